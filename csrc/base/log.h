@@ -1,0 +1,38 @@
+// Log artifacts. C++ emits (artifact, text) events; python/minidynamo/_logging.py formats and routes them.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace md {
+
+enum class LogArtifact : uint8_t {
+#define MD_LOG(name, off_in_all, doc) name,
+#include "base/log_artifacts.def"
+#undef MD_LOG
+};
+
+struct LogRow {
+  const char* name;
+  bool off_in_all;
+  const char* doc;
+};
+
+inline constexpr LogRow kLogRows[] = {
+#define MD_LOG(name, off_in_all, doc) {#name, off_in_all, doc},
+#include "base/log_artifacts.def"
+#undef MD_LOG
+};
+inline constexpr int kLogArtifactCount = sizeof(kLogRows) / sizeof(kLogRows[0]);
+
+// The sink is set once by bindings; warnings go through it too (artifact index -1).
+using LogSink = void (*)(int artifact, const std::string& text);
+void set_log_sink(LogSink sink);
+void set_log_enabled(LogArtifact artifact, bool enabled);
+bool log_enabled(LogArtifact artifact);
+
+// Formats nothing unless enabled: ask log_enabled first when the text is costly.
+void log_event(LogArtifact artifact, const std::string& text);
+void log_warning(const std::string& text);
+
+}  // namespace md

@@ -1,0 +1,109 @@
+// One neutral instruction list per code object, whatever the CPython version.
+// In: a code object. Out: Bytecode {instructions, exception table, live locals}, immutable, made once per code object.
+#pragma once
+#include "cpython/ref.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace md {
+
+enum class Opcode : uint8_t {
+#define MD_OPCODE(name, pops, pushes) name,
+#include "bytecode/opcodes.def"
+#undef MD_OPCODE
+};
+
+const char* opcode_name(Opcode op);
+
+struct Instruction {
+  Opcode op;
+  // False for the later instructions of a unit that was split (a pair, LOAD_GLOBAL with NULL):
+  // the interpreter cannot be entered here, the driver must first execute up to a resumable one.
+  bool resumable;
+  int32_t arg = 0;
+  int32_t arg2 = 0;
+  int32_t unit;   // where the interpreter resumes: first EXTENDED_ARG or KW_NAMES of this instruction
+  int32_t lasti;  // the real opcode's unit: f_lasti, line and column
+};
+
+struct ExceptionHandler {
+  int32_t target;  // instruction index, -1: none
+  int32_t depth;   // stack depth that the handler expects below (lasti,) exception
+  bool push_lasti;
+};
+
+// How a callable and its self (or NULL) lie on the stack below the arguments.
+#if PY_VERSION_HEX >= 0x030D0000
+inline constexpr bool kNullAfterCallable = true;  // callable, NULL or self
+#else
+inline constexpr bool kNullAfterCallable = false;  // NULL, callable or method, self
+#endif
+
+enum class SlotKind : uint8_t { Local, CellLocal, Cell, Free };  // CellLocal: an argument that MAKE_CELL turns into a cell
+
+class Bytecode {
+ public:
+  // Cached on the code object's co_extra; the result lives as long as the code object.
+  static const Bytecode* of(PyCodeObject* code);
+  explicit Bytecode(PyCodeObject* code);
+
+  PyCodeObject* code() const { return code_; }  // borrowed: this object dies with it
+  const std::vector<Instruction>& instructions() const { return instructions_; }
+  const Instruction& operator[](int index) const { return instructions_[index]; }
+  int size() const { return static_cast<int>(instructions_.size()); }
+
+  // Index of the first neutral instruction of the unit; -1 inside caches.
+  int index_of_unit(int unit) const;
+  // The handler that covers an instruction while it executes.
+  ExceptionHandler handler_at(int index) const;
+  // Operand stack depth on entry to an instruction, -1 if unreachable.
+  int depth_at(int index) const { return depths_[index]; }
+  // Slots that may be read before being written on some path from here, handlers included.
+  // Cells and free variables are always live.
+  bool is_live(int index, int slot) const;
+  // Is a back edge's target (the head of a loop).
+  bool is_loop_head(int index) const { return loop_heads_[index]; }
+
+  int slot_count() const { return static_cast<int>(slots_.size()); }  // co_nlocalsplus
+  SlotKind slot_kind(int slot) const { return slots_[slot]; }
+  BorrowedRef slot_name(int slot) const;
+  BorrowedRef constant(int index) const;
+  BorrowedRef name(int index) const;
+  int line_at(int index) const;  // 1-based source line, 0 if none
+  // Names locals, vars, dir, eval, exec or breakpoint: no local may be left unset at an exit.
+  bool observes_locals() const { return observes_locals_; }
+  // One line per instruction, for logs and tests.
+  std::string print() const;
+
+ private:
+  PyCodeObject* code_;
+  std::vector<Instruction> instructions_;
+  std::vector<int32_t> unit_to_index_;
+  std::vector<int32_t> depths_;
+  std::vector<bool> loop_heads_;
+  std::vector<SlotKind> slots_;
+  std::vector<std::vector<uint64_t>> live_;
+  bool observes_locals_ = false;
+  struct HandlerRange {
+    int32_t begin, end;  // instruction indices
+    ExceptionHandler handler;
+  };
+  std::vector<HandlerRange> handlers_;
+};
+
+// Fall-through stack effect; jump effect where an instruction jumps with another depth (FOR_ITER, *_OR_POP, SEND).
+struct StackEffect {
+  int pops;
+  int pushes;
+};
+StackEffect stack_effect(const Instruction& instruction, bool jump);
+
+// True for instructions with a jump target in arg.
+bool has_target(Opcode op);
+// True for instructions after which the next one is not reached (JUMP, RETURN_*, RERAISE, RAISE_VARARGS).
+bool ends_flow(Opcode op);
+
+}  // namespace md

@@ -1,0 +1,51 @@
+// The version-neutral face of CPython's interpreter frame and of the PEP 523 hook.
+// Implemented by one small C file per version (py311.c, py312.c, py313.c), the only files with pycore_*.h.
+// Positions are code units (2 bytes); slots count from localsplus[0], the value stack follows the locals.
+#pragma once
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct _PyInterpreterFrame PvFrame;
+typedef PyObject* (*PvHook)(PyThreadState*, PvFrame*, int throwflag);
+
+/* hook */
+void pv_install(PvHook hook); /* NULL restores the default evaluator */
+PvHook pv_installed(void);    /* NULL: the default evaluator */
+PyObject* pv_default(PyThreadState* ts, PvFrame* frame, int throwflag);
+
+/* read; results are borrowed */
+PyCodeObject* pv_code(PvFrame* frame);
+PyObject* pv_func(PvFrame* frame); /* a PyFunctionObject, or NULL */
+PyObject* pv_globals(PvFrame* frame);
+PyObject* pv_builtins(PvFrame* frame);
+int pv_is_generator(PvFrame* frame);
+int pv_next(PvFrame* frame);  /* code unit of the next instruction to execute */
+int pv_depth(PvFrame* frame); /* values on the stack */
+PyObject* pv_get(PvFrame* frame, int slot);
+
+/* write */
+void pv_put(PvFrame* frame, int slot, PyObject* stolen); /* does not drop the old value */
+void pv_set_next(PvFrame* frame, int unit);    /* the evaluator is to go on at this unit */
+void pv_set_current(PvFrame* frame, int unit); /* this unit is being executed (line numbers, f_lasti) */
+void pv_set_depth(PvFrame* frame, int depth);
+
+/* thread */
+void pv_link(PyThreadState* ts, PvFrame* frame);
+void pv_unlink(PyThreadState* ts, PvFrame* frame);
+int pv_enter(PyThreadState* ts); /* recursion accounting; -1 with RecursionError set */
+void pv_leave(PyThreadState* ts);
+PyObject** pv_exc_slot(PyThreadState* ts); /* exc_info->exc_value, the exception being handled */
+int pv_traced(PyThreadState* ts, PvFrame* frame); /* settrace, setprofile or sys.monitoring is active */
+int pv_handle_pending(PyThreadState* ts); /* signals and a GIL request; -1 with an exception set */
+
+/* leave: the frame is linked before the call and gone after it; the result is the frame's */
+PyObject* pv_eval_rest(PyThreadState* ts, PvFrame* frame, int unit, int depth);
+PyObject* pv_eval_throw(PyThreadState* ts, PvFrame* frame, int unit, int depth);
+
+#ifdef __cplusplus
+}
+#endif
