@@ -1,0 +1,104 @@
+// One extent or stride: a number, or an expression over symbolic sizes.
+// Eight bytes, so that the concrete dims of a real tensor are an int64_t array.
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace md {
+
+class Dim {
+ public:
+  constexpr Dim() = default;
+  constexpr Dim(int64_t value) : raw_(value) {}
+  // A fresh symbol ("s0"); hint is the size seen at capture.
+  static Dim symbol(const std::string& name, int64_t hint);
+
+  constexpr bool is_symbolic() const { return raw_ < kFirstSymbolic; }
+  // The number; a symbolic dim is an internal error here: the caller must have specialised it.
+  int64_t value() const {
+    MD_ASSERT(!is_symbolic(), "a symbolic dim has no value");
+    return raw_;
+  }
+  // The number, or the hint of a symbolic dim.
+  int64_t hint() const;
+  std::string str() const;
+
+  friend Dim operator+(Dim a, Dim b);
+  friend Dim operator-(Dim a, Dim b);
+  friend Dim operator*(Dim a, Dim b);
+  friend Dim floor_divide(Dim a, Dim b);
+  // Structural equality. Whether two dims are equal as numbers is asked with known_equal.
+  friend constexpr bool same(Dim a, Dim b) { return a.raw_ == b.raw_; }
+
+ private:
+  static constexpr int64_t kFirstSymbolic = INT64_MIN / 2;  // below: INT64_MIN + index of an interned expression
+  int64_t raw_ = 0;
+};
+
+// Comparisons decide by hint; a symbolic answer is reported to the thread's ShapeGuardSink.
+bool known_equal(Dim a, Dim b);
+bool known_less(Dim a, Dim b);
+
+// Records relations that a shape rule relied on; installed by a walk that captures symbolic sizes.
+class ShapeGuardSink {
+ public:
+  virtual ~ShapeGuardSink() = default;
+  virtual void relation(Dim a, const char* op, Dim b, bool holds) = 0;
+};
+ShapeGuardSink* exchange_shape_guard_sink(ShapeGuardSink* sink);
+
+// At most eight dims inline, more on the heap.
+class DimVec {
+ public:
+  DimVec() = default;
+  DimVec(std::initializer_list<Dim> dims) { assign(std::span<const Dim>(dims.begin(), dims.size())); }
+  explicit DimVec(std::span<const Dim> dims) { assign(dims); }
+  DimVec(const DimVec& other) { assign(other.span()); }
+  DimVec(DimVec&& other) noexcept { take(other); }
+  DimVec& operator=(const DimVec& other) {
+    if (this != &other) assign(other.span());
+    return *this;
+  }
+  DimVec& operator=(DimVec&& other) noexcept {
+    if (this != &other) take(other);
+    return *this;
+  }
+  ~DimVec() = default;
+
+  int size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Dim* data() { return heap_.empty() ? inline_ : heap_.data(); }
+  const Dim* data() const { return heap_.empty() ? inline_ : heap_.data(); }
+  Dim& operator[](int i) { return data()[i]; }
+  const Dim& operator[](int i) const { return data()[i]; }
+  Dim* begin() { return data(); }
+  Dim* end() { return data() + size_; }
+  const Dim* begin() const { return data(); }
+  const Dim* end() const { return data() + size_; }
+  std::span<const Dim> span() const { return {data(), static_cast<size_t>(size_)}; }
+  void push_back(Dim dim);
+  void resize(int size, Dim fill = 0);
+  void insert(int at, Dim dim);
+  void erase(int at);
+  void assign(std::span<const Dim> dims);
+
+ private:
+  static constexpr int kInline = 8;
+  void take(DimVec& other) noexcept;
+  int size_ = 0;
+  Dim inline_[kInline];
+  std::vector<Dim> heap_;  // used when size_ > kInline
+};
+
+bool same(const DimVec& a, const DimVec& b);
+Dim product(std::span<const Dim> dims);
+bool any_symbolic(std::span<const Dim> dims);
+std::string str(std::span<const Dim> dims);  // "(2, 3)", "(4,)", "()"
+DimVec contiguous_strides(std::span<const Dim> sizes);
+
+}  // namespace md

@@ -1,0 +1,102 @@
+// THE op table's row. Static rows come from ops.def; custom ops and allow_in_graph make rows at run time.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensor/schema.h"
+
+namespace md {
+
+struct OpRow;
+
+enum class OpKind : uint8_t {
+  PointwiseUnary,   // one tensor in, same sizes out
+  PointwiseBinary,  // broadcast
+  PointwiseTernary,
+  Compare,  // broadcast, bool out
+  Reduction,
+  Matmul,
+  Softmax,
+  View,      // the result aliases argument 0: no kernel, the shape rule says how
+  Creation,  // no tensor in
+  Cast,
+  Gather,   // cat, stack, index: copies with own loops
+  Random,   // changes the generator's state
+  CallOut,  // an opaque function, registered from bindings
+};
+
+// How the front end chooses dtypes before the op runs. Final dtypes are in the graph, casts are nodes.
+enum class Promotion : uint8_t {
+  None,        // operands as they are
+  Arithmetic,  // common dtype of tensors and wrapped numbers
+  TrueDivide,  // Arithmetic, integers become the default float
+  FloatUnary,  // integers become the default float
+  Compare,     // Arithmetic for the operands, bool result
+  Same,        // all tensor operands must have one dtype (matmul)
+};
+
+// One result as the shape rule sees it. For a view: strides, and the offset from argument 0's first element.
+struct OutSpec {
+  TensorSpec spec;
+  Dim view_offset = 0;
+};
+
+// args are in schema order, complete, defaults filled in; tensors among them may be fake.
+struct OpCall {
+  const OpRow& row;
+  std::span<const Arg> args;
+};
+
+// Throws Error with the op's name and the shapes. Written once, over Dim.
+using ShapeRule = void (*)(const OpCall& call, std::vector<OutSpec>& outs);
+// outs are allocated as the shape rule says; inputs are real and of the dtypes that the front end chose.
+using Kernel = void (*)(const OpCall& call, std::span<Tensor> outs);
+
+// An opaque step: custom ops, allow_in_graph calls.
+struct CallOut {
+  void (*run)(void* context, const OpCall& call, std::span<Tensor> outs) = nullptr;
+  void (*release)(void* context) = nullptr;
+  void* context = nullptr;
+  bool needs_gil = true;
+};
+
+// Where Python sees the op: function minidynamo.f, method Tensor.f, operator slot, minidynamo.nn.functional.f.
+enum OpFace : uint8_t { kFunction = 1, kMethod = 2, kOperator = 4, kFunctional = 8 };
+
+struct OpRow {
+  std::string name;  // "add"
+  Schema schema;
+  OpKind kind;
+  Promotion promotion;
+  uint8_t faces;  // OpFace bits
+  ShapeRule shape_rule;
+  Kernel kernel;       // null for views and call-outs
+  int pointwise = -1;  // row of tensor/pointwise.def, -1 if none
+  const char* derivative = nullptr;
+  std::string doc;
+  CallOut call_out = {};
+  bool is_pure() const { return kind != OpKind::Random && kind != OpKind::CallOut; }
+};
+
+// All rows, static first. Pointers stay valid for the life of the process.
+std::span<const OpRow* const> op_rows();
+const OpRow* find_op(std::string_view name);  // nullptr: none
+const OpRow* add_op_row(OpRow row);           // run-time rows; an older row of the same name is shadowed, not freed
+
+// Shape rule and kernel on real tensors, shape rule alone when any tensor is fake, the recorder when any is recording.
+// args complete as in OpCall, dtypes already final.
+std::vector<Tensor> run_op(const OpRow& row, std::span<const Arg> args);
+
+// Appends the defaults of trailing parameters left out.
+void fill_defaults(const OpRow& row, std::vector<Arg>& args);
+
+// Receives ops on recording tensors.
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  virtual std::vector<Tensor> record(const OpRow& row, std::span<const Arg> args) = 0;
+};
+
+}  // namespace md

@@ -1,0 +1,40 @@
+// A Python number as an op sees it.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "tensor/dtype.h"
+
+namespace md {
+
+class Scalar {
+ public:
+  enum class Kind : uint8_t { Bool, Int, Float };
+  constexpr Scalar() : kind_(Kind::Int), int_(0) {}
+  constexpr Scalar(bool value) : kind_(Kind::Bool), int_(value) {}
+  constexpr Scalar(int64_t value) : kind_(Kind::Int), int_(value) {}
+  constexpr Scalar(double value) : kind_(Kind::Float), float_(value) {}
+  Scalar(int) = delete;  // say int64_t
+
+  Kind kind() const { return kind_; }
+  bool is_float() const { return kind_ == Kind::Float; }
+  double as_double() const { return is_float() ? float_ : static_cast<double>(int_); }
+  int64_t as_int() const { return is_float() ? static_cast<int64_t>(float_) : int_; }
+  DTypeCategory category() const {
+    return kind_ == Kind::Float ? DTypeCategory::Floating
+           : kind_ == Kind::Int ? DTypeCategory::Integer
+                                : DTypeCategory::Bool;
+  }
+  std::string str() const;  // as Python prints it: True, 3, 0.1, inf, nan
+  // Same kind and same bits: 0.0 and -0.0 differ, a NaN equals itself.
+  friend bool identical(const Scalar& a, const Scalar& b);
+
+ private:
+  Kind kind_;
+  union {
+    int64_t int_;
+    double float_;
+  };
+};
+
+}  // namespace md

@@ -1,0 +1,62 @@
+// Reference-counted bytes shared by views, with a version that in-place writes bump.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace md {
+
+class Storage;
+
+// Owns one count of a Storage; null allowed.
+class StoragePtr {
+ public:
+  StoragePtr() = default;
+  explicit StoragePtr(Storage* owned) : storage_(owned) {}
+  StoragePtr(const StoragePtr& other);
+  StoragePtr(StoragePtr&& other) noexcept : storage_(std::exchange(other.storage_, nullptr)) {}
+  StoragePtr& operator=(StoragePtr other) noexcept {
+    std::swap(storage_, other.storage_);
+    return *this;
+  }
+  ~StoragePtr();
+  Storage* get() const { return storage_; }
+  Storage* operator->() const { return storage_; }
+  explicit operator bool() const { return storage_ != nullptr; }
+
+ private:
+  Storage* storage_ = nullptr;
+};
+
+class Storage {
+ public:
+  using Deleter = void (*)(void* data, void* context);
+  // 64-byte aligned, uninitialised, from the recycling allocator. Throws Error(Memory).
+  static StoragePtr allocate(size_t nbytes);
+  // Memory of somebody else: shared with the outside, so never packed or cached by value.
+  static StoragePtr borrow(void* data, size_t nbytes, Deleter deleter, void* context);
+
+  void* data() const { return data_; }
+  size_t nbytes() const { return nbytes_; }
+  uint64_t version() const { return version_; }
+  void bump_version() { ++version_; }
+  bool shared_with_outside() const { return shared_; }
+  void mark_shared_with_outside() { shared_ = true; }
+  bool is_unique() const { return count_.load(std::memory_order_acquire) == 1; }
+
+ private:
+  friend class StoragePtr;
+  Storage(void* data, size_t nbytes, Deleter deleter, void* context, bool shared)
+      : data_(data), nbytes_(nbytes), deleter_(deleter), context_(context), shared_(shared) {}
+  ~Storage();
+  std::atomic<uint32_t> count_{1};
+  void* data_;
+  size_t nbytes_;
+  Deleter deleter_;
+  void* context_;
+  uint64_t version_ = 0;
+  bool shared_;
+};
+
+}  // namespace md

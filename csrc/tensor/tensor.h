@@ -1,0 +1,109 @@
+// The tensor without Python: storage, dtype, sizes, strides. Real, fake (shapes only) or recording (ops append nodes).
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "tensor/dim.h"
+#include "tensor/dtype.h"
+#include "tensor/scalar.h"
+#include "tensor/storage.h"
+
+namespace md {
+
+class Recorder;
+
+// What a shape rule decides about a result, and what a graph knows of a value.
+struct TensorSpec {
+  DType dtype = DType::float32;
+  DimVec sizes;
+  DimVec strides;  // in elements
+  bool requires_grad = false;
+
+  static TensorSpec contiguous(DType dtype, DimVec sizes);
+  int rank() const { return sizes.size(); }
+  Dim numel() const { return product(sizes.span()); }
+  bool is_contiguous() const;
+  std::string str() const;  // f32[3, 4][4, 1]
+};
+
+enum class TensorKind : uint8_t { Real, Fake, Recording };
+
+class TensorImpl {
+ public:
+  TensorImpl(StoragePtr storage, int64_t offset, TensorSpec spec, TensorKind kind);
+
+  const TensorSpec& spec() const { return spec_; }
+  TensorKind kind() const { return kind_; }
+  DType dtype() const { return spec_.dtype; }
+  int rank() const { return spec_.sizes.size(); }
+  const StoragePtr& storage() const { return storage_; }
+  int64_t offset() const { return offset_; }  // in elements
+  // Real tensors only: dims as plain numbers.
+  const int64_t* sizes() const { return reinterpret_cast<const int64_t*>(spec_.sizes.data()); }
+  const int64_t* strides() const { return reinterpret_cast<const int64_t*>(spec_.strides.data()); }
+  int64_t numel() const { return numel_; }
+  bool is_contiguous() const { return contiguous_; }
+  void* data() const;
+
+ private:
+  friend class Tensor;
+  std::atomic<uint32_t> count_{1};
+  TensorKind kind_;
+  bool contiguous_;
+  TensorSpec spec_;
+  StoragePtr storage_;  // null when fake or recording
+  int64_t offset_;
+  int64_t numel_;  // real tensors only
+  // Recording tensors: the recorder (borrowed) and the value that stands for this tensor in its graph.
+  Recorder* recorder_ = nullptr;
+  void* recorded_value_ = nullptr;
+};
+
+// A counted handle; copying shares the TensorImpl. Null allowed ("undefined").
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(const Tensor& other) : impl_(other.impl_) {
+    if (impl_ != nullptr) impl_->count_.fetch_add(1, std::memory_order_relaxed);
+  }
+  Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
+  Tensor& operator=(Tensor other) noexcept {
+    std::swap(impl_, other.impl_);
+    return *this;
+  }
+  ~Tensor() {
+    if (impl_ != nullptr && impl_->count_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete impl_;
+  }
+
+  // Uninitialised, contiguous.
+  static Tensor empty(DType dtype, std::span<const int64_t> sizes);
+  static Tensor empty(const TensorSpec& spec);  // strides of the spec
+  static Tensor view(const Tensor& base, const TensorSpec& spec, int64_t offset);
+  static Tensor from_storage(StoragePtr storage, int64_t offset, const TensorSpec& spec);
+  static Tensor fake(const TensorSpec& spec);
+  static Tensor recording(const TensorSpec& spec, Recorder* recorder, void* value);
+  static Tensor scalar(DType dtype, const Scalar& value);  // 0-d
+
+  bool defined() const { return impl_ != nullptr; }
+  TensorImpl* impl() const { return impl_; }
+  TensorImpl* operator->() const { return impl_; }
+  const TensorSpec& spec() const { return impl_->spec_; }
+  bool requires_grad() const { return impl_->spec_.requires_grad; }
+  void set_requires_grad(bool value) { impl_->spec_.requires_grad = value; }
+  Recorder* recorder() const { return impl_->recorder_; }
+  void* recorded_value() const { return impl_->recorded_value_; }
+  template <typename T>
+  T* data() const {
+    return static_cast<T*>(impl_->data());
+  }
+  friend bool is_same(const Tensor& a, const Tensor& b) { return a.impl_ == b.impl_; }
+
+ private:
+  explicit Tensor(TensorImpl* owned) : impl_(owned) {}
+  TensorImpl* impl_ = nullptr;
+};
+
+}  // namespace md

@@ -1,0 +1,17 @@
+// Modes that ops and guards see.
+#pragma once
+#include "tensor/dtype.h"
+
+namespace md {
+
+struct TensorModes {
+  bool grad_enabled = true;
+  bool inference_mode = false;
+};
+TensorModes& tensor_modes();  // of this thread
+
+// Process-wide, written under the GIL.
+DType default_dtype();
+void set_default_dtype(DType dtype);  // Error(Type) unless floating
+
+}  // namespace md
