@@ -1,0 +1,3 @@
+from ._C import __version__
+
+__all__ = ["__version__"]
