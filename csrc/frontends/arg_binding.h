@@ -1,0 +1,29 @@
+// From a Python call to an op's arguments, in two steps shared by eager dispatch and capture:
+// which value goes to which parameter, then value to Arg.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cpython/ref.h"
+#include "tensor/op_row.h"
+
+namespace md {
+
+// For each parameter: the index of its value among positional-then-keyword values, or kDefault.
+// A variadic_ints parameter given as separate numbers (x.view(2, 3)) has `variadic_count` values starting at its index.
+struct BoundCall {
+  static constexpr int kDefault = -1;
+  std::vector<int> value_of_param;
+  int variadic_count = 0;
+};
+
+// first_is_int[i]: whether positional value i is a number (decides the variadic form). kw_names: a tuple of str, or null.
+// Throws Error(Type) in Python's and torch's manner: "add() missing 1 required positional argument: 'other'", "... got an unexpected keyword argument 'q'".
+BoundCall bind_call(const Schema& schema, const std::vector<bool>& positional_is_int, BorrowedRef kw_names);
+
+// Converts one Python object for one parameter; throws Error(Type) naming op, argument and type found. Tensors are unwrapped.
+Arg arg_from_python(const OpRow& row, const Param& param, BorrowedRef value);
+// The Python object for a non-tensor Arg (graph nodes' args in the FX face); tensors are wrapped.
+Ref arg_to_python(const Arg& arg);
+
+}  // namespace md

@@ -1,0 +1,18 @@
+// Which callable means which op. Filled once by bindings from the op table's faces.
+#pragma once
+#include "cpython/ref.h"
+#include "tensor/op_row.h"
+
+namespace md {
+
+// A function object (minidynamo.add) or an unbound method (Tensor.add) and its row.
+void register_op_callable(BorrowedRef callable, const OpRow* row);  // held strongly: lives as long as the module
+const OpRow* find_op_callable(BorrowedRef callable);                // nullptr: not an op
+
+// Operators, by CPython's numbers: BINARY_OP's argument (NB_ADD ...; in-place ones map to none here), Py_LT ...
+// and '-', '~', '+' for the unary ones. nullptr: none.
+const OpRow* binary_operator_row(int nb_op);
+const OpRow* compare_operator_row(int py_op);
+const OpRow* unary_operator_row(char op);
+
+}  // namespace md

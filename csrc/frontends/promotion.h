@@ -1,0 +1,27 @@
+// torch's type promotion, applied before an op runs or is captured: the graph holds final dtypes and explicit casts.
+#pragma once
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tensor/op_row.h"
+
+namespace md {
+
+// What promotion looks at in one argument.
+struct PromotionOperand {
+  enum class Kind : uint8_t { Other, Tensor, Scalar } kind = Kind::Other;
+  DType dtype = DType::float32;  // Tensor
+  int rank = 0;                  // Tensor: 0-d tensors promote weakly inside their category
+  DTypeCategory category = DTypeCategory::Integer;  // Scalar
+};
+
+// For each argument the dtype it must be cast to; nullopt: as it is.
+// Throws Error(Runtime) for Promotion::Same with different dtypes, naming op and dtypes.
+std::vector<std::optional<DType>> promote(const OpRow& row, std::span<const PromotionOperand> operands);
+
+DType promote_types(DType a, DType b);
+// Dtype of a 0-d tensor made from a number: int64, bool or the default floating dtype.
+DType scalar_dtype(DTypeCategory category);
+
+}  // namespace md
