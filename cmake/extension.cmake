@@ -12,15 +12,23 @@ foreach(folder IN LISTS extension_folders)
   list(APPEND extension_sources ${sources})
 endforeach()
 
-# One C file per supported version of CPython holds everything that needs the interpreter's internals.
-set(frame_source "${PROJECT_SOURCE_DIR}/csrc/cpython/py${Python_VERSION_MAJOR}${Python_VERSION_MINOR}.c")
-if(EXISTS "${frame_source}")
-  list(APPEND extension_sources "${frame_source}")
+# The C files hold everything that needs the interpreter's internals, py3XX.c what differs between its versions.
+# Without one for this version the package is built without the frame evaluator, and compile() returns what it is given.
+set(version_source "${PROJECT_SOURCE_DIR}/csrc/cpython/py${Python_VERSION_MAJOR}${Python_VERSION_MINOR}.c")
+file(GLOB internal_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/csrc/cpython/*.c")
+if(version_source IN_LIST internal_sources)
+  list(FILTER internal_sources EXCLUDE REGEX "/py[0-9]+\\.c$")
+  list(APPEND extension_sources ${internal_sources} "${version_source}")
+  set(frame_evaluation 1)
+else()
+  set(frame_evaluation 0)
 endif()
 
 pybind11_add_module(_C MODULE NO_EXTRAS ${extension_sources})
 target_link_libraries(_C PRIVATE minidynamo_core)
-target_compile_definitions(_C PRIVATE MINIDYNAMO_VERSION="${PROJECT_VERSION}")
+set_source_files_properties("${PROJECT_SOURCE_DIR}/csrc/bindings/build_info.cpp" PROPERTIES COMPILE_DEFINITIONS
+  "MINIDYNAMO_VERSION=\"${PROJECT_VERSION}\";MINIDYNAMO_COMPILER=\"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}\";MINIDYNAMO_BUILD_TYPE=\"${CMAKE_BUILD_TYPE}\"")
+target_compile_definitions(_C PRIVATE MINIDYNAMO_FRAME_EVALUATION=${frame_evaluation})
 set_target_properties(_C PROPERTIES INSTALL_RPATH "$ORIGIN")
 
 install(TARGETS _C LIBRARY DESTINATION minidynamo)

@@ -4,4 +4,9 @@
 
 namespace md {
 
+void bind_exceptions(pybind11::module_& module);
+void bind_config(pybind11::module_& module);
+void bind_log(pybind11::module_& module);
+void bind_build_info(pybind11::module_& module);
+
 }  // namespace md

@@ -1,5 +1,8 @@
 #include "bindings/bindings.h"
 
 PYBIND11_MODULE(_C, module) {
-  module.attr("__version__") = MINIDYNAMO_VERSION;
+  md::bind_exceptions(module);
+  md::bind_config(module);
+  md::bind_log(module);
+  md::bind_build_info(module);
 }

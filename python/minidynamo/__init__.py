@@ -1,3 +1,36 @@
+"""Captures ordinary Python functions over tensors into graphs and runs the graphs on oneDNN kernels.
+
+The names follow torch, at the same places: `import minidynamo as torch`.
+"""
+
+import os
+import sys
+
+from . import _dynamo
 from ._C import __version__
 
-__all__ = ["__version__"]
+# Submodules that are imported when they are first used, because few programs need what they import.
+_LAZY_MODULES = ("_logging",)
+
+__all__ = ["__version__", "_dynamo", "show_config"]
+
+
+def show_config():
+    """Returns the versions, the processor's instruction set, the threads and the flags as text."""
+    from ._show_config import show_config
+
+    return show_config()
+
+
+def __getattr__(name):
+    if name in _LAZY_MODULES:
+        __import__(f"{__name__}.{name}")
+        return sys.modules[f"{__name__}.{name}"]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if "MINIDYNAMO_LOGS" in os.environ:
+    from ._logging import load_environment
+
+    load_environment()
+    del load_environment

@@ -1,0 +1,22 @@
+#include <omp.h>
+
+#include "bindings/bindings.h"
+
+namespace py = pybind11;
+
+namespace md {
+
+void bind_build_info(py::module_& module) {
+  module.attr("__version__") = MINIDYNAMO_VERSION;
+  module.attr("frame_evaluation") = static_cast<bool>(MINIDYNAMO_FRAME_EVALUATION);
+  module.def("build_info", [] {
+    py::dict facts;
+    facts["compiler"] = MINIDYNAMO_COMPILER;
+    facts["build type"] = MINIDYNAMO_BUILD_TYPE;
+    facts["built for Python"] = PY_VERSION;
+    facts["OpenMP threads"] = omp_get_max_threads();
+    return facts;
+  });
+}
+
+}  // namespace md

@@ -1,0 +1,64 @@
+#include "base/log.h"
+
+#include <string_view>
+
+#include "base/error.h"
+#include "bindings/bindings.h"
+
+namespace py = pybind11;
+
+namespace md {
+namespace {
+
+// A record goes to minidynamo._logging, which is imported by the first one. What fails there is reported, not raised:
+// a log handler must not change what the program does.
+void send_to_python(int artifact, const std::string& text) {
+  py::gil_scoped_acquire gil;
+  py::error_scope keep_current_exception;
+  try {
+    py::object name = artifact < 0 ? py::object(py::none()) : py::str(kLogRows[artifact].name);
+    py::module_::import("minidynamo._logging").attr("emit")(name, text);
+  } catch (py::error_already_set& error) {
+    error.discard_as_unraisable("minidynamo log record");
+  }
+}
+
+LogArtifact artifact_by_name(std::string_view name) {
+  for (int i = 0; i < kLogArtifactCount; ++i) {
+    if (name == kLogRows[i].name) return static_cast<LogArtifact>(i);
+  }
+  raise(ErrorKind::Value, "there is no log artifact named '", name, "'");
+}
+
+py::dict row_facts(const LogRow& row) {
+  py::dict facts;
+  facts["name"] = row.name;
+  facts["off_in_all"] = row.off_in_all;
+  facts["doc"] = row.doc;
+  return facts;
+}
+
+}  // namespace
+
+void bind_log(py::module_& module) {
+  set_log_sink(&send_to_python);
+  module.def("log_rows", [] {
+    py::list rows;
+    for (const LogRow& row : kLogRows) rows.append(row_facts(row));
+    return rows;
+  });
+  module.def(
+      "set_log_enabled",
+      [](const std::string& name, bool enabled) { set_log_enabled(artifact_by_name(name), enabled); },
+      py::arg("name"), py::arg("enabled"), py::pos_only());
+  module.def(
+      "log_enabled", [](const std::string& name) { return log_enabled(artifact_by_name(name)); }, py::arg("name"),
+      py::pos_only());
+  module.def(
+      "log_event", [](const std::string& name, const std::string& text) { log_event(artifact_by_name(name), text); },
+      py::arg("name"), py::arg("text"), py::pos_only());
+  module.def(
+      "log_warning", [](const std::string& text) { log_warning(text); }, py::arg("text"), py::pos_only());
+}
+
+}  // namespace md

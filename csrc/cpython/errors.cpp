@@ -1,0 +1,65 @@
+#include "cpython/errors.h"
+
+#include <new>
+#include <stdexcept>
+
+namespace md {
+namespace {
+
+// Null, with the import's own exception set, only in a broken installation.
+Ref internal_error_class() {
+  Ref module = Ref::steal(PyImport_ImportModule("minidynamo._dynamo.exc"));
+  if (!module) return nullptr;
+  return Ref::steal(PyObject_GetAttrString(module, "InternalError"));
+}
+
+Ref exception_class(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::Type:
+      return Ref::share(PyExc_TypeError);
+    case ErrorKind::Value:
+      return Ref::share(PyExc_ValueError);
+    case ErrorKind::Runtime:
+      return Ref::share(PyExc_RuntimeError);
+    case ErrorKind::Index:
+      return Ref::share(PyExc_IndexError);
+    case ErrorKind::Key:
+      return Ref::share(PyExc_KeyError);
+    case ErrorKind::Attribute:
+      return Ref::share(PyExc_AttributeError);
+    case ErrorKind::NotImplemented:
+      return Ref::share(PyExc_NotImplementedError);
+    case ErrorKind::Memory:
+      return Ref::share(PyExc_MemoryError);
+    case ErrorKind::Overflow:
+      return Ref::share(PyExc_OverflowError);
+    case ErrorKind::Internal:
+      return internal_error_class();
+  }
+  return internal_error_class();
+}
+
+void set_error(ErrorKind kind, const char* message) {
+  Ref type = exception_class(kind);
+  if (type) PyErr_SetString(type, message);
+}
+
+}  // namespace
+
+void set_error_from_current_exception() noexcept {
+  try {
+    throw;
+  } catch (const PythonError&) {
+    if (PyErr_Occurred() == nullptr) set_error(ErrorKind::Internal, "a Python call failed without an exception");
+  } catch (const Error& error) {
+    set_error(error.kind(), error.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    set_error(ErrorKind::Internal, error.what());
+  } catch (...) {
+    set_error(ErrorKind::Internal, "an unknown C++ exception");
+  }
+}
+
+}  // namespace md

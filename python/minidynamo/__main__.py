@@ -1,0 +1,3 @@
+from ._show_config import show_config
+
+print(show_config())

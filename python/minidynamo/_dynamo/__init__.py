@@ -1,0 +1,3 @@
+from . import config, exc
+
+__all__ = ["config", "exc"]

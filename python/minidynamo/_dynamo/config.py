@@ -1,0 +1,84 @@
+"""The flags of minidynamo, as attributes of this module. The table is csrc/base/config_flags.def.
+
+Reading or writing an unknown name raises AttributeError, a value of the wrong type TypeError.
+"""
+
+import sys
+from types import ModuleType
+
+from .._C import config_rows, get_config, set_config
+
+_FLAGS = {row["name"]: row for row in config_rows()}
+
+
+class ConfigPatch:
+    """Sets flags for a block or for each call of a function; made by `patch`."""
+
+    def __init__(self, changes):
+        for name in changes:
+            get_config(name)
+        self._changes = changes
+        self._saved = []
+
+    def __enter__(self):
+        saved = {name: get_config(name) for name in self._changes}
+        try:
+            for name, value in self._changes.items():
+                set_config(name, value)
+        except BaseException:
+            _restore(saved)
+            raise
+        self._saved.append(saved)
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _restore(self._saved.pop())
+
+    def __call__(self, function):
+        from functools import wraps
+
+        @wraps(function)
+        def patched(*args, **kwargs):
+            with ConfigPatch(self._changes):
+                return function(*args, **kwargs)
+
+        return patched
+
+
+def _restore(saved):
+    for name, value in saved.items():
+        set_config(name, value)
+
+
+def patch(name=None, value=None, /, **changes):
+    """patch(flag=value, ...), patch("flag", value) or patch({"flag": value}): a context manager and decorator."""
+    if isinstance(name, str):
+        changes[name] = value
+    elif isinstance(name, dict):
+        changes.update(name)
+    elif name is not None:
+        raise TypeError(f"patch() takes a flag name or a dict, not {type(name).__name__}")
+    if not changes:
+        raise TypeError("patch() needs at least one flag to change")
+    return ConfigPatch(changes)
+
+
+class _ConfigModule(ModuleType):
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return get_config(name)
+
+    def __setattr__(self, name, value):
+        if name.startswith("__"):
+            super().__setattr__(name, value)
+        else:
+            set_config(name, value)
+
+    def __delattr__(self, name):
+        raise AttributeError(f"minidynamo._dynamo.config.{name} cannot be deleted")
+
+    def __dir__(self):
+        return [*super().__dir__(), *_FLAGS]
+
+
+sys.modules[__name__].__class__ = _ConfigModule

@@ -1,0 +1,146 @@
+"""Which logs are shown, and how.
+
+Every log artifact (the table is csrc/base/log_artifacts.def) has a logger of the standard library of its name, such as
+`minidynamo.graph_breaks`. Warnings go to the logger `minidynamo`. Records reach the handlers of the program, if it has
+set up any on the root logger; otherwise they are printed to stderr. MINIDYNAMO_LOGS_OUT names a file to append them to.
+"""
+
+import logging
+import os
+import sys
+import time
+
+from . import _C
+
+_ARTIFACTS = {row["name"]: row for row in _C.log_rows()}
+_LOGS = ("all", "dynamo")
+_LEVELS = (logging.CRITICAL, logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG, logging.NOTSET)
+_PREFIX_LEVELS = {"+": logging.DEBUG, "-": logging.ERROR}
+_ROOT = logging.getLogger("minidynamo")
+
+
+class _PrefixFormatter(logging.Formatter):
+    """Gives every line of a record the prefix that says when, where and of which artifact it is."""
+
+    def format(self, record):
+        level = "V" if record.levelno == logging.DEBUG else record.levelname[0]
+        stamp = time.strftime("%m%d %H:%M:%S", time.localtime(record.created))
+        microseconds = int(record.created % 1 * 1e6)
+        prefix = f"{level}{stamp}.{microseconds:06d} {record.process} minidynamo] "
+        artifact = record.name.rpartition(".")[2]
+        if artifact in _ARTIFACTS:
+            prefix += f"[__{artifact}] "
+        return "\n".join(prefix + line for line in super().format(record).split("\n"))
+
+
+class _StderrHandler(logging.StreamHandler):
+    """Writes to what sys.stderr is at that moment, unless the program has handlers of its own."""
+
+    def __init__(self):
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self):
+        return sys.stderr
+
+    def emit(self, record):
+        if self.stream is not None and not logging.getLogger().handlers:
+            super().emit(record)
+
+
+def emit(artifact, text):
+    """Where the records of the extension arrive; None is a warning."""
+    if artifact is None:
+        _ROOT.warning("%s", text)
+    else:
+        logging.getLogger(f"minidynamo.{artifact}").debug("%s", text)
+
+
+def set_logs(*, all=None, dynamo=None, modules=None, **artifacts):
+    """Switches logs on, and off those that are not named; does nothing if MINIDYNAMO_LOGS is set.
+
+    An artifact (graph_breaks, graph_code, guards, recompiles, ...) takes a bool; `dynamo` and `all` take a level of
+    `logging`, and DEBUG switches on every artifact that is not marked as off by default; `modules` maps names of
+    loggers to levels.
+    """
+    levels = {name: level for name, level in (("all", all), ("dynamo", dynamo)) if level is not None}
+    for name, level in {**levels, **(modules or {})}.items():
+        _check_level(name, level)
+    for name, enabled in artifacts.items():
+        if name not in _ARTIFACTS:
+            raise TypeError(f"set_logs() got an unexpected keyword argument {name!r}")
+        if not isinstance(enabled, bool):
+            raise ValueError(f"Expected bool to enable artifact {name}, received {enabled}")
+    if "MINIDYNAMO_LOGS" not in os.environ:
+        _apply(levels, artifacts, modules or {})
+
+
+def load_environment():
+    """Applies MINIDYNAMO_LOGS; called when minidynamo is imported."""
+    levels, artifacts, modules = _parse(os.environ["MINIDYNAMO_LOGS"])
+    _apply(levels, artifacts, modules)
+
+
+def _check_level(name, level):
+    if isinstance(level, bool) or level not in _LEVELS:
+        valid = ",".join(map(str, _LEVELS))
+        raise ValueError(f"Unrecognized log level for log {name}: {level}, valid level values are: {valid}")
+
+
+def _apply(levels, artifacts, modules):
+    debug = logging.DEBUG in levels.values()
+    for name, row in _ARTIFACTS.items():
+        enabled = artifacts.get(name, debug and not row["off_in_all"])
+        logging.getLogger(f"minidynamo.{name}").setLevel(logging.DEBUG if enabled else logging.NOTSET)
+        _C.set_log_enabled(name, enabled)
+    _ROOT.setLevel(levels.get("dynamo", levels.get("all", logging.NOTSET)))
+    for name, level in modules.items():
+        logging.getLogger(name).setLevel(level)
+
+
+def _parse(settings):
+    """Reads a comma list of [+|-]name: + is DEBUG, - is ERROR, or off for an artifact."""
+    levels, artifacts, modules = {}, {}, {}
+    for setting in filter(None, map(str.strip, settings.split(","))):
+        name = setting.lstrip("+-")
+        level = _PREFIX_LEVELS.get(setting[0], logging.INFO)
+        if name in _ARTIFACTS:
+            artifacts[name] = level != logging.ERROR
+        elif name in _LOGS:
+            levels[name] = level
+        elif name != "help" and _is_module(name):
+            modules[name] = level
+        else:
+            raise ValueError(_usage(settings))
+    return levels, artifacts, modules
+
+
+def _is_module(name):
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _usage(settings):
+    lines = [
+        f"Invalid log settings: {settings}, must be a comma separated list of log names, artifact names or module names.",
+        "A name alone is level INFO, +name is DEBUG, -name is ERROR; an artifact is switched on by its name, off by -name.",
+        "Valid settings:",
+        "  all, dynamo: all logs of minidynamo; +all switches on every artifact below that is not marked (*)",
+    ]
+    for name, row in _ARTIFACTS.items():
+        lines.append(f"  {name}{' (*)' if row['off_in_all'] else ''}: {row['doc']}")
+    return "\n".join(lines)
+
+
+def _install_handler():
+    path = os.environ.get("MINIDYNAMO_LOGS_OUT")
+    handler = logging.FileHandler(path) if path else _StderrHandler()
+    handler.setFormatter(_PrefixFormatter())
+    _ROOT.addHandler(handler)
+
+
+_install_handler()
