@@ -17,8 +17,8 @@ struct Field {
 };
 
 constexpr Field kFields[] = {
-#define MD_FLAG(type, name, default_value, env, affects_capture, doc)       \
-  {[](const Config& c) -> ConfigValue { return ConfigValue(c.name); },      \
+#define MD_FLAG(type, name, default_value, env, affects_capture, doc)  \
+  {[](const Config& c) -> ConfigValue { return ConfigValue(c.name); }, \
    [](Config& c, const ConfigValue& value) { c.name = std::get<Config::type_##type>(value); }},
 #include "base/config_flags.def"
 #undef MD_FLAG

@@ -1,6 +1,7 @@
 #include <omp.h>
 
 #include "bindings/bindings.h"
+#include "tensor/onednn_info.h"
 
 namespace py = pybind11;
 
@@ -14,7 +15,9 @@ void bind_build_info(py::module_& module) {
     facts["compiler"] = MINIDYNAMO_COMPILER;
     facts["build type"] = MINIDYNAMO_BUILD_TYPE;
     facts["built for Python"] = PY_VERSION;
-    facts["OpenMP threads"] = omp_get_max_threads();
+    facts["oneDNN"] = onednn_version() + ", " + onednn_threading();
+    facts["instruction set"] = onednn_instructions();
+    facts["threads"] = omp_get_max_threads();
     return facts;
   });
 }

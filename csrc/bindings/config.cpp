@@ -12,7 +12,12 @@ namespace {
 
 ConfigValue to_config_value(const std::string& name, const py::object& value) {
   if (py::isinstance<py::bool_>(value)) return value.cast<bool>();
-  if (py::isinstance<py::str>(value)) return value.cast<std::string>();
+  if (py::isinstance<py::str>(value)) {
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
+    if (text == nullptr) throw py::error_already_set();
+    return std::string(text, static_cast<size_t>(size));
+  }
   if (py::isinstance<py::int_>(value)) {
     int overflow = 0;
     int64_t number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
@@ -38,10 +43,11 @@ py::dict row_facts(const ConfigRow& row) {
 }  // namespace
 
 void bind_config(py::module_& module) {
-  load_config_from_environment();
+  module.def("load_config_from_environment", &load_config_from_environment);
   module.def("get_config", [](const std::string& name) { return get_config(name); }, py::arg("name"), py::pos_only());
   module.def(
-      "set_config", [](const std::string& name, const py::object& value) { set_config(name, to_config_value(name, value)); },
+      "set_config",
+      [](const std::string& name, const py::object& value) { set_config(name, to_config_value(name, value)); },
       py::arg("name"), py::arg("value"), py::pos_only());
   module.def("config_rows", [] {
     py::list rows;

@@ -49,16 +49,15 @@ void bind_log(py::module_& module) {
   });
   module.def(
       "set_log_enabled",
-      [](const std::string& name, bool enabled) { set_log_enabled(artifact_by_name(name), enabled); },
-      py::arg("name"), py::arg("enabled"), py::pos_only());
+      [](const std::string& name, bool enabled) { set_log_enabled(artifact_by_name(name), enabled); }, py::arg("name"),
+      py::arg("enabled"), py::pos_only());
   module.def(
       "log_enabled", [](const std::string& name) { return log_enabled(artifact_by_name(name)); }, py::arg("name"),
       py::pos_only());
   module.def(
       "log_event", [](const std::string& name, const std::string& text) { log_event(artifact_by_name(name), text); },
       py::arg("name"), py::arg("text"), py::pos_only());
-  module.def(
-      "log_warning", [](const std::string& text) { log_warning(text); }, py::arg("text"), py::pos_only());
+  module.def("log_warning", [](const std::string& text) { log_warning(text); }, py::arg("text"), py::pos_only());
 }
 
 }  // namespace md

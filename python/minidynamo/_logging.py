@@ -126,8 +126,8 @@ def _is_module(name):
 
 def _usage(settings):
     lines = [
-        f"Invalid log settings: {settings}, must be a comma separated list of log names, artifact names or module names.",
-        "A name alone is level INFO, +name is DEBUG, -name is ERROR; an artifact is switched on by its name, off by -name.",
+        f"Invalid log settings: {settings}, must be a comma separated list of log, artifact or module names.",
+        "A name alone is level INFO, +name is DEBUG, -name is ERROR; an artifact is on by its name, off by -name.",
         "Valid settings:",
         "  all, dynamo: all logs of minidynamo; +all switches on every artifact below that is not marked (*)",
     ]

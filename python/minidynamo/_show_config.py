@@ -8,8 +8,9 @@ from ._dynamo import config
 
 def show_config():
     """Returns the versions, the processor's instruction set, the threads and the flags as text."""
-    facts = {"minidynamo": _C.__version__, "Python": platform.python_version(), **_C.build_info()}
-    facts["frame evaluation"] = "yes" if _C.frame_evaluation else f"no, Python {platform.python_version()} is not supported"
+    version = platform.python_version()
+    facts = {"minidynamo": _C.__version__, "Python": version, **_C.build_info()}
+    facts["frame evaluation"] = "yes" if _C.frame_evaluation else f"no, Python {version} is not supported"
     width = max(map(len, facts))
     lines = [f"{name:<{width}}  {value}" for name, value in facts.items()]
     lines.append("flags (minidynamo._dynamo.config)")

@@ -17,23 +17,23 @@ inline int result() { return failures == 0 ? 0 : 1; }
 
 }  // namespace md_test
 
-#define CHECK(condition)                                                                            \
-  do {                                                                                              \
-    try {                                                                                           \
-      if (!(condition)) ::md_test::fail(__FILE__, __LINE__, #condition, "is false");                \
-    } catch (const std::exception& error) {                                                         \
-      ::md_test::fail(__FILE__, __LINE__, #condition, error.what());                                \
-    }                                                                                               \
+#define CHECK(condition)                                                             \
+  do {                                                                               \
+    try {                                                                            \
+      if (!(condition)) ::md_test::fail(__FILE__, __LINE__, #condition, "is false"); \
+    } catch (const std::exception& error) {                                          \
+      ::md_test::fail(__FILE__, __LINE__, #condition, error.what());                 \
+    }                                                                                \
   } while (false)
 
 // The expression throws an exception of this type whose message contains the text.
-#define CHECK_THROWS(expression, Type, text)                                                        \
-  do {                                                                                              \
-    try {                                                                                           \
-      (void)(expression);                                                                           \
-      ::md_test::fail(__FILE__, __LINE__, #expression, "did not throw");                            \
-    } catch (const Type& error) {                                                                   \
-      if (std::string(error.what()).find(text) == std::string::npos)                                \
-        ::md_test::fail(__FILE__, __LINE__, #expression, error.what());                             \
-    }                                                                                               \
+#define CHECK_THROWS(expression, Type, text)                             \
+  do {                                                                   \
+    try {                                                                \
+      (void)(expression);                                                \
+      ::md_test::fail(__FILE__, __LINE__, #expression, "did not throw"); \
+    } catch (const Type& error) {                                        \
+      if (std::string(error.what()).find(text) == std::string::npos)     \
+        ::md_test::fail(__FILE__, __LINE__, #expression, error.what());  \
+    }                                                                    \
   } while (false)

@@ -6,7 +6,7 @@ Reading or writing an unknown name raises AttributeError, a value of the wrong t
 import sys
 from types import ModuleType
 
-from .._C import config_rows, get_config, set_config
+from .._C import config_rows, get_config, load_config_from_environment, set_config
 
 _FLAGS = {row["name"]: row for row in config_rows()}
 
@@ -81,4 +81,5 @@ class _ConfigModule(ModuleType):
         return [*super().__dir__(), *_FLAGS]
 
 
+load_config_from_environment()
 sys.modules[__name__].__class__ = _ConfigModule

@@ -1,0 +1,11 @@
+// What the loaded oneDNN is and which instructions it uses here.
+#pragma once
+#include <string>
+
+namespace md {
+
+std::string onednn_version();       // of the library that is loaded, "3.2.0"
+std::string onednn_threading();     // "OpenMP", ...
+std::string onednn_instructions();  // "avx512_core_bf16", "avx2", ...
+
+}  // namespace md

@@ -1,0 +1,62 @@
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import minidynamo
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def test_version_is_the_one_of_pyproject():
+    written = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert minidynamo.__version__ == written[1]
+
+
+def test_command_line_prints_the_configuration():
+    printed = run("-m", "minidynamo")
+    for text in (minidynamo.__version__, platform.python_version(), "oneDNN", "instruction set", "threads"):
+        assert text in printed
+    for row in minidynamo._C.config_rows():
+        assert row["name"] in printed
+
+
+def test_show_config_tells_what_was_changed():
+    with minidynamo._dynamo.config.patch(walk_limit=77):
+        assert re.search(r"walk_limit +77 \(default 100000\)", minidynamo.show_config())
+    assert re.search(r"walk_limit +100000 \(default\)", minidynamo.show_config())
+
+
+@pytest.mark.parametrize("module", ["numpy", "logging", "inspect", "typing", "ast", "dis", "unittest"])
+def test_import_is_lean(module):
+    code = f"import sys; before = set(sys.modules); import minidynamo; print({module!r} in set(sys.modules) - before)"
+    assert run("-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{code}") == "False\n"
+
+
+def test_import_keeps_denormal_numbers():
+    assert run("-c", "import minidynamo; print(5e-324 * 1.0, 2.0**-1040 / 2)") == f"5e-324 {2.0**-1041}\n"
+
+
+def test_onednn_is_beside_the_extension():
+    extension = Path(minidynamo._C.__file__)
+    assert (extension.parent / "libdnnl.so.3").exists()
+    maps = run("-c", "import minidynamo; print(open('/proc/self/maps').read())")
+    loaded = {line.split()[-1] for line in maps.splitlines() if "libdnnl" in line}
+    assert loaded == {os.path.realpath(extension.parent / "libdnnl.so.3")}
+
+
+def test_unknown_attribute():
+    with pytest.raises(AttributeError, match="module 'minidynamo' has no attribute 'zzz'"):
+        _ = minidynamo.zzz
+
+
+def test_all_names_exist():
+    for name in minidynamo.__all__:
+        assert getattr(minidynamo, name) is not None
