@@ -1,5 +1,5 @@
 // The version-neutral face of CPython's interpreter frame and of the PEP 523 hook.
-// Implemented by one small C file per version (py311.c, py312.c, py313.c), the only files with pycore_*.h.
+// Implemented by one small C file per version (py311.c, py312.c, py313.c), the only files with frame internals.
 // Positions are code units (2 bytes); slots count from localsplus[0], the value stack follows the locals.
 #pragma once
 #define PY_SSIZE_T_CLEAN
@@ -22,6 +22,7 @@ PyCodeObject* pv_code(PvFrame* frame);
 PyObject* pv_func(PvFrame* frame); /* a PyFunctionObject, or NULL */
 PyObject* pv_globals(PvFrame* frame);
 PyObject* pv_builtins(PvFrame* frame);
+PyObject* pv_locals_mapping(PvFrame* frame); /* f_locals of a class or module body, NULL in a function */
 int pv_is_generator(PvFrame* frame);
 int pv_next(PvFrame* frame);  /* code unit of the next instruction to execute */
 int pv_depth(PvFrame* frame); /* values on the stack */
@@ -36,15 +37,20 @@ void pv_set_depth(PvFrame* frame, int depth);
 /* thread */
 void pv_link(PyThreadState* ts, PvFrame* frame);
 void pv_unlink(PyThreadState* ts, PvFrame* frame);
-int pv_enter(PyThreadState* ts); /* recursion accounting; -1 with RecursionError set */
+int pv_enter(PyThreadState* ts); /* recursion accounting; -1, nothing raised: no room, the evaluator is to raise */
 void pv_leave(PyThreadState* ts);
 PyObject** pv_exc_slot(PyThreadState* ts); /* exc_info->exc_value, the exception being handled */
 int pv_traced(PyThreadState* ts, PvFrame* frame); /* settrace, setprofile or sys.monitoring is active */
-int pv_handle_pending(PyThreadState* ts); /* signals and a GIL request; -1 with an exception set */
+/* Signals, pending calls and a GIL request: 0 served, -1 with an exception set, 1 only the evaluator can serve it. */
+int pv_handle_pending(PyThreadState* ts);
 
-/* leave: the frame is linked before the call and gone after it; the result is the frame's */
+/* leave: the frame is linked and entered before the call and gone after it; the result is the frame's */
 PyObject* pv_eval_rest(PyThreadState* ts, PvFrame* frame, int unit, int depth);
 PyObject* pv_eval_throw(PyThreadState* ts, PvFrame* frame, int unit, int depth);
+
+/* a generator, coroutine or asynchronous generator */
+PvFrame* pv_generator_frame(PyObject* generator); /* NULL when it has finished */
+int pv_generator_started(PyObject* generator);    /* 0: created, nothing has run */
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,153 @@
+// Where each version keeps instance attributes and the state of the built-in iterators.
+#ifndef Py_BUILD_CORE
+#define Py_BUILD_CORE 1
+#endif
+#include "cpython/object_layout.h"
+
+#undef _PyGC_FINALIZED
+#include "internal/pycore_code.h"
+#include "internal/pycore_dict.h"
+#include "internal/pycore_object.h"
+#if PY_VERSION_HEX >= 0x030C0000
+#include "internal/pycore_list.h"
+#include "internal/pycore_range.h"
+#include "internal/pycore_tuple.h"
+typedef _PyListIterObject ListIterator;
+typedef _PyTupleIterObject TupleIterator;
+typedef _PyRangeIterObject RangeIterator;
+#else
+/* Not in a header before 3.12. */
+typedef struct {
+  PyObject_HEAD Py_ssize_t it_index;
+  PyListObject* it_seq;
+} ListIterator;
+typedef struct {
+  PyObject_HEAD Py_ssize_t it_index;
+  PyTupleObject* it_seq;
+} TupleIterator;
+typedef struct {
+  PyObject_HEAD long index;
+  long start;
+  long step;
+  long len;
+} RangeIterator;
+#endif
+
+/* The values of an instance that has no dict of its own yet, NULL if it has one or neither. */
+static PyDictValues* inline_values(PyObject* object, PyObject** dict) {
+  *dict = NULL;
+#if PY_VERSION_HEX >= 0x030D0000
+  if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_INLINE_VALUES) {
+    PyDictValues* values = _PyObject_InlineValues(object);
+    if (values->valid) return values;
+  }
+  *dict = (PyObject*)_PyObject_GetManagedDict(object);
+  return NULL;
+#elif PY_VERSION_HEX >= 0x030C0000
+  PyDictOrValues storage = *_PyObject_DictOrValuesPointer(object);
+  if (_PyDictOrValues_IsValues(storage)) return _PyDictOrValues_GetValues(storage);
+  *dict = _PyDictOrValues_GetDict(storage);
+  return NULL;
+#else
+  *dict = *_PyObject_ManagedDictPointer(object);
+  return *dict == NULL ? *_PyObject_ValuesPointer(object) : NULL;
+#endif
+}
+
+static Py_hash_t known_hash(PyObject* text) { return ((PyASCIIObject*)text)->hash; }
+
+/* Index of a name in the shared keys of a type, -1 if absent. At most SHARED_KEYS_MAX_SIZE entries. */
+static Py_ssize_t shared_key_index(PyDictKeysObject* keys, PyObject* name) {
+  PyDictUnicodeEntry* entries = DK_UNICODE_ENTRIES(keys);
+  for (Py_ssize_t i = 0; i < keys->dk_nentries; i++) {
+    if (entries[i].me_key == name) return i;
+  }
+  Py_hash_t hash = PyObject_Hash(name);
+  for (Py_ssize_t i = 0; i < keys->dk_nentries; i++) {
+    PyObject* key = entries[i].me_key;
+    if (key != NULL && known_hash(key) == hash && PyUnicode_Compare(key, name) == 0) return i;
+  }
+  return -1;
+}
+
+int pv_dict_lookup(PyObject* dict, PyObject* name, PyObject** value) {
+  *value = NULL;
+  if (((PyDictObject*)dict)->ma_keys->dk_kind == DICT_KEYS_GENERAL) {
+    /* A key that is no exact str may have any __eq__. */
+    Py_ssize_t position = 0;
+    PyObject* key;
+    PyObject* item;
+    while (PyDict_Next(dict, &position, &key, &item)) {
+      if (key == name) {
+        *value = item;
+        return 1;
+      }
+      if (!PyUnicode_CheckExact(key)) return -1;
+    }
+  }
+  *value = PyDict_GetItemWithError(dict, name);
+  if (*value != NULL) return 1;
+  if (PyErr_Occurred()) {
+    PyErr_Clear();
+    return -1;
+  }
+  return 0;
+}
+
+int pv_instance_lookup(PyObject* object, PyObject* name, PyObject** value) {
+  *value = NULL;
+  PyTypeObject* type = Py_TYPE(object);
+  if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
+    PyObject* dict;
+    PyDictValues* values = inline_values(object, &dict);
+    if (dict != NULL) return pv_dict_lookup(dict, name, value);
+    if (values == NULL) return 0;
+    Py_ssize_t index = shared_key_index(((PyHeapTypeObject*)type)->ht_cached_keys, name);
+    if (index >= 0) *value = values->values[index];
+    return *value != NULL;
+  }
+  if (type->tp_dictoffset == 0) return 0;
+  PyObject** dict = _PyObject_GetDictPtr(object);
+  if (dict == NULL || *dict == NULL) return 0;
+  return pv_dict_lookup(*dict, name, value);
+}
+
+int pv_has_instance_storage(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  return (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0 || type->tp_dictoffset != 0;
+}
+
+int pv_list_iterator(PyObject* iterator, Py_ssize_t* index, PyObject** sequence) {
+  if (Py_TYPE(iterator) != &PyListIter_Type) return 0;
+  *index = ((ListIterator*)iterator)->it_index;
+  *sequence = (PyObject*)((ListIterator*)iterator)->it_seq;
+  return 1;
+}
+
+int pv_tuple_iterator(PyObject* iterator, Py_ssize_t* index, PyObject** sequence) {
+  if (Py_TYPE(iterator) != &PyTupleIter_Type) return 0;
+  *index = ((TupleIterator*)iterator)->it_index;
+  *sequence = (PyObject*)((TupleIterator*)iterator)->it_seq;
+  return 1;
+}
+
+int pv_range_iterator(PyObject* iterator, long* next, long* step, long* remaining) {
+  if (Py_TYPE(iterator) != &PyRangeIter_Type) return 0;
+  RangeIterator* range = (RangeIterator*)iterator;
+#if PY_VERSION_HEX >= 0x030C0000
+  *next = range->start;
+  *remaining = range->len;
+#else
+  *next = range->start + range->index * range->step;
+  *remaining = range->len - range->index;
+#endif
+  *step = range->step;
+  return 1;
+}
+
+int pv_slot_kind(PyCodeObject* code, int slot) {
+  _PyLocals_Kind kind = _PyLocals_GetKind(code->co_localspluskinds, slot);
+  if (kind & CO_FAST_FREE) return 3;
+  if (kind & CO_FAST_CELL) return kind & CO_FAST_LOCAL ? 1 : 2;
+  return 0;
+}

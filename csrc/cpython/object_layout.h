@@ -1,0 +1,29 @@
+// Reading built-in objects in place: no Python code runs, nothing is allocated, results are borrowed.
+#pragma once
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An attribute in the object's own storage (inline values, managed dict, dictoffset); the type is not looked at.
+   name is an exact str. 1 found, 0 not found, -1 cannot be said without running code (a key with its own __eq__). */
+int pv_instance_lookup(PyObject* object, PyObject* name, PyObject** value);
+/* A look-up in a dict by an exact str; same results. */
+int pv_dict_lookup(PyObject* dict, PyObject* name, PyObject** value);
+/* Whether instances have attribute storage of their own: a dict or values. */
+int pv_has_instance_storage(PyObject* object);
+
+/* Iterators: 1 when `iterator` is exactly of this kind. An exhausted one gives *sequence == NULL. */
+int pv_list_iterator(PyObject* iterator, Py_ssize_t* index, PyObject** sequence);
+int pv_tuple_iterator(PyObject* iterator, Py_ssize_t* index, PyObject** sequence);
+/* The values still to come: next, next + step ... (remaining of them). Small ranges only; a long range is not one. */
+int pv_range_iterator(PyObject* iterator, long* next, long* step, long* remaining);
+
+/* How a slot of localsplus is used, in the order of md::SlotKind: local, argument that becomes a cell, cell, free. */
+int pv_slot_kind(PyCodeObject* code, int slot);
+
+#ifdef __cplusplus
+}
+#endif
