@@ -27,12 +27,19 @@ struct Instruction {
   int32_t arg2 = 0;
   int32_t unit;   // where the interpreter resumes: first EXTENDED_ARG or KW_NAMES of this instruction
   int32_t lasti;  // the real opcode's unit: f_lasti, line and column
+  int32_t next_unit = 0;  // the unit after this instruction and its caches
 };
 
 struct ExceptionHandler {
   int32_t target;  // instruction index, -1: none
   int32_t depth;   // stack depth that the handler expects below (lasti,) exception
   bool push_lasti;
+};
+
+// A row of the exception table: instructions begin .. end-1 are covered.
+struct HandlerRange {
+  int32_t begin, end;
+  ExceptionHandler handler;
 };
 
 // How a callable and its self (or NULL) lie on the stack below the arguments.
@@ -55,10 +62,11 @@ class Bytecode {
   const Instruction& operator[](int index) const { return instructions_[index]; }
   int size() const { return static_cast<int>(instructions_.size()); }
 
-  // Index of the first neutral instruction of the unit; -1 inside caches.
+  // Index of the first neutral instruction of the unit (or of the one that this prefix belongs to); -1 inside caches.
   int index_of_unit(int unit) const;
   // The handler that covers an instruction while it executes.
   ExceptionHandler handler_at(int index) const;
+  const std::vector<HandlerRange>& handlers() const { return handlers_; }
   // Operand stack depth on entry to an instruction, -1 if unreachable.
   int depth_at(int index) const { return depths_[index]; }
   // Slots that may be read before being written on some path from here, handlers included.
@@ -85,12 +93,9 @@ class Bytecode {
   std::vector<int32_t> depths_;
   std::vector<bool> loop_heads_;
   std::vector<SlotKind> slots_;
-  std::vector<std::vector<uint64_t>> live_;
+  std::vector<uint64_t> live_;  // one row of live_words_ words per instruction
+  int live_words_ = 0;
   bool observes_locals_ = false;
-  struct HandlerRange {
-    int32_t begin, end;  // instruction indices
-    ExceptionHandler handler;
-  };
   std::vector<HandlerRange> handlers_;
 };
 

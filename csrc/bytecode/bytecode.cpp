@@ -1,0 +1,124 @@
+#include "bytecode/bytecode.h"
+
+#include "base/error.h"
+#include "bytecode/decode.h"
+#include "bytecode/exception_table.h"
+#include "bytecode/liveness.h"
+#include "cpython/object_layout.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace md {
+namespace {
+
+#if PY_VERSION_HEX >= 0x030C0000
+Py_ssize_t request_extra_index(freefunc release) { return PyUnstable_Eval_RequestCodeExtraIndex(release); }
+int get_extra(PyObject* code, Py_ssize_t index, void** extra) { return PyUnstable_Code_GetExtra(code, index, extra); }
+int set_extra(PyObject* code, Py_ssize_t index, void* extra) { return PyUnstable_Code_SetExtra(code, index, extra); }
+#else
+Py_ssize_t request_extra_index(freefunc release) { return _PyEval_RequestCodeExtraIndex(release); }
+int get_extra(PyObject* code, Py_ssize_t index, void** extra) { return _PyCode_GetExtra(code, index, extra); }
+int set_extra(PyObject* code, Py_ssize_t index, void* extra) { return _PyCode_SetExtra(code, index, extra); }
+#endif
+
+void release_bytecode(void* bytecode) { delete static_cast<Bytecode*>(bytecode); }
+
+Py_ssize_t extra_index() {
+  static const Py_ssize_t index = request_extra_index(release_bytecode);
+  MD_ASSERT(index >= 0, "no co_extra index left");
+  return index;
+}
+
+constexpr const char* kLocalsObservers[] = {"locals", "vars", "dir", "eval", "exec", "breakpoint"};
+
+bool names_a_locals_observer(PyObject* names) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    for (const char* observer : kLocalsObservers) {
+      if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), observer) == 0) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+const Bytecode* Bytecode::of(PyCodeObject* code) {
+  PyObject* object = reinterpret_cast<PyObject*>(code);
+  void* extra = nullptr;
+  check_status(get_extra(object, extra_index(), &extra));
+  if (extra != nullptr) return static_cast<const Bytecode*>(extra);
+  auto bytecode = std::make_unique<Bytecode>(code);
+  // Decoding may have run another thread that was first.
+  check_status(get_extra(object, extra_index(), &extra));
+  if (extra != nullptr) return static_cast<const Bytecode*>(extra);
+  check_status(set_extra(object, extra_index(), bytecode.get()));
+  return bytecode.release();
+}
+
+Bytecode::Bytecode(PyCodeObject* code) : code_(code) {
+  DecodedCode decoded = decode(code);
+  instructions_ = std::move(decoded.instructions);
+  unit_to_index_ = std::move(decoded.unit_to_index);
+  handlers_ = read_exception_table(code, instructions_, unit_to_index_);
+  depths_ = stack_depths(instructions_, handlers_);
+  for (int slot = 0; slot < code->co_nlocalsplus; ++slot) {
+    slots_.push_back(static_cast<SlotKind>(pv_slot_kind(code, slot)));
+  }
+  live_words_ = (code->co_nlocalsplus + 63) / 64;
+  live_ = live_slots(instructions_, handlers_, depths_, live_words_);
+  loop_heads_.assign(instructions_.size(), false);
+  for (int index = 0; index < size(); ++index) {
+    const Instruction& instruction = instructions_[index];
+    if (has_target(instruction.op) && instruction.arg <= index) loop_heads_[instruction.arg] = true;
+  }
+  observes_locals_ = names_a_locals_observer(code->co_names);
+}
+
+int Bytecode::index_of_unit(int unit) const {
+  return unit < 0 || unit + 1 >= static_cast<int>(unit_to_index_.size()) ? -1 : unit_to_index_[unit];
+}
+
+ExceptionHandler Bytecode::handler_at(int index) const {
+  auto it = std::upper_bound(handlers_.begin(), handlers_.end(), index,
+                             [](int i, const HandlerRange& range) { return i < range.begin; });
+  while (it != handlers_.begin()) {
+    --it;
+    if (index < it->end) return it->handler;
+    // Empty ranges cover nothing and may hide the one before them.
+    if (it->begin != it->end) break;
+  }
+  return {-1, 0, false};
+}
+
+bool Bytecode::is_live(int index, int slot) const {
+  if (slots_[slot] != SlotKind::Local) return true;
+  return (live_[static_cast<size_t>(index) * live_words_ + slot / 64] >> (slot % 64)) & 1;
+}
+
+BorrowedRef Bytecode::slot_name(int slot) const { return PyTuple_GET_ITEM(code_->co_localsplusnames, slot); }
+BorrowedRef Bytecode::constant(int index) const { return PyTuple_GET_ITEM(code_->co_consts, index); }
+BorrowedRef Bytecode::name(int index) const { return PyTuple_GET_ITEM(code_->co_names, index); }
+
+int Bytecode::line_at(int index) const {
+  int line = PyCode_Addr2Line(code_, instructions_[index].lasti * 2);
+  return line < 0 ? 0 : line;
+}
+
+std::string Bytecode::print() const {
+  std::ostringstream out;
+  for (int index = 0; index < size(); ++index) {
+    const Instruction& instruction = instructions_[index];
+    out << index << (loop_heads_[index] ? " >> " : "    ") << "line " << line_at(index) << "  unit "
+        << instruction.unit << (instruction.resumable ? "" : "+") << "  depth " << depths_[index] << "  "
+        << opcode_name(instruction.op) << ' ' << instruction.arg;
+    if (instruction.arg2 != 0) out << ' ' << instruction.arg2;
+    if (has_target(instruction.op)) out << "  to " << instruction.arg;
+    ExceptionHandler handler = handler_at(index);
+    if (handler.target >= 0) out << "  except " << handler.target;
+    out << '\n';
+  }
+  return out.str();
+}
+
+}  // namespace md

@@ -1,0 +1,241 @@
+#include "bytecode/decode.h"
+
+#include "base/error.h"
+#include "cpython/object_layout.h"
+
+#include <array>
+
+namespace md {
+namespace {
+
+// How the argument of a version's opcode becomes neutral instructions: one row, one function.
+#define MD_FORMS(X) \
+  X(Unknown)        \
+  X(Plain)          \
+  X(Extended)       \
+  X(Prefix)         \
+  X(KeywordNames)   \
+  X(Forward)        \
+  X(ForIter)        \
+  X(Backward)       \
+  X(BackwardQuiet)  \
+  X(LoadFast)       \
+  X(Pair)           \
+  X(LoadGlobal)     \
+  X(LoadAttr)       \
+  X(LoadSuperAttr)  \
+  X(Compare)        \
+  X(Call)           \
+  X(LowBit)         \
+  X(FormatValue)    \
+  X(UnpackEx)       \
+  X(Resume)         \
+  X(EndFor)         \
+  X(Statement)      \
+  X(UnaryIntrinsic) \
+  X(BinaryIntrinsic)
+
+enum class Form : uint8_t {
+#define MD_FORM(name) name,
+  MD_FORMS(MD_FORM)
+#undef MD_FORM
+};
+
+struct RawRow {
+  uint8_t caches = 0;
+  Form form = Form::Unknown;
+  Opcode op = Opcode::UNKNOWN;
+};
+
+constexpr std::array<RawRow, 256> make_raw_rows() {
+  std::array<RawRow, 256> rows{};
+#define MD_RAW(number, name, caches, form, neutral) rows[number] = {caches, Form::form, Opcode::neutral};
+#if PY_VERSION_HEX >= 0x030D0000
+#include "bytecode/opcodes_313.def"
+#elif PY_VERSION_HEX >= 0x030C0000
+#include "bytecode/opcodes_312.def"
+#else
+#include "bytecode/opcodes_311.def"
+#endif
+#undef MD_RAW
+  return rows;
+}
+constexpr std::array<RawRow, 256> kRawRows = make_raw_rows();
+
+// Neutral names of the intrinsics; the others stay CALL_INTRINSIC with their number.
+struct IntrinsicRow {
+  int number;
+  Opcode op;
+};
+constexpr IntrinsicRow kUnaryIntrinsics[] = {
+    {1, Opcode::PRINT_EXPR},     {2, Opcode::IMPORT_STAR},    {3, Opcode::STOPITERATION_ERROR},
+    {4, Opcode::ASYNC_GEN_WRAP}, {5, Opcode::UNARY_POSITIVE}, {6, Opcode::LIST_TO_TUPLE},
+};
+constexpr IntrinsicRow kBinaryIntrinsics[] = {{1, Opcode::PREP_RERAISE_STAR}};
+
+// Units that an exhausted FOR_ITER skips besides its own jump: END_FOR, and POP_TOP on 3.13.
+constexpr int kForIterSkips = PY_VERSION_HEX >= 0x030D0000 ? 2 : PY_VERSION_HEX >= 0x030C0000 ? 1 : 0;
+constexpr int kEndForPops = PY_VERSION_HEX >= 0x030D0000 ? 1 : 2;
+constexpr int kCompareShift = PY_VERSION_HEX >= 0x030D0000 ? 5 : PY_VERSION_HEX >= 0x030C0000 ? 4 : 0;
+constexpr bool kCompareMakesBool = PY_VERSION_HEX >= 0x030D0000;
+
+class Decoder {
+ public:
+  explicit Decoder(PyCodeObject* code) : code_(code), bytes_(check(PyCode_GetCode(code))) {
+    units_ = reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes_.get()));
+    unit_count_ = static_cast<int>(PyBytes_GET_SIZE(bytes_.get()) / 2);
+    out_.unit_to_index.assign(unit_count_ + 1, -1);
+  }
+
+  DecodedCode run();
+
+#define MD_FORM(name) void form##name();
+  MD_FORMS(MD_FORM)
+#undef MD_FORM
+
+ private:
+  void emit(Opcode op, int arg = 0, int arg2 = 0);
+  void emit_intrinsic(const IntrinsicRow* begin, const IntrinsicRow* end, int operands);
+  void end_instruction();
+  void resolve_targets();
+
+  PyCodeObject* code_;
+  Ref bytes_;
+  const uint8_t* units_;
+  int unit_count_;
+  DecodedCode out_;
+  // The instruction being read.
+  RawRow row_;
+  int begin_ = 0;        // first prefix
+  int position_ = 0;     // the real opcode
+  int next_ = 0;         // behind the caches
+  int arg_ = 0;
+  int keyword_names_ = -1;
+  bool in_prefix_ = false;
+};
+
+void Decoder::emit(Opcode op, int arg, int arg2) {
+  Instruction instruction;
+  instruction.op = op;
+  instruction.resumable = out_.instructions.empty() || out_.instructions.back().unit != begin_;
+  instruction.arg = arg;
+  instruction.arg2 = arg2;
+  instruction.unit = begin_;
+  instruction.lasti = position_;
+  instruction.next_unit = next_;
+  out_.instructions.push_back(instruction);
+}
+
+void Decoder::formUnknown() { emit(Opcode::UNKNOWN, units_[2 * position_], arg_); }
+void Decoder::formPlain() { emit(row_.op, arg_); }
+void Decoder::formExtended() { in_prefix_ = true; }
+void Decoder::formPrefix() {
+  in_prefix_ = true;
+  arg_ = 0;
+}
+void Decoder::formKeywordNames() {
+  keyword_names_ = arg_;
+  formPrefix();
+}
+void Decoder::formForward() { emit(row_.op, next_ + arg_); }
+void Decoder::formForIter() { emit(row_.op, next_ + arg_ + kForIterSkips); }
+void Decoder::formBackward() { emit(row_.op, next_ - arg_); }
+void Decoder::formBackwardQuiet() { emit(row_.op, next_ - arg_, 1); }
+
+void Decoder::formLoadFast() {
+  // From 3.13 on a closure's cell is loaded with LOAD_FAST.
+  bool is_cell = PY_VERSION_HEX >= 0x030D0000 && pv_slot_kind(code_, arg_) != 0;
+  emit(is_cell ? Opcode::LOAD_CLOSURE : Opcode::LOAD_FAST, arg_);
+}
+
+void Decoder::formPair() {
+  // The first half is the row's; only LOAD_FAST, LOAD_FAST and STORE_FAST, x occur, x being told by the number.
+  static_assert(PY_VERSION_HEX < 0x030D0000 || kRawRows[112].op == Opcode::STORE_FAST);
+  bool second_stores = units_[2 * position_] == 112;
+  emit(row_.op, arg_ >> 4);
+  int second = arg_ & 15;
+  if (second_stores) {
+    emit(Opcode::STORE_FAST, second);
+  } else {
+    emit(pv_slot_kind(code_, second) != 0 ? Opcode::LOAD_CLOSURE : Opcode::LOAD_FAST, second);
+  }
+  Instruction& first = out_.instructions[out_.instructions.size() - 2];
+  if (first.op == Opcode::LOAD_FAST && pv_slot_kind(code_, first.arg) != 0) first.op = Opcode::LOAD_CLOSURE;
+}
+
+void Decoder::formLoadGlobal() {
+  bool with_null = arg_ & 1;
+  if (with_null && !kNullAfterCallable) emit(Opcode::PUSH_NULL);
+  emit(Opcode::LOAD_GLOBAL, arg_ >> 1);
+  if (with_null && kNullAfterCallable) emit(Opcode::PUSH_NULL);
+}
+
+void Decoder::formLoadAttr() { emit(arg_ & 1 ? Opcode::LOAD_METHOD : Opcode::LOAD_ATTR, arg_ >> 1); }
+void Decoder::formLoadSuperAttr() {
+  emit(arg_ & 1 ? Opcode::LOAD_SUPER_METHOD : Opcode::LOAD_SUPER_ATTR, arg_ >> 2, (arg_ >> 1) & 1);
+}
+void Decoder::formCompare() { emit(row_.op, arg_ >> kCompareShift, kCompareMakesBool ? (arg_ >> 4) & 1 : 0); }
+void Decoder::formCall() {
+  emit(row_.op, arg_, keyword_names_);
+  keyword_names_ = -1;
+}
+void Decoder::formLowBit() { emit(row_.op, arg_ & 1); }
+void Decoder::formFormatValue() { emit(row_.op, arg_ & 3, (arg_ >> 2) & 1); }
+void Decoder::formUnpackEx() { emit(row_.op, arg_ & 0xFF, arg_ >> 8); }
+void Decoder::formResume() { emit(row_.op, arg_ & 3); }
+void Decoder::formEndFor() { emit(row_.op, kEndForPops); }
+void Decoder::formStatement() {
+  // 3.11 drops the result itself, later versions push None and pop it.
+  emit(row_.op);
+  emit(Opcode::POP_TOP);
+}
+
+void Decoder::emit_intrinsic(const IntrinsicRow* begin, const IntrinsicRow* end, int operands) {
+  for (const IntrinsicRow* row = begin; row != end; ++row) {
+    if (row->number == arg_) return emit(row->op);
+  }
+  emit(Opcode::CALL_INTRINSIC, operands, arg_);
+}
+void Decoder::formUnaryIntrinsic() { emit_intrinsic(std::begin(kUnaryIntrinsics), std::end(kUnaryIntrinsics), 1); }
+void Decoder::formBinaryIntrinsic() { emit_intrinsic(std::begin(kBinaryIntrinsics), std::end(kBinaryIntrinsics), 2); }
+
+void Decoder::resolve_targets() {
+  for (Instruction& instruction : out_.instructions) {
+    if (!has_target(instruction.op)) continue;
+    MD_ASSERT(instruction.arg >= 0 && instruction.arg < unit_count_, "jump out of the code");
+    instruction.arg = out_.unit_to_index[instruction.arg];
+    MD_ASSERT(instruction.arg >= 0, "jump into a cache");
+  }
+}
+
+DecodedCode Decoder::run() {
+  using Handler = void (Decoder::*)();
+  static constexpr Handler kForms[] = {
+#define MD_FORM(name) &Decoder::form##name,
+      MD_FORMS(MD_FORM)
+#undef MD_FORM
+  };
+  while (next_ < unit_count_) {
+    position_ = next_;
+    row_ = kRawRows[units_[2 * position_]];
+    next_ = position_ + 1 + row_.caches;
+    if (!in_prefix_) {
+      begin_ = position_;
+      arg_ = 0;
+    }
+    in_prefix_ = false;
+    arg_ = (arg_ << 8) | units_[2 * position_ + 1];
+    out_.unit_to_index[position_] = static_cast<int32_t>(out_.instructions.size());
+    (this->*kForms[static_cast<int>(row_.form)])();
+  }
+  // One past the end, so that ranges may end there.
+  out_.unit_to_index[unit_count_] = static_cast<int32_t>(out_.instructions.size());
+  resolve_targets();
+  return std::move(out_);
+}
+
+}  // namespace
+
+DecodedCode decode(PyCodeObject* code) { return Decoder(code).run(); }
+
+}  // namespace md
