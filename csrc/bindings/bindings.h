@@ -8,5 +8,6 @@ void bind_exceptions(pybind11::module_& module);
 void bind_config(pybind11::module_& module);
 void bind_log(pybind11::module_& module);
 void bind_build_info(pybind11::module_& module);
+void bind_bytecode(pybind11::module_& module);
 
 }  // namespace md

@@ -5,4 +5,5 @@ PYBIND11_MODULE(_C, module) {
   md::bind_config(module);
   md::bind_log(module);
   md::bind_build_info(module);
+  md::bind_bytecode(module);
 }
