@@ -38,8 +38,16 @@ install(CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-unneeded
   \"\${CMAKE_INSTALL_PREFIX}/minidynamo/${MINIDYNAMO_DNNL_SONAME}\" COMMAND_ERROR_IS_FATAL ANY)")
 
 if(NOT SKBUILD)
-  # A build in the source tree: PYTHONPATH=python finds the extension, which finds oneDNN as an installed one does.
+  # A build without pip: with PYTHONPATH=python the extension is found, and it finds oneDNN as an installed one does.
   set_target_properties(_C PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${MINIDYNAMO_OUTPUT_DIR}" BUILD_WITH_INSTALL_RPATH ON)
   file(MAKE_DIRECTORY "${MINIDYNAMO_OUTPUT_DIR}")
   file(CREATE_LINK "${MINIDYNAMO_DNNL_LIBRARY}" "${MINIDYNAMO_OUTPUT_DIR}/${MINIDYNAMO_DNNL_SONAME}" SYMBOLIC)
+  set(python_folder "${PROJECT_SOURCE_DIR}/python/minidynamo")
+  if(NOT MINIDYNAMO_OUTPUT_DIR STREQUAL python_folder)
+    file(GLOB python_entries CONFIGURE_DEPENDS RELATIVE "${python_folder}" "${python_folder}/*")
+    list(FILTER python_entries EXCLUDE REGEX "\\.so|__pycache__")
+    foreach(entry IN LISTS python_entries)
+      file(CREATE_LINK "${python_folder}/${entry}" "${MINIDYNAMO_OUTPUT_DIR}/${entry}" SYMBOLIC)
+    endforeach()
+  endif()
 endif()
