@@ -16,12 +16,21 @@ struct PromotionOperand {
   DTypeCategory category = DTypeCategory::Integer;  // Scalar
 };
 
-// For each argument the dtype it must be cast to; nullopt: as it is.
+// One operand per argument in schema order; a Tensor[] argument gives one operand for each of its tensors instead.
+// For each operand the dtype it must be cast to; nullopt: as it is. A number that a kernel takes as a number is never cast.
 // Throws Error(Runtime) for Promotion::Same with different dtypes, naming op and dtypes.
 std::vector<std::optional<DType>> promote(const OpRow& row, std::span<const PromotionOperand> operands);
+
+// The dtype in which the operands meet, by torch's rule: tensors before 0-d tensors before numbers, inside a category.
+// nullopt: neither tensors nor numbers among them.
+std::optional<DType> common_dtype(std::span<const PromotionOperand> operands);
 
 DType promote_types(DType a, DType b);
 // Dtype of a 0-d tensor made from a number: int64, bool or the default floating dtype.
 DType scalar_dtype(DTypeCategory category);
+
+// What an argument is to promotion: a number counts only where its parameter also takes a tensor (not alpha, dim, eps).
+// Not for Tensor[] arguments.
+PromotionOperand promotion_operand(const Param& param, const Arg& arg);
 
 }  // namespace md

@@ -1,0 +1,16 @@
+// Applies an op to arguments as a user gives them: casts by promotion, then the op, then requires_grad of the results.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "tensor/op_row.h"
+
+namespace md {
+
+// args complete, in schema order; cast in place. Real, fake and recording tensors alike.
+std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args);
+
+// Rewrites args so that their dtypes are final: what apply_op does first, and what a capture does with recording tensors.
+void cast_args(const OpRow& row, std::span<Arg> args);
+
+}  // namespace md
