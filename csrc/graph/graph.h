@@ -2,7 +2,10 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -21,8 +24,21 @@ struct ValueRef {
 };
 
 // What a node is applied to: None, a value, a list of values, or a constant. A run-time scalar is a ScalarInput node's value.
-using Operand =
-    std::variant<std::monostate, ValueRef, std::vector<ValueRef>, Scalar, DimVec, DType, std::string>;
+using Operand = std::variant<std::monostate, ValueRef, std::vector<ValueRef>, Scalar, DimVec, DType, std::string>;
+
+// Calls f(ValueRef&) for each value in an operand; f may assign.
+template <typename F>
+void for_each_value(Operand& operand, F&& f) {
+  if (auto* value = std::get_if<ValueRef>(&operand)) {
+    f(*value);
+  } else if (auto* list = std::get_if<std::vector<ValueRef>>(&operand)) {
+    for (ValueRef& item : *list) f(item);
+  }
+}
+template <typename F>
+void for_each_value(const Operand& operand, F&& f) {
+  for_each_value(const_cast<Operand&>(operand), [&](ValueRef& value) { f(static_cast<const ValueRef&>(value)); });
+}
 
 // Where the user wrote it.
 struct SourceLine {
@@ -30,6 +46,8 @@ struct SourceLine {
   int line = 0;
   std::string function;
 };
+// A user's stack, outermost first; null when unknown. Shared by all nodes of one instruction.
+using Location = std::shared_ptr<const std::vector<SourceLine>>;
 
 enum class NodeKind : uint8_t {
   TensorInput,  // placeholder
@@ -48,14 +66,17 @@ struct ValueInfo {
 struct Node {
   NodeKind kind = NodeKind::Op;
   const OpRow* op = nullptr;      // Op only
-  std::string name;               // unique in the graph: "add", "add_1", "l_x_"
+  std::string name;               // unique in the graph, a Python identifier: "add", "add_1", "l_x_"
+  std::string target;             // inputs and constants: the name asked for ("L_x_"), an argument of forward()
   std::vector<Operand> operands;  // Op: schema order, complete
   std::vector<ValueInfo> outs;
-  Tensor constant;                   // TensorConst
-  std::vector<SourceLine> location;  // the user's stack, outermost first
-  bool called_as_method = false;     // call_method in the FX face
-  int index = -1;                    // position, kept by Graph
+  Tensor constant;                // TensorConst; nobody writes to it while the graph lives
+  Location location;              // where the user wrote it
+  bool called_as_method = false;  // call_method in the FX face
+  int index = -1;                 // position, kept by Graph
 };
+
+inline bool is_op(const Node& node, OpKind kind) { return node.kind == NodeKind::Op && node.op->kind == kind; }
 
 class Graph {
  public:
@@ -67,7 +88,8 @@ class Graph {
   Node* add_scalar_input(const std::string& name, Scalar::Kind kind);
   Node* add_constant(const std::string& name, const Tensor& value);
   // Runs the shape rule on fakes of the operands; throws what the rule throws, and then nothing is appended.
-  Node* add_op(const OpRow& op, std::vector<Operand> operands, std::vector<SourceLine> location = {});
+  // Trailing operands left out get the schema's defaults.
+  Node* add_op(const OpRow& op, std::vector<Operand> operands, Location location = nullptr);
   void set_outputs(std::vector<ValueRef> outputs);
 
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
@@ -75,23 +97,40 @@ class Graph {
   const std::vector<ValueRef>& outputs() const { return outputs_; }
   int op_count() const;
   bool has_call_out() const;
-  const ValueInfo& info(ValueRef value) const;
+  const ValueInfo& info(ValueRef value) const { return value.node->outs[static_cast<size_t>(value.out)]; }
+  // Reads the whole graph: for all nodes at once, use all_users.
   std::vector<Node*> users(const Node* node) const;
+  // Users of each node by its index, each user once, in order.
+  std::vector<std::vector<Node*>> all_users() const;
+  // By node index: true when an output is the node's value or a view of it, so that its storage is seen outside.
+  std::vector<bool> escaping() const;
 
   // Drops nodes for which keep is false and renumbers; inputs stay unless drop_inputs.
   // Returns, for each input that stays, its old position among the inputs.
   std::vector<int> retain(const std::function<bool(const Node&)>& keep, bool drop_inputs);
   void replace_uses(ValueRef from, ValueRef to);
   std::unique_ptr<Graph> clone() const;
+  // stem itself, or stem_1, stem_2 ...; never a Python keyword or builtin. Characters that no identifier has become "_".
   std::string unique_name(const std::string& stem);
+  // The new name must be free; the old one becomes free.
+  void rename(Node& node, const std::string& name);
 
  private:
   Node* append(std::unique_ptr<Node> node);
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Node*> inputs_;
   std::vector<ValueRef> outputs_;
-  std::vector<std::pair<std::string, int>> name_counts_;
+  std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, int> name_counts_;  // last suffix given to a stem
 };
+
+// What the shape rule says of an op on these operands.
+std::vector<ValueInfo> infer_outs(const OpRow& op, std::span<const Operand> operands);
+// Throws Error(Type) naming the op and the parameter when an operand is not of the kind that the schema says.
+void check_operands(const OpRow& op, std::span<const Operand> operands);
+// A number for each node value, used while running: by node index and output.
+using ValueOf = std::function<Arg(ValueRef)>;
+Arg to_arg(const Operand& operand, const ValueOf& value_of);
 
 // Throws Error(Internal) naming the first node that breaks a rule: operands before use, operand types as the schema says,
 // infos as the shape rule gives, names unique.
@@ -100,8 +139,13 @@ void verify(const Graph& graph);
 // One line per node; parse_graph(print(g)) prints the same. The text form is documented at the top of print.cpp.
 std::string print(const Graph& graph);
 std::unique_ptr<Graph> parse_graph(const std::string& text);
-// Python source of a forward(self, ...) method, for graph_code logs and gm.code.
-std::string print_code(const Graph& graph, bool with_locations);
+// Python source. readable: a class GraphModule with types, and a "# File:" comment before the nodes of each source line
+// (the graph_code log, print_readable); otherwise def forward alone (gm.code).
+// source_text gives the text of a source line; without it the comments end at the function's name.
+using SourceText = std::function<std::string(const SourceLine&)>;
+std::string print_code(const Graph& graph, bool readable, const SourceText& source_text = nullptr);
+// The type of a value in that source: f32[3, 4][4, 1]cpu.
+std::string code_type(const ValueInfo& info);
 
 struct GraphInput {
   Tensor tensor;

@@ -1,6 +1,7 @@
 // Passes: graph to graph, run in the order of one array, verified after each in debug builds.
 #pragma once
 #include <span>
+#include <vector>
 
 #include "graph/graph.h"
 
@@ -12,6 +13,17 @@ struct Pass {
   bool (*run)(Graph& graph);  // true when it changed something
 };
 std::span<const Pass> passes();
+// All passes, in order. Inputs stay, also unused ones.
 void run_passes(Graph& graph);
+// Removes inputs that nothing uses; returns, for each that stays, its old position.
+std::vector<int> drop_unused_inputs(Graph& graph);
+
+// True when running the op can fail, or be seen, depending on its operands' values: it stays although its result is unused.
+bool must_run(const Node& node);
+
+bool eliminate_dead_code(Graph& graph);
+bool merge_common_subexpressions(Graph& graph);
+bool fold_constants(Graph& graph);
+bool simplify_chains(Graph& graph);
 
 }  // namespace md

@@ -1,0 +1,70 @@
+// Ops whose operands are all constants run once, here. A node whose storage is seen outside stays: each run must give
+// the caller a new tensor.
+#include "graph/passes.h"
+
+namespace md {
+namespace {
+
+constexpr int64_t kMaxFoldedElements = 4096;
+
+bool is_constant_operand(const Operand& operand) {
+  bool constant = true;
+  for_each_value(operand, [&](const ValueRef& value) {
+    constant = constant && value.node->kind == NodeKind::TensorConst;
+  });
+  const auto* dims = std::get_if<DimVec>(&operand);
+  return constant && (dims == nullptr || !any_symbolic(dims->span()));
+}
+
+bool is_small(const ValueInfo& info) {
+  return !any_symbolic(info.spec.sizes.span()) && info.spec.numel().value() <= kMaxFoldedElements;
+}
+
+bool may_fold(const Node& node) {
+  if (node.kind != NodeKind::Op || must_run(node) || node.outs.size() != 1 || !is_small(node.outs[0])) return false;
+  if (node.outs[0].spec.requires_grad) return false;
+  for (const Operand& operand : node.operands) {
+    if (!is_constant_operand(operand)) return false;
+    bool small = true;
+    for_each_value(operand, [&](const ValueRef& value) { small = small && is_small(value.node->outs[0]); });
+    if (!small) return false;
+  }
+  return true;
+}
+
+bool fold(Node& node) {
+  std::vector<Arg> args;
+  for (const Operand& operand : node.operands) {
+    args.push_back(to_arg(operand, [](ValueRef value) -> Arg { return value.node->constant; }));
+  }
+  std::vector<Tensor> results;
+  try {
+    results = run_op(*node.op, args);
+  } catch (const Error&) {
+    return false;  // it fails again when the graph runs, at its place
+  }
+  if (results.size() != 1 || results[0]->kind() != TensorKind::Real) return false;
+  const TensorSpec& spec = results[0].spec();
+  const TensorSpec& expected = node.outs[0].spec;
+  if (spec.dtype != expected.dtype || !same(spec.sizes, expected.sizes) || !same(spec.strides, expected.strides)) return false;
+  node.kind = NodeKind::TensorConst;
+  node.target = node.name;
+  node.constant = results[0];
+  node.op = nullptr;
+  node.operands.clear();
+  node.called_as_method = false;
+  return true;
+}
+
+}  // namespace
+
+bool fold_constants(Graph& graph) {
+  std::vector<bool> escapes = graph.escaping();
+  bool changed = false;
+  for (const auto& node : graph.nodes()) {
+    if (!escapes[static_cast<size_t>(node->index)] && may_fold(*node)) changed |= fold(*node);
+  }
+  return changed;
+}
+
+}  // namespace md

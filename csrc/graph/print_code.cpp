@@ -1,0 +1,260 @@
+// A graph as Python source, in the layout that readers of torch.fx know:
+//
+//   class GraphModule(minidynamo.nn.Module):
+//       def forward(self, L_x_: "f32[3][1]cpu"):
+//           l_x_ = L_x_
+//
+//            # File: train.py:12 in step, code: y = x + 1
+//           add: "f32[3][1]cpu" = l_x_ + 1;  l_x_ = None
+//           return (add,)
+//
+// A variable is set to None after the last statement that uses it.
+#include <algorithm>
+
+#include "graph/graph.h"
+#include "graph/text.h"
+
+namespace md {
+namespace {
+
+struct OperatorSymbol {
+  const char* op;
+  const char* symbol;
+};
+// Ops that Python writes with an operator.
+constexpr OperatorSymbol kBinaryOperators[] = {
+    {"add", "+"},          {"sub", "-"},        {"mul", "*"},         {"div", "/"}, {"floor_divide", "//"},
+    {"remainder", "%"},    {"pow", "**"},       {"matmul", "@"},      {"eq", "=="}, {"ne", "!="},
+    {"lt", "<"},           {"le", "<="},        {"gt", ">"},          {"ge", ">="}, {"bitwise_and", "&"},
+    {"bitwise_or", "|"},   {"bitwise_xor", "^"}, {"logical_and", "&"}, {"logical_or", "|"},
+};
+constexpr OperatorSymbol kUnaryOperators[] = {{"neg", "-"}, {"bitwise_not", "~"}};
+
+template <size_t N>
+const char* find_symbol(const OperatorSymbol (&table)[N], const OpRow& op) {
+  if ((op.faces & kOperator) == 0) return nullptr;
+  for (const OperatorSymbol& entry : table) {
+    if (op.name == entry.op) return entry.symbol;
+  }
+  return nullptr;
+}
+
+std::string code_value(ValueRef value) {
+  std::string text = value.node->name;
+  if (value.node->outs.size() != 1) text += "[" + std::to_string(value.out) + "]";
+  return text;
+}
+
+std::string code_string(const std::string& text) {
+  std::string out = "'";
+  for (char c : text) {
+    if (c == '\n') {
+      out += "\\n";
+      continue;
+    }
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "'";
+}
+
+std::string code_scalar(const Scalar& scalar) {
+  std::string text = scalar_text(scalar);
+  bool is_name = text == "nan" || text == "inf" || text == "-inf";
+  return is_name ? "float('" + text + "')" : text;
+}
+
+std::string code_operand(const Operand& operand) {
+  if (const auto* value = std::get_if<ValueRef>(&operand)) return code_value(*value);
+  if (const auto* list = std::get_if<std::vector<ValueRef>>(&operand)) {
+    std::string text = "[";
+    for (const ValueRef& item : *list) text += (text.size() > 1 ? ", " : "") + code_value(item);
+    return text + "]";
+  }
+  if (const auto* scalar = std::get_if<Scalar>(&operand)) return code_scalar(*scalar);
+  if (const auto* dims = std::get_if<DimVec>(&operand)) return dims_text(dims->span());
+  if (const auto* dtype = std::get_if<DType>(&operand)) return std::string("minidynamo.") + row(*dtype).name;
+  if (const auto* text = std::get_if<std::string>(&operand)) return code_string(*text);
+  return "None";
+}
+
+bool is_default(const Param& param, const Operand& operand) {
+  if (!param.default_value) return false;
+  const Arg& value = *param.default_value;
+  if (std::holds_alternative<std::monostate>(operand)) return is_none(value);
+  if (const auto* scalar = std::get_if<Scalar>(&operand)) {
+    return std::holds_alternative<Scalar>(value) && identical(*scalar, std::get<Scalar>(value));
+  }
+  if (const auto* dims = std::get_if<DimVec>(&operand)) {
+    return std::holds_alternative<DimVec>(value) && same(*dims, std::get<DimVec>(value));
+  }
+  if (const auto* dtype = std::get_if<DType>(&operand)) {
+    return std::holds_alternative<DType>(value) && *dtype == std::get<DType>(value);
+  }
+  if (const auto* text = std::get_if<std::string>(&operand)) {
+    return std::holds_alternative<std::string>(value) && *text == std::get<std::string>(value);
+  }
+  return false;
+}
+
+// Operands from the first one on that differ from the defaults; after one left out, by name.
+std::string code_arguments(const Node& node, size_t first) {
+  std::string text;
+  bool by_name = false;
+  for (size_t i = first; i < node.operands.size(); ++i) {
+    const Param& param = node.op->schema.params[i];
+    if (is_default(param, node.operands[i])) {
+      by_name = true;
+      continue;
+    }
+    if (!text.empty()) text += ", ";
+    if (by_name || param.keyword_only) text += param.name + "=";
+    text += code_operand(node.operands[i]);
+  }
+  return text;
+}
+
+bool rest_is_default(const Node& node, size_t first) {
+  for (size_t i = first; i < node.operands.size(); ++i) {
+    if (!is_default(node.op->schema.params[i], node.operands[i])) return false;
+  }
+  return true;
+}
+
+// Unary operators bind tighter than all but **, and a negative number is one.
+std::string code_left_side(const Operand& operand) {
+  std::string text = code_operand(operand);
+  return text[0] == '-' ? "(" + text + ")" : text;
+}
+
+std::string function_path(const OpRow& op) {
+  if (op.faces & kFunction) return "minidynamo." + op.name;
+  if (op.faces & kFunctional) return "minidynamo.nn.functional." + op.name;
+  std::string path = "minidynamo.ops." + op.name;
+  for (size_t at = path.find("::"); at != std::string::npos; at = path.find("::")) path.replace(at, 2, ".");
+  return path;
+}
+
+std::string code_expression(const Node& node) {
+  if (node.kind == NodeKind::TensorConst) return "self." + node.name;
+  if (node.kind != NodeKind::Op) return node.target;
+  const OpRow& op = *node.op;
+  bool method_only = (op.faces & (kFunction | kFunctional)) == 0 && (op.faces & kMethod) != 0;
+  bool self_is_value = !node.operands.empty() && std::holds_alternative<ValueRef>(node.operands[0]);
+  if (!node.called_as_method) {
+    if (const char* symbol = find_symbol(kBinaryOperators, op); symbol != nullptr && rest_is_default(node, 2)) {
+      return code_left_side(node.operands[0]) + " " + symbol + " " + code_operand(node.operands[1]);
+    }
+    if (const char* symbol = find_symbol(kUnaryOperators, op); symbol != nullptr && rest_is_default(node, 1)) {
+      return symbol + code_left_side(node.operands[0]);
+    }
+  }
+  if ((node.called_as_method || method_only) && self_is_value) {
+    return code_value(std::get<ValueRef>(node.operands[0])) + "." + op.name + "(" + code_arguments(node, 1) + ")";
+  }
+  return function_path(op) + "(" + code_arguments(node, 0) + ")";
+}
+
+// For each node, the names that no later statement uses, in operand order.
+std::vector<std::vector<std::string>> dead_names(const Graph& graph) {
+  std::vector<std::vector<std::string>> dead(graph.nodes().size());
+  std::vector<bool> seen(graph.nodes().size(), false);
+  for (const ValueRef& output : graph.outputs()) seen[static_cast<size_t>(output.node->index)] = true;
+  for (size_t i = graph.nodes().size(); i-- > 0;) {
+    const Node& node = *graph.nodes()[i];
+    if (node.kind != NodeKind::Op) continue;
+    for (const Operand& operand : node.operands) {
+      for_each_value(operand, [&](const ValueRef& value) {
+        size_t index = static_cast<size_t>(value.node->index);
+        if (!seen[index]) dead[i].push_back(value.node->name);
+        seen[index] = true;
+      });
+    }
+    if (!seen[i]) dead[i].push_back(node.name);
+  }
+  return dead;
+}
+
+class CodePrinter {
+ public:
+  CodePrinter(const Graph& graph, bool readable, const SourceText& source_text)
+      : graph_(graph), readable_(readable), source_text_(source_text), dead_(dead_names(graph)) {
+    indent_ = readable ? "        " : "    ";
+  }
+
+  std::string run() {
+    print_header();
+    for (const Node* input : graph_.inputs()) {
+      if (input->name != input->target) text_ += indent_ + input->name + " = " + input->target + "\n";
+    }
+    for (const auto& node : graph_.nodes()) {
+      if (node->kind == NodeKind::Op || node->kind == NodeKind::TensorConst) print_statement(*node);
+    }
+    print_return();
+    return std::move(text_);
+  }
+
+ private:
+  void print_header() {
+    if (readable_) text_ += "class GraphModule(minidynamo.nn.Module):\n    ";
+    text_ += "def forward(self";
+    for (const Node* input : graph_.inputs()) {
+      text_ += ", " + input->target;
+      if (readable_) text_ += ": \"" + code_type(input->outs[0]) + "\"";
+    }
+    text_ += "):\n";
+  }
+
+  void print_statement(const Node& node) {
+    if (readable_) print_location(node);
+    text_ += indent_ + node.name;
+    if (readable_ && node.outs.size() == 1) text_ += ": \"" + code_type(node.outs[0]) + "\"";
+    text_ += " = " + code_expression(node);
+    const std::vector<std::string>& dead = dead_[static_cast<size_t>(node.index)];
+    for (size_t i = 0; i < dead.size(); ++i) text_ += (i == 0 ? ";  " : " = ") + dead[i];
+    if (!dead.empty()) text_ += " = None";
+    text_ += "\n";
+  }
+
+  void print_location(const Node& node) {
+    if (node.location == nullptr || node.location->empty()) return;
+    const SourceLine& line = node.location->back();
+    std::string comment = str_cat("# File: ", line.file, ":", line.line, " in ", line.function);
+    if (source_text_) {
+      std::string source = source_text_(line);
+      size_t start = source.find_first_not_of(" \t");
+      size_t end = source.find_last_not_of(" \t\r\n");
+      if (start != std::string::npos) comment += ", code: " + source.substr(start, end - start + 1);
+    }
+    if (comment == last_comment_) return;
+    last_comment_ = comment;
+    text_ += "\n" + indent_ + " " + comment + "\n";
+  }
+
+  void print_return() {
+    text_ += indent_ + "return (";
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) text_ += (i > 0 ? ", " : "") + code_value(graph_.outputs()[i]);
+    text_ += graph_.outputs().size() == 1 ? ",)\n" : ")\n";
+  }
+
+  const Graph& graph_;
+  bool readable_;
+  const SourceText& source_text_;
+  std::vector<std::vector<std::string>> dead_;
+  std::string indent_;
+  std::string last_comment_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string code_type(const ValueInfo& info) {
+  if (info.is_scalar) return scalar_kind_name(info.scalar_kind);
+  return spec_text(info.spec) + "cpu";
+}
+
+std::string print_code(const Graph& graph, bool readable, const SourceText& source_text) {
+  return CodePrinter(graph, readable, source_text).run();
+}
+
+}  // namespace md

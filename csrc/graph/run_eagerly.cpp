@@ -1,0 +1,89 @@
+#include "graph/graph.h"
+
+namespace md {
+namespace {
+
+// What each node gave: tensors, or the one scalar of a scalar input.
+struct NodeResult {
+  std::vector<Tensor> tensors;
+  Scalar scalar;
+};
+
+void check_input_count(const Graph& graph, size_t given) {
+  if (given != graph.inputs().size()) {
+    raise(ErrorKind::Internal, "graph: takes ", graph.inputs().size(), " inputs, got ", given);
+  }
+}
+
+// By node index: the position after which its results are not needed.
+std::vector<int> last_uses(const Graph& graph) {
+  std::vector<int> last(graph.nodes().size(), -1);
+  for (const auto& node : graph.nodes()) {
+    for (const Operand& operand : node->operands) {
+      for_each_value(operand, [&](const ValueRef& value) { last[static_cast<size_t>(value.node->index)] = node->index; });
+    }
+  }
+  for (const ValueRef& output : graph.outputs()) {
+    last[static_cast<size_t>(output.node->index)] = static_cast<int>(graph.nodes().size());
+  }
+  return last;
+}
+
+// Grad modes are settled at capture: the result requires grad as the graph says, unless the op passed an operand through.
+void set_grad(const Node& node, std::span<const Arg> args, std::vector<Tensor>& results) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    bool passed_through = false;
+    for (const Arg& arg : args) {
+      const Tensor* tensor = std::get_if<Tensor>(&arg);
+      passed_through = passed_through || (tensor != nullptr && is_same(*tensor, results[i]));
+    }
+    if (!passed_through) results[i].set_requires_grad(node.outs[i].spec.requires_grad);
+  }
+}
+
+}  // namespace
+
+std::vector<Tensor> run_eagerly(const Graph& graph, std::span<const GraphInput> inputs) {
+  check_input_count(graph, inputs.size());
+  std::vector<NodeResult> results(graph.nodes().size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    NodeResult& result = results[static_cast<size_t>(graph.inputs()[i]->index)];
+    result.tensors.push_back(inputs[i].tensor);
+    result.scalar = inputs[i].scalar;
+  }
+  ValueOf value_of = [&](ValueRef value) -> Arg {
+    const NodeResult& result = results[static_cast<size_t>(value.node->index)];
+    if (value.node->kind == NodeKind::ScalarInput) return result.scalar;
+    return result.tensors[static_cast<size_t>(value.out)];
+  };
+  std::vector<int> last = last_uses(graph);
+  std::vector<Arg> args;
+  for (const auto& node : graph.nodes()) {
+    std::vector<Tensor>& tensors = results[static_cast<size_t>(node->index)].tensors;
+    if (node->kind == NodeKind::TensorConst) tensors.push_back(node->constant);
+    if (node->kind != NodeKind::Op) continue;
+    args.clear();
+    for (const Operand& operand : node->operands) args.push_back(to_arg(operand, value_of));
+    tensors = run_op(*node->op, args);
+    if (tensors.size() != node->outs.size()) {
+      raise_op(ErrorKind::Runtime, node->op->name, "gave ", tensors.size(), " results, its shape rule says ", node->outs.size());
+    }
+    set_grad(*node, args, tensors);
+    for (const Operand& operand : node->operands) {
+      for_each_value(operand, [&](const ValueRef& value) {
+        if (last[static_cast<size_t>(value.node->index)] == node->index) {
+          results[static_cast<size_t>(value.node->index)].tensors.clear();
+        }
+      });
+    }
+    if (last[static_cast<size_t>(node->index)] < 0) tensors.clear();
+  }
+  std::vector<Tensor> outputs;
+  for (const ValueRef& output : graph.outputs()) {
+    MD_ASSERT(output.node->kind != NodeKind::ScalarInput, "a scalar input is not an output");
+    outputs.push_back(results[static_cast<size_t>(output.node->index)].tensors[static_cast<size_t>(output.out)]);
+  }
+  return outputs;
+}
+
+}  // namespace md

@@ -1,0 +1,105 @@
+// Casts of casts and transposes of transposes. Only uses by ops are rewired: an output stays the tensor that it was.
+#include "graph/passes.h"
+
+namespace md {
+namespace {
+
+// Every value of `from` is a value of `to`, so that casting on from there gives the same.
+bool is_widening(DType from, DType to) {
+  if (from == to) return true;
+  auto digits = [](DType dtype) {
+    switch (dtype) {
+      case DType::bool_:
+        return 1;
+      case DType::int8:
+        return 7;
+      case DType::uint8:
+        return 8;
+      case DType::int16:
+        return 15;
+      case DType::int32:
+        return 31;
+      case DType::int64:
+        return 63;
+      case DType::float16:
+        return 11;
+      case DType::bfloat16:
+        return 8;
+      case DType::float32:
+        return 24;
+      case DType::float64:
+        return 53;
+    }
+    return 0;
+  };
+  if (is_floating(from)) {
+    bool wider_range = to == DType::float64 || to == DType::float32;
+    return is_floating(to) && wider_range && digits(from) < digits(to);
+  }
+  bool from_signed = from != DType::bool_ && from != DType::uint8;
+  bool to_signed = to != DType::bool_ && to != DType::uint8;
+  if (is_floating(to)) return to != DType::float16 && digits(from) <= digits(to);
+  return digits(from) <= digits(to) && (!from_signed || to_signed) && to != DType::bool_;
+}
+
+// The value that a cast or transpose is applied to.
+ValueRef source_of(const Node& node) { return std::get<ValueRef>(node.operands[0]); }
+
+bool has_source(const Node& node) {
+  return node.kind == NodeKind::Op && !node.operands.empty() && std::holds_alternative<ValueRef>(node.operands[0]) &&
+         !source_of(node).node->outs[0].is_scalar;
+}
+
+// cast(cast(x, wider), y) is cast(x, y); a cast to bool first asks "is it zero", which every widening keeps.
+bool shorten_cast(const Graph& graph, Node& node) {
+  if (!has_source(node) || node.op->kind != OpKind::Cast) return false;
+  const Node& inner = *source_of(node).node;
+  if (!has_source(inner) || inner.op != node.op) return false;
+  ValueRef origin = source_of(inner);
+  if (!is_widening(graph.info(origin).spec.dtype, inner.outs[0].spec.dtype)) return false;
+  // Same result layout: both keep the layout of what they are applied to.
+  if (!same(graph.info(origin).spec.strides, inner.outs[0].spec.strides)) return false;
+  node.operands[0] = origin;
+  return true;
+}
+
+// What a view of a view comes back to: the value with the same sizes and strides at the same place.
+ValueRef undone_transposes(const Graph& graph, const Node& node) {
+  auto is_swap = [](const Node& view) {
+    return is_op(view, OpKind::View) && (view.op->name == "transpose" || view.op->name == "t" || view.op->name == "permute");
+  };
+  if (!has_source(node) || !is_swap(node)) return {};
+  const Node& inner = *source_of(node).node;
+  if (!has_source(inner) || !is_swap(inner)) return {};
+  ValueRef origin = source_of(inner);
+  const TensorSpec& before = graph.info(origin).spec;
+  const TensorSpec& after = node.outs[0].spec;
+  // Permutations with equal sizes and strides are the identity on elements; an ambiguous stride has size 1 or 0.
+  if (!same(before.sizes, after.sizes) || !same(before.strides, after.strides)) return {};
+  if (any_symbolic(before.sizes.span()) || before.requires_grad != after.requires_grad) return {};
+  return origin;
+}
+
+}  // namespace
+
+bool simplify_chains(Graph& graph) {
+  std::vector<ValueRef> replacement(graph.nodes().size());
+  bool changed = false;
+  for (const auto& node : graph.nodes()) {
+    // What a call-out is given may be seen by Python code: it stays.
+    bool may_rewire = !is_op(*node, OpKind::CallOut);
+    for (Operand& operand : node->operands) {
+      for_each_value(operand, [&](ValueRef& value) {
+        ValueRef other = replacement[static_cast<size_t>(value.node->index)];
+        if (other.node == nullptr || !may_rewire) return;
+        value = other;
+        changed = true;
+      });
+    }
+    changed |= shorten_cast(graph, *node);
+    replacement[static_cast<size_t>(node->index)] = undone_transposes(graph, *node);
+  }
+  return changed;
+}
+
+}  // namespace md
