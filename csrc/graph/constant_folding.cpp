@@ -9,9 +9,8 @@ constexpr int64_t kMaxFoldedElements = 4096;
 
 bool is_constant_operand(const Operand& operand) {
   bool constant = true;
-  for_each_value(operand, [&](const ValueRef& value) {
-    constant = constant && value.node->kind == NodeKind::TensorConst;
-  });
+  for_each_value(operand,
+                 [&](const ValueRef& value) { constant = constant && value.node->kind == NodeKind::TensorConst; });
   const auto* dims = std::get_if<DimVec>(&operand);
   return constant && (dims == nullptr || !any_symbolic(dims->span()));
 }
@@ -46,7 +45,8 @@ bool fold(Node& node) {
   if (results.size() != 1 || results[0]->kind() != TensorKind::Real) return false;
   const TensorSpec& spec = results[0].spec();
   const TensorSpec& expected = node.outs[0].spec;
-  if (spec.dtype != expected.dtype || !same(spec.sizes, expected.sizes) || !same(spec.strides, expected.strides)) return false;
+  if (spec.dtype != expected.dtype || !same(spec.sizes, expected.sizes) || !same(spec.strides, expected.strides))
+    return false;
   node.kind = NodeKind::TensorConst;
   node.target = node.name;
   node.constant = results[0];

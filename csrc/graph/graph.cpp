@@ -10,16 +10,15 @@ namespace {
 
 // Names that Python source of the graph must not bind.
 constexpr auto kReservedNames = std::to_array<std::string_view>({
-    "False",    "None",       "True",      "abs",      "all",     "and",    "any",       "as",     "assert",
-    "async",    "await",      "bin",       "bool",     "break",   "bytes",  "chr",       "class",  "complex",
-    "continue", "def",        "del",       "device",   "dict",    "dir",    "divmod",    "dtype",  "elif",
-    "else",     "enumerate",  "eval",      "except",   "exec",    "filter", "finally",   "float",  "for",
-    "format",   "from",       "frozenset", "getattr",  "global",  "hash",   "hex",       "id",     "if",
-    "import",   "in",         "inf",       "input",    "int",     "is",     "iter",      "lambda", "len",
-    "list",     "map",        "max",       "min",      "nan",     "next",   "nonlocal",  "not",    "object",
-    "oct",      "open",       "or",        "ord",      "pass",    "pow",    "print",     "range",  "raise",
-    "repr",     "return",     "reversed",  "round",    "self",    "set",    "setattr",   "slice",  "sorted",
-    "str",      "sum",        "super",     "try",      "tuple",   "type",   "vars",      "while",  "with",
+    "False",    "None",       "True",    "abs",     "all",      "and",    "any",    "as",      "assert",    "async",
+    "await",    "bin",        "bool",    "break",   "bytes",    "chr",    "class",  "complex", "continue",  "def",
+    "del",      "device",     "dict",    "dir",     "divmod",   "dtype",  "elif",   "else",    "enumerate", "eval",
+    "except",   "exec",       "filter",  "finally", "float",    "for",    "format", "from",    "frozenset", "getattr",
+    "global",   "hash",       "hex",     "id",      "if",       "import", "in",     "inf",     "input",     "int",
+    "is",       "iter",       "lambda",  "len",     "list",     "map",    "max",    "min",     "nan",       "next",
+    "nonlocal", "not",        "object",  "oct",     "open",     "or",     "ord",    "pass",    "pow",       "print",
+    "range",    "raise",      "repr",    "return",  "reversed", "round",  "self",   "set",     "setattr",   "slice",
+    "sorted",   "str",        "sum",     "super",   "try",      "tuple",  "type",   "vars",    "while",     "with",
     "yield",    "minidynamo", "forward",
 });
 
@@ -161,7 +160,8 @@ void check_operands(const OpRow& op, std::span<const Operand> operands) {
 }
 
 std::vector<ValueInfo> infer_outs(const OpRow& op, std::span<const Operand> operands) {
-  if (op.shape_rule == nullptr) raise_op(ErrorKind::NotImplemented, op.name, "has no shape rule, so it cannot be captured");
+  if (op.shape_rule == nullptr)
+    raise_op(ErrorKind::NotImplemented, op.name, "has no shape rule, so it cannot be captured");
   std::vector<Arg> args;
   args.reserve(operands.size());
   for (const Operand& operand : operands) args.push_back(to_arg(operand, fake_value));

@@ -93,7 +93,9 @@ class Parser {
   Scalar number() {
     skip_spaces();
     size_t end = at_;
-    while (end < text_.size() && (is_word_char(text_[end]) || text_[end] == '.' || text_[end] == '-' || text_[end] == '+')) ++end;
+    while (end < text_.size() &&
+           (is_word_char(text_[end]) || text_[end] == '.' || text_[end] == '-' || text_[end] == '+'))
+      ++end;
     std::string token = text_.substr(at_, end - at_);
     if (token.find_first_of(".einf") == std::string::npos) return Scalar(integer());
     double value = 0;
@@ -247,7 +249,8 @@ class Parser {
     if (types.size() != node->outs.size()) fail(name + " has another number of results");
     for (size_t i = 0; i < types.size(); ++i) {
       std::string expected = spec_text(node->outs[i].spec);
-      if (types[i].is_scalar || spec_text(types[i].spec) != expected) fail("the shape rule of " + name + " gives " + expected);
+      if (types[i].is_scalar || spec_text(types[i].spec) != expected)
+        fail("the shape rule of " + name + " gives " + expected);
       node->outs[i].spec.requires_grad = types[i].spec.requires_grad;
     }
     node->called_as_method = accept_word("method");

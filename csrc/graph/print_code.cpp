@@ -23,10 +23,10 @@ struct OperatorSymbol {
 };
 // Ops that Python writes with an operator.
 constexpr OperatorSymbol kBinaryOperators[] = {
-    {"add", "+"},          {"sub", "-"},        {"mul", "*"},         {"div", "/"}, {"floor_divide", "//"},
-    {"remainder", "%"},    {"pow", "**"},       {"matmul", "@"},      {"eq", "=="}, {"ne", "!="},
-    {"lt", "<"},           {"le", "<="},        {"gt", ">"},          {"ge", ">="}, {"bitwise_and", "&"},
-    {"bitwise_or", "|"},   {"bitwise_xor", "^"}, {"logical_and", "&"}, {"logical_or", "|"},
+    {"add", "+"},        {"sub", "-"},         {"mul", "*"},         {"div", "/"},        {"floor_divide", "//"},
+    {"remainder", "%"},  {"pow", "**"},        {"matmul", "@"},      {"eq", "=="},        {"ne", "!="},
+    {"lt", "<"},         {"le", "<="},         {"gt", ">"},          {"ge", ">="},        {"bitwise_and", "&"},
+    {"bitwise_or", "|"}, {"bitwise_xor", "^"}, {"logical_and", "&"}, {"logical_or", "|"},
 };
 constexpr OperatorSymbol kUnaryOperators[] = {{"neg", "-"}, {"bitwise_not", "~"}};
 

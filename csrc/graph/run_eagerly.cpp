@@ -20,7 +20,8 @@ std::vector<int> last_uses(const Graph& graph) {
   std::vector<int> last(graph.nodes().size(), -1);
   for (const auto& node : graph.nodes()) {
     for (const Operand& operand : node->operands) {
-      for_each_value(operand, [&](const ValueRef& value) { last[static_cast<size_t>(value.node->index)] = node->index; });
+      for_each_value(operand,
+                     [&](const ValueRef& value) { last[static_cast<size_t>(value.node->index)] = node->index; });
     }
   }
   for (const ValueRef& output : graph.outputs()) {
@@ -66,7 +67,8 @@ std::vector<Tensor> run_eagerly(const Graph& graph, std::span<const GraphInput> 
     for (const Operand& operand : node->operands) args.push_back(to_arg(operand, value_of));
     tensors = run_op(*node->op, args);
     if (tensors.size() != node->outs.size()) {
-      raise_op(ErrorKind::Runtime, node->op->name, "gave ", tensors.size(), " results, its shape rule says ", node->outs.size());
+      raise_op(ErrorKind::Runtime, node->op->name, "gave ", tensors.size(), " results, its shape rule says ",
+               node->outs.size());
     }
     set_grad(*node, args, tensors);
     for (const Operand& operand : node->operands) {

@@ -66,7 +66,8 @@ bool shorten_cast(const Graph& graph, Node& node) {
 // What a view of a view comes back to: the value with the same sizes and strides at the same place.
 ValueRef undone_transposes(const Graph& graph, const Node& node) {
   auto is_swap = [](const Node& view) {
-    return is_op(view, OpKind::View) && (view.op->name == "transpose" || view.op->name == "t" || view.op->name == "permute");
+    return is_op(view, OpKind::View) &&
+           (view.op->name == "transpose" || view.op->name == "t" || view.op->name == "permute");
   };
   if (!has_source(node) || !is_swap(node)) return {};
   const Node& inner = *source_of(node).node;

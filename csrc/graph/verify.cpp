@@ -67,7 +67,8 @@ class Verifier {
     for (size_t i = 0; i < expected.size(); ++i) {
       if (node.outs[i].is_scalar) fail(node, "the result of an op is a tensor");
       if (!same_spec(expected[i].spec, node.outs[i].spec)) {
-        fail(node, str_cat("result ", i, " is ", node.outs[i].spec.str(), ", the shape rule says ", expected[i].spec.str()));
+        fail(node,
+             str_cat("result ", i, " is ", node.outs[i].spec.str(), ", the shape rule says ", expected[i].spec.str()));
       }
     }
   }
@@ -76,7 +77,8 @@ class Verifier {
     size_t found = 0;
     for (const auto& node : graph_.nodes()) {
       if (node->kind != NodeKind::TensorInput && node->kind != NodeKind::ScalarInput) continue;
-      if (found >= graph_.inputs().size() || graph_.inputs()[found] != node.get()) fail(*node, "it is not in the list of inputs");
+      if (found >= graph_.inputs().size() || graph_.inputs()[found] != node.get())
+        fail(*node, "it is not in the list of inputs");
       ++found;
     }
     if (found != graph_.inputs().size()) raise(ErrorKind::Internal, "graph: the list of inputs holds a foreign node");
