@@ -3,7 +3,7 @@ if(NOT pybind11_DIR)
   execute_process(COMMAND "${Python_EXECUTABLE}" -m pybind11 --cmakedir
                   OUTPUT_VARIABLE pybind11_hint OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
-find_package(pybind11 3.0 CONFIG REQUIRED HINTS "${pybind11_hint}")
+find_package(pybind11 3.1 CONFIG REQUIRED HINTS "${pybind11_hint}")
 
 set(extension_folders cpython bytecode guards frontends snapshot symbolic eval_frame bindings)
 set(extension_sources)
