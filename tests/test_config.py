@@ -1,8 +1,9 @@
 import subprocess
 import sys
 
-import minidynamo
 import pytest
+
+import minidynamo
 from minidynamo import _C
 from minidynamo._dynamo import config
 

@@ -23,11 +23,11 @@ def violations(folder, name, text):
     """What the includes of a file break, as a list of texts."""
     found = []
     for quote, target in INCLUDE.findall(text):
-        if quote == '"' and target.split("/")[0] not in allowed_folders(folder):
+        if quote == '"' and not target.startswith("internal/") and target.split("/")[0] not in allowed_folders(folder):
             found.append(f"{folder}/ may not include {target}")
         if target == "Python.h" and folder in CORE:
             found.append(f"{folder}/ may not include {target}")
-        if "pycore_" in target and not (folder == "cpython" and name.endswith(".c")):
+        if "internal/" in target and not (folder == "cpython" and name.endswith(".c")):
             found.append(f"only csrc/cpython/*.c may include {target}")
         if "dnnl" in target and quote == "<" and not (folder == "tensor" and name.startswith("onednn")):
             found.append(f"only csrc/tensor/onednn* may include {target}")

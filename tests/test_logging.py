@@ -4,8 +4,9 @@ import re
 import subprocess
 import sys
 
-import minidynamo
 import pytest
+
+import minidynamo
 from minidynamo import _C
 from minidynamo._logging import set_logs
 

@@ -5,8 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import minidynamo
 import pytest
+
+import minidynamo
 
 ROOT = Path(__file__).parent.parent
 

@@ -40,6 +40,7 @@ FUNCTIONS = (
 def clean_type(text):
     """A type in the words of the stub: names of this module are not qualified, what has no name is Any."""
     text = re.sub(r"\bminidynamo\._C\.", "", text)
+    text = re.sub(r"= <[^<>]*>", "= ...", text)
     text = re.sub(r"<[^<>]*>|\b(?:capsule|_?object|md::[\w:]+)\b", "Any", text)
     return text.replace("typing.", "").replace("collections.abc.", "")
 
@@ -55,20 +56,16 @@ def text_signature(function):
     text = getattr(function, "__text_signature__", None)
     if text is None:
         return None
-    text = re.sub(r"\$(\w+)", r"\1", text)
+    text = re.sub(r"\$module(?:, )?", "", text).replace("$self", "self").replace("$type", "cls")
     return f"{text} -> Any"
 
 
 def signatures(name, function, first):
-    doc = getattr(function, "__doc__", None)
-    found = pybind_signatures(name, doc)
-    if found:
-        return found
-    written = text_signature(function)
-    if written is not None and not written.startswith("()" if first else "(self)") or not first and written:
-        return [written]
-    arguments = ", ".join(filter(None, [first, "*args: Any", "**kwargs: Any"]))
-    return [f"({arguments}) -> Any"]
+    found = pybind_signatures(name, getattr(function, "__doc__", None)) or [text_signature(function)]
+    if found == [None]:
+        arguments = ", ".join(filter(None, [first, "*args: Any", "**kwargs: Any"]))
+        return [f"({arguments}) -> Any"]
+    return found
 
 
 def function_lines(name, function, first=""):
@@ -109,8 +106,10 @@ def member_lines(name, member):
 
 
 def constant_type(value):
-    if value is None or isinstance(value, (bool, int, float, str, bytes, tuple, list, dict)):
-        return type(value).__name__ if value is not None else "None"
+    if value is None:
+        return "None"
+    if isinstance(value, (bool, int, float, str, bytes, tuple, list, dict)):
+        return type(value).__name__
     return clean_type(f"{type(value).__module__}.{type(value).__qualname__}") if is_ours(type(value)) else "Any"
 
 
