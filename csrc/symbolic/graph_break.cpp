@@ -98,7 +98,8 @@ std::string format_stack(std::span<const SourceLine> stack) {
 
 std::string break_body(const GraphBreak& graph_break) {
   const BreakRow& row = break_row(graph_break.reason);
-  std::string_view explanation = graph_break.explanation.empty() ? row.explanation : graph_break.explanation;
+  std::string_view explanation = row.explanation;
+  if (!graph_break.explanation.empty()) explanation = graph_break.explanation;
   return str_cat(row.title, "\n  Explanation: ", indent_rest(explanation, "    "), "\n", hint_lines(row.hints),
                  "\n  Developer debug context: ", graph_break.context,
                  "\n\n For more details about this graph break, please visit: ", kDocsPage, "#", docs_anchor(row.id));
@@ -119,9 +120,9 @@ std::string record_text(const GraphBreak& graph_break, bool duplicate, std::span
     return str_cat("Graph break (user stack suppressed due to duplicate graph break) in user code at ",
                    location(graph_break), "\nGraph Break Reason: ", reason_text(graph_break), "\n");
   }
-  return str_cat("Graph break in user code at ", location(graph_break), "\nGraph Break Reason: ",
-                 reason_text(graph_break), "\n\nUser code traceback:\n", format_stack(callers),
-                 format_stack(graph_break.user_stack));
+  return str_cat("Graph break in user code at ", location(graph_break),
+                 "\nGraph Break Reason: ", reason_text(graph_break), "\n\nUser code traceback:\n",
+                 format_stack(callers), format_stack(graph_break.user_stack));
 }
 
 void log_graph_break(const GraphBreak& graph_break, const std::function<std::vector<SourceLine>()>& callers) {

@@ -1,12 +1,119 @@
-"""The exceptions that minidynamo raises on its own account."""
+"""The exceptions that minidynamo raises on its own account.
+
+What the user's code or an operation raises arrives as itself, never wrapped in one of these.
+"""
+
+from enum import Enum, auto
 
 
-class TorchDynamoException(RuntimeError):
+class DynamoException(RuntimeError):
     """Base of the exceptions of capture."""
 
 
-class InternalError(TorchDynamoException):
+class Unsupported(DynamoException):
+    """A graph break under fullgraph=True or error_on_graph_break(True).
+
+    msg is the whole text, gb_type the title of the reason, gb_id its id in docs/graph_breaks.md, and real_stack the
+    place in the user's code, the outermost compiled frame first.
+    """
+
+    def __init__(self, msg, gb_type=None, gb_id=None, frames=()):
+        super().__init__(msg)
+        self.msg = msg
+        self.gb_type = gb_type
+        self.gb_id = gb_id
+        self._frames = list(frames)
+
+    @property
+    def real_stack(self):
+        from traceback import StackSummary
+
+        return StackSummary.from_list([(file, line, function, None) for file, line, function in self._frames])
+
+    def __reduce__(self):
+        return type(self), (self.msg, self.gb_type, self.gb_id, self._frames)
+
+
+class UserErrorType(Enum):
+    """What kind of wrong use a UserError reports."""
+
+    DYNAMIC_CONTROL_FLOW = auto()
+    ANTI_PATTERN = auto()
+    STANDARD_LIBRARY = auto()
+    CONSTRAINT_VIOLATION = auto()
+    DYNAMIC_DIM = auto()
+    INVALID_INPUT = auto()
+    INVALID_OUTPUT = auto()
+    UNSUPPORTED_ALIASED_MUTATED_DYNAMIC_INPUTS = auto()
+
+
+class UserError(DynamoException):
+    """Wrong use of minidynamo itself."""
+
+    def __init__(self, error_type, msg, case_name=None):
+        super().__init__(msg)
+        self.error_type = error_type
+        self.msg = msg
+        self.case_name = case_name
+
+    def __reduce__(self):
+        return type(self), (self.error_type, self.msg, self.case_name)
+
+
+class InternalError(DynamoException):
     """A bug in minidynamo."""
 
 
+class BackendCompilerFailed(DynamoException):
+    """A backend raised, or returned something that cannot be called. The backend's own exception is the __cause__."""
+
+    def __init__(self, backend_fn, inner_exception):
+        self.backend_name = _name_of(backend_fn)
+        self.inner_exception = inner_exception
+        self._backend_fn = backend_fn
+        super().__init__(f"backend={self.backend_name!r} raised:\n{type(inner_exception).__name__}: {inner_exception}")
+
+    def __reduce__(self):
+        return type(self), (self.backend_name, self.inner_exception)
+
+
+class InvalidBackend(DynamoException):
+    """There is no backend of this name."""
+
+    def __init__(self, name):
+        from .backends import list_backends
+
+        self.name = name
+        known = ", ".join(map(repr, list_backends()))
+        super().__init__(
+            f"Invalid backend: {name!r}. Backends known by name are {known} (minidynamo._dynamo.list_backends()); "
+            "any callable(gm, example_inputs) is a backend too."
+        )
+
+    def __reduce__(self):
+        return type(self), (self.name,)
+
+
+class ResetRequired(DynamoException):
+    """Something was changed that needs minidynamo.compiler.reset() first."""
+
+
+class RecompileError(DynamoException):
+    """A function would have to be captured again where that is forbidden."""
+
+
+class SkipFrame(DynamoException):
+    """A function is left to Python as a whole."""
+
+
+class FailOnRecompileLimitHit(Exception):
+    """The recompile limit was reached where going on without capture is forbidden."""
+
+
+def _name_of(backend):
+    return backend if isinstance(backend, str) else getattr(backend, "__name__", type(backend).__name__)
+
+
+# The names that TorchDynamo gives to the same classes.
+TorchDynamoException = DynamoException
 InternalTorchDynamoError = InternalError

@@ -1,0 +1,87 @@
+#include "symbolic/graph_break.h"
+
+#include <pybind11/stl.h>
+
+#include "base/error.h"
+#include "bindings/bindings.h"
+
+namespace py = pybind11;
+
+namespace md {
+namespace {
+
+using FrameTuple = std::tuple<std::string, int, std::string>;
+
+// A source that cannot be read is shown without its text; asking for it must not disturb an exception being handled.
+std::string read_source_line(const std::string& file, int line) {
+  py::error_scope keep_current_exception;
+  try {
+    py::object text = py::module_::import("linecache").attr("getline")(file, line);
+    return text.attr("strip")().cast<std::string>();
+  } catch (const std::exception&) {
+    return "";
+  }
+}
+
+py::dict row_facts(const BreakRow& row) {
+  py::dict facts;
+  facts["name"] = row.name;
+  facts["id"] = row.id;
+  facts["anchor"] = row.anchor;
+  facts["title"] = row.title;
+  facts["explanation"] = row.explanation;
+  facts["hints"] = py::str(row.hints).attr("splitlines")();
+  facts["silent"] = row.silent;
+  return facts;
+}
+
+std::vector<SourceLine> source_lines(const std::vector<FrameTuple>& frames) {
+  std::vector<SourceLine> lines;
+  for (const auto& [file, line, function] : frames) lines.push_back({file, line, function});
+  return lines;
+}
+
+Opcode opcode_by_name(const std::string& name) {
+  for (int i = 0; i <= static_cast<int>(Opcode::UNKNOWN); ++i) {
+    if (name == opcode_name(static_cast<Opcode>(i))) return static_cast<Opcode>(i);
+  }
+  raise(ErrorKind::Value, "there is no instruction named '", name, "'");
+}
+
+GraphBreak make_break(const std::string& name, const std::string& context, const std::vector<FrameTuple>& user_stack,
+                      const std::string& explanation, const std::string& opcode) {
+  std::span<const BreakRow> rows = break_rows();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (name != rows[i].name) continue;
+    return {static_cast<BreakReason>(i), context, explanation, source_lines(user_stack),
+            opcode.empty() ? std::string() : opcode_gloss(opcode_by_name(opcode))};
+  }
+  raise(ErrorKind::Value, "there is no graph-break reason named '", name, "'");
+}
+
+}  // namespace
+
+void bind_graph_break(py::module_& module) {
+  set_source_reader(&read_source_line);
+  module.def("graph_break_rows", [] {
+    py::list rows;
+    for (const BreakRow& row : break_rows()) rows.append(row_facts(row));
+    return rows;
+  });
+  module.def(
+      "log_graph_break",
+      [](const std::string& name, const std::string& context, const std::vector<FrameTuple>& user_stack,
+         const std::string& explanation, const std::string& opcode, const std::vector<FrameTuple>& callers) {
+        log_graph_break(make_break(name, context, user_stack, explanation, opcode),
+                        [&] { return source_lines(callers); });
+      },
+      py::arg("name"), py::arg("context"), py::arg("user_stack"), py::arg("explanation") = "", py::arg("opcode") = "",
+      py::arg("callers") = std::vector<FrameTuple>());
+  module.def(
+      "raise_unsupported",
+      [](const std::string& name, const std::string& context, const std::vector<FrameTuple>& user_stack,
+         const std::string& explanation) { raise_unsupported(make_break(name, context, user_stack, explanation, "")); },
+      py::arg("name"), py::arg("context"), py::arg("user_stack"), py::arg("explanation") = "");
+}
+
+}  // namespace md

@@ -1,0 +1,106 @@
+#include "snapshot/policy.h"
+
+#include <functional>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace md {
+namespace {
+
+struct PolicyHash {
+  size_t operator()(const Policy& policy) const {
+    uint64_t bits = policy.backend;
+    for (uint64_t part : {policy.config_fingerprint, static_cast<uint64_t>(policy.recompile_limit),
+                          static_cast<uint64_t>(policy.dynamic),
+                          static_cast<uint64_t>(policy.fullgraph | policy.error_on_graph_break << 1 |
+                                                policy.disable << 2 | policy.nested_graph_breaks << 3)}) {
+      bits = (bits ^ part) * 0x9E3779B97F4A7C15u;
+      bits ^= bits >> 32;
+    }
+    return bits;
+  }
+};
+
+thread_local const Policy* ambient = nullptr;
+thread_local bool error_outside = false;
+thread_local BorrowedRef function_to_skip;
+
+// Weak references to the backends that have a number, by address. The callback of a dying backend takes its entry out,
+// so that a new object at its address gets a new number. What cannot be weakly referenced is kept alive instead.
+struct NumberedBackend {
+  uint64_t id;
+  Ref keeper;
+};
+
+std::unordered_map<PyObject*, NumberedBackend>& numbered_backends() {
+  static auto* backends = new std::unordered_map<PyObject*, NumberedBackend>();
+  return *backends;
+}
+
+PyObject* forget_backend(PyObject*, PyObject* weak_reference) {
+  auto& backends = numbered_backends();
+  for (auto entry = backends.begin(); entry != backends.end(); ++entry) {
+    if (entry->second.keeper.get() != weak_reference) continue;
+    Ref keeper = std::move(entry->second.keeper);
+    backends.erase(entry);
+    break;
+  }
+  Py_RETURN_NONE;
+}
+
+PyMethodDef forget_backend_method = {"forget_backend", &forget_backend, METH_O, nullptr};
+
+Ref keeper_of(BorrowedRef backend) {
+  static PyObject* callback = check(PyCFunction_New(&forget_backend_method, nullptr)).release();
+  if (PyObject* weak = PyWeakref_NewRef(backend, callback)) return Ref::steal(weak);
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
+  PyErr_Clear();
+  return Ref::share(backend);
+}
+
+}  // namespace
+
+const Policy* intern(const Policy& policy) {
+  static auto* policies = new std::unordered_set<Policy, PolicyHash>();
+  return &*policies->insert(policy).first;
+}
+
+const Policy* with_error_on_graph_break(const Policy* policy, bool value) {
+  if (policy->error_on_graph_break == value) return policy;
+  Policy changed = *policy;
+  changed.error_on_graph_break = value;
+  return intern(changed);
+}
+
+uint64_t backend_id(BorrowedRef backend) {
+  static uint64_t last_id = 0;
+  auto& backends = numbered_backends();
+  auto found = backends.find(backend.get());
+  if (found != backends.end()) return found->second.id;
+  NumberedBackend numbered = {++last_id, keeper_of(backend)};
+  uint64_t id = numbered.id;
+  backends.emplace(backend.get(), std::move(numbered));
+  return id;
+}
+
+const Policy* ambient_policy() { return ambient; }
+
+const Policy* exchange_ambient_policy(const Policy* policy) { return std::exchange(ambient, policy); }
+
+bool error_on_graph_break() { return ambient != nullptr ? ambient->error_on_graph_break : error_outside; }
+
+bool exchange_error_on_graph_break(bool value) {
+  bool previous = error_on_graph_break();
+  if (ambient != nullptr) {
+    ambient = with_error_on_graph_break(ambient, value);
+  } else {
+    error_outside = value;
+  }
+  return previous;
+}
+
+BorrowedRef skipped_function() { return function_to_skip; }
+
+BorrowedRef exchange_skipped_function(BorrowedRef function) { return std::exchange(function_to_skip, function); }
+
+}  // namespace md

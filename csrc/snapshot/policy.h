@@ -1,0 +1,60 @@
+// How a call is to be captured. Interned: equal policies are one pointer for the life of the process, part of the key of
+// the code cache. The ambient policy of a thread is what a frame inherits that is reached through C or called at a break.
+#pragma once
+#include <cstdint>
+
+#include "cpython/ref.h"
+
+namespace md {
+
+enum class DynamicShapes : uint8_t { Automatic, Never, Always };  // compile(dynamic=None, False, True)
+
+struct Policy {
+  bool fullgraph = false;
+  bool error_on_graph_break = false;
+  bool disable = false;
+  bool nested_graph_breaks = true;
+  DynamicShapes dynamic = DynamicShapes::Automatic;
+  uint64_t backend = 0;             // backend_id()
+  int64_t recompile_limit = -1;     // -1: config.recompile_limit
+  uint64_t config_fingerprint = 0;  // md::config_fingerprint() when the call began
+
+  // An error instead of a graph break.
+  bool breaks_are_errors() const { return fullgraph || error_on_graph_break; }
+  friend bool operator==(const Policy&, const Policy&) = default;
+};
+
+// GIL held.
+const Policy* intern(const Policy& policy);
+const Policy* with_error_on_graph_break(const Policy* policy, bool value);
+
+// A number for a backend, never given to another one, even when the object's address is used again. GIL held.
+uint64_t backend_id(BorrowedRef backend);
+
+// Of this thread; nullptr outside of compiled calls.
+const Policy* ambient_policy();
+const Policy* exchange_ambient_policy(const Policy* policy);
+
+// What error_on_graph_break is in this thread: the ambient policy's value, or outside of compiled calls the value that
+// the next compiled call starts with.
+bool error_on_graph_break();
+bool exchange_error_on_graph_break(bool value);
+
+// The function whose frame, when it is next entered in this thread, is left to Python while what it calls is captured;
+// null if none. Borrowed: the caller of the function keeps it.
+BorrowedRef skipped_function();
+BorrowedRef exchange_skipped_function(BorrowedRef function);
+
+// Sets the ambient policy for a scope.
+class AmbientPolicy {
+ public:
+  explicit AmbientPolicy(const Policy* policy) : previous_(exchange_ambient_policy(policy)) {}
+  ~AmbientPolicy() { exchange_ambient_policy(previous_); }
+  AmbientPolicy(const AmbientPolicy&) = delete;
+  AmbientPolicy& operator=(const AmbientPolicy&) = delete;
+
+ private:
+  const Policy* previous_;
+};
+
+}  // namespace md

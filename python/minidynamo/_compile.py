@@ -1,0 +1,121 @@
+"""compile(): from a callable to its captured form."""
+
+from types import FunctionType, MethodType
+
+from . import _C
+from ._dynamo.backends import lookup_backend
+
+# Known to the extension by name; every other backend is passed as a callable.
+_NATIVE_BACKENDS = ("onednn", "eager")
+# There is one way to optimise; the names are those that programs for torch use.
+_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+
+
+def compile(
+    model=None,
+    *,
+    fullgraph=False,
+    dynamic=None,
+    backend="onednn",
+    mode=None,
+    options=None,
+    name=None,
+    disable=False,
+    recompile_limit=None,
+):
+    """Captures what a function does with tensors into graphs, and runs the graphs on a backend.
+
+    model            a function, method, class, builtin or object with __call__; left out: a decorator is returned
+    fullgraph        True: one graph or an error
+    dynamic          False: a graph for each shape; True: shapes are symbolic from the start; None: when they change
+    backend          a name of list_backends(), or callable(gm, example_inputs) -> callable
+    mode, options    are passed on to a callable backend; the backends known by name have no options
+    name             replaces the function's name in logs
+    disable          True: returns the callable as it is
+    recompile_limit  replaces config.recompile_limit for this function
+    """
+    _check_arguments(fullgraph, dynamic, name, disable, recompile_limit)
+    backend = _chosen_backend(backend, mode, options)
+
+    def decorate(target):
+        if not callable(target):
+            raise AssertionError(f"compile() takes a function or another callable, not {type(target).__name__}")
+        if disable:
+            return target
+        return _C.CompiledFunction(
+            _function_of(target),
+            fullgraph=fullgraph,
+            backend=backend,
+            dynamic=dynamic,
+            options=options,
+            recompile_limit=recompile_limit,
+            name=name,
+        )
+
+    return decorate if model is None else decorate(model)
+
+
+def _check_arguments(fullgraph, dynamic, name, disable, recompile_limit):
+    for argument, value in (("fullgraph", fullgraph), ("disable", disable)):
+        if not isinstance(value, bool):
+            raise TypeError(f"compile(): {argument} must be a bool, not {type(value).__name__}")
+    if dynamic is not None and not isinstance(dynamic, bool):
+        raise AssertionError(f"compile(): dynamic must be True, False or None, not {dynamic!r}")
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"compile(): name must be a str, not {type(name).__name__}")
+    if recompile_limit is not None:
+        if not isinstance(recompile_limit, int) or isinstance(recompile_limit, bool):
+            raise TypeError(f"compile(): recompile_limit must be an int, not {type(recompile_limit).__name__}")
+        if recompile_limit < 1:
+            raise ValueError(f"compile(): recompile_limit must be at least 1, not {recompile_limit}")
+
+
+def _chosen_backend(backend, mode, options):
+    if mode is not None and options is not None:
+        raise RuntimeError("compile(): mode and options cannot both be given")
+    if mode is not None and mode not in _MODES:
+        raise RuntimeError(f"compile(): unknown mode {mode!r}; the modes are {', '.join(_MODES)}")
+    if options is not None and not isinstance(options, dict):
+        raise TypeError(f"compile(): options must be a dict, not {type(options).__name__}")
+    chosen = lookup_backend(backend)
+    if backend in _NATIVE_BACKENDS:
+        if options:
+            unknown = ", ".join(map(repr, options))
+            raise RuntimeError(f"compile(): the backend {backend!r} has no option {unknown}")
+        return backend
+    settings = {key: value for key, value in (("mode", mode), ("options", options)) if value is not None}
+    if settings:
+        from functools import partial, update_wrapper
+
+        return update_wrapper(partial(chosen, **settings), chosen)
+    return chosen
+
+
+def _function_of(target):
+    """The function or bound method whose frame is captured for a callable."""
+    if isinstance(target, _C.CompiledFunction):
+        return target.__wrapped__
+    if isinstance(target, FunctionType):
+        return target
+    if isinstance(target, MethodType) and isinstance(target.__func__, FunctionType):
+        return target
+    if not isinstance(target, type):
+        method = getattr(type(target), "__call__", None)
+        if isinstance(method, FunctionType):
+            return MethodType(method, target)
+    return _caller_of(target)
+
+
+def _caller_of(target):
+    """A Python function that calls a class, a builtin or another object, with a code object of its own.
+
+    Code objects are what captures are kept by, so that one shared by all such callables would have them compete.
+    """
+
+    def call(*args, **kwargs):
+        return target(*args, **kwargs)
+
+    call.__code__ = call.__code__.replace(co_name=getattr(target, "__name__", type(target).__name__))
+    from functools import update_wrapper
+
+    return update_wrapper(call, target, updated=())

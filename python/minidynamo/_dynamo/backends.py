@@ -1,0 +1,52 @@
+"""The backends: what makes a callable of a captured graph.
+
+A backend is `backend(gm, example_inputs) -> callable`: gm is a minidynamo.fx.GraphModule, example_inputs the tensors and
+numbers of the first call, and the callable takes such inputs and returns the graph's outputs as a tuple or list.
+"""
+
+
+def onednn(gm, example_inputs):
+    """Lowers the graph to oneDNN primitives and fused loops: the default."""
+    return gm._graph.lower()
+
+
+def eager(gm, example_inputs):
+    """Runs the graph operation by operation."""
+    return gm.forward
+
+
+# The first two are known to the extension by name, which then runs them without Python.
+_BACKENDS = {"onednn": onednn, "eager": eager}
+
+
+def list_backends():
+    """The names that compile(backend=...) takes, sorted."""
+    return sorted(_BACKENDS)
+
+
+def register_backend(compiler_fn=None, name=None):
+    """Gives a backend a name, its own by default; also a decorator, with or without arguments."""
+    if compiler_fn is None:
+        return lambda function: register_backend(function, name)
+    if not callable(compiler_fn):
+        raise TypeError(f"a backend must be callable, not {type(compiler_fn).__name__}")
+    name = name or getattr(compiler_fn, "__name__", None)
+    if not isinstance(name, str):
+        raise TypeError("register_backend() needs a name for a backend that has none of its own")
+    if _BACKENDS.get(name, compiler_fn) is not compiler_fn:
+        raise ValueError(f"there is already a backend named {name!r}")
+    _BACKENDS[name] = compiler_fn
+    return compiler_fn
+
+
+def lookup_backend(compiler_fn):
+    """The backend of that name; a callable is returned as it is. Raises InvalidBackend."""
+    if isinstance(compiler_fn, str):
+        from .exc import InvalidBackend
+
+        if compiler_fn not in _BACKENDS:
+            raise InvalidBackend(compiler_fn)
+        return _BACKENDS[compiler_fn]
+    if not callable(compiler_fn):
+        raise TypeError(f"a backend must be a name or a callable, not {type(compiler_fn).__name__}")
+    return compiler_fn

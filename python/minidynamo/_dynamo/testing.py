@@ -1,0 +1,95 @@
+"""Backends that count and record, and a comparison of nested results: for tests of captured code."""
+
+from .backends import lookup_backend
+
+
+class CompileCounter:
+    """A backend that counts the graphs it is given and the operations in them, and runs them one by one."""
+
+    def __init__(self):
+        self.clear()
+
+    def __call__(self, gm, example_inputs):
+        self.frame_count += 1
+        self.op_count += _op_count(gm)
+        return gm.forward
+
+    def clear(self):
+        self.frame_count = 0
+        self.op_count = 0
+
+
+class CompileCounterWithBackend(CompileCounter):
+    """The same in front of another backend; graphs has what was counted."""
+
+    def __init__(self, backend="eager"):
+        self.backend = lookup_backend(backend)
+        super().__init__()
+
+    def __call__(self, gm, example_inputs):
+        super().__call__(gm, example_inputs)
+        self.graphs.append(gm)
+        return self.backend(gm, example_inputs)
+
+    def clear(self):
+        super().clear()
+        self.graphs = []
+
+
+class EagerAndRecordGraphs:
+    """A backend that keeps each graph with its example inputs, and runs it operation by operation."""
+
+    def __init__(self):
+        self.graphs = []
+        self.example_inputs = []
+
+    def __call__(self, gm, example_inputs):
+        self.graphs.append(gm)
+        self.example_inputs.append(example_inputs)
+        return gm.forward
+
+
+def same(a, b, *, tol=1e-4, equal_nan=False, exact_dtype=True):
+    """Whether two results are equal: containers by element, tensors and floats within a relative tolerance."""
+    if _is_tensor(a) or _is_tensor(b):
+        return _same_tensors(a, b, tol, equal_nan, exact_dtype)
+    if type(a) is not type(b):
+        return False
+    options = {"tol": tol, "equal_nan": equal_nan, "exact_dtype": exact_dtype}
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(same(x, y, **options) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key], **options) for key in a)
+    if isinstance(a, float):
+        return _same_numbers(a, b, tol, equal_nan)
+    return a == b
+
+
+def _op_count(gm):
+    return sum(node.op in ("call_function", "call_method", "call_module") for node in gm.graph.nodes)
+
+
+def _is_tensor(value):
+    return hasattr(value, "dtype") and hasattr(value, "tolist")
+
+
+def _same_tensors(a, b, tol, equal_nan, exact_dtype):
+    if not (_is_tensor(a) and _is_tensor(b)) or tuple(a.shape) != tuple(b.shape):
+        return False
+    if exact_dtype and a.dtype != b.dtype:
+        return False
+    return all(_same_numbers(x, y, tol, equal_nan) for x, y in zip(_flat(a.tolist()), _flat(b.tolist()), strict=True))
+
+
+def _flat(values):
+    if not isinstance(values, list):
+        yield values
+        return
+    for value in values:
+        yield from _flat(value)
+
+
+def _same_numbers(a, b, tol, equal_nan):
+    if a != a or b != b:
+        return equal_nan and a != a and b != b
+    return a == b or abs(a - b) <= tol * max(1.0, abs(a), abs(b))
