@@ -22,9 +22,9 @@ def table(header, rows):
 def graph_breaks():
     parts = [
         "# Graph breaks\n",
-        "Why a captured region ends before its function does. The table is `csrc/symbolic/graph_breaks.def`. A reason that is",
-        "marked *silent* is no graph break to the program: it is neither logged nor counted, and no error under",
-        "`error_on_graph_break(True)`.\n",
+        "Why a captured region ends before its function does. The table is `csrc/symbolic/graph_breaks.def`.",
+        "A reason that is marked *silent* is no graph break to the program: it is neither logged nor counted, and no",
+        "error under `error_on_graph_break(True)`.\n",
     ]
     for row in _C.graph_break_rows():
         parts.append(f"## {row['id']}\n")

@@ -1,7 +1,7 @@
 """The backends: what makes a callable of a captured graph.
 
-A backend is `backend(gm, example_inputs) -> callable`: gm is a minidynamo.fx.GraphModule, example_inputs the tensors and
-numbers of the first call, and the callable takes such inputs and returns the graph's outputs as a tuple or list.
+A backend is `backend(gm, example_inputs) -> callable`: gm is a minidynamo.fx.GraphModule, example_inputs the tensors
+and numbers of the first call, and the callable takes such inputs and returns the graph's outputs as a tuple or list.
 """
 
 
