@@ -20,4 +20,4 @@ if(MINIDYNAMO_SANITIZE)
   target_link_options(minidynamo_options INTERFACE -fsanitize=${MINIDYNAMO_SANITIZE})
 endif()
 
-set(MINIDYNAMO_KERNEL_OPTIONS $<$<CONFIG:Release,RelWithDebInfo>:-O3> -fno-math-errno)
+set(MINIDYNAMO_KERNEL_OPTIONS $<$<CONFIG:Release,RelWithDebInfo>:-O3> -fno-math-errno -fno-trapping-math)

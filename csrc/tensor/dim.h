@@ -28,21 +28,34 @@ class Dim {
   int64_t hint() const;
   std::string str() const;
 
-  friend Dim operator+(Dim a, Dim b);
-  friend Dim operator-(Dim a, Dim b);
-  friend Dim operator*(Dim a, Dim b);
-  friend Dim floor_divide(Dim a, Dim b);
+  // A number that does not fit raises Error(Runtime): sizes come from users.
+  friend Dim operator+(Dim a, Dim b) { return combine(a, b, '+'); }
+  friend Dim operator-(Dim a, Dim b) { return combine(a, b, '-'); }
+  friend Dim operator*(Dim a, Dim b) {
+    int64_t result;
+    bool plain = !a.is_symbolic() && !b.is_symbolic() && !__builtin_mul_overflow(a.raw_, b.raw_, &result);
+    return plain && result >= 0 ? Dim(result) : combine(a, b, '*');
+  }
+  friend Dim floor_divide(Dim a, Dim b) { return combine(a, b, '/'); }
   // Structural equality. Whether two dims are equal as numbers is asked with known_equal.
   friend constexpr bool same(Dim a, Dim b) { return a.raw_ == b.raw_; }
 
  private:
+  static Dim from_raw(int64_t raw);
+  static Dim combine(Dim a, Dim b, char operation);
   static constexpr int64_t kFirstSymbolic = INT64_MIN / 2;  // below: INT64_MIN + index of an interned expression
   int64_t raw_ = 0;
 };
 
 // Comparisons decide by hint; a symbolic answer is reported to the thread's ShapeGuardSink.
-bool known_equal(Dim a, Dim b);
-bool known_less(Dim a, Dim b);
+bool known_equal_symbolic(Dim a, Dim b);
+bool known_less_symbolic(Dim a, Dim b);
+inline bool known_equal(Dim a, Dim b) {
+  return a.is_symbolic() || b.is_symbolic() ? known_equal_symbolic(a, b) : same(a, b);
+}
+inline bool known_less(Dim a, Dim b) {
+  return a.is_symbolic() || b.is_symbolic() ? known_less_symbolic(a, b) : a.value() < b.value();
+}
 
 // Records relations that a shape rule relied on; installed by a walk that captures symbolic sizes.
 class ShapeGuardSink {

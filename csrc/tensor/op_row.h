@@ -19,7 +19,7 @@ enum class OpKind : uint8_t {
   Reduction,
   Matmul,
   Softmax,
-  View,      // the result aliases argument 0: no kernel, the shape rule says how
+  View,      // the result aliases argument 0, the shape rule says how; the kernel copies where it says OutSpec::copies
   Creation,  // no tensor in
   Cast,
   Gather,   // cat, stack, index: copies with own loops
@@ -41,6 +41,7 @@ enum class Promotion : uint8_t {
 struct OutSpec {
   TensorSpec spec;
   Dim view_offset = 0;
+  bool copies = false;  // a View row whose result cannot alias here (reshape, contiguous, to): the kernel fills it
 };
 
 // args are in schema order, complete, defaults filled in; tensors among them may be fake.
@@ -72,7 +73,7 @@ struct OpRow {
   Promotion promotion;
   uint8_t faces;  // OpFace bits
   ShapeRule shape_rule;
-  Kernel kernel;       // null for views and call-outs
+  Kernel kernel;       // null for call-outs and for views that always alias
   int pointwise = -1;  // row of tensor/pointwise.def, -1 if none
   const char* derivative = nullptr;
   std::string doc;
@@ -83,6 +84,9 @@ struct OpRow {
 // All rows, static first. Pointers stay valid for the life of the process.
 std::span<const OpRow* const> op_rows();
 const OpRow* find_op(std::string_view name);  // nullptr: none
+// Rows of one Python name, in the order in which they are tried: "max", "max.dim". A name without dots has them all.
+std::string_view python_name(const OpRow& row);  // "max" of "max.dim"
+std::vector<const OpRow*> op_overloads(std::string_view python_name);
 const OpRow* add_op_row(OpRow row);           // run-time rows; an older row of the same name is shadowed, not freed
 
 // Shape rule and kernel on real tensors, shape rule alone when any tensor is fake, the recorder when any is recording.

@@ -27,6 +27,7 @@ struct Schema {
   std::string name;
   std::vector<Param> params;
   std::vector<ParamType> returns;  // Tensor or TensorList (split, unbind: as many as the shape rule says)
+  std::vector<std::string> return_names;  // as many as returns, empty where "(Tensor values, ...)" gives none
   std::string text;
 
   int positional_count() const;

@@ -47,9 +47,10 @@ class Storage {
 
  private:
   friend class StoragePtr;
+  void destroy();
   Storage(void* data, size_t nbytes, Deleter deleter, void* context, bool shared)
       : data_(data), nbytes_(nbytes), deleter_(deleter), context_(context), shared_(shared) {}
-  ~Storage();
+  ~Storage() = default;
   std::atomic<uint32_t> count_{1};
   void* data_;
   size_t nbytes_;
@@ -58,5 +59,18 @@ class Storage {
   uint64_t version_ = 0;
   bool shared_;
 };
+
+inline StoragePtr::StoragePtr(const StoragePtr& other) : storage_(other.storage_) {
+  if (storage_ != nullptr) storage_->count_.fetch_add(1, std::memory_order_relaxed);
+}
+inline StoragePtr::~StoragePtr() {
+  if (storage_ != nullptr && storage_->count_.fetch_sub(1, std::memory_order_acq_rel) == 1) storage_->destroy();
+}
+
+// The recycling allocator keeps freed blocks up to a limit in bytes.
+size_t cached_bytes();
+size_t cache_limit();
+void set_cache_limit(size_t nbytes);  // frees what is above it
+void empty_cache();
 
 }  // namespace md

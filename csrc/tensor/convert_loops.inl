@@ -1,0 +1,89 @@
+// Conversions between all pairs of dtypes. Half precision goes through float, branch-free so that it vectorises.
+
+template <typename To, typename From>
+inline To word_cast(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  return __builtin_bit_cast(To, from);
+}
+
+inline float widen(Half value) {
+  uint32_t magnitude = uint32_t(value.bits & 0x7fff) << 13;
+  uint32_t sign = uint32_t(value.bits & 0x8000) << 16;
+  // Normal numbers are rebiased; below 2^-14 the subtraction of the implicit bit normalises.
+  uint32_t normal = magnitude + 0x38000000;
+  uint32_t subnormal = word_cast<uint32_t>(word_cast<float>(magnitude + 0x38800000) - word_cast<float>(0x38800000u));
+  uint32_t special = magnitude | 0x7f800000;
+  uint32_t bits = magnitude >= 0x0f800000 ? special : magnitude < 0x00800000 ? subnormal : normal;
+  return word_cast<float>(sign | bits);
+}
+inline float widen(BFloat16 value) { return word_cast<float>(uint32_t(value.bits) << 16); }
+
+inline void narrow(float value, Half& to) {
+  uint32_t bits = word_cast<uint32_t>(value);
+  uint32_t sign = (bits >> 16) & 0x8000;
+  uint32_t magnitude = bits & 0x7fffffff;
+  uint32_t normal = (magnitude - 0x38000000 + 0xfff + ((magnitude >> 13) & 1)) >> 13;
+  // Adding 0.5 aligns a number below 2^-14 so that its last kept bit is the last bit of the sum; the addition rounds.
+  uint32_t subnormal = word_cast<uint32_t>(word_cast<float>(magnitude) + 0.5f) - 0x3f000000;
+  uint32_t result = magnitude < 0x38800000 ? subnormal : normal;
+  result = magnitude >= 0x477ff000 ? 0x7c00 : result;
+  result = magnitude > 0x7f800000 ? 0x7e00 : result;
+  to.bits = uint16_t(sign | result);
+}
+inline void narrow(float value, BFloat16& to) {
+  uint32_t bits = word_cast<uint32_t>(value);
+  uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  to.bits = uint16_t((bits & 0x7fffffff) > 0x7f800000 ? (bits >> 16) | 0x40 : rounded);
+}
+
+template <typename T>
+constexpr bool is_half = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+template <typename To, typename From>
+inline To convert_one(From value) {
+  if constexpr (std::is_same_v<To, From>) {
+    return value;
+  } else if constexpr (is_half<From>) {
+    return convert_one<To>(widen(value));
+  } else if constexpr (is_half<To>) {
+    To result;
+    narrow(float(value), result);
+    return result;
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && !std::is_floating_point_v<To>) {
+    // Out of range and NaN: the smallest integer, of which narrower types take the low bits. As numeric_cast.
+    bool fits = (value >= From(-0x1p63)) & (value < From(0x1p63));
+    int64_t whole = int64_t(fits ? value : From(-0x1p63));
+    return To(whole);
+  } else {
+    return To(value);
+  }
+}
+
+template <typename From, typename To>
+void convert_loop(const void* src, void* dst, int64_t n) {
+  const From* from = static_cast<const From*>(src);
+  To* to = static_cast<To*>(dst);
+  if constexpr (std::is_same_v<From, To>) {
+    __builtin_memmove(dst, src, size_t(n) * sizeof(To));
+  } else {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) to[i] = convert_one<To>(from[i]);
+  }
+}
+
+template <typename From>
+constexpr void fill_convert_from(ConvertLoop* row) {
+#define MD_DTYPE(name, ctype, category, short_name, python_name) \
+  row[static_cast<int>(DType::name)] = convert_loop<From, ctype>;
+#include "tensor/dtypes.def"
+#undef MD_DTYPE
+}
+
+constexpr void fill_convert(LoopTable& table) {
+#define MD_DTYPE(name, ctype, category, short_name, python_name) \
+  fill_convert_from<ctype>(table.convert[static_cast<int>(DType::name)]);
+#include "tensor/dtypes.def"
+#undef MD_DTYPE
+}

@@ -1,0 +1,310 @@
+#include "tensor/dim.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+namespace md {
+namespace {
+
+// An expression is a sum of monomials. A monomial is a product of atoms, sorted, with a coefficient; the empty product is 1.
+using Monomial = std::vector<int>;
+using Polynomial = std::map<Monomial, int64_t>;
+
+// A symbol, or the floor of a quotient that does not divide out.
+struct Atom {
+  std::string text;
+  int64_t hint;
+};
+
+// Never shrinks: raw values of Dims are indices into it.
+struct Expressions {
+  std::mutex mutex;
+  std::vector<Atom> atoms;
+  std::map<std::pair<Polynomial, Polynomial>, int> quotients;
+  std::vector<Polynomial> polynomials;
+  std::map<Polynomial, int> indices;
+};
+
+Expressions& expressions() {
+  static Expressions* instance = new Expressions;
+  return *instance;
+}
+
+[[noreturn]] void raise_overflow() { raise(ErrorKind::Runtime, "size calculation overflowed"); }
+
+int64_t checked_add(int64_t a, int64_t b) {
+  int64_t result;
+  if (__builtin_add_overflow(a, b, &result)) raise_overflow();
+  return result;
+}
+
+int64_t checked_multiply(int64_t a, int64_t b) {
+  int64_t result;
+  if (__builtin_mul_overflow(a, b, &result)) raise_overflow();
+  return result;
+}
+
+int64_t floor_quotient(int64_t a, int64_t b) {
+  if (b == 0) raise(ErrorKind::Runtime, "size calculation divides by zero");
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+Polynomial polynomial(Expressions& table, int64_t raw, bool symbolic) {
+  if (symbolic) return table.polynomials[static_cast<size_t>(raw - INT64_MIN)];
+  Polynomial constant;
+  if (raw != 0) constant[{}] = raw;
+  return constant;
+}
+
+void add_term(Polynomial& sum, const Monomial& monomial, int64_t coefficient) {
+  int64_t& term = sum[monomial];
+  term = checked_add(term, coefficient);
+  if (term == 0) sum.erase(monomial);
+}
+
+Polynomial multiply(const Polynomial& a, const Polynomial& b) {
+  Polynomial result;
+  for (const auto& [left, left_coefficient] : a) {
+    for (const auto& [right, right_coefficient] : b) {
+      Monomial atoms = left;
+      atoms.insert(atoms.end(), right.begin(), right.end());
+      std::sort(atoms.begin(), atoms.end());
+      add_term(result, atoms, checked_multiply(left_coefficient, right_coefficient));
+    }
+  }
+  return result;
+}
+
+// a / b when b is one monomial that divides every term of a.
+bool divide_exactly(const Polynomial& a, const Polynomial& b, Polynomial& quotient) {
+  if (b.size() != 1) return false;
+  const auto& [divisor, divisor_coefficient] = *b.begin();
+  for (const auto& [monomial, coefficient] : a) {
+    if (coefficient % divisor_coefficient != 0) return false;
+    if (!std::includes(monomial.begin(), monomial.end(), divisor.begin(), divisor.end())) return false;
+    Monomial rest;
+    std::set_difference(monomial.begin(), monomial.end(), divisor.begin(), divisor.end(), std::back_inserter(rest));
+    quotient[rest] = coefficient / divisor_coefficient;
+  }
+  return true;
+}
+
+int64_t hint_of(const Expressions& table, const Polynomial& sum) {
+  int64_t total = 0;
+  for (const auto& [monomial, coefficient] : sum) {
+    int64_t term = coefficient;
+    for (int atom : monomial) term = checked_multiply(term, table.atoms[atom].hint);
+    total = checked_add(total, term);
+  }
+  return total;
+}
+
+std::string text_of(const Expressions& table, const Polynomial& sum) {
+  std::string text;
+  for (auto it = sum.rbegin(); it != sum.rend(); ++it) {
+    const auto& [monomial, coefficient] = *it;
+    std::string term;
+    for (int atom : monomial) term += (term.empty() ? "" : "*") + table.atoms[atom].text;
+    int64_t magnitude = coefficient;
+    if (!text.empty()) {
+      text += coefficient < 0 ? " - " : " + ";
+      if (coefficient < 0) magnitude = -coefficient;
+    }
+    if (term.empty()) {
+      text += std::to_string(magnitude);
+    } else {
+      text += (magnitude == 1 ? "" : std::to_string(magnitude) + "*") + term;
+    }
+  }
+  return text;
+}
+
+// The raw value of a Dim for this expression: a plain number where it is constant.
+int64_t intern(Expressions& table, const Polynomial& sum) {
+  if (sum.empty()) return 0;
+  if (sum.size() == 1 && sum.begin()->first.empty()) return sum.begin()->second;
+  auto [it, is_new] = table.indices.try_emplace(sum, static_cast<int>(table.polynomials.size()));
+  if (is_new) table.polynomials.push_back(sum);
+  return INT64_MIN + it->second;
+}
+
+int new_atom(Expressions& table, std::string text, int64_t hint) {
+  table.atoms.push_back({std::move(text), hint});
+  return static_cast<int>(table.atoms.size()) - 1;
+}
+
+bool is_sum(const Polynomial& polynomial) { return polynomial.size() > 1; }
+
+Polynomial quotient_of(Expressions& table, const Polynomial& a, const Polynomial& b) {
+  Polynomial quotient;
+  if (divide_exactly(a, b, quotient)) return quotient;
+  auto known = table.quotients.find({a, b});
+  int atom;
+  if (known != table.quotients.end()) {
+    atom = known->second;
+  } else {
+    std::string left = text_of(table, a), right = text_of(table, b);
+    if (is_sum(a)) left = "(" + left + ")";
+    if (is_sum(b)) right = "(" + right + ")";
+    atom = new_atom(table, "(" + left + "//" + right + ")", floor_quotient(hint_of(table, a), hint_of(table, b)));
+    table.quotients[{a, b}] = atom;
+  }
+  return {{{atom}, 1}};
+}
+
+thread_local ShapeGuardSink* current_sink = nullptr;
+
+}  // namespace
+
+Dim Dim::from_raw(int64_t raw) {
+  Dim dim;
+  dim.raw_ = raw;
+  return dim;
+}
+
+Dim Dim::symbol(const std::string& name, int64_t hint) {
+  Expressions& table = expressions();
+  std::lock_guard lock(table.mutex);
+  return from_raw(intern(table, {{{new_atom(table, name, hint)}, 1}}));
+}
+
+int64_t Dim::hint() const {
+  if (!is_symbolic()) return raw_;
+  Expressions& table = expressions();
+  std::lock_guard lock(table.mutex);
+  return hint_of(table, polynomial(table, raw_, true));
+}
+
+std::string Dim::str() const {
+  if (!is_symbolic()) return std::to_string(raw_);
+  Expressions& table = expressions();
+  std::lock_guard lock(table.mutex);
+  return text_of(table, polynomial(table, raw_, true));
+}
+
+Dim Dim::combine(Dim a, Dim b, char operation) {
+  if (!a.is_symbolic() && !b.is_symbolic()) {
+    int64_t result = operation == '+'   ? checked_add(a.raw_, b.raw_)
+                     : operation == '-' ? checked_add(a.raw_, checked_multiply(b.raw_, -1))
+                     : operation == '*' ? checked_multiply(a.raw_, b.raw_)
+                                        : floor_quotient(a.raw_, b.raw_);
+    if (result < kFirstSymbolic) raise_overflow();
+    return Dim(result);
+  }
+  Expressions& table = expressions();
+  std::lock_guard lock(table.mutex);
+  Polynomial left = polynomial(table, a.raw_, a.is_symbolic());
+  Polynomial right = polynomial(table, b.raw_, b.is_symbolic());
+  switch (operation) {
+    case '+':
+    case '-':
+      for (const auto& [monomial, coefficient] : right) {
+        add_term(left, monomial, operation == '-' ? -coefficient : coefficient);
+      }
+      return from_raw(intern(table, left));
+    case '*':
+      return from_raw(intern(table, multiply(left, right)));
+    default:
+      return from_raw(intern(table, quotient_of(table, left, right)));
+  }
+}
+
+bool known_equal_symbolic(Dim a, Dim b) {
+  if (same(a, b)) return true;
+  bool holds = a.hint() == b.hint();
+  if (current_sink != nullptr) current_sink->relation(a, "==", b, holds);
+  return holds;
+}
+
+bool known_less_symbolic(Dim a, Dim b) {
+  if (same(a, b)) return false;
+  bool holds = a.hint() < b.hint();
+  if (current_sink != nullptr) current_sink->relation(a, "<", b, holds);
+  return holds;
+}
+
+ShapeGuardSink* exchange_shape_guard_sink(ShapeGuardSink* sink) { return std::exchange(current_sink, sink); }
+
+void DimVec::push_back(Dim dim) { insert(size_, dim); }
+
+void DimVec::resize(int size, Dim fill) {
+  if (size > kInline) {
+    if (heap_.empty()) heap_.assign(inline_, inline_ + size_);
+    heap_.resize(size, fill);
+  } else {
+    if (!heap_.empty()) {
+      std::copy(heap_.begin(), heap_.begin() + std::min(size, size_), inline_);
+      heap_.clear();
+    }
+    for (int i = size_; i < size; ++i) inline_[i] = fill;
+  }
+  size_ = size;
+}
+
+void DimVec::insert(int at, Dim dim) {
+  resize(size_ + 1);
+  std::copy_backward(begin() + at, end() - 1, end());
+  data()[at] = dim;
+}
+
+void DimVec::erase(int at) {
+  std::copy(begin() + at + 1, end(), begin() + at);
+  resize(size_ - 1);
+}
+
+void DimVec::assign(std::span<const Dim> dims) {
+  size_ = static_cast<int>(dims.size());
+  if (size_ > kInline) {
+    heap_.assign(dims.begin(), dims.end());
+  } else {
+    heap_.clear();
+    std::copy(dims.begin(), dims.end(), inline_);
+  }
+}
+
+void DimVec::take(DimVec& other) noexcept {
+  size_ = other.size_;
+  std::copy(other.inline_, other.inline_ + kInline, inline_);
+  heap_ = std::move(other.heap_);
+  other.heap_.clear();
+  other.size_ = 0;
+}
+
+bool same(const DimVec& a, const DimVec& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](Dim x, Dim y) { return same(x, y); });
+}
+
+// An extent of zero makes the product zero, however large the others are.
+Dim product(std::span<const Dim> dims) {
+  for (Dim dim : dims) {
+    if (same(dim, Dim(0))) return 0;
+  }
+  Dim total = 1;
+  for (Dim dim : dims) total = total * dim;
+  return total;
+}
+
+bool any_symbolic(std::span<const Dim> dims) {
+  return std::any_of(dims.begin(), dims.end(), [](Dim dim) { return dim.is_symbolic(); });
+}
+
+std::string str(std::span<const Dim> dims) {
+  std::string text = "(";
+  for (size_t i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ", ") + dims[i].str();
+  return text + (dims.size() == 1 ? ",)" : ")");
+}
+
+// As torch has it, an extent of zero counts as one.
+DimVec contiguous_strides(std::span<const Dim> sizes) {
+  DimVec strides;
+  strides.resize(static_cast<int>(sizes.size()));
+  Dim step = 1;
+  for (int i = strides.size() - 1; i >= 0; --i) {
+    strides[i] = step;
+    if (i > 0 && !same(sizes[i], Dim(0))) step = step * sizes[i];
+  }
+  return strides;
+}
+
+}  // namespace md

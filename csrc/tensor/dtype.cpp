@@ -1,0 +1,48 @@
+#include "tensor/dtype.h"
+
+namespace md {
+namespace {
+
+// Round to nearest, ties to even, of a value whose low `drop` bits go away.
+uint32_t round_shift(uint32_t value, int drop) {
+  uint32_t half = (1u << (drop - 1)) - 1 + ((value >> drop) & 1);
+  return (value + half) >> drop;
+}
+
+}  // namespace
+
+Half Half::from_float(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000);
+  uint32_t magnitude = bits & 0x7fffffff;
+  uint32_t result;
+  if (magnitude > 0x7f800000) {
+    result = 0x7e00;  // NaN
+  } else if (magnitude >= 0x477ff000) {
+    result = 0x7c00;  // rounds above the largest half: infinity
+  } else if (magnitude >= 0x38800000) {
+    result = round_shift(magnitude - 0x38000000, 13);
+  } else if (magnitude < 0x33000000) {
+    result = 0;
+  } else {
+    int exponent = static_cast<int>(magnitude >> 23);
+    result = round_shift((magnitude & 0x7fffff) | 0x800000, 126 - exponent);  // subnormal
+  }
+  return {static_cast<uint16_t>(sign | result)};
+}
+
+float Half::to_float() const {
+  uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
+  uint32_t magnitude = bits & 0x7fff;
+  if (magnitude >= 0x7c00) return std::bit_cast<float>(sign | 0x7f800000 | ((magnitude & 0x3ff) << 13));
+  if (magnitude >= 0x400) return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000));
+  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(static_cast<float>(magnitude) * 0x1p-24f));
+}
+
+BFloat16 BFloat16::from_float(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  if ((bits & 0x7fffffff) > 0x7f800000) return {static_cast<uint16_t>((bits >> 16) | 0x40)};
+  return {static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
+}
+
+}  // namespace md

@@ -1,0 +1,6 @@
+// The loops for any processor of the architecture.
+#include "tensor/loop_headers.h"
+
+#define MD_LEVEL_NAME "baseline"
+#define MD_LEVEL_TABLE kLoopsBaseline
+#include "tensor/loops.inl"

@@ -1,0 +1,11 @@
+// The loops for AVX2 and FMA (x86-64-v3).
+#include "tensor/loop_headers.h"
+
+#if defined(__x86_64__)
+#pragma GCC push_options
+#pragma GCC target("arch=x86-64-v3")
+#define MD_LEVEL_NAME "avx2"
+#define MD_LEVEL_TABLE kLoopsV3
+#include "tensor/loops.inl"
+#pragma GCC pop_options
+#endif

@@ -1,0 +1,11 @@
+// The loops for AVX-512 (x86-64-v4).
+#include "tensor/loop_headers.h"
+
+#if defined(__x86_64__)
+#pragma GCC push_options
+#pragma GCC target("arch=x86-64-v4,prefer-vector-width=512")
+#define MD_LEVEL_NAME "avx512"
+#define MD_LEVEL_TABLE kLoopsV4
+#include "tensor/loops.inl"
+#pragma GCC pop_options
+#endif

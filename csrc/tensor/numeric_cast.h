@@ -1,0 +1,41 @@
+// Casts between element types without undefined behaviour: out-of-range floats wrap or saturate as the hardware does.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+
+#include "tensor/dtype.h"
+
+namespace md {
+
+template <typename To, typename From>
+inline To numeric_cast(From value) {
+  if constexpr (std::is_same_v<To, From>) {
+    return value;
+  } else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
+    return numeric_cast<To>(value.to_float());
+  } else if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>) {
+    return To::from_float(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    // What cvttsd2si gives: INT64_MIN for NaN and for values out of range; narrower types take the low bits.
+    bool fits = value >= From(-0x1p63) && value < From(0x1p63);
+    return static_cast<To>(fits ? static_cast<int64_t>(value) : INT64_MIN);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+template <typename To>
+inline To convert_element(DType dtype, const void* src) {
+  switch (dtype) {
+#define MD_DTYPE(name, ctype, category, short_name, python_name) \
+  case DType::name:                                              \
+    return numeric_cast<To>(*static_cast<const ctype*>(src));
+#include "tensor/dtypes.def"
+#undef MD_DTYPE
+  }
+  return To{};
+}
+
+}  // namespace md

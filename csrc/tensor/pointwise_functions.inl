@@ -1,0 +1,169 @@
+// The functions that the expressions of pointwise.def use. Included once per instruction-set level, inside its own namespace,
+// so nothing here may be seen by two levels: everything is in an unnamed namespace and no library template is instantiated.
+
+struct Unsupported {};
+constexpr Unsupported unsupported;
+
+inline float float_abs(float a) { return __builtin_fabsf(a); }
+inline double float_abs(double a) { return __builtin_fabs(a); }
+inline float float_sqrt(float a) { return __builtin_sqrtf(a); }
+inline double float_sqrt(double a) { return __builtin_sqrt(a); }
+inline float float_floor(float a) { return __builtin_floorf(a); }
+inline double float_floor(double a) { return __builtin_floor(a); }
+inline float float_ceil(float a) { return __builtin_ceilf(a); }
+inline double float_ceil(double a) { return __builtin_ceil(a); }
+inline float float_trunc(float a) { return __builtin_truncf(a); }
+inline double float_trunc(double a) { return __builtin_trunc(a); }
+inline float float_rint(float a) { return __builtin_rintf(a); }
+inline double float_rint(double a) { return __builtin_rint(a); }
+inline float infinity(float) { return __builtin_inff(); }
+inline double infinity(double) { return __builtin_inf(); }
+
+// The vector forms of these come from libmvec through the declarations in vector_math.h.
+#define MD_MATH(name)                                      \
+  inline float math_##name(float a) { return ::name##f(a); } \
+  inline double math_##name(double a) { return ::name(a); }
+MD_MATH(exp)
+MD_MATH(exp2)
+MD_MATH(expm1)
+MD_MATH(log)
+MD_MATH(log2)
+MD_MATH(log10)
+MD_MATH(log1p)
+MD_MATH(sin)
+MD_MATH(cos)
+MD_MATH(tan)
+MD_MATH(asin)
+MD_MATH(acos)
+MD_MATH(atan)
+MD_MATH(sinh)
+MD_MATH(cosh)
+MD_MATH(tanh)
+MD_MATH(erf)
+#undef MD_MATH
+inline float math_pow(float a, float b) { return ::powf(a, b); }
+inline double math_pow(double a, double b) { return ::pow(a, b); }
+inline float math_atan2(float a, float b) { return ::atan2f(a, b); }
+inline double math_atan2(double a, double b) { return ::atan2(a, b); }
+
+// A NaN on either side wins.
+template <typename T>
+inline T max_of(T a, T b) {
+  return (a > b) | (a != a) ? a : b;
+}
+template <typename T>
+inline T min_of(T a, T b) {
+  return (a < b) | (a != a) ? a : b;
+}
+
+template <typename T>
+inline T float_lerp(T a, T b, T weight) {
+  return float_abs(weight) < T(0.5) ? a + weight * (b - a) : b - (b - a) * (T(1) - weight);
+}
+
+template <typename T>
+inline T float_fmod(T a, T b) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return __builtin_fmodf(a, b);
+  } else {
+    return __builtin_fmod(a, b);
+  }
+}
+
+// Sign of the divisor, as Python's %.
+template <typename T>
+inline T float_remainder(T a, T b) {
+  T rest = float_fmod(a, b);
+  return rest != T(0) && (b < T(0)) != (rest < T(0)) ? rest + b : rest;
+}
+
+template <typename T>
+inline T float_div_floor(T a, T b) {
+  if (b == T(0)) return a / b;
+  T rest = float_fmod(a, b);
+  T quotient = (a - rest) / b;
+  if (rest != T(0) && (b < T(0)) != (rest < T(0))) quotient -= T(1);
+  if (quotient == T(0)) return T(__builtin_copysign(0.0, double(a / b)));
+  T rounded = float_floor(quotient);
+  return quotient - rounded > T(0.5) ? rounded + T(1) : rounded;
+}
+
+// Integer arithmetic wraps around: done on unsigned words of at least 32 bits.
+template <typename T>
+struct WordOf {
+  using type = uint32_t;
+};
+template <>
+struct WordOf<int64_t> {
+  using type = uint64_t;
+};
+template <typename T>
+using Word = typename WordOf<T>::type;
+
+template <typename T>
+inline T wrap_add(T a, T b) {
+  return T(Word<T>(a) + Word<T>(b));
+}
+template <typename T>
+inline T wrap_sub(T a, T b) {
+  return T(Word<T>(a) - Word<T>(b));
+}
+template <typename T>
+inline T wrap_mul(T a, T b) {
+  return T(Word<T>(a) * Word<T>(b));
+}
+template <typename T>
+inline T wrap_neg(T a) {
+  return T(Word<T>(0) - Word<T>(a));
+}
+
+// Divisors are not zero (check_divisor); by -1 the hardware would trap on the smallest number.
+template <typename T>
+inline T int_div_trunc(T a, T b) {
+  if (b == T(0)) return T(0);
+  if (T(-1) < T(0) && b == T(-1)) return wrap_neg(a);
+  return T(a / b);
+}
+template <typename T>
+inline T int_remainder(T a, T b) {
+  if (b == T(0) || (T(-1) < T(0) && b == T(-1))) return T(0);
+  T rest = T(a % b);
+  return rest != T(0) && (b < T(0)) != (rest < T(0)) ? T(rest + b) : rest;
+}
+template <typename T>
+inline T int_div_floor(T a, T b) {
+  if (b == T(0)) return T(0);
+  if (T(-1) < T(0) && b == T(-1)) return wrap_neg(a);
+  T quotient = T(a / b);
+  return a % b != T(0) && (a < T(0)) != (b < T(0)) ? T(quotient - 1) : quotient;
+}
+
+// A negative power of an integer is zero, unless the base is 1 or -1.
+template <typename T>
+inline T int_pow(T a, T b) {
+  if (b < T(0)) {
+    if (a == T(1)) return T(1);
+    if (a == T(-1)) return b % T(2) == T(0) ? T(1) : T(-1);
+    return T(0);
+  }
+  T result = T(1);
+  while (b != T(0)) {
+    if (b & T(1)) result = wrap_mul(result, a);
+    b = T(b / T(2));
+    a = wrap_mul(a, a);
+  }
+  return result;
+}
+
+template <typename T>
+inline T int_shift_left(T a, T b) {
+  constexpr int bits = int(sizeof(T)) * 8;
+  return b < T(0) || int64_t(b) >= bits ? T(0) : T(Word<T>(a) << Word<T>(b));
+}
+template <typename T>
+inline T int_shift_right(T a, T b) {
+  constexpr int bits = int(sizeof(T)) * 8;
+  int64_t count = b < T(0) || int64_t(b) >= bits ? bits - 1 : int64_t(b);
+  if (T(-1) > T(0) && (int64_t(b) >= bits)) return T(0);
+  return T(a >> count);
+}

@@ -1,0 +1,140 @@
+// Loops over the functions of pointwise.def.
+
+// One struct per row: apply() returns Unsupported where the dtype has no such function.
+#define MD_POINTWISE(name, arity_, params_, result_, traits_, floating, integer, boolean, onednn)                     \
+  struct Function_##name {                                                                                            \
+    static constexpr int arity = arity_;                                                                              \
+    static constexpr int params = params_;                                                                            \
+    static constexpr PointwiseResult result = PointwiseResult::result_;                                               \
+    template <typename T, typename A>                                                                                 \
+    static inline auto apply([[maybe_unused]] A a, [[maybe_unused]] T b, [[maybe_unused]] T c, [[maybe_unused]] T p) { \
+      [[maybe_unused]] A cond = a;                                                                                    \
+      if constexpr (std::is_same_v<T, bool>) {                                                                        \
+        return (boolean);                                                                                             \
+      } else if constexpr (std::is_floating_point_v<T>) {                                                             \
+        return (floating);                                                                                            \
+      } else {                                                                                                        \
+        return (integer);                                                                                             \
+      }                                                                                                               \
+    }                                                                                                                 \
+  };
+#include "tensor/pointwise.def"
+#undef MD_POINTWISE
+
+template <typename F, typename T>
+using FirstOperand = std::conditional_t<F::result == PointwiseResult::Select, bool, T>;
+template <typename F, typename T>
+using ResultOf = std::conditional_t<F::result == PointwiseResult::Bool, bool, T>;
+
+template <typename F, typename T>
+constexpr bool is_supported =
+    !std::is_same_v<decltype(F::template apply<T, FirstOperand<F, T>>({}, T{}, T{}, T{})), Unsupported>;
+
+template <typename T>
+inline T param_value(const Scalar* params) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return T(params->as_double());
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return params->as_int() != 0;
+  } else {
+    return T(params->as_int());
+  }
+}
+
+// Mask bits: operand i is one element, read before the loop because dst may be it.
+template <typename F, typename T, unsigned Mask>
+void pointwise_loop_of(const void* const* src, void* dst, int64_t n, [[maybe_unused]] const Scalar* params) {
+  using A = FirstOperand<F, T>;
+  using R = ResultOf<F, T>;
+  const A* a = static_cast<const A*>(src[0]);
+  [[maybe_unused]] const T* b = nullptr;
+  [[maybe_unused]] const T* c = nullptr;
+  if constexpr (F::arity > 1) b = static_cast<const T*>(src[1]);
+  if constexpr (F::arity > 2) c = static_cast<const T*>(src[2]);
+  [[maybe_unused]] A a_value{};
+  [[maybe_unused]] T b_value{}, c_value{}, p{};
+  if constexpr (Mask & 1) a_value = *a;
+  if constexpr (Mask & 2) b_value = *b;
+  if constexpr (Mask & 4) c_value = *c;
+  if constexpr (F::params > 0) p = param_value<T>(params);
+  R* out = static_cast<R*>(dst);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    A x = a_value;
+    T y = b_value, z = c_value;
+    if constexpr (!(Mask & 1)) x = a[i];
+    if constexpr (F::arity > 1 && !(Mask & 2)) y = b[i];
+    if constexpr (F::arity > 2 && !(Mask & 4)) z = c[i];
+    out[i] = R(F::template apply<T, A>(x, y, z, p));
+  }
+}
+
+// float16 and bfloat16: the float32 loop over tiles.
+template <typename F, typename H, unsigned Mask>
+void half_loop_of(const void* const* src, void* dst, int64_t n, const Scalar* params) {
+  constexpr int64_t kTile = 512;
+  constexpr bool half_result = F::result != PointwiseResult::Bool;
+  alignas(64) float tiles[F::arity][kTile];
+  alignas(64) float result[kTile];
+  const void* tile_src[3] = {};
+  for (int64_t at = 0; at < n; at += kTile) {
+    int64_t count = n - at < kTile ? n - at : kTile;
+    for (int i = 0; i < F::arity; ++i) {
+      if ((Mask >> i) & 1) {
+        tile_src[i] = src[i];
+      } else if (i == 0 && F::result == PointwiseResult::Select) {
+        tile_src[i] = static_cast<const bool*>(src[i]) + at;
+      } else {
+        convert_loop<H, float>(static_cast<const H*>(src[i]) + at, tiles[i], count);
+        tile_src[i] = tiles[i];
+      }
+    }
+    if constexpr (half_result) {
+      pointwise_loop_of<F, float, Mask>(tile_src, result, count, params);
+      convert_loop<float, H>(result, static_cast<H*>(dst) + at, count);
+    } else {
+      pointwise_loop_of<F, float, Mask>(tile_src, static_cast<bool*>(dst) + at, count, params);
+    }
+  }
+}
+
+template <typename F, typename T, unsigned Mask>
+constexpr PointwiseLoop select_loop() {
+  if constexpr (is_half<T>) {
+    if constexpr (is_supported<F, float>) {
+      return half_loop_of<F, T, Mask>;
+    } else {
+      return nullptr;
+    }
+  } else if constexpr (is_supported<F, T>) {
+    return pointwise_loop_of<F, T, Mask>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <typename F, typename T>
+constexpr void fill_masks(PointwiseLoop* masks) {
+  masks[0] = select_loop<F, T, 0>();
+  if constexpr (F::arity == 2) {
+    masks[1] = select_loop<F, T, 1>();
+    masks[2] = select_loop<F, T, 2>();
+  } else if constexpr (F::arity == 3) {
+    masks[1] = select_loop<F, T, 2>();
+    masks[2] = select_loop<F, T, 4>();
+    masks[3] = select_loop<F, T, 6>();
+  }
+}
+
+template <typename F>
+constexpr void fill_dtypes(PointwiseLoop (*dtypes)[4]) {
+#define MD_DTYPE(name, ctype, category, short_name, python_name) fill_masks<F, ctype>(dtypes[static_cast<int>(DType::name)]);
+#include "tensor/dtypes.def"
+#undef MD_DTYPE
+}
+
+constexpr void fill_pointwise(LoopTable& table) {
+#define MD_POINTWISE(name, ...) fill_dtypes<Function_##name>(table.pointwise[static_cast<int>(Pointwise::name)]);
+#include "tensor/pointwise.def"
+#undef MD_POINTWISE
+}

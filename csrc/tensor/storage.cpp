@@ -1,0 +1,179 @@
+#include "tensor/storage.h"
+
+#include <pthread.h>
+
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+
+#include "base/error.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#endif
+
+namespace md {
+namespace {
+
+// A block is a header that holds the Storage, then the data. Bucket b holds data of at most bucket_bytes(b):
+// four steps between powers of two.
+constexpr size_t kAlignment = 64;
+constexpr size_t kHeader = 64;
+constexpr size_t kSmallest = 64;
+constexpr int kSteps = 4;
+constexpr int kBuckets = 40 * kSteps;
+constexpr size_t kDefaultLimit = size_t{256} << 20;
+
+int bucket_of(size_t nbytes) {
+  if (nbytes <= kSmallest) return 0;
+  int shift = std::bit_width((nbytes - 1) / kSmallest) - 1;  // nbytes in (64 << shift, 128 << shift]
+  size_t step = (kSmallest << shift) / kSteps;
+  size_t within = (nbytes - 1 - (kSmallest << shift)) / (step == 0 ? 1 : step);
+  return 1 + shift * kSteps + static_cast<int>(within);
+}
+
+size_t bucket_bytes(int bucket) {
+  if (bucket == 0) return kSmallest;
+  int shift = (bucket - 1) / kSteps;
+  size_t within = static_cast<size_t>((bucket - 1) % kSteps);
+  size_t base = kSmallest << shift;
+  return base + (within + 1) * (base / kSteps);
+}
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+
+struct Bucket {
+  std::mutex mutex;
+  FreeBlock* first = nullptr;
+};
+
+class Cache {
+ public:
+  Cache() {
+    // A fork while another thread holds a bucket must not leave it locked in the child.
+    pthread_atfork([] { cache().lock_all(); }, [] { cache().unlock_all(); }, [] { cache().unlock_all(); });
+  }
+  // Outlives every static object that owns a tensor.
+  static Cache& cache() {
+    static Cache* instance = new Cache;
+    return *instance;
+  }
+
+  void* take(int bucket) {
+    Bucket& from = buckets_[bucket];
+    std::lock_guard lock(from.mutex);
+    FreeBlock* block = from.first;
+    if (block == nullptr) return nullptr;
+    from.first = block->next;
+    size_t size = bucket_bytes(bucket);
+    bytes_.fetch_sub(size, std::memory_order_relaxed);
+    ASAN_UNPOISON_MEMORY_REGION(reinterpret_cast<char*>(block) + kHeader, size);
+    return block;
+  }
+
+  bool put(int bucket, void* memory) {
+    size_t size = bucket_bytes(bucket);
+    if (bytes_.fetch_add(size, std::memory_order_relaxed) + size > limit_.load(std::memory_order_relaxed)) {
+      bytes_.fetch_sub(size, std::memory_order_relaxed);
+      return false;
+    }
+    ASAN_POISON_MEMORY_REGION(static_cast<char*>(memory) + kHeader, size);
+    Bucket& into = buckets_[bucket];
+    std::lock_guard lock(into.mutex);
+    into.first = new (memory) FreeBlock{into.first};
+    return true;
+  }
+
+  // Largest blocks first.
+  void shrink_to(size_t limit) {
+    for (int bucket = kBuckets - 1; bucket >= 0; --bucket) {
+      while (bytes_.load(std::memory_order_relaxed) > limit) {
+        void* block = take(bucket);
+        if (block == nullptr) break;
+        std::free(block);
+      }
+    }
+  }
+
+  size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  size_t limit() const { return limit_.load(std::memory_order_relaxed); }
+  void set_limit(size_t limit) { limit_.store(limit, std::memory_order_relaxed); }
+
+ private:
+  void lock_all() {
+    for (Bucket& bucket : buckets_) bucket.mutex.lock();
+  }
+  void unlock_all() {
+    for (Bucket& bucket : buckets_) bucket.mutex.unlock();
+  }
+
+  std::array<Bucket, kBuckets> buckets_;
+  std::atomic<size_t> bytes_{0};
+  std::atomic<size_t> limit_{kDefaultLimit};
+};
+
+Cache& cache() {
+  static Cache& instance = Cache::cache();
+  return instance;
+}
+
+[[noreturn]] void raise_no_memory(size_t nbytes) {
+  raise(ErrorKind::Memory, "not enough memory: tried to allocate ", nbytes, " bytes");
+}
+
+void* allocate_block(int bucket, size_t nbytes) {
+  if (void* block = cache().take(bucket)) return block;
+  size_t size = kHeader + bucket_bytes(bucket);
+  void* block = std::aligned_alloc(kAlignment, (size + kAlignment - 1) / kAlignment * kAlignment);
+  if (block == nullptr) {
+    empty_cache();
+    block = std::aligned_alloc(kAlignment, (size + kAlignment - 1) / kAlignment * kAlignment);
+  }
+  if (block == nullptr) raise_no_memory(nbytes);
+  return block;
+}
+
+}  // namespace
+
+StoragePtr Storage::allocate(size_t nbytes) {
+  static_assert(sizeof(Storage) <= kHeader);
+  int bucket = bucket_of(nbytes);
+  if (bucket >= kBuckets) raise_no_memory(nbytes);
+  char* block = static_cast<char*>(allocate_block(bucket, nbytes));
+  // context_ holds the bucket of a recycled block, deleter_ is null.
+  void* context = reinterpret_cast<void*>(static_cast<intptr_t>(bucket));
+  return StoragePtr(new (block) Storage(block + kHeader, nbytes, nullptr, context, false));
+}
+
+StoragePtr Storage::borrow(void* data, size_t nbytes, Deleter deleter, void* context) {
+  MD_ASSERT(deleter != nullptr, "borrowed memory needs a deleter");
+  return StoragePtr(new Storage(data, nbytes, deleter, context, true));
+}
+
+void Storage::destroy() {
+  if (deleter_ != nullptr) {
+    deleter_(data_, context_);
+    delete this;
+    return;
+  }
+  int bucket = static_cast<int>(reinterpret_cast<intptr_t>(context_));
+  this->~Storage();
+  if (!cache().put(bucket, this)) std::free(this);
+}
+
+size_t cached_bytes() { return cache().bytes(); }
+size_t cache_limit() { return cache().limit(); }
+void set_cache_limit(size_t nbytes) {
+  cache().set_limit(nbytes);
+  cache().shrink_to(nbytes);
+}
+void empty_cache() { cache().shrink_to(0); }
+
+}  // namespace md

@@ -1,0 +1,100 @@
+#include "tensor/tensor.h"
+
+#include "base/error.h"
+#include "tensor/fill.h"
+
+
+namespace md {
+namespace {
+
+// Bytes from the first element to the end of the last one, for non-negative strides.
+size_t extent_bytes(const TensorSpec& spec) {
+  Dim last = 0;
+  for (int i = 0; i < spec.rank(); ++i) {
+    if (same(spec.sizes[i], Dim(0))) return 0;
+    last = last + (spec.sizes[i] - 1) * spec.strides[i];
+  }
+  return static_cast<size_t>(((last + 1) * Dim(static_cast<int64_t>(item_size(spec.dtype)))).value());
+}
+
+}  // namespace
+
+TensorSpec TensorSpec::contiguous(DType dtype, DimVec sizes) {
+  TensorSpec spec;
+  spec.dtype = dtype;
+  spec.strides = contiguous_strides(sizes.span());
+  spec.sizes = std::move(sizes);
+  return spec;
+}
+
+bool TensorSpec::is_contiguous() const {
+  Dim expected = 1;
+  bool contiguous = true;
+  for (int i = rank() - 1; i >= 0; --i) {
+    if (same(sizes[i], Dim(0))) return true;
+    if (!contiguous || same(sizes[i], Dim(1))) continue;
+    if (known_equal(strides[i], expected)) {
+      expected = expected * sizes[i];
+    } else if (!known_equal(sizes[i], 1)) {
+      contiguous = false;
+    }
+  }
+  return contiguous;
+}
+
+std::string TensorSpec::str() const {
+  std::string text = row(dtype).short_name;
+  for (const DimVec* dims : {&sizes, &strides}) {
+    text += "[";
+    for (int i = 0; i < dims->size(); ++i) text += (i == 0 ? "" : ", ") + (*dims)[i].str();
+    text += "]";
+  }
+  return text;
+}
+
+TensorImpl::TensorImpl(StoragePtr storage, int64_t offset, TensorSpec spec, TensorKind kind)
+    : kind_(kind), spec_(std::move(spec)), storage_(std::move(storage)), offset_(offset), numel_(0) {
+  contiguous_ = spec_.is_contiguous();
+  if (kind_ == TensorKind::Real) numel_ = spec_.numel().value();
+}
+
+void* TensorImpl::data() const {
+  MD_ASSERT(kind_ == TensorKind::Real, "a tensor without storage has no data");
+  return static_cast<char*>(storage_->data()) + offset_ * static_cast<int64_t>(item_size(spec_.dtype));
+}
+
+Tensor Tensor::empty(DType dtype, std::span<const int64_t> sizes) {
+  DimVec dims;
+  dims.resize(static_cast<int>(sizes.size()));
+  for (size_t i = 0; i < sizes.size(); ++i) dims[static_cast<int>(i)] = sizes[i];
+  return empty(TensorSpec::contiguous(dtype, std::move(dims)));
+}
+
+Tensor Tensor::empty(const TensorSpec& spec) {
+  return Tensor(new TensorImpl(Storage::allocate(extent_bytes(spec)), 0, spec, TensorKind::Real));
+}
+
+Tensor Tensor::view(const Tensor& base, const TensorSpec& spec, int64_t offset) {
+  return Tensor(new TensorImpl(base.impl_->storage_, offset, spec, TensorKind::Real));
+}
+
+Tensor Tensor::from_storage(StoragePtr storage, int64_t offset, const TensorSpec& spec) {
+  return Tensor(new TensorImpl(std::move(storage), offset, spec, TensorKind::Real));
+}
+
+Tensor Tensor::fake(const TensorSpec& spec) { return Tensor(new TensorImpl({}, 0, spec, TensorKind::Fake)); }
+
+Tensor Tensor::recording(const TensorSpec& spec, Recorder* recorder, void* value) {
+  Tensor tensor(new TensorImpl({}, 0, spec, TensorKind::Recording));
+  tensor.impl_->recorder_ = recorder;
+  tensor.impl_->recorded_value_ = value;
+  return tensor;
+}
+
+Tensor Tensor::scalar(DType dtype, const Scalar& value) {
+  Tensor tensor = empty(dtype, {});
+  store_scalar(dtype, value, tensor.impl_->data());
+  return tensor;
+}
+
+}  // namespace md

@@ -1,0 +1,26 @@
+#include "tensor/tensor_modes.h"
+
+#include <atomic>
+
+#include "base/error.h"
+
+namespace md {
+
+static std::atomic<DType> current_default = DType::float32;
+
+TensorModes& tensor_modes() {
+  thread_local TensorModes modes;
+  return modes;
+}
+
+DType default_dtype() { return current_default.load(std::memory_order_relaxed); }
+
+void set_default_dtype(DType dtype) {
+  if (!is_floating(dtype)) {
+    raise(ErrorKind::Type, "only floating-point types are supported as the default type, got minidynamo.",
+          row(dtype).name);
+  }
+  current_default.store(dtype, std::memory_order_relaxed);
+}
+
+}  // namespace md
