@@ -78,25 +78,6 @@ std::string code_operand(const Operand& operand) {
   return "None";
 }
 
-bool is_default(const Param& param, const Operand& operand) {
-  if (!param.default_value) return false;
-  const Arg& value = *param.default_value;
-  if (std::holds_alternative<std::monostate>(operand)) return is_none(value);
-  if (const auto* scalar = std::get_if<Scalar>(&operand)) {
-    return std::holds_alternative<Scalar>(value) && identical(*scalar, std::get<Scalar>(value));
-  }
-  if (const auto* dims = std::get_if<DimVec>(&operand)) {
-    return std::holds_alternative<DimVec>(value) && same(*dims, std::get<DimVec>(value));
-  }
-  if (const auto* dtype = std::get_if<DType>(&operand)) {
-    return std::holds_alternative<DType>(value) && *dtype == std::get<DType>(value);
-  }
-  if (const auto* text = std::get_if<std::string>(&operand)) {
-    return std::holds_alternative<std::string>(value) && *text == std::get<std::string>(value);
-  }
-  return false;
-}
-
 // Operands from the first one on that differ from the defaults; after one left out, by name.
 std::string code_arguments(const Node& node, size_t first) {
   std::string text;
@@ -127,14 +108,6 @@ std::string code_left_side(const Operand& operand) {
   return text[0] == '-' ? "(" + text + ")" : text;
 }
 
-std::string function_path(const OpRow& op) {
-  if (op.faces & kFunction) return "minidynamo." + op.name;
-  if (op.faces & kFunctional) return "minidynamo.nn.functional." + op.name;
-  std::string path = "minidynamo.ops." + op.name;
-  for (size_t at = path.find("::"); at != std::string::npos; at = path.find("::")) path.replace(at, 2, ".");
-  return path;
-}
-
 std::string code_expression(const Node& node) {
   if (node.kind == NodeKind::TensorConst) return "self." + node.name;
   if (node.kind != NodeKind::Op) return node.target;
@@ -152,7 +125,7 @@ std::string code_expression(const Node& node) {
   if ((node.called_as_method || method_only) && self_is_value) {
     return code_value(std::get<ValueRef>(node.operands[0])) + "." + op.name + "(" + code_arguments(node, 1) + ")";
   }
-  return function_path(op) + "(" + code_arguments(node, 0) + ")";
+  return op_path(op) + "(" + code_arguments(node, 0) + ")";
 }
 
 // For each node, the names that no later statement uses, in operand order.
@@ -247,6 +220,33 @@ class CodePrinter {
 };
 
 }  // namespace
+
+bool is_default(const Param& param, const Operand& operand) {
+  if (!param.default_value) return false;
+  const Arg& value = *param.default_value;
+  if (std::holds_alternative<std::monostate>(operand)) return is_none(value);
+  if (const auto* scalar = std::get_if<Scalar>(&operand)) {
+    return std::holds_alternative<Scalar>(value) && identical(*scalar, std::get<Scalar>(value));
+  }
+  if (const auto* dims = std::get_if<DimVec>(&operand)) {
+    return std::holds_alternative<DimVec>(value) && same(*dims, std::get<DimVec>(value));
+  }
+  if (const auto* dtype = std::get_if<DType>(&operand)) {
+    return std::holds_alternative<DType>(value) && *dtype == std::get<DType>(value);
+  }
+  if (const auto* text = std::get_if<std::string>(&operand)) {
+    return std::holds_alternative<std::string>(value) && *text == std::get<std::string>(value);
+  }
+  return false;
+}
+
+std::string op_path(const OpRow& op) {
+  if (op.faces & kFunction) return "minidynamo." + op.name;
+  if (op.faces & kFunctional) return "minidynamo.nn.functional." + op.name;
+  std::string path = "minidynamo.ops." + op.name;
+  for (size_t at = path.find("::"); at != std::string::npos; at = path.find("::")) path.replace(at, 2, ".");
+  return path;
+}
 
 std::string code_type(const ValueInfo& info) {
   if (info.is_scalar) return scalar_kind_name(info.scalar_kind);

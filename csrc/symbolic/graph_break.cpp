@@ -86,11 +86,15 @@ std::string opcode_gloss(Opcode op) {
 
 void set_source_reader(SourceReader reader) { source_reader = reader; }
 
+std::string source_text(const SourceLine& line) {
+  return source_reader == nullptr ? std::string() : source_reader(line.file, line.line);
+}
+
 std::string format_stack(std::span<const SourceLine> stack) {
   std::string out;
   for (const SourceLine& line : stack) {
     out += str_cat("  File \"", line.file, "\", line ", line.line, ", in ", line.function, "\n");
-    std::string source = source_reader == nullptr ? std::string() : source_reader(line.file, line.line);
+    std::string source = source_text(line);
     if (!source.empty()) out += str_cat("    ", source, "\n");
   }
   return out;

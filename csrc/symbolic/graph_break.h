@@ -43,6 +43,7 @@ std::string opcode_gloss(Opcode op);
 // Reads one line of a source file, stripped; "" if there is none. Installed by bindings (linecache).
 using SourceReader = std::string (*)(const std::string& file, int line);
 void set_source_reader(SourceReader reader);
+std::string source_text(const SourceLine& line);  // "" if there is none
 // traceback's layout, one trailing newline per line.
 std::string format_stack(std::span<const SourceLine> stack);
 
