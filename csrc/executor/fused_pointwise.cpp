@@ -1,0 +1,526 @@
+#include "executor/fused_pointwise.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <unordered_map>
+
+#include "executor/loop_program.h"
+#include "tensor/fill.h"
+
+namespace md {
+namespace {
+
+constexpr int64_t kMinRow = 64;  // shorter rows are walked over
+constexpr int64_t kMinTile = 64;
+
+// A node as the loops see it.
+struct LoopOp {
+  int row = -1;       // of pointwise.def, -1: a cast
+  DType dtype = {};   // of the operands; of the source of a cast
+  DType result = {};
+  int operand_count = 0;
+  const Operand* operands[3] = {};
+  const Scalar* param = nullptr;
+  bool is_costly = false;
+};
+
+const ValueInfo& info_of(ValueRef value) { return value.node->outs[static_cast<size_t>(value.out)]; }
+
+bool is_tensor(const Operand& operand) {
+  const auto* value = std::get_if<ValueRef>(&operand);
+  return value != nullptr && !info_of(*value).is_scalar;
+}
+bool is_number(const Operand& operand) {
+  const auto* value = std::get_if<ValueRef>(&operand);
+  return std::holds_alternative<Scalar>(operand) || (value != nullptr && info_of(*value).is_scalar);
+}
+DType dtype_of(const Operand& operand) { return info_of(std::get<ValueRef>(operand)).spec.dtype; }
+
+std::optional<LoopOp> as_cast(const Node& node) {
+  if (node.operands.empty() || !is_tensor(node.operands[0])) return std::nullopt;
+  LoopOp op = {.dtype = dtype_of(node.operands[0]), .result = node.outs[0].spec.dtype, .operand_count = 1};
+  op.operands[0] = &node.operands[0];
+  if (loops().convert[static_cast<int>(op.dtype)][static_cast<int>(op.result)] == nullptr) return std::nullopt;
+  return op;
+}
+
+PointwiseForm form_of(const Node& node) {
+  std::vector<Arg> args;
+  for (const Operand& operand : node.operands) {
+    args.push_back(to_arg(operand, [](ValueRef) -> Arg { return Tensor(); }));
+  }
+  return pointwise_form(*node.op, args);
+}
+
+// Bits of the operands that are numbers.
+unsigned number_mask(const LoopOp& op) {
+  unsigned mask = 0;
+  for (int i = 0; i < op.operand_count; ++i) mask |= is_number(*op.operands[i]) ? 1u << i : 0u;
+  return mask;
+}
+
+std::optional<LoopOp> as_pointwise(const Node& node) {
+  PointwiseForm form = form_of(node);
+  if (form.row < 0) return std::nullopt;
+  const PointwiseRow& row = pointwise_rows()[static_cast<size_t>(form.row)];
+  LoopOp op = {.row = form.row, .operand_count = form.operand_count, .is_costly = row.is_costly};
+  bool dtype_known = false;
+  for (int i = 0; i < form.operand_count; ++i) {
+    const Operand& operand = node.operands[static_cast<size_t>(form.operands[i])];
+    op.operands[i] = &operand;
+    if (!is_tensor(operand)) {
+      if (!is_number(operand)) return std::nullopt;
+      continue;
+    }
+    bool is_condition = row.result == PointwiseResult::Select && i == 0;
+    if (is_condition && dtype_of(operand) != DType::bool_) return std::nullopt;
+    if (is_condition) continue;
+    if (dtype_known && dtype_of(operand) != op.dtype) return std::nullopt;
+    op.dtype = dtype_of(operand);
+    dtype_known = true;
+  }
+  op.result = node.outs[0].spec.dtype;
+  if (!dtype_known) {
+    if (row.result != PointwiseResult::Select || !is_tensor(*op.operands[0])) return std::nullopt;
+    op.dtype = op.result;
+  }
+  if (row.param_count > 0) {
+    if (form.param < 0) return std::nullopt;
+    op.param = std::get_if<Scalar>(&node.operands[static_cast<size_t>(form.param)]);
+    if (op.param == nullptr) return std::nullopt;
+  }
+  bool may_fail = row.may_fail && !is_floating(op.dtype);
+  if (may_fail || pointwise_result_dtype(op.row, op.dtype) != op.result) return std::nullopt;
+  if (pointwise_loop(op.row, op.dtype, 0) == nullptr) return std::nullopt;
+  if (pointwise_loop(op.row, op.dtype, number_mask(op)) == nullptr) return std::nullopt;
+  return op;
+}
+
+std::optional<LoopOp> as_loop_op(const Node& node) {
+  if (node.kind != NodeKind::Op || node.outs.size() != 1) return std::nullopt;
+  // A result that overlaps itself has no loop order.
+  for (int d = 0; d < node.outs[0].spec.rank(); ++d) {
+    if (node.outs[0].spec.strides[d].value() == 0 && node.outs[0].spec.sizes[d].value() > 1) return std::nullopt;
+  }
+  if (node.op->kind == OpKind::Cast) return as_cast(node);
+  if (node.op->pointwise < 0) return std::nullopt;
+  return as_pointwise(node);
+}
+
+class FusedPointwise : public Step {
+ public:
+  FusedPointwise(LoopProgram program, std::string names, Work work)
+      : program_(std::move(program)), names_(std::move(names)), work_(work) {}
+  void run(RunState& state) const override { run_loop(program_, state); }
+  std::string describe() const override { return names_; }
+  Work work() const override { return work_; }
+
+ private:
+  LoopProgram program_;
+  std::string names_;
+  Work work_;
+};
+
+// Compiles one group.
+class LoopBuilder {
+ public:
+  LoopBuilder(const Group& group, LoweringContext& context) : group_(group), context_(context) {}
+
+  LoweredStep build() {
+    for (const Node* node : group_.nodes) parsed_.push_back(*as_loop_op(*node));
+    collect_outputs();
+    collect_inputs();
+    if (program_.register_count + static_cast<int>(group_.nodes.size()) > kMaxLoopRegisters) return failed("too many operands");
+    choose_iteration();
+    if (program_.sizes.size() > kMaxLoopRank) return failed("too many dimensions");
+    emit_code();
+    if (program_.scalars.size() > kMaxLoopScalars) return failed("too many numbers");
+    if (!place_scratch()) return failed("too many values alive at once");
+    return finish();
+  }
+
+ private:
+  LoweredStep failed(const char* reason) const { return {.step = nullptr, .note = reason}; }
+
+  const Place& place(int value) const { return context_.places.layout().places[static_cast<size_t>(value)]; }
+  int number(const Node* node) const { return context_.places.number({const_cast<Node*>(node), 0}); }
+  int new_register() { return program_.register_count++; }
+
+  // -1 unless the operand is the result of an earlier node of this group.
+  int register_of_result(const Operand& operand) const {
+    auto found = result_register_.find(context_.places.number(std::get<ValueRef>(operand)));
+    return found == result_register_.end() ? -1 : found->second;
+  }
+  bool in_group(const Operand& operand) const {
+    const Node* node = std::get<ValueRef>(operand).node;
+    return std::find(group_.nodes.begin(), group_.nodes.end(), node) != group_.nodes.end();
+  }
+
+  // Strides by dimension of the group's sizes; 0 where the value is broadcast.
+  std::vector<int64_t> broadcast_strides(const TensorSpec& spec) const {
+    const DimVec& sizes = group_.nodes[0]->outs[0].spec.sizes;
+    std::vector<int64_t> strides(static_cast<size_t>(sizes.size()), 0);
+    int lead = sizes.size() - spec.rank();
+    for (int d = 0; d < spec.rank(); ++d) {
+      if (spec.sizes[d].value() != 1) strides[static_cast<size_t>(d + lead)] = spec.strides[d].value();
+    }
+    return strides;
+  }
+
+  Stream new_stream(int value) {
+    Stream stream = {.value = value, .reg = new_register()};
+    stream.item_size = static_cast<uint8_t>(item_size(place(value).spec.dtype));
+    stream.strides = broadcast_strides(place(value).spec);
+    return stream;
+  }
+
+  void collect_outputs() {
+    for (const Node* node : group_.nodes) {
+      if (!context_.is_seen_outside(*node, group_)) continue;
+      program_.outputs.push_back(new_stream(number(node)));
+      output_of_[node] = program_.outputs.back().reg;
+    }
+    const TensorSpec& spec = group_.nodes[0]->outs[0].spec;
+    program_.numel = spec.numel().value();
+  }
+
+  void collect_inputs() {
+    for (const LoopOp& op : parsed_) {
+      for (int i = 0; i < op.operand_count; ++i) {
+        if (!is_tensor(*op.operands[i]) || in_group(*op.operands[i])) continue;
+        int value = context_.places.number(std::get<ValueRef>(*op.operands[i]));
+        bool single = program_.numel > 1 && place(value).spec.numel().value() == 1;
+        if (single || stream_of_.contains(value)) continue;
+        stream_of_[value] = program_.inputs.size();
+        program_.inputs.push_back(new_stream(value));
+      }
+    }
+  }
+
+  template <typename F>
+  void for_each_stream(F&& f) {
+    for (Stream& stream : program_.inputs) f(stream);
+    for (Stream& stream : program_.outputs) f(stream);
+  }
+
+  // Dimensions in the order of the first result's memory, merged where every stream allows.
+  void choose_iteration() {
+    const DimVec& sizes = group_.nodes[0]->outs[0].spec.sizes;
+    const Stream& lead = program_.outputs.empty() ? program_.inputs[0] : program_.outputs[0];
+    std::vector<int64_t> lead_strides = lead.strides;
+    std::vector<int> order;
+    for (int d = 0; d < sizes.size(); ++d) {
+      if (sizes[d].value() != 1) order.push_back(d);
+    }
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+      return lead_strides[static_cast<size_t>(a)] > lead_strides[static_cast<size_t>(b)];
+    });
+    permute(order, sizes);
+    merge_dimensions();
+    if (program_.sizes.empty()) {
+      program_.sizes = {1};
+      for_each_stream([](Stream& stream) { stream.strides = {1}; });
+    }
+    choose_access();
+  }
+
+  void permute(const std::vector<int>& order, const DimVec& sizes) {
+    for (int d : order) program_.sizes.push_back(sizes[d].value());
+    for_each_stream([&](Stream& stream) {
+      std::vector<int64_t> strides;
+      for (int d : order) strides.push_back(stream.strides[static_cast<size_t>(d)]);
+      stream.strides = std::move(strides);
+    });
+  }
+
+  void merge_dimensions() {
+    for (size_t d = program_.sizes.size(); d-- > 1;) {
+      bool merges = true;
+      for_each_stream([&](const Stream& stream) {
+        merges = merges && stream.strides[d - 1] == stream.strides[d] * program_.sizes[d];
+      });
+      if (!merges) continue;
+      program_.sizes[d - 1] *= program_.sizes[d];
+      program_.sizes.erase(program_.sizes.begin() + static_cast<std::ptrdiff_t>(d));
+      for_each_stream([&](Stream& stream) { stream.strides.erase(stream.strides.begin() + static_cast<std::ptrdiff_t>(d - 1)); });
+    }
+  }
+
+  bool is_linear(const Stream& stream) const {
+    int64_t expected = 1;
+    for (size_t d = program_.sizes.size(); d-- > 0;) {
+      if (stream.strides[d] != expected) return false;
+      expected *= program_.sizes[d];
+    }
+    return true;
+  }
+
+  void choose_access() {
+    bool by_row = program_.sizes.size() == 1 || program_.sizes.back() >= kMinRow;
+    program_.row_length = by_row ? program_.sizes.back() : program_.numel;
+    program_.rows = program_.row_length == 0 ? 0 : program_.numel / program_.row_length;
+    for_each_stream([&](Stream& stream) {
+      if (is_linear(stream)) {
+        stream.access = StreamAccess::Linear;
+      } else if (!by_row) {
+        stream.access = StreamAccess::Walked;
+      } else {
+        stream.access = stream.strides.back() == 1 ? StreamAccess::RowLinear : StreamAccess::Strided;
+      }
+    });
+    for (Stream& stream : program_.inputs) {
+      if (stream.access == StreamAccess::Strided && stream.strides.back() == 0) stream.access = StreamAccess::RowScalar;
+    }
+  }
+
+  // A number, or a tensor of one element, as one element of the dtype that the loop wants.
+  int scalar_register(const Operand& operand, DType dtype) {
+    LoopScalar scalar = {.dtype = dtype};
+    if (const auto* constant = std::get_if<Scalar>(&operand)) {
+      store_scalar(dtype, *constant, &scalar.bits);
+    } else {
+      ValueRef value = std::get<ValueRef>(operand);
+      if (info_of(value).is_scalar) {
+        const auto& inputs = context_.graph.inputs();
+        scalar.input = static_cast<int>(std::find(inputs.begin(), inputs.end(), value.node) - inputs.begin());
+      } else {
+        scalar.value = context_.places.number(value);
+      }
+    }
+    for (const LoopScalar& known : program_.scalars) {
+      if (known.dtype == dtype && known.value == scalar.value && known.input == scalar.input && known.bits == scalar.bits) {
+        return known.reg;
+      }
+    }
+    scalar.reg = new_register();
+    program_.scalars.push_back(scalar);
+    return scalar.reg;
+  }
+
+  // A tensor of one element where the loop has no form that reads it once: its tile is filled with it.
+  int splat_register(int value) {
+    auto found = stream_of_.find(value);
+    if (found == stream_of_.end()) {
+      found = stream_of_.emplace(value, program_.inputs.size()).first;
+      Stream stream = {.value = value, .reg = new_register(), .access = StreamAccess::Strided};
+      stream.item_size = static_cast<uint8_t>(item_size(place(value).spec.dtype));
+      stream.strides.assign(program_.sizes.size(), 0);
+      program_.inputs.push_back(std::move(stream));
+    }
+    return program_.inputs[found->second].reg;
+  }
+
+  // Operands that the loop may read once: numbers always, single elements if there is a loop for that.
+  unsigned scalar_mask(const LoopOp& op) const {
+    unsigned numbers = number_mask(op);
+    unsigned all = numbers;
+    for (int i = 0; i < op.operand_count; ++i) {
+      if (is_tensor(*op.operands[i]) && is_single(op, i)) all |= 1u << i;
+    }
+    bool everything = all == (1u << op.operand_count) - 1u;
+    return !everything && pointwise_loop(op.row, op.dtype, all) != nullptr ? all : numbers;
+  }
+
+  bool is_single(const LoopOp& op, int i) const {
+    if (in_group(*op.operands[i])) return false;
+    auto found = stream_of_.find(context_.places.number(std::get<ValueRef>(*op.operands[i])));
+    if (found == stream_of_.end()) return true;
+    const Stream& stream = program_.inputs[found->second];
+    return stream.access == StreamAccess::RowScalar && scalar_operand_dtype(op.dtype) == op.dtype;
+  }
+
+  int operand_register(const LoopOp& op, int i, unsigned mask) {
+    const Operand& operand = *op.operands[i];
+    bool is_condition = op.row >= 0 && i == 0 && pointwise_rows()[static_cast<size_t>(op.row)].result == PointwiseResult::Select;
+    DType dtype = is_condition ? DType::bool_ : op.row >= 0 ? scalar_operand_dtype(op.dtype) : op.dtype;
+    bool once = (mask >> i & 1u) != 0;
+    if (is_number(operand)) return scalar_register(operand, dtype);
+    if (int reg = register_of_result(operand); reg >= 0) return reg;
+    int value = context_.places.number(std::get<ValueRef>(operand));
+    auto found = stream_of_.find(value);
+    if (found == stream_of_.end()) return once ? scalar_register(operand, dtype) : splat_register(value);
+    Stream& stream = program_.inputs[found->second];
+    if (stream.access == StreamAccess::RowScalar && !once) needs_splat_.push_back(found->second);
+    return stream.reg;
+  }
+
+  void emit_code() {
+    // A row scalar that some op cannot read once is a filled tile for all of them.
+    do {
+      for (size_t stream : std::exchange(needs_splat_, {})) program_.inputs[stream].access = StreamAccess::Strided;
+      program_.code.clear();
+      program_.params.clear();
+      result_register_.clear();
+      for (size_t i = 0; i < parsed_.size(); ++i) emit(*group_.nodes[i], parsed_[i]);
+    } while (!needs_splat_.empty());
+  }
+
+  void emit(const Node& node, const LoopOp& op) {
+    LoopInstruction instruction;
+    unsigned mask = op.row < 0 ? 0u : scalar_mask(op);
+    for (int i = 0; i < op.operand_count; ++i) instruction.src[i] = operand_register(op, i, mask);
+    if (op.row < 0) {
+      instruction.convert = loops().convert[static_cast<int>(op.dtype)][static_cast<int>(op.result)];
+    } else {
+      instruction.loop = pointwise_loop(op.row, op.dtype, mask);
+    }
+    if (op.param != nullptr) {
+      instruction.params = static_cast<int>(program_.params.size());
+      program_.params.push_back(*op.param);
+    }
+    auto output = output_of_.find(&node);
+    instruction.dst = output != output_of_.end() ? output->second : temporary_register(node);
+    result_register_[number(&node)] = instruction.dst;
+    program_.code.push_back(instruction);
+  }
+
+  int temporary_register(const Node& node) {
+    auto [found, is_new] = temporary_.emplace(&node, program_.register_count);
+    if (is_new) ++program_.register_count;
+    return found->second;
+  }
+
+  // Last instruction that reads each register.
+  std::vector<int> last_reads() const {
+    std::vector<int> last(static_cast<size_t>(program_.register_count), -1);
+    for (size_t i = 0; i < program_.code.size(); ++i) {
+      for (int src : program_.code[i].src) {
+        if (src >= 0) last[static_cast<size_t>(src)] = static_cast<int>(i);
+      }
+    }
+    return last;
+  }
+
+  // Tiles for intermediates, used again once they are dead, and for streams that are copied. False: they do not fit.
+  bool place_scratch() {
+    std::vector<int> last = last_reads();
+    std::vector<int> free_slots;
+    std::vector<int> slot_of(static_cast<size_t>(program_.register_count), -1);
+    int slots = 0;
+    int64_t largest_item = 1;
+    for (size_t i = 0; i < program_.code.size(); ++i) {
+      const LoopInstruction& instruction = program_.code[i];
+      largest_item = std::max<int64_t>(largest_item, static_cast<int64_t>(item_size(parsed_[i].result)));
+      if (is_temporary(instruction.dst)) {
+        // Not over an operand of this instruction: the item sizes may differ.
+        if (free_slots.empty()) free_slots.push_back(slots++);
+        slot_of[static_cast<size_t>(instruction.dst)] = free_slots.back();
+        free_slots.pop_back();
+      }
+      for (size_t k = 0; k < 3; ++k) {
+        int src = instruction.src[k];
+        bool repeated = std::find(instruction.src, instruction.src + k, src) != instruction.src + k;
+        if (src < 0 || repeated || last[static_cast<size_t>(src)] != static_cast<int>(i)) continue;
+        if (slot_of[static_cast<size_t>(src)] >= 0) free_slots.push_back(slot_of[static_cast<size_t>(src)]);
+      }
+    }
+    for_each_stream([&](Stream& stream) {
+      if (!is_copied(stream)) return;
+      stream.tile_offset = slots++;
+      largest_item = std::max<int64_t>(largest_item, stream.item_size);
+    });
+    int64_t tile = slots == 0 ? kMaxTile : std::min(kMaxTile, kScratchBytes / (slots * largest_item) / kMinTile * kMinTile);
+    if (tile < kMinTile) return false;
+    program_.tile = tile;
+    for_each_stream([&](Stream& stream) { stream.tile_offset *= tile * largest_item; });
+    for (size_t reg = 0; reg < slot_of.size(); ++reg) {
+      if (slot_of[reg] >= 0) program_.scratch.emplace_back(static_cast<int>(reg), slot_of[reg] * tile * largest_item);
+    }
+    return true;
+  }
+
+  bool is_temporary(int reg) const {
+    return std::any_of(temporary_.begin(), temporary_.end(), [&](const auto& entry) { return entry.second == reg; });
+  }
+  static bool is_copied(const Stream& stream) {
+    return stream.access == StreamAccess::Strided || stream.access == StreamAccess::Walked;
+  }
+
+  // A result may lie over an operand of the same layout that no later instruction reads.
+  void find_shared_memory(LoweredStep& lowered) const {
+    std::vector<int> last = last_reads();
+    std::vector<int> taken;
+    for (const Stream& output : program_.outputs) {
+      auto writer = std::find_if(program_.code.begin(), program_.code.end(),
+                                 [&](const LoopInstruction& instruction) { return instruction.dst == output.reg; });
+      int written = static_cast<int>(writer - program_.code.begin());
+      for (const Stream& input : program_.inputs) {
+        bool same_layout = !is_copied(output) && input.access == output.access && input.strides == output.strides &&
+                           input.item_size == output.item_size;
+        if (!same_layout || last[static_cast<size_t>(input.reg)] > written || shares_buffer(input)) continue;
+        if (place(input.value).offset != 0 || std::find(taken.begin(), taken.end(), input.value) != taken.end()) continue;
+        taken.push_back(input.value);
+        lowered.may_share.emplace_back(output.value, input.value);
+        break;
+      }
+    }
+  }
+
+  bool shares_buffer(const Stream& input) const {
+    return std::any_of(program_.inputs.begin(), program_.inputs.end(), [&](const Stream& other) {
+      return other.value != input.value && place(other.value).buffer == place(input.value).buffer;
+    });
+  }
+
+  LoweredStep finish() {
+    LoweredStep lowered;
+    Work work;
+    double ns = 0;
+    double numel = static_cast<double>(program_.numel);
+    for_each_stream([&](const Stream& stream) {
+      lowered.touched.push_back(stream.value);
+      work.bytes += numel * stream.item_size;
+      ns += 0.03 * stream.item_size + (is_copied(stream) ? 0.5 : 0.0);
+    });
+    for (const LoopScalar& scalar : program_.scalars) {
+      if (scalar.value >= 0) lowered.touched.push_back(scalar.value);
+    }
+    for (const LoopOp& op : parsed_) {
+      ns += op.is_costly ? 0.8 : 0.02 * static_cast<double>(item_size(op.dtype));
+      work.flops += numel * (op.is_costly ? 20 : 1);
+    }
+    program_.ns_per_element = ns;
+    find_shared_memory(lowered);
+    std::string names = describe();
+    lowered.step = std::make_unique<FusedPointwise>(std::move(program_), std::move(names), work);
+    return lowered;
+  }
+
+  std::string describe() const {
+    std::string text = group_.nodes.size() == 1 ? "loop " : "fused loop ";
+    for (size_t i = 0; i < group_.nodes.size(); ++i) text += (i > 0 ? ", " : "") + group_.nodes[i]->op->name;
+    text += " ->";
+    for (const Node* node : group_.nodes) {
+      if (output_of_.contains(node)) text += " " + node->name;
+    }
+    return text + str_cat(" (", program_.rows, " x ", program_.row_length, ")");
+  }
+
+  const Group& group_;
+  LoweringContext& context_;
+  LoopProgram program_;
+  std::vector<LoopOp> parsed_;
+  std::unordered_map<const Node*, int> output_of_;     // register of a result in memory
+  std::unordered_map<const Node*, int> temporary_;     // register of any other result
+  std::unordered_map<int, int> result_register_;       // by value
+  std::unordered_map<int, size_t> stream_of_;          // by value: position among the inputs
+  std::vector<size_t> needs_splat_;
+};
+
+}  // namespace
+
+bool can_loop(const Node& node) { return as_loop_op(node).has_value(); }
+
+LoweredStep lower_to_loop(const Group& group, LoweringContext& context) {
+  // Dead nodes may remain in a graph that no pass has seen.
+  Group live = group;
+  std::erase_if(live.nodes, [&](const Node* node) {
+    return context.users[static_cast<size_t>(node->index)].empty() && !context.escapes[static_cast<size_t>(node->index)];
+  });
+  if (live.nodes.empty()) return {.step = nullptr, .note = "its result is not used"};
+  return LoopBuilder(live, context).build();
+}
+
+}  // namespace md

@@ -1,0 +1,156 @@
+#include "executor/fusion_groups.h"
+
+#include <algorithm>
+#include <climits>
+
+namespace md {
+namespace {
+
+class Grouping {
+ public:
+  Grouping(const Graph& graph, const ValuePlaces& places, const GroupingRules& rules)
+      : graph_(graph), places_(places), rules_(rules), users_(graph.all_users()), escapes_(graph.escaping()) {}
+
+  std::vector<Group> run() {
+    group_of_.assign(graph_.nodes().size(), -1);
+    for (const auto& node : graph_.nodes()) {
+      if (node->kind == NodeKind::Op) add(*node);
+    }
+    std::vector<Group> result;
+    for (Draft& draft : drafts_) {
+      if (draft.group.nodes.empty()) continue;
+      std::sort(draft.group.nodes.begin(), draft.group.nodes.end(),
+                [](const Node* a, const Node* b) { return a->index < b->index; });
+      result.push_back(std::move(draft.group));
+    }
+    return result;
+  }
+
+ private:
+  struct Draft {
+    Group group;
+    int first_reader = INT_MAX;  // lowest group that reads from this one
+    int moved_into = -1;         // the group that took this one's nodes
+    DimVec sizes;                // of a pointwise group
+  };
+
+  // -1: a leaf. Groups move only into groups with higher numbers, so the walk ends.
+  int group_of(const Node& node) const {
+    int id = group_of_[static_cast<size_t>(node.index)];
+    while (id >= 0 && drafts_[static_cast<size_t>(id)].moved_into >= 0) id = drafts_[static_cast<size_t>(id)].moved_into;
+    return id;
+  }
+  Draft& draft(int id) { return drafts_[static_cast<size_t>(id)]; }
+
+  // The groups that the node reads from, highest first.
+  std::vector<int> producers(const Node& node) const {
+    std::vector<int> ids;
+    for (const Operand& operand : node.operands) {
+      for_each_value(operand, [&](const ValueRef& value) {
+        int id = group_of(*value.node);
+        if (id >= 0) ids.push_back(id);
+      });
+    }
+    std::sort(ids.rbegin(), ids.rend());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    return ids;
+  }
+
+  void add(const Node& node) {
+    std::vector<int> from = producers(node);
+    // A view runs nowhere, but who reads it reads its base's group.
+    if (places_.is_alias(node)) {
+      group_of_[static_cast<size_t>(node.index)] = from.empty() ? -1 : from[0];
+      return;
+    }
+    int id = choose(node, from);
+    draft(id).group.nodes.push_back(&node);
+    group_of_[static_cast<size_t>(node.index)] = id;
+    if (draft(id).group.kind == GroupKind::Pointwise) absorb_producers(id, node, from);
+    for (int producer : from) {
+      if (producer != id) draft(producer).first_reader = std::min(draft(producer).first_reader, id);
+    }
+  }
+
+  int choose(const Node& node, const std::vector<int>& from) {
+    bool pointwise = rules_.is_pointwise(node);
+    if (!from.empty() && joins(from[0], node, pointwise)) return from[0];
+    Draft fresh;
+    if (rules_.is_anchor(node)) {
+      fresh.group.kind = GroupKind::Anchor;
+    } else if (pointwise) {
+      fresh.group.kind = GroupKind::Pointwise;
+      fresh.sizes = node.outs[0].spec.sizes;
+    }
+    drafts_.push_back(std::move(fresh));
+    return static_cast<int>(drafts_.size()) - 1;
+  }
+
+  bool joins(int id, const Node& node, bool pointwise) {
+    Draft& target = draft(id);
+    switch (target.group.kind) {
+      case GroupKind::Single:
+        return false;
+      case GroupKind::Pointwise:
+        return pointwise && same(target.sizes, node.outs[0].spec.sizes) && reads_directly(node, id) &&
+               static_cast<int>(target.group.nodes.size()) < rules_.max_pointwise_nodes;
+      case GroupKind::Anchor:
+        return continues(target.group, node) && rules_.absorbs(target.group, node);
+    }
+    return false;
+  }
+
+  // The group's last result is read by this node alone, as it is, and not seen outside.
+  bool continues(const Group& group, const Node& node) const {
+    const Node& tail = *group.nodes.back();
+    if (tail.outs.size() != 1 || escapes_[static_cast<size_t>(tail.index)]) return false;
+    const std::vector<Node*>& users = users_[static_cast<size_t>(tail.index)];
+    return users.size() == 1 && users[0] == &node;
+  }
+
+  // Not through a view: its elements are in another order, or its sizes differ from the loop's.
+  bool reads_directly(const Node& node, int id) const {
+    bool direct = true;
+    for (const Operand& operand : node.operands) {
+      for_each_value(operand, [&](const ValueRef& value) {
+        bool in_group = value.node->kind == NodeKind::Op && group_of(*value.node) == id;
+        if (in_group && places_.is_alias(*value.node)) direct = false;
+      });
+    }
+    return direct;
+  }
+
+  // Producers that are loops of the same size move into the node's group when nothing in between reads them.
+  void absorb_producers(int id, const Node& node, std::vector<int>& from) {
+    for (int& producer : from) {
+      if (producer == id) continue;
+      Draft& other = draft(producer);
+      Draft& target = draft(id);
+      bool fits = other.group.kind == GroupKind::Pointwise && same(other.sizes, target.sizes) &&
+                  other.first_reader > id && reads_directly(node, producer) &&
+                  static_cast<int>(other.group.nodes.size() + target.group.nodes.size()) <= rules_.max_pointwise_nodes;
+      if (!fits) continue;
+      target.group.nodes.insert(target.group.nodes.end(), other.group.nodes.begin(), other.group.nodes.end());
+      target.first_reader = std::min(target.first_reader, other.first_reader);
+      other.group.nodes.clear();
+      other.moved_into = id;
+      producer = id;
+    }
+  }
+
+  const Graph& graph_;
+  const ValuePlaces& places_;
+  const GroupingRules& rules_;
+  std::vector<std::vector<Node*>> users_;
+  std::vector<bool> escapes_;
+  std::vector<int> group_of_;
+  std::vector<Draft> drafts_;
+};
+
+}  // namespace
+
+std::vector<Group> group_nodes(const Graph& graph, const ValuePlaces& places, const GroupingRules& rules) {
+  return Grouping(graph, places, rules).run();
+}
+
+}  // namespace md

@@ -1,0 +1,39 @@
+// Which nodes run in one step. A group may hold pointwise nodes over one iteration space, or an anchor (matmul,
+// softmax ...) with the pointwise nodes that its primitive does on the way out.
+//
+// Soundness: groups run in the order of their numbers, and every operand from outside a group comes from a group with
+// a lower number. A node joins only the highest-numbered group among its operands' groups; a lower group moves up into
+// it only if nothing in between reads it. So no cycle can arise, and grouping is linear in the size of the graph.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "executor/value_places.h"
+
+namespace md {
+
+enum class GroupKind : uint8_t { Single, Pointwise, Anchor };
+
+struct Group {
+  GroupKind kind = GroupKind::Single;
+  std::vector<const Node*> nodes;  // in graph order
+  std::string note;                // why it was not fused further, for the plan log
+};
+
+// True when the node can run in a tile loop: a pointwise op or cast whose operands are of kinds that the loop takes.
+using IsPointwise = bool (*)(const Node& node);
+// True when the node starts an anchor group; then which nodes may follow in it.
+using IsAnchor = bool (*)(const Node& node);
+using Absorbs = bool (*)(const Group& group, const Node& node);
+
+struct GroupingRules {
+  IsPointwise is_pointwise;
+  IsAnchor is_anchor;
+  Absorbs absorbs;
+  int max_pointwise_nodes = 64;
+};
+
+// Groups in the order in which they run. Nodes that are places only are in no group.
+std::vector<Group> group_nodes(const Graph& graph, const ValuePlaces& places, const GroupingRules& rules);
+
+}  // namespace md

@@ -1,0 +1,115 @@
+#include "executor/kernel_step.h"
+
+#include "graph/text.h"
+
+namespace md {
+namespace {
+
+bool lasts(const RunState& state, int value) {
+  BufferHome home = state.layout->buffers[static_cast<size_t>(state.layout->places[static_cast<size_t>(value)].buffer)].home;
+  return home == BufferHome::Arena || home == BufferHome::Constant;
+}
+
+void set_arg(std::vector<Arg>& args, const ArgPatch& patch, Tensor tensor) {
+  Arg& arg = args[static_cast<size_t>(patch.arg)];
+  if (patch.item < 0) {
+    arg = std::move(tensor);
+  } else {
+    std::get<std::vector<Tensor>>(arg)[static_cast<size_t>(patch.item)] = std::move(tensor);
+  }
+}
+
+// The layout that the plan was lowered for; a call-out may return another one.
+Tensor with_layout(const OpRow& op, const Tensor& tensor, const TensorSpec& spec) {
+  if (tensor->dtype() != spec.dtype || !same(tensor.spec().sizes, spec.sizes)) {
+    raise_op(ErrorKind::Runtime, op.name, "returned ", tensor.spec().str(), ", its shape rule says ", spec.str());
+  }
+  if (same(tensor.spec().strides, spec.strides)) return tensor;
+  Tensor copy = Tensor::empty(spec);
+  for (int64_t i = 0; i < tensor->numel(); ++i) set_element(copy, i, get_element(tensor, i));
+  return copy;
+}
+
+}  // namespace
+
+KernelStep::KernelStep(const Node& node, std::vector<Arg> args, std::vector<ArgPatch> patches, std::vector<int> outs,
+                       int call)
+    : op_(*node.op), name_(node.name), args_(std::move(args)), patches_(std::move(patches)), outs_(std::move(outs)), call_(call) {
+  auto add = [&](const TensorSpec& spec) { work_.bytes += static_cast<double>(spec.numel().value()) * static_cast<double>(item_size(spec.dtype)); };
+  double elements = 0;
+  for (const ValueInfo& info : node.outs) {
+    add(info.spec);
+    elements += static_cast<double>(info.spec.numel().value());
+  }
+  for (const Operand& operand : node.operands) {
+    for_each_value(operand, [&](const ValueRef& value) { add(value.node->outs[static_cast<size_t>(value.out)].spec); });
+  }
+  work_.flops = elements * 4;
+}
+
+void KernelStep::prepare(RunState& state) const {
+  KernelCall& call = state.calls[static_cast<size_t>(call_)];
+  call.args = args_;
+  for (const ArgPatch& patch : patches_) {
+    if (patch.value >= 0 && lasts(state, patch.value)) set_arg(call.args, patch, state.handle(patch.value));
+  }
+  call.outs.resize(outs_.size());
+  for (size_t i = 0; i < outs_.size(); ++i) {
+    if (lasts(state, outs_[i])) call.outs[i] = state.handle(outs_[i]);
+  }
+}
+
+void KernelStep::run(RunState& state) const {
+  KernelCall& call = state.calls[static_cast<size_t>(call_)];
+  for (const ArgPatch& patch : patches_) {
+    if (patch.input >= 0) {
+      const GraphInput& input = state.inputs[static_cast<size_t>(patch.input)];
+      if (input.tensor.defined()) {
+        set_arg(call.args, patch, input.tensor);
+      } else {
+        call.args[static_cast<size_t>(patch.arg)] = input.scalar;
+      }
+    } else if (!lasts(state, patch.value)) {
+      set_arg(call.args, patch, state.handle(patch.value));
+    }
+  }
+  op_.kernel == nullptr ? run_and_take(state, call) : run_kernel(state, call);
+  release(state, call);
+}
+
+void KernelStep::run_kernel(RunState& state, KernelCall& call) const {
+  for (size_t i = 0; i < outs_.size(); ++i) {
+    if (!lasts(state, outs_[i])) call.outs[i] = state.handle(outs_[i]);
+  }
+  op_.kernel(OpCall{op_, call.args}, call.outs);
+}
+
+// The op brings its results itself: a call-out, or an op that decides between view and copy.
+void KernelStep::run_and_take(RunState& state, KernelCall& call) const {
+  std::vector<Tensor> results = run_op(op_, call.args);
+  if (results.size() != outs_.size()) {
+    raise_op(ErrorKind::Runtime, op_.name, "gave ", results.size(), " results, its shape rule says ", outs_.size());
+  }
+  for (size_t i = 0; i < outs_.size(); ++i) {
+    const Place& place = state.layout->places[static_cast<size_t>(outs_[i])];
+    Tensor tensor = with_layout(op_, results[i], place.spec);
+    state.base[static_cast<size_t>(place.buffer)] = tensor.data<std::byte>();
+    state.made[static_cast<size_t>(outs_[i])] = std::move(tensor);
+  }
+}
+
+// A state in the pool keeps no caller's tensor alive.
+void KernelStep::release(RunState& state, KernelCall& call) const {
+  for (const ArgPatch& patch : patches_) {
+    if (patch.value >= 0 && lasts(state, patch.value)) continue;
+    if (patch.input >= 0 && !state.inputs[static_cast<size_t>(patch.input)].tensor.defined()) continue;
+    set_arg(call.args, patch, Tensor());
+  }
+  for (size_t i = 0; i < outs_.size(); ++i) {
+    if (!lasts(state, outs_[i])) call.outs[i] = Tensor();
+  }
+}
+
+std::string KernelStep::describe() const { return "kernel " + op_.name + " -> " + name_; }
+
+}  // namespace md

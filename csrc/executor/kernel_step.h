@@ -1,0 +1,42 @@
+// Any op by its eager kernel.
+#pragma once
+#include <vector>
+
+#include "executor/step.h"
+
+namespace md {
+
+// One argument that changes from run to run, or lies in the arena.
+struct ArgPatch {
+  int arg = 0;
+  int item = -1;   // position in a list argument, -1: the argument itself
+  int value = -1;  // a tensor value
+  int input = -1;  // or a graph input: passed as it is, tensor or scalar
+};
+
+class KernelStep : public Step {
+ public:
+  // args holds the constants; each value among the operands has a patch. call: index into RunState::calls.
+  KernelStep(const Node& node, std::vector<Arg> args, std::vector<ArgPatch> patches, std::vector<int> outs, int call);
+
+  void run(RunState& state) const override;
+  std::string describe() const override;
+  Work work() const override { return work_; }
+  bool needs_gil() const override { return op_.kind == OpKind::CallOut && op_.call_out.needs_gil; }
+  void prepare(RunState& state) const override;
+
+ private:
+  void run_kernel(RunState& state, KernelCall& call) const;
+  void run_and_take(RunState& state, KernelCall& call) const;
+  void release(RunState& state, KernelCall& call) const;
+
+  const OpRow& op_;
+  std::string name_;
+  std::vector<Arg> args_;
+  std::vector<ArgPatch> patches_;
+  std::vector<int> outs_;
+  int call_;
+  Work work_;
+};
+
+}  // namespace md

@@ -1,0 +1,198 @@
+#include "executor/loop_program.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "tensor/fill.h"
+#include "tensor/threads.h"
+
+namespace md {
+namespace {
+
+template <typename T>
+void copy_strided(const std::byte* src, int64_t src_stride, std::byte* dst, int64_t dst_stride, int64_t n) {
+  const T* from = reinterpret_cast<const T*>(src);
+  T* to = reinterpret_cast<T*>(dst);
+  for (int64_t i = 0; i < n; ++i) to[i * dst_stride] = from[i * src_stride];
+}
+
+// Strides in elements.
+void copy_elements(int item_size, const std::byte* src, int64_t src_stride, std::byte* dst, int64_t dst_stride, int64_t n) {
+  switch (item_size) {
+    case 1:
+      return copy_strided<uint8_t>(src, src_stride, dst, dst_stride, n);
+    case 2:
+      return copy_strided<uint16_t>(src, src_stride, dst, dst_stride, n);
+    case 4:
+      return copy_strided<uint32_t>(src, src_stride, dst, dst_stride, n);
+    default:
+      return copy_strided<uint64_t>(src, src_stride, dst, dst_stride, n);
+  }
+}
+
+// One thread's view of a run: register addresses for the tile at hand.
+class TileRunner {
+ public:
+  TileRunner(const LoopProgram& program, const std::array<std::byte*, kMaxLoopRegisters>& bases)
+      : program_(program), bases_(bases) {
+    for (auto [reg, offset] : program.scratch) at_[static_cast<size_t>(reg)] = scratch_ + offset;
+    for (const LoopScalar& scalar : program.scalars) at_[static_cast<size_t>(scalar.reg)] = base(scalar.reg);
+  }
+
+  void run_tile(int64_t row, int64_t column, int64_t n) {
+    for (const Stream& stream : program_.inputs) place_input(stream, row, column, n);
+    for (const Stream& stream : program_.outputs) place_output(stream, row, column);
+    for (const LoopInstruction& instruction : program_.code) execute(instruction, n);
+    for (const Stream& stream : program_.outputs) store_output(stream, row, column, n);
+  }
+
+ private:
+  std::byte* base(int reg) const { return bases_[static_cast<size_t>(reg)]; }
+
+  void execute(const LoopInstruction& instruction, int64_t n) {
+    void* dst = at_[static_cast<size_t>(instruction.dst)];
+    if (instruction.convert != nullptr) return instruction.convert(at_[static_cast<size_t>(instruction.src[0])], dst, n);
+    const void* src[3];
+    for (int i = 0; i < 3; ++i) src[i] = instruction.src[i] < 0 ? nullptr : at_[static_cast<size_t>(instruction.src[i])];
+    const Scalar* params = instruction.params < 0 ? nullptr : &program_.params[static_cast<size_t>(instruction.params)];
+    instruction.loop(src, dst, n, params);
+  }
+
+  // The element where a row starts.
+  int64_t row_offset(const Stream& stream, int64_t row) const {
+    int64_t offset = 0;
+    for (size_t d = program_.sizes.size() - 1; d-- > 0;) {
+      offset += row % program_.sizes[d] * stream.strides[d];
+      row /= program_.sizes[d];
+    }
+    return offset;
+  }
+
+  std::byte* element(const Stream& stream, int64_t row, int64_t column) const {
+    int64_t offset = stream.access == StreamAccess::Linear
+                         ? row * program_.row_length + column
+                         : row_offset(stream, row) + column * stream.strides.back();
+    return base(stream.reg) + offset * stream.item_size;
+  }
+
+  void place_input(const Stream& stream, int64_t row, int64_t column, int64_t n) {
+    std::byte*& at = at_[static_cast<size_t>(stream.reg)];
+    switch (stream.access) {
+      case StreamAccess::Linear:
+      case StreamAccess::RowLinear:
+      case StreamAccess::RowScalar:
+        at = element(stream, row, column);
+        return;
+      case StreamAccess::Strided:
+        at = tile_of(stream);
+        return copy_elements(stream.item_size, element(stream, row, column), stream.strides.back(), at, 1, n);
+      case StreamAccess::Walked:
+        at = tile_of(stream);
+        return walk<true>(stream, column, n, at);
+    }
+  }
+
+  void place_output(const Stream& stream, int64_t row, int64_t column) {
+    bool in_place = stream.access == StreamAccess::Linear || stream.access == StreamAccess::RowLinear;
+    at_[static_cast<size_t>(stream.reg)] = in_place ? element(stream, row, column) : tile_of(stream);
+  }
+
+  void store_output(const Stream& stream, int64_t row, int64_t column, int64_t n) {
+    if (stream.access == StreamAccess::Strided) {
+      copy_elements(stream.item_size, tile_of(stream), 1, element(stream, row, column), stream.strides.back(), n);
+    } else if (stream.access == StreamAccess::Walked) {
+      walk<false>(stream, column, n, tile_of(stream));
+    }
+  }
+
+  std::byte* tile_of(const Stream& stream) { return scratch_ + stream.tile_offset; }
+
+  // Between n elements from position `start` of the iteration on and a tile, run by run along the last dimension.
+  template <bool load>
+  void walk(const Stream& stream, int64_t start, int64_t n, std::byte* tile) {
+    int rank = static_cast<int>(program_.sizes.size());
+    std::array<int64_t, kMaxLoopRank> index;
+    int64_t rest = start, offset = 0;
+    for (int d = rank - 1; d >= 0; --d) {
+      index[static_cast<size_t>(d)] = rest % program_.sizes[static_cast<size_t>(d)];
+      rest /= program_.sizes[static_cast<size_t>(d)];
+      offset += index[static_cast<size_t>(d)] * stream.strides[static_cast<size_t>(d)];
+    }
+    size_t last = static_cast<size_t>(rank - 1);
+    while (n > 0) {
+      int64_t run = std::min(n, program_.sizes[last] - index[last]);
+      std::byte* outside = base(stream.reg) + offset * stream.item_size;
+      if constexpr (load) {
+        copy_elements(stream.item_size, outside, stream.strides[last], tile, 1, run);
+      } else {
+        copy_elements(stream.item_size, tile, 1, outside, stream.strides[last], run);
+      }
+      tile += run * stream.item_size;
+      n -= run;
+      index[last] += run;
+      offset += run * stream.strides[last];
+      for (size_t d = last; d > 0 && index[d] == program_.sizes[d]; --d) {
+        offset += stream.strides[d - 1] - index[d] * stream.strides[d];
+        index[d] = 0;
+        ++index[d - 1];
+      }
+    }
+  }
+
+  const LoopProgram& program_;
+  const std::array<std::byte*, kMaxLoopRegisters>& bases_;
+  std::array<std::byte*, kMaxLoopRegisters> at_;
+  alignas(64) std::byte scratch_[kScratchBytes];
+};
+
+// Elements for scalar registers, in the type that the loops read.
+void load_scalars(const LoopProgram& program, const RunState& state, uint64_t* slots,
+                  std::array<std::byte*, kMaxLoopRegisters>& bases) {
+  for (size_t i = 0; i < program.scalars.size(); ++i) {
+    const LoopScalar& scalar = program.scalars[i];
+    bases[static_cast<size_t>(scalar.reg)] = reinterpret_cast<std::byte*>(&slots[i]);
+    if (scalar.value >= 0) {
+      const Place& place = state.layout->places[static_cast<size_t>(scalar.value)];
+      const std::byte* src = state.address(place);
+      if (place.spec.dtype == scalar.dtype) {
+        std::memcpy(&slots[i], src, item_size(scalar.dtype));
+      } else {
+        store_scalar(scalar.dtype, load_scalar(place.spec.dtype, src), &slots[i]);
+      }
+    } else if (scalar.input >= 0) {
+      store_scalar(scalar.dtype, state.inputs[static_cast<size_t>(scalar.input)].scalar, &slots[i]);
+    } else {
+      slots[i] = scalar.bits;
+    }
+  }
+}
+
+}  // namespace
+
+void run_loop(const LoopProgram& program, const RunState& state) {
+  if (program.numel == 0) return;
+  std::array<std::byte*, kMaxLoopRegisters> bases;
+  uint64_t slots[kMaxLoopScalars];
+  load_scalars(program, state, slots, bases);
+  for (const auto* streams : {&program.inputs, &program.outputs}) {
+    for (const Stream& stream : *streams) {
+      bases[static_cast<size_t>(stream.reg)] = state.address(state.layout->places[static_cast<size_t>(stream.value)]);
+    }
+  }
+  if (program.numel <= program.tile && program.rows == 1) {
+    TileRunner(program, bases).run_tile(0, 0, program.numel);
+    return;
+  }
+  int64_t tiles_per_row = (program.row_length + program.tile - 1) / program.tile;
+  double ns_per_tile = program.ns_per_element * static_cast<double>(std::min(program.tile, program.row_length));
+  parallel_for(program.rows * tiles_per_row, ns_per_tile, [&](int64_t begin, int64_t end) {
+    TileRunner runner(program, bases);
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t column = i % tiles_per_row * program.tile;
+      runner.run_tile(i / tiles_per_row, column, std::min(program.tile, program.row_length - column));
+    }
+  });
+}
+
+}  // namespace md

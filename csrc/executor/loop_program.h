@@ -1,0 +1,72 @@
+// What a fused pointwise step executes: registers, instructions on them, and the order of iteration.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "executor/run_state.h"
+#include "tensor/loops.h"
+
+namespace md {
+
+// How a stream's elements are reached in one tile.
+enum class StreamAccess : uint8_t {
+  Linear,     // in iteration order without gaps
+  RowLinear,  // the same inside a row
+  RowScalar,  // one element for a whole row
+  Strided,    // inside a row at one stride: copied into a tile first (results: copied out of it)
+  Walked,     // rows are short: copied element by element over row ends
+};
+
+// A tensor that the loop reads or writes.
+struct Stream {
+  int value = -1;
+  int reg = -1;
+  StreamAccess access = StreamAccess::Linear;
+  int64_t tile_offset = 0;  // Strided and Walked: where its tile lies in the scratch memory, in bytes
+  uint8_t item_size = 4;
+  std::vector<int64_t> strides;  // in elements, by dimension of the loop
+};
+
+// A single element, read when a run starts.
+struct LoopScalar {
+  int reg = -1;
+  DType dtype = DType::float32;  // as the loop reads it
+  int value = -1;                // a tensor of one element,
+  int input = -1;                // or a scalar input,
+  uint64_t bits = 0;             // or this element
+};
+
+struct LoopInstruction {
+  PointwiseLoop loop = nullptr;
+  ConvertLoop convert = nullptr;  // for casts, instead
+  int src[3] = {-1, -1, -1};      // registers
+  int dst = -1;
+  int params = -1;  // index into LoopProgram::params
+};
+
+inline constexpr int kMaxLoopRegisters = 256;
+inline constexpr int kMaxLoopScalars = 96;
+inline constexpr int kMaxLoopRank = 32;
+inline constexpr int64_t kScratchBytes = 32 * 1024;
+inline constexpr int64_t kMaxTile = 1024;
+
+struct LoopProgram {
+  std::vector<int64_t> sizes;  // of the loop, outermost first; the last is the row, unless rows are short
+  int64_t numel = 0;
+  int64_t rows = 1;
+  int64_t row_length = 0;
+  int64_t tile = 0;  // elements
+  std::vector<Stream> inputs;
+  std::vector<Stream> outputs;
+  std::vector<LoopScalar> scalars;
+  std::vector<std::pair<int, int64_t>> scratch;  // intermediates: register, byte offset in the scratch memory
+  std::vector<LoopInstruction> code;
+  std::vector<Scalar> params;
+  int register_count = 0;
+  double ns_per_element = 0;
+};
+
+void run_loop(const LoopProgram& program, const RunState& state);
+
+}  // namespace md

@@ -1,0 +1,53 @@
+// The plan that lower() makes: flat steps over buffers.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "executor/kernel_step.h"
+#include "executor/plan.h"
+
+namespace md {
+
+struct PlanInput {
+  int buffer = -1;     // -1: a scalar, or a tensor that nothing reads
+  std::string name;
+};
+
+class NativePlan : public Plan {
+ public:
+  NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, std::vector<PlanInput> inputs,
+             std::vector<int> outputs, int call_count, std::vector<std::string> notes);
+  ~NativePlan() override;
+
+  void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override;
+  std::string print() const override;
+  double estimated_ns() const override { return estimated_ns_; }
+  bool needs_gil() const override { return needs_gil_; }
+
+ private:
+  std::unique_ptr<RunState> make_state() const;
+  std::unique_ptr<RunState> check_out() const;
+  void give_back(std::unique_ptr<RunState> state) const;
+  void bind(RunState& state, std::span<const GraphInput> inputs) const;
+
+  Layout layout_;
+  std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<PlanInput> inputs_;
+  std::vector<int> outputs_;          // value numbers
+  std::vector<int> output_buffers_;   // buffers allocated by each run
+  std::vector<int> made_;             // values that steps bring themselves
+  int call_count_;
+  std::vector<std::string> notes_;    // by step: why it was not fused, or empty
+  double estimated_ns_ = 0;
+  bool needs_gil_ = false;
+
+  // One spare state without a lock for the usual single caller, the rest under one.
+  mutable std::atomic<RunState*> spare_{nullptr};
+  mutable std::mutex pool_mutex_;
+  mutable std::vector<std::unique_ptr<RunState>> pool_;
+};
+
+}  // namespace md

@@ -1,0 +1,111 @@
+#include "executor/plan.h"
+
+#include "executor/native_plan.h"
+
+namespace md {
+
+NativePlan::NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, std::vector<PlanInput> inputs,
+                       std::vector<int> outputs, int call_count, std::vector<std::string> notes)
+    : layout_(std::move(layout)),
+      steps_(std::move(steps)),
+      inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)),
+      call_count_(call_count),
+      notes_(std::move(notes)) {
+  for (const auto& step : steps_) {
+    estimated_ns_ += step->work().ns();
+    needs_gil_ = needs_gil_ || step->needs_gil();
+  }
+  for (size_t i = 0; i < layout_.buffers.size(); ++i) {
+    if (layout_.buffers[i].home == BufferHome::Output) output_buffers_.push_back(static_cast<int>(i));
+    if (layout_.buffers[i].home == BufferHome::Made) made_.push_back(layout_.buffers[i].root);
+  }
+}
+
+NativePlan::~NativePlan() { delete spare_.load(); }
+
+std::unique_ptr<RunState> NativePlan::make_state() const {
+  auto state = std::make_unique<RunState>();
+  state->layout = &layout_;
+  state->base.resize(layout_.buffers.size());
+  state->owned.resize(layout_.buffers.size());
+  state->made.resize(made_.empty() ? 0 : layout_.places.size());
+  state->calls.resize(static_cast<size_t>(call_count_));
+  if (layout_.arena_nbytes > 0) state->arena = Storage::allocate(static_cast<size_t>(layout_.arena_nbytes));
+  for (size_t i = 0; i < layout_.buffers.size(); ++i) {
+    const Buffer& buffer = layout_.buffers[i];
+    if (buffer.home == BufferHome::Arena) {
+      state->base[i] = static_cast<std::byte*>(state->arena->data()) + buffer.arena_offset;
+    } else if (buffer.home == BufferHome::Constant) {
+      state->base[i] = layout_.constants[static_cast<size_t>(buffer.index)].data<std::byte>();
+    }
+  }
+  for (const auto& step : steps_) step->prepare(*state);
+  return state;
+}
+
+std::unique_ptr<RunState> NativePlan::check_out() const {
+  if (RunState* spare = spare_.exchange(nullptr, std::memory_order_acquire)) return std::unique_ptr<RunState>(spare);
+  {
+    std::lock_guard<std::mutex> lock(pool_mutex_);
+    if (!pool_.empty()) {
+      std::unique_ptr<RunState> state = std::move(pool_.back());
+      pool_.pop_back();
+      return state;
+    }
+  }
+  return make_state();
+}
+
+void NativePlan::give_back(std::unique_ptr<RunState> state) const {
+  RunState* expected = nullptr;
+  if (spare_.compare_exchange_strong(expected, state.get(), std::memory_order_release)) {
+    state.release();
+    return;
+  }
+  std::lock_guard<std::mutex> lock(pool_mutex_);
+  pool_.push_back(std::move(state));
+}
+
+void NativePlan::bind(RunState& state, std::span<const GraphInput> inputs) const {
+  state.inputs = inputs;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].buffer >= 0) state.base[static_cast<size_t>(inputs_[i].buffer)] = inputs[i].tensor.data<std::byte>();
+  }
+  for (int buffer : output_buffers_) {
+    size_t i = static_cast<size_t>(buffer);
+    state.owned[i] = Storage::allocate(static_cast<size_t>(layout_.buffers[i].nbytes));
+    state.base[i] = static_cast<std::byte*>(state.owned[i]->data());
+  }
+}
+
+// A state whose run fails is dropped, and its memory with it: outputs are written only at the end.
+void NativePlan::run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const {
+  MD_ASSERT(inputs.size() == inputs_.size() && outputs.size() == outputs_.size(), "a plan is called as its graph says");
+  std::unique_ptr<RunState> state = check_out();
+  bind(*state, inputs);
+  for (const auto& step : steps_) step->run(*state);
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    // A value that is returned twice is one tensor, as in plain Python.
+    size_t first = 0;
+    while (outputs_[first] != outputs_[i]) ++first;
+    outputs[i] = first < i ? outputs[first] : state->handle(outputs_[i]);
+  }
+  state->inputs = {};
+  for (int buffer : output_buffers_) state->owned[static_cast<size_t>(buffer)] = StoragePtr();
+  for (int value : made_) state->made[static_cast<size_t>(value)] = Tensor();
+  give_back(std::move(state));
+}
+
+std::string NativePlan::print() const {
+  std::string text = str_cat("plan: ", steps_.size(), " steps, arena of ", layout_.arena_nbytes, " bytes, ",
+                             static_cast<int64_t>(estimated_ns_), " ns estimated\n");
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    text += str_cat("  ", i, ": ", steps_[i]->describe());
+    if (!notes_[i].empty()) text += "  # " + notes_[i];
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace md

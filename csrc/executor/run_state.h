@@ -1,0 +1,67 @@
+// Where the values of a plan live, and what one run of it holds.
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace md {
+
+// Memory that one or more values of a plan lie in. Only an Arena buffer is shared with others over time.
+enum class BufferHome : uint8_t {
+  Input,     // index: position among the graph's inputs; starts at that tensor's first element
+  Constant,  // index: among Layout::constants
+  Arena,     // arena_offset: bytes from the arena's start
+  Output,    // allocated anew by each run: it is seen outside
+  Made,      // the step that makes it brings its own storage
+};
+
+struct Buffer {
+  BufferHome home = BufferHome::Arena;
+  int index = -1;
+  int root = -1;  // the value that the buffer was made for; the others are views of it
+  int64_t nbytes = 0;
+  int64_t arena_offset = 0;
+};
+
+// A value inside its buffer. Views of one value share its buffer.
+struct Place {
+  int buffer = -1;
+  int64_t offset = 0;  // in elements from the buffer's start
+  TensorSpec spec;     // concrete
+  int64_t byte_offset() const { return offset * static_cast<int64_t>(item_size(spec.dtype)); }
+};
+
+// Everything about memory that lowering settles. Values are numbered by node and result.
+struct Layout {
+  std::vector<Place> places;  // by value; a scalar input's place has no buffer
+  std::vector<Buffer> buffers;
+  std::vector<Tensor> constants;
+  int64_t arena_nbytes = 0;
+};
+
+// The arguments of one kernel step, kept from run to run: what never changes is filled in once.
+struct KernelCall {
+  std::vector<Arg> args;
+  std::vector<Tensor> outs;
+};
+
+// One run's memory. Checked out of the plan's pool, so that two threads never share one.
+struct RunState {
+  const Layout* layout = nullptr;
+  StoragePtr arena;
+  std::vector<std::byte*> base;       // by buffer: its first byte
+  std::vector<StoragePtr> owned;      // by buffer: the storage of an Output or Made buffer, during a run
+  std::vector<Tensor> made;           // by value: results that a step brought itself, during a run
+  std::span<const GraphInput> inputs;  // during a run
+  std::vector<KernelCall> calls;
+
+  std::byte* address(const Place& place) const {
+    return base[static_cast<size_t>(place.buffer)] + place.byte_offset();
+  }
+  // A tensor handle for a value.
+  Tensor handle(int value) const;
+};
+
+}  // namespace md

@@ -1,0 +1,29 @@
+// One step of a plan: runs on addresses that the plan settled, allocates nothing.
+#pragma once
+#include <string>
+
+#include "executor/run_state.h"
+
+namespace md {
+
+// Estimated work, from which time and the number of threads follow.
+struct Work {
+  double bytes = 0;
+  double flops = 0;
+  double ns() const { return 50 + (bytes / 10 > flops / 60 ? bytes / 10 : flops / 60); }
+};
+
+class Step {
+ public:
+  virtual ~Step() = default;
+  // Writes only to its own results; may be called by several threads with different states.
+  virtual void run(RunState& state) const = 0;
+  // Sets up the part of a new state that lasts.
+  virtual void prepare(RunState&) const {}
+  // "fused mul, add -> relu", for the plan log.
+  virtual std::string describe() const = 0;
+  virtual Work work() const = 0;
+  virtual bool needs_gil() const { return false; }
+};
+
+}  // namespace md

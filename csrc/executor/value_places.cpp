@@ -1,0 +1,92 @@
+#include "executor/value_places.h"
+
+namespace md {
+namespace {
+
+void check_concrete(const Node& node) {
+  for (const ValueInfo& info : node.outs) {
+    if (!info.is_scalar && (any_symbolic(info.spec.sizes.span()) || any_symbolic(info.spec.strides.span()))) {
+      raise(ErrorKind::Internal, "lower: %", node.name, " has symbolic sizes ", info.spec.str());
+    }
+  }
+}
+
+BufferHome home_of_result(const Node& node, bool escapes) {
+  if (node.op->kernel == nullptr) return BufferHome::Made;
+  return escapes ? BufferHome::Output : BufferHome::Arena;
+}
+
+}  // namespace
+
+int64_t span_nbytes(const TensorSpec& spec) {
+  int64_t last = 0;
+  for (int d = 0; d < spec.rank(); ++d) {
+    if (spec.sizes[d].value() == 0) return 0;
+    last += (spec.sizes[d].value() - 1) * spec.strides[d].value();
+  }
+  return (last + 1) * static_cast<int64_t>(item_size(spec.dtype));
+}
+
+ValuePlaces::ValuePlaces(const Graph& graph) {
+  std::vector<bool> escapes = graph.escaping();
+  is_alias_.resize(graph.nodes().size(), false);
+  for (const auto& node : graph.nodes()) {
+    check_concrete(*node);
+    first_.push_back(static_cast<int>(layout_.places.size()));
+    place_node(*node, escapes[static_cast<size_t>(node->index)]);
+  }
+}
+
+void ValuePlaces::add_buffer(const Node& node, int out, BufferHome home, int index) {
+  const TensorSpec& spec = node.outs[static_cast<size_t>(out)].spec;
+  Buffer buffer;
+  buffer.home = home;
+  buffer.index = index;
+  buffer.root = static_cast<int>(layout_.places.size());
+  buffer.nbytes = span_nbytes(spec);
+  layout_.places.push_back({.buffer = static_cast<int>(layout_.buffers.size()), .offset = 0, .spec = spec});
+  layout_.buffers.push_back(buffer);
+}
+
+void ValuePlaces::place_node(const Node& node, bool escapes) {
+  switch (node.kind) {
+    case NodeKind::TensorInput:
+      return add_buffer(node, 0, BufferHome::Input, inputs_seen_++);
+    case NodeKind::ScalarInput:
+      ++inputs_seen_;
+      layout_.places.push_back({});
+      return;
+    case NodeKind::TensorConst:
+      layout_.constants.push_back(node.constant);
+      return add_buffer(node, 0, BufferHome::Constant, static_cast<int>(layout_.constants.size()) - 1);
+    case NodeKind::Op:
+      break;
+  }
+  if (node.op->kind == OpKind::View && node.op->kernel == nullptr) return place_views(node);
+  for (size_t i = 0; i < node.outs.size(); ++i) add_buffer(node, static_cast<int>(i), home_of_result(node, escapes), -1);
+}
+
+// The graph keeps what a view looks like, its shape rule says where it starts.
+void ValuePlaces::place_views(const Node& node) {
+  std::vector<Arg> args;
+  for (const Operand& operand : node.operands) {
+    args.push_back(to_arg(operand, [](ValueRef value) -> Arg {
+      const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
+      if (info.is_scalar) raise(ErrorKind::Internal, "lower: a view depends on the run-time scalar %", value.node->name);
+      return Tensor::fake(info.spec);
+    }));
+  }
+  std::vector<OutSpec> outs;
+  node.op->shape_rule(OpCall{*node.op, args}, outs);
+  Place base = place(std::get<ValueRef>(node.operands[0]));
+  MD_ASSERT(outs.size() == node.outs.size(), "a shape rule gives as many results as at capture");
+  for (size_t i = 0; i < outs.size(); ++i) {
+    const TensorSpec& spec = node.outs[i].spec;
+    MD_ASSERT(spec.dtype == base.spec.dtype, "a view keeps the dtype: ", node.op->name);
+    layout_.places.push_back(
+        {.buffer = base.buffer, .offset = base.offset + outs[i].view_offset.value(), .spec = spec});
+  }
+  is_alias_[static_cast<size_t>(node.index)] = true;
+}
+
+}  // namespace md

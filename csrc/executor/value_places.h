@@ -1,0 +1,37 @@
+// Numbers the values of a graph and settles where each lives. Views become places; they need no step.
+#pragma once
+#include <vector>
+
+#include "executor/run_state.h"
+
+namespace md {
+
+class ValuePlaces {
+ public:
+  // The graph's specs must be concrete: Error(Internal) otherwise.
+  explicit ValuePlaces(const Graph& graph);
+
+  int number(ValueRef value) const { return first_[static_cast<size_t>(value.node->index)] + value.out; }
+  const Place& place(ValueRef value) const { return layout_.places[static_cast<size_t>(number(value))]; }
+  const Buffer& buffer(ValueRef value) const { return layout_.buffers[static_cast<size_t>(place(value).buffer)]; }
+  // True for a node that became a place only.
+  bool is_alias(const Node& node) const { return is_alias_[static_cast<size_t>(node.index)]; }
+
+  Layout& layout() { return layout_; }
+  const Layout& layout() const { return layout_; }
+
+ private:
+  void place_node(const Node& node, bool escapes);
+  void place_views(const Node& node);
+  void add_buffer(const Node& node, int out, BufferHome home, int index);
+
+  Layout layout_;
+  std::vector<int> first_;  // by node index
+  std::vector<bool> is_alias_;
+  int inputs_seen_ = 0;
+};
+
+// Bytes from the first element to the end of the last one; strides are never negative.
+int64_t span_nbytes(const TensorSpec& spec);
+
+}  // namespace md
