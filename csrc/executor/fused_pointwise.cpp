@@ -17,8 +17,8 @@ constexpr int64_t kMinTile = 64;
 
 // A node as the loops see it.
 struct LoopOp {
-  int row = -1;       // of pointwise.def, -1: a cast
-  DType dtype = {};   // of the operands; of the source of a cast
+  int row = -1;      // of pointwise.def, -1: a cast
+  DType dtype = {};  // of the operands; of the source of a cast
   DType result = {};
   int operand_count = 0;
   const Operand* operands[3] = {};
@@ -132,7 +132,8 @@ class LoopBuilder {
     for (const Node* node : group_.nodes) parsed_.push_back(*as_loop_op(*node));
     collect_outputs();
     collect_inputs();
-    if (program_.register_count + static_cast<int>(group_.nodes.size()) > kMaxLoopRegisters) return failed("too many operands");
+    if (program_.register_count + static_cast<int>(group_.nodes.size()) > kMaxLoopRegisters)
+      return failed("too many operands");
     choose_iteration();
     if (program_.sizes.size() > kMaxLoopRank) return failed("too many dimensions");
     emit_code();
@@ -244,7 +245,8 @@ class LoopBuilder {
       if (!merges) continue;
       program_.sizes[d - 1] *= program_.sizes[d];
       program_.sizes.erase(program_.sizes.begin() + static_cast<std::ptrdiff_t>(d));
-      for_each_stream([&](Stream& stream) { stream.strides.erase(stream.strides.begin() + static_cast<std::ptrdiff_t>(d - 1)); });
+      for_each_stream(
+          [&](Stream& stream) { stream.strides.erase(stream.strides.begin() + static_cast<std::ptrdiff_t>(d - 1)); });
     }
   }
 
@@ -283,14 +285,14 @@ class LoopBuilder {
     } else {
       ValueRef value = std::get<ValueRef>(operand);
       if (info_of(value).is_scalar) {
-        const auto& inputs = context_.graph.inputs();
-        scalar.input = static_cast<int>(std::find(inputs.begin(), inputs.end(), value.node) - inputs.begin());
+        scalar.input = context_.places.input_position(*value.node);
       } else {
         scalar.value = context_.places.number(value);
       }
     }
     for (const LoopScalar& known : program_.scalars) {
-      if (known.dtype == dtype && known.value == scalar.value && known.input == scalar.input && known.bits == scalar.bits) {
+      if (known.dtype == dtype && known.value == scalar.value && known.input == scalar.input &&
+          known.bits == scalar.bits) {
         return known.reg;
       }
     }
@@ -333,7 +335,8 @@ class LoopBuilder {
 
   int operand_register(const LoopOp& op, int i, unsigned mask) {
     const Operand& operand = *op.operands[i];
-    bool is_condition = op.row >= 0 && i == 0 && pointwise_rows()[static_cast<size_t>(op.row)].result == PointwiseResult::Select;
+    bool is_condition =
+        op.row >= 0 && i == 0 && pointwise_rows()[static_cast<size_t>(op.row)].result == PointwiseResult::Select;
     DType dtype = is_condition ? DType::bool_ : op.row >= 0 ? scalar_operand_dtype(op.dtype) : op.dtype;
     bool once = (mask >> i & 1u) != 0;
     if (is_number(operand)) return scalar_register(operand, dtype);
@@ -421,7 +424,8 @@ class LoopBuilder {
       stream.tile_offset = slots++;
       largest_item = std::max<int64_t>(largest_item, stream.item_size);
     });
-    int64_t tile = slots == 0 ? kMaxTile : std::min(kMaxTile, kScratchBytes / (slots * largest_item) / kMinTile * kMinTile);
+    int64_t tile =
+        slots == 0 ? kMaxTile : std::min(kMaxTile, kScratchBytes / (slots * largest_item) / kMinTile * kMinTile);
     if (tile < kMinTile) return false;
     program_.tile = tile;
     for_each_stream([&](Stream& stream) { stream.tile_offset *= tile * largest_item; });
@@ -450,7 +454,8 @@ class LoopBuilder {
         bool same_layout = !is_copied(output) && input.access == output.access && input.strides == output.strides &&
                            input.item_size == output.item_size;
         if (!same_layout || last[static_cast<size_t>(input.reg)] > written || shares_buffer(input)) continue;
-        if (place(input.value).offset != 0 || std::find(taken.begin(), taken.end(), input.value) != taken.end()) continue;
+        if (place(input.value).offset != 0 || std::find(taken.begin(), taken.end(), input.value) != taken.end())
+          continue;
         taken.push_back(input.value);
         lowered.may_share.emplace_back(output.value, input.value);
         break;
@@ -502,10 +507,10 @@ class LoopBuilder {
   LoweringContext& context_;
   LoopProgram program_;
   std::vector<LoopOp> parsed_;
-  std::unordered_map<const Node*, int> output_of_;     // register of a result in memory
-  std::unordered_map<const Node*, int> temporary_;     // register of any other result
-  std::unordered_map<int, int> result_register_;       // by value
-  std::unordered_map<int, size_t> stream_of_;          // by value: position among the inputs
+  std::unordered_map<const Node*, int> output_of_;  // register of a result in memory
+  std::unordered_map<const Node*, int> temporary_;  // register of any other result
+  std::unordered_map<int, int> result_register_;    // by value
+  std::unordered_map<int, size_t> stream_of_;       // by value: position among the inputs
   std::vector<size_t> needs_splat_;
 };
 
@@ -517,7 +522,8 @@ LoweredStep lower_to_loop(const Group& group, LoweringContext& context) {
   // Dead nodes may remain in a graph that no pass has seen.
   Group live = group;
   std::erase_if(live.nodes, [&](const Node* node) {
-    return context.users[static_cast<size_t>(node->index)].empty() && !context.escapes[static_cast<size_t>(node->index)];
+    return context.users[static_cast<size_t>(node->index)].empty() &&
+           !context.escapes[static_cast<size_t>(node->index)];
   });
   if (live.nodes.empty()) return {.step = nullptr, .note = "its result is not used"};
   return LoopBuilder(live, context).build();

@@ -37,7 +37,8 @@ class Grouping {
   // -1: a leaf. Groups move only into groups with higher numbers, so the walk ends.
   int group_of(const Node& node) const {
     int id = group_of_[static_cast<size_t>(node.index)];
-    while (id >= 0 && drafts_[static_cast<size_t>(id)].moved_into >= 0) id = drafts_[static_cast<size_t>(id)].moved_into;
+    while (id >= 0 && drafts_[static_cast<size_t>(id)].moved_into >= 0)
+      id = drafts_[static_cast<size_t>(id)].moved_into;
     return id;
   }
   Draft& draft(int id) { return drafts_[static_cast<size_t>(id)]; }

@@ -6,7 +6,8 @@ namespace md {
 namespace {
 
 bool lasts(const RunState& state, int value) {
-  BufferHome home = state.layout->buffers[static_cast<size_t>(state.layout->places[static_cast<size_t>(value)].buffer)].home;
+  BufferHome home =
+      state.layout->buffers[static_cast<size_t>(state.layout->places[static_cast<size_t>(value)].buffer)].home;
   return home == BufferHome::Arena || home == BufferHome::Constant;
 }
 
@@ -34,8 +35,15 @@ Tensor with_layout(const OpRow& op, const Tensor& tensor, const TensorSpec& spec
 
 KernelStep::KernelStep(const Node& node, std::vector<Arg> args, std::vector<ArgPatch> patches, std::vector<int> outs,
                        int call)
-    : op_(*node.op), name_(node.name), args_(std::move(args)), patches_(std::move(patches)), outs_(std::move(outs)), call_(call) {
-  auto add = [&](const TensorSpec& spec) { work_.bytes += static_cast<double>(spec.numel().value()) * static_cast<double>(item_size(spec.dtype)); };
+    : op_(*node.op),
+      name_(node.name),
+      args_(std::move(args)),
+      patches_(std::move(patches)),
+      outs_(std::move(outs)),
+      call_(call) {
+  auto add = [&](const TensorSpec& spec) {
+    work_.bytes += static_cast<double>(spec.numel().value()) * static_cast<double>(item_size(spec.dtype));
+  };
   double elements = 0;
   for (const ValueInfo& info : node.outs) {
     add(info.spec);

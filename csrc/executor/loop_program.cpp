@@ -18,7 +18,8 @@ void copy_strided(const std::byte* src, int64_t src_stride, std::byte* dst, int6
 }
 
 // Strides in elements.
-void copy_elements(int item_size, const std::byte* src, int64_t src_stride, std::byte* dst, int64_t dst_stride, int64_t n) {
+void copy_elements(int item_size, const std::byte* src, int64_t src_stride, std::byte* dst, int64_t dst_stride,
+                   int64_t n) {
   switch (item_size) {
     case 1:
       return copy_strided<uint8_t>(src, src_stride, dst, dst_stride, n);
@@ -52,9 +53,11 @@ class TileRunner {
 
   void execute(const LoopInstruction& instruction, int64_t n) {
     void* dst = at_[static_cast<size_t>(instruction.dst)];
-    if (instruction.convert != nullptr) return instruction.convert(at_[static_cast<size_t>(instruction.src[0])], dst, n);
+    if (instruction.convert != nullptr)
+      return instruction.convert(at_[static_cast<size_t>(instruction.src[0])], dst, n);
     const void* src[3];
-    for (int i = 0; i < 3; ++i) src[i] = instruction.src[i] < 0 ? nullptr : at_[static_cast<size_t>(instruction.src[i])];
+    for (int i = 0; i < 3; ++i)
+      src[i] = instruction.src[i] < 0 ? nullptr : at_[static_cast<size_t>(instruction.src[i])];
     const Scalar* params = instruction.params < 0 ? nullptr : &program_.params[static_cast<size_t>(instruction.params)];
     instruction.loop(src, dst, n, params);
   }
@@ -70,9 +73,8 @@ class TileRunner {
   }
 
   std::byte* element(const Stream& stream, int64_t row, int64_t column) const {
-    int64_t offset = stream.access == StreamAccess::Linear
-                         ? row * program_.row_length + column
-                         : row_offset(stream, row) + column * stream.strides.back();
+    int64_t offset = stream.access == StreamAccess::Linear ? row * program_.row_length + column
+                                                           : row_offset(stream, row) + column * stream.strides.back();
     return base(stream.reg) + offset * stream.item_size;
   }
 

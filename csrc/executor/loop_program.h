@@ -25,7 +25,7 @@ struct Stream {
   StreamAccess access = StreamAccess::Linear;
   int64_t tile_offset = 0;  // Strided and Walked: where its tile lies in the scratch memory, in bytes
   uint8_t item_size = 4;
-  std::vector<int64_t> strides;  // in elements, by dimension of the loop
+  std::vector<int64_t> strides = {};  // in elements, by dimension of the loop
 };
 
 // A single element, read when a run starts.

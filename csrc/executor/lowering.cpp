@@ -28,11 +28,13 @@ class MemoryPlanner {
       for (int value : steps_[s].touched) touch(buffer_of(value), static_cast<int>(s));
     }
     for (size_t s = 0; s < steps_.size(); ++s) {
-      for (auto [result, operand] : steps_[s].may_share) share(buffer_of(result), buffer_of(operand), static_cast<int>(s));
+      for (auto [result, operand] : steps_[s].may_share)
+        share(buffer_of(result), buffer_of(operand), static_cast<int>(s));
     }
     layout_.arena_nbytes = plan_arena(blocks_);
     for (size_t i = 0; i < layout_.buffers.size(); ++i) {
-      if (block_of_[i] >= 0) layout_.buffers[i].arena_offset = blocks_[static_cast<size_t>(representative(block_of_[i]))].offset;
+      if (block_of_[i] >= 0)
+        layout_.buffers[i].arena_offset = blocks_[static_cast<size_t>(representative(block_of_[i]))].offset;
     }
   }
 
@@ -80,8 +82,9 @@ class MemoryPlanner {
 std::vector<PlanInput> plan_inputs(const Graph& graph, const ValuePlaces& places) {
   std::vector<PlanInput> inputs;
   for (const Node* node : graph.inputs()) {
-    inputs.push_back({.buffer = node->kind == NodeKind::TensorInput ? places.place({const_cast<Node*>(node), 0}).buffer : -1,
-                      .name = node->name});
+    inputs.push_back(
+        {.buffer = node->kind == NodeKind::TensorInput ? places.place({const_cast<Node*>(node), 0}).buffer : -1,
+         .name = node->name});
   }
   return inputs;
 }
@@ -120,9 +123,8 @@ LoweredStep lower_to_kernel(const Node& node, LoweringContext& context) {
     int item = 0;
     for_each_value(node.operands[i], [&](const ValueRef& value) {
       ArgPatch patch = {.arg = static_cast<int>(i), .item = is_list ? item++ : -1};
-      const auto& inputs = context.graph.inputs();
       if (value.node->kind == NodeKind::TensorInput || value.node->kind == NodeKind::ScalarInput) {
-        patch.input = static_cast<int>(std::find(inputs.begin(), inputs.end(), value.node) - inputs.begin());
+        patch.input = context.places.input_position(*value.node);
       } else {
         patch.value = context.places.number(value);
       }
@@ -139,7 +141,8 @@ LoweredStep lower_to_kernel(const Node& node, LoweringContext& context) {
     outs.push_back(context.places.number({const_cast<Node*>(&node), i}));
     lowered.touched.push_back(outs.back());
   }
-  lowered.step = std::make_unique<KernelStep>(node, std::move(args), std::move(patches), std::move(outs), context.call_count++);
+  lowered.step =
+      std::make_unique<KernelStep>(node, std::move(args), std::move(patches), std::move(outs), context.call_count++);
   return lowered;
 }
 

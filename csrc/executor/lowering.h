@@ -26,9 +26,9 @@ struct LoweringContext {
 
 struct LoweredStep {
   std::unique_ptr<Step> step;
-  std::vector<int> touched;                       // values that it reads or writes in memory
-  std::vector<std::pair<int, int>> may_share;     // (result, operand): the result may lie over the operand
-  std::string note;                               // why it is not better, for the plan log
+  std::vector<int> touched = {};                    // values that it reads or writes in memory
+  std::vector<std::pair<int, int>> may_share = {};  // (result, operand): the result may lie over the operand
+  std::string note = {};                            // why it is not better, for the plan log
 };
 
 // The step for one node by its eager kernel; always possible.

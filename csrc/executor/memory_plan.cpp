@@ -60,7 +60,9 @@ class FreeList {
   int64_t size_ = 0;
 };
 
-int64_t aligned(int64_t nbytes) { return (std::max<int64_t>(nbytes, 1) + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
+int64_t aligned(int64_t nbytes) {
+  return (std::max<int64_t>(nbytes, 1) + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
 
 }  // namespace
 

@@ -12,7 +12,7 @@
 namespace md {
 
 struct PlanInput {
-  int buffer = -1;     // -1: a scalar, or a tensor that nothing reads
+  int buffer = -1;  // -1: a scalar, or a tensor that nothing reads
   std::string name;
 };
 
@@ -36,11 +36,11 @@ class NativePlan : public Plan {
   Layout layout_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<PlanInput> inputs_;
-  std::vector<int> outputs_;          // value numbers
-  std::vector<int> output_buffers_;   // buffers allocated by each run
-  std::vector<int> made_;             // values that steps bring themselves
+  std::vector<int> outputs_;         // value numbers
+  std::vector<int> output_buffers_;  // buffers allocated by each run
+  std::vector<int> made_;            // values that steps bring themselves
   int call_count_;
-  std::vector<std::string> notes_;    // by step: why it was not fused, or empty
+  std::vector<std::string> notes_;  // by step: why it was not fused, or empty
   double estimated_ns_ = 0;
   bool needs_gil_ = false;
 

@@ -51,15 +51,13 @@ struct KernelCall {
 struct RunState {
   const Layout* layout = nullptr;
   StoragePtr arena;
-  std::vector<std::byte*> base;       // by buffer: its first byte
-  std::vector<StoragePtr> owned;      // by buffer: the storage of an Output or Made buffer, during a run
-  std::vector<Tensor> made;           // by value: results that a step brought itself, during a run
+  std::vector<std::byte*> base;        // by buffer: its first byte
+  std::vector<StoragePtr> owned;       // by buffer: the storage of an Output or Made buffer, during a run
+  std::vector<Tensor> made;            // by value: results that a step brought itself, during a run
   std::span<const GraphInput> inputs;  // during a run
   std::vector<KernelCall> calls;
 
-  std::byte* address(const Place& place) const {
-    return base[static_cast<size_t>(place.buffer)] + place.byte_offset();
-  }
+  std::byte* address(const Place& place) const { return base[static_cast<size_t>(place.buffer)] + place.byte_offset(); }
   // A tensor handle for a value.
   Tensor handle(int value) const;
 };

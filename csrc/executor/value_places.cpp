@@ -30,6 +30,10 @@ int64_t span_nbytes(const TensorSpec& spec) {
 ValuePlaces::ValuePlaces(const Graph& graph) {
   std::vector<bool> escapes = graph.escaping();
   is_alias_.resize(graph.nodes().size(), false);
+  input_position_.resize(graph.nodes().size(), -1);
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    input_position_[static_cast<size_t>(graph.inputs()[i]->index)] = static_cast<int>(i);
+  }
   for (const auto& node : graph.nodes()) {
     check_concrete(*node);
     first_.push_back(static_cast<int>(layout_.places.size()));
@@ -51,9 +55,8 @@ void ValuePlaces::add_buffer(const Node& node, int out, BufferHome home, int ind
 void ValuePlaces::place_node(const Node& node, bool escapes) {
   switch (node.kind) {
     case NodeKind::TensorInput:
-      return add_buffer(node, 0, BufferHome::Input, inputs_seen_++);
+      return add_buffer(node, 0, BufferHome::Input, input_position(node));
     case NodeKind::ScalarInput:
-      ++inputs_seen_;
       layout_.places.push_back({});
       return;
     case NodeKind::TensorConst:
@@ -63,7 +66,8 @@ void ValuePlaces::place_node(const Node& node, bool escapes) {
       break;
   }
   if (node.op->kind == OpKind::View && node.op->kernel == nullptr) return place_views(node);
-  for (size_t i = 0; i < node.outs.size(); ++i) add_buffer(node, static_cast<int>(i), home_of_result(node, escapes), -1);
+  for (size_t i = 0; i < node.outs.size(); ++i)
+    add_buffer(node, static_cast<int>(i), home_of_result(node, escapes), -1);
 }
 
 // The graph keeps what a view looks like, its shape rule says where it starts.
@@ -72,7 +76,8 @@ void ValuePlaces::place_views(const Node& node) {
   for (const Operand& operand : node.operands) {
     args.push_back(to_arg(operand, [](ValueRef value) -> Arg {
       const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
-      if (info.is_scalar) raise(ErrorKind::Internal, "lower: a view depends on the run-time scalar %", value.node->name);
+      if (info.is_scalar)
+        raise(ErrorKind::Internal, "lower: a view depends on the run-time scalar %", value.node->name);
       return Tensor::fake(info.spec);
     }));
   }

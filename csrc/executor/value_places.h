@@ -14,6 +14,8 @@ class ValuePlaces {
   int number(ValueRef value) const { return first_[static_cast<size_t>(value.node->index)] + value.out; }
   const Place& place(ValueRef value) const { return layout_.places[static_cast<size_t>(number(value))]; }
   const Buffer& buffer(ValueRef value) const { return layout_.buffers[static_cast<size_t>(place(value).buffer)]; }
+  // Position of an input node among the graph's inputs.
+  int input_position(const Node& node) const { return input_position_[static_cast<size_t>(node.index)]; }
   // True for a node that became a place only.
   bool is_alias(const Node& node) const { return is_alias_[static_cast<size_t>(node.index)]; }
 
@@ -28,7 +30,7 @@ class ValuePlaces {
   Layout layout_;
   std::vector<int> first_;  // by node index
   std::vector<bool> is_alias_;
-  int inputs_seen_ = 0;
+  std::vector<int> input_position_;  // by node index, -1: not an input
 };
 
 // Bytes from the first element to the end of the last one; strides are never negative.

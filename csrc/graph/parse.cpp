@@ -248,8 +248,8 @@ class Parser {
     Node* node = add_op(*op, std::move(operands));
     if (types.size() != node->outs.size()) fail(name + " has another number of results");
     for (size_t i = 0; i < types.size(); ++i) {
-      std::string expected = spec_text(node->outs[i].spec);
-      if (types[i].is_scalar || spec_text(types[i].spec) != expected)
+      std::string expected = node->outs[i].spec.str();
+      if (types[i].is_scalar || types[i].spec.str() != expected)
         fail("the shape rule of " + name + " gives " + expected);
       node->outs[i].spec.requires_grad = types[i].spec.requires_grad;
     }

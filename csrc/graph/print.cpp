@@ -48,8 +48,8 @@ std::string print_operand(const Operand& operand) {
     for (const ValueRef& item : *list) text += (text.size() > 1 ? ", " : "") + print_value(item);
     return text + "]";
   }
-  if (const auto* scalar = std::get_if<Scalar>(&operand)) return scalar_text(*scalar);
-  if (const auto* dims = std::get_if<DimVec>(&operand)) return dims_text(dims->span());
+  if (const auto* scalar = std::get_if<Scalar>(&operand)) return scalar->str();
+  if (const auto* dims = std::get_if<DimVec>(&operand)) return str(dims->span());
   if (const auto* dtype = std::get_if<DType>(&operand)) return row(*dtype).name;
   if (const auto* text = std::get_if<std::string>(&operand)) return quoted(*text);
   return "None";
@@ -57,7 +57,7 @@ std::string print_operand(const Operand& operand) {
 
 std::string print_info(const ValueInfo& info) {
   if (info.is_scalar) return scalar_kind_name(info.scalar_kind);
-  return spec_text(info.spec) + (info.spec.requires_grad ? " grad" : "");
+  return info.spec.str() + (info.spec.requires_grad ? " grad" : "");
 }
 
 std::string print_infos(const Node& node) {
@@ -70,7 +70,7 @@ std::string print_elements(const Tensor& tensor) {
   int64_t count = tensor->numel();
   if (count > kMaxPrintedElements) return "{...}";
   std::string text = "{";
-  for (int64_t i = 0; i < count; ++i) text += (i > 0 ? ", " : "") + scalar_text(get_element(tensor, i));
+  for (int64_t i = 0; i < count; ++i) text += (i > 0 ? ", " : "") + get_element(tensor, i).str();
   return text + "}";
 }
 

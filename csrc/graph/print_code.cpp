@@ -59,7 +59,7 @@ std::string code_string(const std::string& text) {
 }
 
 std::string code_scalar(const Scalar& scalar) {
-  std::string text = scalar_text(scalar);
+  std::string text = scalar.str();
   bool is_name = text == "nan" || text == "inf" || text == "-inf";
   return is_name ? "float('" + text + "')" : text;
 }
@@ -72,7 +72,7 @@ std::string code_operand(const Operand& operand) {
     return text + "]";
   }
   if (const auto* scalar = std::get_if<Scalar>(&operand)) return code_scalar(*scalar);
-  if (const auto* dims = std::get_if<DimVec>(&operand)) return dims_text(dims->span());
+  if (const auto* dims = std::get_if<DimVec>(&operand)) return str(dims->span());
   if (const auto* dtype = std::get_if<DType>(&operand)) return std::string("minidynamo.") + row(*dtype).name;
   if (const auto* text = std::get_if<std::string>(&operand)) return code_string(*text);
   return "None";
@@ -250,7 +250,7 @@ std::string op_path(const OpRow& op) {
 
 std::string code_type(const ValueInfo& info) {
   if (info.is_scalar) return scalar_kind_name(info.scalar_kind);
-  return spec_text(info.spec) + "cpu";
+  return info.spec.str() + "cpu";
 }
 
 std::string print_code(const Graph& graph, bool readable, const SourceText& source_text) {
