@@ -33,6 +33,8 @@ void pv_put(PvFrame* frame, int slot, PyObject* stolen); /* does not drop the ol
 void pv_set_next(PvFrame* frame, int unit);    /* the evaluator is to go on at this unit */
 void pv_set_current(PvFrame* frame, int unit); /* this unit is being executed (line numbers, f_lasti) */
 void pv_set_depth(PvFrame* frame, int depth);
+/* While somebody executes the frame its stack is nobody else's business (the collector's, a frame object's). */
+void pv_hide_stack(PvFrame* frame);
 
 /* thread */
 void pv_link(PyThreadState* ts, PvFrame* frame);
@@ -46,7 +48,10 @@ int pv_handle_pending(PyThreadState* ts);
 
 /* leave: the frame is linked and entered before the call and gone after it; the result is the frame's */
 PyObject* pv_eval_rest(PyThreadState* ts, PvFrame* frame, int unit, int depth);
+/* unit is the one that raised. 3.13 looks its handler up one unit too early: see unwinder.cpp. */
 PyObject* pv_eval_throw(PyThreadState* ts, PvFrame* frame, int unit, int depth);
+/* Leaves with the exception that is set, its traceback entry made and the stack empty. 0: this version cannot. */
+int pv_leave_raised(PyThreadState* ts, PvFrame* frame);
 
 /* a generator, coroutine or asynchronous generator */
 PvFrame* pv_generator_frame(PyObject* generator); /* NULL when it has finished */

@@ -38,6 +38,7 @@ void pv_put(PvFrame* frame, int slot, PyObject* stolen) { frame->localsplus[slot
 void pv_set_next(PvFrame* frame, int unit) { frame->prev_instr = _PyCode_CODE(frame->f_code) + unit - 1; }
 void pv_set_current(PvFrame* frame, int unit) { frame->prev_instr = _PyCode_CODE(frame->f_code) + unit; }
 void pv_set_depth(PvFrame* frame, int depth) { frame->stacktop = frame->f_code->co_nlocalsplus + depth; }
+void pv_hide_stack(PvFrame* frame) { frame->stacktop = -1; }
 
 // The caller's cframe is reused, so that use_tracing propagates by itself.
 void pv_link(PyThreadState* ts, PvFrame* frame) {
@@ -88,6 +89,12 @@ PyObject* pv_eval_rest(PyThreadState* ts, PvFrame* frame, int unit, int depth) {
 PyObject* pv_eval_throw(PyThreadState* ts, PvFrame* frame, int unit, int depth) {
   pv_set_current(frame, unit);
   return leave(ts, frame, depth, 1);
+}
+
+int pv_leave_raised(PyThreadState* ts, PvFrame* frame) {
+  (void)ts;
+  (void)frame;
+  return 0;
 }
 
 PvFrame* pv_generator_frame(PyObject* generator) {

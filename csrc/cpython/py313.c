@@ -41,6 +41,7 @@ void pv_set_next(PvFrame* frame, int unit) {
 }
 void pv_set_current(PvFrame* frame, int unit) { pv_set_next(frame, unit); }
 void pv_set_depth(PvFrame* frame, int depth) { frame->stacktop = pv_code(frame)->co_nlocalsplus + depth; }
+void pv_hide_stack(PvFrame* frame) { frame->stacktop = -1; }
 
 void pv_link(PyThreadState* ts, PvFrame* frame) {
   frame->previous = ts->current_frame;
@@ -100,6 +101,14 @@ PyObject* pv_eval_rest(PyThreadState* ts, PvFrame* frame, int unit, int depth) {
 PyObject* pv_eval_throw(PyThreadState* ts, PvFrame* frame, int unit, int depth) {
   pv_set_current(frame, unit);
   return leave(ts, frame, depth, 1);
+}
+
+int pv_leave_raised(PyThreadState* ts, PvFrame* frame) {
+  pv_set_depth(frame, 0);
+  pv_unlink(ts, frame);
+  pv_leave(ts);
+  _PyEval_FrameClearAndPop(ts, frame);
+  return 1;
 }
 
 PvFrame* pv_generator_frame(PyObject* generator) {

@@ -1,0 +1,57 @@
+#ifndef Py_BUILD_CORE
+#define Py_BUILD_CORE 1
+#endif
+#include "cpython/object_protocol.h"
+
+#undef _PyGC_FINALIZED
+#include "internal/pycore_object.h"
+#if PY_VERSION_HEX >= 0x030D0000
+#include "internal/pycore_function.h"
+#include "internal/pycore_list.h"
+#include "internal/pycore_setobject.h"
+#endif
+
+/* Exported by every version, declared in headers that differ. */
+PyAPI_FUNC(int) _PyObject_GetMethod(PyObject* obj, PyObject* name, PyObject** method);
+PyAPI_FUNC(PyObject*) _PyObject_FunctionStr(PyObject*);
+
+int pv_get_method(PyObject* object, PyObject* name, PyObject** method) {
+  *method = NULL;
+  return _PyObject_GetMethod(object, name, method);
+}
+
+int pv_get_optional_attribute(PyObject* object, PyObject* name, PyObject** value) {
+#if PY_VERSION_HEX >= 0x030D0000
+  return PyObject_GetOptionalAttr(object, name, value);
+#else
+  return _PyObject_LookupAttr(object, name, value);
+#endif
+}
+
+PyObject* pv_lookup_special(PyObject* object, const char* name) {
+  PyObject* text = PyUnicode_InternFromString(name);
+  if (text == NULL) return NULL;
+  PyObject* result = _PyObject_LookupSpecial(object, text);
+  Py_DECREF(text);
+  return result;
+}
+
+int pv_list_extend(PyObject* list, PyObject* iterable) {
+  PyObject* none = _PyList_Extend((PyListObject*)list, iterable);
+  if (none == NULL) return -1;
+  Py_DECREF(none);
+  return 0;
+}
+
+int pv_set_update(PyObject* set, PyObject* iterable) { return _PySet_Update(set, iterable); }
+
+PyObject* pv_function_text(PyObject* callable) { return _PyObject_FunctionStr(callable); }
+
+PyObject* pv_make_function(PyObject* code, PyObject* globals) {
+  PyObject* function = PyFunction_New(code, globals);
+#if PY_VERSION_HEX >= 0x030D0000
+  /* Without a version calls of the function are never specialised. */
+  if (function != NULL) _PyFunction_SetVersion((PyFunctionObject*)function, ((PyCodeObject*)code)->co_version);
+#endif
+  return function;
+}

@@ -1,0 +1,24 @@
+// Operations of the interpreter that have no public name on every version. New references unless said otherwise.
+#pragma once
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The two results of LOAD_METHOD: 1 when *method is unbound and takes the object as self, else 0; *method NULL on error. */
+int pv_get_method(PyObject* object, PyObject* name, PyObject** method);
+/* 1 found, 0 no such attribute (nothing set), -1 error. */
+int pv_get_optional_attribute(PyObject* object, PyObject* name, PyObject** value);
+/* A special method looked up on the type and bound; NULL without an exception when absent. */
+PyObject* pv_lookup_special(PyObject* object, const char* name);
+int pv_list_extend(PyObject* list, PyObject* iterable);
+int pv_set_update(PyObject* set, PyObject* iterable);
+/* "module.qualname()", as error messages name a callable. */
+PyObject* pv_function_text(PyObject* callable);
+PyObject* pv_make_function(PyObject* code, PyObject* globals);
+
+#ifdef __cplusplus
+}
+#endif

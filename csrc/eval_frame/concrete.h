@@ -1,0 +1,27 @@
+// Executes one neutral instruction of a live frame for real, with exactly the evaluator's semantics.
+#pragma once
+#include "eval_frame/live_frame.h"
+
+namespace md {
+
+enum class Outcome : uint8_t {
+  Next,      // go on at index
+  Return,    // the frame ends or is suspended at index: hand over there (nothing of it was executed)
+  HandOver,  // only the evaluator can go on, at index
+  Raised,    // a Python exception is set, raised at index
+  Reraised,  // the same, and this frame is in the traceback already
+};
+
+struct StepResult {
+  Outcome outcome;
+  int index;
+};
+
+// Executes frame.instruction(). The caller moves frame.index(); operands that were not consumed stay on the stack.
+// Asks for tracing afterwards: HandOver when a tracer or monitor has become active.
+StepResult step(LiveFrame& frame);
+
+// Whether step() can execute the opcode, or only hands it over.
+bool has_concrete_handler(Opcode op);
+
+}  // namespace md

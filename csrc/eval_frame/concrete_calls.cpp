@@ -1,0 +1,100 @@
+// Calls and function objects.
+#include "cpython/object_protocol.h"
+#include "eval_frame/concrete_steps.h"
+
+#include <array>
+
+namespace md {
+namespace {
+
+// The borrowed arguments of a call, with the free slot in front that vectorcall may use.
+class CallArguments {
+ public:
+  explicit CallArguments(int count) {
+    if (count + 1 > static_cast<int>(small_.size())) large_.resize(count + 1);
+  }
+  void add(BorrowedRef value) { data()[++count_] = value; }
+  PyObject* call(BorrowedRef callable, PyObject* keyword_names) {
+    size_t keywords = keyword_names != nullptr ? PyTuple_GET_SIZE(keyword_names) : 0;
+    return PyObject_Vectorcall(callable, data() + 1, (count_ - keywords) | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                               keyword_names);
+  }
+
+ private:
+  PyObject** data() { return large_.empty() ? small_.data() : large_.data(); }
+  size_t count_ = 0;
+  std::array<PyObject*, 16> small_;
+  std::vector<PyObject*> large_;
+};
+
+// The stack holds callable and self or NULL, `values` arguments, and `above` more values.
+StepResult call(LiveFrame& f, int values, int above, PyObject* keyword_names) {
+  BorrowedRef first = f.peek(above + values + 2);
+  BorrowedRef second = f.peek(above + values + 1);
+  BorrowedRef callable = first ? first : second;
+  BorrowedRef self = first ? second : BorrowedRef();
+  CallArguments arguments(values + 1);
+  if (self) arguments.add(self);
+  for (int k = values; k > 0; --k) arguments.add(f.peek(above + k));
+  StepResult result = finish(f, above + values + 2, arguments.call(callable, keyword_names));
+  return result.outcome == Outcome::Next ? next_after_pending(f, f.index() + 1) : result;
+}
+
+}  // namespace
+
+StepResult step_CALL(LiveFrame& f, const Instruction& i) {
+  return call(f, i.arg, 0, i.arg2 >= 0 ? f.bytecode().constant(i.arg2).get() : nullptr);
+}
+StepResult step_CALL_KW(LiveFrame& f, const Instruction& i) { return call(f, i.arg, 1, f.peek(1)); }
+
+StepResult step_CALL_FUNCTION_EX(LiveFrame& f, const Instruction& i) {
+  int above = i.arg;
+  PyObject* keywords = above ? f.peek(1).get() : nullptr;
+  PyObject* positional = f.peek(above + 1);
+  // The message that it is not iterable names the function: the evaluator's.
+  if (Py_TYPE(positional)->tp_iter == nullptr && !PySequence_Check(positional)) return evaluator(f);
+  Ref arguments = PyTuple_CheckExact(positional) ? Ref::share(positional) : Ref::steal(PySequence_Tuple(positional));
+  if (!arguments) return raised(f);
+  BorrowedRef callable = f.peek(kNullAfterCallable ? above + 3 : above + 2);
+  StepResult result = finish(f, above + 3, PyObject_Call(callable, arguments, keywords));
+  return result.outcome == Outcome::Next ? next_after_pending(f, f.index() + 1) : result;
+}
+
+StepResult step_LIST_TO_TUPLE(LiveFrame& f, const Instruction&) { return finish(f, 1, PyList_AsTuple(f.peek(1))); }
+
+namespace {
+
+enum FunctionFlag { kDefaults = 1, kKeywordDefaults = 2, kAnnotations = 4, kClosure = 8 };
+
+// Stored as the evaluator does: no copy, no check.
+void set_function_attribute(PyObject* function, int flag, Ref value) {
+  auto* target = reinterpret_cast<PyFunctionObject*>(function);
+  PyObject** member = flag == kDefaults          ? &target->func_defaults
+                      : flag == kKeywordDefaults ? &target->func_kwdefaults
+                      : flag == kAnnotations     ? &target->func_annotations
+                                                 : &target->func_closure;
+  Ref old = Ref::steal(*member);
+  *member = value.release();
+}
+
+}  // namespace
+
+StepResult step_MAKE_FUNCTION(LiveFrame& f, const Instruction& i) {
+  Ref function = Ref::steal(pv_make_function(f.peek(1), f.globals()));
+  if (!function) return raised(f);
+  f.pop();
+  for (int flag : {kClosure, kAnnotations, kKeywordDefaults, kDefaults}) {
+    if (i.arg & flag) set_function_attribute(function, flag, f.pop());
+  }
+  f.push(std::move(function));
+  return next(f);
+}
+
+StepResult step_SET_FUNCTION_ATTRIBUTE(LiveFrame& f, const Instruction& i) {
+  Ref function = f.pop();
+  set_function_attribute(function, i.arg, f.pop());
+  f.push(std::move(function));
+  return next(f);
+}
+
+}  // namespace md

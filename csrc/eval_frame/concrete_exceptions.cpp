@@ -1,0 +1,164 @@
+// Raising, handlers, with.
+#include "cpython/object_protocol.h"
+#include "eval_frame/concrete_steps.h"
+
+namespace md {
+namespace {
+
+void set_raised(Ref exception) {
+  PyObject* type = Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())));
+  PyObject* traceback = PyException_GetTraceback(exception);
+  PyErr_Restore(type, exception.release(), traceback);
+}
+
+// Passing an exception on makes no traceback entry, and the evaluator's own way out of a frame is not reachable with
+// one set: where no handler of this frame takes it, the evaluator executes the instruction.
+bool is_handled_here(LiveFrame& f) {
+  return f.bytecode().handler_at(f.index()).target >= 0 && !pv_traced(f.thread(), f.raw());
+}
+
+StepResult reraised(LiveFrame& f) { return {Outcome::Reraised, f.index()}; }
+
+}  // namespace
+
+StepResult step_PUSH_EXC_INFO(LiveFrame& f, const Instruction&) {
+  PyObject** handled = pv_exc_slot(f.thread());
+  Ref exception = f.pop();
+  Ref previous = Ref::steal(*handled);
+  *handled = Py_NewRef(exception.get());
+  f.push(previous ? std::move(previous) : Ref::share(Py_None));
+  f.push(std::move(exception));
+  return next(f);
+}
+
+StepResult step_POP_EXCEPT(LiveFrame& f, const Instruction&) {
+  PyObject** handled = pv_exc_slot(f.thread());
+  Ref previous = f.pop();
+  // 3.13 tells "none handled" by NULL only.
+  if (PY_VERSION_HEX >= 0x030D0000 && previous.get() == Py_None) previous.reset();
+  Ref finished = Ref::steal(*handled);
+  *handled = previous.release();
+  return next(f);
+}
+
+namespace {
+
+bool is_exception_class(PyObject* object) { return PyExceptionClass_Check(object); }
+
+bool can_be_caught(PyObject* match) {
+  if (!PyTuple_Check(match)) return is_exception_class(match);
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(match); ++k) {
+    if (!is_exception_class(PyTuple_GET_ITEM(match, k))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+StepResult step_CHECK_EXC_MATCH(LiveFrame& f, const Instruction&) {
+  if (!can_be_caught(f.peek(1))) {
+    PyErr_SetString(PyExc_TypeError, "catching classes that do not inherit from BaseException is not allowed");
+    return raised(f);
+  }
+  int matches = PyErr_GivenExceptionMatches(f.peek(2), f.peek(1));
+  f.poke(1, Ref::share(matches ? Py_True : Py_False));
+  return next(f);
+}
+
+StepResult step_RERAISE(LiveFrame& f, const Instruction& i) {
+  if (!is_handled_here(f)) return evaluator(f);
+  Ref exception = f.pop();
+  // The position where it was first raised in this frame lies below.
+  if (i.arg > 0 && PyLong_Check(f.peek(i.arg).get())) f.set_current_unit(PyLong_AsLong(f.peek(i.arg)));
+  set_raised(std::move(exception));
+  return reraised(f);
+}
+
+namespace {
+
+// An exception to raise or a cause: an instance as it is, a class called. Null: an exception is set.
+Ref exception_instance(PyObject* object) {
+  if (!is_exception_class(object)) return Ref::share(object);
+  Ref instance = Ref::steal(PyObject_CallNoArgs(object));
+  if (instance && !PyExceptionInstance_Check(instance.get())) {
+    PyErr_Format(PyExc_TypeError, "calling %R should have returned an instance of BaseException, not %R", object,
+                 Py_TYPE(instance.get()));
+    return {};
+  }
+  return instance;
+}
+
+bool is_exception(PyObject* object) { return is_exception_class(object) || PyExceptionInstance_Check(object); }
+
+// 3.11 accepts what calling a cause's class returned, whatever it is.
+Ref cause_instance(PyObject* cause) {
+  if (PY_VERSION_HEX < 0x030C0000 && is_exception_class(cause)) return Ref::steal(PyObject_CallNoArgs(cause));
+  return exception_instance(cause);
+}
+
+StepResult raise_again(LiveFrame& f) {
+  Ref handled = Ref::steal(PyErr_GetHandledException());
+  if (!handled || handled.get() == Py_None || !is_handled_here(f)) return evaluator(f);
+  set_raised(std::move(handled));
+  return reraised(f);
+}
+
+}  // namespace
+
+StepResult step_RAISE_VARARGS(LiveFrame& f, const Instruction& i) {
+  if (i.arg == 0) return raise_again(f);
+  BorrowedRef cause = i.arg == 2 ? f.peek(1) : BorrowedRef();
+  BorrowedRef exception = f.peek(i.arg);
+  // Wrong operands have no side effect yet: the evaluator finds the words.
+  if (!is_exception(exception)) return evaluator(f);
+  if (cause && cause.get() != Py_None && !is_exception(cause)) return evaluator(f);
+  Ref type = Ref::share(is_exception_class(exception) ? exception.get()
+                                                      : reinterpret_cast<PyObject*>(exception.type()));
+  Ref value = exception_instance(exception);
+  if (!value) return raised(f);
+  if (cause) {
+    Ref fixed = cause.get() == Py_None ? Ref() : cause_instance(cause);
+    if (!fixed && cause.get() != Py_None) return raised(f);
+    PyException_SetCause(value, fixed.release());
+  }
+  PyErr_SetObject(type, value);
+  return raised(f);
+}
+
+// ---- with
+
+StepResult step_BEFORE_WITH(LiveFrame& f, const Instruction&) {
+  PyObject* manager = f.peek(1);
+  const char* type_name = Py_TYPE(manager)->tp_name;
+  Ref enter = Ref::steal(pv_lookup_special(manager, "__enter__"));
+  if (!enter) {
+    if (!PyErr_Occurred()) {
+      PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the context manager protocol", type_name);
+    }
+    return raised(f);
+  }
+  Ref exit = Ref::steal(pv_lookup_special(manager, "__exit__"));
+  if (!exit) {
+    if (!PyErr_Occurred()) {
+      PyErr_Format(PyExc_TypeError,
+                   "'%.200s' object does not support the context manager protocol (missed __exit__ method)", type_name);
+    }
+    return raised(f);
+  }
+  Ref entered = Ref::steal(PyObject_CallNoArgs(enter));
+  if (!entered) return raised(f);
+  f.poke(1, std::move(exit));
+  f.push(std::move(entered));
+  return next(f);
+}
+
+StepResult step_WITH_EXCEPT_START(LiveFrame& f, const Instruction&) {
+  // From the top: exception, what was handled before, position, __exit__.
+  PyObject* exception = f.peek(1);
+  Ref traceback = Ref::steal(PyException_GetTraceback(exception));
+  PyObject* arguments[] = {nullptr, reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception,
+                           traceback ? traceback.get() : Py_None};
+  return finish(f, 0, PyObject_Vectorcall(f.peek(4), arguments + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+}
+
+}  // namespace md

@@ -1,0 +1,48 @@
+// One function per opcode, and what they share. Private to the concrete_*.cpp files.
+#pragma once
+#include "eval_frame/concrete.h"
+
+namespace md {
+
+#define MD_OPCODE(name, pops, pushes) StepResult step_##name(LiveFrame& f, const Instruction& i);
+#include "bytecode/opcodes.def"
+#undef MD_OPCODE
+
+inline StepResult next(LiveFrame& f) { return {Outcome::Next, f.index() + 1}; }
+inline StepResult raised(LiveFrame& f) { return {Outcome::Raised, f.index()}; }
+// Before any side effect: the evaluator executes, or raises, this instruction itself.
+inline StepResult evaluator(LiveFrame& f) { return {Outcome::HandOver, f.index()}; }
+inline StepResult next_if(LiveFrame& f, bool succeeded) { return succeeded ? next(f) : raised(f); }
+
+// Replaces the `operands` top values by a result that the caller owns; null: an exception is set.
+inline StepResult finish(LiveFrame& f, int operands, PyObject* result) {
+  if (result == nullptr) return raised(f);
+  Ref owned = Ref::steal(result);
+  if (operands == 0) {
+    f.push(std::move(owned));
+  } else {
+    f.drop(operands - 1);
+    f.poke(1, std::move(owned));
+  }
+  return next(f);
+}
+// The same for operations without a result; status < 0: an exception is set.
+inline StepResult finish_status(LiveFrame& f, int operands, int status) {
+  if (status < 0) return raised(f);
+  f.drop(operands);
+  return next(f);
+}
+
+// Signals and GIL requests, where the evaluator looks at its eval breaker; goes on at `index`.
+inline StepResult next_after_pending(LiveFrame& f, int index) {
+  int status = pv_handle_pending(f.thread());
+  if (status == 0) return {Outcome::Next, index};
+  if (status < 0) return raised(f);
+  return {Outcome::HandOver, index};
+}
+
+// NameError and UnboundLocalError as the evaluator makes them.
+StepResult raise_name_error(LiveFrame& f, BorrowedRef name);
+StepResult raise_unbound(LiveFrame& f, int slot);
+
+}  // namespace md

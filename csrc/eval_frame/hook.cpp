@@ -1,0 +1,61 @@
+#include "eval_frame/hook.h"
+
+namespace md {
+namespace {
+
+thread_local PendingEntry* pending_entry = nullptr;
+thread_local FrameHandler* ambient_handler = nullptr;
+
+int installations = 0;
+PvHook previous_hook = nullptr;
+
+}  // namespace
+
+struct HookDispatch {
+  // The handler of a new frame, or null.
+  static FrameHandler* handler_of(PvFrame* frame) {
+    PendingEntry* entry = pending_entry;
+    if (entry != nullptr && !entry->taken_ && pv_func(frame) == entry->function_.get()) {
+      entry->taken_ = true;
+      return &entry->handler_;
+    }
+    return ambient_handler;
+  }
+
+  static PyObject* on_frame(PyThreadState* ts, PvFrame* frame, int throwflag) {
+    // generator.throw() and close() raise at the frame's position: the evaluator's.
+    FrameHandler* handler = throwflag ? nullptr : handler_of(frame);
+    return handler != nullptr ? handler->run(ts, frame) : run_default(ts, frame, throwflag);
+  }
+};
+
+PyObject* run_default(PyThreadState* ts, PvFrame* frame, int throwflag) {
+  return previous_hook != nullptr ? previous_hook(ts, frame, throwflag) : pv_default(ts, frame, throwflag);
+}
+
+HookInstallation::HookInstallation() {
+  if (installations++ > 0) return;
+  previous_hook = pv_installed();
+  pv_install(HookDispatch::on_frame);
+}
+
+HookInstallation::~HookInstallation() {
+  if (--installations > 0) return;
+  // Somebody who installed a hook over this one keeps it, and calls this one, which is then idle.
+  if (pv_installed() == HookDispatch::on_frame) {
+    pv_install(previous_hook);
+    previous_hook = nullptr;
+  }
+}
+
+AmbientHandler::AmbientHandler(FrameHandler* handler) : previous_(ambient_handler) { ambient_handler = handler; }
+AmbientHandler::~AmbientHandler() { ambient_handler = previous_; }
+FrameHandler* AmbientHandler::current() { return ambient_handler; }
+
+PendingEntry::PendingEntry(BorrowedRef function, FrameHandler& handler)
+    : function_(Ref::share(function)), handler_(handler), previous_(pending_entry) {
+  pending_entry = this;
+}
+PendingEntry::~PendingEntry() { pending_entry = previous_; }
+
+}  // namespace md

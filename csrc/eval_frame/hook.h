@@ -1,0 +1,61 @@
+// The PEP 523 hook: which frames come to this library, and to whom. All under the GIL.
+//   1. a frame of the function that the innermost pending entry of this thread names: to that entry
+//   2. any other new frame, while this thread has an ambient handler: to that handler
+//   3. the previous hook, or the evaluator
+#pragma once
+#include "cpython/frame.h"
+#include "cpython/ref.h"
+
+namespace md {
+
+// Runs a frame that the hook was given and answers for leaving it: through LiveFrame, or run_default.
+class FrameHandler {
+ public:
+  virtual ~FrameHandler() = default;
+  // The result is the frame's: an owned value, or null with an exception set. Must not throw.
+  virtual PyObject* run(PyThreadState* ts, PvFrame* frame) = 0;
+};
+
+// What would have run the frame without this library.
+PyObject* run_default(PyThreadState* ts, PvFrame* frame, int throwflag = 0);
+
+// The hook taxes every Python call of the process: it is installed while one of these lives.
+class HookInstallation {
+ public:
+  HookInstallation();
+  ~HookInstallation();
+  HookInstallation(const HookInstallation&) = delete;
+  HookInstallation& operator=(const HookInstallation&) = delete;
+};
+
+// Frames of this thread that have no pending entry go to `handler` (null: to the evaluator) while this lives.
+class AmbientHandler {
+ public:
+  explicit AmbientHandler(FrameHandler* handler);
+  ~AmbientHandler();
+  AmbientHandler(const AmbientHandler&) = delete;
+  AmbientHandler& operator=(const AmbientHandler&) = delete;
+  static FrameHandler* current();
+
+ private:
+  FrameHandler* previous_;
+};
+
+// The next frame of `function` in this thread goes to `handler`, once, while this lives.
+class PendingEntry {
+ public:
+  PendingEntry(BorrowedRef function, FrameHandler& handler);
+  ~PendingEntry();
+  PendingEntry(const PendingEntry&) = delete;
+  PendingEntry& operator=(const PendingEntry&) = delete;
+  bool taken() const { return taken_; }
+
+ private:
+  friend struct HookDispatch;
+  Ref function_;
+  FrameHandler& handler_;
+  PendingEntry* previous_;
+  bool taken_ = false;
+};
+
+}  // namespace md

@@ -1,0 +1,68 @@
+#include "eval_frame/interpreter_loop.h"
+
+#include "cpython/errors.h"
+#include "eval_frame/unwinder.h"
+
+#include <optional>
+
+namespace md {
+
+// xorshift64*: the same decisions for the same seed on every platform.
+bool InterpreterLoop::decide(double rate) {
+  if (rate <= 0) return false;
+  random_ ^= random_ >> 12;
+  random_ ^= random_ << 25;
+  random_ ^= random_ >> 27;
+  return static_cast<double>((random_ * 2685821657736338717ULL) >> 11) * 0x1p-53 < rate;
+}
+
+PyObject* InterpreterLoop::run(PyThreadState* ts, PvFrame* raw) {
+  ++counters_.frames;
+  std::optional<LiveFrame> frame;
+  try {
+    if (!pv_traced(ts, raw)) frame.emplace(ts, raw);
+  } catch (...) {
+    set_error_from_current_exception();
+    PyErr_WriteUnraisable(reinterpret_cast<PyObject*>(pv_code(raw)));
+  }
+  if (!frame || !frame->enter()) {
+    ++counters_.default_frames;
+    return run_default(ts, raw);
+  }
+  if (PyErr_Occurred()) return leave_by_throw(*frame);
+  return execute(*frame);
+}
+
+PyObject* InterpreterLoop::execute(LiveFrame& frame) {
+  for (;;) {
+    if (frame.instruction().resumable && decide(options_.hand_over_rate)) {
+      ++counters_.random_hand_overs;
+      return hand_over(frame);
+    }
+    ++counters_.instructions;
+    Opcode op = frame.instruction().op;
+    StepResult result = step(frame);
+    frame.set_index(result.index);
+    switch (result.outcome) {
+      case Outcome::Next:
+        break;
+      case Outcome::Return:
+        ++counters_.returns;
+        return hand_over(frame);
+      case Outcome::HandOver:
+        ++counters_.hand_overs[static_cast<int>(op)];
+        return hand_over(frame);
+      case Outcome::Raised:
+      case Outcome::Reraised:
+        bool is_new = result.outcome == Outcome::Raised;
+        if ((is_new && decide(options_.throw_rate)) || !unwind(frame, is_new)) {
+          ++counters_.thrown;
+          return leave_by_throw(frame);
+        }
+        ++counters_.unwound;
+        break;
+    }
+  }
+}
+
+}  // namespace md

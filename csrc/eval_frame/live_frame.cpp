@@ -1,0 +1,65 @@
+#include "eval_frame/live_frame.h"
+
+#include "base/error.h"
+#include "eval_frame/concrete.h"
+#include "eval_frame/unwinder.h"
+
+namespace md {
+
+LiveFrame::LiveFrame(PyThreadState* ts, PvFrame* frame)
+    : ts_(ts),
+      frame_(frame),
+      bytecode_(Bytecode::of(pv_code(frame))),
+      slot_count_(bytecode_->slot_count()),
+      depth_(pv_depth(frame)) {
+  index_ = bytecode_->index_of_unit(pv_next(frame));
+  MD_ASSERT(index_ >= 0, "frame stands at unit ", pv_next(frame));
+}
+
+bool LiveFrame::enter() {
+  if (pv_enter(ts_) < 0) return false;
+  bool ready = run_prologue();
+  // Below RESUME a frame is invisible, so the position comes before the link.
+  set_current_unit(instruction().lasti);
+  pv_link(ts_, frame_);
+  pv_hide_stack(frame_);
+  entered_ = true;
+  if (!ready) PyErr_NoMemory();
+  return true;
+}
+
+// Cells are made here: a frame that is linked below RESUME would be hidden. The evaluator must not start over.
+bool LiveFrame::run_prologue() {
+  for (;; ++index_) {
+    const Instruction& i = instruction();
+    if (i.op == Opcode::MAKE_CELL) {
+      PyObject* cell = PyCell_New(get(i.arg));
+      if (cell == nullptr) return false;
+      put(i.arg, Ref::steal(cell));
+    } else if (i.op == Opcode::COPY_FREE_VARS) {
+      PyObject* closure = reinterpret_cast<PyFunctionObject*>(pv_func(frame_))->func_closure;
+      for (int k = 0; k < i.arg; ++k) put(slot_count_ - i.arg + k, Ref::share(PyTuple_GET_ITEM(closure, k)));
+    } else {
+      return true;
+    }
+  }
+}
+
+PyObject* hand_over(LiveFrame& frame) {
+  while (!frame.instruction().resumable) {
+    StepResult result = step(frame);
+    frame.set_index(result.index);
+    if (result.outcome == Outcome::Raised) return leave_by_throw(frame);
+  }
+  frame.mark_left();
+  return pv_eval_rest(frame.thread(), frame.raw(), frame.instruction().unit, frame.depth());
+}
+
+PyObject* leave_by_throw(LiveFrame& frame) {
+  int unit = throw_unit(frame.bytecode(), frame.index(), frame.current_unit());
+  frame.mark_left();
+  if (unit >= 0) return pv_eval_throw(frame.thread(), frame.raw(), unit, frame.depth());
+  return leave_by_hand(frame);
+}
+
+}  // namespace md

@@ -1,0 +1,85 @@
+// A real interpreter frame while this library executes it instead of the evaluator.
+//   LiveFrame frame(ts, raw);              nothing has happened yet, pv_default(ts, raw, 0) is still possible
+//   if (!frame.enter()) return default;    prologue, recursion accounting, link: the frame is visible as running
+//   ... get / put / push / pop, set_index, step(frame), unwind(frame) ...
+//   return hand_over(frame) or leave_by_throw(frame)      exactly one; the frame is gone afterwards
+#pragma once
+#include "bytecode/bytecode.h"
+#include "cpython/frame.h"
+
+namespace md {
+
+class LiveFrame {
+ public:
+  // Throws PythonError or Error when the code cannot be decoded.
+  LiveFrame(PyThreadState* ts, PvFrame* frame);
+  LiveFrame(const LiveFrame&) = delete;
+  LiveFrame& operator=(const LiveFrame&) = delete;
+
+  // False: no room on the stack; nothing was touched, the evaluator is to run the frame and raise.
+  bool enter();
+  bool entered() const { return entered_; }
+
+  PyThreadState* thread() const { return ts_; }
+  PvFrame* raw() const { return frame_; }
+  const Bytecode& bytecode() const { return *bytecode_; }
+  BorrowedRef function() const { return pv_func(frame_); }
+  BorrowedRef globals() const { return pv_globals(frame_); }
+  BorrowedRef builtins() const { return pv_builtins(frame_); }
+  BorrowedRef locals_mapping() const { return pv_locals_mapping(frame_); }
+
+  // The instruction to execute next.
+  int index() const { return index_; }
+  void set_index(int index) { index_ = index; }
+  const Instruction& instruction() const { return (*bytecode_)[index_]; }
+  // The unit that line numbers, tracebacks and f_lasti show.
+  int current_unit() const { return current_unit_; }
+  void set_current_unit(int unit) {
+    current_unit_ = unit;
+    pv_set_current(frame_, unit);
+  }
+
+  // Slots of localsplus; unset ones are null. Cells hold their cell object.
+  BorrowedRef get(int slot) const { return pv_get(frame_, slot); }
+  // The old value is dropped after the new one is in place.
+  void put(int slot, Ref value) {
+    Ref old = Ref::steal(pv_get(frame_, slot));
+    pv_put(frame_, slot, value.release());
+  }
+
+  int depth() const { return depth_; }
+  void push(Ref value) { pv_put(frame_, slot_count_ + depth_++, value.release()); }
+  Ref pop() { return Ref::steal(pv_get(frame_, slot_count_ + --depth_)); }
+  // 1 is the top.
+  BorrowedRef peek(int distance) const { return pv_get(frame_, slot_count_ + depth_ - distance); }
+  void poke(int distance, Ref value) { put(slot_count_ + depth_ - distance, std::move(value)); }
+  void drop(int count) {
+    while (count-- > 0) pop();
+  }
+  void drop_to(int depth) { drop(depth_ - depth); }
+
+  // For the functions that leave; the frame must not be used afterwards.
+  void mark_left() { entered_ = false; }
+
+ private:
+  bool run_prologue();
+
+  PyThreadState* ts_;
+  PvFrame* frame_;
+  const Bytecode* bytecode_;
+  int slot_count_;
+  int depth_;
+  int index_ = 0;
+  int current_unit_ = 0;
+  bool entered_ = false;
+};
+
+// Gives the rest of the frame to the evaluator at frame.index(), also to return, yield or reraise there.
+// Executes on to the next instruction at which the evaluator can be entered, if this one is not.
+PyObject* hand_over(LiveFrame& frame);
+
+// Lets the evaluator raise the exception that is set at frame.index(): it finds the handler or leaves the frame,
+// and makes the traceback entry. The result is the frame's.
+PyObject* leave_by_throw(LiveFrame& frame);
+
+}  // namespace md

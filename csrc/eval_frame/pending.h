@@ -1,0 +1,22 @@
+// Making a real frame of a function and going on in the middle of it: inner frames at a nested break.
+#pragma once
+#include "eval_frame/hook.h"
+#include "eval_frame/live_frame.h"
+
+#include <functional>
+
+namespace md {
+
+// Receives the frame entered and linked: fills locals, stack and position, executes, and leaves it.
+// The result is the frame's. May throw PythonError before it has left the frame: the frame then raises at its position.
+using FrameContinuation = std::function<PyObject*(LiveFrame&)>;
+
+// Calls `function` (a PyFunctionObject) with arguments that only serve to make its frame; None for every parameter,
+// nothing for *args and **kwargs. Null with the exception set when the frame raised or could not be made.
+Ref enter_inner_frame(BorrowedRef function, const FrameContinuation& continuation);
+
+// Calls `function` with these arguments; its own frame goes to the continuation, entered and linked.
+Ref call_with_continuation(BorrowedRef function, PyObject* const* arguments, size_t nargsf, PyObject* keyword_names,
+                           const FrameContinuation& continuation);
+
+}  // namespace md
