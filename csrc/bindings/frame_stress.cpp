@@ -47,6 +47,18 @@ class ConcreteFrames {
   std::unique_ptr<AmbientHandler> ambient_;
 };
 
+// The hook without a handler: what any PEP 523 hook costs and breaks by itself.
+class IdleHook {
+ public:
+  void start() {
+    if (!installation_) installation_ = std::make_unique<HookInstallation>();
+  }
+  void stop() { installation_.reset(); }
+
+ private:
+  std::unique_ptr<HookInstallation> installation_;
+};
+
 LoopOptions options_of(double hand_over_rate, double throw_rate, uint64_t seed) {
   LoopOptions options;
   options.hand_over_rate = hand_over_rate;
@@ -98,6 +110,10 @@ void bind_frame_stress(py::module_& module) {
       .def("start", &ConcreteFrames::start)
       .def("stop", &ConcreteFrames::stop)
       .def("counters", &ConcreteFrames::counters);
+  py::class_<IdleHook>(testing, "IdleHook")
+      .def(py::init<>())
+      .def("start", &IdleHook::start)
+      .def("stop", &IdleHook::stop);
   testing.def("run_concretely", run_concretely, py::arg("function"));
   testing.def("resume_at", resume_at, py::arg("function"), py::arg("index"), py::arg("locals"), py::arg("stack"));
   testing.def("has_concrete_handler", [](const std::string& name) {
