@@ -147,3 +147,18 @@ def test_pages_made_from_tables_are_current():
     command = [sys.executable, str(ROOT / "tools" / "generate_docs.py"), "--check"]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
+
+
+def test_breaks_are_recorded_without_the_log():
+    def run():
+        _C.log_graph_break("graph_break_call", "c", STACK)
+        _C.log_graph_break("opaque_iterator", "silent", STACK)
+        assert len(_C.record_breaks(lambda: _C.log_graph_break("print_call", "c", STACK[:1]))) == 1
+
+    first, second = _C.record_breaks(run)
+    assert (first["id"], first["user_stack"]) == ("MD0001", STACK)
+    assert first["text"] == str(unsupported("graph_break_call", "c")).partition("\n\nfrom user code:")[0]
+    assert second["name"] == "print_call"
+    with pytest.raises(ZeroDivisionError):
+        _C.record_breaks(lambda: 1 / 0)
+    assert _C.record_breaks(lambda: None) == []

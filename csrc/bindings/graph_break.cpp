@@ -35,6 +35,24 @@ py::dict row_facts(const BreakRow& row) {
   return facts;
 }
 
+py::dict break_facts(const GraphBreak& graph_break) {
+  py::dict facts = row_facts(break_row(graph_break.reason));
+  std::vector<FrameTuple> frames;
+  for (const SourceLine& line : graph_break.user_stack) frames.emplace_back(line.file, line.line, line.function);
+  facts["text"] = break_body(graph_break);
+  facts["user_stack"] = frames;
+  return facts;
+}
+
+// The breaks that a call of function logs, as dicts.
+py::list record_breaks(const py::function& function) {
+  BreakRecording recording;
+  function();
+  py::list breaks;
+  for (const GraphBreak& graph_break : recording.breaks()) breaks.append(break_facts(graph_break));
+  return breaks;
+}
+
 std::vector<SourceLine> source_lines(const std::vector<FrameTuple>& frames) {
   std::vector<SourceLine> lines;
   for (const auto& [file, line, function] : frames) lines.push_back({file, line, function});
@@ -68,6 +86,7 @@ void bind_graph_break(py::module_& module) {
     for (const BreakRow& row : break_rows()) rows.append(row_facts(row));
     return rows;
   });
+  module.def("record_breaks", &record_breaks, py::arg("function"), py::pos_only());
   module.def(
       "log_graph_break",
       [](const std::string& name, const std::string& context, const std::vector<FrameTuple>& user_stack,

@@ -54,10 +54,26 @@ std::string raised_text(const GraphBreak& graph_break);
 // The text of a log record. callers: the frames above the compiled call, outermost first.
 std::string record_text(const GraphBreak& graph_break, bool duplicate, std::span<const SourceLine> callers);
 
-// Logs a break that is not silent; a place and reason seen before get the short form. callers is asked only for a full record.
+// Records and logs a break that is not silent; for the log, a place and reason seen before get the short form. callers is
+// asked only for a full record.
 void log_graph_break(const GraphBreak& graph_break, const std::function<std::vector<SourceLine>()>& callers);
 // Makes every break a new one for the log.
 void forget_logged_breaks();
+
+// Keeps the breaks that this thread logs while it exists, whether the log is switched on or not.
+class BreakRecording {
+ public:
+  BreakRecording();
+  ~BreakRecording();
+  BreakRecording(const BreakRecording&) = delete;
+  BreakRecording& operator=(const BreakRecording&) = delete;
+  const std::vector<GraphBreak>& breaks() const { return breaks_; }
+
+ private:
+  friend void log_graph_break(const GraphBreak&, const std::function<std::vector<SourceLine>()>&);
+  BreakRecording* outer_;
+  std::vector<GraphBreak> breaks_;
+};
 
 // Sets minidynamo._dynamo.exc.Unsupported for the break, and throws PythonError. GIL held.
 [[noreturn]] void raise_unsupported(const GraphBreak& graph_break);

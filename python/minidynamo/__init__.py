@@ -8,11 +8,12 @@ import sys
 
 from . import _dynamo
 from ._C import __version__
+from ._compile import compile
 
 # Submodules that are imported when they are first used, because few programs need what they import.
-_LAZY_MODULES = ("_logging",)
+_LAZY_MODULES = ("_logging", "compiler", "fx")
 
-__all__ = ["__version__", "_dynamo", "show_config"]
+__all__ = ["__version__", "_dynamo", "compile", "compiler", "fx", "show_config"]
 
 
 def show_config():

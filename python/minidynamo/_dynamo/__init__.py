@@ -15,6 +15,7 @@ __all__ = [
     "disable",
     "error_on_graph_break",
     "exc",
+    "explain",
     "graph_break",
     "list_backends",
     "lookup_backend",
@@ -26,6 +27,13 @@ __all__ = [
 def reset():
     """Forgets everything captured so far, and which graph breaks were logged."""
     _C.reset()
+
+
+def explain(function):
+    """explain(function)(*args, **kwargs) calls the function captured anew, and returns an ExplainOutput."""
+    from ._explain import explain
+
+    return explain(function)
 
 
 def __getattr__(name):

@@ -92,4 +92,5 @@ def _flat(values):
 def _same_numbers(a, b, tol, equal_nan):
     if a != a or b != b:
         return equal_nan and a != a and b != b
-    return a == b or abs(a - b) <= tol * max(1.0, abs(a), abs(b))
+    distance = abs(a - b)
+    return a == b or distance != float("inf") and distance <= tol * max(1.0, abs(a), abs(b))
