@@ -13,22 +13,35 @@ foreach(folder IN LISTS extension_folders)
 endforeach()
 
 # The C files hold everything that needs the interpreter's internals, py3XX.c what differs between its versions.
-# Without one for this version the package is built without the frame evaluator, and compile() returns what it is given.
+# A version without one, or without a GIL, gets the package without the frame evaluator: compile() returns what it is given.
 set(version_source "${PROJECT_SOURCE_DIR}/csrc/cpython/py${Python_VERSION_MAJOR}${Python_VERSION_MINOR}.c")
 file(GLOB internal_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/csrc/cpython/*.c")
-if(version_source IN_LIST internal_sources)
+execute_process(COMMAND "${Python_EXECUTABLE}" -c "import sysconfig; print(sysconfig.get_config_var('Py_GIL_DISABLED') or 0)"
+                OUTPUT_VARIABLE without_gil OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+if(version_source IN_LIST internal_sources AND NOT without_gil)
+  set(supported_python ON)
+else()
+  set(supported_python OFF)
+endif()
+option(MINIDYNAMO_FRAME_EVALUATION "Build the frame evaluator" ${supported_python})
+if(MINIDYNAMO_FRAME_EVALUATION)
   list(FILTER internal_sources EXCLUDE REGEX "/py[0-9]+\\.c$")
   list(APPEND extension_sources ${internal_sources} "${version_source}")
-  set(frame_evaluation 1)
 else()
-  set(frame_evaluation 0)
+  message(STATUS "No frame evaluator for this Python: compile() will return what it is given")
+  file(GLOB internal_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/csrc/cpython/*.h")
+  set(stand_in "${CMAKE_CURRENT_BINARY_DIR}/unsupported_python.c")
+  execute_process(COMMAND "${Python_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/cmake/unsupported_python.py" ${internal_headers}
+                  OUTPUT_FILE "${stand_in}" COMMAND_ERROR_IS_FATAL ANY)
+  set_source_files_properties("${stand_in}" PROPERTIES COMPILE_OPTIONS "-Wno-unused-parameter")
+  list(APPEND extension_sources "${stand_in}")
 endif()
 
 pybind11_add_module(_C MODULE NO_EXTRAS ${extension_sources})
 target_link_libraries(_C PRIVATE minidynamo_core)
 set_source_files_properties("${PROJECT_SOURCE_DIR}/csrc/bindings/build_info.cpp" PROPERTIES COMPILE_DEFINITIONS
   "MINIDYNAMO_VERSION=\"${PROJECT_VERSION}\";MINIDYNAMO_COMPILER=\"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}\";MINIDYNAMO_BUILD_TYPE=\"${CMAKE_BUILD_TYPE}\"")
-target_compile_definitions(_C PRIVATE MINIDYNAMO_FRAME_EVALUATION=${frame_evaluation})
+target_compile_definitions(_C PRIVATE MINIDYNAMO_FRAME_EVALUATION=$<BOOL:${MINIDYNAMO_FRAME_EVALUATION}>)
 set_target_properties(_C PROPERTIES INSTALL_RPATH "$ORIGIN")
 
 install(TARGETS _C LIBRARY DESTINATION minidynamo)

@@ -1,5 +1,6 @@
 """compile(): from a callable to its captured form."""
 
+import sys
 from types import FunctionType, MethodType
 
 from . import _C
@@ -40,7 +41,7 @@ def compile(
     def decorate(target):
         if not callable(target):
             raise AssertionError(f"compile() takes a function or another callable, not {type(target).__name__}")
-        if disable:
+        if disable or not _frames_can_be_evaluated():
             return target
         return _C.CompiledFunction(
             _function_of(target),
@@ -53,6 +54,18 @@ def compile(
         )
 
     return decorate if model is None else decorate(model)
+
+
+_warned = False
+
+
+def _frames_can_be_evaluated():
+    global _warned
+    if not _C.frame_evaluation and not _warned:
+        _warned = True
+        version = sys.version.split()[0]
+        _C.log_warning(f"minidynamo has no frame evaluator for Python {version}: compile() returns what it is given")
+    return _C.frame_evaluation
 
 
 def _check_arguments(fullgraph, dynamic, name, disable, recompile_limit):
