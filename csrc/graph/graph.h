@@ -146,8 +146,6 @@ using SourceText = std::function<std::string(const SourceLine&)>;
 std::string print_code(const Graph& graph, bool readable, const SourceText& source_text = nullptr);
 // The type of a value in that source: f32[3, 4][4, 1]cpu.
 std::string code_type(const ValueInfo& info);
-// An op's name without the suffix that tells overloads apart.
-std::string python_name(const OpRow& op);
 // Where Python finds an op in that source: minidynamo.add, minidynamo.nn.functional.relu, minidynamo.ops.ns.name.
 std::string op_path(const OpRow& op);
 // Whether an operand is what the schema gives when it is left out.

@@ -123,7 +123,8 @@ std::string code_expression(const Node& node) {
     }
   }
   if ((node.called_as_method || method_only) && self_is_value) {
-    return code_value(std::get<ValueRef>(node.operands[0])) + "." + python_name(op) + "(" + code_arguments(node, 1) + ")";
+    return str_cat(code_value(std::get<ValueRef>(node.operands[0])), ".", python_name(op), "(", code_arguments(node, 1),
+                   ")");
   }
   return op_path(op) + "(" + code_arguments(node, 0) + ")";
 }
@@ -240,12 +241,10 @@ bool is_default(const Param& param, const Operand& operand) {
   return false;
 }
 
-std::string python_name(const OpRow& op) { return op.name.substr(0, op.name.find('.')); }
-
 std::string op_path(const OpRow& op) {
-  if (op.faces & kFunction) return "minidynamo." + python_name(op);
-  if (op.faces & kFunctional) return "minidynamo.nn.functional." + python_name(op);
-  std::string path = "minidynamo.ops." + python_name(op);
+  if (op.faces & kFunction) return str_cat("minidynamo.", python_name(op));
+  if (op.faces & kFunctional) return str_cat("minidynamo.nn.functional.", python_name(op));
+  std::string path = str_cat("minidynamo.ops.", python_name(op));
   for (size_t at = path.find("::"); at != std::string::npos; at = path.find("::")) path.replace(at, 2, ".");
   return path;
 }
