@@ -98,13 +98,18 @@ std::optional<LoopOp> as_pointwise(const Node& node) {
   return op;
 }
 
+// `to` with another dtype is a cast; with the same one it is a view.
+bool is_converting_copy(const Node& node) {
+  return node.op->name == "to" && is_tensor(node.operands[0]) && dtype_of(node.operands[0]) != node.outs[0].spec.dtype;
+}
+
 std::optional<LoopOp> as_loop_op(const Node& node) {
   if (node.kind != NodeKind::Op || node.outs.size() != 1) return std::nullopt;
   // A result that overlaps itself has no loop order.
   for (int d = 0; d < node.outs[0].spec.rank(); ++d) {
     if (node.outs[0].spec.strides[d].value() == 0 && node.outs[0].spec.sizes[d].value() > 1) return std::nullopt;
   }
-  if (node.op->kind == OpKind::Cast) return as_cast(node);
+  if (node.op->kind == OpKind::Cast || is_converting_copy(node)) return as_cast(node);
   if (node.op->pointwise < 0) return std::nullopt;
   return as_pointwise(node);
 }

@@ -81,7 +81,7 @@ void KernelStep::run(RunState& state) const {
       set_arg(call.args, patch, state.handle(patch.value));
     }
   }
-  op_.kernel == nullptr ? run_and_take(state, call) : run_kernel(state, call);
+  op_.call_out.run != nullptr ? run_and_take(state, call) : run_kernel(state, call);
   release(state, call);
 }
 
@@ -92,7 +92,7 @@ void KernelStep::run_kernel(RunState& state, KernelCall& call) const {
   op_.kernel(OpCall{op_, call.args}, call.outs);
 }
 
-// The op brings its results itself: a call-out, or an op that decides between view and copy.
+// A call-out brings its results itself.
 void KernelStep::run_and_take(RunState& state, KernelCall& call) const {
   std::vector<Tensor> results = run_op(op_, call.args);
   if (results.size() != outs_.size()) {

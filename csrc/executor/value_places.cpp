@@ -1,5 +1,7 @@
 #include "executor/value_places.h"
 
+#include <algorithm>
+
 namespace md {
 namespace {
 
@@ -12,7 +14,7 @@ void check_concrete(const Node& node) {
 }
 
 BufferHome home_of_result(const Node& node, bool escapes) {
-  if (node.op->kernel == nullptr) return BufferHome::Made;
+  if (node.op->call_out.run != nullptr) return BufferHome::Made;
   return escapes ? BufferHome::Output : BufferHome::Arena;
 }
 
@@ -65,13 +67,13 @@ void ValuePlaces::place_node(const Node& node, bool escapes) {
     case NodeKind::Op:
       break;
   }
-  if (node.op->kind == OpKind::View && node.op->kernel == nullptr) return place_views(node);
+  if (node.op->kind == OpKind::View && place_views(node)) return;
   for (size_t i = 0; i < node.outs.size(); ++i)
     add_buffer(node, static_cast<int>(i), home_of_result(node, escapes), -1);
 }
 
-// The graph keeps what a view looks like, its shape rule says where it starts.
-void ValuePlaces::place_views(const Node& node) {
+// The graph keeps what a view looks like, its shape rule says where it starts, and whether it has to copy: then false.
+bool ValuePlaces::place_views(const Node& node) {
   std::vector<Arg> args;
   for (const Operand& operand : node.operands) {
     args.push_back(to_arg(operand, [](ValueRef value) -> Arg {
@@ -83,6 +85,7 @@ void ValuePlaces::place_views(const Node& node) {
   }
   std::vector<OutSpec> outs;
   node.op->shape_rule(OpCall{*node.op, args}, outs);
+  if (std::any_of(outs.begin(), outs.end(), [](const OutSpec& out) { return out.copies; })) return false;
   Place base = place(std::get<ValueRef>(node.operands[0]));
   MD_ASSERT(outs.size() == node.outs.size(), "a shape rule gives as many results as at capture");
   for (size_t i = 0; i < outs.size(); ++i) {
@@ -92,6 +95,7 @@ void ValuePlaces::place_views(const Node& node) {
         {.buffer = base.buffer, .offset = base.offset + outs[i].view_offset.value(), .spec = spec});
   }
   is_alias_[static_cast<size_t>(node.index)] = true;
+  return true;
 }
 
 }  // namespace md

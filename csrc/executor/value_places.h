@@ -24,7 +24,7 @@ class ValuePlaces {
 
  private:
   void place_node(const Node& node, bool escapes);
-  void place_views(const Node& node);
+  bool place_views(const Node& node);
   void add_buffer(const Node& node, int out, BufferHome home, int index);
 
   Layout layout_;

@@ -119,6 +119,11 @@ Arg fake_value(ValueRef value) {
   return Tensor::fake(info.spec);
 }
 
+// Whether a result of the op takes part in gradients when an operand does.
+bool passes_gradient(const OpRow& op) {
+  return op.kind != OpKind::Creation && op.kind != OpKind::Random && op.name != "detach";
+}
+
 bool any_requires_grad(std::span<const Operand> operands) {
   bool found = false;
   for (const Operand& operand : operands) {
@@ -168,7 +173,7 @@ std::vector<ValueInfo> infer_outs(const OpRow& op, std::span<const Operand> oper
   std::vector<OutSpec> specs;
   op.shape_rule(OpCall{op, args}, specs);
   const TensorModes& modes = tensor_modes();
-  bool grad = modes.grad_enabled && !modes.inference_mode && any_requires_grad(operands);
+  bool grad = modes.grad_enabled && !modes.inference_mode && passes_gradient(op) && any_requires_grad(operands);
   std::vector<ValueInfo> outs(specs.size());
   for (size_t i = 0; i < specs.size(); ++i) {
     outs[i].spec = std::move(specs[i].spec);
@@ -225,7 +230,7 @@ Node* Graph::add_op(const OpRow& op, std::vector<Operand> operands, Location loc
   node->op = &op;
   node->operands = std::move(operands);
   node->location = std::move(location);
-  node->name = unique_name(op.name);
+  node->name = unique_name(std::string(python_name(op)));
   return append(std::move(node));
 }
 

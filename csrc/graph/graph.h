@@ -152,7 +152,7 @@ std::string op_path(const OpRow& op);
 bool is_default(const Param& param, const Operand& operand);
 
 struct GraphInput {
-  Tensor tensor;
+  Tensor tensor = {};
   Scalar scalar{int64_t{0}};
 };
 // Applies every op eagerly, in order: the "eager" backend, and the oracle of plans.

@@ -73,6 +73,15 @@ class Parser {
     if (start == at_) fail("expected a name");
     return text_.substr(start, at_ - start);
   }
+  // Overloads have a suffix: max.dim.
+  std::string op_name() {
+    std::string name = word();
+    while (peek() == '.') {
+      ++at_;
+      name += "." + word();
+    }
+    return name;
+  }
   bool accept_word(const std::string& expected) {
     skip_spaces();
     size_t start = at_;
@@ -199,7 +208,7 @@ class Parser {
     if (nodes_.contains(name)) fail("%" + name + " is defined twice");
     if (name.find(':') != std::string::npos) fail("a name is an identifier");
     expect('=');
-    std::string what = word();
+    std::string what = op_name();
     Node* node = nullptr;
     if (what == "input" || what == "scalar" || what == "constant") {
       node = parse_leaf(what);

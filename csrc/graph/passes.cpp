@@ -18,17 +18,12 @@ constexpr Pass kPasses[] = {
 
 // Ops whose kernel fails for some values of its operands, besides those that are not pure.
 constexpr auto kFailByValue = std::to_array<std::string_view>({
-    "index",
     "index_select",
     "gather",
-    "take",
-    "take_along_dim",
     "embedding",
-    "one_hot",
-    "repeat_interleave",
 });
-// These fail on a zero divisor, for integers only.
-constexpr auto kFailOnZero = std::to_array<std::string_view>({"floor_divide", "remainder", "fmod", "div"});
+// These fail on a zero divisor or a negative exponent, for integers only.
+constexpr auto kFailOnZero = std::to_array<std::string_view>({"floor_divide", "remainder", "div.rounding", "pow"});
 
 template <size_t N>
 bool contains(const std::array<std::string_view, N>& names, const std::string& name) {
