@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "guards/constants.h"
 #include "guards/source.h"
 #include "tensor/tensor.h"
 
@@ -34,6 +35,10 @@ class GuardSet {
   SourcePool& sources();
   const SourcePool& sources() const;
 
+  // Whether type_match, id_match, code_match and a key of dict_keys can refer to this object (held_object.h); the walk asks
+  // first and breaks if not. A temporary (a bound method just made) can be held, and the entry dies with it.
+  static bool can_hold(BorrowedRef object);
+
   // Adding a fact twice, or a weaker one beside a stronger one (TYPE_MATCH beside ID_MATCH), keeps one guard.
   void tensor_match(const Source* source, PyTypeObject* type, const TensorSpec& spec);
   void type_match(const Source* source, PyTypeObject* type);
@@ -47,12 +52,17 @@ class GuardSet {
   void alias(const Source* a, const Source* b, bool same);
   void global_state();  // as it is now
 
-  // Sorts, drops what stronger guards imply, assigns registers, turns objects into weak references (lifetime rule: strong only for atoms,
-  // static types and what cannot reach a code object). After this nothing is added.
+  // Sorts, drops what stronger guards imply, assigns registers, turns objects into weak references by the rule of
+  // held_object.h. After this nothing is added. The listener (may be null) outlives this set; it is called at most once,
+  // possibly inside seal, or from the collector, never inside check. It must not free this set.
   void seal(GuardDeathListener* listener);
+  // An object held weakly is gone: check is false from then on.
+  bool dead() const;
 
+  // False before seal.
   bool check(const LocalsView& view) const;
   // The text of the first guard that fails, "" if none: `tensor 'L['x']' size mismatch at index 0. expected 3, actual 4`, `L['flag'] == True`.
+  // `L['x'] is missing`. `bytecode` gives the names of the slots.
   std::string explain(const LocalsView& view, const Bytecode& bytecode) const;
   int size() const;
   // One line per guard: `TENSOR_MATCH: L['x'] float32 (3,) ...`, for the guards log.
@@ -62,10 +72,5 @@ class GuardSet {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-// True if equals_match can hold this object: exact immutable built-in, recursively.
-bool is_guardable_constant(BorrowedRef object);
-// Same exact type and same value, floats by bits, no Python code run. Both sides guardable constants.
-bool identical_constants(BorrowedRef a, BorrowedRef b);
 
 }  // namespace md

@@ -2,6 +2,7 @@
 #pragma once
 #include <deque>
 #include <string>
+#include <unordered_map>
 
 #include "guards/locals_view.h"
 
@@ -14,28 +15,37 @@ enum class SourceKind : uint8_t {
 #include "guards/sources.def"
 #undef MD_SOURCE
 };
+const char* source_kind_name(SourceKind kind);
 
 class Source {
  public:
   SourceKind kind() const { return kind_; }
   const Source* base() const { return base_; }
+  // The name or constant key; of a SlotAttr the slot's name.
   BorrowedRef key() const { return key_; }
-  int index() const { return index_; }
-  int id() const { return id_; }  // position in its pool: a base has a smaller id than what stands on it
+  // Slot, position, or, of a SlotAttr, the offset in the object.
+  Py_ssize_t index() const { return index_; }
+  int id() const { return id_; }        // position in its pool: a base has a smaller id than what stands on it
+  int depth() const { return depth_; }  // number of bases below
+  // The type whose instances have the slot of a SlotAttr; null when it is gone.
+  BorrowedRef slot_owner() const;
 
  private:
   friend class SourcePool;
-  SourceKind kind_;
-  const Source* base_;
+  SourceKind kind_ = SourceKind::Local;
+  const Source* base_ = nullptr;
   Ref key_;
-  int index_;
-  int id_;
+  Ref slot_owner_;  // a weak reference: a class reaches the code objects of its methods
+  Py_ssize_t index_ = 0;
+  int id_ = 0;
+  int depth_ = 0;
 };
 
 // Owns and interns the sources of one region: equal sources are one pointer.
 class SourcePool {
  public:
-  const Source* get(SourceKind kind, const Source* base, BorrowedRef key, int index = 0);
+  // `key` is a guardable constant (SourceKinds with a key), for a SlotAttr the member descriptor.
+  const Source* get(SourceKind kind, const Source* base, BorrowedRef key, Py_ssize_t index = 0);
   const Source* local(int slot) { return get(SourceKind::Local, nullptr, nullptr, slot); }
   const Source* function() { return get(SourceKind::Function, nullptr, nullptr); }
   int size() const { return static_cast<int>(sources_.size()); }
@@ -43,6 +53,7 @@ class SourcePool {
 
  private:
   std::deque<Source> sources_;
+  std::unordered_multimap<size_t, int> by_hash_;
 };
 
 // The object there now; null (and no exception) when it is not there or the path has other types. Runs no Python code.
@@ -50,5 +61,8 @@ Ref fetch(const Source* source, const LocalsView& view);
 
 // L['x'], G['np'].pi, L['self'].weight, L['xs'][0]: as in guard logs. Stack values are S[0], S[1].
 std::string name(const Source* source, const Bytecode& bytecode);
+
+// True when a SlotAttr source can stand on this descriptor: a member of __slots__ that holds an object.
+bool is_object_slot(BorrowedRef member_descriptor);
 
 }  // namespace md

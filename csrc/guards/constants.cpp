@@ -1,0 +1,178 @@
+#include "guards/constants.h"
+
+#include <structmember.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "cpython/dict_probe.h"
+#include "cpython/object_layout.h"
+
+namespace md {
+namespace {
+
+// Deeper nesting is not worth a guard, and recursion stays bounded.
+constexpr int kMaxNesting = 50;
+
+struct RangeOffsets {
+  Py_ssize_t start = object_member_offset(&PyRange_Type, "start");
+  Py_ssize_t stop = object_member_offset(&PyRange_Type, "stop");
+  Py_ssize_t step = object_member_offset(&PyRange_Type, "step");
+};
+const RangeOffsets& range_offsets() {
+  static const RangeOffsets offsets;
+  return offsets;
+}
+
+bool always(PyObject*, int) { return true; }
+
+bool is_constant(PyObject* object, int nesting);
+
+bool tuple_is_constant(PyObject* tuple, int nesting) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    if (!is_constant(PyTuple_GET_ITEM(tuple, i), nesting + 1)) return false;
+  }
+  return true;
+}
+
+bool slice_is_constant(PyObject* object, int nesting) {
+  auto* slice = reinterpret_cast<PySliceObject*>(object);
+  return is_constant(slice->start, nesting + 1) && is_constant(slice->stop, nesting + 1) &&
+         is_constant(slice->step, nesting + 1);
+}
+
+bool same_pointer(PyObject* a, PyObject* b) { return a == b; }
+
+bool same_int(PyObject* a, PyObject* b) {
+  Ref equal = Ref::steal(PyLong_Type.tp_richcompare(a, b, Py_EQ));
+  return equal.get() == Py_True;
+}
+
+bool same_float(PyObject* a, PyObject* b) {
+  double x = PyFloat_AS_DOUBLE(a);
+  double y = PyFloat_AS_DOUBLE(b);
+  return std::memcmp(&x, &y, sizeof x) == 0;
+}
+
+bool same_complex(PyObject* a, PyObject* b) {
+  const Py_complex& x = reinterpret_cast<PyComplexObject*>(a)->cval;
+  const Py_complex& y = reinterpret_cast<PyComplexObject*>(b)->cval;
+  return std::memcmp(&x, &y, sizeof x) == 0;
+}
+
+bool same_str(PyObject* a, PyObject* b) {
+  return PyUnicode_GET_LENGTH(a) == PyUnicode_GET_LENGTH(b) && PyUnicode_Compare(a, b) == 0;
+}
+
+bool same_bytes(PyObject* a, PyObject* b) {
+  Py_ssize_t size = PyBytes_GET_SIZE(a);
+  return size == PyBytes_GET_SIZE(b) && std::memcmp(PyBytes_AS_STRING(a), PyBytes_AS_STRING(b), size) == 0;
+}
+
+bool same_tuple(PyObject* a, PyObject* b) {
+  Py_ssize_t size = PyTuple_GET_SIZE(a);
+  if (size != PyTuple_GET_SIZE(b)) return false;
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    if (!identical_constants(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
+  }
+  return true;
+}
+
+bool same_range(PyObject* a, PyObject* b) {
+  const RangeOffsets& at = range_offsets();
+  for (Py_ssize_t offset : {at.start, at.stop, at.step}) {
+    if (!identical_constants(object_member(a, offset), object_member(b, offset))) return false;
+  }
+  return true;
+}
+
+bool same_slice(PyObject* a, PyObject* b) {
+  auto* x = reinterpret_cast<PySliceObject*>(a);
+  auto* y = reinterpret_cast<PySliceObject*>(b);
+  return identical_constants(x->start, y->start) && identical_constants(x->stop, y->stop) &&
+         identical_constants(x->step, y->step);
+}
+
+struct ConstantType {
+  PyTypeObject* type;
+  bool (*is_constant)(PyObject* object, int nesting);
+  bool (*same)(PyObject* a, PyObject* b);
+};
+
+// Likeliest first. PyRange_Type's members are always exact ints.
+const ConstantType kConstantTypes[] = {
+    {&PyLong_Type, always, same_int},
+    {&PyUnicode_Type, always, same_str},
+    {&PyBool_Type, always, same_pointer},
+    {&PyFloat_Type, always, same_float},
+    {Py_TYPE(Py_None), always, same_pointer},
+    {&PyTuple_Type, tuple_is_constant, same_tuple},
+    {&PyBytes_Type, always, same_bytes},
+    {&PySlice_Type, slice_is_constant, same_slice},
+    {&PyRange_Type, always, same_range},
+    {&PyComplex_Type, always, same_complex},
+    {&PyEllipsis_Type, always, same_pointer},
+    {Py_TYPE(Py_NotImplemented), always, same_pointer},
+};
+
+const ConstantType* find_constant_type(PyTypeObject* type) {
+  for (const ConstantType& row : kConstantTypes) {
+    if (row.type == type) return &row;
+  }
+  return nullptr;
+}
+
+bool is_constant(PyObject* object, int nesting) {
+  if (nesting > kMaxNesting) return false;
+  const ConstantType* row = find_constant_type(Py_TYPE(object));
+  return row != nullptr && row->is_constant(object, nesting);
+}
+
+}  // namespace
+
+bool is_guardable_constant(BorrowedRef object) { return is_constant(object, 0); }
+
+bool identical_constants(BorrowedRef a, BorrowedRef b) {
+  if (a.get() == b.get()) return true;
+  if (a.type() != b.type()) return false;
+  const ConstantType* row = find_constant_type(a.type());
+  return row != nullptr && row->same(a, b);
+}
+
+int constant_key_equal(PyObject* stored, PyObject* key) {
+  // An object whose type compares by identity equals no other object; `key` itself was tried before.
+  if (Py_TYPE(stored)->tp_richcompare == PyBaseObject_Type.tp_richcompare) return 0;
+  if (!is_guardable_constant(stored)) return -1;
+  int equal = PyObject_RichCompareBool(stored, key, Py_EQ);
+  if (equal < 0) PyErr_Clear();
+  return equal;
+}
+
+int lookup_constant(PyObject* dict, PyObject* key, PyObject** value) {
+  if (PyUnicode_CheckExact(key)) return pv_dict_lookup(dict, key, value);
+  Py_hash_t hash = PyObject_Hash(key);
+  if (hash == -1) {
+    PyErr_Clear();
+    *value = nullptr;
+    return -1;
+  }
+  return pv_dict_probe(dict, key, hash, constant_key_equal, value);
+}
+
+std::string repr_constant(BorrowedRef constant) {
+  Ref text = check(PyObject_Repr(constant));
+  Py_ssize_t size = 0;
+  const char* bytes = PyUnicode_AsUTF8AndSize(text, &size);
+  if (bytes != nullptr) return std::string(bytes, static_cast<size_t>(size));
+  PyErr_Clear();  // a lone surrogate
+  return std::string("<") + constant.type()->tp_name + ">";
+}
+
+Py_ssize_t object_member_offset(PyTypeObject* type, const char* member) {
+  for (const PyMemberDef* row = type->tp_members; row != nullptr && row->name != nullptr; ++row) {
+    if (std::strcmp(row->name, member) == 0 && (row->type == T_OBJECT || row->type == T_OBJECT_EX)) return row->offset;
+  }
+  return -1;
+}
+
+}  // namespace md

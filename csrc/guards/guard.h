@@ -1,0 +1,51 @@
+// One fact as the walk stated it, and the tables that say what each kind of guard does.
+#pragma once
+#include <vector>
+
+#include "guards/guard_set.h"
+#include "guards/held_object.h"
+#include "guards/tensor_type.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+
+struct TensorExpectation {
+  const Tensor& (*unwrap)(PyObject*) = nullptr;
+  DType dtype = DType::float32;
+  bool requires_grad = false;
+  int rank = 0;
+  std::vector<int64_t> dims;  // sizes, then strides
+};
+
+struct StateExpectation {
+  TensorModes modes;
+  DType default_dtype = DType::float32;
+};
+
+struct Guard {
+  GuardKind kind = GuardKind::TYPE_MATCH;
+  const Source* source = nullptr;  // null: GLOBAL_STATE
+  const Source* other = nullptr;   // ALIAS, NOT_ALIAS
+  HeldObject object;               // type, constant, object, code or key; of TENSOR_MATCH the type
+  Py_ssize_t length = 0;
+  std::vector<HeldObject> keys;  // DICT_KEYS
+  TensorExpectation tensor;
+  StateExpectation state;
+
+  PyTypeObject* type() const { return reinterpret_cast<PyTypeObject*>(object.get().get()); }
+};
+
+// The same kind, sources and operand.
+bool same_guard(const Guard& a, const Guard& b);
+// Where `stronger` holds, `weaker` holds too. False for equal kinds.
+bool implies(const Guard& stronger, const Guard& weaker);
+
+// A key of a guarded dict is the expected one: a constant by value, anything else by identity.
+bool is_expected_key(PyObject* key, const HeldObject& expected);
+
+// The condition as Python would write it: `L['n'] == 3`.
+std::string condition(const Guard& guard, const Bytecode& bytecode);
+// Why the guard failed on these objects (null where a source found nothing).
+std::string failure(const Guard& guard, PyObject* object, const Bytecode& bytecode);
+
+}  // namespace md

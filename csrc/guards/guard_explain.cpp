@@ -1,0 +1,171 @@
+// What a guard says, and why it failed, in words.
+#include "bytecode/bytecode.h"
+#include "guards/guard.h"
+
+namespace md {
+namespace {
+
+std::string utf8(PyObject* text) {
+  const char* bytes = text != nullptr && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
+  if (bytes != nullptr) return bytes;
+  PyErr_Clear();
+  return "?";
+}
+
+std::string describe_code(PyCodeObject* code) {
+  return str_cat("<code ", utf8(code->co_qualname), " at ", utf8(code->co_filename), ":", code->co_firstlineno, ">");
+}
+
+std::string describe_module(PyObject* module) {
+  Ref module_name = Ref::steal(PyModule_GetNameObject(module));
+  if (!module_name) PyErr_Clear();
+  return "<module '" + utf8(module_name) + "'>";
+}
+
+// Without running a __repr__ of the user's.
+std::string describe(BorrowedRef object) {
+  if (!object) return "<an object that is gone>";
+  if (is_guardable_constant(object)) return repr_constant(object);
+  if (PyType_Check(object.get())) return reinterpret_cast<PyTypeObject*>(object.get())->tp_name;
+  if (PyModule_Check(object.get())) return describe_module(object);
+  if (PyCode_Check(object.get())) return describe_code(reinterpret_cast<PyCodeObject*>(object.get()));
+  if (PyFunction_Check(object.get())) {
+    return "<function " + utf8(reinterpret_cast<PyFunctionObject*>(object.get())->func_qualname) + ">";
+  }
+  if (PyCFunction_Check(object.get())) {
+    return str_cat("<built-in function ", reinterpret_cast<PyCFunctionObject*>(object.get())->m_ml->ml_name, ">");
+  }
+  return str_cat("<", object.type()->tp_name, " object>");
+}
+
+std::string dims_text(const int64_t* dims, int rank) {
+  std::string text = "(";
+  for (int i = 0; i < rank; ++i) text += str_cat(i > 0 ? ", " : "", dims[i]);
+  return text + (rank == 1 ? ",)" : ")");
+}
+
+// ---- the condition, one per row ----
+
+std::string condition_TENSOR_MATCH(const Guard& guard, const Bytecode& bytecode) {
+  const TensorExpectation& tensor = guard.tensor;
+  return str_cat(name(guard.source, bytecode), " is ", describe(guard.object.get()), " ", row(tensor.dtype).name,
+                 " size=", dims_text(tensor.dims.data(), tensor.rank),
+                 " stride=", dims_text(tensor.dims.data() + tensor.rank, tensor.rank),
+                 " requires_grad=", tensor.requires_grad ? "True" : "False");
+}
+std::string condition_TYPE_MATCH(const Guard& guard, const Bytecode& bytecode) {
+  return "type(" + name(guard.source, bytecode) + ") is " + describe(guard.object.get());
+}
+std::string condition_EQUALS_MATCH(const Guard& guard, const Bytecode& bytecode) {
+  BorrowedRef constant = guard.object.get();
+  bool singleton = constant.get() == Py_None || constant.get() == Py_Ellipsis;
+  return name(guard.source, bytecode) + (singleton ? " is " : " == ") + repr_constant(constant);
+}
+std::string condition_ID_MATCH(const Guard& guard, const Bytecode& bytecode) {
+  return name(guard.source, bytecode) + " is " + describe(guard.object.get());
+}
+std::string condition_CODE_MATCH(const Guard& guard, const Bytecode& bytecode) {
+  return name(guard.source, bytecode) + ".__code__ is " + describe(guard.object.get());
+}
+std::string condition_LENGTH(const Guard& guard, const Bytecode& bytecode) {
+  return str_cat("len(", name(guard.source, bytecode), ") == ", guard.length);
+}
+std::string condition_DICT_KEYS(const Guard& guard, const Bytecode& bytecode) {
+  std::string keys;
+  for (const HeldObject& key : guard.keys) keys += (keys.empty() ? "" : ", ") + describe(key.get());
+  return "list(" + name(guard.source, bytecode) + ") == [" + keys + "]";
+}
+std::string condition_DICT_CONTAINS(const Guard& guard, const Bytecode& bytecode) {
+  return repr_constant(guard.object.get()) + " in " + name(guard.source, bytecode);
+}
+std::string condition_DICT_MISSING(const Guard& guard, const Bytecode& bytecode) {
+  return repr_constant(guard.object.get()) + " not in " + name(guard.source, bytecode);
+}
+std::string condition_ABSENT(const Guard& guard, const Bytecode& bytecode) {
+  return name(guard.source, bytecode) + " is unset";
+}
+std::string condition_ALIAS(const Guard& guard, const Bytecode& bytecode) {
+  return name(guard.source, bytecode) + " is " + name(guard.other, bytecode);
+}
+std::string condition_NOT_ALIAS(const Guard& guard, const Bytecode& bytecode) {
+  return name(guard.source, bytecode) + " is not " + name(guard.other, bytecode);
+}
+std::string condition_GLOBAL_STATE(const Guard& guard, const Bytecode&) {
+  const StateExpectation& state = guard.state;
+  auto word = [](bool value) { return value ? "True" : "False"; };
+  return str_cat("grad_mode=", word(state.modes.grad_enabled), " inference_mode=", word(state.modes.inference_mode),
+                 " default_dtype=", row(state.default_dtype).name);
+}
+
+constexpr std::string (*kConditions[])(const Guard& guard, const Bytecode& bytecode) = {
+#define MD_GUARD(name, doc) condition_##name,
+#include "guards/guard_kinds.def"
+#undef MD_GUARD
+};
+
+constexpr const char* kKindNames[] = {
+#define MD_GUARD(name, doc) #name,
+#include "guards/guard_kinds.def"
+#undef MD_GUARD
+};
+
+// ---- the two kinds that say which part failed ----
+
+std::string dims_mismatch(const char* what, const int64_t* expected, const int64_t* actual, int rank) {
+  for (int i = 0; i < rank; ++i) {
+    if (expected[i] != actual[i]) {
+      return str_cat(what, " mismatch at index ", i, ". expected ", expected[i], ", actual ", actual[i]);
+    }
+  }
+  return "";
+}
+
+std::string tensor_mismatch(const TensorExpectation& expected, const TensorImpl& actual) {
+  const TensorSpec& spec = actual.spec();
+  if (actual.kind() != TensorKind::Real) return "is not a real tensor";
+  if (spec.dtype != expected.dtype) {
+    return str_cat("dtype mismatch. expected ", row(expected.dtype).name, ", actual ", row(spec.dtype).name);
+  }
+  if (spec.rank() != expected.rank) {
+    return str_cat("rank mismatch. expected ", expected.rank, ", actual ", spec.rank());
+  }
+  if (spec.requires_grad != expected.requires_grad) {
+    return str_cat("requires_grad mismatch. expected requires_grad=", expected.requires_grad);
+  }
+  std::string sizes = dims_mismatch("size", expected.dims.data(), actual.sizes(), expected.rank);
+  if (!sizes.empty()) return sizes;
+  return dims_mismatch("stride", expected.dims.data() + expected.rank, actual.strides(), expected.rank);
+}
+
+std::string tensor_failure(const Guard& guard, PyObject* object, const Bytecode& bytecode) {
+  std::string what = "tensor '" + name(guard.source, bytecode) + "' ";
+  if (Py_TYPE(object) != guard.type()) {
+    return str_cat(what, "type mismatch. expected ", describe(guard.object.get()), ", actual ",
+                   Py_TYPE(object)->tp_name);
+  }
+  return what + tensor_mismatch(guard.tensor, *guard.tensor.unwrap(object).impl());
+}
+
+std::string state_failure(const StateExpectation& expected) {
+  std::string text = "GLOBAL_STATE changed:";
+  if (tensor_modes().grad_enabled != expected.modes.grad_enabled) text += " grad_mode";
+  if (tensor_modes().inference_mode != expected.modes.inference_mode) text += " inference_mode";
+  if (default_dtype() != expected.default_dtype) text += " default_dtype";
+  return text;
+}
+
+}  // namespace
+
+const char* guard_kind_name(GuardKind kind) { return kKindNames[static_cast<int>(kind)]; }
+
+std::string condition(const Guard& guard, const Bytecode& bytecode) {
+  return kConditions[static_cast<int>(guard.kind)](guard, bytecode);
+}
+
+std::string failure(const Guard& guard, PyObject* object, const Bytecode& bytecode) {
+  if (guard.kind == GuardKind::TENSOR_MATCH) return tensor_failure(guard, object, bytecode);
+  if (guard.kind == GuardKind::GLOBAL_STATE) return state_failure(guard.state);
+  return condition(guard, bytecode);
+}
+
+}  // namespace md

@@ -1,0 +1,222 @@
+#include "guards/guard_program.h"
+
+#include <alloca.h>
+
+#include <algorithm>
+
+#include "guards/constants.h"
+#include "guards/fetch_step.h"
+
+namespace md {
+namespace {
+
+constexpr uint32_t kNoRegister = UINT32_MAX;
+
+bool check_TENSOR_MATCH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  const Guard& guard = *in.operand;
+  PyObject* object = registers[in.target];
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != *guard.object.cell()) return false;
+  const TensorExpectation& expected = guard.tensor;
+  const TensorImpl* impl = expected.unwrap(object).impl();
+  const TensorSpec& spec = impl->spec();
+  if (impl->kind() != TensorKind::Real || spec.dtype != expected.dtype || spec.rank() != expected.rank ||
+      spec.requires_grad != expected.requires_grad) {
+    return false;
+  }
+  const int64_t* sizes = impl->sizes();
+  const int64_t* strides = impl->strides();
+  const int64_t* dims = expected.dims.data();
+  for (int i = 0; i < expected.rank; ++i) {
+    if (sizes[i] != dims[i] || strides[i] != dims[expected.rank + i]) return false;
+  }
+  return true;
+}
+
+bool check_TYPE_MATCH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  return reinterpret_cast<PyObject*>(Py_TYPE(registers[in.target])) == *in.cell;
+}
+
+bool check_EQUALS_MATCH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  return identical_constants(registers[in.target], *in.cell);
+}
+
+bool check_ID_MATCH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  // Where a weakly held object was, None stands; None itself is guarded by EQUALS_MATCH.
+  PyObject* object = registers[in.target];
+  return object == *in.cell && object != Py_None;
+}
+
+bool check_CODE_MATCH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  PyObject* object = registers[in.target];
+  return Py_TYPE(object) == &PyFunction_Type && PyFunction_GET_CODE(object) == *in.cell;
+}
+
+bool check_LENGTH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  PyObject* object = registers[in.target];
+  PyTypeObject* type = Py_TYPE(object);
+  if (type == &PyList_Type || type == &PyTuple_Type) return Py_SIZE(object) == in.number;
+  if (type == &PyDict_Type) return PyDict_GET_SIZE(object) == in.number;
+  return (type == &PySet_Type || type == &PyFrozenSet_Type) && PySet_GET_SIZE(object) == in.number;
+}
+
+bool check_DICT_KEYS(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  const Guard& guard = *in.operand;
+  PyObject* dict = registers[in.target];
+  if (Py_TYPE(dict) != &PyDict_Type || PyDict_GET_SIZE(dict) != static_cast<Py_ssize_t>(guard.keys.size())) {
+    return false;
+  }
+  Py_ssize_t position = 0;
+  PyObject* key = nullptr;
+  for (const HeldObject& expected : guard.keys) {
+    if (!PyDict_Next(dict, &position, &key, nullptr) || !is_expected_key(key, expected)) return false;
+  }
+  return true;
+}
+
+int look_for_key(const GuardInstruction& in, PyObject* const* registers) {
+  PyObject* dict = registers[in.target];
+  PyObject* value = nullptr;
+  return Py_TYPE(dict) == &PyDict_Type ? lookup_constant(dict, *in.cell, &value) : -1;
+}
+
+bool check_DICT_CONTAINS(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  return look_for_key(in, registers) == 1;
+}
+
+bool check_DICT_MISSING(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  return look_for_key(in, registers) == 0;
+}
+
+// The only check that fetches by itself: `other` is the register of the source's base.
+bool check_ABSENT(const GuardInstruction& in, PyObject* const* registers, const LocalsView& view) {
+  PyObject* base = in.other != kNoRegister ? registers[in.other] : nullptr;
+  return fetch_step(*in.source, base, view).presence == Presence::Absent;
+}
+
+bool check_ALIAS(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  return registers[in.target] == registers[in.other];
+}
+
+bool check_NOT_ALIAS(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  return registers[in.target] != registers[in.other];
+}
+
+bool check_GLOBAL_STATE(const GuardInstruction& in, PyObject* const*, const LocalsView&) {
+  const StateExpectation& expected = in.operand->state;
+  const TensorModes& modes = tensor_modes();
+  return modes.grad_enabled == expected.modes.grad_enabled && modes.inference_mode == expected.modes.inference_mode &&
+         default_dtype() == expected.default_dtype;
+}
+
+// What a check's operand is, so that the hot ones read it without passing through the guard.
+void set_operand(GuardInstruction& in, const Guard& guard) {
+  switch (guard.kind) {
+    case GuardKind::TYPE_MATCH:
+    case GuardKind::EQUALS_MATCH:
+    case GuardKind::ID_MATCH:
+    case GuardKind::CODE_MATCH:
+    case GuardKind::DICT_CONTAINS:
+    case GuardKind::DICT_MISSING:
+      in.cell = guard.object.cell();
+      return;
+    case GuardKind::LENGTH:
+      in.number = guard.length;
+      return;
+    case GuardKind::ABSENT:
+      in.source = guard.source;
+      return;
+    default:
+      in.operand = &guard;
+  }
+}
+
+}  // namespace
+
+bool is_expected_key(PyObject* key, const HeldObject& expected) {
+  BorrowedRef object = expected.get();
+  if (!object) return false;
+  return key == object.get() || (is_guardable_constant(object) && identical_constants(key, object));
+}
+
+uint32_t GuardProgram::emit_fetch(const Source* source, std::vector<int>& register_of_source) {
+  if (source == nullptr) return kNoRegister;
+  int& assigned = register_of_source[source->id()];
+  if (assigned >= 0) return static_cast<uint32_t>(assigned);
+  uint32_t base = emit_fetch(source->base(), register_of_source);
+  assigned = static_cast<int>(register_count_++);
+  bool local = source->kind() == SourceKind::Local;
+  GuardInstruction in = {local ? GuardOp::FetchLocal : GuardOp::Fetch, static_cast<uint32_t>(assigned), base, -1, {}};
+  if (local) {
+    in.number = source->index();
+  } else {
+    in.source = source;
+  }
+  instructions_.push_back(in);
+  return static_cast<uint32_t>(assigned);
+}
+
+void GuardProgram::compile(const std::vector<Guard*>& guards) {
+  int source_count = 0;
+  for (const Guard* guard : guards) {
+    for (const Source* source : {guard->source, guard->other}) {
+      if (source != nullptr) source_count = std::max(source_count, source->id() + 1);
+    }
+  }
+  std::vector<int> register_of_source(source_count, -1);
+  for (int i = 0; i < static_cast<int>(guards.size()); ++i) {
+    const Guard& guard = *guards[i];
+    GuardInstruction in = {static_cast<GuardOp>(guard.kind), kNoRegister, kNoRegister, i, {}};
+    if (guard.kind == GuardKind::ABSENT) {
+      in.other = emit_fetch(guard.source->base(), register_of_source);
+    } else {
+      in.target = emit_fetch(guard.source, register_of_source);
+      in.other = emit_fetch(guard.other, register_of_source);
+    }
+    set_operand(in, guard);
+    instructions_.push_back(in);
+  }
+}
+
+// Index of the first instruction that fails, -1 if none.
+inline int GuardProgram::run(const LocalsView& view, PyObject** registers) const {
+  const GuardInstruction* const begin = instructions_.data();
+  const GuardInstruction* const end = begin + instructions_.size();
+  for (const GuardInstruction* in = begin; in != end; ++in) {
+    bool holds = false;
+    switch (in->op) {
+#define MD_GUARD(name, doc)                         \
+  case GuardOp::name:                               \
+    holds = check_##name(*in, registers, view);     \
+    break;
+#include "guards/guard_kinds.def"
+#undef MD_GUARD
+      case GuardOp::FetchLocal:
+        holds = in->number < view.slot_count && (registers[in->target] = view.slots[in->number]) != nullptr;
+        break;
+      case GuardOp::Fetch: {
+        PyObject* base = in->other != kNoRegister ? registers[in->other] : nullptr;
+        Fetched fetched = fetch_step(*in->source, base, view);
+        registers[in->target] = fetched.object;
+        holds = fetched.presence == Presence::Found;
+        break;
+      }
+    }
+    if (!holds) return static_cast<int>(in - begin);
+  }
+  return -1;
+}
+
+bool GuardProgram::check(const LocalsView& view) const {
+  auto** registers = static_cast<PyObject**>(alloca(register_count_ * sizeof(PyObject*)));
+  return run(view, registers) < 0;
+}
+
+GuardProgram::Miss GuardProgram::first_miss(const LocalsView& view) const {
+  std::vector<PyObject*> registers(register_count_);
+  int index = run(view, registers.data());
+  if (index < 0) return {};
+  const GuardInstruction& in = instructions_[index];
+  return {&in, in.target != kNoRegister ? registers[in.target] : nullptr};
+}
+
+}  // namespace md

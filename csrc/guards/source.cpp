@@ -1,0 +1,301 @@
+#include "guards/source.h"
+
+#include <structmember.h>
+
+#include "base/error.h"
+#include "bytecode/bytecode.h"
+#include "cpython/object_layout.h"
+#include "guards/constants.h"
+#include "guards/fetch_step.h"
+
+namespace md {
+namespace {
+
+constexpr Fetched kAbsent = {Presence::Absent, nullptr};
+constexpr Fetched kUnknown = {Presence::Unknown, nullptr};
+
+Fetched found_or_absent(PyObject* object) { return object != nullptr ? Fetched{Presence::Found, object} : kAbsent; }
+Fetched found_or_unknown(PyObject* object) { return object != nullptr ? Fetched{Presence::Found, object} : kUnknown; }
+
+Fetched lookup_result(int status, PyObject* value) {
+  if (status > 0) return {Presence::Found, value};
+  return status == 0 ? kAbsent : kUnknown;
+}
+
+Fetched in_names(PyObject* dict, PyObject* name) {
+  if (dict == nullptr || !PyDict_CheckExact(dict)) return kUnknown;
+  PyObject* value = nullptr;
+  int status = pv_dict_lookup(dict, name, &value);
+  return lookup_result(status, value);
+}
+
+Fetched in_tuple(PyObject* tuple, Py_ssize_t index) {
+  if (tuple == nullptr || !PyTuple_CheckExact(tuple)) return kUnknown;
+  return index < PyTuple_GET_SIZE(tuple) ? Fetched{Presence::Found, PyTuple_GET_ITEM(tuple, index)} : kAbsent;
+}
+
+bool is_exactly(PyObject* object, PyTypeObject* type) { return object != nullptr && Py_TYPE(object) == type; }
+
+PyFunctionObject* as_function(PyObject* object) {
+  return is_exactly(object, &PyFunction_Type) ? reinterpret_cast<PyFunctionObject*>(object) : nullptr;
+}
+
+// Global and Builtin read from the frame's function unless they stand on another one.
+PyFunctionObject* function_of(const Source& source, PyObject* base, const LocalsView& view) {
+  return as_function(source.base() != nullptr ? base : view.function);
+}
+
+// ---- fetch, one per row ----
+
+Fetched fetch_Local(const Source& source, PyObject*, const LocalsView& view) {
+  if (source.index() >= view.slot_count) return kUnknown;
+  return found_or_absent(view.slots[source.index()]);
+}
+
+Fetched fetch_Function(const Source&, PyObject*, const LocalsView& view) { return found_or_unknown(view.function); }
+
+Fetched fetch_Global(const Source& source, PyObject* base, const LocalsView& view) {
+  PyFunctionObject* function = function_of(source, base, view);
+  return function != nullptr ? in_names(function->func_globals, source.key()) : kUnknown;
+}
+
+Fetched fetch_Builtin(const Source& source, PyObject* base, const LocalsView& view) {
+  PyFunctionObject* function = function_of(source, base, view);
+  return function != nullptr ? in_names(function->func_builtins, source.key()) : kUnknown;
+}
+
+Fetched fetch_CellContents(const Source&, PyObject* base, const LocalsView&) {
+  return is_exactly(base, &PyCell_Type) ? found_or_absent(PyCell_GET(base)) : kUnknown;
+}
+
+Fetched fetch_Closure(const Source& source, PyObject* base, const LocalsView&) {
+  PyFunctionObject* function = as_function(base);
+  return function != nullptr ? in_tuple(function->func_closure, source.index()) : kUnknown;
+}
+
+Fetched fetch_Defaults(const Source& source, PyObject* base, const LocalsView&) {
+  PyFunctionObject* function = as_function(base);
+  if (function == nullptr) return kUnknown;
+  return function->func_defaults != nullptr ? in_tuple(function->func_defaults, source.index()) : kAbsent;
+}
+
+Fetched fetch_KwDefault(const Source& source, PyObject* base, const LocalsView&) {
+  PyFunctionObject* function = as_function(base);
+  if (function == nullptr) return kUnknown;
+  return function->func_kwdefaults != nullptr ? in_names(function->func_kwdefaults, source.key()) : kAbsent;
+}
+
+Fetched fetch_MethodFunction(const Source&, PyObject* base, const LocalsView&) {
+  return is_exactly(base, &PyMethod_Type) ? found_or_unknown(PyMethod_GET_FUNCTION(base)) : kUnknown;
+}
+
+Fetched fetch_MethodSelf(const Source&, PyObject* base, const LocalsView&) {
+  return is_exactly(base, &PyMethod_Type) ? found_or_unknown(PyMethod_GET_SELF(base)) : kUnknown;
+}
+
+Fetched fetch_InstanceAttr(const Source& source, PyObject* base, const LocalsView&) {
+  if (base == nullptr) return kUnknown;
+  PyObject* value = nullptr;
+  int status = pv_instance_lookup(base, source.key(), &value);
+  return lookup_result(status, value);
+}
+
+Fetched fetch_ModuleAttr(const Source& source, PyObject* base, const LocalsView&) {
+  if (base == nullptr || !PyModule_Check(base)) return kUnknown;
+  return in_names(PyModule_GetDict(base), source.key());
+}
+
+Fetched fetch_Type(const Source&, PyObject* base, const LocalsView&) {
+  return base != nullptr ? Fetched{Presence::Found, reinterpret_cast<PyObject*>(Py_TYPE(base))} : kUnknown;
+}
+
+Fetched fetch_TypeAttr(const Source& source, PyObject* base, const LocalsView&) {
+  if (base == nullptr || !PyType_Check(base)) return kUnknown;
+  return found_or_absent(_PyType_Lookup(reinterpret_cast<PyTypeObject*>(base), source.key()));
+}
+
+Fetched fetch_SlotAttr(const Source& source, PyObject* base, const LocalsView&) {
+  PyObject* owner = source.slot_owner();
+  if (base == nullptr || owner == nullptr) return kUnknown;
+  if (!PyObject_TypeCheck(base, reinterpret_cast<PyTypeObject*>(owner))) return kUnknown;
+  return found_or_absent(object_member(base, source.index()));
+}
+
+Fetched fetch_Item(const Source& source, PyObject* base, const LocalsView&) {
+  if (is_exactly(base, &PyTuple_Type)) return in_tuple(base, source.index());
+  if (!is_exactly(base, &PyList_Type)) return kUnknown;
+  return source.index() < PyList_GET_SIZE(base) ? found_or_unknown(PyList_GET_ITEM(base, source.index())) : kAbsent;
+}
+
+Fetched fetch_DictItem(const Source& source, PyObject* base, const LocalsView&) {
+  if (!is_exactly(base, &PyDict_Type)) return kUnknown;
+  PyObject* value = nullptr;
+  int status = lookup_constant(base, source.key(), &value);
+  return lookup_result(status, value);
+}
+
+Fetched fetch_PropertyGetter(const Source&, PyObject* base, const LocalsView&) {
+  static const Py_ssize_t offset = object_member_offset(&PyProperty_Type, "fget");
+  return is_exactly(base, &PyProperty_Type) && offset >= 0 ? found_or_absent(object_member(base, offset)) : kUnknown;
+}
+
+Fetched fetch_WrappedFunction(const Source&, PyObject* base, const LocalsView&) {
+  static const Py_ssize_t in_static = object_member_offset(&PyStaticMethod_Type, "__func__");
+  static const Py_ssize_t in_class = object_member_offset(&PyClassMethod_Type, "__func__");
+  Py_ssize_t offset = is_exactly(base, &PyStaticMethod_Type)  ? in_static
+                      : is_exactly(base, &PyClassMethod_Type) ? in_class
+                                                              : -1;
+  return offset >= 0 ? found_or_absent(object_member(base, offset)) : kUnknown;
+}
+
+// ---- names, one per row; `base` is the base's name, "" if none ----
+
+std::string quoted(const Source& source) { return "[" + repr_constant(source.key()) + "]"; }
+std::string attribute(const Source& source, const std::string& base) {
+  return base + "." + PyUnicode_AsUTF8(source.key());
+}
+std::string element(const Source& source, const std::string& base) { return str_cat(base, "[", source.index(), "]"); }
+
+std::string name_Local(const Source& source, const std::string&, const Bytecode& bytecode) {
+  Py_ssize_t slot = source.index();
+  if (slot >= bytecode.slot_count()) return str_cat("S[", slot - bytecode.slot_count(), "]");
+  return "L[" + repr_constant(bytecode.slot_name(static_cast<int>(slot))) + "]";
+}
+std::string name_Function(const Source&, const std::string&, const Bytecode&) { return "F"; }
+std::string name_Global(const Source& source, const std::string& base, const Bytecode&) {
+  return (base.empty() ? "G" : base + ".__globals__") + quoted(source);
+}
+std::string name_Builtin(const Source& source, const std::string& base, const Bytecode&) {
+  return (base.empty() ? "B" : base + ".__builtins__") + quoted(source);
+}
+std::string name_CellContents(const Source&, const std::string& base, const Bytecode&) {
+  return base + ".cell_contents";
+}
+std::string name_Closure(const Source& source, const std::string& base, const Bytecode&) {
+  return element(source, base + ".__closure__");
+}
+std::string name_Defaults(const Source& source, const std::string& base, const Bytecode&) {
+  return element(source, base + ".__defaults__");
+}
+std::string name_KwDefault(const Source& source, const std::string& base, const Bytecode&) {
+  return base + ".__kwdefaults__" + quoted(source);
+}
+std::string name_MethodFunction(const Source&, const std::string& base, const Bytecode&) { return base + ".__func__"; }
+std::string name_MethodSelf(const Source&, const std::string& base, const Bytecode&) { return base + ".__self__"; }
+std::string name_InstanceAttr(const Source& source, const std::string& base, const Bytecode&) {
+  return attribute(source, base);
+}
+std::string name_ModuleAttr(const Source& source, const std::string& base, const Bytecode&) {
+  return attribute(source, base);
+}
+std::string name_Type(const Source&, const std::string& base, const Bytecode&) { return "type(" + base + ")"; }
+std::string name_TypeAttr(const Source& source, const std::string& base, const Bytecode&) {
+  return attribute(source, base);
+}
+std::string name_SlotAttr(const Source& source, const std::string& base, const Bytecode&) {
+  return attribute(source, base);
+}
+std::string name_Item(const Source& source, const std::string& base, const Bytecode&) { return element(source, base); }
+std::string name_DictItem(const Source& source, const std::string& base, const Bytecode&) {
+  return base + quoted(source);
+}
+std::string name_PropertyGetter(const Source&, const std::string& base, const Bytecode&) { return base + ".fget"; }
+std::string name_WrappedFunction(const Source&, const std::string& base, const Bytecode&) { return base + ".__func__"; }
+
+struct SourceRow {
+  const char* name;
+  Fetched (*fetch)(const Source& source, PyObject* base, const LocalsView& view);
+  std::string (*text)(const Source& source, const std::string& base, const Bytecode& bytecode);
+};
+
+constexpr SourceRow kSourceRows[] = {
+#define MD_SOURCE(name, doc) {#name, fetch_##name, name_##name},
+#include "guards/sources.def"
+#undef MD_SOURCE
+};
+
+const SourceRow& row_of(const Source& source) { return kSourceRows[static_cast<int>(source.kind())]; }
+
+size_t mix(size_t hash, size_t value) { return (hash ^ value) * 0x9E3779B97F4A7C15u; }
+
+size_t key_hash(PyObject* key) {
+  if (key == nullptr) return 0;
+  Py_hash_t hash = PyObject_Hash(key);
+  if (hash == -1) PyErr_Clear();
+  return static_cast<size_t>(hash);
+}
+
+bool same_key(BorrowedRef a, BorrowedRef b) {
+  if (!a || !b) return a.get() == b.get();
+  return identical_constants(a, b);
+}
+
+const PyMemberDef* object_slot(BorrowedRef descriptor) {
+  if (!descriptor || descriptor.type() != &PyMemberDescr_Type) return nullptr;
+  const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(descriptor.get())->d_member;
+  return member->type == T_OBJECT_EX ? member : nullptr;
+}
+
+}  // namespace
+
+const char* source_kind_name(SourceKind kind) { return kSourceRows[static_cast<int>(kind)].name; }
+
+bool is_object_slot(BorrowedRef member_descriptor) { return object_slot(member_descriptor) != nullptr; }
+
+BorrowedRef Source::slot_owner() const {
+  if (!slot_owner_) return nullptr;
+  PyObject* owner = reinterpret_cast<PyWeakReference*>(slot_owner_.get())->wr_object;
+  return owner != Py_None ? owner : nullptr;
+}
+
+const Source* SourcePool::get(SourceKind kind, const Source* base, BorrowedRef key, Py_ssize_t index) {
+  MD_ASSERT(index >= 0, "a source index counts from the start");
+  Ref slot_owner;
+  if (kind == SourceKind::SlotAttr) {
+    const PyMemberDef* slot = object_slot(key);
+    MD_ASSERT(slot != nullptr, "a SlotAttr stands on a member descriptor that holds an object");
+    auto* descriptor = reinterpret_cast<PyDescrObject*>(key.get());
+    slot_owner = check(PyWeakref_NewRef(reinterpret_cast<PyObject*>(descriptor->d_type), nullptr));
+    key = descriptor->d_name;
+    index = slot->offset;
+  }
+  MD_ASSERT(!key || is_guardable_constant(key), "the key of a source is a constant");
+  size_t hash = mix(mix(mix(static_cast<size_t>(kind), base != nullptr ? base->id() + 1 : 0), key_hash(key)), index);
+  auto [first, last] = by_hash_.equal_range(hash);
+  for (auto it = first; it != last; ++it) {
+    const Source& other = sources_[it->second];
+    // One weak reference without a callback exists per object.
+    if (other.kind_ == kind && other.base_ == base && other.index_ == index && same_key(other.key_, key) &&
+        other.slot_owner_.get() == slot_owner.get()) {
+      return &other;
+    }
+  }
+  Source& source = sources_.emplace_back();
+  source.kind_ = kind;
+  source.base_ = base;
+  source.key_ = Ref::share(key);
+  source.slot_owner_ = std::move(slot_owner);
+  source.index_ = index;
+  source.id_ = size() - 1;
+  source.depth_ = base != nullptr ? base->depth() + 1 : 0;
+  by_hash_.emplace(hash, source.id_);
+  return &source;
+}
+
+Fetched fetch_step(const Source& source, PyObject* base, const LocalsView& view) {
+  return row_of(source).fetch(source, base, view);
+}
+
+Fetched fetch_path(const Source& source, const LocalsView& view) {
+  PyObject* base = source.base() != nullptr ? fetch_path(*source.base(), view).object : nullptr;
+  return fetch_step(source, base, view);
+}
+
+Ref fetch(const Source* source, const LocalsView& view) { return Ref::share(fetch_path(*source, view).object); }
+
+std::string name(const Source* source, const Bytecode& bytecode) {
+  std::string base = source->base() != nullptr ? name(source->base(), bytecode) : std::string();
+  return row_of(*source).text(*source, base, bytecode);
+}
+
+}  // namespace md
