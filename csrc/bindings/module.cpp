@@ -10,4 +10,5 @@ PYBIND11_MODULE(_C, module) {
   md::bind_build_info(module);
   md::bind_bytecode(module);
   md::bind_frame_stress(module);
+  md::bind_guards(module);
 }

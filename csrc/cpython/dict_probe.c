@@ -19,11 +19,20 @@ static Py_ssize_t entry_index(const PyDictKeysObject* keys, size_t position) {
   return (Py_ssize_t)((const int64_t*)indices)[position];
 }
 
+/* In a table whose keys are all exact str nothing but a str is found, and comparing runs no code. */
+static int find_among_str(PyObject* dict, PyObject* key, PyObject** value) {
+  if (!PyUnicode_CheckExact(key)) return 0;
+  *value = PyDict_GetItemWithError(dict, key);
+  if (*value != NULL) return 1;
+  if (!PyErr_Occurred()) return 0;
+  PyErr_Clear();
+  return -1;
+}
+
 int pv_dict_probe(PyObject* dict, PyObject* key, Py_hash_t hash, PvKeyEqual equal, PyObject** value) {
   PyDictKeysObject* keys = ((PyDictObject*)dict)->ma_keys;
   *value = NULL;
-  /* The other kinds hold exact str keys only, which equal nothing but a str. */
-  if (keys->dk_kind != DICT_KEYS_GENERAL) return 0;
+  if (keys->dk_kind != DICT_KEYS_GENERAL) return find_among_str(dict, key, value);
   size_t mask = ((size_t)1 << keys->dk_log2_size) - 1;
   size_t perturb = (size_t)hash;
   size_t position = (size_t)hash & mask;

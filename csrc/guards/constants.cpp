@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "cpython/dict_probe.h"
-#include "cpython/object_layout.h"
 
 namespace md {
 namespace {
@@ -96,23 +95,17 @@ bool same_slice(PyObject* a, PyObject* b) {
 struct ConstantType {
   PyTypeObject* type;
   bool (*is_constant)(PyObject* object, int nesting);
-  bool (*same)(PyObject* a, PyObject* b);
+  SameConstant same;
 };
 
 // Likeliest first. PyRange_Type's members are always exact ints.
 const ConstantType kConstantTypes[] = {
-    {&PyLong_Type, always, same_int},
-    {&PyUnicode_Type, always, same_str},
-    {&PyBool_Type, always, same_pointer},
-    {&PyFloat_Type, always, same_float},
-    {Py_TYPE(Py_None), always, same_pointer},
-    {&PyTuple_Type, tuple_is_constant, same_tuple},
-    {&PyBytes_Type, always, same_bytes},
-    {&PySlice_Type, slice_is_constant, same_slice},
-    {&PyRange_Type, always, same_range},
-    {&PyComplex_Type, always, same_complex},
-    {&PyEllipsis_Type, always, same_pointer},
-    {Py_TYPE(Py_NotImplemented), always, same_pointer},
+    {&PyLong_Type, always, same_int},         {&PyUnicode_Type, always, same_str},
+    {&PyBool_Type, always, same_pointer},     {&PyFloat_Type, always, same_float},
+    {Py_TYPE(Py_None), always, same_pointer}, {&PyTuple_Type, tuple_is_constant, same_tuple},
+    {&PyBytes_Type, always, same_bytes},      {&PySlice_Type, slice_is_constant, same_slice},
+    {&PyRange_Type, always, same_range},      {&PyComplex_Type, always, same_complex},
+    {&PyEllipsis_Type, always, same_pointer}, {Py_TYPE(Py_NotImplemented), always, same_pointer},
 };
 
 const ConstantType* find_constant_type(PyTypeObject* type) {
@@ -139,6 +132,8 @@ bool identical_constants(BorrowedRef a, BorrowedRef b) {
   return row != nullptr && row->same(a, b);
 }
 
+SameConstant same_constant_of(PyTypeObject* type) { return find_constant_type(type)->same; }
+
 int constant_key_equal(PyObject* stored, PyObject* key) {
   // An object whose type compares by identity equals no other object; `key` itself was tried before.
   if (Py_TYPE(stored)->tp_richcompare == PyBaseObject_Type.tp_richcompare) return 0;
@@ -149,7 +144,6 @@ int constant_key_equal(PyObject* stored, PyObject* key) {
 }
 
 int lookup_constant(PyObject* dict, PyObject* key, PyObject** value) {
-  if (PyUnicode_CheckExact(key)) return pv_dict_lookup(dict, key, value);
   Py_hash_t hash = PyObject_Hash(key);
   if (hash == -1) {
     PyErr_Clear();

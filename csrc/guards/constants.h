@@ -10,6 +10,9 @@ namespace md {
 bool is_guardable_constant(BorrowedRef object);
 // Same exact type and same value, floats by bits, no Python code run. Both sides guardable constants.
 bool identical_constants(BorrowedRef a, BorrowedRef b);
+// What identical_constants does for two different objects of this type.
+using SameConstant = bool (*)(PyObject* a, PyObject* b);
+SameConstant same_constant_of(PyTypeObject* type);
 // Equality as a dict sees it (1 == True == 1.0): 1, 0, or -1 when the stored key could run Python code.
 int constant_key_equal(PyObject* stored, PyObject* key);
 // The value of a constant key in an exact dict: 1 found, 0 not there, -1 cannot be said without running Python code.

@@ -24,9 +24,10 @@ struct StateExpectation {
 
 struct Guard {
   GuardKind kind = GuardKind::TYPE_MATCH;
-  const Source* source = nullptr;  // null: GLOBAL_STATE
-  const Source* other = nullptr;   // ALIAS, NOT_ALIAS
-  HeldObject object;               // type, constant, object, code or key; of TENSOR_MATCH the type
+  const Source* source = nullptr;        // null: GLOBAL_STATE
+  const Source* other = nullptr;         // ALIAS, NOT_ALIAS
+  HeldObject object;                     // type, constant, object, code or key; of TENSOR_MATCH the type
+  SameConstant same_constant = nullptr;  // EQUALS_MATCH
   Py_ssize_t length = 0;
   std::vector<HeldObject> keys;  // DICT_KEYS
   TensorExpectation tensor;

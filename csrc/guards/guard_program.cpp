@@ -3,6 +3,7 @@
 #include <alloca.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
@@ -37,7 +38,10 @@ bool check_TYPE_MATCH(const GuardInstruction& in, PyObject* const* registers, co
 }
 
 bool check_EQUALS_MATCH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
-  return identical_constants(registers[in.target], *in.cell);
+  PyObject* object = registers[in.target];
+  const Guard& guard = *in.operand;
+  PyObject* constant = *guard.object.cell();
+  return object == constant || (Py_TYPE(object) == Py_TYPE(constant) && guard.same_constant(object, constant));
 }
 
 bool check_ID_MATCH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
@@ -112,7 +116,6 @@ bool check_GLOBAL_STATE(const GuardInstruction& in, PyObject* const*, const Loca
 void set_operand(GuardInstruction& in, const Guard& guard) {
   switch (guard.kind) {
     case GuardKind::TYPE_MATCH:
-    case GuardKind::EQUALS_MATCH:
     case GuardKind::ID_MATCH:
     case GuardKind::CODE_MATCH:
     case GuardKind::DICT_CONTAINS:
@@ -138,43 +141,69 @@ bool is_expected_key(PyObject* key, const HeldObject& expected) {
   return key == object.get() || (is_guardable_constant(object) && identical_constants(key, object));
 }
 
-uint32_t GuardProgram::emit_fetch(const Source* source, std::vector<int>& register_of_source) {
-  if (source == nullptr) return kNoRegister;
-  int& assigned = register_of_source[source->id()];
-  if (assigned >= 0) return static_cast<uint32_t>(assigned);
-  uint32_t base = emit_fetch(source->base(), register_of_source);
-  assigned = static_cast<int>(register_count_++);
-  bool local = source->kind() == SourceKind::Local;
-  GuardInstruction in = {local ? GuardOp::FetchLocal : GuardOp::Fetch, static_cast<uint32_t>(assigned), base, -1, {}};
-  if (local) {
-    in.number = source->index();
-  } else {
-    in.source = source;
-  }
-  instructions_.push_back(in);
-  return static_cast<uint32_t>(assigned);
-}
-
-void GuardProgram::compile(const std::vector<Guard*>& guards) {
-  int source_count = 0;
-  for (const Guard* guard : guards) {
-    for (const Source* source : {guard->source, guard->other}) {
-      if (source != nullptr) source_count = std::max(source_count, source->id() + 1);
+class GuardProgram::Emitter {
+ public:
+  Emitter(GuardProgram& program, const std::vector<Guard*>& guards) : program_(program) {
+    int source_count = 0;
+    for (const Guard* guard : guards) {
+      for (const Source* source : {guard->source, guard->other}) {
+        if (source != nullptr) source_count = std::max(source_count, source->id() + 1);
+      }
     }
+    registers_.assign(source_count, kNoRegister);
   }
-  std::vector<int> register_of_source(source_count, -1);
-  for (int i = 0; i < static_cast<int>(guards.size()); ++i) {
-    const Guard& guard = *guards[i];
-    GuardInstruction in = {static_cast<GuardOp>(guard.kind), kNoRegister, kNoRegister, i, {}};
+
+  void check(const Guard& guard, int index) {
+    GuardInstruction in = {static_cast<GuardOp>(guard.kind), kNoRegister, kNoRegister, index, -1, kNoRegister, {}};
     if (guard.kind == GuardKind::ABSENT) {
-      in.other = emit_fetch(guard.source->base(), register_of_source);
+      in.other = fetched(guard.source->base());
     } else {
-      in.target = emit_fetch(guard.source, register_of_source);
-      in.other = emit_fetch(guard.other, register_of_source);
+      in.target = fetched(guard.source);
+      in.other = fetched(guard.other);
     }
     set_operand(in, guard);
-    instructions_.push_back(in);
+    emit(in);
   }
+
+ private:
+  // The register that holds the source's object from here on.
+  uint32_t fetched(const Source* source) {
+    if (source == nullptr) return kNoRegister;
+    if (registers_[source->id()] != kNoRegister) return registers_[source->id()];
+    uint32_t base = fetched(source->base());
+    uint32_t target = registers_[source->id()] = program_.register_count_++;
+    if (source->kind() == SourceKind::Local) {
+      load_slot(source, target);
+    } else {
+      GuardInstruction in = {GuardOp::Fetch, target, base, -1, -1, kNoRegister, {}};
+      in.source = source;
+      emit(in);
+    }
+    return target;
+  }
+
+  // The load rides on the next instruction.
+  void load_slot(const Source* source, uint32_t target) {
+    if (pending_slot_ >= 0) emit({GuardOp::Nothing, kNoRegister, kNoRegister, -1, -1, kNoRegister, {}});
+    pending_slot_ = static_cast<int32_t>(source->index());
+    pending_register_ = target;
+  }
+
+  void emit(GuardInstruction in) {
+    in.slot = std::exchange(pending_slot_, -1);
+    in.slot_register = pending_register_;
+    program_.instructions_.push_back(in);
+  }
+
+  GuardProgram& program_;
+  std::vector<uint32_t> registers_;  // by source id
+  int32_t pending_slot_ = -1;
+  uint32_t pending_register_ = kNoRegister;
+};
+
+void GuardProgram::compile(const std::vector<Guard*>& guards) {
+  Emitter emitter(*this, guards);
+  for (int i = 0; i < static_cast<int>(guards.size()); ++i) emitter.check(*guards[i], i);
 }
 
 // Index of the first instruction that fails, -1 if none.
@@ -182,17 +211,20 @@ inline int GuardProgram::run(const LocalsView& view, PyObject** registers) const
   const GuardInstruction* const begin = instructions_.data();
   const GuardInstruction* const end = begin + instructions_.size();
   for (const GuardInstruction* in = begin; in != end; ++in) {
-    bool holds = false;
+    if (in->slot >= 0) {
+      if (in->slot >= view.slot_count) return static_cast<int>(in - begin);
+      PyObject* object = view.slots[in->slot];
+      registers[in->slot_register] = object;
+      if (object == nullptr) return static_cast<int>(in - begin);
+    }
+    bool holds = true;
     switch (in->op) {
-#define MD_GUARD(name, doc)                         \
-  case GuardOp::name:                               \
-    holds = check_##name(*in, registers, view);     \
+#define MD_GUARD(name, doc)                     \
+  case GuardOp::name:                           \
+    holds = check_##name(*in, registers, view); \
     break;
 #include "guards/guard_kinds.def"
 #undef MD_GUARD
-      case GuardOp::FetchLocal:
-        holds = in->number < view.slot_count && (registers[in->target] = view.slots[in->number]) != nullptr;
-        break;
       case GuardOp::Fetch: {
         PyObject* base = in->other != kNoRegister ? registers[in->other] : nullptr;
         Fetched fetched = fetch_step(*in->source, base, view);
@@ -200,6 +232,8 @@ inline int GuardProgram::run(const LocalsView& view, PyObject** registers) const
         holds = fetched.presence == Presence::Found;
         break;
       }
+      case GuardOp::Nothing:
+        break;
     }
     if (!holds) return static_cast<int>(in - begin);
   }
@@ -216,7 +250,8 @@ GuardProgram::Miss GuardProgram::first_miss(const LocalsView& view) const {
   int index = run(view, registers.data());
   if (index < 0) return {};
   const GuardInstruction& in = instructions_[index];
-  return {&in, in.target != kNoRegister ? registers[in.target] : nullptr};
+  bool slot_is_unset = in.slot >= 0 && registers[in.slot_register] == nullptr;
+  return {&in, in.target != kNoRegister ? registers[in.target] : nullptr, slot_is_unset};
 }
 
 }  // namespace md

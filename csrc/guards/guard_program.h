@@ -7,19 +7,22 @@
 namespace md {
 
 // The checks of guard_kinds.def, and the steps between them.
-enum class GuardOp : uint8_t {
+enum class GuardOp : uint32_t {
 #define MD_GUARD(name, doc) name,
 #include "guards/guard_kinds.def"
 #undef MD_GUARD
-  FetchLocal,
   Fetch,
+  Nothing,  // only loads its slot
 };
 
+// An instruction may first load one slot into a register: nearly every check on an argument is then one instruction.
 struct GuardInstruction {
   GuardOp op;
-  uint32_t target = 0;  // register: written by a fetch, read by a check
-  uint32_t other = 0;   // register of a fetch's base, or the second one of ALIAS
-  int32_t guard = -1;   // index of the guard that a check belongs to
+  uint32_t target;         // register: written by Fetch, read by a check
+  uint32_t other;          // register of a fetch's base, or the second one of ALIAS
+  int32_t guard;           // index of the guard that a check belongs to, -1: none
+  int32_t slot;            // -1: no load
+  uint32_t slot_register;  // where the slot goes
   union {
     const Guard* operand;
     const Source* source;
@@ -38,12 +41,13 @@ class GuardProgram {
   struct Miss {
     const GuardInstruction* instruction = nullptr;  // null: none
     PyObject* object = nullptr;                     // borrowed: what the failed check looked at
+    bool slot_is_unset = false;                     // the load of the slot failed
   };
   Miss first_miss(const LocalsView& view) const;
 
  private:
   int run(const LocalsView& view, PyObject** registers) const;
-  uint32_t emit_fetch(const Source* source, std::vector<int>& register_of_source);
+  class Emitter;
 
   std::vector<GuardInstruction> instructions_;
   uint32_t register_count_ = 0;

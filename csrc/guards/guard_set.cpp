@@ -112,7 +112,12 @@ void GuardSet::type_match(const Source* source, PyTypeObject* type) {
 
 void GuardSet::equals_match(const Source* source, BorrowedRef constant) {
   MD_ASSERT(is_guardable_constant(constant), "EQUALS_MATCH needs a constant, not a ", constant.type()->tp_name);
-  impl_->add_object(GuardKind::EQUALS_MATCH, source, constant);
+  Guard guard;
+  guard.kind = GuardKind::EQUALS_MATCH;
+  guard.source = source;
+  guard.object = HeldObject(constant);
+  guard.same_constant = same_constant_of(constant.type());
+  impl_->add(std::move(guard));
 }
 
 void GuardSet::id_match(const Source* source, BorrowedRef object) {
@@ -195,11 +200,9 @@ std::string GuardSet::explain(const LocalsView& view, const Bytecode& bytecode) 
   if (dead()) return "an object that the guards refer to is gone";
   GuardProgram::Miss miss = impl_->program.first_miss(view);
   if (miss.instruction == nullptr) return "";
-  int index = miss.instruction->guard;
-  if (index >= 0) return failure(impl_->guards[index], miss.object, bytecode);
-  const Source* source = miss.instruction->op == GuardOp::FetchLocal
-                             ? impl_->sources.local(static_cast<int>(miss.instruction->number))
-                             : miss.instruction->source;
+  const GuardInstruction& in = *miss.instruction;
+  if (in.guard >= 0 && !miss.slot_is_unset) return failure(impl_->guards[in.guard], miss.object, bytecode);
+  const Source* source = miss.slot_is_unset ? impl_->sources.local(in.slot) : in.source;
   return name(source, bytecode) + " is missing";
 }
 

@@ -6,9 +6,9 @@
 namespace md {
 
 struct TensorType {
-  PyTypeObject* type;                   // exact; static or kept alive by its module
-  const Tensor& (*unwrap)(PyObject*);   // the tensor inside; valid while the object lives
-  Ref (*wrap)(Tensor tensor);           // a new Python object
+  PyTypeObject* type;                  // exact; static or kept alive by its module
+  const Tensor& (*unwrap)(PyObject*);  // the tensor inside; valid while the object lives
+  Ref (*wrap)(Tensor tensor);          // a new Python object
 };
 
 void register_tensor_type(const TensorType& type);

@@ -1,0 +1,205 @@
+// GuardSet for reading; GuardProgram, with which tests build and run guards of their own.
+#include "guards/guard_set.h"
+
+#include "bindings/bindings.h"
+#include "bytecode/bytecode.h"
+#include "guards/tensor_type.h"
+
+#include <pybind11/stl.h>
+
+#include <optional>
+
+namespace py = pybind11;
+
+namespace md {
+namespace {
+
+constexpr const char* kSourceKinds[] = {
+#define MD_SOURCE(name, doc) #name,
+#include "guards/sources.def"
+#undef MD_SOURCE
+};
+
+constexpr const char* kGuardKinds[] = {
+#define MD_GUARD(name, doc) #name,
+#include "guards/guard_kinds.def"
+#undef MD_GUARD
+};
+
+SourceKind source_kind(const std::string& text) {
+  int kind = 0;
+  for (const char* name : kSourceKinds) {
+    if (text == name) return static_cast<SourceKind>(kind);
+    ++kind;
+  }
+  throw py::value_error("no source kind " + text);
+}
+
+PyCodeObject* code_of(const py::object& function) {
+  if (!PyFunction_Check(function.ptr())) throw py::type_error("a Python function is required");
+  return reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.ptr()));
+}
+
+PyTypeObject* as_type(const py::object& type) {
+  if (!PyType_Check(type.ptr())) throw py::type_error("a type is required");
+  return reinterpret_cast<PyTypeObject*>(type.ptr());
+}
+
+// Guards of one function over given slot values. Sources are named by their number.
+class TestProgram : public GuardDeathListener {
+ public:
+  explicit TestProgram(py::object function) : function_(std::move(function)) {
+    bytecode_ = Bytecode::of(code_of(function_));
+  }
+  void guarded_object_died() override { ++deaths_; }
+
+  int source(const std::string& kind, std::optional<int> base, const py::object& key, int index) {
+    BorrowedRef key_ref = key.is_none() ? nullptr : key.ptr();
+    return guards_.sources().get(source_kind(kind), base ? at(*base) : nullptr, key_ref, index)->id();
+  }
+  int local(const std::string& name) {
+    for (int slot = 0; slot < bytecode_->slot_count(); ++slot) {
+      if (py::cast<std::string>(py::handle(bytecode_->slot_name(slot).get())) == name) {
+        return guards_.sources().local(slot)->id();
+      }
+    }
+    throw py::value_error("no local " + name);
+  }
+  int stack(int position) { return guards_.sources().local(bytecode_->slot_count() + position)->id(); }
+
+  void tensor_match(int source, const py::object& tensor) {
+    const TensorType* type = tensor_type_of(tensor.ptr());
+    if (type == nullptr) throw py::type_error("a tensor is required");
+    guards_.tensor_match(at(source), type->type, type->unwrap(tensor.ptr()).spec());
+  }
+  void code_match(int source, const py::object& code) {
+    if (!PyCode_Check(code.ptr())) throw py::type_error("a code object is required");
+    guards_.code_match(at(source), reinterpret_cast<PyCodeObject*>(code.ptr()));
+  }
+  GuardSet& guards() { return guards_; }
+  const Source* at(int id) const {
+    if (id < 0 || id >= guards_.sources().size()) throw py::index_error("no such source");
+    return guards_.sources()[id];
+  }
+
+  // Slots from a tuple; positions in `unset` are null. The tuple keeps the objects alive.
+  template <typename Use>
+  auto with_view(const py::tuple& args, const std::vector<int>& unset, Use use) const {
+    std::vector<PyObject*> slots;
+    for (const py::handle& arg : args) slots.push_back(arg.ptr());
+    for (int position : unset) slots.at(position) = nullptr;
+    return use(LocalsView{slots.data(), static_cast<int>(slots.size()), function_.ptr()});
+  }
+  bool check(const py::tuple& args, const std::vector<int>& unset, int repeat) const {
+    return with_view(args, unset, [&](const LocalsView& view) {
+      bool holds = false;
+      for (int i = 0; i < repeat; ++i) holds = guards_.check(view);
+      return holds;
+    });
+  }
+  std::string explain(const py::tuple& args, const std::vector<int>& unset) const {
+    return with_view(args, unset, [&](const LocalsView& view) { return guards_.explain(view, *bytecode_); });
+  }
+  py::object fetch_source(int source, const py::tuple& args, const std::vector<int>& unset) const {
+    Ref object = with_view(args, unset, [&](const LocalsView& view) { return fetch(at(source), view); });
+    if (!object) throw py::key_error(name(at(source), *bytecode_));
+    return py::reinterpret_steal<py::object>(object.release());
+  }
+  std::string source_name(int source) const { return name(at(source), *bytecode_); }
+  std::vector<std::string> lines() const { return guards_.print(*bytecode_); }
+  int deaths() const { return deaths_; }
+
+ private:
+  py::object function_;
+  const Bytecode* bytecode_;
+  int deaths_ = 0;
+  GuardSet guards_;  // destroyed first: it calls the listener
+};
+
+template <typename... Operands>
+auto on_source(void (GuardSet::*add)(const Source*, Operands...)) {
+  return [add](TestProgram& program, int source, Operands... operands) {
+    (program.guards().*add)(program.at(source), operands...);
+  };
+}
+
+auto on_source_and_object(void (GuardSet::*add)(const Source*, BorrowedRef)) {
+  return [add](TestProgram& program, int source, const py::object& object) {
+    (program.guards().*add)(program.at(source), object.ptr());
+  };
+}
+
+void bind_test_program(py::module_& testing) {
+  testing.attr("GUARD_KINDS") =
+      py::tuple(py::cast(std::vector<std::string>(std::begin(kGuardKinds), std::end(kGuardKinds))));
+  testing.attr("SOURCE_KINDS") =
+      py::tuple(py::cast(std::vector<std::string>(std::begin(kSourceKinds), std::end(kSourceKinds))));
+  py::class_<TestProgram>(testing, "GuardProgram")
+      .def(py::init<py::object>(), py::arg("function"))
+      .def("source", &TestProgram::source, py::arg("kind"), py::arg("base") = py::none(), py::arg("key") = py::none(),
+           py::arg("index") = 0)
+      .def("local", &TestProgram::local, py::arg("name"))
+      .def("stack", &TestProgram::stack, py::arg("position"))
+      .def("tensor_match", &TestProgram::tensor_match, py::arg("source"), py::arg("tensor"))
+      .def(
+          "type_match",
+          [](TestProgram& program, int source, const py::object& type) {
+            program.guards().type_match(program.at(source), as_type(type));
+          },
+          py::arg("source"), py::arg("type"))
+      .def("equals_match", on_source_and_object(&GuardSet::equals_match), py::arg("source"), py::arg("constant"))
+      .def("id_match", on_source_and_object(&GuardSet::id_match), py::arg("source"), py::arg("object"))
+      .def("code_match", &TestProgram::code_match, py::arg("source"), py::arg("code"))
+      .def("length", on_source(&GuardSet::length), py::arg("source"), py::arg("length"))
+      .def(
+          "dict_keys",
+          [](TestProgram& program, int source, const py::tuple& keys) {
+            program.guards().dict_keys(program.at(source), keys.ptr());
+          },
+          py::arg("source"), py::arg("keys"))
+      .def(
+          "dict_contains",
+          [](TestProgram& program, int source, const py::object& key, bool contains) {
+            program.guards().dict_contains(program.at(source), key.ptr(), contains);
+          },
+          py::arg("source"), py::arg("key"), py::arg("contains"))
+      .def("absent", on_source(&GuardSet::absent), py::arg("source"))
+      .def(
+          "alias",
+          [](TestProgram& program, int a, int b, bool same) {
+            program.guards().alias(program.at(a), program.at(b), same);
+          },
+          py::arg("a"), py::arg("b"), py::arg("same"))
+      .def("global_state", [](TestProgram& program) { program.guards().global_state(); })
+      .def("seal", [](TestProgram& program) { program.guards().seal(&program); })
+      .def("check", &TestProgram::check, py::arg("args"), py::arg("unset") = std::vector<int>(), py::arg("repeat") = 1)
+      .def("explain", &TestProgram::explain, py::arg("args"), py::arg("unset") = std::vector<int>())
+      .def("fetch", &TestProgram::fetch_source, py::arg("source"), py::arg("args"),
+           py::arg("unset") = std::vector<int>())
+      .def("name", &TestProgram::source_name, py::arg("source"))
+      .def("lines", &TestProgram::lines)
+      .def("__len__", [](TestProgram& program) { return program.guards().size(); })
+      .def_property_readonly("dead", [](TestProgram& program) { return program.guards().dead(); })
+      .def_property_readonly("deaths", &TestProgram::deaths)
+      .def_static(
+          "can_hold", [](const py::object& object) { return GuardSet::can_hold(object.ptr()); }, py::arg("object"));
+}
+
+}  // namespace
+
+void bind_guards(py::module_& module) {
+  py::class_<GuardSet>(module, "GuardSet")
+      .def("__len__", &GuardSet::size)
+      .def(
+          "lines",
+          [](const GuardSet& guards, const py::object& code) {
+            if (!PyCode_Check(code.ptr())) throw py::type_error("a code object is required");
+            return guards.print(*Bytecode::of(reinterpret_cast<PyCodeObject*>(code.ptr())));
+          },
+          py::arg("code"), "One line for each guard; `code` is the one that the region starts in.")
+      .def_property_readonly("dead", &GuardSet::dead, "An object that the guards refer to is gone.");
+  py::module_ testing = module.def_submodule("_testing", "What only tests use.");
+  bind_test_program(testing);
+}
+
+}  // namespace md
