@@ -1,6 +1,6 @@
-"""Writes the C file that stands in for the interpreter layer on a Python that has none: unsupported_python.py HEADERS...
+"""Writes the C file that stands in for the interpreter layer on a Python that has none; takes the headers.
 
-Every function that csrc/cpython/*.h declares for C is defined to return zero; compile() never gets as far as calling one.
+Every function that csrc/cpython/*.h declares for C is defined to return zero; compile() never gets to calling one.
 """
 
 import re
