@@ -55,8 +55,8 @@ template <typename... Parts>
 }  // namespace md
 
 // An invariant of ours; a violation is a bug, reported as InternalError, never undefined behaviour.
-#define MD_ASSERT(condition, ...)                                                          \
-  do {                                                                                     \
-    if (!(condition)) [[unlikely]]                                                         \
+#define MD_ASSERT(condition, ...)                                                              \
+  do {                                                                                         \
+    if (!(condition)) [[unlikely]]                                                             \
       ::md::raise_internal(__FILE__, __LINE__, ::md::str_cat(#condition, " ", ##__VA_ARGS__)); \
   } while (false)

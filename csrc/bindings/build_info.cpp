@@ -1,7 +1,6 @@
-#include <omp.h>
-
 #include "bindings/bindings.h"
 #include "tensor/onednn_info.h"
+#include "tensor/threads.h"
 
 namespace py = pybind11;
 
@@ -17,7 +16,7 @@ void bind_build_info(py::module_& module) {
     facts["built for Python"] = PY_VERSION;
     facts["oneDNN"] = onednn_version() + ", " + onednn_threading();
     facts["instruction set"] = onednn_instructions();
-    facts["threads"] = omp_get_max_threads();
+    facts["threads"] = get_num_threads();
     return facts;
   });
 }
