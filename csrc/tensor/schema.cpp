@@ -75,9 +75,9 @@ class Parser {
     std::string name = word("a name");
     for (;;) {
       if (accept("::")) {
-        name += "::" + word("a name");
+        name.append("::").append(word("a name"));
       } else if (accept(".")) {
-        name += "." + word("a name");
+        name.append(".").append(word("a name"));
       } else {
         return name;
       }

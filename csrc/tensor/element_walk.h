@@ -1,0 +1,55 @@
+// Strided iteration: operands of any layout, seen as tiles of contiguous elements in one common order.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "tensor/tensor.h"
+
+namespace md {
+
+// The dims of an iteration space, ordered and merged so that the first operand's innermost dim comes last.
+class ElementWalk {
+ public:
+  static constexpr int kMaxRank = 64;
+  static constexpr int kMaxOperands = 4;
+  static constexpr int64_t kTile = 512;  // elements
+  static constexpr int64_t kTileBytes = kTile * 8;
+
+  explicit ElementWalk(std::span<const int64_t> sizes);
+  // Strides in elements over the space's dims.
+  void add(size_t item_bytes, const int64_t* strides);
+  // A tensor that broadcasts to the space.
+  void add(const Tensor& tensor);
+  // Call once after the last operand. reorder: false keeps the dims' order (row-major) and only merges.
+  void finish(bool reorder = true);
+
+  int64_t count() const { return count_; }
+  // Whether the operand's elements follow one another in the walk's order.
+  bool is_dense(int operand) const { return dense_[operand]; }
+  // The longest run that starts at `begin` and is a good tile: to the end of the row when rows are long.
+  int64_t tile_length(int64_t begin, int64_t end) const;
+
+  // Elements [begin, begin + n) of an operand as contiguous memory: in place where they lie so, else copied into the buffer.
+  const void* read(int operand, const void* data, int64_t begin, int64_t n, void* buffer) const;
+  // Where to write a tile: in place or the buffer, which write_back() then scatters.
+  void* write_place(int operand, void* data, int64_t begin, int64_t n, void* buffer) const;
+  void write_back(int operand, void* data, int64_t begin, int64_t n, const void* buffer) const;
+  // The byte offset of one element.
+  int64_t offset(int operand, int64_t index) const;
+
+ private:
+  bool in_place(int operand, int64_t begin, int64_t n) const;
+  void merge_dims();
+  template <bool ToBuffer>
+  void copy(int operand, char* data, int64_t begin, int64_t n, char* buffer) const;
+
+  int rank_;
+  int operand_count_ = 0;
+  int64_t count_ = 1;
+  int64_t sizes_[kMaxRank];
+  int64_t strides_[kMaxOperands][kMaxRank];  // in bytes
+  int64_t items_[kMaxOperands];
+  bool dense_[kMaxOperands] = {};
+};
+
+}  // namespace md
