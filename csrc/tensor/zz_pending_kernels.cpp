@@ -5,8 +5,8 @@
 
 namespace md {
 
-#define MD_KERNEL(name) \
-  __attribute__((weak)) void name(const OpCall& call, std::span<Tensor>) { raise_op(ErrorKind::NotImplemented, call.row.name, "has no kernel yet"); }
+#define MD_KERNEL(kernel) \
+  __attribute__((weak)) void kernel(const OpCall& call, std::span<Tensor>) { raise_op(ErrorKind::NotImplemented, call.row.name, "has no kernel yet"); }
 #include "tensor/kernels.def"
 #undef MD_KERNEL
 
