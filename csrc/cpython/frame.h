@@ -44,6 +44,8 @@ void pv_leave(PyThreadState* ts);
 PyObject** pv_exc_slot(PyThreadState* ts); /* exc_info->exc_value, the exception being handled */
 int pv_traced(PyThreadState* ts, PvFrame* frame); /* settrace, setprofile or sys.monitoring is active */
 /* Signals, pending calls and a GIL request: 0 served, -1 with an exception set, 1 only the evaluator can serve it. */
+/* The same before there is a frame. */
+int pv_code_traced(PyThreadState* ts, PyCodeObject* code);
 int pv_handle_pending(PyThreadState* ts);
 
 /* leave: the frame is linked and entered before the call and gone after it; the result is the frame's */

@@ -65,6 +65,11 @@ int pv_traced(PyThreadState* ts, PvFrame* frame) {
   return ts->cframe->use_tracing != 0;
 }
 
+int pv_code_traced(PyThreadState* ts, PyCodeObject* code) {
+  (void)code;
+  return ts->cframe->use_tracing != 0;
+}
+
 int pv_handle_pending(PyThreadState* ts) {
   struct _ceval_state* ceval = &ts->interp->ceval;
   if (!_Py_atomic_load_relaxed(&ceval->eval_breaker)) return 0;

@@ -73,11 +73,13 @@ static int any_tool(const uint8_t* tools, size_t count) {
   return 0;
 }
 
-int pv_traced(PyThreadState* ts, PvFrame* frame) {
+int pv_code_traced(PyThreadState* ts, PyCodeObject* code) {
   if (any_tool(ts->interp->monitors.tools, sizeof(ts->interp->monitors.tools))) return 1;
-  _PyCoMonitoringData* data = frame->f_code->_co_monitoring;
+  _PyCoMonitoringData* data = code->_co_monitoring;
   return data != NULL && any_tool(data->local_monitors.tools, sizeof(data->local_monitors.tools));
 }
+
+int pv_traced(PyThreadState* ts, PvFrame* frame) { return pv_code_traced(ts, frame->f_code); }
 
 int pv_handle_pending(PyThreadState* ts) {
   struct _ceval_state* ceval = &ts->interp->ceval;

@@ -75,11 +75,13 @@ static int any_tool(const uint8_t* tools, size_t count) {
   return 0;
 }
 
-int pv_traced(PyThreadState* ts, PvFrame* frame) {
+int pv_code_traced(PyThreadState* ts, PyCodeObject* code) {
   if (any_tool(ts->interp->monitors.tools, sizeof(ts->interp->monitors.tools))) return 1;
-  _PyCoMonitoringData* data = pv_code(frame)->_co_monitoring;
+  _PyCoMonitoringData* data = code->_co_monitoring;
   return data != NULL && any_tool(data->local_monitors.tools, sizeof(data->local_monitors.tools));
 }
+
+int pv_traced(PyThreadState* ts, PvFrame* frame) { return pv_code_traced(ts, pv_code(frame)); }
 
 int pv_handle_pending(PyThreadState* ts) {
   if ((_Py_atomic_load_uintptr_relaxed(&ts->eval_breaker) & _PY_EVAL_EVENTS_MASK) == 0) return 0;

@@ -1,5 +1,7 @@
 #include "guards/source.h"
 
+#include "guards/wrapper_callables.h"
+
 #include <structmember.h>
 
 #include "base/error.h"
@@ -140,6 +142,7 @@ Fetched fetch_PropertyGetter(const Source&, PyObject* base, const LocalsView&) {
 }
 
 Fetched fetch_WrappedFunction(const Source&, PyObject* base, const LocalsView&) {
+  if (auto inner = find_wrapper_callable(Py_TYPE(base))) return found_or_absent(inner(base));
   static const Py_ssize_t in_static = object_member_offset(&PyStaticMethod_Type, "__func__");
   static const Py_ssize_t in_class = object_member_offset(&PyClassMethod_Type, "__func__");
   Py_ssize_t offset = is_exactly(base, &PyStaticMethod_Type)  ? in_static

@@ -1,0 +1,227 @@
+// minidynamo._C.CompiledFunction: what compile() returns. A plain CPython type with vectorcall; the engine is in eval_frame/.
+#include "eval_frame/compiled_call.h"
+
+#include <structmember.h>
+
+#include <cstddef>
+#include <unordered_map>
+
+#include "bindings/backend.h"
+#include "bindings/bindings.h"
+#include "bindings/compiled_function.h"
+#include "cpython/errors.h"
+#include "eval_frame/region_lookup.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+struct CompiledFunction {
+  PyObject_HEAD PyObject* wrapped;  // owned: a function or a bound method
+  PyObject* function;               // borrowed from wrapped: the Python function
+  PyObject* self;                   // borrowed from wrapped, null for a function
+  PyObject* backend;                // owned: "onednn", "eager" or a callable
+  PyObject* dict;                   // owned
+  PyObject* weak_references;
+  vectorcallfunc vectorcall;
+  CompileOptions options;
+};
+
+CompiledFunction* as_compiled(PyObject* object) { return reinterpret_cast<CompiledFunction*>(object); }
+
+// The backends of living compiled functions by their number, with how many have it.
+struct UsedBackend {
+  Ref backend;
+  int users = 0;
+};
+std::unordered_map<uint64_t, UsedBackend>& used_backends() {
+  static auto* backends = new std::unordered_map<uint64_t, UsedBackend>();
+  return *backends;
+}
+
+std::shared_ptr<const Plan> make_plan(const Policy* policy, const std::shared_ptr<Graph>& graph,
+                                      const std::vector<Ref>& example_inputs) {
+  auto used = used_backends().find(policy->backend);
+  MD_ASSERT(used != used_backends().end(), "the backend of a policy is gone");
+  Ref backend = used->second.backend;
+  return plan_from_backend(backend.get(), graph, example_inputs);
+}
+
+PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf, PyObject* keyword_names) {
+  CompiledFunction* self = as_compiled(object);
+  if (self->function == nullptr) {
+    PyErr_SetString(PyExc_ReferenceError, "this compiled function was cleared by the garbage collector");
+    return nullptr;
+  }
+  if (self->self == nullptr) return call_compiled(self->function, self->options, args, nargsf, keyword_names);
+  // A bound method: its self comes first.
+  Py_ssize_t count = PyVectorcall_NARGS(nargsf) + (keyword_names != nullptr ? PyTuple_GET_SIZE(keyword_names) : 0);
+  std::vector<PyObject*> all;
+  all.reserve(count + 1);
+  all.push_back(self->self);
+  all.insert(all.end(), args, args + count);
+  return call_compiled(self->function, self->options, all.data(), PyVectorcall_NARGS(nargsf) + 1, keyword_names);
+}
+
+int traverse(PyObject* object, visitproc visit, void* arg) {
+  CompiledFunction* self = as_compiled(object);
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->wrapped);
+  Py_VISIT(self->backend);
+  Py_VISIT(self->dict);
+  return 0;
+}
+
+int clear(PyObject* object) {
+  CompiledFunction* self = as_compiled(object);
+  if (self->backend != nullptr) {
+    auto used = used_backends().find(self->options.backend);
+    if (used != used_backends().end() && --used->second.users == 0) {
+      Ref last = std::move(used->second.backend);
+      used_backends().erase(used);
+    }
+  }
+  self->function = self->self = nullptr;
+  Py_CLEAR(self->backend);
+  Py_CLEAR(self->wrapped);
+  Py_CLEAR(self->dict);
+  return 0;
+}
+
+void deallocate(PyObject* object) {
+  PyObject_GC_UnTrack(object);
+  if (as_compiled(object)->weak_references != nullptr) PyObject_ClearWeakRefs(object);
+  clear(object);
+  PyTypeObject* type = Py_TYPE(object);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+
+// __name__, __qualname__, __doc__, __module__, __dict__ and __wrapped__ of the function, as functools.update_wrapper has it.
+void copy_metadata(CompiledFunction* self, PyObject* name) {
+  self->dict = check(PyDict_New()).release();
+  Ref functions_dict = Ref::steal(PyObject_GetAttrString(self->wrapped, "__dict__"));
+  if (functions_dict && PyDict_Check(functions_dict.get())) check_status(PyDict_Update(self->dict, functions_dict));
+  PyErr_Clear();
+  for (const char* attribute : {"__module__", "__name__", "__qualname__", "__doc__"}) {
+    Ref value = Ref::steal(PyObject_GetAttrString(self->wrapped, attribute));
+    if (!value) {
+      PyErr_Clear();
+      continue;
+    }
+    check_status(PyDict_SetItemString(self->dict, attribute, value));
+  }
+  if (name != Py_None) check_status(PyDict_SetItemString(self->dict, "__name__", name));
+  check_status(PyDict_SetItemString(self->dict, "__wrapped__", self->wrapped));
+}
+
+CompileOptions options_from(PyObject* fullgraph, PyObject* dynamic, PyObject* backend, PyObject* recompile_limit) {
+  CompileOptions options;
+  options.fullgraph = fullgraph == Py_True;
+  options.dynamic = dynamic == Py_None   ? DynamicShapes::Automatic
+                    : dynamic == Py_True ? DynamicShapes::Always
+                                         : DynamicShapes::Never;
+  options.backend = backend_id(backend);
+  if (recompile_limit != Py_None) {
+    options.recompile_limit = PyLong_AsLongLong(recompile_limit);
+    if (PyErr_Occurred()) throw PythonError();
+  }
+  return options;
+}
+
+Ref create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+  static const char* names[] = {"function", "fullgraph", "backend", "dynamic", "options", "recompile_limit", "name",
+                                nullptr};
+  PyObject *wrapped, *fullgraph = Py_False, *backend = nullptr, *dynamic = Py_None, *options = Py_None,
+                     *limit = Py_None, *name = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O!OOOOO:CompiledFunction", const_cast<char**>(names), &wrapped,
+                                   &PyBool_Type, &fullgraph, &backend, &dynamic, &options, &limit, &name))
+    throw PythonError();
+  PyObject* function = PyMethod_Check(wrapped) ? PyMethod_GET_FUNCTION(wrapped) : wrapped;
+  if (!PyFunction_Check(function))
+    raise(ErrorKind::Type, "CompiledFunction() takes a Python function or a bound method of one, not ",
+          Py_TYPE(wrapped)->tp_name);
+  Ref default_backend = backend == nullptr ? check(PyUnicode_InternFromString("onednn")) : Ref::share(backend);
+  CompileOptions compile_options = options_from(fullgraph, dynamic, default_backend, limit);
+  Ref object = check(type->tp_alloc(type, 0));
+  CompiledFunction* self = as_compiled(object);
+  self->wrapped = Py_NewRef(wrapped);
+  self->function = function;
+  self->self = PyMethod_Check(wrapped) ? PyMethod_GET_SELF(wrapped) : nullptr;
+  self->backend = Ref(default_backend).release();
+  self->options = compile_options;
+  self->vectorcall = call;
+  UsedBackend& used = used_backends()[compile_options.backend];
+  used.backend = default_backend;
+  ++used.users;
+  copy_metadata(self, name);
+  return object;
+}
+
+PyObject* create_or_null(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+  try {
+    return create(type, args, keywords).release();
+  } catch (...) {
+    set_error_from_current_exception();
+    return nullptr;
+  }
+}
+
+PyObject* bind_to(PyObject* object, PyObject* instance, PyObject*) {
+  if (instance == nullptr || instance == Py_None) return Py_NewRef(object);
+  return PyMethod_New(object, instance);
+}
+
+PyObject* represent(PyObject* object) {
+  return PyUnicode_FromFormat("<compiled %R>", as_compiled(object)->wrapped);
+}
+
+PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(CompiledFunction, dict), READONLY, nullptr},
+                         {"__weaklistoffset__", T_PYSSIZET, offsetof(CompiledFunction, weak_references), READONLY, nullptr},
+                         {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledFunction, vectorcall), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
+PyGetSetDef fields[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(create_or_null)},
+                       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+                       {Py_tp_descr_get, reinterpret_cast<void*>(bind_to)},
+                       {Py_tp_repr, reinterpret_cast<void*>(represent)},
+                       {Py_tp_members, members},
+                       {Py_tp_getset, fields},
+                       {0, nullptr}};
+PyType_Spec spec = {"minidynamo._C.CompiledFunction", sizeof(CompiledFunction), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+
+BorrowedRef function_inside(PyObject* object) {
+  CompiledFunction* self = as_compiled(object);
+  return self->self == nullptr ? self->function : nullptr;
+}
+
+// Compiled inside compiled: the callee's fullgraph holds within it and cannot be undone there.
+const Policy* policy_inside(PyObject* object, const Policy* caller) {
+  const CompileOptions& options = as_compiled(object)->options;
+  if (!options.fullgraph || caller->fullgraph) return caller;
+  Policy policy = *caller;
+  policy.fullgraph = true;
+  return intern(policy);
+}
+
+}  // namespace
+
+PyTypeObject* compiled_function_type() {
+  static PyObject* const type = check(PyType_FromSpec(&spec)).release();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+void bind_compiled_function(pybind11::module_& module) {
+  module.attr("CompiledFunction") = pybind11::handle(reinterpret_cast<PyObject*>(compiled_function_type()));
+  set_plan_maker(make_plan);
+  register_wrapper_type({compiled_function_type(), function_inside, policy_inside, false});
+}
+
+}  // namespace md

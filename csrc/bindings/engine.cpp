@@ -1,0 +1,67 @@
+// The engine's counters, its reset, and what it is told at import.
+#include "bindings/bindings.h"
+#include "eval_frame/capture_scope.h"
+#include "eval_frame/code_cache.h"
+#include "eval_frame/counters.h"
+#include "snapshot/policy.h"
+#include "snapshot/policy_function.h"
+#include "symbolic/mode_calls.h"
+#include "symbolic/pure_calls.h"
+#include "symbolic/walk.h"
+
+namespace py = pybind11;
+
+namespace md {
+
+namespace {
+
+py::dict read_counters() {
+  py::dict result;
+  for (const CounterRow& row : kCounterRows) result[row.name] = counters().*row.field;
+  return result;
+}
+
+const Policy* policy_inside(PyObject* wrapper, const Policy* caller) {
+  switch (policy_change(wrapper)) {
+    case PolicyChange::ErrorOnGraphBreak:
+      return with_error_on_graph_break(caller, true);
+    case PolicyChange::NoErrorOnGraphBreak:
+      return with_error_on_graph_break(caller, false);
+    case PolicyChange::Disable:
+    case PolicyChange::DisableFrame:
+      return nullptr;
+  }
+  return nullptr;
+}
+
+BorrowedRef function_inside(PyObject* wrapper) { return wrapped_function(wrapper); }
+
+void skip_folders() {
+  // The folder of os.py is the standard library's.
+  for (const char* module : {"os", "minidynamo"}) {
+    py::str file = py::str(py::module_::import(module).attr("__file__"));
+    std::string path = file;
+    path.resize(path.rfind('/') + 1);
+    add_skipped_folder(py::str(path).ptr());
+  }
+}
+
+}  // namespace
+
+void bind_engine(py::module_& module) {
+  module.def("engine_counters", read_counters, "What the engine has done since the start or the last reset.");
+  module.def("_reset_engine", [] {
+    CodeCache::reset_all();
+    counters() = Counters();
+  });
+  module.def("_start_engine", [] { skip_folders(); });
+  register_builtin_calls();
+  register_container_methods();
+  register_pure_calls();
+  module.def("_register_call", [](const std::string& name, const py::object& callable) {
+    register_mode_call(name, callable.ptr());
+  });
+  register_wrapper_type({policy_function_type(), function_inside, policy_inside, true});
+}
+
+}  // namespace md

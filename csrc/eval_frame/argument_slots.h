@@ -1,0 +1,37 @@
+// A call's arguments laid out as the slots that the function's frame would have at its first instruction.
+#pragma once
+#include <array>
+#include <vector>
+
+#include "guards/locals_view.h"
+
+namespace md {
+
+class ArgumentSlots {
+ public:
+  // Throws PythonError when out of memory.
+  ArgumentSlots(PyFunctionObject* function, PyObject* const* args, Py_ssize_t count, PyObject* keyword_names);
+  ArgumentSlots(const ArgumentSlots&) = delete;
+
+  // False: the arguments do not fit the parameters; the call itself raises the TypeError.
+  bool bound() const { return bound_; }
+  LocalsView view() const { return {slots_, slot_count_, reinterpret_cast<PyObject*>(function_)}; }
+
+ private:
+  bool bind(PyObject* const* args, Py_ssize_t count, PyObject* keyword_names);
+  bool bind_keywords(PyObject* const* values, PyObject* keyword_names);
+  bool fill_defaults();
+  int parameter_named(PyObject* name) const;
+
+  static constexpr int kInline = 32;
+  PyFunctionObject* function_;
+  PyCodeObject* code_;
+  int slot_count_;
+  PyObject** slots_;  // borrowed: arguments live as long as the call, what is made here in rest_ and keywords_
+  std::array<PyObject*, kInline> inline_;
+  std::vector<PyObject*> heap_;
+  Ref rest_, keywords_;
+  bool bound_;
+};
+
+}  // namespace md

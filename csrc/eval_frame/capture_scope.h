@@ -1,0 +1,12 @@
+// Which frames may become roots of a capture. Frames of the standard library and of minidynamo are inlined but never captured as
+// their own frames at a break.
+#pragma once
+#include "cpython/ref.h"
+
+namespace md {
+
+// Folders whose code is never a root, one row each; installed once at import (absolute, with a trailing separator).
+void add_skipped_folder(BorrowedRef path);
+bool may_be_root(PyCodeObject* code);
+
+}  // namespace md

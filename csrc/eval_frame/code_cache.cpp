@@ -1,0 +1,120 @@
+#include "eval_frame/code_cache.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace md {
+
+namespace {
+
+#if PY_VERSION_HEX >= 0x030C0000
+Py_ssize_t request_extra_index(freefunc release) { return PyUnstable_Eval_RequestCodeExtraIndex(release); }
+int get_extra(PyObject* code, Py_ssize_t index, void** extra) { return PyUnstable_Code_GetExtra(code, index, extra); }
+int set_extra(PyObject* code, Py_ssize_t index, void* extra) { return PyUnstable_Code_SetExtra(code, index, extra); }
+#else
+Py_ssize_t request_extra_index(freefunc release) { return _PyEval_RequestCodeExtraIndex(release); }
+int get_extra(PyObject* code, Py_ssize_t index, void** extra) { return _PyCode_GetExtra(code, index, extra); }
+int set_extra(PyObject* code, Py_ssize_t index, void* extra) { return _PyCode_SetExtra(code, index, extra); }
+#endif
+
+void release_cache(void* extra) { delete static_cast<CodeCache*>(extra); }
+
+std::unordered_set<CodeCache*>& living_caches() {
+  static auto* caches = new std::unordered_set<CodeCache*>();
+  return *caches;
+}
+
+}  // namespace
+
+CodeCache::CodeCache() {
+  static int next_frame_id = 0;
+  frame_id_ = next_frame_id++;
+  living_caches().insert(this);
+}
+
+CodeCache::~CodeCache() { living_caches().erase(this); }
+
+CodeCache& CodeCache::of(PyCodeObject* code) {
+  static const Py_ssize_t index = request_extra_index(release_cache);
+  MD_ASSERT(index >= 0, "no co_extra index left");
+  auto* object = reinterpret_cast<PyObject*>(code);
+  void* extra = nullptr;
+  check_status(get_extra(object, index, &extra));
+  if (extra != nullptr) return *static_cast<CodeCache*>(extra);
+  auto cache = std::make_unique<CodeCache>();
+  check_status(set_extra(object, index, cache.get()));
+  return *cache.release();
+}
+
+void CodeCache::reset_all() {
+  // Freeing an entry may run code that makes new caches: take everything out first.
+  std::vector<Bucket> dropped;
+  for (CodeCache* cache : living_caches()) {
+    for (Bucket& bucket : cache->buckets_) dropped.push_back(std::move(bucket));
+    cache->buckets_.clear();
+  }
+}
+
+CodeCache::Bucket* CodeCache::find(const CacheKey& key) {
+  for (Bucket& bucket : buckets_)
+    if (bucket.key == key) return &bucket;
+  return nullptr;
+}
+
+const CodeCache::Bucket* CodeCache::find(const CacheKey& key) const { return const_cast<CodeCache*>(this)->find(key); }
+
+CacheEntryPtr CodeCache::lookup(const CacheKey& key, const LocalsView& view) {
+  Bucket* bucket = find(key);
+  if (bucket == nullptr) return nullptr;
+  std::vector<CacheEntryPtr>& entries = bucket->entries;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i]->guards.dead() || !entries[i]->guards.check(view)) continue;
+    if (i > 0) std::rotate(entries.begin(), entries.begin() + i, entries.begin() + i + 1);
+    return entries.front();
+  }
+  return nullptr;
+}
+
+void CodeCache::insert(const CacheKey& key, CacheEntryPtr entry) {
+  entry->guards.seal(nullptr);
+  entry->id = next_id_++;
+  Bucket* bucket = find(key);
+  if (bucket == nullptr) bucket = &buckets_.emplace_back(Bucket{key, {}, false});
+  // The dead ones go now, outside of any check; what they held may run code when it is freed, so the cache is whole first.
+  std::vector<CacheEntryPtr> dead;
+  for (auto at = bucket->entries.begin(); at != bucket->entries.end();) {
+    if ((*at)->guards.dead()) {
+      dead.push_back(std::move(*at));
+      at = bucket->entries.erase(at);
+    } else {
+      ++at;
+    }
+  }
+  bucket->entries.insert(bucket->entries.begin(), std::move(entry));
+}
+
+std::vector<CacheEntryPtr> CodeCache::entries(const CacheKey& key) const {
+  std::vector<CacheEntryPtr> living;
+  if (const Bucket* bucket = find(key)) {
+    for (const CacheEntryPtr& entry : bucket->entries)
+      if (!entry->guards.dead()) living.push_back(entry);
+  }
+  std::sort(living.begin(), living.end(), [](const auto& a, const auto& b) { return a->id > b->id; });
+  return living;
+}
+
+int CodeCache::count(const CacheKey& key) const {
+  const Bucket* bucket = find(key);
+  if (bucket == nullptr) return 0;
+  return static_cast<int>(std::count_if(bucket->entries.begin(), bucket->entries.end(),
+                                        [](const CacheEntryPtr& entry) { return !entry->guards.dead(); }));
+}
+
+bool CodeCache::first_warning(const CacheKey& key) {
+  Bucket* bucket = find(key);
+  if (bucket == nullptr || bucket->warned) return false;
+  bucket->warned = true;
+  return true;
+}
+
+}  // namespace md

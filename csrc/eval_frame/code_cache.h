@@ -1,0 +1,67 @@
+// The regions of a code object: (instruction, stack depth, policy) -> a few entries, kept in co_extra, so that they die with it.
+// GIL held throughout; a published entry is immutable; an entry in use by a run is kept by its shared pointer.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "guards/guard_set.h"
+
+namespace md {
+
+struct Policy;
+
+struct CacheKey {
+  int instruction;
+  int depth;
+  const Policy* policy;
+  friend bool operator==(const CacheKey&, const CacheKey&) = default;
+};
+
+// What the cache knows of an entry. It dies when an object that its guards hold weakly does.
+class CacheEntry {
+ public:
+  explicit CacheEntry(GuardSet guard_set) : guards(std::move(guard_set)) {}
+  virtual ~CacheEntry() = default;
+  CacheEntry(const CacheEntry&) = delete;
+  GuardSet guards;
+  int id = 0;  // counts from 0 within the code object
+};
+using CacheEntryPtr = std::shared_ptr<CacheEntry>;
+
+class CodeCache {
+ public:
+  // Made at the first call; belongs to the code object.
+  static CodeCache& of(PyCodeObject* code);
+  // Drops every entry of every code object.
+  static void reset_all();
+
+  // The entry whose guards hold, moved to the front of its key; null: none.
+  CacheEntryPtr lookup(const CacheKey& key, const LocalsView& view);
+  // Seals the guards and gives the entry its number.
+  void insert(const CacheKey& key, CacheEntryPtr entry);
+  // Living entries, newest first.
+  std::vector<CacheEntryPtr> entries(const CacheKey& key) const;
+  int count(const CacheKey& key) const;
+  // True the first time for a key.
+  bool first_warning(const CacheKey& key);
+  int frame_id() const { return frame_id_; }  // order of first capture among code objects
+
+  CodeCache();
+  ~CodeCache();
+  CodeCache(const CodeCache&) = delete;
+
+ private:
+  struct Bucket {
+    CacheKey key;
+    std::vector<CacheEntryPtr> entries;
+    bool warned = false;
+  };
+  Bucket* find(const CacheKey& key);
+  const Bucket* find(const CacheKey& key) const;
+  std::vector<Bucket> buckets_;
+  int frame_id_;
+  int next_id_ = 0;
+};
+
+}  // namespace md

@@ -1,0 +1,97 @@
+#include "eval_frame/compiled_call.h"
+
+#include "base/config.h"
+#include "cpython/errors.h"
+#include "eval_frame/argument_slots.h"
+#include "eval_frame/driver.h"
+#include "eval_frame/pending.h"
+#include "eval_frame/region_lookup.h"
+
+namespace md {
+
+namespace {
+
+// While a frame of a compiled call is under the driver: frames that it reaches come to us, under its policy.
+class DrivenCall {
+ public:
+  explicit DrivenCall(const Policy* policy) : handler_(&ambient_frames()), policy_(policy) {}
+
+ private:
+  HookInstallation installation_;
+  AmbientHandler handler_;
+  AmbientPolicy policy_;
+};
+
+PyObject* call_plainly(BorrowedRef function, PyObject* const* args, size_t nargsf, PyObject* keyword_names) {
+  return PyObject_Vectorcall(function, args, nargsf, keyword_names);
+}
+
+PyObject* call_undriven(BorrowedRef function, PyObject* const* args, size_t nargsf, PyObject* keyword_names) {
+  AmbientPolicy none(nullptr);
+  return call_plainly(function, args, nargsf, keyword_names);
+}
+
+// The frame is left to Python, what it calls is captured.
+PyObject* call_with_callees_captured(BorrowedRef function, const Policy* policy, PyObject* const* args, size_t nargsf,
+                                     PyObject* keyword_names) {
+  DrivenCall call(policy);
+  BorrowedRef skipped = exchange_skipped_function(function);
+  PyObject* result = call_plainly(function, args, nargsf, keyword_names);
+  exchange_skipped_function(skipped);
+  return result;
+}
+
+PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* const* args, size_t nargsf,
+                        PyObject* keyword_names) {
+  auto* python_function = reinterpret_cast<PyFunctionObject*>(function.get());
+  ArgumentSlots slots(python_function, args, PyVectorcall_NARGS(nargsf), keyword_names);
+  if (!slots.bound()) return call_undriven(function, args, nargsf, keyword_names);
+  const Bytecode* bytecode = Bytecode::of(reinterpret_cast<PyCodeObject*>(python_function->func_code));
+  RegionEntryPtr entry = find_or_capture({*bytecode, 0, 0, slots.view(), policy});
+  if (entry == nullptr || entry->region.exit == ExitKind::HandOver)
+    return call_with_callees_captured(function, policy, args, nargsf, keyword_names);
+  RegionRun run(std::move(entry), slots.view());
+  if (!run.run_plan()) return call_undriven(function, args, nargsf, keyword_names);
+  if (run.region().exit == ExitKind::Return) return run.take_result().release();
+  DrivenCall call(policy);
+  return call_with_continuation(function, args, nargsf, keyword_names,
+                                [&](LiveFrame& frame) { return FrameDriver(frame, policy).run_from(run); })
+      .release();
+}
+
+bool is_generator_like(BorrowedRef function) {
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()));
+  return (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
+}
+
+}  // namespace
+
+const Policy* policy_for_call(const CompileOptions& options) {
+  const Policy* caller = ambient_policy();
+  Policy policy;
+  policy.fullgraph = options.fullgraph || (caller != nullptr && caller->fullgraph);
+  policy.error_on_graph_break = error_on_graph_break();
+  policy.nested_graph_breaks = config().nested_graph_breaks;
+  policy.dynamic = options.dynamic;
+  policy.backend = options.backend;
+  policy.recompile_limit = options.recompile_limit;
+  policy.config_fingerprint = config_fingerprint();
+  return intern(policy);
+}
+
+PyObject* call_compiled(BorrowedRef function, const CompileOptions& options, PyObject* const* args, size_t nargsf,
+                        PyObject* keyword_names) noexcept {
+  try {
+    const Policy* caller = ambient_policy();
+    bool disabled = config().disable || (caller != nullptr && caller->disable);
+    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()));
+    if (disabled || is_generator_like(function) || pv_code_traced(PyThreadState_Get(), code) != 0)
+      return call_undriven(function, args, nargsf, keyword_names);
+    return call_captured(function, policy_for_call(options), args, nargsf, keyword_names);
+  } catch (...) {
+    set_error_from_current_exception();
+    return nullptr;
+  }
+}
+
+}  // namespace md

@@ -1,0 +1,262 @@
+#include "eval_frame/driver.h"
+
+#include "base/config.h"
+#include "cpython/errors.h"
+#include "eval_frame/capture_scope.h"
+#include "eval_frame/concrete.h"
+#include "eval_frame/counters.h"
+#include "eval_frame/pending.h"
+#include "eval_frame/region_lookup.h"
+#include "eval_frame/unwinder.h"
+
+namespace md {
+
+namespace {
+
+// A frame in which so many regions in a row computed nothing is left to the interpreter.
+constexpr int kEmptyRegionLimit = 64;
+
+LocalsView view_of(PvFrame* frame, int count, std::vector<PyObject*>& slots) {
+  slots.resize(count);
+  for (int slot = 0; slot < count; ++slot) slots[slot] = pv_get(frame, slot);
+  return {slots.data(), count, pv_func(frame)};
+}
+
+bool expects_bool(ContinuationKind kind, Opcode op) {
+  bool truth = kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool ||
+               kind == ContinuationKind::Jump;
+  return truth && op != Opcode::CONTAINS_OP;
+}
+
+class AmbientFrames : public FrameHandler {
+ public:
+  PyObject* run(PyThreadState* ts, PvFrame* raw) override {
+    const Policy* policy = ambient_policy();
+    if (policy == nullptr || policy->disable) return run_default(ts, raw);
+    PyObject* function = pv_func(raw);
+    if (function != nullptr && skipped_function().get() == function) {
+      exchange_skipped_function(nullptr);
+      return run_default(ts, raw);
+    }
+    if (pv_traced(ts, raw) != 0 || !may_be_root(pv_code(raw))) return run_default(ts, raw);
+    try {
+      return run_captured(ts, raw, policy);
+    } catch (...) {
+      set_error_from_current_exception();
+      return throw_at_start(ts, raw);
+    }
+  }
+
+ private:
+  PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
+    const Bytecode* bytecode = Bytecode::of(pv_code(raw));
+    std::vector<PyObject*> slots;
+    Place place{*bytecode, 0, 0, view_of(raw, bytecode->slot_count(), slots), policy};
+    RegionEntryPtr entry = find_or_capture(place);
+    if (entry == nullptr || entry->region.exit == ExitKind::HandOver) return run_default(ts, raw);
+    RegionRun run(std::move(entry), place.view);
+    if (!run.run_plan()) return run_default(ts, raw);
+    LiveFrame frame(ts, raw);
+    if (!frame.enter()) return run_default(ts, raw);
+    return FrameDriver(frame, policy).run_from(run);
+  }
+
+  // The error belongs to the frame, at its first line.
+  PyObject* throw_at_start(PyThreadState* ts, PvFrame* raw) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    LiveFrame frame(ts, raw);
+    bool entered = frame.enter();
+    PyErr_Restore(type, value, traceback);
+    if (!entered) return run_default(ts, raw, 1);
+    return leave_by_throw(frame);
+  }
+};
+
+}  // namespace
+
+FrameHandler& ambient_frames() {
+  static AmbientFrames frames;
+  return frames;
+}
+
+LocalsView FrameDriver::view() {
+  return view_of(frame_.raw(), frame_.bytecode().slot_count() + frame_.depth(), slots_);
+}
+
+PyObject* FrameDriver::finish() {
+  PyObject* result = result_;
+  result_ = nullptr;
+  return result;
+}
+
+PyObject* FrameDriver::run() {
+  while (advance() == Advance::Continue) {
+  }
+  return finish();
+}
+
+PyObject* FrameDriver::run_from(RegionRun& run) {
+  if (leave_region(run) == Advance::Continue) return this->run();
+  return finish();
+}
+
+PyObject* FrameDriver::resume(std::vector<FrameImage>& images, size_t level) {
+  restore(frame_, images[level]);
+  policy_ = images[level].state->policy;
+  if (go_on(images, level) == Advance::Continue) return run();
+  return finish();
+}
+
+FrameDriver::Advance FrameDriver::hand_over_here() {
+  ++counters().hand_overs;
+  AmbientPolicy ambient(policy_);
+  result_ = hand_over(frame_);
+  return Advance::Left;
+}
+
+FrameDriver::Advance FrameDriver::handle_raise(bool adds_entry) {
+  if (unwind(frame_, adds_entry)) return Advance::Continue;
+  result_ = leave_by_throw(frame_);
+  return Advance::Left;
+}
+
+FrameDriver::Advance FrameDriver::advance() {
+  if (pv_traced(frame_.thread(), frame_.raw()) != 0) return hand_over_here();
+  // A unit that was split can be entered by the interpreter only at its start.
+  if (!frame_.instruction().resumable) return execute_here();
+  RegionEntryPtr entry;
+  try {
+    Place place{frame_.bytecode(), frame_.index(), frame_.depth(), view(), policy_};
+    entry = find_or_capture(place);
+    if (entry == nullptr || entry->region.exit == ExitKind::HandOver) return hand_over_here();
+    if (entry->plan == nullptr && config().snapshot_stress == 0 && ++empty_regions_ > kEmptyRegionLimit)
+      return hand_over_here();
+    if (entry->plan != nullptr) empty_regions_ = 0;
+    RegionRun run(std::move(entry), place.view);
+    if (!run.run_plan()) return hand_over_here();
+    return leave_region(run);
+  } catch (...) {
+    set_error_from_current_exception();
+    frame_.set_current_unit(frame_.instruction().lasti);
+    return handle_raise();
+  }
+}
+
+FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
+  const CapturedRegion& region = run.region();
+  if (region.exit == ExitKind::Return) {
+    Ref result = run.take_result();
+    return return_result(std::move(result), region.snapshot.frames.front().index);
+  }
+  std::vector<FrameImage> images = run.take_images();
+  restore(frame_, images[0]);
+  policy_ = images[0].state->policy;
+  return go_on(images, 0);
+}
+
+// The evaluator executes the return: it clears the frame and fires what is to be fired.
+FrameDriver::Advance FrameDriver::return_result(Ref result, int index) {
+  frame_.drop_to(0);
+  frame_.set_index(index);
+  if (frame_.instruction().op == Opcode::RETURN_VALUE) frame_.push(std::move(result));
+  result_ = hand_over(frame_);
+  return Advance::Left;
+}
+
+FrameDriver::Advance FrameDriver::go_on(std::vector<FrameImage>& images, size_t level) {
+  if (level + 1 == images.size()) return execute_here();
+  FrameImage& inner = images[level + 1];
+  frame_.set_current_unit(frame_.instruction().lasti);
+  ++counters().frames_materialised;
+  Ref result;
+  {
+    AmbientPolicy ambient(inner.state->policy);
+    result = enter_inner_frame(inner.function.get(), [&](LiveFrame& frame) {
+      return FrameDriver(frame, inner.state->policy).resume(images, level + 1);
+    });
+  }
+  return take_inner_result(inner, std::move(result));
+}
+
+FrameDriver::Advance FrameDriver::take_inner_result(const FrameImage& inner, Ref result) {
+  const Instruction& at = frame_.instruction();
+  ContinuationKind kind = inner.state->continuation;
+  if (!result) {
+    bool stops = kind == ContinuationKind::NextOrStop && PyErr_ExceptionMatches(PyExc_StopIteration) != 0;
+    if (!stops) return handle_raise();
+    PyErr_Clear();
+    frame_.pop();
+    frame_.set_index(at.arg);
+    return Advance::Continue;
+  }
+  if (expects_bool(kind, at.op) && !PyBool_Check(result.get())) {
+    PyErr_Format(PyExc_TypeError, "__bool__ should return bool, returned %s", Py_TYPE(result.get())->tp_name);
+    return handle_raise();
+  }
+  int next = frame_.index() + 1;
+  switch (kind) {
+    case ContinuationKind::Push:
+    case ContinuationKind::NextOrStop:
+      frame_.push(std::move(result));
+      break;
+    case ContinuationKind::PushIterator:
+      if (!PyIter_Check(result.get())) {
+        PyErr_Format(PyExc_TypeError, "iter() returned non-iterator of type '%.100s'", Py_TYPE(result.get())->tp_name);
+        return handle_raise();
+      }
+      frame_.push(std::move(result));
+      break;
+    case ContinuationKind::PushSelf:
+      if (result.get() != Py_None) {
+        PyErr_Format(PyExc_TypeError, "__init__() should return None, not '%.200s'", Py_TYPE(result.get())->tp_name);
+        return handle_raise();
+      }
+      frame_.push(inner.continuation_value);
+      break;
+    case ContinuationKind::PushBool:
+    case ContinuationKind::PushNotBool:
+    case ContinuationKind::PushTruth:
+    case ContinuationKind::PushNotTruth: {
+      int truth = PyObject_IsTrue(result);
+      if (truth < 0) return handle_raise();
+      bool negate = kind == ContinuationKind::PushNotBool || kind == ContinuationKind::PushNotTruth;
+      frame_.push(Ref::share((truth != 0) != negate ? Py_True : Py_False));
+      break;
+    }
+    case ContinuationKind::Jump:
+      if ((result.get() == Py_True) == (at.op == Opcode::POP_JUMP_IF_TRUE)) next = at.arg;
+      break;
+    case ContinuationKind::None:
+      PyErr_SetString(PyExc_SystemError, "minidynamo: an inner frame without a continuation");
+      return handle_raise();
+  }
+  frame_.set_index(next);
+  return Advance::Continue;
+}
+
+FrameDriver::Advance FrameDriver::execute_here() {
+  ++counters().concrete_instructions;
+  StepResult done;
+  {
+    AmbientPolicy ambient(policy_);
+    done = step(frame_);
+    // The instruction may have changed the policy: an error_on_graph_break entered or left.
+    if (ambient_policy() != nullptr) policy_ = ambient_policy();
+  }
+  frame_.set_index(done.index);
+  switch (done.outcome) {
+    case Outcome::Next:
+      return Advance::Continue;
+    case Outcome::Return:
+    case Outcome::HandOver:
+      return hand_over_here();
+    case Outcome::Raised:
+      return handle_raise();
+    case Outcome::Reraised:
+      return handle_raise(false);
+  }
+  return Advance::Left;
+}
+
+}  // namespace md

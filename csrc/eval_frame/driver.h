@@ -1,0 +1,44 @@
+// The state machine of a frame under the evaluator:
+//   look up or capture the region here -> run its plan -> restore the snapshot -> execute the instruction at which it ends
+//   -> look up the region at the next instruction ... -> return, or hand the rest over.
+#pragma once
+#include "eval_frame/hook.h"
+#include "eval_frame/region_exit.h"
+#include "snapshot/policy.h"
+
+namespace md {
+
+class FrameDriver {
+ public:
+  FrameDriver(LiveFrame& frame, const Policy* policy) : frame_(frame), policy_(policy) {}
+
+  // The frame is entered. Each leaves it and gives its result.
+  PyObject* run();                                        // from the frame's position
+  PyObject* run_from(RegionRun& run);                     // a region whose plan has run, at the frame's start
+  PyObject* resume(std::vector<FrameImage>& images, size_t level);  // frame is images[level]: restore, go on from there
+
+ private:
+  enum class Advance : uint8_t { Continue, Left };
+  // One region, and the instruction after it.
+  Advance advance();
+  Advance leave_region(RegionRun& run);
+  Advance return_result(Ref result, int index);
+  Advance execute_here();
+  Advance go_on(std::vector<FrameImage>& images, size_t level);
+  Advance take_inner_result(const FrameImage& inner, Ref result);
+  Advance handle_raise(bool adds_entry = true);
+  Advance hand_over_here();
+  PyObject* finish();
+  LocalsView view();
+
+  LiveFrame& frame_;
+  const Policy* policy_;
+  PyObject* result_ = nullptr;  // owned by the caller of run()
+  std::vector<PyObject*> slots_;
+  int empty_regions_ = 0;
+};
+
+// Frames that are reached through C, or called at a break, while a policy is in force.
+FrameHandler& ambient_frames();
+
+}  // namespace md

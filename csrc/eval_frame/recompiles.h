@@ -1,0 +1,16 @@
+// What the user is told when a place is captured again, and when it will not be any more.
+#pragma once
+#include "bytecode/bytecode.h"
+#include "eval_frame/code_cache.h"
+#include "snapshot/policy.h"
+
+namespace md {
+
+// The recompiles record: which guard of which entry failed.
+void log_recompile(const CodeCache& cache, const CacheKey& key, const LocalsView& view, const Bytecode& bytecode);
+
+// The recompile limit is reached: one warning for each key, or an error under a policy that makes breaks errors (PythonError).
+void report_limit(CodeCache& cache, const CacheKey& key, const LocalsView& view, const Bytecode& bytecode,
+                  const Policy& policy, int limit);
+
+}  // namespace md

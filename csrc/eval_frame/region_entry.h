@@ -1,0 +1,18 @@
+// A region in the code cache, with the plan that runs its graph.
+#pragma once
+#include <memory>
+
+#include "eval_frame/code_cache.h"
+#include "executor/plan.h"
+#include "symbolic/region.h"
+
+namespace md {
+
+struct RegionEntry : CacheEntry {
+  explicit RegionEntry(CapturedRegion captured) : CacheEntry(std::move(captured.guards)), region(std::move(captured)) {}
+  CapturedRegion region;  // its guards are in the base
+  std::shared_ptr<const Plan> plan;  // null: nothing to compute
+};
+using RegionEntryPtr = std::shared_ptr<RegionEntry>;
+
+}  // namespace md

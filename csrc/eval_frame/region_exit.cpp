@@ -1,0 +1,127 @@
+#include "eval_frame/region_exit.h"
+
+#include "eval_frame/counters.h"
+#include "guards/tensor_type.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+
+namespace {
+
+// Above this estimate other threads may run Python meanwhile.
+constexpr double kReleaseGilAboveNs = 50'000;
+
+class GilRelease {
+ public:
+  explicit GilRelease(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {}
+  ~GilRelease() {
+    if (state_ != nullptr) PyEval_RestoreThread(state_);
+  }
+  GilRelease(const GilRelease&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+GraphInput input_from(BorrowedRef object) {
+  GraphInput input;
+  if (const TensorType* type = tensor_type_of(object)) {
+    input.tensor = type->unwrap(object);
+  } else if (PyFloat_CheckExact(object.get())) {
+    input.scalar = Scalar(PyFloat_AS_DOUBLE(object.get()));
+  } else {
+    int overflow = 0;
+    long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow != 0) raise(ErrorKind::Overflow, "a Python int is too large for a tensor operation");
+    input.scalar = Scalar(static_cast<int64_t>(value));
+  }
+  return input;
+}
+
+}  // namespace
+
+RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view)
+    : entry_(std::move(entry)), builder_(entry_->region.snapshot, view) {
+  ++counters().regions_run;
+  if (entry_->plan == nullptr) return;
+  inputs_.reserve(region().inputs.size());
+  for (const Source* source : region().inputs) {
+    Ref object = fetch(source, view);
+    MD_ASSERT(object, "an input of a graph is gone");
+    inputs_.push_back(input_from(object.get()));
+  }
+}
+
+bool RegionRun::run_plan() {
+  if (entry_->plan == nullptr) return true;
+  outputs_.resize(region().graph->outputs().size());
+  const Plan& plan = *entry_->plan;
+  try {
+    GilRelease release(!plan.needs_gil() && plan.estimated_ns() > kReleaseGilAboveNs);
+    plan.run(inputs_, outputs_);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Internal) throw;
+    ++counters().plan_failures;
+    return false;
+  }
+  inputs_.clear();
+  builder_.set_outputs(outputs_);
+  return true;
+}
+
+void RegionRun::apply_effects() {
+  for (const Effect& effect : region().snapshot.effects) {
+    switch (effect.kind) {
+      case EffectKind::SetCell:
+        check_status(PyCell_Set(builder_.build(effect.target), builder_.build(effect.value)));
+        break;
+      case EffectKind::GradMode:
+        tensor_modes().grad_enabled = effect.flag;
+        break;
+      case EffectKind::InferenceMode:
+        tensor_modes().inference_mode = effect.flag;
+        break;
+    }
+  }
+}
+
+Ref RegionRun::take_result() {
+  Ref result = builder_.build(region().snapshot.result);
+  for (const Effect& effect : region().snapshot.effects)
+    if (effect.value != kNoRecipe) builder_.build(effect.value);
+  builder_.finish();
+  apply_effects();
+  return result;
+}
+
+std::vector<FrameImage> RegionRun::take_images() {
+  std::vector<FrameImage> images;
+  for (const FrameState& state : region().snapshot.frames) {
+    FrameImage image;
+    image.state = &state;
+    if (state.function != kNoRecipe) image.function = builder_.build(state.function);
+    for (const SlotValue& slot : state.slots) image.slots.emplace_back(slot.slot, builder_.build(slot.value));
+    for (RecipeId value : state.stack) image.stack.push_back(builder_.build(value));
+    if (state.continuation_value != kNoRecipe) image.continuation_value = builder_.build(state.continuation_value);
+    images.push_back(std::move(image));
+  }
+  for (const Effect& effect : region().snapshot.effects)
+    if (effect.value != kNoRecipe) builder_.build(effect.value);
+  builder_.finish();
+  apply_effects();
+  return images;
+}
+
+void restore(LiveFrame& frame, FrameImage& image) {
+  ++counters().snapshots_restored;
+  // Values that are overwritten may die here and run Python: the frame is consistent after each single put.
+  if (!image.state->keep_stack) {
+    std::vector<Ref> old;
+    while (frame.depth() > 0) old.push_back(frame.pop());
+    for (Ref& value : image.stack) frame.push(std::move(value));
+  }
+  for (auto& [slot, value] : image.slots) frame.put(slot, std::move(value));
+  frame.set_index(image.state->index);
+}
+
+}  // namespace md

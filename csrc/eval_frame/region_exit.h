@@ -1,0 +1,49 @@
+// Running a region's plan, and leaving the region: everything is fetched and built before anything is written.
+#pragma once
+#include <vector>
+
+#include "eval_frame/live_frame.h"
+#include "eval_frame/region_entry.h"
+#include "snapshot/value_builder.h"
+
+namespace md {
+
+// What one frame will hold.
+struct FrameImage {
+  const FrameState* state = nullptr;
+  Ref function;  // inner frames
+  std::vector<std::pair<int, Ref>> slots;
+  std::vector<Ref> stack;
+  Ref continuation_value;
+};
+
+// One run of one region, from the check of its guards until its values are in place.
+class RegionRun {
+ public:
+  // Fetches the graph's inputs and what the snapshot names. entry is kept alive.
+  RegionRun(RegionEntryPtr entry, const LocalsView& view);
+
+  const CapturedRegion& region() const { return entry_->region; }
+  const RegionEntryPtr& entry() const { return entry_; }
+
+  // Runs the plan. False: it failed and nothing is visible; Python has to run from the region's start.
+  // Throws PythonError when a backend's callable raised.
+  bool run_plan();
+
+  // Exit Return: the result, effects applied.
+  Ref take_result();
+  // Other exits: what every frame holds, effects applied.
+  std::vector<FrameImage> take_images();
+
+ private:
+  void apply_effects();
+  RegionEntryPtr entry_;
+  ValueBuilder builder_;
+  std::vector<GraphInput> inputs_;
+  std::vector<Tensor> outputs_;
+};
+
+// Writes an image into a frame that is entered; its position becomes the image's.
+void restore(LiveFrame& frame, FrameImage& image);
+
+}  // namespace md

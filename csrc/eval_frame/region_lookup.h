@@ -1,0 +1,26 @@
+// Finding the region for a place, or capturing it: the code cache, the recompile limit, policy errors, the logs.
+#pragma once
+#include "eval_frame/region_entry.h"
+#include "snapshot/policy.h"
+
+namespace md {
+
+struct Place {
+  const Bytecode& bytecode;
+  int index;
+  int depth;
+  LocalsView view;
+  const Policy* policy;
+};
+
+// Null: the limit is reached (one warning), or capture failed by a bug of ours (one warning): the interpreter goes on.
+// Throws PythonError: Unsupported or FailOnRecompileLimitHit under a policy that makes breaks errors, a backend's exception,
+// InternalError when config.suppress_internal_errors is off.
+RegionEntryPtr find_or_capture(const Place& place);
+
+// Turns a graph into a plan by the policy's backend; example_inputs are Python objects in graph input order. Installed by bindings.
+using PlanMaker = std::shared_ptr<const Plan> (*)(const Policy* policy, const std::shared_ptr<Graph>& graph,
+                                                  const std::vector<Ref>& example_inputs);
+void set_plan_maker(PlanMaker maker);
+
+}  // namespace md

@@ -1,0 +1,80 @@
+// What every slot holds when a region is left. Made by the walk, immutable; restore() is in eval_frame/.
+//  1. A recipe says how one value is had; recipes name each other by number, parts may come later (cycles through mutable containers).
+//  2. One value is one recipe, so identity is kept: two slots with one recipe get one object.
+//  3. frames[0] is the frame that runs the region; the others were inlined into it, outermost first.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "bytecode/bytecode.h"
+#include "guards/source.h"
+#include "snapshot/policy.h"
+
+namespace md {
+
+enum class RecipeKind : uint8_t {
+#define MD_RECIPE(name, parts, doc) name,
+#include "snapshot/recipes.def"
+#undef MD_RECIPE
+};
+enum class ContinuationKind : uint8_t {
+#define MD_CONTINUATION(name, doc) name,
+#include "snapshot/continuations.def"
+#undef MD_CONTINUATION
+};
+enum class EffectKind : uint8_t {
+#define MD_EFFECT(name, doc) name,
+#include "snapshot/effects.def"
+#undef MD_EFFECT
+};
+
+const char* recipe_kind_name(RecipeKind kind);
+const char* continuation_kind_name(ContinuationKind kind);
+
+using RecipeId = int32_t;
+inline constexpr RecipeId kNoRecipe = -1;
+
+struct Recipe {
+  RecipeKind kind = RecipeKind::Null;
+  int32_t index = 0;               // Output, iterators
+  const Source* source = nullptr;  // Source
+  Ref object;                      // Constant: an atom, or a code object nested in the captured code
+  std::vector<RecipeId> parts;
+};
+
+struct SlotValue {
+  int32_t slot;
+  RecipeId value;
+};
+
+struct FrameState {
+  const Bytecode* bytecode = nullptr;
+  RecipeId function = kNoRecipe;  // inner frames: the function object to enter
+  int32_t index = 0;              // the instruction being executed (callers), or at which the region ends (innermost)
+  // Outermost frame: only slots that changed; inner frames: every set slot.
+  std::vector<SlotValue> slots;
+  std::vector<RecipeId> stack;  // whole value stack, bottom first
+  bool keep_stack = false;      // outermost frame: the stack is as it was at the region's start
+  ContinuationKind continuation = ContinuationKind::None;
+  RecipeId continuation_value = kNoRecipe;
+  const Policy* policy = nullptr;  // in force in this frame from here on
+};
+
+struct Effect {
+  EffectKind kind;
+  RecipeId target = kNoRecipe;
+  RecipeId value = kNoRecipe;
+  bool flag = false;
+};
+
+struct Snapshot {
+  std::vector<Recipe> recipes;
+  std::vector<FrameState> frames;
+  std::vector<Effect> effects;
+  RecipeId result = kNoRecipe;  // what a region that reached the end returns
+};
+
+// A listing for logs and golden tests.
+std::string print(const Snapshot& snapshot);
+
+}  // namespace md

@@ -1,0 +1,195 @@
+#include "snapshot/value_builder.h"
+
+#include "guards/tensor_type.h"
+
+namespace md {
+
+namespace {
+
+// Advances an iterator that was just made; its elements are known to exist.
+void advance(PyObject* iterator, int count) {
+  for (int i = 0; i < count; ++i) {
+    Ref skipped = Ref::steal(PyIter_Next(iterator));
+    if (!skipped) {
+      if (PyErr_Occurred()) throw PythonError();
+      return;
+    }
+  }
+}
+
+// list, tuple and reversed iterators take their position through __setstate__.
+void set_position(PyObject* iterator, int position) {
+  if (position == 0) return;
+  Ref number = check(PyLong_FromLong(position));
+  static PyObject* const name = PyUnicode_InternFromString("__setstate__");
+  check(PyObject_CallMethodOneArg(iterator, name, number));
+}
+
+Ref make_function(const std::vector<Ref>& parts) {
+  BorrowedRef code = parts[0].get();
+  auto* model = reinterpret_cast<PyFunctionObject*>(parts[1].get());
+  Ref function = check(PyFunction_New(code, model->func_globals));
+  if (parts[2]) check_status(PyFunction_SetDefaults(function, parts[2]));
+  if (parts[3]) check_status(PyFunction_SetKwDefaults(function, parts[3]));
+  if (parts[4]) check_status(PyFunction_SetAnnotations(function, parts[4]));
+  if (parts.size() > 5) {
+    Ref closure = check(PyTuple_New(static_cast<Py_ssize_t>(parts.size() - 5)));
+    for (size_t i = 5; i < parts.size(); ++i) PyTuple_SET_ITEM(closure.get(), i - 5, Py_NewRef(parts[i].get()));
+    check_status(PyFunction_SetClosure(function, closure));
+  }
+  return function;
+}
+
+Ref make_instance(PyObject* type) {
+  static PyObject* const empty = PyTuple_New(0);
+  return check(PyBaseObject_Type.tp_new(reinterpret_cast<PyTypeObject*>(type), empty, nullptr));
+}
+
+}  // namespace
+
+ValueBuilder::ValueBuilder(const Snapshot& snapshot, const LocalsView& view)
+    : snapshot_(snapshot), values_(snapshot.recipes.size()), built_(snapshot.recipes.size(), 0) {
+  for (size_t id = 0; id < snapshot.recipes.size(); ++id) {
+    const Recipe& recipe = snapshot.recipes[id];
+    if (recipe.kind != RecipeKind::Source) continue;
+    values_[id] = fetch(recipe.source, view);
+    MD_ASSERT(values_[id], "a value that an exit needs is gone");
+    built_[id] = 1;
+  }
+}
+
+void ValueBuilder::set_outputs(std::span<Tensor> outputs) { outputs_ = outputs; }
+
+Ref ValueBuilder::build(RecipeId id) {
+  if (built_[id] == 0) {
+    Ref value = make(snapshot_.recipes[id], id);
+    values_[id] = std::move(value);
+    built_[id] = 1;
+  }
+  return values_[id];
+}
+
+Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
+  // Containers that can be part of themselves are made empty here and filled by finish().
+  switch (recipe.kind) {
+    case RecipeKind::List:
+      to_fill_.push_back(id);
+      return check(PyList_New(0));
+    case RecipeKind::Dict:
+      to_fill_.push_back(id);
+      return check(PyDict_New());
+    case RecipeKind::Set:
+      to_fill_.push_back(id);
+      return check(PySet_New(nullptr));
+    case RecipeKind::Cell:
+      if (!recipe.parts.empty()) to_fill_.push_back(id);
+      return check(PyCell_New(nullptr));
+    case RecipeKind::Instance:
+      to_fill_.push_back(id);
+      return make_instance(build(recipe.parts[0]));
+    default:
+      break;
+  }
+  std::vector<Ref> parts;
+  parts.reserve(recipe.parts.size());
+  for (RecipeId part : recipe.parts) parts.push_back(build(part));
+  switch (recipe.kind) {
+    case RecipeKind::Null:
+      return nullptr;
+    case RecipeKind::Constant:
+      return recipe.object;
+    case RecipeKind::Output:
+      return default_tensor_type().wrap(std::move(outputs_[recipe.index]));
+    case RecipeKind::Tuple: {
+      Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(parts.size())));
+      for (size_t i = 0; i < parts.size(); ++i) PyTuple_SET_ITEM(tuple.get(), i, parts[i].release());
+      return tuple;
+    }
+    case RecipeKind::Slice:
+      return check(PySlice_New(parts[0], parts[1], parts[2]));
+    case RecipeKind::Function:
+      return make_function(parts);
+    case RecipeKind::BoundMethod:
+      if (PyFunction_Check(parts[0].get())) return check(PyMethod_New(parts[0], parts[1]));
+      // A C method: its descriptor binds it.
+      return check(Py_TYPE(parts[0].get())
+                       ->tp_descr_get(parts[0], parts[1], reinterpret_cast<PyObject*>(Py_TYPE(parts[1].get()))));
+    case RecipeKind::Exception: {
+      std::vector<PyObject*> args;
+      for (size_t i = 1; i < parts.size(); ++i) args.push_back(parts[i]);
+      return check(PyObject_Vectorcall(parts[0], args.data(), args.size(), nullptr));
+    }
+    case RecipeKind::SequenceIterator:
+    case RecipeKind::RangeIterator: {
+      finish();  // an iterator over a list that is still empty would end at once
+      Ref iterator = check(PyObject_GetIter(parts[0]));
+      set_position(iterator, recipe.index);
+      return iterator;
+    }
+    case RecipeKind::ReversedIterator: {
+      finish();
+      Ref iterator = check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyReversed_Type), parts[0]));
+      advance(iterator, recipe.index);
+      return iterator;
+    }
+    case RecipeKind::DictIterator: {
+      finish();
+      Ref iterator = check(PyObject_GetIter(parts[0]));
+      advance(iterator, recipe.index);
+      return iterator;
+    }
+    case RecipeKind::Enumerate: {
+      PyObject* args[] = {parts[0], parts[1]};
+      return check(PyObject_Vectorcall(reinterpret_cast<PyObject*>(&PyEnum_Type), args, 2, nullptr));
+    }
+    case RecipeKind::Zip: {
+      std::vector<PyObject*> args;
+      for (const Ref& part : parts) args.push_back(part);
+      return check(PyObject_Vectorcall(reinterpret_cast<PyObject*>(&PyZip_Type), args.data(), args.size(), nullptr));
+    }
+    case RecipeKind::DictView: {
+      static constexpr const char* kMethods[] = {"keys", "values", "items"};
+      return check(PyObject_CallMethod(parts[0], kMethods[recipe.index], nullptr));
+    }
+    default:
+      raise(ErrorKind::Internal, "no way to build ", recipe_kind_name(recipe.kind));
+  }
+}
+
+void ValueBuilder::fill(RecipeId id) {
+  const Recipe& recipe = snapshot_.recipes[id];
+  const std::vector<RecipeId>& parts = recipe.parts;
+  Ref value = values_[id];
+  switch (recipe.kind) {
+    case RecipeKind::List:
+      for (RecipeId part : parts) check_status(PyList_Append(value, build(part)));
+      return;
+    case RecipeKind::Set:
+      for (RecipeId part : parts) check_status(PySet_Add(value, build(part)));
+      return;
+    case RecipeKind::Dict:
+      for (size_t i = 0; i < parts.size(); i += 2)
+        check_status(PyDict_SetItem(value, build(parts[i]), build(parts[i + 1])));
+      return;
+    case RecipeKind::Cell:
+      check_status(PyCell_Set(value, build(parts[0])));
+      return;
+    case RecipeKind::Instance:
+      for (size_t i = 1; i < parts.size(); i += 2)
+        check_status(PyObject_GenericSetAttr(value, build(parts[i]), build(parts[i + 1])));
+      return;
+    default:
+      raise(ErrorKind::Internal, recipe_kind_name(recipe.kind), " is not filled");
+  }
+}
+
+void ValueBuilder::finish() {
+  // Filling may build, and so queue, further containers, or finish from inside: each is taken off before it is filled.
+  while (!to_fill_.empty()) {
+    RecipeId id = to_fill_.back();
+    to_fill_.pop_back();
+    fill(id);
+  }
+}
+
+}  // namespace md

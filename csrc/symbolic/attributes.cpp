@@ -1,0 +1,315 @@
+// Attribute look-up as CPython does it, by type and dict look-up alone; attribute stores on what the walk made.
+#include "cpython/object_layout.h"
+#include "frontends/op_callables.h"
+#include "frontends/tensor_facts.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+std::string utf8(BorrowedRef name) {
+  const char* text = PyUnicode_AsUTF8(name);
+  if (text == nullptr) throw PythonError();
+  return text;
+}
+
+bool is_data_descriptor(PyTypeObject* descriptor_type) { return descriptor_type->tp_descr_set != nullptr; }
+
+// What a type attribute gives for an instance that does not shadow it.
+struct Bound {
+  ValuePtr value;   // null: a getter was inlined
+  bool is_method;   // value is a function to be called with the instance
+};
+
+class AttributeLookup {
+ public:
+  AttributeLookup(Walk& walk, const ValuePtr& object, BorrowedRef name) : walk_(walk), object_(object), name_(name) {}
+
+  // Generic look-up on an instance: data descriptor, own storage, type attribute, __getattr__.
+  Bound on_instance() {
+    PyTypeObject* type = walk_.exact_type(object_);
+    bool has_hook = false;
+    if (type->tp_getattro != PyObject_GenericGetAttr) has_hook = require_getattr_hook(type);
+    ValuePtr on_type = walk_.type_attribute(object_, name_);
+    PyTypeObject* descriptor = on_type ? walk_.exact_type(on_type) : nullptr;
+    if (descriptor != nullptr && is_data_descriptor(descriptor)) return read_descriptor(on_type);
+    if (ValuePtr own = own_attribute()) return {own, false};
+    if (on_type) return bind(on_type);
+    if (has_hook) return call_getattr_hook();
+    walk_.raise_here();
+  }
+
+  Bound on_class() {
+    PyTypeObject* metatype = walk_.exact_type(object_);
+    if (metatype->tp_getattro != PyType_Type.tp_getattro) unknown();
+    auto* type = reinterpret_cast<PyTypeObject*>(walk_.identity_of(object_).get());
+    // A data descriptor of the metaclass (__name__, __dict__ ...) comes first.
+    PyObject* meta = _PyType_Lookup(metatype, name_);
+    if (meta != nullptr && is_data_descriptor(Py_TYPE(meta))) unknown();
+    ValuePtr found = class_attribute(object_, type);
+    if (!found) {
+      if (meta != nullptr) unknown();
+      walk_.raise_here();
+    }
+    PyTypeObject* descriptor = walk_.exact_type(found);
+    if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr) return {found, false};
+    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped, false};
+    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
+      return {make_value<BoundMethodValue>(unwrapped, object_), false};
+    if (descriptor == &PyProperty_Type || descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type)
+      return {found, false};
+    unknown();
+  }
+
+  Bound on_module() {
+    walk_.exact_type(object_);
+    auto* module = as<ObjectValue>(object_);
+    if (module->source == nullptr) unknown();
+    const Source* source = walk_.sources().get(SourceKind::ModuleAttr, module->source, name_);
+    if (ValuePtr value = walk_.at(source)) return {value, false};
+    // A module's own __getattr__, or an attribute of the module type.
+    unknown();
+  }
+
+  Bound on_tensor() {
+    auto* tensor = as<TensorValue>(object_);
+    walk_.guard_tensor(tensor);
+    if (const TensorFact* fact = find_tensor_fact(utf8(name_)); fact != nullptr && !fact->is_method)
+      return {walk_.constant(fact->value(tensor->spec, {}, nullptr)), false};
+    if (const OpRow* row = find_tensor_view_attribute(utf8(name_)))
+      return {walk_.call_op(*row, {{object_}, {}}, true), false};
+    PyTypeObject* type = type_of(object_);
+    PyObject* descriptor = _PyType_Lookup(type, name_);
+    if (descriptor == nullptr || !Py_IS_TYPE(descriptor, &PyMethodDescr_Type))
+      walk_.graph_break(BreakReason::tensor_attribute, utf8(name_));
+    return {walk_.constant(descriptor), true};
+  }
+
+  // A method of an exact built-in type: its descriptor, unbound.
+  Bound on_builtin() {
+    PyTypeObject* type = walk_.exact_type(object_);
+    if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) unknown();
+    PyObject* descriptor = _PyType_Lookup(type, name_);
+    if (descriptor == nullptr) walk_.raise_here();
+    if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) return {walk_.constant(descriptor), true};
+    if (Ref constant = walk_.constant_of(object_)) {
+      // A number's or range's field (x.real, r.start).
+      Ref value = Ref::steal(PyObject_GenericGetAttr(constant, name_));
+      if (value && is_guardable_constant(value.get())) return {walk_.constant(value), false};
+      PyErr_Clear();
+    }
+    unknown();
+  }
+
+ private:
+  [[noreturn]] void unknown() {
+    walk_.graph_break(BreakReason::custom_attribute_lookup, str_cat(describe(object_), ".", utf8(name_)));
+  }
+
+  // The class overrides look-up: sound only for a Python __getattr__ beside object's own __getattribute__.
+  bool require_getattr_hook(PyTypeObject* type) {
+    static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
+    static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
+    PyObject* standard = _PyType_Lookup(&PyBaseObject_Type, kGetattribute);
+    if (_PyType_Lookup(type, kGetattribute) != standard) unknown();
+    hook_ = walk_.type_attribute(object_, kGetattr);
+    if (!hook_ || !walk_.is_python_function(hook_)) unknown();
+    return true;
+  }
+
+  Bound call_getattr_hook() {
+    walk_.inline_function(hook_, {{object_, walk_.constant(name_)}, {}}, ContinuationKind::Push, nullptr);
+    return {nullptr, false};
+  }
+
+  ValuePtr own_attribute() {
+    if (auto* instance = as<InstanceValue>(object_)) {
+      ValuePtr* found = instance->find(name_);
+      return found != nullptr ? *found : nullptr;
+    }
+    auto* known = as<ObjectValue>(object_);
+    if (known->source == nullptr) unknown();
+    PyObject* value = nullptr;
+    int found = pv_instance_lookup(known->object, name_, &value);
+    if (found < 0) unknown();
+    const Source* source = walk_.sources().get(SourceKind::InstanceAttr, known->source, name_);
+    if (found > 0) return walk_.at(source, Ref::share(value));
+    if (pv_has_instance_storage(known->object)) walk_.guards().absent(source);
+    return nullptr;
+  }
+
+  Bound read_descriptor(const ValuePtr& descriptor) {
+    auto* known = as<ObjectValue>(descriptor);
+    if (Py_IS_TYPE(known->object.get(), &PyProperty_Type) && known->source != nullptr) {
+      ValuePtr getter = walk_.at(walk_.sources().get(SourceKind::PropertyGetter, known->source, nullptr));
+      if (!getter || !walk_.is_python_function(getter)) unknown();
+      walk_.inline_function(getter, {{object_}, {}}, ContinuationKind::Push, nullptr);
+      return {nullptr, false};
+    }
+    if (Py_IS_TYPE(known->object.get(), &PyMemberDescr_Type)) return read_slot(descriptor);
+    unknown();
+  }
+
+  Bound read_slot(const ValuePtr& descriptor) {
+    if (auto* instance = as<InstanceValue>(object_)) {
+      if (ValuePtr* found = instance->find(name_)) return {*found, false};
+      walk_.raise_here();
+    }
+    auto* known = as<ObjectValue>(object_);
+    walk_.identity_of(descriptor);
+    const Source* source =
+        walk_.sources().get(SourceKind::SlotAttr, known->source, as<ObjectValue>(descriptor)->object.get());
+    ValuePtr value = walk_.at(source);
+    if (!value) walk_.raise_here();
+    return {value, false};
+  }
+
+  Bound bind(const ValuePtr& found) {
+    PyTypeObject* descriptor = walk_.exact_type(found);
+    if (descriptor == &PyFunction_Type) return {found, true};
+    if (descriptor->tp_descr_get == nullptr) return {found, false};
+    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped, false};
+    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
+      return {make_value<BoundMethodValue>(unwrapped, walk_.type_value(object_)), false};
+    if (find_wrapper_type(descriptor) != nullptr) return {found, true};
+    unknown();
+  }
+
+  ValuePtr unwrap(const ValuePtr& found, SourceKind kind, PyTypeObject* wrapper) {
+    auto* known = as<ObjectValue>(found);
+    if (known->object.type() != wrapper) return nullptr;
+    if (known->source == nullptr) unknown();
+    return walk_.at(walk_.sources().get(kind, known->source, nullptr));
+  }
+
+  ValuePtr class_attribute(const ValuePtr& type_value, PyTypeObject* type) {
+    const Source* base = as<ObjectValue>(type_value)->source;
+    if (base == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+      PyObject* found = _PyType_Lookup(type, name_);
+      return found != nullptr ? walk_.constant(found) : nullptr;
+    }
+    const Source* source = walk_.sources().get(SourceKind::TypeAttr, base, name_);
+    ValuePtr found = walk_.at(source);
+    if (!found) walk_.guards().absent(source);
+    return found;
+  }
+
+  friend ValuePtr md::Walk::type_attribute(const ValuePtr&, BorrowedRef);
+  Walk& walk_;
+  ValuePtr object_;
+  BorrowedRef name_;
+  ValuePtr hook_;
+};
+
+Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name) {
+  AttributeLookup lookup(walk, object, name);
+  switch (object->kind) {
+    case ValueKind::Tensor:
+      return lookup.on_tensor();
+    case ValueKind::Instance:
+      return lookup.on_instance();
+    case ValueKind::Object: {
+      PyObject* real = as<ObjectValue>(object)->object;
+      if (PyModule_CheckExact(real)) return lookup.on_module();
+      if (PyType_Check(real)) return lookup.on_class();
+      PyTypeObject* type = Py_TYPE(real);
+      if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return lookup.on_instance();
+      return lookup.on_builtin();
+    }
+    default:
+      return lookup.on_builtin();
+  }
+}
+
+void load_attr(Walk& walk, const Instruction& at) {
+  ValuePtr object = walk.peek();
+  BorrowedRef name = walk.bytecode().name(at.arg);
+  size_t depth = walk.frame_depth();
+  Bound bound = look_up(walk, object, name);
+  if (bound.value && bound.is_method) bound.value = make_value<BoundMethodValue>(bound.value, object);
+  if (walk.frame_depth() > depth) return walk.drop_below_callee(1);  // a getter gives the result when it returns
+  walk.pop();
+  walk.push(std::move(bound.value));
+}
+
+void load_method(Walk& walk, const Instruction& at) {
+  ValuePtr object = walk.peek();
+  BorrowedRef name = walk.bytecode().name(at.arg);
+  size_t depth = walk.frame_depth();
+  Bound bound = look_up(walk, object, name);
+  // A getter's result is pushed as a plain attribute, which this instruction's two slots cannot wait for.
+  if (walk.frame_depth() > depth) walk.give_up_callee(BreakReason::custom_attribute_lookup, utf8(name));
+  walk.pop();
+  if (bound.is_method) {
+    walk.push(std::move(bound.value));
+    walk.push(std::move(object));
+  } else if (kNullAfterCallable) {
+    walk.push(std::move(bound.value));
+    walk.push(walk.null());
+  } else {
+    walk.push(walk.null());
+    walk.push(std::move(bound.value));
+  }
+}
+
+// Only what the walk made is written to; an object that exists is the driver's.
+void store_attr(Walk& walk, const Instruction& at) {
+  ValuePtr object = walk.peek();
+  BorrowedRef name = walk.bytecode().name(at.arg);
+  auto* instance = as<InstanceValue>(object);
+  if (instance == nullptr) walk.graph_break(BreakReason::store_attribute, str_cat(describe(object), ".", utf8(name)));
+  ValuePtr on_type = walk.type_attribute(object, name);
+  PyTypeObject* descriptor = on_type ? walk.exact_type(on_type) : nullptr;
+  bool writes_elsewhere =
+      descriptor != nullptr && is_data_descriptor(descriptor) && descriptor != &PyMemberDescr_Type;
+  bool has_dict = type_of(object)->tp_dictoffset != 0;
+  if (writes_elsewhere || (!has_dict && descriptor == nullptr))
+    walk.graph_break(BreakReason::store_attribute, str_cat(describe(object), ".", utf8(name)));
+  walk.pop();
+  ValuePtr value = walk.pop();
+  if (ValuePtr* known = instance->find(name)) {
+    *known = value;
+  } else {
+    instance->attributes.emplace_back(Ref::share(name), value);
+  }
+}
+
+void delete_attr(Walk& walk, const Instruction& at) {
+  walk.graph_break(BreakReason::store_attribute,
+                   str_cat(describe(walk.peek()), ".", utf8(walk.bytecode().name(at.arg))));
+}
+
+const OpcodeRegistration registration{{Opcode::LOAD_ATTR, load_attr},
+                                      {Opcode::LOAD_METHOD, load_method},
+                                      {Opcode::STORE_ATTR, store_attr},
+                                      {Opcode::DELETE_ATTR, delete_attr}};
+
+}  // namespace
+
+ValuePtr Walk::attribute(const ValuePtr& object, BorrowedRef name) {
+  Bound bound = look_up(*this, object, name);
+  if (bound.value && bound.is_method) return make_value<BoundMethodValue>(bound.value, object);
+  return bound.value;
+}
+
+ValuePtr Walk::type_value(const ValuePtr& object) {
+  if (auto* instance = as<InstanceValue>(object)) return instance->type;
+  if (auto* exception = as<ExceptionValue>(object)) return exception->type;
+  PyTypeObject* type = exact_type(object);
+  const Source* source = source_of(object);
+  if (source == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
+    return constant(reinterpret_cast<PyObject*>(type));
+  ValuePtr value = at(sources().get(SourceKind::Type, source, nullptr), Ref::share(reinterpret_cast<PyObject*>(type)));
+  // The type guard on the object says what this is.
+  as<ObjectValue>(value)->value_guarded = as<ObjectValue>(value)->type_guarded = true;
+  return value;
+}
+
+ValuePtr Walk::type_attribute(const ValuePtr& object, BorrowedRef name) {
+  ValuePtr type = type_value(object);
+  AttributeLookup lookup(*this, type, name);
+  return lookup.class_attribute(type, reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type)->object.get()));
+}
+
+}  // namespace md

@@ -1,0 +1,292 @@
+// Builtins that the walk knows for values that are not all constants.
+#include "symbolic/pure_calls.h"
+#include "symbolic/walk.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+
+namespace {
+
+void require_count(Walk& walk, const CallArgs& args, size_t least, size_t most) {
+  if (args.positional.size() < least || args.positional.size() > most || !args.keywords.empty()) walk.raise_here();
+}
+
+[[noreturn]] void break_on_builtin(Walk& walk, const char* name, const ValuePtr& value) {
+  walk.graph_break(BreakReason::builtin_call, str_cat(name, "(", describe(value), ")"));
+}
+
+std::vector<ValuePtr> iterated(Walk& walk, const char* name, const ValuePtr& value) {
+  auto items = walk.iterate(value);
+  if (!items) break_on_builtin(walk, name, value);
+  return std::move(*items);
+}
+
+ValuePtr call_len(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 1, 1);
+  const ValuePtr& value = args.positional[0];
+  if (auto* tensor = as<TensorValue>(value)) {
+    walk.guard_tensor(tensor);
+    if (tensor->spec.rank() == 0) walk.raise_here();
+    return walk.integer(tensor->spec.sizes[0].value());
+  }
+  std::optional<int64_t> length = walk.length_of(value);
+  if (!length) walk.graph_break(BreakReason::unknown_length, describe(value));
+  return walk.integer(*length);
+}
+
+// isinstance and issubclass against exact classes whose metaclass keeps type's own check.
+bool is_instance(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo) {
+  if (auto elements = walk.elements_of(classinfo)) {
+    for (const ValuePtr& element : *elements)
+      if (is_instance(walk, type, element)) return true;
+    return false;
+  }
+  PyObject* known = walk.identity_of(classinfo);
+  if (known == nullptr || !PyType_Check(known)) break_on_builtin(walk, "isinstance", classinfo);
+  static PyObject* const kCheck = PyUnicode_InternFromString("__instancecheck__");
+  if (_PyType_Lookup(Py_TYPE(known), kCheck) != _PyType_Lookup(&PyType_Type, kCheck))
+    break_on_builtin(walk, "isinstance", classinfo);
+  return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(known)) != 0;
+}
+
+ValuePtr call_isinstance(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 2, 2);
+  // An object may claim another __class__ only through a class attribute of that name.
+  PyTypeObject* type = walk.exact_type(args.positional[0]);
+  static PyObject* const kClass = PyUnicode_InternFromString("__class__");
+  if (_PyType_Lookup(type, kClass) != _PyType_Lookup(&PyBaseObject_Type, kClass))
+    break_on_builtin(walk, "isinstance", args.positional[0]);
+  return walk.boolean(is_instance(walk, type, args.positional[1]));
+}
+
+ValuePtr call_type(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 1 || !args.keywords.empty())
+    walk.graph_break(BreakReason::class_definition, "type() with three arguments");
+  return walk.type_value(args.positional[0]);
+}
+
+ValuePtr call_bool(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 0, 1);
+  if (args.positional.empty()) return walk.boolean(false);
+  std::optional<bool> truth = walk.truth_of(args.positional[0]);
+  if (!truth && walk.is_tensor(args.positional[0])) walk.graph_break(BreakReason::tensor_to_number, "bool()");
+  if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(args.positional[0]));
+  return walk.boolean(*truth);
+}
+
+template <bool is_list>
+ValuePtr call_sequence(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 0, 1);
+  std::vector<ValuePtr> items;
+  if (!args.positional.empty()) {
+    // tuple(t) of an exact tuple is that tuple.
+    if (!is_list && walk.is_exactly(args.positional[0], &PyTuple_Type)) return args.positional[0];
+    items = iterated(walk, is_list ? "list" : "tuple", args.positional[0]);
+  }
+  return make_value<SequenceValue>(is_list, std::move(items));
+}
+
+ValuePtr call_dict(Walk& walk, const CallArgs& args) {
+  auto dict = make_value<DictValue>();
+  if (args.positional.size() > 1) walk.raise_here();
+  if (!args.positional.empty()) {
+    const ValuePtr& value = args.positional[0];
+    if (auto entries = walk.entries_of(value)) {
+      for (DictValue::Entry& entry : *entries) dict->set(entry.key.get(), entry.value);
+    } else {
+      for (const ValuePtr& pair : iterated(walk, "dict", value)) {
+        auto items = walk.iterate(pair);
+        Ref key = items && items->size() == 2 ? walk.constant_of((*items)[0]) : Ref();
+        if (!key) walk.graph_break(BreakReason::unhashable_key, describe(pair));
+        if (PyObject_Hash(key) == -1) walk.raise_here();
+        dict->set(key.get(), (*items)[1]);
+      }
+    }
+  }
+  for (const auto& [name, value] : args.keywords) dict->set(name.get(), value);
+  return dict;
+}
+
+ValuePtr call_set(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 0, 1);
+  auto set = make_value<SetValue>();
+  if (args.positional.empty()) return set;
+  for (const ValuePtr& item : iterated(walk, "set", args.positional[0])) {
+    Ref key = walk.constant_of(item);
+    if (!key) walk.graph_break(BreakReason::unhashable_key, describe(item));
+    if (PyObject_Hash(key) == -1) walk.raise_here();
+    set->add(key.get());
+  }
+  return set;
+}
+
+ValuePtr call_iter(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 1) walk.graph_break(BreakReason::builtin_call, "iter() with a sentinel");
+  ValuePtr iterator = walk.iterator_over(args.positional[0]);
+  if (!iterator) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[0]));
+  return iterator;
+}
+
+ValuePtr call_next(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 1, 2);
+  auto* iterator = as<IteratorValue>(args.positional[0]);
+  if (iterator == nullptr) walk.graph_break(BreakReason::foreign_next, describe(args.positional[0]));
+  if (std::optional<ValuePtr> next = walk.next_of(iterator)) return *next;
+  if (args.positional.size() == 2) return args.positional[1];
+  walk.raise_here();
+}
+
+ValuePtr call_enumerate(Walk& walk, const CallArgs& args) {
+  int64_t start = 0;
+  const ValuePtr* start_value = args.positional.size() > 1 ? &args.positional[1] : args.keyword("start");
+  if (args.positional.empty() || args.keywords.size() > (args.positional.size() > 1 ? 0u : 1u)) walk.raise_here();
+  if (start_value != nullptr) {
+    std::optional<int64_t> known = walk.int_of(*start_value);
+    if (!known) break_on_builtin(walk, "enumerate", *start_value);
+    start = *known;
+  }
+  ValuePtr inner = walk.iterator_over(args.positional[0]);
+  if (!inner) break_on_builtin(walk, "enumerate", args.positional[0]);
+  auto iterator = make_value<IteratorValue>(IteratorKind::Enumerate, std::vector<ValuePtr>{inner});
+  iterator->index = start;
+  return iterator;
+}
+
+ValuePtr call_zip(Walk& walk, const CallArgs& args) {
+  if (!args.keywords.empty()) walk.graph_break(BreakReason::builtin_call, "zip() with strict");
+  std::vector<ValuePtr> bases;
+  for (const ValuePtr& value : args.positional) {
+    ValuePtr inner = walk.iterator_over(value);
+    if (!inner) break_on_builtin(walk, "zip", value);
+    bases.push_back(std::move(inner));
+  }
+  return make_value<IteratorValue>(IteratorKind::Zip, std::move(bases));
+}
+
+ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 1, 1);
+  ValuePtr value = args.positional[0];
+  if (walk.elements_of(value)) return make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{value});
+  if (type_of(value) != &PyRange_Type) break_on_builtin(walk, "reversed", value);
+  auto items = iterated(walk, "reversed", value);
+  auto tuple = make_value<SequenceValue>(false, std::move(items));
+  return make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{tuple});
+}
+
+ValuePtr call_sum(Walk& walk, const CallArgs& args) {
+  if (args.positional.empty() || args.positional.size() > 2) walk.raise_here();
+  const ValuePtr* start = args.positional.size() > 1 ? &args.positional[1] : args.keyword("start");
+  ValuePtr total = start != nullptr ? *start : walk.integer(0);
+  for (const ValuePtr& item : iterated(walk, "sum", args.positional[0])) {
+    if (walk.is_tensor(total) || walk.is_tensor(item)) {
+      total = walk.add_values(total, item);
+      continue;
+    }
+    Ref a = walk.constant_of(total), b = a ? walk.constant_of(item) : Ref();
+    if (!b) break_on_builtin(walk, "sum", item);
+    Ref folded = Ref::steal(PyNumber_Add(a, b));
+    if (!folded) walk.raise_here();
+    total = value_of_result(walk, folded);
+    if (!total) break_on_builtin(walk, "sum", item);
+  }
+  return total;
+}
+
+template <bool stop_at>
+ValuePtr call_any_all(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 1, 1);
+  for (const ValuePtr& item : iterated(walk, stop_at ? "any" : "all", args.positional[0])) {
+    std::optional<bool> truth = walk.truth_of(item);
+    if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(item));
+    if (*truth == stop_at) return walk.boolean(stop_at);
+  }
+  return walk.boolean(!stop_at);
+}
+
+ValuePtr call_sorted(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 1) walk.raise_here();
+  if (const ValuePtr* key = args.keyword("key"); key != nullptr && !walk.same_object(*key, walk.none()))
+    walk.graph_break(BreakReason::c_callback, "sorted() with a key");
+  std::vector<ValuePtr> items = iterated(walk, "sorted", args.positional[0]);
+  Ref list = check(PyList_New(0));
+  for (const ValuePtr& item : items) {
+    Ref constant = walk.constant_of(item);
+    if (!constant) walk.graph_break(BreakReason::unknown_sort, describe(item));
+    check_status(PyList_Append(list, constant));
+  }
+  if (PyList_Sort(list) < 0) walk.raise_here();
+  if (const ValuePtr* reverse = args.keyword("reverse")) {
+    std::optional<bool> truth = walk.truth_of(*reverse);
+    if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(*reverse));
+    // Equal elements of a reversed sort keep their order; constants that are equal may still differ (1 and True).
+    if (*truth) walk.graph_break(BreakReason::unknown_sort, "reverse order");
+  }
+  ValuePtr sorted = value_of_result(walk, list);
+  if (!sorted) walk.graph_break(BreakReason::unknown_sort, "sorted()");
+  return sorted;
+}
+
+ValuePtr call_getattr(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 2, 3);
+  Ref name = walk.constant_of(args.positional[1]);
+  if (!name || !PyUnicode_CheckExact(name.get()) || args.positional.size() == 3)
+    break_on_builtin(walk, "getattr", args.positional[0]);
+  PyUnicode_InternInPlace(reinterpret_cast<PyObject**>(&name));
+  size_t depth = walk.frame_depth();
+  ValuePtr value = walk.attribute(args.positional[0], name.get());
+  // A getter that was inlined pushes its own result.
+  return walk.frame_depth() > depth ? nullptr : value;
+}
+
+ValuePtr call_callable(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 1, 1);
+  PyTypeObject* type = walk.exact_type(args.positional[0]);
+  return walk.boolean(type->tp_call != nullptr);
+}
+
+ValuePtr call_print(Walk& walk, const CallArgs&) { walk.graph_break(BreakReason::print_call, "print()"); }
+
+template <BreakReason reason>
+ValuePtr break_always(Walk& walk, const CallArgs&) {
+  walk.graph_break(reason);
+}
+
+struct BuiltinRow {
+  const char* name;
+  CallHandler handler;
+};
+constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
+                                    {"isinstance", call_isinstance},
+                                    {"type", call_type},
+                                    {"bool", call_bool},
+                                    {"list", call_sequence<true>},
+                                    {"tuple", call_sequence<false>},
+                                    {"dict", call_dict},
+                                    {"set", call_set},
+                                    {"iter", call_iter},
+                                    {"next", call_next},
+                                    {"enumerate", call_enumerate},
+                                    {"zip", call_zip},
+                                    {"reversed", call_reversed},
+                                    {"sum", call_sum},
+                                    {"any", call_any_all<true>},
+                                    {"all", call_any_all<false>},
+                                    {"sorted", call_sorted},
+                                    {"getattr", call_getattr},
+                                    {"callable", call_callable},
+                                    {"print", call_print},
+                                    {"locals", break_always<BreakReason::frame_inspection>},
+                                    {"globals", break_always<BreakReason::frame_inspection>},
+                                    {"vars", break_always<BreakReason::frame_inspection>},
+                                    {"dir", break_always<BreakReason::frame_inspection>},
+                                    {"eval", break_always<BreakReason::frame_inspection>},
+                                    {"exec", break_always<BreakReason::frame_inspection>}};
+
+}  // namespace
+
+void register_builtin_calls() {
+  Ref builtins = check(PyImport_ImportModule("builtins"));
+  for (const BuiltinRow& row : kBuiltins) register_call(check(PyObject_GetAttrString(builtins, row.name)).get(), row.handler);
+}
+
+}  // namespace md

@@ -1,0 +1,210 @@
+// Entering Python functions and leaving them: binding of arguments, continuations.
+#include <algorithm>
+
+#include "base/config.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+struct Callee {
+  PyCodeObject* code;
+  ObjectValue* real;    // a function that exists, or null
+  FunctionValue* made;  // a function made by the walk, or null
+};
+
+Callee callee_of(const ValuePtr& function) {
+  if (auto* made = as<FunctionValue>(function))
+    return {reinterpret_cast<PyCodeObject*>(made->code.get()), nullptr, made};
+  auto* real = as<ObjectValue>(function);
+  return {reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(real->object.get())), real, nullptr};
+}
+
+// Fills the parameters of a callee from a call; a mismatch is a TypeError that Python raises at the call.
+class ArgumentBinder {
+ public:
+  ArgumentBinder(Walk& walk, const Callee& callee, const Bytecode& bytecode)
+      : walk_(walk), callee_(callee), bytecode_(bytecode), slots_(bytecode.slot_count(), walk.null()) {}
+
+  std::vector<ValuePtr> bind(CallArgs& args) {
+    bind_positional(args);
+    bind_keywords(args);
+    PyCodeObject* code = callee_.code;
+    for (int i = 0; i < code->co_argcount; ++i)
+      if (unset(i)) slots_[i] = default_of(i);
+    for (int i = code->co_argcount; i < parameters(); ++i)
+      if (unset(i)) slots_[i] = keyword_default_of(i);
+    return std::move(slots_);
+  }
+
+ private:
+  bool unset(int slot) const { return slots_[slot]->kind == ValueKind::Null; }
+  int parameters() const { return callee_.code->co_argcount + callee_.code->co_kwonlyargcount; }
+
+  void bind_positional(CallArgs& args) {
+    int count = static_cast<int>(args.positional.size());
+    int taken = std::min(count, callee_.code->co_argcount);
+    for (int i = 0; i < taken; ++i) slots_[i] = args.positional[i];
+    if ((callee_.code->co_flags & CO_VARARGS) != 0) {
+      std::vector<ValuePtr> rest(args.positional.begin() + taken, args.positional.end());
+      slots_[parameters()] = make_value<SequenceValue>(false, std::move(rest));
+    } else if (count > taken) {
+      walk_.raise_here();
+    }
+  }
+
+  void bind_keywords(CallArgs& args) {
+    Handle<DictValue> rest;
+    bool takes_rest = (callee_.code->co_flags & CO_VARKEYWORDS) != 0;
+    if (takes_rest) rest = make_value<DictValue>();
+    for (auto& [name, value] : args.keywords) {
+      int slot = parameter_named(name.get());
+      if (slot >= 0) {
+        if (!unset(slot)) walk_.raise_here();
+        slots_[slot] = value;
+      } else if (takes_rest && rest->find(name.get()) < 0) {
+        rest->set(name.get(), value);
+      } else {
+        walk_.raise_here();
+      }
+    }
+    if (takes_rest) slots_[parameters() + ((callee_.code->co_flags & CO_VARARGS) != 0 ? 1 : 0)] = rest;
+  }
+
+  int parameter_named(BorrowedRef name) const {
+    for (int i = callee_.code->co_posonlyargcount; i < parameters(); ++i)
+      if (PyUnicode_Compare(bytecode_.slot_name(i), name) == 0) return i;
+    return -1;
+  }
+
+  ValuePtr default_of(int parameter) {
+    if (callee_.made != nullptr) {
+      auto defaults = callee_.made->defaults ? walk_.elements_of(callee_.made->defaults) : nullptr;
+      int count = defaults ? static_cast<int>(defaults->size()) : 0;
+      int at = parameter - (callee_.code->co_argcount - count);
+      if (at < 0) walk_.raise_here();
+      return (*defaults)[at];
+    }
+    PyObject* defaults = PyFunction_GET_DEFAULTS(callee_.real->object.get());
+    int count = defaults != nullptr && defaults != Py_None ? static_cast<int>(PyTuple_GET_SIZE(defaults)) : 0;
+    int at = parameter - (callee_.code->co_argcount - count);
+    if (at < 0) walk_.raise_here();
+    const Source* source = walk_.sources().get(SourceKind::Defaults, callee_.real->source, nullptr, at);
+    return walk_.at(source, Ref::share(PyTuple_GET_ITEM(defaults, at)));
+  }
+
+  ValuePtr keyword_default_of(int parameter) {
+    BorrowedRef name = bytecode_.slot_name(parameter);
+    if (callee_.made != nullptr) {
+      auto* defaults = as<DictValue>(callee_.made->kw_defaults);
+      int at = defaults != nullptr ? defaults->find(name) : -1;
+      if (at < 0) walk_.raise_here();
+      return defaults->entries[at].value;
+    }
+    PyObject* defaults = PyFunction_GET_KW_DEFAULTS(callee_.real->object.get());
+    PyObject* value = defaults != nullptr ? PyDict_GetItemWithError(defaults, name) : nullptr;
+    if (value == nullptr) walk_.raise_here();
+    return walk_.at(walk_.sources().get(SourceKind::KwDefault, callee_.real->source, name), Ref::share(value));
+  }
+
+  Walk& walk_;
+  const Callee& callee_;
+  const Bytecode& bytecode_;
+  std::vector<ValuePtr> slots_;
+};
+
+}  // namespace
+
+bool Walk::is_python_function(const ValuePtr& value) {
+  if (value->kind == ValueKind::Function) return true;
+  auto* object = as<ObjectValue>(value);
+  return object != nullptr && object->source != nullptr && PyFunction_Check(object->object.get());
+}
+
+void Walk::inline_function(const ValuePtr& function, CallArgs args, ContinuationKind continuation,
+                           ValuePtr continuation_value) {
+  Callee callee = callee_of(function);
+  if (callee.real != nullptr && !callee.real->value_guarded) {
+    guards_.code_match(callee.real->source, callee.code);
+    callee.real->value_guarded = callee.real->type_guarded = true;
+  }
+  int flags = callee.code->co_flags;
+  const char* name = PyUnicode_AsUTF8(callee.code->co_name);
+  if ((flags & CO_GENERATOR) != 0) graph_break(BreakReason::generator_call, name);
+  if ((flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0) graph_break(BreakReason::async_construct, name);
+  if (static_cast<int64_t>(frames_.size()) > config().inline_depth_limit) graph_break(BreakReason::inline_depth, name);
+  const Bytecode* bytecode = Bytecode::of(callee.code);
+  auto inner = std::make_unique<SymbolicFrame>();
+  inner->bytecode = bytecode;
+  inner->function = function;
+  inner->slots = ArgumentBinder(*this, callee, *bytecode).bind(args);
+  inner->policy = frame().policy;
+  inner->continuation = continuation;
+  inner->continuation_value = std::move(continuation_value);
+  inner->root_step = root_steps_ - 1;
+  frames_.push_back(std::move(inner));
+}
+
+void Walk::drop_below_callee(int count) {
+  std::vector<ValuePtr>& stack = frames_[frames_.size() - 2]->stack;
+  stack.resize(stack.size() - count);
+}
+
+void Walk::give_up_callee(BreakReason reason, std::string context) {
+  frames_.pop_back();
+  graph_break(reason, std::move(context));
+}
+
+void Walk::return_value(ValuePtr result) {
+  if (frames_.size() == 1) {
+    result_ = std::move(result);
+    finished_ = true;
+    return;
+  }
+  ContinuationKind kind = frame().continuation;
+  ValuePtr value = frame().continuation_value;
+  // A result that the continuation cannot take is an error that the caller's instruction raises: the callee has to return for real.
+  if ((kind == ContinuationKind::PushSelf && !same_object(result, none())) ||
+      ((kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool || kind == ContinuationKind::Jump) &&
+       !is_exactly(result, &PyBool_Type)))
+    raise_here();
+  std::unique_ptr<SymbolicFrame> left = std::move(frames_.back());
+  frames_.pop_back();
+  stack_before_ = frame().stack;
+  apply_continuation(kind, value, std::move(result));
+}
+
+void Walk::apply_continuation(ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result) {
+  switch (kind) {
+    case ContinuationKind::Push:
+    case ContinuationKind::NextOrStop:
+    case ContinuationKind::PushIterator:
+      push(std::move(result));
+      return;
+    case ContinuationKind::PushSelf:
+      push(continuation_value);
+      return;
+    case ContinuationKind::PushBool:
+    case ContinuationKind::PushTruth:
+    case ContinuationKind::PushNotBool:
+    case ContinuationKind::PushNotTruth: {
+      std::optional<bool> truth = truth_of(result);
+      MD_ASSERT(truth, "a continuation met a value without a known truth");
+      bool negate = kind == ContinuationKind::PushNotBool || kind == ContinuationKind::PushNotTruth;
+      push(boolean(*truth != negate));
+      return;
+    }
+    case ContinuationKind::Jump: {
+      const Instruction& at = bytecode()[frame().index];
+      std::optional<bool> truth = truth_of(result);
+      MD_ASSERT(truth, "a jump met a value without a known truth");
+      if (*truth == (at.op == Opcode::POP_JUMP_IF_TRUE)) jump(at.arg);
+      return;
+    }
+    case ContinuationKind::None:
+      raise(ErrorKind::Internal, "an inlined frame without a continuation");
+  }
+}
+
+}  // namespace md

@@ -1,0 +1,178 @@
+// Iteration over what the walk knows.
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+bool is_plain_sequence(const ValuePtr& value) {
+  if (value->kind == ValueKind::Sequence) return true;
+  auto* object = as<ObjectValue>(value);
+  return object != nullptr && (PyTuple_CheckExact(object->object.get()) || PyList_CheckExact(object->object.get()) ||
+                               (object->source == nullptr && PyTuple_Check(object->object.get())));
+}
+
+bool is_text(const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  return object != nullptr && PyUnicode_CheckExact(object->object.get());
+}
+
+bool is_dict(const ValuePtr& value) {
+  if (value->kind == ValueKind::Dict) return true;
+  auto* object = as<ObjectValue>(value);
+  return object != nullptr && PyDict_CheckExact(object->object.get());
+}
+
+int64_t attribute_as_int(PyObject* range, const char* name, bool& fits) {
+  Ref value = check(PyObject_GetAttrString(range, name));
+  int overflow = 0;
+  long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+  fits = fits && overflow == 0;
+  return number;
+}
+
+ValuePtr range_iterator(Walk& walk, const ValuePtr& value) {
+  Ref range = walk.constant_of(value);
+  if (!range) return nullptr;
+  bool fits = true;
+  auto iterator = make_value<IteratorValue>(IteratorKind::Range, std::vector<ValuePtr>{});
+  iterator->start = attribute_as_int(range, "start", fits);
+  iterator->stop = attribute_as_int(range, "stop", fits);
+  iterator->step = attribute_as_int(range, "step", fits);
+  if (!fits) return nullptr;
+  return iterator;
+}
+
+std::optional<ValuePtr> next_in_sequence(Walk& walk, IteratorValue* iterator, const ValuePtr& base) {
+  if (is_text(base)) {
+    Ref text = walk.constant_of(base);
+    if (iterator->index >= PyUnicode_GET_LENGTH(text.get())) return std::nullopt;
+    return walk.constant(check(PyUnicode_Substring(text, iterator->index, iterator->index + 1)));
+  }
+  if (auto* sequence = as<SequenceValue>(base)) {
+    if (iterator->index >= static_cast<int64_t>(sequence->items.size())) return std::nullopt;
+    return sequence->items[iterator->index];
+  }
+  if (iterator->index >= *walk.length_of(base)) return std::nullopt;
+  return walk.element(as<ObjectValue>(base), iterator->index);
+}
+
+std::optional<ValuePtr> next_reversed(Walk& walk, IteratorValue* iterator) {
+  auto elements = walk.elements_of(iterator->bases[0]);
+  int64_t at = static_cast<int64_t>(elements->size()) - 1 - iterator->index;
+  if (at < 0) return std::nullopt;
+  return (*elements)[at];
+}
+
+std::optional<ValuePtr> next_in_range(Walk& walk, IteratorValue* iterator) {
+  bool done = iterator->step > 0 ? iterator->start >= iterator->stop : iterator->start <= iterator->stop;
+  if (done) return std::nullopt;
+  ValuePtr value = walk.integer(iterator->start);
+  iterator->start += iterator->step;
+  return value;
+}
+
+std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
+  ValuePtr base = iterator->bases[0];
+  auto* view = as<DictViewValue>(base);
+  auto entries = walk.entries_of(view != nullptr ? view->dict : base);
+  // A dict that changes while it is gone over raises.
+  if (static_cast<int64_t>(entries->size()) != iterator->stop) walk.raise_here();
+  if (iterator->index >= static_cast<int64_t>(entries->size())) return std::nullopt;
+  const DictValue::Entry& entry = (*entries)[iterator->index];
+  int what = view != nullptr ? view->what : 0;
+  if (what == 0) return walk.constant(entry.key.get());
+  if (what == 1) return entry.value;
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.constant(entry.key.get()), entry.value});
+}
+
+std::optional<ValuePtr> next_zipped(Walk& walk, IteratorValue* iterator) {
+  std::vector<ValuePtr> items;
+  for (const ValuePtr& base : iterator->bases) {
+    std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(base));
+    if (!item) return std::nullopt;
+    items.push_back(std::move(*item));
+  }
+  if (items.empty()) return std::nullopt;
+  return make_value<SequenceValue>(false, std::move(items));
+}
+
+std::optional<ValuePtr> next_enumerated(Walk& walk, IteratorValue* iterator) {
+  std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator->bases[0]));
+  if (!item) return std::nullopt;
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.integer(iterator->index), *item});
+}
+
+}  // namespace
+
+ValuePtr Walk::iterator_over(const ValuePtr& value) {
+  if (value->kind == ValueKind::Iterator) return value;
+  if (is_plain_sequence(value)) {
+    exact_type(value);
+    return make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
+  }
+  if (is_text(value) && constant_of(value))
+    return make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
+  if (is_dict(value) || value->kind == ValueKind::DictView) {
+    auto* view = as<DictViewValue>(value);
+    auto entries = entries_of(view != nullptr ? view->dict : value);
+    if (!entries) return nullptr;
+    auto iterator = make_value<IteratorValue>(IteratorKind::Dict, std::vector<ValuePtr>{value});
+    iterator->stop = static_cast<int64_t>(entries->size());
+    return iterator;
+  }
+  if (auto* object = as<ObjectValue>(value); object != nullptr && PyRange_Check(object->object.get()))
+    return range_iterator(*this, value);
+  if (auto* tensor = as<TensorValue>(value)) {
+    guard_tensor(tensor);
+    if (tensor->spec.rank() == 0) raise_here();
+    std::vector<ValuePtr> rows;
+    for (int64_t i = 0; i < tensor->spec.sizes[0].value(); ++i) rows.push_back(index_tensor(tensor, integer(i)));
+    return make_value<IteratorValue>(IteratorKind::Sequence,
+                                     std::vector<ValuePtr>{make_value<SequenceValue>(false, std::move(rows))});
+  }
+  return nullptr;
+}
+
+std::optional<ValuePtr> Walk::next_of(IteratorValue* iterator) {
+  if (iterator->exhausted) return std::nullopt;
+  std::optional<ValuePtr> next;
+  switch (iterator->iterator_kind) {
+    case IteratorKind::Sequence:
+      next = next_in_sequence(*this, iterator, iterator->bases[0]);
+      break;
+    case IteratorKind::Reversed:
+      next = next_reversed(*this, iterator);
+      break;
+    case IteratorKind::Range:
+      next = next_in_range(*this, iterator);
+      break;
+    case IteratorKind::Dict:
+      next = next_in_dict(*this, iterator);
+      break;
+    case IteratorKind::Zip:
+      next = next_zipped(*this, iterator);
+      break;
+    case IteratorKind::Enumerate:
+      next = next_enumerated(*this, iterator);
+      break;
+  }
+  if (next) {
+    ++iterator->index;
+  } else {
+    iterator->exhausted = true;
+  }
+  return next;
+}
+
+std::unique_ptr<std::vector<ValuePtr>> Walk::iterate(const ValuePtr& value) {
+  if (auto elements = elements_of(value)) return elements;
+  if (auto* set = as<SetValue>(value); set != nullptr) return nullptr;  // the order of a set is its own
+  ValuePtr iterator = iterator_over(value);
+  if (!iterator) return nullptr;
+  auto elements = std::make_unique<std::vector<ValuePtr>>();
+  while (std::optional<ValuePtr> next = next_of(as<IteratorValue>(iterator))) elements->push_back(std::move(*next));
+  return elements;
+}
+
+}  // namespace md

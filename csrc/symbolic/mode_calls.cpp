@@ -1,0 +1,107 @@
+#include "symbolic/mode_calls.h"
+
+namespace md {
+
+namespace {
+
+bool bool_argument(Walk& walk, const CallArgs& args) {
+  Ref value = args.positional.size() == 1 && args.keywords.empty() ? walk.constant_of(args.positional[0]) : Ref();
+  if (!value || !PyBool_Check(value.get())) walk.raise_here();
+  return value.get() == Py_True;
+}
+
+ValuePtr exchange_grad_mode(Walk& walk, const CallArgs& args) {
+  bool value = bool_argument(walk, args);
+  walk.uses_modes();
+  return walk.boolean(std::exchange(walk.grad_mode, value));
+}
+
+ValuePtr exchange_inference_mode(Walk& walk, const CallArgs& args) {
+  bool value = bool_argument(walk, args);
+  walk.uses_modes();
+  return walk.boolean(std::exchange(walk.inference_mode, value));
+}
+
+ValuePtr is_grad_enabled(Walk& walk, const CallArgs&) {
+  walk.uses_modes();
+  return walk.boolean(walk.grad_mode && !walk.inference_mode);
+}
+
+// Called by __enter__ and __exit__ of our own context manager: it acts on the user's frame and on ours between.
+ValuePtr exchange_error_on_graph_break(Walk& walk, const CallArgs& args) {
+  bool value = bool_argument(walk, args);
+  bool previous = walk.frame().policy->error_on_graph_break;
+  walk.set_policy(with_error_on_graph_break(walk.frame().policy, value));
+  return walk.boolean(previous);
+}
+
+ValuePtr error_on_graph_break(Walk& walk, const CallArgs&) {
+  return walk.boolean(walk.frame().policy->error_on_graph_break);
+}
+
+std::string argument_list(Walk& walk, const CallArgs& args) {
+  std::string text;
+  for (const ValuePtr& value : args.positional) {
+    Ref constant = walk.constant_of(value);
+    Ref repr = constant ? Ref::steal(PyObject_Repr(constant)) : Ref();
+    const char* chars = repr ? PyUnicode_AsUTF8(repr) : nullptr;
+    text += (text.empty() ? "" : ", ") + std::string(chars != nullptr ? chars : describe(value));
+  }
+  return text;
+}
+
+std::string keyword_list(Walk& walk, const CallArgs& args) {
+  std::string text;
+  for (const auto& [name, value] : args.keywords) {
+    text += (text.empty() ? "" : ", ") + str_cat("'", PyUnicode_AsUTF8(name), "': ");
+    text += argument_list(walk, {{value}, {}});
+  }
+  return text;
+}
+
+std::string message_of(Walk& walk, const CallArgs& args) {
+  const ValuePtr* message = !args.positional.empty() ? &args.positional[0] : args.keyword("msg");
+  Ref constant = message != nullptr ? walk.constant_of(*message) : Ref();
+  Ref text = constant ? Ref::steal(PyObject_Str(constant)) : Ref();
+  const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
+  return chars != nullptr && *chars != '\0' ? chars : "None";
+}
+
+template <BreakReason reason>
+ValuePtr asked_break(Walk& walk, const CallArgs& args) {
+  std::string title = break_row(reason).title;
+  std::string name = title.substr(title.find('`'));
+  std::string explanation = break_row(reason).explanation;
+  explanation.replace(explanation.rfind("None"), 4, message_of(walk, args));
+  walk.graph_break(reason,
+                   str_cat("Called ", name, " with args `[", argument_list(walk, args), "]`, kwargs `{",
+                           keyword_list(walk, args), "}`"),
+                   explanation);
+}
+
+ValuePtr always_true(Walk& walk, const CallArgs&) { return walk.boolean(true); }
+ValuePtr always_false(Walk& walk, const CallArgs&) { return walk.boolean(false); }
+
+struct ModeCallRow {
+  const char* name;
+  CallHandler handler;
+};
+constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
+                                 {"exchange_inference_mode", exchange_inference_mode},
+                                 {"is_grad_enabled", is_grad_enabled},
+                                 {"exchange_error_on_graph_break", exchange_error_on_graph_break},
+                                 {"error_on_graph_break", error_on_graph_break},
+                                 {"graph_break", asked_break<BreakReason::graph_break_call>},
+                                 {"skip_frame", asked_break<BreakReason::skip_frame_call>},
+                                 {"is_compiling", always_true},
+                                 {"is_exporting", always_false}};
+
+}  // namespace
+
+void register_mode_call(std::string_view name, BorrowedRef callable) {
+  for (const ModeCallRow& row : kRows)
+    if (name == row.name) return register_call(callable, row.handler);
+  raise(ErrorKind::Key, "no known call is named ", name);
+}
+
+}  // namespace md

@@ -1,0 +1,117 @@
+#include "symbolic/pure_calls.h"
+
+#include <unordered_set>
+
+namespace md {
+
+namespace {
+
+std::unordered_set<PyObject*>& pure_calls() {
+  static auto* calls = new std::unordered_set<PyObject*>();  // holds references; lives as long as the process
+  return *calls;
+}
+
+void add(BorrowedRef callable) {
+  if (callable && pure_calls().insert(callable).second) Py_INCREF(callable.get());
+}
+
+void add_attributes(BorrowedRef owner, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    Ref attribute = Ref::steal(PyObject_GetAttrString(owner, name));
+    if (!attribute) {
+      PyErr_Clear();  // not in this version of Python
+      continue;
+    }
+    add(attribute.get());
+  }
+}
+
+// All public methods of an immutable built-in type, but the ones that would make something mutable or huge.
+void add_methods(PyTypeObject* type, std::initializer_list<const char*> except) {
+  PyObject *key = nullptr, *value = nullptr;
+  Py_ssize_t position = 0;
+  Ref dict = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dict__"));
+  Ref items = check(PyMapping_Items(dict));
+  for (position = 0; position < PyList_GET_SIZE(items.get()); ++position) {
+    key = PyTuple_GET_ITEM(PyList_GET_ITEM(items.get(), position), 0);
+    value = PyTuple_GET_ITEM(PyList_GET_ITEM(items.get(), position), 1);
+    bool excluded = PyUnicode_AsUTF8(key)[0] == '_';
+    for (const char* name : except) excluded = excluded || PyUnicode_CompareWithASCIIString(key, name) == 0;
+    if (!excluded && Py_IS_TYPE(value, &PyMethodDescr_Type)) add(value);
+  }
+}
+
+}  // namespace
+
+bool is_pure_call(BorrowedRef callable) { return pure_calls().contains(callable); }
+
+ValuePtr value_of_result(Walk& walk, const Ref& result) {
+  if (is_guardable_constant(result.get()) || PyFrozenSet_CheckExact(result.get())) return walk.constant(result.get());
+  if (result.get() == Py_NotImplemented) return nullptr;
+  bool is_list = PyList_CheckExact(result.get());
+  if (is_list || PyTuple_CheckExact(result.get())) {
+    std::vector<ValuePtr> items;
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(result.get());
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      ValuePtr item = value_of_result(walk, Ref::share(PySequence_Fast_GET_ITEM(result.get(), i)));
+      if (!item) return nullptr;
+      items.push_back(std::move(item));
+    }
+    return make_value<SequenceValue>(is_list, std::move(items));
+  }
+  return nullptr;
+}
+
+ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+  std::vector<Ref> held;
+  auto hold = [&](const ValuePtr& value) {
+    Ref constant = walk.is_tensor(value) ? Ref() : walk.constant_of(value);
+    if (!constant) {
+      // A list of constants made here is read only (str.join, max).
+      auto elements = walk.elements_of(value);
+      constant = elements ? walk.constant_of(make_value<SequenceValue>(false, *elements)) : Ref();
+      if (constant) constant = check(PySequence_List(constant));
+    }
+    held.push_back(constant);
+    return static_cast<bool>(constant);
+  };
+  Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+  for (const ValuePtr& value : args.positional)
+    if (!hold(value)) return nullptr;
+  for (size_t i = 0; i < args.keywords.size(); ++i) {
+    PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
+    if (!hold(args.keywords[i].second)) return nullptr;
+  }
+  std::vector<PyObject*> plain;
+  for (const Ref& value : held) plain.push_back(value);
+  Ref result = Ref::steal(
+      PyObject_Vectorcall(callable, plain.data(), args.positional.size(), args.keywords.empty() ? nullptr : names.get()));
+  if (!result) walk.raise_here();
+  return value_of_result(walk, result);
+}
+
+void register_pure_calls() {
+  Ref builtins = check(PyImport_ImportModule("builtins"));
+  add_attributes(builtins.get(), {"abs", "bin", "chr", "complex", "divmod", "float", "hex", "int", "max", "min", "oct",
+                                  "ord", "pow", "repr", "round", "slice", "str", "ascii", "format", "bytes", "range",
+                                  "frozenset"});
+  Ref math = check(PyImport_ImportModule("math"));
+  Ref names = check(PyObject_Dir(math));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names.get()); ++i) {
+    const char* name = PyUnicode_AsUTF8(PyList_GET_ITEM(names.get(), i));
+    Ref attribute = check(PyObject_GetAttrString(math, name));
+    // factorial, comb and perm make large numbers of small ones.
+    std::string_view text(name);
+    if (PyCFunction_Check(attribute.get()) && text != "factorial" && text != "comb" && text != "perm")
+      add(attribute.get());
+  }
+  add_methods(&PyUnicode_Type, {"zfill", "ljust", "rjust", "center", "expandtabs", "format", "format_map"});
+  add_methods(&PyBytes_Type, {"zfill", "ljust", "rjust", "center", "expandtabs"});
+  add_methods(&PyLong_Type, {});
+  add_methods(&PyFloat_Type, {});
+  add_methods(&PyComplex_Type, {});
+  add_methods(&PyTuple_Type, {});
+  add_methods(&PyRange_Type, {});
+}
+
+}  // namespace md

@@ -1,0 +1,42 @@
+// What one walk captured, starting at one instruction of one code object.
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "graph/graph.h"
+#include "guards/guard_set.h"
+#include "snapshot/snapshot.h"
+#include "symbolic/graph_break.h"
+
+namespace md {
+
+enum class ExitKind : uint8_t {
+  Return,    // the walk reached the end
+  Break,     // the driver executes the instruction at which the region ends, and goes on
+  Raise,     // likewise, but the instruction raises: no record, no count, no error
+  HandOver,  // nothing worth running: the rest of this frame belongs to the interpreter
+};
+
+struct CapturedRegion {
+  std::shared_ptr<Graph> graph;
+  std::vector<const Source*> inputs;  // one for each graph input
+  GuardSet guards;
+  Snapshot snapshot;
+  ExitKind exit = ExitKind::HandOver;
+  std::optional<GraphBreak> graph_break;  // Break
+  int repeated_records = 0;               // records of invisible callers that break again at the same place
+};
+
+// Where a walk starts.
+struct WalkStart {
+  const Bytecode& bytecode;
+  int index;
+  LocalsView view;  // at index 0 the arguments, cells not made; elsewhere the frame's slots and stack
+  const Policy* policy;
+};
+
+// Walks ahead of execution. Runs no user code and changes no object. Throws Error(Internal) for a bug, PythonError for KeyboardInterrupt.
+CapturedRegion capture_region(const WalkStart& start);
+
+}  // namespace md

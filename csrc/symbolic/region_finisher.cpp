@@ -1,0 +1,263 @@
+#include "symbolic/region_finisher.h"
+
+#include "base/config.h"
+#include "graph/passes.h"
+
+namespace md {
+
+RecipeId RegionFinisher::constant_recipe(BorrowedRef object) {
+  Recipe recipe;
+  recipe.kind = RecipeKind::Constant;
+  recipe.object = Ref::share(object);
+  snapshot_.recipes.push_back(std::move(recipe));
+  return static_cast<RecipeId>(snapshot_.recipes.size() - 1);
+}
+
+RecipeId RegionFinisher::null_recipe() { return recipe_of(walk_.null()); }
+
+RecipeId RegionFinisher::recipe_of(const ValuePtr& value) {
+  if (!value) return null_recipe();
+  auto found = recipes_.find(value.get());
+  if (found != recipes_.end()) return found->second;
+  RecipeId id = static_cast<RecipeId>(snapshot_.recipes.size());
+  snapshot_.recipes.emplace_back();
+  recipes_[value.get()] = id;
+  keep_alive_.push_back(value);
+  Recipe recipe;
+  describe_value(value, recipe);
+  snapshot_.recipes[id] = std::move(recipe);
+  return id;
+}
+
+void RegionFinisher::add_parts(Recipe& recipe, const std::vector<ValuePtr>& values) {
+  for (const ValuePtr& value : values) recipe.parts.push_back(recipe_of(value));
+}
+
+void RegionFinisher::describe_tensor(TensorValue* tensor, Recipe& recipe) {
+  if (tensor->source != nullptr) {
+    recipe.kind = RecipeKind::Source;
+    recipe.source = tensor->source;
+    return;
+  }
+  recipe.kind = RecipeKind::Output;
+  recipe.index = static_cast<int32_t>(outputs_.size());
+  outputs_.push_back(tensor->ref);
+}
+
+void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) {
+  recipe.kind = RecipeKind::Function;
+  recipe.parts.push_back(constant_recipe(function->code.get()));
+  ValuePtr globals = function->globals_from ? function->globals_from : walk_.root().function;
+  recipe.parts.push_back(recipe_of(globals));
+  for (const ValuePtr& part : {function->defaults, function->kw_defaults, function->annotations})
+    recipe.parts.push_back(recipe_of(part));
+  add_parts(recipe, function->closure);
+}
+
+void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) {
+  recipe.index = static_cast<int32_t>(iterator->index);
+  switch (iterator->iterator_kind) {
+    case IteratorKind::Range: {
+      recipe.kind = RecipeKind::RangeIterator;
+      recipe.index = 0;
+      Ref range = check(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "LLL",
+                                              static_cast<long long>(iterator->start),
+                                              static_cast<long long>(iterator->exhausted ? iterator->start : iterator->stop),
+                                              static_cast<long long>(iterator->step)));
+      recipe.parts.push_back(constant_recipe(range));
+      return;
+    }
+    case IteratorKind::Enumerate:
+      recipe.kind = RecipeKind::Enumerate;
+      recipe.index = 0;
+      add_parts(recipe, iterator->bases);
+      recipe.parts.push_back(constant_recipe(check(PyLong_FromLongLong(iterator->index))));
+      return;
+    case IteratorKind::Zip:
+      recipe.kind = RecipeKind::Zip;
+      recipe.index = 0;
+      add_parts(recipe, iterator->bases);
+      return;
+    case IteratorKind::Sequence:
+      recipe.kind = RecipeKind::SequenceIterator;
+      break;
+    case IteratorKind::Reversed:
+      recipe.kind = RecipeKind::ReversedIterator;
+      break;
+    case IteratorKind::Dict:
+      recipe.kind = RecipeKind::DictIterator;
+      break;
+  }
+  if (iterator->exhausted) {
+    // An iterator that has ended stays ended, whatever happens to what it went over.
+    recipe.kind = RecipeKind::SequenceIterator;
+    recipe.index = 0;
+    recipe.parts.push_back(constant_recipe(check(PyTuple_New(0))));
+    return;
+  }
+  add_parts(recipe, iterator->bases);
+}
+
+void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
+  switch (value->kind) {
+    case ValueKind::Null:
+      recipe.kind = RecipeKind::Null;
+      return;
+    case ValueKind::Object: {
+      auto* known = as<ObjectValue>(value);
+      recipe.kind = known->source != nullptr ? RecipeKind::Source : RecipeKind::Constant;
+      recipe.source = known->source;
+      if (known->source == nullptr) recipe.object = known->object;
+      return;
+    }
+    case ValueKind::Tensor:
+      return describe_tensor(as<TensorValue>(value), recipe);
+    case ValueKind::Sequence: {
+      auto* sequence = as<SequenceValue>(value);
+      recipe.kind = sequence->is_list ? RecipeKind::List : RecipeKind::Tuple;
+      return add_parts(recipe, sequence->items);
+    }
+    case ValueKind::Dict:
+      recipe.kind = RecipeKind::Dict;
+      for (const DictValue::Entry& entry : as<DictValue>(value)->entries) {
+        recipe.parts.push_back(constant_recipe(entry.key.get()));
+        recipe.parts.push_back(recipe_of(entry.value));
+      }
+      return;
+    case ValueKind::Set:
+      recipe.kind = RecipeKind::Set;
+      for (const Ref& item : as<SetValue>(value)->items) recipe.parts.push_back(constant_recipe(item.get()));
+      return;
+    case ValueKind::Slice: {
+      auto* slice = as<SliceValue>(value);
+      recipe.kind = RecipeKind::Slice;
+      return add_parts(recipe, {slice->start, slice->stop, slice->step});
+    }
+    case ValueKind::Cell: {
+      auto* cell = as<CellValue>(value);
+      recipe.kind = cell->source != nullptr ? RecipeKind::Source : RecipeKind::Cell;
+      recipe.source = cell->source;
+      if (cell->source == nullptr && cell->contents) add_parts(recipe, {cell->contents});
+      return;
+    }
+    case ValueKind::Function:
+      return describe_function(as<FunctionValue>(value), recipe);
+    case ValueKind::BoundMethod: {
+      auto* method = as<BoundMethodValue>(value);
+      recipe.kind = RecipeKind::BoundMethod;
+      return add_parts(recipe, {method->function, method->self});
+    }
+    case ValueKind::Instance: {
+      auto* instance = as<InstanceValue>(value);
+      recipe.kind = RecipeKind::Instance;
+      add_parts(recipe, {instance->type});
+      for (const auto& [key, attribute] : instance->attributes) {
+        recipe.parts.push_back(constant_recipe(key.get()));
+        recipe.parts.push_back(recipe_of(attribute));
+      }
+      return;
+    }
+    case ValueKind::Exception: {
+      auto* exception = as<ExceptionValue>(value);
+      recipe.kind = RecipeKind::Exception;
+      add_parts(recipe, {exception->type});
+      return add_parts(recipe, exception->args);
+    }
+    case ValueKind::Iterator:
+      return describe_iterator(as<IteratorValue>(value), recipe);
+    case ValueKind::DictView: {
+      auto* view = as<DictViewValue>(value);
+      recipe.kind = RecipeKind::DictView;
+      recipe.index = view->what;
+      return add_parts(recipe, {view->dict});
+    }
+  }
+}
+
+bool RegionFinisher::may_leave_unset(const SymbolicFrame& frame, int slot, const ValuePtr& value, bool innermost) const {
+  auto* tensor = as<TensorValue>(value);
+  if (tensor == nullptr || tensor->source != nullptr) return false;
+  if (config().keep_dead_locals || frame.bytecode->observes_locals()) return false;
+  // A caller goes on after its call; what the call's own handler may read is live at the call as well.
+  return !frame.bytecode->is_live(innermost ? frame.index : frame.next, slot) &&
+         !frame.bytecode->is_live(frame.index, slot);
+}
+
+FrameState RegionFinisher::root_state(bool innermost) {
+  SymbolicFrame& frame = walk_.root();
+  FrameState state;
+  state.bytecode = frame.bytecode;
+  state.index = frame.index;
+  state.policy = frame.policy;
+  for (int slot = 0; slot < static_cast<int>(frame.slots.size()); ++slot) {
+    const ValuePtr& value = frame.slots[slot];
+    if (value == walk_.initial_slots_[slot]) continue;
+    bool unset = may_leave_unset(frame, slot, value, innermost);
+    state.slots.push_back({slot, unset ? null_recipe() : recipe_of(value)});
+  }
+  state.keep_stack = frame.stack.size() == walk_.initial_stack_.size() &&
+                     std::equal(frame.stack.begin(), frame.stack.end(), walk_.initial_stack_.begin());
+  if (!state.keep_stack)
+    for (const ValuePtr& value : frame.stack) state.stack.push_back(recipe_of(value));
+  return state;
+}
+
+FrameState RegionFinisher::inner_state(size_t depth, bool innermost) {
+  SymbolicFrame& frame = *walk_.frames_[depth];
+  FrameState state;
+  state.bytecode = frame.bytecode;
+  state.index = frame.index;
+  state.policy = frame.policy;
+  state.function = recipe_of(frame.function);
+  state.continuation = frame.continuation;
+  if (frame.continuation_value) state.continuation_value = recipe_of(frame.continuation_value);
+  for (int slot = 0; slot < static_cast<int>(frame.slots.size()); ++slot) {
+    const ValuePtr& value = frame.slots[slot];
+    if (value->kind == ValueKind::Null || may_leave_unset(frame, slot, value, innermost)) continue;
+    state.slots.push_back({slot, recipe_of(value)});
+  }
+  for (const ValuePtr& value : frame.stack) state.stack.push_back(recipe_of(value));
+  return state;
+}
+
+void RegionFinisher::add_effects() {
+  for (const ValuePtr& value : walk_.stored_cells_) {
+    auto* cell = as<CellValue>(value);
+    snapshot_.effects.push_back({EffectKind::SetCell, recipe_of(value), recipe_of(cell->contents), false});
+  }
+  if (walk_.grad_mode != walk_.initial_grad_mode_)
+    snapshot_.effects.push_back({EffectKind::GradMode, kNoRecipe, kNoRecipe, walk_.grad_mode});
+  if (walk_.inference_mode != walk_.initial_inference_mode_)
+    snapshot_.effects.push_back({EffectKind::InferenceMode, kNoRecipe, kNoRecipe, walk_.inference_mode});
+}
+
+CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> graph_break) {
+  CapturedRegion region;
+  region.exit = exit;
+  if (exit == ExitKind::Return) {
+    snapshot_.result = recipe_of(walk_.result_);
+    FrameState state;
+    state.bytecode = walk_.root().bytecode;
+    state.index = walk_.root().index;
+    state.policy = walk_.root().policy;
+    snapshot_.frames.push_back(std::move(state));
+  } else {
+    size_t depth = walk_.frames_.size();
+    snapshot_.frames.push_back(root_state(depth == 1));
+    for (size_t i = 1; i < depth; ++i) snapshot_.frames.push_back(inner_state(i, i + 1 == depth));
+  }
+  add_effects();
+  Graph& graph = *walk_.graph_;
+  graph.set_outputs(outputs_);
+  if (graph.op_count() > 0) walk_.guards_.global_state();
+  run_passes(graph);
+  std::vector<int> kept = graph.retain([](const Node&) { return true; }, false);
+  region.inputs = walk_.inputs_;
+  region.graph = walk_.graph_;
+  region.graph_break = std::move(graph_break);
+  region.snapshot = std::move(snapshot_);
+  region.guards = std::move(walk_.guards_);
+  return region;
+}
+
+}  // namespace md

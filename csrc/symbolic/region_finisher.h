@@ -1,0 +1,36 @@
+// Turns the state of a walk that has ended into a region: recipes, frame states, effects, graph outputs.
+#pragma once
+#include <unordered_map>
+
+#include "symbolic/walk.h"
+
+namespace md {
+
+class RegionFinisher {
+ public:
+  explicit RegionFinisher(Walk& walk) : walk_(walk) {}
+  CapturedRegion finish(ExitKind exit, std::optional<GraphBreak> graph_break);
+
+ private:
+  RecipeId recipe_of(const ValuePtr& value);
+  void describe_value(const ValuePtr& value, Recipe& recipe);
+  void describe_tensor(TensorValue* tensor, Recipe& recipe);
+  void describe_function(FunctionValue* function, Recipe& recipe);
+  void describe_iterator(IteratorValue* iterator, Recipe& recipe);
+  RecipeId constant_recipe(BorrowedRef object);
+  RecipeId null_recipe();
+  void add_parts(Recipe& recipe, const std::vector<ValuePtr>& values);
+  FrameState root_state(bool innermost);
+  FrameState inner_state(size_t depth, bool innermost);
+  // A dead graph intermediate is left unset; everything else stays.
+  bool may_leave_unset(const SymbolicFrame& frame, int slot, const ValuePtr& value, bool innermost) const;
+  void add_effects();
+
+  Walk& walk_;
+  Snapshot snapshot_;
+  std::unordered_map<const Value*, RecipeId> recipes_;
+  std::vector<ValuePtr> keep_alive_;  // recipes_ is keyed by address
+  std::vector<ValueRef> outputs_;
+};
+
+}  // namespace md

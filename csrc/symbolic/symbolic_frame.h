@@ -1,0 +1,24 @@
+// One frame of a walk: the outermost, or one inlined into it.
+#pragma once
+#include <vector>
+
+#include "snapshot/snapshot.h"
+#include "symbolic/value.h"
+
+namespace md {
+
+struct SymbolicFrame {
+  const Bytecode* bytecode = nullptr;
+  ValuePtr function;  // the function that runs: an ObjectValue with a source, or a FunctionValue
+  std::vector<ValuePtr> slots;  // NullValue where unset
+  std::vector<ValuePtr> stack;
+  int index = 0;  // the instruction being walked, or the call that waits for its callee
+  int next = 0;   // where the walk goes on
+  const Policy* policy = nullptr;
+  // What the caller does with the result.
+  ContinuationKind continuation = ContinuationKind::None;
+  ValuePtr continuation_value;
+  int64_t root_step = 0;  // steps of the outermost frame when this one was entered
+};
+
+}  // namespace md

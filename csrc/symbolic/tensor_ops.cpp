@@ -1,0 +1,291 @@
+// Ops on symbolic tensors: arguments become operands, promotion becomes cast nodes, the shape rule gives the result.
+#include "frontends/arg_binding.h"
+#include "frontends/indexing.h"
+#include "frontends/promotion.h"
+#include "symbolic/walk.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+
+namespace {
+
+// A number whose value the capture does not depend on: an input of the graph, whatever it is at each run.
+bool is_runtime_scalar(const ValuePtr& value, ParamType type) {
+  if (type != ParamType::Scalar && type != ParamType::Number) return false;
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || object->source == nullptr || object->value_guarded) return false;
+  return PyLong_CheckExact(object->object.get()) || PyFloat_CheckExact(object->object.get());
+}
+
+class OpCapture {
+ public:
+  OpCapture(Walk& walk, const OpRow& row) : walk_(walk), row_(row) {}
+
+  ValuePtr run(const CallArgs& args, bool as_method) {
+    bind(args);
+    promote_operands();
+    Node* node = append();
+    node->called_as_method = as_method;
+    return wrap(node);
+  }
+
+ private:
+  void bind(const CallArgs& args) {
+    values_ = args.positional;
+    std::vector<bool> is_int;
+    for (const ValuePtr& value : values_) {
+      PyTypeObject* type = type_of(value);
+      is_int.push_back(type == &PyLong_Type || type == &PyBool_Type);
+    }
+    Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+    for (size_t i = 0; i < args.keywords.size(); ++i) {
+      PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
+      values_.push_back(args.keywords[i].second);
+    }
+    BoundCall bound;
+    try {
+      bound = bind_call(row_.schema, is_int, args.keywords.empty() ? nullptr : names.get());
+    } catch (const Error&) {
+      walk_.raise_here();
+    }
+    const std::vector<Param>& params = row_.schema.params;
+    for (size_t i = 0; i < params.size(); ++i) {
+      int at = bound.value_of_param[i];
+      if (at == BoundCall::kDefault) {
+        operands_.push_back(default_operand(params[i]));
+      } else if (params[i].variadic_ints && bound.variadic_count > 0) {
+        std::vector<ValuePtr> parts(values_.begin() + at, values_.begin() + at + bound.variadic_count);
+        operands_.push_back(operand(params[i], make_value<SequenceValue>(false, std::move(parts))));
+      } else {
+        operands_.push_back(operand(params[i], values_[at]));
+      }
+    }
+  }
+
+  static Operand operand_of_arg(const Arg& arg) {
+    Operand operand;
+    if (auto* scalar = std::get_if<Scalar>(&arg)) operand = *scalar;
+    if (auto* dims = std::get_if<DimVec>(&arg)) operand = *dims;
+    if (auto* dtype = std::get_if<DType>(&arg)) operand = *dtype;
+    if (auto* text = std::get_if<std::string>(&arg)) operand = *text;
+    return operand;
+  }
+
+  Operand default_operand(const Param& param) {
+    if (!param.default_value) walk_.raise_here();
+    return operand_of_arg(*param.default_value);
+  }
+
+  Operand operand(const Param& param, const ValuePtr& value) {
+    if (auto* tensor = as<TensorValue>(value)) {
+      if (param.type != ParamType::Tensor && param.type != ParamType::Number)
+        walk_.graph_break(BreakReason::tensor_operands, str_cat(row_.name, ": a tensor as ", param.name));
+      return walk_.graph_value(tensor);
+    }
+    if (param.type == ParamType::TensorList) {
+      auto elements = walk_.elements_of(value);
+      if (!elements) walk_.graph_break(BreakReason::tensor_operands, str_cat(row_.name, ": ", describe(value)));
+      std::vector<ValueRef> refs;
+      for (const ValuePtr& element : *elements) {
+        auto* tensor = as<TensorValue>(element);
+        if (tensor == nullptr) walk_.raise_here();
+        refs.push_back(walk_.graph_value(tensor));
+      }
+      return refs;
+    }
+    if (is_runtime_scalar(value, param.type)) return walk_.scalar_input(value);
+    Ref constant = walk_.constant_of(value);
+    if (!constant) {
+      // A list of ints made here, or an object of ours (dtype, device, Size), which is the same at every run.
+      if (auto elements = walk_.elements_of(value))
+        constant = walk_.constant_of(make_value<SequenceValue>(false, *elements));
+      else if (auto* object = as<ObjectValue>(value); object != nullptr && GuardSet::can_hold(object->object.get()))
+        constant = Ref::share(walk_.identity_of(value));
+    }
+    if (!constant)
+      walk_.graph_break(BreakReason::tensor_operands, str_cat(row_.name, ": ", param.name, " is a ", describe(value)));
+    try {
+      Arg arg = arg_from_python(row_, param, constant.get());
+      if (std::holds_alternative<Tensor>(arg) || std::holds_alternative<std::vector<Tensor>>(arg))
+        walk_.graph_break(BreakReason::tensor_operands, str_cat(row_.name, ": ", param.name));
+      return operand_of_arg(arg);
+    } catch (const Error&) {
+      walk_.raise_here();
+    } catch (const PythonError&) {
+      walk_.raise_here();
+    }
+  }
+
+  PromotionOperand promotion_operand(const Operand& operand) const {
+    PromotionOperand result;
+    if (auto* ref = std::get_if<ValueRef>(&operand)) {
+      const ValueInfo& info = walk_.graph().info(*ref);
+      if (info.is_scalar) {
+        result.kind = PromotionOperand::Kind::Scalar;
+        result.category =
+            info.scalar_kind == Scalar::Kind::Float ? DTypeCategory::Floating : DTypeCategory::Integer;
+      } else {
+        result.kind = PromotionOperand::Kind::Tensor;
+        result.dtype = info.spec.dtype;
+        result.rank = info.spec.rank();
+      }
+    } else if (auto* scalar = std::get_if<Scalar>(&operand)) {
+      result.kind = PromotionOperand::Kind::Scalar;
+      result.category = scalar->category();
+    }
+    return result;
+  }
+
+  ValueRef cast(ValueRef ref, DType dtype) {
+    static const OpRow* const row = find_op("cast");
+    if (walk_.graph().info(ref).spec.dtype == dtype) return ref;
+    Node* node = walk_.graph().add_op(*row, {ref, dtype}, walk_.location());
+    return {node, 0};
+  }
+
+  void promote_operands() {
+    try {
+      promote_lists();
+      std::vector<PromotionOperand> kinds;
+      for (const Operand& operand : operands_) kinds.push_back(promotion_operand(operand));
+      auto casts = promote(row_, kinds);
+      for (size_t i = 0; i < operands_.size(); ++i) {
+        auto* ref = std::get_if<ValueRef>(&operands_[i]);
+        if (i < casts.size() && casts[i] && ref != nullptr && !walk_.graph().info(*ref).is_scalar)
+          operands_[i] = cast(*ref, *casts[i]);
+      }
+    } catch (const Error&) {
+      walk_.raise_here();
+    }
+  }
+
+  // cat and stack: one dtype for all elements.
+  void promote_lists() {
+    if (row_.promotion == Promotion::None) return;
+    for (Operand& operand : operands_) {
+      auto* refs = std::get_if<std::vector<ValueRef>>(&operand);
+      if (refs == nullptr) continue;
+      std::vector<PromotionOperand> kinds;
+      for (ValueRef ref : *refs) kinds.push_back(promotion_operand(ref));
+      auto casts = promote(row_, kinds);
+      for (size_t i = 0; i < refs->size(); ++i)
+        if (i < casts.size() && casts[i]) (*refs)[i] = cast((*refs)[i], *casts[i]);
+    }
+  }
+
+  Node* append() {
+    try {
+      return walk_.graph().add_op(row_, operands_, walk_.location());
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Internal) throw;
+      walk_.raise_here();  // the op raises when it is run: Python does that
+    }
+  }
+
+  bool any_requires_grad() const {
+    auto requires_grad = [this](ValueRef ref) { return walk_.graph().info(ref).spec.requires_grad; };
+    for (const Operand& operand : operands_) {
+      if (auto* ref = std::get_if<ValueRef>(&operand); ref != nullptr && requires_grad(*ref)) return true;
+      if (auto* refs = std::get_if<std::vector<ValueRef>>(&operand))
+        for (ValueRef ref : *refs)
+          if (requires_grad(ref)) return true;
+    }
+    return false;
+  }
+
+  ValuePtr wrap(Node* node) {
+    bool grad = walk_.grad_mode && !walk_.inference_mode && row_.name != "detach" && any_requires_grad();
+    std::vector<ValuePtr> results;
+    for (size_t i = 0; i < node->outs.size(); ++i) {
+      TensorSpec& spec = node->outs[i].spec;
+      spec.requires_grad = grad && is_floating(spec.dtype);
+      results.push_back(make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec));
+    }
+    const std::vector<ParamType>& returns = row_.schema.returns;
+    if (returns.size() == 1 && returns[0] == ParamType::Tensor) return results[0];
+    if (returns.size() == 1) return make_value<SequenceValue>(false, std::move(results));
+    walk_.graph_break(BreakReason::tensor_method, row_.name + ": several results under names");
+  }
+
+  Walk& walk_;
+  const OpRow& row_;
+  std::vector<ValuePtr> values_;
+  std::vector<Operand> operands_;
+};
+
+}  // namespace
+
+void Walk::guard_tensor(TensorValue* tensor) {
+  if (tensor->source == nullptr || tensor->guarded) return;
+  guards_.tensor_match(tensor->source, tensor->object.type(), tensor->spec);
+  tensor->guarded = true;
+}
+
+ValueRef Walk::graph_value(TensorValue* tensor) {
+  if (tensor->ref.node != nullptr) return tensor->ref;
+  MD_ASSERT(tensor->source != nullptr, "a tensor without a node and without a source");
+  guard_tensor(tensor);
+  tensor->ref = {graph_->add_tensor_input(name(tensor->source, start_.bytecode), tensor->spec), 0};
+  inputs_.push_back(tensor->source);
+  return tensor->ref;
+}
+
+ValueRef Walk::scalar_input(const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  exact_type(value);
+  auto known = scalar_inputs_.find(object->source);
+  if (known != scalar_inputs_.end()) return known->second;
+  Scalar::Kind kind = PyFloat_CheckExact(object->object.get()) ? Scalar::Kind::Float : Scalar::Kind::Int;
+  ValueRef ref{graph_->add_scalar_input(name(object->source, start_.bytecode), kind), 0};
+  inputs_.push_back(object->source);
+  scalar_inputs_[object->source] = ref;
+  return ref;
+}
+
+ValuePtr Walk::call_op(const OpRow& row, const CallArgs& args, bool as_method) {
+  if (!row.is_pure()) graph_break(BreakReason::tensor_method, row.name + " changes the state of the generator");
+  return OpCapture(*this, row).run(args, as_method);
+}
+
+ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
+  guard_tensor(tensor);
+  Ref constant = constant_of(key);
+  if (!constant) graph_break(BreakReason::unknown_subscript, str_cat("a tensor at a ", describe(key)));
+  std::vector<IndexStep> steps;
+  try {
+    steps = index_steps(tensor->spec, constant.get());
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::NotImplemented)
+      graph_break(BreakReason::unknown_subscript, error.what());
+    raise_here();
+  } catch (const PythonError&) {
+    raise_here();
+  }
+  ValueRef current = graph_value(tensor);
+  bool grad = grad_mode && !inference_mode && tensor->spec.requires_grad;
+  for (const IndexStep& step : steps) {
+    std::vector<Operand> operands{current};
+    for (size_t i = 1; i < step.args.size(); ++i) {
+      const Arg& arg = step.args[i];
+      Operand operand;
+      if (auto* scalar = std::get_if<Scalar>(&arg)) operand = *scalar;
+      if (auto* dims = std::get_if<DimVec>(&arg)) operand = *dims;
+      operands.push_back(std::move(operand));
+    }
+    try {
+      Node* node = graph_->add_op(*step.row, std::move(operands), location());
+      node->outs[0].spec.requires_grad = grad;
+      current = {node, 0};
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Internal) throw;
+      raise_here();
+    }
+  }
+  return make_value<TensorValue>(current, graph_->info(current).spec);
+}
+
+std::shared_ptr<const std::vector<SourceLine>> Walk::location() {
+  return std::make_shared<const std::vector<SourceLine>>(user_stack());
+}
+
+}  // namespace md

@@ -1,0 +1,211 @@
+// Calls of every form, and what is called.
+#include "frontends/op_callables.h"
+#include "frontends/tensor_facts.h"
+#include "symbolic/pure_calls.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+// The two slots under the arguments, in either version's order: (NULL, callable), (callable, NULL) or (function, self).
+struct Called {
+  ValuePtr callable;
+  ValuePtr self;  // null: none
+};
+
+Called called(ValuePtr lower, ValuePtr upper) {
+  if (lower->kind == ValueKind::Null) return {std::move(upper), nullptr};
+  if (upper->kind == ValueKind::Null) return {std::move(lower), nullptr};
+  return {std::move(lower), std::move(upper)};
+}
+
+void call_with_names(Walk& walk, int count, BorrowedRef names) {
+  std::vector<ValuePtr> values = walk.pop_many(count);
+  ValuePtr upper = walk.pop();
+  ValuePtr lower = walk.pop();
+  Called target = called(std::move(lower), std::move(upper));
+  CallArgs args;
+  if (target.self) args.positional.push_back(target.self);
+  int keywords = names ? static_cast<int>(PyTuple_GET_SIZE(names.get())) : 0;
+  for (int i = 0; i < count - keywords; ++i) args.positional.push_back(values[i]);
+  for (int i = 0; i < keywords; ++i)
+    args.keywords.emplace_back(Ref::share(PyTuple_GET_ITEM(names.get(), i)), values[count - keywords + i]);
+  walk.call(target.callable, std::move(args));
+}
+
+void call(Walk& walk, const Instruction& at) {
+  call_with_names(walk, at.arg, at.arg2 >= 0 ? walk.bytecode().constant(at.arg2) : BorrowedRef());
+}
+
+void call_kw(Walk& walk, const Instruction& at) {
+  Ref names = walk.constant_of(walk.pop());
+  MD_ASSERT(names, "keyword names are not constant");
+  call_with_names(walk, at.arg, names.get());
+}
+
+void call_function_ex(Walk& walk, const Instruction& at) {
+  CallArgs args;
+  if (at.arg != 0) {
+    ValuePtr mapping = walk.pop();
+    auto entries = walk.entries_of(mapping);
+    if (!entries) walk.graph_break(BreakReason::unknown_container, "keywords from a " + describe(mapping));
+    for (auto& [key, value] : *entries) {
+      if (!PyUnicode_CheckExact(key.get())) walk.raise_here();
+      args.keywords.emplace_back(key, value);
+    }
+  }
+  ValuePtr sequence = walk.pop();
+  auto elements = walk.iterate(sequence);
+  if (!elements) walk.graph_break(BreakReason::unknown_container, "arguments from a " + describe(sequence));
+  args.positional = std::move(*elements);
+  ValuePtr upper = walk.pop();
+  ValuePtr lower = walk.pop();
+  walk.call(called(std::move(lower), std::move(upper)).callable, std::move(args));
+}
+
+std::string name_of_callable(const ValuePtr& callable) {
+  auto* object = as<ObjectValue>(callable);
+  if (object == nullptr) return describe(callable);
+  Ref name = Ref::steal(PyObject_GetAttrString(object->object, "__qualname__"));
+  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name) : nullptr;
+  PyErr_Clear();
+  return text != nullptr ? text : describe(callable);
+}
+
+// Methods of a tensor that need its data, and why they break.
+BreakReason reason_for_tensor_method(const std::string& name) {
+  static const std::pair<const char*, BreakReason> kRows[] = {
+      {"item", BreakReason::tensor_to_number}, {"__int__", BreakReason::tensor_to_number},
+      {"__float__", BreakReason::tensor_to_number}, {"__index__", BreakReason::tensor_to_number},
+      {"tolist", BreakReason::tensor_to_list}, {"numpy", BreakReason::tensor_export},
+      {"data_ptr", BreakReason::tensor_export}, {"__array__", BreakReason::tensor_export},
+      {"__dlpack__", BreakReason::tensor_export}};
+  for (const auto& [row, reason] : kRows)
+    if (name == row) return reason;
+  return BreakReason::tensor_method;
+}
+
+// A method descriptor of the tensor type that is no op: a fact, or a break.
+ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& args) {
+  std::string name = PyUnicode_AsUTF8(reinterpret_cast<PyDescrObject*>(descriptor)->d_name);
+  auto* tensor = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
+  const TensorFact* fact = find_tensor_fact(name);
+  if (tensor == nullptr || fact == nullptr || !args.keywords.empty())
+    walk.graph_break(reason_for_tensor_method(name), name);
+  std::vector<Ref> held;
+  std::vector<PyObject*> plain;
+  for (size_t i = 1; i < args.positional.size(); ++i) {
+    held.push_back(walk.constant_of(args.positional[i]));
+    if (!held.back()) walk.graph_break(BreakReason::tensor_method, name);
+    plain.push_back(held.back());
+  }
+  walk.guard_tensor(tensor);
+  try {
+    return walk.constant(fact->value(tensor->spec, plain, nullptr));
+  } catch (const Error&) {
+    walk.raise_here();
+  } catch (const PythonError&) {
+    walk.raise_here();
+  }
+}
+
+// A call of an object that exists. Null result: a frame was inlined.
+ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
+                     const ValuePtr& continuation_value) {
+  PyObject* object = as<ObjectValue>(callable)->object;
+  if (CallHandler handler = find_call(object)) {
+    walk.identity_of(callable);
+    return handler(walk, args);
+  }
+  if (const OpRow* row = find_op_callable(object)) {
+    walk.identity_of(callable);
+    return walk.call_op(*row, args, Py_IS_TYPE(object, &PyMethodDescr_Type));
+  }
+  if (PyFunction_Check(object)) {
+    if (as<ObjectValue>(callable)->source == nullptr) walk.graph_break(BreakReason::unguardable_object, "function");
+    walk.inline_function(callable, std::move(args), continuation, continuation_value);
+    return nullptr;
+  }
+  if (is_pure_call(object)) {
+    walk.identity_of(callable);
+    if (ValuePtr result = fold_pure_call(walk, object, args)) return result;
+    walk.graph_break(BreakReason::builtin_call, name_of_callable(callable));
+  }
+  if (Py_IS_TYPE(object, &PyMethodDescr_Type) && find_tensor_type(PyDescr_TYPE(object)) != nullptr)
+    return call_tensor_method(walk, object, args);
+  if (PyType_Check(object)) return walk.call_class(callable, args, continuation);
+  if (const WrapperType* wrapper = find_wrapper_type(Py_TYPE(object)))
+    return walk.call_wrapper(callable, *wrapper, args, continuation, continuation_value);
+  if (PyCFunction_Check(object) || Py_IS_TYPE(object, &PyMethodDescr_Type) || Py_IS_TYPE(object, &PyWrapperDescr_Type))
+    walk.graph_break(BreakReason::unknown_c_function, name_of_callable(callable));
+  return walk.call_through_type(callable, args, continuation, continuation_value);
+}
+
+const OpcodeRegistration registration{
+    {Opcode::CALL, call}, {Opcode::CALL_KW, call_kw}, {Opcode::CALL_FUNCTION_EX, call_function_ex}};
+
+}  // namespace
+
+void Walk::call(const ValuePtr& callable, CallArgs args, ContinuationKind continuation, ValuePtr continuation_value) {
+  if (auto* method = as<BoundMethodValue>(callable)) {
+    args.positional.insert(args.positional.begin(), method->self);
+    return call(method->function, std::move(args), continuation, continuation_value);
+  }
+  ValuePtr result;
+  switch (callable->kind) {
+    case ValueKind::Function:
+      return inline_function(callable, std::move(args), continuation, std::move(continuation_value));
+    case ValueKind::Object: {
+      auto* object = as<ObjectValue>(callable);
+      if (Py_IS_TYPE(object->object.get(), &PyMethod_Type) && object->source != nullptr) {
+        exact_type(callable);
+        ValuePtr function = at(sources().get(SourceKind::MethodFunction, object->source, nullptr));
+        args.positional.insert(args.positional.begin(),
+                               at(sources().get(SourceKind::MethodSelf, object->source, nullptr)));
+        return call(function, std::move(args), continuation, std::move(continuation_value));
+      }
+      result = call_object(*this, callable, args, continuation, continuation_value);
+      break;
+    }
+    case ValueKind::Instance:
+      result = call_through_type(callable, args, continuation, continuation_value);
+      break;
+    default:
+      raise_here();  // not callable
+  }
+  if (result) apply_continuation(continuation, continuation_value, std::move(result));
+}
+
+// __call__ of an object's class.
+ValuePtr Walk::call_through_type(const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
+                                 const ValuePtr& continuation_value) {
+  static PyObject* const kCall = PyUnicode_InternFromString("__call__");
+  PyTypeObject* type = exact_type(callable);
+  if (type->tp_call == nullptr) raise_here();
+  ValuePtr method = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? type_attribute(callable, kCall) : nullptr;
+  if (!method || !is_python_function(method)) graph_break(BreakReason::unknown_callable, type->tp_name);
+  args.positional.insert(args.positional.begin(), callable);
+  inline_function(method, std::move(args), continuation, continuation_value);
+  return nullptr;
+}
+
+// A compiled, policy-bearing or disabled function: its Python function under the policy inside.
+ValuePtr Walk::call_wrapper(const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
+                            ContinuationKind continuation, const ValuePtr& continuation_value) {
+  PyObject* object = identity_of(callable);
+  const Policy* inside = wrapper.policy_inside(object, frame().policy);
+  if (inside == nullptr) graph_break(BreakReason::disabled_call, name_of_callable(callable));
+  BorrowedRef inner = wrapper.inner(object);
+  const Source* outer = as<ObjectValue>(callable)->source;
+  if (!inner || outer == nullptr) graph_break(BreakReason::unknown_callable, describe(callable));
+  // The wrapper is guarded by identity and never changes what it wraps.
+  ValuePtr function = at(sources().get(SourceKind::WrappedFunction, outer, nullptr), Ref::share(inner));
+  size_t depth = frames_.size();
+  if (frames_.size() == 1 && wrapper.counts_as_frame) root_call_wrapped_ = true;
+  call(function, std::move(args), continuation, continuation_value);
+  if (frames_.size() > depth) frame().policy = inside;
+  return nullptr;
+}
+
+}  // namespace md

@@ -1,0 +1,227 @@
+// Containers built, filled and unpacked; functions made.
+#include "symbolic/pure_calls.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+template <bool is_list>
+void build_sequence(Walk& walk, const Instruction& at) {
+  walk.push(make_value<SequenceValue>(is_list, walk.pop_many(at.arg)));
+}
+
+Ref hashable_key(Walk& walk, const ValuePtr& value) {
+  Ref constant = walk.constant_of(value);
+  if (!constant) walk.graph_break(BreakReason::unhashable_key, describe(value));
+  if (PyObject_Hash(constant) == -1) walk.raise_here();
+  return constant;
+}
+
+void build_set(Walk& walk, const Instruction& at) {
+  auto set = make_value<SetValue>();
+  for (int i = at.arg; i >= 1; --i) set->add(hashable_key(walk, walk.peek(i)).get());
+  walk.pop_many(at.arg);
+  walk.push(set);
+}
+
+void build_map(Walk& walk, const Instruction& at) {
+  auto dict = make_value<DictValue>();
+  for (int i = 2 * at.arg; i >= 2; i -= 2) dict->set(hashable_key(walk, walk.peek(i)).get(), walk.peek(i - 1));
+  walk.pop_many(2 * at.arg);
+  walk.push(dict);
+}
+
+void build_const_key_map(Walk& walk, const Instruction& at) {
+  Ref keys = walk.constant_of(walk.pop());
+  auto dict = make_value<DictValue>();
+  std::vector<ValuePtr> values = walk.pop_many(at.arg);
+  for (int i = 0; i < at.arg; ++i) dict->set(PyTuple_GET_ITEM(keys.get(), i), values[i]);
+  walk.push(dict);
+}
+
+void build_string(Walk& walk, const Instruction& at) {
+  Ref pieces = check(PyTuple_New(at.arg));
+  for (int i = 0; i < at.arg; ++i) {
+    Ref piece = walk.constant_of(walk.peek(at.arg - i));
+    if (!piece) walk.graph_break(BreakReason::unknown_format, describe(walk.peek(at.arg - i)));
+    PyTuple_SET_ITEM(pieces.get(), i, piece.release());
+  }
+  Ref empty = check(PyUnicode_FromString(""));
+  Ref text = check(PyUnicode_Join(empty, pieces));
+  walk.pop_many(at.arg);
+  walk.push(walk.constant(text));
+}
+
+void build_slice(Walk& walk, const Instruction& at) {
+  ValuePtr step = at.arg == 3 ? walk.pop() : walk.none();
+  ValuePtr stop = walk.pop();
+  ValuePtr start = walk.pop();
+  walk.push(make_value<SliceValue>(std::move(start), std::move(stop), std::move(step)));
+}
+
+// The container that a comprehension or a display is filling; one that entered through a slot is the driver's.
+template <typename T>
+T* container_at(Walk& walk, int distance) {
+  T* container = as<T>(walk.peek(distance + 1));
+  if (container == nullptr)
+    walk.graph_break(BreakReason::store_subscript, "into a " + describe(walk.peek(distance + 1)));
+  return container;
+}
+
+void list_append(Walk& walk, const Instruction& at) {
+  auto* list = container_at<SequenceValue>(walk, at.arg);
+  list->items.push_back(walk.pop());
+}
+
+void list_extend(Walk& walk, const Instruction& at) {
+  auto* list = container_at<SequenceValue>(walk, at.arg);
+  auto items = walk.iterate(walk.peek());
+  if (!items) walk.graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
+  walk.pop();
+  list->items.insert(list->items.end(), items->begin(), items->end());
+}
+
+void set_add(Walk& walk, const Instruction& at) {
+  auto* set = container_at<SetValue>(walk, at.arg);
+  set->add(hashable_key(walk, walk.peek()).get());
+  walk.pop();
+}
+
+void set_update(Walk& walk, const Instruction& at) {
+  auto* set = container_at<SetValue>(walk, at.arg);
+  // A display of constants is one frozenset; its order does not matter to a set.
+  auto* constant = as<ObjectValue>(walk.peek());
+  std::vector<Ref> keys;
+  if (constant != nullptr && constant->source == nullptr && PyFrozenSet_CheckExact(constant->object.get())) {
+    Ref items = check(PySequence_Tuple(constant->object));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
+      keys.push_back(Ref::share(PyTuple_GET_ITEM(items.get(), i)));
+  } else {
+    auto items = walk.iterate(walk.peek());
+    if (!items) walk.graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
+    for (const ValuePtr& item : *items) keys.push_back(hashable_key(walk, item));
+  }
+  walk.pop();
+  for (const Ref& key : keys) set->add(key.get());
+}
+
+void map_add(Walk& walk, const Instruction& at) {
+  auto* dict = as<DictValue>(walk.peek(at.arg + 2));
+  if (dict == nullptr)
+    walk.graph_break(BreakReason::store_subscript, "into a " + describe(walk.peek(at.arg + 2)));
+  Ref key = hashable_key(walk, walk.peek(2));
+  ValuePtr value = walk.pop();
+  walk.pop();
+  dict->set(key.get(), std::move(value));
+}
+
+template <bool merge>
+void dict_update(Walk& walk, const Instruction& at) {
+  auto* dict = container_at<DictValue>(walk, at.arg);
+  auto entries = walk.entries_of(walk.peek());
+  if (!entries) walk.graph_break(BreakReason::unknown_container, describe(walk.peek()));
+  if (merge)
+    for (const DictValue::Entry& entry : *entries)
+      if (dict->find(entry.key.get()) >= 0 || !PyUnicode_Check(entry.key.get())) walk.raise_here();
+  walk.pop();
+  for (DictValue::Entry& entry : *entries) dict->set(entry.key.get(), entry.value);
+}
+
+void list_to_tuple(Walk& walk, const Instruction&) {
+  auto* list = as<SequenceValue>(walk.peek());
+  if (list == nullptr) walk.graph_break(BreakReason::unknown_container, describe(walk.peek()));
+  ValuePtr tuple = make_value<SequenceValue>(false, list->items);
+  walk.pop();
+  walk.push(std::move(tuple));
+}
+
+std::vector<ValuePtr> unpacked(Walk& walk) {
+  ValuePtr value = walk.peek();
+  auto items = walk.iterate(value);
+  if (!items) walk.graph_break(BreakReason::unpack_unknown, describe(value));
+  return std::move(*items);
+}
+
+void unpack_sequence(Walk& walk, const Instruction& at) {
+  std::vector<ValuePtr> items = unpacked(walk);
+  if (static_cast<int>(items.size()) != at.arg) walk.raise_here();
+  walk.pop();
+  for (auto item = items.rbegin(); item != items.rend(); ++item) walk.push(*item);
+}
+
+void unpack_ex(Walk& walk, const Instruction& at) {
+  std::vector<ValuePtr> items = unpacked(walk);
+  int count = static_cast<int>(items.size());
+  if (count < at.arg + at.arg2) walk.raise_here();
+  walk.pop();
+  for (int i = count - 1; i >= count - at.arg2; --i) walk.push(items[i]);
+  std::vector<ValuePtr> middle(items.begin() + at.arg, items.end() - at.arg2);
+  walk.push(make_value<SequenceValue>(true, std::move(middle)));
+  for (int i = at.arg - 1; i >= 0; --i) walk.push(items[i]);
+}
+
+// An annotations tuple (name, value ...) becomes the dict that the function would show.
+ValuePtr annotations_of(Walk& walk, const ValuePtr& value) {
+  auto elements = walk.elements_of(value);
+  if (!elements) return value;
+  auto dict = make_value<DictValue>();
+  for (size_t i = 0; i + 1 < elements->size(); i += 2)
+    dict->set(walk.constant_of((*elements)[i]).get(), (*elements)[i + 1]);
+  return dict;
+}
+
+void set_function_part(Walk& walk, FunctionValue* function, int flag, ValuePtr value) {
+  if (flag == 1) function->defaults = std::move(value);
+  if (flag == 2) function->kw_defaults = std::move(value);
+  if (flag == 4) function->annotations = annotations_of(walk, value);
+  if (flag == 8) {
+    auto cells = walk.elements_of(value);
+    MD_ASSERT(cells, "a closure is not a tuple of cells");
+    function->closure = std::move(*cells);
+  }
+}
+
+void make_function(Walk& walk, const Instruction& at) {
+  auto function = make_value<FunctionValue>();
+  auto* code = as<ObjectValue>(walk.pop());
+  MD_ASSERT(code != nullptr, "a function is made of no code object");
+  function->code = code->object;
+  function->globals_from = walk.frame().function;
+  for (int flag : {8, 4, 2, 1})
+    if ((at.arg & flag) != 0) set_function_part(walk, function.get(), flag, walk.pop());
+  walk.push(function);
+}
+
+void set_function_attribute(Walk& walk, const Instruction& at) {
+  ValuePtr function = walk.pop();
+  ValuePtr value = walk.pop();
+  auto* made = as<FunctionValue>(function);
+  if (made == nullptr) walk.graph_break(BreakReason::unsupported_opcode, "SET_FUNCTION_ATTRIBUTE");
+  set_function_part(walk, made, at.arg, std::move(value));
+  walk.push(std::move(function));
+}
+
+const OpcodeRegistration registration{{Opcode::BUILD_TUPLE, build_sequence<false>},
+                                      {Opcode::BUILD_LIST, build_sequence<true>},
+                                      {Opcode::BUILD_SET, build_set},
+                                      {Opcode::BUILD_MAP, build_map},
+                                      {Opcode::BUILD_CONST_KEY_MAP, build_const_key_map},
+                                      {Opcode::BUILD_STRING, build_string},
+                                      {Opcode::BUILD_SLICE, build_slice},
+                                      {Opcode::LIST_APPEND, list_append},
+                                      {Opcode::LIST_EXTEND, list_extend},
+                                      {Opcode::SET_ADD, set_add},
+                                      {Opcode::SET_UPDATE, set_update},
+                                      {Opcode::MAP_ADD, map_add},
+                                      {Opcode::DICT_UPDATE, dict_update<false>},
+                                      {Opcode::DICT_MERGE, dict_update<true>},
+                                      {Opcode::LIST_TO_TUPLE, list_to_tuple},
+                                      {Opcode::UNPACK_SEQUENCE, unpack_sequence},
+                                      {Opcode::UNPACK_EX, unpack_ex},
+                                      {Opcode::MAKE_FUNCTION, make_function},
+                                      {Opcode::SET_FUNCTION_ATTRIBUTE, set_function_attribute}};
+
+}  // namespace
+
+}  // namespace md

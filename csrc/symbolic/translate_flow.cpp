@@ -1,0 +1,175 @@
+// Jumps, loops, return, with and exceptions.
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+[[noreturn]] void break_on_truth(Walk& walk, const ValuePtr& value) {
+  auto* tensor = as<TensorValue>(value);
+  if (tensor == nullptr) walk.graph_break(BreakReason::unknown_truth, describe(value));
+  walk.guard_tensor(tensor);
+  // More than one element has no truth in any case.
+  if (!any_symbolic(tensor->spec.sizes.span()) && tensor->spec.numel().value() != 1) walk.raise_here();
+  walk.graph_break(BreakReason::data_dependent_branch, str_cat("truth of a tensor ", tensor->spec.str()));
+}
+
+// The truth of the top value: known, or given by a user's __bool__ or __len__ that is inlined with the continuation.
+std::optional<bool> truth_or_inline(Walk& walk, ContinuationKind continuation) {
+  ValuePtr value = walk.peek();
+  if (std::optional<bool> truth = walk.truth_of(value)) return truth;
+  if (value->kind == ValueKind::Object || value->kind == ValueKind::Instance) {
+    static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
+    ValuePtr method = walk.type_attribute(value, kBool);
+    if (method && walk.is_python_function(method)) {
+      walk.pop();
+      walk.inline_function(method, {{value}, {}}, continuation, nullptr);
+      return std::nullopt;
+    }
+  }
+  break_on_truth(walk, value);
+}
+
+void jump_forward(Walk& walk, const Instruction& at) { walk.jump(at.arg); }
+
+template <bool when>
+void pop_jump_if(Walk& walk, const Instruction& at) {
+  std::optional<bool> truth = truth_or_inline(walk, ContinuationKind::Jump);
+  if (!truth) return;
+  walk.pop();
+  if (*truth == when) walk.jump(at.arg);
+}
+
+template <bool when>
+void pop_jump_if_none(Walk& walk, const Instruction& at) {
+  bool is_none = walk.same_object(walk.peek(), walk.none());
+  walk.pop();
+  if (is_none == when) walk.jump(at.arg);
+}
+
+template <bool when>
+void jump_if_or_pop(Walk& walk, const Instruction& at) {
+  std::optional<bool> truth = walk.truth_of(walk.peek());
+  if (!truth) break_on_truth(walk, walk.peek());
+  if (*truth == when) {
+    walk.jump(at.arg);
+  } else {
+    walk.pop();
+  }
+}
+
+void to_bool(Walk& walk, const Instruction&) {
+  std::optional<bool> truth = truth_or_inline(walk, ContinuationKind::PushBool);
+  if (!truth) return;
+  walk.pop();
+  walk.push(walk.boolean(*truth));
+}
+
+void unary_not(Walk& walk, const Instruction&) {
+  std::optional<bool> truth = truth_or_inline(walk, ContinuationKind::PushNotBool);
+  if (!truth) return;
+  walk.pop();
+  walk.push(walk.boolean(!*truth));
+}
+
+void get_iter(Walk& walk, const Instruction&) {
+  ValuePtr iterable = walk.peek();
+  if (auto* object = as<ObjectValue>(iterable); object != nullptr && object->opaque_iterator) return;
+  ValuePtr iterator = walk.iterator_over(iterable);
+  if (!iterator) walk.graph_break(BreakReason::unknown_iteration, describe(iterable));
+  walk.pop();
+  walk.push(std::move(iterator));
+}
+
+void for_iter(Walk& walk, const Instruction& at) {
+  ValuePtr top = walk.peek();
+  auto* iterator = as<IteratorValue>(top);
+  if (iterator == nullptr) {
+    auto* object = as<ObjectValue>(top);
+    bool opaque = object != nullptr && object->opaque_iterator;
+    walk.graph_break(opaque ? BreakReason::opaque_iterator : BreakReason::foreign_next, describe(top));
+  }
+  std::optional<ValuePtr> next = walk.next_of(iterator);
+  if (next) {
+    walk.push(std::move(*next));
+  } else {
+    walk.pop();
+    walk.jump(at.arg);
+  }
+}
+
+void end_for(Walk& walk, const Instruction& at) { walk.pop_many(at.arg); }
+
+void return_value(Walk& walk, const Instruction&) { walk.return_value(walk.pop()); }
+
+void return_const(Walk& walk, const Instruction& at) {
+  walk.return_value(walk.constant(walk.bytecode().constant(at.arg)));
+}
+
+// Pushes the bound __exit__, then calls __enter__.
+void before_with(Walk& walk, const Instruction&) {
+  static PyObject* const kEnter = PyUnicode_InternFromString("__enter__");
+  static PyObject* const kExit = PyUnicode_InternFromString("__exit__");
+  ValuePtr manager = walk.peek();
+  if (manager->kind != ValueKind::Object && manager->kind != ValueKind::Instance)
+    walk.graph_break(BreakReason::context_manager, describe(manager));
+  ValuePtr enter = walk.type_attribute(manager, kEnter);
+  ValuePtr exit = walk.type_attribute(manager, kExit);
+  if (!enter || !exit) walk.raise_here();
+  if (!walk.is_python_function(enter) || !walk.is_python_function(exit))
+    walk.graph_break(BreakReason::context_manager, describe(manager));
+  walk.pop();
+  walk.push(make_value<BoundMethodValue>(exit, manager));
+  walk.inline_function(enter, {{manager}, {}}, ContinuationKind::Push, nullptr);
+}
+
+void driver_only(Walk& walk, const Instruction& at) {
+  walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
+}
+
+void raises(Walk& walk, const Instruction&) { walk.raise_here(); }
+
+void async_only(Walk& walk, const Instruction& at) {
+  walk.graph_break(BreakReason::async_construct, opcode_name(at.op));
+}
+
+const OpcodeRegistration registration{{Opcode::JUMP, jump_forward},
+                                      {Opcode::JUMP_BACKWARD, jump_forward},
+                                      {Opcode::POP_JUMP_IF_TRUE, pop_jump_if<true>},
+                                      {Opcode::POP_JUMP_IF_FALSE, pop_jump_if<false>},
+                                      {Opcode::POP_JUMP_IF_NONE, pop_jump_if_none<true>},
+                                      {Opcode::POP_JUMP_IF_NOT_NONE, pop_jump_if_none<false>},
+                                      {Opcode::JUMP_IF_TRUE_OR_POP, jump_if_or_pop<true>},
+                                      {Opcode::JUMP_IF_FALSE_OR_POP, jump_if_or_pop<false>},
+                                      {Opcode::TO_BOOL, to_bool},
+                                      {Opcode::UNARY_NOT, unary_not},
+                                      {Opcode::GET_ITER, get_iter},
+                                      {Opcode::FOR_ITER, for_iter},
+                                      {Opcode::END_FOR, end_for},
+                                      {Opcode::RETURN_VALUE, return_value},
+                                      {Opcode::RETURN_CONST, return_const},
+                                      {Opcode::BEFORE_WITH, before_with},
+                                      {Opcode::PUSH_EXC_INFO, driver_only},
+                                      {Opcode::POP_EXCEPT, driver_only},
+                                      {Opcode::CHECK_EXC_MATCH, driver_only},
+                                      {Opcode::CHECK_EG_MATCH, driver_only},
+                                      {Opcode::PREP_RERAISE_STAR, driver_only},
+                                      {Opcode::WITH_EXCEPT_START, driver_only},
+                                      {Opcode::RERAISE, raises},
+                                      {Opcode::RAISE_VARARGS, raises},
+                                      {Opcode::SEND, async_only},
+                                      {Opcode::END_SEND, async_only},
+                                      {Opcode::CLEANUP_THROW, async_only},
+                                      {Opcode::YIELD_VALUE, async_only},
+                                      {Opcode::RETURN_GENERATOR, async_only},
+                                      {Opcode::GET_YIELD_FROM_ITER, async_only},
+                                      {Opcode::ASYNC_GEN_WRAP, async_only},
+                                      {Opcode::GET_AWAITABLE, async_only},
+                                      {Opcode::GET_AITER, async_only},
+                                      {Opcode::GET_ANEXT, async_only},
+                                      {Opcode::END_ASYNC_FOR, async_only},
+                                      {Opcode::BEFORE_ASYNC_WITH, async_only}};
+
+}  // namespace
+
+}  // namespace md

@@ -1,0 +1,182 @@
+// Constants, locals, cells, globals and the stack.
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+void nop(Walk&, const Instruction&) {}
+void pop_top(Walk& walk, const Instruction&) { walk.pop(); }
+void push_null(Walk& walk, const Instruction&) { walk.push(walk.null()); }
+void copy(Walk& walk, const Instruction& at) { walk.push(walk.peek(at.arg)); }
+void swap(Walk& walk, const Instruction& at) { std::swap(walk.peek(), walk.peek(at.arg)); }
+
+void load_const(Walk& walk, const Instruction& at) { walk.push(walk.constant(walk.bytecode().constant(at.arg))); }
+
+void load_fast(Walk& walk, const Instruction& at) {
+  ValuePtr value = walk.frame().slots[at.arg];
+  if (value->kind == ValueKind::Null) walk.raise_here();
+  walk.push(std::move(value));
+}
+
+void load_fast_and_clear(Walk& walk, const Instruction& at) {
+  walk.push(std::exchange(walk.frame().slots[at.arg], walk.null()));
+}
+
+void store_fast(Walk& walk, const Instruction& at) { walk.frame().slots[at.arg] = walk.pop(); }
+
+void delete_fast(Walk& walk, const Instruction& at) {
+  ValuePtr& slot = walk.frame().slots[at.arg];
+  if (slot->kind == ValueKind::Null) walk.raise_here();
+  slot = walk.null();
+}
+
+void make_cell(Walk& walk, const Instruction& at) {
+  ValuePtr& slot = walk.frame().slots[at.arg];
+  auto cell = make_value<CellValue>();
+  if (slot->kind != ValueKind::Null) cell->contents = slot;
+  slot = cell;
+}
+
+// The cells of the running function's closure fill the last slots.
+void copy_free_vars(Walk& walk, const Instruction& at) {
+  SymbolicFrame& frame = walk.frame();
+  int first = frame.bytecode->slot_count() - at.arg;
+  if (auto* function = as<FunctionValue>(frame.function)) {
+    for (int i = 0; i < at.arg; ++i) frame.slots[first + i] = function->closure[i];
+    return;
+  }
+  auto* function = as<ObjectValue>(frame.function);
+  PyObject* closure = PyFunction_GET_CLOSURE(function->object.get());
+  for (int i = 0; i < at.arg; ++i) {
+    const Source* source = walk.sources().get(SourceKind::Closure, function->source, nullptr, i);
+    frame.slots[first + i] = walk.cell_at(source, Ref::share(PyTuple_GET_ITEM(closure, i)));
+  }
+}
+
+void load_closure(Walk& walk, const Instruction& at) { walk.push(walk.frame().slots[at.arg]); }
+
+CellValue* cell_in(Walk& walk, int slot) {
+  auto* cell = as<CellValue>(walk.frame().slots[slot]);
+  MD_ASSERT(cell != nullptr, "slot ", slot, " holds no cell");
+  return cell;
+}
+
+void load_deref(Walk& walk, const Instruction& at) {
+  ValuePtr contents = load_cell(walk, cell_in(walk, at.arg));
+  if (!contents) walk.raise_here();
+  walk.push(std::move(contents));
+}
+
+void store_deref(Walk& walk, const Instruction& at) {
+  cell_in(walk, at.arg);
+  store_cell(walk, walk.frame().slots[at.arg], walk.pop());
+}
+
+void delete_deref(Walk& walk, const Instruction& at) {
+  if (!load_cell(walk, cell_in(walk, at.arg))) walk.raise_here();
+  store_cell(walk, walk.frame().slots[at.arg], nullptr);
+}
+
+// The function object whose globals a frame sees, with its source.
+ObjectValue* globals_function(Walk& walk) {
+  ValuePtr function = walk.frame().function;
+  while (auto* made = as<FunctionValue>(function)) function = made->globals_from ? made->globals_from : walk.root().function;
+  return as<ObjectValue>(function);
+}
+
+void load_global(Walk& walk, const Instruction& at) {
+  BorrowedRef name = walk.bytecode().name(at.arg);
+  ObjectValue* function = globals_function(walk);
+  auto* model = reinterpret_cast<PyFunctionObject*>(function->object.get());
+  if (!PyDict_CheckExact(model->func_globals) || !PyDict_CheckExact(model->func_builtins))
+    walk.graph_break(BreakReason::unknown_container, "globals that are not a dict");
+  const Source* global = walk.sources().get(SourceKind::Global, function->source, name);
+  if (ValuePtr value = walk.at(global)) return walk.push(std::move(value));
+  walk.guards().absent(global);
+  const Source* builtin = walk.sources().get(SourceKind::Builtin, function->source, name);
+  ValuePtr value = walk.at(builtin);
+  if (!value) walk.raise_here();
+  walk.push(std::move(value));
+}
+
+template <BreakReason reason>
+void break_with_name(Walk& walk, const Instruction& at) {
+  const char* name = PyUnicode_AsUTF8(walk.bytecode().name(at.arg));
+  walk.graph_break(reason, name != nullptr ? name : "");
+}
+
+void load_build_class(Walk& walk, const Instruction&) { walk.graph_break(BreakReason::class_definition); }
+
+void load_assertion_error(Walk& walk, const Instruction&) { walk.push(walk.constant(PyExc_AssertionError)); }
+
+// A module that is loaded already is what the import statement gives: `import a`, `from a import b`.
+void import_name(Walk& walk, const Instruction& at) { break_with_name<BreakReason::import_statement>(walk, at); }
+
+const OpcodeRegistration registration{{Opcode::NOP, nop},
+                                      {Opcode::RESUME, nop},
+                                      {Opcode::POP_TOP, pop_top},
+                                      {Opcode::PUSH_NULL, push_null},
+                                      {Opcode::COPY, copy},
+                                      {Opcode::SWAP, swap},
+                                      {Opcode::LOAD_CONST, load_const},
+                                      {Opcode::LOAD_FAST, load_fast},
+                                      {Opcode::LOAD_FAST_AND_CLEAR, load_fast_and_clear},
+                                      {Opcode::STORE_FAST, store_fast},
+                                      {Opcode::DELETE_FAST, delete_fast},
+                                      {Opcode::MAKE_CELL, make_cell},
+                                      {Opcode::COPY_FREE_VARS, copy_free_vars},
+                                      {Opcode::LOAD_CLOSURE, load_closure},
+                                      {Opcode::LOAD_DEREF, load_deref},
+                                      {Opcode::STORE_DEREF, store_deref},
+                                      {Opcode::DELETE_DEREF, delete_deref},
+                                      {Opcode::LOAD_GLOBAL, load_global},
+                                      {Opcode::STORE_GLOBAL, break_with_name<BreakReason::store_global>},
+                                      {Opcode::DELETE_GLOBAL, break_with_name<BreakReason::store_global>},
+                                      {Opcode::LOAD_BUILD_CLASS, load_build_class},
+                                      {Opcode::LOAD_ASSERTION_ERROR, load_assertion_error},
+                                      {Opcode::IMPORT_NAME, import_name},
+                                      {Opcode::IMPORT_FROM, break_with_name<BreakReason::import_statement>},
+                                      {Opcode::IMPORT_STAR, import_name}};
+
+}  // namespace
+
+ValuePtr load_cell(Walk& walk, CellValue* cell) {
+  if (cell->loaded) return cell->contents;
+  const Source* contents = walk.sources().get(SourceKind::CellContents, cell->source, nullptr);
+  ValuePtr value = walk.at(contents);
+  if (!value) walk.guards().absent(contents);
+  cell->contents = value;
+  cell->loaded = true;
+  return value;
+}
+
+void store_cell(Walk& walk, const ValuePtr& value, ValuePtr contents) {
+  auto* cell = as<CellValue>(value);
+  cell->contents = std::move(contents);
+  cell->loaded = true;
+  if (cell->source != nullptr && !cell->stored) {
+    cell->stored = true;
+    walk.stored_cells_.push_back(value);
+  }
+}
+
+ValuePtr Walk::cell_at(const Source* source, Ref object) {
+  auto known = by_source_.find(source);
+  if (known != by_source_.end()) return known->second;
+  // One cell reached by two ways is one cell: stores must be seen through both.
+  auto same = cells_.find(object);
+  if (same != cells_.end()) {
+    guards_.alias(as<CellValue>(same->second)->source, source, true);
+    return same->second;
+  }
+  auto cell = make_value<CellValue>();
+  cell->source = source;
+  cell->loaded = false;
+  cells_[object] = cell;
+  cell->object = std::move(object);
+  by_source_[source] = cell;
+  return cell;
+}
+
+}  // namespace md

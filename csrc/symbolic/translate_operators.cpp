@@ -1,0 +1,487 @@
+// Arithmetic, comparison, membership, subscripts, formatting.
+#include "frontends/op_callables.h"
+#include "symbolic/pure_calls.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+using NumberOp = PyObject* (*)(PyObject*, PyObject*);
+
+PyObject* power(PyObject* base, PyObject* exponent) { return PyNumber_Power(base, exponent, Py_None); }
+PyObject* power_in_place(PyObject* base, PyObject* exponent) { return PyNumber_InPlacePower(base, exponent, Py_None); }
+
+// Indexed by BINARY_OP's argument; the second half is the in-place forms.
+constexpr int kOperators = 13;
+constexpr NumberOp kNumberOps[] = {
+    PyNumber_Add, PyNumber_And, PyNumber_FloorDivide, PyNumber_Lshift, PyNumber_MatrixMultiply, PyNumber_Multiply,
+    PyNumber_Remainder, PyNumber_Or, power, PyNumber_Rshift, PyNumber_Subtract, PyNumber_TrueDivide, PyNumber_Xor,
+    PyNumber_InPlaceAdd, PyNumber_InPlaceAnd, PyNumber_InPlaceFloorDivide, PyNumber_InPlaceLshift,
+    PyNumber_InPlaceMatrixMultiply, PyNumber_InPlaceMultiply, PyNumber_InPlaceRemainder, PyNumber_InPlaceOr,
+    power_in_place, PyNumber_InPlaceRshift, PyNumber_InPlaceSubtract, PyNumber_InPlaceTrueDivide,
+    PyNumber_InPlaceXor};
+constexpr const char* kOperatorNames[] = {"+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^"};
+enum { kAdd = 0, kLshift = 3, kMultiply = 5, kPower = 8 };
+
+// Slots of the in-place forms in PyNumberMethods, to see whether a tensor type has its own.
+bool has_in_place_slot(PyTypeObject* type, int op) {
+  PyNumberMethods* slots = type->tp_as_number;
+  if (slots == nullptr) return false;
+  const void* table[] = {reinterpret_cast<void*>(slots->nb_inplace_add),
+                         reinterpret_cast<void*>(slots->nb_inplace_and),
+                         reinterpret_cast<void*>(slots->nb_inplace_floor_divide),
+                         reinterpret_cast<void*>(slots->nb_inplace_lshift),
+                         reinterpret_cast<void*>(slots->nb_inplace_matrix_multiply),
+                         reinterpret_cast<void*>(slots->nb_inplace_multiply),
+                         reinterpret_cast<void*>(slots->nb_inplace_remainder),
+                         reinterpret_cast<void*>(slots->nb_inplace_or),
+                         reinterpret_cast<void*>(slots->nb_inplace_power),
+                         reinterpret_cast<void*>(slots->nb_inplace_rshift),
+                         reinterpret_cast<void*>(slots->nb_inplace_subtract),
+                         reinterpret_cast<void*>(slots->nb_inplace_true_divide),
+                         reinterpret_cast<void*>(slots->nb_inplace_xor)};
+  return table[op] != nullptr;
+}
+
+bool is_number(BorrowedRef object) {
+  return PyLong_CheckExact(object.get()) || PyFloat_CheckExact(object.get()) || PyBool_Check(object.get());
+}
+
+// A known operation whose result would be too large to make while looking ahead is left to Python.
+bool may_be_large(int op, BorrowedRef left, BorrowedRef right) {
+  constexpr long kLimit = 10000;
+  if (op == kPower && PyLong_Check(left.get()) && PyLong_Check(right.get())) {
+    int overflow = 0;
+    long long exponent = PyLong_AsLongLongAndOverflow(right, &overflow);
+    return overflow != 0 || exponent > kLimit;
+  }
+  if (op == kLshift || op == kMultiply) {
+    for (BorrowedRef side : {left, right}) {
+      if (!PyLong_Check(side.get())) continue;
+      int overflow = 0;
+      long long count = PyLong_AsLongLongAndOverflow(side, &overflow);
+      bool repeats = op == kLshift || !is_number(left) || !is_number(right);
+      if (repeats && (overflow != 0 || count > kLimit)) return true;
+    }
+  }
+  return false;
+}
+
+ValuePtr binary_on_tensors(Walk& walk, int op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
+  const OpRow* row = binary_operator_row(op);
+  std::string text = kOperatorNames[op];
+  if (row == nullptr) walk.graph_break(BreakReason::tensor_operands, "operator " + text);
+  if (in_place && walk.is_tensor(left) && has_in_place_slot(type_of(left), op))
+    walk.graph_break(BreakReason::tensor_write, "operator " + text + "=");
+  const ValuePtr& other = walk.is_tensor(left) ? right : left;
+  bool known = walk.is_tensor(other) || type_of(other) == &PyLong_Type || type_of(other) == &PyFloat_Type ||
+               type_of(other) == &PyBool_Type;
+  if (!known) {
+    // None, str and the like are errors that Python raises; a class of the user's may have its own operator.
+    if (type_of(other) == nullptr || PyType_HasFeature(type_of(other), Py_TPFLAGS_HEAPTYPE))
+      walk.graph_break(BreakReason::tensor_operands, str_cat("operator ", text, " with a ", describe(other)));
+    walk.exact_type(other);
+    walk.raise_here();
+  }
+  return walk.call_op(*row, {{left, right}, {}}, true);
+}
+
+ValuePtr binary_on_sequences(Walk& walk, int op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
+  if (op == kAdd) {
+    auto a = walk.elements_of(left), b = walk.elements_of(right);
+    if (!a || !b) return nullptr;
+    PyTypeObject* type = walk.exact_type(left);
+    if (type != walk.exact_type(right)) return nullptr;
+    if (in_place && type == &PyList_Type) return nullptr;  // changes the list: extend() below
+    a->insert(a->end(), b->begin(), b->end());
+    return make_value<SequenceValue>(type == &PyList_Type, std::move(*a));
+  }
+  if (op != kMultiply) return nullptr;
+  const ValuePtr& sequence = type_of(left) == &PyLong_Type ? right : left;
+  const ValuePtr& count = type_of(left) == &PyLong_Type ? left : right;
+  auto items = walk.elements_of(sequence);
+  std::optional<int64_t> times = items ? walk.int_of(count) : std::nullopt;
+  PyTypeObject* type = items ? walk.exact_type(sequence) : nullptr;
+  if (!times || (in_place && type == &PyList_Type)) return nullptr;
+  if (*times > 10000) return nullptr;
+  std::vector<ValuePtr> result;
+  for (int64_t i = 0; i < *times; ++i) result.insert(result.end(), items->begin(), items->end());
+  return make_value<SequenceValue>(type == &PyList_Type, std::move(result));
+}
+
+// a += b on a list made here changes that list.
+bool extend_in_place(Walk& walk, int op, const ValuePtr& left, const ValuePtr& right) {
+  auto* list = as<SequenceValue>(left);
+  if (op != kAdd || list == nullptr || !list->is_list) return false;
+  auto items = walk.iterate(right);
+  if (!items) return false;
+  list->items.insert(list->items.end(), items->begin(), items->end());
+  return true;
+}
+
+[[noreturn]] void break_on_operator(Walk& walk, const char* op, const ValuePtr& left, const ValuePtr& right) {
+  walk.graph_break(BreakReason::unknown_operator, str_cat(describe(left), " ", op, " ", describe(right)));
+}
+
+void binary_op(Walk& walk, const Instruction& at) {
+  ValuePtr right = walk.peek(1), left = walk.peek(2);
+  int op = at.arg % kOperators;
+  bool in_place = at.arg >= kOperators;
+  ValuePtr result;
+  if (walk.is_tensor(left) || walk.is_tensor(right)) {
+    result = binary_on_tensors(walk, op, in_place, left, right);
+  } else if (in_place && extend_in_place(walk, op, left, right)) {
+    result = left;
+  } else if ((result = binary_on_sequences(walk, op, in_place, left, right))) {
+  } else {
+    Ref a = walk.constant_of(left), b = a ? walk.constant_of(right) : Ref();
+    if (!b || may_be_large(op, a.get(), b.get())) break_on_operator(walk, kOperatorNames[op], left, right);
+    Ref folded = Ref::steal(kNumberOps[at.arg](a, b));
+    if (!folded) walk.raise_here();
+    result = value_of_result(walk, folded);
+    if (!result) break_on_operator(walk, kOperatorNames[op], left, right);
+  }
+  walk.pop_many(2);
+  walk.push(std::move(result));
+}
+
+template <char op>
+void unary_op(Walk& walk, const Instruction&) {
+  ValuePtr value = walk.peek();
+  ValuePtr result;
+  if (walk.is_tensor(value)) {
+    const OpRow* row = unary_operator_row(op);
+    if (row == nullptr) walk.graph_break(BreakReason::tensor_operands, str_cat("operator ", op));
+    result = walk.call_op(*row, {{value}, {}}, true);
+  } else {
+    Ref constant = walk.constant_of(value);
+    if (!constant) walk.graph_break(BreakReason::unknown_operator, str_cat(op, describe(value)));
+    Ref folded = Ref::steal(op == '-'   ? PyNumber_Negative(constant)
+                            : op == '+' ? PyNumber_Positive(constant)
+                                        : PyNumber_Invert(constant));
+    if (!folded) walk.raise_here();
+    result = walk.constant(folded);
+  }
+  walk.pop();
+  walk.push(std::move(result));
+}
+
+// Equality of two values without running user code; no answer: unknown.
+std::optional<bool> known_equal(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
+  if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
+  auto left = walk.elements_of(a), right = walk.elements_of(b);
+  if (left && right) {
+    if (walk.exact_type(a) != walk.exact_type(b)) return false;
+    if (left->size() != right->size()) return false;
+    for (size_t i = 0; i < left->size(); ++i) {
+      if ((*left)[i] == (*right)[i] && !walk.is_tensor((*left)[i])) continue;
+      std::optional<bool> equal = known_equal(walk, (*left)[i], (*right)[i]);
+      if (!equal || !*equal) return equal;
+    }
+    return true;
+  }
+  Ref x = walk.constant_of(a), y = x ? walk.constant_of(b) : Ref();
+  if (y) {
+    int equal = PyObject_RichCompareBool(x, y, Py_EQ);
+    if (equal < 0) walk.raise_here();
+    return equal == 1;
+  }
+  // Classes, functions and modules compare by identity.
+  auto by_identity = [](const ValuePtr& value) {
+    auto* object = as<ObjectValue>(value);
+    if (object == nullptr) return false;
+    PyObject* real = object->object;
+    return PyFunction_Check(real) || PyModule_CheckExact(real) || real == Py_None || real == Py_Ellipsis ||
+           (PyType_Check(real) && Py_TYPE(real)->tp_richcompare == PyType_Type.tp_richcompare) ||
+           Py_TYPE(real)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+  };
+  if (by_identity(a) && by_identity(b)) {
+    walk.exact_type(a);
+    walk.exact_type(b);
+    return walk.same_object(a, b);
+  }
+  return std::nullopt;
+}
+
+void compare_op(Walk& walk, const Instruction& at) {
+  ValuePtr right = walk.peek(1), left = walk.peek(2);
+  ValuePtr result;
+  if (walk.is_tensor(left) || walk.is_tensor(right)) {
+    const OpRow* row = compare_operator_row(at.arg);
+    const ValuePtr& other = walk.is_tensor(left) ? right : left;
+    PyTypeObject* type = type_of(other);
+    bool known = walk.is_tensor(other) || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
+    if (row == nullptr || !known)
+      walk.graph_break(BreakReason::tensor_operands, str_cat("comparison with a ", describe(other)));
+    // A number on the left asks the tensor for the mirrored comparison.
+    static constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+    bool mirrored = !walk.is_tensor(left);
+    if (mirrored) row = compare_operator_row(kMirrored[at.arg]);
+    result = walk.call_op(*row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, true);
+    if (at.arg2 != 0) walk.graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
+  } else if (at.arg == Py_EQ || at.arg == Py_NE) {
+    std::optional<bool> equal = known_equal(walk, left, right);
+    if (!equal)
+      walk.graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
+    result = walk.boolean(*equal == (at.arg == Py_EQ));
+  } else {
+    Ref a = walk.constant_of(left), b = a ? walk.constant_of(right) : Ref();
+    if (!b) walk.graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
+    Ref folded = Ref::steal(PyObject_RichCompare(a, b, at.arg));
+    if (!folded) walk.raise_here();
+    result = walk.constant(folded);
+  }
+  walk.pop_many(2);
+  walk.push(std::move(result));
+}
+
+void is_op(Walk& walk, const Instruction& at) {
+  bool same = walk.same_object(walk.peek(2), walk.peek(1));
+  walk.pop_many(2);
+  walk.push(walk.boolean(same != (at.arg != 0)));
+}
+
+std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const ValuePtr& item) {
+  Ref key = walk.is_tensor(item) ? Ref() : walk.constant_of(item);
+  if (auto* dict = as<DictValue>(container)) return key ? std::optional(dict->find(key.get()) >= 0) : std::nullopt;
+  if (auto* set = as<SetValue>(container)) return key ? std::optional(set->contains(key.get())) : std::nullopt;
+  if (auto* object = as<ObjectValue>(container); object != nullptr && PyDict_CheckExact(object->object.get())) {
+    if (!key) return std::nullopt;
+    walk.exact_type(container);
+    int found = PyDict_Contains(object->object, key);
+    if (found < 0) walk.raise_here();
+    if (object->source != nullptr) walk.guards().dict_contains(object->source, key.get(), found == 1);
+    return found == 1;
+  }
+  if (auto elements = walk.elements_of(container)) {
+    for (const ValuePtr& element : *elements) {
+      if (element == item) return true;
+      std::optional<bool> equal = known_equal(walk, element, item);
+      if (!equal || *equal) return equal;
+    }
+    return false;
+  }
+  Ref whole = key ? walk.constant_of(container) : Ref();
+  if (!whole) return std::nullopt;
+  int found = PySequence_Contains(whole, key);
+  if (found < 0) walk.raise_here();
+  return found == 1;
+}
+
+void contains_op(Walk& walk, const Instruction& at) {
+  ValuePtr container = walk.peek(1), item = walk.peek(2);
+  std::optional<bool> found = known_contains(walk, container, item);
+  if (!found) {
+    static PyObject* const kContains = PyUnicode_InternFromString("__contains__");
+    bool user = container->kind == ValueKind::Instance ||
+                (container->kind == ValueKind::Object &&
+                 PyType_HasFeature(as<ObjectValue>(container)->object.type(), Py_TPFLAGS_HEAPTYPE));
+    ValuePtr method = user ? walk.type_attribute(container, kContains) : nullptr;
+    if (!method || !walk.is_python_function(method))
+      walk.graph_break(BreakReason::unknown_contains, str_cat(describe(item), " in ", describe(container)));
+    walk.inline_function(method, {{container, item}, {}},
+                         at.arg != 0 ? ContinuationKind::PushNotBool : ContinuationKind::PushBool, nullptr);
+    return walk.drop_below_callee(2);
+  }
+  walk.pop_many(2);
+  walk.push(walk.boolean(*found != (at.arg != 0)));
+}
+
+ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
+  Ref constant = walk.constant_of(key);
+  if (!constant) walk.graph_break(BreakReason::unhashable_key, describe(key));
+  if (auto* dict = as<DictValue>(container)) {
+    int at = dict->find(constant.get());
+    if (at < 0) walk.raise_here();
+    return dict->entries[at].value;
+  }
+  auto* object = as<ObjectValue>(container);
+  walk.exact_type(container);
+  PyObject* item = PyDict_GetItemWithError(object->object, constant);
+  if (item == nullptr) {
+    PyErr_Clear();
+    if (object->source != nullptr) walk.guards().dict_contains(object->source, constant.get(), false);
+    walk.raise_here();
+  }
+  if (object->source == nullptr) return walk.constant(item);
+  return walk.at(walk.sources().get(SourceKind::DictItem, object->source, constant.get()), Ref::share(item));
+}
+
+ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
+  auto elements = walk.elements_of(container);
+  if (std::optional<int64_t> index = walk.int_of(key)) {
+    int64_t length = static_cast<int64_t>(elements->size());
+    int64_t at = *index < 0 ? *index + length : *index;
+    if (at < 0 || at >= length) walk.raise_here();
+    return (*elements)[at];
+  }
+  Ref constant = walk.constant_of(key);
+  if (!constant || !PySlice_Check(constant.get())) walk.raise_here();
+  Py_ssize_t start = 0, stop = 0, step = 0;
+  if (PySlice_Unpack(constant, &start, &stop, &step) < 0) walk.raise_here();
+  Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(elements->size()), &start, &stop, step);
+  std::vector<ValuePtr> items;
+  for (Py_ssize_t i = 0; i < count; ++i) items.push_back((*elements)[start + i * step]);
+  return make_value<SequenceValue>(walk.exact_type(container) == &PyList_Type, std::move(items));
+}
+
+// container[key]; null: a user's __getitem__ was inlined.
+ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
+  if (auto* tensor = as<TensorValue>(container)) return walk.index_tensor(tensor, key);
+  PyTypeObject* type = type_of(container);
+  if (type == &PyDict_Type) return subscript_of_dict(walk, container, key);
+  bool size = type != nullptr && PyType_IsSubtype(type, &PyTuple_Type) && walk.source_of(container) == nullptr;
+  if (type == &PyTuple_Type || type == &PyList_Type || size) return subscript_of_sequence(walk, container, key);
+  Ref whole = walk.constant_of(container), constant = whole ? walk.constant_of(key) : Ref();
+  if (constant) {
+    Ref item = Ref::steal(PyObject_GetItem(whole, constant));
+    if (!item) walk.raise_here();
+    return walk.constant(item);
+  }
+  static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
+  bool user = type != nullptr && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
+              (container->kind == ValueKind::Instance || container->kind == ValueKind::Object) &&
+              !PyType_Check(container->kind == ValueKind::Object ? as<ObjectValue>(container)->object.get() : Py_None);
+  ValuePtr method = user ? walk.type_attribute(container, kGetitem) : nullptr;
+  if (!method || !walk.is_python_function(method))
+    walk.graph_break(BreakReason::unknown_subscript, str_cat(describe(container), "[", describe(key), "]"));
+  walk.inline_function(method, {{container, key}, {}}, ContinuationKind::Push, nullptr);
+  return nullptr;
+}
+
+void binary_subscr(Walk& walk, const Instruction&) {
+  ValuePtr result = subscript(walk, walk.peek(2), walk.peek(1));
+  if (!result) return walk.drop_below_callee(2);
+  walk.pop_many(2);
+  walk.push(std::move(result));
+}
+
+void binary_slice(Walk& walk, const Instruction&) {
+  ValuePtr slice = make_value<SliceValue>(walk.peek(2), walk.peek(1), walk.none());
+  ValuePtr result = subscript(walk, walk.peek(3), slice);
+  if (!result) return walk.drop_below_callee(3);
+  walk.pop_many(3);
+  walk.push(std::move(result));
+}
+
+void store_subscr(Walk& walk, const Instruction&) {
+  ValuePtr key = walk.peek(1), container = walk.peek(2), value = walk.peek(3);
+  if (auto* dict = as<DictValue>(container)) {
+    Ref constant = walk.constant_of(key);
+    if (!constant) walk.graph_break(BreakReason::unhashable_key, describe(key));
+    if (PyObject_Hash(constant) == -1) walk.raise_here();
+    dict->set(constant.get(), value);
+  } else if (auto* list = as<SequenceValue>(container); list != nullptr && list->is_list && walk.int_of(key)) {
+    int64_t length = static_cast<int64_t>(list->items.size());
+    int64_t at = *walk.int_of(key);
+    if (at < 0) at += length;
+    if (at < 0 || at >= length) walk.raise_here();
+    list->items[at] = value;
+  } else {
+    walk.graph_break(walk.is_tensor(container) ? BreakReason::tensor_write : BreakReason::store_subscript,
+                     str_cat(describe(container), "[", describe(key), "]"));
+  }
+  walk.pop_many(3);
+}
+
+void delete_subscr(Walk& walk, const Instruction&) {
+  ValuePtr key = walk.peek(1), container = walk.peek(2);
+  auto* dict = as<DictValue>(container);
+  Ref constant = dict != nullptr ? walk.constant_of(key) : Ref();
+  if (!constant)
+    walk.graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
+  if (!dict->erase(constant.get())) walk.raise_here();
+  walk.pop_many(2);
+}
+
+void store_slice(Walk& walk, const Instruction&) {
+  walk.graph_break(walk.is_tensor(walk.peek(3)) ? BreakReason::tensor_write : BreakReason::store_subscript,
+                   str_cat(describe(walk.peek(3)), "[slice]"));
+}
+
+void get_len(Walk& walk, const Instruction&) {
+  std::optional<int64_t> length = walk.length_of(walk.peek());
+  if (!length) walk.graph_break(BreakReason::unknown_length, describe(walk.peek()));
+  walk.push(walk.integer(*length));
+}
+
+// The text of a value by format(), after str() (1), repr() (2) or ascii() (3). Null: not known.
+Ref formatted(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec) {
+  if (walk.is_tensor(value)) walk.graph_break(BreakReason::tensor_format, describe(value));
+  Ref constant = walk.constant_of(value);
+  if (!constant) {
+    // A constant object of ours: a Size, a dtype.
+    auto* object = as<ObjectValue>(value);
+    if (object == nullptr || object->source != nullptr) return nullptr;
+    constant = object->object;
+  } else if (auto* object = as<ObjectValue>(value); object != nullptr && object->source == nullptr) {
+    constant = object->object;  // a Size prints as a Size
+  }
+  Ref text = conversion == 0   ? constant
+             : conversion == 1 ? Ref::steal(PyObject_Str(constant))
+             : conversion == 2 ? Ref::steal(PyObject_Repr(constant))
+                               : Ref::steal(PyObject_ASCII(constant));
+  if (!text) walk.raise_here();
+  Ref result = Ref::steal(PyObject_Format(text, spec));
+  if (!result) walk.raise_here();
+  return result;
+}
+
+void push_formatted(Walk& walk, int operands, int conversion, BorrowedRef spec) {
+  ValuePtr value = walk.peek(operands);
+  Ref text = formatted(walk, value, conversion, spec);
+  if (!text) walk.graph_break(BreakReason::unknown_format, describe(value));
+  walk.pop_many(operands);
+  walk.push(walk.constant(text));
+}
+
+Ref spec_at_top(Walk& walk) {
+  Ref spec = walk.constant_of(walk.peek());
+  if (!spec) walk.graph_break(BreakReason::unknown_format, "a format that is not known");
+  return spec;
+}
+
+void format_value(Walk& walk, const Instruction& at) {
+  if (at.arg2 != 0) {
+    Ref spec = spec_at_top(walk);
+    push_formatted(walk, 2, at.arg, spec.get());
+  } else {
+    push_formatted(walk, 1, at.arg, nullptr);
+  }
+}
+
+void format_simple(Walk& walk, const Instruction&) { push_formatted(walk, 1, 0, nullptr); }
+
+void format_with_spec(Walk& walk, const Instruction&) {
+  Ref spec = spec_at_top(walk);
+  push_formatted(walk, 2, 0, spec.get());
+}
+
+void convert_value(Walk& walk, const Instruction& at) {
+  push_formatted(walk, 1, at.arg, nullptr);
+}
+
+const OpcodeRegistration registration{{Opcode::BINARY_OP, binary_op},
+                                      {Opcode::UNARY_NEGATIVE, unary_op<'-'>},
+                                      {Opcode::UNARY_POSITIVE, unary_op<'+'>},
+                                      {Opcode::UNARY_INVERT, unary_op<'~'>},
+                                      {Opcode::COMPARE_OP, compare_op},
+                                      {Opcode::IS_OP, is_op},
+                                      {Opcode::CONTAINS_OP, contains_op},
+                                      {Opcode::BINARY_SUBSCR, binary_subscr},
+                                      {Opcode::BINARY_SLICE, binary_slice},
+                                      {Opcode::STORE_SUBSCR, store_subscr},
+                                      {Opcode::DELETE_SUBSCR, delete_subscr},
+                                      {Opcode::STORE_SLICE, store_slice},
+                                      {Opcode::GET_LEN, get_len},
+                                      {Opcode::FORMAT_VALUE, format_value},
+                                      {Opcode::FORMAT_SIMPLE, format_simple},
+                                      {Opcode::FORMAT_WITH_SPEC, format_with_spec},
+                                      {Opcode::CONVERT_VALUE, convert_value}};
+
+}  // namespace
+
+ValuePtr Walk::add_values(const ValuePtr& a, const ValuePtr& b) { return binary_on_tensors(*this, kAdd, false, a, b); }
+
+}  // namespace md

@@ -1,0 +1,120 @@
+#include "symbolic/value.h"
+
+#include "guards/guard_set.h"
+
+namespace md {
+
+namespace {
+
+// Both are constants of exact built-in types: == runs no user code. 1, 1.0 and True are one key, as for dict.
+bool same_key(BorrowedRef a, BorrowedRef b) {
+  if (a.get() == b.get()) return true;
+  int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+  check_status(equal);
+  return equal == 1;
+}
+
+PyTypeObject* iterator_type(const IteratorValue& iterator) {
+  switch (iterator.iterator_kind) {
+    case IteratorKind::Range:
+      return &PyRangeIter_Type;
+    case IteratorKind::Enumerate:
+      return &PyEnum_Type;
+    case IteratorKind::Zip:
+      return &PyZip_Type;
+    case IteratorKind::Reversed:
+      return &PyListRevIter_Type;
+    case IteratorKind::Dict:
+      return &PyDictIterKey_Type;
+    case IteratorKind::Sequence:
+      return &PyListIter_Type;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+int DictValue::find(BorrowedRef key) const {
+  for (size_t i = 0; i < entries.size(); ++i)
+    if (same_key(entries[i].key.get(), key)) return static_cast<int>(i);
+  return -1;
+}
+
+void DictValue::set(BorrowedRef key, ValuePtr value) {
+  int at = find(key);
+  if (at >= 0) {
+    entries[at].value = std::move(value);
+  } else {
+    entries.push_back({Ref::share(key), std::move(value)});
+  }
+}
+
+bool DictValue::erase(BorrowedRef key) {
+  int at = find(key);
+  if (at < 0) return false;
+  entries.erase(entries.begin() + at);
+  return true;
+}
+
+bool SetValue::contains(BorrowedRef item) const {
+  for (const Ref& other : items)
+    if (same_key(other.get(), item)) return true;
+  return false;
+}
+
+void SetValue::add(BorrowedRef item) {
+  if (!contains(item)) items.push_back(Ref::share(item));
+}
+
+ValuePtr* InstanceValue::find(BorrowedRef name) {
+  for (auto& [key, value] : attributes)
+    if (same_key(key.get(), name)) return &value;
+  return nullptr;
+}
+
+PyTypeObject* type_of(const ValuePtr& value) {
+  switch (value->kind) {
+    case ValueKind::Null:
+      return nullptr;
+    case ValueKind::Object:
+      return as<ObjectValue>(value)->object.type();
+    case ValueKind::Tensor: {
+      auto* tensor = as<TensorValue>(value);
+      return tensor->object ? tensor->object.type() : default_tensor_type().type;
+    }
+    case ValueKind::Sequence:
+      return as<SequenceValue>(value)->is_list ? &PyList_Type : &PyTuple_Type;
+    case ValueKind::Dict:
+      return &PyDict_Type;
+    case ValueKind::Set:
+      return &PySet_Type;
+    case ValueKind::Slice:
+      return &PySlice_Type;
+    case ValueKind::Cell:
+      return &PyCell_Type;
+    case ValueKind::Function:
+      return &PyFunction_Type;
+    case ValueKind::BoundMethod: {
+      ValuePtr function = as<BoundMethodValue>(value)->function;
+      return type_of(function) == &PyFunction_Type ? &PyMethod_Type : &PyCFunction_Type;
+    }
+    case ValueKind::Instance:
+      return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(as<InstanceValue>(value)->type)->object.get());
+    case ValueKind::Exception:
+      return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(as<ExceptionValue>(value)->type)->object.get());
+    case ValueKind::Iterator:
+      return iterator_type(*as<IteratorValue>(value));
+    case ValueKind::DictView: {
+      static PyTypeObject* const kTypes[] = {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type};
+      return kTypes[as<DictViewValue>(value)->what];
+    }
+  }
+  return nullptr;
+}
+
+std::string describe(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  return type == nullptr ? "NULL" : type->tp_name;
+}
+
+}  // namespace md

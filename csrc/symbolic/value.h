@@ -1,0 +1,224 @@
+// What the walk knows of an object.
+//  1. A tensor is symbolic: a value of the graph. Every other object that exists is itself (ObjectValue), with the Source that it came
+//     from; what the walk relies on is guarded at the moment that it is looked at, by the weakest guard that makes it valid.
+//  2. What the walk itself makes (containers, cells, functions, instances, iterators) is a virtual object: identity is the Value's.
+//  3. Values are counted without atomics: a walk belongs to one thread, under the GIL.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+#include "guards/source.h"
+#include "guards/tensor_type.h"
+
+namespace md {
+
+enum class ValueKind : uint8_t {
+  Null,         // NULL on the stack, an unset local
+  Object,       // an object that exists
+  Tensor,       // a value of the graph
+  Sequence,     // a tuple or list made by the walk
+  Dict,         // a dict made by the walk
+  Set,          // a set made by the walk, of constants
+  Slice,        // a slice made by the walk
+  Cell,         // a cell made by the walk, or one that exists
+  Function,     // a function made by the walk
+  BoundMethod,  // a function and its self
+  Instance,     // an object of a plain Python class, made by the walk
+  Exception,    // an exact built-in exception made by the walk
+  Iterator,     // an iterator made by the walk
+  DictView,     // keys, values or items of a dict that the walk knows
+};
+
+class Value;
+
+// A counted pointer to a Value.
+template <typename T>
+class Handle {
+ public:
+  Handle() = default;
+  Handle(std::nullptr_t) {}
+  explicit Handle(T* value) : value_(value) { retain(); }
+  Handle(const Handle& other) : value_(other.value_) { retain(); }
+  Handle(Handle&& other) noexcept : value_(std::exchange(other.value_, nullptr)) {}
+  template <typename U>
+  Handle(const Handle<U>& other) : value_(other.get()) {
+    retain();
+  }
+  Handle& operator=(Handle other) noexcept {
+    std::swap(value_, other.value_);
+    return *this;
+  }
+  ~Handle() {
+    if (value_ != nullptr && --value_->count_ == 0) delete value_;
+  }
+  T* get() const { return value_; }
+  T* operator->() const { return value_; }
+  T& operator*() const { return *value_; }
+  explicit operator bool() const { return value_ != nullptr; }
+  friend bool operator==(const Handle& a, const Handle& b) { return a.value_ == b.value_; }
+
+ private:
+  void retain() {
+    if (value_ != nullptr) ++value_->count_;
+  }
+  T* value_ = nullptr;
+};
+
+using ValuePtr = Handle<Value>;
+
+class Value {
+ public:
+  explicit Value(ValueKind kind) : kind(kind) {}
+  virtual ~Value() = default;
+  Value(const Value&) = delete;
+  const ValueKind kind;
+
+ private:
+  template <typename T>
+  friend class Handle;
+  uint32_t count_ = 0;
+};
+
+template <typename T, typename... Args>
+Handle<T> make_value(Args&&... args) {
+  return Handle<T>(new T(std::forward<Args>(args)...));
+}
+template <typename T>
+T* as(const ValuePtr& value) {
+  return value && value->kind == T::kKind ? static_cast<T*>(value.get()) : nullptr;
+}
+
+struct NullValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Null;
+  NullValue() : Value(kKind) {}
+};
+
+struct ObjectValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Object;
+  ObjectValue(Ref object, const Source* source) : Value(kKind), object(std::move(object)), source(source) {}
+  Ref object;
+  const Source* source;  // null: a constant, the same at every run (an atom, or reached through guarded objects only)
+  bool value_guarded = false;
+  bool type_guarded = false;
+  bool length_guarded = false;
+  bool opaque_iterator = false;  // entered the region through a slot: its FOR_ITER belongs to the driver
+};
+
+struct TensorValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Tensor;
+  TensorValue(ValueRef ref, TensorSpec spec) : Value(kKind), ref(ref), spec(std::move(spec)) {}
+  ValueRef ref;  // node is null until an input is first used by an op
+  TensorSpec spec;
+  Ref object;                      // inputs: the tensor object at capture
+  const Source* source = nullptr;  // inputs
+  bool guarded = false;            // inputs: TENSOR_MATCH added
+};
+
+struct SequenceValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Sequence;
+  SequenceValue(bool is_list, std::vector<ValuePtr> items) : Value(kKind), is_list(is_list), items(std::move(items)) {}
+  bool is_list;
+  std::vector<ValuePtr> items;
+};
+
+// Insertion-ordered; keys are constants, compared by type, value and hash as dict does for exact built-ins.
+struct DictValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Dict;
+  DictValue() : Value(kKind) {}
+  struct Entry {
+    Ref key;
+    ValuePtr value;
+  };
+  std::vector<Entry> entries;
+  int find(BorrowedRef key) const;  // -1: missing
+  void set(BorrowedRef key, ValuePtr value);
+  bool erase(BorrowedRef key);
+};
+
+struct SetValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Set;
+  SetValue() : Value(kKind) {}
+  std::vector<Ref> items;  // constants, distinct
+  bool contains(BorrowedRef item) const;
+  void add(BorrowedRef item);
+};
+
+struct SliceValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Slice;
+  SliceValue(ValuePtr start, ValuePtr stop, ValuePtr step)
+      : Value(kKind), start(std::move(start)), stop(std::move(stop)), step(std::move(step)) {}
+  ValuePtr start, stop, step;
+};
+
+struct CellValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Cell;
+  CellValue() : Value(kKind) {}
+  ValuePtr contents;               // null: empty; a cell that exists is read when first needed
+  Ref object;                      // a cell that exists
+  const Source* source = nullptr;  // of that cell
+  bool loaded = true;              // contents are known
+  bool stored = false;             // a cell that exists was written: an effect at the exit
+};
+
+struct FunctionValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Function;
+  FunctionValue() : Value(kKind) {}
+  Ref code;
+  ValuePtr globals_from;  // the function value whose globals it shares; null: the region's own function
+  ValuePtr defaults, kw_defaults, annotations;  // null where absent
+  std::vector<ValuePtr> closure;                // CellValue
+};
+
+struct BoundMethodValue : Value {
+  static constexpr ValueKind kKind = ValueKind::BoundMethod;
+  BoundMethodValue(ValuePtr function, ValuePtr self)
+      : Value(kKind), function(std::move(function)), self(std::move(self)) {}
+  ValuePtr function, self;
+};
+
+struct InstanceValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Instance;
+  InstanceValue(ValuePtr type) : Value(kKind), type(std::move(type)) {}
+  ValuePtr type;  // ObjectValue of the class
+  std::vector<std::pair<Ref, ValuePtr>> attributes;  // own attributes, in order of setting
+  ValuePtr* find(BorrowedRef name);
+};
+
+struct ExceptionValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Exception;
+  ExceptionValue(ValuePtr type, std::vector<ValuePtr> args)
+      : Value(kKind), type(std::move(type)), args(std::move(args)) {}
+  ValuePtr type;
+  std::vector<ValuePtr> args;
+};
+
+enum class IteratorKind : uint8_t { Sequence, Reversed, Range, Enumerate, Zip, Dict };
+
+struct IteratorValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Iterator;
+  IteratorValue(IteratorKind iterator_kind, std::vector<ValuePtr> bases)
+      : Value(kKind), iterator_kind(iterator_kind), bases(std::move(bases)) {}
+  IteratorKind iterator_kind;
+  std::vector<ValuePtr> bases;  // the sequence, dict or view; the inner iterators of enumerate and zip
+  int64_t index = 0;            // elements taken; Enumerate: the next count
+  int64_t start = 0, stop = 0, step = 1;  // Range: what is left
+  bool exhausted = false;
+};
+
+struct DictViewValue : Value {
+  static constexpr ValueKind kKind = ValueKind::DictView;
+  DictViewValue(ValuePtr dict, int what) : Value(kKind), dict(std::move(dict)), what(what) {}
+  ValuePtr dict;
+  int what;  // 0 keys, 1 values, 2 items
+};
+
+// "int", "Tensor", "a list made here": for break contexts.
+std::string describe(const ValuePtr& value);
+// The Python type of the value; null for Null.
+PyTypeObject* type_of(const ValuePtr& value);
+
+}  // namespace md

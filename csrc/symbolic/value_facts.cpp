@@ -1,0 +1,313 @@
+// Looking at values: each answer adds the guard that makes it valid.
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+bool is_number(PyTypeObject* type) { return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type; }
+
+// An exact tuple, or a constant of a subclass of ours that changes nothing (Size).
+bool is_plain_tuple(const ObjectValue& value) {
+  PyObject* object = value.object;
+  return PyTuple_CheckExact(object) || (value.source == nullptr && PyTuple_Check(object));
+}
+
+// The exact tuple that a constant of a subclass of ours equals; null: not such a constant.
+Ref plain_tuple_of(const ObjectValue& value) {
+  if (value.source != nullptr || !is_plain_tuple(value)) return nullptr;
+  Ref tuple = check(PyTuple_GetSlice(value.object, 0, PyTuple_GET_SIZE(value.object.get())));
+  return is_guardable_constant(tuple.get()) ? tuple : Ref();
+}
+
+bool always_true(PyTypeObject* type) {
+  return type == &PyFunction_Type || type == &PyCFunction_Type || type == &PyModule_Type || type == &PyMethod_Type ||
+         PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS) || type == &PyCode_Type || type == &PyCell_Type ||
+         type == &PySlice_Type;
+}
+
+}  // namespace
+
+ValuePtr Walk::integer(int64_t value) { return constant(check(PyLong_FromLongLong(value))); }
+
+ValuePtr Walk::string(const std::string& text) {
+  return constant(check(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()))));
+}
+
+ValuePtr Walk::constant(BorrowedRef object) {
+  // Interned singletons keep one Value, so that identity of small constants costs nothing.
+  bool singleton = object.get() == Py_None || object.get() == Py_True || object.get() == Py_False;
+  if (!singleton) return make_value<ObjectValue>(Ref::share(object), nullptr);
+  ValuePtr& value = constants_[object];
+  if (!value) value = make_value<ObjectValue>(Ref::share(object), nullptr);
+  return value;
+}
+
+ValuePtr Walk::at(const Source* source, Ref object) {
+  ValuePtr& value = by_source_[source];
+  if (value) return value;
+  if (const TensorType* type = tensor_type_of(object.get()); type != nullptr) {
+    const Tensor& tensor = type->unwrap(object);
+    auto symbolic = make_value<TensorValue>(ValueRef{}, tensor.spec());
+    symbolic->object = std::move(object);
+    symbolic->source = source;
+    value = symbolic;
+  } else {
+    value = make_value<ObjectValue>(std::move(object), source);
+  }
+  return value;
+}
+
+ValuePtr Walk::at(const Source* source) {
+  auto found = by_source_.find(source);
+  if (found != by_source_.end()) return found->second;
+  Ref object = fetch(source, view());
+  if (!object) return nullptr;
+  return at(source, std::move(object));
+}
+
+const Source* Walk::source_of(const ValuePtr& value) const {
+  if (auto* object = as<ObjectValue>(value)) return object->source;
+  if (auto* tensor = as<TensorValue>(value)) return tensor->source;
+  if (auto* cell = as<CellValue>(value)) return cell->source;
+  return nullptr;
+}
+
+PyTypeObject* Walk::exact_type(const ValuePtr& value) {
+  if (auto* object = as<ObjectValue>(value)) {
+    PyTypeObject* type = object->object.type();
+    if (object->source != nullptr && !object->type_guarded) {
+      // A heap type that cannot be weakly held would be guarded by nothing.
+      if (!GuardSet::can_hold(reinterpret_cast<PyObject*>(type)))
+        graph_break(BreakReason::unguardable_object, type->tp_name);
+      guards_.type_match(object->source, type);
+      object->type_guarded = true;
+    }
+    return type;
+  }
+  if (auto* tensor = as<TensorValue>(value)) guard_tensor(tensor);
+  PyTypeObject* type = type_of(value);
+  MD_ASSERT(type != nullptr, "NULL has no type");
+  return type;
+}
+
+Ref Walk::constant_of(const ValuePtr& value) {
+  if (auto* object = as<ObjectValue>(value)) {
+    if (object->source == nullptr || object->value_guarded)
+      return is_guardable_constant(object->object.get()) ? object->object : plain_tuple_of(*object);
+    // A long tuple is not compared as a whole for the sake of one element.
+    if (PyTuple_CheckExact(object->object.get()) && PyTuple_GET_SIZE(object->object.get()) > 64) return nullptr;
+    if (!is_guardable_constant(object->object.get())) return nullptr;
+    guards_.equals_match(object->source, object->object.get());
+    object->value_guarded = object->type_guarded = object->length_guarded = true;
+    return object->object;
+  }
+  if (auto* sequence = as<SequenceValue>(value); sequence != nullptr && !sequence->is_list) {
+    Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(sequence->items.size())));
+    for (size_t i = 0; i < sequence->items.size(); ++i) {
+      Ref item = constant_of(sequence->items[i]);
+      if (!item) return nullptr;
+      PyTuple_SET_ITEM(tuple.get(), i, item.release());
+    }
+    return tuple;
+  }
+  if (auto* slice = as<SliceValue>(value)) {
+    Ref start = constant_of(slice->start), stop = constant_of(slice->stop), step = constant_of(slice->step);
+    if (!start || !stop || !step) return nullptr;
+    return check(PySlice_New(start, stop, step));
+  }
+  return nullptr;
+}
+
+BorrowedRef Walk::identity_of(const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr) return nullptr;
+  if (object->source != nullptr && !object->value_guarded) {
+    if (!GuardSet::can_hold(object->object.get()))
+      graph_break(BreakReason::unguardable_object, object->object.type()->tp_name);
+    guards_.id_match(object->source, object->object.get());
+    object->value_guarded = object->type_guarded = true;
+  }
+  return object->object.get();
+}
+
+std::optional<int64_t> Walk::int_of(const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || !PyLong_CheckExact(object->object.get())) return std::nullopt;
+  Ref constant = constant_of(value);
+  int overflow = 0;
+  long long number = PyLong_AsLongLongAndOverflow(constant, &overflow);
+  if (overflow != 0) return std::nullopt;
+  return number;
+}
+
+ValuePtr Walk::element(ObjectValue* sequence, Py_ssize_t index) {
+  PyObject* object = sequence->object;
+  PyObject* item = PyTuple_Check(object) ? PyTuple_GET_ITEM(object, index) : PyList_GET_ITEM(object, index);
+  if (sequence->source == nullptr) return constant(item);
+  return at(sources().get(SourceKind::Item, sequence->source, nullptr, static_cast<int>(index)), Ref::share(item));
+}
+
+std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
+  switch (value->kind) {
+    case ValueKind::Sequence:
+      return as<SequenceValue>(value)->items.size();
+    case ValueKind::Dict:
+      return as<DictValue>(value)->entries.size();
+    case ValueKind::Set:
+      return as<SetValue>(value)->items.size();
+    case ValueKind::DictView:
+      return length_of(as<DictViewValue>(value)->dict);
+    case ValueKind::Object:
+      break;
+    default:
+      return std::nullopt;
+  }
+  auto* known = as<ObjectValue>(value);
+  PyObject* object = known->object;
+  if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyRange_Check(object)) {
+    Ref constant = constant_of(value);
+    return constant ? std::optional<int64_t>(PyObject_Size(constant)) : std::nullopt;
+  }
+  bool sized = is_plain_tuple(*known) || PyList_CheckExact(object) || PyDict_CheckExact(object) ||
+               PyAnySet_CheckExact(object);
+  if (!sized) return std::nullopt;
+  exact_type(value);
+  int64_t length = PyObject_Size(object);
+  if (known->source != nullptr && !known->length_guarded) {
+    guards_.length(known->source, length);
+    known->length_guarded = true;
+  }
+  return length;
+}
+
+std::unique_ptr<std::vector<ValuePtr>> Walk::elements_of(const ValuePtr& value) {
+  if (auto* sequence = as<SequenceValue>(value)) return std::make_unique<std::vector<ValuePtr>>(sequence->items);
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr) return nullptr;
+  if (!is_plain_tuple(*object) && !PyList_CheckExact(object->object.get())) return nullptr;
+  auto elements = std::make_unique<std::vector<ValuePtr>>();
+  int64_t length = *length_of(value);
+  for (int64_t i = 0; i < length; ++i) elements->push_back(element(object, i));
+  return elements;
+}
+
+std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& value) {
+  if (auto* dict = as<DictValue>(value)) return std::make_unique<std::vector<DictValue::Entry>>(dict->entries);
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || !PyDict_CheckExact(object->object.get())) return nullptr;
+  exact_type(value);
+  auto entries = std::make_unique<std::vector<DictValue::Entry>>();
+  Ref keys = check(PySequence_Tuple(object->object));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i)
+    if (!is_guardable_constant(PyTuple_GET_ITEM(keys.get(), i))) return nullptr;
+  if (object->source != nullptr && !object->value_guarded) {
+    guards_.dict_keys(object->source, keys.get());
+    object->value_guarded = object->length_guarded = true;
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
+    PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
+    PyObject* item = PyDict_GetItemWithError(object->object, key);
+    MD_ASSERT(item != nullptr, "a key of a dict is missing");
+    ValuePtr known = object->source == nullptr
+                         ? constant(item)
+                         : at(sources().get(SourceKind::DictItem, object->source, key), Ref::share(item));
+    entries->push_back({Ref::share(key), std::move(known)});
+  }
+  return entries;
+}
+
+std::optional<bool> Walk::truth_of(const ValuePtr& value) {
+  switch (value->kind) {
+    case ValueKind::Sequence:
+    case ValueKind::Dict:
+    case ValueKind::Set:
+    case ValueKind::DictView:
+      return *length_of(value) != 0;
+    case ValueKind::Slice:
+    case ValueKind::Cell:
+    case ValueKind::Function:
+    case ValueKind::BoundMethod:
+    case ValueKind::Iterator:
+    case ValueKind::Exception:
+      return true;
+    case ValueKind::Null:
+    case ValueKind::Tensor:
+      return std::nullopt;
+    case ValueKind::Instance:
+    case ValueKind::Object:
+      break;
+  }
+  if (value->kind == ValueKind::Object) {
+    PyTypeObject* type = as<ObjectValue>(value)->object.type();
+    if (is_number(type) || type == &PyUnicode_Type || type == &PyBytes_Type || type == Py_TYPE(Py_None) ||
+        type == &PyRange_Type || type == &PyComplex_Type) {
+      Ref constant = constant_of(value);
+      return constant ? std::optional<bool>(PyObject_IsTrue(constant) == 1) : std::nullopt;
+    }
+    if (std::optional<int64_t> length = length_of(value)) return *length != 0;
+    if (always_true(type) && (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr)) {
+      exact_type(value);
+      return true;
+    }
+  }
+  // An object of a plain class is true when the class has neither __bool__ nor __len__.
+  PyTypeObject* type = exact_type(value);
+  bool plain = (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr) &&
+               (type->tp_as_sequence == nullptr || type->tp_as_sequence->sq_length == nullptr) &&
+               (type->tp_as_mapping == nullptr || type->tp_as_mapping->mp_length == nullptr);
+  if (!plain) return std::nullopt;
+  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE)) {
+    static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
+    static PyObject* const kLen = PyUnicode_InternFromString("__len__");
+    if (type_attribute(value, kBool) || type_attribute(value, kLen)) return std::nullopt;
+  }
+  return true;
+}
+
+bool Walk::same_object(const ValuePtr& a, const ValuePtr& b) {
+  if (a == b) return true;
+  auto object = [](const ValuePtr& value) -> BorrowedRef {
+    if (auto* known = as<ObjectValue>(value)) return known->object.get();
+    if (auto* tensor = as<TensorValue>(value)) return tensor->object.get();
+    if (auto* cell = as<CellValue>(value)) return cell->object.get();
+    return nullptr;
+  };
+  BorrowedRef left = object(a), right = object(b);
+  if (!left || !right) return false;  // what the walk made is one Value
+  const Source *left_source = source_of(a), *right_source = source_of(b);
+  bool same = left.get() == right.get();
+  auto singleton = [](BorrowedRef known) {
+    return known.get() == Py_None || known.get() == Py_True || known.get() == Py_False || known.get() == Py_Ellipsis ||
+           known.get() == Py_NotImplemented;
+  };
+  if (left_source != nullptr && right_source != nullptr) {
+    guards_.alias(left_source, right_source, same);
+    return same;
+  }
+  // One side is the same at every run. If both could be, the other side's identity or type decides.
+  const ValuePtr& varying = left_source != nullptr ? a : b;
+  if (source_of(varying) == nullptr) return same;
+  if (same) {
+    if (singleton(left)) {
+      constant_of(varying);
+    } else {
+      identity_of(varying);
+    }
+    return true;
+  }
+  BorrowedRef fixed = left_source != nullptr ? right : left;
+  if (singleton(fixed) && Py_TYPE(fixed.get()) != &PyBool_Type) {
+    exact_type(varying);  // another type cannot be the singleton
+    return false;
+  }
+  if (is_tensor(varying)) {
+    exact_type(varying);
+    return false;
+  }
+  if (constant_of(varying)) return false;
+  identity_of(varying);
+  return false;
+}
+
+}  // namespace md

@@ -1,0 +1,222 @@
+// The translator's state and services. One handler per neutral instruction, in translate_*.cpp, registered in one table;
+// calls, methods and types go through registries, never through chains.
+//  1. A handler either completes its instruction or leaves through graph_break() or raise_here(); the walk then ends at the instruction
+//     with the state that it had before it, so a handler changes virtual objects only after its last look at anything.
+//  2. Looking at an object means guarding what was seen: use exact_type, constant_of, length_of, attribute ... never the object itself.
+//  3. Nothing runs user code and no real object is changed.
+#pragma once
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "symbolic/region.h"
+#include "symbolic/symbolic_frame.h"
+
+namespace md {
+
+class Walk;
+struct WrapperType;
+
+struct CallArgs {
+  std::vector<ValuePtr> positional;
+  std::vector<std::pair<Ref, ValuePtr>> keywords;
+  const ValuePtr* keyword(const char* name) const;
+};
+
+using OpcodeHandler = void (*)(Walk& walk, const Instruction& instruction);
+// A callable that the walk knows: takes the arguments, gives the result, or null if it pushed an inlined frame instead.
+using CallHandler = ValuePtr (*)(Walk& walk, const CallArgs& args);
+
+// Ends the walk at the current instruction of the innermost frame.
+struct BreakSignal {
+  BreakReason reason;
+  std::string context;
+  std::string explanation;
+};
+struct RaiseSignal {};
+// The walk must be done again and end at the outermost frame's n-th step, for this break.
+struct RestartSignal {
+  int64_t root_step;
+  GraphBreak graph_break;
+};
+
+class Walk {
+ public:
+  Walk(const WalkStart& start, int64_t forced_stop, const GraphBreak* forced_break);
+  CapturedRegion run();
+
+  // --- frames and stack
+  SymbolicFrame& frame() { return *frames_.back(); }
+  SymbolicFrame& root() { return *frames_.front(); }
+  size_t frame_depth() const { return frames_.size(); }
+  void push(ValuePtr value) { frame().stack.push_back(std::move(value)); }
+  ValuePtr pop();
+  std::vector<ValuePtr> pop_many(int count);  // in stack order
+  ValuePtr& peek(int distance = 1);           // 1 is the top
+  void jump(int target) { frame().next = target; }
+  const Bytecode& bytecode() { return *frame().bytecode; }
+
+  // --- outcomes
+  [[noreturn]] void graph_break(BreakReason reason, std::string context = "", std::string explanation = "");
+  // The instruction raises in plain Python: it is left to Python.
+  [[noreturn]] void raise_here();
+
+  // --- values
+  ValuePtr null() const { return null_; }
+  ValuePtr none() { return constant(Py_None); }
+  ValuePtr boolean(bool value) { return constant(value ? Py_True : Py_False); }
+  ValuePtr integer(int64_t value);
+  ValuePtr string(const std::string& text);
+  // An object that is the same at every run: an atom, or made from guarded ones.
+  ValuePtr constant(BorrowedRef object);
+  // The object at a source; the same Value for the same source.
+  ValuePtr at(const Source* source, Ref object);
+  // Fetches it first; null if nothing is there.
+  ValuePtr at(const Source* source);
+  GuardSet& guards() { return guards_; }
+  SourcePool& sources() { return guards_.sources(); }
+  const LocalsView& view() const { return start_.view; }
+  // A cell that exists.
+  ValuePtr cell_at(const Source* source, Ref object);
+  // Where a value came from; null for what the walk made and for constants.
+  const Source* source_of(const ValuePtr& value) const;
+
+  // --- looking at values (each adds the guard that makes the answer valid)
+  PyTypeObject* exact_type(const ValuePtr& value);  // never null: NULL on the stack is an internal error
+  bool is_exactly(const ValuePtr& value, PyTypeObject* type) { return exact_type(value) == type; }
+  // The constant that the value is: an atom, or a tuple or slice of constants. Null if it is none.
+  Ref constant_of(const ValuePtr& value);
+  // The object, for functions, classes, modules, and the like, guarded by identity. Null for what the walk made.
+  BorrowedRef identity_of(const ValuePtr& value);
+  // Elements of an exact tuple or list, real or made here; null: neither.
+  std::unique_ptr<std::vector<ValuePtr>> elements_of(const ValuePtr& value);
+  std::optional<int64_t> length_of(const ValuePtr& value);
+  ValuePtr element(ObjectValue* sequence, Py_ssize_t index);
+  // Entries of an exact dict, real or made here; keys are constants. Null: not such a dict.
+  std::unique_ptr<std::vector<DictValue::Entry>> entries_of(const ValuePtr& value);
+  // True, False, or no answer: then code or data decides.
+  std::optional<bool> truth_of(const ValuePtr& value);
+  // Python's `is`.
+  bool same_object(const ValuePtr& a, const ValuePtr& b);
+  // 64-bit value of an exact int (not bool), guarded by value.
+  std::optional<int64_t> int_of(const ValuePtr& value);
+
+  // --- calls (translate_calls.cpp, inlining.cpp)
+  // Applies the continuation to the result now, or inlines a Python function and applies it when that returns.
+  void call(const ValuePtr& callable, CallArgs args, ContinuationKind continuation = ContinuationKind::Push,
+            ValuePtr continuation_value = nullptr);
+  // Enters a Python function.
+  void inline_function(const ValuePtr& function, CallArgs args, ContinuationKind continuation,
+                       ValuePtr continuation_value);
+  // The innermost frame returns `result` to its caller, or ends the region.
+  void return_value(ValuePtr result);
+  // After a frame was inlined: the caller's instruction has consumed its operands.
+  void drop_below_callee(int count);
+  // The frame that was just inlined cannot be waited for: break at the caller's instruction instead.
+  [[noreturn]] void give_up_callee(BreakReason reason, std::string context);
+  // What call() does for objects with a __call__, for classes (call_class.cpp) and for wrappers. Null: a frame was inlined.
+  ValuePtr call_through_type(const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
+                             const ValuePtr& continuation_value);
+  ValuePtr call_class(const ValuePtr& type, CallArgs& args, ContinuationKind continuation);
+  ValuePtr call_wrapper(const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
+                        ContinuationKind continuation, const ValuePtr& continuation_value);
+  void apply_continuation(ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result);
+
+  // --- attributes (attributes.cpp). Result: a value, or null when a frame was inlined that gives it.
+  ValuePtr attribute(const ValuePtr& object, BorrowedRef name);
+  // Attribute of the object's type along its MRO, not bound; null: absent (guarded).
+  ValuePtr type_attribute(const ValuePtr& object, BorrowedRef name);
+  // The type as a value.
+  ValuePtr type_value(const ValuePtr& object);
+  // A plain Python function, real or made here.
+  bool is_python_function(const ValuePtr& value);
+
+  // --- tensors (tensor_ops.cpp)
+  bool is_tensor(const ValuePtr& value) const { return value->kind == ValueKind::Tensor; }
+  ValuePtr call_op(const OpRow& row, const CallArgs& args, bool as_method);
+  void guard_tensor(TensorValue* tensor);
+  ValueRef graph_value(TensorValue* tensor);
+  // A number that is an input of the graph, guarded by type alone.
+  ValueRef scalar_input(const ValuePtr& value);
+  // a + b where one is a tensor.
+  ValuePtr add_values(const ValuePtr& a, const ValuePtr& b);
+  ValuePtr index_tensor(TensorValue* tensor, const ValuePtr& key);
+
+  // --- iteration (iterators.cpp)
+  ValuePtr iterator_over(const ValuePtr& value);            // null: of a type that is not known
+  std::optional<ValuePtr> next_of(IteratorValue* iterator);  // nullopt: exhausted
+  // All elements of something iterable that the walk knows; null: not known.
+  std::unique_ptr<std::vector<ValuePtr>> iterate(const ValuePtr& value);
+
+  // --- modes of the thread as the walk left them
+  bool grad_mode = true;
+  bool inference_mode = false;
+  // The region depends on the modes: they are guarded.
+  void uses_modes() { guards_.global_state(); }
+  // A change of policy made by a function of ours acts on the user's frame that called it.
+  void set_policy(const Policy* policy);
+  Graph& graph() { return *graph_; }
+  std::shared_ptr<const std::vector<SourceLine>> location();
+  std::vector<SourceLine> user_stack() const;
+
+ private:
+  friend class RegionFinisher;
+  void start_root();
+  void step();
+  CapturedRegion finish(ExitKind exit, std::optional<GraphBreak> graph_break);
+  bool may_nest(bool is_break) const;
+
+  const WalkStart& start_;
+  int64_t forced_stop_;
+  const GraphBreak* forced_break_;
+  GuardSet guards_;
+  std::shared_ptr<Graph> graph_;
+  std::vector<const Source*> inputs_;
+  std::vector<std::unique_ptr<SymbolicFrame>> frames_;
+  std::vector<ValuePtr> initial_slots_, initial_stack_;
+  std::vector<ValuePtr> stack_before_;  // of the innermost frame, before the current instruction
+  std::unordered_map<const Source*, ValuePtr> by_source_;
+  std::unordered_map<const Source*, ValueRef> scalar_inputs_;
+  std::vector<ValuePtr> stored_cells_;
+  std::unordered_map<PyObject*, ValuePtr> constants_, cells_;
+  ValuePtr null_;
+  ValuePtr result_;
+  bool initial_grad_mode_ = true, initial_inference_mode_ = false;
+  int64_t steps_ = 0, root_steps_ = 0;
+  bool finished_ = false;
+  bool root_call_wrapped_ = false;  // the outermost frame's current call goes through a wrapper that counts as a frame
+  friend ValuePtr load_cell(Walk& walk, CellValue* cell);
+  friend void store_cell(Walk& walk, const ValuePtr& cell, ValuePtr contents);
+};
+
+// A cell's contents (null: empty) and a store into it, shared by LOAD_DEREF, closures and STORE_DEREF.
+ValuePtr load_cell(Walk& walk, CellValue* cell);
+void store_cell(Walk& walk, const ValuePtr& cell, ValuePtr contents);
+
+// THE table of opcode handlers; null: a break (unsupported_opcode).
+OpcodeHandler opcode_handler(Opcode op);
+struct OpcodeRegistration {
+  OpcodeRegistration(std::initializer_list<std::pair<Opcode, OpcodeHandler>> rows);
+};
+
+// THE registry of known callables, by identity: builtins, methods of built-in types, our own functions.
+void register_call(BorrowedRef callable, CallHandler handler);  // held strongly
+CallHandler find_call(BorrowedRef callable);
+// Fills the registry from the tables of builtin_calls.cpp, container_methods.cpp ...; called once at import.
+void register_builtin_calls();
+void register_container_methods();
+
+// Callable types of bindings that stand for a Python function under a policy: CompiledFunction, PolicyFunction, disabled functions.
+struct WrapperType {
+  PyTypeObject* type;
+  BorrowedRef (*inner)(PyObject* wrapper);
+  // The policy in force inside, given the caller's; null: not to be captured (a disabled function).
+  const Policy* (*policy_inside)(PyObject* wrapper, const Policy* caller);
+  // True when with nested_graph_breaks off the wrapper counts as a frame of its own.
+  bool counts_as_frame;
+};
+void register_wrapper_type(const WrapperType& wrapper);
+const WrapperType* find_wrapper_type(PyTypeObject* type);
+
+}  // namespace md
