@@ -19,7 +19,11 @@ class Scalar {
   Kind kind() const { return kind_; }
   bool is_float() const { return kind_ == Kind::Float; }
   double as_double() const { return is_float() ? float_ : static_cast<double>(int_); }
-  int64_t as_int() const { return is_float() ? static_cast<int64_t>(float_) : int_; }
+  // Truncates; NaN and numbers out of range give INT64_MIN, as the hardware does.
+  int64_t as_int() const {
+    if (!is_float()) return int_;
+    return float_ >= -0x1p63 && float_ < 0x1p63 ? static_cast<int64_t>(float_) : INT64_MIN;
+  }
   DTypeCategory category() const {
     return kind_ == Kind::Float ? DTypeCategory::Floating
            : kind_ == Kind::Int ? DTypeCategory::Integer

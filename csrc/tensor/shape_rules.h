@@ -1,0 +1,24 @@
+// Shape rules: sizes, strides and dtypes of results, over Dim. One per kind of op; the rows of ops.def name them.
+#pragma once
+#include "tensor/op_row.h"
+
+namespace md {
+
+#define MD_SHAPE_RULE(name) void name(const OpCall& call, std::vector<OutSpec>& outs);
+#include "tensor/shape_rules.def"
+#undef MD_SHAPE_RULE
+
+// dim counted from the end when negative, as 0 <= dim < max(rank, 1). Raises IndexError in torch's words.
+int wrap_dim(const OpCall& call, int64_t dim, int rank);
+// The reduced dims, as flags; an empty or missing list means all.
+std::vector<bool> reduced_dims(const OpCall& call, const Arg& dims, int rank);
+// Sizes that all operands broadcast to. Raises with the shapes.
+DimVec broadcast_sizes(const OpCall& call, std::span<const Tensor* const> tensors);
+// Strides of a new result of these sizes that keeps the order in which the operands' dims lie in memory, as torch's does.
+DimVec pointwise_strides(const DimVec& sizes, std::span<const Tensor* const> tensors);
+// Strides for `wanted` over the elements of base, or false when only a copy has this shape.
+bool view_strides(const TensorSpec& base, const DimVec& wanted, DimVec& strides);
+// The concrete index range of a Python slice over an extent: begin, length.
+std::pair<Dim, Dim> slice_range(Dim extent, std::optional<int64_t> start, std::optional<int64_t> stop, int64_t step);
+
+}  // namespace md

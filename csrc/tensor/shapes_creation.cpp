@@ -1,0 +1,121 @@
+// Shape rules of ops that make tensors.
+#include <cmath>
+
+#include "tensor/call_args.h"
+#include "tensor/creation.h"
+#include "tensor/shape_rules.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+namespace {
+
+void check_sizes(const OpCall& call, const DimVec& sizes, size_t item) {
+  for (Dim size : sizes) {
+    if (!size.is_symbolic() && size.value() < 0) {
+      raise_op(ErrorKind::Runtime, call.row.name, "Dimension size must be non-negative, got size ", str(sizes.span()));
+    }
+  }
+  if (any_symbolic(sizes.span())) return;
+  __int128 bytes = static_cast<__int128>(item);
+  for (Dim size : sizes) bytes = std::min<__int128>(bytes * std::max<int64_t>(size.value(), 1), INT64_MAX);
+  if (bytes == INT64_MAX) {
+    raise_op(ErrorKind::Runtime, call.row.name, "Storage size calculation overflowed with sizes=", str(sizes.span()));
+  }
+}
+
+void push(const OpCall& call, std::vector<OutSpec>& outs, DType dtype, DimVec sizes) {
+  check_sizes(call, sizes, item_size(dtype));
+  bool random = call.row.kind == OpKind::Random;
+  if (random && !is_floating(dtype)) {
+    raise_op(ErrorKind::NotImplemented, call.row.name, "not implemented for '", row(dtype).name, "'");
+  }
+  outs.push_back({TensorSpec::contiguous(dtype, std::move(sizes)), 0});
+}
+
+std::optional<DType> dtype_arg(const OpCall& call) { return optional_dtype_arg(call, call.row.schema.find("dtype")); }
+
+DType dtype_of_number(const Scalar& value) {
+  switch (value.category()) {
+    case DTypeCategory::Floating:
+      return default_dtype();
+    case DTypeCategory::Integer:
+      return DType::int64;
+    default:
+      return DType::bool_;
+  }
+}
+
+}  // namespace
+
+// empty, zeros, ones, rand, randn.
+void creation_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  push(call, outs, dtype_arg(call).value_or(default_dtype()), dims_arg(call, 0));
+}
+
+void full_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  push(call, outs, dtype_arg(call).value_or(dtype_of_number(scalar_arg(call, 1))), dims_arg(call, 0));
+}
+
+ArangeRange arange_range(const OpCall& call) {
+  bool has_start = call.row.schema.params[0].name == "start";
+  ArangeRange range;
+  range.start = has_start ? scalar_arg(call, 0) : Scalar(int64_t{0});
+  range.end = scalar_arg(call, has_start ? 1 : 0);
+  range.step = has_start ? scalar_arg(call, 2) : Scalar(int64_t{1});
+  return range;
+}
+
+void arange_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  ArangeRange range = arange_range(call);
+  double start = range.start.as_double(), end = range.end.as_double(), step = range.step.as_double();
+  const std::string& name = call.row.name;
+  if (step == 0) raise_op(ErrorKind::Runtime, name, "step must be nonzero");
+  if (!std::isfinite(start) || !std::isfinite(end)) {
+    raise_op(ErrorKind::Runtime, name, "unsupported range: ", range.start.str(), " -> ", range.end.str());
+  }
+  if ((step > 0 && start > end) || (step < 0 && start < end)) {
+    raise_op(ErrorKind::Runtime, name, "upper bound and lower bound inconsistent with step sign: start ", range.start.str(),
+             ", end ", range.end.str(), ", step ", range.step.str());
+  }
+  bool floating = range.start.is_float() || range.end.is_float() || range.step.is_float();
+  DType dtype = dtype_arg(call).value_or(floating ? default_dtype() : DType::int64);
+  double count = std::ceil((end - start) / step);
+  if (!floating) {
+    // Exact also where double is not.
+    __int128 distance = static_cast<__int128>(range.end.as_int()) - range.start.as_int();
+    __int128 stride = range.step.as_int();
+    __int128 whole = distance / stride + (distance % stride != 0);
+    count = static_cast<double>(whole);
+    if (whole < INT64_MAX) return push(call, outs, dtype, {Dim(static_cast<int64_t>(whole))});
+  }
+  if (!(count < 0x1p62)) raise_op(ErrorKind::Runtime, name, "invalid size, possible overflow?");
+  push(call, outs, dtype, {Dim(static_cast<int64_t>(count))});
+}
+
+void linspace_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  int64_t steps = int_arg(call, 2);
+  if (steps < 0) raise_op(ErrorKind::Runtime, call.row.name, "number of steps must be non-negative, got ", steps);
+  push(call, outs, dtype_arg(call).value_or(default_dtype()), {Dim(steps)});
+}
+
+void eye_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  int64_t rows = int_arg(call, 0);
+  int64_t columns = optional_int_arg(call, 1).value_or(rows);
+  if (rows < 0) raise_op(ErrorKind::Runtime, call.row.name, "n must be greater or equal to 0, got ", rows);
+  if (columns < 0) raise_op(ErrorKind::Runtime, call.row.name, "m must be greater or equal to 0, got ", columns);
+  push(call, outs, dtype_arg(call).value_or(default_dtype()), {Dim(rows), Dim(columns)});
+}
+
+// zeros_like, ...: a dense layout is kept.
+void like_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const Tensor* self = &tensor_arg(call, 0);
+  push(call, outs, dtype_arg(call).value_or((*self)->dtype()), self->spec().sizes);
+  outs.back().spec.strides = pointwise_strides(self->spec().sizes, {&self, 1});
+}
+
+// new_zeros, ...
+void new_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  push(call, outs, dtype_arg(call).value_or(tensor_arg(call, 0)->dtype()), dims_arg(call, 1));
+}
+
+}  // namespace md
