@@ -12,5 +12,6 @@ void bind_policy(pybind11::module_& module);
 void bind_reset(pybind11::module_& module);
 void bind_build_info(pybind11::module_& module);
 void bind_bytecode(pybind11::module_& module);
+void bind_tensor(pybind11::module_& module);
 
 }  // namespace md

@@ -9,4 +9,5 @@ PYBIND11_MODULE(_C, module) {
   md::bind_reset(module);
   md::bind_build_info(module);
   md::bind_bytecode(module);
+  md::bind_tensor(module);
 }
