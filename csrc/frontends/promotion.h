@@ -21,6 +21,10 @@ struct PromotionOperand {
 // Throws Error(Runtime) for Promotion::Same with different dtypes, naming op and dtypes.
 std::vector<std::optional<DType>> promote(const OpRow& row, std::span<const PromotionOperand> operands);
 
+// The dtype that every tensor among the operands is cast to; nullopt: all stay as they are. What promote decides by, without
+// allocating.
+std::optional<DType> promotion_target(const OpRow& row, std::span<const PromotionOperand> operands);
+
 // The dtype in which the operands meet, by torch's rule: tensors before 0-d tensors before numbers, inside a category.
 // nullopt: neither tensors nor numbers among them.
 std::optional<DType> common_dtype(std::span<const PromotionOperand> operands);
@@ -29,8 +33,11 @@ DType promote_types(DType a, DType b);
 // Dtype of a 0-d tensor made from a number: int64, bool or the default floating dtype.
 DType scalar_dtype(DTypeCategory category);
 
-// What an argument is to promotion: a number counts only where its parameter also takes a tensor (not alpha, dim, eps).
-// Not for Tensor[] arguments.
+// Whether what a parameter gets takes part: tensors, except masks and indices, and numbers where a tensor could be
+// (not alpha, dim, eps). A value of any other parameter is an operand of Kind::Other.
+bool promotes(const Param& param);
+
+// What an argument is to promotion. Not for Tensor[] arguments.
 PromotionOperand promotion_operand(const Param& param, const Arg& arg);
 
 }  // namespace md

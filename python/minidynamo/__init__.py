@@ -9,11 +9,12 @@ import sys
 from . import _dynamo
 from ._C import __version__
 from ._compile import compile
+from ._tensor_names import TENSOR_NAMES
 
 # Submodules that are imported when they are first used, because few programs need what they import.
-_LAZY_MODULES = ("_logging", "compiler", "fx")
+_LAZY_MODULES = ("_logging", "compiler", "fx", "nn")
 
-__all__ = ["__version__", "_dynamo", "compile", "compiler", "fx", "show_config"]
+__all__ = ["__version__", "_dynamo", "compile", "compiler", "fx", "show_config", *TENSOR_NAMES]
 
 
 def show_config():
@@ -29,6 +30,10 @@ def __getattr__(name):
         return sys.modules[f"{__name__}.{name}"]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
+
+# Last: names such as `sum` and `float` hide the builtins in this module from here on.
+globals().update(TENSOR_NAMES)
+del TENSOR_NAMES
 
 if "MINIDYNAMO_LOGS" in os.environ:
     from ._logging import load_environment
