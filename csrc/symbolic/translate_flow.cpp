@@ -74,7 +74,6 @@ void unary_not(Walk& walk, const Instruction&) {
 
 void get_iter(Walk& walk, const Instruction&) {
   ValuePtr iterable = walk.peek();
-  if (auto* object = as<ObjectValue>(iterable); object != nullptr && object->opaque_iterator) return;
   ValuePtr iterator = walk.iterator_over(iterable);
   if (!iterator) walk.graph_break(BreakReason::unknown_iteration, describe(iterable));
   walk.pop();

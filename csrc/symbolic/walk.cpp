@@ -98,7 +98,7 @@ void Walk::start_root() {
         value = cell_at(source, Ref::share(object));
       } else {
         value = at(source, Ref::share(object));
-        if (auto* known = as<ObjectValue>(value)) known->opaque_iterator = slot >= slots;
+        if (auto* known = as<ObjectValue>(value)) known->opaque_iterator = slot >= slots && PyIter_Check(object.get());
       }
     }
     (slot < slots ? frame->slots : frame->stack).push_back(value);
