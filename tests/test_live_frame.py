@@ -1,4 +1,6 @@
 """Frames executed by the concrete executor against plain Python: values, exceptions, tracebacks, frames seen from inside."""
+# ruff: noqa: F811, F821, I001
+# The snippets are written as they are meant to be executed.
 
 import contextlib
 import gc
@@ -72,8 +74,11 @@ def formatting():
 
 def comprehensions():
     k = 3
-    return [x * k for x in range(4)], {x % 2 for x in range(5)}, {x: [y for y in range(x)] for x in range(3)}, list(
-        x + k for x in range(3)
+    return (
+        [x * k for x in range(4)],
+        {x % 2 for x in range(5)},
+        {x: [y for y in range(x)] for x in range(3)},
+        list(x + k for x in range(3)),
     )
 
 
@@ -153,7 +158,7 @@ def class_bodies():
 
     class Local:
         inner = outer + 1
-        values = [inner for _ in range(2)] if sys.version_info < (3, 0) else None
+        values = [outer for _ in range(2)]
 
         def get(self):
             return outer, __class__.__name__
