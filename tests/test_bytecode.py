@@ -163,7 +163,9 @@ def test_calls_are_one_instruction():
 
 
 def test_extended_arguments():
-    source = "def f(x):\n    while x:\n" + "".join(f"        x = x + {1000 + i}\n" for i in range(400)) + "    return x\n"
+    source = (
+        "def f(x):\n    while x:\n" + "".join(f"        x = x + {1000 + i}\n" for i in range(400)) + "    return x\n"
+    )
     code = code_of(source)
     rows = bytecode.instructions(code)
     assert any(row[3] != row[4] for row in rows)

@@ -33,8 +33,8 @@ py::list instructions(const py::object& code) {
 py::list exception_table(const py::object& code) {
   py::list rows;
   for (const HandlerRange& range : bytecode_of(code).handlers()) {
-    rows.append(py::make_tuple(range.begin, range.end, range.handler.target, range.handler.depth,
-                               range.handler.push_lasti));
+    rows.append(
+        py::make_tuple(range.begin, range.end, range.handler.target, range.handler.depth, range.handler.push_lasti));
   }
   return rows;
 }

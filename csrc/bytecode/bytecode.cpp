@@ -109,9 +109,9 @@ std::string Bytecode::print() const {
   std::ostringstream out;
   for (int index = 0; index < size(); ++index) {
     const Instruction& instruction = instructions_[index];
-    out << index << (loop_heads_[index] ? " >> " : "    ") << "line " << line_at(index) << "  unit "
-        << instruction.unit << (instruction.resumable ? "" : "+") << "  depth " << depths_[index] << "  "
-        << opcode_name(instruction.op) << ' ' << instruction.arg;
+    out << index << (loop_heads_[index] ? " >> " : "    ") << "line " << line_at(index) << "  unit " << instruction.unit
+        << (instruction.resumable ? "" : "+") << "  depth " << depths_[index] << "  " << opcode_name(instruction.op)
+        << ' ' << instruction.arg;
     if (instruction.arg2 != 0) out << ' ' << instruction.arg2;
     if (has_target(instruction.op)) out << "  to " << instruction.arg;
     ExceptionHandler handler = handler_at(index);

@@ -25,8 +25,8 @@ struct Instruction {
   bool resumable;
   int32_t arg = 0;
   int32_t arg2 = 0;
-  int32_t unit;   // where the interpreter resumes: first EXTENDED_ARG or KW_NAMES of this instruction
-  int32_t lasti;  // the real opcode's unit: f_lasti, line and column
+  int32_t unit;           // where the interpreter resumes: first EXTENDED_ARG or KW_NAMES of this instruction
+  int32_t lasti;          // the real opcode's unit: f_lasti, line and column
   int32_t next_unit = 0;  // the unit after this instruction and its caches
 };
 
@@ -49,7 +49,8 @@ inline constexpr bool kNullAfterCallable = true;  // callable, NULL or self
 inline constexpr bool kNullAfterCallable = false;  // NULL, callable or method, self
 #endif
 
-enum class SlotKind : uint8_t { Local, CellLocal, Cell, Free };  // CellLocal: an argument that MAKE_CELL turns into a cell
+// CellLocal: an argument that MAKE_CELL turns into a cell.
+enum class SlotKind : uint8_t { Local, CellLocal, Cell, Free };
 
 class Bytecode {
  public:

@@ -106,9 +106,9 @@ class Decoder {
   DecodedCode out_;
   // The instruction being read.
   RawRow row_;
-  int begin_ = 0;        // first prefix
-  int position_ = 0;     // the real opcode
-  int next_ = 0;         // behind the caches
+  int begin_ = 0;     // first prefix
+  int position_ = 0;  // the real opcode
+  int next_ = 0;      // behind the caches
   int arg_ = 0;
   int keyword_names_ = -1;
   bool in_prefix_ = false;

@@ -90,8 +90,10 @@ std::vector<uint64_t> live_slots(const std::vector<Instruction>& instructions,
       Access access = slot_access(instruction.op);
       if (access != Access::None) {
         uint64_t bit = uint64_t{1} << (instruction.arg % 64);
-        if (access == Access::Read) row[instruction.arg / 64] |= bit;
-        else row[instruction.arg / 64] &= ~bit;
+        if (access == Access::Read)
+          row[instruction.arg / 64] |= bit;
+        else
+          row[instruction.arg / 64] &= ~bit;
       }
       // The handler sees the slots as they were before the instruction.
       if (handler_of[index] >= 0) join(handlers[handler_of[index]].handler.target);

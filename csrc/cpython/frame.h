@@ -30,8 +30,8 @@ PyObject* pv_get(PvFrame* frame, int slot);
 
 /* write */
 void pv_put(PvFrame* frame, int slot, PyObject* stolen); /* does not drop the old value */
-void pv_set_next(PvFrame* frame, int unit);    /* the evaluator is to go on at this unit */
-void pv_set_current(PvFrame* frame, int unit); /* this unit is being executed (line numbers, f_lasti) */
+void pv_set_next(PvFrame* frame, int unit);              /* the evaluator is to go on at this unit */
+void pv_set_current(PvFrame* frame, int unit);           /* this unit is being executed (line numbers, f_lasti) */
 void pv_set_depth(PvFrame* frame, int depth);
 /* While somebody executes the frame its stack is nobody else's business (the collector's, a frame object's). */
 void pv_hide_stack(PvFrame* frame);
@@ -41,7 +41,7 @@ void pv_link(PyThreadState* ts, PvFrame* frame);
 void pv_unlink(PyThreadState* ts, PvFrame* frame);
 int pv_enter(PyThreadState* ts); /* recursion accounting; -1, nothing raised: no room, the evaluator is to raise */
 void pv_leave(PyThreadState* ts);
-PyObject** pv_exc_slot(PyThreadState* ts); /* exc_info->exc_value, the exception being handled */
+PyObject** pv_exc_slot(PyThreadState* ts);        /* exc_info->exc_value, the exception being handled */
 int pv_traced(PyThreadState* ts, PvFrame* frame); /* settrace, setprofile or sys.monitoring is active */
 /* Signals, pending calls and a GIL request: 0 served, -1 with an exception set, 1 only the evaluator can serve it. */
 /* The same before there is a frame. */

@@ -70,8 +70,8 @@ StepResult step_BUILD_STRING(LiveFrame& f, const Instruction& i) {
   return finish(f, i.arg, PyUnicode_Join(empty, parts));
 }
 StepResult step_BUILD_SLICE(LiveFrame& f, const Instruction& i) {
-  return finish(f, i.arg, i.arg == 3 ? PySlice_New(f.peek(3), f.peek(2), f.peek(1))
-                                     : PySlice_New(f.peek(2), f.peek(1), nullptr));
+  return finish(f, i.arg,
+                i.arg == 3 ? PySlice_New(f.peek(3), f.peek(2), f.peek(1)) : PySlice_New(f.peek(2), f.peek(1), nullptr));
 }
 
 // ---- updating; the container lies below the operands, i.arg counted without them

@@ -112,8 +112,8 @@ StepResult step_RAISE_VARARGS(LiveFrame& f, const Instruction& i) {
   // Wrong operands have no side effect yet: the evaluator finds the words.
   if (!is_exception(exception)) return evaluator(f);
   if (cause && cause.get() != Py_None && !is_exception(cause)) return evaluator(f);
-  Ref type = Ref::share(is_exception_class(exception) ? exception.get()
-                                                      : reinterpret_cast<PyObject*>(exception.type()));
+  Ref type =
+      Ref::share(is_exception_class(exception) ? exception.get() : reinterpret_cast<PyObject*>(exception.type()));
   Ref value = exception_instance(exception);
   if (!value) return raised(f);
   if (cause) {

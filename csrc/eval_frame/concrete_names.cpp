@@ -143,8 +143,8 @@ StepResult step_STORE_NAME(LiveFrame& f, const Instruction& i) {
   BorrowedRef name = f.bytecode().name(i.arg);
   PyObject* locals = f.locals_mapping();
   if (locals == nullptr) return no_locals(f, "no locals found when storing %R", name);
-  int status = PyDict_CheckExact(locals) ? PyDict_SetItem(locals, name, f.peek(1))
-                                         : PyObject_SetItem(locals, name, f.peek(1));
+  int status =
+      PyDict_CheckExact(locals) ? PyDict_SetItem(locals, name, f.peek(1)) : PyObject_SetItem(locals, name, f.peek(1));
   return finish_status(f, 1, status);
 }
 StepResult step_DELETE_NAME(LiveFrame& f, const Instruction& i) {

@@ -8,6 +8,8 @@ thread_local FrameHandler* ambient_handler = nullptr;
 
 int installations = 0;
 PvHook previous_hook = nullptr;
+// Somebody installed a hook over this one while it was installed, and so still calls it.
+bool is_below_another = false;
 
 }  // namespace
 
@@ -35,16 +37,21 @@ PyObject* run_default(PyThreadState* ts, PvFrame* frame, int throwflag) {
 
 HookInstallation::HookInstallation() {
   if (installations++ > 0) return;
-  previous_hook = pv_installed();
+  PvHook current = pv_installed();
+  // Calling a hook that calls this one would never end.
+  if (current == HookDispatch::on_frame || (is_below_another && current != nullptr)) return;
+  is_below_another = false;
+  previous_hook = current;
   pv_install(HookDispatch::on_frame);
 }
 
 HookInstallation::~HookInstallation() {
   if (--installations > 0) return;
-  // Somebody who installed a hook over this one keeps it, and calls this one, which is then idle.
   if (pv_installed() == HookDispatch::on_frame) {
     pv_install(previous_hook);
     previous_hook = nullptr;
+  } else {
+    is_below_another = true;
   }
 }
 

@@ -523,15 +523,6 @@ class LoopBuilder {
 
 bool can_loop(const Node& node) { return as_loop_op(node).has_value(); }
 
-LoweredStep lower_to_loop(const Group& group, LoweringContext& context) {
-  // Dead nodes may remain in a graph that no pass has seen.
-  Group live = group;
-  std::erase_if(live.nodes, [&](const Node* node) {
-    return context.users[static_cast<size_t>(node->index)].empty() &&
-           !context.escapes[static_cast<size_t>(node->index)];
-  });
-  if (live.nodes.empty()) return {.step = nullptr, .note = "its result is not used"};
-  return LoopBuilder(live, context).build();
-}
+LoweredStep lower_to_loop(const Group& group, LoweringContext& context) { return LoopBuilder(group, context).build(); }
 
 }  // namespace md

@@ -1,6 +1,6 @@
 #include "executor/kernel_step.h"
 
-#include "graph/text.h"
+#include "tensor/copy.h"
 
 namespace md {
 namespace {
@@ -27,7 +27,7 @@ Tensor with_layout(const OpRow& op, const Tensor& tensor, const TensorSpec& spec
   }
   if (same(tensor.spec().strides, spec.strides)) return tensor;
   Tensor copy = Tensor::empty(spec);
-  for (int64_t i = 0; i < tensor->numel(); ++i) set_element(copy, i, get_element(tensor, i));
+  copy_elements(tensor, copy);
   return copy;
 }
 

@@ -89,13 +89,29 @@ std::vector<PlanInput> plan_inputs(const Graph& graph, const ValuePlaces& places
   return inputs;
 }
 
+// Dead nodes may remain in a graph that no pass has seen. Those of a loop cannot fail.
+bool is_unused(const Group& group, const LoweringContext& context) {
+  return std::none_of(group.nodes.begin(), group.nodes.end(),
+                      [&](const Node* node) { return context.is_seen_outside(*node, group); });
+}
+
 void lower_group(const Group& group, LoweringContext& context, std::vector<LoweredStep>& steps) {
   LoweredStep step;
+  if (group.kind == GroupKind::Pointwise && is_unused(group, context)) return;
   if (group.kind == GroupKind::Pointwise) step = lower_to_loop(group, context);
   if (group.kind == GroupKind::Anchor) step = lower_anchor(group, context);
   if (step.step != nullptr) {
     steps.push_back(std::move(step));
     return;
+  }
+  // What the primitive would have done on the way out runs as one loop after the anchor.
+  if (group.kind == GroupKind::Anchor && group.nodes.size() > 1) {
+    Group rest = {.kind = GroupKind::Pointwise, .nodes = {group.nodes.begin() + 1, group.nodes.end()}, .note = {}};
+    steps.push_back(lower_to_kernel(*group.nodes[0], context));
+    steps.back().note = step.note;
+    bool loops = std::all_of(rest.nodes.begin(), rest.nodes.end(), [](const Node* node) { return can_loop(*node); });
+    if (!loops) rest.kind = GroupKind::Single;
+    return lower_group(rest, context, steps);
   }
   for (const Node* node : group.nodes) {
     LoweredStep single = lower_to_kernel(*node, context);

@@ -34,7 +34,8 @@ std::unique_ptr<RunState> NativePlan::make_state() const {
   if (layout_.arena_nbytes > 0) state->arena = Storage::allocate(static_cast<size_t>(layout_.arena_nbytes));
   for (size_t i = 0; i < layout_.buffers.size(); ++i) {
     const Buffer& buffer = layout_.buffers[i];
-    if (buffer.home == BufferHome::Arena) {
+    // Without an arena no step touches such a buffer: its values stay inside fused loops.
+    if (buffer.home == BufferHome::Arena && state->arena) {
       state->base[i] = static_cast<std::byte*>(state->arena->data()) + buffer.arena_offset;
     } else if (buffer.home == BufferHome::Constant) {
       state->base[i] = layout_.constants[static_cast<size_t>(buffer.index)].data<std::byte>();

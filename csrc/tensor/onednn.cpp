@@ -281,8 +281,8 @@ dnnl::memory::desc matrix(dnnl::memory::data_type type, int64_t batch, int64_t r
   Dims sizes{strides[0] == 0 ? 1 : batch, rows, columns};
   // A dim of one has any stride; oneDNN wants one that fits.
   Dims steps{strides[0], strides[1], strides[2]};
-  if (rows == 1) steps[1] = columns == 1 ? 1 : columns * steps[2];
-  if (columns == 1) steps[2] = rows == 1 || steps[1] != 1 ? 1 : rows;
+  if (columns == 1) steps[2] = 1;
+  if (rows == 1) steps[1] = steps[2] == 1 ? columns : 1;
   if (sizes[0] == 1) steps[0] = std::max(rows * steps[1], columns * steps[2]);
   return dnnl::memory::desc(sizes, type, steps);
 }

@@ -36,7 +36,7 @@ struct MatmulSpec {
   std::array<int64_t, 3> a_strides{}, b_strides{}, c_strides{};
   bool has_bias = false;
   bool packed_b = false;  // b is given as pack_b() made it, in the layout that oneDNN likes best
-  std::vector<PostOp> post_ops;
+  std::vector<PostOp> post_ops{};
   int threads = 1;
 };
 

@@ -1,0 +1,216 @@
+#include "executor/matmul_problem.h"
+
+#include <iterator>
+
+#include "tensor/threads.h"
+
+namespace md {
+namespace {
+
+const TensorSpec& spec_of(ValueRef value) { return value.node->outs[static_cast<size_t>(value.out)].spec; }
+const TensorSpec& spec_of(const Operand& operand) { return spec_of(std::get<ValueRef>(operand)); }
+
+bool has_value(const Operand& operand) { return std::holds_alternative<ValueRef>(operand); }
+
+// Dims [first, last) as one: its extent and stride. Nothing when no single stride walks them.
+struct MergedDim {
+  int64_t size = 1, stride = 0;
+};
+std::optional<MergedDim> merge_dims(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides, int first,
+                                    int last) {
+  MergedDim merged;
+  bool started = false;
+  for (int d = last - 1; d >= first; --d) {
+    size_t i = static_cast<size_t>(d);
+    if (sizes[i] == 1) continue;
+    if (started && strides[i] != merged.stride * merged.size) return std::nullopt;
+    if (!started) merged.stride = strides[i];
+    started = true;
+    merged.size *= sizes[i];
+  }
+  return merged;
+}
+
+struct PlainDims {
+  std::vector<int64_t> sizes, strides;
+};
+PlainDims plain(const TensorSpec& spec) {
+  PlainDims dims;
+  for (int d = 0; d < spec.rank(); ++d) {
+    dims.sizes.push_back(spec.sizes[d].value());
+    dims.strides.push_back(spec.strides[d].value());
+  }
+  return dims;
+}
+
+// As broadcast over the sizes of `result`: repeated dims have stride 0.
+PlainDims broadcast(const TensorSpec& spec, const TensorSpec& result) {
+  PlainDims dims;
+  int lead = result.rank() - spec.rank();
+  for (int d = 0; d < result.rank(); ++d) {
+    bool repeated = d < lead || spec.sizes[d - lead].value() == 1;
+    dims.sizes.push_back(result.sizes[d].value());
+    dims.strides.push_back(repeated ? 0 : spec.strides[d - lead].value());
+  }
+  return dims;
+}
+
+// Leading dims of an operand of rank >= 2 against the result's, as one batch dim: stride 0 when repeated.
+std::optional<MergedDim> merge_batch(const TensorSpec& operand, const TensorSpec& result) {
+  TensorSpec lead = operand;
+  TensorSpec lead_result = result;
+  for (TensorSpec* spec : {&lead, &lead_result}) {
+    spec->sizes.resize(spec->rank() - 2);
+    spec->strides.resize(spec->sizes.size());
+  }
+  PlainDims dims = broadcast(lead, lead_result);
+  return merge_dims(dims.sizes, dims.strides, 0, static_cast<int>(dims.sizes.size()));
+}
+
+void set_result(MatmulProblem& problem, const TensorSpec& result) {
+  MatmulSpec& spec = problem.spec;
+  spec.c_strides = {spec.m * spec.n, spec.n, 1};
+  spec.dtype = result.dtype;
+  double flops = 2.0 * static_cast<double>(spec.batch) * static_cast<double>(spec.m) * static_cast<double>(spec.n) *
+                 static_cast<double>(spec.k);
+  spec.threads = threads_for(flops / 60);
+}
+
+// a[..., k] against b[k, n] given by its strides: all leading dims are rows.
+std::optional<MatmulProblem> rows_times_matrix(ValueRef a, ValueRef b, std::array<int64_t, 3> b_strides,
+                                               const TensorSpec& result) {
+  PlainDims dims = plain(spec_of(a));
+  int rank = static_cast<int>(dims.sizes.size());
+  std::optional<MergedDim> rows = merge_dims(dims.sizes, dims.strides, 0, rank - 1);
+  if (rank < 2 || !rows) return std::nullopt;
+  MatmulProblem problem;
+  problem.a = a;
+  problem.b = b;
+  problem.spec.m = rows->size;
+  problem.spec.n = result.sizes[result.rank() - 1].value();
+  problem.spec.k = dims.sizes.back();
+  int64_t row_stride = rows->size == 1 ? problem.spec.k : rows->stride;
+  problem.spec.a_strides = {0, row_stride, dims.strides.back()};
+  problem.spec.b_strides = b_strides;
+  problem.splits = {0, result.rank() - 1};
+  return problem;
+}
+
+std::array<int64_t, 3> matrix_strides(const TensorSpec& spec) {
+  return {0, spec.strides[spec.rank() - 2].value(), spec.strides[spec.rank() - 1].value()};
+}
+
+std::optional<MatmulProblem> from_matmul(const Node& node) {
+  ValueRef a = std::get<ValueRef>(node.operands[0]);
+  ValueRef b = std::get<ValueRef>(node.operands[1]);
+  const TensorSpec& result = node.outs[0].spec;
+  if (spec_of(a).rank() < 2 || spec_of(b).rank() < 2) return std::nullopt;
+  if (spec_of(b).rank() == 2) {
+    auto problem = rows_times_matrix(a, b, matrix_strides(spec_of(b)), result);
+    if (problem) return problem;
+  }
+  std::optional<MergedDim> a_batch = merge_batch(spec_of(a), result);
+  std::optional<MergedDim> b_batch = merge_batch(spec_of(b), result);
+  if (!a_batch || !b_batch) return std::nullopt;
+  MatmulProblem problem;
+  problem.a = a;
+  problem.b = b;
+  problem.spec.batch = a_batch->size;
+  problem.spec.m = result.sizes[result.rank() - 2].value();
+  problem.spec.n = result.sizes[result.rank() - 1].value();
+  problem.spec.k = spec_of(a).sizes[spec_of(a).rank() - 1].value();
+  problem.spec.a_strides = matrix_strides(spec_of(a));
+  problem.spec.a_strides[0] = a_batch->stride;
+  problem.spec.b_strides = matrix_strides(spec_of(b));
+  problem.spec.b_strides[0] = b_batch->stride;
+  problem.splits = {result.rank() - 2, result.rank() - 1};
+  return problem;
+}
+
+bool is_row_bias(const TensorSpec& bias, const TensorSpec& result) {
+  int64_t columns = result.sizes[result.rank() - 1].value();
+  return bias.dtype == result.dtype && bias.numel().value() == columns && bias.rank() >= 1 &&
+         bias.sizes[bias.rank() - 1].value() == columns && bias.strides[bias.rank() - 1].value() == 1;
+}
+
+std::optional<MatmulProblem> from_linear(const Node& node) {
+  if (!has_value(node.operands[0]) || spec_of(node.operands[1]).rank() != 2) return std::nullopt;
+  const TensorSpec& weight = spec_of(node.operands[1]);
+  std::array<int64_t, 3> strides = {0, weight.strides[1].value(), weight.strides[0].value()};
+  auto problem = rows_times_matrix(std::get<ValueRef>(node.operands[0]), std::get<ValueRef>(node.operands[1]), strides,
+                                   node.outs[0].spec);
+  if (problem && has_value(node.operands[2])) {
+    if (!is_row_bias(spec_of(node.operands[2]), node.outs[0].spec)) return std::nullopt;
+    problem->bias = std::get<ValueRef>(node.operands[2]);
+  }
+  return problem;
+}
+
+std::optional<MatmulProblem> from_addmm(const Node& node) {
+  for (size_t scale : {3, 4}) {
+    const Scalar* factor = std::get_if<Scalar>(&node.operands[scale]);
+    if (factor == nullptr || factor->as_double() != 1) return std::nullopt;
+  }
+  if (!is_row_bias(spec_of(node.operands[0]), node.outs[0].spec)) return std::nullopt;
+  ValueRef b = std::get<ValueRef>(node.operands[2]);
+  auto problem =
+      rows_times_matrix(std::get<ValueRef>(node.operands[1]), b, matrix_strides(spec_of(b)), node.outs[0].spec);
+  if (problem) problem->bias = std::get<ValueRef>(node.operands[0]);
+  return problem;
+}
+
+struct MatmulForm {
+  const char* op;
+  std::optional<MatmulProblem> (*read)(const Node& node);
+};
+constexpr MatmulForm kForms[] = {
+    {"matmul", from_matmul}, {"mm", from_matmul}, {"bmm", from_matmul}, {"linear", from_linear}, {"addmm", from_addmm},
+};
+
+// Rows that lie over each other have no layout that a primitive knows.
+bool is_matrix(const std::array<int64_t, 3>& strides, int64_t rows, int64_t columns) {
+  return strides[2] == 1 ? strides[1] >= columns || rows == 1 : strides[1] == 1 && (strides[2] >= rows || columns == 1);
+}
+
+bool pays(const MatmulSpec& spec) {
+  bool empty = spec.batch == 0 || spec.m == 0 || spec.n == 0 || spec.k == 0;
+  bool vector = spec.m == 1 || spec.n == 1;  // the eager kernel has its own loops for these
+  return !empty && !vector && is_matrix(spec.a_strides, spec.m, spec.k) && is_matrix(spec.b_strides, spec.k, spec.n);
+}
+
+}  // namespace
+
+std::optional<MatmulProblem> as_matmul(const Node& node) {
+  if (node.kind != NodeKind::Op || node.op->kind != OpKind::Matmul) return std::nullopt;
+  for (const MatmulForm& form : kForms) {
+    if (node.op->name != form.op) continue;
+    std::optional<MatmulProblem> problem = form.read(node);
+    if (!problem || !node.outs[0].spec.is_contiguous()) return std::nullopt;
+    if (spec_of(problem->a).dtype != node.outs[0].spec.dtype || spec_of(problem->b).dtype != node.outs[0].spec.dtype) {
+      return std::nullopt;
+    }
+    set_result(*problem, node.outs[0].spec);
+    problem->spec.has_bias = problem->bias.node != nullptr;
+    if (!pays(problem->spec)) return std::nullopt;
+    return problem;
+  }
+  return std::nullopt;
+}
+
+std::optional<MergedOperand> merge_operand(const TensorSpec& operand, const TensorSpec& result,
+                                           std::array<int, 2> splits) {
+  if (operand.rank() > result.rank()) return std::nullopt;
+  PlainDims dims = broadcast(operand, result);
+  MergedOperand merged;
+  int bounds[4] = {0, splits[0], splits[1], result.rank()};
+  for (int part = 0; part < 3; ++part) {
+    std::optional<MergedDim> dim = merge_dims(dims.sizes, dims.strides, bounds[part], bounds[part + 1]);
+    if (!dim) return std::nullopt;
+    bool repeated = dim->stride == 0;
+    merged.sizes.push_back(repeated ? 1 : dim->size);
+    merged.strides.push_back(repeated ? 1 : dim->stride);
+  }
+  return merged;
+}
+
+}  // namespace md

@@ -1,0 +1,154 @@
+// Kernels that copy parts of tensors together: cat, stack, indexing, masks, triangles.
+#include <algorithm>
+#include <cstring>
+
+#include "tensor/call_args.h"
+#include "tensor/copy.h"
+#include "tensor/fill.h"
+#include "tensor/kernels.h"
+#include "tensor/numeric_cast.h"
+#include "tensor/pointwise.h"
+#include "tensor/shape_rules.h"
+#include "tensor/threads.h"
+
+namespace md {
+namespace {
+
+// Positions [start, start + length) of a dim of out.
+Tensor part_of(const Tensor& out, int dim, int64_t start, int64_t length) {
+  TensorSpec spec = out.spec();
+  spec.sizes[dim] = length;
+  return Tensor::view(out, spec, out->offset() + start * out->strides()[dim]);
+}
+
+int64_t checked_index(const OpCall& call, int64_t index, int64_t extent) {
+  if (index < 0 || index >= extent) {
+    raise_op(ErrorKind::Index, call.row.name, "index ", index, " is out of range for a dimension of size ", extent, "; shape ",
+             str(tensor_arg(call, call.row.name == "embedding" ? 1 : 0).spec().sizes.span()));
+  }
+  return index;
+}
+
+// All indices, checked before anything is written.
+std::vector<int64_t> read_indices(const OpCall& call, const Tensor& index, int64_t extent) {
+  Tensor plain = as_contiguous(index, DType::int64);
+  std::vector<int64_t> indices(plain.data<int64_t>(), plain.data<int64_t>() + plain->numel());
+  for (int64_t value : indices) checked_index(call, value, extent);
+  return indices;
+}
+
+// out[.., i, ..] = src[.., indices[i], ..], both contiguous.
+void take(const Tensor& src, int dim, const std::vector<int64_t>& indices, const Tensor& out) {
+  int64_t outer = 1, inner = 1;
+  for (int i = 0; i < dim; ++i) outer *= src->sizes()[i];
+  for (int i = dim + 1; i < src->rank(); ++i) inner *= src->sizes()[i];
+  int64_t extent = src->rank() == 0 ? 1 : src->sizes()[dim];
+  int64_t count = static_cast<int64_t>(indices.size());
+  size_t bytes = static_cast<size_t>(inner) * item_size(src->dtype());
+  parallel_for(outer * count, 5.0 + 0.05 * static_cast<double>(bytes), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t from = i / count * extent + indices[static_cast<size_t>(i % count)];
+      std::memcpy(out.data<char>() + static_cast<size_t>(i) * bytes, src.data<char>() + static_cast<size_t>(from) * bytes, bytes);
+    }
+  });
+}
+
+void triangle(const OpCall& call, const Tensor& out, bool lower) {
+  Tensor src = as_contiguous(tensor_arg(call, 0), out->dtype());
+  if (out->numel() == 0) return;
+  int64_t diagonal = int_arg(call, 1);
+  int64_t rows = out->sizes()[out->rank() - 2], columns = out->sizes()[out->rank() - 1];
+  size_t item = item_size(out->dtype());
+  parallel_for(out->numel() / columns, 0.1 * static_cast<double>(columns), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      // Columns before `border` are below or on the diagonal.
+      __int128 wide = static_cast<__int128>(i % rows) + diagonal + (lower ? 1 : 0);
+      size_t border = static_cast<size_t>(std::clamp<__int128>(wide, 0, columns)) * item;
+      size_t width = static_cast<size_t>(columns) * item;
+      const char* from = src.data<char>() + static_cast<size_t>(i) * width;
+      char* to = out.data<char>() + static_cast<size_t>(i) * width;
+      size_t kept_begin = lower ? 0 : border;
+      size_t kept_end = lower ? border : width;
+      std::memset(to, 0, kept_begin);
+      std::memcpy(to + kept_begin, from + kept_begin, kept_end - kept_begin);
+      std::memset(to + kept_end, 0, width - kept_end);
+    }
+  });
+}
+
+}  // namespace
+
+void cat_kernel(const OpCall& call, std::span<Tensor> outs) {
+  int dim = wrap_dim(call, int_arg(call, 1), outs[0]->rank());
+  int64_t start = 0;
+  for (const Tensor& tensor : tensors_arg(call, 0)) {
+    if (tensor->numel() == 0 && tensor->rank() != outs[0]->rank()) continue;
+    int64_t length = tensor->sizes()[dim];
+    copy_elements(tensor, part_of(outs[0], dim, start, length));
+    start += length;
+  }
+}
+
+void stack_kernel(const OpCall& call, std::span<Tensor> outs) {
+  int dim = wrap_dim(call, int_arg(call, 1), outs[0]->rank());
+  int64_t position = 0;
+  for (const Tensor& tensor : tensors_arg(call, 0)) {
+    TensorSpec spec = outs[0].spec();
+    spec.sizes.erase(dim);
+    spec.strides.erase(dim);
+    copy_elements(tensor, Tensor::view(outs[0], spec, outs[0]->offset() + position++ * outs[0]->strides()[dim]));
+  }
+}
+
+void index_select_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  int dim = wrap_dim(call, int_arg(call, 1), self->rank());
+  std::vector<int64_t> indices = read_indices(call, tensor_arg(call, 2), self->rank() == 0 ? 1 : self->sizes()[dim]);
+  if (self->rank() == 0 && indices.size() != 1) {
+    raise_op(ErrorKind::Index, call.row.name, "Index to scalar can have only 1 value, got ", indices.size(), " value(s)");
+  }
+  if (outs[0]->numel() > 0) take(as_contiguous(self, self->dtype()), dim, indices, outs[0]);
+}
+
+void embedding_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& weight = tensor_arg(call, 1);
+  std::vector<int64_t> indices = read_indices(call, tensor_arg(call, 0), weight->sizes()[0]);
+  if (outs[0]->numel() > 0) take(as_contiguous(weight, weight->dtype()), 0, indices, outs[0]);
+}
+
+void gather_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  const Tensor& out = outs[0];
+  int dim = wrap_dim(call, int_arg(call, 1), self->rank());
+  std::vector<int64_t> indices = read_indices(call, tensor_arg(call, 2), self->rank() == 0 ? 1 : self->sizes()[dim]);
+  size_t item = item_size(self->dtype());
+  for (int64_t i = 0; i < out->numel(); ++i) {
+    int64_t rest = i, from = 0;
+    for (int d = std::min(out->rank(), self->rank()) - 1; d >= 0; --d) {
+      int64_t position = d == dim ? indices[static_cast<size_t>(i)] : rest % out->sizes()[d];
+      from += position * self->strides()[d];
+      rest /= out->sizes()[d];
+    }
+    std::memcpy(out.data<char>() + static_cast<size_t>(i) * item, self.data<char>() + from * static_cast<int64_t>(item), item);
+  }
+}
+
+void masked_fill_kernel(const OpCall& call, std::span<Tensor> outs) {
+  static const OpRow* const where = find_op("where");
+  const Tensor& self = tensor_arg(call, 0);
+  Arg value = call.args[2];
+  if (Tensor* tensor = std::get_if<Tensor>(&value)) {
+    if ((*tensor)->rank() != 0) {
+      raise_op(ErrorKind::Runtime, call.row.name, "only supports a 0-dimensional value tensor, but got tensor with ",
+               (*tensor)->rank(), " dimension(s)");
+    }
+    if ((*tensor)->dtype() != self->dtype()) *tensor = as_contiguous(*tensor, self->dtype());
+  }
+  Arg args[] = {tensor_arg(call, 1), value, self};
+  pointwise_kernel({*where, args}, outs);
+}
+
+void tril_kernel(const OpCall& call, std::span<Tensor> outs) { triangle(call, outs[0], true); }
+void triu_kernel(const OpCall& call, std::span<Tensor> outs) { triangle(call, outs[0], false); }
+
+}  // namespace md

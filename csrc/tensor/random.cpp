@@ -1,0 +1,53 @@
+#include "tensor/random.h"
+
+#include <mutex>
+#include <random>
+
+namespace md {
+namespace {
+
+std::mutex state_mutex;
+
+RandomState& state() {
+  static RandomState instance{(uint64_t{std::random_device()()} << 32) | std::random_device()(), 0};
+  return instance;
+}
+
+}  // namespace
+
+RandomState random_state() {
+  std::lock_guard lock(state_mutex);
+  return state();
+}
+
+void set_random_state(const RandomState& value) {
+  std::lock_guard lock(state_mutex);
+  state() = value;
+}
+
+void manual_seed(uint64_t seed) { set_random_state({seed, 0}); }
+
+RandomState draw_random(uint64_t blocks) {
+  std::lock_guard lock(state_mutex);
+  RandomState before = state();
+  state().position += blocks;
+  return before;
+}
+
+RandomBlock random_block(uint64_t seed, uint64_t position) {
+  uint32_t key[2] = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
+  RandomBlock block{{static_cast<uint32_t>(position), static_cast<uint32_t>(position >> 32), 0, 0}};
+  uint32_t* c = block.words;
+  for (int round = 0; round < 10; ++round) {
+    uint64_t left = uint64_t{0xD2511F53} * c[0];
+    uint64_t right = uint64_t{0xCD9E8D57} * c[2];
+    uint32_t next[4] = {static_cast<uint32_t>(right >> 32) ^ c[1] ^ key[0], static_cast<uint32_t>(right),
+                        static_cast<uint32_t>(left >> 32) ^ c[3] ^ key[1], static_cast<uint32_t>(left)};
+    for (int i = 0; i < 4; ++i) c[i] = next[i];
+    key[0] += 0x9E3779B9;
+    key[1] += 0xBB67AE85;
+  }
+  return block;
+}
+
+}  // namespace md

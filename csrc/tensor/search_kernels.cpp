@@ -1,0 +1,85 @@
+// Where the largest or smallest element is: argmax, argmin, max and min along a dim.
+#include <cstring>
+
+#include "tensor/call_args.h"
+#include "tensor/kernels.h"
+#include "tensor/numeric_cast.h"
+#include "tensor/reduction.h"
+#include "tensor/shape_rules.h"
+#include "tensor/threads.h"
+
+namespace md {
+namespace {
+
+template <typename T>
+auto comparable(T value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    return value.to_float();
+  } else {
+    return value;
+  }
+}
+
+// The first of the best elements; the first NaN beats everything.
+template <typename T>
+int64_t find_best(const ReductionSpace& space, const char* data, bool largest) {
+  alignas(64) char gathered[ElementWalk::kTileBytes];
+  const ElementWalk& walk = space.inner();
+  decltype(comparable(T{})) best{};
+  int64_t best_index = -1;
+  for (int64_t at = 0; at < walk.count();) {
+    int64_t n = walk.tile_length(at, walk.count());
+    const T* tile = static_cast<const T*>(walk.read(0, data, at, n, gathered));
+    for (int64_t i = 0; i < n; ++i) {
+      auto value = comparable(tile[i]);
+      if (best_index < 0 || (largest ? value > best : value < best)) {
+        best = value;
+        best_index = at + i;
+      } else if (value != value) {
+        return at + i;
+      }
+      if (best != best) return best_index;
+    }
+    at += n;
+  }
+  return best_index;
+}
+
+using Finder = int64_t (*)(const ReductionSpace&, const char*, bool);
+
+Finder finder(DType dtype) {
+  switch (dtype) {
+#define MD_DTYPE(name, ctype, category, short_name, python_name) \
+  case DType::name:                                              \
+    return find_best<ctype>;
+#include "tensor/dtypes.def"
+#undef MD_DTYPE
+  }
+  return nullptr;
+}
+
+// values may be null: indices only.
+void search(const OpCall& call, bool largest, const Tensor* values, const Tensor& indices) {
+  const Tensor& self = tensor_arg(call, 0);
+  ReductionSpace space(self, reduced_dims(call, call.args[1], self->rank()));
+  Finder find = finder(self->dtype());
+  size_t item = item_size(self->dtype());
+  parallel_for(indices->numel(), static_cast<double>(space.length()), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const char* data = space.result_data(i);
+      int64_t index = find(space, data, largest);
+      indices.data<int64_t>()[i] = index;
+      if (values == nullptr) continue;
+      std::memcpy(values->data<char>() + static_cast<size_t>(i) * item, data + space.inner().offset(0, index), item);
+    }
+  });
+}
+
+}  // namespace
+
+void argmax_kernel(const OpCall& call, std::span<Tensor> outs) { search(call, true, nullptr, outs[0]); }
+void argmin_kernel(const OpCall& call, std::span<Tensor> outs) { search(call, false, nullptr, outs[0]); }
+void max_dim_kernel(const OpCall& call, std::span<Tensor> outs) { search(call, true, &outs[0], outs[1]); }
+void min_dim_kernel(const OpCall& call, std::span<Tensor> outs) { search(call, false, &outs[0], outs[1]); }
+
+}  // namespace md

@@ -1,0 +1,117 @@
+// Ops on whole lines: softmax, log_softmax, layer_norm, cumsum.
+#include <cmath>
+
+#include "tensor/call_args.h"
+#include "tensor/copy.h"
+#include "tensor/kernels.h"
+#include "tensor/lines.h"
+#include "tensor/shape_rules.h"
+
+namespace md {
+namespace {
+
+struct FloatLoops {
+  float (*max)(const float*, int64_t) = loops().max_f32;
+  float (*sum)(const float*, int64_t) = loops().sum_f32;
+  float (*exp_sum)(const float*, float, float*, int64_t) = loops().exp_sum_f32;
+};
+struct DoubleLoops {
+  double (*max)(const double*, int64_t) = loops().max_f64;
+  double (*sum)(const double*, int64_t) = loops().sum_f64;
+  double (*exp_sum)(const double*, double, double*, int64_t) = loops().exp_sum_f64;
+};
+template <typename T>
+using LoopsOf = std::conditional_t<std::is_same_v<T, double>, DoubleLoops, FloatLoops>;
+
+template <typename T>
+void softmax_line(const LoopsOf<T>& run, T* values, int64_t n) {
+  T shift = run.max(values, n);
+  T scale = T(1) / run.exp_sum(values, shift, values, n);
+  for (int64_t i = 0; i < n; ++i) values[i] *= scale;
+}
+
+template <typename T>
+void log_softmax_line(const LoopsOf<T>& run, T* values, int64_t n) {
+  T shift = run.max(values, n);
+  std::vector<T> exponentials(static_cast<size_t>(n));
+  T log_sum = std::log(run.exp_sum(values, shift, exponentials.data(), n));
+  for (int64_t i = 0; i < n; ++i) values[i] = values[i] - shift - log_sum;
+}
+
+template <typename Run>
+void in_computing_type(DType dtype, const Run& run) {
+  if (dtype == DType::float64) {
+    run(double{});
+  } else {
+    run(float{});
+  }
+}
+
+void softmax(const OpCall& call, const Tensor& out, bool logarithm) {
+  const Tensor& self = tensor_arg(call, 0);
+  int dim = wrap_dim(call, int_arg(call, 1), self->rank());
+  in_computing_type(out->dtype(), [&]<typename T>(T) {
+    LoopsOf<T> run;
+    for_lines<T>(self, out, dim, 2.0, [&](T* values, int64_t n) {
+      logarithm ? log_softmax_line<T>(run, values, n) : softmax_line<T>(run, values, n);
+    });
+  });
+}
+
+// The normalised dims as one line, which is what a contiguous copy allows.
+Tensor as_lines(const Tensor& tensor, int64_t length) {
+  int64_t rows = length == 0 ? 0 : tensor->numel() / length;
+  return Tensor::view(tensor, TensorSpec::contiguous(tensor->dtype(), {rows, length}), tensor->offset());
+}
+
+}  // namespace
+
+void softmax_kernel(const OpCall& call, std::span<Tensor> outs) { softmax(call, outs[0], false); }
+void log_softmax_kernel(const OpCall& call, std::span<Tensor> outs) { softmax(call, outs[0], true); }
+
+void layer_norm_kernel(const OpCall& call, std::span<Tensor> outs) {
+  if (outs[0]->numel() == 0) return;
+  Tensor self = as_contiguous(tensor_arg(call, 0), tensor_arg(call, 0)->dtype());
+  int64_t length = product(dims_arg(call, 1).span()).value();
+  double eps = scalar_arg(call, 4).as_double();
+  in_computing_type(self->dtype(), [&]<typename T>(T) {
+    LoopsOf<T> run;
+    Tensor weight = arg_is_none(call, 2) ? Tensor() : as_contiguous(tensor_arg(call, 2), dtype_of<T>());
+    Tensor bias = arg_is_none(call, 3) ? Tensor() : as_contiguous(tensor_arg(call, 3), dtype_of<T>());
+    const T* scale = weight.defined() ? weight.data<T>() : nullptr;
+    const T* shift = bias.defined() ? bias.data<T>() : nullptr;
+    for_lines<T>(as_lines(self, length), as_lines(outs[0], length), 1, 2.0, [&](T* values, int64_t n) {
+      T mean = run.sum(values, n) / T(n);
+      double squares = 0;
+      for (int64_t i = 0; i < n; ++i) {
+        values[i] -= mean;
+        squares += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+      }
+      T factor = static_cast<T>(1 / std::sqrt(squares / static_cast<double>(n) + eps));
+      for (int64_t i = 0; i < n; ++i) {
+        T value = values[i] * factor;
+        if (scale != nullptr) value *= scale[i];
+        if (shift != nullptr) value += shift[i];
+        values[i] = value;
+      }
+    });
+  });
+}
+
+void cumsum_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  int dim = wrap_dim(call, int_arg(call, 1), self->rank());
+  auto add_up = [](auto* values, int64_t n) {
+    for (int64_t i = 1; i < n; ++i) values[i] += values[i - 1];
+  };
+  if (!is_floating(outs[0]->dtype())) {
+    for_lines<int64_t>(self, outs[0], dim, 1.0, [](int64_t* values, int64_t n) {
+      uint64_t total = 0;
+      for (int64_t i = 0; i < n; ++i) values[i] = static_cast<int64_t>(total += static_cast<uint64_t>(values[i]));
+    });
+  } else {
+    in_computing_type(outs[0]->dtype(), [&]<typename T>(T) { for_lines<T>(self, outs[0], dim, 1.0, add_up); });
+  }
+}
+
+}  // namespace md

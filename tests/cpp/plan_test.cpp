@@ -1,0 +1,329 @@
+// Plans: every one gives what running the graph op by op gives, and shares memory in the same way.
+#include "executor/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include "check.h"
+#include "executor/memory_plan.h"
+#include "graph/passes.h"
+#include "random_graphs.h"
+
+namespace md {
+namespace {
+
+std::vector<Tensor> run(const Plan& plan, const Graph& graph, std::span<const GraphInput> inputs) {
+  std::vector<Tensor> outputs(graph.outputs().size());
+  plan.run(inputs, outputs);
+  return outputs;
+}
+
+double largest(const Tensor& tensor) {
+  double found = 1;
+  for (int64_t i = 0; i < tensor->numel(); ++i) {
+    double value = std::fabs(get_element(tensor, i).as_double());
+    if (std::isfinite(value)) found = std::max(found, value);
+  }
+  return found;
+}
+
+// tolerance 0: the same bits, or both NaN.
+std::string difference(const Tensor& got, const Tensor& expected, double tolerance) {
+  if (got.spec().str() != expected.spec().str()) return got.spec().str() + " is not " + expected.spec().str();
+  if (got.requires_grad() != expected.requires_grad()) return "requires_grad differs";
+  double allowed = tolerance == 0 ? 0 : tolerance * largest(expected);
+  for (int64_t i = 0; i < got->numel(); ++i) {
+    double a = get_element(got, i).as_double();
+    double b = get_element(expected, i).as_double();
+    bool close = a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= allowed;
+    if (!close) return str_cat("element ", i, " is ", a, ", not ", b);
+  }
+  return "";
+}
+
+// Which outputs lie in the storage of which input or other output.
+std::vector<bool> sharing(std::span<const GraphInput> inputs, const std::vector<Tensor>& outputs) {
+  std::vector<bool> shared;
+  for (const Tensor& output : outputs) {
+    for (const GraphInput& input : inputs) {
+      shared.push_back(input.tensor.defined() && input.tensor->storage().get() == output->storage().get());
+    }
+    for (const Tensor& other : outputs) {
+      shared.push_back(other->storage().get() == output->storage().get());
+      shared.push_back(is_same(other, output));
+    }
+  }
+  return shared;
+}
+
+double tolerance_of(const md_test::RandomGraph& random, const Tensor& tensor) {
+  if (random.exact) return 0;
+  return tensor->dtype() == DType::bfloat16 ? 0.1 : 2e-4;
+}
+
+std::string compare(const md_test::RandomGraph& random, const Plan& plan, const Graph& graph,
+                    std::span<const GraphInput> inputs, const std::vector<Tensor>& expected) {
+  std::vector<Tensor> outputs = run(plan, graph, inputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    std::string different = difference(outputs[i], expected[i], tolerance_of(random, expected[i]));
+    if (!different.empty()) return str_cat("output ", i, ": ", different);
+  }
+  return sharing(inputs, outputs) == sharing(inputs, expected) ? "" : "outputs share memory differently";
+}
+
+std::string check_random_graph(uint32_t seed) {
+  md_test::RandomGraph random(seed);
+  verify(*random.graph);
+  if (print(*parse_graph(print(*random.graph))) != print(*random.graph)) return "the text form changes by parsing";
+  std::vector<GraphInput> inputs = random.make_inputs();
+  std::vector<Tensor> expected = run_eagerly(*random.graph, inputs);
+  std::shared_ptr<const Plan> plan = lower(*random.graph);
+  std::string wrong = compare(random, *plan, *random.graph, inputs, expected);
+  if (!wrong.empty()) return wrong + "\n" + plan->print();
+
+  // What a run gave stays when the plan runs again, with its memory used anew.
+  std::vector<Tensor> first = run(*plan, *random.graph, inputs);
+  std::vector<GraphInput> others = random.make_inputs();
+  wrong = compare(random, *plan, *random.graph, others, run_eagerly(*random.graph, others));
+  if (!wrong.empty()) return "second run: " + wrong + "\n" + plan->print();
+  for (size_t i = 0; i < first.size(); ++i) {
+    if (!difference(first[i], expected[i], tolerance_of(random, expected[i])).empty())
+      return "a run changed an earlier result";
+  }
+
+  std::unique_ptr<Graph> passed = random.graph->clone();
+  run_passes(*passed);
+  verify(*passed);
+  std::shared_ptr<const Plan> after = lower(*passed);
+  wrong = compare(random, *after, *passed, inputs, expected);
+  if (!wrong.empty()) return "after passes: " + wrong + "\n" + print(*passed) + after->print();
+  return "";
+}
+
+void test_random_graphs(uint32_t first, uint32_t count) {
+  for (uint32_t seed = first; seed < first + count; ++seed) {
+    std::string wrong;
+    try {
+      wrong = check_random_graph(seed);
+    } catch (const Error& error) {
+      wrong = std::string("throws ") + error.what();
+    }
+    if (wrong.empty()) continue;
+    md_test::fail(__FILE__, __LINE__, str_cat("seed ", seed).c_str(), wrong.c_str());
+    std::cerr << print(*md_test::RandomGraph(seed).graph);
+    if (md_test::failures > 3) return;
+  }
+}
+
+Tensor filled(std::initializer_list<int64_t> sizes, double first) {
+  Tensor tensor = Tensor::empty(DType::float32, std::vector<int64_t>(sizes));
+  for (int64_t i = 0; i < tensor->numel(); ++i) set_element(tensor, i, Scalar(first + static_cast<double>(i)));
+  return tensor;
+}
+
+void check_steps(const std::string& text, std::initializer_list<const char*> steps) {
+  auto graph = parse_graph(text);
+  std::string printed = lower(*graph)->print();
+  size_t lines = static_cast<size_t>(std::count(printed.begin(), printed.end(), '\n')) - 1;
+  bool as_expected = lines == steps.size();
+  for (const char* step : steps) as_expected = as_expected && printed.find(step) != std::string::npos;
+  CHECK(as_expected);
+  if (!as_expected) std::cerr << printed;
+}
+
+void test_fusion() {
+  check_steps(
+      "%x = input x : f32[3][1]\n%add = add(%x, 1, alpha=1) : f32[3][1]\n%mul = mul(%add, 2) : f32[3][1]\nreturn "
+      "%mul\n",
+      {"fused loop add, mul -> mul (1 x 3)"});
+  // Branches that meet, a cast, a broadcast operand and a run-time scalar: one step. An intermediate seen outside is stored.
+  check_steps(
+      "%x = input x : f32[4, 100][100, 1]\n%b = input b : f32[100][1]\n%n = scalar n : float\n"
+      "%p = mul(%x, %n) : f32[4, 100][100, 1]\n%q = add(%x, %b, alpha=1) : f32[4, 100][100, 1]\n"
+      "%r = sub(%p, %q, alpha=1) : f32[4, 100][100, 1]\n%d = cast(%r, float64) : f64[4, 100][100, 1]\n"
+      "return %d, %q\n",
+      {"fused loop mul, add, sub, cast -> q d (4 x 100)"});
+  // A reduction in between is a step of its own, and what reads it comes after it.
+  check_steps(
+      "%x = input x : f32[4, 8][8, 1]\n%e = square(%x) : f32[4, 8][8, 1]\n"
+      "%s = sum(%e, (1,), True, dtype=None) : f32[4, 1][1, 1]\n%d = div(%e, %s) : f32[4, 8][8, 1]\nreturn %d\n",
+      {"loop square", "kernel sum", "loop div"});
+  // Through a view elements come in another order.
+  check_steps(
+      "%x = input x : f32[4, 4][4, 1]\n%e = square(%x) : f32[4, 4][4, 1]\n%t = t(%e) : f32[4, 4][1, 4]\n"
+      "%d = add(%e, %t, alpha=1) : f32[4, 4][4, 1]\nreturn %d\n",
+      {"loop square", "loop add"});
+  check_steps(
+      "%x = input x : f32[64, 32][32, 1]\n%w = input w : f32[48, 32][32, 1]\n%b = input b : f32[48][1]\n"
+      "%y = linear(%x, %w, %b) : f32[64, 48][48, 1]\n%r = relu(%y) : f32[64, 48][48, 1]\n"
+      "%z = mul(%r, 0.5) : f32[64, 48][48, 1]\nreturn %z\n",
+      {"linear + relu + mul -> z (1 x 64 x 48 x 32)"});
+  // Nothing to run: views and inputs.
+  check_steps("%x = input x : f32[2, 3][3, 1]\n%t = t(%x) : f32[3, 2][1, 3]\nreturn %t, %x\n", {});
+}
+
+void test_aliases() {
+  auto graph = parse_graph(
+      "%x = input x : f32[2, 3][3, 1]\n%t = t(%x) : f32[3, 2][1, 3]\n%y = neg(%x) : f32[2, 3][3, 1]\n"
+      "%a = select(%y, 0, 1) : f32[3][1]\n%b = t(%y) : f32[3, 2][1, 3]\nreturn %t, %x, %a, %b, %b\n");
+  GraphInput inputs[] = {{.tensor = filled({2, 3}, 1)}};
+  std::vector<Tensor> outputs = run(*lower(*graph), *graph, inputs);
+  CHECK(is_same(outputs[1], inputs[0].tensor));
+  CHECK(outputs[0]->storage().get() == inputs[0].tensor->storage().get());
+  CHECK(outputs[2]->storage().get() == outputs[3]->storage().get());
+  CHECK(is_same(outputs[3], outputs[4]) && !is_same(outputs[2], outputs[3]));
+  CHECK(get_element(outputs[2], 0).as_double() == -4);
+  // Writing to one of them is seen through the other, and the next run is not touched.
+  set_element(outputs[2], 0, Scalar(7.0));
+  CHECK(get_element(outputs[3], 1).as_double() == 7);
+  CHECK(get_element(run(*lower(*graph), *graph, inputs)[2], 0).as_double() == -4);
+}
+
+void test_failure() {
+  auto graph = parse_graph(
+      "%x = input x : f32[4][1]\n%i = input i : i64[2][1]\n%y = neg(%x) : f32[4][1]\n"
+      "%s = index_select(%y, 0, %i) : f32[2][1]\n%z = square(%s) : f32[2][1]\nreturn %y, %z\n");
+  auto plan = lower(*graph);
+  Tensor index = Tensor::empty(DType::int64, std::vector<int64_t>{2});
+  set_element(index, 0, Scalar(int64_t{1}));
+  set_element(index, 1, Scalar(int64_t{9}));
+  GraphInput inputs[] = {{.tensor = filled({4}, 1)}, {.tensor = index}};
+  Tensor before = filled({1}, 0);
+  std::vector<Tensor> outputs = {before, before};
+  CHECK_THROWS(plan->run(inputs, outputs), Error, "[index_select]");
+  CHECK(is_same(outputs[0], before) && is_same(outputs[1], before));
+  set_element(index, 1, Scalar(int64_t{3}));
+  plan->run(inputs, outputs);
+  CHECK(get_element(outputs[1], 0).as_double() == 4 && get_element(outputs[1], 1).as_double() == 16);
+}
+
+int call_out_runs = 0;
+void doubling_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  OutSpec out;
+  out.spec = TensorSpec::contiguous(DType::float32, std::get<Tensor>(call.args[0]).spec().sizes);
+  outs.push_back(out);
+}
+void doubling(void*, const OpCall& call, std::span<Tensor> outs) {
+  ++call_out_runs;
+  const Tensor& x = std::get<Tensor>(call.args[0]);
+  if (x->numel() == 1) raise(ErrorKind::Value, "one element is too few");
+  for (int64_t i = 0; i < x->numel(); ++i) set_element(outs[0], i, Scalar(2 * get_element(x, i).as_double()));
+}
+
+void test_call_out() {
+  OpRow row{};
+  row.schema = parse_schema("plan_test::double(Tensor x) -> Tensor");
+  row.name = row.schema.name;
+  row.kind = OpKind::CallOut;
+  row.shape_rule = doubling_shape;
+  row.call_out.run = doubling;
+  row.call_out.needs_gil = true;
+  add_op_row(row);
+  auto graph = parse_graph(
+      "%x = input x : f32[3][1]\n%y = neg(%x) : f32[3][1]\n%a = plan_test::double(%y) : f32[3][1]\n"
+      "%unused = plan_test::double(%a) : f32[3][1]\n%z = add(%a, %y, alpha=1) : f32[3][1]\nreturn %z, %a\n");
+  run_passes(*graph);
+  CHECK(graph->has_call_out() && graph->op_count() == 4);
+  auto plan = lower(*graph);
+  CHECK(plan->needs_gil());
+  GraphInput inputs[] = {{.tensor = filled({3}, 1)}};
+  std::vector<Tensor> outputs = run(*plan, *graph, inputs);
+  CHECK(call_out_runs == 2);
+  CHECK(get_element(outputs[0], 2).as_double() == -9 && get_element(outputs[1], 2).as_double() == -6);
+  auto failing = parse_graph("%x = input x : f32[1][1]\n%a = plan_test::double(%x) : f32[1][1]\nreturn %a\n");
+  GraphInput one[] = {{.tensor = filled({1}, 1)}};
+  CHECK_THROWS(run(*lower(*failing), *failing, one), Error, "too few");
+}
+
+void test_threads() {
+  auto graph = std::shared_ptr<Graph>(parse_graph(
+      "%x = input x : f32[33, 65][65, 1]\n%e = tanh(%x) : f32[33, 65][65, 1]\n"
+      "%s = sum(%e, (1,), True, dtype=None) : f32[33, 1][1, 1]\n%d = mul(%e, %s) : f32[33, 65][65, 1]\n"
+      "%t = t(%d) : f32[65, 33][1, 65]\n%m = matmul(%d, %t) : f32[33, 33][33, 1]\n%r = relu(%m) : f32[33, 33][33, 1]\n"
+      "return %r, %s\n"));
+  auto plan = lower(*graph);
+  std::vector<std::thread> threads;
+  std::vector<std::string> wrong(4);
+  for (size_t t = 0; t < wrong.size(); ++t) {
+    threads.emplace_back([&, t] {
+      GraphInput inputs[] = {{.tensor = filled({33, 65}, static_cast<double>(t) - 1000)}};
+      std::vector<Tensor> expected = run_eagerly(*graph, inputs);
+      for (int i = 0; i < 100 && wrong[t].empty(); ++i) {
+        std::vector<Tensor> outputs = run(*plan, *graph, inputs);
+        for (size_t k = 0; k < outputs.size(); ++k) wrong[t] += difference(outputs[k], expected[k], 1e-4);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& text : wrong) {
+    CHECK(text.empty());
+    if (!text.empty()) std::cerr << text << "\n";
+  }
+}
+
+void test_gradients_and_constants() {
+  auto graph = parse_graph(
+      "%x = input x : f32[2][1] grad\n%w = constant w : f32[2][1] {1.0, 2.0}\n%y = mul(%x, %w) : f32[2][1] grad\n"
+      "%d = detach(%y) : f32[2][1]\nreturn %y, %d, %w\n");
+  Tensor x = filled({2}, 3);
+  x.set_requires_grad(true);
+  GraphInput inputs[] = {{.tensor = x}};
+  std::vector<Tensor> outputs = run(*lower(*graph), *graph, inputs);
+  CHECK(outputs[0].requires_grad() && !outputs[1].requires_grad());
+  CHECK(get_element(outputs[1], 1).as_double() == 8);
+  CHECK(is_same(outputs[2], graph->nodes()[1]->constant));
+  auto eager = eager_plan(std::shared_ptr<const Graph>(graph->clone()));
+  std::vector<Tensor> again = run(*eager, *graph, inputs);
+  CHECK(again[0].requires_grad() && difference(again[0], outputs[0], 0).empty());
+}
+
+void test_memory_plan() {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<ArenaBlock> blocks(1 + random() % 30);
+    for (ArenaBlock& block : blocks) {
+      block.nbytes = static_cast<int64_t>(random() % 1000);
+      block.first = static_cast<int>(random() % 20);
+      block.last = block.first + static_cast<int>(random() % 5);
+    }
+    int64_t size = plan_arena(blocks);
+    int64_t sum = 0;
+    for (const ArenaBlock& a : blocks) {
+      sum += a.nbytes + kArenaAlignment;
+      CHECK(a.offset % kArenaAlignment == 0 && a.offset + a.nbytes <= size);
+      for (const ArenaBlock& b : blocks) {
+        bool together = &a != &b && a.first <= b.last && b.first <= a.last && a.nbytes > 0 && b.nbytes > 0;
+        CHECK(!together || a.offset + a.nbytes <= b.offset || b.offset + b.nbytes <= a.offset);
+      }
+    }
+    CHECK(size <= sum);
+  }
+  // A chain needs two blocks, however long it is.
+  std::vector<ArenaBlock> chain(50);
+  for (int i = 0; i < 50; ++i) chain[static_cast<size_t>(i)] = {.nbytes = 64, .first = i, .last = i + 1};
+  CHECK(plan_arena(chain) == 128);
+}
+
+}  // namespace
+}  // namespace md
+
+int main(int argc, char** argv) {
+  // plan_test 1234: one seed, with its graph and plan.
+  if (argc > 1) {
+    uint32_t seed = static_cast<uint32_t>(std::stoul(argv[1]));
+    md_test::RandomGraph random(seed);
+    std::cout << md::print(*random.graph) << md::lower(*random.graph)->print();
+    md::test_random_graphs(seed, 1);
+    return md_test::result();
+  }
+  md::test_memory_plan();
+  md::test_fusion();
+  md::test_aliases();
+  md::test_failure();
+  md::test_call_out();
+  md::test_threads();
+  md::test_gradients_and_constants();
+  md::test_random_graphs(1, 3000);
+  return md_test::result();
+}
