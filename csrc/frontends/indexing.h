@@ -14,7 +14,7 @@ struct IndexStep {
 };
 
 // key: int, slice, None, Ellipsis or a tuple of them. At least one step: the result is a new tensor always.
-// Throws Error(Index) for too many indices, Error(Type) for a key of another type,
+// Throws Error(Index) for too many indices or a key of another type, Error(Value) for a negative step,
 // Error(NotImplemented) for keys that torch takes and this does not: tensors, lists, bools.
 std::vector<IndexStep> index_steps(const TensorSpec& spec, BorrowedRef key);
 

@@ -21,6 +21,10 @@ struct PromotionOperand {
 // Throws Error(Runtime) for Promotion::Same with different dtypes, naming op and dtypes.
 std::vector<std::optional<DType>> promote(const OpRow& row, std::span<const PromotionOperand> operands);
 
+// The dtype that every tensor among the operands is cast to; nullopt: all stay as they are. What promote decides by, without
+// allocating.
+std::optional<DType> promotion_target(const OpRow& row, std::span<const PromotionOperand> operands);
+
 // The dtype in which the operands meet, by torch's rule: tensors before 0-d tensors before numbers, inside a category.
 // nullopt: neither tensors nor numbers among them.
 std::optional<DType> common_dtype(std::span<const PromotionOperand> operands);

@@ -1,0 +1,17 @@
+// Tensors and the buffer protocol: memory shared with NumPy and others, both ways.
+#pragma once
+#include <optional>
+
+#include "cpython/ref.h"
+#include "tensor/tensor.h"
+
+namespace md {
+
+// A tensor over the exporter's memory, which it keeps alive. Throws Error(Value) or Error(Type) for layouts and
+// element types that a tensor cannot have. writable receives whether the exporter allows writes.
+Tensor tensor_over_buffer(BorrowedRef exporter, const char* what, bool* writable);
+
+// The dtype of a buffer's elements; nullopt for formats that no dtype has.
+std::optional<DType> dtype_of_format(const char* format, size_t item_size);
+
+}  // namespace md

@@ -1,0 +1,168 @@
+#include "bindings/tensor_data.h"
+
+#include <vector>
+
+#include "base/error.h"
+#include "bindings/tensor_buffer.h"
+#include "bindings/tensor_elements.h"
+#include "bindings/tensor_object.h"
+#include "frontends/eager.h"
+#include "frontends/promotion.h"
+
+namespace md {
+namespace {
+
+// Deeper nesting than this is a sequence that contains itself.
+constexpr int kMaxRank = 64;
+
+// str and bytes are sequences of themselves: never opened.
+bool is_sequence(BorrowedRef data) {
+  if (PyList_Check(data.get()) || PyTuple_Check(data.get())) return true;
+  if (PyUnicode_Check(data.get()) || PyBytes_Check(data.get()) || PyByteArray_Check(data.get())) return false;
+  if (is_tensor(data)) return tensor_of(data)->rank() > 0;
+  if (!PySequence_Check(data.get())) return false;
+  bool has_length = PySequence_Size(data) >= 0;  // a 0-d array has none
+  if (!has_length) PyErr_Clear();
+  return has_length;
+}
+
+[[noreturn]] void raise_no_number(BorrowedRef data, size_t depth) {
+  if (depth > 0 && (PyUnicode_Check(data.get()) || PyBytes_Check(data.get()))) {
+    raise(ErrorKind::Value, "tensor(): too many dimensions '", data.type()->tp_name, "'");
+  }
+  if (data.get() == Py_None) raise(ErrorKind::Runtime, "tensor(): Could not infer dtype of NoneType");
+  raise(ErrorKind::Type, "tensor(): cannot make a tensor of an object of type '", data.type()->tp_name, "'");
+}
+
+// A list or tuple over the same items.
+Ref items_of(BorrowedRef data) { return check(PySequence_Fast(data, "tensor(): expected a sequence")); }
+
+DimVec sizes_of(BorrowedRef data) {
+  DimVec sizes;
+  Ref item = Ref::share(data);
+  while (is_sequence(item)) {
+    if (sizes.size() == kMaxRank) raise(ErrorKind::Value, "tensor(): too many dimensions '", item.type()->tp_name, "'");
+    Ref items = items_of(item);
+    Py_ssize_t length = PySequence_Fast_GET_SIZE(items.get());
+    sizes.push_back(length);
+    if (length == 0) break;
+    item = Ref::share(PySequence_Fast_GET_ITEM(items.get(), 0));
+  }
+  return sizes;
+}
+
+// A leaf's dtype: a NumPy scalar and a 0-d tensor have one of their own.
+DType leaf_dtype(BorrowedRef leaf, size_t depth) {
+  if (PyBool_Check(leaf.get())) return DType::bool_;
+  if (PyLong_Check(leaf.get())) return DType::int64;
+  if (PyFloat_Check(leaf.get())) return scalar_dtype(DTypeCategory::Floating);
+  if (is_tensor(leaf)) return tensor_of(leaf)->dtype();
+  if (PyObject_CheckBuffer(leaf.get()) && !PyBytes_Check(leaf.get()) && !PyByteArray_Check(leaf.get())) {
+    bool writable = false;
+    return tensor_over_buffer(leaf, "tensor()", &writable)->dtype();
+  }
+  PyNumberMethods* methods = leaf.type()->tp_as_number;
+  if (methods != nullptr && methods->nb_index != nullptr) return DType::int64;
+  if (methods != nullptr && methods->nb_float != nullptr) return scalar_dtype(DTypeCategory::Floating);
+  raise_no_number(leaf, depth);
+}
+
+// Visits the leaves in order, checking that the nesting is what the first items promised.
+template <typename Visit>
+void for_each_leaf(BorrowedRef data, std::span<const Dim> sizes, size_t depth, Visit visit) {
+  if (depth == sizes.size()) {
+    if (is_sequence(data)) {
+      raise(ErrorKind::Type, "tensor(): expected a number at dim ", depth, ", got a sequence of type '",
+            data.type()->tp_name, "'");
+    }
+    visit(data);
+    return;
+  }
+  if (!is_sequence(data)) {
+    raise(ErrorKind::Type, "tensor(): expected a sequence at dim ", depth, ", got an object of type '",
+          data.type()->tp_name, "'");
+  }
+  Ref items = items_of(data);
+  Py_ssize_t length = PySequence_Fast_GET_SIZE(items.get());
+  if (length != sizes[depth].value()) {
+    raise(ErrorKind::Value, "tensor(): expected sequence of length ", sizes[depth].value(), " at dim ", depth, " (got ", length, ")");
+  }
+  for (Py_ssize_t i = 0; i < length; ++i) {
+    // Converting a leaf may run Python code that changes the list: its size is read again.
+    if (i >= PySequence_Fast_GET_SIZE(items.get())) {
+      raise(ErrorKind::Value, "tensor(): the sequence changed its length while it was read");
+    }
+    Ref item = Ref::share(PySequence_Fast_GET_ITEM(items.get(), i));
+    for_each_leaf(item, sizes, depth + 1, visit);
+  }
+}
+
+DType find_dtype(BorrowedRef data, std::span<const Dim> sizes) {
+  std::optional<DType> found;
+  for_each_leaf(data, sizes, 0, [&](BorrowedRef leaf) {
+    DType dtype = leaf_dtype(leaf, sizes.size());
+    found = found ? promote_types(*found, dtype) : dtype;
+  });
+  return found ? *found : scalar_dtype(DTypeCategory::Floating);
+}
+
+Tensor tensor_from_sequence(BorrowedRef data, std::optional<DType> dtype) {
+  DimVec sizes = sizes_of(data);
+  if (!dtype) dtype = find_dtype(data, sizes.span());
+  Tensor result = Tensor::empty(TensorSpec::contiguous(*dtype, sizes));
+  char* out = result.data<char>();
+  char* end = out + result->numel() * static_cast<int64_t>(item_size(*dtype));
+  for_each_leaf(data, sizes.span(), 0, [&](BorrowedRef leaf) {
+    if (PyUnicode_Check(leaf.get()) || PyBytes_Check(leaf.get()) || leaf.get() == Py_None) {
+      raise_no_number(leaf, sizes.size());
+    }
+    MD_ASSERT(out < end);
+    element_from_python(*dtype, out, leaf);
+    out += item_size(*dtype);
+  });
+  return result;
+}
+
+// In the dtype asked for, in row-major order, requiring no grad.
+Tensor copy_of(const Tensor& tensor, std::optional<DType> dtype) {
+  static const OpRow* const cast = find_op("cast");
+  static const OpRow* const clone = find_op("clone");
+  bool same = !dtype || *dtype == tensor->dtype();
+  std::vector<Arg> args = {tensor};
+  if (!same) args.push_back(*dtype);
+  const OpRow& row = same ? *clone : *cast;
+  fill_defaults(row, args);
+  Tensor copy = std::move(apply_op(row, args).at(0));
+  if (copy.requires_grad()) copy.set_requires_grad(false);
+  return copy;
+}
+
+bool is_array(BorrowedRef data) {
+  return PyObject_CheckBuffer(data.get()) && !PyBytes_Check(data.get()) && !PyByteArray_Check(data.get());
+}
+
+}  // namespace
+
+Tensor tensor_from_data(BorrowedRef data, std::optional<DType> dtype) {
+  if (is_tensor(data)) return copy_of(tensor_of(data), dtype);
+  if (is_array(data)) {
+    bool writable = false;
+    return copy_of(tensor_over_buffer(data, "tensor()", &writable), dtype);
+  }
+  return tensor_from_sequence(data, dtype);
+}
+
+Tensor tensor_sharing_data(BorrowedRef data, std::optional<DType> dtype) {
+  Tensor tensor;
+  bool writable = false;
+  if (is_tensor(data)) {
+    tensor = tensor_of(data);
+  } else if (is_array(data)) {
+    tensor = tensor_over_buffer(data, "as_tensor()", &writable);
+  } else {
+    return tensor_from_sequence(data, dtype);
+  }
+  return !dtype || *dtype == tensor->dtype() ? tensor : copy_of(tensor, dtype);
+}
+
+}  // namespace md

@@ -1,0 +1,17 @@
+// Tensors from Python data: numbers, nested sequences, arrays, other tensors.
+#pragma once
+#include <optional>
+
+#include "cpython/ref.h"
+#include "tensor/tensor.h"
+
+namespace md {
+
+// dtype nullopt: found from the data (bool, int64 or the default floating dtype; an array's or tensor's own).
+// Throws Error(Value) for ragged data, Error(Type) for what is no number.
+// Always a copy.
+Tensor tensor_from_data(BorrowedRef data, std::optional<DType> dtype);
+// as_tensor: shares the memory of a tensor or array that has the dtype already.
+Tensor tensor_sharing_data(BorrowedRef data, std::optional<DType> dtype);
+
+}  // namespace md

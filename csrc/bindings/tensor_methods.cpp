@@ -1,0 +1,298 @@
+// Methods of Tensor that are no op: values out, conversions, gradients' flags, pickling.
+#include <cstring>
+
+#include "bindings/fast_call.h"
+#include "bindings/op_functions.h"
+#include "bindings/tensor_elements.h"
+#include "bindings/tensor_interchange.h"
+#include "bindings/tensor_object.h"
+#include "bindings/tensor_slots.h"
+#include "frontends/device_object.h"
+#include "frontends/dtype_object.h"
+#include "frontends/eager.h"
+#include "frontends/tensor_conversions.h"
+#include "frontends/tensor_facts.h"
+
+namespace md {
+namespace {
+
+// ---- facts: one trampoline for each row that is a method ----
+
+constexpr size_t kMostFacts = 64;
+
+template <size_t kFact>
+PyObject* call_fact(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    size_t total = static_cast<size_t>(arg_count + (kw_names == nullptr ? 0 : PyTuple_GET_SIZE(kw_names)));
+    return tensor_facts()[kFact].value(tensor_of(self).spec(), {args, total}, kw_names);
+  });
+}
+
+template <size_t... kFacts>
+void push_fact_methods(std::vector<PyMethodDef>& methods, std::index_sequence<kFacts...>) {
+  constexpr FastCall kTrampolines[] = {call_fact<kFacts>...};
+  std::span<const TensorFact> facts = tensor_facts();
+  MD_ASSERT(facts.size() <= sizeof...(kFacts));
+  for (size_t i = 0; i < facts.size(); ++i) {
+    if (facts[i].is_method) methods.push_back(fast_method(facts[i].name, kTrampolines[i], facts[i].doc));
+  }
+}
+
+// ---- conversions ----
+
+Ref converted(PyObject* self, const Conversion& conversion) {
+  const Tensor& tensor = tensor_of(self);
+  if (tensor->dtype() == conversion.dtype && !conversion.copy) return Ref::share(self);
+  static const OpRow* const cast = find_op("cast");
+  static const OpRow* const clone = find_op("clone");
+  std::vector<Arg> args = {tensor};
+  bool same = tensor->dtype() == conversion.dtype;
+  if (!same) args.push_back(conversion.dtype);
+  const OpRow& row = same ? *clone : *cast;
+  fill_defaults(row, args);
+  return wrap_tensor(apply_op(row, args).at(0));
+}
+
+template <size_t kMethodIndex>
+PyObject* convert(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    const ConversionMethod& method = conversion_methods()[kMethodIndex];
+    read_args(method.name, {"memory_format?"}, args, arg_count, kw_names);
+    return converted(self, {.dtype = method.dtype ? *method.dtype : tensor_of(self)->dtype()});
+  });
+}
+
+constexpr size_t kMostConversions = 16;
+
+template <size_t... kIndexes>
+void push_conversion_methods(std::vector<PyMethodDef>& methods, std::index_sequence<kIndexes...>) {
+  constexpr FastCall kTrampolines[] = {convert<kIndexes>...};
+  std::span<const ConversionMethod> table = conversion_methods();
+  MD_ASSERT(table.size() <= sizeof...(kIndexes));
+  for (size_t i = 0; i < table.size(); ++i) {
+    methods.push_back(fast_method(table[i].name, kTrampolines[i], "The tensor converted; itself when nothing changes."));
+  }
+}
+
+PyObject* to(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    size_t total = static_cast<size_t>(arg_count + (kw_names == nullptr ? 0 : PyTuple_GET_SIZE(kw_names)));
+    return converted(self, parse_to_call(tensor_of(self).spec(), {args, total}, kw_names));
+  });
+}
+
+PyObject* type_as(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    BorrowedRef other = read_args("type_as", {"other"}, args, arg_count, kw_names)[0];
+    if (!is_tensor(other)) {
+      raise(ErrorKind::Type, "type_as(): argument 'other' must be Tensor, not ", other.type()->tp_name);
+    }
+    return converted(self, {.dtype = tensor_of(other)->dtype()});
+  });
+}
+
+// ---- values out ----
+
+PyObject* item(PyObject* self, PyObject*) {
+  return guarded([&] { return tensor_to_number(tensor_of(self), "item"); });
+}
+PyObject* tolist(PyObject* self, PyObject*) {
+  return guarded([&] { return tensor_to_list(tensor_of(self)); });
+}
+PyObject* data_ptr(PyObject* self, PyObject*) {
+  return guarded([&] {
+    require_data(tensor_of(self), "data_ptr");
+    return check(PyLong_FromVoidPtr(tensor_of(self)->data()));
+  });
+}
+PyObject* storage_offset(PyObject* self, PyObject*) { return PyLong_FromLongLong(tensor_of(self)->offset()); }
+
+PyObject* numpy(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    BorrowedRef force = read_args("numpy", {"*", "force?"}, args, arg_count, kw_names)[0];
+    return tensor_to_numpy(self, read_bool("numpy", "force", force, false));
+  });
+}
+
+PyObject* array(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    std::vector<PyObject*> values = read_args("__array__", {"dtype?", "copy?"}, args, arg_count, kw_names);
+    return tensor_to_array(self, values[0], values[1]);
+  });
+}
+
+// A 0-d tensor formats as its number does.
+PyObject* format(PyObject* self, PyObject* spec) {
+  return guarded([&] {
+    const Tensor& tensor = tensor_of(self);
+    if (tensor->rank() == 0 && tensor->kind() == TensorKind::Real) {
+      return check(PyObject_Format(tensor_to_number(tensor, "__format__"), spec));
+    }
+    if (PyUnicode_Check(spec) && PyUnicode_GetLength(spec) == 0) return check(PyObject_Str(self));
+    raise(ErrorKind::Type, "unsupported format string passed to Tensor.__format__");
+  });
+}
+
+// ---- gradients: flags only ----
+
+void set_requires_grad(PyObject* self, bool value, const char* words) {
+  Tensor tensor = tensor_of(self);
+  if (value && !is_floating(tensor->dtype())) raise(ErrorKind::Runtime, words);
+  if (!value && tensor.requires_grad() && !as_tensor_object(self)->user_leaf) {
+    raise(ErrorKind::Runtime,
+          "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+          "subgraph that doesn't require differentiation use var_no_grad = var.detach().");
+  }
+  // A computed tensor stays computed; one without a gradient becomes a leaf.
+  if (value && !tensor.requires_grad()) as_tensor_object(self)->user_leaf = true;
+  tensor.set_requires_grad(value);
+}
+
+PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    BorrowedRef value = read_args("requires_grad_", {"requires_grad?"}, args, arg_count, kw_names)[0];
+    set_requires_grad(self, read_bool("requires_grad_", "requires_grad", value, true),
+                      "only Tensors of floating point dtype can require gradients");
+    return Ref::share(self);
+  });
+}
+
+PyObject* backward(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) {
+  PyErr_SetString(PyExc_NotImplementedError, "Tensor.backward is not implemented: minidynamo computes no gradients");
+  return nullptr;
+}
+
+// ---- copies ----
+
+PyObject* reduce_ex(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Tensor& tensor = tensor_of(self);
+    require_data(tensor, "__reduce_ex__");
+    Ref module = check(PyImport_ImportModule("minidynamo._C"));
+    Ref rebuild = check(PyObject_GetAttrString(module, "_rebuild_tensor"));
+    Ref bytes = tensor_to_bytes(tensor);
+    Ref shape = find_tensor_fact("shape")->value(tensor.spec(), {}, nullptr);
+    return check(Py_BuildValue("(O(ONOONO))", rebuild.get(), Py_TYPE(self), bytes.release(),
+                               dtype_to_python(tensor->dtype()).get(), check(PySequence_Tuple(shape)).get(),
+                               PyBool_FromLong(tensor.requires_grad()),
+                               as_tensor_object(self)->dict ? as_tensor_object(self)->dict : Py_None));
+  });
+}
+
+PyObject* make_subclass(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    std::vector<PyObject*> values =
+        read_args("_make_subclass", {"cls", "data", "require_grad?"}, args, arg_count, kw_names);
+    bool is_subclass = PyType_Check(values[0]) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(values[0]), &tensor_type);
+    if (!is_subclass) raise(ErrorKind::Type, "_make_subclass(): argument 'cls' must be a subclass of Tensor");
+    if (!is_tensor(values[1])) {
+      raise(ErrorKind::Type, "_make_subclass(): argument 'data' must be Tensor, not ", Py_TYPE(values[1])->tp_name);
+    }
+    Ref made = wrap_tensor_as(reinterpret_cast<PyTypeObject*>(values[0]), alias_of(tensor_of(values[1])));
+    set_requires_grad(made, read_bool("_make_subclass", "require_grad", values[2], false),
+                      "Only Tensors of floating point and complex dtype can require gradients");
+    return made;
+  });
+}
+
+// ---- attributes ----
+
+PyObject* get_fact(PyObject* self, void* fact) {
+  return guarded([&] { return static_cast<const TensorFact*>(fact)->value(tensor_of(self).spec(), {}, nullptr); });
+}
+
+int set_requires_grad_attribute(PyObject* self, PyObject* value, void*) {
+  try {
+    if (value == nullptr) raise(ErrorKind::Attribute, "requires_grad cannot be deleted");
+    if (!PyBool_Check(value)) raise(ErrorKind::Runtime, "requires_grad must be a bool");
+    set_requires_grad(self, value == Py_True, "only Tensors of floating point dtype can require gradients");
+    return 0;
+  } catch (...) {
+    set_error_from_current_exception();
+    return -1;
+  }
+}
+
+PyObject* get_view(PyObject* self, void* name) {
+  return guarded([&] { return view_attribute(self, static_cast<const char*>(name)); });
+}
+PyObject* get_data(PyObject* self, void*) {
+  return guarded([&] { return wrap_tensor(alias_of(tensor_of(self))); });
+}
+PyObject* get_none(PyObject*, void*) { Py_RETURN_NONE; }
+PyObject* get_is_leaf(PyObject* self, void*) {
+  return PyBool_FromLong(!tensor_of(self).requires_grad() || as_tensor_object(self)->user_leaf);
+}
+PyObject* get_array_priority(PyObject*, void*) { return PyLong_FromLong(1000); }
+PyObject* get_version(PyObject* self, void*) {
+  const Tensor& tensor = tensor_of(self);
+  return PyLong_FromUnsignedLongLong(tensor->storage() ? tensor->storage()->version() : 0);
+}
+
+int set_grad(PyObject*, PyObject* value, void*) {
+  if (value == nullptr || value == Py_None) return 0;
+  PyErr_SetString(PyExc_NotImplementedError, "Tensor.grad is not implemented: minidynamo computes no gradients");
+  return -1;
+}
+
+void push_own_methods(std::vector<PyMethodDef>& methods) {
+  methods.push_back({"item", item, METH_NOARGS, "item() -> number\n\nThe only element, as a Python number."});
+  methods.push_back({"tolist", tolist, METH_NOARGS, "tolist() -> list or number\n\nThe elements as nested lists."});
+  methods.push_back({"data_ptr", data_ptr, METH_NOARGS, "data_ptr() -> int\n\nThe address of the first element."});
+  methods.push_back({"storage_offset", storage_offset, METH_NOARGS, "storage_offset() -> int\n\nIn elements."});
+  methods.push_back(fast_method("numpy", numpy, "numpy(*, force=False) -> numpy.ndarray\n\nAn array over the same memory."));
+  methods.push_back(fast_method("__array__", array, nullptr));
+  methods.push_back({"__format__", format, METH_O, nullptr});
+  methods.push_back(fast_method("to", to,
+                                "to(dtype) / to(device, dtype=None) / to(other), non_blocking=False, copy=False -> Tensor\n\n"
+                                "The tensor converted; itself when nothing changes."));
+  methods.push_back(fast_method("type_as", type_as, "type_as(other) -> Tensor\n\nThe tensor in the dtype of another."));
+  methods.push_back(fast_method("requires_grad_", requires_grad_, "requires_grad_(requires_grad=True) -> Tensor"));
+  methods.push_back(fast_method("backward", backward, "Not implemented: raises NotImplementedError."));
+  methods.push_back({"__reduce_ex__", reduce_ex, METH_O, nullptr});
+  PyMethodDef subclass = fast_method("_make_subclass", make_subclass,
+                                     "_make_subclass(cls, data, require_grad=False)\n\nA cls over the memory of a tensor.");
+  subclass.ml_flags |= METH_STATIC;
+  methods.push_back(subclass);
+}
+
+}  // namespace
+
+PyMethodDef* tensor_methods() {
+  static auto* methods = [] {
+    auto* all = new std::vector<PyMethodDef>(op_method_defs());
+    push_fact_methods(*all, std::make_index_sequence<kMostFacts>());
+    push_conversion_methods(*all, std::make_index_sequence<kMostConversions>());
+    push_own_methods(*all);
+    all->push_back({nullptr, nullptr, 0, nullptr});
+    return all;
+  }();
+  return methods->data();
+}
+
+PyGetSetDef* tensor_getset() {
+  static auto* attributes = [] {
+    auto* all = new std::vector<PyGetSetDef>;
+    for (const TensorFact& fact : tensor_facts()) {
+      if (fact.is_method) continue;
+      bool settable = std::strcmp(fact.name, "requires_grad") == 0;
+      all->push_back({fact.name, get_fact, settable ? set_requires_grad_attribute : nullptr, fact.doc,
+                      const_cast<TensorFact*>(&fact)});
+    }
+    for (const char* name : {"T", "mT"}) {
+      all->push_back({name, get_view, nullptr, "A transposed view.", const_cast<char*>(name)});
+    }
+    all->push_back({"data", get_data, nullptr, "A tensor over the same memory that requires no grad.", nullptr});
+    all->push_back({"grad", get_none, set_grad, "None: no gradients are computed.", nullptr});
+    all->push_back({"grad_fn", get_none, nullptr, "None: no gradients are computed.", nullptr});
+    all->push_back({"is_leaf", get_is_leaf, nullptr, "Whether no op with gradients made it.", nullptr});
+    all->push_back({"_version", get_version, nullptr, "How often its storage was written in place.", nullptr});
+    all->push_back({"__array_priority__", get_array_priority, nullptr, nullptr, nullptr});
+    all->push_back({"__dict__", tensor_get_dict, PyObject_GenericSetDict, nullptr, nullptr});
+    all->push_back({nullptr, nullptr, nullptr, nullptr, nullptr});
+    return all;
+  }();
+  return attributes->data();
+}
+
+}  // namespace md

@@ -1,0 +1,94 @@
+// The type's own slots: construction, repr, hash, views by attribute, and the list of all.
+#include <string>
+
+#include "bindings/fast_call.h"
+#include "bindings/tensor_data.h"
+#include "bindings/tensor_object.h"
+#include "bindings/tensor_slots.h"
+#include "frontends/eager.h"
+#include "frontends/op_callables.h"
+#include "frontends/promotion.h"
+#include "frontends/tensor_facts.h"
+
+namespace md {
+namespace {
+
+// T of more than two dims reverses them all; of fewer, it is the tensor.
+Tensor reversed_dims(const Tensor& tensor) {
+  static const OpRow* const permute = find_op("permute");
+  DimVec dims;
+  for (int i = tensor->rank() - 1; i >= 0; --i) dims.push_back(i);
+  Arg args[] = {tensor, dims};
+  return std::move(apply_op(*permute, args).at(0));
+}
+
+bool all_ints(PyObject* args) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
+    if (!PyLong_Check(PyTuple_GET_ITEM(args, i))) return false;
+  }
+  return true;
+}
+
+// Tensor(2, 3): zeros of that size; Tensor(data): data in the default dtype.
+Tensor construct(PyObject* args) {
+  DType dtype = scalar_dtype(DTypeCategory::Floating);
+  if (PyTuple_GET_SIZE(args) == 1 && !all_ints(args)) return tensor_from_data(PyTuple_GET_ITEM(args, 0), dtype);
+  if (!all_ints(args)) raise(ErrorKind::Type, "Tensor() takes the sizes as ints, or one argument: 'data'");
+  static const OpRow* const zeros = find_op("zeros");
+  DimVec sizes;
+  if (PyTuple_GET_SIZE(args) == 0) sizes.push_back(0);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
+    Py_ssize_t size = PyLong_AsSsize_t(PyTuple_GET_ITEM(args, i));
+    if (size == -1 && PyErr_Occurred()) throw PythonError();
+    sizes.push_back(size);
+  }
+  std::vector<Arg> zeros_args = {sizes, dtype};
+  fill_defaults(*zeros, zeros_args);
+  return std::move(apply_op(*zeros, zeros_args).at(0));
+}
+
+}  // namespace
+
+Ref view_attribute(PyObject* self, const char* name) {
+  const Tensor& tensor = tensor_of(self);
+  if (std::string_view(name) == "T" && tensor->rank() != 2) return wrap_tensor(reversed_dims(tensor));
+  const OpRow* row = find_tensor_view_attribute(name);
+  MD_ASSERT(row != nullptr, name);
+  std::vector<Arg> args = {tensor};
+  fill_defaults(*row, args);
+  return wrap_tensor(apply_op(*row, args).at(0));
+}
+
+PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  return guarded([&] {
+    if (kwargs != nullptr && PyDict_GET_SIZE(kwargs) > 0) {
+      raise(ErrorKind::Type, "Tensor() takes no keyword arguments: use minidynamo.tensor");
+    }
+    return wrap_tensor_as(type, construct(args));
+  });
+}
+
+PyObject* tensor_repr(PyObject* self) {
+  return guarded([&] {
+    Ref module = check(PyImport_ImportModule("minidynamo._tensor_str"));
+    Ref function = check(PyObject_GetAttrString(module, "tensor_repr"));
+    return check(PyObject_CallOneArg(function, self));
+  });
+}
+
+void fill_tensor_slots(PyTypeObject& type) {
+  type.tp_doc = "A strided array of numbers of one dtype. Made by minidynamo.tensor and by ops.";
+  type.tp_new = tensor_new;
+  type.tp_repr = tensor_repr;
+  type.tp_hash = PyBaseObject_Type.tp_hash;
+  type.tp_richcompare = tensor_compare;
+  type.tp_iter = tensor_iter;
+  type.tp_as_number = &tensor_as_number;
+  type.tp_as_sequence = &tensor_as_sequence;
+  type.tp_as_mapping = &tensor_as_mapping;
+  type.tp_as_buffer = &tensor_as_buffer;
+  type.tp_methods = tensor_methods();
+  type.tp_getset = tensor_getset();
+}
+
+}  // namespace md

@@ -1,0 +1,106 @@
+#include "frontends/eager.h"
+
+#include <array>
+
+#include "frontends/promotion.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+namespace {
+
+Tensor cast(const Tensor& tensor, DType dtype) {
+  static const OpRow* const row = find_op("cast");
+  std::array<Arg, 2> args = {tensor, dtype};
+  return std::move(run_op(*row, args).at(0));
+}
+
+// The operands of a call; those of ops with more arguments than fit are kept on the heap.
+class Operands {
+ public:
+  void push(const PromotionOperand& operand) {
+    if (count_ < kInline) {
+      inline_[count_++] = operand;
+      return;
+    }
+    if (heap_.empty()) heap_.assign(inline_.begin(), inline_.end());
+    heap_.push_back(operand);
+  }
+  std::span<const PromotionOperand> span() const {
+    return heap_.empty() ? std::span(inline_.data(), count_) : std::span(heap_);
+  }
+
+ private:
+  static constexpr size_t kInline = 8;
+  std::array<PromotionOperand, kInline> inline_;
+  size_t count_ = 0;
+  std::vector<PromotionOperand> heap_;
+};
+
+PromotionOperand tensor_operand(const Tensor& tensor) {
+  return {.kind = PromotionOperand::Kind::Tensor, .dtype = tensor->dtype(), .rank = tensor->rank()};
+}
+
+Operands operands_of(const OpRow& row, std::span<const Arg> args) {
+  Operands operands;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (const auto* tensors = std::get_if<std::vector<Tensor>>(&args[i])) {
+      for (const Tensor& tensor : *tensors) operands.push(tensor_operand(tensor));
+    } else {
+      operands.push(promotion_operand(row.schema.params[i], args[i]));
+    }
+  }
+  return operands;
+}
+
+void cast_to(Tensor& tensor, DType dtype) {
+  if (tensor.defined() && tensor->dtype() != dtype) tensor = cast(tensor, dtype);
+}
+
+template <typename Visit>
+void for_each_tensor(std::span<const Arg> args, Visit visit) {
+  for (const Arg& arg : args) {
+    if (const Tensor* tensor = std::get_if<Tensor>(&arg)) {
+      if (tensor->defined()) visit(*tensor);
+    } else if (const auto* tensors = std::get_if<std::vector<Tensor>>(&arg)) {
+      for (const Tensor& element : *tensors) visit(element);
+    }
+  }
+}
+
+// A result that is an argument itself keeps what it has: it is the user's tensor.
+bool is_an_argument(const Tensor& result, std::span<const Arg> args) {
+  bool found = false;
+  for_each_tensor(args, [&](const Tensor& tensor) { found = found || is_same(tensor, result); });
+  return found;
+}
+
+}  // namespace
+
+void cast_args(const OpRow& row, std::span<Arg> args) {
+  if (row.promotion == Promotion::None) return;
+  std::optional<DType> target = promotion_target(row, operands_of(row, args).span());
+  if (!target) return;
+  for (Arg& arg : args) {
+    if (Tensor* tensor = std::get_if<Tensor>(&arg)) {
+      cast_to(*tensor, *target);
+    } else if (auto* tensors = std::get_if<std::vector<Tensor>>(&arg)) {
+      for (Tensor& element : *tensors) cast_to(element, *target);
+    }
+  }
+}
+
+std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args) {
+  bool wants_grad = false;
+  if (tensor_modes().grad_enabled) {
+    for_each_tensor(args, [&](const Tensor& tensor) { wants_grad = wants_grad || tensor.requires_grad(); });
+  }
+  cast_args(row, args);
+  std::vector<Tensor> results = run_op(row, args);
+  for (Tensor& result : results) {
+    bool requires_grad = wants_grad && is_floating(result->dtype());
+    if (result.requires_grad() != requires_grad && !is_an_argument(result, args)) result.set_requires_grad(requires_grad);
+  }
+  return results;
+}
+
+}  // namespace md

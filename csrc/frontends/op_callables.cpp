@@ -1,0 +1,73 @@
+#include "frontends/op_callables.h"
+
+#include <unordered_map>
+
+namespace md {
+namespace {
+
+// Lives as long as the process: destroying it would drop references after the interpreter is gone.
+struct OpCallables {
+  std::unordered_map<PyObject*, const OpRow*> rows;
+  std::vector<Ref> owned;
+};
+OpCallables& op_callables() {
+  static auto* callables = new OpCallables;
+  return *callables;
+}
+
+struct OperatorName {
+  int code;
+  const char* op;
+};
+
+// CPython's NB_* numbers of BINARY_OP, the same in 3.11 to 3.13; spelled here because 3.11 keeps them in opcode.h only.
+constexpr OperatorName kBinaryOperators[] = {
+    {0, "add"},           // NB_ADD
+    {1, "bitwise_and"},   // NB_AND
+    {2, "floor_divide"},  // NB_FLOOR_DIVIDE
+    {3, "bitwise_left_shift"},   // NB_LSHIFT
+    {4, "matmul"},        // NB_MATRIX_MULTIPLY
+    {5, "mul"},           // NB_MULTIPLY
+    {6, "remainder"},     // NB_REMAINDER
+    {7, "bitwise_or"},    // NB_OR
+    {8, "pow"},           // NB_POWER
+    {9, "bitwise_right_shift"},  // NB_RSHIFT
+    {10, "sub"},          // NB_SUBTRACT
+    {11, "div"},          // NB_TRUE_DIVIDE
+    {12, "bitwise_xor"},  // NB_XOR
+};
+constexpr OperatorName kCompareOperators[] = {
+    {Py_LT, "lt"}, {Py_LE, "le"}, {Py_EQ, "eq"}, {Py_NE, "ne"}, {Py_GT, "gt"}, {Py_GE, "ge"},
+};
+constexpr OperatorName kUnaryOperators[] = {
+    {'-', "neg"},
+    {'~', "bitwise_not"},
+    {'+', "positive"},
+};
+
+template <size_t N>
+const OpRow* operator_row(const OperatorName (&names)[N], int code) {
+  for (const OperatorName& name : names) {
+    if (name.code == code) return find_op(name.op);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void register_op_callable(BorrowedRef callable, const OpRow* row) {
+  OpCallables& callables = op_callables();
+  if (callables.rows.insert_or_assign(callable, row).second) callables.owned.push_back(Ref::share(callable));
+}
+
+const OpRow* find_op_callable(BorrowedRef callable) {
+  const auto& rows = op_callables().rows;
+  auto found = rows.find(callable);
+  return found == rows.end() ? nullptr : found->second;
+}
+
+const OpRow* binary_operator_row(int nb_op) { return operator_row(kBinaryOperators, nb_op); }
+const OpRow* compare_operator_row(int py_op) { return operator_row(kCompareOperators, py_op); }
+const OpRow* unary_operator_row(char op) { return operator_row(kUnaryOperators, op); }
+
+}  // namespace md

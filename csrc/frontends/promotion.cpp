@@ -1,0 +1,126 @@
+#include "frontends/promotion.h"
+
+#include "tensor/tensor_modes.h"
+
+namespace md {
+namespace {
+
+DTypeCategory category(DType dtype) { return row(dtype).category; }
+
+// Among the integers, uint8 is the only unsigned one: it meets int8 in int16, and any wider one in that.
+DType promote_integers(DType a, DType b) {
+  bool unsigned_meets_int8 = (a == DType::uint8 && b == DType::int8) || (a == DType::int8 && b == DType::uint8);
+  if (unsigned_meets_int8) return DType::int16;
+  if (item_size(a) != item_size(b)) return item_size(a) > item_size(b) ? a : b;
+  return a;
+}
+
+DType promote_floats(DType a, DType b) {
+  bool two_halves = a != b && item_size(a) == 2 && item_size(b) == 2;
+  if (two_halves) return DType::float32;
+  return item_size(a) >= item_size(b) ? a : b;
+}
+
+std::optional<DType> promote_optional(std::optional<DType> a, std::optional<DType> b) {
+  if (!a) return b;
+  if (!b) return a;
+  return promote_types(*a, *b);
+}
+
+// A group with precedence keeps its dtype unless the other group is of a higher category.
+std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> lower) {
+  if (!higher || !lower) return higher ? higher : lower;
+  return category(*lower) > category(*higher) ? promote_types(*higher, *lower) : higher;
+}
+
+void require_same(const OpRow& op, std::span<const PromotionOperand> operands) {
+  const PromotionOperand* first = nullptr;
+  for (const PromotionOperand& operand : operands) {
+    if (operand.kind != PromotionOperand::Kind::Tensor) continue;
+    if (first == nullptr) first = &operand;
+    if (operand.dtype != first->dtype) {
+      raise_op(ErrorKind::Runtime, op.name, "expected tensors of one dtype, got ", row(first->dtype).name, " and ",
+               row(operand.dtype).name);
+    }
+  }
+}
+
+}  // namespace
+
+DType promote_types(DType a, DType b) {
+  if (category(a) != category(b)) return category(a) > category(b) ? a : b;
+  switch (category(a)) {
+    case DTypeCategory::Bool:
+      return DType::bool_;
+    case DTypeCategory::Integer:
+      return promote_integers(a, b);
+    case DTypeCategory::Floating:
+      return promote_floats(a, b);
+  }
+  return a;
+}
+
+DType scalar_dtype(DTypeCategory scalar_category) {
+  switch (scalar_category) {
+    case DTypeCategory::Bool:
+      return DType::bool_;
+    case DTypeCategory::Integer:
+      return DType::int64;
+    case DTypeCategory::Floating:
+      break;
+  }
+  return default_dtype();
+}
+
+std::optional<DType> common_dtype(std::span<const PromotionOperand> operands) {
+  std::optional<DType> with_dims, zero_dim, numbers;
+  for (const PromotionOperand& operand : operands) {
+    switch (operand.kind) {
+      case PromotionOperand::Kind::Other:
+        break;
+      case PromotionOperand::Kind::Tensor: {
+        std::optional<DType>& group = operand.rank > 0 ? with_dims : zero_dim;
+        group = promote_optional(group, operand.dtype);
+        break;
+      }
+      case PromotionOperand::Kind::Scalar:
+        numbers = promote_optional(numbers, scalar_dtype(operand.category));
+        break;
+    }
+  }
+  return combine(with_dims, combine(zero_dim, numbers));
+}
+
+std::optional<DType> promotion_target(const OpRow& op, std::span<const PromotionOperand> operands) {
+  if (op.promotion == Promotion::None) return std::nullopt;
+  if (op.promotion == Promotion::Same) {
+    require_same(op, operands);
+    return std::nullopt;
+  }
+  std::optional<DType> common = common_dtype(operands);
+  bool to_float = op.promotion == Promotion::TrueDivide || op.promotion == Promotion::FloatUnary;
+  if (common && to_float && !is_floating(*common)) return default_dtype();
+  return common;
+}
+
+std::vector<std::optional<DType>> promote(const OpRow& op, std::span<const PromotionOperand> operands) {
+  std::vector<std::optional<DType>> casts(operands.size());
+  std::optional<DType> target = promotion_target(op, operands);
+  for (size_t i = 0; target && i < operands.size(); ++i) {
+    if (operands[i].kind == PromotionOperand::Kind::Tensor && operands[i].dtype != *target) casts[i] = target;
+  }
+  return casts;
+}
+
+PromotionOperand promotion_operand(const Param& param, const Arg& arg) {
+  if (const Tensor* tensor = std::get_if<Tensor>(&arg); tensor != nullptr && tensor->defined()) {
+    return {.kind = PromotionOperand::Kind::Tensor, .dtype = (*tensor)->dtype(), .rank = (*tensor)->rank()};
+  }
+  const Scalar* scalar = std::get_if<Scalar>(&arg);
+  if (scalar != nullptr && param.type == ParamType::Number) {
+    return {.kind = PromotionOperand::Kind::Scalar, .category = scalar->category()};
+  }
+  return {};
+}
+
+}  // namespace md

@@ -1,0 +1,109 @@
+#include "frontends/tensor_conversions.h"
+
+#include <string>
+
+#include "base/error.h"
+#include "frontends/device_object.h"
+#include "frontends/dtype_object.h"
+#include "guards/tensor_type.h"
+
+namespace md {
+namespace {
+
+constexpr ConversionMethod kMethods[] = {
+    {"bool", DType::bool_},      {"byte", DType::uint8},        {"char", DType::int8},
+    {"short", DType::int16},     {"int", DType::int32},         {"long", DType::int64},
+    {"half", DType::float16},    {"bfloat16", DType::bfloat16}, {"float", DType::float32},
+    {"double", DType::float64},  {"cpu", std::nullopt},
+};
+
+[[noreturn]] void raise_bad(const char* what, BorrowedRef value) {
+  raise(ErrorKind::Type, "to() received an invalid combination of arguments: ", what, " is ", value.type()->tp_name);
+}
+
+bool python_bool(const char* name, BorrowedRef value) {
+  if (!PyBool_Check(value.get())) {
+    raise(ErrorKind::Type, "to(): argument '", name, "' must be bool, not ", value.type()->tp_name);
+  }
+  return value.get() == Py_True;
+}
+
+void set_dtype(Conversion& conversion, BorrowedRef value) {
+  if (value.get() == Py_None) return;
+  std::optional<DType> dtype = dtype_from_python(value);
+  if (!dtype) raise(ErrorKind::Type, "to(): argument 'dtype' must be minidynamo.dtype, not ", value.type()->tp_name);
+  conversion.dtype = *dtype;
+}
+
+void set_device(BorrowedRef value) { device_from_python(value, "to(): argument 'device'"); }
+
+// The first positional value says which form it is. Returns how many positional values belong to the form.
+size_t read_target(Conversion& conversion, std::span<PyObject* const> positional) {
+  if (positional.empty()) return 0;
+  BorrowedRef first = positional[0];
+  if (const TensorType* type = tensor_type_of(first)) {
+    conversion.dtype = type->unwrap(first)->dtype();
+    return 1;
+  }
+  if (dtype_from_python(first)) {
+    set_dtype(conversion, first);
+    return 1;
+  }
+  bool is_device = first.get() == Py_None || PyUnicode_Check(first.get()) || first.type() == device_type();
+  if (!is_device) raise_bad("the first", first);
+  set_device(first);
+  if (positional.size() == 1 || PyBool_Check(positional[1])) return 1;
+  set_dtype(conversion, positional[1]);
+  return 2;
+}
+
+void read_keyword(Conversion& conversion, BorrowedRef name, BorrowedRef value) {
+  const char* keyword = PyUnicode_AsUTF8(name);
+  if (keyword == nullptr) throw PythonError();
+  std::string_view key = keyword;
+  if (key == "dtype") {
+    set_dtype(conversion, value);
+  } else if (key == "device") {
+    set_device(value);
+  } else if (key == "copy") {
+    conversion.copy = python_bool("copy", value);
+  } else if (key == "non_blocking") {
+    python_bool("non_blocking", value);
+  } else if (key == "other") {
+    const TensorType* type = tensor_type_of(value);
+    if (type == nullptr) raise_bad("'other'", value);
+    conversion.dtype = type->unwrap(value)->dtype();
+  } else {
+    raise(ErrorKind::Type, "to() got an unexpected keyword argument '", key, "'");
+  }
+}
+
+}  // namespace
+
+std::span<const ConversionMethod> conversion_methods() { return kMethods; }
+
+const ConversionMethod* find_conversion_method(std::string_view name) {
+  for (const ConversionMethod& method : kMethods) {
+    if (name == method.name) return &method;
+  }
+  return nullptr;
+}
+
+Conversion parse_to_call(const TensorSpec& spec, std::span<PyObject* const> args, PyObject* kw_names) {
+  size_t keywords = kw_names == nullptr ? 0 : static_cast<size_t>(PyTuple_GET_SIZE(kw_names));
+  std::span<PyObject* const> positional = args.first(args.size() - keywords);
+  Conversion conversion{.dtype = spec.dtype};
+  // After the target: non_blocking, copy.
+  size_t at = read_target(conversion, positional);
+  if (at < positional.size()) python_bool("non_blocking", positional[at++]);
+  if (at < positional.size()) conversion.copy = python_bool("copy", positional[at++]);
+  if (at < positional.size()) {
+    raise(ErrorKind::Type, "to() takes at most 4 positional arguments (", positional.size(), " given)");
+  }
+  for (size_t i = 0; i < keywords; ++i) {
+    read_keyword(conversion, PyTuple_GET_ITEM(kw_names, static_cast<Py_ssize_t>(i)), args[positional.size() + i]);
+  }
+  return conversion;
+}
+
+}  // namespace md

@@ -1,0 +1,177 @@
+#include "frontends/tensor_facts.h"
+
+#include <string>
+
+#include "base/error.h"
+#include "frontends/device_object.h"
+#include "frontends/dtype_object.h"
+#include "frontends/size_object.h"
+
+namespace md {
+namespace {
+
+using Args = std::span<PyObject* const>;
+
+Ref python_bool(bool value) { return Ref::share(value ? Py_True : Py_False); }
+Ref python_int(int64_t value) { return check(PyLong_FromLongLong(value)); }
+
+void require_no_args(const char* name, Args args, PyObject* kw_names) {
+  size_t keywords = kw_names == nullptr ? 0 : PyTuple_GET_SIZE(kw_names);
+  if (args.size() > 0 || keywords > 0) {
+    raise(ErrorKind::Type, name, "() takes no arguments (", args.size() + keywords, " given)");
+  }
+}
+
+// args: positional values, then one for each keyword. None counts as left out.
+std::optional<int64_t> optional_dim(const char* name, Args args, PyObject* kw_names) {
+  size_t keywords = kw_names == nullptr ? 0 : PyTuple_GET_SIZE(kw_names);
+  for (size_t i = 0; i < keywords; ++i) {
+    const char* keyword = PyUnicode_AsUTF8(PyTuple_GET_ITEM(kw_names, static_cast<Py_ssize_t>(i)));
+    if (keyword == nullptr) throw PythonError();
+    if (std::string_view(keyword) != "dim") {
+      raise(ErrorKind::Type, name, "() got an unexpected keyword argument '", keyword, "'");
+    }
+  }
+  if (args.size() > 1) {
+    raise(ErrorKind::Type, name, "() takes at most 1 argument: 'dim' (", args.size(), " given)");
+  }
+  if (args.empty() || args[0] == Py_None) return std::nullopt;
+  if (PyBool_Check(args[0]) || !PyIndex_Check(args[0])) {
+    raise(ErrorKind::Type, name, "(): argument 'dim' must be int, not ", Py_TYPE(args[0])->tp_name);
+  }
+  Py_ssize_t dim = PyNumber_AsSsize_t(args[0], PyExc_IndexError);
+  if (dim == -1 && PyErr_Occurred()) throw PythonError();
+  return dim;
+}
+
+int wrap_dim(const char* name, int64_t dim, int rank) {
+  int64_t bound = rank == 0 ? 1 : rank;
+  if (dim < -bound || dim >= bound) {
+    raise(ErrorKind::Index, name, "(): Dimension out of range (expected to be in range of [", -bound, ", ", bound - 1,
+          "], but got ", dim, ")");
+  }
+  return static_cast<int>(dim < 0 ? dim + bound : dim);
+}
+
+Ref one_or_all(const char* name, const TensorSpec& spec, const DimVec& dims, Args args, PyObject* kw_names,
+               Ref (*all)(std::span<const Dim>)) {
+  std::optional<int64_t> dim = optional_dim(name, args, kw_names);
+  if (!dim) return all(dims.span());
+  int at = wrap_dim(name, *dim, spec.rank());
+  if (spec.rank() == 0) {
+    raise(ErrorKind::Index, name, "(): Dimension specified as ", *dim, " but tensor has no dimensions");
+  }
+  return python_int(dims[at].value());
+}
+
+Ref tuple_from_dims(std::span<const Dim> dims) {
+  Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(dims.size())));
+  for (size_t i = 0; i < dims.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), python_int(dims[i].value()).release());
+  }
+  return tuple;
+}
+
+Ref shape(const TensorSpec& spec, Args, PyObject*) { return size_from_dims(spec.sizes.span()); }
+Ref dtype(const TensorSpec& spec, Args, PyObject*) { return Ref::share(dtype_to_python(spec.dtype)); }
+Ref device(const TensorSpec&, Args, PyObject*) { return Ref::share(cpu_device()); }
+Ref rank(const TensorSpec& spec, Args, PyObject*) { return python_int(spec.rank()); }
+Ref requires_grad(const TensorSpec& spec, Args, PyObject*) { return python_bool(spec.requires_grad); }
+Ref itemsize(const TensorSpec& spec, Args, PyObject*) { return python_int(static_cast<int64_t>(item_size(spec.dtype))); }
+Ref nbytes(const TensorSpec& spec, Args, PyObject*) {
+  return python_int(spec.numel().value() * static_cast<int64_t>(item_size(spec.dtype)));
+}
+Ref no(const TensorSpec&, Args, PyObject*) { return python_bool(false); }
+Ref yes(const TensorSpec&, Args, PyObject*) { return python_bool(true); }
+
+Ref size(const TensorSpec& spec, Args args, PyObject* kw_names) {
+  return one_or_all("size", spec, spec.sizes, args, kw_names, size_from_dims);
+}
+Ref stride(const TensorSpec& spec, Args args, PyObject* kw_names) {
+  return one_or_all("stride", spec, spec.strides, args, kw_names, tuple_from_dims);
+}
+Ref dim(const TensorSpec& spec, Args args, PyObject* kw_names) {
+  require_no_args("dim", args, kw_names);
+  return python_int(spec.rank());
+}
+Ref numel(const TensorSpec& spec, Args args, PyObject* kw_names) {
+  require_no_args("numel", args, kw_names);
+  return python_int(spec.numel().value());
+}
+Ref element_size(const TensorSpec& spec, Args args, PyObject* kw_names) {
+  require_no_args("element_size", args, kw_names);
+  return itemsize(spec, args, kw_names);
+}
+Ref is_contiguous(const TensorSpec& spec, Args args, PyObject* kw_names) {
+  require_no_args("is_contiguous", args, kw_names);
+  return python_bool(spec.is_contiguous());
+}
+Ref is_floating_point(const TensorSpec& spec, Args args, PyObject* kw_names) {
+  require_no_args("is_floating_point", args, kw_names);
+  return python_bool(is_floating(spec.dtype));
+}
+Ref is_complex(const TensorSpec&, Args args, PyObject* kw_names) {
+  require_no_args("is_complex", args, kw_names);
+  return python_bool(false);
+}
+Ref is_signed(const TensorSpec& spec, Args args, PyObject* kw_names) {
+  require_no_args("is_signed", args, kw_names);
+  return python_bool(spec.dtype != DType::bool_ && spec.dtype != DType::uint8);
+}
+Ref get_device(const TensorSpec&, Args args, PyObject* kw_names) {
+  require_no_args("get_device", args, kw_names);
+  return python_int(-1);
+}
+
+constexpr TensorFact kFacts[] = {
+    {"shape", false, shape, "The sizes, as a minidynamo.Size."},
+    {"dtype", false, dtype, "The type of the elements."},
+    {"device", false, device, "Where the elements are: device(type='cpu')."},
+    {"ndim", false, rank, "The number of dimensions."},
+    {"requires_grad", false, requires_grad, "Whether gradients are wanted; settable on floating tensors."},
+    {"itemsize", false, itemsize, "Bytes of one element."},
+    {"nbytes", false, nbytes, "Bytes of all elements."},
+    {"is_cpu", false, yes, "Always True."},
+    {"is_cuda", false, no, "Always False."},
+    {"is_sparse", false, no, "Always False."},
+    {"is_quantized", false, no, "Always False."},
+    {"is_meta", false, no, "Always False."},
+    {"size", true, size, "size(dim=None) -> Size or int\n\nThe sizes, or the size of one dimension."},
+    {"stride", true, stride, "stride(dim=None) -> tuple or int\n\nThe strides in elements, or one of them."},
+    {"dim", true, dim, "dim() -> int\n\nThe number of dimensions."},
+    {"ndimension", true, dim, "ndimension() -> int\n\nThe number of dimensions."},
+    {"numel", true, numel, "numel() -> int\n\nThe number of elements."},
+    {"nelement", true, numel, "nelement() -> int\n\nThe number of elements."},
+    {"element_size", true, element_size, "element_size() -> int\n\nBytes of one element."},
+    {"is_contiguous", true, is_contiguous, "is_contiguous() -> bool\n\nWhether the elements lie in row-major order."},
+    {"is_floating_point", true, is_floating_point, "is_floating_point() -> bool"},
+    {"is_complex", true, is_complex, "is_complex() -> bool\n\nAlways False."},
+    {"is_signed", true, is_signed, "is_signed() -> bool"},
+    {"get_device", true, get_device, "get_device() -> int\n\nAlways -1, the CPU's number."},
+};
+
+struct ViewAttribute {
+  std::string_view name;
+  const char* op;
+};
+constexpr ViewAttribute kViewAttributes[] = {{"T", "t"}, {"mT", "mT"}};
+
+}  // namespace
+
+std::span<const TensorFact> tensor_facts() { return kFacts; }
+
+const TensorFact* find_tensor_fact(std::string_view name) {
+  for (const TensorFact& fact : kFacts) {
+    if (name == fact.name) return &fact;
+  }
+  return nullptr;
+}
+
+const OpRow* find_tensor_view_attribute(std::string_view name) {
+  for (const ViewAttribute& attribute : kViewAttributes) {
+    if (name == attribute.name) return find_op(attribute.op);
+  }
+  return nullptr;
+}
+
+}  // namespace md
