@@ -14,5 +14,6 @@ void bind_build_info(pybind11::module_& module);
 void bind_bytecode(pybind11::module_& module);
 void bind_frame_stress(pybind11::module_& module);
 void bind_guards(pybind11::module_& module);
+void bind_tensor(pybind11::module_& module);
 
 }  // namespace md

@@ -11,4 +11,5 @@ PYBIND11_MODULE(_C, module) {
   md::bind_bytecode(module);
   md::bind_frame_stress(module);
   md::bind_guards(module);
+  md::bind_tensor(module);
 }

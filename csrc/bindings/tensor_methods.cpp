@@ -96,6 +96,7 @@ PyObject* type_as(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, P
 PyObject* item(PyObject* self, PyObject*) {
   return guarded([&] { return tensor_to_number(tensor_of(self), "item"); });
 }
+PyObject* is_traced(PyObject* self, PyObject*) { return PyBool_FromLong(tensor_of(self)->kind() != TensorKind::Real); }
 PyObject* tolist(PyObject* self, PyObject*) {
   return guarded([&] { return tensor_to_list(tensor_of(self)); });
 }
@@ -237,6 +238,7 @@ int set_grad(PyObject*, PyObject* value, void*) {
 
 void push_own_methods(std::vector<PyMethodDef>& methods) {
   methods.push_back({"item", item, METH_NOARGS, "item() -> number\n\nThe only element, as a Python number."});
+  methods.push_back({"_is_traced", is_traced, METH_NOARGS, "Whether it is fake or recording: it has no values."});
   methods.push_back({"tolist", tolist, METH_NOARGS, "tolist() -> list or number\n\nThe elements as nested lists."});
   methods.push_back({"data_ptr", data_ptr, METH_NOARGS, "data_ptr() -> int\n\nThe address of the first element."});
   methods.push_back({"storage_offset", storage_offset, METH_NOARGS, "storage_offset() -> int\n\nIn elements."});

@@ -8,12 +8,21 @@ import sys
 
 from . import _dynamo
 from ._C import __version__
+<<<<<<< HEAD
 from ._compile import compile
 
 # Submodules that are imported when they are first used, because few programs need what they import.
 _LAZY_MODULES = ("_logging", "compiler", "fx")
 
 __all__ = ["__version__", "_dynamo", "compile", "compiler", "fx", "show_config"]
+=======
+from ._tensor_names import TENSOR_NAMES
+
+# Submodules that are imported when they are first used, because few programs need what they import.
+_LAZY_MODULES = ("_logging", "nn")
+
+__all__ = ["__version__", "_dynamo", "show_config", *TENSOR_NAMES]
+>>>>>>> 9a09e12 (Add the Python names of tensors, their text, grad modes and promotion tests)
 
 
 def show_config():
@@ -29,6 +38,10 @@ def __getattr__(name):
         return sys.modules[f"{__name__}.{name}"]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
+
+# Last: names such as `sum` and `float` hide the builtins in this module from here on.
+globals().update(TENSOR_NAMES)
+del TENSOR_NAMES
 
 if "MINIDYNAMO_LOGS" in os.environ:
     from ._logging import load_environment

@@ -1,0 +1,260 @@
+// Functions of minidynamo that are no op: tensors from data, dtypes, modes, threads.
+#include "bindings/bindings.h"
+#include "bindings/fast_call.h"
+#include "bindings/op_functions.h"
+#include "bindings/tensor_buffer.h"
+#include "bindings/tensor_data.h"
+#include "bindings/tensor_object.h"
+#include "frontends/device_object.h"
+#include "frontends/dtype_object.h"
+#include "frontends/promotion.h"
+#include "frontends/size_object.h"
+#include "tensor/tensor_modes.h"
+#include "tensor/threads.h"
+
+namespace md {
+namespace {
+
+std::optional<DType> read_dtype(const char* function, BorrowedRef value) {
+  if (!value || value.get() == Py_None) return std::nullopt;
+  if (std::optional<DType> dtype = dtype_from_python(value)) return dtype;
+  raise(ErrorKind::Type, function, "(): argument 'dtype' must be minidynamo.dtype, not ", value.type()->tp_name);
+}
+
+void check_device(const char* function, BorrowedRef value) {
+  if (value) device_from_python(value, str_cat(function, "(): argument 'device'"));
+}
+
+const Tensor& read_tensor(const char* function, const char* param, BorrowedRef value) {
+  if (is_tensor(value)) return tensor_of(value);
+  raise(ErrorKind::Type, function, "(): argument '", param, "' must be Tensor, not ", value.type()->tp_name);
+}
+
+Ref wrap_leaf(Tensor tensor, bool requires_grad) {
+  if (requires_grad && !is_floating(tensor->dtype())) {
+    raise(ErrorKind::Runtime, "Only Tensors of floating point and complex dtype can require gradients");
+  }
+  if (tensor.requires_grad() != requires_grad) tensor.set_requires_grad(requires_grad);
+  Ref object = wrap_tensor(std::move(tensor));
+  as_tensor_object(object)->user_leaf = requires_grad;
+  return object;
+}
+
+// ---- tensors from data ----
+
+PyObject* tensor(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    std::vector<PyObject*> values =
+        read_args("tensor", {"data", "*", "dtype?", "device?", "requires_grad?"}, args, arg_count, kw_names);
+    check_device("tensor", values[2]);
+    bool requires_grad = read_bool("tensor", "requires_grad", values[3], false);
+    return wrap_leaf(tensor_from_data(values[0], read_dtype("tensor", values[1])), requires_grad);
+  });
+}
+
+PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    std::vector<PyObject*> values = read_args("as_tensor", {"data", "dtype?", "device?"}, args, arg_count, kw_names);
+    check_device("as_tensor", values[2]);
+    std::optional<DType> dtype = read_dtype("as_tensor", values[1]);
+    if (is_tensor(values[0]) && (!dtype || *dtype == tensor_of(values[0])->dtype())) return Ref::share(values[0]);
+    return wrap_tensor(tensor_sharing_data(values[0], dtype));
+  });
+}
+
+PyObject* from_numpy(PyObject*, PyObject* array) {
+  return guarded([&] {
+    bool is_array = PyObject_HasAttrString(array, "__array_interface__") && PyObject_CheckBuffer(array);
+    if (!is_array) raise(ErrorKind::Type, "from_numpy(): expected np.ndarray (got ", Py_TYPE(array)->tp_name, ")");
+    bool writable = false;
+    Tensor tensor = tensor_over_buffer(array, "from_numpy()", &writable);
+    if (!writable) {
+      check_status(PyErr_WarnEx(PyExc_UserWarning,
+                                "The given NumPy array is not writable, and minidynamo has no read-only tensors: writing "
+                                "to the tensor would be undefined behavior. Copy the array to be safe.",
+                                1));
+    }
+    return wrap_tensor(std::move(tensor));
+  });
+}
+
+PyObject* rebuild_tensor(PyObject*, PyObject* args) {
+  return guarded([&] {
+    PyTypeObject* type = nullptr;
+    PyObject *bytes = nullptr, *dtype = nullptr, *shape = nullptr, *dict = nullptr;
+    int requires_grad = 0;
+    if (!PyArg_ParseTuple(args, "O!SOO!pO:_rebuild_tensor", &PyType_Type, &type, &bytes, &dtype, &PyTuple_Type, &shape,
+                          &requires_grad, &dict)) {
+      throw PythonError();
+    }
+    if (!PyType_IsSubtype(type, &tensor_type)) raise(ErrorKind::Type, "_rebuild_tensor(): not a tensor type");
+    DimVec sizes;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape); ++i) {
+      Py_ssize_t size = PyNumber_AsSsize_t(PyTuple_GET_ITEM(shape, i), PyExc_OverflowError);
+      if (size == -1 && PyErr_Occurred()) throw PythonError();
+      if (size < 0) raise(ErrorKind::Value, "_rebuild_tensor(): a negative size");
+      sizes.push_back(size);
+    }
+    std::optional<DType> read = read_dtype("_rebuild_tensor", dtype);
+    if (!read) raise(ErrorKind::Type, "_rebuild_tensor(): no dtype");
+    TensorSpec spec = TensorSpec::contiguous(*read, sizes);
+    Dim nbytes = spec.numel() * Dim(static_cast<int64_t>(item_size(*read)));
+    if (nbytes.value() != PyBytes_GET_SIZE(bytes)) {
+      raise(ErrorKind::Value, "_rebuild_tensor(): ", PyBytes_GET_SIZE(bytes), " bytes for ", nbytes.value());
+    }
+    Tensor tensor = Tensor::empty(spec);
+    const char* begin = PyBytes_AS_STRING(bytes);
+    std::copy(begin, begin + nbytes.value(), tensor.data<char>());
+    if (requires_grad != 0 && is_floating(*read)) tensor.set_requires_grad(true);
+    Ref object = wrap_tensor_as(type, std::move(tensor));
+    as_tensor_object(object)->user_leaf = requires_grad != 0;
+    if (PyDict_Check(dict)) {
+      Ref own = check(PyObject_GetAttrString(object, "__dict__"));
+      check_status(PyDict_Update(own, dict));
+    }
+    return object;
+  });
+}
+
+PyObject* is_tensor_function(PyObject*, PyObject* object) { return PyBool_FromLong(is_tensor(object)); }
+
+// ---- dtypes ----
+
+PyObject* get_default_dtype(PyObject*, PyObject*) { return Py_NewRef(dtype_to_python(default_dtype()).get()); }
+
+PyObject* set_default_dtype_function(PyObject*, PyObject* value) {
+  return guarded([&] {
+    if (Py_TYPE(value) != dtype_type()) {
+      raise(ErrorKind::Type, "invalid dtype object: only floating-point types are supported as the default type");
+    }
+    set_default_dtype(*dtype_from_python(value));
+    return Ref::share(Py_None);
+  });
+}
+
+PyObject* promote_types_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    std::vector<PyObject*> values = read_args("promote_types", {"type1", "type2"}, args, arg_count, kw_names);
+    std::optional<DType> a = read_dtype("promote_types", values[0]);
+    std::optional<DType> b = read_dtype("promote_types", values[1]);
+    if (!a || !b) raise(ErrorKind::Type, "promote_types(): both arguments must be minidynamo.dtype, not None");
+    return Ref::share(dtype_to_python(promote_types(*a, *b)));
+  });
+}
+
+PromotionOperand promotion_operand(const char* function, const char* param, BorrowedRef value) {
+  if (is_tensor(value)) {
+    const Tensor& tensor = tensor_of(value);
+    return {.kind = PromotionOperand::Kind::Tensor, .dtype = tensor->dtype(), .rank = tensor->rank()};
+  }
+  PromotionOperand operand{.kind = PromotionOperand::Kind::Scalar};
+  if (PyBool_Check(value.get())) {
+    operand.category = DTypeCategory::Bool;
+  } else if (PyLong_Check(value.get())) {
+    operand.category = DTypeCategory::Integer;
+  } else if (PyFloat_Check(value.get())) {
+    operand.category = DTypeCategory::Floating;
+  } else {
+    raise(ErrorKind::Type, function, "(): argument '", param, "' must be Tensor or Number, not ", value.type()->tp_name);
+  }
+  return operand;
+}
+
+PyObject* result_type(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    std::vector<PyObject*> values = read_args("result_type", {"tensor1", "tensor2"}, args, arg_count, kw_names);
+    PromotionOperand operands[] = {promotion_operand("result_type", "tensor1", values[0]),
+                                   promotion_operand("result_type", "tensor2", values[1])};
+    return Ref::share(dtype_to_python(*common_dtype(operands)));
+  });
+}
+
+// ---- modes and threads ----
+
+// Whether grad mode was on before.
+PyObject* exchange_grad_mode(PyObject*, PyObject* value) {
+  return guarded([&] {
+    bool enabled = read_bool("set_grad_enabled", "mode", value, true);
+    return Ref::share(std::exchange(tensor_modes().grad_enabled, enabled) ? Py_True : Py_False);
+  });
+}
+PyObject* exchange_inference_mode(PyObject*, PyObject* value) {
+  return guarded([&] {
+    bool enabled = read_bool("inference_mode", "mode", value, true);
+    return Ref::share(std::exchange(tensor_modes().inference_mode, enabled) ? Py_True : Py_False);
+  });
+}
+PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(tensor_modes().grad_enabled); }
+PyObject* is_inference_mode_enabled(PyObject*, PyObject*) { return PyBool_FromLong(tensor_modes().inference_mode); }
+
+PyObject* get_threads(PyObject*, PyObject*) { return PyLong_FromLong(get_num_threads()); }
+
+PyObject* set_threads(PyObject*, PyObject* value) {
+  return guarded([&] {
+    if (!PyLong_Check(value)) {
+      raise(ErrorKind::Runtime, "set_num_threads expects an int, but got ", Py_TYPE(value)->tp_name);
+    }
+    long count = PyLong_AsLong(value);
+    if (count == -1 && PyErr_Occurred()) throw PythonError();
+    if (count < 1 || count > 1 << 16) raise(ErrorKind::Runtime, "set_num_threads expects a positive integer");
+    set_num_threads(static_cast<int>(count));
+    return Ref::share(Py_None);
+  });
+}
+
+PyMethodDef functions[] = {
+    fast_method("tensor", tensor,
+                "tensor(data, *, dtype=None, device=None, requires_grad=False) -> Tensor\n\n"
+                "A new tensor with a copy of the data: a number, nested sequences, an array or a tensor."),
+    fast_method("as_tensor", as_tensor,
+                "as_tensor(data, dtype=None, device=None) -> Tensor\n\n"
+                "The data as a tensor, sharing memory with an array or tensor that has the dtype already."),
+    {"from_numpy", from_numpy, METH_O, "from_numpy(ndarray) -> Tensor\n\nA tensor over the array's memory."},
+    {"_rebuild_tensor", rebuild_tensor, METH_VARARGS, "What a pickled tensor calls."},
+    {"is_tensor", is_tensor_function, METH_O, "is_tensor(obj) -> bool"},
+    {"get_default_dtype", get_default_dtype, METH_NOARGS, "get_default_dtype() -> dtype"},
+    {"set_default_dtype", set_default_dtype_function, METH_O,
+     "set_default_dtype(d)\n\nThe dtype of tensors made from Python floats."},
+    fast_method("promote_types", promote_types_function, "promote_types(type1, type2) -> dtype"),
+    fast_method("result_type", result_type, "result_type(tensor1, tensor2) -> dtype"),
+    {"_exchange_grad_mode", exchange_grad_mode, METH_O, "Sets grad mode of this thread; returns what it was."},
+    {"_exchange_inference_mode", exchange_inference_mode, METH_O, "Sets inference mode of this thread; returns what it was."},
+    {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "is_grad_enabled() -> bool"},
+    {"is_inference_mode_enabled", is_inference_mode_enabled, METH_NOARGS, "is_inference_mode_enabled() -> bool"},
+    {"get_num_threads", get_threads, METH_NOARGS, "get_num_threads() -> int"},
+    {"set_num_threads", set_threads, METH_O, "set_num_threads(int)\n\nThe most threads that one op or plan uses."},
+};
+
+void add_functions(PyObject* module) {
+  Ref module_name = check(PyUnicode_FromString("minidynamo"));
+  for (PyMethodDef& def : functions) {
+    Ref function = check(PyCFunction_NewEx(&def, nullptr, module_name));
+    check_status(PyModule_AddObjectRef(module, def.ml_name, function));
+  }
+}
+
+}  // namespace
+
+void bind_tensor(pybind11::module_& module) {
+  try {
+    ready_tensor_type();
+    register_op_methods();
+    check_status(PyModule_AddObjectRef(module.ptr(), "Tensor", reinterpret_cast<PyObject*>(&tensor_type)));
+    check_status(PyModule_AddObjectRef(module.ptr(), "dtype", reinterpret_cast<PyObject*>(dtype_type())));
+    check_status(PyModule_AddObjectRef(module.ptr(), "Size", reinterpret_cast<PyObject*>(size_type())));
+    check_status(PyModule_AddObjectRef(module.ptr(), "device", reinterpret_cast<PyObject*>(device_type())));
+    Ref dtypes = check(PyDict_New());
+    for (int i = 0; i < kDTypeCount; ++i) {
+      check_status(PyDict_SetItemString(dtypes, kDTypes[i].name, dtype_to_python(static_cast<DType>(i))));
+    }
+    check_status(PyModule_AddObjectRef(module.ptr(), "_dtypes", dtypes));
+    check_status(PyModule_AddObjectRef(module.ptr(), "_op_functions", make_op_functions()));
+    check_status(PyModule_AddObjectRef(module.ptr(), "_functional", make_functional_functions()));
+    add_functions(module.ptr());
+  } catch (...) {
+    set_error_from_current_exception();
+    throw pybind11::error_already_set();
+  }
+}
+
+}  // namespace md

@@ -1,0 +1,140 @@
+"""no_grad, enable_grad, set_grad_enabled and inference_mode: context managers that are decorators too.
+
+__init__, __enter__ and __exit__ are inlined by captures: they do nothing but read and write attributes of self.
+"""
+
+import functools
+
+from ._C import _exchange_grad_mode, _exchange_inference_mode
+
+_GENERATOR = 0x20  # inspect.CO_GENERATOR
+
+
+class _Mode:
+    """As a decorator, a function runs in a mode of its own each time it is called."""
+
+    def __init__(self, func=None):
+        self._previous = []
+        self._func = None
+        if func is not None:
+            self._wrap(func)
+
+    # `@no_grad` without parentheses: the object stands for the decorated function.
+    def _wrap(self, func):
+        if not callable(func):
+            raise TypeError(f"{type(self).__name__}() takes a function to decorate, not {type(func).__name__}")
+        self._func = self._decorate(func)
+        functools.update_wrapper(self, func)
+
+    def __call__(self, *args, **kwargs):
+        if self._func is not None:
+            return self._func(*args, **kwargs)
+        if len(args) != 1 or kwargs or not callable(args[0]):
+            raise TypeError(f"{type(self).__name__} decorates one function")
+        return self._decorate(args[0])
+
+    def __get__(self, instance, owner=None):
+        return self if self._func is None else self._func.__get__(instance, owner)
+
+    def _fresh(self):
+        return type(self)()
+
+    def _decorate(self, func):
+        code = getattr(func, "__code__", None)
+        if code is not None and code.co_flags & _GENERATOR:
+            return self._decorate_generator(func)
+
+        @functools.wraps(func)
+        def wrapper(*args, **kwargs):
+            with self._fresh():
+                return func(*args, **kwargs)
+
+        return wrapper
+
+    # The mode holds while the generator runs, not while its consumer does.
+    def _decorate_generator(self, func):
+        @functools.wraps(func)
+        def wrapper(*args, **kwargs):
+            generator = func(*args, **kwargs)
+            step, value = generator.send, None
+            while True:
+                try:
+                    with self._fresh():
+                        produced = step(value)
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    step, value = generator.send, (yield produced)
+                except GeneratorExit:
+                    with self._fresh():
+                        generator.close()
+                    raise
+                except BaseException as error:
+                    step, value = generator.throw, error
+
+        return wrapper
+
+
+class no_grad(_Mode):
+    """Results do not require grad, whatever their inputs do."""
+
+    def __enter__(self):
+        self._previous.append(_exchange_grad_mode(False))
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _exchange_grad_mode(self._previous.pop())
+
+
+class enable_grad(_Mode):
+    """Undoes no_grad."""
+
+    def __enter__(self):
+        self._previous.append(_exchange_grad_mode(True))
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _exchange_grad_mode(self._previous.pop())
+
+
+class set_grad_enabled(_Mode):
+    """Sets grad mode at once; as a context manager, until its end."""
+
+    def __init__(self, mode):
+        self._func = None
+        self.mode = mode
+        self._previous = [_exchange_grad_mode(mode)]
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _exchange_grad_mode(self._previous.pop())
+
+    def __call__(self, func):
+        _exchange_grad_mode(self._previous.pop())
+        return self._decorate(func)
+
+    def _fresh(self):
+        return set_grad_enabled(self.mode)
+
+
+class inference_mode(_Mode):
+    """no_grad, and the results say that they will never need one."""
+
+    def __init__(self, mode=True):
+        self._previous = []
+        self._func = None
+        self.mode = mode
+        if mode is not True and mode is not False:
+            self.mode = True
+            self._wrap(mode)
+
+    def __enter__(self):
+        self._previous.append(_exchange_inference_mode(self.mode))
+        self._previous.append(_exchange_grad_mode(not self.mode))
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _exchange_grad_mode(self._previous.pop())
+        _exchange_inference_mode(self._previous.pop())
+
+    def _fresh(self):
+        return inference_mode(self.mode)

@@ -1,0 +1,93 @@
+"""The tensor-related names of the package, found under `minidynamo`: ops, dtypes, modes, creation from data."""
+
+from math import e, inf, nan, pi
+
+from . import _C
+from ._grad_modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+
+_DTYPE_ALIASES = {
+    "double": "float64",
+    "float": "float32",
+    "half": "float16",
+    "int": "int32",
+    "long": "int64",
+    "short": "int16",
+}
+
+
+def finfo(type=None):
+    """The limits of a floating dtype; left out: of the default one."""
+    from ._dtype_info import finfo
+
+    return finfo(type)
+
+
+def iinfo(type):
+    """The limits of an integer dtype."""
+    from ._dtype_info import iinfo
+
+    return iinfo(type)
+
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    """Sets how tensors are printed; what is None stays as it is."""
+    from ._tensor_str import set_printoptions
+
+    set_printoptions(precision, threshold, edgeitems, linewidth, profile, sci_mode)
+
+
+def is_floating_point(input):
+    """Whether a tensor's dtype is a floating one."""
+    return input.is_floating_point()
+
+
+def is_complex(input):
+    """Always False: there are no complex dtypes."""
+    return input.is_complex()
+
+
+def numel(input):
+    """The number of elements of a tensor."""
+    return input.numel()
+
+
+_PLAIN = (
+    "Size",
+    "Tensor",
+    "as_tensor",
+    "device",
+    "dtype",
+    "from_numpy",
+    "get_default_dtype",
+    "get_num_threads",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "is_tensor",
+    "promote_types",
+    "result_type",
+    "set_default_dtype",
+    "set_num_threads",
+    "tensor",
+)
+
+TENSOR_NAMES = {
+    **_C._op_functions,
+    **_C._dtypes,
+    **{alias: _C._dtypes[name] for alias, name in _DTYPE_ALIASES.items()},
+    **{name: getattr(_C, name) for name in _PLAIN},
+    "e": e,
+    "enable_grad": enable_grad,
+    "finfo": finfo,
+    "iinfo": iinfo,
+    "inf": inf,
+    "inference_mode": inference_mode,
+    "is_complex": is_complex,
+    "is_floating_point": is_floating_point,
+    "nan": nan,
+    "newaxis": None,
+    "no_grad": no_grad,
+    "numel": numel,
+    "pi": pi,
+    "set_grad_enabled": set_grad_enabled,
+    "set_printoptions": set_printoptions,
+}

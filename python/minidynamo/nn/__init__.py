@@ -1,0 +1,5 @@
+"""The names of torch.nn that minidynamo has."""
+
+from . import functional
+
+__all__ = ["functional"]
