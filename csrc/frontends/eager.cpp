@@ -76,28 +76,31 @@ bool is_an_argument(const Tensor& result, std::span<const Arg> args) {
 
 }  // namespace
 
+bool result_requires_grad(const OpRow& row, bool some_input_does, DType dtype) {
+  static const OpRow* const detach = find_op("detach");
+  return some_input_does && tensor_modes().grad_enabled && is_floating(dtype) && &row != detach;
+}
+
 void cast_args(const OpRow& row, std::span<Arg> args) {
-  if (row.promotion == Promotion::None) return;
   std::optional<DType> target = promotion_target(row, operands_of(row, args).span());
   if (!target) return;
-  for (Arg& arg : args) {
-    if (Tensor* tensor = std::get_if<Tensor>(&arg)) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!promotes(row.schema.params[i])) continue;
+    if (Tensor* tensor = std::get_if<Tensor>(&args[i])) {
       cast_to(*tensor, *target);
-    } else if (auto* tensors = std::get_if<std::vector<Tensor>>(&arg)) {
+    } else if (auto* tensors = std::get_if<std::vector<Tensor>>(&args[i])) {
       for (Tensor& element : *tensors) cast_to(element, *target);
     }
   }
 }
 
 std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args) {
-  bool wants_grad = false;
-  if (tensor_modes().grad_enabled) {
-    for_each_tensor(args, [&](const Tensor& tensor) { wants_grad = wants_grad || tensor.requires_grad(); });
-  }
-  cast_args(row, args);
+  bool some_input_does = false;
+  for_each_tensor(args, [&](const Tensor& tensor) { some_input_does = some_input_does || tensor.requires_grad(); });
+  if (row.promotion != Promotion::None) cast_args(row, args);
   std::vector<Tensor> results = run_op(row, args);
   for (Tensor& result : results) {
-    bool requires_grad = wants_grad && is_floating(result->dtype());
+    bool requires_grad = result_requires_grad(row, some_input_does, result->dtype());
     if (result.requires_grad() != requires_grad && !is_an_argument(result, args)) result.set_requires_grad(requires_grad);
   }
   return results;

@@ -112,12 +112,19 @@ std::vector<std::optional<DType>> promote(const OpRow& op, std::span<const Promo
   return casts;
 }
 
+bool promotes(const Param& param) {
+  for (std::string_view fixed : {"condition", "mask", "index", "indices"}) {
+    if (param.name == fixed) return false;
+  }
+  return param.type == ParamType::Tensor || param.type == ParamType::TensorList || param.type == ParamType::Number;
+}
+
 PromotionOperand promotion_operand(const Param& param, const Arg& arg) {
+  if (!promotes(param)) return {};
   if (const Tensor* tensor = std::get_if<Tensor>(&arg); tensor != nullptr && tensor->defined()) {
     return {.kind = PromotionOperand::Kind::Tensor, .dtype = (*tensor)->dtype(), .rank = (*tensor)->rank()};
   }
-  const Scalar* scalar = std::get_if<Scalar>(&arg);
-  if (scalar != nullptr && param.type == ParamType::Number) {
+  if (const Scalar* scalar = std::get_if<Scalar>(&arg)) {
     return {.kind = PromotionOperand::Kind::Scalar, .category = scalar->category()};
   }
   return {};
