@@ -1,9 +1,11 @@
 #include "bindings/op_dispatch.h"
 
+#include <cstring>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "bindings/tensor_buffer.h"
 #include "bindings/tensor_object.h"
 #include "cpython/errors.h"
 #include "frontends/arg_binding.h"
@@ -107,8 +109,14 @@ PyObject* wrap_call(const OpRow& row, BorrowedRef first, std::vector<Tensor> res
   return wrap_results(row, std::move(results)).release();
 }
 
-// A tensor or a number as an operand; nullopt: the operator is not ours.
+bool is_numpy_array(BorrowedRef value) { return std::strcmp(value.type()->tp_name, "numpy.ndarray") == 0; }
+
+// A tensor, a number or a NumPy array as an operand; nullopt: the operator is not ours.
 std::optional<Arg> operand(const OpRow& row, const Param& param, BorrowedRef value) {
+  if (is_numpy_array(value)) {
+    bool writable = false;
+    return tensor_over_buffer(value, row.name.c_str(), &writable);
+  }
   bool ours = is_tensor(value) || PyFloat_Check(value.get()) || PyLong_Check(value.get());
   if (!ours) {
     PyNumberMethods* methods = value.type()->tp_as_number;

@@ -9,6 +9,7 @@
 #include "frontends/dtype_object.h"
 #include "frontends/promotion.h"
 #include "frontends/size_object.h"
+#include "tensor/op_row.h"
 #include "tensor/tensor_modes.h"
 #include "tensor/threads.h"
 
@@ -202,7 +203,58 @@ PyObject* set_threads(PyObject*, PyObject* value) {
   });
 }
 
+// ---- the op table, for documents, stubs and tests ----
+
+const char* kind_name(OpKind kind) {
+  switch (kind) {
+    case OpKind::PointwiseUnary:
+      return "PointwiseUnary";
+    case OpKind::PointwiseBinary:
+      return "PointwiseBinary";
+    case OpKind::PointwiseTernary:
+      return "PointwiseTernary";
+    case OpKind::Compare:
+      return "Compare";
+    case OpKind::Reduction:
+      return "Reduction";
+    case OpKind::Matmul:
+      return "Matmul";
+    case OpKind::Softmax:
+      return "Softmax";
+    case OpKind::View:
+      return "View";
+    case OpKind::Creation:
+      return "Creation";
+    case OpKind::Cast:
+      return "Cast";
+    case OpKind::Gather:
+      return "Gather";
+    case OpKind::Random:
+      return "Random";
+    case OpKind::CallOut:
+      break;
+  }
+  return "CallOut";
+}
+
+PyObject* list_op_rows(PyObject*, PyObject*) {
+  return guarded([&] {
+    Ref rows = check(PyList_New(0));
+    for (const OpRow* row : op_rows()) {
+      Ref entry = check(Py_BuildValue("{s:s,s:s,s:s,s:s,s:O,s:O,s:O,s:O}", "name", row->name.c_str(), "schema",
+                                      row->schema.text.c_str(), "kind", kind_name(row->kind), "doc", row->doc.c_str(),
+                                      "function", (row->faces & kFunction) ? Py_True : Py_False, "method",
+                                      (row->faces & kMethod) ? Py_True : Py_False, "operator",
+                                      (row->faces & kOperator) ? Py_True : Py_False, "functional",
+                                      (row->faces & kFunctional) ? Py_True : Py_False));
+      check_status(PyList_Append(rows, entry));
+    }
+    return rows;
+  });
+}
+
 PyMethodDef functions[] = {
+    {"_op_rows", list_op_rows, METH_NOARGS, "The rows of the op table, as dicts."},
     fast_method("tensor", tensor,
                 "tensor(data, *, dtype=None, device=None, requires_grad=False) -> Tensor\n\n"
                 "A new tensor with a copy of the data: a number, nested sequences, an array or a tensor."),
