@@ -8,21 +8,13 @@ import sys
 
 from . import _dynamo
 from ._C import __version__
-<<<<<<< HEAD
 from ._compile import compile
-
-# Submodules that are imported when they are first used, because few programs need what they import.
-_LAZY_MODULES = ("_logging", "compiler", "fx")
-
-__all__ = ["__version__", "_dynamo", "compile", "compiler", "fx", "show_config"]
-=======
 from ._tensor_names import TENSOR_NAMES
 
 # Submodules that are imported when they are first used, because few programs need what they import.
-_LAZY_MODULES = ("_logging", "nn")
+_LAZY_MODULES = ("_logging", "compiler", "fx", "nn")
 
-__all__ = ["__version__", "_dynamo", "show_config", *TENSOR_NAMES]
->>>>>>> 9a09e12 (Add the Python names of tensors, their text, grad modes and promotion tests)
+__all__ = ["__version__", "_dynamo", "compile", "compiler", "fx", "nn", "show_config", *TENSOR_NAMES]
 
 
 def show_config():
