@@ -123,4 +123,11 @@ std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args) {
   return results;
 }
 
+Tensor apply_named(const char* op, std::vector<Arg> args) {
+  const OpRow* row = find_op(op);
+  MD_ASSERT(row != nullptr, op);
+  fill_defaults(*row, args);
+  return std::move(apply_op(*row, args).at(0));
+}
+
 }  // namespace md
