@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "bindings/named_results.h"
 #include "bindings/tensor_buffer.h"
 #include "bindings/tensor_object.h"
 #include "cpython/errors.h"
@@ -22,6 +23,7 @@ class CallValues {
         kw_names_(kw_names) {}
 
   int positional_count() const { return positional_; }
+  int count() const { return positional_ + (kw_names_ == nullptr ? 0 : static_cast<int>(PyTuple_GET_SIZE(kw_names_))); }
   BorrowedRef kw_names() const { return kw_names_; }
   BorrowedRef operator[](int i) const { return i < shift_ ? self_ : args_[i - shift_]; }
 
@@ -32,11 +34,6 @@ class CallValues {
   int positional_;
   PyObject* kw_names_;
 };
-
-bool is_int(BorrowedRef value) {
-  if (PyLong_Check(value.get())) return !PyBool_Check(value.get());
-  return PyIndex_Check(value.get()) && !is_tensor(value) && !PySequence_Check(value.get());
-}
 
 void push_defaults(const OpRow& row, std::vector<Arg>& args) {
   for (size_t i = args.size(); i < row.schema.params.size(); ++i) args.push_back(*row.schema.params[i].default_value);
@@ -69,10 +66,7 @@ Arg variadic_arg(const OpRow& row, const Param& param, const CallValues& values,
   return arg_from_python(row, param, tuple);
 }
 
-std::vector<Arg> bound_args(const OpRow& row, const CallValues& values) {
-  std::vector<bool> positional_is_int;
-  for (int i = 0; i < values.positional_count(); ++i) positional_is_int.push_back(is_int(values[i]));
-  BoundCall bound = bind_call(row.schema, positional_is_int, values.kw_names());
+std::vector<Arg> bound_args(const OpRow& row, const BoundCall& bound, const CallValues& values) {
   std::vector<Arg> args;
   args.reserve(row.schema.params.size());
   for (size_t i = 0; i < row.schema.params.size(); ++i) {
@@ -89,6 +83,20 @@ std::vector<Arg> bound_args(const OpRow& row, const CallValues& values) {
   return args;
 }
 
+struct PreparedCall {
+  const OpRow* row;
+  std::vector<Arg> args;
+};
+
+PreparedCall prepare(const OpRow& row, const CallValues& values) {
+  bool overloaded = overloads_of(row).size() > 1;
+  if (!overloaded && is_plain(row.schema, values)) return {&row, plain_args(row, values)};
+  std::vector<ValueForm> forms;
+  for (int i = 0; i < values.count(); ++i) forms.push_back(value_form(values[i]));
+  BoundOp bound = bind_overload(row, forms, values.kw_names());
+  return {bound.row, bound_args(*bound.row, bound.call, values)};
+}
+
 Ref wrap_tuple(std::vector<Tensor>& results) {
   Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(results.size())));
   for (size_t i = 0; i < results.size(); ++i) {
@@ -97,16 +105,23 @@ Ref wrap_tuple(std::vector<Tensor>& results) {
   return tuple;
 }
 
-// An op that gives back its very argument (contiguous, an in-place op) gives back the argument's object.
-PyObject* find_same(const Tensor& result, BorrowedRef value) {
-  return value && is_tensor(value) && is_same(tensor_of(value), result) ? value.get() : nullptr;
+// The op says that the result may be its first argument (contiguous), and nothing about it is new.
+bool is_first_argument(const OpRow& row, const Tensor& result, BorrowedRef first) {
+  static const OpRow* const contiguous = find_op("contiguous");
+  if (!first || !is_tensor(first)) return false;
+  const Tensor& tensor = tensor_of(first);
+  if (is_same(tensor, result)) return true;
+  return &row == contiguous && result->kind() == TensorKind::Real && result->data() == tensor->data();
 }
 
+// A made tensor that requires grad is a leaf, since nothing was computed.
+bool makes_leaves(const OpRow& row) { return row.kind == OpKind::Creation || row.kind == OpKind::Random; }
+
 PyObject* wrap_call(const OpRow& row, BorrowedRef first, std::vector<Tensor> results) {
-  if (results.size() == 1) {
-    if (PyObject* same = find_same(results[0], first)) return Py_NewRef(same);
-  }
-  return wrap_results(row, std::move(results)).release();
+  if (results.size() == 1 && is_first_argument(row, results[0], first)) return Py_NewRef(first.get());
+  Ref wrapped = wrap_results(row, std::move(results));
+  if (makes_leaves(row)) as_tensor_object(wrapped)->user_leaf = tensor_of(wrapped).requires_grad();
+  return wrapped.release();
 }
 
 bool is_numpy_array(BorrowedRef value) { return std::strcmp(value.type()->tp_name, "numpy.ndarray") == 0; }
@@ -130,16 +145,19 @@ std::optional<Arg> operand(const OpRow& row, const Param& param, BorrowedRef val
 
 Ref wrap_results(const OpRow& row, std::vector<Tensor> results) {
   bool one = row.schema.returns.size() == 1 && row.schema.returns[0] == ParamType::Tensor;
-  return one ? wrap_tensor(std::move(results.at(0))) : wrap_tuple(results);
+  if (one) return wrap_tensor(std::move(results.at(0)));
+  Ref tuple = wrap_tuple(results);
+  PyTypeObject* named = row.schema.returns.size() > 1 ? named_results_type(row) : nullptr;
+  return named == nullptr ? tuple : check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(named), tuple));
 }
 
 PyObject* dispatch(const OpRow& row, PyObject* self, PyObject* const* args, Py_ssize_t arg_count,
                    PyObject* kw_names) noexcept {
   try {
     CallValues values(self, args, arg_count, kw_names);
-    std::vector<Arg> converted = is_plain(row.schema, values) ? plain_args(row, values) : bound_args(row, values);
+    PreparedCall call = prepare(row, values);
     BorrowedRef first = values.positional_count() > 0 ? values[0] : BorrowedRef();
-    return wrap_call(row, first, apply_op(row, converted));
+    return wrap_call(*call.row, first, apply_op(*call.row, call.args));
   } catch (...) {
     set_error_from_current_exception();
     return nullptr;

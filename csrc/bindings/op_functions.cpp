@@ -1,9 +1,11 @@
 #include "bindings/op_functions.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
 
+#include "bindings/fast_call.h"
 #include "bindings/op_dispatch.h"
 #include "bindings/tensor_object.h"
 #include "frontends/op_callables.h"
@@ -11,8 +13,6 @@
 
 namespace md {
 namespace {
-
-using FastCall = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 
 constexpr size_t kMostRows = 512;
 const OpRow* static_rows[kMostRows];
@@ -43,8 +43,8 @@ std::string default_text(const Arg& value) {
 }
 
 // The form that inspect.signature reads: "add(input, other, *, alpha=1)". Overloaded ops have no single signature.
-std::string text_signature(const OpRow& row, bool as_method) {
-  std::string text = str_cat(python_name(row), "(");
+std::string text_signature(const std::string& name, const OpRow& row, bool as_method) {
+  std::string text = name + "(";
   const char* separator = "";
   bool star = false;
   for (size_t i = 0; i < row.schema.params.size(); ++i) {
@@ -61,17 +61,24 @@ std::string text_signature(const OpRow& row, bool as_method) {
   return text + ")\n--\n\n";
 }
 
-std::string doc_of(const std::vector<const OpRow*>& overloads, bool as_method) {
-  std::string doc = overloads.size() == 1 ? text_signature(*overloads[0], as_method) : "";
-  for (const OpRow* row : overloads) doc += row->schema.text + "\n";
-  if (!overloads[0]->doc.empty()) doc += "\n" + overloads[0]->doc;
-  return doc;
-}
+// Other names that torch has for the same functions and methods.
+struct OpAlias {
+  const char* alias;
+  const char* op;
+};
+constexpr OpAlias kAliases[] = {
+    {"absolute", "abs"},     {"arccos", "acos"},        {"arcsin", "asin"},      {"arctan", "atan"},
+    {"arctan2", "atan2"},    {"clip", "clamp"},         {"concat", "cat"},       {"concatenate", "cat"},
+    {"divide", "div"},       {"fix", "trunc"},          {"greater", "gt"},       {"greater_equal", "ge"},
+    {"less", "lt"},          {"less_equal", "le"},      {"multiply", "mul"},     {"negative", "neg"},
+    {"not_equal", "ne"},     {"subtract", "sub"},       {"swapaxes", "transpose"}, {"swapdims", "transpose"},
+    {"true_divide", "div"},
+};
 
 // One Python name of the table and the first of its rows: the one that a callable stands for.
 struct NamedOp {
   std::string name;
-  size_t index;
+  size_t index;  // of its first row
   uint8_t faces;  // of all its rows
 };
 
@@ -87,15 +94,29 @@ std::vector<NamedOp> named_ops() {
     for (const OpRow* row : overloads) faces |= row->faces;
     ops.push_back({std::string(python_name(*rows[i])), i, faces});
   }
+  for (const OpAlias& alias : kAliases) {
+    auto op = std::find_if(ops.begin(), ops.end(), [&](const NamedOp& named) { return named.name == alias.op; });
+    MD_ASSERT(op != ops.end(), alias.op);
+    NamedOp named = *op;
+    named.name = alias.alias;
+    ops.push_back(named);
+  }
   return ops;
+}
+
+std::string doc_of(const NamedOp& op, bool as_method) {
+  std::vector<const OpRow*> overloads = op_overloads(python_name(*static_rows[op.index]));
+  std::string doc = overloads.size() == 1 ? text_signature(op.name, *overloads[0], as_method) : "";
+  for (const OpRow* row : overloads) doc += row->schema.text + "\n";
+  if (!overloads[0]->doc.empty()) doc += "\n" + overloads[0]->doc;
+  return doc;
 }
 
 // Names and docs live as long as the process: functions point to them.
 const char* keep(const std::string& text) { return (new std::string(text))->c_str(); }
 
 PyMethodDef method_def(const NamedOp& op, bool as_method) {
-  return {keep(op.name), reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(kTrampolines[op.index])),
-          METH_FASTCALL | METH_KEYWORDS, keep(doc_of(op_overloads(op.name), as_method))};
+  return fast_method(keep(op.name), kTrampolines[op.index], keep(doc_of(op, as_method)));
 }
 
 Ref make_functions(uint8_t face, const char* module_name) {

@@ -125,14 +125,8 @@ Tensor tensor_from_sequence(BorrowedRef data, std::optional<DType> dtype) {
 
 // In the dtype asked for, in row-major order, requiring no grad.
 Tensor copy_of(const Tensor& tensor, std::optional<DType> dtype) {
-  static const OpRow* const cast = find_op("cast");
-  static const OpRow* const clone = find_op("clone");
   bool same = !dtype || *dtype == tensor->dtype();
-  std::vector<Arg> args = {tensor};
-  if (!same) args.push_back(*dtype);
-  const OpRow& row = same ? *clone : *cast;
-  fill_defaults(row, args);
-  Tensor copy = std::move(apply_op(row, args).at(0));
+  Tensor copy = same ? apply_named("clone", {tensor}) : apply_named("cast", {tensor, *dtype});
   if (copy.requires_grad()) copy.set_requires_grad(false);
   return copy;
 }

@@ -10,6 +10,7 @@
 #include "frontends/promotion.h"
 #include "frontends/size_object.h"
 #include "tensor/op_row.h"
+#include "tensor/random.h"
 #include "tensor/tensor_modes.h"
 #include "tensor/threads.h"
 
@@ -188,6 +189,26 @@ PyObject* exchange_inference_mode(PyObject*, PyObject* value) {
 PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(tensor_modes().grad_enabled); }
 PyObject* is_inference_mode_enabled(PyObject*, PyObject*) { return PyBool_FromLong(tensor_modes().inference_mode); }
 
+// Negative seeds count from 2**64 down, as in torch.
+PyObject* seed_generator(PyObject*, PyObject* value) {
+  return guarded([&] {
+    if (!PyIndex_Check(value)) {
+      raise(ErrorKind::Type, "manual_seed(): argument 'seed' must be int, not ", Py_TYPE(value)->tp_name);
+    }
+    Ref number = check(PyNumber_Index(value));
+    int overflow = 0;
+    long long is_signed = PyLong_AsLongLongAndOverflow(number, &overflow);
+    uint64_t seed = static_cast<uint64_t>(is_signed);
+    if (overflow > 0) seed = PyLong_AsUnsignedLongLong(number);
+    if (overflow < 0 || PyErr_Occurred()) {
+      PyErr_Clear();
+      raise(ErrorKind::Value, "manual_seed(): Overflow when unpacking long long");
+    }
+    manual_seed(seed);
+    return Ref::share(Py_None);
+  });
+}
+
 PyObject* get_threads(PyObject*, PyObject*) { return PyLong_FromLong(get_num_threads()); }
 
 PyObject* set_threads(PyObject*, PyObject* value) {
@@ -273,6 +294,7 @@ PyMethodDef functions[] = {
     {"_exchange_inference_mode", exchange_inference_mode, METH_O, "Sets inference mode of this thread; returns what it was."},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "is_grad_enabled() -> bool"},
     {"is_inference_mode_enabled", is_inference_mode_enabled, METH_NOARGS, "is_inference_mode_enabled() -> bool"},
+    {"manual_seed", seed_generator, METH_O, "manual_seed(seed)\n\nStarts the generator of random numbers anew."},
     {"get_num_threads", get_threads, METH_NOARGS, "get_num_threads() -> int"},
     {"set_num_threads", set_threads, METH_O, "set_num_threads(int)\n\nThe most threads that one op or plan uses."},
 };

@@ -24,9 +24,7 @@ Ref array_over(BorrowedRef tensor) {
 }  // namespace
 
 Tensor alias_of(const Tensor& tensor) {
-  static const OpRow* const detach = find_op("detach");
-  Arg args[] = {tensor};
-  return std::move(apply_op(*detach, args).at(0));
+  return apply_named("detach", {tensor});
 }
 
 Ref tensor_to_numpy(BorrowedRef self, bool force) {
@@ -54,12 +52,7 @@ Ref tensor_to_array(BorrowedRef self, BorrowedRef dtype, BorrowedRef copy) {
 }
 
 Ref tensor_to_bytes(const Tensor& tensor) {
-  static const OpRow* const contiguous = find_op("contiguous");
-  Tensor packed = tensor;
-  if (!tensor->is_contiguous()) {
-    Arg args[] = {tensor};
-    packed = std::move(apply_op(*contiguous, args).at(0));
-  }
+  Tensor packed = tensor->is_contiguous() ? tensor : apply_named("contiguous", {tensor});
   int64_t bytes = packed->numel() * static_cast<int64_t>(item_size(packed->dtype()));
   return check(PyBytes_FromStringAndSize(packed.data<const char>(), bytes));
 }

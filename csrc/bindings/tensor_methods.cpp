@@ -43,14 +43,8 @@ void push_fact_methods(std::vector<PyMethodDef>& methods, std::index_sequence<kF
 Ref converted(PyObject* self, const Conversion& conversion) {
   const Tensor& tensor = tensor_of(self);
   if (tensor->dtype() == conversion.dtype && !conversion.copy) return Ref::share(self);
-  static const OpRow* const cast = find_op("cast");
-  static const OpRow* const clone = find_op("clone");
-  std::vector<Arg> args = {tensor};
   bool same = tensor->dtype() == conversion.dtype;
-  if (!same) args.push_back(conversion.dtype);
-  const OpRow& row = same ? *clone : *cast;
-  fill_defaults(row, args);
-  return wrap_tensor(apply_op(row, args).at(0));
+  return wrap_tensor(same ? apply_named("clone", {tensor}) : apply_named("cast", {tensor, conversion.dtype}));
 }
 
 template <size_t kMethodIndex>
@@ -88,6 +82,64 @@ PyObject* type_as(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, P
       raise(ErrorKind::Type, "type_as(): argument 'other' must be Tensor, not ", other.type()->tp_name);
     }
     return converted(self, {.dtype = tensor_of(other)->dtype()});
+  });
+}
+
+// ---- comparisons of whole tensors ----
+
+const Tensor& other_tensor(const char* method, BorrowedRef other) {
+  if (is_tensor(other)) return tensor_of(other);
+  raise(ErrorKind::Type, method, "(): argument 'other' must be Tensor, not ", other.type()->tp_name);
+}
+
+double tolerance(const char* name, BorrowedRef value, double when_left_out) {
+  if (!value) return when_left_out;
+  if (!PyFloat_Check(value.get()) && !PyLong_Check(value.get())) {
+    raise(ErrorKind::Type, "allclose(): argument '", name, "' must be float, not ", value.type()->tp_name);
+  }
+  double number = PyFloat_AsDouble(value);
+  if (number == -1.0 && PyErr_Occurred()) throw PythonError();
+  return number;
+}
+
+bool all_true(const Tensor& tensor) { return PyObject_IsTrue(tensor_to_number(apply_named("all", {tensor}), "all")) == 1; }
+
+PyObject* equal(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    const Tensor& a = tensor_of(self);
+    const Tensor& b = other_tensor("equal", read_args("equal", {"other"}, args, arg_count, kw_names)[0]);
+    bool result = same(a.spec().sizes, b.spec().sizes) && all_true(apply_named("eq", {a, b}));
+    return Ref::share(result ? Py_True : Py_False);
+  });
+}
+
+// |a - b| <= atol + rtol * |b|, or the same infinity, or both NaN where that counts.
+Tensor is_close(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
+  Tensor close = apply_named("eq", {a, b});
+  if (equal_nan) {
+    Tensor both_nan = apply_named("logical_and", {apply_named("isnan", {a}), apply_named("isnan", {b})});
+    close = apply_named("logical_or", {close, both_nan});
+  }
+  bool is_bool = a->dtype() == DType::bool_;
+  if (is_bool) return close;
+  Tensor distance = apply_named("abs", {apply_named("sub", {a, b})});
+  Tensor allowed = apply_named("add", {apply_named("mul", {apply_named("abs", {b}), Scalar(rtol)}), Scalar(atol)});
+  Tensor near = apply_named("logical_and", {apply_named("le", {distance, allowed}), apply_named("isfinite", {distance})});
+  return apply_named("logical_or", {close, near});
+}
+
+PyObject* allclose(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    std::vector<PyObject*> values =
+        read_args("allclose", {"other", "rtol?", "atol?", "equal_nan?"}, args, arg_count, kw_names);
+    const Tensor& a = tensor_of(self);
+    const Tensor& b = other_tensor("allclose", values[0]);
+    if (a->dtype() != b->dtype()) {
+      raise(ErrorKind::Runtime, "allclose(): ", row(a->dtype()).name, " did not match ", row(b->dtype()).name);
+    }
+    Tensor close = is_close(a, b, tolerance("rtol", values[1], 1e-5), tolerance("atol", values[2], 1e-8),
+                            read_bool("allclose", "equal_nan", values[3], false));
+    return Ref::share(all_true(close) ? Py_True : Py_False);
   });
 }
 
@@ -242,6 +294,10 @@ void push_own_methods(std::vector<PyMethodDef>& methods) {
   methods.push_back({"tolist", tolist, METH_NOARGS, "tolist() -> list or number\n\nThe elements as nested lists."});
   methods.push_back({"data_ptr", data_ptr, METH_NOARGS, "data_ptr() -> int\n\nThe address of the first element."});
   methods.push_back({"storage_offset", storage_offset, METH_NOARGS, "storage_offset() -> int\n\nIn elements."});
+  methods.push_back(fast_method("equal", equal, "equal(other) -> bool\n\nThe same sizes and elements."));
+  methods.push_back(fast_method("allclose", allclose,
+                                "allclose(other, rtol=1e-05, atol=1e-08, equal_nan=False) -> bool\n\n"
+                                "Whether all |self - other| <= atol + rtol * |other|."));
   methods.push_back(fast_method("numpy", numpy, "numpy(*, force=False) -> numpy.ndarray\n\nAn array over the same memory."));
   methods.push_back(fast_method("__array__", array, nullptr));
   methods.push_back({"__format__", format, METH_O, nullptr});

@@ -15,11 +15,9 @@ namespace {
 
 // T of more than two dims reverses them all; of fewer, it is the tensor.
 Tensor reversed_dims(const Tensor& tensor) {
-  static const OpRow* const permute = find_op("permute");
   DimVec dims;
   for (int i = tensor->rank() - 1; i >= 0; --i) dims.push_back(i);
-  Arg args[] = {tensor, dims};
-  return std::move(apply_op(*permute, args).at(0));
+  return apply_named("permute", {tensor, dims});
 }
 
 bool all_ints(PyObject* args) {
@@ -34,7 +32,6 @@ Tensor construct(PyObject* args) {
   DType dtype = scalar_dtype(DTypeCategory::Floating);
   if (PyTuple_GET_SIZE(args) == 1 && !all_ints(args)) return tensor_from_data(PyTuple_GET_ITEM(args, 0), dtype);
   if (!all_ints(args)) raise(ErrorKind::Type, "Tensor() takes the sizes as ints, or one argument: 'data'");
-  static const OpRow* const zeros = find_op("zeros");
   DimVec sizes;
   if (PyTuple_GET_SIZE(args) == 0) sizes.push_back(0);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
@@ -42,9 +39,7 @@ Tensor construct(PyObject* args) {
     if (size == -1 && PyErr_Occurred()) throw PythonError();
     sizes.push_back(size);
   }
-  std::vector<Arg> zeros_args = {sizes, dtype};
-  fill_defaults(*zeros, zeros_args);
-  return std::move(apply_op(*zeros, zeros_args).at(0));
+  return apply_named("zeros", {sizes, dtype});
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "frontends/arg_binding.h"
 
 #include <string_view>
+#include <unordered_map>
 
 #include "base/error.h"
 
@@ -12,7 +13,8 @@ struct ParamAlias {
   std::string_view alias;
   std::string_view name;
 };
-constexpr ParamAlias kParamAliases[] = {{"axis", "dim"}, {"axes", "dims"}, {"keepdims", "keepdim"}, {"self", "input"}};
+constexpr ParamAlias kParamAliases[] = {{"axis", "dim"}, {"axes", "dims"}, {"keepdims", "keepdim"},
+                                        {"input", "self"}, {"self", "input"}};
 
 int find_param(const Schema& schema, std::string_view name) {
   int found = schema.find(name);
@@ -130,6 +132,12 @@ const char* form_words(ValueForm form) {
         "), but expected one of:", expected);
 }
 
+// Kept for each row; an entry is made again when rows have been added since, which may shadow some of its own.
+struct Overloads {
+  std::vector<const OpRow*> rows;
+  size_t table_size = 0;
+};
+
 bool forms_fit(const Schema& schema, const BoundCall& call, std::span<const ValueForm> forms) {
   for (size_t i = 0; i < schema.params.size(); ++i) {
     int value = call.value_of_param[i];
@@ -146,6 +154,15 @@ BoundCall bind_call(const Schema& schema, const std::vector<bool>& positional_is
   Binder binder(schema, &why);
   if (!binder.bind(positional_is_int, kw_names)) throw Error(ErrorKind::Type, why);
   return std::move(binder.bound);
+}
+
+const std::vector<const OpRow*>& overloads_of(const OpRow& row) {
+  // Under the GIL only; never destroyed.
+  static auto* known = new std::unordered_map<const OpRow*, Overloads>;
+  Overloads& overloads = (*known)[&row];
+  size_t table_size = op_rows().size();
+  if (overloads.table_size != table_size) overloads = {op_overloads(python_name(row)), table_size};
+  return overloads.rows;
 }
 
 bool accepts(const Param& param, ValueForm form) {
@@ -186,7 +203,7 @@ BoundOp bind_overload(const OpRow& row, std::span<const ValueForm> forms, Borrow
   size_t keywords = kw_names ? static_cast<size_t>(PyTuple_GET_SIZE(kw_names.get())) : 0;
   std::vector<bool> positional_is_int;
   for (ValueForm form : forms.first(forms.size() - keywords)) positional_is_int.push_back(form == ValueForm::Int);
-  std::vector<const OpRow*> rows = op_overloads(python_name(row));
+  const std::vector<const OpRow*>& rows = overloads_of(row);
   if (rows.size() <= 1) return {&row, bind_call(row.schema, positional_is_int, kw_names)};
   for (const OpRow* candidate : rows) {
     Binder binder(candidate->schema, nullptr);

@@ -27,6 +27,9 @@ enum class ValueForm : uint8_t { None, Tensor, TensorList, Bool, Int, Float, Int
 ValueForm value_form(BorrowedRef value);
 bool accepts(const Param& param, ValueForm form);
 
+// The rows of an op's Python name, in the order in which they are tried.
+const std::vector<const OpRow*>& overloads_of(const OpRow& row);
+
 struct BoundOp {
   const OpRow* row;
   BoundCall call;

@@ -78,7 +78,8 @@ bool is_an_argument(const Tensor& result, std::span<const Arg> args) {
 
 bool result_requires_grad(const OpRow& row, bool some_input_does, DType dtype) {
   static const OpRow* const detach = find_op("detach");
-  return some_input_does && tensor_modes().grad_enabled && is_floating(dtype) && &row != detach;
+  bool computes = row.kind != OpKind::Creation && row.kind != OpKind::Random && &row != detach;
+  return some_input_does && computes && tensor_modes().grad_enabled && is_floating(dtype);
 }
 
 void cast_args(const OpRow& row, std::span<Arg> args) {
@@ -94,6 +95,20 @@ void cast_args(const OpRow& row, std::span<Arg> args) {
   }
 }
 
+namespace {
+
+// zeros(2, requires_grad=True): the parameter is the front end's, whatever grad mode says.
+void apply_requires_grad_param(const OpRow& row, std::span<const Arg> args, Tensor& result) {
+  int param = row.schema.find("requires_grad");
+  if (param < 0 || std::get<Scalar>(args[static_cast<size_t>(param)]).as_int() == 0) return;
+  if (!is_floating(result->dtype())) {
+    raise_op(ErrorKind::Runtime, row.name, "Only Tensors of floating point and complex dtype can require gradients");
+  }
+  result.set_requires_grad(true);
+}
+
+}  // namespace
+
 std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args) {
   bool some_input_does = false;
   for_each_tensor(args, [&](const Tensor& tensor) { some_input_does = some_input_does || tensor.requires_grad(); });
@@ -103,7 +118,16 @@ std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args) {
     bool requires_grad = result_requires_grad(row, some_input_does, result->dtype());
     if (result.requires_grad() != requires_grad && !is_an_argument(result, args)) result.set_requires_grad(requires_grad);
   }
+  bool made = row.kind == OpKind::Creation || row.kind == OpKind::Random;
+  if (made) apply_requires_grad_param(row, args, results.at(0));
   return results;
+}
+
+Tensor apply_named(const char* op, std::vector<Arg> args) {
+  const OpRow* row = find_op(op);
+  MD_ASSERT(row != nullptr, op);
+  fill_defaults(*row, args);
+  return std::move(apply_op(*row, args).at(0));
 }
 
 }  // namespace md

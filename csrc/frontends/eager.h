@@ -10,6 +10,9 @@ namespace md {
 // args complete, in schema order; cast in place. Real, fake and recording tensors alike.
 std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args);
 
+// The first result of the op of this name; trailing defaults are filled in.
+Tensor apply_named(const char* op, std::vector<Arg> args);
+
 // Whether a result of this dtype requires grad when some input does; asks this thread's grad mode.
 bool result_requires_grad(const OpRow& row, bool some_input_does, DType dtype);
 

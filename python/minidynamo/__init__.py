@@ -14,7 +14,7 @@ from ._tensor_names import TENSOR_NAMES
 # Submodules that are imported when they are first used, because few programs need what they import.
 _LAZY_MODULES = ("_logging", "compiler", "fx", "nn")
 
-__all__ = ["__version__", "_dynamo", "compile", "compiler", "fx", "show_config", *TENSOR_NAMES]
+__all__ = ["__version__", "_dynamo", "compile", "compiler", "fx", "nn", "show_config", *TENSOR_NAMES]
 
 
 def show_config():

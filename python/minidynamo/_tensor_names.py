@@ -36,19 +36,35 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     set_printoptions(precision, threshold, edgeitems, linewidth, profile, sci_mode)
 
 
+def equal(input, other):
+    """Whether two tensors have the same sizes and elements."""
+    return _method("equal", input)(other)
+
+
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether all |input - other| <= atol + rtol * |other|."""
+    return _method("allclose", input)(other, rtol, atol, equal_nan)
+
+
+def _method(name, input):
+    if not isinstance(input, _C.Tensor):
+        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
+    return getattr(input, name)
+
+
 def is_floating_point(input):
     """Whether a tensor's dtype is a floating one."""
-    return input.is_floating_point()
+    return _method("is_floating_point", input)()
 
 
 def is_complex(input):
     """Always False: there are no complex dtypes."""
-    return input.is_complex()
+    return _method("is_complex", input)()
 
 
 def numel(input):
     """The number of elements of a tensor."""
-    return input.numel()
+    return _method("numel", input)()
 
 
 _PLAIN = (
@@ -63,6 +79,7 @@ _PLAIN = (
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "is_tensor",
+    "manual_seed",
     "promote_types",
     "result_type",
     "set_default_dtype",
@@ -75,8 +92,10 @@ TENSOR_NAMES = {
     **_C._dtypes,
     **{alias: _C._dtypes[name] for alias, name in _DTYPE_ALIASES.items()},
     **{name: getattr(_C, name) for name in _PLAIN},
+    "allclose": allclose,
     "e": e,
     "enable_grad": enable_grad,
+    "equal": equal,
     "finfo": finfo,
     "iinfo": iinfo,
     "inf": inf,
