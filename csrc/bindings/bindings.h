@@ -9,6 +9,7 @@ void bind_config(pybind11::module_& module);
 void bind_log(pybind11::module_& module);
 void bind_graph_break(pybind11::module_& module);
 void bind_policy(pybind11::module_& module);
+void bind_graph(pybind11::module_& module);
 void bind_reset(pybind11::module_& module);
 void bind_build_info(pybind11::module_& module);
 void bind_bytecode(pybind11::module_& module);

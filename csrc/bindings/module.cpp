@@ -6,6 +6,7 @@ PYBIND11_MODULE(_C, module) {
   md::bind_log(module);
   md::bind_graph_break(module);
   md::bind_policy(module);
+  md::bind_graph(module);
   md::bind_reset(module);
   md::bind_build_info(module);
   md::bind_bytecode(module);
