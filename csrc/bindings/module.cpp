@@ -8,6 +8,7 @@ PYBIND11_MODULE(_C, module) {
   md::bind_policy(module);
   md::bind_engine(module);
   md::bind_compiled_function(module);
+  md::bind_graph(module);
   md::bind_reset(module);
   md::bind_build_info(module);
   md::bind_bytecode(module);

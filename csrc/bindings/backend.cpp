@@ -1,0 +1,206 @@
+#include "bindings/backend.h"
+
+#include "base/error.h"
+#include "bindings/graph.h"
+#include "guards/tensor_type.h"
+
+namespace md {
+namespace {
+
+constexpr double kReleaseGilAboveNs = 50e3;
+
+std::string name_of(BorrowedRef backend) {
+  Ref name = Ref::steal(PyObject_GetAttrString(backend, "__name__"));
+  const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  std::string result = text == nullptr ? backend.type()->tp_name : text;
+  PyErr_Clear();
+  return result;
+}
+
+Ref to_python(const GraphInput& input) {
+  if (input.tensor.defined()) return default_tensor_type().wrap(input.tensor);
+  switch (input.scalar.kind()) {
+    case Scalar::Kind::Bool:
+      return Ref::share(input.scalar.as_int() != 0 ? Py_True : Py_False);
+    case Scalar::Kind::Int:
+      return check(PyLong_FromLongLong(input.scalar.as_int()));
+    case Scalar::Kind::Float:
+      break;
+  }
+  return check(PyFloat_FromDouble(input.scalar.as_double()));
+}
+
+// The callable that a backend made. What it returns is checked against the graph, because captures build on it.
+class CallablePlan : public Plan {
+ public:
+  CallablePlan(Ref callable, std::string backend, std::shared_ptr<const Graph> graph)
+      : callable_(std::move(callable)), backend_(std::move(backend)), graph_(std::move(graph)) {}
+  // The last owner may be any thread, and may come after the interpreter.
+  ~CallablePlan() override {
+    if (!Py_IsInitialized()) {
+      callable_.release();
+      return;
+    }
+    PyGILState_STATE state = PyGILState_Ensure();
+    callable_.reset();
+    PyGILState_Release(state);
+  }
+
+  void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override {
+    std::vector<Ref> owned;
+    std::vector<PyObject*> args;
+    for (const GraphInput& input : inputs) args.push_back(owned.emplace_back(to_python(input)).get());
+    Ref result = check(PyObject_Vectorcall(callable_, args.data(), args.size(), nullptr));
+    if (!PyTuple_Check(result) && !PyList_Check(result)) refuse(str_cat("a ", result.type()->tp_name));
+    // A copy: a list could change while its elements are looked at.
+    Ref values = check(PySequence_Tuple(result));
+    if (static_cast<size_t>(PyTuple_GET_SIZE(values.get())) != outputs.size()) {
+      refuse(str_cat(PyTuple_GET_SIZE(values.get()), " values"));
+    }
+    std::vector<Tensor> tensors;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      tensors.push_back(checked_output(i, PyTuple_GET_ITEM(values.get(), static_cast<Py_ssize_t>(i))));
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = std::move(tensors[i]);
+  }
+  std::string print() const override { return str_cat("call of what the backend '", backend_, "' made\n"); }
+  double estimated_ns() const override { return 0; }
+  bool needs_gil() const override { return true; }
+
+ private:
+  [[noreturn]] void refuse(const std::string& found) const {
+    raise(ErrorKind::Type, "backend '", backend_, "': its callable must return a tuple or list of ",
+          graph_->outputs().size(), " tensors, not ", found);
+  }
+
+  Tensor checked_output(size_t i, BorrowedRef value) const {
+    const TensorType* type = tensor_type_of(value);
+    if (type == nullptr) refuse(str_cat("a ", value.type()->tp_name, " at position ", i));
+    const Tensor& tensor = type->unwrap(value);
+    const TensorSpec& expected = graph_->info(graph_->outputs()[i]).spec;
+    if (tensor->dtype() != expected.dtype || !same(tensor.spec().sizes, expected.sizes)) {
+      raise(ErrorKind::Runtime, "backend '", backend_, "': output ", i, " must be ", expected.str(), ", not ",
+            tensor.spec().str());
+    }
+    return tensor;
+  }
+
+  Ref callable_;
+  std::string backend_;
+  std::shared_ptr<const Graph> graph_;
+};
+
+// Replaces the current exception by BackendCompilerFailed with it as the cause.
+[[noreturn]] void raise_backend_failed(BorrowedRef backend) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  Ref inner_type = Ref::steal(type), inner = Ref::steal(value), inner_traceback = Ref::steal(traceback);
+  if (inner_traceback) PyException_SetTraceback(inner, inner_traceback);
+  // Ctrl-C and exit are not the backend's failures.
+  if (!PyObject_TypeCheck(inner.get(), reinterpret_cast<PyTypeObject*>(PyExc_Exception))) {
+    PyErr_Restore(inner_type.release(), inner.release(), inner_traceback.release());
+    throw PythonError();
+  }
+  Ref module = check(PyImport_ImportModule("minidynamo._dynamo.exc"));
+  Ref failed_type = check(PyObject_GetAttrString(module, "BackendCompilerFailed"));
+  Ref failed = check(PyObject_CallFunctionObjArgs(failed_type, backend.get(), inner.get(), nullptr));
+  PyException_SetCause(failed, Ref(inner).release());
+  PyErr_SetObject(failed_type, failed);
+  throw PythonError();
+}
+
+Ref call_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
+                 const std::vector<Ref>& example_inputs) {
+  Ref module = check(PyImport_ImportModule("minidynamo.fx"));
+  Ref graph_object = graph_to_python(graph);
+  Ref gm = check(PyObject_CallMethod(module, "GraphModule", "O", graph_object.get()));
+  Ref inputs = check(PyList_New(0));
+  for (const Ref& input : example_inputs) check_status(PyList_Append(inputs, input));
+  Ref compiled = Ref::steal(PyObject_CallFunctionObjArgs(backend, gm.get(), inputs.get(), nullptr));
+  if (!compiled) raise_backend_failed(backend);
+  if (PyCallable_Check(compiled) == 0) {
+    PyErr_Format(PyExc_TypeError, "a backend must return a callable, not %.200s", compiled.type()->tp_name);
+    raise_backend_failed(backend);
+  }
+  // The graph module itself as a result means its forward.
+  if (compiled.get() == gm.get()) return check(PyObject_GetAttrString(gm, "forward"));
+  return compiled;
+}
+
+std::shared_ptr<const Plan> native_plan(BorrowedRef name, const std::shared_ptr<const Graph>& graph) {
+  if (PyUnicode_CompareWithASCIIString(name, "onednn") == 0) return lower(*graph);
+  if (PyUnicode_CompareWithASCIIString(name, "eager") == 0) return eager_plan(graph);
+  const char* text = PyUnicode_AsUTF8(name);
+  if (text == nullptr) throw PythonError();
+  raise(ErrorKind::Internal, "there is no backend '", text, "' in the extension");
+}
+
+GraphInput tensor_input(const Node& node, BorrowedRef value, bool exact_layout) {
+  const TensorType* type = tensor_type_of(value);
+  if (type == nullptr) {
+    raise(ErrorKind::Type, "graph: input ", node.target, " must be a tensor, not ", value.type()->tp_name);
+  }
+  const Tensor& tensor = type->unwrap(value);
+  const TensorSpec& expected = node.outs[0].spec;
+  const TensorSpec& found = tensor.spec();
+  bool fits = tensor->kind() == TensorKind::Real && found.dtype == expected.dtype && found.rank() == expected.rank();
+  if (exact_layout) fits = fits && same(found.sizes, expected.sizes) && same(found.strides, expected.strides);
+  if (!fits) {
+    raise(ErrorKind::Value, "graph: input ", node.target, " was captured as ", expected.str(), ", got ", found.str());
+  }
+  return {tensor, {}};
+}
+
+GraphInput scalar_input(const Node& node, BorrowedRef value) {
+  Scalar::Kind kind = node.outs[0].scalar_kind;
+  if (kind == Scalar::Kind::Bool && PyBool_Check(value)) return {{}, Scalar(value.get() == Py_True)};
+  if (kind == Scalar::Kind::Int && PyLong_CheckExact(value)) {
+    long long number = PyLong_AsLongLong(value);
+    if (number == -1 && PyErr_Occurred() != nullptr) throw PythonError();
+    return {{}, Scalar(static_cast<int64_t>(number))};
+  }
+  if (kind == Scalar::Kind::Float && PyFloat_CheckExact(value)) return {{}, Scalar(PyFloat_AS_DOUBLE(value.get()))};
+  raise(ErrorKind::Type, "graph: input ", node.target, " must be ", code_type(node.outs[0]), ", not ",
+        value.type()->tp_name);
+}
+
+}  // namespace
+
+std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, std::shared_ptr<const Graph> graph,
+                                              const std::vector<Ref>& example_inputs) {
+  if (PyUnicode_Check(backend)) return native_plan(backend, graph);
+  Ref compiled = call_backend(backend, graph, example_inputs);
+  if (std::shared_ptr<const Plan> plan = plan_of_python(compiled, *graph)) return plan;
+  return std::make_shared<CallablePlan>(std::move(compiled), name_of(backend), std::move(graph));
+}
+
+std::vector<GraphInput> graph_inputs(const Graph& graph, std::span<PyObject* const> values, bool exact_layout) {
+  if (values.size() != graph.inputs().size()) {
+    raise(ErrorKind::Type, "graph: takes ", graph.inputs().size(), " inputs, got ", values.size());
+  }
+  std::vector<GraphInput> inputs;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Node& node = *graph.inputs()[i];
+    bool is_scalar = node.kind == NodeKind::ScalarInput;
+    inputs.push_back(is_scalar ? scalar_input(node, values[i]) : tensor_input(node, values[i], exact_layout));
+  }
+  return inputs;
+}
+
+std::vector<Tensor> run_plan(const Plan& plan, const Graph& graph, std::span<const GraphInput> inputs) {
+  std::vector<Tensor> outputs(graph.outputs().size());
+  if (plan.needs_gil() || plan.estimated_ns() < kReleaseGilAboveNs) {
+    plan.run(inputs, outputs);
+    return outputs;
+  }
+  // Taken back also when the run throws.
+  struct WithoutGil {
+    PyThreadState* saved = PyEval_SaveThread();
+    ~WithoutGil() { PyEval_RestoreThread(saved); }
+  } without_gil;
+  plan.run(inputs, outputs);
+  return outputs;
+}
+
+}  // namespace md

@@ -1,0 +1,17 @@
+// The Python faces of Graph and Plan, for code outside of pybind11.
+#pragma once
+#include <memory>
+
+#include "cpython/ref.h"
+#include "executor/plan.h"
+#include "graph/graph.h"
+
+namespace md {
+
+// A new minidynamo._C.Graph.
+Ref graph_to_python(const std::shared_ptr<const Graph>& graph);
+
+// The plan inside a minidynamo._C.Plan that was made of this very graph; null for any other object.
+std::shared_ptr<const Plan> plan_of_python(BorrowedRef object, const Graph& graph);
+
+}  // namespace md
