@@ -18,5 +18,7 @@ void bind_bytecode(pybind11::module_& module);
 void bind_frame_stress(pybind11::module_& module);
 void bind_guards(pybind11::module_& module);
 void bind_tensor(pybind11::module_& module);
+// Last: the engine learns of the functions that the others bound.
+void start_engine(pybind11::module_& module);
 
 }  // namespace md

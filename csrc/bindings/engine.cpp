@@ -48,13 +48,16 @@ void skip_folders() {
 
 }  // namespace
 
+void start_engine(py::module_& module) {
+  skip_folders();
+  for (const char* name : {"exchange_grad_mode", "exchange_inference_mode", "exchange_error_on_graph_break",
+                           "error_on_graph_break"})
+    register_mode_call(name, module.attr((std::string("_") + name).c_str()).ptr());
+  register_mode_call("is_grad_enabled", module.attr("is_grad_enabled").ptr());
+}
+
 void bind_engine(py::module_& module) {
   module.def("engine_counters", read_counters, "What the engine has done since the start or the last reset.");
-  module.def("_reset_engine", [] {
-    CodeCache::reset_all();
-    counters() = Counters();
-  });
-  module.def("_start_engine", [] { skip_folders(); });
   register_builtin_calls();
   register_container_methods();
   register_pure_calls();

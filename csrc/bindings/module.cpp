@@ -15,4 +15,5 @@ PYBIND11_MODULE(_C, module) {
   md::bind_frame_stress(module);
   md::bind_guards(module);
   md::bind_tensor(module);
+  md::start_engine(module);
 }

@@ -27,11 +27,6 @@ void check_device(const char* function, BorrowedRef value) {
   if (value) device_from_python(value, str_cat(function, "(): argument 'device'"));
 }
 
-const Tensor& read_tensor(const char* function, const char* param, BorrowedRef value) {
-  if (is_tensor(value)) return tensor_of(value);
-  raise(ErrorKind::Type, function, "(): argument '", param, "' must be Tensor, not ", value.type()->tp_name);
-}
-
 Ref wrap_leaf(Tensor tensor, bool requires_grad) {
   if (requires_grad && !is_floating(tensor->dtype())) {
     raise(ErrorKind::Runtime, "Only Tensors of floating point and complex dtype can require gradients");

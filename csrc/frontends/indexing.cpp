@@ -75,10 +75,11 @@ class IndexParser {
     return index;
   }
 
-  void push(const char* op, std::vector<Arg> args) {
+  void push(const char* op, const std::vector<Arg>& parameters) {
     const OpRow* row = find_op(op);
     MD_ASSERT(row != nullptr, op);
-    args.insert(args.begin(), Arg(Tensor()));
+    std::vector<Arg> args(1, Tensor());  // the place of the value that the step before made
+    args.insert(args.end(), parameters.begin(), parameters.end());
     steps_.push_back({row, std::move(args)});
   }
 

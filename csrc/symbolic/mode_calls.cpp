@@ -71,8 +71,7 @@ template <BreakReason reason>
 ValuePtr asked_break(Walk& walk, const CallArgs& args) {
   std::string title = break_row(reason).title;
   std::string name = title.substr(title.find('`'));
-  std::string explanation = break_row(reason).explanation;
-  explanation.replace(explanation.rfind("None"), 4, message_of(walk, args));
+  std::string explanation = str_cat(break_row(reason).explanation, " Message: ", message_of(walk, args));
   walk.graph_break(reason,
                    str_cat("Called ", name, " with args `[", argument_list(walk, args), "]`, kwargs `{",
                            keyword_list(walk, args), "}`"),
