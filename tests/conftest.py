@@ -1,0 +1,1 @@
+"""Makes the packages beside the tests importable."""

@@ -1,0 +1,29 @@
+"""Every snippet of the corpus behaves the same compiled as plain, cold and warm, under each backend."""
+
+import corpus  # noqa: F401  registers the snippets
+import minidynamo
+import pytest
+from differential import check, snippets
+
+SNIPPETS = {snippet.name: snippet for snippet in snippets()}
+STRESSED = minidynamo._dynamo.config.snapshot_stress != 0
+
+
+@pytest.mark.parametrize("backend", ["eager", "onednn"])
+@pytest.mark.parametrize("name", SNIPPETS)
+def test_same_as_plain(name, backend):
+    snippet = SNIPPETS[name]
+    report = check(snippet, backend)
+    if snippet.breaks is not None and not STRESSED:
+        assert report.graph_breaks == snippet.breaks, f"{report.graph_breaks} breaks"
+
+
+@pytest.mark.skipif(STRESSED, reason="regions end where the stress switch says")
+@pytest.mark.parametrize("name", [name for name, snippet in SNIPPETS.items() if snippet.fullgraph])
+def test_captured_whole(name):
+    report = check(SNIPPETS[name], fullgraph=True)
+    assert report.captured_when_warm == 0, "a warm call was captured again"
+
+
+def test_the_corpus_is_broad():
+    assert len(SNIPPETS) >= 200
