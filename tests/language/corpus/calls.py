@@ -98,7 +98,8 @@ def keyword_twice(x):
 
 @snippet(raises=TypeError)
 def call_of_number(x):
-    return (3)(x)
+    three = 3
+    return three(x)
 
 
 @whole()
