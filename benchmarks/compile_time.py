@@ -1,7 +1,7 @@
 """How long it takes until a compiled function gives its first result: python benchmarks/compile_time.py
 
-Every measurement is a fresh process. It is timed from its start to its first result; then a second function and one of 200
-operations are compiled in it.
+Every measurement is a fresh process. It is timed from its start to its first result; then a second function and one of
+200 operations are compiled in it.
 """
 
 import json
@@ -50,21 +50,28 @@ def run_numpy(started):
 def run_minidynamo(started):
     import minidynamo
 
-    return _measure(started, minidynamo.compile, minidynamo.tensor, lambda result: result.tolist()[0])
+    return _measure(started, minidynamo.compile, minidynamo.tensor, _first_element)
 
 
 def run_torch_eager_backend(started):
     import torch
 
     return _measure(
-        started, lambda function: torch.compile(function, backend="eager"), torch.tensor, lambda result: result.tolist()[0]
+        started,
+        lambda function: torch.compile(function, backend="eager"),
+        torch.tensor,
+        lambda result: result.tolist()[0],
     )
 
 
 def run_torch(started):
     import torch
 
-    return _measure(started, torch.compile, torch.tensor, lambda result: result.tolist()[0])
+    return _measure(started, torch.compile, torch.tensor, _first_element)
+
+
+def _first_element(result):
+    return result.tolist()[0]
 
 
 def _measure(started, compile, tensor, read):

@@ -1,7 +1,7 @@
 """Side by side measurements: one process for each contender, timed in turn, so that noise hits all of them alike.
 
-A benchmark gives `main` a table of contenders and a function that a worker process runs. Workers check their results before
-anything is timed. Reported are the minimum and the median over the rounds, as a Markdown table and, with --json, a file.
+A worker checks its results before anything is timed. Reported are the minimum and the median over the rounds, as a
+Markdown table and, with --json, a file.
 """
 
 import argparse

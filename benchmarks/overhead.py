@@ -5,7 +5,17 @@ Three elements, so that the time is that of the call: entry, guards, dispatch, a
 
 import timeit
 
-from harness import Worker, available, environment, interleave, parse_arguments, print_table, serve, summarise, write_json
+from harness import (
+    Worker,
+    available,
+    environment,
+    interleave,
+    parse_arguments,
+    print_table,
+    serve,
+    summarise,
+    write_json,
+)
 
 
 def two_ops(x):

@@ -3,9 +3,9 @@ import struct
 from pathlib import Path
 
 import pytest
-from minidynamo import safetensors
 
 import minidynamo
+from minidynamo import safetensors
 
 DIGITS = Path(__file__).parent.parent / "examples" / "digits" / "weights.safetensors"
 

@@ -3,14 +3,13 @@
 import warnings
 
 import pytest
+
 from differential import assert_same, observe
 
 
 def hold(plain, other, *args):
     make = [lambda: [1, [2], {"k": 3}], lambda: [1, [2], {"k": 3}]]
-    outcomes = [
-        observe(function, args or (m(),), globals(), ("STATE",)) for function, m in zip((plain, other), make)
-    ]
+    outcomes = [observe(function, args or (m(),), globals(), ("STATE",)) for function, m in zip((plain, other), make)]
     assert_same(*outcomes, "here")
 
 

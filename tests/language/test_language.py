@@ -1,9 +1,10 @@
 """Every snippet of the corpus behaves the same compiled as plain, cold and warm, under each backend."""
 
 import corpus  # noqa: F401  registers the snippets
-import minidynamo
 import pytest
 from differential import check, snippets
+
+import minidynamo
 
 SNIPPETS = {snippet.name: snippet for snippet in snippets()}
 STRESSED = minidynamo._dynamo.config.snapshot_stress != 0

@@ -2,9 +2,10 @@
 
 import logging
 
-import minidynamo
 import pytest
 from differential import assert_same, observe
+
+import minidynamo
 from minidynamo import tensor
 
 

@@ -2,9 +2,10 @@
 
 import logging
 
-import minidynamo
 import pytest
 from differential import count_engine
+
+import minidynamo
 from minidynamo._dynamo import graph_break
 from minidynamo._dynamo.testing import CompileCounter, CompileCounterWithBackend, EagerAndRecordGraphs
 

@@ -6,8 +6,9 @@ import traceback
 import types
 import warnings
 
-import minidynamo
 import pytest
+
+import minidynamo
 from minidynamo._dynamo import graph_break
 
 SEEN = []

@@ -2,8 +2,9 @@
 
 import traceback
 
-import minidynamo
 import pytest
+
+import minidynamo
 from minidynamo._dynamo import error_on_graph_break, graph_break
 from minidynamo._dynamo.exc import Unsupported
 from minidynamo._dynamo.testing import CompileCounter

@@ -5,8 +5,9 @@ import sys
 import threading
 import time
 
-import minidynamo
 import pytest
+
+import minidynamo
 from minidynamo._dynamo import graph_break
 
 

@@ -1,7 +1,7 @@
 """Cells of the notebook on `error_on_graph_break`, run as a user runs them: `import minidynamo as torch`."""
 
 CELLS = {
-    2: '''\
+    2: """\
 @torch._dynamo.error_on_graph_break(False)
 def code_with_a_difficult_graph_break(x):
     x = x + 1
@@ -16,8 +16,8 @@ def inner(x):
 @torch.compile
 def fn(x):
     return inner(x)
-''',
-    3: '''\
+""",
+    3: """\
 # NOTE: fullgraph=False
 @torch._dynamo.error_on_graph_break(True)
 @torch.compile
@@ -26,8 +26,8 @@ def fn(x):
     with torch._dynamo.error_on_graph_break(False):
         torch._dynamo.graph_break()  # no error
     return x + 2
-''',
-    5: '''\
+""",
+    5: """\
 @torch._dynamo.error_on_graph_break(True)
 def inner2(x):
     x = x + 1
@@ -43,5 +43,5 @@ def fn(x):
     x = x + 4
     torch._dynamo.graph_break()  # no error
     return inner(x)
-''',
+""",
 }

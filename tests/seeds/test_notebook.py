@@ -3,9 +3,10 @@
 import linecache
 import logging
 
-import minidynamo
 import pytest
 from cells import CELLS
+
+import minidynamo
 from minidynamo._dynamo.exc import Unsupported
 
 BODY = """\

@@ -1,7 +1,8 @@
 """if, elif, conditional expressions, boolean operators, match, early return."""
 
-import minidynamo
 from differential import snippet, whole
+
+import minidynamo
 from minidynamo import tensor
 
 

@@ -3,8 +3,9 @@
 import sys
 import time
 
-import minidynamo
 from differential import snippet
+
+import minidynamo
 from minidynamo import tensor
 from minidynamo._dynamo import graph_break
 

@@ -3,6 +3,7 @@
 import functools
 
 from differential import snippet
+
 from minidynamo._dynamo import graph_break
 
 

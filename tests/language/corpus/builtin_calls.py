@@ -4,8 +4,9 @@ import copy
 import itertools
 import time
 
-import minidynamo
 from differential import snippet, whole
+
+import minidynamo
 from minidynamo import tensor
 
 

@@ -2,8 +2,9 @@
 
 import functools
 
-import minidynamo
 from differential import snippet, whole
+
+import minidynamo
 from minidynamo import tensor
 
 
@@ -377,8 +378,6 @@ def list_filled_by_callee(x):
     fill(items, x)
     fill(items, x + 1)
     return items
-
-
 
 
 @snippet()

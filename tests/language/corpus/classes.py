@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from differential import snippet, whole
+
 from minidynamo import tensor
 
 

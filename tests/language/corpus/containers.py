@@ -3,6 +3,7 @@
 from collections import OrderedDict, defaultdict, deque
 
 from differential import snippet, whole
+
 from minidynamo import tensor
 
 

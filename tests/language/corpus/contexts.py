@@ -4,8 +4,9 @@ import contextlib
 import io
 import threading
 
-import minidynamo
 from differential import snippet, whole
+
+import minidynamo
 
 LOG = []
 

@@ -1,7 +1,8 @@
 """try, except, finally, raise; exceptions that leave the function."""
 
-import minidynamo
 from differential import snippet, whole
+
+import minidynamo
 from minidynamo import tensor
 
 

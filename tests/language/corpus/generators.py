@@ -1,6 +1,7 @@
 """Generators, and what consumes them."""
 
 from differential import snippet
+
 from minidynamo import tensor
 
 

@@ -1,6 +1,7 @@
 """for, while, break, continue, else, iterables of every kind."""
 
 from differential import snippet, whole
+
 from minidynamo import tensor
 
 

@@ -3,8 +3,9 @@
 import math
 import types
 
-import minidynamo
 from differential import snippet, whole
+
+import minidynamo
 from minidynamo import tensor
 
 SCALE = 2.5
@@ -307,7 +308,7 @@ def delete_local(x):
 def delete_local_and_read(x):
     y = x + 1
     del y
-    return y
+    return y  # noqa: F821
 
 
 @snippet()
@@ -319,7 +320,8 @@ def import_inside(x):
 
 @snippet()
 def import_from_inside(x):
-    from math import floor, pi as circle
+    from math import floor
+    from math import pi as circle
 
     return x * floor(circle)
 
@@ -346,7 +348,7 @@ def walrus_tensor(x):
 @whole()
 def annotated_local(x):
     y: int = 3
-    z: float
+    z: float  # noqa: F842
     return x * y
 
 

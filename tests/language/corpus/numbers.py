@@ -5,6 +5,7 @@ import math
 import operator
 
 from differential import snippet, whole
+
 from minidynamo import tensor
 
 
@@ -117,4 +118,11 @@ def reductions_over_numbers(x):
 
 @snippet()
 def integer_methods(x):
-    return x, (10).bit_length(), (2.5).is_integer(), (0.75).as_integer_ratio(), float.fromhex("0x1p-2"), (5).to_bytes(2, "big")
+    return (
+        x,
+        (10).bit_length(),
+        (2.5).is_integer(),
+        (0.75).as_integer_ratio(),
+        float.fromhex("0x1p-2"),
+        (5).to_bytes(2, "big"),
+    )

@@ -1,6 +1,7 @@
 """f-strings, formatting and string methods on known values."""
 
 from differential import snippet, whole
+
 from minidynamo import tensor
 
 
@@ -54,7 +55,7 @@ def format_method(x):
 
 @whole()
 def concatenation(x):
-    return x, "a" + "b" * 3, "a" "b"
+    return x, "a" + "b" * 3, "ab"
 
 
 @whole()

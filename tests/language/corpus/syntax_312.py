@@ -29,7 +29,7 @@ def type_alias(x):
 @snippet()
 def nested_quotes_in_f_string(x):
     table = {"k": 3}
-    return x, f"{table["k"]} {", ".join(["a", "b"])}"
+    return x, f"{table["k"]} {", ".join(["a", "b"])}"  # fmt: skip
 
 
 @snippet()

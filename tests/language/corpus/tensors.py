@@ -1,7 +1,8 @@
 """Tensors: what a function does with them besides plain arithmetic."""
 
-import minidynamo
 from differential import snippet, whole
+
+import minidynamo
 from minidynamo import tensor
 
 
