@@ -8,12 +8,13 @@ import json
 import math
 import os
 import struct
+from array import array
 
 import minidynamo
 
-# The name in the file: the dtype, bytes per value, the format of `struct`.
+# The name in the file: the dtype, bytes per value, the format for `array` or, in the 2-byte floats, `struct`.
 _DTYPES = {
-    "BOOL": ("bool", 1, "?"),
+    "BOOL": ("bool", 1, "B"),
     "U8": ("uint8", 1, "B"),
     "I8": ("int8", 1, "b"),
     "I16": ("int16", 2, "h"),
@@ -127,11 +128,15 @@ def _check_layout(entries, size):
 
 
 def _tensor(dtype, shape, block):
-    name, _, code = _DTYPES[dtype]
-    numbers = struct.unpack(f"<{math.prod(shape)}{code}", block)
-    if dtype == "BF16":
-        numbers = _widen(numbers)
-    return minidynamo.tensor(numbers, dtype=getattr(minidynamo, name)).reshape(shape)
+    name, size, code = _DTYPES[dtype]
+    if dtype in ("F16", "BF16"):
+        values = struct.unpack(f"<{len(block) // size}{code}", block)
+        if dtype == "BF16":
+            values = _widen(values)
+    else:
+        values = array(code)
+        values.frombytes(block)
+    return minidynamo.tensor(values, dtype=getattr(minidynamo, name)).reshape(shape)
 
 
 def _widen(halves):
