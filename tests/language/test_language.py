@@ -26,5 +26,13 @@ def test_captured_whole(name):
     assert report.captured_when_warm == 0, "a warm call was captured again"
 
 
+@pytest.mark.parametrize("name", SNIPPETS)
+def test_regions_may_end_anywhere(name):
+    """With each region cut after n instructions every snapshot is restored, and nobody can tell."""
+    for instructions in (1, 2, 3, 7):
+        with minidynamo._dynamo.config.patch(snapshot_stress=instructions):
+            check(SNIPPETS[name])
+
+
 def test_the_corpus_is_broad():
     assert len(SNIPPETS) >= 200
