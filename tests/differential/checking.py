@@ -16,7 +16,7 @@ TOLERANCE = {"eager": 0.0, "onednn": 2e-6}
 @dataclass
 class Report:
     graph_breaks: int
-    regions_captured: int
+    graphs_captured: int
     captured_when_warm: int
 
 
@@ -48,7 +48,7 @@ def check(snippet, backend="eager", fullgraph=False, **compile_options):
     finally:
         namespace.update(initial)
     cold, warm = counters[1], counters[3]
-    return Report(cold["graph_breaks"], cold["regions_captured"], warm["regions_captured"])
+    return Report(cold["graph_breaks"], cold["graphs_captured"], warm["regions_captured"])
 
 
 def _growth(before, after):
