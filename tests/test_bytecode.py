@@ -5,6 +5,7 @@ import sys
 import sysconfig
 import types
 import warnings
+from bisect import bisect_left
 from pathlib import Path
 
 import pytest
@@ -49,16 +50,21 @@ def raw_instructions(code):
     return rows
 
 
+def covered_by_entry(code, units):
+    """Each entry of the exception table with the range of the rows whose opcode it covers."""
+    for entry in dis._parse_exception_table(code):
+        yield entry, range(bisect_left(units, entry.start // 2), bisect_left(units, entry.end // 2))
+
+
 def expected_depths(code):
     """Depth on entry by first unit, from dis.stack_effect and the exception table alone."""
     rows = raw_instructions(code)
     position = {row[0]: k for k, row in enumerate(rows)}
     position.update({row[1]: k for k, row in enumerate(rows)})
     handler = {}
-    for entry in dis._parse_exception_table(code):
-        for k, row in enumerate(rows):
-            if entry.start <= row[1] * 2 < entry.end:
-                handler[k] = (position[entry.target // 2], entry.depth + entry.lasti + 1)
+    for entry, covered in covered_by_entry(code, [row[1] for row in rows]):
+        for k in covered:
+            handler[k] = (position[entry.target // 2], entry.depth + entry.lasti + 1)
     depths, work = {0: 0}, [0]
 
     def reach(k, depth):
@@ -115,10 +121,9 @@ def check_targets(code, rows, raw):
 
 def check_handlers(code, rows):
     expected = {}
-    for entry in dis._parse_exception_table(code):
-        for k, row in enumerate(rows):
-            if entry.start <= row[4] * 2 < entry.end:
-                expected[k] = entry.target // 2, entry.depth, entry.lasti
+    for entry, covered in covered_by_entry(code, [row[4] for row in rows]):
+        for k in covered:
+            expected[k] = entry.target // 2, entry.depth, entry.lasti
     for begin, end, target, depth, lasti in bytecode.exception_table(code):
         for k in range(begin, end):
             assert expected.pop(k) == (rows[target][3], depth, lasti), (code, k)

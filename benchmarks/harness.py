@@ -1,0 +1,123 @@
+"""Side by side measurements: one process for each contender, timed in turn, so that noise hits all of them alike.
+
+A worker checks its results before anything is timed. Reported are the minimum and the median over the rounds, as a
+Markdown table and, with --json, a file.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+
+
+def parse_arguments(description, rounds):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--rounds", type=int, default=rounds, help=f"rounds of each contender, {rounds} by default")
+    parser.add_argument("--threads", default="1,2", help="numbers of threads to measure with, 1,2 by default")
+    parser.add_argument("--only", default="", help="only contenders whose name contains this")
+    parser.add_argument("--json", help="file to write all results to")
+    parser.add_argument("--worker", nargs="*", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def available(contenders, only):
+    """The names whose module is installed; says which are left out."""
+    names = []
+    for name, module in contenders.items():
+        if only not in name:
+            continue
+        if module is None or importlib.util.find_spec(module) is not None:
+            names.append(name)
+        else:
+            print(f"{name}: {module} is not installed, left out", file=sys.stderr)
+    return names
+
+
+def environment(threads, **more):
+    """The environment of a worker."""
+    return {
+        **os.environ,
+        "OMP_NUM_THREADS": str(threads),
+        "MKL_NUM_THREADS": str(threads),
+        "OPENBLAS_NUM_THREADS": str(threads),
+        **more,
+    }
+
+
+class Worker:
+    """A process that answers each line with a line of JSON."""
+
+    def __init__(self, script, arguments, env):
+        self.name = arguments[0]
+        self.process = subprocess.Popen(
+            [sys.executable, script, "--worker", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=env,
+        )
+
+    def ask(self, question):
+        self.process.stdin.write(f"{question}\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the worker of {self.name} ended with status {self.process.wait()}")
+        return json.loads(answer)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def serve(answer):
+    """The worker's side: answers questions from stdin until it is closed."""
+    for question in sys.stdin:
+        print(json.dumps(answer(question.strip())), flush=True)
+
+
+def interleave(workers, questions, rounds):
+    """Asks every worker every question in turn, `rounds` times; returns {question: {worker: answers}}."""
+    answers = {question: {worker.name: [] for worker in workers} for question in questions}
+    for _ in range(rounds):
+        for question in questions:
+            for worker in workers:
+                answer = worker.ask(question)
+                if answer is not None:
+                    answers[question][worker.name].append(answer)
+    return answers
+
+
+def summarise(samples):
+    return {"min": min(samples), "median": statistics.median(samples), "rounds": len(samples)}
+
+
+def print_table(title, rows, unit, scale):
+    """rows: {name: summary}; the ratio is to the row that is fastest."""
+    print(f"\n### {title}\n")
+    print(f"| | min, {unit} | median, {unit} | to the fastest |")
+    print("| --- | ---: | ---: | ---: |")
+    best = min(summary["min"] for summary in rows.values())
+    for name, summary in rows.items():
+        low, middle = summary["min"] * scale, summary["median"] * scale
+        print(f"| {name} | {low:.3g} | {middle:.3g} | {summary['min'] / best:.2f} |")
+    sys.stdout.flush()
+
+
+def write_json(path, results):
+    if path:
+        facts = {"python": platform.python_version(), "processor": _processor(), "cpus": os.cpu_count()}
+        with open(path, "w") as file:
+            json.dump({"machine": facts, "results": results}, file, indent=1)
+
+
+def _processor():
+    with open("/proc/cpuinfo") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.machine()

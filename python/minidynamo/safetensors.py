@@ -1,0 +1,144 @@
+"""Reads tensors from safetensors files: an 8-byte length, a JSON header, the raw values.
+
+A file is not trusted: whatever does not follow the format is a ValueError that says what is wrong, and no size that the
+file claims is believed before it was compared with the size that the file has.
+"""
+
+import json
+import math
+import os
+import struct
+from array import array
+
+import minidynamo
+
+# The name in the file: the dtype, bytes per value, the format for `array` or, in the 2-byte floats, `struct`.
+_DTYPES = {
+    "BOOL": ("bool", 1, "B"),
+    "U8": ("uint8", 1, "B"),
+    "I8": ("int8", 1, "b"),
+    "I16": ("int16", 2, "h"),
+    "I32": ("int32", 4, "i"),
+    "I64": ("int64", 8, "q"),
+    "F16": ("float16", 2, "e"),
+    "BF16": ("bfloat16", 2, "H"),
+    "F32": ("float32", 4, "f"),
+    "F64": ("float64", 8, "d"),
+}
+_LENGTH = struct.Struct("<Q")
+_MAX_HEADER = 100_000_000
+_MAX_RANK = 64
+_MAX_ELEMENTS = 2**63 - 1
+
+
+def load_file(path):
+    """Returns a dict of the tensors in the file, in the order of its header."""
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        return load(data)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from None
+
+
+def load(data):
+    """Returns a dict of the tensors in `data`, the bytes of a safetensors file."""
+    data = memoryview(data).cast("B")
+    header_size = _header_size(data[: _LENGTH.size], len(data))
+    values = data[_LENGTH.size + header_size :]
+    header = _parse_header(bytes(data[_LENGTH.size : _LENGTH.size + header_size]))
+    entries = {name: _check_entry(name, entry) for name, entry in header.items() if name != "__metadata__"}
+    _check_layout(entries, len(values))
+    return {name: _tensor(dtype, shape, values[begin:end]) for name, (dtype, shape, begin, end) in entries.items()}
+
+
+def metadata(path):
+    """Returns the free text entries (`__metadata__`) of the file."""
+    with open(path, "rb") as file:
+        header_size = _header_size(file.read(_LENGTH.size), os.fstat(file.fileno()).st_size)
+        return _parse_header(file.read(header_size)).get("__metadata__", {})
+
+
+def _header_size(start, file_size):
+    if len(start) < _LENGTH.size:
+        raise ValueError(f"not a safetensors file: {len(start)} bytes, shorter than the length of its header")
+    (size,) = _LENGTH.unpack(start)
+    if size > min(_MAX_HEADER, file_size - _LENGTH.size):
+        raise ValueError(f"not a safetensors file: a header of {size} bytes in a file of {file_size}")
+    return size
+
+
+def _parse_header(text):
+    try:
+        header = json.loads(text.decode("utf-8"), object_pairs_hook=_without_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the safetensors header is not valid JSON: {error}") from None
+    if not isinstance(header, dict):
+        raise ValueError(f"the safetensors header must be a JSON object, not {type(header).__name__}")
+    strings = header.get("__metadata__", {})
+    if not isinstance(strings, dict) or not all(isinstance(value, str) for value in strings.values()):
+        raise ValueError("__metadata__ of a safetensors file must map strings to strings")
+    return header
+
+
+def _without_duplicates(pairs):
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return result
+
+
+def _is_size(value):
+    return type(value) is int and 0 <= value <= _MAX_ELEMENTS
+
+
+def _check_entry(name, entry):
+    def fail(what):
+        raise ValueError(f"tensor {name!r} of a safetensors file: {what}")
+
+    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+        fail("its entry must have dtype, shape and data_offsets, and nothing else")
+    dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not isinstance(dtype, str) or dtype not in _DTYPES:
+        fail(f"dtype {dtype!r} is not supported, only {', '.join(_DTYPES)}")
+    if not isinstance(shape, list) or len(shape) > _MAX_RANK or not all(map(_is_size, shape)):
+        fail(f"shape must be a list of at most {_MAX_RANK} sizes")
+    if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_size, offsets)):
+        fail("data_offsets must be two sizes")
+    if math.prod(filter(None, shape)) > _MAX_ELEMENTS:
+        fail(f"shape {shape} is too large")
+    wanted = math.prod(shape) * _DTYPES[dtype][1]
+    if offsets[1] - offsets[0] != wanted:
+        fail(f"shape {shape} of {dtype} takes {wanted} bytes, data_offsets {offsets} give {offsets[1] - offsets[0]}")
+    return dtype, shape, *offsets
+
+
+def _check_layout(entries, size):
+    """The blocks of the tensors must follow each other and fill the rest of the file: no hole, no overlap."""
+    position = 0
+    for name, (_, _, begin, end) in sorted(entries.items(), key=lambda item: item[1][2:]):
+        if begin != position or end > size:
+            raise ValueError(
+                f"tensor {name!r} of a safetensors file lies at bytes {begin} to {end}, "
+                f"where byte {position} is the next one and {size} the last"
+            )
+        position = end
+    if position != size:
+        raise ValueError(f"a safetensors file has {size} bytes of values, its header names {position}")
+
+
+def _tensor(dtype, shape, block):
+    name, size, code = _DTYPES[dtype]
+    if dtype in ("F16", "BF16"):
+        values = struct.unpack(f"<{len(block) // size}{code}", block)
+        if dtype == "BF16":
+            values = _widen(values)
+    else:
+        values = array(code)
+        values.frombytes(block)
+    return minidynamo.tensor(values, dtype=getattr(minidynamo, name)).reshape(shape)
+
+
+def _widen(halves):
+    """A bfloat16 is the upper half of a float32."""
+    return struct.unpack(f"<{len(halves)}f", struct.pack(f"<{len(halves)}I", *(half << 16 for half in halves)))

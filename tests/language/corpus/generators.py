@@ -1,0 +1,217 @@
+"""Generators, and what consumes them."""
+
+from differential import snippet
+
+from minidynamo import tensor
+
+
+def count(n):
+    for i in range(n):
+        yield i
+
+
+def scaled(x, n):
+    for i in range(n):
+        yield x * i
+
+
+def echo():
+    received = []
+    while True:
+        value = yield len(received)
+        if value is None:
+            return received
+        received.append(value)
+
+
+def delegating(x):
+    result = yield from scaled(x, 2)
+    yield x
+    return result
+
+
+def with_result():
+    yield 1
+    return "result"
+
+
+def noisy(x):
+    print("first")
+    yield x + 1
+    print("second")
+    yield x + 2
+
+
+@snippet()
+def for_over_generator(x):
+    for i in count(3):
+        x = x + i
+    return x
+
+
+@snippet()
+def for_over_generator_of_tensors(x):
+    total = x
+    for y in scaled(x, 3):
+        total = total + y
+    return total
+
+
+@snippet()
+def list_of_generator(x):
+    return list(scaled(x, 3))
+
+
+@snippet()
+def sum_of_generator(x):
+    return sum(scaled(x, 3))
+
+
+@snippet()
+def unpack_generator(x):
+    a, b = scaled(x, 2)
+    return a + b, [*count(3)]
+
+
+@snippet()
+def next_of_generator(x):
+    g = scaled(x, 3)
+    next(g)
+    return next(g), next(g), next(g, "end")
+
+
+@snippet()
+def send_to_generator(x):
+    g = echo()
+    next(g)
+    n = g.send(x)
+    m = g.send(2)
+    return x, n, m
+
+
+@snippet()
+def generator_return_value(x):
+    g = with_result()
+    next(g)
+    try:
+        next(g)
+    except StopIteration as stop:
+        return x, stop.value
+
+
+@snippet()
+def yield_from(x):
+    return list(delegating(x))
+
+
+@snippet()
+def yield_from_result(x):
+    def outer():
+        result = yield from with_result()
+        yield result
+
+    return x, list(outer())
+
+
+@snippet()
+def close_generator(x):
+    log = []
+
+    def inner():
+        try:
+            yield x
+        finally:
+            log.append("closed")
+
+    g = inner()
+    next(g)
+    g.close()
+    return x + 1, log
+
+
+@snippet()
+def throw_into_generator(x):
+    def inner():
+        try:
+            yield 1
+        except ValueError as error:
+            yield str(error)
+
+    g = inner()
+    next(g)
+    return x, g.throw(ValueError("thrown"))
+
+
+@snippet()
+def generator_that_prints(x):
+    total = x
+    for y in noisy(x):
+        total = total * y
+    return total
+
+
+@snippet()
+def list_of_generator_that_prints(x):
+    return list(noisy(x))
+
+
+@snippet()
+def return_generator(x):
+    return scaled(x, 2)
+
+
+@snippet()
+def return_suspended_generator(x):
+    g = scaled(x, 3)
+    next(g)
+    return g
+
+
+@snippet(lambda: (tensor([1.0]), count(3)))
+def generator_argument(x, g):
+    for i in g:
+        x = x + i
+    return x
+
+
+@snippet()
+def infinite_generator(x):
+    def naturals():
+        n = 0
+        while True:
+            yield n
+            n += 1
+
+    for n in naturals():
+        if n > 3:
+            break
+        x = x + n
+    return x
+
+
+@snippet()
+def generator_pipeline(x):
+    squares = (i * i for i in count(5))
+    even = (i for i in squares if i % 2 == 0)
+    return x + sum(even)
+
+
+@snippet(raises=ValueError)
+def generator_raises(x):
+    def inner():
+        yield 1
+        raise ValueError("inside")
+
+    for i in inner():
+        x = x + i
+    return x
+
+
+@snippet()
+def this_is_a_generator(x):
+    def run():
+        yield x + 1
+        print("between")
+        yield x + 2
+
+    return [y * 2 for y in run()]

@@ -1,0 +1,223 @@
+"""Tensors: what a function does with them besides plain arithmetic."""
+
+from differential import snippet, whole
+
+import minidynamo
+from minidynamo import tensor
+
+
+def matrix():
+    return (tensor([[1.0, 2.0], [3.0, 4.0]]),)
+
+
+@whole()
+def operators(x):
+    return x + 1, x - 1, 1 - x, x * 2, x / 2, 2 / x, -x, x @ x, x**2
+
+
+@whole()
+def comparisons(x):
+    return x > 0, x >= 1, x < 0, x <= 3, x == 1, x != 1
+
+
+@whole()
+def shape_reads(x):
+    return x, x.shape, x.size(), x.size(0), x.dim(), x.ndim, x.numel(), x.shape[0], x.dtype
+
+
+@whole(matrix)
+def shape_arithmetic(x):
+    rows, columns = x.shape
+    return x.reshape(rows * columns) + rows
+
+
+@whole(matrix)
+def reductions(x):
+    return x.sum(), x.sum(dim=0), x.mean(), x.sum(1, keepdim=True)
+
+
+@whole(matrix)
+def matmul(x):
+    return x @ x, minidynamo.matmul(x, x)
+
+
+@whole()
+def functions_and_methods(x):
+    return minidynamo.relu(x), x.relu(), minidynamo.exp(x), x.abs(), x.tanh(), minidynamo.add(x, 1)
+
+
+@whole(matrix)
+def softmax_and_argmax(x):
+    y = minidynamo.softmax(x, dim=1)
+    return y, y.argmax(dim=1)
+
+
+@whole(matrix)
+def views(x):
+    return x.reshape(4), x.view(1, 4), x.transpose(0, 1), x.t(), x.unsqueeze(0)
+
+
+@snippet(matrix)
+def result_views_argument(x):
+    return x.view(4)
+
+
+@snippet()
+def result_is_argument(x):
+    y = x
+    return y, x, x + 1
+
+
+@snippet()
+def intermediate_twice(x):
+    y = x + 1
+    return y, y, [y]
+
+
+@whole()
+def unused_result(x):
+    y = x + 1
+    x * 1000
+    return y
+
+
+@whole()
+def constants_made_inside(x):
+    return x + tensor([1.0, 2.0, 3.0])
+
+
+@whole()
+def factories(x):
+    return minidynamo.zeros(3) + x, minidynamo.ones(2, 3), minidynamo.arange(4)
+
+
+@snippet(matrix)
+def indexing(x):
+    return x[0], x[0, 1], x[:, 1], x[-1], x[0:1]
+
+
+@snippet(matrix)
+def iteration(x):
+    return [row * 2 for row in x]
+
+
+@snippet(matrix)
+def unpack_rows(x):
+    a, b = x
+    return a + b
+
+
+@snippet()
+def item(x):
+    n = x.sum().item()
+    return x * n, n
+
+
+@snippet()
+def float_and_int(x):
+    return float(x.sum()), int(x.sum()), bool(x.sum())
+
+
+@snippet()
+def tolist(x):
+    return (x + 1).tolist()
+
+
+@snippet()
+def item_into_python(x):
+    n = int(x.sum().item())
+    return [x + i for i in range(n)]
+
+
+@snippet()
+def dtype_casts(x):
+    return x.to(minidynamo.float64), x.float(), (x > 0).float()
+
+
+@snippet()
+def integer_tensors(x):
+    n = tensor([1, 2, 3])
+    return x * n, n + 1, n / 2, n * 2.5
+
+
+@snippet()
+def detach_and_requires_grad(x):
+    return x.detach() + 1, x.requires_grad
+
+
+@snippet()
+def device_reads(x):
+    return x + 1, str(x.device), x.cpu()
+
+
+@snippet()
+def clone_is_new(x):
+    y = x.clone()
+    return y, x
+
+
+@snippet(matrix)
+def cat(x):
+    return minidynamo.cat([x, x + 1]), minidynamo.cat((x, x), dim=1)
+
+
+@whole(
+    lambda: (tensor([[1.0, -2.0], [3.0, 4.0]]), [(tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([1.0, 2.0]))] * 3),
+)
+def layers_in_a_loop(x, layers):
+    for weight, bias in layers:
+        x = minidynamo.relu(x @ weight + bias)
+    return x
+
+
+@whole()
+def same_expression_twice(x):
+    return (x + 1) * 2, (x + 1) * 2
+
+
+@whole(lambda: (tensor(2.0),))
+def scalar_tensor(x):
+    return x * 3, x.dim(), x.shape
+
+
+@whole(lambda: (tensor([]),))
+def empty_tensor(x):
+    return x * 3, len(x)
+
+
+@whole(lambda: (tensor([[1.0], [2.0]]), tensor([10.0, 20.0, 30.0])))
+def broadcasting(x, y):
+    return x + y, x * y
+
+
+@whole(lambda: (tensor([float("nan"), float("inf"), -0.0]),))
+def special_values(x):
+    return x + 1, x * 2, -x, x == x
+
+
+@snippet(lambda: (tensor([[1.0, 2.0], [3.0, 4.0]]).t(),), lambda: (tensor([[1.0, 2.0], [3.0, 4.0]]),))
+def strides_differ(x):
+    return x + 1, x @ x
+
+
+@whole()
+def many_operations(x):
+    for i in range(100):
+        x = x * 1.01 + i
+    return x
+
+
+@snippet()
+def tensor_as_dict_key(x):
+    return {x: 1}[x]
+
+
+@snippet()
+def tensor_in_list(x):
+    y = x + 1
+    return any(y is z for z in [x, y]), len({id(x), id(y)})
+
+
+@snippet()
+def attribute_on_tensor_type(x):
+    return minidynamo.Tensor.add(x, 1), minidynamo.Tensor.sum(x)

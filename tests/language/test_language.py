@@ -1,0 +1,38 @@
+"""Every snippet of the corpus behaves the same compiled as plain, cold and warm, under each backend."""
+
+import corpus  # noqa: F401  registers the snippets
+import pytest
+from differential import check, snippets
+
+import minidynamo
+
+SNIPPETS = {snippet.name: snippet for snippet in snippets()}
+STRESSED = minidynamo._dynamo.config.snapshot_stress != 0
+
+
+@pytest.mark.parametrize("backend", ["eager", "onednn"])
+@pytest.mark.parametrize("name", SNIPPETS)
+def test_same_as_plain(name, backend):
+    snippet = SNIPPETS[name]
+    report = check(snippet, backend)
+    if snippet.breaks is not None and not STRESSED:
+        assert report.graph_breaks == snippet.breaks, f"{report.graph_breaks} breaks"
+
+
+@pytest.mark.skipif(STRESSED, reason="regions end where the stress switch says")
+@pytest.mark.parametrize("name", [name for name, snippet in SNIPPETS.items() if snippet.fullgraph])
+def test_captured_whole(name):
+    report = check(SNIPPETS[name], fullgraph=True)
+    assert report.captured_when_warm == 0, "a warm call was captured again"
+
+
+@pytest.mark.parametrize("name", SNIPPETS)
+def test_regions_may_end_anywhere(name):
+    """With each region cut after n instructions every snapshot is restored, and nobody can tell."""
+    for instructions in (1, 2, 3, 7):
+        with minidynamo._dynamo.config.patch(snapshot_stress=instructions):
+            check(SNIPPETS[name])
+
+
+def test_the_corpus_is_broad():
+    assert len(SNIPPETS) >= 200

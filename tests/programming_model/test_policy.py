@@ -1,0 +1,255 @@
+"""fullgraph and error_on_graph_break: when a break is an error, and what happens to the frame then."""
+
+import traceback
+
+import pytest
+
+import minidynamo
+from minidynamo._dynamo import error_on_graph_break, graph_break
+from minidynamo._dynamo.exc import Unsupported
+from minidynamo._dynamo.testing import CompileCounter
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    minidynamo._dynamo.reset()
+
+
+def ones():
+    return minidynamo.tensor([1.0, 1.0])
+
+
+def breaks(x):
+    x = x + 1
+    graph_break()
+    return x + 2
+
+
+def test_fullgraph_raises_with_the_place_and_the_reason():
+    compiled = minidynamo.compile(lambda x: breaks(x), fullgraph=True)
+    for _ in range(2):
+        with pytest.raises(Unsupported, match=r"Call to `minidynamo\._dynamo\.graph_break\(\)`") as caught:
+            compiled(ones())
+        text = str(caught.value)
+        assert "from user code:" in text
+        assert text.index("in <lambda>") < text.index("in breaks")
+        assert "graph_break()" in text
+
+
+def test_fullgraph_does_not_run_anything_before_it_raises():
+    ran = []
+
+    def function(x):
+        ran.append(1)
+        x = x + 1
+        graph_break()
+        return x
+
+    with pytest.raises(Unsupported):
+        minidynamo.compile(function, fullgraph=True)(ones())
+    assert ran == []
+
+
+def test_fullgraph_cannot_be_undone():
+    allowed = error_on_graph_break(False)(breaks)
+    with pytest.raises(Unsupported):
+        minidynamo.compile(lambda x: allowed(x), fullgraph=True)(ones())
+    with pytest.raises(Unsupported):
+        minidynamo.compile(lambda x: minidynamo.compile(breaks)(x), fullgraph=True)(ones())
+
+
+def test_exceptions_of_the_user_are_not_breaks():
+    def function(x):
+        y = x + 1
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        minidynamo.compile(function, fullgraph=True)(ones())
+
+    def fails(x):
+        return x + 1 + minidynamo.tensor([1.0, 2.0, 3.0])
+
+    with pytest.raises(RuntimeError) as caught:
+        minidynamo.compile(fails, fullgraph=True)(ones())
+    assert not isinstance(caught.value, Unsupported)
+
+
+def test_error_on_graph_break_as_decorator_and_as_manager():
+    strict = error_on_graph_break(True)(minidynamo.compile(breaks))
+    with pytest.raises(Unsupported):
+        strict(ones())
+
+    def function(x):
+        with error_on_graph_break(True):
+            x = x + 1
+            graph_break()
+        return x
+
+    with pytest.raises(Unsupported):
+        minidynamo.compile(function)(ones())
+    with error_on_graph_break(True), pytest.raises(Unsupported):
+        minidynamo.compile(breaks)(ones())
+
+
+def test_the_innermost_setting_counts():
+    def function(x):
+        with error_on_graph_break(False):
+            x = breaks(x)
+        return x * 2
+
+    assert error_on_graph_break(True)(minidynamo.compile(function))(ones()).tolist() == [8.0] * 2
+
+    def stricter(x):
+        with error_on_graph_break(False):
+            with error_on_graph_break(True):
+                return breaks(x)
+
+    with pytest.raises(Unsupported):
+        minidynamo.compile(stricter)(ones())
+
+
+def test_several_graphs_are_allowed_under_error_on_graph_break():
+    def function(x):
+        x = x + 1
+        with error_on_graph_break(False):
+            graph_break()
+        return x + 2
+
+    counter = CompileCounter()
+    strict = error_on_graph_break(True)(minidynamo.compile(function, backend=counter))
+    assert strict(ones()).tolist() == [4.0] * 2
+    assert counter.frame_count == 2
+
+
+def test_a_capture_made_under_false_is_not_used_under_true():
+    compiled = minidynamo.compile(breaks)
+    assert compiled(ones()).tolist() == [4.0] * 2
+    with error_on_graph_break(True), pytest.raises(Unsupported):
+        compiled(ones())
+    assert compiled(ones()).tolist() == [4.0] * 2
+
+
+def test_an_error_after_a_break_runs_with_and_finally():
+    log = []
+
+    class Manager:
+        def __enter__(self):
+            log.append("enter")
+
+        def __exit__(self, kind, error, trace):
+            log.append(kind)
+
+    def function(x):
+        x = x + 1
+        graph_break()
+        try:
+            with Manager():
+                with error_on_graph_break(True):
+                    x = x * 2
+                    graph_break()
+        finally:
+            log.append("finally")
+        return x
+
+    with pytest.raises(Unsupported):
+        minidynamo.compile(function)(ones())
+    assert log in (["enter", Unsupported, "finally"], ["finally"])
+
+
+def test_the_flag_is_restored_after_an_exception():
+    def function(x):
+        with error_on_graph_break(True):
+            raise ValueError("left")
+
+    compiled = minidynamo.compile(function)
+    with pytest.raises(ValueError, match="left"):
+        compiled(ones())
+    assert minidynamo.compile(breaks)(ones()).tolist() == [4.0] * 2
+
+
+def test_the_flag_belongs_to_the_thread():
+    import threading
+
+    results = []
+
+    def run():
+        try:
+            results.append(minidynamo.compile(breaks)(ones()).tolist())
+        except Unsupported as error:
+            results.append(error)
+
+    with error_on_graph_break(True):
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+    assert results == [[4.0] * 2]
+
+
+def test_disable():
+    counter = CompileCounter()
+
+    @minidynamo.compiler.disable
+    def plain(x):
+        return x * 3 + 1
+
+    def function(x):
+        return plain(x + 1) - 2
+
+    compiled = minidynamo.compile(function, backend=counter)
+    assert compiled(ones()).tolist() == [5.0] * 2
+    assert (counter.frame_count, counter.op_count) == (2, 2)
+    with pytest.raises(Unsupported):
+        minidynamo.compile(function, fullgraph=True)(ones())
+
+
+def test_disable_flag_of_config():
+    counter = CompileCounter()
+    compiled = minidynamo.compile(breaks, backend=counter)
+    with minidynamo._dynamo.config.patch(disable=True):
+        assert compiled(ones()).tolist() == [4.0] * 2
+    assert counter.frame_count == 0
+    compiled(ones())
+    assert counter.frame_count == 2
+
+
+def test_opaque_iterator_is_no_break():
+    def function(x, items):
+        for item in items:
+            x = x + item
+        return x
+
+    strict = error_on_graph_break(True)(minidynamo.compile(function))
+    assert strict(ones(), iter([1, 2, 3])).tolist() == [7.0] * 2
+
+
+def test_failing_backend():
+    def backend(gm, example_inputs):
+        raise RuntimeError("cannot")
+
+    with pytest.raises(minidynamo._dynamo.exc.BackendCompilerFailed, match="cannot"):
+        minidynamo.compile(breaks, backend=backend, fullgraph=True)(ones())
+
+
+def test_failing_backend_without_fullgraph_is_python(caplog):
+    def backend(gm, example_inputs):
+        raise RuntimeError("cannot")
+
+    compiled = minidynamo.compile(lambda x: x + 1, backend=backend)
+    with caplog.at_level("WARNING", "minidynamo"):
+        for _ in range(3):
+            assert compiled(ones()).tolist() == [2.0] * 2
+    assert len([r for r in caplog.records if r.levelname == "WARNING"]) == 1
+
+
+def test_policy_error_has_the_users_frames():
+    def function(x):
+        x = x + 1
+        graph_break()
+        with error_on_graph_break(True):
+            return breaks(x)
+
+    with pytest.raises(Unsupported) as caught:
+        minidynamo.compile(function)(ones())
+    names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert "function" in names
+    assert not any("resume" in name for name in names)
