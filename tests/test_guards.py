@@ -10,6 +10,7 @@ import weakref
 
 import pytest
 
+import minidynamo
 from minidynamo import _C
 
 testing = _C._testing
@@ -380,6 +381,61 @@ def test_what_is_no_slot_is_refused(key):
     program = make_program()
     with pytest.raises(RuntimeError):
         program.source("SlotAttr", program.local("x"), key)
+
+
+# ---- tensors and modes ----
+
+
+def test_tensor_match():
+    x = minidynamo.zeros(2, 3)
+    program = sealed(lambda p, s: p.tensor_match(s, x))
+    (line,) = program.lines()
+    assert line.startswith("TENSOR_MATCH: L['x'] is ")
+    assert line.endswith(" float32 size=(2, 3) stride=(3, 1) requires_grad=False")
+    assert program.check((minidynamo.ones(2, 3), None))
+    cases = [
+        (minidynamo.zeros(2, 4), "size mismatch at index 1. expected 3, actual 4"),
+        (minidynamo.zeros(3, 2).transpose(0, 1), "stride mismatch at index 0. expected 3, actual 1"),
+        (minidynamo.zeros(2), "rank mismatch. expected 2, actual 1"),
+        (minidynamo.zeros(2, 3, dtype=minidynamo.float64), "dtype mismatch. expected float32, actual float64"),
+        (minidynamo.zeros(2, 3).requires_grad_(), "requires_grad mismatch. expected requires_grad=0"),
+    ]
+    for value, reason in cases:
+        assert not program.check((value, None))
+        assert program.explain((value, None)) == f"tensor 'L['x']' {reason}"
+    assert program.explain((3, None)).startswith("tensor 'L['x']' type mismatch. expected ")
+    assert program.explain((3, None)).endswith(", actual int")
+
+
+def test_guards_keep_no_tensor_alive():
+    x = minidynamo.zeros(2, 3)
+    before = sys.getrefcount(x)
+    program = sealed(lambda p, s: p.tensor_match(s, x))
+    assert program.check((x, None))
+    assert sys.getrefcount(x) == before
+
+
+def test_global_state():
+    def add(program, _):
+        program.global_state()
+        program.global_state()
+
+    program = sealed(add)
+    assert program.lines() == ["GLOBAL_STATE: grad_mode=True inference_mode=False default_dtype=float32"]
+    assert program.check(())
+    with minidynamo.no_grad():
+        assert not program.check(())
+        assert program.explain(()) == "GLOBAL_STATE changed: grad_mode"
+        assert sealed(add).check(())
+    assert program.check(())
+    with minidynamo.inference_mode():
+        assert "inference_mode" in program.explain(())
+    minidynamo.set_default_dtype(minidynamo.float64)
+    try:
+        assert program.explain(()) == "GLOBAL_STATE changed: default_dtype"
+    finally:
+        minidynamo.set_default_dtype(minidynamo.float32)
+    assert program.check(())
 
 
 # ---- one guard for one fact ----
