@@ -3,6 +3,10 @@
 #include "eval_frame/capture_scope.h"
 #include "eval_frame/code_cache.h"
 #include "eval_frame/counters.h"
+#include "frontends/device_object.h"
+#include "frontends/dtype_object.h"
+#include "frontends/size_object.h"
+#include "guards/held_object.h"
 #include "snapshot/policy.h"
 #include "snapshot/policy_function.h"
 #include "symbolic/mode_calls.h"
@@ -50,6 +54,8 @@ void skip_folders() {
 
 void start_engine(py::module_& module) {
   skip_folders();
+  for (PyTypeObject* type : {dtype_type(), device_type(), size_type()}) register_value_type(type);
+  register_mode_call("tensor", module.attr("tensor").ptr());
   for (const char* name : {"exchange_grad_mode", "exchange_inference_mode", "exchange_error_on_graph_break",
                            "error_on_graph_break"})
     register_mode_call(name, module.attr((std::string("_") + name).c_str()).ptr());

@@ -23,7 +23,8 @@ class GilRelease {
   PyThreadState* state_;
 };
 
-GraphInput input_from(BorrowedRef object) {
+// No value: an int that no op takes; Python raises what the op says.
+std::optional<GraphInput> input_from(BorrowedRef object) {
   GraphInput input;
   if (const TensorType* type = tensor_type_of(object)) {
     input.tensor = type->unwrap(object);
@@ -32,7 +33,7 @@ GraphInput input_from(BorrowedRef object) {
   } else {
     int overflow = 0;
     long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
-    if (overflow != 0) raise(ErrorKind::Overflow, "a Python int is too large for a tensor operation");
+    if (overflow != 0) return std::nullopt;
     input.scalar = Scalar(static_cast<int64_t>(value));
   }
   return input;
@@ -48,12 +49,18 @@ RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view)
   for (const Source* source : region().inputs) {
     Ref object = fetch(source, view);
     MD_ASSERT(object, "an input of a graph is gone");
-    inputs_.push_back(input_from(object.get()));
+    std::optional<GraphInput> input = input_from(object.get());
+    if (!input) {
+      unfit_ = true;
+      return;
+    }
+    inputs_.push_back(std::move(*input));
   }
 }
 
 bool RegionRun::run_plan() {
   if (entry_->plan == nullptr) return true;
+  if (unfit_) return false;
   outputs_.resize(region().graph->outputs().size());
   const Plan& plan = *entry_->plan;
   try {

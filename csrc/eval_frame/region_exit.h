@@ -41,6 +41,7 @@ class RegionRun {
   ValueBuilder builder_;
   std::vector<GraphInput> inputs_;
   std::vector<Tensor> outputs_;
+  bool unfit_ = false;  // an argument that no graph input can hold
 };
 
 // Writes an image into a frame that is entered; its position becomes the image's.

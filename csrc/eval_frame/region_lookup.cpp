@@ -40,13 +40,10 @@ std::string place_name(const Place& place) {
                  place.bytecode.line_at(place.index), ")");
 }
 
-const Policy* policy_at_break(const CapturedRegion& region) { return region.snapshot.frames.back().policy; }
-
 void report_break(const Place& place, const CapturedRegion& region) {
   const GraphBreak& found = *region.graph_break;
   if (break_row(found.reason).silent) return;
-  const Policy* policy = policy_at_break(region);
-  if (policy->breaks_are_errors() || place.policy->fullgraph) raise_unsupported(found);
+  if (region.break_policy->breaks_are_errors() || place.policy->fullgraph) raise_unsupported(found);
   ++counters().graph_breaks;
   for (int record = 0; record <= region.repeated_records; ++record)
     log_graph_break(found, [&] { return running_stack(place.bytecode); });
@@ -73,10 +70,82 @@ void make_plan(const Place& place, RegionEntry& entry) {
   entry.plan = plan_maker(place.policy, region.graph, examples);
 }
 
+// Straight to a return, with nothing on the way that a region could hold.
+bool only_returns(const Bytecode& bytecode, int index) {
+  for (;; ++index) {
+    switch (bytecode[index].op) {
+      case Opcode::NOP:
+      case Opcode::POP_TOP:
+      case Opcode::LOAD_FAST:
+      case Opcode::LOAD_CONST:
+      case Opcode::STORE_FAST:
+      case Opcode::BUILD_TUPLE:
+      case Opcode::END_FOR:
+        continue;
+      case Opcode::RETURN_VALUE:
+      case Opcode::RETURN_CONST:
+        return true;
+      default:
+        return false;
+    }
+  }
+}
+
+// The text of the exception that is set, which is cleared.
+std::string take_exception_text() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Ref held_type = Ref::steal(type), held_value = Ref::steal(value), held_traceback = Ref::steal(traceback);
+  Ref text = held_value ? Ref::steal(PyObject_Str(held_value)) : Ref();
+  const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
+  std::string result = chars != nullptr ? chars : "an exception without text";
+  PyErr_Clear();
+  return result;
+}
+
+// A backend that fails is an error where breaks are; elsewhere one warning, and the place is Python's from then on.
+void make_plan_or_hand_over(const Place& place, RegionEntry& entry) {
+  try {
+    make_plan(place, entry);
+  } catch (const PythonError&) {
+    bool is_failure = PyErr_ExceptionMatches(PyExc_Exception) != 0;
+    if (!is_failure || place.policy->breaks_are_errors()) throw;
+    log_warning(str_cat(place_name(place), " is left to Python: ", take_exception_text()));
+    entry.region.exit = ExitKind::HandOver;
+  }
+}
+
 // Nothing in the rest of a frame was worth a graph: the interpreter runs it best.
 bool is_worthless(const Place& place, const CapturedRegion& region) {
   return region.exit == ExitKind::Return && region.graph->op_count() == 0 && place.index > 0 &&
          config().snapshot_stress == 0;
+}
+
+// After a few captures without any op, whatever values come: one look-up by the arguments' types, and Python.
+constexpr int kFruitlessCaptures = 2;
+bool is_fruitless(const CodeCache& cache, const CacheKey& key, const CapturedRegion& region) {
+  if (region.exit != ExitKind::Return || region.graph->op_count() > 0 || config().snapshot_stress != 0) return false;
+  int fruitless = 0;
+  for (const CacheEntryPtr& entry : cache.entries(key)) {
+    if (static_cast<const RegionEntry&>(*entry).region.graph->op_count() > 0) return false;
+    ++fruitless;
+  }
+  return fruitless >= kFruitlessCaptures;
+}
+
+// Handing over is sound under any guards; the types keep calls with other arguments apart.
+CapturedRegion type_guarded_hand_over(const Place& place, CapturedRegion region) {
+  GuardSet guards;
+  for (int slot = 0; slot < place.view.slot_count; ++slot) {
+    BorrowedRef object = place.view.get(slot);
+    if (object && GuardSet::can_hold(reinterpret_cast<PyObject*>(object.type())))
+      guards.type_match(guards.sources().local(slot), object.type());
+  }
+  region.guards = std::move(guards);
+  region.snapshot = Snapshot();  // its sources went with the guards
+  region.inputs.clear();
+  region.exit = ExitKind::HandOver;
+  return region;
 }
 
 RegionEntryPtr capture(const Place& place, CodeCache& cache, const CacheKey& key) {
@@ -86,12 +155,13 @@ RegionEntryPtr capture(const Place& place, CodeCache& cache, const CacheKey& key
   ++counters().regions_captured;
   if (region.graph_break) report_break(place, region);
   if (is_worthless(place, region)) region.exit = ExitKind::HandOver;
+  if (is_fruitless(cache, key, region)) region = type_guarded_hand_over(place, std::move(region));
   if (region.graph->op_count() > 0) {
     ++counters().graphs_captured;
     counters().ops_captured += region.graph->op_count();
   }
   auto entry = std::make_shared<RegionEntry>(std::move(region));
-  if (entry->region.exit != ExitKind::HandOver) make_plan(place, *entry);
+  if (entry->region.exit != ExitKind::HandOver) make_plan_or_hand_over(place, *entry);
   log_capture(place, *entry);
   cache.insert(key, entry);
   counters().capture_ns +=
@@ -111,9 +181,12 @@ RegionEntryPtr report_bug(const Place& place, const Error& error) {
 void set_plan_maker(PlanMaker maker) { plan_maker = maker; }
 
 RegionEntryPtr find_or_capture(const Place& place) {
+  if (place.index > 0 && config().snapshot_stress == 0 && only_returns(place.bytecode, place.index)) return nullptr;
   CodeCache& cache = CodeCache::of(place.bytecode.code());
   CacheKey key{place.index, place.depth, place.policy};
   if (CacheEntryPtr found = cache.lookup(key, place.view)) return std::static_pointer_cast<RegionEntry>(found);
+  // Backends, log handlers and warnings run Python: none of that is the user's compiled call.
+  AmbientPolicy none(nullptr);
   int limit = place.policy->recompile_limit >= 0 ? static_cast<int>(place.policy->recompile_limit)
                                                  : static_cast<int>(config().recompile_limit);
   int known = cache.count(key);

@@ -142,8 +142,9 @@ class Parser {
 
   ValueRef value() {
     expect('%');
-    auto found = nodes_.find(word());
-    if (found == nodes_.end()) fail("a value that is not defined before");
+    std::string name(word());
+    auto found = nodes_.find(name);
+    if (found == nodes_.end()) fail("%" + name + " is a value that is not defined before");
     Node* node = found->second;
     int64_t out = accept('.') ? integer() : 0;
     if (out < 0 || out >= static_cast<int64_t>(node->outs.size())) fail("the node has no such result");

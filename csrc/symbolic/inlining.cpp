@@ -142,7 +142,7 @@ void Walk::inline_function(const ValuePtr& function, CallArgs args, Continuation
   inner->policy = frame().policy;
   inner->continuation = continuation;
   inner->continuation_value = std::move(continuation_value);
-  inner->root_step = root_steps_ - 1;
+  inner->entry_step = steps_;
   frames_.push_back(std::move(inner));
 }
 

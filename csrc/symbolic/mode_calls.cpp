@@ -78,6 +78,49 @@ ValuePtr asked_break(Walk& walk, const CallArgs& args) {
                    explanation);
 }
 
+// The plain object for constants and lists of them, nested; null: something in it is not known.
+Ref plain_object(Walk& walk, const ValuePtr& value) {
+  if (walk.is_tensor(value)) return nullptr;
+  if (Ref constant = walk.constant_of(value)) return constant;
+  if (auto elements = walk.elements_of(value)) {
+    Ref list = check(PyList_New(0));
+    for (const ValuePtr& element : *elements) {
+      Ref item = plain_object(walk, element);
+      if (!item) return nullptr;
+      check_status(PyList_Append(list, item));
+    }
+    return list;
+  }
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || !GuardSet::can_hold(object->object.get())) return nullptr;
+  return Ref::share(walk.identity_of(value));
+}
+
+// tensor(data) of known data: a constant of the graph, copied at each run, since the program may change what it made.
+ValuePtr make_tensor(Walk& walk, const CallArgs& args) {
+  static PyObject* const function = check(PyObject_GetAttrString(check(PyImport_ImportModule("minidynamo._C")), "tensor")).release();
+  static const OpRow* const clone = find_op("clone");
+  std::vector<Ref> held;
+  for (const ValuePtr& value : args.positional) held.push_back(plain_object(walk, value));
+  Ref keywords = check(PyDict_New());
+  for (const auto& [name, value] : args.keywords) {
+    held.push_back(plain_object(walk, value));
+    if (held.back()) check_status(PyDict_SetItem(keywords, name, held.back()));
+  }
+  for (const Ref& object : held)
+    if (!object) walk.graph_break(BreakReason::tensor_operands, "tensor() of data that is not known");
+  Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
+  for (size_t i = 0; i < args.positional.size(); ++i) PyTuple_SET_ITEM(positional.get(), i, held[i].release());
+  Ref made = Ref::steal(PyObject_Call(function, positional, keywords));
+  if (!made) walk.raise_here();
+  const Tensor& tensor = tensor_type_of(made.get())->unwrap(made);
+  if (tensor.requires_grad()) walk.graph_break(BreakReason::tensor_operands, "tensor() that requires grad");
+  walk.uses_modes();  // the default dtype
+  Node* constant = walk.graph().add_constant("constant", tensor);
+  Node* node = walk.graph().add_op(*clone, {ValueRef{constant, 0}}, walk.location());
+  return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec);
+}
+
 ValuePtr always_true(Walk& walk, const CallArgs&) { return walk.boolean(true); }
 ValuePtr always_false(Walk& walk, const CallArgs&) { return walk.boolean(false); }
 
@@ -93,7 +136,8 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"graph_break", asked_break<BreakReason::graph_break_call>},
                                  {"skip_frame", asked_break<BreakReason::skip_frame_call>},
                                  {"is_compiling", always_true},
-                                 {"is_exporting", always_false}};
+                                 {"is_exporting", always_false},
+                                 {"tensor", make_tensor}};
 
 }  // namespace
 

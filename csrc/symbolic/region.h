@@ -25,6 +25,7 @@ struct CapturedRegion {
   Snapshot snapshot;
   ExitKind exit = ExitKind::HandOver;
   std::optional<GraphBreak> graph_break;  // Break
+  const Policy* break_policy = nullptr;   // in force where the break was met, which may be below the region's end
   int repeated_records = 0;               // records of invisible callers that break again at the same place
 };
 

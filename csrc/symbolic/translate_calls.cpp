@@ -202,7 +202,6 @@ ValuePtr Walk::call_wrapper(const ValuePtr& callable, const WrapperType& wrapper
   // The wrapper is guarded by identity and never changes what it wraps.
   ValuePtr function = at(sources().get(SourceKind::WrappedFunction, outer, nullptr), Ref::share(inner));
   size_t depth = frames_.size();
-  if (frames_.size() == 1 && wrapper.counts_as_frame) root_call_wrapped_ = true;
   call(function, std::move(args), continuation, continuation_value);
   if (frames_.size() > depth) frame().policy = inside;
   return nullptr;

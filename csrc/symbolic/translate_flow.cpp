@@ -74,6 +74,12 @@ void unary_not(Walk& walk, const Instruction&) {
 
 void get_iter(Walk& walk, const Instruction&) {
   ValuePtr iterable = walk.peek();
+  if (auto* object = as<ObjectValue>(iterable);
+      object != nullptr && object->object.type()->tp_iter == PyObject_SelfIter) {
+    walk.exact_type(iterable);  // an iterator of a built-in type is its own iterator
+    object->opaque_iterator = true;
+    return;
+  }
   ValuePtr iterator = walk.iterator_over(iterable);
   if (!iterator) walk.graph_break(BreakReason::unknown_iteration, describe(iterable));
   walk.pop();

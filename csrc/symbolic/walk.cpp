@@ -24,6 +24,17 @@ std::vector<WrapperType>& wrapper_types() {
   return *types;
 }
 
+// A function of this package.
+bool is_ours(const SymbolicFrame& frame) {
+  auto* function = as<ObjectValue>(frame.function);
+  PyObject* module =
+      function != nullptr ? reinterpret_cast<PyFunctionObject*>(function->object.get())->func_module : nullptr;
+  Py_ssize_t size = 0;
+  const char* text = module != nullptr && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, &size) : nullptr;
+  std::string_view name(text != nullptr ? text : "", size);
+  return name == "minidynamo" || name.starts_with("minidynamo.");
+}
+
 SourceLine line_of(const SymbolicFrame& frame) {
   PyCodeObject* code = frame.bytecode->code();
   const char* file = PyUnicode_AsUTF8(code->co_filename);
@@ -68,10 +79,9 @@ const ValuePtr* CallArgs::keyword(const char* name) const {
   return nullptr;
 }
 
-Walk::Walk(const WalkStart& start, int64_t forced_stop, const GraphBreak* forced_break)
+Walk::Walk(const WalkStart& start, const RestartSignal* restart)
     : start_(start),
-      forced_stop_(forced_stop),
-      forced_break_(forced_break),
+      restart_(restart),
       graph_(std::make_shared<Graph>()),
       null_(make_value<NullValue>()) {
   grad_mode = initial_grad_mode_ = tensor_modes().grad_enabled;
@@ -120,7 +130,12 @@ CapturedRegion Walk::run() {
       frame().stack = stack_before_;
       GraphBreak found{signal.reason, signal.context, signal.explanation, user_stack(),
                        opcode_gloss(bytecode()[frame().index].op)};
-      if (frames_.size() > 1 && !may_nest(true)) throw RestartSignal{frames_[1]->root_step, found};
+      if (SymbolicFrame* ours = first_of_ours()) {
+        // What our own context managers do is not the user's break: the driver makes the call.
+        GraphBreak silent{BreakReason::call_out, found.context, "", {}, ""};
+        throw RestartSignal{ours->entry_step, silent, frame().policy};
+      }
+      if (frames_.size() > 1 && !may_nest()) throw RestartSignal{frames_[1]->entry_step, found, frame().policy};
       return finish(ExitKind::Break, std::move(found));
     } catch (const RaiseSignal&) {
       frame().stack = stack_before_;
@@ -130,14 +145,23 @@ CapturedRegion Walk::run() {
   return finish(ExitKind::Return, std::nullopt);
 }
 
-bool Walk::may_nest(bool is_break) const { return !is_break || frames_.front()->policy->nested_graph_breaks; }
+bool Walk::may_nest() const { return frames_.front()->policy->nested_graph_breaks; }
+
+// The outermost of the innermost inlined frames that belong to this package; null if the innermost is the user's.
+SymbolicFrame* Walk::first_of_ours() {
+  SymbolicFrame* first = nullptr;
+  for (size_t depth = frames_.size() - 1; depth > 0 && is_ours(*frames_[depth]); --depth) first = frames_[depth].get();
+  return first;
+}
 
 void Walk::step() {
   SymbolicFrame& current = frame();
   const Instruction& instruction = (*current.bytecode)[current.index];
   ++steps_;
-  if (frames_.size() == 1 && root_steps_++ == forced_stop_ && forced_break_ != nullptr)
-    throw BreakSignal{forced_break_->reason, forced_break_->context, forced_break_->explanation};
+  if (restart_ != nullptr && steps_ == restart_->step) {
+    const GraphBreak& found = restart_->graph_break;
+    throw BreakSignal{found.reason, found.context, found.explanation};
+  }
   int64_t stress = config().snapshot_stress;
   bool prologue = instruction.op == Opcode::MAKE_CELL || instruction.op == Opcode::COPY_FREE_VARS || instruction.op == Opcode::RESUME;
   if (stress > 0 && steps_ > stress && !prologue) graph_break(BreakReason::snapshot_stress);
@@ -152,8 +176,27 @@ void Walk::step() {
 }
 
 CapturedRegion Walk::finish(ExitKind exit, std::optional<GraphBreak> found) {
-  if (found && forced_break_ != nullptr && frames_.size() == 1) found->user_stack = forced_break_->user_stack;
-  return RegionFinisher(*this).finish(exit, std::move(found));
+  const Policy* break_policy = frame().policy;
+  int repeated_records = 0;
+  if (found && restart_ != nullptr && steps_ == restart_->step) {
+    if (!restart_->graph_break.user_stack.empty()) found->user_stack = restart_->graph_break.user_stack;
+    break_policy = restart_->policy;
+    repeated_records = calls_wrapper() ? 1 : 0;
+  }
+  CapturedRegion region = RegionFinisher(*this).finish(exit, std::move(found));
+  region.break_policy = break_policy;
+  region.repeated_records = repeated_records;
+  return region;
+}
+
+// Whether the call at which the outermost frame stands goes through a wrapper that counts as a frame of its own.
+bool Walk::calls_wrapper() {
+  for (const ValuePtr& value : frame().stack) {
+    auto* object = as<ObjectValue>(value);
+    const WrapperType* wrapper = object != nullptr ? find_wrapper_type(object->object.type()) : nullptr;
+    if (wrapper != nullptr && wrapper->counts_as_frame) return true;
+  }
+  return false;
 }
 
 ValuePtr Walk::pop() {
@@ -194,29 +237,22 @@ std::vector<SourceLine> Walk::user_stack() const {
 }
 
 void Walk::set_policy(const Policy* policy) {
-  static PyObject* const kPackage = PyUnicode_InternFromString("minidynamo");
   for (auto at = frames_.rbegin(); at != frames_.rend(); ++at) {
     (*at)->policy = policy;
     // Our own __enter__ and __exit__ come between; the first frame of another module is the one meant.
-    auto* function = as<ObjectValue>((*at)->function);
-    PyObject* module =
-        function != nullptr ? reinterpret_cast<PyFunctionObject*>(function->object.get())->func_module : nullptr;
-    bool ours = module != nullptr && PyUnicode_Check(module) && PyUnicode_Tailmatch(module, kPackage, 0, 10, -1) == 1;
-    if (!ours) return;
+    if (!is_ours(**at)) return;
   }
 }
 
 CapturedRegion capture_region(const WalkStart& start) {
-  int64_t forced_stop = -1;
-  std::optional<GraphBreak> forced_break;
+  std::optional<RestartSignal> restart;
   for (;;) {
-    Walk walk(start, forced_stop, forced_break ? &*forced_break : nullptr);
+    Walk walk(start, restart ? &*restart : nullptr);
     try {
       return walk.run();
-    } catch (const RestartSignal& restart) {
+    } catch (const RestartSignal& signal) {
       // The break lies below a call that cannot be left half-way: walk again and end at that call.
-      forced_stop = restart.root_step;
-      forced_break = restart.graph_break;
+      restart = signal;
     }
   }
 }

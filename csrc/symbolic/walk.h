@@ -35,15 +35,16 @@ struct BreakSignal {
   std::string explanation;
 };
 struct RaiseSignal {};
-// The walk must be done again and end at the outermost frame's n-th step, for this break.
+// The walk must be done again and end at this step, the call below which the break was met.
 struct RestartSignal {
-  int64_t root_step;
+  int64_t step;
   GraphBreak graph_break;
+  const Policy* policy;  // in force at the break
 };
 
 class Walk {
  public:
-  Walk(const WalkStart& start, int64_t forced_stop, const GraphBreak* forced_break);
+  Walk(const WalkStart& start, const RestartSignal* restart);
   CapturedRegion run();
 
   // --- frames and stack
@@ -165,11 +166,12 @@ class Walk {
   void start_root();
   void step();
   CapturedRegion finish(ExitKind exit, std::optional<GraphBreak> graph_break);
-  bool may_nest(bool is_break) const;
+  bool may_nest() const;
+  SymbolicFrame* first_of_ours();
+  bool calls_wrapper();
 
   const WalkStart& start_;
-  int64_t forced_stop_;
-  const GraphBreak* forced_break_;
+  const RestartSignal* restart_;  // null: the first walk
   GuardSet guards_;
   std::shared_ptr<Graph> graph_;
   std::vector<const Source*> inputs_;
@@ -183,9 +185,8 @@ class Walk {
   ValuePtr null_;
   ValuePtr result_;
   bool initial_grad_mode_ = true, initial_inference_mode_ = false;
-  int64_t steps_ = 0, root_steps_ = 0;
+  int64_t steps_ = 0;
   bool finished_ = false;
-  bool root_call_wrapped_ = false;  // the outermost frame's current call goes through a wrapper that counts as a frame
   friend ValuePtr load_cell(Walk& walk, CellValue* cell);
   friend void store_cell(Walk& walk, const ValuePtr& cell, ValuePtr contents);
 };

@@ -68,10 +68,11 @@ def test_a_while_loop_with_a_break():
             n -= 1
         return x
 
+    # The counter's value is decided on, so each value is a capture of its own until the limit; then Python goes on.
     with Growth() as growth:
-        minidynamo.compile(loop)(ones(), 100)
-    assert growth.recompiles == 0
-    assert growth.regions_captured <= 4
+        assert minidynamo.compile(loop)(ones(), 100).tolist() == loop(ones(), 100).tolist()
+    assert 0 < growth.recompiles <= minidynamo._dynamo.config.recompile_limit
+    assert growth.limits_reached > 0
 
 
 def ten_breaks(x):
@@ -147,12 +148,13 @@ def test_graphs_between_all_breaks(capsys):
     assert len(operations) >= 4
 
 
-def test_a_nested_break_makes_two_graphs():
+def test_a_nested_break_makes_one_graph_before_it_and_one_for_each_frame_after_it():
     counter = CompileCounter()
     compiled = minidynamo.compile(lambda x: calls_inner(x + 1) + 2, backend=counter)
     for _ in range(3):
         compiled(ones())
-    assert (counter.frame_count, counter.op_count) == (2, 6)
+    # + 1, + 6 | * 8 | + 9 ... : each real frame goes on with a graph of its own
+    assert (counter.frame_count, counter.op_count) == (4, 6)
 
 
 def test_without_nested_breaks_each_level_is_captured_by_itself():
@@ -233,7 +235,7 @@ def test_a_function_without_tensors_is_not_captured_each_time():
     with Growth() as growth:
         for n in range(10):
             assert compiled(n) == n + 1
-    assert growth.regions_captured <= 1
+    assert growth.regions_captured <= 2
 
 
 def test_changed_global_is_noticed():

@@ -227,7 +227,7 @@ def test_failing_backend():
         raise RuntimeError("cannot")
 
     with pytest.raises(minidynamo._dynamo.exc.BackendCompilerFailed, match="cannot"):
-        minidynamo.compile(breaks, backend=backend, fullgraph=True)(ones())
+        minidynamo.compile(lambda x: x + 1, backend=backend, fullgraph=True)(ones())
 
 
 def test_failing_backend_without_fullgraph_is_python(caplog):

@@ -84,7 +84,7 @@ def hold_suppressed_record(record, cell, line):
     assert "User code traceback:" not in record
 
 
-PLACES = {2: (4, "code_with_a_difficult_graph_break"), 3: (6, "fn")}
+PLACES = {2: (4, "code_with_a_difficult_graph_break"), 3: (7, "fn")}
 
 
 @pytest.mark.parametrize("number", PLACES)
@@ -140,7 +140,7 @@ def test_records_without_nested_breaks(number, count, run_cell):
             assert cell.call().tolist() == [3.0] * 3
     records = list(cell.records)
     assert len(records) == count
-    line = {2: 4, 3: 6, 5: 14}[number]
+    line = {2: 4, 3: 7, 5: 14}[number]
     hold_full_record(records[0], cell, line)
     for record in records[1:]:
         hold_suppressed_record(record, cell, line)

@@ -167,7 +167,8 @@ def callers_locals(x):
 
     k = 7
     y = x + 1
-    return y, names()
+    seen = names()
+    return y, seen
 
 
 @snippet()
