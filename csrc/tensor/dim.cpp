@@ -228,7 +228,7 @@ ShapeGuardSink* exchange_shape_guard_sink(ShapeGuardSink* sink) { return std::ex
 
 void DimVec::push_back(Dim dim) { insert(size_, dim); }
 
-void DimVec::resize(int size, Dim fill) {
+void DimVec::resize_heap(int size, Dim fill) {
   if (size > kInline) {
     if (heap_.empty()) heap_.assign(inline_, inline_ + size_);
     heap_.resize(size, fill);
@@ -253,7 +253,7 @@ void DimVec::erase(int at) {
   resize(size_ - 1);
 }
 
-void DimVec::assign(std::span<const Dim> dims) {
+void DimVec::assign_heap(std::span<const Dim> dims) {
   size_ = static_cast<int>(dims.size());
   if (size_ > kInline) {
     heap_.assign(dims.begin(), dims.end());
@@ -263,7 +263,7 @@ void DimVec::assign(std::span<const Dim> dims) {
   }
 }
 
-void DimVec::take(DimVec& other) noexcept {
+void DimVec::take_heap(DimVec& other) noexcept {
   size_ = other.size_;
   std::copy(other.inline_, other.inline_ + kInline, inline_);
   heap_ = std::move(other.heap_);

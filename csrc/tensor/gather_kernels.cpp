@@ -104,9 +104,6 @@ void index_select_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
   std::vector<int64_t> indices = read_indices(call, tensor_arg(call, 2), self->rank() == 0 ? 1 : self->sizes()[dim]);
-  if (self->rank() == 0 && indices.size() != 1) {
-    raise_op(ErrorKind::Index, call.row.name, "Index to scalar can have only 1 value, got ", indices.size(), " value(s)");
-  }
   if (outs[0]->numel() > 0) take(as_contiguous(self, self->dtype()), dim, indices, outs[0]);
 }
 

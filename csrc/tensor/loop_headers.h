@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tensor/loops.h"
+#include "tensor/loop_table.h"
 #include "tensor/vector_math.h"
 
 namespace md {

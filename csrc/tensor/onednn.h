@@ -45,6 +45,7 @@ class OnednnPrimitive {
   virtual ~OnednnPrimitive() = default;
   // inputs in the order of the factory's description, then the second operands of binary post-ops in order.
   // scratchpad: scratchpad_bytes() bytes, 64-byte aligned, this call's own; null when that is 0.
+  // In a forked child, where OpenMP has no threads, a primitive for several threads runs as one for a single thread.
   virtual void execute(std::span<const void* const> inputs, void* dst, void* scratchpad) const = 0;
   virtual size_t scratchpad_bytes() const = 0;
   virtual int threads() const = 0;

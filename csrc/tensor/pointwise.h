@@ -4,39 +4,14 @@
 #include <span>
 
 #include "tensor/arg.h"
-#include "tensor/dtype.h"
+#include "tensor/pointwise_table.h"
 
 namespace md {
 
 struct OpRow;
 
-enum class PointwiseResult : uint8_t {
-  Same,    // dtype of the operands
-  Bool,
-  Select,  // operand 0 is bool, the others and the result have the loop's dtype
-};
-
-struct PointwiseRow {
-  const char* name;
-  uint8_t arity;
-  uint8_t param_count;  // trailing numbers that are not operands: alpha, negative_slope
-  PointwiseResult result;
-  bool may_fail;  // integers only: a zero divisor raises, so the caller checks operand 1 first (check_divisor)
-  bool is_costly;  // transcendental: about ten times an addition
-};
-
 std::span<const PointwiseRow> pointwise_rows();
 int find_pointwise(std::string_view name);  // -1: none. Fixed rows are named by the enum below.
-
-enum class Pointwise : int {
-#define MD_POINTWISE(name, ...) name,
-#include "tensor/pointwise.def"
-#undef MD_POINTWISE
-};
-
-// dst[i] = f(src[0][i], src[1][i], ...) for i < n. dst may be one of the sources, exactly; other overlap is not allowed.
-// Any alignment. params has param_count numbers, null when there are none.
-using PointwiseLoop = void (*)(const void* const* src, void* dst, int64_t n, const Scalar* params);
 
 // Bit i of scalar_mask: operand i is one element, of dtype scalar_operand_dtype(dtype), read once.
 // Masks: 0 for all rows; 1 and 2 for two operands; 2, 4 and 6 for three. nullptr: no such loop, or dtype not supported.

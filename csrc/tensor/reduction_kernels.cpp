@@ -240,13 +240,17 @@ class Folder {
   size_t item_;
 };
 
-void fold(const OpCall& call, Fold fold, const Tensor& out, bool is_mean = false) {
-  const Tensor& self = tensor_arg(call, 0);
+void fold_over(const OpCall& call, const std::vector<bool>& reduced, Fold fold, const Tensor& out, bool is_mean = false) {
   if (out->numel() == 0) return;
-  Arg none;
-  ReductionSpace space(self, reduced_dims(call, call.args.size() > 1 ? call.args[1] : none, self->rank()));
+  ReductionSpace space(tensor_arg(call, 0), reduced);
   if (is_mean) fold.divisor = static_cast<double>(space.length());
   Folder(space, fold, out).run();
+}
+
+void fold(const OpCall& call, const Fold& fold, const Tensor& out, bool is_mean = false) {
+  Arg none;
+  const Arg& dims = call.args.size() > 1 ? call.args[1] : none;
+  fold_over(call, reduced_dims(call, dims, tensor_arg(call, 0)->rank()), fold, out, is_mean);
 }
 
 }  // namespace
@@ -271,8 +275,12 @@ void amin_kernel(const OpCall& call, std::span<Tensor> outs) {
   fold(call, {Pointwise::minimum, accumulator_dtype(outs[0]->dtype()), Scalar(int64_t{0})}, outs[0]);
 }
 
-void any_kernel(const OpCall& call, std::span<Tensor> outs) { fold(call, {Pointwise::maximum, DType::bool_, Scalar(false)}, outs[0]); }
+void any_kernel(const OpCall& call, std::span<Tensor> outs) {
+  fold_over(call, truth_reduced_dims(call), {Pointwise::maximum, DType::bool_, Scalar(false)}, outs[0]);
+}
 
-void all_kernel(const OpCall& call, std::span<Tensor> outs) { fold(call, {Pointwise::minimum, DType::bool_, Scalar(true)}, outs[0]); }
+void all_kernel(const OpCall& call, std::span<Tensor> outs) {
+  fold_over(call, truth_reduced_dims(call), {Pointwise::minimum, DType::bool_, Scalar(true)}, outs[0]);
+}
 
 }  // namespace md

@@ -89,6 +89,9 @@ void index_select_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   if (index.rank() > 1) {
     raise_op(ErrorKind::Index, call.row.name, "Index is supposed to be a vector, but its shape is ", str(index.sizes.span()));
   }
+  if (self.rank() == 0 && !known_equal(index.numel(), 1)) {
+    raise_op(ErrorKind::Runtime, call.row.name, "Index to scalar can have only 1 value, got ", index.numel().str(), " value(s)");
+  }
   DimVec sizes = self.sizes;
   if (!sizes.empty()) sizes[dim] = index.rank() == 0 ? Dim(1) : index.sizes[0];
   push(outs, self.dtype, std::move(sizes));

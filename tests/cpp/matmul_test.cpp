@@ -1,6 +1,9 @@
 // Matrix products of every dtype, layout and size class against a plain loop; primitives with post-ops.
 #include "tensor/onednn.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <thread>
 
 #include "check.h"
@@ -174,6 +177,36 @@ void test_other_primitives() {
   CHECK(make_eltwise(Pointwise::sin, 0, layout, layout, 1) == nullptr);
 }
 
+// A child of a process that has run on two threads computes on one, with the primitives and packed weights it inherited.
+void test_fork() {
+  set_num_threads(2);
+  Tensor a = matrix(DType::float32, 256, 256, false, 1), b = matrix(DType::float32, 256, 256, false, 2);
+  MatmulSpec spec = plain_spec(256, 256, 256);
+  spec.threads = 2;
+  spec.packed_b = true;
+  OnednnPrimitivePtr primitive = make_matmul(spec);
+  if (primitive == nullptr) return;
+  StoragePtr packed = Storage::allocate(primitive->packed_b_bytes());
+  primitive->pack_b(b->data(), packed->data());
+  auto run = [&] {
+    Tensor out = Tensor::empty(DType::float32, std::vector<int64_t>{256, 256});
+    const void* inputs[] = {a->data(), packed->data()};
+    execute(*primitive, inputs, out->data());
+    return values(out);
+  };
+  std::vector<double> expected = run();
+  CHECK(close(values(call1("mm", {a, b})), expected, 1e-4));
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    bool equal = close(run(), expected, 1e-4) && close(values(call1("mm", {a, b})), expected, 1e-4) && get_num_threads() == 1;
+    _exit(equal ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 }  // namespace
 
 int main() {
@@ -185,5 +218,6 @@ int main() {
   set_num_threads(2);
   Tensor a = matrix(DType::float32, 200, 300, false, 1), b = matrix(DType::float32, 300, 150, true, 2);
   CHECK(close(values(call1("mm", {a, b})), plain_product(a, b, 200, 300, 150), 1e-4));
+  test_fork();
   return md_test::result();
 }
