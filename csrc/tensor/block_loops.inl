@@ -107,8 +107,8 @@ inline void gemm_tile(int64_t k, const double* a, int64_t lda, const double* b, 
 }
 
 // The columns that do not fill a tile.
-inline void gemm_edge(int64_t rows, int64_t n, int64_t k, const double* a, int64_t lda, const double* b, int64_t ldb, double* c,
-                      int64_t ldc) {
+inline void gemm_edge(int64_t rows, int64_t n, int64_t k, const double* a, int64_t lda, const double* b, int64_t ldb,
+                      double* c, int64_t ldc) {
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t p = 0; p < k; ++p) axpy_run(a[r * lda + p], b + p * ldb, c + r * ldc, n);
   }
@@ -124,7 +124,8 @@ void gemm_run(int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, con
     const double* b_block = b + p * ldb;
     for (int64_t j = 0; j < tiled; j += 2 * kDoubles) {
       int64_t i = 0;
-      for (; i + kRows <= m; i += kRows) gemm_tile<kRows>(depth, a + i * lda + p, lda, b_block + j, ldb, c + i * ldc + j, ldc);
+      for (; i + kRows <= m; i += kRows)
+        gemm_tile<kRows>(depth, a + i * lda + p, lda, b_block + j, ldb, c + i * ldc + j, ldc);
       for (; i < m; ++i) gemm_tile<1>(depth, a + i * lda + p, lda, b_block + j, ldb, c + i * ldc + j, ldc);
     }
     if (tiled < n) gemm_edge(m, n - tiled, depth, a + p, lda, b_block + tiled, ldb, c + tiled, ldc);

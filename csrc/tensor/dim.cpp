@@ -7,7 +7,8 @@
 namespace md {
 namespace {
 
-// An expression is a sum of monomials. A monomial is a product of atoms, sorted, with a coefficient; the empty product is 1.
+// An expression is a sum of monomials. A monomial is a product of atoms, sorted, with a coefficient; the empty product
+// is 1.
 using Monomial = std::vector<int>;
 using Polynomial = std::map<Monomial, int64_t>;
 

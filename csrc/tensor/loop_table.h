@@ -1,4 +1,5 @@
-// The inner loops that exist once per instruction-set level, as one table of function pointers. Includes little: the loops take
+// The inner loops that exist once per instruction-set level, as one table of function pointers. Includes little: the
+// loops take
 // long to compile.
 #pragma once
 #include <cstdint>
@@ -29,8 +30,8 @@ struct LoopTable {
   float (*min_f32)(const float* src, int64_t n);
   double (*min_f64)(const double* src, int64_t n);
   // c[m, n] += a[m, k] * b[k, n], rows contiguous, leading dimensions in elements.
-  void (*gemm_f64)(int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b, int64_t ldb, double* c,
-                   int64_t ldc);
+  void (*gemm_f64)(int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b, int64_t ldb,
+                   double* c, int64_t ldc);
   // Dot product and y += x * scale, for matrix-vector products.
   float (*dot_f32)(const float* a, const float* b, int64_t n);
   double (*dot_f64)(const double* a, const double* b, int64_t n);

@@ -112,7 +112,8 @@ class Primitive final : public OnednnPrimitive {
         threads_(threads) {}
 
   void execute(std::span<const void* const> inputs, void* dst, void* scratchpad) const override {
-    MD_ASSERT(inputs.size() == inputs_.size(), implementation_, " needs ", inputs_.size(), " inputs, got ", inputs.size());
+    MD_ASSERT(inputs.size() == inputs_.size(), implementation_, " needs ", inputs_.size(), " inputs, got ",
+              inputs.size());
     MD_ASSERT(scratchpad != nullptr || scratchpad_bytes() == 0, "a scratchpad is missing");
     if (threads_ > 1 && is_forked_child()) return md::execute(*single_threaded(), inputs, dst);
     std::unique_ptr<MemorySet> set = check_out();
@@ -121,7 +122,8 @@ class Primitive final : public OnednnPrimitive {
     if (scratchpad_bytes() > 0) set_handle(*set, inputs.size() + 1, scratchpad);
     {
       ThreadCountScope scope(threads_);
-      check(dnnl_primitive_execute(primitive_.get(), stream(), static_cast<int>(set->args.size()), set->args.data()), "execution");
+      check(dnnl_primitive_execute(primitive_.get(), stream(), static_cast<int>(set->args.size()), set->args.data()),
+            "execution");
     }
     check_in(std::move(set));
   }
@@ -235,9 +237,12 @@ class Key {
     for (int64_t value : values) add(value);
     return *this;
   }
-  Key& add(const OnednnLayout& layout) { return add(layout.dtype).add(std::span(layout.sizes)).add(std::span(layout.strides)); }
+  Key& add(const OnednnLayout& layout) {
+    return add(layout.dtype).add(std::span(layout.sizes)).add(std::span(layout.strides));
+  }
   Key& add(std::span<const PostOp> post_ops) {
-    for (const PostOp& op : post_ops) add(op.function).add(op.alpha).add(std::span(op.sizes)).add(std::span(op.strides));
+    for (const PostOp& op : post_ops)
+      add(op.function).add(op.alpha).add(std::span(op.sizes)).add(std::span(op.strides));
     return *this;
   }
   const std::string& text() const { return text_; }
@@ -287,7 +292,8 @@ OnednnPrimitivePtr make_cached(const Key& key, int threads, const Make& make) {
 }
 
 template <typename PrimitiveType, typename Desc>
-std::shared_ptr<Primitive> build(const Desc& desc, std::vector<Argument> inputs, int threads, Rebuild rebuild = nullptr) {
+std::shared_ptr<Primitive> build(const Desc& desc, std::vector<Argument> inputs, int threads,
+                                 Rebuild rebuild = nullptr) {
   if (!desc || is_reference(desc)) return nullptr;
   auto primitive = std::make_shared<Primitive>(desc, PrimitiveType(desc), std::move(inputs), threads);
   primitive->set_rebuild(std::move(rebuild));
@@ -317,9 +323,9 @@ OnednnPrimitivePtr build_matmul(const MatmulSpec& spec, const dnnl::memory::desc
   if (spec.has_bias) bias = dnnl::memory::desc({1, 1, spec.n}, type, Dims{spec.n, spec.n, 1});
   std::vector<Argument> post_inputs;
   dnnl::primitive_attr attr = attributes(spec.dtype, spec.post_ops, post_inputs);
-  dnnl::matmul::primitive_desc desc =
-      spec.has_bias ? dnnl::matmul::primitive_desc(engine(), a, any_b, bias, c, attr, true)
-                    : dnnl::matmul::primitive_desc(engine(), a, any_b, c, attr, true);
+  dnnl::matmul::primitive_desc desc = spec.has_bias
+                                          ? dnnl::matmul::primitive_desc(engine(), a, any_b, bias, c, attr, true)
+                                          : dnnl::matmul::primitive_desc(engine(), a, any_b, c, attr, true);
   if (!desc) return nullptr;
   std::vector<Argument> inputs{{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, desc.weights_desc()}};
   if (spec.has_bias) inputs.push_back({DNNL_ARG_BIAS, bias});
@@ -337,7 +343,8 @@ OnednnPrimitivePtr build_matmul(const MatmulSpec& spec, const dnnl::memory::desc
 }
 
 bool all_known(std::initializer_list<const OnednnLayout*> layouts) {
-  return std::all_of(layouts.begin(), layouts.end(), [](const OnednnLayout* layout) { return data_type(layout->dtype).has_value(); });
+  return std::all_of(layouts.begin(), layouts.end(),
+                     [](const OnednnLayout* layout) { return data_type(layout->dtype).has_value(); });
 }
 
 }  // namespace
@@ -350,35 +357,44 @@ OnednnPrimitivePtr make_matmul(const MatmulSpec& spec) {
     if (size <= 0) return nullptr;
   }
   Key key;
-  key.add('m').add(spec.dtype).add(spec.batch).add(spec.m).add(spec.n).add(spec.k).add(spec.has_bias).add(spec.packed_b);
+  key.add('m')
+      .add(spec.dtype)
+      .add(spec.batch)
+      .add(spec.m)
+      .add(spec.n)
+      .add(spec.k)
+      .add(spec.has_bias)
+      .add(spec.packed_b);
   key.add(std::span<const int64_t>(spec.a_strides)).add(std::span<const int64_t>(spec.b_strides));
   key.add(std::span<const int64_t>(spec.c_strides)).add(std::span(spec.post_ops)).add(spec.threads);
   return make_cached(key, spec.threads, [&] { return build_matmul(spec, nullptr); });
 }
 
-OnednnPrimitivePtr make_eltwise(Pointwise function, float alpha, const OnednnLayout& src, const OnednnLayout& dst, int threads) {
+OnednnPrimitivePtr make_eltwise(Pointwise function, float alpha, const OnednnLayout& src, const OnednnLayout& dst,
+                                int threads) {
   if (!all_known({&src, &dst}) || !onednn_has_post_op(function) || is_binary(function)) return nullptr;
   Key key;
   key.add('e').add(function).add(alpha).add(src).add(dst).add(threads);
   return make_cached(key, threads, [&]() -> OnednnPrimitivePtr {
     std::vector<Argument> inputs{{DNNL_ARG_SRC, describe(src)}};
     dnnl::primitive_attr attr = attributes(src.dtype, {}, inputs);
-    dnnl::eltwise_forward::primitive_desc desc(engine(), dnnl::prop_kind::forward_inference, algorithm(function), describe(src),
-                                               describe(dst), alpha_of(function, alpha), 0, attr, true);
+    dnnl::eltwise_forward::primitive_desc desc(engine(), dnnl::prop_kind::forward_inference, algorithm(function),
+                                               describe(src), describe(dst), alpha_of(function, alpha), 0, attr, true);
     return build<dnnl::eltwise_forward>(desc, std::move(inputs), threads,
                                         [=](const auto&) { return make_eltwise(function, alpha, src, dst, 1); });
   });
 }
 
-OnednnPrimitivePtr make_binary(Pointwise function, const OnednnLayout& src0, const OnednnLayout& src1, const OnednnLayout& dst,
-                               std::span<const PostOp> post_ops, int threads) {
+OnednnPrimitivePtr make_binary(Pointwise function, const OnednnLayout& src0, const OnednnLayout& src1,
+                               const OnednnLayout& dst, std::span<const PostOp> post_ops, int threads) {
   if (!all_known({&src0, &src1, &dst}) || !onednn_has_post_op(function) || !is_binary(function)) return nullptr;
   Key key;
   key.add('b').add(function).add(src0).add(src1).add(dst).add(post_ops).add(threads);
   return make_cached(key, threads, [&]() -> OnednnPrimitivePtr {
     std::vector<Argument> inputs{{DNNL_ARG_SRC_0, describe(src0)}, {DNNL_ARG_SRC_1, describe(src1)}};
     dnnl::primitive_attr attr = attributes(dst.dtype, post_ops, inputs);
-    dnnl::binary::primitive_desc desc(engine(), algorithm(function), describe(src0), describe(src1), describe(dst), attr, true);
+    dnnl::binary::primitive_desc desc(engine(), algorithm(function), describe(src0), describe(src1), describe(dst),
+                                      attr, true);
     return build<dnnl::binary>(desc, std::move(inputs), threads,
                                [=, ops = std::vector<PostOp>(post_ops.begin(), post_ops.end())](const auto&) {
                                  return make_binary(function, src0, src1, dst, ops, 1);
@@ -386,7 +402,8 @@ OnednnPrimitivePtr make_binary(Pointwise function, const OnednnLayout& src0, con
   });
 }
 
-OnednnPrimitivePtr make_softmax(bool logarithm, int axis, const OnednnLayout& src, const OnednnLayout& dst, int threads) {
+OnednnPrimitivePtr make_softmax(bool logarithm, int axis, const OnednnLayout& src, const OnednnLayout& dst,
+                                int threads) {
   if (!all_known({&src, &dst})) return nullptr;
   Key key;
   key.add('s').add(logarithm).add(axis).add(src).add(dst).add(threads);
@@ -394,14 +411,15 @@ OnednnPrimitivePtr make_softmax(bool logarithm, int axis, const OnednnLayout& sr
     std::vector<Argument> inputs{{DNNL_ARG_SRC, describe(src)}};
     dnnl::primitive_attr attr = attributes(src.dtype, {}, inputs);
     auto kind = logarithm ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate;
-    dnnl::softmax_forward::primitive_desc desc(engine(), dnnl::prop_kind::forward_inference, kind, describe(src), describe(dst), axis,
-                                               attr, true);
+    dnnl::softmax_forward::primitive_desc desc(engine(), dnnl::prop_kind::forward_inference, kind, describe(src),
+                                               describe(dst), axis, attr, true);
     return build<dnnl::softmax_forward>(desc, std::move(inputs), threads,
                                         [=](const auto&) { return make_softmax(logarithm, axis, src, dst, 1); });
   });
 }
 
-OnednnPrimitivePtr make_reduction(OnednnReduction reduction, const OnednnLayout& src, const OnednnLayout& dst, int threads) {
+OnednnPrimitivePtr make_reduction(OnednnReduction reduction, const OnednnLayout& src, const OnednnLayout& dst,
+                                  int threads) {
   if (!all_known({&src, &dst})) return nullptr;
   constexpr dnnl::algorithm kReductions[] = {dnnl::algorithm::reduction_sum, dnnl::algorithm::reduction_mean,
                                              dnnl::algorithm::reduction_max, dnnl::algorithm::reduction_min};
@@ -410,8 +428,8 @@ OnednnPrimitivePtr make_reduction(OnednnReduction reduction, const OnednnLayout&
   return make_cached(key, threads, [&]() -> OnednnPrimitivePtr {
     std::vector<Argument> inputs{{DNNL_ARG_SRC, describe(src)}};
     dnnl::primitive_attr attr = attributes(src.dtype, {}, inputs);
-    dnnl::reduction::primitive_desc desc(engine(), kReductions[static_cast<size_t>(reduction)], describe(src), describe(dst), 0, 0,
-                                         attr, true);
+    dnnl::reduction::primitive_desc desc(engine(), kReductions[static_cast<size_t>(reduction)], describe(src),
+                                         describe(dst), 0, 0, attr, true);
     return build<dnnl::reduction>(desc, std::move(inputs), threads,
                                   [=](const auto&) { return make_reduction(reduction, src, dst, 1); });
   });

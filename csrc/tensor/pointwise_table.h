@@ -8,7 +8,7 @@
 namespace md {
 
 enum class PointwiseResult : uint8_t {
-  Same,    // dtype of the operands
+  Same,  // dtype of the operands
   Bool,
   Select,  // operand 0 is bool, the others and the result have the loop's dtype
 };
@@ -18,7 +18,7 @@ struct PointwiseRow {
   uint8_t arity;
   uint8_t param_count;  // trailing numbers that are not operands: alpha, negative_slope
   PointwiseResult result;
-  bool may_fail;  // integers only: a zero divisor raises, so the caller checks operand 1 first (check_divisor)
+  bool may_fail;   // integers only: a zero divisor raises, so the caller checks operand 1 first (check_divisor)
   bool is_costly;  // transcendental: about ten times an addition
 };
 
@@ -28,7 +28,8 @@ enum class Pointwise : int {
 #undef MD_POINTWISE
 };
 
-// dst[i] = f(src[0][i], src[1][i], ...) for i < n. dst may be one of the sources, exactly; other overlap is not allowed.
+// dst[i] = f(src[0][i], src[1][i], ...) for i < n. dst may be one of the sources, exactly; other overlap is not
+// allowed.
 // Any alignment. params has param_count numbers, null when there are none.
 using PointwiseLoop = void (*)(const void* const* src, void* dst, int64_t n, const Scalar* params);
 

@@ -152,7 +152,8 @@ void layer_norm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   for (int i = 0; fits && i < normalized.size(); ++i) fits = known_equal(normalized[i], self.sizes[shift + i]);
   if (!fits) {
     raise_op(ErrorKind::Runtime, call.row.name, "Given normalized_shape=", str(normalized.span()),
-             ", expected input with shape [*, ", str(normalized.span()), "], but got input of size ", str(self.sizes.span()));
+             ", expected input with shape [*, ", str(normalized.span()), "], but got input of size ",
+             str(self.sizes.span()));
   }
   for (int arg : {2, 3}) {
     if (arg_is_none(call, arg)) continue;
@@ -161,8 +162,8 @@ void layer_norm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     for (int i = 0; equal && i < affine.rank(); ++i) equal = known_equal(affine.sizes[i], normalized[i]);
     if (!equal) {
       raise_op(ErrorKind::Runtime, call.row.name, "Expected ", call.row.schema.params[static_cast<size_t>(arg)].name,
-               " to be of same shape as normalized_shape and of dtype ", row(self.dtype).name, ", but got ", affine.str(),
-               " and normalized_shape=", str(normalized.span()));
+               " to be of same shape as normalized_shape and of dtype ", row(self.dtype).name, ", but got ",
+               affine.str(), " and normalized_shape=", str(normalized.span()));
     }
   }
   if (!is_floating(self.dtype)) {

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "tensor/fill.h"
 
-
 namespace md {
 namespace {
 
