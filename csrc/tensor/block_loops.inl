@@ -78,43 +78,57 @@ T exp_sum_run(const T* src, T shift, T* dst, int64_t n) {
   return sum_run(dst, n);
 }
 
-// A tile of Rows x Columns of c is kept in registers over the whole of k.
-template <int Rows, int Columns>
+// Vectors of the level's width, with the alignment of their elements.
+constexpr int kDoubles = MD_LEVEL_BYTES / sizeof(double);
+typedef double DoubleVector __attribute__((vector_size(MD_LEVEL_BYTES), aligned(8), may_alias));
+
+// A tile of Rows x 2 vectors of c is kept in registers over the whole of k.
+template <int Rows>
 inline void gemm_tile(int64_t k, const double* a, int64_t lda, const double* b, int64_t ldb, double* c, int64_t ldc) {
-  double acc[Rows][Columns];
+  DoubleVector left[Rows], right[Rows];
   for (int r = 0; r < Rows; ++r) {
-    for (int j = 0; j < Columns; ++j) acc[r][j] = c[r * ldc + j];
+    left[r] = *reinterpret_cast<const DoubleVector*>(c + r * ldc);
+    right[r] = *reinterpret_cast<const DoubleVector*>(c + r * ldc + kDoubles);
   }
   for (int64_t p = 0; p < k; ++p) {
+    DoubleVector b_left = *reinterpret_cast<const DoubleVector*>(b + p * ldb);
+    DoubleVector b_right = *reinterpret_cast<const DoubleVector*>(b + p * ldb + kDoubles);
+#pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
       double scale = a[r * lda + p];
-#pragma GCC ivdep
-      for (int j = 0; j < Columns; ++j) acc[r][j] += scale * b[p * ldb + j];
+      left[r] += scale * b_left;
+      right[r] += scale * b_right;
     }
   }
   for (int r = 0; r < Rows; ++r) {
-    for (int j = 0; j < Columns; ++j) c[r * ldc + j] = acc[r][j];
+    *reinterpret_cast<DoubleVector*>(c + r * ldc) = left[r];
+    *reinterpret_cast<DoubleVector*>(c + r * ldc + kDoubles) = right[r];
   }
 }
 
-template <int Rows>
-inline void gemm_rows(int64_t n, int64_t k, const double* a, int64_t lda, const double* b, int64_t ldb, double* c,
-                      int64_t ldc) {
-  int64_t j = 0;
-  for (; j + 16 <= n; j += 16) gemm_tile<Rows, 16>(k, a, lda, b + j, ldb, c + j, ldc);
-  for (; j + 4 <= n; j += 4) gemm_tile<Rows, 4>(k, a, lda, b + j, ldb, c + j, ldc);
-  for (; j < n; ++j) gemm_tile<Rows, 1>(k, a, lda, b + j, ldb, c + j, ldc);
+// The columns that do not fill a tile.
+inline void gemm_edge(int64_t rows, int64_t n, int64_t k, const double* a, int64_t lda, const double* b, int64_t ldb,
+                      double* c, int64_t ldc) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t p = 0; p < k; ++p) axpy_run(a[r * lda + p], b + p * ldb, c + r * ldc, n);
+  }
 }
 
 void gemm_run(int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b, int64_t ldb, double* c,
               int64_t ldc) {
+  constexpr int kRows = MD_LEVEL_BYTES >= 64 ? 8 : 4;
   constexpr int64_t kDepth = 256;
+  int64_t tiled = n / (2 * kDoubles) * (2 * kDoubles);
   for (int64_t p = 0; p < k; p += kDepth) {
     int64_t depth = k - p < kDepth ? k - p : kDepth;
     const double* b_block = b + p * ldb;
-    int64_t i = 0;
-    for (; i + 4 <= m; i += 4) gemm_rows<4>(n, depth, a + i * lda + p, lda, b_block, ldb, c + i * ldc, ldc);
-    for (; i < m; ++i) gemm_rows<1>(n, depth, a + i * lda + p, lda, b_block, ldb, c + i * ldc, ldc);
+    for (int64_t j = 0; j < tiled; j += 2 * kDoubles) {
+      int64_t i = 0;
+      for (; i + kRows <= m; i += kRows)
+        gemm_tile<kRows>(depth, a + i * lda + p, lda, b_block + j, ldb, c + i * ldc + j, ldc);
+      for (; i < m; ++i) gemm_tile<1>(depth, a + i * lda + p, lda, b_block + j, ldb, c + i * ldc + j, ldc);
+    }
+    if (tiled < n) gemm_edge(m, n - tiled, depth, a + p, lda, b_block + tiled, ldb, c + tiled, ldc);
   }
 }
 

@@ -11,8 +11,8 @@ template <typename T>
 const T& arg_as(const OpCall& call, int index) {
   MD_ASSERT(index < static_cast<int>(call.args.size()), "[", call.row.name, "] has too few arguments");
   const T* value = std::get_if<T>(&call.args[static_cast<size_t>(index)]);
-  MD_ASSERT(value != nullptr, "[", call.row.name, "] argument ", call.row.schema.params[static_cast<size_t>(index)].name,
-            " has the wrong type");
+  MD_ASSERT(value != nullptr, "[", call.row.name, "] argument ",
+            call.row.schema.params[static_cast<size_t>(index)].name, " has the wrong type");
   return *value;
 }
 

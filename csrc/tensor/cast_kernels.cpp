@@ -21,8 +21,8 @@ void copy_same_sizes(const Tensor& src, const Tensor& dst) {
   if (walk.is_dense(0) && walk.is_dense(1)) {
     size_t src_item = item_size(src->dtype()), dst_item = item_size(dst->dtype());
     parallel_for(walk.count(), copy_cost(dst), [&](int64_t begin, int64_t end) {
-      convert(src.data<char>() + static_cast<size_t>(begin) * src_item, dst.data<char>() + static_cast<size_t>(begin) * dst_item,
-              end - begin);
+      convert(src.data<char>() + static_cast<size_t>(begin) * src_item,
+              dst.data<char>() + static_cast<size_t>(begin) * dst_item, end - begin);
     });
     return;
   }
@@ -51,7 +51,8 @@ void copy_reshaped(const Tensor& src, const Tensor& dst) {
 void copy_elements(const Tensor& src, const Tensor& dst) {
   if (dst->numel() == 0) return;
   if (same(src->spec().sizes, dst->spec().sizes)) return copy_same_sizes(src, dst);
-  MD_ASSERT(dst->is_contiguous() && src->numel() == dst->numel(), "copy of ", src.spec().str(), " to ", dst.spec().str());
+  MD_ASSERT(dst->is_contiguous() && src->numel() == dst->numel(), "copy of ", src.spec().str(), " to ",
+            dst.spec().str());
   copy_reshaped(src, dst);
 }
 

@@ -51,7 +51,8 @@ void arange_kernel(const OpCall& call, std::span<Tensor> outs) {
   bool whole = !range.start.is_float() && !range.step.is_float();
   if (whole) {
     uint64_t start = static_cast<uint64_t>(range.start.as_int()), step = static_cast<uint64_t>(range.step.as_int());
-    generate<int64_t>(outs[0], DType::int64, [=](int64_t i) { return static_cast<int64_t>(start + step * static_cast<uint64_t>(i)); });
+    generate<int64_t>(outs[0], DType::int64,
+                      [=](int64_t i) { return static_cast<int64_t>(start + step * static_cast<uint64_t>(i)); });
   } else if (is_floating(outs[0]->dtype())) {
     double start = range.start.as_double(), step = range.step.as_double();
     generate<double>(outs[0], DType::float64, [=](int64_t i) { return start + step * static_cast<double>(i); });
@@ -68,7 +69,8 @@ void linspace_kernel(const OpCall& call, std::span<Tensor> outs) {
   double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
   // From both ends, so that the last element is exactly end.
   generate<double>(outs[0], DType::float64, [=](int64_t i) {
-    return i < (steps + 1) / 2 ? start + step * static_cast<double>(i) : end - step * static_cast<double>(steps - 1 - i);
+    return i < (steps + 1) / 2 ? start + step * static_cast<double>(i)
+                               : end - step * static_cast<double>(steps - 1 - i);
   });
 }
 
@@ -77,7 +79,8 @@ void eye_kernel(const OpCall&, std::span<Tensor> outs) {
   int64_t columns = outs[0]->sizes()[1];
   size_t item = item_size(outs[0]->dtype());
   for (int64_t i = 0; i < std::min(outs[0]->sizes()[0], columns); ++i) {
-    store_scalar(outs[0]->dtype(), Scalar(int64_t{1}), outs[0].data<char>() + static_cast<size_t>(i * (columns + 1)) * item);
+    store_scalar(outs[0]->dtype(), Scalar(int64_t{1}),
+                 outs[0].data<char>() + static_cast<size_t>(i * (columns + 1)) * item);
   }
 }
 

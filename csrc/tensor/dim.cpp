@@ -7,7 +7,8 @@
 namespace md {
 namespace {
 
-// An expression is a sum of monomials. A monomial is a product of atoms, sorted, with a coefficient; the empty product is 1.
+// An expression is a sum of monomials. A monomial is a product of atoms, sorted, with a coefficient; the empty product
+// is 1.
 using Monomial = std::vector<int>;
 using Polynomial = std::map<Monomial, int64_t>;
 
@@ -228,7 +229,7 @@ ShapeGuardSink* exchange_shape_guard_sink(ShapeGuardSink* sink) { return std::ex
 
 void DimVec::push_back(Dim dim) { insert(size_, dim); }
 
-void DimVec::resize(int size, Dim fill) {
+void DimVec::resize_heap(int size, Dim fill) {
   if (size > kInline) {
     if (heap_.empty()) heap_.assign(inline_, inline_ + size_);
     heap_.resize(size, fill);
@@ -253,7 +254,7 @@ void DimVec::erase(int at) {
   resize(size_ - 1);
 }
 
-void DimVec::assign(std::span<const Dim> dims) {
+void DimVec::assign_heap(std::span<const Dim> dims) {
   size_ = static_cast<int>(dims.size());
   if (size_ > kInline) {
     heap_.assign(dims.begin(), dims.end());
@@ -263,7 +264,7 @@ void DimVec::assign(std::span<const Dim> dims) {
   }
 }
 
-void DimVec::take(DimVec& other) noexcept {
+void DimVec::take_heap(DimVec& other) noexcept {
   size_ = other.size_;
   std::copy(other.inline_, other.inline_ + kInline, inline_);
   heap_ = std::move(other.heap_);

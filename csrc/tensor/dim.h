@@ -95,14 +95,30 @@ class DimVec {
   const Dim* end() const { return data() + size_; }
   std::span<const Dim> span() const { return {data(), static_cast<size_t>(size_)}; }
   void push_back(Dim dim);
-  void resize(int size, Dim fill = 0);
+  void resize(int size, Dim fill = 0) {
+    if (size > kInline || size_ > kInline) return resize_heap(size, fill);
+    for (int i = size_; i < size; ++i) inline_[i] = fill;
+    size_ = size;
+  }
   void insert(int at, Dim dim);
   void erase(int at);
-  void assign(std::span<const Dim> dims);
+  void assign(std::span<const Dim> dims) {
+    if (dims.size() > kInline || size_ > kInline) return assign_heap(dims);
+    size_ = static_cast<int>(dims.size());
+    for (int i = 0; i < size_; ++i) inline_[i] = dims[static_cast<size_t>(i)];
+  }
 
  private:
   static constexpr int kInline = 8;
-  void take(DimVec& other) noexcept;
+  void take(DimVec& other) noexcept {
+    if (size_ > kInline || other.size_ > kInline) return take_heap(other);
+    size_ = other.size_;
+    for (int i = 0; i < size_; ++i) inline_[i] = other.inline_[i];
+    other.size_ = 0;
+  }
+  void resize_heap(int size, Dim fill);
+  void assign_heap(std::span<const Dim> dims);
+  void take_heap(DimVec& other) noexcept;
   int size_ = 0;
   Dim inline_[kInline];
   std::vector<Dim> heap_;  // used when size_ > kInline

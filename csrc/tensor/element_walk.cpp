@@ -44,7 +44,8 @@ void copy_items(int64_t item, const char* src, int64_t src_step, char* dst, int6
 }  // namespace
 
 ElementWalk::ElementWalk(std::span<const int64_t> sizes) : rank_(static_cast<int>(sizes.size())) {
-  if (rank_ > kMaxRank) raise(ErrorKind::Runtime, "tensors of more than ", kMaxRank, " dims are not supported, got ", rank_);
+  if (rank_ > kMaxRank)
+    raise(ErrorKind::Runtime, "tensors of more than ", kMaxRank, " dims are not supported, got ", rank_);
   std::copy(sizes.begin(), sizes.end(), sizes_);
   for (int64_t size : sizes) count_ *= size;
 }

@@ -29,7 +29,8 @@ class ElementWalk {
   // The longest run that starts at `begin` and is a good tile: to the end of the row when rows are long.
   int64_t tile_length(int64_t begin, int64_t end) const;
 
-  // Elements [begin, begin + n) of an operand as contiguous memory: in place where they lie so, else copied into the buffer.
+  // Elements [begin, begin + n) of an operand as contiguous memory: in place where they lie so, else copied into the
+  // buffer.
   const void* read(int operand, const void* data, int64_t begin, int64_t n, void* buffer) const;
   // Where to write a tile: in place or the buffer, which write_back() then scatters.
   void* write_place(int operand, void* data, int64_t begin, int64_t n, void* buffer) const;

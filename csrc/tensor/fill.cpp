@@ -19,10 +19,10 @@ void fill_words(const void* src, void* dst, int64_t n) {
 
 void store_scalar(DType dtype, const Scalar& value, void* dst) {
   switch (dtype) {
-#define MD_DTYPE(name, ctype, category, short_name, python_name)                  \
-  case DType::name:                                                               \
-    *static_cast<ctype*>(dst) = value.is_float() ? numeric_cast<ctype>(value.as_double()) \
-                                                 : numeric_cast<ctype>(value.as_int());   \
+#define MD_DTYPE(name, ctype, category, short_name, python_name)                                         \
+  case DType::name:                                                                                      \
+    *static_cast<ctype*>(dst) =                                                                          \
+        value.is_float() ? numeric_cast<ctype>(value.as_double()) : numeric_cast<ctype>(value.as_int()); \
     return;
 #include "tensor/dtypes.def"
 #undef MD_DTYPE

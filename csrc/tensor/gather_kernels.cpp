@@ -23,8 +23,8 @@ Tensor part_of(const Tensor& out, int dim, int64_t start, int64_t length) {
 
 int64_t checked_index(const OpCall& call, int64_t index, int64_t extent) {
   if (index < 0 || index >= extent) {
-    raise_op(ErrorKind::Index, call.row.name, "index ", index, " is out of range for a dimension of size ", extent, "; shape ",
-             str(tensor_arg(call, call.row.name == "embedding" ? 1 : 0).spec().sizes.span()));
+    raise_op(ErrorKind::Index, call.row.name, "index ", index, " is out of range for a dimension of size ", extent,
+             "; shape ", str(tensor_arg(call, call.row.name == "embedding" ? 1 : 0).spec().sizes.span()));
   }
   return index;
 }
@@ -48,7 +48,8 @@ void take(const Tensor& src, int dim, const std::vector<int64_t>& indices, const
   parallel_for(outer * count, 5.0 + 0.05 * static_cast<double>(bytes), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t from = i / count * extent + indices[static_cast<size_t>(i % count)];
-      std::memcpy(out.data<char>() + static_cast<size_t>(i) * bytes, src.data<char>() + static_cast<size_t>(from) * bytes, bytes);
+      std::memcpy(out.data<char>() + static_cast<size_t>(i) * bytes,
+                  src.data<char>() + static_cast<size_t>(from) * bytes, bytes);
     }
   });
 }
@@ -104,9 +105,6 @@ void index_select_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
   std::vector<int64_t> indices = read_indices(call, tensor_arg(call, 2), self->rank() == 0 ? 1 : self->sizes()[dim]);
-  if (self->rank() == 0 && indices.size() != 1) {
-    raise_op(ErrorKind::Index, call.row.name, "Index to scalar can have only 1 value, got ", indices.size(), " value(s)");
-  }
   if (outs[0]->numel() > 0) take(as_contiguous(self, self->dtype()), dim, indices, outs[0]);
 }
 
@@ -129,7 +127,8 @@ void gather_kernel(const OpCall& call, std::span<Tensor> outs) {
       from += position * self->strides()[d];
       rest /= out->sizes()[d];
     }
-    std::memcpy(out.data<char>() + static_cast<size_t>(i) * item, self.data<char>() + from * static_cast<int64_t>(item), item);
+    std::memcpy(out.data<char>() + static_cast<size_t>(i) * item, self.data<char>() + from * static_cast<int64_t>(item),
+                item);
   }
 }
 

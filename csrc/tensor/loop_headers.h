@@ -1,10 +1,11 @@
-// Everything that loops.inl needs from outside, to be compiled before a level's target is set: an inline function of a header
+// Everything that loops.inl needs from outside, to be compiled before a level's target is set: an inline function of a
+// header
 // compiled for one level must never be the copy that the linker keeps for all.
 #pragma once
 #include <cstdint>
 #include <type_traits>
 
-#include "tensor/loops.h"
+#include "tensor/loop_table.h"
 #include "tensor/vector_math.h"
 
 namespace md {

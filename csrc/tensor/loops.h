@@ -1,44 +1,9 @@
-// The inner loops that exist once per instruction-set level, as one table of function pointers.
+// The inner loops of the instruction-set level that this processor has.
 #pragma once
-#include <cstdint>
-
+#include "tensor/loop_table.h"
 #include "tensor/pointwise.h"
 
 namespace md {
-
-inline constexpr int kPointwiseCount = 0
-#define MD_POINTWISE(...) +1
-#include "tensor/pointwise.def"
-#undef MD_POINTWISE
-    ;
-
-// dst[i] = To(src[i]).
-using ConvertLoop = void (*)(const void* src, void* dst, int64_t n);
-
-struct LoopTable {
-  const char* name;  // of the instruction-set level
-  // By row, dtype and scalar_mask / (arity == 3 ? 2 : 1).
-  PointwiseLoop pointwise[kPointwiseCount][kDTypeCount][4];
-  ConvertLoop convert[kDTypeCount][kDTypeCount];  // from, to
-  // float32 and float64 only. Sums are pairwise over blocks; max and min carry NaN; n > 0.
-  float (*sum_f32)(const float* src, int64_t n);
-  double (*sum_f64)(const double* src, int64_t n);
-  float (*max_f32)(const float* src, int64_t n);
-  double (*max_f64)(const double* src, int64_t n);
-  float (*min_f32)(const float* src, int64_t n);
-  double (*min_f64)(const double* src, int64_t n);
-  // c[m, n] += a[m, k] * b[k, n], rows contiguous, leading dimensions in elements.
-  void (*gemm_f64)(int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b, int64_t ldb, double* c,
-                   int64_t ldc);
-  // Dot product and y += x * scale, for matrix-vector products.
-  float (*dot_f32)(const float* a, const float* b, int64_t n);
-  double (*dot_f64)(const double* a, const double* b, int64_t n);
-  void (*axpy_f32)(float scale, const float* x, float* y, int64_t n);
-  void (*axpy_f64)(double scale, const double* x, double* y, int64_t n);
-  // dst[i] = exp(src[i] - shift); returns the sum of dst.
-  float (*exp_sum_f32)(const float* src, float shift, float* dst, int64_t n);
-  double (*exp_sum_f64)(const double* src, double shift, double* dst, int64_t n);
-};
 
 // The table of the best level that this processor has.
 const LoopTable& loops();

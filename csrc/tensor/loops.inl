@@ -2,10 +2,10 @@
 namespace md {
 namespace {
 
-#include "tensor/pointwise_functions.inl"
-#include "tensor/convert_loops.inl"
-#include "tensor/pointwise_loops.inl"
 #include "tensor/block_loops.inl"
+#include "tensor/convert_loops.inl"
+#include "tensor/pointwise_functions.inl"
+#include "tensor/pointwise_loops.inl"
 
 }  // namespace
 

@@ -3,4 +3,5 @@
 
 #define MD_LEVEL_NAME "baseline"
 #define MD_LEVEL_TABLE kLoopsBaseline
+#define MD_LEVEL_BYTES 16
 #include "tensor/loops.inl"

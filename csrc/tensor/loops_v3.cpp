@@ -6,6 +6,7 @@
 #pragma GCC target("arch=x86-64-v3")
 #define MD_LEVEL_NAME "avx2"
 #define MD_LEVEL_TABLE kLoopsV3
+#define MD_LEVEL_BYTES 32
 #include "tensor/loops.inl"
 #pragma GCC pop_options
 #endif

@@ -6,6 +6,7 @@
 #pragma GCC target("arch=x86-64-v4,prefer-vector-width=512")
 #define MD_LEVEL_NAME "avx512"
 #define MD_LEVEL_TABLE kLoopsV4
+#define MD_LEVEL_BYTES 64
 #include "tensor/loops.inl"
 #pragma GCC pop_options
 #endif

@@ -1,4 +1,5 @@
-// Matrix products: oneDNN where it has fast code, own loops for float64, vectors and small matrices, plain loops for integers.
+// Matrix products: oneDNN where it has fast code, own loops for float64, vectors and small matrices, plain loops for
+// integers.
 #include <algorithm>
 #include <array>
 
@@ -67,7 +68,8 @@ std::vector<int64_t> batch_offsets(const Tensor& operand, const Tensor& out, int
       int64_t position = rest % out->sizes()[d];
       rest /= out->sizes()[d];
       int source = d - (batch_rank - own);
-      if (source >= 0 && operand->sizes()[source] != 1) offsets[static_cast<size_t>(i)] += position * operand->strides()[source];
+      if (source >= 0 && operand->sizes()[source] != 1)
+        offsets[static_cast<size_t>(i)] += position * operand->strides()[source];
     }
   }
   return offsets;
@@ -82,7 +84,9 @@ bool even_stride(const std::vector<int64_t>& offsets, int64_t* stride) {
   return true;
 }
 
-double flops_ns(const Product& p) { return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) / 40; }
+double flops_ns(const Product& p) {
+  return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) / 40;
+}
 
 // out[m, n] = a @ b + bias with the row's bias, all float32, where one side is a vector or all is tiny.
 template <typename T>
@@ -126,7 +130,8 @@ void multiply_small(const Product& p, const T* a, const T* b, T* c) {
       multiply_rows<T>(part, a, b + begin * p.b.column_stride, c + begin, 0, 1);
     });
   } else {
-    parallel_for(p.m, flops_ns(p) / static_cast<double>(p.m), [&](int64_t begin, int64_t end) { multiply_rows<T>(p, a, b, c, begin, end); });
+    parallel_for(p.m, flops_ns(p) / static_cast<double>(p.m),
+                 [&](int64_t begin, int64_t end) { multiply_rows<T>(p, a, b, c, begin, end); });
   }
 }
 
@@ -157,13 +162,16 @@ void multiply_doubles(const Product& p, const double* a, const double* b, double
   if (is_small(p)) return multiply_small(p, a, b, c);
   std::fill_n(c, p.m * p.n, 0.0);
   constexpr int64_t kRows = 16;
-  parallel_for((p.m + kRows - 1) / kRows, flops_ns(p) * 4 / static_cast<double>(p.m) * kRows, [&](int64_t begin, int64_t end) {
-    int64_t first = begin * kRows, last = std::min(end * kRows, p.m);
-    loops().gemm_f64(last - first, p.n, p.k, a + first * p.a.row_stride, p.a.row_stride, b, p.b.row_stride, c + first * p.n, p.n);
-  });
+  parallel_for((p.m + kRows - 1) / kRows, flops_ns(p) * 4 / static_cast<double>(p.m) * kRows,
+               [&](int64_t begin, int64_t end) {
+                 int64_t first = begin * kRows, last = std::min(end * kRows, p.m);
+                 loops().gemm_f64(last - first, p.n, p.k, a + first * p.a.row_stride, p.a.row_stride, b, p.b.row_stride,
+                                  c + first * p.n, p.n);
+               });
 }
 
-bool run_onednn(const Product& p, int64_t batch, std::array<int64_t, 3> strides, const void* a, const void* b, void* c) {
+bool run_onednn(const Product& p, int64_t batch, std::array<int64_t, 3> strides, const void* a, const void* b,
+                void* c) {
   MatmulSpec spec;
   spec.dtype = p.out->dtype();
   spec.batch = batch;
@@ -197,7 +205,8 @@ bool multiply_floats(const Product& p, const std::vector<int64_t>& a, const std:
   }
   int64_t a_stride, b_stride;
   bool even = even_stride(a, &a_stride) && even_stride(b, &b_stride);
-  if (even && run_onednn(p, p.batch, {a_stride, b_stride, p.batch > 1 ? p.m * p.n : 0}, p.a.tensor->data(), p.b.tensor->data(), p.out->data())) {
+  if (even && run_onednn(p, p.batch, {a_stride, b_stride, p.batch > 1 ? p.m * p.n : 0}, p.a.tensor->data(),
+                         p.b.tensor->data(), p.out->data())) {
     return true;
   }
   for (int64_t i = 0; i < p.batch; ++i) {

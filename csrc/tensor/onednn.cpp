@@ -1,6 +1,7 @@
 #include "tensor/onednn.h"
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
@@ -96,6 +97,9 @@ struct Argument {
   dnnl::memory::desc desc;
 };
 
+// Builds the same primitive for one thread, with the same layout of packed weights.
+using Rebuild = std::function<OnednnPrimitivePtr(const dnnl::memory::desc& packed_b)>;
+
 class Primitive final : public OnednnPrimitive {
  public:
   // inputs: without the post-op operands; the scratchpad is last in a set when there is one.
@@ -108,15 +112,18 @@ class Primitive final : public OnednnPrimitive {
         threads_(threads) {}
 
   void execute(std::span<const void* const> inputs, void* dst, void* scratchpad) const override {
-    MD_ASSERT(inputs.size() == inputs_.size(), implementation_, " needs ", inputs_.size(), " inputs, got ", inputs.size());
+    MD_ASSERT(inputs.size() == inputs_.size(), implementation_, " needs ", inputs_.size(), " inputs, got ",
+              inputs.size());
     MD_ASSERT(scratchpad != nullptr || scratchpad_bytes() == 0, "a scratchpad is missing");
+    if (threads_ > 1 && is_forked_child()) return md::execute(*single_threaded(), inputs, dst);
     std::unique_ptr<MemorySet> set = check_out();
     for (size_t i = 0; i < inputs.size(); ++i) set_handle(*set, i, const_cast<void*>(inputs[i]));
     set_handle(*set, inputs.size(), dst);
     if (scratchpad_bytes() > 0) set_handle(*set, inputs.size() + 1, scratchpad);
     {
       ThreadCountScope scope(threads_);
-      check(dnnl_primitive_execute(primitive_.get(), stream(), static_cast<int>(set->args.size()), set->args.data()), "execution");
+      check(dnnl_primitive_execute(primitive_.get(), stream(), static_cast<int>(set->args.size()), set->args.data()),
+            "execution");
     }
     check_in(std::move(set));
   }
@@ -125,6 +132,7 @@ class Primitive final : public OnednnPrimitive {
   int threads() const override { return threads_; }
   std::string implementation() const override { return implementation_; }
 
+  void set_rebuild(Rebuild rebuild) { rebuild_ = std::move(rebuild); }
   void set_packing(const dnnl::memory::desc& plain, const dnnl::memory::desc& packed) {
     plain_b_ = plain;
     packed_b_ = packed;
@@ -142,6 +150,14 @@ class Primitive final : public OnednnPrimitive {
  private:
   static void set_handle(MemorySet& set, size_t index, void* data) {
     check(dnnl_memory_set_data_handle(set.args[index].memory, data), "set_data_handle");
+  }
+
+  // oneDNN has divided the work for a number of threads that a forked child cannot have.
+  OnednnPrimitivePtr single_threaded() const {
+    std::lock_guard lock(mutex_);
+    if (single_threaded_ == nullptr) single_threaded_ = rebuild_(packed_b_);
+    MD_ASSERT(single_threaded_ != nullptr, "oneDNN has no ", implementation_, " for one thread");
+    return single_threaded_;
   }
 
   std::unique_ptr<MemorySet> check_out() const {
@@ -174,7 +190,9 @@ class Primitive final : public OnednnPrimitive {
   dnnl::memory::desc dst_, scratchpad_, plain_b_, packed_b_;
   std::string implementation_;
   int threads_;
+  Rebuild rebuild_;
   mutable std::mutex mutex_;
+  mutable OnednnPrimitivePtr single_threaded_;
   mutable std::vector<std::unique_ptr<MemorySet>> idle_;
 };
 
@@ -219,9 +237,12 @@ class Key {
     for (int64_t value : values) add(value);
     return *this;
   }
-  Key& add(const OnednnLayout& layout) { return add(layout.dtype).add(std::span(layout.sizes)).add(std::span(layout.strides)); }
+  Key& add(const OnednnLayout& layout) {
+    return add(layout.dtype).add(std::span(layout.sizes)).add(std::span(layout.strides));
+  }
   Key& add(std::span<const PostOp> post_ops) {
-    for (const PostOp& op : post_ops) add(op.function).add(op.alpha).add(std::span(op.sizes)).add(std::span(op.strides));
+    for (const PostOp& op : post_ops)
+      add(op.function).add(op.alpha).add(std::span(op.sizes)).add(std::span(op.strides));
     return *this;
   }
   const std::string& text() const { return text_; }
@@ -271,9 +292,12 @@ OnednnPrimitivePtr make_cached(const Key& key, int threads, const Make& make) {
 }
 
 template <typename PrimitiveType, typename Desc>
-std::shared_ptr<Primitive> build(const Desc& desc, std::vector<Argument> inputs, int threads) {
+std::shared_ptr<Primitive> build(const Desc& desc, std::vector<Argument> inputs, int threads,
+                                 Rebuild rebuild = nullptr) {
   if (!desc || is_reference(desc)) return nullptr;
-  return std::make_shared<Primitive>(desc, PrimitiveType(desc), std::move(inputs), threads);
+  auto primitive = std::make_shared<Primitive>(desc, PrimitiveType(desc), std::move(inputs), threads);
+  primitive->set_rebuild(std::move(rebuild));
+  return primitive;
 }
 
 dnnl::memory::desc matrix(dnnl::memory::data_type type, int64_t batch, int64_t rows, int64_t columns,
@@ -287,30 +311,40 @@ dnnl::memory::desc matrix(dnnl::memory::data_type type, int64_t batch, int64_t r
   return dnnl::memory::desc(sizes, type, steps);
 }
 
-OnednnPrimitivePtr build_matmul(const MatmulSpec& spec) {
+// packed_b: the layout of packed weights, null to let oneDNN choose.
+OnednnPrimitivePtr build_matmul(const MatmulSpec& spec, const dnnl::memory::desc* packed_b) {
   dnnl::memory::data_type type = *data_type(spec.dtype);
   dnnl::memory::desc a = matrix(type, spec.batch, spec.m, spec.k, spec.a_strides);
   dnnl::memory::desc b = matrix(type, spec.batch, spec.k, spec.n, spec.b_strides);
   dnnl::memory::desc c = matrix(type, spec.batch, spec.m, spec.n, spec.c_strides);
   dnnl::memory::desc any_b = spec.packed_b ? dnnl::memory::desc(b.get_dims(), type, Tag::any) : b;
+  if (spec.packed_b && packed_b != nullptr) any_b = *packed_b;
   dnnl::memory::desc bias;
   if (spec.has_bias) bias = dnnl::memory::desc({1, 1, spec.n}, type, Dims{spec.n, spec.n, 1});
   std::vector<Argument> post_inputs;
   dnnl::primitive_attr attr = attributes(spec.dtype, spec.post_ops, post_inputs);
-  dnnl::matmul::primitive_desc desc =
-      spec.has_bias ? dnnl::matmul::primitive_desc(engine(), a, any_b, bias, c, attr, true)
-                    : dnnl::matmul::primitive_desc(engine(), a, any_b, c, attr, true);
+  dnnl::matmul::primitive_desc desc = spec.has_bias
+                                          ? dnnl::matmul::primitive_desc(engine(), a, any_b, bias, c, attr, true)
+                                          : dnnl::matmul::primitive_desc(engine(), a, any_b, c, attr, true);
   if (!desc) return nullptr;
   std::vector<Argument> inputs{{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, desc.weights_desc()}};
   if (spec.has_bias) inputs.push_back({DNNL_ARG_BIAS, bias});
   inputs.insert(inputs.end(), post_inputs.begin(), post_inputs.end());
   std::shared_ptr<Primitive> primitive = build<dnnl::matmul>(desc, std::move(inputs), spec.threads);
-  if (primitive != nullptr && spec.packed_b) primitive->set_packing(b, desc.weights_desc());
+  if (primitive == nullptr) return nullptr;
+  if (spec.packed_b) primitive->set_packing(b, desc.weights_desc());
+  primitive->set_rebuild([spec](const dnnl::memory::desc& packed) {
+    MatmulSpec single = spec;
+    single.threads = 1;
+    ThreadCountScope scope(1);
+    return build_matmul(single, &packed);
+  });
   return primitive;
 }
 
 bool all_known(std::initializer_list<const OnednnLayout*> layouts) {
-  return std::all_of(layouts.begin(), layouts.end(), [](const OnednnLayout* layout) { return data_type(layout->dtype).has_value(); });
+  return std::all_of(layouts.begin(), layouts.end(),
+                     [](const OnednnLayout* layout) { return data_type(layout->dtype).has_value(); });
 }
 
 }  // namespace
@@ -323,39 +357,53 @@ OnednnPrimitivePtr make_matmul(const MatmulSpec& spec) {
     if (size <= 0) return nullptr;
   }
   Key key;
-  key.add('m').add(spec.dtype).add(spec.batch).add(spec.m).add(spec.n).add(spec.k).add(spec.has_bias).add(spec.packed_b);
+  key.add('m')
+      .add(spec.dtype)
+      .add(spec.batch)
+      .add(spec.m)
+      .add(spec.n)
+      .add(spec.k)
+      .add(spec.has_bias)
+      .add(spec.packed_b);
   key.add(std::span<const int64_t>(spec.a_strides)).add(std::span<const int64_t>(spec.b_strides));
   key.add(std::span<const int64_t>(spec.c_strides)).add(std::span(spec.post_ops)).add(spec.threads);
-  return make_cached(key, spec.threads, [&] { return build_matmul(spec); });
+  return make_cached(key, spec.threads, [&] { return build_matmul(spec, nullptr); });
 }
 
-OnednnPrimitivePtr make_eltwise(Pointwise function, float alpha, const OnednnLayout& src, const OnednnLayout& dst, int threads) {
+OnednnPrimitivePtr make_eltwise(Pointwise function, float alpha, const OnednnLayout& src, const OnednnLayout& dst,
+                                int threads) {
   if (!all_known({&src, &dst}) || !onednn_has_post_op(function) || is_binary(function)) return nullptr;
   Key key;
   key.add('e').add(function).add(alpha).add(src).add(dst).add(threads);
   return make_cached(key, threads, [&]() -> OnednnPrimitivePtr {
     std::vector<Argument> inputs{{DNNL_ARG_SRC, describe(src)}};
     dnnl::primitive_attr attr = attributes(src.dtype, {}, inputs);
-    dnnl::eltwise_forward::primitive_desc desc(engine(), dnnl::prop_kind::forward_inference, algorithm(function), describe(src),
-                                               describe(dst), alpha_of(function, alpha), 0, attr, true);
-    return build<dnnl::eltwise_forward>(desc, std::move(inputs), threads);
+    dnnl::eltwise_forward::primitive_desc desc(engine(), dnnl::prop_kind::forward_inference, algorithm(function),
+                                               describe(src), describe(dst), alpha_of(function, alpha), 0, attr, true);
+    return build<dnnl::eltwise_forward>(desc, std::move(inputs), threads,
+                                        [=](const auto&) { return make_eltwise(function, alpha, src, dst, 1); });
   });
 }
 
-OnednnPrimitivePtr make_binary(Pointwise function, const OnednnLayout& src0, const OnednnLayout& src1, const OnednnLayout& dst,
-                               std::span<const PostOp> post_ops, int threads) {
+OnednnPrimitivePtr make_binary(Pointwise function, const OnednnLayout& src0, const OnednnLayout& src1,
+                               const OnednnLayout& dst, std::span<const PostOp> post_ops, int threads) {
   if (!all_known({&src0, &src1, &dst}) || !onednn_has_post_op(function) || !is_binary(function)) return nullptr;
   Key key;
   key.add('b').add(function).add(src0).add(src1).add(dst).add(post_ops).add(threads);
   return make_cached(key, threads, [&]() -> OnednnPrimitivePtr {
     std::vector<Argument> inputs{{DNNL_ARG_SRC_0, describe(src0)}, {DNNL_ARG_SRC_1, describe(src1)}};
     dnnl::primitive_attr attr = attributes(dst.dtype, post_ops, inputs);
-    dnnl::binary::primitive_desc desc(engine(), algorithm(function), describe(src0), describe(src1), describe(dst), attr, true);
-    return build<dnnl::binary>(desc, std::move(inputs), threads);
+    dnnl::binary::primitive_desc desc(engine(), algorithm(function), describe(src0), describe(src1), describe(dst),
+                                      attr, true);
+    return build<dnnl::binary>(desc, std::move(inputs), threads,
+                               [=, ops = std::vector<PostOp>(post_ops.begin(), post_ops.end())](const auto&) {
+                                 return make_binary(function, src0, src1, dst, ops, 1);
+                               });
   });
 }
 
-OnednnPrimitivePtr make_softmax(bool logarithm, int axis, const OnednnLayout& src, const OnednnLayout& dst, int threads) {
+OnednnPrimitivePtr make_softmax(bool logarithm, int axis, const OnednnLayout& src, const OnednnLayout& dst,
+                                int threads) {
   if (!all_known({&src, &dst})) return nullptr;
   Key key;
   key.add('s').add(logarithm).add(axis).add(src).add(dst).add(threads);
@@ -363,13 +411,15 @@ OnednnPrimitivePtr make_softmax(bool logarithm, int axis, const OnednnLayout& sr
     std::vector<Argument> inputs{{DNNL_ARG_SRC, describe(src)}};
     dnnl::primitive_attr attr = attributes(src.dtype, {}, inputs);
     auto kind = logarithm ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate;
-    dnnl::softmax_forward::primitive_desc desc(engine(), dnnl::prop_kind::forward_inference, kind, describe(src), describe(dst), axis,
-                                               attr, true);
-    return build<dnnl::softmax_forward>(desc, std::move(inputs), threads);
+    dnnl::softmax_forward::primitive_desc desc(engine(), dnnl::prop_kind::forward_inference, kind, describe(src),
+                                               describe(dst), axis, attr, true);
+    return build<dnnl::softmax_forward>(desc, std::move(inputs), threads,
+                                        [=](const auto&) { return make_softmax(logarithm, axis, src, dst, 1); });
   });
 }
 
-OnednnPrimitivePtr make_reduction(OnednnReduction reduction, const OnednnLayout& src, const OnednnLayout& dst, int threads) {
+OnednnPrimitivePtr make_reduction(OnednnReduction reduction, const OnednnLayout& src, const OnednnLayout& dst,
+                                  int threads) {
   if (!all_known({&src, &dst})) return nullptr;
   constexpr dnnl::algorithm kReductions[] = {dnnl::algorithm::reduction_sum, dnnl::algorithm::reduction_mean,
                                              dnnl::algorithm::reduction_max, dnnl::algorithm::reduction_min};
@@ -378,9 +428,10 @@ OnednnPrimitivePtr make_reduction(OnednnReduction reduction, const OnednnLayout&
   return make_cached(key, threads, [&]() -> OnednnPrimitivePtr {
     std::vector<Argument> inputs{{DNNL_ARG_SRC, describe(src)}};
     dnnl::primitive_attr attr = attributes(src.dtype, {}, inputs);
-    dnnl::reduction::primitive_desc desc(engine(), kReductions[static_cast<size_t>(reduction)], describe(src), describe(dst), 0, 0,
-                                         attr, true);
-    return build<dnnl::reduction>(desc, std::move(inputs), threads);
+    dnnl::reduction::primitive_desc desc(engine(), kReductions[static_cast<size_t>(reduction)], describe(src),
+                                         describe(dst), 0, 0, attr, true);
+    return build<dnnl::reduction>(desc, std::move(inputs), threads,
+                                  [=](const auto&) { return make_reduction(reduction, src, dst, 1); });
   });
 }
 

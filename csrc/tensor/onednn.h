@@ -1,4 +1,5 @@
-// oneDNN primitives for fixed shapes, without oneDNN's types. Built once, executed by any number of threads at the same time.
+// oneDNN primitives for fixed shapes, without oneDNN's types. Built once, executed by any number of threads at the same
+// time.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -28,7 +29,8 @@ struct OnednnLayout {
   std::vector<int64_t> sizes, strides;
 };
 
-// c[batch, m, n] = post_ops(a[batch, m, k] @ b[batch, k, n] + bias[n]). Strides are (batch, row, column), one of row and column
+// c[batch, m, n] = post_ops(a[batch, m, k] @ b[batch, k, n] + bias[n]). Strides are (batch, row, column), one of row
+// and column
 // being 1; a batch stride of 0 broadcasts.
 struct MatmulSpec {
   DType dtype = DType::float32;
@@ -45,6 +47,7 @@ class OnednnPrimitive {
   virtual ~OnednnPrimitive() = default;
   // inputs in the order of the factory's description, then the second operands of binary post-ops in order.
   // scratchpad: scratchpad_bytes() bytes, 64-byte aligned, this call's own; null when that is 0.
+  // In a forked child, where OpenMP has no threads, a primitive for several threads runs as one for a single thread.
   virtual void execute(std::span<const void* const> inputs, void* dst, void* scratchpad) const = 0;
   virtual size_t scratchpad_bytes() const = 0;
   virtual int threads() const = 0;
@@ -56,18 +59,22 @@ class OnednnPrimitive {
 using MatmulPrimitive = OnednnPrimitive;
 using OnednnPrimitivePtr = std::shared_ptr<const OnednnPrimitive>;
 
-// All return null when oneDNN has no optimised implementation (float64, an unusual layout); results are cached by their arguments.
+// All return null when oneDNN has no optimised implementation (float64, an unusual layout); results are cached by their
+// arguments.
 // Inputs a, b, bias if any.
 OnednnPrimitivePtr make_matmul(const MatmulSpec& spec);
 // Input src; function must be one that onednn_has_post_op.
-OnednnPrimitivePtr make_eltwise(Pointwise function, float alpha, const OnednnLayout& src, const OnednnLayout& dst, int threads);
+OnednnPrimitivePtr make_eltwise(Pointwise function, float alpha, const OnednnLayout& src, const OnednnLayout& dst,
+                                int threads);
 // Inputs src0, src1; extents of 1 in src1 broadcast.
-OnednnPrimitivePtr make_binary(Pointwise function, const OnednnLayout& src0, const OnednnLayout& src1, const OnednnLayout& dst,
-                               std::span<const PostOp> post_ops, int threads);
-OnednnPrimitivePtr make_softmax(bool logarithm, int axis, const OnednnLayout& src, const OnednnLayout& dst, int threads);
+OnednnPrimitivePtr make_binary(Pointwise function, const OnednnLayout& src0, const OnednnLayout& src1,
+                               const OnednnLayout& dst, std::span<const PostOp> post_ops, int threads);
+OnednnPrimitivePtr make_softmax(bool logarithm, int axis, const OnednnLayout& src, const OnednnLayout& dst,
+                                int threads);
 enum class OnednnReduction : uint8_t { Sum, Mean, Max, Min };
 // dst has the rank of src, reduced dims being 1.
-OnednnPrimitivePtr make_reduction(OnednnReduction reduction, const OnednnLayout& src, const OnednnLayout& dst, int threads);
+OnednnPrimitivePtr make_reduction(OnednnReduction reduction, const OnednnLayout& src, const OnednnLayout& dst,
+                                  int threads);
 
 // Runs with a scratchpad of its own.
 void execute(const OnednnPrimitive& primitive, std::span<const void* const> inputs, void* dst);

@@ -87,7 +87,7 @@ const OpRow* find_op(std::string_view name);  // nullptr: none
 // Rows of one Python name, in the order in which they are tried: "max", "max.dim". A name without dots has them all.
 std::string_view python_name(const OpRow& row);  // "max" of "max.dim"
 std::vector<const OpRow*> op_overloads(std::string_view python_name);
-const OpRow* add_op_row(OpRow row);           // run-time rows; an older row of the same name is shadowed, not freed
+const OpRow* add_op_row(OpRow row);  // run-time rows; an older row of the same name is shadowed, not freed
 
 // Shape rule and kernel on real tensors, shape rule alone when any tensor is fake, the recorder when any is recording.
 // args complete as in OpCall, dtypes already final.

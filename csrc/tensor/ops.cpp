@@ -12,8 +12,8 @@
 namespace md {
 namespace {
 
-OpRow make_row(const char* schema, OpKind kind, Promotion promotion, int faces, ShapeRule rule, Kernel kernel, int pointwise,
-               const char* doc) {
+OpRow make_row(const char* schema, OpKind kind, Promotion promotion, int faces, ShapeRule rule, Kernel kernel,
+               int pointwise, const char* doc) {
   OpRow row{};
   row.schema = parse_schema(schema);
   row.name = row.schema.name;
@@ -176,8 +176,8 @@ void fill_defaults(const OpRow& row, std::vector<Arg>& args) {
 }
 
 std::vector<Tensor> run_op(const OpRow& row, std::span<const Arg> args) {
-  MD_ASSERT(args.size() == row.schema.params.size(), "[", row.name, "] needs ", row.schema.params.size(), " arguments, got ",
-            args.size());
+  MD_ASSERT(args.size() == row.schema.params.size(), "[", row.name, "] needs ", row.schema.params.size(),
+            " arguments, got ", args.size());
   Found found = find_kinds(args);
   if (found.kind == TensorKind::Recording) return found.recorder->record(row, args);
   OpCall call{row, args};

@@ -58,8 +58,8 @@ void refine_rounding(const OpRow& op, std::span<const Arg> args, PointwiseForm& 
   } else if (*mode == "trunc") {
     form.row = number(Pointwise::div_trunc);
   } else {
-    raise_op(ErrorKind::Runtime, python_name(op), "expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", *mode,
-             "'");
+    raise_op(ErrorKind::Runtime, python_name(op),
+             "expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", *mode, "'");
   }
 }
 
@@ -88,7 +88,8 @@ void refine_pow(const OpRow&, std::span<const Arg> args, PointwiseForm& form) {
     double exponent;
     Pointwise row;
   };
-  constexpr Power kPowers[] = {{2, Pointwise::square}, {3, Pointwise::cube}, {0.5, Pointwise::sqrt}, {-0.5, Pointwise::rsqrt}};
+  constexpr Power kPowers[] = {
+      {2, Pointwise::square}, {3, Pointwise::cube}, {0.5, Pointwise::sqrt}, {-0.5, Pointwise::rsqrt}};
   if (!std::holds_alternative<Tensor>(args[0])) return;
   for (const Power& power : kPowers) {
     if (!is_number(args[1], power.exponent)) continue;
@@ -98,9 +99,12 @@ void refine_pow(const OpRow&, std::span<const Arg> args, PointwiseForm& form) {
 }
 
 constexpr Refinement kRefinements[] = {
-    {Pointwise::add, refine_alpha<Pointwise::add_scaled>}, {Pointwise::sub, refine_alpha<Pointwise::sub_scaled>},
-    {Pointwise::div, refine_rounding},                     {Pointwise::gelu, refine_gelu},
-    {Pointwise::clamp, refine_clamp},                      {Pointwise::pow, refine_pow},
+    {Pointwise::add, refine_alpha<Pointwise::add_scaled>},
+    {Pointwise::sub, refine_alpha<Pointwise::sub_scaled>},
+    {Pointwise::div, refine_rounding},
+    {Pointwise::gelu, refine_gelu},
+    {Pointwise::clamp, refine_clamp},
+    {Pointwise::pow, refine_pow},
 };
 
 int mask_slot(int row, unsigned mask) { return static_cast<int>(row_at(row).arity == 3 ? mask / 2 : mask); }

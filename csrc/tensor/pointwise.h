@@ -1,57 +1,36 @@
-// Inner loops of pointwise functions, from pointwise.def: one for each (row, dtype), built for three instruction-set levels.
+// Inner loops of pointwise functions, from pointwise.def: one for each (row, dtype), built for three instruction-set
+// levels.
 #pragma once
 #include <cstdint>
 #include <span>
 
 #include "tensor/arg.h"
-#include "tensor/dtype.h"
+#include "tensor/pointwise_table.h"
 
 namespace md {
 
 struct OpRow;
 
-enum class PointwiseResult : uint8_t {
-  Same,    // dtype of the operands
-  Bool,
-  Select,  // operand 0 is bool, the others and the result have the loop's dtype
-};
-
-struct PointwiseRow {
-  const char* name;
-  uint8_t arity;
-  uint8_t param_count;  // trailing numbers that are not operands: alpha, negative_slope
-  PointwiseResult result;
-  bool may_fail;  // integers only: a zero divisor raises, so the caller checks operand 1 first (check_divisor)
-  bool is_costly;  // transcendental: about ten times an addition
-};
-
 std::span<const PointwiseRow> pointwise_rows();
-int find_pointwise(std::string_view name);  // -1: none. Fixed rows are named by the enum below.
-
-enum class Pointwise : int {
-#define MD_POINTWISE(name, ...) name,
-#include "tensor/pointwise.def"
-#undef MD_POINTWISE
-};
-
-// dst[i] = f(src[0][i], src[1][i], ...) for i < n. dst may be one of the sources, exactly; other overlap is not allowed.
-// Any alignment. params has param_count numbers, null when there are none.
-using PointwiseLoop = void (*)(const void* const* src, void* dst, int64_t n, const Scalar* params);
+int find_pointwise(std::string_view name);  // -1: none. The rows of the table are the values of Pointwise.
 
 // Bit i of scalar_mask: operand i is one element, of dtype scalar_operand_dtype(dtype), read once.
 // Masks: 0 for all rows; 1 and 2 for two operands; 2, 4 and 6 for three. nullptr: no such loop, or dtype not supported.
 // dtype is that of the operands (Select: of operands 1 and 2); float16 and bfloat16 compute in float32.
 PointwiseLoop pointwise_loop(int pointwise_row, DType dtype, unsigned scalar_mask = 0);
 bool pointwise_supports(int pointwise_row, DType dtype);
-// The element type of scalar operands: float32 for float16 and bfloat16, else dtype. Fill it with store_scalar (fill.h).
+// The element type of scalar operands: float32 for float16 and bfloat16, else dtype. Fill it with store_scalar
+// (fill.h).
 DType scalar_operand_dtype(DType dtype);
 DType pointwise_result_dtype(int pointwise_row, DType dtype);
 
 // Raises RuntimeError "ZeroDivisionError" when one of the n integers is zero.
 void check_divisor(const OpRow& op, DType dtype, const void* divisor, int64_t n);
 
-// How an op's arguments become a pointwise call. Looks only at which arguments are None, at strings, and at Scalars where a
-// number selects a cheaper row (alpha=1, exponent 2): pass an undefined Tensor for anything not known yet, also a run-time number.
+// How an op's arguments become a pointwise call. Looks only at which arguments are None, at strings, and at Scalars
+// where a
+// number selects a cheaper row (alpha=1, exponent 2): pass an undefined Tensor for anything not known yet, also a
+// run-time number.
 struct PointwiseForm {
   int row = -1;           // of pointwise.def
   int operands[3] = {};   // argument indices

@@ -1,5 +1,7 @@
-// The functions that the expressions of pointwise.def use. Included once per instruction-set level, inside its own namespace,
-// so nothing here may be seen by two levels: everything is in an unnamed namespace and no library template is instantiated.
+// The functions that the expressions of pointwise.def use. Included once per instruction-set level, inside its own
+// namespace,
+// so nothing here may be seen by two levels: everything is in an unnamed namespace and no library template is
+// instantiated.
 
 struct Unsupported {};
 constexpr Unsupported unsupported;
@@ -20,7 +22,7 @@ inline float infinity(float) { return __builtin_inff(); }
 inline double infinity(double) { return __builtin_inf(); }
 
 // The vector forms of these come from libmvec through the declarations in vector_math.h.
-#define MD_MATH(name)                                      \
+#define MD_MATH(name)                                        \
   inline float math_##name(float a) { return ::name##f(a); } \
   inline double math_##name(double a) { return ::name(a); }
 MD_MATH(exp)

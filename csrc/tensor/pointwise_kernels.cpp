@@ -27,7 +27,9 @@ struct PointwiseCall {
 bool is_condition(const PointwiseCall& call, int operand) {
   return operand == 0 && call.row.result == PointwiseResult::Select;
 }
-DType operand_dtype(const PointwiseCall& call, int operand) { return is_condition(call, operand) ? DType::bool_ : call.dtype; }
+DType operand_dtype(const PointwiseCall& call, int operand) {
+  return is_condition(call, operand) ? DType::bool_ : call.dtype;
+}
 
 // A tensor of one element is a number to the loops, where they take one.
 bool becomes_number(const PointwiseCall& call, int operand, const Tensor& tensor) {
@@ -165,11 +167,13 @@ void pointwise_kernel(const OpCall& call, std::span<Tensor> outs) {
 
 namespace {
 
-// An op whose row never depends on its arguments' values, or does so only through arguments that the short way does not have.
+// An op whose row never depends on its arguments' values, or does so only through arguments that the short way does not
+// have.
 PointwiseLoop fast_loop(const OpRow& op, DType dtype, unsigned mask, int arity) {
   if (op.pointwise < 0) return nullptr;
   const PointwiseRow& row = pointwise_rows()[static_cast<size_t>(op.pointwise)];
-  bool plain = row.arity == arity && row.param_count == 0 && !row.may_fail && op.pointwise != static_cast<int>(Pointwise::pow);
+  bool plain =
+      row.arity == arity && row.param_count == 0 && !row.may_fail && op.pointwise != static_cast<int>(Pointwise::pow);
   return plain ? pointwise_loop(op.pointwise, dtype, mask) : nullptr;
 }
 

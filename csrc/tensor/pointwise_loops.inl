@@ -1,22 +1,22 @@
 // Loops over the functions of pointwise.def.
 
 // One struct per row: apply() returns Unsupported where the dtype has no such function.
-#define MD_POINTWISE(name, arity_, params_, result_, traits_, floating, integer, boolean, onednn)                     \
-  struct Function_##name {                                                                                            \
-    static constexpr int arity = arity_;                                                                              \
-    static constexpr int params = params_;                                                                            \
-    static constexpr PointwiseResult result = PointwiseResult::result_;                                               \
-    template <typename T, typename A>                                                                                 \
+#define MD_POINTWISE(name, arity_, params_, result_, traits_, floating, integer, boolean, onednn)                      \
+  struct Function_##name {                                                                                             \
+    static constexpr int arity = arity_;                                                                               \
+    static constexpr int params = params_;                                                                             \
+    static constexpr PointwiseResult result = PointwiseResult::result_;                                                \
+    template <typename T, typename A>                                                                                  \
     static inline auto apply([[maybe_unused]] A a, [[maybe_unused]] T b, [[maybe_unused]] T c, [[maybe_unused]] T p) { \
-      [[maybe_unused]] A cond = a;                                                                                    \
-      if constexpr (std::is_same_v<T, bool>) {                                                                        \
-        return (boolean);                                                                                             \
-      } else if constexpr (std::is_floating_point_v<T>) {                                                             \
-        return (floating);                                                                                            \
-      } else {                                                                                                        \
-        return (integer);                                                                                             \
-      }                                                                                                               \
-    }                                                                                                                 \
+      [[maybe_unused]] A cond = a;                                                                                     \
+      if constexpr (std::is_same_v<T, bool>) {                                                                         \
+        return (boolean);                                                                                              \
+      } else if constexpr (std::is_floating_point_v<T>) {                                                              \
+        return (floating);                                                                                             \
+      } else {                                                                                                         \
+        return (integer);                                                                                              \
+      }                                                                                                                \
+    }                                                                                                                  \
   };
 #include "tensor/pointwise.def"
 #undef MD_POINTWISE
@@ -128,7 +128,8 @@ constexpr void fill_masks(PointwiseLoop* masks) {
 
 template <typename F>
 constexpr void fill_dtypes(PointwiseLoop (*dtypes)[4]) {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) fill_masks<F, ctype>(dtypes[static_cast<int>(DType::name)]);
+#define MD_DTYPE(name, ctype, category, short_name, python_name) \
+  fill_masks<F, ctype>(dtypes[static_cast<int>(DType::name)]);
 #include "tensor/dtypes.def"
 #undef MD_DTYPE
 }

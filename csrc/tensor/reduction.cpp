@@ -29,7 +29,8 @@ ReductionSpace::ReductionSpace(const Tensor& input, const std::vector<bool>& red
   results_ = outer_.count();
   for (int i = input->rank() - 1; i >= 0; --i) {
     if (input->sizes()[i] == 1) continue;
-    if (!reduced[static_cast<size_t>(i)] && input->strides()[i] == 1 && input->sizes()[i] >= 8) columns_ = input->sizes()[i];
+    if (!reduced[static_cast<size_t>(i)] && input->strides()[i] == 1 && input->sizes()[i] >= 8)
+      columns_ = input->sizes()[i];
     break;
   }
 }

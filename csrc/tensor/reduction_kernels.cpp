@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kTile = ElementWalk::kTile;
 constexpr int64_t kPart = 1 << 15;  // elements that one thread folds at a time when there is a single result
-constexpr int64_t kSumRows = 64;    // rows added up before they join the total: bounds the rounding error of column sums
+constexpr int64_t kSumRows = 64;  // rows added up before they join the total: bounds the rounding error of column sums
 
 struct Fold {
   Pointwise function;
@@ -25,7 +25,8 @@ DType accumulator_dtype(DType dtype) { return scalar_operand_dtype(dtype); }
 
 template <typename T>
 void fold_values(Pointwise function, const T* src, int64_t n, T* total) {
-  using Word = std::conditional_t<std::is_integral_v<T>, std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>, T>;
+  using Word = std::conditional_t<std::is_integral_v<T>,
+                                  std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>, T>;
   T value = *total;
   switch (function) {
     case Pointwise::add:
@@ -60,8 +61,12 @@ void fold_bools(Pointwise function, const bool* src, int64_t n, bool* total) {
 // Vector code where there is some; false: none.
 bool fold_fast(Pointwise function, DType dtype, const void* src, int64_t n, void* total) {
   const LoopTable& table = loops();
-  auto fold = [&]<typename T>(T, T (*sum)(const T*, int64_t), T (*max)(const T*, int64_t), T (*min)(const T*, int64_t)) {
-    auto* run = function == Pointwise::add ? sum : function == Pointwise::maximum ? max : function == Pointwise::minimum ? min : nullptr;
+  auto fold = [&]<typename T>(T, T (*sum)(const T*, int64_t), T (*max)(const T*, int64_t),
+                              T (*min)(const T*, int64_t)) {
+    auto* run = function == Pointwise::add       ? sum
+                : function == Pointwise::maximum ? max
+                : function == Pointwise::minimum ? min
+                                                 : nullptr;
     if (run == nullptr || n == 0) return false;
     T part = run(static_cast<const T*>(src), n);
     fold_values(function, &part, 1, static_cast<T*>(total));
@@ -122,7 +127,9 @@ class Folder {
   }
 
  private:
-  static ConvertLoop conversion(DType from, DType to) { return loops().convert[static_cast<int>(from)][static_cast<int>(to)]; }
+  static ConvertLoop conversion(DType from, DType to) {
+    return loops().convert[static_cast<int>(from)][static_cast<int>(to)];
+  }
 
   bool is_extreme() const { return fold_.function == Pointwise::maximum || fold_.function == Pointwise::minimum; }
 
@@ -240,13 +247,18 @@ class Folder {
   size_t item_;
 };
 
-void fold(const OpCall& call, Fold fold, const Tensor& out, bool is_mean = false) {
-  const Tensor& self = tensor_arg(call, 0);
+void fold_over(const OpCall& call, const std::vector<bool>& reduced, Fold fold, const Tensor& out,
+               bool is_mean = false) {
   if (out->numel() == 0) return;
-  Arg none;
-  ReductionSpace space(self, reduced_dims(call, call.args.size() > 1 ? call.args[1] : none, self->rank()));
+  ReductionSpace space(tensor_arg(call, 0), reduced);
   if (is_mean) fold.divisor = static_cast<double>(space.length());
   Folder(space, fold, out).run();
+}
+
+void fold(const OpCall& call, const Fold& fold, const Tensor& out, bool is_mean = false) {
+  Arg none;
+  const Arg& dims = call.args.size() > 1 ? call.args[1] : none;
+  fold_over(call, reduced_dims(call, dims, tensor_arg(call, 0)->rank()), fold, out, is_mean);
 }
 
 }  // namespace
@@ -271,8 +283,12 @@ void amin_kernel(const OpCall& call, std::span<Tensor> outs) {
   fold(call, {Pointwise::minimum, accumulator_dtype(outs[0]->dtype()), Scalar(int64_t{0})}, outs[0]);
 }
 
-void any_kernel(const OpCall& call, std::span<Tensor> outs) { fold(call, {Pointwise::maximum, DType::bool_, Scalar(false)}, outs[0]); }
+void any_kernel(const OpCall& call, std::span<Tensor> outs) {
+  fold_over(call, truth_reduced_dims(call), {Pointwise::maximum, DType::bool_, Scalar(false)}, outs[0]);
+}
 
-void all_kernel(const OpCall& call, std::span<Tensor> outs) { fold(call, {Pointwise::minimum, DType::bool_, Scalar(true)}, outs[0]); }
+void all_kernel(const OpCall& call, std::span<Tensor> outs) {
+  fold_over(call, truth_reduced_dims(call), {Pointwise::minimum, DType::bool_, Scalar(true)}, outs[0]);
+}
 
 }  // namespace md

@@ -1,8 +1,8 @@
 #include "tensor/schema.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 
 #include "base/error.h"
 
@@ -41,7 +41,8 @@ class Parser {
  private:
   [[noreturn]] void fail(std::string_view expected) const {
     std::string found = at_ < text_.size() ? str_cat("'", text_[at_], "'") : "the end";
-    raise(ErrorKind::Value, "schema \"", text_, "\": expected ", expected, " at character ", at_ + 1, ", found ", found);
+    raise(ErrorKind::Value, "schema \"", text_, "\": expected ", expected, " at character ", at_ + 1, ", found ",
+          found);
   }
 
   void skip_space() {
@@ -123,7 +124,8 @@ class Parser {
   std::optional<Scalar> number() {
     size_t begin = at_;
     size_t end = begin;
-    while (end < text_.size() && (is_word(text_[end]) || text_[end] == '-' || text_[end] == '+' || text_[end] == '.')) ++end;
+    while (end < text_.size() && (is_word(text_[end]) || text_[end] == '-' || text_[end] == '+' || text_[end] == '.'))
+      ++end;
     std::string_view token = text_.substr(begin, end - begin);
     int64_t whole;
     auto int_result = std::from_chars(token.data(), token.data() + token.size(), whole);

@@ -9,9 +9,23 @@
 
 namespace md {
 
-// Written: Tensor, Tensor[], Scalar, Number (Tensor or Scalar), int, int[], int[*] (f(1, 2) means f((1, 2))), float, bool, dtype, str, device, any;
+// Written: Tensor, Tensor[], Scalar, Number (Tensor or Scalar), int, int[], int[*] (f(1, 2) means f((1, 2))), float,
+// bool, dtype, str, device, any;
 // "?" after a type allows None, "Tensor(a!)" is written to, "*" starts the keyword-only parameters.
-enum class ParamType : uint8_t { Tensor, TensorList, Scalar, Number, Int, IntList, Float, Bool, Dtype, Str, Device, Any };
+enum class ParamType : uint8_t {
+  Tensor,
+  TensorList,
+  Scalar,
+  Number,
+  Int,
+  IntList,
+  Float,
+  Bool,
+  Dtype,
+  Str,
+  Device,
+  Any
+};
 
 struct Param {
   std::string name;
@@ -26,7 +40,7 @@ struct Param {
 struct Schema {
   std::string name;
   std::vector<Param> params;
-  std::vector<ParamType> returns;  // Tensor or TensorList (split, unbind: as many as the shape rule says)
+  std::vector<ParamType> returns;         // Tensor or TensorList (split, unbind: as many as the shape rule says)
   std::vector<std::string> return_names;  // as many as returns, empty where "(Tensor values, ...)" gives none
   std::string text;
 

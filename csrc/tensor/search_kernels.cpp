@@ -3,6 +3,7 @@
 
 #include "tensor/call_args.h"
 #include "tensor/kernels.h"
+#include "tensor/loops.h"
 #include "tensor/numeric_cast.h"
 #include "tensor/reduction.h"
 #include "tensor/shape_rules.h"
@@ -45,9 +46,34 @@ int64_t find_best(const ReductionSpace& space, const char* data, bool largest) {
   return best_index;
 }
 
+// Contiguous floats: the best value by vector code, then where it is.
+template <typename T>
+int64_t find_in_run(const T* values, T best) {
+  int64_t i = 0;
+  if (best != best) {
+    while (values[i] == values[i]) ++i;
+  } else {
+    while (values[i] != best) ++i;
+  }
+  return i;
+}
+
+template <typename T>
+int64_t find_float(const ReductionSpace& space, const char* data, bool largest) {
+  if (!space.inner().is_dense(0)) return find_best<T>(space, data, largest);
+  const T* values = reinterpret_cast<const T*>(data);
+  if constexpr (std::is_same_v<T, float>) {
+    return find_in_run(values, (largest ? loops().max_f32 : loops().min_f32)(values, space.length()));
+  } else {
+    return find_in_run(values, (largest ? loops().max_f64 : loops().min_f64)(values, space.length()));
+  }
+}
+
 using Finder = int64_t (*)(const ReductionSpace&, const char*, bool);
 
 Finder finder(DType dtype) {
+  if (dtype == DType::float32) return find_float<float>;
+  if (dtype == DType::float64) return find_float<double>;
   switch (dtype) {
 #define MD_DTYPE(name, ctype, category, short_name, python_name) \
   case DType::name:                                              \

@@ -12,9 +12,12 @@ namespace md {
 int wrap_dim(const OpCall& call, int64_t dim, int rank);
 // The reduced dims, as flags; an empty or missing list means all.
 std::vector<bool> reduced_dims(const OpCall& call, const Arg& dims, int rank);
+// Of any and all: as torch has it, an empty list there means no dims.
+std::vector<bool> truth_reduced_dims(const OpCall& call);
 // Sizes that all operands broadcast to. Raises with the shapes.
 DimVec broadcast_sizes(const OpCall& call, std::span<const Tensor* const> tensors);
-// Strides of a new result of these sizes that keeps the order in which the operands' dims lie in memory, as torch's does.
+// Strides of a new result of these sizes that keeps the order in which the operands' dims lie in memory, as torch's
+// does.
 DimVec pointwise_strides(const DimVec& sizes, std::span<const Tensor* const> tensors);
 // Strides for `wanted` over the elements of base, or false when only a copy has this shape.
 bool view_strides(const TensorSpec& base, const DimVec& wanted, DimVec& strides);

@@ -63,7 +63,8 @@ DimVec broadcast_sizes(const OpCall& call, std::span<const Tensor* const> tensor
   return result;
 }
 
-// A chunk is a run of dims of the base that are contiguous among themselves; the wanted dims must split chunks, never join them.
+// A chunk is a run of dims of the base that are contiguous among themselves; the wanted dims must split chunks, never
+// join them.
 bool view_strides(const TensorSpec& base, const DimVec& wanted, DimVec& strides) {
   strides.resize(wanted.size());
   if (known_equal(base.numel(), 0)) {
@@ -75,8 +76,8 @@ bool view_strides(const TensorSpec& base, const DimVec& wanted, DimVec& strides)
   Dim chunk_size = 1;
   for (int i = base.rank() - 1; i >= 0; --i) {
     chunk_size = chunk_size * base.sizes[i];
-    bool ends = i == 0 || (!known_equal(base.sizes[i - 1], 1) &&
-                           !known_equal(base.strides[i - 1], chunk_size * chunk_stride));
+    bool ends =
+        i == 0 || (!known_equal(base.sizes[i - 1], 1) && !known_equal(base.strides[i - 1], chunk_size * chunk_stride));
     if (!ends) continue;
     Dim covered = 1;
     while (next >= 0 && (known_less(covered, chunk_size) || known_equal(wanted[next], 1))) {

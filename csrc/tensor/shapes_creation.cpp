@@ -74,8 +74,8 @@ void arange_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     raise_op(ErrorKind::Runtime, name, "unsupported range: ", range.start.str(), " -> ", range.end.str());
   }
   if ((step > 0 && start > end) || (step < 0 && start < end)) {
-    raise_op(ErrorKind::Runtime, name, "upper bound and lower bound inconsistent with step sign: start ", range.start.str(),
-             ", end ", range.end.str(), ", step ", range.step.str());
+    raise_op(ErrorKind::Runtime, name, "upper bound and lower bound inconsistent with step sign: start ",
+             range.start.str(), ", end ", range.end.str(), ", step ", range.step.str());
   }
   bool floating = range.start.is_float() || range.end.is_float() || range.step.is_float();
   DType dtype = dtype_arg(call).value_or(floating ? default_dtype() : DType::int64);

@@ -11,7 +11,8 @@ void push(std::vector<OutSpec>& outs, DType dtype, DimVec sizes) {
 
 void check_index_dtype(const OpCall& call, const TensorSpec& index) {
   if (index.dtype != DType::int64 && index.dtype != DType::int32) {
-    raise_op(ErrorKind::Runtime, call.row.name, "Expected dtype int32/int64 for index, but got ", row(index.dtype).name);
+    raise_op(ErrorKind::Runtime, call.row.name, "Expected dtype int32/int64 for index, but got ",
+             row(index.dtype).name);
   }
 }
 
@@ -34,16 +35,17 @@ void cat_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const TensorSpec& spec = tensors[i].spec();
     if (spec.dtype != first->dtype) {
-      raise_op(ErrorKind::Runtime, call.row.name, "tensors must have one dtype, but got ", row(first->dtype).name, " and ",
-               row(spec.dtype).name);
+      raise_op(ErrorKind::Runtime, call.row.name, "tensors must have one dtype, but got ", row(first->dtype).name,
+               " and ", row(spec.dtype).name);
     }
     if (spec.rank() == 0) {
-      raise_op(ErrorKind::Runtime, call.row.name, "zero-dimensional tensor (at position ", i, ") cannot be concatenated");
+      raise_op(ErrorKind::Runtime, call.row.name, "zero-dimensional tensor (at position ", i,
+               ") cannot be concatenated");
     }
     if (is_skipped(spec) && first->rank() != 1) continue;
     if (spec.rank() != first->rank()) {
-      raise_op(ErrorKind::Runtime, call.row.name, "Tensors must have same number of dimensions: got ", first->rank(), " and ",
-               spec.rank(), "; shapes ", str(first->sizes.span()), " and ", str(spec.sizes.span()));
+      raise_op(ErrorKind::Runtime, call.row.name, "Tensors must have same number of dimensions: got ", first->rank(),
+               " and ", spec.rank(), "; shapes ", str(first->sizes.span()), " and ", str(spec.sizes.span()));
     }
     for (int d = 0; d < spec.rank(); ++d) {
       if (d != dim && !known_equal(spec.sizes[d], sizes[d])) {
@@ -66,14 +68,14 @@ void stack_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   for (size_t i = 1; i < tensors.size(); ++i) {
     const TensorSpec& spec = tensors[i].spec();
     if (spec.dtype != first.dtype) {
-      raise_op(ErrorKind::Runtime, call.row.name, "tensors must have one dtype, but got ", row(first.dtype).name, " and ",
-               row(spec.dtype).name);
+      raise_op(ErrorKind::Runtime, call.row.name, "tensors must have one dtype, but got ", row(first.dtype).name,
+               " and ", row(spec.dtype).name);
     }
     bool equal = spec.rank() == first.rank();
     for (int d = 0; equal && d < spec.rank(); ++d) equal = known_equal(spec.sizes[d], first.sizes[d]);
     if (!equal) {
-      raise_op(ErrorKind::Runtime, call.row.name, "expects each tensor to be equal size, but got ", str(first.sizes.span()),
-               " at entry 0 and ", str(spec.sizes.span()), " at entry ", i);
+      raise_op(ErrorKind::Runtime, call.row.name, "expects each tensor to be equal size, but got ",
+               str(first.sizes.span()), " at entry 0 and ", str(spec.sizes.span()), " at entry ", i);
     }
   }
   DimVec sizes = first.sizes;
@@ -87,7 +89,12 @@ void index_select_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   int dim = wrap_dim(call, int_arg(call, 1), self.rank());
   check_index_dtype(call, index);
   if (index.rank() > 1) {
-    raise_op(ErrorKind::Index, call.row.name, "Index is supposed to be a vector, but its shape is ", str(index.sizes.span()));
+    raise_op(ErrorKind::Index, call.row.name, "Index is supposed to be a vector, but its shape is ",
+             str(index.sizes.span()));
+  }
+  if (self.rank() == 0 && !known_equal(index.numel(), 1)) {
+    raise_op(ErrorKind::Runtime, call.row.name, "Index to scalar can have only 1 value, got ", index.numel().str(),
+             " value(s)");
   }
   DimVec sizes = self.sizes;
   if (!sizes.empty()) sizes[dim] = index.rank() == 0 ? Dim(1) : index.sizes[0];
@@ -107,7 +114,8 @@ void gather_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   }
   if (!fits) {
     raise_op(ErrorKind::Runtime, call.row.name, "Size does not match at dimension ", dim, ": expected index ",
-             str(index.sizes.span()), " to be no larger than self ", str(self.sizes.span()), " apart from dimension ", dim);
+             str(index.sizes.span()), " to be no larger than self ", str(self.sizes.span()), " apart from dimension ",
+             dim);
   }
   push(outs, self.dtype, index.sizes);
 }
@@ -135,7 +143,6 @@ void masked_fill_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   OutSpec out;
   out.spec.dtype = self->dtype();
   out.spec.strides = pointwise_strides(sizes, {tensors, 1});
-  if (out.spec.strides.size() != sizes.size()) out.spec.strides = contiguous_strides(sizes.span());
   out.spec.sizes = std::move(sizes);
   outs.push_back(std::move(out));
 }

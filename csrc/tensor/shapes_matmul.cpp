@@ -5,13 +5,15 @@
 namespace md {
 namespace {
 
-std::string shapes(const TensorSpec& a, const TensorSpec& b) { return str_cat(str(a.sizes.span()), " and ", str(b.sizes.span())); }
+std::string shapes(const TensorSpec& a, const TensorSpec& b) {
+  return str_cat(str(a.sizes.span()), " and ", str(b.sizes.span()));
+}
 
 // Dtypes must be equal: promotion does not cast the operands of a product.
 void check_dtypes(const OpCall& call, const TensorSpec& a, const TensorSpec& b) {
   if (a.dtype != b.dtype) {
-    raise_op(ErrorKind::Runtime, call.row.name, "expected m1 and m2 to have the same dtype, but got: ", row(a.dtype).name,
-             " != ", row(b.dtype).name);
+    raise_op(ErrorKind::Runtime, call.row.name,
+             "expected m1 and m2 to have the same dtype, but got: ", row(a.dtype).name, " != ", row(b.dtype).name);
   }
   if (a.dtype == DType::bool_) raise_op(ErrorKind::NotImplemented, call.row.name, "not implemented for 'bool'");
 }
@@ -30,8 +32,8 @@ void check_inner(const OpCall& call, const TensorSpec& a, const TensorSpec& b, i
 void check_rank(const OpCall& call, int arg, int rank, const char* what) {
   const TensorSpec& spec = tensor_arg(call, arg).spec();
   if (spec.rank() == rank) return;
-  raise_op(ErrorKind::Runtime, call.row.name, call.row.schema.params[static_cast<size_t>(arg)].name, " must be a ", what,
-           ", but its shape is ", str(spec.sizes.span()));
+  raise_op(ErrorKind::Runtime, call.row.name, call.row.schema.params[static_cast<size_t>(arg)].name, " must be a ",
+           what, ", but its shape is ", str(spec.sizes.span()));
 }
 
 void push(std::vector<OutSpec>& outs, DType dtype, DimVec sizes) {
@@ -67,8 +69,8 @@ void matmul_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& a = tensor_arg(call, 0).spec();
   const TensorSpec& b = tensor_arg(call, 1).spec();
   if (a.rank() == 0 || b.rank() == 0) {
-    raise_op(ErrorKind::Runtime, call.row.name, "both arguments to matmul need to be at least 1D, but they are ", a.rank(),
-             "D and ", b.rank(), "D; shapes ", shapes(a, b));
+    raise_op(ErrorKind::Runtime, call.row.name, "both arguments to matmul need to be at least 1D, but they are ",
+             a.rank(), "D and ", b.rank(), "D; shapes ", shapes(a, b));
   }
   check_inner(call, a, b, b.rank() == 1 ? 0 : b.rank() - 2);
   check_dtypes(call, a, b);
@@ -82,7 +84,8 @@ void matmul_shape(const OpCall& call, std::vector<OutSpec>& outs) {
       if (known_equal(into, spec->sizes[i]) || known_equal(spec->sizes[i], 1)) continue;
       if (!known_equal(into, 1)) {
         raise_op(ErrorKind::Runtime, call.row.name, "The size of tensor a (", into.str(),
-                 ") must match the size of tensor b (", spec->sizes[i].str(), ") at the batch dims of shapes ", shapes(a, b));
+                 ") must match the size of tensor b (", spec->sizes[i].str(), ") at the batch dims of shapes ",
+                 shapes(a, b));
       }
       into = spec->sizes[i];
     }

@@ -19,16 +19,18 @@ struct Operands {
 [[noreturn]] void raise_unsupported(const OpCall& call, DType dtype) {
   const std::string& name = call.row.name;
   if (dtype == DType::bool_ && name == "neg") {
-    raise_op(ErrorKind::Runtime, name,
-             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
-             "`~` or `logical_not()` operator instead.");
+    raise_op(
+        ErrorKind::Runtime, name,
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+        "`~` or `logical_not()` operator instead.");
   }
   if (dtype == DType::bool_ && name == "sub") {
     raise_op(ErrorKind::Runtime, name,
              "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
              "operator instead.");
   }
-  if (dtype == DType::bool_ && name == "relu") raise_op(ErrorKind::Runtime, name, "Boolean inputs not supported for relu");
+  if (dtype == DType::bool_ && name == "relu")
+    raise_op(ErrorKind::Runtime, name, "Boolean inputs not supported for relu");
   if (name == "bitwise_not") {
     raise_op(ErrorKind::Type, name, "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
   }
@@ -63,8 +65,8 @@ Operands read_operands(const OpCall& call, const PointwiseForm& form) {
     DType dtype = tensor->dtype();
     if (select && i == 0) {
       if (dtype != DType::bool_) {
-        raise_op(ErrorKind::Runtime, call.row.name, "expected condition to be a boolean tensor, but got a tensor with dtype ",
-                 row(dtype).name);
+        raise_op(ErrorKind::Runtime, call.row.name,
+                 "expected condition to be a boolean tensor, but got a tensor with dtype ", row(dtype).name);
       }
     } else if (!has_dtype) {
       operands.dtype = dtype;
@@ -134,7 +136,8 @@ void check_power(const OpCall& call, const PointwiseForm& form, DType dtype) {
 DimVec pointwise_strides(const DimVec& sizes, std::span<const Tensor* const> tensors) {
   bool plain = sizes.size() > 60;
   if (!plain) {
-    plain = std::all_of(tensors.begin(), tensors.end(), [](const Tensor* tensor) { return tensor->impl()->is_contiguous(); });
+    plain = std::all_of(tensors.begin(), tensors.end(),
+                        [](const Tensor* tensor) { return tensor->impl()->is_contiguous(); });
   }
   return plain ? contiguous_strides(sizes.span()) : strides_like(sizes, tensors);
 }
@@ -142,12 +145,12 @@ DimVec pointwise_strides(const DimVec& sizes, std::span<const Tensor* const> ten
 void pointwise_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   PointwiseForm form = pointwise_form(call.row, call.args);
   Operands operands = read_operands(call, form);
-  if (!pointwise_supports(form.row, operands.dtype)) raise_unsupported(call, operands.dtype);
-  check_power(call, form, operands.dtype);
   std::span<const Tensor* const> tensors(operands.tensors.data(), static_cast<size_t>(operands.count));
   OutSpec out;
   out.spec.dtype = pointwise_result_dtype(form.row, operands.dtype);
   out.spec.sizes = operands.count == 1 ? tensors[0]->spec().sizes : broadcast_sizes(call, tensors);
+  if (!pointwise_supports(form.row, operands.dtype)) raise_unsupported(call, operands.dtype);
+  check_power(call, form, operands.dtype);
   out.spec.strides = pointwise_strides(out.spec.sizes, tensors);
   outs.push_back(std::move(out));
 }

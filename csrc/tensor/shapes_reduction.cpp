@@ -67,6 +67,13 @@ bool is_whole(const Arg& dims) {
 
 }  // namespace
 
+std::vector<bool> truth_reduced_dims(const OpCall& call) {
+  int rank = tensor_arg(call, 0)->rank();
+  const DimVec* list = std::get_if<DimVec>(&call.args[1]);
+  if (list != nullptr && list->empty()) return std::vector<bool>(static_cast<size_t>(rank), false);
+  return reduced_dims(call, call.args[1], rank);
+}
+
 // sum, prod: integers and bools add up in int64.
 void reduction_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   DType dtype = tensor_arg(call, 0)->dtype();
@@ -112,8 +119,9 @@ void index_reduction_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 
 // any, all: bool, but uint8 stays.
 void truth_reduction_shape(const OpCall& call, std::vector<OutSpec>& outs) {
-  DType dtype = tensor_arg(call, 0)->dtype();
-  reduce_to(call, dtype == DType::uint8 ? DType::uint8 : DType::bool_, outs);
+  const TensorSpec& self = tensor_arg(call, 0).spec();
+  DType dtype = self.dtype == DType::uint8 ? DType::uint8 : DType::bool_;
+  push_contiguous(outs, dtype, reduced_sizes(self.sizes, truth_reduced_dims(call), keepdim_arg(call)));
 }
 
 // prod: one dim or all.
@@ -144,7 +152,8 @@ void layer_norm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   for (int i = 0; fits && i < normalized.size(); ++i) fits = known_equal(normalized[i], self.sizes[shift + i]);
   if (!fits) {
     raise_op(ErrorKind::Runtime, call.row.name, "Given normalized_shape=", str(normalized.span()),
-             ", expected input with shape [*, ", str(normalized.span()), "], but got input of size ", str(self.sizes.span()));
+             ", expected input with shape [*, ", str(normalized.span()), "], but got input of size ",
+             str(self.sizes.span()));
   }
   for (int arg : {2, 3}) {
     if (arg_is_none(call, arg)) continue;
@@ -153,8 +162,8 @@ void layer_norm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     for (int i = 0; equal && i < affine.rank(); ++i) equal = known_equal(affine.sizes[i], normalized[i]);
     if (!equal) {
       raise_op(ErrorKind::Runtime, call.row.name, "Expected ", call.row.schema.params[static_cast<size_t>(arg)].name,
-               " to be of same shape as normalized_shape and of dtype ", row(self.dtype).name, ", but got ", affine.str(),
-               " and normalized_shape=", str(normalized.span()));
+               " to be of same shape as normalized_shape and of dtype ", row(self.dtype).name, ", but got ",
+               affine.str(), " and normalized_shape=", str(normalized.span()));
     }
   }
   if (!is_floating(self.dtype)) {

@@ -13,7 +13,9 @@ TensorSpec same_dtype(const TensorSpec& self) {
   return spec;
 }
 
-void push_view(std::vector<OutSpec>& outs, TensorSpec spec, Dim offset = 0) { outs.push_back({std::move(spec), offset}); }
+void push_view(std::vector<OutSpec>& outs, TensorSpec spec, Dim offset = 0) {
+  outs.push_back({std::move(spec), offset});
+}
 
 void push_copy(std::vector<OutSpec>& outs, DType dtype, DimVec sizes) {
   outs.push_back({TensorSpec::contiguous(dtype, std::move(sizes)), 0, true});
@@ -47,11 +49,13 @@ DimVec infer_sizes(const OpCall& call, const DimVec& wanted) {
   Dim known = 1;
   for (int i = 0; i < sizes.size(); ++i) {
     if (same(sizes[i], Dim(-1))) {
-      if (inferred >= 0) raise_op(ErrorKind::Runtime, call.row.name, "only one dimension can be inferred; shape '", list(wanted), "'");
+      if (inferred >= 0)
+        raise_op(ErrorKind::Runtime, call.row.name, "only one dimension can be inferred; shape '", list(wanted), "'");
       inferred = i;
     } else {
       if (!sizes[i].is_symbolic() && sizes[i].value() < 0) {
-        raise_op(ErrorKind::Runtime, call.row.name, "invalid shape dimension ", sizes[i].str(), " in '", list(wanted), "'");
+        raise_op(ErrorKind::Runtime, call.row.name, "invalid shape dimension ", sizes[i].str(), " in '", list(wanted),
+                 "'");
       }
       known = known * sizes[i];
     }
@@ -126,7 +130,9 @@ void view_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_view(outs, std::move(spec));
 }
 
-void reshape_shape(const OpCall& call, std::vector<OutSpec>& outs) { reshape_to(call, infer_sizes(call, dims_arg(call, 1)), outs); }
+void reshape_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  reshape_to(call, infer_sizes(call, dims_arg(call, 1)), outs);
+}
 
 void flatten_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
@@ -145,8 +151,10 @@ void permute_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
   const DimVec& order = dims_arg(call, 1);
   if (order.size() != self.rank()) {
-    raise_op(ErrorKind::Runtime, call.row.name, "number of dimensions in the tensor input does not match the length of the ",
-             "desired ordering of dimensions i.e. input.dim() = ", self.rank(), " is not equal to len(dims) = ", order.size());
+    raise_op(ErrorKind::Runtime, call.row.name,
+             "number of dimensions in the tensor input does not match the length of the ",
+             "desired ordering of dimensions i.e. input.dim() = ", self.rank(),
+             " is not equal to len(dims) = ", order.size());
   }
   TensorSpec spec = same_dtype(self);
   std::vector<bool> seen(static_cast<size_t>(self.rank()), false);
@@ -176,10 +184,12 @@ void t_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   TensorSpec spec = self_spec(call);
   spec.requires_grad = false;
   if (call.row.name == "t" && spec.rank() > 2) {
-    raise_op(ErrorKind::Runtime, call.row.name, "expects a tensor with <= 2 dimensions, but self has shape ", str(spec.sizes.span()));
+    raise_op(ErrorKind::Runtime, call.row.name, "expects a tensor with <= 2 dimensions, but self has shape ",
+             str(spec.sizes.span()));
   }
   if (call.row.name == "mT" && spec.rank() < 2) {
-    raise_op(ErrorKind::Runtime, call.row.name, "expects a tensor with >= 2 dimensions, but self has shape ", str(spec.sizes.span()));
+    raise_op(ErrorKind::Runtime, call.row.name, "expects a tensor with >= 2 dimensions, but self has shape ",
+             str(spec.sizes.span()));
   }
   if (spec.rank() >= 2) swap_dims(spec, spec.rank() - 2, spec.rank() - 1);
   push_view(outs, std::move(spec));
@@ -187,7 +197,6 @@ void t_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 
 void squeeze_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
-  Arg none;
   const DimVec* dims = std::get_if<DimVec>(&call.args[1]);
   // An empty tuple squeezes nothing.
   std::vector<bool> chosen(static_cast<size_t>(self.rank()), false);
@@ -237,8 +246,8 @@ void expand_shape(const OpCall& call, std::vector<OutSpec>& outs) {
       insert_dim(spec, i, wanted[i], 0);
     } else {
       raise_op(ErrorKind::Runtime, call.row.name, "The expanded size of the tensor (", wanted[i].str(),
-               ") must match the existing size (", size.str(), ") at non-singleton dimension ", i, ".  Target sizes: ",
-               str(wanted.span()), ".  Tensor sizes: ", str(self.sizes.span()));
+               ") must match the existing size (", size.str(), ") at non-singleton dimension ", i,
+               ".  Target sizes: ", str(wanted.span()), ".  Tensor sizes: ", str(self.sizes.span()));
     }
   }
   push_view(outs, std::move(spec));
@@ -300,10 +309,11 @@ void split_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
   int dim = wrap_dim(call, int_arg(call, 2), self.rank());
   int64_t length = int_arg(call, 1);
-  if (length < 0) raise_op(ErrorKind::Runtime, call.row.name, "expects split_size be non-negative, but got split_size=", length);
+  if (length < 0)
+    raise_op(ErrorKind::Runtime, call.row.name, "expects split_size be non-negative, but got split_size=", length);
   if (length == 0 && !known_equal(self.sizes[dim], 0)) {
-    raise_op(ErrorKind::Runtime, call.row.name, "split_size can only be 0 if dimension size is 0, but got dimension size of ",
-             self.sizes[dim].str());
+    raise_op(ErrorKind::Runtime, call.row.name,
+             "split_size can only be 0 if dimension size is 0, but got dimension size of ", self.sizes[dim].str());
   }
   split_by(call, dim, length, outs);
 }
@@ -316,7 +326,8 @@ void split_sizes_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   Dim start = 0;
   for (Dim length : lengths) {
     if (known_less(length, 0)) {
-      raise_op(ErrorKind::Runtime, call.row.name, "expects split_sizes have only non-negative entries, but got ", list(lengths));
+      raise_op(ErrorKind::Runtime, call.row.name, "expects split_sizes have only non-negative entries, but got ",
+               list(lengths));
     }
     push_part(self, dim, start, length, outs);
     start = start + length;
@@ -344,7 +355,8 @@ void chunk_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 void unbind_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
   int dim = wrap_dim(call, int_arg(call, 1), self.rank());
-  if (self.rank() == 0) raise_op(ErrorKind::Index, call.row.name, "Dimension specified as ", dim, " but tensor has no dimensions");
+  if (self.rank() == 0)
+    raise_op(ErrorKind::Index, call.row.name, "Dimension specified as ", dim, " but tensor has no dimensions");
   int64_t extent = self.sizes[dim].hint();
   if (self.sizes[dim].is_symbolic()) known_equal(self.sizes[dim], extent);
   for (int64_t i = 0; i < extent; ++i) {

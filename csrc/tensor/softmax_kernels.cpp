@@ -12,12 +12,10 @@ namespace {
 
 struct FloatLoops {
   float (*max)(const float*, int64_t) = loops().max_f32;
-  float (*sum)(const float*, int64_t) = loops().sum_f32;
   float (*exp_sum)(const float*, float, float*, int64_t) = loops().exp_sum_f32;
 };
 struct DoubleLoops {
   double (*max)(const double*, int64_t) = loops().max_f64;
-  double (*sum)(const double*, int64_t) = loops().sum_f64;
   double (*exp_sum)(const double*, double, double*, int64_t) = loops().exp_sum_f64;
 };
 template <typename T>
@@ -27,7 +25,8 @@ template <typename T>
 void softmax_line(const LoopsOf<T>& run, T* values, int64_t n) {
   T shift = run.max(values, n);
   T scale = T(1) / run.exp_sum(values, shift, values, n);
-  for (int64_t i = 0; i < n; ++i) values[i] *= scale;
+  const void* src[] = {values, &scale};
+  pointwise_loop(static_cast<int>(Pointwise::mul), dtype_of<T>(), 2)(src, values, n, nullptr);
 }
 
 template <typename T>
@@ -58,6 +57,21 @@ void softmax(const OpCall& call, const Tensor& out, bool logarithm) {
   });
 }
 
+// In double, so that equal elements have themselves as mean.
+template <typename T>
+double mean_of(const T* values, int64_t n) {
+  constexpr int64_t kLanes = 8;
+  double lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(values[i + lane]);
+  }
+  for (; i < n; ++i) lanes[0] += static_cast<double>(values[i]);
+  double total = 0;
+  for (double lane : lanes) total += lane;
+  return total / static_cast<double>(n);
+}
+
 // The normalised dims as one line, which is what a contiguous copy allows.
 Tensor as_lines(const Tensor& tensor, int64_t length) {
   int64_t rows = length == 0 ? 0 : tensor->numel() / length;
@@ -75,13 +89,12 @@ void layer_norm_kernel(const OpCall& call, std::span<Tensor> outs) {
   int64_t length = product(dims_arg(call, 1).span()).value();
   double eps = scalar_arg(call, 4).as_double();
   in_computing_type(self->dtype(), [&]<typename T>(T) {
-    LoopsOf<T> run;
     Tensor weight = arg_is_none(call, 2) ? Tensor() : as_contiguous(tensor_arg(call, 2), dtype_of<T>());
     Tensor bias = arg_is_none(call, 3) ? Tensor() : as_contiguous(tensor_arg(call, 3), dtype_of<T>());
     const T* scale = weight.defined() ? weight.data<T>() : nullptr;
     const T* shift = bias.defined() ? bias.data<T>() : nullptr;
     for_lines<T>(as_lines(self, length), as_lines(outs[0], length), 1, 2.0, [&](T* values, int64_t n) {
-      T mean = run.sum(values, n) / T(n);
+      T mean = static_cast<T>(mean_of(values, n));
       double squares = 0;
       for (int64_t i = 0; i < n; ++i) {
         values[i] -= mean;

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "tensor/fill.h"
 
-
 namespace md {
 namespace {
 
@@ -63,12 +62,32 @@ void* TensorImpl::data() const {
   return static_cast<char*>(storage_->data()) + offset_ * static_cast<int64_t>(item_size(spec_.dtype));
 }
 
-Tensor Tensor::empty(DType dtype, std::span<const int64_t> sizes) {
-  DimVec dims;
-  dims.resize(static_cast<int>(sizes.size()));
-  for (size_t i = 0; i < sizes.size(); ++i) dims[static_cast<int>(i)] = sizes[i];
-  return empty(TensorSpec::contiguous(dtype, std::move(dims)));
+TensorImpl::TensorImpl(DType dtype, std::span<const int64_t> sizes)
+    : kind_(TensorKind::Real), contiguous_(true), offset_(0) {
+  int rank = static_cast<int>(sizes.size());
+  spec_.dtype = dtype;
+  spec_.sizes.resize(rank);
+  spec_.strides.resize(rank);
+  Dim* extents = spec_.sizes.data();
+  Dim* strides = spec_.strides.data();
+  // As contiguous_strides: an extent of zero counts as one.
+  int64_t step = 1;
+  bool is_empty = false, overflows = false;
+  for (int i = rank - 1; i >= 0; --i) {
+    int64_t size = sizes[static_cast<size_t>(i)];
+    extents[i] = size;
+    strides[i] = step;
+    is_empty |= size == 0;
+    overflows |= __builtin_mul_overflow(step, size == 0 ? 1 : size, &step);
+  }
+  size_t nbytes = 0;
+  overflows |= __builtin_mul_overflow(static_cast<size_t>(is_empty ? 0 : step), item_size(dtype), &nbytes);
+  if (overflows) raise(ErrorKind::Runtime, "size calculation overflowed: ", md::str(spec_.sizes.span()));
+  numel_ = is_empty ? 0 : step;
+  storage_ = Storage::allocate(nbytes);
 }
+
+Tensor Tensor::empty(DType dtype, std::span<const int64_t> sizes) { return Tensor(new TensorImpl(dtype, sizes)); }
 
 Tensor Tensor::empty(const TensorSpec& spec) {
   return Tensor(new TensorImpl(Storage::allocate(extent_bytes(spec)), 0, spec, TensorKind::Real));

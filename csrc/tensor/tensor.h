@@ -50,6 +50,8 @@ class TensorImpl {
 
  private:
   friend class Tensor;
+  // A new contiguous tensor, without the general checks.
+  TensorImpl(DType dtype, std::span<const int64_t> sizes);
   std::atomic<uint32_t> count_{1};
   TensorKind kind_;
   bool contiguous_;

@@ -14,12 +14,13 @@ namespace md {
 namespace {
 
 std::atomic<int> thread_limit = 0;  // 0: not asked yet
+std::atomic<bool> forked = false;
 constexpr double kWorthAThread = 20'000;
 
 // libgomp's worker threads do not exist in a forked child and a parallel region there would wait for them for ever.
 void forget_threads_in_child() {
   omp_set_num_threads(1);
-  thread_limit.store(1, std::memory_order_relaxed);
+  forked.store(true, std::memory_order_relaxed);
 }
 
 // Every use of OpenMP, ours and oneDNN's, comes after this.
@@ -33,7 +34,10 @@ int first_use() {
 
 }  // namespace
 
+bool is_forked_child() { return forked.load(std::memory_order_relaxed); }
+
 int get_num_threads() {
+  if (is_forked_child()) return 1;
   int limit = thread_limit.load(std::memory_order_relaxed);
   if (limit != 0) return limit;
   int expected = 0;
@@ -56,6 +60,7 @@ int threads_for(double work_ns) {
 
 ThreadCountScope::ThreadCountScope(int count) {
   first_use();
+  if (is_forked_child()) count = 1;
   previous_ = omp_get_max_threads();
   if (previous_ != count) omp_set_num_threads(count);
 }

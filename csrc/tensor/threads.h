@@ -5,8 +5,11 @@
 
 namespace md {
 
-int get_num_threads();
+int get_num_threads();            // 1 in a forked child of a process that has used OpenMP
 void set_num_threads(int count);  // Error(Runtime) below 1
+
+// The parent's worker threads are gone and OpenMP cannot make new ones: everything runs on one thread from then on.
+bool is_forked_child();
 
 // How many threads work of this estimated length is worth: 1 below some 20 us, then up to get_num_threads().
 int threads_for(double work_ns);
@@ -36,7 +39,8 @@ void parallel_for(int64_t count, double ns_per_item, const Body& body) {
     return;
   }
   parallel_ranges(
-      threads, count, [](void* context, int64_t begin, int64_t end) { (*static_cast<const Body*>(context))(begin, end); },
+      threads, count,
+      [](void* context, int64_t begin, int64_t end) { (*static_cast<const Body*>(context))(begin, end); },
       const_cast<void*>(static_cast<const void*>(std::addressof(body))));
 }
 

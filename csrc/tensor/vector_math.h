@@ -1,15 +1,16 @@
-// Declares the C library's functions that have vector forms (libmvec), so that loops calling them vectorise without -ffast-math.
+// Declares the C library's functions that have vector forms (libmvec), so that loops calling them vectorise without
+// -ffast-math.
 // Include before code for a particular instruction set.
 #pragma once
 #include <math.h>
 
 #if defined(__x86_64__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 35) && !defined(__clang__)
 #define MD_VECTOR_MATH 1
-#define MD_VECTOR_FUNCTION(name)                                                         \
+#define MD_VECTOR_FUNCTION(name)                                             \
   __attribute__((simd("notinbranch"), const)) float name##f(float) noexcept; \
   __attribute__((simd("notinbranch"), const)) double name(double) noexcept;
-#define MD_VECTOR_FUNCTION2(name)                                                                \
-  __attribute__((simd("notinbranch"), const)) float name##f(float, float) noexcept;  \
+#define MD_VECTOR_FUNCTION2(name)                                                   \
+  __attribute__((simd("notinbranch"), const)) float name##f(float, float) noexcept; \
   __attribute__((simd("notinbranch"), const)) double name(double, double) noexcept;
 extern "C" {
 MD_VECTOR_FUNCTION(exp)

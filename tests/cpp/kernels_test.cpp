@@ -86,8 +86,12 @@ constexpr BinaryCase kBinary[] = {
     {"add", [](double x, double y) { return x + y; }},
     {"sub", [](double x, double y) { return x - y; }},
     {"mul", [](double x, double y) { return x * y; }},
-    {"maximum", [](double x, double y) { return std::isnan(x) ? x : std::isnan(y) ? y : std::max(x, y); }},
-    {"minimum", [](double x, double y) { return std::isnan(x) ? x : std::isnan(y) ? y : std::min(x, y); }},
+    {"maximum", [](double x, double y) { return std::isnan(x)   ? x
+                                                : std::isnan(y) ? y
+                                                                : std::max(x, y); }},
+    {"minimum", [](double x, double y) { return std::isnan(x)   ? x
+                                                : std::isnan(y) ? y
+                                                                : std::min(x, y); }},
     {"lt", [](double x, double y) { return double(x < y); }},
     {"eq", [](double x, double y) { return double(x == y); }},
     {"logical_and", [](double x, double y) { return double(x != 0 && y != 0); }},
@@ -105,7 +109,8 @@ std::vector<Tensor> layouts(DType dtype, uint64_t seed) {
 }
 
 void test_binary() {
-  for (DType dtype : {DType::float32, DType::float64, DType::float16, DType::int64, DType::int32, DType::int8, DType::uint8}) {
+  for (DType dtype :
+       {DType::float32, DType::float64, DType::float16, DType::int64, DType::int32, DType::int8, DType::uint8}) {
     std::vector<Tensor> left = layouts(dtype, 1), right = layouts(dtype, 2);
     left.push_back(make(dtype, {8}, noise(8, 3)));
     right.push_back(make(dtype, {6, 1, 1}, noise(6, 3)));
@@ -156,7 +161,8 @@ void test_numbers() {
   CHECK(std::isnan(values(call1("clamp", {make(DType::float32, {1}, {kNan}), Scalar(0.0), Scalar(1.0)}))[0]));
 }
 
-double fold(const std::vector<double>& x, size_t begin, size_t step, size_t n, double start, const std::function<double(double, double)>& f) {
+double fold(const std::vector<double>& x, size_t begin, size_t step, size_t n, double start,
+            const std::function<double(double, double)>& f) {
   double total = start;
   for (size_t i = 0; i < n; ++i) total = f(total, x[begin + i * step]);
   return total;
@@ -172,7 +178,8 @@ void test_reductions() {
         for (size_t i = 0; i < 240; ++i) {
           if (i / steps[dim] % extents[dim] != 0) continue;
           sums.push_back(fold(elements, i, steps[dim], extents[dim], 0, [](double a, double b) { return a + b; }));
-          largest.push_back(fold(elements, i, steps[dim], extents[dim], -kInf, [](double a, double b) { return std::max(a, b); }));
+          largest.push_back(
+              fold(elements, i, steps[dim], extents[dim], -kInf, [](double a, double b) { return std::max(a, b); }));
           size_t first = 0;
           while (elements[i + first * steps[dim]] != largest.back()) ++first;
           firsts.push_back(static_cast<double>(first));
@@ -187,15 +194,18 @@ void test_reductions() {
       CHECK(close(values(call1("sum", {x})), {total}, 50 * tolerance(dtype)));
       if (!is_floating(dtype)) continue;
       CHECK(close(values(call1("mean", {x})), {total / 240}, 20 * tolerance(dtype)));
-      double squares = fold(elements, 0, 1, 240, 0, [&](double a, double b) { return a + (b - total / 240) * (b - total / 240); });
+      double squares =
+          fold(elements, 0, 1, 240, 0, [&](double a, double b) { return a + (b - total / 240) * (b - total / 240); });
       CHECK(close(values(call1("var", {x})), {squares / 239}, 20 * tolerance(dtype)));
-      CHECK(close(values(call1("std.unbiased", {x, Arg(), Scalar(false)})), {std::sqrt(squares / 240)}, 20 * tolerance(dtype)));
+      CHECK(close(values(call1("std.unbiased", {x, Arg(), Scalar(false)})), {std::sqrt(squares / 240)},
+                  20 * tolerance(dtype)));
     }
   }
   std::vector<double> with_nan = noise(300);
   with_nan[150] = kNan;
   Tensor x = make(DType::float32, {300}, with_nan);
-  CHECK(std::isnan(values(call1("amax", {x}))[0]) && std::isnan(values(call1("min", {x}))[0]) && values(call1("argmin", {x}))[0] == 150);
+  CHECK(std::isnan(values(call1("amax", {x}))[0]) && std::isnan(values(call1("min", {x}))[0]) &&
+        values(call1("argmin", {x}))[0] == 150);
   Tensor empty = Tensor::empty(DType::float32, std::vector<int64_t>{0, 3});
   CHECK(values(call1("sum", {empty, DimVec{0}})) == std::vector<double>(3, 0.0));
   CHECK(values(call1("prod", {empty})) == std::vector<double>{1});
@@ -203,9 +213,11 @@ void test_reductions() {
   CHECK(values(call1("all", {empty}))[0] == 1 && values(call1("any", {empty}))[0] == 0);
   Tensor large = make(DType::float32, {1 << 20}, {0.1});
   CHECK(close(values(call1("sum", {large})), {0.1 * (1 << 20)}, 1e-6));
-  CHECK(close(values(call1("sum", {call1("reshape", {large, DimVec{1 << 16, 16}}), DimVec{0}})), std::vector<double>(16, 0.1 * (1 << 16)), 1e-5));
+  CHECK(close(values(call1("sum", {call1("reshape", {large, DimVec{1 << 16, 16}}), DimVec{0}})),
+              std::vector<double>(16, 0.1 * (1 << 16)), 1e-5));
   CHECK(values(call1("sum", {make(DType::bool_, {5}, {1})}))[0] == 5);
-  CHECK(values(call1("cumsum", {make(DType::int32, {2, 3}, {1, 2, 3, 4, 5, 6}), integer(0)})) == (std::vector<double>{1, 2, 3, 5, 7, 9}));
+  CHECK(values(call1("cumsum", {make(DType::int32, {2, 3}, {1, 2, 3, 4, 5, 6}), integer(0)})) ==
+        (std::vector<double>{1, 2, 3, 5, 7, 9}));
 }
 
 void test_lines() {
@@ -216,7 +228,8 @@ void test_lines() {
       std::vector<double> expected(240), logs(240);
       for (size_t i = 0; i < 240; ++i) {
         size_t start = i - i / steps[dim] % extents[dim] * steps[dim];
-        double total = fold(elements, start, steps[dim], extents[dim], 0, [](double a, double b) { return a + std::exp(b); });
+        double total =
+            fold(elements, start, steps[dim], extents[dim], 0, [](double a, double b) { return a + std::exp(b); });
         expected[i] = std::exp(elements[i]) / total;
         logs[i] = elements[i] - std::log(total);
       }
@@ -252,15 +265,22 @@ void test_views_and_copies() {
   CHECK(values(call1("select", {m, integer(1), integer(-1)}))[0] == 8);
   CHECK(values(call1("index_select", {m, integer(2), make(DType::int64, {2}, {3, 0})}))[1] == 0);
   CHECK_THROWS(call1("index_select", {m, integer(2), make(DType::int64, {1}, {4})}), Error, "out of range");
-  CHECK(values(call1("gather", {call1("view", {x, DimVec{4, 6}}), integer(1), make(DType::int64, {2, 1}, {5, 0})})) == (std::vector<double>{5, 6}));
-  CHECK(values(call1("embedding", {make(DType::int32, {2}, {1, 0}), call1("view", {x, DimVec{12, 2}})})) == (std::vector<double>{2, 3, 0, 1}));
+  CHECK(values(call1("gather", {call1("view", {x, DimVec{4, 6}}), integer(1), make(DType::int64, {2, 1}, {5, 0})})) ==
+        (std::vector<double>{5, 6}));
+  CHECK(values(call1("embedding", {make(DType::int32, {2}, {1, 0}), call1("view", {x, DimVec{12, 2}})})) ==
+        (std::vector<double>{2, 3, 0, 1}));
   CHECK(values(call1("tril", {make(DType::float32, {2, 3}, {1})})) == (std::vector<double>{1, 0, 0, 1, 1, 0}));
-  CHECK(values(call1("triu", {make(DType::float32, {3, 2}, {1}), integer(-1)})) == (std::vector<double>{1, 1, 1, 1, 0, 1}));
-  CHECK(values(call1("masked_fill", {make(DType::float32, {2, 2}, {1}), make(DType::bool_, {2}, {0, 1}), Scalar(-kInf)})) == (std::vector<double>{1, -kInf, 1, -kInf}));
-  CHECK(values(call1("linspace", {Scalar(0.0), Scalar(1.0), integer(5)})) == (std::vector<double>{0, 0.25, 0.5, 0.75, 1}));
+  CHECK(values(call1("triu", {make(DType::float32, {3, 2}, {1}), integer(-1)})) ==
+        (std::vector<double>{1, 1, 1, 1, 0, 1}));
+  CHECK(values(call1("masked_fill", {make(DType::float32, {2, 2}, {1}), make(DType::bool_, {2}, {0, 1}),
+                                     Scalar(-kInf)})) == (std::vector<double>{1, -kInf, 1, -kInf}));
+  CHECK(values(call1("linspace", {Scalar(0.0), Scalar(1.0), integer(5)})) ==
+        (std::vector<double>{0, 0.25, 0.5, 0.75, 1}));
   CHECK(values(call1("eye", {integer(2), integer(3), DType::int64})) == (std::vector<double>{1, 0, 0, 0, 1, 0}));
-  CHECK(values(call1("arange.start", {Scalar(1.0), Scalar(2.0), Scalar(0.25)})) == (std::vector<double>{1, 1.25, 1.5, 1.75}));
-  CHECK(values(call1("full", {DimVec{2}, Scalar(true)}))[1] == 1 && call1("full", {DimVec{2}, Scalar(true)})->dtype() == DType::bool_);
+  CHECK(values(call1("arange.start", {Scalar(1.0), Scalar(2.0), Scalar(0.25)})) ==
+        (std::vector<double>{1, 1.25, 1.5, 1.75}));
+  CHECK(values(call1("full", {DimVec{2}, Scalar(true)}))[1] == 1 &&
+        call1("full", {DimVec{2}, Scalar(true)})->dtype() == DType::bool_);
 }
 
 void test_casts() {

@@ -1,6 +1,9 @@
 // Matrix products of every dtype, layout and size class against a plain loop; primitives with post-ops.
 #include "tensor/onednn.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <thread>
 
 #include "check.h"
@@ -15,7 +18,8 @@ std::vector<double> plain_product(const Tensor& a, const Tensor& b, int64_t m, i
   std::vector<double> x = values(a), y = values(b), c(static_cast<size_t>(m * n), 0.0);
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {
-      for (int64_t q = 0; q < k; ++q) c[static_cast<size_t>(i * n + j)] += x[static_cast<size_t>(i * k + q)] * y[static_cast<size_t>(q * n + j)];
+      for (int64_t q = 0; q < k; ++q)
+        c[static_cast<size_t>(i * n + j)] += x[static_cast<size_t>(i * k + q)] * y[static_cast<size_t>(q * n + j)];
     }
   }
   return c;
@@ -43,9 +47,10 @@ Tensor matrix(DType dtype, int64_t rows, int64_t columns, bool transposed, uint6
 }
 
 void test_layouts() {
-  constexpr DType kTypes[] = {DType::float32, DType::float64, DType::bfloat16, DType::float16, DType::int32, DType::int64, DType::uint8};
-  constexpr int64_t kShapes[][3] = {{1, 1, 1}, {2, 3, 4},   {1, 7, 33},  {33, 7, 1},  {1, 1, 5}, {5, 1, 1},
-                                    {5, 1, 7}, {17, 65, 9}, {64, 64, 64}, {40, 100, 33}};
+  constexpr DType kTypes[] = {DType::float32, DType::float64, DType::bfloat16, DType::float16,
+                              DType::int32,   DType::int64,   DType::uint8};
+  constexpr int64_t kShapes[][3] = {{1, 1, 1}, {2, 3, 4}, {1, 7, 33},  {33, 7, 1},   {1, 1, 5},
+                                    {5, 1, 1}, {5, 1, 7}, {17, 65, 9}, {64, 64, 64}, {40, 100, 33}};
   for (DType dtype : kTypes) {
     for (auto [m, k, n] : kShapes) {
       for (int layout = 0; layout < 4; ++layout) {
@@ -80,12 +85,16 @@ void test_batches() {
     Tensor other = make(dtype, {3, 30, 20}, noise(1800, 5));
     Tensor product = call1("bmm", {expanded, other});
     Tensor last = call1("select", {product, integer(0), integer(2)});
-    CHECK(close(values(last), plain_product(call1("select", {expanded, integer(0), integer(2)}), call1("select", {other, integer(0), integer(2)}), 40, 30, 20), 1e-5));
+    CHECK(close(values(last),
+                plain_product(call1("select", {expanded, integer(0), integer(2)}),
+                              call1("select", {other, integer(0), integer(2)}), 40, 30, 20),
+                1e-5));
   }
   Tensor vector = make(DType::float32, {5}, noise(5));
   CHECK(call1("matmul", {vector, vector})->rank() == 0);
   CHECK(call1("matmul", {make(DType::float32, {2, 4, 5}, noise(40)), vector})->numel() == 8);
-  CHECK(close(values(call1("matmul", {make(DType::float32, {2, 0}, {0}), make(DType::float32, {0, 3}, {0})})), std::vector<double>(6, 0.0), 0));
+  CHECK(close(values(call1("matmul", {make(DType::float32, {2, 0}, {0}), make(DType::float32, {0, 3}, {0})})),
+              std::vector<double>(6, 0.0), 0));
 }
 
 void test_linear_and_addmm() {
@@ -102,7 +111,8 @@ void test_linear_and_addmm() {
     std::vector<double> product = plain_product(a, call1("t", {w}), 20, 30, 40);
     std::vector<double> s = values(self);
     for (size_t i = 0; i < product.size(); ++i) product[i] = 2 * s[i / 40] + 0.5 * product[i];
-    CHECK(close(values(call1("addmm", {self, a, call1("t", {w}), Scalar(2.0), Scalar(0.5)})), product, 2 * tolerance(dtype)));
+    CHECK(close(values(call1("addmm", {self, a, call1("t", {w}), Scalar(2.0), Scalar(0.5)})), product,
+                2 * tolerance(dtype)));
   }
 }
 
@@ -166,12 +176,45 @@ void test_other_primitives() {
   OnednnPrimitivePtr tanh = make_eltwise(Pointwise::tanh, 0, layout, layout, 1);
   if (tanh != nullptr) CHECK(close(values(run(tanh, {x->data()}, {6, 32})), values(call1("tanh", {x})), 1e-5));
   OnednnPrimitivePtr add = make_binary(Pointwise::add, layout, {DType::float32, {1, 32}, {32, 1}}, layout, {}, 1);
-  if (add != nullptr) CHECK(close(values(run(add, {x->data(), y->data()}, {6, 32})), values(call1("add", {x, y})), 1e-6));
+  if (add != nullptr)
+    CHECK(close(values(run(add, {x->data(), y->data()}, {6, 32})), values(call1("add", {x, y})), 1e-6));
   OnednnPrimitivePtr softmax = make_softmax(false, 1, layout, layout, 1);
-  if (softmax != nullptr) CHECK(close(values(run(softmax, {x->data()}, {6, 32})), values(call1("softmax", {x, integer(1)})), 1e-5));
+  if (softmax != nullptr)
+    CHECK(close(values(run(softmax, {x->data()}, {6, 32})), values(call1("softmax", {x, integer(1)})), 1e-5));
   OnednnPrimitivePtr sum = make_reduction(OnednnReduction::Sum, layout, {DType::float32, {6, 1}, {1, 1}}, 1);
   if (sum != nullptr) CHECK(close(values(run(sum, {x->data()}, {6, 1})), values(call1("sum", {x, DimVec{1}})), 1e-5));
   CHECK(make_eltwise(Pointwise::sin, 0, layout, layout, 1) == nullptr);
+}
+
+// A child of a process that has run on two threads computes on one, with the primitives and packed weights it inherited.
+void test_fork() {
+  set_num_threads(2);
+  Tensor a = matrix(DType::float32, 256, 256, false, 1), b = matrix(DType::float32, 256, 256, false, 2);
+  MatmulSpec spec = plain_spec(256, 256, 256);
+  spec.threads = 2;
+  spec.packed_b = true;
+  OnednnPrimitivePtr primitive = make_matmul(spec);
+  if (primitive == nullptr) return;
+  StoragePtr packed = Storage::allocate(primitive->packed_b_bytes());
+  primitive->pack_b(b->data(), packed->data());
+  auto run = [&] {
+    Tensor out = Tensor::empty(DType::float32, std::vector<int64_t>{256, 256});
+    const void* inputs[] = {a->data(), packed->data()};
+    execute(*primitive, inputs, out->data());
+    return values(out);
+  };
+  std::vector<double> expected = run();
+  CHECK(close(values(call1("mm", {a, b})), expected, 1e-4));
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    bool equal =
+        close(run(), expected, 1e-4) && close(values(call1("mm", {a, b})), expected, 1e-4) && get_num_threads() == 1;
+    _exit(equal ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 }  // namespace
@@ -185,5 +228,6 @@ int main() {
   set_num_threads(2);
   Tensor a = matrix(DType::float32, 200, 300, false, 1), b = matrix(DType::float32, 300, 150, true, 2);
   CHECK(close(values(call1("mm", {a, b})), plain_product(a, b, 200, 300, 150), 1e-4));
+  test_fork();
   return md_test::result();
 }

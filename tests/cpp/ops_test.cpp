@@ -11,7 +11,9 @@ namespace {
 
 using namespace md;
 
-Tensor fake(DimVec sizes, DType dtype = DType::float32) { return Tensor::fake(TensorSpec::contiguous(dtype, std::move(sizes))); }
+Tensor fake(DimVec sizes, DType dtype = DType::float32) {
+  return Tensor::fake(TensorSpec::contiguous(dtype, std::move(sizes)));
+}
 
 std::vector<Tensor> call(const char* name, std::vector<Arg> args) {
   const OpRow* row = find_op(name);
@@ -50,12 +52,15 @@ void test_symbolic_shapes() {
 
 void test_errors() {
   CHECK_THROWS(call("add", {fake({2, 3}), fake({4})}), Error, "[add] The size of tensor a (3) must match");
-  CHECK_THROWS(call("matmul", {fake({2, 3}), fake({4, 5})}), Error, "[matmul] last dim of self (2, 3) must equal dim -2 of other (4, 5)");
-  CHECK_THROWS(call("sum", {fake({2, 3}), DimVec{5}}), Error, "Dimension out of range (expected to be in range of [-2, 1], but got 5)");
+  CHECK_THROWS(call("matmul", {fake({2, 3}), fake({4, 5})}), Error,
+               "[matmul] last dim of self (2, 3) must equal dim -2 of other (4, 5)");
+  CHECK_THROWS(call("sum", {fake({2, 3}), DimVec{5}}), Error,
+               "Dimension out of range (expected to be in range of [-2, 1], but got 5)");
   CHECK_THROWS(call("neg", {fake({2}, DType::bool_)}), Error, "Negation, the `-` operator");
   CHECK_THROWS(call("zeros", {DimVec{-1}}), Error, "non-negative");
   CHECK_THROWS(call("zeros", {DimVec{int64_t{1} << 62, 4}}), Error, "overflowed");
-  CHECK_THROWS(call("select", {fake({2, 3}), Scalar(int64_t{0}), Scalar(int64_t{5})}), Error, "index 5 is out of bounds");
+  CHECK_THROWS(call("select", {fake({2, 3}), Scalar(int64_t{0}), Scalar(int64_t{5})}), Error,
+               "index 5 is out of bounds");
   CHECK_THROWS(call("pow", {fake({2}, DType::int64), Scalar(int64_t{-1})}), Error, "negative integer powers");
 }
 

@@ -31,7 +31,8 @@ void test_recycling() {
   }
   CHECK(cached_bytes() == 64);
   CHECK(Storage::allocate(64)->data() == first);
-  for (size_t nbytes : {size_t{0}, size_t{1}, size_t{64}, size_t{65}, size_t{128}, size_t{129}, size_t{1000}, size_t{4097}, size_t{1} << 20, (size_t{1} << 20) + 1}) {
+  for (size_t nbytes : {size_t{0}, size_t{1}, size_t{64}, size_t{65}, size_t{128}, size_t{129}, size_t{1000},
+                        size_t{4097}, size_t{1} << 20, (size_t{1} << 20) + 1}) {
     StoragePtr storage = Storage::allocate(nbytes);
     CHECK(storage->nbytes() == nbytes);
     std::memset(storage->data(), 1, nbytes);
@@ -39,7 +40,9 @@ void test_recycling() {
   size_t limit = cache_limit();
   set_cache_limit(100);
   CHECK(cached_bytes() <= 100);
-  { StoragePtr storage = Storage::allocate(10000); }
+  {
+    StoragePtr storage = Storage::allocate(10000);
+  }
   CHECK(cached_bytes() <= 100);
   set_cache_limit(limit);
   CHECK_THROWS(Storage::allocate(SIZE_MAX / 2), Error, "not enough memory");
@@ -49,7 +52,8 @@ void test_borrowing() {
   static int deleted = 0;
   int data[4] = {1, 2, 3, 4};
   {
-    StoragePtr storage = Storage::borrow(data, sizeof data, [](void*, void* context) { ++*static_cast<int*>(context); }, &deleted);
+    StoragePtr storage =
+        Storage::borrow(data, sizeof data, [](void*, void* context) { ++*static_cast<int*>(context); }, &deleted);
     CHECK(storage->shared_with_outside());
     CHECK(storage->data() == data);
   }
@@ -74,7 +78,8 @@ void test_threads() {
     for (int64_t i = begin; i < end; ++i) ++seen[static_cast<size_t>(i)];
   });
   for (int count : seen) CHECK(count == 1);
-  CHECK_THROWS(parallel_for(100000, 10, [](int64_t, int64_t) { raise(ErrorKind::Value, "thrown inside"); }), Error, "thrown inside");
+  CHECK_THROWS(parallel_for(100000, 10, [](int64_t, int64_t) { raise(ErrorKind::Value, "thrown inside"); }), Error,
+               "thrown inside");
   CHECK_THROWS(set_num_threads(0), Error, "positive");
 }
 
@@ -93,7 +98,9 @@ void test_dims() {
   CHECK_THROWS(Dim(INT64_MAX) * Dim(2), Error, "overflow");
   struct Sink : ShapeGuardSink {
     std::vector<std::string> seen;
-    void relation(Dim x, const char* op, Dim y, bool holds) override { seen.push_back(str_cat(x.str(), op, y.str(), holds ? "" : " not")); }
+    void relation(Dim x, const char* op, Dim y, bool holds) override {
+      seen.push_back(str_cat(x.str(), op, y.str(), holds ? "" : " not"));
+    }
   } sink;
   ShapeGuardSink* before = exchange_shape_guard_sink(&sink);
   CHECK(known_equal(a, 6) && !known_less(a, b) && known_equal(a, a));
@@ -112,8 +119,10 @@ void test_dims() {
 
 void test_scalars() {
   CHECK(Scalar(true).str() == "True" && Scalar(int64_t{-3}).str() == "-3");
-  CHECK(Scalar(0.1).str() == "0.1" && Scalar(1e16).str() == "1e+16" && Scalar(1e-5).str() == "1e-05" && Scalar(3.0).str() == "3.0");
-  CHECK(!identical(Scalar(0.0), Scalar(-0.0)) && identical(Scalar(NAN), Scalar(NAN)) && !identical(Scalar(int64_t{1}), Scalar(true)));
+  CHECK(Scalar(0.1).str() == "0.1" && Scalar(1e16).str() == "1e+16" && Scalar(1e-5).str() == "1e-05" &&
+        Scalar(3.0).str() == "3.0");
+  CHECK(!identical(Scalar(0.0), Scalar(-0.0)) && identical(Scalar(NAN), Scalar(NAN)) &&
+        !identical(Scalar(int64_t{1}), Scalar(true)));
   for (int bits = 0; bits < 65536; ++bits) {
     Half half{static_cast<uint16_t>(bits)};
     if ((bits & 0x7fff) <= 0x7c00) CHECK(Half::from_float(half.to_float()).bits == half.bits);
@@ -125,7 +134,9 @@ void test_scalars() {
 }
 
 void test_schemas() {
-  Schema schema = parse_schema("f(Tensor(a!) self, int[*] size, *, Scalar? alpha=1, str mode='none', float eps=1e-05, bool b=False) -> (Tensor values, Tensor[])");
+  Schema schema = parse_schema(
+      "f(Tensor(a!) self, int[*] size, *, Scalar? alpha=1, str mode='none', float eps=1e-05, bool b=False) -> (Tensor "
+      "values, Tensor[])");
   CHECK(schema.name == "f" && schema.params.size() == 6 && schema.positional_count() == 2);
   CHECK(schema.params[0].mutated && schema.params[1].variadic_ints && schema.params[2].optional);
   CHECK(schema.params[1].type == ParamType::IntList && schema.find("eps") == 4 && schema.find("zzz") == -1);
@@ -133,9 +144,10 @@ void test_schemas() {
   CHECK(std::get<Scalar>(*schema.params[4].default_value).as_double() == 1e-05);
   CHECK(schema.returns.size() == 2 && schema.returns[1] == ParamType::TensorList && schema.return_names[0] == "values");
   CHECK(parse_schema("lib::op(Tensor x) -> ()").returns.empty());
-  for (const char* wrong : {"", "f", "f(", "f()", "f() ->", "f(Tensr x) -> Tensor", "f(Tensor) -> Tensor", "f(Tensor x,) -> Tensor",
-                            "f(int x=) -> Tensor", "f(int x=1, int y) -> Tensor", "f(Tensor x, Tensor x) -> Tensor", "f() -> Tensor x y",
-                            "f(str s='a) -> Tensor", "f(bool[] x) -> Tensor", "f() -> int"}) {
+  for (const char* wrong :
+       {"", "f", "f(", "f()", "f() ->", "f(Tensr x) -> Tensor", "f(Tensor) -> Tensor", "f(Tensor x,) -> Tensor",
+        "f(int x=) -> Tensor", "f(int x=1, int y) -> Tensor", "f(Tensor x, Tensor x) -> Tensor", "f() -> Tensor x y",
+        "f(str s='a) -> Tensor", "f(bool[] x) -> Tensor", "f() -> int"}) {
     CHECK_THROWS(parse_schema(wrong), Error, "expected");
   }
 }
