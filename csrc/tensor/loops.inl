@@ -2,9 +2,11 @@
 namespace md {
 namespace {
 
+// The functions come first: the loops call them.
+#include "tensor/pointwise_functions.inl"
+
 #include "tensor/block_loops.inl"
 #include "tensor/convert_loops.inl"
-#include "tensor/pointwise_functions.inl"
 #include "tensor/pointwise_loops.inl"
 
 }  // namespace

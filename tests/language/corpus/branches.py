@@ -176,7 +176,7 @@ def match_literals(x, key):
             return x
 
 
-@whole(lambda: (tensor([1.0]), (1, 2, 3)), lambda: (tensor([1.0]), []), lambda: (tensor([1.0]), [1]))
+@snippet(lambda: (tensor([1.0]), (1, 2, 3)), lambda: (tensor([1.0]), []), lambda: (tensor([1.0]), [1]))
 def match_sequence(x, items):
     match items:
         case []:
@@ -187,7 +187,7 @@ def match_sequence(x, items):
             return x * first + len(rest)
 
 
-@whole(lambda: (tensor([1.0]), {"op": "add", "by": 2}), lambda: (tensor([1.0]), {"op": "mul"}))
+@snippet(lambda: (tensor([1.0]), {"op": "add", "by": 2}), lambda: (tensor([1.0]), {"op": "mul"}))
 def match_mapping(x, order):
     match order:
         case {"op": "add", "by": n}:

@@ -15,7 +15,7 @@ def len_of(x):
     return x * len([1, 2]), len("abc"), len({"a": 1}), len(range(5)), len(x)
 
 
-@whole()
+@snippet()
 def isinstance_of(x):
     return (
         x,
@@ -27,12 +27,12 @@ def isinstance_of(x):
     )
 
 
-@whole()
+@snippet()
 def type_of(x):
     return x, type(x) is minidynamo.Tensor, type(1) is int, type([]).__name__
 
 
-@whole()
+@snippet()
 def hasattr_getattr(x):
     return x, hasattr(x, "shape"), hasattr(x, "nothing"), getattr(x, "nothing", 5), getattr(x, "ndim")
 
@@ -52,7 +52,7 @@ def zip_enumerate_lists(x):
     return x, list(zip([1, 2], "ab")), list(enumerate("ab", 1)), dict(zip("ab", [1, 2]))
 
 
-@whole()
+@snippet()
 def reversed_sorted_lists(x):
     return x, list(reversed([1, 2, 3])), sorted([3, 1, 2]), sorted("hello"), sorted([3, 1], reverse=True)
 

@@ -266,7 +266,7 @@ def class_method(x):
     return Scaler.by_class(x) + Double.by_class(x) + DOUBLE.by_class(x)
 
 
-@whole()
+@snippet()
 def overridden_method_with_super(x):
     return DOUBLE.twice(x)
 
@@ -276,7 +276,7 @@ def instance_is_called(x):
     return SCALER(x) + SCALER(x, n=3)
 
 
-@whole(lambda: (Scaler(1.0), tensor([1.0])), lambda: (Scaler(2.0), tensor([1.0])), lambda: (Double(1.0), tensor([1.0])))
+@snippet(lambda: (Scaler(1.0), tensor([1.0])), lambda: (Scaler(2.0), tensor([1.0])), lambda: (Double(1.0), tensor([1.0])))
 def object_argument(scaler, x):
     return scaler.scale(x)
 
@@ -333,7 +333,7 @@ def decorated_call(x):
     return decorated(x) + decorated(x, n=3)
 
 
-@whole()
+@snippet()
 def decorator_used_inside(x):
     @logged
     def inner(y):

@@ -497,7 +497,7 @@ def named_tuple_methods(x):
     return t.total(), t._replace(b=5), t._asdict()
 
 
-@whole(lambda: (Pair(tensor([1.0]), 3),), lambda: (Pair(tensor([1.0]), 4),))
+@snippet(lambda: (Pair(tensor([1.0]), 3),), lambda: (Pair(tensor([1.0]), 4),))
 def named_tuple_argument(p):
     return p.left * p.right
 
@@ -516,7 +516,7 @@ class Mode(enum.IntFlag):
     B = 2
 
 
-@whole(lambda: (tensor([1.0]), Color.RED), lambda: (tensor([1.0]), Color.GREEN))
+@snippet(lambda: (tensor([1.0]), Color.RED), lambda: (tensor([1.0]), Color.GREEN))
 def enum_argument(x, color):
     if color is Color.RED:
         return x + 1

@@ -65,7 +65,7 @@ def comprehension_with_walrus(x):
     return items, y
 
 
-@whole()
+@snippet()
 def sum_of_generator_of_numbers(x):
     return x * sum(i * i for i in range(4))
 

@@ -113,14 +113,14 @@ def store_item(x):
     return items
 
 
-@whole()
+@snippet()
 def store_slice(x):
     items = [1, 2, 3, 4]
     items[1:3] = [x]
     return items
 
 
-@whole()
+@snippet()
 def delete_item(x):
     items = [1, 2, 3]
     del items[0]
@@ -146,7 +146,7 @@ def list_append_extend(x):
     return items
 
 
-@whole()
+@snippet()
 def list_pop_and_more(x):
     items = [3, 1, 2]
     last = items.pop()
@@ -175,7 +175,7 @@ def list_compare(x):
     return x, [1, 2] == [1, 2], (1, 2) < (1, 3), [1] != [2], 2 in [1, 2], 3 not in (1, 2)
 
 
-@whole()
+@snippet()
 def list_remove_clear(x):
     items = [1, 2, 3]
     items.remove(2)
@@ -206,7 +206,7 @@ def dict_iteration(x):
     return total, list(table), list(table.items())
 
 
-@whole()
+@snippet()
 def dict_merge(x):
     return {"a": 1} | {"b": x}, dict([("k", x)]), dict(a=x, b=2)
 

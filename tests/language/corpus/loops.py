@@ -55,7 +55,7 @@ def for_zip(x):
     return x
 
 
-@whole()
+@snippet()
 def for_zip_strict(x):
     for a, b in zip([1, 2], [3, 4], strict=True):
         x = x + a * b
