@@ -69,9 +69,19 @@ struct PostNode {
   const Operand* operand = nullptr;  // the second operand, if any
 };
 
+// What the primitive computes as the op itself does, for NaN and infinities too. Not relu, maximum and minimum, which
+// turn NaN into a number there, nor functions that go through an exponential, which saturates.
+constexpr Pointwise kExactPostOps[] = {
+    Pointwise::add, Pointwise::sub, Pointwise::mul, Pointwise::div, Pointwise::abs, Pointwise::square, Pointwise::sqrt,
+};
+
+bool is_exact_post_op(Pointwise function) {
+  return onednn_has_post_op(function) &&
+         std::find(std::begin(kExactPostOps), std::end(kExactPostOps), function) != std::end(kExactPostOps);
+}
+
 bool commutes(Pointwise function) {
-  return function == Pointwise::add || function == Pointwise::mul || function == Pointwise::maximum ||
-         function == Pointwise::minimum;
+  return function == Pointwise::add || function == Pointwise::mul;
 }
 
 bool is_value_of(const Operand& operand, const Node& node) {
@@ -112,7 +122,7 @@ std::optional<PostNode> as_post_op(const MatmulProblem& problem, const Node& tai
   if (form.row < 0 || form.operand_count > 2) return std::nullopt;
   PostNode post;
   post.op.function = static_cast<Pointwise>(form.row);
-  if (!onednn_has_post_op(post.op.function)) return std::nullopt;
+  if (!is_exact_post_op(post.op.function)) return std::nullopt;
   if (form.param >= 0) {
     const auto* param = std::get_if<Scalar>(&node.operands[static_cast<size_t>(form.param)]);
     if (param == nullptr) return std::nullopt;

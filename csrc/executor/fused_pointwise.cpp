@@ -458,7 +458,9 @@ class LoopBuilder {
       for (const Stream& input : program_.inputs) {
         bool same_layout = !is_copied(output) && input.access == output.access && input.strides == output.strides &&
                            input.item_size == output.item_size;
-        if (!same_layout || last[static_cast<size_t>(input.reg)] > written || shares_buffer(input)) continue;
+        // A cast reads and writes at different types: only later than the operand's last use.
+        int free_from = writer->convert != nullptr ? written - 1 : written;
+        if (!same_layout || last[static_cast<size_t>(input.reg)] > free_from || shares_buffer(input)) continue;
         if (place(input.value).offset != 0 || std::find(taken.begin(), taken.end(), input.value) != taken.end())
           continue;
         taken.push_back(input.value);

@@ -172,10 +172,14 @@ bool is_matrix(const std::array<int64_t, 3>& strides, int64_t rows, int64_t colu
   return strides[2] == 1 ? strides[1] >= columns || rows == 1 : strides[1] == 1 && (strides[2] >= rows || columns == 1);
 }
 
+constexpr int64_t kSmall = 16 * 16 * 16;
+
 bool pays(const MatmulSpec& spec) {
   bool empty = spec.batch == 0 || spec.m == 0 || spec.n == 0 || spec.k == 0;
-  bool vector = spec.m == 1 || spec.n == 1;  // the eager kernel has its own loops for these
-  return !empty && !vector && is_matrix(spec.a_strides, spec.m, spec.k) && is_matrix(spec.b_strides, spec.k, spec.n);
+  // The eager kernel has its own loops for these.
+  bool vector = spec.m == 1 || spec.n == 1;
+  bool small = spec.dtype == DType::float32 && spec.m * spec.n * spec.k <= kSmall;
+  return !empty && !vector && !small && is_matrix(spec.a_strides, spec.m, spec.k) && is_matrix(spec.b_strides, spec.k, spec.n);
 }
 
 }  // namespace

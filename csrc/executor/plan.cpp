@@ -1,5 +1,7 @@
 #include "executor/plan.h"
 
+#include <unordered_map>
+
 #include "executor/native_plan.h"
 
 namespace md {
@@ -16,6 +18,8 @@ NativePlan::NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, 
     estimated_ns_ += step->work().ns();
     needs_gil_ = needs_gil_ || step->needs_gil();
   }
+  std::unordered_map<int, size_t> seen;
+  for (size_t i = 0; i < outputs_.size(); ++i) first_output_.push_back(seen.emplace(outputs_[i], i).first->second);
   for (size_t i = 0; i < layout_.buffers.size(); ++i) {
     if (layout_.buffers[i].home == BufferHome::Output) output_buffers_.push_back(static_cast<int>(i));
     if (layout_.buffers[i].home == BufferHome::Made) made_.push_back(layout_.buffers[i].root);
@@ -88,8 +92,7 @@ void NativePlan::run(std::span<const GraphInput> inputs, std::span<Tensor> outpu
   for (const auto& step : steps_) step->run(*state);
   for (size_t i = 0; i < outputs_.size(); ++i) {
     // A value that is returned twice is one tensor, as in plain Python.
-    size_t first = 0;
-    while (outputs_[first] != outputs_[i]) ++first;
+    size_t first = first_output_[i];
     outputs[i] = first < i ? outputs[first] : state->handle(outputs_[i]);
   }
   state->inputs = {};

@@ -275,11 +275,10 @@ std::vector<bool> Graph::escaping() const {
   for (const ValueRef& output : outputs_) escapes[static_cast<size_t>(output.node->index)] = true;
   for (size_t i = nodes_.size(); i-- > 0;) {
     const Node& node = *nodes_[i];
-    if (!escapes[i] || node.kind != NodeKind::Op) continue;
-    // A call-out may return what it was given.
-    bool aliases_all = node.op->kind == OpKind::CallOut;
-    if (!aliases_all && node.op->kind != OpKind::View) continue;
-    for (size_t k = 0; k < (aliases_all ? node.operands.size() : 1); ++k) {
+    // A call-out may keep or return what it was given.
+    bool is_call_out = is_op(node, OpKind::CallOut);
+    if (!is_call_out && !(escapes[i] && is_op(node, OpKind::View))) continue;
+    for (size_t k = 0; k < (is_call_out ? node.operands.size() : 1); ++k) {
       for_each_value(node.operands[k],
                      [&](const ValueRef& value) { escapes[static_cast<size_t>(value.node->index)] = true; });
     }

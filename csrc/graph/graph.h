@@ -102,7 +102,8 @@ class Graph {
   std::vector<Node*> users(const Node* node) const;
   // Users of each node by its index, each user once, in order.
   std::vector<std::vector<Node*>> all_users() const;
-  // By node index: true when an output is the node's value or a view of it, so that its storage is seen outside.
+  // By node index: true when an output, or an operand of a call-out, is the node's value or a view of it, so that its
+  // storage is seen outside.
   std::vector<bool> escaping() const;
 
   // Drops nodes for which keep is false and renumbers; inputs stay unless drop_inputs.

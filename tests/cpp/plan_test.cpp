@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <thread>
 
 #include "check.h"
 #include "executor/memory_plan.h"
 #include "graph/passes.h"
 #include "random_graphs.h"
+#include "tensor/onednn.h"
 
 namespace md {
 namespace {
@@ -116,6 +118,168 @@ void test_random_graphs(uint32_t first, uint32_t count) {
   }
 }
 
+// Products of all forms, followed by ops that their primitive may do on the way out.
+class RandomProduct {
+ public:
+  explicit RandomProduct(uint32_t seed) : random_(seed) {
+    int64_t m = 1 + below(40), n = 1 + below(40), k = 1 + below(40);
+    std::vector<int64_t> batch;
+    for (int d = below(3); d > 0; --d) batch.push_back(1 + below(3));
+    Node* product = nullptr;
+    switch (below(4)) {
+      case 0:
+        product = add("linear", {matrix(batch, m, k), matrix({}, n, k), chance(50) ? Operand(vector(n)) : Operand(std::monostate())});
+        break;
+      case 1:
+        batch.clear();
+        product = add("addmm", {vector(n), matrix({}, m, k), matrix({}, k, n)});
+        break;
+      case 2:
+        product = add("matmul", {matrix(batch, m, k), matrix({}, k, n)});
+        break;
+      default: {
+        std::vector<int64_t> repeated = batch;
+        for (int64_t& size : repeated) size = chance(30) ? 1 : size;
+        product = add("matmul", {matrix(batch, m, k), matrix(repeated, k, n)});
+      }
+    }
+    last_ = {product};
+    for (int i = below(4); i > 0; --i) add_epilogue(batch, m, n);
+    std::vector<ValueRef> outputs = {last_};
+    if (chance(20)) outputs.push_back({product});
+    graph.set_outputs(outputs);
+  }
+
+  Graph graph;
+  std::vector<GraphInput> inputs;
+
+ private:
+  int below(int count) { return static_cast<int>(random_() % static_cast<uint32_t>(count)); }
+  bool chance(int percent) { return below(100) < percent; }
+
+  ValueRef input(const std::vector<int64_t>& sizes, bool transposed) {
+    TensorSpec spec;
+    for (int64_t size : sizes) spec.sizes.push_back(size);
+    spec.strides = contiguous_strides(spec.sizes.span());
+    int rank = spec.rank();
+    if (transposed && rank >= 2) {
+      spec.strides[rank - 2] = 1;
+      spec.strides[rank - 1] = spec.sizes[rank - 2];
+    }
+    Tensor tensor = Tensor::empty(spec);
+    for (int64_t i = 0; i < tensor->numel(); ++i) set_element(tensor, i, Scalar(below(2001) / 1000.0 - 1));
+    inputs.push_back({.tensor = tensor});
+    return {graph.add_tensor_input("x", spec)};
+  }
+  ValueRef matrix(std::vector<int64_t> sizes, int64_t rows, int64_t columns) {
+    sizes.insert(sizes.end(), {rows, columns});
+    return input(sizes, chance(30));
+  }
+  ValueRef vector(int64_t size) { return input({size}, false); }
+
+  Node* add(const char* name, std::vector<Operand> operands) {
+    return graph.add_op(*find_op(name), std::move(operands));
+  }
+
+  void add_epilogue(const std::vector<int64_t>& batch, int64_t m, int64_t n) {
+    const std::vector<const char*> unary = {"relu", "tanh", "sigmoid", "gelu", "silu", "abs", "square", "neg"};
+    if (chance(40)) {
+      last_ = {add(unary[static_cast<size_t>(below(8))], {last_})};
+      return;
+    }
+    const std::vector<const char*> binary = {"add", "mul", "sub", "div", "maximum"};
+    Operand other = operand(batch, m, n);
+    if (std::holds_alternative<Scalar>(other) || graph.info(std::get<ValueRef>(other)).is_scalar) {
+      last_ = {add(binary[static_cast<size_t>(below(3))], {last_, other})};
+    } else {
+      bool swap = chance(30);
+      last_ = {add(binary[static_cast<size_t>(below(5))], {swap ? other : Operand(last_), swap ? Operand(last_) : other})};
+    }
+  }
+
+  Operand operand(const std::vector<int64_t>& batch, int64_t m, int64_t n) {
+    switch (below(6)) {
+      case 0:
+        return Scalar(1.5);
+      case 1:
+        inputs.push_back({.scalar = Scalar(0.25)});
+        return ValueRef{graph.add_scalar_input("n", Scalar::Kind::Float)};
+      case 2:
+        return vector(n);
+      case 3:
+        return matrix({}, m, 1);
+      case 4:
+        return matrix({}, m, n);
+      default:
+        return matrix(batch, m, n);
+    }
+  }
+
+  std::mt19937 random_;
+  ValueRef last_;
+};
+
+void test_products() {
+  int fused = 0;
+  for (uint32_t seed = 1; seed <= 300; ++seed) {
+    RandomProduct random(seed);
+    std::vector<Tensor> expected = run_eagerly(random.graph, random.inputs);
+    std::shared_ptr<const Plan> plan = lower(random.graph);
+    std::vector<Tensor> outputs = run(*plan, random.graph, random.inputs);
+    fused += plan->print().find(" + ") != std::string::npos;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      std::string wrong = difference(outputs[i], expected[i], 1e-4);
+      if (wrong.empty()) continue;
+      md_test::fail(__FILE__, __LINE__, str_cat("product ", seed).c_str(), wrong.c_str());
+      std::cerr << print(random.graph) << plan->print();
+    }
+  }
+  CHECK(fused > 30);
+}
+
+// What a primitive does on the way out treats NaN, infinities and signed zeros as the op itself does.
+void test_special_values() {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> special = {std::nan(""), infinity, -infinity, 0.0, -0.0, 100, -100, 1e30, -1e30, 1e-40, -3, 0.5};
+  const int64_t m = 4, n = static_cast<int64_t>(special.size());
+  TensorSpec left = TensorSpec::contiguous(DType::float32, DimVec({m, 8}));
+  TensorSpec right = TensorSpec::contiguous(DType::float32, DimVec({8, n}));
+  TensorSpec result = TensorSpec::contiguous(DType::float32, DimVec({m, n}));
+  for (const OpRow* op : op_rows()) {
+    bool unary = op->kind == OpKind::PointwiseUnary, binary = op->kind == OpKind::PointwiseBinary;
+    if ((!unary && !binary) || op->pointwise < 0 || !onednn_has_post_op(static_cast<Pointwise>(op->pointwise))) continue;
+    Graph graph;
+    Node* a = graph.add_tensor_input("a", left);
+    Node* b = graph.add_tensor_input("b", right);
+    Node* c = graph.add_tensor_input("c", result);
+    Node* d = graph.add_tensor_input("d", result);
+    Node* product = graph.add_op(*find_op("matmul"), {ValueRef{a}, ValueRef{b}});
+    Node* sum = graph.add_op(*find_op("add"), {ValueRef{product}, ValueRef{c}});
+    Node* last = unary ? graph.add_op(*op, {ValueRef{sum}}) : graph.add_op(*op, {ValueRef{sum}, ValueRef{d}});
+    graph.set_outputs({{last}});
+    std::vector<GraphInput> inputs;
+    for (const TensorSpec& spec : {left, right, result, result}) inputs.push_back({.tensor = Tensor::empty(spec)});
+    for (const GraphInput& input : inputs) {
+      for (int64_t i = 0; i < input.tensor->numel(); ++i) set_element(input.tensor, i, Scalar(0.0));
+    }
+    for (int64_t i = 0; i < m * n; ++i) {
+      set_element(inputs[2].tensor, i, Scalar(special[static_cast<size_t>(i % n)]));
+      set_element(inputs[3].tensor, i, Scalar(special[static_cast<size_t>((i * 5 + i / n) % n)]));
+    }
+    Tensor expected = run_eagerly(graph, inputs)[0];
+    auto plan = lower(graph);
+    Tensor got = run(*plan, graph, inputs)[0];
+    for (int64_t i = 0; i < m * n; ++i) {
+      double x = get_element(got, i).as_double(), y = get_element(expected, i).as_double();
+      bool close = (std::isnan(x) && std::isnan(y)) || x == y || std::fabs(x - y) <= 1e-5 * (std::fabs(y) + 1);
+      if (close) continue;
+      std::string text = str_cat(op->name, "(", get_element(inputs[2].tensor, i).str(), ") is ", x, ", not ", y);
+      md_test::fail(__FILE__, __LINE__, text.c_str(), plan->print().c_str());
+      break;
+    }
+  }
+}
+
 Tensor filled(std::initializer_list<int64_t> sizes, double first) {
   Tensor tensor = Tensor::empty(DType::float32, std::vector<int64_t>(sizes));
   for (int64_t i = 0; i < tensor->numel(); ++i) set_element(tensor, i, Scalar(first + static_cast<double>(i)));
@@ -156,9 +320,9 @@ void test_fusion() {
       {"loop square", "loop add"});
   check_steps(
       "%x = input x : f32[64, 32][32, 1]\n%w = input w : f32[48, 32][32, 1]\n%b = input b : f32[48][1]\n"
-      "%y = linear(%x, %w, %b) : f32[64, 48][48, 1]\n%r = relu(%y) : f32[64, 48][48, 1]\n"
+      "%y = linear(%x, %w, %b) : f32[64, 48][48, 1]\n%r = abs(%y) : f32[64, 48][48, 1]\n"
       "%z = mul(%r, 0.5) : f32[64, 48][48, 1]\nreturn %z\n",
-      {"linear + relu + mul -> z (1 x 64 x 48 x 32)"});
+      {"linear + abs + mul -> z (1 x 64 x 48 x 32)"});
   // Nothing to run: views and inputs.
   check_steps("%x = input x : f32[2, 3][3, 1]\n%t = t(%x) : f32[3, 2][1, 3]\nreturn %t, %x\n", {});
 }
@@ -199,6 +363,7 @@ void test_failure() {
 }
 
 int call_out_runs = 0;
+Tensor kept_by_call_out;
 void doubling_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   OutSpec out;
   out.spec = TensorSpec::contiguous(DType::float32, std::get<Tensor>(call.args[0]).spec().sizes);
@@ -207,6 +372,7 @@ void doubling_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 void doubling(void*, const OpCall& call, std::span<Tensor> outs) {
   ++call_out_runs;
   const Tensor& x = std::get<Tensor>(call.args[0]);
+  if (call_out_runs == 1) kept_by_call_out = x;
   if (x->numel() == 1) raise(ErrorKind::Value, "one element is too few");
   for (int64_t i = 0; i < x->numel(); ++i) set_element(outs[0], i, Scalar(2 * get_element(x, i).as_double()));
 }
@@ -230,6 +396,10 @@ void test_call_out() {
   GraphInput inputs[] = {{.tensor = filled({3}, 1)}};
   std::vector<Tensor> outputs = run(*plan, *graph, inputs);
   CHECK(call_out_runs == 2);
+  // What a call-out was given stays its own, also when the plan runs again.
+  GraphInput others[] = {{.tensor = filled({3}, 50)}};
+  run(*plan, *graph, others);
+  CHECK(get_element(kept_by_call_out, 0).as_double() == -1);
   CHECK(get_element(outputs[0], 2).as_double() == -9 && get_element(outputs[1], 2).as_double() == -6);
   auto failing = parse_graph("%x = input x : f32[1][1]\n%a = plan_test::double(%x) : f32[1][1]\nreturn %a\n");
   GraphInput one[] = {{.tensor = filled({1}, 1)}};
@@ -319,6 +489,8 @@ int main(int argc, char** argv) {
   }
   md::test_memory_plan();
   md::test_fusion();
+  md::test_products();
+  md::test_special_values();
   md::test_aliases();
   md::test_failure();
   md::test_call_out();
