@@ -61,11 +61,10 @@ def text_signature(function):
 
 
 def signatures(name, function, first):
-    found = pybind_signatures(name, getattr(function, "__doc__", None)) or [text_signature(function)]
-    if found == [None]:
-        arguments = ", ".join(filter(None, [first, "*args: Any", "**kwargs: Any"]))
-        return [f"({arguments}) -> Any"]
-    return found
+    text = text_signature(function)
+    found = [text] if text else pybind_signatures(name, getattr(function, "__doc__", None))
+    arguments = ", ".join(filter(None, [first, "*args: Any", "**kwargs: Any"]))
+    return found or [f"({arguments}) -> Any"]
 
 
 def function_lines(name, function, first=""):
