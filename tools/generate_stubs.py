@@ -60,12 +60,17 @@ def text_signature(function):
     return f"{text} -> Any"
 
 
+def is_pybind(function):
+    """Whether pybind11 made a function; the docs of plain C functions do not hold Python signatures."""
+    record = getattr(getattr(function, "__func__", function), "__self__", None)
+    return type(record).__name__.startswith(("PyCapsule", "pybind11"))
+
+
 def signatures(name, function, first):
-    found = pybind_signatures(name, getattr(function, "__doc__", None)) or [text_signature(function)]
-    if found == [None]:
-        arguments = ", ".join(filter(None, [first, "*args: Any", "**kwargs: Any"]))
-        return [f"({arguments}) -> Any"]
-    return found
+    text = text_signature(function)
+    found = pybind_signatures(name, function.__doc__) if is_pybind(function) else [text] if text else []
+    arguments = ", ".join(filter(None, [first, "*args: Any", "**kwargs: Any"]))
+    return found or [f"({arguments}) -> Any"]
 
 
 def function_lines(name, function, first=""):

@@ -37,6 +37,17 @@ size_t find_param(const char* function, const std::vector<Named>& params, Borrow
 
 }  // namespace
 
+const char* doc_with_signature(const char* name, const char* doc, bool as_method) {
+  std::string_view text = doc == nullptr ? "" : doc;
+  std::string_view line = text.substr(0, text.find('\n'));
+  std::string head = str_cat(name, "(");
+  size_t end = line.find(") -> ");
+  bool has_signature = line.starts_with(head) && end != std::string_view::npos;
+  std::string params = has_signature ? std::string(line.substr(head.size(), end - head.size())) : "*args, **kwargs";
+  if (as_method) params = params.empty() ? "$self" : "$self, " + params;
+  return (new std::string(str_cat(head, params, ")\n--\n\n", text)))->c_str();
+}
+
 std::vector<PyObject*> read_args(const char* function, std::initializer_list<const char*> params, PyObject* const* args,
                                  Py_ssize_t arg_count, PyObject* kw_names) {
   std::vector<Named> named = parse_params(params);

@@ -30,6 +30,10 @@ inline PyMethodDef fast_method(const char* name, FastCall function, const char* 
   return {name, as_c_function(function), METH_FASTCALL | METH_KEYWORDS, doc};
 }
 
+// The doc with the form before it that inspect.signature reads, taken from a first line such as "size(dim=None) -> Size";
+// any arguments where there is none. Lives as long as the process.
+const char* doc_with_signature(const char* name, const char* doc, bool as_method);
+
 // The values of named parameters, null where left out. Names after "*" are keyword-only; a name that ends in "?" may be left out.
 std::vector<PyObject*> read_args(const char* function, std::initializer_list<const char*> params, PyObject* const* args,
                                  Py_ssize_t arg_count, PyObject* kw_names);

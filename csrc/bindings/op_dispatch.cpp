@@ -1,7 +1,6 @@
 #include "bindings/op_dispatch.h"
 
 #include <cstring>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -126,20 +125,32 @@ PyObject* wrap_call(const OpRow& row, BorrowedRef first, std::vector<Tensor> res
 
 bool is_numpy_array(BorrowedRef value) { return std::strcmp(value.type()->tp_name, "numpy.ndarray") == 0; }
 
-// A tensor, a number or a NumPy array as an operand; nullopt: the operator is not ours.
-std::optional<Arg> operand(const OpRow& row, const Param& param, BorrowedRef value) {
-  if (is_numpy_array(value)) {
-    bool writable = false;
-    return tensor_over_buffer(value, row.name.c_str(), &writable);
-  }
-  bool ours = is_tensor(value) || PyFloat_Check(value.get()) || PyLong_Check(value.get());
-  if (!ours) {
-    PyNumberMethods* methods = value.type()->tp_as_number;
-    bool number_like = methods != nullptr && (methods->nb_index != nullptr || methods->nb_float != nullptr);
-    if (!number_like || PySequence_Check(value.get())) return std::nullopt;
-  }
-  return arg_from_python(row, param, value);
+bool is_number(BorrowedRef value) {
+  PyNumberMethods* methods = value.type()->tp_as_number;
+  bool number_like = methods != nullptr && (methods->nb_index != nullptr || methods->nb_float != nullptr);
+  return number_like && !PySequence_Check(value.get());
 }
+
+// A tensor, a number or a NumPy array; false: the operator is not ours.
+bool read_operand(const OpRow& row, const Param& param, BorrowedRef value, Arg& out) {
+  bool takes_numbers = param.type == ParamType::Number;
+  if (value.type() == &tensor_type) {
+    out = tensor_of(value);
+  } else if (takes_numbers && PyFloat_CheckExact(value.get())) {
+    out = Scalar(PyFloat_AS_DOUBLE(value.get()));
+  } else if (is_numpy_array(value)) {
+    bool writable = false;
+    out = tensor_over_buffer(value, row.name.c_str(), &writable);
+  } else if (is_tensor(value) || (takes_numbers && is_number(value))) {
+    out = arg_from_python(row, param, value);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Operators have few parameters: their arguments need no heap.
+constexpr size_t kMostOperatorParams = 4;
 
 }  // namespace
 
@@ -166,15 +177,13 @@ PyObject* dispatch(const OpRow& row, PyObject* self, PyObject* const* args, Py_s
 
 PyObject* dispatch_operator(const OpRow& row, PyObject* a, PyObject* b) noexcept {
   try {
-    std::optional<Arg> first = operand(row, row.schema.params[0], a);
-    std::optional<Arg> second = operand(row, row.schema.params[1], b);
-    if (!first || !second) return Py_NewRef(Py_NotImplemented);
-    std::vector<Arg> args;
-    args.reserve(row.schema.params.size());
-    args.push_back(std::move(*first));
-    args.push_back(std::move(*second));
-    push_defaults(row, args);
-    return wrap_call(row, nullptr, apply_op(row, args));
+    const std::vector<Param>& params = row.schema.params;
+    MD_ASSERT(params.size() >= 2 && params.size() <= kMostOperatorParams, row.name);
+    Arg args[kMostOperatorParams];
+    bool ours = read_operand(row, params[0], a, args[0]) && read_operand(row, params[1], b, args[1]);
+    if (!ours) return Py_NewRef(Py_NotImplemented);
+    for (size_t i = 2; i < params.size(); ++i) args[i] = *params[i].default_value;
+    return wrap_results(row, apply_op(row, {args, params.size()})).release();
   } catch (...) {
     set_error_from_current_exception();
     return nullptr;

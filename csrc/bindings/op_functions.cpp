@@ -42,7 +42,7 @@ std::string default_text(const Arg& value) {
   return std::visit(Text{}, value);
 }
 
-// The form that inspect.signature reads: "add(input, other, *, alpha=1)". Overloaded ops have no single signature.
+// The form that inspect.signature reads: "add(input, other, *, alpha=1)". Overloaded ops have no single one.
 std::string text_signature(const std::string& name, const OpRow& row, bool as_method) {
   std::string text = name + "(";
   const char* separator = "";
@@ -106,7 +106,8 @@ std::vector<NamedOp> named_ops() {
 
 std::string doc_of(const NamedOp& op, bool as_method) {
   std::vector<const OpRow*> overloads = op_overloads(python_name(*static_rows[op.index]));
-  std::string doc = overloads.size() == 1 ? text_signature(op.name, *overloads[0], as_method) : "";
+  std::string doc = overloads.size() == 1 ? text_signature(op.name, *overloads[0], as_method)
+                                          : op.name + (as_method ? "($self, /, *args" : "(*args") + ", **kwargs)\n--\n\n";
   for (const OpRow* row : overloads) doc += row->schema.text + "\n";
   if (!overloads[0]->doc.empty()) doc += "\n" + overloads[0]->doc;
   return doc;

@@ -282,21 +282,22 @@ PyMethodDef functions[] = {
     {"is_tensor", is_tensor_function, METH_O, "is_tensor(obj) -> bool"},
     {"get_default_dtype", get_default_dtype, METH_NOARGS, "get_default_dtype() -> dtype"},
     {"set_default_dtype", set_default_dtype_function, METH_O,
-     "set_default_dtype(d)\n\nThe dtype of tensors made from Python floats."},
+     "set_default_dtype(d) -> None\n\nThe dtype of tensors made from Python floats."},
     fast_method("promote_types", promote_types_function, "promote_types(type1, type2) -> dtype"),
     fast_method("result_type", result_type, "result_type(tensor1, tensor2) -> dtype"),
     {"_exchange_grad_mode", exchange_grad_mode, METH_O, "Sets grad mode of this thread; returns what it was."},
     {"_exchange_inference_mode", exchange_inference_mode, METH_O, "Sets inference mode of this thread; returns what it was."},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "is_grad_enabled() -> bool"},
     {"is_inference_mode_enabled", is_inference_mode_enabled, METH_NOARGS, "is_inference_mode_enabled() -> bool"},
-    {"manual_seed", seed_generator, METH_O, "manual_seed(seed)\n\nStarts the generator of random numbers anew."},
+    {"manual_seed", seed_generator, METH_O, "manual_seed(seed) -> None\n\nStarts the generator of random numbers anew."},
     {"get_num_threads", get_threads, METH_NOARGS, "get_num_threads() -> int"},
-    {"set_num_threads", set_threads, METH_O, "set_num_threads(int)\n\nThe most threads that one op or plan uses."},
+    {"set_num_threads", set_threads, METH_O, "set_num_threads(count) -> None\n\nThe most threads that one op or plan uses."},
 };
 
 void add_functions(PyObject* module) {
   Ref module_name = check(PyUnicode_FromString("minidynamo"));
   for (PyMethodDef& def : functions) {
+    def.ml_doc = doc_with_signature(def.ml_name, def.ml_doc, false);
     Ref function = check(PyCFunction_NewEx(&def, nullptr, module_name));
     check_status(PyModule_AddObjectRef(module, def.ml_name, function));
   }

@@ -305,11 +305,11 @@ void push_own_methods(std::vector<PyMethodDef>& methods) {
                                 "to(dtype) / to(device, dtype=None) / to(other), non_blocking=False, copy=False -> Tensor\n\n"
                                 "The tensor converted; itself when nothing changes."));
   methods.push_back(fast_method("type_as", type_as, "type_as(other) -> Tensor\n\nThe tensor in the dtype of another."));
-  methods.push_back(fast_method("requires_grad_", requires_grad_, "requires_grad_(requires_grad=True) -> Tensor"));
+  methods.push_back(fast_method("requires_grad_", requires_grad_, "requires_grad_(requires_grad=True) -> Tensor\n\nSets requires_grad and gives the tensor back."));
   methods.push_back(fast_method("backward", backward, "Not implemented: raises NotImplementedError."));
   methods.push_back({"__reduce_ex__", reduce_ex, METH_O, nullptr});
   PyMethodDef subclass = fast_method("_make_subclass", make_subclass,
-                                     "_make_subclass(cls, data, require_grad=False)\n\nA cls over the memory of a tensor.");
+                                     "_make_subclass(cls, data, require_grad=False) -> Tensor\n\nA cls over the memory of a tensor.");
   subclass.ml_flags |= METH_STATIC;
   methods.push_back(subclass);
 }
@@ -319,9 +319,14 @@ void push_own_methods(std::vector<PyMethodDef>& methods) {
 PyMethodDef* tensor_methods() {
   static auto* methods = [] {
     auto* all = new std::vector<PyMethodDef>(op_method_defs());
+    size_t op_count = all->size();
     push_fact_methods(*all, std::make_index_sequence<kMostFacts>());
     push_conversion_methods(*all, std::make_index_sequence<kMostConversions>());
     push_own_methods(*all);
+    for (size_t i = op_count; i < all->size(); ++i) {
+      PyMethodDef& def = (*all)[i];
+      def.ml_doc = doc_with_signature(def.ml_name, def.ml_doc, !(def.ml_flags & METH_STATIC));
+    }
     all->push_back({nullptr, nullptr, 0, nullptr});
     return all;
   }();
