@@ -3,8 +3,9 @@
 import random
 import re
 
-import minidynamo as md
 import pytest
+
+import minidynamo as md
 from minidynamo import _C
 
 ROWS = _C._op_rows()
@@ -41,7 +42,9 @@ def callables(row):
 BY_NAME = {}
 for _row in ROWS:
     for _callable in callables(_row):
-        BY_NAME.setdefault((python_name(_row), type(_callable).__name__, id(_callable)), (_callable, []))[1].append(_row)
+        BY_NAME.setdefault((python_name(_row), type(_callable).__name__, id(_callable)), (_callable, []))[1].append(
+            _row
+        )
 CALLABLES = [(name, function, rows) for (name, _, _), (function, rows) in sorted(BY_NAME.items())]
 IDS = [f"{name}-{type(function).__name__[:6]}" for name, function, _ in CALLABLES]
 

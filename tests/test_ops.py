@@ -3,9 +3,10 @@
 import inspect
 import math
 
+import pytest
+
 import minidynamo as md
 import minidynamo.nn.functional as F  # noqa: N812
-import pytest
 from minidynamo import _C
 
 np = pytest.importorskip("numpy")
@@ -154,7 +155,11 @@ BINARY = {
 @pytest.mark.parametrize("dtype", (*FLOATS, *INTEGERS), ids=repr)
 def test_binary(name, dtype):
     for x, a in layouts(dtype):
-        for y, b in ((x, a), (x[..., :1], a[..., :1]) if x.ndim else (x, a), (md.tensor(2, dtype=dtype), NUMPY[dtype](2))):
+        for y, b in (
+            (x, a),
+            (x[..., :1], a[..., :1]) if x.ndim else (x, a),
+            (md.tensor(2, dtype=dtype), NUMPY[dtype](2)),
+        ):
             with np.errstate(all="ignore"):
                 floats = dtype in FLOATS
                 expected = BINARY[name](a.astype(np.float64), np.float64(b)) if floats else BINARY[name](a, b)
@@ -321,7 +326,14 @@ def test_softmax():
 
 def test_matrix_products():
     rng = np.random.default_rng(2)
-    shapes = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4))]
+    shapes = [
+        ((3,), (3,)),
+        ((2, 3), (3,)),
+        ((3,), (3, 4)),
+        ((2, 3), (3, 4)),
+        ((5, 2, 3), (3, 4)),
+        ((5, 2, 3), (5, 3, 4)),
+    ]
     shapes += [((4, 1, 2, 3), (5, 3, 4)), ((0, 3), (3, 2)), ((2, 0), (0, 3)), ((1, 64), (64, 33))]
     for dtype in (md.float32, md.float64):
         for left, right in shapes:
@@ -342,11 +354,15 @@ def test_linear_and_activations():
     x, weight, bias = md.tensor(a), md.tensor(w), md.tensor(b)
     np.testing.assert_allclose(F.linear(x, weight).numpy(), a @ w.T, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(F.linear(x, weight, bias).numpy(), a @ w.T + b, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(F.linear(input=x[None], weight=weight, bias=bias).numpy(), (a @ w.T + b)[None], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        F.linear(input=x[None], weight=weight, bias=bias).numpy(), (a @ w.T + b)[None], rtol=1e-5, atol=1e-6
+    )
     erf = np.vectorize(math.erf)
     np.testing.assert_allclose(F.gelu(x).numpy(), a * 0.5 * (1 + erf(a / math.sqrt(2))), rtol=1e-5, atol=1e-6)
     inner = math.sqrt(2 / math.pi) * (a + 0.044715 * a**3)
-    np.testing.assert_allclose(F.gelu(x, approximate="tanh").numpy(), 0.5 * a * (1 + np.tanh(inner)), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        F.gelu(x, approximate="tanh").numpy(), 0.5 * a * (1 + np.tanh(inner)), rtol=1e-5, atol=1e-6
+    )
     np.testing.assert_allclose(F.silu(x).numpy(), a / (1 + np.exp(-a)), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(F.leaky_relu(x, 0.1).numpy(), np.where(a > 0, a, 0.1 * a), rtol=1e-5)
     np.testing.assert_allclose(F.elu(x, 2.0).numpy(), np.where(a > 0, a, 2 * np.expm1(a)), rtol=1e-5, atol=1e-6)

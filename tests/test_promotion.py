@@ -2,8 +2,9 @@
 
 import itertools
 
-import minidynamo as md
 import pytest
+
+import minidynamo as md
 
 SHORT = {
     "b8": md.bool,

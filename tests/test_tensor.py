@@ -6,8 +6,9 @@ import gc
 import pickle
 import weakref
 
-import minidynamo as md
 import pytest
+
+import minidynamo as md
 
 np = pytest.importorskip("numpy")
 
@@ -558,7 +559,14 @@ def test_memory_outlives_its_owner():
 
 def test_from_numpy_layouts():
     a = np.arange(24.0).reshape(2, 3, 4)
-    for view in (a.transpose(2, 0, 1), a[:, ::2], a[1:, :, 1], a[:0], np.broadcast_to(a[0, 0], (3, 4)).copy(), np.array(5.0)):
+    for view in (
+        a.transpose(2, 0, 1),
+        a[:, ::2],
+        a[1:, :, 1],
+        a[:0],
+        np.broadcast_to(a[0, 0], (3, 4)).copy(),
+        np.array(5.0),
+    ):
         x = md.from_numpy(view)
         assert x.shape == view.shape and x.tolist() == view.tolist()
 

@@ -98,7 +98,6 @@ void deallocate(PyObject* object) {
   Py_DECREF(type);
 }
 
-
 // __name__, __qualname__, __doc__, __module__, __dict__ and __wrapped__ of the function, as functools.update_wrapper has it.
 void copy_metadata(CompiledFunction* self, PyObject* name) {
   self->dict = check(PyDict_New()).release();
@@ -132,8 +131,8 @@ CompileOptions options_from(PyObject* fullgraph, PyObject* dynamic, PyObject* ba
 }
 
 Ref create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"function", "fullgraph", "backend", "dynamic", "options", "recompile_limit", "name",
-                                nullptr};
+  static const char* names[] = {"function", "fullgraph",       "backend", "dynamic",
+                                "options",  "recompile_limit", "name",    nullptr};
   PyObject *wrapped, *fullgraph = Py_False, *backend = nullptr, *dynamic = Py_None, *options = Py_None,
                      *limit = Py_None, *name = Py_None;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O!OOOOO:CompiledFunction", const_cast<char**>(names), &wrapped,
@@ -174,14 +173,13 @@ PyObject* bind_to(PyObject* object, PyObject* instance, PyObject*) {
   return PyMethod_New(object, instance);
 }
 
-PyObject* represent(PyObject* object) {
-  return PyUnicode_FromFormat("<compiled %R>", as_compiled(object)->wrapped);
-}
+PyObject* represent(PyObject* object) { return PyUnicode_FromFormat("<compiled %R>", as_compiled(object)->wrapped); }
 
-PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(CompiledFunction, dict), READONLY, nullptr},
-                         {"__weaklistoffset__", T_PYSSIZET, offsetof(CompiledFunction, weak_references), READONLY, nullptr},
-                         {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledFunction, vectorcall), READONLY, nullptr},
-                         {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(CompiledFunction, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(CompiledFunction, weak_references), READONLY, nullptr},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledFunction, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
 PyGetSetDef fields[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(create_or_null)},

@@ -56,8 +56,8 @@ void start_engine(py::module_& module) {
   skip_folders();
   for (PyTypeObject* type : {dtype_type(), device_type(), size_type()}) register_value_type(type);
   register_mode_call("tensor", module.attr("tensor").ptr());
-  for (const char* name : {"exchange_grad_mode", "exchange_inference_mode", "exchange_error_on_graph_break",
-                           "error_on_graph_break"})
+  for (const char* name :
+       {"exchange_grad_mode", "exchange_inference_mode", "exchange_error_on_graph_break", "error_on_graph_break"})
     register_mode_call(name, module.attr((std::string("_") + name).c_str()).ptr());
   register_mode_call("is_grad_enabled", module.attr("is_grad_enabled").ptr());
 }
@@ -67,9 +67,8 @@ void bind_engine(py::module_& module) {
   register_builtin_calls();
   register_container_methods();
   register_pure_calls();
-  module.def("_register_call", [](const std::string& name, const py::object& callable) {
-    register_mode_call(name, callable.ptr());
-  });
+  module.def("_register_call",
+             [](const std::string& name, const py::object& callable) { register_mode_call(name, callable.ptr()); });
   register_wrapper_type({policy_function_type(), function_inside, policy_inside, true});
 }
 

@@ -55,8 +55,8 @@ std::vector<PyObject*> read_args(const char* function, std::initializer_list<con
   Py_ssize_t takes = 0;
   for (const Named& param : named) takes += !param.keyword_only;
   if (arg_count > takes) {
-    raise(ErrorKind::Type, function, "() takes ", takes, " positional argument", takes == 1 ? "" : "s", " but ", arg_count,
-          arg_count == 1 ? " was" : " were", " given");
+    raise(ErrorKind::Type, function, "() takes ", takes, " positional argument", takes == 1 ? "" : "s", " but ",
+          arg_count, arg_count == 1 ? " was" : " were", " given");
   }
   for (Py_ssize_t i = 0; i < arg_count; ++i) values[static_cast<size_t>(i)] = args[i];
   Py_ssize_t keywords = kw_names == nullptr ? 0 : PyTuple_GET_SIZE(kw_names);

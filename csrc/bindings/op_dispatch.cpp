@@ -18,7 +18,10 @@ namespace {
 class CallValues {
  public:
   CallValues(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names)
-      : self_(self), args_(args), shift_(self == nullptr ? 0 : 1), positional_(static_cast<int>(arg_count) + shift_),
+      : self_(self),
+        args_(args),
+        shift_(self == nullptr ? 0 : 1),
+        positional_(static_cast<int>(arg_count) + shift_),
         kw_names_(kw_names) {}
 
   int positional_count() const { return positional_; }

@@ -67,18 +67,18 @@ struct OpAlias {
   const char* op;
 };
 constexpr OpAlias kAliases[] = {
-    {"absolute", "abs"},     {"arccos", "acos"},        {"arcsin", "asin"},      {"arctan", "atan"},
-    {"arctan2", "atan2"},    {"clip", "clamp"},         {"concat", "cat"},       {"concatenate", "cat"},
-    {"divide", "div"},       {"fix", "trunc"},          {"greater", "gt"},       {"greater_equal", "ge"},
-    {"less", "lt"},          {"less_equal", "le"},      {"multiply", "mul"},     {"negative", "neg"},
-    {"not_equal", "ne"},     {"subtract", "sub"},       {"swapaxes", "transpose"}, {"swapdims", "transpose"},
+    {"absolute", "abs"},    {"arccos", "acos"},   {"arcsin", "asin"},        {"arctan", "atan"},
+    {"arctan2", "atan2"},   {"clip", "clamp"},    {"concat", "cat"},         {"concatenate", "cat"},
+    {"divide", "div"},      {"fix", "trunc"},     {"greater", "gt"},         {"greater_equal", "ge"},
+    {"less", "lt"},         {"less_equal", "le"}, {"multiply", "mul"},       {"negative", "neg"},
+    {"not_equal", "ne"},    {"subtract", "sub"},  {"swapaxes", "transpose"}, {"swapdims", "transpose"},
     {"true_divide", "div"},
 };
 
 // One Python name of the table and the first of its rows: the one that a callable stands for.
 struct NamedOp {
   std::string name;
-  size_t index;  // of its first row
+  size_t index;   // of its first row
   uint8_t faces;  // of all its rows
 };
 
@@ -106,8 +106,9 @@ std::vector<NamedOp> named_ops() {
 
 std::string doc_of(const NamedOp& op, bool as_method) {
   std::vector<const OpRow*> overloads = op_overloads(python_name(*static_rows[op.index]));
-  std::string doc = overloads.size() == 1 ? text_signature(op.name, *overloads[0], as_method)
-                                          : op.name + (as_method ? "($self, /, *args" : "(*args") + ", **kwargs)\n--\n\n";
+  std::string doc = overloads.size() == 1
+                        ? text_signature(op.name, *overloads[0], as_method)
+                        : op.name + (as_method ? "($self, /, *args" : "(*args") + ", **kwargs)\n--\n\n";
   for (const OpRow* row : overloads) doc += row->schema.text + "\n";
   if (!overloads[0]->doc.empty()) doc += "\n" + overloads[0]->doc;
   return doc;

@@ -19,8 +19,9 @@ struct FormatRow {
   const char* format;
 };
 constexpr FormatRow kFormats[] = {
-    {DType::bool_, "?"}, {DType::uint8, "B"},     {DType::int8, "b"},       {DType::int16, "h"},   {DType::int32, "i"},
-    {DType::int64, "l"}, {DType::float16, "e"},   {DType::bfloat16, nullptr}, {DType::float32, "f"}, {DType::float64, "d"},
+    {DType::bool_, "?"},   {DType::uint8, "B"},   {DType::int8, "b"},    {DType::int16, "h"},
+    {DType::int32, "i"},   {DType::int64, "l"},   {DType::float16, "e"}, {DType::bfloat16, nullptr},
+    {DType::float32, "f"}, {DType::float64, "d"},
 };
 static_assert(sizeof(long) == 8);
 
@@ -143,11 +144,13 @@ TensorSpec spec_of_buffer(const Py_buffer& view, DType dtype, const char* what) 
   for (int i = 0; i < view.ndim; ++i) {
     Py_ssize_t stride = view.strides[i];
     if (stride < 0) {
-      raise(ErrorKind::Value, what, ": At least one stride in the given array is negative, and tensors with negative "
+      raise(ErrorKind::Value, what,
+            ": At least one stride in the given array is negative, and tensors with negative "
             "strides are not currently supported. (You can probably work around this by making a copy of your array.)");
     }
     if (stride % view.itemsize != 0) {
-      raise(ErrorKind::Value, what, ": given array strides not a multiple of the element byte size. Copy the array first.");
+      raise(ErrorKind::Value, what,
+            ": given array strides not a multiple of the element byte size. Copy the array first.");
     }
     spec.sizes.push_back(view.shape[i]);
     spec.strides.push_back(stride / view.itemsize);

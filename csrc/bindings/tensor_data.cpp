@@ -85,7 +85,8 @@ void for_each_leaf(BorrowedRef data, std::span<const Dim> sizes, size_t depth, V
   Ref items = items_of(data);
   Py_ssize_t length = PySequence_Fast_GET_SIZE(items.get());
   if (length != sizes[depth].value()) {
-    raise(ErrorKind::Value, "tensor(): expected sequence of length ", sizes[depth].value(), " at dim ", depth, " (got ", length, ")");
+    raise(ErrorKind::Value, "tensor(): expected sequence of length ", sizes[depth].value(), " at dim ", depth, " (got ",
+          length, ")");
   }
   for (Py_ssize_t i = 0; i < length; ++i) {
     // Converting a leaf may run Python code that changes the list: its size is read again.

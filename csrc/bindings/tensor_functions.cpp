@@ -66,10 +66,11 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
     bool writable = false;
     Tensor tensor = tensor_over_buffer(array, "from_numpy()", &writable);
     if (!writable) {
-      check_status(PyErr_WarnEx(PyExc_UserWarning,
-                                "The given NumPy array is not writable, and minidynamo has no read-only tensors: writing "
-                                "to the tensor would be undefined behavior. Copy the array to be safe.",
-                                1));
+      check_status(
+          PyErr_WarnEx(PyExc_UserWarning,
+                       "The given NumPy array is not writable, and minidynamo has no read-only tensors: writing "
+                       "to the tensor would be undefined behavior. Copy the array to be safe.",
+                       1));
     }
     return wrap_tensor(std::move(tensor));
   });
@@ -152,7 +153,8 @@ PromotionOperand promotion_operand(const char* function, const char* param, Borr
   } else if (PyFloat_Check(value.get())) {
     operand.category = DTypeCategory::Floating;
   } else {
-    raise(ErrorKind::Type, function, "(): argument '", param, "' must be Tensor or Number, not ", value.type()->tp_name);
+    raise(ErrorKind::Type, function, "(): argument '", param, "' must be Tensor or Number, not ",
+          value.type()->tp_name);
   }
   return operand;
 }
@@ -286,12 +288,15 @@ PyMethodDef functions[] = {
     fast_method("promote_types", promote_types_function, "promote_types(type1, type2) -> dtype"),
     fast_method("result_type", result_type, "result_type(tensor1, tensor2) -> dtype"),
     {"_exchange_grad_mode", exchange_grad_mode, METH_O, "Sets grad mode of this thread; returns what it was."},
-    {"_exchange_inference_mode", exchange_inference_mode, METH_O, "Sets inference mode of this thread; returns what it was."},
+    {"_exchange_inference_mode", exchange_inference_mode, METH_O,
+     "Sets inference mode of this thread; returns what it was."},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "is_grad_enabled() -> bool"},
     {"is_inference_mode_enabled", is_inference_mode_enabled, METH_NOARGS, "is_inference_mode_enabled() -> bool"},
-    {"manual_seed", seed_generator, METH_O, "manual_seed(seed) -> None\n\nStarts the generator of random numbers anew."},
+    {"manual_seed", seed_generator, METH_O,
+     "manual_seed(seed) -> None\n\nStarts the generator of random numbers anew."},
     {"get_num_threads", get_threads, METH_NOARGS, "get_num_threads() -> int"},
-    {"set_num_threads", set_threads, METH_O, "set_num_threads(count) -> None\n\nThe most threads that one op or plan uses."},
+    {"set_num_threads", set_threads, METH_O,
+     "set_num_threads(count) -> None\n\nThe most threads that one op or plan uses."},
 };
 
 void add_functions(PyObject* module) {

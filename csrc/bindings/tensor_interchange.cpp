@@ -23,9 +23,7 @@ Ref array_over(BorrowedRef tensor) {
 
 }  // namespace
 
-Tensor alias_of(const Tensor& tensor) {
-  return apply_named("detach", {tensor});
-}
+Tensor alias_of(const Tensor& tensor) { return apply_named("detach", {tensor}); }
 
 Ref tensor_to_numpy(BorrowedRef self, bool force) {
   const Tensor& tensor = tensor_of(self);
@@ -33,8 +31,7 @@ Ref tensor_to_numpy(BorrowedRef self, bool force) {
   if (tensor->dtype() == DType::bfloat16) raise(ErrorKind::Type, "numpy(): Got unsupported ScalarType BFloat16");
   if (!tensor.requires_grad()) return array_over(self);
   if (!force) {
-    raise(ErrorKind::Runtime,
-          "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+    raise(ErrorKind::Runtime, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
   }
   return array_over(wrap_tensor(alias_of(tensor)));
 }

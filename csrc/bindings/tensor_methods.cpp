@@ -64,7 +64,8 @@ void push_conversion_methods(std::vector<PyMethodDef>& methods, std::index_seque
   std::span<const ConversionMethod> table = conversion_methods();
   MD_ASSERT(table.size() <= sizeof...(kIndexes));
   for (size_t i = 0; i < table.size(); ++i) {
-    methods.push_back(fast_method(table[i].name, kTrampolines[i], "The tensor converted; itself when nothing changes."));
+    methods.push_back(
+        fast_method(table[i].name, kTrampolines[i], "The tensor converted; itself when nothing changes."));
   }
 }
 
@@ -102,7 +103,9 @@ double tolerance(const char* name, BorrowedRef value, double when_left_out) {
   return number;
 }
 
-bool all_true(const Tensor& tensor) { return PyObject_IsTrue(tensor_to_number(apply_named("all", {tensor}), "all")) == 1; }
+bool all_true(const Tensor& tensor) {
+  return PyObject_IsTrue(tensor_to_number(apply_named("all", {tensor}), "all")) == 1;
+}
 
 PyObject* equal(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
   return guarded([&] {
@@ -124,7 +127,8 @@ Tensor is_close(const Tensor& a, const Tensor& b, double rtol, double atol, bool
   if (is_bool) return close;
   Tensor distance = apply_named("abs", {apply_named("sub", {a, b})});
   Tensor allowed = apply_named("add", {apply_named("mul", {apply_named("abs", {b}), Scalar(rtol)}), Scalar(atol)});
-  Tensor near = apply_named("logical_and", {apply_named("le", {distance, allowed}), apply_named("isfinite", {distance})});
+  Tensor near =
+      apply_named("logical_and", {apply_named("le", {distance, allowed}), apply_named("isfinite", {distance})});
   return apply_named("logical_or", {close, near});
 }
 
@@ -236,7 +240,8 @@ PyObject* make_subclass(PyObject*, PyObject* const* args, Py_ssize_t arg_count, 
   return guarded([&] {
     std::vector<PyObject*> values =
         read_args("_make_subclass", {"cls", "data", "require_grad?"}, args, arg_count, kw_names);
-    bool is_subclass = PyType_Check(values[0]) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(values[0]), &tensor_type);
+    bool is_subclass =
+        PyType_Check(values[0]) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(values[0]), &tensor_type);
     if (!is_subclass) raise(ErrorKind::Type, "_make_subclass(): argument 'cls' must be a subclass of Tensor");
     if (!is_tensor(values[1])) {
       raise(ErrorKind::Type, "_make_subclass(): argument 'data' must be Tensor, not ", Py_TYPE(values[1])->tp_name);
@@ -298,18 +303,23 @@ void push_own_methods(std::vector<PyMethodDef>& methods) {
   methods.push_back(fast_method("allclose", allclose,
                                 "allclose(other, rtol=1e-05, atol=1e-08, equal_nan=False) -> bool\n\n"
                                 "Whether all |self - other| <= atol + rtol * |other|."));
-  methods.push_back(fast_method("numpy", numpy, "numpy(*, force=False) -> numpy.ndarray\n\nAn array over the same memory."));
+  methods.push_back(
+      fast_method("numpy", numpy, "numpy(*, force=False) -> numpy.ndarray\n\nAn array over the same memory."));
   methods.push_back(fast_method("__array__", array, nullptr));
   methods.push_back({"__format__", format, METH_O, nullptr});
-  methods.push_back(fast_method("to", to,
-                                "to(dtype) / to(device, dtype=None) / to(other), non_blocking=False, copy=False -> Tensor\n\n"
-                                "The tensor converted; itself when nothing changes."));
+  methods.push_back(
+      fast_method("to", to,
+                  "to(dtype) / to(device, dtype=None) / to(other), non_blocking=False, copy=False -> Tensor\n\n"
+                  "The tensor converted; itself when nothing changes."));
   methods.push_back(fast_method("type_as", type_as, "type_as(other) -> Tensor\n\nThe tensor in the dtype of another."));
-  methods.push_back(fast_method("requires_grad_", requires_grad_, "requires_grad_(requires_grad=True) -> Tensor\n\nSets requires_grad and gives the tensor back."));
+  methods.push_back(
+      fast_method("requires_grad_", requires_grad_,
+                  "requires_grad_(requires_grad=True) -> Tensor\n\nSets requires_grad and gives the tensor back."));
   methods.push_back(fast_method("backward", backward, "Not implemented: raises NotImplementedError."));
   methods.push_back({"__reduce_ex__", reduce_ex, METH_O, nullptr});
-  PyMethodDef subclass = fast_method("_make_subclass", make_subclass,
-                                     "_make_subclass(cls, data, require_grad=False) -> Tensor\n\nA cls over the memory of a tensor.");
+  PyMethodDef subclass =
+      fast_method("_make_subclass", make_subclass,
+                  "_make_subclass(cls, data, require_grad=False) -> Tensor\n\nA cls over the memory of a tensor.");
   subclass.ml_flags |= METH_STATIC;
   methods.push_back(subclass);
 }

@@ -31,7 +31,9 @@ TensorObject* allocate() {
 }
 
 // A subclass may have slots of its own: zeroed and tracked.
-TensorObject* allocate_subclass(PyTypeObject* type) { return as_tensor_object(check(type->tp_alloc(type, 0)).release()); }
+TensorObject* allocate_subclass(PyTypeObject* type) {
+  return as_tensor_object(check(type->tp_alloc(type, 0)).release());
+}
 
 void tensor_dealloc(PyObject* self) {
   TensorObject* object = as_tensor_object(self);

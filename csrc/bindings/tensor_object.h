@@ -6,11 +6,10 @@
 namespace md {
 
 struct TensorObject {
-  PyObject_HEAD
-  Tensor tensor;          // always defined
-  bool user_leaf;         // requires_grad was asked for by the user, so it is a leaf of the (future) tape
-  PyObject* dict;         // owned; null until an attribute is set. Only an object with a dict is tracked by the collector
-  PyObject* weak_list;    // kept by CPython
+  PyObject_HEAD Tensor tensor;  // always defined
+  bool user_leaf;               // requires_grad was asked for by the user, so it is a leaf of the (future) tape
+  PyObject* dict;       // owned; null until an attribute is set. Only an object with a dict is tracked by the collector
+  PyObject* weak_list;  // kept by CPython
 };
 
 extern PyTypeObject tensor_type;  // ready after ready_tensor_type

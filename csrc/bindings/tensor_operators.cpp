@@ -72,8 +72,8 @@ int truth(PyObject* self) {
     const Tensor& tensor = tensor_of(self);
     require_data(tensor, "__bool__");
     if (tensor->numel() != 1) {
-      raise(ErrorKind::Runtime, "Boolean value of Tensor with ", tensor->numel() == 0 ? "no values" : "more than one value",
-            " is ambiguous");
+      raise(ErrorKind::Runtime, "Boolean value of Tensor with ",
+            tensor->numel() == 0 ? "no values" : "more than one value", " is ambiguous");
     }
     return PyObject_IsTrue(number_of(self, "__bool__"));
   } catch (...) {

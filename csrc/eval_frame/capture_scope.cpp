@@ -15,7 +15,8 @@ std::vector<std::string>& skipped_folders() {
 
 // Packages live inside the standard library's folder but are not part of it.
 bool is_installed_package(std::string_view path) {
-  return path.find("/site-packages/") != std::string_view::npos || path.find("/dist-packages/") != std::string_view::npos;
+  return path.find("/site-packages/") != std::string_view::npos ||
+         path.find("/dist-packages/") != std::string_view::npos;
 }
 
 }  // namespace

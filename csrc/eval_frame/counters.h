@@ -30,7 +30,7 @@ Counters& counters();
 struct CounterRow {
   const char* name;
   const char* doc;
-  int64_t Counters::*field;
+  int64_t Counters::* field;
 };
 inline constexpr CounterRow kCounterRows[] = {
 #define MD_COUNTER(name, doc) {#name, doc, &Counters::name},

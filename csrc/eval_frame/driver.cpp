@@ -23,8 +23,8 @@ LocalsView view_of(PvFrame* frame, int count, std::vector<PyObject*>& slots) {
 }
 
 bool expects_bool(ContinuationKind kind, Opcode op) {
-  bool truth = kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool ||
-               kind == ContinuationKind::Jump;
+  bool truth =
+      kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool || kind == ContinuationKind::Jump;
   return truth && op != Opcode::CONTAINS_OP;
 }
 

@@ -13,8 +13,8 @@ class FrameDriver {
   FrameDriver(LiveFrame& frame, const Policy* policy) : frame_(frame), policy_(policy) {}
 
   // The frame is entered. Each leaves it and gives its result.
-  PyObject* run();                                        // from the frame's position
-  PyObject* run_from(RegionRun& run);                     // a region whose plan has run, at the frame's start
+  PyObject* run();                                                  // from the frame's position
+  PyObject* run_from(RegionRun& run);                               // a region whose plan has run, at the frame's start
   PyObject* resume(std::vector<FrameImage>& images, size_t level);  // frame is images[level]: restore, go on from there
 
  private:

@@ -31,10 +31,10 @@ void report_limit(CodeCache& cache, const CacheKey& key, const LocalsView& view,
                   const Policy& policy, int limit) {
   std::vector<CacheEntryPtr> entries = cache.entries(key);
   std::string reason = entries.empty() ? "" : reason_of(cache, *entries.front(), view, bytecode);
-  std::string text = str_cat("minidynamo hit config.recompile_limit (", limit, ")\n   function: '",
-                             PyUnicode_AsUTF8(bytecode.code()->co_name), "' (", function_place(bytecode),
-                             ")\n   last reason: ", reason,
-                             "\nTo log all recompilation reasons, use MINIDYNAMO_LOGS=\"recompiles\".");
+  std::string text =
+      str_cat("minidynamo hit config.recompile_limit (", limit, ")\n   function: '",
+              PyUnicode_AsUTF8(bytecode.code()->co_name), "' (", function_place(bytecode),
+              ")\n   last reason: ", reason, "\nTo log all recompilation reasons, use MINIDYNAMO_LOGS=\"recompiles\".");
   if (policy.breaks_are_errors()) {
     GraphBreak found{BreakReason::recompile_limit, text, "", {}, ""};
     found.user_stack.push_back({PyUnicode_AsUTF8(bytecode.code()->co_filename), bytecode.line_at(key.instruction),

@@ -10,7 +10,7 @@ namespace md {
 
 struct RegionEntry : CacheEntry {
   explicit RegionEntry(CapturedRegion captured) : CacheEntry(std::move(captured.guards)), region(std::move(captured)) {}
-  CapturedRegion region;  // its guards are in the base
+  CapturedRegion region;             // its guards are in the base
   std::shared_ptr<const Plan> plan;  // null: nothing to compute
 };
 using RegionEntryPtr = std::shared_ptr<RegionEntry>;

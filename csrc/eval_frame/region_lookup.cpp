@@ -25,7 +25,8 @@ std::vector<SourceLine> running_stack(const Bytecode& without) {
     if (!(innermost && known == without.code())) {
       const char* file = PyUnicode_AsUTF8(known->co_filename);
       const char* function = PyUnicode_AsUTF8(known->co_name);
-      lines.push_back({file != nullptr ? file : "?", PyFrame_GetLineNumber(real), function != nullptr ? function : "?"});
+      lines.push_back(
+          {file != nullptr ? file : "?", PyFrame_GetLineNumber(real), function != nullptr ? function : "?"});
     }
     innermost = false;
     frame = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(real)));

@@ -80,9 +80,7 @@ bool is_exact_post_op(Pointwise function) {
          std::find(std::begin(kExactPostOps), std::end(kExactPostOps), function) != std::end(kExactPostOps);
 }
 
-bool commutes(Pointwise function) {
-  return function == Pointwise::add || function == Pointwise::mul;
-}
+bool commutes(Pointwise function) { return function == Pointwise::add || function == Pointwise::mul; }
 
 bool is_value_of(const Operand& operand, const Node& node) {
   const auto* value = std::get_if<ValueRef>(&operand);

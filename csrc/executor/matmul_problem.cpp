@@ -179,7 +179,8 @@ bool pays(const MatmulSpec& spec) {
   // The eager kernel has its own loops for these.
   bool vector = spec.m == 1 || spec.n == 1;
   bool small = spec.dtype == DType::float32 && spec.m * spec.n * spec.k <= kSmall;
-  return !empty && !vector && !small && is_matrix(spec.a_strides, spec.m, spec.k) && is_matrix(spec.b_strides, spec.k, spec.n);
+  return !empty && !vector && !small && is_matrix(spec.a_strides, spec.m, spec.k) &&
+         is_matrix(spec.b_strides, spec.k, spec.n);
 }
 
 }  // namespace

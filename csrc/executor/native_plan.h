@@ -36,10 +36,10 @@ class NativePlan : public Plan {
   Layout layout_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<PlanInput> inputs_;
-  std::vector<int> outputs_;         // value numbers
+  std::vector<int> outputs_;          // value numbers
   std::vector<size_t> first_output_;  // by output: the first one with the same value
-  std::vector<int> output_buffers_;  // buffers allocated by each run
-  std::vector<int> made_;            // values that steps bring themselves
+  std::vector<int> output_buffers_;   // buffers allocated by each run
+  std::vector<int> made_;             // values that steps bring themselves
   int call_count_;
   std::vector<std::string> notes_;  // by step: why it was not fused, or empty
   double estimated_ns_ = 0;

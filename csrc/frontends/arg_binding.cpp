@@ -13,8 +13,8 @@ struct ParamAlias {
   std::string_view alias;
   std::string_view name;
 };
-constexpr ParamAlias kParamAliases[] = {{"axis", "dim"}, {"axes", "dims"}, {"keepdims", "keepdim"},
-                                        {"input", "self"}, {"self", "input"}};
+constexpr ParamAlias kParamAliases[] = {
+    {"axis", "dim"}, {"axes", "dims"}, {"keepdims", "keepdim"}, {"input", "self"}, {"self", "input"}};
 
 int find_param(const Schema& schema, std::string_view name) {
   int found = schema.find(name);
@@ -74,7 +74,8 @@ class Binder {
       std::string_view key = key_text(PyTuple_GET_ITEM(kw_names.get(), i));
       int param = find_param(schema_, key);
       if (param < 0) return fail("got an unexpected keyword argument '", key, "'");
-      if (bound.value_of_param[param] != BoundCall::kDefault) return fail("got multiple values for argument '", key, "'");
+      if (bound.value_of_param[param] != BoundCall::kDefault)
+        return fail("got multiple values for argument '", key, "'");
       bound.value_of_param[param] = positional + static_cast<int>(i);
     }
     return true;

@@ -104,7 +104,6 @@ std::optional<int64_t> index_from_python(const ArgName& name, BorrowedRef value)
   return int64_from_python(name, check(PyNumber_Index(value)));
 }
 
-
 Arg tensor_arg(const ArgName& name, BorrowedRef value) {
   if (const Tensor* tensor = find_tensor(value)) return *tensor;
   raise_wrong_type(name, value);

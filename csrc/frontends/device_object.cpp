@@ -8,8 +8,7 @@ namespace md {
 namespace {
 
 struct DeviceObject {
-  PyObject_HEAD
-  int index;  // -1: none given
+  PyObject_HEAD int index;  // -1: none given
 };
 
 int index_of(PyObject* self) { return reinterpret_cast<DeviceObject*>(self)->index; }
@@ -31,7 +30,8 @@ PyObject* device_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"type", "index", nullptr};
   PyObject* text = nullptr;
   int index = -1;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|i:device", const_cast<char**>(names), &text, &index)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|i:device", const_cast<char**>(names), &text, &index))
+    return nullptr;
   if (Py_TYPE(text) == type) return make_device(type, index_of(text));
   if (!PyUnicode_Check(text)) {
     return PyErr_Format(PyExc_TypeError, "device(): argument 'type' must be str or device, not %s",

@@ -4,8 +4,7 @@ namespace md {
 namespace {
 
 struct DTypeObject {
-  PyObject_HEAD
-  DType dtype;
+  PyObject_HEAD DType dtype;
 };
 
 DType dtype_of(PyObject* self) { return reinterpret_cast<DTypeObject*>(self)->dtype; }

@@ -116,7 +116,8 @@ std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args) {
   std::vector<Tensor> results = run_op(row, args);
   for (Tensor& result : results) {
     bool requires_grad = result_requires_grad(row, some_input_does, result->dtype());
-    if (result.requires_grad() != requires_grad && !is_an_argument(result, args)) result.set_requires_grad(requires_grad);
+    if (result.requires_grad() != requires_grad && !is_an_argument(result, args))
+      result.set_requires_grad(requires_grad);
   }
   bool made = row.kind == OpKind::Creation || row.kind == OpKind::Random;
   if (made) apply_requires_grad_param(row, args, results.at(0));

@@ -67,7 +67,8 @@ class IndexParser {
             " is not implemented: int, slice, None, Ellipsis and tuples of them are");
     }
     if (!PyIndex_Check(item.get())) {
-      raise(ErrorKind::Index, "only integers, slices (`:`), ellipsis (`...`), None and tuples of them are valid indices (got ",
+      raise(ErrorKind::Index,
+            "only integers, slices (`:`), ellipsis (`...`), None and tuples of them are valid indices (got ",
             item.type()->tp_name, ")");
     }
     Py_ssize_t index = PyNumber_AsSsize_t(item, PyExc_IndexError);

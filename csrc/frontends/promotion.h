@@ -11,8 +11,8 @@ namespace md {
 // What promotion looks at in one argument.
 struct PromotionOperand {
   enum class Kind : uint8_t { Other, Tensor, Scalar } kind = Kind::Other;
-  DType dtype = DType::float32;  // Tensor
-  int rank = 0;                  // Tensor: 0-d tensors promote weakly inside their category
+  DType dtype = DType::float32;                     // Tensor
+  int rank = 0;                                     // Tensor: 0-d tensors promote weakly inside their category
   DTypeCategory category = DTypeCategory::Integer;  // Scalar
 };
 

@@ -7,7 +7,7 @@
 
 namespace md {
 
-PyTypeObject* size_type();  // a subclass of tuple; lives as long as the process
+PyTypeObject* size_type();                      // a subclass of tuple; lives as long as the process
 Ref size_from_dims(std::span<const Dim> dims);  // dims must be concrete
 
 }  // namespace md

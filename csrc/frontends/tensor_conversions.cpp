@@ -11,10 +11,9 @@ namespace md {
 namespace {
 
 constexpr ConversionMethod kMethods[] = {
-    {"bool", DType::bool_},      {"byte", DType::uint8},        {"char", DType::int8},
-    {"short", DType::int16},     {"int", DType::int32},         {"long", DType::int64},
-    {"half", DType::float16},    {"bfloat16", DType::bfloat16}, {"float", DType::float32},
-    {"double", DType::float64},  {"cpu", std::nullopt},
+    {"bool", DType::bool_},    {"byte", DType::uint8},     {"char", DType::int8},    {"short", DType::int16},
+    {"int", DType::int32},     {"long", DType::int64},     {"half", DType::float16}, {"bfloat16", DType::bfloat16},
+    {"float", DType::float32}, {"double", DType::float64}, {"cpu", std::nullopt},
 };
 
 [[noreturn]] void raise_bad(const char* what, BorrowedRef value) {

@@ -77,7 +77,9 @@ Ref dtype(const TensorSpec& spec, Args, PyObject*) { return Ref::share(dtype_to_
 Ref device(const TensorSpec&, Args, PyObject*) { return Ref::share(cpu_device()); }
 Ref rank(const TensorSpec& spec, Args, PyObject*) { return python_int(spec.rank()); }
 Ref requires_grad(const TensorSpec& spec, Args, PyObject*) { return python_bool(spec.requires_grad); }
-Ref itemsize(const TensorSpec& spec, Args, PyObject*) { return python_int(static_cast<int64_t>(item_size(spec.dtype))); }
+Ref itemsize(const TensorSpec& spec, Args, PyObject*) {
+  return python_int(static_cast<int64_t>(item_size(spec.dtype)));
+}
 Ref nbytes(const TensorSpec& spec, Args, PyObject*) {
   return python_int(spec.numel().value() * static_cast<int64_t>(item_size(spec.dtype)));
 }

@@ -18,8 +18,8 @@ bool is_data_descriptor(PyTypeObject* descriptor_type) { return descriptor_type-
 
 // What a type attribute gives for an instance that does not shadow it.
 struct Bound {
-  ValuePtr value;   // null: a getter was inlined
-  bool is_method;   // value is a function to be called with the instance
+  ValuePtr value;  // null: a getter was inlined
+  bool is_method;  // value is a function to be called with the instance
 };
 
 class AttributeLookup {
@@ -54,7 +54,8 @@ class AttributeLookup {
     }
     PyTypeObject* descriptor = walk_.exact_type(found);
     if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr) return {found, false};
-    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped, false};
+    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type))
+      return {unwrapped, false};
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
       return {make_value<BoundMethodValue>(unwrapped, object_), false};
     if (descriptor == &PyProperty_Type || descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type)
@@ -169,7 +170,8 @@ class AttributeLookup {
     PyTypeObject* descriptor = walk_.exact_type(found);
     if (descriptor == &PyFunction_Type) return {found, true};
     if (descriptor->tp_descr_get == nullptr) return {found, false};
-    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped, false};
+    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type))
+      return {unwrapped, false};
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
       return {make_value<BoundMethodValue>(unwrapped, walk_.type_value(object_)), false};
     if (find_wrapper_type(descriptor) != nullptr) return {found, true};
@@ -261,8 +263,7 @@ void store_attr(Walk& walk, const Instruction& at) {
   if (instance == nullptr) walk.graph_break(BreakReason::store_attribute, str_cat(describe(object), ".", utf8(name)));
   ValuePtr on_type = walk.type_attribute(object, name);
   PyTypeObject* descriptor = on_type ? walk.exact_type(on_type) : nullptr;
-  bool writes_elsewhere =
-      descriptor != nullptr && is_data_descriptor(descriptor) && descriptor != &PyMemberDescr_Type;
+  bool writes_elsewhere = descriptor != nullptr && is_data_descriptor(descriptor) && descriptor != &PyMemberDescr_Type;
   bool has_dict = type_of(object)->tp_dictoffset != 0;
   if (writes_elsewhere || (!has_dict && descriptor == nullptr))
     walk.graph_break(BreakReason::store_attribute, str_cat(describe(object), ".", utf8(name)));

@@ -286,7 +286,8 @@ constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
 
 void register_builtin_calls() {
   Ref builtins = check(PyImport_ImportModule("builtins"));
-  for (const BuiltinRow& row : kBuiltins) register_call(check(PyObject_GetAttrString(builtins, row.name)).get(), row.handler);
+  for (const BuiltinRow& row : kBuiltins)
+    register_call(check(PyObject_GetAttrString(builtins, row.name)).get(), row.handler);
 }
 
 }  // namespace md

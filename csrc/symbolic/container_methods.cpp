@@ -177,14 +177,22 @@ struct MethodRow {
 }  // namespace
 
 void register_container_methods() {
-  const MethodRow rows[] = {{&PyList_Type, "append", list_append},   {&PyList_Type, "extend", list_extend},
-                            {&PyList_Type, "pop", list_pop},         {&PyList_Type, "insert", list_insert},
-                            {&PyList_Type, "reverse", list_reverse}, {&PyList_Type, "clear", list_clear},
-                            {&PyList_Type, "copy", list_copy},       {&PyDict_Type, "keys", dict_view<0>},
-                            {&PyDict_Type, "values", dict_view<1>},  {&PyDict_Type, "items", dict_view<2>},
-                            {&PyDict_Type, "get", dict_get},         {&PyDict_Type, "pop", dict_pop},
-                            {&PyDict_Type, "setdefault", dict_setdefault}, {&PyDict_Type, "update", dict_update},
-                            {&PyDict_Type, "copy", dict_copy},       {&PySet_Type, "add", set_add}};
+  const MethodRow rows[] = {{&PyList_Type, "append", list_append},
+                            {&PyList_Type, "extend", list_extend},
+                            {&PyList_Type, "pop", list_pop},
+                            {&PyList_Type, "insert", list_insert},
+                            {&PyList_Type, "reverse", list_reverse},
+                            {&PyList_Type, "clear", list_clear},
+                            {&PyList_Type, "copy", list_copy},
+                            {&PyDict_Type, "keys", dict_view<0>},
+                            {&PyDict_Type, "values", dict_view<1>},
+                            {&PyDict_Type, "items", dict_view<2>},
+                            {&PyDict_Type, "get", dict_get},
+                            {&PyDict_Type, "pop", dict_pop},
+                            {&PyDict_Type, "setdefault", dict_setdefault},
+                            {&PyDict_Type, "update", dict_update},
+                            {&PyDict_Type, "copy", dict_copy},
+                            {&PySet_Type, "add", set_add}};
   for (const MethodRow& row : rows)
     register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(row.type), row.name)).get(), row.handler);
 }

@@ -166,7 +166,8 @@ void Walk::return_value(ValuePtr result) {
   ValuePtr value = frame().continuation_value;
   // A result that the continuation cannot take is an error that the caller's instruction raises: the callee has to return for real.
   if ((kind == ContinuationKind::PushSelf && !same_object(result, none())) ||
-      ((kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool || kind == ContinuationKind::Jump) &&
+      ((kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool ||
+        kind == ContinuationKind::Jump) &&
        !is_exactly(result, &PyBool_Type)))
     raise_here();
   std::unique_ptr<SymbolicFrame> left = std::move(frames_.back());

@@ -98,7 +98,8 @@ Ref plain_object(Walk& walk, const ValuePtr& value) {
 
 // tensor(data) of known data: a constant of the graph, copied at each run, since the program may change what it made.
 ValuePtr make_tensor(Walk& walk, const CallArgs& args) {
-  static PyObject* const function = check(PyObject_GetAttrString(check(PyImport_ImportModule("minidynamo._C")), "tensor")).release();
+  static PyObject* const function =
+      check(PyObject_GetAttrString(check(PyImport_ImportModule("minidynamo._C")), "tensor")).release();
   static const OpRow* const clone = find_op("clone");
   std::vector<Ref> held;
   for (const ValuePtr& value : args.positional) held.push_back(plain_object(walk, value));

@@ -84,17 +84,17 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
   }
   std::vector<PyObject*> plain;
   for (const Ref& value : held) plain.push_back(value);
-  Ref result = Ref::steal(
-      PyObject_Vectorcall(callable, plain.data(), args.positional.size(), args.keywords.empty() ? nullptr : names.get()));
+  Ref result = Ref::steal(PyObject_Vectorcall(callable, plain.data(), args.positional.size(),
+                                              args.keywords.empty() ? nullptr : names.get()));
   if (!result) walk.raise_here();
   return value_of_result(walk, result);
 }
 
 void register_pure_calls() {
   Ref builtins = check(PyImport_ImportModule("builtins"));
-  add_attributes(builtins.get(), {"abs", "bin", "chr", "complex", "divmod", "float", "hex", "int", "max", "min", "oct",
-                                  "ord", "pow", "repr", "round", "slice", "str", "ascii", "format", "bytes", "range",
-                                  "frozenset"});
+  add_attributes(builtins.get(), {"abs", "bin",   "chr",    "complex", "divmod", "float",    "hex",   "int",
+                                  "max", "min",   "oct",    "ord",     "pow",    "repr",     "round", "slice",
+                                  "str", "ascii", "format", "bytes",   "range",  "frozenset"});
   Ref math = check(PyImport_ImportModule("math"));
   Ref names = check(PyObject_Dir(math));
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names.get()); ++i) {

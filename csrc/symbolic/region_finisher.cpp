@@ -60,10 +60,10 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
     case IteratorKind::Range: {
       recipe.kind = RecipeKind::RangeIterator;
       recipe.index = 0;
-      Ref range = check(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "LLL",
-                                              static_cast<long long>(iterator->start),
-                                              static_cast<long long>(iterator->exhausted ? iterator->start : iterator->stop),
-                                              static_cast<long long>(iterator->step)));
+      Ref range = check(PyObject_CallFunction(
+          reinterpret_cast<PyObject*>(&PyRange_Type), "LLL", static_cast<long long>(iterator->start),
+          static_cast<long long>(iterator->exhausted ? iterator->start : iterator->stop),
+          static_cast<long long>(iterator->step)));
       recipe.parts.push_back(constant_recipe(range));
       return;
     }
@@ -174,7 +174,8 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
   }
 }
 
-bool RegionFinisher::may_leave_unset(const SymbolicFrame& frame, int slot, const ValuePtr& value, bool innermost) const {
+bool RegionFinisher::may_leave_unset(const SymbolicFrame& frame, int slot, const ValuePtr& value,
+                                     bool innermost) const {
   auto* tensor = as<TensorValue>(value);
   if (tensor == nullptr || tensor->source != nullptr) return false;
   if (config().keep_dead_locals || frame.bytecode->observes_locals()) return false;

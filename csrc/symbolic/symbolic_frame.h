@@ -9,7 +9,7 @@ namespace md {
 
 struct SymbolicFrame {
   const Bytecode* bytecode = nullptr;
-  ValuePtr function;  // the function that runs: an ObjectValue with a source, or a FunctionValue
+  ValuePtr function;            // the function that runs: an ObjectValue with a source, or a FunctionValue
   std::vector<ValuePtr> slots;  // NullValue where unset
   std::vector<ValuePtr> stack;
   int index = 0;  // the instruction being walked, or the call that waits for its callee

@@ -122,8 +122,7 @@ class OpCapture {
       const ValueInfo& info = walk_.graph().info(*ref);
       if (info.is_scalar) {
         result.kind = PromotionOperand::Kind::Scalar;
-        result.category =
-            info.scalar_kind == Scalar::Kind::Float ? DTypeCategory::Floating : DTypeCategory::Integer;
+        result.category = info.scalar_kind == Scalar::Kind::Float ? DTypeCategory::Floating : DTypeCategory::Integer;
       } else {
         result.kind = PromotionOperand::Kind::Tensor;
         result.dtype = info.spec.dtype;
@@ -255,8 +254,7 @@ ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
   try {
     steps = index_steps(tensor->spec, constant.get());
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::NotImplemented)
-      graph_break(BreakReason::unknown_subscript, error.what());
+    if (error.kind() == ErrorKind::NotImplemented) graph_break(BreakReason::unknown_subscript, error.what());
     raise_here();
   } catch (const PythonError&) {
     raise_here();

@@ -76,10 +76,10 @@ std::string name_of_callable(const ValuePtr& callable) {
 // Methods of a tensor that need its data, and why they break.
 BreakReason reason_for_tensor_method(const std::string& name) {
   static const std::pair<const char*, BreakReason> kRows[] = {
-      {"item", BreakReason::tensor_to_number}, {"__int__", BreakReason::tensor_to_number},
+      {"item", BreakReason::tensor_to_number},      {"__int__", BreakReason::tensor_to_number},
       {"__float__", BreakReason::tensor_to_number}, {"__index__", BreakReason::tensor_to_number},
-      {"tolist", BreakReason::tensor_to_list}, {"numpy", BreakReason::tensor_export},
-      {"data_ptr", BreakReason::tensor_export}, {"__array__", BreakReason::tensor_export},
+      {"tolist", BreakReason::tensor_to_list},      {"numpy", BreakReason::tensor_export},
+      {"data_ptr", BreakReason::tensor_export},     {"__array__", BreakReason::tensor_export},
       {"__dlpack__", BreakReason::tensor_export}};
   for (const auto& [row, reason] : kRows)
     if (name == row) return reason;

@@ -108,8 +108,7 @@ void set_update(Walk& walk, const Instruction& at) {
 
 void map_add(Walk& walk, const Instruction& at) {
   auto* dict = as<DictValue>(walk.peek(at.arg + 2));
-  if (dict == nullptr)
-    walk.graph_break(BreakReason::store_subscript, "into a " + describe(walk.peek(at.arg + 2)));
+  if (dict == nullptr) walk.graph_break(BreakReason::store_subscript, "into a " + describe(walk.peek(at.arg + 2)));
   Ref key = hashable_key(walk, walk.peek(2));
   ValuePtr value = walk.pop();
   walk.pop();

@@ -81,7 +81,8 @@ void delete_deref(Walk& walk, const Instruction& at) {
 // The function object whose globals a frame sees, with its source.
 ObjectValue* globals_function(Walk& walk) {
   ValuePtr function = walk.frame().function;
-  while (auto* made = as<FunctionValue>(function)) function = made->globals_from ? made->globals_from : walk.root().function;
+  while (auto* made = as<FunctionValue>(function))
+    function = made->globals_from ? made->globals_from : walk.root().function;
   return as<ObjectValue>(function);
 }
 

@@ -14,13 +14,32 @@ PyObject* power_in_place(PyObject* base, PyObject* exponent) { return PyNumber_I
 
 // Indexed by BINARY_OP's argument; the second half is the in-place forms.
 constexpr int kOperators = 13;
-constexpr NumberOp kNumberOps[] = {
-    PyNumber_Add, PyNumber_And, PyNumber_FloorDivide, PyNumber_Lshift, PyNumber_MatrixMultiply, PyNumber_Multiply,
-    PyNumber_Remainder, PyNumber_Or, power, PyNumber_Rshift, PyNumber_Subtract, PyNumber_TrueDivide, PyNumber_Xor,
-    PyNumber_InPlaceAdd, PyNumber_InPlaceAnd, PyNumber_InPlaceFloorDivide, PyNumber_InPlaceLshift,
-    PyNumber_InPlaceMatrixMultiply, PyNumber_InPlaceMultiply, PyNumber_InPlaceRemainder, PyNumber_InPlaceOr,
-    power_in_place, PyNumber_InPlaceRshift, PyNumber_InPlaceSubtract, PyNumber_InPlaceTrueDivide,
-    PyNumber_InPlaceXor};
+constexpr NumberOp kNumberOps[] = {PyNumber_Add,
+                                   PyNumber_And,
+                                   PyNumber_FloorDivide,
+                                   PyNumber_Lshift,
+                                   PyNumber_MatrixMultiply,
+                                   PyNumber_Multiply,
+                                   PyNumber_Remainder,
+                                   PyNumber_Or,
+                                   power,
+                                   PyNumber_Rshift,
+                                   PyNumber_Subtract,
+                                   PyNumber_TrueDivide,
+                                   PyNumber_Xor,
+                                   PyNumber_InPlaceAdd,
+                                   PyNumber_InPlaceAnd,
+                                   PyNumber_InPlaceFloorDivide,
+                                   PyNumber_InPlaceLshift,
+                                   PyNumber_InPlaceMatrixMultiply,
+                                   PyNumber_InPlaceMultiply,
+                                   PyNumber_InPlaceRemainder,
+                                   PyNumber_InPlaceOr,
+                                   power_in_place,
+                                   PyNumber_InPlaceRshift,
+                                   PyNumber_InPlaceSubtract,
+                                   PyNumber_InPlaceTrueDivide,
+                                   PyNumber_InPlaceXor};
 constexpr const char* kOperatorNames[] = {"+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^"};
 enum { kAdd = 0, kLshift = 3, kMultiply = 5, kPower = 8 };
 
@@ -222,8 +241,7 @@ void compare_op(Walk& walk, const Instruction& at) {
     if (at.arg2 != 0) walk.graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
   } else if (at.arg == Py_EQ || at.arg == Py_NE) {
     std::optional<bool> equal = known_equal(walk, left, right);
-    if (!equal)
-      walk.graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
+    if (!equal) walk.graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
     result = walk.boolean(*equal == (at.arg == Py_EQ));
   } else {
     Ref a = walk.constant_of(left), b = a ? walk.constant_of(right) : Ref();
@@ -458,9 +476,7 @@ void format_with_spec(Walk& walk, const Instruction&) {
   push_formatted(walk, 2, 0, spec.get());
 }
 
-void convert_value(Walk& walk, const Instruction& at) {
-  push_formatted(walk, 1, at.arg, nullptr);
-}
+void convert_value(Walk& walk, const Instruction& at) { push_formatted(walk, 1, at.arg, nullptr); }
 
 const OpcodeRegistration registration{{Opcode::BINARY_OP, binary_op},
                                       {Opcode::UNARY_NEGATIVE, unary_op<'-'>},

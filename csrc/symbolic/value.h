@@ -183,7 +183,7 @@ struct BoundMethodValue : Value {
 struct InstanceValue : Value {
   static constexpr ValueKind kKind = ValueKind::Instance;
   InstanceValue(ValuePtr type) : Value(kKind), type(std::move(type)) {}
-  ValuePtr type;  // ObjectValue of the class
+  ValuePtr type;                                     // ObjectValue of the class
   std::vector<std::pair<Ref, ValuePtr>> attributes;  // own attributes, in order of setting
   ValuePtr* find(BorrowedRef name);
 };
@@ -203,8 +203,8 @@ struct IteratorValue : Value {
   IteratorValue(IteratorKind iterator_kind, std::vector<ValuePtr> bases)
       : Value(kKind), iterator_kind(iterator_kind), bases(std::move(bases)) {}
   IteratorKind iterator_kind;
-  std::vector<ValuePtr> bases;  // the sequence, dict or view; the inner iterators of enumerate and zip
-  int64_t index = 0;            // elements taken; Enumerate: the next count
+  std::vector<ValuePtr> bases;            // the sequence, dict or view; the inner iterators of enumerate and zip
+  int64_t index = 0;                      // elements taken; Enumerate: the next count
   int64_t start = 0, stop = 0, step = 1;  // Range: what is left
   bool exhausted = false;
 };

@@ -169,8 +169,8 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
     Ref constant = constant_of(value);
     return constant ? std::optional<int64_t>(PyObject_Size(constant)) : std::nullopt;
   }
-  bool sized = is_plain_tuple(*known) || PyList_CheckExact(object) || PyDict_CheckExact(object) ||
-               PyAnySet_CheckExact(object);
+  bool sized =
+      is_plain_tuple(*known) || PyList_CheckExact(object) || PyDict_CheckExact(object) || PyAnySet_CheckExact(object);
   if (!sized) return std::nullopt;
   exact_type(value);
   int64_t length = PyObject_Size(object);

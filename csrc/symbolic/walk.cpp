@@ -80,10 +80,7 @@ const ValuePtr* CallArgs::keyword(const char* name) const {
 }
 
 Walk::Walk(const WalkStart& start, const RestartSignal* restart)
-    : start_(start),
-      restart_(restart),
-      graph_(std::make_shared<Graph>()),
-      null_(make_value<NullValue>()) {
+    : start_(start), restart_(restart), graph_(std::make_shared<Graph>()), null_(make_value<NullValue>()) {
   grad_mode = initial_grad_mode_ = tensor_modes().grad_enabled;
   inference_mode = initial_inference_mode_ = tensor_modes().inference_mode;
   start_root();
@@ -163,7 +160,8 @@ void Walk::step() {
     throw BreakSignal{found.reason, found.context, found.explanation};
   }
   int64_t stress = config().snapshot_stress;
-  bool prologue = instruction.op == Opcode::MAKE_CELL || instruction.op == Opcode::COPY_FREE_VARS || instruction.op == Opcode::RESUME;
+  bool prologue = instruction.op == Opcode::MAKE_CELL || instruction.op == Opcode::COPY_FREE_VARS ||
+                  instruction.op == Opcode::RESUME;
   if (stress > 0 && steps_ > stress && !prologue) graph_break(BreakReason::snapshot_stress);
   if (steps_ > config().walk_limit &&
       (instruction.op == Opcode::JUMP_BACKWARD || instruction.op == Opcode::CALL || steps_ > 2 * config().walk_limit))

@@ -145,7 +145,7 @@ class Walk {
   ValuePtr index_tensor(TensorValue* tensor, const ValuePtr& key);
 
   // --- iteration (iterators.cpp)
-  ValuePtr iterator_over(const ValuePtr& value);            // null: of a type that is not known
+  ValuePtr iterator_over(const ValuePtr& value);             // null: of a type that is not known
   std::optional<ValuePtr> next_of(IteratorValue* iterator);  // nullopt: exhausted
   // All elements of something iterable that the walk knows; null: not known.
   std::unique_ptr<std::vector<ValuePtr>> iterate(const ValuePtr& value);

@@ -128,7 +128,8 @@ class RandomProduct {
     Node* product = nullptr;
     switch (below(4)) {
       case 0:
-        product = add("linear", {matrix(batch, m, k), matrix({}, n, k), chance(50) ? Operand(vector(n)) : Operand(std::monostate())});
+        product = add("linear", {matrix(batch, m, k), matrix({}, n, k),
+                                 chance(50) ? Operand(vector(n)) : Operand(std::monostate())});
         break;
       case 1:
         batch.clear();
@@ -193,7 +194,8 @@ class RandomProduct {
       last_ = {add(binary[static_cast<size_t>(below(3))], {last_, other})};
     } else {
       bool swap = chance(30);
-      last_ = {add(binary[static_cast<size_t>(below(5))], {swap ? other : Operand(last_), swap ? Operand(last_) : other})};
+      last_ = {
+          add(binary[static_cast<size_t>(below(5))], {swap ? other : Operand(last_), swap ? Operand(last_) : other})};
     }
   }
 
@@ -240,14 +242,16 @@ void test_products() {
 // What a primitive does on the way out treats NaN, infinities and signed zeros as the op itself does.
 void test_special_values() {
   const double infinity = std::numeric_limits<double>::infinity();
-  const std::vector<double> special = {std::nan(""), infinity, -infinity, 0.0, -0.0, 100, -100, 1e30, -1e30, 1e-40, -3, 0.5};
+  const std::vector<double> special = {std::nan(""), infinity, -infinity, 0.0,   -0.0, 100,
+                                       -100,         1e30,     -1e30,     1e-40, -3,   0.5};
   const int64_t m = 4, n = static_cast<int64_t>(special.size());
   TensorSpec left = TensorSpec::contiguous(DType::float32, DimVec({m, 8}));
   TensorSpec right = TensorSpec::contiguous(DType::float32, DimVec({8, n}));
   TensorSpec result = TensorSpec::contiguous(DType::float32, DimVec({m, n}));
   for (const OpRow* op : op_rows()) {
     bool unary = op->kind == OpKind::PointwiseUnary, binary = op->kind == OpKind::PointwiseBinary;
-    if ((!unary && !binary) || op->pointwise < 0 || !onednn_has_post_op(static_cast<Pointwise>(op->pointwise))) continue;
+    if ((!unary && !binary) || op->pointwise < 0 || !onednn_has_post_op(static_cast<Pointwise>(op->pointwise)))
+      continue;
     Graph graph;
     Node* a = graph.add_tensor_input("a", left);
     Node* b = graph.add_tensor_input("b", right);

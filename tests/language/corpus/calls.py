@@ -276,7 +276,9 @@ def instance_is_called(x):
     return SCALER(x) + SCALER(x, n=3)
 
 
-@snippet(lambda: (Scaler(1.0), tensor([1.0])), lambda: (Scaler(2.0), tensor([1.0])), lambda: (Double(1.0), tensor([1.0])))
+@snippet(
+    lambda: (Scaler(1.0), tensor([1.0])), lambda: (Scaler(2.0), tensor([1.0])), lambda: (Double(1.0), tensor([1.0]))
+)
 def object_argument(scaler, x):
     return scaler.scale(x)
 
