@@ -14,7 +14,8 @@ namespace md {
 class Dim {
  public:
   constexpr Dim() = default;
-  constexpr Dim(int64_t value) : raw_(value) {}
+  // Numbers below the symbolic mark are no extent, stride or index of anything: they stop at the mark.
+  constexpr Dim(int64_t value) : raw_(value < kFirstSymbolic ? kFirstSymbolic : value) {}
   // A fresh symbol ("s0"); hint is the size seen at capture.
   static Dim symbol(const std::string& name, int64_t hint);
 

@@ -250,6 +250,9 @@ void test_special_values() {
   TensorSpec result = TensorSpec::contiguous(DType::float32, DimVec({m, n}));
   for (const OpRow* op : op_rows()) {
     bool unary = op->kind == OpKind::PointwiseUnary, binary = op->kind == OpKind::PointwiseBinary;
+    // An op with a further operand that has no default is another test's.
+    size_t taken = unary ? 1 : 2;
+    if (op->schema.params.size() > taken && !op->schema.params[taken].default_value) continue;
     if ((!unary && !binary) || op->pointwise < 0 || !onednn_has_post_op(static_cast<Pointwise>(op->pointwise)))
       continue;
     Graph graph;
