@@ -119,7 +119,7 @@ def test_an_exception_of_the_callable_arrives_as_itself(graph, inputs):
     ("result", "error", "text"),
     [
         (lambda x: None, TypeError, "must return a tuple or list of 2 tensors, not a NoneType"),
-        (lambda x: x, TypeError, "must return a tuple or list of 2 tensors, not a Tensor"),
+        (lambda x: x, TypeError, "must return a tuple or list of 2 tensors, not a minidynamo.Tensor"),
         (lambda x: (x,), TypeError, "2 tensors, not 1 values"),
         (lambda x: (x, 3), TypeError, "2 tensors, not a int at position 1"),
         (lambda x: (x, x[:2]), RuntimeError, r"output 1 must be f32\[3\].*not f32\[2\]"),

@@ -7,7 +7,7 @@ from minidynamo import _C
 
 MLP = """\
 %l_x_ = input L_x_ : f32[2, 3][3, 1]
-%w = constant w : f32[3][1] {1, 2, 4}
+%w = constant w : f32[3][1] {1.0, 2.0, 4.0}
 %mul = mul(%l_x_, %w) : f32[2, 3][3, 1]
 %relu = relu(%mul) : f32[2, 3][3, 1] method
 return %relu, %mul

@@ -60,4 +60,4 @@ def test_unknown_attribute():
 
 def test_all_names_exist():
     for name in minidynamo.__all__:
-        assert getattr(minidynamo, name) is not None
+        assert hasattr(minidynamo, name), name

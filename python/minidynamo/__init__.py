@@ -7,7 +7,7 @@ import os
 import sys
 
 from . import _dynamo
-from ._C import __version__
+from ._C import __version__, _rebuild_tensor  # noqa: F401  pickles of tensors name it here
 from ._compile import compile
 from ._tensor_names import TENSOR_NAMES
 

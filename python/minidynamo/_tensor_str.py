@@ -57,10 +57,8 @@ class _FloatFormat:
         if _options.sci_mode is not None:
             self.scientific = _options.sci_mode
         self.width = 0
-        if sizes:
-            self.width = max(len(self(value)) for value in values)
-        else:
-            self.width = max((len(self(value)) for value in values), default=0)
+        # As torch has it: only what is finite and not zero decides the width.
+        self.width = max((len(self(value)) for value in values if isfinite(value) and value != 0), default=0)
 
     def _spreads(self, largest, smallest):
         return largest / smallest > 1000 or largest > 1e8 or (not self.whole and smallest < 1e-4)
