@@ -2,7 +2,10 @@
 
 import ast
 import importlib.util
+import sys
 from pathlib import Path
+
+import pytest
 
 from minidynamo import _C
 
@@ -16,6 +19,7 @@ def load_generator():
     return generator
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="from 3.13 on CPython gives plain C methods a signature itself")
 def test_stubs_are_those_of_the_built_module():
     generator = load_generator()
     generated = generator.generate(_C).splitlines()
