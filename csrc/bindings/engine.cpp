@@ -1,5 +1,6 @@
 // The engine's counters, its reset, and what it is told at import.
 #include "bindings/bindings.h"
+#include "bindings/tensor_object.h"
 #include "eval_frame/capture_scope.h"
 #include "eval_frame/code_cache.h"
 #include "eval_frame/counters.h"
@@ -7,6 +8,7 @@
 #include "frontends/dtype_object.h"
 #include "frontends/size_object.h"
 #include "guards/held_object.h"
+#include "guards/tensor_type.h"
 #include "snapshot/policy.h"
 #include "snapshot/policy_function.h"
 #include "symbolic/mode_calls.h"
@@ -50,6 +52,16 @@ void skip_folders() {
   }
 }
 
+// A subclass of Tensor that behaves as Tensor does in every operation; results are plain Tensors. Held for good.
+void register_tensor_subclass(const py::type& type) {
+  auto* subclass = reinterpret_cast<PyTypeObject*>(type.ptr());
+  if (PyType_IsSubtype(subclass, &tensor_type) == 0)
+    raise(ErrorKind::Type, "a subclass of Tensor is expected, not ", subclass->tp_name);
+  if (find_tensor_type(subclass) != nullptr) return;
+  Py_INCREF(subclass);
+  register_tensor_type({subclass, tensor_of, wrap_tensor});
+}
+
 }  // namespace
 
 void start_engine(py::module_& module) {
@@ -69,6 +81,7 @@ void bind_engine(py::module_& module) {
   register_pure_calls();
   module.def("_register_call",
              [](const std::string& name, const py::object& callable) { register_mode_call(name, callable.ptr()); });
+  module.def("_register_tensor_type", &register_tensor_subclass);
   register_wrapper_type({policy_function_type(), function_inside, policy_inside, true});
 }
 

@@ -240,18 +240,16 @@ void load_method(Walk& walk, const Instruction& at) {
   BorrowedRef name = walk.bytecode().name(at.arg);
   size_t depth = walk.frame_depth();
   Bound bound = look_up(walk, object, name);
-  // A getter's result is pushed as a plain attribute, which this instruction's two slots cannot wait for.
-  if (walk.frame_depth() > depth) walk.give_up_callee(BreakReason::custom_attribute_lookup, utf8(name));
+  if (walk.frame_depth() > depth) {
+    walk.frame().continuation = ContinuationKind::PushCallable;
+    return walk.drop_below_callee(1);
+  }
   walk.pop();
   if (bound.is_method) {
     walk.push(std::move(bound.value));
     walk.push(std::move(object));
-  } else if (kNullAfterCallable) {
-    walk.push(std::move(bound.value));
-    walk.push(walk.null());
   } else {
-    walk.push(walk.null());
-    walk.push(std::move(bound.value));
+    walk.push_callable(std::move(bound.value));
   }
 }
 
@@ -287,6 +285,16 @@ const OpcodeRegistration registration{{Opcode::LOAD_ATTR, load_attr},
                                       {Opcode::DELETE_ATTR, delete_attr}};
 
 }  // namespace
+
+void Walk::push_callable(ValuePtr callable) {
+  if (kNullAfterCallable) {
+    push(std::move(callable));
+    push(null_);
+  } else {
+    push(null_);
+    push(std::move(callable));
+  }
+}
 
 ValuePtr Walk::attribute(const ValuePtr& object, BorrowedRef name) {
   Bound bound = look_up(*this, object, name);

@@ -151,11 +151,6 @@ void Walk::drop_below_callee(int count) {
   stack.resize(stack.size() - count);
 }
 
-void Walk::give_up_callee(BreakReason reason, std::string context) {
-  frames_.pop_back();
-  graph_break(reason, std::move(context));
-}
-
 void Walk::return_value(ValuePtr result) {
   if (frames_.size() == 1) {
     result_ = std::move(result);
@@ -182,6 +177,9 @@ void Walk::apply_continuation(ContinuationKind kind, const ValuePtr& continuatio
     case ContinuationKind::NextOrStop:
     case ContinuationKind::PushIterator:
       push(std::move(result));
+      return;
+    case ContinuationKind::PushCallable:
+      push_callable(std::move(result));
       return;
     case ContinuationKind::PushSelf:
       push(continuation_value);

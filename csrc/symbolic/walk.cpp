@@ -24,7 +24,7 @@ std::vector<WrapperType>& wrapper_types() {
   return *types;
 }
 
-// A function of this package.
+// A function of this package. Its layers are no different from the user's.
 bool is_ours(const SymbolicFrame& frame) {
   auto* function = as<ObjectValue>(frame.function);
   PyObject* module =
@@ -32,6 +32,7 @@ bool is_ours(const SymbolicFrame& frame) {
   Py_ssize_t size = 0;
   const char* text = module != nullptr && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, &size) : nullptr;
   std::string_view name(text != nullptr ? text : "", size);
+  if (name == "minidynamo.nn" || name.starts_with("minidynamo.nn.")) return false;
   return name == "minidynamo" || name.starts_with("minidynamo.");
 }
 
@@ -132,6 +133,10 @@ CapturedRegion Walk::run() {
         GraphBreak silent{BreakReason::call_out, found.context, "", {}, ""};
         throw RestartSignal{ours->entry_step, silent, frame().policy};
       }
+      if (size_t strict = first_stricter_frame(); strict > 0) {
+        size_t at = may_nest() ? strict : 1;
+        throw RestartSignal{frames_[at]->entry_step, found, frames_[at - 1]->policy};
+      }
       if (frames_.size() > 1 && !may_nest()) throw RestartSignal{frames_[1]->entry_step, found, frame().policy};
       return finish(ExitKind::Break, std::move(found));
     } catch (const RaiseSignal&) {
@@ -143,6 +148,15 @@ CapturedRegion Walk::run() {
 }
 
 bool Walk::may_nest() const { return frames_.front()->policy->nested_graph_breaks; }
+
+// The depth of the first frame that was compiled with fullgraph inside a caller that was not; 0: none. Its error is its own
+// call's, so that the caller ends its region there and makes the call.
+size_t Walk::first_stricter_frame() const {
+  if (frames_.front()->policy->fullgraph) return 0;
+  for (size_t depth = 1; depth < frames_.size(); ++depth)
+    if (frames_[depth]->policy->fullgraph) return depth;
+  return 0;
+}
 
 // The outermost of the innermost inlined frames that belong to this package; null if the innermost is the user's.
 SymbolicFrame* Walk::first_of_ours() {

@@ -52,6 +52,7 @@ class Walk {
   SymbolicFrame& root() { return *frames_.front(); }
   size_t frame_depth() const { return frames_.size(); }
   void push(ValuePtr value) { frame().stack.push_back(std::move(value)); }
+  void push_callable(ValuePtr callable);  // and NULL, as LOAD_METHOD does for what is no method
   ValuePtr pop();
   std::vector<ValuePtr> pop_many(int count);  // in stack order
   ValuePtr& peek(int distance = 1);           // 1 is the top
@@ -114,8 +115,6 @@ class Walk {
   void return_value(ValuePtr result);
   // After a frame was inlined: the caller's instruction has consumed its operands.
   void drop_below_callee(int count);
-  // The frame that was just inlined cannot be waited for: break at the caller's instruction instead.
-  [[noreturn]] void give_up_callee(BreakReason reason, std::string context);
   // What call() does for objects with a __call__, for classes (call_class.cpp) and for wrappers. Null: a frame was inlined.
   ValuePtr call_through_type(const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
                              const ValuePtr& continuation_value);
@@ -167,6 +166,7 @@ class Walk {
   void step();
   CapturedRegion finish(ExitKind exit, std::optional<GraphBreak> graph_break);
   bool may_nest() const;
+  size_t first_stricter_frame() const;
   SymbolicFrame* first_of_ours();
   bool calls_wrapper();
 

@@ -36,6 +36,15 @@ def compile(
     recompile_limit  replaces config.recompile_limit for this function
     """
     _check_arguments(fullgraph, dynamic, name, disable, recompile_limit)
+    options_given = {
+        "fullgraph": fullgraph,
+        "dynamic": dynamic,
+        "backend": backend,
+        "mode": mode,
+        "options": options,
+        "name": name,
+        "recompile_limit": recompile_limit,
+    }
     backend = _chosen_backend(backend, mode, options)
 
     def decorate(target):
@@ -43,6 +52,8 @@ def compile(
             raise AssertionError(f"compile() takes a function or another callable, not {type(target).__name__}")
         if disable or not _frames_can_be_evaluated():
             return target
+        if _is_module(target):
+            return _compiled_module(target, options_given)
         return _C.CompiledFunction(
             _function_of(target),
             fullgraph=fullgraph,
@@ -54,6 +65,18 @@ def compile(
         )
 
     return decorate if model is None else decorate(model)
+
+
+def _is_module(target):
+    # Programs without modules never import minidynamo.nn.
+    nn = sys.modules.get("minidynamo.nn")
+    return nn is not None and isinstance(target, nn.Module)
+
+
+def _compiled_module(module, options):
+    from ._dynamo.optimized_module import OptimizedModule
+
+    return OptimizedModule(module, **options)
 
 
 _warned = False

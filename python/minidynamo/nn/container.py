@@ -1,0 +1,146 @@
+"""Modules that hold modules."""
+
+from .module import Module
+
+
+class _Ordered(Module):
+    """What Sequential and ModuleList share: modules under the names "0", "1", ..."""
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def _key(self, index):
+        try:
+            position = index.__index__()
+        except AttributeError:
+            raise TypeError(f"indices must be integers or slices, not {type(index).__name__}") from None
+        if not -len(self) <= position < len(self):
+            raise IndexError(f"index {position} is out of range")
+        return list(self._modules)[position]
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return self._of(list(self._modules.items())[index])
+        return self._modules[self._key(index)]
+
+    def __setitem__(self, index, module):
+        setattr(self, self._key(index), module)
+
+    def __delitem__(self, index):
+        keys = list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]
+        for key in keys:
+            delattr(self, key)
+        self._renumber()
+
+    def _renumber(self):
+        modules = list(self._modules.values())
+        self._modules.clear()
+        for number, module in enumerate(modules):
+            self._modules[str(number)] = module
+
+    def append(self, module):
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules):
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def insert(self, index, module):
+        modules = list(self._modules.values())
+        modules.insert(index, module)
+        self.append(module)
+        self._modules.clear()
+        for number, each in enumerate(modules):
+            self._modules[str(number)] = each
+
+
+class Sequential(_Ordered):
+    """Calls its modules one after the other, each with what the one before returned.
+
+    Takes modules, or one dict of names to modules.
+    """
+
+    def __init__(self, *args):
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], dict):
+            named = args[0].items()
+        else:
+            named = ((str(number), module) for number, module in enumerate(args))
+        for name, module in named:
+            self.add_module(name, module)
+
+    def _of(self, items):
+        return type(self)(dict(items))
+
+    def forward(self, input):
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+
+class ModuleList(_Ordered):
+    """A list whose modules are submodules."""
+
+    def __init__(self, modules=None):
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    def _of(self, items):
+        return type(self)(module for _, module in items)
+
+    def forward(self, *args):
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+
+class ModuleDict(Module):
+    """A dict whose modules are submodules."""
+
+    def __init__(self, modules=None):
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key):
+        return self._modules[key]
+
+    def __setitem__(self, key, module):
+        self.add_module(key, module)
+
+    def __delitem__(self, key):
+        del self._modules[key]
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules)
+
+    def __contains__(self, key):
+        return key in self._modules
+
+    def keys(self):
+        return self._modules.keys()
+
+    def items(self):
+        return self._modules.items()
+
+    def values(self):
+        return self._modules.values()
+
+    def clear(self):
+        self._modules.clear()
+
+    def pop(self, key):
+        module = self[key]
+        del self[key]
+        return module
+
+    def update(self, modules):
+        for key, module in dict(modules).items():
+            self[key] = module

@@ -1,0 +1,48 @@
+"""Layers that multiply by a matrix."""
+
+import math
+
+import minidynamo
+
+from .functional import linear
+from .module import Module
+from .parameter import Parameter
+
+
+def _uniform(shape, bound, dtype):
+    return (minidynamo.rand(*shape, dtype=dtype) * 2 - 1) * bound
+
+
+class Identity(Module):
+    """Returns its argument; takes any arguments at creation and ignores them."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+
+    def forward(self, input):
+        return input
+
+
+class Linear(Module):
+    """x @ weight.T + bias: (..., in_features) -> (..., out_features).
+
+    weight is (out_features, in_features), bias (out_features,) or None. Both start uniform in
+    +-1/sqrt(in_features), the distribution that torch.nn.Linear documents.
+    """
+
+    def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.in_features = in_features
+        self.out_features = out_features
+        bound = 1 / math.sqrt(in_features) if in_features > 0 else 0
+        self.weight = Parameter(_uniform((out_features, in_features), bound, dtype))
+        if bias:
+            self.bias = Parameter(_uniform((out_features,), bound, dtype))
+        else:
+            self.register_parameter("bias", None)
+
+    def forward(self, input):
+        return linear(input, self.weight, self.bias)
+
+    def extra_repr(self):
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"

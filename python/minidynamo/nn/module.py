@@ -1,0 +1,516 @@
+"""Module: a callable with parameters, buffers, submodules and hooks."""
+
+from collections import OrderedDict, namedtuple
+from itertools import count
+
+import minidynamo
+
+from .parameter import Buffer, Parameter
+
+IncompatibleKeys = namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])
+
+
+class RemovableHandle:
+    """remove() takes a hook away again; as a context manager it does so at the end of the block."""
+
+    _ids = count()
+
+    def __init__(self, *tables):
+        self.id = next(self._ids)
+        self._tables = tables
+
+    def remove(self):
+        for table in self._tables:
+            table.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        self.remove()
+
+
+class Module:
+    """Base class of layers and models: assign Parameters, tensors and Modules in __init__, and write forward().
+
+    Calling a module calls forward() between its hooks.
+    """
+
+    training = True
+
+    # Read before __init__ has run by __getattr__ and __setattr__.
+    _parameters = None
+    _buffers = None
+    _modules = None
+
+    def __init__(self):
+        fields = self.__dict__
+        fields["training"] = True
+        fields["_parameters"] = {}
+        fields["_buffers"] = {}
+        fields["_non_persistent_buffers_set"] = set()
+        fields["_modules"] = {}
+        fields["_forward_pre_hooks"] = {}
+        fields["_forward_pre_hooks_with_kwargs"] = {}
+        fields["_forward_hooks"] = {}
+        fields["_forward_hooks_with_kwargs"] = {}
+        fields["_forward_hooks_always_called"] = {}
+
+    def forward(self, *args):
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __call__(self, *args, **kwargs):
+        if self._forward_pre_hooks or self._forward_hooks:
+            return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    def _call_with_hooks(self, args, kwargs):
+        if self._forward_hooks_always_called:
+            return self._call_with_hooks_always(args, kwargs)
+        args, kwargs = self._run_pre_hooks(args, kwargs)
+        result = self.forward(*args, **kwargs)
+        for key, hook in tuple(self._forward_hooks.items()):
+            result = self._run_hook(key, hook, args, kwargs, result)
+        return result
+
+    def _call_with_hooks_always(self, args, kwargs):
+        called = set()
+        try:
+            args, kwargs = self._run_pre_hooks(args, kwargs)
+            result = self.forward(*args, **kwargs)
+            for key, hook in tuple(self._forward_hooks.items()):
+                called.add(key)
+                result = self._run_hook(key, hook, args, kwargs, result)
+            return result
+        except BaseException:
+            for key, hook in tuple(self._forward_hooks.items()):
+                if key in self._forward_hooks_always_called and key not in called:
+                    self._run_hook(key, hook, args, kwargs, None)
+            raise
+
+    def _run_pre_hooks(self, args, kwargs):
+        for key, hook in tuple(self._forward_pre_hooks.items()):
+            if key in self._forward_pre_hooks_with_kwargs:
+                changed = hook(self, args, kwargs)
+                if changed is not None:
+                    if not isinstance(changed, tuple) or len(changed) != 2:
+                        raise RuntimeError(
+                            "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
+                            f"but got {changed}."
+                        )
+                    args, kwargs = changed
+            else:
+                changed = hook(self, args)
+                if changed is not None:
+                    args = changed if isinstance(changed, tuple) else (changed,)
+        return args, kwargs
+
+    def _run_hook(self, key, hook, args, kwargs, result):
+        if key in self._forward_hooks_with_kwargs:
+            changed = hook(self, args, kwargs, result)
+        else:
+            changed = hook(self, args, result)
+        return result if changed is None else changed
+
+    # ---- attributes
+
+    def __getattr__(self, name):
+        parameters = self._parameters
+        if parameters is not None:
+            if name in parameters:
+                return parameters[name]
+            buffers = self._buffers
+            if name in buffers:
+                return buffers[name]
+            modules = self._modules
+            if name in modules:
+                return modules[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name, value):
+        if isinstance(value, Parameter):
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            self._require_init("module")
+            self._forget(name)
+            self._modules[name] = value
+        elif isinstance(value, Buffer):
+            self._forget(name, keep_buffer=True)
+            self.register_buffer(name, value, value.persistent)
+        elif self._parameters is None:
+            object.__setattr__(self, name, value)
+        elif name in self._parameters:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{_type_name(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                )
+            self._parameters[name] = None
+        elif name in self._modules:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{_type_name(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                )
+            self._modules[name] = None
+        elif name in self._buffers:
+            if value is not None and not isinstance(value, minidynamo.Tensor):
+                raise TypeError(
+                    f"cannot assign '{_type_name(value)}' as buffer '{name}' "
+                    "(torch.nn.Buffer, torch.Tensor or None expected)"
+                )
+            self._buffers[name] = value
+        else:
+            object.__setattr__(self, name, value)
+
+    def __delattr__(self, name):
+        for table in (self._parameters, self._buffers, self._modules):
+            if table and name in table:
+                del table[name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self):
+        names = {*object.__dir__(self), *self._parameters, *self._buffers, *self._modules}
+        return sorted(name for name in names if not name[:1].isdigit())
+
+    def _forget(self, name, keep_buffer=False):
+        self.__dict__.pop(name, None)
+        self._parameters.pop(name, None)
+        self._modules.pop(name, None)
+        if not keep_buffer:
+            self._buffers.pop(name, None)
+            self._non_persistent_buffers_set.discard(name)
+
+    def _require_init(self, what):
+        if self._parameters is None:
+            raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+
+    def _check_new_name(self, what, name, table):
+        self._require_init(what)
+        if not isinstance(name, str):
+            raise TypeError(f"{what} name should be a string. Got {_type_name(name)}")
+        if "." in name:
+            raise KeyError(f'{what} name can\'t contain "."' + (f", got: {name}" if what == "module" else ""))
+        if name == "":
+            raise KeyError(f'{what} name can\'t be empty string ""')
+        if hasattr(self, name) and name not in table:
+            raise KeyError(f"attribute '{name}' already exists")
+
+    def register_parameter(self, name, param):
+        """Adds a parameter; None keeps its place. Raises KeyError for a name that is taken or has a dot."""
+        self._require_init("parameters")
+        if name in self.__dict__ or (isinstance(name, str) and (name in self._modules or name in self._buffers)):
+            self._forget(name)
+        self._check_new_name("parameter", name, self._parameters)
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(
+                f"cannot assign '{_type_name(param)}' object to parameter '{name}' "
+                "(torch.nn.Parameter or None required)"
+            )
+        self._parameters[name] = param
+
+    def register_buffer(self, name, tensor, persistent=True):
+        """Adds a tensor that is no parameter; only a persistent one is part of state_dict()."""
+        self._check_new_name("buffer", name, self._buffers or ())
+        if tensor is not None and not isinstance(tensor, minidynamo.Tensor):
+            raise TypeError(
+                f"cannot assign '{_type_name(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
+        self._buffers[name] = tensor
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name, module):
+        """Adds a submodule under a name that need not be an identifier."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{_type_name(module)} is not a Module subclass")
+        self._check_new_name("module", name, self._modules or ())
+        self._modules[name] = module
+
+    register_module = add_module
+
+    # ---- hooks
+
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        """hook(module, args) -> None or new args; with_kwargs: hook(module, args, kwargs) -> None or (args, kwargs)."""
+        marks = (self._forward_pre_hooks_with_kwargs,) if with_kwargs else ()
+        return self._add_hook(self._forward_pre_hooks, marks, hook, prepend)
+
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        """hook(module, args[, kwargs], output) -> None or a new output; always_call: also after an exception."""
+        marks = []
+        if with_kwargs:
+            marks.append(self._forward_hooks_with_kwargs)
+        if always_call:
+            marks.append(self._forward_hooks_always_called)
+        return self._add_hook(self._forward_hooks, marks, hook, prepend)
+
+    def _add_hook(self, table, marks, hook, prepend):
+        handle = RemovableHandle(table, *marks)
+        earlier = dict(table) if prepend else {}
+        if prepend:
+            table.clear()
+        table[handle.id] = hook
+        table.update(earlier)
+        for mark in marks:
+            mark[handle.id] = True
+        return handle
+
+    # ---- what a module holds
+
+    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+        """(dotted name, module) for this module and all below it, each module once."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def modules(self):
+        for _, module in self.named_modules():
+            yield module
+
+    def named_children(self):
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def children(self):
+        for _, module in self.named_children():
+            yield module
+
+    def _named_tensors(self, table, prefix, recurse, remove_duplicate):
+        seen = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for path, module in modules:
+            for name, tensor in getattr(module, table).items():
+                if tensor is None or id(tensor) in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(id(tensor))
+                yield f"{path}.{name}" if path else name, tensor
+
+    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+        yield from self._named_tensors("_parameters", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse=True):
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+        yield from self._named_tensors("_buffers", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse=True):
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def get_submodule(self, target):
+        """The module at a dotted path; AttributeError where there is none."""
+        module = self
+        for name in target.split(".") if target else ():
+            if not hasattr(module, name):
+                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+            module = getattr(module, name)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return module
+
+    def get_parameter(self, target):
+        """The parameter at a dotted path."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if name not in module._parameters:
+            raise AttributeError(f"{type(module).__name__} has no parameter `{name}`")
+        return module._parameters[name]
+
+    def get_buffer(self, target):
+        """The buffer at a dotted path."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if name not in module._buffers:
+            raise AttributeError(f"{type(module).__name__} has no buffer `{name}`")
+        return module._buffers[name]
+
+    # ---- modes and conversions
+
+    def train(self, mode=True):
+        """Sets `training` here and in all submodules; returns the module."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self):
+        """train(False)."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad=True):
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def apply(self, fn):
+        """Calls fn on every submodule, then on the module itself; returns the module."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, convert):
+        for module in self.children():
+            module._apply(convert)
+        for name, parameter in self._parameters.items():
+            if parameter is not None:
+                self._parameters[name] = type(parameter)(convert(parameter.detach()), parameter.requires_grad)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = convert(buffer)
+        return self
+
+    def to(self, *args, **kwargs):
+        """Converts the floating parameters and buffers to a dtype, in place; devices other than the CPU are refused."""
+        # Integers keep their dtype, as they count or index.
+        return self._apply(lambda tensor: tensor.to(*args, **kwargs) if tensor.is_floating_point() else tensor)
+
+    def _to_dtype(self, dtype):
+        return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
+
+    def float(self):
+        return self._to_dtype(minidynamo.float32)
+
+    def double(self):
+        return self._to_dtype(minidynamo.float64)
+
+    def half(self):
+        return self._to_dtype(minidynamo.float16)
+
+    def bfloat16(self):
+        return self._to_dtype(minidynamo.bfloat16)
+
+    def cpu(self):
+        return self
+
+    def zero_grad(self, set_to_none=True):
+        """Gradients are not computed: there is nothing to clear."""
+
+    def compile(self, *args, **kwargs):
+        """Captures the calls of this module from now on, without making another object."""
+        from .._compile import compile
+
+        self.__class__ = _compiled_class(type(self))
+        object.__setattr__(self, "_compiled_call_impl", compile(super(type(self), self).__call__, *args, **kwargs))
+
+    # ---- state
+
+    def state_dict(self, *, destination=None, prefix="", keep_vars=False):
+        """Dotted names to parameters and persistent buffers, which share their memory with the module."""
+        destination = OrderedDict() if destination is None else destination
+        for name, parameter in self._parameters.items():
+            if parameter is not None:
+                destination[prefix + name] = parameter if keep_vars else parameter.detach()
+        for name, buffer in self._buffers.items():
+            if buffer is not None and name not in self._non_persistent_buffers_set:
+                destination[prefix + name] = buffer if keep_vars else buffer.detach()
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        return destination
+
+    def load_state_dict(self, state_dict, strict=True, assign=False):
+        """Copies values into the parameters and buffers, or with assign=True puts the given tensors in their place.
+
+        Returns (missing_keys, unexpected_keys). Raises RuntimeError that lists every key that does not fit; nothing is
+        changed then.
+        """
+        places = {}
+        for path, module in self.named_modules(remove_duplicate=False):
+            for table in (module._parameters, module._buffers):
+                for name, tensor in table.items():
+                    if tensor is not None and name not in module._non_persistent_buffers_set:
+                        places[f"{path}.{name}" if path else name] = (table, name)
+        missing = [key for key in places if key not in state_dict]
+        unexpected = [key for key in state_dict if key not in places]
+        errors = []
+        if strict and unexpected:
+            errors.append("Unexpected key(s) in state_dict: " + ", ".join(f'"{key}"' for key in unexpected) + ". ")
+        if strict and missing:
+            errors.append("Missing key(s) in state_dict: " + ", ".join(f'"{key}"' for key in missing) + ". ")
+        for key, (table, name) in places.items():
+            if key in state_dict:
+                errors.extend(_misfit(key, state_dict[key], table[name]))
+        if errors:
+            raise RuntimeError(
+                "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(errors))
+            )
+        for key, (table, name) in places.items():
+            if key in state_dict:
+                _load(table, name, state_dict[key], assign)
+        return IncompatibleKeys(missing, unexpected)
+
+    # ---- text
+
+    def extra_repr(self):
+        return ""
+
+    def __repr__(self):
+        lines = [self.extra_repr()] if self.extra_repr() else []
+        if not self._modules:
+            return f"{type(self).__name__}({', '.join(lines)})"
+        for name, module in self._modules.items():
+            lines.append(f"({name}): {module!r}".replace("\n", "\n  "))
+        return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def _type_name(value):
+    return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+
+
+def _misfit(key, value, tensor):
+    if not isinstance(value, minidynamo.Tensor):
+        return [f'While copying the parameter named "{key}", expected a Tensor but received {_type_name(value)}. ']
+    if tuple(value.shape) != tuple(tensor.shape):
+        return [
+            f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
+            f"the shape in current model is {tensor.shape}."
+        ]
+    return []
+
+
+def _load(table, name, value, assign):
+    tensor = table[name]
+    if not assign:
+        _overwrite(tensor.detach(), value.detach())
+    elif isinstance(tensor, Parameter):
+        table[name] = value if isinstance(value, Parameter) else Parameter(value, tensor.requires_grad)
+    else:
+        table[name] = value
+
+
+def _overwrite(dst, src):
+    """Copies the elements of src, converted to dst's dtype, into the memory of dst."""
+    if dst.numel() == 0:
+        return
+    memoryview(dst).cast("B")[:] = memoryview(src.to(dst.dtype).contiguous()).cast("B")
+
+
+def _compiled_class(cls):
+    """A subclass whose calls go to the captured form; made once for each class."""
+    made = cls.__dict__.get("_compiled_class")
+    if made is None:
+
+        def __call__(self, *args, **kwargs):
+            return self._compiled_call_impl(*args, **kwargs)
+
+        made = type(cls.__name__, (cls,), {"__call__": __call__, "__module__": cls.__module__})
+        cls._compiled_class = made
+    return made
