@@ -187,6 +187,7 @@ MODULE.here = "in module"
 
 SOURCES = {
     "Local": ("L['x']", None, lambda p: p.local("x"), 5, 5, [], []),
+    "CallerSlot": ("C['f']['y']", None, lambda p: p.source("CallerSlot", None, "C['f']['y']", 0), 5, 5, [], []),
     "Function": ("F", other_function, lambda p: p.source("Function"), None, other_function, [], []),
     "Global": ("G['GLOBAL_NUMBER']", None, lambda p: p.source("Global", None, "GLOBAL_NUMBER"), None, 41, [], []),
     "Builtin": ("B['len']", None, lambda p: p.source("Builtin", None, "len"), None, len, [], []),

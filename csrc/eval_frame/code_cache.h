@@ -1,4 +1,4 @@
-// The regions of a code object: (instruction, stack depth, policy) -> a few entries, kept in co_extra, so that they die with it.
+// The regions of a code object: (instruction, stack depth, policy, waiting callers) -> a few entries, kept in co_extra, so that they die with it.
 // GIL held throughout; a published entry is immutable; an entry in use by a run is kept by its shared pointer.
 #pragma once
 #include <memory>
@@ -6,16 +6,19 @@
 #include <vector>
 
 #include "guards/guard_set.h"
+#include "snapshot/caller_chain.h"
 
 namespace md {
-
-struct Policy;
 
 struct CacheKey {
   int instruction;
   int depth;
   const Policy* policy;
-  friend bool operator==(const CacheKey&, const CacheKey&) = default;
+  CallerChainPtr callers;
+  friend bool operator==(const CacheKey& a, const CacheKey& b) {
+    return a.instruction == b.instruction && a.depth == b.depth && a.policy == b.policy &&
+           same_chain(a.callers, b.callers);
+  }
 };
 
 // What the cache knows of an entry. It dies when an object that its guards hold weakly does.

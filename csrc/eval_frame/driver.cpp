@@ -9,6 +9,8 @@
 #include "eval_frame/region_lookup.h"
 #include "eval_frame/unwinder.h"
 
+#include <algorithm>
+
 namespace md {
 
 namespace {
@@ -16,10 +18,12 @@ namespace {
 // A frame in which so many regions in a row computed nothing is left to the interpreter.
 constexpr int kEmptyRegionLimit = 64;
 
-LocalsView view_of(PvFrame* frame, int count, std::vector<PyObject*>& slots) {
-  slots.resize(count);
-  for (int slot = 0; slot < count; ++slot) slots[slot] = pv_get(frame, slot);
-  return {slots.data(), count, pv_func(frame)};
+void add_slots(PvFrame* frame, int count, std::vector<PyObject*>& slots) {
+  for (int slot = 0; slot < count; ++slot) slots.push_back(pv_get(frame, slot));
+}
+
+LocalsView view_of(PvFrame* frame, const std::vector<PyObject*>& slots) {
+  return {slots.data(), static_cast<int>(slots.size()), pv_func(frame)};
 }
 
 bool expects_bool(ContinuationKind kind, Opcode op) {
@@ -51,7 +55,8 @@ class AmbientFrames : public FrameHandler {
   PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
     const Bytecode* bytecode = Bytecode::of(pv_code(raw));
     std::vector<PyObject*> slots;
-    Place place{*bytecode, 0, 0, view_of(raw, bytecode->slot_count(), slots), policy};
+    add_slots(raw, bytecode->slot_count(), slots);
+    Place place{*bytecode, 0, 0, view_of(raw, slots), policy, nullptr};
     RegionEntryPtr entry = find_or_capture(place);
     if (entry == nullptr || entry->region.exit == ExitKind::HandOver) return run_default(ts, raw);
     RegionRun run(std::move(entry), place.view);
@@ -80,8 +85,41 @@ FrameHandler& ambient_frames() {
   return frames;
 }
 
+FrameDriver::FrameDriver(LiveFrame& frame, FrameDriver& caller, const FrameImage& image)
+    : frame_(frame), policy_(image.state->policy), caller_(&caller), image_(&image) {
+  // Where a break is an error it belongs to the frame that it is in.
+  if (caller.policy_->breaks_are_errors()) return;
+  auto callers = std::make_shared<CallerChain>();
+  const Bytecode* innermost = image.state->bytecode;
+  auto seen = [&](const Bytecode* code) {
+    return code == innermost || std::any_of(callers->begin(), callers->end(),
+                                            [&](const CallerPlace& place) { return place.bytecode == code; });
+  };
+  if (seen(&caller.frame_.bytecode())) return;
+  callers->push_back({&caller.frame_.bytecode(), caller.frame_.index(), caller.frame_.depth(),
+                      image.state->continuation, caller.policy_});
+  if (caller.callers_) {
+    for (const CallerPlace& place : *caller.callers_) {
+      if (seen(place.bytecode)) break;
+      callers->push_back(place);
+    }
+  }
+  callers_ = std::move(callers);
+}
+
 LocalsView FrameDriver::view() {
-  return view_of(frame_.raw(), frame_.bytecode().slot_count() + frame_.depth(), slots_);
+  slots_.clear();
+  add_slots(frame_.raw(), frame_.bytecode().slot_count() + frame_.depth(), slots_);
+  size_t count = callers_ ? callers_->size() : 0;
+  const FrameDriver* callee = this;
+  for (size_t level = 0; level < count; ++level) {
+    const LiveFrame& waiting = callee->caller_->frame_;
+    slots_.push_back(pv_func(waiting.raw()));
+    slots_.push_back(callee->image_->continuation_value.get());
+    add_slots(waiting.raw(), (*callers_)[level].slot_count() - 2, slots_);
+    callee = callee->caller_;
+  }
+  return view_of(frame_.raw(), slots_);
 }
 
 PyObject* FrameDriver::finish() {
@@ -127,7 +165,7 @@ FrameDriver::Advance FrameDriver::advance() {
   if (!frame_.instruction().resumable) return execute_here();
   RegionEntryPtr entry;
   try {
-    Place place{frame_.bytecode(), frame_.index(), frame_.depth(), view(), policy_};
+    Place place{frame_.bytecode(), frame_.index(), frame_.depth(), view(), policy_, callers_};
     entry = find_or_capture(place);
     if (entry == nullptr || entry->region.exit == ExitKind::HandOver) return hand_over_here();
     if (entry->plan == nullptr && config().snapshot_stress == 0 && ++empty_regions_ > kEmptyRegionLimit)
@@ -145,6 +183,7 @@ FrameDriver::Advance FrameDriver::advance() {
 
 FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
   const CapturedRegion& region = run.region();
+  if (!region.snapshot.returns.empty()) return leave_to_caller(run);
   if (region.exit == ExitKind::Return) {
     Ref result = run.take_result();
     return return_result(std::move(result), region.snapshot.frames.front().index);
@@ -153,6 +192,33 @@ FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
   restore(frame_, images[0]);
   policy_ = images[0].state->policy;
   return go_on(images, 0);
+}
+
+FrameDriver::Advance FrameDriver::leave_to_caller(RegionRun& run) {
+  const Snapshot& snapshot = run.region().snapshot;
+  Arrival arrival{run.entry(), {}, {}, -1};
+  if (run.region().exit == ExitKind::Return) {
+    arrival.result = run.take_result();
+    arrival.index = snapshot.frames.front().index;
+  } else {
+    arrival.images = run.take_images();
+  }
+  FrameDriver* waiting = caller_;
+  for (size_t level = 1; level < snapshot.returns.size(); ++level) {
+    waiting->arrival_ = Arrival{nullptr, {}, Ref::share(Py_None), snapshot.returns[level]};
+    waiting = waiting->caller_;
+  }
+  waiting->arrival_ = std::move(arrival);
+  return return_result(Ref::share(Py_None), snapshot.returns.front());
+}
+
+FrameDriver::Advance FrameDriver::arrive() {
+  Arrival arrival = std::move(*arrival_);
+  arrival_.reset();
+  if (arrival.result) return return_result(std::move(arrival.result), arrival.index);
+  restore(frame_, arrival.images[0]);
+  policy_ = arrival.images[0].state->policy;
+  return go_on(arrival.images, 0);
 }
 
 // The evaluator executes the return: it clears the frame and fires what is to be fired.
@@ -173,9 +239,11 @@ FrameDriver::Advance FrameDriver::go_on(std::vector<FrameImage>& images, size_t 
   {
     AmbientPolicy ambient(inner.state->policy);
     result = enter_inner_frame(inner.function.get(), [&](LiveFrame& frame) {
-      return FrameDriver(frame, inner.state->policy).resume(images, level + 1);
+      return FrameDriver(frame, *this, inner).resume(images, level + 1);
     });
   }
+  if (arrival_ && result) return arrive();
+  arrival_.reset();
   return take_inner_result(inner, std::move(result));
 }
 

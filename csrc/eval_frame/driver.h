@@ -4,13 +4,18 @@
 #pragma once
 #include "eval_frame/hook.h"
 #include "eval_frame/region_exit.h"
+#include "snapshot/caller_chain.h"
 #include "snapshot/policy.h"
+
+#include <optional>
 
 namespace md {
 
 class FrameDriver {
  public:
   FrameDriver(LiveFrame& frame, const Policy* policy) : frame_(frame), policy_(policy) {}
+  // A frame materialised at a nested break; the caller's driver waits for its result.
+  FrameDriver(LiveFrame& frame, FrameDriver& caller, const FrameImage& image);
 
   // The frame is entered. Each leaves it and gives its result.
   PyObject* run();                                                  // from the frame's position
@@ -25,6 +30,16 @@ class FrameDriver {
   Advance return_result(Ref result, int index);
   Advance execute_here();
   Advance go_on(std::vector<FrameImage>& images, size_t level);
+  // What a region has left to a waiting frame: the frame's result and where it returns, or what it and those above will hold.
+  struct Arrival {
+    RegionEntryPtr entry;  // keeps the states that the images refer to
+    std::vector<FrameImage> images;
+    Ref result;
+    int index;
+  };
+  // The region went on in waiting frames: each frame that it returned from leaves, the last one goes on.
+  Advance leave_to_caller(RegionRun& run);
+  Advance arrive();
   Advance take_inner_result(const FrameImage& inner, Ref result);
   Advance handle_raise(bool adds_entry = true);
   Advance hand_over_here();
@@ -35,6 +50,10 @@ class FrameDriver {
   const Policy* policy_;
   PyObject* result_ = nullptr;  // owned by the caller of run()
   std::vector<PyObject*> slots_;
+  FrameDriver* caller_ = nullptr;
+  const FrameImage* image_ = nullptr;  // as materialised, owned by the caller
+  CallerChainPtr callers_;
+  std::optional<Arrival> arrival_;
   int empty_regions_ = 0;
 };
 

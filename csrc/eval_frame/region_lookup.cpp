@@ -1,5 +1,6 @@
 #include "eval_frame/region_lookup.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/config.h"
@@ -13,8 +14,8 @@ namespace {
 
 PlanMaker plan_maker = nullptr;
 
-// Frames that run now, outermost first; without `without`, the frame being captured.
-std::vector<SourceLine> running_stack(const Bytecode& without) {
+// Frames that run now, outermost first; without the frame being captured, and as many of its callers as the region left it for.
+std::vector<SourceLine> running_stack(const Bytecode& without, size_t callers) {
   std::vector<SourceLine> lines;
   Ref frame = Ref::steal(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
   bool innermost = true;
@@ -32,6 +33,7 @@ std::vector<SourceLine> running_stack(const Bytecode& without) {
     frame = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(real)));
   }
   PyErr_Clear();
+  lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(std::min(callers, lines.size())));
   return {lines.rbegin(), lines.rend()};
 }
 
@@ -47,7 +49,7 @@ void report_break(const Place& place, const CapturedRegion& region) {
   if (region.break_policy->breaks_are_errors() || place.policy->fullgraph) raise_unsupported(found);
   ++counters().graph_breaks;
   for (int record = 0; record <= region.repeated_records; ++record)
-    log_graph_break(found, [&] { return running_stack(place.bytecode); });
+    log_graph_break(found, [&] { return running_stack(place.bytecode, region.snapshot.returns.size()); });
 }
 
 void log_capture(const Place& place, const RegionEntry& entry) {
@@ -137,7 +139,7 @@ bool is_fruitless(const CodeCache& cache, const CacheKey& key, const CapturedReg
 // Handing over is sound under any guards; the types keep calls with other arguments apart.
 CapturedRegion type_guarded_hand_over(const Place& place, CapturedRegion region) {
   GuardSet guards;
-  for (int slot = 0; slot < place.view.slot_count; ++slot) {
+  for (int slot = 0; slot < place.bytecode.slot_count() && slot < place.view.slot_count; ++slot) {
     BorrowedRef object = place.view.get(slot);
     if (object && GuardSet::can_hold(reinterpret_cast<PyObject*>(object.type())))
       guards.type_match(guards.sources().local(slot), object.type());
@@ -151,7 +153,7 @@ CapturedRegion type_guarded_hand_over(const Place& place, CapturedRegion region)
 
 RegionEntryPtr capture(const Place& place, CodeCache& cache, const CacheKey& key) {
   auto begin = std::chrono::steady_clock::now();
-  WalkStart start{place.bytecode, place.index, place.view, place.policy};
+  WalkStart start{place.bytecode, place.index, place.view, place.policy, place.callers};
   CapturedRegion region = capture_region(start);
   ++counters().regions_captured;
   if (region.graph_break) report_break(place, region);
@@ -184,7 +186,7 @@ void set_plan_maker(PlanMaker maker) { plan_maker = maker; }
 RegionEntryPtr find_or_capture(const Place& place) {
   if (place.index > 0 && config().snapshot_stress == 0 && only_returns(place.bytecode, place.index)) return nullptr;
   CodeCache& cache = CodeCache::of(place.bytecode.code());
-  CacheKey key{place.index, place.depth, place.policy};
+  CacheKey key{place.index, place.depth, place.policy, place.callers};
   if (CacheEntryPtr found = cache.lookup(key, place.view)) return std::static_pointer_cast<RegionEntry>(found);
   // Backends, log handlers and warnings run Python: none of that is the user's compiled call.
   AmbientPolicy none(nullptr);

@@ -11,6 +11,7 @@ struct Place {
   int depth;
   LocalsView view;
   const Policy* policy;
+  CallerChainPtr callers;  // null: none
 };
 
 // Null: the limit is reached (one warning), or capture failed by a bug of ours (one warning): the interpreter goes on.

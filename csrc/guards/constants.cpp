@@ -125,6 +125,15 @@ bool is_constant(PyObject* object, int nesting) {
 
 bool is_guardable_constant(BorrowedRef object) { return is_constant(object, 0); }
 
+Ref exact_constant(BorrowedRef object) {
+  if (!PyTuple_Check(object.get()) || is_guardable_constant(object)) return Ref::share(object);
+  Py_ssize_t size = PyTuple_GET_SIZE(object.get());
+  Ref tuple = check(PyTuple_New(size));
+  for (Py_ssize_t i = 0; i < size; ++i)
+    PyTuple_SET_ITEM(tuple.get(), i, exact_constant(PyTuple_GET_ITEM(object.get(), i)).release());
+  return tuple;
+}
+
 bool identical_constants(BorrowedRef a, BorrowedRef b) {
   if (a.get() == b.get()) return true;
   if (a.type() != b.type()) return false;

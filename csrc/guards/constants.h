@@ -8,6 +8,8 @@ namespace md {
 
 // None, bool, int, float, complex, str, bytes, Ellipsis, NotImplemented, and tuple, range and slice of them.
 bool is_guardable_constant(BorrowedRef object);
+// Subclasses of tuple become the tuple that they equal, at every depth; anything else is itself.
+Ref exact_constant(BorrowedRef object);
 // Same exact type and same value, floats by bits, no Python code run. Both sides guardable constants.
 bool identical_constants(BorrowedRef a, BorrowedRef b);
 // What identical_constants does for two different objects of this type.

@@ -150,6 +150,8 @@ void GuardSet::dict_keys(const Source* source, BorrowedRef key_tuple) {
 }
 
 void GuardSet::dict_contains(const Source* source, BorrowedRef key, bool contains) {
+  Ref exact = exact_constant(key);
+  key = exact;
   MD_ASSERT(is_guardable_constant(key), "the key must be a constant, not a ", key.type()->tp_name);
   impl_->add_object(contains ? GuardKind::DICT_CONTAINS : GuardKind::DICT_MISSING, source, key);
 }

@@ -54,6 +54,10 @@ Fetched fetch_Local(const Source& source, PyObject*, const LocalsView& view) {
   return found_or_absent(view.slots[source.index()]);
 }
 
+Fetched fetch_CallerSlot(const Source& source, PyObject* base, const LocalsView& view) {
+  return fetch_Local(source, base, view);
+}
+
 Fetched fetch_Function(const Source&, PyObject*, const LocalsView& view) { return found_or_unknown(view.function); }
 
 Fetched fetch_Global(const Source& source, PyObject* base, const LocalsView& view) {
@@ -164,6 +168,9 @@ std::string name_Local(const Source& source, const std::string&, const Bytecode&
   if (slot >= bytecode.slot_count()) return str_cat("S[", slot - bytecode.slot_count(), "]");
   return "L[" + repr_constant(bytecode.slot_name(static_cast<int>(slot))) + "]";
 }
+std::string name_CallerSlot(const Source& source, const std::string&, const Bytecode&) {
+  return PyUnicode_AsUTF8(source.key());
+}
 std::string name_Function(const Source&, const std::string&, const Bytecode&) { return "F"; }
 std::string name_Global(const Source& source, const std::string& base, const Bytecode&) {
   return (base.empty() ? "G" : base + ".__globals__") + quoted(source);
@@ -262,6 +269,8 @@ const Source* SourcePool::get(SourceKind kind, const Source* base, BorrowedRef k
     key = descriptor->d_name;
     index = slot->offset;
   }
+  Ref exact = key ? exact_constant(key) : Ref();
+  key = exact;
   MD_ASSERT(!key || is_guardable_constant(key), "the key of a source is a constant");
   size_t hash = mix(mix(mix(static_cast<size_t>(kind), base != nullptr ? base->id() + 1 : 0), key_hash(key)), index);
   auto [first, last] = by_hash_.equal_range(hash);

@@ -59,7 +59,8 @@ class SourcePool {
 // The object there now; null (and no exception) when it is not there or the path has other types. Runs no Python code.
 Ref fetch(const Source* source, const LocalsView& view);
 
-// L['x'], G['np'].pi, L['self'].weight, L['xs'][0]: as in guard logs. Stack values are S[0], S[1].
+// L['x'], G['np'].pi, L['self'].weight, L['xs'][0]: as in guard logs. Stack values are S[0], S[1]; C['f']['x'] is local x of the
+// frame of f, which waits for this one.
 std::string name(const Source* source, const Bytecode& bytecode);
 
 // True when a SlotAttr source can stand on this descriptor: a member of __slots__ that holds an object.

@@ -1,7 +1,8 @@
 // What every slot holds when a region is left. Made by the walk, immutable; restore() is in eval_frame/.
 //  1. A recipe says how one value is had; recipes name each other by number, parts may come later (cycles through mutable containers).
 //  2. One value is one recipe, so identity is kept: two slots with one recipe get one object.
-//  3. frames[0] is the frame that runs the region; the others were inlined into it, outermost first.
+//  3. frames[0] is the frame that runs the region, or one that waited for it (caller_chain.h); the others were inlined into
+//     it, outermost first.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -72,6 +73,8 @@ struct Snapshot {
   std::vector<FrameState> frames;
   std::vector<Effect> effects;
   RecipeId result = kNoRecipe;  // what a region that reached the end returns
+  // Where frames returned that the region left for their callers, innermost first; frames[0] is then a frame that waited.
+  std::vector<int> returns;
 };
 
 // A listing for logs and golden tests.

@@ -110,7 +110,9 @@ ValuePtr dict_get(Walk& walk, const CallArgs& args) {
   auto* known = as<ObjectValue>(args.positional[0]);
   if (known == nullptr || known->source == nullptr || !walk.is_exactly(args.positional[0], &PyDict_Type))
     walk.graph_break(BreakReason::unknown_container, describe(args.positional[0]));
-  PyObject* item = PyDict_GetItemWithError(known->object, key);
+  PyObject* item = nullptr;
+  if (lookup_constant(known->object, exact_constant(key.get()), &item) < 0)
+    walk.graph_break(BreakReason::unhashable_key, describe(args.positional[1]));
   walk.guards().dict_contains(known->source, key.get(), item != nullptr);
   if (item == nullptr) return missing;
   return walk.at(walk.sources().get(SourceKind::DictItem, known->source, key.get()), Ref::share(item));

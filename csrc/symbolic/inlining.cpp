@@ -152,21 +152,26 @@ void Walk::drop_below_callee(int count) {
 }
 
 void Walk::return_value(ValuePtr result) {
-  if (frames_.size() == 1) {
+  ContinuationKind kind = frame().continuation;
+  if (kind == ContinuationKind::None) {
     result_ = std::move(result);
     finished_ = true;
     return;
   }
-  ContinuationKind kind = frame().continuation;
-  ValuePtr value = frame().continuation_value;
   // A result that the continuation cannot take is an error that the caller's instruction raises: the callee has to return for real.
   if ((kind == ContinuationKind::PushSelf && !same_object(result, none())) ||
       ((kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool ||
         kind == ContinuationKind::Jump) &&
        !is_exactly(result, &PyBool_Type)))
     raise_here();
-  std::unique_ptr<SymbolicFrame> left = std::move(frames_.back());
-  frames_.pop_back();
+  if ((kind == ContinuationKind::PushTruth || kind == ContinuationKind::PushNotTruth) && !truth_of(result))
+    graph_break(is_tensor(result) ? BreakReason::data_dependent_branch : BreakReason::unknown_truth);
+  ValuePtr value = frame().continuation_value;
+  if (frames_.size() == 1) {
+    value = enter_caller();
+  } else {
+    frames_.pop_back();
+  }
   stack_before_ = frame().stack;
   apply_continuation(kind, value, std::move(result));
 }

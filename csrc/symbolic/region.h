@@ -6,6 +6,7 @@
 
 #include "graph/graph.h"
 #include "guards/guard_set.h"
+#include "snapshot/caller_chain.h"
 #include "snapshot/snapshot.h"
 #include "symbolic/graph_break.h"
 
@@ -33,8 +34,9 @@ struct CapturedRegion {
 struct WalkStart {
   const Bytecode& bytecode;
   int index;
-  LocalsView view;  // at index 0 the arguments, cells not made; elsewhere the frame's slots and stack
+  LocalsView view;  // at index 0 the arguments, cells not made; elsewhere the frame's slots and stack, and its callers'
   const Policy* policy;
+  CallerChainPtr callers;  // null: none
 };
 
 // Walks ahead of execution. Runs no user code and changes no object. Throws Error(Internal) for a bug, PythonError for KeyboardInterrupt.

@@ -247,6 +247,7 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
     snapshot_.frames.push_back(root_state(depth == 1));
     for (size_t i = 1; i < depth; ++i) snapshot_.frames.push_back(inner_state(i, i + 1 == depth));
   }
+  snapshot_.returns = walk_.returns_;
   add_effects();
   Graph& graph = *walk_.graph_;
   graph.set_outputs(outputs_);

@@ -129,6 +129,25 @@ ValuePtr binary_on_sequences(Walk& walk, int op, bool in_place, const ValuePtr& 
   return make_value<SequenceValue>(type == &PyList_Type, std::move(result));
 }
 
+// A constant of a subclass of tuple that is ours (Size), whose operators give one again. Null: not such a value.
+BorrowedRef size_of(const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  bool is_size = object != nullptr && object->source == nullptr && PyTuple_Check(object->object.get()) &&
+                 !PyTuple_CheckExact(object->object.get());
+  return is_size ? BorrowedRef(object->object) : nullptr;
+}
+
+ValuePtr binary_on_sizes(Walk& walk, int operation, const ValuePtr& left, const ValuePtr& right) {
+  BorrowedRef left_size = size_of(left), right_size = size_of(right);
+  if (!left_size && !right_size) return nullptr;
+  Ref a = left_size ? Ref::share(left_size) : walk.constant_of(left);
+  Ref b = right_size ? Ref::share(right_size) : walk.constant_of(right);
+  if (!a || !b || may_be_large(operation % kOperators, a.get(), b.get())) return nullptr;
+  Ref folded = Ref::steal(kNumberOps[operation](a, b));
+  if (!folded) walk.raise_here();
+  return walk.constant(folded);
+}
+
 // a += b on a list made here changes that list.
 bool extend_in_place(Walk& walk, int op, const ValuePtr& left, const ValuePtr& right) {
   auto* list = as<SequenceValue>(left);
@@ -152,6 +171,7 @@ void binary_op(Walk& walk, const Instruction& at) {
     result = binary_on_tensors(walk, op, in_place, left, right);
   } else if (in_place && extend_in_place(walk, op, left, right)) {
     result = left;
+  } else if ((result = binary_on_sizes(walk, at.arg, left, right))) {
   } else if ((result = binary_on_sequences(walk, op, in_place, left, right))) {
   } else {
     Ref a = walk.constant_of(left), b = a ? walk.constant_of(right) : Ref();
@@ -191,7 +211,8 @@ std::optional<bool> known_equal(Walk& walk, const ValuePtr& a, const ValuePtr& b
   if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
   auto left = walk.elements_of(a), right = walk.elements_of(b);
   if (left && right) {
-    if (walk.exact_type(a) != walk.exact_type(b)) return false;
+    // A list equals no tuple; a Size is a tuple.
+    if ((walk.exact_type(a) == &PyList_Type) != (walk.exact_type(b) == &PyList_Type)) return false;
     if (left->size() != right->size()) return false;
     for (size_t i = 0; i < left->size(); ++i) {
       if ((*left)[i] == (*right)[i] && !walk.is_tensor((*left)[i])) continue;
@@ -267,8 +288,9 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
   if (auto* object = as<ObjectValue>(container); object != nullptr && PyDict_CheckExact(object->object.get())) {
     if (!key) return std::nullopt;
     walk.exact_type(container);
-    int found = PyDict_Contains(object->object, key);
-    if (found < 0) walk.raise_here();
+    PyObject* unused = nullptr;
+    int found = lookup_constant(object->object, key, &unused);
+    if (found < 0) return std::nullopt;
     if (object->source != nullptr) walk.guards().dict_contains(object->source, key.get(), found == 1);
     return found == 1;
   }
@@ -316,9 +338,10 @@ ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr
   }
   auto* object = as<ObjectValue>(container);
   walk.exact_type(container);
-  PyObject* item = PyDict_GetItemWithError(object->object, constant);
-  if (item == nullptr) {
-    PyErr_Clear();
+  PyObject* item = nullptr;
+  int found = lookup_constant(object->object, exact_constant(constant), &item);
+  if (found < 0) walk.graph_break(BreakReason::unhashable_key, describe(key));
+  if (found == 0) {
     if (object->source != nullptr) walk.guards().dict_contains(object->source, constant.get(), false);
     walk.raise_here();
   }
@@ -336,6 +359,11 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
   }
   Ref constant = walk.constant_of(key);
   if (!constant || !PySlice_Check(constant.get())) walk.raise_here();
+  if (BorrowedRef size = size_of(container)) {
+    Ref part = Ref::steal(PyObject_GetItem(size, constant));
+    if (!part) walk.raise_here();
+    return walk.constant(part);
+  }
   Py_ssize_t start = 0, stop = 0, step = 0;
   if (PySlice_Unpack(constant, &start, &stop, &step) < 0) walk.raise_here();
   Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(elements->size()), &start, &stop, step);

@@ -13,11 +13,10 @@ bool is_plain_tuple(const ObjectValue& value) {
   return PyTuple_CheckExact(object) || (value.source == nullptr && PyTuple_Check(object));
 }
 
-// The exact tuple that a constant of a subclass of ours equals; null: not such a constant.
-Ref plain_tuple_of(const ObjectValue& value) {
-  if (value.source != nullptr || !is_plain_tuple(value)) return nullptr;
-  Ref tuple = check(PyTuple_GetSlice(value.object, 0, PyTuple_GET_SIZE(value.object.get())));
-  return is_guardable_constant(tuple.get()) ? tuple : Ref();
+// A constant, or one of a subclass of ours.
+bool is_known_constant(const ObjectValue& value) {
+  if (is_guardable_constant(value.object.get())) return true;
+  return value.source == nullptr && is_plain_tuple(value) && is_guardable_constant(exact_constant(value.object.get()));
 }
 
 bool always_true(PyTypeObject* type) {
@@ -93,8 +92,7 @@ PyTypeObject* Walk::exact_type(const ValuePtr& value) {
 
 Ref Walk::constant_of(const ValuePtr& value) {
   if (auto* object = as<ObjectValue>(value)) {
-    if (object->source == nullptr || object->value_guarded)
-      return is_guardable_constant(object->object.get()) ? object->object : plain_tuple_of(*object);
+    if (object->source == nullptr || object->value_guarded) return is_known_constant(*object) ? object->object : Ref();
     // A long tuple is not compared as a whole for the sake of one element.
     if (PyTuple_CheckExact(object->object.get()) && PyTuple_GET_SIZE(object->object.get()) > 64) return nullptr;
     if (!is_guardable_constant(object->object.get())) return nullptr;

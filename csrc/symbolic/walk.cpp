@@ -44,6 +44,18 @@ SourceLine line_of(const SymbolicFrame& frame) {
   return {file != nullptr ? file : "?", frame.bytecode->line_at(frame.index), function != nullptr ? function : "?"};
 }
 
+// ['x'] for a local, [0] for a value on the stack.
+std::string slot_text(const Bytecode& code, int slot) {
+  if (slot >= code.slot_count()) return str_cat("[", slot - code.slot_count(), "]");
+  return str_cat("['", PyUnicode_AsUTF8(code.slot_name(slot)), "']");
+}
+
+const Source* caller_source(SourcePool& sources, const CallerPlace& caller, int slot, const std::string& text) {
+  std::string name = str_cat("C['", PyUnicode_AsUTF8(caller.bytecode->code()->co_name), "']", text);
+  Ref key = check(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
+  return sources.get(SourceKind::CallerSlot, nullptr, key, slot);
+}
+
 }  // namespace
 
 OpcodeHandler opcode_handler(Opcode op) { return handler_table()[static_cast<int>(op)]; }
@@ -89,18 +101,50 @@ Walk::Walk(const WalkStart& start, const RestartSignal* restart)
 
 void Walk::start_root() {
   auto frame = std::make_unique<SymbolicFrame>();
-  const Bytecode& code = start_.bytecode;
-  frame->bytecode = &code;
+  const CallerChain* callers = start_.callers.get();
+  frame->bytecode = &start_.bytecode;
   frame->policy = start_.policy;
   frame->index = frame->next = start_.index;
   frame->function = at(sources().function(), Ref::share(start_.view.function));
+  callers_slot_ = start_.view.slot_count - (callers != nullptr ? slot_count(*callers) : 0);
+  load_slots(*frame, 0, callers_slot_, nullptr);
+  if (callers != nullptr) frame->continuation = callers->front().continuation;
+  frames_.push_back(std::move(frame));
+}
+
+ValuePtr Walk::enter_caller() {
+  const CallerPlace& caller = (*start_.callers)[returns_.size()];
+  auto frame = std::make_unique<SymbolicFrame>();
+  frame->bytecode = caller.bytecode;
+  frame->policy = caller.policy;
+  frame->index = caller.index;
+  frame->next = caller.index + 1;
+  frame->function = at(caller_source(sources(), caller, callers_slot_, ""));
+  MD_ASSERT(frame->function, "a waiting frame without its function");
+  auto* function = as<ObjectValue>(frame->function);
+  guards_.code_match(function->source, caller.bytecode->code());
+  function->value_guarded = function->type_guarded = true;
+  ValuePtr continuation_value = at(caller_source(sources(), caller, callers_slot_ + 1, ".result"));
+  load_slots(*frame, callers_slot_ + 2, caller.slot_count() - 2, &caller);
+  callers_slot_ += caller.slot_count();
+  returns_.push_back(frames_.back()->index);
+  if (returns_.size() < start_.callers->size()) frame->continuation = (*start_.callers)[returns_.size()].continuation;
+  frames_.clear();
+  frames_.push_back(std::move(frame));
+  return continuation_value;
+}
+
+void Walk::load_slots(SymbolicFrame& frame, int first, int count, const CallerPlace* caller) {
+  const Bytecode& code = *frame.bytecode;
   int slots = code.slot_count();
-  for (int slot = 0; slot < start_.view.slot_count; ++slot) {
-    BorrowedRef object = start_.view.get(slot);
+  bool has_cells = caller != nullptr || start_.index > 0;
+  for (int slot = 0; slot < count; ++slot) {
+    BorrowedRef object = start_.view.get(first + slot);
     ValuePtr value = null_;
     if (object) {
-      const Source* source = sources().local(slot);
-      bool is_cell = slot < slots && start_.index > 0 && code.slot_kind(slot) != SlotKind::Local &&
+      const Source* source = caller != nullptr ? caller_source(sources(), *caller, first + slot, slot_text(code, slot))
+                                               : sources().local(slot);
+      bool is_cell = slot < slots && has_cells && code.slot_kind(slot) != SlotKind::Local &&
                      Py_IS_TYPE(object.get(), &PyCell_Type);
       if (is_cell) {
         value = cell_at(source, Ref::share(object));
@@ -109,12 +153,11 @@ void Walk::start_root() {
         if (auto* known = as<ObjectValue>(value)) known->opaque_iterator = slot >= slots && PyIter_Check(object.get());
       }
     }
-    (slot < slots ? frame->slots : frame->stack).push_back(value);
+    (slot < slots ? frame.slots : frame.stack).push_back(value);
   }
-  while (static_cast<int>(frame->slots.size()) < slots) frame->slots.push_back(null_);
-  initial_slots_ = frame->slots;
-  initial_stack_ = frame->stack;
-  frames_.push_back(std::move(frame));
+  while (static_cast<int>(frame.slots.size()) < slots) frame.slots.push_back(null_);
+  initial_slots_ = frame.slots;
+  initial_stack_ = frame.stack;
 }
 
 CapturedRegion Walk::run() {

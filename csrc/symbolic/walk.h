@@ -163,6 +163,10 @@ class Walk {
  private:
   friend class RegionFinisher;
   void start_root();
+  // The outermost frame returns to the frame that waits for it. Gives the value of its continuation, null where it has none.
+  ValuePtr enter_caller();
+  // The slots of the view from `first` on as the values of a frame; what they are now is what the region starts from.
+  void load_slots(SymbolicFrame& frame, int first, int count, const CallerPlace* caller);
   void step();
   CapturedRegion finish(ExitKind exit, std::optional<GraphBreak> graph_break);
   bool may_nest() const;
@@ -176,8 +180,10 @@ class Walk {
   std::shared_ptr<Graph> graph_;
   std::vector<const Source*> inputs_;
   std::vector<std::unique_ptr<SymbolicFrame>> frames_;
-  std::vector<ValuePtr> initial_slots_, initial_stack_;
-  std::vector<ValuePtr> stack_before_;  // of the innermost frame, before the current instruction
+  std::vector<ValuePtr> initial_slots_, initial_stack_;  // of frames_[0]
+  std::vector<int> returns_;                             // Snapshot::returns
+  int callers_slot_ = 0;                                 // where the next caller begins in the view
+  std::vector<ValuePtr> stack_before_;                   // of the innermost frame, before the current instruction
   std::unordered_map<const Source*, ValuePtr> by_source_;
   std::unordered_map<const Source*, ValueRef> scalar_inputs_;
   std::vector<ValuePtr> stored_cells_;

@@ -32,6 +32,16 @@ def shape_arithmetic(x):
 
 
 @whole(matrix)
+def shapes_are_tuples(x):
+    shape = x.shape
+    equal = shape == (2, 2), (2, 2) == shape, shape != (2, 2), shape == [2, 2], shape < (3,), shape == shape
+    made = shape[1:], shape[::-1], shape + (1,), (1,) + shape, shape * 2, tuple(shape), list(shape), {shape: 1}
+    asked = 2 in shape, shape.index(2), shape.count(2), sum(shape), max(shape), {(2, 2): 5}[shape], {shape: 6}[(2, 2)]
+    texts = str(shape), repr(shape[1:]), f"{shape}", f"{shape!r}"
+    return equal, made, asked, texts, shape in [(2, 2)], not shape, shape.numel(), x + 1
+
+
+@whole(matrix)
 def reductions(x):
     return x.sum(), x.sum(dim=0), x.mean(), x.sum(1, keepdim=True)
 
