@@ -2,6 +2,8 @@
 
 #include <unordered_set>
 
+#include "frontends/size_object.h"
+
 namespace md {
 
 namespace {
@@ -111,6 +113,7 @@ void register_pure_calls() {
   add_methods(&PyFloat_Type, {});
   add_methods(&PyComplex_Type, {});
   add_methods(&PyTuple_Type, {});
+  add_methods(size_type(), {});
   add_methods(&PyRange_Type, {});
 }
 
