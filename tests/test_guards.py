@@ -184,6 +184,7 @@ METHOD = Point().method
 STATIC = staticmethod(other_function)
 MODULE = types.ModuleType("module")
 MODULE.here = "in module"
+WITH_DICT = Point(a=1)
 
 SOURCES = {
     "Local": ("L['x']", None, lambda p: p.local("x"), 5, 5, [], []),
@@ -210,6 +211,10 @@ SOURCES = {
     "DictItem": ("L['x']['k']", None, on_x("DictItem", "k"), {"k": 9}, 9, [{}, {"j": 1}, {7: 1}], [[1], None]),
     "PropertyGetter": ("L['x'].fget", None, on_x("PropertyGetter"), property(other_function), other_function,
                        [property()], [STATIC, 3]),
+    "PropertySetter": ("L['x'].fset", None, on_x("PropertySetter"), property(None, other_function), other_function,
+                       [property()], [STATIC, 3]),
+    "GlobalsDict": ("L['x'].__globals__", None, on_x("GlobalsDict"), other_function, globals(), [], [Point, 3]),
+    "InstanceDict": ("L['x'].__dict__", None, on_x("InstanceDict"), WITH_DICT, vars(WITH_DICT), [3, Slotted()], []),
     "WrappedFunction": ("L['x'].__func__", None, on_x("WrappedFunction"), STATIC, other_function, [], [METHOD, 3]),
 }  # fmt: skip
 

@@ -112,8 +112,21 @@ int pv_instance_lookup(PyObject* object, PyObject* name, PyObject** value) {
   return pv_dict_lookup(*dict, name, value);
 }
 
-int pv_has_instance_storage(PyObject* object) {
+PyObject* pv_instance_dict(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
+  if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
+    PyObject* dict;
+    inline_values(object, &dict);
+    return dict;
+  }
+  if (type->tp_dictoffset == 0) return NULL;
+  PyObject** dict = _PyObject_GetDictPtr(object);
+  return dict != NULL ? *dict : NULL;
+}
+
+int pv_has_instance_storage(PyObject* object) { return pv_type_has_storage(Py_TYPE(object)); }
+
+int pv_type_has_storage(PyTypeObject* type) {
   return (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0 || type->tp_dictoffset != 0;
 }
 

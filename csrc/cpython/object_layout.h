@@ -14,6 +14,10 @@ int pv_instance_lookup(PyObject* object, PyObject* name, PyObject** value);
 int pv_dict_lookup(PyObject* dict, PyObject* name, PyObject** value);
 /* Whether instances have attribute storage of their own: a dict or values. */
 int pv_has_instance_storage(PyObject* object);
+int pv_type_has_storage(PyTypeObject* type);
+
+/* The dict of the object's attributes, borrowed; NULL while it has none of its own. */
+PyObject* pv_instance_dict(PyObject* object);
 
 /* Iterators: 1 when `iterator` is exactly of this kind. An exhausted one gives *sequence == NULL. */
 int pv_list_iterator(PyObject* iterator, Py_ssize_t* index, PyObject** sequence);

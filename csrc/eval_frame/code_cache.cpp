@@ -79,7 +79,7 @@ void CodeCache::insert(const CacheKey& key, CacheEntryPtr entry) {
   entry->guards.seal(nullptr);
   entry->id = next_id_++;
   Bucket* bucket = find(key);
-  if (bucket == nullptr) bucket = &buckets_.emplace_back(Bucket{key, {}, false});
+  if (bucket == nullptr) bucket = &buckets_.emplace_back(Bucket{key, {}, false, {}});
   // The dead ones go now, outside of any check; what they held may run code when it is freed, so the cache is whole first.
   std::vector<CacheEntryPtr> dead;
   for (auto at = bucket->entries.begin(); at != bucket->entries.end();) {
@@ -108,6 +108,15 @@ int CodeCache::count(const CacheKey& key) const {
   if (bucket == nullptr) return 0;
   return static_cast<int>(std::count_if(bucket->entries.begin(), bucket->entries.end(),
                                         [](const CacheEntryPtr& entry) { return !entry->guards.dead(); }));
+}
+
+const std::set<std::string>* CodeCache::varying_numbers(const CacheKey& key, const LocalsView& view,
+                                                        const Bytecode& bytecode) {
+  Bucket* bucket = find(key);
+  if (bucket == nullptr) return nullptr;
+  for (const CacheEntryPtr& entry : bucket->entries)
+    if (!entry->guards.dead()) entry->guards.add_varying_numbers(view, bytecode, bucket->varying);
+  return bucket->varying.empty() ? nullptr : &bucket->varying;
 }
 
 bool CodeCache::first_warning(const CacheKey& key) {

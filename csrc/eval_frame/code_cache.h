@@ -2,6 +2,7 @@
 // GIL held throughout; a published entry is immutable; an entry in use by a run is kept by its shared pointer.
 #pragma once
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,8 @@ class CodeCache {
   // Living entries, newest first.
   std::vector<CacheEntryPtr> entries(const CacheKey& key) const;
   int count(const CacheKey& key) const;
+  // Sources whose number or range at an earlier capture of this key was another one than now, or than at a later capture; null: none.
+  const std::set<std::string>* varying_numbers(const CacheKey& key, const LocalsView& view, const Bytecode& bytecode);
   // True the first time for a key.
   bool first_warning(const CacheKey& key);
   int frame_id() const { return frame_id_; }  // order of first capture among code objects
@@ -59,6 +62,7 @@ class CodeCache {
     CacheKey key;
     std::vector<CacheEntryPtr> entries;
     bool warned = false;
+    std::set<std::string> varying;
   };
   Bucket* find(const CacheKey& key);
   const Bucket* find(const CacheKey& key) const;

@@ -273,6 +273,8 @@ FrameDriver::Advance FrameDriver::take_inner_result(const FrameImage& inner, Ref
       frame_.push(std::move(result));
       if (kNullAfterCallable) frame_.push(Ref());
       break;
+    case ContinuationKind::Discard:
+      break;
     case ContinuationKind::PushIterator:
       if (!PyIter_Check(result.get())) {
         PyErr_Format(PyExc_TypeError, "iter() returned non-iterator of type '%.100s'", Py_TYPE(result.get())->tp_name);

@@ -44,10 +44,14 @@ std::optional<GraphInput> input_from(BorrowedRef object) {
 RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view)
     : entry_(std::move(entry)), builder_(entry_->region.snapshot, view) {
   ++counters().regions_run;
-  if (entry_->plan == nullptr) return;
+  if (entry_->plan == nullptr) {
+    compute_numbers();
+    return;
+  }
   inputs_.reserve(region().inputs.size());
-  for (const Source* source : region().inputs) {
-    Ref object = fetch(source, view);
+  if (!compute_numbers()) return;
+  for (const RegionInput& place : region().inputs) {
+    Ref object = place.source != nullptr ? fetch(place.source, view) : builder_.build(place.computed);
     MD_ASSERT(object, "an input of a graph is gone");
     std::optional<GraphInput> input = input_from(object.get());
     if (!input) {
@@ -58,9 +62,20 @@ RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view)
   }
 }
 
+// Python raises at its own place what a computation raises.
+bool RegionRun::compute_numbers() {
+  try {
+    for (RecipeId id : region().snapshot.computed) builder_.build(id);
+  } catch (const PythonError&) {
+    PyErr_Clear();
+    unfit_ = true;
+  }
+  return !unfit_;
+}
+
 bool RegionRun::run_plan() {
-  if (entry_->plan == nullptr) return true;
   if (unfit_) return false;
+  if (entry_->plan == nullptr) return true;
   outputs_.resize(region().graph->outputs().size());
   const Plan& plan = *entry_->plan;
   try {
@@ -76,11 +91,43 @@ bool RegionRun::run_plan() {
   return true;
 }
 
+// Everything that an effect needs exists before the first is applied.
+void RegionRun::build_effects() {
+  for (const Effect& effect : region().snapshot.effects)
+    for (RecipeId id : {effect.target, effect.value, effect.key})
+      if (id != kNoRecipe) builder_.build(id);
+  builder_.finish();
+}
+
 void RegionRun::apply_effects() {
   for (const Effect& effect : region().snapshot.effects) {
     switch (effect.kind) {
       case EffectKind::SetCell:
         check_status(PyCell_Set(builder_.build(effect.target), builder_.build(effect.value)));
+        break;
+      case EffectKind::ListAppend:
+        check_status(PyList_Append(builder_.build(effect.target), builder_.build(effect.value)));
+        break;
+      case EffectKind::ListSplice:
+        check_status(
+            PyList_SetSlice(builder_.build(effect.target), effect.start, effect.stop, builder_.build(effect.value)));
+        break;
+      case EffectKind::DictSet:
+        check_status(
+            PyDict_SetItem(builder_.build(effect.target), builder_.build(effect.key), builder_.build(effect.value)));
+        break;
+      case EffectKind::DictDelete:
+        check_status(PyDict_DelItem(builder_.build(effect.target), builder_.build(effect.key)));
+        break;
+      case EffectKind::DictClear:
+        PyDict_Clear(builder_.build(effect.target));
+        break;
+      case EffectKind::AttributeSet:
+        check_status(PyObject_GenericSetAttr(builder_.build(effect.target), builder_.build(effect.key),
+                                             builder_.build(effect.value)));
+        break;
+      case EffectKind::AttributeDelete:
+        check_status(PyObject_GenericSetAttr(builder_.build(effect.target), builder_.build(effect.key), nullptr));
         break;
       case EffectKind::GradMode:
         tensor_modes().grad_enabled = effect.flag;
@@ -94,9 +141,7 @@ void RegionRun::apply_effects() {
 
 Ref RegionRun::take_result() {
   Ref result = builder_.build(region().snapshot.result);
-  for (const Effect& effect : region().snapshot.effects)
-    if (effect.value != kNoRecipe) builder_.build(effect.value);
-  builder_.finish();
+  build_effects();
   apply_effects();
   return result;
 }
@@ -112,9 +157,7 @@ std::vector<FrameImage> RegionRun::take_images() {
     if (state.continuation_value != kNoRecipe) image.continuation_value = builder_.build(state.continuation_value);
     images.push_back(std::move(image));
   }
-  for (const Effect& effect : region().snapshot.effects)
-    if (effect.value != kNoRecipe) builder_.build(effect.value);
-  builder_.finish();
+  build_effects();
   apply_effects();
   return images;
 }

@@ -36,6 +36,8 @@ class RegionRun {
   std::vector<FrameImage> take_images();
 
  private:
+  bool compute_numbers();
+  void build_effects();
   void apply_effects();
   RegionEntryPtr entry_;
   ValueBuilder builder_;

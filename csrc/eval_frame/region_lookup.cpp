@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/recompiles.h"
+#include "snapshot/value_builder.h"
 
 namespace md {
 
@@ -69,7 +70,9 @@ void make_plan(const Place& place, RegionEntry& entry) {
   if (region.graph->outputs().empty()) return;
   MD_ASSERT(plan_maker != nullptr, "no plan maker is installed");
   std::vector<Ref> examples;
-  for (const Source* source : region.inputs) examples.push_back(fetch(source, place.view));
+  ValueBuilder builder(region.snapshot, place.view);
+  for (const RegionInput& input : region.inputs)
+    examples.push_back(input.source != nullptr ? fetch(input.source, place.view) : builder.build(input.computed));
   entry.plan = plan_maker(place.policy, region.graph, examples);
 }
 
@@ -153,7 +156,9 @@ CapturedRegion type_guarded_hand_over(const Place& place, CapturedRegion region)
 
 RegionEntryPtr capture(const Place& place, CodeCache& cache, const CacheKey& key) {
   auto begin = std::chrono::steady_clock::now();
-  WalkStart start{place.bytecode, place.index, place.view, place.policy, place.callers};
+  const std::set<std::string>* varying =
+      place.policy->dynamic != DynamicShapes::Never ? cache.varying_numbers(key, place.view, place.bytecode) : nullptr;
+  WalkStart start{place.bytecode, place.index, place.view, place.policy, place.callers, varying};
   CapturedRegion region = capture_region(start);
   ++counters().regions_captured;
   if (region.graph_break) report_break(place, region);

@@ -208,6 +208,19 @@ std::string GuardSet::explain(const LocalsView& view, const Bytecode& bytecode) 
   return name(source, bytecode) + " is missing";
 }
 
+void GuardSet::add_varying_numbers(const LocalsView& view, const Bytecode& bytecode,
+                                   std::set<std::string>& names) const {
+  for (const Guard& guard : impl_->guards) {
+    if (guard.kind != GuardKind::EQUALS_MATCH) continue;
+    BorrowedRef constant = guard.object.get();
+    PyTypeObject* type = constant.type();
+    if (type != &PyLong_Type && type != &PyFloat_Type && type != &PyRange_Type) continue;
+    Ref object = fetch(guard.source, view);
+    if (object && object.type() == type && !identical_constants(object.get(), constant))
+      names.insert(name(guard.source, bytecode));
+  }
+}
+
 std::vector<std::string> GuardSet::print(const Bytecode& bytecode) const {
   std::vector<std::string> lines;
   for (const Guard& guard : impl_->guards) {

@@ -2,6 +2,7 @@
 // No Python code runs in check; nothing is allocated; a fetched object is borrowed, since nothing can release it meanwhile.
 #pragma once
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,8 @@ class GuardSet {
   // The text of the first guard that fails, "" if none: `tensor 'L['x']' size mismatch at index 0. expected 3, actual 4`, `L['flag'] == True`.
   // `L['x'] is missing`. `bytecode` gives the names of the slots.
   std::string explain(const LocalsView& view, const Bytecode& bytecode) const;
+  // Adds the name of each source that is guarded by the value of an exact int, float or range and holds another one now.
+  void add_varying_numbers(const LocalsView& view, const Bytecode& bytecode, std::set<std::string>& names) const;
   int size() const;
   // One line per guard: `TENSOR_MATCH: L['x'] float32 (3,) ...`, for the guards log.
   std::vector<std::string> print(const Bytecode& bytecode) const;

@@ -70,6 +70,11 @@ Fetched fetch_Builtin(const Source& source, PyObject* base, const LocalsView& vi
   return function != nullptr ? in_names(function->func_builtins, source.key()) : kUnknown;
 }
 
+Fetched fetch_GlobalsDict(const Source&, PyObject* base, const LocalsView&) {
+  PyFunctionObject* function = as_function(base);
+  return function != nullptr ? found_or_unknown(function->func_globals) : kUnknown;
+}
+
 Fetched fetch_CellContents(const Source&, PyObject* base, const LocalsView&) {
   return is_exactly(base, &PyCell_Type) ? found_or_absent(PyCell_GET(base)) : kUnknown;
 }
@@ -104,6 +109,10 @@ Fetched fetch_InstanceAttr(const Source& source, PyObject* base, const LocalsVie
   PyObject* value = nullptr;
   int status = pv_instance_lookup(base, source.key(), &value);
   return lookup_result(status, value);
+}
+
+Fetched fetch_InstanceDict(const Source&, PyObject* base, const LocalsView&) {
+  return base != nullptr ? found_or_absent(pv_instance_dict(base)) : kUnknown;
 }
 
 Fetched fetch_ModuleAttr(const Source& source, PyObject* base, const LocalsView&) {
@@ -145,6 +154,11 @@ Fetched fetch_PropertyGetter(const Source&, PyObject* base, const LocalsView&) {
   return is_exactly(base, &PyProperty_Type) && offset >= 0 ? found_or_absent(object_member(base, offset)) : kUnknown;
 }
 
+Fetched fetch_PropertySetter(const Source&, PyObject* base, const LocalsView&) {
+  static const Py_ssize_t offset = object_member_offset(&PyProperty_Type, "fset");
+  return is_exactly(base, &PyProperty_Type) && offset >= 0 ? found_or_absent(object_member(base, offset)) : kUnknown;
+}
+
 Fetched fetch_WrappedFunction(const Source&, PyObject* base, const LocalsView&) {
   if (auto inner = find_wrapper_callable(Py_TYPE(base))) return found_or_absent(inner(base));
   static const Py_ssize_t in_static = object_member_offset(&PyStaticMethod_Type, "__func__");
@@ -178,6 +192,7 @@ std::string name_Global(const Source& source, const std::string& base, const Byt
 std::string name_Builtin(const Source& source, const std::string& base, const Bytecode&) {
   return (base.empty() ? "B" : base + ".__builtins__") + quoted(source);
 }
+std::string name_GlobalsDict(const Source&, const std::string& base, const Bytecode&) { return base + ".__globals__"; }
 std::string name_CellContents(const Source&, const std::string& base, const Bytecode&) {
   return base + ".cell_contents";
 }
@@ -195,6 +210,7 @@ std::string name_MethodSelf(const Source&, const std::string& base, const Byteco
 std::string name_InstanceAttr(const Source& source, const std::string& base, const Bytecode&) {
   return attribute(source, base);
 }
+std::string name_InstanceDict(const Source&, const std::string& base, const Bytecode&) { return base + ".__dict__"; }
 std::string name_ModuleAttr(const Source& source, const std::string& base, const Bytecode&) {
   return attribute(source, base);
 }
@@ -210,6 +226,7 @@ std::string name_DictItem(const Source& source, const std::string& base, const B
   return base + quoted(source);
 }
 std::string name_PropertyGetter(const Source&, const std::string& base, const Bytecode&) { return base + ".fget"; }
+std::string name_PropertySetter(const Source&, const std::string& base, const Bytecode&) { return base + ".fset"; }
 std::string name_WrappedFunction(const Source&, const std::string& base, const Bytecode&) { return base + ".__func__"; }
 
 struct SourceRow {

@@ -32,7 +32,10 @@ std::string text_of(PyObject* object) {
 void print_recipe(std::ostream& out, const Snapshot& snapshot, RecipeId id, const Bytecode& bytecode) {
   const Recipe& recipe = snapshot.recipes[id];
   out << "  %" << id << " = " << recipe_kind_name(recipe.kind);
-  if (recipe.kind == RecipeKind::Output || recipe.index != 0) out << " #" << recipe.index;
+  if (recipe.kind == RecipeKind::Computed)
+    out << " " << computation_name(static_cast<Computation>(recipe.index));
+  else if (recipe.kind == RecipeKind::Output || recipe.index != 0)
+    out << " #" << recipe.index;
   if (recipe.source != nullptr) out << " " << name(recipe.source, bytecode);
   if (recipe.object) out << " " << text_of(recipe.object);
   for (RecipeId part : recipe.parts) out << " %" << part;
@@ -59,7 +62,7 @@ std::string print(const Snapshot& snapshot) {
   }
   for (const Effect& effect : snapshot.effects)
     out << "effect " << kEffectNames[static_cast<int>(effect.kind)] << " %" << effect.target << " = %" << effect.value
-        << " " << effect.flag << "\n";
+        << " " << effect.flag << " %" << effect.key << " " << effect.start << ":" << effect.stop << "\n";
   if (snapshot.result != kNoRecipe) out << "result %" << snapshot.result << "\n";
   return out.str();
 }

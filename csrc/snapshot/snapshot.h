@@ -9,6 +9,7 @@
 
 #include "bytecode/bytecode.h"
 #include "guards/source.h"
+#include "snapshot/computations.h"
 #include "snapshot/policy.h"
 
 namespace md {
@@ -37,7 +38,7 @@ inline constexpr RecipeId kNoRecipe = -1;
 
 struct Recipe {
   RecipeKind kind = RecipeKind::Null;
-  int32_t index = 0;               // Output, iterators
+  int32_t index = 0;               // Output, iterators; Computed: the Computation
   const Source* source = nullptr;  // Source
   Ref object;                      // Constant: an atom, or a code object nested in the captured code
   std::vector<RecipeId> parts;
@@ -66,12 +67,15 @@ struct Effect {
   RecipeId target = kNoRecipe;
   RecipeId value = kNoRecipe;
   bool flag = false;
+  RecipeId key = kNoRecipe;     // of a dict, or the attribute's name
+  int64_t start = 0, stop = 0;  // of a list
 };
 
 struct Snapshot {
   std::vector<Recipe> recipes;
   std::vector<FrameState> frames;
   std::vector<Effect> effects;
+  std::vector<RecipeId> computed;  // worked out before anything runs, since Python may raise there
   RecipeId result = kNoRecipe;  // what a region that reached the end returns
   // Where frames returned that the region left for their callers, innermost first; frames[0] is then a frame that waited.
   std::vector<int> returns;

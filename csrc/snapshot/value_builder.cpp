@@ -105,6 +105,12 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       for (size_t i = 0; i < parts.size(); ++i) PyTuple_SET_ITEM(tuple.get(), i, parts[i].release());
       return tuple;
     }
+    case RecipeKind::Computed: {
+      std::vector<PyObject*> operands(parts.begin(), parts.end());
+      Ref result = compute(static_cast<Computation>(recipe.index), operands);
+      if (!result) throw PythonError();
+      return result;
+    }
     case RecipeKind::Slice:
       return check(PySlice_New(parts[0], parts[1], parts[2]));
     case RecipeKind::Function:

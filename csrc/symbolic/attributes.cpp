@@ -1,4 +1,6 @@
 // Attribute look-up as CPython does it, by type and dict look-up alone; attribute stores on what the walk made.
+#include <algorithm>
+
 #include "cpython/object_layout.h"
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
@@ -66,7 +68,7 @@ class AttributeLookup {
   Bound on_module() {
     walk_.exact_type(object_);
     auto* module = as<ObjectValue>(object_);
-    if (module->source == nullptr) unknown();
+    if (module->source == nullptr || walk_.any_dict_written_at(name_)) unknown();
     const Source* source = walk_.sources().get(SourceKind::ModuleAttr, module->source, name_);
     if (ValuePtr value = walk_.at(source)) return {value, false};
     // A module's own __getattr__, or an attribute of the module type.
@@ -103,6 +105,13 @@ class AttributeLookup {
     unknown();
   }
 
+  // What the object itself holds, in a slot or in its storage; null: nothing.
+  ValuePtr own_value() {
+    ValuePtr on_type = walk_.type_attribute(object_, name_);
+    if (on_type && walk_.exact_type(on_type) == &PyMemberDescr_Type) return slot_value(on_type);
+    return own_attribute();
+  }
+
  private:
   [[noreturn]] void unknown() {
     walk_.graph_break(BreakReason::custom_attribute_lookup, str_cat(describe(object_), ".", utf8(name_)));
@@ -131,10 +140,13 @@ class AttributeLookup {
     }
     auto* known = as<ObjectValue>(object_);
     if (known->source == nullptr) unknown();
+    if (known->writes)
+      if (const ValuePtr* stored = known->writes->find(name_)) return *stored;
     PyObject* value = nullptr;
     int found = pv_instance_lookup(known->object, name_, &value);
     if (found < 0) unknown();
     const Source* source = walk_.sources().get(SourceKind::InstanceAttr, known->source, name_);
+    if (walk_.any_dict_written_at(name_)) unknown();  // perhaps the dict of this object's attributes
     if (found > 0) return walk_.at(source, Ref::share(value));
     if (pv_has_instance_storage(known->object)) walk_.guards().absent(source);
     return nullptr;
@@ -152,16 +164,24 @@ class AttributeLookup {
     unknown();
   }
 
-  Bound read_slot(const ValuePtr& descriptor) {
+  ValuePtr slot_value(const ValuePtr& descriptor) {
     if (auto* instance = as<InstanceValue>(object_)) {
-      if (ValuePtr* found = instance->find(name_)) return {*found, false};
-      walk_.raise_here();
+      ValuePtr* found = instance->find(name_);
+      return found != nullptr ? *found : nullptr;
     }
     auto* known = as<ObjectValue>(object_);
+    if (!is_object_slot(as<ObjectValue>(descriptor)->object.get()) || known->source == nullptr) unknown();
     walk_.identity_of(descriptor);
+    if (const ValuePtr* stored = known->writes ? known->writes->find(name_) : nullptr) return *stored;
     const Source* source =
         walk_.sources().get(SourceKind::SlotAttr, known->source, as<ObjectValue>(descriptor)->object.get());
     ValuePtr value = walk_.at(source);
+    if (!value) walk_.guards().absent(source);
+    return value;
+  }
+
+  Bound read_slot(const ValuePtr& descriptor) {
+    ValuePtr value = slot_value(descriptor);
     if (!value) walk_.raise_here();
     return {value, false};
   }
@@ -253,30 +273,89 @@ void load_method(Walk& walk, const Instruction& at) {
   }
 }
 
-// Only what the walk made is written to; an object that exists is the driver's.
-void store_attr(Walk& walk, const Instruction& at) {
-  ValuePtr object = walk.peek();
-  BorrowedRef name = walk.bytecode().name(at.arg);
-  auto* instance = as<InstanceValue>(object);
-  if (instance == nullptr) walk.graph_break(BreakReason::store_attribute, str_cat(describe(object), ".", utf8(name)));
+[[noreturn]] void break_on_store(Walk& walk, const ValuePtr& object, BorrowedRef name) {
+  walk.graph_break(BreakReason::store_attribute, str_cat(describe(object), ".", utf8(name)));
+}
+
+// Setting and deleting attributes of the object is object's own way, guarded.
+bool has_plain_setattr(Walk& walk, const ValuePtr& object) {
+  PyTypeObject* type = walk.exact_type(object);
+  if (object->kind != ValueKind::Instance && object->kind != ValueKind::Object) return false;
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS)) return false;
+  if (type->tp_setattro != PyObject_GenericSetAttr) return false;
+  for (const char* hook : {"__setattr__", "__delattr__"}) {
+    Ref name = check(PyUnicode_InternFromString(hook));
+    ValuePtr found = walk.type_attribute(object, name.get());
+    if (!found) return false;
+    walk.identity_of(found);
+  }
+  return true;
+}
+
+// Where the generic way puts the attribute: a slot, the object's own storage, a setter (a value), or nowhere that is known.
+enum class Place : uint8_t { Own, Setter, Unknown };
+Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& setter) {
+  if (!has_plain_setattr(walk, object)) return Place::Unknown;
   ValuePtr on_type = walk.type_attribute(object, name);
   PyTypeObject* descriptor = on_type ? walk.exact_type(on_type) : nullptr;
-  bool writes_elsewhere = descriptor != nullptr && is_data_descriptor(descriptor) && descriptor != &PyMemberDescr_Type;
-  bool has_dict = type_of(object)->tp_dictoffset != 0;
-  if (writes_elsewhere || (!has_dict && descriptor == nullptr))
-    walk.graph_break(BreakReason::store_attribute, str_cat(describe(object), ".", utf8(name)));
-  walk.pop();
-  ValuePtr value = walk.pop();
-  if (ValuePtr* known = instance->find(name)) {
+  if (descriptor != nullptr && is_data_descriptor(descriptor)) {
+    auto* known = as<ObjectValue>(on_type);
+    if (known == nullptr) return Place::Unknown;
+    if (descriptor == &PyMemberDescr_Type && is_object_slot(known->object.get())) {
+      walk.identity_of(on_type);
+      return Place::Own;
+    }
+    if (descriptor != &PyProperty_Type || known->source == nullptr) return Place::Unknown;
+    setter = walk.at(walk.sources().get(SourceKind::PropertySetter, known->source, nullptr));
+    return setter && walk.is_python_function(setter) ? Place::Setter : Place::Unknown;
+  }
+  return pv_type_has_storage(type_of(object)) ? Place::Own : Place::Unknown;
+}
+
+// The instruction's operands are dropped by the caller.
+void store_own(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr value) {
+  auto* instance = as<InstanceValue>(object);
+  if (instance == nullptr) {
+    walk.attribute_store(object, name, std::move(value));
+  } else if (ValuePtr* known = instance->find(name)) {
     *known = value;
   } else {
     instance->attributes.emplace_back(Ref::share(name), value);
   }
 }
 
+void store_attr(Walk& walk, const Instruction& at) {
+  ValuePtr object = walk.peek(), value = walk.peek(2);
+  BorrowedRef name = walk.bytecode().name(at.arg);
+  ValuePtr setter;
+  Place place = place_of(walk, object, name, setter);
+  if (place == Place::Unknown) break_on_store(walk, object, name);
+  if (place == Place::Setter) {
+    walk.inline_function(setter, {{object, value}, {}}, ContinuationKind::Discard, nullptr);
+    return walk.drop_below_callee(2);
+  }
+  store_own(walk, object, name, value);
+  walk.pop_many(2);
+}
+
+bool delete_own(Walk& walk, const ValuePtr& object, BorrowedRef name) {
+  AttributeLookup lookup(walk, object, name);
+  if (!lookup.own_value()) return false;
+  if (auto* instance = as<InstanceValue>(object)) {
+    std::erase_if(instance->attributes, [&](const auto& entry) { return PyUnicode_Compare(entry.first, name) == 0; });
+  } else {
+    walk.attribute_store(object, name, nullptr);
+  }
+  return true;
+}
+
 void delete_attr(Walk& walk, const Instruction& at) {
-  walk.graph_break(BreakReason::store_attribute,
-                   str_cat(describe(walk.peek()), ".", utf8(walk.bytecode().name(at.arg))));
+  ValuePtr object = walk.peek();
+  BorrowedRef name = walk.bytecode().name(at.arg);
+  ValuePtr setter;
+  if (place_of(walk, object, name, setter) != Place::Own) break_on_store(walk, object, name);
+  if (!delete_own(walk, object, name)) walk.raise_here();
+  walk.pop();
 }
 
 const OpcodeRegistration registration{{Opcode::LOAD_ATTR, load_attr},

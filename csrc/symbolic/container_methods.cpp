@@ -13,18 +13,22 @@ void require_count(Walk& walk, const CallArgs& args, size_t least, size_t most) 
     walk.raise_here();
 }
 
-SequenceValue* own_list(Walk& walk, const CallArgs& args, const char* method) {
-  auto* list = args.positional.empty() ? nullptr : as<SequenceValue>(args.positional[0]);
-  if (list == nullptr || !list->is_list)
-    walk.graph_break(BreakReason::store_subscript, str_cat("list.", method, " on a list from outside"));
-  return list;
+[[noreturn]] void break_on_method(Walk& walk, const CallArgs& args, const char* method) {
+  walk.graph_break(BreakReason::store_subscript,
+                   str_cat(method, " on a ", args.positional.empty() ? "?" : describe(args.positional[0])));
 }
 
-DictValue* own_dict(Walk& walk, const CallArgs& args, const char* method) {
-  auto* dict = args.positional.empty() ? nullptr : as<DictValue>(args.positional[0]);
-  if (dict == nullptr)
-    walk.graph_break(BreakReason::store_subscript, str_cat("dict.", method, " on a dict from outside"));
-  return dict;
+// The elements of a list that is about to be changed.
+std::vector<ValuePtr>& list_of(Walk& walk, const CallArgs& args, const char* method) {
+  SequenceValue* list = args.positional.empty() ? nullptr : walk.list_contents(args.positional[0]);
+  if (list == nullptr) break_on_method(walk, args, method);
+  return list->items;
+}
+
+const ValuePtr& dict_of(Walk& walk, const CallArgs& args, const char* method) {
+  bool is_dict = !args.positional.empty() && walk.is_exactly(args.positional[0], &PyDict_Type);
+  if (!is_dict) break_on_method(walk, args, method);
+  return args.positional[0];
 }
 
 Ref key_of(Walk& walk, const ValuePtr& value) {
@@ -36,54 +40,84 @@ Ref key_of(Walk& walk, const ValuePtr& value) {
 
 ValuePtr list_append(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 1);
-  own_list(walk, args, "append")->items.push_back(args.positional[1]);
+  if (!walk.list_append(args.positional[0], args.positional[1])) break_on_method(walk, args, "append");
   return walk.none();
 }
 
 ValuePtr list_extend(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 1);
-  SequenceValue* list = own_list(walk, args, "extend");
+  if (!walk.is_exactly(args.positional[0], &PyList_Type)) break_on_method(walk, args, "extend");
   auto items = walk.iterate(args.positional[1]);
   if (!items) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
-  list->items.insert(list->items.end(), items->begin(), items->end());
+  for (ValuePtr& item : *items) walk.list_append(args.positional[0], item);
   return walk.none();
 }
 
 ValuePtr list_pop(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 0, 1);
-  SequenceValue* list = own_list(walk, args, "pop");
   std::optional<int64_t> index = args.positional.size() > 1 ? walk.int_of(args.positional[1]) : -1;
   if (!index) walk.graph_break(BreakReason::unknown_subscript, "list.pop at an unknown place");
-  int64_t length = static_cast<int64_t>(list->items.size());
+  std::vector<ValuePtr>& items = list_of(walk, args, "pop");
+  int64_t length = static_cast<int64_t>(items.size());
   int64_t at = *index < 0 ? *index + length : *index;
   if (at < 0 || at >= length) walk.raise_here();
-  ValuePtr value = list->items[at];
-  list->items.erase(list->items.begin() + at);
+  ValuePtr value = items[at];
+  walk.list_splice(args.positional[0], at, at + 1, {});
   return value;
 }
 
 ValuePtr list_insert(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 2, 2);
-  SequenceValue* list = own_list(walk, args, "insert");
   std::optional<int64_t> index = walk.int_of(args.positional[1]);
   if (!index) walk.graph_break(BreakReason::unknown_subscript, "list.insert at an unknown place");
-  int64_t length = static_cast<int64_t>(list->items.size());
+  int64_t length = static_cast<int64_t>(list_of(walk, args, "insert").size());
   int64_t at = *index < 0 ? std::max<int64_t>(0, *index + length) : std::min(*index, length);
-  list->items.insert(list->items.begin() + at, args.positional[2]);
+  walk.list_splice(args.positional[0], at, at, {args.positional[2]});
   return walk.none();
 }
 
 ValuePtr list_reverse(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 0, 0);
-  SequenceValue* list = own_list(walk, args, "reverse");
-  std::reverse(list->items.begin(), list->items.end());
+  const std::vector<ValuePtr>& items = list_of(walk, args, "reverse");
+  std::vector<ValuePtr> reversed(items.rbegin(), items.rend());
+  walk.list_splice(args.positional[0], 0, static_cast<int64_t>(items.size()), std::move(reversed));
   return walk.none();
 }
 
 ValuePtr list_clear(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 0, 0);
-  own_list(walk, args, "clear")->items.clear();
+  int64_t length = static_cast<int64_t>(list_of(walk, args, "clear").size());
+  walk.list_splice(args.positional[0], 0, length, {});
   return walk.none();
+}
+
+ValuePtr list_remove(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 1, 1);
+  const std::vector<ValuePtr>& items = list_of(walk, args, "remove");
+  for (size_t i = 0; i < items.size(); ++i) {
+    std::optional<bool> equal = walk.known_equal(items[i], args.positional[1]);
+    if (!equal) walk.graph_break(BreakReason::unknown_comparison, describe(items[i]));
+    if (!*equal) continue;
+    walk.list_splice(args.positional[0], static_cast<int64_t>(i), static_cast<int64_t>(i) + 1, {});
+    return walk.none();
+  }
+  walk.raise_here();
+}
+
+template <bool counts>
+ValuePtr list_index(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 1, 1);
+  auto items = walk.elements_of(args.positional[0]);
+  if (!items) break_on_method(walk, args, "index");
+  int64_t count = 0;
+  for (size_t i = 0; i < items->size(); ++i) {
+    std::optional<bool> equal = walk.known_equal((*items)[i], args.positional[1]);
+    if (!equal) walk.graph_break(BreakReason::unknown_comparison, describe((*items)[i]));
+    if (*equal && !counts) return walk.integer(static_cast<int64_t>(i));
+    if (*equal) ++count;
+  }
+  if (!counts) walk.raise_here();
+  return walk.integer(count);
 }
 
 ValuePtr list_copy(Walk& walk, const CallArgs& args) {
@@ -103,53 +137,70 @@ ValuePtr dict_get(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 2);
   Ref key = key_of(walk, args.positional[1]);
   ValuePtr missing = args.positional.size() > 2 ? args.positional[2] : walk.none();
-  if (auto* dict = as<DictValue>(args.positional[0])) {
-    int at = dict->find(key.get());
-    return at < 0 ? missing : dict->entries[at].value;
+  ValuePtr item = walk.dict_item(dict_of(walk, args, "get"), key.get());
+  return item ? item : missing;
+}
+
+std::vector<DictValue::Entry> entries_for_update(Walk& walk, const ValuePtr& value) {
+  if (auto entries = walk.entries_of(value)) return std::move(*entries);
+  auto pairs = walk.iterate(value);
+  if (!pairs) walk.graph_break(BreakReason::unknown_container, describe(value));
+  std::vector<DictValue::Entry> entries;
+  for (const ValuePtr& pair : *pairs) {
+    auto items = walk.iterate(pair);
+    if (!items || items->size() != 2) walk.raise_here();
+    entries.push_back({key_of(walk, (*items)[0]), (*items)[1]});
   }
-  auto* known = as<ObjectValue>(args.positional[0]);
-  if (known == nullptr || known->source == nullptr || !walk.is_exactly(args.positional[0], &PyDict_Type))
-    walk.graph_break(BreakReason::unknown_container, describe(args.positional[0]));
-  PyObject* item = nullptr;
-  if (lookup_constant(known->object, exact_constant(key.get()), &item) < 0)
-    walk.graph_break(BreakReason::unhashable_key, describe(args.positional[1]));
-  walk.guards().dict_contains(known->source, key.get(), item != nullptr);
-  if (item == nullptr) return missing;
-  return walk.at(walk.sources().get(SourceKind::DictItem, known->source, key.get()), Ref::share(item));
+  return entries;
 }
 
 ValuePtr dict_pop(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 2);
-  DictValue* dict = own_dict(walk, args, "pop");
+  const ValuePtr& dict = dict_of(walk, args, "pop");
   Ref key = key_of(walk, args.positional[1]);
-  int at = dict->find(key.get());
-  if (at < 0 && args.positional.size() < 3) walk.raise_here();
-  if (at < 0) return args.positional[2];
-  ValuePtr value = dict->entries[at].value;
-  dict->erase(key.get());
+  ValuePtr value = walk.dict_item(dict, key.get());
+  if (!value && args.positional.size() < 3) walk.raise_here();
+  if (!value) return args.positional[2];
+  walk.dict_delete(dict, key.get());
   return value;
+}
+
+ValuePtr dict_popitem(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 0, 0);
+  const ValuePtr& dict = dict_of(walk, args, "popitem");
+  auto entries = walk.entries_of(dict);
+  if (!entries) break_on_method(walk, args, "popitem");
+  if (entries->empty()) walk.raise_here();
+  DictValue::Entry last = entries->back();
+  walk.dict_delete(dict, last.key.get());
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.constant(last.key.get()), last.value});
+}
+
+ValuePtr dict_clear(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 0, 0);
+  walk.dict_clear(dict_of(walk, args, "clear"));
+  return walk.none();
 }
 
 ValuePtr dict_setdefault(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 2);
-  DictValue* dict = own_dict(walk, args, "setdefault");
+  const ValuePtr& dict = dict_of(walk, args, "setdefault");
   Ref key = key_of(walk, args.positional[1]);
-  int at = dict->find(key.get());
-  if (at >= 0) return dict->entries[at].value;
+  if (ValuePtr known = walk.dict_item(dict, key.get())) return known;
   ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.none();
-  dict->set(key.get(), value);
+  walk.dict_set(dict, key.get(), value);
   return value;
 }
 
 ValuePtr dict_update(Walk& walk, const CallArgs& args) {
-  DictValue* dict = own_dict(walk, args, "update");
+  const ValuePtr& dict = dict_of(walk, args, "update");
   if (args.positional.size() > 2) walk.raise_here();
-  if (args.positional.size() == 2) {
-    auto entries = walk.entries_of(args.positional[1]);
-    if (!entries) walk.graph_break(BreakReason::unknown_container, describe(args.positional[1]));
-    for (DictValue::Entry& entry : *entries) dict->set(entry.key.get(), entry.value);
-  }
-  for (const auto& [name, value] : args.keywords) dict->set(name.get(), value);
+  std::vector<DictValue::Entry> stores;
+  if (args.positional.size() == 2) stores = entries_for_update(walk, args.positional[1]);
+  for (const auto& [name, value] : args.keywords) stores.push_back({name, value});
+  // Every look-up comes before the first store.
+  for (const DictValue::Entry& store : stores) walk.dict_item(dict, store.key.get());
+  for (const DictValue::Entry& store : stores) walk.dict_set(dict, store.key.get(), store.value);
   return walk.none();
 }
 
@@ -186,11 +237,16 @@ void register_container_methods() {
                             {&PyList_Type, "reverse", list_reverse},
                             {&PyList_Type, "clear", list_clear},
                             {&PyList_Type, "copy", list_copy},
+                            {&PyList_Type, "remove", list_remove},
+                            {&PyList_Type, "index", list_index<false>},
+                            {&PyList_Type, "count", list_index<true>},
                             {&PyDict_Type, "keys", dict_view<0>},
                             {&PyDict_Type, "values", dict_view<1>},
                             {&PyDict_Type, "items", dict_view<2>},
                             {&PyDict_Type, "get", dict_get},
                             {&PyDict_Type, "pop", dict_pop},
+                            {&PyDict_Type, "popitem", dict_popitem},
+                            {&PyDict_Type, "clear", dict_clear},
                             {&PyDict_Type, "setdefault", dict_setdefault},
                             {&PyDict_Type, "update", dict_update},
                             {&PyDict_Type, "copy", dict_copy},

@@ -102,6 +102,7 @@ class ArgumentBinder {
       if (at < 0) walk_.raise_here();
       return defaults->entries[at].value;
     }
+    if (walk_.any_dict_written_at(name)) walk_.graph_break(BreakReason::unguardable_object, "keyword defaults");
     PyObject* defaults = PyFunction_GET_KW_DEFAULTS(callee_.real->object.get());
     PyObject* value = defaults != nullptr ? PyDict_GetItemWithError(defaults, name) : nullptr;
     if (value == nullptr) walk_.raise_here();
@@ -164,7 +165,11 @@ void Walk::return_value(ValuePtr result) {
         kind == ContinuationKind::Jump) &&
        !is_exactly(result, &PyBool_Type)))
     raise_here();
-  if ((kind == ContinuationKind::PushTruth || kind == ContinuationKind::PushNotTruth) && !truth_of(result))
+  // What cannot be known of the result is found out while the callee still stands.
+  bool needs_truth = kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool ||
+                     kind == ContinuationKind::PushTruth || kind == ContinuationKind::PushNotTruth ||
+                     kind == ContinuationKind::Jump;
+  if (needs_truth && !truth_of(result))
     graph_break(is_tensor(result) ? BreakReason::data_dependent_branch : BreakReason::unknown_truth);
   ValuePtr value = frame().continuation_value;
   if (frames_.size() == 1) {
@@ -188,6 +193,8 @@ void Walk::apply_continuation(ContinuationKind kind, const ValuePtr& continuatio
       return;
     case ContinuationKind::PushSelf:
       push(continuation_value);
+      return;
+    case ContinuationKind::Discard:
       return;
     case ContinuationKind::PushBool:
     case ContinuationKind::PushTruth:

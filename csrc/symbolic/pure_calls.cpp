@@ -28,6 +28,10 @@ void add_attributes(BorrowedRef owner, std::initializer_list<const char*> names)
   }
 }
 
+PyObject* builtin(const char* name) {
+  return check(PyObject_GetAttrString(check(PyImport_ImportModule("builtins")), name)).release();
+}
+
 // All public methods of an immutable built-in type, but the ones that would make something mutable or huge.
 void add_methods(PyTypeObject* type, std::initializer_list<const char*> except) {
   PyObject *key = nullptr, *value = nullptr;
@@ -41,6 +45,21 @@ void add_methods(PyTypeObject* type, std::initializer_list<const char*> except) 
     for (const char* name : except) excluded = excluded || PyUnicode_CompareWithASCIIString(key, name) == 0;
     if (!excluded && Py_IS_TYPE(value, &PyMethodDescr_Type)) add(value);
   }
+}
+
+// int(n), str(n) ... of a number that varies. Null: not one of these.
+ValuePtr computed_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+  static const std::pair<PyObject*, Computation> kRows[] = {
+      {reinterpret_cast<PyObject*>(&PyLong_Type), Computation::Int},
+      {reinterpret_cast<PyObject*>(&PyFloat_Type), Computation::Float},
+      {reinterpret_cast<PyObject*>(&PyUnicode_Type), Computation::Str},
+      {builtin("repr"), Computation::Repr},
+      {builtin("ascii"), Computation::Ascii},
+      {builtin("abs"), Computation::Absolute}};
+  if (args.positional.size() != 1 || !args.keywords.empty()) return nullptr;
+  for (const auto& [function, computation] : kRows)
+    if (callable.get() == function) return walk.computed(computation, {args.positional[0]});
+  return nullptr;
 }
 
 }  // namespace
@@ -65,6 +84,7 @@ ValuePtr value_of_result(Walk& walk, const Ref& result) {
 }
 
 ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+  if (ValuePtr computed = computed_call(walk, callable, args)) return computed;
   std::vector<Ref> held;
   auto hold = [&](const ValuePtr& value) {
     Ref constant = walk.is_tensor(value) ? Ref() : walk.constant_of(value);

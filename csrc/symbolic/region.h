@@ -2,6 +2,8 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "graph/graph.h"
@@ -19,9 +21,15 @@ enum class ExitKind : uint8_t {
   HandOver,  // nothing worth running: the rest of this frame belongs to the interpreter
 };
 
+// What a graph input is given: what a source fetches, or a computed number.
+struct RegionInput {
+  const Source* source = nullptr;
+  RecipeId computed = kNoRecipe;
+};
+
 struct CapturedRegion {
   std::shared_ptr<Graph> graph;
-  std::vector<const Source*> inputs;  // one for each graph input
+  std::vector<RegionInput> inputs;  // one for each graph input
   GuardSet guards;
   Snapshot snapshot;
   ExitKind exit = ExitKind::HandOver;
@@ -37,6 +45,8 @@ struct WalkStart {
   LocalsView view;  // at index 0 the arguments, cells not made; elsewhere the frame's slots and stack, and its callers'
   const Policy* policy;
   CallerChainPtr callers;  // null: none
+  // Names of sources whose number was another one at an earlier capture here: it decides nothing in this one. Null: none.
+  const std::set<std::string>* varying = nullptr;
 };
 
 // Walks ahead of execution. Runs no user code and changes no object. Throws Error(Internal) for a bug, PythonError for KeyboardInterrupt.

@@ -26,6 +26,7 @@ RecipeId RegionFinisher::recipe_of(const ValuePtr& value) {
   Recipe recipe;
   describe_value(value, recipe);
   snapshot_.recipes[id] = std::move(recipe);
+  if (snapshot_.recipes[id].kind == RecipeKind::Computed) snapshot_.computed.push_back(id);
   return id;
 }
 
@@ -55,6 +56,15 @@ void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) 
 }
 
 void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) {
+  // An iterator is rebuilt over what the object was: the region has to end before the first write.
+  for (const ValuePtr& base : iterator->bases) {
+    auto* view = as<DictViewValue>(base);
+    auto* object = as<ObjectValue>(view != nullptr ? view->dict : base);
+    if (object != nullptr && object->writes && !iterator->exhausted)
+      throw RestartSignal{object->writes->first_step,
+                          {BreakReason::store_subscript, "while it is iterated over", "", {}, ""},
+                          walk_.frame().policy};
+  }
   recipe.index = static_cast<int32_t>(iterator->index);
   switch (iterator->iterator_kind) {
     case IteratorKind::Range: {
@@ -165,6 +175,18 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
     }
     case ValueKind::Iterator:
       return describe_iterator(as<IteratorValue>(value), recipe);
+    case ValueKind::Computed: {
+      auto* computed = as<ComputedValue>(value);
+      if (computed->known) {
+        recipe.kind = RecipeKind::Constant;
+        recipe.object = computed->current;
+        return;
+      }
+      recipe.kind = RecipeKind::Computed;
+      recipe.index = static_cast<int32_t>(computed->computation);
+      add_parts(recipe, computed->parts);
+      return;
+    }
     case ValueKind::DictView: {
       auto* view = as<DictViewValue>(value);
       recipe.kind = RecipeKind::DictView;
@@ -222,6 +244,14 @@ FrameState RegionFinisher::inner_state(size_t depth, bool innermost) {
 }
 
 void RegionFinisher::add_effects() {
+  for (const Walk::PendingEffect& pending : walk_.effects_) {
+    Effect effect{pending.kind, recipe_of(pending.target)};
+    if (pending.value) effect.value = recipe_of(pending.value);
+    if (pending.key) effect.key = recipe_of(pending.key);
+    effect.start = pending.start;
+    effect.stop = pending.stop;
+    snapshot_.effects.push_back(effect);
+  }
   for (const ValuePtr& value : walk_.stored_cells_) {
     auto* cell = as<CellValue>(value);
     snapshot_.effects.push_back({EffectKind::SetCell, recipe_of(value), recipe_of(cell->contents), false});
@@ -249,12 +279,13 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
   }
   snapshot_.returns = walk_.returns_;
   add_effects();
+  for (const Walk::Input& input : walk_.inputs_)
+    region.inputs.push_back({input.source, input.source == nullptr ? recipe_of(input.computed) : kNoRecipe});
   Graph& graph = *walk_.graph_;
   graph.set_outputs(outputs_);
   if (graph.op_count() > 0) walk_.guards_.global_state();
   run_passes(graph);
   std::vector<int> kept = graph.retain([](const Node&) { return true; }, false);
-  region.inputs = walk_.inputs_;
   region.graph = walk_.graph_;
   region.graph_break = std::move(graph_break);
   region.snapshot = std::move(snapshot_);

@@ -12,6 +12,8 @@ namespace {
 // A number whose value the capture does not depend on: an input of the graph, whatever it is at each run.
 bool is_runtime_scalar(const ValuePtr& value, ParamType type) {
   if (type != ParamType::Scalar && type != ParamType::Number) return false;
+  if (auto* computed = as<ComputedValue>(value))
+    return !computed->known && (type_of(value) == &PyLong_Type || type_of(value) == &PyFloat_Type);
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || object->source == nullptr || object->value_guarded) return false;
   return PyLong_CheckExact(object->object.get()) || PyFloat_CheckExact(object->object.get());
@@ -225,19 +227,21 @@ ValueRef Walk::graph_value(TensorValue* tensor) {
   MD_ASSERT(tensor->source != nullptr, "a tensor without a node and without a source");
   guard_tensor(tensor);
   tensor->ref = {graph_->add_tensor_input(name(tensor->source, start_.bytecode), tensor->spec), 0};
-  inputs_.push_back(tensor->source);
+  inputs_.push_back({tensor->source, nullptr});
   return tensor->ref;
 }
 
 ValueRef Walk::scalar_input(const ValuePtr& value) {
   auto* object = as<ObjectValue>(value);
-  exact_type(value);
-  auto known = scalar_inputs_.find(object->source);
+  PyTypeObject* type = exact_type(value);
+  auto known = scalar_inputs_.find(value.get());
   if (known != scalar_inputs_.end()) return known->second;
-  Scalar::Kind kind = PyFloat_CheckExact(object->object.get()) ? Scalar::Kind::Float : Scalar::Kind::Int;
-  ValueRef ref{graph_->add_scalar_input(name(object->source, start_.bytecode), kind), 0};
-  inputs_.push_back(object->source);
-  scalar_inputs_[object->source] = ref;
+  Scalar::Kind kind = type == &PyFloat_Type ? Scalar::Kind::Float : Scalar::Kind::Int;
+  std::string text = object != nullptr ? name(object->source, start_.bytecode) : "computed";
+  ValueRef ref{graph_->add_scalar_input(text, kind), 0};
+  // The input keeps its Value alive, so that its address names it.
+  inputs_.push_back({object != nullptr ? object->source : nullptr, value});
+  scalar_inputs_[value.get()] = ref;
   return ref;
 }
 

@@ -41,6 +41,12 @@ void build_const_key_map(Walk& walk, const Instruction& at) {
 }
 
 void build_string(Walk& walk, const Instruction& at) {
+  std::vector<ValuePtr> parts;
+  for (int i = 0; i < at.arg; ++i) parts.push_back(walk.peek(at.arg - i));
+  if (ValuePtr joined = walk.computed(Computation::Join, parts)) {
+    walk.pop_many(at.arg);
+    return walk.push(std::move(joined));
+  }
   Ref pieces = check(PyTuple_New(at.arg));
   for (int i = 0; i < at.arg; ++i) {
     Ref piece = walk.constant_of(walk.peek(at.arg - i));
@@ -70,16 +76,18 @@ T* container_at(Walk& walk, int distance) {
 }
 
 void list_append(Walk& walk, const Instruction& at) {
-  auto* list = container_at<SequenceValue>(walk, at.arg);
-  list->items.push_back(walk.pop());
+  ValuePtr list = walk.peek(at.arg + 1);
+  if (!walk.list_append(list, walk.peek())) walk.graph_break(BreakReason::store_subscript, "into a " + describe(list));
+  walk.pop();
 }
 
 void list_extend(Walk& walk, const Instruction& at) {
-  auto* list = container_at<SequenceValue>(walk, at.arg);
+  ValuePtr list = walk.peek(at.arg + 1);
+  if (!walk.is_exactly(list, &PyList_Type)) walk.graph_break(BreakReason::store_subscript, "into a " + describe(list));
   auto items = walk.iterate(walk.peek());
   if (!items) walk.graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
   walk.pop();
-  list->items.insert(list->items.end(), items->begin(), items->end());
+  for (const ValuePtr& item : *items) walk.list_append(list, item);
 }
 
 void set_add(Walk& walk, const Instruction& at) {
@@ -107,12 +115,11 @@ void set_update(Walk& walk, const Instruction& at) {
 }
 
 void map_add(Walk& walk, const Instruction& at) {
-  auto* dict = as<DictValue>(walk.peek(at.arg + 2));
-  if (dict == nullptr) walk.graph_break(BreakReason::store_subscript, "into a " + describe(walk.peek(at.arg + 2)));
+  ValuePtr dict = walk.peek(at.arg + 2);
   Ref key = hashable_key(walk, walk.peek(2));
-  ValuePtr value = walk.pop();
-  walk.pop();
-  dict->set(key.get(), std::move(value));
+  if (!walk.dict_set(dict, key.get(), walk.peek()))
+    walk.graph_break(BreakReason::store_subscript, "into a " + describe(dict));
+  walk.pop_many(2);
 }
 
 template <bool merge>

@@ -58,7 +58,17 @@ void jump_if_or_pop(Walk& walk, const Instruction& at) {
   }
 }
 
+// The truth of a varying number, or its negation, as a value of its own. False: not such a value.
+bool push_computed(Walk& walk, Computation computation) {
+  ValuePtr truth = walk.computed(computation, {walk.peek()});
+  if (!truth) return false;
+  walk.pop();
+  walk.push(std::move(truth));
+  return true;
+}
+
 void to_bool(Walk& walk, const Instruction&) {
+  if (push_computed(walk, Computation::Truth)) return;
   std::optional<bool> truth = truth_or_inline(walk, ContinuationKind::PushBool);
   if (!truth) return;
   walk.pop();
@@ -66,6 +76,7 @@ void to_bool(Walk& walk, const Instruction&) {
 }
 
 void unary_not(Walk& walk, const Instruction&) {
+  if (push_computed(walk, Computation::Not)) return;
   std::optional<bool> truth = truth_or_inline(walk, ContinuationKind::PushNotBool);
   if (!truth) return;
   walk.pop();

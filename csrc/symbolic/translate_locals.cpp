@@ -86,19 +86,46 @@ ObjectValue* globals_function(Walk& walk) {
   return as<ObjectValue>(function);
 }
 
+void load_builtin(Walk& walk, ObjectValue* function, BorrowedRef name) {
+  const Source* builtin = walk.sources().get(SourceKind::Builtin, function->source, name);
+  ValuePtr value = walk.at(builtin);
+  if (!value) walk.raise_here();
+  walk.push(std::move(value));
+}
+
 void load_global(Walk& walk, const Instruction& at) {
   BorrowedRef name = walk.bytecode().name(at.arg);
   ObjectValue* function = globals_function(walk);
   auto* model = reinterpret_cast<PyFunctionObject*>(function->object.get());
   if (!PyDict_CheckExact(model->func_globals) || !PyDict_CheckExact(model->func_builtins))
     walk.graph_break(BreakReason::unknown_container, "globals that are not a dict");
+  if (walk.any_dict_written()) {
+    if (auto written = walk.written_item(walk.globals_dict(ValuePtr(function)), name)) {
+      if (*written) return walk.push(*written);
+      return load_builtin(walk, function, name);
+    }
+  }
   const Source* global = walk.sources().get(SourceKind::Global, function->source, name);
   if (ValuePtr value = walk.at(global)) return walk.push(std::move(value));
   walk.guards().absent(global);
-  const Source* builtin = walk.sources().get(SourceKind::Builtin, function->source, name);
-  ValuePtr value = walk.at(builtin);
-  if (!value) walk.raise_here();
-  walk.push(std::move(value));
+  load_builtin(walk, function, name);
+}
+
+ValuePtr plain_globals(Walk& walk) {
+  ValuePtr dict = walk.globals_dict(ValuePtr(globals_function(walk)));
+  if (!walk.is_exactly(dict, &PyDict_Type)) walk.graph_break(BreakReason::store_global);
+  return dict;
+}
+
+// Module dicts hold plain str keys: a store runs no code.
+void store_global(Walk& walk, const Instruction& at) {
+  ValuePtr dict = plain_globals(walk);
+  walk.store_in_dict(dict, walk.bytecode().name(at.arg), walk.peek());
+  walk.pop();
+}
+
+void delete_global(Walk& walk, const Instruction& at) {
+  if (!walk.dict_delete(plain_globals(walk), walk.bytecode().name(at.arg))) walk.raise_here();
 }
 
 template <BreakReason reason>
@@ -132,8 +159,8 @@ const OpcodeRegistration registration{{Opcode::NOP, nop},
                                       {Opcode::STORE_DEREF, store_deref},
                                       {Opcode::DELETE_DEREF, delete_deref},
                                       {Opcode::LOAD_GLOBAL, load_global},
-                                      {Opcode::STORE_GLOBAL, break_with_name<BreakReason::store_global>},
-                                      {Opcode::DELETE_GLOBAL, break_with_name<BreakReason::store_global>},
+                                      {Opcode::STORE_GLOBAL, store_global},
+                                      {Opcode::DELETE_GLOBAL, delete_global},
                                       {Opcode::LOAD_BUILD_CLASS, load_build_class},
                                       {Opcode::LOAD_ASSERTION_ERROR, load_assertion_error},
                                       {Opcode::IMPORT_NAME, import_name},
@@ -158,6 +185,8 @@ void store_cell(Walk& walk, const ValuePtr& value, ValuePtr contents) {
   cell->loaded = true;
   if (cell->source != nullptr && !cell->stored) {
     cell->stored = true;
+    for (const auto& [object, other] : walk.cells_)
+      if (other != value) walk.guards_.alias(cell->source, as<CellValue>(other)->source, false);
     walk.stored_cells_.push_back(value);
   }
 }
@@ -171,6 +200,8 @@ ValuePtr Walk::cell_at(const Source* source, Ref object) {
     guards_.alias(as<CellValue>(same->second)->source, source, true);
     return same->second;
   }
+  for (const ValuePtr& stored : stored_cells_)
+    if (const Source* other = as<CellValue>(stored)->source) guards_.alias(other, source, false);
   auto cell = make_value<CellValue>();
   cell->source = source;
   cell->loaded = false;

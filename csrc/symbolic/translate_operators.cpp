@@ -3,6 +3,8 @@
 #include "symbolic/pure_calls.h"
 #include "symbolic/walk.h"
 
+#include <algorithm>
+
 namespace md {
 
 namespace {
@@ -148,14 +150,23 @@ ValuePtr binary_on_sizes(Walk& walk, int operation, const ValuePtr& left, const 
   return walk.constant(folded);
 }
 
-// a += b on a list made here changes that list.
+// a += b on a list changes that list.
 bool extend_in_place(Walk& walk, int op, const ValuePtr& left, const ValuePtr& right) {
-  auto* list = as<SequenceValue>(left);
-  if (op != kAdd || list == nullptr || !list->is_list) return false;
+  if (op != kAdd || type_of(left) != &PyList_Type) return false;
+  walk.exact_type(left);
   auto items = walk.iterate(right);
   if (!items) return false;
-  list->items.insert(list->items.end(), items->begin(), items->end());
+  for (const ValuePtr& item : *items) walk.list_append(left, item);
   return true;
+}
+
+// What the exit computes from numbers that vary; no answer: not for this operator.
+std::optional<Computation> computation_of(int op) {
+  static constexpr std::optional<Computation> kComputations[kOperators] = {
+      Computation::Add,      Computation::And,        Computation::FloorDivide, std::nullopt,       std::nullopt,
+      Computation::Multiply, Computation::Remainder,  Computation::Or,          Computation::Power, Computation::Rshift,
+      Computation::Subtract, Computation::TrueDivide, Computation::Xor};
+  return kComputations[op];
 }
 
 [[noreturn]] void break_on_operator(Walk& walk, const char* op, const ValuePtr& left, const ValuePtr& right) {
@@ -173,6 +184,7 @@ void binary_op(Walk& walk, const Instruction& at) {
     result = left;
   } else if ((result = binary_on_sizes(walk, at.arg, left, right))) {
   } else if ((result = binary_on_sequences(walk, op, in_place, left, right))) {
+  } else if (computation_of(op) && (result = walk.computed(*computation_of(op), {left, right}))) {
   } else {
     Ref a = walk.constant_of(left), b = a ? walk.constant_of(right) : Ref();
     if (!b || may_be_large(op, a.get(), b.get())) break_on_operator(walk, kOperatorNames[op], left, right);
@@ -193,6 +205,10 @@ void unary_op(Walk& walk, const Instruction&) {
     const OpRow* row = unary_operator_row(op);
     if (row == nullptr) walk.graph_break(BreakReason::tensor_operands, str_cat("operator ", op));
     result = walk.call_op(*row, {{value}, {}}, true);
+  } else if ((result = walk.computed(op == '-'   ? Computation::Negative
+                                     : op == '+' ? Computation::Positive
+                                                 : Computation::Invert,
+                                     {value}))) {
   } else {
     Ref constant = walk.constant_of(value);
     if (!constant) walk.graph_break(BreakReason::unknown_operator, str_cat(op, describe(value)));
@@ -206,8 +222,16 @@ void unary_op(Walk& walk, const Instruction&) {
   walk.push(std::move(result));
 }
 
-// Equality of two values without running user code; no answer: unknown.
-std::optional<bool> known_equal(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
+bool compares_by_identity(const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr) return false;
+  PyObject* real = object->object;
+  return PyFunction_Check(real) || PyModule_CheckExact(real) || real == Py_None || real == Py_Ellipsis ||
+         (PyType_Check(real) && Py_TYPE(real)->tp_richcompare == PyType_Type.tp_richcompare) ||
+         Py_TYPE(real)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+}
+
+std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
   auto left = walk.elements_of(a), right = walk.elements_of(b);
   if (left && right) {
@@ -216,7 +240,7 @@ std::optional<bool> known_equal(Walk& walk, const ValuePtr& a, const ValuePtr& b
     if (left->size() != right->size()) return false;
     for (size_t i = 0; i < left->size(); ++i) {
       if ((*left)[i] == (*right)[i] && !walk.is_tensor((*left)[i])) continue;
-      std::optional<bool> equal = known_equal(walk, (*left)[i], (*right)[i]);
+      std::optional<bool> equal = equality(walk, (*left)[i], (*right)[i]);
       if (!equal || !*equal) return equal;
     }
     return true;
@@ -228,15 +252,7 @@ std::optional<bool> known_equal(Walk& walk, const ValuePtr& a, const ValuePtr& b
     return equal == 1;
   }
   // Classes, functions and modules compare by identity.
-  auto by_identity = [](const ValuePtr& value) {
-    auto* object = as<ObjectValue>(value);
-    if (object == nullptr) return false;
-    PyObject* real = object->object;
-    return PyFunction_Check(real) || PyModule_CheckExact(real) || real == Py_None || real == Py_Ellipsis ||
-           (PyType_Check(real) && Py_TYPE(real)->tp_richcompare == PyType_Type.tp_richcompare) ||
-           Py_TYPE(real)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
-  };
-  if (by_identity(a) && by_identity(b)) {
+  if (compares_by_identity(a) && compares_by_identity(b)) {
     walk.exact_type(a);
     walk.exact_type(b);
     return walk.same_object(a, b);
@@ -245,6 +261,9 @@ std::optional<bool> known_equal(Walk& walk, const ValuePtr& a, const ValuePtr& b
 }
 
 void compare_op(Walk& walk, const Instruction& at) {
+  static constexpr Computation kComparisons[] = {Computation::Less,    Computation::LessEqual,
+                                                 Computation::Equal,   Computation::NotEqual,
+                                                 Computation::Greater, Computation::GreaterEqual};
   ValuePtr right = walk.peek(1), left = walk.peek(2);
   ValuePtr result;
   if (walk.is_tensor(left) || walk.is_tensor(right)) {
@@ -260,8 +279,9 @@ void compare_op(Walk& walk, const Instruction& at) {
     if (mirrored) row = compare_operator_row(kMirrored[at.arg]);
     result = walk.call_op(*row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, true);
     if (at.arg2 != 0) walk.graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
+  } else if ((result = walk.computed(kComparisons[at.arg], {left, right}))) {
   } else if (at.arg == Py_EQ || at.arg == Py_NE) {
-    std::optional<bool> equal = known_equal(walk, left, right);
+    std::optional<bool> equal = equality(walk, left, right);
     if (!equal) walk.graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
     result = walk.boolean(*equal == (at.arg == Py_EQ));
   } else {
@@ -283,21 +303,16 @@ void is_op(Walk& walk, const Instruction& at) {
 
 std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const ValuePtr& item) {
   Ref key = walk.is_tensor(item) ? Ref() : walk.constant_of(item);
-  if (auto* dict = as<DictValue>(container)) return key ? std::optional(dict->find(key.get()) >= 0) : std::nullopt;
   if (auto* set = as<SetValue>(container)) return key ? std::optional(set->contains(key.get())) : std::nullopt;
-  if (auto* object = as<ObjectValue>(container); object != nullptr && PyDict_CheckExact(object->object.get())) {
+  if (type_of(container) == &PyDict_Type) {
     if (!key) return std::nullopt;
-    walk.exact_type(container);
-    PyObject* unused = nullptr;
-    int found = lookup_constant(object->object, key, &unused);
-    if (found < 0) return std::nullopt;
-    if (object->source != nullptr) walk.guards().dict_contains(object->source, key.get(), found == 1);
-    return found == 1;
+    if (PyObject_Hash(key) == -1) walk.raise_here();
+    return static_cast<bool>(walk.dict_item(container, key.get()));
   }
   if (auto elements = walk.elements_of(container)) {
     for (const ValuePtr& element : *elements) {
       if (element == item) return true;
-      std::optional<bool> equal = known_equal(walk, element, item);
+      std::optional<bool> equal = equality(walk, element, item);
       if (!equal || *equal) return equal;
     }
     return false;
@@ -331,22 +346,10 @@ void contains_op(Walk& walk, const Instruction& at) {
 ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   Ref constant = walk.constant_of(key);
   if (!constant) walk.graph_break(BreakReason::unhashable_key, describe(key));
-  if (auto* dict = as<DictValue>(container)) {
-    int at = dict->find(constant.get());
-    if (at < 0) walk.raise_here();
-    return dict->entries[at].value;
-  }
-  auto* object = as<ObjectValue>(container);
-  walk.exact_type(container);
-  PyObject* item = nullptr;
-  int found = lookup_constant(object->object, exact_constant(constant), &item);
-  if (found < 0) walk.graph_break(BreakReason::unhashable_key, describe(key));
-  if (found == 0) {
-    if (object->source != nullptr) walk.guards().dict_contains(object->source, constant.get(), false);
-    walk.raise_here();
-  }
-  if (object->source == nullptr) return walk.constant(item);
-  return walk.at(walk.sources().get(SourceKind::DictItem, object->source, constant.get()), Ref::share(item));
+  if (PyObject_Hash(constant) == -1) walk.raise_here();
+  ValuePtr item = walk.dict_item(container, constant.get());
+  if (!item) walk.raise_here();
+  return item;
 }
 
 ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
@@ -411,19 +414,44 @@ void binary_slice(Walk& walk, const Instruction&) {
   walk.push(std::move(result));
 }
 
+// list[key] = value, or del list[key] without one; key is an int, or a slice without a step.
+void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, const ValuePtr* value) {
+  std::optional<int64_t> index = walk.int_of(key);
+  Ref slice = index ? Ref() : walk.constant_of(key);
+  if (!index && (!slice || !PySlice_Check(slice.get())))
+    walk.graph_break(BreakReason::store_subscript, str_cat(describe(list), "[", describe(key), "]"));
+  std::vector<ValuePtr> values;
+  if (slice && value != nullptr) {
+    auto items = walk.iterate(*value);
+    if (!items) walk.graph_break(BreakReason::unknown_iteration, describe(*value));
+    values = std::move(*items);
+  } else if (value != nullptr) {
+    values.push_back(*value);
+  }
+  Py_ssize_t length = static_cast<Py_ssize_t>(walk.list_contents(list)->items.size());
+  Py_ssize_t start = 0, stop = 0, step = 1;
+  if (index) {
+    start = *index < 0 ? *index + length : *index;
+    if (start < 0 || start >= length) walk.raise_here();
+    stop = start + 1;
+  } else {
+    if (PySlice_Unpack(slice, &start, &stop, &step) < 0) walk.raise_here();
+    PySlice_AdjustIndices(length, &start, &stop, step);
+    if (step != 1) walk.graph_break(BreakReason::store_subscript, "a slice with a step");
+    stop = std::max(start, stop);
+  }
+  walk.list_splice(list, start, stop, std::move(values));
+}
+
 void store_subscr(Walk& walk, const Instruction&) {
   ValuePtr key = walk.peek(1), container = walk.peek(2), value = walk.peek(3);
-  if (auto* dict = as<DictValue>(container)) {
+  if (type_of(container) == &PyDict_Type) {
     Ref constant = walk.constant_of(key);
     if (!constant) walk.graph_break(BreakReason::unhashable_key, describe(key));
     if (PyObject_Hash(constant) == -1) walk.raise_here();
-    dict->set(constant.get(), value);
-  } else if (auto* list = as<SequenceValue>(container); list != nullptr && list->is_list && walk.int_of(key)) {
-    int64_t length = static_cast<int64_t>(list->items.size());
-    int64_t at = *walk.int_of(key);
-    if (at < 0) at += length;
-    if (at < 0 || at >= length) walk.raise_here();
-    list->items[at] = value;
+    walk.dict_set(container, constant.get(), value);
+  } else if (type_of(container) == &PyList_Type) {
+    replace_elements(walk, container, key, &value);
   } else {
     walk.graph_break(walk.is_tensor(container) ? BreakReason::tensor_write : BreakReason::store_subscript,
                      str_cat(describe(container), "[", describe(key), "]"));
@@ -433,15 +461,26 @@ void store_subscr(Walk& walk, const Instruction&) {
 
 void delete_subscr(Walk& walk, const Instruction&) {
   ValuePtr key = walk.peek(1), container = walk.peek(2);
-  auto* dict = as<DictValue>(container);
-  Ref constant = dict != nullptr ? walk.constant_of(key) : Ref();
+  if (type_of(container) == &PyList_Type) {
+    replace_elements(walk, container, key, nullptr);
+    walk.pop_many(2);
+    return;
+  }
+  Ref constant = type_of(container) == &PyDict_Type ? walk.constant_of(key) : Ref();
   if (!constant)
     walk.graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
-  if (!dict->erase(constant.get())) walk.raise_here();
+  if (PyObject_Hash(constant) == -1 || !walk.dict_delete(container, constant.get())) walk.raise_here();
   walk.pop_many(2);
 }
 
 void store_slice(Walk& walk, const Instruction&) {
+  if (type_of(walk.peek(3)) == &PyList_Type) {
+    ValuePtr slice = make_value<SliceValue>(walk.peek(2), walk.peek(1), walk.none());
+    ValuePtr value = walk.peek(4);
+    replace_elements(walk, walk.peek(3), slice, &value);
+    walk.pop_many(4);
+    return;
+  }
   walk.graph_break(walk.is_tensor(walk.peek(3)) ? BreakReason::tensor_write : BreakReason::store_subscript,
                    str_cat(describe(walk.peek(3)), "[slice]"));
 }
@@ -476,6 +515,17 @@ Ref formatted(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spe
 
 void push_formatted(Walk& walk, int operands, int conversion, BorrowedRef spec) {
   ValuePtr value = walk.peek(operands);
+  if (walk.is_varying(value)) {
+    static constexpr Computation kConversions[] = {Computation::Str, Computation::Repr, Computation::Ascii};
+    ValuePtr text = conversion == 0 ? value : walk.computed(kConversions[conversion - 1], {value});
+    ValuePtr plain = spec ? walk.constant(spec) : walk.string("");
+    if (text) text = walk.computed(Computation::Format, {text, plain});
+    if (text) {
+      walk.pop_many(operands);
+      walk.push(std::move(text));
+      return;
+    }
+  }
   Ref text = formatted(walk, value, conversion, spec);
   if (!text) walk.graph_break(BreakReason::unknown_format, describe(value));
   walk.pop_many(operands);
@@ -525,6 +575,8 @@ const OpcodeRegistration registration{{Opcode::BINARY_OP, binary_op},
                                       {Opcode::CONVERT_VALUE, convert_value}};
 
 }  // namespace
+
+std::optional<bool> Walk::known_equal(const ValuePtr& a, const ValuePtr& b) { return equality(*this, a, b); }
 
 ValuePtr Walk::add_values(const ValuePtr& a, const ValuePtr& b) { return binary_on_tensors(*this, kAdd, false, a, b); }
 

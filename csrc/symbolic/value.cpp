@@ -34,6 +34,12 @@ PyTypeObject* iterator_type(const IteratorValue& iterator) {
 
 }  // namespace
 
+const ValuePtr* PendingWrites::find(BorrowedRef key) const {
+  for (auto store = stores.rbegin(); store != stores.rend(); ++store)
+    if (same_key(store->first, key)) return &store->second;
+  return nullptr;
+}
+
 int DictValue::find(BorrowedRef key) const {
   for (size_t i = 0; i < entries.size(); ++i)
     if (same_key(entries[i].key.get(), key)) return static_cast<int>(i);
@@ -104,6 +110,8 @@ PyTypeObject* type_of(const ValuePtr& value) {
       return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(as<ExceptionValue>(value)->type)->object.get());
     case ValueKind::Iterator:
       return iterator_type(*as<IteratorValue>(value));
+    case ValueKind::Computed:
+      return as<ComputedValue>(value)->current.type();
     case ValueKind::DictView: {
       static PyTypeObject* const kTypes[] = {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type};
       return kTypes[as<DictViewValue>(value)->what];

@@ -5,6 +5,7 @@
 //  3. Values are counted without atomics: a walk belongs to one thread, under the GIL.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "graph/graph.h"
 #include "guards/source.h"
 #include "guards/tensor_type.h"
+#include "snapshot/computations.h"
 
 namespace md {
 
@@ -30,6 +32,7 @@ enum class ValueKind : uint8_t {
   Instance,     // an object of a plain Python class, made by the walk
   Exception,    // an exact built-in exception made by the walk
   Iterator,     // an iterator made by the walk
+  Computed,     // a number or text worked out from numbers that differ from run to run
   DictView,     // keys, values or items of a dict that the walk knows
 };
 
@@ -97,6 +100,15 @@ struct NullValue : Value {
   NullValue() : Value(kKind) {}
 };
 
+// What the walk has written into an object from outside and not yet done to it; reads see it. Shared by the Values of one object.
+struct PendingWrites {
+  int64_t first_step = 0;          // of the walk, that wrote
+  ValuePtr contents;               // all that the object holds now (SequenceValue, DictValue); null: not looked at
+  std::vector<ValuePtr> appended;  // list: while contents is null
+  std::vector<std::pair<Ref, ValuePtr>> stores;  // dict keys or attribute names, in order; null: deleted
+  const ValuePtr* find(BorrowedRef key) const;   // the last store; null: none
+};
+
 struct ObjectValue : Value {
   static constexpr ValueKind kKind = ValueKind::Object;
   ObjectValue(Ref object, const Source* source) : Value(kKind), object(std::move(object)), source(source) {}
@@ -106,6 +118,8 @@ struct ObjectValue : Value {
   bool type_guarded = false;
   bool length_guarded = false;
   bool opaque_iterator = false;  // entered the region through a slot: its FOR_ITER belongs to the driver
+  bool varies = false;           // a number or range that had other values at this place: not guarded by value
+  std::shared_ptr<PendingWrites> writes;
 };
 
 struct TensorValue : Value {
@@ -207,6 +221,16 @@ struct IteratorValue : Value {
   int64_t index = 0;                      // elements taken; Enumerate: the next count
   int64_t start = 0, stop = 0, step = 1;  // Range: what is left
   bool exhausted = false;
+};
+
+struct ComputedValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Computed;
+  ComputedValue(Computation computation, std::vector<ValuePtr> parts, Ref current)
+      : Value(kKind), computation(computation), parts(std::move(parts)), current(std::move(current)) {}
+  Computation computation;
+  std::vector<ValuePtr> parts;  // varying numbers, other computed values, constants
+  Ref current;                  // what it is at capture; its type is the same at every run
+  bool known = false;           // the operands were guarded by value: it is `current` at every run
 };
 
 struct DictViewValue : Value {

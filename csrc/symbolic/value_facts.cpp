@@ -52,7 +52,14 @@ ValuePtr Walk::at(const Source* source, Ref object) {
     symbolic->source = source;
     value = symbolic;
   } else {
-    value = make_value<ObjectValue>(std::move(object), source);
+    auto known = make_value<ObjectValue>(std::move(object), source);
+    PyTypeObject* number = known->object.type();
+    if (start_.varying != nullptr && (number == &PyLong_Type || number == &PyFloat_Type || number == &PyRange_Type))
+      known->varies = start_.varying->contains(name(source, start_.bytecode));
+    value = known;
+    ValuePtr result = value;  // relating it to what was written may look at further sources
+    add_mutable(result);
+    return result;
   }
   return value;
 }
@@ -91,11 +98,18 @@ PyTypeObject* Walk::exact_type(const ValuePtr& value) {
 }
 
 Ref Walk::constant_of(const ValuePtr& value) {
+  if (auto* computed = as<ComputedValue>(value)) {
+    for (const ValuePtr& part : computed->parts) constant_of(part);
+    computed->known = true;
+    return computed->current;
+  }
   if (auto* object = as<ObjectValue>(value)) {
     if (object->source == nullptr || object->value_guarded) return is_known_constant(*object) ? object->object : Ref();
     // A long tuple is not compared as a whole for the sake of one element.
     if (PyTuple_CheckExact(object->object.get()) && PyTuple_GET_SIZE(object->object.get()) > 64) return nullptr;
     if (!is_guardable_constant(object->object.get())) return nullptr;
+    // After a break Python can look at the number; a whole function is captured for each of its values.
+    if (object->varies && start_.index > 0) graph_break(BreakReason::opaque_number);
     guards_.equals_match(object->source, object->object.get());
     object->value_guarded = object->type_guarded = object->length_guarded = true;
     return object->object;
@@ -130,8 +144,9 @@ BorrowedRef Walk::identity_of(const ValuePtr& value) {
 }
 
 std::optional<int64_t> Walk::int_of(const ValuePtr& value) {
-  auto* object = as<ObjectValue>(value);
-  if (object == nullptr || !PyLong_CheckExact(object->object.get())) return std::nullopt;
+  bool is_int =
+      (value->kind == ValueKind::Object || value->kind == ValueKind::Computed) && type_of(value) == &PyLong_Type;
+  if (!is_int) return std::nullopt;
   Ref constant = constant_of(value);
   int overflow = 0;
   long long number = PyLong_AsLongLongAndOverflow(constant, &overflow);
@@ -140,6 +155,7 @@ std::optional<int64_t> Walk::int_of(const ValuePtr& value) {
 }
 
 ValuePtr Walk::element(ObjectValue* sequence, Py_ssize_t index) {
+  if (sequence->writes) return written_list(sequence)->items[index];
   PyObject* object = sequence->object;
   PyObject* item = PyTuple_Check(object) ? PyTuple_GET_ITEM(object, index) : PyList_GET_ITEM(object, index);
   if (sequence->source == nullptr) return constant(item);
@@ -163,6 +179,8 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
   }
   auto* known = as<ObjectValue>(value);
   PyObject* object = known->object;
+  if (known->writes && PyList_CheckExact(object)) return written_list(known)->items.size();
+  if (known->writes && PyDict_CheckExact(object)) return written_dict(known)->entries.size();
   if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyRange_Check(object)) {
     Ref constant = constant_of(value);
     return constant ? std::optional<int64_t>(PyObject_Size(constant)) : std::nullopt;
@@ -183,6 +201,8 @@ std::unique_ptr<std::vector<ValuePtr>> Walk::elements_of(const ValuePtr& value) 
   if (auto* sequence = as<SequenceValue>(value)) return std::make_unique<std::vector<ValuePtr>>(sequence->items);
   auto* object = as<ObjectValue>(value);
   if (object == nullptr) return nullptr;
+  if (object->writes && PyList_CheckExact(object->object.get()))
+    return std::make_unique<std::vector<ValuePtr>>(written_list(object)->items);
   if (!is_plain_tuple(*object) && !PyList_CheckExact(object->object.get())) return nullptr;
   auto elements = std::make_unique<std::vector<ValuePtr>>();
   int64_t length = *length_of(value);
@@ -195,6 +215,7 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& 
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !PyDict_CheckExact(object->object.get())) return nullptr;
   exact_type(value);
+  if (object->writes) return std::make_unique<std::vector<DictValue::Entry>>(written_dict(object)->entries);
   auto entries = std::make_unique<std::vector<DictValue::Entry>>();
   Ref keys = check(PySequence_Tuple(object->object));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i)
@@ -229,6 +250,8 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
     case ValueKind::Iterator:
     case ValueKind::Exception:
       return true;
+    case ValueKind::Computed:
+      return PyObject_IsTrue(constant_of(value)) == 1;
     case ValueKind::Null:
     case ValueKind::Tensor:
       return std::nullopt;
@@ -265,6 +288,18 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
 
 bool Walk::same_object(const ValuePtr& a, const ValuePtr& b) {
   if (a == b) return true;
+  if (a->kind == ValueKind::Computed || b->kind == ValueKind::Computed) {
+    // A number is not None, whatever it is; to be the same number is something else than to be equal.
+    if (type_of(a) != type_of(b) && type_of(a) != nullptr && type_of(b) != nullptr) {
+      exact_type(a);
+      exact_type(b);
+      return false;
+    }
+    auto plain = [this](const ValuePtr& value) {
+      return value->kind == ValueKind::Computed ? constant(constant_of(value)) : value;
+    };
+    return same_object(plain(a), plain(b));
+  }
   auto object = [](const ValuePtr& value) -> BorrowedRef {
     if (auto* known = as<ObjectValue>(value)) return known->object.get();
     if (auto* tensor = as<TensorValue>(value)) return tensor->object.get();

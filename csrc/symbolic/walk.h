@@ -99,10 +99,42 @@ class Walk {
   std::unique_ptr<std::vector<DictValue::Entry>> entries_of(const ValuePtr& value);
   // True, False, or no answer: then code or data decides.
   std::optional<bool> truth_of(const ValuePtr& value);
+  // a == b without running user code; no answer: unknown.
+  std::optional<bool> known_equal(const ValuePtr& a, const ValuePtr& b);
   // Python's `is`.
   bool same_object(const ValuePtr& a, const ValuePtr& b);
   // 64-bit value of an exact int (not bool), guarded by value.
   std::optional<int64_t> int_of(const ValuePtr& value);
+  // A number that differs from run to run: constant_of ends the region there, or guards it by value at a function's entry.
+  bool is_varying(const ValuePtr& value) const;
+  // The computation on operands of which one varies; null: they all are known, or its result's type is not fixed.
+  ValuePtr computed(Computation computation, std::vector<ValuePtr> operands);
+
+  // --- writing (pending_writes.cpp). To exact lists and dicts made here or from outside, and to the storage of instances from outside;
+  // what is from outside is logged, and done at the exit. Each breaks before it changes anything if it cannot.
+  // The elements of a list that is about to be changed; null: no exact list.
+  SequenceValue* list_contents(const ValuePtr& list);
+  // False: no exact list, no exact dict.
+  bool list_append(const ValuePtr& list, ValuePtr value);
+  void list_splice(const ValuePtr& list, int64_t start, int64_t stop, std::vector<ValuePtr> values);
+  // The entries of a dict that is about to be changed; null: no exact dict.
+  DictValue* dict_contents(const ValuePtr& dict);
+  bool dict_set(const ValuePtr& dict, BorrowedRef key, ValuePtr value);
+  bool dict_clear(const ValuePtr& dict);
+  // Of an exact dict, under a constant key. Null, or false: nothing is there, which is guarded.
+  ValuePtr dict_item(const ValuePtr& dict, BorrowedRef key);
+  bool dict_delete(const ValuePtr& dict, BorrowedRef key);
+  // What was written there in this region, null for deleted; no answer: nothing was.
+  std::optional<ValuePtr> written_item(const ValuePtr& dict, BorrowedRef key) const;
+  // Without a look-up first: a name in globals. Null value: deleted.
+  void store_in_dict(const ValuePtr& dict, BorrowedRef key, ValuePtr value);
+  // Null value: deleted.
+  void attribute_store(const ValuePtr& object, BorrowedRef name, ValuePtr value);
+  // The dict of a function's globals, as an object that can be written to.
+  ValuePtr globals_dict(const ValuePtr& function);
+  bool any_dict_written() const { return dict_written_; }
+  // Whether a dict was written, somewhere in this region, under this key.
+  bool any_dict_written_at(BorrowedRef key) const;
 
   // --- calls (translate_calls.cpp, inlining.cpp)
   // Applies the continuation to the result now, or inlines a Python function and applies it when that returns.
@@ -178,15 +210,34 @@ class Walk {
   const RestartSignal* restart_;  // null: the first walk
   GuardSet guards_;
   std::shared_ptr<Graph> graph_;
-  std::vector<const Source*> inputs_;
+  struct Input {
+    const Source* source;
+    ValuePtr computed;
+  };
+  std::vector<Input> inputs_;
   std::vector<std::unique_ptr<SymbolicFrame>> frames_;
   std::vector<ValuePtr> initial_slots_, initial_stack_;  // of frames_[0]
   std::vector<int> returns_;                             // Snapshot::returns
   int callers_slot_ = 0;                                 // where the next caller begins in the view
   std::vector<ValuePtr> stack_before_;                   // of the innermost frame, before the current instruction
   std::unordered_map<const Source*, ValuePtr> by_source_;
-  std::unordered_map<const Source*, ValueRef> scalar_inputs_;
+  std::unordered_map<const Value*, ValueRef> scalar_inputs_;
   std::vector<ValuePtr> stored_cells_;
+  struct PendingEffect {
+    EffectKind kind;
+    ValuePtr target, key, value;
+    int64_t start = 0, stop = 0;
+  };
+  std::vector<PendingEffect> effects_;
+  std::vector<ValuePtr> mutables_, written_;  // lists, dicts and instances from outside: met, and written to
+  bool dict_written_ = false;
+  PendingWrites& write_to(const ValuePtr& object);
+  SequenceValue* written_list(ObjectValue* object);
+  DictValue* written_dict(ObjectValue* object);
+  void add_mutable(const ValuePtr& value);
+  void log_store(EffectKind kind, const ValuePtr& target, BorrowedRef key, ValuePtr value);
+  void relate(const ValuePtr& written, const ValuePtr& other);
+  void relate_instance_dict(const ValuePtr& instance, const ValuePtr& dict);
   std::unordered_map<PyObject*, ValuePtr> constants_, cells_;
   ValuePtr null_;
   ValuePtr result_;

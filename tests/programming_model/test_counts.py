@@ -68,11 +68,11 @@ def test_a_while_loop_with_a_break():
             n -= 1
         return x
 
-    # The counter's value is decided on, so each value is a capture of its own until the limit; then Python goes on.
+    # The second value of the counter makes it a number that Python looks at: one capture serves all that follow.
     with Growth() as growth:
         assert minidynamo.compile(loop)(ones(), 100).tolist() == loop(ones(), 100).tolist()
-    assert 0 < growth.recompiles <= minidynamo._dynamo.config.recompile_limit
-    assert growth.limits_reached > 0
+    assert growth.recompiles <= 2
+    assert growth.limits_reached == 0
 
 
 def ten_breaks(x):
@@ -142,8 +142,8 @@ def test_graphs_between_all_breaks(capsys):
         for gm in recorder.graphs
     ]
     assert all(operations)
-    # + 1 and * 2 | * 2 | + 3 | * 4 | + 6 and * 8 | + 9, * 7 and + 5: no_grad ends between * 4 and + 6
-    assert [len(graph) for graph in operations] == [2, 1, 1, 1, 2, 3], operations
+    # + 1 and * 2 | * 2 | + 3 | * 4, + 6 and * 8 | + 9, * 7 and + 5: no_grad ends between * 4 and + 6
+    assert [len(graph) for graph in operations] == [2, 1, 1, 3, 3], operations
 
 
 def test_a_nested_break_makes_one_graph_before_it_and_one_after_it():

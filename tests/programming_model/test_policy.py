@@ -144,6 +144,7 @@ def test_an_error_after_a_break_runs_with_and_finally():
         graph_break()
         try:
             with Manager():
+                graph_break()
                 with error_on_graph_break(True):
                     x = x * 2
                     graph_break()
@@ -153,7 +154,7 @@ def test_an_error_after_a_break_runs_with_and_finally():
 
     with pytest.raises(Unsupported):
         minidynamo.compile(function)(ones())
-    assert log in (["enter", Unsupported, "finally"], ["finally"])
+    assert log == ["enter", Unsupported, "finally"]
 
 
 def test_the_flag_is_restored_after_an_exception():

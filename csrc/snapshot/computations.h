@@ -1,0 +1,20 @@
+// What an exit works out from numbers and text that are not known while capturing. Pure: nothing here runs the user's code.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "cpython/ref.h"
+
+namespace md {
+
+enum class Computation : uint8_t {
+#define MD_COMPUTATION(name, expression) name,
+#include "snapshot/computations.def"
+#undef MD_COMPUTATION
+};
+
+const char* computation_name(Computation computation);
+// Null with an exception where Python raises (division by zero, too large for a float).
+Ref compute(Computation computation, std::span<PyObject* const> parts);
+
+}  // namespace md

@@ -1,0 +1,282 @@
+// Writing into objects from outside: logged in order, seen by what is read later, done at the exit.
+//  1. Two sources that hold one object share their writes, under an ALIAS guard; objects of one type seen as different, of which one
+//     is written to, get a NOT_ALIAS guard.
+//  2. A dict may be the dict of an instance's attributes: that is guarded against wherever one of the two is written.
+#include "cpython/object_layout.h"
+#include "guards/constants.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+// Looking at more than this for the sake of one write is not worth it.
+constexpr int64_t kLongestList = 4096;
+constexpr size_t kMostRelations = 4096;
+
+bool is_instance(PyObject* object) {
+  return PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object);
+}
+
+// While it exists the object is read as it was at the region's start.
+class WithoutWrites {
+ public:
+  explicit WithoutWrites(ObjectValue* object) : object_(object), writes_(std::move(object->writes)) {}
+  ~WithoutWrites() { object_->writes = std::move(writes_); }
+  WithoutWrites(const WithoutWrites&) = delete;
+
+ private:
+  ObjectValue* object_;
+  std::shared_ptr<PendingWrites> writes_;
+};
+
+bool is_delete(EffectKind kind) { return kind == EffectKind::DictDelete || kind == EffectKind::AttributeDelete; }
+
+}  // namespace
+
+void Walk::relate_instance_dict(const ValuePtr& instance, const ValuePtr& dict) {
+  auto* owner = as<ObjectValue>(instance);
+  auto* known = as<ObjectValue>(dict);
+  if (!pv_has_instance_storage(owner->object)) return;
+  const Source* source = sources().get(SourceKind::InstanceDict, owner->source, nullptr);
+  PyObject* attributes = pv_instance_dict(owner->object);
+  if (attributes == known->object.get())
+    graph_break(BreakReason::unguardable_object, "a dict that holds the attributes of an object");
+  if (attributes == nullptr) return guards_.absent(source);
+  guards_.alias(source, known->source, false);
+}
+
+void Walk::relate(const ValuePtr& written, const ValuePtr& other) {
+  if (written == other) return;
+  auto *a = as<ObjectValue>(written), *b = as<ObjectValue>(other);
+  PyObject *left = a->object, *right = b->object;
+  if (left == right) {
+    guards_.alias(a->source, b->source, true);
+    b->writes = a->writes;
+  } else if (Py_TYPE(left) == Py_TYPE(right)) {
+    guards_.alias(a->source, b->source, false);
+  } else if (PyDict_CheckExact(left) && is_instance(right)) {
+    relate_instance_dict(other, written);
+  } else if (PyDict_CheckExact(right) && is_instance(left)) {
+    relate_instance_dict(written, other);
+  }
+}
+
+void Walk::add_mutable(const ValuePtr& value) {
+  PyObject* object = as<ObjectValue>(value)->object;
+  if (!PyList_CheckExact(object) && !PyDict_CheckExact(object) && !is_instance(object)) return;
+  mutables_.push_back(value);
+  for (const ValuePtr& written : written_) relate(written, value);
+}
+
+PendingWrites& Walk::write_to(const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  MD_ASSERT(object != nullptr, "only objects from outside have pending writes");
+  if (object->source == nullptr) graph_break(BreakReason::unguardable_object, describe(value));
+  if (object->writes) return *object->writes;
+  if (mutables_.size() * (written_.size() + 1) > kMostRelations)
+    graph_break(BreakReason::store_subscript, "too many objects that may be the same one");
+  object->writes = std::make_shared<PendingWrites>();
+  object->writes->first_step = steps_;
+  written_.push_back(value);
+  dict_written_ = dict_written_ || PyDict_CheckExact(object->object.get());
+  for (const ValuePtr& other : mutables_) relate(value, other);
+  return *object->writes;
+}
+
+SequenceValue* Walk::written_list(ObjectValue* object) {
+  if (!object->writes->contents) {
+    auto list = make_value<SequenceValue>(true, std::vector<ValuePtr>{});
+    {
+      WithoutWrites as_it_was(object);
+      if (PyList_GET_SIZE(object->object.get()) > kLongestList)
+        graph_break(BreakReason::unknown_container, "a long list that is changed");
+      list->items = std::move(*elements_of(ValuePtr(object)));
+    }
+    PendingWrites& writes = *object->writes;
+    list->items.insert(list->items.end(), writes.appended.begin(), writes.appended.end());
+    writes.contents = list;
+  }
+  return as<SequenceValue>(object->writes->contents);
+}
+
+DictValue* Walk::written_dict(ObjectValue* object) {
+  if (!object->writes->contents) {
+    auto dict = make_value<DictValue>();
+    {
+      WithoutWrites as_it_was(object);
+      auto entries = entries_of(ValuePtr(object));
+      if (!entries) graph_break(BreakReason::unknown_container, "a dict with keys that are not plain");
+      dict->entries = std::move(*entries);
+    }
+    for (const auto& [key, value] : object->writes->stores) {
+      if (value) {
+        dict->set(key.get(), value);
+      } else {
+        dict->erase(key.get());
+      }
+    }
+    object->writes->contents = dict;
+  }
+  return as<DictValue>(object->writes->contents);
+}
+
+SequenceValue* Walk::list_contents(const ValuePtr& list) {
+  if (auto* made = as<SequenceValue>(list)) return made->is_list ? made : nullptr;
+  auto* object = as<ObjectValue>(list);
+  if (object == nullptr || !PyList_CheckExact(object->object.get())) return nullptr;
+  exact_type(list);
+  write_to(list);
+  return written_list(object);
+}
+
+DictValue* Walk::dict_contents(const ValuePtr& dict) {
+  if (auto* made = as<DictValue>(dict)) return made;
+  auto* object = as<ObjectValue>(dict);
+  if (object == nullptr || !PyDict_CheckExact(object->object.get())) return nullptr;
+  exact_type(dict);
+  write_to(dict);
+  return written_dict(object);
+}
+
+bool Walk::list_append(const ValuePtr& list, ValuePtr value) {
+  if (auto* made = as<SequenceValue>(list); made != nullptr && made->is_list) {
+    made->items.push_back(std::move(value));
+    return true;
+  }
+  auto* object = as<ObjectValue>(list);
+  if (object == nullptr || !PyList_CheckExact(object->object.get())) return false;
+  exact_type(list);
+  PendingWrites& writes = write_to(list);
+  if (auto* contents = as<SequenceValue>(writes.contents)) {
+    contents->items.push_back(value);
+  } else {
+    writes.appended.push_back(value);
+  }
+  effects_.push_back({EffectKind::ListAppend, list, nullptr, std::move(value)});
+  return true;
+}
+
+void Walk::list_splice(const ValuePtr& list, int64_t start, int64_t stop, std::vector<ValuePtr> values) {
+  SequenceValue* contents = list_contents(list);
+  MD_ASSERT(contents != nullptr, "a splice of what is no list");
+  contents->items.erase(contents->items.begin() + start, contents->items.begin() + stop);
+  contents->items.insert(contents->items.begin() + start, values.begin(), values.end());
+  if (list->kind == ValueKind::Sequence) return;
+  effects_.push_back(
+      {EffectKind::ListSplice, list, nullptr, make_value<SequenceValue>(true, std::move(values)), start, stop});
+}
+
+// A second store under one key takes the place of the first, which nobody has seen.
+void Walk::log_store(EffectKind kind, const ValuePtr& target, BorrowedRef key, ValuePtr value) {
+  const PendingWrites* writes = as<ObjectValue>(target)->writes.get();
+  for (auto effect = effects_.rbegin(); !is_delete(kind) && effect != effects_.rend(); ++effect) {
+    if (as<ObjectValue>(effect->target)->writes.get() != writes) continue;
+    if (!effect->key) break;  // cleared in between
+    BorrowedRef other = as<ObjectValue>(effect->key)->object.get();
+    if (!identical_constants(other, key)) continue;
+    if (is_delete(effect->kind)) break;
+    effect->value = std::move(value);
+    return;
+  }
+  effects_.push_back({kind, target, constant(key), std::move(value)});
+}
+
+std::optional<ValuePtr> Walk::written_item(const ValuePtr& dict, BorrowedRef key) const {
+  const PendingWrites* writes = as<ObjectValue>(dict)->writes.get();
+  if (writes == nullptr) return std::nullopt;
+  if (auto* contents = as<DictValue>(writes->contents)) {
+    int at = contents->find(key);
+    return at < 0 ? ValuePtr() : contents->entries[at].value;
+  }
+  const ValuePtr* stored = writes->find(key);
+  return stored != nullptr ? std::optional(*stored) : std::nullopt;
+}
+
+ValuePtr Walk::dict_item(const ValuePtr& dict, BorrowedRef key) {
+  if (auto* made = as<DictValue>(dict)) {
+    int at = made->find(key);
+    return at < 0 ? nullptr : made->entries[at].value;
+  }
+  auto* object = as<ObjectValue>(dict);
+  exact_type(dict);
+  if (std::optional<ValuePtr> written = written_item(dict, key)) return *written;
+  PyObject* item = nullptr;
+  Ref plain = exact_constant(key);
+  key = plain.get();
+  int found = lookup_constant(object->object, key, &item);
+  if (found < 0) graph_break(BreakReason::unhashable_key, "a dict with keys that have their own equality");
+  if (object->source == nullptr) return found > 0 ? constant(item) : nullptr;
+  guards_.dict_contains(object->source, key, found > 0);
+  return found > 0 ? at(sources().get(SourceKind::DictItem, object->source, key), Ref::share(item)) : nullptr;
+}
+
+bool Walk::dict_set(const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
+  if (auto* made = as<DictValue>(dict)) {
+    made->set(key, std::move(value));
+    return true;
+  }
+  auto* object = as<ObjectValue>(dict);
+  if (object == nullptr || !PyDict_CheckExact(object->object.get())) return false;
+  // The look-up guards that storing runs no __eq__ of another key.
+  dict_item(dict, key);
+  store_in_dict(dict, key, std::move(value));
+  return true;
+}
+
+void Walk::store_in_dict(const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
+  PendingWrites& writes = write_to(dict);
+  if (auto* contents = as<DictValue>(writes.contents)) {
+    if (value) {
+      contents->set(key, value);
+    } else {
+      contents->erase(key);
+    }
+  }
+  writes.stores.emplace_back(Ref::share(key), value);
+  log_store(value ? EffectKind::DictSet : EffectKind::DictDelete, dict, key, value);
+}
+
+bool Walk::dict_delete(const ValuePtr& dict, BorrowedRef key) {
+  if (auto* made = as<DictValue>(dict)) return made->erase(key);
+  if (!dict_item(dict, key)) return false;
+  store_in_dict(dict, key, nullptr);
+  return true;
+}
+
+bool Walk::dict_clear(const ValuePtr& dict) {
+  if (auto* made = as<DictValue>(dict)) {
+    made->entries.clear();
+    return true;
+  }
+  auto* object = as<ObjectValue>(dict);
+  if (object == nullptr || !PyDict_CheckExact(object->object.get())) return false;
+  exact_type(dict);
+  write_to(dict).contents = make_value<DictValue>();
+  effects_.push_back({EffectKind::DictClear, dict, nullptr, nullptr});
+  return true;
+}
+
+void Walk::attribute_store(const ValuePtr& object, BorrowedRef name, ValuePtr value) {
+  write_to(object).stores.emplace_back(Ref::share(name), value);
+  log_store(value ? EffectKind::AttributeSet : EffectKind::AttributeDelete, object, name, value);
+}
+
+ValuePtr Walk::globals_dict(const ValuePtr& function) {
+  auto* known = as<ObjectValue>(function);
+  auto* model = reinterpret_cast<PyFunctionObject*>(known->object.get());
+  ValuePtr dict = at(sources().get(SourceKind::GlobalsDict, known->source, nullptr), Ref::share(model->func_globals));
+  exact_type(dict);
+  return dict;
+}
+
+bool Walk::any_dict_written_at(BorrowedRef key) const {
+  for (const ValuePtr& value : written_) {
+    auto* object = as<ObjectValue>(value);
+    if (!PyDict_CheckExact(object->object.get())) continue;
+    if (object->writes->contents || object->writes->find(key) != nullptr) return true;
+  }
+  return false;
+}
+
+}  // namespace md
