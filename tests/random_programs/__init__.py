@@ -1,0 +1,1 @@
+"""Random small programs, run as plain Python and compiled."""

@@ -1,0 +1,30 @@
+"""Random programs give compiled what they give as plain Python."""
+
+import random
+
+import pytest
+
+from .run import run
+from .writer import write_program
+
+
+def check_seed(seed):
+    source = write_program(random.Random(seed))
+    try:
+        run(source, "onednn" if seed % 4 == 0 else "eager", (0, 0, 1, 3)[seed % 4])
+    except BaseException as error:
+        error.add_note(f"seed {seed}\n{source}")
+        raise
+
+
+@pytest.mark.parametrize("start", range(0, 200, 20))
+def test_programs(start):
+    for seed in range(start, start + 20):
+        check_seed(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(1000, 6000, 250))
+def test_many_programs(start):
+    for seed in range(start, start + 250):
+        check_seed(seed)
