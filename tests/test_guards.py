@@ -115,6 +115,7 @@ MATCHES = [
      [{"a": 0}, {1: 0, "a": 0}, None]),
     ("DICT_MISSING", "7 not in L['x']", lambda p, s: p.dict_contains(s, 7, False), [{}, {8: 0}, {Point: 0}],
      [{7: 0}, {7.0: 0}, {HostileKey(): 0}]),
+    ("PRESENT", "L['x'].a is ", lambda p, s: p.present(p.source("InstanceAttr", s, "a")), [Point(a=1)], [Point(), 3]),
     ("ABSENT", "L['x'].a is unset", lambda p, s: p.absent(p.source("InstanceAttr", s, "a")), [Point(), Point(b=1), 3],
      [Point(a=1)]),
 ]  # fmt: skip

@@ -163,6 +163,7 @@ void bind_test_program(py::module_& testing) {
             program.guards().dict_contains(program.at(source), key.ptr(), contains);
           },
           py::arg("source"), py::arg("key"), py::arg("contains"))
+      .def("present", on_source(&GuardSet::present), py::arg("source"))
       .def("absent", on_source(&GuardSet::absent), py::arg("source"))
       .def(
           "alias",

@@ -81,6 +81,9 @@ std::string condition_DICT_CONTAINS(const Guard& guard, const Bytecode& bytecode
 std::string condition_DICT_MISSING(const Guard& guard, const Bytecode& bytecode) {
   return repr_constant(guard.object.get()) + " not in " + name(guard.source, bytecode);
 }
+std::string condition_PRESENT(const Guard& guard, const Bytecode& bytecode) {
+  return name(guard.source, bytecode) + " is set";
+}
 std::string condition_ABSENT(const Guard& guard, const Bytecode& bytecode) {
   return name(guard.source, bytecode) + " is unset";
 }

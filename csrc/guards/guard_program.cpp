@@ -91,6 +91,9 @@ bool check_DICT_MISSING(const GuardInstruction& in, PyObject* const* registers, 
   return look_for_key(in, registers) == 0;
 }
 
+// The fetch before it is the check.
+bool check_PRESENT(const GuardInstruction&, PyObject* const*, const LocalsView&) { return true; }
+
 // The only check that fetches by itself: `other` is the register of the source's base.
 bool check_ABSENT(const GuardInstruction& in, PyObject* const* registers, const LocalsView& view) {
   PyObject* base = in.other != kNoRegister ? registers[in.other] : nullptr;

@@ -34,6 +34,7 @@ constexpr Relation same_operand_LENGTH = same_length;
 constexpr Relation same_operand_DICT_KEYS = same_keys;
 constexpr Relation same_operand_DICT_CONTAINS = same_constant;
 constexpr Relation same_operand_DICT_MISSING = same_constant;
+constexpr Relation same_operand_PRESENT = nothing_more;
 constexpr Relation same_operand_ABSENT = nothing_more;
 constexpr Relation same_operand_ALIAS = nothing_more;
 constexpr Relation same_operand_NOT_ALIAS = nothing_more;
@@ -106,6 +107,8 @@ bool same_guard(const Guard& a, const Guard& b) {
 }
 
 bool implies(const Guard& stronger, const Guard& weaker) {
+  // Every check but ABSENT's fetches what it looks at.
+  if (weaker.kind == GuardKind::PRESENT) return stronger.kind != GuardKind::ABSENT && stronger.kind != weaker.kind;
   return std::ranges::any_of(kImplications, [&](const Implication& row) {
     return row.stronger == stronger.kind && row.weaker == weaker.kind && row.when(stronger, weaker);
   });

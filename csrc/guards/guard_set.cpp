@@ -156,6 +156,13 @@ void GuardSet::dict_contains(const Source* source, BorrowedRef key, bool contain
   impl_->add_object(contains ? GuardKind::DICT_CONTAINS : GuardKind::DICT_MISSING, source, key);
 }
 
+void GuardSet::present(const Source* source) {
+  Guard guard;
+  guard.kind = GuardKind::PRESENT;
+  guard.source = source;
+  impl_->add(std::move(guard));
+}
+
 void GuardSet::absent(const Source* source) {
   Guard guard;
   guard.kind = GuardKind::ABSENT;

@@ -49,6 +49,7 @@ class GuardSet {
   void length(const Source* source, Py_ssize_t length);
   void dict_keys(const Source* source, BorrowedRef key_tuple);
   void dict_contains(const Source* source, BorrowedRef key, bool contains);
+  void present(const Source* source);
   void absent(const Source* source);
   void alias(const Source* a, const Source* b, bool same);
   void global_state();  // as it is now

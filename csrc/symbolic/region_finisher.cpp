@@ -34,12 +34,16 @@ void RegionFinisher::add_parts(Recipe& recipe, const std::vector<ValuePtr>& valu
   for (const ValuePtr& value : values) recipe.parts.push_back(recipe_of(value));
 }
 
+void RegionFinisher::hand_on(const Source* source, Recipe& recipe) {
+  recipe.kind = RecipeKind::Source;
+  recipe.source = source;
+  // Arguments are always there; whatever else was not looked at may be gone at another run.
+  bool is_argument = source->kind() == SourceKind::Local && walk_.start_.index == 0;
+  if (!is_argument && source->kind() != SourceKind::Function) walk_.guards_.present(source);
+}
+
 void RegionFinisher::describe_tensor(TensorValue* tensor, Recipe& recipe) {
-  if (tensor->source != nullptr) {
-    recipe.kind = RecipeKind::Source;
-    recipe.source = tensor->source;
-    return;
-  }
+  if (tensor->source != nullptr) return hand_on(tensor->source, recipe);
   recipe.kind = RecipeKind::Output;
   recipe.index = static_cast<int32_t>(outputs_.size());
   outputs_.push_back(tensor->ref);
@@ -115,9 +119,9 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
       return;
     case ValueKind::Object: {
       auto* known = as<ObjectValue>(value);
-      recipe.kind = known->source != nullptr ? RecipeKind::Source : RecipeKind::Constant;
-      recipe.source = known->source;
-      if (known->source == nullptr) recipe.object = known->object;
+      if (known->source != nullptr) return hand_on(known->source, recipe);
+      recipe.kind = RecipeKind::Constant;
+      recipe.object = known->object;
       return;
     }
     case ValueKind::Tensor:

@@ -14,6 +14,8 @@ class RegionFinisher {
  private:
   RecipeId recipe_of(const ValuePtr& value);
   void describe_value(const ValuePtr& value, Recipe& recipe);
+  // What is at the source goes on as it is.
+  void hand_on(const Source* source, Recipe& recipe);
   void describe_tensor(TensorValue* tensor, Recipe& recipe);
   void describe_function(FunctionValue* function, Recipe& recipe);
   void describe_iterator(IteratorValue* iterator, Recipe& recipe);
