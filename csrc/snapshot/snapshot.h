@@ -76,7 +76,7 @@ struct Snapshot {
   std::vector<FrameState> frames;
   std::vector<Effect> effects;
   std::vector<RecipeId> computed;  // worked out before anything runs, since Python may raise there
-  RecipeId result = kNoRecipe;  // what a region that reached the end returns
+  RecipeId result = kNoRecipe;     // what a region that reached the end returns
   // Where frames returned that the region left for their callers, innermost first; frames[0] is then a frame that waited.
   std::vector<int> returns;
 };

@@ -1,9 +1,10 @@
 """Runs one random program plainly and compiled, in one process."""
 
-import minidynamo
 from differential.checking import check
 from differential.observing import observe
 from differential.snippets import Snippet
+
+import minidynamo
 
 MODES = {
     "eager": {"backend": "eager"},

@@ -3,7 +3,7 @@
 Every program ends: loops are over finite things or count down. A program may raise; then it must raise when compiled as well.
 """
 
-PREAMBLE = '''
+PREAMBLE = """
 import minidynamo
 from minidynamo._dynamo import graph_break
 
@@ -54,7 +54,7 @@ class Child(Box):
     @staticmethod
     def shifted(value):
         return value + 0.5
-'''
+"""
 
 # Expressions of one type; {t} {i} {f} {b} {s} {l} {q} {d} {o} stand for expressions of a type:
 # tensor, int, float, bool, str, list of ints, list of tensors, dict of tensors, Box.
@@ -128,7 +128,11 @@ class Writer:
     def expression(self, kind, depth=2):
         names = [name for name, known in self.names.items() if known == kind]
         if depth == 0 or self.random.random() < 0.35:
-            return self.random.choice(names) if names and self.random.random() < 0.9 else self.random.choice(LITERALS[kind])
+            return (
+                self.random.choice(names)
+                if names and self.random.random() < 0.9
+                else self.random.choice(LITERALS[kind])
+            )
         template = self.random.choice(EXPRESSIONS[kind])
         if self.in_callee and "helper(" in template:
             return self.expression(kind, depth - 1)
@@ -272,7 +276,11 @@ class Writer:
             self.block(1)
 
     def context(self):
-        self.line(self.random.choice(["with minidynamo.no_grad():", "with contextlib.suppress(LookupError):", "with Noted('c'):"]))
+        self.line(
+            self.random.choice(
+                ["with minidynamo.no_grad():", "with contextlib.suppress(LookupError):", "with Noted('c'):"]
+            )
+        )
         self.block(self.random.randint(1, 2))
 
     def say(self):
@@ -330,7 +338,9 @@ class Writer:
         self.line(f"return {outer} * 2")
         self.indent -= 1
         result = self.new_name()
-        self.line(f"{result} = {name}({self.expression('t')}) + {name}({self.expression('t')}, k={self.expression('i')})")
+        self.line(
+            f"{result} = {name}({self.expression('t')}) + {name}({self.expression('t')}, k={self.expression('i')})"
+        )
         self.names[result] = "t"
 
     def leave(self):
@@ -388,7 +398,7 @@ class Writer:
         self.indent -= 1
 
 
-HELPERS = '''
+HELPERS = """
 import contextlib
 
 
@@ -416,7 +426,7 @@ def counts(stop):
     for number in range(stop):
         yield number * 2
 
-'''
+"""
 
 
 def write_program(random):
