@@ -74,9 +74,10 @@ ConfigValue parse_environment(const ConfigRow& row, std::string_view text) {
 }
 
 // Settings seen so far, so that going back to one gives its fingerprint again. Never empty of the current one.
+int64_t generation = 0;
 uint64_t intern_settings() {
   static std::map<std::string, uint64_t> known;
-  return known.try_emplace(capture_settings(), known.size()).first->second;
+  return known.try_emplace(str_cat(capture_settings(), generation), known.size()).first->second;
 }
 
 uint64_t current_fingerprint = intern_settings();
@@ -122,5 +123,10 @@ void load_config_from_environment() {
 }
 
 uint64_t config_fingerprint() { return current_fingerprint; }
+
+void renew_config_fingerprints() {
+  ++generation;
+  current_fingerprint = intern_settings();
+}
 
 }  // namespace md

@@ -43,5 +43,7 @@ void load_config_from_environment();
 
 // Changes whenever a flag with affects_capture gets a new value; equal settings give equal fingerprints.
 uint64_t config_fingerprint();
+// Makes every fingerprint a new one: something else that captures depend on has changed.
+void renew_config_fingerprints();
 
 }  // namespace md

@@ -10,6 +10,7 @@
 #include "bindings/bindings.h"
 #include "bindings/compiled_function.h"
 #include "cpython/errors.h"
+#include "eval_frame/ambient_block.h"
 #include "eval_frame/region_lookup.h"
 #include "symbolic/walk.h"
 
@@ -218,6 +219,13 @@ PyTypeObject* compiled_function_type() {
 
 void bind_compiled_function(pybind11::module_& module) {
   module.attr("CompiledFunction") = pybind11::handle(reinterpret_cast<PyObject*>(compiled_function_type()));
+  // For `with optimize(...)`: the block lasts as long as the object.
+  module.def("_enter_ambient", [](const pybind11::object& compiled) {
+    if (Py_TYPE(compiled.ptr()) != compiled_function_type())
+      raise(ErrorKind::Type, "_enter_ambient() takes a CompiledFunction");
+    return std::make_unique<AmbientBlock>(as_compiled(compiled.ptr())->options);
+  });
+  pybind11::class_<AmbientBlock>(module, "_AmbientBlock");
   set_plan_maker(make_plan);
   register_wrapper_type({compiled_function_type(), function_inside, policy_inside, false});
 }

@@ -14,6 +14,7 @@ PYBIND11_MODULE(_C, module) {
   md::bind_bytecode(module);
   md::bind_frame_stress(module);
   md::bind_guards(module);
+  md::bind_traced_calls(module);
   md::bind_tensor(module);
   md::start_engine(module);
 }

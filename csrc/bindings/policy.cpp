@@ -1,5 +1,6 @@
 #include "snapshot/policy.h"
 
+#include "base/error.h"
 #include "bindings/bindings.h"
 #include "snapshot/policy_function.h"
 
@@ -7,11 +8,39 @@ namespace py = pybind11;
 
 namespace md {
 
+namespace {
+
+constexpr std::pair<const char*, Stance> kStances[] = {{"default", Stance::Default},
+                                                       {"force_eager", Stance::ForceEager},
+                                                       {"eager_on_recompile", Stance::EagerOnRecompile},
+                                                       {"fail_on_recompile", Stance::FailOnRecompile},
+                                                       {"eager_then_compile", Stance::EagerThenCompile},
+                                                       {"aot_eager_then_compile", Stance::EagerThenCompile}};
+
+Stance stance_named(const std::string& name) {
+  std::string known;
+  for (const auto& [each, stance] : kStances) {
+    if (name == each) return stance;
+    known += str_cat(known.empty() ? "" : ", ", each);
+  }
+  raise(ErrorKind::Value, "unknown stance '", name, "'; the stances are ", known);
+}
+
+std::string stance_name(Stance stance) {
+  for (const auto& [name, each] : kStances)
+    if (stance == each) return name;
+  return "default";
+}
+
+}  // namespace
+
 void bind_policy(py::module_& module) {
   module.attr("PolicyFunction") = py::handle(reinterpret_cast<PyObject*>(policy_function_type()));
   module.def("_exchange_error_on_graph_break", &exchange_error_on_graph_break, py::arg("value").noconvert(),
              py::pos_only());
   module.def("_error_on_graph_break", &error_on_graph_break);
+  module.def("_exchange_stance",
+             [](const std::string& name) { return stance_name(exchange_stance(stance_named(name))); });
 }
 
 }  // namespace md

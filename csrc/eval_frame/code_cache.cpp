@@ -126,4 +126,13 @@ bool CodeCache::first_warning(const CacheKey& key) {
   return true;
 }
 
+bool CodeCache::was_seen(const CacheKey& key) {
+  Bucket* bucket = find(key);
+  if (bucket == nullptr) {
+    bucket = &buckets_.emplace_back();
+    bucket->key = key;
+  }
+  return std::exchange(bucket->seen, true);
+}
+
 }  // namespace md

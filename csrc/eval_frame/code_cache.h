@@ -51,6 +51,8 @@ class CodeCache {
   const std::set<std::string>* varying_numbers(const CacheKey& key, const LocalsView& view, const Bytecode& bytecode);
   // True the first time for a key.
   bool first_warning(const CacheKey& key);
+  // False the first time for a key.
+  bool was_seen(const CacheKey& key);
   int frame_id() const { return frame_id_; }  // order of first capture among code objects
 
   CodeCache();
@@ -63,6 +65,7 @@ class CodeCache {
     std::vector<CacheEntryPtr> entries;
     bool warned = false;
     std::set<std::string> varying;
+    bool seen = false;
   };
   Bucket* find(const CacheKey& key);
   const Bucket* find(const CacheKey& key) const;

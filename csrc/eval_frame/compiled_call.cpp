@@ -2,10 +2,12 @@
 
 #include "base/config.h"
 #include "cpython/errors.h"
+#include "cpython/traceback.h"
 #include "eval_frame/argument_slots.h"
 #include "eval_frame/driver.h"
 #include "eval_frame/pending.h"
 #include "eval_frame/region_lookup.h"
+#include "symbolic/traced_calls.h"
 
 namespace md {
 
@@ -83,13 +85,15 @@ PyObject* call_compiled(BorrowedRef function, const CompileOptions& options, PyO
                         PyObject* keyword_names) noexcept {
   try {
     const Policy* caller = ambient_policy();
-    bool disabled = config().disable || (caller != nullptr && caller->disable);
+    bool disabled = config().disable || stance() == Stance::ForceEager || (caller != nullptr && caller->disable);
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()));
     if (disabled || is_generator_like(function) || pv_code_traced(PyThreadState_Get(), code) != 0)
       return call_undriven(function, args, nargsf, keyword_names);
     return call_captured(function, policy_for_call(options), args, nargsf, keyword_names);
   } catch (...) {
     set_error_from_current_exception();
+    if (auto failed = take_failed_call_out())
+      add_traceback_entry(failed->line.file.c_str(), failed->line.line, failed->line.function.c_str());
     return nullptr;
   }
 }

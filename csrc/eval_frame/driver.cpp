@@ -8,6 +8,7 @@
 #include "eval_frame/pending.h"
 #include "eval_frame/region_lookup.h"
 #include "eval_frame/unwinder.h"
+#include "symbolic/traced_calls.h"
 
 #include <algorithm>
 
@@ -73,6 +74,7 @@ class AmbientFrames : public FrameHandler {
     LiveFrame frame(ts, raw);
     bool entered = frame.enter();
     PyErr_Restore(type, value, traceback);
+    if (auto failed = take_failed_call_out(); failed && entered) frame.set_index(failed->instruction);
     if (!entered) return run_default(ts, raw, 1);
     return leave_by_throw(frame);
   }
@@ -176,6 +178,7 @@ FrameDriver::Advance FrameDriver::advance() {
     return leave_region(run);
   } catch (...) {
     set_error_from_current_exception();
+    if (auto failed = take_failed_call_out()) frame_.set_index(failed->instruction);
     frame_.set_current_unit(frame_.instruction().lasti);
     return handle_raise();
   }

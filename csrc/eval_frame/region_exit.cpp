@@ -2,6 +2,7 @@
 
 #include "eval_frame/counters.h"
 #include "guards/tensor_type.h"
+#include "symbolic/traced_calls.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -78,11 +79,13 @@ bool RegionRun::run_plan() {
   if (entry_->plan == nullptr) return true;
   outputs_.resize(region().graph->outputs().size());
   const Plan& plan = *entry_->plan;
+  int64_t call_outs = call_outs_begun();
   try {
     GilRelease release(!plan.needs_gil() && plan.estimated_ns() > kReleaseGilAboveNs);
     plan.run(inputs_, outputs_);
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::Internal) throw;
+    // What has been called is not called again.
+    if (error.kind() == ErrorKind::Internal || call_outs_begun() != call_outs) throw;
     ++counters().plan_failures;
     return false;
   }

@@ -162,6 +162,7 @@ RegionEntryPtr capture(const Place& place, CodeCache& cache, const CacheKey& key
   CapturedRegion region = capture_region(start);
   ++counters().regions_captured;
   if (region.graph_break) report_break(place, region);
+  if (region.skips_frame) region = type_guarded_hand_over(place, std::move(region));
   if (is_worthless(place, region)) region.exit = ExitKind::HandOver;
   if (is_fruitless(cache, key, region)) region = type_guarded_hand_over(place, std::move(region));
   if (region.graph->op_count() > 0) {
@@ -184,6 +185,25 @@ RegionEntryPtr report_bug(const Place& place, const Error& error) {
   return nullptr;
 }
 
+// False: the place runs as plain Python this time. Raises where the stance says so.
+bool stance_allows_capture(const Place& place, CodeCache& cache, const CacheKey& key) {
+  switch (stance()) {
+    case Stance::Default:
+    case Stance::ForceEager:
+      return true;
+    case Stance::EagerOnRecompile:
+      return false;
+    case Stance::EagerThenCompile:
+      // A frame that was started eagerly stays so; whether it was called before is the cache's to say.
+      return place.index > 0 || cache.was_seen(key);
+    case Stance::FailOnRecompile:
+      raise(ErrorKind::Runtime,
+            "Detected recompile when torch.compile stance is 'fail_on_recompile': ", place_name(place),
+            cache.count(key) > 0 ? " has no capture for these arguments" : " was not captured yet");
+  }
+  return true;
+}
+
 }  // namespace
 
 void set_plan_maker(PlanMaker maker) { plan_maker = maker; }
@@ -193,6 +213,7 @@ RegionEntryPtr find_or_capture(const Place& place) {
   CodeCache& cache = CodeCache::of(place.bytecode.code());
   CacheKey key{place.index, place.depth, place.policy, place.callers};
   if (CacheEntryPtr found = cache.lookup(key, place.view)) return std::static_pointer_cast<RegionEntry>(found);
+  if (stance() != Stance::Default && !stance_allows_capture(place, cache, key)) return nullptr;
   // Backends, log handlers and warnings run Python: none of that is the user's compiled call.
   AmbientPolicy none(nullptr);
   int limit = place.policy->recompile_limit >= 0 ? static_cast<int>(place.policy->recompile_limit)

@@ -70,10 +70,11 @@ struct Node {
   std::string target;             // inputs and constants: the name asked for ("L_x_"), an argument of forward()
   std::vector<Operand> operands;  // Op: schema order, complete
   std::vector<ValueInfo> outs;
-  Tensor constant;                // TensorConst; nobody writes to it while the graph lives
-  Location location;              // where the user wrote it
-  bool called_as_method = false;  // call_method in the FX face
-  int index = -1;                 // position, kept by Graph
+  Tensor constant;                        // TensorConst; nobody writes to it while the graph lives
+  Location location;                      // where the user wrote it
+  std::shared_ptr<const OpRow> owned_op;  // Op: keeps a row that is in no table
+  bool called_as_method = false;          // call_method in the FX face
+  int index = -1;                         // position, kept by Graph
 };
 
 inline bool is_op(const Node& node, OpKind kind) { return node.kind == NodeKind::Op && node.op->kind == kind; }

@@ -161,6 +161,7 @@ Fetched fetch_PropertySetter(const Source&, PyObject* base, const LocalsView&) {
 
 Fetched fetch_WrappedFunction(const Source&, PyObject* base, const LocalsView&) {
   if (auto inner = find_wrapper_callable(Py_TYPE(base))) return found_or_absent(inner(base));
+  if (BorrowedRef replacement = find_replacement(base)) return found_or_absent(replacement);
   static const Py_ssize_t in_static = object_member_offset(&PyStaticMethod_Type, "__func__");
   static const Py_ssize_t in_class = object_member_offset(&PyClassMethod_Type, "__func__");
   Py_ssize_t offset = is_exactly(base, &PyStaticMethod_Type)  ? in_static

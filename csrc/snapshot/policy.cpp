@@ -21,6 +21,7 @@ struct PolicyHash {
   }
 };
 
+Stance current_stance = Stance::Default;
 thread_local const Policy* ambient = nullptr;
 thread_local bool error_outside = false;
 thread_local BorrowedRef function_to_skip;
@@ -82,6 +83,10 @@ uint64_t backend_id(BorrowedRef backend) {
   backends.emplace(backend.get(), std::move(numbered));
   return id;
 }
+
+Stance stance() { return current_stance; }
+
+Stance exchange_stance(Stance stance) { return std::exchange(current_stance, stance); }
 
 const Policy* ambient_policy() { return ambient; }
 

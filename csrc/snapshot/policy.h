@@ -31,6 +31,17 @@ const Policy* with_error_on_graph_break(const Policy* policy, bool value);
 // A number for a backend, never given to another one, even when the object's address is used again. GIL held.
 uint64_t backend_id(BorrowedRef backend);
 
+// What happens to calls whose capture does not exist yet; of the process, set by compiler.set_stance.
+enum class Stance : uint8_t {
+  Default,
+  ForceEager,        // compiled functions are called as plain Python
+  EagerOnRecompile,  // what exists is used, nothing is captured
+  FailOnRecompile,   // likewise, and where it would be captured, RuntimeError
+  EagerThenCompile,  // the first call at a place is plain Python, the second is captured
+};
+Stance stance();
+Stance exchange_stance(Stance stance);
+
 // Of this thread; nullptr outside of compiled calls.
 const Policy* ambient_policy();
 const Policy* exchange_ambient_policy(const Policy* policy);

@@ -1,5 +1,7 @@
 #include "symbolic/mode_calls.h"
 
+#include "symbolic/traced_calls.h"
+
 namespace md {
 
 namespace {
@@ -122,6 +124,23 @@ ValuePtr make_tensor(Walk& walk, const CallArgs& args) {
   return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec);
 }
 
+// nonstrict_trace(f) in captured code: a callable that is called through _call_nonstrict, whose first argument is f.
+ValuePtr nonstrict_trace(Walk& walk, const CallArgs& args) {
+  static PyObject* const call =
+      check(PyObject_GetAttrString(check(PyImport_ImportModule("minidynamo._dynamo.traced_calls")), "call_nonstrict"))
+          .release();
+  if (args.positional.size() != 1 || !args.keywords.empty() || !walk.is_python_function(args.positional[0]))
+    walk.graph_break(BreakReason::traced_call, "nonstrict_trace() of something else than a Python function");
+  return make_value<BoundMethodValue>(walk.constant(call), args.positional[0]);
+}
+
+ValuePtr call_nonstrict(Walk& walk, const CallArgs& args) {
+  static PyObject* const trace =
+      check(PyObject_GetAttrString(check(PyImport_ImportModule("minidynamo._dynamo.traced_calls")), "trace_nonstrict"))
+          .release();
+  return call_traced(walk, trace, args);
+}
+
 ValuePtr always_true(Walk& walk, const CallArgs&) { return walk.boolean(true); }
 ValuePtr always_false(Walk& walk, const CallArgs&) { return walk.boolean(false); }
 
@@ -136,6 +155,8 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"error_on_graph_break", error_on_graph_break},
                                  {"graph_break", asked_break<BreakReason::graph_break_call>},
                                  {"skip_frame", asked_break<BreakReason::skip_frame_call>},
+                                 {"nonstrict_trace", nonstrict_trace},
+                                 {"call_nonstrict", call_nonstrict},
                                  {"is_compiling", always_true},
                                  {"is_exporting", always_false},
                                  {"tensor", make_tensor}};

@@ -1,6 +1,7 @@
 // Calls of every form, and what is called.
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
+#include "symbolic/marked_calls.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/walk.h"
 
@@ -114,6 +115,8 @@ ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& ar
 ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
                      const ValuePtr& continuation_value) {
   PyObject* object = as<ObjectValue>(callable)->object;
+  if (const MarkedCall* marked = find_marked_call(object))
+    return call_marked(walk, callable, *marked, args, continuation, continuation_value);
   if (CallHandler handler = find_call(object)) {
     walk.identity_of(callable);
     return handler(walk, args);

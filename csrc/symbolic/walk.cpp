@@ -24,7 +24,7 @@ std::vector<WrapperType>& wrapper_types() {
   return *types;
 }
 
-// A function of this package. Its layers are no different from the user's.
+// A function of this package that changes a mode or says something to capture, on behalf of the user's frame that called it.
 bool is_ours(const SymbolicFrame& frame) {
   auto* function = as<ObjectValue>(frame.function);
   PyObject* module =
@@ -32,8 +32,7 @@ bool is_ours(const SymbolicFrame& frame) {
   Py_ssize_t size = 0;
   const char* text = module != nullptr && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, &size) : nullptr;
   std::string_view name(text != nullptr ? text : "", size);
-  if (name == "minidynamo.nn" || name.starts_with("minidynamo.nn.")) return false;
-  return name == "minidynamo" || name.starts_with("minidynamo.");
+  return name == "minidynamo._dynamo.decorators" || name == "minidynamo._grad_modes";
 }
 
 SourceLine line_of(const SymbolicFrame& frame) {
@@ -176,18 +175,40 @@ CapturedRegion Walk::run() {
         GraphBreak silent{BreakReason::call_out, found.context, "", {}, ""};
         throw RestartSignal{ours->entry_step, silent, frame().policy};
       }
+      // The frame that is to be skipped is the innermost one: its caller makes the call.
+      bool restarted = restart_ != nullptr && steps_ == restart_->step;
+      bool skips = signal.reason == BreakReason::skip_frame_call && !restarted;
+      // With nested breaks the frame's own record is the only one.
+      if (skips && may_nest() && !frame().policy->breaks_are_errors() && frames_.size() > 1) {
+        GraphBreak silent{BreakReason::call_out, found.context, "", {}, ""};
+        throw RestartSignal{frames_.back()->entry_step, silent, frame().policy};
+      }
+      if (skips && frames_.size() > 1)
+        throw RestartSignal{frames_[may_nest() ? frames_.size() - 1 : 1]->entry_step, found, frame().policy};
       if (size_t strict = first_stricter_frame(); strict > 0) {
         size_t at = may_nest() ? strict : 1;
         throw RestartSignal{frames_[at]->entry_step, found, frames_[at - 1]->policy};
       }
       if (frames_.size() > 1 && !may_nest()) throw RestartSignal{frames_[1]->entry_step, found, frame().policy};
-      return finish(ExitKind::Break, std::move(found));
+      CapturedRegion region = finish(ExitKind::Break, std::move(found));
+      region.skips_frame = skips;
+      return region;
     } catch (const RaiseSignal&) {
       frame().stack = stack_before_;
       return finish(ExitKind::Raise, std::nullopt);
     }
   }
   return finish(ExitKind::Return, std::nullopt);
+}
+
+bool Walk::may_call_out() const {
+  // In a caller's frame that the region has returned to, there is no telling which frame the exception belongs to.
+  if (!effects_.empty() || !written_.empty() || !returns_.empty()) return false;
+  if (!stored_cells_.empty() || grad_mode != initial_grad_mode_ || inference_mode != initial_inference_mode_)
+    return false;
+  for (const auto& frame : frames_)
+    if (frame->bytecode->handler_at(frame->index).target >= 0) return false;
+  return true;
 }
 
 bool Walk::may_nest() const { return frames_.front()->policy->nested_graph_breaks; }

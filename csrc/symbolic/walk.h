@@ -189,6 +189,8 @@ class Walk {
   // A change of policy made by a function of ours acts on the user's frame that called it.
   void set_policy(const Policy* policy);
   Graph& graph() { return *graph_; }
+  // Whether an exception that leaves the region here finds no handler and no state that was to be committed before it.
+  bool may_call_out() const;
   std::shared_ptr<const std::vector<SourceLine>> location();
   std::vector<SourceLine> user_stack() const;
 

@@ -12,9 +12,9 @@ from ._compile import compile
 from ._tensor_names import TENSOR_NAMES
 
 # Submodules that are imported when they are first used, because few programs need what they import.
-_LAZY_MODULES = ("_logging", "compiler", "fx", "nn")
+_LAZY_MODULES = ("_logging", "compiler", "fx", "library", "nn", "torchdynamo")
 
-__all__ = ["__version__", "_dynamo", "compile", "compiler", "fx", "nn", "show_config", *TENSOR_NAMES]
+__all__ = ["__version__", "_dynamo", "compile", "compiler", "fx", "library", "nn", "show_config", *TENSOR_NAMES]
 
 
 def show_config():
@@ -28,6 +28,10 @@ def __getattr__(name):
     if name in _LAZY_MODULES:
         __import__(f"{__name__}.{name}")
         return sys.modules[f"{__name__}.{name}"]
+    if name == "ops":
+        from .library.custom_op import ops
+
+        return ops
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -5,6 +5,7 @@ from types import FunctionType, MethodType
 
 from . import _C
 from ._dynamo.backends import lookup_backend
+from ._dynamo.decorators import allow_in_graph, is_module
 
 # Known to the extension by name; every other backend is passed as a callable.
 _NATIVE_BACKENDS = ("onednn", "eager")
@@ -52,7 +53,7 @@ def compile(
             raise AssertionError(f"compile() takes a function or another callable, not {type(target).__name__}")
         if disable or not _frames_can_be_evaluated():
             return target
-        if _is_module(target):
+        if is_module(target):
             return _compiled_module(target, options_given)
         return _C.CompiledFunction(
             _function_of(target),
@@ -67,16 +68,14 @@ def compile(
     return decorate if model is None else decorate(model)
 
 
-def _is_module(target):
-    # Programs without modules never import minidynamo.nn.
-    nn = sys.modules.get("minidynamo.nn")
-    return nn is not None and isinstance(target, nn.Module)
+# Where the first documentation of torch.compile has it.
+compile.allow_in_graph = allow_in_graph
 
 
 def _compiled_module(module, options):
-    from ._dynamo.optimized_module import OptimizedModule
+    from ._dynamo.optimized_module import OptimizedModule, call_of
 
-    return OptimizedModule(module, **options)
+    return OptimizedModule(module, compile(call_of(module), **options))
 
 
 _warned = False

@@ -5,26 +5,69 @@ import sys
 from .. import _C
 from . import config, exc
 from .backends import list_backends, lookup_backend, register_backend
-from .decorators import disable, error_on_graph_break, graph_break
+from .decorators import (
+    allow_in_graph,
+    assume_constant_result,
+    disable,
+    disallow_in_graph,
+    error_on_graph_break,
+    forbid_in_graph,
+    graph_break,
+    nonstrict_trace,
+    run,
+    set_stance,
+    skip_frame,
+    substitute_in_graph,
+)
+from .traced_calls import call_nonstrict
 
 if _C.frame_evaluation:
-    _C._register_call("graph_break", graph_break)
+    for _call in (graph_break, skip_frame, nonstrict_trace, call_nonstrict):
+        _C._register_call(_call.__name__, _call)
+    _C._mark_new_call(set_stance, "forbidden")
+    del _call
 
 # Imported when it is first used.
-_LAZY_MODULES = ("testing",)
+_LAZY_MODULES = ("testing", "traced_calls", "utils")
 
 __all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
     "config",
     "disable",
+    "disallow_in_graph",
     "error_on_graph_break",
     "exc",
     "explain",
+    "forbid_in_graph",
     "graph_break",
+    "is_compiling",
     "list_backends",
     "lookup_backend",
+    "nonstrict_trace",
+    "optimize",
     "register_backend",
     "reset",
+    "run",
+    "skip_frame",
+    "substitute_in_graph",
 ]
+
+
+def is_compiling():
+    """True in captured code, and while a function is traced; False in plain Python."""
+    return _C._is_tracing()
+
+
+if _C.frame_evaluation:
+    _C._register_call("is_compiling", is_compiling)
+
+
+def optimize(backend="onednn", *, nopython=False, disable=False, dynamic=None):
+    """The first torchdynamo's compile(): a decorator, and a context manager that captures what is called inside."""
+    from ._optimize import Optimize
+
+    return Optimize(backend, nopython=nopython, disable=disable, dynamic=dynamic)
 
 
 def reset():

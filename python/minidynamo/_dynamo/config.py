@@ -10,14 +10,27 @@ from .._C import config_rows, get_config, load_config_from_environment, set_conf
 
 _FLAGS = {row["name"]: row for row in config_rows()}
 
+# Names of TorchDynamo for the same flags. `debug` was the first one's switch for the logs of what is captured.
+_ALIASES = {"cache_size_limit": "recompile_limit"}
+
+
+def _named(name):
+    return _ALIASES.get(name, name)
+
+
+def _set_debug(enabled):
+    from .. import _logging
+
+    _logging.set_logs(graph_breaks=enabled, graph_code=enabled, guards=enabled, recompiles=enabled)
+
 
 class ConfigPatch:
     """Sets flags for a block or for each call of a function; made by `patch`."""
 
     def __init__(self, changes):
-        for name in changes:
+        self._changes = {_named(name): value for name, value in changes.items()}
+        for name in self._changes:
             get_config(name)
-        self._changes = changes
         self._saved = []
 
     def __enter__(self):
@@ -66,13 +79,21 @@ class _ConfigModule(ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        return get_config(name)
+        if name == "debug":
+            from .. import _C
+
+            return _C.log_enabled("graph_code")
+        return get_config(_named(name))
 
     def __setattr__(self, name, value):
         if name.startswith("__"):
             super().__setattr__(name, value)
+        elif name == "debug":
+            if not isinstance(value, bool):
+                raise TypeError(f"minidynamo._dynamo.config.debug must be bool, not {type(value).__name__}")
+            _set_debug(value)
         else:
-            set_config(name, value)
+            set_config(_named(name), value)
 
     def __delattr__(self, name):
         raise AttributeError(f"minidynamo._dynamo.config.{name} cannot be deleted")

@@ -3,6 +3,11 @@
 Capture knows these functions by identity; called by plain Python they do what is written here.
 """
 
+import functools
+import sys
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
+
+from .. import _C
 from .._C import PolicyFunction
 from .._C import _exchange_error_on_graph_break as _exchange
 
@@ -48,12 +53,213 @@ def disable(fn=None, recursive=True, *, reason=None):
     return _decorate(fn, disable=True, recursive=recursive, reason=reason)
 
 
+def skip_frame(msg=""):
+    """Leaves the function that calls this, as a whole, to Python; does nothing in plain Python."""
+
+
+def allow_in_graph(fn):
+    """Puts calls of a function into the graph as one node, without looking into it; takes a list of functions too.
+
+    The function is run once on tensors without data while capturing, and computes its result from its arguments alone.
+    For an operation that was passed to disallow_in_graph, undoes that. Returns its argument.
+    """
+    if isinstance(fn, (list, tuple)):
+        return [allow_in_graph(each) for each in fn]
+    _require_callable("allow_in_graph", fn)
+    if _C._call_mark(fn) == _DISALLOWED:
+        _C._unmark_call(fn)
+    elif not _is_operation(fn):
+        _C._mark_call(fn, "traced", functools.partial(_trace_opaque, fn))
+    return fn
+
+
+def disallow_in_graph(fn):
+    """Breaks the graph at each call of an operation, such as minidynamo.sub; takes a list too. Returns its argument.
+
+    For functions there is disable(). The mark is global until allow_in_graph() takes it back.
+    """
+    if isinstance(fn, (list, tuple)):
+        return [disallow_in_graph(each) for each in fn]
+    _require_callable("disallow_in_graph", fn)
+    if not _is_operation(fn) and _C._call_mark(fn) == -1:
+        raise RuntimeError(
+            "disallow_in_graph is expected to be used on an already allowed callable (an operation, a custom "
+            f"operator or a function under allow_in_graph), not on {fn!r}; for a function there is compiler.disable"
+        )
+    _C._mark_call(fn, "disallowed")
+    return fn
+
+
+def forbid_in_graph(fn):
+    """Makes meeting a call of the function while capturing an AssertionError, whatever the mode; takes a list too."""
+    if isinstance(fn, (list, tuple)):
+        return [forbid_in_graph(each) for each in fn]
+    _require_callable("forbid_in_graph", fn)
+    _C._mark_call(fn, "forbidden")
+    return fn
+
+
+def assume_constant_result(fn):
+    """Calls the function while capturing, and uses its result in every later call of the captured code."""
+    _require_callable("assume_constant_result", fn)
+    _C._mark_call(fn, "constant")
+    return fn
+
+
+def nonstrict_trace(traceable_fn):
+    """Captures calls of a function by running it once: the tensor operations that it does go into the graph.
+
+    Arguments and results are tensors, numbers, strings, and lists, tuples and dicts of them. Whatever else it does is
+    done while capturing only; other tensors that it uses are constants.
+    """
+    _require_callable("nonstrict_trace", traceable_fn)
+
+    @functools.wraps(traceable_fn)
+    def traced(*args, **kwargs):
+        return traceable_fn(*args, **kwargs)
+
+    _C._mark_new_call(traced, "traced", functools.partial(_trace_nonstrict, traceable_fn))
+    return traced
+
+
+def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False):
+    """Decorates a Python function that capture follows in the place of one that is not written in Python.
+
+    Raises TypeError for a different signature, ValueError when there is a replacement already.
+    """
+    _require_callable("substitute_in_graph", original_fn)
+    if original_fn in _SUBSTITUTED:
+        raise ValueError(f"Duplicate dispatch rule for {original_fn!r}: it has a replacement already")
+
+    def decorate(traceable_fn):
+        if not isinstance(traceable_fn, FunctionType):
+            raise TypeError(f"substitute_in_graph() expects a function, not {type(traceable_fn).__name__}")
+        if not skip_signature_check:
+            _compare_signatures(original_fn, traceable_fn)
+        _C._mark_call(original_fn, "replaced", traceable_fn)
+        _SUBSTITUTED[original_fn] = traceable_fn
+        return traceable_fn
+
+    return decorate
+
+
+def run(fn=None):
+    """Uses the captures that exist and makes no new ones, in calls of the function, or in a block if fn is left out."""
+    if fn is None:
+        return set_stance._temporary("eager_on_recompile")
+    _require_callable("run", fn)
+
+    @functools.wraps(fn)
+    def running(*args, **kwargs):
+        with set_stance._temporary("eager_on_recompile"):
+            return fn(*args, **kwargs)
+
+    return running
+
+
+class set_stance:
+    """Says what is done where no capture fits, in the whole process: a call, a context manager or a decorator.
+
+    default             capture
+    force_eager         compiled functions run as plain Python
+    eager_on_recompile  captures that exist are used, other calls run as plain Python
+    fail_on_recompile   captures that exist are used, other calls raise RuntimeError
+    eager_then_compile  the first call runs as plain Python, later ones are captured (also aot_eager_then_compile)
+
+    Raises ValueError for any other name. skip_guard_eval_unsafe is taken and has no effect: guards are always checked.
+    """
+
+    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False):
+        self._stance = stance
+        self._previous = _C._exchange_stance(stance)
+
+    @classmethod
+    def _temporary(cls, stance):
+        self = cls.__new__(cls)
+        self._stance = stance
+        self._previous = None
+        return self
+
+    def __enter__(self):
+        previous = _C._exchange_stance(self._stance)
+        if self._previous is None:
+            self._previous = previous
+        return self
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _C._exchange_stance(self._previous)
+
+    def __call__(self, function):
+        # As a decorator it says something about the function only.
+        _C._exchange_stance(self._previous)
+        stance = self._stance
+
+        @functools.wraps(function)
+        def with_stance(*args, **kwargs):
+            with set_stance._temporary(stance):
+                return function(*args, **kwargs)
+
+        return with_stance
+
+
+_DISALLOWED = 0
+_SUBSTITUTED = {}
+
+
+def _trace_opaque(function, /, *args, **kwargs):
+    from .traced_calls import trace_opaque
+
+    return trace_opaque(function, *args, **kwargs)
+
+
+def _trace_nonstrict(function, /, *args, **kwargs):
+    from .traced_calls import trace_nonstrict
+
+    return trace_nonstrict(function, *args, **kwargs)
+
+
+def _require_callable(what, function):
+    if not callable(function):
+        raise AssertionError(f"{what}() expects a callable, not {type(function).__name__}")
+
+
+def _is_operation(function):
+    return isinstance(function, (BuiltinFunctionType, MethodDescriptorType)) and (
+        getattr(function, "__module__", None) in ("minidynamo", "minidynamo._C", "minidynamo.nn.functional")
+        or getattr(function, "__objclass__", None) is _C.Tensor
+    )
+
+
+def _compare_signatures(original, traceable):
+    import inspect
+
+    try:
+        theirs = inspect.signature(original)
+    except ValueError:
+        return  # a function without a text signature
+    names = [list(inspect.signature(f).parameters) for f in (original, traceable)]
+    if names[0] != names[1]:
+        raise TypeError(
+            f"Signature mismatch between {original!r} and {traceable!r}: {theirs} != {inspect.signature(traceable)}"
+        )
+
+
 def _decorate(function, **change):
+    if is_module(function):
+        from .optimized_module import OptimizedModule
+
+        return OptimizedModule(function, PolicyFunction(function.__call__, **change))
     if isinstance(function, type):
         return _decorate_class(function, change)
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(PolicyFunction(function.__func__, **change))
     return PolicyFunction(function, **change)
+
+
+def is_module(target):
+    # Programs without modules never import minidynamo.nn.
+    nn = sys.modules.get("minidynamo.nn")
+    return nn is not None and isinstance(target, nn.Module)
 
 
 def _decorate_class(cls, change):

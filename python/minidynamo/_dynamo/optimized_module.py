@@ -1,29 +1,20 @@
-"""What compile() makes of a module: a module that calls the captured form of another."""
+"""What compile() and disable() make of a module: a module that calls another in some way of its own."""
 
-from .._compile import compile
 from ..nn import Module
 
 
 class OptimizedModule(Module):
-    """Calls its _orig_mod through capture; attributes are read from and written to _orig_mod.
+    """Calls its _orig_mod through `captured`; attributes are read from and written to _orig_mod.
 
     state_dict() has the names of _orig_mod behind "_orig_mod.", as torch has it.
     """
 
     _own = frozenset({"_orig_mod", "_captured", "training"})
 
-    def __init__(self, module, **options):
+    def __init__(self, module, captured):
         super().__init__()
         self._modules["_orig_mod"] = module
-
-        def call(*args, **kwargs):
-            return module(*args, **kwargs)
-
-        # A code object of its own: what is captured for one module does not compete with another.
-        call.__code__ = call.__code__.replace(co_name=type(module).__name__)
-        call.__name__ = call.__qualname__ = type(module).__name__
-        call.__module__ = type(module).__module__
-        object.__setattr__(self, "_captured", compile(call, **options))
+        object.__setattr__(self, "_captured", captured)
 
     def __call__(self, *args, **kwargs):
         return self._captured(*args, **kwargs)
@@ -73,3 +64,15 @@ class OptimizedModule(Module):
 
     def register_forward_pre_hook(self, *args, **kwargs):
         return self._orig_mod.register_forward_pre_hook(*args, **kwargs)
+
+
+def call_of(module):
+    """A function that calls the module, with a code object of its own: its captures compete with no other module's."""
+
+    def call(*args, **kwargs):
+        return module(*args, **kwargs)
+
+    call.__code__ = call.__code__.replace(co_name=type(module).__name__)
+    call.__name__ = call.__qualname__ = type(module).__name__
+    call.__module__ = type(module).__module__
+    return call

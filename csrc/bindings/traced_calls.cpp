@@ -1,0 +1,85 @@
+// What Python code says about single callables, and what the functions that are traced by running them use.
+#include "symbolic/traced_calls.h"
+
+#include <pybind11/stl.h>
+
+#include "base/config.h"
+#include "bindings/bindings.h"
+#include "bindings/tensor_object.h"
+#include "symbolic/marked_calls.h"
+
+namespace py = pybind11;
+
+namespace md {
+
+namespace {
+
+// Captures that exist were made without the mark: none is used again.
+void mark(const py::object& callable, const std::string& name, const py::object& payload) {
+  mark_call(callable.ptr(), call_mark_named(name), payload.is_none() ? nullptr : payload.ptr());
+  renew_config_fingerprints();
+}
+
+void mark_new(const py::object& callable, const std::string& name, const py::object& payload) {
+  mark_call(callable.ptr(), call_mark_named(name), payload.is_none() ? nullptr : payload.ptr());
+}
+
+void unmark(const py::object& callable) {
+  unmark_call(callable.ptr());
+  renew_config_fingerprints();
+}
+
+std::vector<Tensor> tensors_of(const py::list& list) {
+  std::vector<Tensor> tensors;
+  for (py::handle item : list) {
+    if (!is_tensor(item.ptr())) raise(ErrorKind::Type, "a Tensor is expected, not ", Py_TYPE(item.ptr())->tp_name);
+    tensors.push_back(tensor_of(item.ptr()));
+  }
+  return tensors;
+}
+
+py::list call_out(const std::string& name, const py::object& run, const py::list& tensors, const py::list& like) {
+  py::list results;
+  for (Tensor& tensor : record_call_out(name, run.ptr(), tensors_of(tensors), tensors_of(like)))
+    results.append(py::reinterpret_steal<py::object>(wrap_tensor(std::move(tensor)).release()));
+  return results;
+}
+
+bool is_recording(const py::object& object) {
+  return is_tensor(object.ptr()) && tensor_of(object.ptr())->kind() == TensorKind::Recording;
+}
+
+// A tensor without data of the same dtype and shape, on which operations compute no more than that.
+py::object fake_of(const py::object& tensor) {
+  if (!is_tensor(tensor.ptr())) raise(ErrorKind::Type, "a Tensor is expected");
+  return py::reinterpret_steal<py::object>(wrap_tensor(Tensor::fake(tensor_of(tensor.ptr()).spec())).release());
+}
+
+// Whether two tensors lie in the same memory.
+bool shares_storage(const py::object& a, const py::object& b) {
+  if (!is_tensor(a.ptr()) || !is_tensor(b.ptr())) return false;
+  const Tensor &first = tensor_of(a.ptr()), &second = tensor_of(b.ptr());
+  return first->storage().get() != nullptr && first->storage().get() == second->storage().get();
+}
+
+}  // namespace
+
+void bind_traced_calls(py::module_& module) {
+  module.def("_mark_call", &mark, py::arg("callable"), py::arg("mark"), py::arg("payload") = py::none());
+  module.def("_mark_new_call", &mark_new, py::arg("callable"), py::arg("mark"), py::arg("payload") = py::none());
+  module.def("_unmark_call", &unmark);
+  module.def("_call_mark", [](const py::object& callable) {
+    const MarkedCall* marked = find_marked_call(callable.ptr());
+    return marked == nullptr ? -1 : static_cast<int>(marked->mark);
+  });
+  module.def("_is_tracing", &is_tracing);
+  module.def("_record_call_out", &call_out);
+  module.def("_is_recording", &is_recording);
+  module.def("_is_fake", [](const py::object& object) {
+    return is_tensor(object.ptr()) && tensor_of(object.ptr())->kind() == TensorKind::Fake;
+  });
+  module.def("_fake_of", &fake_of);
+  module.def("_shares_storage", &shares_storage);
+}
+
+}  // namespace md

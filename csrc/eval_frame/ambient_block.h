@@ -1,0 +1,24 @@
+// A stretch of a thread's run in which the functions that are called are captured, without a compiled function around them.
+#pragma once
+#include <memory>
+
+#include "eval_frame/capture_scope.h"
+#include "eval_frame/compiled_call.h"
+#include "eval_frame/driver.h"
+#include "eval_frame/hook.h"
+
+namespace md {
+
+// Ended in the thread that made it, in reverse order of making.
+class AmbientBlock {
+ public:
+  explicit AmbientBlock(const CompileOptions& options)
+      : handler_(&ambient_frames()), policy_(policy_for_call(options)) {}
+
+ private:
+  HookInstallation installation_;
+  AmbientHandler handler_;
+  AmbientPolicy policy_;
+};
+
+}  // namespace md

@@ -1,0 +1,432 @@
+#include "symbolic/traced_calls.h"
+
+#include <atomic>
+
+#include "cpython/errors.h"
+#include "cpython/traceback.h"
+#include "guards/held_object.h"
+#include "snapshot/policy.h"
+#include "symbolic/pure_calls.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+
+namespace {
+
+// One call_traced. Values are numbered; a recording tensor carries the capture's number and its value's.
+struct Capture {
+  Walk& walk;
+  uint64_t number;
+  std::vector<ValuePtr> values;
+  std::unordered_map<Value*, Ref> objects;  // one object for each tensor, so that `is` holds
+  Capture* outer;
+};
+
+thread_local Capture* innermost = nullptr;
+std::atomic<uint64_t> captures{0};
+constexpr int kIndexBits = 24;
+
+class WalkRecorder : public Recorder {
+ public:
+  std::vector<Tensor> record(const OpRow& row, std::span<const Arg> args) override;
+};
+
+WalkRecorder& recorder() {
+  static WalkRecorder instance;
+  return instance;
+}
+
+Capture& capture_of(const Tensor& tensor) {
+  auto bits = reinterpret_cast<uintptr_t>(tensor.recorded_value());
+  for (Capture* capture = innermost; capture != nullptr; capture = capture->outer)
+    if (capture->number == bits >> kIndexBits) return *capture;
+  raise(ErrorKind::Runtime, "a tensor of a capture that has ended was used");
+}
+
+const ValuePtr& value_of(Capture& capture, const Tensor& tensor) {
+  auto bits = reinterpret_cast<uintptr_t>(tensor.recorded_value());
+  return capture.values[bits & ((uintptr_t{1} << kIndexBits) - 1)];
+}
+
+Tensor recording_tensor(Capture& capture, const ValuePtr& value) {
+  if (capture.values.size() >> kIndexBits != 0) raise(ErrorKind::Runtime, "a traced call makes too many tensors");
+  uintptr_t bits = capture.number << kIndexBits | capture.values.size();
+  capture.values.push_back(value);
+  return Tensor::recording(as<TensorValue>(value)->spec, &recorder(), reinterpret_cast<void*>(bits));
+}
+
+bool is_recording(const Tensor& tensor) { return tensor->kind() == TensorKind::Recording; }
+
+ValueRef graph_value(Capture& capture, const Tensor& tensor) {
+  if (is_recording(tensor)) {
+    if (&capture_of(tensor) != &capture)
+      raise(ErrorKind::Runtime, "a tensor of another capture was used in a traced call");
+    return capture.walk.graph_value(as<TensorValue>(value_of(capture, tensor)));
+  }
+  if (tensor->kind() != TensorKind::Real) raise(ErrorKind::Runtime, "a fake tensor was used in a traced call");
+  // What the function holds on to is constant for the capture.
+  return {capture.walk.graph().add_constant("constant", tensor), 0};
+}
+
+struct SetOperand {
+  Capture& capture;
+  Operand& operand;
+  void operator()(std::monostate) const {}
+  void operator()(const Tensor& tensor) const { operand.emplace<ValueRef>(graph_value(capture, tensor)); }
+  void operator()(const std::vector<Tensor>& tensors) const {
+    auto& refs = operand.emplace<std::vector<ValueRef>>();
+    for (const Tensor& tensor : tensors) refs.push_back(graph_value(capture, tensor));
+  }
+  template <typename T>
+  void operator()(const T& value) const {
+    operand.emplace<T>(value);
+  }
+};
+
+Capture& capture_of_args(std::span<const Arg> args) {
+  for (const Arg& arg : args) {
+    if (auto* tensor = std::get_if<Tensor>(&arg); tensor != nullptr && tensor->defined() && is_recording(*tensor))
+      return capture_of(*tensor);
+    if (auto* list = std::get_if<std::vector<Tensor>>(&arg))
+      for (const Tensor& tensor : *list)
+        if (is_recording(tensor)) return capture_of(tensor);
+  }
+  raise(ErrorKind::Internal, "an op was recorded without a recording tensor");
+}
+
+std::vector<Tensor> record_node(Capture& capture, Node* node, bool differentiable) {
+  bool grad = capture.walk.grad_mode && !capture.walk.inference_mode && differentiable;
+  bool any = false;
+  for (const Operand& operand : node->operands)
+    for_each_value(operand, [&](const ValueRef& value) {
+      const ValueInfo& info = capture.walk.graph().info(value);
+      any = any || (!info.is_scalar && info.spec.requires_grad);
+    });
+  std::vector<Tensor> outs;
+  for (size_t i = 0; i < node->outs.size(); ++i) {
+    TensorSpec& spec = node->outs[i].spec;
+    spec.requires_grad = grad && any && is_floating(spec.dtype);
+    ValuePtr value = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec);
+    outs.push_back(recording_tensor(capture, value));
+  }
+  return outs;
+}
+
+std::vector<Tensor> WalkRecorder::record(const OpRow& row, std::span<const Arg> args) {
+  Capture& capture = capture_of_args(args);
+  if (!row.is_pure()) raise(ErrorKind::NotImplemented, python_name(row), "() cannot be recorded: it changes state");
+  std::vector<Operand> operands(args.size());
+  for (size_t i = 0; i < args.size(); ++i) std::visit(SetOperand{capture, operands[i]}, args[i]);
+  Node* node = capture.walk.graph().add_op(row, std::move(operands), capture.walk.location());
+  return record_node(capture, node, row.name != "detach");
+}
+
+// ---- arguments and results
+
+PyObject* cannot_capture_type() {
+  static PyObject* const type =
+      check(PyObject_GetAttrString(check(PyImport_ImportModule("minidynamo._dynamo.traced_calls")), "CannotCapture"))
+          .release();
+  return type;
+}
+
+[[noreturn]] void no_argument(Walk& walk, const ValuePtr& value) {
+  walk.graph_break(BreakReason::traced_call, str_cat("an argument is a ", describe(value)));
+}
+
+Ref to_object(Capture& capture, const ValuePtr& value) {
+  Walk& walk = capture.walk;
+  if (auto* tensor = as<TensorValue>(value)) {
+    Ref& object = capture.objects[tensor];
+    if (!object) {
+      walk.guard_tensor(tensor);
+      object = default_tensor_type().wrap(recording_tensor(capture, value));
+    }
+    return object;
+  }
+  if (Ref constant = walk.constant_of(value)) return constant;
+  if (auto elements = walk.elements_of(value)) {
+    Ref list = check(PyList_New(0));
+    for (const ValuePtr& element : *elements) check_status(PyList_Append(list, to_object(capture, element)));
+    return type_of(value) == &PyList_Type ? std::move(list) : check(PyList_AsTuple(list));
+  }
+  if (auto entries = walk.entries_of(value)) {
+    Ref dict = check(PyDict_New());
+    for (const auto& [key, item] : *entries) check_status(PyDict_SetItem(dict, key, to_object(capture, item)));
+    return dict;
+  }
+  auto* known = as<ObjectValue>(value);
+  if (known == nullptr || !GuardSet::can_hold(known->object.get())) no_argument(walk, value);
+  // Functions and classes are known by identity; the state of any other object would be read unguarded.
+  PyTypeObject* type = walk.exact_type(value);
+  bool stateless = type == &PyFunction_Type || type == &PyType_Type || type == &PyCFunction_Type ||
+                   !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+  if (!stateless) no_argument(walk, value);
+  return Ref::share(walk.identity_of(value));
+}
+
+ValuePtr from_object(Capture& capture, BorrowedRef object) {
+  Walk& walk = capture.walk;
+  if (const TensorType* type = tensor_type_of(object)) {
+    const Tensor& tensor = type->unwrap(object);
+    if (!is_recording(tensor))
+      walk.graph_break(BreakReason::traced_call, "the result is a tensor that was not computed from the arguments");
+    return value_of(capture_of(tensor), tensor);
+  }
+  if (is_guardable_constant(object)) return walk.constant(object);
+  if (PyList_CheckExact(object.get()) || PyTuple_CheckExact(object.get())) {
+    std::vector<ValuePtr> items;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.get()); ++i)
+      items.push_back(from_object(capture, PySequence_Fast_GET_ITEM(object.get(), i)));
+    return make_value<SequenceValue>(PyList_CheckExact(object.get()) != 0, std::move(items));
+  }
+  if (PyDict_CheckExact(object.get())) {
+    auto dict = make_value<DictValue>();
+    PyObject *key, *item;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(object, &position, &key, &item) != 0) {
+      if (!is_guardable_constant(key)) walk.graph_break(BreakReason::traced_call, "the result has an unknown key");
+      dict->set(key, from_object(capture, item));
+    }
+    return dict;
+  }
+  walk.graph_break(BreakReason::traced_call, str_cat("the result is a ", object.type()->tp_name));
+}
+
+// The call must not be seen by capture, and runs under the modes as the walk left them.
+class TracedScope {
+ public:
+  explicit TracedScope(Capture& capture) : capture_(capture), modes_(tensor_modes()) {
+    capture.outer = std::exchange(innermost, &capture);
+    tensor_modes().grad_enabled = capture.walk.grad_mode;
+    tensor_modes().inference_mode = capture.walk.inference_mode;
+    capture.walk.uses_modes();
+  }
+  ~TracedScope() {
+    innermost = capture_.outer;
+    tensor_modes() = modes_;
+  }
+  TracedScope(const TracedScope&) = delete;
+
+ private:
+  Capture& capture_;
+  TensorModes modes_;
+  AmbientPolicy none_{nullptr};
+};
+
+// What was recorded before the call failed is run by Python instead.
+void drop_nodes_from(Graph& graph, int first) {
+  graph.retain([first](const Node& node) { return node.index < first; }, false);
+}
+
+std::string attribute_text(BorrowedRef object, const char* name) {
+  Ref value = check(PyObject_GetAttrString(object, name));
+  const char* text = PyUnicode_AsUTF8(value);
+  if (text == nullptr) throw PythonError();
+  return text;
+}
+
+[[noreturn]] void leave_failed_call(Walk& walk, PyObject* cannot_capture) {
+  if (PyErr_ExceptionMatches(PyExc_Exception) == 0) throw PythonError();
+  if (PyErr_ExceptionMatches(cannot_capture) == 0) walk.raise_here();
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  Ref held_type = Ref::steal(type), error = Ref::steal(value), held_traceback = Ref::steal(traceback);
+  std::string reason = attribute_text(error.get(), "reason");
+  for (const BreakRow& row : break_rows())
+    if (reason == row.name)
+      walk.graph_break(static_cast<BreakReason>(&row - break_rows().data()), attribute_text(error.get(), "context"));
+  raise(ErrorKind::Internal, "no break reason is named ", reason);
+}
+
+// ---- call-outs
+
+struct CallOutContext {
+  std::string name;
+  Ref run;  // process-lifetime things: custom operators, functions that were marked
+  std::vector<TensorSpec> specs;
+  std::vector<SourceLine> lines;  // outermost first
+  int root_instruction;
+};
+
+thread_local int64_t begun = 0;
+thread_local std::optional<FailedCallOut> failed;
+
+void note_failure(const CallOutContext& context) {
+  for (size_t depth = context.lines.size(); depth-- > 1;) {
+    const SourceLine& line = context.lines[depth];
+    add_traceback_entry(line.file.c_str(), line.line, line.function.c_str());
+  }
+  failed = FailedCallOut{context.root_instruction, context.lines.front()};
+}
+
+[[noreturn]] void refuse(const CallOutContext& context, const std::string& what) {
+  PyErr_SetString(PyExc_RuntimeError, str_cat(context.name, ": ", what).c_str());
+  throw PythonError();
+}
+
+void take_results(const CallOutContext& context, BorrowedRef result, const OpCall& call, std::span<Tensor> outs) {
+  if (!PyTuple_Check(result.get()) || PyTuple_GET_SIZE(result.get()) != static_cast<Py_ssize_t>(outs.size()))
+    refuse(context, str_cat("gave something else than ", outs.size(), " tensors"));
+  for (size_t i = 0; i < outs.size(); ++i) {
+    BorrowedRef item = PyTuple_GET_ITEM(result.get(), static_cast<Py_ssize_t>(i));
+    const TensorType* type = tensor_type_of(item);
+    if (type == nullptr) refuse(context, str_cat("result ", i, " is a ", item.type()->tp_name, ", not a Tensor"));
+    const Tensor& tensor = type->unwrap(item);
+    const TensorSpec& expected = context.specs[i];
+    if (tensor->dtype() != expected.dtype || !same(tensor.spec().sizes, expected.sizes))
+      refuse(context, str_cat("result ", i, " is ", tensor.spec().str(), ", but its fake says ", expected.str()));
+    for (const Arg& arg : call.args)
+      if (auto* input = std::get_if<Tensor>(&arg);
+          input != nullptr && (*input)->storage().get() == tensor->storage().get())
+        refuse(context, str_cat("result ", i, " shares memory with an input, which a custom operator must not do"));
+    outs[i] = tensor;
+  }
+}
+
+void run_call_out(void* raw, const OpCall& call, std::span<Tensor> outs) {
+  const auto& context = *static_cast<const CallOutContext*>(raw);
+  ++begun;
+  failed.reset();
+  std::vector<Ref> held;
+  std::vector<PyObject*> args;
+  for (const Arg& arg : call.args)
+    args.push_back(held.emplace_back(default_tensor_type().wrap(std::get<Tensor>(arg))).get());
+  AmbientPolicy none(nullptr);
+  Ref result = Ref::steal(PyObject_Vectorcall(context.run, args.data(), args.size(), nullptr));
+  try {
+    if (!result) throw PythonError();
+    take_results(context, result.get(), call, outs);
+  } catch (const PythonError&) {
+    note_failure(context);
+    throw;
+  }
+}
+
+void call_out_shapes(const OpCall& call, std::vector<OutSpec>& outs) {
+  const auto& context = *static_cast<const CallOutContext*>(call.row.call_out.context);
+  for (const TensorSpec& spec : context.specs) outs.push_back(OutSpec{spec});
+}
+
+// The last graph or plan that has the row may go in any thread, and after the interpreter.
+void release_row(const OpRow* row) {
+  auto* context = static_cast<CallOutContext*>(row->call_out.context);
+  if (Py_IsInitialized()) {
+    PyGILState_STATE state = PyGILState_Ensure();
+    delete context;
+    PyGILState_Release(state);
+  } else {
+    context->run.release();
+    delete context;
+  }
+  delete row;
+}
+
+std::shared_ptr<const OpRow> call_out_row(CallOutContext* context, size_t tensor_count) {
+  std::string schema = "call_out(";
+  for (size_t i = 0; i < tensor_count; ++i) schema += str_cat(i == 0 ? "" : ", ", "Tensor a", i);
+  schema += ") -> ";
+  if (context->specs.size() == 1) {
+    schema += "Tensor";
+  } else {
+    schema += "(";
+    for (size_t i = 0; i < context->specs.size(); ++i) schema += i == 0 ? "Tensor" : ", Tensor";
+    schema += ")";
+  }
+  auto* row = new OpRow{};
+  row->call_out.context = context;
+  std::shared_ptr<const OpRow> owner(row, release_row);
+  row->name = context->name;
+  row->schema = parse_schema(schema);
+  row->kind = OpKind::CallOut;
+  row->promotion = Promotion::None;
+  row->shape_rule = call_out_shapes;
+  row->call_out.run = run_call_out;
+  return owner;
+}
+
+}  // namespace
+
+bool is_tracing() { return innermost != nullptr; }
+
+int64_t call_outs_begun() { return begun; }
+
+std::optional<FailedCallOut> take_failed_call_out() { return std::exchange(failed, std::nullopt); }
+
+std::vector<Tensor> record_call_out(const std::string& name, BorrowedRef run, std::span<const Tensor> tensors,
+                                    std::span<const Tensor> like) {
+  if (innermost == nullptr) raise(ErrorKind::Runtime, "record_call_out() outside of a traced call");
+  Capture& capture = *innermost;
+  if (!capture.walk.may_call_out()) {
+    Ref error = check(PyObject_CallFunction(cannot_capture_type(), "ss", "caught_call_out", name.c_str()));
+    PyErr_SetObject(cannot_capture_type(), error);
+    throw PythonError();
+  }
+  std::vector<Operand> operands(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) operands[i].emplace<ValueRef>(graph_value(capture, tensors[i]));
+  auto* context = new CallOutContext{name, Ref::share(run), {}, capture.walk.user_stack(), capture.walk.root().index};
+  for (const Tensor& tensor : like) {
+    TensorSpec spec = tensor.spec();
+    spec.requires_grad = false;
+    context->specs.push_back(std::move(spec));
+  }
+  std::shared_ptr<const OpRow> row = call_out_row(context, tensors.size());
+  Node* node = capture.walk.graph().add_op(*row, std::move(operands), capture.walk.location());
+  node->owned_op = row;
+  return record_node(capture, node, false);
+}
+
+ValuePtr call_traced(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+  PyObject* cannot_capture = cannot_capture_type();  // imports, which it could not with an exception set
+  Capture capture{walk, ++captures, {}, {}, nullptr};
+  Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
+  for (size_t i = 0; i < args.positional.size(); ++i)
+    PyTuple_SET_ITEM(positional.get(), i, to_object(capture, args.positional[i]).release());
+  Ref keywords = check(PyDict_New());
+  for (const auto& [name, value] : args.keywords)
+    check_status(PyDict_SetItem(keywords, name, to_object(capture, value)));
+  int first = static_cast<int>(walk.graph().nodes().size());
+  Ref result;
+  {
+    TracedScope scope(capture);
+    result = Ref::steal(PyObject_Call(callable, positional, keywords));
+    try {
+      if (!result) leave_failed_call(walk, cannot_capture);
+      return from_object(capture, result.get());
+    } catch (...) {
+      drop_nodes_from(walk.graph(), first);
+      throw;
+    }
+  }
+}
+
+ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+  static const OpRow* const clone = find_op("clone");
+  PyObject* cannot_capture = cannot_capture_type();
+  Capture none{walk, ++captures, {}, {}, nullptr};
+  auto known = [&](const ValuePtr& value) {
+    if (walk.is_tensor(value)) walk.graph_break(BreakReason::traced_call, "a constant result of a tensor argument");
+    return to_object(none, value);
+  };
+  Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
+  for (size_t i = 0; i < args.positional.size(); ++i)
+    PyTuple_SET_ITEM(positional.get(), i, known(args.positional[i]).release());
+  Ref keywords = check(PyDict_New());
+  for (const auto& [name, value] : args.keywords) check_status(PyDict_SetItem(keywords, name, known(value)));
+  Ref result;
+  {
+    TracedScope scope(none);
+    result = Ref::steal(PyObject_Call(callable, positional, keywords));
+  }
+  if (!result) leave_failed_call(walk, cannot_capture);
+  if (const TensorType* type = tensor_type_of(result.get())) {
+    Node* constant = walk.graph().add_constant("constant", type->unwrap(result));
+    Node* node = walk.graph().add_op(*clone, {ValueRef{constant, 0}}, walk.location());
+    return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec);
+  }
+  if (ValuePtr value = value_of_result(walk, result)) return value;
+  walk.graph_break(BreakReason::traced_call, str_cat("the constant result is a ", result.type()->tp_name));
+}
+
+}  // namespace md

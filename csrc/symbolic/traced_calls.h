@@ -1,0 +1,35 @@
+// Calls that are made while capturing, on recording tensors: each op on one becomes a node of the graph that is captured.
+// This is how functions under nonstrict_trace and custom operators come into graphs.
+#pragma once
+#include "symbolic/walk.h"
+
+namespace md {
+
+// Calls the callable on the arguments, tensors replaced by recording ones, and gives its result. What the callable raises ends
+// the region: minidynamo._dynamo.traced_calls.CannotCapture is a break for the reason that it names, every other exception is
+// Python's to raise again at the call.
+ValuePtr call_traced(Walk& walk, BorrowedRef callable, const CallArgs& args);
+
+// Calls it on known arguments; the result becomes a constant of the capture.
+ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args);
+
+// True in this thread while call_traced runs.
+bool is_tracing();
+
+// Appends a call-out to the graph that is captured: run(*tensors) is called each time, and must give tensors of the dtypes and
+// sizes of `like`. Returns recording tensors. Raises CannotCapture where an exception of it could not be raised in its place.
+// Only inside call_traced.
+std::vector<Tensor> record_call_out(const std::string& name, BorrowedRef run, std::span<const Tensor> tensors,
+                                    std::span<const Tensor> like);
+
+// Call-outs that this thread has begun to run, ever.
+int64_t call_outs_begun();
+// Where the call-out stood whose exception is set: the instruction of the region's own frame, and its line; the frames inlined
+// into that one are in the traceback already. Empty if the exception is no call-out's. Taken once.
+struct FailedCallOut {
+  int instruction;
+  SourceLine line;
+};
+std::optional<FailedCallOut> take_failed_call_out();
+
+}  // namespace md

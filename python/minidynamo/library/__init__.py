@@ -1,0 +1,17 @@
+"""Operators that a program brings along: opaque to capture, one node in the graph."""
+
+from .custom_op import CustomOpDef, custom_op, register_fake, register_kernel
+from .opcheck import opcheck
+from .schema import infer_schema
+from .triton_op import triton_op, wrap_triton
+
+__all__ = [
+    "CustomOpDef",
+    "custom_op",
+    "infer_schema",
+    "opcheck",
+    "register_fake",
+    "register_kernel",
+    "triton_op",
+    "wrap_triton",
+]

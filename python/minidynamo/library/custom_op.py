@@ -1,0 +1,253 @@
+"""custom_op(): an operator with a kernel in Python, which capture does not look into."""
+
+import inspect
+
+import minidynamo
+
+from .. import _C
+from .._dynamo.decorators import disable
+from .._dynamo.traced_calls import CannotCapture, flatten, unflatten
+from .schema import schema_of
+
+
+class _Namespaces:
+    """minidynamo.ops: operators by namespace and name."""
+
+    def __getattr__(self, name):
+        raise AttributeError(f"there are no custom operators in the namespace {name!r}")
+
+
+class _Namespace:
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, name):
+        raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
+
+
+ops = minidynamo.ops = _Namespaces()  # an attribute like any other: capture reads it
+_OPERATORS = {}
+
+
+class CustomOpDef:
+    """An operator; called like the function that it was made of."""
+
+    def __init__(self, namespace, name, schema, function, mutates_args, device_types):
+        self._namespace = namespace
+        self._name = name
+        self._qualname = f"{namespace}::{name}"
+        self._schema = schema
+        self._signature = inspect.signature(function)
+        self._init_fn = function
+        self._mutates = [parameter.name for parameter in schema.parameters if parameter.mutated]
+        # A kernel is opaque: it is not captured, not even where the operator breaks the graph.
+        self._kernels = {device: disable(function) for device in device_types or ("default",)}
+        self._fake = None
+        self.__name__ = name
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+
+    def __repr__(self):
+        return f"<CustomOpDef({self._qualname})>"
+
+    def __call__(self, *args, **kwargs):
+        arguments = self._bind(args, kwargs)
+        flat, tensors = flatten(arguments)
+        if any(map(_C._is_recording, tensors)):
+            return self._record(flat, tensors)
+        if self._fake is not None and any(map(_C._is_fake, tensors)):
+            return self._fake(**arguments)
+        kernel = self._kernels.get("cpu") or self._kernels.get("default")
+        if kernel is None:
+            raise NotImplementedError(f"{self._qualname}: there is no kernel for the device 'cpu'")
+        result = kernel(**arguments)
+        self._check_result(result, tensors)
+        return result
+
+    # ---- registration
+
+    def register_fake(self, fn, /):
+        """fn(*args) gives tensors with the dtypes and shapes of the results; it sees tensors without data."""
+        if not callable(fn):
+            raise TypeError(f"register_fake(): a function is expected, not {type(fn).__name__}")
+        self._fake = fn
+        return fn
+
+    def register_kernel(self, device_types, fn=None, /):
+        """Gives the operator another kernel for a device type, None for all; also a decorator."""
+        if fn is None:
+            return lambda function: self.register_kernel(device_types, function)
+        if isinstance(device_types, str):
+            device_types = [device_types]
+        for device in device_types or ["default"]:
+            self._kernels[_device_type(device)] = disable(fn)
+        return fn
+
+    # ---- calls
+
+    def _bind(self, args, kwargs):
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self._qualname}() {error}") from None
+        bound.apply_defaults()
+        for position, parameter in enumerate(self._schema.parameters):
+            value = bound.arguments[parameter.name]
+            if not parameter.accepts(value):
+                raise RuntimeError(
+                    f"{self._qualname}() Expected a value of type '{parameter.text}' for argument '{parameter.name}' "
+                    f"but instead found type '{type(value).__name__}'.\n"
+                    f"Position: {position}\nValue: {value!r}\nDeclaration: {self._qualname}{self._schema}"
+                )
+        return dict(bound.arguments)
+
+    def _check_result(self, result, inputs):
+        returns = self._schema.returns
+        values = () if not returns else result if len(returns) > 1 or returns == ["Tensor[]"] else (result,)
+        if not returns and result is not None:
+            raise RuntimeError(f"{self._qualname}: the schema has no result, but {type(result).__name__} was returned")
+        if not isinstance(values, (tuple, list)) or returns != ["Tensor[]"] and len(values) != len(returns):
+            raise RuntimeError(
+                f"{self._qualname}: the schema {self._schema} has {len(returns)} results, but the operator returned "
+                f"{type(result).__name__}"
+            )
+        for number, value in enumerate(values):
+            kind = "Tensor" if returns == ["Tensor[]"] else returns[number]
+            if kind == "Tensor" and not isinstance(value, _C.Tensor):
+                raise RuntimeError(
+                    f"{self._qualname}: result {number} must be a Tensor as {self._schema} says, not "
+                    f"{type(value).__name__}"
+                )
+            for other in (*inputs, *values[:number]):
+                if _C._shares_storage(value, other):
+                    raise RuntimeError(
+                        f"{self._qualname} (with implementation in {self.__module__}): The output of this custom "
+                        "operator (1) must not also be an input to this custom operator and (2) may not alias any "
+                        "inputs to this custom operator or other returns. Return a clone() of the tensor instead."
+                    )
+
+    # ---- capture
+
+    def _trace(self, *args, **kwargs):
+        """What capture calls in place of the operator, on recording tensors."""
+        flat, tensors = flatten(self._bind(args, kwargs))
+        return self._record(flat, tensors)
+
+    def _record(self, flat, tensors):
+        if self._mutates:
+            raise CannotCapture("mutating_operator", f"{self._qualname} writes to {', '.join(self._mutates)}")
+        if any(not kind.startswith("Tensor") for kind in self._schema.returns) or not self._schema.returns:
+            raise CannotCapture("traced_call", f"{self._qualname} returns something else than tensors")
+        if self._fake is None:
+            raise CannotCapture("missing_fake", f"there was no fake impl registered for {self!r}")
+        try:
+            result = self._fake(**unflatten(flat, [_C._fake_of(tensor) for tensor in tensors]))
+        except Exception as error:
+            raise CannotCapture(
+                "traced_call", f"the fake of {self._qualname} raised {type(error).__name__}: {error}"
+            ) from error
+        template, fakes = flatten(result)
+
+        def run(*tensors):
+            arguments = unflatten(flat, tensors)
+            result = (self._kernels.get("cpu") or self._kernels["default"])(**arguments)
+            self._check_result(result, tensors)
+            return tuple(flatten(result)[1])
+
+        return unflatten(template, _C._record_call_out(self._qualname, run, tensors, fakes))
+
+
+def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None, tags=None):
+    """Makes an operator "namespace::name" of a function over tensors, numbers and strings; also a decorator.
+
+    mutates_args  names of the parameters that the function writes to, or "unknown"
+    device_types  the devices that the function is for, such as "cpu"; None: all
+    schema        replaces what the annotations say: "(Tensor x, int n) -> Tensor"
+    Raises ValueError for a bad name or schema. The same name again replaces the operator.
+    """
+    if not isinstance(name, str) or name.count("::") != 1 or not all(name.split("::")):
+        raise ValueError(f"custom_op(): the name must be 'namespace::name', not {name!r}")
+
+    def make(function):
+        found = schema_of(function, mutates_args) if schema is None else _given_schema(function, schema, mutates_args)
+        namespace, short = name.split("::")
+        devices = [device_types] if isinstance(device_types, str) else device_types
+        operator = CustomOpDef(namespace, short, found, function, mutates_args, devices and map(_device_type, devices))
+        _OPERATORS[name] = operator
+        ops.__dict__.setdefault(namespace, _Namespace(namespace)).__dict__[short] = operator
+        if _C.frame_evaluation:
+            _C._mark_new_call(operator, "traced", operator._trace)
+        return operator
+
+    return make if fn is None else make(fn)
+
+
+def _given_schema(function, text, mutates_args):
+    """The parameters' types by name, from the text of a schema."""
+    annotations = {
+        "Tensor": _C.Tensor,
+        "int": int,
+        "SymInt": int,
+        "float": float,
+        "bool": bool,
+        "str": str,
+        "Scalar": int | float | bool,
+        "ScalarType": _C.dtype,
+        "Device": _C.device,
+    }
+
+    def annotation(word):
+        if word.endswith("?"):
+            return annotation(word[:-1]) | None
+        if word.endswith("[]"):
+            return list[annotation(word[:-2])]
+        base = word.partition("(")[0]
+        if base not in annotations:
+            raise ValueError(f"custom_op(): the schema names an unknown type {word!r}")
+        return annotations[base]
+
+    arguments, arrow, returns = text[text.find("(") :].partition("->")
+    if not arrow:
+        raise ValueError(f"custom_op(): the schema {text!r} has no '->'")
+    hints = {}
+    for part in arguments.strip().strip("()").split(","):
+        if part.strip() not in ("", "*"):
+            word, _, parameter = part.strip().partition(" ")
+            hints[parameter.partition("=")[0].strip()] = annotation(word)
+    results = [annotation(part.strip()) for part in returns.strip().strip("()").split(",") if part.strip()]
+    hints["return"] = results[0] if len(results) == 1 else tuple[tuple(results)] if results else None
+
+    def prototype(*args, **kwargs): ...
+
+    prototype.__signature__ = inspect.signature(function)
+    prototype.__annotations__ = hints
+    if set(hints) - {"return"} != set(prototype.__signature__.parameters):
+        raise ValueError(f"custom_op(): the schema {text!r} does not have the parameters of the function")
+    return schema_of(prototype, mutates_args)
+
+
+def register_fake(op, func=None, /, *, lib=None, allow_override=True):
+    """operator.register_fake by the operator or its name; also a decorator."""
+    operator = _operator(op)
+    if func is None:
+        return operator.register_fake
+    return operator.register_fake(func)
+
+
+def register_kernel(op, device_types, func=None, /, *, lib=None):
+    """operator.register_kernel by the operator or its name; also a decorator."""
+    return _operator(op).register_kernel(device_types, func)
+
+
+def _operator(op):
+    if isinstance(op, CustomOpDef):
+        return op
+    if op not in _OPERATORS:
+        raise RuntimeError(f"there is no custom operator {op!r}")
+    return _OPERATORS[op]
+
+
+def _device_type(name):
+    if name not in ("cpu", "default", "cuda", "xpu", "mps"):
+        raise ValueError(f"unknown device type {name!r}")
+    return name

@@ -1,0 +1,17 @@
+"""triton_op(): registers like custom_op; Triton's kernels themselves need a GPU."""
+
+from .custom_op import custom_op
+
+
+def triton_op(name, fn=None, /, *, mutates_args, schema=None):
+    """custom_op for a function that calls Triton kernels through wrap_triton."""
+    return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
+
+
+def wrap_triton(triton_kernel, /):
+    """Raises RuntimeError: a Triton kernel cannot run on a CPU."""
+    name = getattr(triton_kernel, "__name__", type(triton_kernel).__name__)
+    raise RuntimeError(
+        f"wrap_triton({name}): minidynamo runs on CPUs only, and Triton kernels need a GPU. Give the operator a kernel "
+        'for the CPU with register_kernel("cpu").'
+    )

@@ -1,0 +1,275 @@
+"""Custom operators: registration, misuse, and how they are captured."""
+
+import traceback
+
+import pytest
+
+import minidynamo
+from minidynamo import Tensor, library
+from minidynamo._dynamo.exc import Unsupported
+from minidynamo._dynamo.testing import CompileCounterWithBackend
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    minidynamo._dynamo.reset()
+
+
+def ones():
+    return minidynamo.tensor([1.0, 2.0])
+
+
+def make_square(with_fake=True):
+    @library.custom_op("testlib::square", mutates_args=())
+    def square(x: Tensor) -> Tensor:
+        """Squares."""
+        return x * x
+
+    if with_fake:
+
+        @square.register_fake
+        def _(x):
+            return x.new_empty(x.size())
+
+    return square
+
+
+@pytest.mark.parametrize(
+    ("function", "mutates", "text"),
+    [
+        (lambda: None, (), None),
+        ("def f(x: Tensor) -> Tensor: ...", (), "(Tensor x) -> Tensor"),
+        ("def f(x: Tensor, n: int = 1) -> Tensor: ...", (), "(Tensor x, SymInt n=1) -> Tensor"),
+        (
+            "def f(xs: list[Tensor], *, a: float, b: bool = True, s: str = 'q') -> tuple[Tensor, Tensor]: ...",
+            (),
+            '(Tensor[] xs, *, float a, bool b=True, str s="q") -> (Tensor, Tensor)',
+        ),
+        ("def f(x: Tensor, y: Tensor | None) -> None: ...", ("x",), "(Tensor(a0!) x, Tensor? y) -> ()"),
+        ("def f(x: Tensor, sizes: Sequence[int]) -> list[Tensor]: ...", (), "(Tensor x, SymInt[] sizes) -> Tensor[]"),
+        ("def f(x: Tensor, y: Tensor) -> Tensor: ...", "unknown", "(Tensor(a0!) x, Tensor(a1!) y) -> Tensor"),
+    ],
+)
+def test_schemas(function, mutates, text):
+    if text is None:
+        with pytest.raises(ValueError, match="No return type annotation"):
+            library.infer_schema(function, mutates_args=mutates)
+        return
+    from collections.abc import Sequence
+
+    namespace = {"Tensor": Tensor, "Sequence": Sequence}
+    exec(function, namespace)
+    assert library.infer_schema(namespace["f"], mutates_args=mutates) == text
+
+
+def test_bad_schemas():
+    def bare(x) -> Tensor: ...
+
+    def stars(*x: Tensor) -> Tensor: ...
+
+    def odd(x: object) -> Tensor: ...
+
+    def number(n: int) -> Tensor: ...
+
+    for function, mutates, message in (
+        (bare, (), "Parameter x must have a type annotation"),
+        (stars, (), "varargs"),
+        (odd, (), "unsupported type"),
+        (number, ("n",), "only Tensors"),
+        (number, ("m",), "were not found"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            library.custom_op("testlib::bad", function, mutates_args=mutates)
+    with pytest.raises(TypeError):
+        library.custom_op("testlib::bad", bare)
+    for name in ("plain", "a::b::c", "::x", 3):
+        with pytest.raises(ValueError, match="namespace::name"):
+            library.custom_op(name, bare, mutates_args=())
+
+
+def test_an_operator_is_called_like_its_function():
+    square = make_square()
+    assert square(ones()).tolist() == square(x=ones()).tolist() == [1.0, 4.0]
+    assert square.__name__ == "square" and square.__doc__ == "Squares."
+    assert minidynamo.ops.testlib.square is square
+    with pytest.raises(AttributeError):
+        _ = minidynamo.ops.testlib.nothing
+
+
+def test_misuse_is_reported():
+    square = make_square()
+    with pytest.raises(TypeError, match="testlib::square"):
+        square()
+    with pytest.raises(RuntimeError, match="Position: 0\nValue: 3\nDeclaration: testlib::square"):
+        square(3)
+    same = library.custom_op("testlib::same", lambda x: x, mutates_args=(), schema="(Tensor x) -> Tensor")
+    with pytest.raises(RuntimeError, match="may not alias"):
+        same(ones())
+    view = library.custom_op("testlib::view", lambda x: x[:1], mutates_args=(), schema="(Tensor x) -> Tensor")
+    with pytest.raises(RuntimeError, match="may not alias"):
+        view(ones())
+    wrong = library.custom_op("testlib::wrong", lambda x: 3, mutates_args=(), schema="(Tensor x) -> Tensor")
+    with pytest.raises(RuntimeError, match="must be a Tensor"):
+        wrong(ones())
+
+
+def test_an_operator_is_one_node():
+    square = make_square()
+    counter = CompileCounterWithBackend("onednn")
+    compiled = minidynamo.compile(lambda x: square(x + 1) * 2, fullgraph=True, backend=counter)
+    for value in (ones(), ones() * 3):
+        assert compiled(value).tolist() == (square(value + 1) * 2).tolist()
+    (gm,) = counter.graphs
+    assert "minidynamo.ops.testlib.square" in gm.code
+    assert minidynamo.compile(lambda x: square(x) + 1, backend="eager", fullgraph=True)(ones()).tolist() == [2.0, 5.0]
+
+
+def test_several_results_lists_and_constants():
+    @library.custom_op("testlib::split", mutates_args=())
+    def split(xs: list[Tensor], at: int, scale: float = 2.0) -> tuple[Tensor, Tensor]:
+        joined = minidynamo.cat(list(xs)) * scale
+        return joined[:at].clone(), joined[at:].clone()
+
+    @split.register_fake
+    def _(xs, at, scale):
+        total = sum(x.shape[0] for x in xs)
+        return xs[0].new_empty((at,)), xs[0].new_empty((total - at,))
+
+    def function(x):
+        a, b = split([x, x + 1], 1)
+        return a.sum() + b
+
+    assert minidynamo.compile(function, fullgraph=True)(ones()).tolist() == function(ones()).tolist()
+
+
+def test_without_a_fake_it_breaks_or_is_an_error():
+    square = make_square(with_fake=False)
+    assert minidynamo.compile(lambda x: square(x) + 1)(ones()).tolist() == [2.0, 5.0]
+    report = minidynamo._dynamo.explain(lambda x: square(x + 1) + 1)(ones())
+    assert [reason.gb_id for reason in report.break_reasons] == ["MD0027"] and report.graph_count == 2
+    with pytest.raises(Unsupported, match="no fake impl registered for <CustomOpDef"):
+        minidynamo.compile(lambda x: square(x), fullgraph=True)(ones())
+
+
+def test_an_operator_that_writes_breaks():
+    written = []
+
+    @library.custom_op("testlib::writes", mutates_args=("x",))
+    def writes(x: Tensor) -> None:
+        written.append(x.tolist())
+
+    report = minidynamo._dynamo.explain(lambda x: (writes(x), x + 1)[1])(ones())
+    assert [reason.gb_id for reason in report.break_reasons] == ["MD0064"]
+    assert written == [[1.0, 2.0]]
+
+
+def test_an_exception_has_the_place_of_plain_python():
+    @library.custom_op("testlib::fails", mutates_args=())
+    def fails(x: Tensor) -> Tensor:
+        raise ValueError("no")
+
+    fails.register_fake(lambda x: x.new_empty(x.size()))
+
+    def inner(x):
+        y = x + 1
+        return fails(y)
+
+    def function(x):
+        z = inner(x)
+        return z * 2
+
+    def lines(callable_):
+        with pytest.raises(ValueError, match="no") as caught:
+            callable_(ones())
+        frames = traceback.extract_tb(caught.value.__traceback__)
+        return [(frame.name, frame.lineno) for frame in frames if frame.name in ("inner", "function")]
+
+    assert lines(minidynamo.compile(function, fullgraph=True)) == lines(function)
+
+    def after_break(x):
+        x = x * 2
+        minidynamo._dynamo.graph_break()
+        return function(x)
+
+    assert lines(minidynamo.compile(after_break)) == lines(after_break)
+
+
+def test_the_users_handler_catches():
+    calls = []
+
+    @library.custom_op("testlib::sometimes", mutates_args=())
+    def sometimes(x: Tensor) -> Tensor:
+        calls.append(1)
+        raise ValueError("no")
+
+    sometimes.register_fake(lambda x: x.new_empty(x.size()))
+
+    def function(x):
+        y = x + 1
+        try:
+            return sometimes(y)
+        except ValueError:
+            return y * 2
+
+    assert minidynamo.compile(function)(ones()).tolist() == [4.0, 6.0]
+    assert calls == [1]
+
+
+def test_an_operator_is_not_called_twice_when_a_later_step_fails():
+    calls = []
+
+    @library.custom_op("testlib::counts", mutates_args=())
+    def counts(x: Tensor) -> Tensor:
+        calls.append(1)
+        return x.clone()
+
+    counts.register_fake(lambda x: x.new_empty(x.size()))
+    compiled = minidynamo.compile(lambda x, i: counts(x).index_select(0, i))
+    good, bad = minidynamo.tensor([0]), minidynamo.tensor([9])
+    assert compiled(ones(), good).tolist() == [1.0]
+    calls.clear()
+    with pytest.raises(IndexError):
+        compiled(ones(), bad)
+    assert calls == [1]
+
+
+def test_a_result_that_is_not_what_the_fake_says():
+    @library.custom_op("testlib::lies", mutates_args=())
+    def lies(x: Tensor) -> Tensor:
+        return x[:1].clone()
+
+    lies.register_fake(lambda x: x.new_empty(x.size()))
+    with pytest.raises(RuntimeError, match="but its fake says"):
+        minidynamo.compile(lambda x: lies(x) + 1, fullgraph=True)(ones())
+    with pytest.raises(Exception, match="test_faketensor failed"):
+        library.opcheck(lies, (ones(),))
+    assert library.opcheck(make_square(), (ones(),)) == dict.fromkeys(
+        ("test_schema", "test_faketensor", "test_captured"), "SUCCESS"
+    )
+
+
+def test_kernels_for_devices():
+    @library.custom_op("testlib::gpu", mutates_args=(), device_types="cuda")
+    def gpu(x: Tensor) -> Tensor:
+        return x * 0
+
+    with pytest.raises(NotImplementedError, match="no kernel for the device 'cpu'"):
+        gpu(ones())
+
+    @gpu.register_kernel("cpu")
+    def _(x):
+        return x + 5
+
+    assert gpu(ones()).tolist() == [6.0, 7.0]
+    library.register_fake("testlib::gpu", lambda x: x.new_empty(x.size()))
+    assert minidynamo.compile(lambda x: gpu(x), fullgraph=True)(ones()).tolist() == [6.0, 7.0]
+
+
+def test_triton():
+    @library.triton_op("testlib::triton", mutates_args={})
+    def triton(x: Tensor) -> Tensor:
+        return x + 1
+
+    assert triton(ones()).tolist() == [2.0, 3.0]
+    with pytest.raises(RuntimeError, match="Triton kernels need a GPU"):
+        library.wrap_triton(test_triton)
