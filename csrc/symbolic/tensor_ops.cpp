@@ -2,6 +2,7 @@
 #include "frontends/arg_binding.h"
 #include "frontends/indexing.h"
 #include "frontends/promotion.h"
+#include "graph/views.h"
 #include "symbolic/walk.h"
 #include "tensor/tensor_modes.h"
 
@@ -28,6 +29,7 @@ class OpCapture {
     promote_operands();
     Node* node = append();
     node->called_as_method = as_method;
+    if (is_op(*node, OpKind::CallOut)) refuse_written();
     return wrap(node);
   }
 
@@ -51,6 +53,7 @@ class OpCapture {
       walk_.raise_here();
     }
     const std::vector<Param>& params = row_.schema.params;
+    if (!params.empty()) viewed_at_ = bound.value_of_param[0];
     for (size_t i = 0; i < params.size(); ++i) {
       int at = bound.value_of_param[i];
       if (at == BoundCall::kDefault) {
@@ -194,13 +197,34 @@ class OpCapture {
     return false;
   }
 
+  // A custom op may keep or write what it is given: then it must be the tensor itself.
+  void refuse_written() const {
+    for (const ValuePtr& value : values_) {
+      auto* tensor = as<TensorValue>(value);
+      if (tensor != nullptr && tensor->base != nullptr && tensor->base->version > 0)
+        walk_.graph_break(BreakReason::tensor_write, row_.name + " of a tensor that was written in this region");
+    }
+  }
+
+  // What a view is taken of: the value bound to parameter 0.
+  ValuePtr viewed(const Node& node) const {
+    if (!is_op(node, OpKind::View) || viewed_at_ < 0 || !is_window(node)) return nullptr;
+    const ValuePtr& value = values_[static_cast<size_t>(viewed_at_)];
+    return walk_.is_tensor(value) ? value : nullptr;
+  }
+
   ValuePtr wrap(Node* node) {
     bool grad = walk_.grad_mode && !walk_.inference_mode && row_.name != "detach" && any_requires_grad();
     std::vector<ValuePtr> results;
+    ValuePtr base = viewed(*node);
+    static const OpRow* const contiguous = find_op("contiguous");
+    if (base && &row_ == contiguous) return base;  // itself, as eager dispatch has it
     for (size_t i = 0; i < node->outs.size(); ++i) {
       TensorSpec& spec = node->outs[i].spec;
       spec.requires_grad = grad && is_floating(spec.dtype);
-      results.push_back(make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec));
+      auto result = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec);
+      if (base) walk_.make_alias(result.get(), as<TensorValue>(base), *node, static_cast<int>(i));
+      results.push_back(result);
     }
     const std::vector<ParamType>& returns = row_.schema.returns;
     if (returns.size() == 1 && returns[0] == ParamType::Tensor) return results[0];
@@ -212,6 +236,7 @@ class OpCapture {
   const OpRow& row_;
   std::vector<ValuePtr> values_;
   std::vector<Operand> operands_;
+  int viewed_at_ = -1;  // among values_
 };
 
 }  // namespace
@@ -223,7 +248,12 @@ void Walk::guard_tensor(TensorValue* tensor) {
 }
 
 ValueRef Walk::graph_value(TensorValue* tensor) {
+  if (tensor->base != nullptr && tensor->version != tensor->base->version) {
+    tensor->ref = derive(tensor->base->current, *tensor);
+    tensor->version = tensor->base->version;
+  }
   if (tensor->ref.node != nullptr) return tensor->ref;
+  check_apart_from_written(tensor);
   MD_ASSERT(tensor->source != nullptr, "a tensor without a node and without a source");
   guard_tensor(tensor);
   tensor->ref = {graph_->add_tensor_input(name(tensor->source, start_.bytecode), tensor->spec), 0};
@@ -246,24 +276,37 @@ ValueRef Walk::scalar_input(const ValuePtr& value) {
 }
 
 ValuePtr Walk::call_op(const OpRow& row, const CallArgs& args, bool as_method) {
+  if (args.keyword("out") != nullptr) graph_break(BreakReason::tensor_write, row.name + " with out=");
+  if (row.faces & kEagerOnly) graph_break(BreakReason::data_dependent_shape, row.name);
   if (!row.is_pure()) graph_break(BreakReason::tensor_method, row.name + " changes the state of the generator");
   return OpCapture(*this, row).run(args, as_method);
 }
 
 ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
+  static const OpRow* const index = find_op("index");
   guard_tensor(tensor);
+  if (auto* indices = as<TensorValue>(key); indices != nullptr && indices->spec.dtype == DType::int64 &&
+                                            indices->spec.rank() > 0 && tensor->spec.rank() > 0) {
+    ValuePtr list = make_value<SequenceValue>(false, std::vector<ValuePtr>{key});
+    ValuePtr dims = make_value<SequenceValue>(false, std::vector<ValuePtr>{integer(0)});
+    return call_op(*index, {{ValuePtr(tensor), list, dims}, {}}, false);
+  }
   Ref constant = constant_of(key);
   if (!constant) graph_break(BreakReason::unknown_subscript, str_cat("a tensor at a ", describe(key)));
   std::vector<IndexStep> steps;
   try {
-    steps = index_steps(tensor->spec, constant.get());
+    steps = index_plan(tensor->spec, constant.get(), nullptr).steps;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::NotImplemented) graph_break(BreakReason::unknown_subscript, error.what());
     raise_here();
   } catch (const PythonError&) {
     raise_here();
   }
+  static const OpRow* const alias = find_op("alias");
+  if (steps.empty()) steps.push_back({alias, {Tensor()}});
   ValueRef current = graph_value(tensor);
+  TensorValue* viewed = tensor;
+  ValuePtr result;
   bool grad = grad_mode && !inference_mode && tensor->spec.requires_grad;
   for (const IndexStep& step : steps) {
     std::vector<Operand> operands{current};
@@ -278,12 +321,16 @@ ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
       Node* node = graph_->add_op(*step.row, std::move(operands), location());
       node->outs[0].spec.requires_grad = grad;
       current = {node, 0};
+      auto window = make_value<TensorValue>(current, node->outs[0].spec);
+      make_alias(window.get(), viewed, *node, 0);
+      result = window;
+      viewed = as<TensorValue>(result);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
       raise_here();
     }
   }
-  return make_value<TensorValue>(current, graph_->info(current).spec);
+  return result;
 }
 
 std::shared_ptr<const std::vector<SourceLine>> Walk::location() {
