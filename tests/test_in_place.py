@@ -296,3 +296,55 @@ def test_index_functions():
         y.scatter_(1, md.tensor([[3]]), 1.0)
     assert md.tensor([[1, 0], [0, 2]]).nonzero().tolist() == [[0, 0], [1, 1]]
     assert md.masked_select(md.tensor([1, 2, 3]), md.tensor([True, False, True])).tolist() == [1, 3]
+
+
+def test_rearranging_ops():
+    array = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    x = md.tensor(array)
+    assert np.array_equal(x.flip(0, 2).numpy(), np.flip(array, (0, 2)))
+    assert np.array_equal(x.roll(5).numpy(), np.roll(array, 5))
+    assert np.array_equal(md.roll(x, (1, -2), (0, 2)).numpy(), np.roll(array, (1, -2), (0, 2)))
+    assert np.array_equal(x.repeat(2, 1, 3, 1).numpy(), np.tile(array, (2, 1, 3, 1)))
+    assert np.array_equal(x.movedim(0, 2).numpy(), np.moveaxis(array, 0, 2))
+    assert np.array_equal(x.movedim((0, 1), (-1, 0)).numpy(), np.moveaxis(array, (0, 1), (-1, 0)))
+    for offset in (-1, 0, 2, 9):
+        assert np.array_equal(x.diagonal(offset, 1, 2).numpy(), np.diagonal(array, offset, 1, 2))
+    assert x[:, :1].expand_as(x).tolist() == np.broadcast_to(array[:, :1], array.shape).tolist()
+    assert md.broadcast_to(md.tensor([1, 2]), (2, 2)).tolist() == [[1, 2], [1, 2]]
+    matrix, vector = x[0], md.tensor([1.0, -1.0, 2.0, 0.5])
+    assert np.array_equal(md.mv(matrix, vector).numpy(), array[0] @ vector.numpy())
+    assert md.dot(vector, vector).item() == 6.25
+    assert np.array_equal(md.outer(vector, md.tensor([1, 2])).numpy(), np.outer(vector.numpy(), [1.0, 2.0]))
+    view = md.zeros(3, 3)
+    view.diagonal().fill_(1)
+    assert view.tolist() == np.eye(3).tolist()
+    for wrong in (
+        lambda: x.flip(3),
+        lambda: x.roll((1, 2), (0,)),
+        lambda: x.repeat(2),
+        lambda: x.diagonal(0, 1, 1),
+        lambda: md.dot(x, x),
+    ):
+        with pytest.raises((RuntimeError, IndexError)):
+            wrong()
+
+
+@pytest.mark.parametrize("dtype", [md.float32, md.int64, md.float16, md.bool])
+def test_sorting(dtype):
+    array = np.array([[3, 1, 2, 1], [0, 5, 5, -1]], dtype=np.float32)
+    x = md.tensor(array).to(dtype)
+    for dim in (0, 1):
+        values, indices = x.sort(dim)
+        assert values.tolist() == np.sort(x.numpy(), dim).tolist()
+        assert indices.tolist() == np.argsort(x.numpy(), dim, kind="stable").tolist() == x.argsort(dim).tolist()
+        down, order = x.t().sort(1 - dim, descending=True)
+        assert down.tolist() == (-np.sort(-x.numpy().astype(np.float32), dim)).T.astype(x.numpy().dtype).tolist()
+        assert md.gather(x.t(), 1 - dim, order).tolist() == down.tolist()
+    top = md.topk(x, 2)
+    assert top.values.tolist() == x.sort(descending=True).values[:, :2].tolist()
+    assert md.topk(x, 1, 0, largest=False).values.tolist() == [x.sort(0).values[0].tolist()]
+    with pytest.raises(RuntimeError, match="out of range"):
+        md.topk(x, 5)
+    if dtype is md.float32:
+        nans = md.tensor([1.0, float("nan"), -1.0])
+        assert nans.argsort().tolist() == [2, 0, 1] and nans.argsort(descending=True).tolist() == [1, 0, 2]

@@ -10,7 +10,9 @@ import minidynamo as md
 np = pytest.importorskip("numpy")
 
 
-@pytest.mark.parametrize("dtype", [md.bool, md.uint8, md.int8, md.int16, md.int32, md.int64, md.float16, md.float32, md.float64])
+@pytest.mark.parametrize(
+    "dtype", [md.bool, md.uint8, md.int8, md.int16, md.int32, md.int64, md.float16, md.float32, md.float64]
+)
 def test_numpy_takes_dlpack_and_gives_it(dtype):
     x = md.tensor([[1, 0, 1], [0, 1, 1]]).to(dtype)
     array = np.from_dlpack(x.t())
