@@ -418,3 +418,21 @@ def test_random_programs(seed):
 @pytest.mark.parametrize("seed", range(1000, 8000, 500))
 def test_many_random_programs(seed):
     run_programs(seed, 500)
+
+
+def test_the_overload_is_chosen_as_eager_does():
+    def f(x):
+        x.div_(2, rounding_mode="floor")
+        return x.div(3, rounding_mode="trunc"), x.std(0), x.sum(1, True), x.max()
+
+    check(f, X, graphs=1)
+
+
+def test_powers_of_a_number_that_varies():
+    def f(x, n):
+        return x**n
+
+    compiled = md.compile(f)
+    for x in (md.tensor([-float("inf"), 4.0, 0.0]), md.tensor([2, 3, 0])):
+        for n in (2, 0.5, 3, -0.5, -1, 1.5, 0, -2):
+            assert str(outcome(compiled, [x, n])) == str(outcome(f, [x, n]))

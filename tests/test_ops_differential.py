@@ -229,7 +229,7 @@ def check_binary(case):
     name, a, b, scalar = case
     other = b if scalar is None else scalar
     check(method(name), method(name), [a, other], case, exact=name in ("add", "sub", "mul", "maximum", "minimum"))
-    if scalar is None and name not in ("remainder", "floor_divide", "pow"):
+    if scalar is None and name not in ("remainder", "floor_divide", "pow", *BITS):
         against_numpy(name, [a, b], case)
 
 
@@ -245,6 +245,8 @@ def in_place_cases(draw):
 def check_in_place(case):
     name, a, b, scalar = case
     unary = name in ("sqrt", "relu", "neg")
+    if name == "copy" and a.dtype not in FLOATS and not (np.abs(b.numpys().astype(np.float64)) < 127).all():
+        return  # what an integer becomes of a float that it cannot hold is not specified
     other = [] if unary else [b if scalar is None or name == "copy" else scalar]
 
     def write(x, *args):

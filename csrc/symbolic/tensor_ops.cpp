@@ -22,7 +22,7 @@ bool is_runtime_scalar(const ValuePtr& value, ParamType type) {
 
 class OpCapture {
  public:
-  OpCapture(Walk& walk, const OpRow& row) : walk_(walk), row_(row) {}
+  OpCapture(Walk& walk, const OpRow& row) : walk_(walk), row_(&row) {}
 
   ValuePtr run(const CallArgs& args, bool as_method) {
     bind(args);
@@ -36,23 +36,22 @@ class OpCapture {
  private:
   void bind(const CallArgs& args) {
     values_ = args.positional;
-    std::vector<bool> is_int;
-    for (const ValuePtr& value : values_) {
-      PyTypeObject* type = type_of(value);
-      is_int.push_back(type == &PyLong_Type || type == &PyBool_Type);
-    }
     Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
     for (size_t i = 0; i < args.keywords.size(); ++i) {
       PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
       values_.push_back(args.keywords[i].second);
     }
+    std::vector<ValueForm> forms;
+    for (const ValuePtr& value : values_) forms.push_back(form_of(value));
     BoundCall bound;
     try {
-      bound = bind_call(row_.schema, is_int, args.keywords.empty() ? nullptr : names.get());
+      BoundOp op = bind_overload(*row_, forms, args.keywords.empty() ? nullptr : names.get());
+      row_ = op.row;
+      bound = std::move(op.call);
     } catch (const Error&) {
       walk_.raise_here();
     }
-    const std::vector<Param>& params = row_.schema.params;
+    const std::vector<Param>& params = row_->schema.params;
     if (!params.empty()) viewed_at_ = bound.value_of_param[0];
     for (size_t i = 0; i < params.size(); ++i) {
       int at = bound.value_of_param[i];
@@ -65,6 +64,19 @@ class OpCapture {
         operands_.push_back(operand(params[i], values_[at]));
       }
     }
+  }
+
+  ValueForm form_of(const ValuePtr& value) {
+    if (walk_.is_tensor(value)) return ValueForm::Tensor;
+    if (auto* object = as<ObjectValue>(value)) return value_form(object->object.get());
+    PyTypeObject* type = type_of(value);
+    if (type == &PyLong_Type) return ValueForm::Int;
+    if (type == &PyFloat_Type) return ValueForm::Float;
+    if (type == &PyBool_Type) return ValueForm::Bool;
+    auto* sequence = as<SequenceValue>(value);
+    if (sequence == nullptr) return ValueForm::Other;
+    bool of_tensors = !sequence->items.empty() && walk_.is_tensor(sequence->items[0]);
+    return of_tensors ? ValueForm::TensorList : ValueForm::IntList;
   }
 
   static Operand operand_of_arg(const Arg& arg) {
@@ -84,12 +96,12 @@ class OpCapture {
   Operand operand(const Param& param, const ValuePtr& value) {
     if (auto* tensor = as<TensorValue>(value)) {
       if (param.type != ParamType::Tensor && param.type != ParamType::Number)
-        walk_.graph_break(BreakReason::tensor_operands, str_cat(row_.name, ": a tensor as ", param.name));
+        walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": a tensor as ", param.name));
       return walk_.graph_value(tensor);
     }
     if (param.type == ParamType::TensorList) {
       auto elements = walk_.elements_of(value);
-      if (!elements) walk_.graph_break(BreakReason::tensor_operands, str_cat(row_.name, ": ", describe(value)));
+      if (!elements) walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", describe(value)));
       std::vector<ValueRef> refs;
       for (const ValuePtr& element : *elements) {
         auto* tensor = as<TensorValue>(element);
@@ -108,11 +120,11 @@ class OpCapture {
         constant = Ref::share(walk_.identity_of(value));
     }
     if (!constant)
-      walk_.graph_break(BreakReason::tensor_operands, str_cat(row_.name, ": ", param.name, " is a ", describe(value)));
+      walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", param.name, " is a ", describe(value)));
     try {
-      Arg arg = arg_from_python(row_, param, constant.get());
+      Arg arg = arg_from_python(*row_, param, constant.get());
       if (std::holds_alternative<Tensor>(arg) || std::holds_alternative<std::vector<Tensor>>(arg))
-        walk_.graph_break(BreakReason::tensor_operands, str_cat(row_.name, ": ", param.name));
+        walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", param.name));
       return operand_of_arg(arg);
     } catch (const Error&) {
       walk_.raise_here();
@@ -152,7 +164,7 @@ class OpCapture {
       promote_lists();
       std::vector<PromotionOperand> kinds;
       for (const Operand& operand : operands_) kinds.push_back(promotion_operand(operand));
-      auto casts = promote(row_, kinds);
+      auto casts = promote(*row_, kinds);
       for (size_t i = 0; i < operands_.size(); ++i) {
         auto* ref = std::get_if<ValueRef>(&operands_[i]);
         if (i < casts.size() && casts[i] && ref != nullptr && !walk_.graph().info(*ref).is_scalar)
@@ -165,13 +177,13 @@ class OpCapture {
 
   // cat and stack: one dtype for all elements.
   void promote_lists() {
-    if (row_.promotion == Promotion::None) return;
+    if (row_->promotion == Promotion::None) return;
     for (Operand& operand : operands_) {
       auto* refs = std::get_if<std::vector<ValueRef>>(&operand);
       if (refs == nullptr) continue;
       std::vector<PromotionOperand> kinds;
       for (ValueRef ref : *refs) kinds.push_back(promotion_operand(ref));
-      auto casts = promote(row_, kinds);
+      auto casts = promote(*row_, kinds);
       for (size_t i = 0; i < refs->size(); ++i)
         if (i < casts.size() && casts[i]) (*refs)[i] = cast((*refs)[i], *casts[i]);
     }
@@ -179,7 +191,7 @@ class OpCapture {
 
   Node* append() {
     try {
-      return walk_.graph().add_op(row_, operands_, walk_.location());
+      return walk_.graph().add_op(*row_, operands_, walk_.location());
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
       walk_.raise_here();  // the op raises when it is run: Python does that
@@ -202,7 +214,7 @@ class OpCapture {
     for (const ValuePtr& value : values_) {
       auto* tensor = as<TensorValue>(value);
       if (tensor != nullptr && tensor->base != nullptr && tensor->base->version > 0)
-        walk_.graph_break(BreakReason::tensor_write, row_.name + " of a tensor that was written in this region");
+        walk_.graph_break(BreakReason::tensor_write, row_->name + " of a tensor that was written in this region");
     }
   }
 
@@ -214,11 +226,11 @@ class OpCapture {
   }
 
   ValuePtr wrap(Node* node) {
-    bool grad = walk_.grad_mode && !walk_.inference_mode && row_.name != "detach" && any_requires_grad();
+    bool grad = walk_.grad_mode && !walk_.inference_mode && row_->name != "detach" && any_requires_grad();
     std::vector<ValuePtr> results;
     ValuePtr base = viewed(*node);
     static const OpRow* const contiguous = find_op("contiguous");
-    if (base && &row_ == contiguous) return base;  // itself, as eager dispatch has it
+    if (base && row_ == contiguous) return base;  // itself, as eager dispatch has it
     for (size_t i = 0; i < node->outs.size(); ++i) {
       TensorSpec& spec = node->outs[i].spec;
       spec.requires_grad = grad && is_floating(spec.dtype);
@@ -226,14 +238,14 @@ class OpCapture {
       if (base) walk_.make_alias(result.get(), as<TensorValue>(base), *node, static_cast<int>(i));
       results.push_back(result);
     }
-    const std::vector<ParamType>& returns = row_.schema.returns;
+    const std::vector<ParamType>& returns = row_->schema.returns;
     if (returns.size() == 1 && returns[0] == ParamType::Tensor) return results[0];
     if (returns.size() == 1) return make_value<SequenceValue>(false, std::move(results));
-    walk_.graph_break(BreakReason::tensor_method, row_.name + ": several results under names");
+    walk_.graph_break(BreakReason::tensor_method, row_->name + ": several results under names");
   }
 
   Walk& walk_;
-  const OpRow& row_;
+  const OpRow* row_;  // of the overloads, the one that takes the values once they are bound
   std::vector<ValuePtr> values_;
   std::vector<Operand> operands_;
   int viewed_at_ = -1;  // among values_

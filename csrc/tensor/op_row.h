@@ -32,6 +32,8 @@ enum class OpKind : uint8_t {
 enum class Promotion : uint8_t {
   None,        // operands as they are
   Arithmetic,  // common dtype of tensors and wrapped numbers
+  NoBool,      // Arithmetic; a bool among the operands is an error (sub)
+  BoolToInt,   // bool becomes int64, as beside a whole number (square)
   TrueDivide,  // Arithmetic, integers become the default float
   FloatUnary,  // integers become the default float
   Compare,     // Arithmetic for the operands, bool result
