@@ -37,6 +37,8 @@ def callables(row):
         yield getattr(md.nn.functional, name)
     if row["method"]:
         yield getattr(md.Tensor, name)
+    if row["in_place"]:
+        yield getattr(md.Tensor, name + "_")
 
 
 BY_NAME = {}

@@ -152,6 +152,19 @@ def test_alias(same):
     assert program.explain((one, other) if same else (one, one)) == text
 
 
+def test_tensors_that_share_no_memory():
+    program = make_program()
+    program.no_overlap(program.local("x"), program.local("y"))
+    program.seal()
+    x = minidynamo.zeros(4)
+    assert program.check((x, minidynamo.zeros(4))) and program.check((x[:2], x[2:])) and program.check((x, x[:0]))
+    for other in (x, x[3:], x.reshape(2, 2), x.detach()):
+        assert not program.check((x, other)) and not program.check((other, x))
+    assert not program.check((x, 3))
+    assert program.lines() == ["NO_OVERLAP: L['x'] shares no memory with L['y']"]
+    assert program.explain((x, x)) == "L['x'] shares no memory with L['y']"
+
+
 def test_an_alias_of_itself_needs_no_guard():
     program = sealed(lambda p, s: p.alias(s, s, True))
     assert len(program) == 0 and program.check(())
@@ -221,7 +234,7 @@ SOURCES = {
 
 
 def test_every_row_is_tried():
-    tried = {kind for kind, *_ in MATCHES} | {"ALIAS", "NOT_ALIAS", "TENSOR_MATCH", "GLOBAL_STATE"}
+    tried = {kind for kind, *_ in MATCHES} | {"ALIAS", "NOT_ALIAS", "NO_OVERLAP", "TENSOR_MATCH", "GLOBAL_STATE"}
     assert tried == set(testing.GUARD_KINDS)
     assert set(SOURCES) == set(testing.SOURCE_KINDS)
 

@@ -491,7 +491,7 @@ def test_names_of_parameters_as_torch_has_them():
 def test_functions_describe_themselves():
     assert md.add.__name__ == "add" and md.add.__module__ == "minidynamo"
     assert md.add.__doc__.startswith("add(Number self, Number other, *, Scalar alpha=1) -> Tensor")
-    assert str(inspect.signature(md.add)) == "(self, other, *, alpha=1)"
+    assert str(inspect.signature(md.add)) == "(self, other, *, alpha=1, out=None)"
     assert "add(" in md.Tensor.add.__doc__
     assert F.gelu.__module__ == "minidynamo.nn.functional"
     for row in _C._op_rows():

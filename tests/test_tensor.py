@@ -434,14 +434,8 @@ def test_bad_indices():
         x[1.0]
     with pytest.raises(ValueError, match="step must be greater than zero"):
         x[::-1]
-    with pytest.raises(NotImplementedError, match="__getitem__"):
-        x[md.tensor([True, False])]
-    with pytest.raises(NotImplementedError, match="__getitem__"):
-        x[[0, 1]]
     with pytest.raises(IndexError):
         x[2**70]
-    with pytest.raises(NotImplementedError, match="__setitem__"):
-        x[0] = 1
 
 
 def test_operators_with_other_types():

@@ -10,7 +10,7 @@ build=build/dev-$version
 if [ ! -e "$venv/ready" ]; then
   "$(tools/find_python.sh "python$version")" -m venv "$venv"
   "$venv/bin/pip" install --quiet --disable-pip-version-check \
-    "pybind11>=3.1,<3.2" "onednn-devel-cpu-gomp==2023.2.0" cmake ninja pytest numpy
+    "pybind11>=3.1,<3.2" "onednn-devel-cpu-gomp==2023.2.0" cmake ninja pytest numpy hypothesis
   touch "$venv/ready"
 fi
 export PATH="$venv/bin:$PATH"

@@ -171,6 +171,10 @@ void bind_test_program(py::module_& testing) {
             program.guards().alias(program.at(a), program.at(b), same);
           },
           py::arg("a"), py::arg("b"), py::arg("same"))
+      .def(
+          "no_overlap",
+          [](TestProgram& program, int a, int b) { program.guards().no_overlap(program.at(a), program.at(b)); },
+          py::arg("a"), py::arg("b"))
       .def("global_state", [](TestProgram& program) { program.guards().global_state(); })
       .def("seal", [](TestProgram& program) { program.guards().seal(&program); })
       .def("check", &TestProgram::check, py::arg("args"), py::arg("unset") = std::vector<int>(), py::arg("repeat") = 1)

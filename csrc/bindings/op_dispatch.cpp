@@ -11,6 +11,8 @@
 #include "cpython/errors.h"
 #include "frontends/arg_binding.h"
 #include "frontends/eager.h"
+#include "frontends/in_place.h"
+#include "tensor/tensor_modes.h"
 
 namespace md {
 namespace {
@@ -204,9 +206,118 @@ Ref wrap_results(const OpRow& row, std::vector<Tensor> results) {
   return named == nullptr ? tuple : check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(named), tuple));
 }
 
+void require_no_leaf_write(BorrowedRef self) {
+  if (!is_tensor(self) || !as_tensor_object(self.get())->user_leaf || !tensor_modes().grad_enabled) return;
+  if (!tensor_of(self).requires_grad()) return;
+  raise(ErrorKind::Runtime, "a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
+namespace {
+
+void warn_of_resize(const TensorSpec& old, const TensorSpec& wanted) {
+  std::string text = str_cat(
+      "An output with one or more elements was resized since it had shape ", str(old.sizes.span()),
+      ", which does not match the required output shape ", str(wanted.sizes.span()),
+      ". This behavior is deprecated, and in a future release outputs will not be resized unless they have zero "
+      "elements.");
+  check_status(PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1));
+}
+
+// The position of `out` among the keywords; -1: none, or None.
+Py_ssize_t find_out(Py_ssize_t arg_count, PyObject* kw_names) {
+  if (kw_names == nullptr) return -1;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kw_names); ++i) {
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kw_names, i), "out") == 0) return arg_count + i;
+  }
+  return -1;
+}
+
+std::vector<PyObject*> out_objects(const OpRow& row, BorrowedRef out) {
+  std::vector<PyObject*> objects;
+  if (PyTuple_Check(out.get()) || PyList_Check(out.get())) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(out.get()); ++i) {
+      objects.push_back(PySequence_Fast_GET_ITEM(out.get(), i));
+    }
+  } else {
+    objects.push_back(out.get());
+  }
+  for (PyObject* object : objects) {
+    if (is_tensor(object)) continue;
+    raise(ErrorKind::Type, python_name(row), "(): argument 'out' must be Tensor, not ", Py_TYPE(object)->tp_name);
+  }
+  return objects;
+}
+
+// The call without its `out`.
+Ref dispatch_with_out(const OpRow& row, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names,
+                      Py_ssize_t out_at) {
+  std::vector<PyObject*> values(args, args + arg_count + PyTuple_GET_SIZE(kw_names));
+  BorrowedRef out = values[static_cast<size_t>(out_at)];
+  values.erase(values.begin() + out_at);
+  Ref names = check(PyTuple_New(PyTuple_GET_SIZE(kw_names) - 1));
+  for (Py_ssize_t i = 0, to = 0; i < PyTuple_GET_SIZE(kw_names); ++i) {
+    if (i != out_at - arg_count) PyTuple_SET_ITEM(names.get(), to++, Py_NewRef(PyTuple_GET_ITEM(kw_names, i)));
+  }
+  PreparedCall call = prepare(row, CallValues(nullptr, values.data(), arg_count, names));
+  if (out.get() == Py_None) return wrap_results(*call.row, apply_op(*call.row, call.args));
+  std::vector<PyObject*> objects = out_objects(*call.row, out);
+  std::vector<Tensor> targets;
+  for (PyObject* object : objects) targets.push_back(tensor_of(object));
+  std::vector<Tensor> written = apply_out(*call.row, call.args, targets, warn_of_resize);
+  for (size_t i = 0; i < objects.size(); ++i) as_tensor_object(objects[i])->tensor = written[i];
+  return Ref::share(out);
+}
+
+// x.f_(...), x being the first value.
+Ref dispatch_write(const OpRow& row, const CallValues& values) {
+  if (values.positional_count() == 0 || !is_tensor(values[0])) {
+    raise(ErrorKind::Type, in_place_name(row), "() needs a Tensor as its first argument");
+  }
+  require_no_leaf_write(values[0]);
+  PreparedCall call = prepare(row, values);
+  if (!(call.row->faces & kInPlace)) {
+    raise(ErrorKind::Type, in_place_name(row), "() received an invalid combination of arguments");
+  }
+  apply_in_place(*call.row, call.args);
+  return Ref::share(values[0]);
+}
+
+}  // namespace
+
+PyObject* dispatch_in_place(const OpRow& row, PyObject* self, PyObject* const* args, Py_ssize_t arg_count,
+                            PyObject* kw_names) noexcept {
+  try {
+    return dispatch_write(row, CallValues(self, args, arg_count, kw_names)).release();
+  } catch (...) {
+    set_error_from_current_exception();
+    return nullptr;
+  }
+}
+
+PyObject* dispatch_in_place_operator(const OpRow& row, PyObject* a, PyObject* b) noexcept {
+  try {
+    const std::vector<Param>& params = row.schema.params;
+    MD_ASSERT(params.size() >= 2 && params.size() <= kMostOperatorParams, row.name);
+    Arg args[kMostOperatorParams];
+    bool ours = is_tensor(a) && read_operand(row, params[0], a, args[0]) && read_operand(row, params[1], b, args[1]);
+    if (!ours) return Py_NewRef(Py_NotImplemented);
+    require_no_leaf_write(a);
+    for (size_t i = 2; i < params.size(); ++i) args[i] = *params[i].default_value;
+    apply_in_place(row, {args, params.size()});
+    return Py_NewRef(a);
+  } catch (...) {
+    set_error_from_current_exception();
+    return nullptr;
+  }
+}
+
 PyObject* dispatch(const OpRow& row, PyObject* self, PyObject* const* args, Py_ssize_t arg_count,
                    PyObject* kw_names) noexcept {
   try {
+    if (kw_names != nullptr && self == nullptr && row.takes_out()) {
+      Py_ssize_t out = find_out(arg_count, kw_names);
+      if (out >= 0) return dispatch_with_out(row, args, arg_count, kw_names, out).release();
+    }
     CallValues values(self, args, arg_count, kw_names);
     if (Tensor result = plain_result(row, values); result.defined()) return wrap_tensor(std::move(result)).release();
     PreparedCall call = prepare(row, values);

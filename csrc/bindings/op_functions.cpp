@@ -23,11 +23,21 @@ PyObject* call_row(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, 
   return dispatch(*static_rows[kRow], self, args, arg_count, kw_names);
 }
 
+template <size_t kRow>
+PyObject* call_row_in_place(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return dispatch_in_place(*static_rows[kRow], self, args, arg_count, kw_names);
+}
+
 template <size_t... kRows>
 constexpr std::array<FastCall, sizeof...(kRows)> make_trampolines(std::index_sequence<kRows...>) {
   return {call_row<kRows>...};
 }
+template <size_t... kRows>
+constexpr std::array<FastCall, sizeof...(kRows)> make_in_place_trampolines(std::index_sequence<kRows...>) {
+  return {call_row_in_place<kRows>...};
+}
 constexpr auto kTrampolines = make_trampolines(std::make_index_sequence<kMostRows>{});
+constexpr auto kInPlaceTrampolines = make_in_place_trampolines(std::make_index_sequence<kMostRows>{});
 
 std::string default_text(const Arg& value) {
   struct Text {
@@ -47,6 +57,7 @@ std::string text_signature(const std::string& name, const OpRow& row, bool as_me
   std::string text = name + "(";
   const char* separator = "";
   bool star = false;
+  bool with_out = !as_method && row.takes_out();
   for (size_t i = 0; i < row.schema.params.size(); ++i) {
     const Param& param = row.schema.params[i];
     if (param.keyword_only && !star) {
@@ -58,6 +69,7 @@ std::string text_signature(const std::string& name, const OpRow& row, bool as_me
     if (param.default_value) text += str_cat("=", default_text(*param.default_value));
     separator = ", ";
   }
+  if (with_out) text += str_cat(separator, star ? "" : "*, ", "out=None");
   return text + ")\n--\n\n";
 }
 
@@ -121,6 +133,16 @@ PyMethodDef method_def(const NamedOp& op, bool as_method) {
   return fast_method(keep(op.name), kTrampolines[op.index], keep(doc_of(op, as_method)));
 }
 
+// Its first row has no in-place form unless all have: the others are tried in turn.
+PyMethodDef in_place_def(const NamedOp& op) {
+  std::string name = op.name + "_";
+  std::vector<const OpRow*> overloads = op_overloads(python_name(*static_rows[op.index]));
+  std::string doc =
+      overloads.size() == 1 ? text_signature(name, *overloads[0], true) : name + "($self, /, *args, **kwargs)\n--\n\n";
+  doc += str_cat("The in-place form of ", op.name, ": the result is written to self, which is returned.");
+  return fast_method(keep(name), kInPlaceTrampolines[op.index], keep(doc));
+}
+
 Ref make_functions(uint8_t face, const char* module_name) {
   Ref functions = check(PyDict_New());
   Ref module = check(PyUnicode_FromString(module_name));
@@ -140,6 +162,7 @@ std::vector<PyMethodDef> op_method_defs() {
   std::vector<PyMethodDef> defs;
   for (const NamedOp& op : named_ops()) {
     if (op.faces & kMethod) defs.push_back(method_def(op, true));
+    if (op.faces & kInPlace) defs.push_back(in_place_def(op));
   }
   return defs;
 }
@@ -148,10 +171,15 @@ Ref make_op_functions() { return make_functions(kFunction, "minidynamo"); }
 Ref make_functional_functions() { return make_functions(kFunctional, "minidynamo.nn.functional"); }
 
 void register_op_methods() {
+  PyObject* type = reinterpret_cast<PyObject*>(&tensor_type);
   for (const NamedOp& op : named_ops()) {
-    if (!(op.faces & kMethod)) continue;
-    Ref descriptor = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&tensor_type), op.name.c_str()));
-    register_op_callable(descriptor, static_rows[op.index]);
+    if (op.faces & kMethod) {
+      register_op_callable(check(PyObject_GetAttrString(type, op.name.c_str())), static_rows[op.index]);
+    }
+    if (op.faces & kInPlace) {
+      Ref descriptor = check(PyObject_GetAttrString(type, (op.name + "_").c_str()));
+      register_in_place_callable(descriptor, static_rows[op.index]);
+    }
   }
 }
 

@@ -66,6 +66,9 @@ bool has_layout(const Tensor& tensor, int flags) {
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   const Tensor& tensor = tensor_of(self);
   const char* problem = why_no_buffer(tensor);
+  if (*problem == '\0' && (flags & PyBUF_WRITABLE) && tensor->storage()->read_only()) {
+    problem = "the memory of the Tensor is read-only";
+  }
   if (*problem == '\0' && !has_layout(tensor, flags)) problem = "the Tensor is not contiguous as it was asked for";
   if (*problem != '\0') {
     view->obj = nullptr;
@@ -79,7 +82,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->obj = Py_NewRef(self);
     view->len = tensor->numel() * static_cast<Py_ssize_t>(item_size(tensor->dtype()));
     view->itemsize = static_cast<Py_ssize_t>(item_size(tensor->dtype()));
-    view->readonly = 0;
+    view->readonly = tensor->storage()->read_only();
     view->ndim = tensor->rank();
     view->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(format_of(tensor->dtype())) : nullptr;
     view->shape = (flags & PyBUF_ND) ? made->shape.data() : nullptr;
@@ -203,7 +206,9 @@ Tensor tensor_over_buffer(BorrowedRef exporter, const char* what, bool* writable
   tidy_strides(spec);
   *writable = !view.readonly;
   void* data = view.buf;
-  return Tensor::from_storage(Storage::borrow(data, bytes, drop_holder, holder.release()), 0, spec);
+  StoragePtr storage = Storage::borrow(data, bytes, drop_holder, holder.release());
+  if (!*writable) storage->mark_read_only();
+  return Tensor::from_storage(std::move(storage), 0, spec);
 }
 
 }  // namespace md

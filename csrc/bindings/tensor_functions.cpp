@@ -4,9 +4,11 @@
 #include "bindings/op_functions.h"
 #include "bindings/tensor_buffer.h"
 #include "bindings/tensor_data.h"
+#include "bindings/tensor_dlpack.h"
 #include "bindings/tensor_object.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
+#include "frontends/eager.h"
 #include "frontends/promotion.h"
 #include "frontends/size_object.h"
 #include "tensor/op_row.h"
@@ -73,6 +75,38 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
                        1));
     }
     return wrap_tensor(std::move(tensor));
+  });
+}
+
+PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    std::vector<PyObject*> values =
+        read_args("from_dlpack", {"ext_tensor", "*", "device?", "copy?"}, args, arg_count, kw_names);
+    if (values[1] != nullptr && values[1] != Py_None) check_device("from_dlpack", values[1]);
+    bool copy = values[2] != nullptr && values[2] != Py_None && read_bool("from_dlpack", "copy", values[2], false);
+    Tensor tensor = tensor_from_dlpack(values[0]);
+    return wrap_tensor(copy ? apply_named("clone", {tensor}) : tensor);
+  });
+}
+
+// ---- memory ----
+
+PyObject* empty_cache_function(PyObject*, PyObject*) {
+  empty_cache();
+  Py_RETURN_NONE;
+}
+PyObject* cached_bytes_function(PyObject*, PyObject*) { return PyLong_FromSize_t(cached_bytes()); }
+PyObject* get_cache_limit(PyObject*, PyObject*) { return PyLong_FromSize_t(cache_limit()); }
+PyObject* set_cache_limit_function(PyObject*, PyObject* value) {
+  return guarded([&] {
+    if (!PyLong_Check(value) || PyBool_Check(value)) {
+      raise(ErrorKind::Type, "set_cache_limit(): argument 'nbytes' must be int, not ", Py_TYPE(value)->tp_name);
+    }
+    Py_ssize_t nbytes = PyLong_AsSsize_t(value);
+    if (nbytes == -1 && PyErr_Occurred()) throw PythonError();
+    if (nbytes < 0) raise(ErrorKind::Value, "set_cache_limit(): nbytes must not be negative, got ", nbytes);
+    set_cache_limit(static_cast<size_t>(nbytes));
+    return Ref::share(Py_None);
   });
 }
 
@@ -247,6 +281,8 @@ const char* kind_name(OpKind kind) {
       return "Cast";
     case OpKind::Gather:
       return "Gather";
+    case OpKind::Write:
+      return "Write";
     case OpKind::Random:
       return "Random";
     case OpKind::CallOut:
@@ -259,12 +295,13 @@ PyObject* list_op_rows(PyObject*, PyObject*) {
   return guarded([&] {
     Ref rows = check(PyList_New(0));
     for (const OpRow* row : op_rows()) {
-      Ref entry = check(Py_BuildValue("{s:s,s:s,s:s,s:s,s:O,s:O,s:O,s:O}", "name", row->name.c_str(), "schema",
-                                      row->schema.text.c_str(), "kind", kind_name(row->kind), "doc", row->doc.c_str(),
-                                      "function", (row->faces & kFunction) ? Py_True : Py_False, "method",
-                                      (row->faces & kMethod) ? Py_True : Py_False, "operator",
-                                      (row->faces & kOperator) ? Py_True : Py_False, "functional",
-                                      (row->faces & kFunctional) ? Py_True : Py_False));
+      Ref entry = check(Py_BuildValue(
+          "{s:s,s:s,s:s,s:s,s:O,s:O,s:O,s:O,s:O,s:O}", "name", row->name.c_str(), "schema", row->schema.text.c_str(),
+          "kind", kind_name(row->kind), "doc", row->doc.c_str(), "function",
+          (row->faces & kFunction) ? Py_True : Py_False, "method", (row->faces & kMethod) ? Py_True : Py_False,
+          "operator", (row->faces & kOperator) ? Py_True : Py_False, "functional",
+          (row->faces & kFunctional) ? Py_True : Py_False, "in_place", (row->faces & kInPlace) ? Py_True : Py_False,
+          "out", row->takes_out() ? Py_True : Py_False));
       check_status(PyList_Append(rows, entry));
     }
     return rows;
@@ -280,6 +317,16 @@ PyMethodDef functions[] = {
                 "as_tensor(data, dtype=None, device=None) -> Tensor\n\n"
                 "The data as a tensor, sharing memory with an array or tensor that has the dtype already."),
     {"from_numpy", from_numpy, METH_O, "from_numpy(ndarray) -> Tensor\n\nA tensor over the array's memory."},
+    fast_method("from_dlpack", from_dlpack,
+                "from_dlpack(ext_tensor, *, device=None, copy=None) -> Tensor\n\n"
+                "A tensor over the memory of an object with __dlpack__, or of a capsule."),
+    {"empty_cache", empty_cache_function, METH_NOARGS,
+     "empty_cache() -> None\n\nGives memory kept for new tensors back to the system."},
+    {"cached_bytes", cached_bytes_function, METH_NOARGS,
+     "cached_bytes() -> int\n\nBytes kept for new tensors that nothing uses now."},
+    {"get_cache_limit", get_cache_limit, METH_NOARGS, "get_cache_limit() -> int"},
+    {"set_cache_limit", set_cache_limit_function, METH_O,
+     "set_cache_limit(nbytes) -> None\n\nThe most bytes that are kept; what is above is freed."},
     {"_rebuild_tensor", rebuild_tensor, METH_VARARGS, "What a pickled tensor calls."},
     {"is_tensor", is_tensor_function, METH_O, "is_tensor(obj) -> bool"},
     {"get_default_dtype", get_default_dtype, METH_NOARGS, "get_default_dtype() -> dtype"},

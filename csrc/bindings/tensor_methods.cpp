@@ -1,8 +1,10 @@
 // Methods of Tensor that are no op: values out, conversions, gradients' flags, pickling.
 #include <cstring>
 
+#include "bindings/dlpack.h"
 #include "bindings/fast_call.h"
 #include "bindings/op_functions.h"
+#include "bindings/tensor_dlpack.h"
 #include "bindings/tensor_elements.h"
 #include "bindings/tensor_interchange.h"
 #include "bindings/tensor_object.h"
@@ -178,6 +180,41 @@ PyObject* array(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyO
   });
 }
 
+PyObject* dlpack_device(PyObject*, PyObject*) { return Py_BuildValue("(ii)", dlpack::kCpu, 0); }
+
+bool asks_for_other_device(BorrowedRef device) {
+  if (!device || device.get() == Py_None) return false;
+  int type = 0, id = 0;
+  if (!PyTuple_Check(device.get())) raise(ErrorKind::Type, "__dlpack__(): argument 'dl_device' must be a tuple");
+  if (!PyArg_ParseTuple(device.get(), "ii", &type, &id)) throw PythonError();
+  return type != dlpack::kCpu;
+}
+
+bool takes_versioned(BorrowedRef version) {
+  if (!version || version.get() == Py_None) return false;
+  int major = 0, minor = 0;
+  if (!PyTuple_Check(version.get())) raise(ErrorKind::Type, "__dlpack__(): argument 'max_version' must be a tuple");
+  if (!PyArg_ParseTuple(version.get(), "ii", &major, &minor)) throw PythonError();
+  return major >= 1;
+}
+
+PyObject* to_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    std::vector<PyObject*> values =
+        read_args("__dlpack__", {"*", "stream?", "max_version?", "dl_device?", "copy?"}, args, arg_count, kw_names);
+    if (values[0] != nullptr && values[0] != Py_None) {
+      raise(ErrorKind::Runtime, "__dlpack__(): argument 'stream' must be None: the data is on the CPU");
+    }
+    if (asks_for_other_device(values[2])) {
+      PyErr_SetString(PyExc_BufferError, "__dlpack__(): the data is on the CPU and stays there");
+      throw PythonError();
+    }
+    bool copy = values[3] != nullptr && values[3] != Py_None && read_bool("__dlpack__", "copy", values[3], false);
+    Tensor tensor = copy ? apply_named("clone", {tensor_of(self)}) : tensor_of(self);
+    return tensor_to_dlpack(tensor, takes_versioned(values[1]), copy);
+  });
+}
+
 // A 0-d tensor formats as its number does.
 PyObject* format(PyObject* self, PyObject* spec) {
   return guarded([&] {
@@ -306,6 +343,11 @@ void push_own_methods(std::vector<PyMethodDef>& methods) {
   methods.push_back(
       fast_method("numpy", numpy, "numpy(*, force=False) -> numpy.ndarray\n\nAn array over the same memory."));
   methods.push_back(fast_method("__array__", array, nullptr));
+  methods.push_back(fast_method("__dlpack__", to_dlpack,
+                                "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None) -> capsule\n\n"
+                                "The memory as a DLPack capsule, for one consumer."));
+  methods.push_back(
+      {"__dlpack_device__", dlpack_device, METH_NOARGS, "__dlpack_device__() -> tuple\n\n(1, 0), the CPU."});
   methods.push_back({"__format__", format, METH_O, nullptr});
   methods.push_back(
       fast_method("to", to,

@@ -18,6 +18,18 @@ PyObject* binary(PyObject* a, PyObject* b) {
   return row == nullptr ? not_implemented() : dispatch_operator(*row, a, b);
 }
 
+template <int kNbOp>
+PyObject* binary_in_place(PyObject* a, PyObject* b) {
+  static const OpRow* const row = binary_operator_row(kNbOp);
+  bool has_form = row != nullptr && (row->faces & kInPlace);
+  return has_form ? dispatch_in_place_operator(*row, a, b) : not_implemented();
+}
+
+PyObject* power_in_place(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) return not_implemented();
+  return binary_in_place<8>(a, b);
+}
+
 template <char kOp>
 PyObject* unary(PyObject* a) {
   static const OpRow* const row = unary_operator_row(kOp);
@@ -97,6 +109,18 @@ PyNumberMethods make_number_methods() {
   methods.nb_subtract = binary<10>;
   methods.nb_true_divide = binary<11>;
   methods.nb_xor = binary<12>;
+  methods.nb_inplace_add = binary_in_place<0>;
+  methods.nb_inplace_and = binary_in_place<1>;
+  methods.nb_inplace_floor_divide = binary_in_place<2>;
+  methods.nb_inplace_lshift = binary_in_place<3>;
+  methods.nb_inplace_multiply = binary_in_place<5>;
+  methods.nb_inplace_remainder = binary_in_place<6>;
+  methods.nb_inplace_or = binary_in_place<7>;
+  methods.nb_inplace_rshift = binary_in_place<9>;
+  methods.nb_inplace_subtract = binary_in_place<10>;
+  methods.nb_inplace_true_divide = binary_in_place<11>;
+  methods.nb_inplace_xor = binary_in_place<12>;
+  methods.nb_inplace_power = power_in_place;
   methods.nb_negative = unary<'-'>;
   methods.nb_positive = unary<'+'>;
   methods.nb_invert = unary<'~'>;

@@ -1,8 +1,14 @@
 // len, iteration, indexing, membership.
+#include "base/error.h"
+#include "bindings/op_dispatch.h"
+#include "bindings/tensor_buffer.h"
+#include "bindings/tensor_data.h"
 #include "bindings/tensor_object.h"
 #include "bindings/tensor_slots.h"
 #include "cpython/errors.h"
+#include "frontends/arg_binding.h"
 #include "frontends/eager.h"
+#include "frontends/in_place.h"
 #include "frontends/indexing.h"
 
 namespace md {
@@ -18,13 +24,77 @@ Py_ssize_t length(PyObject* self) {
   return first_size(self);
 }
 
-Tensor index_tensor(const Tensor& tensor, BorrowedRef key) {
+// A list, tuple or array in a key, as indices.
+Tensor tensor_from_key(BorrowedRef key) { return tensor_from_data(key, std::nullopt); }
+
+Tensor apply_steps(const Tensor& tensor, std::vector<IndexStep>& steps) {
   Tensor result = tensor;
-  for (IndexStep& step : index_steps(tensor.spec(), key)) {
+  for (IndexStep& step : steps) {
     step.args[0] = result;
     result = apply_op(*step.row, step.args).at(0);
   }
   return result;
+}
+
+Tensor index_tensor(const Tensor& tensor, BorrowedRef key) {
+  IndexPlan plan = index_plan(tensor.spec(), key, tensor_from_key);
+  Tensor window = apply_steps(tensor, plan.steps);
+  if (!plan.indices.empty()) return apply_named("index", {window, plan.indices, plan.dims});
+  return plan.steps.empty() ? apply_named("alias", {window}) : window;
+}
+
+// What x[key] = value takes besides tensors and numbers: arrays.
+Arg value_to_store(BorrowedRef value) {
+  static const OpRow* const copy = find_op("fill");
+  if (is_tensor(value)) return tensor_of(value);
+  bool is_number = PyFloat_Check(value.get()) || PyLong_Check(value.get());
+  if (!is_number && PyObject_CheckBuffer(value.get()) && PyObject_HasAttrString(value, "__array_interface__")) {
+    bool writable = false;
+    return tensor_over_buffer(value, "__setitem__", &writable);
+  }
+  if (!is_number && PySequence_Check(value.get())) {
+    raise(ErrorKind::Type, "can't assign a ", value.type()->tp_name, " to a minidynamo.Tensor");
+  }
+  return arg_from_python(*copy, copy->schema.params[1], value);
+}
+
+// Leading dims of size one that the target does not have go.
+Tensor without_leading_ones(const Tensor& value, int rank) {
+  Tensor result = value;
+  while (result->rank() > rank && result->sizes()[0] == 1) {
+    result = apply_named("select", {result, Scalar(int64_t{0}), Scalar(int64_t{0})});
+  }
+  return result;
+}
+
+void write_named(const char* op, std::vector<Arg> args) {
+  const OpRow* row = find_op(op);
+  MD_ASSERT(row != nullptr, op);
+  fill_defaults(*row, args);
+  apply_in_place(*row, args);
+}
+
+bool is_one_number(const Arg& value) {
+  const Tensor* tensor = std::get_if<Tensor>(&value);
+  return tensor == nullptr || (*tensor)->rank() == 0;
+}
+
+void store(const Tensor& tensor, BorrowedRef key, BorrowedRef object) {
+  IndexPlan plan = index_plan(tensor.spec(), key, tensor_from_key);
+  Arg value = value_to_store(object);
+  Tensor window = apply_steps(tensor, plan.steps);
+  if (plan.indices.empty()) {
+    if (const Tensor* source = std::get_if<Tensor>(&value)) {
+      return write_named("copy", {window, without_leading_ones(*source, window->rank())});
+    }
+    return write_named("fill", {window, value});
+  }
+  if (plan.mask.defined() && is_one_number(value)) {
+    Tensor mask = plan.mask;
+    while (mask->rank() < window->rank()) mask = apply_named("unsqueeze", {mask, Scalar(int64_t{-1})});
+    return write_named("masked_fill", {window, mask, value});
+  }
+  write_named("index_put", {window, plan.indices, plan.dims, value});
 }
 
 PyObject* subscript(PyObject* self, PyObject* key) {
@@ -46,9 +116,16 @@ PyObject* item(PyObject* self, Py_ssize_t index) {
   return key ? subscript(self, key) : nullptr;
 }
 
-int assign(PyObject*, PyObject*, PyObject*) {
-  PyErr_SetString(PyExc_NotImplementedError, "Tensor.__setitem__ is not implemented: build a new tensor instead");
-  return -1;
+int assign(PyObject* self, PyObject* key, PyObject* value) {
+  try {
+    if (value == nullptr) raise(ErrorKind::Type, "Tensor does not support deleting items");
+    require_no_leaf_write(self);
+    store(tensor_of(self), key, value);
+    return 0;
+  } catch (...) {
+    set_error_from_current_exception();
+    return -1;
+  }
 }
 
 // (element == self).any(), as torch has it.

@@ -3,6 +3,7 @@
 #include "eval_frame/counters.h"
 #include "guards/tensor_type.h"
 #include "symbolic/traced_calls.h"
+#include "tensor/copy.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -37,6 +38,13 @@ bool read_input(BorrowedRef object, GraphInput& input) {
     input.scalar = Scalar(static_cast<int64_t>(value));
   }
   return true;
+}
+
+// The guards have seen to it that both have the same sizes and dtype.
+void write_tensor(BorrowedRef target, BorrowedRef value, int count) {
+  const Tensor& into = tensor_type_of(target)->unwrap(target);
+  copy_elements(tensor_type_of(value)->unwrap(value), into);
+  for (int i = 0; i < count; ++i) into->storage()->bump_version();
 }
 
 }  // namespace
@@ -123,6 +131,9 @@ void RegionRun::apply_effects() {
         break;
       case EffectKind::AttributeDelete:
         check_status(PyObject_GenericSetAttr(builder_.build(effect.target), builder_.build(effect.key), nullptr));
+        break;
+      case EffectKind::WriteTensor:
+        write_tensor(builder_.build(effect.target), builder_.build(effect.value), effect.count);
         break;
       case EffectKind::GradMode:
         tensor_modes().grad_enabled = effect.flag;

@@ -91,6 +91,10 @@ std::optional<LoopOp> as_pointwise(const Node& node) {
     op.param = std::get_if<Scalar>(&node.operands[static_cast<size_t>(form.param)]);
     if (op.param == nullptr) return std::nullopt;
   }
+  // Which function a power is depends on the exponent: its kernel looks at each run.
+  bool form_varies = op.row == static_cast<int>(Pointwise::pow) && std::holds_alternative<ValueRef>(*op.operands[1]) &&
+                     !is_tensor(*op.operands[1]);
+  if (form_varies) return std::nullopt;
   bool may_fail = row.may_fail && !is_floating(op.dtype);
   if (may_fail || pointwise_result_dtype(op.row, op.dtype) != op.result) return std::nullopt;
   if (pointwise_loop(op.row, op.dtype, 0) == nullptr) return std::nullopt;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/views.h"
+
 namespace md {
 namespace {
 
@@ -84,17 +86,7 @@ void ValuePlaces::place_node(const Node& node, bool escapes) {
 
 // The graph keeps what a view looks like, its shape rule says where it starts, and whether it has to copy: then false.
 bool ValuePlaces::place_views(const Node& node) {
-  std::vector<Arg> args;
-  for (const Operand& operand : node.operands) {
-    args.push_back(to_arg(operand, [](ValueRef value) -> Arg {
-      const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
-      if (info.is_scalar)
-        raise(ErrorKind::Internal, "lower: a view depends on the run-time scalar %", value.node->name);
-      return Tensor::fake(info.spec);
-    }));
-  }
-  std::vector<OutSpec> outs;
-  node.op->shape_rule(OpCall{*node.op, args}, outs);
+  std::vector<OutSpec> outs = view_outs(node);
   if (std::any_of(outs.begin(), outs.end(), [](const OutSpec& out) { return out.copies; })) return false;
   Place base = place(std::get<ValueRef>(node.operands[0]));
   MD_ASSERT(outs.size() == node.outs.size(), "a shape rule gives as many results as at capture");

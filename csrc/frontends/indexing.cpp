@@ -5,48 +5,166 @@
 
 #include "base/error.h"
 #include "guards/tensor_type.h"
+#include "tensor/copy.h"
 
 namespace md {
 namespace {
 
+bool is_integer_item(BorrowedRef item) {
+  return !PyBool_Check(item.get()) && tensor_type_of(item) == nullptr && PyIndex_Check(item.get()) &&
+         !PySequence_Check(item.get());
+}
+
+// What one item of a key is, made once: tensors and what becomes one are looked at twice.
+struct Item {
+  enum class Kind : uint8_t { Int, Slice, None, Ellipsis, Bool, Tensor } kind;
+  BorrowedRef object;
+  Tensor tensor = {};  // Tensor: int64 indices, or a bool mask
+};
+
 class IndexParser {
  public:
-  explicit IndexParser(const TensorSpec& spec) : spec_(spec) {}
+  IndexParser(const TensorSpec& spec, TensorFromKey as_tensor) : spec_(spec), as_tensor_(as_tensor) {}
 
-  std::vector<IndexStep> parse(BorrowedRef key) {
+  IndexPlan parse(BorrowedRef key) {
     Py_ssize_t count = PyTuple_Check(key.get()) ? PyTuple_GET_SIZE(key.get()) : 1;
-    auto item = [&](Py_ssize_t i) { return PyTuple_Check(key.get()) ? PyTuple_GET_ITEM(key.get(), i) : key.get(); };
+    std::vector<Item> items;
     int consumed = 0;
-    for (Py_ssize_t i = 0; i < count; ++i) consumed += consumes_dim(item(i));
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      items.push_back(read(PyTuple_Check(key.get()) ? PyTuple_GET_ITEM(key.get(), i) : key.get()));
+      consumed += dims_of(items.back());
+    }
     if (consumed > spec_.rank()) {
       raise(ErrorKind::Index, "too many indices for tensor of dimension ", spec_.rank());
     }
     ellipsis_dims_ = spec_.rank() - consumed;
-    for (Py_ssize_t i = 0; i < count; ++i) add(item(i));
-    if (steps_.empty()) push("alias", {});
-    return std::move(steps_);
+    for (const Item& item : items) add(item);
+    if (count == 1 && items[0].kind == Item::Kind::Tensor && items[0].tensor->dtype() == DType::bool_) {
+      plan_.mask = items[0].tensor;
+    }
+    return std::move(plan_);
   }
 
  private:
-  static bool consumes_dim(BorrowedRef item) { return item.get() != Py_None && item.get() != Py_Ellipsis; }
+  static int dims_of(const Item& item) {
+    switch (item.kind) {
+      case Item::Kind::Int:
+      case Item::Kind::Slice:
+        return 1;
+      case Item::Kind::Tensor:
+        return item.tensor->dtype() == DType::bool_ ? item.tensor->rank() : 1;
+      default:
+        return 0;
+    }
+  }
 
-  void add(BorrowedRef item) {
-    if (item.get() == Py_Ellipsis) {
-      // A second one stands for no dims, as torch has it.
-      skip(std::exchange(ellipsis_dims_, 0));
-    } else if (item.get() == Py_None) {
-      push("unsqueeze", {Scalar(int64_t{out_dim_++})});
-    } else if (PySlice_Check(item.get())) {
-      add_slice(item);
-    } else {
-      push("select", {Scalar(int64_t{out_dim_}), Scalar(int_index(item))});
-      ++in_dim_;
+  Item read(BorrowedRef item) const {
+    if (item.get() == Py_Ellipsis) return {Item::Kind::Ellipsis, item};
+    if (item.get() == Py_None) return {Item::Kind::None, item};
+    if (PySlice_Check(item.get())) return {Item::Kind::Slice, item};
+    if (is_integer_item(item)) return {Item::Kind::Int, item};
+    const TensorType* type = tensor_type_of(item);
+    bool is_bool = PyBool_Check(item.get());
+    bool is_text = PyUnicode_Check(item.get()) || PyBytes_Check(item.get());
+    bool becomes_tensor = type != nullptr || (PySequence_Check(item.get()) && !is_text);
+    if (!is_bool && !becomes_tensor) {
+      raise(ErrorKind::Index,
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got ",
+            item.type()->tp_name, ")");
+    }
+    if (as_tensor_ == nullptr) {
+      raise(ErrorKind::NotImplemented, "an index of type ", item.type()->tp_name, " is not captured");
+    }
+    if (is_bool) return {Item::Kind::Bool, item};
+    Tensor tensor = type != nullptr ? type->unwrap(item) : as_tensor_(item);
+    if (type == nullptr && tensor->numel() == 0)
+      tensor = Tensor::empty(TensorSpec::contiguous(DType::int64, tensor.spec().sizes));
+    return item_of_tensor(item, tensor);
+  }
+
+  // A 0-d integer tensor is a number; uint8 counts as bool.
+  static Item item_of_tensor(BorrowedRef object, const Tensor& tensor) {
+    if (tensor->kind() != TensorKind::Real) {
+      raise(ErrorKind::NotImplemented, "indexing by a tensor whose values are not known while it is traced");
+    }
+    if (tensor->dtype() == DType::bool_) return {Item::Kind::Tensor, object, tensor};
+    if (tensor->dtype() == DType::uint8) return {Item::Kind::Tensor, object, as_contiguous(tensor, DType::bool_)};
+    if (is_floating(tensor->dtype())) {
+      raise(ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors");
+    }
+    Tensor indices = as_contiguous(tensor, DType::int64);
+    return {tensor->rank() == 0 ? Item::Kind::Int : Item::Kind::Tensor, object, indices};
+  }
+
+  void add(const Item& item) {
+    switch (item.kind) {
+      case Item::Kind::Ellipsis:
+        // A second one stands for no dims, as torch has it.
+        skip(std::exchange(ellipsis_dims_, 0));
+        return;
+      case Item::Kind::None:
+        push("unsqueeze", {Scalar(int64_t{out_dim_++})});
+        return;
+      case Item::Kind::Slice:
+        return add_slice(item.object);
+      case Item::Kind::Int:
+        push("select", {Scalar(int64_t{out_dim_}), Scalar(int_index(item))});
+        ++in_dim_;
+        return;
+      case Item::Kind::Bool: {
+        Tensor one = Tensor::scalar(DType::bool_, Scalar(item.object.get() == Py_True));
+        return add_mask(one);
+      }
+      case Item::Kind::Tensor:
+        if (item.tensor->dtype() == DType::bool_) return add_mask(item.tensor);
+        add_indices(item.tensor);
+        return skip(1);
     }
   }
 
   void skip(int dims) {
     in_dim_ += dims;
     out_dim_ += dims;
+  }
+
+  void add_indices(const Tensor& indices, int dims_from_here = 0) {
+    plan_.indices.push_back(indices);
+    plan_.dims.push_back(out_dim_ + dims_from_here);
+  }
+
+  // A mask stands for the indices of its True elements; one without dims is about a new dim of size one.
+  void add_mask(const Tensor& mask) {
+    static const OpRow* const nonzero = find_op("nonzero");
+    if (mask->rank() == 0) {
+      push("unsqueeze", {Scalar(int64_t{out_dim_})});
+      int64_t count = *mask.data<bool>() ? 1 : 0;
+      Tensor zeros = Tensor::empty(DType::int64, {&count, 1});
+      if (count > 0) *zeros.data<int64_t>() = 0;
+      add_indices(zeros);
+      ++out_dim_;
+      return;
+    }
+    for (int i = 0; i < mask->rank(); ++i) {
+      if (known_equal(mask.spec().sizes[i], spec_.sizes[in_dim_ + i])) continue;
+      raise(ErrorKind::Index, "The shape of the mask ", list(mask.spec().sizes), " at index ", i,
+            " does not match the shape of the indexed tensor ", list(spec_.sizes), " at index ", in_dim_ + i);
+    }
+    Arg args[] = {mask};
+    Tensor rows = run_op(*nonzero, args).at(0);
+    for (int i = 0; i < mask->rank(); ++i) {
+      TensorSpec column;
+      column.dtype = DType::int64;
+      column.sizes = DimVec({rows->sizes()[0]});
+      column.strides = DimVec({int64_t{mask->rank()}});
+      add_indices(Tensor::view(rows, column, i), i);
+    }
+    skip(mask->rank());
+  }
+
+  static std::string list(const DimVec& dims) {
+    std::string text = "[";
+    for (int i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ", ") + dims[i].str();
+    return text + "]";
   }
 
   void add_slice(BorrowedRef slice) {
@@ -61,17 +179,9 @@ class IndexParser {
     skip(1);
   }
 
-  static int64_t int_index(BorrowedRef item) {
-    if (PyBool_Check(item.get()) || tensor_type_of(item) != nullptr || PyList_Check(item.get())) {
-      raise(ErrorKind::NotImplemented, "Tensor.__getitem__ with an index of type ", item.type()->tp_name,
-            " is not implemented: int, slice, None, Ellipsis and tuples of them are");
-    }
-    if (!PyIndex_Check(item.get())) {
-      raise(ErrorKind::Index,
-            "only integers, slices (`:`), ellipsis (`...`), None and tuples of them are valid indices (got ",
-            item.type()->tp_name, ")");
-    }
-    Py_ssize_t index = PyNumber_AsSsize_t(item, PyExc_IndexError);
+  static int64_t int_index(const Item& item) {
+    if (item.tensor.defined()) return *item.tensor.data<int64_t>();
+    Py_ssize_t index = PyNumber_AsSsize_t(item.object, PyExc_IndexError);
     if (index == -1 && PyErr_Occurred()) throw PythonError();
     return index;
   }
@@ -81,11 +191,12 @@ class IndexParser {
     MD_ASSERT(row != nullptr, op);
     std::vector<Arg> args(1, Tensor());  // the place of the value that the step before made
     args.insert(args.end(), parameters.begin(), parameters.end());
-    steps_.push_back({row, std::move(args)});
+    plan_.steps.push_back({row, std::move(args)});
   }
 
   const TensorSpec& spec_;
-  std::vector<IndexStep> steps_;
+  TensorFromKey as_tensor_;
+  IndexPlan plan_;
   int in_dim_ = 0;   // next dim of the tensor that is indexed
   int out_dim_ = 0;  // next dim of the value after the steps so far
   int ellipsis_dims_ = 0;
@@ -93,6 +204,8 @@ class IndexParser {
 
 }  // namespace
 
-std::vector<IndexStep> index_steps(const TensorSpec& spec, BorrowedRef key) { return IndexParser(spec).parse(key); }
+IndexPlan index_plan(const TensorSpec& spec, BorrowedRef key, TensorFromKey as_tensor) {
+  return IndexParser(spec, as_tensor).parse(key);
+}
 
 }  // namespace md

@@ -1,4 +1,5 @@
-// x[key] as a chain of view ops: one parse for eager indexing and for capture.
+// x[key] as a chain of view ops and at most one read by tensors of indices: one parse for eager indexing and for
+// capture.
 #pragma once
 #include <vector>
 
@@ -13,9 +14,21 @@ struct IndexStep {
   std::vector<Arg> args;
 };
 
-// key: int, slice, None, Ellipsis or a tuple of them. At least one step: the result is a new tensor always.
-// Throws Error(Index) for too many indices or a key of another type, Error(Value) for a negative step,
-// Error(NotImplemented) for keys that torch takes and this does not: tensors, lists, bools.
-std::vector<IndexStep> index_steps(const TensorSpec& spec, BorrowedRef key);
+// After the steps, the dims `dims` are indexed by `indices` (int64) together. `mask` is the only index when it is one
+// bool tensor for leading dims: a write of one number needs no indices then.
+struct IndexPlan {
+  std::vector<IndexStep> steps;
+  std::vector<Tensor> indices;
+  DimVec dims;
+  Tensor mask;
+};
+
+// Makes a tensor of a list, a nested tuple or an array in a key; may be null: such keys are NotImplemented.
+using TensorFromKey = Tensor (*)(BorrowedRef);
+
+// key: int, slice, None, Ellipsis, bool, a tensor of indices or a mask, a list, or a tuple of them. No steps and no
+// indices: all of the tensor. Throws Error(Index) for too many indices, indices of another type, or a mask of other
+// sizes; Error(Value) for a negative step; Error(NotImplemented) for tensors and bools when as_tensor is null.
+IndexPlan index_plan(const TensorSpec& spec, BorrowedRef key, TensorFromKey as_tensor);
 
 }  // namespace md

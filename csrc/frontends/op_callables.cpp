@@ -8,6 +8,7 @@ namespace {
 // Lives as long as the process: destroying it would drop references after the interpreter is gone.
 struct OpCallables {
   std::unordered_map<PyObject*, const OpRow*> rows;
+  std::unordered_map<PyObject*, const OpRow*> in_place_rows;
   std::vector<Ref> owned;
 };
 OpCallables& op_callables() {
@@ -64,6 +65,16 @@ const OpRow* find_op_callable(BorrowedRef callable) {
   const auto& rows = op_callables().rows;
   auto found = rows.find(callable);
   return found == rows.end() ? nullptr : found->second;
+}
+
+void register_in_place_callable(BorrowedRef callable, const OpRow* row) {
+  OpCallables& callables = op_callables();
+  if (callables.in_place_rows.insert_or_assign(callable, row).second) callables.owned.push_back(Ref::share(callable));
+}
+
+const OpRow* find_in_place_callable(BorrowedRef callable) {
+  auto found = op_callables().in_place_rows.find(callable);
+  return found == op_callables().in_place_rows.end() ? nullptr : found->second;
 }
 
 const OpRow* binary_operator_row(int nb_op) { return operator_row(kBinaryOperators, nb_op); }

@@ -8,6 +8,9 @@ namespace md {
 // A function object (minidynamo.add) or an unbound method (Tensor.add) and its row.
 void register_op_callable(BorrowedRef callable, const OpRow* row);  // held strongly: lives as long as the module
 const OpRow* find_op_callable(BorrowedRef callable);                // nullptr: not an op
+// The method Tensor.f_ of a row with the kInPlace face.
+void register_in_place_callable(BorrowedRef callable, const OpRow* row);  // held strongly
+const OpRow* find_in_place_callable(BorrowedRef callable);                // nullptr: none
 
 // Operators, by CPython's numbers: BINARY_OP's argument (NB_ADD ...; in-place ones map to none here), Py_LT ...
 // and '-', '~', '+' for the unary ones. nullptr: none.

@@ -47,6 +47,22 @@ void require_same(const OpRow& op, std::span<const PromotionOperand> operands) {
 
 }  // namespace
 
+// sub, in torch's words.
+static void refuse_bools(const OpRow& op, std::span<const PromotionOperand> operands) {
+  int bools = 0, all = 0;
+  for (const PromotionOperand& operand : operands) {
+    if (operand.kind == PromotionOperand::Kind::Other) continue;
+    bool is_tensor = operand.kind == PromotionOperand::Kind::Tensor;
+    ++all;
+    bools += (is_tensor ? category(operand.dtype) : operand.category) == DTypeCategory::Bool;
+  }
+  if (bools == 0) return;
+  raise_op(ErrorKind::Runtime, op.name, "Subtraction, the `-` operator, with ",
+           bools == all ? "two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+                        : "a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+                          "`logical_not()` operator instead.");
+}
+
 DType promote_types(DType a, DType b) {
   if (category(a) != category(b)) return category(a) > category(b) ? a : b;
   switch (category(a)) {
@@ -97,7 +113,9 @@ std::optional<DType> promotion_target(const OpRow& op, std::span<const Promotion
     require_same(op, operands);
     return std::nullopt;
   }
+  if (op.promotion == Promotion::NoBool) refuse_bools(op, operands);
   std::optional<DType> common = common_dtype(operands);
+  if (op.promotion == Promotion::BoolToInt && common == DType::bool_) return DType::int64;
   bool to_float = op.promotion == Promotion::TrueDivide || op.promotion == Promotion::FloatUnary;
   if (common && to_float && !is_floating(*common)) return default_dtype();
   return common;

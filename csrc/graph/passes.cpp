@@ -21,6 +21,13 @@ constexpr auto kFailByValue = std::to_array<std::string_view>({
     "index_select",
     "gather",
     "embedding",
+    "index",
+    "index_put",
+    "index_fill",
+    "index_copy",
+    "index_add",
+    "scatter",
+    "scatter_add",
 });
 // These fail on a zero divisor or a negative exponent, for integers only.
 constexpr auto kFailOnZero = std::to_array<std::string_view>({"floor_divide", "remainder", "div.rounding", "pow"});

@@ -93,6 +93,9 @@ std::string condition_ALIAS(const Guard& guard, const Bytecode& bytecode) {
 std::string condition_NOT_ALIAS(const Guard& guard, const Bytecode& bytecode) {
   return name(guard.source, bytecode) + " is not " + name(guard.other, bytecode);
 }
+std::string condition_NO_OVERLAP(const Guard& guard, const Bytecode& bytecode) {
+  return name(guard.source, bytecode) + " shares no memory with " + name(guard.other, bytecode);
+}
 std::string condition_GLOBAL_STATE(const Guard& guard, const Bytecode&) {
   const StateExpectation& state = guard.state;
   auto word = [](bool value) { return value ? "True" : "False"; };

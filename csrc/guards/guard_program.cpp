@@ -7,6 +7,7 @@
 
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
+#include "tensor/memory_overlap.h"
 
 namespace md {
 namespace {
@@ -106,6 +107,14 @@ bool check_ALIAS(const GuardInstruction& in, PyObject* const* registers, const L
 
 bool check_NOT_ALIAS(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
   return registers[in.target] != registers[in.other];
+}
+
+// A TENSOR_MATCH of both came before: the order of the table, and of depths.
+bool check_NO_OVERLAP(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  const TensorType* a = tensor_type_of(registers[in.target]);
+  const TensorType* b = tensor_type_of(registers[in.other]);
+  if (a == nullptr || b == nullptr) return false;
+  return !ranges_meet(a->unwrap(registers[in.target]), b->unwrap(registers[in.other]));
 }
 
 bool check_GLOBAL_STATE(const GuardInstruction& in, PyObject* const*, const LocalsView&) {

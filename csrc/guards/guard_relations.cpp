@@ -38,6 +38,7 @@ constexpr Relation same_operand_PRESENT = nothing_more;
 constexpr Relation same_operand_ABSENT = nothing_more;
 constexpr Relation same_operand_ALIAS = nothing_more;
 constexpr Relation same_operand_NOT_ALIAS = nothing_more;
+constexpr Relation same_operand_NO_OVERLAP = nothing_more;
 constexpr Relation same_operand_GLOBAL_STATE = nothing_more;
 
 constexpr Relation kSameOperand[] = {

@@ -179,6 +179,14 @@ void GuardSet::alias(const Source* a, const Source* b, bool same) {
   impl_->add(std::move(guard));
 }
 
+void GuardSet::no_overlap(const Source* a, const Source* b) {
+  Guard guard;
+  guard.kind = GuardKind::NO_OVERLAP;
+  guard.source = a->id() < b->id() ? a : b;
+  guard.other = a->id() < b->id() ? b : a;
+  impl_->add(std::move(guard));
+}
+
 void GuardSet::global_state() {
   Guard guard;
   guard.kind = GuardKind::GLOBAL_STATE;

@@ -52,6 +52,8 @@ class GuardSet {
   void present(const Source* source);
   void absent(const Source* source);
   void alias(const Source* a, const Source* b, bool same);
+  // Both sources have a tensor_match.
+  void no_overlap(const Source* a, const Source* b);
   void global_state();  // as it is now
 
   // Sorts, drops what stronger guards imply, assigns registers, turns objects into weak references by the rule of

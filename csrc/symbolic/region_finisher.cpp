@@ -46,7 +46,7 @@ void RegionFinisher::describe_tensor(TensorValue* tensor, Recipe& recipe) {
   if (tensor->source != nullptr) return hand_on(tensor->source, recipe);
   recipe.kind = RecipeKind::Output;
   recipe.index = static_cast<int32_t>(outputs_.size());
-  outputs_.push_back(tensor->ref);
+  outputs_.push_back(walk_.output_value(tensor));
 }
 
 void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) {
@@ -247,7 +247,22 @@ FrameState RegionFinisher::inner_state(size_t depth, bool innermost) {
   return state;
 }
 
+void RegionFinisher::add_tensor_writes() {
+  for (const auto& base : walk_.written_inputs_) {
+    Recipe written;
+    written.kind = RecipeKind::Output;
+    written.index = static_cast<int32_t>(outputs_.size());
+    outputs_.push_back(base->current);
+    snapshot_.recipes.push_back(std::move(written));
+    RecipeId value = static_cast<RecipeId>(snapshot_.recipes.size() - 1);
+    Effect effect{EffectKind::WriteTensor, recipe_of(walk_.by_source_.at(base->source)), value};
+    effect.count = base->version;
+    snapshot_.effects.push_back(effect);
+  }
+}
+
 void RegionFinisher::add_effects() {
+  add_tensor_writes();
   for (const Walk::PendingEffect& pending : walk_.effects_) {
     Effect effect{pending.kind, recipe_of(pending.target)};
     if (pending.value) effect.value = recipe_of(pending.value);

@@ -27,6 +27,7 @@ class RegionFinisher {
   // A dead graph intermediate is left unset; everything else stays.
   bool may_leave_unset(const SymbolicFrame& frame, int slot, const ValuePtr& value, bool innermost) const;
   void add_effects();
+  void add_tensor_writes();
 
   Walk& walk_;
   Snapshot snapshot_;

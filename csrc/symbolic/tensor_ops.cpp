@@ -2,6 +2,7 @@
 #include "frontends/arg_binding.h"
 #include "frontends/indexing.h"
 #include "frontends/promotion.h"
+#include "graph/views.h"
 #include "symbolic/walk.h"
 #include "tensor/tensor_modes.h"
 
@@ -21,36 +22,37 @@ bool is_runtime_scalar(const ValuePtr& value, ParamType type) {
 
 class OpCapture {
  public:
-  OpCapture(Walk& walk, const OpRow& row) : walk_(walk), row_(row) {}
+  OpCapture(Walk& walk, const OpRow& row) : walk_(walk), row_(&row) {}
 
   ValuePtr run(const CallArgs& args, bool as_method) {
     bind(args);
     promote_operands();
     Node* node = append();
     node->called_as_method = as_method;
+    if (is_op(*node, OpKind::CallOut)) refuse_written();
     return wrap(node);
   }
 
  private:
   void bind(const CallArgs& args) {
     values_ = args.positional;
-    std::vector<bool> is_int;
-    for (const ValuePtr& value : values_) {
-      PyTypeObject* type = type_of(value);
-      is_int.push_back(type == &PyLong_Type || type == &PyBool_Type);
-    }
     Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
     for (size_t i = 0; i < args.keywords.size(); ++i) {
       PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
       values_.push_back(args.keywords[i].second);
     }
+    std::vector<ValueForm> forms;
+    for (const ValuePtr& value : values_) forms.push_back(form_of(value));
     BoundCall bound;
     try {
-      bound = bind_call(row_.schema, is_int, args.keywords.empty() ? nullptr : names.get());
+      BoundOp op = bind_overload(*row_, forms, args.keywords.empty() ? nullptr : names.get());
+      row_ = op.row;
+      bound = std::move(op.call);
     } catch (const Error&) {
       walk_.raise_here();
     }
-    const std::vector<Param>& params = row_.schema.params;
+    const std::vector<Param>& params = row_->schema.params;
+    if (!params.empty()) viewed_at_ = bound.value_of_param[0];
     for (size_t i = 0; i < params.size(); ++i) {
       int at = bound.value_of_param[i];
       if (at == BoundCall::kDefault) {
@@ -62,6 +64,19 @@ class OpCapture {
         operands_.push_back(operand(params[i], values_[at]));
       }
     }
+  }
+
+  ValueForm form_of(const ValuePtr& value) {
+    if (walk_.is_tensor(value)) return ValueForm::Tensor;
+    if (auto* object = as<ObjectValue>(value)) return value_form(object->object.get());
+    PyTypeObject* type = type_of(value);
+    if (type == &PyLong_Type) return ValueForm::Int;
+    if (type == &PyFloat_Type) return ValueForm::Float;
+    if (type == &PyBool_Type) return ValueForm::Bool;
+    auto* sequence = as<SequenceValue>(value);
+    if (sequence == nullptr) return ValueForm::Other;
+    bool of_tensors = !sequence->items.empty() && walk_.is_tensor(sequence->items[0]);
+    return of_tensors ? ValueForm::TensorList : ValueForm::IntList;
   }
 
   static Operand operand_of_arg(const Arg& arg) {
@@ -81,12 +96,12 @@ class OpCapture {
   Operand operand(const Param& param, const ValuePtr& value) {
     if (auto* tensor = as<TensorValue>(value)) {
       if (param.type != ParamType::Tensor && param.type != ParamType::Number)
-        walk_.graph_break(BreakReason::tensor_operands, str_cat(row_.name, ": a tensor as ", param.name));
+        walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": a tensor as ", param.name));
       return walk_.graph_value(tensor);
     }
     if (param.type == ParamType::TensorList) {
       auto elements = walk_.elements_of(value);
-      if (!elements) walk_.graph_break(BreakReason::tensor_operands, str_cat(row_.name, ": ", describe(value)));
+      if (!elements) walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", describe(value)));
       std::vector<ValueRef> refs;
       for (const ValuePtr& element : *elements) {
         auto* tensor = as<TensorValue>(element);
@@ -105,11 +120,11 @@ class OpCapture {
         constant = Ref::share(walk_.identity_of(value));
     }
     if (!constant)
-      walk_.graph_break(BreakReason::tensor_operands, str_cat(row_.name, ": ", param.name, " is a ", describe(value)));
+      walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", param.name, " is a ", describe(value)));
     try {
-      Arg arg = arg_from_python(row_, param, constant.get());
+      Arg arg = arg_from_python(*row_, param, constant.get());
       if (std::holds_alternative<Tensor>(arg) || std::holds_alternative<std::vector<Tensor>>(arg))
-        walk_.graph_break(BreakReason::tensor_operands, str_cat(row_.name, ": ", param.name));
+        walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", param.name));
       return operand_of_arg(arg);
     } catch (const Error&) {
       walk_.raise_here();
@@ -149,7 +164,7 @@ class OpCapture {
       promote_lists();
       std::vector<PromotionOperand> kinds;
       for (const Operand& operand : operands_) kinds.push_back(promotion_operand(operand));
-      auto casts = promote(row_, kinds);
+      auto casts = promote(*row_, kinds);
       for (size_t i = 0; i < operands_.size(); ++i) {
         auto* ref = std::get_if<ValueRef>(&operands_[i]);
         if (i < casts.size() && casts[i] && ref != nullptr && !walk_.graph().info(*ref).is_scalar)
@@ -162,13 +177,13 @@ class OpCapture {
 
   // cat and stack: one dtype for all elements.
   void promote_lists() {
-    if (row_.promotion == Promotion::None) return;
+    if (row_->promotion == Promotion::None) return;
     for (Operand& operand : operands_) {
       auto* refs = std::get_if<std::vector<ValueRef>>(&operand);
       if (refs == nullptr) continue;
       std::vector<PromotionOperand> kinds;
       for (ValueRef ref : *refs) kinds.push_back(promotion_operand(ref));
-      auto casts = promote(row_, kinds);
+      auto casts = promote(*row_, kinds);
       for (size_t i = 0; i < refs->size(); ++i)
         if (i < casts.size() && casts[i]) (*refs)[i] = cast((*refs)[i], *casts[i]);
     }
@@ -176,7 +191,7 @@ class OpCapture {
 
   Node* append() {
     try {
-      return walk_.graph().add_op(row_, operands_, walk_.location());
+      return walk_.graph().add_op(*row_, operands_, walk_.location());
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
       walk_.raise_here();  // the op raises when it is run: Python does that
@@ -194,24 +209,46 @@ class OpCapture {
     return false;
   }
 
+  // A custom op may keep or write what it is given: then it must be the tensor itself.
+  void refuse_written() const {
+    for (const ValuePtr& value : values_) {
+      auto* tensor = as<TensorValue>(value);
+      if (tensor != nullptr && tensor->base != nullptr && tensor->base->version > 0)
+        walk_.graph_break(BreakReason::tensor_write, row_->name + " of a tensor that was written in this region");
+    }
+  }
+
+  // What a view is taken of: the value bound to parameter 0.
+  ValuePtr viewed(const Node& node) const {
+    if (!is_op(node, OpKind::View) || viewed_at_ < 0 || !is_window(node)) return nullptr;
+    const ValuePtr& value = values_[static_cast<size_t>(viewed_at_)];
+    return walk_.is_tensor(value) ? value : nullptr;
+  }
+
   ValuePtr wrap(Node* node) {
-    bool grad = walk_.grad_mode && !walk_.inference_mode && row_.name != "detach" && any_requires_grad();
+    bool grad = walk_.grad_mode && !walk_.inference_mode && row_->name != "detach" && any_requires_grad();
     std::vector<ValuePtr> results;
+    ValuePtr base = viewed(*node);
+    static const OpRow* const contiguous = find_op("contiguous");
+    if (base && row_ == contiguous) return base;  // itself, as eager dispatch has it
     for (size_t i = 0; i < node->outs.size(); ++i) {
       TensorSpec& spec = node->outs[i].spec;
       spec.requires_grad = grad && is_floating(spec.dtype);
-      results.push_back(make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec));
+      auto result = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec);
+      if (base) walk_.make_alias(result.get(), as<TensorValue>(base), *node, static_cast<int>(i));
+      results.push_back(result);
     }
-    const std::vector<ParamType>& returns = row_.schema.returns;
+    const std::vector<ParamType>& returns = row_->schema.returns;
     if (returns.size() == 1 && returns[0] == ParamType::Tensor) return results[0];
     if (returns.size() == 1) return make_value<SequenceValue>(false, std::move(results));
-    walk_.graph_break(BreakReason::tensor_method, row_.name + ": several results under names");
+    walk_.graph_break(BreakReason::tensor_method, row_->name + ": several results under names");
   }
 
   Walk& walk_;
-  const OpRow& row_;
+  const OpRow* row_;  // of the overloads, the one that takes the values once they are bound
   std::vector<ValuePtr> values_;
   std::vector<Operand> operands_;
+  int viewed_at_ = -1;  // among values_
 };
 
 }  // namespace
@@ -223,7 +260,12 @@ void Walk::guard_tensor(TensorValue* tensor) {
 }
 
 ValueRef Walk::graph_value(TensorValue* tensor) {
+  if (tensor->base != nullptr && tensor->version != tensor->base->version) {
+    tensor->ref = derive(tensor->base->current, *tensor);
+    tensor->version = tensor->base->version;
+  }
   if (tensor->ref.node != nullptr) return tensor->ref;
+  check_apart_from_written(tensor);
   MD_ASSERT(tensor->source != nullptr, "a tensor without a node and without a source");
   guard_tensor(tensor);
   tensor->ref = {graph_->add_tensor_input(name(tensor->source, start_.bytecode), tensor->spec), 0};
@@ -246,24 +288,37 @@ ValueRef Walk::scalar_input(const ValuePtr& value) {
 }
 
 ValuePtr Walk::call_op(const OpRow& row, const CallArgs& args, bool as_method) {
+  if (args.keyword("out") != nullptr) graph_break(BreakReason::tensor_write, row.name + " with out=");
+  if (row.faces & kEagerOnly) graph_break(BreakReason::data_dependent_shape, row.name);
   if (!row.is_pure()) graph_break(BreakReason::tensor_method, row.name + " changes the state of the generator");
   return OpCapture(*this, row).run(args, as_method);
 }
 
 ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
+  static const OpRow* const index = find_op("index");
   guard_tensor(tensor);
+  if (auto* indices = as<TensorValue>(key); indices != nullptr && indices->spec.dtype == DType::int64 &&
+                                            indices->spec.rank() > 0 && tensor->spec.rank() > 0) {
+    ValuePtr list = make_value<SequenceValue>(false, std::vector<ValuePtr>{key});
+    ValuePtr dims = make_value<SequenceValue>(false, std::vector<ValuePtr>{integer(0)});
+    return call_op(*index, {{ValuePtr(tensor), list, dims}, {}}, false);
+  }
   Ref constant = constant_of(key);
   if (!constant) graph_break(BreakReason::unknown_subscript, str_cat("a tensor at a ", describe(key)));
   std::vector<IndexStep> steps;
   try {
-    steps = index_steps(tensor->spec, constant.get());
+    steps = index_plan(tensor->spec, constant.get(), nullptr).steps;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::NotImplemented) graph_break(BreakReason::unknown_subscript, error.what());
     raise_here();
   } catch (const PythonError&) {
     raise_here();
   }
+  static const OpRow* const alias = find_op("alias");
+  if (steps.empty()) steps.push_back({alias, {Tensor()}});
   ValueRef current = graph_value(tensor);
+  TensorValue* viewed = tensor;
+  ValuePtr result;
   bool grad = grad_mode && !inference_mode && tensor->spec.requires_grad;
   for (const IndexStep& step : steps) {
     std::vector<Operand> operands{current};
@@ -278,12 +333,16 @@ ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
       Node* node = graph_->add_op(*step.row, std::move(operands), location());
       node->outs[0].spec.requires_grad = grad;
       current = {node, 0};
+      auto window = make_value<TensorValue>(current, node->outs[0].spec);
+      make_alias(window.get(), viewed, *node, 0);
+      result = window;
+      viewed = as<TensorValue>(result);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
       raise_here();
     }
   }
-  return make_value<TensorValue>(current, graph_->info(current).spec);
+  return result;
 }
 
 std::shared_ptr<const std::vector<SourceLine>> Walk::location() {

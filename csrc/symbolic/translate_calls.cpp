@@ -125,6 +125,10 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
     walk.identity_of(callable);
     return walk.call_op(*row, args, Py_IS_TYPE(object, &PyMethodDescr_Type));
   }
+  if (const OpRow* row = find_in_place_callable(object)) {
+    walk.identity_of(callable);
+    return walk.call_in_place(*row, args);
+  }
   if (PyFunction_Check(object)) {
     if (as<ObjectValue>(callable)->source == nullptr) walk.graph_break(BreakReason::unguardable_object, "function");
     walk.inline_function(callable, std::move(args), continuation, continuation_value);

@@ -93,8 +93,7 @@ ValuePtr binary_on_tensors(Walk& walk, int op, bool in_place, const ValuePtr& le
   const OpRow* row = binary_operator_row(op);
   std::string text = kOperatorNames[op];
   if (row == nullptr) walk.graph_break(BreakReason::tensor_operands, "operator " + text);
-  if (in_place && walk.is_tensor(left) && has_in_place_slot(type_of(left), op))
-    walk.graph_break(BreakReason::tensor_write, "operator " + text + "=");
+  in_place = in_place && walk.is_tensor(left) && has_in_place_slot(type_of(left), op) && (row->faces & kInPlace);
   const ValuePtr& other = walk.is_tensor(left) ? right : left;
   bool known = walk.is_tensor(other) || type_of(other) == &PyLong_Type || type_of(other) == &PyFloat_Type ||
                type_of(other) == &PyBool_Type;
@@ -105,6 +104,7 @@ ValuePtr binary_on_tensors(Walk& walk, int op, bool in_place, const ValuePtr& le
     walk.exact_type(other);
     walk.raise_here();
   }
+  if (in_place) return walk.call_in_place(*row, {{left, right}, {}});
   return walk.call_op(*row, {{left, right}, {}}, true);
 }
 
@@ -452,9 +452,10 @@ void store_subscr(Walk& walk, const Instruction&) {
     walk.dict_set(container, constant.get(), value);
   } else if (type_of(container) == &PyList_Type) {
     replace_elements(walk, container, key, &value);
+  } else if (walk.is_tensor(container)) {
+    walk.store_into_tensor(container, key, value);
   } else {
-    walk.graph_break(walk.is_tensor(container) ? BreakReason::tensor_write : BreakReason::store_subscript,
-                     str_cat(describe(container), "[", describe(key), "]"));
+    walk.graph_break(BreakReason::store_subscript, str_cat(describe(container), "[", describe(key), "]"));
   }
   walk.pop_many(3);
 }
@@ -481,8 +482,11 @@ void store_slice(Walk& walk, const Instruction&) {
     walk.pop_many(4);
     return;
   }
-  walk.graph_break(walk.is_tensor(walk.peek(3)) ? BreakReason::tensor_write : BreakReason::store_subscript,
-                   str_cat(describe(walk.peek(3)), "[slice]"));
+  if (!walk.is_tensor(walk.peek(3)))
+    walk.graph_break(BreakReason::store_subscript, str_cat(describe(walk.peek(3)), "[slice]"));
+  ValuePtr slice = make_value<SliceValue>(walk.peek(2), walk.peek(1), walk.none());
+  walk.store_into_tensor(walk.peek(3), slice, walk.peek(4));
+  walk.pop_many(4);
 }
 
 void get_len(Walk& walk, const Instruction&) {

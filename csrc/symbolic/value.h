@@ -122,10 +122,29 @@ struct ObjectValue : Value {
   std::shared_ptr<PendingWrites> writes;
 };
 
+// One view of a tensor: the op, its operands (0 is the place of what is viewed), and which result.
+struct ViewStep {
+  const OpRow* row;
+  std::vector<Operand> operands;
+  int out;
+};
+
+// What a tensor and its views share: written, it becomes a new value of the graph.
+struct TensorBase {
+  ValueRef original;  // before any write: fixes the layout
+  ValueRef current;
+  int version = 0;                 // writes so far
+  const Source* source = nullptr;  // an input's
+  Tensor object;                   // an input's tensor at capture
+};
+
 struct TensorValue : Value {
   static constexpr ValueKind kKind = ValueKind::Tensor;
   TensorValue(ValueRef ref, TensorSpec spec) : Value(kKind), ref(ref), spec(std::move(spec)) {}
-  ValueRef ref;  // node is null until an input is first used by an op
+  ValueRef ref;  // node is null until an input is first used by an op; behind its base when version is
+  std::shared_ptr<TensorBase> base;  // null until a view is taken or a write happens
+  std::vector<ViewStep> views;       // from base to this
+  int version = 0;                   // of the base, when ref was derived
   TensorSpec spec;
   Ref object;                      // inputs: the tensor object at capture
   const Source* source = nullptr;  // inputs

@@ -174,6 +174,14 @@ class Walk {
   // a + b where one is a tensor.
   ValuePtr add_values(const ValuePtr& a, const ValuePtr& b);
   ValuePtr index_tensor(TensorValue* tensor, const ValuePtr& key);
+  // --- writes into tensors (tensor_writes.cpp)
+  // x.f_(...): the first positional value is written to and returned.
+  ValuePtr call_in_place(const OpRow& row, const CallArgs& args);
+  void store_into_tensor(const ValuePtr& container, const ValuePtr& key, const ValuePtr& value);
+  // `alias` is result `out` of the view `node` of `viewed`.
+  void make_alias(TensorValue* alias, TensorValue* viewed, const Node& node, int out);
+  // What the exit gives for a tensor that is no input itself.
+  ValueRef output_value(TensorValue* tensor);
 
   // --- iteration (iterators.cpp)
   ValuePtr iterator_over(const ValuePtr& value);             // null: of a type that is not known
@@ -207,6 +215,13 @@ class Walk {
   size_t first_stricter_frame() const;
   SymbolicFrame* first_of_ours();
   bool calls_wrapper();
+  const std::shared_ptr<TensorBase>& base_of(TensorValue* tensor);
+  ValueRef derive(ValueRef base, const TensorValue& tensor);
+  ValueRef whole_base(TensorValue* tensor, ValueRef value);
+  void write_tensor(TensorValue* tensor, ValueRef value);
+  void note_written_input(const std::shared_ptr<TensorBase>& base);
+  void check_apart(const Tensor& written, const Source* source, const Tensor& other, const Source* other_source);
+  void check_apart_from_written(TensorValue* input);
 
   const WalkStart& start_;
   const RestartSignal* restart_;  // null: the first walk
@@ -240,6 +255,7 @@ class Walk {
   void log_store(EffectKind kind, const ValuePtr& target, BorrowedRef key, ValuePtr value);
   void relate(const ValuePtr& written, const ValuePtr& other);
   void relate_instance_dict(const ValuePtr& instance, const ValuePtr& dict);
+  std::vector<std::shared_ptr<TensorBase>> written_inputs_;  // in the order of their first write
   std::unordered_map<PyObject*, ValuePtr> constants_, cells_;
   ValuePtr null_;
   ValuePtr result_;

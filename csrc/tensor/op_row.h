@@ -23,6 +23,7 @@ enum class OpKind : uint8_t {
   Creation,  // no tensor in
   Cast,
   Gather,   // cat, stack, index: copies with own loops
+  Write,    // argument 0 with some elements replaced; the kernel may be given argument 0 itself as the result
   Random,   // changes the generator's state
   CallOut,  // an opaque function, registered from bindings
 };
@@ -31,6 +32,8 @@ enum class OpKind : uint8_t {
 enum class Promotion : uint8_t {
   None,        // operands as they are
   Arithmetic,  // common dtype of tensors and wrapped numbers
+  NoBool,      // Arithmetic; a bool among the operands is an error (sub)
+  BoolToInt,   // bool becomes int64, as beside a whole number (square)
   TrueDivide,  // Arithmetic, integers become the default float
   FloatUnary,  // integers become the default float
   Compare,     // Arithmetic for the operands, bool result
@@ -63,8 +66,17 @@ struct CallOut {
   bool needs_gil = true;
 };
 
-// Where Python sees the op: function minidynamo.f, method Tensor.f, operator slot, minidynamo.nn.functional.f.
-enum OpFace : uint8_t { kFunction = 1, kMethod = 2, kOperator = 4, kFunctional = 8 };
+// Where Python sees the op: function minidynamo.f, method Tensor.f, operator slot, minidynamo.nn.functional.f, method
+// Tensor.f_ that writes the result into argument 0. kEagerOnly: what it gives depends on data or storage, so that no
+// graph holds it.
+enum OpFace : uint8_t {
+  kFunction = 1,
+  kMethod = 2,
+  kOperator = 4,
+  kFunctional = 8,
+  kInPlace = 16,
+  kEagerOnly = 32,
+};
 
 struct OpRow {
   std::string name;  // "add"
@@ -79,6 +91,8 @@ struct OpRow {
   std::string doc;
   CallOut call_out = {};
   bool is_pure() const { return kind != OpKind::Random && kind != OpKind::CallOut; }
+  // minidynamo.f(..., out=t) writes the result into t.
+  bool takes_out() const { return (faces & kFunction) && kind != OpKind::View && !(faces & kEagerOnly); }
 };
 
 // All rows, static first. Pointers stay valid for the life of the process.

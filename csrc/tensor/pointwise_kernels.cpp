@@ -138,7 +138,18 @@ Tensor filled(DType dtype, const Arg& arg) {
 
 }  // namespace
 
+// A number that is known only when a plan runs passes no shape rule.
+static void check_power(const OpCall& call) {
+  if (call.row.pointwise != static_cast<int>(Pointwise::pow)) return;
+  const Scalar* exponent = std::get_if<Scalar>(&call.args[1]);
+  if (exponent == nullptr || exponent->as_int() >= 0 || !arg_is<Tensor>(call, 0)) return;
+  if (!is_floating(tensor_arg(call, 0)->dtype())) {
+    raise_op(ErrorKind::Runtime, call.row.name, "Integers to negative integer powers are not allowed.");
+  }
+}
+
 void pointwise_kernel(const OpCall& call, std::span<Tensor> outs) {
+  check_power(call);
   const Tensor& out = outs[0];
   if (out->numel() == 0) return;
   PointwiseForm form = pointwise_form(call.row, call.args);

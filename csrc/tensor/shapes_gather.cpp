@@ -1,5 +1,6 @@
 // Shape rules of ops that copy parts of tensors together.
 #include "tensor/call_args.h"
+#include "tensor/index_layout.h"
 #include "tensor/shape_rules.h"
 
 namespace md {
@@ -7,13 +8,6 @@ namespace {
 
 void push(std::vector<OutSpec>& outs, DType dtype, DimVec sizes) {
   outs.push_back({TensorSpec::contiguous(dtype, std::move(sizes)), 0});
-}
-
-void check_index_dtype(const OpCall& call, const TensorSpec& index) {
-  if (index.dtype != DType::int64 && index.dtype != DType::int32) {
-    raise_op(ErrorKind::Runtime, call.row.name, "Expected dtype int32/int64 for index, but got ",
-             row(index.dtype).name);
-  }
 }
 
 // torch's old rule: an empty 1-d tensor joins anything.

@@ -253,6 +253,45 @@ void expand_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_view(outs, std::move(spec));
 }
 
+// Of a real tensor alone: what lies outside of its own elements depends on its storage.
+void as_strided_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  TensorSpec spec = same_dtype(self.spec());
+  spec.sizes = dims_arg(call, 1);
+  spec.strides = dims_arg(call, 2);
+  if (spec.sizes.size() != spec.strides.size()) {
+    raise_op(ErrorKind::Runtime, call.row.name, "mismatch in length of strides and shape: ", list(spec.sizes), " and ",
+             list(spec.strides));
+  }
+  int64_t own = self->kind() == TensorKind::Real ? self->offset() : 0;
+  int64_t offset = optional_int_arg(call, 3).value_or(own);
+  if (offset < 0) {
+    raise_op(ErrorKind::Runtime, call.row.name, "Tensor: invalid storage offset ", offset);
+  }
+  Dim last = 0;
+  bool is_empty = false;
+  for (int i = 0; i < spec.rank(); ++i) {
+    if (spec.sizes[i].value() < 0) {
+      raise_op(ErrorKind::Runtime, call.row.name, "Storage size calculation overflowed with sizes=", list(spec.sizes),
+               " and strides=", list(spec.strides));
+    }
+    if (spec.strides[i].value() < 0) {
+      raise_op(ErrorKind::Runtime, call.row.name,
+               "Negative strides are not supported at the moment, got strides: ", list(spec.strides));
+    }
+    is_empty = is_empty || spec.sizes[i].value() == 0;
+    if (!is_empty) last = last + (spec.sizes[i] - 1) * spec.strides[i];
+  }
+  Dim needed = is_empty ? Dim(0) : (last + Dim(offset) + 1) * Dim(static_cast<int64_t>(item_size(spec.dtype)));
+  int64_t there = self->kind() == TensorKind::Real ? static_cast<int64_t>(self->storage()->nbytes()) : INT64_MAX;
+  if (needed.value() > there) {
+    raise_op(ErrorKind::Runtime, call.row.name, "setStorage: sizes ", list(spec.sizes), ", strides ",
+             list(spec.strides), ", storage offset ", offset, ", and itemsize ", item_size(spec.dtype),
+             " requiring a storage size of ", needed.str(), " are out of bounds for storage of size ", there);
+  }
+  push_view(outs, std::move(spec), offset - own);
+}
+
 void select_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   TensorSpec spec = self_spec(call);
   spec.requires_grad = false;

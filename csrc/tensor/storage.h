@@ -44,6 +44,9 @@ class Storage {
   void bump_version() { ++version_; }
   bool shared_with_outside() const { return shared_; }
   void mark_shared_with_outside() { shared_ = true; }
+  // Memory that others gave without the right to write to it.
+  bool read_only() const { return read_only_; }
+  void mark_read_only() { read_only_ = true; }
   bool is_unique() const { return count_.is_one(); }
 
  private:
@@ -59,6 +62,7 @@ class Storage {
   void* context_;
   uint64_t version_ = 0;
   bool shared_;
+  bool read_only_ = false;
 };
 
 inline StoragePtr::StoragePtr(const StoragePtr& other) : storage_(other.storage_) {

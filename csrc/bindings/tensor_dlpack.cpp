@@ -1,0 +1,214 @@
+#include "bindings/tensor_dlpack.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "bindings/dlpack.h"
+#include "cpython/errors.h"
+
+namespace md {
+namespace {
+
+struct TypeRow {
+  DType dtype;
+  dlpack::TypeCode code;
+};
+constexpr TypeRow kTypes[] = {
+    {DType::bool_, dlpack::kBool},    {DType::uint8, dlpack::kUInt},      {DType::int8, dlpack::kInt},
+    {DType::int16, dlpack::kInt},     {DType::int32, dlpack::kInt},       {DType::int64, dlpack::kInt},
+    {DType::float16, dlpack::kFloat}, {DType::bfloat16, dlpack::kBFloat}, {DType::float32, dlpack::kFloat},
+    {DType::float64, dlpack::kFloat},
+};
+
+constexpr const char* kName = "dltensor";
+constexpr const char* kUsedName = "used_dltensor";
+constexpr const char* kVersionedName = "dltensor_versioned";
+constexpr const char* kUsedVersionedName = "used_dltensor_versioned";
+
+[[noreturn]] void raise_buffer_error(const char* words) {
+  PyErr_SetString(PyExc_BufferError, words);
+  throw PythonError();
+}
+
+// ---- export ----
+
+// Keeps the tensor while a consumer has the memory.
+template <typename Form>
+struct Export {
+  Form form{};
+  Tensor tensor;
+  std::vector<int64_t> shape, strides;
+};
+
+template <typename Form>
+void delete_export(Form* form) {
+  delete static_cast<Export<Form>*>(form->context);
+}
+
+dlpack::DataType type_of(DType dtype) {
+  for (const TypeRow& row : kTypes) {
+    if (row.dtype == dtype) return {row.code, static_cast<uint8_t>(item_size(dtype) * 8), 1};
+  }
+  raise(ErrorKind::Internal, "a dtype without a DLPack type");
+}
+
+template <typename Form>
+std::unique_ptr<Export<Form>> make_export(const Tensor& tensor) {
+  auto made = std::make_unique<Export<Form>>();
+  made->tensor = tensor;
+  made->shape.assign(tensor->sizes(), tensor->sizes() + tensor->rank());
+  made->strides.assign(tensor->strides(), tensor->strides() + tensor->rank());
+  made->form.context = made.get();
+  made->form.deleter = delete_export<Form>;
+  made->form.array = {tensor->data(),
+                      {dlpack::kCpu, 0},
+                      tensor->rank(),
+                      type_of(tensor->dtype()),
+                      made->shape.data(),
+                      made->strides.data(),
+                      0};
+  return made;
+}
+
+// A capsule that nobody consumed still owns what it holds.
+template <typename Form>
+void destroy_capsule(PyObject* capsule, const char* name) {
+  if (!PyCapsule_IsValid(capsule, name)) return;
+  auto* form = static_cast<Form*>(PyCapsule_GetPointer(capsule, name));
+  if (form != nullptr && form->deleter != nullptr) form->deleter(form);
+}
+void destroy_plain(PyObject* capsule) { destroy_capsule<dlpack::Managed>(capsule, kName); }
+void destroy_versioned(PyObject* capsule) { destroy_capsule<dlpack::ManagedVersioned>(capsule, kVersionedName); }
+
+// ---- import ----
+
+DType dtype_of(const dlpack::DataType& type) {
+  for (const TypeRow& row : kTypes) {
+    if (type.lanes == 1 && row.code == type.code && item_size(row.dtype) * 8 == type.bits) return row.dtype;
+  }
+  raise(ErrorKind::Runtime, "from_dlpack(): Unsupported type code ", int{type.code}, " with ", int{type.bits},
+        " bits and ", type.lanes, " lanes");
+}
+
+TensorSpec spec_of(const dlpack::Array& array) {
+  if (array.device.type != dlpack::kCpu) {
+    raise(ErrorKind::Runtime, "from_dlpack(): the data is on device type ", array.device.type,
+          ", minidynamo takes CPU memory only");
+  }
+  TensorSpec spec;
+  spec.dtype = dtype_of(array.dtype);
+  for (int i = 0; i < array.ndim; ++i) spec.sizes.push_back(array.shape[i]);
+  DimVec contiguous = contiguous_strides(spec.sizes.span());
+  bool is_empty = spec.numel().value() == 0;
+  for (int i = 0; i < array.ndim; ++i) {
+    bool unread = is_empty || array.shape[i] == 1 || array.strides == nullptr;
+    if (!unread && array.strides[i] < 0) {
+      raise(ErrorKind::Value, "from_dlpack(): negative strides are not supported: copy the array first");
+    }
+    spec.strides.push_back(unread ? contiguous[i] : Dim(array.strides[i]));
+  }
+  return spec;
+}
+
+size_t extent(const TensorSpec& spec) {
+  int64_t last = 0;
+  for (int i = 0; i < spec.rank(); ++i) {
+    if (spec.sizes[i].value() == 0) return 0;
+    last += (spec.sizes[i].value() - 1) * spec.strides[i].value();
+  }
+  return static_cast<size_t>(last + 1) * item_size(spec.dtype);
+}
+
+template <typename Form>
+void release_form(void*, void* context) {
+  auto* form = static_cast<Form*>(context);
+  if (form->deleter != nullptr && Py_IsInitialized()) form->deleter(form);
+}
+
+template <typename Form>
+Tensor take(BorrowedRef capsule, const char* name, const char* used_name, bool read_only) {
+  auto* form = static_cast<Form*>(PyCapsule_GetPointer(capsule.get(), name));
+  if (form == nullptr) throw PythonError();
+  TensorSpec spec = spec_of(form->array);
+  char* data = static_cast<char*>(form->array.data) + form->array.byte_offset;
+  if (reinterpret_cast<uintptr_t>(data) % item_size(spec.dtype) != 0) {
+    raise(ErrorKind::Runtime, "from_dlpack(): the data is not aligned to its element size");
+  }
+  check_status(PyCapsule_SetName(capsule.get(), used_name));
+  StoragePtr storage = Storage::borrow(data, extent(spec), release_form<Form>, form);
+  if (read_only) storage->mark_read_only();
+  return Tensor::from_storage(std::move(storage), 0, spec);
+}
+
+Tensor take_capsule(BorrowedRef capsule) {
+  if (PyCapsule_IsValid(capsule.get(), kVersionedName)) {
+    auto* form = static_cast<dlpack::ManagedVersioned*>(PyCapsule_GetPointer(capsule.get(), kVersionedName));
+    if (form->version.major > dlpack::kMajor) {
+      raise(ErrorKind::Runtime, "from_dlpack(): DLPack version ", form->version.major, " is not supported");
+    }
+    return take<dlpack::ManagedVersioned>(capsule, kVersionedName, kUsedVersionedName, form->flags & dlpack::kReadOnly);
+  }
+  if (PyCapsule_IsValid(capsule.get(), kName)) return take<dlpack::Managed>(capsule, kName, kUsedName, false);
+  raise(ErrorKind::Runtime,
+        "from_dlpack(): got an invalid capsule. Note that a DLPack capsule can be consumed only once");
+}
+
+void check_device(BorrowedRef source) {
+  Ref device = check(PyObject_CallMethod(source.get(), "__dlpack_device__", nullptr));
+  int type = 0, id = 0;
+  if (!PyTuple_Check(device.get())) raise(ErrorKind::Type, "from_dlpack(): __dlpack_device__ must give a tuple");
+  if (!PyArg_ParseTuple(device, "ii", &type, &id)) throw PythonError();
+  if (type != dlpack::kCpu) {
+    raise(ErrorKind::Runtime, "from_dlpack(): the data is on device type ", type, ", minidynamo takes CPU memory only");
+  }
+}
+
+// Exporters from before DLPack 1.0 do not know max_version.
+Ref capsule_of(BorrowedRef source) {
+  Ref method = check(PyObject_GetAttrString(source.get(), "__dlpack__"));
+  Ref args = check(PyTuple_New(0));
+  Ref kwargs = check(Py_BuildValue("{s:(II)}", "max_version", dlpack::kMajor, dlpack::kMinor));
+  Ref capsule = Ref::steal(PyObject_Call(method, args, kwargs));
+  if (capsule) return capsule;
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
+  PyErr_Clear();
+  return check(PyObject_CallNoArgs(method));
+}
+
+}  // namespace
+
+Ref tensor_to_dlpack(const Tensor& tensor, bool versioned, bool copied) {
+  if (tensor->kind() != TensorKind::Real) raise_buffer_error("the values of a tensor are not known while it is traced");
+  if (tensor.requires_grad()) {
+    raise_buffer_error("Can't export tensors that require gradient, use tensor.detach()");
+  }
+  bool read_only = tensor->storage()->read_only();
+  if (!versioned) {
+    if (read_only) raise_buffer_error("a read-only tensor needs a consumer of DLPack 1.0");
+    auto made = make_export<dlpack::Managed>(tensor);
+    Ref capsule = check(PyCapsule_New(&made->form, kName, destroy_plain));
+    made.release();
+    tensor->storage()->mark_shared_with_outside();
+    return capsule;
+  }
+  auto made = make_export<dlpack::ManagedVersioned>(tensor);
+  made->form.version = {dlpack::kMajor, dlpack::kMinor};
+  made->form.flags = (read_only ? dlpack::kReadOnly : 0) | (copied ? dlpack::kIsCopied : 0);
+  Ref capsule = check(PyCapsule_New(&made->form, kVersionedName, destroy_versioned));
+  made.release();
+  tensor->storage()->mark_shared_with_outside();
+  return capsule;
+}
+
+Tensor tensor_from_dlpack(BorrowedRef source) {
+  if (PyCapsule_CheckExact(source.get())) return take_capsule(source);
+  if (!PyObject_HasAttrString(source.get(), "__dlpack__")) {
+    raise(ErrorKind::Type, "from_dlpack(): expected an object with __dlpack__, got ", source.type()->tp_name);
+  }
+  check_device(source);
+  return take_capsule(capsule_of(source));
+}
+
+}  // namespace md

@@ -1,0 +1,109 @@
+#include "frontends/in_place.h"
+
+#include "base/error.h"
+#include "frontends/eager.h"
+#include "tensor/copy.h"
+#include "tensor/memory_overlap.h"
+#include "tensor/tensor_modes.h"
+#include "tensor/write_op.h"
+
+namespace md {
+namespace {
+
+void require_values(const OpRow& row, std::span<const Arg> args) {
+  for (const Arg& arg : args) {
+    const Tensor* tensor = std::get_if<Tensor>(&arg);
+    if (tensor == nullptr || !tensor->defined() || (*tensor)->kind() != TensorKind::Recording) continue;
+    raise(ErrorKind::NotImplemented, python_name(row), "_: writing into a tensor is not recorded in a graph here");
+  }
+}
+
+bool any_requires_grad(std::span<const Arg> args) {
+  bool found = false;
+  for (const Arg& arg : args) {
+    if (const Tensor* tensor = std::get_if<Tensor>(&arg))
+      found = found || (tensor->defined() && tensor->requires_grad());
+    if (const auto* list = std::get_if<std::vector<Tensor>>(&arg)) {
+      for (const Tensor& tensor : *list) found = found || tensor.requires_grad();
+    }
+  }
+  return found;
+}
+
+bool has_fake(std::span<const Arg> args) {
+  for (const Arg& arg : args) {
+    const Tensor* tensor = std::get_if<Tensor>(&arg);
+    if (tensor != nullptr && tensor->defined() && (*tensor)->kind() == TensorKind::Fake) return true;
+  }
+  return false;
+}
+
+bool same_sizes(const TensorSpec& a, const TensorSpec& b) { return same(a.sizes, b.sizes); }
+
+// The front end's dtypes rule for out=: pointwise results are cast down to the target, others must have its dtype.
+void check_out_dtype(const OpRow& row, DType result, DType target) {
+  if (row.pointwise >= 0) {
+    if (can_write(result, target)) return;
+    raise_op(ErrorKind::Runtime, row.name, "result type ", scalar_type_name(result),
+             " can't be cast to the desired output type ", scalar_type_name(target));
+  }
+  if (result == target) return;
+  raise_op(ErrorKind::Runtime, row.name, "Expected out tensor to have dtype ", md::row(result).name, ", but got ",
+           md::row(target).name, " instead");
+}
+
+}  // namespace
+
+std::string in_place_name(const OpRow& row) { return std::string(python_name(row)) + "_"; }
+
+void apply_in_place(const OpRow& row, std::span<Arg> args) {
+  require_values(row, args);
+  Tensor target = std::get<Tensor>(args[0]);
+  check_writable(row, args, target);
+  bool requires_grad = target.requires_grad() || any_requires_grad(args.subspan(1));
+  if (row.promotion != Promotion::None) cast_args(row, args);
+  if (has_fake(args)) {
+    check_write(row, run_op(row, args).at(0).spec(), target.spec());
+  } else {
+    write_op(row, args, target);
+  }
+  if (!target.requires_grad() && result_requires_grad(row, requires_grad, target->dtype())) {
+    target.set_requires_grad(true);
+  }
+}
+
+std::vector<Tensor> apply_out(const OpRow& row, std::span<Arg> args, std::span<const Tensor> targets,
+                              ResizeWarning warn) {
+  require_values(row, args);
+  std::vector<Tensor> written(targets.begin(), targets.end());
+  bool requires_grad = any_requires_grad(args);
+  for (const Tensor& target : targets) {
+    requires_grad = requires_grad || target.requires_grad();
+    check_writable(row, args, target);
+  }
+  if (requires_grad && tensor_modes().grad_enabled) {
+    raise_op(ErrorKind::Runtime, row.name,
+             "functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+             "requires grad.");
+  }
+  std::vector<Tensor> results = apply_op(row, args);
+  if (results.size() != targets.size()) {
+    raise(ErrorKind::Type, python_name(row), "(): argument 'out' must have ", results.size(), " tensor(s), got ",
+          targets.size());
+  }
+  for (size_t i = 0; i < results.size(); ++i) check_out_dtype(row, results[i]->dtype(), targets[i]->dtype());
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Tensor& result = results[i];
+    if (result->kind() != TensorKind::Real || targets[i]->kind() != TensorKind::Real) continue;
+    if (!same_sizes(result.spec(), targets[i].spec())) {
+      if (targets[i]->numel() != 0) warn(targets[i].spec(), result.spec());
+      TensorSpec spec = TensorSpec::contiguous(targets[i]->dtype(), result.spec().sizes);
+      written[i] = Tensor::empty(spec);
+    }
+    copy_elements(result, written[i]);
+    written[i]->storage()->bump_version();
+  }
+  return written;
+}
+
+}  // namespace md

@@ -1,0 +1,29 @@
+#include "graph/views.h"
+
+#include <algorithm>
+
+namespace md {
+
+std::vector<OutSpec> view_outs(const Node& node) {
+  std::vector<Arg> args;
+  for (const Operand& operand : node.operands) {
+    args.push_back(to_arg(operand, [](ValueRef value) -> Arg {
+      const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
+      if (info.is_scalar) {
+        raise(ErrorKind::Internal, "a view depends on the run-time scalar %", value.node->name);
+      }
+      return Tensor::fake(info.spec);
+    }));
+  }
+  std::vector<OutSpec> outs;
+  node.op->shape_rule(OpCall{*node.op, args}, outs);
+  return outs;
+}
+
+bool is_window(const Node& node) {
+  if (!is_op(node, OpKind::View)) return false;
+  std::vector<OutSpec> outs = view_outs(node);
+  return std::none_of(outs.begin(), outs.end(), [](const OutSpec& out) { return out.copies; });
+}
+
+}  // namespace md

@@ -1,0 +1,225 @@
+// Writes into symbolic tensors. The graph stays functional: a write makes a new value of the base, and every tensor that
+// shares the base is derived from it again when it is next read. A written input is an effect at the exit.
+#include "base/error.h"
+#include "frontends/indexing.h"
+#include "graph/views.h"
+#include "symbolic/walk.h"
+#include "tensor/memory_overlap.h"
+#include "tensor/write_op.h"
+
+namespace md {
+namespace {
+
+bool same_layout(const TensorSpec& a, const TensorSpec& b) {
+  return a.dtype == b.dtype && same(a.sizes, b.sizes) && same(a.strides, b.strides);
+}
+
+// The row of the op's Python name that has this one result in place; null: none.
+bool has_in_place_form(const OpRow& row) { return row.faces & kInPlace; }
+
+Tensor object_tensor(const TensorValue& value) { return tensor_type_of(value.object.get())->unwrap(value.object); }
+
+// Where a tensor lies in its base.
+struct Window {
+  DimVec sizes, strides;
+  Dim offset = 0;
+};
+
+bool same_window(const Window& a, const Window& b) {
+  return same(a.sizes, b.sizes) && same(a.strides, b.strides) && same(a.offset, b.offset);
+}
+
+bool are_apart(const Window& a, const Window& b) {
+  auto end = [](const Window& window) {
+    int64_t last = window.offset.value();
+    for (int i = 0; i < window.sizes.size(); ++i) {
+      if (window.sizes[i].value() == 0) return window.offset.value();
+      last += (window.sizes[i].value() - 1) * window.strides[i].value();
+    }
+    return last + 1;
+  };
+  return end(a) <= b.offset.value() || end(b) <= a.offset.value();
+}
+
+Window window_of(Walk& walk, const TensorValue& tensor) {
+  const TensorSpec& base = walk.graph().info(tensor.base->original).spec;
+  Window window{base.sizes, base.strides, 0};
+  ValueRef current = tensor.base->original;
+  for (const ViewStep& step : tensor.views) {
+    std::vector<Operand> operands = step.operands;
+    operands[0] = current;
+    Node* node = walk.graph().add_op(*step.row, std::move(operands), walk.location());
+    OutSpec out = view_outs(*node)[static_cast<size_t>(step.out)];
+    window = {out.spec.sizes, out.spec.strides, window.offset + out.view_offset};
+    current = {node, step.out};
+  }
+  return window;
+}
+
+}  // namespace
+
+const std::shared_ptr<TensorBase>& Walk::base_of(TensorValue* tensor) {
+  if (tensor->base == nullptr) {
+    ValueRef value = graph_value(tensor);
+    tensor->base = std::make_shared<TensorBase>();
+    tensor->base->original = tensor->base->current = value;
+    tensor->base->source = tensor->source;
+    if (tensor->source != nullptr) tensor->base->object = object_tensor(*tensor);
+  }
+  return tensor->base;
+}
+
+void Walk::make_alias(TensorValue* alias, TensorValue* viewed, const Node& node, int out) {
+  alias->base = base_of(viewed);
+  alias->views = viewed->views;
+  alias->views.push_back({node.op, node.operands, out});
+  alias->version = alias->base->version;
+}
+
+ValueRef Walk::derive(ValueRef base, const TensorValue& tensor) {
+  ValueRef current = base;
+  for (const ViewStep& step : tensor.views) {
+    std::vector<Operand> operands = step.operands;
+    operands[0] = current;
+    Node* node = graph_->add_op(*step.row, std::move(operands), location());
+    node->outs[static_cast<size_t>(step.out)].spec.requires_grad = tensor.spec.requires_grad;
+    current = {node, step.out};
+  }
+  return current;
+}
+
+ValueRef Walk::output_value(TensorValue* tensor) {
+  // A view of an input stays one: the input is written at the exit, after the view was made.
+  bool views_input = tensor->base != nullptr && tensor->base->source != nullptr;
+  if (views_input && tensor->base->version > 0) return derive(tensor->base->original, *tensor);
+  return graph_value(tensor);
+}
+
+void Walk::check_apart(const Tensor& written, const Source* source, const Tensor& other, const Source* other_source) {
+  if (source == other_source) return;
+  if (other->kind() != TensorKind::Real || ranges_meet(written, other)) {
+    graph_break(BreakReason::tensor_write, "it shares memory with another tensor of this region");
+  }
+  guards_.no_overlap(source, other_source);
+}
+
+void Walk::check_apart_from_written(TensorValue* input) {
+  for (const auto& base : written_inputs_)
+    check_apart(base->object, base->source, object_tensor(*input), input->source);
+}
+
+void Walk::note_written_input(const std::shared_ptr<TensorBase>& base) {
+  if (base->version > 0) return;
+  if (base->object->kind() != TensorKind::Real || base->object->storage()->read_only())
+    graph_break(BreakReason::tensor_write, "its memory is read-only");
+  for (const auto& [source, value] : by_source_) {
+    auto* other = as<TensorValue>(value);
+    if (other == nullptr || other->ref.node == nullptr) continue;
+    check_apart(base->object, base->source, object_tensor(*other), source);
+  }
+  written_inputs_.push_back(base);
+}
+
+ValueRef Walk::whole_base(TensorValue* tensor, ValueRef value) {
+  static const OpRow* const copy = find_op("copy");
+  static const OpRow* const scatter = find_op("scatter_view");
+  const TensorSpec& layout = graph_->info(tensor->base->original).spec;
+  ValueRef next = value;
+  if (!tensor->views.empty()) {
+    Window window = window_of(*this, *tensor);
+    Node* node = graph_->add_op(
+        *scatter, {tensor->base->current, value, window.sizes, window.strides, Scalar(window.offset.value())},
+        location());
+    next = {node, 0};
+  } else if (!same_layout(graph_->info(value).spec, layout)) {
+    Node* node = graph_->add_op(*copy, {tensor->base->current, value, Scalar(false)}, location());
+    next = {node, 0};
+  }
+  if (!same_layout(graph_->info(next).spec, layout))
+    graph_break(BreakReason::tensor_write, "its elements do not lie one after another");
+  return next;
+}
+
+void Walk::write_tensor(TensorValue* tensor, ValueRef value) {
+  std::shared_ptr<TensorBase> base = base_of(tensor);
+  if (base->source != nullptr) note_written_input(base);
+  ValueRef next;
+  try {
+    next = whole_base(tensor, value);
+  } catch (const Error& error) {
+    graph_break(BreakReason::tensor_write, error.what());
+  }
+  base->current = next;
+  ++base->version;
+  if (tensor->views.empty()) {
+    tensor->ref = next;
+    tensor->version = base->version;
+  }
+}
+
+ValuePtr Walk::call_in_place(const OpRow& row, const CallArgs& args) {
+  auto* self = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
+  if (self == nullptr) raise_here();
+  ValuePtr keep = args.positional[0];
+  graph_value(self);
+  const std::shared_ptr<TensorBase> base = base_of(self);
+  auto check_operand = [&](const ValuePtr& value) {
+    auto* tensor = as<TensorValue>(value);
+    if (tensor == nullptr) return;
+    if (tensor->spec.requires_grad && grad_mode)
+      graph_break(BreakReason::tensor_write, row.name + "_ with a tensor that requires grad");
+    // Two different windows of one base may overlap, which is an error there.
+    graph_value(tensor);
+    if (tensor == self || tensor->base != base) return;
+    Window read = window_of(*this, *tensor), written = window_of(*this, *self);
+    if (!same_window(read, written) && !are_apart(read, written))
+      graph_break(BreakReason::tensor_write, row.name + "_ of two views of one tensor");
+  };
+  for (const ValuePtr& value : args.positional) check_operand(value);
+  for (const auto& [name, value] : args.keywords) check_operand(value);
+  if (has_expanded_dim(self->spec)) raise_here();
+  ValuePtr result = call_op(row, args, true);
+  auto* computed = as<TensorValue>(result);
+  if (computed == nullptr || !has_in_place_form(*computed->ref.node->op)) raise_here();
+  ValueRef value = computed->ref;
+  try {
+    check_write(row, graph_->info(value).spec, self->spec);
+    if (graph_->info(value).spec.dtype != self->spec.dtype) {
+      static const OpRow* const cast = find_op("cast");
+      value = {graph_->add_op(*cast, {value, self->spec.dtype}, location()), 0};
+    }
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Internal) throw;
+    raise_here();
+  }
+  write_tensor(self, value);
+  return keep;
+}
+
+void Walk::store_into_tensor(const ValuePtr& container, const ValuePtr& key, const ValuePtr& value) {
+  static const OpRow* const copy = find_op("copy");
+  static const OpRow* const fill = find_op("fill");
+  static const OpRow* const masked_fill = find_op("masked_fill");
+  auto* tensor = as<TensorValue>(container);
+  PyTypeObject* type = type_of(value);
+  bool is_number = type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
+  auto* mask = as<TensorValue>(key);
+  if (mask != nullptr && mask->spec.dtype == DType::bool_ && mask->spec.rank() == tensor->spec.rank() && is_number) {
+    // torch wants the very sizes here, where masked_fill broadcasts.
+    if (!same(mask->spec.sizes, tensor->spec.sizes)) raise_here();
+    call_in_place(*masked_fill, {{container, key, value}, {}});
+    return;
+  }
+  auto* source = as<TensorValue>(value);
+  if (source == nullptr && !is_number)
+    graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into a tensor"));
+  ValuePtr window = index_tensor(tensor, key);
+  int rank = as<TensorValue>(window)->spec.rank();
+  if (as<TensorValue>(window)->ref.node->op != nullptr && as<TensorValue>(window)->base == nullptr)
+    graph_break(BreakReason::tensor_write, "an index by tensors");
+  if (source != nullptr && source->spec.rank() > rank)
+    graph_break(BreakReason::tensor_write, "a value of more dims than the place for it");
+  call_in_place(source != nullptr ? *copy : *fill, {{window, value}, {}});
+}
+
+}  // namespace md

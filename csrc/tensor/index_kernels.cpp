@@ -1,0 +1,380 @@
+// Reads and writes by tensors of indices, and whole overwrites. Indices are checked before anything is written.
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "tensor/call_args.h"
+#include "tensor/copy.h"
+#include "tensor/fill.h"
+#include "tensor/index_layout.h"
+#include "tensor/kernels.h"
+#include "tensor/memory_overlap.h"
+#include "tensor/numeric_cast.h"
+#include "tensor/shape_rules.h"
+#include "tensor/threads.h"
+
+namespace md {
+namespace {
+
+using Offsets = std::vector<int64_t>;
+
+// A write begins with self in the result, unless the result is self.
+void start_from_self(const OpCall& call, const Tensor& out) {
+  const Tensor& self = tensor_arg(call, 0);
+  if (!is_same_window(self, out)) copy_elements(self, out);
+}
+
+// In elements, in row-major order of the dims.
+Offsets offsets_over(std::span<const int> dims, const Tensor& tensor) {
+  Offsets offsets = {0};
+  for (int dim : dims) {
+    Offsets longer;
+    longer.reserve(offsets.size() * static_cast<size_t>(tensor->sizes()[dim]));
+    for (int64_t offset : offsets) {
+      for (int64_t i = 0; i < tensor->sizes()[dim]; ++i) longer.push_back(offset + i * tensor->strides()[dim]);
+    }
+    offsets = std::move(longer);
+  }
+  return offsets;
+}
+
+Tensor broadcast_to(const Tensor& tensor, const DimVec& sizes, DType dtype) {
+  TensorSpec spec;
+  spec.dtype = tensor->dtype();
+  spec.sizes = sizes;
+  int shift = sizes.size() - tensor->rank();
+  for (int i = 0; i < sizes.size(); ++i) {
+    bool repeated = i < shift || tensor->sizes()[i - shift] == 1;
+    spec.strides.push_back(repeated ? Dim(0) : tensor.spec().strides[i - shift]);
+  }
+  return as_contiguous(Tensor::view(tensor, spec, tensor->offset()), dtype);
+}
+
+int64_t wrapped_index(const OpCall& call, int64_t index, int64_t extent, int dim) {
+  if (index < -extent || index >= extent) {
+    raise_op(ErrorKind::Index, call.row.name, "index ", index, " is out of bounds for dimension ", dim, " with size ",
+             extent);
+  }
+  return index < 0 ? index + extent : index;
+}
+
+// The positions in `tensor` (self, or the result that has its sizes) that an index call reads or writes, as three
+// nested parts: element i of the result is at before + indexed + after.
+struct IndexedPositions {
+  Offsets before, indexed, after;
+  bool after_is_run = false;  // after[i] == i
+};
+
+IndexedPositions positions_of(const OpCall& call, const IndexLayout& layout, const Tensor& tensor) {
+  IndexedPositions positions;
+  positions.indexed.assign(static_cast<size_t>(product(layout.broadcast.span()).value()), 0);
+  for (size_t k = 0; k < layout.dims.size(); ++k) {
+    int dim = layout.dims[k];
+    Tensor index = broadcast_to(tensors_arg(call, 1)[k], layout.broadcast, DType::int64);
+    for (size_t i = 0; i < positions.indexed.size(); ++i) {
+      int64_t at = wrapped_index(call, index.data<int64_t>()[i], tensor->sizes()[dim], dim);
+      positions.indexed[i] += at * tensor->strides()[dim];
+    }
+  }
+  std::vector<int> before, after;
+  for (int dim = 0; dim < tensor->rank(); ++dim) {
+    if (std::binary_search(layout.dims.begin(), layout.dims.end(), dim)) continue;
+    (dim < layout.broadcast_at ? before : after).push_back(dim);
+  }
+  positions.before = offsets_over(before, tensor);
+  positions.after = offsets_over(after, tensor);
+  positions.after_is_run = true;
+  for (size_t i = 0; i < positions.after.size() && positions.after_is_run; ++i) {
+    positions.after_is_run = positions.after[i] == static_cast<int64_t>(i);
+  }
+  return positions;
+}
+
+// Calls visit(offset in elements, position in the result, length of a run).
+template <typename Visit>
+void for_each_run(const IndexedPositions& positions, Visit visit) {
+  int64_t at = 0;
+  int64_t width = static_cast<int64_t>(positions.after.size());
+  if (width == 0) return;
+  for (int64_t before : positions.before) {
+    for (int64_t indexed : positions.indexed) {
+      if (positions.after_is_run) {
+        visit(before + indexed, at, width);
+      } else {
+        for (int64_t i = 0; i < width; ++i)
+          visit(before + indexed + positions.after[static_cast<size_t>(i)], at + i, 1);
+      }
+      at += width;
+    }
+  }
+}
+
+void copy_run(size_t item, const char* src, char* dst, int64_t n) {
+  if (n != 1) {
+    std::memcpy(dst, src, static_cast<size_t>(n) * item);
+    return;
+  }
+  switch (item) {
+    case 1:
+      *dst = *src;
+      return;
+    case 2:
+      std::memcpy(dst, src, 2);
+      return;
+    case 4:
+      std::memcpy(dst, src, 4);
+      return;
+    default:
+      std::memcpy(dst, src, 8);
+  }
+}
+
+template <typename T>
+void add_typed(void* dst, const void* src) {
+  T& to = *static_cast<T*>(dst);
+  const T& from = *static_cast<const T*>(src);
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    to = T::from_float(to.to_float() + from.to_float());
+  } else if constexpr (std::is_same_v<T, bool>) {
+    to = to | from;
+  } else if constexpr (std::is_integral_v<T>) {
+    to = static_cast<T>(static_cast<uint64_t>(to) + static_cast<uint64_t>(from));
+  } else {
+    to = to + from;
+  }
+}
+
+using AddElement = void (*)(void* dst, const void* src);
+AddElement add_element(DType dtype) {
+  switch (dtype) {
+#define MD_DTYPE(name, ctype, category, short_name, python_name) \
+  case DType::name:                                              \
+    return add_typed<ctype>;
+#include "tensor/dtypes.def"
+#undef MD_DTYPE
+  }
+  return nullptr;
+}
+
+// One element of out's dtype, from a number or a tensor of one element.
+struct OneElement {
+  OneElement(const Arg& value, DType dtype) {
+    if (const Tensor* tensor = std::get_if<Tensor>(&value)) {
+      Tensor cast = as_contiguous(*tensor, dtype);
+      std::memcpy(bytes, cast->data(), item_size(dtype));
+    } else {
+      store_scalar(dtype, std::get<Scalar>(value), bytes);
+    }
+  }
+  alignas(8) char bytes[8];
+};
+
+void fill_with(const Tensor& out, const OneElement& element) {
+  if (out->numel() == 0) return;
+  TensorSpec spec = out.spec();
+  for (Dim& stride : spec.strides) stride = 0;
+  Tensor one = Tensor::empty(out->dtype(), {});
+  std::memcpy(one->data(), element.bytes, item_size(out->dtype()));
+  copy_elements(Tensor::view(one, spec, 0), out);
+}
+
+// The indices of index_fill and the like, wrapped.
+Offsets indices_along(const OpCall& call, int64_t extent, int dim) {
+  Tensor index = as_contiguous(tensor_arg(call, 2), DType::int64);
+  Offsets indices(index.data<int64_t>(), index.data<int64_t>() + index->numel());
+  for (int64_t& value : indices) value = wrapped_index(call, value, extent, dim);
+  return indices;
+}
+
+// out at one position of dim.
+Tensor at_position(const Tensor& out, int dim, int64_t position) {
+  if (out->rank() == 0) return out;
+  TensorSpec spec = out.spec();
+  spec.sizes.erase(dim);
+  spec.strides.erase(dim);
+  return Tensor::view(out, spec, out->offset() + position * out->strides()[dim]);
+}
+
+// Calls visit(offset in out, offset in src) for each element of the index, in row-major order.
+template <typename Visit>
+void for_each_scattered(const OpCall& call, const Tensor& out, const Tensor* src, Visit visit) {
+  Tensor index = as_contiguous(tensor_arg(call, 2), DType::int64);
+  int dim = wrap_dim(call, int_arg(call, 1), out->rank());
+  int64_t extent = out->rank() == 0 ? 1 : out->sizes()[dim];
+  for (int64_t i = 0; i < index->numel(); ++i) {
+    int64_t value = index.data<int64_t>()[i];
+    if (value < 0 || value >= extent) {
+      raise_op(ErrorKind::Index, call.row.name, "index ", value, " is out of bounds for dimension ", dim, " with size ",
+               extent);
+    }
+  }
+  for (int64_t i = 0; i < index->numel(); ++i) {
+    int64_t rest = i, to = 0, from = 0;
+    for (int d = index->rank() - 1; d >= 0; --d) {
+      int64_t position = rest % index->sizes()[d];
+      rest /= index->sizes()[d];
+      if (src != nullptr && (*src)->rank() > 0) from += position * (*src)->strides()[d];
+      if (out->rank() > 0) to += (d == dim ? index.data<int64_t>()[i] : position) * out->strides()[d];
+    }
+    visit(to, from);
+  }
+}
+
+}  // namespace
+
+void copy_into_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& src = tensor_arg(call, 1);
+  const Tensor& out = outs[0];
+  if (out->numel() == 0) return;
+  TensorSpec spec = out.spec();
+  spec.dtype = src->dtype();
+  int shift = out->rank() - src->rank();
+  for (int i = 0; i < out->rank(); ++i) {
+    bool repeated = i < shift || src->sizes()[i - shift] == 1;
+    spec.strides[i] = repeated ? Dim(0) : src.spec().strides[i - shift];
+  }
+  copy_elements(Tensor::view(src, spec, src->offset()), out);
+}
+
+void fill_kernel(const OpCall& call, std::span<Tensor> outs) {
+  fill_with(outs[0], OneElement(call.args[1], outs[0]->dtype()));
+}
+
+void zero_kernel(const OpCall&, std::span<Tensor> outs) {
+  fill_with(outs[0], OneElement(Scalar(int64_t{0}), outs[0]->dtype()));
+}
+
+void index_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  IndexedPositions positions = positions_of(call, index_layout(call), self);
+  size_t item = item_size(self->dtype());
+  const char* src = self.data<const char>();
+  char* dst = outs[0].data<char>();
+  for_each_run(positions, [&](int64_t offset, int64_t at, int64_t n) {
+    copy_run(item, src + offset * static_cast<int64_t>(item), dst + at * static_cast<int64_t>(item), n);
+  });
+}
+
+void index_put_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& out = outs[0];
+  IndexLayout layout = index_layout(call);
+  IndexedPositions positions = positions_of(call, layout, out);
+  int64_t item = static_cast<int64_t>(item_size(out->dtype()));
+  Tensor values = arg_is<Tensor>(call, 3) ? broadcast_to(tensor_arg(call, 3), layout.sizes, out->dtype()) : Tensor();
+  start_from_self(call, out);
+  OneElement number(values.defined() ? Arg(Scalar(int64_t{0})) : call.args[3], out->dtype());
+  bool accumulate = bool_arg(call, 4);
+  AddElement add = add_element(out->dtype());
+  char* dst = out.data<char>();
+  for_each_run(positions, [&](int64_t offset, int64_t at, int64_t n) {
+    char* to = dst + offset * item;
+    const char* from = values.defined() ? values.data<const char>() + at * item : number.bytes;
+    if (accumulate) {
+      for (int64_t i = 0; i < n; ++i) add(to + i * item, values.defined() ? from + i * item : from);
+    } else if (values.defined()) {
+      copy_run(static_cast<size_t>(item), from, to, n);
+    } else {
+      fill_elements(out->dtype(), from, to, n);
+    }
+  });
+}
+
+void scatter_view_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& out = outs[0];
+  start_from_self(call, out);
+  TensorSpec spec;
+  spec.dtype = out->dtype();
+  spec.sizes = dims_arg(call, 2);
+  spec.strides = dims_arg(call, 3);
+  copy_elements(tensor_arg(call, 1), Tensor::view(out, spec, out->offset() + int_arg(call, 4)));
+}
+
+void index_fill_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& out = outs[0];
+  int dim = wrap_dim(call, int_arg(call, 1), out->rank());
+  Offsets indices = indices_along(call, out->rank() == 0 ? 1 : out->sizes()[dim], dim);
+  OneElement element(call.args[3], out->dtype());
+  start_from_self(call, out);
+  for (int64_t position : indices) fill_with(at_position(out, dim, position), element);
+}
+
+void index_copy_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& out = outs[0];
+  const Tensor& source = tensor_arg(call, 3);
+  int dim = wrap_dim(call, int_arg(call, 1), out->rank());
+  Offsets indices = indices_along(call, out->rank() == 0 ? 1 : out->sizes()[dim], dim);
+  start_from_self(call, out);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    copy_elements(at_position(source, dim, static_cast<int64_t>(i)), at_position(out, dim, indices[i]));
+  }
+}
+
+void index_add_kernel(const OpCall& call, std::span<Tensor> outs) {
+  static const OpRow* const add = find_op("add");
+  const Tensor& out = outs[0];
+  const Tensor& source = tensor_arg(call, 3);
+  int dim = wrap_dim(call, int_arg(call, 1), out->rank());
+  Offsets indices = indices_along(call, out->rank() == 0 ? 1 : out->sizes()[dim], dim);
+  start_from_self(call, out);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    Tensor part = at_position(out, dim, indices[i]);
+    Arg args[] = {part, at_position(source, dim, static_cast<int64_t>(i)), call.args[4]};
+    pointwise_kernel({*add, args}, {&part, 1});
+  }
+}
+
+void scatter_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& out = outs[0];
+  size_t item = item_size(out->dtype());
+  const Tensor* src = arg_is<Tensor>(call, 3) ? &tensor_arg(call, 3) : nullptr;
+  OneElement number(src != nullptr ? Arg(Scalar(int64_t{0})) : call.args[3], out->dtype());
+  start_from_self(call, out);
+  for_each_scattered(call, out, src, [&](int64_t to, int64_t from) {
+    const char* value = src == nullptr ? number.bytes : src->data<const char>() + from * static_cast<int64_t>(item);
+    copy_run(item, value, out.data<char>() + to * static_cast<int64_t>(item), 1);
+  });
+}
+
+void scatter_add_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& out = outs[0];
+  int64_t item = static_cast<int64_t>(item_size(out->dtype()));
+  const Tensor& src = tensor_arg(call, 3);
+  AddElement add = add_element(out->dtype());
+  start_from_self(call, out);
+  for_each_scattered(call, out, &src, [&](int64_t to, int64_t from) {
+    add(out.data<char>() + to * item, src.data<const char>() + from * item);
+  });
+}
+
+void nonzero_kernel(const OpCall& call, std::span<Tensor> outs) {
+  Tensor flags = as_contiguous(tensor_arg(call, 0), DType::bool_);
+  int64_t* out = outs[0].data<int64_t>();
+  int rank = flags->rank();
+  for (int64_t i = 0; i < flags->numel(); ++i) {
+    if (!flags.data<bool>()[i]) continue;
+    int64_t rest = i;
+    for (int d = rank - 1; d >= 0; --d) {
+      out[d] = rest % flags->sizes()[d];
+      rest /= flags->sizes()[d];
+    }
+    out += rank;
+  }
+}
+
+void masked_select_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  const Tensor& mask = tensor_arg(call, 1);
+  const Tensor* tensors[] = {&self, &mask};
+  DimVec sizes = broadcast_sizes(call, tensors);
+  Tensor values = broadcast_to(self, sizes, self->dtype());
+  Tensor flags = broadcast_to(mask, sizes, DType::bool_);
+  size_t item = item_size(self->dtype());
+  char* out = outs[0].data<char>();
+  for (int64_t i = 0; i < flags->numel(); ++i) {
+    if (!flags.data<bool>()[i]) continue;
+    std::memcpy(out, values.data<char>() + static_cast<size_t>(i) * item, item);
+    out += item;
+  }
+}
+
+}  // namespace md

@@ -1,0 +1,252 @@
+// Shape rules of reads and writes by tensors of indices, and of whole overwrites.
+#include <algorithm>
+
+#include "tensor/call_args.h"
+#include "tensor/copy.h"
+#include "tensor/index_layout.h"
+#include "tensor/shape_rules.h"
+
+namespace md {
+namespace {
+
+const TensorSpec& self_spec(const OpCall& call) { return tensor_arg(call, 0).spec(); }
+
+std::string list(const DimVec& dims) {
+  std::string text = "[";
+  for (int i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ", ") + dims[i].str();
+  return text + "]";
+}
+
+// The result of a write: argument 0 in a layout of its own that keeps the order of its dims.
+void push_written(const OpCall& call, std::vector<OutSpec>& outs) {
+  const Tensor* self = &tensor_arg(call, 0);
+  OutSpec out;
+  out.spec.dtype = (*self)->dtype();
+  out.spec.sizes = self->spec().sizes;
+  out.spec.strides = pointwise_strides(out.spec.sizes, {&self, 1});
+  outs.push_back(std::move(out));
+}
+
+void check_broadcasts_to(const OpCall& call, const TensorSpec& value, const DimVec& sizes, const char* what) {
+  bool fits = value.rank() <= sizes.size();
+  for (int i = 0; fits && i < value.rank(); ++i) {
+    const Dim& target = sizes[sizes.size() - value.rank() + i];
+    fits = known_equal(value.sizes[i], 1) || known_equal(value.sizes[i], target);
+  }
+  if (!fits) {
+    raise_op(ErrorKind::Runtime, call.row.name, "shape mismatch: ", what, " of shape ", list(value.sizes),
+             " cannot be broadcast to ", list(sizes));
+  }
+}
+
+// Of copy_: torch says which dim does not expand.
+void check_expands(const OpCall& call, const TensorSpec& value, const DimVec& sizes) {
+  int shift = sizes.size() - value.rank();
+  if (shift < 0) {
+    raise_op(ErrorKind::Runtime, call.row.name, "The number of sizes provided (", sizes.size(),
+             ") must be greater or equal to the number of dimensions in the tensor (", value.rank(),
+             "). Target sizes: ", list(sizes), ". Tensor sizes: ", list(value.sizes));
+  }
+  for (int i = value.rank() - 1; i >= 0; --i) {
+    if (known_equal(value.sizes[i], 1) || known_equal(value.sizes[i], sizes[shift + i])) continue;
+    raise_op(ErrorKind::Runtime, call.row.name, "The expanded size of the tensor (", sizes[shift + i].str(),
+             ") must match the existing size (", value.sizes[i].str(), ") at non-singleton dimension ", shift + i,
+             ".  Target sizes: ", list(sizes), ".  Tensor sizes: ", list(value.sizes));
+  }
+}
+
+void check_along_dim(const OpCall& call, const TensorSpec& index) {
+  check_index_dtype(call, index);
+  if (index.rank() > 1) {
+    raise_op(ErrorKind::Index, call.row.name, "Index is supposed to be a vector, but its shape is ",
+             str(index.sizes.span()));
+  }
+}
+
+DimVec broadcast_indices(const OpCall& call, const std::vector<Tensor>& indices) {
+  DimVec sizes;
+  bool fits = true;
+  for (const Tensor& index : indices) {
+    const DimVec& own = index.spec().sizes;
+    while (sizes.size() < own.size()) sizes.insert(0, 1);
+    for (int i = 0; i < own.size(); ++i) {
+      Dim& into = sizes[sizes.size() - own.size() + i];
+      if (known_equal(own[i], 1) || known_equal(into, own[i])) continue;
+      fits = fits && known_equal(into, 1);
+      into = own[i];
+    }
+  }
+  if (fits) return sizes;
+  std::string shapes;
+  for (const Tensor& index : indices) shapes += (shapes.empty() ? "" : ", ") + list(index.spec().sizes);
+  raise_op(ErrorKind::Index, call.row.name,
+           "shape mismatch: indexing tensors could not be broadcast together with shapes ", shapes);
+}
+
+}  // namespace
+
+void check_index_dtype(const OpCall& call, const TensorSpec& index) {
+  if (index.dtype == DType::int64 || index.dtype == DType::int32) return;
+  raise_op(ErrorKind::Runtime, call.row.name, "Expected dtype int32/int64 for index, but got ", row(index.dtype).name);
+}
+
+IndexLayout index_layout(const OpCall& call) {
+  const TensorSpec& self = self_spec(call);
+  const std::vector<Tensor>& indices = tensors_arg(call, 1);
+  const DimVec& dims = dims_arg(call, 2);
+  IndexLayout layout;
+  MD_ASSERT(!indices.empty() && dims.size() == static_cast<int>(indices.size()), "[", call.row.name, "] dims");
+  for (const Tensor& index : indices) {
+    if (index->dtype() != DType::int64) {
+      raise_op(ErrorKind::Index, call.row.name, "tensors used as indices must be long, int, byte or bool tensors");
+    }
+  }
+  for (Dim dim : dims) {
+    int at = static_cast<int>(dim.value());
+    MD_ASSERT(at >= 0 && at < self.rank() && (layout.dims.empty() || layout.dims.back() < at), "[", call.row.name,
+              "] dims");
+    layout.dims.push_back(at);
+  }
+  layout.broadcast = broadcast_indices(call, indices);
+  bool adjacent = layout.dims.back() - layout.dims.front() + 1 == static_cast<int>(layout.dims.size());
+  layout.broadcast_at = adjacent ? layout.dims.front() : 0;
+  auto is_indexed = [&](int dim) { return std::binary_search(layout.dims.begin(), layout.dims.end(), dim); };
+  for (int i = 0; i < layout.broadcast_at; ++i) layout.sizes.push_back(self.sizes[i]);
+  for (Dim size : layout.broadcast) layout.sizes.push_back(size);
+  for (int i = layout.broadcast_at; i < self.rank(); ++i) {
+    if (!is_indexed(i)) layout.sizes.push_back(self.sizes[i]);
+  }
+  return layout;
+}
+
+void same_shape(const OpCall& call, std::vector<OutSpec>& outs) { push_written(call, outs); }
+
+void copy_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  check_expands(call, tensor_arg(call, 1).spec(), self_spec(call).sizes);
+  push_written(call, outs);
+}
+
+void fill_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  if (arg_is<Tensor>(call, 1) && tensor_arg(call, 1)->rank() != 0) {
+    raise_op(ErrorKind::Runtime, call.row.name, "only supports 0-dimension value tensor but got tensor with ",
+             tensor_arg(call, 1)->rank(), " dimensions.");
+  }
+  push_written(call, outs);
+}
+
+void index_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  IndexLayout layout = index_layout(call);
+  outs.push_back({TensorSpec::contiguous(self_spec(call).dtype, std::move(layout.sizes)), 0});
+}
+
+void index_put_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  IndexLayout layout = index_layout(call);
+  if (arg_is<Tensor>(call, 3)) {
+    const TensorSpec& values = tensor_arg(call, 3).spec();
+    if (values.dtype != self_spec(call).dtype) {
+      raise_op(ErrorKind::Runtime, call.row.name, "Index put requires the source and destination dtypes match, got ",
+               row(self_spec(call).dtype).name, " for the destination and ", row(values.dtype).name,
+               " for the source.");
+    }
+    check_broadcasts_to(call, values, layout.sizes, "value tensor");
+  }
+  push_written(call, outs);
+}
+
+// The view's strides and offset are those of self, which the result keeps.
+void scatter_view_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& src = tensor_arg(call, 1).spec();
+  if (src.dtype != self_spec(call).dtype || !same(src.sizes, dims_arg(call, 2))) {
+    raise_op(ErrorKind::Runtime, call.row.name, "src is ", src.str(), ", the view has ", list(dims_arg(call, 2)),
+             " of ", row(self_spec(call).dtype).name);
+  }
+  push_written(call, outs);
+}
+
+void index_fill_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  wrap_dim(call, int_arg(call, 1), self_spec(call).rank());
+  check_along_dim(call, tensor_arg(call, 2).spec());
+  if (arg_is<Tensor>(call, 3) && tensor_arg(call, 3)->rank() != 0) {
+    raise_op(ErrorKind::Runtime, call.row.name, "only supports a 0-dimensional value tensor, but got tensor with ",
+             tensor_arg(call, 3)->rank(), " dimension(s).");
+  }
+  push_written(call, outs);
+}
+
+// index_copy, index_add.
+void index_copy_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& self = self_spec(call);
+  const TensorSpec& index = tensor_arg(call, 2).spec();
+  const TensorSpec& source = tensor_arg(call, 3).spec();
+  int dim = wrap_dim(call, int_arg(call, 1), self.rank());
+  check_along_dim(call, index);
+  if (source.dtype != self.dtype) {
+    raise_op(ErrorKind::Runtime, call.row.name, "self and source expected to have the same dtype, but got (self) ",
+             row(self.dtype).name, " and (source) ", row(source.dtype).name);
+  }
+  bool fits = source.rank() == self.rank();
+  for (int i = 0; fits && i < self.rank(); ++i) {
+    fits = known_equal(source.sizes[i], i == dim ? index.numel() : self.sizes[i]);
+  }
+  if (self.rank() == 0) fits = fits && known_equal(index.numel(), 1);
+  if (!fits) {
+    raise_op(ErrorKind::Runtime, call.row.name, "source of shape ", str(source.sizes.span()),
+             " does not fit self of shape ", str(self.sizes.span()), " with ", index.numel().str(),
+             " indices along dimension ", dim);
+  }
+  push_written(call, outs);
+}
+
+// scatter, scatter_add.
+void scatter_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& self = self_spec(call);
+  const TensorSpec& index = tensor_arg(call, 2).spec();
+  int dim = wrap_dim(call, int_arg(call, 1), self.rank());
+  if (index.dtype != DType::int64) {
+    raise_op(ErrorKind::Runtime, call.row.name, "Expected dtype int64 for index, but got ", row(index.dtype).name);
+  }
+  const TensorSpec* src = arg_is<Tensor>(call, 3) ? &tensor_arg(call, 3).spec() : nullptr;
+  if (src != nullptr && src->dtype != self.dtype) {
+    raise_op(ErrorKind::Runtime, call.row.name, "Expected self.dtype to be equal to src.dtype, but got ",
+             row(self.dtype).name, " and ", row(src->dtype).name);
+  }
+  bool is_empty = known_equal(index.numel(), 0);
+  bool fits = is_empty || std::max(index.rank(), 1) == std::max(self.rank(), 1);
+  for (int i = 0; fits && !is_empty && i < std::min(index.rank(), self.rank()); ++i) {
+    fits = i == dim || !known_less(self.sizes[i], index.sizes[i]);
+  }
+  if (src != nullptr && !is_empty) {
+    fits = fits && std::max(src->rank(), 1) == std::max(index.rank(), 1);
+    for (int i = 0; fits && i < std::min(index.rank(), src->rank()); ++i) {
+      fits = !known_less(src->sizes[i], index.sizes[i]);
+    }
+  }
+  if (!fits) {
+    raise_op(ErrorKind::Runtime, call.row.name, "Expected index ", str(index.sizes.span()),
+             " to be no larger than self ", str(self.sizes.span()), " apart from dimension ", dim,
+             src == nullptr ? std::string() : str_cat(" and to be no larger than src ", str(src->sizes.span())));
+  }
+  push_written(call, outs);
+}
+
+void nonzero_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  Tensor flags = as_contiguous(tensor_arg(call, 0), DType::bool_);
+  int64_t count = std::count(flags.data<bool>(), flags.data<bool>() + flags->numel(), true);
+  outs.push_back({TensorSpec::contiguous(DType::int64, DimVec({count, int64_t{flags->rank()}})), 0});
+}
+
+void masked_select_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  const Tensor& mask = tensor_arg(call, 1);
+  if (mask->dtype() != DType::bool_) {
+    raise_op(ErrorKind::Runtime, call.row.name, "expected BoolTensor for mask, but got ", row(mask->dtype()).name);
+  }
+  const Tensor* tensors[] = {&self, &mask};
+  DimVec sizes = broadcast_sizes(call, tensors);
+  Tensor flags = as_contiguous(mask, DType::bool_);
+  int64_t trues = std::count(flags.data<bool>(), flags.data<bool>() + flags->numel(), true);
+  int64_t repeats = flags->numel() == 0 ? 0 : product(sizes.span()).value() / flags->numel();
+  outs.push_back({TensorSpec::contiguous(self->dtype(), DimVec({trues * repeats})), 0});
+}
+
+}  // namespace md
