@@ -2,13 +2,14 @@
 
 import sys
 
-from .. import _C
+from .. import _C, _polyfills
 from . import config, exc
 from .backends import list_backends, lookup_backend, register_backend
 from .decorators import disable, error_on_graph_break, graph_break
 
 if _C.frame_evaluation:
     _C._register_call("graph_break", graph_break)
+    _polyfills.register(_C._register_polyfill)
 
 # Imported when it is first used.
 _LAZY_MODULES = ("testing",)
