@@ -100,6 +100,8 @@ MATCHES = [
     ("CODE_MATCH", "L['x'].__code__ is <code make_closure.<locals>.inner at ",
      lambda p, s: p.code_match(s, make_closure(1).__code__), [make_closure(1), make_closure(2)],
      [other_function, make_closure(1).__code__, None]),
+    ("SLOT_MATCH", "L['x'] is the slot at 16", lambda p, s: p.slot_match(s, Slotted.__dict__["a"]),
+     [Slotted.__dict__["a"]], [Slotted.__dict__["b"], Point.method, property(), None]),
     ("LENGTH", "len(L['x']) == 2", lambda p, s: p.length(s, 2), [[1, 2], (1, 2), {1: 1, 2: 2}, {1, 2}, frozenset("ab")],
      [[1], [1, 2, 3], "ab", {}, 2, None]),
     ("DICT_KEYS", "list(L['x']) == ['a', 1]", lambda p, s: p.dict_keys(s, ("a", 1)), [{"a": 0, 1: 0}],
@@ -200,6 +202,12 @@ MODULE = types.ModuleType("module")
 MODULE.here = "in module"
 WITH_DICT = Point(a=1)
 
+
+class SubPoint(Point):
+    def method(self):
+        return 1
+
+
 SOURCES = {
     "Local": ("L['x']", None, lambda p: p.local("x"), 5, 5, [], []),
     "CallerSlot": ("C['f']['y']", None, lambda p: p.source("CallerSlot", None, "C['f']['y']", 0), 5, 5, [], []),
@@ -219,6 +227,9 @@ SOURCES = {
     "Type": ("type(L['x'])", None, on_x("Type"), Point(), Point, [], []),
     "TypeAttr": ("L['x'].method", None, on_x("TypeAttr", "method"), Point, Point.__dict__["method"], [Slotted, int],
                  [Point()]),
+    "MroEntry": ("L['x'].__mro__[1]", None, on_x("MroEntry", index=1), Point, object, [], [Point()]),
+    "SuperAttr": ("L['x'].__mro__[1].method", None, on_x("SuperAttr", "method", 1), SubPoint, Point.__dict__["method"],
+                  [Point, int], [Point()]),
     "SlotAttr": ("L['x'].a", None, on_x("SlotAttr", Slotted.__dict__["a"]), slotted("slot"), "slot", [Slotted()],
                  [Point(a=1), 3, None]),
     "Item": ("L['x'][1]", None, on_x("Item", index=1), [5, 6], 6, [[5], ()], [{1: 1}, "ab", 3]),

@@ -78,9 +78,16 @@ void bind_engine(py::module_& module) {
   module.def("engine_counters", read_counters, "What the engine has done since the start or the last reset.");
   register_builtin_calls();
   register_container_methods();
+  register_attribute_calls();
+  register_generator_methods();
+  register_super();
+  register_sorting();
   register_pure_calls();
   module.def("_register_call",
              [](const std::string& name, const py::object& callable) { register_mode_call(name, callable.ptr()); });
+  module.def("_register_polyfill", [](const py::object& callable, const py::function& function) {
+    register_polyfill(callable.ptr(), function.ptr());
+  });
   module.def("_register_tensor_type", &register_tensor_subclass);
   register_wrapper_type({policy_function_type(), function_inside, policy_inside, true});
 }

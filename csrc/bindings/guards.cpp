@@ -150,6 +150,7 @@ void bind_test_program(py::module_& testing) {
       .def("equals_match", on_source_and_object(&GuardSet::equals_match), py::arg("source"), py::arg("constant"))
       .def("id_match", on_source_and_object(&GuardSet::id_match), py::arg("source"), py::arg("object"))
       .def("code_match", &TestProgram::code_match, py::arg("source"), py::arg("code"))
+      .def("slot_match", on_source_and_object(&GuardSet::slot_match), py::arg("source"), py::arg("descriptor"))
       .def("length", on_source(&GuardSet::length), py::arg("source"), py::arg("length"))
       .def(
           "dict_keys",

@@ -124,6 +124,23 @@ PyObject* pv_instance_dict(PyObject* object) {
   return dict != NULL ? *dict : NULL;
 }
 
+int pv_mro_lookup(PyTypeObject* type, Py_ssize_t place, PyObject* name, PyObject** value) {
+  *value = NULL;
+  PyObject* mro = type->tp_mro;
+  for (; mro != NULL && place < PyTuple_GET_SIZE(mro); place++) {
+    PyTypeObject* base = (PyTypeObject*)PyTuple_GET_ITEM(mro, place);
+#if PY_VERSION_HEX >= 0x030C0000
+    PyObject* dict = PyType_GetDict(base);
+    int found = dict != NULL ? pv_dict_lookup(dict, name, value) : 0;
+    Py_XDECREF(dict); /* the type holds it */
+#else
+    int found = pv_dict_lookup(base->tp_dict, name, value);
+#endif
+    if (found != 0) return found;
+  }
+  return 0;
+}
+
 int pv_has_instance_storage(PyObject* object) { return pv_type_has_storage(Py_TYPE(object)); }
 
 int pv_type_has_storage(PyTypeObject* type) {

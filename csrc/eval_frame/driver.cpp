@@ -8,6 +8,7 @@
 #include "eval_frame/pending.h"
 #include "eval_frame/region_lookup.h"
 #include "eval_frame/unwinder.h"
+#include "snapshot/operator_methods.h"
 #include "symbolic/traced_calls.h"
 
 #include <algorithm>
@@ -31,6 +32,16 @@ bool expects_bool(ContinuationKind kind, Opcode op) {
   bool truth =
       kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool || kind == ContinuationKind::Jump;
   return truth && op != Opcode::CONTAINS_OP;
+}
+
+// What len() makes of the result of __len__.
+Ref length_from(Ref result) {
+  Ref number = Ref::steal(PyNumber_Index(result));
+  if (!number) return nullptr;
+  bool negative = _PyLong_Sign(number) < 0;
+  if (negative) PyErr_SetString(PyExc_ValueError, "__len__() should return >= 0");
+  if (negative || (PyLong_AsSsize_t(number) == -1 && PyErr_Occurred() != nullptr)) return nullptr;
+  return number;
 }
 
 class AmbientFrames : public FrameHandler {
@@ -278,6 +289,20 @@ FrameDriver::Advance FrameDriver::take_inner_result(const FrameImage& inner, Ref
       break;
     case ContinuationKind::Discard:
       break;
+    case ContinuationKind::PushOperator: {
+      result = finish_operator(at, inner.continuation_value.get(), std::move(result));
+      if (!result) return handle_raise();
+      int truth = at.op == Opcode::COMPARE_OP && at.arg2 != 0 ? PyObject_IsTrue(result) : 2;
+      if (truth < 0) return handle_raise();
+      frame_.push(truth == 2 ? std::move(result) : Ref::share(truth != 0 ? Py_True : Py_False));
+      break;
+    }
+    case ContinuationKind::PushLength: {
+      result = length_from(std::move(result));
+      if (!result) return handle_raise();
+      frame_.push(std::move(result));
+      break;
+    }
     case ContinuationKind::PushIterator:
       if (!PyIter_Check(result.get())) {
         PyErr_Format(PyExc_TypeError, "iter() returned non-iterator of type '%.100s'", Py_TYPE(result.get())->tp_name);
@@ -305,6 +330,7 @@ FrameDriver::Advance FrameDriver::take_inner_result(const FrameImage& inner, Ref
     case ContinuationKind::Jump:
       if ((result.get() == Py_True) == (at.op == Opcode::POP_JUMP_IF_TRUE)) next = at.arg;
       break;
+    case ContinuationKind::Hold:
     case ContinuationKind::None:
       PyErr_SetString(PyExc_SystemError, "minidynamo: an inner frame without a continuation");
       return handle_raise();

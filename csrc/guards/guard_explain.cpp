@@ -67,6 +67,9 @@ std::string condition_ID_MATCH(const Guard& guard, const Bytecode& bytecode) {
 std::string condition_CODE_MATCH(const Guard& guard, const Bytecode& bytecode) {
   return name(guard.source, bytecode) + ".__code__ is " + describe(guard.object.get());
 }
+std::string condition_SLOT_MATCH(const Guard& guard, const Bytecode& bytecode) {
+  return str_cat(name(guard.source, bytecode), " is the slot at ", guard.length);
+}
 std::string condition_LENGTH(const Guard& guard, const Bytecode& bytecode) {
   return str_cat("len(", name(guard.source, bytecode), ") == ", guard.length);
 }

@@ -56,6 +56,10 @@ bool check_CODE_MATCH(const GuardInstruction& in, PyObject* const* registers, co
   return Py_TYPE(object) == &PyFunction_Type && PyFunction_GET_CODE(object) == *in.cell;
 }
 
+bool check_SLOT_MATCH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  return slot_offset(registers[in.target]) == in.number;
+}
+
 bool check_LENGTH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
   PyObject* object = registers[in.target];
   PyTypeObject* type = Py_TYPE(object);
@@ -134,6 +138,7 @@ void set_operand(GuardInstruction& in, const Guard& guard) {
     case GuardKind::DICT_MISSING:
       in.cell = guard.object.cell();
       return;
+    case GuardKind::SLOT_MATCH:
     case GuardKind::LENGTH:
       in.number = guard.length;
       return;

@@ -30,6 +30,7 @@ constexpr Relation same_operand_TYPE_MATCH = same_object;
 constexpr Relation same_operand_EQUALS_MATCH = same_constant;
 constexpr Relation same_operand_ID_MATCH = same_object;
 constexpr Relation same_operand_CODE_MATCH = same_object;
+constexpr Relation same_operand_SLOT_MATCH = same_length;
 constexpr Relation same_operand_LENGTH = same_length;
 constexpr Relation same_operand_DICT_KEYS = same_keys;
 constexpr Relation same_operand_DICT_CONTAINS = same_constant;

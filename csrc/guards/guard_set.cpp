@@ -129,6 +129,14 @@ void GuardSet::code_match(const Source* source, PyCodeObject* code) {
   impl_->add_object(GuardKind::CODE_MATCH, source, reinterpret_cast<PyObject*>(code));
 }
 
+void GuardSet::slot_match(const Source* source, BorrowedRef member_descriptor) {
+  Guard guard;
+  guard.kind = GuardKind::SLOT_MATCH;
+  guard.source = source;
+  guard.length = slot_offset(member_descriptor);
+  impl_->add(std::move(guard));
+}
+
 void GuardSet::length(const Source* source, Py_ssize_t length) {
   Guard guard;
   guard.kind = GuardKind::LENGTH;

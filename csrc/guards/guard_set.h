@@ -46,6 +46,7 @@ class GuardSet {
   void equals_match(const Source* source, BorrowedRef constant);
   void id_match(const Source* source, BorrowedRef object);
   void code_match(const Source* source, PyCodeObject* code);
+  void slot_match(const Source* source, BorrowedRef member_descriptor);
   void length(const Source* source, Py_ssize_t length);
   void dict_keys(const Source* source, BorrowedRef key_tuple);
   void dict_contains(const Source* source, BorrowedRef key, bool contains);

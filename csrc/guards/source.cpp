@@ -129,6 +129,18 @@ Fetched fetch_TypeAttr(const Source& source, PyObject* base, const LocalsView&) 
   return found_or_absent(_PyType_Lookup(reinterpret_cast<PyTypeObject*>(base), source.key()));
 }
 
+Fetched fetch_MroEntry(const Source& source, PyObject* base, const LocalsView&) {
+  if (base == nullptr || !PyType_Check(base)) return kUnknown;
+  return in_tuple(reinterpret_cast<PyTypeObject*>(base)->tp_mro, source.index());
+}
+
+Fetched fetch_SuperAttr(const Source& source, PyObject* base, const LocalsView&) {
+  if (base == nullptr || !PyType_Check(base)) return kUnknown;
+  PyObject* value = nullptr;
+  int status = pv_mro_lookup(reinterpret_cast<PyTypeObject*>(base), source.index(), source.key(), &value);
+  return lookup_result(status, value);
+}
+
 Fetched fetch_SlotAttr(const Source& source, PyObject* base, const LocalsView&) {
   PyObject* owner = source.slot_owner();
   if (base == nullptr || owner == nullptr) return kUnknown;
@@ -219,6 +231,12 @@ std::string name_Type(const Source&, const std::string& base, const Bytecode&) {
 std::string name_TypeAttr(const Source& source, const std::string& base, const Bytecode&) {
   return attribute(source, base);
 }
+std::string name_MroEntry(const Source& source, const std::string& base, const Bytecode&) {
+  return element(source, base + ".__mro__");
+}
+std::string name_SuperAttr(const Source& source, const std::string& base, const Bytecode&) {
+  return attribute(source, element(source, base + ".__mro__"));
+}
 std::string name_SlotAttr(const Source& source, const std::string& base, const Bytecode&) {
   return attribute(source, base);
 }
@@ -269,6 +287,11 @@ const PyMemberDef* object_slot(BorrowedRef descriptor) {
 const char* source_kind_name(SourceKind kind) { return kSourceRows[static_cast<int>(kind)].name; }
 
 bool is_object_slot(BorrowedRef member_descriptor) { return object_slot(member_descriptor) != nullptr; }
+
+Py_ssize_t slot_offset(BorrowedRef member_descriptor) {
+  const PyMemberDef* slot = object_slot(member_descriptor);
+  return slot != nullptr ? slot->offset : -1;
+}
 
 BorrowedRef Source::slot_owner() const {
   if (!slot_owner_) return nullptr;

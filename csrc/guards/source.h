@@ -65,5 +65,7 @@ std::string name(const Source* source, const Bytecode& bytecode);
 
 // True when a SlotAttr source can stand on this descriptor: a member of __slots__ that holds an object.
 bool is_object_slot(BorrowedRef member_descriptor);
+// Where in the object it is; -1: no such descriptor.
+Py_ssize_t slot_offset(BorrowedRef member_descriptor);
 
 }  // namespace md

@@ -146,7 +146,20 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     case RecipeKind::Zip: {
       std::vector<PyObject*> args;
       for (const Ref& part : parts) args.push_back(part);
-      return check(PyObject_Vectorcall(reinterpret_cast<PyObject*>(&PyZip_Type), args.data(), args.size(), nullptr));
+      auto* type = reinterpret_cast<PyObject*>(&PyZip_Type);
+      static PyObject* const strict = check(Py_BuildValue("(s)", "strict")).release();
+      size_t count = args.size();
+      if (recipe.index == 1) args.push_back(Py_True);
+      return check(PyObject_Vectorcall(type, args.data(), count, recipe.index == 1 ? strict : nullptr));
+    }
+    case RecipeKind::Map:
+    case RecipeKind::Filter:
+    case RecipeKind::Super: {
+      PyTypeObject* type = recipe.kind == RecipeKind::Map      ? &PyMap_Type
+                           : recipe.kind == RecipeKind::Filter ? &PyFilter_Type
+                                                               : &PySuper_Type;
+      std::vector<PyObject*> args(parts.begin(), parts.end());
+      return check(PyObject_Vectorcall(reinterpret_cast<PyObject*>(type), args.data(), args.size(), nullptr));
     }
     case RecipeKind::DictView: {
       static constexpr const char* kMethods[] = {"keys", "values", "items"};

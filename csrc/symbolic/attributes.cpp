@@ -22,6 +22,7 @@ bool is_data_descriptor(PyTypeObject* descriptor_type) { return descriptor_type-
 struct Bound {
   ValuePtr value;  // null: a getter was inlined
   bool is_method;  // value is a function to be called with the instance
+  ValuePtr self;   // instead of the object that was asked
 };
 
 class AttributeLookup {
@@ -36,10 +37,30 @@ class AttributeLookup {
     ValuePtr on_type = walk_.type_attribute(object_, name_);
     PyTypeObject* descriptor = on_type ? walk_.exact_type(on_type) : nullptr;
     if (descriptor != nullptr && is_data_descriptor(descriptor)) return read_descriptor(on_type);
-    if (ValuePtr own = own_attribute()) return {own, false};
+    if (ValuePtr own = own_attribute()) return {own, false, nullptr};
     if (on_type) return bind(on_type);
     if (has_hook) return call_getattr_hook();
-    walk_.raise_here();
+    return missing();
+  }
+
+  // What is behind a class in the MRO, bound as super() does.
+  Bound on_super() {
+    auto* super = as<SuperValue>(object_);
+    ValuePtr start;
+    ValuePtr found = walk_.super_attribute(*super, name_, start);
+    if (!found) unknown();
+    bool is_class = start == super->self;
+    PyTypeObject* descriptor = walk_.exact_type(found);
+    if (descriptor == &PyFunction_Type || descriptor == &PyWrapperDescr_Type || descriptor == &PyMethodDescr_Type)
+      return {found, !is_class, super->self};
+    if (descriptor->tp_descr_get == nullptr) return {found, false, nullptr};
+    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type))
+      return {unwrapped, false, nullptr};
+    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
+      return {make_value<BoundMethodValue>(unwrapped, start), false, nullptr};
+    if (is_class || descriptor != &PyProperty_Type) unknown();
+    object_ = super->self;
+    return read_descriptor(found);
   }
 
   Bound on_class() {
@@ -52,16 +73,16 @@ class AttributeLookup {
     ValuePtr found = class_attribute(object_, type);
     if (!found) {
       if (meta != nullptr) unknown();
-      walk_.raise_here();
+      return missing();
     }
     PyTypeObject* descriptor = walk_.exact_type(found);
-    if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr) return {found, false};
+    if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr) return {found, false, nullptr};
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type))
-      return {unwrapped, false};
+      return {unwrapped, false, nullptr};
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
-      return {make_value<BoundMethodValue>(unwrapped, object_), false};
+      return {make_value<BoundMethodValue>(unwrapped, object_), false, nullptr};
     if (descriptor == &PyProperty_Type || descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type)
-      return {found, false};
+      return {found, false, nullptr};
     unknown();
   }
 
@@ -70,36 +91,44 @@ class AttributeLookup {
     auto* module = as<ObjectValue>(object_);
     if (module->source == nullptr || walk_.any_dict_written_at(name_)) unknown();
     const Source* source = walk_.sources().get(SourceKind::ModuleAttr, module->source, name_);
-    if (ValuePtr value = walk_.at(source)) return {value, false};
+    if (ValuePtr value = walk_.at(source)) return {value, false, nullptr};
     // A module's own __getattr__, or an attribute of the module type.
-    unknown();
+    static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
+    const Source* hook = walk_.sources().get(SourceKind::ModuleAttr, module->source, kGetattr);
+    if (!probing_ || _PyType_Lookup(&PyModule_Type, name_) != nullptr || walk_.at(hook)) unknown();
+    walk_.guards().absent(source);
+    walk_.guards().absent(hook);
+    return missing();
   }
 
   Bound on_tensor() {
     auto* tensor = as<TensorValue>(object_);
     walk_.guard_tensor(tensor);
     if (const TensorFact* fact = find_tensor_fact(utf8(name_)); fact != nullptr && !fact->is_method)
-      return {walk_.constant(fact->value(tensor->spec, {}, nullptr)), false};
+      return {walk_.constant(fact->value(tensor->spec, {}, nullptr)), false, nullptr};
     if (const OpRow* row = find_tensor_view_attribute(utf8(name_)))
-      return {walk_.call_op(*row, {{object_}, {}}, true), false};
+      return {walk_.call_op(*row, {{object_}, {}}, true), false, nullptr};
     PyTypeObject* type = type_of(object_);
     PyObject* descriptor = _PyType_Lookup(type, name_);
+    if (descriptor == nullptr && probing_) return missing();
     if (descriptor == nullptr || !Py_IS_TYPE(descriptor, &PyMethodDescr_Type))
       walk_.graph_break(BreakReason::tensor_attribute, utf8(name_));
-    return {walk_.constant(descriptor), true};
+    return {walk_.constant(descriptor), true, nullptr};
   }
 
   // A method of an exact built-in type: its descriptor, unbound.
   Bound on_builtin() {
     PyTypeObject* type = walk_.exact_type(object_);
+    if (PyUnicode_CompareWithASCIIString(name_, "__class__") == 0) return {walk_.type_value(object_), false, nullptr};
     if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) unknown();
     PyObject* descriptor = _PyType_Lookup(type, name_);
-    if (descriptor == nullptr) walk_.raise_here();
-    if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) return {walk_.constant(descriptor), true};
+    if (descriptor == nullptr && type->tp_dictoffset != 0) unknown();
+    if (descriptor == nullptr) return missing();
+    if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) return {walk_.constant(descriptor), true, nullptr};
     if (Ref constant = walk_.constant_of(object_)) {
       // A number's or range's field (x.real, r.start).
       Ref value = Ref::steal(PyObject_GenericGetAttr(constant, name_));
-      if (value && is_guardable_constant(value.get())) return {walk_.constant(value), false};
+      if (value && is_guardable_constant(value.get())) return {walk_.constant(value), false, nullptr};
       PyErr_Clear();
     }
     unknown();
@@ -112,7 +141,15 @@ class AttributeLookup {
     return own_attribute();
   }
 
+  // What is not there is an answer, not an error.
+  bool probing_ = false;
+
  private:
+  Bound missing() {
+    if (!probing_) walk_.raise_here();
+    return {nullptr, false, nullptr};
+  }
+
   [[noreturn]] void unknown() {
     walk_.graph_break(BreakReason::custom_attribute_lookup, str_cat(describe(object_), ".", utf8(name_)));
   }
@@ -129,8 +166,9 @@ class AttributeLookup {
   }
 
   Bound call_getattr_hook() {
+    if (probing_) unknown();
     walk_.inline_function(hook_, {{object_, walk_.constant(name_)}, {}}, ContinuationKind::Push, nullptr);
-    return {nullptr, false};
+    return {nullptr, false, nullptr};
   }
 
   ValuePtr own_attribute() {
@@ -154,11 +192,17 @@ class AttributeLookup {
 
   Bound read_descriptor(const ValuePtr& descriptor) {
     auto* known = as<ObjectValue>(descriptor);
+    static PyObject* const kClass = PyUnicode_InternFromString("__class__");
+    if (known->object.get() == _PyType_Lookup(&PyBaseObject_Type, kClass)) {
+      walk_.identity_of(descriptor);
+      return {walk_.type_value(object_), false, nullptr};
+    }
+    if (probing_ && !Py_IS_TYPE(known->object.get(), &PyMemberDescr_Type)) unknown();
     if (Py_IS_TYPE(known->object.get(), &PyProperty_Type) && known->source != nullptr) {
       ValuePtr getter = walk_.at(walk_.sources().get(SourceKind::PropertyGetter, known->source, nullptr));
       if (!getter || !walk_.is_python_function(getter)) unknown();
       walk_.inline_function(getter, {{object_}, {}}, ContinuationKind::Push, nullptr);
-      return {nullptr, false};
+      return {nullptr, false, nullptr};
     }
     if (Py_IS_TYPE(known->object.get(), &PyMemberDescr_Type)) return read_slot(descriptor);
     unknown();
@@ -171,7 +215,9 @@ class AttributeLookup {
     }
     auto* known = as<ObjectValue>(object_);
     if (!is_object_slot(as<ObjectValue>(descriptor)->object.get()) || known->source == nullptr) unknown();
-    walk_.identity_of(descriptor);
+    // The descriptor of a built-in type is the same at every run.
+    if (const Source* place = as<ObjectValue>(descriptor)->source)
+      walk_.guards().slot_match(place, as<ObjectValue>(descriptor)->object.get());
     if (const ValuePtr* stored = known->writes ? known->writes->find(name_) : nullptr) return *stored;
     const Source* source =
         walk_.sources().get(SourceKind::SlotAttr, known->source, as<ObjectValue>(descriptor)->object.get());
@@ -182,19 +228,19 @@ class AttributeLookup {
 
   Bound read_slot(const ValuePtr& descriptor) {
     ValuePtr value = slot_value(descriptor);
-    if (!value) walk_.raise_here();
-    return {value, false};
+    if (!value) return missing();
+    return {value, false, nullptr};
   }
 
   Bound bind(const ValuePtr& found) {
     PyTypeObject* descriptor = walk_.exact_type(found);
-    if (descriptor == &PyFunction_Type) return {found, true};
-    if (descriptor->tp_descr_get == nullptr) return {found, false};
+    if (descriptor == &PyFunction_Type) return {found, true, nullptr};
+    if (descriptor->tp_descr_get == nullptr) return {found, false, nullptr};
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type))
-      return {unwrapped, false};
+      return {unwrapped, false, nullptr};
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
-      return {make_value<BoundMethodValue>(unwrapped, walk_.type_value(object_)), false};
-    if (find_wrapper_type(descriptor) != nullptr) return {found, true};
+      return {make_value<BoundMethodValue>(unwrapped, walk_.type_value(object_)), false, nullptr};
+    if (find_wrapper_type(descriptor) != nullptr) return {found, true, nullptr};
     unknown();
   }
 
@@ -224,9 +270,12 @@ class AttributeLookup {
   ValuePtr hook_;
 };
 
-Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name) {
+Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing = false) {
   AttributeLookup lookup(walk, object, name);
+  lookup.probing_ = probing;
   switch (object->kind) {
+    case ValueKind::Super:
+      return lookup.on_super();
     case ValueKind::Tensor:
       return lookup.on_tensor();
     case ValueKind::Instance:
@@ -236,7 +285,8 @@ Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name) {
       if (PyModule_CheckExact(real)) return lookup.on_module();
       if (PyType_Check(real)) return lookup.on_class();
       PyTypeObject* type = Py_TYPE(real);
-      if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return lookup.on_instance();
+      bool has_storage = type->tp_dictoffset != 0 && type->tp_getattro == PyObject_GenericGetAttr;
+      if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || has_storage) return lookup.on_instance();
       return lookup.on_builtin();
     }
     default:
@@ -244,44 +294,28 @@ Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name) {
   }
 }
 
-void load_attr(Walk& walk, const Instruction& at) {
-  ValuePtr object = walk.peek();
-  BorrowedRef name = walk.bytecode().name(at.arg);
-  size_t depth = walk.frame_depth();
-  Bound bound = look_up(walk, object, name);
-  if (bound.value && bound.is_method) bound.value = make_value<BoundMethodValue>(bound.value, object);
-  if (walk.frame_depth() > depth) return walk.drop_below_callee(1);  // a getter gives the result when it returns
-  walk.pop();
-  walk.push(std::move(bound.value));
-}
+void load_attr(Walk& walk, const Instruction& at) { walk.load_attribute(walk.peek(), walk.bytecode().name(at.arg), 1); }
 
-void load_method(Walk& walk, const Instruction& at) {
-  ValuePtr object = walk.peek();
-  BorrowedRef name = walk.bytecode().name(at.arg);
-  size_t depth = walk.frame_depth();
-  Bound bound = look_up(walk, object, name);
-  if (walk.frame_depth() > depth) {
-    walk.frame().continuation = ContinuationKind::PushCallable;
-    return walk.drop_below_callee(1);
-  }
-  walk.pop();
-  if (bound.is_method) {
-    walk.push(std::move(bound.value));
-    walk.push(std::move(object));
-  } else {
-    walk.push_callable(std::move(bound.value));
-  }
+void load_method(Walk& walk, const Instruction& at) { walk.load_method(walk.peek(), walk.bytecode().name(at.arg), 1); }
+
+ValuePtr bound_method(const Bound& bound, const ValuePtr& object) {
+  return make_value<BoundMethodValue>(bound.value, bound.self ? bound.self : object);
 }
 
 [[noreturn]] void break_on_store(Walk& walk, const ValuePtr& object, BorrowedRef name) {
-  walk.graph_break(BreakReason::store_attribute, str_cat(describe(object), ".", utf8(name)));
+  walk.graph_break(BreakReason::store_attribute, str_cat(describe(object), ".", name ? utf8(name) : "?"));
 }
 
 // Setting and deleting attributes of the object is object's own way, guarded.
-bool has_plain_setattr(Walk& walk, const ValuePtr& object) {
+bool has_plain_setattr(Walk& walk, const ValuePtr& object, bool is_object_own) {
   PyTypeObject* type = walk.exact_type(object);
   if (object->kind != ValueKind::Instance && object->kind != ValueKind::Object) return false;
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS)) return false;
+  if (is_object_own) {
+    // object.__setattr__ refuses objects of built-in types with a way of their own.
+    while (type != nullptr && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
+    return type == &PyBaseObject_Type;
+  }
   if (type->tp_setattro != PyObject_GenericSetAttr) return false;
   for (const char* hook : {"__setattr__", "__delattr__"}) {
     Ref name = check(PyUnicode_InternFromString(hook));
@@ -294,15 +328,16 @@ bool has_plain_setattr(Walk& walk, const ValuePtr& object) {
 
 // Where the generic way puts the attribute: a slot, the object's own storage, a setter (a value), or nowhere that is known.
 enum class Place : uint8_t { Own, Setter, Unknown };
-Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& setter) {
-  if (!has_plain_setattr(walk, object)) return Place::Unknown;
+Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& setter, bool is_object_own = false) {
+  if (!has_plain_setattr(walk, object, is_object_own)) return Place::Unknown;
   ValuePtr on_type = walk.type_attribute(object, name);
   PyTypeObject* descriptor = on_type ? walk.exact_type(on_type) : nullptr;
   if (descriptor != nullptr && is_data_descriptor(descriptor)) {
     auto* known = as<ObjectValue>(on_type);
     if (known == nullptr) return Place::Unknown;
     if (descriptor == &PyMemberDescr_Type && is_object_slot(known->object.get())) {
-      walk.identity_of(on_type);
+      if (known->source == nullptr) return Place::Unknown;
+      walk.guards().slot_match(known->source, known->object.get());
       return Place::Own;
     }
     if (descriptor != &PyProperty_Type || known->source == nullptr) return Place::Unknown;
@@ -324,20 +359,6 @@ void store_own(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr va
   }
 }
 
-void store_attr(Walk& walk, const Instruction& at) {
-  ValuePtr object = walk.peek(), value = walk.peek(2);
-  BorrowedRef name = walk.bytecode().name(at.arg);
-  ValuePtr setter;
-  Place place = place_of(walk, object, name, setter);
-  if (place == Place::Unknown) break_on_store(walk, object, name);
-  if (place == Place::Setter) {
-    walk.inline_function(setter, {{object, value}, {}}, ContinuationKind::Discard, nullptr);
-    return walk.drop_below_callee(2);
-  }
-  store_own(walk, object, name, value);
-  walk.pop_many(2);
-}
-
 bool delete_own(Walk& walk, const ValuePtr& object, BorrowedRef name) {
   AttributeLookup lookup(walk, object, name);
   if (!lookup.own_value()) return false;
@@ -347,6 +368,73 @@ bool delete_own(Walk& walk, const ValuePtr& object, BorrowedRef name) {
     walk.attribute_store(object, name, nullptr);
   }
   return true;
+}
+
+// A __setattr__ of the user's class, which object's own calls may reach again; null: none.
+ValuePtr user_setattr(Walk& walk, const ValuePtr& object) {
+  bool user = object->kind == ValueKind::Instance || object->kind == ValueKind::Object;
+  PyTypeObject* type = user ? walk.exact_type(object) : nullptr;
+  if (type == nullptr || type->tp_setattro == PyObject_GenericSetAttr ||
+      PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS) || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
+    return nullptr;
+  static PyObject* const kSetattr = PyUnicode_InternFromString("__setattr__");
+  ValuePtr method = walk.type_attribute(object, kSetattr);
+  return method && walk.is_python_function(method) ? method : nullptr;
+}
+
+// object.__setattr__(self, name, value), as a user's __setattr__ calls it.
+ValuePtr call_object_setattr(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 3 || !args.keywords.empty()) walk.raise_here();
+  Ref name = walk.constant_of(args.positional[1]);
+  if (!name || !PyUnicode_CheckExact(name.get())) break_on_store(walk, args.positional[0], nullptr);
+  ValuePtr setter;
+  if (place_of(walk, args.positional[0], name.get(), setter, true) != Place::Own)
+    break_on_store(walk, args.positional[0], name.get());
+  store_own(walk, args.positional[0], name.get(), args.positional[2]);
+  return walk.none();
+}
+
+// object.__init__(self) does nothing.
+ValuePtr call_object_init(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 1 || !args.keywords.empty())
+    walk.graph_break(BreakReason::object_creation, "object.__init__ with arguments");
+  walk.exact_type(args.positional[0]);
+  return walk.none();
+}
+
+ValuePtr call_setattr(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 3 || !args.keywords.empty()) walk.raise_here();
+  if (user_setattr(walk, args.positional[0])) break_on_store(walk, args.positional[0], nullptr);
+  return call_object_setattr(walk, args);
+}
+
+ValuePtr call_delattr(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 2 || !args.keywords.empty()) walk.raise_here();
+  Ref name = walk.constant_of(args.positional[1]);
+  ValuePtr setter;
+  if (!name || !PyUnicode_CheckExact(name.get()) ||
+      place_of(walk, args.positional[0], name.get(), setter) != Place::Own)
+    break_on_store(walk, args.positional[0], nullptr);
+  if (!delete_own(walk, args.positional[0], name.get())) walk.raise_here();
+  return walk.none();
+}
+
+void store_attr(Walk& walk, const Instruction& at) {
+  ValuePtr object = walk.peek(), value = walk.peek(2);
+  BorrowedRef name = walk.bytecode().name(at.arg);
+  if (ValuePtr method = user_setattr(walk, object)) {
+    walk.inline_function(method, {{object, walk.constant(name), value}, {}}, ContinuationKind::Discard, nullptr);
+    return walk.drop_below_callee(2);
+  }
+  ValuePtr setter;
+  Place place = place_of(walk, object, name, setter);
+  if (place == Place::Unknown) break_on_store(walk, object, name);
+  if (place == Place::Setter) {
+    walk.inline_function(setter, {{object, value}, {}}, ContinuationKind::Discard, nullptr);
+    return walk.drop_below_callee(2);
+  }
+  store_own(walk, object, name, value);
+  walk.pop_many(2);
 }
 
 void delete_attr(Walk& walk, const Instruction& at) {
@@ -365,6 +453,17 @@ const OpcodeRegistration registration{{Opcode::LOAD_ATTR, load_attr},
 
 }  // namespace
 
+void register_attribute_calls() {
+  auto method = [](const char* name) {
+    return check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), name));
+  };
+  register_call(method("__init__").get(), call_object_init);
+  register_call(method("__setattr__").get(), call_object_setattr);
+  Ref builtins = check(PyImport_ImportModule("builtins"));
+  register_call(check(PyObject_GetAttrString(builtins, "setattr")).get(), call_setattr);
+  register_call(check(PyObject_GetAttrString(builtins, "delattr")).get(), call_delattr);
+}
+
 void Walk::push_callable(ValuePtr callable) {
   if (kNullAfterCallable) {
     push(std::move(callable));
@@ -377,8 +476,34 @@ void Walk::push_callable(ValuePtr callable) {
 
 ValuePtr Walk::attribute(const ValuePtr& object, BorrowedRef name) {
   Bound bound = look_up(*this, object, name);
-  if (bound.value && bound.is_method) return make_value<BoundMethodValue>(bound.value, object);
-  return bound.value;
+  return bound.value && bound.is_method ? bound_method(bound, object) : bound.value;
+}
+
+ValuePtr Walk::optional_attribute(const ValuePtr& object, BorrowedRef name) {
+  Bound bound = look_up(*this, object, name, true);
+  return bound.value && bound.is_method ? bound_method(bound, object) : bound.value;
+}
+
+void Walk::load_attribute(const ValuePtr& object, BorrowedRef name, int operands) {
+  size_t depth = frame_depth();
+  ValuePtr value = attribute(object, name);
+  if (frame_depth() > depth) return drop_below_callee(operands);  // a getter gives the result when it returns
+  pop_many(operands);
+  push(std::move(value));
+}
+
+void Walk::load_method(const ValuePtr& object, BorrowedRef name, int operands) {
+  size_t depth = frame_depth();
+  Bound bound = look_up(*this, object, name);
+  if (frame_depth() > depth) {
+    frame().continuation = ContinuationKind::PushCallable;
+    return drop_below_callee(operands);
+  }
+  ValuePtr self = bound.self ? bound.self : object;
+  pop_many(operands);
+  if (!bound.is_method) return push_callable(std::move(bound.value));
+  push(std::move(bound.value));
+  push(std::move(self));
 }
 
 ValuePtr Walk::type_value(const ValuePtr& object) {

@@ -30,15 +30,26 @@ ValuePtr call_len(Walk& walk, const CallArgs& args) {
     return walk.integer(tensor->spec.sizes[0].value());
   }
   std::optional<int64_t> length = walk.length_of(value);
+  if (!length) {
+    static PyObject* const kLen = PyUnicode_InternFromString("__len__");
+    bool user = value->kind == ValueKind::Instance ||
+                (value->kind == ValueKind::Object && !PyType_Check(as<ObjectValue>(value)->object.get()) &&
+                 PyType_HasFeature(as<ObjectValue>(value)->object.type(), Py_TPFLAGS_HEAPTYPE));
+    ValuePtr method = user ? walk.type_attribute(value, kLen) : nullptr;
+    if (method && walk.is_python_function(method)) {
+      walk.inline_function(method, {{value}, {}}, ContinuationKind::PushLength, nullptr);
+      return nullptr;
+    }
+  }
   if (!length) walk.graph_break(BreakReason::unknown_length, describe(value));
   return walk.integer(*length);
 }
 
 // isinstance and issubclass against exact classes whose metaclass keeps type's own check.
-bool is_instance(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo) {
+bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo) {
   if (auto elements = walk.elements_of(classinfo)) {
     for (const ValuePtr& element : *elements)
-      if (is_instance(walk, type, element)) return true;
+      if (is_subtype_of(walk, type, element)) return true;
     return false;
   }
   PyObject* known = walk.identity_of(classinfo);
@@ -51,12 +62,7 @@ bool is_instance(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo) {
 
 ValuePtr call_isinstance(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 2, 2);
-  // An object may claim another __class__ only through a class attribute of that name.
-  PyTypeObject* type = walk.exact_type(args.positional[0]);
-  static PyObject* const kClass = PyUnicode_InternFromString("__class__");
-  if (_PyType_Lookup(type, kClass) != _PyType_Lookup(&PyBaseObject_Type, kClass))
-    break_on_builtin(walk, "isinstance", args.positional[0]);
-  return walk.boolean(is_instance(walk, type, args.positional[1]));
+  return walk.boolean(walk.is_instance(args.positional[0], args.positional[1]));
 }
 
 ValuePtr call_type(Walk& walk, const CallArgs& args) {
@@ -68,6 +74,7 @@ ValuePtr call_type(Walk& walk, const CallArgs& args) {
 ValuePtr call_bool(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 0, 1);
   if (args.positional.empty()) return walk.boolean(false);
+  if (ValuePtr truth = walk.computed(Computation::Truth, {args.positional[0]})) return truth;
   std::optional<bool> truth = walk.truth_of(args.positional[0]);
   if (!truth && walk.is_tensor(args.positional[0])) walk.graph_break(BreakReason::tensor_to_number, "bool()");
   if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(args.positional[0]));
@@ -153,14 +160,37 @@ ValuePtr call_enumerate(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_zip(Walk& walk, const CallArgs& args) {
-  if (!args.keywords.empty()) walk.graph_break(BreakReason::builtin_call, "zip() with strict");
+  bool strict = false;
+  if (const ValuePtr* value = args.keyword("strict"); value != nullptr && args.keywords.size() == 1) {
+    std::optional<bool> truth = walk.truth_of(*value);
+    if (!truth) break_on_builtin(walk, "zip", *value);
+    strict = *truth;
+  } else if (!args.keywords.empty()) {
+    walk.raise_here();
+  }
   std::vector<ValuePtr> bases;
   for (const ValuePtr& value : args.positional) {
     ValuePtr inner = walk.iterator_over(value);
     if (!inner) break_on_builtin(walk, "zip", value);
     bases.push_back(std::move(inner));
   }
-  return make_value<IteratorValue>(IteratorKind::Zip, std::move(bases));
+  auto iterator = make_value<IteratorValue>(IteratorKind::Zip, std::move(bases));
+  iterator->strict = strict;
+  return iterator;
+}
+
+template <IteratorKind kind>
+ValuePtr call_map_filter(Walk& walk, const CallArgs& args) {
+  bool is_map = kind == IteratorKind::Map;
+  if (args.positional.size() < 2 || (!is_map && args.positional.size() > 2) || !args.keywords.empty())
+    walk.raise_here();
+  std::vector<ValuePtr> bases{args.positional[0]};
+  for (size_t i = 1; i < args.positional.size(); ++i) {
+    ValuePtr inner = walk.iterator_over(args.positional[i]);
+    if (!inner) break_on_builtin(walk, is_map ? "map" : "filter", args.positional[i]);
+    bases.push_back(std::move(inner));
+  }
+  return make_value<IteratorValue>(kind, std::move(bases));
 }
 
 ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
@@ -195,47 +225,35 @@ ValuePtr call_sum(Walk& walk, const CallArgs& args) {
 template <bool stop_at>
 ValuePtr call_any_all(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 1);
-  for (const ValuePtr& item : iterated(walk, stop_at ? "any" : "all", args.positional[0])) {
-    std::optional<bool> truth = walk.truth_of(item);
-    if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(item));
+  ValuePtr iterator = walk.iterator_over(args.positional[0]);
+  if (!iterator) break_on_builtin(walk, stop_at ? "any" : "all", args.positional[0]);
+  while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator))) {
+    std::optional<bool> truth = walk.truth_of(*item);
+    if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(*item));
     if (*truth == stop_at) return walk.boolean(stop_at);
   }
   return walk.boolean(!stop_at);
 }
 
-ValuePtr call_sorted(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 1) walk.raise_here();
-  if (const ValuePtr* key = args.keyword("key"); key != nullptr && !walk.same_object(*key, walk.none()))
-    walk.graph_break(BreakReason::c_callback, "sorted() with a key");
-  std::vector<ValuePtr> items = iterated(walk, "sorted", args.positional[0]);
-  Ref list = check(PyList_New(0));
-  for (const ValuePtr& item : items) {
-    Ref constant = walk.constant_of(item);
-    if (!constant) walk.graph_break(BreakReason::unknown_sort, describe(item));
-    check_status(PyList_Append(list, constant));
-  }
-  if (PyList_Sort(list) < 0) walk.raise_here();
-  if (const ValuePtr* reverse = args.keyword("reverse")) {
-    std::optional<bool> truth = walk.truth_of(*reverse);
-    if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(*reverse));
-    // Equal elements of a reversed sort keep their order; constants that are equal may still differ (1 and True).
-    if (*truth) walk.graph_break(BreakReason::unknown_sort, "reverse order");
-  }
-  ValuePtr sorted = value_of_result(walk, list);
-  if (!sorted) walk.graph_break(BreakReason::unknown_sort, "sorted()");
-  return sorted;
-}
-
 ValuePtr call_getattr(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 2, 3);
   Ref name = walk.constant_of(args.positional[1]);
-  if (!name || !PyUnicode_CheckExact(name.get()) || args.positional.size() == 3)
-    break_on_builtin(walk, "getattr", args.positional[0]);
-  PyUnicode_InternInPlace(reinterpret_cast<PyObject**>(&name));
+  if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin(walk, "getattr", args.positional[0]);
+  if (args.positional.size() == 3) {
+    ValuePtr found = walk.optional_attribute(args.positional[0], name.get());
+    return found ? found : args.positional[2];
+  }
   size_t depth = walk.frame_depth();
   ValuePtr value = walk.attribute(args.positional[0], name.get());
   // A getter that was inlined pushes its own result.
   return walk.frame_depth() > depth ? nullptr : value;
+}
+
+ValuePtr call_hasattr(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 2, 2);
+  Ref name = walk.constant_of(args.positional[1]);
+  if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin(walk, "hasattr", args.positional[0]);
+  return walk.boolean(static_cast<bool>(walk.optional_attribute(args.positional[0], name.get())));
 }
 
 ValuePtr call_callable(Walk& walk, const CallArgs& args) {
@@ -271,7 +289,9 @@ constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
                                     {"sum", call_sum},
                                     {"any", call_any_all<true>},
                                     {"all", call_any_all<false>},
-                                    {"sorted", call_sorted},
+                                    {"map", call_map_filter<IteratorKind::Map>},
+                                    {"filter", call_map_filter<IteratorKind::Filter>},
+                                    {"hasattr", call_hasattr},
                                     {"getattr", call_getattr},
                                     {"callable", call_callable},
                                     {"print", call_print},
@@ -283,6 +303,15 @@ constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
                                     {"exec", break_always<BreakReason::frame_inspection>}};
 
 }  // namespace
+
+bool Walk::is_instance(const ValuePtr& value, const ValuePtr& classinfo) {
+  // An object may claim another __class__ only through a class attribute of that name.
+  PyTypeObject* type = exact_type(value);
+  static PyObject* const kClass = PyUnicode_InternFromString("__class__");
+  if (_PyType_Lookup(type, kClass) != _PyType_Lookup(&PyBaseObject_Type, kClass))
+    break_on_builtin(*this, "isinstance", value);
+  return is_subtype_of(*this, type, classinfo);
+}
 
 void register_builtin_calls() {
   Ref builtins = check(PyImport_ImportModule("builtins"));

@@ -47,9 +47,8 @@ ValuePtr list_append(Walk& walk, const CallArgs& args) {
 ValuePtr list_extend(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 1);
   if (!walk.is_exactly(args.positional[0], &PyList_Type)) break_on_method(walk, args, "extend");
-  auto items = walk.iterate(args.positional[1]);
-  if (!items) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
-  for (ValuePtr& item : *items) walk.list_append(args.positional[0], item);
+  if (!walk.list_extend(args.positional[0], args.positional[1]))
+    walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   return walk.none();
 }
 

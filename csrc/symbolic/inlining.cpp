@@ -123,8 +123,27 @@ bool Walk::is_python_function(const ValuePtr& value) {
   return object != nullptr && object->source != nullptr && PyFunction_Check(object->object.get());
 }
 
+void Walk::call_function(const ValuePtr& function, CallArgs args, ContinuationKind continuation,
+                         ValuePtr continuation_value) {
+  int flags = callee_of(function).code->co_flags;
+  bool is_generator = (flags & CO_GENERATOR) != 0 && (flags & (CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR)) == 0;
+  if (!is_generator) return inline_function(function, std::move(args), continuation, std::move(continuation_value));
+  apply_continuation(continuation, continuation_value, make_generator(frame_of(function, args)));
+}
+
 void Walk::inline_function(const ValuePtr& function, CallArgs args, ContinuationKind continuation,
                            ValuePtr continuation_value) {
+  Callee callee = callee_of(function);
+  int flags = callee.code->co_flags;
+  if ((flags & CO_GENERATOR) != 0) graph_break(BreakReason::generator_call, PyUnicode_AsUTF8(callee.code->co_name));
+  std::shared_ptr<SymbolicFrame> inner = frame_of(function, args);
+  inner->continuation = continuation;
+  inner->continuation_value = std::move(continuation_value);
+  frames_.push_back(std::move(inner));
+}
+
+// A frame of the function, its parameters bound, its code guarded.
+std::shared_ptr<SymbolicFrame> Walk::frame_of(const ValuePtr& function, CallArgs& args) {
   Callee callee = callee_of(function);
   if (callee.real != nullptr && !callee.real->value_guarded) {
     guards_.code_match(callee.real->source, callee.code);
@@ -132,19 +151,16 @@ void Walk::inline_function(const ValuePtr& function, CallArgs args, Continuation
   }
   int flags = callee.code->co_flags;
   const char* name = PyUnicode_AsUTF8(callee.code->co_name);
-  if ((flags & CO_GENERATOR) != 0) graph_break(BreakReason::generator_call, name);
   if ((flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0) graph_break(BreakReason::async_construct, name);
   if (static_cast<int64_t>(frames_.size()) > config().inline_depth_limit) graph_break(BreakReason::inline_depth, name);
   const Bytecode* bytecode = Bytecode::of(callee.code);
-  auto inner = std::make_unique<SymbolicFrame>();
+  auto inner = std::make_shared<SymbolicFrame>();
   inner->bytecode = bytecode;
   inner->function = function;
   inner->slots = ArgumentBinder(*this, callee, *bytecode).bind(args);
   inner->policy = frame().policy;
-  inner->continuation = continuation;
-  inner->continuation_value = std::move(continuation_value);
   inner->entry_step = steps_;
-  frames_.push_back(std::move(inner));
+  return inner;
 }
 
 void Walk::drop_below_callee(int count) {
@@ -153,6 +169,12 @@ void Walk::drop_below_callee(int count) {
 }
 
 void Walk::return_value(ValuePtr result) {
+  if (IteratorValue* generator = frame().generator) {
+    generator->exhausted = true;
+    generator->returned = std::move(result);
+    frames_.pop_back();
+    return;
+  }
   ContinuationKind kind = frame().continuation;
   if (kind == ContinuationKind::None) {
     result_ = std::move(result);
@@ -171,6 +193,8 @@ void Walk::return_value(ValuePtr result) {
                      kind == ContinuationKind::Jump;
   if (needs_truth && !truth_of(result))
     graph_break(is_tensor(result) ? BreakReason::data_dependent_branch : BreakReason::unknown_truth);
+  if (kind == ContinuationKind::PushLength && int_of(result).value_or(-1) < 0) raise_here();
+  if (kind == ContinuationKind::PushOperator) check_operator_result(result);
   ValuePtr value = frame().continuation_value;
   if (frames_.size() == 1) {
     value = enter_caller();
@@ -179,6 +203,21 @@ void Walk::return_value(ValuePtr result) {
   }
   stack_before_ = frame().stack;
   apply_continuation(kind, value, std::move(result));
+}
+
+void Walk::check_operator_result(const ValuePtr& result) {
+  bool is_root = frames_.size() == 1;
+  // Python goes on to the other operand's method.
+  if (same_object(result, constant(Py_NotImplemented))) {
+    if (is_root) raise_here();
+    throw RestartSignal{frame().entry_step,
+                        {BreakReason::unknown_operator, "a method that gives NotImplemented", "", user_stack(), ""},
+                        frame().policy};
+  }
+  const SymbolicFrame* caller = is_root ? nullptr : frames_[frames_.size() - 2].get();
+  const Bytecode& code = is_root ? *(*start_.callers)[returns_.size()].bytecode : *caller->bytecode;
+  const Instruction& at = code[is_root ? (*start_.callers)[returns_.size()].index : caller->index];
+  if (at.op == Opcode::COMPARE_OP && at.arg2 != 0 && !truth_of(result)) raise_here();
 }
 
 void Walk::apply_continuation(ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result) {
@@ -195,6 +234,18 @@ void Walk::apply_continuation(ContinuationKind kind, const ValuePtr& continuatio
       push(continuation_value);
       return;
     case ContinuationKind::Discard:
+      return;
+    case ContinuationKind::PushLength:
+      push(std::move(result));
+      return;
+    case ContinuationKind::PushOperator: {
+      const Instruction& at = bytecode()[frame().index];
+      bool truth = at.op == Opcode::COMPARE_OP && at.arg2 != 0;
+      push(truth ? boolean(*truth_of(result)) : std::move(result));
+      return;
+    }
+    case ContinuationKind::Hold:
+      held_result_ = std::move(result);
       return;
     case ContinuationKind::PushBool:
     case ContinuationKind::PushTruth:

@@ -90,6 +90,12 @@ std::optional<ValuePtr> next_zipped(Walk& walk, IteratorValue* iterator) {
   std::vector<ValuePtr> items;
   for (const ValuePtr& base : iterator->bases) {
     std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(base));
+    if (!item && iterator->strict) {
+      // All end together, or it is an error.
+      if (!items.empty()) walk.raise_here();
+      for (size_t i = 1; i < iterator->bases.size(); ++i)
+        if (walk.next_of(as<IteratorValue>(iterator->bases[i]))) walk.raise_here();
+    }
     if (!item) return std::nullopt;
     items.push_back(std::move(*item));
   }
@@ -101,6 +107,26 @@ std::optional<ValuePtr> next_enumerated(Walk& walk, IteratorValue* iterator) {
   std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator->bases[0]));
   if (!item) return std::nullopt;
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.integer(iterator->index), *item});
+}
+
+std::optional<ValuePtr> next_mapped(Walk& walk, IteratorValue* iterator) {
+  std::vector<ValuePtr> items;
+  for (size_t i = 1; i < iterator->bases.size(); ++i) {
+    std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator->bases[i]));
+    if (!item) return std::nullopt;
+    items.push_back(std::move(*item));
+  }
+  return walk.call_now(iterator->bases[0], std::move(items));
+}
+
+std::optional<ValuePtr> next_filtered(Walk& walk, IteratorValue* iterator) {
+  bool by_truth = walk.same_object(iterator->bases[0], walk.none());
+  while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator->bases[1]))) {
+    std::optional<bool> truth = walk.truth_of(by_truth ? *item : walk.call_now(iterator->bases[0], {*item}));
+    if (!truth) walk.graph_break(BreakReason::unknown_truth, "in filter()");
+    if (*truth) return item;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -135,7 +161,10 @@ ValuePtr Walk::iterator_over(const ValuePtr& value) {
 }
 
 std::optional<ValuePtr> Walk::next_of(IteratorValue* iterator) {
-  if (iterator->exhausted) return std::nullopt;
+  // map, filter and zip ask again; the others stay ended.
+  bool asks_again = iterator->iterator_kind == IteratorKind::Map || iterator->iterator_kind == IteratorKind::Filter ||
+                    iterator->iterator_kind == IteratorKind::Zip;
+  if (iterator->exhausted && !asks_again) return std::nullopt;
   std::optional<ValuePtr> next;
   switch (iterator->iterator_kind) {
     case IteratorKind::Sequence:
@@ -153,10 +182,20 @@ std::optional<ValuePtr> Walk::next_of(IteratorValue* iterator) {
     case IteratorKind::Zip:
       next = next_zipped(*this, iterator);
       break;
+    case IteratorKind::Map:
+      next = next_mapped(*this, iterator);
+      break;
+    case IteratorKind::Filter:
+      next = next_filtered(*this, iterator);
+      break;
+    case IteratorKind::Generator:
+      next = resume(iterator, none());
+      break;
     case IteratorKind::Enumerate:
       next = next_enumerated(*this, iterator);
       break;
   }
+  advanced_ = true;
   if (next) {
     ++iterator->index;
   } else {

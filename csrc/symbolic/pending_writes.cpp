@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kLongestList = 4096;
 constexpr size_t kMostRelations = 4096;
 
-bool is_instance(PyObject* object) {
+bool is_plain_instance(PyObject* object) {
   return PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object);
 }
 
@@ -55,16 +55,16 @@ void Walk::relate(const ValuePtr& written, const ValuePtr& other) {
     b->writes = a->writes;
   } else if (Py_TYPE(left) == Py_TYPE(right)) {
     guards_.alias(a->source, b->source, false);
-  } else if (PyDict_CheckExact(left) && is_instance(right)) {
+  } else if (PyDict_CheckExact(left) && is_plain_instance(right)) {
     relate_instance_dict(other, written);
-  } else if (PyDict_CheckExact(right) && is_instance(left)) {
+  } else if (PyDict_CheckExact(right) && is_plain_instance(left)) {
     relate_instance_dict(written, other);
   }
 }
 
 void Walk::add_mutable(const ValuePtr& value) {
   PyObject* object = as<ObjectValue>(value)->object;
-  if (!PyList_CheckExact(object) && !PyDict_CheckExact(object) && !is_instance(object)) return;
+  if (!PyList_CheckExact(object) && !PyDict_CheckExact(object) && !is_plain_instance(object)) return;
   mutables_.push_back(value);
   for (const ValuePtr& written : written_) relate(written, value);
 }
@@ -154,6 +154,17 @@ bool Walk::list_append(const ValuePtr& list, ValuePtr value) {
     writes.appended.push_back(value);
   }
   effects_.push_back({EffectKind::ListAppend, list, nullptr, std::move(value)});
+  return true;
+}
+
+bool Walk::list_extend(const ValuePtr& list, const ValuePtr& iterable) {
+  if (auto* iterator = as<IteratorValue>(iterable)) {
+    while (std::optional<ValuePtr> item = next_of(iterator)) list_append(list, std::move(*item));
+    return true;
+  }
+  auto items = iterate(iterable);
+  if (!items) return false;
+  for (ValuePtr& item : *items) list_append(list, std::move(item));
   return true;
 }
 

@@ -90,7 +90,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     Ref constant = walk.is_tensor(value) ? Ref() : walk.constant_of(value);
     if (!constant) {
       // A list of constants made here is read only (str.join, max).
-      auto elements = walk.elements_of(value);
+      auto elements = value->kind == ValueKind::Iterator ? walk.iterate(value) : walk.elements_of(value);
       constant = elements ? walk.constant_of(make_value<SequenceValue>(false, *elements)) : Ref();
       if (constant) constant = check(PySequence_List(constant));
     }

@@ -89,9 +89,17 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
       return;
     case IteratorKind::Zip:
       recipe.kind = RecipeKind::Zip;
+      recipe.index = iterator->strict ? 1 : 0;
+      add_parts(recipe, iterator->bases);
+      return;
+    case IteratorKind::Map:
+    case IteratorKind::Filter:
+      recipe.kind = iterator->iterator_kind == IteratorKind::Map ? RecipeKind::Map : RecipeKind::Filter;
       recipe.index = 0;
       add_parts(recipe, iterator->bases);
       return;
+    case IteratorKind::Generator:
+      end_before(iterator->creation_step);
     case IteratorKind::Sequence:
       recipe.kind = RecipeKind::SequenceIterator;
       break;
@@ -191,6 +199,11 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
       add_parts(recipe, computed->parts);
       return;
     }
+    case ValueKind::Super: {
+      auto* super = as<SuperValue>(value);
+      recipe.kind = RecipeKind::Super;
+      return add_parts(recipe, {super->type, super->self});
+    }
     case ValueKind::DictView: {
       auto* view = as<DictViewValue>(value);
       recipe.kind = RecipeKind::DictView;
@@ -281,8 +294,20 @@ void RegionFinisher::add_effects() {
     snapshot_.effects.push_back({EffectKind::InferenceMode, kNoRecipe, kNoRecipe, walk_.inference_mode});
 }
 
+// A generator that is still needed here was made at this step: Python makes it.
+void RegionFinisher::end_before(int64_t step) {
+  bool returns = exit_ == ExitKind::Return;
+  throw RestartSignal{
+      step,
+      {returns ? BreakReason::generator_call : BreakReason::call_out, "a generator that goes on", "", {}, ""},
+      walk_.frame().policy};
+}
+
 CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> graph_break) {
   CapturedRegion region;
+  exit_ = exit;
+  for (const Handle<IteratorValue>& generator : walk_.generators_)
+    if (walk_.needs_closing(*generator)) end_before(generator->creation_step);
   region.exit = exit;
   if (exit == ExitKind::Return) {
     snapshot_.result = recipe_of(walk_.result_);

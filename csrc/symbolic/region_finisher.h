@@ -30,7 +30,9 @@ class RegionFinisher {
   void add_tensor_writes();
 
   Walk& walk_;
+  [[noreturn]] void end_before(int64_t step);
   Snapshot snapshot_;
+  ExitKind exit_ = ExitKind::Break;
   std::unordered_map<const Value*, RecipeId> recipes_;
   std::vector<ValuePtr> keep_alive_;  // recipes_ is keyed by address
   std::vector<ValueRef> outputs_;

@@ -18,7 +18,8 @@ struct SymbolicFrame {
   // What the caller does with the result.
   ContinuationKind continuation = ContinuationKind::None;
   ValuePtr continuation_value;
-  int64_t entry_step = 0;  // the walk's step, counted from 1, that entered this frame
+  IteratorValue* generator = nullptr;  // whose body this is
+  int64_t entry_step = 0;              // the walk's step, counted from 1, that entered this frame
 };
 
 }  // namespace md

@@ -111,6 +111,18 @@ ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& ar
   }
 }
 
+// The original asks a user's object for its iterator at once, its stand-in later.
+bool may_polyfill(const CallArgs& args) {
+  for (const ValuePtr& value : args.positional) {
+    auto* object = as<ObjectValue>(value);
+    bool callable = object != nullptr && (PyFunction_Check(object->object.get()) || PyType_Check(object->object.get()));
+    if (value->kind == ValueKind::Instance ||
+        (object != nullptr && !callable && PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE)))
+      return false;
+  }
+  return true;
+}
+
 // A call of an object that exists. Null result: a frame was inlined.
 ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
                      const ValuePtr& continuation_value) {
@@ -131,7 +143,16 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
   }
   if (PyFunction_Check(object)) {
     if (as<ObjectValue>(callable)->source == nullptr) walk.graph_break(BreakReason::unguardable_object, "function");
-    walk.inline_function(callable, std::move(args), continuation, continuation_value);
+    walk.call_function(callable, std::move(args), continuation, continuation_value);
+    return nullptr;
+  }
+  if (ValuePtr polyfill = may_polyfill(args) ? find_polyfill(object) : nullptr) {
+    walk.identity_of(callable);
+    bool generates =
+        (reinterpret_cast<PyCodeObject*>(as<FunctionValue>(polyfill)->code.get())->co_flags & CO_GENERATOR) != 0;
+    if (!generates && !args.keywords.empty()) walk.graph_break(BreakReason::builtin_call, name_of_callable(callable));
+    if (!generates) return walk.call_now(polyfill, args.positional);
+    walk.call_function(polyfill, std::move(args), continuation, continuation_value);
     return nullptr;
   }
   if (is_pure_call(object)) {
@@ -162,7 +183,7 @@ void Walk::call(const ValuePtr& callable, CallArgs args, ContinuationKind contin
   ValuePtr result;
   switch (callable->kind) {
     case ValueKind::Function:
-      return inline_function(callable, std::move(args), continuation, std::move(continuation_value));
+      return call_function(callable, std::move(args), continuation, std::move(continuation_value));
     case ValueKind::Object: {
       auto* object = as<ObjectValue>(callable);
       if (Py_IS_TYPE(object->object.get(), &PyMethod_Type) && object->source != nullptr) {

@@ -84,10 +84,8 @@ void list_append(Walk& walk, const Instruction& at) {
 void list_extend(Walk& walk, const Instruction& at) {
   ValuePtr list = walk.peek(at.arg + 1);
   if (!walk.is_exactly(list, &PyList_Type)) walk.graph_break(BreakReason::store_subscript, "into a " + describe(list));
-  auto items = walk.iterate(walk.peek());
-  if (!items) walk.graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
+  if (!walk.list_extend(list, walk.peek())) walk.graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
   walk.pop();
-  for (const ValuePtr& item : *items) walk.list_append(list, item);
 }
 
 void set_add(Walk& walk, const Instruction& at) {
@@ -142,22 +140,31 @@ void list_to_tuple(Walk& walk, const Instruction&) {
   walk.push(std::move(tuple));
 }
 
-std::vector<ValuePtr> unpacked(Walk& walk) {
+std::vector<ValuePtr> unpacked(Walk& walk, size_t most) {
   ValuePtr value = walk.peek();
+  if (auto* iterator = as<IteratorValue>(value)) {
+    std::vector<ValuePtr> items;
+    while (items.size() < most) {
+      std::optional<ValuePtr> item = walk.next_of(iterator);
+      if (!item) break;
+      items.push_back(std::move(*item));
+    }
+    return items;
+  }
   auto items = walk.iterate(value);
   if (!items) walk.graph_break(BreakReason::unpack_unknown, describe(value));
   return std::move(*items);
 }
 
 void unpack_sequence(Walk& walk, const Instruction& at) {
-  std::vector<ValuePtr> items = unpacked(walk);
+  std::vector<ValuePtr> items = unpacked(walk, static_cast<size_t>(at.arg) + 1);
   if (static_cast<int>(items.size()) != at.arg) walk.raise_here();
   walk.pop();
   for (auto item = items.rbegin(); item != items.rend(); ++item) walk.push(*item);
 }
 
 void unpack_ex(Walk& walk, const Instruction& at) {
-  std::vector<ValuePtr> items = unpacked(walk);
+  std::vector<ValuePtr> items = unpacked(walk, SIZE_MAX);
   int count = static_cast<int>(items.size());
   if (count < at.arg + at.arg2) walk.raise_here();
   walk.pop();

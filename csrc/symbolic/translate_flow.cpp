@@ -83,6 +83,15 @@ void unary_not(Walk& walk, const Instruction&) {
   walk.push(walk.boolean(!*truth));
 }
 
+// A method of a user's class; null: there is none in Python.
+ValuePtr user_method(Walk& walk, const ValuePtr& value, BorrowedRef name) {
+  auto* object = as<ObjectValue>(value);
+  bool user = value->kind == ValueKind::Instance || (object != nullptr && !PyType_Check(object->object.get()) &&
+                                                     PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE));
+  ValuePtr method = user ? walk.type_attribute(value, name) : nullptr;
+  return method && walk.is_python_function(method) ? method : nullptr;
+}
+
 void get_iter(Walk& walk, const Instruction&) {
   ValuePtr iterable = walk.peek();
   if (auto* object = as<ObjectValue>(iterable);
@@ -92,7 +101,13 @@ void get_iter(Walk& walk, const Instruction&) {
     return;
   }
   ValuePtr iterator = walk.iterator_over(iterable);
-  if (!iterator) walk.graph_break(BreakReason::unknown_iteration, describe(iterable));
+  if (!iterator) {
+    static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
+    ValuePtr method = user_method(walk, iterable, kIter);
+    if (!method) walk.graph_break(BreakReason::unknown_iteration, describe(iterable));
+    walk.pop();
+    return walk.call(method, {{iterable}, {}}, ContinuationKind::PushIterator);
+  }
   walk.pop();
   walk.push(std::move(iterator));
 }
@@ -103,6 +118,9 @@ void for_iter(Walk& walk, const Instruction& at) {
   if (iterator == nullptr) {
     auto* object = as<ObjectValue>(top);
     bool opaque = object != nullptr && object->opaque_iterator;
+    static PyObject* const kNext = PyUnicode_InternFromString("__next__");
+    if (ValuePtr method = opaque ? nullptr : user_method(walk, top, kNext))
+      return walk.inline_function(method, {{top}, {}}, ContinuationKind::NextOrStop, nullptr);
     walk.graph_break(opaque ? BreakReason::opaque_iterator : BreakReason::foreign_next, describe(top));
   }
   std::optional<ValuePtr> next = walk.next_of(iterator);
@@ -173,12 +191,7 @@ const OpcodeRegistration registration{{Opcode::JUMP, jump_forward},
                                       {Opcode::WITH_EXCEPT_START, driver_only},
                                       {Opcode::RERAISE, raises},
                                       {Opcode::RAISE_VARARGS, raises},
-                                      {Opcode::SEND, async_only},
-                                      {Opcode::END_SEND, async_only},
                                       {Opcode::CLEANUP_THROW, async_only},
-                                      {Opcode::YIELD_VALUE, async_only},
-                                      {Opcode::RETURN_GENERATOR, async_only},
-                                      {Opcode::GET_YIELD_FROM_ITER, async_only},
                                       {Opcode::ASYNC_GEN_WRAP, async_only},
                                       {Opcode::GET_AWAITABLE, async_only},
                                       {Opcode::GET_AITER, async_only},

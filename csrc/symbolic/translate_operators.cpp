@@ -1,6 +1,7 @@
 // Arithmetic, comparison, membership, subscripts, formatting.
 #include "frontends/op_callables.h"
 #include "symbolic/pure_calls.h"
+#include "symbolic/user_operators.h"
 #include "symbolic/walk.h"
 
 #include <algorithm>
@@ -154,10 +155,7 @@ ValuePtr binary_on_sizes(Walk& walk, int operation, const ValuePtr& left, const 
 bool extend_in_place(Walk& walk, int op, const ValuePtr& left, const ValuePtr& right) {
   if (op != kAdd || type_of(left) != &PyList_Type) return false;
   walk.exact_type(left);
-  auto items = walk.iterate(right);
-  if (!items) return false;
-  for (const ValuePtr& item : *items) walk.list_append(left, item);
-  return true;
+  return walk.list_extend(left, right);
 }
 
 // What the exit computes from numbers that vary; no answer: not for this operator.
@@ -184,6 +182,8 @@ void binary_op(Walk& walk, const Instruction& at) {
     result = left;
   } else if ((result = binary_on_sizes(walk, at.arg, left, right))) {
   } else if ((result = binary_on_sequences(walk, op, in_place, left, right))) {
+  } else if (inline_operator(walk, at)) {
+    return;
   } else if (computation_of(op) && (result = walk.computed(*computation_of(op), {left, right}))) {
   } else {
     Ref a = walk.constant_of(left), b = a ? walk.constant_of(right) : Ref();
@@ -205,6 +205,8 @@ void unary_op(Walk& walk, const Instruction&) {
     const OpRow* row = unary_operator_row(op);
     if (row == nullptr) walk.graph_break(BreakReason::tensor_operands, str_cat("operator ", op));
     result = walk.call_op(*row, {{value}, {}}, true);
+  } else if (inline_unary(walk, op == '-' ? "__neg__" : op == '+' ? "__pos__" : "__invert__")) {
+    return;
   } else if ((result = walk.computed(op == '-'   ? Computation::Negative
                                      : op == '+' ? Computation::Positive
                                                  : Computation::Invert,
@@ -279,6 +281,8 @@ void compare_op(Walk& walk, const Instruction& at) {
     if (mirrored) row = compare_operator_row(kMirrored[at.arg]);
     result = walk.call_op(*row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, true);
     if (at.arg2 != 0) walk.graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
+  } else if (inline_operator(walk, at)) {
+    return;
   } else if ((result = walk.computed(kComparisons[at.arg], {left, right}))) {
   } else if (at.arg == Py_EQ || at.arg == Py_NE) {
     std::optional<bool> equal = equality(walk, left, right);
@@ -454,6 +458,8 @@ void store_subscr(Walk& walk, const Instruction&) {
     replace_elements(walk, container, key, &value);
   } else if (walk.is_tensor(container)) {
     walk.store_into_tensor(container, key, value);
+  } else if (inline_item(walk, container, {key, value}, "__setitem__", 3)) {
+    return;
   } else {
     walk.graph_break(BreakReason::store_subscript, str_cat(describe(container), "[", describe(key), "]"));
   }
@@ -467,6 +473,7 @@ void delete_subscr(Walk& walk, const Instruction&) {
     walk.pop_many(2);
     return;
   }
+  if (inline_item(walk, container, {key}, "__delitem__", 2)) return;
   Ref constant = type_of(container) == &PyDict_Type ? walk.constant_of(key) : Ref();
   if (!constant)
     walk.graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));

@@ -22,6 +22,12 @@ PyTypeObject* iterator_type(const IteratorValue& iterator) {
       return &PyEnum_Type;
     case IteratorKind::Zip:
       return &PyZip_Type;
+    case IteratorKind::Map:
+      return &PyMap_Type;
+    case IteratorKind::Filter:
+      return &PyFilter_Type;
+    case IteratorKind::Generator:
+      return &PyGen_Type;
     case IteratorKind::Reversed:
       return &PyListRevIter_Type;
     case IteratorKind::Dict:
@@ -110,6 +116,8 @@ PyTypeObject* type_of(const ValuePtr& value) {
       return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(as<ExceptionValue>(value)->type)->object.get());
     case ValueKind::Iterator:
       return iterator_type(*as<IteratorValue>(value));
+    case ValueKind::Super:
+      return &PySuper_Type;
     case ValueKind::Computed:
       return as<ComputedValue>(value)->current.type();
     case ValueKind::DictView: {

@@ -32,6 +32,7 @@ enum class ValueKind : uint8_t {
   Instance,     // an object of a plain Python class, made by the walk
   Exception,    // an exact built-in exception made by the walk
   Iterator,     // an iterator made by the walk
+  Super,        // a super() made by the walk
   Computed,     // a number or text worked out from numbers that differ from run to run
   DictView,     // keys, values or items of a dict that the walk knows
 };
@@ -229,17 +230,32 @@ struct ExceptionValue : Value {
   std::vector<ValuePtr> args;
 };
 
-enum class IteratorKind : uint8_t { Sequence, Reversed, Range, Enumerate, Zip, Dict };
+struct SymbolicFrame;
+
+enum class IteratorKind : uint8_t { Sequence, Reversed, Range, Enumerate, Zip, Dict, Map, Filter, Generator };
 
 struct IteratorValue : Value {
   static constexpr ValueKind kKind = ValueKind::Iterator;
   IteratorValue(IteratorKind iterator_kind, std::vector<ValuePtr> bases)
       : Value(kKind), iterator_kind(iterator_kind), bases(std::move(bases)) {}
   IteratorKind iterator_kind;
-  std::vector<ValuePtr> bases;            // the sequence, dict or view; the inner iterators of enumerate and zip
-  int64_t index = 0;                      // elements taken; Enumerate: the next count
+  std::vector<ValuePtr>
+      bases;          // the sequence, dict or view; the inner iterators of enumerate and zip; function, then iterators
+  int64_t index = 0;  // elements taken; Enumerate: the next count
   int64_t start = 0, stop = 0, step = 1;  // Range: what is left
   bool exhausted = false;
+  bool strict = false;  // Zip
+  // Generator: its frame, which is on the walk's stack while it runs.
+  std::shared_ptr<SymbolicFrame> frame;
+  int64_t creation_step = 0;
+  bool running = false;
+  ValuePtr yielded, returned;
+};
+
+struct SuperValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Super;
+  SuperValue(ValuePtr type, ValuePtr self) : Value(kKind), type(std::move(type)), self(std::move(self)) {}
+  ValuePtr type, self;
 };
 
 struct ComputedValue : Value {

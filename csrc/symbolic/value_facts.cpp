@@ -248,6 +248,7 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
     case ValueKind::Function:
     case ValueKind::BoundMethod:
     case ValueKind::Iterator:
+    case ValueKind::Super:
     case ValueKind::Exception:
       return true;
     case ValueKind::Computed:

@@ -159,17 +159,26 @@ void Walk::load_slots(SymbolicFrame& frame, int first, int count, const CallerPl
   initial_stack_ = frame.stack;
 }
 
+Walk::~Walk() {
+  // A generator may be in its own frame.
+  for (const Handle<IteratorValue>& generator : generators_) generator->frame.reset();
+}
+
 CapturedRegion Walk::run() {
   while (!finished_) {
     SymbolicFrame& current = frame();
     current.index = current.next;
     stack_before_ = current.stack;
+    instruction_step_ = steps_ + 1;
+    advanced_ = false;
     try {
       step();
     } catch (const BreakSignal& signal) {
       frame().stack = stack_before_;
       GraphBreak found{signal.reason, signal.context, signal.explanation, user_stack(),
                        opcode_gloss(bytecode()[frame().index].op)};
+      // Calls made and iterators advanced inside the instruction belong to it: the region ends before.
+      if (advanced_ || steps_ != instruction_step_) throw RestartSignal{instruction_step_, found, frame().policy};
       if (SymbolicFrame* ours = first_of_ours()) {
         // What our own context managers do is not the user's break: the driver makes the call.
         GraphBreak silent{BreakReason::call_out, found.context, "", {}, ""};
@@ -194,6 +203,8 @@ CapturedRegion Walk::run() {
       region.skips_frame = skips;
       return region;
     } catch (const RaiseSignal&) {
+      if (advanced_ || steps_ != instruction_step_)
+        throw RestartSignal{instruction_step_, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
       frame().stack = stack_before_;
       return finish(ExitKind::Raise, std::nullopt);
     }

@@ -45,6 +45,8 @@ struct RestartSignal {
 class Walk {
  public:
   Walk(const WalkStart& start, const RestartSignal* restart);
+  ~Walk();
+  Walk(const Walk&) = delete;
   CapturedRegion run();
 
   // --- frames and stack
@@ -101,6 +103,8 @@ class Walk {
   std::optional<bool> truth_of(const ValuePtr& value);
   // a == b without running user code; no answer: unknown.
   std::optional<bool> known_equal(const ValuePtr& a, const ValuePtr& b);
+  // isinstance(), where no class involved has its own way.
+  bool is_instance(const ValuePtr& value, const ValuePtr& classinfo);
   // Python's `is`.
   bool same_object(const ValuePtr& a, const ValuePtr& b);
   // 64-bit value of an exact int (not bool), guarded by value.
@@ -116,6 +120,8 @@ class Walk {
   SequenceValue* list_contents(const ValuePtr& list);
   // False: no exact list, no exact dict.
   bool list_append(const ValuePtr& list, ValuePtr value);
+  // False: an iterable that is not known. What comes from an iterator is appended as it comes.
+  bool list_extend(const ValuePtr& list, const ValuePtr& iterable);
   void list_splice(const ValuePtr& list, int64_t start, int64_t stop, std::vector<ValuePtr> values);
   // The entries of a dict that is about to be changed; null: no exact dict.
   DictValue* dict_contents(const ValuePtr& dict);
@@ -140,7 +146,17 @@ class Walk {
   // Applies the continuation to the result now, or inlines a Python function and applies it when that returns.
   void call(const ValuePtr& callable, CallArgs args, ContinuationKind continuation = ContinuationKind::Push,
             ValuePtr continuation_value = nullptr);
-  // Enters a Python function.
+  // Enters a Python function, or makes a generator of it.
+  void call_function(const ValuePtr& function, CallArgs args, ContinuationKind continuation,
+                     ValuePtr continuation_value);
+  // Calls something and runs it to its end inside the current instruction: what a builtin calls back.
+  ValuePtr call_now(const ValuePtr& callable, std::vector<ValuePtr> args);
+  // Runs a generator to its next yield; nullopt: it has returned.
+  std::optional<ValuePtr> resume(IteratorValue* generator, const ValuePtr& sent);
+  void suspend(ValuePtr value);  // the innermost frame, a generator's, yields
+  // It is suspended where closing it would run handlers.
+  bool needs_closing(const IteratorValue& generator) const;
+  // Enters a Python function, not a generator's.
   void inline_function(const ValuePtr& function, CallArgs args, ContinuationKind continuation,
                        ValuePtr continuation_value);
   // The innermost frame returns `result` to its caller, or ends the region.
@@ -157,6 +173,13 @@ class Walk {
 
   // --- attributes (attributes.cpp). Result: a value, or null when a frame was inlined that gives it.
   ValuePtr attribute(const ValuePtr& object, BorrowedRef name);
+  // The same where a getter needs no inlining; null: there is no such attribute, which is guarded.
+  ValuePtr optional_attribute(const ValuePtr& object, BorrowedRef name);
+  // Replace `operands` values by the attribute, or by method and self.
+  void load_attribute(const ValuePtr& object, BorrowedRef name, int operands);
+  void load_method(const ValuePtr& object, BorrowedRef name, int operands);
+  // Behind super's class in the MRO of start_type, which is the object's type or the object; not bound. Null: absent (guarded).
+  ValuePtr super_attribute(const SuperValue& super, BorrowedRef name, ValuePtr& start_type);
   // Attribute of the object's type along its MRO, not bound; null: absent (guarded).
   ValuePtr type_attribute(const ValuePtr& object, BorrowedRef name);
   // The type as a value.
@@ -210,6 +233,12 @@ class Walk {
   // The slots of the view from `first` on as the values of a frame; what they are now is what the region starts from.
   void load_slots(SymbolicFrame& frame, int first, int count, const CallerPlace* caller);
   void step();
+  // Runs the frames above this depth until they have left.
+  void run_held(size_t depth);
+  // A continuation for an operator's method must be able to take the result.
+  void check_operator_result(const ValuePtr& result);
+  std::shared_ptr<SymbolicFrame> frame_of(const ValuePtr& function, CallArgs& args);
+  ValuePtr make_generator(std::shared_ptr<SymbolicFrame> body);
   CapturedRegion finish(ExitKind exit, std::optional<GraphBreak> graph_break);
   bool may_nest() const;
   size_t first_stricter_frame() const;
@@ -232,7 +261,7 @@ class Walk {
     ValuePtr computed;
   };
   std::vector<Input> inputs_;
-  std::vector<std::unique_ptr<SymbolicFrame>> frames_;
+  std::vector<std::shared_ptr<SymbolicFrame>> frames_;
   std::vector<ValuePtr> initial_slots_, initial_stack_;  // of frames_[0]
   std::vector<int> returns_;                             // Snapshot::returns
   int callers_slot_ = 0;                                 // where the next caller begins in the view
@@ -261,6 +290,10 @@ class Walk {
   ValuePtr result_;
   bool initial_grad_mode_ = true, initial_inference_mode_ = false;
   int64_t steps_ = 0;
+  int64_t instruction_step_ = 0;  // of the instruction being walked that nothing waits for
+  bool advanced_ = false;         // an iterator was advanced in that instruction
+  ValuePtr held_result_;
+  std::vector<Handle<IteratorValue>> generators_;
   bool finished_ = false;
   friend ValuePtr load_cell(Walk& walk, CellValue* cell);
   friend void store_cell(Walk& walk, const ValuePtr& cell, ValuePtr contents);
@@ -282,6 +315,14 @@ CallHandler find_call(BorrowedRef callable);
 // Fills the registry from the tables of builtin_calls.cpp, container_methods.cpp ...; called once at import.
 void register_builtin_calls();
 void register_container_methods();
+void register_attribute_calls();
+void register_generator_methods();
+void register_super();
+void register_sorting();
+// A function of ours that does what a callable not written in Python does, without globals: it is inlined instead, and nobody sees
+// its frame. Null: none.
+void register_polyfill(BorrowedRef callable, BorrowedRef function);
+ValuePtr find_polyfill(BorrowedRef callable);
 
 // Callable types of bindings that stand for a Python function under a policy: CompiledFunction, PolicyFunction, disabled functions.
 struct WrapperType {

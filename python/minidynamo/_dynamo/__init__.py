@@ -2,7 +2,7 @@
 
 import sys
 
-from .. import _C
+from .. import _C, _polyfills
 from . import config, exc
 from .backends import list_backends, lookup_backend, register_backend
 from .decorators import (
@@ -26,6 +26,7 @@ if _C.frame_evaluation:
         _C._register_call(_call.__name__, _call)
     _C._mark_new_call(set_stance, "forbidden")
     del _call
+    _polyfills.register(_C._register_polyfill)
 
 # Imported when it is first used.
 _LAZY_MODULES = ("testing", "traced_calls", "utils")

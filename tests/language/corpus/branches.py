@@ -176,7 +176,7 @@ def match_literals(x, key):
             return x
 
 
-@snippet(lambda: (tensor([1.0]), (1, 2, 3)), lambda: (tensor([1.0]), []), lambda: (tensor([1.0]), [1]))
+@whole(lambda: (tensor([1.0]), (1, 2, 3)), lambda: (tensor([1.0]), []), lambda: (tensor([1.0]), [1]))
 def match_sequence(x, items):
     match items:
         case []:
@@ -187,7 +187,7 @@ def match_sequence(x, items):
             return x * first + len(rest)
 
 
-@snippet(lambda: (tensor([1.0]), {"op": "add", "by": 2}), lambda: (tensor([1.0]), {"op": "mul"}))
+@whole(lambda: (tensor([1.0]), {"op": "add", "by": 2}), lambda: (tensor([1.0]), {"op": "mul"}))
 def match_mapping(x, order):
     match order:
         case {"op": "add", "by": n}:
@@ -204,7 +204,7 @@ class Point:
         self.y = y
 
 
-@snippet(lambda: (tensor([1.0]), Point(1, 2)), lambda: (tensor([1.0]), Point(0, 5)), lambda: (tensor([1.0]), 3))
+@whole(lambda: (tensor([1.0]), Point(1, 2)), lambda: (tensor([1.0]), Point(0, 5)), lambda: (tensor([1.0]), 3))
 def match_class(x, point):
     match point:
         case Point(0, y):

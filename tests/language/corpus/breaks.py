@@ -3,7 +3,7 @@
 import sys
 import time
 
-from differential import snippet
+from differential import snippet, whole
 
 import minidynamo
 from minidynamo import tensor
@@ -116,7 +116,7 @@ def in_closure(x):
     return total
 
 
-@snippet()
+@whole()
 def in_generator(x):
     def values():
         yield x + 1

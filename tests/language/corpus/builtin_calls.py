@@ -32,7 +32,7 @@ def type_of(x):
     return x, type(x) is minidynamo.Tensor, type(1) is int, type([]).__name__
 
 
-@snippet()
+@whole()
 def hasattr_getattr(x):
     return x, hasattr(x, "shape"), hasattr(x, "nothing"), getattr(x, "nothing", 5), getattr(x, "ndim")
 
@@ -52,12 +52,12 @@ def zip_enumerate_lists(x):
     return x, list(zip([1, 2], "ab")), list(enumerate("ab", 1)), dict(zip("ab", [1, 2]))
 
 
-@snippet()
+@whole()
 def reversed_sorted_lists(x):
     return x, list(reversed([1, 2, 3])), sorted([3, 1, 2]), sorted("hello"), sorted([3, 1], reverse=True)
 
 
-@snippet()
+@whole()
 def sorted_with_key(x):
     return x, sorted(["bb", "a", "ccc"], key=len), sorted([3, -1, 2], key=lambda n: -n)
 
@@ -67,12 +67,12 @@ def sorted_tensors_by_key(x):
     return sorted([x, x - 1, x - 2], key=lambda y: y.sum().item())
 
 
-@snippet()
+@whole()
 def min_max_with_key(x):
     return x, min(["bb", "a"], key=len), max([1, -5], key=abs), max([1, -5], key=lambda n: n * n)
 
 
-@snippet()
+@whole()
 def list_sort_with_key(x):
     items = [(2, "a"), (1, "b")]
     items.sort(key=lambda pair: pair[0])
@@ -84,27 +84,27 @@ def any_all(x):
     return x, any([0, 1]), all([1, 0]), any([]), all([])
 
 
-@snippet()
+@whole()
 def sum_of_tensors(x):
     return sum([x, x + 1, x + 2])
 
 
-@snippet()
+@whole()
 def map_with_builtin(x):
     return x, list(map(abs, [-1, 2])), list(map(str, [1, 2]))
 
 
-@snippet()
+@whole()
 def map_with_lambda(x):
     return list(map(lambda y: y * 2, [x, x + 1]))
 
 
-@snippet()
+@whole()
 def map_of_two(x):
     return list(map(lambda a, b: a * b, [x, x + 1], [2, 3]))
 
 
-@snippet()
+@whole()
 def filter_with_lambda(x):
     return list(filter(lambda n: n > 1, [1, 2, 3])), list(filter(None, [0, 1])), x
 
@@ -137,19 +137,19 @@ def setattr_delattr(x):
     return box.a, hasattr(box, "b")
 
 
-@snippet()
+@whole()
 def itertools_chain(x):
     return x, list(itertools.chain([1], [2, 3])), list(itertools.islice(itertools.count(), 3))
 
 
-@snippet()
+@whole()
 def itertools_product(x):
     for a, b in itertools.product([1, 2], [3, 4]):
         x = x + a * b
     return x
 
 
-@snippet()
+@whole()
 def itertools_zip_longest(x):
     return x, list(itertools.zip_longest([1], [2, 3], fillvalue=0)), list(itertools.accumulate([1, 2, 3]))
 
@@ -226,7 +226,7 @@ def slice_and_range_objects(x):
     return x, slice(1, 3), range(3), [1, 2, 3, 4][slice(1, 3)]
 
 
-@snippet()
+@whole()
 def iter_next_default(x):
     items = iter(())
     return x, next(items, "none")

@@ -187,7 +187,7 @@ def mutual_recursion(x):
     return x * 2 if is_even(6) else x
 
 
-@snippet()
+@whole()
 def recursion_in_closure(x):
     def down(n):
         return x if n == 0 else down(n - 1) + n
@@ -266,7 +266,7 @@ def class_method(x):
     return Scaler.by_class(x) + Double.by_class(x) + DOUBLE.by_class(x)
 
 
-@snippet()
+@whole()
 def overridden_method_with_super(x):
     return DOUBLE.twice(x)
 
@@ -276,14 +276,12 @@ def instance_is_called(x):
     return SCALER(x) + SCALER(x, n=3)
 
 
-@snippet(
-    lambda: (Scaler(1.0), tensor([1.0])), lambda: (Scaler(2.0), tensor([1.0])), lambda: (Double(1.0), tensor([1.0]))
-)
+@whole(lambda: (Scaler(1.0), tensor([1.0])), lambda: (Scaler(2.0), tensor([1.0])), lambda: (Double(1.0), tensor([1.0])))
 def object_argument(scaler, x):
     return scaler.scale(x)
 
 
-@snippet(lambda: (Scaler(1.0).scale, tensor([1.0])))
+@whole(lambda: (Scaler(1.0).scale, tensor([1.0])))
 def bound_method_argument(f, x):
     return f(x)
 
@@ -292,7 +290,7 @@ def replace_method(x):
     return x * 1000
 
 
-@snippet()
+@whole()
 def method_on_instance(x):
     scaler = Scaler(1.0)
     scaler.scale = replace_method
@@ -312,7 +310,7 @@ def partial_made_outside(x):
     return PARTIAL(x) + PARTIAL(x, b=5)
 
 
-@snippet()
+@whole()
 def reduce_over_tensors(x):
     return functools.reduce(lambda a, b: a * b, [x, x + 1, x + 2])
 
@@ -382,7 +380,7 @@ def list_filled_by_callee(x):
     return items
 
 
-@snippet()
+@whole()
 def mutable_default_made_inside(x):
     def inner(y, items=[]):  # noqa: B006
         items.append(y)
@@ -420,7 +418,7 @@ def own_default(x, n=3, *, k=2):
     return x * n + k
 
 
-@snippet(lambda: (tensor([1.0]), {"a": 1}))
+@whole(lambda: (tensor([1.0]), {"a": 1}))
 def keywords_are_a_new_dict(x, options):
     def change(**kwargs):
         kwargs["b"] = 2
@@ -448,7 +446,7 @@ def function_attributes(x):
     return inner(inner(x)), inner.calls
 
 
-@snippet()
+@whole()
 def call_through_getattr(x):
     return getattr(SCALER, "scale")(x) + getattr(x, "sum")()
 

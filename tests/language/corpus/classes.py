@@ -30,40 +30,40 @@ class Point:
         return Point(self.x + by, self.y)
 
 
-@snippet()
+@whole()
 def instance_made_inside(x):
     p = Point(x, 2)
     return p.x * p.y
 
 
-@snippet()
+@whole()
 def instance_returned(x):
     return Point(x + 1, [x])
 
 
-@snippet()
+@whole()
 def method_makes_instance(x):
     return Point(x).moved(2).moved(3).x
 
 
-@snippet()
+@whole()
 def property_read(x):
     return Point(x, 3).product
 
 
-@snippet()
+@whole()
 def property_write(x):
     p = Point(x)
     p.product = x * 5
     return p.x
 
 
-@snippet(lambda: (Point(tensor([1.0]), 3),), lambda: (Point(tensor([1.0]), 4),))
+@whole(lambda: (Point(tensor([1.0]), 3),), lambda: (Point(tensor([1.0]), 4),))
 def property_of_argument(p):
     return p.product + 1
 
 
-@snippet()
+@whole()
 def attribute_write_inside(x):
     p = Point(x)
     p.z = x * 2
@@ -72,21 +72,21 @@ def attribute_write_inside(x):
     return p.z, p.y, hasattr(p, "x"), p
 
 
-@snippet(lambda: (Point(tensor([1.0]), 3),))
+@whole(lambda: (Point(tensor([1.0]), 3),))
 def attribute_write_on_argument(p):
     p.y = p.x * 2
     p.n = 5
     return p.y + p.n
 
 
-@snippet(lambda: (Point(tensor([1.0]), 3),))
+@whole(lambda: (Point(tensor([1.0]), 3),))
 def attribute_delete_on_argument(p):
     y = p.y
     del p.y
     return p.x * y
 
 
-@snippet(lambda: (Point(tensor([1.0]), 0),))
+@whole(lambda: (Point(tensor([1.0]), 0),))
 def counter_on_argument(p):
     p.y += 1
     return p.x + p.y
@@ -125,7 +125,7 @@ class Derived(Base):
         return super().value(x) * self.m
 
 
-@snippet()
+@whole()
 def super_init(x):
     return Derived(3).value(x)
 
@@ -150,7 +150,7 @@ class D(B, C):
         return ["D", *super().who()]
 
 
-@snippet()
+@whole()
 def diamond(x):
     return x, D().who()
 
@@ -228,13 +228,13 @@ class Number:
         return f"formatted {spec}"
 
 
-@snippet()
+@whole()
 def dunder_add(x):
     n = Number(x)
     return (n + 1).value, (1 + n).value, (n + n).value
 
 
-@snippet()
+@whole()
 def dunder_reflected(x):
     return (3 * Number(2)).value, x
 
@@ -244,7 +244,7 @@ def dunder_not_implemented(x):
     return Number(x) * 3
 
 
-@snippet()
+@whole()
 def dunder_in_place(x):
     n = m = Number(x)
     n += 1
@@ -268,13 +268,13 @@ def dunder_hash_in_dict(x):
     return {a: x}[a], Number(1) in {a: 1}
 
 
-@snippet()
+@whole()
 def dunder_len_bool(x):
     n = Number(1)
     return x * len(n) if not n else x
 
 
-@snippet()
+@whole()
 def dunder_items(x):
     n = Number(x)
     a = n[2]
@@ -284,7 +284,7 @@ def dunder_items(x):
     return a, b, n.value, n[1:2]
 
 
-@snippet()
+@whole()
 def dunder_contains(x):
     return x, 3 in Number(1), 4 not in Number(1)
 
@@ -295,7 +295,7 @@ def dunder_iter(x):
     return a * b, [*Number(1)]
 
 
-@snippet()
+@whole()
 def dunder_call(x):
     return Number(1)(x, k=3)
 
@@ -349,7 +349,7 @@ class Slotted:
         self.a = a
 
 
-@snippet()
+@whole()
 def slots(x):
     s = Slotted(x)
     s.b = x * 2
@@ -445,7 +445,7 @@ class Frozen:
     b: object = None
 
 
-@snippet()
+@whole()
 def dataclass_made_inside(x):
     c = Config(2.0)
     c.names.append("a")

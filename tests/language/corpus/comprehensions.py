@@ -28,7 +28,7 @@ def dict_comprehension(x):
     return {f"k{i}": x * i for i in range(3)}
 
 
-@snippet()
+@whole()
 def set_comprehension(x):
     return x, {i % 3 for i in range(7)}
 
@@ -65,37 +65,37 @@ def comprehension_with_walrus(x):
     return items, y
 
 
-@snippet()
+@whole()
 def sum_of_generator_of_numbers(x):
     return x * sum(i * i for i in range(4))
 
 
-@snippet()
+@whole()
 def sum_of_generator_of_tensors(x):
     return sum(x * i for i in range(3))
 
 
-@snippet()
+@whole()
 def list_of_generator(x):
     return list(x + i for i in range(3))
 
 
-@snippet()
+@whole()
 def tuple_of_generator(x):
     return tuple(x * i for i in range(3))
 
 
-@snippet()
+@whole()
 def dict_of_generator(x):
     return dict((i, x + i) for i in range(3))
 
 
-@snippet()
+@whole()
 def any_all_of_generator(x):
     return x, any(i > 2 for i in range(4)), all(i > 2 for i in range(4))
 
 
-@snippet()
+@whole()
 def max_of_generator(x):
     return x * max(i * i for i in (-3, 2))
 
@@ -105,13 +105,13 @@ def generator_expression_returned(x):
     return (x + i for i in range(3))
 
 
-@snippet()
+@whole()
 def comprehension_lambdas_late_binding(x):
     functions = [lambda y: y + i for i in range(3)]
     return [f(x) for f in functions]
 
 
-@snippet()
+@whole()
 def comprehension_lambdas_early_binding(x):
     functions = [lambda y, i=i: y + i for i in range(3)]
     return [f(x) for f in functions]

@@ -22,7 +22,7 @@ def build_dict(x):
     return {"a": x, "b": x + 1, 3: None}
 
 
-@snippet()
+@whole()
 def build_set(x):
     return x, {1, 2, 3}
 
@@ -113,14 +113,14 @@ def store_item(x):
     return items
 
 
-@snippet()
+@whole()
 def store_slice(x):
     items = [1, 2, 3, 4]
     items[1:3] = [x]
     return items
 
 
-@snippet()
+@whole()
 def delete_item(x):
     items = [1, 2, 3]
     del items[0]
@@ -146,7 +146,7 @@ def list_append_extend(x):
     return items
 
 
-@snippet()
+@whole()
 def list_pop_and_more(x):
     items = [3, 1, 2]
     last = items.pop()
@@ -175,7 +175,7 @@ def list_compare(x):
     return x, [1, 2] == [1, 2], (1, 2) < (1, 3), [1] != [2], 2 in [1, 2], 3 not in (1, 2)
 
 
-@snippet()
+@whole()
 def list_remove_clear(x):
     items = [1, 2, 3]
     items.remove(2)
@@ -229,7 +229,7 @@ def list_index_out_of_range(x):
     return [x, x + 1][2]
 
 
-@snippet()
+@whole()
 def dict_keys_of_kinds(x):
     return {1: x, "1": 2, (1, 2): 3, None: 4, 2.5: 5}
 
@@ -283,44 +283,44 @@ def deque_rotate(x):
     return x, items
 
 
-@snippet(lambda: ([tensor([1.0])],))
+@whole(lambda: ([tensor([1.0])],))
 def append_to_argument(items):
     items.append(items[0] + 1)
     return items
 
 
-@snippet(lambda: ({"x": tensor([1.0])},))
+@whole(lambda: ({"x": tensor([1.0])},))
 def write_to_dict_argument(table):
     table["y"] = table["x"] + 1
     table["n"] = len(table)
 
 
-@snippet(lambda: ({"x": tensor([1.0]), "old": 1},))
+@whole(lambda: ({"x": tensor([1.0]), "old": 1},))
 def delete_from_dict_argument(table):
     del table["old"]
     return table["x"] * 2
 
 
-@snippet(lambda: ([[tensor([1.0])], 2],))
+@whole(lambda: ([[tensor([1.0])], 2],))
 def write_into_nested_argument(items):
     items[0][0] = items[0][0] + 1
     items[1] = items[0]
     return len(items)
 
 
-@snippet(lambda: ([3, 1, 2], tensor([1.0])))
+@whole(lambda: ([3, 1, 2], tensor([1.0])))
 def sort_argument(items, x):
     items.sort()
     return x * items[0]
 
 
-@snippet(lambda: (lambda shared: (shared, shared, tensor([1.0])))([1, 2]))
+@whole(lambda: (lambda shared: (shared, shared, tensor([1.0])))([1, 2]))
 def mutate_argument_seen_twice(first, second, x):
     first.append(3)
     return x * len(second), first is second
 
 
-@snippet(lambda: ([tensor([1.0])],))
+@whole(lambda: ([tensor([1.0])],))
 def mutation_before_exception(items):
     items.append(2)
     try:
@@ -365,6 +365,6 @@ def slice_argument(x, s):
     return [1, 2, 3][s], x
 
 
-@snippet(lambda: ({"b": 1, "a": 2}, tensor([1.0])), lambda: ({"a": 2, "b": 1}, tensor([1.0])))
+@whole(lambda: ({"b": 1, "a": 2}, tensor([1.0])), lambda: ({"a": 2, "b": 1}, tensor([1.0])))
 def order_of_dict_argument(table, x):
     return list(table)[0], x + 1

@@ -25,7 +25,7 @@ class Manager:
         return self.swallow
 
 
-@snippet()
+@whole()
 def user_manager(x):
     log = []
     with Manager(log) as manager:
@@ -49,7 +49,7 @@ def user_manager_lets_through(x):
         raise ValueError("through")
 
 
-@snippet()
+@whole()
 def user_manager_and_return(x):
     log = []
 
@@ -60,7 +60,7 @@ def user_manager_and_return(x):
     return inner(), log
 
 
-@snippet()
+@whole()
 def user_manager_in_loop(x):
     log = []
     for i in range(4):
@@ -73,7 +73,7 @@ def user_manager_in_loop(x):
     return x, log
 
 
-@snippet()
+@whole()
 def two_managers(x):
     log = []
     with Manager(log) as a, Manager(log) as b:
@@ -130,7 +130,7 @@ def contextmanager_function_raises(x):
         raise KeyError("k")
 
 
-@snippet()
+@whole()
 def suppress(x):
     with contextlib.suppress(ZeroDivisionError):
         x = x + 1
@@ -139,7 +139,7 @@ def suppress(x):
     return x
 
 
-@snippet()
+@whole()
 def nullcontext(x):
     with contextlib.nullcontext(5) as n:
         return x + n
@@ -187,7 +187,7 @@ def no_grad_left_by_exception(x):
         raise ValueError("left")
 
 
-@snippet()
+@whole()
 def no_grad_as_decorator(x):
     @minidynamo.no_grad()
     def inner(y):

@@ -78,7 +78,7 @@ def catch_base_class(x):
         return x + 1, type(error).__name__
 
 
-@snippet()
+@whole()
 def catch_tuple_of_types(x):
     try:
         [][0]
@@ -86,7 +86,7 @@ def catch_tuple_of_types(x):
         return x + 1
 
 
-@snippet()
+@whole()
 def catch_second_clause(x):
     try:
         int("z")
@@ -98,7 +98,7 @@ def catch_second_clause(x):
         return x + 2
 
 
-@snippet()
+@whole()
 def bare_except(x):
     try:
         1 / 0
@@ -176,7 +176,7 @@ def raise_not_an_exception(x):
     raise 3
 
 
-@snippet()
+@whole()
 def finally_runs_on_return(x):
     order = []
 
@@ -189,7 +189,7 @@ def finally_runs_on_return(x):
     return inner(), order
 
 
-@snippet()
+@whole()
 def finally_overrides_return(x):
     def inner():
         try:
@@ -208,7 +208,7 @@ def finally_runs_on_exception(x):
         print("finally")
 
 
-@snippet()
+@whole()
 def finally_in_loop(x):
     order = []
     for i in range(4):
@@ -223,7 +223,7 @@ def finally_in_loop(x):
     return x, order
 
 
-@snippet()
+@whole()
 def nested_try(x):
     try:
         try:
@@ -250,7 +250,7 @@ def exception_name_is_deleted(x):
         return x, type(missing).__name__
 
 
-@snippet()
+@whole()
 def try_in_loop(x):
     bad = 0
     for text in ("1", "x", "3"):
@@ -384,7 +384,7 @@ def exception_while_iterating_dict(x):
     return x
 
 
-@snippet()
+@whole()
 def not_implemented(x):
     try:
         raise NotImplementedError

@@ -1,6 +1,6 @@
 """Generators, and what consumes them."""
 
-from differential import snippet
+from differential import snippet, whole
 
 from minidynamo import tensor
 
@@ -42,14 +42,14 @@ def noisy(x):
     yield x + 2
 
 
-@snippet()
+@whole()
 def for_over_generator(x):
     for i in count(3):
         x = x + i
     return x
 
 
-@snippet()
+@whole()
 def for_over_generator_of_tensors(x):
     total = x
     for y in scaled(x, 3):
@@ -57,30 +57,30 @@ def for_over_generator_of_tensors(x):
     return total
 
 
-@snippet()
+@whole()
 def list_of_generator(x):
     return list(scaled(x, 3))
 
 
-@snippet()
+@whole()
 def sum_of_generator(x):
     return sum(scaled(x, 3))
 
 
-@snippet()
+@whole()
 def unpack_generator(x):
     a, b = scaled(x, 2)
     return a + b, [*count(3)]
 
 
-@snippet()
+@whole()
 def next_of_generator(x):
     g = scaled(x, 3)
     next(g)
     return next(g), next(g), next(g, "end")
 
 
-@snippet()
+@whole()
 def send_to_generator(x):
     g = echo()
     next(g)
@@ -99,12 +99,12 @@ def generator_return_value(x):
         return x, stop.value
 
 
-@snippet()
+@whole()
 def yield_from(x):
     return list(delegating(x))
 
 
-@snippet()
+@whole()
 def yield_from_result(x):
     def outer():
         result = yield from with_result()
@@ -142,7 +142,7 @@ def throw_into_generator(x):
     return x, g.throw(ValueError("thrown"))
 
 
-@snippet()
+@whole()
 def generator_that_prints(x):
     total = x
     for y in noisy(x):
@@ -167,14 +167,14 @@ def return_suspended_generator(x):
     return g
 
 
-@snippet(lambda: (tensor([1.0]), count(3)))
+@whole(lambda: (tensor([1.0]), count(3)))
 def generator_argument(x, g):
     for i in g:
         x = x + i
     return x
 
 
-@snippet()
+@whole()
 def infinite_generator(x):
     def naturals():
         n = 0
@@ -189,7 +189,7 @@ def infinite_generator(x):
     return x
 
 
-@snippet()
+@whole()
 def generator_pipeline(x):
     squares = (i * i for i in count(5))
     even = (i for i in squares if i % 2 == 0)
@@ -207,7 +207,7 @@ def generator_raises(x):
     return x
 
 
-@snippet()
+@whole()
 def this_is_a_generator(x):
     def run():
         yield x + 1

@@ -55,7 +55,7 @@ def for_zip(x):
     return x
 
 
-@snippet()
+@whole()
 def for_zip_strict(x):
     for a, b in zip([1, 2], [3, 4], strict=True):
         x = x + a * b
@@ -92,14 +92,14 @@ def for_sorted(x):
     return x
 
 
-@snippet()
+@whole()
 def for_map(x):
     for y in map(lambda i: x + i, range(3)):
         x = x * y
     return x
 
 
-@snippet()
+@whole()
 def for_filter(x):
     for i in filter(lambda i: i % 2, range(5)):
         x = x + i
@@ -346,7 +346,7 @@ class Countdown:
         return self.n
 
 
-@snippet()
+@whole()
 def for_user_iterator(x):
     for i in Countdown(3):
         x = x + i

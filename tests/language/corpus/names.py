@@ -224,18 +224,18 @@ def make_counter():
     return counter
 
 
-@snippet(lambda: (tensor([1.0]), make_counter()))
+@whole(lambda: (tensor([1.0]), make_counter()))
 def closure_state_outside(x, counter):
     return counter(x), counter(x)
 
 
-@snippet()
+@whole()
 def return_closure(x):
     y = x + 1
     return lambda z: y + z
 
 
-@snippet()
+@whole()
 def return_closures_sharing_a_cell(x):
     count = 0
 
@@ -250,14 +250,14 @@ def return_closures_sharing_a_cell(x):
     return get, bump
 
 
-@snippet(state="COUNTER")
+@whole(state="COUNTER")
 def global_write(x):
     global COUNTER
     COUNTER += 1
     return x + COUNTER
 
 
-@snippet(state="LATE")
+@whole(state="LATE")
 def global_tensor_write(x):
     global LATE
     LATE = x * 2

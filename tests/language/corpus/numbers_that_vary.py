@@ -94,7 +94,7 @@ def argument_plus_one(x, n):
     return x * (n + 1), n * 2
 
 
-@snippet(*NUMBERS[:5])
+@whole(*NUMBERS[:5])
 def division_by_what_may_be_zero(x, n):
     x = x + 1
     try:

@@ -113,7 +113,7 @@ def nested(x, d):
     return d["l"] is d["k"], d
 
 
-@snippet(lambda: (x(), Box(a=1, b=[2])))
+@whole(lambda: (x(), Box(a=1, b=[2])))
 def attributes(x, box):
     box.a += 1
     box.new = x * box.a
@@ -123,7 +123,7 @@ def attributes(x, box):
     return box.new, hasattr(box, "a"), box
 
 
-@snippet(lambda: (x(), Slots(1)))
+@whole(lambda: (x(), Slots(1)))
 def slots(x, s):
     s.b = x + s.a
     s.a = 5
@@ -206,7 +206,7 @@ def globals_through_calls(x):
     return x + COUNT
 
 
-@snippet(state="COUNT")
+@whole(state="COUNT")
 def global_deleted(x):
     global COUNT
     COUNT = 3
@@ -216,7 +216,7 @@ def global_deleted(x):
     return x
 
 
-@snippet(lambda: (x(), globals()), state="COUNT")
+@whole(lambda: (x(), globals()), state="COUNT")
 def globals_as_a_dict(x, names):
     global COUNT
     names["COUNT"] = 21
@@ -256,7 +256,7 @@ def seen_at_a_break(x, items):
     return items
 
 
-@snippet(lambda: (x(), [1, 2, 3]))
+@whole(lambda: (x(), [1, 2, 3]))
 def iterated_while_it_grows(x, items):
     for item in items:
         if len(items) < 6:
@@ -319,7 +319,7 @@ class WithSetattr:
         object.__setattr__(self, name, ("set", value))
 
 
-@snippet(lambda: (x(), WithSetattr()))
+@whole(lambda: (x(), WithSetattr()))
 def own_setattr(x, box):
     box.a = 1
     return x + 1, box.a
@@ -430,7 +430,7 @@ def set_of_the_caller(x, s):
     return x + len(s), 3 in s
 
 
-@snippet(lambda: (x(), Box(a=1)))
+@whole(lambda: (x(), Box(a=1)))
 def setattr_and_delattr(x, box):
     setattr(box, "b", x)
     delattr(box, "a")

@@ -98,7 +98,7 @@ def bad_number(x):
     return x + int("abc")
 
 
-@snippet()
+@whole()
 def encode_decode(x):
     return x, "é".encode(), b"abc".decode(), "é".encode("latin-1")
 
@@ -113,11 +113,11 @@ def string_argument(x, text):
     return x * len(text), text.upper()
 
 
-@snippet()
+@whole()
 def format_builtin(x):
     return x, format(3.14159, ".3f"), format(255, "x")
 
 
-@snippet()
+@whole()
 def splitlines_and_iteration(x):
     return x, "a\nb".splitlines(), [c for c in "xyz"], list("ab"), dict(enumerate("ab"))

@@ -67,18 +67,18 @@ def views(x):
     return x.reshape(4), x.view(1, 4), x.transpose(0, 1), x.t(), x.unsqueeze(0)
 
 
-@snippet(matrix)
+@whole(matrix)
 def result_views_argument(x):
     return x.view(4)
 
 
-@snippet()
+@whole()
 def result_is_argument(x):
     y = x
     return y, x, x + 1
 
 
-@snippet()
+@whole()
 def intermediate_twice(x):
     y = x + 1
     return y, y, [y]
@@ -101,17 +101,17 @@ def factories(x):
     return minidynamo.zeros(3) + x, minidynamo.ones(2, 3), minidynamo.arange(4)
 
 
-@snippet(matrix)
+@whole(matrix)
 def indexing(x):
     return x[0], x[0, 1], x[:, 1], x[-1], x[0:1]
 
 
-@snippet(matrix)
+@whole(matrix)
 def iteration(x):
     return [row * 2 for row in x]
 
 
-@snippet(matrix)
+@whole(matrix)
 def unpack_rows(x):
     a, b = x
     return a + b
@@ -144,13 +144,13 @@ def dtype_casts(x):
     return x.to(minidynamo.float64), x.float(), (x > 0).float()
 
 
-@snippet()
+@whole()
 def integer_tensors(x):
     n = tensor([1, 2, 3])
     return x * n, n + 1, n / 2, n * 2.5
 
 
-@snippet()
+@whole()
 def detach_and_requires_grad(x):
     return x.detach() + 1, x.requires_grad
 
@@ -160,13 +160,13 @@ def device_reads(x):
     return x + 1, str(x.device), x.cpu()
 
 
-@snippet()
+@whole()
 def clone_is_new(x):
     y = x.clone()
     return y, x
 
 
-@snippet(matrix)
+@whole(matrix)
 def cat(x):
     return minidynamo.cat([x, x + 1]), minidynamo.cat((x, x), dim=1)
 
@@ -205,7 +205,7 @@ def special_values(x):
     return x + 1, x * 2, -x, x == x
 
 
-@snippet(lambda: (tensor([[1.0, 2.0], [3.0, 4.0]]).t(),), lambda: (tensor([[1.0, 2.0], [3.0, 4.0]]),))
+@whole(lambda: (tensor([[1.0, 2.0], [3.0, 4.0]]).t(),), lambda: (tensor([[1.0, 2.0], [3.0, 4.0]]),))
 def strides_differ(x):
     return x + 1, x @ x
 
@@ -228,6 +228,6 @@ def tensor_in_list(x):
     return any(y is z for z in [x, y]), len({id(x), id(y)})
 
 
-@snippet()
+@whole()
 def attribute_on_tensor_type(x):
     return minidynamo.Tensor.add(x, 1), minidynamo.Tensor.sum(x)

@@ -1,0 +1,217 @@
+// Generators, and calls that a builtin waits for: frames that run to a result inside one instruction of their caller.
+//  1. Nothing of that instruction is kept if it cannot be finished: the walk starts again and ends before it.
+//  2. A generator is not rebuilt. Where one would have to be, the walk starts again and ends before the call that makes it.
+#include <algorithm>
+
+#include "base/config.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+// Closing a suspended generator runs handlers of its code: try, with, and the like.
+bool has_handlers(const Bytecode& bytecode) {
+  return std::ranges::any_of(bytecode.handlers(), [&](const HandlerRange& range) {
+    // From 3.12 on every generator turns a StopIteration that leaves it into a RuntimeError.
+    const Instruction& target = bytecode[range.handler.target];
+    return target.op != Opcode::STOPITERATION_ERROR && target.op != Opcode::CALL_INTRINSIC;
+  });
+}
+
+IteratorValue* generator_of(Walk& walk, const CallArgs& args, size_t count) {
+  auto* iterator = args.positional.empty() ? nullptr : as<IteratorValue>(args.positional[0]);
+  if (iterator == nullptr || iterator->iterator_kind != IteratorKind::Generator)
+    walk.graph_break(BreakReason::foreign_next, args.positional.empty() ? "" : describe(args.positional[0]));
+  if (args.positional.size() != count || !args.keywords.empty()) walk.raise_here();
+  return iterator;
+}
+
+ValuePtr call_send(Walk& walk, const CallArgs& args) {
+  IteratorValue* generator = generator_of(walk, args, 2);
+  if (auto value = walk.resume(generator, args.positional[1])) return *value;
+  walk.raise_here();
+}
+
+ValuePtr call_generator_next(Walk& walk, const CallArgs& args) {
+  if (auto value = walk.resume(generator_of(walk, args, 1), walk.none())) return *value;
+  walk.raise_here();
+}
+
+ValuePtr call_close(Walk& walk, const CallArgs& args) {
+  IteratorValue* generator = generator_of(walk, args, 1);
+  if (walk.needs_closing(*generator)) walk.graph_break(BreakReason::generator_call, "close()");
+  generator->exhausted = true;
+  return walk.none();
+}
+
+void return_generator(Walk& walk, const Instruction& at) {
+  if (walk.frame().generator == nullptr) walk.graph_break(BreakReason::async_construct, opcode_name(at.op));
+  walk.push(walk.none());
+}
+
+void yield_value(Walk& walk, const Instruction& at) {
+  if (walk.frame().generator == nullptr) walk.graph_break(BreakReason::async_construct, opcode_name(at.op));
+  walk.suspend(walk.pop());
+}
+
+void get_yield_from_iter(Walk& walk, const Instruction& at) {
+  if (walk.frame().generator == nullptr) walk.graph_break(BreakReason::async_construct, opcode_name(at.op));
+  ValuePtr iterator = walk.iterator_over(walk.peek());
+  if (!iterator) walk.graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
+  walk.pop();
+  walk.push(std::move(iterator));
+}
+
+void send(Walk& walk, const Instruction& at) {
+  ValuePtr sent = walk.peek(1);
+  auto* iterator = as<IteratorValue>(walk.peek(2));
+  if (iterator == nullptr || walk.frame().generator == nullptr)
+    walk.graph_break(BreakReason::async_construct, opcode_name(at.op));
+  bool is_generator = iterator->iterator_kind == IteratorKind::Generator;
+  // Another iterator takes a value through its own send.
+  if (!is_generator && !walk.same_object(sent, walk.none())) walk.graph_break(BreakReason::generator_call, "send()");
+  std::optional<ValuePtr> next = is_generator ? walk.resume(iterator, sent) : walk.next_of(iterator);
+  ValuePtr result = next ? *next : is_generator ? iterator->returned : walk.none();
+  walk.pop();
+  if (!next && PY_VERSION_HEX < 0x030C0000) walk.pop();
+  walk.push(std::move(result));
+  if (!next) walk.jump(at.arg);
+}
+
+void end_send(Walk& walk, const Instruction&) {
+  ValuePtr value = walk.pop();
+  walk.pop();
+  walk.push(std::move(value));
+}
+
+const OpcodeRegistration registration{{Opcode::RETURN_GENERATOR, return_generator},
+                                      {Opcode::YIELD_VALUE, yield_value},
+                                      {Opcode::GET_YIELD_FROM_ITER, get_yield_from_iter},
+                                      {Opcode::SEND, send},
+                                      {Opcode::END_SEND, end_send}};
+
+}  // namespace
+
+void Walk::run_held(size_t depth) {
+  std::vector<ValuePtr> outer_stack = std::move(stack_before_);
+  while (frames_.size() > depth) {
+    SymbolicFrame& current = frame();
+    current.index = current.next;
+    stack_before_ = current.stack;
+    try {
+      step();
+    } catch (const BreakSignal& signal) {
+      const BreakRow& row = break_row(signal.reason);
+      GraphBreak found{signal.reason, signal.context, signal.explanation, user_stack(),
+                       opcode_gloss(bytecode()[frame().index].op)};
+      if (!row.silent && frame().generator == nullptr) {
+        found.reason = BreakReason::held_by_c_caller;
+        found.context = str_cat(row.title, signal.context.empty() ? "" : ": ", signal.context);
+        found.explanation = "";
+      }
+      throw RestartSignal{instruction_step_, found, frame().policy};
+    } catch (const RaiseSignal&) {
+      throw RestartSignal{instruction_step_, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
+    }
+  }
+  stack_before_ = std::move(outer_stack);
+}
+
+ValuePtr Walk::call_now(const ValuePtr& callable, std::vector<ValuePtr> args) {
+  size_t depth = frames_.size();
+  held_result_ = nullptr;
+  call(callable, {std::move(args), {}}, ContinuationKind::Hold);
+  if (frames_.size() > depth && frames_[depth]->continuation != ContinuationKind::Hold) {
+    frames_.resize(depth);
+    graph_break(BreakReason::c_callback, describe(callable));
+  }
+  run_held(depth);
+  MD_ASSERT(held_result_, "a call that was waited for has no result");
+  return std::exchange(held_result_, nullptr);
+}
+
+ValuePtr Walk::make_generator(std::shared_ptr<SymbolicFrame> body) {
+  auto generator = make_value<IteratorValue>(IteratorKind::Generator, std::vector<ValuePtr>{});
+  generator->frame = std::move(body);
+  generator->creation_step = steps_;
+  generators_.push_back(generator);
+  return generator;
+}
+
+std::optional<ValuePtr> Walk::resume(IteratorValue* generator, const ValuePtr& sent) {
+  ValuePtr keep(generator);
+  if (generator->running) raise_here();
+  if (generator->exhausted) {
+    generator->returned = none();
+    return std::nullopt;
+  }
+  if (static_cast<int64_t>(frames_.size()) > config().inline_depth_limit)
+    graph_break(BreakReason::inline_depth, "generator");
+  SymbolicFrame& body = *generator->frame;
+  bool started = body.next > 0;
+  if (!started && !same_object(sent, none())) raise_here();
+  advanced_ = true;
+  if (started) body.stack.push_back(sent);
+  body.policy = frame().policy;
+  body.entry_step = steps_;
+  body.generator = generator;
+  generator->running = true;
+  size_t depth = frames_.size();
+  frames_.push_back(generator->frame);
+  run_held(depth);
+  generator->running = false;
+  if (generator->exhausted) return std::nullopt;
+  return std::exchange(generator->yielded, nullptr);
+}
+
+void Walk::suspend(ValuePtr value) {
+  IteratorValue* generator = frame().generator;
+  generator->yielded = std::move(value);
+  frames_.pop_back();
+}
+
+bool Walk::needs_closing(const IteratorValue& generator) const {
+  return !generator.exhausted && generator.frame->next > 0 && has_handlers(*generator.frame->bytecode);
+}
+
+void register_generator_methods() {
+  const std::pair<const char*, CallHandler> rows[] = {
+      {"send", call_send}, {"__next__", call_generator_next}, {"close", call_close}};
+  for (const auto& [name, handler] : rows)
+    register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyGen_Type), name)).get(), handler);
+}
+
+namespace {
+std::unordered_map<PyObject*, Ref>& polyfills() {
+  static auto* table = new std::unordered_map<PyObject*, Ref>();  // lives as long as the process
+  return *table;
+}
+}  // namespace
+
+void register_polyfill(BorrowedRef callable, BorrowedRef function) {
+  Py_INCREF(callable.get());
+  polyfills()[callable] = Ref::share(function);
+}
+
+ValuePtr find_polyfill(BorrowedRef callable) {
+  auto found = polyfills().find(callable);
+  if (found == polyfills().end()) return nullptr;
+  auto* model = reinterpret_cast<PyFunctionObject*>(found->second.get());
+  auto function = make_value<FunctionValue>();
+  function->code = Ref::share(model->func_code);
+  if (model->func_defaults != nullptr) {
+    // Defaults of a polyfill are constants.
+    function->defaults = make_value<ObjectValue>(Ref::share(model->func_defaults), nullptr);
+  }
+  if (model->func_kwdefaults != nullptr) {
+    auto defaults = make_value<DictValue>();
+    PyObject *name = nullptr, *value = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(model->func_kwdefaults, &at, &name, &value);)
+      defaults->set(name, make_value<ObjectValue>(Ref::share(value), nullptr));
+    function->kw_defaults = defaults;
+  }
+  return function;
+}
+
+}  // namespace md

@@ -1,0 +1,81 @@
+// super(): attributes along the MRO behind a class.
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+// The class and the object that super() without arguments stands for, from the running frame.
+ValuePtr implicit_super(Walk& walk) {
+  SymbolicFrame& frame = walk.frame();
+  const Bytecode& code = *frame.bytecode;
+  if (code.code()->co_argcount == 0) walk.raise_here();
+  auto contents = [&](const ValuePtr& slot) {
+    auto* cell = as<CellValue>(slot);
+    return cell != nullptr ? load_cell(walk, cell) : slot;
+  };
+  for (int slot = 0; slot < code.slot_count(); ++slot) {
+    bool is_class = code.slot_kind(slot) == SlotKind::Free &&
+                    PyUnicode_CompareWithASCIIString(code.slot_name(slot), "__class__") == 0;
+    if (!is_class) continue;
+    ValuePtr type = contents(frame.slots[slot]), self = contents(frame.slots[0]);
+    if (!type || !self || self->kind == ValueKind::Null) walk.raise_here();
+    return make_value<SuperValue>(type, self);
+  }
+  walk.raise_here();
+}
+
+ValuePtr call_super(Walk& walk, const CallArgs& args) {
+  if (!args.keywords.empty() || args.positional.size() > 2) walk.raise_here();
+  if (args.positional.empty()) return implicit_super(walk);
+  if (args.positional.size() == 1) walk.graph_break(BreakReason::super_lookup, "super() with one argument");
+  return make_value<SuperValue>(args.positional[0], args.positional[1]);
+}
+
+ValuePtr super_on_stack(Walk& walk) {
+  if (walk.identity_of(walk.peek(3)).get() != reinterpret_cast<PyObject*>(&PySuper_Type))
+    walk.graph_break(BreakReason::super_lookup, "a global of the name super");
+  return make_value<SuperValue>(walk.peek(2), walk.peek(1));
+}
+
+void load_super_attr(Walk& walk, const Instruction& at) {
+  ValuePtr super = super_on_stack(walk);
+  walk.load_attribute(super, walk.bytecode().name(at.arg), 3);
+}
+
+void load_super_method(Walk& walk, const Instruction& at) {
+  ValuePtr super = super_on_stack(walk);
+  walk.load_method(super, walk.bytecode().name(at.arg), 3);
+}
+
+const OpcodeRegistration registration{{Opcode::LOAD_SUPER_ATTR, load_super_attr},
+                                      {Opcode::LOAD_SUPER_METHOD, load_super_method}};
+
+}  // namespace
+
+ValuePtr Walk::super_attribute(const SuperValue& super, BorrowedRef name, ValuePtr& start_type) {
+  BorrowedRef known = identity_of(super.type);
+  if (!known || !PyType_Check(known.get())) raise_here();
+  auto* object = as<ObjectValue>(super.self);
+  bool is_class = object != nullptr && PyType_Check(object->object.get());
+  if (is_class) identity_of(super.self);
+  start_type = is_class ? super.self : type_value(super.self);
+  auto* start = as<ObjectValue>(start_type);
+  identity_of(start_type);
+  PyObject* mro = reinterpret_cast<PyTypeObject*>(start->object.get())->tp_mro;
+  Py_ssize_t after = 0;
+  while (after < PyTuple_GET_SIZE(mro) && PyTuple_GET_ITEM(mro, after) != known.get()) ++after;
+  if (after++ == PyTuple_GET_SIZE(mro)) raise_here();
+  if (start->source == nullptr) graph_break(BreakReason::super_lookup, "a class that is not guarded");
+  // The class stands where it stood; what is looked up is guarded behind that place.
+  const Source* place = sources().get(SourceKind::MroEntry, start->source, nullptr, after - 1);
+  identity_of(at(place, Ref::share(known)));
+  const Source* source = sources().get(SourceKind::SuperAttr, start->source, name, after);
+  ValuePtr found = at(source);
+  if (!found) guards_.absent(source);
+  return found;
+}
+
+void register_super() { register_call(reinterpret_cast<PyObject*>(&PySuper_Type), call_super); }
+
+}  // namespace md

@@ -1,0 +1,85 @@
+// Structural pattern matching.
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+template <unsigned long flag>
+void match_flag(Walk& walk, const Instruction&) {
+  bool matches = PyType_HasFeature(walk.exact_type(walk.peek()), flag);
+  walk.push(walk.boolean(matches));
+}
+
+// (subject, keys) stay; pushes the tuple of values, or None.
+void match_keys(Walk& walk, const Instruction&) {
+  ValuePtr subject = walk.peek(2);
+  auto keys = walk.elements_of(walk.peek());
+  if (!keys || type_of(subject) != &PyDict_Type)
+    walk.graph_break(BreakReason::unknown_subscript, "a mapping pattern on a " + describe(subject));
+  std::vector<ValuePtr> values;
+  for (size_t i = 0; i < keys->size(); ++i) {
+    Ref key = walk.constant_of((*keys)[i]);
+    if (!key) walk.graph_break(BreakReason::unhashable_key, describe((*keys)[i]));
+    for (size_t j = 0; j < i; ++j)
+      if (walk.known_equal((*keys)[i], (*keys)[j]).value_or(true)) walk.raise_here();
+    ValuePtr value = walk.dict_item(subject, key.get());
+    if (!value) return walk.push(walk.none());
+    values.push_back(std::move(value));
+  }
+  walk.push(make_value<SequenceValue>(false, std::move(values)));
+}
+
+// The names of the positional sub-patterns; null: the subject itself is the only one.
+std::unique_ptr<std::vector<ValuePtr>> match_args(Walk& walk, const ValuePtr& type, int count) {
+  static PyObject* const kMatchArgs = PyUnicode_InternFromString("__match_args__");
+  auto* known = reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type)->object.get());
+  ValuePtr found = count > 0 ? walk.optional_attribute(type, kMatchArgs) : nullptr;
+  if (!found && count > 0) {
+    if (!PyType_HasFeature(known, _Py_TPFLAGS_MATCH_SELF) || count > 1) walk.raise_here();
+    return nullptr;
+  }
+  auto names = found ? walk.elements_of(found) : std::make_unique<std::vector<ValuePtr>>();
+  if (!names || static_cast<int>(names->size()) < count) walk.raise_here();
+  names->resize(count);
+  return names;
+}
+
+// (subject, class, names of keyword patterns) become the tuple of attributes, or None.
+void match_class(Walk& walk, const Instruction& at) {
+  ValuePtr subject = walk.peek(3), type = walk.peek(2);
+  PyObject* known = walk.identity_of(type);
+  if (known == nullptr || !PyType_Check(known)) walk.raise_here();
+  ValuePtr result = walk.none();
+  if (walk.is_instance(subject, type)) {
+    std::vector<ValuePtr> values;
+    auto names = match_args(walk, type, at.arg);
+    if (!names) {
+      values.push_back(subject);
+      names = std::make_unique<std::vector<ValuePtr>>();
+    }
+    auto keywords = walk.elements_of(walk.peek());
+    names->insert(names->end(), keywords->begin(), keywords->end());
+    bool all = true;
+    for (const ValuePtr& name : *names) {
+      Ref text = walk.constant_of(name);
+      if (!text || !PyUnicode_CheckExact(text.get())) walk.raise_here();
+      ValuePtr value = walk.optional_attribute(subject, text.get());
+      all = static_cast<bool>(value);
+      if (!all) break;
+      values.push_back(std::move(value));
+    }
+    if (all) result = make_value<SequenceValue>(false, std::move(values));
+  }
+  walk.pop_many(3);
+  walk.push(std::move(result));
+}
+
+const OpcodeRegistration registration{{Opcode::MATCH_MAPPING, match_flag<Py_TPFLAGS_MAPPING>},
+                                      {Opcode::MATCH_SEQUENCE, match_flag<Py_TPFLAGS_SEQUENCE>},
+                                      {Opcode::MATCH_KEYS, match_keys},
+                                      {Opcode::MATCH_CLASS, match_class}};
+
+}  // namespace
+
+}  // namespace md

@@ -1,0 +1,88 @@
+// Operators of the user's classes: their methods are inlined where Python would call them first.
+#include "symbolic/user_operators.h"
+
+#include "snapshot/operator_methods.h"
+
+namespace md {
+
+namespace {
+
+bool is_user_object(const ValuePtr& value) {
+  if (value->kind == ValueKind::Instance) return true;
+  auto* object = as<ObjectValue>(value);
+  return object != nullptr && !PyType_Check(object->object.get()) &&
+         PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE);
+}
+
+// What is inlined gives NotImplemented to the driver, or ends the region before the operator.
+bool inline_method(Walk& walk, const ValuePtr& self, const ValuePtr& other, const char* name, OperatorTry tried,
+                   const ValuePtr& left, const ValuePtr& right) {
+  if (name == nullptr) return false;
+  Ref text = check(PyUnicode_InternFromString(name));
+  ValuePtr method = walk.type_attribute(self, text.get());
+  if (!method || !walk.is_python_function(method)) return false;
+  auto operands =
+      make_value<SequenceValue>(false, std::vector<ValuePtr>{left, right, walk.integer(static_cast<int64_t>(tried))});
+  walk.inline_function(method, {{self, other}, {}}, ContinuationKind::PushOperator, operands);
+  walk.drop_below_callee(2);
+  return true;
+}
+
+bool has_type_attribute(Walk& walk, const ValuePtr& value, const char* name) {
+  if (name == nullptr) return false;
+  Ref text = check(PyUnicode_InternFromString(name));
+  return static_cast<bool>(walk.type_attribute(value, text.get()));
+}
+
+// int, float, None ... answer NotImplemented for an operand of a class that is not theirs.
+bool declines_strangers(PyTypeObject* type) {
+  return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyComplex_Type ||
+         type == Py_TYPE(Py_None);
+}
+
+}  // namespace
+
+bool inline_operator(Walk& walk, const Instruction& at) {
+  ValuePtr right = walk.peek(1), left = walk.peek(2);
+  bool left_user = is_user_object(left), right_user = is_user_object(right);
+  if (!left_user && !right_user) return false;
+  if (walk.is_tensor(left) || walk.is_tensor(right) || left->kind == ValueKind::Null) return false;
+  PyTypeObject *left_type = walk.exact_type(left), *right_type = walk.exact_type(right);
+  // The method of a subclass on the right comes first if it is its own.
+  if (left_type != right_type && PyType_IsSubtype(right_type, left_type)) return false;
+  OperatorMethods names = operator_methods(at);
+  if (left_user) {
+    if (inline_method(walk, left, right, names.in_place, OperatorTry::InPlace, left, right)) return true;
+    if (has_type_attribute(walk, left, names.in_place)) return false;
+    if (inline_method(walk, left, right, names.plain, OperatorTry::Plain, left, right)) return true;
+    if (has_type_attribute(walk, left, names.plain)) return false;
+  } else if (!declines_strangers(left_type)) {
+    return false;
+  }
+  if (!right_user || (left_type == right_type && at.op == Opcode::BINARY_OP)) return false;
+  return inline_method(walk, right, left, names.reflected, OperatorTry::Reflected, left, right);
+}
+
+bool inline_unary(Walk& walk, const char* name) {
+  ValuePtr value = walk.peek();
+  if (!is_user_object(value)) return false;
+  Ref text = check(PyUnicode_InternFromString(name));
+  ValuePtr method = walk.type_attribute(value, text.get());
+  if (!method || !walk.is_python_function(method)) return false;
+  walk.inline_function(method, {{value}, {}}, ContinuationKind::Push, nullptr);
+  walk.drop_below_callee(1);
+  return true;
+}
+
+bool inline_item(Walk& walk, const ValuePtr& container, std::vector<ValuePtr> args, const char* name, int operands) {
+  if (!is_user_object(container)) return false;
+  Ref text = check(PyUnicode_InternFromString(name));
+  ValuePtr method = walk.type_attribute(container, text.get());
+  if (!method || !walk.is_python_function(method)) return false;
+  args.insert(args.begin(), container);
+  walk.inline_function(method, {std::move(args), {}}, ContinuationKind::Discard, nullptr);
+  walk.drop_below_callee(operands);
+  return true;
+}
+
+}  // namespace md

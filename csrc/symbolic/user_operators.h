@@ -1,0 +1,13 @@
+// Operators of the user's classes.
+#pragma once
+#include "symbolic/walk.h"
+
+namespace md {
+
+// Each inlines the method that Python calls first and drops the instruction's operands; false: nothing was done.
+bool inline_operator(Walk& walk, const Instruction& at);
+bool inline_unary(Walk& walk, const char* name);
+// __setitem__ and __delitem__.
+bool inline_item(Walk& walk, const ValuePtr& container, std::vector<ValuePtr> args, const char* name, int operands);
+
+}  // namespace md
