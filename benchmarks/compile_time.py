@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from harness import available, environment, parse_arguments, print_table, summarise, write_json
+from harness import available, environment, parse_arguments, print_table, summarise_all, write_json
 
 STEPS = {
     "start": "fresh process to its first result",
@@ -102,6 +102,7 @@ CONTENDERS = {
     "torch.compile, warm cache": ("torch", run_torch, False),
     "torch.compile, cold cache": ("torch", run_torch, True),
 }
+BASE = "minidynamo.compile"  # the others are compared with it
 
 
 def run_once(name, threads, cache):
@@ -135,9 +136,9 @@ def main():
                 for name in names:
                     samples[name].append(run_once(name, threads, cache))
             for step, title in STEPS.items():
-                rows = {name: summarise([times[step] for times in samples[name]]) for name in names}
+                rows = summarise_all({name: [times[step] for times in samples[name]] for name in names}, BASE)
                 title = f"{title}, {threads} thread{'s'[: threads > 1]}"
-                print_table(title, rows, "ms", 1e3)
+                print_table(title, rows, BASE, "ms", 1e3)
                 results[title] = rows
     write_json(arguments.json, results)
 

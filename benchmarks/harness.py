@@ -92,19 +92,31 @@ def interleave(workers, questions, rounds):
     return answers
 
 
-def summarise(samples):
-    return {"min": min(samples), "median": statistics.median(samples), "rounds": len(samples)}
+def summarise(samples, base):
+    """Of one contender; samples and base, those of the contender compared with, are in the order of the rounds."""
+    ratios = [sample / of_base for sample, of_base in zip(samples, base, strict=True)]
+    return {
+        "min": min(samples),
+        "median": statistics.median(samples),
+        "rounds": len(samples),
+        "ratio": statistics.median(ratios),
+    }
 
 
-def print_table(title, rows, unit, scale):
-    """rows: {name: summary}; the ratio is to the row that is fastest."""
+def summarise_all(samples, base):
+    """samples: {name: in the order of the rounds}; base: the name that all are compared with."""
+    return {name: summarise(times, samples.get(base, times)) for name, times in samples.items()}
+
+
+def print_table(title, rows, base, unit, scale):
+    """rows: {name: summary}; the ratio is the median of the ratios to `base` in the same round."""
+    compared = base in rows
     print(f"\n### {title}\n")
-    print(f"| | min, {unit} | median, {unit} | to the fastest |")
-    print("| --- | ---: | ---: | ---: |")
-    best = min(summary["min"] for summary in rows.values())
+    print(f"| | min, {unit} | median, {unit} |" + (f" / {base} |" if compared else ""))
+    print("| --- | ---: | ---: |" + (" ---: |" if compared else ""))
     for name, summary in rows.items():
-        low, middle = summary["min"] * scale, summary["median"] * scale
-        print(f"| {name} | {low:.3g} | {middle:.3g} | {summary['min'] / best:.2f} |")
+        line = f"| {name} | {summary['min'] * scale:.3g} | {summary['median'] * scale:.3g} |"
+        print(line + (f" {summary['ratio']:.3g} |" if compared else ""))
     sys.stdout.flush()
 
 

@@ -3,9 +3,11 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <unordered_map>
 
+#include "base/inline_array.h"
 #include "bindings/backend.h"
 #include "bindings/bindings.h"
 #include "bindings/compiled_function.h"
@@ -58,10 +60,9 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf, PyObject*
   if (self->self == nullptr) return call_compiled(self->function, self->options, args, nargsf, keyword_names);
   // A bound method: its self comes first.
   Py_ssize_t count = PyVectorcall_NARGS(nargsf) + (keyword_names != nullptr ? PyTuple_GET_SIZE(keyword_names) : 0);
-  std::vector<PyObject*> all;
-  all.reserve(count + 1);
-  all.push_back(self->self);
-  all.insert(all.end(), args, args + count);
+  InlineArray<PyObject*, 8> all(static_cast<size_t>(count) + 1);
+  all[0] = self->self;
+  std::copy_n(args, count, all.data() + 1);
   return call_compiled(self->function, self->options, all.data(), PyVectorcall_NARGS(nargsf) + 1, keyword_names);
 }
 

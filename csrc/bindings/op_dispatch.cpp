@@ -1,6 +1,7 @@
 #include "bindings/op_dispatch.h"
 
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -152,6 +153,44 @@ bool read_operand(const OpRow& row, const Param& param, BorrowedRef value, Arg& 
   return true;
 }
 
+// A built-in number that fits; anything else is left to the conversion that knows all types and what to say of them.
+std::optional<Scalar> plain_number(PyObject* value) {
+  if (PyFloat_CheckExact(value)) return Scalar(PyFloat_AS_DOUBLE(value));
+  if (!PyLong_CheckExact(value)) return std::nullopt;
+  int overflow = 0;
+  long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+  if (overflow != 0) return std::nullopt;
+  return Scalar(static_cast<int64_t>(number));
+}
+
+bool takes_number(const OpRow& row, size_t param) { return row.schema.params[param].type == ParamType::Number; }
+
+// Calls that need no conversion and that apply_plainly takes, else undefined.
+Tensor plain_result(const OpRow& row, PyObject* a) {
+  if (row.pointwise < 0 || Py_TYPE(a) != &tensor_type) return {};
+  return apply_plainly(row, tensor_of(a));
+}
+
+Tensor plain_result(const OpRow& row, PyObject* a, PyObject* b) {
+  if (row.pointwise < 0) return {};
+  if (Py_TYPE(a) == &tensor_type) {
+    if (Py_TYPE(b) == &tensor_type) return apply_plainly(row, tensor_of(a), tensor_of(b));
+    std::optional<Scalar> number = takes_number(row, 1) ? plain_number(b) : std::nullopt;
+    return number ? apply_plainly(row, tensor_of(a), *number) : Tensor();
+  }
+  if (Py_TYPE(b) != &tensor_type || !takes_number(row, 0)) return {};
+  std::optional<Scalar> number = plain_number(a);
+  return number ? apply_plainly(row, *number, tensor_of(b)) : Tensor();
+}
+
+// Positional values alone. A callable stands for the first of its overloads: what that takes, it gets.
+Tensor plain_result(const OpRow& row, const CallValues& values) {
+  if (values.kw_names()) return {};
+  if (values.positional_count() == 1) return plain_result(row, values[0].get());
+  if (values.positional_count() == 2) return plain_result(row, values[0].get(), values[1].get());
+  return {};
+}
+
 // Operators have few parameters: their arguments need no heap.
 constexpr size_t kMostOperatorParams = 4;
 
@@ -169,6 +208,7 @@ PyObject* dispatch(const OpRow& row, PyObject* self, PyObject* const* args, Py_s
                    PyObject* kw_names) noexcept {
   try {
     CallValues values(self, args, arg_count, kw_names);
+    if (Tensor result = plain_result(row, values); result.defined()) return wrap_tensor(std::move(result)).release();
     PreparedCall call = prepare(row, values);
     BorrowedRef first = values.positional_count() > 0 ? values[0] : BorrowedRef();
     return wrap_call(*call.row, first, apply_op(*call.row, call.args));
@@ -180,6 +220,7 @@ PyObject* dispatch(const OpRow& row, PyObject* self, PyObject* const* args, Py_s
 
 PyObject* dispatch_operator(const OpRow& row, PyObject* a, PyObject* b) noexcept {
   try {
+    if (Tensor result = plain_result(row, a, b); result.defined()) return wrap_tensor(std::move(result)).release();
     const std::vector<Param>& params = row.schema.params;
     MD_ASSERT(params.size() >= 2 && params.size() <= kMostOperatorParams, row.name);
     Arg args[kMostOperatorParams];

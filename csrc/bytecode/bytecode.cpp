@@ -4,6 +4,7 @@
 #include "bytecode/decode.h"
 #include "bytecode/exception_table.h"
 #include "bytecode/liveness.h"
+#include "cpython/code_extra.h"
 #include "cpython/object_layout.h"
 
 #include <algorithm>
@@ -12,22 +13,11 @@
 namespace md {
 namespace {
 
-#if PY_VERSION_HEX >= 0x030C0000
-Py_ssize_t request_extra_index(freefunc release) { return PyUnstable_Eval_RequestCodeExtraIndex(release); }
-int get_extra(PyObject* code, Py_ssize_t index, void** extra) { return PyUnstable_Code_GetExtra(code, index, extra); }
-int set_extra(PyObject* code, Py_ssize_t index, void* extra) { return PyUnstable_Code_SetExtra(code, index, extra); }
-#else
-Py_ssize_t request_extra_index(freefunc release) { return _PyEval_RequestCodeExtraIndex(release); }
-int get_extra(PyObject* code, Py_ssize_t index, void** extra) { return _PyCode_GetExtra(code, index, extra); }
-int set_extra(PyObject* code, Py_ssize_t index, void* extra) { return _PyCode_SetExtra(code, index, extra); }
-#endif
-
 void release_bytecode(void* bytecode) { delete static_cast<Bytecode*>(bytecode); }
 
-Py_ssize_t extra_index() {
-  static const Py_ssize_t index = request_extra_index(release_bytecode);
-  MD_ASSERT(index >= 0, "no co_extra index left");
-  return index;
+const CodeExtra& attached_bytecode() {
+  static const CodeExtra extra(release_bytecode);
+  return extra;
 }
 
 constexpr const char* kLocalsObservers[] = {"locals", "vars", "dir", "eval", "exec", "breakpoint"};
@@ -44,15 +34,11 @@ bool names_a_locals_observer(PyObject* names) {
 }  // namespace
 
 const Bytecode* Bytecode::of(PyCodeObject* code) {
-  PyObject* object = reinterpret_cast<PyObject*>(code);
-  void* extra = nullptr;
-  check_status(get_extra(object, extra_index(), &extra));
-  if (extra != nullptr) return static_cast<const Bytecode*>(extra);
+  if (void* known = attached_bytecode().get(code)) return static_cast<const Bytecode*>(known);
   auto bytecode = std::make_unique<Bytecode>(code);
   // Decoding may have run another thread that was first.
-  check_status(get_extra(object, extra_index(), &extra));
-  if (extra != nullptr) return static_cast<const Bytecode*>(extra);
-  check_status(set_extra(object, extra_index(), bytecode.get()));
+  if (void* known = attached_bytecode().get(code)) return static_cast<const Bytecode*>(known);
+  attached_bytecode().set(code, bytecode.get());
   return bytecode.release();
 }
 

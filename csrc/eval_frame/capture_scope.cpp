@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cpython/code_extra.h"
+
 namespace md {
 
 namespace {
@@ -28,7 +30,9 @@ void add_skipped_folder(BorrowedRef path) {
   skipped_folders().emplace_back(text, size);
 }
 
-bool may_be_root(PyCodeObject* code) {
+namespace {
+
+bool decide_may_be_root(PyCodeObject* code) {
   constexpr int kFunction = CO_OPTIMIZED | CO_NEWLOCALS;
   constexpr int kSuspended = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
   if ((code->co_flags & kFunction) != kFunction || (code->co_flags & kSuspended) != 0) return false;
@@ -46,6 +50,20 @@ bool may_be_root(PyCodeObject* code) {
       return false;
   }
   return true;
+}
+
+}  // namespace
+
+// Decided once for a code object: every Python call that is reached while a compiled frame runs asks this.
+bool may_be_root(PyCodeObject* code) {
+  static const CodeExtra decisions(nullptr);
+  static char yes, no;
+  void* decision = decisions.get(code);
+  if (decision == nullptr) {
+    decision = decide_may_be_root(code) ? &yes : &no;
+    decisions.set(code, decision);
+  }
+  return decision == &yes;
 }
 
 }  // namespace md

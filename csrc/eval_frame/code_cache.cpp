@@ -3,19 +3,11 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "cpython/code_extra.h"
+
 namespace md {
 
 namespace {
-
-#if PY_VERSION_HEX >= 0x030C0000
-Py_ssize_t request_extra_index(freefunc release) { return PyUnstable_Eval_RequestCodeExtraIndex(release); }
-int get_extra(PyObject* code, Py_ssize_t index, void** extra) { return PyUnstable_Code_GetExtra(code, index, extra); }
-int set_extra(PyObject* code, Py_ssize_t index, void* extra) { return PyUnstable_Code_SetExtra(code, index, extra); }
-#else
-Py_ssize_t request_extra_index(freefunc release) { return _PyEval_RequestCodeExtraIndex(release); }
-int get_extra(PyObject* code, Py_ssize_t index, void** extra) { return _PyCode_GetExtra(code, index, extra); }
-int set_extra(PyObject* code, Py_ssize_t index, void* extra) { return _PyCode_SetExtra(code, index, extra); }
-#endif
 
 void release_cache(void* extra) { delete static_cast<CodeCache*>(extra); }
 
@@ -35,14 +27,10 @@ CodeCache::CodeCache() {
 CodeCache::~CodeCache() { living_caches().erase(this); }
 
 CodeCache& CodeCache::of(PyCodeObject* code) {
-  static const Py_ssize_t index = request_extra_index(release_cache);
-  MD_ASSERT(index >= 0, "no co_extra index left");
-  auto* object = reinterpret_cast<PyObject*>(code);
-  void* extra = nullptr;
-  check_status(get_extra(object, index, &extra));
-  if (extra != nullptr) return *static_cast<CodeCache*>(extra);
+  static const CodeExtra attached(release_cache);
+  if (void* known = attached.get(code)) return *static_cast<CodeCache*>(known);
   auto cache = std::make_unique<CodeCache>();
-  check_status(set_extra(object, index, cache.get()));
+  attached.set(code, cache.get());
   return *cache.release();
 }
 
@@ -68,7 +56,7 @@ CacheEntryPtr CodeCache::lookup(const CacheKey& key, const LocalsView& view) {
   if (bucket == nullptr) return nullptr;
   std::vector<CacheEntryPtr>& entries = bucket->entries;
   for (size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i]->guards.dead() || !entries[i]->guards.check(view)) continue;
+    if (!entries[i]->guards.check(view)) continue;
     if (i > 0) std::rotate(entries.begin(), entries.begin() + i, entries.begin() + i + 1);
     return entries.front();
   }

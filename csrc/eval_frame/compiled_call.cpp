@@ -78,7 +78,8 @@ const Policy* policy_for_call(const CompileOptions& options) {
   policy.backend = options.backend;
   policy.recompile_limit = options.recompile_limit;
   policy.config_fingerprint = config_fingerprint();
-  return intern(policy);
+  if (options.last_policy == nullptr || *options.last_policy != policy) options.last_policy = intern(policy);
+  return options.last_policy;
 }
 
 PyObject* call_compiled(BorrowedRef function, const CompileOptions& options, PyObject* const* args, size_t nargsf,

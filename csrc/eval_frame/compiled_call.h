@@ -10,6 +10,7 @@ struct CompileOptions {
   DynamicShapes dynamic = DynamicShapes::Automatic;
   uint64_t backend = 0;
   int64_t recompile_limit = -1;
+  mutable const Policy* last_policy = nullptr;  // of the call before: nearly always that of the next one
 };
 
 // The policy of a call now, in this thread.

@@ -43,9 +43,9 @@ class AmbientFrames : public FrameHandler {
       exchange_skipped_function(nullptr);
       return run_default(ts, raw);
     }
-    if (pv_traced(ts, raw) != 0 || !may_be_root(pv_code(raw))) return run_default(ts, raw);
+    if (pv_traced(ts, raw) != 0) return run_default(ts, raw);
     try {
-      return run_captured(ts, raw, policy);
+      return may_be_root(pv_code(raw)) ? run_captured(ts, raw, policy) : run_default(ts, raw);
     } catch (...) {
       set_error_from_current_exception();
       return throw_at_start(ts, raw);

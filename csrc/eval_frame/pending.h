@@ -3,13 +3,23 @@
 #include "eval_frame/hook.h"
 #include "eval_frame/live_frame.h"
 
-#include <functional>
-
 namespace md {
 
 // Receives the frame entered and linked: fills locals, stack and position, executes, and leaves it.
 // The result is the frame's. May throw PythonError before it has left the frame: the frame then raises at its position.
-using FrameContinuation = std::function<PyObject*(LiveFrame&)>;
+// Refers to the caller's callable: for use while the call lasts that it is given to.
+class FrameContinuation {
+ public:
+  template <typename Callable>
+  FrameContinuation(const Callable& callable)
+      : callable_(&callable),
+        call_([](const void* object, LiveFrame& frame) { return (*static_cast<const Callable*>(object))(frame); }) {}
+  PyObject* operator()(LiveFrame& frame) const { return call_(callable_, frame); }
+
+ private:
+  const void* callable_;
+  PyObject* (*call_)(const void*, LiveFrame&);
+};
 
 // Calls `function` (a PyFunctionObject) with arguments that only serve to make its frame; None for every parameter,
 // nothing for *args and **kwargs. Null with the exception set when the frame raised or could not be made.

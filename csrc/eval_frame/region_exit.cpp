@@ -24,9 +24,8 @@ class GilRelease {
   PyThreadState* state_;
 };
 
-// No value: an int that no op takes; Python raises what the op says.
-std::optional<GraphInput> input_from(BorrowedRef object) {
-  GraphInput input;
+// False: an int that no op takes; Python raises what the op says.
+bool read_input(BorrowedRef object, GraphInput& input) {
   if (const TensorType* type = tensor_type_of(object)) {
     input.tensor = type->unwrap(object);
   } else if (PyFloat_CheckExact(object.get())) {
@@ -34,32 +33,26 @@ std::optional<GraphInput> input_from(BorrowedRef object) {
   } else {
     int overflow = 0;
     long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
-    if (overflow != 0) return std::nullopt;
+    if (overflow != 0) return false;
     input.scalar = Scalar(static_cast<int64_t>(value));
   }
-  return input;
+  return true;
 }
 
 }  // namespace
 
 RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view)
-    : entry_(std::move(entry)), builder_(entry_->region.snapshot, view) {
+    : entry_(std::move(entry)),
+      builder_(entry_->region.snapshot, view),
+      inputs_(entry_->plan != nullptr ? region().inputs.size() : 0),
+      outputs_(entry_->plan != nullptr ? region().graph->outputs().size() : 0) {
   ++counters().regions_run;
-  if (entry_->plan == nullptr) {
-    compute_numbers();
-    return;
-  }
-  inputs_.reserve(region().inputs.size());
   if (!compute_numbers()) return;
-  for (const RegionInput& place : region().inputs) {
+  for (size_t i = 0; i < inputs_.size() && !unfit_; ++i) {
+    const RegionInput& place = region().inputs[i];
     Ref object = place.source != nullptr ? fetch(place.source, view) : builder_.build(place.computed);
     MD_ASSERT(object, "an input of a graph is gone");
-    std::optional<GraphInput> input = input_from(object.get());
-    if (!input) {
-      unfit_ = true;
-      return;
-    }
-    inputs_.push_back(std::move(*input));
+    unfit_ = !read_input(object.get(), inputs_[i]);
   }
 }
 
@@ -77,20 +70,19 @@ bool RegionRun::compute_numbers() {
 bool RegionRun::run_plan() {
   if (unfit_) return false;
   if (entry_->plan == nullptr) return true;
-  outputs_.resize(region().graph->outputs().size());
   const Plan& plan = *entry_->plan;
   int64_t call_outs = call_outs_begun();
   try {
     GilRelease release(!plan.needs_gil() && plan.estimated_ns() > kReleaseGilAboveNs);
-    plan.run(inputs_, outputs_);
+    plan.run(inputs_.span(), outputs_.span());
   } catch (const Error& error) {
     // What has been called is not called again.
     if (error.kind() == ErrorKind::Internal || call_outs_begun() != call_outs) throw;
     ++counters().plan_failures;
     return false;
   }
-  inputs_.clear();
-  builder_.set_outputs(outputs_);
+  for (GraphInput& input : inputs_) input.tensor = Tensor();
+  builder_.set_outputs(outputs_.span());
   return true;
 }
 
@@ -151,17 +143,21 @@ Ref RegionRun::take_result() {
 
 std::vector<FrameImage> RegionRun::take_images() {
   std::vector<FrameImage> images;
+  images.reserve(region().snapshot.frames.size());
   for (const FrameState& state : region().snapshot.frames) {
     FrameImage image;
     image.state = &state;
     if (state.function != kNoRecipe) image.function = builder_.build(state.function);
+    image.slots.reserve(state.slots.size());
     for (const SlotValue& slot : state.slots) image.slots.emplace_back(slot.slot, builder_.build(slot.value));
+    image.stack.reserve(state.stack.size());
     for (RecipeId value : state.stack) image.stack.push_back(builder_.build(value));
     if (state.continuation_value != kNoRecipe) image.continuation_value = builder_.build(state.continuation_value);
     images.push_back(std::move(image));
   }
   build_effects();
   apply_effects();
+  builder_.release();
   return images;
 }
 

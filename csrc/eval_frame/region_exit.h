@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "base/inline_array.h"
 #include "eval_frame/live_frame.h"
 #include "eval_frame/region_entry.h"
 #include "snapshot/value_builder.h"
@@ -32,7 +33,7 @@ class RegionRun {
 
   // Exit Return: the result, effects applied.
   Ref take_result();
-  // Other exits: what every frame holds, effects applied.
+  // Other exits: what every frame holds, effects applied. From then on the images alone hold the values.
   std::vector<FrameImage> take_images();
 
  private:
@@ -41,8 +42,8 @@ class RegionRun {
   void apply_effects();
   RegionEntryPtr entry_;
   ValueBuilder builder_;
-  std::vector<GraphInput> inputs_;
-  std::vector<Tensor> outputs_;
+  InlineArray<GraphInput, 8> inputs_;
+  InlineArray<Tensor, 4> outputs_;
   bool unfit_ = false;  // an argument that no graph input can hold
 };
 

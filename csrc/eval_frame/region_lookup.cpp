@@ -212,7 +212,8 @@ RegionEntryPtr find_or_capture(const Place& place) {
   if (place.index > 0 && config().snapshot_stress == 0 && only_returns(place.bytecode, place.index)) return nullptr;
   CodeCache& cache = CodeCache::of(place.bytecode.code());
   CacheKey key{place.index, place.depth, place.policy, place.callers};
-  if (CacheEntryPtr found = cache.lookup(key, place.view)) return std::static_pointer_cast<RegionEntry>(found);
+  if (CacheEntryPtr found = cache.lookup(key, place.view))
+    return std::static_pointer_cast<RegionEntry>(std::move(found));
   if (stance() != Stance::Default && !stance_allows_capture(place, cache, key)) return nullptr;
   // Backends, log handlers and warnings run Python: none of that is the user's compiled call.
   AmbientPolicy none(nullptr);

@@ -57,7 +57,7 @@ KernelStep::KernelStep(const Node& node, std::vector<Arg> args, std::vector<ArgP
 
 void KernelStep::prepare(RunState& state) const {
   KernelCall& call = state.calls[static_cast<size_t>(call_)];
-  call.args = args_;
+  call.args = std::vector<Arg>(args_);  // no assignment of variants: g++ 12 warns of one falsely
   for (const ArgPatch& patch : patches_) {
     if (patch.value >= 0 && lasts(state, patch.value)) set_arg(call.args, patch, state.handle(patch.value));
   }

@@ -32,14 +32,20 @@ class NativePlan : public Plan {
   std::unique_ptr<RunState> check_out() const;
   void give_back(std::unique_ptr<RunState> state) const;
   void bind(RunState& state, std::span<const GraphInput> inputs) const;
+  void make_outputs(RunState& state, std::span<Tensor> outputs) const;
 
   Layout layout_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<PlanInput> inputs_;
-  std::vector<int> outputs_;          // value numbers
-  std::vector<size_t> first_output_;  // by output: the first one with the same value
-  std::vector<int> output_buffers_;   // buffers allocated by each run
-  std::vector<int> made_;             // values that steps bring themselves
+  // Outputs are made in order. A value that is returned twice is one tensor, as in plain Python.
+  struct Output {
+    int value;
+    size_t first;           // the first output with the same value
+    bool takes_its_buffer;  // the last one to ask for an Output buffer
+  };
+  std::vector<Output> outputs_;
+  std::vector<int> output_buffers_;  // buffers allocated by each run
+  std::vector<int> made_;            // values that steps bring themselves
   int call_count_;
   std::vector<std::string> notes_;  // by step: why it was not fused, or empty
   double estimated_ns_ = 0;

@@ -1,6 +1,7 @@
 #include "executor/plan.h"
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "executor/native_plan.h"
 
@@ -11,7 +12,6 @@ NativePlan::NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, 
     : layout_(std::move(layout)),
       steps_(std::move(steps)),
       inputs_(std::move(inputs)),
-      outputs_(std::move(outputs)),
       call_count_(call_count),
       notes_(std::move(notes)) {
   for (const auto& step : steps_) {
@@ -19,7 +19,15 @@ NativePlan::NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, 
     needs_gil_ = needs_gil_ || step->needs_gil();
   }
   std::unordered_map<int, size_t> seen;
-  for (size_t i = 0; i < outputs_.size(); ++i) first_output_.push_back(seen.emplace(outputs_[i], i).first->second);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    outputs_.push_back({outputs[i], seen.emplace(outputs[i], i).first->second, false});
+  }
+  std::unordered_set<int> taken;
+  for (size_t i = outputs_.size(); i-- > 0;) {
+    int buffer = layout_.places[static_cast<size_t>(outputs_[i].value)].buffer;
+    bool is_own = layout_.buffers[static_cast<size_t>(buffer)].home == BufferHome::Output;
+    outputs_[i].takes_its_buffer = outputs_[i].first == i && is_own && taken.insert(buffer).second;
+  }
   for (size_t i = 0; i < layout_.buffers.size(); ++i) {
     if (layout_.buffers[i].home == BufferHome::Output) output_buffers_.push_back(static_cast<int>(i));
     if (layout_.buffers[i].home == BufferHome::Made) made_.push_back(layout_.buffers[i].root);
@@ -84,19 +92,25 @@ void NativePlan::bind(RunState& state, std::span<const GraphInput> inputs) const
   }
 }
 
+void NativePlan::make_outputs(RunState& state, std::span<Tensor> outputs) const {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const Output& output = outputs_[i];
+    if (output.first < i) {
+      outputs[i] = outputs[output.first];
+    } else {
+      outputs[i] = output.takes_its_buffer ? state.take(output.value) : state.handle(output.value);
+    }
+  }
+}
+
 // A state whose run fails is dropped, and its memory with it: outputs are written only at the end.
 void NativePlan::run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const {
   MD_ASSERT(inputs.size() == inputs_.size() && outputs.size() == outputs_.size(), "a plan is called as its graph says");
   std::unique_ptr<RunState> state = check_out();
   bind(*state, inputs);
   for (const auto& step : steps_) step->run(*state);
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    // A value that is returned twice is one tensor, as in plain Python.
-    size_t first = first_output_[i];
-    outputs[i] = first < i ? outputs[first] : state->handle(outputs_[i]);
-  }
+  make_outputs(*state, outputs);
   state->inputs = {};
-  for (int buffer : output_buffers_) state->owned[static_cast<size_t>(buffer)] = StoragePtr();
   for (int value : made_) state->made[static_cast<size_t>(value)] = Tensor();
   give_back(std::move(state));
 }

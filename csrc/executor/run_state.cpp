@@ -31,4 +31,9 @@ Tensor RunState::handle(int value) const {
   raise_internal(__FILE__, __LINE__, "a buffer without a home");
 }
 
+Tensor RunState::take(int value) {
+  const Place& place = layout->places[static_cast<size_t>(value)];
+  return Tensor::from_storage(std::move(owned[static_cast<size_t>(place.buffer)]), place.offset, place.spec);
+}
+
 }  // namespace md

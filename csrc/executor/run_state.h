@@ -60,6 +60,8 @@ struct RunState {
   std::byte* address(const Place& place) const { return base[static_cast<size_t>(place.buffer)] + place.byte_offset(); }
   // A tensor handle for a value.
   Tensor handle(int value) const;
+  // The same for a value in an Output buffer that nothing in this run asks for again: takes the buffer's storage.
+  Tensor take(int value);
 };
 
 }  // namespace md

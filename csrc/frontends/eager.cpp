@@ -3,6 +3,7 @@
 #include <array>
 
 #include "frontends/promotion.h"
+#include "tensor/pointwise.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -86,7 +87,7 @@ void cast_args(const OpRow& row, std::span<Arg> args) {
   std::optional<DType> target = promotion_target(row, operands_of(row, args).span());
   if (!target) return;
   for (size_t i = 0; i < args.size(); ++i) {
-    if (!promotes(row.schema.params[i])) continue;
+    if (!row.schema.params[i].promotes) continue;
     if (Tensor* tensor = std::get_if<Tensor>(&args[i])) {
       cast_to(*tensor, *target);
     } else if (auto* tensors = std::get_if<std::vector<Tensor>>(&args[i])) {
@@ -122,6 +123,48 @@ std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args) {
   bool made = row.kind == OpKind::Creation || row.kind == OpKind::Random;
   if (made) apply_requires_grad_param(row, args, results.at(0));
   return results;
+}
+
+namespace {
+
+// Whether promotion leaves tensors of one dtype, and a number beside them, as they are.
+bool keeps_dtype(const OpRow& row, DType dtype) {
+  bool to_float = row.promotion == Promotion::TrueDivide || row.promotion == Promotion::FloatUnary;
+  return !to_float || is_floating(dtype);
+}
+bool keeps_dtype(const OpRow& row, DType dtype, const Scalar& number) {
+  return number.category() <= md::row(dtype).category && keeps_dtype(row, dtype);
+}
+
+Tensor with_grad(const OpRow& row, bool some_input_does, Tensor result) {
+  if (some_input_does && result_requires_grad(row, true, result->dtype())) result.set_requires_grad(true);
+  return result;
+}
+
+}  // namespace
+
+Tensor apply_plainly(const OpRow& row, const Tensor& a) {
+  Tensor result;
+  if (!keeps_dtype(row, a->dtype()) || !run_pointwise_fast(row, a, result)) return {};
+  return with_grad(row, a.requires_grad(), std::move(result));
+}
+
+Tensor apply_plainly(const OpRow& row, const Tensor& a, const Tensor& b) {
+  Tensor result;
+  if (!keeps_dtype(row, a->dtype()) || !run_pointwise_fast(row, a, b, result)) return {};
+  return with_grad(row, a.requires_grad() || b.requires_grad(), std::move(result));
+}
+
+Tensor apply_plainly(const OpRow& row, const Tensor& a, const Scalar& b) {
+  Tensor result;
+  if (!keeps_dtype(row, a->dtype(), b) || !run_pointwise_fast(row, a, b, result)) return {};
+  return with_grad(row, a.requires_grad(), std::move(result));
+}
+
+Tensor apply_plainly(const OpRow& row, const Scalar& a, const Tensor& b) {
+  Tensor result;
+  if (!keeps_dtype(row, b->dtype(), a) || !run_pointwise_fast(row, a, b, result)) return {};
+  return with_grad(row, b.requires_grad(), std::move(result));
 }
 
 Tensor apply_named(const char* op, std::vector<Arg> args) {

@@ -112,15 +112,8 @@ std::vector<std::optional<DType>> promote(const OpRow& op, std::span<const Promo
   return casts;
 }
 
-bool promotes(const Param& param) {
-  for (std::string_view fixed : {"condition", "mask", "index", "indices"}) {
-    if (param.name == fixed) return false;
-  }
-  return param.type == ParamType::Tensor || param.type == ParamType::TensorList || param.type == ParamType::Number;
-}
-
 PromotionOperand promotion_operand(const Param& param, const Arg& arg) {
-  if (!promotes(param)) return {};
+  if (!param.promotes) return {};
   if (const Tensor* tensor = std::get_if<Tensor>(&arg); tensor != nullptr && tensor->defined()) {
     return {.kind = PromotionOperand::Kind::Tensor, .dtype = (*tensor)->dtype(), .rank = (*tensor)->rank()};
   }

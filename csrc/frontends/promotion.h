@@ -33,11 +33,7 @@ DType promote_types(DType a, DType b);
 // Dtype of a 0-d tensor made from a number: int64, bool or the default floating dtype.
 DType scalar_dtype(DTypeCategory category);
 
-// Whether what a parameter gets takes part: tensors, except masks and indices, and numbers where a tensor could be
-// (not alpha, dim, eps). A value of any other parameter is an operand of Kind::Other.
-bool promotes(const Param& param);
-
-// What an argument is to promotion. Not for Tensor[] arguments.
+// What an argument is to promotion: of Kind::Other if its parameter takes no part. Not for Tensor[] arguments.
 PromotionOperand promotion_operand(const Param& param, const Arg& arg);
 
 }  // namespace md

@@ -48,24 +48,19 @@ Ref make_instance(PyObject* type) {
 }  // namespace
 
 ValueBuilder::ValueBuilder(const Snapshot& snapshot, const LocalsView& view)
-    : snapshot_(snapshot), values_(snapshot.recipes.size()), built_(snapshot.recipes.size(), 0) {
+    : snapshot_(snapshot), values_(snapshot.recipes.size()) {
   for (size_t id = 0; id < snapshot.recipes.size(); ++id) {
     const Recipe& recipe = snapshot.recipes[id];
     if (recipe.kind != RecipeKind::Source) continue;
     values_[id] = fetch(recipe.source, view);
     MD_ASSERT(values_[id], "a value that an exit needs is gone");
-    built_[id] = 1;
   }
 }
 
 void ValueBuilder::set_outputs(std::span<Tensor> outputs) { outputs_ = outputs; }
 
 Ref ValueBuilder::build(RecipeId id) {
-  if (built_[id] == 0) {
-    Ref value = make(snapshot_.recipes[id], id);
-    values_[id] = std::move(value);
-    built_[id] = 1;
-  }
+  if (!values_[id]) values_[id] = make(snapshot_.recipes[id], id);
   return values_[id];
 }
 
@@ -187,6 +182,10 @@ void ValueBuilder::fill(RecipeId id) {
     default:
       raise(ErrorKind::Internal, recipe_kind_name(recipe.kind), " is not filled");
   }
+}
+
+void ValueBuilder::release() {
+  for (Ref& value : values_) value.reset();
 }
 
 void ValueBuilder::finish() {

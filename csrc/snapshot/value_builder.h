@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "base/inline_array.h"
 #include "guards/locals_view.h"
 #include "snapshot/snapshot.h"
 #include "tensor/tensor.h"
@@ -21,14 +22,15 @@ class ValueBuilder {
   Ref build(RecipeId id);
   // Fills the containers made so far. Call after the last build.
   void finish();
+  // Lets go of everything fetched and built; what dies may run Python code.
+  void release();
 
  private:
   Ref make(const Recipe& recipe, RecipeId id);
   void fill(RecipeId id);
   const Snapshot& snapshot_;
   std::span<Tensor> outputs_;
-  std::vector<Ref> values_;
-  std::vector<char> built_;
+  InlineArray<Ref, 16> values_;  // by recipe, null until built
   std::vector<RecipeId> to_fill_;
 };
 

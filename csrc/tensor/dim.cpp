@@ -227,21 +227,16 @@ bool known_less_symbolic(Dim a, Dim b) {
 
 ShapeGuardSink* exchange_shape_guard_sink(ShapeGuardSink* sink) { return std::exchange(current_sink, sink); }
 
-void DimVec::push_back(Dim dim) { insert(size_, dim); }
-
-void DimVec::resize_heap(int size, Dim fill) {
-  if (size > kInline) {
-    if (heap_.empty()) heap_.assign(inline_, inline_ + size_);
-    heap_.resize(size, fill);
-  } else {
-    if (!heap_.empty()) {
-      std::copy(heap_.begin(), heap_.begin() + std::min(size, size_), inline_);
-      heap_.clear();
-    }
-    for (int i = size_; i < size; ++i) inline_[i] = fill;
-  }
-  size_ = size;
+void DimVec::grow(int size) {
+  int capacity = std::max(size, 2 * capacity_);
+  Dim* dims = new Dim[static_cast<size_t>(capacity)];
+  std::copy(begin(), end(), dims);
+  drop_heap();
+  heap_ = dims;
+  capacity_ = capacity;
 }
+
+void DimVec::free_heap() { delete[] heap_; }
 
 void DimVec::insert(int at, Dim dim) {
   resize(size_ + 1);
@@ -252,24 +247,6 @@ void DimVec::insert(int at, Dim dim) {
 void DimVec::erase(int at) {
   std::copy(begin() + at + 1, end(), begin() + at);
   resize(size_ - 1);
-}
-
-void DimVec::assign_heap(std::span<const Dim> dims) {
-  size_ = static_cast<int>(dims.size());
-  if (size_ > kInline) {
-    heap_.assign(dims.begin(), dims.end());
-  } else {
-    heap_.clear();
-    std::copy(dims.begin(), dims.end(), inline_);
-  }
-}
-
-void DimVec::take_heap(DimVec& other) noexcept {
-  size_ = other.size_;
-  std::copy(other.inline_, other.inline_ + kInline, inline_);
-  heap_ = std::move(other.heap_);
-  other.heap_.clear();
-  other.size_ = 0;
 }
 
 bool same(const DimVec& a, const DimVec& b) {

@@ -30,8 +30,16 @@ class Dim {
   std::string str() const;
 
   // A number that does not fit raises Error(Runtime): sizes come from users.
-  friend Dim operator+(Dim a, Dim b) { return combine(a, b, '+'); }
-  friend Dim operator-(Dim a, Dim b) { return combine(a, b, '-'); }
+  friend Dim operator+(Dim a, Dim b) {
+    int64_t result;
+    bool plain = !a.is_symbolic() && !b.is_symbolic() && !__builtin_add_overflow(a.raw_, b.raw_, &result);
+    return plain && result >= 0 ? Dim(result) : combine(a, b, '+');
+  }
+  friend Dim operator-(Dim a, Dim b) {
+    int64_t result;
+    bool plain = !a.is_symbolic() && !b.is_symbolic() && !__builtin_sub_overflow(a.raw_, b.raw_, &result);
+    return plain && result >= 0 ? Dim(result) : combine(a, b, '-');
+  }
   friend Dim operator*(Dim a, Dim b) {
     int64_t result;
     bool plain = !a.is_symbolic() && !b.is_symbolic() && !__builtin_mul_overflow(a.raw_, b.raw_, &result);
@@ -69,7 +77,7 @@ ShapeGuardSink* exchange_shape_guard_sink(ShapeGuardSink* sink);
 // At most eight dims inline, more on the heap.
 class DimVec {
  public:
-  DimVec() = default;
+  DimVec() {}
   DimVec(std::initializer_list<Dim> dims) { assign(std::span<const Dim>(dims.begin(), dims.size())); }
   explicit DimVec(std::span<const Dim> dims) { assign(dims); }
   DimVec(const DimVec& other) { assign(other.span()); }
@@ -79,15 +87,18 @@ class DimVec {
     return *this;
   }
   DimVec& operator=(DimVec&& other) noexcept {
-    if (this != &other) take(other);
+    if (this != &other) {
+      drop_heap();
+      take(other);
+    }
     return *this;
   }
-  ~DimVec() = default;
+  ~DimVec() { drop_heap(); }
 
   int size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  Dim* data() { return heap_.empty() ? inline_ : heap_.data(); }
-  const Dim* data() const { return heap_.empty() ? inline_ : heap_.data(); }
+  Dim* data() { return on_heap() ? heap_ : inline_; }
+  const Dim* data() const { return on_heap() ? heap_ : inline_; }
   Dim& operator[](int i) { return data()[i]; }
   const Dim& operator[](int i) const { return data()[i]; }
   Dim* begin() { return data(); }
@@ -95,34 +106,55 @@ class DimVec {
   const Dim* begin() const { return data(); }
   const Dim* end() const { return data() + size_; }
   std::span<const Dim> span() const { return {data(), static_cast<size_t>(size_)}; }
-  void push_back(Dim dim);
+  void push_back(Dim dim) {
+    resize(size_ + 1);
+    data()[size_ - 1] = dim;
+  }
   void resize(int size, Dim fill = 0) {
-    if (size > kInline || size_ > kInline) return resize_heap(size, fill);
-    for (int i = size_; i < size; ++i) inline_[i] = fill;
+    if (size > capacity_) grow(size);
+    Dim* dims = data();
+    for (int i = size_; i < size; ++i) dims[i] = fill;
     size_ = size;
   }
   void insert(int at, Dim dim);
   void erase(int at);
+  // dims must not be part of this vector.
   void assign(std::span<const Dim> dims) {
-    if (dims.size() > kInline || size_ > kInline) return assign_heap(dims);
-    size_ = static_cast<int>(dims.size());
-    for (int i = 0; i < size_; ++i) inline_[i] = dims[static_cast<size_t>(i)];
+    int size = static_cast<int>(dims.size());
+    if (size > capacity_) grow(size);
+    Dim* into = data();
+    for (int i = 0; i < size; ++i) into[i] = dims[static_cast<size_t>(i)];
+    size_ = size;
   }
 
  private:
   static constexpr int kInline = 8;
-  void take(DimVec& other) noexcept {
-    if (size_ > kInline || other.size_ > kInline) return take_heap(other);
-    size_ = other.size_;
-    for (int i = 0; i < size_; ++i) inline_[i] = other.inline_[i];
-    other.size_ = 0;
+  bool on_heap() const { return capacity_ > kInline; }
+  void drop_heap() {
+    if (on_heap()) free_heap();
   }
-  void resize_heap(int size, Dim fill);
-  void assign_heap(std::span<const Dim> dims);
-  void take_heap(DimVec& other) noexcept;
+  void free_heap();
+  // Leaves `other` empty and without heap; what this one held is gone already.
+  void take(DimVec& other) noexcept {
+    size_ = other.size_;
+    capacity_ = other.capacity_;
+    if (other.on_heap()) {
+      heap_ = other.heap_;
+    } else {
+      for (int i = 0; i < size_; ++i) inline_[i] = other.inline_[i];
+    }
+    other.size_ = 0;
+    other.capacity_ = kInline;
+  }
+  // Room for `size` dims and some more; keeps the elements.
+  void grow(int size);
+
   int size_ = 0;
-  Dim inline_[kInline];
-  std::vector<Dim> heap_;  // used when size_ > kInline
+  int capacity_ = kInline;
+  union {
+    Dim inline_[kInline];
+    Dim* heap_;  // where capacity_ > kInline
+  };
 };
 
 bool same(const DimVec& a, const DimVec& b);

@@ -45,6 +45,7 @@ PointwiseForm pointwise_form(const OpRow& op, std::span<const Arg> args);
 bool run_pointwise_fast(const OpRow& op, const Tensor& a, const Tensor& b, Tensor& out);
 // The number is already known to leave the dtype of the tensor as it is (promotion says so).
 bool run_pointwise_fast(const OpRow& op, const Tensor& a, const Scalar& b, Tensor& out);
+bool run_pointwise_fast(const OpRow& op, const Scalar& a, const Tensor& b, Tensor& out);
 bool run_pointwise_fast(const OpRow& op, const Tensor& a, Tensor& out);
 
 }  // namespace md

@@ -172,8 +172,9 @@ namespace {
 PointwiseLoop fast_loop(const OpRow& op, DType dtype, unsigned mask, int arity) {
   if (op.pointwise < 0) return nullptr;
   const PointwiseRow& row = pointwise_rows()[static_cast<size_t>(op.pointwise)];
+  bool may_fail = row.may_fail && !is_floating(dtype);
   bool plain =
-      row.arity == arity && row.param_count == 0 && !row.may_fail && op.pointwise != static_cast<int>(Pointwise::pow);
+      row.arity == arity && row.param_count == 0 && !may_fail && op.pointwise != static_cast<int>(Pointwise::pow);
   return plain ? pointwise_loop(op.pointwise, dtype, mask) : nullptr;
 }
 
@@ -207,17 +208,32 @@ bool run_pointwise_fast(const OpRow& op, const Tensor& a, const Tensor& b, Tenso
   return true;
 }
 
-bool run_pointwise_fast(const OpRow& op, const Tensor& a, const Scalar& b, Tensor& out) {
-  if (!is_plain(a)) return false;
-  PointwiseLoop loop = fast_loop(op, a->dtype(), 2, 2);
+namespace {
+
+// The number is operand 1 (mask 2) or operand 0 (mask 1).
+bool run_with_number(const OpRow& op, const Tensor& tensor, const Scalar& value, unsigned mask, Tensor& out) {
+  if (!is_plain(tensor)) return false;
+  PointwiseLoop loop = fast_loop(op, tensor->dtype(), mask, 2);
   if (loop == nullptr) return false;
-  Tensor result = new_result(op, a);
+  Tensor result = new_result(op, tensor);
   alignas(8) unsigned char number[8];
-  store_scalar(scalar_operand_dtype(a->dtype()), b, number);
-  const void* src[] = {a->data(), number};
-  loop(src, result->data(), a->numel(), nullptr);
+  store_scalar(scalar_operand_dtype(tensor->dtype()), value, number);
+  const void* src[2];
+  src[mask == 2 ? 0 : 1] = tensor->data();
+  src[mask == 2 ? 1 : 0] = number;
+  loop(src, result->data(), tensor->numel(), nullptr);
   out = std::move(result);
   return true;
+}
+
+}  // namespace
+
+bool run_pointwise_fast(const OpRow& op, const Tensor& a, const Scalar& b, Tensor& out) {
+  return run_with_number(op, a, b, 2, out);
+}
+
+bool run_pointwise_fast(const OpRow& op, const Scalar& a, const Tensor& b, Tensor& out) {
+  return run_with_number(op, b, a, 1, out);
 }
 
 bool run_pointwise_fast(const OpRow& op, const Tensor& a, Tensor& out) {

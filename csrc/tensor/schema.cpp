@@ -20,6 +20,13 @@ constexpr TypeWord kTypeWords[] = {
     {"any", ParamType::Any},
 };
 
+bool promotes(const Param& param) {
+  for (std::string_view fixed : {"condition", "mask", "index", "indices"}) {
+    if (param.name == fixed) return false;
+  }
+  return param.type == ParamType::Tensor || param.type == ParamType::TensorList || param.type == ParamType::Number;
+}
+
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -223,6 +230,7 @@ class Parser {
     } else if (!keyword_only && !schema.params.empty() && schema.params.back().default_value) {
       fail("'=', as the parameter before has a default");
     }
+    param.promotes = promotes(param);
     return param;
   }
 

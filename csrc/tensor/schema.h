@@ -34,6 +34,9 @@ struct Param {
   bool keyword_only = false;
   bool variadic_ints = false;
   bool mutated = false;
+  // What it gets takes part in type promotion: tensors, except masks and indices, and numbers where a tensor could be
+  // (not alpha, dim, eps).
+  bool promotes = false;
   std::optional<Arg> default_value;
 };
 

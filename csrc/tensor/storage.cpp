@@ -25,6 +25,10 @@ namespace {
 constexpr size_t kAlignment = 64;
 constexpr size_t kHeader = 64;
 constexpr size_t kSmallest = 64;
+// Up to this size memory is malloc's, whose free lists of each thread are shorter than any shared one. With the header
+// and what alignment takes it is within what glibc keeps there.
+constexpr size_t kMostFromMalloc = 768;
+constexpr int kFromMalloc = -1;  // in place of a bucket
 constexpr int kSteps = 4;
 constexpr int kBuckets = 40 * kSteps;
 constexpr size_t kDefaultLimit = size_t{256} << 20;
@@ -140,16 +144,32 @@ void* allocate_block(int bucket, size_t nbytes) {
   return block;
 }
 
+void* allocate_small(size_t nbytes) {
+  void* block = std::malloc(kHeader + kAlignment + nbytes);
+  if (block == nullptr) raise_no_memory(nbytes);
+  return block;
+}
+
+// The first aligned byte behind a header at `block`.
+char* data_behind(void* block) {
+  return reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(block) + kHeader + kAlignment - 1) & ~(kAlignment - 1));
+}
+
+void* as_context(int bucket) { return reinterpret_cast<void*>(static_cast<intptr_t>(bucket)); }
+
 }  // namespace
 
+// context_ holds the bucket of a block of ours, deleter_ is null.
 StoragePtr Storage::allocate(size_t nbytes) {
   static_assert(sizeof(Storage) <= kHeader);
+  if (nbytes <= kMostFromMalloc) {
+    void* block = allocate_small(nbytes);
+    return StoragePtr(new (block) Storage(data_behind(block), nbytes, nullptr, as_context(kFromMalloc), false));
+  }
   int bucket = bucket_of(nbytes);
   if (bucket >= kBuckets) raise_no_memory(nbytes);
   char* block = static_cast<char*>(allocate_block(bucket, nbytes));
-  // context_ holds the bucket of a recycled block, deleter_ is null.
-  void* context = reinterpret_cast<void*>(static_cast<intptr_t>(bucket));
-  return StoragePtr(new (block) Storage(block + kHeader, nbytes, nullptr, context, false));
+  return StoragePtr(new (block) Storage(block + kHeader, nbytes, nullptr, as_context(bucket), false));
 }
 
 StoragePtr Storage::borrow(void* data, size_t nbytes, Deleter deleter, void* context) {
@@ -165,7 +185,7 @@ void Storage::destroy() {
   }
   int bucket = static_cast<int>(reinterpret_cast<intptr_t>(context_));
   this->~Storage();
-  if (!cache().put(bucket, this)) std::free(this);
+  if (bucket == kFromMalloc || !cache().put(bucket, this)) std::free(this);
 }
 
 size_t cached_bytes() { return cache().bytes(); }

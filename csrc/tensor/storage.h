@@ -1,9 +1,10 @@
 // Reference-counted bytes shared by views, with a version that in-place writes bump.
 #pragma once
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+
+#include "base/ref_count.h"
 
 namespace md {
 
@@ -32,7 +33,7 @@ class StoragePtr {
 class Storage {
  public:
   using Deleter = void (*)(void* data, void* context);
-  // 64-byte aligned, uninitialised, from the recycling allocator. Throws Error(Memory).
+  // 64-byte aligned, uninitialised; large ones from the recycling allocator. Throws Error(Memory).
   static StoragePtr allocate(size_t nbytes);
   // Memory of somebody else: shared with the outside, so never packed or cached by value.
   static StoragePtr borrow(void* data, size_t nbytes, Deleter deleter, void* context);
@@ -43,7 +44,7 @@ class Storage {
   void bump_version() { ++version_; }
   bool shared_with_outside() const { return shared_; }
   void mark_shared_with_outside() { shared_ = true; }
-  bool is_unique() const { return count_.load(std::memory_order_acquire) == 1; }
+  bool is_unique() const { return count_.is_one(); }
 
  private:
   friend class StoragePtr;
@@ -51,7 +52,7 @@ class Storage {
   Storage(void* data, size_t nbytes, Deleter deleter, void* context, bool shared)
       : data_(data), nbytes_(nbytes), deleter_(deleter), context_(context), shared_(shared) {}
   ~Storage() = default;
-  std::atomic<uint32_t> count_{1};
+  RefCount count_;
   void* data_;
   size_t nbytes_;
   Deleter deleter_;
@@ -61,10 +62,10 @@ class Storage {
 };
 
 inline StoragePtr::StoragePtr(const StoragePtr& other) : storage_(other.storage_) {
-  if (storage_ != nullptr) storage_->count_.fetch_add(1, std::memory_order_relaxed);
+  if (storage_ != nullptr) storage_->count_.add();
 }
 inline StoragePtr::~StoragePtr() {
-  if (storage_ != nullptr && storage_->count_.fetch_sub(1, std::memory_order_acq_rel) == 1) storage_->destroy();
+  if (storage_ != nullptr && storage_->count_.drop()) storage_->destroy();
 }
 
 // The recycling allocator keeps freed blocks up to a limit in bytes.

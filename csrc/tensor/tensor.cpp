@@ -51,15 +51,12 @@ std::string TensorSpec::str() const {
   return text;
 }
 
-TensorImpl::TensorImpl(StoragePtr storage, int64_t offset, TensorSpec spec, TensorKind kind)
-    : kind_(kind), spec_(std::move(spec)), storage_(std::move(storage)), offset_(offset), numel_(0) {
+TensorImpl::TensorImpl(StoragePtr storage, int64_t offset, const TensorSpec& spec, TensorKind kind)
+    : kind_(kind), spec_(spec), storage_(std::move(storage)), offset_(offset), numel_(0) {
   contiguous_ = spec_.is_contiguous();
-  if (kind_ == TensorKind::Real) numel_ = spec_.numel().value();
-}
-
-void* TensorImpl::data() const {
-  MD_ASSERT(kind_ == TensorKind::Real, "a tensor without storage has no data");
-  return static_cast<char*>(storage_->data()) + offset_ * static_cast<int64_t>(item_size(spec_.dtype));
+  if (kind_ != TensorKind::Real) return;
+  numel_ = spec_.numel().value();
+  data_ = static_cast<char*>(storage_->data()) + offset_ * static_cast<int64_t>(item_size(spec_.dtype));
 }
 
 TensorImpl::TensorImpl(DType dtype, std::span<const int64_t> sizes)
@@ -85,7 +82,10 @@ TensorImpl::TensorImpl(DType dtype, std::span<const int64_t> sizes)
   if (overflows) raise(ErrorKind::Runtime, "size calculation overflowed: ", md::str(spec_.sizes.span()));
   numel_ = is_empty ? 0 : step;
   storage_ = Storage::allocate(nbytes);
+  data_ = storage_->data();
 }
+
+void Tensor::destroy(TensorImpl* impl) { delete impl; }
 
 Tensor Tensor::empty(DType dtype, std::span<const int64_t> sizes) { return Tensor(new TensorImpl(dtype, sizes)); }
 

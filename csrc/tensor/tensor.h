@@ -1,6 +1,5 @@
 // The tensor without Python: storage, dtype, sizes, strides. Real, fake (shapes only) or recording (ops append nodes).
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -33,7 +32,7 @@ enum class TensorKind : uint8_t { Real, Fake, Recording };
 
 class TensorImpl {
  public:
-  TensorImpl(StoragePtr storage, int64_t offset, TensorSpec spec, TensorKind kind);
+  TensorImpl(StoragePtr storage, int64_t offset, const TensorSpec& spec, TensorKind kind);
 
   const TensorSpec& spec() const { return spec_; }
   TensorKind kind() const { return kind_; }
@@ -46,17 +45,21 @@ class TensorImpl {
   const int64_t* strides() const { return reinterpret_cast<const int64_t*>(spec_.strides.data()); }
   int64_t numel() const { return numel_; }
   bool is_contiguous() const { return contiguous_; }
-  void* data() const;
+  void* data() const {
+    MD_ASSERT(kind_ == TensorKind::Real, "a tensor without storage has no data");
+    return data_;
+  }
 
  private:
   friend class Tensor;
   // A new contiguous tensor, without the general checks.
   TensorImpl(DType dtype, std::span<const int64_t> sizes);
-  std::atomic<uint32_t> count_{1};
+  RefCount count_;
   TensorKind kind_;
   bool contiguous_;
   TensorSpec spec_;
-  StoragePtr storage_;  // null when fake or recording
+  StoragePtr storage_;    // null when fake or recording
+  void* data_ = nullptr;  // of the first element; real tensors only
   int64_t offset_;
   int64_t numel_;  // real tensors only
   // Recording tensors: the recorder (borrowed) and the value that stands for this tensor in its graph.
@@ -69,7 +72,7 @@ class Tensor {
  public:
   Tensor() = default;
   Tensor(const Tensor& other) : impl_(other.impl_) {
-    if (impl_ != nullptr) impl_->count_.fetch_add(1, std::memory_order_relaxed);
+    if (impl_ != nullptr) impl_->count_.add();
   }
   Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
   Tensor& operator=(Tensor other) noexcept {
@@ -77,7 +80,7 @@ class Tensor {
     return *this;
   }
   ~Tensor() {
-    if (impl_ != nullptr && impl_->count_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete impl_;
+    if (impl_ != nullptr && impl_->count_.drop()) destroy(impl_);
   }
 
   // Uninitialised, contiguous.
@@ -105,6 +108,7 @@ class Tensor {
 
  private:
   explicit Tensor(TensorImpl* owned) : impl_(owned) {}
+  static void destroy(TensorImpl* impl);
   TensorImpl* impl_ = nullptr;
 };
 

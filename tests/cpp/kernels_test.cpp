@@ -320,6 +320,7 @@ void test_fast_path() {
   Tensor a = make(DType::float32, {3}, {1, 2, 3}), b = make(DType::float32, {3}, {4, 5, 6}), out;
   CHECK(run_pointwise_fast(*find_op("add"), a, b, out) && values(out) == (std::vector<double>{5, 7, 9}));
   CHECK(run_pointwise_fast(*find_op("mul"), a, Scalar(2.0), out) && values(out) == (std::vector<double>{2, 4, 6}));
+  CHECK(run_pointwise_fast(*find_op("sub"), Scalar(4.0), a, out) && values(out) == (std::vector<double>{3, 2, 1}));
   CHECK(run_pointwise_fast(*find_op("lt"), a, Scalar(2.0), out) && out->dtype() == DType::bool_);
   CHECK(run_pointwise_fast(*find_op("relu"), a, out));
   CHECK(!run_pointwise_fast(*find_op("add"), a, make(DType::float32, {1}, {4}), out));

@@ -22,19 +22,20 @@ void test_recycling() {
   CHECK(cached_bytes() == 0);
   void* first;
   {
-    StoragePtr storage = Storage::allocate(12);
+    StoragePtr storage = Storage::allocate(1500);
     first = storage->data();
     CHECK(reinterpret_cast<uintptr_t>(first) % 64 == 0);
     CHECK(storage->is_unique());
     StoragePtr other = storage;
     CHECK(!storage->is_unique());
   }
-  CHECK(cached_bytes() == 64);
-  CHECK(Storage::allocate(64)->data() == first);
-  for (size_t nbytes : {size_t{0}, size_t{1}, size_t{64}, size_t{65}, size_t{128}, size_t{129}, size_t{1000},
+  CHECK(cached_bytes() >= 1500 && cached_bytes() < 2000);
+  CHECK(Storage::allocate(1501)->data() == first);
+  for (size_t nbytes : {size_t{0}, size_t{1}, size_t{64}, size_t{65}, size_t{128}, size_t{768}, size_t{769},
                         size_t{4097}, size_t{1} << 20, (size_t{1} << 20) + 1}) {
     StoragePtr storage = Storage::allocate(nbytes);
     CHECK(storage->nbytes() == nbytes);
+    CHECK(reinterpret_cast<uintptr_t>(storage->data()) % 64 == 0);
     std::memset(storage->data(), 1, nbytes);
   }
   size_t limit = cache_limit();
@@ -45,6 +46,12 @@ void test_recycling() {
   }
   CHECK(cached_bytes() <= 100);
   set_cache_limit(limit);
+  empty_cache();
+  CHECK(cached_bytes() == 0);
+  {
+    StoragePtr small = Storage::allocate(12);
+  }
+  CHECK(cached_bytes() == 0);  // malloc keeps small ones
   CHECK_THROWS(Storage::allocate(SIZE_MAX / 2), Error, "not enough memory");
 }
 
@@ -115,6 +122,13 @@ void test_dims() {
   CHECK(str(copy.span()) == "(0, 1, 2, 4, 5)");
   DimVec moved = std::move(long_one);
   CHECK(moved.size() == 12 && moved[11].value() == 11);
+  CHECK(long_one.empty());
+  long_one = moved;
+  moved = copy;
+  CHECK(same(moved, copy) && long_one.size() == 12);
+  long_one = std::move(moved);
+  long_one.insert(0, 7);
+  CHECK(str(long_one.span()) == "(7, 0, 1, 2, 4, 5)");
 }
 
 void test_scalars() {
