@@ -29,6 +29,12 @@ def outcome(function, *args):
         result = function(*args)
     except Exception as error:
         return type(error), str(error)
+    if isinstance(result, tuple):  # max and min along a dim
+        return [facts(part) for part in result]
+    return facts(result)
+
+
+def facts(result):
     return result.dtype, result.shape, result.stride(), result.requires_grad, repr(result.tolist())
 
 

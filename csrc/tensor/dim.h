@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -77,7 +78,7 @@ ShapeGuardSink* exchange_shape_guard_sink(ShapeGuardSink* sink);
 // At most eight dims inline, more on the heap.
 class DimVec {
  public:
-  DimVec() {}
+  DimVec() = default;
   DimVec(std::initializer_list<Dim> dims) { assign(std::span<const Dim>(dims.begin(), dims.size())); }
   explicit DimVec(std::span<const Dim> dims) { assign(dims); }
   DimVec(const DimVec& other) { assign(other.span()); }
@@ -129,32 +130,26 @@ class DimVec {
 
  private:
   static constexpr int kInline = 8;
-  bool on_heap() const { return capacity_ > kInline; }
+  bool on_heap() const { return heap_ != nullptr; }
   void drop_heap() {
     if (on_heap()) free_heap();
   }
   void free_heap();
   // Leaves `other` empty and without heap; what this one held is gone already.
   void take(DimVec& other) noexcept {
-    size_ = other.size_;
-    capacity_ = other.capacity_;
-    if (other.on_heap()) {
-      heap_ = other.heap_;
-    } else {
-      for (int i = 0; i < size_; ++i) inline_[i] = other.inline_[i];
-    }
-    other.size_ = 0;
-    other.capacity_ = kInline;
+    size_ = std::exchange(other.size_, 0);
+    capacity_ = std::exchange(other.capacity_, kInline);
+    heap_ = std::exchange(other.heap_, nullptr);
+    if (on_heap()) return;
+    for (int i = 0; i < size_; ++i) inline_[i] = other.inline_[i];
   }
   // Room for `size` dims and some more; keeps the elements.
   void grow(int size);
 
   int size_ = 0;
   int capacity_ = kInline;
-  union {
-    Dim inline_[kInline];
-    Dim* heap_;  // where capacity_ > kInline
-  };
+  Dim* heap_ = nullptr;  // owned; in place of inline_ where capacity_ > kInline
+  Dim inline_[kInline];
 };
 
 bool same(const DimVec& a, const DimVec& b);

@@ -1,8 +1,12 @@
+#include <algorithm>
 #include <cstdlib>
+#include <memory>
 
 #include "base/config.h"
 #include "base/error.h"
+#include "base/inline_array.h"
 #include "base/log.h"
+#include "base/ref_count.h"
 #include "check.h"
 
 namespace {
@@ -50,6 +54,30 @@ void test_error() {
   CHECK_THROWS(raise_internal("/somewhere/csrc/base/x.cpp", 7, "why"), Error, "bug in minidynamo at base/x.cpp:7: why");
 }
 
+void test_inline_array() {
+  auto shared = std::make_shared<int>(1);
+  for (size_t size : {size_t{0}, size_t{3}, size_t{4}, size_t{5}, size_t{100}}) {
+    InlineArray<std::shared_ptr<int>, 4> pointers(size);
+    InlineArray<int, 4> numbers(size);
+    CHECK(pointers.size() == size && numbers.span().size() == size);
+    CHECK(std::all_of(pointers.begin(), pointers.end(), [](const auto& pointer) { return pointer == nullptr; }));
+    CHECK(std::all_of(numbers.begin(), numbers.end(), [](int number) { return number == 0; }));
+    for (auto& pointer : pointers) pointer = shared;
+    CHECK(shared.use_count() == static_cast<long>(size) + 1);
+  }
+  CHECK(shared.use_count() == 1);
+}
+
+void test_ref_count() {
+  RefCount count;
+  CHECK(count.is_one());
+  count.add();
+  CHECK(!count.is_one());
+  CHECK(!count.drop());
+  CHECK(count.is_one());
+  CHECK(count.drop());
+}
+
 }  // namespace
 
 int main() {
@@ -57,5 +85,7 @@ int main() {
   test_environment();
   test_log();
   test_error();
+  test_inline_array();
+  test_ref_count();
   return md_test::result();
 }
