@@ -93,23 +93,22 @@ def interleave(workers, questions, rounds):
 
 
 def summarise(samples, base):
-    """Of one contender; samples and base, those of the contender compared with, are in the order of the rounds."""
-    ratios = [sample / of_base for sample, of_base in zip(samples, base, strict=True)]
+    """Of one contender; base: the samples of the one that it is compared with."""
     return {
         "min": min(samples),
         "median": statistics.median(samples),
         "rounds": len(samples),
-        "ratio": statistics.median(ratios),
+        "ratio": min(samples) / min(base),
     }
 
 
 def summarise_all(samples, base):
-    """samples: {name: in the order of the rounds}; base: the name that all are compared with."""
+    """samples: {name: times}; base: the name that all are compared with."""
     return {name: summarise(times, samples.get(base, times)) for name, times in samples.items()}
 
 
 def print_table(title, rows, base, unit, scale):
-    """rows: {name: summary}; the ratio is the median of the ratios to `base` in the same round."""
+    """rows: {name: summary}; the ratio is that of the minima."""
     compared = base in rows
     print(f"\n### {title}\n")
     print(f"| | min, {unit} | median, {unit} |" + (f" / {base} |" if compared else ""))

@@ -42,7 +42,7 @@ CASES = {
     "x + 1, a graph break, * 2": (one_break, [4.0, 6.0, 8.0], "minidynamo.compile"),
     "x + x": (one_add, [2.0, 4.0, 6.0], "minidynamo eager"),
 }
-CALLS = 2000
+SAMPLE_SECONDS = 1e-3  # the same for all: a longer sample would meet more of the machine's noise
 VALUES = [1.0, 2.0, 3.0]
 
 
@@ -142,9 +142,14 @@ def work(name):
             result = contender.read(callee(x))
         if result != (expected if contender.module else expected[0]):
             raise AssertionError(f"{name}: {case} of {VALUES} is {result}, not {expected}")
-        timers[case] = timeit.Timer("callee(x)", globals={"callee": callee, "x": x})
-        timers[case].timeit(CALLS)
-    serve(lambda case: timers[case].timeit(CALLS) / CALLS if case in timers else None)
+        timer = timeit.Timer("callee(x)", globals={"callee": callee, "x": x})
+        calls = max(10, round(SAMPLE_SECONDS / min(timer.repeat(10, 100)) * 100))
+        timers[case] = (timer, calls)
+    serve(lambda case: sample(*timers[case]) if case in timers else None)
+
+
+def sample(timer, calls):
+    return timer.timeit(calls) / calls
 
 
 def main():
