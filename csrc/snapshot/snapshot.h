@@ -69,7 +69,7 @@ struct Effect {
   bool flag = false;
   RecipeId key = kNoRecipe;     // of a dict, or the attribute's name
   int64_t start = 0, stop = 0;  // of a list
-  int count = 0;  // WriteTensor: what the version of the target's storage grows by
+  int count = 0;                // WriteTensor: what the version of the target's storage grows by
 };
 
 struct Snapshot {

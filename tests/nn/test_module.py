@@ -360,3 +360,15 @@ def test_a_missing_attribute_is_the_users_error():
 
     with pytest.raises(AttributeError, match="'Missing' object has no attribute 'nothing'"):
         minidynamo.compile(Missing())(minidynamo.ones(1))
+
+
+def test_loading_writes_any_layout_and_dtype():
+    layer = nn.Linear(3, 2)
+    layer.weight = nn.Parameter(minidynamo.zeros(3, 2).T)
+    layer.register_buffer("scale", minidynamo.zeros(2, dtype=minidynamo.bfloat16))
+    weight, memory = layer.weight, layer.weight.data_ptr()
+    values = {"weight": minidynamo.ones(2, 3), "bias": minidynamo.ones(2), "scale": minidynamo.full((2,), 1.5)}
+    layer.load_state_dict(values)
+    assert layer.weight is weight and layer.weight.data_ptr() == memory and layer.weight.stride() == (1, 2)
+    assert layer.weight.tolist() == [[1.0] * 3] * 2 and layer.scale.tolist() == [1.5, 1.5]
+    assert layer.scale.dtype == minidynamo.bfloat16

@@ -489,18 +489,11 @@ def _misfit(key, value, tensor):
 def _load(table, name, value, assign):
     tensor = table[name]
     if not assign:
-        _overwrite(tensor.detach(), value.detach())
+        tensor.detach().copy_(value.detach())
     elif isinstance(tensor, Parameter):
         table[name] = value if isinstance(value, Parameter) else Parameter(value, tensor.requires_grad)
     else:
         table[name] = value
-
-
-def _overwrite(dst, src):
-    """Copies the elements of src, converted to dst's dtype, into the memory of dst."""
-    if dst.numel() == 0:
-        return
-    memoryview(dst).cast("B")[:] = memoryview(src.to(dst.dtype).contiguous()).cast("B")
 
 
 def _compiled_class(cls):
