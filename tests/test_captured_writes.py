@@ -414,7 +414,7 @@ def test_random_programs(seed):
     run_programs(seed, 60)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(1000, 8000, 500))
 def test_many_random_programs(seed):
     run_programs(seed, 500)

@@ -1,6 +1,6 @@
 """Ops on drawn tensors: eager and compiled against NumPy, and against torch where it is installed.
 
-Drawn are dtype, shape, layout, special values and arguments. The short form is in the suite; the long one is marked slow.
+Drawn are dtype, shape, layout, special values and arguments. The short form is in the suite; the long one is marked exhaustive.
 """
 
 import math
@@ -389,7 +389,7 @@ def test_drawn_ops(kind):
     run(kind, 60, derandomize=True)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("part", range(10))
 @pytest.mark.parametrize("kind", CASES)
 def test_twenty_thousand_calls(kind, part):

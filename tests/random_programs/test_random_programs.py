@@ -23,7 +23,7 @@ def test_programs(start):
         check_seed(seed)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("start", range(1000, 6000, 250))
 def test_many_programs(start):
     for seed in range(start, start + 250):
