@@ -116,7 +116,12 @@ PyObject* pv_instance_dict(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
     PyObject* dict;
+#if PY_VERSION_HEX >= 0x030D0000
+    /* The dict of an object with inline values shares them. */
+    dict = (PyObject*)_PyObject_GetManagedDict(object);
+#else
     inline_values(object, &dict);
+#endif
     return dict;
   }
   if (type->tp_dictoffset == 0) return NULL;
