@@ -18,11 +18,11 @@ test_context test_contextlib test_copy test_coroutines test_dataclasses test_dec
 test_enum test_except_star test_exception_variations test_exceptions test_extcall test_frame test_fstring test_functools
 test_gc test_generators test_genexps test_grammar test_import test_iter test_json test_keywordonlyarg test_list
 test_listcomps test_metaclass test_named_expressions test_opcodes test_patma test_peepholer test_positional_only_arg
-test_property test_raise test_re test_scope test_set test_signal test_super test_traceback test_tuple test_type_params
+test_property test_raise test_re test_scope test_set test_super test_traceback test_tuple test_type_params
 test_types test_unpack test_unpack_ex test_warnings test_weakref test_with test_yield_from
 """.split()
-# Spend their time asleep.
-WAITS = {"test_signal"}
+# Asleep most of the time, and at the mercy of the clock.
+WAITS = ["test_signal"]
 QUICK = ["test_iter", "test_raise", "test_with"]
 # Both start tracing and raise in one instruction: one event more than the evaluator's.
 KNOWN = {"test_09_settrace_and_raise"}
@@ -53,6 +53,12 @@ def compare(rate, seed, modules, directory):
     return counters
 
 
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("module", WAITS)
+def test_module_that_waits(module, tmp_path):
+    compare(0.02, 11, [module], tmp_path)
+
+
 def test_a_few_modules(tmp_path):
     counters = compare(0.01, 7, QUICK, tmp_path)
     assert counters["random_hand_overs"] > 100 and counters["unwound"] and counters["thrown"]
@@ -64,6 +70,4 @@ def test_a_few_modules(tmp_path):
 def test_module(module, rate, tmp_path):
     if importlib.util.find_spec(f"test.{module}") is None:
         pytest.skip("not in this version")
-    if module in WAITS and rate == 0:
-        pytest.skip("waits for a minute; once is enough")
     compare(rate, 11, [module], tmp_path)
