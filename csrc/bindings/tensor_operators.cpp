@@ -11,23 +11,41 @@ namespace {
 
 PyObject* not_implemented() { return Py_NewRef(Py_NotImplemented); }
 
-// NB_* of BINARY_OP, as binary_operator_row takes them.
-template <int kNbOp>
+template <BinaryCode kCode>
 PyObject* binary(PyObject* a, PyObject* b) {
-  static const OpRow* const row = binary_operator_row(kNbOp);
+  static const OpRow* const row = binary_operator_row(binary_operator(kCode));
   return row == nullptr ? not_implemented() : dispatch_operator(*row, a, b);
 }
 
-template <int kNbOp>
+template <BinaryCode kCode>
 PyObject* binary_in_place(PyObject* a, PyObject* b) {
-  static const OpRow* const row = binary_operator_row(kNbOp);
-  bool has_form = row != nullptr && (row->faces & kInPlace);
-  return has_form ? dispatch_in_place_operator(*row, a, b) : not_implemented();
+  static const OpRow* const row = binary_operator_row(binary_operator(kCode));
+  return dispatch_in_place_operator(*row, a, b);
+}
+bool has_in_place_face(BinaryCode code) {
+  const OpRow* row = binary_operator_row(binary_operator(code));
+  return row != nullptr && (row->faces & kInPlace);
 }
 
-PyObject* power_in_place(PyObject* a, PyObject* b, PyObject* modulus) {
-  if (modulus != Py_None) return not_implemented();
-  return binary_in_place<8>(a, b);
+// The slots of `**` have the modulus of pow() as well.
+template <BinaryCode kCode>
+PyObject* with_modulus(PyObject* a, PyObject* b, PyObject* modulus) {
+  return modulus == Py_None ? binary<kCode>(a, b) : not_implemented();
+}
+template <BinaryCode kCode>
+PyObject* with_modulus_in_place(PyObject* a, PyObject* b, PyObject* modulus) {
+  return modulus == Py_None ? binary_in_place<kCode>(a, b) : not_implemented();
+}
+
+template <BinaryCode kCode>
+void fill_slots(binaryfunc& plain, binaryfunc& in_place) {
+  plain = binary<kCode>;
+  if (has_in_place_face(kCode)) in_place = binary_in_place<kCode>;
+}
+template <BinaryCode kCode>
+void fill_slots(ternaryfunc& plain, ternaryfunc& in_place) {
+  plain = with_modulus<kCode>;
+  if (has_in_place_face(kCode)) in_place = with_modulus_in_place<kCode>;
 }
 
 template <char kOp>
@@ -40,11 +58,6 @@ PyObject* unary(PyObject* a) {
 PyObject* absolute(PyObject* a) {
   static const OpRow* const row = find_op("abs");
   return dispatch_operator(*row, a);
-}
-
-PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
-  if (modulus != Py_None) return not_implemented();
-  return binary<8>(a, b);
 }
 
 Ref number_of(PyObject* self, const char* what) { return tensor_to_number(tensor_of(self), what); }
@@ -96,31 +109,10 @@ int truth(PyObject* self) {
 
 PyNumberMethods make_number_methods() {
   PyNumberMethods methods{};
-  methods.nb_add = binary<0>;
-  methods.nb_and = binary<1>;
-  methods.nb_floor_divide = binary<2>;
-  methods.nb_lshift = binary<3>;
-  methods.nb_matrix_multiply = binary<4>;
-  methods.nb_multiply = binary<5>;
-  methods.nb_remainder = binary<6>;
-  methods.nb_or = binary<7>;
-  methods.nb_power = power;
-  methods.nb_rshift = binary<9>;
-  methods.nb_subtract = binary<10>;
-  methods.nb_true_divide = binary<11>;
-  methods.nb_xor = binary<12>;
-  methods.nb_inplace_add = binary_in_place<0>;
-  methods.nb_inplace_and = binary_in_place<1>;
-  methods.nb_inplace_floor_divide = binary_in_place<2>;
-  methods.nb_inplace_lshift = binary_in_place<3>;
-  methods.nb_inplace_multiply = binary_in_place<5>;
-  methods.nb_inplace_remainder = binary_in_place<6>;
-  methods.nb_inplace_or = binary_in_place<7>;
-  methods.nb_inplace_rshift = binary_in_place<9>;
-  methods.nb_inplace_subtract = binary_in_place<10>;
-  methods.nb_inplace_true_divide = binary_in_place<11>;
-  methods.nb_inplace_xor = binary_in_place<12>;
-  methods.nb_inplace_power = power_in_place;
+#define MD_BINARY_OPERATOR(name, sign, sign_in_errors, stem, slot, op) \
+  fill_slots<BinaryCode::name>(methods.nb_##slot, methods.nb_inplace_##slot);
+#include "bytecode/binary_operators.def"
+#undef MD_BINARY_OPERATOR
   methods.nb_negative = unary<'-'>;
   methods.nb_positive = unary<'+'>;
   methods.nb_invert = unary<'~'>;

@@ -1,6 +1,7 @@
 // The table of concrete handlers; operators, jumps and the stack.
 #include "eval_frame/concrete.h"
 
+#include "bytecode/binary_operators.h"
 #include "eval_frame/concrete_steps.h"
 
 namespace md {
@@ -116,39 +117,6 @@ StepResult finish_bool(LiveFrame& f, int operands, int truth) {
   return finish(f, operands, truth < 0 ? nullptr : PyBool_FromLong(truth));
 }
 
-PyObject* power(PyObject* base, PyObject* exponent) { return PyNumber_Power(base, exponent, Py_None); }
-PyObject* inplace_power(PyObject* base, PyObject* exponent) { return PyNumber_InPlacePower(base, exponent, Py_None); }
-
-// In the order of NB_ADD .. NB_INPLACE_XOR.
-constexpr binaryfunc kBinaryOps[] = {
-    PyNumber_Add,
-    PyNumber_And,
-    PyNumber_FloorDivide,
-    PyNumber_Lshift,
-    PyNumber_MatrixMultiply,
-    PyNumber_Multiply,
-    PyNumber_Remainder,
-    PyNumber_Or,
-    power,
-    PyNumber_Rshift,
-    PyNumber_Subtract,
-    PyNumber_TrueDivide,
-    PyNumber_Xor,
-    PyNumber_InPlaceAdd,
-    PyNumber_InPlaceAnd,
-    PyNumber_InPlaceFloorDivide,
-    PyNumber_InPlaceLshift,
-    PyNumber_InPlaceMatrixMultiply,
-    PyNumber_InPlaceMultiply,
-    PyNumber_InPlaceRemainder,
-    PyNumber_InPlaceOr,
-    inplace_power,
-    PyNumber_InPlaceRshift,
-    PyNumber_InPlaceSubtract,
-    PyNumber_InPlaceTrueDivide,
-    PyNumber_InPlaceXor,
-};
-
 }  // namespace
 
 StepResult step_UNARY_NOT(LiveFrame& f, const Instruction&) {
@@ -158,8 +126,8 @@ StepResult step_UNARY_NOT(LiveFrame& f, const Instruction&) {
 StepResult step_TO_BOOL(LiveFrame& f, const Instruction&) { return finish_bool(f, 1, PyObject_IsTrue(f.peek(1))); }
 
 StepResult step_BINARY_OP(LiveFrame& f, const Instruction& i) {
-  if (i.arg >= static_cast<int>(std::size(kBinaryOps))) return evaluator(f);
-  return finish(f, 2, kBinaryOps[i.arg](f.peek(2), f.peek(1)));
+  if (!is_known_binary(i.arg)) return evaluator(f);
+  return finish(f, 2, apply_binary(i.arg, f.peek(2), f.peek(1)));
 }
 StepResult step_COMPARE_OP(LiveFrame& f, const Instruction& i) {
   Ref result = Ref::steal(PyObject_RichCompare(f.peek(2), f.peek(1), i.arg));

@@ -1,5 +1,6 @@
 // Which callable means which op. Filled once by bindings from the op table's faces.
 #pragma once
+#include "bytecode/binary_operators.h"
 #include "cpython/ref.h"
 #include "tensor/op_row.h"
 
@@ -12,9 +13,8 @@ const OpRow* find_op_callable(BorrowedRef callable);                // nullptr: 
 void register_in_place_callable(BorrowedRef callable, const OpRow* row);  // held strongly
 const OpRow* find_in_place_callable(BorrowedRef callable);                // nullptr: none
 
-// Operators, by CPython's numbers: BINARY_OP's argument (NB_ADD ...; in-place ones map to none here), Py_LT ...
-// and '-', '~', '+' for the unary ones. nullptr: none.
-const OpRow* binary_operator_row(int nb_op);
+// Operators: the binary ones, Py_LT .. Py_GE, and '-', '~', '+' for the unary ones. nullptr: none.
+const OpRow* binary_operator_row(const BinaryOperator& op);
 const OpRow* compare_operator_row(int py_op);
 const OpRow* unary_operator_row(char op);
 

@@ -1,27 +1,10 @@
 #include "snapshot/operator_methods.h"
 
+#include "bytecode/binary_operators.h"
+
 namespace md {
 
 namespace {
-
-struct BinaryRow {
-  const char *in_place, *plain, *reflected, *sign, *in_place_sign;
-};
-// Indexed by BINARY_OP's argument; the second half of the arguments is the in-place forms.
-constexpr BinaryRow kBinary[] = {{"__iadd__", "__add__", "__radd__", "+", "+="},
-                                 {"__iand__", "__and__", "__rand__", "&", "&="},
-                                 {"__ifloordiv__", "__floordiv__", "__rfloordiv__", "//", "//="},
-                                 {"__ilshift__", "__lshift__", "__rlshift__", "<<", "<<="},
-                                 {"__imatmul__", "__matmul__", "__rmatmul__", "@", "@="},
-                                 {"__imul__", "__mul__", "__rmul__", "*", "*="},
-                                 {"__imod__", "__mod__", "__rmod__", "%", "%="},
-                                 {"__ior__", "__or__", "__ror__", "|", "|="},
-                                 {"__ipow__", "__pow__", "__rpow__", "** or pow()", "**="},
-                                 {"__irshift__", "__rshift__", "__rrshift__", ">>", ">>="},
-                                 {"__isub__", "__sub__", "__rsub__", "-", "-="},
-                                 {"__itruediv__", "__truediv__", "__rtruediv__", "/", "/="},
-                                 {"__ixor__", "__xor__", "__rxor__", "^", "^="}};
-constexpr int kBinaryCount = static_cast<int>(std::size(kBinary));
 
 // Indexed by Py_LT .. Py_GE.
 constexpr OperatorMethods kComparisons[] = {{nullptr, "__lt__", "__gt__", "<"},  {nullptr, "__le__", "__ge__", "<="},
@@ -44,9 +27,9 @@ Ref try_method(PyObject* self, PyObject* other, const char* name) {
 
 OperatorMethods operator_methods(const Instruction& at) {
   if (at.op == Opcode::COMPARE_OP) return kComparisons[at.arg];
-  const BinaryRow& row = kBinary[at.arg % kBinaryCount];
-  bool in_place = at.arg >= kBinaryCount;
-  return {in_place ? row.in_place : nullptr, row.plain, row.reflected, in_place ? row.in_place_sign : row.sign};
+  const BinaryOperator& row = binary_operator(at.arg);
+  if (is_in_place(at.arg)) return {row.in_place, row.method, row.reflected, row.in_place_sign};
+  return {nullptr, row.method, row.reflected, row.sign_in_errors};
 }
 
 Ref finish_operator(const Instruction& at, BorrowedRef operands, Ref result) {

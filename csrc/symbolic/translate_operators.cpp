@@ -1,4 +1,5 @@
 // Arithmetic, comparison, membership, subscripts, formatting.
+#include "bytecode/binary_operators.h"
 #include "frontends/op_callables.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/user_operators.h"
@@ -10,91 +11,37 @@ namespace md {
 
 namespace {
 
-using NumberOp = PyObject* (*)(PyObject*, PyObject*);
-
-PyObject* power(PyObject* base, PyObject* exponent) { return PyNumber_Power(base, exponent, Py_None); }
-PyObject* power_in_place(PyObject* base, PyObject* exponent) { return PyNumber_InPlacePower(base, exponent, Py_None); }
-
-// Indexed by BINARY_OP's argument; the second half is the in-place forms.
-constexpr int kOperators = 13;
-constexpr NumberOp kNumberOps[] = {PyNumber_Add,
-                                   PyNumber_And,
-                                   PyNumber_FloorDivide,
-                                   PyNumber_Lshift,
-                                   PyNumber_MatrixMultiply,
-                                   PyNumber_Multiply,
-                                   PyNumber_Remainder,
-                                   PyNumber_Or,
-                                   power,
-                                   PyNumber_Rshift,
-                                   PyNumber_Subtract,
-                                   PyNumber_TrueDivide,
-                                   PyNumber_Xor,
-                                   PyNumber_InPlaceAdd,
-                                   PyNumber_InPlaceAnd,
-                                   PyNumber_InPlaceFloorDivide,
-                                   PyNumber_InPlaceLshift,
-                                   PyNumber_InPlaceMatrixMultiply,
-                                   PyNumber_InPlaceMultiply,
-                                   PyNumber_InPlaceRemainder,
-                                   PyNumber_InPlaceOr,
-                                   power_in_place,
-                                   PyNumber_InPlaceRshift,
-                                   PyNumber_InPlaceSubtract,
-                                   PyNumber_InPlaceTrueDivide,
-                                   PyNumber_InPlaceXor};
-constexpr const char* kOperatorNames[] = {"+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^"};
-enum { kAdd = 0, kLshift = 3, kMultiply = 5, kPower = 8 };
-
-// Slots of the in-place forms in PyNumberMethods, to see whether a tensor type has its own.
-bool has_in_place_slot(PyTypeObject* type, int op) {
-  PyNumberMethods* slots = type->tp_as_number;
-  if (slots == nullptr) return false;
-  const void* table[] = {reinterpret_cast<void*>(slots->nb_inplace_add),
-                         reinterpret_cast<void*>(slots->nb_inplace_and),
-                         reinterpret_cast<void*>(slots->nb_inplace_floor_divide),
-                         reinterpret_cast<void*>(slots->nb_inplace_lshift),
-                         reinterpret_cast<void*>(slots->nb_inplace_matrix_multiply),
-                         reinterpret_cast<void*>(slots->nb_inplace_multiply),
-                         reinterpret_cast<void*>(slots->nb_inplace_remainder),
-                         reinterpret_cast<void*>(slots->nb_inplace_or),
-                         reinterpret_cast<void*>(slots->nb_inplace_power),
-                         reinterpret_cast<void*>(slots->nb_inplace_rshift),
-                         reinterpret_cast<void*>(slots->nb_inplace_subtract),
-                         reinterpret_cast<void*>(slots->nb_inplace_true_divide),
-                         reinterpret_cast<void*>(slots->nb_inplace_xor)};
-  return table[op] != nullptr;
-}
-
 bool is_number(BorrowedRef object) {
   return PyLong_CheckExact(object.get()) || PyFloat_CheckExact(object.get()) || PyBool_Check(object.get());
 }
 
 // A known operation whose result would be too large to make while looking ahead is left to Python.
-bool may_be_large(int op, BorrowedRef left, BorrowedRef right) {
+bool may_be_large(BinaryCode op, BorrowedRef left, BorrowedRef right) {
   constexpr long kLimit = 10000;
-  if (op == kPower && PyLong_Check(left.get()) && PyLong_Check(right.get())) {
+  if (op == BinaryCode::Power && PyLong_Check(left.get()) && PyLong_Check(right.get())) {
     int overflow = 0;
     long long exponent = PyLong_AsLongLongAndOverflow(right, &overflow);
     return overflow != 0 || exponent > kLimit;
   }
-  if (op == kLshift || op == kMultiply) {
+  if (op == BinaryCode::Lshift || op == BinaryCode::Multiply) {
     for (BorrowedRef side : {left, right}) {
       if (!PyLong_Check(side.get())) continue;
       int overflow = 0;
       long long count = PyLong_AsLongLongAndOverflow(side, &overflow);
-      bool repeats = op == kLshift || !is_number(left) || !is_number(right);
+      bool repeats = op == BinaryCode::Lshift || !is_number(left) || !is_number(right);
       if (repeats && (overflow != 0 || count > kLimit)) return true;
     }
   }
   return false;
 }
 
-ValuePtr binary_on_tensors(Walk& walk, int op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
+ValuePtr binary_on_tensors(Walk& walk, int arg, const ValuePtr& left, const ValuePtr& right) {
+  const BinaryOperator& op = binary_operator(arg);
   const OpRow* row = binary_operator_row(op);
-  std::string text = kOperatorNames[op];
+  std::string text = op.sign;
   if (row == nullptr) walk.graph_break(BreakReason::tensor_operands, "operator " + text);
-  in_place = in_place && walk.is_tensor(left) && has_in_place_slot(type_of(left), op) && (row->faces & kInPlace);
+  bool in_place =
+      is_in_place(arg) && walk.is_tensor(left) && has_in_place_form(type_of(left), op.code) && (row->faces & kInPlace);
   const ValuePtr& other = walk.is_tensor(left) ? right : left;
   bool known = walk.is_tensor(other) || type_of(other) == &PyLong_Type || type_of(other) == &PyFloat_Type ||
                type_of(other) == &PyBool_Type;
@@ -109,8 +56,8 @@ ValuePtr binary_on_tensors(Walk& walk, int op, bool in_place, const ValuePtr& le
   return walk.call_op(*row, {{left, right}, {}}, true);
 }
 
-ValuePtr binary_on_sequences(Walk& walk, int op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
-  if (op == kAdd) {
+ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
+  if (op == BinaryCode::Add) {
     auto a = walk.elements_of(left), b = walk.elements_of(right);
     if (!a || !b) return nullptr;
     PyTypeObject* type = walk.exact_type(left);
@@ -119,7 +66,7 @@ ValuePtr binary_on_sequences(Walk& walk, int op, bool in_place, const ValuePtr& 
     a->insert(a->end(), b->begin(), b->end());
     return make_value<SequenceValue>(type == &PyList_Type, std::move(*a));
   }
-  if (op != kMultiply) return nullptr;
+  if (op != BinaryCode::Multiply) return nullptr;
   const ValuePtr& sequence = type_of(left) == &PyLong_Type ? right : left;
   const ValuePtr& count = type_of(left) == &PyLong_Type ? left : right;
   auto items = walk.elements_of(sequence);
@@ -140,31 +87,31 @@ BorrowedRef size_of(const ValuePtr& value) {
   return is_size ? BorrowedRef(object->object) : nullptr;
 }
 
-ValuePtr binary_on_sizes(Walk& walk, int operation, const ValuePtr& left, const ValuePtr& right) {
+ValuePtr binary_on_sizes(Walk& walk, int arg, const ValuePtr& left, const ValuePtr& right) {
   BorrowedRef left_size = size_of(left), right_size = size_of(right);
   if (!left_size && !right_size) return nullptr;
   Ref a = left_size ? Ref::share(left_size) : walk.constant_of(left);
   Ref b = right_size ? Ref::share(right_size) : walk.constant_of(right);
-  if (!a || !b || may_be_large(operation % kOperators, a.get(), b.get())) return nullptr;
-  Ref folded = Ref::steal(kNumberOps[operation](a, b));
+  if (!a || !b || may_be_large(binary_operator(arg).code, a.get(), b.get())) return nullptr;
+  Ref folded = Ref::steal(apply_binary(arg, a, b));
   if (!folded) walk.raise_here();
   return walk.constant(folded);
 }
 
 // a += b on a list changes that list.
-bool extend_in_place(Walk& walk, int op, const ValuePtr& left, const ValuePtr& right) {
-  if (op != kAdd || type_of(left) != &PyList_Type) return false;
+bool extend_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+  if (op != BinaryCode::Add || type_of(left) != &PyList_Type) return false;
   walk.exact_type(left);
   return walk.list_extend(left, right);
 }
 
 // What the exit computes from numbers that vary; no answer: not for this operator.
-std::optional<Computation> computation_of(int op) {
-  static constexpr std::optional<Computation> kComputations[kOperators] = {
+std::optional<Computation> computation_of(BinaryCode op) {
+  static constexpr std::optional<Computation> kComputations[kBinaryOperators] = {
       Computation::Add,      Computation::And,        Computation::FloorDivide, std::nullopt,       std::nullopt,
       Computation::Multiply, Computation::Remainder,  Computation::Or,          Computation::Power, Computation::Rshift,
       Computation::Subtract, Computation::TrueDivide, Computation::Xor};
-  return kComputations[op];
+  return kComputations[static_cast<int>(op)];
 }
 
 [[noreturn]] void break_on_operator(Walk& walk, const char* op, const ValuePtr& left, const ValuePtr& right) {
@@ -173,11 +120,12 @@ std::optional<Computation> computation_of(int op) {
 
 void binary_op(Walk& walk, const Instruction& at) {
   ValuePtr right = walk.peek(1), left = walk.peek(2);
-  int op = at.arg % kOperators;
-  bool in_place = at.arg >= kOperators;
+  const BinaryOperator& row = binary_operator(at.arg);
+  BinaryCode op = row.code;
+  bool in_place = is_in_place(at.arg);
   ValuePtr result;
   if (walk.is_tensor(left) || walk.is_tensor(right)) {
-    result = binary_on_tensors(walk, op, in_place, left, right);
+    result = binary_on_tensors(walk, at.arg, left, right);
   } else if (in_place && extend_in_place(walk, op, left, right)) {
     result = left;
   } else if ((result = binary_on_sizes(walk, at.arg, left, right))) {
@@ -187,11 +135,11 @@ void binary_op(Walk& walk, const Instruction& at) {
   } else if (computation_of(op) && (result = walk.computed(*computation_of(op), {left, right}))) {
   } else {
     Ref a = walk.constant_of(left), b = a ? walk.constant_of(right) : Ref();
-    if (!b || may_be_large(op, a.get(), b.get())) break_on_operator(walk, kOperatorNames[op], left, right);
-    Ref folded = Ref::steal(kNumberOps[at.arg](a, b));
+    if (!b || may_be_large(op, a.get(), b.get())) break_on_operator(walk, row.sign, left, right);
+    Ref folded = Ref::steal(apply_binary(at.arg, a, b));
     if (!folded) walk.raise_here();
     result = value_of_result(walk, folded);
-    if (!result) break_on_operator(walk, kOperatorNames[op], left, right);
+    if (!result) break_on_operator(walk, row.sign, left, right);
   }
   walk.pop_many(2);
   walk.push(std::move(result));
@@ -482,17 +430,15 @@ void delete_subscr(Walk& walk, const Instruction&) {
 }
 
 void store_slice(Walk& walk, const Instruction&) {
-  if (type_of(walk.peek(3)) == &PyList_Type) {
-    ValuePtr slice = make_value<SliceValue>(walk.peek(2), walk.peek(1), walk.none());
-    ValuePtr value = walk.peek(4);
-    replace_elements(walk, walk.peek(3), slice, &value);
-    walk.pop_many(4);
-    return;
-  }
-  if (!walk.is_tensor(walk.peek(3)))
-    walk.graph_break(BreakReason::store_subscript, str_cat(describe(walk.peek(3)), "[slice]"));
+  ValuePtr container = walk.peek(3), value = walk.peek(4);
   ValuePtr slice = make_value<SliceValue>(walk.peek(2), walk.peek(1), walk.none());
-  walk.store_into_tensor(walk.peek(3), slice, walk.peek(4));
+  if (type_of(container) == &PyList_Type) {
+    replace_elements(walk, container, slice, &value);
+  } else if (walk.is_tensor(container)) {
+    walk.store_into_tensor(container, slice, value);
+  } else {
+    walk.graph_break(BreakReason::store_subscript, str_cat(describe(container), "[slice]"));
+  }
   walk.pop_many(4);
 }
 
@@ -589,6 +535,8 @@ const OpcodeRegistration registration{{Opcode::BINARY_OP, binary_op},
 
 std::optional<bool> Walk::known_equal(const ValuePtr& a, const ValuePtr& b) { return equality(*this, a, b); }
 
-ValuePtr Walk::add_values(const ValuePtr& a, const ValuePtr& b) { return binary_on_tensors(*this, kAdd, false, a, b); }
+ValuePtr Walk::add_values(const ValuePtr& a, const ValuePtr& b) {
+  return binary_on_tensors(*this, static_cast<int>(BinaryCode::Add), a, b);
+}
 
 }  // namespace md
