@@ -20,14 +20,16 @@ bool is_data_descriptor(PyTypeObject* descriptor_type) { return descriptor_type-
 
 // What a type attribute gives for an instance that does not shadow it.
 struct Bound {
-  ValuePtr value;  // null: a getter was inlined
-  bool is_method;  // value is a function to be called with the instance
-  ValuePtr self;   // instead of the object that was asked
+  ValuePtr value;           // null: a getter was inlined
+  bool is_method = false;   // value is a function to be called with the instance
+  ValuePtr self = nullptr;  // instead of the object that was asked
 };
 
 class AttributeLookup {
  public:
-  AttributeLookup(Walk& walk, const ValuePtr& object, BorrowedRef name) : walk_(walk), object_(object), name_(name) {}
+  // probing: what is not there is an answer, not an error.
+  AttributeLookup(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing = false)
+      : walk_(walk), object_(object), name_(name), probing_(probing) {}
 
   // Generic look-up on an instance: data descriptor, own storage, type attribute, __getattr__.
   Bound on_instance() {
@@ -37,7 +39,7 @@ class AttributeLookup {
     ValuePtr on_type = walk_.type_attribute(object_, name_);
     PyTypeObject* descriptor = on_type ? walk_.exact_type(on_type) : nullptr;
     if (descriptor != nullptr && is_data_descriptor(descriptor)) return read_descriptor(on_type);
-    if (ValuePtr own = own_attribute()) return {own, false, nullptr};
+    if (ValuePtr own = own_attribute()) return {own};
     if (on_type) return bind(on_type);
     if (has_hook) return call_getattr_hook();
     return missing();
@@ -53,11 +55,10 @@ class AttributeLookup {
     PyTypeObject* descriptor = walk_.exact_type(found);
     if (descriptor == &PyFunction_Type || descriptor == &PyWrapperDescr_Type || descriptor == &PyMethodDescr_Type)
       return {found, !is_class, super->self};
-    if (descriptor->tp_descr_get == nullptr) return {found, false, nullptr};
-    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type))
-      return {unwrapped, false, nullptr};
+    if (descriptor->tp_descr_get == nullptr) return {found};
+    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
-      return {make_value<BoundMethodValue>(unwrapped, start), false, nullptr};
+      return {make_value<BoundMethodValue>(unwrapped, start)};
     if (is_class || descriptor != &PyProperty_Type) unknown();
     object_ = super->self;
     return read_descriptor(found);
@@ -76,13 +77,12 @@ class AttributeLookup {
       return missing();
     }
     PyTypeObject* descriptor = walk_.exact_type(found);
-    if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr) return {found, false, nullptr};
-    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type))
-      return {unwrapped, false, nullptr};
+    if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr) return {found};
+    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
-      return {make_value<BoundMethodValue>(unwrapped, object_), false, nullptr};
+      return {make_value<BoundMethodValue>(unwrapped, object_)};
     if (descriptor == &PyProperty_Type || descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type)
-      return {found, false, nullptr};
+      return {found};
     unknown();
   }
 
@@ -91,7 +91,7 @@ class AttributeLookup {
     auto* module = as<ObjectValue>(object_);
     if (module->source == nullptr || walk_.any_dict_written_at(name_)) unknown();
     const Source* source = walk_.sources().get(SourceKind::ModuleAttr, module->source, name_);
-    if (ValuePtr value = walk_.at(source)) return {value, false, nullptr};
+    if (ValuePtr value = walk_.at(source)) return {value};
     // A module's own __getattr__, or an attribute of the module type.
     static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
     const Source* hook = walk_.sources().get(SourceKind::ModuleAttr, module->source, kGetattr);
@@ -105,30 +105,29 @@ class AttributeLookup {
     auto* tensor = as<TensorValue>(object_);
     walk_.guard_tensor(tensor);
     if (const TensorFact* fact = find_tensor_fact(utf8(name_)); fact != nullptr && !fact->is_method)
-      return {walk_.constant(fact->value(tensor->spec, {}, nullptr)), false, nullptr};
-    if (const OpRow* row = find_tensor_view_attribute(utf8(name_)))
-      return {walk_.call_op(*row, {{object_}, {}}, true), false, nullptr};
+      return {walk_.constant(fact->value(tensor->spec, {}, nullptr))};
+    if (const OpRow* row = find_tensor_view_attribute(utf8(name_))) return {walk_.call_op(*row, {{object_}, {}}, true)};
     PyTypeObject* type = type_of(object_);
     PyObject* descriptor = _PyType_Lookup(type, name_);
     if (descriptor == nullptr && probing_) return missing();
     if (descriptor == nullptr || !Py_IS_TYPE(descriptor, &PyMethodDescr_Type))
       walk_.graph_break(BreakReason::tensor_attribute, utf8(name_));
-    return {walk_.constant(descriptor), true, nullptr};
+    return {walk_.constant(descriptor), true};
   }
 
   // A method of an exact built-in type: its descriptor, unbound.
   Bound on_builtin() {
     PyTypeObject* type = walk_.exact_type(object_);
-    if (PyUnicode_CompareWithASCIIString(name_, "__class__") == 0) return {walk_.type_value(object_), false, nullptr};
+    if (PyUnicode_CompareWithASCIIString(name_, "__class__") == 0) return {walk_.type_value(object_)};
     if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) unknown();
     PyObject* descriptor = _PyType_Lookup(type, name_);
     if (descriptor == nullptr && type->tp_dictoffset != 0) unknown();
     if (descriptor == nullptr) return missing();
-    if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) return {walk_.constant(descriptor), true, nullptr};
+    if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) return {walk_.constant(descriptor), true};
     if (Ref constant = walk_.constant_of(object_)) {
       // A number's or range's field (x.real, r.start).
       Ref value = Ref::steal(PyObject_GenericGetAttr(constant, name_));
-      if (value && is_guardable_constant(value.get())) return {walk_.constant(value), false, nullptr};
+      if (value && is_guardable_constant(value.get())) return {walk_.constant(value)};
       PyErr_Clear();
     }
     unknown();
@@ -141,13 +140,10 @@ class AttributeLookup {
     return own_attribute();
   }
 
-  // What is not there is an answer, not an error.
-  bool probing_ = false;
-
  private:
   Bound missing() {
     if (!probing_) walk_.raise_here();
-    return {nullptr, false, nullptr};
+    return {nullptr};
   }
 
   [[noreturn]] void unknown() {
@@ -168,7 +164,7 @@ class AttributeLookup {
   Bound call_getattr_hook() {
     if (probing_) unknown();
     walk_.inline_function(hook_, {{object_, walk_.constant(name_)}, {}}, ContinuationKind::Push, nullptr);
-    return {nullptr, false, nullptr};
+    return {nullptr};
   }
 
   ValuePtr own_attribute() {
@@ -195,14 +191,14 @@ class AttributeLookup {
     static PyObject* const kClass = PyUnicode_InternFromString("__class__");
     if (known->object.get() == _PyType_Lookup(&PyBaseObject_Type, kClass)) {
       walk_.identity_of(descriptor);
-      return {walk_.type_value(object_), false, nullptr};
+      return {walk_.type_value(object_)};
     }
     if (probing_ && !Py_IS_TYPE(known->object.get(), &PyMemberDescr_Type)) unknown();
     if (Py_IS_TYPE(known->object.get(), &PyProperty_Type) && known->source != nullptr) {
       ValuePtr getter = walk_.at(walk_.sources().get(SourceKind::PropertyGetter, known->source, nullptr));
       if (!getter || !walk_.is_python_function(getter)) unknown();
       walk_.inline_function(getter, {{object_}, {}}, ContinuationKind::Push, nullptr);
-      return {nullptr, false, nullptr};
+      return {nullptr};
     }
     if (Py_IS_TYPE(known->object.get(), &PyMemberDescr_Type)) return read_slot(descriptor);
     unknown();
@@ -229,18 +225,17 @@ class AttributeLookup {
   Bound read_slot(const ValuePtr& descriptor) {
     ValuePtr value = slot_value(descriptor);
     if (!value) return missing();
-    return {value, false, nullptr};
+    return {value};
   }
 
   Bound bind(const ValuePtr& found) {
     PyTypeObject* descriptor = walk_.exact_type(found);
-    if (descriptor == &PyFunction_Type) return {found, true, nullptr};
-    if (descriptor->tp_descr_get == nullptr) return {found, false, nullptr};
-    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type))
-      return {unwrapped, false, nullptr};
+    if (descriptor == &PyFunction_Type) return {found, true};
+    if (descriptor->tp_descr_get == nullptr) return {found};
+    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
-      return {make_value<BoundMethodValue>(unwrapped, walk_.type_value(object_)), false, nullptr};
-    if (find_wrapper_type(descriptor) != nullptr) return {found, true, nullptr};
+      return {make_value<BoundMethodValue>(unwrapped, walk_.type_value(object_))};
+    if (find_wrapper_type(descriptor) != nullptr) return {found, true};
     unknown();
   }
 
@@ -267,12 +262,12 @@ class AttributeLookup {
   Walk& walk_;
   ValuePtr object_;
   BorrowedRef name_;
+  bool probing_;
   ValuePtr hook_;
 };
 
 Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing = false) {
-  AttributeLookup lookup(walk, object, name);
-  lookup.probing_ = probing;
+  AttributeLookup lookup(walk, object, name, probing);
   switch (object->kind) {
     case ValueKind::Super:
       return lookup.on_super();

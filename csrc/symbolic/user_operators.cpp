@@ -14,13 +14,20 @@ bool is_user_object(const ValuePtr& value) {
          PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE);
 }
 
+ValuePtr method_of(Walk& walk, const ValuePtr& self, const char* name) {
+  return walk.type_attribute(self, check(PyUnicode_InternFromString(name)).get());
+}
+// The method if it is the user's Python, which can be inlined; null: another one, or none.
+ValuePtr python_method(Walk& walk, const ValuePtr& self, const char* name) {
+  ValuePtr method = method_of(walk, self, name);
+  return method && walk.is_python_function(method) ? method : nullptr;
+}
+
 // What is inlined gives NotImplemented to the driver, or ends the region before the operator.
 bool inline_method(Walk& walk, const ValuePtr& self, const ValuePtr& other, const char* name, OperatorTry tried,
                    const ValuePtr& left, const ValuePtr& right) {
-  if (name == nullptr) return false;
-  Ref text = check(PyUnicode_InternFromString(name));
-  ValuePtr method = walk.type_attribute(self, text.get());
-  if (!method || !walk.is_python_function(method)) return false;
+  ValuePtr method = name == nullptr ? nullptr : python_method(walk, self, name);
+  if (!method) return false;
   auto operands =
       make_value<SequenceValue>(false, std::vector<ValuePtr>{left, right, walk.integer(static_cast<int64_t>(tried))});
   walk.inline_function(method, {{self, other}, {}}, ContinuationKind::PushOperator, operands);
@@ -28,10 +35,8 @@ bool inline_method(Walk& walk, const ValuePtr& self, const ValuePtr& other, cons
   return true;
 }
 
-bool has_type_attribute(Walk& walk, const ValuePtr& value, const char* name) {
-  if (name == nullptr) return false;
-  Ref text = check(PyUnicode_InternFromString(name));
-  return static_cast<bool>(walk.type_attribute(value, text.get()));
+bool has_method(Walk& walk, const ValuePtr& value, const char* name) {
+  return name != nullptr && method_of(walk, value, name);
 }
 
 // int, float, None ... answer NotImplemented for an operand of a class that is not theirs.
@@ -53,9 +58,9 @@ bool inline_operator(Walk& walk, const Instruction& at) {
   OperatorMethods names = operator_methods(at);
   if (left_user) {
     if (inline_method(walk, left, right, names.in_place, OperatorTry::InPlace, left, right)) return true;
-    if (has_type_attribute(walk, left, names.in_place)) return false;
+    if (has_method(walk, left, names.in_place)) return false;
     if (inline_method(walk, left, right, names.plain, OperatorTry::Plain, left, right)) return true;
-    if (has_type_attribute(walk, left, names.plain)) return false;
+    if (has_method(walk, left, names.plain)) return false;
   } else if (!declines_strangers(left_type)) {
     return false;
   }
@@ -66,9 +71,8 @@ bool inline_operator(Walk& walk, const Instruction& at) {
 bool inline_unary(Walk& walk, const char* name) {
   ValuePtr value = walk.peek();
   if (!is_user_object(value)) return false;
-  Ref text = check(PyUnicode_InternFromString(name));
-  ValuePtr method = walk.type_attribute(value, text.get());
-  if (!method || !walk.is_python_function(method)) return false;
+  ValuePtr method = python_method(walk, value, name);
+  if (!method) return false;
   walk.inline_function(method, {{value}, {}}, ContinuationKind::Push, nullptr);
   walk.drop_below_callee(1);
   return true;
@@ -76,9 +80,8 @@ bool inline_unary(Walk& walk, const char* name) {
 
 bool inline_item(Walk& walk, const ValuePtr& container, std::vector<ValuePtr> args, const char* name, int operands) {
   if (!is_user_object(container)) return false;
-  Ref text = check(PyUnicode_InternFromString(name));
-  ValuePtr method = walk.type_attribute(container, text.get());
-  if (!method || !walk.is_python_function(method)) return false;
+  ValuePtr method = python_method(walk, container, name);
+  if (!method) return false;
   args.insert(args.begin(), container);
   walk.inline_function(method, {std::move(args), {}}, ContinuationKind::Discard, nullptr);
   walk.drop_below_callee(operands);

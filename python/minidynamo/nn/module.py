@@ -323,21 +323,21 @@ class Module:
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
-    def get_parameter(self, target):
-        """The parameter at a dotted path."""
+    def _registered(self, target, registry, kind):
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
-        if name not in module._parameters:
-            raise AttributeError(f"{type(module).__name__} has no parameter `{name}`")
-        return module._parameters[name]
+        entries = getattr(module, registry)
+        if name not in entries:
+            raise AttributeError(f"{type(module).__name__} has no {kind} `{name}`")
+        return entries[name]
+
+    def get_parameter(self, target):
+        """The parameter at a dotted path."""
+        return self._registered(target, "_parameters", "parameter")
 
     def get_buffer(self, target):
         """The buffer at a dotted path."""
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if name not in module._buffers:
-            raise AttributeError(f"{type(module).__name__} has no buffer `{name}`")
-        return module._buffers[name]
+        return self._registered(target, "_buffers", "buffer")
 
     # ---- modes and conversions
 
