@@ -73,8 +73,10 @@ ConfigValue parse_environment(const ConfigRow& row, std::string_view text) {
   return std::string(text);
 }
 
-// Settings seen so far, so that going back to one gives its fingerprint again. Never empty of the current one.
+// Part of every setting: a new one makes all earlier fingerprints unlike the ones to come.
 int64_t generation = 0;
+
+// Settings seen so far have their number, so that going back to one gives its fingerprint again.
 uint64_t intern_settings() {
   static std::map<std::string, uint64_t> known;
   return known.try_emplace(str_cat(capture_settings(), generation), known.size()).first->second;
