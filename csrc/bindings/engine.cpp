@@ -11,6 +11,7 @@
 #include "guards/tensor_type.h"
 #include "snapshot/policy.h"
 #include "snapshot/policy_function.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/mode_calls.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/walk.h"
@@ -80,6 +81,7 @@ void bind_engine(py::module_& module) {
   register_container_methods();
   register_attribute_calls();
   register_generator_methods();
+  register_exception_calls();
   register_super();
   register_sorting();
   register_pure_calls();

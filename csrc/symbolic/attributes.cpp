@@ -4,7 +4,7 @@
 #include "cpython/object_layout.h"
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
-#include "symbolic/walk.h"
+#include "symbolic/exceptions.h"
 
 namespace md {
 
@@ -193,6 +193,11 @@ class AttributeLookup {
       walk_.identity_of(descriptor);
       return {walk_.type_value(object_)};
     }
+    if (InstanceValue* exception = exception_of(object_); exception != nullptr && known->source == nullptr) {
+      static PyObject* const kArgs = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException),
+                                                    PyUnicode_InternFromString("args"));
+      if (known->object.get() == kArgs) return {make_value<SequenceValue>(false, exception->exception->args)};
+    }
     if (probing_ && !Py_IS_TYPE(known->object.get(), &PyMemberDescr_Type)) unknown();
     if (Py_IS_TYPE(known->object.get(), &PyProperty_Type) && known->source != nullptr) {
       ValuePtr getter = walk_.at(walk_.sources().get(SourceKind::PropertyGetter, known->source, nullptr));
@@ -207,6 +212,8 @@ class AttributeLookup {
   ValuePtr slot_value(const ValuePtr& descriptor) {
     if (auto* instance = as<InstanceValue>(object_)) {
       ValuePtr* found = instance->find(name_);
+      // Fields of built-in exceptions of which only Python knows.
+      if (found == nullptr && instance->exception && !is_object_slot(as<ObjectValue>(descriptor)->object.get())) unknown();
       return found != nullptr ? *found : nullptr;
     }
     auto* known = as<ObjectValue>(object_);
@@ -414,12 +421,25 @@ ValuePtr call_delattr(Walk& walk, const CallArgs& args) {
   return walk.none();
 }
 
+// exception.__traceback__ = its traceback, as contextlib has it: nobody sees it but Python, which then raises it itself.
+bool keeps_traceback(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
+  auto* part = as<RaisedPartValue>(value);
+  bool is_own = part != nullptr && part->is_traceback && part->exception == object &&
+                PyUnicode_CompareWithASCIIString(name, "__traceback__") == 0;
+  bool is_builtin = is_own && !PyType_HasFeature(type_of(object), Py_TPFLAGS_HEAPTYPE);
+  return is_builtin || (is_own && has_plain_setattr(walk, object, false));
+}
+
 void store_attr(Walk& walk, const Instruction& at) {
   ValuePtr object = walk.peek(), value = walk.peek(2);
   BorrowedRef name = walk.bytecode().name(at.arg);
   if (ValuePtr method = user_setattr(walk, object)) {
     walk.inline_function(method, {{object, walk.constant(name), value}, {}}, ContinuationKind::Discard, nullptr);
     return walk.drop_below_callee(2);
+  }
+  if (keeps_traceback(walk, object, name, value)) {
+    walk.pop_many(2);
+    return;
   }
   ValuePtr setter;
   Place place = place_of(walk, object, name, setter);
@@ -503,7 +523,6 @@ void Walk::load_method(const ValuePtr& object, BorrowedRef name, int operands) {
 
 ValuePtr Walk::type_value(const ValuePtr& object) {
   if (auto* instance = as<InstanceValue>(object)) return instance->type;
-  if (auto* exception = as<ExceptionValue>(object)) return exception->type;
   PyTypeObject* type = exact_type(object);
   const Source* source = source_of(object);
   if (source == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))

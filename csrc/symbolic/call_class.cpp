@@ -1,5 +1,5 @@
 // Calls of classes: objects of plain Python classes and built-in exceptions are made by the walk.
-#include "symbolic/walk.h"
+#include "symbolic/exceptions.h"
 
 namespace md {
 
@@ -14,31 +14,34 @@ bool is_plain_class(PyTypeObject* type) {
   return type->tp_setattro == PyObject_GenericSetAttr;
 }
 
-bool is_builtin_exception(PyTypeObject* type) {
-  return PyType_HasFeature(type, Py_TPFLAGS_BASE_EXC_SUBCLASS) && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
-}
 
 }  // namespace
 
 ValuePtr Walk::call_class(const ValuePtr& type_value, CallArgs& args, ContinuationKind continuation) {
   static PyObject* const kInit = PyUnicode_InternFromString("__init__");
   auto* type = reinterpret_cast<PyTypeObject*>(identity_of(type_value).get());
-  if (is_builtin_exception(type)) {
-    // OSError and the Unicode errors choose their class or check their arguments when they are made.
-    bool plain = type->tp_new == reinterpret_cast<PyTypeObject*>(PyExc_ValueError)->tp_new && args.keywords.empty();
-    if (!plain) graph_break(BreakReason::object_creation, type->tp_name);
-    return make_value<ExceptionValue>(type_value, args.positional);
+  if (is_exception_class(type)) {
+    Handle<InstanceValue> exception = new_exception(*this, type_value, args.positional);
+    // Others choose their class or check their arguments when they are made.
+    if (!exception) graph_break(BreakReason::object_creation, type->tp_name);
+    return initialise(exception, exception_init(*this, exception), args, continuation);
   }
   if (!is_plain_class(type)) graph_break(BreakReason::object_creation, type->tp_name);
-  // What happens to the object under construction is followed only when its result is simply pushed.
-  if (continuation != ContinuationKind::Push) graph_break(BreakReason::object_creation, type->tp_name);
   auto instance = make_value<InstanceValue>(type_value);
   ValuePtr init = type_attribute(instance, kInit);
-  if (!init || !is_python_function(init)) {
-    if (type->tp_init != PyBaseObject_Type.tp_init) graph_break(BreakReason::object_creation, type->tp_name);
-    if (!args.positional.empty() || !args.keywords.empty()) raise_here();
-    return instance;
-  }
+  if (init && is_python_function(init)) return initialise(instance, init, args, continuation);
+  if (type->tp_init != PyBaseObject_Type.tp_init) graph_break(BreakReason::object_creation, type->tp_name);
+  if (!args.positional.empty()) raise_here();
+  return initialise(instance, nullptr, args, continuation);
+}
+
+// Runs the user's __init__, if there is one.
+ValuePtr Walk::initialise(const ValuePtr& instance, const ValuePtr& init, CallArgs& args,
+                          ContinuationKind continuation) {
+  if (!init && !args.keywords.empty()) raise_here();
+  if (!init) return instance;
+  // What happens to the object under construction is followed only when its result is simply pushed.
+  if (continuation != ContinuationKind::Push) graph_break(BreakReason::object_creation, describe(instance));
   args.positional.insert(args.positional.begin(), instance);
   inline_function(init, std::move(args), ContinuationKind::PushSelf, instance);
   return nullptr;

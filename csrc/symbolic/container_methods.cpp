@@ -34,7 +34,7 @@ const ValuePtr& dict_of(Walk& walk, const CallArgs& args, const char* method) {
 Ref key_of(Walk& walk, const ValuePtr& value) {
   Ref key = walk.constant_of(value);
   if (!key) walk.graph_break(BreakReason::unhashable_key, describe(value));
-  if (PyObject_Hash(key) == -1) walk.raise_here();
+  if (PyObject_Hash(key) == -1) walk.raise_set();
   return key;
 }
 
@@ -59,7 +59,8 @@ ValuePtr list_pop(Walk& walk, const CallArgs& args) {
   std::vector<ValuePtr>& items = list_of(walk, args, "pop");
   int64_t length = static_cast<int64_t>(items.size());
   int64_t at = *index < 0 ? *index + length : *index;
-  if (at < 0 || at >= length) walk.raise_here();
+  if (length == 0) walk.raise_known(PyExc_IndexError, {walk.string("pop from empty list")});
+  if (at < 0 || at >= length) walk.raise_known(PyExc_IndexError, {walk.string("pop index out of range")});
   ValuePtr value = items[at];
   walk.list_splice(args.positional[0], at, at + 1, {});
   return value;
@@ -158,7 +159,7 @@ ValuePtr dict_pop(Walk& walk, const CallArgs& args) {
   const ValuePtr& dict = dict_of(walk, args, "pop");
   Ref key = key_of(walk, args.positional[1]);
   ValuePtr value = walk.dict_item(dict, key.get());
-  if (!value && args.positional.size() < 3) walk.raise_here();
+  if (!value && args.positional.size() < 3) walk.raise_known(PyExc_KeyError, {args.positional[1]});
   if (!value) return args.positional[2];
   walk.dict_delete(dict, key.get());
   return value;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/config.h"
-#include "symbolic/walk.h"
+#include "symbolic/exceptions.h"
 
 namespace md {
 
@@ -27,15 +27,34 @@ IteratorValue* generator_of(Walk& walk, const CallArgs& args, size_t count) {
   return iterator;
 }
 
+// What a generator that has returned raises.
+[[noreturn]] void end_of(Walk& walk, const IteratorValue* generator) {
+  bool is_none = walk.same_object(generator->returned, walk.none());
+  walk.raise_known(PyExc_StopIteration, is_none ? std::vector<ValuePtr>{} : std::vector<ValuePtr>{generator->returned});
+}
+
 ValuePtr call_send(Walk& walk, const CallArgs& args) {
   IteratorValue* generator = generator_of(walk, args, 2);
   if (auto value = walk.resume(generator, args.positional[1])) return *value;
-  walk.raise_here();
+  end_of(walk, generator);
 }
 
 ValuePtr call_generator_next(Walk& walk, const CallArgs& args) {
-  if (auto value = walk.resume(generator_of(walk, args, 1), walk.none())) return *value;
-  walk.raise_here();
+  IteratorValue* generator = generator_of(walk, args, 1);
+  if (auto value = walk.resume(generator, walk.none())) return *value;
+  end_of(walk, generator);
+}
+
+// throw(value), or throw(type, value, traceback).
+ValuePtr call_throw(Walk& walk, const CallArgs& args) {
+  bool has_type = args.positional.size() == 4;
+  IteratorValue* generator = generator_of(walk, args, has_type ? 4 : 2);
+  const ValuePtr& value = args.positional[has_type ? 2 : 1];
+  if (exception_of(value) == nullptr) walk.graph_break(BreakReason::generator_call, "throw()");
+  if (has_type && walk.type_value(value) != args.positional[1])
+    walk.graph_break(BreakReason::generator_call, "throw() of another class");
+  if (auto yielded = walk.throw_into(generator, value)) return *yielded;
+  end_of(walk, generator);
 }
 
 ValuePtr call_close(Walk& walk, const CallArgs& args) {
@@ -100,6 +119,11 @@ void Walk::run_held(size_t depth) {
     current.index = current.next;
     stack_before_ = current.stack;
     try {
+      if (thrown_) {
+        // At the yield, not behind it.
+        current.index = current.next - 1;
+        raise(std::exchange(thrown_, nullptr));
+      }
       step();
     } catch (const BreakSignal& signal) {
       const BreakRow& row = break_row(signal.reason);
@@ -111,11 +135,28 @@ void Walk::run_held(size_t depth) {
         found.explanation = "";
       }
       throw RestartSignal{instruction_step_, found, frame().policy};
-    } catch (const RaiseSignal&) {
-      throw RestartSignal{instruction_step_, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
+    } catch (const RaiseSignal& signal) {
+      if (signal.exception && unwind(signal.exception, depth)) continue;
+      leave_held(depth, signal);
+      stack_before_ = std::move(outer_stack);
+      throw;
     }
   }
   stack_before_ = std::move(outer_stack);
+}
+
+void Walk::leave_held(size_t depth, const RaiseSignal& signal) {
+  // What waits may take a StopIteration for an end, or make another exception of it.
+  bool goes_on =
+      signal.exception && !PyType_IsSubtype(type_of(signal.exception), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration));
+  if (!goes_on) throw RestartSignal{instruction_step_, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
+  for (size_t at = depth; at < frames_.size(); ++at) {
+    if (IteratorValue* generator = frames_[at]->generator) {
+      generator->exhausted = true;
+      generator->running = false;
+    }
+  }
+  frames_.resize(depth);
 }
 
 ValuePtr Walk::call_now(const ValuePtr& callable, std::vector<ValuePtr> args) {
@@ -151,8 +192,13 @@ std::optional<ValuePtr> Walk::resume(IteratorValue* generator, const ValuePtr& s
   SymbolicFrame& body = *generator->frame;
   bool started = body.next > 0;
   if (!started && !same_object(sent, none())) raise_here();
-  advanced_ = true;
   if (started) body.stack.push_back(sent);
+  return run_generator(generator);
+}
+
+std::optional<ValuePtr> Walk::run_generator(IteratorValue* generator) {
+  advanced_ = true;
+  SymbolicFrame& body = *generator->frame;
   body.policy = frame().policy;
   body.entry_step = steps_;
   body.generator = generator;
@@ -163,6 +209,22 @@ std::optional<ValuePtr> Walk::resume(IteratorValue* generator, const ValuePtr& s
   generator->running = false;
   if (generator->exhausted) return std::nullopt;
   return std::exchange(generator->yielded, nullptr);
+}
+
+std::optional<ValuePtr> Walk::throw_into(IteratorValue* generator, const ValuePtr& exception) {
+  ValuePtr keep(generator);
+  if (generator->running) raise_here();
+  SymbolicFrame& body = *generator->frame;
+  bool suspended = !generator->exhausted && body.next > 0;
+  if (!suspended) {
+    generator->exhausted = true;
+    raise(exception);
+  }
+  // Inside `yield from` it goes to the inner iterator first.
+  const Instruction& resumes = (*body.bytecode)[body.next];
+  if (resumes.op == Opcode::RESUME && resumes.arg >= 2) graph_break(BreakReason::generator_call, "throw()");
+  thrown_ = exception;
+  return run_generator(generator);
 }
 
 void Walk::suspend(ValuePtr value) {
@@ -177,7 +239,7 @@ bool Walk::needs_closing(const IteratorValue& generator) const {
 
 void register_generator_methods() {
   const std::pair<const char*, CallHandler> rows[] = {
-      {"send", call_send}, {"__next__", call_generator_next}, {"close", call_close}};
+      {"send", call_send}, {"throw", call_throw}, {"__next__", call_generator_next}, {"close", call_close}};
   for (const auto& [name, handler] : rows)
     register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyGen_Type), name)).get(), handler);
 }

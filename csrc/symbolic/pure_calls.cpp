@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "frontends/size_object.h"
+#include "symbolic/exceptions.h"
 
 namespace md {
 
@@ -85,10 +86,17 @@ ValuePtr value_of_result(Walk& walk, const Ref& result) {
 
 ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
   if (ValuePtr computed = computed_call(walk, callable, args)) return computed;
+  static const Ref kRepr = Ref::steal(builtin("repr")), kFormat = Ref::steal(builtin("format"));
+  bool takes_text = callable.get() == reinterpret_cast<PyObject*>(&PyUnicode_Type) || callable.get() == kRepr.get() ||
+                    callable.get() == kFormat.get();
   std::vector<Ref> held;
   auto hold = [&](const ValuePtr& value) {
-    Ref constant = walk.is_tensor(value) ? Ref() : walk.constant_of(value);
-    if (!constant) {
+    bool is_exception = exception_of(value) != nullptr;
+    if (is_exception && !takes_text) return false;
+    Ref constant = is_exception              ? text_model(walk, value)
+                   : walk.is_tensor(value) ? Ref()
+                                             : walk.constant_of(value);
+    if (!constant && !is_exception) {
       // A list of constants made here is read only (str.join, max).
       auto elements = value->kind == ValueKind::Iterator ? walk.iterate(value) : walk.elements_of(value);
       constant = elements ? walk.constant_of(make_value<SequenceValue>(false, *elements)) : Ref();
@@ -108,7 +116,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
   for (const Ref& value : held) plain.push_back(value);
   Ref result = Ref::steal(PyObject_Vectorcall(callable, plain.data(), args.positional.size(),
                                               args.keywords.empty() ? nullptr : names.get()));
-  if (!result) walk.raise_here();
+  if (!result) walk.raise_set();
   return value_of_result(walk, result);
 }
 

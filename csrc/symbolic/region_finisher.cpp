@@ -1,5 +1,7 @@
 #include "symbolic/region_finisher.h"
 
+#include "symbolic/exceptions.h"
+
 #include "base/config.h"
 #include "graph/passes.h"
 
@@ -99,7 +101,7 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
       add_parts(recipe, iterator->bases);
       return;
     case IteratorKind::Generator:
-      end_before(iterator->creation_step);
+      end_before(*iterator);
     case IteratorKind::Sequence:
       recipe.kind = RecipeKind::SequenceIterator;
       break;
@@ -118,6 +120,23 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
     return;
   }
   add_parts(recipe, iterator->bases);
+}
+
+// Python raises an exception that is seen from outside.
+void RegionFinisher::end_before_raise(const ValuePtr& exception) {
+  end_before(exception_of(exception)->exception->raised_step, BreakReason::object_creation,
+             "an exception that was raised is kept");
+}
+
+void RegionFinisher::describe_exception(const ValuePtr& value, Recipe& recipe) {
+  auto* instance = as<InstanceValue>(value);
+  const ExceptionState& state = *instance->exception;
+  if (state.raised_step != 0) end_before_raise(value);
+  if (PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE))
+    end_before(state.made_step, BreakReason::object_creation, type_of(value)->tp_name);
+  recipe.kind = RecipeKind::Exception;
+  add_parts(recipe, {instance->type});
+  add_parts(recipe, state.args);
 }
 
 void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
@@ -171,6 +190,7 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
     }
     case ValueKind::Instance: {
       auto* instance = as<InstanceValue>(value);
+      if (instance->exception) return describe_exception(value, recipe);
       recipe.kind = RecipeKind::Instance;
       add_parts(recipe, {instance->type});
       for (const auto& [key, attribute] : instance->attributes) {
@@ -179,12 +199,8 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
       }
       return;
     }
-    case ValueKind::Exception: {
-      auto* exception = as<ExceptionValue>(value);
-      recipe.kind = RecipeKind::Exception;
-      add_parts(recipe, {exception->type});
-      return add_parts(recipe, exception->args);
-    }
+    case ValueKind::RaisedPart:
+      end_before_raise(as<RaisedPartValue>(value)->exception);
     case ValueKind::Iterator:
       return describe_iterator(as<IteratorValue>(value), recipe);
     case ValueKind::Computed: {
@@ -294,20 +310,21 @@ void RegionFinisher::add_effects() {
     snapshot_.effects.push_back({EffectKind::InferenceMode, kNoRecipe, kNoRecipe, walk_.inference_mode});
 }
 
-// A generator that is still needed here was made at this step: Python makes it.
-void RegionFinisher::end_before(int64_t step) {
-  bool returns = exit_ == ExitKind::Return;
+void RegionFinisher::end_before(int64_t step, BreakReason reason, const char* what) {
   throw RestartSignal{
-      step,
-      {returns ? BreakReason::generator_call : BreakReason::call_out, "a generator that goes on", "", {}, ""},
-      walk_.frame().policy};
+      step, {exit_ == ExitKind::Return ? reason : BreakReason::call_out, what, "", {}, ""}, walk_.frame().policy};
+}
+
+// A generator is not rebuilt: Python makes it.
+void RegionFinisher::end_before(const IteratorValue& generator) {
+  end_before(generator.creation_step, BreakReason::generator_call, "a generator that goes on");
 }
 
 CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> graph_break) {
   CapturedRegion region;
   exit_ = exit;
   for (const Handle<IteratorValue>& generator : walk_.generators_)
-    if (walk_.needs_closing(*generator)) end_before(generator->creation_step);
+    if (walk_.needs_closing(*generator)) end_before(*generator);
   region.exit = exit;
   if (exit == ExitKind::Return) {
     snapshot_.result = recipe_of(walk_.result_);

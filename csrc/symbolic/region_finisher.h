@@ -18,6 +18,7 @@ class RegionFinisher {
   void hand_on(const Source* source, Recipe& recipe);
   void describe_tensor(TensorValue* tensor, Recipe& recipe);
   void describe_function(FunctionValue* function, Recipe& recipe);
+  void describe_exception(const ValuePtr& value, Recipe& recipe);
   void describe_iterator(IteratorValue* iterator, Recipe& recipe);
   RecipeId constant_recipe(BorrowedRef object);
   RecipeId null_recipe();
@@ -30,7 +31,10 @@ class RegionFinisher {
   void add_tensor_writes();
 
   Walk& walk_;
-  [[noreturn]] void end_before(int64_t step);
+  // The walk is done again and ends at this step. The reason counts when the region had reached the function's end.
+  [[noreturn]] void end_before(int64_t step, BreakReason reason, const char* what);
+  [[noreturn]] void end_before(const IteratorValue& generator);
+  [[noreturn]] void end_before_raise(const ValuePtr& exception);
   Snapshot snapshot_;
   ExitKind exit_ = ExitKind::Break;
   std::unordered_map<const Value*, RecipeId> recipes_;

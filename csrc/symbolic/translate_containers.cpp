@@ -14,7 +14,7 @@ void build_sequence(Walk& walk, const Instruction& at) {
 Ref hashable_key(Walk& walk, const ValuePtr& value) {
   Ref constant = walk.constant_of(value);
   if (!constant) walk.graph_break(BreakReason::unhashable_key, describe(value));
-  if (PyObject_Hash(constant) == -1) walk.raise_here();
+  if (PyObject_Hash(constant) == -1) walk.raise_set();
   return constant;
 }
 

@@ -161,8 +161,6 @@ void driver_only(Walk& walk, const Instruction& at) {
   walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
 }
 
-void raises(Walk& walk, const Instruction&) { walk.raise_here(); }
-
 void async_only(Walk& walk, const Instruction& at) {
   walk.graph_break(BreakReason::async_construct, opcode_name(at.op));
 }
@@ -183,14 +181,8 @@ const OpcodeRegistration registration{{Opcode::JUMP, jump_forward},
                                       {Opcode::RETURN_VALUE, return_value},
                                       {Opcode::RETURN_CONST, return_const},
                                       {Opcode::BEFORE_WITH, before_with},
-                                      {Opcode::PUSH_EXC_INFO, driver_only},
-                                      {Opcode::POP_EXCEPT, driver_only},
-                                      {Opcode::CHECK_EXC_MATCH, driver_only},
                                       {Opcode::CHECK_EG_MATCH, driver_only},
                                       {Opcode::PREP_RERAISE_STAR, driver_only},
-                                      {Opcode::WITH_EXCEPT_START, driver_only},
-                                      {Opcode::RERAISE, raises},
-                                      {Opcode::RAISE_VARARGS, raises},
                                       {Opcode::CLEANUP_THROW, async_only},
                                       {Opcode::ASYNC_GEN_WRAP, async_only},
                                       {Opcode::GET_AWAITABLE, async_only},

@@ -1,6 +1,7 @@
 // Arithmetic, comparison, membership, subscripts, formatting.
 #include "bytecode/binary_operators.h"
 #include "frontends/op_callables.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/walk.h"
@@ -94,7 +95,7 @@ ValuePtr binary_on_sizes(Walk& walk, int arg, const ValuePtr& left, const ValueP
   Ref b = right_size ? Ref::share(right_size) : walk.constant_of(right);
   if (!a || !b || may_be_large(binary_operator(arg).code, a.get(), b.get())) return nullptr;
   Ref folded = Ref::steal(apply_binary(arg, a, b));
-  if (!folded) walk.raise_here();
+  if (!folded) walk.raise_set();
   return walk.constant(folded);
 }
 
@@ -137,7 +138,7 @@ void binary_op(Walk& walk, const Instruction& at) {
     Ref a = walk.constant_of(left), b = a ? walk.constant_of(right) : Ref();
     if (!b || may_be_large(op, a.get(), b.get())) break_on_operator(walk, row.sign, left, right);
     Ref folded = Ref::steal(apply_binary(at.arg, a, b));
-    if (!folded) walk.raise_here();
+    if (!folded) walk.raise_set();
     result = value_of_result(walk, folded);
     if (!result) break_on_operator(walk, row.sign, left, right);
   }
@@ -165,7 +166,7 @@ void unary_op(Walk& walk, const Instruction&) {
     Ref folded = Ref::steal(op == '-'   ? PyNumber_Negative(constant)
                             : op == '+' ? PyNumber_Positive(constant)
                                         : PyNumber_Invert(constant));
-    if (!folded) walk.raise_here();
+    if (!folded) walk.raise_set();
     result = walk.constant(folded);
   }
   walk.pop();
@@ -198,7 +199,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   Ref x = walk.constant_of(a), y = x ? walk.constant_of(b) : Ref();
   if (y) {
     int equal = PyObject_RichCompareBool(x, y, Py_EQ);
-    if (equal < 0) walk.raise_here();
+    if (equal < 0) walk.raise_set();
     return equal == 1;
   }
   // Classes, functions and modules compare by identity.
@@ -240,7 +241,7 @@ void compare_op(Walk& walk, const Instruction& at) {
     Ref a = walk.constant_of(left), b = a ? walk.constant_of(right) : Ref();
     if (!b) walk.graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
     Ref folded = Ref::steal(PyObject_RichCompare(a, b, at.arg));
-    if (!folded) walk.raise_here();
+    if (!folded) walk.raise_set();
     result = walk.constant(folded);
   }
   walk.pop_many(2);
@@ -258,7 +259,7 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
   if (auto* set = as<SetValue>(container)) return key ? std::optional(set->contains(key.get())) : std::nullopt;
   if (type_of(container) == &PyDict_Type) {
     if (!key) return std::nullopt;
-    if (PyObject_Hash(key) == -1) walk.raise_here();
+    if (PyObject_Hash(key) == -1) walk.raise_set();
     return static_cast<bool>(walk.dict_item(container, key.get()));
   }
   if (auto elements = walk.elements_of(container)) {
@@ -272,7 +273,7 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
   Ref whole = key ? walk.constant_of(container) : Ref();
   if (!whole) return std::nullopt;
   int found = PySequence_Contains(whole, key);
-  if (found < 0) walk.raise_here();
+  if (found < 0) walk.raise_set();
   return found == 1;
 }
 
@@ -298,9 +299,9 @@ void contains_op(Walk& walk, const Instruction& at) {
 ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   Ref constant = walk.constant_of(key);
   if (!constant) walk.graph_break(BreakReason::unhashable_key, describe(key));
-  if (PyObject_Hash(constant) == -1) walk.raise_here();
+  if (PyObject_Hash(constant) == -1) walk.raise_set();
   ValuePtr item = walk.dict_item(container, constant.get());
-  if (!item) walk.raise_here();
+  if (!item) walk.raise_known(PyExc_KeyError, {key});
   return item;
 }
 
@@ -309,7 +310,11 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
   if (std::optional<int64_t> index = walk.int_of(key)) {
     int64_t length = static_cast<int64_t>(elements->size());
     int64_t at = *index < 0 ? *index + length : *index;
-    if (at < 0 || at >= length) walk.raise_here();
+    if (at < 0 || at >= length) {
+      bool is_list = walk.exact_type(container) == &PyList_Type;
+      walk.raise_known(PyExc_IndexError,
+                       {walk.string(is_list ? "list index out of range" : "tuple index out of range")});
+    }
     return (*elements)[at];
   }
   Ref constant = walk.constant_of(key);
@@ -337,7 +342,7 @@ ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   Ref whole = walk.constant_of(container), constant = whole ? walk.constant_of(key) : Ref();
   if (constant) {
     Ref item = Ref::steal(PyObject_GetItem(whole, constant));
-    if (!item) walk.raise_here();
+    if (!item) walk.raise_set();
     return walk.constant(item);
   }
   static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
@@ -400,7 +405,7 @@ void store_subscr(Walk& walk, const Instruction&) {
   if (type_of(container) == &PyDict_Type) {
     Ref constant = walk.constant_of(key);
     if (!constant) walk.graph_break(BreakReason::unhashable_key, describe(key));
-    if (PyObject_Hash(constant) == -1) walk.raise_here();
+    if (PyObject_Hash(constant) == -1) walk.raise_set();
     walk.dict_set(container, constant.get(), value);
   } else if (type_of(container) == &PyList_Type) {
     replace_elements(walk, container, key, &value);
@@ -425,7 +430,8 @@ void delete_subscr(Walk& walk, const Instruction&) {
   Ref constant = type_of(container) == &PyDict_Type ? walk.constant_of(key) : Ref();
   if (!constant)
     walk.graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
-  if (PyObject_Hash(constant) == -1 || !walk.dict_delete(container, constant.get())) walk.raise_here();
+  if (PyObject_Hash(constant) == -1) walk.raise_set();
+  if (!walk.dict_delete(container, constant.get())) walk.raise_known(PyExc_KeyError, {key});
   walk.pop_many(2);
 }
 
@@ -451,7 +457,8 @@ void get_len(Walk& walk, const Instruction&) {
 // The text of a value by format(), after str() (1), repr() (2) or ascii() (3). Null: not known.
 Ref formatted(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec) {
   if (walk.is_tensor(value)) walk.graph_break(BreakReason::tensor_format, describe(value));
-  Ref constant = walk.constant_of(value);
+  Ref constant = exception_of(value) != nullptr ? text_model(walk, value) : walk.constant_of(value);
+  if (exception_of(value) != nullptr && !constant) return nullptr;
   if (!constant) {
     // A constant object of ours: a Size, a dtype.
     auto* object = as<ObjectValue>(value);

@@ -112,8 +112,9 @@ PyTypeObject* type_of(const ValuePtr& value) {
     }
     case ValueKind::Instance:
       return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(as<InstanceValue>(value)->type)->object.get());
-    case ValueKind::Exception:
-      return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(as<ExceptionValue>(value)->type)->object.get());
+    case ValueKind::RaisedPart:
+      return as<RaisedPartValue>(value)->is_traceback ? &PyTraceBack_Type
+                                                      : reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
     case ValueKind::Iterator:
       return iterator_type(*as<IteratorValue>(value));
     case ValueKind::Super:

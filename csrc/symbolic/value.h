@@ -29,8 +29,8 @@ enum class ValueKind : uint8_t {
   Cell,         // a cell made by the walk, or one that exists
   Function,     // a function made by the walk
   BoundMethod,  // a function and its self
-  Instance,     // an object of a plain Python class, made by the walk
-  Exception,    // an exact built-in exception made by the walk
+  Instance,     // an object of a plain Python class or an exception, made by the walk
+  RaisedPart,   // what belongs to an exception that the walk raised and only Python has
   Iterator,     // an iterator made by the walk
   Super,        // a super() made by the walk
   Computed,     // a number or text worked out from numbers that differ from run to run
@@ -214,20 +214,29 @@ struct BoundMethodValue : Value {
   ValuePtr function, self;
 };
 
+// What makes an instance an exception. Steps are those of the walk that ends before them when Python has to do this.
+struct ExceptionState {
+  std::vector<ValuePtr> args;
+  int64_t made_step = 0;
+  int64_t raised_step = 0;  // first; 0: not raised
+};
+
 struct InstanceValue : Value {
   static constexpr ValueKind kKind = ValueKind::Instance;
   InstanceValue(ValuePtr type) : Value(kKind), type(std::move(type)) {}
   ValuePtr type;                                     // ObjectValue of the class
   std::vector<std::pair<Ref, ValuePtr>> attributes;  // own attributes, in order of setting
+  std::unique_ptr<ExceptionState> exception;         // null: no exception
   ValuePtr* find(BorrowedRef name);
 };
 
-struct ExceptionValue : Value {
-  static constexpr ValueKind kKind = ValueKind::Exception;
-  ExceptionValue(ValuePtr type, std::vector<ValuePtr> args)
-      : Value(kKind), type(std::move(type)), args(std::move(args)) {}
-  ValuePtr type;
-  std::vector<ValuePtr> args;
+// Its traceback, or what was handled before it.
+struct RaisedPartValue : Value {
+  static constexpr ValueKind kKind = ValueKind::RaisedPart;
+  RaisedPartValue(ValuePtr exception, bool is_traceback)
+      : Value(kKind), exception(std::move(exception)), is_traceback(is_traceback) {}
+  ValuePtr exception;
+  bool is_traceback;
 };
 
 struct SymbolicFrame;

@@ -249,7 +249,7 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
     case ValueKind::BoundMethod:
     case ValueKind::Iterator:
     case ValueKind::Super:
-    case ValueKind::Exception:
+    case ValueKind::RaisedPart:
       return true;
     case ValueKind::Computed:
       return PyObject_IsTrue(constant_of(value)) == 1;

@@ -2,6 +2,7 @@
 
 #include "base/config.h"
 #include "guards/wrapper_callables.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/region_finisher.h"
 #include "tensor/tensor_modes.h"
 
@@ -202,7 +203,12 @@ CapturedRegion Walk::run() {
       CapturedRegion region = finish(ExitKind::Break, std::move(found));
       region.skips_frame = skips;
       return region;
-    } catch (const RaiseSignal&) {
+    } catch (const RaiseSignal& signal) {
+      if (signal.exception && unwind(signal.exception, 0)) continue;
+      InstanceValue* exception = signal.exception ? exception_of(signal.exception) : nullptr;
+      if (exception != nullptr && exception->exception->raised_step != 0)
+        throw RestartSignal{
+            exception->exception->raised_step, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
       if (advanced_ || steps_ != instruction_step_)
         throw RestartSignal{instruction_step_, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
       frame().stack = stack_before_;

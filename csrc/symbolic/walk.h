@@ -34,7 +34,9 @@ struct BreakSignal {
   std::string context;
   std::string explanation;
 };
-struct RaiseSignal {};
+struct RaiseSignal {
+  ValuePtr exception;  // null: only Python knows which
+};
 // The walk must be done again and end at this step, the call below which the break was met.
 struct RestartSignal {
   int64_t step;
@@ -65,6 +67,14 @@ class Walk {
   [[noreturn]] void graph_break(BreakReason reason, std::string context = "", std::string explanation = "");
   // The instruction raises in plain Python: it is left to Python.
   [[noreturn]] void raise_here();
+  // The same where the exception is known: it goes on to the handler that takes it, if one does (exceptions.cpp).
+  [[noreturn]] void raise(const ValuePtr& exception);
+  [[noreturn]] void raise_known(PyObject* type, const std::vector<ValuePtr>& args);
+  [[noreturn]] void raise_set();  // what the same operation raised while looking ahead
+  // Exceptions that are being handled, innermost last.
+  std::vector<ValuePtr>& handled() { return handled_; }
+  // The step at which a walk ends that must not begin this instruction.
+  int64_t instruction_step() const { return instruction_step_; }
 
   // --- values
   ValuePtr null() const { return null_; }
@@ -153,6 +163,8 @@ class Walk {
   ValuePtr call_now(const ValuePtr& callable, std::vector<ValuePtr> args);
   // Runs a generator to its next yield; nullopt: it has returned.
   std::optional<ValuePtr> resume(IteratorValue* generator, const ValuePtr& sent);
+  // The same, raising the exception where it is suspended.
+  std::optional<ValuePtr> throw_into(IteratorValue* generator, const ValuePtr& exception);
   void suspend(ValuePtr value);  // the innermost frame, a generator's, yields
   // It is suspended where closing it would run handlers.
   bool needs_closing(const IteratorValue& generator) const;
@@ -167,6 +179,7 @@ class Walk {
   ValuePtr call_through_type(const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
                              const ValuePtr& continuation_value);
   ValuePtr call_class(const ValuePtr& type, CallArgs& args, ContinuationKind continuation);
+  ValuePtr initialise(const ValuePtr& instance, const ValuePtr& init, CallArgs& args, ContinuationKind continuation);
   ValuePtr call_wrapper(const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
                         ContinuationKind continuation, const ValuePtr& continuation_value);
   void apply_continuation(ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result);
@@ -235,6 +248,12 @@ class Walk {
   void step();
   // Runs the frames above this depth until they have left.
   void run_held(size_t depth);
+  // Lets an exception of the walk's go on to the handler that takes it, in one of the frames from this depth on. False: none does,
+  // and nothing has changed.
+  bool unwind(const ValuePtr& exception, size_t depth);
+  // A known exception leaves the held frames through the instruction that waits for them.
+  void leave_held(size_t depth, const RaiseSignal& signal);
+  std::optional<ValuePtr> run_generator(IteratorValue* generator);
   // A continuation for an operator's method must be able to take the result.
   void check_operator_result(const ValuePtr& result);
   std::shared_ptr<SymbolicFrame> frame_of(const ValuePtr& function, CallArgs& args);
@@ -293,7 +312,9 @@ class Walk {
   int64_t instruction_step_ = 0;  // of the instruction being walked that nothing waits for
   bool advanced_ = false;         // an iterator was advanced in that instruction
   ValuePtr held_result_;
+  ValuePtr thrown_;  // into the generator that is about to run
   std::vector<Handle<IteratorValue>> generators_;
+  std::vector<ValuePtr> handled_;
   bool finished_ = false;
   friend ValuePtr load_cell(Walk& walk, CellValue* cell);
   friend void store_cell(Walk& walk, const ValuePtr& cell, ValuePtr contents);

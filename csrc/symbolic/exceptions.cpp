@@ -1,0 +1,242 @@
+#include "symbolic/exceptions.h"
+
+namespace md {
+
+namespace {
+
+PyTypeObject* class_of(const InstanceValue& exception) {
+  return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(exception.type)->object.get());
+}
+
+bool is_subclass(PyTypeObject* type, PyObject* base) {
+  return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(base)) != 0;
+}
+
+// Made by BaseException's own __new__, with nothing to hold but arguments, and the few fields of which the walk knows.
+bool holds_only_arguments(PyTypeObject* type) {
+  auto* value_error = reinterpret_cast<PyTypeObject*>(PyExc_ValueError);
+  while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
+  PyObject* known = reinterpret_cast<PyObject*>(type);
+  return type->tp_new == value_error->tp_new && (type->tp_basicsize == value_error->tp_basicsize ||
+                                                 known == PyExc_StopIteration || known == PyExc_AttributeError);
+}
+
+// Whether an except clause of these classes takes it. Anything but exception classes is an error of Python's.
+bool catches(Walk& walk, PyTypeObject* type, const ValuePtr& classes, bool in_tuple = false) {
+  if (auto elements = in_tuple ? nullptr : walk.elements_of(classes)) {
+    bool found = false;
+    for (const ValuePtr& element : *elements) found = catches(walk, type, element, true) || found;
+    return found;
+  }
+  PyObject* known = walk.identity_of(classes);
+  if (known == nullptr || !PyExceptionClass_Check(known)) walk.raise_here();
+  return is_subclass(type, known);
+}
+
+void check_exc_match(Walk& walk, const Instruction& at) {
+  ValuePtr value = walk.peek(2);
+  if (exception_of(value) == nullptr && value->kind != ValueKind::Object)
+    walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
+  bool matches = catches(walk, walk.exact_type(value), walk.peek(1));
+  walk.pop();
+  walk.push(walk.boolean(matches));
+}
+
+void push_exc_info(Walk& walk, const Instruction& at) {
+  InstanceValue* exception = exception_of(walk.peek());
+  if (exception == nullptr) walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
+  ValuePtr value = walk.pop();
+  walk.handled().push_back(value);
+  walk.push(make_value<RaisedPartValue>(value, false));
+  walk.push(value);
+}
+
+void pop_except(Walk& walk, const Instruction& at) {
+  if (walk.peek()->kind != ValueKind::RaisedPart)
+    walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
+  walk.pop();
+  walk.handled().pop_back();
+}
+
+void reraise(Walk& walk, const Instruction&) { walk.raise(walk.peek()); }
+
+// An exception to raise, from an instance or a class; null: only Python can make it.
+ValuePtr exception_to_raise(Walk& walk, const ValuePtr& operand) {
+  if (exception_of(operand) != nullptr) return operand;
+  auto* object = as<ObjectValue>(operand);
+  if (object == nullptr || !PyExceptionClass_Check(object->object.get())) return nullptr;
+  walk.identity_of(operand);
+  return make_exception(walk, operand, {});
+}
+
+void raise_varargs(Walk& walk, const Instruction& at) {
+  if (at.arg == 0) {
+    if (walk.handled().empty()) walk.raise_here();
+    walk.raise(walk.handled().back());
+  }
+  // A cause is seen on the exception alone.
+  bool known_cause = at.arg < 2 || exception_of(walk.peek()) != nullptr || walk.same_object(walk.peek(), walk.none());
+  ValuePtr exception = known_cause ? exception_to_raise(walk, walk.peek(at.arg)) : nullptr;
+  if (!exception) walk.raise_here();
+  walk.raise(exception);
+}
+
+// From the top: exception, what was handled before, position, __exit__.
+void with_except_start(Walk& walk, const Instruction& at) {
+  ValuePtr exception = walk.peek(1);
+  if (exception_of(exception) == nullptr) walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
+  ValuePtr traceback = make_value<RaisedPartValue>(exception, true);
+  walk.call(walk.peek(4), {{walk.type_value(exception), exception, traceback}, {}});
+}
+
+// A StopIteration does not leave a generator.
+void stop_iteration_error(Walk& walk, const Instruction&) {
+  InstanceValue* exception = exception_of(walk.peek());
+  if (exception == nullptr || is_subclass(class_of(*exception), PyExc_StopIteration)) walk.raise_here();
+}
+
+const OpcodeRegistration registration{{Opcode::PUSH_EXC_INFO, push_exc_info},
+                                      {Opcode::POP_EXCEPT, pop_except},
+                                      {Opcode::CHECK_EXC_MATCH, check_exc_match},
+                                      {Opcode::WITH_EXCEPT_START, with_except_start},
+                                      {Opcode::RERAISE, reraise},
+                                      {Opcode::RAISE_VARARGS, raise_varargs},
+                                      {Opcode::STOPITERATION_ERROR, stop_iteration_error}};
+
+// BaseException.__init__(self, *args), reached by super().__init__(...).
+ValuePtr call_exception_init(Walk& walk, const CallArgs& args) {
+  InstanceValue* exception = args.positional.empty() ? nullptr : exception_of(args.positional[0]);
+  if (exception == nullptr) walk.graph_break(BreakReason::object_creation, "__init__ of an exception");
+  if (!args.keywords.empty()) walk.raise_here();
+  exception->exception->args.assign(args.positional.begin() + 1, args.positional.end());
+  return walk.none();
+}
+
+}  // namespace
+
+bool is_exception_class(PyTypeObject* type) { return PyType_HasFeature(type, Py_TPFLAGS_BASE_EXC_SUBCLASS); }
+
+InstanceValue* exception_of(const ValuePtr& value) {
+  auto* instance = as<InstanceValue>(value);
+  return instance != nullptr && instance->exception ? instance : nullptr;
+}
+
+Handle<InstanceValue> new_exception(Walk& walk, const ValuePtr& type_value, const std::vector<ValuePtr>& args) {
+  static PyObject* const kNew = PyUnicode_InternFromString("__new__");
+  auto* type = reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type_value)->object.get());
+  bool plain = is_exception_class(type) && holds_only_arguments(type) && Py_TYPE(type)->tp_call == PyType_Type.tp_call &&
+               type->tp_finalize == nullptr && type->tp_del == nullptr;
+  if (!plain) return nullptr;
+  auto made = make_value<InstanceValue>(type_value);
+  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+    ValuePtr maker = walk.type_attribute(made, kNew);
+    if (!maker || type_of(maker) != &PyCFunction_Type) return nullptr;
+    walk.identity_of(maker);
+  }
+  made->exception = std::make_unique<ExceptionState>();
+  made->exception->made_step = walk.instruction_step();
+  made->exception->args = args;
+  if (is_subclass(type, PyExc_StopIteration))
+    made->attributes.emplace_back(check(PyUnicode_InternFromString("value")), args.empty() ? walk.none() : args[0]);
+  return made;
+}
+
+ValuePtr exception_init(Walk& walk, const Handle<InstanceValue>& exception) {
+  static PyObject* const kInit = PyUnicode_InternFromString("__init__");
+  ValuePtr init = walk.type_attribute(exception, kInit);
+  if (init && walk.is_python_function(init)) return init;
+  bool is_builtin = init && init->kind == ValueKind::Object && type_of(init) == &PyWrapperDescr_Type;
+  if (!is_builtin) walk.graph_break(BreakReason::object_creation, describe(exception));
+  walk.identity_of(init);
+  return nullptr;
+}
+
+ValuePtr make_exception(Walk& walk, const ValuePtr& type, const std::vector<ValuePtr>& args) {
+  Handle<InstanceValue> exception = new_exception(walk, type, args);
+  return exception && !exception_init(walk, exception) ? exception : nullptr;
+}
+
+ValuePtr take_set_exception(Walk& walk) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  Ref held_type = Ref::steal(type), held_value = Ref::steal(value), held_traceback = Ref::steal(traceback);
+  if (!held_value || PyType_HasFeature(held_value.type(), Py_TPFLAGS_HEAPTYPE) ||
+      !holds_only_arguments(held_value.type()))
+    return nullptr;
+  std::vector<ValuePtr> args;
+  PyObject* values = reinterpret_cast<PyBaseExceptionObject*>(held_value.get())->args;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(values, i);
+    if (!is_guardable_constant(item)) return nullptr;
+    args.push_back(walk.constant(item));
+  }
+  return make_exception(walk, walk.constant(reinterpret_cast<PyObject*>(held_value.type())), args);
+}
+
+Ref text_model(Walk& walk, const ValuePtr& value) {
+  InstanceValue* exception = exception_of(value);
+  if (exception == nullptr) return nullptr;
+  PyTypeObject* type = class_of(*exception);
+  // The text of a class of the user's has that class's name in repr() and may be its own.
+  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  Ref args = walk.constant_of(make_value<SequenceValue>(false, exception->exception->args));
+  return args ? Ref::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(type), args)) : Ref();
+}
+
+void register_exception_calls() {
+  // Every built-in class has its own wrapper of the one function.
+  initproc init = reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_init;
+  Ref builtins = check(PyImport_ImportModule("builtins"));
+  PyObject *name = nullptr, *value = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(PyModule_GetDict(builtins), &at, &name, &value);) {
+    if (!PyExceptionClass_Check(value) || reinterpret_cast<PyTypeObject*>(value)->tp_init != init) continue;
+    register_call(check(PyObject_GetAttrString(value, "__init__")).get(), call_exception_init);
+  }
+}
+
+// The frame above which an exception of the walk's goes on, and where; unknown to the walk below `depth`.
+bool Walk::unwind(const ValuePtr& value, size_t depth) {
+  InstanceValue* exception = exception_of(value);
+  bool stops = is_subclass(class_of(*exception), PyExc_StopIteration);
+  for (size_t at = frames_.size(); at-- > depth;) {
+    SymbolicFrame& candidate = *frames_[at];
+    ExceptionHandler handler = candidate.bytecode->handler_at(candidate.index);
+    bool ends_loop = at > depth && stops && candidate.continuation == ContinuationKind::NextOrStop;
+    if (handler.target < 0 && !ends_loop) continue;
+    frames_.resize(handler.target >= 0 ? at + 1 : at);
+    SymbolicFrame& target = frame();
+    if (exception->exception->raised_step == 0) exception->exception->raised_step = instruction_step_;
+    if (handler.target < 0) {
+      pop();
+      jump((*target.bytecode)[target.index].arg);
+      return true;
+    }
+    target.stack.resize(static_cast<size_t>(handler.depth));
+    if (handler.push_lasti) push(integer((*target.bytecode)[target.index].lasti));
+    push(value);
+    jump(handler.target);
+    return true;
+  }
+  return false;
+}
+
+void Walk::raise(const ValuePtr& exception) {
+  if (exception_of(exception) == nullptr) raise_here();
+  PyErr_Clear();
+  throw RaiseSignal{exception};
+}
+
+void Walk::raise_known(PyObject* type, const std::vector<ValuePtr>& args) {
+  ValuePtr exception = make_exception(*this, constant(type), args);
+  MD_ASSERT(exception, "an exception that the walk cannot make");
+  raise(exception);
+}
+
+void Walk::raise_set() {
+  ValuePtr exception = take_set_exception(*this);
+  if (!exception) raise_here();
+  raise(exception);
+}
+
+}  // namespace md

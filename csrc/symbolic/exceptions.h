@@ -1,0 +1,25 @@
+// Exceptions that the walk makes, raises and catches itself.
+//  1. Only Python gives an exception its traceback and context. Where a raised one would be seen from outside (it is left in a slot,
+//     handled while the region ends, or leaves the region), the walk starts again and ends before it is raised.
+//  2. A frame that is left by an exception is left as Python leaves it: by its handlers, innermost first.
+#pragma once
+#include "symbolic/walk.h"
+
+namespace md {
+
+// An instance of an exception class, made by the walk; null: a value of another kind.
+InstanceValue* exception_of(const ValuePtr& value);
+// What BaseException.__new__ makes. Null: the class makes its exceptions in another way.
+Handle<InstanceValue> new_exception(Walk& walk, const ValuePtr& type, const std::vector<ValuePtr>& args);
+// The user's __init__ of its class; null: BaseException's own, which keeps the arguments.
+ValuePtr exception_init(Walk& walk, const Handle<InstanceValue>& exception);
+// Both where there is nothing of the user's to run; null otherwise.
+ValuePtr make_exception(Walk& walk, const ValuePtr& type, const std::vector<ValuePtr>& args);
+// The same for the exception that is set, which is cleared; null: it is not made of constants.
+ValuePtr take_set_exception(Walk& walk);
+// A real exception with the same text, for str() and repr(); null: not known.
+Ref text_model(Walk& walk, const ValuePtr& value);
+bool is_exception_class(PyTypeObject* type);
+void register_exception_calls();
+
+}  // namespace md
