@@ -69,6 +69,7 @@ def check(function, *args, graphs=None, calls=3):
 X = md.arange(12, dtype=md.float32).reshape(3, 4)
 
 
+@pytest.mark.counts_regions
 def test_an_input_is_written_once_and_returned_as_itself():
     def f(x):
         x.add_(1)
@@ -78,6 +79,7 @@ def test_an_input_is_written_once_and_returned_as_itself():
     check(f, X, graphs=1)
 
 
+@pytest.mark.counts_regions
 def test_a_view_of_a_written_input_shares_its_storage():
     def f(x):
         row = x[1]
@@ -88,6 +90,7 @@ def test_a_view_of_a_written_input_shares_its_storage():
     check(f, X, graphs=1)
 
 
+@pytest.mark.counts_regions
 def test_views_and_base_of_an_intermediate():
     def f(x):
         y = x + 1
@@ -100,6 +103,7 @@ def test_views_and_base_of_an_intermediate():
     check(f, X - 5, graphs=1)
 
 
+@pytest.mark.counts_regions
 def test_equal_computations_stay_two_tensors():
     def f(x):
         a = x + 1
@@ -111,6 +115,7 @@ def test_equal_computations_stay_two_tensors():
     check(f, X, graphs=2)
 
 
+@pytest.mark.counts_regions
 def test_stores_by_key():
     def f(x, y):
         x[0] = 1.5
@@ -152,6 +157,7 @@ def test_an_op_that_fails_by_value_after_a_write():
     check(f, X, md.tensor([0, 2]))
 
 
+@pytest.mark.counts_regions
 def test_writes_before_and_after_a_break():
     def f(x):
         y = x[1:]
@@ -219,6 +225,7 @@ def test_a_global_tensor_is_written():
     assert state["x"].tolist() == (X * 3).tolist() and state["x"]._version == 2
 
 
+@pytest.mark.counts_regions
 def test_dtype_casts_down_and_up():
     def f(x, y):
         x.add_(y)
@@ -296,6 +303,7 @@ def test_out_is_left_to_eager():
     check(f, X)
 
 
+@pytest.mark.counts_regions
 def test_a_loop_fills_a_tensor():
     def f(x):
         out = md.zeros(4)

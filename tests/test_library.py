@@ -113,6 +113,7 @@ def test_misuse_is_reported():
         wrong(ones())
 
 
+@pytest.mark.counts_regions
 def test_an_operator_is_one_node():
     square = make_square()
     counter = CompileCounterWithBackend("onednn")
@@ -142,6 +143,7 @@ def test_several_results_lists_and_constants():
     assert minidynamo.compile(function, fullgraph=True)(ones()).tolist() == function(ones()).tolist()
 
 
+@pytest.mark.counts_regions
 def test_without_a_fake_it_breaks_or_is_an_error():
     square = make_square(with_fake=False)
     assert minidynamo.compile(lambda x: square(x) + 1)(ones()).tolist() == [2.0, 5.0]

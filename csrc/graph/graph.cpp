@@ -100,22 +100,9 @@ Operand to_operand(const Arg& arg) {
   return std::monostate();
 }
 
-// Stands for a run-time scalar in a shape rule, which must not depend on its value.
-Scalar placeholder_scalar(Scalar::Kind kind) {
-  switch (kind) {
-    case Scalar::Kind::Bool:
-      return Scalar(true);
-    case Scalar::Kind::Int:
-      return Scalar(int64_t{1});
-    case Scalar::Kind::Float:
-      break;
-  }
-  return Scalar(1.0);
-}
-
 Arg fake_value(ValueRef value) {
   const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
-  if (info.is_scalar) return placeholder_scalar(info.scalar_kind);
+  if (info.is_scalar) return Scalar::unknown(info.scalar_kind);
   return Tensor::fake(info.spec);
 }
 

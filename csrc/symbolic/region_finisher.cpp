@@ -340,13 +340,19 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
   }
   snapshot_.returns = walk_.returns_;
   add_effects();
-  for (const Walk::Input& input : walk_.inputs_)
-    region.inputs.push_back({input.source, input.source == nullptr ? recipe_of(input.computed) : kNoRecipe});
   Graph& graph = *walk_.graph_;
   graph.set_outputs(outputs_);
   if (graph.op_count() > 0) walk_.guards_.global_state();
   run_passes(graph);
-  std::vector<int> kept = graph.retain([](const Node&) { return true; }, false);
+  // A number that no op takes in the end was guarded by its value.
+  std::vector<std::vector<Node*>> users = graph.all_users();
+  auto is_used = [&](const Node& node) {
+    return node.kind != NodeKind::ScalarInput || !users[static_cast<size_t>(node.index)].empty();
+  };
+  for (int kept : graph.retain(is_used, true)) {
+    const Walk::Input& input = walk_.inputs_[static_cast<size_t>(kept)];
+    region.inputs.push_back({input.source, input.source == nullptr ? recipe_of(input.computed) : kNoRecipe});
+  }
   region.graph = walk_.graph_;
   region.graph_break = std::move(graph_break);
   region.snapshot = std::move(snapshot_);

@@ -110,7 +110,14 @@ class OpCapture {
       }
       return refs;
     }
-    if (is_runtime_scalar(value, param.type)) return walk_.scalar_input(value);
+    if (is_runtime_scalar(value, param.type)) {
+      runtime_scalars_.emplace_back(operands_.size(), value);
+      return walk_.scalar_input(value);
+    }
+    return constant_operand(param, value);
+  }
+
+  Operand constant_operand(const Param& param, const ValuePtr& value) {
     Ref constant = walk_.constant_of(value);
     if (!constant) {
       // A list of ints made here, or an object of ours (dtype, device, Size), which is the same at every run.
@@ -189,9 +196,19 @@ class OpCapture {
     }
   }
 
+  // The sizes depend on the numbers: the capture holds for these alone.
+  void fix_runtime_scalars() {
+    for (auto& [at, value] : runtime_scalars_) operands_[at] = constant_operand(row_->schema.params[at], value);
+  }
+
   Node* append() {
     try {
-      return walk_.graph().add_op(*row_, operands_, walk_.location());
+      try {
+        return walk_.graph().add_op(*row_, operands_, walk_.location());
+      } catch (const UnknownScalarError&) {
+        fix_runtime_scalars();
+        return walk_.graph().add_op(*row_, operands_, walk_.location());
+      }
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
       walk_.raise_here();  // the op raises when it is run: Python does that
@@ -248,6 +265,7 @@ class OpCapture {
   const OpRow* row_;  // of the overloads, the one that takes the values once they are bound
   std::vector<ValuePtr> values_;
   std::vector<Operand> operands_;
+  std::vector<std::pair<size_t, ValuePtr>> runtime_scalars_;  // among operands_
   int viewed_at_ = -1;  // among values_
 };
 

@@ -3,9 +3,16 @@
 #include <cstdint>
 #include <string>
 
+#include "base/error.h"
 #include "tensor/dtype.h"
 
 namespace md {
+
+// A shape rule asked for the value of a number that a graph gets at run time.
+class UnknownScalarError : public Error {
+ public:
+  UnknownScalarError() : Error(ErrorKind::Runtime, "the sizes of a result depend on a number known at run time only") {}
+};
 
 class Scalar {
  public:
@@ -15,12 +22,24 @@ class Scalar {
   constexpr Scalar(int64_t value) : kind_(Kind::Int), int_(value) {}
   constexpr Scalar(double value) : kind_(Kind::Float), float_(value) {}
   Scalar(int) = delete;  // say int64_t
+  // Stands for a run-time number of which only the kind is known.
+  static constexpr Scalar unknown(Kind kind) {
+    Scalar scalar;
+    scalar.kind_ = kind;
+    scalar.unknown_ = true;
+    return scalar;
+  }
 
   Kind kind() const { return kind_; }
   bool is_float() const { return kind_ == Kind::Float; }
-  double as_double() const { return is_float() ? float_ : static_cast<double>(int_); }
+  // Both throw UnknownScalarError when the value is not known.
+  double as_double() const {
+    require_known();
+    return is_float() ? float_ : static_cast<double>(int_);
+  }
   // Truncates; NaN and numbers out of range give INT64_MIN, as the hardware does.
   int64_t as_int() const {
+    require_known();
     if (!is_float()) return int_;
     return float_ >= -0x1p63 && float_ < 0x1p63 ? static_cast<int64_t>(float_) : INT64_MIN;
   }
@@ -34,7 +53,12 @@ class Scalar {
   friend bool identical(const Scalar& a, const Scalar& b);
 
  private:
+  void require_known() const {
+    if (unknown_) [[unlikely]]
+      throw UnknownScalarError();
+  }
   Kind kind_;
+  bool unknown_ = false;
   union {
     int64_t int_;
     double float_;

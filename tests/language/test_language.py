@@ -19,7 +19,7 @@ def test_same_as_plain(name, backend):
         assert report.graph_breaks == snippet.breaks, f"{report.graph_breaks} breaks"
 
 
-@pytest.mark.skipif(STRESSED, reason="regions end where the stress switch says")
+@pytest.mark.counts_regions
 @pytest.mark.parametrize("name", [name for name, snippet in SNIPPETS.items() if snippet.fullgraph])
 def test_captured_whole(name):
     report = check(SNIPPETS[name], fullgraph=True)

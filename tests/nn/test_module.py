@@ -232,12 +232,14 @@ def one_graph(target, *args, **kwargs):
     return result
 
 
+@pytest.mark.counts_regions
 def test_a_function_that_calls_a_module_is_one_graph():
     net = Net()
     x = minidynamo.randn(3, 4)
     assert same(one_graph(lambda x: net(x) + 1, x), net(x) + 1)
 
 
+@pytest.mark.counts_regions
 def test_a_module_a_bound_method_and_forward_are_one_graph():
     net = Net()
     x = minidynamo.randn(3, 4)
@@ -247,6 +249,7 @@ def test_a_module_a_bound_method_and_forward_are_one_graph():
     assert same(one_graph(net.body[0], x, add=2.0), net.body[0](x, add=2.0))
 
 
+@pytest.mark.counts_regions
 @pytest.mark.parametrize(
     "layer",
     [
@@ -272,6 +275,7 @@ def test_layers_are_captured(layer):
     assert same(one_graph(lambda x: layer(x) * 1.0, x), layer(x))
 
 
+@pytest.mark.counts_regions
 def test_the_embedding_is_captured():
     table = nn.Embedding(5, 3)
     rows = minidynamo.tensor([[0, 4], [2, 2]])
@@ -305,6 +309,7 @@ def test_modules_do_not_compete_for_captures():
     assert counter.frame_count == 12
 
 
+@pytest.mark.counts_regions
 def test_what_a_module_holds_is_seen_when_it_changes():
     block = Block()
     compiled = minidynamo.compile(block, fullgraph=True)
@@ -322,6 +327,7 @@ def test_what_a_module_holds_is_seen_when_it_changes():
     assert same(compiled(x), block(x))
 
 
+@pytest.mark.counts_regions
 def test_training_selects_the_branch():
     class Switch(nn.Module):
         def forward(self, x):
@@ -335,6 +341,7 @@ def test_training_selects_the_branch():
     assert compiled(x).tolist() == [101.0, 101.0]
 
 
+@pytest.mark.counts_regions
 def test_a_break_in_forward_keeps_the_graphs_around_it():
     class Broken(nn.Module):
         def __init__(self):

@@ -114,6 +114,7 @@ def test_unknown_log_name():
         minidynamo._logging.set_logs(guards=logging.DEBUG)
 
 
+@pytest.mark.counts_regions
 def test_backend_that_returns_no_callable():
     def backend(gm, example_inputs):
         return 3

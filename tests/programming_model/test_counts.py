@@ -9,9 +9,7 @@ import minidynamo
 from minidynamo._dynamo import graph_break
 from minidynamo._dynamo.testing import CompileCounter, CompileCounterWithBackend, EagerAndRecordGraphs
 
-pytestmark = pytest.mark.skipif(
-    minidynamo._dynamo.config.snapshot_stress != 0, reason="regions end where the stress switch says"
-)
+pytestmark = pytest.mark.counts_regions
 
 
 @pytest.fixture(autouse=True)

@@ -25,6 +25,7 @@ def breaks(x):
     return x + 2
 
 
+@pytest.mark.counts_regions
 def test_fullgraph_raises_with_the_place_and_the_reason():
     compiled = minidynamo.compile(lambda x: breaks(x), fullgraph=True)
     for _ in range(2):
@@ -36,6 +37,7 @@ def test_fullgraph_raises_with_the_place_and_the_reason():
         assert "graph_break()" in text
 
 
+@pytest.mark.counts_regions
 def test_fullgraph_does_not_run_anything_before_it_raises():
     ran = []
 
@@ -108,6 +110,7 @@ def test_the_innermost_setting_counts():
         minidynamo.compile(stricter)(ones())
 
 
+@pytest.mark.counts_regions
 def test_several_graphs_are_allowed_under_error_on_graph_break():
     def function(x):
         x = x + 1
@@ -186,6 +189,7 @@ def test_the_flag_belongs_to_the_thread():
     assert results == [[4.0] * 2]
 
 
+@pytest.mark.counts_regions
 def test_disable():
     counter = CompileCounter()
 
@@ -203,6 +207,7 @@ def test_disable():
         minidynamo.compile(function, fullgraph=True)(ones())
 
 
+@pytest.mark.counts_regions
 def test_disable_flag_of_config():
     counter = CompileCounter()
     compiled = minidynamo.compile(breaks, backend=counter)
@@ -223,6 +228,7 @@ def test_opaque_iterator_is_no_break():
     assert strict(ones(), iter([1, 2, 3])).tolist() == [7.0] * 2
 
 
+@pytest.mark.counts_regions
 def test_failing_backend():
     def backend(gm, example_inputs):
         raise RuntimeError("cannot")
@@ -231,6 +237,7 @@ def test_failing_backend():
         minidynamo.compile(lambda x: x + 1, backend=backend, fullgraph=True)(ones())
 
 
+@pytest.mark.counts_regions
 def test_failing_backend_without_fullgraph_is_python(caplog):
     def backend(gm, example_inputs):
         raise RuntimeError("cannot")

@@ -7,9 +7,7 @@ from minidynamo import torchdynamo
 from minidynamo._dynamo.exc import Unsupported
 from minidynamo._dynamo.testing import CompileCounter
 
-pytestmark = pytest.mark.skipif(
-    minidynamo._dynamo.config.snapshot_stress != 0, reason="regions end where the stress switch says"
-)
+pytestmark = pytest.mark.counts_regions
 
 
 @pytest.fixture(autouse=True)

@@ -27,9 +27,7 @@ CASES = [
     (10, None, 4, 1, 1, ["inner"]),
 ]
 
-pytestmark = pytest.mark.skipif(
-    minidynamo._dynamo.config.snapshot_stress != 0, reason="regions end where the stress switch says"
-)
+pytestmark = pytest.mark.counts_regions
 
 
 def functions_named(text, cell):

@@ -1,5 +1,7 @@
 """Snippets of the page on `fullgraph=True`, as printed there, and what they print."""
 
+import pytest
+
 import minidynamo
 
 IMPORTS = "import torch\n\nimport header_code\n"
@@ -57,6 +59,7 @@ f_rewritten(x)  # works
 """
 
 
+@pytest.mark.counts_regions
 def test_next_on_an_iterator_that_was_an_argument(notebook):
     notebook.run(IMPORTS, "<imports>")
     notebook.run(NEXT, "<next>")
@@ -65,6 +68,7 @@ def test_next_on_an_iterator_that_was_an_argument(notebook):
     assert notebook.output == ""
 
 
+@pytest.mark.counts_regions
 def test_nonstrict_trace(notebook):
     notebook.run(IMPORTS, "<imports>")
     value = notebook.run(NONSTRICT, "<nonstrict>")

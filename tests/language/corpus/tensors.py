@@ -101,6 +101,17 @@ def factories(x):
     return minidynamo.zeros(3) + x, minidynamo.ones(2, 3), minidynamo.arange(4)
 
 
+# Whatever an argument decides the sizes of is captured for its value alone.
+@whole(lambda: (tensor([1.0, -2.0]), 4))
+def arange_of_an_argument(x, n):
+    return minidynamo.arange(n), minidynamo.arange(1, n), minidynamo.arange(0, n, 2), minidynamo.linspace(0, n, 3)
+
+
+@whole(lambda: (tensor([1.0, -2.0]), 2.5))
+def full_of_an_argument(x, fill):
+    return minidynamo.full((2,), fill) + x[0], minidynamo.full_like(x, fill), minidynamo.arange(0.5, fill, 0.5)
+
+
 @whole(matrix)
 def indexing(x):
     return x[0], x[0, 1], x[:, 1], x[-1], x[0:1]
