@@ -276,20 +276,24 @@ bool same_key(BorrowedRef a, BorrowedRef b) {
   return identical_constants(a, b);
 }
 
-const PyMemberDef* object_slot(BorrowedRef descriptor) {
+// A place for an object: unset means no attribute (T_OBJECT_EX), or None (T_OBJECT, in built-in types alone).
+const PyMemberDef* object_member(BorrowedRef descriptor) {
   if (!descriptor || descriptor.type() != &PyMemberDescr_Type) return nullptr;
   const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(descriptor.get())->d_member;
-  return member->type == T_OBJECT_EX ? member : nullptr;
+  return member->type == T_OBJECT_EX || member->type == T_OBJECT ? member : nullptr;
 }
 
 }  // namespace
 
 const char* source_kind_name(SourceKind kind) { return kSourceRows[static_cast<int>(kind)].name; }
 
-bool is_object_slot(BorrowedRef member_descriptor) { return object_slot(member_descriptor) != nullptr; }
+bool is_object_slot(BorrowedRef member_descriptor) {
+  const PyMemberDef* member = object_member(member_descriptor);
+  return member != nullptr && member->type == T_OBJECT_EX;
+}
 
 Py_ssize_t slot_offset(BorrowedRef member_descriptor) {
-  const PyMemberDef* slot = object_slot(member_descriptor);
+  const PyMemberDef* slot = object_member(member_descriptor);
   return slot != nullptr ? slot->offset : -1;
 }
 
@@ -303,7 +307,7 @@ const Source* SourcePool::get(SourceKind kind, const Source* base, BorrowedRef k
   MD_ASSERT(index >= 0, "a source index counts from the start");
   Ref slot_owner;
   if (kind == SourceKind::SlotAttr) {
-    const PyMemberDef* slot = object_slot(key);
+    const PyMemberDef* slot = object_member(key);
     MD_ASSERT(slot != nullptr, "a SlotAttr stands on a member descriptor that holds an object");
     auto* descriptor = reinterpret_cast<PyDescrObject*>(key.get());
     slot_owner = check(PyWeakref_NewRef(reinterpret_cast<PyObject*>(descriptor->d_type), nullptr));

@@ -193,10 +193,13 @@ class AttributeLookup {
       walk_.identity_of(descriptor);
       return {walk_.type_value(object_)};
     }
-    if (InstanceValue* exception = exception_of(object_); exception != nullptr && known->source == nullptr) {
-      static PyObject* const kArgs = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException),
-                                                    PyUnicode_InternFromString("args"));
-      if (known->object.get() == kArgs) return {make_value<SequenceValue>(false, exception->exception->args)};
+    if (InstanceValue* exception = exception_of(object_)) {
+      static PyObject* const kArgs =
+          _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), PyUnicode_InternFromString("args"));
+      if (known->object.get() == kArgs) {
+        if (known->source != nullptr) walk_.identity_of(descriptor);
+        return {make_value<SequenceValue>(false, exception->exception->args)};
+      }
     }
     if (probing_ && !Py_IS_TYPE(known->object.get(), &PyMemberDescr_Type)) unknown();
     if (Py_IS_TYPE(known->object.get(), &PyProperty_Type) && known->source != nullptr) {
@@ -213,11 +216,12 @@ class AttributeLookup {
     if (auto* instance = as<InstanceValue>(object_)) {
       ValuePtr* found = instance->find(name_);
       // Fields of built-in exceptions of which only Python knows.
-      if (found == nullptr && instance->exception && !is_object_slot(as<ObjectValue>(descriptor)->object.get())) unknown();
+      if (found == nullptr && instance->exception && !is_object_slot(as<ObjectValue>(descriptor)->object.get()))
+        unknown();
       return found != nullptr ? *found : nullptr;
     }
     auto* known = as<ObjectValue>(object_);
-    if (!is_object_slot(as<ObjectValue>(descriptor)->object.get()) || known->source == nullptr) unknown();
+    if (slot_offset(as<ObjectValue>(descriptor)->object.get()) < 0 || known->source == nullptr) unknown();
     // The descriptor of a built-in type is the same at every run.
     if (const Source* place = as<ObjectValue>(descriptor)->source)
       walk_.guards().slot_match(place, as<ObjectValue>(descriptor)->object.get());
@@ -225,6 +229,8 @@ class AttributeLookup {
     const Source* source =
         walk_.sources().get(SourceKind::SlotAttr, known->source, as<ObjectValue>(descriptor)->object.get());
     ValuePtr value = walk_.at(source);
+    // A field of a built-in type reads as None then.
+    if (!value && !is_object_slot(as<ObjectValue>(descriptor)->object.get())) unknown();
     if (!value) walk_.guards().absent(source);
     return value;
   }

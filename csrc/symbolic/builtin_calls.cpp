@@ -141,7 +141,8 @@ ValuePtr call_next(Walk& walk, const CallArgs& args) {
   if (std::optional<ValuePtr> next = walk.next_of(iterator)) return *next;
   if (args.positional.size() == 2) return args.positional[1];
   bool has_value = iterator->returned && !walk.same_object(iterator->returned, walk.none());
-  walk.raise_known(PyExc_StopIteration, has_value ? std::vector<ValuePtr>{iterator->returned} : std::vector<ValuePtr>{});
+  walk.raise_known(PyExc_StopIteration,
+                   has_value ? std::vector<ValuePtr>{iterator->returned} : std::vector<ValuePtr>{});
 }
 
 ValuePtr call_enumerate(Walk& walk, const CallArgs& args) {

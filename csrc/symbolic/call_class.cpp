@@ -14,7 +14,6 @@ bool is_plain_class(PyTypeObject* type) {
   return type->tp_setattro == PyObject_GenericSetAttr;
 }
 
-
 }  // namespace
 
 ValuePtr Walk::call_class(const ValuePtr& type_value, CallArgs& args, ContinuationKind continuation) {

@@ -58,7 +58,7 @@ void pop_except(Walk& walk, const Instruction& at) {
   walk.handled().pop_back();
 }
 
-void reraise(Walk& walk, const Instruction&) { walk.raise(walk.peek()); }
+void reraise(Walk& walk, const Instruction&) { walk.raise_exception(walk.peek()); }
 
 // An exception to raise, from an instance or a class; null: only Python can make it.
 ValuePtr exception_to_raise(Walk& walk, const ValuePtr& operand) {
@@ -72,13 +72,13 @@ ValuePtr exception_to_raise(Walk& walk, const ValuePtr& operand) {
 void raise_varargs(Walk& walk, const Instruction& at) {
   if (at.arg == 0) {
     if (walk.handled().empty()) walk.raise_here();
-    walk.raise(walk.handled().back());
+    walk.raise_exception(walk.handled().back());
   }
   // A cause is seen on the exception alone.
   bool known_cause = at.arg < 2 || exception_of(walk.peek()) != nullptr || walk.same_object(walk.peek(), walk.none());
   ValuePtr exception = known_cause ? exception_to_raise(walk, walk.peek(at.arg)) : nullptr;
   if (!exception) walk.raise_here();
-  walk.raise(exception);
+  walk.raise_exception(exception);
 }
 
 // From the top: exception, what was handled before, position, __exit__.
@@ -124,8 +124,8 @@ InstanceValue* exception_of(const ValuePtr& value) {
 Handle<InstanceValue> new_exception(Walk& walk, const ValuePtr& type_value, const std::vector<ValuePtr>& args) {
   static PyObject* const kNew = PyUnicode_InternFromString("__new__");
   auto* type = reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type_value)->object.get());
-  bool plain = is_exception_class(type) && holds_only_arguments(type) && Py_TYPE(type)->tp_call == PyType_Type.tp_call &&
-               type->tp_finalize == nullptr && type->tp_del == nullptr;
+  bool plain = is_exception_class(type) && holds_only_arguments(type) &&
+               Py_TYPE(type)->tp_call == PyType_Type.tp_call && type->tp_finalize == nullptr && type->tp_del == nullptr;
   if (!plain) return nullptr;
   auto made = make_value<InstanceValue>(type_value);
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
@@ -221,7 +221,7 @@ bool Walk::unwind(const ValuePtr& value, size_t depth) {
   return false;
 }
 
-void Walk::raise(const ValuePtr& exception) {
+void Walk::raise_exception(const ValuePtr& exception) {
   if (exception_of(exception) == nullptr) raise_here();
   PyErr_Clear();
   throw RaiseSignal{exception};
@@ -230,13 +230,13 @@ void Walk::raise(const ValuePtr& exception) {
 void Walk::raise_known(PyObject* type, const std::vector<ValuePtr>& args) {
   ValuePtr exception = make_exception(*this, constant(type), args);
   MD_ASSERT(exception, "an exception that the walk cannot make");
-  raise(exception);
+  raise_exception(exception);
 }
 
 void Walk::raise_set() {
   ValuePtr exception = take_set_exception(*this);
   if (!exception) raise_here();
-  raise(exception);
+  raise_exception(exception);
 }
 
 }  // namespace md

@@ -122,7 +122,7 @@ void Walk::run_held(size_t depth) {
       if (thrown_) {
         // At the yield, not behind it.
         current.index = current.next - 1;
-        raise(std::exchange(thrown_, nullptr));
+        raise_exception(std::exchange(thrown_, nullptr));
       }
       step();
     } catch (const BreakSignal& signal) {
@@ -147,8 +147,8 @@ void Walk::run_held(size_t depth) {
 
 void Walk::leave_held(size_t depth, const RaiseSignal& signal) {
   // What waits may take a StopIteration for an end, or make another exception of it.
-  bool goes_on =
-      signal.exception && !PyType_IsSubtype(type_of(signal.exception), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration));
+  bool goes_on = signal.exception &&
+                 !PyType_IsSubtype(type_of(signal.exception), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration));
   if (!goes_on) throw RestartSignal{instruction_step_, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
   for (size_t at = depth; at < frames_.size(); ++at) {
     if (IteratorValue* generator = frames_[at]->generator) {
@@ -218,7 +218,7 @@ std::optional<ValuePtr> Walk::throw_into(IteratorValue* generator, const ValuePt
   bool suspended = !generator->exhausted && body.next > 0;
   if (!suspended) {
     generator->exhausted = true;
-    raise(exception);
+    raise_exception(exception);
   }
   // Inside `yield from` it goes to the inner iterator first.
   const Instruction& resumes = (*body.bytecode)[body.next];

@@ -93,9 +93,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
   auto hold = [&](const ValuePtr& value) {
     bool is_exception = exception_of(value) != nullptr;
     if (is_exception && !takes_text) return false;
-    Ref constant = is_exception              ? text_model(walk, value)
-                   : walk.is_tensor(value) ? Ref()
-                                             : walk.constant_of(value);
+    Ref constant = is_exception ? text_model(walk, value) : walk.is_tensor(value) ? Ref() : walk.constant_of(value);
     if (!constant && !is_exception) {
       // A list of constants made here is read only (str.join, max).
       auto elements = value->kind == ValueKind::Iterator ? walk.iterate(value) : walk.elements_of(value);

@@ -266,7 +266,7 @@ class OpCapture {
   std::vector<ValuePtr> values_;
   std::vector<Operand> operands_;
   std::vector<std::pair<size_t, ValuePtr>> runtime_scalars_;  // among operands_
-  int viewed_at_ = -1;  // among values_
+  int viewed_at_ = -1;                                        // among values_
 };
 
 }  // namespace

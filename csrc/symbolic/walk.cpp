@@ -207,8 +207,7 @@ CapturedRegion Walk::run() {
       if (signal.exception && unwind(signal.exception, 0)) continue;
       InstanceValue* exception = signal.exception ? exception_of(signal.exception) : nullptr;
       if (exception != nullptr && exception->exception->raised_step != 0)
-        throw RestartSignal{
-            exception->exception->raised_step, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
+        throw RestartSignal{exception->exception->raised_step, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
       if (advanced_ || steps_ != instruction_step_)
         throw RestartSignal{instruction_step_, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
       frame().stack = stack_before_;

@@ -68,7 +68,7 @@ class Walk {
   // The instruction raises in plain Python: it is left to Python.
   [[noreturn]] void raise_here();
   // The same where the exception is known: it goes on to the handler that takes it, if one does (exceptions.cpp).
-  [[noreturn]] void raise(const ValuePtr& exception);
+  [[noreturn]] void raise_exception(const ValuePtr& exception);
   [[noreturn]] void raise_known(PyObject* type, const std::vector<ValuePtr>& args);
   [[noreturn]] void raise_set();  // what the same operation raised while looking ahead
   // Exceptions that are being handled, innermost last.
