@@ -81,6 +81,7 @@ void bind_engine(py::module_& module) {
   register_attribute_calls();
   register_generator_methods();
   register_super();
+  register_exception_init();
   register_sorting();
   register_pure_calls();
   module.def("_register_call",

@@ -110,7 +110,7 @@ class AttributeLookup {
       return {walk_.call_op(*row, {{object_}, {}}, true), false, nullptr};
     PyTypeObject* type = type_of(object_);
     PyObject* descriptor = _PyType_Lookup(type, name_);
-    if (descriptor == nullptr && probing_) return missing();
+    if (descriptor == nullptr && (probing_ || tensor->source == nullptr)) return missing();
     if (descriptor == nullptr || !Py_IS_TYPE(descriptor, &PyMethodDescr_Type))
       walk_.graph_break(BreakReason::tensor_attribute, utf8(name_));
     return {walk_.constant(descriptor), true, nullptr};

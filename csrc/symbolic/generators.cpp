@@ -110,7 +110,7 @@ void Walk::run_held(size_t depth) {
         found.context = str_cat(row.title, signal.context.empty() ? "" : ": ", signal.context);
         found.explanation = "";
       }
-      throw RestartSignal{instruction_step_, found, frame().policy};
+      throw RestartSignal{instruction_step_, found, frame().policy, frame().generator != nullptr};
     } catch (const RaiseSignal&) {
       throw RestartSignal{instruction_step_, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
     }

@@ -297,6 +297,10 @@ void RegionFinisher::add_effects() {
 // A generator that is still needed here was made at this step: Python makes it.
 void RegionFinisher::end_before(int64_t step) {
   bool returns = exit_ == ExitKind::Return;
+  // The program's own break in its body is the reason then.
+  const RestartSignal* restart = walk_.restart_;
+  if (exit_ == ExitKind::Break && restart != nullptr && restart->in_generator && walk_.steps_ == restart->step)
+    throw RestartSignal{step, restart->graph_break, restart->policy, true};
   throw RestartSignal{
       step,
       {returns ? BreakReason::generator_call : BreakReason::call_out, "a generator that goes on", "", {}, ""},
@@ -309,6 +313,7 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
   for (const Handle<IteratorValue>& generator : walk_.generators_)
     if (walk_.needs_closing(*generator)) end_before(generator->creation_step);
   region.exit = exit;
+  region.entered = walk_.entered_;
   if (exit == ExitKind::Return) {
     snapshot_.result = recipe_of(walk_.result_);
     FrameState state;

@@ -39,7 +39,8 @@ struct RaiseSignal {};
 struct RestartSignal {
   int64_t step;
   GraphBreak graph_break;
-  const Policy* policy;  // in force at the break
+  const Policy* policy;       // in force at the break
+  bool in_generator = false;  // the break was met in the body of a generator
 };
 
 class Walk {
@@ -167,6 +168,7 @@ class Walk {
   ValuePtr call_through_type(const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
                              const ValuePtr& continuation_value);
   ValuePtr call_class(const ValuePtr& type, CallArgs& args, ContinuationKind continuation);
+  ValuePtr open_wrapper(const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside);
   ValuePtr call_wrapper(const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
                         ContinuationKind continuation, const ValuePtr& continuation_value);
   void apply_continuation(ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result);
@@ -294,6 +296,7 @@ class Walk {
   bool advanced_ = false;         // an iterator was advanced in that instruction
   ValuePtr held_result_;
   std::vector<Handle<IteratorValue>> generators_;
+  std::vector<const Bytecode*> entered_;  // of the other functions that the walk went through
   bool finished_ = false;
   friend ValuePtr load_cell(Walk& walk, CellValue* cell);
   friend void store_cell(Walk& walk, const ValuePtr& cell, ValuePtr contents);
@@ -318,6 +321,7 @@ void register_container_methods();
 void register_attribute_calls();
 void register_generator_methods();
 void register_super();
+void register_exception_init();
 void register_sorting();
 // A function of ours that does what a callable not written in Python does, without globals: it is inlined instead, and nobody sees
 // its frame. Null: none.
