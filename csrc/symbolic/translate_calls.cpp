@@ -1,9 +1,9 @@
 // Calls of every form, and what is called.
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
+#include "snapshot/policy_function.h"
 #include "symbolic/marked_calls.h"
 #include "symbolic/pure_calls.h"
-#include "snapshot/policy_function.h"
 #include "symbolic/walk.h"
 
 namespace md {
