@@ -69,5 +69,17 @@ def hold_policy_error(program, mode, seen, log):
     assert re.search(rf"# .*\b({marks})\b", text), f"{file}:{line}: {text}"
 
 
+@pytest.mark.parametrize("name", [name for name, program in PROGRAMS.items() if program.default is None])
+def test_regions_may_end_anywhere(name):
+    function = PROGRAMS[name].function
+    with minidynamo.compiler.set_stance("force_eager"):
+        plain = observe(function, arguments())
+    for instructions in (1, 2, 3, 5, 8):
+        with minidynamo._dynamo.config.patch(snapshot_stress=instructions):
+            called = minidynamo.compile(function)
+            for call in ("cold", "warm"):
+                assert_same(plain, observe(called, arguments()), f"{call}, {name}, {instructions}", 2e-6)
+
+
 def test_there_are_enough():
     assert len(PROGRAMS) >= 200

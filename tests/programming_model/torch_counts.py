@@ -3,8 +3,8 @@
     python tests/programming_model/torch_counts.py              counts in minidynamo
     python tests/programming_model/torch_counts.py --torch      counts in torch, where that is installed
 
-Counted is the first call with backend "eager": graphs that hold an operation, and records of breaks. A program of which the call raises
-something else than in plain Python has `null`.
+The names of programs may follow, to count only those. Counted are, for the first call with backend "eager", the graphs that hold
+an operation, and the records of breaks. A program whose call raises something else than in plain Python has `null`.
 """
 
 import contextlib
@@ -100,8 +100,13 @@ def main():
         count = count_here
     from programs import PROGRAMS
 
+    names = [name for name in sys.argv[1:] if name in PROGRAMS]
+    counted = count_all(library, count, {name: PROGRAMS[name] for name in names} or PROGRAMS)
     stored = json.loads(STORE.read_text()) if STORE.exists() else {}
-    stored["torch" if is_torch else "minidynamo"] = count_all(library, count, PROGRAMS)
+    of_library = stored.setdefault("torch" if is_torch else "minidynamo", {})
+    merged = of_library | counted
+    of_library.clear()
+    of_library.update((name, merged[name]) for name in sorted(PROGRAMS) if name in merged)
     if is_torch:
         stored["torch_version"] = library.__version__
     lines = [f' "{key}": ' + dump(value) for key, value in sorted(stored.items())]

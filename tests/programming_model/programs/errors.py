@@ -142,6 +142,19 @@ def an_attribute_of_a_tensor_that_is_absent(x, log):
 
 
 @whole(raises=AttributeError)
+def an_attribute_of_an_argument_that_is_absent(x, log):
+    return (x + 1) * x.nothing
+
+
+@whole()
+def an_attribute_that_is_absent_is_caught(x, log):
+    try:
+        return x.nothing
+    except AttributeError:
+        return x + 1
+
+
+@whole(raises=AttributeError)
 def an_attribute_of_none(x, log):
     y = x + 1
     return None.nothing + y
