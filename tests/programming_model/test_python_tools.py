@@ -386,6 +386,77 @@ def test_setprofile(at):
     assert {"return"} <= {event for _, event, *_ in events}
 
 
+def test_cprofile():
+    import cProfile
+    import pstats
+
+    def show(function):
+        profile = cProfile.Profile()
+        profile.runcall(function, ones())
+        stats = pstats.Stats(profile, stream=io.StringIO()).stats
+        return sorted((name, calls) for (file, _, name), (_, calls, *_) in stats.items() if file == __file__)
+
+    assert ("middle", 1) in same_as_plain(show)
+
+
+def test_the_trace_module():
+    import trace
+
+    def show(function):
+        tracer = trace.Trace(count=1, trace=0, countfuncs=0)
+        tracer.runfunc(function, ones())
+        first, last = Doubling.__call__.__code__.co_firstlineno, root.__code__.co_firstlineno + 20
+        counts = tracer.results().counts
+        return sorted(
+            (line, count) for (file, line), count in counts.items() if file == __file__ and first <= line <= last
+        )
+
+    assert len(same_as_plain(show)) > 10
+
+
+def test_current_frames_of_another_thread():
+    import threading
+
+    def action(number):
+        seen = []
+        caller = threading.current_thread().ident
+
+        def look():
+            frame = sys._current_frames()[caller]
+            while frame is not None:
+                if frame.f_code.co_filename == __file__ and frame.f_code.co_name in USERS:
+                    seen.append((frame.f_code.co_name, frame.f_lineno))
+                frame = frame.f_back
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+        return seen
+
+    plain = same_as_plain(seen_at(action))
+    assert [name for name, _ in plain[2]] == ["visit", "__call__", "middle", "root"]
+
+
+def test_a_signal_handler_sees_the_frames():
+    import signal
+
+    def action(number):
+        seen = []
+
+        def handle(signum, frame):
+            seen.extend(entry[:3] for entry in traceback.extract_stack(frame) if entry.name in USERS)
+
+        previous = signal.signal(signal.SIGUSR1, handle)
+        try:
+            signal.raise_signal(signal.SIGUSR1)
+        finally:
+            signal.signal(signal.SIGUSR1, previous)
+        return seen
+
+    plain = same_as_plain(seen_at(action))
+    assert all(plain[:-1])
+
+
 # ---- sys.monitoring
 
 if sys.version_info >= (3, 12):
