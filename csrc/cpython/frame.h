@@ -41,11 +41,13 @@ void pv_link(PyThreadState* ts, PvFrame* frame);
 void pv_unlink(PyThreadState* ts, PvFrame* frame);
 int pv_enter(PyThreadState* ts); /* recursion accounting; -1, nothing raised: no room, the evaluator is to raise */
 void pv_leave(PyThreadState* ts);
-PyObject** pv_exc_slot(PyThreadState* ts);        /* exc_info->exc_value, the exception being handled */
-int pv_traced(PyThreadState* ts, PvFrame* frame); /* settrace, setprofile or sys.monitoring is active */
+PyObject** pv_exc_slot(PyThreadState* ts);                 /* exc_info->exc_value, the exception being handled */
+int pv_traced(PyThreadState* ts, PvFrame* frame);          /* settrace, setprofile or sys.monitoring is active */
+int pv_code_traced(PyThreadState* ts, PyCodeObject* code); /* the same before there is a frame */
+/* The tools that are registered with sys.monitoring, a bit for each; whether one of them looks at this code alone. */
+int pv_monitoring_tools(PyThreadState* ts);
+int pv_code_monitored(PyCodeObject* code, int tools);
 /* Signals, pending calls and a GIL request: 0 served, -1 with an exception set, 1 only the evaluator can serve it. */
-/* The same before there is a frame. */
-int pv_code_traced(PyThreadState* ts, PyCodeObject* code);
 int pv_handle_pending(PyThreadState* ts);
 
 /* leave: the frame is linked and entered before the call and gone after it; the result is the frame's */

@@ -65,6 +65,17 @@ int pv_traced(PyThreadState* ts, PvFrame* frame) {
   return ts->cframe->use_tracing != 0;
 }
 
+int pv_monitoring_tools(PyThreadState* ts) {
+  (void)ts;
+  return 0;
+}
+
+int pv_code_monitored(PyCodeObject* code, int tools) {
+  (void)code;
+  (void)tools;
+  return 0;
+}
+
 int pv_code_traced(PyThreadState* ts, PyCodeObject* code) {
   (void)code;
   return ts->cframe->use_tracing != 0;

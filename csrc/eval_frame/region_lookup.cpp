@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "cpython/frame.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/recompiles.h"
 #include "snapshot/value_builder.h"
@@ -44,10 +45,15 @@ std::string place_name(const Place& place) {
                  place.bytecode.line_at(place.index), ")");
 }
 
+bool is_policy_error(const Place& place, const CapturedRegion& region) {
+  if (!region.graph_break || break_row(region.graph_break->reason).silent) return false;
+  return region.break_policy->breaks_are_errors() || place.policy->fullgraph;
+}
+
 void report_break(const Place& place, const CapturedRegion& region) {
   const GraphBreak& found = *region.graph_break;
   if (break_row(found.reason).silent) return;
-  if (region.break_policy->breaks_are_errors() || place.policy->fullgraph) raise_unsupported(found);
+  if (is_policy_error(place, region)) raise_unsupported(found);
   ++counters().graph_breaks;
   for (int record = 0; record <= region.repeated_records; ++record)
     log_graph_break(found, [&] { return running_stack(place.bytecode, region.snapshot.returns.size()); });
@@ -160,6 +166,12 @@ RegionEntryPtr capture(const Place& place, CodeCache& cache, const CacheKey& key
       place.policy->dynamic != DynamicShapes::Never ? cache.varying_numbers(key, place.view, place.bytecode) : nullptr;
   WalkStart start{place.bytecode, place.index, place.view, place.policy, place.callers, varying};
   CapturedRegion region = capture_region(start);
+  // A waiting frame's error is raised in that frame: this region ends where it returns.
+  if (is_policy_error(place, region) && !region.snapshot.returns.empty()) {
+    start.view.slot_count -= slot_count(*place.callers);
+    start.callers = nullptr;
+    region = capture_region(start);
+  }
   ++counters().regions_captured;
   if (region.graph_break) report_break(place, region);
   if (region.skips_frame) region = type_guarded_hand_over(place, std::move(region));
@@ -176,6 +188,16 @@ RegionEntryPtr capture(const Place& place, CodeCache& cache, const CacheKey& key
   counters().capture_ns +=
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
   return entry;
+}
+
+// A function inside of which a tool of sys.monitoring looks has to run as a frame.
+RegionEntryPtr unless_monitored(RegionEntryPtr entry) {
+  if (entry == nullptr || entry->region.entered.empty()) return entry;
+  int tools = pv_monitoring_tools(PyThreadState_Get());
+  bool monitored = tools != 0 && std::ranges::any_of(entry->region.entered, [&](const Bytecode* bytecode) {
+                     return pv_code_monitored(bytecode->code(), tools) != 0;
+                   });
+  return monitored ? nullptr : entry;
 }
 
 // One warning for each code object; the frame goes on in the interpreter.
@@ -213,7 +235,7 @@ RegionEntryPtr find_or_capture(const Place& place) {
   CodeCache& cache = CodeCache::of(place.bytecode.code());
   CacheKey key{place.index, place.depth, place.policy, place.callers};
   if (CacheEntryPtr found = cache.lookup(key, place.view))
-    return std::static_pointer_cast<RegionEntry>(std::move(found));
+    return unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)));
   if (stance() != Stance::Default && !stance_allows_capture(place, cache, key)) return nullptr;
   // Backends, log handlers and warnings run Python: none of that is the user's compiled call.
   AmbientPolicy none(nullptr);
@@ -230,7 +252,7 @@ RegionEntryPtr find_or_capture(const Place& place) {
     if (log_enabled(LogArtifact::recompiles)) log_recompile(cache, key, place.view, place.bytecode);
   }
   try {
-    return capture(place, cache, key);
+    return unless_monitored(capture(place, cache, key));
   } catch (const Error& error) {
     return report_bug(place, error);
   }

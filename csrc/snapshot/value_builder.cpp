@@ -42,7 +42,9 @@ Ref make_function(const std::vector<Ref>& parts) {
 
 Ref make_instance(PyObject* type) {
   static PyObject* const empty = PyTuple_New(0);
-  return check(PyBaseObject_Type.tp_new(reinterpret_cast<PyTypeObject*>(type), empty, nullptr));
+  auto* made = reinterpret_cast<PyTypeObject*>(type);
+  newfunc make = PyType_HasFeature(made, Py_TPFLAGS_BASE_EXC_SUBCLASS) ? made->tp_new : PyBaseObject_Type.tp_new;
+  return check(make(made, empty, nullptr));
 }
 
 }  // namespace

@@ -109,10 +109,18 @@ class AttributeLookup {
     if (const OpRow* row = find_tensor_view_attribute(utf8(name_))) return {walk_.call_op(*row, {{object_}, {}}, true)};
     PyTypeObject* type = type_of(object_);
     PyObject* descriptor = _PyType_Lookup(type, name_);
-    if (descriptor == nullptr && probing_) return missing();
+    if (descriptor == nullptr && (probing_ || !has_own_attribute(tensor))) return missing();
     if (descriptor == nullptr || !Py_IS_TYPE(descriptor, &PyMethodDescr_Type))
       walk_.graph_break(BreakReason::tensor_attribute, utf8(name_));
     return {walk_.constant(descriptor), true};
+  }
+
+  // Only an object that exists can have been given one.
+  bool has_own_attribute(const TensorValue* tensor) {
+    if (tensor->source == nullptr) return false;
+    Ref object = fetch(tensor->source, walk_.view());
+    PyObject* value = nullptr;
+    return !object || pv_instance_lookup(object, name_, &value) != 0;
   }
 
   // A method of an exact built-in type: its descriptor, unbound.

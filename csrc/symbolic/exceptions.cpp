@@ -134,7 +134,6 @@ Handle<InstanceValue> new_exception(Walk& walk, const ValuePtr& type_value, cons
     walk.identity_of(maker);
   }
   made->exception = std::make_unique<ExceptionState>();
-  made->exception->made_step = walk.instruction_step();
   made->exception->args = args;
   if (is_subclass(type, PyExc_StopIteration))
     made->attributes.emplace_back(check(PyUnicode_InternFromString("value")), args.empty() ? walk.none() : args[0]);

@@ -134,7 +134,7 @@ void Walk::run_held(size_t depth) {
         found.context = str_cat(row.title, signal.context.empty() ? "" : ": ", signal.context);
         found.explanation = "";
       }
-      throw RestartSignal{instruction_step_, found, frame().policy};
+      throw RestartSignal{instruction_step_, found, frame().policy, frame().generator != nullptr};
     } catch (const RaiseSignal& signal) {
       if (signal.exception && unwind(signal.exception, depth)) continue;
       leave_held(depth, signal);

@@ -120,7 +120,11 @@ class ArgumentBinder {
 bool Walk::is_python_function(const ValuePtr& value) {
   if (value->kind == ValueKind::Function) return true;
   auto* object = as<ObjectValue>(value);
-  return object != nullptr && object->source != nullptr && PyFunction_Check(object->object.get());
+  if (object == nullptr || object->source == nullptr) return false;
+  if (PyFunction_Check(object->object.get())) return true;
+  const WrapperType* wrapper = find_wrapper_type(object->object.type());
+  BorrowedRef inner = wrapper != nullptr ? wrapper->inner(object->object) : BorrowedRef();
+  return inner && PyFunction_Check(inner.get());
 }
 
 void Walk::call_function(const ValuePtr& function, CallArgs args, ContinuationKind continuation,
@@ -133,6 +137,13 @@ void Walk::call_function(const ValuePtr& function, CallArgs args, ContinuationKi
 
 void Walk::inline_function(const ValuePtr& function, CallArgs args, ContinuationKind continuation,
                            ValuePtr continuation_value) {
+  if (auto* object = as<ObjectValue>(function); object != nullptr && !PyFunction_Check(object->object.get())) {
+    const Policy* inside = nullptr;
+    ValuePtr inner = open_wrapper(function, *find_wrapper_type(object->object.type()), inside);
+    inline_function(inner, std::move(args), continuation, std::move(continuation_value));
+    frame().policy = inside;
+    return;
+  }
   Callee callee = callee_of(function);
   int flags = callee.code->co_flags;
   if ((flags & CO_GENERATOR) != 0) graph_break(BreakReason::generator_call, PyUnicode_AsUTF8(callee.code->co_name));
@@ -154,6 +165,7 @@ std::shared_ptr<SymbolicFrame> Walk::frame_of(const ValuePtr& function, CallArgs
   if ((flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0) graph_break(BreakReason::async_construct, name);
   if (static_cast<int64_t>(frames_.size()) > config().inline_depth_limit) graph_break(BreakReason::inline_depth, name);
   const Bytecode* bytecode = Bytecode::of(callee.code);
+  entered_.push_back(bytecode);
   auto inner = std::make_shared<SymbolicFrame>();
   inner->bytecode = bytecode;
   inner->function = function;

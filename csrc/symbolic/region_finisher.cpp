@@ -128,15 +128,26 @@ void RegionFinisher::end_before_raise(const ValuePtr& exception) {
              "an exception that was raised is kept");
 }
 
+void RegionFinisher::add_attributes(Recipe& recipe, const InstanceValue& instance) {
+  for (const auto& [key, attribute] : instance.attributes) {
+    recipe.parts.push_back(constant_recipe(key.get()));
+    recipe.parts.push_back(recipe_of(attribute));
+  }
+}
+
 void RegionFinisher::describe_exception(const ValuePtr& value, Recipe& recipe) {
   auto* instance = as<InstanceValue>(value);
   const ExceptionState& state = *instance->exception;
   if (state.raised_step != 0) end_before_raise(value);
-  if (PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE))
-    end_before(state.made_step, BreakReason::object_creation, type_of(value)->tp_name);
-  recipe.kind = RecipeKind::Exception;
   add_parts(recipe, {instance->type});
-  add_parts(recipe, state.args);
+  if (!PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE)) {
+    recipe.kind = RecipeKind::Exception;
+    return add_parts(recipe, state.args);
+  }
+  recipe.kind = RecipeKind::Instance;
+  recipe.parts.push_back(constant_recipe(check(PyUnicode_InternFromString("args"))));
+  recipe.parts.push_back(recipe_of(make_value<SequenceValue>(false, state.args)));
+  add_attributes(recipe, *instance);
 }
 
 void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
@@ -193,11 +204,7 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
       if (instance->exception) return describe_exception(value, recipe);
       recipe.kind = RecipeKind::Instance;
       add_parts(recipe, {instance->type});
-      for (const auto& [key, attribute] : instance->attributes) {
-        recipe.parts.push_back(constant_recipe(key.get()));
-        recipe.parts.push_back(recipe_of(attribute));
-      }
-      return;
+      return add_attributes(recipe, *instance);
     }
     case ValueKind::RaisedPart:
       end_before_raise(as<RaisedPartValue>(value)->exception);
@@ -317,6 +324,10 @@ void RegionFinisher::end_before(int64_t step, BreakReason reason, const char* wh
 
 // A generator is not rebuilt: Python makes it.
 void RegionFinisher::end_before(const IteratorValue& generator) {
+  // The program's own break in its body is the reason then.
+  const RestartSignal* restart = walk_.restart_;
+  if (exit_ == ExitKind::Break && restart != nullptr && restart->in_generator && walk_.steps_ == restart->step)
+    throw RestartSignal{generator.creation_step, restart->graph_break, restart->policy, true};
   end_before(generator.creation_step, BreakReason::generator_call, "a generator that goes on");
 }
 
@@ -326,6 +337,7 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
   for (const Handle<IteratorValue>& generator : walk_.generators_)
     if (walk_.needs_closing(*generator)) end_before(*generator);
   region.exit = exit;
+  region.entered = walk_.entered_;
   if (exit == ExitKind::Return) {
     snapshot_.result = recipe_of(walk_.result_);
     FrameState state;

@@ -18,6 +18,7 @@ class RegionFinisher {
   void hand_on(const Source* source, Recipe& recipe);
   void describe_tensor(TensorValue* tensor, Recipe& recipe);
   void describe_function(FunctionValue* function, Recipe& recipe);
+  void add_attributes(Recipe& recipe, const InstanceValue& instance);
   void describe_exception(const ValuePtr& value, Recipe& recipe);
   void describe_iterator(IteratorValue* iterator, Recipe& recipe);
   RecipeId constant_recipe(BorrowedRef object);

@@ -1,6 +1,7 @@
 // Calls of every form, and what is called.
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
+#include "snapshot/policy_function.h"
 #include "symbolic/marked_calls.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/walk.h"
@@ -72,6 +73,15 @@ std::string name_of_callable(const ValuePtr& callable) {
   const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name) : nullptr;
   PyErr_Clear();
   return text != nullptr ? text : describe(callable);
+}
+
+[[noreturn]] void break_on_disabled(Walk& walk, const ValuePtr& callable) {
+  BorrowedRef object = as<ObjectValue>(callable)->object.get();
+  std::string context = name_of_callable(callable);
+  bool frame_only = is_policy_function(object) && policy_change(object) == PolicyChange::DisableFrame;
+  if (is_policy_function(object) && PyUnicode_Check(disable_reason(object).get()))
+    context += str_cat(" (reason: ", PyUnicode_AsUTF8(disable_reason(object)), ")");
+  walk.graph_break(frame_only ? BreakReason::disabled_frame_call : BreakReason::disabled_call, context);
 }
 
 // Methods of a tensor that need its data, and why they break.
@@ -219,16 +229,21 @@ ValuePtr Walk::call_through_type(const ValuePtr& callable, CallArgs& args, Conti
 }
 
 // A compiled, policy-bearing or disabled function: its Python function under the policy inside.
-ValuePtr Walk::call_wrapper(const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
-                            ContinuationKind continuation, const ValuePtr& continuation_value) {
+ValuePtr Walk::open_wrapper(const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside) {
   PyObject* object = identity_of(callable);
-  const Policy* inside = wrapper.policy_inside(object, frame().policy);
-  if (inside == nullptr) graph_break(BreakReason::disabled_call, name_of_callable(callable));
+  inside = wrapper.policy_inside(object, frame().policy);
+  if (inside == nullptr) break_on_disabled(*this, callable);
   BorrowedRef inner = wrapper.inner(object);
   const Source* outer = as<ObjectValue>(callable)->source;
   if (!inner || outer == nullptr) graph_break(BreakReason::unknown_callable, describe(callable));
   // The wrapper is guarded by identity and never changes what it wraps.
-  ValuePtr function = at(sources().get(SourceKind::WrappedFunction, outer, nullptr), Ref::share(inner));
+  return at(sources().get(SourceKind::WrappedFunction, outer, nullptr), Ref::share(inner));
+}
+
+ValuePtr Walk::call_wrapper(const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
+                            ContinuationKind continuation, const ValuePtr& continuation_value) {
+  const Policy* inside = nullptr;
+  ValuePtr function = open_wrapper(callable, wrapper, inside);
   size_t depth = frames_.size();
   call(function, std::move(args), continuation, continuation_value);
   if (frames_.size() > depth) frame().policy = inside;

@@ -1,4 +1,6 @@
 // Containers built, filled and unpacked; functions made.
+#include <algorithm>
+
 #include "symbolic/pure_calls.h"
 #include "symbolic/walk.h"
 
@@ -122,20 +124,29 @@ void map_add(Walk& walk, const Instruction& at) {
 
 template <bool merge>
 void dict_update(Walk& walk, const Instruction& at) {
-  auto* dict = container_at<DictValue>(walk, at.arg);
+  ValuePtr dict = walk.peek(at.arg + 1);
   auto entries = walk.entries_of(walk.peek());
   if (!entries) walk.graph_break(BreakReason::unknown_container, describe(walk.peek()));
+  auto known = walk.entries_of(dict);
+  if (!known) walk.graph_break(BreakReason::store_subscript, "into a " + describe(dict));
+  auto is_known = [&](BorrowedRef key) {
+    return std::ranges::any_of(*known, [&](const DictValue::Entry& entry) {
+      return PyUnicode_Check(entry.key.get()) && PyUnicode_Compare(entry.key, key) == 0;
+    });
+  };
   if (merge)
     for (const DictValue::Entry& entry : *entries)
-      if (dict->find(entry.key.get()) >= 0 || !PyUnicode_Check(entry.key.get())) walk.raise_here();
+      if (!PyUnicode_Check(entry.key.get()) || is_known(entry.key)) walk.raise_here();
+  for (DictValue::Entry& entry : *entries)
+    if (!walk.dict_set(dict, entry.key.get(), entry.value))
+      walk.graph_break(BreakReason::store_subscript, "into a " + describe(dict));
   walk.pop();
-  for (DictValue::Entry& entry : *entries) dict->set(entry.key.get(), entry.value);
 }
 
 void list_to_tuple(Walk& walk, const Instruction&) {
-  auto* list = as<SequenceValue>(walk.peek());
-  if (list == nullptr) walk.graph_break(BreakReason::unknown_container, describe(walk.peek()));
-  ValuePtr tuple = make_value<SequenceValue>(false, list->items);
+  auto items = walk.is_exactly(walk.peek(), &PyList_Type) ? walk.elements_of(walk.peek()) : nullptr;
+  if (!items) walk.graph_break(BreakReason::unknown_container, describe(walk.peek()));
+  ValuePtr tuple = make_value<SequenceValue>(false, std::move(*items));
   walk.pop();
   walk.push(std::move(tuple));
 }

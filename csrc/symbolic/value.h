@@ -214,11 +214,10 @@ struct BoundMethodValue : Value {
   ValuePtr function, self;
 };
 
-// What makes an instance an exception. Steps are those of the walk that ends before them when Python has to do this.
+// What makes an instance an exception.
 struct ExceptionState {
   std::vector<ValuePtr> args;
-  int64_t made_step = 0;
-  int64_t raised_step = 0;  // first; 0: not raised
+  int64_t raised_step = 0;  // of the walk, which ends before it where Python has to raise; 0: not raised
 };
 
 struct InstanceValue : Value {

@@ -121,6 +121,7 @@ ValuePtr Walk::enter_caller() {
   frame->next = caller.index + 1;
   frame->function = at(caller_source(sources(), caller, callers_slot_, ""));
   MD_ASSERT(frame->function, "a waiting frame without its function");
+  entered_.push_back(caller.bytecode);
   auto* function = as<ObjectValue>(frame->function);
   guards_.code_match(function->source, caller.bytecode->code());
   function->value_guarded = function->type_guarded = true;
@@ -178,15 +179,18 @@ CapturedRegion Walk::run() {
       frame().stack = stack_before_;
       GraphBreak found{signal.reason, signal.context, signal.explanation, user_stack(),
                        opcode_gloss(bytecode()[frame().index].op)};
+      bool restarted = restart_ != nullptr && steps_ == restart_->step;
+      bool in_generator = restarted && restart_->in_generator;
+      if (restarted && !restart_->graph_break.user_stack.empty()) found.user_stack = restart_->graph_break.user_stack;
       // Calls made and iterators advanced inside the instruction belong to it: the region ends before.
-      if (advanced_ || steps_ != instruction_step_) throw RestartSignal{instruction_step_, found, frame().policy};
+      if (advanced_ || steps_ != instruction_step_)
+        throw RestartSignal{instruction_step_, found, frame().policy, in_generator};
       if (SymbolicFrame* ours = first_of_ours()) {
         // What our own context managers do is not the user's break: the driver makes the call.
         GraphBreak silent{BreakReason::call_out, found.context, "", {}, ""};
         throw RestartSignal{ours->entry_step, silent, frame().policy};
       }
       // The frame that is to be skipped is the innermost one: its caller makes the call.
-      bool restarted = restart_ != nullptr && steps_ == restart_->step;
       bool skips = signal.reason == BreakReason::skip_frame_call && !restarted;
       // With nested breaks the frame's own record is the only one.
       if (skips && may_nest() && !frame().policy->breaks_are_errors() && frames_.size() > 1) {
@@ -197,9 +201,10 @@ CapturedRegion Walk::run() {
         throw RestartSignal{frames_[may_nest() ? frames_.size() - 1 : 1]->entry_step, found, frame().policy};
       if (size_t strict = first_stricter_frame(); strict > 0) {
         size_t at = may_nest() ? strict : 1;
-        throw RestartSignal{frames_[at]->entry_step, found, frames_[at - 1]->policy};
+        throw RestartSignal{frames_[at]->entry_step, found, frames_[at - 1]->policy, in_generator};
       }
-      if (frames_.size() > 1 && !may_nest()) throw RestartSignal{frames_[1]->entry_step, found, frame().policy};
+      if (frames_.size() > 1 && !may_nest())
+        throw RestartSignal{frames_[1]->entry_step, found, frame().policy, in_generator};
       CapturedRegion region = finish(ExitKind::Break, std::move(found));
       region.skips_frame = skips;
       return region;

@@ -41,7 +41,8 @@ struct RaiseSignal {
 struct RestartSignal {
   int64_t step;
   GraphBreak graph_break;
-  const Policy* policy;  // in force at the break
+  const Policy* policy;       // in force at the break
+  bool in_generator = false;  // the break was met in the body of a generator
 };
 
 class Walk {
@@ -73,8 +74,6 @@ class Walk {
   [[noreturn]] void raise_set();  // what the same operation raised while looking ahead
   // Exceptions that are being handled, innermost last.
   std::vector<ValuePtr>& handled() { return handled_; }
-  // The step at which a walk ends that must not begin this instruction.
-  int64_t instruction_step() const { return instruction_step_; }
 
   // --- values
   ValuePtr null() const { return null_; }
@@ -180,6 +179,7 @@ class Walk {
                              const ValuePtr& continuation_value);
   ValuePtr call_class(const ValuePtr& type, CallArgs& args, ContinuationKind continuation);
   ValuePtr initialise(const ValuePtr& instance, const ValuePtr& init, CallArgs& args, ContinuationKind continuation);
+  ValuePtr open_wrapper(const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside);
   ValuePtr call_wrapper(const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
                         ContinuationKind continuation, const ValuePtr& continuation_value);
   void apply_continuation(ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result);
@@ -315,6 +315,7 @@ class Walk {
   ValuePtr thrown_;  // into the generator that is about to run
   std::vector<Handle<IteratorValue>> generators_;
   std::vector<ValuePtr> handled_;
+  std::vector<const Bytecode*> entered_;  // of the other functions that the walk went through
   bool finished_ = false;
   friend ValuePtr load_cell(Walk& walk, CellValue* cell);
   friend void store_cell(Walk& walk, const ValuePtr& cell, ValuePtr contents);

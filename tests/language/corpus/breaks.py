@@ -3,7 +3,7 @@
 import sys
 import time
 
-from differential import snippet, whole
+from differential import snippet
 
 import minidynamo
 from minidynamo import tensor
@@ -116,7 +116,7 @@ def in_closure(x):
     return total
 
 
-@whole()
+@snippet(breaks=1)
 def in_generator(x):
     def values():
         yield x + 1

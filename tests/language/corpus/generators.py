@@ -142,7 +142,7 @@ def throw_into_generator(x):
     return x, g.throw(ValueError("thrown"))
 
 
-@whole()
+@snippet(breaks=1)
 def generator_that_prints(x):
     total = x
     for y in noisy(x):
@@ -207,7 +207,7 @@ def generator_raises(x):
     return x
 
 
-@whole()
+@snippet(breaks=1)
 def this_is_a_generator(x):
     def run():
         yield x + 1

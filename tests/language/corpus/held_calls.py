@@ -136,7 +136,7 @@ def zip_strict_and_generators(x, log):
     return x, list(zip(plain_numbers(log, 2), plain_numbers(log, 3), strict=True))
 
 
-@whole(lambda: (x(), []))
+@snippet(lambda: (x(), []), breaks=1)
 def break_inside_a_generator(x, log):
     def inner():
         for i in range(3):
