@@ -9,7 +9,7 @@
 #include "eval_frame/region_lookup.h"
 #include "eval_frame/unwinder.h"
 #include "snapshot/operator_methods.h"
-#include "symbolic/traced_calls.h"
+#include "symbolic/call_outs.h"
 
 #include <algorithm>
 
@@ -72,10 +72,11 @@ class AmbientFrames : public FrameHandler {
     RegionEntryPtr entry = find_or_capture(place);
     if (entry == nullptr || entry->region.exit == ExitKind::HandOver) return run_default(ts, raw);
     RegionRun run(std::move(entry), place.view);
-    if (!run.run_plan()) return run_default(ts, raw);
+    bool inside = !run.region().call_outs.empty();
+    if (!inside && !run.run_plan()) return run_default(ts, raw);
     LiveFrame frame(ts, raw);
     if (!frame.enter()) return run_default(ts, raw);
-    return FrameDriver(frame, policy).run_from(run);
+    return inside ? FrameDriver(frame, policy).run_inside(run) : FrameDriver(frame, policy).run_from(run);
   }
 
   // The error belongs to the frame, at its first line.
@@ -85,7 +86,6 @@ class AmbientFrames : public FrameHandler {
     LiveFrame frame(ts, raw);
     bool entered = frame.enter();
     PyErr_Restore(type, value, traceback);
-    if (auto failed = take_failed_call_out(); failed && entered) frame.set_index(failed->instruction);
     if (!entered) return run_default(ts, raw, 1);
     return leave_by_throw(frame);
   }
@@ -152,6 +152,16 @@ PyObject* FrameDriver::run_from(RegionRun& run) {
   return finish();
 }
 
+PyObject* FrameDriver::run_inside(RegionRun& run) {
+  Advance advance;
+  try {
+    advance = run_region(run);
+  } catch (...) {
+    advance = raise_from_region();
+  }
+  return advance == Advance::Continue ? this->run() : finish();
+}
+
 PyObject* FrameDriver::resume(std::vector<FrameImage>& images, size_t level) {
   restore(frame_, images[level]);
   policy_ = images[level].state->policy;
@@ -185,14 +195,23 @@ FrameDriver::Advance FrameDriver::advance() {
       return hand_over_here();
     if (entry->plan != nullptr) empty_regions_ = 0;
     RegionRun run(std::move(entry), place.view);
-    if (!run.run_plan()) return hand_over_here();
-    return leave_region(run);
+    return run_region(run);
   } catch (...) {
-    set_error_from_current_exception();
-    if (auto failed = take_failed_call_out()) frame_.set_index(failed->instruction);
-    frame_.set_current_unit(frame_.instruction().lasti);
-    return handle_raise();
+    return raise_from_region();
   }
+}
+
+FrameDriver::Advance FrameDriver::run_region(RegionRun& run) {
+  if (!run.run_plan(&frame_)) return hand_over_here();
+  return leave_region(run);
+}
+
+// The exception belongs to the region's start, or to the call that raised it.
+FrameDriver::Advance FrameDriver::raise_from_region() {
+  set_error_from_current_exception();
+  if (auto failed = take_failed_call_out()) frame_.set_index(*failed);
+  frame_.set_current_unit(frame_.instruction().lasti);
+  return handle_raise();
 }
 
 FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {

@@ -20,12 +20,15 @@ class FrameDriver {
   // The frame is entered. Each leaves it and gives its result.
   PyObject* run();                                                  // from the frame's position
   PyObject* run_from(RegionRun& run);                               // a region whose plan has run, at the frame's start
+  PyObject* run_inside(RegionRun& run);                             // a region at the frame's start, its plan as well
   PyObject* resume(std::vector<FrameImage>& images, size_t level);  // frame is images[level]: restore, go on from there
 
  private:
   enum class Advance : uint8_t { Continue, Left };
   // One region, and the instruction after it.
   Advance advance();
+  Advance run_region(RegionRun& run);
+  Advance raise_from_region();
   Advance leave_region(RegionRun& run);
   Advance return_result(Ref result, int index);
   Advance execute_here();

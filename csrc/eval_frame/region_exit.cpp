@@ -1,8 +1,9 @@
 #include "eval_frame/region_exit.h"
 
+#include "eval_frame/call_out_frames.h"
 #include "eval_frame/counters.h"
 #include "guards/tensor_type.h"
-#include "symbolic/traced_calls.h"
+#include "symbolic/call_outs.h"
 #include "tensor/copy.h"
 #include "tensor/tensor_modes.h"
 
@@ -51,6 +52,7 @@ void write_tensor(BorrowedRef target, BorrowedRef value, int count) {
 
 RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view)
     : entry_(std::move(entry)),
+      view_(view),
       builder_(entry_->region.snapshot, view),
       inputs_(entry_->plan != nullptr ? region().inputs.size() : 0),
       outputs_(entry_->plan != nullptr ? region().graph->outputs().size() : 0) {
@@ -75,9 +77,24 @@ bool RegionRun::compute_numbers() {
   return !unfit_;
 }
 
-bool RegionRun::run_plan() {
+bool RegionRun::run_with_call_outs(LiveFrame& frame) {
+  LinkedFrames frames(frame, region(), view_);
+  CallOutFramesScope scope(&frames);
+  UncommittedWrites writes;
+  bool done = run_steps();
+  if (done) writes.commit_at_exit();
+  return done;
+}
+
+bool RegionRun::run_plan(LiveFrame* frame) {
   if (unfit_) return false;
   if (entry_->plan == nullptr) return true;
+  if (region().call_outs.empty()) return run_steps();
+  MD_ASSERT(frame != nullptr, "a region with call-outs runs in its frame");
+  return run_with_call_outs(*frame);
+}
+
+bool RegionRun::run_steps() {
   const Plan& plan = *entry_->plan;
   int64_t call_outs = call_outs_begun();
   try {

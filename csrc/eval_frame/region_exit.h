@@ -28,8 +28,9 @@ class RegionRun {
   const RegionEntryPtr& entry() const { return entry_; }
 
   // Runs the plan. False: it failed and nothing is visible; Python has to run from the region's start.
-  // Throws PythonError when a backend's callable raised.
-  bool run_plan();
+  // Throws PythonError when a backend's callable or a call-out raised. `frame` is the one that the region is of, entered; a region
+  // without call-outs needs none.
+  bool run_plan(LiveFrame* frame = nullptr);
 
   // Exit Return: the result, effects applied.
   Ref take_result();
@@ -38,9 +39,12 @@ class RegionRun {
 
  private:
   bool compute_numbers();
+  bool run_steps();
+  bool run_with_call_outs(LiveFrame& frame);
   void build_effects();
   void apply_effects();
   RegionEntryPtr entry_;
+  LocalsView view_;
   ValueBuilder builder_;
   InlineArray<GraphInput, 8> inputs_;
   InlineArray<Tensor, 4> outputs_;

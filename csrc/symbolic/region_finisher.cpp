@@ -262,6 +262,7 @@ FrameState RegionFinisher::inner_state(size_t depth, bool innermost) {
 
 void RegionFinisher::add_tensor_writes() {
   for (const auto& base : walk_.written_inputs_) {
+    if (base->version == 0) continue;  // a write that broke the graph
     Recipe written;
     written.kind = RecipeKind::Output;
     written.index = static_cast<int32_t>(outputs_.size());
@@ -334,6 +335,8 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
   region.graph_break = std::move(graph_break);
   region.snapshot = std::move(snapshot_);
   region.guards = std::move(walk_.guards_);
+  region.call_outs = std::move(walk_.call_outs_);
+  region.walk = walk_.number_;
   return region;
 }
 

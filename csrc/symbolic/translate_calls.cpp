@@ -1,6 +1,7 @@
 // Calls of every form, and what is called.
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
+#include "snapshot/policy_function.h"
 #include "symbolic/marked_calls.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/walk.h"
@@ -123,6 +124,17 @@ bool may_polyfill(const CallArgs& args) {
   return true;
 }
 
+[[noreturn]] void break_on_disabled(Walk& walk, const ValuePtr& callable, BorrowedRef object) {
+  std::string context = name_of_callable(callable);
+  if (!is_policy_function(object)) walk.graph_break(BreakReason::disabled_call, context);
+  BorrowedRef reason = disable_reason(object);
+  if (reason && PyUnicode_Check(reason.get()))
+    if (const char* text = PyUnicode_AsUTF8(reason)) context += str_cat(" (reason: ", text, ")");
+  PyErr_Clear();
+  bool frame_only = policy_change(object) == PolicyChange::DisableFrame;
+  walk.graph_break(frame_only ? BreakReason::disabled_frame_call : BreakReason::disabled_call, context);
+}
+
 // A call of an object that exists. Null result: a frame was inlined.
 ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
                      const ValuePtr& continuation_value) {
@@ -223,7 +235,7 @@ ValuePtr Walk::call_wrapper(const ValuePtr& callable, const WrapperType& wrapper
                             ContinuationKind continuation, const ValuePtr& continuation_value) {
   PyObject* object = identity_of(callable);
   const Policy* inside = wrapper.policy_inside(object, frame().policy);
-  if (inside == nullptr) graph_break(BreakReason::disabled_call, name_of_callable(callable));
+  if (inside == nullptr) break_on_disabled(*this, callable, object);
   BorrowedRef inner = wrapper.inner(object);
   const Source* outer = as<ObjectValue>(callable)->source;
   if (!inner || outer == nullptr) graph_break(BreakReason::unknown_callable, describe(callable));

@@ -1,0 +1,25 @@
+// The user's frames while a region calls Python code: those that were inlined are made and linked for the time of the call.
+// They have the right function, line and globals; their locals are not set.
+#pragma once
+#include "eval_frame/live_frame.h"
+#include "guards/locals_view.h"
+#include "symbolic/call_outs.h"
+
+namespace md {
+
+class LinkedFrames : public CallOutFrames {
+ public:
+  // The root frame is entered; its position shows the call from then on. All must outlive this.
+  LinkedFrames(LiveFrame& root, const CapturedRegion& region, const LocalsView& view)
+      : root_(root), region_(region), view_(view) {}
+  uint64_t walk() const override { return region_.walk; }
+  void run(int site, const std::function<bool(size_t linked)>& call) override;
+
+ private:
+  bool run_from(const CallOutSite& frames, size_t level, const std::function<bool(size_t linked)>& call);
+  LiveFrame& root_;
+  const CapturedRegion& region_;
+  const LocalsView& view_;
+};
+
+}  // namespace md
