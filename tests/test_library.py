@@ -151,6 +151,41 @@ def test_without_a_fake_it_breaks_or_is_an_error():
         minidynamo.compile(lambda x: square(x), fullgraph=True)(ones())
 
 
+def test_an_operator_whose_result_is_not_used_is_called():
+    calls = []
+
+    @library.custom_op("testlib::unused", mutates_args=())
+    def unused(x: Tensor) -> Tensor:
+        calls.append(1)
+        return x.clone()
+
+    unused.register_fake(lambda x: x.new_empty(x.size()))
+
+    def nothing_else(x):
+        unused(x)
+        return x
+
+    def before_a_break(x):
+        unused(x)
+        minidynamo._dynamo.graph_break()
+        return x + 1
+
+    def before_an_exception(x):
+        try:
+            unused(x)
+            raise KeyError
+        except KeyError:
+            return x
+
+    for function in (nothing_else, before_a_break, before_an_exception):
+        for backend in ("onednn", "eager", CompileCounterWithBackend("onednn")):
+            compiled = minidynamo.compile(function, backend=backend)
+            for _ in range(2):
+                calls.clear()
+                assert compiled(ones()).tolist() == function(ones()).tolist()
+                assert calls == [1, 1]
+
+
 def test_an_exception_has_the_place_of_plain_python():
     @library.custom_op("testlib::fails", mutates_args=())
     def fails(x: Tensor) -> Tensor:

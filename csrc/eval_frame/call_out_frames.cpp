@@ -2,6 +2,8 @@
 
 #include "eval_frame/pending.h"
 
+#include <algorithm>
+
 namespace md {
 
 namespace {
@@ -17,9 +19,8 @@ Ref function_like(BorrowedRef model, PyCodeObject* code) {
   return function;
 }
 
-// The function whose frame it is; null: none can be made that can be left again.
+// The function whose frame it is; null: none can be made.
 Ref function_of(const CallOutFrame& frame, const LocalsView& view) {
-  if (frame.return_index < 0) return nullptr;
   Ref function = frame.function != nullptr ? fetch(frame.function, view)
                  : frame.made_here         ? Ref::share(view.function)
                                            : Ref();
@@ -43,8 +44,13 @@ void show(LiveFrame& frame, int index) {
   frame.set_current_unit(frame.instruction().lasti);
 }
 
+// A function that never returns is left by an exception at its start, where nothing handles it; the result is null then as well.
 PyObject* leave(LiveFrame& frame, int return_index) {
-  frame.set_index(return_index);
+  frame.set_index(std::max(return_index, 0));
+  if (return_index < 0) {
+    PyErr_SetNone(PyExc_RuntimeError);
+    return leave_by_throw(frame);
+  }
   if (frame.instruction().op == Opcode::RETURN_VALUE) frame.push(Ref::share(Py_None));
   return hand_over(frame);
 }
@@ -52,23 +58,34 @@ PyObject* leave(LiveFrame& frame, int return_index) {
 }  // namespace
 
 void LinkedFrames::run(int site, const std::function<bool(size_t linked)>& call) {
-  const CallOutSite& frames = region_.call_outs[static_cast<size_t>(site)];
-  show(root_, frames.front().index);
-  run_from(frames, 1, call);
+  site_ = &region_.call_outs[static_cast<size_t>(site)];
+  show(root_, site_->frames.front().index);
+  run_from(1, call);
+  if (error_) error_.restore();
 }
 
-bool LinkedFrames::run_from(const CallOutSite& frames, size_t level, const std::function<bool(size_t linked)>& call) {
-  if (level == frames.size()) return call(level);
-  Ref function = function_of(frames[level], view_);
-  if (!function) return call(level);
+// The frames of a snapshot pass the exception on, not these.
+bool LinkedFrames::call_innermost(size_t linked, const std::function<bool(size_t linked)>& call) {
+  bool done = call(linked);
+  if (done || !site_->failure) return done;
+  error_ = SavedError::take();
+  return true;
+}
+
+bool LinkedFrames::run_from(size_t level, const std::function<bool(size_t linked)>& call) {
+  if (level == site_->frames.size()) return call_innermost(level, call);
+  const CallOutFrame& shown = site_->frames[level];
+  Ref function = function_of(shown, view_);
+  if (!function) return call_innermost(level, call);
   bool done = false;
   Ref result = enter_inner_frame(function, [&](LiveFrame& frame) {
     clear_locals(frame);
-    show(frame, frames[level].index);
-    done = run_from(frames, level + 1, call);
-    return done ? leave(frame, frames[level].return_index) : leave_by_throw(frame);
+    show(frame, shown.index);
+    done = run_from(level + 1, call);
+    return done ? leave(frame, shown.return_index) : leave_by_throw(frame);
   });
-  return static_cast<bool>(result);
+  if (done && shown.return_index < 0) PyErr_Clear();
+  return result || (done && shown.return_index < 0);
 }
 
 }  // namespace md

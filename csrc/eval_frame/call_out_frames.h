@@ -1,6 +1,7 @@
 // The user's frames while a region calls Python code: those that were inlined are made and linked for the time of the call.
 // They have the right function, line and globals; their locals are not set.
 #pragma once
+#include "cpython/errors.h"
 #include "eval_frame/live_frame.h"
 #include "guards/locals_view.h"
 #include "symbolic/call_outs.h"
@@ -16,7 +17,10 @@ class LinkedFrames : public CallOutFrames {
   void run(int site, const std::function<bool(size_t linked)>& call) override;
 
  private:
-  bool run_from(const CallOutSite& frames, size_t level, const std::function<bool(size_t linked)>& call);
+  bool run_from(size_t level, const std::function<bool(size_t linked)>& call);
+  bool call_innermost(size_t linked, const std::function<bool(size_t linked)>& call);
+  const CallOutSite* site_ = nullptr;  // that is being run
+  SavedError error_;
   LiveFrame& root_;
   const CapturedRegion& region_;
   const LocalsView& view_;

@@ -157,7 +157,7 @@ PyObject* FrameDriver::run_inside(RegionRun& run) {
   try {
     advance = run_region(run);
   } catch (...) {
-    advance = raise_from_region();
+    advance = raise_from_region(&run);
   }
   return advance == Advance::Continue ? this->run() : finish();
 }
@@ -187,6 +187,7 @@ FrameDriver::Advance FrameDriver::advance() {
   // A unit that was split can be entered by the interpreter only at its start.
   if (!frame_.instruction().resumable) return execute_here();
   RegionEntryPtr entry;
+  std::optional<RegionRun> run;
   try {
     Place place{frame_.bytecode(), frame_.index(), frame_.depth(), view(), policy_, callers_};
     entry = find_or_capture(place);
@@ -194,10 +195,10 @@ FrameDriver::Advance FrameDriver::advance() {
     if (entry->plan == nullptr && config().snapshot_stress == 0 && ++empty_regions_ > kEmptyRegionLimit)
       return hand_over_here();
     if (entry->plan != nullptr) empty_regions_ = 0;
-    RegionRun run(std::move(entry), place.view);
-    return run_region(run);
+    run.emplace(std::move(entry), place.view);
+    return run_region(*run);
   } catch (...) {
-    return raise_from_region();
+    return raise_from_region(run ? &*run : nullptr);
   }
 }
 
@@ -207,9 +208,33 @@ FrameDriver::Advance FrameDriver::run_region(RegionRun& run) {
 }
 
 // The exception belongs to the region's start, or to the call that raised it.
-FrameDriver::Advance FrameDriver::raise_from_region() {
+FrameDriver::Advance FrameDriver::raise_from_region(RegionRun* run) {
   set_error_from_current_exception();
-  if (auto failed = take_failed_call_out()) frame_.set_index(*failed);
+  std::optional<FailedCallOut> failed = take_failed_call_out();
+  bool is_ours = failed && run != nullptr && failed->walk == run->region().walk;
+  if (is_ours && run->has_images_for(*failed)) return raise_in_images(*run, *failed);
+  if (is_ours) frame_.set_index(failed->instruction);
+  frame_.set_current_unit(frame_.instruction().lasti);
+  return handle_raise();
+}
+
+// The frames become what they are at the call first.
+FrameDriver::Advance FrameDriver::raise_in_images(RegionRun& run, FailedCallOut& failed) {
+  raising_ = SavedError::take();
+  std::vector<FrameImage> images;
+  try {
+    images = run.take_failure_images(failed);
+  } catch (...) {
+    set_error_from_current_exception();
+    return handle_raise();
+  }
+  restore(frame_, images[0]);
+  policy_ = images[0].state->policy;
+  return go_on(images, 0);
+}
+
+FrameDriver::Advance FrameDriver::raise_saved() {
+  raising_.restore();
   frame_.set_current_unit(frame_.instruction().lasti);
   return handle_raise();
 }
@@ -264,7 +289,7 @@ FrameDriver::Advance FrameDriver::return_result(Ref result, int index) {
 }
 
 FrameDriver::Advance FrameDriver::go_on(std::vector<FrameImage>& images, size_t level) {
-  if (level + 1 == images.size()) return execute_here();
+  if (level + 1 == images.size()) return raising_ ? raise_saved() : execute_here();
   FrameImage& inner = images[level + 1];
   frame_.set_current_unit(frame_.instruction().lasti);
   ++counters().frames_materialised;
@@ -272,7 +297,9 @@ FrameDriver::Advance FrameDriver::go_on(std::vector<FrameImage>& images, size_t 
   {
     AmbientPolicy ambient(inner.state->policy);
     result = enter_inner_frame(inner.function.get(), [&](LiveFrame& frame) {
-      return FrameDriver(frame, *this, inner).resume(images, level + 1);
+      FrameDriver driver(frame, *this, inner);
+      driver.raising_ = std::move(raising_);
+      return driver.resume(images, level + 1);
     });
   }
   if (arrival_ && result) return arrive();

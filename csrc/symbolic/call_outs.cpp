@@ -5,13 +5,14 @@
 #include "snapshot/policy.h"
 #include "tensor/copy.h"
 #include "tensor/memory_overlap.h"
+#include "tensor/tensor_modes.h"
 
 namespace md {
 
 namespace {
 
 thread_local int64_t begun = 0;
-thread_local std::optional<int> failed;
+thread_local std::optional<FailedCallOut> failed;
 thread_local CallOutFrames* current_frames = nullptr;
 thread_local UncommittedWrites* uncommitted = nullptr;
 
@@ -27,9 +28,12 @@ struct Context {
   Ref run;                        // process-lifetime things: custom operators, functions that were marked
   std::vector<TensorSpec> specs;  // of all outputs
   size_t result_count;
-  size_t
-      operand_count;  // that run() is given; the others are targets, then (original, current) of inputs written before
+  // Operands: what run() is given, then targets, (original, current) of inputs written before, outputs of the site's snapshot.
+  size_t operand_count;
   size_t pairs_begin;
+  size_t failure_begin;
+  bool has_failure = false;
+  bool grad_mode, inference_mode;
   std::vector<Written> written;
   std::vector<SourceLine> lines;  // outermost first
   int root_instruction;
@@ -41,6 +45,20 @@ struct Context {
   PyErr_SetString(PyExc_RuntimeError, str_cat(context.name, ": ", what).c_str());
   throw PythonError();
 }
+
+// The modes as they are at the call.
+class ModesScope {
+ public:
+  ModesScope(bool grad_mode, bool inference_mode) : before_(tensor_modes()) {
+    tensor_modes().grad_enabled = grad_mode;
+    tensor_modes().inference_mode = inference_mode;
+  }
+  ~ModesScope() { tensor_modes() = before_; }
+  ModesScope(const ModesScope&) = delete;
+
+ private:
+  TensorModes before_;
+};
 
 const Tensor& tensor_at(const OpCall& call, size_t i) { return std::get<Tensor>(call.args[i]); }
 
@@ -60,16 +78,17 @@ struct CallOutRun {
     copy_written(given);
     note_writes_before();
     auto attempt = [&](size_t linked) { return call_python(given, linked); };
-    if (current_frames != nullptr && current_frames->walk() == context.walk) {
+    // Without frames it is run by code of the user's, which is answerable for its exceptions.
+    bool in_region = current_frames != nullptr && current_frames->walk() == context.walk;
+    if (in_region) {
       current_frames->run(context.site, attempt);
     } else {
-      attempt(1);
+      attempt(context.lines.size());
     }
-    if (PyErr_Occurred() != nullptr) {
-      failed = context.root_instruction;
-      throw PythonError();
-    }
-    note_writes();
+    if (uncommitted != nullptr) note_writes(uncommitted->writes_);
+    if (PyErr_Occurred() == nullptr) return;
+    if (in_region) note_failure();
+    throw PythonError();
   }
 
  private:
@@ -88,15 +107,26 @@ struct CallOutRun {
   void note_writes_before() {
     if (uncommitted == nullptr) return;
     uncommitted->writes_.clear();
-    for (size_t i = context.pairs_begin; i + 1 < call.args.size(); i += 2)
+    for (size_t i = context.pairs_begin; i < context.failure_begin; i += 2)
       uncommitted->writes_.emplace_back(tensor_at(call, i), tensor_at(call, i + 1));
   }
 
-  void note_writes() {
-    if (uncommitted == nullptr) return;
+  void note_writes(std::vector<std::pair<Tensor, Tensor>>& writes) {
     for (const Written& written : context.written)
       if (written.target >= 0)
-        uncommitted->writes_.emplace_back(tensor_at(call, static_cast<size_t>(written.target)), outs[written.out]);
+        writes.emplace_back(tensor_at(call, static_cast<size_t>(written.target)), outs[written.out]);
+  }
+
+  // What it had written before it raised is written.
+  void note_failure() {
+    failed = FailedCallOut{context.walk, context.site, context.root_instruction, {}, {}};
+    if (!context.has_failure) return;
+    for (size_t i = context.failure_begin; i < call.args.size(); ++i) failed->outputs.push_back(tensor_at(call, i));
+    note_writes(failed->written);
+    // A tensor that the region made is in those outputs, and in no other hand.
+    for (const Written& written : context.written)
+      if (written.target < 0) copy_elements(outs[written.out], tensor_at(call, written.operand));
+    if (uncommitted != nullptr) uncommitted->writes_.clear();
   }
 
   bool call_python(const std::vector<Tensor>& given, size_t linked) {
@@ -106,14 +136,15 @@ struct CallOutRun {
     try {
       AmbientPolicy none(nullptr);
       CallOutFramesScope no_frames(nullptr);
+      ModesScope modes(context.grad_mode, context.inference_mode);
       Ref result = Ref::steal(PyObject_Vectorcall(context.run, args.data(), args.size(), nullptr));
       if (!result) throw PythonError();
       take_results(result.get(), given);
       return true;
     } catch (...) {
       set_error_from_current_exception();
-      // The frames that could not be linked.
-      for (size_t depth = context.lines.size(); depth-- > linked;) {
+      // The frames that could not be linked. Those of a snapshot are still to be made.
+      for (size_t depth = context.lines.size(); depth-- > linked && !context.has_failure;) {
         const SourceLine& line = context.lines[depth];
         add_traceback_entry(line.file.c_str(), line.line, line.function.c_str());
       }
@@ -210,7 +241,10 @@ void check_apart_from_others(Walk& walk, const CallOutRequest& request, int at, 
 }  // namespace
 
 Node* append_call_out(Walk& walk, const CallOutRequest& request) {
-  if (!walk.may_call_out()) walk.graph_break(BreakReason::caught_call_out, request.name);
+  bool has_failure = !walk.may_call_out();
+  if (has_failure && !walk.may_describe_failure()) walk.graph_break(BreakReason::caught_call_out, request.name);
+  std::vector<ValueRef> failure_outputs;
+  int site = walk.add_call_out_site(has_failure ? &failure_outputs : nullptr);
   auto context = std::make_unique<Context>();
   context->name = request.name;
   context->run = Ref::share(request.run);
@@ -242,7 +276,12 @@ Node* append_call_out(Walk& walk, const CallOutRequest& request) {
     operands.push_back(original);
     operands.push_back(now);
   }
-  context->site = walk.add_call_out_site();
+  context->failure_begin = operands.size();
+  context->has_failure = has_failure;
+  operands.insert(operands.end(), failure_outputs.begin(), failure_outputs.end());
+  context->site = site;
+  context->grad_mode = walk.grad_mode;
+  context->inference_mode = walk.inference_mode;
   std::vector<size_t> outs;
   for (const Written& each : context->written) outs.push_back(each.out);
   std::vector<Operand> node_operands(operands.size());
@@ -269,6 +308,6 @@ UncommittedWrites::~UncommittedWrites() {
 
 int64_t call_outs_begun() { return begun; }
 
-std::optional<int> take_failed_call_out() { return std::exchange(failed, std::nullopt); }
+std::optional<FailedCallOut> take_failed_call_out() { return std::exchange(failed, std::nullopt); }
 
 }  // namespace md

@@ -35,8 +35,11 @@ struct CallOutFrame {
   int index = 0;                     // the instruction that calls
   int return_index = -1;             // an instruction by which the frame can be left
 };
-// Outermost first; the first is the region's own.
-using CallOutSite = std::vector<CallOutFrame>;
+struct CallOutSite {
+  std::vector<CallOutFrame> frames;  // outermost first; the first is the region's own
+  // What the frames hold when the call raises, where that can be seen. Its outputs are further operands of the node.
+  std::optional<Snapshot> failure;
+};
 
 struct CapturedRegion {
   std::shared_ptr<Graph> graph;

@@ -304,11 +304,30 @@ void RegionFinisher::end_before(int64_t step) {
       walk_.frame().policy};
 }
 
+void RegionFinisher::check_generators() {
+  for (const Handle<IteratorValue>& generator : walk_.generators_)
+    if (walk_.needs_closing(*generator)) end_before(generator->creation_step);
+}
+
+void RegionFinisher::add_frames() {
+  size_t depth = walk_.frames_.size();
+  snapshot_.frames.push_back(root_state(depth == 1));
+  for (size_t i = 1; i < depth; ++i) snapshot_.frames.push_back(inner_state(i, i + 1 == depth));
+}
+
+Snapshot RegionFinisher::describe_failure(std::vector<ValueRef>& outputs) {
+  exit_ = ExitKind::Raise;
+  check_generators();
+  add_frames();
+  add_effects();
+  outputs = std::move(outputs_);
+  return std::move(snapshot_);
+}
+
 CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> graph_break) {
   CapturedRegion region;
   exit_ = exit;
-  for (const Handle<IteratorValue>& generator : walk_.generators_)
-    if (walk_.needs_closing(*generator)) end_before(generator->creation_step);
+  check_generators();
   region.exit = exit;
   if (exit == ExitKind::Return) {
     snapshot_.result = recipe_of(walk_.result_);
@@ -318,9 +337,7 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
     state.policy = walk_.root().policy;
     snapshot_.frames.push_back(std::move(state));
   } else {
-    size_t depth = walk_.frames_.size();
-    snapshot_.frames.push_back(root_state(depth == 1));
-    for (size_t i = 1; i < depth; ++i) snapshot_.frames.push_back(inner_state(i, i + 1 == depth));
+    add_frames();
   }
   snapshot_.returns = walk_.returns_;
   add_effects();

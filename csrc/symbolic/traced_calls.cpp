@@ -244,6 +244,17 @@ std::string attribute_text(BorrowedRef object, const char* name) {
 
 bool is_tracing() { return innermost != nullptr; }
 
+namespace {
+
+// Python code lies between a call-out that is recorded and the walk.
+[[noreturn]] void refuse_call_out(const char* reason, const std::string& context) {
+  Ref error = check(PyObject_CallFunction(cannot_capture_type(), "ss", reason, context.c_str()));
+  PyErr_SetObject(cannot_capture_type(), error);
+  throw PythonError();
+}
+
+}  // namespace
+
 std::vector<Tensor> record_call_out(const std::string& name, BorrowedRef run, std::span<const Tensor> tensors,
                                     std::span<const Tensor> like, std::span<const int> written) {
   if (innermost == nullptr) raise(ErrorKind::Runtime, "record_call_out() outside of a traced call");
@@ -264,12 +275,10 @@ std::vector<Tensor> record_call_out(const std::string& name, BorrowedRef run, st
       request.written.emplace_back(at, tensor);
     }
     return record_node(capture, append_call_out(capture.walk, request), like.size(), false);
+  } catch (const RestartSignal&) {
+    refuse_call_out(break_row(BreakReason::caught_call_out).name, name);
   } catch (const BreakSignal& signal) {
-    // Python code lies between here and the walk.
-    Ref error = check(
-        PyObject_CallFunction(cannot_capture_type(), "ss", break_row(signal.reason).name, signal.context.c_str()));
-    PyErr_SetObject(cannot_capture_type(), error);
-    throw PythonError();
+    refuse_call_out(break_row(signal.reason).name, signal.context);
   }
 }
 

@@ -221,7 +221,6 @@ CapturedRegion Walk::run() {
 }
 
 bool Walk::may_call_out() const {
-  // In a caller's frame that the region has returned to, there is no telling which frame the exception belongs to.
   if (!effects_.empty() || !written_.empty() || !returns_.empty()) return false;
   if (!stored_cells_.empty() || grad_mode != initial_grad_mode_ || inference_mode != initial_inference_mode_)
     return false;
@@ -230,8 +229,24 @@ bool Walk::may_call_out() const {
   return true;
 }
 
-int Walk::add_call_out_site() {
+bool Walk::may_describe_failure() const {
+  // In a caller's frame that the region has returned to, there is no telling which frame the exception belongs to; what is called
+  // from inside an instruction belongs to that.
+  return returns_.empty() && steps_ == instruction_step_ && !advanced_;
+}
+
+int Walk::add_call_out_site(std::vector<ValueRef>* outputs) {
   CallOutSite site;
+  if (outputs != nullptr) {
+    std::swap(frame().stack, stack_before_);
+    try {
+      site.failure = RegionFinisher(*this).describe_failure(*outputs);
+    } catch (...) {
+      std::swap(frame().stack, stack_before_);
+      throw;
+    }
+    std::swap(frame().stack, stack_before_);
+  }
   for (const auto& each : frames_) {
     CallOutFrame frame{each->bytecode->code(), nullptr, false, each->index, -1};
     ValuePtr function = each->function;
@@ -244,8 +259,8 @@ int Walk::add_call_out_site() {
       Opcode op = (*each->bytecode)[i].op;
       if (op == Opcode::RETURN_VALUE || op == Opcode::RETURN_CONST) frame.return_index = i;
     }
-    if (each->generator != nullptr) frame.return_index = -1;
-    site.push_back(frame);
+    if (each->generator != nullptr) frame = {frame.code, nullptr, false, frame.index, -1};
+    site.frames.push_back(frame);
   }
   call_outs_.push_back(std::move(site));
   return static_cast<int>(call_outs_.size()) - 1;

@@ -231,10 +231,13 @@ class Walk {
   Graph& graph() { return *graph_; }
   // The instruction changes what it cannot change back: should it break after all, the region is walked again and ends before it.
   void cannot_undo() { advanced_ = true; }
-  // The frames as they are, for what is called here at run time. Returns the number of the site.
-  int add_call_out_site();
+  // The frames as they are, for what is called here at run time. Returns the number of the site. With `outputs`, also what they
+  // hold should the call raise, in terms of these values.
+  int add_call_out_site(std::vector<ValueRef>* outputs);
   // Whether an exception that leaves the region here finds no handler and no state that was to be committed before it.
   bool may_call_out() const;
+  // Whether what the frames hold here can be told, for an exception that does.
+  bool may_describe_failure() const;
   std::shared_ptr<const std::vector<SourceLine>> location();
   std::vector<SourceLine> user_stack() const;
 
