@@ -39,6 +39,8 @@ endif()
 
 pybind11_add_module(_C MODULE NO_EXTRAS ${extension_sources})
 target_link_libraries(_C PRIVATE minidynamo_core)
+# The C interface for extensions that users compile is installed with the package.
+target_include_directories(_C PRIVATE "${PROJECT_SOURCE_DIR}/python/minidynamo/include")
 set_source_files_properties("${PROJECT_SOURCE_DIR}/csrc/bindings/build_info.cpp" PROPERTIES COMPILE_DEFINITIONS
   "MINIDYNAMO_VERSION=\"${PROJECT_VERSION}\";MINIDYNAMO_COMPILER=\"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}\";MINIDYNAMO_BUILD_TYPE=\"${CMAKE_BUILD_TYPE}\"")
 target_compile_definitions(_C PRIVATE MINIDYNAMO_FRAME_EVALUATION=$<BOOL:${MINIDYNAMO_FRAME_EVALUATION}>)

@@ -149,3 +149,14 @@ def test_a_plan_lets_go_of_its_callable(graph, inputs):
     del plan
     gc.collect()
     assert alive() is None
+
+
+def test_backends_with_tags_are_not_listed():
+    minidynamo._dynamo.register_backend(lambda gm, inputs: gm.forward, name="tagged", tags=["debug"])
+    try:
+        assert minidynamo.compiler.list_backends() == ["eager", "onednn"]
+        assert minidynamo._dynamo.list_backends(None) == ["eager", "onednn", "tagged"]
+        assert minidynamo._dynamo.list_backends(exclude_tags=("other",)) == ["eager", "onednn", "tagged"]
+        assert minidynamo.compile(lambda x: x + 1, backend="tagged")(minidynamo.ones(1)).tolist() == [2.0]
+    finally:
+        del minidynamo._dynamo.backends._BACKENDS["tagged"], minidynamo._dynamo.backends._TAGS["tagged"]

@@ -153,16 +153,39 @@ def test_without_a_fake_it_breaks_or_is_an_error():
         minidynamo.compile(lambda x: square(x), fullgraph=True)(ones())
 
 
-def test_an_operator_that_writes_breaks():
-    written = []
+def test_an_operator_whose_result_is_not_used_is_called():
+    calls = []
 
-    @library.custom_op("testlib::writes", mutates_args=("x",))
-    def writes(x: Tensor) -> None:
-        written.append(x.tolist())
+    @library.custom_op("testlib::unused", mutates_args=())
+    def unused(x: Tensor) -> Tensor:
+        calls.append(1)
+        return x.clone()
 
-    report = minidynamo._dynamo.explain(lambda x: (writes(x), x + 1)[1])(ones())
-    assert [reason.gb_id for reason in report.break_reasons] == ["MD0064"]
-    assert written == [[1.0, 2.0]]
+    unused.register_fake(lambda x: x.new_empty(x.size()))
+
+    def nothing_else(x):
+        unused(x)
+        return x
+
+    def before_a_break(x):
+        unused(x)
+        minidynamo._dynamo.graph_break()
+        return x + 1
+
+    def before_an_exception(x):
+        try:
+            unused(x)
+            raise KeyError
+        except KeyError:
+            return x
+
+    for function in (nothing_else, before_a_break, before_an_exception):
+        for backend in ("onednn", "eager", CompileCounterWithBackend("onednn")):
+            compiled = minidynamo.compile(function, backend=backend)
+            for _ in range(2):
+                calls.clear()
+                assert compiled(ones()).tolist() == function(ones()).tolist()
+                assert calls == [1, 1]
 
 
 def test_an_exception_has_the_place_of_plain_python():
@@ -275,3 +298,39 @@ def test_triton():
     assert triton(ones()).tolist() == [2.0, 3.0]
     with pytest.raises(RuntimeError, match="Triton kernels need a GPU"):
         library.wrap_triton(test_triton)
+
+
+def test_a_kernel_can_be_left_out_for_a_block():
+    @library.custom_op("testlib::two_kernels", mutates_args=())
+    def two_kernels(x: Tensor) -> Tensor:
+        return x + 1
+
+    two_kernels.register_kernel("cpu", lambda x: x + 2)
+    two_kernels.register_fake(lambda x: x.new_empty(x.size()))
+    compiled = minidynamo.compile(lambda x: two_kernels(x), fullgraph=True)
+    for call in (two_kernels, compiled):
+        assert call(ones()).tolist() == [3.0, 4.0]
+        with two_kernels.set_kernel_enabled("cpu", False):
+            assert call(ones()).tolist() == [2.0, 3.0]
+            with two_kernels.set_kernel_enabled("cpu"):
+                assert call(ones()).tolist() == [3.0, 4.0]
+        assert call(ones()).tolist() == [3.0, 4.0]
+    assert minidynamo.ops.testlib.two_kernels.default is two_kernels
+
+
+def test_compile_of_an_operator():
+    square = make_square()
+    counter = CompileCounterWithBackend("eager")
+    compiled = minidynamo.compile(square, fullgraph=True, backend=counter)
+    assert compiled(ones()).tolist() == compiled(x=ones()).tolist() == [1.0, 4.0]
+    assert counter.op_count <= 2 and "testlib.square" in counter.graphs[0].code
+
+
+def test_the_reason_for_leaving_a_frame_alone_is_its_own():
+    def function(x):
+        return x + 1
+
+    disabled = minidynamo.compiler.disable(function, recursive=False, reason="slow")
+    report = minidynamo._dynamo.explain(lambda x: disabled(x * 2) * 3)(ones())
+    assert [reason.gb_id for reason in report.break_reasons] == ["MD0004"]
+    assert "slow" in report.break_reasons[0].reason

@@ -10,6 +10,8 @@ ONE_OF_EACH = (
     r"minidynamo/__init__\.py",
     r"minidynamo/py\.typed",
     r"minidynamo/_C\.pyi",
+    r"minidynamo/include/minidynamo/extension\.h",
+    r"minidynamo/include/minidynamo/extension_api\.h",
     r"minidynamo/_C\.cpython-3\d+-[\w-]+\.so",
     r"minidynamo/libdnnl\.so\.3[\d.]*",
     r"minidynamo-[\d.]+\.dist-info/licenses/LICENSE",
@@ -17,7 +19,9 @@ ONE_OF_EACH = (
     r"minidynamo-[\d.]+\.dist-info/licenses/LICENSES/oneDNN-THIRD-PARTY-PROGRAMS\.txt",
     r"minidynamo-[\d.]+\.dist-info/licenses/LICENSES/pybind11-LICENSE\.txt",
 )
-ALLOWED = re.compile(r"minidynamo/.*\.(py|pyi|typed|so|so\.3[\d.]*)|minidynamo-[\d.]+\.dist-info/.*")
+ALLOWED = re.compile(
+    r"minidynamo/.*\.(py|pyi|typed|so|so\.3[\d.]*)|minidynamo/include/.*\.h|minidynamo-[\d.]+\.dist-info/.*"
+)
 
 
 def problems(wheel):

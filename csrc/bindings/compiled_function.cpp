@@ -218,6 +218,19 @@ PyTypeObject* compiled_function_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
+namespace {
+
+// The compiled function whose backend all others have meanwhile, or None; returns the one before.
+pybind11::object exchange_forced_handle(const pybind11::object& compiled) {
+  static auto* current = new pybind11::object(pybind11::none());
+  bool is_handle = Py_TYPE(compiled.ptr()) == compiled_function_type();
+  if (!is_handle && !compiled.is_none()) raise(ErrorKind::Type, "a CompiledFunction or None is expected");
+  exchange_forced_backend(is_handle ? as_compiled(compiled.ptr())->options.backend : 0);
+  return std::exchange(*current, compiled);
+}
+
+}  // namespace
+
 void bind_compiled_function(pybind11::module_& module) {
   module.attr("CompiledFunction") = pybind11::handle(reinterpret_cast<PyObject*>(compiled_function_type()));
   // For `with optimize(...)`: the block lasts as long as the object.
@@ -226,6 +239,7 @@ void bind_compiled_function(pybind11::module_& module) {
       raise(ErrorKind::Type, "_enter_ambient() takes a CompiledFunction");
     return std::make_unique<AmbientBlock>(as_compiled(compiled.ptr())->options);
   });
+  module.def("_exchange_forced_backend", &exchange_forced_handle);
   pybind11::class_<AmbientBlock>(module, "_AmbientBlock");
   set_plan_maker(make_plan);
   register_wrapper_type({compiled_function_type(), function_inside, policy_inside, false});

@@ -1,5 +1,6 @@
 // Functions of minidynamo that are no op: tensors from data, dtypes, modes, threads.
 #include "bindings/bindings.h"
+#include "bindings/extension_api.h"
 #include "bindings/fast_call.h"
 #include "bindings/op_functions.h"
 #include "bindings/tensor_buffer.h"
@@ -370,6 +371,7 @@ void bind_tensor(pybind11::module_& module) {
       check_status(PyDict_SetItemString(dtypes, kDTypes[i].name, dtype_to_python(static_cast<DType>(i))));
     }
     check_status(PyModule_AddObjectRef(module.ptr(), "_dtypes", dtypes));
+    check_status(PyModule_AddObjectRef(module.ptr(), "_extension_api", extension_api_capsule()));
     check_status(PyModule_AddObjectRef(module.ptr(), "_op_functions", make_op_functions()));
     check_status(PyModule_AddObjectRef(module.ptr(), "_functional", make_functional_functions()));
     add_functions(module.ptr());

@@ -38,9 +38,12 @@ std::vector<Tensor> tensors_of(const py::list& list) {
   return tensors;
 }
 
-py::list call_out(const std::string& name, const py::object& run, const py::list& tensors, const py::list& like) {
+py::list call_out(const std::string& name, const py::object& run, const py::list& tensors, const py::list& like,
+                  const std::vector<int>& written) {
+  for (int at : written)
+    if (at < 0 || static_cast<size_t>(at) >= tensors.size()) raise(ErrorKind::Index, "no tensor has the position ", at);
   py::list results;
-  for (Tensor& tensor : record_call_out(name, run.ptr(), tensors_of(tensors), tensors_of(like)))
+  for (Tensor& tensor : record_call_out(name, run.ptr(), tensors_of(tensors), tensors_of(like), written))
     results.append(py::reinterpret_steal<py::object>(wrap_tensor(std::move(tensor)).release()));
   return results;
 }
@@ -53,6 +56,12 @@ bool is_recording(const py::object& object) {
 py::object fake_of(const py::object& tensor) {
   if (!is_tensor(tensor.ptr())) raise(ErrorKind::Type, "a Tensor is expected");
   return py::reinterpret_steal<py::object>(wrap_tensor(Tensor::fake(tensor_of(tensor.ptr()).spec())).release());
+}
+
+// For writes that no operation of ours did.
+void note_written(const py::object& tensor) {
+  if (!is_tensor(tensor.ptr())) raise(ErrorKind::Type, "a Tensor is expected");
+  if (const StoragePtr& storage = tensor_of(tensor.ptr())->storage()) storage->bump_version();
 }
 
 // Whether two tensors lie in the same memory.
@@ -73,7 +82,9 @@ void bind_traced_calls(py::module_& module) {
     return marked == nullptr ? -1 : static_cast<int>(marked->mark);
   });
   module.def("_is_tracing", &is_tracing);
-  module.def("_record_call_out", &call_out);
+  module.def("_record_call_out", &call_out, py::arg("name"), py::arg("run"), py::arg("tensors"), py::arg("like"),
+             py::arg("written") = std::vector<int>());
+  module.def("_note_written", &note_written);
   module.def("_is_recording", &is_recording);
   module.def("_is_fake", [](const py::object& object) {
     return is_tensor(object.ptr()) && tensor_of(object.ptr())->kind() == TensorKind::Fake;

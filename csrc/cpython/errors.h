@@ -9,4 +9,17 @@ namespace md {
 // PythonError keeps the one that is set already. GIL held.
 void set_error_from_current_exception() noexcept;
 
+// A Python exception that was set, to be set again later.
+class SavedError {
+ public:
+  // An exception must be set; afterwards none is.
+  static SavedError take();
+  explicit operator bool() const { return static_cast<bool>(type_); }
+  // Sets it, and is empty afterwards.
+  void restore();
+
+ private:
+  Ref type_, value_, traceback_;
+};
+
 }  // namespace md

@@ -2,16 +2,16 @@
 
 #include "base/config.h"
 #include "cpython/errors.h"
-#include "cpython/traceback.h"
 #include "eval_frame/argument_slots.h"
 #include "eval_frame/driver.h"
 #include "eval_frame/pending.h"
 #include "eval_frame/region_lookup.h"
-#include "symbolic/traced_calls.h"
 
 namespace md {
 
 namespace {
+
+uint64_t forced_backend = 0;
 
 // While a frame of a compiled call is under the driver: frames that it reaches come to us, under its policy.
 class DrivenCall {
@@ -53,6 +53,12 @@ PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* co
   if (entry == nullptr || entry->region.exit == ExitKind::HandOver)
     return call_with_callees_captured(function, policy, args, nargsf, keyword_names);
   RegionRun run(std::move(entry), slots.view());
+  if (!run.region().call_outs.empty()) {
+    DrivenCall call(policy);
+    return call_with_continuation(function, args, nargsf, keyword_names,
+                                  [&](LiveFrame& frame) { return FrameDriver(frame, policy).run_inside(run); })
+        .release();
+  }
   if (!run.run_plan()) return call_undriven(function, args, nargsf, keyword_names);
   if (run.region().exit == ExitKind::Return) return run.take_result().release();
   DrivenCall call(policy);
@@ -68,6 +74,8 @@ bool is_generator_like(BorrowedRef function) {
 
 }  // namespace
 
+uint64_t exchange_forced_backend(uint64_t backend) { return std::exchange(forced_backend, backend); }
+
 const Policy* policy_for_call(const CompileOptions& options) {
   const Policy* caller = ambient_policy();
   Policy policy;
@@ -75,7 +83,7 @@ const Policy* policy_for_call(const CompileOptions& options) {
   policy.error_on_graph_break = error_on_graph_break();
   policy.nested_graph_breaks = config().nested_graph_breaks;
   policy.dynamic = options.dynamic;
-  policy.backend = options.backend;
+  policy.backend = forced_backend != 0 ? forced_backend : options.backend;
   policy.recompile_limit = options.recompile_limit;
   policy.config_fingerprint = config_fingerprint();
   if (options.last_policy == nullptr || *options.last_policy != policy) options.last_policy = intern(policy);
@@ -93,8 +101,6 @@ PyObject* call_compiled(BorrowedRef function, const CompileOptions& options, PyO
     return call_captured(function, policy_for_call(options), args, nargsf, keyword_names);
   } catch (...) {
     set_error_from_current_exception();
-    if (auto failed = take_failed_call_out())
-      add_traceback_entry(failed->line.file.c_str(), failed->line.line, failed->line.function.c_str());
     return nullptr;
   }
 }

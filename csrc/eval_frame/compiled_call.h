@@ -13,6 +13,9 @@ struct CompileOptions {
   mutable const Policy* last_policy = nullptr;  // of the call before: nearly always that of the next one
 };
 
+// The backend of all compiled calls from now on, whatever they were compiled with; 0: none. Returns the one before.
+uint64_t exchange_forced_backend(uint64_t backend);
+
 // The policy of a call now, in this thread.
 const Policy* policy_for_call(const CompileOptions& options);
 

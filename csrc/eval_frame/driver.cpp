@@ -9,7 +9,7 @@
 #include "eval_frame/region_lookup.h"
 #include "eval_frame/unwinder.h"
 #include "snapshot/operator_methods.h"
-#include "symbolic/traced_calls.h"
+#include "symbolic/call_outs.h"
 
 #include <algorithm>
 
@@ -72,10 +72,11 @@ class AmbientFrames : public FrameHandler {
     RegionEntryPtr entry = find_or_capture(place);
     if (entry == nullptr || entry->region.exit == ExitKind::HandOver) return run_default(ts, raw);
     RegionRun run(std::move(entry), place.view);
-    if (!run.run_plan()) return run_default(ts, raw);
+    bool inside = !run.region().call_outs.empty();
+    if (!inside && !run.run_plan()) return run_default(ts, raw);
     LiveFrame frame(ts, raw);
     if (!frame.enter()) return run_default(ts, raw);
-    return FrameDriver(frame, policy).run_from(run);
+    return inside ? FrameDriver(frame, policy).run_inside(run) : FrameDriver(frame, policy).run_from(run);
   }
 
   // The error belongs to the frame, at its first line.
@@ -85,7 +86,6 @@ class AmbientFrames : public FrameHandler {
     LiveFrame frame(ts, raw);
     bool entered = frame.enter();
     PyErr_Restore(type, value, traceback);
-    if (auto failed = take_failed_call_out(); failed && entered) frame.set_index(failed->instruction);
     if (!entered) return run_default(ts, raw, 1);
     return leave_by_throw(frame);
   }
@@ -152,6 +152,16 @@ PyObject* FrameDriver::run_from(RegionRun& run) {
   return finish();
 }
 
+PyObject* FrameDriver::run_inside(RegionRun& run) {
+  Advance advance;
+  try {
+    advance = run_region(run);
+  } catch (...) {
+    advance = raise_from_region(&run);
+  }
+  return advance == Advance::Continue ? this->run() : finish();
+}
+
 PyObject* FrameDriver::resume(std::vector<FrameImage>& images, size_t level) {
   restore(frame_, images[level]);
   policy_ = images[level].state->policy;
@@ -177,6 +187,7 @@ FrameDriver::Advance FrameDriver::advance() {
   // A unit that was split can be entered by the interpreter only at its start.
   if (!frame_.instruction().resumable) return execute_here();
   RegionEntryPtr entry;
+  std::optional<RegionRun> run;
   try {
     Place place{frame_.bytecode(), frame_.index(), frame_.depth(), view(), policy_, callers_};
     entry = find_or_capture(place);
@@ -184,15 +195,48 @@ FrameDriver::Advance FrameDriver::advance() {
     if (entry->plan == nullptr && config().snapshot_stress == 0 && ++empty_regions_ > kEmptyRegionLimit)
       return hand_over_here();
     if (entry->plan != nullptr) empty_regions_ = 0;
-    RegionRun run(std::move(entry), place.view);
-    if (!run.run_plan()) return hand_over_here();
-    return leave_region(run);
+    run.emplace(std::move(entry), place.view);
+    return run_region(*run);
+  } catch (...) {
+    return raise_from_region(run ? &*run : nullptr);
+  }
+}
+
+FrameDriver::Advance FrameDriver::run_region(RegionRun& run) {
+  if (!run.run_plan(&frame_)) return hand_over_here();
+  return leave_region(run);
+}
+
+// The exception belongs to the region's start, or to the call that raised it.
+FrameDriver::Advance FrameDriver::raise_from_region(RegionRun* run) {
+  set_error_from_current_exception();
+  std::optional<FailedCallOut> failed = take_failed_call_out();
+  bool is_ours = failed && run != nullptr && failed->walk == run->region().walk;
+  if (is_ours && run->has_images_for(*failed)) return raise_in_images(*run, *failed);
+  if (is_ours) frame_.set_index(failed->instruction);
+  frame_.set_current_unit(frame_.instruction().lasti);
+  return handle_raise();
+}
+
+// The frames become what they are at the call first.
+FrameDriver::Advance FrameDriver::raise_in_images(RegionRun& run, FailedCallOut& failed) {
+  raising_ = SavedError::take();
+  std::vector<FrameImage> images;
+  try {
+    images = run.take_failure_images(failed);
   } catch (...) {
     set_error_from_current_exception();
-    if (auto failed = take_failed_call_out()) frame_.set_index(failed->instruction);
-    frame_.set_current_unit(frame_.instruction().lasti);
     return handle_raise();
   }
+  restore(frame_, images[0]);
+  policy_ = images[0].state->policy;
+  return go_on(images, 0);
+}
+
+FrameDriver::Advance FrameDriver::raise_saved() {
+  raising_.restore();
+  frame_.set_current_unit(frame_.instruction().lasti);
+  return handle_raise();
 }
 
 FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
@@ -245,7 +289,7 @@ FrameDriver::Advance FrameDriver::return_result(Ref result, int index) {
 }
 
 FrameDriver::Advance FrameDriver::go_on(std::vector<FrameImage>& images, size_t level) {
-  if (level + 1 == images.size()) return execute_here();
+  if (level + 1 == images.size()) return raising_ ? raise_saved() : execute_here();
   FrameImage& inner = images[level + 1];
   frame_.set_current_unit(frame_.instruction().lasti);
   ++counters().frames_materialised;
@@ -253,7 +297,9 @@ FrameDriver::Advance FrameDriver::go_on(std::vector<FrameImage>& images, size_t 
   {
     AmbientPolicy ambient(inner.state->policy);
     result = enter_inner_frame(inner.function.get(), [&](LiveFrame& frame) {
-      return FrameDriver(frame, *this, inner).resume(images, level + 1);
+      FrameDriver driver(frame, *this, inner);
+      driver.raising_ = std::move(raising_);
+      return driver.resume(images, level + 1);
     });
   }
   if (arrival_ && result) return arrive();

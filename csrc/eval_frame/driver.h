@@ -2,6 +2,7 @@
 //   look up or capture the region here -> run its plan -> restore the snapshot -> execute the instruction at which it ends
 //   -> look up the region at the next instruction ... -> return, or hand the rest over.
 #pragma once
+#include "cpython/errors.h"
 #include "eval_frame/hook.h"
 #include "eval_frame/region_exit.h"
 #include "snapshot/caller_chain.h"
@@ -20,12 +21,17 @@ class FrameDriver {
   // The frame is entered. Each leaves it and gives its result.
   PyObject* run();                                                  // from the frame's position
   PyObject* run_from(RegionRun& run);                               // a region whose plan has run, at the frame's start
+  PyObject* run_inside(RegionRun& run);                             // a region at the frame's start, its plan as well
   PyObject* resume(std::vector<FrameImage>& images, size_t level);  // frame is images[level]: restore, go on from there
 
  private:
   enum class Advance : uint8_t { Continue, Left };
   // One region, and the instruction after it.
   Advance advance();
+  Advance run_region(RegionRun& run);
+  Advance raise_from_region(RegionRun* run);
+  Advance raise_in_images(RegionRun& run, FailedCallOut& failed);
+  Advance raise_saved();
   Advance leave_region(RegionRun& run);
   Advance return_result(Ref result, int index);
   Advance execute_here();
@@ -55,6 +61,7 @@ class FrameDriver {
   CallerChainPtr callers_;
   std::optional<Arrival> arrival_;
   int empty_regions_ = 0;
+  SavedError raising_;  // by the instruction at which the innermost frame that is being restored stands
 };
 
 // Frames that are reached through C, or called at a break, while a policy is in force.

@@ -1,8 +1,9 @@
 #include "eval_frame/region_exit.h"
 
+#include "eval_frame/call_out_frames.h"
 #include "eval_frame/counters.h"
 #include "guards/tensor_type.h"
-#include "symbolic/traced_calls.h"
+#include "symbolic/call_outs.h"
 #include "tensor/copy.h"
 #include "tensor/tensor_modes.h"
 
@@ -51,14 +52,15 @@ void write_tensor(BorrowedRef target, BorrowedRef value, int count) {
 
 RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view)
     : entry_(std::move(entry)),
-      builder_(entry_->region.snapshot, view),
+      view_(view),
+      exit_(entry_->region.snapshot, view),
       inputs_(entry_->plan != nullptr ? region().inputs.size() : 0),
       outputs_(entry_->plan != nullptr ? region().graph->outputs().size() : 0) {
   ++counters().regions_run;
   if (!compute_numbers()) return;
   for (size_t i = 0; i < inputs_.size() && !unfit_; ++i) {
     const RegionInput& place = region().inputs[i];
-    Ref object = place.source != nullptr ? fetch(place.source, view) : builder_.build(place.computed);
+    Ref object = place.source != nullptr ? fetch(place.source, view) : exit_.builder().build(place.computed);
     MD_ASSERT(object, "an input of a graph is gone");
     unfit_ = !read_input(object.get(), inputs_[i]);
   }
@@ -67,7 +69,7 @@ RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view)
 // Python raises at its own place what a computation raises.
 bool RegionRun::compute_numbers() {
   try {
-    for (RecipeId id : region().snapshot.computed) builder_.build(id);
+    for (RecipeId id : region().snapshot.computed) exit_.builder().build(id);
   } catch (const PythonError&) {
     PyErr_Clear();
     unfit_ = true;
@@ -75,9 +77,25 @@ bool RegionRun::compute_numbers() {
   return !unfit_;
 }
 
-bool RegionRun::run_plan() {
+bool RegionRun::run_with_call_outs(LiveFrame& frame) {
+  take_failed_call_out();  // of a run whose exception somebody caught
+  LinkedFrames frames(frame, region(), view_);
+  CallOutFramesScope scope(&frames);
+  UncommittedWrites writes;
+  bool done = run_steps();
+  if (done) writes.commit_at_exit();
+  return done;
+}
+
+bool RegionRun::run_plan(LiveFrame* frame) {
   if (unfit_) return false;
   if (entry_->plan == nullptr) return true;
+  if (region().call_outs.empty()) return run_steps();
+  MD_ASSERT(frame != nullptr, "a region with call-outs runs in its frame");
+  return run_with_call_outs(*frame);
+}
+
+bool RegionRun::run_steps() {
   const Plan& plan = *entry_->plan;
   int64_t call_outs = call_outs_begun();
   try {
@@ -90,20 +108,20 @@ bool RegionRun::run_plan() {
     return false;
   }
   for (GraphInput& input : inputs_) input.tensor = Tensor();
-  builder_.set_outputs(outputs_.span());
+  exit_.builder().set_outputs(outputs_.span());
   return true;
 }
 
 // Everything that an effect needs exists before the first is applied.
-void RegionRun::build_effects() {
-  for (const Effect& effect : region().snapshot.effects)
+void ExitValues::build_effects() {
+  for (const Effect& effect : snapshot_.effects)
     for (RecipeId id : {effect.target, effect.value, effect.key})
       if (id != kNoRecipe) builder_.build(id);
   builder_.finish();
 }
 
-void RegionRun::apply_effects() {
-  for (const Effect& effect : region().snapshot.effects) {
+void ExitValues::apply_effects() {
+  for (const Effect& effect : snapshot_.effects) {
     switch (effect.kind) {
       case EffectKind::SetCell:
         check_status(PyCell_Set(builder_.build(effect.target), builder_.build(effect.value)));
@@ -145,17 +163,17 @@ void RegionRun::apply_effects() {
   }
 }
 
-Ref RegionRun::take_result() {
-  Ref result = builder_.build(region().snapshot.result);
+Ref ExitValues::take_result() {
+  Ref result = builder_.build(snapshot_.result);
   build_effects();
   apply_effects();
   return result;
 }
 
-std::vector<FrameImage> RegionRun::take_images() {
+std::vector<FrameImage> ExitValues::take_images() {
   std::vector<FrameImage> images;
-  images.reserve(region().snapshot.frames.size());
-  for (const FrameState& state : region().snapshot.frames) {
+  images.reserve(snapshot_.frames.size());
+  for (const FrameState& state : snapshot_.frames) {
     FrameImage image;
     image.state = &state;
     if (state.function != kNoRecipe) image.function = builder_.build(state.function);
@@ -169,6 +187,23 @@ std::vector<FrameImage> RegionRun::take_images() {
   build_effects();
   apply_effects();
   builder_.release();
+  return images;
+}
+
+bool RegionRun::has_images_for(const FailedCallOut& failed) const {
+  return region().call_outs[static_cast<size_t>(failed.site)].failure.has_value();
+}
+
+std::vector<FrameImage> RegionRun::take_failure_images(FailedCallOut& failed) {
+  const Snapshot& snapshot = *region().call_outs[static_cast<size_t>(failed.site)].failure;
+  ExitValues values(snapshot, view_);
+  for (RecipeId id : snapshot.computed) values.builder().build(id);
+  values.builder().set_outputs(failed.outputs);
+  std::vector<FrameImage> images = values.take_images();
+  for (const auto& [target, value] : failed.written) {
+    copy_elements(value, target);
+    target->storage()->bump_version();
+  }
   return images;
 }
 

@@ -6,6 +6,7 @@
 #include "eval_frame/live_frame.h"
 #include "eval_frame/region_entry.h"
 #include "snapshot/value_builder.h"
+#include "symbolic/call_outs.h"
 
 namespace md {
 
@@ -18,6 +19,24 @@ struct FrameImage {
   Ref continuation_value;
 };
 
+// The values of one snapshot, on their way into the frames.
+class ExitValues {
+ public:
+  // Fetches what the snapshot names.
+  ExitValues(const Snapshot& snapshot, const LocalsView& view) : snapshot_(snapshot), builder_(snapshot, view) {}
+  ValueBuilder& builder() { return builder_; }
+  // Exit Return: the result, effects applied.
+  Ref take_result();
+  // Other exits: what every frame holds, effects applied. From then on the images alone hold the values.
+  std::vector<FrameImage> take_images();
+
+ private:
+  void build_effects();
+  void apply_effects();
+  const Snapshot& snapshot_;
+  ValueBuilder builder_;
+};
+
 // One run of one region, from the check of its guards until its values are in place.
 class RegionRun {
  public:
@@ -28,20 +47,23 @@ class RegionRun {
   const RegionEntryPtr& entry() const { return entry_; }
 
   // Runs the plan. False: it failed and nothing is visible; Python has to run from the region's start.
-  // Throws PythonError when a backend's callable raised.
-  bool run_plan();
+  // Throws PythonError when a backend's callable or a call-out raised. `frame` is the one that the region is of, entered; a region
+  // without call-outs needs none.
+  bool run_plan(LiveFrame* frame = nullptr);
 
-  // Exit Return: the result, effects applied.
-  Ref take_result();
-  // Other exits: what every frame holds, effects applied. From then on the images alone hold the values.
-  std::vector<FrameImage> take_images();
+  Ref take_result() { return exit_.take_result(); }
+  std::vector<FrameImage> take_images() { return exit_.take_images(); }
+  // Whether its exception is raised in frames that are made first; their images.
+  bool has_images_for(const FailedCallOut& failed) const;
+  std::vector<FrameImage> take_failure_images(FailedCallOut& failed);
 
  private:
   bool compute_numbers();
-  void build_effects();
-  void apply_effects();
+  bool run_steps();
+  bool run_with_call_outs(LiveFrame& frame);
   RegionEntryPtr entry_;
-  ValueBuilder builder_;
+  LocalsView view_;
+  ExitValues exit_;
   InlineArray<GraphInput, 8> inputs_;
   InlineArray<Tensor, 4> outputs_;
   bool unfit_ = false;  // an argument that no graph input can hold

@@ -73,7 +73,7 @@ void log_capture(const Place& place, const RegionEntry& entry) {
 
 void make_plan(const Place& place, RegionEntry& entry) {
   CapturedRegion& region = entry.region;
-  if (region.graph->outputs().empty()) return;
+  if (region.graph->outputs().empty() && !region.graph->has_call_out()) return;
   MD_ASSERT(plan_maker != nullptr, "no plan maker is installed");
   std::vector<Ref> examples;
   ValueBuilder builder(region.snapshot, place.view);

@@ -39,15 +39,19 @@ Ref keeper_of(BorrowedRef callable) {
   return Ref::share(callable);
 }
 
+std::string text(BorrowedRef string) {
+  const char* chars = PyUnicode_AsUTF8(string);
+  if (chars == nullptr) throw PythonError();
+  return chars;
+}
+
 std::string text_of(BorrowedRef object) {
   Ref name = Ref::steal(PyObject_GetAttrString(object, "__qualname__"));
   if (!name || !PyUnicode_Check(name.get())) {
     PyErr_Clear();
     name = check(PyObject_Repr(object));
   }
-  const char* text = PyUnicode_AsUTF8(name);
-  if (text == nullptr) throw PythonError();
-  return text;
+  return text(name);
 }
 
 ValuePtr inline_replacement(Walk& walk, const ValuePtr& callable, const MarkedCall& marked, CallArgs& args,
@@ -63,11 +67,9 @@ ValuePtr inline_replacement(Walk& walk, const ValuePtr& callable, const MarkedCa
   return nullptr;
 }
 
-constexpr std::pair<const char*, CallMark> kNames[] = {{"disallowed", CallMark::Disallowed},
-                                                       {"forbidden", CallMark::Forbidden},
-                                                       {"constant", CallMark::ConstantResult},
-                                                       {"replaced", CallMark::Replaced},
-                                                       {"traced", CallMark::Traced}};
+constexpr std::pair<const char*, CallMark> kNames[] = {
+    {"disallowed", CallMark::Disallowed}, {"forbidden", CallMark::Forbidden}, {"constant", CallMark::ConstantResult},
+    {"replaced", CallMark::Replaced},     {"skipped", CallMark::Skipped},     {"traced", CallMark::Traced}};
 
 }  // namespace
 
@@ -109,6 +111,8 @@ ValuePtr call_marked(Walk& walk, const ValuePtr& callable, const MarkedCall& mar
       return constant_result(walk, object.get(), args);
     case CallMark::Replaced:
       return inline_replacement(walk, callable, marked, args, continuation, continuation_value);
+    case CallMark::Skipped:
+      walk.graph_break(BreakReason::skipped_call, text(marked.payload));
     case CallMark::Traced:
       return call_traced(walk, marked.payload ? BorrowedRef(marked.payload.get()) : BorrowedRef(object.get()), args);
   }

@@ -9,6 +9,7 @@ enum class CallMark : uint8_t {
   Forbidden,       // AssertionError, whatever the policy
   ConstantResult,  // called once while capturing
   Replaced,        // the payload is inlined instead
+  Skipped,         // a break at the call; the payload says why
   Traced,          // the payload is called once while capturing, on recording tensors
 };
 

@@ -27,9 +27,25 @@ struct RegionInput {
   RecipeId computed = kNoRecipe;
 };
 
+// A frame that is to be seen by the code that a call-out runs.
+struct CallOutFrame {
+  PyCodeObject* code = nullptr;      // borrowed: the function has it while the region's guards hold
+  const Source* function = nullptr;  // whose frame it is, or for one that the region made, whose globals it has
+  bool made_here = false;            // `function` may be null then: the globals are the region's own function's
+  int index = 0;                     // the instruction that calls
+  int return_index = -1;             // an instruction by which the frame can be left
+};
+struct CallOutSite {
+  std::vector<CallOutFrame> frames;  // outermost first; the first is the region's own
+  // What the frames hold when the call raises, where that can be seen. Its outputs are further operands of the node.
+  std::optional<Snapshot> failure;
+};
+
 struct CapturedRegion {
   std::shared_ptr<Graph> graph;
-  std::vector<RegionInput> inputs;  // one for each graph input
+  std::vector<RegionInput> inputs;     // one for each graph input
+  std::vector<CallOutSite> call_outs;  // the graph's, in order
+  uint64_t walk = 0;                   // Walk::number()
   GuardSet guards;
   Snapshot snapshot;
   ExitKind exit = ExitKind::HandOver;

@@ -285,6 +285,7 @@ FrameState RegionFinisher::inner_state(size_t depth, bool innermost) {
 
 void RegionFinisher::add_tensor_writes() {
   for (const auto& base : walk_.written_inputs_) {
+    if (base->version == 0) continue;  // a write that broke the graph
     Recipe written;
     written.kind = RecipeKind::Output;
     written.index = static_cast<int32_t>(outputs_.size());
@@ -331,11 +332,30 @@ void RegionFinisher::end_before(const IteratorValue& generator) {
   end_before(generator.creation_step, BreakReason::generator_call, "a generator that goes on");
 }
 
+void RegionFinisher::check_generators() {
+  for (const Handle<IteratorValue>& generator : walk_.generators_)
+    if (walk_.needs_closing(*generator)) end_before(*generator);
+}
+
+void RegionFinisher::add_frames() {
+  size_t depth = walk_.frames_.size();
+  snapshot_.frames.push_back(root_state(depth == 1));
+  for (size_t i = 1; i < depth; ++i) snapshot_.frames.push_back(inner_state(i, i + 1 == depth));
+}
+
+Snapshot RegionFinisher::describe_failure(std::vector<ValueRef>& outputs) {
+  exit_ = ExitKind::Raise;
+  check_generators();
+  add_frames();
+  add_effects();
+  outputs = std::move(outputs_);
+  return std::move(snapshot_);
+}
+
 CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> graph_break) {
   CapturedRegion region;
   exit_ = exit;
-  for (const Handle<IteratorValue>& generator : walk_.generators_)
-    if (walk_.needs_closing(*generator)) end_before(*generator);
+  check_generators();
   region.exit = exit;
   region.entered = walk_.entered_;
   if (exit == ExitKind::Return) {
@@ -346,9 +366,7 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
     state.policy = walk_.root().policy;
     snapshot_.frames.push_back(std::move(state));
   } else {
-    size_t depth = walk_.frames_.size();
-    snapshot_.frames.push_back(root_state(depth == 1));
-    for (size_t i = 1; i < depth; ++i) snapshot_.frames.push_back(inner_state(i, i + 1 == depth));
+    add_frames();
   }
   snapshot_.returns = walk_.returns_;
   add_effects();
@@ -369,6 +387,8 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
   region.graph_break = std::move(graph_break);
   region.snapshot = std::move(snapshot_);
   region.guards = std::move(walk_.guards_);
+  region.call_outs = std::move(walk_.call_outs_);
+  region.walk = walk_.number_;
   return region;
 }
 

@@ -10,6 +10,9 @@ class RegionFinisher {
  public:
   explicit RegionFinisher(Walk& walk) : walk_(walk) {}
   CapturedRegion finish(ExitKind exit, std::optional<GraphBreak> graph_break);
+  // The state that an exception of the current instruction finds; the walk goes on afterwards. `outputs` are what its Output
+  // recipes name.
+  Snapshot describe_failure(std::vector<ValueRef>& outputs);
 
  private:
   RecipeId recipe_of(const ValuePtr& value);
@@ -24,6 +27,8 @@ class RegionFinisher {
   RecipeId constant_recipe(BorrowedRef object);
   RecipeId null_recipe();
   void add_parts(Recipe& recipe, const std::vector<ValuePtr>& values);
+  void check_generators();
+  void add_frames();
   FrameState root_state(bool innermost);
   FrameState inner_state(size_t depth, bool innermost);
   // A dead graph intermediate is left unset; everything else stays.

@@ -4,6 +4,7 @@
 #include "frontends/promotion.h"
 #include "graph/views.h"
 #include "symbolic/walk.h"
+#include "tensor/pointwise.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -27,6 +28,7 @@ class OpCapture {
   ValuePtr run(const CallArgs& args, bool as_method) {
     bind(args);
     promote_operands();
+    if (may_fail_at_run_time() && walk_.graph().has_call_out()) keep_apart_from_call_outs();
     Node* node = append();
     node->called_as_method = as_method;
     if (is_op(*node, OpKind::CallOut)) refuse_written();
@@ -224,6 +226,45 @@ class OpCapture {
           if (requires_grad(ref)) return true;
     }
     return false;
+  }
+
+  // An index out of range, a division of integers by zero. What else an op checks is decided by dtypes and sizes.
+  bool may_fail_at_run_time() const {
+    auto is_integer = [this](const Operand& operand) {
+      bool found = false;
+      for_each_value(operand, [&](const ValueRef& value) {
+        const ValueInfo& info = walk_.graph().info(value);
+        found = found || (info.is_scalar ? info.scalar_kind == Scalar::Kind::Int : !is_floating(info.spec.dtype));
+      });
+      return found;
+    };
+    switch (row_->kind) {
+      case OpKind::Gather:
+      case OpKind::Write:
+        return std::any_of(operands_.begin() + 1, operands_.end(), is_integer);
+      case OpKind::PointwiseBinary:
+        return std::any_of(operands_.begin(), operands_.end(), is_integer) &&
+               (row_->name == "pow" || (row_->pointwise >= 0 && pointwise_rows()[row_->pointwise].may_fail));
+      default:
+        return false;
+    }
+  }
+
+  // A region is not run again by Python once it has called out: its later steps raise without their own line and handlers.
+  void keep_apart_from_call_outs() const {
+    if (!walk_.frame().policy->fullgraph) walk_.graph_break(BreakReason::call_out, row_->name);
+    auto is_committed = [this](ValueRef value) {
+      for (const auto& node : walk_.graph().nodes()) {
+        if (!is_op(*node, OpKind::CallOut)) continue;
+        if (value.node == node.get()) return true;
+        for (const Operand& operand : node->operands)
+          if (auto* ref = std::get_if<ValueRef>(&operand); ref != nullptr && *ref == value) return true;
+      }
+      return false;
+    };
+    bool safe = walk_.may_call_out();
+    for (const auto& [original, now] : walk_.written_values()) safe = safe && is_committed(now);
+    if (!safe) walk_.graph_break(BreakReason::caught_call_out, row_->name + " after a custom operator");
   }
 
   // A custom op may keep or write what it is given: then it must be the tensor itself.

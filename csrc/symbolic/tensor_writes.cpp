@@ -157,6 +157,15 @@ void Walk::write_tensor(TensorValue* tensor, ValueRef value) {
   }
 }
 
+ValueRef Walk::original_value(TensorValue* tensor) { return derive(base_of(tensor)->original, *tensor); }
+
+std::vector<std::pair<ValueRef, ValueRef>> Walk::written_values() const {
+  std::vector<std::pair<ValueRef, ValueRef>> values;
+  for (const auto& base : written_inputs_)
+    if (base->version > 0) values.emplace_back(base->original, base->current);
+  return values;
+}
+
 ValuePtr Walk::call_in_place(const OpRow& row, const CallArgs& args) {
   auto* self = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
   if (self == nullptr) raise_here();

@@ -3,9 +3,9 @@
 #include <atomic>
 
 #include "cpython/errors.h"
-#include "cpython/traceback.h"
 #include "guards/held_object.h"
 #include "snapshot/policy.h"
+#include "symbolic/call_outs.h"
 #include "symbolic/pure_calls.h"
 #include "tensor/tensor_modes.h"
 
@@ -94,7 +94,7 @@ Capture& capture_of_args(std::span<const Arg> args) {
   raise(ErrorKind::Internal, "an op was recorded without a recording tensor");
 }
 
-std::vector<Tensor> record_node(Capture& capture, Node* node, bool differentiable) {
+std::vector<Tensor> record_node(Capture& capture, Node* node, size_t count, bool differentiable) {
   bool grad = capture.walk.grad_mode && !capture.walk.inference_mode && differentiable;
   bool any = false;
   for (const Operand& operand : node->operands)
@@ -103,7 +103,7 @@ std::vector<Tensor> record_node(Capture& capture, Node* node, bool differentiabl
       any = any || (!info.is_scalar && info.spec.requires_grad);
     });
   std::vector<Tensor> outs;
-  for (size_t i = 0; i < node->outs.size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     TensorSpec& spec = node->outs[i].spec;
     spec.requires_grad = grad && any && is_floating(spec.dtype);
     ValuePtr value = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec);
@@ -118,7 +118,7 @@ std::vector<Tensor> WalkRecorder::record(const OpRow& row, std::span<const Arg> 
   std::vector<Operand> operands(args.size());
   for (size_t i = 0; i < args.size(); ++i) std::visit(SetOperand{capture, operands[i]}, args[i]);
   Node* node = capture.walk.graph().add_op(row, std::move(operands), capture.walk.location());
-  return record_node(capture, node, row.name != "detach");
+  return record_node(capture, node, node->outs.size(), row.name != "detach");
 }
 
 // ---- arguments and results
@@ -240,141 +240,46 @@ std::string attribute_text(BorrowedRef object, const char* name) {
   raise(ErrorKind::Internal, "no break reason is named ", reason);
 }
 
-// ---- call-outs
-
-struct CallOutContext {
-  std::string name;
-  Ref run;  // process-lifetime things: custom operators, functions that were marked
-  std::vector<TensorSpec> specs;
-  std::vector<SourceLine> lines;  // outermost first
-  int root_instruction;
-};
-
-thread_local int64_t begun = 0;
-thread_local std::optional<FailedCallOut> failed;
-
-void note_failure(const CallOutContext& context) {
-  for (size_t depth = context.lines.size(); depth-- > 1;) {
-    const SourceLine& line = context.lines[depth];
-    add_traceback_entry(line.file.c_str(), line.line, line.function.c_str());
-  }
-  failed = FailedCallOut{context.root_instruction, context.lines.front()};
-}
-
-[[noreturn]] void refuse(const CallOutContext& context, const std::string& what) {
-  PyErr_SetString(PyExc_RuntimeError, str_cat(context.name, ": ", what).c_str());
-  throw PythonError();
-}
-
-void take_results(const CallOutContext& context, BorrowedRef result, const OpCall& call, std::span<Tensor> outs) {
-  if (!PyTuple_Check(result.get()) || PyTuple_GET_SIZE(result.get()) != static_cast<Py_ssize_t>(outs.size()))
-    refuse(context, str_cat("gave something else than ", outs.size(), " tensors"));
-  for (size_t i = 0; i < outs.size(); ++i) {
-    BorrowedRef item = PyTuple_GET_ITEM(result.get(), static_cast<Py_ssize_t>(i));
-    const TensorType* type = tensor_type_of(item);
-    if (type == nullptr) refuse(context, str_cat("result ", i, " is a ", item.type()->tp_name, ", not a Tensor"));
-    const Tensor& tensor = type->unwrap(item);
-    const TensorSpec& expected = context.specs[i];
-    if (tensor->dtype() != expected.dtype || !same(tensor.spec().sizes, expected.sizes))
-      refuse(context, str_cat("result ", i, " is ", tensor.spec().str(), ", but its fake says ", expected.str()));
-    for (const Arg& arg : call.args)
-      if (auto* input = std::get_if<Tensor>(&arg);
-          input != nullptr && (*input)->storage().get() == tensor->storage().get())
-        refuse(context, str_cat("result ", i, " shares memory with an input, which a custom operator must not do"));
-    outs[i] = tensor;
-  }
-}
-
-void run_call_out(void* raw, const OpCall& call, std::span<Tensor> outs) {
-  const auto& context = *static_cast<const CallOutContext*>(raw);
-  ++begun;
-  failed.reset();
-  std::vector<Ref> held;
-  std::vector<PyObject*> args;
-  for (const Arg& arg : call.args)
-    args.push_back(held.emplace_back(default_tensor_type().wrap(std::get<Tensor>(arg))).get());
-  AmbientPolicy none(nullptr);
-  Ref result = Ref::steal(PyObject_Vectorcall(context.run, args.data(), args.size(), nullptr));
-  try {
-    if (!result) throw PythonError();
-    take_results(context, result.get(), call, outs);
-  } catch (const PythonError&) {
-    note_failure(context);
-    throw;
-  }
-}
-
-void call_out_shapes(const OpCall& call, std::vector<OutSpec>& outs) {
-  const auto& context = *static_cast<const CallOutContext*>(call.row.call_out.context);
-  for (const TensorSpec& spec : context.specs) outs.push_back(OutSpec{spec});
-}
-
-// The last graph or plan that has the row may go in any thread, and after the interpreter.
-void release_row(const OpRow* row) {
-  auto* context = static_cast<CallOutContext*>(row->call_out.context);
-  if (Py_IsInitialized()) {
-    PyGILState_STATE state = PyGILState_Ensure();
-    delete context;
-    PyGILState_Release(state);
-  } else {
-    context->run.release();
-    delete context;
-  }
-  delete row;
-}
-
-std::shared_ptr<const OpRow> call_out_row(CallOutContext* context, size_t tensor_count) {
-  std::string schema = "call_out(";
-  for (size_t i = 0; i < tensor_count; ++i) schema += str_cat(i == 0 ? "" : ", ", "Tensor a", i);
-  schema += ") -> ";
-  if (context->specs.size() == 1) {
-    schema += "Tensor";
-  } else {
-    schema += "(";
-    for (size_t i = 0; i < context->specs.size(); ++i) schema += i == 0 ? "Tensor" : ", Tensor";
-    schema += ")";
-  }
-  auto* row = new OpRow{};
-  row->call_out.context = context;
-  std::shared_ptr<const OpRow> owner(row, release_row);
-  row->name = context->name;
-  row->schema = parse_schema(schema);
-  row->kind = OpKind::CallOut;
-  row->promotion = Promotion::None;
-  row->shape_rule = call_out_shapes;
-  row->call_out.run = run_call_out;
-  return owner;
-}
-
 }  // namespace
 
 bool is_tracing() { return innermost != nullptr; }
 
-int64_t call_outs_begun() { return begun; }
+namespace {
 
-std::optional<FailedCallOut> take_failed_call_out() { return std::exchange(failed, std::nullopt); }
+// Python code lies between a call-out that is recorded and the walk.
+[[noreturn]] void refuse_call_out(const char* reason, const std::string& context) {
+  Ref error = check(PyObject_CallFunction(cannot_capture_type(), "ss", reason, context.c_str()));
+  PyErr_SetObject(cannot_capture_type(), error);
+  throw PythonError();
+}
+
+}  // namespace
 
 std::vector<Tensor> record_call_out(const std::string& name, BorrowedRef run, std::span<const Tensor> tensors,
-                                    std::span<const Tensor> like) {
+                                    std::span<const Tensor> like, std::span<const int> written) {
   if (innermost == nullptr) raise(ErrorKind::Runtime, "record_call_out() outside of a traced call");
   Capture& capture = *innermost;
-  if (!capture.walk.may_call_out()) {
-    Ref error = check(PyObject_CallFunction(cannot_capture_type(), "ss", "caught_call_out", name.c_str()));
-    PyErr_SetObject(cannot_capture_type(), error);
-    throw PythonError();
+  CallOutRequest request{name, run, {}, {}, {}, {}};
+  for (const Tensor& tensor : tensors) {
+    request.operands.push_back(graph_value(capture, tensor));
+    request.tensors.push_back(is_recording(tensor) ? as<TensorValue>(value_of(capture, tensor)) : nullptr);
   }
-  std::vector<Operand> operands(tensors.size());
-  for (size_t i = 0; i < tensors.size(); ++i) operands[i].emplace<ValueRef>(graph_value(capture, tensors[i]));
-  auto* context = new CallOutContext{name, Ref::share(run), {}, capture.walk.user_stack(), capture.walk.root().index};
   for (const Tensor& tensor : like) {
-    TensorSpec spec = tensor.spec();
-    spec.requires_grad = false;
-    context->specs.push_back(std::move(spec));
+    request.results.push_back(tensor.spec());
+    request.results.back().requires_grad = false;
   }
-  std::shared_ptr<const OpRow> row = call_out_row(context, tensors.size());
-  Node* node = capture.walk.graph().add_op(*row, std::move(operands), capture.walk.location());
-  node->owned_op = row;
-  return record_node(capture, node, false);
+  try {
+    for (int at : written) {
+      TensorValue* tensor = request.tensors[static_cast<size_t>(at)];
+      if (tensor == nullptr) capture.walk.graph_break(BreakReason::tensor_write, name + " writes to a constant");
+      request.written.emplace_back(at, tensor);
+    }
+    return record_node(capture, append_call_out(capture.walk, request), like.size(), false);
+  } catch (const RestartSignal&) {
+    refuse_call_out(break_row(BreakReason::caught_call_out).name, name);
+  } catch (const BreakSignal& signal) {
+    refuse_call_out(break_row(signal.reason).name, signal.context);
+  }
 }
 
 ValuePtr call_traced(Walk& walk, BorrowedRef callable, const CallArgs& args) {

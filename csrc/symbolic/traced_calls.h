@@ -17,19 +17,10 @@ ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args)
 bool is_tracing();
 
 // Appends a call-out to the graph that is captured: run(*tensors) is called each time, and must give tensors of the dtypes and
-// sizes of `like`. Returns recording tensors. Raises CannotCapture where an exception of it could not be raised in its place.
-// Only inside call_traced.
+// sizes of `like`; it writes to those of the tensors whose positions are in `written`. Returns recording tensors. Raises
+// CannotCapture where an exception of it could not be raised in its place, or the writes are not to be followed. Only inside
+// call_traced.
 std::vector<Tensor> record_call_out(const std::string& name, BorrowedRef run, std::span<const Tensor> tensors,
-                                    std::span<const Tensor> like);
-
-// Call-outs that this thread has begun to run, ever.
-int64_t call_outs_begun();
-// Where the call-out stood whose exception is set: the instruction of the region's own frame, and its line; the frames inlined
-// into that one are in the traceback already. Empty if the exception is no call-out's. Taken once.
-struct FailedCallOut {
-  int instruction;
-  SourceLine line;
-};
-std::optional<FailedCallOut> take_failed_call_out();
+                                    std::span<const Tensor> like, std::span<const int> written);
 
 }  // namespace md

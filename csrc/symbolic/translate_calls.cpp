@@ -75,15 +75,6 @@ std::string name_of_callable(const ValuePtr& callable) {
   return text != nullptr ? text : describe(callable);
 }
 
-[[noreturn]] void break_on_disabled(Walk& walk, const ValuePtr& callable) {
-  BorrowedRef object = as<ObjectValue>(callable)->object.get();
-  std::string context = name_of_callable(callable);
-  bool frame_only = is_policy_function(object) && policy_change(object) == PolicyChange::DisableFrame;
-  if (is_policy_function(object) && PyUnicode_Check(disable_reason(object).get()))
-    context += str_cat(" (reason: ", PyUnicode_AsUTF8(disable_reason(object)), ")");
-  walk.graph_break(frame_only ? BreakReason::disabled_frame_call : BreakReason::disabled_call, context);
-}
-
 // Methods of a tensor that need its data, and why they break.
 BreakReason reason_for_tensor_method(const std::string& name) {
   static const std::pair<const char*, BreakReason> kRows[] = {
@@ -131,6 +122,17 @@ bool may_polyfill(const CallArgs& args) {
       return false;
   }
   return true;
+}
+
+[[noreturn]] void break_on_disabled(Walk& walk, const ValuePtr& callable, BorrowedRef object) {
+  std::string context = name_of_callable(callable);
+  if (!is_policy_function(object)) walk.graph_break(BreakReason::disabled_call, context);
+  BorrowedRef reason = disable_reason(object);
+  if (reason && PyUnicode_Check(reason.get()))
+    if (const char* text = PyUnicode_AsUTF8(reason)) context += str_cat(" (reason: ", text, ")");
+  PyErr_Clear();
+  bool frame_only = policy_change(object) == PolicyChange::DisableFrame;
+  walk.graph_break(frame_only ? BreakReason::disabled_frame_call : BreakReason::disabled_call, context);
 }
 
 // A call of an object that exists. Null result: a frame was inlined.
@@ -232,7 +234,7 @@ ValuePtr Walk::call_through_type(const ValuePtr& callable, CallArgs& args, Conti
 ValuePtr Walk::open_wrapper(const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside) {
   PyObject* object = identity_of(callable);
   inside = wrapper.policy_inside(object, frame().policy);
-  if (inside == nullptr) break_on_disabled(*this, callable);
+  if (inside == nullptr) break_on_disabled(*this, callable, object);
   BorrowedRef inner = wrapper.inner(object);
   const Source* outer = as<ObjectValue>(callable)->source;
   if (!inner || outer == nullptr) graph_break(BreakReason::unknown_callable, describe(callable));

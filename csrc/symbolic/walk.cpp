@@ -1,5 +1,7 @@
 #include "symbolic/walk.h"
 
+#include <atomic>
+
 #include "base/config.h"
 #include "guards/wrapper_callables.h"
 #include "symbolic/exceptions.h"
@@ -26,6 +28,8 @@ std::vector<WrapperType>& wrapper_types() {
 }
 
 // A function of this package that changes a mode or says something to capture, on behalf of the user's frame that called it.
+std::atomic<uint64_t> walks{0};
+
 bool is_ours(const SymbolicFrame& frame) {
   auto* function = as<ObjectValue>(frame.function);
   PyObject* module =
@@ -93,7 +97,11 @@ const ValuePtr* CallArgs::keyword(const char* name) const {
 }
 
 Walk::Walk(const WalkStart& start, const RestartSignal* restart)
-    : start_(start), restart_(restart), graph_(std::make_shared<Graph>()), null_(make_value<NullValue>()) {
+    : number_(++walks),
+      start_(start),
+      restart_(restart),
+      graph_(std::make_shared<Graph>()),
+      null_(make_value<NullValue>()) {
   grad_mode = initial_grad_mode_ = tensor_modes().grad_enabled;
   inference_mode = initial_inference_mode_ = tensor_modes().inference_mode;
   start_root();
@@ -223,13 +231,49 @@ CapturedRegion Walk::run() {
 }
 
 bool Walk::may_call_out() const {
-  // In a caller's frame that the region has returned to, there is no telling which frame the exception belongs to.
   if (!effects_.empty() || !written_.empty() || !returns_.empty()) return false;
   if (!stored_cells_.empty() || grad_mode != initial_grad_mode_ || inference_mode != initial_inference_mode_)
     return false;
   for (const auto& frame : frames_)
     if (frame->bytecode->handler_at(frame->index).target >= 0) return false;
   return true;
+}
+
+bool Walk::may_describe_failure() const {
+  // In a caller's frame that the region has returned to, there is no telling which frame the exception belongs to; what is called
+  // from inside an instruction belongs to that.
+  return returns_.empty() && steps_ == instruction_step_ && !advanced_;
+}
+
+int Walk::add_call_out_site(std::vector<ValueRef>* outputs) {
+  CallOutSite site;
+  if (outputs != nullptr) {
+    std::swap(frame().stack, stack_before_);
+    try {
+      site.failure = RegionFinisher(*this).describe_failure(*outputs);
+    } catch (...) {
+      std::swap(frame().stack, stack_before_);
+      throw;
+    }
+    std::swap(frame().stack, stack_before_);
+  }
+  for (const auto& each : frames_) {
+    CallOutFrame frame{each->bytecode->code(), nullptr, false, each->index, -1};
+    ValuePtr function = each->function;
+    while (auto* made = as<FunctionValue>(function)) {
+      frame.made_here = true;
+      function = made->globals_from;
+    }
+    if (auto* known = as<ObjectValue>(function)) frame.function = known->source;
+    for (int i = 0; i < each->bytecode->size(); ++i) {
+      Opcode op = (*each->bytecode)[i].op;
+      if (op == Opcode::RETURN_VALUE || op == Opcode::RETURN_CONST) frame.return_index = i;
+    }
+    if (each->generator != nullptr) frame = {frame.code, nullptr, false, frame.index, -1};
+    site.frames.push_back(frame);
+  }
+  call_outs_.push_back(std::move(site));
+  return static_cast<int>(call_outs_.size()) - 1;
 }
 
 bool Walk::may_nest() const { return frames_.front()->policy->nested_graph_breaks; }

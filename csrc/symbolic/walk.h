@@ -52,6 +52,8 @@ class Walk {
   Walk(const Walk&) = delete;
   CapturedRegion run();
 
+  uint64_t number() const { return number_; }  // no other walk of the process has it
+
   // --- frames and stack
   SymbolicFrame& frame() { return *frames_.back(); }
   SymbolicFrame& root() { return *frames_.front(); }
@@ -216,6 +218,13 @@ class Walk {
   void store_into_tensor(const ValuePtr& container, const ValuePtr& key, const ValuePtr& value);
   // `alias` is result `out` of the view `node` of `viewed`.
   void make_alias(TensorValue* alias, TensorValue* viewed, const Node& node, int out);
+  // The tensor has this value from here on.
+  void write_tensor(TensorValue* tensor, ValueRef value);
+  // The same as a view of what the tensor was at the region's start; only for inputs and their views.
+  ValueRef original_value(TensorValue* tensor);
+  // (what an input was, what it is now) for each that was written to.
+  std::vector<std::pair<ValueRef, ValueRef>> written_values() const;
+  const std::shared_ptr<TensorBase>& base_of(TensorValue* tensor);
   // What the exit gives for a tensor that is no input itself.
   ValueRef output_value(TensorValue* tensor);
 
@@ -233,8 +242,15 @@ class Walk {
   // A change of policy made by a function of ours acts on the user's frame that called it.
   void set_policy(const Policy* policy);
   Graph& graph() { return *graph_; }
+  // The instruction changes what it cannot change back: should it break after all, the region is walked again and ends before it.
+  void cannot_undo() { advanced_ = true; }
+  // The frames as they are, for what is called here at run time. Returns the number of the site. With `outputs`, also what they
+  // hold should the call raise, in terms of these values.
+  int add_call_out_site(std::vector<ValueRef>* outputs);
   // Whether an exception that leaves the region here finds no handler and no state that was to be committed before it.
   bool may_call_out() const;
+  // Whether what the frames hold here can be told, for an exception that does.
+  bool may_describe_failure() const;
   std::shared_ptr<const std::vector<SourceLine>> location();
   std::vector<SourceLine> user_stack() const;
 
@@ -263,14 +279,13 @@ class Walk {
   size_t first_stricter_frame() const;
   SymbolicFrame* first_of_ours();
   bool calls_wrapper();
-  const std::shared_ptr<TensorBase>& base_of(TensorValue* tensor);
   ValueRef derive(ValueRef base, const TensorValue& tensor);
   ValueRef whole_base(TensorValue* tensor, ValueRef value);
-  void write_tensor(TensorValue* tensor, ValueRef value);
   void note_written_input(const std::shared_ptr<TensorBase>& base);
   void check_apart(const Tensor& written, const Source* source, const Tensor& other, const Source* other_source);
   void check_apart_from_written(TensorValue* input);
 
+  const uint64_t number_;
   const WalkStart& start_;
   const RestartSignal* restart_;  // null: the first walk
   GuardSet guards_;
@@ -310,7 +325,8 @@ class Walk {
   bool initial_grad_mode_ = true, initial_inference_mode_ = false;
   int64_t steps_ = 0;
   int64_t instruction_step_ = 0;  // of the instruction being walked that nothing waits for
-  bool advanced_ = false;         // an iterator was advanced in that instruction
+  bool advanced_ = false;         // that instruction has changed what it cannot change back
+  std::vector<CallOutSite> call_outs_;
   ValuePtr held_result_;
   ValuePtr thrown_;  // into the generator that is about to run
   std::vector<Handle<IteratorValue>> generators_;

@@ -9,12 +9,26 @@ import sys
 from . import _dynamo
 from ._C import __version__, _rebuild_tensor  # noqa: F401  pickles of tensors name it here
 from ._compile import compile
+from ._serialization import load, save
 from ._tensor_names import TENSOR_NAMES
 
 # Submodules that are imported when they are first used, because few programs need what they import.
-_LAZY_MODULES = ("_logging", "compiler", "fx", "library", "nn", "torchdynamo")
+_LAZY_MODULES = ("_logging", "compiler", "fx", "library", "nn", "torchdynamo", "utils")
 
-__all__ = ["__version__", "_dynamo", "compile", "compiler", "fx", "library", "nn", "show_config", *TENSOR_NAMES]
+__all__ = [
+    "__version__",
+    "_dynamo",
+    "compile",
+    "compiler",
+    "fx",
+    "library",
+    "load",
+    "nn",
+    "save",
+    "show_config",
+    "utils",
+    *TENSOR_NAMES,
+]
 
 
 def show_config():

@@ -78,6 +78,7 @@ def _compiled_module(module, options):
     return OptimizedModule(module, compile(call_of(module), **options))
 
 
+_UNMARKED = -1
 _warned = False
 
 
@@ -132,6 +133,9 @@ def _function_of(target):
         return target.__wrapped__
     if isinstance(target, FunctionType):
         return target
+    if _C._call_mark(target) != _UNMARKED:
+        # Calls of it are captured in a way of their own: a custom operator.
+        return _caller_of(target)
     if isinstance(target, MethodType) and isinstance(target.__func__, FunctionType):
         return target
     if not isinstance(target, type):

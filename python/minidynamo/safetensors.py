@@ -1,4 +1,4 @@
-"""Reads tensors from safetensors files: an 8-byte length, a JSON header, the raw values.
+"""Reads and writes tensors as safetensors files: an 8-byte length, a JSON header, the raw values.
 
 A file is not trusted: whatever does not follow the format is a ValueError that says what is wrong, and no size that the
 file claims is believed before it was compared with the size that the file has.
@@ -8,23 +8,23 @@ import json
 import math
 import os
 import struct
-from array import array
 
-import minidynamo
+from . import _C
 
-# The name in the file: the dtype, bytes per value, the format for `array` or, in the 2-byte floats, `struct`.
+# The name in the file: the dtype, bytes per value.
 _DTYPES = {
-    "BOOL": ("bool", 1, "B"),
-    "U8": ("uint8", 1, "B"),
-    "I8": ("int8", 1, "b"),
-    "I16": ("int16", 2, "h"),
-    "I32": ("int32", 4, "i"),
-    "I64": ("int64", 8, "q"),
-    "F16": ("float16", 2, "e"),
-    "BF16": ("bfloat16", 2, "H"),
-    "F32": ("float32", 4, "f"),
-    "F64": ("float64", 8, "d"),
+    "BOOL": ("bool", 1),
+    "U8": ("uint8", 1),
+    "I8": ("int8", 1),
+    "I16": ("int16", 2),
+    "I32": ("int32", 4),
+    "I64": ("int64", 8),
+    "F16": ("float16", 2),
+    "BF16": ("bfloat16", 2),
+    "F32": ("float32", 4),
+    "F64": ("float64", 8),
 }
+_NAMES = {_C._dtypes[dtype]: (name, size) for name, (dtype, size) in _DTYPES.items()}
 _LENGTH = struct.Struct("<Q")
 _MAX_HEADER = 100_000_000
 _MAX_RANK = 64
@@ -43,13 +43,27 @@ def load_file(path):
 
 def load(data):
     """Returns a dict of the tensors in `data`, the bytes of a safetensors file."""
+    return load_with_metadata(data)[0]
+
+
+def load_with_metadata(data):
+    """(load(data), the free text entries of the file)."""
     data = memoryview(data).cast("B")
     header_size = _header_size(data[: _LENGTH.size], len(data))
     values = data[_LENGTH.size + header_size :]
     header = _parse_header(bytes(data[_LENGTH.size : _LENGTH.size + header_size]))
     entries = {name: _check_entry(name, entry) for name, entry in header.items() if name != "__metadata__"}
     _check_layout(entries, len(values))
-    return {name: _tensor(dtype, shape, values[begin:end]) for name, (dtype, shape, begin, end) in entries.items()}
+    tensors = {name: _tensor(dtype, shape, values[begin:end]) for name, (dtype, shape, begin, end) in entries.items()}
+    return tensors, header.get("__metadata__", {})
+
+
+def looks_like(data):
+    """Whether `data` starts as a safetensors file: a length that fits, and a JSON object."""
+    if len(data) < _LENGTH.size:
+        return False
+    (size,) = _LENGTH.unpack(data[: _LENGTH.size])
+    return size <= min(_MAX_HEADER, len(data) - _LENGTH.size) and data[_LENGTH.size : _LENGTH.size + 1] == b"{"
 
 
 def metadata(path):
@@ -57,6 +71,66 @@ def metadata(path):
     with open(path, "rb") as file:
         header_size = _header_size(file.read(_LENGTH.size), os.fstat(file.fileno()).st_size)
         return _parse_header(file.read(header_size)).get("__metadata__", {})
+
+
+def save_file(tensors, path, metadata=None):
+    """Writes a dict of tensors to a file, and beside them `metadata`, a dict of str to str.
+
+    Names must be str; the file has the order of the dict. Tensors that share memory are written each on its own.
+    Raises TypeError or ValueError before anything is written.
+    """
+    header, blocks = _layout(tensors, metadata)
+    with open(path, "wb") as file:
+        file.write(header)
+        for tensor in blocks:
+            file.write(_bytes_of(tensor))
+
+
+def save(tensors, metadata=None):
+    """The bytes that save_file writes."""
+    header, blocks = _layout(tensors, metadata)
+    return b"".join([header, *map(_bytes_of, blocks)])
+
+
+def _layout(tensors, metadata):
+    """The header as bytes, and the tensors in the order of their blocks: the widest first, so that all are aligned."""
+    _check_tensors(tensors)
+    if metadata is not None and not (
+        isinstance(metadata, dict) and all(isinstance(text, str) for pair in metadata.items() for text in pair)
+    ):
+        raise TypeError("the metadata of a safetensors file must be a dict of str to str")
+    header = {"__metadata__": metadata} if metadata else {}
+    names = sorted(tensors, key=lambda name: -_NAMES[tensors[name].dtype][1])
+    offsets, position = {}, 0
+    for name in names:
+        size = tensors[name].numel() * _NAMES[tensors[name].dtype][1]
+        offsets[name] = [position, position + size]
+        position += size
+    for name, tensor in tensors.items():
+        dtype = _NAMES[tensor.dtype][0]
+        header[name] = {"dtype": dtype, "shape": list(tensor.shape), "data_offsets": offsets[name]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % _LENGTH.size)
+    return _LENGTH.pack(len(text)) + text, [tensors[name] for name in names]
+
+
+def _check_tensors(tensors):
+    if not isinstance(tensors, dict):
+        raise TypeError(f"a safetensors file holds a dict of tensors, not {type(tensors).__name__}")
+    for name, tensor in tensors.items():
+        if not isinstance(name, str):
+            raise TypeError(f"the names in a safetensors file are str, not {type(name).__name__}: {name!r}")
+        if name == "__metadata__":
+            raise ValueError("no tensor of a safetensors file can be named '__metadata__'")
+        if not isinstance(tensor, _C.Tensor):
+            raise TypeError(f"a safetensors file holds tensors, but {name!r} is of type {type(tensor).__name__}")
+        if _C._is_fake(tensor) or _C._is_recording(tensor):
+            raise RuntimeError(f"the tensor {name!r} has no values while it is traced")
+
+
+def _bytes_of(tensor):
+    # What a pickled tensor holds: the elements in row-major order.
+    return tensor.__reduce_ex__(4)[1][1]
 
 
 def _header_size(start, file_size):
@@ -128,17 +202,7 @@ def _check_layout(entries, size):
 
 
 def _tensor(dtype, shape, block):
-    name, size, code = _DTYPES[dtype]
-    if dtype in ("F16", "BF16"):
-        values = struct.unpack(f"<{len(block) // size}{code}", block)
-        if dtype == "BF16":
-            values = _widen(values)
-    else:
-        values = array(code)
-        values.frombytes(block)
-    return minidynamo.tensor(values, dtype=getattr(minidynamo, name)).reshape(shape)
-
-
-def _widen(halves):
-    """A bfloat16 is the upper half of a float32."""
-    return struct.unpack(f"<{len(halves)}f", struct.pack(f"<{len(halves)}I", *(half << 16 for half in halves)))
+    name = "uint8" if dtype == "BOOL" else _DTYPES[dtype][0]
+    tensor = _C._rebuild_tensor(_C.Tensor, bytes(block), _C._dtypes[name], tuple(shape), False, None)
+    # A bool in memory is 0 or 1, whatever the file has.
+    return tensor != 0 if dtype == "BOOL" else tensor

@@ -13,7 +13,7 @@ import pytest
 
 import minidynamo
 
-SUBMODULES = ("_dynamo", "_logging", "compiler", "nn")
+SUBMODULES = ("_dynamo", "_logging", "compiler", "library", "nn", "utils", "utils.cpp_extension")
 
 
 class Collect(logging.Handler):
@@ -52,6 +52,8 @@ def notebook(monkeypatch, tmp_path):
     for name in SUBMODULES:
         monkeypatch.setitem(sys.modules, f"torch.{name}", importlib.import_module(f"minidynamo.{name}"))
     monkeypatch.setitem(sys.modules, "torch", minidynamo)
+    monkeypatch.setitem(sys.modules, "torchdynamo", importlib.import_module("minidynamo.torchdynamo"))
+    monkeypatch.setenv("MINIDYNAMO_EXTENSIONS_DIR", str(tmp_path / "extensions"))
     monkeypatch.setitem(sys.modules, "header_code", types.ModuleType("header_code"))
     monkeypatch.chdir(tmp_path)
     handler = Collect()

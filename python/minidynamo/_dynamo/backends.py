@@ -19,15 +19,18 @@ def eager(gm, example_inputs):
 _BACKENDS = {"onednn": onednn, "eager": eager}
 
 
-def list_backends():
-    """The names that compile(backend=...) takes, sorted."""
-    return sorted(_BACKENDS)
+_TAGS = {}
 
 
-def register_backend(compiler_fn=None, name=None):
+def list_backends(exclude_tags=("debug", "experimental")):
+    """The names that compile(backend=...) takes, sorted, without those registered with one of the tags; None: all."""
+    return sorted(name for name in _BACKENDS if not set(_TAGS.get(name, ())) & set(exclude_tags or ()))
+
+
+def register_backend(compiler_fn=None, name=None, tags=()):
     """Gives a backend a name, its own by default; also a decorator, with or without arguments."""
     if compiler_fn is None:
-        return lambda function: register_backend(function, name)
+        return lambda function: register_backend(function, name, tags)
     if not callable(compiler_fn):
         raise TypeError(f"a backend must be callable, not {type(compiler_fn).__name__}")
     name = name or getattr(compiler_fn, "__name__", None)
@@ -36,6 +39,7 @@ def register_backend(compiler_fn=None, name=None):
     if _BACKENDS.get(name, compiler_fn) is not compiler_fn:
         raise ValueError(f"there is already a backend named {name!r}")
     _BACKENDS[name] = compiler_fn
+    _TAGS[name] = tuple(tags)
     return compiler_fn
 
 

@@ -127,7 +127,8 @@ def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_si
 
     Raises TypeError for a different signature, ValueError when there is a replacement already.
     """
-    _require_callable("substitute_in_graph", original_fn)
+    if not callable(original_fn):
+        raise TypeError(f"substitute_in_graph() expects a function, not {type(original_fn).__name__}")
     if original_fn in _SUBSTITUTED:
         raise ValueError(f"Duplicate dispatch rule for {original_fn!r}: it has a replacement already")
 
@@ -166,32 +167,36 @@ class set_stance:
     fail_on_recompile   captures that exist are used, other calls raise RuntimeError
     eager_then_compile  the first call runs as plain Python, later ones are captured (also aot_eager_then_compile)
 
+    force_backend, a name or a callable, replaces the backend of every compiled function; with the stance default only.
     Raises ValueError for any other name. skip_guard_eval_unsafe is taken and has no effect: guards are always checked.
     """
 
-    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False):
-        self._stance = stance
-        self._previous = _C._exchange_stance(stance)
+    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
+        if force_backend is not None and stance != "default":
+            raise RuntimeError(f"set_stance(): force_backend goes with the stance 'default', not with {stance!r}")
+        self._stance = stance, _forced(force_backend)
+        self._previous = _exchange_stance(self._stance)
 
     @classmethod
     def _temporary(cls, stance):
         self = cls.__new__(cls)
-        self._stance = stance
+        self._stance = stance if isinstance(stance, tuple) else (stance, None)
         self._previous = None
         return self
 
     def __enter__(self):
-        previous = _C._exchange_stance(self._stance)
+        previous = _exchange_stance(self._stance)
         if self._previous is None:
             self._previous = previous
         return self
 
     def __exit__(self, exc_type, exc_value, traceback):
-        _C._exchange_stance(self._previous)
+        _exchange_stance(self._previous)
 
     def __call__(self, function):
+        _require_callable("set_stance", function)
         # As a decorator it says something about the function only.
-        _C._exchange_stance(self._previous)
+        _exchange_stance(self._previous)
         stance = self._stance
 
         @functools.wraps(function)
@@ -200,6 +205,26 @@ class set_stance:
                 return function(*args, **kwargs)
 
         return with_stance
+
+
+def _exchange_stance(stance):
+    name, handle = stance
+    previous = _C._exchange_stance(name)  # which may refuse the name
+    return previous, _C._exchange_forced_backend(handle)
+
+
+def _forced(backend):
+    """What holds a backend that is forced upon all compiled functions: a compiled function of its own."""
+    if backend is None:
+        return None
+    from .._compile import compile
+
+    handle = compile(_nothing, backend=backend)
+    return handle if isinstance(handle, _C.CompiledFunction) else None
+
+
+def _nothing():
+    pass
 
 
 _DISALLOWED = 0

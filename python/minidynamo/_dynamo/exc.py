@@ -84,7 +84,7 @@ class InvalidBackend(DynamoException):
         from .backends import list_backends
 
         self.name = name
-        known = ", ".join(map(repr, list_backends()))
+        known = ", ".join(map(repr, list_backends(None)))
         super().__init__(
             f"Invalid backend: {name!r}. Backends known by name are {known} (minidynamo._dynamo.list_backends()); "
             "any callable(gm, example_inputs) is a backend too."

@@ -1,5 +1,6 @@
 """custom_op(): an operator with a kernel in Python, which capture does not look into."""
 
+import contextlib
 import inspect
 
 import minidynamo
@@ -43,6 +44,7 @@ class CustomOpDef:
         # A kernel is opaque: it is not captured, not even where the operator breaks the graph.
         self._kernels = {device: disable(function) for device in device_types or ("default",)}
         self._fake = None
+        self._disabled = set()  # devices whose kernels of their own are not used
         self.__name__ = name
         self.__doc__ = function.__doc__
         self.__module__ = function.__module__
@@ -52,16 +54,14 @@ class CustomOpDef:
 
     def __call__(self, *args, **kwargs):
         arguments = self._bind(args, kwargs)
-        flat, tensors = flatten(arguments)
+        tensors = flatten(arguments)[1]
         if any(map(_C._is_recording, tensors)):
-            return self._record(flat, tensors)
-        if self._fake is not None and any(map(_C._is_fake, tensors)):
-            return self._fake(**arguments)
-        kernel = self._kernels.get("cpu") or self._kernels.get("default")
-        if kernel is None:
-            raise NotImplementedError(f"{self._qualname}: there is no kernel for the device 'cpu'")
-        result = kernel(**arguments)
-        self._check_result(result, tensors)
+            return self._record(arguments)
+        if any(map(_C._is_fake, tensors)):
+            return self._call_fake(arguments)
+        # No frame of ours but this one lies between the caller and the kernel, here and in captured code.
+        result = self._kernel()(**arguments)
+        self._finish(result, tensors, self._written(arguments))
         return result
 
     # ---- registration
@@ -82,6 +82,21 @@ class CustomOpDef:
         for device in device_types or ["default"]:
             self._kernels[_device_type(device)] = disable(fn)
         return fn
+
+    @contextlib.contextmanager
+    def set_kernel_enabled(self, device_type, enabled=True):
+        """Within the block the kernel of this device type is used, or the one for all devices in its place."""
+        before = set(self._disabled)
+        (self._disabled.discard if enabled else self._disabled.add)(_device_type(device_type))
+        try:
+            yield
+        finally:
+            self._disabled = before
+
+    @property
+    def default(self):
+        """The operator itself: there are no overloads."""
+        return self
 
     # ---- calls
 
@@ -126,41 +141,71 @@ class CustomOpDef:
                         "inputs to this custom operator or other returns. Return a clone() of the tensor instead."
                     )
 
+    def _kernel(self):
+        own = None if "cpu" in self._disabled else self._kernels.get("cpu")
+        kernel = own or self._kernels.get("default")
+        if kernel is None:
+            raise NotImplementedError(f"{self._qualname}: there is no kernel for the device 'cpu'")
+        return kernel
+
+    def _written(self, arguments):
+        return flatten([arguments[name] for name in self._mutates])[1]
+
+    def _finish(self, result, tensors, written):
+        for tensor in written:
+            _C._note_written(tensor)
+        self._check_result(result, tensors)
+
+    def _needs_fake(self):
+        # Without results there is nothing that a fake could tell.
+        return self._fake is None and bool(self._schema.returns or not self._mutates)
+
+    def _call_fake(self, arguments):
+        if self._fake is not None:
+            return self._fake(**arguments)
+        if self._needs_fake():
+            raise RuntimeError(f"There was no fake impl registered for {self!r}. Add one with register_fake.")
+        return None
+
     # ---- capture
 
     def _trace(self, *args, **kwargs):
         """What capture calls in place of the operator, on recording tensors."""
-        flat, tensors = flatten(self._bind(args, kwargs))
-        return self._record(flat, tensors)
+        return self._record(self._bind(args, kwargs))
 
-    def _record(self, flat, tensors):
-        if self._mutates:
-            raise CannotCapture("mutating_operator", f"{self._qualname} writes to {', '.join(self._mutates)}")
-        if any(not kind.startswith("Tensor") for kind in self._schema.returns) or not self._schema.returns:
+    def _record(self, arguments):
+        template, tensors = flatten(arguments)
+        if any(not kind.startswith("Tensor") for kind in self._schema.returns):
             raise CannotCapture("traced_call", f"{self._qualname} returns something else than tensors")
-        if self._fake is None:
+        if self._needs_fake():
             raise CannotCapture("missing_fake", f"there was no fake impl registered for {self!r}")
         try:
-            result = self._fake(**unflatten(flat, [_C._fake_of(tensor) for tensor in tensors]))
+            result = self._call_fake(unflatten(template, [_C._fake_of(tensor) for tensor in tensors]))
         except Exception as error:
             raise CannotCapture(
                 "traced_call", f"the fake of {self._qualname} raised {type(error).__name__}: {error}"
             ) from error
-        template, fakes = flatten(result)
+        result_template, fakes = flatten(result)
+        self._check_result(result, ())
+        self._kernel()
+        written = [_position(tensors, tensor) for tensor in self._written(arguments)]
 
         def run(*tensors):
-            arguments = unflatten(flat, tensors)
-            result = (self._kernels.get("cpu") or self._kernels["default"])(**arguments)
-            self._check_result(result, tensors)
+            result = self._kernel()(**unflatten(template, tensors))
+            self._finish(result, tensors, ())
             return tuple(flatten(result)[1])
 
-        return unflatten(template, _C._record_call_out(self._qualname, run, tensors, fakes))
+        return unflatten(result_template, _C._record_call_out(self._qualname, run, tensors, fakes, written))
+
+
+def _position(tensors, tensor):
+    return next(i for i, each in enumerate(tensors) if each is tensor)
 
 
 def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None, tags=None):
     """Makes an operator "namespace::name" of a function over tensors, numbers and strings; also a decorator.
 
-    mutates_args  names of the parameters that the function writes to, or "unknown"
+    mutates_args  names of the tensor parameters that the function writes to, or "unknown": all of them
     device_types  the devices that the function is for, such as "cpu"; None: all
     schema        replaces what the annotations say: "(Tensor x, int n) -> Tensor"
     Raises ValueError for a bad name or schema. The same name again replaces the operator.

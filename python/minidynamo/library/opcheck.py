@@ -2,6 +2,7 @@
 
 from .. import _C
 from .._dynamo.traced_calls import flatten, unflatten
+from .custom_op import CustomOpDef
 
 
 class OpCheckError(Exception):
@@ -18,6 +19,8 @@ def opcheck(
     test_captured    a compiled call gives what the plain call gives
     Returns {test: "SUCCESS" or the exception}; raises OpCheckError for the first failure unless told not to.
     """
+    if not isinstance(op, CustomOpDef):
+        raise TypeError(f"opcheck(): a custom operator is expected, not {type(op).__name__}")
     kwargs = kwargs or {}
     tests = {"test_schema": _check_schema, "test_faketensor": _check_fake, "test_captured": _check_capture}
     names = [test_utils] if isinstance(test_utils, str) else test_utils
@@ -54,12 +57,12 @@ def _check_schema(op, args, kwargs):
 
 
 def _check_fake(op, args, kwargs):
-    if op._fake is None:
+    if op._needs_fake():
         raise OpCheckError(f"{op._qualname} has no fake")
     copied_args, copied_kwargs, _ = _copied(args, kwargs)
     real = flatten(op(*copied_args, **copied_kwargs))[1]
     template, tensors = flatten(op._bind(args, kwargs))
-    fake = flatten(op._fake(**unflatten(template, [_C._fake_of(tensor) for tensor in tensors])))[1]
+    fake = flatten(op._call_fake(unflatten(template, [_C._fake_of(tensor) for tensor in tensors])))[1]
     if len(real) != len(fake):
         raise OpCheckError(f"{op._qualname} gives {len(real)} tensors, its fake {len(fake)}")
     for number, (one, other) in enumerate(zip(real, fake, strict=True)):

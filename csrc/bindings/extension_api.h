@@ -1,0 +1,9 @@
+// The capsule of functions for extensions that users compile: python/minidynamo/include/minidynamo/extension_api.h.
+#pragma once
+#include "cpython/ref.h"
+
+namespace md {
+
+Ref extension_api_capsule();
+
+}  // namespace md

@@ -1,0 +1,91 @@
+#include "eval_frame/call_out_frames.h"
+
+#include "eval_frame/pending.h"
+
+#include <algorithm>
+
+namespace md {
+
+namespace {
+
+// A function that makes frames of the code; its free variables are empty.
+Ref function_like(BorrowedRef model, PyCodeObject* code) {
+  Ref function = check(PyFunction_New(reinterpret_cast<PyObject*>(code),
+                                      reinterpret_cast<PyFunctionObject*>(model.get())->func_globals));
+  if (code->co_nfreevars == 0) return function;
+  Ref closure = check(PyTuple_New(code->co_nfreevars));
+  for (int i = 0; i < code->co_nfreevars; ++i) PyTuple_SET_ITEM(closure.get(), i, check(PyCell_New(nullptr)).release());
+  check_status(PyFunction_SetClosure(function, closure));
+  return function;
+}
+
+// The function whose frame it is; null: none can be made.
+Ref function_of(const CallOutFrame& frame, const LocalsView& view) {
+  Ref function = frame.function != nullptr ? fetch(frame.function, view)
+                 : frame.made_here         ? Ref::share(view.function)
+                                           : Ref();
+  if (!function || !PyFunction_Check(function.get())) return nullptr;
+  if (frame.made_here) return function_like(function, frame.code);
+  bool same_code = PyFunction_GET_CODE(function.get()) == reinterpret_cast<PyObject*>(frame.code);
+  return same_code ? std::move(function) : Ref();
+}
+
+// The arguments only served to make the frame.
+void clear_locals(LiveFrame& frame) {
+  for (int slot = 0; slot < frame.bytecode().slot_count(); ++slot) {
+    SlotKind kind = frame.bytecode().slot_kind(slot);
+    if (kind == SlotKind::Local) frame.put(slot, Ref());
+    if (kind == SlotKind::CellLocal && frame.get(slot)) check_status(PyCell_Set(frame.get(slot), nullptr));
+  }
+}
+
+void show(LiveFrame& frame, int index) {
+  frame.set_index(index);
+  frame.set_current_unit(frame.instruction().lasti);
+}
+
+// A function that never returns is left by an exception at its start, where nothing handles it; the result is null then as well.
+PyObject* leave(LiveFrame& frame, int return_index) {
+  frame.set_index(std::max(return_index, 0));
+  if (return_index < 0) {
+    PyErr_SetNone(PyExc_RuntimeError);
+    return leave_by_throw(frame);
+  }
+  if (frame.instruction().op == Opcode::RETURN_VALUE) frame.push(Ref::share(Py_None));
+  return hand_over(frame);
+}
+
+}  // namespace
+
+void LinkedFrames::run(int site, const std::function<bool(size_t linked)>& call) {
+  site_ = &region_.call_outs[static_cast<size_t>(site)];
+  show(root_, site_->frames.front().index);
+  run_from(1, call);
+  if (error_) error_.restore();
+}
+
+// The frames of a snapshot pass the exception on, not these.
+bool LinkedFrames::call_innermost(size_t linked, const std::function<bool(size_t linked)>& call) {
+  bool done = call(linked);
+  if (done || !site_->failure) return done;
+  error_ = SavedError::take();
+  return true;
+}
+
+bool LinkedFrames::run_from(size_t level, const std::function<bool(size_t linked)>& call) {
+  if (level == site_->frames.size()) return call_innermost(level, call);
+  const CallOutFrame& shown = site_->frames[level];
+  Ref function = function_of(shown, view_);
+  if (!function) return call_innermost(level, call);
+  bool done = false;
+  Ref result = enter_inner_frame(function, [&](LiveFrame& frame) {
+    clear_locals(frame);
+    show(frame, shown.index);
+    done = run_from(level + 1, call);
+    return done ? leave(frame, shown.return_index) : leave_by_throw(frame);
+  });
+  if (done && shown.return_index < 0) PyErr_Clear();
+  return result || (done && shown.return_index < 0);
+}
+
+}  // namespace md

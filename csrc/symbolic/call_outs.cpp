@@ -1,0 +1,313 @@
+#include "symbolic/call_outs.h"
+
+#include "cpython/errors.h"
+#include "cpython/traceback.h"
+#include "snapshot/policy.h"
+#include "tensor/copy.h"
+#include "tensor/memory_overlap.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+
+namespace {
+
+thread_local int64_t begun = 0;
+thread_local std::optional<FailedCallOut> failed;
+thread_local CallOutFrames* current_frames = nullptr;
+thread_local UncommittedWrites* uncommitted = nullptr;
+
+// One written operand: copied before the call, the copy is the node's output `out`.
+struct Written {
+  size_t operand;
+  size_t out;
+  int target;  // the operand that is the same tensor as the region found it; -1: no input
+};
+
+struct Context {
+  std::string name;
+  Ref run;                        // process-lifetime things: custom operators, functions that were marked
+  std::vector<TensorSpec> specs;  // of all outputs
+  size_t result_count;
+  // Operands: what run() is given, then targets, (original, current) of inputs written before, outputs of the site's snapshot.
+  size_t operand_count;
+  size_t pairs_begin;
+  size_t failure_begin;
+  bool has_failure = false;
+  bool grad_mode, inference_mode;
+  std::vector<Written> written;
+  std::vector<SourceLine> lines;  // outermost first
+  int root_instruction;
+  uint64_t walk;
+  int site;
+};
+
+[[noreturn]] void refuse(const Context& context, const std::string& what) {
+  PyErr_SetString(PyExc_RuntimeError, str_cat(context.name, ": ", what).c_str());
+  throw PythonError();
+}
+
+// The modes as they are at the call.
+class ModesScope {
+ public:
+  ModesScope(bool grad_mode, bool inference_mode) : before_(tensor_modes()) {
+    tensor_modes().grad_enabled = grad_mode;
+    tensor_modes().inference_mode = inference_mode;
+  }
+  ~ModesScope() { tensor_modes() = before_; }
+  ModesScope(const ModesScope&) = delete;
+
+ private:
+  TensorModes before_;
+};
+
+const Tensor& tensor_at(const OpCall& call, size_t i) { return std::get<Tensor>(call.args[i]); }
+
+}  // namespace
+
+// One run of one call-out.
+struct CallOutRun {
+  const Context& context;
+  const OpCall& call;
+  std::span<Tensor> outs;
+
+  void run() {
+    ++begun;
+    failed.reset();
+    std::vector<Tensor> given;
+    for (size_t i = 0; i < context.operand_count; ++i) given.push_back(tensor_at(call, i));
+    copy_written(given);
+    note_writes_before();
+    auto attempt = [&](size_t linked) { return call_python(given, linked); };
+    // Without frames it is run by code of the user's, which is answerable for its exceptions.
+    bool in_region = current_frames != nullptr && current_frames->walk() == context.walk;
+    if (in_region) {
+      current_frames->run(context.site, attempt);
+    } else {
+      attempt(context.lines.size());
+    }
+    if (uncommitted != nullptr) note_writes(uncommitted->writes_);
+    if (PyErr_Occurred() == nullptr) return;
+    if (in_region) note_failure();
+    throw PythonError();
+  }
+
+ private:
+  void copy_written(std::vector<Tensor>& given) {
+    for (const Written& written : context.written) {
+      Tensor copy = Tensor::empty(context.specs[written.out]);
+      copy_elements(given[written.operand], copy);
+      // The same tensor twice stays the same tensor.
+      Tensor original = given[written.operand];
+      for (Tensor& each : given)
+        if (is_same(each, original)) each = copy;
+      outs[written.out] = copy;
+    }
+  }
+
+  void note_writes_before() {
+    if (uncommitted == nullptr) return;
+    uncommitted->writes_.clear();
+    for (size_t i = context.pairs_begin; i < context.failure_begin; i += 2)
+      uncommitted->writes_.emplace_back(tensor_at(call, i), tensor_at(call, i + 1));
+  }
+
+  void note_writes(std::vector<std::pair<Tensor, Tensor>>& writes) {
+    for (const Written& written : context.written)
+      if (written.target >= 0)
+        writes.emplace_back(tensor_at(call, static_cast<size_t>(written.target)), outs[written.out]);
+  }
+
+  // What it had written before it raised is written.
+  void note_failure() {
+    failed = FailedCallOut{context.walk, context.site, context.root_instruction, {}, {}};
+    if (!context.has_failure) return;
+    for (size_t i = context.failure_begin; i < call.args.size(); ++i) failed->outputs.push_back(tensor_at(call, i));
+    note_writes(failed->written);
+    // A tensor that the region made is in those outputs, and in no other hand.
+    for (const Written& written : context.written)
+      if (written.target < 0) copy_elements(outs[written.out], tensor_at(call, written.operand));
+    if (uncommitted != nullptr) uncommitted->writes_.clear();
+  }
+
+  bool call_python(const std::vector<Tensor>& given, size_t linked) {
+    std::vector<Ref> held;
+    std::vector<PyObject*> args;
+    for (const Tensor& tensor : given) args.push_back(held.emplace_back(default_tensor_type().wrap(tensor)).get());
+    try {
+      AmbientPolicy none(nullptr);
+      CallOutFramesScope no_frames(nullptr);
+      ModesScope modes(context.grad_mode, context.inference_mode);
+      Ref result = Ref::steal(PyObject_Vectorcall(context.run, args.data(), args.size(), nullptr));
+      if (!result) throw PythonError();
+      take_results(result.get(), given);
+      return true;
+    } catch (...) {
+      set_error_from_current_exception();
+      // The frames that could not be linked. Those of a snapshot are still to be made.
+      for (size_t depth = context.lines.size(); depth-- > linked && !context.has_failure;) {
+        const SourceLine& line = context.lines[depth];
+        add_traceback_entry(line.file.c_str(), line.line, line.function.c_str());
+      }
+      return false;
+    }
+  }
+
+  void take_results(BorrowedRef result, const std::vector<Tensor>& given) {
+    size_t count = context.result_count;
+    if (!PyTuple_Check(result.get()) || PyTuple_GET_SIZE(result.get()) != static_cast<Py_ssize_t>(count))
+      refuse(context, str_cat("gave something else than ", count, " tensors"));
+    for (size_t i = 0; i < count; ++i) {
+      BorrowedRef item = PyTuple_GET_ITEM(result.get(), static_cast<Py_ssize_t>(i));
+      const TensorType* type = tensor_type_of(item);
+      if (type == nullptr) refuse(context, str_cat("result ", i, " is a ", item.type()->tp_name, ", not a Tensor"));
+      const Tensor& tensor = type->unwrap(item);
+      const TensorSpec& expected = context.specs[i];
+      if (tensor->kind() != TensorKind::Real) refuse(context, str_cat("result ", i, " is a tensor without data"));
+      if (tensor->dtype() != expected.dtype || !same(tensor.spec().sizes, expected.sizes))
+        refuse(context, str_cat("result ", i, " is ", tensor.spec().str(), ", but its fake says ", expected.str()));
+      for (const Tensor& input : given)
+        if (input->storage().get() == tensor->storage().get())
+          refuse(context, str_cat("result ", i, " shares memory with an input, which a custom operator must not do"));
+      outs[i] = tensor;
+    }
+  }
+};
+
+namespace {
+
+void run_call_out(void* raw, const OpCall& call, std::span<Tensor> outs) {
+  CallOutRun{*static_cast<const Context*>(raw), call, outs}.run();
+}
+
+void call_out_shapes(const OpCall& call, std::vector<OutSpec>& outs) {
+  for (const TensorSpec& spec : static_cast<const Context*>(call.row.call_out.context)->specs)
+    outs.push_back(OutSpec{spec});
+}
+
+// The last graph or plan that has the row may go in any thread, and after the interpreter.
+void release_row(const OpRow* row) {
+  auto* context = static_cast<Context*>(row->call_out.context);
+  if (Py_IsInitialized()) {
+    PyGILState_STATE state = PyGILState_Ensure();
+    delete context;
+    PyGILState_Release(state);
+  } else {
+    context->run.release();
+    delete context;
+  }
+  delete row;
+}
+
+std::string schema_text(size_t operands, size_t results) {
+  std::string text = "call_out(";
+  for (size_t i = 0; i < operands; ++i) text += str_cat(i == 0 ? "" : ", ", "Tensor a", i);
+  if (results == 1) return text + ") -> Tensor";
+  text += ") -> (";
+  for (size_t i = 0; i < results; ++i) text += i == 0 ? "Tensor" : ", Tensor";
+  return text + ")";
+}
+
+std::shared_ptr<const OpRow> make_row(Context* context, size_t operands) {
+  auto* row = new OpRow{};
+  row->call_out.context = context;
+  std::shared_ptr<const OpRow> owner(row, release_row);
+  row->name = context->name;
+  row->schema = parse_schema(schema_text(operands, context->specs.size()));
+  row->kind = OpKind::CallOut;
+  row->promotion = Promotion::None;
+  row->shape_rule = call_out_shapes;
+  row->call_out.run = run_call_out;
+  return owner;
+}
+
+// What an operand must be for a write into it to be followed.
+void check_written(Walk& walk, const CallOutRequest& request, TensorValue* tensor) {
+  if (tensor->spec.requires_grad && walk.grad_mode)
+    walk.graph_break(BreakReason::tensor_write, request.name + " writes to a tensor that requires grad");
+  if (has_expanded_dim(tensor->spec))
+    walk.graph_break(BreakReason::tensor_write, request.name + " writes to an expanded tensor");
+}
+
+// One tensor under two names is one tensor to the operator, whereas two views of one tensor would become two.
+void check_apart_from_others(Walk& walk, const CallOutRequest& request, int at, TensorValue* tensor) {
+  const std::shared_ptr<TensorBase>& base = walk.base_of(tensor);
+  for (size_t i = 0; i < request.tensors.size(); ++i) {
+    TensorValue* other = request.tensors[i];
+    if (other == nullptr || other == tensor || static_cast<int>(i) == at || other->base != base) continue;
+    walk.graph_break(BreakReason::tensor_write, request.name + " writes to a tensor of which it is given another view");
+  }
+}
+
+}  // namespace
+
+Node* append_call_out(Walk& walk, const CallOutRequest& request) {
+  bool has_failure = !walk.may_call_out();
+  if (has_failure && !walk.may_describe_failure()) walk.graph_break(BreakReason::caught_call_out, request.name);
+  std::vector<ValueRef> failure_outputs;
+  int site = walk.add_call_out_site(has_failure ? &failure_outputs : nullptr);
+  auto context = std::make_unique<Context>();
+  context->name = request.name;
+  context->run = Ref::share(request.run);
+  context->specs = request.results;
+  context->result_count = request.results.size();
+  context->operand_count = request.operands.size();
+  context->lines = walk.user_stack();
+  context->root_instruction = walk.root().index;
+  context->walk = walk.number();
+  std::vector<TensorValue*> written;  // each tensor once
+  std::vector<ValueRef> operands = request.operands;
+  for (const auto& [at, tensor] : request.written) {
+    check_written(walk, request, tensor);
+    check_apart_from_others(walk, request, at, tensor);
+    if (std::find(written.begin(), written.end(), tensor) != written.end()) continue;
+    written.push_back(tensor);
+    TensorSpec spec = tensor->spec;
+    spec.requires_grad = false;
+    int target = -1;
+    if (walk.base_of(tensor)->source != nullptr) {
+      target = static_cast<int>(operands.size());
+      operands.push_back(walk.original_value(tensor));
+    }
+    context->written.push_back({static_cast<size_t>(at), context->specs.size(), target});
+    context->specs.push_back(std::move(spec));
+  }
+  context->pairs_begin = operands.size();
+  for (const auto& [original, now] : walk.written_values()) {
+    operands.push_back(original);
+    operands.push_back(now);
+  }
+  context->failure_begin = operands.size();
+  context->has_failure = has_failure;
+  operands.insert(operands.end(), failure_outputs.begin(), failure_outputs.end());
+  context->site = site;
+  context->grad_mode = walk.grad_mode;
+  context->inference_mode = walk.inference_mode;
+  std::vector<size_t> outs;
+  for (const Written& each : context->written) outs.push_back(each.out);
+  std::vector<Operand> node_operands(operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) node_operands[i].emplace<ValueRef>(operands[i]);
+  std::shared_ptr<const OpRow> row = make_row(context.release(), operands.size());
+  Node* node = walk.graph().add_op(*row, std::move(node_operands), walk.location());
+  node->owned_op = row;
+  if (!written.empty()) walk.cannot_undo();
+  for (size_t i = 0; i < written.size(); ++i) walk.write_tensor(written[i], {node, static_cast<int>(outs[i])});
+  return node;
+}
+
+CallOutFramesScope::CallOutFramesScope(CallOutFrames* frames) : previous_(std::exchange(current_frames, frames)) {}
+CallOutFramesScope::~CallOutFramesScope() { current_frames = previous_; }
+
+UncommittedWrites::UncommittedWrites() : outer_(std::exchange(uncommitted, this)) {}
+UncommittedWrites::~UncommittedWrites() {
+  uncommitted = outer_;
+  for (const auto& [target, value] : writes_) {
+    copy_elements(value, target);
+    target->storage()->bump_version();
+  }
+}
+
+int64_t call_outs_begun() { return begun; }
+
+std::optional<FailedCallOut> take_failed_call_out() { return std::exchange(failed, std::nullopt); }
+
+}  // namespace md

@@ -1,0 +1,102 @@
+"""save() and load(): tensors and flat dicts of tensors as safetensors files; pickles only where they are asked for."""
+
+import os
+
+from . import _C
+
+# In the metadata of a file: a tensor alone has this name, and the tensors listed require grad.
+_ALONE = "minidynamo.tensor"
+_REQUIRE_GRAD = "minidynamo.requires_grad"
+
+
+def save(obj, f, pickle_module=None, pickle_protocol=None):
+    """Writes a tensor, or a dict of str to tensors such as a state_dict, as a safetensors file.
+
+    f              a path, or a file object that takes bytes
+    pickle_module  a module such as `pickle`: then any object is written, as a pickle of this protocol
+    dtype, shape, elements and requires_grad are kept; that tensors share memory is not. Raises TypeError for other
+    objects, before anything is written.
+    """
+    if pickle_module is not None:
+        data = pickle_module.dumps(obj, protocol=pickle_protocol)
+    else:
+        data = _packed(obj)
+    if hasattr(f, "write"):
+        f.write(data)
+        return
+    with open(f, "wb") as file:
+        file.write(data)
+
+
+def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None):
+    """Reads what save() wrote: a tensor, or a dict of them; also any other safetensors file, as a dict.
+
+    f              a path, or a file object that gives bytes
+    map_location   None or the CPU, the only device
+    weights_only   False: a pickle is read too, which can run any code, by pickle_module or `pickle`; None is True
+    mmap           is taken for the sake of torch's signature; the file is always read into memory
+    Raises ValueError for a file that is neither, or is a pickle and weights_only is not False.
+    """
+    if map_location is not None and _C.device(map_location) != _C.device("cpu"):
+        raise ValueError(f"load(): map_location must be None or the CPU, not {map_location!r}")
+    if not hasattr(f, "read"):
+        with open(f, "rb") as file:
+            return _unpacked(file.read(), os.fspath(f), pickle_module, weights_only)
+    return _unpacked(f.read(), getattr(f, "name", "the file"), pickle_module, weights_only)
+
+
+def _packed(obj):
+    import json
+
+    from . import safetensors
+
+    alone = isinstance(obj, _C.Tensor)
+    if not alone and not isinstance(obj, dict):
+        raise TypeError(
+            f"save() writes a tensor or a dict of str to tensors, not {type(obj).__name__}; "
+            "save(..., pickle_module=pickle) writes any object"
+        )
+    tensors = {_ALONE: obj} if alone else obj
+    metadata = {_ALONE: "1"} if alone else {}
+    requiring = [name for name, tensor in tensors.items() if isinstance(tensor, _C.Tensor) and tensor.requires_grad]
+    if requiring:
+        metadata[_REQUIRE_GRAD] = json.dumps(requiring)
+    try:
+        return safetensors.save(tensors, metadata)
+    except TypeError as error:
+        raise TypeError(f"save(): {error}; save(..., pickle_module=pickle) writes any object") from None
+
+
+def _unpacked(data, name, pickle_module, weights_only):
+    import json
+
+    from . import safetensors
+
+    if not isinstance(data, bytes):
+        raise TypeError(f"load(): {name!r} gives {type(data).__name__}, not bytes")
+    if not safetensors.looks_like(data):
+        return _unpickled(data, name, pickle_module, weights_only)
+    try:
+        tensors, metadata = safetensors.load_with_metadata(data)
+        requiring = json.loads(metadata.get(_REQUIRE_GRAD, "[]"))
+        for each in requiring:
+            tensors[each].requires_grad_()
+        return tensors[_ALONE] if _ALONE in metadata else tensors
+    except (ValueError, LookupError, TypeError, RuntimeError) as error:
+        raise ValueError(f"load(): {name!r}: {error}") from None
+
+
+def _unpickled(data, name, pickle_module, weights_only):
+    if weights_only is None or weights_only:
+        kind = "a zip file, as torch writes it" if data.startswith(b"PK") else "not a safetensors file"
+        raise ValueError(
+            f"load(): {name!r} is {kind}; a pickle is read only with weights_only=False, and can run any code"
+        )
+    if pickle_module is None:
+        import pickle as pickle_module
+    return pickle_module.loads(data)
+
+
+if _C.frame_evaluation:
+    _C._mark_new_call(save, "skipped", "minidynamo.save writes a file")
+    _C._mark_new_call(load, "skipped", "minidynamo.load reads a file")

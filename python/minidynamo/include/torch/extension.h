@@ -1,0 +1,3 @@
+/* For sources that were written for torch. */
+#pragma once
+#include <minidynamo/extension.h>

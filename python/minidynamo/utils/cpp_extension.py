@@ -1,0 +1,171 @@
+"""load_inline(): C++ functions over tensors, compiled and loaded while the program runs.
+
+The sources are written against minidynamo/extension.h (namespace torch), which is installed with the package.
+"""
+
+import hashlib
+import importlib.machinery
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+from .. import _C
+
+_COMPILERS = ("c++", "g++", "clang++")
+_FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
+
+
+def include_paths(device_type="cpu"):
+    """The folders with minidynamo/extension.h and Python.h."""
+    if device_type != "cpu":
+        raise RuntimeError(f"include_paths(): minidynamo runs on CPUs only, not on {device_type!r}")
+    return [str(Path(__file__).parent.parent / "include"), sysconfig.get_paths()["include"]]
+
+
+def load_inline(
+    name,
+    cpp_sources,
+    cuda_sources=None,
+    functions=None,
+    extra_cflags=None,
+    extra_cuda_cflags=None,
+    extra_ldflags=None,
+    extra_include_paths=None,
+    build_directory=None,
+    verbose=False,
+    with_cuda=None,
+    is_python_module=True,
+    with_pytorch_error_handling=True,
+    keep_intermediates=True,
+    use_pch=False,
+    no_implicit_headers=False,
+):
+    """Compiles C++ sources, and returns a module with the functions that are named.
+
+    name                 of the module, a Python identifier
+    cpp_sources          the text of a source, or a list of texts, which are joined
+    functions            names of functions in the sources, a name or a list, or a dict of name to docstring
+    extra_cflags, extra_ldflags, extra_include_paths  lists, for the compiler
+    build_directory      default: $MINIDYNAMO_EXTENSIONS_DIR, or minidynamo/extensions in the user's cache folder
+    verbose              shows the command and what the compiler says, on stderr
+    no_implicit_headers  leaves out `#include <minidynamo/extension.h>`
+
+    Parameters and results may be tensors, bool, numbers, std::string, and vectors, optionals and tuples of them. A
+    build is kept under what it was made from, and used again while that is the same. The compiler is $CXX, c++, g++ or
+    clang++. Raises RuntimeError if there is none, and with the compiler's output if it fails. The other parameters are
+    taken for the sake of torch's signature; cuda_sources and with_cuda raise RuntimeError.
+    """
+    if cuda_sources or with_cuda:
+        raise RuntimeError("load_inline(): minidynamo runs on CPUs only, and has nothing to compile CUDA sources with")
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ValueError(f"load_inline(): the name of the module must be an identifier, not {name!r}")
+    if not is_python_module:
+        raise ValueError("load_inline(): only Python modules are loaded; is_python_module must be True")
+    source = _source(name, cpp_sources, functions, no_implicit_headers)
+    command = _command(extra_cflags, extra_ldflags, extra_include_paths)
+    folder = Path(build_directory) if build_directory is not None else _cache_folder()
+    library = folder / f"{name}_{_key(source, command)}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    if not library.exists():
+        _build(name, source, command, library, verbose)
+    elif verbose:
+        print(f"load_inline(): {library} is up to date", file=sys.stderr)
+    return _module(name, library)
+
+
+def _source(name, cpp_sources, functions, no_implicit_headers):
+    texts = [cpp_sources] if isinstance(cpp_sources, str) else list(cpp_sources)
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("load_inline(): cpp_sources must be a str or a list of str")
+    parts = [] if no_implicit_headers else ["#include <minidynamo/extension.h>"]
+    parts += texts
+    if functions is not None:
+        rows = [f"MINIDYNAMO_FUNCTION({each}, {_c_string(doc)})" for each, doc in _documented(functions).items()]
+        parts.append(f"MINIDYNAMO_MODULE({name}, {', '.join(rows)})")
+    return "\n".join(parts) + "\n"
+
+
+def _documented(functions):
+    if isinstance(functions, str):
+        functions = [functions]
+    if not isinstance(functions, dict):
+        functions = {each: each for each in functions}
+    for each in functions:
+        if not isinstance(each, str) or not each.isidentifier():
+            raise ValueError(f"load_inline(): {each!r} is no name of a C++ function")
+    if not functions:
+        raise ValueError("load_inline(): functions names no function")
+    return functions
+
+
+def _c_string(text):
+    def escaped(byte):
+        return chr(byte) if 32 <= byte < 127 and byte not in b'"\\?' else f"\\{byte:03o}"
+
+    return '"' + "".join(map(escaped, text.encode())) + '"'
+
+
+def _command(extra_cflags, extra_ldflags, extra_include_paths):
+    """The compiler and its flags: before the source, after it."""
+    compiler = shlex.split(os.environ.get("CXX", "")) or [next(filter(shutil.which, _COMPILERS), "")]
+    if not compiler[0] or shutil.which(compiler[0]) is None:
+        looked_for = compiler[0] or ", ".join(_COMPILERS)
+        raise RuntimeError(
+            f"load_inline(): no C++ compiler was found (looked for {looked_for}). "
+            "Install one, or name it in the environment variable CXX."
+        )
+    headers = include_paths()
+    if not (Path(headers[1]) / "Python.h").exists():
+        raise RuntimeError(f"load_inline(): Python.h is not in {headers[1]}: install the headers of this Python")
+    folders = [f"-I{path}" for path in (*headers, *(extra_include_paths or ()))]
+    return [*compiler, *_FLAGS, *folders, *(extra_cflags or ())], list(extra_ldflags or ())
+
+
+def _cache_folder():
+    chosen = os.environ.get("MINIDYNAMO_EXTENSIONS_DIR")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minidynamo" / "extensions"
+
+
+def _key(source, command):
+    """All that the result depends on: source, flags, compiler, our headers."""
+    version = subprocess.run([command[0][0], "--version"], capture_output=True, check=False).stdout
+    headers = [path.read_bytes() for path in sorted(Path(include_paths()[0]).rglob("*.h"))]
+    digest = hashlib.sha256()
+    for part in (source.encode(), repr(command).encode(), version, _C.__version__.encode(), *headers):
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()[:16]
+
+
+def _build(name, source, command, library, verbose):
+    library.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=library.parent, prefix=f".{name}_") as folder:
+        path, made = Path(folder) / f"{name}.cpp", Path(folder) / "made.so"
+        path.write_text(source)
+        line = [*command[0], str(path), "-o", str(made), *command[1]]
+        if verbose:
+            print(shlex.join(line), file=sys.stderr)
+        try:
+            done = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
+        except OSError as error:
+            raise RuntimeError(f"load_inline(): {line[0]} cannot be run: {error}") from error
+        output = done.stdout + done.stderr
+        if done.returncode != 0:
+            raise RuntimeError(f"Error building extension '{name}': {line[0]} failed.\n{output}")
+        if verbose and output:
+            print(output, end="", file=sys.stderr)
+        # In one step: another process may be building the same.
+        os.replace(made, library)
+
+
+def _module(name, library):
+    loader = importlib.machinery.ExtensionFileLoader(name, str(library))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
