@@ -4,6 +4,7 @@
 #include "cpython/object_layout.h"
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
+#include "guards/named_results.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -113,6 +114,17 @@ class AttributeLookup {
     if (descriptor == nullptr && probing_) return missing();
     if (descriptor == nullptr || !Py_IS_TYPE(descriptor, &PyMethodDescr_Type))
       walk_.graph_break(BreakReason::tensor_attribute, utf8(name_));
+    return {walk_.constant(descriptor), true, nullptr};
+  }
+
+  // A named result; else a method that any tuple has.
+  Bound on_named_results() {
+    PyTypeObject* type = walk_.exact_type(object_);
+    std::optional<int> index = named_result_index(type, name_);
+    if (index) return {(*walk_.elements_of(object_))[static_cast<size_t>(*index)], false, nullptr};
+    PyObject* descriptor = _PyType_Lookup(type, name_);
+    if (descriptor == nullptr) return missing();
+    if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) unknown();
     return {walk_.constant(descriptor), true, nullptr};
   }
 
@@ -273,6 +285,7 @@ class AttributeLookup {
 Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing = false) {
   AttributeLookup lookup(walk, object, name);
   lookup.probing_ = probing;
+  if (is_named_results(type_of(object))) return lookup.on_named_results();
   switch (object->kind) {
     case ValueKind::Super:
       return lookup.on_super();

@@ -68,7 +68,7 @@ struct CallOut {
 
 // Where Python sees the op: function minidynamo.f, method Tensor.f, operator slot, minidynamo.nn.functional.f, method
 // Tensor.f_ that writes the result into argument 0. kEagerOnly: what it gives depends on data or storage, so that no
-// graph holds it.
+// graph holds it. kFixedScalars: the shape rule looks at the values of Scalars, so that a graph holds for these alone.
 enum OpFace : uint8_t {
   kFunction = 1,
   kMethod = 2,
@@ -76,6 +76,7 @@ enum OpFace : uint8_t {
   kFunctional = 8,
   kInPlace = 16,
   kEagerOnly = 32,
+  kFixedScalars = 64,
 };
 
 struct OpRow {
