@@ -210,7 +210,9 @@ SAMPLES = {
 # What has no value of its own to compare.
 UNDETERMINED = {"empty", "empty_like", "new_empty"}
 # In graphs these have faces of their own.
-FACELESS = {row["name"] for row in ROWS if not any(row[face] for face in ("function", "method", "functional", "in_place"))}
+FACELESS = {
+    row["name"] for row in ROWS if not any(row[face] for face in ("function", "method", "functional", "in_place"))
+}
 
 
 def python_name(row):

@@ -51,7 +51,9 @@ def test_examples(make, text):
     assert repr(make()) == text
 
 
-SHAPES = st.lists(st.integers(0, 5), max_size=4).map(tuple) | st.sampled_from([(1001,), (40, 40), (3, 400), (20, 3, 30)])
+SHAPES = st.lists(st.integers(0, 5), max_size=4).map(tuple) | st.sampled_from(
+    [(1001,), (40, 40), (3, 400), (20, 3, 30)]
+)
 
 
 def numbers(dtype):
@@ -112,7 +114,14 @@ def test_many_drawn_tensors_print_as_in_torch():
 @pytest.mark.skipif(torch is None, reason="torch is not installed")
 @pytest.mark.parametrize(
     "options",
-    [{"precision": 2}, {"threshold": 5}, {"edgeitems": 1, "threshold": 5}, {"linewidth": 40}, {"sci_mode": True}, {"sci_mode": False}],
+    [
+        {"precision": 2},
+        {"threshold": 5},
+        {"edgeitems": 1, "threshold": 5},
+        {"linewidth": 40},
+        {"sci_mode": True},
+        {"sci_mode": False},
+    ],
     ids=str,
 )
 def test_print_options(options):

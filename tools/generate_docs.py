@@ -95,8 +95,8 @@ def ops():
         "and what follows `*` is given by name. Overloads of one name have a suffix after a dot: the first that",
         "takes the arguments is called.\n",
         "An op raises `TypeError` for an argument of the wrong type, `IndexError` for a dim or an index out of range,",
-        "`NotImplementedError` for a dtype that it has no code for, and `RuntimeError` for shapes and dtypes that do not",
-        "fit together; the message names the op and the shapes.\n",
+        "`NotImplementedError` for a dtype that it has no code for, and `RuntimeError` for shapes and dtypes that",
+        "do not fit together; the message names the op and the shapes.\n",
     ]
     for kind, title in OP_KINDS.items():
         parts.append(f"## {title}\n")
