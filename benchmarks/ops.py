@@ -4,6 +4,7 @@ Three elements, where the time is that of the call; 10^5 elements, where it is t
 64 to 1024. Results are compared with NumPy's before anything is timed.
 """
 
+import functools
 import timeit
 
 from harness import (
@@ -14,33 +15,34 @@ from harness import (
     parse_arguments,
     print_table,
     serve,
-    summarise,
+    summarise_all,
     write_json,
 )
 
 LARGE = 100_000
-# Name in NumPy, of the op in minidynamo and torch, and how many operands.
-POINTWISE = {
-    "add": ("add", 2),
-    "sub": ("subtract", 2),
-    "mul": ("multiply", 2),
-    "div": ("divide", 2),
-    "maximum": ("maximum", 2),
-    "minimum": ("minimum", 2),
-    "lt": ("less", 2),
-    "neg": ("negative", 1),
-    "abs": ("absolute", 1),
-    "sqrt": ("sqrt", 1),
-    "exp": ("exp", 1),
-    "log": ("log", 1),
-    "sin": ("sin", 1),
-    "cos": ("cos", 1),
-    "tanh": ("tanh", 1),
-    "floor": ("floor", 1),
-    "square": ("square", 1),
-    "reciprocal": ("reciprocal", 1),
-}
-REDUCTIONS = ("sum", "mean", "prod", "amax", "amin", "argmax", "any", "all", "var", "std")
+# The op in minidynamo and torch, its name in NumPy; by the number of operands.
+UNARY = {
+    "neg": "negative", "abs": "absolute", "sign": "sign", "square": "square", "reciprocal": "reciprocal",
+    "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint", "exp": "exp", "exp2": "exp2",
+    "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos",
+    "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
+    "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite", "logical_not": "logical_not",
+}  # fmt: skip
+BINARY = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "div": "divide", "floor_divide": "floor_divide",
+    "remainder": "remainder", "fmod": "fmod", "pow": "power", "atan2": "arctan2", "maximum": "maximum",
+    "minimum": "minimum", "logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor",
+    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+}  # fmt: skip
+BITS = {
+    "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor",
+    "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift",
+}  # fmt: skip
+POINTWISE = {**UNARY, **BINARY, **BITS, "bitwise_not": "invert"}
+# What integers are timed with: the rest goes through floats.
+WHOLE = ("neg", "abs", "add", "sub", "mul", "floor_divide", "remainder", "maximum", "eq", "lt", *BITS, "bitwise_not")
+REDUCTIONS = ("sum", "mean", "prod", "amax", "amin", "argmax", "argmin", "any", "all", "var", "std")
+WHOLE_REDUCTIONS = ("sum", "prod", "amax", "argmax", "any")
 IN_PLACE = ("add", "mul")
 NUMPY_REDUCTIONS = {"amax": "max", "amin": "min"}
 SIZES = (64, 128, 256, 512, 1024)
@@ -50,14 +52,13 @@ def questions():
     yield "add, 3 elements, float32"
     yield "add_, 3 elements, float32"
     for dtype in ("float32", "float64"):
-        for name in POINTWISE:
-            yield f"{name}, {LARGE} elements, {dtype}"
-        for name in IN_PLACE:
-            yield f"{name}_, {LARGE} elements, {dtype}"
-        for name in REDUCTIONS:
+        for name in (*UNARY, *BINARY, *(f"{name}_" for name in IN_PLACE), *REDUCTIONS):
             yield f"{name}, {LARGE} elements, {dtype}"
         for size in SIZES:
             yield f"matmul, {size} x {size}, {dtype}"
+    for dtype in ("int32", "int64"):
+        for name in (*WHOLE, *WHOLE_REDUCTIONS):
+            yield f"{name}, {LARGE} elements, {dtype}"
 
 
 class Numpy:
@@ -70,15 +71,14 @@ class Numpy:
         import numpy
 
         if name.endswith("_"):
-            call = getattr(numpy, POINTWISE[name[:-1]][0])
-            return lambda: call(*operands, out=operands[0])
+            call = getattr(numpy, POINTWISE[name[:-1]])
+            return functools.partial(call, *operands, out=operands[0])
         if name == "matmul":
-            return lambda: operands[0] @ operands[1]
+            return functools.partial(numpy.matmul, *operands)
         if name in POINTWISE:
-            call = getattr(numpy, POINTWISE[name][0])
-            return lambda: call(*operands)
+            return functools.partial(getattr(numpy, POINTWISE[name]), *operands)
         method = getattr(operands[0], NUMPY_REDUCTIONS.get(name, name))
-        return (lambda: method(ddof=1)) if name in ("var", "std") else (lambda: method())
+        return functools.partial(method, ddof=1) if name in ("var", "std") else method
 
     def plain(self, value):
         import numpy
@@ -94,11 +94,9 @@ class Torchlike:
         return self.library.tensor(values)
 
     def function(self, name, operands):
-        if name in ("matmul",) or name in POINTWISE:
-            call = getattr(self.library, name)
-            return lambda: call(*operands)
-        method = getattr(operands[0], name)
-        return lambda: method(*operands[1:])
+        if name == "matmul" or name in POINTWISE:
+            return functools.partial(getattr(self.library, name), *operands)
+        return functools.partial(getattr(operands[0], name), *operands[1:])
 
     def plain(self, value):
         return value.numpy()
@@ -112,17 +110,23 @@ class Torch(Torchlike):
     module = "torch"
 
 
-CONTENDERS = {"numpy": Numpy, "minidynamo": Minidynamo, "torch": Torch}
+CONTENDERS = {"minidynamo": Minidynamo, "NumPy": Numpy, "torch": Torch}
+BASE = "minidynamo"  # the others are compared with it
 
 
 def operands_of(name, size, dtype):
     import numpy
 
     rng = numpy.random.default_rng(0)
-    count = 2 if name == "matmul" else POINTWISE.get(name.rstrip("_"), (None, 1))[1]
+    count = 2 if name == "matmul" or name.rstrip("_") in (*BINARY, *BITS) else 1
     shape = (size, size) if name == "matmul" else (size,)
-    # Near one, so that products stay finite.
-    return [(1 + rng.random(shape) / 1e3).astype(dtype) for _ in range(count)]
+    if dtype.startswith("int"):
+        values = [rng.integers(1, 30, shape) for _ in range(count)]
+    else:
+        values = [rng.random(shape) for _ in range(count)]
+        if name in ("prod", "mul_"):
+            values = [1 + value / 1e3 for value in values]  # near one, so that products stay finite
+    return [value.astype(dtype) for value in values]
 
 
 def parse(question):
@@ -130,43 +134,60 @@ def parse(question):
     return name, int(size.split()[0]), dtype
 
 
-def measure(contender, expected_of, question):
-    import numpy
+SAMPLE_SECONDS = 2e-3  # the same for all: a longer sample would meet more of the machine's noise
 
-    name, size, dtype = parse(question)
-    values = operands_of(name, size, dtype)
-    call = contender.function(name, [contender.array(value.copy()) for value in values])
-    if not name.endswith("_"):
-        expected = expected_of.plain(expected_of.function(name, values)())
-        numpy.testing.assert_allclose(contender.plain(call()), expected, rtol=2e-3)
-    timer = timeit.Timer(call)
-    once = max(timer.timeit(3) / 3, 1e-8)
-    count = max(3, int(0.01 / once))
-    timer.timeit(count)
-    return timer.timeit(count) / count
+
+class Timers:
+    """One timer for each question, made and its result checked when the question is first asked."""
+
+    def __init__(self, contender):
+        self.contender = contender
+        self.known = {}
+
+    def sample(self, question):
+        if question not in self.known:
+            self.known[question] = self.make(question)
+        timer, calls = self.known[question]
+        return timer.timeit(calls) / calls
+
+    def make(self, question):
+        import numpy
+
+        name, size, dtype = parse(question)
+        values = operands_of(name, size, dtype)
+        call = self.contender.function(name, [self.contender.array(value.copy()) for value in values])
+        if not name.endswith("_"):
+            expected = Numpy().function(name, values)()
+            numpy.testing.assert_allclose(self.contender.plain(call()), expected, rtol=2e-3)
+        timer = timeit.Timer("call()", globals={"call": call})
+        timer.timeit(3)
+        return timer, max(1, round(SAMPLE_SECONDS / max(min(timer.repeat(3, 3)) / 3, 1e-8)))
+
+
+def work(name, threads):
+    contender = CONTENDERS[name]()
+    if hasattr(contender, "library"):
+        contender.library.set_num_threads(int(threads))
+    serve(Timers(contender).sample)
 
 
 def main():
-    arguments = parse_arguments(__doc__, 7)
+    arguments = parse_arguments(__doc__, rounds=15)
     if arguments.worker:
-        contender = CONTENDERS[arguments.worker[0]]()
-        library = __import__(contender.module)
-        if hasattr(library, "set_num_threads"):
-            library.set_num_threads(int(arguments.worker[1]))
-        oracle = Numpy()
-        serve(lambda question: measure(contender, oracle, question))
+        work(*arguments.worker)
         return
     results = {}
-    for threads in arguments.threads.split(","):
-        names = available({name: contender.module for name, contender in CONTENDERS.items()}, arguments.only)
-        workers = [Worker(__file__, [name, threads], environment(threads)) for name in names]
+    names = available({name: contender.module for name, contender in CONTENDERS.items()}, arguments.only)
+    for threads in map(int, arguments.threads.split(",")):
+        workers = [Worker(__file__, [name, str(threads)], environment(threads)) for name in names]
         answers = interleave(workers, list(questions()), arguments.rounds)
         for worker in workers:
             worker.close()
-        rows = {q: {name: summarise(samples) for name, samples in by.items()} for q, by in answers.items()}
-        results[threads] = rows
-        for question, by in rows.items():
-            print_table(f"{question}, {threads} thread(s)", by, "us", 1e6)
+        for question, samples in answers.items():
+            rows = summarise_all(samples, BASE)
+            title = f"{question}, {threads} thread{'s'[: threads > 1]}"
+            print_table(title, rows, BASE, "us", 1e6)
+            results[title] = rows
     write_json(arguments.json, results)
 
 

@@ -228,7 +228,8 @@ def binary_cases(draw):
 def check_binary(case):
     name, a, b, scalar = case
     other = b if scalar is None else scalar
-    check(method(name), method(name), [a, other], case, exact=name in ("add", "sub", "mul", "maximum", "minimum"))
+    # Which of two zeros is the larger one is not specified: torch's vector code differs from its scalar code.
+    check(method(name), method(name), [a, other], case, exact=name in ("add", "sub", "mul"))
     if scalar is None and name not in ("remainder", "floor_divide", "pow", *BITS):
         against_numpy(name, [a, b], case)
 

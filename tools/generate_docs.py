@@ -57,7 +57,62 @@ def logs():
     )
 
 
-PAGES = {"graph_breaks.md": graph_breaks, "config.md": config, "logs.md": logs}
+OP_KINDS = {
+    "PointwiseUnary": "Pointwise, one operand",
+    "PointwiseBinary": "Pointwise, two operands",
+    "PointwiseTernary": "Pointwise, three operands",
+    "Compare": "Comparisons",
+    "Reduction": "Reductions and running totals",
+    "Matmul": "Matrix products",
+    "Softmax": "Along one dim",
+    "View": "Views",
+    "Cast": "Casts",
+    "Gather": "Copies, joins and selections",
+    "Write": "Writes",
+    "Creation": "Creation",
+    "Random": "Random numbers",
+}
+
+
+def forms(row):
+    """How the op is called from Python."""
+    name = row["name"].partition(".")[0]
+    found = [f"`{name}()`"] if row["function"] else []
+    found += [f"`Tensor.{name}()`"] if row["method"] else []
+    found += [f"`nn.functional.{name}()`"] if row["functional"] else []
+    found += [f"`Tensor.{name}_()`"] if row["in_place"] else []
+    found += ["`out=`"] if row["out"] else []
+    found += ["an operator"] if row["operator"] else []
+    return ", ".join(found) or "in graphs only"
+
+
+def ops():
+    rows = _C._op_rows()
+    parts = [
+        "# Ops\n",
+        "Every op on tensors; the table is `csrc/tensor/ops.def`. Names, arguments and results are torch's.",
+        "`Number` is a tensor or a Python number, `int[*]` takes `f(2, 3)` and `f((2, 3))`, `?` allows `None`,",
+        "and what follows `*` is given by name. Overloads of one name have a suffix after a dot: the first that",
+        "takes the arguments is called.\n",
+        "An op raises `TypeError` for an argument of the wrong type, `IndexError` for a dim or an index out of range,",
+        "`NotImplementedError` for a dtype that it has no code for, and `RuntimeError` for shapes and dtypes that",
+        "do not fit together; the message names the op and the shapes.\n",
+    ]
+    for kind, title in OP_KINDS.items():
+        parts.append(f"## {title}\n")
+        parts.append(
+            table(
+                ("op", "what it gives", "called as"),
+                [(f"`{r['schema']}`", r["doc"], forms(r)) for r in rows if r["kind"] == kind],
+            )
+        )
+    missing = {r["kind"] for r in rows} - set(OP_KINDS) - {"CallOut"}
+    if missing:
+        sys.exit(f"no heading for ops of the kinds {sorted(missing)}")
+    return "\n".join(parts)
+
+
+PAGES = {"graph_breaks.md": graph_breaks, "config.md": config, "logs.md": logs, "ops.md": ops}
 
 
 def main():

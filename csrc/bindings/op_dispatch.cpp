@@ -5,13 +5,13 @@
 #include <span>
 #include <vector>
 
-#include "bindings/named_results.h"
 #include "bindings/tensor_buffer.h"
 #include "bindings/tensor_object.h"
 #include "cpython/errors.h"
 #include "frontends/arg_binding.h"
 #include "frontends/eager.h"
 #include "frontends/in_place.h"
+#include "guards/named_results.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -203,7 +203,7 @@ Ref wrap_results(const OpRow& row, std::vector<Tensor> results) {
   if (one) return wrap_tensor(std::move(results.at(0)));
   Ref tuple = wrap_tuple(results);
   PyTypeObject* named = row.schema.returns.size() > 1 ? named_results_type(row) : nullptr;
-  return named == nullptr ? tuple : check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(named), tuple));
+  return named == nullptr ? tuple : make_named_results(named, tuple.get());
 }
 
 void require_no_leaf_write(BorrowedRef self) {
@@ -265,7 +265,8 @@ Ref dispatch_with_out(const OpRow& row, PyObject* const* args, Py_ssize_t arg_co
   for (PyObject* object : objects) targets.push_back(tensor_of(object));
   std::vector<Tensor> written = apply_out(*call.row, call.args, targets, warn_of_resize);
   for (size_t i = 0; i < objects.size(); ++i) as_tensor_object(objects[i])->tensor = written[i];
-  return Ref::share(out);
+  PyTypeObject* named = objects.size() > 1 ? named_results_type(*call.row) : nullptr;
+  return named == nullptr ? Ref::share(out) : make_named_results(named, check(PySequence_Tuple(out)).get());
 }
 
 // x.f_(...), x being the first value.

@@ -161,16 +161,6 @@ TensorSpec spec_of_buffer(const Py_buffer& view, DType dtype, const char* what) 
   return spec;
 }
 
-// Bytes from the first element to the end of the last.
-size_t extent(const TensorSpec& spec) {
-  int64_t last = 0;
-  for (int i = 0; i < spec.rank(); ++i) {
-    if (spec.sizes[i].value() == 0) return 0;
-    last += (spec.sizes[i].value() - 1) * spec.strides[i].value();
-  }
-  return static_cast<size_t>(last + 1) * item_size(spec.dtype);
-}
-
 // NumPy gives arbitrary strides where sizes are 0 or 1; those that nothing reads become the contiguous ones.
 void tidy_strides(TensorSpec& spec) {
   DimVec contiguous = contiguous_strides(spec.sizes.span());
@@ -197,12 +187,21 @@ std::optional<DType> dtype_of_format(const char* format, size_t size) {
   return std::nullopt;
 }
 
+size_t spanned_bytes(const TensorSpec& spec) {
+  int64_t last = 0;
+  for (int i = 0; i < spec.rank(); ++i) {
+    if (spec.sizes[i].value() == 0) return 0;
+    last += (spec.sizes[i].value() - 1) * spec.strides[i].value();
+  }
+  return static_cast<size_t>(last + 1) * item_size(spec.dtype);
+}
+
 Tensor tensor_over_buffer(BorrowedRef exporter, const char* what, bool* writable) {
   auto holder = std::make_unique<BufferHolder>();
   if (PyObject_GetBuffer(exporter, &holder->view, PyBUF_RECORDS_RO) != 0) throw PythonError();
   const Py_buffer& view = holder->view;
   TensorSpec spec = spec_of_buffer(view, require_dtype(view, what), what);
-  size_t bytes = extent(spec);
+  size_t bytes = spanned_bytes(spec);
   tidy_strides(spec);
   *writable = !view.readonly;
   void* data = view.buf;

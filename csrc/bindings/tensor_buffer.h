@@ -14,4 +14,7 @@ Tensor tensor_over_buffer(BorrowedRef exporter, const char* what, bool* writable
 // The dtype of a buffer's elements; nullopt for formats that no dtype has.
 std::optional<DType> dtype_of_format(const char* format, size_t item_size);
 
+// Bytes from the first element to the end of the last.
+size_t spanned_bytes(const TensorSpec& spec);
+
 }  // namespace md

@@ -3,9 +3,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "bindings/fast_call.h"
 #include "bindings/tensor_buffer.h"
 #include "bindings/tensor_elements.h"
 #include "bindings/tensor_object.h"
+#include "frontends/device_object.h"
+#include "frontends/dtype_object.h"
 #include "frontends/eager.h"
 #include "frontends/promotion.h"
 
@@ -136,7 +139,37 @@ bool is_array(BorrowedRef data) {
   return PyObject_CheckBuffer(data.get()) && !PyBytes_Check(data.get()) && !PyByteArray_Check(data.get());
 }
 
+Ref wrap_leaf(Tensor tensor, bool requires_grad) {
+  if (requires_grad && !is_floating(tensor->dtype())) {
+    raise(ErrorKind::Runtime, "Only Tensors of floating point and complex dtype can require gradients");
+  }
+  if (tensor.requires_grad() != requires_grad) tensor.set_requires_grad(requires_grad);
+  Ref object = wrap_tensor(std::move(tensor));
+  as_tensor_object(object)->user_leaf = requires_grad;
+  return object;
+}
+
 }  // namespace
+
+std::optional<DType> read_dtype(const char* function, BorrowedRef value) {
+  if (!value || value.get() == Py_None) return std::nullopt;
+  if (std::optional<DType> dtype = dtype_from_python(value)) return dtype;
+  raise(ErrorKind::Type, function, "(): argument 'dtype' must be minidynamo.dtype, not ", value.type()->tp_name);
+}
+
+void check_device(const char* function, BorrowedRef value) {
+  if (value) device_from_python(value, str_cat(function, "(): argument 'device'"));
+}
+
+Ref leaf_from_call(const char* function, std::optional<DType> dtype, PyObject* const* args, Py_ssize_t arg_count,
+                   PyObject* kw_names) {
+  std::vector<PyObject*> values =
+      read_args(function, {"data", "*", "dtype?", "device?", "requires_grad?"}, args, arg_count, kw_names);
+  check_device(function, values[2]);
+  bool requires_grad = read_bool(function, "requires_grad", values[3], false);
+  if (std::optional<DType> wanted = read_dtype(function, values[1])) dtype = wanted;
+  return wrap_leaf(tensor_from_data(values[0], dtype), requires_grad);
+}
 
 Tensor tensor_from_data(BorrowedRef data, std::optional<DType> dtype) {
   if (is_tensor(data)) return copy_of(tensor_of(data), dtype);

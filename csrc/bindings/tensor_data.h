@@ -14,4 +14,12 @@ Tensor tensor_from_data(BorrowedRef data, std::optional<DType> dtype);
 // as_tensor: shares the memory of a tensor or array that has the dtype already.
 Tensor tensor_sharing_data(BorrowedRef data, std::optional<DType> dtype);
 
+// What tensor(data, *, dtype, device, requires_grad) and Tensor.new_tensor give; dtype: where the call names none.
+Ref leaf_from_call(const char* function, std::optional<DType> dtype, PyObject* const* args, Py_ssize_t arg_count,
+                   PyObject* kw_names);
+
+// Arguments of such functions; null or None: left out.
+std::optional<DType> read_dtype(const char* function, BorrowedRef value);
+void check_device(const char* function, BorrowedRef value);
+
 }  // namespace md

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "bindings/dlpack.h"
+#include "bindings/tensor_buffer.h"
 #include "cpython/errors.h"
 
 namespace md {
@@ -112,15 +113,6 @@ TensorSpec spec_of(const dlpack::Array& array) {
   return spec;
 }
 
-size_t extent(const TensorSpec& spec) {
-  int64_t last = 0;
-  for (int i = 0; i < spec.rank(); ++i) {
-    if (spec.sizes[i].value() == 0) return 0;
-    last += (spec.sizes[i].value() - 1) * spec.strides[i].value();
-  }
-  return static_cast<size_t>(last + 1) * item_size(spec.dtype);
-}
-
 template <typename Form>
 void release_form(void*, void* context) {
   auto* form = static_cast<Form*>(context);
@@ -137,7 +129,7 @@ Tensor take(BorrowedRef capsule, const char* name, const char* used_name, bool r
     raise(ErrorKind::Runtime, "from_dlpack(): the data is not aligned to its element size");
   }
   check_status(PyCapsule_SetName(capsule.get(), used_name));
-  StoragePtr storage = Storage::borrow(data, extent(spec), release_form<Form>, form);
+  StoragePtr storage = Storage::borrow(data, spanned_bytes(spec), release_form<Form>, form);
   if (read_only) storage->mark_read_only();
   return Tensor::from_storage(std::move(storage), 0, spec);
 }

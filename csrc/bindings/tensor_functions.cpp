@@ -20,36 +20,10 @@
 namespace md {
 namespace {
 
-std::optional<DType> read_dtype(const char* function, BorrowedRef value) {
-  if (!value || value.get() == Py_None) return std::nullopt;
-  if (std::optional<DType> dtype = dtype_from_python(value)) return dtype;
-  raise(ErrorKind::Type, function, "(): argument 'dtype' must be minidynamo.dtype, not ", value.type()->tp_name);
-}
-
-void check_device(const char* function, BorrowedRef value) {
-  if (value) device_from_python(value, str_cat(function, "(): argument 'device'"));
-}
-
-Ref wrap_leaf(Tensor tensor, bool requires_grad) {
-  if (requires_grad && !is_floating(tensor->dtype())) {
-    raise(ErrorKind::Runtime, "Only Tensors of floating point and complex dtype can require gradients");
-  }
-  if (tensor.requires_grad() != requires_grad) tensor.set_requires_grad(requires_grad);
-  Ref object = wrap_tensor(std::move(tensor));
-  as_tensor_object(object)->user_leaf = requires_grad;
-  return object;
-}
-
 // ---- tensors from data ----
 
 PyObject* tensor(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
-  return guarded([&] {
-    std::vector<PyObject*> values =
-        read_args("tensor", {"data", "*", "dtype?", "device?", "requires_grad?"}, args, arg_count, kw_names);
-    check_device("tensor", values[2]);
-    bool requires_grad = read_bool("tensor", "requires_grad", values[3], false);
-    return wrap_leaf(tensor_from_data(values[0], read_dtype("tensor", values[1])), requires_grad);
-  });
+  return guarded([&] { return leaf_from_call("tensor", std::nullopt, args, arg_count, kw_names); });
 }
 
 PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {

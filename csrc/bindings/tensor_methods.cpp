@@ -4,6 +4,7 @@
 #include "bindings/dlpack.h"
 #include "bindings/fast_call.h"
 #include "bindings/op_functions.h"
+#include "bindings/tensor_data.h"
 #include "bindings/tensor_dlpack.h"
 #include "bindings/tensor_elements.h"
 #include "bindings/tensor_interchange.h"
@@ -258,6 +259,10 @@ PyObject* backward(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) {
 
 // ---- copies ----
 
+PyObject* new_tensor(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] { return leaf_from_call("new_tensor", tensor_of(self)->dtype(), args, arg_count, kw_names); });
+}
+
 PyObject* reduce_ex(PyObject* self, PyObject*) {
   return guarded([&] {
     const Tensor& tensor = tensor_of(self);
@@ -357,6 +362,9 @@ void push_own_methods(std::vector<PyMethodDef>& methods) {
   methods.push_back(
       fast_method("requires_grad_", requires_grad_,
                   "requires_grad_(requires_grad=True) -> Tensor\n\nSets requires_grad and gives the tensor back."));
+  methods.push_back(fast_method("new_tensor", new_tensor,
+                                "new_tensor(data, *, dtype=None, device=None, requires_grad=False) -> Tensor\n\n"
+                                "A tensor from numbers or nested sequences, in the dtype of self."));
   methods.push_back(fast_method("backward", backward, "Not implemented: raises NotImplementedError."));
   methods.push_back({"__reduce_ex__", reduce_ex, METH_O, nullptr});
   PyMethodDef subclass =

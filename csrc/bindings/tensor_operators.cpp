@@ -55,6 +55,17 @@ PyObject* unary(PyObject* a) {
   return dispatch_operator(*row, a);
 }
 
+// The operator has a class of error of its own where the function bitwise_not lacks code for the dtype.
+PyObject* invert(PyObject* a) {
+  static const OpRow* const row = unary_operator_row('~');
+  if (is_floating(tensor_of(a)->dtype())) {
+    PyErr_SetString(PyExc_TypeError,
+                    "[bitwise_not] ~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+    return nullptr;
+  }
+  return dispatch_operator(*row, a);
+}
+
 PyObject* absolute(PyObject* a) {
   static const OpRow* const row = find_op("abs");
   return dispatch_operator(*row, a);
@@ -115,7 +126,7 @@ PyNumberMethods make_number_methods() {
 #undef MD_BINARY_OPERATOR
   methods.nb_negative = unary<'-'>;
   methods.nb_positive = unary<'+'>;
-  methods.nb_invert = unary<'~'>;
+  methods.nb_invert = invert;
   methods.nb_absolute = absolute;
   methods.nb_bool = truth;
   methods.nb_int = to_int;

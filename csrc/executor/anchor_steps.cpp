@@ -114,7 +114,10 @@ std::optional<PostNode> as_post_op(const MatmulProblem& problem, const Node& tai
   }
   std::vector<Arg> args;
   for (const Operand& operand : node.operands) {
-    args.push_back(to_arg(operand, [](ValueRef) -> Arg { return Tensor(); }));
+    args.push_back(to_arg(operand, [](ValueRef value) -> Arg {
+      const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
+      return info.is_scalar ? Tensor() : Tensor::fake(info.spec);
+    }));
   }
   PointwiseForm form = pointwise_form(*node.op, args);
   if (form.row < 0 || form.operand_count > 2) return std::nullopt;

@@ -49,7 +49,10 @@ std::optional<LoopOp> as_cast(const Node& node) {
 PointwiseForm form_of(const Node& node) {
   std::vector<Arg> args;
   for (const Operand& operand : node.operands) {
-    args.push_back(to_arg(operand, [](ValueRef) -> Arg { return Tensor(); }));
+    args.push_back(to_arg(operand, [](ValueRef value) -> Arg {
+      const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
+      return info.is_scalar ? Tensor() : Tensor::fake(info.spec);
+    }));
   }
   return pointwise_form(*node.op, args);
 }

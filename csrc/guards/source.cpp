@@ -9,6 +9,7 @@
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
+#include "guards/named_results.h"
 
 namespace md {
 namespace {
@@ -32,7 +33,7 @@ Fetched in_names(PyObject* dict, PyObject* name) {
 }
 
 Fetched in_tuple(PyObject* tuple, Py_ssize_t index) {
-  if (tuple == nullptr || !PyTuple_CheckExact(tuple)) return kUnknown;
+  if (tuple == nullptr || !PyTuple_Check(tuple)) return kUnknown;
   return index < PyTuple_GET_SIZE(tuple) ? Fetched{Presence::Found, PyTuple_GET_ITEM(tuple, index)} : kAbsent;
 }
 
@@ -150,6 +151,7 @@ Fetched fetch_SlotAttr(const Source& source, PyObject* base, const LocalsView&) 
 
 Fetched fetch_Item(const Source& source, PyObject* base, const LocalsView&) {
   if (is_exactly(base, &PyTuple_Type)) return in_tuple(base, source.index());
+  if (base != nullptr && is_named_results(Py_TYPE(base))) return in_tuple(base, source.index());
   if (!is_exactly(base, &PyList_Type)) return kUnknown;
   return source.index() < PyList_GET_SIZE(base) ? found_or_unknown(PyList_GET_ITEM(base, source.index())) : kAbsent;
 }

@@ -1,5 +1,6 @@
 #include "snapshot/value_builder.h"
 
+#include "guards/named_results.h"
 #include "guards/tensor_type.h"
 
 namespace md {
@@ -15,6 +16,14 @@ void advance(PyObject* iterator, int count) {
       return;
     }
   }
+}
+
+// Takes the references.
+Ref tuple_of(std::span<Ref> items) {
+  Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; i < items.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), items[i].release());
+  return tuple;
 }
 
 // list, tuple and reversed iterators take their position through __setstate__.
@@ -97,11 +106,11 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       return recipe.object;
     case RecipeKind::Output:
       return default_tensor_type().wrap(std::move(outputs_[recipe.index]));
-    case RecipeKind::Tuple: {
-      Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(parts.size())));
-      for (size_t i = 0; i < parts.size(); ++i) PyTuple_SET_ITEM(tuple.get(), i, parts[i].release());
-      return tuple;
-    }
+    case RecipeKind::Tuple:
+      return tuple_of(parts);
+    case RecipeKind::NamedResults:
+      return make_named_results(reinterpret_cast<PyTypeObject*>(parts[0].get()),
+                                tuple_of(std::span(parts).subspan(1)).get());
     case RecipeKind::Computed: {
       std::vector<PyObject*> operands(parts.begin(), parts.end());
       Ref result = compute(static_cast<Computation>(recipe.index), operands);

@@ -4,6 +4,7 @@
 #include "cpython/object_layout.h"
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
+#include "guards/named_results.h"
 #include "symbolic/exceptions.h"
 
 namespace md {
@@ -121,6 +122,17 @@ class AttributeLookup {
     Ref object = fetch(tensor->source, walk_.view());
     PyObject* value = nullptr;
     return !object || pv_instance_lookup(object, name_, &value) != 0;
+  }
+
+  // A named result; else a method that any tuple has.
+  Bound on_named_results() {
+    PyTypeObject* type = walk_.exact_type(object_);
+    std::optional<int> index = named_result_index(type, name_);
+    if (index) return {(*walk_.elements_of(object_))[static_cast<size_t>(*index)]};
+    PyObject* descriptor = _PyType_Lookup(type, name_);
+    if (descriptor == nullptr) return missing();
+    if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) unknown();
+    return {walk_.constant(descriptor), true};
   }
 
   // A method of an exact built-in type: its descriptor, unbound.
@@ -289,6 +301,7 @@ class AttributeLookup {
 
 Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing = false) {
   AttributeLookup lookup(walk, object, name, probing);
+  if (is_named_results(type_of(object))) return lookup.on_named_results();
   switch (object->kind) {
     case ValueKind::Super:
       return lookup.on_super();

@@ -1,4 +1,5 @@
 // Iteration over what the walk knows.
+#include "guards/named_results.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -8,8 +9,10 @@ namespace {
 bool is_plain_sequence(const ValuePtr& value) {
   if (value->kind == ValueKind::Sequence) return true;
   auto* object = as<ObjectValue>(value);
-  return object != nullptr && (PyTuple_CheckExact(object->object.get()) || PyList_CheckExact(object->object.get()) ||
-                               (object->source == nullptr && PyTuple_Check(object->object.get())));
+  if (object == nullptr) return false;
+  PyTypeObject* type = object->object.type();
+  if (type == &PyTuple_Type || type == &PyList_Type) return true;
+  return PyTuple_Check(object->object.get()) && (object->source == nullptr || is_named_results(type));
 }
 
 bool is_text(const ValuePtr& value) {

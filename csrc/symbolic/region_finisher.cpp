@@ -167,6 +167,10 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
     case ValueKind::Sequence: {
       auto* sequence = as<SequenceValue>(value);
       recipe.kind = sequence->is_list ? RecipeKind::List : RecipeKind::Tuple;
+      if (sequence->named != nullptr) {
+        recipe.kind = RecipeKind::NamedResults;
+        recipe.parts.push_back(constant_recipe(reinterpret_cast<PyObject*>(sequence->named)));
+      }
       return add_parts(recipe, sequence->items);
     }
     case ValueKind::Dict:

@@ -3,6 +3,7 @@
 #include "frontends/indexing.h"
 #include "frontends/promotion.h"
 #include "graph/views.h"
+#include "guards/named_results.h"
 #include "symbolic/walk.h"
 #include "tensor/pointwise.h"
 #include "tensor/tensor_modes.h"
@@ -172,7 +173,8 @@ class OpCapture {
     try {
       promote_lists();
       std::vector<PromotionOperand> kinds;
-      for (const Operand& operand : operands_) kinds.push_back(promotion_operand(operand));
+      for (size_t i = 0; i < operands_.size(); ++i)
+        kinds.push_back(row_->schema.params[i].promotes ? promotion_operand(operands_[i]) : PromotionOperand{});
       auto casts = promote(*row_, kinds);
       for (size_t i = 0; i < operands_.size(); ++i) {
         auto* ref = std::get_if<ValueRef>(&operands_[i]);
@@ -298,8 +300,9 @@ class OpCapture {
     }
     const std::vector<ParamType>& returns = row_->schema.returns;
     if (returns.size() == 1 && returns[0] == ParamType::Tensor) return results[0];
-    if (returns.size() == 1) return make_value<SequenceValue>(false, std::move(results));
-    walk_.graph_break(BreakReason::tensor_method, row_->name + ": several results under names");
+    auto sequence = make_value<SequenceValue>(false, std::move(results));
+    if (returns.size() > 1) sequence->named = named_results_type(*row_);
+    return sequence;
   }
 
   Walk& walk_;

@@ -1,6 +1,7 @@
 // Arithmetic, comparison, membership, subscripts, formatting.
 #include "bytecode/binary_operators.h"
 #include "frontends/op_callables.h"
+#include "guards/named_results.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/user_operators.h"
@@ -62,7 +63,9 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
     auto a = walk.elements_of(left), b = walk.elements_of(right);
     if (!a || !b) return nullptr;
     PyTypeObject* type = walk.exact_type(left);
-    if (type != walk.exact_type(right)) return nullptr;
+    PyTypeObject* other = walk.exact_type(right);
+    auto is_tuple = [](PyTypeObject* known) { return known == &PyTuple_Type || is_named_results(known); };
+    if (type != other && !(is_tuple(type) && is_tuple(other))) return nullptr;
     if (in_place && type == &PyList_Type) return nullptr;  // changes the list: extend() below
     a->insert(a->end(), b->begin(), b->end());
     return make_value<SequenceValue>(type == &PyList_Type, std::move(*a));
@@ -337,8 +340,9 @@ ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   if (auto* tensor = as<TensorValue>(container)) return walk.index_tensor(tensor, key);
   PyTypeObject* type = type_of(container);
   if (type == &PyDict_Type) return subscript_of_dict(walk, container, key);
-  bool size = type != nullptr && PyType_IsSubtype(type, &PyTuple_Type) && walk.source_of(container) == nullptr;
-  if (type == &PyTuple_Type || type == &PyList_Type || size) return subscript_of_sequence(walk, container, key);
+  bool ours = type != nullptr && PyType_IsSubtype(type, &PyTuple_Type) &&
+              (walk.source_of(container) == nullptr || is_named_results(type));
+  if (type == &PyTuple_Type || type == &PyList_Type || ours) return subscript_of_sequence(walk, container, key);
   Ref whole = walk.constant_of(container), constant = whole ? walk.constant_of(key) : Ref();
   if (constant) {
     Ref item = Ref::steal(PyObject_GetItem(whole, constant));

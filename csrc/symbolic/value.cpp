@@ -94,8 +94,11 @@ PyTypeObject* type_of(const ValuePtr& value) {
       auto* tensor = as<TensorValue>(value);
       return tensor->object ? tensor->object.type() : default_tensor_type().type;
     }
-    case ValueKind::Sequence:
-      return as<SequenceValue>(value)->is_list ? &PyList_Type : &PyTuple_Type;
+    case ValueKind::Sequence: {
+      auto* sequence = as<SequenceValue>(value);
+      if (sequence->named != nullptr) return sequence->named;
+      return sequence->is_list ? &PyList_Type : &PyTuple_Type;
+    }
     case ValueKind::Dict:
       return &PyDict_Type;
     case ValueKind::Set:

@@ -1,4 +1,5 @@
 // Looking at values: each answer adds the guard that makes it valid.
+#include "guards/named_results.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -7,10 +8,11 @@ namespace {
 
 bool is_number(PyTypeObject* type) { return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type; }
 
-// An exact tuple, or a constant of a subclass of ours that changes nothing (Size).
+// An exact tuple, named results, or a constant of a subclass of ours that changes nothing (Size).
 bool is_plain_tuple(const ObjectValue& value) {
   PyObject* object = value.object;
-  return PyTuple_CheckExact(object) || (value.source == nullptr && PyTuple_Check(object));
+  if (PyTuple_CheckExact(object)) return true;
+  return PyTuple_Check(object) && (value.source == nullptr || is_named_results(Py_TYPE(object)));
 }
 
 // A constant, or one of a subclass of ours.
@@ -114,7 +116,8 @@ Ref Walk::constant_of(const ValuePtr& value) {
     object->value_guarded = object->type_guarded = object->length_guarded = true;
     return object->object;
   }
-  if (auto* sequence = as<SequenceValue>(value); sequence != nullptr && !sequence->is_list) {
+  if (auto* sequence = as<SequenceValue>(value);
+      sequence != nullptr && !sequence->is_list && sequence->named == nullptr) {
     Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(sequence->items.size())));
     for (size_t i = 0; i < sequence->items.size(); ++i) {
       Ref item = constant_of(sequence->items[i]);
@@ -190,7 +193,8 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
   if (!sized) return std::nullopt;
   exact_type(value);
   int64_t length = PyObject_Size(object);
-  if (known->source != nullptr && !known->length_guarded) {
+  bool fixed = is_named_results(Py_TYPE(object));  // by the type
+  if (known->source != nullptr && !known->length_guarded && !fixed) {
     guards_.length(known->source, length);
     known->length_guarded = true;
   }

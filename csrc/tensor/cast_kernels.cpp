@@ -56,6 +56,12 @@ void copy_elements(const Tensor& src, const Tensor& dst) {
   copy_reshaped(src, dst);
 }
 
+Tensor part_of(const Tensor& tensor, int dim, int64_t start, int64_t length) {
+  TensorSpec spec = tensor.spec();
+  spec.sizes[dim] = length;
+  return Tensor::view(tensor, spec, tensor->offset() + start * tensor->strides()[dim]);
+}
+
 Tensor as_contiguous(const Tensor& tensor, DType dtype) {
   if (tensor->dtype() == dtype && tensor->is_contiguous()) return tensor;
   Tensor copy = Tensor::empty(TensorSpec::contiguous(dtype, tensor->spec().sizes));

@@ -1,4 +1,4 @@
-// What arange's rule and kernel share.
+// What the rules and kernels of arange and randint share.
 #pragma once
 #include "tensor/op_row.h"
 
@@ -9,5 +9,11 @@ struct ArangeRange {
 };
 // Of arange(end) and arange.start_step(start, end, step).
 ArangeRange arange_range(const OpCall& call);
+
+struct IntRange {
+  int64_t low, high;  // high is not in it
+};
+// Of randint(high, size) and randint.low(low, high, size).
+IntRange randint_range(const OpCall& call);
 
 }  // namespace md

@@ -14,13 +14,6 @@
 namespace md {
 namespace {
 
-// Positions [start, start + length) of a dim of out.
-Tensor part_of(const Tensor& out, int dim, int64_t start, int64_t length) {
-  TensorSpec spec = out.spec();
-  spec.sizes[dim] = length;
-  return Tensor::view(out, spec, out->offset() + start * out->strides()[dim]);
-}
-
 int64_t checked_index(const OpCall& call, int64_t index, int64_t extent) {
   if (index < 0 || index >= extent) {
     raise_op(ErrorKind::Index, call.row.name, "index ", index, " is out of range for a dimension of size ", extent,
@@ -139,7 +132,7 @@ void masked_fill_kernel(const OpCall& call, std::span<Tensor> outs) {
   if (Tensor* tensor = std::get_if<Tensor>(&value)) {
     if ((*tensor)->rank() != 0) {
       raise_op(ErrorKind::Runtime, call.row.name, "only supports a 0-dimensional value tensor, but got tensor with ",
-               (*tensor)->rank(), " dimension(s)");
+               (*tensor)->rank(), " dimension(s)", operand_shapes(call));
     }
     if ((*tensor)->dtype() != self->dtype()) *tensor = as_contiguous(*tensor, self->dtype());
   }

@@ -178,12 +178,18 @@ void fill_with(const Tensor& out, const OneElement& element) {
   copy_elements(Tensor::view(one, spec, 0), out);
 }
 
-// The indices of index_fill and the like, wrapped.
-Offsets indices_along(const OpCall& call, int64_t extent, int dim) {
+// Where index_fill and the like write: a dim of out, and positions of it, wrapped.
+struct Places {
+  int dim;
+  Offsets positions;
+};
+Places places_of(const OpCall& call, const Tensor& out) {
+  int dim = wrap_dim(call, int_arg(call, 1), out->rank());
+  int64_t extent = out->rank() == 0 ? 1 : out->sizes()[dim];
   Tensor index = as_contiguous(tensor_arg(call, 2), DType::int64);
-  Offsets indices(index.data<int64_t>(), index.data<int64_t>() + index->numel());
-  for (int64_t& value : indices) value = wrapped_index(call, value, extent, dim);
-  return indices;
+  Offsets positions(index.data<int64_t>(), index.data<int64_t>() + index->numel());
+  for (int64_t& value : positions) value = wrapped_index(call, value, extent, dim);
+  return {dim, std::move(positions)};
 }
 
 // out at one position of dim.
@@ -217,6 +223,17 @@ void for_each_scattered(const OpCall& call, const Tensor& out, const Tensor* src
       if (out->rank() > 0) to += (d == dim ? index.data<int64_t>()[i] : position) * out->strides()[d];
     }
     visit(to, from);
+  }
+}
+
+// write(part of out, part of the source argument) at each place, out starting as self.
+template <typename Write>
+void for_each_place(const OpCall& call, const Tensor& out, const Write& write) {
+  Places places = places_of(call, out);
+  start_from_self(call, out);
+  for (size_t i = 0; i < places.positions.size(); ++i) {
+    write(at_position(out, places.dim, places.positions[i]),
+          at_position(tensor_arg(call, 3), places.dim, static_cast<int64_t>(i)));
   }
 }
 
@@ -291,36 +308,22 @@ void scatter_view_kernel(const OpCall& call, std::span<Tensor> outs) {
 
 void index_fill_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& out = outs[0];
-  int dim = wrap_dim(call, int_arg(call, 1), out->rank());
-  Offsets indices = indices_along(call, out->rank() == 0 ? 1 : out->sizes()[dim], dim);
+  Places places = places_of(call, out);
   OneElement element(call.args[3], out->dtype());
   start_from_self(call, out);
-  for (int64_t position : indices) fill_with(at_position(out, dim, position), element);
+  for (int64_t position : places.positions) fill_with(at_position(out, places.dim, position), element);
 }
 
 void index_copy_kernel(const OpCall& call, std::span<Tensor> outs) {
-  const Tensor& out = outs[0];
-  const Tensor& source = tensor_arg(call, 3);
-  int dim = wrap_dim(call, int_arg(call, 1), out->rank());
-  Offsets indices = indices_along(call, out->rank() == 0 ? 1 : out->sizes()[dim], dim);
-  start_from_self(call, out);
-  for (size_t i = 0; i < indices.size(); ++i) {
-    copy_elements(at_position(source, dim, static_cast<int64_t>(i)), at_position(out, dim, indices[i]));
-  }
+  for_each_place(call, outs[0], [](const Tensor& part, const Tensor& source) { copy_elements(source, part); });
 }
 
 void index_add_kernel(const OpCall& call, std::span<Tensor> outs) {
   static const OpRow* const add = find_op("add");
-  const Tensor& out = outs[0];
-  const Tensor& source = tensor_arg(call, 3);
-  int dim = wrap_dim(call, int_arg(call, 1), out->rank());
-  Offsets indices = indices_along(call, out->rank() == 0 ? 1 : out->sizes()[dim], dim);
-  start_from_self(call, out);
-  for (size_t i = 0; i < indices.size(); ++i) {
-    Tensor part = at_position(out, dim, indices[i]);
-    Arg args[] = {part, at_position(source, dim, static_cast<int64_t>(i)), call.args[4]};
+  for_each_place(call, outs[0], [&](Tensor part, const Tensor& source) {
+    Arg args[] = {part, source, call.args[4]};
     pointwise_kernel({*add, args}, {&part, 1});
-  }
+  });
 }
 
 void scatter_kernel(const OpCall& call, std::span<Tensor> outs) {

@@ -2,6 +2,8 @@
 // header
 // compiled for one level must never be the copy that the linker keeps for all.
 #pragma once
+#include <stdlib.h>
+
 #include <cstdint>
 #include <type_traits>
 

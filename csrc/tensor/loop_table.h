@@ -17,11 +17,18 @@ inline constexpr int kPointwiseCount = 0
 // dst[i] = To(src[i]).
 using ConvertLoop = void (*)(const void* src, void* dst, int64_t n);
 
+// The largest or smallest of n > 0 elements, a NaN before all; and where the first is that equals a value, or is NaN if
+// that is. For half types and bool there are none.
+using ExtremeLoop = void (*)(const void* src, int64_t n, void* best);
+using FindLoop = int64_t (*)(const void* src, int64_t n, const void* value);
+
 struct LoopTable {
   const char* name;  // of the instruction-set level
   // By row, dtype and scalar_mask / (arity == 3 ? 2 : 1).
   PointwiseLoop pointwise[kPointwiseCount][kDTypeCount][4];
   ConvertLoop convert[kDTypeCount][kDTypeCount];  // from, to
+  ExtremeLoop extreme[kDTypeCount][2];            // smallest, largest
+  FindLoop find[kDTypeCount];                     // -1: nowhere
   // float32 and float64 only. Sums are pairwise over blocks; max and min carry NaN; n > 0.
   float (*sum_f32)(const float* src, int64_t n);
   double (*sum_f64)(const double* src, int64_t n);

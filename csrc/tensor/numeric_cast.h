@@ -26,6 +26,16 @@ inline To numeric_cast(From value) {
   }
 }
 
+// What the hardware compares: the half types as float.
+template <typename T>
+inline auto comparable(T value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    return value.to_float();
+  } else {
+    return value;
+  }
+}
+
 template <typename To>
 inline To convert_element(DType dtype, const void* src) {
   switch (dtype) {

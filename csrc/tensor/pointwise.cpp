@@ -90,9 +90,12 @@ void refine_pow(const OpRow&, std::span<const Arg> args, PointwiseForm& form) {
   };
   constexpr Power kPowers[] = {
       {2, Pointwise::square}, {3, Pointwise::cube}, {0.5, Pointwise::sqrt}, {-0.5, Pointwise::rsqrt}};
-  if (!std::holds_alternative<Tensor>(args[0])) return;
+  const Tensor* base = std::get_if<Tensor>(&args[0]);
+  if (base == nullptr || !base->defined()) return;  // not defined: a number of the run
   for (const Power& power : kPowers) {
     if (!is_number(args[1], power.exponent)) continue;
+    // The root of -inf is NaN, its power inf: torch has the root for all but float16.
+    if (power.exponent < 1 && (*base)->dtype() == DType::float16) continue;
     form.row = number(power.row);
     form.operand_count = 1;
   }

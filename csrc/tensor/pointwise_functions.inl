@@ -25,10 +25,8 @@ inline double infinity(double) { return __builtin_inf(); }
 #define MD_MATH(name)                                        \
   inline float math_##name(float a) { return ::name##f(a); } \
   inline double math_##name(double a) { return ::name(a); }
-MD_MATH(exp)
 MD_MATH(exp2)
 MD_MATH(expm1)
-MD_MATH(log)
 MD_MATH(log2)
 MD_MATH(log10)
 MD_MATH(log1p)
@@ -38,10 +36,17 @@ MD_MATH(tan)
 MD_MATH(asin)
 MD_MATH(acos)
 MD_MATH(atan)
-MD_MATH(sinh)
 MD_MATH(cosh)
-MD_MATH(tanh)
 MD_MATH(erf)
+#undef MD_MATH
+#define MD_MATH(name)                                        \
+  inline float math_##name(float a) { return ::name##f(a); } \
+  inline double math_##name(double a) { return name##_of(a); }
+#include "tensor/double_functions.inl"
+MD_MATH(exp)
+MD_MATH(log)
+MD_MATH(sinh)
+MD_MATH(tanh)
 #undef MD_MATH
 inline float math_pow(float a, float b) { return ::powf(a, b); }
 inline double math_pow(double a, double b) { return ::pow(a, b); }
@@ -63,13 +68,21 @@ inline T float_lerp(T a, T b, T weight) {
   return float_abs(weight) < T(0.5) ? a + weight * (b - a) : b - (b - a) * (T(1) - weight);
 }
 
-template <typename T>
-inline T float_fmod(T a, T b) {
-  if constexpr (sizeof(T) == sizeof(float)) {
-    return __builtin_fmodf(a, b);
-  } else {
-    return __builtin_fmod(a, b);
-  }
+// A short quotient is exact, or one too large where the division rounded up to a whole number; so is what is left of a.
+inline float float_fmod(float a, float b) {
+  double quotient = __builtin_trunc(double(a) / double(b));
+  if (!(__builtin_fabs(quotient) < 0x1p28)) return ::fmodf(a, b);
+  if (quotient == 0) return a;  // b may be infinite
+  double rest = double(a) - quotient * double(b);  // exact: 28 and 24 bits
+  return __builtin_copysignf(float(rest), a);
+}
+inline double float_fmod(double a, double b) {
+  double quotient = __builtin_trunc(a / b);
+  if (!(__builtin_fabs(quotient) < 0x1p51)) return ::fmod(a, b);
+  if (quotient == 0) return a;
+  double rest = __builtin_fma(-quotient, b, a);
+  if ((rest < 0) != (a < 0) && rest != 0) rest += __builtin_copysign(b, a);
+  return __builtin_copysign(rest, a);
 }
 
 // Sign of the divisor, as Python's %.
@@ -119,25 +132,54 @@ inline T wrap_neg(T a) {
   return T(Word<T>(0) - Word<T>(a));
 }
 
-// Divisors are not zero (check_divisor); by -1 the hardware would trap on the smallest number.
+// Divisors are not zero (check_divisor), and where they are nothing may trap; nor may the smallest number by -1.
+template <typename T>
+inline bool divides_plainly(T b) {
+  return b != T(0) && !(T(-1) < T(0) && b == T(-1));
+}
+
+// Rounded is the double's way to a whole number: __builtin_trunc or __builtin_floor. Exact: the quotient of numbers of
+// up to 50 bits that is not whole is further from a whole one than double rounds.
+template <typename T, typename Round>
+inline T int_quotient(T a, T b, Round round) {
+  T by = divides_plainly(b) ? b : T(1);
+  T quotient;
+  if constexpr (sizeof(T) < sizeof(int64_t)) {
+    quotient = T(int32_t(round(double(a) / double(by))));
+  } else {
+    auto is_short = [](T value) { return uint64_t(value) + (uint64_t(1) << 49) < (uint64_t(1) << 50); };
+    if (is_short(a) & is_short(by)) {
+      quotient = T(round(double(a) / double(by)));
+    } else {
+      quotient = T(a / by);
+      if (round(-0.5) < 0 && a % by != T(0) && (a < T(0)) != (by < T(0))) quotient = T(quotient - 1);
+    }
+  }
+  return b == T(0) ? T(0) : divides_plainly(b) ? quotient : wrap_neg(a);
+}
+struct RoundToZero {
+  double operator()(double a) const { return __builtin_trunc(a); }
+};
+struct RoundDown {
+  double operator()(double a) const { return __builtin_floor(a); }
+};
+
 template <typename T>
 inline T int_div_trunc(T a, T b) {
-  if (b == T(0)) return T(0);
-  if (T(-1) < T(0) && b == T(-1)) return wrap_neg(a);
-  return T(a / b);
-}
-template <typename T>
-inline T int_remainder(T a, T b) {
-  if (b == T(0) || (T(-1) < T(0) && b == T(-1))) return T(0);
-  T rest = T(a % b);
-  return rest != T(0) && (b < T(0)) != (rest < T(0)) ? T(rest + b) : rest;
+  return int_quotient(a, b, RoundToZero{});
 }
 template <typename T>
 inline T int_div_floor(T a, T b) {
-  if (b == T(0)) return T(0);
-  if (T(-1) < T(0) && b == T(-1)) return wrap_neg(a);
-  T quotient = T(a / b);
-  return a % b != T(0) && (a < T(0)) != (b < T(0)) ? T(quotient - 1) : quotient;
+  return int_quotient(a, b, RoundDown{});
+}
+// By zero: zero, whatever the quotient.
+template <typename T>
+inline T int_fmod(T a, T b) {
+  return b == T(0) ? T(0) : wrap_sub(a, wrap_mul(int_div_trunc(a, b), b));
+}
+template <typename T>
+inline T int_remainder(T a, T b) {
+  return b == T(0) ? T(0) : wrap_sub(a, wrap_mul(int_div_floor(a, b), b));
 }
 
 // A negative power of an integer is zero, unless the base is 1 or -1.

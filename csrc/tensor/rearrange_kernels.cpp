@@ -6,18 +6,12 @@
 #include "tensor/call_args.h"
 #include "tensor/copy.h"
 #include "tensor/kernels.h"
+#include "tensor/numeric_cast.h"
 #include "tensor/shape_rules.h"
 #include "tensor/threads.h"
 
 namespace md {
 namespace {
-
-// Position [start, start + length) of a dim.
-Tensor part_of(const Tensor& tensor, int dim, int64_t start, int64_t length) {
-  TensorSpec spec = tensor.spec();
-  spec.sizes[dim] = length;
-  return Tensor::view(tensor, spec, tensor->offset() + start * tensor->strides()[dim]);
-}
 
 // Copies the parts of one dim that order[i] names to position i.
 void take_dim(const Tensor& src, int dim, const std::vector<int64_t>& order, const Tensor& out) {
@@ -36,15 +30,6 @@ void roll_dim(const Tensor& src, int dim, int64_t shift, const Tensor& out) {
 Tensor flattened(const Tensor& contiguous) {
   TensorSpec spec = TensorSpec::contiguous(contiguous->dtype(), DimVec({contiguous->numel()}));
   return Tensor::view(contiguous, spec, contiguous->offset());
-}
-
-template <typename T>
-auto comparable(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    return value.to_float();
-  } else {
-    return value;
-  }
 }
 
 // NaN counts as the largest; equal elements keep their order.

@@ -1,4 +1,6 @@
 // sum, mean, prod, amax, amin, any, all: folds with one pointwise function.
+#include <cstring>
+
 #include "tensor/call_args.h"
 #include "tensor/fill.h"
 #include "tensor/kernels.h"
@@ -53,10 +55,10 @@ void fold_values(Pointwise function, const T* src, int64_t n, T* total) {
 
 void fold_bools(Pointwise function, const bool* src, int64_t n, bool* total) {
   bool any = function == Pointwise::maximum;
-  bool value = *total;
-  for (int64_t i = 0; i < n; ++i) value = any ? value | src[i] : value & src[i];
-  *total = value;
+  if (*total != any && n > 0) *total = (std::memchr(src, any, static_cast<size_t>(n)) != nullptr) == any;
 }
+
+void fold_run(Pointwise function, DType dtype, const void* src, int64_t n, void* total);
 
 // Vector code where there is some; false: none.
 bool fold_fast(Pointwise function, DType dtype, const void* src, int64_t n, void* total) {
@@ -72,6 +74,14 @@ bool fold_fast(Pointwise function, DType dtype, const void* src, int64_t n, void
     fold_values(function, &part, 1, static_cast<T*>(total));
     return true;
   };
+  bool is_extreme = function == Pointwise::maximum || function == Pointwise::minimum;
+  if (auto* extreme = table.extreme[static_cast<int>(dtype)][function == Pointwise::maximum];
+      is_extreme && extreme != nullptr && !is_floating(dtype) && n > 1) {
+    alignas(8) char part[8];
+    extreme(src, n, part);
+    fold_run(function, dtype, part, 1, total);
+    return true;
+  }
   if (dtype == DType::float32) return fold(0.0f, table.sum_f32, table.max_f32, table.min_f32);
   if (dtype == DType::float64) return fold(0.0, table.sum_f64, table.max_f64, table.min_f64);
   return false;

@@ -12,15 +12,6 @@
 namespace md {
 namespace {
 
-template <typename T>
-auto comparable(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    return value.to_float();
-  } else {
-    return value;
-  }
-}
-
 // The first of the best elements; the first NaN beats everything.
 template <typename T>
 int64_t find_best(const ReductionSpace& space, const char* data, bool largest) {
@@ -46,38 +37,24 @@ int64_t find_best(const ReductionSpace& space, const char* data, bool largest) {
   return best_index;
 }
 
-// Contiguous floats: the best value by vector code, then where it is.
+// A contiguous run: the best value by vector code, then where it is.
 template <typename T>
-int64_t find_in_run(const T* values, T best) {
-  int64_t i = 0;
-  if (best != best) {
-    while (values[i] == values[i]) ++i;
-  } else {
-    while (values[i] != best) ++i;
-  }
-  return i;
-}
-
-template <typename T>
-int64_t find_float(const ReductionSpace& space, const char* data, bool largest) {
-  if (!space.inner().is_dense(0)) return find_best<T>(space, data, largest);
-  const T* values = reinterpret_cast<const T*>(data);
-  if constexpr (std::is_same_v<T, float>) {
-    return find_in_run(values, (largest ? loops().max_f32 : loops().min_f32)(values, space.length()));
-  } else {
-    return find_in_run(values, (largest ? loops().max_f64 : loops().min_f64)(values, space.length()));
-  }
+int64_t find_in_run(const ReductionSpace& space, const char* data, bool largest) {
+  const LoopTable& table = loops();
+  int dtype = static_cast<int>(space.input()->dtype());
+  if (!space.inner().is_dense(0) || table.find[dtype] == nullptr) return find_best<T>(space, data, largest);
+  T best{};
+  table.extreme[dtype][largest](data, space.length(), &best);
+  return table.find[dtype](data, space.length(), &best);
 }
 
 using Finder = int64_t (*)(const ReductionSpace&, const char*, bool);
 
 Finder finder(DType dtype) {
-  if (dtype == DType::float32) return find_float<float>;
-  if (dtype == DType::float64) return find_float<double>;
   switch (dtype) {
 #define MD_DTYPE(name, ctype, category, short_name, python_name) \
   case DType::name:                                              \
-    return find_best<ctype>;
+    return find_in_run<ctype>;
 #include "tensor/dtypes.def"
 #undef MD_DTYPE
   }

@@ -14,6 +14,10 @@ int wrap_dim(const OpCall& call, int64_t dim, int rank);
 std::vector<bool> reduced_dims(const OpCall& call, const Arg& dims, int rank);
 // Of any and all: as torch has it, an empty list there means no dims.
 std::vector<bool> truth_reduced_dims(const OpCall& call);
+// The p of norm as a number.
+double norm_order(const OpCall& call);
+// "; shapes (2, 3) and (4,)": of all tensors of the call, to end a message with.
+std::string operand_shapes(const OpCall& call);
 // Sizes that all operands broadcast to. Raises with the shapes.
 DimVec broadcast_sizes(const OpCall& call, std::span<const Tensor* const> tensors);
 // Strides of a new result of these sizes that keeps the order in which the operands' dims lie in memory, as torch's

@@ -42,6 +42,17 @@ static std::string shapes_of(std::span<const Tensor* const> tensors) {
   return text;
 }
 
+std::string operand_shapes(const OpCall& call) {
+  std::vector<const Tensor*> tensors;
+  for (const Arg& arg : call.args) {
+    if (const auto* tensor = std::get_if<Tensor>(&arg); tensor != nullptr && tensor->defined())
+      tensors.push_back(tensor);
+    if (const auto* list = std::get_if<std::vector<Tensor>>(&arg))
+      for (const Tensor& tensor : *list) tensors.push_back(&tensor);
+  }
+  return str_cat(tensors.size() == 1 ? "; shape " : "; shapes ", shapes_of(tensors));
+}
+
 DimVec broadcast_sizes(const OpCall& call, std::span<const Tensor* const> tensors) {
   DimVec result;
   for (const Tensor* tensor : tensors) {

@@ -1,5 +1,6 @@
 // Shape rules of ops that make tensors.
 #include <cmath>
+#include <cstdlib>
 
 #include "tensor/call_args.h"
 #include "tensor/creation.h"
@@ -25,8 +26,9 @@ void check_sizes(const OpCall& call, const DimVec& sizes, size_t item) {
 
 void push(const OpCall& call, std::vector<OutSpec>& outs, DType dtype, DimVec sizes) {
   check_sizes(call, sizes, item_size(dtype));
+  bool whole_numbers = call.row.shape_rule == randint_shape || call.row.shape_rule == randperm_shape;
   bool random = call.row.kind == OpKind::Random;
-  if (random && !is_floating(dtype)) {
+  if (random && !whole_numbers && !is_floating(dtype)) {
     raise_op(ErrorKind::NotImplemented, call.row.name, "not implemented for '", row(dtype).name, "'");
   }
   outs.push_back({TensorSpec::contiguous(dtype, std::move(sizes)), 0});
@@ -104,6 +106,70 @@ void eye_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   if (rows < 0) raise_op(ErrorKind::Runtime, call.row.name, "n must be greater or equal to 0, got ", rows);
   if (columns < 0) raise_op(ErrorKind::Runtime, call.row.name, "m must be greater or equal to 0, got ", columns);
   push(call, outs, dtype_arg(call).value_or(default_dtype()), {Dim(rows), Dim(columns)});
+}
+
+IntRange randint_range(const OpCall& call) {
+  bool has_low = call.row.schema.params[0].name == "low";
+  return {has_low ? int_arg(call, 0) : 0, int_arg(call, has_low ? 1 : 0)};
+}
+
+// Whole numbers up to this one are all different in the dtype.
+static int64_t largest_exact(DType dtype) {
+  switch (dtype) {
+    case DType::bool_:
+      return 1;
+    case DType::uint8:
+      return UINT8_MAX;
+    case DType::int8:
+      return INT8_MAX;
+    case DType::int16:
+      return INT16_MAX;
+    case DType::int32:
+      return INT32_MAX;
+    case DType::float32:
+      return int64_t{1} << 24;
+    case DType::float16:
+      return int64_t{1} << 11;
+    case DType::bfloat16:
+      return int64_t{1} << 8;
+    case DType::float64:
+      return int64_t{1} << 53;
+    default:
+      return INT64_MAX;
+  }
+}
+
+// What the dtype can hold at all; floats round whole numbers.
+static bool holds(DType dtype, int64_t value) {
+  if (dtype == DType::float16) return std::abs(value) <= 65504;
+  if (is_floating(dtype) || dtype == DType::int64) return true;
+  int64_t least = dtype == DType::bool_ || dtype == DType::uint8 ? 0 : -largest_exact(dtype) - 1;
+  return value >= least && value <= largest_exact(dtype);
+}
+
+void randint_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  IntRange range = randint_range(call);
+  DType dtype = dtype_arg(call).value_or(DType::int64);
+  if (range.low >= range.high) {
+    raise_op(ErrorKind::Runtime, call.row.name, "expects 'low' to be less than 'high', but got low=", range.low,
+             " >= high=", range.high);
+  }
+  if (!holds(dtype, range.low) || !holds(dtype, range.high - 1)) {
+    raise_op(ErrorKind::Runtime, call.row.name, "low=", range.low, " or high - 1=", range.high - 1,
+             " is out of bounds for ", row(dtype).name);
+  }
+  push(call, outs, dtype, dims_arg(call, call.row.schema.find("size")));
+}
+
+void randperm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  int64_t n = int_arg(call, 0);
+  DType dtype = dtype_arg(call).value_or(DType::int64);
+  if (n < 0) raise_op(ErrorKind::Runtime, call.row.name, "n must be non-negative, got ", n);
+  if (dtype == DType::bool_) raise_op(ErrorKind::NotImplemented, call.row.name, "not implemented for 'bool'");
+  if (n - 1 > largest_exact(dtype)) {
+    raise_op(ErrorKind::Runtime, call.row.name, "n=", n, " is too large for ", row(dtype).name);
+  }
+  push(call, outs, dtype, {Dim(n)});
 }
 
 // zeros_like, ...: a dense layout is kept.

@@ -34,7 +34,7 @@ void cat_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     }
     if (spec.rank() == 0) {
       raise_op(ErrorKind::Runtime, call.row.name, "zero-dimensional tensor (at position ", i,
-               ") cannot be concatenated");
+               ") cannot be concatenated", operand_shapes(call));
     }
     if (is_skipped(spec) && first->rank() != 1) continue;
     if (spec.rank() != first->rank()) {
@@ -88,7 +88,7 @@ void index_select_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   }
   if (self.rank() == 0 && !known_equal(index.numel(), 1)) {
     raise_op(ErrorKind::Runtime, call.row.name, "Index to scalar can have only 1 value, got ", index.numel().str(),
-             " value(s)");
+             " value(s)", operand_shapes(call));
   }
   DimVec sizes = self.sizes;
   if (!sizes.empty()) sizes[dim] = index.rank() == 0 ? Dim(1) : index.sizes[0];
@@ -102,8 +102,9 @@ void gather_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   if (index.dtype != DType::int64) {
     raise_op(ErrorKind::Runtime, call.row.name, "Expected dtype int64 for index, but got ", row(index.dtype).name);
   }
-  bool fits = std::max(index.rank(), 1) == std::max(self.rank(), 1);
-  for (int d = 0; fits && d < std::min(self.rank(), index.rank()); ++d) {
+  bool is_empty = known_equal(index.numel(), 0);
+  bool fits = is_empty || std::max(index.rank(), 1) == std::max(self.rank(), 1);
+  for (int d = 0; !is_empty && fits && d < std::min(self.rank(), index.rank()); ++d) {
     fits = d == dim || !known_less(self.sizes[d], index.sizes[d]);
   }
   if (!fits) {

@@ -4,6 +4,7 @@
 #include "tensor/call_args.h"
 #include "tensor/copy.h"
 #include "tensor/index_layout.h"
+#include "tensor/kernels.h"
 #include "tensor/shape_rules.h"
 
 namespace md {
@@ -165,10 +166,17 @@ void scatter_view_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 
 void index_fill_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   wrap_dim(call, int_arg(call, 1), self_spec(call).rank());
-  check_along_dim(call, tensor_arg(call, 2).spec());
+  const TensorSpec& index = tensor_arg(call, 2).spec();
+  // The classes are torch's, which differ from those of index_copy.
+  if (index.dtype != DType::int64 && index.dtype != DType::int32) {
+    raise_op(ErrorKind::Index, call.row.name, "Expected dtype int64 for index, but got ", row(index.dtype).name);
+  }
+  if (index.rank() > 1) {
+    raise_op(ErrorKind::Runtime, call.row.name, "Index has to be a vector or a number", operand_shapes(call));
+  }
   if (arg_is<Tensor>(call, 3) && tensor_arg(call, 3)->rank() != 0) {
     raise_op(ErrorKind::Runtime, call.row.name, "only supports a 0-dimensional value tensor, but got tensor with ",
-             tensor_arg(call, 3)->rank(), " dimension(s).");
+             tensor_arg(call, 3)->rank(), " dimension(s)", operand_shapes(call));
   }
   push_written(call, outs);
 }
@@ -190,9 +198,15 @@ void index_copy_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   }
   if (self.rank() == 0) fits = fits && known_equal(index.numel(), 1);
   if (!fits) {
-    raise_op(ErrorKind::Runtime, call.row.name, "source of shape ", str(source.sizes.span()),
-             " does not fit self of shape ", str(self.sizes.span()), " with ", index.numel().str(),
-             " indices along dimension ", dim);
+    // torch's classes: what index_copy counts are indices.
+    bool is_copy = call.row.kernel == index_copy_kernel;
+    int along = std::min(dim, std::max(source.rank() - 1, 0));
+    bool counts =
+        source.rank() == self.rank() && (source.rank() == 0 || known_equal(source.sizes[along], index.numel()));
+    bool of_index = source.rank() == 0 || (is_copy && !counts);
+    raise_op(of_index ? ErrorKind::Index : ErrorKind::Runtime, call.row.name, "source of shape ",
+             str(source.sizes.span()), " does not fit self of shape ", str(self.sizes.span()), " with ",
+             index.numel().str(), " indices along dimension ", dim);
   }
   push_written(call, outs);
 }

@@ -31,9 +31,6 @@ struct Operands {
   }
   if (dtype == DType::bool_ && name == "relu")
     raise_op(ErrorKind::Runtime, name, "Boolean inputs not supported for relu");
-  if (name == "bitwise_not") {
-    raise_op(ErrorKind::Type, name, "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
-  }
   raise_op(ErrorKind::NotImplemented, name, "not implemented for '", row(dtype).name, "'");
 }
 
@@ -51,7 +48,7 @@ DType number_dtype(const OpCall& call, const PointwiseForm& form, int first) {
         break;
     }
   }
-  return result;
+  return call.row.promotion == Promotion::TrueDivide ? default_dtype() : result;
 }
 
 Operands read_operands(const OpCall& call, const PointwiseForm& form) {

@@ -34,7 +34,7 @@ void diagonal_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   int dim2 = wrap_dim(call, int_arg(call, 3), self.rank());
   if (dim1 == dim2) {
     raise_op(ErrorKind::Runtime, call.row.name, "diagonal dimensions cannot be identical ", int_arg(call, 2), ", ",
-             int_arg(call, 3));
+             int_arg(call, 3), operand_shapes(call));
   }
   Dim rows = offset < 0 ? self.sizes[dim1] - Dim(-offset) : self.sizes[dim1];
   Dim columns = offset > 0 ? self.sizes[dim2] - Dim(offset) : self.sizes[dim2];
@@ -126,7 +126,7 @@ void repeat_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 void mv_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   if (self_spec(call).rank() != 2 || tensor_arg(call, 1)->rank() != 1) {
     raise_op(ErrorKind::Runtime, call.row.name, "vector + matrix @ vector expected, got ", self_spec(call).rank(), ", ",
-             tensor_arg(call, 1)->rank());
+             tensor_arg(call, 1)->rank(), operand_shapes(call));
   }
   matmul_shape(call, outs);
 }
@@ -136,7 +136,7 @@ void dot_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& b = tensor_arg(call, 1).spec();
   if (a.rank() != 1 || b.rank() != 1) {
     raise_op(ErrorKind::Runtime, call.row.name, "1D tensors expected, but got ", a.rank(), "D and ", b.rank(),
-             "D tensors");
+             "D tensors", operand_shapes(call));
   }
   if (!known_equal(a.sizes[0], b.sizes[0])) {
     raise_op(ErrorKind::Runtime, call.row.name, "inconsistent tensor size, expected tensor ", str(a.sizes.span()),
@@ -149,8 +149,8 @@ void outer_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& a = self_spec(call);
   const TensorSpec& b = tensor_arg(call, 1).spec();
   if (a.rank() != 1 || b.rank() != 1) {
-    raise_op(ErrorKind::Runtime, call.row.name, "Expected 1-D arguments, but got ", a.rank(), "-D and ", b.rank(),
-             "-D");
+    raise_op(ErrorKind::Runtime, call.row.name, "Expected 1-D arguments, but got ", a.rank(), "-D and ", b.rank(), "-D",
+             operand_shapes(call));
   }
   push_contiguous(outs, a.dtype, {a.sizes[0], b.sizes[0]});
 }
@@ -170,8 +170,10 @@ void topk_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   int dim = wrap_dim(call, int_arg(call, 2), self.rank());
   Dim extent = self.rank() == 0 ? Dim(1) : self.sizes[dim];
   if (k < 0 || known_less(extent, Dim(k))) {
-    raise_op(ErrorKind::Runtime, call.row.name, "selected index k out of range: ", k, " of ", extent.str());
+    raise_op(ErrorKind::Runtime, call.row.name, "selected index k out of range: ", k, " of ", extent.str(),
+             operand_shapes(call));
   }
+  if (self.dtype == DType::bool_) raise_op(ErrorKind::Runtime, call.row.name, "does not support bool dtypes");
   DimVec sizes = self.sizes;
   if (self.rank() > 0) sizes[dim] = k;
   push_contiguous(outs, self.dtype, sizes);

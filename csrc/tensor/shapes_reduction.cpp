@@ -1,4 +1,7 @@
 // Shape rules of reductions and of what works along one dim.
+#include <cmath>
+#include <limits>
+
 #include "tensor/call_args.h"
 #include "tensor/shape_rules.h"
 
@@ -87,6 +90,27 @@ void floating_reduction_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   reduce_to(call, dtype, outs);
 }
 
+// The extremes and negative orders have no value for no elements.
+void norm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& self = tensor_arg(call, 0).spec();
+  DType dtype = dtype_arg(call).value_or(self.dtype);
+  require_floating(call, self.dtype);
+  require_floating(call, dtype);
+  bool narrows = item_size(dtype) < item_size(self.dtype) || (item_size(dtype) == 2 && dtype != self.dtype);
+  if (narrows) {
+    raise_op(ErrorKind::Runtime, call.row.name, "the dtype of the input (", row(self.dtype).name,
+             ") should be convertible without narrowing to the specified dtype (", row(dtype).name, ")");
+  }
+  double order = norm_order(call);
+  std::vector<bool> reduced = reduced_dims(call, call.args[2], self.rank());
+  for (int i = 0; i < self.rank() && (order < 0 || std::isinf(order)); ++i) {
+    if (!reduced[static_cast<size_t>(i)] || !known_equal(self.sizes[i], 0)) continue;
+    raise_op(ErrorKind::Runtime, call.row.name, "cannot compute the ", Scalar(order).str(), " norm over dim ", i,
+             " because it is empty and the operation has no identity; shape ", str(self.sizes.span()));
+  }
+  push_contiguous(outs, dtype, reduced_sizes(self.sizes, reduced, keepdim_arg(call)));
+}
+
 // amax, amin; max and min without a dim.
 void extreme_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
@@ -132,6 +156,15 @@ void cumulative_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   wrap_dim(call, int_arg(call, 1), self.rank());
   push_contiguous(outs, dtype_arg(call).value_or(is_floating(self.dtype) ? self.dtype : DType::int64), self.sizes);
+}
+
+double norm_order(const OpCall& call) {
+  if (arg_is_none(call, 1)) return 2;
+  const auto* name = std::get_if<std::string>(&call.args[1]);
+  if (name == nullptr) return scalar_arg(call, 1).as_double();
+  if (*name == "fro") return 2;
+  ErrorKind kind = *name == "nuc" ? ErrorKind::NotImplemented : ErrorKind::Runtime;
+  raise_op(kind, call.row.name, "Order ", *name, " not supported: p must be a number or 'fro'");
 }
 
 void softmax_shape(const OpCall& call, std::vector<OutSpec>& outs) {

@@ -118,6 +118,13 @@ void alias_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_view(outs, std::move(spec));
 }
 
+void positive_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  if (self_spec(call).dtype == DType::bool_) {
+    raise_op(ErrorKind::Runtime, call.row.name, "The `+` operator, on a bool tensor is not supported");
+  }
+  alias_shape(call, outs);
+}
+
 void view_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   TensorSpec spec = same_dtype(self_spec(call));
   spec.sizes = infer_sizes(call, dims_arg(call, 1));
@@ -138,7 +145,8 @@ void flatten_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
   int start = wrap_dim(call, int_arg(call, 1), self.rank());
   int end = wrap_dim(call, int_arg(call, 2), self.rank());
-  if (start > end) raise_op(ErrorKind::Runtime, call.row.name, "start_dim cannot come after end_dim");
+  if (start > end)
+    raise_op(ErrorKind::Runtime, call.row.name, "start_dim cannot come after end_dim", operand_shapes(call));
   DimVec sizes = self.sizes;
   if (sizes.empty()) sizes.push_back(1);
   Dim merged = product(sizes.span().subspan(static_cast<size_t>(start), static_cast<size_t>(end - start + 1)));
@@ -154,7 +162,7 @@ void permute_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     raise_op(ErrorKind::Runtime, call.row.name,
              "number of dimensions in the tensor input does not match the length of the ",
              "desired ordering of dimensions i.e. input.dim() = ", self.rank(),
-             " is not equal to len(dims) = ", order.size());
+             " is not equal to len(dims) = ", order.size(), operand_shapes(call));
   }
   TensorSpec spec = same_dtype(self);
   std::vector<bool> seen(static_cast<size_t>(self.rank()), false);
@@ -287,7 +295,8 @@ void as_strided_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   if (needed.value() > there) {
     raise_op(ErrorKind::Runtime, call.row.name, "setStorage: sizes ", list(spec.sizes), ", strides ",
              list(spec.strides), ", storage offset ", offset, ", and itemsize ", item_size(spec.dtype),
-             " requiring a storage size of ", needed.str(), " are out of bounds for storage of size ", there);
+             " requiring a storage size of ", needed.str(), " are out of bounds for storage of size ", there,
+             operand_shapes(call));
   }
   push_view(outs, std::move(spec), offset - own);
 }
@@ -311,7 +320,9 @@ void select_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 
 void narrow_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
-  if (self.rank() == 0) raise_op(ErrorKind::Runtime, call.row.name, "cannot be applied to a 0-dim tensor.");
+  if (self.rank() == 0) {
+    raise_op(ErrorKind::Runtime, call.row.name, "cannot be applied to a 0-dim tensor", operand_shapes(call));
+  }
   int dim = wrap_dim(call, int_arg(call, 1), self.rank());
   int64_t start = int_arg(call, 2);
   int64_t length = int_arg(call, 3);
@@ -324,7 +335,7 @@ void narrow_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   }
   if (known_less(extent - begin, length)) {
     raise_op(ErrorKind::Runtime, call.row.name, "start (", begin.str(), ") + length (", length,
-             ") exceeds dimension size (", extent.str(), ").");
+             ") exceeds dimension size (", extent.str(), ")", operand_shapes(call));
   }
   push_part(self, dim, begin, length, outs);
 }
@@ -373,7 +384,8 @@ void split_sizes_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   }
   if (!known_equal(start, self.sizes[dim])) {
     raise_op(ErrorKind::Runtime, call.row.name, "expects split_sizes to sum exactly to ", self.sizes[dim].str(),
-             " (input tensor's size at dimension ", dim, "), but got split_sizes=", list(lengths));
+             " (input tensor's size at dimension ", dim, "), but got split_sizes=", list(lengths),
+             operand_shapes(call));
   }
 }
 

@@ -1,4 +1,4 @@
-// Ops on whole lines: softmax, log_softmax, layer_norm, cumsum.
+// Ops on whole lines: softmax, log_softmax, layer_norm, cumsum, cumprod.
 #include <cmath>
 
 #include "tensor/call_args.h"
@@ -78,6 +78,26 @@ Tensor as_lines(const Tensor& tensor, int64_t length) {
   return Tensor::view(tensor, TensorSpec::contiguous(tensor->dtype(), {rows, length}), tensor->offset());
 }
 
+// Each element becomes the fold of all up to it; integers wrap around.
+template <typename Combine>
+void accumulate(const OpCall& call, const Tensor& out, const Combine& combine) {
+  const Tensor& self = tensor_arg(call, 0);
+  int dim = wrap_dim(call, int_arg(call, 1), self->rank());
+  if (!is_floating(out->dtype())) {
+    for_lines<int64_t>(self, out, dim, 1.0, [&](int64_t* values, int64_t n) {
+      for (int64_t i = 1; i < n; ++i)
+        values[i] =
+            static_cast<int64_t>(combine(static_cast<uint64_t>(values[i - 1]), static_cast<uint64_t>(values[i])));
+    });
+    return;
+  }
+  in_computing_type(out->dtype(), [&]<typename T>(T) {
+    for_lines<T>(self, out, dim, 1.0, [&](T* values, int64_t n) {
+      for (int64_t i = 1; i < n; ++i) values[i] = combine(values[i - 1], values[i]);
+    });
+  });
+}
+
 }  // namespace
 
 void softmax_kernel(const OpCall& call, std::span<Tensor> outs) { softmax(call, outs[0], false); }
@@ -112,19 +132,11 @@ void layer_norm_kernel(const OpCall& call, std::span<Tensor> outs) {
 }
 
 void cumsum_kernel(const OpCall& call, std::span<Tensor> outs) {
-  const Tensor& self = tensor_arg(call, 0);
-  int dim = wrap_dim(call, int_arg(call, 1), self->rank());
-  auto add_up = [](auto* values, int64_t n) {
-    for (int64_t i = 1; i < n; ++i) values[i] += values[i - 1];
-  };
-  if (!is_floating(outs[0]->dtype())) {
-    for_lines<int64_t>(self, outs[0], dim, 1.0, [](int64_t* values, int64_t n) {
-      uint64_t total = 0;
-      for (int64_t i = 0; i < n; ++i) values[i] = static_cast<int64_t>(total += static_cast<uint64_t>(values[i]));
-    });
-  } else {
-    in_computing_type(outs[0]->dtype(), [&]<typename T>(T) { for_lines<T>(self, outs[0], dim, 1.0, add_up); });
-  }
+  accumulate(call, outs[0], [](auto total, auto value) { return total + value; });
+}
+
+void cumprod_kernel(const OpCall& call, std::span<Tensor> outs) {
+  accumulate(call, outs[0], [](auto total, auto value) { return total * value; });
 }
 
 }  // namespace md

@@ -3,37 +3,38 @@
 Run it with `python examples/digits/demo.py`. NumPy is not needed; if it is there, its speed is compared.
 """
 
+import importlib
+import importlib.util
 import logging
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 from files import WEIGHTS, read_digits, read_expected
-from model import classify, classify_aloud, classify_with_numpy
+from model import Layers, classify, classify_aloud, classify_with_numpy
 
 import minidynamo
-from minidynamo import safetensors
+from minidynamo import Tensor, safetensors
 
-try:
-    import numpy
-except ImportError:
-    numpy = None
+numpy: Any = importlib.import_module("numpy") if importlib.util.find_spec("numpy") else None
 
 
 class Records(logging.Handler):
     """Keeps what minidynamo logs, by the name of the log."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.texts = {}
+        self.texts: dict[str, list[str]] = {}
 
-    def emit(self, record):
+    def emit(self, record: logging.LogRecord) -> None:
         self.texts.setdefault(record.name.rpartition(".")[2], []).append(record.getMessage())
 
-    def take(self, name):
+    def take(self, name: str) -> list[str]:
         return self.texts.pop(name, [])
 
 
-def main():
+def main() -> int:
     records = Records()
     logging.getLogger().addHandler(records)
     minidynamo._logging.set_logs(graph_code=True, guards=True, graph_breaks=True)
@@ -53,19 +54,19 @@ def main():
     return 1 if wrong else 0
 
 
-def load_layers():
+def load_layers() -> Layers:
     weights = safetensors.load_file(WEIGHTS)
     count = len(weights) // 2
     return [(weights[f"layers.{i}.weight"], weights[f"layers.{i}.bias"]) for i in range(count)]
 
 
-def classify_all(images, layers, labels):
+def classify_all(images: Tensor, layers: Layers, labels: list[int]) -> int:
     """Returns how many of the predictions are not those of scikit-learn."""
     compiled = minidynamo.compile(classify)
     start = time.perf_counter()
-    predictions, confidence = compiled(images, layers)
+    classes, confidence = compiled(images, layers)
     first = time.perf_counter() - start
-    predictions = predictions.tolist()
+    predictions = classes.tolist()
 
     expected, held_out = read_expected()
     correct = sum(predictions[index] == labels[index] for index in held_out)
@@ -78,7 +79,7 @@ def classify_all(images, layers, labels):
     return len(expected) - same
 
 
-def show_capture(records):
+def show_capture(records: Records) -> None:
     counts = count_engine()
     heading("What was captured")
     say("graphs", counts["graphs_captured"])
@@ -88,7 +89,7 @@ def show_capture(records):
     show_text(records.take("guards"))
 
 
-def show_break(images, layers, records):
+def show_break(images: Tensor, layers: Layers, records: Records) -> int:
     """The variant that prints; returns 1 if it computes something else."""
     before = count_engine()
     heading("The same with a print in the middle")
@@ -105,11 +106,12 @@ def show_break(images, layers, records):
     return 0 if same else 1
 
 
-def show_times(images, layers):
+def show_times(images: Tensor, layers: Layers) -> None:
     minidynamo._logging.set_logs()
     compiled = minidynamo.compile(classify)
     heading("Time per call, the fastest of many, in microseconds")
     columns = {"1 image": images[0:1], f"{len(images)} images": images}
+    runs: dict[str, tuple[Callable[..., Any], dict[str, Any], Any]]
     runs = {"compiled": (compiled, columns, layers), "eager": (classify, columns, layers)}
     if numpy is not None:
         arrays = {name: numpy.asarray(part.tolist(), dtype=numpy.float32) for name, part in columns.items()}
@@ -121,7 +123,7 @@ def show_times(images, layers):
         print(f"  {label:14}" + "".join(f"{seconds * 1e6:16.1f}" for seconds in times))
 
 
-def fastest(function, *args, rounds=60):
+def fastest(function: Callable[..., Any], *args: Any, rounds: int = 60) -> float:
     for _ in range(5):
         function(*args)
     times = []
@@ -132,24 +134,24 @@ def fastest(function, *args, rounds=60):
     return min(times)
 
 
-def count_engine():
+def count_engine() -> dict[str, int]:
     return minidynamo._C.engine_counters()
 
 
-def heading(text):
+def heading(text: str) -> None:
     print(f"\n{text}\n{'-' * len(text)}", flush=True)
 
 
-def say(name, value):
+def say(name: str, value: object) -> None:
     print(f"  {name:14}{value}")
 
 
-def show_text(texts):
+def show_text(texts: list[str]) -> None:
     for text in texts:
         print("\n".join(f"    {line}".rstrip() for line in text.strip().split("\n")), end="\n\n")
 
 
-def show_image(pixels, label):
+def show_image(pixels: list[float], label: int) -> None:
     shades = " .:-=+*#%@"
     for row in range(8):
         line = "".join(shades[round(value * 9 / 16)] * 2 for value in pixels[8 * row : 8 * row + 8])

@@ -10,9 +10,10 @@ WEIGHTS = HERE / "weights.safetensors"
 EXPECTED = HERE / "expected.csv"
 
 
-def read_digits():
+def read_digits() -> tuple[list[list[float]], list[int]]:
     """Returns the images, 64 pixels of 0 to 16 each, row by row, and their labels."""
-    images, labels = [], []
+    images: list[list[float]] = []
+    labels: list[int] = []
     with gzip.open(DATA, "rt", newline="") as lines:
         for *pixels, label in csv.reader(lines):
             images.append([float(pixel) for pixel in pixels])
@@ -20,7 +21,7 @@ def read_digits():
     return images, labels
 
 
-def read_expected():
+def read_expected() -> tuple[list[int], list[int]]:
     """Returns what scikit-learn predicts for each image, and the positions of the images that it was not trained on."""
     with open(EXPECTED, newline="") as lines:
         rows = list(csv.DictReader(lines))

@@ -1,9 +1,14 @@
 """The network as plain Python functions."""
 
+from typing import Any
+
 import minidynamo
+from minidynamo import Tensor
+
+Layers = list[tuple[Tensor, Tensor]]
 
 
-def classify(images, layers):
+def classify(images: Tensor, layers: Layers) -> tuple[Tensor, Tensor]:
     """Returns for each image the digit and how sure it is."""
     x = images / 16
     last = len(layers) - 1
@@ -15,7 +20,7 @@ def classify(images, layers):
     return chances.argmax(dim=1), chances.amax(dim=1)
 
 
-def classify_aloud(images, layers):
+def classify_aloud(images: Tensor, layers: Layers) -> tuple[Tensor, Tensor]:
     """The same, but tells what it sees half-way: the value of a tensor is needed there, so that the graph breaks."""
     x = images / 16
     last = len(layers) - 1
@@ -29,7 +34,7 @@ def classify_aloud(images, layers):
     return chances.argmax(dim=1), chances.amax(dim=1)
 
 
-def classify_with_numpy(images, layers):
+def classify_with_numpy(images: Any, layers: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     """What is compared with, on arrays."""
     import numpy
 

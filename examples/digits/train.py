@@ -8,6 +8,8 @@ import gzip
 import io
 import json
 import struct
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from files import DATA, EXPECTED, WEIGHTS
@@ -20,7 +22,7 @@ HIDDEN = (64, 32)
 SEED = 0
 
 
-def write_digits(images, labels):
+def write_digits(images: Any, labels: Any) -> None:
     text = io.StringIO()
     rows = np.column_stack([images, labels]).astype(int).tolist()
     csv.writer(text, lineterminator="\n").writerows(rows)
@@ -28,8 +30,9 @@ def write_digits(images, labels):
     DATA.write_bytes(gzip.compress(text.getvalue().encode(), compresslevel=9, mtime=0))
 
 
-def write_safetensors(path, arrays, metadata):
-    header, blocks, offset = {"__metadata__": metadata}, [], 0
+def write_safetensors(path: Path, arrays: dict[str, Any], metadata: dict[str, str]) -> None:
+    header: dict[str, Any] = {"__metadata__": metadata}
+    blocks, offset = [], 0
     for name, array in arrays.items():
         block = np.ascontiguousarray(array, dtype="<f4").tobytes()
         header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [offset, offset + len(block)]}
@@ -40,14 +43,14 @@ def write_safetensors(path, arrays, metadata):
     path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(blocks))
 
 
-def write_expected(predictions, held_out):
+def write_expected(predictions: Any, held_out: set[int]) -> None:
     with open(EXPECTED, "w", newline="") as lines:
         writer = csv.writer(lines, lineterminator="\n")
         writer.writerow(["held_out", "prediction"])
         writer.writerows((int(index in held_out), int(digit)) for index, digit in enumerate(predictions))
 
 
-def main():
+def main() -> None:
     images, labels = load_digits(return_X_y=True)
     pixels = (images / 16).astype(np.float32)
     train, test = train_test_split(np.arange(len(labels)), test_size=HELD_OUT, random_state=SEED, stratify=labels)

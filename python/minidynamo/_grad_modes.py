@@ -13,7 +13,7 @@ _GENERATOR = 0x20  # inspect.CO_GENERATOR
 class _Mode:
     """As a decorator, a function runs in a mode of its own each time it is called."""
 
-    def __init__(self, func=None):
+    def __init__(self, func: object = None) -> None:
         self._previous = []
         self._func = None
         if func is not None:
@@ -78,35 +78,35 @@ class _Mode:
 class no_grad(_Mode):
     """Results do not require grad, whatever their inputs do."""
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self._previous.append(_exchange_grad_mode(False))
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         _exchange_grad_mode(self._previous.pop())
 
 
 class enable_grad(_Mode):
     """Undoes no_grad."""
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self._previous.append(_exchange_grad_mode(True))
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         _exchange_grad_mode(self._previous.pop())
 
 
 class set_grad_enabled(_Mode):
     """Sets grad mode at once; as a context manager, until its end."""
 
-    def __init__(self, mode):
+    def __init__(self, mode: object) -> None:
         self._func = None
         self.mode = mode
         self._previous = [_exchange_grad_mode(mode)]
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         pass
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         _exchange_grad_mode(self._previous.pop())
 
     def __call__(self, func):
@@ -120,7 +120,7 @@ class set_grad_enabled(_Mode):
 class inference_mode(_Mode):
     """no_grad, and the results say that they will never need one."""
 
-    def __init__(self, mode=True):
+    def __init__(self, mode: object = True) -> None:
         self._previous = []
         self._func = None
         self.mode = mode
@@ -128,11 +128,11 @@ class inference_mode(_Mode):
             self.mode = True
             self._wrap(mode)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self._previous.append(_exchange_inference_mode(self.mode))
         self._previous.append(_exchange_grad_mode(not self.mode))
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         _exchange_grad_mode(self._previous.pop())
         _exchange_inference_mode(self._previous.pop())
 

@@ -56,7 +56,13 @@ def emit(artifact, text):
         logging.getLogger(f"minidynamo.{artifact}").debug("%s", text)
 
 
-def set_logs(*, all=None, dynamo=None, modules=None, **artifacts):
+def set_logs(
+    *,
+    all: int | None = None,
+    dynamo: int | None = None,
+    modules: dict[str, int] | None = None,
+    **artifacts: bool,
+) -> None:
     """Switches logs on, and off those that are not named; does nothing if MINIDYNAMO_LOGS is set.
 
     An artifact (graph_breaks, graph_code, guards, recompiles, ...) takes a bool; `dynamo` and `all` take a level of

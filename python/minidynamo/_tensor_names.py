@@ -1,5 +1,7 @@
 """The tensor-related names of the package, found under `minidynamo`: ops, dtypes, modes, creation from data."""
 
+from __future__ import annotations
+
 from math import e, inf, nan, pi
 
 from . import _C
@@ -29,19 +31,28 @@ def iinfo(type):
     return iinfo(type)
 
 
-def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
     """Sets how tensors are printed; what is None stays as it is."""
     from ._tensor_str import set_printoptions
 
     set_printoptions(precision, threshold, edgeitems, linewidth, profile, sci_mode)
 
 
-def equal(input, other):
+def equal(input: _C.Tensor, other: _C.Tensor) -> bool:
     """Whether two tensors have the same sizes and elements."""
     return _method("equal", input)(other)
 
 
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+def allclose(
+    input: _C.Tensor, other: _C.Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
     """Whether all |input - other| <= atol + rtol * |other|."""
     return _method("allclose", input)(other, rtol, atol, equal_nan)
 
@@ -52,17 +63,17 @@ def _method(name, input):
     return getattr(input, name)
 
 
-def is_floating_point(input):
+def is_floating_point(input: _C.Tensor) -> bool:
     """Whether a tensor's dtype is a floating one."""
     return _method("is_floating_point", input)()
 
 
-def is_complex(input):
+def is_complex(input: _C.Tensor) -> bool:
     """Always False: there are no complex dtypes."""
     return _method("is_complex", input)()
 
 
-def numel(input):
+def numel(input: _C.Tensor) -> int:
     """The number of elements of a tensor."""
     return _method("numel", input)()
 

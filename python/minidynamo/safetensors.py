@@ -4,6 +4,8 @@ A file is not trusted: whatever does not follow the format is a ValueError that 
 file claims is believed before it was compared with the size that the file has.
 """
 
+from __future__ import annotations
+
 import json
 import math
 import os
@@ -31,7 +33,7 @@ _MAX_RANK = 64
 _MAX_ELEMENTS = 2**63 - 1
 
 
-def load_file(path):
+def load_file(path: str | os.PathLike[str]) -> dict[str, minidynamo.Tensor]:
     """Returns a dict of the tensors in the file, in the order of its header."""
     with open(path, "rb") as file:
         data = file.read()
@@ -41,7 +43,7 @@ def load_file(path):
         raise ValueError(f"{os.fspath(path)}: {error}") from None
 
 
-def load(data):
+def load(data: bytes | bytearray | memoryview) -> dict[str, minidynamo.Tensor]:
     """Returns a dict of the tensors in `data`, the bytes of a safetensors file."""
     return load_with_metadata(data)[0]
 
@@ -66,7 +68,7 @@ def looks_like(data):
     return size <= min(_MAX_HEADER, len(data) - _LENGTH.size) and data[_LENGTH.size : _LENGTH.size + 1] == b"{"
 
 
-def metadata(path):
+def metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     """Returns the free text entries (`__metadata__`) of the file."""
     with open(path, "rb") as file:
         header_size = _header_size(file.read(_LENGTH.size), os.fstat(file.fileno()).st_size)

@@ -1,0 +1,130 @@
+"""Wrong sizes, ranks, dtypes and dims for every row of the op table: the message names the op and the shapes.
+
+The class is torch's, and torch refuses the same calls, where torch is installed.
+"""
+
+import math
+
+import pytest
+from op_samples import FACELESS, ROWS, SAMPLES, UNDETERMINED, Data, faces, python_name, realize
+
+import minidynamo as md
+
+torch = None
+try:
+    import torch
+except ImportError:
+    pass
+
+ERRORS = (TypeError, ValueError, RuntimeError, IndexError, OverflowError, MemoryError)
+# torch's class comes from something that it calls on the way.
+OTHER_CLASSES = {
+    "index_copy-sizes-(0,)-()",
+    "index_fill-sizes-(0,)-(0,)",
+    "mv-sizes-(0,)-()",
+    "scatter-sizes-(3,)-(7,)",
+    "scatter_add-sizes-(3,)-(7,)",
+}
+SHAPES = [(7,), (2, 3, 5), (0,), ()]
+KINDS = "fib"
+
+
+def replaced(parts, place, new):
+    """A copy of a nested list with what stands at the place replaced."""
+    copy = list(parts)
+    copy[place[0]] = new if len(place) == 1 else replaced(copy[place[0]], place[1:], new)
+    return copy
+
+
+def places(parts, wanted, head=()):
+    for number, part in enumerate(parts):
+        if isinstance(part, list):
+            yield from places(part, wanted, (*head, number))
+        elif wanted(part):
+            yield (*head, number), part
+
+
+def is_int(part):
+    return isinstance(part, int) and not isinstance(part, bool)
+
+
+def wrong_calls(row):
+    """(what is wrong, args, keywords): the first samples with one argument replaced."""
+    seen = set()
+    for args, keywords in SAMPLES[row["name"]][:2]:
+        args = list(args)
+        for place, data in places(args, lambda part: isinstance(part, Data)):
+            for shape in SHAPES:
+                zeros = [0] * math.prod(shape) if shape else 0  # indices that are in range
+                new = Data(data.kind, *shape, values=None if data.values is None else zeros)
+                yield from once(seen, f"sizes-{place}-{shape}", replaced(args, place, new), keywords)
+            for kind in KINDS.replace(data.kind, ""):
+                new = Data(kind, *data.shape)
+                yield from once(seen, f"dtype-{place}-{kind}", replaced(args, place, new), keywords)
+        for place, _ in places(args, is_int):
+            for number in (9, -9):
+                yield from once(seen, f"number-{place}-{number}", replaced(args, place, number), keywords)
+        for name, value in keywords.items():
+            if name == "dim" and is_int(value):
+                yield from once(seen, "keyword-dim", args, {**keywords, name: 9})
+
+
+def once(seen, what, args, keywords):
+    if what not in seen:
+        seen.add(what)
+        yield what, args, keywords
+
+
+CASES = [(row, *wrong) for row in ROWS if row["name"] not in FACELESS for wrong in wrong_calls(row)]
+IDS = [f"{case[0]['name']}-{case[1]}" for case in CASES]
+
+
+def shapes_of(args):
+    """The shapes of all tensors, as messages write them."""
+    found = [tuple(data.shape) for _, data in places(list(args), lambda part: isinstance(part, Data))]
+    return [text for shape in found for text in (str(shape), str(list(shape)))]
+
+
+def outcome(call, args, keywords, library=md):
+    args = [realize(value, library) for value in args]
+    keywords = {name: realize(value, library) for name, value in keywords.items()}
+    try:
+        return call(*args, **keywords), None
+    except ERRORS as error:
+        return None, error
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    md._dynamo.reset()
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_wrong_calls(case):
+    row, what, args, keywords = case
+    by_face = faces(row)
+    name = next(iter(by_face if torch is None else faces(row, torch)), next(iter(by_face)))
+    call = by_face[name]
+    result, error = outcome(call, args, keywords)
+    if error is not None:
+        text = str(error)
+        assert python_name(row) in text, text
+        if what.startswith("sizes") and isinstance(error, RuntimeError):
+            assert any(shape in text for shape in shapes_of(args)), text
+    compiled, compiled_error = outcome(md.compile(lambda *a, **k: call(*a, **k)), args, keywords)
+    assert type(error) is type(compiled_error) and str(error) == str(compiled_error)
+    if torch is None:
+        return
+    theirs = faces(row, torch).get(name)
+    if theirs is None:
+        return
+    their_result, their_error = outcome(theirs, args, keywords, torch)
+    assert (error is None) == (their_error is None), (error, their_error, their_result)
+    if f"{row['name']}-{what}" in OTHER_CLASSES:
+        return
+    if error is not None:
+        classes = {type(error), type(their_error)}
+        assert len(classes) == 1 or classes == {RuntimeError, NotImplementedError}, (error, their_error)
+    elif row["kind"] != "Random" and row["name"] not in UNDETERMINED and isinstance(result, md.Tensor):
+        assert tuple(result.shape) == tuple(their_result.shape)
+        assert str(result.dtype).split(".")[1] == str(their_result.dtype).split(".")[1]
