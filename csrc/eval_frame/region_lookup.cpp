@@ -46,14 +46,17 @@ std::string place_name(const Place& place) {
 }
 
 bool is_policy_error(const Place& place, const CapturedRegion& region) {
-  if (!region.graph_break || break_row(region.graph_break->reason).silent) return false;
+  if (!region.graph_break) return false;
+  // A loop over an iterator of the caller is no break to the program, and yet more than one graph.
+  if (region.graph_break->reason == BreakReason::opaque_iterator) return place.policy->fullgraph && place.index == 0;
+  if (break_row(region.graph_break->reason).silent) return false;
   return region.break_policy->breaks_are_errors() || place.policy->fullgraph;
 }
 
 void report_break(const Place& place, const CapturedRegion& region) {
   const GraphBreak& found = *region.graph_break;
-  if (break_row(found.reason).silent) return;
   if (is_policy_error(place, region)) raise_unsupported(found);
+  if (break_row(found.reason).silent) return;
   ++counters().graph_breaks;
   for (int record = 0; record <= region.repeated_records; ++record)
     log_graph_break(found, [&] { return running_stack(place.bytecode, region.snapshot.returns.size()); });

@@ -167,7 +167,7 @@ def return_suspended_generator(x):
     return g
 
 
-@whole(lambda: (tensor([1.0]), count(3)))
+@snippet(lambda: (tensor([1.0]), count(3)), breaks=0, fullgraph=False)
 def generator_argument(x, g):
     for i in g:
         x = x + i
