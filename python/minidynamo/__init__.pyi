@@ -16,6 +16,7 @@ from . import fx as fx
 from . import library as library
 from . import nn as nn
 from . import torchdynamo as torchdynamo
+from . import utils as utils
 from ._C import Size as Size
 from ._C import Tensor as Tensor
 from ._tensor_names import allclose as allclose
