@@ -214,9 +214,7 @@ class AttributeLookup {
       return {walk_.type_value(object_)};
     }
     if (InstanceValue* exception = exception_of(object_)) {
-      static PyObject* const kArgs =
-          _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), PyUnicode_InternFromString("args"));
-      if (known->object.get() == kArgs) {
+      if (is_args_descriptor(descriptor)) {
         if (known->source != nullptr) walk_.identity_of(descriptor);
         return {make_value<SequenceValue>(false, exception->exception->args)};
       }

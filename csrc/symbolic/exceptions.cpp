@@ -103,18 +103,36 @@ const OpcodeRegistration registration{{Opcode::PUSH_EXC_INFO, push_exc_info},
                                       {Opcode::RAISE_VARARGS, raise_varargs},
                                       {Opcode::STOPITERATION_ERROR, stop_iteration_error}};
 
-// BaseException.__init__(self, *args), reached by super().__init__(...).
+PyObject* args_name() {
+  static PyObject* const name = PyUnicode_InternFromString("args");
+  return name;
+}
+
+// BaseException.__init__(self, *args), reached by super().__init__(...): it sets `args`.
 ValuePtr call_exception_init(Walk& walk, const CallArgs& args) {
-  InstanceValue* exception = args.positional.empty() ? nullptr : exception_of(args.positional[0]);
-  if (exception == nullptr) walk.graph_break(BreakReason::object_creation, "__init__ of an exception");
-  if (!args.keywords.empty()) walk.raise_here();
-  exception->exception->args.assign(args.positional.begin() + 1, args.positional.end());
+  if (args.positional.empty() || !args.keywords.empty()) walk.raise_here();
+  const ValuePtr& self = args.positional[0];
+  std::vector<ValuePtr> kept(args.positional.begin() + 1, args.positional.end());
+  if (InstanceValue* made = exception_of(self)) {
+    made->exception->args = std::move(kept);
+    return walk.none();
+  }
+  bool is_real = self->kind == ValueKind::Object && is_exception_class(walk.exact_type(self)) &&
+                 is_args_descriptor(walk.type_attribute(self, args_name())) && walk.source_of(self) != nullptr;
+  if (!is_real) walk.graph_break(BreakReason::object_creation, "__init__ of an exception");
+  walk.attribute_store(self, args_name(), make_value<SequenceValue>(false, std::move(kept)));
   return walk.none();
 }
 
 }  // namespace
 
 bool is_exception_class(PyTypeObject* type) { return PyType_HasFeature(type, Py_TPFLAGS_BASE_EXC_SUBCLASS); }
+
+bool is_args_descriptor(const ValuePtr& value) {
+  static PyObject* const descriptor = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), args_name());
+  auto* object = as<ObjectValue>(value);
+  return object != nullptr && object->object.get() == descriptor;
+}
 
 InstanceValue* exception_of(const ValuePtr& value) {
   auto* instance = as<InstanceValue>(value);
@@ -129,9 +147,10 @@ Handle<InstanceValue> new_exception(Walk& walk, const ValuePtr& type_value, cons
   if (!plain) return nullptr;
   auto made = make_value<InstanceValue>(type_value);
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
-    ValuePtr maker = walk.type_attribute(made, kNew);
-    if (!maker || type_of(maker) != &PyCFunction_Type) return nullptr;
+    ValuePtr maker = walk.type_attribute(made, kNew), keeper = walk.type_attribute(made, args_name());
+    if (!maker || type_of(maker) != &PyCFunction_Type || !is_args_descriptor(keeper)) return nullptr;
     walk.identity_of(maker);
+    walk.identity_of(keeper);
   }
   made->exception = std::make_unique<ExceptionState>();
   made->exception->args = args;

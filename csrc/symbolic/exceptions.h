@@ -19,6 +19,8 @@ ValuePtr make_exception(Walk& walk, const ValuePtr& type, const std::vector<Valu
 ValuePtr take_set_exception(Walk& walk);
 // A real exception with the same text, for str() and repr(); null: not known.
 Ref text_model(Walk& walk, const ValuePtr& value);
+// What keeps `args` in BaseException.
+bool is_args_descriptor(const ValuePtr& value);
 bool is_exception_class(PyTypeObject* type);
 void register_exception_calls();
 

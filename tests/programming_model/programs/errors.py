@@ -324,14 +324,14 @@ def next_of_nothing(x, log):
     return next(iter([])), y
 
 
-@program()
+@whole()
 def the_value_of_stop_iteration(x, log):
     def numbers():
         yield x + 1
         return x * 5
 
     made = numbers()
-    next(made)  # break
+    next(made)
     try:
         next(made)
     except StopIteration as stop:
