@@ -52,6 +52,7 @@ def test_fullgraph_does_not_run_anything_before_it_raises():
     assert ran == []
 
 
+@pytest.mark.counts_regions
 def test_fullgraph_cannot_be_undone():
     allowed = error_on_graph_break(False)(breaks)
     with pytest.raises(Unsupported):
@@ -93,6 +94,7 @@ def test_error_on_graph_break_as_decorator_and_as_manager():
         minidynamo.compile(breaks)(ones())
 
 
+@pytest.mark.counts_regions
 def test_the_innermost_setting_counts():
     def function(x):
         with error_on_graph_break(False):
@@ -249,6 +251,7 @@ def test_failing_backend_without_fullgraph_is_python(caplog):
     assert len([r for r in caplog.records if r.levelname == "WARNING"]) == 1
 
 
+@pytest.mark.counts_regions
 def test_policy_error_has_the_users_frames():
     def function(x):
         x = x + 1
