@@ -429,6 +429,7 @@ def test_many_random_programs(seed):
     run_programs(seed, 500)
 
 
+@pytest.mark.counts_regions
 def test_the_overload_is_chosen_as_eager_does():
     def f(x):
         x.div_(2, rounding_mode="floor")

@@ -77,6 +77,7 @@ def test_exceptions_of_the_user_are_not_breaks():
     assert not isinstance(caught.value, Unsupported)
 
 
+@pytest.mark.counts_regions
 def test_error_on_graph_break_as_decorator_and_as_manager():
     strict = error_on_graph_break(True)(minidynamo.compile(breaks))
     with pytest.raises(Unsupported):
@@ -126,6 +127,7 @@ def test_several_graphs_are_allowed_under_error_on_graph_break():
     assert counter.frame_count == 2
 
 
+@pytest.mark.counts_regions
 def test_a_capture_made_under_false_is_not_used_under_true():
     compiled = minidynamo.compile(breaks)
     assert compiled(ones()).tolist() == [4.0] * 2
@@ -134,6 +136,7 @@ def test_a_capture_made_under_false_is_not_used_under_true():
     assert compiled(ones()).tolist() == [4.0] * 2
 
 
+@pytest.mark.counts_regions
 def test_an_error_after_a_break_runs_with_and_finally():
     log = []
 
