@@ -130,6 +130,7 @@ def test_stores_by_key():
     check(f, X, md.tensor([7.0, 8.0]), graphs=1)
 
 
+@pytest.mark.counts_regions
 def test_a_mask_writes_a_number():
     def f(x):
         x[x > 4] = 0
@@ -428,6 +429,7 @@ def test_many_random_programs(seed):
     run_programs(seed, 500)
 
 
+@pytest.mark.counts_regions
 def test_the_overload_is_chosen_as_eager_does():
     def f(x):
         x.div_(2, rounding_mode="floor")

@@ -258,6 +258,7 @@ def test_an_operator_is_not_called_twice_when_a_later_step_fails():
     assert calls == [1]
 
 
+@pytest.mark.counts_regions
 def test_a_result_that_is_not_what_the_fake_says():
     @library.custom_op("testlib::lies", mutates_args=())
     def lies(x: Tensor) -> Tensor:

@@ -33,7 +33,7 @@ _MAX_RANK = 64
 _MAX_ELEMENTS = 2**63 - 1
 
 
-def load_file(path: str | os.PathLike[str]) -> dict[str, minidynamo.Tensor]:
+def load_file(path: str | os.PathLike[str]) -> dict[str, _C.Tensor]:
     """Returns a dict of the tensors in the file, in the order of its header."""
     with open(path, "rb") as file:
         data = file.read()
@@ -43,7 +43,7 @@ def load_file(path: str | os.PathLike[str]) -> dict[str, minidynamo.Tensor]:
         raise ValueError(f"{os.fspath(path)}: {error}") from None
 
 
-def load(data: bytes | bytearray | memoryview) -> dict[str, minidynamo.Tensor]:
+def load(data: bytes | bytearray | memoryview) -> dict[str, _C.Tensor]:
     """Returns a dict of the tensors in `data`, the bytes of a safetensors file."""
     return load_with_metadata(data)[0]
 

@@ -299,6 +299,7 @@ def test_a_compiled_module_is_a_module():
     assert same(net(x), compiled(x))
 
 
+@pytest.mark.counts_regions
 def test_modules_do_not_compete_for_captures():
     x = minidynamo.randn(3, 4)
     counter = CompileCounter()

@@ -52,6 +52,7 @@ def test_fullgraph_does_not_run_anything_before_it_raises():
     assert ran == []
 
 
+@pytest.mark.counts_regions
 def test_fullgraph_cannot_be_undone():
     allowed = error_on_graph_break(False)(breaks)
     with pytest.raises(Unsupported):
@@ -76,6 +77,7 @@ def test_exceptions_of_the_user_are_not_breaks():
     assert not isinstance(caught.value, Unsupported)
 
 
+@pytest.mark.counts_regions
 def test_error_on_graph_break_as_decorator_and_as_manager():
     strict = error_on_graph_break(True)(minidynamo.compile(breaks))
     with pytest.raises(Unsupported):
@@ -93,6 +95,7 @@ def test_error_on_graph_break_as_decorator_and_as_manager():
         minidynamo.compile(breaks)(ones())
 
 
+@pytest.mark.counts_regions
 def test_the_innermost_setting_counts():
     def function(x):
         with error_on_graph_break(False):
@@ -124,6 +127,7 @@ def test_several_graphs_are_allowed_under_error_on_graph_break():
     assert counter.frame_count == 2
 
 
+@pytest.mark.counts_regions
 def test_a_capture_made_under_false_is_not_used_under_true():
     compiled = minidynamo.compile(breaks)
     assert compiled(ones()).tolist() == [4.0] * 2
@@ -132,6 +136,7 @@ def test_a_capture_made_under_false_is_not_used_under_true():
     assert compiled(ones()).tolist() == [4.0] * 2
 
 
+@pytest.mark.counts_regions
 def test_an_error_after_a_break_runs_with_and_finally():
     log = []
 
@@ -254,6 +259,7 @@ def test_failing_backend_without_fullgraph_is_python(caplog):
     assert len([r for r in caplog.records if r.levelname == "WARNING"]) == 1
 
 
+@pytest.mark.counts_regions
 def test_policy_error_has_the_users_frames():
     def function(x):
         x = x + 1
