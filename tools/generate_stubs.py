@@ -22,6 +22,10 @@ LEFT_OUT = {
     "__annotations__",
     "__buffer__",
     "__dict__",
+    # Any name would be an attribute.
+    "__getattribute__",
+    "__setattr__",
+    "__delattr__",
     "__doc__",
     "__entries",
     "__firstlineno__",
