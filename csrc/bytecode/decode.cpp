@@ -226,7 +226,8 @@ DecodedCode Decoder::run() {
     in_prefix_ = false;
     arg_ = (arg_ << 8) | units_[2 * position_ + 1];
     out_.unit_to_index[position_] = static_cast<int32_t>(out_.instructions.size());
-    (this->*kForms[static_cast<int>(row_.form)])();
+    Handler handler = kForms[static_cast<int>(row_.form)];
+    (this->*handler)();
   }
   // One past the end, so that ranges may end there.
   out_.unit_to_index[unit_count_] = static_cast<int32_t>(out_.instructions.size());

@@ -60,26 +60,6 @@ int pv_enter(PyThreadState* ts) {
 
 void pv_leave(PyThreadState* ts) { ts->recursion_remaining++; }
 PyObject** pv_exc_slot(PyThreadState* ts) { return &ts->exc_info->exc_value; }
-int pv_traced(PyThreadState* ts, PvFrame* frame) {
-  (void)frame;
-  return ts->cframe->use_tracing != 0;
-}
-
-int pv_monitoring_tools(PyThreadState* ts) {
-  (void)ts;
-  return 0;
-}
-
-int pv_code_monitored(PyCodeObject* code, int tools) {
-  (void)code;
-  (void)tools;
-  return 0;
-}
-
-int pv_code_traced(PyThreadState* ts, PyCodeObject* code) {
-  (void)code;
-  return ts->cframe->use_tracing != 0;
-}
 
 int pv_handle_pending(PyThreadState* ts) {
   struct _ceval_state* ceval = &ts->interp->ceval;

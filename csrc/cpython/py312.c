@@ -66,37 +66,6 @@ void pv_leave(PyThreadState* ts) {
 
 PyObject** pv_exc_slot(PyThreadState* ts) { return &ts->exc_info->exc_value; }
 
-static int any_tool(const uint8_t* tools, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    if (tools[i]) return 1;
-  }
-  return 0;
-}
-
-int pv_monitoring_tools(PyThreadState* ts) {
-  int tools = 0;
-  for (int id = 0; id < PY_MONITORING_TOOL_IDS; id++) {
-    if (ts->interp->monitoring_tool_names[id] != NULL) tools |= 1 << id;
-  }
-  return tools;
-}
-
-int pv_code_monitored(PyCodeObject* code, int tools) {
-  _PyCoMonitoringData* data = code->_co_monitoring;
-  if (data == NULL || tools == 0) return 0;
-  for (size_t i = 0; i < sizeof(data->local_monitors.tools); i++) {
-    if (data->local_monitors.tools[i] & tools) return 1;
-  }
-  return 0;
-}
-
-int pv_code_traced(PyThreadState* ts, PyCodeObject* code) {
-  if (any_tool(ts->interp->monitors.tools, sizeof(ts->interp->monitors.tools))) return 1;
-  return code->_co_monitoring != NULL && pv_code_monitored(code, pv_monitoring_tools(ts));
-}
-
-int pv_traced(PyThreadState* ts, PvFrame* frame) { return pv_code_traced(ts, frame->f_code); }
-
 int pv_handle_pending(PyThreadState* ts) {
   struct _ceval_state* ceval = &ts->interp->ceval;
   if (!_Py_atomic_load_relaxed(&ceval->eval_breaker)) return 0;
