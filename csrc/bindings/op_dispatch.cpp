@@ -165,7 +165,10 @@ std::optional<Scalar> plain_number(PyObject* value) {
   return Scalar(static_cast<int64_t>(number));
 }
 
-bool takes_number(const OpRow& row, size_t param) { return row.schema.params[param].type == ParamType::Number; }
+bool takes_number(const OpRow& row, size_t param) {
+  const std::vector<Param>& params = row.schema.params;
+  return param < params.size() && params[param].type == ParamType::Number;
+}
 
 // Calls that need no conversion and that apply_plainly takes, else undefined.
 Tensor plain_result(const OpRow& row, PyObject* a) {
