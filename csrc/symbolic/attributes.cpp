@@ -564,4 +564,9 @@ ValuePtr Walk::type_attribute(const ValuePtr& object, BorrowedRef name) {
   return lookup.class_attribute(type, reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type)->object.get()));
 }
 
+ValuePtr Walk::user_method(const ValuePtr& object, BorrowedRef name) {
+  ValuePtr method = has_user_type(object) ? type_attribute(object, name) : nullptr;
+  return method && is_python_function(method) ? method : nullptr;
+}
+
 }  // namespace md

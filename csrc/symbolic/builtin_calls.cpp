@@ -32,11 +32,7 @@ ValuePtr call_len(Walk& walk, const CallArgs& args) {
   std::optional<int64_t> length = walk.length_of(value);
   if (!length) {
     static PyObject* const kLen = PyUnicode_InternFromString("__len__");
-    bool user = value->kind == ValueKind::Instance ||
-                (value->kind == ValueKind::Object && !PyType_Check(as<ObjectValue>(value)->object.get()) &&
-                 PyType_HasFeature(as<ObjectValue>(value)->object.type(), Py_TPFLAGS_HEAPTYPE));
-    ValuePtr method = user ? walk.type_attribute(value, kLen) : nullptr;
-    if (method && walk.is_python_function(method)) {
+    if (ValuePtr method = walk.user_method(value, kLen)) {
       walk.inline_function(method, {{value}, {}}, ContinuationKind::PushLength, nullptr);
       return nullptr;
     }

@@ -31,13 +31,6 @@ const ValuePtr& dict_of(Walk& walk, const CallArgs& args, const char* method) {
   return args.positional[0];
 }
 
-Ref key_of(Walk& walk, const ValuePtr& value) {
-  Ref key = walk.constant_of(value);
-  if (!key) walk.graph_break(BreakReason::unhashable_key, describe(value));
-  if (PyObject_Hash(key) == -1) walk.raise_set();
-  return key;
-}
-
 ValuePtr list_append(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 1);
   if (!walk.list_append(args.positional[0], args.positional[1])) break_on_method(walk, args, "append");
@@ -135,7 +128,7 @@ ValuePtr dict_view(Walk& walk, const CallArgs& args) {
 
 ValuePtr dict_get(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 2);
-  Ref key = key_of(walk, args.positional[1]);
+  Ref key = walk.key_of(args.positional[1]);
   ValuePtr missing = args.positional.size() > 2 ? args.positional[2] : walk.none();
   ValuePtr item = walk.dict_item(dict_of(walk, args, "get"), key.get());
   return item ? item : missing;
@@ -149,7 +142,7 @@ std::vector<DictValue::Entry> entries_for_update(Walk& walk, const ValuePtr& val
   for (const ValuePtr& pair : *pairs) {
     auto items = walk.iterate(pair);
     if (!items || items->size() != 2) walk.raise_here();
-    entries.push_back({key_of(walk, (*items)[0]), (*items)[1]});
+    entries.push_back({walk.key_of((*items)[0]), (*items)[1]});
   }
   return entries;
 }
@@ -157,7 +150,7 @@ std::vector<DictValue::Entry> entries_for_update(Walk& walk, const ValuePtr& val
 ValuePtr dict_pop(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 2);
   const ValuePtr& dict = dict_of(walk, args, "pop");
-  Ref key = key_of(walk, args.positional[1]);
+  Ref key = walk.key_of(args.positional[1]);
   ValuePtr value = walk.dict_item(dict, key.get());
   if (!value && args.positional.size() < 3) walk.raise_known(PyExc_KeyError, {args.positional[1]});
   if (!value) return args.positional[2];
@@ -185,7 +178,7 @@ ValuePtr dict_clear(Walk& walk, const CallArgs& args) {
 ValuePtr dict_setdefault(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 2);
   const ValuePtr& dict = dict_of(walk, args, "setdefault");
-  Ref key = key_of(walk, args.positional[1]);
+  Ref key = walk.key_of(args.positional[1]);
   if (ValuePtr known = walk.dict_item(dict, key.get())) return known;
   ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.none();
   walk.dict_set(dict, key.get(), value);
@@ -217,7 +210,7 @@ ValuePtr set_add(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 1);
   auto* set = as<SetValue>(args.positional[0]);
   if (set == nullptr) walk.graph_break(BreakReason::store_subscript, "set.add on a set from outside");
-  set->add(key_of(walk, args.positional[1]).get());
+  set->add(walk.key_of(args.positional[1]).get());
   return walk.none();
 }
 

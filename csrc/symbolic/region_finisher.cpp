@@ -1,9 +1,8 @@
 #include "symbolic/region_finisher.h"
 
-#include "symbolic/exceptions.h"
-
 #include "base/config.h"
 #include "graph/passes.h"
+#include "symbolic/exceptions.h"
 
 namespace md {
 

@@ -117,9 +117,7 @@ bool may_polyfill(const CallArgs& args) {
   for (const ValuePtr& value : args.positional) {
     auto* object = as<ObjectValue>(value);
     bool callable = object != nullptr && (PyFunction_Check(object->object.get()) || PyType_Check(object->object.get()));
-    if (value->kind == ValueKind::Instance ||
-        (object != nullptr && !callable && PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE)))
-      return false;
+    if (has_user_type(value) && !callable) return false;
   }
   return true;
 }

@@ -13,23 +13,16 @@ void build_sequence(Walk& walk, const Instruction& at) {
   walk.push(make_value<SequenceValue>(is_list, walk.pop_many(at.arg)));
 }
 
-Ref hashable_key(Walk& walk, const ValuePtr& value) {
-  Ref constant = walk.constant_of(value);
-  if (!constant) walk.graph_break(BreakReason::unhashable_key, describe(value));
-  if (PyObject_Hash(constant) == -1) walk.raise_set();
-  return constant;
-}
-
 void build_set(Walk& walk, const Instruction& at) {
   auto set = make_value<SetValue>();
-  for (int i = at.arg; i >= 1; --i) set->add(hashable_key(walk, walk.peek(i)).get());
+  for (int i = at.arg; i >= 1; --i) set->add(walk.key_of(walk.peek(i)).get());
   walk.pop_many(at.arg);
   walk.push(set);
 }
 
 void build_map(Walk& walk, const Instruction& at) {
   auto dict = make_value<DictValue>();
-  for (int i = 2 * at.arg; i >= 2; i -= 2) dict->set(hashable_key(walk, walk.peek(i)).get(), walk.peek(i - 1));
+  for (int i = 2 * at.arg; i >= 2; i -= 2) dict->set(walk.key_of(walk.peek(i)).get(), walk.peek(i - 1));
   walk.pop_many(2 * at.arg);
   walk.push(dict);
 }
@@ -92,7 +85,7 @@ void list_extend(Walk& walk, const Instruction& at) {
 
 void set_add(Walk& walk, const Instruction& at) {
   auto* set = container_at<SetValue>(walk, at.arg);
-  set->add(hashable_key(walk, walk.peek()).get());
+  set->add(walk.key_of(walk.peek()).get());
   walk.pop();
 }
 
@@ -108,7 +101,7 @@ void set_update(Walk& walk, const Instruction& at) {
   } else {
     auto items = walk.iterate(walk.peek());
     if (!items) walk.graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
-    for (const ValuePtr& item : *items) keys.push_back(hashable_key(walk, item));
+    for (const ValuePtr& item : *items) keys.push_back(walk.key_of(item));
   }
   walk.pop();
   for (const Ref& key : keys) set->add(key.get());
@@ -116,7 +109,7 @@ void set_update(Walk& walk, const Instruction& at) {
 
 void map_add(Walk& walk, const Instruction& at) {
   ValuePtr dict = walk.peek(at.arg + 2);
-  Ref key = hashable_key(walk, walk.peek(2));
+  Ref key = walk.key_of(walk.peek(2));
   if (!walk.dict_set(dict, key.get(), walk.peek()))
     walk.graph_break(BreakReason::store_subscript, "into a " + describe(dict));
   walk.pop_many(2);

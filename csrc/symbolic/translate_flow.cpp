@@ -83,15 +83,6 @@ void unary_not(Walk& walk, const Instruction&) {
   walk.push(walk.boolean(!*truth));
 }
 
-// A method of a user's class; null: there is none in Python.
-ValuePtr user_method(Walk& walk, const ValuePtr& value, BorrowedRef name) {
-  auto* object = as<ObjectValue>(value);
-  bool user = value->kind == ValueKind::Instance || (object != nullptr && !PyType_Check(object->object.get()) &&
-                                                     PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE));
-  ValuePtr method = user ? walk.type_attribute(value, name) : nullptr;
-  return method && walk.is_python_function(method) ? method : nullptr;
-}
-
 void get_iter(Walk& walk, const Instruction&) {
   ValuePtr iterable = walk.peek();
   if (auto* object = as<ObjectValue>(iterable);
@@ -103,7 +94,7 @@ void get_iter(Walk& walk, const Instruction&) {
   ValuePtr iterator = walk.iterator_over(iterable);
   if (!iterator) {
     static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
-    ValuePtr method = user_method(walk, iterable, kIter);
+    ValuePtr method = walk.user_method(iterable, kIter);
     if (!method) walk.graph_break(BreakReason::unknown_iteration, describe(iterable));
     walk.pop();
     return walk.call(method, {{iterable}, {}}, ContinuationKind::PushIterator);
@@ -119,7 +110,7 @@ void for_iter(Walk& walk, const Instruction& at) {
     auto* object = as<ObjectValue>(top);
     bool opaque = object != nullptr && object->opaque_iterator;
     static PyObject* const kNext = PyUnicode_InternFromString("__next__");
-    if (ValuePtr method = opaque ? nullptr : user_method(walk, top, kNext))
+    if (ValuePtr method = opaque ? nullptr : walk.user_method(top, kNext))
       return walk.inline_function(method, {{top}, {}}, ContinuationKind::NextOrStop, nullptr);
     walk.graph_break(opaque ? BreakReason::opaque_iterator : BreakReason::foreign_next, describe(top));
   }

@@ -285,12 +285,8 @@ void contains_op(Walk& walk, const Instruction& at) {
   std::optional<bool> found = known_contains(walk, container, item);
   if (!found) {
     static PyObject* const kContains = PyUnicode_InternFromString("__contains__");
-    bool user = container->kind == ValueKind::Instance ||
-                (container->kind == ValueKind::Object &&
-                 PyType_HasFeature(as<ObjectValue>(container)->object.type(), Py_TPFLAGS_HEAPTYPE));
-    ValuePtr method = user ? walk.type_attribute(container, kContains) : nullptr;
-    if (!method || !walk.is_python_function(method))
-      walk.graph_break(BreakReason::unknown_contains, str_cat(describe(item), " in ", describe(container)));
+    ValuePtr method = walk.user_method(container, kContains);
+    if (!method) walk.graph_break(BreakReason::unknown_contains, str_cat(describe(item), " in ", describe(container)));
     walk.inline_function(method, {{container, item}, {}},
                          at.arg != 0 ? ContinuationKind::PushNotBool : ContinuationKind::PushBool, nullptr);
     return walk.drop_below_callee(2);
@@ -300,10 +296,7 @@ void contains_op(Walk& walk, const Instruction& at) {
 }
 
 ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
-  Ref constant = walk.constant_of(key);
-  if (!constant) walk.graph_break(BreakReason::unhashable_key, describe(key));
-  if (PyObject_Hash(constant) == -1) walk.raise_set();
-  ValuePtr item = walk.dict_item(container, constant.get());
+  ValuePtr item = walk.dict_item(container, walk.key_of(key).get());
   if (!item) walk.raise_known(PyExc_KeyError, {key});
   return item;
 }
@@ -350,12 +343,8 @@ ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
     return walk.constant(item);
   }
   static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
-  bool user = type != nullptr && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
-              (container->kind == ValueKind::Instance || container->kind == ValueKind::Object) &&
-              !PyType_Check(container->kind == ValueKind::Object ? as<ObjectValue>(container)->object.get() : Py_None);
-  ValuePtr method = user ? walk.type_attribute(container, kGetitem) : nullptr;
-  if (!method || !walk.is_python_function(method))
-    walk.graph_break(BreakReason::unknown_subscript, str_cat(describe(container), "[", describe(key), "]"));
+  ValuePtr method = walk.user_method(container, kGetitem);
+  if (!method) walk.graph_break(BreakReason::unknown_subscript, str_cat(describe(container), "[", describe(key), "]"));
   walk.inline_function(method, {{container, key}, {}}, ContinuationKind::Push, nullptr);
   return nullptr;
 }
@@ -407,10 +396,7 @@ void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, con
 void store_subscr(Walk& walk, const Instruction&) {
   ValuePtr key = walk.peek(1), container = walk.peek(2), value = walk.peek(3);
   if (type_of(container) == &PyDict_Type) {
-    Ref constant = walk.constant_of(key);
-    if (!constant) walk.graph_break(BreakReason::unhashable_key, describe(key));
-    if (PyObject_Hash(constant) == -1) walk.raise_set();
-    walk.dict_set(container, constant.get(), value);
+    walk.dict_set(container, walk.key_of(key).get(), value);
   } else if (type_of(container) == &PyList_Type) {
     replace_elements(walk, container, key, &value);
   } else if (walk.is_tensor(container)) {

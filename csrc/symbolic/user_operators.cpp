@@ -7,11 +7,10 @@ namespace md {
 
 namespace {
 
+// No class: what operators do between classes is their metaclass's, type's as a rule.
 bool is_user_object(const ValuePtr& value) {
-  if (value->kind == ValueKind::Instance) return true;
   auto* object = as<ObjectValue>(value);
-  return object != nullptr && !PyType_Check(object->object.get()) &&
-         PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE);
+  return has_user_type(value) && (object == nullptr || !PyType_Check(object->object.get()));
 }
 
 ValuePtr method_of(Walk& walk, const ValuePtr& self, const char* name) {

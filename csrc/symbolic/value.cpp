@@ -84,6 +84,12 @@ ValuePtr* InstanceValue::find(BorrowedRef name) {
   return nullptr;
 }
 
+bool has_user_type(const ValuePtr& value) {
+  if (value->kind == ValueKind::Instance) return true;
+  auto* object = as<ObjectValue>(value);
+  return object != nullptr && PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE);
+}
+
 PyTypeObject* type_of(const ValuePtr& value) {
   switch (value->kind) {
     case ValueKind::Null:

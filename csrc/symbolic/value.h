@@ -288,5 +288,7 @@ struct DictViewValue : Value {
 std::string describe(const ValuePtr& value);
 // The Python type of the value; null for Null.
 PyTypeObject* type_of(const ValuePtr& value);
+// An object whose type is no built-in one, so that its methods may be the user's.
+bool has_user_type(const ValuePtr& value);
 
 }  // namespace md

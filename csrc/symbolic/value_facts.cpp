@@ -99,6 +99,13 @@ PyTypeObject* Walk::exact_type(const ValuePtr& value) {
   return type;
 }
 
+Ref Walk::key_of(const ValuePtr& value) {
+  Ref key = constant_of(value);
+  if (!key) graph_break(BreakReason::unhashable_key, describe(value));
+  if (PyObject_Hash(key) == -1) raise_set();
+  return key;
+}
+
 Ref Walk::constant_of(const ValuePtr& value) {
   if (auto* computed = as<ComputedValue>(value)) {
     for (const ValuePtr& part : computed->parts) constant_of(part);

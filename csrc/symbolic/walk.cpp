@@ -27,9 +27,9 @@ std::vector<WrapperType>& wrapper_types() {
   return *types;
 }
 
-// A function of this package that changes a mode or says something to capture, on behalf of the user's frame that called it.
 std::atomic<uint64_t> walks{0};
 
+// A function of this package that changes a mode or says something to capture, on behalf of the user's frame that called it.
 bool is_ours(const SymbolicFrame& frame) {
   auto* function = as<ObjectValue>(frame.function);
   PyObject* module =
@@ -220,14 +220,17 @@ CapturedRegion Walk::run() {
       if (signal.exception && unwind(signal.exception, 0)) continue;
       InstanceValue* exception = signal.exception ? exception_of(signal.exception) : nullptr;
       if (exception != nullptr && exception->exception->raised_step != 0)
-        throw RestartSignal{exception->exception->raised_step, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
-      if (advanced_ || steps_ != instruction_step_)
-        throw RestartSignal{instruction_step_, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
+        end_silently_before(exception->exception->raised_step);
+      if (advanced_ || steps_ != instruction_step_) end_silently_before(instruction_step_);
       frame().stack = stack_before_;
       return finish(ExitKind::Raise, std::nullopt);
     }
   }
   return finish(ExitKind::Return, std::nullopt);
+}
+
+void Walk::end_silently_before(int64_t step) {
+  throw RestartSignal{step, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
 }
 
 bool Walk::may_call_out() const {

@@ -102,6 +102,8 @@ class Walk {
   bool is_exactly(const ValuePtr& value, PyTypeObject* type) { return exact_type(value) == type; }
   // The constant that the value is: an atom, or a tuple or slice of constants. Null if it is none.
   Ref constant_of(const ValuePtr& value);
+  // The constant as a dict's key or a set's element: one that has a hash, else Python's TypeError.
+  Ref key_of(const ValuePtr& value);
   // The object, for functions, classes, modules, and the like, guarded by identity. Null for what the walk made.
   BorrowedRef identity_of(const ValuePtr& value);
   // Elements of an exact tuple or list, real or made here; null: neither.
@@ -197,6 +199,8 @@ class Walk {
   ValuePtr super_attribute(const SuperValue& super, BorrowedRef name, ValuePtr& start_type);
   // Attribute of the object's type along its MRO, not bound; null: absent (guarded).
   ValuePtr type_attribute(const ValuePtr& object, BorrowedRef name);
+  // The same where it is a Python function and the object's type a user's; null: Python does something else.
+  ValuePtr user_method(const ValuePtr& object, BorrowedRef name);
   // The type as a value.
   ValuePtr type_value(const ValuePtr& object);
   // A plain Python function, real or made here.
@@ -244,6 +248,8 @@ class Walk {
   Graph& graph() { return *graph_; }
   // The instruction changes what it cannot change back: should it break after all, the region is walked again and ends before it.
   void cannot_undo() { advanced_ = true; }
+  // The region ends before this step, which the driver executes; nothing is said of it.
+  [[noreturn]] void end_silently_before(int64_t step);
   // The frames as they are, for what is called here at run time. Returns the number of the site. With `outputs`, also what they
   // hold should the call raise, in terms of these values.
   int add_call_out_site(std::vector<ValueRef>* outputs);
