@@ -1,5 +1,7 @@
 """minidynamo.fx: what a backend is given."""
 
+import operator
+
 import pytest
 
 import minidynamo
@@ -129,7 +131,68 @@ def test_text_of_the_graph(gm, capsys):
 
 
 def test_an_op_without_a_function():
-    text = "%x = input x : f32[2][1]\n%cast = cast(%x, float64) : f64[2][1]\nreturn %cast\n"
-    node = by_name(fx.GraphModule(_C.Graph.parse(text)))["cast"]
-    assert (node.target.__name__, repr(node.target)) == ("cast", "minidynamo.ops.cast")
-    assert node.target is by_name(fx.GraphModule(_C.Graph.parse(text)))["cast"].target
+    text = "%x = input x : f32[2][1]\n%slice = slice(%x, 0, 1, None, 1) : f32[1][1]\nreturn %slice\n"
+    node = by_name(fx.GraphModule(_C.Graph.parse(text)))["slice"]
+    assert node.target is minidynamo.ops.prims.slice
+    assert node.target(minidynamo.tensor([1, 2, 3]), 0, 1).tolist() == [2, 3]
+
+
+def captured_graph(function, *args):
+    found = []
+
+    def keep(gm, example_inputs):
+        found.append(gm)
+        return gm.forward
+
+    minidynamo.compile(function, backend=keep, fullgraph=True)(*args)
+    return found[0]
+
+
+def test_calls_are_told_as_they_were_written():
+    def step(x, n, weights):
+        return minidynamo.add(-x * n, 1).sub(2 / weights["w"]) // 3 >= ~weights["mask"]
+
+    weights = {"w": minidynamo.ones(3), "mask": minidynamo.tensor([1, 2, 3])}
+    gm = captured_graph(step, minidynamo.ones(3), 2, weights)
+    calls = [(node.op, node.target) for node in gm.graph.nodes if node.op.startswith("call")]
+    assert calls == [
+        ("call_function", operator.neg),
+        ("call_function", operator.mul),
+        ("call_function", minidynamo.add),
+        ("call_function", operator.truediv),
+        ("call_method", "sub"),
+        ("call_function", operator.floordiv),
+        ("call_function", operator.invert),
+        ("call_method", "to"),
+        ("call_function", operator.ge),
+    ]
+    for sign in (
+        "-l_x_",
+        "neg * l_n_",
+        "minidynamo.add(mul, 1)",
+        "2 / l_weights_w_",
+        "add.sub(div)",
+        "// 3",
+        ".to(minidynamo.float32)",
+        "floor_divide >= ",
+    ):
+        assert sign in gm.code
+
+
+def test_code_is_python():
+    """forward() of the printed source gives what the graph gives, whatever the arguments are called."""
+
+    def step(self, x, *more, **named):
+        return x + self["a b"] + self["a_b"][:] * more[0] - named["L_x_"].long()
+
+    args = ({"a b": minidynamo.ones(2), "a_b": minidynamo.ones(2) * 3}, minidynamo.ones(2), minidynamo.ones(2) * 5)
+    found = []
+    compiled = minidynamo.compile(step, backend=lambda gm, inputs: found.append((gm, inputs)) or gm.forward)
+    expected = compiled(*args, L_x_=minidynamo.ones(2) * 7)
+    [(gm, inputs)] = found
+    namespace = {"minidynamo": minidynamo}
+    exec(gm.code, namespace)
+    assert namespace["forward"](None, *inputs)[0].tolist() == expected.tolist() == [10.0, 10.0]
+    assert [node.target for node in gm.graph.nodes if node.op == "placeholder"] == [
+        "L_x_", "L_self_a_b_", "L_self_a_b__", "L_more_0_", "L_named_L_x_",
+    ]  # fmt: skip

@@ -116,7 +116,7 @@ def test_nodes_outlive_the_name_of_the_graph():
     assert [node.kind for node in nodes] == ["tensor input", "constant", "op", "op"]
     assert [node.name for node in nodes] == ["l_x_", "w", "mul", "relu"]
     assert [node.op for node in nodes] == ["", "", "mul", "relu"]
-    assert nodes[3].is_method_call and not nodes[2].is_method_call
+    assert nodes[3].form == "method" and nodes[2].form == "function"
     value = nodes[2].arguments[0][0]
     del nodes
     assert (value.node, value.out) == ("l_x_", 0)

@@ -433,8 +433,8 @@ def test_tensor_match():
     ]
     for value, reason in cases:
         assert not program.check((value, None))
-        assert program.explain((value, None)) == f"tensor 'L['x']' {reason}"
-    assert program.explain((3, None)).startswith("tensor 'L['x']' type mismatch. expected ")
+        assert program.explain((value, None)) == f"tensor 'x' {reason}"
+    assert program.explain((3, None)).startswith("tensor 'x' type mismatch. expected ")
     assert program.explain((3, None)).endswith(", actual int")
 
 

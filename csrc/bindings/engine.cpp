@@ -67,12 +67,15 @@ void register_tensor_subclass(const py::type& type) {
 
 void start_engine(py::module_& module) {
   skip_folders();
-  for (PyTypeObject* type : {dtype_type(), device_type(), size_type()}) register_value_type(type);
+  for (PyTypeObject* type : {dtype_type(), device_type()}) register_constant_type(type);
+  register_value_type(size_type());
   register_mode_call("tensor", module.attr("tensor").ptr());
   for (const char* name :
        {"exchange_grad_mode", "exchange_inference_mode", "exchange_error_on_graph_break", "error_on_graph_break"})
     register_mode_call(name, module.attr((std::string("_") + name).c_str()).ptr());
-  register_mode_call("is_grad_enabled", module.attr("is_grad_enabled").ptr());
+  for (const char* name : {"is_grad_enabled", "get_default_dtype", "is_tensor", "as_tensor"})
+    register_mode_call(name, module.attr(name).ptr());
+  register_pure_call(module.attr("promote_types").ptr());
 }
 
 void bind_engine(py::module_& module) {

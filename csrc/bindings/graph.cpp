@@ -139,10 +139,18 @@ py::object path_of_op(const Node& node) {
   return node.kind == NodeKind::Op ? py::object(py::str(op_path(*node.op))) : py::none();
 }
 
-bool is_method_call(const Node& node) {
-  if (node.kind != NodeKind::Op) return false;
-  bool method_only = (node.op->faces & (kFunction | kFunctional)) == 0 && (node.op->faces & kMethod) != 0;
-  return node.called_as_method || method_only;
+// "function", "method", or the operator's name in the module operator.
+py::object form_of_call(const Node& node) {
+  if (node.kind != NodeKind::Op) return py::none();
+  switch (call_form(node)) {
+    case CallForm::Operator:
+      return py::str(str_cat("operator.", operator_symbol(*node.op)->name));
+    case CallForm::Method:
+      return py::str("method");
+    case CallForm::Function:
+      break;
+  }
+  return py::str("function");
 }
 
 std::string stack_trace(const Node& node) {
@@ -160,9 +168,9 @@ void bind_node(py::module_& module) {
       .def_readonly("target", &Node::target)
       .def_property_readonly(
           "op",
-          [](const Node& node) { return node.op == nullptr ? std::string() : std::string(python_name(*node.op)); })
+          [](const Node& node) { return node.op == nullptr ? std::string() : std::string(method_name(*node.op)); })
       .def_property_readonly("path", &path_of_op)
-      .def_property_readonly("is_method_call", &is_method_call)
+      .def_property_readonly("form", &form_of_call)
       .def_property_readonly("arguments", &call_arguments)
       .def_property_readonly("example_values", &example_values)
       .def_property_readonly("constant", &constant_value)

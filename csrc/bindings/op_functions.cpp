@@ -143,11 +143,12 @@ PyMethodDef in_place_def(const NamedOp& op) {
   return fast_method(keep(name), kInPlaceTrampolines[op.index], keep(doc));
 }
 
-Ref make_functions(uint8_t face, const char* module_name) {
+template <typename Selected>
+Ref make_functions(Selected selected, const char* module_name) {
   Ref functions = check(PyDict_New());
   Ref module = check(PyUnicode_FromString(module_name));
   for (const NamedOp& op : named_ops()) {
-    if (!(op.faces & face)) continue;
+    if (!selected(op.faces)) continue;
     auto* def = new PyMethodDef(method_def(op, false));
     Ref function = check(PyCFunction_NewEx(def, nullptr, module));
     register_op_callable(function, static_rows[op.index]);
@@ -167,8 +168,15 @@ std::vector<PyMethodDef> op_method_defs() {
   return defs;
 }
 
-Ref make_op_functions() { return make_functions(kFunction, "minidynamo"); }
-Ref make_functional_functions() { return make_functions(kFunctional, "minidynamo.nn.functional"); }
+Ref make_op_functions() {
+  return make_functions([](uint8_t faces) { return (faces & kFunction) != 0; }, "minidynamo");
+}
+Ref make_functional_functions() {
+  return make_functions([](uint8_t faces) { return (faces & kFunctional) != 0; }, "minidynamo.nn.functional");
+}
+Ref make_prims_functions() {
+  return make_functions([](uint8_t faces) { return faces == 0; }, "minidynamo.ops.prims");
+}
 
 void register_op_methods() {
   PyObject* type = reinterpret_cast<PyObject*>(&tensor_type);

@@ -13,6 +13,7 @@ std::vector<PyMethodDef> op_method_defs();
 // Registers every function, and the methods found on the Tensor type, as op callables.
 Ref make_op_functions();
 Ref make_functional_functions();
+Ref make_prims_functions();  // of the ops that only graphs have
 void register_op_methods();
 
 }  // namespace md

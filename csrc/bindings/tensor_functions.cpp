@@ -348,6 +348,7 @@ void bind_tensor(pybind11::module_& module) {
     check_status(PyModule_AddObjectRef(module.ptr(), "_extension_api", extension_api_capsule()));
     check_status(PyModule_AddObjectRef(module.ptr(), "_op_functions", make_op_functions()));
     check_status(PyModule_AddObjectRef(module.ptr(), "_functional", make_functional_functions()));
+    check_status(PyModule_AddObjectRef(module.ptr(), "_prims", make_prims_functions()));
     add_functions(module.ptr());
   } catch (...) {
     set_error_from_current_exception();

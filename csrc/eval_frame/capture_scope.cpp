@@ -1,5 +1,6 @@
 #include "eval_frame/capture_scope.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +16,24 @@ std::vector<std::string>& skipped_folders() {
   return *folders;
 }
 
-// Packages live inside the standard library's folder but are not part of it.
-bool is_installed_package(std::string_view path) {
-  return path.find("/site-packages/") != std::string_view::npos ||
-         path.find("/dist-packages/") != std::string_view::npos;
+// The part of a path that begins with an installed package's name, empty if it is in none. Packages live inside the standard
+// library's folder but are not part of it.
+std::string_view inside_packages(std::string_view path) {
+  for (std::string_view folder : {"/site-packages/", "/dist-packages/"})
+    if (size_t at = path.rfind(folder); at != std::string_view::npos) return path.substr(at + folder.size());
+  return {};
+}
+
+constexpr std::string_view kSkippedPackages[] = {
+#define MD_SKIPPED_PACKAGE(name) name,
+#include "eval_frame/skipped_packages.def"
+#undef MD_SKIPPED_PACKAGE
+};
+
+bool is_in_skipped_package(std::string_view path) {
+  std::string_view file = inside_packages(path);
+  std::string_view package = file.substr(0, file.find('/'));
+  return std::find(std::begin(kSkippedPackages), std::end(kSkippedPackages), package) != std::end(kSkippedPackages);
 }
 
 }  // namespace
@@ -43,10 +58,10 @@ bool decide_may_be_root(PyCodeObject* code) {
     return false;
   }
   std::string_view path(text, size);
-  if (path.starts_with("<frozen ")) return false;
+  if (path.starts_with("<frozen ") || is_in_skipped_package(path)) return false;
   for (const std::string& folder : skipped_folders()) {
     if (!path.starts_with(folder)) continue;
-    if (folder.find("minidynamo") != std::string::npos || !is_installed_package(path.substr(folder.size() - 1)))
+    if (folder.find("minidynamo") != std::string::npos || inside_packages(path.substr(folder.size() - 1)).empty())
       return false;
   }
   return true;

@@ -1,5 +1,5 @@
-// Which frames may become roots of a capture. Frames of the standard library and of minidynamo are inlined but never captured as
-// their own frames at a break.
+// Which frames may become roots of a capture. Frames of the standard library, of minidynamo and of the packages in
+// skipped_packages.def are inlined but never captured as their own frames at a break.
 #pragma once
 #include "cpython/ref.h"
 

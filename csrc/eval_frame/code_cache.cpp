@@ -81,6 +81,12 @@ void CodeCache::insert(const CacheKey& key, CacheEntryPtr entry) {
   bucket->entries.insert(bucket->entries.begin(), std::move(entry));
 }
 
+std::vector<CacheEntryPtr> CodeCache::all_entries() const {
+  std::vector<CacheEntryPtr> all;
+  for (const Bucket& bucket : buckets_) all.insert(all.end(), bucket.entries.begin(), bucket.entries.end());
+  return all;
+}
+
 std::vector<CacheEntryPtr> CodeCache::entries(const CacheKey& key) const {
   std::vector<CacheEntryPtr> living;
   if (const Bucket* bucket = find(key)) {

@@ -46,6 +46,7 @@ class CodeCache {
   void insert(const CacheKey& key, CacheEntryPtr entry);
   // Living entries, newest first.
   std::vector<CacheEntryPtr> entries(const CacheKey& key) const;
+  std::vector<CacheEntryPtr> all_entries() const;  // of every key
   int count(const CacheKey& key) const;
   // Sources whose number or range at an earlier capture of this key was another one than now, or than at a later capture; null: none.
   const std::set<std::string>* varying_numbers(const CacheKey& key, const LocalsView& view, const Bytecode& bytecode);

@@ -1,7 +1,10 @@
 #include "eval_frame/recompiles.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/log.h"
+#include "eval_frame/region_entry.h"
 #include "symbolic/graph_break.h"
 
 namespace md {
@@ -41,7 +44,12 @@ void report_limit(CodeCache& cache, const CacheKey& key, const LocalsView& view,
                                 PyUnicode_AsUTF8(bytecode.code()->co_name)});
     raise_unsupported(found);
   }
-  if (cache.first_warning(key)) log_warning(text);
+  // A function in which no operation was seen loses nothing.
+  std::vector<CacheEntryPtr> all = cache.all_entries();
+  auto holds_operations = [](const CacheEntryPtr& entry) {
+    return static_cast<const RegionEntry&>(*entry).region.graph->op_count() > 0;
+  };
+  if (std::any_of(all.begin(), all.end(), holds_operations) && cache.first_warning(key)) log_warning(text);
 }
 
 }  // namespace md

@@ -65,8 +65,8 @@ void report_break(const Place& place, const CapturedRegion& region) {
 void log_capture(const Place& place, const RegionEntry& entry) {
   const CapturedRegion& region = entry.region;
   if (region.graph->op_count() > 0 && log_enabled(LogArtifact::graph_code))
-    log_event(LogArtifact::graph_code,
-              str_cat("TRACED GRAPH\n ===== ", place_name(place), " =====\n", print_code(*region.graph, true)));
+    log_event(LogArtifact::graph_code, str_cat("TRACED GRAPH\n ===== ", place_name(place), " =====\n",
+                                               print_code(*region.graph, true, &source_text)));
   if (log_enabled(LogArtifact::guards)) {
     std::string text = str_cat("GUARDS: ", place_name(place));
     for (const std::string& line : entry.guards.print(place.bytecode)) text += "\n+- " + line;

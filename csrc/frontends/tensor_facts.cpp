@@ -156,7 +156,7 @@ struct ViewAttribute {
   std::string_view name;
   const char* op;
 };
-constexpr ViewAttribute kViewAttributes[] = {{"T", "t"}, {"mT", "mT"}};
+constexpr ViewAttribute kViewAttributes[] = {{"T", "t"}, {"mT", "mT"}, {"data", "detach"}};
 
 }  // namespace
 

@@ -52,7 +52,7 @@ bool fold(Node& node) {
   node.constant = results[0];
   node.op = nullptr;
   node.operands.clear();
-  node.called_as_method = false;
+  node.form = CallForm::Function;
   return true;
 }
 

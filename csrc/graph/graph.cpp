@@ -175,24 +175,23 @@ Node* Graph::append(std::unique_ptr<Node> node) {
   return nodes_.back().get();
 }
 
-Node* Graph::add_tensor_input(const std::string& name, const TensorSpec& spec) {
+Node* Graph::add_input(NodeKind kind, const std::string& name, ValueInfo info) {
   auto node = std::make_unique<Node>();
-  node->kind = NodeKind::TensorInput;
+  node->kind = kind;
   node->name = unique_name(lower_case(name));
-  node->target = name;
-  node->outs.push_back({.spec = spec});
+  node->target = identifier(name);
+  while (!targets_.insert(node->target).second) node->target += '_';
+  node->outs.push_back(std::move(info));
   inputs_.push_back(append(std::move(node)));
   return inputs_.back();
 }
 
+Node* Graph::add_tensor_input(const std::string& name, const TensorSpec& spec) {
+  return add_input(NodeKind::TensorInput, name, {.spec = spec});
+}
+
 Node* Graph::add_scalar_input(const std::string& name, Scalar::Kind kind) {
-  auto node = std::make_unique<Node>();
-  node->kind = NodeKind::ScalarInput;
-  node->name = unique_name(lower_case(name));
-  node->target = name;
-  node->outs.push_back({.spec = {}, .is_scalar = true, .scalar_kind = kind});
-  inputs_.push_back(append(std::move(node)));
-  return inputs_.back();
+  return add_input(NodeKind::ScalarInput, name, {.spec = {}, .is_scalar = true, .scalar_kind = kind});
 }
 
 Node* Graph::add_constant(const std::string& name, const Tensor& value) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -63,6 +64,9 @@ struct ValueInfo {
   Scalar::Kind scalar_kind = Scalar::Kind::Int;
 };
 
+// How the user wrote it, for the FX face and for printing: minidynamo.add(x, y), x.add(y) or x + y.
+enum class CallForm : uint8_t { Function, Method, Operator };
+
 struct Node {
   NodeKind kind = NodeKind::Op;
   const OpRow* op = nullptr;      // Op only
@@ -73,8 +77,8 @@ struct Node {
   Tensor constant;                        // TensorConst; nobody writes to it while the graph lives
   Location location;                      // where the user wrote it
   std::shared_ptr<const OpRow> owned_op;  // Op: keeps a row that is in no table
-  bool called_as_method = false;          // call_method in the FX face
-  int index = -1;                         // position, kept by Graph
+  CallForm form = CallForm::Function;
+  int index = -1;  // position, kept by Graph
 };
 
 inline bool is_op(const Node& node, OpKind kind) { return node.kind == NodeKind::Op && node.op->kind == kind; }
@@ -85,6 +89,7 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
+  // The name may be that of a source: for L['x'] the argument of forward() is L_x_, and the node l_x_.
   Node* add_tensor_input(const std::string& name, const TensorSpec& spec);
   Node* add_scalar_input(const std::string& name, Scalar::Kind kind);
   Node* add_constant(const std::string& name, const Tensor& value);
@@ -119,10 +124,12 @@ class Graph {
 
  private:
   Node* append(std::unique_ptr<Node> node);
+  Node* add_input(NodeKind kind, const std::string& name, ValueInfo info);
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Node*> inputs_;
   std::vector<ValueRef> outputs_;
   std::unordered_set<std::string> names_;
+  std::unordered_set<std::string> targets_;           // of inputs
   std::unordered_map<std::string, int> name_counts_;  // last suffix given to a stem
 };
 
@@ -141,6 +148,18 @@ void verify(const Graph& graph);
 // One line per node; parse_graph(print(g)) prints the same. The text form is documented at the top of print.cpp.
 std::string print(const Graph& graph);
 std::unique_ptr<Graph> parse_graph(const std::string& text);
+// Its sign, "+", and its name in the module operator, "add"; null: the op is no operator's.
+struct OperatorSymbol {
+  const char* op;
+  const char* sign;
+  const char* name;
+  bool is_binary;
+};
+const OperatorSymbol* operator_symbol(const OpRow& op);
+std::string_view method_name(const OpRow& op);  // of the method of Tensor
+// The node's form where the op has it, else another one.
+CallForm call_form(const Node& node);
+
 // Python source. readable: a class GraphModule with types, and a "# File:" comment before the nodes of each source line
 // (the graph_code log, print_readable); otherwise def forward alone (gm.code).
 // source_text gives the text of a source line; without it the comments end at the function's name.

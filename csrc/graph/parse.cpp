@@ -263,7 +263,8 @@ class Parser {
         fail("the shape rule of " + name + " gives " + expected);
       node->outs[i].spec.requires_grad = types[i].spec.requires_grad;
     }
-    node->called_as_method = accept_word("method");
+    if (accept_word("method")) node->form = CallForm::Method;
+    if (accept_word("operator")) node->form = CallForm::Operator;
     return node;
   }
 

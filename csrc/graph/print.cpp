@@ -94,7 +94,9 @@ std::string print_node(const Node& node) {
     text += print_operand(node.operands[i]);
   }
   text += ") : " + print_infos(node);
-  return node.called_as_method ? text + " method" : text;
+  if (node.form == CallForm::Method) text += " method";
+  if (node.form == CallForm::Operator) text += " operator";
+  return text;
 }
 
 }  // namespace

@@ -17,27 +17,31 @@
 namespace md {
 namespace {
 
-struct OperatorSymbol {
-  const char* op;
-  const char* symbol;
-};
 // Ops that Python writes with an operator.
-constexpr OperatorSymbol kBinaryOperators[] = {
-    {"add", "+"},        {"sub", "-"},         {"mul", "*"},         {"div", "/"},        {"floor_divide", "//"},
-    {"remainder", "%"},  {"pow", "**"},        {"matmul", "@"},      {"eq", "=="},        {"ne", "!="},
-    {"lt", "<"},         {"le", "<="},         {"gt", ">"},          {"ge", ">="},        {"bitwise_and", "&"},
-    {"bitwise_or", "|"}, {"bitwise_xor", "^"}, {"logical_and", "&"}, {"logical_or", "|"},
+constexpr OperatorSymbol kOperators[] = {
+    {"add", "+", "add", true},
+    {"sub", "-", "sub", true},
+    {"mul", "*", "mul", true},
+    {"div", "/", "truediv", true},
+    {"floor_divide", "//", "floordiv", true},
+    {"remainder", "%", "mod", true},
+    {"pow", "**", "pow", true},
+    {"matmul", "@", "matmul", true},
+    {"eq", "==", "eq", true},
+    {"ne", "!=", "ne", true},
+    {"lt", "<", "lt", true},
+    {"le", "<=", "le", true},
+    {"gt", ">", "gt", true},
+    {"ge", ">=", "ge", true},
+    {"bitwise_and", "&", "and_", true},
+    {"bitwise_or", "|", "or_", true},
+    {"bitwise_xor", "^", "xor", true},
+    {"bitwise_left_shift", "<<", "lshift", true},
+    {"bitwise_right_shift", ">>", "rshift", true},
+    {"neg", "-", "neg", false},
+    {"positive", "+", "pos", false},
+    {"bitwise_not", "~", "invert", false},
 };
-constexpr OperatorSymbol kUnaryOperators[] = {{"neg", "-"}, {"bitwise_not", "~"}};
-
-template <size_t N>
-const char* find_symbol(const OperatorSymbol (&table)[N], const OpRow& op) {
-  if ((op.faces & kOperator) == 0) return nullptr;
-  for (const OperatorSymbol& entry : table) {
-    if (op.name == entry.op) return entry.symbol;
-  }
-  return nullptr;
-}
 
 std::string code_value(ValueRef value) {
   std::string text = value.node->name;
@@ -95,38 +99,30 @@ std::string code_arguments(const Node& node, size_t first) {
   return text;
 }
 
-bool rest_is_default(const Node& node, size_t first) {
-  for (size_t i = first; i < node.operands.size(); ++i) {
-    if (!is_default(node.op->schema.params[i], node.operands[i])) return false;
-  }
-  return true;
-}
-
 // Unary operators bind tighter than all but **, and a negative number is one.
 std::string code_left_side(const Operand& operand) {
   std::string text = code_operand(operand);
   return text[0] == '-' ? "(" + text + ")" : text;
 }
 
+std::string code_operator(const Node& node, const OperatorSymbol& symbol) {
+  std::string left = code_left_side(node.operands[0]);
+  return symbol.is_binary ? str_cat(left, " ", symbol.sign, " ", code_operand(node.operands[1])) : symbol.sign + left;
+}
+
 std::string code_expression(const Node& node) {
   if (node.kind == NodeKind::TensorConst) return "self." + node.name;
   if (node.kind != NodeKind::Op) return node.target;
-  const OpRow& op = *node.op;
-  bool method_only = (op.faces & (kFunction | kFunctional)) == 0 && (op.faces & kMethod) != 0;
-  bool self_is_value = !node.operands.empty() && std::holds_alternative<ValueRef>(node.operands[0]);
-  if (!node.called_as_method) {
-    if (const char* symbol = find_symbol(kBinaryOperators, op); symbol != nullptr && rest_is_default(node, 2)) {
-      return code_left_side(node.operands[0]) + " " + symbol + " " + code_operand(node.operands[1]);
-    }
-    if (const char* symbol = find_symbol(kUnaryOperators, op); symbol != nullptr && rest_is_default(node, 1)) {
-      return symbol + code_left_side(node.operands[0]);
-    }
+  switch (call_form(node)) {
+    case CallForm::Operator:
+      return code_operator(node, *operator_symbol(*node.op));
+    case CallForm::Method:
+      return str_cat(code_value(std::get<ValueRef>(node.operands[0])), ".", method_name(*node.op), "(",
+                     code_arguments(node, 1), ")");
+    case CallForm::Function:
+      break;
   }
-  if ((node.called_as_method || method_only) && self_is_value) {
-    return str_cat(code_value(std::get<ValueRef>(node.operands[0])), ".", python_name(op), "(", code_arguments(node, 1),
-                   ")");
-  }
-  return op_path(op) + "(" + code_arguments(node, 0) + ")";
+  return op_path(*node.op) + "(" + code_arguments(node, 0) + ")";
 }
 
 // For each node, the names that no later statement uses, in operand order.
@@ -241,9 +237,27 @@ bool is_default(const Param& param, const Operand& operand) {
   return false;
 }
 
+const OperatorSymbol* operator_symbol(const OpRow& op) {
+  for (const OperatorSymbol& symbol : kOperators)
+    if (op.name == symbol.op) return &symbol;
+  return nullptr;
+}
+
+std::string_view method_name(const OpRow& op) { return op.kind == OpKind::Cast ? "to" : python_name(op); }
+
+CallForm call_form(const Node& node) {
+  if (node.op->kind == OpKind::Cast) return CallForm::Method;  // promotion's, too
+  bool has_function = (node.op->faces & (kFunction | kFunctional)) != 0;
+  bool self_is_value = !node.operands.empty() && std::holds_alternative<ValueRef>(node.operands[0]);
+  if (node.form == CallForm::Function && !has_function && (node.op->faces & kMethod) != 0) return CallForm::Method;
+  if (node.form == CallForm::Method && !self_is_value) return CallForm::Function;
+  return node.form == CallForm::Operator && operator_symbol(*node.op) == nullptr ? CallForm::Function : node.form;
+}
+
 std::string op_path(const OpRow& op) {
   if (op.faces & kFunction) return str_cat("minidynamo.", python_name(op));
   if (op.faces & kFunctional) return str_cat("minidynamo.nn.functional.", python_name(op));
+  if (op.faces == 0 && op.kind != OpKind::CallOut) return str_cat("minidynamo.ops.prims.", python_name(op));
   std::string path = str_cat("minidynamo.ops.", python_name(op));
   for (size_t at = path.find("::"); at != std::string::npos; at = path.find("::")) path.replace(at, 2, ".");
   return path;

@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include <cstring>
+#include <vector>
 
 #include "base/error.h"
 #include "cpython/dict_probe.h"
@@ -108,8 +109,18 @@ const ConstantType kConstantTypes[] = {
     {&PyEllipsis_Type, always, same_pointer}, {Py_TYPE(Py_NotImplemented), always, same_pointer},
 };
 
+std::vector<ConstantType>& registered_types() {
+  static auto* types = new std::vector<ConstantType>();
+  return *types;
+}
+
+bool same_value(PyObject* a, PyObject* b) { return PyObject_RichCompareBool(a, b, Py_EQ) == 1; }
+
 const ConstantType* find_constant_type(PyTypeObject* type) {
   for (const ConstantType& row : kConstantTypes) {
+    if (row.type == type) return &row;
+  }
+  for (const ConstantType& row : registered_types()) {
     if (row.type == type) return &row;
   }
   return nullptr;
@@ -122,6 +133,8 @@ bool is_constant(PyObject* object, int nesting) {
 }
 
 }  // namespace
+
+void register_constant_type(PyTypeObject* type) { registered_types().push_back({type, always, same_value}); }
 
 bool is_guardable_constant(BorrowedRef object) { return is_constant(object, 0); }
 

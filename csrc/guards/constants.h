@@ -6,8 +6,11 @@
 
 namespace md {
 
-// None, bool, int, float, complex, str, bytes, Ellipsis, NotImplemented, and tuple, range and slice of them.
+// None, bool, int, float, complex, str, bytes, Ellipsis, NotImplemented, what register_constant_type() added, and tuple, range and
+// slice of them.
 bool is_guardable_constant(BorrowedRef object);
+// A type without subclasses whose objects are immutable, and whose comparison, hash and repr run no Python code: dtype, device.
+void register_constant_type(PyTypeObject* type);
 // Subclasses of tuple become the tuple that they equal, at every depth; anything else is itself.
 Ref exact_constant(BorrowedRef object);
 // Same exact type and same value, floats by bits, no Python code run. Both sides guardable constants.

@@ -22,10 +22,22 @@ std::string describe_module(PyObject* module) {
   return "<module '" + utf8(module_name) + "'>";
 }
 
+// The middle of a long text says little.
+std::string shown(BorrowedRef constant) {
+  constexpr size_t kMost = 160, kTail = 20;
+  std::string text = repr_constant(constant);
+  if (text.size() <= kMost) return text;
+  auto starts_character = [&](size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) != 0x80; };
+  size_t left = kMost - kTail, right = text.size() - kTail;
+  while (!starts_character(left)) --left;
+  while (!starts_character(right)) ++right;
+  return str_cat(text.substr(0, left), " ... ", text.substr(right));
+}
+
 // Without running a __repr__ of the user's.
 std::string describe(BorrowedRef object) {
   if (!object) return "<an object that is gone>";
-  if (is_guardable_constant(object)) return repr_constant(object);
+  if (is_guardable_constant(object)) return shown(object);
   if (PyType_Check(object.get())) return reinterpret_cast<PyTypeObject*>(object.get())->tp_name;
   if (PyModule_Check(object.get())) return describe_module(object);
   if (PyCode_Check(object.get())) return describe_code(reinterpret_cast<PyCodeObject*>(object.get()));
@@ -59,7 +71,7 @@ std::string condition_TYPE_MATCH(const Guard& guard, const Bytecode& bytecode) {
 std::string condition_EQUALS_MATCH(const Guard& guard, const Bytecode& bytecode) {
   BorrowedRef constant = guard.object.get();
   bool singleton = constant.get() == Py_None || constant.get() == Py_Ellipsis;
-  return name(guard.source, bytecode) + (singleton ? " is " : " == ") + repr_constant(constant);
+  return name(guard.source, bytecode) + (singleton ? " is " : " == ") + shown(constant);
 }
 std::string condition_ID_MATCH(const Guard& guard, const Bytecode& bytecode) {
   return name(guard.source, bytecode) + " is " + describe(guard.object.get());
@@ -79,10 +91,10 @@ std::string condition_DICT_KEYS(const Guard& guard, const Bytecode& bytecode) {
   return "list(" + name(guard.source, bytecode) + ") == [" + keys + "]";
 }
 std::string condition_DICT_CONTAINS(const Guard& guard, const Bytecode& bytecode) {
-  return repr_constant(guard.object.get()) + " in " + name(guard.source, bytecode);
+  return shown(guard.object.get()) + " in " + name(guard.source, bytecode);
 }
 std::string condition_DICT_MISSING(const Guard& guard, const Bytecode& bytecode) {
-  return repr_constant(guard.object.get()) + " not in " + name(guard.source, bytecode);
+  return shown(guard.object.get()) + " not in " + name(guard.source, bytecode);
 }
 std::string condition_PRESENT(const Guard& guard, const Bytecode& bytecode) {
   return name(guard.source, bytecode) + " is set";
@@ -147,7 +159,11 @@ std::string tensor_mismatch(const TensorExpectation& expected, const TensorImpl&
 }
 
 std::string tensor_failure(const Guard& guard, PyObject* object, const Bytecode& bytecode) {
-  std::string what = "tensor '" + name(guard.source, bytecode) + "' ";
+  // A local is called by its name alone.
+  bool is_local = guard.source->kind() == SourceKind::Local && guard.source->index() < bytecode.slot_count();
+  std::string who = is_local ? PyUnicode_AsUTF8(bytecode.slot_name(static_cast<int>(guard.source->index())))
+                             : name(guard.source, bytecode);
+  std::string what = "tensor '" + who + "' ";
   if (Py_TYPE(object) != guard.type()) {
     return str_cat(what, "type mismatch. expected ", describe(guard.object.get()), ", actual ",
                    Py_TYPE(object)->tp_name);

@@ -66,7 +66,7 @@ class GuardSet {
 
   // False before seal.
   bool check(const LocalsView& view) const;
-  // The text of the first guard that fails, "" if none: `tensor 'L['x']' size mismatch at index 0. expected 3, actual 4`, `L['flag'] == True`.
+  // The text of the first guard that fails, "" if none: `tensor 'x' size mismatch at index 0. expected 3, actual 4`, `L['flag'] == True`.
   // `L['x'] is missing`. `bytecode` gives the names of the slots.
   std::string explain(const LocalsView& view, const Bytecode& bytecode) const;
   // Adds the name of each source that is guarded by the value of an exact int, float or range and holds another one now.

@@ -93,6 +93,8 @@ class AttributeLookup {
     if (module->source == nullptr || walk_.any_dict_written_at(name_)) unknown();
     const Source* source = walk_.sources().get(SourceKind::ModuleAttr, module->source, name_);
     if (ValuePtr value = walk_.at(source)) return {value};
+    if (load_own_part(module->object.get()))
+      if (ValuePtr value = walk_.at(source)) return {value};
     // A module's own __getattr__, or an attribute of the module type.
     static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
     const Source* hook = walk_.sources().get(SourceKind::ModuleAttr, module->source, kGetattr);
@@ -102,12 +104,24 @@ class AttributeLookup {
     return missing();
   }
 
+  // Our own package imports its parts when they are first asked for, which no program can tell from having them.
+  bool load_own_part(BorrowedRef module) {
+    if (module.get() != PyImport_AddModule("minidynamo")) return false;
+    Ref part = Ref::steal(PyObject_GetAttr(module, name_));
+    if (!part) PyErr_Clear();
+    return static_cast<bool>(part);
+  }
+
   Bound on_tensor() {
     auto* tensor = as<TensorValue>(object_);
     walk_.guard_tensor(tensor);
     if (const TensorFact* fact = find_tensor_fact(utf8(name_)); fact != nullptr && !fact->is_method)
       return {walk_.constant(fact->value(tensor->spec, {}, nullptr))};
-    if (const OpRow* row = find_tensor_view_attribute(utf8(name_))) return {walk_.call_op(*row, {{object_}, {}}, true)};
+    if (const OpRow* row = find_tensor_view_attribute(utf8(name_)))
+      return {walk_.call_op(*row, {{object_}, {}}, CallForm::Method)};
+    // There are no gradients.
+    if (PyUnicode_CompareWithASCIIString(name_, "grad") == 0 || PyUnicode_CompareWithASCIIString(name_, "grad_fn") == 0)
+      return {walk_.none()};
     PyTypeObject* type = type_of(object_);
     PyObject* descriptor = _PyType_Lookup(type, name_);
     if (descriptor == nullptr && (probing_ || !has_own_attribute(tensor))) return missing();

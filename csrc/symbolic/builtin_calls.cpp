@@ -260,6 +260,37 @@ ValuePtr call_callable(Walk& walk, const CallArgs& args) {
   return walk.boolean(type->tp_call != nullptr);
 }
 
+PyObject* builtin_function(const char* name) {
+  return check(PyObject_GetAttrString(check(PyImport_ImportModule("builtins")), name)).release();
+}
+
+ValuePtr call_abs(Walk& walk, const CallArgs& args) {
+  static PyObject* const kAbs = PyUnicode_InternFromString("__abs__");
+  static PyObject* const kFunction = builtin_function("abs");
+  static const OpRow* const op = find_op("abs");
+  require_count(walk, args, 1, 1);
+  const ValuePtr& value = args.positional[0];
+  if (walk.is_tensor(value)) return walk.call_op(*op, args, CallForm::Function);
+  if (ValuePtr method = walk.user_method(value, kAbs)) {
+    walk.inline_function(method, {{value}, {}}, ContinuationKind::Push, nullptr);
+    return nullptr;
+  }
+  ValuePtr result = fold_pure_call(walk, kFunction, args);
+  if (!result) break_on_builtin(walk, "abs", value);
+  return result;
+}
+
+ValuePtr call_pow(Walk& walk, const CallArgs& args) {
+  static PyObject* const kFunction = builtin_function("pow");
+  static const OpRow* const op = find_op("pow");
+  bool of_tensors = args.positional.size() == 2 && args.keywords.empty() &&
+                    (walk.is_tensor(args.positional[0]) || walk.is_tensor(args.positional[1]));
+  if (of_tensors) return walk.call_op(*op, args, CallForm::Operator);
+  ValuePtr result = fold_pure_call(walk, kFunction, args);
+  if (!result) break_on_builtin(walk, "pow", args.positional.empty() ? walk.none() : args.positional[0]);
+  return result;
+}
+
 ValuePtr call_print(Walk& walk, const CallArgs&) { walk.graph_break(BreakReason::print_call, "print()"); }
 
 template <BreakReason reason>
@@ -292,6 +323,8 @@ constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
                                     {"hasattr", call_hasattr},
                                     {"getattr", call_getattr},
                                     {"callable", call_callable},
+                                    {"abs", call_abs},
+                                    {"pow", call_pow},
                                     {"print", call_print},
                                     {"locals", break_always<BreakReason::frame_inspection>},
                                     {"globals", break_always<BreakReason::frame_inspection>},

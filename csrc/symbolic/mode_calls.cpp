@@ -1,6 +1,8 @@
 #include "symbolic/mode_calls.h"
 
+#include "frontends/dtype_object.h"
 #include "symbolic/traced_calls.h"
+#include "tensor/tensor_modes.h"
 
 namespace md {
 
@@ -98,10 +100,10 @@ Ref plain_object(Walk& walk, const ValuePtr& value) {
   return Ref::share(walk.identity_of(value));
 }
 
-// tensor(data) of known data: a constant of the graph, copied at each run, since the program may change what it made.
-ValuePtr make_tensor(Walk& walk, const CallArgs& args) {
-  static PyObject* const function =
-      check(PyObject_GetAttrString(check(PyImport_ImportModule("minidynamo._C")), "tensor")).release();
+// tensor(data), as_tensor(data) of known data: a constant of the graph, copied at each run, since the program may change what it
+// made.
+ValuePtr make_tensor(Walk& walk, const char* name, const CallArgs& args) {
+  Ref function = check(PyObject_GetAttrString(check(PyImport_ImportModule("minidynamo._C")), name));
   static const OpRow* const clone = find_op("clone");
   std::vector<Ref> held;
   for (const ValuePtr& value : args.positional) held.push_back(plain_object(walk, value));
@@ -111,17 +113,37 @@ ValuePtr make_tensor(Walk& walk, const CallArgs& args) {
     if (held.back()) check_status(PyDict_SetItem(keywords, name, held.back()));
   }
   for (const Ref& object : held)
-    if (!object) walk.graph_break(BreakReason::tensor_operands, "tensor() of data that is not known");
+    if (!object) walk.graph_break(BreakReason::tensor_operands, str_cat(name, "() of data that is not known"));
   Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
   for (size_t i = 0; i < args.positional.size(); ++i) PyTuple_SET_ITEM(positional.get(), i, held[i].release());
   Ref made = Ref::steal(PyObject_Call(function, positional, keywords));
   if (!made) walk.raise_here();
   const Tensor& tensor = tensor_type_of(made.get())->unwrap(made);
-  if (tensor.requires_grad()) walk.graph_break(BreakReason::tensor_operands, "tensor() that requires grad");
+  if (tensor.requires_grad()) walk.graph_break(BreakReason::tensor_operands, str_cat(name, "() that requires grad"));
   walk.uses_modes();  // the default dtype
   Node* constant = walk.graph().add_constant("constant", tensor);
   Node* node = walk.graph().add_op(*clone, {ValueRef{constant, 0}}, walk.location());
   return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec);
+}
+
+ValuePtr call_tensor(Walk& walk, const CallArgs& args) { return make_tensor(walk, "tensor", args); }
+
+// A tensor is itself where nothing is asked of it.
+ValuePtr as_tensor(Walk& walk, const CallArgs& args) {
+  bool is_itself = args.positional.size() == 1 && args.keywords.empty() && walk.is_tensor(args.positional[0]);
+  return is_itself ? args.positional[0] : make_tensor(walk, "as_tensor", args);
+}
+
+ValuePtr is_tensor(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
+  walk.exact_type(args.positional[0]);
+  return walk.boolean(walk.is_tensor(args.positional[0]));
+}
+
+ValuePtr get_default_dtype(Walk& walk, const CallArgs& args) {
+  if (!args.positional.empty() || !args.keywords.empty()) walk.raise_here();
+  walk.uses_modes();
+  return walk.constant(dtype_to_python(default_dtype()));
 }
 
 // nonstrict_trace(f) in captured code: a callable that is called through _call_nonstrict, whose first argument is f.
@@ -159,7 +181,10 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"call_nonstrict", call_nonstrict},
                                  {"is_compiling", always_true},
                                  {"is_exporting", always_false},
-                                 {"tensor", make_tensor}};
+                                 {"is_tensor", is_tensor},
+                                 {"get_default_dtype", get_default_dtype},
+                                 {"tensor", call_tensor},
+                                 {"as_tensor", as_tensor}};
 
 }  // namespace
 

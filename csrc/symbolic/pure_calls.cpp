@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include "frontends/device_object.h"
 #include "frontends/size_object.h"
 #include "symbolic/exceptions.h"
 
@@ -65,10 +66,14 @@ ValuePtr computed_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
 
 }  // namespace
 
+void register_pure_call(BorrowedRef callable) { add(callable); }
+
 bool is_pure_call(BorrowedRef callable) { return pure_calls().contains(callable); }
 
 ValuePtr value_of_result(Walk& walk, const Ref& result) {
-  if (is_guardable_constant(result.get()) || PyFrozenSet_CheckExact(result.get())) return walk.constant(result.get());
+  bool immutable = is_guardable_constant(result.get()) || PyFrozenSet_CheckExact(result.get()) ||
+                   Py_IS_TYPE(result.get(), size_type());
+  if (immutable) return walk.constant(result.get());
   if (result.get() == Py_NotImplemented) return nullptr;
   bool is_list = PyList_CheckExact(result.get());
   if (is_list || PyTuple_CheckExact(result.get())) {
@@ -133,6 +138,8 @@ void register_pure_calls() {
     if (PyCFunction_Check(attribute.get()) && text != "factorial" && text != "comb" && text != "perm")
       add(attribute.get());
   }
+  add(reinterpret_cast<PyObject*>(device_type()));
+  add(reinterpret_cast<PyObject*>(size_type()));
   add_methods(&PyUnicode_Type, {"zfill", "ljust", "rjust", "center", "expandtabs", "format", "format_map"});
   add_methods(&PyBytes_Type, {"zfill", "ljust", "rjust", "center", "expandtabs"});
   add_methods(&PyLong_Type, {});

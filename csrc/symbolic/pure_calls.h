@@ -4,6 +4,7 @@
 
 namespace md {
 
+void register_pure_call(BorrowedRef callable);
 bool is_pure_call(BorrowedRef callable);
 // Null: an argument is not known, or the result is not a value that a walk can hold.
 ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args);

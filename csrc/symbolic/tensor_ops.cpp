@@ -26,12 +26,12 @@ class OpCapture {
  public:
   OpCapture(Walk& walk, const OpRow& row) : walk_(walk), row_(&row) {}
 
-  ValuePtr run(const CallArgs& args, bool as_method) {
+  ValuePtr run(const CallArgs& args, CallForm form) {
     bind(args);
     promote_operands();
     if (may_fail_at_run_time() && walk_.graph().has_call_out()) keep_apart_from_call_outs();
     Node* node = append();
-    node->called_as_method = as_method;
+    node->form = form;
     if (is_op(*node, OpKind::CallOut)) refuse_written();
     return wrap(node);
   }
@@ -349,11 +349,11 @@ ValueRef Walk::scalar_input(const ValuePtr& value) {
   return ref;
 }
 
-ValuePtr Walk::call_op(const OpRow& row, const CallArgs& args, bool as_method) {
+ValuePtr Walk::call_op(const OpRow& row, const CallArgs& args, CallForm form) {
   if (args.keyword("out") != nullptr) graph_break(BreakReason::tensor_write, row.name + " with out=");
   if (row.faces & kEagerOnly) graph_break(BreakReason::data_dependent_shape, row.name);
   if (!row.is_pure()) graph_break(BreakReason::tensor_method, row.name + " changes the state of the generator");
-  return OpCapture(*this, row).run(args, as_method);
+  return OpCapture(*this, row).run(args, form);
 }
 
 ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
@@ -363,10 +363,15 @@ ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
                                             indices->spec.rank() > 0 && tensor->spec.rank() > 0) {
     ValuePtr list = make_value<SequenceValue>(false, std::vector<ValuePtr>{key});
     ValuePtr dims = make_value<SequenceValue>(false, std::vector<ValuePtr>{integer(0)});
-    return call_op(*index, {{ValuePtr(tensor), list, dims}, {}}, false);
+    return call_op(*index, {{ValuePtr(tensor), list, dims}, {}}, CallForm::Function);
   }
   Ref constant = constant_of(key);
-  if (!constant) graph_break(BreakReason::unknown_subscript, str_cat("a tensor at a ", describe(key)));
+  if (!constant) {
+    auto* mask = as<TensorValue>(key);
+    bool selects = mask != nullptr && (mask->spec.dtype == DType::bool_ || mask->spec.dtype == DType::uint8);
+    if (selects) graph_break(BreakReason::data_dependent_shape, "a tensor at a mask");
+    graph_break(BreakReason::unknown_subscript, str_cat("a tensor at a ", describe(key)));
+  }
   std::vector<IndexStep> steps;
   try {
     steps = index_plan(tensor->spec, constant.get(), nullptr).steps;

@@ -187,7 +187,7 @@ ValuePtr Walk::call_in_place(const OpRow& row, const CallArgs& args) {
   for (const ValuePtr& value : args.positional) check_operand(value);
   for (const auto& [name, value] : args.keywords) check_operand(value);
   if (has_expanded_dim(self->spec)) raise_here();
-  ValuePtr result = call_op(row, args, true);
+  ValuePtr result = call_op(row, args, CallForm::Method);
   auto* computed = as<TensorValue>(result);
   if (computed == nullptr || !has_in_place_form(*computed->ref.node->op)) raise_here();
   ValueRef value = computed->ref;

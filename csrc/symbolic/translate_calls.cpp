@@ -2,6 +2,7 @@
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
 #include "snapshot/policy_function.h"
+#include "symbolic/conversion_calls.h"
 #include "symbolic/marked_calls.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/walk.h"
@@ -82,16 +83,27 @@ BreakReason reason_for_tensor_method(const std::string& name) {
       {"__float__", BreakReason::tensor_to_number}, {"__index__", BreakReason::tensor_to_number},
       {"tolist", BreakReason::tensor_to_list},      {"numpy", BreakReason::tensor_export},
       {"data_ptr", BreakReason::tensor_export},     {"__array__", BreakReason::tensor_export},
-      {"__dlpack__", BreakReason::tensor_export}};
+      {"__dlpack__", BreakReason::tensor_export},   {"equal", BreakReason::tensor_to_number},
+      {"allclose", BreakReason::tensor_to_number}};
   for (const auto& [row, reason] : kRows)
     if (name == row) return reason;
   return BreakReason::tensor_method;
 }
 
-// A method descriptor of the tensor type that is no op: a fact, or a break.
+// int(x), str(x) ... of a tensor.
+BreakReason reason_for_builtin(BorrowedRef callable) {
+  for (PyTypeObject* type : {&PyLong_Type, &PyFloat_Type, &PyComplex_Type})
+    if (callable.get() == reinterpret_cast<PyObject*>(type)) return BreakReason::tensor_to_number;
+  bool is_text = callable.get() == reinterpret_cast<PyObject*>(&PyUnicode_Type);
+  return is_text ? BreakReason::tensor_format : BreakReason::builtin_call;
+}
+
+// A method descriptor of the tensor type that is no op: a conversion, a fact, or a break.
 ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& args) {
   std::string name = PyUnicode_AsUTF8(reinterpret_cast<PyDescrObject*>(descriptor)->d_name);
   auto* tensor = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
+  if (tensor != nullptr)
+    if (ValuePtr converted = call_conversion(walk, name, tensor, args)) return converted;
   const TensorFact* fact = find_tensor_fact(name);
   if (tensor == nullptr || fact == nullptr || !args.keywords.empty())
     walk.graph_break(reason_for_tensor_method(name), name);
@@ -145,7 +157,7 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
   }
   if (const OpRow* row = find_op_callable(object)) {
     walk.identity_of(callable);
-    return walk.call_op(*row, args, Py_IS_TYPE(object, &PyMethodDescr_Type));
+    return walk.call_op(*row, args, Py_IS_TYPE(object, &PyMethodDescr_Type) ? CallForm::Method : CallForm::Function);
   }
   if (const OpRow* row = find_in_place_callable(object)) {
     walk.identity_of(callable);
@@ -168,7 +180,8 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
   if (is_pure_call(object)) {
     walk.identity_of(callable);
     if (ValuePtr result = fold_pure_call(walk, object, args)) return result;
-    walk.graph_break(BreakReason::builtin_call, name_of_callable(callable));
+    bool of_tensor = args.positional.size() == 1 && walk.is_tensor(args.positional[0]);
+    walk.graph_break(of_tensor ? reason_for_builtin(object) : BreakReason::builtin_call, name_of_callable(callable));
   }
   if (Py_IS_TYPE(object, &PyMethodDescr_Type) && find_tensor_type(PyDescr_TYPE(object)) != nullptr)
     return call_tensor_method(walk, object, args);

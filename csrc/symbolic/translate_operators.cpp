@@ -55,7 +55,7 @@ ValuePtr binary_on_tensors(Walk& walk, int arg, const ValuePtr& left, const Valu
     walk.raise_here();
   }
   if (in_place) return walk.call_in_place(*row, {{left, right}, {}});
-  return walk.call_op(*row, {{left, right}, {}}, true);
+  return walk.call_op(*row, {{left, right}, {}}, CallForm::Operator);
 }
 
 ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
@@ -156,7 +156,7 @@ void unary_op(Walk& walk, const Instruction&) {
   if (walk.is_tensor(value)) {
     const OpRow* row = unary_operator_row(op);
     if (row == nullptr) walk.graph_break(BreakReason::tensor_operands, str_cat("operator ", op));
-    result = walk.call_op(*row, {{value}, {}}, true);
+    result = walk.call_op(*row, {{value}, {}}, CallForm::Operator);
   } else if (inline_unary(walk, op == '-' ? "__neg__" : op == '+' ? "__pos__" : "__invert__")) {
     return;
   } else if ((result = walk.computed(op == '-'   ? Computation::Negative
@@ -231,7 +231,8 @@ void compare_op(Walk& walk, const Instruction& at) {
     static constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
     bool mirrored = !walk.is_tensor(left);
     if (mirrored) row = compare_operator_row(kMirrored[at.arg]);
-    result = walk.call_op(*row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, true);
+    result =
+        walk.call_op(*row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, CallForm::Operator);
     if (at.arg2 != 0) walk.graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
   } else if (inline_operator(walk, at)) {
     return;

@@ -17,6 +17,7 @@ _dtypes: dict[Any, Any]
 _extension_api: Any
 _functional: dict[Any, Any]
 _op_functions: dict[Any, Any]
+_prims: dict[Any, Any]
 _testing: Any
 frame_evaluation: bool
 
@@ -129,7 +130,7 @@ class Node:
     @property
     def example_values(self) -> list[Any]: ...
     @property
-    def is_method_call(self) -> bool: ...
+    def form(self) -> Any: ...
     @property
     def kind(self) -> str: ...
     @property

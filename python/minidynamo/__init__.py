@@ -13,7 +13,7 @@ from ._serialization import load, save
 from ._tensor_names import TENSOR_NAMES
 
 # Submodules that are imported when they are first used, because few programs need what they import.
-_LAZY_MODULES = ("_logging", "compiler", "fx", "library", "nn", "torchdynamo", "utils")
+_LAZY_MODULES = ("_logging", "compiler", "cuda", "fx", "library", "nn", "torchdynamo", "utils")
 
 __all__ = [
     "__version__",

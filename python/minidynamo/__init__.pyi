@@ -12,6 +12,7 @@ from . import _C as _C
 from . import _dynamo as _dynamo
 from . import _logging as _logging
 from . import compiler as compiler
+from . import cuda as cuda
 from . import fx as fx
 from . import library as library
 from . import nn as nn
@@ -28,13 +29,13 @@ from math import e as e
 from ._C import empty_cache as empty_cache
 from ._grad_modes import enable_grad as enable_grad
 from ._tensor_names import equal as equal
-from ._tensor_names import finfo as finfo
+from ._dtype_info import finfo as finfo
 from ._C import from_dlpack as from_dlpack
 from ._C import from_numpy as from_numpy
 from ._C import get_cache_limit as get_cache_limit
 from ._C import get_default_dtype as get_default_dtype
 from ._C import get_num_threads as get_num_threads
-from ._tensor_names import iinfo as iinfo
+from ._dtype_info import iinfo as iinfo
 from math import inf as inf
 from ._grad_modes import inference_mode as inference_mode
 from ._tensor_names import is_complex as is_complex

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import e, inf, nan, pi
 
 from . import _C
+from ._dtype_info import finfo, iinfo
 from ._grad_modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 _DTYPE_ALIASES = {
@@ -15,20 +16,6 @@ _DTYPE_ALIASES = {
     "long": "int64",
     "short": "int16",
 }
-
-
-def finfo(type=None):
-    """The limits of a floating dtype; left out: of the default one."""
-    from ._dtype_info import finfo
-
-    return finfo(type)
-
-
-def iinfo(type):
-    """The limits of an integer dtype."""
-    from ._dtype_info import iinfo
-
-    return iinfo(type)
 
 
 def set_printoptions(

@@ -181,8 +181,10 @@ def _op_and_target(native):
         return "placeholder", native.target
     if native.kind == "constant":
         return "get_attr", native.name
-    if native.is_method_call:
+    if native.form == "method":
         return "call_method", native.op
+    if native.form != "function":
+        return "call_function", getattr(operator, native.form.removeprefix("operator."))
     return "call_function", _find(native.path) or _op_without_function(native.path)
 
 

@@ -70,7 +70,8 @@ void test_code() {
   Node* add = graph.add_op(op("add"), {ValueRef{x}, Scalar(int64_t{1})}, here);
   Node* mul = graph.add_op(op("mul"), {ValueRef{add}, ValueRef{add}}, here);
   Node* sum = graph.add_op(op("sum"), {ValueRef{mul}}, below);
-  sum->called_as_method = true;
+  add->form = mul->form = CallForm::Operator;
+  sum->form = CallForm::Method;
   graph.set_outputs({{sum}, {add}});
   verify(graph);
   CHECK(add->name == "add" && mul->name == "mul" && sum->name == "sum_1" && x->name == "l_x_");

@@ -27,6 +27,8 @@ class _Namespace:
 
 
 ops = minidynamo.ops = _Namespaces()  # an attribute like any other: capture reads it
+ops.prims = _Namespace("prims")
+ops.prims.__dict__.update(_C._prims)  # the operations that only graphs have
 _OPERATORS = {}
 
 

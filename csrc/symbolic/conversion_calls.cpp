@@ -1,0 +1,80 @@
+#include "symbolic/conversion_calls.h"
+
+#include "frontends/dtype_object.h"
+#include "frontends/tensor_conversions.h"
+
+namespace md {
+
+namespace {
+
+// What stands for the argument in the eager parse: for another tensor its dtype, which is all that is asked of it.
+Ref plain_argument(Walk& walk, std::string_view method, const ValuePtr& value) {
+  if (auto* other = as<TensorValue>(value)) {
+    walk.guard_tensor(other);
+    return Ref::share(dtype_to_python(other->spec.dtype));
+  }
+  if (Ref constant = walk.constant_of(value)) return constant;
+  // Dtypes and devices are the same object at every run.
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || !GuardSet::can_hold(object->object.get()))
+    walk.graph_break(BreakReason::tensor_operands, str_cat(method, ": ", describe(value)));
+  return Ref::share(walk.identity_of(value));
+}
+
+Conversion parse_to(Walk& walk, const TensorSpec& spec, const CallArgs& args) {
+  static PyObject* const kDType = PyUnicode_InternFromString("dtype");
+  std::vector<Ref> held;
+  std::vector<PyObject*> plain;
+  auto add = [&](const ValuePtr& value) {
+    plain.push_back(held.emplace_back(plain_argument(walk, "to", value)).get());
+  };
+  for (size_t i = 1; i < args.positional.size(); ++i) add(args.positional[i]);
+  Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+  for (size_t i = 0; i < args.keywords.size(); ++i) {
+    const auto& [name, value] = args.keywords[i];
+    add(value);
+    bool is_other = as<TensorValue>(value) != nullptr && PyUnicode_CompareWithASCIIString(name, "other") == 0;
+    PyTuple_SET_ITEM(names.get(), i, Py_NewRef(is_other ? kDType : name.get()));
+  }
+  return parse_to_call(spec, plain, args.keywords.empty() ? nullptr : names.get());
+}
+
+std::optional<Conversion> conversion(Walk& walk, std::string_view method, const TensorSpec& spec,
+                                     const CallArgs& args) {
+  if (method == "to") return parse_to(walk, spec, args);
+  bool with_keywords = !args.keywords.empty();
+  if (method == "type_as") {
+    auto* other = args.positional.size() == 2 && !with_keywords ? as<TensorValue>(args.positional[1]) : nullptr;
+    if (other == nullptr) walk.raise_here();
+    walk.guard_tensor(other);
+    return Conversion{.dtype = other->spec.dtype};
+  }
+  const ConversionMethod* row = find_conversion_method(method);
+  if (row == nullptr) return std::nullopt;
+  if (args.positional.size() > 1 || with_keywords)
+    walk.graph_break(BreakReason::tensor_method, str_cat(method, " with a memory format"));
+  return Conversion{.dtype = row->dtype.value_or(spec.dtype)};
+}
+
+}  // namespace
+
+ValuePtr call_conversion(Walk& walk, std::string_view method, TensorValue* tensor, const CallArgs& args) {
+  walk.guard_tensor(tensor);
+  std::optional<Conversion> wanted;
+  try {
+    wanted = conversion(walk, method, tensor->spec, args);
+  } catch (const Error&) {
+    walk.raise_here();
+  } catch (const PythonError&) {
+    walk.raise_here();
+  }
+  if (!wanted) return nullptr;
+  static const OpRow* const cast = find_op("cast");
+  static const OpRow* const clone = find_op("clone");
+  const ValuePtr& self = args.positional[0];
+  if (wanted->dtype != tensor->spec.dtype)
+    return walk.call_op(*cast, {{self, walk.constant(dtype_to_python(wanted->dtype))}, {}}, CallForm::Method);
+  return wanted->copy ? walk.call_op(*clone, {{self}, {}}, CallForm::Method) : self;
+}
+
+}  // namespace md
