@@ -44,12 +44,12 @@ void report_limit(CodeCache& cache, const CacheKey& key, const LocalsView& view,
                                 PyUnicode_AsUTF8(bytecode.code()->co_name)});
     raise_unsupported(found);
   }
-  // A function in which no operation was seen loses nothing.
+  // A function in which no operation was met loses nothing.
   std::vector<CacheEntryPtr> all = cache.all_entries();
-  auto holds_operations = [](const CacheEntryPtr& entry) {
-    return static_cast<const RegionEntry&>(*entry).region.graph->op_count() > 0;
+  auto met_operations = [](const CacheEntryPtr& entry) {
+    return static_cast<const RegionEntry&>(*entry).region.met_operations;
   };
-  if (std::any_of(all.begin(), all.end(), holds_operations) && cache.first_warning(key)) log_warning(text);
+  if (std::any_of(all.begin(), all.end(), met_operations) && cache.first_warning(key)) log_warning(text);
 }
 
 }  // namespace md

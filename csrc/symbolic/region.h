@@ -51,6 +51,7 @@ struct CapturedRegion {
   ExitKind exit = ExitKind::HandOver;
   std::optional<GraphBreak> graph_break;  // Break
   const Policy* break_policy = nullptr;   // in force where the break was met, which may be below the region's end
+  bool met_operations = false;            // on tensors, those that nobody needs among them
   bool skips_frame = false;               // the program asked here for the frame to be left to Python
   int repeated_records = 0;               // records of invisible callers that break again at the same place
   std::vector<const Bytecode*> entered;   // of the other functions that the region goes through; its guards keep them

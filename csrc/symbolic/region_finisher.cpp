@@ -375,7 +375,8 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
   add_effects();
   Graph& graph = *walk_.graph_;
   graph.set_outputs(outputs_);
-  if (graph.op_count() > 0) walk_.guards_.global_state();
+  region.met_operations = graph.op_count() > 0;
+  if (region.met_operations) walk_.guards_.global_state();
   run_passes(graph);
   // A number that no op takes in the end was guarded by its value.
   std::vector<std::vector<Node*>> users = graph.all_users();
