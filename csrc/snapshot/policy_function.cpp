@@ -5,7 +5,6 @@
 #include <cstddef>
 
 #include "cpython/errors.h"
-#include "snapshot/policy.h"
 
 namespace md {
 namespace {
@@ -96,6 +95,17 @@ PolicyChange change_of(PyObject* error_on_graph_break, int disable, int recursiv
   return error_on_graph_break == Py_True ? PolicyChange::ErrorOnGraphBreak : PolicyChange::NoErrorOnGraphBreak;
 }
 
+Ref allocate(PyTypeObject* type, PyObject* function, PolicyChange change, PyObject* reason) {
+  Ref object = check(type->tp_alloc(type, 0));
+  PolicyFunction* self = as_policy_function(object);
+  self->function = Py_NewRef(function);
+  self->reason = Py_NewRef(reason);
+  self->vectorcall = &call;
+  self->change = change;
+  copy_metadata(self);
+  return object;
+}
+
 PyObject* create(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"function", "error_on_graph_break", "disable", "recursive", "reason", nullptr};
   PyObject* function = nullptr;
@@ -116,14 +126,7 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     return nullptr;
   }
   try {
-    Ref object = check(type->tp_alloc(type, 0));
-    PolicyFunction* self = as_policy_function(object);
-    self->function = Py_NewRef(function);
-    self->reason = Py_NewRef(reason);
-    self->vectorcall = &call;
-    self->change = change_of(error_on_graph_break, disable, recursive);
-    copy_metadata(self);
-    return object.release();
+    return allocate(type, function, change_of(error_on_graph_break, disable, recursive), reason).release();
   } catch (...) {
     set_error_from_current_exception();
     return nullptr;
@@ -243,6 +246,23 @@ PyTypeObject* make_type() {
 }
 
 }  // namespace
+
+const Policy* policy_inside(PolicyChange change, const Policy* caller) {
+  switch (change) {
+    case PolicyChange::ErrorOnGraphBreak:
+      return with_error_on_graph_break(caller, true);
+    case PolicyChange::NoErrorOnGraphBreak:
+      return with_error_on_graph_break(caller, false);
+    case PolicyChange::Disable:
+    case PolicyChange::DisableFrame:
+      break;
+  }
+  return nullptr;
+}
+
+Ref make_policy_function(BorrowedRef function, PolicyChange change, BorrowedRef reason) {
+  return allocate(policy_function_type(), function, change, reason ? reason.get() : Py_None);
+}
 
 PyTypeObject* policy_function_type() {
   static PyTypeObject* type = make_type();

@@ -203,6 +203,12 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
       recipe.kind = RecipeKind::BoundMethod;
       return add_parts(recipe, {method->function, method->self});
     }
+    case ValueKind::PolicyFunction: {
+      auto* wrapper = as<PolicyFunctionValue>(value);
+      recipe.kind = RecipeKind::PolicyFunction;
+      recipe.index = static_cast<int32_t>(wrapper->change);
+      return add_parts(recipe, {wrapper->function, wrapper->reason});
+    }
     case ValueKind::Instance: {
       auto* instance = as<InstanceValue>(value);
       if (instance->exception) return describe_exception(value, recipe);

@@ -194,7 +194,8 @@ CapturedRegion Walk::run() {
       if (advanced_ || steps_ != instruction_step_)
         throw RestartSignal{instruction_step_, found, frame().policy, in_generator};
       if (SymbolicFrame* ours = first_of_ours()) {
-        // What our own context managers do is not the user's break: the driver makes the call.
+        // What our own context managers do is not the user's break: the driver makes the call. One graph it is not, though.
+        if (frame().policy->fullgraph) throw RestartSignal{ours->entry_step, found, frame().policy, in_generator};
         GraphBreak silent{BreakReason::call_out, found.context, "", {}, ""};
         throw RestartSignal{ours->entry_step, silent, frame().policy};
       }
@@ -333,6 +334,7 @@ CapturedRegion Walk::finish(ExitKind exit, std::optional<GraphBreak> found) {
 // Whether the call at which the outermost frame stands goes through a wrapper that counts as a frame of its own.
 bool Walk::calls_wrapper() {
   for (const ValuePtr& value : frame().stack) {
+    if (value->kind == ValueKind::PolicyFunction) return true;
     auto* object = as<ObjectValue>(value);
     const WrapperType* wrapper = object != nullptr ? find_wrapper_type(object->object.type()) : nullptr;
     if (wrapper != nullptr && wrapper->counts_as_frame) return true;

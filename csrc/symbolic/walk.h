@@ -184,6 +184,9 @@ class Walk {
   ValuePtr open_wrapper(const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside);
   ValuePtr call_wrapper(const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
                         ContinuationKind continuation, const ValuePtr& continuation_value);
+  // Of what a wrapper stands for, under the policy inside it.
+  void call_under(const Policy* inside, const ValuePtr& function, CallArgs& args, ContinuationKind continuation,
+                  const ValuePtr& continuation_value);
   void apply_continuation(ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result);
 
   // --- attributes (attributes.cpp). Result: a value, or null when a frame was inlined that gives it.

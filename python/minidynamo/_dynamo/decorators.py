@@ -270,6 +270,8 @@ def _compare_signatures(original, traceable):
 
 
 def _decorate(function, **change):
+    if isinstance(function, FunctionType):
+        return PolicyFunction(function, **change)
     if is_module(function):
         from .optimized_module import OptimizedModule
 
