@@ -37,8 +37,11 @@ struct CallOutFrame {
 };
 struct CallOutSite {
   std::vector<CallOutFrame> frames;  // outermost first; the first is the region's own
-  // What the frames hold when the call raises, where that can be seen. Its outputs are further operands of the node.
+  // What the frames hold when the call raises, where that can be seen: the outermost of them, up to one that waits in a call
+  // of C code. The others have no handlers. Its outputs are further operands of the node.
   std::optional<Snapshot> failure;
+  // Locals of all frames, for whoever looks; one FrameState for each. Its outputs are the last operands of the node.
+  Snapshot locals;
 };
 
 struct CapturedRegion {

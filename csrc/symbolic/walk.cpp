@@ -1,5 +1,6 @@
 #include "symbolic/walk.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "base/config.h"
@@ -235,29 +236,25 @@ bool Walk::may_call_out() const {
   if (!effects_.empty() || !written_.empty() || !returns_.empty()) return false;
   if (!stored_cells_.empty() || grad_mode != initial_grad_mode_ || inference_mode != initial_inference_mode_)
     return false;
-  for (const auto& frame : frames_)
-    if (frame->bytecode->handler_at(frame->index).target >= 0) return false;
-  return true;
+  return std::ranges::none_of(frames_, [](const auto& frame) { return catches(*frame->bytecode, frame->index); });
 }
 
 bool Walk::may_describe_failure() const {
-  // In a caller's frame that the region has returned to, there is no telling which frame the exception belongs to; what is called
-  // from inside an instruction belongs to that.
-  return returns_.empty() && steps_ == instruction_step_ && !advanced_;
+  // In a caller's frame that the region has returned to, there is no telling which frame the exception belongs to; what C code
+  // calls from inside an instruction belongs to that, unless it is caught before.
+  if (!returns_.empty()) return false;
+  if (held_.empty()) return steps_ == instruction_step_ && !advanced_;
+  return std::none_of(frames_.begin() + static_cast<std::ptrdiff_t>(held_.front().depth), frames_.end(),
+                      [](const auto& frame) { return catches(*frame->bytecode, frame->index); });
 }
 
-int Walk::add_call_out_site(std::vector<ValueRef>* outputs) {
+int Walk::add_call_out_site(std::vector<ValueRef>& locals, std::vector<ValueRef>* failure) {
   CallOutSite site;
-  if (outputs != nullptr) {
-    std::swap(frame().stack, stack_before_);
-    try {
-      site.failure = RegionFinisher(*this).describe_failure(*outputs);
-    } catch (...) {
-      std::swap(frame().stack, stack_before_);
-      throw;
-    }
-    std::swap(frame().stack, stack_before_);
+  if (failure != nullptr) {
+    const std::vector<ValuePtr>& before = held_.empty() ? stack_before_ : held_.front().stack;
+    site.failure = RegionFinisher(*this).describe_failure(before, *failure);
   }
+  site.locals = RegionFinisher(*this).describe_locals(locals);
   for (const auto& each : frames_) {
     CallOutFrame frame{each->bytecode->code(), nullptr, false, each->index, -1};
     ValuePtr function = each->function;
@@ -270,7 +267,6 @@ int Walk::add_call_out_site(std::vector<ValueRef>* outputs) {
       Opcode op = (*each->bytecode)[i].op;
       if (op == Opcode::RETURN_VALUE || op == Opcode::RETURN_CONST) frame.return_index = i;
     }
-    if (each->generator != nullptr) frame = {frame.code, nullptr, false, frame.index, -1};
     site.frames.push_back(frame);
   }
   call_outs_.push_back(std::move(site));
