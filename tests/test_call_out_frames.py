@@ -10,9 +10,8 @@ import minidynamo
 from minidynamo import Tensor, library
 
 HERE = __file__
-WITHOUT_STRESS = pytest.mark.skipif(
-    minidynamo._dynamo.config.snapshot_stress != 0, reason="regions end where the stress switch says"
-)
+STRESS = minidynamo._dynamo.config.snapshot_stress != 0
+WITHOUT_STRESS = pytest.mark.skipif(STRESS, reason="regions end where the stress switch says")
 
 
 @pytest.fixture(autouse=True)
@@ -412,7 +411,8 @@ FUNCTIONS = [
     in_a_loop_that_catches,
     writes_and_catches,
 ]
-WHOLE = [each for each in FUNCTIONS if each not in (after_a_break, break_in_a_callee, no_return_in_the_callee)]
+BREAKS = FUNCTIONS if STRESS else [after_a_break, break_in_a_callee, no_return_in_the_callee]
+WHOLE = [each for each in FUNCTIONS if each not in BREAKS]
 
 
 def observe(function, what):
@@ -514,6 +514,8 @@ def test_what_cannot_be_told_breaks():
     for each in (generated, suspended):
         expected = each(ones())
         assert minidynamo.compile(each)(ones()).tolist() == expected.tolist()
+        if STRESS:
+            continue
         with pytest.raises(minidynamo._dynamo.exc.Unsupported, match="its exception could be caught"):
             minidynamo.compile(each, fullgraph=True)(ones())
 
@@ -595,7 +597,7 @@ def test_locals_are_what_plain_python_shows(function, keep):
     expected, seen[:] = list(seen), []
     assert expected
     with minidynamo._dynamo.config.patch(keep_dead_locals=keep):
-        compiled = minidynamo.compile(function, fullgraph=True)
+        compiled = minidynamo.compile(function, fullgraph=not STRESS)
         for _ in range(2):
             compiled(ones(), "locals")
             # Iterators are not shown, and dead tensors only where that is asked for.
@@ -623,7 +625,7 @@ def test_stop_iteration_of_an_operator_in_a_generator_is_an_error():
 
     ACTIONS["stop"] = stop
     for function in (in_a_generator, in_a_generator_expression):
-        for called in (function, minidynamo.compile(function, fullgraph=True)):
+        for called in (function, minidynamo.compile(function, fullgraph=not STRESS)):
             with pytest.raises(RuntimeError, match="generator raised StopIteration") as caught:
                 called(ones(), "stop")
             assert isinstance(caught.value.__cause__, StopIteration)

@@ -205,6 +205,17 @@ PyObject* get_error_on_graph_break(PyObject* object, void*) {
   }
 }
 
+PyObject* get_disables_callees(PyObject* object, void*) {
+  switch (as_policy_function(object)->change) {
+    case PolicyChange::Disable:
+      Py_RETURN_TRUE;
+    case PolicyChange::DisableFrame:
+      Py_RETURN_FALSE;
+    default:
+      Py_RETURN_NONE;
+  }
+}
+
 PyMethodDef methods[] = {{"__reduce__", &reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 PyMemberDef members[] = {
@@ -216,6 +227,9 @@ PyMemberDef members[] = {
 
 PyGetSetDef properties[] = {
     {"error_on_graph_break", &get_error_on_graph_break, nullptr, "What it sets; None if it disables capture.", nullptr},
+    {"disables_callees", &get_disables_callees, nullptr,
+     "True if it disables the function and what that calls, False for its frame alone; None if it sets something else.",
+     nullptr},
     {"__dict__", &PyObject_GenericGetDict, &PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

@@ -55,6 +55,7 @@ struct CapturedRegion {
   std::optional<GraphBreak> graph_break;  // Break
   const Policy* break_policy = nullptr;   // in force where the break was met, which may be below the region's end
   bool skips_frame = false;               // the program asked here for the frame to be left to Python
+  bool leaves_rest = false;               // and here for what comes after the break, in the innermost frame
   int repeated_records = 0;               // records of invisible callers that break again at the same place
   std::vector<const Bytecode*> entered;   // of the other functions that the region goes through; its guards keep them
 };

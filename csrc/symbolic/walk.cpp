@@ -217,6 +217,7 @@ CapturedRegion Walk::run() {
         throw RestartSignal{frames_[1]->entry_step, found, frame().policy, in_generator};
       CapturedRegion region = finish(ExitKind::Break, std::move(found));
       region.skips_frame = skips;
+      region.leaves_rest = signal.reason == BreakReason::step_unsupported_call && !restarted;
       return region;
     } catch (const RaiseSignal& signal) {
       if (signal.exception && unwind(signal.exception, 0)) continue;

@@ -317,6 +317,7 @@ def test_disable_flag_of_config():
     assert counter.frame_count == 2
 
 
+@pytest.mark.counts_regions
 def test_opaque_iterator_is_no_break():
     def function(x, items):
         for item in items:
