@@ -535,7 +535,9 @@ def text_of(value):
         return value.tolist()
     if isinstance(value, (list, tuple)):
         return type(value)(map(text_of, value))
-    return getattr(value, "__name__", None) or type(value).__name__ if callable(value) else value
+    if callable(value) or hasattr(value, "__next__"):
+        return getattr(value, "__name__", type(value).__name__)
+    return value
 
 
 def locals_of_arguments(x, what, *more, key=3, **rest):

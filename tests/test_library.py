@@ -346,11 +346,16 @@ def test_register_autograd_keeps_what_nothing_calls():
 
     with_gradient.register_fake(lambda x: x.new_empty(x.size()))
     assert with_gradient.register_autograd(lambda ctx, grad: grad * 2) is None
-    library.register_autograd("lib::with_gradient", lambda ctx, grad: grad, setup_context=lambda ctx, inputs, output: None)
+    library.register_autograd(
+        "lib::with_gradient", lambda ctx, grad: grad, setup_context=lambda ctx, inputs, output: None
+    )
     x = minidynamo.ones(2)
     assert minidynamo.compile(lambda x: with_gradient(x) + 1, fullgraph=True)(x).tolist() == [3.0, 3.0]
     with pytest.raises(NotImplementedError, match="no gradients"):
         with_gradient(x).sum().backward()
-    for wrong in (lambda: with_gradient.register_autograd(3), lambda: with_gradient.register_autograd(abs, setup_context=3)):
+    for wrong in (
+        lambda: with_gradient.register_autograd(3),
+        lambda: with_gradient.register_autograd(abs, setup_context=3),
+    ):
         with pytest.raises(TypeError, match="must be a function, not int"):
             wrong()

@@ -1,5 +1,5 @@
 // Jumps, loops, return, with and exceptions.
-#include "symbolic/walk.h"
+#include "symbolic/user_operators.h"
 
 namespace md {
 
@@ -81,15 +81,6 @@ void unary_not(Walk& walk, const Instruction&) {
   if (!truth) return;
   walk.pop();
   walk.push(walk.boolean(!*truth));
-}
-
-// A method of a user's class; null: there is none in Python.
-ValuePtr user_method(Walk& walk, const ValuePtr& value, BorrowedRef name) {
-  auto* object = as<ObjectValue>(value);
-  bool user = value->kind == ValueKind::Instance || (object != nullptr && !PyType_Check(object->object.get()) &&
-                                                     PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE));
-  ValuePtr method = user ? walk.type_attribute(value, name) : nullptr;
-  return method && walk.is_python_function(method) ? method : nullptr;
 }
 
 void get_iter(Walk& walk, const Instruction&) {

@@ -88,4 +88,20 @@ bool inline_item(Walk& walk, const ValuePtr& container, std::vector<ValuePtr> ar
   return true;
 }
 
+ValuePtr user_method(Walk& walk, const ValuePtr& value, BorrowedRef name) {
+  auto* object = as<ObjectValue>(value);
+  bool user = value->kind == ValueKind::Instance || (object != nullptr && !PyType_Check(object->object.get()) &&
+                                                     PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE));
+  ValuePtr method = user ? walk.type_attribute(value, name) : nullptr;
+  return method && walk.is_python_function(method) ? method : nullptr;
+}
+
+ValuePtr iterator_for_builtin(Walk& walk, const ValuePtr& value) {
+  if (ValuePtr iterator = walk.iterator_over(value)) return iterator;
+  static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
+  ValuePtr method = user_method(walk, value, kIter);
+  ValuePtr iterator = method ? walk.call_now(method, {value}) : nullptr;
+  return iterator && iterator->kind == ValueKind::Iterator ? iterator : nullptr;
+}
+
 }  // namespace md

@@ -40,7 +40,7 @@ def is_dynamo_compiling():
 
 
 def nested_compile_region(fn=None, *, options=None, max_reuse_entries=8, reuse_hash_fn=None):
-    """Marks a function that compiled code calls often; returns it as it is, since a capture costs little. Also @nested_compile_region()."""
+    """Marks a function that compiled code calls often; returns it as it is, since a capture costs little."""
     if fn is None:
         return lambda function: nested_compile_region(function)
     if not callable(fn):
