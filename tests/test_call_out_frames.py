@@ -10,9 +10,8 @@ import minidynamo
 from minidynamo import Tensor, library
 
 HERE = __file__
-WITHOUT_STRESS = pytest.mark.skipif(
-    minidynamo._dynamo.config.snapshot_stress != 0, reason="regions end where the stress switch says"
-)
+STRESS = minidynamo._dynamo.config.snapshot_stress != 0
+WITHOUT_STRESS = pytest.mark.skipif(STRESS, reason="regions end where the stress switch says")
 
 
 @pytest.fixture(autouse=True)
@@ -285,8 +284,110 @@ def writes_and_catches(x, what):
     return x * y
 
 
+def in_a_generator(x, what):
+    def generate(start, *, step=2):
+        for number in range(start, start + step):
+            yield call(x + number, what)
+
+    total = x
+    for value in generate(1):
+        total = total + value
+    return total
+
+
+def in_a_generator_expression(x, what):
+    return sum(call(x * number, what) for number in range(3))
+
+
+def in_a_generator_that_never_returns(x, what):
+    def forever():
+        number = 0
+        while True:
+            number += 1
+            yield call(x, what) * number
+
+    numbers = forever()
+    return next(numbers) + next(numbers)
+
+
+def in_a_generator_of_a_generator(x, what):
+    def inner_one():
+        yield call(x, what)
+        yield call(x + 1, what)
+
+    def outer_one():
+        yield from inner_one()
+        yield call(x + 2, what)
+
+    return sum(value for value in outer_one())
+
+
+def in_a_sort_key(x, what):
+    return x + sorted([3, 1, 2], key=lambda number: (call(x * number, what), -number)[1])[0]
+
+
+def caught_of_a_sort_key(x, what):
+    y = x + 1
+    try:
+        y = y * sorted([3, 1, 2], key=lambda number: (call(x * number, what), -number)[1])[0]
+    except ZeroDivisionError:
+        return y * 100
+    return y
+
+
+def caught_of_a_generator(x, what):
+    seen = []
+
+    def generate():
+        for number in range(3):
+            seen.append(number)
+            yield call(x, what) + number
+
+    y = x + 1
+    try:
+        for value in generate():
+            y = y + value
+        seen.append("end")
+    except ZeroDivisionError:
+        return y * 100 + len(seen)
+    return y + len(seen)
+
+
+def caught_of_a_sum_after_an_effect(x, what):
+    LOG.append("before")
+    y = x + 1
+    try:
+        return sum((call(y, what) + number for number in range(2)), y)
+    except ZeroDivisionError:
+        LOG.append("caught")
+    return y
+
+
+def caught_of_map_in_a_callee(x, what):
+    def double(values):
+        done = []
+        done.extend(map(lambda value: call(value, what), values))
+        return done
+
+    y = x * 3
+    try:
+        first, second = double([x, y])
+    except ZeroDivisionError:
+        return y - 1
+    return first + second
+
+
 FUNCTIONS = [
     plain,
+    in_a_generator,
+    in_a_generator_expression,
+    in_a_generator_that_never_returns,
+    in_a_generator_of_a_generator,
+    in_a_sort_key,
+    caught_of_a_sort_key,
+    caught_of_a_generator,
+    caught_of_a_sum_after_an_effect,
+    caught_of_map_in_a_callee,
     nested,
     in_a_loop,
     methods,
@@ -310,7 +411,8 @@ FUNCTIONS = [
     in_a_loop_that_catches,
     writes_and_catches,
 ]
-WHOLE = [each for each in FUNCTIONS if each not in (after_a_break, break_in_a_callee, no_return_in_the_callee)]
+BREAKS = FUNCTIONS if STRESS else [after_a_break, break_in_a_callee, no_return_in_the_callee]
+WHOLE = [each for each in FUNCTIONS if each not in BREAKS]
 
 
 def observe(function, what):
@@ -385,9 +487,6 @@ def test_an_operator_runs_under_the_modes_of_its_place():
 
 
 def test_what_cannot_be_told_breaks():
-    def function(xs):
-        return sorted(xs, key=lambda x: call(x, "nothing").shape[0])
-
     def generated(x):
         def generate():
             try:
@@ -397,21 +496,141 @@ def test_what_cannot_be_told_breaks():
 
         return sum(generate())
 
-    for each, args in ((function, ([ones(), minidynamo.ones(1)],)), (generated, (ones(),))):
-        expected = each(*args)
-        result = minidynamo.compile(each)(*args)
-        assert [x.tolist() for x in result] == [x.tolist() for x in expected]
+    def suspended(x):
+        def generate():
+            try:
+                yield x
+                yield x + 1
+            finally:
+                LOG.append("closed")
+
+        values = generate()
+        y = next(values)
+        try:
+            return call(y, "fail")
+        except ZeroDivisionError:
+            return next(values)
+
+    for each in (generated, suspended):
+        expected = each(ones())
+        assert minidynamo.compile(each)(ones()).tolist() == expected.tolist()
+        if STRESS:
+            continue
+        with pytest.raises(minidynamo._dynamo.exc.Unsupported, match="its exception could be caught"):
+            minidynamo.compile(each, fullgraph=True)(ones())
 
 
-def test_locals_are_the_arguments_of_the_outer_frame_and_nothing_wrong():
+def frames_of_this_file():
+    """(function, its locals) of the callers, up to the test. Functions and iterators by their names."""
+    found, frame = [], sys._getframe(3)
+    while not frame.f_code.co_name.startswith(("test_", "local")):
+        if frame.f_code.co_filename == HERE and frame.f_code.co_name != "call":
+            found.append((frame.f_code.co_name, {name: text_of(value) for name, value in frame.f_locals.items()}))
+        frame = frame.f_back
+    return found
+
+
+def text_of(value):
+    if isinstance(value, Tensor):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(text_of, value))
+    if callable(value) or hasattr(value, "__next__"):
+        return getattr(value, "__name__", type(value).__name__)
+    return value
+
+
+def locals_of_arguments(x, what, *more, key=3, **rest):
+    made = [key, x, (1, more)]
+    z = call(x, what)
+    return z + made[0], made, rest
+
+
+def locals_of_cells(x, what):
+    number = 1
+
+    def bump(y):
+        nonlocal number
+        number += 1
+        return call(y, what) + number
+
+    return bump(x) + bump(x) + number
+
+
+def locals_of_a_generator(x, what):
     seen = []
-    ACTIONS["locals"] = lambda: seen.append([dict(frame.f_locals) for frame in (sys._getframe(3), sys._getframe(4))])
-    compiled = minidynamo.compile(nested, fullgraph=True)
+
+    def generate(start):
+        for number in range(start, 3):
+            seen.append(number)
+            yield call(x, what) + number
+
+    return sum(value for value in generate(1))
+
+
+def locals_of_nested_calls(x, what):
+    y = x * 2
+    w = inner(y, what, 5, key=4)
+    return w + y
+
+
+def locals_that_change(x, what):
+    for number in range(2):
+        z = call(x, what)
+        x = x + z
+    return x
+
+
+WITH_LOCALS = [
+    locals_of_arguments,
+    locals_of_cells,
+    locals_of_a_generator,
+    locals_of_nested_calls,
+    locals_that_change,
+]
+
+
+@pytest.mark.parametrize("keep", [False, True], ids=["live", "all"])
+@pytest.mark.parametrize("function", WITH_LOCALS, ids=lambda function: function.__name__)
+def test_locals_are_what_plain_python_shows(function, keep):
+    seen = []
+    ACTIONS["locals"] = lambda: seen.append(frames_of_this_file())
+    function(ones(), "locals")
+    expected, seen[:] = list(seen), []
+    assert expected
+    with minidynamo._dynamo.config.patch(keep_dead_locals=keep):
+        compiled = minidynamo.compile(function, fullgraph=not STRESS)
+        for _ in range(2):
+            compiled(ones(), "locals")
+            # Iterators are not shown, and dead tensors only where that is asked for.
+            assert len(seen) == len(expected)
+            for frames, plain_frames in zip(seen, expected):
+                assert [name for name, _ in frames] == [name for name, _ in plain_frames]
+                for (_, shown), (_, plain_shown) in zip(frames, plain_frames):
+                    missing = set(plain_shown) - set(shown)
+                    assert shown == {name: plain_shown[name] for name in shown}
+                    assert all(name == ".0" or (not keep and isinstance(plain_shown[name], list)) for name in missing)
+            seen.clear()
+
+
+def test_the_arguments_are_the_objects_themselves():
+    seen = []
+    ACTIONS["locals"] = lambda: seen.append(dict(sys._getframe(4).f_locals))
     x = ones()
-    compiled(x, "locals")
-    for innermost, outer in seen:
-        assert all(innermost[name] is not None for name in innermost)
-        assert outer["x"] is x and outer["what"] == "locals"
+    minidynamo.compile(nested, fullgraph=True)(x, "locals")
+    assert all(shown["x"] is x for shown in seen) and len(seen) == 2
+
+
+def test_stop_iteration_of_an_operator_in_a_generator_is_an_error():
+    def stop():
+        raise StopIteration("from the operator")
+
+    ACTIONS["stop"] = stop
+    for function in (in_a_generator, in_a_generator_expression):
+        for called in (function, minidynamo.compile(function, fullgraph=not STRESS)):
+            with pytest.raises(RuntimeError, match="generator raised StopIteration") as caught:
+                called(ones(), "stop")
+            assert isinstance(caught.value.__cause__, StopIteration)
 
 
 def test_an_operator_that_calls_compiled_code():

@@ -319,6 +319,7 @@ def test_a_kernel_can_be_left_out_for_a_block():
     assert minidynamo.ops.testlib.two_kernels.default is two_kernels
 
 
+@pytest.mark.counts_regions
 def test_compile_of_an_operator():
     square = make_square()
     counter = CompileCounterWithBackend("eager")
@@ -327,6 +328,7 @@ def test_compile_of_an_operator():
     assert counter.op_count <= 2 and "testlib.square" in counter.graphs[0].code
 
 
+@pytest.mark.counts_regions
 def test_the_reason_for_leaving_a_frame_alone_is_its_own():
     def function(x):
         return x + 1
@@ -335,3 +337,25 @@ def test_the_reason_for_leaving_a_frame_alone_is_its_own():
     report = minidynamo._dynamo.explain(lambda x: disabled(x * 2) * 3)(ones())
     assert [reason.gb_id for reason in report.break_reasons] == ["MD0004"]
     assert "slow" in report.break_reasons[0].reason
+
+
+def test_register_autograd_keeps_what_nothing_calls():
+    @library.custom_op("lib::with_gradient", mutates_args=())
+    def with_gradient(x: Tensor) -> Tensor:
+        return x * 2
+
+    with_gradient.register_fake(lambda x: x.new_empty(x.size()))
+    assert with_gradient.register_autograd(lambda ctx, grad: grad * 2) is None
+    library.register_autograd(
+        "lib::with_gradient", lambda ctx, grad: grad, setup_context=lambda ctx, inputs, output: None
+    )
+    x = minidynamo.ones(2)
+    assert minidynamo.compile(lambda x: with_gradient(x) + 1, fullgraph=True)(x).tolist() == [3.0, 3.0]
+    with pytest.raises(NotImplementedError, match="no gradients"):
+        with_gradient(x).sum().backward()
+    for wrong in (
+        lambda: with_gradient.register_autograd(3),
+        lambda: with_gradient.register_autograd(abs, setup_context=3),
+    ):
+        with pytest.raises(TypeError, match="must be a function, not int"):
+            wrong()

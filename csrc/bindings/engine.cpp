@@ -28,17 +28,8 @@ py::dict read_counters() {
   return result;
 }
 
-const Policy* policy_inside(PyObject* wrapper, const Policy* caller) {
-  switch (policy_change(wrapper)) {
-    case PolicyChange::ErrorOnGraphBreak:
-      return with_error_on_graph_break(caller, true);
-    case PolicyChange::NoErrorOnGraphBreak:
-      return with_error_on_graph_break(caller, false);
-    case PolicyChange::Disable:
-    case PolicyChange::DisableFrame:
-      return nullptr;
-  }
-  return nullptr;
+const Policy* policy_inside_wrapper(PyObject* wrapper, const Policy* caller) {
+  return policy_inside(policy_change(wrapper), caller);
 }
 
 BorrowedRef function_inside(PyObject* wrapper) { return wrapped_function(wrapper); }
@@ -76,6 +67,7 @@ void start_engine(py::module_& module) {
   for (const char* name : {"is_grad_enabled", "get_default_dtype", "is_tensor", "as_tensor"})
     register_mode_call(name, module.attr(name).ptr());
   register_pure_call(module.attr("promote_types").ptr());
+  register_mode_call("PolicyFunction", reinterpret_cast<PyObject*>(policy_function_type()));
 }
 
 void bind_engine(py::module_& module) {
@@ -94,7 +86,7 @@ void bind_engine(py::module_& module) {
     register_polyfill(callable.ptr(), function.ptr());
   });
   module.def("_register_tensor_type", &register_tensor_subclass);
-  register_wrapper_type({policy_function_type(), function_inside, policy_inside, true});
+  register_wrapper_type({policy_function_type(), function_inside, policy_inside_wrapper, true});
 }
 
 }  // namespace md

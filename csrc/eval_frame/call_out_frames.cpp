@@ -1,6 +1,8 @@
 #include "eval_frame/call_out_frames.h"
 
 #include "eval_frame/pending.h"
+#include "snapshot/policy.h"
+#include "snapshot/value_builder.h"
 
 #include <algorithm>
 
@@ -39,6 +41,54 @@ void clear_locals(LiveFrame& frame) {
   }
 }
 
+bool is_local(LiveFrame& frame, int slot) { return frame.bytecode().slot_kind(slot) == SlotKind::Local; }
+
+bool holds_cell(LiveFrame& frame, int slot) { return frame.get(slot) && PyCell_Check(frame.get(slot).get()); }
+
+// Of a frame that was made here, with cells of its own.
+void set_locals(LiveFrame& frame, const std::vector<LocalValue>& values) {
+  for (const auto& [slot, value] : values) {
+    bool is_cell = value && PyCell_Check(value.get());  // one that exists, which a function of the region's has
+    if (is_local(frame, slot) || is_cell) {
+      frame.put(slot, value);
+    } else if (holds_cell(frame, slot)) {
+      check_status(PyCell_Set(frame.get(slot), value));
+    }
+  }
+}
+
+// The locals of the region's own frame for a time: the region goes on from what they were.
+class ShownLocals {
+ public:
+  ShownLocals(LiveFrame& frame, const std::vector<LocalValue>& values) : frame_(frame) {
+    for (const auto& [slot, value] : values) {
+      if (is_local(frame, slot)) {
+        before_.push_back({slot, Ref::share(frame.get(slot))});
+      } else if (holds_cell(frame, slot)) {
+        before_.push_back({slot, Ref::steal(PyCell_Get(frame.get(slot)))});
+      } else {
+        continue;
+      }
+      set(slot, value);
+    }
+  }
+  ~ShownLocals() {
+    for (auto& [slot, value] : before_) set(slot, std::move(value));
+  }
+  ShownLocals(const ShownLocals&) = delete;
+
+ private:
+  void set(int slot, Ref value) {
+    if (is_local(frame_, slot)) {
+      frame_.put(slot, std::move(value));
+    } else {
+      PyCell_Set(frame_.get(slot), value);
+    }
+  }
+  LiveFrame& frame_;
+  std::vector<LocalValue> before_;
+};
+
 void show(LiveFrame& frame, int index) {
   frame.set_index(index);
   frame.set_current_unit(frame.instruction().lasti);
@@ -57,30 +107,47 @@ PyObject* leave(LiveFrame& frame, int return_index) {
 
 }  // namespace
 
-void LinkedFrames::run(int site, const std::function<bool(size_t linked)>& call) {
+void LinkedFrames::build_locals(std::span<Tensor> tensors) {
+  ValueBuilder builder(site_->locals, view_);
+  builder.set_outputs(tensors);
+  locals_.clear();
+  for (const FrameState& state : site_->locals.frames) {
+    std::vector<LocalValue>& values = locals_.emplace_back();
+    for (const SlotValue& slot : state.slots) values.push_back({slot.slot, builder.build(slot.value)});
+  }
+  builder.finish();
+}
+
+void LinkedFrames::run(int site, std::span<Tensor> locals, const std::function<bool(size_t linked)>& call) {
   site_ = &region_.call_outs[static_cast<size_t>(site)];
+  build_locals(locals);
+  // What is entered here belongs to no compiled call.
+  AmbientPolicy none(nullptr);
   show(root_, site_->frames.front().index);
+  ShownLocals shown(root_, locals_.front());
   run_from(1, call);
   if (error_) error_.restore();
 }
 
 // The frames of a snapshot pass the exception on, not these.
-bool LinkedFrames::call_innermost(size_t linked, const std::function<bool(size_t linked)>& call) {
-  bool done = call(linked);
-  if (done || !site_->failure) return done;
+bool LinkedFrames::run_from(size_t level, const std::function<bool(size_t linked)>& call) {
+  bool done = link(level, call);
+  if (done || !site_->failure || level != std::min(site_->failure->frames.size(), deepest_)) return done;
   error_ = SavedError::take();
   return true;
 }
 
-bool LinkedFrames::run_from(size_t level, const std::function<bool(size_t linked)>& call) {
-  if (level == site_->frames.size()) return call_innermost(level, call);
+bool LinkedFrames::link(size_t level, const std::function<bool(size_t linked)>& call) {
+  deepest_ = level;
+  if (level == site_->frames.size()) return call(level);
   const CallOutFrame& shown = site_->frames[level];
   Ref function = function_of(shown, view_);
-  if (!function) return call_innermost(level, call);
+  if (!function) return call(level);
   bool done = false;
   Ref result = enter_inner_frame(function, [&](LiveFrame& frame) {
     clear_locals(frame);
     show(frame, shown.index);
+    set_locals(frame, locals_[level]);
     done = run_from(level + 1, call);
     return done ? leave(frame, shown.return_index) : leave_by_throw(frame);
   });

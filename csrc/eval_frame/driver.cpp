@@ -249,6 +249,7 @@ FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
   std::vector<FrameImage> images = run.take_images();
   restore(frame_, images[0]);
   policy_ = images[0].state->policy;
+  leaves_rest_ = region.leaves_rest;
   return go_on(images, 0);
 }
 
@@ -260,6 +261,7 @@ FrameDriver::Advance FrameDriver::leave_to_caller(RegionRun& run) {
     arrival.index = snapshot.frames.front().index;
   } else {
     arrival.images = run.take_images();
+    arrival.leaves_rest = run.region().leaves_rest;
   }
   FrameDriver* waiting = caller_;
   for (size_t level = 1; level < snapshot.returns.size(); ++level) {
@@ -276,6 +278,7 @@ FrameDriver::Advance FrameDriver::arrive() {
   if (arrival.result) return return_result(std::move(arrival.result), arrival.index);
   restore(frame_, arrival.images[0]);
   policy_ = arrival.images[0].state->policy;
+  leaves_rest_ = arrival.leaves_rest;
   return go_on(arrival.images, 0);
 }
 
@@ -289,7 +292,10 @@ FrameDriver::Advance FrameDriver::return_result(Ref result, int index) {
 }
 
 FrameDriver::Advance FrameDriver::go_on(std::vector<FrameImage>& images, size_t level) {
-  if (level + 1 == images.size()) return raising_ ? raise_saved() : execute_here();
+  if (level + 1 == images.size()) {
+    if (leaves_rest_) return hand_over_here();
+    return raising_ ? raise_saved() : execute_here();
+  }
   FrameImage& inner = images[level + 1];
   frame_.set_current_unit(frame_.instruction().lasti);
   ++counters().frames_materialised;
@@ -299,6 +305,7 @@ FrameDriver::Advance FrameDriver::go_on(std::vector<FrameImage>& images, size_t 
     result = enter_inner_frame(inner.function.get(), [&](LiveFrame& frame) {
       FrameDriver driver(frame, *this, inner);
       driver.raising_ = std::move(raising_);
+      driver.leaves_rest_ = std::exchange(leaves_rest_, false);
       return driver.resume(images, level + 1);
     });
   }

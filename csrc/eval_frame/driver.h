@@ -42,6 +42,7 @@ class FrameDriver {
     std::vector<FrameImage> images;
     Ref result;
     int index;
+    bool leaves_rest = false;
   };
   // The region went on in waiting frames: each frame that it returned from leaves, the last one goes on.
   Advance leave_to_caller(RegionRun& run);
@@ -61,7 +62,8 @@ class FrameDriver {
   CallerChainPtr callers_;
   std::optional<Arrival> arrival_;
   int empty_regions_ = 0;
-  SavedError raising_;  // by the instruction at which the innermost frame that is being restored stands
+  bool leaves_rest_ = false;  // the innermost frame that is being restored goes to the interpreter
+  SavedError raising_;        // by the instruction at which the innermost frame that is being restored stands
 };
 
 // Frames that are reached through C, or called at a break, while a policy is in force.

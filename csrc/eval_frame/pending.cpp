@@ -40,6 +40,21 @@ Ref call_with_continuation(BorrowedRef function, PyObject* const* arguments, siz
   return Ref::steal(PyObject_Vectorcall(function, arguments, nargsf, keyword_names));
 }
 
+namespace {
+
+Ref resume_with_continuation(BorrowedRef function, BorrowedRef generator, const FrameContinuation& continuation) {
+  ContinuationHandler handler(continuation);
+  HookInstallation installation;
+  PendingEntry entry(function, handler);
+  PyObject* result = nullptr;
+  if (PyIter_Send(generator, Py_None, &result) != PYGEN_NEXT) return Ref::steal(result);
+  Py_DECREF(result);
+  PyErr_SetString(PyExc_SystemError, "minidynamo: a generator that was to return has yielded");
+  return {};
+}
+
+}  // namespace
+
 Ref enter_inner_frame(BorrowedRef function, const FrameContinuation& continuation) {
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()));
   int positional = code->co_argcount;
@@ -53,8 +68,12 @@ Ref enter_inner_frame(BorrowedRef function, const FrameContinuation& continuatio
       PyTuple_SET_ITEM(names.get(), k, Py_NewRef(PyTuple_GET_ITEM(code->co_localsplusnames, positional + k)));
     }
   }
-  return call_with_continuation(function, arguments.data() + 1, positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names,
-                                continuation);
+  size_t flagged_count = positional | PY_VECTORCALL_ARGUMENTS_OFFSET;
+  if ((code->co_flags & CO_GENERATOR) == 0)
+    return call_with_continuation(function, arguments.data() + 1, flagged_count, names, continuation);
+  Bytecode::of(code);
+  Ref generator = Ref::steal(PyObject_Vectorcall(function, arguments.data() + 1, flagged_count, names));
+  return generator ? resume_with_continuation(function, generator, continuation) : Ref();
 }
 
 }  // namespace md

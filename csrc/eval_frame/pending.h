@@ -22,7 +22,8 @@ class FrameContinuation {
 };
 
 // Calls `function` (a PyFunctionObject) with arguments that only serve to make its frame; None for every parameter,
-// nothing for *args and **kwargs. Null with the exception set when the frame raised or could not be made.
+// nothing for *args and **kwargs. The frame of a generator is that of its first resumption, and the result what it returns.
+// Null with the exception set when the frame raised or could not be made.
 Ref enter_inner_frame(BorrowedRef function, const FrameContinuation& continuation);
 
 // Calls `function` with these arguments; its own frame goes to the continuation, entered and linked.

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "cpython/errors.h"
 #include "eval_frame/region_entry.h"
 #include "symbolic/graph_break.h"
 
@@ -19,6 +20,13 @@ std::string function_place(const Bytecode& bytecode) {
 std::string reason_of(const CodeCache& cache, const CacheEntry& entry, const LocalsView& view,
                       const Bytecode& bytecode) {
   return str_cat(cache.frame_id(), "/", entry.id, ": ", entry.guards.explain(view, bytecode));
+}
+
+[[noreturn]] void raise_limit_hit(const std::string& text) {
+  Ref module = check(PyImport_ImportModule("minidynamo._dynamo.exc"));
+  Ref type = check(PyObject_GetAttrString(module, "FailOnRecompileLimitHit"));
+  PyErr_SetString(type, text.c_str());
+  throw PythonError();
 }
 
 }  // namespace
@@ -38,6 +46,7 @@ void report_limit(CodeCache& cache, const CacheKey& key, const LocalsView& view,
       str_cat("minidynamo hit config.recompile_limit (", limit, ")\n   function: '",
               PyUnicode_AsUTF8(bytecode.code()->co_name), "' (", function_place(bytecode),
               ")\n   last reason: ", reason, "\nTo log all recompilation reasons, use MINIDYNAMO_LOGS=\"recompiles\".");
+  if (policy.fullgraph) raise_limit_hit(text);
   if (policy.breaks_are_errors()) {
     GraphBreak found{BreakReason::recompile_limit, text, "", {}, ""};
     found.user_stack.push_back({PyUnicode_AsUTF8(bytecode.code()->co_filename), bytecode.line_at(key.instruction),

@@ -9,7 +9,8 @@ namespace md {
 // The recompiles record: which guard of which entry failed.
 void log_recompile(const CodeCache& cache, const CacheKey& key, const LocalsView& view, const Bytecode& bytecode);
 
-// The recompile limit is reached: one warning for each key, or an error under a policy that makes breaks errors (PythonError).
+// The recompile limit is reached: one warning for each key, or an error (PythonError): FailOnRecompileLimitHit under
+// fullgraph, Unsupported under error_on_graph_break(True).
 void report_limit(CodeCache& cache, const CacheKey& key, const LocalsView& view, const Bytecode& bytecode,
                   const Policy& policy, int limit);
 

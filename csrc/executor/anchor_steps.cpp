@@ -87,6 +87,17 @@ bool is_value_of(const Operand& operand, const Node& node) {
   return value != nullptr && value->node == &node;
 }
 
+// Row by row without gaps. oneDNN 3.12 takes a transposed operand of a binary post-op and reads it in the wrong order.
+bool is_dense(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
+  int64_t expected = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] == 1) continue;
+    if (strides[i] != expected) return false;
+    expected *= sizes[i];
+  }
+  return true;
+}
+
 // Extents and strides of the second operand over [batch, m, n]; false when it has none.
 bool describe_operand(const Operand& operand, const Node& result, const MatmulProblem& problem, PostOp& op) {
   const auto* value = std::get_if<ValueRef>(&operand);
@@ -103,7 +114,7 @@ bool describe_operand(const Operand& operand, const Node& result, const MatmulPr
   if (!merged) return false;
   op.sizes = merged->sizes;
   op.strides = merged->strides;
-  return true;
+  return is_dense(op.sizes, op.strides);
 }
 
 std::optional<PostNode> as_post_op(const MatmulProblem& problem, const Node& tail, const Node& node) {

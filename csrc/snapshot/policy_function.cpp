@@ -5,7 +5,6 @@
 #include <cstddef>
 
 #include "cpython/errors.h"
-#include "snapshot/policy.h"
 
 namespace md {
 namespace {
@@ -96,6 +95,17 @@ PolicyChange change_of(PyObject* error_on_graph_break, int disable, int recursiv
   return error_on_graph_break == Py_True ? PolicyChange::ErrorOnGraphBreak : PolicyChange::NoErrorOnGraphBreak;
 }
 
+Ref allocate(PyTypeObject* type, PyObject* function, PolicyChange change, PyObject* reason) {
+  Ref object = check(type->tp_alloc(type, 0));
+  PolicyFunction* self = as_policy_function(object);
+  self->function = Py_NewRef(function);
+  self->reason = Py_NewRef(reason);
+  self->vectorcall = &call;
+  self->change = change;
+  copy_metadata(self);
+  return object;
+}
+
 PyObject* create(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"function", "error_on_graph_break", "disable", "recursive", "reason", nullptr};
   PyObject* function = nullptr;
@@ -116,14 +126,7 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     return nullptr;
   }
   try {
-    Ref object = check(type->tp_alloc(type, 0));
-    PolicyFunction* self = as_policy_function(object);
-    self->function = Py_NewRef(function);
-    self->reason = Py_NewRef(reason);
-    self->vectorcall = &call;
-    self->change = change_of(error_on_graph_break, disable, recursive);
-    copy_metadata(self);
-    return object.release();
+    return allocate(type, function, change_of(error_on_graph_break, disable, recursive), reason).release();
   } catch (...) {
     set_error_from_current_exception();
     return nullptr;
@@ -202,6 +205,17 @@ PyObject* get_error_on_graph_break(PyObject* object, void*) {
   }
 }
 
+PyObject* get_disables_callees(PyObject* object, void*) {
+  switch (as_policy_function(object)->change) {
+    case PolicyChange::Disable:
+      Py_RETURN_TRUE;
+    case PolicyChange::DisableFrame:
+      Py_RETURN_FALSE;
+    default:
+      Py_RETURN_NONE;
+  }
+}
+
 PyMethodDef methods[] = {{"__reduce__", &reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 PyMemberDef members[] = {
@@ -213,6 +227,9 @@ PyMemberDef members[] = {
 
 PyGetSetDef properties[] = {
     {"error_on_graph_break", &get_error_on_graph_break, nullptr, "What it sets; None if it disables capture.", nullptr},
+    {"disables_callees", &get_disables_callees, nullptr,
+     "True if it disables the function and what that calls, False for its frame alone; None if it sets something else.",
+     nullptr},
     {"__dict__", &PyObject_GenericGetDict, &PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
@@ -243,6 +260,23 @@ PyTypeObject* make_type() {
 }
 
 }  // namespace
+
+const Policy* policy_inside(PolicyChange change, const Policy* caller) {
+  switch (change) {
+    case PolicyChange::ErrorOnGraphBreak:
+      return with_error_on_graph_break(caller, true);
+    case PolicyChange::NoErrorOnGraphBreak:
+      return with_error_on_graph_break(caller, false);
+    case PolicyChange::Disable:
+    case PolicyChange::DisableFrame:
+      break;
+  }
+  return nullptr;
+}
+
+Ref make_policy_function(BorrowedRef function, PolicyChange change, BorrowedRef reason) {
+  return allocate(policy_function_type(), function, change, reason ? reason.get() : Py_None);
+}
 
 PyTypeObject* policy_function_type() {
   static PyTypeObject* type = make_type();

@@ -2,6 +2,7 @@
 
 #include "guards/named_results.h"
 #include "guards/tensor_type.h"
+#include "snapshot/policy_function.h"
 
 namespace md {
 
@@ -126,6 +127,8 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       // A C method: its descriptor binds it.
       return check(Py_TYPE(parts[0].get())
                        ->tp_descr_get(parts[0], parts[1], reinterpret_cast<PyObject*>(Py_TYPE(parts[1].get()))));
+    case RecipeKind::PolicyFunction:
+      return make_policy_function(parts[0], static_cast<PolicyChange>(recipe.index), parts[1].get());
     case RecipeKind::Exception: {
       std::vector<PyObject*> args;
       for (size_t i = 1; i < parts.size(); ++i) args.push_back(parts[i]);

@@ -1,6 +1,6 @@
 // Builtins that the walk knows for values that are not all constants.
 #include "symbolic/pure_calls.h"
-#include "symbolic/walk.h"
+#include "symbolic/user_operators.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -125,7 +125,7 @@ ValuePtr call_set(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_iter(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 1) walk.graph_break(BreakReason::builtin_call, "iter() with a sentinel");
-  ValuePtr iterator = walk.iterator_over(args.positional[0]);
+  ValuePtr iterator = iterator_for_builtin(walk, args.positional[0]);
   if (!iterator) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[0]));
   return iterator;
 }
@@ -150,7 +150,7 @@ ValuePtr call_enumerate(Walk& walk, const CallArgs& args) {
     if (!known) break_on_builtin(walk, "enumerate", *start_value);
     start = *known;
   }
-  ValuePtr inner = walk.iterator_over(args.positional[0]);
+  ValuePtr inner = iterator_for_builtin(walk, args.positional[0]);
   if (!inner) break_on_builtin(walk, "enumerate", args.positional[0]);
   auto iterator = make_value<IteratorValue>(IteratorKind::Enumerate, std::vector<ValuePtr>{inner});
   iterator->index = start;
@@ -168,7 +168,7 @@ ValuePtr call_zip(Walk& walk, const CallArgs& args) {
   }
   std::vector<ValuePtr> bases;
   for (const ValuePtr& value : args.positional) {
-    ValuePtr inner = walk.iterator_over(value);
+    ValuePtr inner = iterator_for_builtin(walk, value);
     if (!inner) break_on_builtin(walk, "zip", value);
     bases.push_back(std::move(inner));
   }
@@ -184,7 +184,7 @@ ValuePtr call_map_filter(Walk& walk, const CallArgs& args) {
     walk.raise_here();
   std::vector<ValuePtr> bases{args.positional[0]};
   for (size_t i = 1; i < args.positional.size(); ++i) {
-    ValuePtr inner = walk.iterator_over(args.positional[i]);
+    ValuePtr inner = iterator_for_builtin(walk, args.positional[i]);
     if (!inner) break_on_builtin(walk, is_map ? "map" : "filter", args.positional[i]);
     bases.push_back(std::move(inner));
   }
@@ -223,7 +223,7 @@ ValuePtr call_sum(Walk& walk, const CallArgs& args) {
 template <bool stop_at>
 ValuePtr call_any_all(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 1);
-  ValuePtr iterator = walk.iterator_over(args.positional[0]);
+  ValuePtr iterator = iterator_for_builtin(walk, args.positional[0]);
   if (!iterator) break_on_builtin(walk, stop_at ? "any" : "all", args.positional[0]);
   while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator))) {
     std::optional<bool> truth = walk.truth_of(*item);

@@ -1,5 +1,7 @@
 #include "symbolic/call_outs.h"
 
+#include <algorithm>
+
 #include "cpython/errors.h"
 #include "cpython/traceback.h"
 #include "snapshot/policy.h"
@@ -28,11 +30,14 @@ struct Context {
   Ref run;                        // process-lifetime things: custom operators, functions that were marked
   std::vector<TensorSpec> specs;  // of all outputs
   size_t result_count;
-  // Operands: what run() is given, then targets, (original, current) of inputs written before, outputs of the site's snapshot.
+  // Operands: what run() is given, then targets, (original, current) of inputs written before, outputs of the site's snapshot,
+  // tensors among the frames' locals.
   size_t operand_count;
   size_t pairs_begin;
   size_t failure_begin;
+  size_t locals_begin;
   bool has_failure = false;
+  size_t told_frames = 0;  // that the snapshot has
   bool grad_mode, inference_mode;
   std::vector<Written> written;
   std::vector<SourceLine> lines;  // outermost first
@@ -81,7 +86,9 @@ struct CallOutRun {
     // Without frames it is run by code of the user's, which is answerable for its exceptions.
     bool in_region = current_frames != nullptr && current_frames->walk() == context.walk;
     if (in_region) {
-      current_frames->run(context.site, attempt);
+      std::vector<Tensor> locals;
+      for (size_t i = context.locals_begin; i < call.args.size(); ++i) locals.push_back(tensor_at(call, i));
+      current_frames->run(context.site, locals, attempt);
     } else {
       attempt(context.lines.size());
     }
@@ -121,7 +128,7 @@ struct CallOutRun {
   void note_failure() {
     failed = FailedCallOut{context.walk, context.site, context.root_instruction, {}, {}};
     if (!context.has_failure) return;
-    for (size_t i = context.failure_begin; i < call.args.size(); ++i) failed->outputs.push_back(tensor_at(call, i));
+    for (size_t i = context.failure_begin; i < context.locals_begin; ++i) failed->outputs.push_back(tensor_at(call, i));
     note_writes(failed->written);
     // A tensor that the region made is in those outputs, and in no other hand.
     for (const Written& written : context.written)
@@ -144,7 +151,7 @@ struct CallOutRun {
     } catch (...) {
       set_error_from_current_exception();
       // The frames that could not be linked. Those of a snapshot are still to be made.
-      for (size_t depth = context.lines.size(); depth-- > linked && !context.has_failure;) {
+      for (size_t depth = context.lines.size(); depth-- > std::max(linked, context.told_frames);) {
         const SourceLine& line = context.lines[depth];
         add_traceback_entry(line.file.c_str(), line.line, line.function.c_str());
       }
@@ -243,8 +250,8 @@ void check_apart_from_others(Walk& walk, const CallOutRequest& request, int at, 
 Node* append_call_out(Walk& walk, const CallOutRequest& request) {
   bool has_failure = !walk.may_call_out();
   if (has_failure && !walk.may_describe_failure()) walk.graph_break(BreakReason::caught_call_out, request.name);
-  std::vector<ValueRef> failure_outputs;
-  int site = walk.add_call_out_site(has_failure ? &failure_outputs : nullptr);
+  std::vector<ValueRef> failure_outputs, locals;
+  int site = walk.add_call_out_site(locals, has_failure ? &failure_outputs : nullptr);
   auto context = std::make_unique<Context>();
   context->name = request.name;
   context->run = Ref::share(request.run);
@@ -278,7 +285,10 @@ Node* append_call_out(Walk& walk, const CallOutRequest& request) {
   }
   context->failure_begin = operands.size();
   context->has_failure = has_failure;
+  context->told_frames = has_failure ? walk.frames_told() : 0;
   operands.insert(operands.end(), failure_outputs.begin(), failure_outputs.end());
+  context->locals_begin = operands.size();
+  operands.insert(operands.end(), locals.begin(), locals.end());
   context->site = site;
   context->grad_mode = walk.grad_mode;
   context->inference_mode = walk.inference_mode;

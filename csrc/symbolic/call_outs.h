@@ -1,5 +1,6 @@
 // Steps of a graph that call Python code: custom operators and functions under allow_in_graph.
-//  1. The code runs with the user's frames linked, if whoever runs the plan has them: CallOutFrames.
+//  1. The code runs with the user's frames linked, if whoever runs the plan has them: CallOutFrames. Tensors among their locals are operands
+//     of the step.
 //  2. It is given copies of the tensors that it writes to, since a graph is functional; an input is written at the region's exit. Should a
 //     step fail after that, what was written before must be in the inputs: UncommittedWrites.
 //  3. Its exception is raised at its own instruction. Where a handler or a change that others see lies before it, the site has a
@@ -31,10 +32,10 @@ class CallOutFrames {
  public:
   virtual ~CallOutFrames() = default;
   virtual uint64_t walk() const = 0;  // whose graph is being run
-  // Runs `call` under the frames of the site, which are left again. If it gave false, then by the exception that it has set; at a
-  // site with a snapshot, as if there was none.
+  // Runs `call` under the frames of the site, which hold `locals` then and are left again. If it gave false, then by the
+  // exception that it has set; those of which the site has a snapshot, as if there was none.
   // What it is told is how many frames of the site are linked.
-  virtual void run(int site, const std::function<bool(size_t linked)>& call) = 0;
+  virtual void run(int site, std::span<Tensor> locals, const std::function<bool(size_t linked)>& call) = 0;
 };
 
 // The frames for call-outs of this thread, while this lives.

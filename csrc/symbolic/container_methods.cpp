@@ -134,16 +134,27 @@ ValuePtr dict_get(Walk& walk, const CallArgs& args) {
   return item ? item : missing;
 }
 
+DictValue::Entry entry_of_pair(Walk& walk, const ValuePtr& pair) {
+  auto items = walk.iterate(pair);
+  if (!items || items->size() != 2) walk.raise_here();
+  return {walk.key_of((*items)[0]), (*items)[1]};
+}
+
+// What comes from an iterator is stored as it comes: the iterator may raise half-way.
+void update_from(Walk& walk, const ValuePtr& dict, IteratorValue* pairs) {
+  while (std::optional<ValuePtr> pair = walk.next_of(pairs)) {
+    DictValue::Entry store = entry_of_pair(walk, *pair);
+    walk.dict_item(dict, store.key.get());
+    walk.dict_set(dict, store.key.get(), store.value);
+  }
+}
+
 std::vector<DictValue::Entry> entries_for_update(Walk& walk, const ValuePtr& value) {
   if (auto entries = walk.entries_of(value)) return std::move(*entries);
   auto pairs = walk.iterate(value);
   if (!pairs) walk.graph_break(BreakReason::unknown_container, describe(value));
   std::vector<DictValue::Entry> entries;
-  for (const ValuePtr& pair : *pairs) {
-    auto items = walk.iterate(pair);
-    if (!items || items->size() != 2) walk.raise_here();
-    entries.push_back({walk.key_of((*items)[0]), (*items)[1]});
-  }
+  for (const ValuePtr& pair : *pairs) entries.push_back(entry_of_pair(walk, pair));
   return entries;
 }
 
@@ -189,7 +200,12 @@ ValuePtr dict_update(Walk& walk, const CallArgs& args) {
   const ValuePtr& dict = dict_of(walk, args, "update");
   if (args.positional.size() > 2) walk.raise_here();
   std::vector<DictValue::Entry> stores;
-  if (args.positional.size() == 2) stores = entries_for_update(walk, args.positional[1]);
+  auto* iterator = args.positional.size() == 2 ? as<IteratorValue>(args.positional[1]) : nullptr;
+  if (iterator != nullptr) {
+    update_from(walk, dict, iterator);
+  } else if (args.positional.size() == 2) {
+    stores = entries_for_update(walk, args.positional[1]);
+  }
   for (const auto& [name, value] : args.keywords) stores.push_back({name, value});
   // Every look-up comes before the first store.
   for (const DictValue::Entry& store : stores) walk.dict_item(dict, store.key.get());

@@ -11,12 +11,16 @@ namespace md {
 namespace {
 
 // Closing a suspended generator runs handlers of its code: try, with, and the like.
+// From 3.12 on every generator turns a StopIteration that leaves it into a RuntimeError; that is no handler of the program's.
+bool is_handler(const Bytecode& bytecode, const ExceptionHandler& handler) {
+  if (handler.target < 0) return false;
+  Opcode op = bytecode[handler.target].op;
+  return op != Opcode::STOPITERATION_ERROR && op != Opcode::CALL_INTRINSIC;
+}
+
 bool has_handlers(const Bytecode& bytecode) {
-  return std::ranges::any_of(bytecode.handlers(), [&](const HandlerRange& range) {
-    // From 3.12 on every generator turns a StopIteration that leaves it into a RuntimeError.
-    const Instruction& target = bytecode[range.handler.target];
-    return target.op != Opcode::STOPITERATION_ERROR && target.op != Opcode::CALL_INTRINSIC;
-  });
+  return std::ranges::any_of(bytecode.handlers(),
+                             [&](const HandlerRange& range) { return is_handler(bytecode, range.handler); });
 }
 
 IteratorValue* generator_of(Walk& walk, const CallArgs& args, size_t count) {
@@ -112,8 +116,14 @@ const OpcodeRegistration registration{{Opcode::RETURN_GENERATOR, return_generato
 
 }  // namespace
 
+bool catches(const Bytecode& bytecode, int index) { return is_handler(bytecode, bytecode.handler_at(index)); }
+
 void Walk::run_held(size_t depth) {
-  std::vector<ValuePtr> outer_stack = std::move(stack_before_);
+  held_.push_back({depth, std::move(stack_before_)});
+  auto leave = [&] {
+    stack_before_ = std::move(held_.back().stack);
+    held_.pop_back();
+  };
   while (frames_.size() > depth) {
     SymbolicFrame& current = frame();
     current.index = current.next;
@@ -138,11 +148,11 @@ void Walk::run_held(size_t depth) {
     } catch (const RaiseSignal& signal) {
       if (signal.exception && unwind(signal.exception, depth)) continue;
       leave_held(depth, signal);
-      stack_before_ = std::move(outer_stack);
+      leave();
       throw;
     }
   }
-  stack_before_ = std::move(outer_stack);
+  leave();
 }
 
 void Walk::leave_held(size_t depth, const RaiseSignal& signal) {

@@ -163,6 +163,43 @@ ValuePtr call_nonstrict(Walk& walk, const CallArgs& args) {
   return call_traced(walk, trace, args);
 }
 
+// A bool of our decorators, which checked it; whatever else a caller passes is Python's to judge.
+std::optional<bool> flag_of(Walk& walk, const CallArgs& args, const char* name) {
+  const ValuePtr* value = args.keyword(name);
+  if (value == nullptr) return std::nullopt;
+  Ref constant = walk.constant_of(*value);
+  if (!constant || !PyBool_Check(constant.get())) walk.raise_here();
+  return constant.get() == Py_True;
+}
+
+PolicyChange change_of(Walk& walk, const CallArgs& args) {
+  std::optional<bool> errors = flag_of(walk, args, "error_on_graph_break");
+  std::optional<bool> disable = flag_of(walk, args, "disable");
+  std::optional<bool> recursive = flag_of(walk, args, "recursive");
+  size_t known =
+      (args.keyword("reason") != nullptr ? 1 : 0) + (errors ? 1 : 0) + (disable ? 1 : 0) + (recursive ? 1 : 0);
+  if (args.keywords.size() != known || errors.has_value() == disable.value_or(false)) walk.raise_here();
+  if (errors) return *errors ? PolicyChange::ErrorOnGraphBreak : PolicyChange::NoErrorOnGraphBreak;
+  return recursive.value_or(true) ? PolicyChange::Disable : PolicyChange::DisableFrame;
+}
+
+// PolicyFunction(function, ...): what our decorators return.
+ValuePtr decorate(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 1) walk.raise_here();
+  const ValuePtr& function = args.positional[0];
+  bool is_known = function->kind == ValueKind::PolicyFunction || function->kind == ValueKind::BoundMethod ||
+                  walk.is_python_function(function);
+  // Its attributes are copied when the region is left.
+  auto* object = as<ObjectValue>(function);
+  if (!is_known || (object != nullptr && object->writes))
+    walk.graph_break(BreakReason::object_creation, str_cat("PolicyFunction of a ", describe(function)));
+  PolicyChange change = change_of(walk, args);
+  const ValuePtr* reason = args.keyword("reason");
+  Ref text = reason != nullptr ? walk.constant_of(*reason) : Ref::share(Py_None);
+  if (!text) walk.graph_break(BreakReason::object_creation, "PolicyFunction with a reason that is not known");
+  return make_value<PolicyFunctionValue>(function, change, walk.constant(text));
+}
+
 ValuePtr always_true(Walk& walk, const CallArgs&) { return walk.boolean(true); }
 ValuePtr always_false(Walk& walk, const CallArgs&) { return walk.boolean(false); }
 
@@ -177,8 +214,10 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"error_on_graph_break", error_on_graph_break},
                                  {"graph_break", asked_break<BreakReason::graph_break_call>},
                                  {"skip_frame", asked_break<BreakReason::skip_frame_call>},
+                                 {"step_unsupported", asked_break<BreakReason::step_unsupported_call>},
                                  {"nonstrict_trace", nonstrict_trace},
                                  {"call_nonstrict", call_nonstrict},
+                                 {"PolicyFunction", decorate},
                                  {"is_compiling", always_true},
                                  {"is_exporting", always_false},
                                  {"is_tensor", is_tensor},

@@ -37,8 +37,11 @@ struct CallOutFrame {
 };
 struct CallOutSite {
   std::vector<CallOutFrame> frames;  // outermost first; the first is the region's own
-  // What the frames hold when the call raises, where that can be seen. Its outputs are further operands of the node.
+  // What the frames hold when the call raises, where that can be seen: the outermost of them, up to one that waits in a call
+  // of C code. The others have no handlers. Its outputs are further operands of the node.
   std::optional<Snapshot> failure;
+  // Locals of all frames, for whoever looks; one FrameState for each. Its outputs are the last operands of the node.
+  Snapshot locals;
 };
 
 struct CapturedRegion {
@@ -53,6 +56,7 @@ struct CapturedRegion {
   const Policy* break_policy = nullptr;   // in force where the break was met, which may be below the region's end
   bool met_operations = false;            // on tensors, those that nobody needs among them
   bool skips_frame = false;               // the program asked here for the frame to be left to Python
+  bool leaves_rest = false;               // and here for what comes after the break, in the innermost frame
   int repeated_records = 0;               // records of invisible callers that break again at the same place
   std::vector<const Bytecode*> entered;   // of the other functions that the region goes through; its guards keep them
 };

@@ -4,6 +4,9 @@
 #include "graph/passes.h"
 #include "symbolic/exceptions.h"
 
+#include <algorithm>
+#include <unordered_set>
+
 namespace md {
 
 RecipeId RegionFinisher::constant_recipe(BorrowedRef object) {
@@ -202,6 +205,12 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
       recipe.kind = RecipeKind::BoundMethod;
       return add_parts(recipe, {method->function, method->self});
     }
+    case ValueKind::PolicyFunction: {
+      auto* wrapper = as<PolicyFunctionValue>(value);
+      recipe.kind = RecipeKind::PolicyFunction;
+      recipe.index = static_cast<int32_t>(wrapper->change);
+      return add_parts(recipe, {wrapper->function, wrapper->reason});
+    }
     case ValueKind::Instance: {
       auto* instance = as<InstanceValue>(value);
       if (instance->exception) return describe_exception(value, recipe);
@@ -332,25 +341,147 @@ void RegionFinisher::end_before(const IteratorValue& generator) {
   const RestartSignal* restart = walk_.restart_;
   if (exit_ == ExitKind::Break && restart != nullptr && restart->in_generator && walk_.steps_ == restart->step)
     throw RestartSignal{generator.creation_step, restart->graph_break, restart->policy, true};
+  // Python meets the break again; under fullgraph it is an error before anything has run.
+  if (graph_break_ != nullptr && !break_row(graph_break_->reason).silent && walk_.root().policy->fullgraph)
+    throw RestartSignal{generator.creation_step, *graph_break_, walk_.frame().policy};
   end_before(generator.creation_step, BreakReason::generator_call, "a generator that goes on");
 }
 
 void RegionFinisher::check_generators() {
+  // One that runs is left by the exception.
   for (const Handle<IteratorValue>& generator : walk_.generators_)
-    if (walk_.needs_closing(*generator)) end_before(*generator);
+    if (walk_.needs_closing(*generator) && !generator->running) end_before(*generator);
 }
 
-void RegionFinisher::add_frames() {
-  size_t depth = walk_.frames_.size();
+void RegionFinisher::add_frames(size_t depth) {
   snapshot_.frames.push_back(root_state(depth == 1));
   for (size_t i = 1; i < depth; ++i) snapshot_.frames.push_back(inner_state(i, i + 1 == depth));
 }
 
-Snapshot RegionFinisher::describe_failure(std::vector<ValueRef>& outputs) {
+Snapshot RegionFinisher::describe_failure(const std::vector<ValuePtr>& stack, std::vector<ValueRef>& outputs) {
   exit_ = ExitKind::Raise;
   check_generators();
-  add_frames();
+  size_t depth = walk_.frames_told();
+  std::vector<std::vector<ValuePtr>> stacks;
+  for (size_t i = 0; i < depth; ++i) {
+    SymbolicFrame& frame = *walk_.frames_[i];
+    stacks.push_back(frame.stack);
+    if (i + 1 == depth) frame.stack = stack;
+    // What the exception drops from the stack need not be made.
+    auto kept = static_cast<size_t>(std::max(frame.bytecode->handler_at(frame.index).depth, 0));
+    for (size_t at = kept; at < frame.stack.size(); ++at)
+      if (frame.stack[at]->kind == ValueKind::Iterator) frame.stack[at] = walk_.none();
+  }
+  auto put_back = [&] {
+    for (size_t i = 0; i < depth; ++i) walk_.frames_[i]->stack = std::move(stacks[i]);
+  };
+  try {
+    add_frames(depth);
+  } catch (...) {
+    put_back();
+    throw;
+  }
+  put_back();
   add_effects();
+  outputs = std::move(outputs_);
+  return std::move(snapshot_);
+}
+
+namespace {
+
+// The values that a value holds; nullopt: it is not shown among the locals of a frame. Generators are not rebuilt, an exception
+// that was raised is Python's, and numbers that are computed are worked out at exits.
+std::optional<std::vector<ValuePtr>> parts_of(const ValuePtr& value) {
+  switch (value->kind) {
+    case ValueKind::Null:
+    case ValueKind::Object:
+    case ValueKind::Tensor:
+    case ValueKind::Set:
+      return std::vector<ValuePtr>{};
+    case ValueKind::Sequence:
+      return as<SequenceValue>(value)->items;
+    case ValueKind::Dict: {
+      std::vector<ValuePtr> parts;
+      for (const DictValue::Entry& entry : as<DictValue>(value)->entries) parts.push_back(entry.value);
+      return parts;
+    }
+    case ValueKind::Cell: {
+      auto* cell = as<CellValue>(value);
+      return cell->source != nullptr ? std::vector<ValuePtr>{} : std::vector<ValuePtr>{cell->contents};
+    }
+    case ValueKind::Function: {
+      auto* function = as<FunctionValue>(value);
+      std::vector<ValuePtr> parts = function->closure;
+      for (const ValuePtr& part :
+           {function->globals_from, function->defaults, function->kw_defaults, function->annotations})
+        parts.push_back(part);
+      return parts;
+    }
+    case ValueKind::BoundMethod:
+      return std::vector<ValuePtr>{as<BoundMethodValue>(value)->function, as<BoundMethodValue>(value)->self};
+    case ValueKind::PolicyFunction:
+      return std::vector<ValuePtr>{as<PolicyFunctionValue>(value)->function};
+    case ValueKind::Slice: {
+      auto* slice = as<SliceValue>(value);
+      return std::vector<ValuePtr>{slice->start, slice->stop, slice->step};
+    }
+    case ValueKind::Instance: {
+      auto* instance = as<InstanceValue>(value);
+      if (instance->exception) return std::nullopt;
+      std::vector<ValuePtr> parts{instance->type};
+      for (const auto& [name, attribute] : instance->attributes) parts.push_back(attribute);
+      return parts;
+    }
+    case ValueKind::Computed:
+      if (!as<ComputedValue>(value)->known) return std::nullopt;
+      return std::vector<ValuePtr>{};
+    case ValueKind::RaisedPart:
+    case ValueKind::Iterator:
+    case ValueKind::Super:
+    case ValueKind::DictView:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool can_show(const ValuePtr& value) {
+  std::unordered_set<const Value*> met{value.get()};
+  std::vector<ValuePtr> open{value};
+  while (!open.empty()) {
+    ValuePtr next = std::move(open.back());
+    open.pop_back();
+    std::optional<std::vector<ValuePtr>> parts = parts_of(next);
+    if (!parts) return false;
+    for (const ValuePtr& part : *parts)
+      if (part && met.insert(part.get()).second) open.push_back(part);
+  }
+  return true;
+}
+
+}  // namespace
+
+FrameState RegionFinisher::locals_of(const SymbolicFrame& frame, bool innermost) {
+  FrameState state;
+  state.bytecode = frame.bytecode;
+  bool has_own_closure = frame.function->kind == ValueKind::Function;
+  for (int slot = 0; slot < static_cast<int>(frame.slots.size()); ++slot) {
+    ValuePtr value = frame.slots[slot];
+    if (auto* cell = as<CellValue>(value)) {
+      // Those of functions that exist are there.
+      if (frame.bytecode->slot_kind(slot) == SlotKind::Free && !has_own_closure) continue;
+      bool is_known = cell->source == nullptr || cell->stored || (cell->loaded && cell->contents);
+      if (!is_known && !has_own_closure) continue;
+      if (is_known) value = cell->contents;
+    }
+    if (!value || value->kind == ValueKind::Null || may_leave_unset(frame, slot, value, innermost)) continue;
+    if (can_show(value)) state.slots.push_back({slot, recipe_of(value)});
+  }
+  return state;
+}
+
+Snapshot RegionFinisher::describe_locals(std::vector<ValueRef>& outputs) {
+  size_t depth = walk_.frames_.size();
+  for (size_t i = 0; i < depth; ++i) snapshot_.frames.push_back(locals_of(*walk_.frames_[i], i + 1 == depth));
   outputs = std::move(outputs_);
   return std::move(snapshot_);
 }
@@ -358,6 +489,7 @@ Snapshot RegionFinisher::describe_failure(std::vector<ValueRef>& outputs) {
 CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> graph_break) {
   CapturedRegion region;
   exit_ = exit;
+  graph_break_ = graph_break ? &*graph_break : nullptr;
   check_generators();
   region.exit = exit;
   region.entered = walk_.entered_;
@@ -369,7 +501,7 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
     state.policy = walk_.root().policy;
     snapshot_.frames.push_back(std::move(state));
   } else {
-    add_frames();
+    add_frames(walk_.frames_.size());
   }
   snapshot_.returns = walk_.returns_;
   add_effects();

@@ -10,9 +10,11 @@ class RegionFinisher {
  public:
   explicit RegionFinisher(Walk& walk) : walk_(walk) {}
   CapturedRegion finish(ExitKind exit, std::optional<GraphBreak> graph_break);
-  // The state that an exception of the current instruction finds; the walk goes on afterwards. `outputs` are what its Output
-  // recipes name.
-  Snapshot describe_failure(std::vector<ValueRef>& outputs);
+  // The state that an exception of the current instruction finds; the walk goes on afterwards. `stack` is the innermost told
+  // frame's before the instruction; `outputs` are what the Output recipes name.
+  Snapshot describe_failure(const std::vector<ValuePtr>& stack, std::vector<ValueRef>& outputs);
+  // The locals of every frame as they are now, as far as they can be told.
+  Snapshot describe_locals(std::vector<ValueRef>& outputs);
 
  private:
   RecipeId recipe_of(const ValuePtr& value);
@@ -28,7 +30,8 @@ class RegionFinisher {
   RecipeId null_recipe();
   void add_parts(Recipe& recipe, const std::vector<ValuePtr>& values);
   void check_generators();
-  void add_frames();
+  void add_frames(size_t depth);
+  FrameState locals_of(const SymbolicFrame& frame, bool innermost);
   FrameState root_state(bool innermost);
   FrameState inner_state(size_t depth, bool innermost);
   // A dead graph intermediate is left unset; everything else stays.
@@ -43,6 +46,7 @@ class RegionFinisher {
   [[noreturn]] void end_before_raise(const ValuePtr& exception);
   Snapshot snapshot_;
   ExitKind exit_ = ExitKind::Break;
+  const GraphBreak* graph_break_ = nullptr;  // that ends the region
   std::unordered_map<const Value*, RecipeId> recipes_;
   std::vector<ValuePtr> keep_alive_;  // recipes_ is keyed by address
   std::vector<ValueRef> outputs_;

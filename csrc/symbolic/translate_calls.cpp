@@ -68,6 +68,9 @@ void call_function_ex(Walk& walk, const Instruction& at) {
 }
 
 std::string name_of_callable(const ValuePtr& callable) {
+  if (auto* wrapper = as<PolicyFunctionValue>(callable)) return name_of_callable(wrapper->function);
+  if (auto* function = as<FunctionValue>(callable))
+    return PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(function->code.get())->co_qualname);
   auto* object = as<ObjectValue>(callable);
   if (object == nullptr) return describe(callable);
   Ref name = Ref::steal(PyObject_GetAttrString(object->object, "__qualname__"));
@@ -134,14 +137,12 @@ bool may_polyfill(const CallArgs& args) {
   return true;
 }
 
-[[noreturn]] void break_on_disabled(Walk& walk, const ValuePtr& callable, BorrowedRef object) {
+[[noreturn]] void break_on_disabled(Walk& walk, const ValuePtr& callable, PolicyChange change, BorrowedRef reason) {
   std::string context = name_of_callable(callable);
-  if (!is_policy_function(object)) walk.graph_break(BreakReason::disabled_call, context);
-  BorrowedRef reason = disable_reason(object);
   if (reason && PyUnicode_Check(reason.get()))
     if (const char* text = PyUnicode_AsUTF8(reason)) context += str_cat(" (reason: ", text, ")");
   PyErr_Clear();
-  bool frame_only = policy_change(object) == PolicyChange::DisableFrame;
+  bool frame_only = change == PolicyChange::DisableFrame;
   walk.graph_break(frame_only ? BreakReason::disabled_frame_call : BreakReason::disabled_call, context);
 }
 
@@ -219,6 +220,13 @@ void Walk::call(const ValuePtr& callable, CallArgs args, ContinuationKind contin
       result = call_object(*this, callable, args, continuation, continuation_value);
       break;
     }
+    case ValueKind::PolicyFunction: {
+      auto* wrapper = as<PolicyFunctionValue>(callable);
+      const Policy* inside = policy_inside(wrapper->change, frame().policy);
+      if (inside == nullptr)
+        break_on_disabled(*this, callable, wrapper->change, as<ObjectValue>(wrapper->reason)->object.get());
+      return call_under(inside, wrapper->function, args, continuation, continuation_value);
+    }
     case ValueKind::Instance:
       result = call_through_type(callable, args, continuation, continuation_value);
       break;
@@ -245,7 +253,9 @@ ValuePtr Walk::call_through_type(const ValuePtr& callable, CallArgs& args, Conti
 ValuePtr Walk::open_wrapper(const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside) {
   PyObject* object = identity_of(callable);
   inside = wrapper.policy_inside(object, frame().policy);
-  if (inside == nullptr) break_on_disabled(*this, callable, object);
+  if (inside == nullptr && !is_policy_function(object))
+    graph_break(BreakReason::disabled_call, name_of_callable(callable));
+  if (inside == nullptr) break_on_disabled(*this, callable, policy_change(object), disable_reason(object));
   BorrowedRef inner = wrapper.inner(object);
   const Source* outer = as<ObjectValue>(callable)->source;
   if (!inner || outer == nullptr) graph_break(BreakReason::unknown_callable, describe(callable));
@@ -257,10 +267,15 @@ ValuePtr Walk::call_wrapper(const ValuePtr& callable, const WrapperType& wrapper
                             ContinuationKind continuation, const ValuePtr& continuation_value) {
   const Policy* inside = nullptr;
   ValuePtr function = open_wrapper(callable, wrapper, inside);
+  call_under(inside, function, args, continuation, continuation_value);
+  return nullptr;
+}
+
+void Walk::call_under(const Policy* inside, const ValuePtr& function, CallArgs& args, ContinuationKind continuation,
+                      const ValuePtr& continuation_value) {
   size_t depth = frames_.size();
   call(function, std::move(args), continuation, continuation_value);
   if (frames_.size() > depth) frame().policy = inside;
-  return nullptr;
 }
 
 }  // namespace md

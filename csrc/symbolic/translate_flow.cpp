@@ -1,5 +1,5 @@
 // Jumps, loops, return, with and exceptions.
-#include "symbolic/walk.h"
+#include "symbolic/user_operators.h"
 
 namespace md {
 

@@ -119,6 +119,8 @@ PyTypeObject* type_of(const ValuePtr& value) {
       ValuePtr function = as<BoundMethodValue>(value)->function;
       return type_of(function) == &PyFunction_Type ? &PyMethod_Type : &PyCFunction_Type;
     }
+    case ValueKind::PolicyFunction:
+      return policy_function_type();
     case ValueKind::Instance:
       return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(as<InstanceValue>(value)->type)->object.get());
     case ValueKind::RaisedPart:

@@ -15,26 +15,28 @@
 #include "guards/source.h"
 #include "guards/tensor_type.h"
 #include "snapshot/computations.h"
+#include "snapshot/policy_function.h"
 
 namespace md {
 
 enum class ValueKind : uint8_t {
-  Null,         // NULL on the stack, an unset local
-  Object,       // an object that exists
-  Tensor,       // a value of the graph
-  Sequence,     // a tuple or list made by the walk
-  Dict,         // a dict made by the walk
-  Set,          // a set made by the walk, of constants
-  Slice,        // a slice made by the walk
-  Cell,         // a cell made by the walk, or one that exists
-  Function,     // a function made by the walk
-  BoundMethod,  // a function and its self
-  Instance,     // an object of a plain Python class or an exception, made by the walk
-  RaisedPart,   // what belongs to an exception that the walk raised and only Python has
-  Iterator,     // an iterator made by the walk
-  Super,        // a super() made by the walk
-  Computed,     // a number or text worked out from numbers that differ from run to run
-  DictView,     // keys, values or items of a dict that the walk knows
+  Null,            // NULL on the stack, an unset local
+  Object,          // an object that exists
+  Tensor,          // a value of the graph
+  Sequence,        // a tuple or list made by the walk
+  Dict,            // a dict made by the walk
+  Set,             // a set made by the walk, of constants
+  Slice,           // a slice made by the walk
+  Cell,            // a cell made by the walk, or one that exists
+  Function,        // a function made by the walk
+  BoundMethod,     // a function and its self
+  PolicyFunction,  // a function decorated by the walk: error_on_graph_break(...), disable
+  Instance,        // an object of a plain Python class or an exception, made by the walk
+  RaisedPart,      // what belongs to an exception that the walk raised and only Python has
+  Iterator,        // an iterator made by the walk
+  Super,           // a super() made by the walk
+  Computed,        // a number or text worked out from numbers that differ from run to run
+  DictView,        // keys, values or items of a dict that the walk knows
 };
 
 class Value;
@@ -213,6 +215,15 @@ struct BoundMethodValue : Value {
   BoundMethodValue(ValuePtr function, ValuePtr self)
       : Value(kKind), function(std::move(function)), self(std::move(self)) {}
   ValuePtr function, self;
+};
+
+struct PolicyFunctionValue : Value {
+  static constexpr ValueKind kKind = ValueKind::PolicyFunction;
+  PolicyFunctionValue(ValuePtr function, PolicyChange change, ValuePtr reason)
+      : Value(kKind), function(std::move(function)), change(change), reason(std::move(reason)) {}
+  ValuePtr function;
+  PolicyChange change;
+  ValuePtr reason;  // a constant str or None
 };
 
 // What makes an instance an exception.

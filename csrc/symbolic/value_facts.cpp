@@ -258,6 +258,7 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
     case ValueKind::Cell:
     case ValueKind::Function:
     case ValueKind::BoundMethod:
+    case ValueKind::PolicyFunction:
     case ValueKind::Iterator:
     case ValueKind::Super:
     case ValueKind::RaisedPart:

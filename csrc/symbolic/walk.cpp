@@ -1,5 +1,6 @@
 #include "symbolic/walk.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "base/config.h"
@@ -194,7 +195,8 @@ CapturedRegion Walk::run() {
       if (advanced_ || steps_ != instruction_step_)
         throw RestartSignal{instruction_step_, found, frame().policy, in_generator};
       if (SymbolicFrame* ours = first_of_ours()) {
-        // What our own context managers do is not the user's break: the driver makes the call.
+        // What our own context managers do is not the user's break: the driver makes the call. One graph it is not, though.
+        if (frame().policy->fullgraph) throw RestartSignal{ours->entry_step, found, frame().policy, in_generator};
         GraphBreak silent{BreakReason::call_out, found.context, "", {}, ""};
         throw RestartSignal{ours->entry_step, silent, frame().policy};
       }
@@ -215,6 +217,7 @@ CapturedRegion Walk::run() {
         throw RestartSignal{frames_[1]->entry_step, found, frame().policy, in_generator};
       CapturedRegion region = finish(ExitKind::Break, std::move(found));
       region.skips_frame = skips;
+      region.leaves_rest = signal.reason == BreakReason::step_unsupported_call && !restarted;
       return region;
     } catch (const RaiseSignal& signal) {
       if (signal.exception && unwind(signal.exception, 0)) continue;
@@ -237,29 +240,25 @@ bool Walk::may_call_out() const {
   if (!effects_.empty() || !written_.empty() || !returns_.empty()) return false;
   if (!stored_cells_.empty() || grad_mode != initial_grad_mode_ || inference_mode != initial_inference_mode_)
     return false;
-  for (const auto& frame : frames_)
-    if (frame->bytecode->handler_at(frame->index).target >= 0) return false;
-  return true;
+  return std::ranges::none_of(frames_, [](const auto& frame) { return catches(*frame->bytecode, frame->index); });
 }
 
 bool Walk::may_describe_failure() const {
-  // In a caller's frame that the region has returned to, there is no telling which frame the exception belongs to; what is called
-  // from inside an instruction belongs to that.
-  return returns_.empty() && steps_ == instruction_step_ && !advanced_;
+  // In a caller's frame that the region has returned to, there is no telling which frame the exception belongs to; what C code
+  // calls from inside an instruction belongs to that, unless it is caught before.
+  if (!returns_.empty()) return false;
+  if (held_.empty()) return steps_ == instruction_step_ && !advanced_;
+  return std::none_of(frames_.begin() + static_cast<std::ptrdiff_t>(held_.front().depth), frames_.end(),
+                      [](const auto& frame) { return catches(*frame->bytecode, frame->index); });
 }
 
-int Walk::add_call_out_site(std::vector<ValueRef>* outputs) {
+int Walk::add_call_out_site(std::vector<ValueRef>& locals, std::vector<ValueRef>* failure) {
   CallOutSite site;
-  if (outputs != nullptr) {
-    std::swap(frame().stack, stack_before_);
-    try {
-      site.failure = RegionFinisher(*this).describe_failure(*outputs);
-    } catch (...) {
-      std::swap(frame().stack, stack_before_);
-      throw;
-    }
-    std::swap(frame().stack, stack_before_);
+  if (failure != nullptr) {
+    const std::vector<ValuePtr>& before = held_.empty() ? stack_before_ : held_.front().stack;
+    site.failure = RegionFinisher(*this).describe_failure(before, *failure);
   }
+  site.locals = RegionFinisher(*this).describe_locals(locals);
   for (const auto& each : frames_) {
     CallOutFrame frame{each->bytecode->code(), nullptr, false, each->index, -1};
     ValuePtr function = each->function;
@@ -272,7 +271,6 @@ int Walk::add_call_out_site(std::vector<ValueRef>* outputs) {
       Opcode op = (*each->bytecode)[i].op;
       if (op == Opcode::RETURN_VALUE || op == Opcode::RETURN_CONST) frame.return_index = i;
     }
-    if (each->generator != nullptr) frame = {frame.code, nullptr, false, frame.index, -1};
     site.frames.push_back(frame);
   }
   call_outs_.push_back(std::move(site));
@@ -336,6 +334,7 @@ CapturedRegion Walk::finish(ExitKind exit, std::optional<GraphBreak> found) {
 // Whether the call at which the outermost frame stands goes through a wrapper that counts as a frame of its own.
 bool Walk::calls_wrapper() {
   for (const ValuePtr& value : frame().stack) {
+    if (value->kind == ValueKind::PolicyFunction) return true;
     auto* object = as<ObjectValue>(value);
     const WrapperType* wrapper = object != nullptr ? find_wrapper_type(object->object.type()) : nullptr;
     if (wrapper != nullptr && wrapper->counts_as_frame) return true;

@@ -186,6 +186,9 @@ class Walk {
   ValuePtr open_wrapper(const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside);
   ValuePtr call_wrapper(const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
                         ContinuationKind continuation, const ValuePtr& continuation_value);
+  // Of what a wrapper stands for, under the policy inside it.
+  void call_under(const Policy* inside, const ValuePtr& function, CallArgs& args, ContinuationKind continuation,
+                  const ValuePtr& continuation_value);
   void apply_continuation(ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result);
 
   // --- attributes (attributes.cpp). Result: a value, or null when a frame was inlined that gives it.
@@ -250,9 +253,11 @@ class Walk {
   void cannot_undo() { advanced_ = true; }
   // The region ends before this step, which the driver executes; nothing is said of it.
   [[noreturn]] void end_silently_before(int64_t step);
-  // The frames as they are, for what is called here at run time. Returns the number of the site. With `outputs`, also what they
-  // hold should the call raise, in terms of these values.
-  int add_call_out_site(std::vector<ValueRef>* outputs);
+  // The frames as they are, for what is called here at run time. Returns the number of the site. `locals` are the values that
+  // they hold; with `failure`, also what they are to be should the call raise, in terms of those values.
+  int add_call_out_site(std::vector<ValueRef>& locals, std::vector<ValueRef>* failure);
+  // Frames whose state is told for an exception of the current instruction: all but those that C code waits for.
+  size_t frames_told() const { return held_.empty() ? frames_.size() : held_.front().depth; }
   // Whether an exception that leaves the region here finds no handler and no state that was to be committed before it.
   bool may_call_out() const;
   // Whether what the frames hold here can be told, for an exception that does.
@@ -333,6 +338,13 @@ class Walk {
   int64_t instruction_step_ = 0;  // of the instruction being walked that nothing waits for
   bool advanced_ = false;         // that instruction has changed what it cannot change back
   std::vector<CallOutSite> call_outs_;
+  // Calls of C code that wait for frames, outermost first: how many frames are below, and the stack of the last of them before
+  // the instruction that called.
+  struct HeldCall {
+    size_t depth;
+    std::vector<ValuePtr> stack;
+  };
+  std::vector<HeldCall> held_;
   ValuePtr held_result_;
   ValuePtr thrown_;  // into the generator that is about to run
   std::vector<Handle<IteratorValue>> generators_;
@@ -342,6 +354,9 @@ class Walk {
   friend ValuePtr load_cell(Walk& walk, CellValue* cell);
   friend void store_cell(Walk& walk, const ValuePtr& cell, ValuePtr contents);
 };
+
+// Whether a handler of the program's covers the instruction.
+bool catches(const Bytecode& bytecode, int index);
 
 // A cell's contents (null: empty) and a store into it, shared by LOAD_DEREF, closures and STORE_DEREF.
 ValuePtr load_cell(Walk& walk, CellValue* cell);

@@ -4,7 +4,7 @@ import sys
 from types import FunctionType, MethodType
 
 from . import _C
-from ._dynamo.backends import lookup_backend
+from ._dynamo.backends import get_default_backend, lookup_backend
 from ._dynamo.decorators import allow_in_graph, is_module
 
 # Known to the extension by name; every other backend is passed as a callable.
@@ -18,7 +18,7 @@ def compile(
     *,
     fullgraph=False,
     dynamic=None,
-    backend="onednn",
+    backend=None,
     mode=None,
     options=None,
     name=None,
@@ -30,13 +30,16 @@ def compile(
     model            a function, method, class, builtin or object with __call__; left out: a decorator is returned
     fullgraph        True: one graph or an error
     dynamic          False: a graph for each shape; True: shapes are symbolic from the start; None: when they change
-    backend          a name of list_backends(), or callable(gm, example_inputs) -> callable
+    backend          a name of list_backends(), or callable(gm, example_inputs) -> callable; None: the default backend,
+                     "onednn" unless compiler.set_default_backend() was called
     mode, options    are passed on to a callable backend; the backends known by name have no options
     name             replaces the function's name in logs
     disable          True: returns the callable as it is
     recompile_limit  replaces config.recompile_limit for this function
     """
     _check_arguments(fullgraph, dynamic, name, disable, recompile_limit)
+    if backend is None:
+        backend = get_default_backend()
     options_given = {
         "fullgraph": fullgraph,
         "dynamic": dynamic,

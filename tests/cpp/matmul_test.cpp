@@ -52,7 +52,7 @@ void test_layouts() {
   constexpr int64_t kShapes[][3] = {{1, 1, 1}, {2, 3, 4}, {1, 7, 33},  {33, 7, 1},   {1, 1, 5},
                                     {5, 1, 1}, {5, 1, 7}, {17, 65, 9}, {64, 64, 64}, {40, 100, 33}};
   for (DType dtype : kTypes) {
-    for (auto [m, k, n] : kShapes) {
+    for (const auto& [m, k, n] : kShapes) {
       for (int layout = 0; layout < 4; ++layout) {
         Tensor a = matrix(dtype, m, k, layout & 1, 3);
         Tensor b = matrix(dtype, k, n, layout & 2, 4);

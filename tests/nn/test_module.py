@@ -380,3 +380,27 @@ def test_loading_writes_any_layout_and_dtype():
     assert layer.weight is weight and layer.weight.data_ptr() == memory and layer.weight.stride() == (1, 2)
     assert layer.weight.tolist() == [[1.0] * 3] * 2 and layer.scale.tolist() == [1.5, 1.5]
     assert layer.scale.dtype == minidynamo.bfloat16
+
+
+class Running(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("steps", minidynamo.zeros(1))
+        self.layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(2)])
+
+    def forward(self, x):
+        self.steps.add_(1)
+        self.steps = self.steps * 2
+        for index, layer in enumerate(self.layers):
+            x = layer(x) + index
+        return x + self.steps
+
+
+def test_a_buffer_that_forward_assigns_is_one_graph():
+    plain, captured = Running(), Running()
+    captured.load_state_dict(plain.state_dict())
+    compiled = minidynamo.compile(captured, fullgraph=True)
+    x = minidynamo.ones(2, 2)
+    for _ in range(3):
+        assert compiled(x).tolist() == plain(x).tolist()
+        assert captured.steps.tolist() == plain.steps.tolist()

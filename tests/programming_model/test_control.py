@@ -17,7 +17,7 @@ from minidynamo._dynamo import (
     nonstrict_trace,
     skip_frame,
 )
-from minidynamo._dynamo.exc import Unsupported
+from minidynamo._dynamo.exc import FailOnRecompileLimitHit, Unsupported
 from minidynamo._dynamo.testing import CompileCounter, CompileCounterWithBackend
 
 pytestmark = pytest.mark.counts_regions
@@ -136,6 +136,38 @@ def test_skip_frame_leaves_the_whole_frame_to_python():
         assert compiled(ones()).tolist() == [4.0, 4.0]
     with pytest.raises(Unsupported, match="skip_frame"):
         minidynamo.compile(skipped, fullgraph=True)(ones())
+
+
+def test_step_unsupported_leaves_the_rest_of_the_frame_to_python():
+    def stepping(x):
+        x = helper(x) + 1
+        minidynamo._dynamo.step_unsupported("far enough")
+        assert not compiler.is_compiling()
+        x = x * 2
+        return helper(x) * 3
+
+    def caller(x):
+        return stepping(x) + 5
+
+    expected = caller(ones()).tolist()
+    report = explain(caller)(ones())
+    assert [reason.gb_id for reason in report.break_reasons] == ["MD0064"]
+    for nested in (True, False):
+        minidynamo._dynamo.reset()
+        with minidynamo._dynamo.config.patch(nested_graph_breaks=nested):
+            counter = CompileCounter()
+            compiled = minidynamo.compile(caller, backend=counter)
+            for _ in range(3):
+                assert compiled(ones()).tolist() == expected
+            # Before the break, the helper that the rest calls, and what the caller does with the result.
+            assert counter.frame_count == 3
+    for strict in (
+        minidynamo.compile(caller, fullgraph=True),
+        minidynamo._dynamo.error_on_graph_break(True)(minidynamo.compile(caller)),
+    ):
+        with pytest.raises(Unsupported, match="step_unsupported.*\n.*far enough"):
+            strict(ones())
+    assert minidynamo._dynamo.step_unsupported() is None
 
 
 # ---- disallow, allow, forbid
@@ -418,6 +450,74 @@ def test_switches_of_compile():
     for length in range(5):
         assert limited(ones(), [0] * length).tolist() == [float(length)] * 2
     assert counter.frame_count == 2
+
+
+def test_the_recompile_limit_is_an_error_where_breaks_are():
+    def function(x, text):
+        return x * len(text)
+
+    for strict, error in (
+        (minidynamo.compile(function, fullgraph=True, recompile_limit=2), FailOnRecompileLimitHit),
+        (error_on_graph_break(True)(minidynamo.compile(function, recompile_limit=2)), Unsupported),
+    ):
+        minidynamo._dynamo.reset()
+        for text in ("a", "bc"):
+            strict(ones(), text)
+        with pytest.raises(error, match=r"hit config\.recompile_limit \(2\)"):
+            strict(ones(), "def")
+        assert strict(ones(), "bc").tolist() == [2.0, 2.0]
+
+
+def test_the_default_backend():
+    counter = CompileCounter()
+    assert compiler.get_default_backend() == "onednn"
+    compiler.set_default_backend(counter)
+    try:
+        assert compiler.get_default_backend() is counter
+        for compile in (minidynamo.compile, minidynamo._dynamo.optimize(), minidynamo._dynamo.optimize_assert()):
+            minidynamo._dynamo.reset()
+            assert compile(lambda x: x + 1)(ones()).tolist() == [2.0, 2.0]
+        assert counter.frame_count == 3
+    finally:
+        compiler.set_default_backend("onednn")
+    with pytest.raises(minidynamo._dynamo.exc.InvalidBackend):
+        compiler.set_default_backend("nope")
+    assert compiler.get_default_backend() == "onednn"
+
+
+def test_optimize_assert_takes_no_break():
+    def function(x):
+        graph_break()
+        return x + 1
+
+    with pytest.raises(Unsupported):
+        minidynamo._dynamo.optimize_assert("eager")(function)(ones())
+
+
+def test_whether_disable_covers_what_is_called():
+    asked = minidynamo._dynamo.is_dynamo_disable_recursive
+    assert asked(compiler.disable(helper)) is True
+    assert asked(compiler.disable(helper, recursive=False)) is False
+    assert asked(helper) is asked(minidynamo._dynamo.error_on_graph_break(True)(helper)) is None
+
+
+def test_a_nested_compile_region_is_the_function():
+    assert compiler.nested_compile_region(helper) is helper
+    assert compiler.nested_compile_region(max_reuse_entries=2)(helper) is helper
+    with pytest.raises(AssertionError, match="expects a callable"):
+        compiler.nested_compile_region(3)
+
+
+def test_an_unsupported_names_the_innermost_frame():
+    def function(x):
+        graph_break()
+        return x
+
+    with pytest.raises(Unsupported) as caught:
+        minidynamo.compile(lambda x: function(x), fullgraph=True)(ones())
+    summary = caught.value.innermost_user_frame_summary
+    assert (summary.filename, summary.name, summary.line) == (__file__, "function", "graph_break()")
+    assert Unsupported("by hand").innermost_user_frame_summary is None
 
 
 # ---- error_on_graph_break by hand

@@ -52,6 +52,100 @@ def test_fullgraph_does_not_run_anything_before_it_raises():
     assert ran == []
 
 
+def top_level(y):
+    return y * 2
+
+
+def decorated_lambda(x):
+    return error_on_graph_break(True)(lambda y: y + 1)(x)
+
+
+def decorated_twice_and_returned(x):
+    @error_on_graph_break(True)
+    @error_on_graph_break(False)
+    def inner(y, *, by=3):
+        return y * by
+
+    return inner(x), inner
+
+
+def decorated_function_of_the_module(x):
+    return error_on_graph_break(False)(top_level)(x) + 1
+
+
+def decorated_method_put_on_an_instance(x):
+    class_of_it = Scale()
+    class_of_it.forward = error_on_graph_break(False)(class_of_it.forward)
+    return class_of_it.forward(x)
+
+
+def disabled_and_not_called(x):
+    return minidynamo.compiler.disable(lambda y: y + 1, reason="not needed"), x * 2
+
+
+class Scale:
+    def forward(self, y):
+        return y * 5
+
+
+DECORATE = [
+    decorated_lambda,
+    decorated_twice_and_returned,
+    decorated_function_of_the_module,
+    decorated_method_put_on_an_instance,
+    disabled_and_not_called,
+]
+
+
+@pytest.mark.counts_regions
+@pytest.mark.parametrize("function", DECORATE, ids=lambda function: function.__name__)
+def test_decorating_inside_of_captured_code_keeps_one_graph(function):
+    plain = function(ones())
+    counter = CompileCounter()
+    compiled = minidynamo.compile(function, backend=counter, fullgraph=True)
+    for _ in range(2):
+        result = compiled(ones())
+    assert counter.frame_count == 1
+    if not isinstance(plain, tuple):
+        plain, result = (plain,), (result,)
+    for expected, found in zip(plain, result):
+        if callable(expected):
+            assert found.__wrapped__ is not expected.__wrapped__
+            assert (found.__name__, found.error_on_graph_break) == (expected.__name__, expected.error_on_graph_break)
+            expected, found = expected(ones()), found(ones())
+        assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.counts_regions
+def test_what_is_decorated_inside_is_under_its_setting():
+    def allowed(x):
+        return error_on_graph_break(False)(breaks)(x)
+
+    def forbidden(x):
+        return error_on_graph_break(True)(breaks)(x)
+
+    def disabled(x):
+        return minidynamo.compiler.disable(breaks, reason="too odd")(x) * 2
+
+    assert error_on_graph_break(True)(minidynamo.compile(allowed))(ones()).tolist() == [4.0, 4.0]
+    with pytest.raises(Unsupported, match="graph_break"):
+        minidynamo.compile(forbidden)(ones())
+    with pytest.raises(Unsupported, match="too odd"):
+        minidynamo.compile(disabled, fullgraph=True)(ones())
+    assert minidynamo.compile(disabled)(ones()).tolist() == [8.0, 8.0]
+
+
+@pytest.mark.counts_regions
+def test_fullgraph_refuses_what_our_own_functions_cannot_do_in_a_graph():
+    def function(x):
+        x = x + 1
+        return error_on_graph_break(True)(abs)(x) * 2
+
+    assert minidynamo.compile(function)(ones()).tolist() == [4.0, 4.0]
+    with pytest.raises(Unsupported, match="PolicyFunction"):
+        minidynamo.compile(function, fullgraph=True)(ones())
+
+
 @pytest.mark.counts_regions
 def test_fullgraph_cannot_be_undone():
     allowed = error_on_graph_break(False)(breaks)
@@ -223,6 +317,7 @@ def test_disable_flag_of_config():
     assert counter.frame_count == 2
 
 
+@pytest.mark.counts_regions
 def test_opaque_iterator_is_no_break():
     def function(x, items):
         for item in items:

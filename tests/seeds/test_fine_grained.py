@@ -45,6 +45,7 @@ def compiled(program, name="fn", **options):
     return minidynamo.compile(program.namespace[name], backend=counter, **options), counter
 
 
+@pytest.mark.counts_regions
 def test_every_frame_is_captured(program):
     function, counter = compiled(program, fullgraph=True)
     assert function(X).tolist() == [25.0, 26.0]
@@ -52,6 +53,7 @@ def test_every_frame_is_captured(program):
     assert program.namespace["seen"] == [("aa_fn", True)]
 
 
+@pytest.mark.counts_regions
 @pytest.mark.parametrize("form", ["decorator", "call"])
 def test_disable_leaves_a_function_and_all_that_it_calls(program, form):
     if form == "decorator":
@@ -69,6 +71,7 @@ def test_torch_compiler_compile_is_torch_compile(program):
     assert program.run("torch.compiler.compile(fn, fullgraph=True)(torch.zeros(1))", "<c>").tolist() == [24.0]
 
 
+@pytest.mark.counts_regions
 def test_disallow_in_graph_breaks_at_an_operation(program):
     program.run("def g(x):\n    return torch.sub(x + 1, 2) * 3", "<g>")
     try:
@@ -94,6 +97,7 @@ def test_disallow_in_graph_does_not_work_for_aten_operators(program):
         program.run("torch._dynamo.disallow_in_graph(torch.ops.aten.add)", "<aten>")
 
 
+@pytest.mark.counts_regions
 @pytest.mark.parametrize("place", ["compile", "compiler", "_dynamo"])
 def test_allow_in_graph_makes_one_node(program, place):
     program.run(f"@torch.{place}.allow_in_graph\ndef hidden(x):\n    return (x + 1) * (x - 1)\n", "<hidden>")
@@ -104,6 +108,7 @@ def test_allow_in_graph_makes_one_node(program, place):
     assert "hidden" in counter.graphs[0].code
 
 
+@pytest.mark.counts_regions
 def test_graph_break_has_graphs_on_both_sides(program):
     program.run("def g(x):\n    x = x + 1\n    torch._dynamo.graph_break()\n    return x + 2", "<g>")
     function, counter = compiled(program, "g")

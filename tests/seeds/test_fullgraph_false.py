@@ -57,6 +57,7 @@ def test_error_on_graph_break_errors_and_can_be_toggled(program):
     assert program.namespace["result"].tolist() == RESULT
 
 
+@pytest.mark.counts_regions
 def test_otherwise_tracing_resumes_after_a_break(program):
     program.namespace["x"] = X
     counter = minidynamo._dynamo.testing.CompileCounter()
@@ -72,6 +73,7 @@ def test_step_1_compile_the_highest_function_or_parts_of_it(program):
     assert run(program, "whole(x)").tolist() == run(program, "model(x)").tolist() == RESULT
 
 
+@pytest.mark.counts_regions
 def test_step_2_disable_makes_one_break_of_many(program):
     program.namespace["x"] = X
     source = """\

@@ -185,6 +185,7 @@ def test_nonstrict_trace(notebook):
     assert minidynamo._dynamo.testing.same(value, x.sin().sin().sin(), tol=1e-6)
 
 
+@pytest.mark.counts_regions
 def test_strategy_2_a_compiled_kernel_as_a_custom_operator(notebook, capfd):
     notebook.run(IMPORTS, "<imports>")
     notebook.run(SQUARE_CPU, "<square>")
@@ -200,6 +201,7 @@ def test_strategy_2_a_compiled_kernel_as_a_custom_operator(notebook, capfd):
     assert (report.graph_count, report.graph_break_count, report.op_count) == (1, 0, 1)
 
 
+@pytest.mark.counts_regions
 def test_strategy_3_what_is_not_to_be_compiled(notebook):
     notebook.run(IMPORTS, "<imports>")
     notebook.run(SAVE, "<save>")

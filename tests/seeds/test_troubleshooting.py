@@ -34,6 +34,7 @@ def program(notebook):
     return notebook
 
 
+@pytest.mark.counts_regions
 def test_a_program_under_optimize(program):
     counter = minidynamo._dynamo.testing.CompileCounter()
     program.namespace["compiler"] = counter
@@ -50,6 +51,7 @@ print(prof.report())
 """
 
 
+@pytest.mark.counts_regions
 def test_the_recompilation_profiler(program):
     program.run(PROFILE, "<profile>")
     assert "Graph break in user code at <setup>:13" in program.output
@@ -61,6 +63,7 @@ def test_the_recompilation_profiler(program):
     assert minidynamo._dynamo.config.cache_size_limit > 1
 
 
+@pytest.mark.counts_regions
 def test_no_python_mode(program):
     with pytest.raises(Unsupported, match="graph_break") as caught:
         program.run("with torchdynamo.optimize('eager', nopython=True):\n    graph_broken(x)\n", "<nopython>")
@@ -69,6 +72,7 @@ def test_no_python_mode(program):
         program.run("torchdynamo.optimize('eager', nopython=True)(graph_broken)(x)", "<nopython>")
 
 
+@pytest.mark.counts_regions
 def test_the_cache_limit(program, caplog):
     before = minidynamo._dynamo.config.recompile_limit
     source = """\
@@ -88,6 +92,7 @@ for size in (1, 2, 3, 4):
     assert sum("recompile_limit (2)" in record.getMessage() for record in caplog.records) == 1
 
 
+@pytest.mark.counts_regions
 def test_debug_shows_graphs_and_guards(program):
     messages = []
 

@@ -17,12 +17,13 @@ from .decorators import (
     run,
     set_stance,
     skip_frame,
+    step_unsupported,
     substitute_in_graph,
 )
 from .traced_calls import call_nonstrict
 
 if _C.frame_evaluation:
-    for _call in (graph_break, skip_frame, nonstrict_trace, call_nonstrict):
+    for _call in (graph_break, skip_frame, step_unsupported, nonstrict_trace, call_nonstrict):
         _C._register_call(_call.__name__, _call)
     _C._mark_new_call(set_stance, "forbidden")
     del _call
@@ -43,14 +44,17 @@ __all__ = [
     "forbid_in_graph",
     "graph_break",
     "is_compiling",
+    "is_dynamo_disable_recursive",
     "list_backends",
     "lookup_backend",
     "nonstrict_trace",
     "optimize",
+    "optimize_assert",
     "register_backend",
     "reset",
     "run",
     "skip_frame",
+    "step_unsupported",
     "substitute_in_graph",
 ]
 
@@ -64,11 +68,21 @@ if _C.frame_evaluation:
     _C._register_call("is_compiling", is_compiling)
 
 
-def optimize(backend="onednn", *, nopython=False, disable=False, dynamic=None):
+def is_dynamo_disable_recursive(method):
+    """For a function under disable(): True if that covers what it calls, False for recursive=False. None for others."""
+    return getattr(method, "disables_callees", None) if isinstance(method, _C.PolicyFunction) else None
+
+
+def optimize(backend=None, *, nopython=False, disable=False, dynamic=None):
     """The first torchdynamo's compile(): a decorator, and a context manager that captures what is called inside."""
     from ._optimize import Optimize
 
     return Optimize(backend, nopython=nopython, disable=disable, dynamic=dynamic)
+
+
+def optimize_assert(backend=None, *, dynamic=None):
+    """optimize() of functions that must be one graph: a graph break is an error."""
+    return optimize(backend, nopython=True, dynamic=dynamic)
 
 
 def reset():
@@ -84,6 +98,10 @@ def explain(function):
 
 
 def __getattr__(name):
+    if name == "OptimizedModule":  # programs without modules never import minidynamo.nn
+        from .optimized_module import OptimizedModule
+
+        return OptimizedModule
     if name in _LAZY_MODULES:
         __import__(f"{__name__}.{name}")
         return sys.modules[f"{__name__}.{name}"]

@@ -43,6 +43,21 @@ def register_backend(compiler_fn=None, name=None, tags=()):
     return compiler_fn
 
 
+_default = "onednn"
+
+
+def set_default_backend(backend):
+    """The backend of functions that are compiled from here on without one: a name or a callable."""
+    global _default
+    lookup_backend(backend)
+    _default = backend
+
+
+def get_default_backend():
+    """What set_default_backend() was given; "onednn" before."""
+    return _default
+
+
 def lookup_backend(compiler_fn):
     """The backend of that name; a callable is returned as it is. Raises InvalidBackend."""
     if isinstance(compiler_fn, str):

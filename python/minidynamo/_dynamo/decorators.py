@@ -57,6 +57,10 @@ def skip_frame(msg=""):
     """Leaves the function that calls this, as a whole, to Python; does nothing in plain Python."""
 
 
+def step_unsupported(msg=""):
+    """Ends the captured region here and leaves the rest of the function to Python; does nothing in plain Python."""
+
+
 def allow_in_graph(fn):
     """Puts calls of a function into the graph as one node, without looking into it; takes a list of functions too.
 
@@ -270,6 +274,8 @@ def _compare_signatures(original, traceable):
 
 
 def _decorate(function, **change):
+    if isinstance(function, FunctionType):
+        return PolicyFunction(function, **change)
     if is_module(function):
         from .optimized_module import OptimizedModule
 

@@ -30,6 +30,12 @@ class Unsupported(DynamoException):
 
         return StackSummary.from_list([(file, line, function, None) for file, line, function in self._frames])
 
+    @property
+    def innermost_user_frame_summary(self):
+        """The last entry of real_stack; None if the place is not known."""
+        stack = self.real_stack
+        return stack[-1] if stack else None
+
     def __reduce__(self):
         return type(self), (self.msg, self.gb_type, self.gb_id, self._frames)
 
@@ -98,6 +104,10 @@ class ResetRequired(DynamoException):
     """Something was changed that needs minidynamo.compiler.reset() first."""
 
 
+class TorchRuntimeError(DynamoException):
+    """Never raised: what an operation raises while capturing arrives as itself. For programs that name it."""
+
+
 class RecompileError(DynamoException):
     """A function would have to be captured again where that is forbidden."""
 
@@ -107,7 +117,7 @@ class SkipFrame(DynamoException):
 
 
 class FailOnRecompileLimitHit(Exception):
-    """The recompile limit was reached where going on without capture is forbidden."""
+    """The recompile limit was reached by a function compiled with fullgraph=True."""
 
 
 def _name_of(backend):

@@ -13,6 +13,7 @@ from .._dynamo import (
     set_stance,
     substitute_in_graph,
 )
+from .._dynamo.backends import get_default_backend, set_default_backend
 
 __all__ = [
     "allow_in_graph",
@@ -20,11 +21,14 @@ __all__ = [
     "compile",
     "disable",
     "error_on_graph_break",
+    "get_default_backend",
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
     "list_backends",
+    "nested_compile_region",
     "reset",
+    "set_default_backend",
     "set_stance",
     "substitute_in_graph",
 ]
@@ -33,6 +37,15 @@ __all__ = [
 def is_dynamo_compiling():
     """As is_compiling(): capture is the only compiler here."""
     return _C._is_tracing()
+
+
+def nested_compile_region(fn=None, *, options=None, max_reuse_entries=8, reuse_hash_fn=None):
+    """Marks a function that compiled code calls often; returns it as it is, since a capture costs little."""
+    if fn is None:
+        return lambda function: nested_compile_region(function)
+    if not callable(fn):
+        raise AssertionError(f"nested_compile_region() expects a callable, not {type(fn).__name__}")
+    return fn
 
 
 def is_exporting():

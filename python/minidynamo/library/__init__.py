@@ -1,6 +1,6 @@
 """Operators that a program brings along: opaque to capture, one node in the graph."""
 
-from .custom_op import CustomOpDef, custom_op, register_fake, register_kernel
+from .custom_op import CustomOpDef, custom_op, register_autograd, register_fake, register_kernel
 from .opcheck import opcheck
 from .schema import infer_schema
 from .triton_op import triton_op, wrap_triton
@@ -10,6 +10,7 @@ __all__ = [
     "custom_op",
     "infer_schema",
     "opcheck",
+    "register_autograd",
     "register_fake",
     "register_kernel",
     "triton_op",

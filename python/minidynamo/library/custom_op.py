@@ -46,6 +46,7 @@ class CustomOpDef:
         # A kernel is opaque: it is not captured, not even where the operator breaks the graph.
         self._kernels = {device: disable(function) for device in device_types or ("default",)}
         self._fake = None
+        self._autograd = None
         self._disabled = set()  # devices whose kernels of their own are not used
         self.__name__ = name
         self.__doc__ = function.__doc__
@@ -84,6 +85,13 @@ class CustomOpDef:
         for device in device_types or ["default"]:
             self._kernels[_device_type(device)] = disable(fn)
         return fn
+
+    def register_autograd(self, backward, /, *, setup_context=None):
+        """Keeps what a program registers for training. Nothing calls it: minidynamo computes no gradients."""
+        for what, function in (("backward", backward), ("setup_context", setup_context)):
+            if not callable(function) and not (what == "setup_context" and function is None):
+                raise TypeError(f"register_autograd(): {what} must be a function, not {type(function).__name__}")
+        self._autograd = backward, setup_context
 
     @contextlib.contextmanager
     def set_kernel_enabled(self, device_type, enabled=True):
@@ -284,6 +292,11 @@ def register_fake(op, func=None, /, *, lib=None, allow_override=True):
 def register_kernel(op, device_types, func=None, /, *, lib=None):
     """operator.register_kernel by the operator or its name; also a decorator."""
     return _operator(op).register_kernel(device_types, func)
+
+
+def register_autograd(op, backward, /, *, setup_context=None, lib=None):
+    """operator.register_autograd by the operator or its name."""
+    _operator(op).register_autograd(backward, setup_context=setup_context)
 
 
 def _operator(op):

@@ -451,3 +451,17 @@ def failing_op_is_caught(x, other):
         return x @ other @ x
     except RuntimeError as error:
         return x + 1, type(error) is RuntimeError
+
+
+@whole()
+def update_from_a_generator_that_raises(x):
+    def pairs():
+        yield "first", x + 1
+        raise KeyError("second")
+
+    made = {"first": x, "kept": 1}
+    try:
+        made.update(pairs(), kept=2)
+    except KeyError:
+        made["caught"] = True
+    return made

@@ -215,3 +215,53 @@ def this_is_a_generator(x):
         yield x + 2
 
     return [y * 2 for y in run()]
+
+
+class Numbers:
+    def __init__(self, *values):
+        self.values = values
+
+    def __iter__(self):
+        return iter(self.values)
+
+
+class Counting:
+    def __init__(self, stop):
+        self.stop = stop
+
+    def __iter__(self):
+        for number in range(self.stop):
+            yield number
+
+
+@whole()
+def builtins_over_objects_with_iter(x):
+    total = x
+    for index, number in enumerate(Numbers(1, 2, 3), 1):
+        total = total + index * number
+    pairs = list(zip(Numbers(4, 5), Counting(3)))
+    doubled = list(map(lambda number: number * 2, Counting(3)))
+    first = next(iter(Numbers(7, 8)))
+    return total * first, pairs, doubled, any(Numbers(0, 1)), all(Counting(2)), list(filter(None, Counting(3)))
+
+
+class Fails:
+    def __iter__(self):
+        raise KeyError("no elements")
+
+
+@snippet(raises=KeyError)
+def enumerate_of_an_iter_that_raises(x):
+    x = x + 1
+    return [x * index for index, _ in enumerate(Fails())]
+
+
+class Odd:
+    def __iter__(self):
+        return 3
+
+
+@snippet(raises=TypeError)
+def zip_of_an_iter_that_gives_no_iterator(x):
+    x = x + 1
+    return list(zip(Odd(), [x]))
