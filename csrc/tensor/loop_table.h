@@ -22,6 +22,29 @@ using ConvertLoop = void (*)(const void* src, void* dst, int64_t n);
 using ExtremeLoop = void (*)(const void* src, int64_t n, void* best);
 using FindLoop = int64_t (*)(const void* src, int64_t n, const void* value);
 
+constexpr int64_t kGemmRows = 152;  // rows of a that are packed at a time
+
+// c[m, n] = a[m, depth] @ b[depth, n], or added to it. b is packed; so is a, into packed_a, unless that is null: then
+// a_step must be 1.
+template <typename T>
+struct GemmBlock {
+  int64_t m, n, depth;
+  const T* a;
+  int64_t a_row, a_step;
+  T* packed_a;  // room for min(m, kGemmRows) * depth
+  const T* packed_b;
+  T* c;
+  int64_t c_row;
+  bool add;
+};
+
+template <typename T>
+struct GemmLoops {
+  int64_t strip;  // columns: packed b has room for a multiple
+  void (*pack_columns)(const T* b, int64_t b_row, int64_t b_step, int64_t depth, int64_t n, T* packed);
+  void (*rows)(const GemmBlock<T>& block);
+};
+
 struct LoopTable {
   const char* name;  // of the instruction-set level
   // By row, dtype and scalar_mask / (arity == 3 ? 2 : 1).
@@ -36,9 +59,8 @@ struct LoopTable {
   double (*max_f64)(const double* src, int64_t n);
   float (*min_f32)(const float* src, int64_t n);
   double (*min_f64)(const double* src, int64_t n);
-  // c[m, n] += a[m, k] * b[k, n], rows contiguous, leading dimensions in elements.
-  void (*gemm_f64)(int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b, int64_t ldb,
-                   double* c, int64_t ldc);
+  GemmLoops<float> gemm_f32;
+  GemmLoops<double> gemm_f64;
   // Dot product and y += x * scale, for matrix-vector products.
   float (*dot_f32)(const float* a, const float* b, int64_t n);
   double (*dot_f64)(const double* a, const double* b, int64_t n);

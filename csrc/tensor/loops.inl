@@ -5,6 +5,7 @@ namespace {
 // The functions come first: the loops call them.
 #include "tensor/pointwise_functions.inl"
 
+#include "tensor/gemm_loops.inl"
 #include "tensor/block_loops.inl"
 #include "tensor/convert_loops.inl"
 #include "tensor/pointwise_loops.inl"

@@ -6,6 +6,7 @@
 #include "tensor/call_args.h"
 #include "tensor/copy.h"
 #include "tensor/fill.h"
+#include "tensor/gemm.h"
 #include "tensor/kernels.h"
 #include "tensor/loops.h"
 #include "tensor/onednn.h"
@@ -158,16 +159,20 @@ void multiply_integers(const Product& p, const T* a, const T* b, T* c) {
   }
 }
 
-void multiply_doubles(const Product& p, const double* a, const double* b, double* c) {
+template <typename T>
+void multiply_blocks(const Product& p, const T* a, const T* b, T* c) {
   if (is_small(p)) return multiply_small(p, a, b, c);
-  std::fill_n(c, p.m * p.n, 0.0);
-  constexpr int64_t kRows = 16;
-  parallel_for((p.m + kRows - 1) / kRows, flops_ns(p) * 4 / static_cast<double>(p.m) * kRows,
-               [&](int64_t begin, int64_t end) {
-                 int64_t first = begin * kRows, last = std::min(end * kRows, p.m);
-                 loops().gemm_f64(last - first, p.n, p.k, a + first * p.a.row_stride, p.a.row_stride, b, p.b.row_stride,
-                                  c + first * p.n, p.n);
-               });
+  gemm(GemmProblem<T>{.m = p.m,
+                      .n = p.n,
+                      .k = p.k,
+                      .a = a,
+                      .a_row = p.a.row_stride,
+                      .a_step = p.a.column_stride,
+                      .b = b,
+                      .b_row = p.b.row_stride,
+                      .b_step = p.b.column_stride,
+                      .c = c,
+                      .c_row = p.n});
 }
 
 bool run_onednn(const Product& p, int64_t batch, std::array<int64_t, 3> strides, const void* a, const void* b,
@@ -231,7 +236,7 @@ void multiply_in_float(const Tensor& a, const Tensor& b, const Tensor& out) {
 
 Product make_product(const Tensor& left, const Tensor& right, const Tensor& out) {
   Product p{stack_of(left, true), stack_of(right, false), out, 0, 0, 0, 1};
-  bool transposed_ok = is_floating(out->dtype()) && out->dtype() != DType::float64;
+  bool transposed_ok = is_floating(out->dtype());
   auto usable = [&](const Stack& stack) { return is_plain(stack) && (transposed_ok || stack.column_stride == 1); };
   if (!usable(p.a)) p.a = stack_of(as_contiguous(left, left->dtype()), true);
   bool dots = p.b.row_stride == 1 && p.a.column_stride == 1 && p.a.rows == 1;
@@ -255,7 +260,7 @@ void multiply(const Tensor& left, const Tensor& right, const Tensor& out) {
   std::vector<int64_t> b = batch_offsets(p.b.tensor, out, batch_rank, p.batch);
   switch (out->dtype()) {
     case DType::float64:
-      return multiply_each<double>(p, a, b, multiply_doubles);
+      return multiply_each<double>(p, a, b, multiply_blocks<double>);
     case DType::float32:
     case DType::float16:
     case DType::bfloat16:

@@ -1,6 +1,9 @@
 #include "tensor/storage.h"
 
 #include <pthread.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include <array>
 #include <bit>
@@ -31,6 +34,9 @@ constexpr size_t kMostFromMalloc = 768;
 constexpr int kFromMalloc = -1;  // in place of a bucket
 constexpr int kSteps = 4;
 constexpr int kBuckets = 40 * kSteps;
+// Blocks from this size on are made of large pages where the system lets a program ask for them.
+constexpr size_t kLargePage = size_t{2} << 20;
+constexpr size_t kLargeBlock = 2 * kLargePage;
 constexpr size_t kDefaultLimit = size_t{256} << 20;
 
 int bucket_of(size_t nbytes) {
@@ -132,13 +138,22 @@ Cache& cache() {
   raise(ErrorKind::Memory, "not enough memory: tried to allocate ", nbytes, " bytes");
 }
 
+void* allocate_aligned(size_t size) {
+  size_t alignment = size >= kLargeBlock ? kLargePage : kAlignment;
+  void* block = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+#if defined(__linux__)
+  if (block != nullptr && size >= kLargeBlock) madvise(block, size, MADV_HUGEPAGE);
+#endif
+  return block;
+}
+
 void* allocate_block(int bucket, size_t nbytes) {
   if (void* block = cache().take(bucket)) return block;
   size_t size = kHeader + bucket_bytes(bucket);
-  void* block = std::aligned_alloc(kAlignment, (size + kAlignment - 1) / kAlignment * kAlignment);
+  void* block = allocate_aligned(size);
   if (block == nullptr) {
     empty_cache();
-    block = std::aligned_alloc(kAlignment, (size + kAlignment - 1) / kAlignment * kAlignment);
+    block = allocate_aligned(size);
   }
   if (block == nullptr) raise_no_memory(nbytes);
   return block;

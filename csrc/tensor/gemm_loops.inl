@@ -1,0 +1,151 @@
+// The inner loops of matrix products, float and double: see gemm.h for the order in which they run.
+
+// Vectors of the level's width, with the alignment of their elements.
+template <typename T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(MD_LEVEL_BYTES), aligned(alignof(T)), may_alias));
+};
+template <typename T>
+using Vector = typename VectorOf<T>::type;
+template <typename T>
+constexpr int kVector = MD_LEVEL_BYTES / sizeof(T);
+
+// A tile of c is kept in registers over a stretch of k: its rows, and the vectors of a row.
+constexpr int kTileRows = MD_LEVEL_BYTES >= 64 ? 8 : 4;
+constexpr int kTileVectors = MD_LEVEL_BYTES >= 32 ? 3 : 2;
+template <typename T>
+constexpr int kStrip = kTileVectors * kVector<T>;
+
+inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// PackedA: a's element (r, p) is a[p * Rows + r], else a[r * a_row + p]. Row p of b is at b + p * kStrip.
+template <typename T, int Rows, int Vectors, bool PackedA>
+void gemm_tile(int64_t depth, const T* a, [[maybe_unused]] int64_t a_row, const T* b, T* c, int64_t c_row, bool add) {
+  Vector<T> sums[Rows][Vectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 3
+    for (int v = 0; v < Vectors; ++v) {
+      sums[r][v] = Vector<T>{};
+      __builtin_prefetch(c + r * c_row + v * kVector<T>, 1);
+    }
+  }
+#pragma GCC unroll 1
+  for (int64_t p = 0; p < depth; ++p) {
+    Vector<T> row[Vectors];
+#pragma GCC unroll 3
+    for (int v = 0; v < Vectors; ++v) row[v] = *reinterpret_cast<const Vector<T>*>(b + v * kVector<T>);
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      Vector<T> scale = a[PackedA ? r : r * a_row] - Vector<T>{};  // in every element
+#pragma GCC unroll 3
+      for (int v = 0; v < Vectors; ++v) sums[r][v] += scale * row[v];
+    }
+    a += PackedA ? Rows : 1;
+    b += kStrip<T>;
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 3
+    for (int v = 0; v < Vectors; ++v) {
+      Vector<T>* place = reinterpret_cast<Vector<T>*>(c + r * c_row + v * kVector<T>);
+      *place = add ? *place + sums[r][v] : sums[r][v];
+    }
+  }
+}
+
+// One tile of `width` columns; a vector that is not full goes through a whole tile.
+template <typename T, int Rows, bool PackedA>
+inline void gemm_tile_of(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t width, T* c, int64_t c_row,
+                         bool add) {
+  if (width == kStrip<T>) return gemm_tile<T, Rows, kTileVectors, PackedA>(depth, a, a_row, b, c, c_row, add);
+  T whole[Rows * kStrip<T>];
+  bool full = width % kVector<T> == 0;
+  T* place = full ? c : whole;
+  int64_t place_row = full ? c_row : kStrip<T>;
+  if (width <= kVector<T>) {
+    gemm_tile<T, Rows, 1, PackedA>(depth, a, a_row, b, place, place_row, full && add);
+  } else if (width <= 2 * kVector<T>) {
+    gemm_tile<T, Rows, 2, PackedA>(depth, a, a_row, b, place, place_row, full && add);
+  } else {
+    gemm_tile<T, Rows, kTileVectors, PackedA>(depth, a, a_row, b, place, place_row, full && add);
+  }
+  if (full) return;
+  for (int64_t r = 0; r < Rows; ++r) {
+    for (int64_t x = 0; x < width; ++x) {
+      c[r * c_row + x] = add ? c[r * c_row + x] + whole[r * kStrip<T> + x] : whole[r * kStrip<T> + x];
+    }
+  }
+}
+
+// Rows are taken kTileRows at a time, the rest by halves. Calls step(rows as a constant, first row).
+template <int Rows, typename Step>
+inline void for_row_tiles(int64_t m, int64_t at, const Step& step) {
+  for (; m - at >= Rows; at += Rows) step.template operator()<Rows>(at);
+  if constexpr (Rows > 1) for_row_tiles<Rows / 2>(m, at, step);
+}
+
+template <typename T, int Rows>
+inline void pack_rows(const T* a, int64_t a_row, int64_t a_step, int64_t depth, T* packed) {
+  for (int64_t p = 0; p < depth; ++p) {
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) packed[p * Rows + r] = a[r * a_row + p * a_step];
+  }
+}
+
+// Strips of a tile's columns, one after another, what is missing in the last one as zeros.
+template <typename T>
+void gemm_pack_columns(const T* b, int64_t b_row, int64_t b_step, int64_t depth, int64_t n, T* packed) {
+  constexpr int width = kStrip<T>;
+  for (int64_t j = 0; j < n; j += width, packed += depth * width) {
+    const T* from = b + j * b_step;
+    int64_t columns = least(n - j, width);
+    if (columns == width && b_step == 1) {
+      for (int64_t p = 0; p < depth; ++p) {
+        for (int v = 0; v < kTileVectors; ++v) {
+          *reinterpret_cast<Vector<T>*>(packed + p * width + v * kVector<T>) =
+              *reinterpret_cast<const Vector<T>*>(from + p * b_row + v * kVector<T>);
+        }
+      }
+    } else if (columns == width) {
+      for (int64_t p = 0; p < depth; ++p) {
+#pragma GCC unroll 8
+        for (int x = 0; x < width; ++x) packed[p * width + x] = from[p * b_row + x * b_step];
+      }
+    } else {
+      for (int64_t p = 0; p < depth; ++p) {
+        for (int64_t x = 0; x < columns; ++x) packed[p * width + x] = from[p * b_row + x * b_step];
+        for (int64_t x = columns; x < width; ++x) packed[p * width + x] = 0;
+      }
+    }
+  }
+}
+
+template <typename T, bool PackedA>
+void gemm_rows_of(const GemmBlock<T>& block, const T* a, int64_t m, T* c) {
+  for (int64_t x = 0; x < block.n; x += kStrip<T>) {
+    for_row_tiles<kTileRows>(m, 0, [&]<int Rows>(int64_t at) {
+      gemm_tile_of<T, Rows, PackedA>(block.depth, a + at * (PackedA ? block.depth : block.a_row), block.a_row,
+                                     block.packed_b + x * block.depth, least(block.n - x, kStrip<T>),
+                                     c + at * block.c_row + x, block.c_row, block.add);
+    });
+  }
+}
+
+template <typename T>
+void gemm_rows(const GemmBlock<T>& block) {
+  if (block.packed_a == nullptr) return gemm_rows_of<T, false>(block, block.a, block.m, block.c);
+  for (int64_t i = 0; i < block.m; i += kGemmRows) {
+    int64_t rows = least(block.m - i, kGemmRows);
+    for_row_tiles<kTileRows>(rows, 0, [&]<int Rows>(int64_t at) {
+      pack_rows<T, Rows>(block.a + (i + at) * block.a_row, block.a_row, block.a_step, block.depth,
+                         block.packed_a + at * block.depth);
+    });
+    gemm_rows_of<T, true>(block, block.packed_a, rows, block.c + i * block.c_row);
+  }
+}
+
+template <typename T>
+constexpr GemmLoops<T> gemm_loops() {
+  return {kStrip<T>, gemm_pack_columns<T>, gemm_rows<T>};
+}
