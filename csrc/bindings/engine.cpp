@@ -83,6 +83,7 @@ void bind_engine(py::module_& module) {
   register_generator_methods();
   register_exception_calls();
   register_super();
+  register_class_calls();
   register_sorting();
   register_pure_calls();
   module.def("_register_call",

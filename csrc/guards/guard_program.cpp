@@ -63,7 +63,7 @@ bool check_SLOT_MATCH(const GuardInstruction& in, PyObject* const* registers, co
 bool check_LENGTH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
   PyObject* object = registers[in.target];
   PyTypeObject* type = Py_TYPE(object);
-  if (type == &PyList_Type || type == &PyTuple_Type) return Py_SIZE(object) == in.number;
+  if (type == &PyList_Type || PyTuple_Check(object)) return Py_SIZE(object) == in.number;
   if (type == &PyDict_Type) return PyDict_GET_SIZE(object) == in.number;
   return (type == &PySet_Type || type == &PyFrozenSet_Type) && PySet_GET_SIZE(object) == in.number;
 }

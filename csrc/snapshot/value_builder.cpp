@@ -108,9 +108,13 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       return default_tensor_type().wrap(std::move(outputs_[recipe.index]));
     case RecipeKind::Tuple:
       return tuple_of(parts);
-    case RecipeKind::NamedResults:
-      return make_named_results(reinterpret_cast<PyTypeObject*>(parts[0].get()),
-                                tuple_of(std::span(parts).subspan(1)).get());
+    case RecipeKind::TypedTuple: {
+      auto* type = reinterpret_cast<PyTypeObject*>(parts[0].get());
+      Ref items = tuple_of(std::span(parts).subspan(1));
+      if (is_named_results(type)) return make_named_results(type, items.get());
+      Ref args = check(PyTuple_Pack(1, items.get()));
+      return check(PyTuple_Type.tp_new(type, args, nullptr));
+    }
     case RecipeKind::Computed: {
       std::vector<PyObject*> operands(parts.begin(), parts.end());
       Ref result = compute(static_cast<Computation>(recipe.index), operands);
@@ -123,6 +127,8 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       return make_function(parts);
     case RecipeKind::BoundMethod:
       if (PyFunction_Check(parts[0].get())) return check(PyMethod_New(parts[0], parts[1]));
+      if (Py_IS_TYPE(parts[0].get(), &PyClassMethodDescr_Type))
+        return check(PyClassMethodDescr_Type.tp_descr_get(parts[0], nullptr, parts[1]));
       // A C method: its descriptor binds it.
       return check(Py_TYPE(parts[0].get())
                        ->tp_descr_get(parts[0], parts[1], reinterpret_cast<PyObject*>(Py_TYPE(parts[1].get()))));

@@ -159,10 +159,21 @@ void Walk::leave_held(size_t depth, const RaiseSignal& signal) {
   frames_.resize(depth);
 }
 
-ValuePtr Walk::call_now(const ValuePtr& callable, std::vector<ValuePtr> args) {
+std::optional<ValuePtr> Walk::call_catching(const ValuePtr& callable, CallArgs args, PyObject* exception) {
+  try {
+    return call_now(callable, std::move(args));
+  } catch (const RaiseSignal& signal) {
+    bool caught = signal.exception &&
+                  PyType_IsSubtype(type_of(signal.exception), reinterpret_cast<PyTypeObject*>(exception)) != 0;
+    if (!caught) throw;
+    return std::nullopt;
+  }
+}
+
+ValuePtr Walk::call_now(const ValuePtr& callable, CallArgs args) {
   size_t depth = frames_.size();
   held_result_ = nullptr;
-  call(callable, {std::move(args), {}}, ContinuationKind::Hold);
+  call(callable, std::move(args), ContinuationKind::Hold);
   if (frames_.size() > depth && frames_[depth]->continuation != ContinuationKind::Hold) {
     frames_.resize(depth);
     graph_break(BreakReason::c_callback, describe(callable));

@@ -1,18 +1,12 @@
 // Iteration over what the walk knows.
-#include "guards/named_results.h"
 #include "symbolic/walk.h"
 
 namespace md {
 
 namespace {
 
-bool is_plain_sequence(const ValuePtr& value) {
-  if (value->kind == ValueKind::Sequence) return true;
-  auto* object = as<ObjectValue>(value);
-  if (object == nullptr) return false;
-  PyTypeObject* type = object->object.type();
-  if (type == &PyTuple_Type || type == &PyList_Type) return true;
-  return PyTuple_Check(object->object.get()) && (object->source == nullptr || is_named_results(type));
+bool is_plain_sequence(Walk& walk, const ValuePtr& value) {
+  return type_of(value) == &PyList_Type || walk.is_plain_tuple(value);
 }
 
 bool is_text(const ValuePtr& value) {
@@ -119,13 +113,13 @@ std::optional<ValuePtr> next_mapped(Walk& walk, IteratorValue* iterator) {
     if (!item) return std::nullopt;
     items.push_back(std::move(*item));
   }
-  return walk.call_now(iterator->bases[0], std::move(items));
+  return walk.call_now(iterator->bases[0], {std::move(items), {}});
 }
 
 std::optional<ValuePtr> next_filtered(Walk& walk, IteratorValue* iterator) {
   bool by_truth = walk.same_object(iterator->bases[0], walk.none());
   while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator->bases[1]))) {
-    std::optional<bool> truth = walk.truth_of(by_truth ? *item : walk.call_now(iterator->bases[0], {*item}));
+    std::optional<bool> truth = walk.truth_of(by_truth ? *item : walk.call_now(iterator->bases[0], {{*item}, {}}));
     if (!truth) walk.graph_break(BreakReason::unknown_truth, "in filter()");
     if (*truth) return item;
   }
@@ -136,7 +130,7 @@ std::optional<ValuePtr> next_filtered(Walk& walk, IteratorValue* iterator) {
 
 ValuePtr Walk::iterator_over(const ValuePtr& value) {
   if (value->kind == ValueKind::Iterator) return value;
-  if (is_plain_sequence(value)) {
+  if (is_plain_sequence(*this, value)) {
     exact_type(value);
     return make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
   }

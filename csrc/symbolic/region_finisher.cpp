@@ -167,9 +167,9 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
     case ValueKind::Sequence: {
       auto* sequence = as<SequenceValue>(value);
       recipe.kind = sequence->is_list ? RecipeKind::List : RecipeKind::Tuple;
-      if (sequence->named != nullptr) {
-        recipe.kind = RecipeKind::NamedResults;
-        recipe.parts.push_back(constant_recipe(reinterpret_cast<PyObject*>(sequence->named)));
+      if (sequence->type) {
+        recipe.kind = RecipeKind::TypedTuple;
+        recipe.parts.push_back(recipe_of(sequence->type));
       }
       return add_parts(recipe, sequence->items);
     }

@@ -163,7 +163,7 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
     bool generates =
         (reinterpret_cast<PyCodeObject*>(as<FunctionValue>(polyfill)->code.get())->co_flags & CO_GENERATOR) != 0;
     if (!generates && !args.keywords.empty()) walk.graph_break(BreakReason::builtin_call, name_of_callable(callable));
-    if (!generates) return walk.call_now(polyfill, args.positional);
+    if (!generates) return walk.call_now(polyfill, {args.positional, {}});
     walk.call_function(polyfill, std::move(args), continuation, continuation_value);
     return nullptr;
   }
@@ -174,7 +174,7 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
   }
   if (Py_IS_TYPE(object, &PyMethodDescr_Type) && find_tensor_type(PyDescr_TYPE(object)) != nullptr)
     return call_tensor_method(walk, object, args);
-  if (PyType_Check(object)) return walk.call_class(callable, args, continuation);
+  if (PyType_Check(object)) return walk.call_class(callable, args, continuation, continuation_value);
   if (const WrapperType* wrapper = find_wrapper_type(Py_TYPE(object)))
     return walk.call_wrapper(callable, *wrapper, args, continuation, continuation_value);
   if (PyCFunction_Check(object) || Py_IS_TYPE(object, &PyMethodDescr_Type) || Py_IS_TYPE(object, &PyWrapperDescr_Type))

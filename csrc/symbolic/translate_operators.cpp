@@ -1,7 +1,6 @@
 // Arithmetic, comparison, membership, subscripts, formatting.
 #include "bytecode/binary_operators.h"
 #include "frontends/op_callables.h"
-#include "guards/named_results.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/user_operators.h"
@@ -58,14 +57,23 @@ ValuePtr binary_on_tensors(Walk& walk, int arg, const ValuePtr& left, const Valu
   return walk.call_op(*row, {{left, right}, {}}, true);
 }
 
+// Of a subclass of tuple: + and * are tuple's, and nothing comes before them.
+bool has_operators_of_base(Walk& walk, const ValuePtr& sequence) {
+  PyTypeObject* type = type_of(sequence);
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return true;
+  static PyObject* const kReflected = PyUnicode_InternFromString("__radd__");
+  return walk.inherits(sequence, &PyTuple_Type, {"__add__", "__mul__", "__rmul__"}) &&
+         !walk.type_attribute(sequence, kReflected);
+}
+
 ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
   if (op == BinaryCode::Add) {
     auto a = walk.elements_of(left), b = walk.elements_of(right);
     if (!a || !b) return nullptr;
     PyTypeObject* type = walk.exact_type(left);
     PyTypeObject* other = walk.exact_type(right);
-    auto is_tuple = [](PyTypeObject* known) { return known == &PyTuple_Type || is_named_results(known); };
-    if (type != other && !(is_tuple(type) && is_tuple(other))) return nullptr;
+    if ((type == &PyList_Type) != (other == &PyList_Type)) return nullptr;
+    if (!has_operators_of_base(walk, left) || !has_operators_of_base(walk, right)) return nullptr;
     if (in_place && type == &PyList_Type) return nullptr;  // changes the list: extend() below
     a->insert(a->end(), b->begin(), b->end());
     return make_value<SequenceValue>(type == &PyList_Type, std::move(*a));
@@ -76,7 +84,7 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
   auto items = walk.elements_of(sequence);
   std::optional<int64_t> times = items ? walk.int_of(count) : std::nullopt;
   PyTypeObject* type = items ? walk.exact_type(sequence) : nullptr;
-  if (!times || (in_place && type == &PyList_Type)) return nullptr;
+  if (!times || (in_place && type == &PyList_Type) || !has_operators_of_base(walk, sequence)) return nullptr;
   if (*times > 10000) return nullptr;
   std::vector<ValuePtr> result;
   for (int64_t i = 0; i < *times; ++i) result.insert(result.end(), items->begin(), items->end());
@@ -189,6 +197,10 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
   auto left = walk.elements_of(a), right = walk.elements_of(b);
   if (left && right) {
+    for (const ValuePtr& side : {a, b})
+      if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
+          !walk.inherits(side, &PyTuple_Type, {"__eq__", "__ne__"}))
+        return std::nullopt;
     // A list equals no tuple; a Size is a tuple.
     if ((walk.exact_type(a) == &PyList_Type) != (walk.exact_type(b) == &PyList_Type)) return false;
     if (left->size() != right->size()) return false;
@@ -266,6 +278,9 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
     return static_cast<bool>(walk.dict_item(container, key.get()));
   }
   if (auto elements = walk.elements_of(container)) {
+    bool own_way = PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) &&
+                   !walk.inherits(container, &PyTuple_Type, {"__contains__"});
+    if (own_way) return std::nullopt;
     for (const ValuePtr& element : *elements) {
       if (element == item) return true;
       std::optional<bool> equal = equality(walk, element, item);
@@ -340,9 +355,7 @@ ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   if (auto* tensor = as<TensorValue>(container)) return walk.index_tensor(tensor, key);
   PyTypeObject* type = type_of(container);
   if (type == &PyDict_Type) return subscript_of_dict(walk, container, key);
-  bool ours = type != nullptr && PyType_IsSubtype(type, &PyTuple_Type) &&
-              (walk.source_of(container) == nullptr || is_named_results(type));
-  if (type == &PyTuple_Type || type == &PyList_Type || ours) return subscript_of_sequence(walk, container, key);
+  if (type == &PyList_Type || walk.is_plain_tuple(container)) return subscript_of_sequence(walk, container, key);
   Ref whole = walk.constant_of(container), constant = whole ? walk.constant_of(key) : Ref();
   if (constant) {
     Ref item = Ref::steal(PyObject_GetItem(whole, constant));

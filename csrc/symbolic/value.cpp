@@ -96,7 +96,7 @@ PyTypeObject* type_of(const ValuePtr& value) {
     }
     case ValueKind::Sequence: {
       auto* sequence = as<SequenceValue>(value);
-      if (sequence->named != nullptr) return sequence->named;
+      if (auto* type = as<ObjectValue>(sequence->type)) return reinterpret_cast<PyTypeObject*>(type->object.get());
       return sequence->is_list ? &PyList_Type : &PyTuple_Type;
     }
     case ValueKind::Dict:

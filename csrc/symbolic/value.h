@@ -157,7 +157,7 @@ struct SequenceValue : Value {
   SequenceValue(bool is_list, std::vector<ValuePtr> items) : Value(kKind), is_list(is_list), items(std::move(items)) {}
   bool is_list;
   std::vector<ValuePtr> items;
-  PyTypeObject* named = nullptr;  // a tuple of this type of named results (guards/named_results.h), which never dies
+  ValuePtr type;  // of a tuple: its class, a subclass of tuple or a type of named results; null: tuple itself
 };
 
 // Insertion-ordered; keys are constants, compared by type, value and hash as dict does for exact built-ins.

@@ -8,17 +8,16 @@ namespace {
 
 bool is_number(PyTypeObject* type) { return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type; }
 
-// An exact tuple, named results, or a constant of a subclass of ours that changes nothing (Size).
-bool is_plain_tuple(const ObjectValue& value) {
-  PyObject* object = value.object;
-  if (PyTuple_CheckExact(object)) return true;
-  return PyTuple_Check(object) && (value.source == nullptr || is_named_results(Py_TYPE(object)));
+// A constant of a subclass of ours that changes nothing (Size).
+bool is_constant_tuple(const ObjectValue& value) {
+  return value.source == nullptr && PyTuple_Check(value.object.get()) &&
+         is_guardable_constant(exact_constant(value.object.get()));
 }
 
 // A constant, or one of a subclass of ours.
 bool is_known_constant(const ObjectValue& value) {
   if (is_guardable_constant(value.object.get())) return true;
-  return value.source == nullptr && is_plain_tuple(value) && is_guardable_constant(exact_constant(value.object.get()));
+  return is_constant_tuple(value);
 }
 
 bool always_true(PyTypeObject* type) {
@@ -28,6 +27,28 @@ bool always_true(PyTypeObject* type) {
 }
 
 }  // namespace
+
+bool Walk::inherits(const ValuePtr& value, PyTypeObject* base, std::initializer_list<const char*> names) {
+  if (type_of(value) == base) return true;
+  for (const char* text : names) {
+    Ref name = check(PyUnicode_InternFromString(text));
+    ValuePtr found = type_attribute(value, name.get());
+    auto* known = as<ObjectValue>(found);
+    if (known == nullptr || known->object.get() != _PyType_Lookup(base, name)) return false;
+    if (known->source != nullptr) identity_of(found);
+  }
+  return true;
+}
+
+bool Walk::is_plain_tuple(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  if (type == &PyTuple_Type) return true;
+  if (type == nullptr || !PyType_IsSubtype(type, &PyTuple_Type)) return false;
+  auto* known = as<ObjectValue>(value);
+  if ((known != nullptr && known->source == nullptr) || is_named_results(type)) return true;
+  bool is_heap = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_getattro == PyObject_GenericGetAttr;
+  return is_heap && inherits(value, &PyTuple_Type, {"__iter__", "__len__", "__getitem__"});
+}
 
 ValuePtr Walk::integer(int64_t value) { return constant(check(PyLong_FromLongLong(value))); }
 
@@ -117,7 +138,7 @@ Ref Walk::constant_of(const ValuePtr& value) {
     return object->object;
   }
   if (auto* sequence = as<SequenceValue>(value);
-      sequence != nullptr && !sequence->is_list && sequence->named == nullptr) {
+      sequence != nullptr && !sequence->is_list && !sequence->type) {
     Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(sequence->items.size())));
     for (size_t i = 0; i < sequence->items.size(); ++i) {
       Ref item = constant_of(sequence->items[i]);
@@ -168,6 +189,7 @@ ValuePtr Walk::element(ObjectValue* sequence, Py_ssize_t index) {
 std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
   switch (value->kind) {
     case ValueKind::Sequence:
+      if (as<SequenceValue>(value)->type && !is_plain_tuple(value)) return std::nullopt;
       return as<SequenceValue>(value)->items.size();
     case ValueKind::Dict:
       return as<DictValue>(value)->entries.size();
@@ -189,7 +211,7 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
     return constant ? std::optional<int64_t>(PyObject_Size(constant)) : std::nullopt;
   }
   bool sized =
-      is_plain_tuple(*known) || PyList_CheckExact(object) || PyDict_CheckExact(object) || PyAnySet_CheckExact(object);
+      is_plain_tuple(value) || PyList_CheckExact(object) || PyDict_CheckExact(object) || PyAnySet_CheckExact(object);
   if (!sized) return std::nullopt;
   exact_type(value);
   int64_t length = PyObject_Size(object);
@@ -202,12 +224,15 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
 }
 
 std::unique_ptr<std::vector<ValuePtr>> Walk::elements_of(const ValuePtr& value) {
-  if (auto* sequence = as<SequenceValue>(value)) return std::make_unique<std::vector<ValuePtr>>(sequence->items);
+  if (auto* sequence = as<SequenceValue>(value)) {
+    if (sequence->type && !is_plain_tuple(value)) return nullptr;
+    return std::make_unique<std::vector<ValuePtr>>(sequence->items);
+  }
   auto* object = as<ObjectValue>(value);
   if (object == nullptr) return nullptr;
   if (object->writes && PyList_CheckExact(object->object.get()))
     return std::make_unique<std::vector<ValuePtr>>(written_list(object)->items);
-  if (!is_plain_tuple(*object) && !PyList_CheckExact(object->object.get())) return nullptr;
+  if (!is_plain_tuple(value) && !PyList_CheckExact(object->object.get())) return nullptr;
   auto elements = std::make_unique<std::vector<ValuePtr>>();
   int64_t length = *length_of(value);
   for (int64_t i = 0; i < length; ++i) elements->push_back(element(object, i));
@@ -240,9 +265,18 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& 
   return entries;
 }
 
+// No __bool__ comes before the __len__.
+bool Walk::inherits_truth(const ValuePtr& value) {
+  static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
+  return !type_attribute(value, kBool);
+}
+
 std::optional<bool> Walk::truth_of(const ValuePtr& value) {
   switch (value->kind) {
     case ValueKind::Sequence:
+      if (as<SequenceValue>(value)->type && !inherits_truth(value)) return std::nullopt;
+      if (std::optional<int64_t> length = length_of(value)) return *length != 0;
+      return std::nullopt;
     case ValueKind::Dict:
     case ValueKind::Set:
     case ValueKind::DictView:
@@ -271,7 +305,8 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
       Ref constant = constant_of(value);
       return constant ? std::optional<bool>(PyObject_IsTrue(constant) == 1) : std::nullopt;
     }
-    if (std::optional<int64_t> length = length_of(value)) return *length != 0;
+    bool own_truth = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !inherits_truth(value);
+    if (std::optional<int64_t> length = own_truth ? std::nullopt : length_of(value)) return *length != 0;
     if (always_true(type) && (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr)) {
       exact_type(value);
       return true;

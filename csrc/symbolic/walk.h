@@ -99,6 +99,10 @@ class Walk {
 
   // --- looking at values (each adds the guard that makes the answer valid)
   PyTypeObject* exact_type(const ValuePtr& value);  // never null: NULL on the stack is an internal error
+  // An exact tuple, named results, or of a subclass of tuple that has its elements in tuple's own way.
+  bool is_plain_tuple(const ValuePtr& value);
+  // The type of the value has these methods of a built-in base as they are there (guarded).
+  bool inherits(const ValuePtr& value, PyTypeObject* base, std::initializer_list<const char*> names);
   bool is_exactly(const ValuePtr& value, PyTypeObject* type) { return exact_type(value) == type; }
   // The constant that the value is: an atom, or a tuple or slice of constants. Null if it is none.
   Ref constant_of(const ValuePtr& value);
@@ -161,7 +165,9 @@ class Walk {
   void call_function(const ValuePtr& function, CallArgs args, ContinuationKind continuation,
                      ValuePtr continuation_value);
   // Calls something and runs it to its end inside the current instruction: what a builtin calls back.
-  ValuePtr call_now(const ValuePtr& callable, std::vector<ValuePtr> args);
+  ValuePtr call_now(const ValuePtr& callable, CallArgs args);
+  // The same; nullopt: it raised an exception of this class, which nobody else sees.
+  std::optional<ValuePtr> call_catching(const ValuePtr& callable, CallArgs args, PyObject* exception);
   // Runs a generator to its next yield; nullopt: it has returned.
   std::optional<ValuePtr> resume(IteratorValue* generator, const ValuePtr& sent);
   // The same, raising the exception where it is suspended.
@@ -179,7 +185,10 @@ class Walk {
   // What call() does for objects with a __call__, for classes (call_class.cpp) and for wrappers. Null: a frame was inlined.
   ValuePtr call_through_type(const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
                              const ValuePtr& continuation_value);
-  ValuePtr call_class(const ValuePtr& type, CallArgs& args, ContinuationKind continuation);
+  ValuePtr call_class(const ValuePtr& type, CallArgs& args, ContinuationKind continuation,
+                      const ValuePtr& continuation_value);
+  // What type.__call__ does.
+  ValuePtr make_object(const ValuePtr& type, CallArgs& args, ContinuationKind continuation);
   ValuePtr initialise(const ValuePtr& instance, const ValuePtr& init, CallArgs& args, ContinuationKind continuation);
   ValuePtr open_wrapper(const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside);
   ValuePtr call_wrapper(const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
@@ -256,6 +265,7 @@ class Walk {
 
  private:
   friend class RegionFinisher;
+  bool inherits_truth(const ValuePtr& value);
   void start_root();
   // The outermost frame returns to the frame that waits for it. Gives the value of its continuation, null where it has none.
   ValuePtr enter_caller();
@@ -356,6 +366,7 @@ void register_container_methods();
 void register_attribute_calls();
 void register_generator_methods();
 void register_super();
+void register_class_calls();
 void register_sorting();
 // A function of ours that does what a callable not written in Python does, without globals: it is inlined instead, and nobody sees
 // its frame. Null: none.
