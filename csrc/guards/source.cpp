@@ -163,13 +163,31 @@ Fetched fetch_DictItem(const Source& source, PyObject* base, const LocalsView&) 
   return lookup_result(status, value);
 }
 
-Fetched fetch_DictEntry(const Source& source, PyObject* base, const LocalsView&) {
+Fetched in_dict_order(const Source& source, PyObject* base, bool is_key) {
   if (!is_exactly(base, &PyDict_Type)) return kUnknown;
   Py_ssize_t position = 0;
   PyObject *key = nullptr, *value = nullptr;
   for (Py_ssize_t i = 0; i <= source.index(); ++i)
     if (!PyDict_Next(base, &position, &key, &value)) return kAbsent;
-  return {Presence::Found, value};
+  return {Presence::Found, is_key ? key : value};
+}
+
+Fetched fetch_DictEntry(const Source& source, PyObject* base, const LocalsView&) {
+  return in_dict_order(source, base, false);
+}
+
+Fetched fetch_DictKey(const Source& source, PyObject* base, const LocalsView&) {
+  return in_dict_order(source, base, true);
+}
+
+Fetched fetch_SetItem(const Source& source, PyObject* base, const LocalsView&) {
+  if (!is_exactly(base, &PySet_Type)) return kUnknown;
+  Py_ssize_t position = 0;
+  PyObject* item = nullptr;
+  Py_hash_t hash = 0;
+  for (Py_ssize_t i = 0; i <= source.index(); ++i)
+    if (_PySet_NextEntry(base, &position, &item, &hash) == 0) return kAbsent;
+  return {Presence::Found, item};
 }
 
 Fetched fetch_LoadedModule(const Source& source, PyObject*, const LocalsView&) {
@@ -265,6 +283,12 @@ std::string name_DictItem(const Source& source, const std::string& base, const B
 }
 std::string name_DictEntry(const Source& source, const std::string& base, const Bytecode&) {
   return str_cat("list(", base, ".values())[", source.index(), "]");
+}
+std::string name_DictKey(const Source& source, const std::string& base, const Bytecode&) {
+  return str_cat("list(", base, ")[", source.index(), "]");
+}
+std::string name_SetItem(const Source& source, const std::string& base, const Bytecode&) {
+  return str_cat("list(", base, ")[", source.index(), "]");
 }
 std::string name_LoadedModule(const Source& source, const std::string&, const Bytecode&) {
   return "sys.modules" + quoted(source);

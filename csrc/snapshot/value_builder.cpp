@@ -98,7 +98,9 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
   }
   std::vector<Ref> parts;
   parts.reserve(recipe.parts.size());
-  for (RecipeId part : recipe.parts) parts.push_back(build(part));
+  // An attribute of a function may hold the function.
+  size_t attributes = recipe.kind == RecipeKind::Function ? 2 * static_cast<size_t>(recipe.index) : 0;
+  for (size_t i = 0; i + attributes < recipe.parts.size(); ++i) parts.push_back(build(recipe.parts[i]));
   switch (recipe.kind) {
     case RecipeKind::Null:
       return nullptr;
@@ -124,7 +126,14 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     case RecipeKind::Slice:
       return check(PySlice_New(parts[0], parts[1], parts[2]));
     case RecipeKind::Function:
+      if (recipe.index > 0) to_fill_.push_back(id);
       return make_function(parts);
+    case RecipeKind::Call: {
+      finish();
+      std::vector<PyObject*> args(parts.begin() + 1, parts.end());
+      size_t named = static_cast<size_t>(PyTuple_GET_SIZE(recipe.object.get()));
+      return check(PyObject_Vectorcall(parts[0], args.data(), args.size() - named, named > 0 ? recipe.object.get() : nullptr));
+    }
     case RecipeKind::BoundMethod:
       if (PyFunction_Check(parts[0].get())) return check(PyMethod_New(parts[0], parts[1]));
       if (Py_IS_TYPE(parts[0].get(), &PyClassMethodDescr_Type))
@@ -204,6 +213,10 @@ void ValueBuilder::fill(RecipeId id) {
       return;
     case RecipeKind::Cell:
       check_status(PyCell_Set(value, build(parts[0])));
+      return;
+    case RecipeKind::Function:
+      for (size_t i = parts.size() - 2 * static_cast<size_t>(recipe.index); i < parts.size(); i += 2)
+        check_status(PyObject_GenericSetAttr(value, build(parts[i]), build(parts[i + 1])));
       return;
     case RecipeKind::Instance:
       for (size_t i = 1; i < parts.size(); i += 2)

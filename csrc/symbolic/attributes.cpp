@@ -118,12 +118,25 @@ class AttributeLookup {
     auto* function = as<FunctionValue>(object_);
     auto* code = reinterpret_cast<PyCodeObject*>(function->code.get());
     auto is = [this](const char* name) { return PyUnicode_CompareWithASCIIString(name_, name) == 0; };
+    if (ValuePtr* set = function->find(name_)) return {*set};
     if (is("__name__")) return {walk_.constant(code->co_name)};
     if (is("__qualname__")) return {walk_.constant(code->co_qualname)};
     if (is("__code__")) return {walk_.constant(function->code.get())};
     if (is("__defaults__")) return {function->defaults ? function->defaults : walk_.none()};
     if (is("__kwdefaults__")) return {function->kw_defaults ? function->kw_defaults : walk_.none()};
     return on_builtin();
+  }
+
+  // functools.partial shows what it was made of; its dict of keywords is one object, which the walk does not have.
+  Bound on_made_object() {
+    auto* made = as<MadeValue>(object_);
+    auto is = [this](const char* name) { return PyUnicode_CompareWithASCIIString(name_, name) == 0; };
+    bool is_partial = std::string_view(type_of(object_)->tp_name) == "functools.partial";
+    if (is_partial && is("func")) return {made->positional[0]};
+    if (is_partial && is("args"))
+      return {make_value<SequenceValue>(
+          false, std::vector<ValuePtr>(made->positional.begin() + 1, made->positional.end()))};
+    unknown();
   }
 
   // __self__ and __func__ of a method; everything else is the function's.
@@ -462,6 +475,8 @@ Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing
       return lookup.on_tensor();
     case ValueKind::Instance:
       return lookup.on_instance();
+    case ValueKind::Made:
+      return lookup.on_made_object();
     case ValueKind::Function:
       return lookup.on_made_function();
     case ValueKind::BoundMethod:
@@ -563,6 +578,25 @@ void store_own(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr va
   }
 }
 
+// A store on a function that the walk made, of its name or of an attribute that no built-in function has.
+bool store_on_function(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
+  auto* function = as<FunctionValue>(object);
+  if (function == nullptr) return false;
+  PyObject* descriptor = _PyType_Lookup(&PyFunction_Type, name);
+  bool is_text = false;
+  for (const char* text : {"__name__", "__qualname__"})
+    is_text = is_text || PyUnicode_CompareWithASCIIString(name, text) == 0;
+  bool is_free = descriptor == nullptr || PyUnicode_CompareWithASCIIString(name, "__module__") == 0 ||
+                 PyUnicode_CompareWithASCIIString(name, "__doc__") == 0;
+  if (!is_free && !(is_text && walk.is_exactly(value, &PyUnicode_Type))) return false;
+  if (ValuePtr* known = function->find(name)) {
+    *known = value;
+  } else {
+    function->attributes.emplace_back(Ref::share(name), value);
+  }
+  return true;
+}
+
 bool delete_own(Walk& walk, const ValuePtr& object, BorrowedRef name) {
   AttributeLookup lookup(walk, object, name);
   if (!lookup.own_value()) return false;
@@ -630,6 +664,10 @@ ValuePtr call_object_init(Walk& walk, const CallArgs& args) {
 ValuePtr call_setattr(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 3 || !args.keywords.empty()) walk.raise_here();
   if (user_setattr(walk, args.positional[0])) break_on_store(walk, args.positional[0], nullptr);
+  Ref name = walk.constant_of(args.positional[1]);
+  if (name && PyUnicode_CheckExact(name.get()) &&
+      store_on_function(walk, args.positional[0], name.get(), args.positional[2]))
+    return walk.none();
   return call_object_setattr(walk, args);
 }
 
@@ -661,6 +699,10 @@ void store_attr(Walk& walk, const Instruction& at) {
     return walk.drop_below_callee(2);
   }
   if (keeps_traceback(walk, object, name, value)) {
+    walk.pop_many(2);
+    return;
+  }
+  if (store_on_function(walk, object, name, value)) {
     walk.pop_many(2);
     return;
   }

@@ -31,12 +31,7 @@ const ValuePtr& dict_of(Walk& walk, const CallArgs& args, const char* method) {
   return args.positional[0];
 }
 
-Ref key_of(Walk& walk, const ValuePtr& value) {
-  Ref key = walk.constant_of(value);
-  if (!key) walk.graph_break(BreakReason::unhashable_key, describe(value));
-  if (PyObject_Hash(key) == -1) walk.raise_set();
-  return key;
-}
+Ref key_of(Walk& walk, const ValuePtr& value) { return walk.key_of(value); }
 
 ValuePtr list_append(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 1);
@@ -173,7 +168,7 @@ ValuePtr dict_popitem(Walk& walk, const CallArgs& args) {
   if (entries->empty()) walk.raise_here();
   DictValue::Entry last = entries->back();
   walk.dict_delete(dict, last.key.get());
-  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.constant(last.key.get()), last.value});
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.value_of_key(last.key.get()), last.value});
 }
 
 ValuePtr dict_clear(Walk& walk, const CallArgs& args) {
@@ -213,14 +208,6 @@ ValuePtr dict_copy(Walk& walk, const CallArgs& args) {
   return copy;
 }
 
-ValuePtr set_add(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 1);
-  auto* set = as<SetValue>(args.positional[0]);
-  if (set == nullptr) walk.graph_break(BreakReason::store_subscript, "set.add on a set from outside");
-  set->add(key_of(walk, args.positional[1]).get());
-  return walk.none();
-}
-
 struct MethodRow {
   PyTypeObject* type;
   const char* name;
@@ -249,8 +236,7 @@ void register_container_methods() {
                             {&PyDict_Type, "clear", dict_clear},
                             {&PyDict_Type, "setdefault", dict_setdefault},
                             {&PyDict_Type, "update", dict_update},
-                            {&PyDict_Type, "copy", dict_copy},
-                            {&PySet_Type, "add", set_add}};
+                            {&PyDict_Type, "copy", dict_copy}};
   for (const MethodRow& row : rows)
     register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(row.type), row.name)).get(), row.handler);
 }

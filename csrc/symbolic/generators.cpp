@@ -147,8 +147,9 @@ void Walk::run_held(size_t depth) {
 
 void Walk::leave_held(size_t depth, const RaiseSignal& signal) {
   // What waits may take a StopIteration for an end, or make another exception of it.
+  bool is_awaited = !catches_.empty() && catches_.back() == depth;
   bool goes_on = signal.exception &&
-                 !PyType_IsSubtype(type_of(signal.exception), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration));
+                 (is_awaited || !PyType_IsSubtype(type_of(signal.exception), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)));
   if (!goes_on) throw RestartSignal{instruction_step_, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
   for (size_t at = depth; at < frames_.size(); ++at) {
     if (IteratorValue* generator = frames_[at]->generator) {
@@ -160,6 +161,13 @@ void Walk::leave_held(size_t depth, const RaiseSignal& signal) {
 }
 
 std::optional<ValuePtr> Walk::call_catching(const ValuePtr& callable, CallArgs args, PyObject* exception) {
+  // Popped whatever happens: a break ends the walk or starts it anew.
+  struct Catch {
+    std::vector<size_t>& depths;
+    ~Catch() { depths.pop_back(); }
+  };
+  catches_.push_back(exception == PyExc_StopIteration ? frames_.size() : SIZE_MAX);
+  Catch until{catches_};
   try {
     return call_now(callable, std::move(args));
   } catch (const RaiseSignal& signal) {

@@ -78,9 +78,46 @@ std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
   if (iterator->index >= static_cast<int64_t>(entries->size())) return std::nullopt;
   const DictValue::Entry& entry = (*entries)[iterator->index];
   int what = view != nullptr ? view->what : 0;
-  if (what == 0) return walk.constant(entry.key.get());
+  if (what == 0) return walk.value_of_key(entry.key.get());
   if (what == 1) return entry.value;
-  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.constant(entry.key.get()), entry.value});
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.value_of_key(entry.key.get()), entry.value});
+}
+
+// A set that changes while it is gone over raises.
+std::optional<ValuePtr> next_in_set(Walk& walk, IteratorValue* iterator) {
+  Ref set = walk.set_contents(iterator->bases[0]);
+  if (PySet_GET_SIZE(set.get()) != iterator->stop) walk.raise_here();
+  if (iterator->index >= iterator->stop) return std::nullopt;
+  return as<SequenceValue>(iterator->bases[1])->items[static_cast<size_t>(iterator->index)];
+}
+
+ValuePtr set_iterator(Walk& walk, const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  // What a set from outside that was changed will look like is not known.
+  Ref set = object == nullptr || !object->writes ? walk.set_contents(value) : Ref();
+  if (!set) return nullptr;
+  // The order is that of the object itself, which a copy may not have.
+  Ref order = check(PySequence_Tuple(object != nullptr ? object->object : set));
+  std::vector<ValuePtr> items;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
+    items.push_back(walk.value_of_key(PyTuple_GET_ITEM(order.get(), i)));
+  auto iterator = make_value<IteratorValue>(
+      IteratorKind::Set, std::vector<ValuePtr>{value, make_value<SequenceValue>(false, std::move(items))});
+  iterator->stop = PySet_GET_SIZE(set.get());
+  return iterator;
+}
+
+std::optional<ValuePtr> next_of_user(Walk& walk, IteratorValue* iterator) {
+  static PyObject* const kNext = PyUnicode_InternFromString("__next__");
+  ValuePtr method = walk.type_attribute(iterator->bases[0], kNext);
+  return walk.call_catching(method, {{iterator->bases[0]}, {}}, PyExc_StopIteration);
+}
+
+bool is_user_object(const ValuePtr& value) {
+  if (value->kind == ValueKind::Instance) return true;
+  auto* object = as<ObjectValue>(value);
+  return object != nullptr && !PyType_Check(object->object.get()) &&
+         PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE);
 }
 
 std::optional<ValuePtr> next_zipped(Walk& walk, IteratorValue* iterator) {
@@ -136,6 +173,7 @@ ValuePtr Walk::iterator_over(const ValuePtr& value) {
   }
   if (is_text(value) && constant_of(value))
     return make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
+  if (type_of(value) == &PySet_Type || type_of(value) == &PyFrozenSet_Type) return set_iterator(*this, value);
   if (is_dict(value) || value->kind == ValueKind::DictView) {
     auto* view = as<DictViewValue>(value);
     auto entries = entries_of(view != nullptr ? view->dict : value);
@@ -157,10 +195,23 @@ ValuePtr Walk::iterator_over(const ValuePtr& value) {
   return nullptr;
 }
 
+ValuePtr Walk::any_iterator_over(const ValuePtr& value) {
+  static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
+  static PyObject* const kNext = PyUnicode_InternFromString("__next__");
+  if (ValuePtr iterator = iterator_over(value)) return iterator;
+  ValuePtr method = is_user_object(value) ? type_attribute(value, kIter) : nullptr;
+  if (!method || !is_python_function(method)) return nullptr;
+  ValuePtr made = call_now(method, {{value}, {}});
+  if (made->kind == ValueKind::Iterator) return made;
+  ValuePtr next = is_user_object(made) ? type_attribute(made, kNext) : nullptr;
+  if (!next || !is_python_function(next)) return nullptr;
+  return make_value<IteratorValue>(IteratorKind::User, std::vector<ValuePtr>{made});
+}
+
 std::optional<ValuePtr> Walk::next_of(IteratorValue* iterator) {
   // map, filter and zip ask again; the others stay ended.
   bool asks_again = iterator->iterator_kind == IteratorKind::Map || iterator->iterator_kind == IteratorKind::Filter ||
-                    iterator->iterator_kind == IteratorKind::Zip;
+                    iterator->iterator_kind == IteratorKind::Zip || iterator->iterator_kind == IteratorKind::User;
   if (iterator->exhausted && !asks_again) return std::nullopt;
   std::optional<ValuePtr> next;
   switch (iterator->iterator_kind) {
@@ -175,6 +226,12 @@ std::optional<ValuePtr> Walk::next_of(IteratorValue* iterator) {
       break;
     case IteratorKind::Dict:
       next = next_in_dict(*this, iterator);
+      break;
+    case IteratorKind::Set:
+      next = next_in_set(*this, iterator);
+      break;
+    case IteratorKind::User:
+      next = next_of_user(*this, iterator);
       break;
     case IteratorKind::Zip:
       next = next_zipped(*this, iterator);
@@ -203,8 +260,10 @@ std::optional<ValuePtr> Walk::next_of(IteratorValue* iterator) {
 
 std::unique_ptr<std::vector<ValuePtr>> Walk::iterate(const ValuePtr& value) {
   if (auto elements = elements_of(value)) return elements;
-  if (auto* set = as<SetValue>(value); set != nullptr) return nullptr;  // the order of a set is its own
-  ValuePtr iterator = iterator_over(value);
+  // list() and its like ask a user's object for its length first.
+  for (const char* hint : {"__len__", "__length_hint__"})
+    if (is_user_object(value) && type_attribute(value, check(PyUnicode_InternFromString(hint)).get())) return nullptr;
+  ValuePtr iterator = any_iterator_over(value);
   if (!iterator) return nullptr;
   auto elements = std::make_unique<std::vector<ValuePtr>>();
   while (std::optional<ValuePtr> next = next_of(as<IteratorValue>(iterator))) elements->push_back(std::move(*next));

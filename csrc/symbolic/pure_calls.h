@@ -7,6 +7,9 @@ namespace md {
 bool is_pure_call(BorrowedRef callable);
 // Null: an argument is not known, or the result is not a value that a walk can hold.
 ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args);
+// An operator on sets, frozensets and views of keys. Null: not on these, or it changes the left one.
+ValuePtr combine_sets(Walk& walk, const ValuePtr& left, const ValuePtr& right, bool in_place,
+                      const std::function<Ref(PyObject*, PyObject*)>& apply);
 // Fills the table; called once at import.
 void register_pure_calls();
 // A value for the result of a folded operation: a constant, or a list, dict or set made here. Null: of another type.

@@ -4,6 +4,7 @@
 
 #include "base/config.h"
 #include "graph/passes.h"
+#include "guards/constants.h"
 
 namespace md {
 
@@ -19,6 +20,8 @@ RecipeId RegionFinisher::null_recipe() { return recipe_of(walk_.null()); }
 
 RecipeId RegionFinisher::recipe_of(const ValuePtr& value) {
   if (!value) return null_recipe();
+  if (auto* iterator = as<IteratorValue>(value); iterator != nullptr && iterator->iterator_kind == IteratorKind::User)
+    return recipe_of(iterator->bases[0]);
   auto found = recipes_.find(value.get());
   if (found != recipes_.end()) return found->second;
   RecipeId id = static_cast<RecipeId>(snapshot_.recipes.size());
@@ -59,6 +62,30 @@ void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) 
   for (const ValuePtr& part : {function->defaults, function->kw_defaults, function->annotations})
     recipe.parts.push_back(recipe_of(part));
   add_parts(recipe, function->closure);
+  recipe.index = static_cast<int32_t>(function->attributes.size());
+  for (const auto& [key, attribute] : function->attributes) {
+    recipe.parts.push_back(constant_recipe(key.get()));
+    recipe.parts.push_back(recipe_of(attribute));
+  }
+}
+
+RecipeId RegionFinisher::key_recipe(BorrowedRef key) {
+  return is_guardable_constant(key) ? constant_recipe(key) : recipe_of(walk_.value_of_key(key));
+}
+
+// The elements in an order in which a new set of them has the order that this one has.
+void RegionFinisher::describe_set(SetValue* set, Recipe& recipe) {
+  recipe.kind = RecipeKind::Set;
+  Ref items = check(PySequence_Tuple(set->set));
+  Ref rebuilt = check(PySet_New(nullptr));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
+    check_status(PySet_Add(rebuilt, PyTuple_GET_ITEM(items.get(), i)));
+  Ref order = check(PySequence_Tuple(rebuilt));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
+    if (PyTuple_GET_ITEM(items.get(), i) != PyTuple_GET_ITEM(order.get(), i))
+      end_before(set->creation_step, BreakReason::unknown_container, "a set in an order of its own");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
+    recipe.parts.push_back(key_recipe(PyTuple_GET_ITEM(items.get(), i)));
 }
 
 void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) {
@@ -110,6 +137,12 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
       break;
     case IteratorKind::Dict:
       recipe.kind = RecipeKind::DictIterator;
+      break;
+    case IteratorKind::Set:
+      recipe.kind = RecipeKind::DictIterator;
+      if (iterator->exhausted) break;
+      return add_parts(recipe, {iterator->bases[0]});
+    case IteratorKind::User:
       break;
   }
   if (iterator->exhausted) {
@@ -176,14 +209,12 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
     case ValueKind::Dict:
       recipe.kind = RecipeKind::Dict;
       for (const DictValue::Entry& entry : as<DictValue>(value)->entries) {
-        recipe.parts.push_back(constant_recipe(entry.key.get()));
+        recipe.parts.push_back(key_recipe(entry.key.get()));
         recipe.parts.push_back(recipe_of(entry.value));
       }
       return;
     case ValueKind::Set:
-      recipe.kind = RecipeKind::Set;
-      for (const Ref& item : as<SetValue>(value)->items) recipe.parts.push_back(constant_recipe(item.get()));
-      return;
+      return describe_set(as<SetValue>(value), recipe);
     case ValueKind::Slice: {
       auto* slice = as<SliceValue>(value);
       recipe.kind = RecipeKind::Slice;
@@ -214,6 +245,18 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
       end_before_raise(as<RaisedPartValue>(value)->exception);
     case ValueKind::Iterator:
       return describe_iterator(as<IteratorValue>(value), recipe);
+    case ValueKind::Made: {
+      auto* made = as<MadeValue>(value);
+      recipe.kind = RecipeKind::Call;
+      recipe.parts.push_back(recipe_of(made->type));
+      add_parts(recipe, made->positional);
+      recipe.object = check(PyTuple_New(static_cast<Py_ssize_t>(made->keywords.size())));
+      for (size_t i = 0; i < made->keywords.size(); ++i) {
+        PyTuple_SET_ITEM(recipe.object.get(), i, Py_NewRef(made->keywords[i].first.get()));
+        recipe.parts.push_back(recipe_of(made->keywords[i].second));
+      }
+      return;
+    }
     case ValueKind::Computed: {
       auto* computed = as<ComputedValue>(value);
       if (computed->known) {

@@ -205,9 +205,13 @@ void Walk::call(const ValuePtr& callable, CallArgs args, ContinuationKind contin
                                at(sources().get(SourceKind::MethodSelf, object->source, nullptr)));
         return call(function, std::move(args), continuation, std::move(continuation_value));
       }
+      if (call_partial(callable, args, continuation, continuation_value)) return;
       result = call_object(*this, callable, args, continuation, continuation_value);
       break;
     }
+    case ValueKind::Made:
+      if (call_made(as<MadeValue>(callable), args, continuation, continuation_value)) return;
+      graph_break(BreakReason::unknown_callable, describe(callable));
     case ValueKind::Instance:
       result = call_through_type(callable, args, continuation, continuation_value);
       break;

@@ -117,6 +117,28 @@ bool extend_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const Valu
   return walk.list_extend(left, right);
 }
 
+// a |= b on a set changes that set.
+bool change_set_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+  if (type_of(left) != &PySet_Type || type_of(right) == nullptr) return false;
+  bool is_set = type_of(right) == &PySet_Type || type_of(right) == &PyFrozenSet_Type;
+  Ref own = is_set ? walk.set_contents(left) : Ref(), other = own ? walk.set_contents(right) : Ref();
+  if (!other) return false;
+  auto change_all = [&](const Ref& items, EffectKind kind) {
+    Ref keys = check(PySequence_Tuple(items));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i)
+      walk.set_change(kind, left, PyTuple_GET_ITEM(keys.get(), i));
+  };
+  if (op == BinaryCode::Or) {
+    change_all(other, EffectKind::SetAdd);
+    return true;
+  }
+  if (op == BinaryCode::Subtract) {
+    change_all(other, EffectKind::SetDiscard);
+    return true;
+  }
+  return false;
+}
+
 // What the exit computes from numbers that vary; no answer: not for this operator.
 std::optional<Computation> computation_of(BinaryCode op) {
   static constexpr std::optional<Computation> kComputations[kBinaryOperators] = {
@@ -139,6 +161,11 @@ void binary_op(Walk& walk, const Instruction& at) {
   if (walk.is_tensor(left) || walk.is_tensor(right)) {
     result = binary_on_tensors(walk, at.arg, left, right);
   } else if (in_place && extend_in_place(walk, op, left, right)) {
+    result = left;
+  } else if ((result = combine_sets(walk, left, right, in_place, [&](PyObject* a, PyObject* b) {
+                return Ref::steal(apply_binary(at.arg, a, b));
+              }))) {
+  } else if (in_place && change_set_in_place(walk, op, left, right)) {
     result = left;
   } else if ((result = binary_on_sizes(walk, at.arg, left, right))) {
   } else if ((result = binary_on_sequences(walk, op, in_place, left, right))) {
@@ -247,6 +274,9 @@ void compare_op(Walk& walk, const Instruction& at) {
     if (at.arg2 != 0) walk.graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
   } else if (inline_operator(walk, at)) {
     return;
+  } else if ((result = combine_sets(walk, left, right, false, [&](PyObject* a, PyObject* b) {
+                return Ref::steal(PyObject_RichCompare(a, b, at.arg));
+              }))) {
   } else if ((result = walk.computed(kComparisons[at.arg], {left, right}))) {
   } else if (at.arg == Py_EQ || at.arg == Py_NE) {
     std::optional<bool> equal = equality(walk, left, right);
@@ -270,13 +300,17 @@ void is_op(Walk& walk, const Instruction& at) {
 }
 
 std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const ValuePtr& item) {
-  Ref key = walk.is_tensor(item) ? Ref() : walk.constant_of(item);
-  if (auto* set = as<SetValue>(container)) return key ? std::optional(set->contains(key.get())) : std::nullopt;
-  if (type_of(container) == &PyDict_Type) {
-    if (!key) return std::nullopt;
-    if (PyObject_Hash(key) == -1) walk.raise_set();
-    return static_cast<bool>(walk.dict_item(container, key.get()));
+  if (type_of(container) == &PyDict_Type)
+    return static_cast<bool>(walk.dict_item(container, walk.key_of(item).get()));
+  if (type_of(container) == &PySet_Type || type_of(container) == &PyFrozenSet_Type) {
+    if (type_of(item) == &PySet_Type) return std::nullopt;  // taken as the frozenset of its elements
+    Ref set = walk.set_contents(container);
+    if (!set) return std::nullopt;
+    int found = PySet_Contains(set, walk.key_of(item));
+    check_status(found);
+    return found == 1;
   }
+  Ref key = walk.is_tensor(item) ? Ref() : walk.constant_of(item);
   if (auto elements = walk.elements_of(container)) {
     bool own_way = PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) &&
                    !walk.inherits(container, &PyTuple_Type, {"__contains__"});
@@ -315,10 +349,8 @@ void contains_op(Walk& walk, const Instruction& at) {
 }
 
 ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
-  Ref constant = walk.constant_of(key);
-  if (!constant) walk.graph_break(BreakReason::unhashable_key, describe(key));
-  if (PyObject_Hash(constant) == -1) walk.raise_set();
-  ValuePtr item = walk.dict_item(container, constant.get());
+  Ref known = walk.key_of(key);
+  ValuePtr item = walk.dict_item(container, known.get());
   if (!item) walk.raise_known(PyExc_KeyError, {key});
   return item;
 }
@@ -420,10 +452,8 @@ void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, con
 void store_subscr(Walk& walk, const Instruction&) {
   ValuePtr key = walk.peek(1), container = walk.peek(2), value = walk.peek(3);
   if (type_of(container) == &PyDict_Type) {
-    Ref constant = walk.constant_of(key);
-    if (!constant) walk.graph_break(BreakReason::unhashable_key, describe(key));
-    if (PyObject_Hash(constant) == -1) walk.raise_set();
-    walk.dict_set(container, constant.get(), value);
+    Ref known = walk.key_of(key);
+    walk.dict_set(container, known.get(), value);
   } else if (type_of(container) == &PyList_Type) {
     replace_elements(walk, container, key, &value);
   } else if (walk.is_tensor(container)) {
@@ -444,10 +474,9 @@ void delete_subscr(Walk& walk, const Instruction&) {
     return;
   }
   if (inline_item(walk, container, {key}, "__delitem__", 2)) return;
-  Ref constant = type_of(container) == &PyDict_Type ? walk.constant_of(key) : Ref();
-  if (!constant)
+  if (type_of(container) != &PyDict_Type)
     walk.graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
-  if (PyObject_Hash(constant) == -1) walk.raise_set();
+  Ref constant = walk.key_of(key);
   if (!walk.dict_delete(container, constant.get())) walk.raise_known(PyExc_KeyError, {key});
   walk.pop_many(2);
 }

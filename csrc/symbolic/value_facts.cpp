@@ -1,5 +1,8 @@
 // Looking at values: each answer adds the guard that makes it valid.
 #include "guards/named_results.h"
+
+#include <algorithm>
+
 #include "symbolic/walk.h"
 
 namespace md {
@@ -18,6 +21,20 @@ bool is_constant_tuple(const ObjectValue& value) {
 bool is_known_constant(const ObjectValue& value) {
   if (is_guardable_constant(value.object.get())) return true;
   return is_constant_tuple(value);
+}
+
+// The place of a key that is no constant is found by counting.
+constexpr Py_ssize_t kMostKeysByPlace = 64;
+
+PyObject* attribute_of(const char* module, const char* type, const char* name) {
+  Ref owner = check(PyObject_GetAttrString(check(PyImport_ImportModule(module)), type));
+  return check(PyObject_GetAttrString(owner, name)).release();
+}
+
+// Hashes in Python that see nothing but what the object always is.
+bool is_hash_of_constants(BorrowedRef method) {
+  static PyObject* const known[] = {attribute_of("enum", "Enum", "__hash__"), attribute_of("enum", "Flag", "__hash__")};
+  return std::ranges::find(known, method.get()) != std::end(known);
 }
 
 bool always_true(PyTypeObject* type) {
@@ -155,6 +172,48 @@ Ref Walk::constant_of(const ValuePtr& value) {
   return nullptr;
 }
 
+// Equal to nothing but itself, by what its class says now.
+bool Walk::may_be_key(BorrowedRef object) const {
+  static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
+  PyTypeObject* type = object.type();
+  bool by_identity = type->tp_hash == PyBaseObject_Type.tp_hash || is_hash_of_constants(_PyType_Lookup(type, kHash));
+  return by_identity && type->tp_richcompare == PyBaseObject_Type.tp_richcompare && GuardSet::can_hold(object);
+}
+
+bool Walk::has_own_identity(const ValuePtr& value) {
+  static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || !may_be_key(object->object)) return false;
+  if (!PyType_HasFeature(exact_type(value), Py_TPFLAGS_HEAPTYPE)) return true;
+  ValuePtr hash = type_attribute(value, kHash);
+  identity_of(hash);
+  return inherits(value, &PyBaseObject_Type, {"__eq__"});
+}
+
+Ref Walk::key_of(const ValuePtr& value) {
+  Ref key = is_tensor(value) ? Ref() : constant_of(value);
+  if (key) {
+    if (PyObject_Hash(key) == -1) raise_set();
+    return key;
+  }
+  if (!has_own_identity(value)) {
+    PyTypeObject* type = type_of(value);
+    if (type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type) {
+      exact_type(value);
+      raise_known(PyExc_TypeError, {string(str_cat("unhashable type: '", type->tp_name, "'"))});
+    }
+    graph_break(BreakReason::unhashable_key, describe(value));
+  }
+  Ref object = Ref::share(identity_of(value));
+  if (as<ObjectValue>(value)->source != nullptr) keys_.try_emplace(object.get(), value);
+  return object;
+}
+
+ValuePtr Walk::value_of_key(BorrowedRef key) {
+  auto found = keys_.find(key);
+  return found != keys_.end() ? found->second : constant(key);
+}
+
 BorrowedRef Walk::identity_of(const ValuePtr& value) {
   auto* object = as<ObjectValue>(value);
   if (object == nullptr) return nullptr;
@@ -194,7 +253,7 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
     case ValueKind::Dict:
       return as<DictValue>(value)->entries.size();
     case ValueKind::Set:
-      return as<SetValue>(value)->items.size();
+      return PySet_GET_SIZE(as<SetValue>(value)->set.get());
     case ValueKind::DictView:
       return length_of(as<DictViewValue>(value)->dict);
     case ValueKind::Object:
@@ -205,6 +264,7 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
   auto* known = as<ObjectValue>(value);
   PyObject* object = known->object;
   if (known->writes && PyList_CheckExact(object)) return written_list(known)->items.size();
+  if (known->writes && PySet_CheckExact(object)) return PySet_GET_SIZE(set_contents(value).get());
   if (known->writes && PyDict_CheckExact(object)) return written_dict(known)->entries.size();
   if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyRange_Check(object)) {
     Ref constant = constant_of(value);
@@ -247,8 +307,12 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& 
   if (object->writes) return std::make_unique<std::vector<DictValue::Entry>>(written_dict(object)->entries);
   auto entries = std::make_unique<std::vector<DictValue::Entry>>();
   Ref keys = check(PySequence_Tuple(object->object));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i)
-    if (!is_guardable_constant(PyTuple_GET_ITEM(keys.get(), i))) return nullptr;
+  bool plain = true;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
+    if (is_guardable_constant(PyTuple_GET_ITEM(keys.get(), i))) continue;
+    if (!may_be_key(PyTuple_GET_ITEM(keys.get(), i)) || PyTuple_GET_SIZE(keys.get()) > kMostKeysByPlace) return nullptr;
+    plain = false;
+  }
   if (object->source != nullptr && !object->value_guarded) {
     guards_.dict_keys(object->source, keys.get());
     object->value_guarded = object->length_guarded = true;
@@ -257,9 +321,14 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& 
     PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
     PyObject* item = PyDict_GetItemWithError(object->object, key);
     MD_ASSERT(item != nullptr, "a key of a dict is missing");
-    ValuePtr known = object->source == nullptr
-                         ? constant(item)
-                         : at(sources().get(SourceKind::DictItem, object->source, key), Ref::share(item));
+    ValuePtr known = object->source == nullptr ? constant(item)
+                     : plain ? at(sources().get(SourceKind::DictItem, object->source, key), Ref::share(item))
+                             : at(sources().get(SourceKind::DictEntry, object->source, nullptr, i), Ref::share(item));
+    if (!plain && object->source != nullptr && !is_guardable_constant(key) && !keys_.contains(key)) {
+      ValuePtr as_value = at(sources().get(SourceKind::DictKey, object->source, nullptr, i), Ref::share(key));
+      if (auto* held = as<ObjectValue>(as_value)) held->value_guarded = true;
+      keys_[key] = as_value;
+    }
     entries->push_back({Ref::share(key), std::move(known)});
   }
   return entries;
@@ -287,6 +356,7 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
     case ValueKind::BoundMethod:
     case ValueKind::Iterator:
     case ValueKind::Super:
+    case ValueKind::Made:
     case ValueKind::RaisedPart:
       return true;
     case ValueKind::Computed:

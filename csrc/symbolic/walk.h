@@ -106,6 +106,11 @@ class Walk {
   bool is_exactly(const ValuePtr& value, PyTypeObject* type) { return exact_type(value) == type; }
   // The constant that the value is: an atom, or a tuple or slice of constants. Null if it is none.
   Ref constant_of(const ValuePtr& value);
+  // The object as a key of a dict or an element of a set: a constant, or an object that is equal to itself alone, guarded by
+  // identity. Breaks on what has its own equality, raises for what has no hash.
+  Ref key_of(const ValuePtr& value);
+  // The value that such a key is.
+  ValuePtr value_of_key(BorrowedRef key);
   // The object, for functions, classes, modules, and the like, guarded by identity. Null for what the walk made.
   BorrowedRef identity_of(const ValuePtr& value);
   // Elements of an exact tuple or list, real or made here; null: neither.
@@ -153,6 +158,10 @@ class Walk {
   void attribute_store(const ValuePtr& object, BorrowedRef name, ValuePtr value);
   // The dict of a function's globals, as an object that can be written to.
   ValuePtr globals_dict(const ValuePtr& function);
+  // What a set holds, an exact one made here or from outside, or a constant frozenset: not to be changed. Null: no such set.
+  Ref set_contents(const ValuePtr& set);
+  // False: no exact set.
+  bool set_change(EffectKind kind, const ValuePtr& set, BorrowedRef item);
   bool any_dict_written() const { return dict_written_; }
   // Whether a dict was written, somewhere in this region, under this key.
   bool any_dict_written_at(BorrowedRef key) const;
@@ -190,6 +199,10 @@ class Walk {
   // What type.__call__ does.
   ValuePtr make_object(const ValuePtr& type, CallArgs& args, ContinuationKind continuation);
   ValuePtr initialise(const ValuePtr& instance, const ValuePtr& init, CallArgs& args, ContinuationKind continuation);
+  // Null: it is no MadeValue's call that is known.
+  bool call_partial(const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
+                    const ValuePtr& continuation_value);
+  bool call_made(MadeValue* made, CallArgs& args, ContinuationKind continuation, const ValuePtr& continuation_value);
   ValuePtr open_wrapper(const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside);
   ValuePtr call_wrapper(const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
                         ContinuationKind continuation, const ValuePtr& continuation_value);
@@ -239,6 +252,7 @@ class Walk {
 
   // --- iteration (iterators.cpp)
   ValuePtr iterator_over(const ValuePtr& value);             // null: of a type that is not known
+  ValuePtr any_iterator_over(const ValuePtr& value);         // the same, also by __iter__ and __next__ in Python
   std::optional<ValuePtr> next_of(IteratorValue* iterator);  // nullopt: exhausted
   // All elements of something iterable that the walk knows; null: not known.
   std::unique_ptr<std::vector<ValuePtr>> iterate(const ValuePtr& value);
@@ -253,6 +267,7 @@ class Walk {
   Graph& graph() { return *graph_; }
   // The instruction changes what it cannot change back: should it break after all, the region is walked again and ends before it.
   void cannot_undo() { advanced_ = true; }
+  int64_t step_number() const { return steps_; }
   // The frames as they are, for what is called here at run time. Returns the number of the site. With `outputs`, also what they
   // hold should the call raise, in terms of these values.
   int add_call_out_site(std::vector<ValueRef>* outputs);
@@ -330,6 +345,10 @@ class Walk {
   void relate_instance_dict(const ValuePtr& instance, const ValuePtr& dict);
   std::vector<std::shared_ptr<TensorBase>> written_inputs_;  // in the order of their first write
   std::unordered_map<PyObject*, ValuePtr> constants_, cells_;
+  std::unordered_map<PyObject*, ValuePtr> keys_;  // what is no constant
+  bool has_own_identity(const ValuePtr& value);
+  bool may_be_key(BorrowedRef object) const;
+  std::vector<size_t> catches_;  // depths at which a StopIteration is waited for
   ValuePtr null_;
   ValuePtr result_;
   bool initial_grad_mode_ = true, initial_inference_mode_ = false;
@@ -367,6 +386,10 @@ void register_attribute_calls();
 void register_generator_methods();
 void register_super();
 void register_class_calls();
+void register_set_methods();
+void register_made_calls();
+// A C class whose objects never change; `call` is Python for what calling one does: call(args, keywords, *more), or null.
+void register_made_class(PyTypeObject* type, BorrowedRef call);
 void register_sorting();
 // A function of ours that does what a callable not written in Python does, without globals: it is inlined instead, and nobody sees
 // its frame. Null: none.

@@ -215,8 +215,34 @@ def _operators():
         yield getattr(operator, name), function
 
 
-def register(register_polyfill):
-    """Hands over each (original, function in Python)."""
+def _call_itemgetter(items, keywords, obj):
+    if items[1:]:
+        result = []
+        for item in items:
+            result.append(obj[item])
+        return (*result,)
+    return obj[items[0]]
+
+
+def _call_attrgetter(names, keywords, obj, _getattr=getattr):
+    result = []
+    for name in names:
+        value = obj
+        for part in name.split("."):
+            value = _getattr(value, part)
+        result.append(value)
+    return (*result,) if names[1:] else result[0]
+
+
+def _call_methodcaller(args, keywords, obj, _getattr=getattr):
+    return _getattr(obj, args[0])(*args[1:], **keywords)
+
+
+def register(register_polyfill, register_made_class):
+    """Hands over each (original, function in Python) and each (class, what calling an object of it does)."""
+    register_made_class(operator.itemgetter, _call_itemgetter)
+    register_made_class(operator.attrgetter, _call_attrgetter)
+    register_made_class(operator.methodcaller, _call_methodcaller)
     for name in (
         "chain islice count cycle repeat accumulate takewhile dropwhile filterfalse starmap compress pairwise product "
         "combinations zip_longest"
