@@ -56,6 +56,12 @@ Ref make_instance(PyObject* type) {
   return check(make(made, empty, nullptr));
 }
 
+Ref make_dict(PyObject* type, PyObject* factory) {
+  static PyObject* const empty = PyTuple_New(0);
+  if (factory != nullptr) return check(PyObject_CallOneArg(type, factory));
+  return check(PyDict_Type.tp_new(reinterpret_cast<PyTypeObject*>(type), empty, nullptr));
+}
+
 }  // namespace
 
 ValueBuilder::ValueBuilder(const Snapshot& snapshot, const LocalsView& view)
@@ -84,6 +90,9 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     case RecipeKind::Dict:
       to_fill_.push_back(id);
       return check(PyDict_New());
+    case RecipeKind::TypedDict:
+      to_fill_.push_back(id);
+      return make_dict(build(recipe.parts[0]), build(recipe.parts[1]));
     case RecipeKind::Set:
       to_fill_.push_back(id);
       return check(PySet_New(nullptr));
@@ -211,6 +220,11 @@ void ValueBuilder::fill(RecipeId id) {
       for (size_t i = 0; i < parts.size(); i += 2)
         check_status(PyDict_SetItem(value, build(parts[i]), build(parts[i + 1])));
       return;
+    case RecipeKind::TypedDict: {
+      auto* set_item = PyODict_Check(value.get()) ? &PyODict_SetItem : &PyDict_SetItem;
+      for (size_t i = 2; i < parts.size(); i += 2) check_status(set_item(value, build(parts[i]), build(parts[i + 1])));
+      return;
+    }
     case RecipeKind::Cell:
       check_status(PyCell_Set(value, build(parts[0])));
       return;

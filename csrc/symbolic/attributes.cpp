@@ -317,7 +317,8 @@ class AttributeLookup {
       ValuePtr* found = instance->find(name_);
       return found != nullptr ? *found : nullptr;
     }
-    if (object_->kind == ValueKind::Sequence) return nullptr;  // a tuple made here has elements only
+    // A tuple or dict made here has elements only.
+    if (object_->kind == ValueKind::Sequence || object_->kind == ValueKind::Dict) return nullptr;
     auto* known = as<ObjectValue>(object_);
     if (known == nullptr || known->source == nullptr) unknown();
     if (known->writes)
@@ -481,6 +482,12 @@ Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing
       return lookup.on_made_function();
     case ValueKind::BoundMethod:
       return type_of(object) == &PyMethod_Type ? lookup.on_method() : lookup.on_builtin();
+    case ValueKind::Dict: {
+      auto* dict = as<DictValue>(object);
+      if (dict->factory && PyUnicode_CompareWithASCIIString(name, "default_factory") == 0) return {dict->factory};
+      bool is_user = dict->type && PyType_HasFeature(type_of(object), Py_TPFLAGS_HEAPTYPE);
+      return is_user ? lookup.on_instance() : lookup.on_builtin();
+    }
     case ValueKind::Sequence:
       return as<SequenceValue>(object)->type ? lookup.on_instance() : lookup.on_builtin();
     case ValueKind::Object: {
@@ -796,6 +803,7 @@ void Walk::load_method(const ValuePtr& object, BorrowedRef name, int operands) {
 ValuePtr Walk::type_value(const ValuePtr& object) {
   if (auto* instance = as<InstanceValue>(object)) return instance->type;
   if (auto* sequence = as<SequenceValue>(object); sequence != nullptr && sequence->type) return sequence->type;
+  if (auto* dict = as<DictValue>(object); dict != nullptr && dict->type) return dict->type;
   PyTypeObject* type = exact_type(object);
   const Source* source = source_of(object);
   if (source == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))

@@ -33,7 +33,7 @@ ValuePtr call_len(Walk& walk, const CallArgs& args) {
   if (!length) {
     static PyObject* const kLen = PyUnicode_InternFromString("__len__");
     bool user = value->kind == ValueKind::Instance ||
-                (value->kind == ValueKind::Object && !PyType_Check(as<ObjectValue>(value)->object.get()) &&
+                (value->kind == ValueKind::Object &&
                  PyType_HasFeature(as<ObjectValue>(value)->object.type(), Py_TPFLAGS_HEAPTYPE));
     ValuePtr method = user ? walk.type_attribute(value, kLen) : nullptr;
     if (method && walk.is_python_function(method)) {
@@ -176,7 +176,7 @@ ValuePtr call_sequence(Walk& walk, const CallArgs& args) {
   return make_value<SequenceValue>(is_list, std::move(items));
 }
 
-ValuePtr call_dict(Walk& walk, const CallArgs& args) {
+Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
   auto dict = make_value<DictValue>();
   if (args.positional.size() > 1) walk.raise_here();
   if (!args.positional.empty()) {
@@ -193,6 +193,35 @@ ValuePtr call_dict(Walk& walk, const CallArgs& args) {
     }
   }
   for (const auto& [name, value] : args.keywords) dict->set(name.get(), value);
+  return dict;
+}
+
+ValuePtr call_dict(Walk& walk, const CallArgs& args) { return made_dict(walk, args); }
+
+PyObject* from_collections(const char* name) {
+  return check(PyObject_GetAttrString(check(PyImport_ImportModule("collections")), name)).release();
+}
+
+ValuePtr call_ordered_dict(Walk& walk, const CallArgs& args) {
+  Handle<DictValue> dict = made_dict(walk, args);
+  dict->type = walk.constant(reinterpret_cast<PyObject*>(&PyODict_Type));
+  return dict;
+}
+
+// defaultdict(factory, ...)
+ValuePtr call_default_dict(Walk& walk, const CallArgs& args) {
+  static PyObject* const type = from_collections("defaultdict");
+  CallArgs rest = args;
+  ValuePtr factory = walk.none();
+  if (!args.positional.empty()) {
+    factory = args.positional[0];
+    rest.positional.erase(rest.positional.begin());
+    bool known = walk.same_object(factory, walk.none()) || walk.exact_type(factory)->tp_call != nullptr;
+    if (!known) walk.raise_here();
+  }
+  Handle<DictValue> dict = made_dict(walk, rest);
+  dict->type = walk.constant(type);
+  dict->factory = factory;
   return dict;
 }
 
@@ -420,6 +449,8 @@ bool Walk::is_instance(const ValuePtr& value, const ValuePtr& classinfo) {
 
 void register_builtin_calls() {
   Ref builtins = check(PyImport_ImportModule("builtins"));
+  register_call(from_collections("OrderedDict"), call_ordered_dict);
+  register_call(from_collections("defaultdict"), call_default_dict);
   for (const BuiltinRow& row : kBuiltins)
     register_call(check(PyObject_GetAttrString(builtins, row.name)).get(), row.handler);
 }

@@ -50,6 +50,15 @@ ValuePtr call_tuple_new(Walk& walk, const CallArgs& args) {
   return made;
 }
 
+// dict.__new__(cls, ...): empty, whatever the arguments.
+ValuePtr call_dict_new(Walk& walk, const CallArgs& args) {
+  PyTypeObject* type = class_argument(walk, args);
+  if (!is_plain_subclass(type, &PyDict_Type)) break_on_creation(walk, type);
+  auto made = make_value<DictValue>();
+  made->type = args.positional[0];
+  return made;
+}
+
 // type.__call__(cls, ...), as a metaclass's own __call__ calls it.
 ValuePtr call_type_call(Walk& walk, const CallArgs& args) {
   class_argument(walk, args);
@@ -62,7 +71,7 @@ struct NewRow {
   PyTypeObject* type;
   CallHandler handler;
 };
-constexpr NewRow kNew[] = {{&PyBaseObject_Type, call_object_new}, {&PyTuple_Type, call_tuple_new}};
+constexpr NewRow kNew[] = {{&PyBaseObject_Type, call_object_new}, {&PyTuple_Type, call_tuple_new}, {&PyDict_Type, call_dict_new}};
 
 }  // namespace
 
@@ -108,6 +117,11 @@ ValuePtr Walk::make_object(const ValuePtr& type_value, CallArgs& args, Continuat
   PyTypeObject* made_type = exact_type(made);
   if (!PyType_IsSubtype(made_type, type) || made_type->tp_init == PyBaseObject_Type.tp_init) return made;
   ValuePtr init = type_attribute(made, kInit);
+  if (CallHandler handler = init && type_of(init) == &PyWrapperDescr_Type ? find_call(identity_of(init)) : nullptr) {
+    args.positional.insert(args.positional.begin(), made);
+    handler(*this, args);
+    return made;
+  }
   if (!init || !is_python_function(init)) break_on_creation(*this, type);
   return initialise(made, init, args, continuation);
 }

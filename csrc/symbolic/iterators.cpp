@@ -116,8 +116,7 @@ std::optional<ValuePtr> next_of_user(Walk& walk, IteratorValue* iterator) {
 bool is_user_object(const ValuePtr& value) {
   if (value->kind == ValueKind::Instance) return true;
   auto* object = as<ObjectValue>(value);
-  return object != nullptr && !PyType_Check(object->object.get()) &&
-         PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE);
+  return object != nullptr && PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE);
 }
 
 std::optional<ValuePtr> next_zipped(Walk& walk, IteratorValue* iterator) {
@@ -174,7 +173,8 @@ ValuePtr Walk::iterator_over(const ValuePtr& value) {
   if (is_text(value) && constant_of(value))
     return make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
   if (type_of(value) == &PySet_Type || type_of(value) == &PyFrozenSet_Type) return set_iterator(*this, value);
-  if (is_dict(value) || value->kind == ValueKind::DictView) {
+  if (auto* dict = as<DictValue>(value); dict != nullptr && !this->is_dict(value, {"__iter__"})) return nullptr;
+  if (md::is_dict(value) || value->kind == ValueKind::DictView) {
     auto* view = as<DictViewValue>(value);
     auto entries = entries_of(view != nullptr ? view->dict : value);
     if (!entries) return nullptr;

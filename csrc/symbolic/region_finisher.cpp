@@ -208,6 +208,10 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
     }
     case ValueKind::Dict:
       recipe.kind = RecipeKind::Dict;
+      if (auto* dict = as<DictValue>(value); dict->type) {
+        recipe.kind = RecipeKind::TypedDict;
+        add_parts(recipe, {dict->type, dict->factory});
+      }
       for (const DictValue::Entry& entry : as<DictValue>(value)->entries) {
         recipe.parts.push_back(key_recipe(entry.key.get()));
         recipe.parts.push_back(recipe_of(entry.value));

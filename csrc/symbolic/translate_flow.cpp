@@ -86,8 +86,8 @@ void unary_not(Walk& walk, const Instruction&) {
 // A method of a user's class; null: there is none in Python.
 ValuePtr user_method(Walk& walk, const ValuePtr& value, BorrowedRef name) {
   auto* object = as<ObjectValue>(value);
-  bool user = value->kind == ValueKind::Instance || (object != nullptr && !PyType_Check(object->object.get()) &&
-                                                     PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE));
+  bool user = value->kind == ValueKind::Instance ||
+              (object != nullptr && PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE));
   ValuePtr method = user ? walk.type_attribute(value, name) : nullptr;
   return method && walk.is_python_function(method) ? method : nullptr;
 }

@@ -112,9 +112,35 @@ ValuePtr binary_on_sizes(Walk& walk, int arg, const ValuePtr& left, const ValueP
 
 // a += b on a list changes that list.
 bool extend_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+  if (op == BinaryCode::Multiply && type_of(left) == &PyList_Type && type_of(right) == &PyLong_Type) {
+    std::optional<int64_t> times = walk.int_of(right);
+    auto items = walk.elements_of(left);
+    if (!times || !items || *times > 10000) return false;
+    int64_t length = static_cast<int64_t>(items->size());
+    std::vector<ValuePtr> all;
+    for (int64_t i = 0; i < *times; ++i) all.insert(all.end(), items->begin(), items->end());
+    walk.list_splice(left, 0, length, std::move(all));
+    return true;
+  }
   if (op != BinaryCode::Add || type_of(left) != &PyList_Type) return false;
   walk.exact_type(left);
   return walk.list_extend(left, right);
+}
+
+// a | b on exact dicts: a new one.
+ValuePtr merge_dicts(Walk& walk, BinaryCode op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
+  if (op != BinaryCode::Or || type_of(left) != &PyDict_Type || type_of(right) != &PyDict_Type) return nullptr;
+  auto a = walk.entries_of(left), b = walk.entries_of(right);
+  if (!a || !b) return nullptr;
+  if (in_place) {
+    for (const DictValue::Entry& entry : *b) walk.dict_item(left, entry.key.get());
+    for (const DictValue::Entry& entry : *b) walk.dict_set(left, entry.key.get(), entry.value);
+    return left;
+  }
+  auto merged = make_value<DictValue>();
+  merged->entries = std::move(*a);
+  for (const DictValue::Entry& entry : *b) merged->set(entry.key.get(), entry.value);
+  return merged;
 }
 
 // a |= b on a set changes that set.
@@ -165,6 +191,7 @@ void binary_op(Walk& walk, const Instruction& at) {
   } else if ((result = combine_sets(walk, left, right, in_place, [&](PyObject* a, PyObject* b) {
                 return Ref::steal(apply_binary(at.arg, a, b));
               }))) {
+  } else if ((result = merge_dicts(walk, op, in_place, left, right))) {
   } else if (in_place && change_set_in_place(walk, op, left, right)) {
     result = left;
   } else if ((result = binary_on_sizes(walk, at.arg, left, right))) {
@@ -238,6 +265,19 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     }
     return true;
   }
+  if (type_of(a) == &PyDict_Type && type_of(b) == &PyDict_Type) {
+    auto one = walk.entries_of(a), other = walk.entries_of(b);
+    if (!one || !other) return std::nullopt;
+    if (one->size() != other->size()) return false;
+    for (const DictValue::Entry& entry : *one) {
+      ValuePtr partner = walk.dict_item(b, entry.key.get());
+      if (!partner) return false;
+      if (partner == entry.value && !walk.is_tensor(partner)) continue;
+      std::optional<bool> equal = equality(walk, entry.value, partner);
+      if (!equal || !*equal) return equal;
+    }
+    return true;
+  }
   Ref x = walk.constant_of(a), y = x ? walk.constant_of(b) : Ref();
   if (y) {
     int equal = PyObject_RichCompareBool(x, y, Py_EQ);
@@ -251,6 +291,56 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     return walk.same_object(a, b);
   }
   return std::nullopt;
+}
+
+// a < b and its like on two lists or two tuples: the first elements that differ decide. Null: not known.
+ValuePtr order_of_sequences(Walk& walk, const ValuePtr& a, const ValuePtr& b, int op) {
+  if (op == Py_EQ || op == Py_NE) return nullptr;
+  auto left = walk.elements_of(a), right = left ? walk.elements_of(b) : nullptr;
+  if (!left || !right || (type_of(a) == &PyList_Type) != (type_of(b) == &PyList_Type)) return nullptr;
+  for (const ValuePtr& side : {a, b})
+    if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
+        !walk.inherits(side, &PyTuple_Type, {"__lt__", "__le__", "__gt__", "__ge__"}))
+      return nullptr;
+  size_t i = 0;
+  while (i < left->size() && i < right->size()) {
+    bool same = (*left)[i] == (*right)[i] && !walk.is_tensor((*left)[i]);
+    std::optional<bool> equal = same ? true : equality(walk, (*left)[i], (*right)[i]);
+    if (!equal) return nullptr;
+    if (!*equal) break;
+    ++i;
+  }
+  Ref x, y;
+  if (i < left->size() && i < right->size()) {
+    x = walk.constant_of((*left)[i]);
+    y = x ? walk.constant_of((*right)[i]) : Ref();
+    if (!y) return nullptr;
+  } else {
+    x = check(PyLong_FromSize_t(left->size()));
+    y = check(PyLong_FromSize_t(right->size()));
+  }
+  Ref result = Ref::steal(PyObject_RichCompare(x, y, op));
+  if (!result) walk.raise_set();
+  return walk.constant(result);
+}
+
+// a != b where the class of a has an __eq__ in Python and object's __ne__, which turns its answer round. Null: not so.
+ValuePtr inverted_equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
+  static PyObject* const kEq = PyUnicode_InternFromString("__eq__");
+  bool user = a->kind == ValueKind::Instance ||
+              (a->kind == ValueKind::Object && !PyType_Check(as<ObjectValue>(a)->object.get()) &&
+               PyType_HasFeature(type_of(a), Py_TPFLAGS_HEAPTYPE));
+  if (!user || walk.is_tensor(b) || type_of(b) == nullptr) return nullptr;
+  bool goes_first = type_of(a) == type_of(b) || !PyType_IsSubtype(type_of(b), type_of(a));
+  if (!goes_first || !walk.inherits(a, &PyBaseObject_Type, {"__ne__"})) return nullptr;
+  ValuePtr method = walk.type_attribute(a, kEq);
+  if (!method || !walk.is_python_function(method)) return nullptr;
+  walk.exact_type(b);
+  ValuePtr equal = walk.call_now(method, {{a, b}, {}});
+  std::optional<bool> truth =
+      walk.same_object(equal, walk.constant(Py_NotImplemented)) ? std::nullopt : walk.truth_of(equal);
+  if (!truth) walk.graph_break(BreakReason::unknown_comparison, describe(a));
+  return walk.boolean(!*truth);
 }
 
 void compare_op(Walk& walk, const Instruction& at) {
@@ -272,8 +362,10 @@ void compare_op(Walk& walk, const Instruction& at) {
     if (mirrored) row = compare_operator_row(kMirrored[at.arg]);
     result = walk.call_op(*row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, true);
     if (at.arg2 != 0) walk.graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
+  } else if (at.arg == Py_NE && (result = inverted_equality(walk, left, right))) {
   } else if (inline_operator(walk, at)) {
     return;
+  } else if ((result = order_of_sequences(walk, left, right, at.arg))) {
   } else if ((result = combine_sets(walk, left, right, false, [&](PyObject* a, PyObject* b) {
                 return Ref::steal(PyObject_RichCompare(a, b, at.arg));
               }))) {
@@ -300,7 +392,19 @@ void is_op(Walk& walk, const Instruction& at) {
 }
 
 std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const ValuePtr& item) {
-  if (type_of(container) == &PyDict_Type)
+  if (auto* view = as<DictViewValue>(container); view != nullptr && view->what < 2) {
+    if (view->what == 0 && walk.is_dict(view->dict, {}))
+      return static_cast<bool>(walk.dict_item(view->dict, walk.key_of(item).get()));
+    auto entries = view->what == 1 ? walk.entries_of(view->dict) : nullptr;
+    if (!entries) return std::nullopt;
+    for (const DictValue::Entry& entry : *entries) {
+      if (entry.value == item) return true;
+      std::optional<bool> equal = equality(walk, entry.value, item);
+      if (!equal || *equal) return equal;
+    }
+    return false;
+  }
+  if (walk.is_dict(container, {"__contains__"}))
     return static_cast<bool>(walk.dict_item(container, walk.key_of(item).get()));
   if (type_of(container) == &PySet_Type || type_of(container) == &PyFrozenSet_Type) {
     if (type_of(item) == &PySet_Type) return std::nullopt;  // taken as the frozenset of its elements
@@ -348,9 +452,26 @@ void contains_op(Walk& walk, const Instruction& at) {
   walk.push(walk.boolean(*found != (at.arg != 0)));
 }
 
+// What a dict of a subclass gives for a key that is not there; null: nothing does.
+ValuePtr missing_item(Walk& walk, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
+  static PyObject* const kMissing = PyUnicode_InternFromString("__missing__");
+  auto* dict = as<DictValue>(container);
+  if (dict == nullptr || !dict->type) return nullptr;
+  if (dict->factory && !walk.same_object(dict->factory, walk.none())) {
+    ValuePtr made = walk.call_now(dict->factory, {});
+    walk.cannot_undo();
+    dict->set(known, made);
+    return made;
+  }
+  ValuePtr method = PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) ? walk.type_attribute(container, kMissing)
+                                                                               : nullptr;
+  return method ? walk.call_now(method, {{container, key}, {}}) : nullptr;
+}
+
 ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   Ref known = walk.key_of(key);
   ValuePtr item = walk.dict_item(container, known.get());
+  if (!item) item = missing_item(walk, container, known.get(), key);
   if (!item) walk.raise_known(PyExc_KeyError, {key});
   return item;
 }
@@ -386,7 +507,7 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
 ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   if (auto* tensor = as<TensorValue>(container)) return walk.index_tensor(tensor, key);
   PyTypeObject* type = type_of(container);
-  if (type == &PyDict_Type) return subscript_of_dict(walk, container, key);
+  if (walk.is_dict(container, {"__getitem__"})) return subscript_of_dict(walk, container, key);
   if (type == &PyList_Type || walk.is_plain_tuple(container)) return subscript_of_sequence(walk, container, key);
   Ref whole = walk.constant_of(container), constant = whole ? walk.constant_of(key) : Ref();
   if (constant) {
@@ -396,8 +517,7 @@ ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   }
   static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
   bool user = type != nullptr && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
-              (container->kind == ValueKind::Instance || container->kind == ValueKind::Object) &&
-              !PyType_Check(container->kind == ValueKind::Object ? as<ObjectValue>(container)->object.get() : Py_None);
+              (container->kind == ValueKind::Instance || container->kind == ValueKind::Object);
   ValuePtr method = user ? walk.type_attribute(container, kGetitem) : nullptr;
   if (!method || !walk.is_python_function(method))
     walk.graph_break(BreakReason::unknown_subscript, str_cat(describe(container), "[", describe(key), "]"));
@@ -420,7 +540,24 @@ void binary_slice(Walk& walk, const Instruction&) {
   walk.push(std::move(result));
 }
 
-// list[key] = value, or del list[key] without one; key is an int, or a slice without a step.
+// The same for a slice with a step: the list is written as a whole.
+void replace_steps(Walk& walk, const ValuePtr& list, const Ref& slice, const std::vector<ValuePtr>* values) {
+  std::vector<ValuePtr> items = walk.list_contents(list)->items;
+  Py_ssize_t start = 0, stop = 0, step = 1, length = static_cast<Py_ssize_t>(items.size());
+  if (PySlice_Unpack(slice, &start, &stop, &step) < 0) walk.raise_here();
+  Py_ssize_t count = PySlice_AdjustIndices(length, &start, &stop, step);
+  if (values != nullptr && static_cast<Py_ssize_t>(values->size()) != count) walk.raise_here();
+  std::vector<ValuePtr> result;
+  for (Py_ssize_t i = 0; i < length; ++i) {
+    Py_ssize_t distance = i - start;
+    bool hit = distance % step == 0 && distance / step >= 0 && distance / step < count;
+    if (!hit) result.push_back(items[static_cast<size_t>(i)]);
+    if (hit && values != nullptr) result.push_back((*values)[static_cast<size_t>(distance / step)]);
+  }
+  walk.list_splice(list, 0, length, std::move(result));
+}
+
+// list[key] = value, or del list[key] without one; key is an int or a slice.
 void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, const ValuePtr* value) {
   std::optional<int64_t> index = walk.int_of(key);
   Ref slice = index ? Ref() : walk.constant_of(key);
@@ -443,7 +580,7 @@ void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, con
   } else {
     if (PySlice_Unpack(slice, &start, &stop, &step) < 0) walk.raise_here();
     PySlice_AdjustIndices(length, &start, &stop, step);
-    if (step != 1) walk.graph_break(BreakReason::store_subscript, "a slice with a step");
+    if (step != 1) return replace_steps(walk, list, slice, value != nullptr ? &values : nullptr);
     stop = std::max(start, stop);
   }
   walk.list_splice(list, start, stop, std::move(values));
@@ -451,7 +588,7 @@ void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, con
 
 void store_subscr(Walk& walk, const Instruction&) {
   ValuePtr key = walk.peek(1), container = walk.peek(2), value = walk.peek(3);
-  if (type_of(container) == &PyDict_Type) {
+  if (walk.is_dict(container, {"__setitem__"})) {
     Ref known = walk.key_of(key);
     walk.dict_set(container, known.get(), value);
   } else if (type_of(container) == &PyList_Type) {
@@ -474,7 +611,7 @@ void delete_subscr(Walk& walk, const Instruction&) {
     return;
   }
   if (inline_item(walk, container, {key}, "__delitem__", 2)) return;
-  if (type_of(container) != &PyDict_Type)
+  if (!walk.is_dict(container, {"__delitem__"}))
     walk.graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
   Ref constant = walk.key_of(key);
   if (!walk.dict_delete(container, constant.get())) walk.raise_known(PyExc_KeyError, {key});
@@ -503,6 +640,8 @@ void get_len(Walk& walk, const Instruction&) {
 // The text of a value by format(), after str() (1), repr() (2) or ascii() (3). Null: not known.
 Ref formatted(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec) {
   if (walk.is_tensor(value)) walk.graph_break(BreakReason::tensor_format, describe(value));
+  if (conversion != 3)
+    if (Ref text = text_by_parts(walk, value, conversion, spec)) return text;
   Ref constant = exception_of(value) != nullptr ? text_model(walk, value) : walk.constant_of(value);
   if (exception_of(value) != nullptr && !constant) return nullptr;
   if (!constant) {

@@ -108,6 +108,8 @@ PyTypeObject* type_of(const ValuePtr& value) {
       return sequence->is_list ? &PyList_Type : &PyTuple_Type;
     }
     case ValueKind::Dict:
+      if (auto* type = as<ObjectValue>(as<DictValue>(value)->type))
+        return reinterpret_cast<PyTypeObject*>(type->object.get());
       return &PyDict_Type;
     case ValueKind::Set:
       return &PySet_Type;

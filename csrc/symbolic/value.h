@@ -170,6 +170,8 @@ struct DictValue : Value {
     ValuePtr value;
   };
   std::vector<Entry> entries;
+  ValuePtr type;     // a subclass of dict; null: dict itself
+  ValuePtr factory;  // of a defaultdict
   int find(BorrowedRef key) const;  // -1: missing
   void set(BorrowedRef key, ValuePtr value);
   bool erase(BorrowedRef key);

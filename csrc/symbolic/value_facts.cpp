@@ -57,6 +57,13 @@ bool Walk::inherits(const ValuePtr& value, PyTypeObject* base, std::initializer_
   return true;
 }
 
+bool Walk::is_dict(const ValuePtr& value, std::initializer_list<const char*> names) {
+  PyTypeObject* type = type_of(value);
+  if (type == &PyDict_Type) return true;
+  if (value->kind != ValueKind::Dict) return false;
+  return !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || inherits(value, &PyDict_Type, names);
+}
+
 bool Walk::is_plain_tuple(const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
   if (type == &PyTuple_Type) return true;
@@ -251,6 +258,7 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
       if (as<SequenceValue>(value)->type && !is_plain_tuple(value)) return std::nullopt;
       return as<SequenceValue>(value)->items.size();
     case ValueKind::Dict:
+      if (!is_dict(value, {"__len__"})) return std::nullopt;
       return as<DictValue>(value)->entries.size();
     case ValueKind::Set:
       return PySet_GET_SIZE(as<SetValue>(value)->set.get());
@@ -347,6 +355,9 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
       if (std::optional<int64_t> length = length_of(value)) return *length != 0;
       return std::nullopt;
     case ValueKind::Dict:
+      if (as<DictValue>(value)->type && !inherits_truth(value)) return std::nullopt;
+      if (std::optional<int64_t> length = length_of(value)) return *length != 0;
+      return std::nullopt;
     case ValueKind::Set:
     case ValueKind::DictView:
       return *length_of(value) != 0;

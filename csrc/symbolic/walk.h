@@ -103,6 +103,8 @@ class Walk {
   bool is_plain_tuple(const ValuePtr& value);
   // The type of the value has these methods of a built-in base as they are there (guarded).
   bool inherits(const ValuePtr& value, PyTypeObject* base, std::initializer_list<const char*> names);
+  // An exact dict, or one of a subclass that the walk made, which has these methods in dict's own way.
+  bool is_dict(const ValuePtr& value, std::initializer_list<const char*> names);
   bool is_exactly(const ValuePtr& value, PyTypeObject* type) { return exact_type(value) == type; }
   // The constant that the value is: an atom, or a tuple or slice of constants. Null if it is none.
   Ref constant_of(const ValuePtr& value);

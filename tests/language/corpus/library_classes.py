@@ -3,7 +3,7 @@
 import enum
 import typing
 from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, defaultdict, deque, namedtuple
-from dataclasses import InitVar, asdict, astuple, dataclass, field, fields, is_dataclass, replace
+from dataclasses import FrozenInstanceError, InitVar, asdict, astuple, dataclass, field, fields, is_dataclass, replace
 from types import MappingProxyType, SimpleNamespace
 
 from differential import snippet, whole
@@ -203,7 +203,7 @@ def dataclass_frozen_returned(x):
     return x, Frozen(3)
 
 
-@snippet(raises=AttributeError)
+@snippet(raises=FrozenInstanceError)
 def dataclass_frozen_written(x):
     f = Frozen(3)
     f.a = 4
