@@ -78,12 +78,18 @@ void bind_engine(py::module_& module) {
   register_generator_methods();
   register_exception_calls();
   register_super();
+  register_class_calls();
+  register_set_methods();
+  register_made_calls();
   register_sorting();
   register_pure_calls();
   module.def("_register_call",
              [](const std::string& name, const py::object& callable) { register_mode_call(name, callable.ptr()); });
   module.def("_register_polyfill", [](const py::object& callable, const py::function& function) {
     register_polyfill(callable.ptr(), function.ptr());
+  });
+  module.def("_register_made_class", [](const py::type& type, const py::function& function) {
+    register_made_class(reinterpret_cast<PyTypeObject*>(type.ptr()), function.ptr());
   });
   module.def("_register_tensor_type", &register_tensor_subclass);
   register_wrapper_type({policy_function_type(), function_inside, policy_inside_wrapper, true});

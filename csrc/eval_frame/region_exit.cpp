@@ -143,6 +143,15 @@ void ExitValues::apply_effects() {
       case EffectKind::DictClear:
         PyDict_Clear(builder_.build(effect.target));
         break;
+      case EffectKind::SetAdd:
+        check_status(PySet_Add(builder_.build(effect.target), builder_.build(effect.value)));
+        break;
+      case EffectKind::SetDiscard:
+        check_status(PySet_Discard(builder_.build(effect.target), builder_.build(effect.value)));
+        break;
+      case EffectKind::SetClear:
+        check_status(PySet_Clear(builder_.build(effect.target)));
+        break;
       case EffectKind::AttributeSet:
         check_status(PyObject_GenericSetAttr(builder_.build(effect.target), builder_.build(effect.key),
                                              builder_.build(effect.value)));

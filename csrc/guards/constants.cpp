@@ -35,6 +35,15 @@ bool tuple_is_constant(PyObject* tuple, int nesting) {
   return true;
 }
 
+bool frozenset_is_constant(PyObject* set, int nesting) {
+  Py_ssize_t position = 0;
+  PyObject* item = nullptr;
+  Py_hash_t hash = 0;
+  while (_PySet_NextEntry(set, &position, &item, &hash) != 0)
+    if (!is_constant(item, nesting + 1)) return false;
+  return true;
+}
+
 bool slice_is_constant(PyObject* object, int nesting) {
   auto* slice = reinterpret_cast<PySliceObject*>(object);
   return is_constant(slice->start, nesting + 1) && is_constant(slice->stop, nesting + 1) &&
@@ -78,6 +87,17 @@ bool same_tuple(PyObject* a, PyObject* b) {
   return true;
 }
 
+// In the same order as well: it may have been gone over.
+bool same_frozenset(PyObject* a, PyObject* b) {
+  if (PySet_GET_SIZE(a) != PySet_GET_SIZE(b)) return false;
+  Py_ssize_t left = 0, right = 0;
+  PyObject *x = nullptr, *y = nullptr;
+  Py_hash_t hash = 0;
+  while (_PySet_NextEntry(a, &left, &x, &hash) != 0 && _PySet_NextEntry(b, &right, &y, &hash) != 0)
+    if (!identical_constants(x, y)) return false;
+  return true;
+}
+
 bool same_range(PyObject* a, PyObject* b) {
   const RangeOffsets& at = range_offsets();
   for (Py_ssize_t offset : {at.start, at.stop, at.step}) {
@@ -106,6 +126,7 @@ const ConstantType kConstantTypes[] = {
     {Py_TYPE(Py_None), always, same_pointer}, {&PyTuple_Type, tuple_is_constant, same_tuple},
     {&PyBytes_Type, always, same_bytes},      {&PySlice_Type, slice_is_constant, same_slice},
     {&PyRange_Type, always, same_range},      {&PyComplex_Type, always, same_complex},
+    {&PyFrozenSet_Type, frozenset_is_constant, same_frozenset},
     {&PyEllipsis_Type, always, same_pointer}, {Py_TYPE(Py_NotImplemented), always, same_pointer},
 };
 

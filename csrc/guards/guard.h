@@ -44,6 +44,9 @@ bool implies(const Guard& stronger, const Guard& weaker);
 // A key of a guarded dict is the expected one: a constant by value, anything else by identity.
 bool is_expected_key(PyObject* key, const HeldObject& expected);
 
+// Grows with every class that is registered with an abstract base class.
+Py_ssize_t current_abc_token();
+
 // The condition as Python would write it: `L['n'] == 3`.
 std::string condition(const Guard& guard, const Bytecode& bytecode);
 // Why the guard failed on these objects (null where a source found nothing).

@@ -90,6 +90,12 @@ std::string condition_DICT_KEYS(const Guard& guard, const Bytecode& bytecode) {
   for (const HeldObject& key : guard.keys) keys += (keys.empty() ? "" : ", ") + describe(key.get());
   return "list(" + name(guard.source, bytecode) + ") == [" + keys + "]";
 }
+std::string condition_SET_ITEMS(const Guard& guard, const Bytecode& bytecode) {
+  return condition_DICT_KEYS(guard, bytecode);
+}
+std::string condition_ABC_TOKEN(const Guard& guard, const Bytecode&) {
+  return str_cat("abc.get_cache_token() == ", guard.length);
+}
 std::string condition_DICT_CONTAINS(const Guard& guard, const Bytecode& bytecode) {
   return shown(guard.object.get()) + " in " + name(guard.source, bytecode);
 }

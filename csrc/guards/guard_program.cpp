@@ -63,7 +63,7 @@ bool check_SLOT_MATCH(const GuardInstruction& in, PyObject* const* registers, co
 bool check_LENGTH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
   PyObject* object = registers[in.target];
   PyTypeObject* type = Py_TYPE(object);
-  if (type == &PyList_Type || type == &PyTuple_Type) return Py_SIZE(object) == in.number;
+  if (type == &PyList_Type || PyTuple_Check(object)) return Py_SIZE(object) == in.number;
   if (type == &PyDict_Type) return PyDict_GET_SIZE(object) == in.number;
   return (type == &PySet_Type || type == &PyFrozenSet_Type) && PySet_GET_SIZE(object) == in.number;
 }
@@ -80,6 +80,22 @@ bool check_DICT_KEYS(const GuardInstruction& in, PyObject* const* registers, con
     if (!PyDict_Next(dict, &position, &key, nullptr) || !is_expected_key(key, expected)) return false;
   }
   return true;
+}
+
+bool check_SET_ITEMS(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  const Guard& guard = *in.operand;
+  PyObject* set = registers[in.target];
+  if (Py_TYPE(set) != &PySet_Type || PySet_GET_SIZE(set) != static_cast<Py_ssize_t>(guard.keys.size())) return false;
+  Py_ssize_t position = 0;
+  PyObject* item = nullptr;
+  Py_hash_t hash = 0;
+  for (const HeldObject& expected : guard.keys)
+    if (_PySet_NextEntry(set, &position, &item, &hash) == 0 || !is_expected_key(item, expected)) return false;
+  return true;
+}
+
+bool check_ABC_TOKEN(const GuardInstruction& in, PyObject* const*, const LocalsView&) {
+  return current_abc_token() == in.number;
 }
 
 int look_for_key(const GuardInstruction& in, PyObject* const* registers) {
@@ -140,6 +156,7 @@ void set_operand(GuardInstruction& in, const Guard& guard) {
       return;
     case GuardKind::SLOT_MATCH:
     case GuardKind::LENGTH:
+    case GuardKind::ABC_TOKEN:
       in.number = guard.length;
       return;
     case GuardKind::ABSENT:
@@ -151,6 +168,12 @@ void set_operand(GuardInstruction& in, const Guard& guard) {
 }
 
 }  // namespace
+
+Py_ssize_t current_abc_token() {
+  static PyObject* const get =
+      check(PyObject_GetAttrString(check(PyImport_ImportModule("_abc")), "get_cache_token")).release();
+  return PyLong_AsSsize_t(check(PyObject_CallNoArgs(get)));
+}
 
 bool is_expected_key(PyObject* key, const HeldObject& expected) {
   BorrowedRef object = expected.get();

@@ -33,6 +33,7 @@ constexpr Relation same_operand_CODE_MATCH = same_object;
 constexpr Relation same_operand_SLOT_MATCH = same_length;
 constexpr Relation same_operand_LENGTH = same_length;
 constexpr Relation same_operand_DICT_KEYS = same_keys;
+constexpr Relation same_operand_SET_ITEMS = same_keys;
 constexpr Relation same_operand_DICT_CONTAINS = same_constant;
 constexpr Relation same_operand_DICT_MISSING = same_constant;
 constexpr Relation same_operand_PRESENT = nothing_more;
@@ -40,6 +41,7 @@ constexpr Relation same_operand_ABSENT = nothing_more;
 constexpr Relation same_operand_ALIAS = nothing_more;
 constexpr Relation same_operand_NOT_ALIAS = nothing_more;
 constexpr Relation same_operand_NO_OVERLAP = nothing_more;
+constexpr Relation same_operand_ABC_TOKEN = same_length;
 constexpr Relation same_operand_GLOBAL_STATE = nothing_more;
 
 constexpr Relation kSameOperand[] = {
@@ -56,6 +58,7 @@ bool has_fixed_type(const Guard& stronger, const Guard& weaker) {
 }
 
 bool is_function_type(const Guard&, const Guard& weaker) { return weaker.type() == &PyFunction_Type; }
+bool is_set_type(const Guard&, const Guard& weaker) { return weaker.type() == &PySet_Type; }
 bool is_dict_type(const Guard&, const Guard& weaker) { return weaker.type() == &PyDict_Type; }
 
 bool tuple_has_length(const Guard& stronger, const Guard& weaker) {
@@ -95,6 +98,8 @@ constexpr Implication kImplications[] = {
     {GuardKind::ID_MATCH, GuardKind::TYPE_MATCH, has_fixed_type},
     {GuardKind::CODE_MATCH, GuardKind::TYPE_MATCH, is_function_type},
     {GuardKind::DICT_KEYS, GuardKind::TYPE_MATCH, is_dict_type},
+    {GuardKind::SET_ITEMS, GuardKind::TYPE_MATCH, is_set_type},
+    {GuardKind::SET_ITEMS, GuardKind::LENGTH, is_number_of_keys},
     {GuardKind::EQUALS_MATCH, GuardKind::LENGTH, tuple_has_length},
     {GuardKind::DICT_KEYS, GuardKind::LENGTH, is_number_of_keys},
     {GuardKind::DICT_KEYS, GuardKind::DICT_CONTAINS, has_key},

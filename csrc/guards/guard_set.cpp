@@ -157,6 +157,23 @@ void GuardSet::dict_keys(const Source* source, BorrowedRef key_tuple) {
   impl_->add(std::move(guard));
 }
 
+void GuardSet::set_items(const Source* source, BorrowedRef item_tuple) {
+  Guard guard;
+  guard.kind = GuardKind::SET_ITEMS;
+  guard.source = source;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(item_tuple.get()); ++i)
+    guard.keys.emplace_back(PyTuple_GET_ITEM(item_tuple.get(), i));
+  impl_->add(std::move(guard));
+}
+
+void GuardSet::abc_token(const Source* source) {
+  Guard guard;
+  guard.kind = GuardKind::ABC_TOKEN;
+  guard.source = source;
+  guard.length = current_abc_token();
+  impl_->add(std::move(guard));
+}
+
 void GuardSet::dict_contains(const Source* source, BorrowedRef key, bool contains) {
   Ref exact = exact_constant(key);
   key = exact;

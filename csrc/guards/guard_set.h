@@ -49,6 +49,10 @@ class GuardSet {
   void slot_match(const Source* source, BorrowedRef member_descriptor);
   void length(const Source* source, Py_ssize_t length);
   void dict_keys(const Source* source, BorrowedRef key_tuple);
+  // The elements in the order of a set.
+  void set_items(const Source* source, BorrowedRef item_tuple);
+  // What abstract base classes say of classes is as it is now.
+  void abc_token(const Source* source);
   void dict_contains(const Source* source, BorrowedRef key, bool contains);
   void present(const Source* source);
   void absent(const Source* source);

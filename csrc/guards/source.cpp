@@ -9,7 +9,7 @@
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
-#include "guards/named_results.h"
+#include "guards/object_fields.h"
 
 namespace md {
 namespace {
@@ -151,7 +151,7 @@ Fetched fetch_SlotAttr(const Source& source, PyObject* base, const LocalsView&) 
 
 Fetched fetch_Item(const Source& source, PyObject* base, const LocalsView&) {
   if (is_exactly(base, &PyTuple_Type)) return in_tuple(base, source.index());
-  if (base != nullptr && is_named_results(Py_TYPE(base))) return in_tuple(base, source.index());
+  if (base != nullptr && PyTuple_Check(base)) return in_tuple(base, source.index());
   if (!is_exactly(base, &PyList_Type)) return kUnknown;
   return source.index() < PyList_GET_SIZE(base) ? found_or_unknown(PyList_GET_ITEM(base, source.index())) : kAbsent;
 }
@@ -161,6 +161,41 @@ Fetched fetch_DictItem(const Source& source, PyObject* base, const LocalsView&) 
   PyObject* value = nullptr;
   int status = lookup_constant(base, source.key(), &value);
   return lookup_result(status, value);
+}
+
+Fetched in_dict_order(const Source& source, PyObject* base, bool is_key) {
+  if (!is_exactly(base, &PyDict_Type)) return kUnknown;
+  Py_ssize_t position = 0;
+  PyObject *key = nullptr, *value = nullptr;
+  for (Py_ssize_t i = 0; i <= source.index(); ++i)
+    if (!PyDict_Next(base, &position, &key, &value)) return kAbsent;
+  return {Presence::Found, is_key ? key : value};
+}
+
+Fetched fetch_DictEntry(const Source& source, PyObject* base, const LocalsView&) {
+  return in_dict_order(source, base, false);
+}
+
+Fetched fetch_DictKey(const Source& source, PyObject* base, const LocalsView&) {
+  return in_dict_order(source, base, true);
+}
+
+Fetched fetch_SetItem(const Source& source, PyObject* base, const LocalsView&) {
+  if (!is_exactly(base, &PySet_Type)) return kUnknown;
+  Py_ssize_t position = 0;
+  PyObject* item = nullptr;
+  Py_hash_t hash = 0;
+  for (Py_ssize_t i = 0; i <= source.index(); ++i)
+    if (_PySet_NextEntry(base, &position, &item, &hash) == 0) return kAbsent;
+  return {Presence::Found, item};
+}
+
+Fetched fetch_LoadedModule(const Source& source, PyObject*, const LocalsView&) {
+  return in_names(PyImport_GetModuleDict(), source.key());
+}
+
+Fetched fetch_Field(const Source& source, PyObject* base, const LocalsView&) {
+  return base != nullptr ? found_or_unknown(read_object_field(base, static_cast<int>(source.index()))) : kUnknown;
 }
 
 Fetched fetch_PropertyGetter(const Source&, PyObject* base, const LocalsView&) {
@@ -245,6 +280,21 @@ std::string name_SlotAttr(const Source& source, const std::string& base, const B
 std::string name_Item(const Source& source, const std::string& base, const Bytecode&) { return element(source, base); }
 std::string name_DictItem(const Source& source, const std::string& base, const Bytecode&) {
   return base + quoted(source);
+}
+std::string name_DictEntry(const Source& source, const std::string& base, const Bytecode&) {
+  return str_cat("list(", base, ".values())[", source.index(), "]");
+}
+std::string name_DictKey(const Source& source, const std::string& base, const Bytecode&) {
+  return str_cat("list(", base, ")[", source.index(), "]");
+}
+std::string name_SetItem(const Source& source, const std::string& base, const Bytecode&) {
+  return str_cat("list(", base, ")[", source.index(), "]");
+}
+std::string name_LoadedModule(const Source& source, const std::string&, const Bytecode&) {
+  return "sys.modules" + quoted(source);
+}
+std::string name_Field(const Source& source, const std::string& base, const Bytecode&) {
+  return attribute(source, base);
 }
 std::string name_PropertyGetter(const Source&, const std::string& base, const Bytecode&) { return base + ".fget"; }
 std::string name_PropertySetter(const Source&, const std::string& base, const Bytecode&) { return base + ".fset"; }

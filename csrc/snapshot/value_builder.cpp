@@ -57,6 +57,12 @@ Ref make_instance(PyObject* type) {
   return check(make(made, empty, nullptr));
 }
 
+Ref make_dict(PyObject* type, PyObject* factory) {
+  static PyObject* const empty = PyTuple_New(0);
+  if (factory != nullptr) return check(PyObject_CallOneArg(type, factory));
+  return check(PyDict_Type.tp_new(reinterpret_cast<PyTypeObject*>(type), empty, nullptr));
+}
+
 }  // namespace
 
 ValueBuilder::ValueBuilder(const Snapshot& snapshot, const LocalsView& view)
@@ -85,6 +91,9 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     case RecipeKind::Dict:
       to_fill_.push_back(id);
       return check(PyDict_New());
+    case RecipeKind::TypedDict:
+      to_fill_.push_back(id);
+      return make_dict(build(recipe.parts[0]), build(recipe.parts[1]));
     case RecipeKind::Set:
       to_fill_.push_back(id);
       return check(PySet_New(nullptr));
@@ -99,7 +108,9 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
   }
   std::vector<Ref> parts;
   parts.reserve(recipe.parts.size());
-  for (RecipeId part : recipe.parts) parts.push_back(build(part));
+  // An attribute of a function may hold the function.
+  size_t attributes = recipe.kind == RecipeKind::Function ? 2 * static_cast<size_t>(recipe.index) : 0;
+  for (size_t i = 0; i + attributes < recipe.parts.size(); ++i) parts.push_back(build(recipe.parts[i]));
   switch (recipe.kind) {
     case RecipeKind::Null:
       return nullptr;
@@ -109,9 +120,13 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       return default_tensor_type().wrap(std::move(outputs_[recipe.index]));
     case RecipeKind::Tuple:
       return tuple_of(parts);
-    case RecipeKind::NamedResults:
-      return make_named_results(reinterpret_cast<PyTypeObject*>(parts[0].get()),
-                                tuple_of(std::span(parts).subspan(1)).get());
+    case RecipeKind::TypedTuple: {
+      auto* type = reinterpret_cast<PyTypeObject*>(parts[0].get());
+      Ref items = tuple_of(std::span(parts).subspan(1));
+      if (is_named_results(type)) return make_named_results(type, items.get());
+      Ref args = check(PyTuple_Pack(1, items.get()));
+      return check(PyTuple_Type.tp_new(type, args, nullptr));
+    }
     case RecipeKind::Computed: {
       std::vector<PyObject*> operands(parts.begin(), parts.end());
       Ref result = compute(static_cast<Computation>(recipe.index), operands);
@@ -121,9 +136,18 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     case RecipeKind::Slice:
       return check(PySlice_New(parts[0], parts[1], parts[2]));
     case RecipeKind::Function:
+      if (recipe.index > 0) to_fill_.push_back(id);
       return make_function(parts);
+    case RecipeKind::Call: {
+      finish();
+      std::vector<PyObject*> args(parts.begin() + 1, parts.end());
+      size_t named = static_cast<size_t>(PyTuple_GET_SIZE(recipe.object.get()));
+      return check(PyObject_Vectorcall(parts[0], args.data(), args.size() - named, named > 0 ? recipe.object.get() : nullptr));
+    }
     case RecipeKind::BoundMethod:
       if (PyFunction_Check(parts[0].get())) return check(PyMethod_New(parts[0], parts[1]));
+      if (Py_IS_TYPE(parts[0].get(), &PyClassMethodDescr_Type))
+        return check(PyClassMethodDescr_Type.tp_descr_get(parts[0], nullptr, parts[1]));
       // A C method: its descriptor binds it.
       return check(Py_TYPE(parts[0].get())
                        ->tp_descr_get(parts[0], parts[1], reinterpret_cast<PyObject*>(Py_TYPE(parts[1].get()))));
@@ -199,8 +223,17 @@ void ValueBuilder::fill(RecipeId id) {
       for (size_t i = 0; i < parts.size(); i += 2)
         check_status(PyDict_SetItem(value, build(parts[i]), build(parts[i + 1])));
       return;
+    case RecipeKind::TypedDict: {
+      auto* set_item = PyODict_Check(value.get()) ? &PyODict_SetItem : &PyDict_SetItem;
+      for (size_t i = 2; i < parts.size(); i += 2) check_status(set_item(value, build(parts[i]), build(parts[i + 1])));
+      return;
+    }
     case RecipeKind::Cell:
       check_status(PyCell_Set(value, build(parts[0])));
+      return;
+    case RecipeKind::Function:
+      for (size_t i = parts.size() - 2 * static_cast<size_t>(recipe.index); i < parts.size(); i += 2)
+        check_status(PyObject_GenericSetAttr(value, build(parts[i]), build(parts[i + 1])));
       return;
     case RecipeKind::Instance:
       for (size_t i = 1; i < parts.size(); i += 2)

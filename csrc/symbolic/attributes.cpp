@@ -4,7 +4,10 @@
 #include "cpython/object_layout.h"
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
+#include "guards/constants.h"
+#include "guards/held_object.h"
 #include "guards/named_results.h"
+#include "guards/object_fields.h"
 #include "symbolic/exceptions.h"
 
 namespace md {
@@ -15,6 +18,18 @@ std::string utf8(BorrowedRef name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) throw PythonError();
   return text;
+}
+
+// Python has the descriptor of field i of a named tuple, an object that never changes, give it away as (i, doc).
+PyTypeObject* tuple_field_type() {
+  static PyObject* const type =
+      check(PyObject_GetAttrString(check(PyImport_ImportModule("_collections")), "_tuplegetter")).release();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+Py_ssize_t tuple_field_index(BorrowedRef descriptor) {
+  Ref parts = check(PyObject_CallMethod(descriptor, "__reduce__", nullptr));
+  return PyLong_AsSsize_t(PyTuple_GET_ITEM(PyTuple_GET_ITEM(parts.get(), 1), 0));
 }
 
 bool is_data_descriptor(PyTypeObject* descriptor_type) { return descriptor_type->tp_descr_set != nullptr; }
@@ -35,14 +50,20 @@ class AttributeLookup {
   // Generic look-up on an instance: data descriptor, own storage, type attribute, __getattr__.
   Bound on_instance() {
     PyTypeObject* type = walk_.exact_type(object_);
-    bool has_hook = false;
-    if (type->tp_getattro != PyObject_GenericGetAttr) has_hook = require_getattr_hook(type);
+    if (type->tp_getattro != PyObject_GenericGetAttr) {
+      if (ValuePtr method = own_getattribute(type, &PyBaseObject_Type)) return call_getattribute(method);
+      require_getattr_hook(type, &PyBaseObject_Type);
+    }
+    return generic();
+  }
+
+  // object.__getattribute__, which knows no hook unless the type look-up has set it.
+  Bound generic() {
     ValuePtr on_type = walk_.type_attribute(object_, name_);
     PyTypeObject* descriptor = on_type ? walk_.exact_type(on_type) : nullptr;
     if (descriptor != nullptr && is_data_descriptor(descriptor)) return read_descriptor(on_type);
     if (ValuePtr own = own_attribute()) return {own};
     if (on_type) return bind(on_type);
-    if (has_hook) return call_getattr_hook();
     return missing();
   }
 
@@ -60,6 +81,8 @@ class AttributeLookup {
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
       return {make_value<BoundMethodValue>(unwrapped, start)};
+    if (has_python_get(found))
+      return inline_getter(python_get_, {found, is_class ? walk_.none() : super->self, start});
     if (is_class || descriptor != &PyProperty_Type) unknown();
     object_ = super->self;
     return read_descriptor(found);
@@ -67,24 +90,73 @@ class AttributeLookup {
 
   Bound on_class() {
     PyTypeObject* metatype = walk_.exact_type(object_);
-    if (metatype->tp_getattro != PyType_Type.tp_getattro) unknown();
+    if (metatype->tp_getattro != PyType_Type.tp_getattro) {
+      if (own_getattribute(metatype, &PyType_Type)) unknown();
+      require_getattr_hook(metatype, &PyType_Type);
+    }
     auto* type = reinterpret_cast<PyTypeObject*>(walk_.identity_of(object_).get());
     // A data descriptor of the metaclass (__name__, __dict__ ...) comes first.
-    PyObject* meta = _PyType_Lookup(metatype, name_);
-    if (meta != nullptr && is_data_descriptor(Py_TYPE(meta))) unknown();
+    ValuePtr meta = walk_.type_attribute(object_, name_);
+    if (meta && is_data_descriptor(walk_.exact_type(meta))) return read_descriptor(meta);
     ValuePtr found = class_attribute(object_, type);
-    if (!found) {
-      if (meta != nullptr) unknown();
-      return missing();
-    }
+    if (!found) return meta ? bind(meta) : missing();
     PyTypeObject* descriptor = walk_.exact_type(found);
     if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr) return {found};
+    if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, object_)};
+    if (has_python_get(found)) return inline_getter(python_get_, {found, walk_.none(), object_});
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
       return {make_value<BoundMethodValue>(unwrapped, object_)};
-    if (descriptor == &PyProperty_Type || descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type)
+    if (descriptor == &PyProperty_Type || descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type ||
+        descriptor == &PyMemberDescr_Type || descriptor == &PyGetSetDescr_Type || descriptor == tuple_field_type())
       return {found};
     unknown();
+  }
+
+  // A function that the walk made.
+  Bound on_made_function() {
+    auto* function = as<FunctionValue>(object_);
+    auto* code = reinterpret_cast<PyCodeObject*>(function->code.get());
+    auto is = [this](const char* name) { return PyUnicode_CompareWithASCIIString(name_, name) == 0; };
+    if (ValuePtr* set = function->find(name_)) return {*set};
+    if (is("__name__")) return {walk_.constant(code->co_name)};
+    if (is("__qualname__")) return {walk_.constant(code->co_qualname)};
+    if (is("__code__")) return {walk_.constant(function->code.get())};
+    if (is("__defaults__")) return {function->defaults ? function->defaults : walk_.none()};
+    if (is("__kwdefaults__")) return {function->kw_defaults ? function->kw_defaults : walk_.none()};
+    return on_builtin();
+  }
+
+  // functools.partial shows what it was made of; its dict of keywords is one object, which the walk does not have.
+  Bound on_made_object() {
+    auto* made = as<MadeValue>(object_);
+    auto is = [this](const char* name) { return PyUnicode_CompareWithASCIIString(name_, name) == 0; };
+    bool is_partial = std::string_view(type_of(object_)->tp_name) == "functools.partial";
+    if (is_partial && is("func")) return {made->positional[0]};
+    if (is_partial && is("args"))
+      return {make_value<SequenceValue>(
+          false, std::vector<ValuePtr>(made->positional.begin() + 1, made->positional.end()))};
+    unknown();
+  }
+
+  // __self__ and __func__ of a method; everything else is the function's.
+  Bound on_method() {
+    auto is = [this](const char* name) { return PyUnicode_CompareWithASCIIString(name_, name) == 0; };
+    auto part = [this](SourceKind kind) {
+      auto* known = as<ObjectValue>(object_);
+      if (known == nullptr) return kind == SourceKind::MethodSelf ? as<BoundMethodValue>(object_)->self : as<BoundMethodValue>(object_)->function;
+      if (known->source == nullptr) unknown();
+      walk_.exact_type(object_);
+      return walk_.at(walk_.sources().get(kind, known->source, nullptr));
+    };
+    if (is("__self__")) return {part(SourceKind::MethodSelf)};
+    ValuePtr function = part(SourceKind::MethodFunction);
+    if (is("__func__")) return {function};
+    // What type's look-up finds on the method type itself (__call__, __get__ ...) is the method's.
+    if (_PyType_Lookup(&PyMethod_Type, name_) != nullptr && !is("__doc__")) unknown();
+    if (!walk_.is_python_function(function)) unknown();
+    object_ = function;
+    return function->kind == ValueKind::Function ? on_made_function() : on_instance();
   }
 
   Bound on_module() {
@@ -158,6 +230,13 @@ class AttributeLookup {
     if (descriptor == nullptr && type->tp_dictoffset != 0) unknown();
     if (descriptor == nullptr) return missing();
     if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) return {walk_.constant(descriptor), true};
+    bool may_change = PyUnicode_CompareWithASCIIString(name_, "__module__") == 0;
+    if (is_immutable_builtin(type) && !may_change && walk_.identity_of(object_)) {
+      Ref value = Ref::steal(PyObject_GenericGetAttr(as<ObjectValue>(object_)->object, name_));
+      if (value && is_guardable_constant(value.get())) return {walk_.constant(value)};
+      PyErr_Clear();
+      unknown();
+    }
     if (Ref constant = walk_.constant_of(object_)) {
       // A number's or range's field (x.real, r.start).
       Ref value = Ref::steal(PyObject_GenericGetAttr(constant, name_));
@@ -176,8 +255,57 @@ class AttributeLookup {
 
  private:
   Bound missing() {
-    if (!probing_) walk_.raise_here();
-    return {nullptr};
+    if (hook_) return call_getattr_hook();
+    if (probing_) return {nullptr};
+    auto* known = as<ObjectValue>(object_);
+    std::string type = type_of(object_)->tp_name;
+    bool is_class = known != nullptr && PyType_Check(known->object.get());
+    if (is_class) type = reinterpret_cast<PyTypeObject*>(known->object.get())->tp_name;
+    if (type.size() > 50 || (object_->kind != ValueKind::Instance && known == nullptr) ||
+        !PyType_HasFeature(type_of(object_), Py_TPFLAGS_HEAPTYPE))
+      walk_.raise_here();
+    std::string text = is_class ? str_cat("type object '", type, "'") : str_cat("'", type, "' object");
+    walk_.raise_known(PyExc_AttributeError, {walk_.string(str_cat(text, " has no attribute '", utf8(name_), "'"))});
+  }
+
+  // What of it is read never changes, once it is the same object.
+  static bool is_immutable_builtin(PyTypeObject* type) { return type == &PyCode_Type || type == &PyCFunction_Type; }
+
+  // The __getattribute__ of a user's class; null: the base's own.
+  ValuePtr own_getattribute(PyTypeObject* type, PyTypeObject* base) {
+    static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
+    if (_PyType_Lookup(type, kGetattribute) == _PyType_Lookup(base, kGetattribute)) return nullptr;
+    ValuePtr method = walk_.type_attribute(object_, kGetattribute);
+    if (!method || !walk_.is_python_function(method)) unknown();
+    return method;
+  }
+
+  Bound call_getattribute(const ValuePtr& method) {
+    static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
+    hook_ = walk_.type_attribute(object_, kGetattr);
+    if (hook_ && !walk_.is_python_function(hook_)) unknown();
+    return inline_getter(method, {object_, walk_.constant(name_)});
+  }
+
+  // Runs a getter: its result is the attribute. Where an AttributeError of it has an answer here, the getter is waited for.
+  Bound inline_getter(const ValuePtr& getter, std::vector<ValuePtr> args) {
+    if (!hook_ && !probing_) {
+      walk_.inline_function(getter, {std::move(args), {}}, ContinuationKind::Push, nullptr);
+      return {nullptr};
+    }
+    if (std::optional<ValuePtr> value = walk_.call_catching(getter, {std::move(args), {}}, PyExc_AttributeError))
+      return {*value};
+    return missing();
+  }
+
+  // A descriptor whose __get__ is in Python.
+  bool has_python_get(const ValuePtr& descriptor) {
+    static PyObject* const kGet = PyUnicode_InternFromString("__get__");
+    PyTypeObject* type = type_of(descriptor);
+    bool user = (descriptor->kind == ValueKind::Object || descriptor->kind == ValueKind::Instance) &&
+                PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_IsSubtype(type, &PyType_Type);
+    python_get_ = user ? walk_.type_attribute(descriptor, kGet) : nullptr;
+    return python_get_ && walk_.is_python_function(python_get_);
   }
 
   [[noreturn]] void unknown() {
@@ -185,20 +313,17 @@ class AttributeLookup {
   }
 
   // The class overrides look-up: sound only for a Python __getattr__ beside object's own __getattribute__.
-  bool require_getattr_hook(PyTypeObject* type) {
+  void require_getattr_hook(PyTypeObject* type, PyTypeObject* base) {
     static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
     static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
-    PyObject* standard = _PyType_Lookup(&PyBaseObject_Type, kGetattribute);
-    if (_PyType_Lookup(type, kGetattribute) != standard) unknown();
+    if (_PyType_Lookup(type, kGetattribute) != _PyType_Lookup(base, kGetattribute)) unknown();
     hook_ = walk_.type_attribute(object_, kGetattr);
     if (!hook_ || !walk_.is_python_function(hook_)) unknown();
-    return true;
   }
 
   Bound call_getattr_hook() {
-    if (probing_) unknown();
-    walk_.inline_function(hook_, {{object_, walk_.constant(name_)}, {}}, ContinuationKind::Push, nullptr);
-    return {nullptr};
+    ValuePtr hook = std::exchange(hook_, nullptr);
+    return inline_getter(hook, {object_, walk_.constant(name_)});
   }
 
   ValuePtr own_attribute() {
@@ -206,8 +331,10 @@ class AttributeLookup {
       ValuePtr* found = instance->find(name_);
       return found != nullptr ? *found : nullptr;
     }
+    // A tuple or dict made here has elements only.
+    if (object_->kind == ValueKind::Sequence || object_->kind == ValueKind::Dict) return nullptr;
     auto* known = as<ObjectValue>(object_);
-    if (known->source == nullptr) unknown();
+    if (known == nullptr || known->source == nullptr) unknown();
     if (known->writes)
       if (const ValuePtr* stored = known->writes->find(name_)) return *stored;
     PyObject* value = nullptr;
@@ -224,6 +351,8 @@ class AttributeLookup {
 
   Bound read_descriptor(const ValuePtr& descriptor) {
     auto* known = as<ObjectValue>(descriptor);
+    if (has_python_get(descriptor)) return inline_getter(python_get_, {descriptor, object_, walk_.type_value(object_)});
+    if (known == nullptr) unknown();
     static PyObject* const kClass = PyUnicode_InternFromString("__class__");
     if (known->object.get() == _PyType_Lookup(&PyBaseObject_Type, kClass)) {
       walk_.identity_of(descriptor);
@@ -235,15 +364,50 @@ class AttributeLookup {
         return {make_value<SequenceValue>(false, exception->exception->args)};
       }
     }
-    if (probing_ && !Py_IS_TYPE(known->object.get(), &PyMemberDescr_Type)) unknown();
+    if (Py_IS_TYPE(known->object.get(), &PyGetSetDescr_Type)) return read_field(descriptor);
+    if (Py_IS_TYPE(known->object.get(), tuple_field_type())) return read_tuple_field(descriptor);
     if (Py_IS_TYPE(known->object.get(), &PyProperty_Type) && known->source != nullptr) {
       ValuePtr getter = walk_.at(walk_.sources().get(SourceKind::PropertyGetter, known->source, nullptr));
       if (!getter || !walk_.is_python_function(getter)) unknown();
-      walk_.inline_function(getter, {{object_}, {}}, ContinuationKind::Push, nullptr);
-      return {nullptr};
+      return inline_getter(getter, {object_});
     }
     if (Py_IS_TYPE(known->object.get(), &PyMemberDescr_Type)) return read_slot(descriptor);
     unknown();
+  }
+
+  // An attribute of a built-in type that its structure holds.
+  Bound read_field(const ValuePtr& descriptor) {
+    auto* known = as<ObjectValue>(object_);
+    if (known == nullptr) unknown();
+    walk_.identity_of(descriptor);
+    if (PyType_Check(known->object.get()) &&
+        !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(known->object.get()), Py_TPFLAGS_HEAPTYPE)) {
+      // A built-in class never changes.
+      Ref value = Ref::steal(PyObject_GetAttr(known->object, name_));
+      if (value && (is_guardable_constant(value.get()) || PyTuple_CheckExact(value.get())))
+        return {walk_.constant(value)};
+      PyErr_Clear();
+      unknown();
+    }
+    std::optional<int> field = object_field(known->object.type(), name_);
+    if (!field || known->source == nullptr) unknown();
+    ValuePtr value = walk_.at(walk_.sources().get(SourceKind::Field, known->source, name_, *field));
+    if (!value) unknown();
+    return {value};
+  }
+
+  Bound read_tuple_field(const ValuePtr& descriptor) {
+    walk_.identity_of(descriptor);
+    size_t at = static_cast<size_t>(tuple_field_index(as<ObjectValue>(descriptor)->object));
+    if (auto* made = as<SequenceValue>(object_)) {
+      if (made->is_list || at >= made->items.size()) unknown();
+      return {made->items[at]};
+    }
+    auto* known = as<ObjectValue>(object_);
+    if (known == nullptr || !PyTuple_Check(known->object.get()) ||
+        at >= static_cast<size_t>(PyTuple_GET_SIZE(known->object.get())))
+      unknown();
+    return {walk_.element(known, static_cast<Py_ssize_t>(at))};
   }
 
   ValuePtr slot_value(const ValuePtr& descriptor) {
@@ -283,6 +447,10 @@ class AttributeLookup {
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
       return {make_value<BoundMethodValue>(unwrapped, walk_.type_value(object_))};
     if (find_wrapper_type(descriptor) != nullptr) return {found, true};
+    if (has_python_get(found)) return inline_getter(python_get_, {found, object_, walk_.type_value(object_)});
+    if (descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type) return {found, true};
+    if (descriptor == &PyClassMethodDescr_Type)
+      return {make_value<BoundMethodValue>(found, walk_.type_value(object_))};
     unknown();
   }
 
@@ -310,7 +478,8 @@ class AttributeLookup {
   ValuePtr object_;
   BorrowedRef name_;
   bool probing_;
-  ValuePtr hook_;
+  ValuePtr hook_;  // the __getattr__ that answers what is not found
+  ValuePtr python_get_;
 };
 
 Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing = false) {
@@ -323,10 +492,25 @@ Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing
       return lookup.on_tensor();
     case ValueKind::Instance:
       return lookup.on_instance();
+    case ValueKind::Made:
+      return lookup.on_made_object();
+    case ValueKind::Function:
+      return lookup.on_made_function();
+    case ValueKind::BoundMethod:
+      return type_of(object) == &PyMethod_Type ? lookup.on_method() : lookup.on_builtin();
+    case ValueKind::Dict: {
+      auto* dict = as<DictValue>(object);
+      if (dict->factory && PyUnicode_CompareWithASCIIString(name, "default_factory") == 0) return {dict->factory};
+      bool is_user = dict->type && PyType_HasFeature(type_of(object), Py_TPFLAGS_HEAPTYPE);
+      return is_user ? lookup.on_instance() : lookup.on_builtin();
+    }
+    case ValueKind::Sequence:
+      return as<SequenceValue>(object)->type ? lookup.on_instance() : lookup.on_builtin();
     case ValueKind::Object: {
       PyObject* real = as<ObjectValue>(object)->object;
       if (PyModule_CheckExact(real)) return lookup.on_module();
       if (PyType_Check(real)) return lookup.on_class();
+      if (Py_IS_TYPE(real, &PyMethod_Type)) return lookup.on_method();
       PyTypeObject* type = Py_TYPE(real);
       bool has_storage = type->tp_dictoffset != 0 && type->tp_getattro == PyObject_GenericGetAttr;
       if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || has_storage) return lookup.on_instance();
@@ -369,13 +553,28 @@ bool has_plain_setattr(Walk& walk, const ValuePtr& object, bool is_object_own) {
   return true;
 }
 
-// Where the generic way puts the attribute: a slot, the object's own storage, a setter (a value), or nowhere that is known.
-enum class Place : uint8_t { Own, Setter, Unknown };
+// A method in Python of the descriptor's class.
+ValuePtr descriptor_method(Walk& walk, const ValuePtr& descriptor, BorrowedRef name) {
+  bool user = (descriptor->kind == ValueKind::Object || descriptor->kind == ValueKind::Instance) &&
+              PyType_HasFeature(type_of(descriptor), Py_TPFLAGS_HEAPTYPE) &&
+              !PyType_IsSubtype(type_of(descriptor), &PyType_Type);
+  ValuePtr method = user ? walk.type_attribute(descriptor, name) : nullptr;
+  return method && walk.is_python_function(method) ? method : nullptr;
+}
+
+// Where the generic way puts the attribute: a slot, the object's own storage, a setter of a property, the __set__ of a user's
+// descriptor (both are then `setter`), or nowhere that is known.
+enum class Place : uint8_t { Own, Setter, Descriptor, Unknown };
 Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& setter, bool is_object_own = false) {
   if (!has_plain_setattr(walk, object, is_object_own)) return Place::Unknown;
   ValuePtr on_type = walk.type_attribute(object, name);
   PyTypeObject* descriptor = on_type ? walk.exact_type(on_type) : nullptr;
   if (descriptor != nullptr && is_data_descriptor(descriptor)) {
+    static PyObject* const kSet = PyUnicode_InternFromString("__set__");
+    if (ValuePtr method = descriptor_method(walk, on_type, kSet)) {
+      setter = make_value<BoundMethodValue>(method, on_type);
+      return Place::Descriptor;
+    }
     auto* known = as<ObjectValue>(on_type);
     if (known == nullptr) return Place::Unknown;
     if (descriptor == &PyMemberDescr_Type && is_object_slot(known->object.get())) {
@@ -400,6 +599,25 @@ void store_own(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr va
   } else {
     instance->attributes.emplace_back(Ref::share(name), value);
   }
+}
+
+// A store on a function that the walk made, of its name or of an attribute that no built-in function has.
+bool store_on_function(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
+  auto* function = as<FunctionValue>(object);
+  if (function == nullptr) return false;
+  PyObject* descriptor = _PyType_Lookup(&PyFunction_Type, name);
+  bool is_text = false;
+  for (const char* text : {"__name__", "__qualname__"})
+    is_text = is_text || PyUnicode_CompareWithASCIIString(name, text) == 0;
+  bool is_free = descriptor == nullptr || PyUnicode_CompareWithASCIIString(name, "__module__") == 0 ||
+                 PyUnicode_CompareWithASCIIString(name, "__doc__") == 0;
+  if (!is_free && !(is_text && walk.is_exactly(value, &PyUnicode_Type))) return false;
+  if (ValuePtr* known = function->find(name)) {
+    *known = value;
+  } else {
+    function->attributes.emplace_back(Ref::share(name), value);
+  }
+  return true;
 }
 
 bool delete_own(Walk& walk, const ValuePtr& object, BorrowedRef name) {
@@ -431,10 +649,31 @@ ValuePtr call_object_setattr(Walk& walk, const CallArgs& args) {
   Ref name = walk.constant_of(args.positional[1]);
   if (!name || !PyUnicode_CheckExact(name.get())) break_on_store(walk, args.positional[0], nullptr);
   ValuePtr setter;
-  if (place_of(walk, args.positional[0], name.get(), setter, true) != Place::Own)
-    break_on_store(walk, args.positional[0], name.get());
+  Place place = place_of(walk, args.positional[0], name.get(), setter, true);
+  if (place == Place::Unknown) break_on_store(walk, args.positional[0], name.get());
+  if (place != Place::Own) {
+    walk.call_now(setter, {{args.positional[0], args.positional[2]}, {}});
+    return walk.none();
+  }
   store_own(walk, args.positional[0], name.get(), args.positional[2]);
   return walk.none();
+}
+
+// object.__getattribute__(self, name), as a user's __getattribute__ calls it.
+ValuePtr call_object_getattribute(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 2 || !args.keywords.empty()) walk.raise_here();
+  const ValuePtr& object = args.positional[0];
+  Ref name = walk.constant_of(args.positional[1]);
+  bool plain = object->kind == ValueKind::Instance ||
+               (object->kind == ValueKind::Object && PyType_HasFeature(walk.exact_type(object), Py_TPFLAGS_HEAPTYPE) &&
+                !PyType_Check(as<ObjectValue>(object)->object.get()));
+  if (!name || !PyUnicode_CheckExact(name.get()) || !plain)
+    walk.graph_break(BreakReason::custom_attribute_lookup, describe(object));
+  size_t depth = walk.frame_depth();
+  AttributeLookup lookup(walk, object, name.get());
+  Bound bound = lookup.generic();
+  if (walk.frame_depth() > depth) return nullptr;
+  return bound.is_method ? ValuePtr(make_value<BoundMethodValue>(bound.value, object)) : bound.value;
 }
 
 // object.__init__(self) does nothing.
@@ -448,6 +687,10 @@ ValuePtr call_object_init(Walk& walk, const CallArgs& args) {
 ValuePtr call_setattr(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 3 || !args.keywords.empty()) walk.raise_here();
   if (user_setattr(walk, args.positional[0])) break_on_store(walk, args.positional[0], nullptr);
+  Ref name = walk.constant_of(args.positional[1]);
+  if (name && PyUnicode_CheckExact(name.get()) &&
+      store_on_function(walk, args.positional[0], name.get(), args.positional[2]))
+    return walk.none();
   return call_object_setattr(walk, args);
 }
 
@@ -482,9 +725,18 @@ void store_attr(Walk& walk, const Instruction& at) {
     walk.pop_many(2);
     return;
   }
+  if (store_on_function(walk, object, name, value)) {
+    walk.pop_many(2);
+    return;
+  }
   ValuePtr setter;
   Place place = place_of(walk, object, name, setter);
   if (place == Place::Unknown) break_on_store(walk, object, name);
+  if (place == Place::Descriptor) {
+    auto* bound = as<BoundMethodValue>(setter);
+    walk.inline_function(bound->function, {{bound->self, object, value}, {}}, ContinuationKind::Discard, nullptr);
+    return walk.drop_below_callee(2);
+  }
   if (place == Place::Setter) {
     walk.inline_function(setter, {{object, value}, {}}, ContinuationKind::Discard, nullptr);
     return walk.drop_below_callee(2);
@@ -515,6 +767,8 @@ void register_attribute_calls() {
   };
   register_call(method("__init__").get(), call_object_init);
   register_call(method("__setattr__").get(), call_object_setattr);
+  register_call(method("__getattribute__").get(), call_object_getattribute);
+  register_value_type(tuple_field_type());
   Ref builtins = check(PyImport_ImportModule("builtins"));
   register_call(check(PyObject_GetAttrString(builtins, "setattr")).get(), call_setattr);
   register_call(check(PyObject_GetAttrString(builtins, "delattr")).get(), call_delattr);
@@ -564,6 +818,8 @@ void Walk::load_method(const ValuePtr& object, BorrowedRef name, int operands) {
 
 ValuePtr Walk::type_value(const ValuePtr& object) {
   if (auto* instance = as<InstanceValue>(object)) return instance->type;
+  if (auto* sequence = as<SequenceValue>(object); sequence != nullptr && sequence->type) return sequence->type;
+  if (auto* dict = as<DictValue>(object); dict != nullptr && dict->type) return dict->type;
   PyTypeObject* type = exact_type(object);
   const Source* source = source_of(object);
   if (source == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))

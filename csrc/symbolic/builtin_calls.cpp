@@ -41,24 +41,107 @@ ValuePtr call_len(Walk& walk, const CallArgs& args) {
   return walk.integer(*length);
 }
 
-// isinstance and issubclass against exact classes whose metaclass keeps type's own check.
-bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo) {
+// The hook of an abstract base class runs no code of the program's.
+bool has_known_hook(PyTypeObject* type) {
+  static PyObject* const kHook = PyUnicode_InternFromString("__subclasshook__");
+  static PyObject* const module = check(PyImport_ImportModule("_collections_abc")).release();
+  PyObject* hook = _PyType_Lookup(type, kHook);
+  if (hook == _PyType_Lookup(&PyBaseObject_Type, kHook)) return true;
+  Ref function = Ref::steal(PyObject_GetAttrString(hook, "__func__"));
+  PyErr_Clear();
+  return function && PyFunction_Check(function.get()) &&
+         PyFunction_GET_GLOBALS(function.get()) == PyModule_GetDict(module);
+}
+
+bool all_hooks_known(PyTypeObject* type, int& budget) {
+  if (--budget < 0 || !has_known_hook(type)) return false;
+  Ref below = check(PyObject_CallMethod(reinterpret_cast<PyObject*>(type), "__subclasses__", nullptr));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(below.get()); ++i)
+    if (!all_hooks_known(reinterpret_cast<PyTypeObject*>(PyList_GET_ITEM(below.get(), i)), budget)) return false;
+  return true;
+}
+
+// What an abstract base class says of a class: it remembers its answers until the next register().
+std::optional<bool> abstract_check(Walk& walk, PyTypeObject* type, PyTypeObject* base, const ValuePtr& classinfo,
+                                   PyObject* check_name) {
+  static PyObject* const abc_meta =
+      check(PyObject_GetAttrString(check(PyImport_ImportModule("abc")), "ABCMeta")).release();
+  const Source* source = walk.source_of(classinfo);
+  bool is_abstract = _PyType_Lookup(Py_TYPE(base), check_name) ==
+                     _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta), check_name);
+  int budget = 1000;
+  if (source == nullptr || !is_abstract || !all_hooks_known(base, budget)) return std::nullopt;
+  walk.guards().abc_token(source);
+  int found = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), reinterpret_cast<PyObject*>(base));
+  check_status(found);
+  return found == 1;
+}
+
+// isinstance and issubclass against exact classes whose metaclass keeps type's own check, and abstract base classes.
+bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo,
+                   const char* builtin = "isinstance") {
   if (auto elements = walk.elements_of(classinfo)) {
     for (const ValuePtr& element : *elements)
-      if (is_subtype_of(walk, type, element)) return true;
+      if (is_subtype_of(walk, type, element, builtin)) return true;
     return false;
   }
+  static PyObject* const union_type =
+      check(PyObject_GetAttrString(check(PyImport_ImportModule("types")), "UnionType")).release();
+  if (auto* parts = as<ObjectValue>(classinfo);
+      parts != nullptr && parts->source != nullptr && Py_TYPE(parts->object.get()) == (PyTypeObject*)union_type) {
+    walk.exact_type(classinfo);
+    Ref member = check(PyObject_GetAttrString(union_type, "__args__"));
+    ValuePtr args = walk.at(walk.sources().get(SourceKind::SlotAttr, parts->source, member.get()));
+    return is_subtype_of(walk, type, args, builtin);
+  }
   PyObject* known = walk.identity_of(classinfo);
-  if (known == nullptr || !PyType_Check(known)) break_on_builtin(walk, "isinstance", classinfo);
-  static PyObject* const kCheck = PyUnicode_InternFromString("__instancecheck__");
-  if (_PyType_Lookup(Py_TYPE(known), kCheck) != _PyType_Lookup(&PyType_Type, kCheck))
-    break_on_builtin(walk, "isinstance", classinfo);
+  if (known == nullptr || !PyType_Check(known)) break_on_builtin(walk, builtin, classinfo);
+  auto* base = reinterpret_cast<PyTypeObject*>(known);
+  Ref check_name = check(PyUnicode_FromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__" : "__instancecheck__"));
+  if (_PyType_Lookup(Py_TYPE(known), check_name) != _PyType_Lookup(&PyType_Type, check_name)) {
+    // type(x) is C says enough before C is asked.
+    if (type == base && std::string_view(builtin) == "isinstance") return true;
+    std::optional<bool> found = abstract_check(walk, type, base, classinfo, check_name);
+    if (!found) break_on_builtin(walk, builtin, classinfo);
+    return *found;
+  }
   return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(known)) != 0;
 }
 
 ValuePtr call_isinstance(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 2, 2);
   return walk.boolean(walk.is_instance(args.positional[0], args.positional[1]));
+}
+
+ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 2, 2);
+  PyObject* type = walk.identity_of(args.positional[0]);
+  if (type == nullptr || !PyType_Check(type)) walk.graph_break(BreakReason::builtin_call, "issubclass()");
+  return walk.boolean(
+      is_subtype_of(walk, reinterpret_cast<PyTypeObject*>(type), args.positional[1], "issubclass"));
+}
+
+// hash(x): what a __hash__ in Python gives, cut to size as Python does; or that of a key.
+ValuePtr call_hash(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 1, 1);
+  static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
+  const ValuePtr& value = args.positional[0];
+  auto* object = as<ObjectValue>(value);
+  bool user = value->kind == ValueKind::Instance ||
+              (object != nullptr && !PyType_Check(object->object.get()) &&
+               PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE));
+  ValuePtr method = user ? walk.type_attribute(value, kHash) : nullptr;
+  if (!method || !walk.is_python_function(method))
+    return walk.constant(check(PyLong_FromSsize_t(PyObject_Hash(walk.key_of(value)))));
+  ValuePtr result = walk.call_now(method, {{value}, {}});
+  Ref number = walk.constant_of(result);
+  if (!number || !PyLong_CheckExact(number.get())) walk.raise_here();
+  Py_ssize_t hash = PyLong_AsSsize_t(number);
+  if (hash == -1 && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    hash = PyObject_Hash(number);
+  }
+  return walk.constant(check(PyLong_FromSsize_t(hash == -1 ? -2 : hash)));
 }
 
 ValuePtr call_type(Walk& walk, const CallArgs& args) {
@@ -89,7 +172,7 @@ ValuePtr call_sequence(Walk& walk, const CallArgs& args) {
   return make_value<SequenceValue>(is_list, std::move(items));
 }
 
-ValuePtr call_dict(Walk& walk, const CallArgs& args) {
+Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
   auto dict = make_value<DictValue>();
   if (args.positional.size() > 1) walk.raise_here();
   if (!args.positional.empty()) {
@@ -99,9 +182,8 @@ ValuePtr call_dict(Walk& walk, const CallArgs& args) {
     } else {
       for (const ValuePtr& pair : iterated(walk, "dict", value)) {
         auto items = walk.iterate(pair);
-        Ref key = items && items->size() == 2 ? walk.constant_of((*items)[0]) : Ref();
-        if (!key) walk.graph_break(BreakReason::unhashable_key, describe(pair));
-        if (PyObject_Hash(key) == -1) walk.raise_here();
+        if (!items || items->size() != 2) walk.graph_break(BreakReason::unknown_container, describe(pair));
+        Ref key = walk.key_of((*items)[0]);
         dict->set(key.get(), (*items)[1]);
       }
     }
@@ -110,30 +192,74 @@ ValuePtr call_dict(Walk& walk, const CallArgs& args) {
   return dict;
 }
 
+ValuePtr call_dict(Walk& walk, const CallArgs& args) { return made_dict(walk, args); }
+
+PyObject* from_collections(const char* name) {
+  return check(PyObject_GetAttrString(check(PyImport_ImportModule("collections")), name)).release();
+}
+
+ValuePtr call_ordered_dict(Walk& walk, const CallArgs& args) {
+  Handle<DictValue> dict = made_dict(walk, args);
+  dict->type = walk.constant(reinterpret_cast<PyObject*>(&PyODict_Type));
+  return dict;
+}
+
+// defaultdict(factory, ...)
+ValuePtr call_default_dict(Walk& walk, const CallArgs& args) {
+  static PyObject* const type = from_collections("defaultdict");
+  CallArgs rest = args;
+  ValuePtr factory = walk.none();
+  if (!args.positional.empty()) {
+    factory = args.positional[0];
+    rest.positional.erase(rest.positional.begin());
+    bool known = walk.same_object(factory, walk.none()) || walk.exact_type(factory)->tp_call != nullptr;
+    if (!known) walk.raise_here();
+  }
+  Handle<DictValue> dict = made_dict(walk, rest);
+  dict->type = walk.constant(type);
+  dict->factory = factory;
+  return dict;
+}
+
 ValuePtr call_set(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 0, 1);
   auto set = make_value<SetValue>();
+  set->creation_step = walk.step_number();
   if (args.positional.empty()) return set;
+  if (Ref contents = walk.set_contents(args.positional[0])) {
+    set->set = check(PySet_New(contents));
+    return set;
+  }
   for (const ValuePtr& item : iterated(walk, "set", args.positional[0])) {
-    Ref key = walk.constant_of(item);
-    if (!key) walk.graph_break(BreakReason::unhashable_key, describe(item));
-    if (PyObject_Hash(key) == -1) walk.raise_here();
-    set->add(key.get());
+    set->add(walk.key_of(item).get());
   }
   return set;
 }
 
 ValuePtr call_iter(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 1) walk.graph_break(BreakReason::builtin_call, "iter() with a sentinel");
-  ValuePtr iterator = iterator_for_builtin(walk, args.positional[0]);
+  ValuePtr iterator = walk.any_iterator_over(args.positional[0]);
   if (!iterator) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[0]));
-  return iterator;
+  auto* made = as<IteratorValue>(iterator);
+  return made->iterator_kind == IteratorKind::User ? made->bases[0] : iterator;
+}
+
+// The __next__ of a user's class.
+ValuePtr call_user_next(Walk& walk, const CallArgs& args) {
+  static PyObject* const kNext = PyUnicode_InternFromString("__next__");
+  const ValuePtr& value = args.positional[0];
+  ValuePtr method = walk.user_method(value, kNext);
+  if (!method) walk.graph_break(BreakReason::foreign_next, describe(value));
+  if (args.positional.size() == 2)
+    return walk.call_catching(method, {{value}, {}}, PyExc_StopIteration).value_or(args.positional[1]);
+  walk.inline_function(method, {{value}, {}}, ContinuationKind::Push, nullptr);
+  return nullptr;
 }
 
 ValuePtr call_next(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 2);
   auto* iterator = as<IteratorValue>(args.positional[0]);
-  if (iterator == nullptr) walk.graph_break(BreakReason::foreign_next, describe(args.positional[0]));
+  if (iterator == nullptr) return call_user_next(walk, args);
   if (std::optional<ValuePtr> next = walk.next_of(iterator)) return *next;
   if (args.positional.size() == 2) return args.positional[1];
   bool has_value = iterator->returned && !walk.same_object(iterator->returned, walk.none());
@@ -150,7 +276,7 @@ ValuePtr call_enumerate(Walk& walk, const CallArgs& args) {
     if (!known) break_on_builtin(walk, "enumerate", *start_value);
     start = *known;
   }
-  ValuePtr inner = iterator_for_builtin(walk, args.positional[0]);
+  ValuePtr inner = walk.any_iterator_over(args.positional[0]);
   if (!inner) break_on_builtin(walk, "enumerate", args.positional[0]);
   auto iterator = make_value<IteratorValue>(IteratorKind::Enumerate, std::vector<ValuePtr>{inner});
   iterator->index = start;
@@ -168,7 +294,7 @@ ValuePtr call_zip(Walk& walk, const CallArgs& args) {
   }
   std::vector<ValuePtr> bases;
   for (const ValuePtr& value : args.positional) {
-    ValuePtr inner = iterator_for_builtin(walk, value);
+    ValuePtr inner = walk.any_iterator_over(value);
     if (!inner) break_on_builtin(walk, "zip", value);
     bases.push_back(std::move(inner));
   }
@@ -184,7 +310,7 @@ ValuePtr call_map_filter(Walk& walk, const CallArgs& args) {
     walk.raise_here();
   std::vector<ValuePtr> bases{args.positional[0]};
   for (size_t i = 1; i < args.positional.size(); ++i) {
-    ValuePtr inner = iterator_for_builtin(walk, args.positional[i]);
+    ValuePtr inner = walk.any_iterator_over(args.positional[i]);
     if (!inner) break_on_builtin(walk, is_map ? "map" : "filter", args.positional[i]);
     bases.push_back(std::move(inner));
   }
@@ -223,7 +349,7 @@ ValuePtr call_sum(Walk& walk, const CallArgs& args) {
 template <bool stop_at>
 ValuePtr call_any_all(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 1);
-  ValuePtr iterator = iterator_for_builtin(walk, args.positional[0]);
+  ValuePtr iterator = walk.any_iterator_over(args.positional[0]);
   if (!iterator) break_on_builtin(walk, stop_at ? "any" : "all", args.positional[0]);
   while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator))) {
     std::optional<bool> truth = walk.truth_of(*item);
@@ -305,6 +431,8 @@ struct BuiltinRow {
 constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
                                     {"isinstance", call_isinstance},
                                     {"type", call_type},
+                                    {"issubclass", call_issubclass},
+                                    {"hash", call_hash},
                                     {"bool", call_bool},
                                     {"list", call_sequence<true>},
                                     {"tuple", call_sequence<false>},
@@ -346,6 +474,8 @@ bool Walk::is_instance(const ValuePtr& value, const ValuePtr& classinfo) {
 
 void register_builtin_calls() {
   Ref builtins = check(PyImport_ImportModule("builtins"));
+  register_call(from_collections("OrderedDict"), call_ordered_dict);
+  register_call(from_collections("defaultdict"), call_default_dict);
   for (const BuiltinRow& row : kBuiltins)
     register_call(check(PyObject_GetAttrString(builtins, row.name)).get(), row.handler);
 }

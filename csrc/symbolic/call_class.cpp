@@ -1,37 +1,129 @@
-// Calls of classes: objects of plain Python classes and built-in exceptions are made by the walk.
+// Calls of classes: what type.__call__ and the __new__ of object and tuple do.
 #include "symbolic/exceptions.h"
 
 namespace md {
 
 namespace {
 
-// Instances are made by object.__new__ alone, and have no storage but their attributes.
-bool is_plain_class(PyTypeObject* type) {
-  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_new != PyBaseObject_Type.tp_new) return false;
-  if (Py_TYPE(type)->tp_call != PyType_Type.tp_call) return false;
-  if (PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT) || type->tp_finalize != nullptr || type->tp_del != nullptr)
-    return false;
-  return type->tp_setattro == PyObject_GenericSetAttr;
+// Objects of the class are laid out as those of this built-in type, with attributes of their own at most, and nothing watches
+// them being made or dropped.
+bool is_plain_subclass(PyTypeObject* type, PyTypeObject* base) {
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_finalize != nullptr || type->tp_del != nullptr) return false;
+  if (PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT)) return false;
+  while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
+  return type == base;
 }
+
+[[noreturn]] void break_on_creation(Walk& walk, PyTypeObject* type) {
+  walk.graph_break(BreakReason::object_creation, type->tp_name);
+}
+
+PyTypeObject* class_argument(Walk& walk, const CallArgs& args) {
+  PyObject* type = args.positional.empty() ? nullptr : walk.identity_of(args.positional[0]).get();
+  if (type == nullptr || !PyType_Check(type)) walk.raise_here();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+// object.__new__(cls, ...): arguments are for an __init__ that the class has, and an error if it has its own __new__.
+ValuePtr call_object_new(Walk& walk, const CallArgs& args) {
+  PyTypeObject* type = class_argument(walk, args);
+  if (!is_plain_subclass(type, &PyBaseObject_Type)) break_on_creation(walk, type);
+  bool has_more = args.positional.size() > 1 || !args.keywords.empty();
+  if (has_more && (type->tp_new != PyBaseObject_Type.tp_new || type->tp_init == PyBaseObject_Type.tp_init))
+    walk.raise_here();
+  return make_value<InstanceValue>(args.positional[0]);
+}
+
+// tuple.__new__(cls, iterable)
+ValuePtr call_tuple_new(Walk& walk, const CallArgs& args) {
+  PyTypeObject* type = class_argument(walk, args);
+  if (args.positional.size() > 2 || !args.keywords.empty()) walk.raise_here();
+  if (type != &PyTuple_Type && !is_plain_subclass(type, &PyTuple_Type)) break_on_creation(walk, type);
+  std::vector<ValuePtr> items;
+  if (args.positional.size() == 2) {
+    auto elements = walk.iterate(args.positional[1]);
+    if (!elements) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
+    items = std::move(*elements);
+  }
+  auto made = make_value<SequenceValue>(false, std::move(items));
+  if (type != &PyTuple_Type) made->type = args.positional[0];
+  return made;
+}
+
+// dict.__new__(cls, ...): empty, whatever the arguments.
+ValuePtr call_dict_new(Walk& walk, const CallArgs& args) {
+  PyTypeObject* type = class_argument(walk, args);
+  if (!is_plain_subclass(type, &PyDict_Type)) break_on_creation(walk, type);
+  auto made = make_value<DictValue>();
+  made->type = args.positional[0];
+  return made;
+}
+
+// type.__call__(cls, ...), as a metaclass's own __call__ calls it.
+ValuePtr call_type_call(Walk& walk, const CallArgs& args) {
+  class_argument(walk, args);
+  CallArgs inner = args;
+  inner.positional.erase(inner.positional.begin());
+  return walk.make_object(args.positional[0], inner, ContinuationKind::Hold);
+}
+
+struct NewRow {
+  PyTypeObject* type;
+  CallHandler handler;
+};
+constexpr NewRow kNew[] = {{&PyBaseObject_Type, call_object_new}, {&PyTuple_Type, call_tuple_new}, {&PyDict_Type, call_dict_new}};
 
 }  // namespace
 
-ValuePtr Walk::call_class(const ValuePtr& type_value, CallArgs& args, ContinuationKind continuation) {
+ValuePtr Walk::call_class(const ValuePtr& type_value, CallArgs& args, ContinuationKind continuation,
+                          const ValuePtr& continuation_value) {
+  static PyObject* const kCall = PyUnicode_InternFromString("__call__");
+  auto* type = reinterpret_cast<PyTypeObject*>(identity_of(type_value).get());
+  PyTypeObject* metatype = Py_TYPE(type);
+  if (metatype == &PyType_Type) return make_object(type_value, args, continuation);
+  ValuePtr method = type_attribute(type_value, kCall);
+  if (metatype->tp_call == PyType_Type.tp_call) {
+    if (as<ObjectValue>(method)->source != nullptr) identity_of(method);
+    return make_object(type_value, args, continuation);
+  }
+  if (!method || !is_python_function(method)) break_on_creation(*this, type);
+  args.positional.insert(args.positional.begin(), type_value);
+  call_function(method, std::move(args), continuation, continuation_value);
+  return nullptr;
+}
+
+ValuePtr Walk::make_object(const ValuePtr& type_value, CallArgs& args, ContinuationKind continuation) {
   static PyObject* const kInit = PyUnicode_InternFromString("__init__");
+  static PyObject* const kNew = PyUnicode_InternFromString("__new__");
   auto* type = reinterpret_cast<PyTypeObject*>(identity_of(type_value).get());
   if (is_exception_class(type)) {
     Handle<InstanceValue> exception = new_exception(*this, type_value, args.positional);
     // Others choose their class or check their arguments when they are made.
-    if (!exception) graph_break(BreakReason::object_creation, type->tp_name);
+    if (!exception) break_on_creation(*this, type);
     return initialise(exception, exception_init(*this, exception), args, continuation);
   }
-  if (!is_plain_class(type)) graph_break(BreakReason::object_creation, type->tp_name);
-  auto instance = make_value<InstanceValue>(type_value);
-  ValuePtr init = type_attribute(instance, kInit);
-  if (init && is_python_function(init)) return initialise(instance, init, args, continuation);
-  if (type->tp_init != PyBaseObject_Type.tp_init) graph_break(BreakReason::object_creation, type->tp_name);
-  if (!args.positional.empty()) raise_here();
-  return initialise(instance, nullptr, args, continuation);
+  ValuePtr maker = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? optional_attribute(type_value, kNew) : nullptr;
+  if (!maker) break_on_creation(*this, type);
+  CallArgs given = args;
+  given.positional.insert(given.positional.begin(), type_value);
+  ValuePtr made;
+  if (is_python_function(maker)) {
+    made = call_now(maker, given);
+  } else if (CallHandler handler = type_of(maker) == &PyCFunction_Type ? find_call(identity_of(maker)) : nullptr) {
+    made = handler(*this, given);
+  } else {
+    break_on_creation(*this, type);
+  }
+  PyTypeObject* made_type = exact_type(made);
+  if (!PyType_IsSubtype(made_type, type) || made_type->tp_init == PyBaseObject_Type.tp_init) return made;
+  ValuePtr init = type_attribute(made, kInit);
+  if (CallHandler handler = init && type_of(init) == &PyWrapperDescr_Type ? find_call(identity_of(init)) : nullptr) {
+    args.positional.insert(args.positional.begin(), made);
+    handler(*this, args);
+    return made;
+  }
+  if (!init || !is_python_function(init)) break_on_creation(*this, type);
+  return initialise(made, init, args, continuation);
 }
 
 // Runs the user's __init__, if there is one.
@@ -39,11 +131,21 @@ ValuePtr Walk::initialise(const ValuePtr& instance, const ValuePtr& init, CallAr
                           ContinuationKind continuation) {
   if (!init && !args.keywords.empty()) raise_here();
   if (!init) return instance;
-  // What happens to the object under construction is followed only when its result is simply pushed.
-  if (continuation != ContinuationKind::Push) graph_break(BreakReason::object_creation, describe(instance));
   args.positional.insert(args.positional.begin(), instance);
-  inline_function(init, std::move(args), ContinuationKind::PushSelf, instance);
-  return nullptr;
+  if (continuation == ContinuationKind::Push) {
+    inline_function(init, std::move(args), ContinuationKind::PushSelf, instance);
+    return nullptr;
+  }
+  // Something else waits for the object than the caller's stack.
+  if (!same_object(call_now(init, std::move(args)), none())) raise_here();
+  return instance;
+}
+
+void register_class_calls() {
+  for (const NewRow& row : kNew)
+    register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(row.type), "__new__")).get(), row.handler);
+  register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyType_Type), "__call__")).get(),
+                call_type_call);
 }
 
 }  // namespace md

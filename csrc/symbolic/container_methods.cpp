@@ -26,7 +26,9 @@ std::vector<ValuePtr>& list_of(Walk& walk, const CallArgs& args, const char* met
 }
 
 const ValuePtr& dict_of(Walk& walk, const CallArgs& args, const char* method) {
-  bool is_dict = !args.positional.empty() && walk.is_exactly(args.positional[0], &PyDict_Type);
+  // Of a subclass it is dict's own method that is called.
+  bool is_dict = !args.positional.empty() && (args.positional[0]->kind == ValueKind::Dict ||
+                                              walk.is_exactly(args.positional[0], &PyDict_Type));
   if (!is_dict) break_on_method(walk, args, method);
   return args.positional[0];
 }
@@ -123,6 +125,8 @@ ValuePtr list_copy(Walk& walk, const CallArgs& args) {
 template <int what>
 ValuePtr dict_view(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 0, 0);
+  auto* object = as<ObjectValue>(args.positional[0]);
+  if (object != nullptr && !PyDict_CheckExact(object->object.get())) break_on_method(walk, args, "view");
   return make_value<DictViewValue>(args.positional[0], what);
 }
 
@@ -177,7 +181,7 @@ ValuePtr dict_popitem(Walk& walk, const CallArgs& args) {
   if (entries->empty()) walk.raise_here();
   DictValue::Entry last = entries->back();
   walk.dict_delete(dict, last.key.get());
-  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.constant(last.key.get()), last.value});
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.value_of_key(last.key.get()), last.value});
 }
 
 ValuePtr dict_clear(Walk& walk, const CallArgs& args) {
@@ -215,19 +219,61 @@ ValuePtr dict_update(Walk& walk, const CallArgs& args) {
 
 ValuePtr dict_copy(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 0, 0);
-  auto entries = walk.entries_of(args.positional[0]);
+  auto entries = type_of(args.positional[0]) == &PyDict_Type ? walk.entries_of(args.positional[0]) : nullptr;
   if (!entries) walk.graph_break(BreakReason::unknown_container, describe(args.positional[0]));
   auto copy = make_value<DictValue>();
   copy->entries = std::move(*entries);
   return copy;
 }
 
-ValuePtr set_add(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 1);
-  auto* set = as<SetValue>(args.positional[0]);
-  if (set == nullptr) walk.graph_break(BreakReason::store_subscript, "set.add on a set from outside");
-  set->add(walk.key_of(args.positional[1]).get());
+ValuePtr dict_init(Walk& walk, const CallArgs& args) { return dict_update(walk, args); }
+
+// dict.fromkeys(keys, value), on dict itself.
+ValuePtr dict_from_keys(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() < 2 || args.positional.size() > 3 || !args.keywords.empty()) walk.raise_here();
+  if (walk.identity_of(args.positional[0]).get() != reinterpret_cast<PyObject*>(&PyDict_Type))
+    walk.graph_break(BreakReason::unknown_container, "fromkeys of a subclass");
+  auto keys = walk.iterate(args.positional[1]);
+  if (!keys) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
+  auto dict = make_value<DictValue>();
+  ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.none();
+  for (const ValuePtr& key : *keys) dict->set(walk.key_of(key).get(), value);
+  return dict;
+}
+
+DictValue* ordered_of(Walk& walk, const CallArgs& args, const char* method) {
+  auto* dict = args.positional.empty() ? nullptr : as<DictValue>(args.positional[0]);
+  if (dict == nullptr) break_on_method(walk, args, method);
+  return dict;
+}
+
+bool last_of(Walk& walk, const CallArgs& args, size_t place) {
+  const ValuePtr* last = args.positional.size() > place ? &args.positional[place] : args.keyword("last");
+  if (args.positional.size() > place + 1 || args.keywords.size() > (last != nullptr ? 1u : 0u)) walk.raise_here();
+  std::optional<bool> truth = last != nullptr ? walk.truth_of(*last) : true;
+  if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(*last));
+  return *truth;
+}
+
+ValuePtr ordered_move_to_end(Walk& walk, const CallArgs& args) {
+  DictValue* dict = ordered_of(walk, args, "move_to_end");
+  if (args.positional.size() < 2) walk.raise_here();
+  bool last = last_of(walk, args, 2);
+  int at = dict->find(walk.key_of(args.positional[1]));
+  if (at < 0) walk.raise_known(PyExc_KeyError, {args.positional[1]});
+  DictValue::Entry entry = dict->entries[static_cast<size_t>(at)];
+  dict->entries.erase(dict->entries.begin() + at);
+  dict->entries.insert(last ? dict->entries.end() : dict->entries.begin(), entry);
   return walk.none();
+}
+
+ValuePtr ordered_popitem(Walk& walk, const CallArgs& args) {
+  DictValue* dict = ordered_of(walk, args, "popitem");
+  bool last = last_of(walk, args, 1);
+  if (dict->entries.empty()) walk.raise_known(PyExc_KeyError, {walk.string("dictionary is empty")});
+  DictValue::Entry entry = last ? dict->entries.back() : dict->entries.front();
+  dict->erase(entry.key.get());
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.value_of_key(entry.key.get()), entry.value});
 }
 
 struct MethodRow {
@@ -259,7 +305,18 @@ void register_container_methods() {
                             {&PyDict_Type, "setdefault", dict_setdefault},
                             {&PyDict_Type, "update", dict_update},
                             {&PyDict_Type, "copy", dict_copy},
-                            {&PySet_Type, "add", set_add}};
+                            {&PyDict_Type, "__init__", dict_init},
+                            {&PyODict_Type, "keys", dict_view<0>},
+                            {&PyODict_Type, "values", dict_view<1>},
+                            {&PyODict_Type, "items", dict_view<2>},
+                            {&PyODict_Type, "pop", dict_pop},
+                            {&PyODict_Type, "clear", dict_clear},
+                            {&PyODict_Type, "setdefault", dict_setdefault},
+                            {&PyODict_Type, "update", dict_update},
+                            {&PyODict_Type, "move_to_end", ordered_move_to_end},
+                            {&PyODict_Type, "popitem", ordered_popitem}};
+  PyObject* from_keys = PyDict_GetItemString(PyDict_Type.tp_dict, "fromkeys");
+  if (from_keys != nullptr) register_call(from_keys, dict_from_keys);
   for (const MethodRow& row : rows)
     register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(row.type), row.name)).get(), row.handler);
 }

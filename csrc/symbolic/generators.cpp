@@ -157,8 +157,10 @@ void Walk::run_held(size_t depth) {
 
 void Walk::leave_held(size_t depth, const RaiseSignal& signal) {
   // What waits may take a StopIteration for an end, or make another exception of it.
+  bool is_awaited = !catches_.empty() && catches_.back() == depth;
   bool goes_on = signal.exception &&
-                 !PyType_IsSubtype(type_of(signal.exception), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration));
+                 (is_awaited ||
+                  !PyType_IsSubtype(type_of(signal.exception), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)));
   if (!goes_on) end_silently_before(instruction_step_);
   for (size_t at = depth; at < frames_.size(); ++at) {
     if (IteratorValue* generator = frames_[at]->generator) {
@@ -169,10 +171,28 @@ void Walk::leave_held(size_t depth, const RaiseSignal& signal) {
   frames_.resize(depth);
 }
 
-ValuePtr Walk::call_now(const ValuePtr& callable, std::vector<ValuePtr> args) {
+std::optional<ValuePtr> Walk::call_catching(const ValuePtr& callable, CallArgs args, PyObject* exception) {
+  // Popped whatever happens: a break ends the walk or starts it anew.
+  struct Catch {
+    std::vector<size_t>& depths;
+    ~Catch() { depths.pop_back(); }
+  };
+  catches_.push_back(exception == PyExc_StopIteration ? frames_.size() : SIZE_MAX);
+  Catch until{catches_};
+  try {
+    return call_now(callable, std::move(args));
+  } catch (const RaiseSignal& signal) {
+    bool caught = signal.exception &&
+                  PyType_IsSubtype(type_of(signal.exception), reinterpret_cast<PyTypeObject*>(exception)) != 0;
+    if (!caught) throw;
+    return std::nullopt;
+  }
+}
+
+ValuePtr Walk::call_now(const ValuePtr& callable, CallArgs args) {
   size_t depth = frames_.size();
   held_result_ = nullptr;
-  call(callable, {std::move(args), {}}, ContinuationKind::Hold);
+  call(callable, std::move(args), ContinuationKind::Hold);
   if (frames_.size() > depth && frames_[depth]->continuation != ContinuationKind::Hold) {
     frames_.resize(depth);
     graph_break(BreakReason::c_callback, describe(callable));

@@ -1,18 +1,12 @@
 // Iteration over what the walk knows.
-#include "guards/named_results.h"
 #include "symbolic/walk.h"
 
 namespace md {
 
 namespace {
 
-bool is_plain_sequence(const ValuePtr& value) {
-  if (value->kind == ValueKind::Sequence) return true;
-  auto* object = as<ObjectValue>(value);
-  if (object == nullptr) return false;
-  PyTypeObject* type = object->object.type();
-  if (type == &PyTuple_Type || type == &PyList_Type) return true;
-  return PyTuple_Check(object->object.get()) && (object->source == nullptr || is_named_results(type));
+bool is_plain_sequence(Walk& walk, const ValuePtr& value) {
+  return type_of(value) == &PyList_Type || walk.is_plain_tuple(value);
 }
 
 bool is_text(const ValuePtr& value) {
@@ -84,9 +78,39 @@ std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
   if (iterator->index >= static_cast<int64_t>(entries->size())) return std::nullopt;
   const DictValue::Entry& entry = (*entries)[iterator->index];
   int what = view != nullptr ? view->what : 0;
-  if (what == 0) return walk.constant(entry.key.get());
+  if (what == 0) return walk.value_of_key(entry.key.get());
   if (what == 1) return entry.value;
-  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.constant(entry.key.get()), entry.value});
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.value_of_key(entry.key.get()), entry.value});
+}
+
+// A set that changes while it is gone over raises.
+std::optional<ValuePtr> next_in_set(Walk& walk, IteratorValue* iterator) {
+  Ref set = walk.set_contents(iterator->bases[0]);
+  if (PySet_GET_SIZE(set.get()) != iterator->stop) walk.raise_here();
+  if (iterator->index >= iterator->stop) return std::nullopt;
+  return as<SequenceValue>(iterator->bases[1])->items[static_cast<size_t>(iterator->index)];
+}
+
+ValuePtr set_iterator(Walk& walk, const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  // What a set from outside that was changed will look like is not known.
+  Ref set = object == nullptr || !object->writes ? walk.set_contents(value) : Ref();
+  if (!set) return nullptr;
+  // The order is that of the object itself, which a copy may not have.
+  Ref order = check(PySequence_Tuple(object != nullptr ? object->object : set));
+  std::vector<ValuePtr> items;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
+    items.push_back(walk.value_of_key(PyTuple_GET_ITEM(order.get(), i)));
+  auto iterator = make_value<IteratorValue>(
+      IteratorKind::Set, std::vector<ValuePtr>{value, make_value<SequenceValue>(false, std::move(items))});
+  iterator->stop = PySet_GET_SIZE(set.get());
+  return iterator;
+}
+
+std::optional<ValuePtr> next_of_user(Walk& walk, IteratorValue* iterator) {
+  static PyObject* const kNext = PyUnicode_InternFromString("__next__");
+  ValuePtr method = walk.type_attribute(iterator->bases[0], kNext);
+  return walk.call_catching(method, {{iterator->bases[0]}, {}}, PyExc_StopIteration);
 }
 
 std::optional<ValuePtr> next_zipped(Walk& walk, IteratorValue* iterator) {
@@ -119,13 +143,13 @@ std::optional<ValuePtr> next_mapped(Walk& walk, IteratorValue* iterator) {
     if (!item) return std::nullopt;
     items.push_back(std::move(*item));
   }
-  return walk.call_now(iterator->bases[0], std::move(items));
+  return walk.call_now(iterator->bases[0], {std::move(items), {}});
 }
 
 std::optional<ValuePtr> next_filtered(Walk& walk, IteratorValue* iterator) {
   bool by_truth = walk.same_object(iterator->bases[0], walk.none());
   while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator->bases[1]))) {
-    std::optional<bool> truth = walk.truth_of(by_truth ? *item : walk.call_now(iterator->bases[0], {*item}));
+    std::optional<bool> truth = walk.truth_of(by_truth ? *item : walk.call_now(iterator->bases[0], {{*item}, {}}));
     if (!truth) walk.graph_break(BreakReason::unknown_truth, "in filter()");
     if (*truth) return item;
   }
@@ -136,13 +160,15 @@ std::optional<ValuePtr> next_filtered(Walk& walk, IteratorValue* iterator) {
 
 ValuePtr Walk::iterator_over(const ValuePtr& value) {
   if (value->kind == ValueKind::Iterator) return value;
-  if (is_plain_sequence(value)) {
+  if (is_plain_sequence(*this, value)) {
     exact_type(value);
     return make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
   }
   if (is_text(value) && constant_of(value))
     return make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
-  if (is_dict(value) || value->kind == ValueKind::DictView) {
+  if (type_of(value) == &PySet_Type || type_of(value) == &PyFrozenSet_Type) return set_iterator(*this, value);
+  if (auto* dict = as<DictValue>(value); dict != nullptr && !this->is_dict(value, {"__iter__"})) return nullptr;
+  if (md::is_dict(value) || value->kind == ValueKind::DictView) {
     auto* view = as<DictViewValue>(value);
     auto entries = entries_of(view != nullptr ? view->dict : value);
     if (!entries) return nullptr;
@@ -163,10 +189,23 @@ ValuePtr Walk::iterator_over(const ValuePtr& value) {
   return nullptr;
 }
 
+ValuePtr Walk::any_iterator_over(const ValuePtr& value) {
+  static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
+  static PyObject* const kNext = PyUnicode_InternFromString("__next__");
+  if (ValuePtr iterator = iterator_over(value)) return iterator;
+  ValuePtr method = has_user_type(value) ? type_attribute(value, kIter) : nullptr;
+  if (!method || !is_python_function(method)) return nullptr;
+  ValuePtr made = call_now(method, {{value}, {}});
+  if (made->kind == ValueKind::Iterator) return made;
+  ValuePtr next = has_user_type(made) ? type_attribute(made, kNext) : nullptr;
+  if (!next || !is_python_function(next)) return nullptr;
+  return make_value<IteratorValue>(IteratorKind::User, std::vector<ValuePtr>{made});
+}
+
 std::optional<ValuePtr> Walk::next_of(IteratorValue* iterator) {
   // map, filter and zip ask again; the others stay ended.
   bool asks_again = iterator->iterator_kind == IteratorKind::Map || iterator->iterator_kind == IteratorKind::Filter ||
-                    iterator->iterator_kind == IteratorKind::Zip;
+                    iterator->iterator_kind == IteratorKind::Zip || iterator->iterator_kind == IteratorKind::User;
   if (iterator->exhausted && !asks_again) return std::nullopt;
   std::optional<ValuePtr> next;
   switch (iterator->iterator_kind) {
@@ -181,6 +220,12 @@ std::optional<ValuePtr> Walk::next_of(IteratorValue* iterator) {
       break;
     case IteratorKind::Dict:
       next = next_in_dict(*this, iterator);
+      break;
+    case IteratorKind::Set:
+      next = next_in_set(*this, iterator);
+      break;
+    case IteratorKind::User:
+      next = next_of_user(*this, iterator);
       break;
     case IteratorKind::Zip:
       next = next_zipped(*this, iterator);
@@ -209,8 +254,10 @@ std::optional<ValuePtr> Walk::next_of(IteratorValue* iterator) {
 
 std::unique_ptr<std::vector<ValuePtr>> Walk::iterate(const ValuePtr& value) {
   if (auto elements = elements_of(value)) return elements;
-  if (auto* set = as<SetValue>(value); set != nullptr) return nullptr;  // the order of a set is its own
-  ValuePtr iterator = iterator_over(value);
+  // list() and its like ask a user's object for its length first.
+  for (const char* hint : {"__len__", "__length_hint__"})
+    if (has_user_type(value) && type_attribute(value, check(PyUnicode_InternFromString(hint)).get())) return nullptr;
+  ValuePtr iterator = any_iterator_over(value);
   if (!iterator) return nullptr;
   auto elements = std::make_unique<std::vector<ValuePtr>>();
   while (std::optional<ValuePtr> next = next_of(as<IteratorValue>(iterator))) elements->push_back(std::move(*next));

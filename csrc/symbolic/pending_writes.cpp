@@ -13,6 +13,7 @@ namespace {
 // Looking at more than this for the sake of one write is not worth it.
 constexpr int64_t kLongestList = 4096;
 constexpr size_t kMostRelations = 4096;
+constexpr Py_ssize_t kLongestSet = 512;
 
 bool is_plain_instance(PyObject* object) {
   return PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object);
@@ -64,7 +65,8 @@ void Walk::relate(const ValuePtr& written, const ValuePtr& other) {
 
 void Walk::add_mutable(const ValuePtr& value) {
   PyObject* object = as<ObjectValue>(value)->object;
-  if (!PyList_CheckExact(object) && !PyDict_CheckExact(object) && !is_plain_instance(object)) return;
+  if (!PyList_CheckExact(object) && !PyDict_CheckExact(object) && !PySet_CheckExact(object) && !is_plain_instance(object))
+    return;
   mutables_.push_back(value);
   for (const ValuePtr& written : written_) relate(written, value);
 }
@@ -190,7 +192,7 @@ void Walk::log_store(EffectKind kind, const ValuePtr& target, BorrowedRef key, V
     effect->value = std::move(value);
     return;
   }
-  effects_.push_back({kind, target, constant(key), std::move(value)});
+  effects_.push_back({kind, target, value_of_key(key), std::move(value)});
 }
 
 std::optional<ValuePtr> Walk::written_item(const ValuePtr& dict, BorrowedRef key) const {
@@ -212,6 +214,13 @@ ValuePtr Walk::dict_item(const ValuePtr& dict, BorrowedRef key) {
   auto* object = as<ObjectValue>(dict);
   exact_type(dict);
   if (std::optional<ValuePtr> written = written_item(dict, key)) return *written;
+  if (!is_guardable_constant(exact_constant(key))) {
+    auto entries = entries_of(dict);
+    if (!entries) graph_break(BreakReason::unhashable_key, "a dict with keys that have their own equality");
+    for (const DictValue::Entry& entry : *entries)
+      if (entry.key.get() == key.get()) return entry.value;
+    return nullptr;
+  }
   PyObject* item = nullptr;
   Ref plain = exact_constant(key);
   key = plain.get();
@@ -265,6 +274,50 @@ bool Walk::dict_clear(const ValuePtr& dict) {
   exact_type(dict);
   write_to(dict).contents = make_value<DictValue>();
   effects_.push_back({EffectKind::DictClear, dict, nullptr, nullptr});
+  return true;
+}
+
+Ref Walk::set_contents(const ValuePtr& value) {
+  if (auto* made = as<SetValue>(value)) return made->set;
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr) return nullptr;
+  if (PyFrozenSet_CheckExact(object->object.get())) return constant_of(value);
+  if (!PySet_CheckExact(object->object.get()) || object->source == nullptr) return nullptr;
+  exact_type(value);
+  if (object->writes && object->writes->contents) return as<SetValue>(object->writes->contents)->set;
+  if (PySet_GET_SIZE(object->object.get()) > kLongestSet) return nullptr;
+  Ref items = check(PySequence_Tuple(object->object));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+    BorrowedRef item = PyTuple_GET_ITEM(items.get(), i);
+    if (is_guardable_constant(item)) continue;
+    if (!may_be_key(item)) return nullptr;
+    if (keys_.contains(item)) continue;
+    ValuePtr held = at(sources().get(SourceKind::SetItem, object->source, nullptr, i), Ref::share(item));
+    if (auto* known = as<ObjectValue>(held)) known->value_guarded = true;
+    keys_[item] = held;
+  }
+  guards_.set_items(object->source, items.get());
+  object->length_guarded = true;
+  return check(PySet_New(object->object));
+}
+
+bool Walk::set_change(EffectKind kind, const ValuePtr& value, BorrowedRef item) {
+  auto apply = [&](PyObject* set) {
+    if (kind == EffectKind::SetAdd) check_status(PySet_Add(set, item));
+    if (kind == EffectKind::SetDiscard) check_status(PySet_Discard(set, item));
+    if (kind == EffectKind::SetClear) check_status(PySet_Clear(set));
+  };
+  if (auto* made = as<SetValue>(value)) {
+    apply(made->set);
+    return true;
+  }
+  auto* object = as<ObjectValue>(value);
+  Ref contents = object != nullptr && PySet_CheckExact(object->object.get()) ? set_contents(value) : Ref();
+  if (!contents) return false;
+  PendingWrites& writes = write_to(value);
+  if (!writes.contents) writes.contents = make_value<SetValue>(check(PySet_New(contents)));
+  apply(as<SetValue>(writes.contents)->set);
+  effects_.push_back({kind, value, nullptr, item ? value_of_key(item) : nullptr});
   return true;
 }
 

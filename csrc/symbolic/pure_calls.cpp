@@ -49,6 +49,43 @@ void add_methods(PyTypeObject* type, std::initializer_list<const char*> except) 
   }
 }
 
+// Arguments from which a text or number far larger than they are would come.
+bool may_be_large(const std::vector<Ref>& args) {
+  constexpr long kLargest = 10000;
+  for (const Ref& arg : args) {
+    if (PyLong_CheckExact(arg.get())) {
+      int overflow = 0;
+      long long number = PyLong_AsLongLongAndOverflow(arg, &overflow);
+      if (overflow != 0 || number > kLargest) return true;
+    }
+    if (!PyUnicode_CheckExact(arg.get())) continue;
+    // A width in a format has at most four digits.
+    int digits = 0;
+    for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(arg.get()); ++i) {
+      Py_UCS4 letter = PyUnicode_READ_CHAR(arg.get(), i);
+      digits = letter >= '0' && letter <= '9' ? digits + 1 : 0;
+      if (digits > 4) return true;
+    }
+  }
+  return false;
+}
+
+// Of pure_calls(), which hold the references: those that make something large of something small.
+std::unordered_set<PyObject*>& growing_calls() {
+  static auto* calls = new std::unordered_set<PyObject*>();
+  return *calls;
+}
+
+void add_growing(BorrowedRef owner, std::initializer_list<const char*> names) {
+  add_attributes(owner, names);
+  for (const char* name : names) growing_calls().insert(check(PyObject_GetAttrString(owner, name)).get());
+}
+
+void add_class_methods(PyTypeObject* type, std::initializer_list<const char*> names) {
+  Ref dict = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dict__"));
+  for (const char* name : names) add(check(PyMapping_GetItemString(dict, name)).get());
+}
+
 // int(n), str(n) ... of a number that varies. Null: not one of these.
 ValuePtr computed_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
   static const std::pair<PyObject*, Computation> kRows[] = {
@@ -62,6 +99,19 @@ ValuePtr computed_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
   for (const auto& [function, computation] : kRows)
     if (callable.get() == function) return walk.computed(computation, {args.positional[0]});
   return nullptr;
+}
+
+// A dict that is read only (str.format_map, %). Null: not all of it is constant.
+Ref dict_of_constants(Walk& walk, const ValuePtr& value) {
+  auto entries = walk.entries_of(value);
+  if (!entries) return nullptr;
+  Ref dict = check(PyDict_New());
+  for (const DictValue::Entry& entry : *entries) {
+    Ref item = walk.constant_of(entry.value);
+    if (!item) return nullptr;
+    check_status(PyDict_SetItem(dict, entry.key, item));
+  }
+  return dict;
 }
 
 }  // namespace
@@ -94,8 +144,24 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
   static const Ref kRepr = Ref::steal(builtin("repr")), kFormat = Ref::steal(builtin("format"));
   bool takes_text = callable.get() == reinterpret_cast<PyObject*>(&PyUnicode_Type) || callable.get() == kRepr.get() ||
                     callable.get() == kFormat.get();
+  if (takes_text && args.keywords.empty() && !args.positional.empty() && args.positional.size() < 3) {
+    bool is_format = callable.get() == kFormat.get();
+    Ref spec = is_format && args.positional.size() == 2 ? walk.constant_of(args.positional[1]) : Ref();
+    bool known = args.positional.size() == 1 || (spec && PyUnicode_CheckExact(spec.get()));
+    int conversion = is_format ? 0 : callable.get() == kRepr.get() ? 2 : 1;
+    Ref text = known ? text_by_parts(walk, args.positional[0], conversion, spec.get()) : Ref();
+    if (text) return walk.constant(text);
+  }
   std::vector<Ref> held;
   auto hold = [&](const ValuePtr& value) {
+    // The class that a class method of a built-in class is called on.
+    auto* object = as<ObjectValue>(value);
+    if (object != nullptr && PyType_Check(object->object.get()) &&
+        !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object->object.get()), Py_TPFLAGS_HEAPTYPE) &&
+        Py_IS_TYPE(callable.get(), &PyClassMethodDescr_Type)) {
+      held.push_back(Ref::share(walk.identity_of(value)));
+      return true;
+    }
     bool is_exception = exception_of(value) != nullptr;
     if (is_exception && !takes_text) return false;
     Ref constant = is_exception ? text_model(walk, value) : walk.is_tensor(value) ? Ref() : walk.constant_of(value);
@@ -104,6 +170,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
       auto elements = value->kind == ValueKind::Iterator ? walk.iterate(value) : walk.elements_of(value);
       constant = elements ? walk.constant_of(make_value<SequenceValue>(false, *elements)) : Ref();
       if (constant) constant = check(PySequence_List(constant));
+      if (!constant && type_of(value) == &PyDict_Type) constant = dict_of_constants(walk, value);
     }
     held.push_back(constant);
     return static_cast<bool>(constant);
@@ -115,6 +182,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
     if (!hold(args.keywords[i].second)) return nullptr;
   }
+  if (growing_calls().contains(callable) && may_be_large(held)) return nullptr;
   std::vector<PyObject*> plain;
   for (const Ref& value : held) plain.push_back(value);
   Ref result = Ref::steal(PyObject_Vectorcall(callable, plain.data(), args.positional.size(),
@@ -140,6 +208,17 @@ void register_pure_calls() {
   }
   add(reinterpret_cast<PyObject*>(device_type()));
   add(reinterpret_cast<PyObject*>(size_type()));
+  add_growing(math.get(), {"factorial", "comb", "perm"});
+  add_growing(reinterpret_cast<PyObject*>(&PyUnicode_Type), {"zfill", "ljust", "rjust", "center", "expandtabs", "format", "format_map"});
+  add_growing(reinterpret_cast<PyObject*>(&PyUnicode_Type), {"maketrans"});
+  add_growing(reinterpret_cast<PyObject*>(&PyBytes_Type), {"zfill", "ljust", "rjust", "center", "expandtabs"});
+  add_class_methods(&PyLong_Type, {"from_bytes"});
+  add_class_methods(&PyFloat_Type, {"fromhex"});
+  add_class_methods(&PyBytes_Type, {"fromhex"});
+  add_attributes(reinterpret_cast<PyObject*>(&PySlice_Type), {"indices"});
+  add_attributes(check(PyImport_ImportModule("posix")).get(), {"fspath"});
+  add_attributes(check(PyImport_ImportModule("_struct")).get(), {"calcsize", "pack", "unpack"});
+  add_attributes(check(PyImport_ImportModule("_bisect")).get(), {"bisect_left", "bisect_right"});
   add_methods(&PyUnicode_Type, {"zfill", "ljust", "rjust", "center", "expandtabs", "format", "format_map"});
   add_methods(&PyBytes_Type, {"zfill", "ljust", "rjust", "center", "expandtabs"});
   add_methods(&PyLong_Type, {});

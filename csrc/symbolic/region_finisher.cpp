@@ -2,6 +2,7 @@
 
 #include "base/config.h"
 #include "graph/passes.h"
+#include "guards/constants.h"
 #include "symbolic/exceptions.h"
 
 #include <algorithm>
@@ -21,6 +22,8 @@ RecipeId RegionFinisher::null_recipe() { return recipe_of(walk_.null()); }
 
 RecipeId RegionFinisher::recipe_of(const ValuePtr& value) {
   if (!value) return null_recipe();
+  if (auto* iterator = as<IteratorValue>(value); iterator != nullptr && iterator->iterator_kind == IteratorKind::User)
+    return recipe_of(iterator->bases[0]);
   auto found = recipes_.find(value.get());
   if (found != recipes_.end()) return found->second;
   RecipeId id = static_cast<RecipeId>(snapshot_.recipes.size());
@@ -61,6 +64,30 @@ void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) 
   for (const ValuePtr& part : {function->defaults, function->kw_defaults, function->annotations})
     recipe.parts.push_back(recipe_of(part));
   add_parts(recipe, function->closure);
+  recipe.index = static_cast<int32_t>(function->attributes.size());
+  for (const auto& [key, attribute] : function->attributes) {
+    recipe.parts.push_back(constant_recipe(key.get()));
+    recipe.parts.push_back(recipe_of(attribute));
+  }
+}
+
+RecipeId RegionFinisher::key_recipe(BorrowedRef key) {
+  return is_guardable_constant(key) ? constant_recipe(key) : recipe_of(walk_.value_of_key(key));
+}
+
+// The elements in an order in which a new set of them has the order that this one has.
+void RegionFinisher::describe_set(SetValue* set, Recipe& recipe) {
+  recipe.kind = RecipeKind::Set;
+  Ref items = check(PySequence_Tuple(set->set));
+  Ref rebuilt = check(PySet_New(nullptr));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
+    check_status(PySet_Add(rebuilt, PyTuple_GET_ITEM(items.get(), i)));
+  Ref order = check(PySequence_Tuple(rebuilt));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
+    if (PyTuple_GET_ITEM(items.get(), i) != PyTuple_GET_ITEM(order.get(), i))
+      end_before(set->creation_step, BreakReason::unknown_container, "a set in an order of its own");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
+    recipe.parts.push_back(key_recipe(PyTuple_GET_ITEM(items.get(), i)));
 }
 
 void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) {
@@ -112,6 +139,12 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
       break;
     case IteratorKind::Dict:
       recipe.kind = RecipeKind::DictIterator;
+      break;
+    case IteratorKind::Set:
+      recipe.kind = RecipeKind::DictIterator;
+      if (iterator->exhausted) break;
+      return add_parts(recipe, {iterator->bases[0]});
+    case IteratorKind::User:
       break;
   }
   if (iterator->exhausted) {
@@ -169,23 +202,25 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
     case ValueKind::Sequence: {
       auto* sequence = as<SequenceValue>(value);
       recipe.kind = sequence->is_list ? RecipeKind::List : RecipeKind::Tuple;
-      if (sequence->named != nullptr) {
-        recipe.kind = RecipeKind::NamedResults;
-        recipe.parts.push_back(constant_recipe(reinterpret_cast<PyObject*>(sequence->named)));
+      if (sequence->type) {
+        recipe.kind = RecipeKind::TypedTuple;
+        recipe.parts.push_back(recipe_of(sequence->type));
       }
       return add_parts(recipe, sequence->items);
     }
     case ValueKind::Dict:
       recipe.kind = RecipeKind::Dict;
+      if (auto* dict = as<DictValue>(value); dict->type) {
+        recipe.kind = RecipeKind::TypedDict;
+        add_parts(recipe, {dict->type, dict->factory});
+      }
       for (const DictValue::Entry& entry : as<DictValue>(value)->entries) {
-        recipe.parts.push_back(constant_recipe(entry.key.get()));
+        recipe.parts.push_back(key_recipe(entry.key.get()));
         recipe.parts.push_back(recipe_of(entry.value));
       }
       return;
     case ValueKind::Set:
-      recipe.kind = RecipeKind::Set;
-      for (const Ref& item : as<SetValue>(value)->items) recipe.parts.push_back(constant_recipe(item.get()));
-      return;
+      return describe_set(as<SetValue>(value), recipe);
     case ValueKind::Slice: {
       auto* slice = as<SliceValue>(value);
       recipe.kind = RecipeKind::Slice;
@@ -222,6 +257,18 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
       end_before_raise(as<RaisedPartValue>(value)->exception);
     case ValueKind::Iterator:
       return describe_iterator(as<IteratorValue>(value), recipe);
+    case ValueKind::Made: {
+      auto* made = as<MadeValue>(value);
+      recipe.kind = RecipeKind::Call;
+      recipe.parts.push_back(recipe_of(made->type));
+      add_parts(recipe, made->positional);
+      recipe.object = check(PyTuple_New(static_cast<Py_ssize_t>(made->keywords.size())));
+      for (size_t i = 0; i < made->keywords.size(); ++i) {
+        PyTuple_SET_ITEM(recipe.object.get(), i, Py_NewRef(made->keywords[i].first.get()));
+        recipe.parts.push_back(recipe_of(made->keywords[i].second));
+      }
+      return;
+    }
     case ValueKind::Computed: {
       auto* computed = as<ComputedValue>(value);
       if (computed->known) {
@@ -401,6 +448,7 @@ std::optional<std::vector<ValuePtr>> parts_of(const ValuePtr& value) {
     case ValueKind::Sequence:
       return as<SequenceValue>(value)->items;
     case ValueKind::Dict: {
+      if (as<DictValue>(value)->type) return std::nullopt;
       std::vector<ValuePtr> parts;
       for (const DictValue::Entry& entry : as<DictValue>(value)->entries) parts.push_back(entry.value);
       return parts;
@@ -438,6 +486,7 @@ std::optional<std::vector<ValuePtr>> parts_of(const ValuePtr& value) {
     case ValueKind::RaisedPart:
     case ValueKind::Iterator:
     case ValueKind::Super:
+    case ValueKind::Made:
     case ValueKind::DictView:
       return std::nullopt;
   }

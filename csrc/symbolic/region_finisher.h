@@ -27,6 +27,8 @@ class RegionFinisher {
   void describe_exception(const ValuePtr& value, Recipe& recipe);
   void describe_iterator(IteratorValue* iterator, Recipe& recipe);
   RecipeId constant_recipe(BorrowedRef object);
+  RecipeId key_recipe(BorrowedRef key);
+  void describe_set(SetValue* set, Recipe& recipe);
   RecipeId null_recipe();
   void add_parts(Recipe& recipe, const std::vector<ValuePtr>& values);
   void check_generators();

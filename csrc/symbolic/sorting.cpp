@@ -15,7 +15,7 @@ const ValuePtr* key_function(Walk& walk, const CallArgs& args) {
 std::vector<Ref> keys_of(Walk& walk, const std::vector<ValuePtr>& items, const ValuePtr* function) {
   std::vector<Ref> keys;
   for (const ValuePtr& item : items) {
-    ValuePtr key = function != nullptr ? walk.call_now(*function, {item}) : item;
+    ValuePtr key = function != nullptr ? walk.call_now(*function, {{item}, {}}) : item;
     keys.push_back(walk.is_tensor(key) ? Ref() : walk.constant_of(key));
     if (!keys.back()) walk.graph_break(BreakReason::unknown_sort, describe(key));
   }

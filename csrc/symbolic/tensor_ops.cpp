@@ -301,7 +301,8 @@ class OpCapture {
     const std::vector<ParamType>& returns = row_->schema.returns;
     if (returns.size() == 1 && returns[0] == ParamType::Tensor) return results[0];
     auto sequence = make_value<SequenceValue>(false, std::move(results));
-    if (returns.size() > 1) sequence->named = named_results_type(*row_);
+    PyTypeObject* named = returns.size() > 1 ? named_results_type(*row_) : nullptr;
+    if (named != nullptr) sequence->type = walk_.constant(reinterpret_cast<PyObject*>(named));
     return sequence;
   }
 

@@ -174,7 +174,7 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
     bool generates =
         (reinterpret_cast<PyCodeObject*>(as<FunctionValue>(polyfill)->code.get())->co_flags & CO_GENERATOR) != 0;
     if (!generates && !args.keywords.empty()) walk.graph_break(BreakReason::builtin_call, name_of_callable(callable));
-    if (!generates) return walk.call_now(polyfill, args.positional);
+    if (!generates) return walk.call_now(polyfill, {args.positional, {}});
     walk.call_function(polyfill, std::move(args), continuation, continuation_value);
     return nullptr;
   }
@@ -186,7 +186,7 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
   }
   if (Py_IS_TYPE(object, &PyMethodDescr_Type) && find_tensor_type(PyDescr_TYPE(object)) != nullptr)
     return call_tensor_method(walk, object, args);
-  if (PyType_Check(object)) return walk.call_class(callable, args, continuation);
+  if (PyType_Check(object)) return walk.call_class(callable, args, continuation, continuation_value);
   if (const WrapperType* wrapper = find_wrapper_type(Py_TYPE(object)))
     return walk.call_wrapper(callable, *wrapper, args, continuation, continuation_value);
   if (PyCFunction_Check(object) || Py_IS_TYPE(object, &PyMethodDescr_Type) || Py_IS_TYPE(object, &PyWrapperDescr_Type))
@@ -217,6 +217,7 @@ void Walk::call(const ValuePtr& callable, CallArgs args, ContinuationKind contin
                                at(sources().get(SourceKind::MethodSelf, object->source, nullptr)));
         return call(function, std::move(args), continuation, std::move(continuation_value));
       }
+      if (call_partial(callable, args, continuation, continuation_value)) return;
       result = call_object(*this, callable, args, continuation, continuation_value);
       break;
     }
@@ -227,6 +228,9 @@ void Walk::call(const ValuePtr& callable, CallArgs args, ContinuationKind contin
         break_on_disabled(*this, callable, wrapper->change, as<ObjectValue>(wrapper->reason)->object.get());
       return call_under(inside, wrapper->function, args, continuation, continuation_value);
     }
+    case ValueKind::Made:
+      if (call_made(as<MadeValue>(callable), args, continuation, continuation_value)) return;
+      graph_break(BreakReason::unknown_callable, describe(callable));
     case ValueKind::Instance:
       result = call_through_type(callable, args, continuation, continuation_value);
       break;

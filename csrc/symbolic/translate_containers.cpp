@@ -15,6 +15,7 @@ void build_sequence(Walk& walk, const Instruction& at) {
 
 void build_set(Walk& walk, const Instruction& at) {
   auto set = make_value<SetValue>();
+  set->creation_step = walk.step_number();
   for (int i = at.arg; i >= 1; --i) set->add(walk.key_of(walk.peek(i)).get());
   walk.pop_many(at.arg);
   walk.push(set);
@@ -91,13 +92,11 @@ void set_add(Walk& walk, const Instruction& at) {
 
 void set_update(Walk& walk, const Instruction& at) {
   auto* set = container_at<SetValue>(walk, at.arg);
-  // A display of constants is one frozenset; its order does not matter to a set.
-  auto* constant = as<ObjectValue>(walk.peek());
   std::vector<Ref> keys;
-  if (constant != nullptr && constant->source == nullptr && PyFrozenSet_CheckExact(constant->object.get())) {
-    Ref items = check(PySequence_Tuple(constant->object));
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
-      keys.push_back(Ref::share(PyTuple_GET_ITEM(items.get(), i)));
+  if (Ref other = walk.set_contents(walk.peek())) {
+    // Python merges two sets by their tables, which decides the order.
+    Ref update = check(PyObject_GetAttrString(set->set, "update"));
+    check(PyObject_CallOneArg(update, other));
   } else {
     auto items = walk.iterate(walk.peek());
     if (!items) walk.graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
@@ -146,6 +145,9 @@ void list_to_tuple(Walk& walk, const Instruction&) {
 
 std::vector<ValuePtr> unpacked(Walk& walk, size_t most) {
   ValuePtr value = walk.peek();
+  bool is_user = !as<IteratorValue>(value) && !walk.iterator_over(value);
+  if (is_user)
+    if (ValuePtr made = walk.any_iterator_over(value)) value = made;
   if (auto* iterator = as<IteratorValue>(value)) {
     std::vector<ValuePtr> items;
     while (items.size() < most) {

@@ -138,8 +138,65 @@ void load_build_class(Walk& walk, const Instruction&) { walk.graph_break(BreakRe
 
 void load_assertion_error(Walk& walk, const Instruction&) { walk.push(walk.constant(PyExc_AssertionError)); }
 
+// Whether the import statement asks nobody but sys.modules: __import__ is the builtin, and the module is not being loaded.
+bool imports_from_table(Walk& walk, ObjectValue* function, BorrowedRef name) {
+  static PyObject* const kImport = PyUnicode_InternFromString("__import__");
+  static PyObject* const original =
+      check(PyObject_GetAttrString(check(PyImport_ImportModule("builtins")), "__import__")).release();
+  auto* model = reinterpret_cast<PyFunctionObject*>(function->object.get());
+  if (!PyDict_CheckExact(model->func_builtins) || !PyDict_CheckExact(PyImport_GetModuleDict())) return false;
+  ValuePtr importer = walk.at(walk.sources().get(SourceKind::Builtin, function->source, kImport));
+  if (!importer || walk.identity_of(importer).get() != original) return false;
+  Ref module = Ref::steal(PyImport_GetModule(name));
+  if (!module || !PyModule_CheckExact(module.get())) {
+    PyErr_Clear();
+    return false;
+  }
+  Ref spec = Ref::steal(PyObject_GetAttrString(module, "__spec__"));
+  Ref loading = spec ? Ref::steal(PyObject_GetAttrString(spec, "_initializing")) : Ref();
+  PyErr_Clear();
+  return !loading || loading.get() == Py_False;
+}
+
+ValuePtr loaded_module(Walk& walk, BorrowedRef name) {
+  ValuePtr module = walk.at(walk.sources().get(SourceKind::LoadedModule, nullptr, name));
+  if (module) walk.identity_of(module);
+  return module;
+}
+
 // A module that is loaded already is what the import statement gives: `import a`, `from a import b`.
-void import_name(Walk& walk, const Instruction& at) { break_with_name<BreakReason::import_statement>(walk, at); }
+void import_name(Walk& walk, const Instruction& at) {
+  BorrowedRef name = walk.bytecode().name(at.arg);
+  ValuePtr names = walk.peek(1);
+  std::optional<int64_t> level = walk.int_of(walk.peek(2));
+  if (level != 0 || !imports_from_table(walk, globals_function(walk), name))
+    break_with_name<BreakReason::import_statement>(walk, at);
+  ValuePtr module = loaded_module(walk, name);
+  auto wanted = walk.elements_of(names);
+  // `import a.b` gives a.
+  Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name.get()), 1);
+  if ((!wanted || wanted->empty()) && dot > 0) module = loaded_module(walk, check(PyUnicode_Substring(name, 0, dot)).get());
+  if (!module) break_with_name<BreakReason::import_statement>(walk, at);
+  // Names that a package does not have yet may be modules to be loaded.
+  if (wanted)
+    for (const ValuePtr& each : *wanted) {
+      Ref text = walk.constant_of(each);
+      if (!text || !walk.optional_attribute(module, text.get())) break_with_name<BreakReason::import_statement>(walk, at);
+    }
+  walk.pop_many(2);
+  walk.push(std::move(module));
+}
+
+void import_from(Walk& walk, const Instruction& at) {
+  auto* module = as<ObjectValue>(walk.peek());
+  ValuePtr value = module != nullptr && PyModule_CheckExact(module->object.get())
+                       ? walk.optional_attribute(walk.peek(), walk.bytecode().name(at.arg))
+                       : nullptr;
+  if (!value) break_with_name<BreakReason::import_statement>(walk, at);
+  walk.push(std::move(value));
+}
+
+void import_star(Walk& walk, const Instruction& at) { break_with_name<BreakReason::import_statement>(walk, at); }
 
 const OpcodeRegistration registration{{Opcode::NOP, nop},
                                       {Opcode::RESUME, nop},
@@ -164,8 +221,8 @@ const OpcodeRegistration registration{{Opcode::NOP, nop},
                                       {Opcode::LOAD_BUILD_CLASS, load_build_class},
                                       {Opcode::LOAD_ASSERTION_ERROR, load_assertion_error},
                                       {Opcode::IMPORT_NAME, import_name},
-                                      {Opcode::IMPORT_FROM, break_with_name<BreakReason::import_statement>},
-                                      {Opcode::IMPORT_STAR, import_name}};
+                                      {Opcode::IMPORT_FROM, import_from},
+                                      {Opcode::IMPORT_STAR, import_star}};
 
 }  // namespace
 

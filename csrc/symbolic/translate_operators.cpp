@@ -1,7 +1,6 @@
 // Arithmetic, comparison, membership, subscripts, formatting.
 #include "bytecode/binary_operators.h"
 #include "frontends/op_callables.h"
-#include "guards/named_results.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/user_operators.h"
@@ -58,14 +57,23 @@ ValuePtr binary_on_tensors(Walk& walk, int arg, const ValuePtr& left, const Valu
   return walk.call_op(*row, {{left, right}, {}}, CallForm::Operator);
 }
 
+// Of a subclass of tuple: + and * are tuple's, and nothing comes before them.
+bool has_operators_of_base(Walk& walk, const ValuePtr& sequence) {
+  PyTypeObject* type = type_of(sequence);
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return true;
+  static PyObject* const kReflected = PyUnicode_InternFromString("__radd__");
+  return walk.inherits(sequence, &PyTuple_Type, {"__add__", "__mul__", "__rmul__"}) &&
+         !walk.type_attribute(sequence, kReflected);
+}
+
 ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
   if (op == BinaryCode::Add) {
     auto a = walk.elements_of(left), b = walk.elements_of(right);
     if (!a || !b) return nullptr;
     PyTypeObject* type = walk.exact_type(left);
     PyTypeObject* other = walk.exact_type(right);
-    auto is_tuple = [](PyTypeObject* known) { return known == &PyTuple_Type || is_named_results(known); };
-    if (type != other && !(is_tuple(type) && is_tuple(other))) return nullptr;
+    if ((type == &PyList_Type) != (other == &PyList_Type)) return nullptr;
+    if (!has_operators_of_base(walk, left) || !has_operators_of_base(walk, right)) return nullptr;
     if (in_place && type == &PyList_Type) return nullptr;  // changes the list: extend() below
     a->insert(a->end(), b->begin(), b->end());
     return make_value<SequenceValue>(type == &PyList_Type, std::move(*a));
@@ -76,7 +84,7 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
   auto items = walk.elements_of(sequence);
   std::optional<int64_t> times = items ? walk.int_of(count) : std::nullopt;
   PyTypeObject* type = items ? walk.exact_type(sequence) : nullptr;
-  if (!times || (in_place && type == &PyList_Type)) return nullptr;
+  if (!times || (in_place && type == &PyList_Type) || !has_operators_of_base(walk, sequence)) return nullptr;
   if (*times > 10000) return nullptr;
   std::vector<ValuePtr> result;
   for (int64_t i = 0; i < *times; ++i) result.insert(result.end(), items->begin(), items->end());
@@ -104,9 +112,57 @@ ValuePtr binary_on_sizes(Walk& walk, int arg, const ValuePtr& left, const ValueP
 
 // a += b on a list changes that list.
 bool extend_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+  if (op == BinaryCode::Multiply && type_of(left) == &PyList_Type && type_of(right) == &PyLong_Type) {
+    std::optional<int64_t> times = walk.int_of(right);
+    auto items = walk.elements_of(left);
+    if (!times || !items || *times > 10000) return false;
+    int64_t length = static_cast<int64_t>(items->size());
+    std::vector<ValuePtr> all;
+    for (int64_t i = 0; i < *times; ++i) all.insert(all.end(), items->begin(), items->end());
+    walk.list_splice(left, 0, length, std::move(all));
+    return true;
+  }
   if (op != BinaryCode::Add || type_of(left) != &PyList_Type) return false;
   walk.exact_type(left);
   return walk.list_extend(left, right);
+}
+
+// a | b on exact dicts: a new one.
+ValuePtr merge_dicts(Walk& walk, BinaryCode op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
+  if (op != BinaryCode::Or || type_of(left) != &PyDict_Type || type_of(right) != &PyDict_Type) return nullptr;
+  auto a = walk.entries_of(left), b = walk.entries_of(right);
+  if (!a || !b) return nullptr;
+  if (in_place) {
+    for (const DictValue::Entry& entry : *b) walk.dict_item(left, entry.key.get());
+    for (const DictValue::Entry& entry : *b) walk.dict_set(left, entry.key.get(), entry.value);
+    return left;
+  }
+  auto merged = make_value<DictValue>();
+  merged->entries = std::move(*a);
+  for (const DictValue::Entry& entry : *b) merged->set(entry.key.get(), entry.value);
+  return merged;
+}
+
+// a |= b on a set changes that set.
+bool change_set_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+  if (type_of(left) != &PySet_Type || type_of(right) == nullptr) return false;
+  bool is_set = type_of(right) == &PySet_Type || type_of(right) == &PyFrozenSet_Type;
+  Ref own = is_set ? walk.set_contents(left) : Ref(), other = own ? walk.set_contents(right) : Ref();
+  if (!other) return false;
+  auto change_all = [&](const Ref& items, EffectKind kind) {
+    Ref keys = check(PySequence_Tuple(items));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i)
+      walk.set_change(kind, left, PyTuple_GET_ITEM(keys.get(), i));
+  };
+  if (op == BinaryCode::Or) {
+    change_all(other, EffectKind::SetAdd);
+    return true;
+  }
+  if (op == BinaryCode::Subtract) {
+    change_all(other, EffectKind::SetDiscard);
+    return true;
+  }
+  return false;
 }
 
 // What the exit computes from numbers that vary; no answer: not for this operator.
@@ -131,6 +187,12 @@ void binary_op(Walk& walk, const Instruction& at) {
   if (walk.is_tensor(left) || walk.is_tensor(right)) {
     result = binary_on_tensors(walk, at.arg, left, right);
   } else if (in_place && extend_in_place(walk, op, left, right)) {
+    result = left;
+  } else if ((result = combine_sets(walk, left, right, in_place, [&](PyObject* a, PyObject* b) {
+                return Ref::steal(apply_binary(at.arg, a, b));
+              }))) {
+  } else if ((result = merge_dicts(walk, op, in_place, left, right))) {
+  } else if (in_place && change_set_in_place(walk, op, left, right)) {
     result = left;
   } else if ((result = binary_on_sizes(walk, at.arg, left, right))) {
   } else if ((result = binary_on_sequences(walk, op, in_place, left, right))) {
@@ -189,12 +251,29 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
   auto left = walk.elements_of(a), right = walk.elements_of(b);
   if (left && right) {
+    for (const ValuePtr& side : {a, b})
+      if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
+          !walk.inherits(side, &PyTuple_Type, {"__eq__", "__ne__"}))
+        return std::nullopt;
     // A list equals no tuple; a Size is a tuple.
     if ((walk.exact_type(a) == &PyList_Type) != (walk.exact_type(b) == &PyList_Type)) return false;
     if (left->size() != right->size()) return false;
     for (size_t i = 0; i < left->size(); ++i) {
       if ((*left)[i] == (*right)[i] && !walk.is_tensor((*left)[i])) continue;
       std::optional<bool> equal = equality(walk, (*left)[i], (*right)[i]);
+      if (!equal || !*equal) return equal;
+    }
+    return true;
+  }
+  if (type_of(a) == &PyDict_Type && type_of(b) == &PyDict_Type) {
+    auto one = walk.entries_of(a), other = walk.entries_of(b);
+    if (!one || !other) return std::nullopt;
+    if (one->size() != other->size()) return false;
+    for (const DictValue::Entry& entry : *one) {
+      ValuePtr partner = walk.dict_item(b, entry.key.get());
+      if (!partner) return false;
+      if (partner == entry.value && !walk.is_tensor(partner)) continue;
+      std::optional<bool> equal = equality(walk, entry.value, partner);
       if (!equal || !*equal) return equal;
     }
     return true;
@@ -212,6 +291,56 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     return walk.same_object(a, b);
   }
   return std::nullopt;
+}
+
+// a < b and its like on two lists or two tuples: the first elements that differ decide. Null: not known.
+ValuePtr order_of_sequences(Walk& walk, const ValuePtr& a, const ValuePtr& b, int op) {
+  if (op == Py_EQ || op == Py_NE) return nullptr;
+  auto left = walk.elements_of(a), right = left ? walk.elements_of(b) : nullptr;
+  if (!left || !right || (type_of(a) == &PyList_Type) != (type_of(b) == &PyList_Type)) return nullptr;
+  for (const ValuePtr& side : {a, b})
+    if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
+        !walk.inherits(side, &PyTuple_Type, {"__lt__", "__le__", "__gt__", "__ge__"}))
+      return nullptr;
+  size_t i = 0;
+  while (i < left->size() && i < right->size()) {
+    bool same = (*left)[i] == (*right)[i] && !walk.is_tensor((*left)[i]);
+    std::optional<bool> equal = same ? true : equality(walk, (*left)[i], (*right)[i]);
+    if (!equal) return nullptr;
+    if (!*equal) break;
+    ++i;
+  }
+  Ref x, y;
+  if (i < left->size() && i < right->size()) {
+    x = walk.constant_of((*left)[i]);
+    y = x ? walk.constant_of((*right)[i]) : Ref();
+    if (!y) return nullptr;
+  } else {
+    x = check(PyLong_FromSize_t(left->size()));
+    y = check(PyLong_FromSize_t(right->size()));
+  }
+  Ref result = Ref::steal(PyObject_RichCompare(x, y, op));
+  if (!result) walk.raise_set();
+  return walk.constant(result);
+}
+
+// a != b where the class of a has an __eq__ in Python and object's __ne__, which turns its answer round. Null: not so.
+ValuePtr inverted_equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
+  static PyObject* const kEq = PyUnicode_InternFromString("__eq__");
+  bool user = a->kind == ValueKind::Instance ||
+              (a->kind == ValueKind::Object && !PyType_Check(as<ObjectValue>(a)->object.get()) &&
+               PyType_HasFeature(type_of(a), Py_TPFLAGS_HEAPTYPE));
+  if (!user || walk.is_tensor(b) || type_of(b) == nullptr) return nullptr;
+  bool goes_first = type_of(a) == type_of(b) || !PyType_IsSubtype(type_of(b), type_of(a));
+  if (!goes_first || !walk.inherits(a, &PyBaseObject_Type, {"__ne__"})) return nullptr;
+  ValuePtr method = walk.type_attribute(a, kEq);
+  if (!method || !walk.is_python_function(method)) return nullptr;
+  walk.exact_type(b);
+  ValuePtr equal = walk.call_now(method, {{a, b}, {}});
+  std::optional<bool> truth =
+      walk.same_object(equal, walk.constant(Py_NotImplemented)) ? std::nullopt : walk.truth_of(equal);
+  if (!truth) walk.graph_break(BreakReason::unknown_comparison, describe(a));
+  return walk.boolean(!*truth);
 }
 
 void compare_op(Walk& walk, const Instruction& at) {
@@ -234,8 +363,13 @@ void compare_op(Walk& walk, const Instruction& at) {
     result =
         walk.call_op(*row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, CallForm::Operator);
     if (at.arg2 != 0) walk.graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
+  } else if (at.arg == Py_NE && (result = inverted_equality(walk, left, right))) {
   } else if (inline_operator(walk, at)) {
     return;
+  } else if ((result = order_of_sequences(walk, left, right, at.arg))) {
+  } else if ((result = combine_sets(walk, left, right, false, [&](PyObject* a, PyObject* b) {
+                return Ref::steal(PyObject_RichCompare(a, b, at.arg));
+              }))) {
   } else if ((result = walk.computed(kComparisons[at.arg], {left, right}))) {
   } else if (at.arg == Py_EQ || at.arg == Py_NE) {
     std::optional<bool> equal = equality(walk, left, right);
@@ -259,14 +393,33 @@ void is_op(Walk& walk, const Instruction& at) {
 }
 
 std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const ValuePtr& item) {
-  Ref key = walk.is_tensor(item) ? Ref() : walk.constant_of(item);
-  if (auto* set = as<SetValue>(container)) return key ? std::optional(set->contains(key.get())) : std::nullopt;
-  if (type_of(container) == &PyDict_Type) {
-    if (!key) return std::nullopt;
-    if (PyObject_Hash(key) == -1) walk.raise_set();
-    return static_cast<bool>(walk.dict_item(container, key.get()));
+  if (auto* view = as<DictViewValue>(container); view != nullptr && view->what < 2) {
+    if (view->what == 0 && walk.is_dict(view->dict, {}))
+      return static_cast<bool>(walk.dict_item(view->dict, walk.key_of(item).get()));
+    auto entries = view->what == 1 ? walk.entries_of(view->dict) : nullptr;
+    if (!entries) return std::nullopt;
+    for (const DictValue::Entry& entry : *entries) {
+      if (entry.value == item) return true;
+      std::optional<bool> equal = equality(walk, entry.value, item);
+      if (!equal || *equal) return equal;
+    }
+    return false;
   }
+  if (walk.is_dict(container, {"__contains__"}))
+    return static_cast<bool>(walk.dict_item(container, walk.key_of(item).get()));
+  if (type_of(container) == &PySet_Type || type_of(container) == &PyFrozenSet_Type) {
+    if (type_of(item) == &PySet_Type) return std::nullopt;  // taken as the frozenset of its elements
+    Ref set = walk.set_contents(container);
+    if (!set) return std::nullopt;
+    int found = PySet_Contains(set, walk.key_of(item));
+    check_status(found);
+    return found == 1;
+  }
+  Ref key = walk.is_tensor(item) ? Ref() : walk.constant_of(item);
   if (auto elements = walk.elements_of(container)) {
+    bool own_way = PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) &&
+                   !walk.inherits(container, &PyTuple_Type, {"__contains__"});
+    if (own_way) return std::nullopt;
     for (const ValuePtr& element : *elements) {
       if (element == item) return true;
       std::optional<bool> equal = equality(walk, element, item);
@@ -296,8 +449,26 @@ void contains_op(Walk& walk, const Instruction& at) {
   walk.push(walk.boolean(*found != (at.arg != 0)));
 }
 
+// What a dict of a subclass gives for a key that is not there; null: nothing does.
+ValuePtr missing_item(Walk& walk, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
+  static PyObject* const kMissing = PyUnicode_InternFromString("__missing__");
+  auto* dict = as<DictValue>(container);
+  if (dict == nullptr || !dict->type) return nullptr;
+  if (dict->factory && !walk.same_object(dict->factory, walk.none())) {
+    ValuePtr made = walk.call_now(dict->factory, {});
+    walk.cannot_undo();
+    dict->set(known, made);
+    return made;
+  }
+  ValuePtr method = PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) ? walk.type_attribute(container, kMissing)
+                                                                               : nullptr;
+  return method ? walk.call_now(method, {{container, key}, {}}) : nullptr;
+}
+
 ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
-  ValuePtr item = walk.dict_item(container, walk.key_of(key).get());
+  Ref known = walk.key_of(key);
+  ValuePtr item = walk.dict_item(container, known.get());
+  if (!item) item = missing_item(walk, container, known.get(), key);
   if (!item) walk.raise_known(PyExc_KeyError, {key});
   return item;
 }
@@ -333,10 +504,8 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
 ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   if (auto* tensor = as<TensorValue>(container)) return walk.index_tensor(tensor, key);
   PyTypeObject* type = type_of(container);
-  if (type == &PyDict_Type) return subscript_of_dict(walk, container, key);
-  bool ours = type != nullptr && PyType_IsSubtype(type, &PyTuple_Type) &&
-              (walk.source_of(container) == nullptr || is_named_results(type));
-  if (type == &PyTuple_Type || type == &PyList_Type || ours) return subscript_of_sequence(walk, container, key);
+  if (walk.is_dict(container, {"__getitem__"})) return subscript_of_dict(walk, container, key);
+  if (type == &PyList_Type || walk.is_plain_tuple(container)) return subscript_of_sequence(walk, container, key);
   Ref whole = walk.constant_of(container), constant = whole ? walk.constant_of(key) : Ref();
   if (constant) {
     Ref item = Ref::steal(PyObject_GetItem(whole, constant));
@@ -365,7 +534,24 @@ void binary_slice(Walk& walk, const Instruction&) {
   walk.push(std::move(result));
 }
 
-// list[key] = value, or del list[key] without one; key is an int, or a slice without a step.
+// The same for a slice with a step: the list is written as a whole.
+void replace_steps(Walk& walk, const ValuePtr& list, const Ref& slice, const std::vector<ValuePtr>* values) {
+  std::vector<ValuePtr> items = walk.list_contents(list)->items;
+  Py_ssize_t start = 0, stop = 0, step = 1, length = static_cast<Py_ssize_t>(items.size());
+  if (PySlice_Unpack(slice, &start, &stop, &step) < 0) walk.raise_here();
+  Py_ssize_t count = PySlice_AdjustIndices(length, &start, &stop, step);
+  if (values != nullptr && static_cast<Py_ssize_t>(values->size()) != count) walk.raise_here();
+  std::vector<ValuePtr> result;
+  for (Py_ssize_t i = 0; i < length; ++i) {
+    Py_ssize_t distance = i - start;
+    bool hit = distance % step == 0 && distance / step >= 0 && distance / step < count;
+    if (!hit) result.push_back(items[static_cast<size_t>(i)]);
+    if (hit && values != nullptr) result.push_back((*values)[static_cast<size_t>(distance / step)]);
+  }
+  walk.list_splice(list, 0, length, std::move(result));
+}
+
+// list[key] = value, or del list[key] without one; key is an int or a slice.
 void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, const ValuePtr* value) {
   std::optional<int64_t> index = walk.int_of(key);
   Ref slice = index ? Ref() : walk.constant_of(key);
@@ -388,7 +574,7 @@ void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, con
   } else {
     if (PySlice_Unpack(slice, &start, &stop, &step) < 0) walk.raise_here();
     PySlice_AdjustIndices(length, &start, &stop, step);
-    if (step != 1) walk.graph_break(BreakReason::store_subscript, "a slice with a step");
+    if (step != 1) return replace_steps(walk, list, slice, value != nullptr ? &values : nullptr);
     stop = std::max(start, stop);
   }
   walk.list_splice(list, start, stop, std::move(values));
@@ -396,7 +582,7 @@ void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, con
 
 void store_subscr(Walk& walk, const Instruction&) {
   ValuePtr key = walk.peek(1), container = walk.peek(2), value = walk.peek(3);
-  if (type_of(container) == &PyDict_Type) {
+  if (walk.is_dict(container, {"__setitem__"})) {
     walk.dict_set(container, walk.key_of(key).get(), value);
   } else if (type_of(container) == &PyList_Type) {
     replace_elements(walk, container, key, &value);
@@ -418,10 +604,9 @@ void delete_subscr(Walk& walk, const Instruction&) {
     return;
   }
   if (inline_item(walk, container, {key}, "__delitem__", 2)) return;
-  Ref constant = type_of(container) == &PyDict_Type ? walk.constant_of(key) : Ref();
-  if (!constant)
+  if (!walk.is_dict(container, {"__delitem__"}))
     walk.graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
-  if (PyObject_Hash(constant) == -1) walk.raise_set();
+  Ref constant = walk.key_of(key);
   if (!walk.dict_delete(container, constant.get())) walk.raise_known(PyExc_KeyError, {key});
   walk.pop_many(2);
 }
@@ -448,6 +633,8 @@ void get_len(Walk& walk, const Instruction&) {
 // The text of a value by format(), after str() (1), repr() (2) or ascii() (3). Null: not known.
 Ref formatted(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec) {
   if (walk.is_tensor(value)) walk.graph_break(BreakReason::tensor_format, describe(value));
+  if (conversion != 3)
+    if (Ref text = text_by_parts(walk, value, conversion, spec)) return text;
   Ref constant = exception_of(value) != nullptr ? text_model(walk, value) : walk.constant_of(value);
   if (exception_of(value) != nullptr && !constant) return nullptr;
   if (!constant) {

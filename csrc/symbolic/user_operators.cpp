@@ -87,12 +87,4 @@ bool inline_item(Walk& walk, const ValuePtr& container, std::vector<ValuePtr> ar
   return true;
 }
 
-ValuePtr iterator_for_builtin(Walk& walk, const ValuePtr& value) {
-  if (ValuePtr iterator = walk.iterator_over(value)) return iterator;
-  static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
-  ValuePtr method = walk.user_method(value, kIter);
-  ValuePtr iterator = method ? walk.call_now(method, {value}) : nullptr;
-  return iterator && iterator->kind == ValueKind::Iterator ? iterator : nullptr;
-}
-
 }  // namespace md

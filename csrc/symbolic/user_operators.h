@@ -10,7 +10,5 @@ bool inline_unary(Walk& walk, const char* name);
 // __setitem__ and __delitem__.
 bool inline_item(Walk& walk, const ValuePtr& container, std::vector<ValuePtr> args, const char* name, int operands);
 
-// iter(value) inside of a builtin, which waits for a user's __iter__; null: not known.
-ValuePtr iterator_for_builtin(Walk& walk, const ValuePtr& value);
 
 }  // namespace md

@@ -32,6 +32,10 @@ PyTypeObject* iterator_type(const IteratorValue& iterator) {
       return &PyListRevIter_Type;
     case IteratorKind::Dict:
       return &PyDictIterKey_Type;
+    case IteratorKind::Set:
+      return &PySetIter_Type;
+    case IteratorKind::User:
+      return type_of(iterator.bases[0]);
     case IteratorKind::Sequence:
       return &PyListIter_Type;
   }
@@ -69,13 +73,17 @@ bool DictValue::erase(BorrowedRef key) {
 }
 
 bool SetValue::contains(BorrowedRef item) const {
-  for (const Ref& other : items)
-    if (same_key(other.get(), item)) return true;
-  return false;
+  int found = PySet_Contains(set, item);
+  check_status(found);
+  return found == 1;
 }
 
-void SetValue::add(BorrowedRef item) {
-  if (!contains(item)) items.push_back(Ref::share(item));
+void SetValue::add(BorrowedRef item) { check_status(PySet_Add(set, item)); }
+
+ValuePtr* FunctionValue::find(BorrowedRef name) {
+  for (auto& [key, value] : attributes)
+    if (same_key(key.get(), name)) return &value;
+  return nullptr;
 }
 
 ValuePtr* InstanceValue::find(BorrowedRef name) {
@@ -102,10 +110,12 @@ PyTypeObject* type_of(const ValuePtr& value) {
     }
     case ValueKind::Sequence: {
       auto* sequence = as<SequenceValue>(value);
-      if (sequence->named != nullptr) return sequence->named;
+      if (auto* type = as<ObjectValue>(sequence->type)) return reinterpret_cast<PyTypeObject*>(type->object.get());
       return sequence->is_list ? &PyList_Type : &PyTuple_Type;
     }
     case ValueKind::Dict:
+      if (auto* type = as<ObjectValue>(as<DictValue>(value)->type))
+        return reinterpret_cast<PyTypeObject*>(type->object.get());
       return &PyDict_Type;
     case ValueKind::Set:
       return &PySet_Type;
@@ -130,6 +140,8 @@ PyTypeObject* type_of(const ValuePtr& value) {
       return iterator_type(*as<IteratorValue>(value));
     case ValueKind::Super:
       return &PySuper_Type;
+    case ValueKind::Made:
+      return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(as<MadeValue>(value)->type)->object.get());
     case ValueKind::Computed:
       return as<ComputedValue>(value)->current.type();
     case ValueKind::DictView: {

@@ -35,6 +35,7 @@ enum class ValueKind : uint8_t {
   RaisedPart,      // what belongs to an exception that the walk raised and only Python has
   Iterator,        // an iterator made by the walk
   Super,           // a super() made by the walk
+  Made,            // an object of a C class that never changes, made by calling the class
   Computed,        // a number or text worked out from numbers that differ from run to run
   DictView,        // keys, values or items of a dict that the walk knows
 };
@@ -159,7 +160,7 @@ struct SequenceValue : Value {
   SequenceValue(bool is_list, std::vector<ValuePtr> items) : Value(kKind), is_list(is_list), items(std::move(items)) {}
   bool is_list;
   std::vector<ValuePtr> items;
-  PyTypeObject* named = nullptr;  // a tuple of this type of named results (guards/named_results.h), which never dies
+  ValuePtr type;  // of a tuple: its class, a subclass of tuple or a type of named results; null: tuple itself
 };
 
 // Insertion-ordered; keys are constants, compared by type, value and hash as dict does for exact built-ins.
@@ -171,15 +172,20 @@ struct DictValue : Value {
     ValuePtr value;
   };
   std::vector<Entry> entries;
+  ValuePtr type;     // a subclass of dict; null: dict itself
+  ValuePtr factory;  // of a defaultdict
   int find(BorrowedRef key) const;  // -1: missing
   void set(BorrowedRef key, ValuePtr value);
   bool erase(BorrowedRef key);
 };
 
+// A real set does what the program does, so that the order is Python's own. No other reference to it exists.
 struct SetValue : Value {
   static constexpr ValueKind kKind = ValueKind::Set;
-  SetValue() : Value(kKind) {}
-  std::vector<Ref> items;  // constants, distinct
+  SetValue() : SetValue(check(PySet_New(nullptr))) {}
+  explicit SetValue(Ref set) : Value(kKind), set(std::move(set)) {}
+  Ref set;                    // of keys (Walk::key_of)
+  int64_t creation_step = 0;  // of the walk
   bool contains(BorrowedRef item) const;
   void add(BorrowedRef item);
 };
@@ -208,6 +214,8 @@ struct FunctionValue : Value {
   ValuePtr globals_from;  // the function value whose globals it shares; null: the region's own function
   ValuePtr defaults, kw_defaults, annotations;  // null where absent
   std::vector<ValuePtr> closure;                // CellValue
+  std::vector<std::pair<Ref, ValuePtr>> attributes;  // that were set, in order
+  ValuePtr* find(BorrowedRef name);
 };
 
 struct BoundMethodValue : Value {
@@ -252,7 +260,7 @@ struct RaisedPartValue : Value {
 
 struct SymbolicFrame;
 
-enum class IteratorKind : uint8_t { Sequence, Reversed, Range, Enumerate, Zip, Dict, Map, Filter, Generator };
+enum class IteratorKind : uint8_t { Sequence, Reversed, Range, Enumerate, Zip, Dict, Set, Map, Filter, Generator, User };
 
 struct IteratorValue : Value {
   static constexpr ValueKind kKind = ValueKind::Iterator;
@@ -260,7 +268,8 @@ struct IteratorValue : Value {
       : Value(kKind), iterator_kind(iterator_kind), bases(std::move(bases)) {}
   IteratorKind iterator_kind;
   std::vector<ValuePtr>
-      bases;          // the sequence, dict or view; the inner iterators of enumerate and zip; function, then iterators
+      bases;          // the sequence, dict or view; the inner iterators of enumerate and zip; function, then iterators; the
+                      // set, then the tuple of its elements; the user's object
   int64_t index = 0;  // elements taken; Enumerate: the next count
   int64_t start = 0, stop = 0, step = 1;  // Range: what is left
   bool exhausted = false;
@@ -276,6 +285,15 @@ struct SuperValue : Value {
   static constexpr ValueKind kKind = ValueKind::Super;
   SuperValue(ValuePtr type, ValuePtr self) : Value(kKind), type(std::move(type)), self(std::move(self)) {}
   ValuePtr type, self;
+};
+
+struct MadeValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Made;
+  MadeValue(ValuePtr type, std::vector<ValuePtr> positional, std::vector<std::pair<Ref, ValuePtr>> keywords)
+      : Value(kKind), type(std::move(type)), positional(std::move(positional)), keywords(std::move(keywords)) {}
+  ValuePtr type;
+  std::vector<ValuePtr> positional;
+  std::vector<std::pair<Ref, ValuePtr>> keywords;
 };
 
 struct ComputedValue : Value {

@@ -1,5 +1,8 @@
 // Looking at values: each answer adds the guard that makes it valid.
 #include "guards/named_results.h"
+
+#include <algorithm>
+
 #include "symbolic/walk.h"
 
 namespace md {
@@ -8,17 +11,30 @@ namespace {
 
 bool is_number(PyTypeObject* type) { return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type; }
 
-// An exact tuple, named results, or a constant of a subclass of ours that changes nothing (Size).
-bool is_plain_tuple(const ObjectValue& value) {
-  PyObject* object = value.object;
-  if (PyTuple_CheckExact(object)) return true;
-  return PyTuple_Check(object) && (value.source == nullptr || is_named_results(Py_TYPE(object)));
+// A constant of a subclass of ours that changes nothing (Size).
+bool is_constant_tuple(const ObjectValue& value) {
+  return value.source == nullptr && PyTuple_Check(value.object.get()) &&
+         is_guardable_constant(exact_constant(value.object.get()));
 }
 
 // A constant, or one of a subclass of ours.
 bool is_known_constant(const ObjectValue& value) {
   if (is_guardable_constant(value.object.get())) return true;
-  return value.source == nullptr && is_plain_tuple(value) && is_guardable_constant(exact_constant(value.object.get()));
+  return is_constant_tuple(value);
+}
+
+// The place of a key that is no constant is found by counting.
+constexpr Py_ssize_t kMostKeysByPlace = 64;
+
+PyObject* attribute_of(const char* module, const char* type, const char* name) {
+  Ref owner = check(PyObject_GetAttrString(check(PyImport_ImportModule(module)), type));
+  return check(PyObject_GetAttrString(owner, name)).release();
+}
+
+// Hashes in Python that see nothing but what the object always is.
+bool is_hash_of_constants(BorrowedRef method) {
+  static PyObject* const known[] = {attribute_of("enum", "Enum", "__hash__"), attribute_of("enum", "Flag", "__hash__")};
+  return std::ranges::find(known, method.get()) != std::end(known);
 }
 
 bool always_true(PyTypeObject* type) {
@@ -28,6 +44,35 @@ bool always_true(PyTypeObject* type) {
 }
 
 }  // namespace
+
+bool Walk::inherits(const ValuePtr& value, PyTypeObject* base, std::initializer_list<const char*> names) {
+  if (type_of(value) == base) return true;
+  for (const char* text : names) {
+    Ref name = check(PyUnicode_InternFromString(text));
+    ValuePtr found = type_attribute(value, name.get());
+    auto* known = as<ObjectValue>(found);
+    if (known == nullptr || known->object.get() != _PyType_Lookup(base, name)) return false;
+    if (known->source != nullptr) identity_of(found);
+  }
+  return true;
+}
+
+bool Walk::is_dict(const ValuePtr& value, std::initializer_list<const char*> names) {
+  PyTypeObject* type = type_of(value);
+  if (type == &PyDict_Type) return true;
+  if (value->kind != ValueKind::Dict) return false;
+  return !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || inherits(value, &PyDict_Type, names);
+}
+
+bool Walk::is_plain_tuple(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  if (type == &PyTuple_Type) return true;
+  if (type == nullptr || !PyType_IsSubtype(type, &PyTuple_Type)) return false;
+  auto* known = as<ObjectValue>(value);
+  if ((known != nullptr && known->source == nullptr) || is_named_results(type)) return true;
+  bool is_heap = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_getattro == PyObject_GenericGetAttr;
+  return is_heap && inherits(value, &PyTuple_Type, {"__iter__", "__len__", "__getitem__"});
+}
 
 ValuePtr Walk::integer(int64_t value) { return constant(check(PyLong_FromLongLong(value))); }
 
@@ -99,13 +144,6 @@ PyTypeObject* Walk::exact_type(const ValuePtr& value) {
   return type;
 }
 
-Ref Walk::key_of(const ValuePtr& value) {
-  Ref key = constant_of(value);
-  if (!key) graph_break(BreakReason::unhashable_key, describe(value));
-  if (PyObject_Hash(key) == -1) raise_set();
-  return key;
-}
-
 Ref Walk::constant_of(const ValuePtr& value) {
   if (auto* computed = as<ComputedValue>(value)) {
     for (const ValuePtr& part : computed->parts) constant_of(part);
@@ -124,7 +162,7 @@ Ref Walk::constant_of(const ValuePtr& value) {
     return object->object;
   }
   if (auto* sequence = as<SequenceValue>(value);
-      sequence != nullptr && !sequence->is_list && sequence->named == nullptr) {
+      sequence != nullptr && !sequence->is_list && !sequence->type) {
     Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(sequence->items.size())));
     for (size_t i = 0; i < sequence->items.size(); ++i) {
       Ref item = constant_of(sequence->items[i]);
@@ -139,6 +177,48 @@ Ref Walk::constant_of(const ValuePtr& value) {
     return check(PySlice_New(start, stop, step));
   }
   return nullptr;
+}
+
+// Equal to nothing but itself, by what its class says now.
+bool Walk::may_be_key(BorrowedRef object) const {
+  static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
+  PyTypeObject* type = object.type();
+  bool by_identity = type->tp_hash == PyBaseObject_Type.tp_hash || is_hash_of_constants(_PyType_Lookup(type, kHash));
+  return by_identity && type->tp_richcompare == PyBaseObject_Type.tp_richcompare && GuardSet::can_hold(object);
+}
+
+bool Walk::has_own_identity(const ValuePtr& value) {
+  static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || !may_be_key(object->object)) return false;
+  if (!PyType_HasFeature(exact_type(value), Py_TPFLAGS_HEAPTYPE)) return true;
+  ValuePtr hash = type_attribute(value, kHash);
+  identity_of(hash);
+  return inherits(value, &PyBaseObject_Type, {"__eq__"});
+}
+
+Ref Walk::key_of(const ValuePtr& value) {
+  Ref key = is_tensor(value) ? Ref() : constant_of(value);
+  if (key) {
+    if (PyObject_Hash(key) == -1) raise_set();
+    return key;
+  }
+  if (!has_own_identity(value)) {
+    PyTypeObject* type = type_of(value);
+    if (type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type) {
+      exact_type(value);
+      raise_known(PyExc_TypeError, {string(str_cat("unhashable type: '", type->tp_name, "'"))});
+    }
+    graph_break(BreakReason::unhashable_key, describe(value));
+  }
+  Ref object = Ref::share(identity_of(value));
+  if (as<ObjectValue>(value)->source != nullptr) keys_.try_emplace(object.get(), value);
+  return object;
+}
+
+ValuePtr Walk::value_of_key(BorrowedRef key) {
+  auto found = keys_.find(key);
+  return found != keys_.end() ? found->second : constant(key);
 }
 
 BorrowedRef Walk::identity_of(const ValuePtr& value) {
@@ -175,11 +255,13 @@ ValuePtr Walk::element(ObjectValue* sequence, Py_ssize_t index) {
 std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
   switch (value->kind) {
     case ValueKind::Sequence:
+      if (as<SequenceValue>(value)->type && !is_plain_tuple(value)) return std::nullopt;
       return as<SequenceValue>(value)->items.size();
     case ValueKind::Dict:
+      if (!is_dict(value, {"__len__"})) return std::nullopt;
       return as<DictValue>(value)->entries.size();
     case ValueKind::Set:
-      return as<SetValue>(value)->items.size();
+      return PySet_GET_SIZE(as<SetValue>(value)->set.get());
     case ValueKind::DictView:
       return length_of(as<DictViewValue>(value)->dict);
     case ValueKind::Object:
@@ -190,13 +272,14 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
   auto* known = as<ObjectValue>(value);
   PyObject* object = known->object;
   if (known->writes && PyList_CheckExact(object)) return written_list(known)->items.size();
+  if (known->writes && PySet_CheckExact(object)) return PySet_GET_SIZE(set_contents(value).get());
   if (known->writes && PyDict_CheckExact(object)) return written_dict(known)->entries.size();
   if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyRange_Check(object)) {
     Ref constant = constant_of(value);
     return constant ? std::optional<int64_t>(PyObject_Size(constant)) : std::nullopt;
   }
   bool sized =
-      is_plain_tuple(*known) || PyList_CheckExact(object) || PyDict_CheckExact(object) || PyAnySet_CheckExact(object);
+      is_plain_tuple(value) || PyList_CheckExact(object) || PyDict_CheckExact(object) || PyAnySet_CheckExact(object);
   if (!sized) return std::nullopt;
   exact_type(value);
   int64_t length = PyObject_Size(object);
@@ -209,12 +292,15 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
 }
 
 std::unique_ptr<std::vector<ValuePtr>> Walk::elements_of(const ValuePtr& value) {
-  if (auto* sequence = as<SequenceValue>(value)) return std::make_unique<std::vector<ValuePtr>>(sequence->items);
+  if (auto* sequence = as<SequenceValue>(value)) {
+    if (sequence->type && !is_plain_tuple(value)) return nullptr;
+    return std::make_unique<std::vector<ValuePtr>>(sequence->items);
+  }
   auto* object = as<ObjectValue>(value);
   if (object == nullptr) return nullptr;
   if (object->writes && PyList_CheckExact(object->object.get()))
     return std::make_unique<std::vector<ValuePtr>>(written_list(object)->items);
-  if (!is_plain_tuple(*object) && !PyList_CheckExact(object->object.get())) return nullptr;
+  if (!is_plain_tuple(value) && !PyList_CheckExact(object->object.get())) return nullptr;
   auto elements = std::make_unique<std::vector<ValuePtr>>();
   int64_t length = *length_of(value);
   for (int64_t i = 0; i < length; ++i) elements->push_back(element(object, i));
@@ -229,8 +315,12 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& 
   if (object->writes) return std::make_unique<std::vector<DictValue::Entry>>(written_dict(object)->entries);
   auto entries = std::make_unique<std::vector<DictValue::Entry>>();
   Ref keys = check(PySequence_Tuple(object->object));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i)
-    if (!is_guardable_constant(PyTuple_GET_ITEM(keys.get(), i))) return nullptr;
+  bool plain = true;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
+    if (is_guardable_constant(PyTuple_GET_ITEM(keys.get(), i))) continue;
+    if (!may_be_key(PyTuple_GET_ITEM(keys.get(), i)) || PyTuple_GET_SIZE(keys.get()) > kMostKeysByPlace) return nullptr;
+    plain = false;
+  }
   if (object->source != nullptr && !object->value_guarded) {
     guards_.dict_keys(object->source, keys.get());
     object->value_guarded = object->length_guarded = true;
@@ -239,18 +329,35 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& 
     PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
     PyObject* item = PyDict_GetItemWithError(object->object, key);
     MD_ASSERT(item != nullptr, "a key of a dict is missing");
-    ValuePtr known = object->source == nullptr
-                         ? constant(item)
-                         : at(sources().get(SourceKind::DictItem, object->source, key), Ref::share(item));
+    ValuePtr known = object->source == nullptr ? constant(item)
+                     : plain ? at(sources().get(SourceKind::DictItem, object->source, key), Ref::share(item))
+                             : at(sources().get(SourceKind::DictEntry, object->source, nullptr, i), Ref::share(item));
+    if (!plain && object->source != nullptr && !is_guardable_constant(key) && !keys_.contains(key)) {
+      ValuePtr as_value = at(sources().get(SourceKind::DictKey, object->source, nullptr, i), Ref::share(key));
+      if (auto* held = as<ObjectValue>(as_value)) held->value_guarded = true;
+      keys_[key] = as_value;
+    }
     entries->push_back({Ref::share(key), std::move(known)});
   }
   return entries;
 }
 
+// No __bool__ comes before the __len__.
+bool Walk::inherits_truth(const ValuePtr& value) {
+  static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
+  return !type_attribute(value, kBool);
+}
+
 std::optional<bool> Walk::truth_of(const ValuePtr& value) {
   switch (value->kind) {
     case ValueKind::Sequence:
+      if (as<SequenceValue>(value)->type && !inherits_truth(value)) return std::nullopt;
+      if (std::optional<int64_t> length = length_of(value)) return *length != 0;
+      return std::nullopt;
     case ValueKind::Dict:
+      if (as<DictValue>(value)->type && !inherits_truth(value)) return std::nullopt;
+      if (std::optional<int64_t> length = length_of(value)) return *length != 0;
+      return std::nullopt;
     case ValueKind::Set:
     case ValueKind::DictView:
       return *length_of(value) != 0;
@@ -261,6 +368,7 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
     case ValueKind::PolicyFunction:
     case ValueKind::Iterator:
     case ValueKind::Super:
+    case ValueKind::Made:
     case ValueKind::RaisedPart:
       return true;
     case ValueKind::Computed:
@@ -279,7 +387,8 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
       Ref constant = constant_of(value);
       return constant ? std::optional<bool>(PyObject_IsTrue(constant) == 1) : std::nullopt;
     }
-    if (std::optional<int64_t> length = length_of(value)) return *length != 0;
+    bool own_truth = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !inherits_truth(value);
+    if (std::optional<int64_t> length = own_truth ? std::nullopt : length_of(value)) return *length != 0;
     if (always_true(type) && (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr)) {
       exact_type(value);
       return true;

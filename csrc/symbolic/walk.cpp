@@ -30,16 +30,23 @@ std::vector<WrapperType>& wrapper_types() {
 
 std::atomic<uint64_t> walks{0};
 
-// A function of this package that changes a mode or says something to capture, on behalf of the user's frame that called it.
-bool is_ours(const SymbolicFrame& frame) {
+std::string module_of(const SymbolicFrame& frame) {
   auto* function = as<ObjectValue>(frame.function);
   PyObject* module =
       function != nullptr ? reinterpret_cast<PyFunctionObject*>(function->object.get())->func_module : nullptr;
   Py_ssize_t size = 0;
   const char* text = module != nullptr && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, &size) : nullptr;
-  std::string_view name(text != nullptr ? text : "", size);
+  return std::string(text != nullptr ? text : "", static_cast<size_t>(size));
+}
+
+// A function of this package that changes a mode or says something to capture, on behalf of the user's frame that called it.
+bool is_ours(const SymbolicFrame& frame) {
+  std::string name = module_of(frame);
   return name == "minidynamo._dynamo.decorators" || name == "minidynamo._grad_modes";
 }
+
+// What our own functions are decorated with.
+bool is_functools(const SymbolicFrame& frame) { return module_of(frame) == "functools"; }
 
 SourceLine line_of(const SymbolicFrame& frame) {
   PyCodeObject* code = frame.bytecode->code();
@@ -291,7 +298,13 @@ size_t Walk::first_stricter_frame() const {
 // The outermost of the innermost inlined frames that belong to this package; null if the innermost is the user's.
 SymbolicFrame* Walk::first_of_ours() {
   SymbolicFrame* first = nullptr;
-  for (size_t depth = frames_.size() - 1; depth > 0 && is_ours(*frames_[depth]); --depth) first = frames_[depth].get();
+  for (size_t depth = frames_.size() - 1; depth > 0; --depth) {
+    if (is_ours(*frames_[depth])) {
+      first = frames_[depth].get();
+    } else if (first != nullptr || !is_functools(*frames_[depth])) {
+      break;
+    }
+  }
   return first;
 }
 

@@ -99,11 +99,20 @@ class Walk {
 
   // --- looking at values (each adds the guard that makes the answer valid)
   PyTypeObject* exact_type(const ValuePtr& value);  // never null: NULL on the stack is an internal error
+  // An exact tuple, named results, or of a subclass of tuple that has its elements in tuple's own way.
+  bool is_plain_tuple(const ValuePtr& value);
+  // The type of the value has these methods of a built-in base as they are there (guarded).
+  bool inherits(const ValuePtr& value, PyTypeObject* base, std::initializer_list<const char*> names);
+  // An exact dict, or one of a subclass that the walk made, which has these methods in dict's own way.
+  bool is_dict(const ValuePtr& value, std::initializer_list<const char*> names);
   bool is_exactly(const ValuePtr& value, PyTypeObject* type) { return exact_type(value) == type; }
   // The constant that the value is: an atom, or a tuple or slice of constants. Null if it is none.
   Ref constant_of(const ValuePtr& value);
-  // The constant as a dict's key or a set's element: one that has a hash, else Python's TypeError.
+  // The object as a key of a dict or an element of a set: a constant, or an object that is equal to itself alone, guarded by
+  // identity. Breaks on what has its own equality, raises for what has no hash.
   Ref key_of(const ValuePtr& value);
+  // The value that such a key is.
+  ValuePtr value_of_key(BorrowedRef key);
   // The object, for functions, classes, modules, and the like, guarded by identity. Null for what the walk made.
   BorrowedRef identity_of(const ValuePtr& value);
   // Elements of an exact tuple or list, real or made here; null: neither.
@@ -151,6 +160,10 @@ class Walk {
   void attribute_store(const ValuePtr& object, BorrowedRef name, ValuePtr value);
   // The dict of a function's globals, as an object that can be written to.
   ValuePtr globals_dict(const ValuePtr& function);
+  // What a set holds, an exact one made here or from outside, or a constant frozenset: not to be changed. Null: no such set.
+  Ref set_contents(const ValuePtr& set);
+  // False: no exact set.
+  bool set_change(EffectKind kind, const ValuePtr& set, BorrowedRef item);
   bool any_dict_written() const { return dict_written_; }
   // Whether a dict was written, somewhere in this region, under this key.
   bool any_dict_written_at(BorrowedRef key) const;
@@ -163,7 +176,9 @@ class Walk {
   void call_function(const ValuePtr& function, CallArgs args, ContinuationKind continuation,
                      ValuePtr continuation_value);
   // Calls something and runs it to its end inside the current instruction: what a builtin calls back.
-  ValuePtr call_now(const ValuePtr& callable, std::vector<ValuePtr> args);
+  ValuePtr call_now(const ValuePtr& callable, CallArgs args);
+  // The same; nullopt: it raised an exception of this class, which nobody else sees.
+  std::optional<ValuePtr> call_catching(const ValuePtr& callable, CallArgs args, PyObject* exception);
   // Runs a generator to its next yield; nullopt: it has returned.
   std::optional<ValuePtr> resume(IteratorValue* generator, const ValuePtr& sent);
   // The same, raising the exception where it is suspended.
@@ -181,8 +196,15 @@ class Walk {
   // What call() does for objects with a __call__, for classes (call_class.cpp) and for wrappers. Null: a frame was inlined.
   ValuePtr call_through_type(const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
                              const ValuePtr& continuation_value);
-  ValuePtr call_class(const ValuePtr& type, CallArgs& args, ContinuationKind continuation);
+  ValuePtr call_class(const ValuePtr& type, CallArgs& args, ContinuationKind continuation,
+                      const ValuePtr& continuation_value);
+  // What type.__call__ does.
+  ValuePtr make_object(const ValuePtr& type, CallArgs& args, ContinuationKind continuation);
   ValuePtr initialise(const ValuePtr& instance, const ValuePtr& init, CallArgs& args, ContinuationKind continuation);
+  // Null: it is no MadeValue's call that is known.
+  bool call_partial(const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
+                    const ValuePtr& continuation_value);
+  bool call_made(MadeValue* made, CallArgs& args, ContinuationKind continuation, const ValuePtr& continuation_value);
   ValuePtr open_wrapper(const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside);
   ValuePtr call_wrapper(const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
                         ContinuationKind continuation, const ValuePtr& continuation_value);
@@ -237,6 +259,7 @@ class Walk {
 
   // --- iteration (iterators.cpp)
   ValuePtr iterator_over(const ValuePtr& value);             // null: of a type that is not known
+  ValuePtr any_iterator_over(const ValuePtr& value);         // the same, also by __iter__ and __next__ in Python
   std::optional<ValuePtr> next_of(IteratorValue* iterator);  // nullopt: exhausted
   // All elements of something iterable that the walk knows; null: not known.
   std::unique_ptr<std::vector<ValuePtr>> iterate(const ValuePtr& value);
@@ -251,6 +274,7 @@ class Walk {
   Graph& graph() { return *graph_; }
   // The instruction changes what it cannot change back: should it break after all, the region is walked again and ends before it.
   void cannot_undo() { advanced_ = true; }
+  int64_t step_number() const { return steps_; }
   // The region ends before this step, which the driver executes; nothing is said of it.
   [[noreturn]] void end_silently_before(int64_t step);
   // The frames as they are, for what is called here at run time. Returns the number of the site. `locals` are the values that
@@ -267,6 +291,7 @@ class Walk {
 
  private:
   friend class RegionFinisher;
+  bool inherits_truth(const ValuePtr& value);
   void start_root();
   // The outermost frame returns to the frame that waits for it. Gives the value of its continuation, null where it has none.
   ValuePtr enter_caller();
@@ -331,6 +356,10 @@ class Walk {
   void relate_instance_dict(const ValuePtr& instance, const ValuePtr& dict);
   std::vector<std::shared_ptr<TensorBase>> written_inputs_;  // in the order of their first write
   std::unordered_map<PyObject*, ValuePtr> constants_, cells_;
+  std::unordered_map<PyObject*, ValuePtr> keys_;  // what is no constant
+  bool has_own_identity(const ValuePtr& value);
+  bool may_be_key(BorrowedRef object) const;
+  std::vector<size_t> catches_;  // depths at which a StopIteration is waited for
   ValuePtr null_;
   ValuePtr result_;
   bool initial_grad_mode_ = true, initial_inference_mode_ = false;
@@ -377,6 +406,11 @@ void register_container_methods();
 void register_attribute_calls();
 void register_generator_methods();
 void register_super();
+void register_class_calls();
+void register_set_methods();
+void register_made_calls();
+// A C class whose objects never change; `call` is Python for what calling one does: call(args, keywords, *more), or null.
+void register_made_class(PyTypeObject* type, BorrowedRef call);
 void register_sorting();
 // A function of ours that does what a callable not written in Python does, without globals: it is inlined instead, and nobody sees
 // its frame. Null: none.

@@ -5,6 +5,7 @@ A generator here advances what it iterates over exactly when the original does. 
 generators: where one would have to be shown, the original is called.
 """
 
+import collections
 import functools
 import itertools
 import operator
@@ -150,6 +151,58 @@ def _combinations(iterable, r, *, _tuple=tuple, _range=range, _len=len, _list=li
         yield _tuple([pool[i] for i in indices])
 
 
+def _chain_from_iterable(cls, iterables):
+    for iterable in iterables:
+        yield from iterable
+
+
+def _permutations(iterable, r=None, *, _tuple=tuple, _range=range, _len=len, _list=list):
+    pool = _tuple(iterable)
+    n = _len(pool)
+    r = n if r is None else r
+    if r > n:
+        return
+    indices, cycles = _list(_range(n)), _list(_range(n, n - r, -1))
+    yield _tuple([pool[i] for i in indices[:r]])
+    while n:
+        i = r - 1
+        while i >= 0:
+            cycles[i] -= 1
+            if cycles[i] == 0:
+                indices[i:] = indices[i + 1 :] + indices[i : i + 1]
+                cycles[i] = n - i
+                i -= 1
+                continue
+            j = cycles[i]
+            indices[i], indices[-j] = indices[-j], indices[i]
+            yield _tuple([pool[k] for k in indices[:r]])
+            break
+        if i < 0:
+            return
+
+
+def _combinations_with_replacement(iterable, r, *, _tuple=tuple, _range=range, _len=len):
+    pool = _tuple(iterable)
+    n = _len(pool)
+    if not n and r:
+        return
+    indices = [0] * r
+    yield _tuple([pool[i] for i in indices])
+    while True:
+        i = r - 1
+        while i >= 0 and indices[i] == n - 1:
+            i -= 1
+        if i < 0:
+            return
+        indices[i:] = [indices[i] + 1] * (r - i)
+        yield _tuple([pool[k] for k in indices])
+
+
+def _count_elements(mapping, iterable):
+    for element in iterable:
+        mapping[element] = mapping.get(element, 0) + 1
+
+
 def _zip_longest(*iterables, fillvalue=None, _iter=iter, _next=next, _tuple=tuple, _len=len, _range=range):
     iterators = [_iter(iterable) for iterable in iterables]
     active, end = _len(iterators), []
@@ -204,24 +257,54 @@ def _operators():
         "is_not": lambda a, b: a is not b,
         "getitem": lambda a, b: a[b],
         "contains": lambda a, b: b in a,
+        "concat": lambda a, b: a + b,
     }
     unary = {
         "neg": lambda a: -a,
         "pos": lambda a: +a,
         "invert": lambda a: ~a,
         "not_": lambda a: not a,
+        "truth": lambda a: not not a,
     }
     for name, function in {**binary, **unary}.items():
         yield getattr(operator, name), function
 
 
-def register(register_polyfill):
-    """Hands over each (original, function in Python)."""
+def _call_itemgetter(items, keywords, obj):
+    if items[1:]:
+        result = []
+        for item in items:
+            result.append(obj[item])
+        return (*result,)
+    return obj[items[0]]
+
+
+def _call_attrgetter(names, keywords, obj, _getattr=getattr):
+    result = []
+    for name in names:
+        value = obj
+        for part in name.split("."):
+            value = _getattr(value, part)
+        result.append(value)
+    return (*result,) if names[1:] else result[0]
+
+
+def _call_methodcaller(args, keywords, obj, _getattr=getattr):
+    return _getattr(obj, args[0])(*args[1:], **keywords)
+
+
+def register(register_polyfill, register_made_class):
+    """Hands over each (original, function in Python) and each (class, what calling an object of it does)."""
+    register_made_class(operator.itemgetter, _call_itemgetter)
+    register_made_class(operator.attrgetter, _call_attrgetter)
+    register_made_class(operator.methodcaller, _call_methodcaller)
     for name in (
         "chain islice count cycle repeat accumulate takewhile dropwhile filterfalse starmap compress pairwise product "
-        "combinations zip_longest"
+        "combinations zip_longest permutations combinations_with_replacement"
     ).split():
         register_polyfill(getattr(itertools, name), globals()["_" + name])
+    register_polyfill(itertools.chain.__dict__["from_iterable"], _chain_from_iterable)
     register_polyfill(functools.reduce, _reduce)
+    register_polyfill(collections._count_elements, _count_elements)
     for original, function in _operators():
         register_polyfill(original, function)

@@ -27,7 +27,7 @@ if _C.frame_evaluation:
         _C._register_call(_call.__name__, _call)
     _C._mark_new_call(set_stance, "forbidden")
     del _call
-    _polyfills.register(_C._register_polyfill)
+    _polyfills.register(_C._register_polyfill, _C._register_made_class)
 
 # Imported when it is first used.
 _LAZY_MODULES = ("testing", "traced_calls", "utils")

@@ -1,0 +1,79 @@
+#include "guards/object_fields.h"
+
+namespace md {
+namespace {
+
+PyObject* or_none(PyObject* object) { return object != nullptr ? object : Py_None; }
+
+PyHeapTypeObject* heap_type(PyObject* object) {
+  auto* type = reinterpret_cast<PyTypeObject*>(object);
+  return PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? reinterpret_cast<PyHeapTypeObject*>(type) : nullptr;
+}
+
+PyObject* in_own_dict(PyObject* object, const char* name) {
+  PyHeapTypeObject* type = heap_type(object);
+  if (type == nullptr || type->ht_type.tp_dict == nullptr) return nullptr;
+  Ref key = check(PyUnicode_InternFromString(name));
+  PyObject* found = PyDict_GetItemWithError(type->ht_type.tp_dict, key);
+  if (found == nullptr) PyErr_Clear();
+  return found;
+}
+
+PyObject* type_name(PyObject* object) {
+  PyHeapTypeObject* type = heap_type(object);
+  return type != nullptr ? type->ht_name : nullptr;
+}
+PyObject* type_qualname(PyObject* object) {
+  PyHeapTypeObject* type = heap_type(object);
+  return type != nullptr ? type->ht_qualname : nullptr;
+}
+PyObject* type_module(PyObject* object) { return in_own_dict(object, "__module__"); }
+PyObject* type_doc(PyObject* object) {
+  if (heap_type(object) == nullptr) return nullptr;
+  PyObject* found = or_none(in_own_dict(object, "__doc__"));
+  return found == Py_None || PyUnicode_CheckExact(found) ? found : nullptr;
+}
+PyObject* type_bases(PyObject* object) { return reinterpret_cast<PyTypeObject*>(object)->tp_bases; }
+PyObject* type_mro(PyObject* object) { return reinterpret_cast<PyTypeObject*>(object)->tp_mro; }
+
+PyFunctionObject* function(PyObject* object) { return reinterpret_cast<PyFunctionObject*>(object); }
+PyObject* function_name(PyObject* object) { return function(object)->func_name; }
+PyObject* function_qualname(PyObject* object) { return function(object)->func_qualname; }
+PyObject* function_code(PyObject* object) { return function(object)->func_code; }
+PyObject* function_defaults(PyObject* object) { return or_none(function(object)->func_defaults); }
+PyObject* function_kwdefaults(PyObject* object) { return or_none(function(object)->func_kwdefaults); }
+
+struct Row {
+  PyTypeObject* owner;  // or a subclass of it
+  const char* name;
+  PyObject* (*read)(PyObject* object);
+};
+
+// Members, which Python reads by their offset as well, need no row.
+const Row kRows[] = {{&PyType_Type, "__name__", type_name},
+                     {&PyType_Type, "__qualname__", type_qualname},
+                     {&PyType_Type, "__module__", type_module},
+                     {&PyType_Type, "__doc__", type_doc},
+                     {&PyType_Type, "__bases__", type_bases},
+                     {&PyType_Type, "__mro__", type_mro},
+                     {&PyFunction_Type, "__name__", function_name},
+                     {&PyFunction_Type, "__qualname__", function_qualname},
+                     {&PyFunction_Type, "__code__", function_code},
+                     {&PyFunction_Type, "__defaults__", function_defaults},
+                     {&PyFunction_Type, "__kwdefaults__", function_kwdefaults}};
+
+}  // namespace
+
+std::optional<int> object_field(PyTypeObject* type, BorrowedRef name) {
+  for (const Row& row : kRows)
+    if (PyType_IsSubtype(type, row.owner) != 0 && PyUnicode_CompareWithASCIIString(name, row.name) == 0)
+      return static_cast<int>(&row - kRows);
+  return std::nullopt;
+}
+
+PyObject* read_object_field(PyObject* object, int field) {
+  const Row& row = kRows[field];
+  return PyObject_TypeCheck(object, row.owner) ? row.read(object) : nullptr;
+}
+
+}  // namespace md

@@ -1,0 +1,164 @@
+// Sets: methods and operators. A real set of the walk's does what the program does.
+#include "symbolic/pure_calls.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+[[noreturn]] void break_on_set(Walk& walk, const ValuePtr& value) {
+  walk.graph_break(BreakReason::unknown_container, "a set operation on a " + describe(value));
+}
+
+Ref contents_of(Walk& walk, const ValuePtr& value) {
+  Ref contents = walk.set_contents(value);
+  if (!contents) break_on_set(walk, value);
+  return contents;
+}
+
+// What a method takes: a set, or the keys of anything that can be gone over. Never one that the walk goes on to change.
+Ref operand(Walk& walk, const ValuePtr& value) {
+  if (Ref set = walk.set_contents(value)) return check(PyFrozenSet_New(set));
+  Ref keys = check(PyList_New(0));
+  auto items = walk.iterate(value);
+  if (!items) break_on_set(walk, value);
+  for (const ValuePtr& item : *items) check_status(PyList_Append(keys, walk.key_of(item)));
+  return keys;
+}
+
+ValuePtr made_set(Walk& walk, Ref set) {
+  auto made = make_value<SetValue>(std::move(set));
+  made->creation_step = walk.step_number();
+  return made;
+}
+
+// The result of an operation on sets: what it has of them is constants and known keys.
+ValuePtr result_of(Walk& walk, const Ref& result) {
+  if (!result) walk.raise_set();
+  if (PySet_CheckExact(result.get())) return made_set(walk, Ref::share(result.get()));
+  if (ValuePtr value = value_of_result(walk, result)) return value;
+  walk.graph_break(BreakReason::unknown_container, "a set operation");
+}
+
+void require_self(Walk& walk, const CallArgs& args, const char* name) {
+  if (args.positional.empty() || !args.keywords.empty()) walk.raise_here();
+  if (!walk.set_contents(args.positional[0])) walk.graph_break(BreakReason::unknown_container, str_cat("set.", name));
+}
+
+// Methods that change nothing. `self` has the type that the result is to have.
+template <const char* name>
+ValuePtr call_reading(Walk& walk, const CallArgs& args) {
+  require_self(walk, args, name);
+  Ref self = contents_of(walk, args.positional[0]);
+  std::vector<Ref> held{self, check(PyUnicode_InternFromString(name))};
+  std::vector<PyObject*> plain{self};
+  for (size_t i = 1; i < args.positional.size(); ++i)
+    plain.push_back(held.emplace_back(operand(walk, args.positional[i])).get());
+  return result_of(walk, Ref::steal(PyObject_VectorcallMethod(held[1], plain.data(), plain.size(), nullptr)));
+}
+
+// add and discard
+template <EffectKind kind>
+ValuePtr call_with_item(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 2 || !args.keywords.empty()) walk.raise_here();
+  if (type_of(args.positional[1]) == &PySet_Type) break_on_set(walk, args.positional[1]);
+  if (!walk.set_change(kind, args.positional[0], walk.key_of(args.positional[1]).get()))
+    break_on_set(walk, args.positional[0]);
+  return walk.none();
+}
+
+ValuePtr call_remove(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 2 || !args.keywords.empty()) walk.raise_here();
+  if (type_of(args.positional[1]) == &PySet_Type) break_on_set(walk, args.positional[1]);
+  Ref key = walk.key_of(args.positional[1]);
+  int found = PySet_Contains(contents_of(walk, args.positional[0]), key);
+  check_status(found);
+  if (found == 0) walk.raise_known(PyExc_KeyError, {args.positional[1]});
+  walk.set_change(EffectKind::SetDiscard, args.positional[0], key.get());
+  return walk.none();
+}
+
+ValuePtr call_clear(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
+  if (!walk.set_change(EffectKind::SetClear, args.positional[0], nullptr)) break_on_set(walk, args.positional[0]);
+  return walk.none();
+}
+
+// Which element it takes depends on what was taken before: only of a set made here.
+ValuePtr call_pop(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
+  auto* set = as<SetValue>(args.positional[0]);
+  if (set == nullptr) break_on_set(walk, args.positional[0]);
+  if (PySet_GET_SIZE(set->set.get()) == 0)
+    walk.raise_known(PyExc_KeyError, {walk.string("pop from an empty set")});
+  return walk.value_of_key(check(PySet_Pop(set->set)).get());
+}
+
+ValuePtr call_update(Walk& walk, const CallArgs& args) {
+  require_self(walk, args, "update");
+  for (size_t i = 1; i < args.positional.size(); ++i) {
+    Ref keys = check(PySequence_Tuple(operand(walk, args.positional[i])));
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(keys.get()); ++k)
+      walk.set_change(EffectKind::SetAdd, args.positional[0], PyTuple_GET_ITEM(keys.get(), k));
+  }
+  return walk.none();
+}
+
+constexpr char kUnion[] = "union", kIntersection[] = "intersection", kDifference[] = "difference",
+               kSymmetric[] = "symmetric_difference", kSubset[] = "issubset", kSuperset[] = "issuperset",
+               kDisjoint[] = "isdisjoint", kCopy[] = "copy";
+
+struct MethodRow {
+  const char* name;
+  CallHandler handler;
+  bool changes;
+};
+const MethodRow kMethods[] = {{kUnion, call_reading<kUnion>, false},
+                              {kIntersection, call_reading<kIntersection>, false},
+                              {kDifference, call_reading<kDifference>, false},
+                              {kSymmetric, call_reading<kSymmetric>, false},
+                              {kSubset, call_reading<kSubset>, false},
+                              {kSuperset, call_reading<kSuperset>, false},
+                              {kDisjoint, call_reading<kDisjoint>, false},
+                              {kCopy, call_reading<kCopy>, false},
+                              {"add", call_with_item<EffectKind::SetAdd>, true},
+                              {"discard", call_with_item<EffectKind::SetDiscard>, true},
+                              {"remove", call_remove, true},
+                              {"pop", call_pop, true},
+                              {"clear", call_clear, true},
+                              {"update", call_update, true}};
+
+// The keys of a dict as a view of a real one.
+Ref operator_side(Walk& walk, const ValuePtr& value) {
+  auto* view = as<DictViewValue>(value);
+  if (view == nullptr) return walk.set_contents(value);
+  auto entries = view->what == 0 ? walk.entries_of(view->dict) : nullptr;
+  if (!entries) return nullptr;
+  Ref dict = check(PyDict_New());
+  for (const DictValue::Entry& entry : *entries) check_status(PyDict_SetItem(dict, entry.key, Py_None));
+  return check(PyObject_CallMethod(dict, "keys", nullptr));
+}
+
+bool is_set_like(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  return type == &PySet_Type || type == &PyFrozenSet_Type || value->kind == ValueKind::DictView;
+}
+
+}  // namespace
+
+ValuePtr combine_sets(Walk& walk, const ValuePtr& left, const ValuePtr& right, bool in_place,
+                      const std::function<Ref(PyObject*, PyObject*)>& apply) {
+  if (!is_set_like(left) || !is_set_like(right)) return nullptr;
+  if (in_place && type_of(left) == &PySet_Type) return nullptr;
+  Ref a = operator_side(walk, left), b = operator_side(walk, right);
+  return a && b ? result_of(walk, apply(a, b)) : nullptr;
+}
+
+void register_set_methods() {
+  for (PyTypeObject* type : {&PySet_Type, &PyFrozenSet_Type})
+    for (const MethodRow& row : kMethods)
+      if (!row.changes || type == &PySet_Type)
+        register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), row.name)).get(), row.handler);
+}
+
+}  // namespace md

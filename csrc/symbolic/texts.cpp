@@ -1,0 +1,119 @@
+// Texts of what is no constant: containers, element by element, and objects whose class says in Python what their text is.
+#include "symbolic/exceptions.h"
+#include "symbolic/pure_calls.h"
+
+namespace md {
+
+namespace {
+
+Ref represent(Walk& walk, const ValuePtr& value, int nesting);
+
+Ref joined(Walk& walk, const char* open, const char* close, const std::vector<ValuePtr>& items, int nesting) {
+  std::string text = open;
+  for (const ValuePtr& item : items) {
+    Ref part = represent(walk, item, nesting + 1);
+    const char* chars = part ? PyUnicode_AsUTF8(part) : nullptr;
+    if (chars == nullptr) {
+      PyErr_Clear();
+      return nullptr;
+    }
+    text += str_cat(&item == items.data() ? "" : ", ", chars);
+  }
+  if (items.size() == 1 && *open == '(') text += ",";
+  text += close;
+  return check(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
+}
+
+Ref dict_text(Walk& walk, const ValuePtr& value, int nesting) {
+  auto entries = walk.entries_of(value);
+  if (!entries) return nullptr;
+  std::string text = "{";
+  for (const DictValue::Entry& entry : *entries) {
+    Ref key = represent(walk, walk.value_of_key(entry.key.get()), nesting + 1);
+    Ref item = key ? represent(walk, entry.value, nesting + 1) : Ref();
+    const char* key_text = item ? PyUnicode_AsUTF8(key) : nullptr;
+    const char* item_text = key_text != nullptr ? PyUnicode_AsUTF8(item) : nullptr;
+    if (item_text == nullptr) {
+      PyErr_Clear();
+      return nullptr;
+    }
+    text += str_cat(&entry == entries->data() ? "" : ", ", key_text, ": ", item_text);
+  }
+  text += "}";
+  return check(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
+}
+
+// What a method in Python of the value's class gives. Null: there is none.
+Ref text_by_method(Walk& walk, const ValuePtr& value, const char* name, std::vector<ValuePtr> args) {
+  auto* object = as<ObjectValue>(value);
+  bool user = (value->kind == ValueKind::Instance || object != nullptr) &&
+              PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
+  ValuePtr method = user ? walk.type_attribute(value, check(PyUnicode_InternFromString(name)).get()) : nullptr;
+  if (!method || !walk.is_python_function(method)) return nullptr;
+  args.insert(args.begin(), value);
+  ValuePtr result = walk.call_now(method, {std::move(args), {}});
+  if (!walk.is_exactly(result, &PyUnicode_Type)) walk.raise_here();
+  return walk.constant_of(result);
+}
+
+// Whether the class has object's own method of this name.
+bool is_objects_own(Walk& walk, const ValuePtr& value, const char* name) {
+  bool user = value->kind == ValueKind::Instance || value->kind == ValueKind::Object;
+  return user && PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE) &&
+         walk.inherits(value, &PyBaseObject_Type, {name});
+}
+
+Ref represent(Walk& walk, const ValuePtr& value, int nesting) {
+  if (walk.is_tensor(value) || nesting > 20 || exception_of(value) != nullptr) return nullptr;
+  if (Ref constant = walk.constant_of(value)) {
+    Ref text = Ref::steal(PyObject_Repr(constant));
+    if (!text) walk.raise_set();
+    return text;
+  }
+  PyTypeObject* type = type_of(value);
+  if (type == &PyList_Type || type == &PyTuple_Type) {
+    auto items = walk.elements_of(value);
+    bool is_list = type == &PyList_Type;
+    return items ? joined(walk, is_list ? "[" : "(", is_list ? "]" : ")", *items, nesting) : Ref();
+  }
+  if (type == &PyDict_Type) return dict_text(walk, value, nesting);
+  if (type == &PySet_Type) {
+    // A set from outside that was changed has an order that nobody knows.
+    auto* object = as<ObjectValue>(value);
+    Ref set = object == nullptr || !object->writes ? walk.set_contents(value) : Ref();
+    for (Ref items = set ? check(PySequence_Tuple(set)) : Ref(); items;) {
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
+        if (!is_guardable_constant(PyTuple_GET_ITEM(items.get(), i))) return nullptr;
+      return check(PyObject_Repr(object != nullptr ? object->object : set));
+    }
+    return nullptr;
+  }
+  return text_by_method(walk, value, "__repr__", {});
+}
+
+Ref as_text(Walk& walk, const ValuePtr& value) {
+  if (Ref text = text_by_method(walk, value, "__str__", {})) return text;
+  bool is_container = !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
+  return is_container || is_objects_own(walk, value, "__str__") ? represent(walk, value, 0) : Ref();
+}
+
+}  // namespace
+
+Ref text_by_parts(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec) {
+  if (walk.is_tensor(value) || exception_of(value) != nullptr || walk.constant_of(value)) return nullptr;
+  if (value->kind == ValueKind::Null || value->kind == ValueKind::Computed) return nullptr;
+  bool is_plain = !spec || PyUnicode_GET_LENGTH(spec.get()) == 0;
+  if (conversion == 0) {
+    ValuePtr format = walk.constant(spec ? Ref::share(spec).get() : check(PyUnicode_FromString("")).get());
+    if (Ref text = text_by_method(walk, value, "__format__", {format})) return text;
+    bool own = !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE) || is_objects_own(walk, value, "__format__");
+    return own && is_plain ? as_text(walk, value) : Ref();
+  }
+  Ref text = conversion == 1 ? as_text(walk, value) : represent(walk, value, 0);
+  if (!text || is_plain) return text;
+  Ref result = Ref::steal(PyObject_Format(text, spec));
+  if (!result) walk.raise_here();
+  return result;
+}
+
+}  // namespace md
