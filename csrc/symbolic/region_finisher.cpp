@@ -62,10 +62,15 @@ void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) 
   for (const ValuePtr& part : {function->defaults, function->kw_defaults, function->annotations})
     recipe.parts.push_back(recipe_of(part));
   add_parts(recipe, function->closure);
-  recipe.index = static_cast<int32_t>(function->attributes.size());
-  for (const auto& [key, attribute] : function->attributes) {
+  recipe.index = static_cast<int32_t>(function->names.size() + (function->dict ? function->dict->entries.size() : 0));
+  for (const auto& [key, attribute] : function->names) {
     recipe.parts.push_back(constant_recipe(key.get()));
     recipe.parts.push_back(recipe_of(attribute));
+  }
+  if (!function->dict) return;
+  for (const DictValue::Entry& entry : function->dict->entries) {
+    recipe.parts.push_back(key_recipe(entry.key.get()));
+    recipe.parts.push_back(recipe_of(entry.value));
   }
 }
 
@@ -208,6 +213,10 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
     }
     case ValueKind::Dict:
       recipe.kind = RecipeKind::Dict;
+      if (Value* owner = as<DictValue>(value)->owner) {
+        recipe.kind = RecipeKind::FunctionDict;
+        return add_parts(recipe, {ValuePtr(owner)});
+      }
       if (auto* dict = as<DictValue>(value); dict->type) {
         recipe.kind = RecipeKind::TypedDict;
         add_parts(recipe, {dict->type, dict->factory});
