@@ -256,6 +256,8 @@ class Walk {
 
   // --- iteration (iterators.cpp)
   ValuePtr iterator_over(const ValuePtr& value);             // null: of a type that is not known
+  // The walk is done again and ends before this iterator is made.
+  [[noreturn]] void end_before_iteration(const IteratorValue& iterator);
   ValuePtr any_iterator_over(const ValuePtr& value);         // the same, also by __iter__ and __next__ in Python
   std::optional<ValuePtr> next_of(IteratorValue* iterator);  // nullopt: exhausted
   // All elements of something iterable that the walk knows; null: not known.

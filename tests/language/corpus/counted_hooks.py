@@ -3,7 +3,7 @@
 import copy
 from collections import defaultdict
 
-from differential import snippet
+from differential import snippet, whole
 
 from minidynamo import tensor
 
@@ -111,7 +111,7 @@ def texts(x, log):
     return x, str(a), repr(a), f"{a}", f"{a!r}", f"{a!s}", f"{a:>3}", "%s" % a, "{}".format(a), [a].__repr__(), f"{[a]}"
 
 
-@snippet(with_log())
+@whole(with_log())
 def attributes(x, log):
     a = Noting(log)
     a.k = 3
@@ -147,7 +147,7 @@ class Filling(dict):
         return made
 
 
-@snippet(with_log())
+@whole(with_log())
 def missing_items(x, log):
     words = Filling()
     words["a"].append(x)
@@ -155,7 +155,7 @@ def missing_items(x, log):
     return words, words.get("b"), "c" in words, words["a"] is words["a"]
 
 
-@snippet(with_log())
+@whole(with_log())
 def default_factory(x, log):
     def make():
         log.append("made")
@@ -183,7 +183,7 @@ class Steps:
         return self.at
 
 
-@snippet(with_log())
+@whole(with_log())
 def steps_taken(x, log):
     a, b = Steps(log)
     first = list(zip(Steps(log, 3), "ab"))
@@ -229,7 +229,7 @@ class Guarded:
         return 7
 
 
-@snippet(with_log())
+@whole(with_log())
 def getter_that_fails_and_a_hook(x, log):
     g = Guarded(log)
     return x * g.broken, hasattr(g, "broken"), getattr(g, "broken", 1)
@@ -256,7 +256,7 @@ def set_of_the_caller_changed_before_an_error(x, log, held):
     held.add(4)
 
 
-@snippet(lambda: [s := {1, 2}, (tensor([1.0]), s, s)][1])
+@whole(lambda: [s := {1, 2}, (tensor([1.0]), s, s)][1])
 def one_set_under_two_names(x, a, b):
     a.add(5)
     return x * len(b), a is b, 5 in b
@@ -279,3 +279,41 @@ def sets_made_here_kept(x, log):
     log.append(t)
     s.add(9)
     return x, s is log[0], t, [v for v in {10, 20, 30}]
+
+
+@snippet(with_log(), raises=RuntimeError)
+def dict_made_here_that_grows_while_gone_over(x, log):
+    table = {"a": x, "b": x + 1}
+    for key in table:
+        log.append(key)
+        table[key + key] = x
+    return table
+
+
+@snippet(with_log(), raises=RuntimeError)
+def set_made_here_that_grows_while_gone_over(x, log):
+    items = {1, 2}
+    for n in items:
+        log.append(n)
+        items.add(n + 10)
+    return x
+
+
+@snippet(with_log())
+def set_made_here_that_changes_while_gone_over(x, log):
+    items = {1, 2, 3}
+    for n in items:
+        log.append(n)
+        if n == 1:
+            items.discard(3)
+            items.add(7)
+    return x, items
+
+
+@snippet(with_log())
+def containers_that_hold_themselves(x, log):
+    items = [1]
+    items += [items, items]
+    table = {}
+    table["t"] = [table, table]
+    return x, repr(items), str(table), f"{items}"
