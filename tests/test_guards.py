@@ -107,6 +107,9 @@ MATCHES = [
     ("DICT_KEYS", "list(L['x']) == ['a', 1]", lambda p, s: p.dict_keys(s, ("a", 1)), [{"a": 0, 1: 0}],
      [{1: 0, "a": 0}, {"a": 0}, {"a": 0, 1: 0, 2: 0}, {"a": 0, True: 0}, ["a", 1], {"a": 0, HostileKey(): 0}]),
     ("DICT_KEYS", "list(L['x']) == [Point]", lambda p, s: p.dict_keys(s, (Point,)), [{Point: 0}], [{Slotted: 0}, {None: 0}]),
+    ("SET_ITEMS", "list(L['x']) == ['a']", lambda p, s: p.set_items(s, ("a",)), [{"a"}],
+     [{"a", "b"}, set(), {"b"}, ["a"], frozenset("a"), {HostileKey()}, None]),
+    ("SET_ITEMS", "list(L['x']) == [Point]", lambda p, s: p.set_items(s, (Point,)), [{Point}], [{Slotted}]),
     ("DICT_CONTAINS", "'a' in L['x']", lambda p, s: p.dict_contains(s, "a", True), [{"a": 0}, {1: 0, "a": 0}],
      [{}, {"b": 0}, {1: 0}, ["a"]]),
     ("DICT_CONTAINS", "7 in L['x']", lambda p, s: p.dict_contains(s, 7, True), [{7: 0}, {7.0: 0}, {8: 1, 7: 0}],
@@ -233,6 +236,12 @@ SOURCES = {
     "SlotAttr": ("L['x'].a", None, on_x("SlotAttr", Slotted.__dict__["a"]), slotted("slot"), "slot", [Slotted()],
                  [Point(a=1), 3, None]),
     "Item": ("L['x'][1]", None, on_x("Item", index=1), [5, 6], 6, [[5], ()], [{1: 1}, "ab", 3]),
+    "DictEntry": ("list(L['x'].values())[1]", None, on_x("DictEntry", index=1), {int: 5, str: 6}, 6, [{}, {1: 1}],
+                  [[1, 2], None]),
+    "DictKey": ("list(L['x'])[1]", None, on_x("DictKey", index=1), {int: 5, str: 6}, str, [{}, {1: 1}], [[1, 2], None]),
+    "SetItem": ("list(L['x'])[0]", None, on_x("SetItem", index=0), {Point}, Point, [set()], [[1], frozenset([1]), None]),
+    "LoadedModule": ("sys.modules['math']", None, lambda p: p.source("LoadedModule", None, "math"), None, math, [], []),
+    "Field": ("L['x'].__name__", None, on_x("Field", "__name__", 0), Point, Point.__name__, [], [3, int]),
     "DictItem": ("L['x']['k']", None, on_x("DictItem", "k"), {"k": 9}, 9, [{}, {"j": 1}, {7: 1}], [[1], None]),
     "PropertyGetter": ("L['x'].fget", None, on_x("PropertyGetter"), property(other_function), other_function,
                        [property()], [STATIC, 3]),
@@ -245,7 +254,7 @@ SOURCES = {
 
 
 def test_every_row_is_tried():
-    tried = {kind for kind, *_ in MATCHES} | {"ALIAS", "NOT_ALIAS", "NO_OVERLAP", "TENSOR_MATCH", "GLOBAL_STATE"}
+    tried = {kind for kind, *_ in MATCHES} | {"ALIAS", "NOT_ALIAS", "NO_OVERLAP", "TENSOR_MATCH", "GLOBAL_STATE", "ABC_TOKEN"}
     assert tried == set(testing.GUARD_KINDS)
     assert set(SOURCES) == set(testing.SOURCE_KINDS)
 

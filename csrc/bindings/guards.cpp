@@ -159,6 +159,12 @@ void bind_test_program(py::module_& testing) {
           },
           py::arg("source"), py::arg("keys"))
       .def(
+          "set_items",
+          [](TestProgram& program, int source, const py::tuple& items) {
+            program.guards().set_items(program.at(source), items.ptr());
+          },
+          py::arg("source"), py::arg("items"))
+      .def(
           "dict_contains",
           [](TestProgram& program, int source, const py::object& key, bool contains) {
             program.guards().dict_contains(program.at(source), key.ptr(), contains);

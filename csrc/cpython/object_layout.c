@@ -8,6 +8,9 @@
 #include "internal/pycore_code.h"
 #include "internal/pycore_dict.h"
 #include "internal/pycore_object.h"
+#if PY_VERSION_HEX >= 0x030D0000
+#include "internal/pycore_setobject.h"
+#endif
 #if PY_VERSION_HEX >= 0x030C0000
 #include "internal/pycore_list.h"
 #include "internal/pycore_range.h"
@@ -144,6 +147,11 @@ int pv_mro_lookup(PyTypeObject* type, Py_ssize_t place, PyObject* name, PyObject
     if (found != 0) return found;
   }
   return 0;
+}
+
+int pv_next_in_set(PyObject* set, Py_ssize_t* position, PyObject** item) {
+  Py_hash_t hash;
+  return _PySet_NextEntry(set, position, item, &hash);
 }
 
 int pv_has_instance_storage(PyObject* object) { return pv_type_has_storage(Py_TYPE(object)); }

@@ -18,6 +18,9 @@ int pv_mro_lookup(PyTypeObject* type, Py_ssize_t place, PyObject* name, PyObject
 int pv_has_instance_storage(PyObject* object);
 int pv_type_has_storage(PyTypeObject* type);
 
+/* The next element of a set or frozenset in its order, borrowed; *position starts at 0. 0: no more. */
+int pv_next_in_set(PyObject* set, Py_ssize_t* position, PyObject** item);
+
 /* The dict of the object's attributes, borrowed; NULL while it has none of its own. */
 PyObject* pv_instance_dict(PyObject* object);
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cpython/dict_probe.h"
+#include "cpython/object_layout.h"
 
 namespace md {
 namespace {
@@ -38,8 +39,7 @@ bool tuple_is_constant(PyObject* tuple, int nesting) {
 bool frozenset_is_constant(PyObject* set, int nesting) {
   Py_ssize_t position = 0;
   PyObject* item = nullptr;
-  Py_hash_t hash = 0;
-  while (_PySet_NextEntry(set, &position, &item, &hash) != 0)
+  while (pv_next_in_set(set, &position, &item) != 0)
     if (!is_constant(item, nesting + 1)) return false;
   return true;
 }
@@ -92,8 +92,7 @@ bool same_frozenset(PyObject* a, PyObject* b) {
   if (PySet_GET_SIZE(a) != PySet_GET_SIZE(b)) return false;
   Py_ssize_t left = 0, right = 0;
   PyObject *x = nullptr, *y = nullptr;
-  Py_hash_t hash = 0;
-  while (_PySet_NextEntry(a, &left, &x, &hash) != 0 && _PySet_NextEntry(b, &right, &y, &hash) != 0)
+  while (pv_next_in_set(a, &left, &x) != 0 && pv_next_in_set(b, &right, &y) != 0)
     if (!identical_constants(x, y)) return false;
   return true;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
 #include "tensor/memory_overlap.h"
@@ -88,9 +89,8 @@ bool check_SET_ITEMS(const GuardInstruction& in, PyObject* const* registers, con
   if (Py_TYPE(set) != &PySet_Type || PySet_GET_SIZE(set) != static_cast<Py_ssize_t>(guard.keys.size())) return false;
   Py_ssize_t position = 0;
   PyObject* item = nullptr;
-  Py_hash_t hash = 0;
   for (const HeldObject& expected : guard.keys)
-    if (_PySet_NextEntry(set, &position, &item, &hash) == 0 || !is_expected_key(item, expected)) return false;
+    if (pv_next_in_set(set, &position, &item) == 0 || !is_expected_key(item, expected)) return false;
   return true;
 }
 

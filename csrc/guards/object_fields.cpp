@@ -43,6 +43,12 @@ PyObject* function_code(PyObject* object) { return function(object)->func_code; 
 PyObject* function_defaults(PyObject* object) { return or_none(function(object)->func_defaults); }
 PyObject* function_kwdefaults(PyObject* object) { return or_none(function(object)->func_kwdefaults); }
 
+PyObject* function_annotations(PyObject* object) {
+  PyObject* known = function(object)->func_annotations;
+  return known != nullptr && PyDict_Check(known) ? known : nullptr;
+}
+PyObject* function_dict(PyObject* object) { return function(object)->func_dict; }
+
 struct Row {
   PyTypeObject* owner;  // or a subclass of it
   const char* name;
@@ -60,7 +66,9 @@ const Row kRows[] = {{&PyType_Type, "__name__", type_name},
                      {&PyFunction_Type, "__qualname__", function_qualname},
                      {&PyFunction_Type, "__code__", function_code},
                      {&PyFunction_Type, "__defaults__", function_defaults},
-                     {&PyFunction_Type, "__kwdefaults__", function_kwdefaults}};
+                     {&PyFunction_Type, "__kwdefaults__", function_kwdefaults},
+                     {&PyFunction_Type, "__annotations__", function_annotations},
+                     {&PyFunction_Type, "__dict__", function_dict}};
 
 }  // namespace
 

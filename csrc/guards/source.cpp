@@ -184,9 +184,8 @@ Fetched fetch_SetItem(const Source& source, PyObject* base, const LocalsView&) {
   if (!is_exactly(base, &PySet_Type)) return kUnknown;
   Py_ssize_t position = 0;
   PyObject* item = nullptr;
-  Py_hash_t hash = 0;
   for (Py_ssize_t i = 0; i <= source.index(); ++i)
-    if (_PySet_NextEntry(base, &position, &item, &hash) == 0) return kAbsent;
+    if (pv_next_in_set(base, &position, &item) == 0) return kAbsent;
   return {Presence::Found, item};
 }
 

@@ -57,6 +57,12 @@ Ref make_instance(PyObject* type) {
   return check(make(made, empty, nullptr));
 }
 
+// Its __dict__ may have keys that are no names.
+void set_on_function(PyObject* function, PyObject* key, PyObject* value) {
+  if (PyUnicode_Check(key)) return check_status(PyObject_GenericSetAttr(function, key, value));
+  check_status(PyDict_SetItem(check(PyObject_GetAttrString(function, "__dict__")), key, value));
+}
+
 Ref make_dict(PyObject* type, PyObject* factory) {
   static PyObject* const empty = PyTuple_New(0);
   if (factory != nullptr) return check(PyObject_CallOneArg(type, factory));
@@ -138,6 +144,8 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     case RecipeKind::Function:
       if (recipe.index > 0) to_fill_.push_back(id);
       return make_function(parts);
+    case RecipeKind::FunctionDict:
+      return check(PyObject_GetAttrString(parts[0], "__dict__"));
     case RecipeKind::Call: {
       finish();
       std::vector<PyObject*> args(parts.begin() + 1, parts.end());
@@ -233,7 +241,7 @@ void ValueBuilder::fill(RecipeId id) {
       return;
     case RecipeKind::Function:
       for (size_t i = parts.size() - 2 * static_cast<size_t>(recipe.index); i < parts.size(); i += 2)
-        check_status(PyObject_GenericSetAttr(value, build(parts[i]), build(parts[i + 1])));
+        set_on_function(value, build(parts[i]), build(parts[i + 1]));
       return;
     case RecipeKind::Instance:
       for (size_t i = 1; i < parts.size(); i += 2)

@@ -60,7 +60,7 @@ class AttributeLookup {
   // object.__getattribute__, which knows no hook unless the type look-up has set it.
   Bound generic() {
     ValuePtr on_type = walk_.type_attribute(object_, name_);
-    PyTypeObject* descriptor = on_type ? walk_.exact_type(on_type) : nullptr;
+    PyTypeObject* descriptor = on_type ? descriptor_type(on_type) : nullptr;
     if (descriptor != nullptr && is_data_descriptor(descriptor)) return read_descriptor(on_type);
     if (ValuePtr own = own_attribute()) return {own};
     if (on_type) return bind(on_type);
@@ -100,7 +100,7 @@ class AttributeLookup {
     if (meta && is_data_descriptor(walk_.exact_type(meta))) return read_descriptor(meta);
     ValuePtr found = class_attribute(object_, type);
     if (!found) return meta ? bind(meta) : missing();
-    PyTypeObject* descriptor = walk_.exact_type(found);
+    PyTypeObject* descriptor = descriptor_type(found);
     if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr) return {found};
     if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, object_)};
     if (has_python_get(found)) return inline_getter(python_get_, {found, walk_.none(), object_});
@@ -122,9 +122,28 @@ class AttributeLookup {
     if (is("__name__")) return {walk_.constant(code->co_name)};
     if (is("__qualname__")) return {walk_.constant(code->co_qualname)};
     if (is("__code__")) return {walk_.constant(function->code.get())};
+    if (is("__dict__")) return {walk_.function_dict(object_)};
+    if (is("__annotations__")) {
+      if (!function->annotations) function->annotations = make_value<DictValue>();
+      return {function->annotations};
+    }
+    if (is("__module__")) return module_of_made(function);
     if (is("__defaults__")) return {function->defaults ? function->defaults : walk_.none()};
     if (is("__kwdefaults__")) return {function->kw_defaults ? function->kw_defaults : walk_.none()};
     return on_builtin();
+  }
+
+  // The __name__ of the globals that it was made in.
+  Bound module_of_made(FunctionValue* function) {
+    static PyObject* const kName = PyUnicode_InternFromString("__name__");
+    ValuePtr maker = function->globals_from ? function->globals_from : walk_.root().function;
+    while (auto* made = as<FunctionValue>(maker))
+      maker = made->globals_from ? made->globals_from : walk_.root().function;
+    auto* known = as<ObjectValue>(maker);
+    if (known == nullptr || known->source == nullptr || walk_.any_dict_written_at(kName)) unknown();
+    ValuePtr name = walk_.at(walk_.sources().get(SourceKind::Global, known->source, kName));
+    if (!name) unknown();
+    return {name};
   }
 
   // functools.partial shows what it was made of; its dict of keywords is one object, which the walk does not have.
@@ -256,6 +275,9 @@ class AttributeLookup {
  private:
   Bound missing() {
     if (hook_) return call_getattr_hook();
+    static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
+    if (object_->kind == ValueKind::Object || object_->kind == ValueKind::Instance)
+      walk_.type_attribute(object_, kGetattr);  // one that the class is given later answers
     if (probing_) return {nullptr};
     auto* known = as<ObjectValue>(object_);
     std::string type = type_of(object_)->tp_name;
@@ -296,6 +318,17 @@ class AttributeLookup {
     if (std::optional<ValuePtr> value = walk_.call_catching(getter, {std::move(args), {}}, PyExc_AttributeError))
       return {*value};
     return missing();
+  }
+
+  // The type of a class attribute. A user's class may later be given what makes descriptors of its objects.
+  PyTypeObject* descriptor_type(const ValuePtr& found) {
+    PyTypeObject* type = walk_.exact_type(found);
+    bool may_change = (found->kind == ValueKind::Object || found->kind == ValueKind::Instance) &&
+                      PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
+    if (may_change)
+      for (const char* method : {"__get__", "__set__", "__delete__"})
+        walk_.type_attribute(found, check(PyUnicode_InternFromString(method)).get());
+    return type;
   }
 
   // A descriptor whose __get__ is in Python.
@@ -391,6 +424,10 @@ class AttributeLookup {
     }
     std::optional<int> field = object_field(known->object.type(), name_);
     if (!field || known->source == nullptr) unknown();
+    // Python makes these dicts when they are first asked for.
+    for (const char* lazy : {"__annotations__", "__dict__"})
+      if (PyFunction_Check(known->object.get()) && PyUnicode_CompareWithASCIIString(name_, lazy) == 0)
+        check(PyObject_GenericGetAttr(known->object, name_));
     ValuePtr value = walk_.at(walk_.sources().get(SourceKind::Field, known->source, name_, *field));
     if (!value) unknown();
     return {value};
@@ -611,11 +648,17 @@ bool store_on_function(Walk& walk, const ValuePtr& object, BorrowedRef name, con
     is_text = is_text || PyUnicode_CompareWithASCIIString(name, text) == 0;
   bool is_free = descriptor == nullptr || PyUnicode_CompareWithASCIIString(name, "__module__") == 0 ||
                  PyUnicode_CompareWithASCIIString(name, "__doc__") == 0;
+  if (PyUnicode_CompareWithASCIIString(name, "__annotations__") == 0 && walk.is_exactly(value, &PyDict_Type)) {
+    function->annotations = value;
+    return true;
+  }
   if (!is_free && !(is_text && walk.is_exactly(value, &PyUnicode_Type))) return false;
-  if (ValuePtr* known = function->find(name)) {
+  if (descriptor == nullptr) {
+    walk.function_dict(object)->set(name, value);
+  } else if (ValuePtr* known = function->find(name)) {
     *known = value;
   } else {
-    function->attributes.emplace_back(Ref::share(name), value);
+    function->names.emplace_back(Ref::share(name), value);
   }
   return true;
 }

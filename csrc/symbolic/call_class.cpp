@@ -115,8 +115,12 @@ ValuePtr Walk::make_object(const ValuePtr& type_value, CallArgs& args, Continuat
     break_on_creation(*this, type);
   }
   PyTypeObject* made_type = exact_type(made);
-  if (!PyType_IsSubtype(made_type, type) || made_type->tp_init == PyBaseObject_Type.tp_init) return made;
+  if (!PyType_IsSubtype(made_type, type)) return made;
   ValuePtr init = type_attribute(made, kInit);
+  if (made_type->tp_init == PyBaseObject_Type.tp_init) {
+    if (init && source_of(init) != nullptr) identity_of(init);
+    return made;
+  }
   if (CallHandler handler = init && type_of(init) == &PyWrapperDescr_Type ? find_call(identity_of(init)) : nullptr) {
     args.positional.insert(args.positional.begin(), made);
     handler(*this, args);

@@ -315,8 +315,8 @@ void register_container_methods() {
                             {&PyODict_Type, "update", dict_update},
                             {&PyODict_Type, "move_to_end", ordered_move_to_end},
                             {&PyODict_Type, "popitem", ordered_popitem}};
-  PyObject* from_keys = PyDict_GetItemString(PyDict_Type.tp_dict, "fromkeys");
-  if (from_keys != nullptr) register_call(from_keys, dict_from_keys);
+  Ref methods = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "__dict__"));
+  register_call(check(PyMapping_GetItemString(methods, "fromkeys")).get(), dict_from_keys);
   for (const MethodRow& row : rows)
     register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(row.type), row.name)).get(), row.handler);
 }

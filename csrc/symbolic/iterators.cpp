@@ -74,7 +74,10 @@ std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
   auto* view = as<DictViewValue>(base);
   auto entries = walk.entries_of(view != nullptr ? view->dict : base);
   // A dict that changes while it is gone over raises.
-  if (static_cast<int64_t>(entries->size()) != iterator->stop) walk.raise_here();
+  if (static_cast<int64_t>(entries->size()) != iterator->stop) {
+    if ((view != nullptr ? view->dict : base)->kind == ValueKind::Dict) walk.end_before_iteration(*iterator);
+    walk.raise_here();
+  }
   if (iterator->index >= static_cast<int64_t>(entries->size())) return std::nullopt;
   const DictValue::Entry& entry = (*entries)[iterator->index];
   int what = view != nullptr ? view->what : 0;
@@ -83,10 +86,20 @@ std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.value_of_key(entry.key.get()), entry.value});
 }
 
-// A set that changes while it is gone over raises.
+bool is_unchanged_set(Walk& walk, const IteratorValue& iterator) {
+  if (auto* object = as<ObjectValue>(iterator.bases[0])) return !object->writes;
+  Ref items = check(PySequence_Tuple(walk.set_contents(iterator.bases[0])));
+  const auto& seen = as<SequenceValue>(iterator.bases[1])->items;
+  if (PyTuple_GET_SIZE(items.get()) != static_cast<Py_ssize_t>(seen.size())) return false;
+  for (size_t i = 0; i < seen.size(); ++i)
+    if (as<ObjectValue>(seen[i])->object.get() != PyTuple_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i)))
+      return false;
+  return true;
+}
+
+// A set that changes while it is gone over is Python's to go over: it raises, or takes the elements as they come.
 std::optional<ValuePtr> next_in_set(Walk& walk, IteratorValue* iterator) {
-  Ref set = walk.set_contents(iterator->bases[0]);
-  if (PySet_GET_SIZE(set.get()) != iterator->stop) walk.raise_here();
+  if (!is_unchanged_set(walk, *iterator)) walk.end_before_iteration(*iterator);
   if (iterator->index >= iterator->stop) return std::nullopt;
   return as<SequenceValue>(iterator->bases[1])->items[static_cast<size_t>(iterator->index)];
 }
@@ -104,6 +117,7 @@ ValuePtr set_iterator(Walk& walk, const ValuePtr& value) {
   auto iterator = make_value<IteratorValue>(
       IteratorKind::Set, std::vector<ValuePtr>{value, make_value<SequenceValue>(false, std::move(items))});
   iterator->stop = PySet_GET_SIZE(set.get());
+  iterator->creation_step = walk.step_number();
   return iterator;
 }
 
@@ -174,6 +188,7 @@ ValuePtr Walk::iterator_over(const ValuePtr& value) {
     if (!entries) return nullptr;
     auto iterator = make_value<IteratorValue>(IteratorKind::Dict, std::vector<ValuePtr>{value});
     iterator->stop = static_cast<int64_t>(entries->size());
+    iterator->creation_step = steps_;
     return iterator;
   }
   if (auto* object = as<ObjectValue>(value); object != nullptr && PyRange_Check(object->object.get()))
@@ -187,6 +202,12 @@ ValuePtr Walk::iterator_over(const ValuePtr& value) {
                                      std::vector<ValuePtr>{make_value<SequenceValue>(false, std::move(rows))});
   }
   return nullptr;
+}
+
+void Walk::end_before_iteration(const IteratorValue& iterator) {
+  throw RestartSignal{iterator.creation_step,
+                      {BreakReason::unknown_iteration, "over what changes meanwhile", "", user_stack(), ""},
+                      frame().policy};
 }
 
 ValuePtr Walk::any_iterator_over(const ValuePtr& value) {

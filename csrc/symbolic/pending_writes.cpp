@@ -277,6 +277,16 @@ bool Walk::dict_clear(const ValuePtr& dict) {
   return true;
 }
 
+const Handle<DictValue>& Walk::function_dict(const ValuePtr& value) {
+  auto* function = as<FunctionValue>(value);
+  if (!function->dict) {
+    function->dict = make_value<DictValue>();
+    function->dict->owner = function;
+    functions_with_dict_.push_back(value);
+  }
+  return function->dict;
+}
+
 Ref Walk::set_contents(const ValuePtr& value) {
   if (auto* made = as<SetValue>(value)) return made->set;
   auto* object = as<ObjectValue>(value);

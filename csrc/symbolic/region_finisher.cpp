@@ -64,10 +64,15 @@ void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) 
   for (const ValuePtr& part : {function->defaults, function->kw_defaults, function->annotations})
     recipe.parts.push_back(recipe_of(part));
   add_parts(recipe, function->closure);
-  recipe.index = static_cast<int32_t>(function->attributes.size());
-  for (const auto& [key, attribute] : function->attributes) {
+  recipe.index = static_cast<int32_t>(function->names.size() + (function->dict ? function->dict->entries.size() : 0));
+  for (const auto& [key, attribute] : function->names) {
     recipe.parts.push_back(constant_recipe(key.get()));
     recipe.parts.push_back(recipe_of(attribute));
+  }
+  if (!function->dict) return;
+  for (const DictValue::Entry& entry : function->dict->entries) {
+    recipe.parts.push_back(key_recipe(entry.key.get()));
+    recipe.parts.push_back(recipe_of(entry.value));
   }
 }
 
@@ -75,19 +80,33 @@ RecipeId RegionFinisher::key_recipe(BorrowedRef key) {
   return is_guardable_constant(key) ? constant_recipe(key) : recipe_of(walk_.value_of_key(key));
 }
 
-// The elements in an order in which a new set of them has the order that this one has.
+namespace {
+
+// Whether adding the items of the tuple to an empty set, from `first` on and then those before it, gives a set in their order.
+bool gives_order(BorrowedRef items, Py_ssize_t first) {
+  Py_ssize_t count = PyTuple_GET_SIZE(items.get());
+  Ref made = check(PySet_New(nullptr));
+  for (Py_ssize_t i = 0; i < count; ++i)
+    check_status(PySet_Add(made, PyTuple_GET_ITEM(items.get(), (first + i) % count)));
+  Ref order = check(PySequence_Tuple(made));
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (PyTuple_GET_ITEM(items.get(), i) != PyTuple_GET_ITEM(order.get(), i)) return false;
+  return true;
+}
+
+}  // namespace
+
+// The elements in an order in which a new set of them has the order that this one has. One that was pushed past the end of the
+// table stands first and comes last.
 void RegionFinisher::describe_set(SetValue* set, Recipe& recipe) {
   recipe.kind = RecipeKind::Set;
   Ref items = check(PySequence_Tuple(set->set));
-  Ref rebuilt = check(PySet_New(nullptr));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
-    check_status(PySet_Add(rebuilt, PyTuple_GET_ITEM(items.get(), i)));
-  Ref order = check(PySequence_Tuple(rebuilt));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
-    if (PyTuple_GET_ITEM(items.get(), i) != PyTuple_GET_ITEM(order.get(), i))
-      end_before(set->creation_step, BreakReason::unknown_container, "a set in an order of its own");
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
-    recipe.parts.push_back(key_recipe(PyTuple_GET_ITEM(items.get(), i)));
+  Py_ssize_t count = PyTuple_GET_SIZE(items.get()), first = 0;
+  while (first < count && !gives_order(items.get(), first)) ++first;
+  if (first == count && count > 0)
+    end_before(set->creation_step, BreakReason::unknown_container, "a set in an order of its own");
+  for (Py_ssize_t i = 0; i < count; ++i)
+    recipe.parts.push_back(key_recipe(PyTuple_GET_ITEM(items.get(), (first + i) % count)));
 }
 
 void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) {
@@ -137,12 +156,20 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
     case IteratorKind::Reversed:
       recipe.kind = RecipeKind::ReversedIterator;
       break;
-    case IteratorKind::Dict:
+    case IteratorKind::Dict: {
       recipe.kind = RecipeKind::DictIterator;
+      auto* view = as<DictViewValue>(iterator->bases[0]);
+      auto* dict = as<DictValue>(view != nullptr ? view->dict : iterator->bases[0]);
+      if (dict != nullptr && !iterator->exhausted && static_cast<int64_t>(dict->entries.size()) != iterator->stop)
+        walk_.end_before_iteration(*iterator);
       break;
+    }
     case IteratorKind::Set:
       recipe.kind = RecipeKind::DictIterator;
       if (iterator->exhausted) break;
+      if (as<SetValue>(iterator->bases[0]) &&
+          PySet_GET_SIZE(as<SetValue>(iterator->bases[0])->set.get()) != iterator->stop)
+        walk_.end_before_iteration(*iterator);
       return add_parts(recipe, {iterator->bases[0]});
     case IteratorKind::User:
       break;
@@ -210,6 +237,10 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
     }
     case ValueKind::Dict:
       recipe.kind = RecipeKind::Dict;
+      if (Value* owner = as<DictValue>(value)->owner) {
+        recipe.kind = RecipeKind::FunctionDict;
+        return add_parts(recipe, {ValuePtr(owner)});
+      }
       if (auto* dict = as<DictValue>(value); dict->type) {
         recipe.kind = RecipeKind::TypedDict;
         add_parts(recipe, {dict->type, dict->factory});

@@ -57,7 +57,10 @@ ValuePtr Walk::super_attribute(const SuperValue& super, BorrowedRef name, ValueP
   BorrowedRef known = identity_of(super.type);
   if (!known || !PyType_Check(known.get())) raise_here();
   auto* object = as<ObjectValue>(super.self);
-  bool is_class = object != nullptr && PyType_Check(object->object.get());
+  // The object of a metaclass's method is a class that is no subclass of the metaclass.
+  bool is_class = object != nullptr && PyType_Check(object->object.get()) &&
+                  PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object->object.get()),
+                                   reinterpret_cast<PyTypeObject*>(known.get())) != 0;
   if (is_class) identity_of(super.self);
   start_type = is_class ? super.self : type_value(super.self);
   auto* start = as<ObjectValue>(start_type);

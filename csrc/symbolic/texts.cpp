@@ -6,12 +6,15 @@ namespace md {
 
 namespace {
 
-Ref represent(Walk& walk, const ValuePtr& value, int nesting);
+// A container may hold itself, which Python shows as [...]: no more than so many parts are looked at.
+constexpr int kMostParts = 1000;
 
-Ref joined(Walk& walk, const char* open, const char* close, const std::vector<ValuePtr>& items, int nesting) {
+Ref represent(Walk& walk, const ValuePtr& value, int& budget);
+
+Ref joined(Walk& walk, const char* open, const char* close, const std::vector<ValuePtr>& items, int& budget) {
   std::string text = open;
   for (const ValuePtr& item : items) {
-    Ref part = represent(walk, item, nesting + 1);
+    Ref part = represent(walk, item, budget);
     const char* chars = part ? PyUnicode_AsUTF8(part) : nullptr;
     if (chars == nullptr) {
       PyErr_Clear();
@@ -24,13 +27,13 @@ Ref joined(Walk& walk, const char* open, const char* close, const std::vector<Va
   return check(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
 }
 
-Ref dict_text(Walk& walk, const ValuePtr& value, int nesting) {
+Ref dict_text(Walk& walk, const ValuePtr& value, int& budget) {
   auto entries = walk.entries_of(value);
   if (!entries) return nullptr;
   std::string text = "{";
   for (const DictValue::Entry& entry : *entries) {
-    Ref key = represent(walk, walk.value_of_key(entry.key.get()), nesting + 1);
-    Ref item = key ? represent(walk, entry.value, nesting + 1) : Ref();
+    Ref key = represent(walk, walk.value_of_key(entry.key.get()), budget);
+    Ref item = key ? represent(walk, entry.value, budget) : Ref();
     const char* key_text = item ? PyUnicode_AsUTF8(key) : nullptr;
     const char* item_text = key_text != nullptr ? PyUnicode_AsUTF8(item) : nullptr;
     if (item_text == nullptr) {
@@ -63,8 +66,8 @@ bool is_objects_own(Walk& walk, const ValuePtr& value, const char* name) {
          walk.inherits(value, &PyBaseObject_Type, {name});
 }
 
-Ref represent(Walk& walk, const ValuePtr& value, int nesting) {
-  if (walk.is_tensor(value) || nesting > 20 || exception_of(value) != nullptr) return nullptr;
+Ref represent(Walk& walk, const ValuePtr& value, int& budget) {
+  if (walk.is_tensor(value) || --budget < 0 || exception_of(value) != nullptr) return nullptr;
   if (Ref constant = walk.constant_of(value)) {
     Ref text = Ref::steal(PyObject_Repr(constant));
     if (!text) walk.raise_set();
@@ -74,9 +77,9 @@ Ref represent(Walk& walk, const ValuePtr& value, int nesting) {
   if (type == &PyList_Type || type == &PyTuple_Type) {
     auto items = walk.elements_of(value);
     bool is_list = type == &PyList_Type;
-    return items ? joined(walk, is_list ? "[" : "(", is_list ? "]" : ")", *items, nesting) : Ref();
+    return items ? joined(walk, is_list ? "[" : "(", is_list ? "]" : ")", *items, budget) : Ref();
   }
-  if (type == &PyDict_Type) return dict_text(walk, value, nesting);
+  if (type == &PyDict_Type) return dict_text(walk, value, budget);
   if (type == &PySet_Type) {
     // A set from outside that was changed has an order that nobody knows.
     auto* object = as<ObjectValue>(value);
@@ -91,10 +94,15 @@ Ref represent(Walk& walk, const ValuePtr& value, int nesting) {
   return text_by_method(walk, value, "__repr__", {});
 }
 
+Ref represent_whole(Walk& walk, const ValuePtr& value) {
+  int budget = kMostParts;
+  return represent(walk, value, budget);
+}
+
 Ref as_text(Walk& walk, const ValuePtr& value) {
   if (Ref text = text_by_method(walk, value, "__str__", {})) return text;
   bool is_container = !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
-  return is_container || is_objects_own(walk, value, "__str__") ? represent(walk, value, 0) : Ref();
+  return is_container || is_objects_own(walk, value, "__str__") ? represent_whole(walk, value) : Ref();
 }
 
 }  // namespace
@@ -109,7 +117,7 @@ Ref text_by_parts(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef
     bool own = !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE) || is_objects_own(walk, value, "__format__");
     return own && is_plain ? as_text(walk, value) : Ref();
   }
-  Ref text = conversion == 1 ? as_text(walk, value) : represent(walk, value, 0);
+  Ref text = conversion == 1 ? as_text(walk, value) : represent_whole(walk, value);
   if (!text || is_plain) return text;
   Ref result = Ref::steal(PyObject_Format(text, spec));
   if (!result) walk.raise_here();

@@ -81,9 +81,10 @@ bool SetValue::contains(BorrowedRef item) const {
 void SetValue::add(BorrowedRef item) { check_status(PySet_Add(set, item)); }
 
 ValuePtr* FunctionValue::find(BorrowedRef name) {
-  for (auto& [key, value] : attributes)
+  for (auto& [key, value] : names)
     if (same_key(key.get(), name)) return &value;
-  return nullptr;
+  int at = dict ? dict->find(name) : -1;
+  return at < 0 ? nullptr : &dict->entries[static_cast<size_t>(at)].value;
 }
 
 ValuePtr* InstanceValue::find(BorrowedRef name) {

@@ -174,6 +174,7 @@ struct DictValue : Value {
   std::vector<Entry> entries;
   ValuePtr type;     // a subclass of dict; null: dict itself
   ValuePtr factory;  // of a defaultdict
+  Value* owner = nullptr;  // the FunctionValue, which the walk keeps, whose __dict__ this is
   int find(BorrowedRef key) const;  // -1: missing
   void set(BorrowedRef key, ValuePtr value);
   bool erase(BorrowedRef key);
@@ -214,7 +215,8 @@ struct FunctionValue : Value {
   ValuePtr globals_from;  // the function value whose globals it shares; null: the region's own function
   ValuePtr defaults, kw_defaults, annotations;  // null where absent
   std::vector<ValuePtr> closure;                // CellValue
-  std::vector<std::pair<Ref, ValuePtr>> attributes;  // that were set, in order
+  std::vector<std::pair<Ref, ValuePtr>> names;  // __name__, __doc__ ... that were set
+  Handle<DictValue> dict;                       // its __dict__; null: nothing was set or asked
   ValuePtr* find(BorrowedRef name);
 };
 

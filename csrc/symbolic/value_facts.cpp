@@ -308,7 +308,11 @@ std::unique_ptr<std::vector<ValuePtr>> Walk::elements_of(const ValuePtr& value) 
 }
 
 std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& value) {
-  if (auto* dict = as<DictValue>(value)) return std::make_unique<std::vector<DictValue::Entry>>(dict->entries);
+  if (auto* dict = as<DictValue>(value)) {
+    // A subclass may say otherwise to those who copy it.
+    if (!is_dict(value, {"__iter__", "keys"})) return nullptr;
+    return std::make_unique<std::vector<DictValue::Entry>>(dict->entries);
+  }
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !PyDict_CheckExact(object->object.get())) return nullptr;
   exact_type(value);

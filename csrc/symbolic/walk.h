@@ -160,6 +160,8 @@ class Walk {
   void attribute_store(const ValuePtr& object, BorrowedRef name, ValuePtr value);
   // The dict of a function's globals, as an object that can be written to.
   ValuePtr globals_dict(const ValuePtr& function);
+  // The __dict__ of a function that the walk made.
+  const Handle<DictValue>& function_dict(const ValuePtr& function);
   // What a set holds, an exact one made here or from outside, or a constant frozenset: not to be changed. Null: no such set.
   Ref set_contents(const ValuePtr& set);
   // False: no exact set.
@@ -259,6 +261,8 @@ class Walk {
 
   // --- iteration (iterators.cpp)
   ValuePtr iterator_over(const ValuePtr& value);             // null: of a type that is not known
+  // The walk is done again and ends before this iterator is made.
+  [[noreturn]] void end_before_iteration(const IteratorValue& iterator);
   ValuePtr any_iterator_over(const ValuePtr& value);         // the same, also by __iter__ and __next__ in Python
   std::optional<ValuePtr> next_of(IteratorValue* iterator);  // nullopt: exhausted
   // All elements of something iterable that the walk knows; null: not known.
@@ -357,6 +361,7 @@ class Walk {
   std::vector<std::shared_ptr<TensorBase>> written_inputs_;  // in the order of their first write
   std::unordered_map<PyObject*, ValuePtr> constants_, cells_;
   std::unordered_map<PyObject*, ValuePtr> keys_;  // what is no constant
+  std::vector<ValuePtr> functions_with_dict_;
   bool has_own_identity(const ValuePtr& value);
   bool may_be_key(BorrowedRef object) const;
   std::vector<size_t> catches_;  // depths at which a StopIteration is waited for

@@ -22,77 +22,77 @@ class Sized(typing.NamedTuple):
         return self.value * self.scale
 
 
-@snippet()
+@whole()
 def namedtuple_made(x):
     p = Pair(x, 3)
     return p.left * p.right
 
 
-@snippet()
+@whole()
 def namedtuple_by_keywords(x):
     p = Pair(right=x, left=2)
     return p.left * p.right
 
 
-@snippet()
+@whole()
 def namedtuple_default(x):
     return WithDefault(x).b * x
 
 
-@snippet()
+@whole()
 def namedtuple_unpacked(x):
     a, b = Pair(x, 3)
     return a * b
 
 
-@snippet()
+@whole()
 def namedtuple_indexed(x):
     p = Pair(x, 3)
     return p[0] * p[1], len(p), p[-1], p[:1]
 
 
-@snippet()
+@whole()
 def namedtuple_returned(x):
     return Pair(x + 1, [3])
 
 
-@snippet()
+@whole()
 def namedtuple_replace(x):
     p = Pair(x, 3)._replace(right=4)
     return p.left * p.right, p
 
 
-@snippet()
+@whole()
 def namedtuple_asdict(x):
     return Pair(x, 3)._asdict()
 
 
-@snippet()
+@whole()
 def namedtuple_fields(x):
     return x, Pair._fields, Pair(1, 2)._fields
 
 
-@snippet()
+@whole()
 def namedtuple_make(x):
     return Pair._make([x, 1])
 
 
-@snippet()
+@whole()
 def namedtuple_compared(x):
     return x, Pair(1, 2) == (1, 2), Pair(1, 2) == Pair(1, 3), Pair(1, 2) < Pair(1, 3)
 
 
-@snippet()
+@whole()
 def namedtuple_iterated(x):
     return [v for v in Pair(x, x + 1)], 2 in Pair(1, 2), (*Pair(x, 1),)
 
 
-@snippet()
+@whole()
 def namedtuple_is_tuple(x):
     return x, isinstance(Pair(1, 2), tuple), isinstance(Pair(1, 2), Pair)
 
 
-@snippet()
+@whole()
 def namedtuple_matched(x):
     match Pair(x, 3):
         case Pair(left=a, right=3):
@@ -100,23 +100,23 @@ def namedtuple_matched(x):
     return None
 
 
-@snippet()
+@whole()
 def namedtuple_with_method(x):
     return Sized(x).scaled() + Sized(x, 3.0).scaled()
 
 
-@snippet(lambda: (Pair(tensor([1.0]), 3),), lambda: (Pair(tensor([1.0]), 4),))
+@whole(lambda: (Pair(tensor([1.0]), 3),), lambda: (Pair(tensor([1.0]), 4),))
 def namedtuple_of_caller(p):
     a, b = p
     return p.left * p.right + a * b + p[0], len(p)
 
 
-@snippet(lambda: (Pair(tensor([1.0]), 3),), lambda: (Pair(tensor([1.0]), 4),))
+@whole(lambda: (Pair(tensor([1.0]), 3),), lambda: (Pair(tensor([1.0]), 4),))
 def namedtuple_of_caller_replaced(p):
     return p._replace(left=p.left + 1), p
 
 
-@snippet(lambda: (Sized(tensor([1.0]), 3.0),))
+@whole(lambda: (Sized(tensor([1.0]), 3.0),))
 def namedtuple_of_caller_method(p):
     return p.scaled()
 
@@ -180,25 +180,25 @@ class Child(Config):
     extra: int = 5
 
 
-@snippet()
+@whole()
 def dataclass_made(x):
     return Config(2.0).apply(x)
 
 
-@snippet()
+@whole()
 def dataclass_default_factory(x):
     c = Config(2.0)
     c.items.append(x)
     return c.items[0] + 1, c, Config(1.0).items
 
 
-@snippet()
+@whole()
 def dataclass_frozen_made(x):
     f = Frozen(3)
     return x * f.a + f.b
 
 
-@snippet()
+@whole()
 def dataclass_frozen_returned(x):
     return x, Frozen(3)
 
@@ -210,17 +210,17 @@ def dataclass_frozen_written(x):
     return x
 
 
-@snippet()
+@whole()
 def dataclass_compared(x):
     return x, Ordered(1) == Ordered(1), Ordered(1) == Ordered(2), Ordered(1) != Ordered(1)
 
 
-@snippet()
+@whole()
 def dataclass_ordered(x):
     return x, Ordered(1) < Ordered(2), Ordered(1, 3) >= Ordered(1, 2)
 
 
-@snippet()
+@whole()
 def dataclass_hashed(x):
     return x, hash(Frozen(1)) == hash(Frozen(1))
 
@@ -230,34 +230,34 @@ def dataclass_as_key(x):
     return {Frozen(1): x}[Frozen(1)] + 1
 
 
-@snippet()
+@whole()
 def dataclass_slots(x):
     s = Slotted(x)
     s.b += 1
     return s.a * s.b, s
 
 
-@snippet()
+@whole()
 def dataclass_keyword_only(x):
     return KeywordOnly(a=x).a * 2
 
 
-@snippet()
+@whole()
 def dataclass_post_init(x):
     return Post(x).b + Post(x, 4).b
 
 
-@snippet()
+@whole()
 def dataclass_inherited(x):
     return Child(2.0, extra=4).apply(x)
 
 
-@snippet()
+@whole()
 def dataclass_replace(x):
     return replace(Config(2.0), scale=3.0).apply(x)
 
 
-@snippet()
+@whole()
 def dataclass_fields(x):
     return x, [f.name for f in fields(Config)]
 
@@ -267,7 +267,7 @@ def dataclass_asdict(x):
     return x, asdict(Frozen(1)), astuple(Frozen(1))
 
 
-@snippet()
+@whole()
 def dataclass_is(x):
     return x, is_dataclass(Frozen), is_dataclass(Frozen(1)), is_dataclass(3)
 
@@ -277,7 +277,7 @@ def dataclass_repr(x):
     return x, repr(Frozen(1)), f"{Frozen(1)}"
 
 
-@snippet()
+@whole()
 def dataclass_matched(x):
     match Ordered(1, 5):
         case Ordered(a, b=5):
@@ -285,13 +285,13 @@ def dataclass_matched(x):
     return None
 
 
-@snippet(lambda: (Config(2.0), tensor([1.0])), lambda: (Config(3.0), tensor([1.0])))
+@whole(lambda: (Config(2.0), tensor([1.0])), lambda: (Config(3.0), tensor([1.0])))
 def dataclass_of_caller(c, x):
     c.bias = 4.0
     return c.apply(x), c
 
 
-@snippet(lambda: (Config(2.0), tensor([1.0])))
+@whole(lambda: (Config(2.0), tensor([1.0])))
 def dataclass_of_caller_replaced(c, x):
     return replace(c, bias=0.0).apply(x)
 
@@ -329,68 +329,68 @@ class Behaving(enum.Enum):
         return x * self.factor
 
 
-@snippet()
+@whole()
 def enum_member(x):
     return x * Color.GREEN.value, Color.RED.name
 
 
-@snippet()
+@whole()
 def enum_identity(x):
     c = Color.RED
     return x, c is Color.RED, c is Color.CRIMSON, c == Color.GREEN, c != Color.GREEN
 
 
-@snippet()
+@whole()
 def enum_returned(x):
     return x, Color.RED, [Color.GREEN]
 
 
-@snippet()
+@whole()
 def enum_by_value(x):
     return x, Color(2)
 
 
-@snippet()
+@whole()
 def enum_by_name(x):
     return x, Color["GREEN"]
 
 
-@snippet()
+@whole()
 def enum_iterated(x):
     return x, [c.name for c in Color], len(Color)
 
 
-@snippet()
+@whole()
 def enum_in_dict(x):
     table = {Color.RED: 2, Color.GREEN: 3}
     return x * table[Color.GREEN]
 
 
-@snippet()
+@whole()
 def enum_in_container(x):
     return x, Color.RED in (Color.RED, Color.GREEN), Color.RED in [Color.GREEN], Color.RED in {Color.RED}
 
 
-@snippet()
+@whole()
 def enum_in_class(x):
     return x, Color.RED in Color
 
 
-@snippet(lambda: (tensor([1.0]), Color.RED), lambda: (tensor([1.0]), Color.GREEN))
+@whole(lambda: (tensor([1.0]), Color.RED), lambda: (tensor([1.0]), Color.GREEN))
 def enum_of_caller(x, c):
     if c is Color.RED:
         return x + 1
     return x + c.value
 
 
-@snippet(lambda: (tensor([1.0]), Color.RED), lambda: (tensor([1.0]), Color.GREEN))
+@whole(lambda: (tensor([1.0]), Color.RED), lambda: (tensor([1.0]), Color.GREEN))
 def enum_of_caller_compared(x, c):
     if c == Color.RED:
         return x + 1
     return x + 2
 
 
-@snippet(lambda: (tensor([1.0]), Color.RED), lambda: (tensor([1.0]), Color.GREEN))
+@whole(lambda: (tensor([1.0]), Color.RED), lambda: (tensor([1.0]), Color.GREEN))
 def enum_matched(x, c):
     match c:
         case Color.RED:
@@ -399,7 +399,7 @@ def enum_matched(x, c):
             return x + 2
 
 
-@snippet()
+@whole()
 def enum_method(x):
     return Behaving.DOUBLE.apply(x) + Behaving.TRIPLE.apply(x)
 
@@ -424,7 +424,7 @@ def enum_formatted(x):
     return x, f"{Color.RED}", str(Color.RED), repr(Color.RED)
 
 
-@snippet()
+@whole()
 def enum_hash(x):
     return x, hash(Color.RED) == hash(Color.RED)
 
@@ -479,7 +479,7 @@ def deque_iterated(x):
     return sum(d), [v for v in d], 3 in deque([3])
 
 
-@snippet()
+@whole()
 def defaultdict_made(x):
     d = defaultdict(list)
     d["a"].append(x + 1)
@@ -488,7 +488,7 @@ def defaultdict_made(x):
     return d["a"][0] + d["b"][0], len(d), "c" in d, d.get("z")
 
 
-@snippet()
+@whole()
 def defaultdict_of_int(x):
     d = defaultdict(int)
     for letter in "abca":
@@ -496,14 +496,14 @@ def defaultdict_of_int(x):
     return x * d["a"], dict(d)
 
 
-@snippet()
+@whole()
 def defaultdict_returned(x):
     d = defaultdict(list)
     d["a"].append(x + 1)
     return d
 
 
-@snippet()
+@whole()
 def defaultdict_with_lambda(x):
     d = defaultdict(lambda: x)
     return d[1] + 1, d[2] is d[1]
@@ -515,7 +515,7 @@ def defaultdict_of_caller(x, d):
     return d["a"][0]
 
 
-@snippet()
+@whole()
 def ordered_dict_made(x):
     d = OrderedDict()
     d["a"] = x
@@ -524,7 +524,7 @@ def ordered_dict_made(x):
     return list(d), d["a"] + d["b"], list(d.values())
 
 
-@snippet()
+@whole()
 def ordered_dict_returned(x):
     return OrderedDict([("a", x + 1), ("b", 2)])
 
@@ -543,7 +543,7 @@ def ordered_dict_of_caller_iterated(d):
     return total
 
 
-@snippet()
+@whole()
 def counter_made(x):
     c = Counter("abca")
     return x * c["a"], c["z"], len(c)
@@ -554,7 +554,7 @@ def counter_most_common(x):
     return x, Counter("abca").most_common(1), Counter("ab") + Counter("a")
 
 
-@snippet()
+@whole()
 def counter_updated(x):
     c = Counter()
     c["a"] += 1
@@ -562,20 +562,20 @@ def counter_updated(x):
     return x, c
 
 
-@snippet()
+@whole()
 def chain_map(x):
     m = ChainMap({"a": x}, {"a": 1, "b": 2})
     return m["a"] + m["b"]
 
 
-@snippet()
+@whole()
 def user_dict(x):
     d = UserDict()
     d["a"] = x
     return d["a"] + 1
 
 
-@snippet()
+@whole()
 def user_list(x):
     items = UserList([x])
     items.append(x + 1)
@@ -620,7 +620,7 @@ class Stack(list):
         return self[-1]
 
 
-@snippet()
+@whole()
 def dict_subclass(x):
     w = Words()
     w["a"] = x

@@ -27,23 +27,23 @@ def scaled(x, by, *, plus=0):
     return x * by + plus
 
 
-@snippet()
+@whole()
 def partial_made(x):
     double = functools.partial(scaled, by=2)
     return double(x) + double(x, plus=1)
 
 
-@snippet()
+@whole()
 def partial_positional(x):
     return functools.partial(scaled, x)(3)
 
 
-@snippet()
+@whole()
 def partial_nested(x):
     return functools.partial(functools.partial(scaled, by=2), plus=5)(x)
 
 
-@snippet()
+@whole()
 def partial_returned(x):
     return functools.partial(scaled, x + 1, by=2)
 
@@ -57,17 +57,17 @@ def partial_attributes(x):
 TWICE = functools.partial(scaled, by=2)
 
 
-@snippet()
+@whole()
 def partial_global(x):
     return TWICE(x, plus=1)
 
 
-@snippet(lambda: (tensor([1.0]), functools.partial(scaled, by=2)), lambda: (tensor([1.0]), functools.partial(scaled, by=3)))
+@whole(lambda: (tensor([1.0]), functools.partial(scaled, by=2)), lambda: (tensor([1.0]), functools.partial(scaled, by=3)))
 def partial_of_caller(x, p):
     return p(x)
 
 
-@snippet()
+@whole()
 def partial_in_map(x):
     return list(map(functools.partial(operator.mul, 3), [x, x + 1]))
 
@@ -91,7 +91,7 @@ def partial_method(x):
     return Scaler(2).apply_one(x)
 
 
-@snippet()
+@whole()
 def partial_of_method(x):
     return functools.partial(Scaler(2).apply, plus=3)(x)
 
@@ -107,7 +107,7 @@ def cached_property_of_caller(s):
     return s.square + s.square
 
 
-@snippet()
+@whole()
 def reduce_function(x):
     return functools.reduce(lambda a, b: a + b, [x, x + 1, x + 2]), functools.reduce(operator.mul, [1, 2, 3], 2)
 
@@ -145,12 +145,12 @@ def decorated(x, by=2):
     return x * by
 
 
-@snippet()
+@whole()
 def wraps_called(x):
     return decorated(x) + decorated(x, by=3), decorated.__name__
 
 
-@snippet()
+@whole()
 def wraps_made_inside(x):
     @functools.wraps(scaled)
     def inner(y):
@@ -191,7 +191,7 @@ class Version:
         return self.n < other.n
 
 
-@snippet()
+@whole()
 def total_ordering(x):
     return x, Version(1) < Version(2), Version(1) >= Version(2), Version(3) > Version(2), Version(1) <= Version(1)
 
@@ -201,7 +201,7 @@ def compare_by_key_function(x):
     return x, sorted([3, 1, 2], key=functools.cmp_to_key(lambda a, b: b - a))
 
 
-@snippet()
+@whole()
 def chained(x):
     return sum(itertools.chain([x], [x + 1])), list(itertools.chain.from_iterable([[1], [2, 3]]))
 
@@ -219,17 +219,17 @@ def teed(x):
     return next(a) + next(b), list(a)
 
 
-@snippet()
+@whole()
 def permuted(x):
     return x, list(itertools.permutations([1, 2, 3], 2)), list(itertools.combinations_with_replacement("ab", 2))
 
 
-@snippet()
+@whole()
 def counted(x):
     return [x * i for i in itertools.islice(itertools.count(1), 3)], list(zip("ab", itertools.count()))
 
 
-@snippet()
+@whole()
 def product_function(x):
     return [x * a + b for a, b in itertools.product([1, 2], [3, 4])]
 
@@ -240,18 +240,18 @@ def iterator_to_sentinel(x):
     return x, list(iter(lambda: next(steps), 0))
 
 
-@snippet()
+@whole()
 def operator_getters(x):
     get, pick, call = operator.itemgetter(1), operator.attrgetter("shape"), operator.methodcaller("sum")
     return get([1, x]) + 1, pick(x), call(x)
 
 
-@snippet()
+@whole()
 def operator_getters_of_several(x):
     return operator.itemgetter(0, 1)([x, 2]), operator.attrgetter("ndim", "shape")(x)
 
 
-@snippet()
+@whole()
 def itemgetter_as_key(x):
     return x, sorted([(1, "b"), (0, "a")], key=operator.itemgetter(0)), max([("a", 1), ("b", 3)], key=operator.itemgetter(1))
 
@@ -263,17 +263,17 @@ def operator_others(x):
     return x, items, operator.index(3), operator.truth([]), operator.concat([1], [2]), operator.countOf([1, 1], 1)
 
 
-@snippet()
+@whole()
 def math_functions(x):
     return x * math.sqrt(4.0), math.pi, math.floor(2.5), math.prod([1, 2, 3]), math.gcd(4, 6), math.inf > 1, math.isclose(1, 1)
 
 
-@snippet()
+@whole()
 def math_of_many(x):
     return x, math.fsum([0.1, 0.2]), math.hypot(3.0, 4.0), math.factorial(5), math.comb(5, 2), math.dist([0], [1])
 
 
-@snippet()
+@whole()
 def copied(x):
     items = [1, [2, 3]]
     shallow = copy.copy(items)
@@ -298,27 +298,27 @@ def regular_expression(x):
     return x * len(re.match(r"a+", "aaab").group(0))
 
 
-@snippet()
+@whole()
 def string_constants(x):
     return x, string.ascii_lowercase[:3], string.digits
 
 
-@snippet()
+@whole()
 def paths(x):
     return x, os.path.join("a", "b"), os.path.basename("/a/b.c"), os.path.splitext("b.c")
 
 
-@snippet()
+@whole()
 def environment(x):
     return x, os.environ.get("NOT_SET_ANYWHERE", "d")
 
 
-@snippet()
+@whole()
 def struct_packed(x):
     return x, struct.calcsize("ii"), struct.pack("<i", 3)
 
 
-@snippet()
+@whole()
 def bisected(x):
     return x, bisect.bisect([1, 3, 5], 3), bisect.bisect_left([1, 3, 5], 3)
 
@@ -336,7 +336,7 @@ def signature(x):
     return x, list(inspect.signature(scaled).parameters)
 
 
-@snippet()
+@whole()
 def null_context(x):
     with contextlib.nullcontext(3) as three:
         return x * three
@@ -358,7 +358,7 @@ def exit_stack_callback(x):
     return y, seen
 
 
-@snippet()
+@whole()
 def suppressed(x):
     with contextlib.suppress(KeyError):
         {}["a"]
@@ -374,7 +374,7 @@ def added(items):
         items.append("out")
 
 
-@snippet()
+@whole()
 def context_manager_function(x):
     items = []
     with added(items) as three:
@@ -387,7 +387,7 @@ def under_a_manager(x):
     return x + 1
 
 
-@snippet()
+@whole()
 def context_manager_as_decorator(x):
     return under_a_manager(x)
 
@@ -397,7 +397,7 @@ class Closing:
         self.closed = True
 
 
-@snippet()
+@whole()
 def closed(x):
     with contextlib.closing(Closing()) as c:
         y = x + 1
@@ -423,7 +423,7 @@ class Holder(typing.Generic[T]):
         self.value = value
 
 
-@snippet()
+@whole()
 def generic_class(x):
     return Holder(x).value + 1
 
@@ -456,17 +456,17 @@ class Square(Shape):
         return self.side * self.side
 
 
-@snippet()
+@whole()
 def abstract_base(x):
     return Square(x).area()
 
 
-@snippet()
+@whole()
 def abstract_isinstance(x):
     return x, isinstance(Square(2), Shape), isinstance(3, Shape), issubclass(Square, Shape)
 
 
-@snippet()
+@whole()
 def collection_abstracts(x):
     import collections.abc as cabc
 
@@ -475,6 +475,6 @@ def collection_abstracts(x):
     )
 
 
-@snippet()
+@whole()
 def dynamic_types(x):
     return x, isinstance(scaled, types.FunctionType), isinstance(math, types.ModuleType)

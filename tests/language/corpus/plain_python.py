@@ -7,7 +7,7 @@ from differential import snippet, whole
 from minidynamo import tensor
 
 
-@snippet()
+@whole()
 def hashes(x):
     return x, hash("a") == hash("a"), hash(3), hash((1, 2.0)) == hash((1, 2.0)), hash(None) == hash(None)
 
@@ -17,7 +17,7 @@ def hash_of_list(x):
     return x, hash([1])
 
 
-@snippet()
+@whole()
 def names_of_types(x):
     return x, type(3).__name__, int.__name__, ValueError.__qualname__, type([]).__module__
 
@@ -39,13 +39,13 @@ class Derived(Plain):
         return super().method() * 2
 
 
-@snippet()
+@whole()
 def names_of_user_types(x):
     p = Plain(1)
     return x, type(p).__name__, p.__class__.__name__, Plain.__module__, Plain.__qualname__, Plain.__doc__
 
 
-@snippet()
+@whole()
 def name_of_caught_exception(x):
     try:
         raise KeyError("a")
@@ -68,23 +68,23 @@ def helper(a, b=2, *, c=3):
     return a + b + c
 
 
-@snippet()
+@whole()
 def attributes_of_functions(x):
     return x, helper.__name__, helper.__doc__, helper.__defaults__, helper.__module__, helper.__kwdefaults__["c"]
 
 
-@snippet()
+@whole()
 def code_of_functions(x):
     return x, helper.__code__.co_argcount, helper.__code__.co_varnames[:2], helper.__qualname__
 
 
-@snippet()
+@whole()
 def attributes_of_methods(x):
     p = Plain(1)
     return x, p.method.__name__, p.method.__self__ is p, p.method.__func__ is Plain.method
 
 
-@snippet()
+@whole()
 def name_of_lambda(x):
     f = lambda a: a  # noqa: E731
     return f(x), f.__name__
@@ -132,12 +132,12 @@ def dir_of_object(x):
     return x, "method" in dir(Plain(1))
 
 
-@snippet()
+@whole()
 def round_and_divmod(x):
     return x, round(2.567, 2), divmod(7, 3), pow(2, 3, 5), abs(-3), bin(5), ord("a"), chr(98), hex(255), oct(8)
 
 
-@snippet()
+@whole()
 def repr_of_containers(x):
     return x, repr([1, "a"]), str({"a": 1}), f"{[1, 2]}", repr((1,)), str({1}), repr(None)
 
@@ -148,28 +148,28 @@ def format_of_containers(x):
     return x, f"{items!r}", "%s" % items, "{}".format(items)
 
 
-@snippet()
+@whole()
 def any_of_generator(x):
     return x, any(n > 2 for n in [1, 2, 3]), all(n > 0 for n in (1, 2)), sum(n for n in range(4))
 
 
-@snippet()
+@whole()
 def max_of_generator(x):
     return x, max(n * 2 for n in [1, 3, 2]), min((3, 1)), max(1, 2, 3), min([], default=0)
 
 
-@snippet()
+@whole()
 def sorted_by_lambda(x):
     d = {"b": 1, "a": 2}
     return x, sorted(d), sorted(d.items(), key=lambda kv: kv[1], reverse=True)
 
 
-@snippet()
+@whole()
 def enumerate_and_zip(x):
     return [v * i for i, v in enumerate([x, x], start=1)], dict(zip("ab", (x, 2)))
 
 
-@snippet()
+@whole()
 def del_item_and_slice(x):
     items = [0, 1, 2, 3, 4]
     del items[0], items[1:2]
@@ -178,7 +178,7 @@ def del_item_and_slice(x):
     return x, items, d
 
 
-@snippet()
+@whole()
 def slice_with_step(x):
     items = [0, 1, 2, 3, 4, 5]
     del items[::2]
@@ -187,7 +187,7 @@ def slice_with_step(x):
     return x, items, more, more[::-1]
 
 
-@snippet()
+@whole()
 def list_methods(x):
     items = [3, 1, 2]
     items += (4,)
@@ -196,7 +196,7 @@ def list_methods(x):
     return x, items, items.index(2), items.count(3), items == [3], [1, 2] < [1, 3]
 
 
-@snippet()
+@whole()
 def set_of_caller_like(x):
     s = {1, 2}
     s.add(3)
@@ -206,13 +206,13 @@ def set_of_caller_like(x):
     return x, s, 3 in s, len(s)
 
 
-@snippet()
+@whole()
 def set_algebra(x):
     a, b = {1, 2, 3}, {2, 3, 4}
     return x, a | b, a & b, a - b, a ^ b, a <= b, a.union(b), a.intersection(b), a.isdisjoint(b), a.difference(b)
 
 
-@snippet()
+@whole()
 def set_iterated(x):
     total = 0
     for n in {1, 2, 3}:
@@ -220,7 +220,7 @@ def set_iterated(x):
     return x * total, sorted({3, 1}), sum({1, 2}), list({1})
 
 
-@snippet()
+@whole()
 def set_pop_clear_copy(x):
     s = {4}
     t = s.copy()
@@ -229,33 +229,33 @@ def set_pop_clear_copy(x):
     return x, s, t, n
 
 
-@snippet(lambda: ({1, 2}, tensor([1.0])), lambda: ({1, 2, 3}, tensor([1.0])))
+@whole(lambda: ({1, 2}, tensor([1.0])), lambda: ({1, 2, 3}, tensor([1.0])))
 def set_of_caller_read(s, x):
     if 2 in s and 9 not in s:
         return x * len(s)
     return x
 
 
-@snippet(lambda: ({1, 2}, tensor([1.0])), lambda: ({1, 2, 3}, tensor([1.0])))
+@whole(lambda: ({1, 2}, tensor([1.0])), lambda: ({1, 2, 3}, tensor([1.0])))
 def set_of_caller_written(s, x):
     s.add(7)
     s.discard(1)
     return x + len(s)
 
 
-@snippet(lambda: ({1, 2}, tensor([1.0])), lambda: ({1, 2, 3}, tensor([1.0])))
+@whole(lambda: ({1, 2}, tensor([1.0])), lambda: ({1, 2, 3}, tensor([1.0])))
 def set_of_caller_iterated(s, x):
     for n in s:
         x = x + n
     return x, sorted(s)
 
 
-@snippet(lambda: ({1, 2}, {2, 3}, tensor([1.0])))
+@whole(lambda: ({1, 2}, {2, 3}, tensor([1.0])))
 def set_of_caller_algebra(s, t, x):
     return x, s & t, s | t, s - t
 
 
-@snippet()
+@whole()
 def frozen_set(x):
     s = frozenset([1, 2])
     return x, 1 in s, s | {3}, len(s), {s: 5}[frozenset([2, 1])]
@@ -305,23 +305,23 @@ def string_methods(x):
     )
 
 
-@snippet()
+@whole()
 def f_strings(x):
     a, width = 3.14159, 8
     return x, f"{a:.2f}", f"{a:{width}.3f}", f"{'b'!r:>5}", f"{a=}", f"{x.shape}", f"{x.ndim:03d}", f"{type(a).__name__}"
 
 
-@snippet()
+@whole()
 def big_integers_and_complex(x):
     return x, 2**100 % 7, (1 << 70) >> 68, (1 + 2j) * 1j, abs(3 + 4j), (1j).imag, 7 // -2, -7 % 3, ~5, True + True
 
 
-@snippet()
+@whole()
 def number_methods(x):
     return x, (5).bit_length(), (2.5).is_integer(), (0.5).as_integer_ratio(), int("ff", 16), float("1e3"), (10).to_bytes(2, "big"), int.from_bytes(b"\x01", "big"), float.fromhex("0x1p3")
 
 
-@snippet()
+@whole()
 def conversions_of_containers(x):
     return x, list("ab"), tuple([1]), set([1, 1]), dict([("a", 1)]), dict(a=1), frozenset("a"), list({"a": 1}), bool([]), str(1.5)
 
@@ -335,7 +335,7 @@ def dict_methods(x):
     return x, e, f, list(d.keys() & {"a"}), d.keys() - {"a"}, list(reversed(d)), d == e, "a" in d.keys(), 1 in f.values()
 
 
-@snippet()
+@whole()
 def dict_unpacked(x):
     a = {"a": 1}
     return x, {**a, "b": 2}, helper(**{"a": 1, "c": 5}), [*a, *"xy"]
@@ -417,19 +417,19 @@ class Counting:
         return super().__getattribute__(name)
 
 
-@snippet()
+@whole()
 def getattr_hook(x):
     f = Forwarding(Plain(x))
     return f.n + 1, f.method()
 
 
-@snippet()
+@whole()
 def getattr_hook_probed(x):
     f = Forwarding(Plain(3))
     return x, hasattr(f, "n"), hasattr(f, "absent"), getattr(f, "absent", 5), getattr(f, "n", 0)
 
 
-@snippet()
+@whole()
 def getattribute_hook(x):
     c = Counting()
     return x * c.virtual + c.n
@@ -474,12 +474,12 @@ class Weather:
         return self.degrees
 
 
-@snippet()
+@whole()
 def data_descriptor_read(x):
     return Weather(x).celsius * 2
 
 
-@snippet()
+@whole()
 def data_descriptor_written(x):
     w = Weather(x)
     w.celsius = x + 5
@@ -487,7 +487,7 @@ def data_descriptor_written(x):
     return w.degrees * w.named
 
 
-@snippet()
+@whole()
 def non_data_descriptor(x):
     return Weather(x).lazy
 
@@ -519,12 +519,12 @@ class Leaf(Base):
         return super().build(n + 1)
 
 
-@snippet()
+@whole()
 def property_through_super(x):
     return x * Leaf().value
 
 
-@snippet()
+@whole()
 def class_method_through_super(x):
     return Leaf.build(x).n + Leaf.double(2)
 
@@ -557,12 +557,12 @@ class Measured(metaclass=Lengthy):
     pass
 
 
-@snippet()
+@whole()
 def metaclass_call(x):
     return Tagged(x).n * Tagged(x).tag
 
 
-@snippet()
+@whole()
 def metaclass_attributes(x):
     return x, len(Measured), Measured.shout, isinstance(Measured.make(), Measured)
 
@@ -579,7 +579,7 @@ class Singleton:
         self.n = n
 
 
-@snippet()
+@whole()
 def new_method(x):
     s = Singleton(x)
     return s.n + 1, s.made
@@ -608,7 +608,7 @@ def plain_object_as_key(x):
     return {p: x}[p] + 1, p in {p}, p in [p]
 
 
-@snippet()
+@whole()
 def class_as_key(x):
     table = {int: 2, Plain: 3, helper: 4}
     return x * table[Plain] * table[type(1)] * table[helper]
@@ -702,12 +702,12 @@ class Steps:
         return self.at
 
 
-@snippet()
+@whole()
 def user_iterator_consumed(x):
     return [x * n for n in Steps(3)], list(Steps(2)), sum(Steps(3)), next(Steps(1)), next(Steps(0), 5), tuple(Steps(1))
 
 
-@snippet()
+@whole()
 def user_iterator_unpacked(x):
     a, b = Steps(2)
     return x * a * b, list(map(lambda n: n + 1, Steps(2))), list(zip(Steps(2), "ab"))
@@ -719,12 +719,12 @@ class GeneratorIter:
         yield 2
 
 
-@snippet()
+@whole()
 def user_generator_iter(x):
     return x, list(GeneratorIter()), sum(GeneratorIter()), [n for n in GeneratorIter()], dict.fromkeys(GeneratorIter())
 
 
-@snippet()
+@whole()
 def yield_from_result(x):
     def inner():
         yield 1
@@ -768,7 +768,7 @@ def generator_sent_and_thrown(x):
     return x, g.send(3), g.throw(ValueError("a"))
 
 
-@snippet()
+@whole()
 def match_class_patterns(x):
     out = []
     for value in [1, "a", [1, 2], {"k": 3}, Plain(4), None, 2.5, (1, 2, 3)]:
@@ -792,7 +792,7 @@ def match_class_patterns(x):
     return x, out
 
 
-@snippet()
+@whole()
 def import_inside(x):
     import math
     from math import pi as circle
@@ -811,14 +811,14 @@ def getrecursionlimit(x):
     return x, sys.getrecursionlimit() > 10
 
 
-@snippet()
+@whole()
 def chained_comparison_and_walrus(x):
     if 1 < (n := len([1, 2])) <= 2:
         return x * n
     return x
 
 
-@snippet()
+@whole()
 def nested_functions_counter(x):
     def counter():
         n = 0
@@ -863,19 +863,19 @@ def exception_chain_read(x):
         return x, type(e.__cause__).__name__, e.__context__ is e.__cause__, e.__suppress_context__
 
 
-@snippet()
+@whole()
 def slices_made(x):
     s = slice(1, 3)
     return x[s], [0, 1, 2, 3][s], s.start, s.stop, s.step, s.indices(10), s == slice(1, 3)
 
 
-@snippet()
+@whole()
 def ranges(x):
     r = range(2, 10, 3)
     return x, r.start, len(r), r[1], 5 in r, r[::-1] == range(8, -1, -3), list(r), r.index(5), r.count(2)
 
 
-@snippet()
+@whole()
 def callable_and_issubclass(x):
     return x, callable(Plain), callable(Plain(1)), issubclass(Derived, (int, Plain)), isinstance(Derived(1), Plain)
 

@@ -256,9 +256,9 @@ def random_numbers(x, log):
     return y * 2
 
 
-@program()
+@whole()
 def named_tuples(x, log):
-    pair = Pair(x, x + 1)  # break
+    pair = Pair(x, x + 1)
     return pair.left * pair.right, pair._replace(left=x)
 
 
@@ -279,10 +279,10 @@ def the_names_of_the_locals(x, log):
     return y * 2
 
 
-@program()
+@whole()
 def an_import_inside(x, log):
     y = x + 1
-    import colorsys  # break
+    import colorsys
 
     return y * colorsys.hls_to_rgb(0.5, 0.5, 0.5)[0]
 

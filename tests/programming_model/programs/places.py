@@ -607,8 +607,8 @@ def in_a_default(x, log):
 @program()
 def in_a_decorator(x, log):
     def decorate(function):
-        log.append(function.__name__)  # break
-        graph_break()
+        log.append(function.__name__)
+        graph_break()  # break
         return lambda y: function(y) + 1
 
     @decorate

@@ -1,0 +1,448 @@
+"""What a capture read and is changed afterwards is noticed: each change is made between two calls of a compiled function.
+
+Each case gives a function and what changes; the calls before and after it must give what plain Python gives.
+"""
+
+import abc
+import collections
+import enum
+import functools
+import sys
+import types
+
+import pytest
+
+import minidynamo
+from minidynamo import tensor
+
+CASES = {}
+
+
+def case(make):
+    """Registers make(): (function, change), with classes of their own each time."""
+    CASES[make.__name__] = make
+    return make
+
+
+def the_class(**namespace):
+    return type("Thing", (), namespace)
+
+
+def set_on(owner, name, value):
+    return lambda: setattr(owner, name, value)
+
+
+@case
+def name_of_a_class():
+    cls = the_class()
+    return lambda x: (x + 1, cls.__name__, type(cls()).__name__), set_on(cls, "__name__", "Other")
+
+
+@case
+def bases_of_a_class():
+    base, other = the_class(), the_class()
+    cls = type("Child", (base,), {})
+    return lambda x: (x, cls.__bases__[0] is base), set_on(cls, "__bases__", (other,))
+
+
+@case
+def name_of_a_function():
+    def named():
+        pass
+
+    return lambda x: (x, named.__name__), set_on(named, "__name__", "other")
+
+
+@case
+def defaults_of_a_function():
+    def function(a=1):
+        pass
+
+    return lambda x: (x, function.__defaults__), set_on(function, "__defaults__", (2,))
+
+
+@case
+def annotations_of_a_function():
+    def function(a: int):
+        pass
+
+    return lambda x: (x, "b" in function.__annotations__), lambda: function.__annotations__.update(b=int)
+
+
+def pair():
+    return collections.namedtuple("Pair", "left right")
+
+
+@case
+def field_of_a_named_tuple():
+    cls = pair()
+    return lambda x: cls(x, 2).left, set_on(cls, "left", property(lambda self: 7))
+
+
+@case
+def iteration_of_a_named_tuple():
+    cls = pair()
+    return lambda x: [v for v in cls(x, 2)], set_on(cls, "__iter__", lambda self: iter([3]))
+
+
+@case
+def length_of_a_named_tuple():
+    cls = pair()
+    return lambda x: (x, len(cls(1, 2))), set_on(cls, "__len__", lambda self: 9)
+
+
+@case
+def items_of_a_named_tuple():
+    cls = pair()
+    return lambda x: (x, cls(1, 2)[0]), set_on(cls, "__getitem__", lambda self, at: "patched")
+
+
+@case
+def equality_of_a_named_tuple():
+    cls = pair()
+    return lambda x: (x, cls(1, 2) == (1, 2)), set_on(cls, "__eq__", lambda self, other: "patched")
+
+
+@case
+def order_of_a_named_tuple():
+    cls = pair()
+    return lambda x: (x, cls(1, 2) < cls(1, 3)), set_on(cls, "__lt__", lambda self, other: False)
+
+
+@case
+def sum_of_named_tuples():
+    cls = pair()
+    return lambda x: (x, cls(1, 2) + (3,)), set_on(cls, "__add__", lambda self, other: "patched")
+
+
+@case
+def truth_of_a_named_tuple():
+    cls = pair()
+    return lambda x: x + 1 if cls(1, 2) else x, set_on(cls, "__bool__", lambda self: False)
+
+
+@case
+def membership_in_a_named_tuple():
+    cls = pair()
+    return lambda x: (x, 2 in cls(1, 2)), set_on(cls, "__contains__", lambda self, item: False)
+
+
+@case
+def named_tuple_of_the_caller():
+    cls = pair()
+    held = cls(tensor([1.0]), 2)
+
+    def change():
+        cls.__iter__ = lambda self: iter([tensor([5.0]), 6])
+
+    def function(x):
+        a, b = held
+        return x + a, b
+
+    return function, change
+
+
+@case
+def making_of_an_object():
+    cls = the_class()
+    other = the_class()
+    return lambda x: (x, isinstance(cls(), other)), set_on(cls, "__new__", lambda cls: other())
+
+
+@case
+def making_of_a_named_tuple():
+    cls = pair()
+    return lambda x: cls(x, 1)[1], set_on(cls, "__new__", lambda cls, a, b: tuple.__new__(cls, (a, 8)))
+
+
+@case
+def a_class_gets_an_init():
+    cls = the_class()
+
+    def change():
+        cls.__init__ = lambda self: setattr(self, "n", 5)
+
+    return lambda x: (x, hasattr(cls(), "n")), change
+
+
+@case
+def value_of_an_enum():
+    Color = enum.Enum("Color", "RED GREEN")
+    return lambda x: x * Color.RED.value, lambda: setattr(Color.RED, "_value_", 9)
+
+
+@case
+def method_of_an_enum():
+    class Mode(enum.Enum):
+        ONE = 1
+
+        def scaled(self, x):
+            return x * self.value
+
+    return lambda x: Mode.ONE.scaled(x), set_on(Mode, "scaled", lambda self, x: x * 4)
+
+
+@case
+def hash_of_a_key():
+    Color = enum.Enum("Color", "RED GREEN")
+    table = {Color.RED: 2}
+
+    def change():
+        table[Color.RED] = 3
+
+    return lambda x: x * table[Color.RED], change
+
+
+@case
+def keys_of_a_table_of_classes():
+    table = {int: 2, str: 3}
+
+    def change():
+        del table[int]
+        table[float] = 5
+        table[int] = 7
+
+    return lambda x: (x * table[int], list(table)), change
+
+
+@case
+def equality_of_a_key():
+    cls = the_class()
+    key = cls()
+    table = {key: 2}
+
+    def change():
+        cls.__eq__ = lambda self, other: True
+        cls.__hash__ = lambda self: 1
+
+    return lambda x: (x, cls in {cls: 1}, key in [key, 3], len(table)), change
+
+
+@case
+def inequality_from_equality():
+    cls = the_class(__eq__=lambda self, other: True)
+    return lambda x: (x, cls() != cls()), set_on(cls, "__ne__", lambda self, other: "patched")
+
+
+@case
+def getter_of_a_descriptor():
+    descriptor = the_class(__get__=lambda self, instance, owner: 3)
+    cls = the_class(field=descriptor())
+    return lambda x: (x, cls().field, cls.field), set_on(descriptor, "__get__", lambda self, instance, owner: 4)
+
+
+@case
+def a_descriptor_becomes_one_of_data():
+    descriptor = the_class(__get__=lambda self, instance, owner: 3)
+    cls = the_class(field=descriptor())
+    held = cls()
+    held.__dict__["field"] = 1
+    return lambda x: (x, held.field), set_on(descriptor, "__set__", lambda self, instance, value: None)
+
+
+@case
+def setter_of_a_descriptor():
+    def assign(by):
+        return lambda self, instance, value: instance.__setattr__("kept", value + by)
+
+    descriptor = the_class(__get__=lambda self, instance, owner: 3, __set__=assign(0))
+    cls = the_class(field=descriptor())
+
+    def function(x):
+        made = cls()
+        made.field = 5
+        return x, made.kept
+
+    return function, set_on(descriptor, "__set__", assign(2))
+
+
+@case
+def getattr_added():
+    cls = the_class()
+    held = cls()
+    return lambda x: (x, hasattr(held, "n")), set_on(cls, "__getattr__", lambda self, name: 3)
+
+
+@case
+def getattr_replaced():
+    cls = the_class(__getattr__=lambda self, name: 3)
+    held = cls()
+    return lambda x: (x, held.n, getattr(held, "m", 1)), set_on(cls, "__getattr__", lambda self, name: 4)
+
+
+@case
+def getattribute_replaced():
+    cls = the_class(__getattribute__=lambda self, name: 3)
+    held = cls()
+    return lambda x: (x, held.n), set_on(cls, "__getattribute__", lambda self, name: 4)
+
+
+@case
+def call_of_a_metaclass():
+    meta = type("Meta", (type,), {"__call__": lambda cls: 3})
+    cls = meta("Made", (), {})
+    return lambda x: (x, cls()), set_on(meta, "__call__", lambda cls: 4)
+
+
+@case
+def a_metaclass_gets_a_call():
+    meta = type("Meta", (type,), {})
+    cls = meta("Made", (), {"n": 2})
+    return lambda x: x * cls().n, set_on(meta, "__call__", lambda cls: types.SimpleNamespace(n=5))
+
+
+@case
+def length_of_a_class():
+    meta = type("Meta", (type,), {"__len__": lambda cls: 3})
+    cls = meta("Made", (), {})
+    return lambda x: (x, len(cls)), set_on(meta, "__len__", lambda cls: 4)
+
+
+@case
+def keywords_of_a_partial():
+    def scaled(x, by):
+        return x * by
+
+    held = functools.partial(scaled, by=2)
+    return lambda x: held(x), lambda: held.keywords.update(by=5)
+
+
+@case
+def elements_of_a_set():
+    held = {1, 2}
+    return lambda x: x * len(held) if 2 in held else x, lambda: held.discard(2)
+
+
+@case
+def elements_of_a_set_gone_over():
+    held = {1, 2}
+    return lambda x: sum(held) * x, lambda: held.add(8)
+
+
+@case
+def registration_with_an_abstract_class():
+    base = abc.ABCMeta("Base", (), {})
+    cls = the_class()
+    return lambda x: x + 1 if isinstance(cls(), base) else x, lambda: base.register(cls)
+
+
+@case
+def loaded_modules():
+    module = types.ModuleType("some_module_of_a_test")
+    module.n = 2
+    sys.modules["some_module_of_a_test"] = module
+    other = types.ModuleType("some_module_of_a_test")
+    other.n = 3
+
+    def function(x):
+        import some_module_of_a_test
+
+        return x * some_module_of_a_test.n
+
+    return function, lambda: sys.modules.__setitem__("some_module_of_a_test", other)
+
+
+@case
+def item_of_a_dict_subclass():
+    cls = type("Words", (dict,), {})
+
+    def function(x):
+        made = cls()
+        made["a"] = 2
+        return x * made["a"]
+
+    return function, set_on(cls, "__getitem__", lambda self, key: 7)
+
+
+@case
+def store_in_a_dict_subclass():
+    cls = type("Words", (dict,), {})
+
+    def function(x):
+        made = cls()
+        made["a"] = 2
+        return x, len(made), "a" in made
+
+    return function, set_on(cls, "__setitem__", lambda self, key, value: None)
+
+
+@case
+def iteration_of_a_dict_subclass():
+    cls = type("Words", (dict,), {})
+    return lambda x: (x, [key for key in cls(a=1)]), set_on(cls, "__iter__", lambda self: iter("xyz"))
+
+
+@case
+def missing_item_of_a_dict_subclass():
+    cls = type("Words", (dict,), {"__missing__": lambda self, key: 2})
+    return lambda x: x * cls()["a"], set_on(cls, "__missing__", lambda self, key: 3)
+
+
+@case
+def init_of_a_dict_subclass():
+    cls = type("Words", (dict,), {})
+    return lambda x: (x, len(cls(a=1))), set_on(cls, "__init__", lambda self, **words: None)
+
+
+@case
+def factory_of_a_defaultdict():
+    state = types.SimpleNamespace(make=lambda: 2)
+    return lambda x: x * collections.defaultdict(state.make)["a"], set_on(state, "make", lambda: 3)
+
+
+@case
+def next_of_an_iterator():
+    def step(by):
+        def advance(self):
+            self.n += by
+            if self.n > 4:
+                raise StopIteration
+            return self.n
+
+        return advance
+
+    cls = the_class(__iter__=lambda self: self, __next__=step(1), n=0)
+    return lambda x: (x, list(cls()), sum(cls()), list(zip(cls(), "abc"))), set_on(cls, "__next__", step(2))
+
+
+@case
+def text_of_an_object():
+    cls = the_class(__str__=lambda self: "one", __repr__=lambda self: "two", __format__=lambda self, spec: "three")
+
+    def change():
+        cls.__str__ = lambda self: "uno"
+        cls.__repr__ = lambda self: "due"
+        cls.__format__ = lambda self, spec: "tre"
+
+    return lambda x: (x, str(cls()), repr(cls()), f"{cls()}", f"{cls()!r}", repr([cls()])), change
+
+
+@case
+def an_object_gets_a_text():
+    cls = the_class(__repr__=lambda self: "two")
+    return lambda x: (x, str(cls()), f"{cls()}"), set_on(cls, "__str__", lambda self: "one")
+
+
+@pytest.mark.parametrize("backend", ["eager", "onednn"])
+@pytest.mark.parametrize("name", CASES)
+def test_the_change_is_seen(name, backend):
+    function, change = CASES[name]()
+    compiled = minidynamo.compile(function, backend=backend)
+    x = tensor([1.0, 2.0])
+
+    def text(result):
+        return repr(result)
+
+    try:
+        before = text(function(x))
+        assert [text(compiled(x)) for _ in range(3)] == [before] * 3
+        change()
+        after = text(function(x))
+        assert after != before or name in UNCHANGED, "the change changes nothing"
+        assert [text(compiled(x)) for _ in range(3)] == [after] * 3
+    finally:
+        sys.modules.pop("some_module_of_a_test", None)
+
+
+# What Python itself does not see.
+UNCHANGED = {"equality_of_a_key"}
