@@ -377,8 +377,22 @@ def caught_of_map_in_a_callee(x, what):
     return first + second
 
 
+def after_a_break_in_a_callee(x, what):
+    def broken(y):
+        y = y * 2
+        minidynamo._dynamo.graph_break()
+        return y + 1
+
+    z = broken(x) * 3
+    try:
+        return call(z, what) * 2
+    except ZeroDivisionError:
+        return z
+
+
 FUNCTIONS = [
     plain,
+    after_a_break_in_a_callee,
     in_a_generator,
     in_a_generator_expression,
     in_a_generator_that_never_returns,
@@ -411,7 +425,8 @@ FUNCTIONS = [
     in_a_loop_that_catches,
     writes_and_catches,
 ]
-BREAKS = FUNCTIONS if STRESS else [after_a_break, break_in_a_callee, no_return_in_the_callee]
+BREAKING = [after_a_break, after_a_break_in_a_callee, break_in_a_callee, no_return_in_the_callee]
+BREAKS = FUNCTIONS if STRESS else BREAKING
 WHOLE = [each for each in FUNCTIONS if each not in BREAKS]
 
 
@@ -611,6 +626,13 @@ def test_locals_are_what_plain_python_shows(function, keep):
                     assert shown == {name: plain_shown[name] for name in shown}
                     assert all(name == ".0" or (not keep and isinstance(plain_shown[name], list)) for name in missing)
             seen.clear()
+
+
+@WITHOUT_STRESS
+def test_an_operator_after_a_nested_break_is_no_break():
+    report = minidynamo._dynamo.explain(after_a_break_in_a_callee)(ones(), "nothing")
+    assert [reason.gb_id for reason in report.break_reasons] == ["MD0001"]
+    assert report.graph_count == 3
 
 
 def test_the_arguments_are_the_objects_themselves():

@@ -53,6 +53,10 @@ bool is_policy_error(const Place& place, const CapturedRegion& region) {
   return region.break_policy->breaks_are_errors() || place.policy->fullgraph;
 }
 
+bool breaks_at_operator(const CapturedRegion& region) {
+  return region.graph_break && region.graph_break->reason == BreakReason::caught_call_out;
+}
+
 void report_break(const Place& place, const CapturedRegion& region) {
   const GraphBreak& found = *region.graph_break;
   if (is_policy_error(place, region)) raise_unsupported(found);
@@ -169,8 +173,9 @@ RegionEntryPtr capture(const Place& place, CodeCache& cache, const CacheKey& key
       place.policy->dynamic != DynamicShapes::Never ? cache.varying_numbers(key, place.view, place.bytecode) : nullptr;
   WalkStart start{place.bytecode, place.index, place.view, place.policy, place.callers, varying};
   CapturedRegion region = capture_region(start);
-  // A waiting frame's error is raised in that frame: this region ends where it returns.
-  if (is_policy_error(place, region) && !region.snapshot.returns.empty()) {
+  // A waiting frame's error is raised in that frame, and an operator that it calls sees it and not this one: this region ends
+  // where it returns.
+  if (!region.snapshot.returns.empty() && (is_policy_error(place, region) || breaks_at_operator(region))) {
     start.view.slot_count -= slot_count(*place.callers);
     start.callers = nullptr;
     region = capture_region(start);

@@ -108,6 +108,23 @@ bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo,
   return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(known)) != 0;
 }
 
+ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 2, 2);
+  BorrowedRef type = walk.identity_of(args.positional[0]);
+  if (!type || !PyType_Check(type.get())) break_on_builtin(walk, "issubclass", args.positional[0]);
+  std::vector<ValuePtr> classes{args.positional[1]};
+  if (auto elements = walk.elements_of(args.positional[1])) classes = std::move(*elements);
+  static PyObject* const kCheck = PyUnicode_InternFromString("__subclasscheck__");
+  for (const ValuePtr& each : classes) {
+    // A class may answer for its subclasses in a way of its own.
+    auto* object = as<ObjectValue>(each);
+    if (object == nullptr || !PyType_Check(object->object.get()) ||
+        _PyType_Lookup(object->object.type(), kCheck) != _PyType_Lookup(&PyType_Type, kCheck))
+      break_on_builtin(walk, "issubclass", each);
+  }
+  return walk.boolean(is_subtype_of(walk, reinterpret_cast<PyTypeObject*>(type.get()), args.positional[1]));
+}
+
 ValuePtr call_isinstance(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 2, 2);
   return walk.boolean(walk.is_instance(args.positional[0], args.positional[1]));
@@ -430,6 +447,7 @@ struct BuiltinRow {
 };
 constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
                                     {"isinstance", call_isinstance},
+                                    {"issubclass", call_issubclass},
                                     {"type", call_type},
                                     {"issubclass", call_issubclass},
                                     {"hash", call_hash},

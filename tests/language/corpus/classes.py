@@ -601,3 +601,30 @@ def init_raises(x):
             raise ValueError(f"bad {n}")
 
     return Strict(3)
+
+
+class Answers(type):
+    def __subclasscheck__(cls, other):
+        return other is int
+
+
+class AnyNumber(metaclass=Answers):
+    pass
+
+
+@whole()
+def issubclass_of_plain_classes(x):
+    kinds = issubclass(bool, int), issubclass(KeyError, (IndexError, LookupError)), issubclass(int, (str, list))
+    return x + sum(kinds), kinds
+
+
+@snippet()
+def issubclass_with_an_answer_of_its_own(x):
+    x = x + 1
+    return x, issubclass(int, AnyNumber), issubclass(bool, (str, AnyNumber)), issubclass(bool, (str, (AnyNumber, int)))
+
+
+@snippet(raises=TypeError)
+def issubclass_of_no_class(x):
+    x = x + 1
+    return x, issubclass(3, int)
