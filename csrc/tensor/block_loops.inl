@@ -36,6 +36,40 @@ T sum_run(const T* src, int64_t n) {
   return sum_run(src, half) + sum_run(src + half, n - half);
 }
 
+template <typename T>
+void sum_loop(const void* src, int64_t n, void* total) {
+  const T* values = static_cast<const T*>(src);
+  if constexpr (std::is_floating_point_v<T>) {
+    *static_cast<T*>(total) += sum_run(values, n);
+  } else {
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum += uint64_t(int64_t(values[i]));
+    *static_cast<uint64_t*>(total) += sum;
+  }
+}
+
+template <typename T>
+void product_loop(const void* src, int64_t n, void* total) {
+  using Word = std::conditional_t<std::is_floating_point_v<T>, T, uint64_t>;
+  using Value = std::conditional_t<std::is_floating_point_v<T>, T, int64_t>;
+  const T* values = static_cast<const T*>(src);
+  Word product = *static_cast<Word*>(total);
+  int64_t i = 0;
+  if (n >= kLanes) {
+    Word lanes[kLanes];
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = Word(Value(values[lane]));
+    for (i = kLanes; i + kLanes <= n; i += kLanes) {
+      for (int lane = 0; lane < kLanes; ++lane) lanes[lane] *= Word(Value(values[i + lane]));
+    }
+    for (int width = kLanes / 2; width > 0; width /= 2) {
+      for (int lane = 0; lane < width; ++lane) lanes[lane] *= lanes[lane + width];
+    }
+    product *= lanes[0];
+  }
+  for (; i < n; ++i) product *= Word(Value(values[i]));
+  *static_cast<Word*>(total) = product;
+}
+
 template <typename T, bool Max>
 T extreme_run(const T* src, int64_t n) {
   T best = src[0];
@@ -48,7 +82,12 @@ T extreme_run(const T* src, int64_t n) {
         lanes[lane] = Max ? max_of(lanes[lane], src[i + lane]) : min_of(lanes[lane], src[i + lane]);
       }
     }
-    for (int lane = 0; lane < kLanes; ++lane) best = Max ? max_of(best, lanes[lane]) : min_of(best, lanes[lane]);
+    for (int width = kLanes / 2; width > 0; width /= 2) {
+      for (int lane = 0; lane < width; ++lane) {
+        lanes[lane] = Max ? max_of(lanes[lane], lanes[lane + width]) : min_of(lanes[lane], lanes[lane + width]);
+      }
+    }
+    best = lanes[0];
   }
   for (; i < n; ++i) best = Max ? max_of(best, src[i]) : min_of(best, src[i]);
   return best;
@@ -104,7 +143,11 @@ T exp_sum_run(const T* src, T shift, T* dst, int64_t n) {
 }
 
 template <typename T>
-constexpr void fill_search(LoopTable& table, DType dtype) {
+constexpr void fill_folds(LoopTable& table, DType dtype) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    table.sum[static_cast<int>(dtype)] = sum_loop<T>;
+    table.product[static_cast<int>(dtype)] = product_loop<T>;
+  }
   if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
     table.extreme[static_cast<int>(dtype)][0] = extreme_loop<T, false>;
     table.extreme[static_cast<int>(dtype)][1] = extreme_loop<T, true>;
@@ -113,7 +156,7 @@ constexpr void fill_search(LoopTable& table, DType dtype) {
 }
 
 constexpr void fill_blocks(LoopTable& table) {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) fill_search<ctype>(table, DType::name);
+#define MD_DTYPE(name, ctype, category, short_name, python_name) fill_folds<ctype>(table, DType::name);
 #include "tensor/dtypes.def"
 #undef MD_DTYPE
   table.sum_f32 = sum_run<float>;

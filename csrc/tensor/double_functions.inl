@@ -11,14 +11,8 @@ inline double power_of_two(double n) { return double_of(bits_of(n + (0x1.8p52 + 
 constexpr double kLn2High = 0x1.62e42fee00000p-1;
 constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
 
-// x = n ln 2 + r with |r| <= ln 2 / 2; minus_one = exp(r) - 1.
-struct Reduced {
-  double n, minus_one;
-};
-inline Reduced reduced_exp(double x) {
-  double n = __builtin_rint(x * 0x1.71547652b82fep0);
-  double r = x - n * kLn2High - n * kLn2Low;
-  // The series up to r^13.
+// exp(r) - 1 - r for |r| <= ln 2 / 2: the series up to r^13.
+inline double exp_from_square(double r) {
   double q = 1.0 / 6227020800.0;
   q = q * r + 1.0 / 479001600.0;
   q = q * r + 1.0 / 39916800.0;
@@ -31,7 +25,17 @@ inline Reduced reduced_exp(double x) {
   q = q * r + 1.0 / 24.0;
   q = q * r + 1.0 / 6.0;
   q = q * r + 0.5;
-  return {n, r + r * r * q};
+  return r * r * q;
+}
+
+// x = n ln 2 + r with |r| <= ln 2 / 2; minus_one = exp(r) - 1.
+struct Reduced {
+  double n, minus_one;
+};
+inline Reduced reduced_exp(double x) {
+  double n = __builtin_rint(x * 0x1.71547652b82fep0);
+  double r = x - n * kLn2High - n * kLn2Low;
+  return {n, r + exp_from_square(r)};
 }
 
 // (1 + minus_one) * 2^n, where 2^n alone may be out of range.

@@ -93,30 +93,49 @@ inline void pack_rows(const T* a, int64_t a_row, int64_t a_step, int64_t depth, 
   }
 }
 
-// Strips of a tile's columns, one after another, what is missing in the last one as zeros.
+// One strip of `columns`, in whole vectors: what is missing in the last one is zero, what tiles of fewer vectors do not
+// read is left.
+template <typename T, int Vectors>
+inline void pack_strip(const T* b, int64_t b_row, int64_t depth, int64_t columns, T* packed) {
+  int64_t missing = Vectors * kVector<T> - columns;
+  for (int64_t p = 0; p < depth; ++p) {
+    T* row = packed + p * kStrip<T>;
+    const T* from = b + p * b_row;
+    for (int v = 0; v < (missing == 0 ? Vectors : Vectors - 1); ++v) {
+      *reinterpret_cast<Vector<T>*>(row + v * kVector<T>) =
+          *reinterpret_cast<const Vector<T>*>(from + v * kVector<T>);
+    }
+    if (missing == 0) continue;
+    T last[kVector<T>] = {};
+    for (int64_t x = 0; x < kVector<T> - missing; ++x) last[x] = from[(Vectors - 1) * kVector<T> + x];
+    __builtin_memcpy(row + (Vectors - 1) * kVector<T>, last, sizeof last);
+  }
+}
+
+// As pack_strip, from columns that lie one after another.
+template <typename T>
+inline void pack_transposed(const T* b, int64_t b_row, int64_t b_step, int64_t depth, int64_t columns, T* packed) {
+  int64_t filled = (columns + kVector<T> - 1) / kVector<T> * kVector<T>;
+  for (int64_t p = 0; p < depth; ++p) {
+    T* row = packed + p * kStrip<T>;
+    for (int64_t x = 0; x < columns; ++x) row[x] = b[p * b_row + x * b_step];
+    for (int64_t x = columns; x < filled; ++x) row[x] = 0;
+  }
+}
+
 template <typename T>
 void gemm_pack_columns(const T* b, int64_t b_row, int64_t b_step, int64_t depth, int64_t n, T* packed) {
-  constexpr int width = kStrip<T>;
-  for (int64_t j = 0; j < n; j += width, packed += depth * width) {
+  for (int64_t j = 0; j < n; j += kStrip<T>, packed += depth * kStrip<T>) {
     const T* from = b + j * b_step;
-    int64_t columns = least(n - j, width);
-    if (columns == width && b_step == 1) {
-      for (int64_t p = 0; p < depth; ++p) {
-        for (int v = 0; v < kTileVectors; ++v) {
-          *reinterpret_cast<Vector<T>*>(packed + p * width + v * kVector<T>) =
-              *reinterpret_cast<const Vector<T>*>(from + p * b_row + v * kVector<T>);
-        }
-      }
-    } else if (columns == width) {
-      for (int64_t p = 0; p < depth; ++p) {
-#pragma GCC unroll 8
-        for (int x = 0; x < width; ++x) packed[p * width + x] = from[p * b_row + x * b_step];
-      }
+    int64_t columns = least(n - j, kStrip<T>);
+    if (b_step != 1) {
+      pack_transposed(from, b_row, b_step, depth, columns, packed);
+    } else if (columns <= kVector<T>) {
+      pack_strip<T, 1>(from, b_row, depth, columns, packed);
+    } else if (columns <= 2 * kVector<T>) {
+      pack_strip<T, 2>(from, b_row, depth, columns, packed);
     } else {
-      for (int64_t p = 0; p < depth; ++p) {
-        for (int64_t x = 0; x < columns; ++x) packed[p * width + x] = from[p * b_row + x * b_step];
-        for (int64_t x = columns; x < width; ++x) packed[p * width + x] = 0;
-      }
+      pack_strip<T, kTileVectors>(from, b_row, depth, columns, packed);
     }
   }
 }

@@ -20,6 +20,9 @@ using ConvertLoop = void (*)(const void* src, void* dst, int64_t n);
 // The largest or smallest of n > 0 elements, a NaN before all; and where the first is that equals a value, or is NaN if
 // that is. For half types and bool there are none.
 using ExtremeLoop = void (*)(const void* src, int64_t n, void* best);
+// *total = *total + src[0] + ... or times them: int64_t, wrapping around, for integers and bool, else of the dtype; none for
+// half types.
+using FoldLoop = void (*)(const void* src, int64_t n, void* total);
 using FindLoop = int64_t (*)(const void* src, int64_t n, const void* value);
 
 constexpr int64_t kGemmRows = 152;  // rows of a that are packed at a time
@@ -51,6 +54,7 @@ struct LoopTable {
   PointwiseLoop pointwise[kPointwiseCount][kDTypeCount][4];
   ConvertLoop convert[kDTypeCount][kDTypeCount];  // from, to
   ExtremeLoop extreme[kDTypeCount][2];            // smallest, largest
+  FoldLoop sum[kDTypeCount], product[kDTypeCount];
   FindLoop find[kDTypeCount];                     // -1: nowhere
   // float32 and float64 only. Sums are pairwise over blocks; max and min carry NaN; n > 0.
   float (*sum_f32)(const float* src, int64_t n);

@@ -203,9 +203,20 @@ void multiply_each(const Product& p, const std::vector<int64_t>& a, const std::v
   }
 }
 
+// oneDNN's calls cost more than a small product, and it reads large matrices where they lie.
+bool own_loops_pay(const Product& p) {
+  constexpr int64_t kBelow = 64 * 64 * 64, kFrom = 704 * 704 * 704;
+  int64_t multiplications = p.m * p.n * p.k;
+  return multiplications <= kBelow || multiplications >= kFrom;
+}
+
 bool multiply_floats(const Product& p, const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
   if (p.out->dtype() == DType::float32 && is_small(p)) {
     multiply_each<float>(p, a, b, multiply_small<float>);
+    return true;
+  }
+  if (p.out->dtype() == DType::float32 && own_loops_pay(p)) {
+    multiply_each<float>(p, a, b, multiply_blocks<float>);
     return true;
   }
   int64_t a_stride, b_stride;

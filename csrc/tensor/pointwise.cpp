@@ -82,19 +82,20 @@ void refine_clamp(const OpRow& op, std::span<const Arg> args, PointwiseForm& for
   form.operand_count = 2;
 }
 
-// Small powers are products; x ** -1 of integers must fail, so only 0.5 and -0.5 of the others.
+// Small powers are products. x ** -1 of integers must fail: only floats have a reciprocal.
 void refine_pow(const OpRow&, std::span<const Arg> args, PointwiseForm& form) {
   struct Power {
     double exponent;
     Pointwise row;
   };
   constexpr Power kPowers[] = {
-      {2, Pointwise::square}, {3, Pointwise::cube}, {0.5, Pointwise::sqrt}, {-0.5, Pointwise::rsqrt}};
+      {2, Pointwise::square}, {3, Pointwise::cube}, {0.5, Pointwise::sqrt}, {-0.5, Pointwise::rsqrt}, {-1, Pointwise::reciprocal}};
   const Tensor* base = std::get_if<Tensor>(&args[0]);
   if (base == nullptr || !base->defined()) return;  // not defined: a number of the run
   for (const Power& power : kPowers) {
     if (!is_number(args[1], power.exponent)) continue;
     // The root of -inf is NaN, its power inf: torch has the root for all but float16.
+    if (power.exponent == -1 && !is_floating((*base)->dtype())) continue;
     if (power.exponent < 1 && (*base)->dtype() == DType::float16) continue;
     form.row = number(power.row);
     form.operand_count = 1;

@@ -21,6 +21,8 @@
 #include "tensor/pointwise.def"
 #undef MD_POINTWISE
 
+#include "tensor/fast_forms.inl"
+
 template <typename F, typename T>
 using FirstOperand = std::conditional_t<F::result == PointwiseResult::Select, bool, T>;
 template <typename F, typename T>
@@ -41,9 +43,47 @@ inline T param_value(const Scalar* params) {
   }
 }
 
+// A function of one or two numbers with a fast form: the form over blocks, and over again where it does not hold.
+template <typename F, typename T, unsigned Mask>
+void guarded_loop_of(const void* const* src, void* dst, int64_t n) {
+  constexpr int64_t kBlock = 256;
+  using Flag = std::conditional_t<sizeof(T) == sizeof(double), uint64_t, uint32_t>;
+  const T* operands[2] = {static_cast<const T*>(src[0]), static_cast<const T*>(F::arity > 1 ? src[1] : src[0])};
+  T* out = static_cast<T*>(dst);
+  // A block's operands are read twice: the result must not lie over them before.
+  bool in_place = out == operands[0] || out == operands[1];
+  T a_value = *operands[0], b_value = *operands[1];
+  T made[kBlock], exact[kBlock];
+  for (int64_t at = 0; at < n; at += kBlock) {
+    int64_t count = n - at < kBlock ? n - at : kBlock;
+    const T* a = operands[0] + (Mask & 1 ? 0 : at);
+    const T* b = operands[1] + (Mask & 2 ? 0 : at);
+    T* place = in_place ? made : out + at;
+    Flag failed = 0;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < count; ++i) {
+      bool holds;
+      place[i] = FastForm<F, T>::value(Mask & 1 ? a_value : a[i], Mask & 2 ? b_value : b[i], holds);
+      failed |= holds ? Flag(0) : Flag(1);
+    }
+    if (failed != 0) {
+      for (int64_t i = 0; i < count; ++i) {
+        exact[i] = F::template apply<T, T>(Mask & 1 ? a_value : a[i], Mask & 2 ? b_value : b[i], T{}, T{});
+      }
+      for (int64_t i = 0; i < count; ++i) {
+        bool holds;
+        FastForm<F, T>::value(Mask & 1 ? a_value : a[i], Mask & 2 ? b_value : b[i], holds);
+        place[i] = holds ? place[i] : exact[i];
+      }
+    }
+    if (in_place) __builtin_memcpy(out + at, made, size_t(count) * sizeof(T));
+  }
+}
+
 // Mask bits: operand i is one element, read before the loop because dst may be it.
 template <typename F, typename T, unsigned Mask>
 void pointwise_loop_of(const void* const* src, void* dst, int64_t n, [[maybe_unused]] const Scalar* params) {
+  if constexpr (FastForm<F, T>::exists) return guarded_loop_of<F, T, Mask>(src, dst, n);
   using A = FirstOperand<F, T>;
   using R = ResultOf<F, T>;
   const A* a = static_cast<const A*>(src[0]);
@@ -98,9 +138,36 @@ void half_loop_of(const void* const* src, void* dst, int64_t n, const Scalar* pa
   }
 }
 
+#if MD_LEVEL_BYTES >= 64
+// One square root of 64 bytes takes longer than two of 32.
+template <typename T>
+__attribute__((target("prefer-vector-width=256"))) void sqrt_loop(const void* const* src, void* dst, int64_t n,
+                                                                  const Scalar*) {
+  const T* a = static_cast<const T*>(src[0]);
+  T* out = static_cast<T*>(dst);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      out[i] = __builtin_sqrtf(a[i]);
+    } else {
+      out[i] = __builtin_sqrt(a[i]);
+    }
+  }
+}
+template <typename F, typename T>
+constexpr bool is_sqrt = std::is_same_v<F, Function_sqrt> && std::is_floating_point_v<T>;
+#else
+template <typename F, typename T>
+constexpr bool is_sqrt = false;
+template <typename T>
+void sqrt_loop(const void* const*, void*, int64_t, const Scalar*);
+#endif
+
 template <typename F, typename T, unsigned Mask>
 constexpr PointwiseLoop select_loop() {
-  if constexpr (is_half<T>) {
+  if constexpr (is_sqrt<F, T>) {
+    return sqrt_loop<T>;
+  } else if constexpr (is_half<T>) {
     if constexpr (is_supported<F, float>) {
       return half_loop_of<F, T, Mask>;
     } else {

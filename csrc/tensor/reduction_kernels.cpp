@@ -60,31 +60,30 @@ void fold_bools(Pointwise function, const bool* src, int64_t n, bool* total) {
 
 void fold_run(Pointwise function, DType dtype, const void* src, int64_t n, void* total);
 
+// The vector code that folds elements of `from` into a total of dtype `into`, null where there is none.
+FoldLoop fold_loop(Pointwise function, DType from, DType into) {
+  bool is_whole = !is_floating(from);
+  if (into != (is_whole ? DType::int64 : from)) return nullptr;
+  const LoopTable& table = loops();
+  if (function == Pointwise::add) return table.sum[static_cast<int>(from)];
+  return function == Pointwise::mul ? table.product[static_cast<int>(from)] : nullptr;
+}
+
 // Vector code where there is some; false: none.
 bool fold_fast(Pointwise function, DType dtype, const void* src, int64_t n, void* total) {
-  const LoopTable& table = loops();
-  auto fold = [&]<typename T>(T, T (*sum)(const T*, int64_t), T (*max)(const T*, int64_t),
-                              T (*min)(const T*, int64_t)) {
-    auto* run = function == Pointwise::add       ? sum
-                : function == Pointwise::maximum ? max
-                : function == Pointwise::minimum ? min
-                                                 : nullptr;
-    if (run == nullptr || n == 0) return false;
-    T part = run(static_cast<const T*>(src), n);
-    fold_values(function, &part, 1, static_cast<T*>(total));
-    return true;
-  };
-  bool is_extreme = function == Pointwise::maximum || function == Pointwise::minimum;
-  if (auto* extreme = table.extreme[static_cast<int>(dtype)][function == Pointwise::maximum];
-      is_extreme && extreme != nullptr && !is_floating(dtype) && n > 1) {
-    alignas(8) char part[8];
-    extreme(src, n, part);
-    fold_run(function, dtype, part, 1, total);
+  if (n <= 1) return false;
+  if (FoldLoop loop = fold_loop(function, dtype, dtype)) {
+    loop(src, n, total);
     return true;
   }
-  if (dtype == DType::float32) return fold(0.0f, table.sum_f32, table.max_f32, table.min_f32);
-  if (dtype == DType::float64) return fold(0.0, table.sum_f64, table.max_f64, table.min_f64);
-  return false;
+  auto* extreme = function == Pointwise::maximum || function == Pointwise::minimum
+                      ? loops().extreme[static_cast<int>(dtype)][function == Pointwise::maximum]
+                      : nullptr;
+  if (extreme == nullptr) return false;
+  alignas(8) char part[8];
+  extreme(src, n, part);
+  fold_run(function, dtype, part, 1, total);
+  return true;
 }
 
 // total = function(total, every element of src).
@@ -176,9 +175,15 @@ class Folder {
     if (walk.is_dense(0) && !converts_) {
       return fold_run(fold_.function, fold_.dtype, data + begin * static_cast<int64_t>(item_), end - begin, total);
     }
+    FoldLoop widening = fold_loop(fold_.function, space_.input()->dtype(), fold_.dtype);
     for (int64_t at = begin; at < end;) {
       int64_t n = walk.tile_length(at, end);
       const void* tile = walk.read(0, data, at, n, gathered);
+      if (widening != nullptr) {
+        widening(tile, n, total);
+        at += n;
+        continue;
+      }
       if (converts_) {
         convert_in_(tile, converted, n);
         tile = converted;

@@ -1,4 +1,5 @@
 // Where the largest or smallest element is: argmax, argmin, max and min along a dim.
+#include <algorithm>
 #include <cstring>
 
 #include "tensor/call_args.h"
@@ -37,15 +38,29 @@ int64_t find_best(const ReductionSpace& space, const char* data, bool largest) {
   return best_index;
 }
 
-// A contiguous run: the best value by vector code, then where it is.
+// A contiguous run: the best value of each block by vector code, then where it is in the best block.
 template <typename T>
 int64_t find_in_run(const ReductionSpace& space, const char* data, bool largest) {
+  constexpr int64_t kBlock = 4096;
   const LoopTable& table = loops();
   int dtype = static_cast<int>(space.input()->dtype());
   if (!space.inner().is_dense(0) || table.find[dtype] == nullptr) return find_best<T>(space, data, largest);
+  const T* values = reinterpret_cast<const T*>(data);
   T best{};
-  table.extreme[dtype][largest](data, space.length(), &best);
-  return table.find[dtype](data, space.length(), &best);
+  int64_t best_block = -1;
+  for (int64_t at = 0; at < space.length(); at += kBlock) {
+    T value{};
+    table.extreme[dtype][largest](values + at, std::min(kBlock, space.length() - at), &value);
+    auto compared = comparable(value);
+    if (best_block >= 0 && !(largest ? compared > comparable(best) : compared < comparable(best)) &&
+        !(compared != compared)) {
+      continue;
+    }
+    best = value;
+    best_block = at;
+    if (compared != compared) break;
+  }
+  return best_block + table.find[dtype](values + best_block, std::min(kBlock, space.length() - best_block), &best);
 }
 
 using Finder = int64_t (*)(const ReductionSpace&, const char*, bool);
