@@ -78,8 +78,7 @@ std::optional<bool> abstract_check(Walk& walk, PyTypeObject* type, PyTypeObject*
 }
 
 // isinstance and issubclass against exact classes whose metaclass keeps type's own check, and abstract base classes.
-bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo,
-                   const char* builtin = "isinstance") {
+bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo, const char* builtin = "isinstance") {
   if (auto elements = walk.elements_of(classinfo)) {
     for (const ValuePtr& element : *elements)
       if (is_subtype_of(walk, type, element, builtin)) return true;
@@ -97,7 +96,8 @@ bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo,
   PyObject* known = walk.identity_of(classinfo);
   if (known == nullptr || !PyType_Check(known)) break_on_builtin(walk, builtin, classinfo);
   auto* base = reinterpret_cast<PyTypeObject*>(known);
-  Ref check_name = check(PyUnicode_FromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__" : "__instancecheck__"));
+  Ref check_name = check(
+      PyUnicode_FromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__" : "__instancecheck__"));
   if (_PyType_Lookup(Py_TYPE(known), check_name) != _PyType_Lookup(&PyType_Type, check_name)) {
     // type(x) is C says enough before C is asked.
     if (type == base && std::string_view(builtin) == "isinstance") return true;
@@ -108,23 +108,6 @@ bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo,
   return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(known)) != 0;
 }
 
-ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 2, 2);
-  BorrowedRef type = walk.identity_of(args.positional[0]);
-  if (!type || !PyType_Check(type.get())) break_on_builtin(walk, "issubclass", args.positional[0]);
-  std::vector<ValuePtr> classes{args.positional[1]};
-  if (auto elements = walk.elements_of(args.positional[1])) classes = std::move(*elements);
-  static PyObject* const kCheck = PyUnicode_InternFromString("__subclasscheck__");
-  for (const ValuePtr& each : classes) {
-    // A class may answer for its subclasses in a way of its own.
-    auto* object = as<ObjectValue>(each);
-    if (object == nullptr || !PyType_Check(object->object.get()) ||
-        _PyType_Lookup(object->object.type(), kCheck) != _PyType_Lookup(&PyType_Type, kCheck))
-      break_on_builtin(walk, "issubclass", each);
-  }
-  return walk.boolean(is_subtype_of(walk, reinterpret_cast<PyTypeObject*>(type.get()), args.positional[1]));
-}
-
 ValuePtr call_isinstance(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 2, 2);
   return walk.boolean(walk.is_instance(args.positional[0], args.positional[1]));
@@ -133,9 +116,8 @@ ValuePtr call_isinstance(Walk& walk, const CallArgs& args) {
 ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 2, 2);
   PyObject* type = walk.identity_of(args.positional[0]);
-  if (type == nullptr || !PyType_Check(type)) walk.graph_break(BreakReason::builtin_call, "issubclass()");
-  return walk.boolean(
-      is_subtype_of(walk, reinterpret_cast<PyTypeObject*>(type), args.positional[1], "issubclass"));
+  if (type == nullptr || !PyType_Check(type)) break_on_builtin(walk, "issubclass", args.positional[0]);
+  return walk.boolean(is_subtype_of(walk, reinterpret_cast<PyTypeObject*>(type), args.positional[1], "issubclass"));
 }
 
 // hash(x): what a __hash__ in Python gives, cut to size as Python does; or that of a key.
@@ -144,9 +126,8 @@ ValuePtr call_hash(Walk& walk, const CallArgs& args) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   const ValuePtr& value = args.positional[0];
   auto* object = as<ObjectValue>(value);
-  bool user = value->kind == ValueKind::Instance ||
-              (object != nullptr && !PyType_Check(object->object.get()) &&
-               PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE));
+  bool user = value->kind == ValueKind::Instance || (object != nullptr && !PyType_Check(object->object.get()) &&
+                                                     PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE));
   ValuePtr method = user ? walk.type_attribute(value, kHash) : nullptr;
   if (!method || !walk.is_python_function(method))
     return walk.constant(check(PyLong_FromSsize_t(PyObject_Hash(walk.key_of(value)))));
@@ -447,7 +428,6 @@ struct BuiltinRow {
 };
 constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
                                     {"isinstance", call_isinstance},
-                                    {"issubclass", call_issubclass},
                                     {"type", call_type},
                                     {"issubclass", call_issubclass},
                                     {"hash", call_hash},

@@ -209,7 +209,8 @@ void register_pure_calls() {
   add(reinterpret_cast<PyObject*>(device_type()));
   add(reinterpret_cast<PyObject*>(size_type()));
   add_growing(math.get(), {"factorial", "comb", "perm"});
-  add_growing(reinterpret_cast<PyObject*>(&PyUnicode_Type), {"zfill", "ljust", "rjust", "center", "expandtabs", "format", "format_map"});
+  add_growing(reinterpret_cast<PyObject*>(&PyUnicode_Type),
+              {"zfill", "ljust", "rjust", "center", "expandtabs", "format", "format_map"});
   add_growing(reinterpret_cast<PyObject*>(&PyUnicode_Type), {"maketrans"});
   add_growing(reinterpret_cast<PyObject*>(&PyBytes_Type), {"zfill", "ljust", "rjust", "center", "expandtabs"});
   add_class_methods(&PyLong_Type, {"from_bytes"});

@@ -10,5 +10,4 @@ bool inline_unary(Walk& walk, const char* name);
 // __setitem__ and __delitem__.
 bool inline_item(Walk& walk, const ValuePtr& container, std::vector<ValuePtr> args, const char* name, int operands);
 
-
 }  // namespace md
