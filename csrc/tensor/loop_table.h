@@ -55,7 +55,7 @@ struct LoopTable {
   ConvertLoop convert[kDTypeCount][kDTypeCount];  // from, to
   ExtremeLoop extreme[kDTypeCount][2];            // smallest, largest
   FoldLoop sum[kDTypeCount], product[kDTypeCount];
-  FindLoop find[kDTypeCount];                     // -1: nowhere
+  FindLoop find[kDTypeCount];  // -1: nowhere
   // float32 and float64 only. Sums are pairwise over blocks; max and min carry NaN; n > 0.
   float (*sum_f32)(const float* src, int64_t n);
   double (*sum_f64)(const double* src, int64_t n);

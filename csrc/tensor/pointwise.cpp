@@ -88,8 +88,11 @@ void refine_pow(const OpRow&, std::span<const Arg> args, PointwiseForm& form) {
     double exponent;
     Pointwise row;
   };
-  constexpr Power kPowers[] = {
-      {2, Pointwise::square}, {3, Pointwise::cube}, {0.5, Pointwise::sqrt}, {-0.5, Pointwise::rsqrt}, {-1, Pointwise::reciprocal}};
+  constexpr Power kPowers[] = {{2, Pointwise::square},
+                               {3, Pointwise::cube},
+                               {0.5, Pointwise::sqrt},
+                               {-0.5, Pointwise::rsqrt},
+                               {-1, Pointwise::reciprocal}};
   const Tensor* base = std::get_if<Tensor>(&args[0]);
   if (base == nullptr || !base->defined()) return;  // not defined: a number of the run
   for (const Power& power : kPowers) {
