@@ -52,6 +52,16 @@ void check_out_dtype(const OpRow& row, DType result, DType target) {
            md::row(target).name, " instead");
 }
 
+// cumsum_ and cumprod_: a dtype that is asked for is that of the tensor.
+void check_asked_dtype(const OpRow& row, std::span<const Arg> args, DType target) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    const DType* asked = std::get_if<DType>(&args[i]);
+    if (row.schema.params[i].type != ParamType::Dtype || asked == nullptr || *asked == target) continue;
+    raise_op(ErrorKind::Runtime, in_place_name(row), "Bad in-place call: input tensor dtype ", md::row(target).name,
+             " and output tensor dtype ", md::row(*asked).name, " should match");
+  }
+}
+
 }  // namespace
 
 std::string in_place_name(const OpRow& row) { return std::string(python_name(row)) + "_"; }
@@ -60,6 +70,7 @@ void apply_in_place(const OpRow& row, std::span<Arg> args) {
   require_values(row, args);
   Tensor target = std::get<Tensor>(args[0]);
   check_writable(row, args, target);
+  check_asked_dtype(row, args, target->dtype());
   bool requires_grad = target.requires_grad() || any_requires_grad(args.subspan(1));
   if (row.promotion != Promotion::None) cast_args(row, args);
   if (has_fake(args)) {

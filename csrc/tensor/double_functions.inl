@@ -11,21 +11,20 @@ inline double power_of_two(double n) { return double_of(bits_of(n + (0x1.8p52 + 
 constexpr double kLn2High = 0x1.62e42fee00000p-1;
 constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
 
-// exp(r) - 1 - r for |r| <= ln 2 / 2: the series up to r^13.
+// exp(r) - 1 - r for |r| <= ln 2 / 2: the series up to r^13, its even and odd powers side by side.
 inline double exp_from_square(double r) {
-  double q = 1.0 / 6227020800.0;
-  q = q * r + 1.0 / 479001600.0;
-  q = q * r + 1.0 / 39916800.0;
-  q = q * r + 1.0 / 3628800.0;
-  q = q * r + 1.0 / 362880.0;
-  q = q * r + 1.0 / 40320.0;
-  q = q * r + 1.0 / 5040.0;
-  q = q * r + 1.0 / 720.0;
-  q = q * r + 1.0 / 120.0;
-  q = q * r + 1.0 / 24.0;
-  q = q * r + 1.0 / 6.0;
-  q = q * r + 0.5;
-  return r * r * q;
+  double r2 = r * r;
+  double even = 1.0 / 3628800 + r2 * (1.0 / 479001600);
+  even = 1.0 / 40320 + r2 * even;
+  even = 1.0 / 720 + r2 * even;
+  even = 1.0 / 24 + r2 * even;
+  even = 0.5 + r2 * even;
+  double odd = 1.0 / 39916800 + r2 * (1.0 / 6227020800.0);
+  odd = 1.0 / 362880 + r2 * odd;
+  odd = 1.0 / 5040 + r2 * odd;
+  odd = 1.0 / 120 + r2 * odd;
+  odd = 1.0 / 6 + r2 * odd;
+  return r2 * (even + r * odd);
 }
 
 // x = n ln 2 + r with |r| <= ln 2 / 2; minus_one = exp(r) - 1.

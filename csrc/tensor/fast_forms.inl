@@ -97,19 +97,17 @@ inline double fast_pow(double base, double exponent, bool& holds) {
   double z = s * s;
   double z_low = __builtin_fma(s, s, -z) + 2 * s * s_low;
   // log m = s (2 + z 2/3 + z^2 (2/5 + z 2/7 + ...)).
-  double q = 2.0 / 25;
-  q = q * z + 2.0 / 23;
-  q = q * z + 2.0 / 21;
-  q = q * z + 2.0 / 19;
-  q = q * z + 2.0 / 17;
-  q = q * z + 2.0 / 15;
-  q = q * z + 2.0 / 13;
-  q = q * z + 2.0 / 11;
-  q = q * z + 2.0 / 9;
-  q = q * z + 2.0 / 7;
-  q = q * z + 2.0 / 5;
+  double z2 = z * z;
+  double even = 2.0 / 17 + z2 * (2.0 / 21);
+  even = 2.0 / 13 + z2 * even;
+  even = 2.0 / 9 + z2 * even;
+  even = 2.0 / 5 + z2 * even;
+  double odd = 2.0 / 19 + z2 * (2.0 / 23);
+  odd = 2.0 / 15 + z2 * odd;
+  odd = 2.0 / 11 + z2 * odd;
+  odd = 2.0 / 7 + z2 * odd;
   constexpr double kTwoThirds = 0x1.5555555555555p-1, kTwoThirdsLow = 0x1.5555555555555p-55;
-  double t_first = z * kTwoThirds, t_rest = z * z * q;
+  double t_first = z * kTwoThirds, t_rest = z2 * (even + z * odd);
   double t = t_first + t_rest;
   double t_low = __builtin_fma(z, kTwoThirds, -t_first) + z * kTwoThirdsLow + z_low * kTwoThirds +
                  (t_rest - (t - t_first));
@@ -123,14 +121,15 @@ inline double fast_pow(double base, double exponent, bool& holds) {
   double log2 = x.k + l;  // k is zero or larger than l
   double log2_low = (x.k == 0 ? 0 : l - (log2 - x.k)) + l_low;
   double e = exponent * log2;
-  double e_low = __builtin_fma(exponent, log2, -e) + exponent * log2_low;
   holds = (base >= 0x1p-1022) & (base < __builtin_inf()) & (__builtin_fabs(e) < 1020);
   double n = __builtin_rint(e);
+  double rest = __builtin_fma(exponent, log2, -n);
   constexpr double kLn2 = 0x1.62e42fefa39efp-1, kLn2Rest = 0x1.abc9e3b39803fp-56;
-  double r = (e - n) * kLn2;
-  double r_low = __builtin_fma(e - n, kLn2, -r) + (e - n) * kLn2Rest + e_low * kLn2;
+  double r = rest * kLn2;
+  double r_low = __builtin_fma(rest, kLn2, -r) + rest * kLn2Rest + exponent * log2_low * kLn2;
   double sum = 1 + r;
-  double sum_low = (r - (sum - 1)) + (r_low * sum + exp_from_square(r));
+  double square = exp_from_square(r);
+  double sum_low = (r - (sum - 1)) + (square + r_low * (sum + square));
   return (sum + sum_low) * power_of_two(n);
 }
 
