@@ -254,7 +254,14 @@ SOURCES = {
 
 
 def test_every_row_is_tried():
-    tried = {kind for kind, *_ in MATCHES} | {"ALIAS", "NOT_ALIAS", "NO_OVERLAP", "TENSOR_MATCH", "GLOBAL_STATE", "ABC_TOKEN"}
+    tried = {kind for kind, *_ in MATCHES} | {
+        "ALIAS",
+        "NOT_ALIAS",
+        "NO_OVERLAP",
+        "TENSOR_MATCH",
+        "GLOBAL_STATE",
+        "ABC_TOKEN",
+    }
     assert tried == set(testing.GUARD_KINDS)
     assert set(SOURCES) == set(testing.SOURCE_KINDS)
 

@@ -119,13 +119,19 @@ struct ConstantType {
 
 // Likeliest first. PyRange_Type's members are always exact ints.
 const ConstantType kConstantTypes[] = {
-    {&PyLong_Type, always, same_int},         {&PyUnicode_Type, always, same_str},
-    {&PyBool_Type, always, same_pointer},     {&PyFloat_Type, always, same_float},
-    {Py_TYPE(Py_None), always, same_pointer}, {&PyTuple_Type, tuple_is_constant, same_tuple},
-    {&PyBytes_Type, always, same_bytes},      {&PySlice_Type, slice_is_constant, same_slice},
-    {&PyRange_Type, always, same_range},      {&PyComplex_Type, always, same_complex},
+    {&PyLong_Type, always, same_int},
+    {&PyUnicode_Type, always, same_str},
+    {&PyBool_Type, always, same_pointer},
+    {&PyFloat_Type, always, same_float},
+    {Py_TYPE(Py_None), always, same_pointer},
+    {&PyTuple_Type, tuple_is_constant, same_tuple},
+    {&PyBytes_Type, always, same_bytes},
+    {&PySlice_Type, slice_is_constant, same_slice},
+    {&PyRange_Type, always, same_range},
+    {&PyComplex_Type, always, same_complex},
     {&PyFrozenSet_Type, frozenset_is_constant, same_frozenset},
-    {&PyEllipsis_Type, always, same_pointer}, {Py_TYPE(Py_NotImplemented), always, same_pointer},
+    {&PyEllipsis_Type, always, same_pointer},
+    {Py_TYPE(Py_NotImplemented), always, same_pointer},
 };
 
 const ConstantType* find_constant_type(PyTypeObject* type) {

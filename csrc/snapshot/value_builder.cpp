@@ -149,7 +149,8 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       finish();
       std::vector<PyObject*> args(parts.begin() + 1, parts.end());
       size_t named = static_cast<size_t>(PyTuple_GET_SIZE(recipe.object.get()));
-      return check(PyObject_Vectorcall(parts[0], args.data(), args.size() - named, named > 0 ? recipe.object.get() : nullptr));
+      return check(
+          PyObject_Vectorcall(parts[0], args.data(), args.size() - named, named > 0 ? recipe.object.get() : nullptr));
     }
     case RecipeKind::BoundMethod:
       if (PyFunction_Check(parts[0].get())) return check(PyMethod_New(parts[0], parts[1]));

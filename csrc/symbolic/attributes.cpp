@@ -81,8 +81,7 @@ class AttributeLookup {
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
       return {make_value<BoundMethodValue>(unwrapped, start)};
-    if (has_python_get(found))
-      return inline_getter(python_get_, {found, is_class ? walk_.none() : super->self, start});
+    if (has_python_get(found)) return inline_getter(python_get_, {found, is_class ? walk_.none() : super->self, start});
     if (is_class || descriptor != &PyProperty_Type) unknown();
     object_ = super->self;
     return read_descriptor(found);
@@ -153,8 +152,8 @@ class AttributeLookup {
     bool is_partial = std::string_view(type_of(object_)->tp_name) == "functools.partial";
     if (is_partial && is("func")) return {made->positional[0]};
     if (is_partial && is("args"))
-      return {make_value<SequenceValue>(
-          false, std::vector<ValuePtr>(made->positional.begin() + 1, made->positional.end()))};
+      return {make_value<SequenceValue>(false,
+                                        std::vector<ValuePtr>(made->positional.begin() + 1, made->positional.end()))};
     unknown();
   }
 
@@ -163,7 +162,9 @@ class AttributeLookup {
     auto is = [this](const char* name) { return PyUnicode_CompareWithASCIIString(name_, name) == 0; };
     auto part = [this](SourceKind kind) {
       auto* known = as<ObjectValue>(object_);
-      if (known == nullptr) return kind == SourceKind::MethodSelf ? as<BoundMethodValue>(object_)->self : as<BoundMethodValue>(object_)->function;
+      if (known == nullptr)
+        return kind == SourceKind::MethodSelf ? as<BoundMethodValue>(object_)->self
+                                              : as<BoundMethodValue>(object_)->function;
       if (known->source == nullptr) unknown();
       walk_.exact_type(object_);
       return walk_.at(walk_.sources().get(kind, known->source, nullptr));
@@ -310,7 +311,8 @@ class AttributeLookup {
   PyTypeObject* descriptor_type(const ValuePtr& found) {
     PyTypeObject* type = walk_.exact_type(found);
     bool may_change = (found->kind == ValueKind::Object || found->kind == ValueKind::Instance) &&
-                      PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
+                      PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
+                      !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
     if (may_change)
       for (const char* method : {"__get__", "__set__", "__delete__"})
         walk_.type_attribute(found, check(PyUnicode_InternFromString(method)).get());
@@ -470,8 +472,7 @@ class AttributeLookup {
     if (find_wrapper_type(descriptor) != nullptr) return {found, true};
     if (has_python_get(found)) return inline_getter(python_get_, {found, object_, walk_.type_value(object_)});
     if (descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type) return {found, true};
-    if (descriptor == &PyClassMethodDescr_Type)
-      return {make_value<BoundMethodValue>(found, walk_.type_value(object_))};
+    if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, walk_.type_value(object_))};
     unknown();
   }
 

@@ -82,8 +82,7 @@ std::optional<bool> abstract_check(Walk& walk, PyTypeObject* type, PyTypeObject*
 }
 
 // isinstance and issubclass against exact classes whose metaclass keeps type's own check, and abstract base classes.
-bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo,
-                   const char* builtin = "isinstance") {
+bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo, const char* builtin = "isinstance") {
   if (auto elements = walk.elements_of(classinfo)) {
     for (const ValuePtr& element : *elements)
       if (is_subtype_of(walk, type, element, builtin)) return true;
@@ -101,7 +100,8 @@ bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo,
   PyObject* known = walk.identity_of(classinfo);
   if (known == nullptr || !PyType_Check(known)) break_on_builtin(walk, builtin, classinfo);
   auto* base = reinterpret_cast<PyTypeObject*>(known);
-  Ref check_name = check(PyUnicode_FromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__" : "__instancecheck__"));
+  Ref check_name = check(
+      PyUnicode_FromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__" : "__instancecheck__"));
   if (_PyType_Lookup(Py_TYPE(known), check_name) != _PyType_Lookup(&PyType_Type, check_name)) {
     // type(x) is C says enough before C is asked.
     if (type == base && std::string_view(builtin) == "isinstance") return true;
@@ -121,8 +121,7 @@ ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 2, 2);
   PyObject* type = walk.identity_of(args.positional[0]);
   if (type == nullptr || !PyType_Check(type)) walk.graph_break(BreakReason::builtin_call, "issubclass()");
-  return walk.boolean(
-      is_subtype_of(walk, reinterpret_cast<PyTypeObject*>(type), args.positional[1], "issubclass"));
+  return walk.boolean(is_subtype_of(walk, reinterpret_cast<PyTypeObject*>(type), args.positional[1], "issubclass"));
 }
 
 // hash(x): what a __hash__ in Python gives, cut to size as Python does; or that of a key.
@@ -131,9 +130,8 @@ ValuePtr call_hash(Walk& walk, const CallArgs& args) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   const ValuePtr& value = args.positional[0];
   auto* object = as<ObjectValue>(value);
-  bool user = value->kind == ValueKind::Instance ||
-              (object != nullptr && !PyType_Check(object->object.get()) &&
-               PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE));
+  bool user = value->kind == ValueKind::Instance || (object != nullptr && !PyType_Check(object->object.get()) &&
+                                                     PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE));
   ValuePtr method = user ? walk.type_attribute(value, kHash) : nullptr;
   if (!method || !walk.is_python_function(method))
     return walk.constant(check(PyLong_FromSsize_t(PyObject_Hash(walk.key_of(value)))));
@@ -253,9 +251,8 @@ ValuePtr call_user_next(Walk& walk, const CallArgs& args) {
   static PyObject* const kNext = PyUnicode_InternFromString("__next__");
   const ValuePtr& value = args.positional[0];
   auto* object = as<ObjectValue>(value);
-  bool user = value->kind == ValueKind::Instance ||
-              (object != nullptr && !PyType_Check(object->object.get()) &&
-               PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE));
+  bool user = value->kind == ValueKind::Instance || (object != nullptr && !PyType_Check(object->object.get()) &&
+                                                     PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE));
   ValuePtr method = user ? walk.type_attribute(value, kNext) : nullptr;
   if (!method || !walk.is_python_function(method)) walk.graph_break(BreakReason::foreign_next, describe(value));
   if (args.positional.size() == 2)

@@ -8,7 +8,8 @@ namespace {
 // Objects of the class are laid out as those of this built-in type, with attributes of their own at most, and nothing watches
 // them being made or dropped.
 bool is_plain_subclass(PyTypeObject* type, PyTypeObject* base) {
-  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_finalize != nullptr || type->tp_del != nullptr) return false;
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_finalize != nullptr || type->tp_del != nullptr)
+    return false;
   if (PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT)) return false;
   while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
   return type == base;
@@ -71,7 +72,8 @@ struct NewRow {
   PyTypeObject* type;
   CallHandler handler;
 };
-constexpr NewRow kNew[] = {{&PyBaseObject_Type, call_object_new}, {&PyTuple_Type, call_tuple_new}, {&PyDict_Type, call_dict_new}};
+constexpr NewRow kNew[] = {
+    {&PyBaseObject_Type, call_object_new}, {&PyTuple_Type, call_tuple_new}, {&PyDict_Type, call_dict_new}};
 
 }  // namespace
 

@@ -27,8 +27,8 @@ std::vector<ValuePtr>& list_of(Walk& walk, const CallArgs& args, const char* met
 
 const ValuePtr& dict_of(Walk& walk, const CallArgs& args, const char* method) {
   // Of a subclass it is dict's own method that is called.
-  bool is_dict = !args.positional.empty() && (args.positional[0]->kind == ValueKind::Dict ||
-                                              walk.is_exactly(args.positional[0], &PyDict_Type));
+  bool is_dict = !args.positional.empty() &&
+                 (args.positional[0]->kind == ValueKind::Dict || walk.is_exactly(args.positional[0], &PyDict_Type));
   if (!is_dict) break_on_method(walk, args, method);
   return args.positional[0];
 }

@@ -149,7 +149,8 @@ void Walk::leave_held(size_t depth, const RaiseSignal& signal) {
   // What waits may take a StopIteration for an end, or make another exception of it.
   bool is_awaited = !catches_.empty() && catches_.back() == depth;
   bool goes_on = signal.exception &&
-                 (is_awaited || !PyType_IsSubtype(type_of(signal.exception), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)));
+                 (is_awaited ||
+                  !PyType_IsSubtype(type_of(signal.exception), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)));
   if (!goes_on) throw RestartSignal{instruction_step_, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
   for (size_t at = depth; at < frames_.size(); ++at) {
     if (IteratorValue* generator = frames_[at]->generator) {

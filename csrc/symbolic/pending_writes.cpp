@@ -65,7 +65,8 @@ void Walk::relate(const ValuePtr& written, const ValuePtr& other) {
 
 void Walk::add_mutable(const ValuePtr& value) {
   PyObject* object = as<ObjectValue>(value)->object;
-  if (!PyList_CheckExact(object) && !PyDict_CheckExact(object) && !PySet_CheckExact(object) && !is_plain_instance(object))
+  if (!PyList_CheckExact(object) && !PyDict_CheckExact(object) && !PySet_CheckExact(object) &&
+      !is_plain_instance(object))
     return;
   mutables_.push_back(value);
   for (const ValuePtr& written : written_) relate(written, value);

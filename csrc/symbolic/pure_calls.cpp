@@ -202,7 +202,8 @@ void register_pure_calls() {
       add(attribute.get());
   }
   add_growing(math.get(), {"factorial", "comb", "perm"});
-  add_growing(reinterpret_cast<PyObject*>(&PyUnicode_Type), {"zfill", "ljust", "rjust", "center", "expandtabs", "format", "format_map"});
+  add_growing(reinterpret_cast<PyObject*>(&PyUnicode_Type),
+              {"zfill", "ljust", "rjust", "center", "expandtabs", "format", "format_map"});
   add_growing(reinterpret_cast<PyObject*>(&PyUnicode_Type), {"maketrans"});
   add_growing(reinterpret_cast<PyObject*>(&PyBytes_Type), {"zfill", "ljust", "rjust", "center", "expandtabs"});
   add_class_methods(&PyLong_Type, {"from_bytes"});

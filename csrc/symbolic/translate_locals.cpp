@@ -175,13 +175,15 @@ void import_name(Walk& walk, const Instruction& at) {
   auto wanted = walk.elements_of(names);
   // `import a.b` gives a.
   Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name.get()), 1);
-  if ((!wanted || wanted->empty()) && dot > 0) module = loaded_module(walk, check(PyUnicode_Substring(name, 0, dot)).get());
+  if ((!wanted || wanted->empty()) && dot > 0)
+    module = loaded_module(walk, check(PyUnicode_Substring(name, 0, dot)).get());
   if (!module) break_with_name<BreakReason::import_statement>(walk, at);
   // Names that a package does not have yet may be modules to be loaded.
   if (wanted)
     for (const ValuePtr& each : *wanted) {
       Ref text = walk.constant_of(each);
-      if (!text || !walk.optional_attribute(module, text.get())) break_with_name<BreakReason::import_statement>(walk, at);
+      if (!text || !walk.optional_attribute(module, text.get()))
+        break_with_name<BreakReason::import_statement>(walk, at);
     }
   walk.pop_many(2);
   walk.push(std::move(module));

@@ -463,8 +463,8 @@ ValuePtr missing_item(Walk& walk, const ValuePtr& container, BorrowedRef known, 
     dict->set(known, made);
     return made;
   }
-  ValuePtr method = PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) ? walk.type_attribute(container, kMissing)
-                                                                               : nullptr;
+  ValuePtr method =
+      PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) ? walk.type_attribute(container, kMissing) : nullptr;
   return method ? walk.call_now(method, {{container, key}, {}}) : nullptr;
 }
 

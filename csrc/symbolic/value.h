@@ -170,9 +170,9 @@ struct DictValue : Value {
     ValuePtr value;
   };
   std::vector<Entry> entries;
-  ValuePtr type;     // a subclass of dict; null: dict itself
-  ValuePtr factory;  // of a defaultdict
-  Value* owner = nullptr;  // the FunctionValue, which the walk keeps, whose __dict__ this is
+  ValuePtr type;                    // a subclass of dict; null: dict itself
+  ValuePtr factory;                 // of a defaultdict
+  Value* owner = nullptr;           // the FunctionValue, which the walk keeps, whose __dict__ this is
   int find(BorrowedRef key) const;  // -1: missing
   void set(BorrowedRef key, ValuePtr value);
   bool erase(BorrowedRef key);
@@ -251,7 +251,19 @@ struct RaisedPartValue : Value {
 
 struct SymbolicFrame;
 
-enum class IteratorKind : uint8_t { Sequence, Reversed, Range, Enumerate, Zip, Dict, Set, Map, Filter, Generator, User };
+enum class IteratorKind : uint8_t {
+  Sequence,
+  Reversed,
+  Range,
+  Enumerate,
+  Zip,
+  Dict,
+  Set,
+  Map,
+  Filter,
+  Generator,
+  User
+};
 
 struct IteratorValue : Value {
   static constexpr ValueKind kKind = ValueKind::Iterator;
@@ -259,9 +271,9 @@ struct IteratorValue : Value {
       : Value(kKind), iterator_kind(iterator_kind), bases(std::move(bases)) {}
   IteratorKind iterator_kind;
   std::vector<ValuePtr>
-      bases;          // the sequence, dict or view; the inner iterators of enumerate and zip; function, then iterators; the
-                      // set, then the tuple of its elements; the user's object
-  int64_t index = 0;  // elements taken; Enumerate: the next count
+      bases;  // the sequence, dict or view; the inner iterators of enumerate and zip; function, then iterators; the
+              // set, then the tuple of its elements; the user's object
+  int64_t index = 0;                      // elements taken; Enumerate: the next count
   int64_t start = 0, stop = 0, step = 1;  // Range: what is left
   bool exhausted = false;
   bool strict = false;  // Zip

@@ -161,8 +161,7 @@ Ref Walk::constant_of(const ValuePtr& value) {
     object->value_guarded = object->type_guarded = object->length_guarded = true;
     return object->object;
   }
-  if (auto* sequence = as<SequenceValue>(value);
-      sequence != nullptr && !sequence->is_list && !sequence->type) {
+  if (auto* sequence = as<SequenceValue>(value); sequence != nullptr && !sequence->is_list && !sequence->type) {
     Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(sequence->items.size())));
     for (size_t i = 0; i < sequence->items.size(); ++i) {
       Ref item = constant_of(sequence->items[i]);

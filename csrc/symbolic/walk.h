@@ -255,7 +255,7 @@ class Walk {
   ValueRef output_value(TensorValue* tensor);
 
   // --- iteration (iterators.cpp)
-  ValuePtr iterator_over(const ValuePtr& value);             // null: of a type that is not known
+  ValuePtr iterator_over(const ValuePtr& value);  // null: of a type that is not known
   // The walk is done again and ends before this iterator is made.
   [[noreturn]] void end_before_iteration(const IteratorValue& iterator);
   ValuePtr any_iterator_over(const ValuePtr& value);         // the same, also by __iter__ and __next__ in Python

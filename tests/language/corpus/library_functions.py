@@ -62,7 +62,9 @@ def partial_global(x):
     return TWICE(x, plus=1)
 
 
-@whole(lambda: (tensor([1.0]), functools.partial(scaled, by=2)), lambda: (tensor([1.0]), functools.partial(scaled, by=3)))
+@whole(
+    lambda: (tensor([1.0]), functools.partial(scaled, by=2)), lambda: (tensor([1.0]), functools.partial(scaled, by=3))
+)
 def partial_of_caller(x, p):
     return p(x)
 
@@ -208,9 +210,11 @@ def chained(x):
 
 @snippet()
 def grouped(x):
-    return x, [(k, list(g)) for k, g in itertools.groupby([1, 1, 2, 3, 3])], [
-        k for k, _ in itertools.groupby(["a", "bb", "cc"], key=len)
-    ]
+    return (
+        x,
+        [(k, list(g)) for k, g in itertools.groupby([1, 1, 2, 3, 3])],
+        [k for k, _ in itertools.groupby(["a", "bb", "cc"], key=len)],
+    )
 
 
 @snippet()
@@ -253,7 +257,11 @@ def operator_getters_of_several(x):
 
 @whole()
 def itemgetter_as_key(x):
-    return x, sorted([(1, "b"), (0, "a")], key=operator.itemgetter(0)), max([("a", 1), ("b", 3)], key=operator.itemgetter(1))
+    return (
+        x,
+        sorted([(1, "b"), (0, "a")], key=operator.itemgetter(0)),
+        max([("a", 1), ("b", 3)], key=operator.itemgetter(1)),
+    )
 
 
 @snippet()
@@ -265,7 +273,15 @@ def operator_others(x):
 
 @whole()
 def math_functions(x):
-    return x * math.sqrt(4.0), math.pi, math.floor(2.5), math.prod([1, 2, 3]), math.gcd(4, 6), math.inf > 1, math.isclose(1, 1)
+    return (
+        x * math.sqrt(4.0),
+        math.pi,
+        math.floor(2.5),
+        math.prod([1, 2, 3]),
+        math.gcd(4, 6),
+        math.inf > 1,
+        math.isclose(1, 1),
+    )
 
 
 @whole()
@@ -470,8 +486,12 @@ def abstract_isinstance(x):
 def collection_abstracts(x):
     import collections.abc as cabc
 
-    return x, isinstance([], cabc.Sequence), isinstance({}, cabc.Mapping), isinstance(3, cabc.Iterable), isinstance(
-        len, cabc.Callable
+    return (
+        x,
+        isinstance([], cabc.Sequence),
+        isinstance({}, cabc.Mapping),
+        isinstance(3, cabc.Iterable),
+        isinstance(len, cabc.Callable),
     )
 
 

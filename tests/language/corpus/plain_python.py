@@ -308,7 +308,16 @@ def string_methods(x):
 @whole()
 def f_strings(x):
     a, width = 3.14159, 8
-    return x, f"{a:.2f}", f"{a:{width}.3f}", f"{'b'!r:>5}", f"{a=}", f"{x.shape}", f"{x.ndim:03d}", f"{type(a).__name__}"
+    return (
+        x,
+        f"{a:.2f}",
+        f"{a:{width}.3f}",
+        f"{'b'!r:>5}",
+        f"{a=}",
+        f"{x.shape}",
+        f"{x.ndim:03d}",
+        f"{type(a).__name__}",
+    )
 
 
 @whole()
@@ -318,12 +327,33 @@ def big_integers_and_complex(x):
 
 @whole()
 def number_methods(x):
-    return x, (5).bit_length(), (2.5).is_integer(), (0.5).as_integer_ratio(), int("ff", 16), float("1e3"), (10).to_bytes(2, "big"), int.from_bytes(b"\x01", "big"), float.fromhex("0x1p3")
+    return (
+        x,
+        (5).bit_length(),
+        (2.5).is_integer(),
+        (0.5).as_integer_ratio(),
+        int("ff", 16),
+        float("1e3"),
+        (10).to_bytes(2, "big"),
+        int.from_bytes(b"\x01", "big"),
+        float.fromhex("0x1p3"),
+    )
 
 
 @whole()
 def conversions_of_containers(x):
-    return x, list("ab"), tuple([1]), set([1, 1]), dict([("a", 1)]), dict(a=1), frozenset("a"), list({"a": 1}), bool([]), str(1.5)
+    return (
+        x,
+        list("ab"),
+        tuple([1]),
+        set([1, 1]),
+        dict([("a", 1)]),
+        dict(a=1),
+        frozenset("a"),
+        list({"a": 1}),
+        bool([]),
+        str(1.5),
+    )
 
 
 @snippet()
@@ -332,7 +362,17 @@ def dict_methods(x):
     e = d | {"c": 3}
     d |= {"z": 0}
     f = dict.fromkeys("ab", 0)
-    return x, e, f, list(d.keys() & {"a"}), d.keys() - {"a"}, list(reversed(d)), d == e, "a" in d.keys(), 1 in f.values()
+    return (
+        x,
+        e,
+        f,
+        list(d.keys() & {"a"}),
+        d.keys() - {"a"},
+        list(reversed(d)),
+        d == e,
+        "a" in d.keys(),
+        1 in f.values(),
+    )
 
 
 @whole()
@@ -679,7 +719,20 @@ def user_text(x):
 @snippet()
 def user_conversions(x):
     t = Text("a")
-    return x, len(t), bool(t), int(t), float(t), list(t), tuple(t), list(reversed(t)), abs(t), round(t), [5, 6][t], sum(t)
+    return (
+        x,
+        len(t),
+        bool(t),
+        int(t),
+        float(t),
+        list(t),
+        tuple(t),
+        list(reversed(t)),
+        abs(t),
+        round(t),
+        [5, 6][t],
+        sum(t),
+    )
 
 
 @snippet()
@@ -795,8 +848,8 @@ def match_class_patterns(x):
 @whole()
 def import_inside(x):
     import math
-    from math import pi as circle
     import os.path as p
+    from math import pi as circle
 
     return x * math.floor(circle), p.join("a", "b")
 
