@@ -102,8 +102,9 @@ void RegionFinisher::describe_set(SetValue* set, Recipe& recipe) {
   recipe.kind = RecipeKind::Set;
   Ref items = check(PySequence_Tuple(set->set));
   Py_ssize_t count = PyTuple_GET_SIZE(items.get()), first = 0;
-  while (first < count && !gives_order(items.get(), first)) ++first;
-  if (first == count && count > 0)
+  Py_ssize_t tries = std::min<Py_ssize_t>(count, 16);
+  while (first < tries && !gives_order(items.get(), first)) ++first;
+  if (first == tries && count > 0)
     end_before(set->creation_step, BreakReason::unknown_container, "a set in an order of its own");
   for (Py_ssize_t i = 0; i < count; ++i)
     recipe.parts.push_back(key_recipe(PyTuple_GET_ITEM(items.get(), (first + i) % count)));

@@ -7,7 +7,7 @@ object, what was printed, the warnings and their lines, and the exception with i
 from .checking import Report, assert_same, check, count_engine
 from .comparing import differences
 from .observing import Outcome, observe
-from .snippets import Snippet, snippet, snippets, whole
+from .snippets import Snippet, snippet, snippets, whole, whole_on_311
 
 __all__ = [
     "Outcome",
@@ -21,4 +21,5 @@ __all__ = [
     "snippet",
     "snippets",
     "whole",
+    "whole_on_311",
 ]

@@ -15,7 +15,7 @@ def len_of(x):
     return x * len([1, 2]), len("abc"), len({"a": 1}), len(range(5)), len(x)
 
 
-@whole()
+@snippet()
 def isinstance_of(x):
     return (
         x,
@@ -27,7 +27,7 @@ def isinstance_of(x):
     )
 
 
-@whole()
+@snippet()
 def type_of(x):
     return x, type(x) is minidynamo.Tensor, type(1) is int, type([]).__name__
 
@@ -162,7 +162,7 @@ def time_in_the_middle(x):
     return z, time.perf_counter() >= start
 
 
-@whole()
+@snippet()
 def copy_of_list(x):
     items = [x, [1]]
     other = copy.copy(items)

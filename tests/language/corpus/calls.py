@@ -297,7 +297,7 @@ def method_on_instance(x):
     return scaler.twice(x)
 
 
-@whole()
+@snippet()
 def partial_call(x):
     return functools.partial(add, x, k=5)(1)
 
@@ -305,7 +305,7 @@ def partial_call(x):
 PARTIAL = functools.partial(add, b=2, k=3)
 
 
-@whole()
+@snippet()
 def partial_made_outside(x):
     return PARTIAL(x) + PARTIAL(x, b=5)
 
@@ -436,7 +436,7 @@ def lru_cached(x):
     return x * square(3) + square(3)
 
 
-@whole()
+@snippet()
 def function_attributes(x):
     def inner(y):
         inner.calls += 1

@@ -445,7 +445,7 @@ def callee_that_leaves(x):
         x = x * 2
 
 
-@whole(lambda: (tensor([1.0, 2.0]), tensor([[1.0]])))
+@snippet(lambda: (tensor([1.0, 2.0]), tensor([[1.0]])))
 def failing_op_is_caught(x, other):
     try:
         return x @ other @ x

@@ -305,7 +305,7 @@ def dunder_index(x):
     return x, [10, 20][Number(0)], range(5)[Number(0)]
 
 
-@whole()
+@snippet()
 def dunder_strings(x):
     n = Number(1)
     return x, str(n), repr(n), f"{n:>3}", f"{n!r}"
@@ -321,7 +321,7 @@ class Lazy:
         raise AttributeError(name)
 
 
-@whole()
+@snippet()
 def dunder_getattr(x):
     lazy = Lazy(x)
     return lazy.get_it(), hasattr(lazy, "other"), getattr(lazy, "other", 1)
@@ -335,7 +335,7 @@ class Watched:
         return object.__getattribute__(self, name)
 
 
-@whole()
+@snippet()
 def dunder_setattr(x):
     w = Watched()
     w.a = x
@@ -385,7 +385,7 @@ class Singleton:
         self.x = x
 
 
-@whole()
+@snippet()
 def dunder_new(x):
     s = Singleton(x)
     return s.x, s.made
@@ -419,7 +419,7 @@ class Square(Shape):
         return self.side * self.side
 
 
-@whole()
+@snippet()
 def abstract_class(x):
     return Square(x).area(), isinstance(Square(1), Shape)
 
@@ -457,7 +457,7 @@ def dataclass_argument(config, x):
     return config.apply(x)
 
 
-@whole()
+@snippet()
 def dataclass_frozen(x):
     f = Frozen(1, x)
     try:
@@ -467,7 +467,7 @@ def dataclass_frozen(x):
     return f
 
 
-@whole()
+@snippet()
 def dataclass_compare_replace(x):
     return x, Frozen(1) == Frozen(1), Frozen(1, 2) < Frozen(2, 1), replace(Frozen(1, 2), b=5)
 
@@ -484,20 +484,20 @@ class Triple(NamedTuple):
         return self.a + self.b + self.c
 
 
-@whole()
+@snippet()
 def named_tuple_made_inside(x):
     p = Pair(x, right=x + 1)
     left, right = p
     return p.left * p[1], left - right, p
 
 
-@whole()
+@snippet()
 def named_tuple_methods(x):
     t = Triple(x)
     return t.total(), t._replace(b=5), t._asdict()
 
 
-@whole(lambda: (Pair(tensor([1.0]), 3),), lambda: (Pair(tensor([1.0]), 4),))
+@snippet(lambda: (Pair(tensor([1.0]), 3),), lambda: (Pair(tensor([1.0]), 4),))
 def named_tuple_argument(p):
     return p.left * p.right
 
@@ -516,14 +516,14 @@ class Mode(enum.IntFlag):
     B = 2
 
 
-@whole(lambda: (tensor([1.0]), Color.RED), lambda: (tensor([1.0]), Color.GREEN))
+@snippet(lambda: (tensor([1.0]), Color.RED), lambda: (tensor([1.0]), Color.GREEN))
 def enum_argument(x, color):
     if color is Color.RED:
         return x + 1
     return x - 1
 
 
-@whole()
+@snippet()
 def enum_use(x):
     return x * Color.GREEN.value, Color.RED.name, Color(2), [c for c in Color], Color["RED"].bright
 
@@ -546,7 +546,7 @@ class WithMeta(metaclass=Meta):
         self.x = x
 
 
-@whole()
+@snippet()
 def metaclass_call(x):
     w = WithMeta(x + 1)
     return w.x, w.tagged
@@ -572,7 +572,7 @@ class Table(dict):
         return len(key)
 
 
-@whole()
+@snippet()
 def dict_subclass_missing(x):
     return x * Table(a=1)["abc"], Table(a=5)["a"]
 
@@ -583,7 +583,7 @@ def class_attribute_write(x):
     return x, Registered.names
 
 
-@whole()
+@snippet()
 def isinstance_of_user_classes(x):
     d = Derived(1)
     return x, isinstance(d, Base), type(d) is Derived, issubclass(Derived, Base), d.__class__.__name__

@@ -206,7 +206,7 @@ def dict_iteration(x):
     return total, list(table), list(table.items())
 
 
-@whole()
+@snippet()
 def dict_merge(x):
     return {"a": 1} | {"b": x}, dict([("k", x)]), dict(a=x, b=2)
 
@@ -246,7 +246,7 @@ def set_algebra(x):
     return x, a & b, a | b, a - b, a ^ b, a <= b, 2 in a, frozenset(a) == a
 
 
-@whole()
+@snippet()
 def set_methods(x):
     items = set()
     items.add(1)
@@ -255,12 +255,12 @@ def set_methods(x):
     return x * len(items), items
 
 
-@whole()
+@snippet()
 def dict_from_keys(x):
     return x, dict.fromkeys(["a", "b"], 0)
 
 
-@whole()
+@snippet()
 def default_dict(x):
     table = defaultdict(list)
     table["a"].append(x)
@@ -268,7 +268,7 @@ def default_dict(x):
     return table
 
 
-@whole()
+@snippet()
 def ordered_dict(x):
     table = OrderedDict(a=1, b=2)
     table.move_to_end("a")

@@ -34,7 +34,7 @@ def user_manager(x):
     return x, log, manager is not None
 
 
-@whole()
+@snippet()
 def user_manager_swallows(x):
     log = []
     with Manager(log, swallow=True):
@@ -116,7 +116,7 @@ def managed(log):
         log.append("after")
 
 
-@whole()
+@snippet()
 def contextmanager_function(x):
     log = []
     with managed(log) as n:

@@ -3,7 +3,8 @@
 import copy
 from collections import defaultdict
 
-from differential import snippet, whole
+from differential import snippet
+from differential import whole_on_311 as whole
 
 from minidynamo import tensor
 

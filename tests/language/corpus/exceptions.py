@@ -61,7 +61,7 @@ def caught_exception_used(x):
         return x + problem.code, str(problem), problem.args
 
 
-@whole()
+@snippet()
 def catch_from_callee(x):
     try:
         y = fail_deep(x)
@@ -70,7 +70,7 @@ def catch_from_callee(x):
     return y
 
 
-@whole()
+@snippet()
 def catch_base_class(x):
     try:
         {}["k"]
@@ -237,7 +237,7 @@ def nested_try(x):
     return x
 
 
-@whole()
+@snippet()
 def exception_name_is_deleted(x):
     error = 1
     try:
@@ -261,7 +261,7 @@ def try_in_loop(x):
     return x, bad
 
 
-@whole()
+@snippet()
 def stop_iteration_caught(x):
     items = iter([1])
     next(items)
@@ -271,7 +271,7 @@ def stop_iteration_caught(x):
         return x, stop.value
 
 
-@whole()
+@snippet()
 def try_around_failing_op(x):
     try:
         y = x + tensor([1.0, 2.0])

@@ -89,7 +89,7 @@ def send_to_generator(x):
     return x, n, m
 
 
-@whole()
+@snippet()
 def generator_return_value(x):
     g = with_result()
     next(g)

@@ -6,7 +6,8 @@ from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, defa
 from dataclasses import FrozenInstanceError, InitVar, asdict, astuple, dataclass, field, fields, is_dataclass, replace
 from types import MappingProxyType, SimpleNamespace
 
-from differential import snippet, whole
+from differential import snippet
+from differential import whole_on_311 as whole
 
 from minidynamo import tensor
 

@@ -18,7 +18,8 @@ import types
 import typing
 import weakref
 
-from differential import snippet, whole
+from differential import snippet
+from differential import whole_on_311 as whole
 
 from minidynamo import tensor
 

@@ -106,7 +106,7 @@ def for_filter(x):
     return x
 
 
-@whole()
+@snippet()
 def for_set_of_one(x):
     for i in {7}:
         x = x + i

@@ -311,14 +311,14 @@ def delete_local_and_read(x):
     return y  # noqa: F821
 
 
-@whole()
+@snippet()
 def import_inside(x):
     import math
 
     return x * math.e
 
 
-@whole()
+@snippet()
 def import_from_inside(x):
     from math import floor
     from math import pi as circle
@@ -326,7 +326,7 @@ def import_from_inside(x):
     return x * floor(circle)
 
 
-@whole()
+@snippet()
 def import_dotted(x):
     import os.path
 
@@ -370,7 +370,7 @@ def read_globals(x):
     return x * globals()["SCALE"]
 
 
-@whole()
+@snippet()
 def name_of_function(x):
     return x, closure_read.__name__, closure_read.__defaults__
 

@@ -69,7 +69,7 @@ def complex_math(x):
     return x, cmath.sqrt(-1)
 
 
-@whole()
+@snippet()
 def operator_functions(x):
     return operator.add(x, 1), operator.mul(2, 3), operator.itemgetter(1)([1, 2])
 
@@ -96,7 +96,7 @@ def zeros_and_nans(x, f):
     return x * f, f == 0, math.copysign(1.0, f)
 
 
-@whole(lambda: (tensor([1.0]), 1), lambda: (tensor([1.0]), True), lambda: (tensor([1.0]), 1.0))
+@snippet(lambda: (tensor([1.0]), 1), lambda: (tensor([1.0]), True), lambda: (tensor([1.0]), 1.0))
 def one_true_and_one_point_zero(x, n):
     return x + n, n, type(n).__name__
 
@@ -116,7 +116,7 @@ def reductions_over_numbers(x):
     return x, sum([1, 2, 3]), sum([1.5], 2), min(3, 1), max([4, 9]), min([3, 1], default=0), max((), default=7)
 
 
-@whole()
+@snippet()
 def integer_methods(x):
     return (
         x,

@@ -236,7 +236,7 @@ def an_exception_in_the_middle(x, items, d, box):
     return x
 
 
-@whole(lambda: (x(), [1], {}))
+@snippet(lambda: (x(), [1], {}))
 def an_exception_caught(x, items, d):
     items.append(2)
     try:
@@ -423,7 +423,7 @@ def cells_that_may_be_one(x, bump, read):
     return x + read(), read()
 
 
-@whole(lambda: (x(), {1, 2}))
+@snippet(lambda: (x(), {1, 2}))
 def set_of_the_caller(x, s):
     s.add(3)
     s.discard(1)

@@ -48,7 +48,7 @@ def percent_format(x):
     return x, "%d %s %.1f" % (1, "a", 2.5), "%(k)s" % {"k": 3}
 
 
-@whole()
+@snippet()
 def format_method(x):
     return x, "{} {1}".replace("{1}", "{}").format(1, "b"), "{a:>4}".format(a=2)
 
@@ -58,7 +58,7 @@ def concatenation(x):
     return x, "a" + "b" * 3, "ab"
 
 
-@whole()
+@snippet()
 def methods(x):
     return (
         x,
