@@ -191,6 +191,10 @@ ValuePtr Walk::call_in_place(const OpRow& row, const CallArgs& args) {
   auto* computed = as<TensorValue>(result);
   if (computed == nullptr || !has_in_place_form(*computed->ref.node->op)) raise_here();
   ValueRef value = computed->ref;
+  // cumsum_ and cumprod_ refuse to be asked for another dtype.
+  for (const Operand& operand : value.node->operands) {
+    if (const auto* asked = std::get_if<DType>(&operand); asked != nullptr && *asked != self->spec.dtype) raise_here();
+  }
   try {
     check_write(row, graph_->info(value).spec, self->spec);
     if (graph_->info(value).spec.dtype != self->spec.dtype) {
