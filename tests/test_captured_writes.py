@@ -446,3 +446,93 @@ def test_powers_of_a_number_that_varies():
     for x in (md.tensor([-float("inf"), 4.0, 0.0]), md.tensor([2, 3, 0])):
         for n in (2, 0.5, 3, -0.5, -1, 1.5, 0, -2):
             assert str(outcome(compiled, [x, n])) == str(outcome(f, [x, n]))
+
+
+def out_of_an_argument(x, y):
+    return md.add(x, 1, out=y), y * 2
+
+
+def out_of_an_operand(x):
+    return md.mul(x, x, out=x), x + 1
+
+
+def out_made_here(x):
+    y = md.empty(3, 4)
+    md.sub(x, 2, out=y)
+    return y.t(), y
+
+
+def out_into_a_view(x, y):
+    md.sum(x, 0, out=y[1])
+    md.neg(y[1], out=y[0])
+    return y
+
+
+def out_of_another_dtype(x, y):
+    kept = y[0]
+    return md.add(x.long(), 3, out=y), kept
+
+
+def out_under_none(x):
+    return md.exp(x, out=None)
+
+
+def out_of_a_product(x, y):
+    z = md.empty(3, 3)
+    md.matmul(x, y.t(), out=z)
+    md.cat([z[:1], z[1:]], out=z)
+    return z
+
+
+@pytest.mark.counts_regions
+@pytest.mark.parametrize(
+    "function",
+    [out_of_an_argument, out_of_an_operand, out_made_here, out_into_a_view, out_of_another_dtype, out_under_none],
+)
+def test_out_is_written_in_the_graph(function):
+    args = [X, X.flip(0)][: function.__code__.co_argcount]
+    check(function, *args, graphs=1)
+
+
+def test_out_beside_views_of_itself():
+    check(out_of_a_product, X, X.flip(0))
+    check(lambda x: md.add(x[0], x[1], out=x[2]) + x[2], X)
+    check(lambda x: md.add(x[:2], 1, out=x[1:]), X)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (lambda x, y: md.add(x, 1, out=y.long()), "can't be cast to the desired output type"),
+        (lambda x, y: md.matmul(x, y.t(), out=md.empty(3, 3, dtype=md.float64)), "Expected out tensor to have dtype"),
+        (lambda x, y: md.add(x, 1, out=y[:1].expand(3, 4)), "more than one element"),
+        (lambda x, y: md.add(x, 1, out=3), "out"),
+        (lambda x, y: md.add(x, y[:, :3], out=y), "[add]"),
+    ],
+)
+def test_out_that_cannot_be_written(wrong, error):
+    expected = outcome(wrong, [X.clone(), X.clone()])
+    assert error in expected[1]
+    assert outcome(md.compile(wrong), [X.clone(), X.clone()]) == expected
+
+
+def test_out_of_other_sizes_is_left_to_python():
+    def f(x):
+        y = md.empty(0)
+        return md.add(x, 1, out=y), y
+
+    check(f, X)
+
+
+def test_out_where_gradients_are_kept():
+    def f(x, y):
+        return md.add(x, 1, out=y)
+
+    x = X.clone().requires_grad_()
+    with pytest.raises(RuntimeError, match="don't support automatic differentiation") as plain:
+        f(x, X.clone())
+    with pytest.raises(RuntimeError) as captured:
+        md.compile(f)(x, X.clone())
+    assert str(captured.value) == str(plain.value)
+    with md.no_grad():
+        assert md.compile(f)(x, X.clone()).tolist() == (X + 1).tolist()

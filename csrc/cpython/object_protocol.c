@@ -55,3 +55,24 @@ PyObject* pv_make_function(PyObject* code, PyObject* globals) {
 #endif
   return function;
 }
+
+PyObject* pv_code_doc(PyCodeObject* code) {
+  PyObject* first = PyTuple_GET_SIZE(code->co_consts) > 0 ? PyTuple_GET_ITEM(code->co_consts, 0) : Py_None;
+#ifdef CO_HAS_DOCSTRING
+  if ((code->co_flags & CO_HAS_DOCSTRING) == 0) return Py_None;
+#endif
+  return PyUnicode_Check(first) ? first : Py_None;
+}
+
+PyObject* pv_function_type_params(PyObject* function) {
+#if PY_VERSION_HEX >= 0x030C0000
+  static PyObject* none_of_them; /* the empty tuple, which is one object */
+  PyObject* known = ((PyFunctionObject*)function)->func_typeparams;
+  if (known != NULL) return known;
+  if (none_of_them == NULL) none_of_them = PyTuple_New(0);
+  return none_of_them;
+#else
+  (void)function;
+  return NULL;
+#endif
+}

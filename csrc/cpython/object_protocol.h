@@ -18,6 +18,10 @@ int pv_set_update(PyObject* set, PyObject* iterable);
 /* "module.qualname()", as error messages name a callable. */
 PyObject* pv_function_text(PyObject* callable);
 PyObject* pv_make_function(PyObject* code, PyObject* globals);
+/* Borrowed: the docstring that a function of this code is made with, or None. */
+PyObject* pv_code_doc(PyCodeObject* code);
+/* Borrowed: __type_params__; NULL where functions have none, before 3.12. */
+PyObject* pv_function_type_params(PyObject* function);
 
 #ifdef __cplusplus
 }

@@ -40,18 +40,6 @@ bool has_fake(std::span<const Arg> args) {
 
 bool same_sizes(const TensorSpec& a, const TensorSpec& b) { return same(a.sizes, b.sizes); }
 
-// The front end's dtypes rule for out=: pointwise results are cast down to the target, others must have its dtype.
-void check_out_dtype(const OpRow& row, DType result, DType target) {
-  if (row.pointwise >= 0) {
-    if (can_write(result, target)) return;
-    raise_op(ErrorKind::Runtime, row.name, "result type ", scalar_type_name(result),
-             " can't be cast to the desired output type ", scalar_type_name(target));
-  }
-  if (result == target) return;
-  raise_op(ErrorKind::Runtime, row.name, "Expected out tensor to have dtype ", md::row(result).name, ", but got ",
-           md::row(target).name, " instead");
-}
-
 // cumsum_ and cumprod_: a dtype that is asked for is that of the tensor.
 void check_asked_dtype(const OpRow& row, std::span<const Arg> args, DType target) {
   for (size_t i = 0; i < args.size(); ++i) {
@@ -63,6 +51,17 @@ void check_asked_dtype(const OpRow& row, std::span<const Arg> args, DType target
 }
 
 }  // namespace
+
+void check_out_dtype(const OpRow& row, DType result, DType target) {
+  if (row.pointwise >= 0) {
+    if (can_write(result, target)) return;
+    raise_op(ErrorKind::Runtime, row.name, "result type ", scalar_type_name(result),
+             " can't be cast to the desired output type ", scalar_type_name(target));
+  }
+  if (result == target) return;
+  raise_op(ErrorKind::Runtime, row.name, "Expected out tensor to have dtype ", md::row(result).name, ", but got ",
+           md::row(target).name, " instead");
+}
 
 std::string in_place_name(const OpRow& row) { return std::string(python_name(row)) + "_"; }
 

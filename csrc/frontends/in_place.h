@@ -13,6 +13,9 @@ std::string in_place_name(const OpRow& row);
 // Throws Error(Runtime) where the result does not fit argument 0, or argument 0 cannot be written to.
 void apply_in_place(const OpRow& row, std::span<Arg> args);
 
+// Pointwise results are cast down to an out=, others must have its dtype. Throws Error(Runtime) otherwise.
+void check_out_dtype(const OpRow& row, DType result, DType target);
+
 // f(..., out=t), one target for each result. A target of other sizes is resized, which only an empty one is without
 // a warning: then `warn` is called. Returns what the targets are afterwards: a resized one has storage of its own.
 using ResizeWarning = void (*)(const TensorSpec& old, const TensorSpec& wanted);

@@ -1,5 +1,7 @@
 #include "guards/object_fields.h"
 
+#include "cpython/object_protocol.h"
+
 namespace md {
 namespace {
 
@@ -68,13 +70,15 @@ const Row kRows[] = {{&PyType_Type, "__name__", type_name},
                      {&PyFunction_Type, "__defaults__", function_defaults},
                      {&PyFunction_Type, "__kwdefaults__", function_kwdefaults},
                      {&PyFunction_Type, "__annotations__", function_annotations},
+                     {&PyFunction_Type, "__type_params__", pv_function_type_params},
                      {&PyFunction_Type, "__dict__", function_dict}};
 
 }  // namespace
 
 std::optional<int> object_field(PyTypeObject* type, BorrowedRef name) {
   for (const Row& row : kRows)
-    if (PyType_IsSubtype(type, row.owner) != 0 && PyUnicode_CompareWithASCIIString(name, row.name) == 0)
+    if (PyType_IsSubtype(type, row.owner) != 0 && PyUnicode_CompareWithASCIIString(name, row.name) == 0 &&
+        _PyType_Lookup(type, name) != nullptr)  // not in every version
       return static_cast<int>(&row - kRows);
   return std::nullopt;
 }

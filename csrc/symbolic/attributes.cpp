@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cpython/object_layout.h"
+#include "cpython/object_protocol.h"
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
 #include "guards/constants.h"
@@ -127,6 +128,9 @@ class AttributeLookup {
       return {function->annotations};
     }
     if (is("__module__")) return module_of_made(function);
+    if (is("__doc__")) return {walk_.constant(pv_code_doc(code))};
+    if (is("__type_params__") && _PyType_Lookup(&PyFunction_Type, name_) != nullptr)
+      return {make_value<SequenceValue>(false, std::vector<ValuePtr>())};
     if (is("__defaults__")) return {function->defaults ? function->defaults : walk_.none()};
     if (is("__kwdefaults__")) return {function->kw_defaults ? function->kw_defaults : walk_.none()};
     return on_builtin();
@@ -648,7 +652,8 @@ bool store_on_function(Walk& walk, const ValuePtr& object, BorrowedRef name, con
   for (const char* text : {"__name__", "__qualname__"})
     is_text = is_text || PyUnicode_CompareWithASCIIString(name, text) == 0;
   bool is_free = descriptor == nullptr || PyUnicode_CompareWithASCIIString(name, "__module__") == 0 ||
-                 PyUnicode_CompareWithASCIIString(name, "__doc__") == 0;
+                 PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
+                 (PyUnicode_CompareWithASCIIString(name, "__type_params__") == 0 && type_of(value) == &PyTuple_Type);
   if (PyUnicode_CompareWithASCIIString(name, "__annotations__") == 0 && walk.is_exactly(value, &PyDict_Type)) {
     function->annotations = value;
     return true;

@@ -351,7 +351,7 @@ ValueRef Walk::scalar_input(const ValuePtr& value) {
 }
 
 ValuePtr Walk::call_op(const OpRow& row, const CallArgs& args, CallForm form) {
-  if (args.keyword("out") != nullptr) graph_break(BreakReason::tensor_write, row.name + " with out=");
+  if (args.keyword("out") != nullptr && row.takes_out()) return call_with_out(row, args, form);
   if (row.faces & kEagerOnly) graph_break(BreakReason::data_dependent_shape, row.name);
   if (!row.is_pure()) graph_break(BreakReason::tensor_method, row.name + " changes the state of the generator");
   return OpCapture(*this, row).run(args, form);

@@ -1,6 +1,7 @@
 // Writes into symbolic tensors. The graph stays functional: a write makes a new value of the base, and every tensor that
 // shares the base is derived from it again when it is next read. A written input is an effect at the exit.
 #include "base/error.h"
+#include "frontends/in_place.h"
 #include "frontends/indexing.h"
 #include "graph/views.h"
 #include "symbolic/walk.h"
@@ -166,47 +167,89 @@ std::vector<std::pair<ValueRef, ValueRef>> Walk::written_values() const {
   return values;
 }
 
+namespace {
+
+// What an op reads while it writes to `target`. Two different windows of one base may overlap, which is an error there.
+void check_read_beside_write(Walk& walk, const std::string& op, TensorValue* target, const ValuePtr& value) {
+  if (auto* sequence = as<SequenceValue>(value))
+    for (const ValuePtr& item : sequence->items) check_read_beside_write(walk, op, target, item);
+  auto* tensor = as<TensorValue>(value);
+  if (tensor == nullptr) return;
+  if (tensor->spec.requires_grad && walk.grad_mode)
+    walk.graph_break(BreakReason::tensor_write, op + " with a tensor that requires grad");
+  walk.graph_value(tensor);
+  if (tensor == target || tensor->base != walk.base_of(target)) return;
+  Window read = window_of(walk, *tensor), written = window_of(walk, *target);
+  if (!same_window(read, written) && !are_apart(read, written))
+    walk.graph_break(BreakReason::tensor_write, op + " of two views of one tensor");
+}
+
+void check_reads(Walk& walk, const std::string& op, TensorValue* target, const CallArgs& args) {
+  walk.graph_value(target);
+  for (const ValuePtr& value : args.positional) check_read_beside_write(walk, op, target, value);
+  for (const auto& [name, value] : args.keywords) check_read_beside_write(walk, op, target, value);
+}
+
+}  // namespace
+
+void Walk::write_result(TensorValue* target, ValueRef value) {
+  static const OpRow* const cast = find_op("cast");
+  if (graph_->info(value).spec.dtype != target->spec.dtype)
+    value = {graph_->add_op(*cast, {value, target->spec.dtype}, location()), 0};
+  write_tensor(target, value);
+}
+
 ValuePtr Walk::call_in_place(const OpRow& row, const CallArgs& args) {
   auto* self = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
   if (self == nullptr) raise_here();
   ValuePtr keep = args.positional[0];
-  graph_value(self);
-  const std::shared_ptr<TensorBase> base = base_of(self);
-  auto check_operand = [&](const ValuePtr& value) {
-    auto* tensor = as<TensorValue>(value);
-    if (tensor == nullptr) return;
-    if (tensor->spec.requires_grad && grad_mode)
-      graph_break(BreakReason::tensor_write, row.name + "_ with a tensor that requires grad");
-    // Two different windows of one base may overlap, which is an error there.
-    graph_value(tensor);
-    if (tensor == self || tensor->base != base) return;
-    Window read = window_of(*this, *tensor), written = window_of(*this, *self);
-    if (!same_window(read, written) && !are_apart(read, written))
-      graph_break(BreakReason::tensor_write, row.name + "_ of two views of one tensor");
-  };
-  for (const ValuePtr& value : args.positional) check_operand(value);
-  for (const auto& [name, value] : args.keywords) check_operand(value);
+  check_reads(*this, row.name + "_", self, args);
   if (has_expanded_dim(self->spec)) raise_here();
   ValuePtr result = call_op(row, args, CallForm::Method);
   auto* computed = as<TensorValue>(result);
   if (computed == nullptr || !has_in_place_form(*computed->ref.node->op)) raise_here();
-  ValueRef value = computed->ref;
   // cumsum_ and cumprod_ refuse to be asked for another dtype.
-  for (const Operand& operand : value.node->operands) {
+  for (const Operand& operand : computed->ref.node->operands) {
     if (const auto* asked = std::get_if<DType>(&operand); asked != nullptr && *asked != self->spec.dtype) raise_here();
   }
   try {
-    check_write(row, graph_->info(value).spec, self->spec);
-    if (graph_->info(value).spec.dtype != self->spec.dtype) {
-      static const OpRow* const cast = find_op("cast");
-      value = {graph_->add_op(*cast, {value, self->spec.dtype}, location()), 0};
-    }
+    check_write(row, graph_->info(computed->ref).spec, self->spec);
+    write_result(self, computed->ref);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Internal) throw;
     raise_here();
   }
-  write_tensor(self, value);
   return keep;
+}
+
+ValuePtr Walk::call_with_out(const OpRow& row, const CallArgs& args, CallForm form) {
+  CallArgs plain{args.positional, {}};
+  ValuePtr out;
+  for (const auto& [name, value] : args.keywords) {
+    if (PyUnicode_CompareWithASCIIString(name, "out") == 0) {
+      out = value;
+    } else {
+      plain.keywords.emplace_back(name, value);
+    }
+  }
+  if (same_object(out, none())) return call_op(row, plain, form);
+  auto* target = as<TensorValue>(out);
+  if (target == nullptr) graph_break(BreakReason::tensor_write, row.name + " with several out=");
+  check_reads(*this, row.name + " with out=", target, plain);
+  check_reads(*this, row.name + " with out=", target, {{out}, {}});
+  if (has_expanded_dim(target->spec)) raise_here();
+  ValuePtr result = call_op(row, plain, form);
+  auto* computed = as<TensorValue>(result);
+  if (computed == nullptr) raise_here();
+  const TensorSpec& spec = graph_->info(computed->ref).spec;
+  if (!same(spec.sizes, target->spec.sizes)) graph_break(BreakReason::tensor_write, row.name + " resizes its out=");
+  try {
+    check_out_dtype(*computed->ref.node->op, spec.dtype, target->spec.dtype);
+  } catch (const Error&) {
+    raise_here();
+  }
+  write_result(target, computed->ref);
+  return out;
 }
 
 void Walk::store_into_tensor(const ValuePtr& container, const ValuePtr& key, const ValuePtr& value) {

@@ -246,6 +246,10 @@ class Walk {
   // --- writes into tensors (tensor_writes.cpp)
   // x.f_(...): the first positional value is written to and returned.
   ValuePtr call_in_place(const OpRow& row, const CallArgs& args);
+  // f(..., out=t): the op, and a write of its result into t, which is given back.
+  ValuePtr call_with_out(const OpRow& row, const CallArgs& args, CallForm form);
+  // The value in the target's dtype becomes what the target holds.
+  void write_result(TensorValue* target, ValueRef value);
   void store_into_tensor(const ValuePtr& container, const ValuePtr& key, const ValuePtr& value);
   // `alias` is result `out` of the view `node` of `viewed`.
   void make_alias(TensorValue* alias, TensorValue* viewed, const Node& node, int out);

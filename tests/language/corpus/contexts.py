@@ -187,7 +187,7 @@ def no_grad_left_by_exception(x):
         raise ValueError("left")
 
 
-@snippet()
+@whole()
 def no_grad_as_decorator(x):
     @minidynamo.no_grad()
     def inner(y):

@@ -326,10 +326,10 @@ def in_enter_and_exit(x, log):
 
 @program()
 def in_a_contextmanager(x, log):
-    @contextlib.contextmanager  # break
+    @contextlib.contextmanager
     def manager(y):
         log.append("before")
-        graph_break()
+        graph_break()  # break
         yield y + 1
         graph_break()
         log.append("after")
