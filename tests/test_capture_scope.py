@@ -11,6 +11,8 @@ import minidynamo as md
 from minidynamo._dynamo import config, graph_break
 from minidynamo._dynamo.testing import CompileCounter
 
+pytestmark = pytest.mark.counts_regions
+
 
 def run_program(text):
     return subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, check=True)

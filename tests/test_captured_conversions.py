@@ -114,6 +114,7 @@ def test_errors(wrong):
     assert str(found.value) == str(expected.value)
 
 
+@pytest.mark.counts_regions
 def test_the_graph_shows_the_method():
     found = []
     md.compile(lambda x: x.long().to(md.float64), backend=lambda gm, inputs: found.append(gm) or gm.forward)(X)
@@ -121,6 +122,7 @@ def test_the_graph_shows_the_method():
     assert [node.target for node in found[0].graph.nodes if node.op == "call_method"] == ["to", "to"]
 
 
+@pytest.mark.counts_regions
 @pytest.mark.parametrize(
     ("take", "gb_id"),
     [

@@ -174,6 +174,7 @@ def test_exceptions(module):
             module.fail(how)
 
 
+@pytest.mark.counts_regions
 def test_a_call_breaks_the_graph_and_is_an_operator_under_custom_op(module):
     def function(x):
         return module.twice(x + 1) * 3

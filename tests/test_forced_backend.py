@@ -7,6 +7,8 @@ from minidynamo import compiler
 from minidynamo._dynamo.exc import BackendCompilerFailed, InvalidBackend
 from minidynamo._dynamo.testing import CompileCounter
 
+pytestmark = pytest.mark.counts_regions
+
 
 @pytest.fixture(autouse=True)
 def fresh():

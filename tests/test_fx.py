@@ -148,6 +148,7 @@ def captured_graph(function, *args):
     return found[0]
 
 
+@pytest.mark.counts_regions
 def test_calls_are_told_as_they_were_written():
     def step(x, n, weights):
         return minidynamo.add(-x * n, 1).sub(2 / weights["w"]) // 3 >= ~weights["mask"]
@@ -179,6 +180,7 @@ def test_calls_are_told_as_they_were_written():
         assert sign in gm.code
 
 
+@pytest.mark.counts_regions
 def test_code_is_python():
     """forward() of the printed source gives what the graph gives, whatever the arguments are called."""
 

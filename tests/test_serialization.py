@@ -179,6 +179,7 @@ def test_saving_ends_no_sharing_and_keeps_the_tensor_as_it_is():
     assert tensor.tolist() == [1.0, 1.0]
 
 
+@pytest.mark.counts_regions
 def test_in_captured_code(tmp_path):
     def function(x, path):
         y = x + 1
