@@ -191,6 +191,7 @@ def test_a_call_breaks_the_graph_and_is_an_operator_under_custom_op(module):
     assert compiled(ones(2)).tolist() == function(ones(2)).tolist() == [12.0, 12.0]
 
 
+@pytest.mark.counts_regions
 def test_traced_tensors_have_no_data(module):
     nonstrict = minidynamo._dynamo.nonstrict_trace(lambda x: module.twice(x))
     traced = minidynamo.compile(lambda x: nonstrict(x), fullgraph=True)
