@@ -60,6 +60,7 @@ def leaves(value):
     return [leaves(part) for part in value] if isinstance(value, (tuple, list)) else value
 
 
+@pytest.mark.counts_regions
 def test_parts_are_captured():
     assert leaves(md.compile(parts, fullgraph=True)(md.tensor(X))) == leaves(parts(md.tensor(X)))
 
@@ -85,6 +86,7 @@ def test_across_a_break():
     assert counters["graphs_captured"] >= 2
 
 
+@pytest.mark.counts_regions
 def test_as_an_argument():
     def add(pair, x):
         return pair.values + x, pair.indices * 2, pair[0] - x, [part + 1 for part in pair]
