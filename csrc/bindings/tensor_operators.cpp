@@ -122,7 +122,7 @@ PyNumberMethods make_number_methods() {
   PyNumberMethods methods{};
 #define MD_BINARY_OPERATOR(name, sign, sign_in_errors, stem, slot, op) \
   fill_slots<BinaryCode::name>(methods.nb_##slot, methods.nb_inplace_##slot);
-#include "bytecode/binary_operators.def"
+#include "base/binary_operators.def"
 #undef MD_BINARY_OPERATOR
   methods.nb_negative = unary<'-'>;
   methods.nb_positive = unary<'+'>;

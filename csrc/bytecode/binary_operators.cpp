@@ -25,7 +25,7 @@ const BinaryOperator kRows[] = {
    op,                                                                 \
    two_operands(&PyNumber_##name, number_Power),                       \
    two_operands(&PyNumber_InPlace##name, number_InPlacePower)},
-#include "bytecode/binary_operators.def"
+#include "base/binary_operators.def"
 #undef MD_BINARY_OPERATOR
 };
 
@@ -40,7 +40,7 @@ bool has_in_place_form(PyTypeObject* type, BinaryCode code) {
 #define MD_BINARY_OPERATOR(name, sign, sign_in_errors, stem, slot, op) \
   case BinaryCode::name:                                               \
     return slots->nb_inplace_##slot != nullptr;
-#include "bytecode/binary_operators.def"
+#include "base/binary_operators.def"
 #undef MD_BINARY_OPERATOR
     case BinaryCode::Count:
       break;

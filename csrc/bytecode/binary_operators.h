@@ -6,7 +6,7 @@ namespace md {
 
 enum class BinaryCode : uint8_t {
 #define MD_BINARY_OPERATOR(name, ...) name,
-#include "bytecode/binary_operators.def"
+#include "base/binary_operators.def"
 #undef MD_BINARY_OPERATOR
   Count
 };

@@ -17,30 +17,14 @@
 namespace md {
 namespace {
 
-// Ops that Python writes with an operator.
+// Ops that Python writes with an operator. The module operator has each under the name of its special method, too.
 constexpr OperatorSymbol kOperators[] = {
-    {"add", "+", "add", true},
-    {"sub", "-", "sub", true},
-    {"mul", "*", "mul", true},
-    {"div", "/", "truediv", true},
-    {"floor_divide", "//", "floordiv", true},
-    {"remainder", "%", "mod", true},
-    {"pow", "**", "pow", true},
-    {"matmul", "@", "matmul", true},
-    {"eq", "==", "eq", true},
-    {"ne", "!=", "ne", true},
-    {"lt", "<", "lt", true},
-    {"le", "<=", "le", true},
-    {"gt", ">", "gt", true},
-    {"ge", ">=", "ge", true},
-    {"bitwise_and", "&", "and_", true},
-    {"bitwise_or", "|", "or_", true},
-    {"bitwise_xor", "^", "xor", true},
-    {"bitwise_left_shift", "<<", "lshift", true},
-    {"bitwise_right_shift", ">>", "rshift", true},
-    {"neg", "-", "neg", false},
-    {"positive", "+", "pos", false},
-    {"bitwise_not", "~", "invert", false},
+#define MD_BINARY_OPERATOR(name, sign, sign_in_errors, stem, slot, op) {op, sign, "__" stem "__", true},
+#include "base/binary_operators.def"
+#undef MD_BINARY_OPERATOR
+    {"eq", "==", "eq", true},   {"ne", "!=", "ne", true},        {"lt", "<", "lt", true},
+    {"le", "<=", "le", true},   {"gt", ">", "gt", true},         {"ge", ">=", "ge", true},
+    {"neg", "-", "neg", false}, {"positive", "+", "pos", false}, {"bitwise_not", "~", "invert", false},
 };
 
 std::string code_value(ValueRef value) {
