@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cpython/errors.h"
+#include "cpython/imports.h"
 #include "eval_frame/region_entry.h"
 #include "symbolic/graph_break.h"
 
@@ -23,8 +24,7 @@ std::string reason_of(const CodeCache& cache, const CacheEntry& entry, const Loc
 }
 
 [[noreturn]] void raise_limit_hit(const std::string& text) {
-  Ref module = check(PyImport_ImportModule("minidynamo._dynamo.exc"));
-  Ref type = check(PyObject_GetAttrString(module, "FailOnRecompileLimitHit"));
+  Ref type = imported("minidynamo._dynamo.exc", "FailOnRecompileLimitHit");
   PyErr_SetString(type, text.c_str());
   throw PythonError();
 }

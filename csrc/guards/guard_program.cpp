@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cpython/imports.h"
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
@@ -170,8 +171,7 @@ void set_operand(GuardInstruction& in, const Guard& guard) {
 }  // namespace
 
 Py_ssize_t current_abc_token() {
-  static PyObject* const get =
-      check(PyObject_GetAttrString(check(PyImport_ImportModule("_abc")), "get_cache_token")).release();
+  static PyObject* const get = imported("_abc", "get_cache_token").release();
   return PyLong_AsSsize_t(check(PyObject_CallNoArgs(get)));
 }
 

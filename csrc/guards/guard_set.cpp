@@ -19,6 +19,7 @@ struct GuardSet::Impl {
 
   void add(Guard guard);
   void add_object(GuardKind kind, const Source* source, BorrowedRef object);
+  void add_keys(GuardKind kind, const Source* source, BorrowedRef tuple);
   void drop_implied();
   void sort();
 };
@@ -145,25 +146,24 @@ void GuardSet::length(const Source* source, Py_ssize_t length) {
   impl_->add(std::move(guard));
 }
 
-void GuardSet::dict_keys(const Source* source, BorrowedRef key_tuple) {
+void GuardSet::Impl::add_keys(GuardKind kind, const Source* source, BorrowedRef tuple) {
   Guard guard;
-  guard.kind = GuardKind::DICT_KEYS;
+  guard.kind = kind;
   guard.source = source;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key_tuple.get()); ++i) {
-    BorrowedRef key = PyTuple_GET_ITEM(key_tuple.get(), i);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple.get()); ++i) {
+    BorrowedRef key = PyTuple_GET_ITEM(tuple.get(), i);
     MD_ASSERT(can_hold(key), "a guard cannot hold a key of type ", key.type()->tp_name);
     guard.keys.emplace_back(key);
   }
-  impl_->add(std::move(guard));
+  add(std::move(guard));
+}
+
+void GuardSet::dict_keys(const Source* source, BorrowedRef key_tuple) {
+  impl_->add_keys(GuardKind::DICT_KEYS, source, key_tuple);
 }
 
 void GuardSet::set_items(const Source* source, BorrowedRef item_tuple) {
-  Guard guard;
-  guard.kind = GuardKind::SET_ITEMS;
-  guard.source = source;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(item_tuple.get()); ++i)
-    guard.keys.emplace_back(PyTuple_GET_ITEM(item_tuple.get(), i));
-  impl_->add(std::move(guard));
+  impl_->add_keys(GuardKind::SET_ITEMS, source, item_tuple);
 }
 
 void GuardSet::abc_token(const Source* source) {

@@ -1,6 +1,7 @@
 // Attribute look-up as CPython does it, by type and dict look-up alone; attribute stores on what the walk made.
 #include <algorithm>
 
+#include "cpython/imports.h"
 #include "cpython/object_layout.h"
 #include "cpython/object_protocol.h"
 #include "frontends/op_callables.h"
@@ -23,8 +24,7 @@ std::string utf8(BorrowedRef name) {
 
 // Python has the descriptor of field i of a named tuple, an object that never changes, give it away as (i, doc).
 PyTypeObject* tuple_field_type() {
-  static PyObject* const type =
-      check(PyObject_GetAttrString(check(PyImport_ImportModule("_collections")), "_tuplegetter")).release();
+  static PyObject* const type = imported("_collections", "_tuplegetter").release();
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
@@ -117,7 +117,6 @@ class AttributeLookup {
   Bound on_made_function() {
     auto* function = as<FunctionValue>(object_);
     auto* code = reinterpret_cast<PyCodeObject*>(function->code.get());
-    auto is = [this](const char* name) { return PyUnicode_CompareWithASCIIString(name_, name) == 0; };
     if (ValuePtr* set = function->find(name_)) return {*set};
     if (is("__name__")) return {walk_.constant(code->co_name)};
     if (is("__qualname__")) return {walk_.constant(code->co_qualname)};
@@ -152,7 +151,6 @@ class AttributeLookup {
   // functools.partial shows what it was made of; its dict of keywords is one object, which the walk does not have.
   Bound on_made_object() {
     auto* made = as<MadeValue>(object_);
-    auto is = [this](const char* name) { return PyUnicode_CompareWithASCIIString(name_, name) == 0; };
     bool is_partial = std::string_view(type_of(object_)->tp_name) == "functools.partial";
     if (is_partial && is("func")) return {made->positional[0]};
     if (is_partial && is("args"))
@@ -163,7 +161,6 @@ class AttributeLookup {
 
   // __self__ and __func__ of a method; everything else is the function's.
   Bound on_method() {
-    auto is = [this](const char* name) { return PyUnicode_CompareWithASCIIString(name_, name) == 0; };
     auto part = [this](SourceKind kind) {
       auto* known = as<ObjectValue>(object_);
       if (known == nullptr)
@@ -216,8 +213,7 @@ class AttributeLookup {
     if (const OpRow* row = find_tensor_view_attribute(utf8(name_)))
       return {walk_.call_op(*row, {{object_}, {}}, CallForm::Method)};
     // There are no gradients.
-    if (PyUnicode_CompareWithASCIIString(name_, "grad") == 0 || PyUnicode_CompareWithASCIIString(name_, "grad_fn") == 0)
-      return {walk_.none()};
+    if (is("grad") || is("grad_fn")) return {walk_.none()};
     PyTypeObject* type = type_of(object_);
     PyObject* descriptor = _PyType_Lookup(type, name_);
     if (descriptor == nullptr && (probing_ || !has_own_attribute(tensor))) return missing();
@@ -248,13 +244,13 @@ class AttributeLookup {
   // A method of an exact built-in type: its descriptor, unbound.
   Bound on_builtin() {
     PyTypeObject* type = walk_.exact_type(object_);
-    if (PyUnicode_CompareWithASCIIString(name_, "__class__") == 0) return {walk_.type_value(object_)};
+    if (is("__class__")) return {walk_.type_value(object_)};
     if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) unknown();
     PyObject* descriptor = _PyType_Lookup(type, name_);
     if (descriptor == nullptr && type->tp_dictoffset != 0) unknown();
     if (descriptor == nullptr) return missing();
     if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) return {walk_.constant(descriptor), true};
-    bool may_change = PyUnicode_CompareWithASCIIString(name_, "__module__") == 0;
+    bool may_change = is("__module__");
     if (is_immutable_builtin(type) && !may_change && walk_.identity_of(object_)) {
       Ref value = Ref::steal(PyObject_GenericGetAttr(as<ObjectValue>(object_)->object, name_));
       if (value && is_guardable_constant(value.get())) return {walk_.constant(value)};
@@ -278,6 +274,8 @@ class AttributeLookup {
   }
 
  private:
+  bool is(const char* name) const { return PyUnicode_CompareWithASCIIString(name_, name) == 0; }
+
   Bound missing() {
     if (hook_) return call_getattr_hook();
     static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");

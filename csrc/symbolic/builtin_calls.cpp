@@ -1,4 +1,5 @@
 // Builtins that the walk knows for values that are not all constants.
+#include "cpython/imports.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/user_operators.h"
 #include "tensor/tensor_modes.h"
@@ -64,8 +65,7 @@ bool all_hooks_known(PyTypeObject* type, int& budget) {
 // What an abstract base class says of a class: it remembers its answers until the next register().
 std::optional<bool> abstract_check(Walk& walk, PyTypeObject* type, PyTypeObject* base, const ValuePtr& classinfo,
                                    PyObject* check_name) {
-  static PyObject* const abc_meta =
-      check(PyObject_GetAttrString(check(PyImport_ImportModule("abc")), "ABCMeta")).release();
+  static PyObject* const abc_meta = imported("abc", "ABCMeta").release();
   const Source* source = walk.source_of(classinfo);
   bool is_abstract = _PyType_Lookup(Py_TYPE(base), check_name) ==
                      _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta), check_name);
@@ -84,8 +84,7 @@ bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo, co
       if (is_subtype_of(walk, type, element, builtin)) return true;
     return false;
   }
-  static PyObject* const union_type =
-      check(PyObject_GetAttrString(check(PyImport_ImportModule("types")), "UnionType")).release();
+  static PyObject* const union_type = imported("types", "UnionType").release();
   if (auto* parts = as<ObjectValue>(classinfo);
       parts != nullptr && parts->source != nullptr && Py_TYPE(parts->object.get()) == (PyTypeObject*)union_type) {
     walk.exact_type(classinfo);
@@ -125,12 +124,8 @@ ValuePtr call_hash(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 1);
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   const ValuePtr& value = args.positional[0];
-  auto* object = as<ObjectValue>(value);
-  bool user = value->kind == ValueKind::Instance || (object != nullptr && !PyType_Check(object->object.get()) &&
-                                                     PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE));
-  ValuePtr method = user ? walk.type_attribute(value, kHash) : nullptr;
-  if (!method || !walk.is_python_function(method))
-    return walk.constant(check(PyLong_FromSsize_t(PyObject_Hash(walk.key_of(value)))));
+  ValuePtr method = is_user_object(value) ? walk.user_method(value, kHash) : nullptr;
+  if (!method) return walk.constant(check(PyLong_FromSsize_t(PyObject_Hash(walk.key_of(value)))));
   ValuePtr result = walk.call_now(method, {{value}, {}});
   Ref number = walk.constant_of(result);
   if (!number || !PyLong_CheckExact(number.get())) walk.raise_here();
@@ -192,10 +187,6 @@ Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_dict(Walk& walk, const CallArgs& args) { return made_dict(walk, args); }
 
-PyObject* from_collections(const char* name) {
-  return check(PyObject_GetAttrString(check(PyImport_ImportModule("collections")), name)).release();
-}
-
 ValuePtr call_ordered_dict(Walk& walk, const CallArgs& args) {
   Handle<DictValue> dict = made_dict(walk, args);
   dict->type = walk.constant(reinterpret_cast<PyObject*>(&PyODict_Type));
@@ -204,7 +195,7 @@ ValuePtr call_ordered_dict(Walk& walk, const CallArgs& args) {
 
 // defaultdict(factory, ...)
 ValuePtr call_default_dict(Walk& walk, const CallArgs& args) {
-  static PyObject* const type = from_collections("defaultdict");
+  static PyObject* const type = imported("collections", "defaultdict").release();
   CallArgs rest = args;
   ValuePtr factory = walk.none();
   if (!args.positional.empty()) {
@@ -384,13 +375,9 @@ ValuePtr call_callable(Walk& walk, const CallArgs& args) {
   return walk.boolean(type->tp_call != nullptr);
 }
 
-PyObject* builtin_function(const char* name) {
-  return check(PyObject_GetAttrString(check(PyImport_ImportModule("builtins")), name)).release();
-}
-
 ValuePtr call_abs(Walk& walk, const CallArgs& args) {
   static PyObject* const kAbs = PyUnicode_InternFromString("__abs__");
-  static PyObject* const kFunction = builtin_function("abs");
+  static PyObject* const kFunction = imported("builtins", "abs").release();
   static const OpRow* const op = find_op("abs");
   require_count(walk, args, 1, 1);
   const ValuePtr& value = args.positional[0];
@@ -405,7 +392,7 @@ ValuePtr call_abs(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_pow(Walk& walk, const CallArgs& args) {
-  static PyObject* const kFunction = builtin_function("pow");
+  static PyObject* const kFunction = imported("builtins", "pow").release();
   static const OpRow* const op = find_op("pow");
   bool of_tensors = args.positional.size() == 2 && args.keywords.empty() &&
                     (walk.is_tensor(args.positional[0]) || walk.is_tensor(args.positional[1]));
@@ -472,8 +459,8 @@ bool Walk::is_instance(const ValuePtr& value, const ValuePtr& classinfo) {
 
 void register_builtin_calls() {
   Ref builtins = check(PyImport_ImportModule("builtins"));
-  register_call(from_collections("OrderedDict"), call_ordered_dict);
-  register_call(from_collections("defaultdict"), call_default_dict);
+  register_call(imported("collections", "OrderedDict").get(), call_ordered_dict);
+  register_call(imported("collections", "defaultdict").get(), call_default_dict);
   for (const BuiltinRow& row : kBuiltins)
     register_call(check(PyObject_GetAttrString(builtins, row.name)).get(), row.handler);
 }

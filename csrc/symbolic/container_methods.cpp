@@ -226,8 +226,6 @@ ValuePtr dict_copy(Walk& walk, const CallArgs& args) {
   return copy;
 }
 
-ValuePtr dict_init(Walk& walk, const CallArgs& args) { return dict_update(walk, args); }
-
 // dict.fromkeys(keys, value), on dict itself.
 ValuePtr dict_from_keys(Walk& walk, const CallArgs& args) {
   if (args.positional.size() < 2 || args.positional.size() > 3 || !args.keywords.empty()) walk.raise_here();
@@ -305,7 +303,7 @@ void register_container_methods() {
                             {&PyDict_Type, "setdefault", dict_setdefault},
                             {&PyDict_Type, "update", dict_update},
                             {&PyDict_Type, "copy", dict_copy},
-                            {&PyDict_Type, "__init__", dict_init},
+                            {&PyDict_Type, "__init__", dict_update},
                             {&PyODict_Type, "keys", dict_view<0>},
                             {&PyODict_Type, "values", dict_view<1>},
                             {&PyODict_Type, "items", dict_view<2>},

@@ -14,7 +14,7 @@ Ref plain_argument(Walk& walk, std::string_view method, const ValuePtr& value) {
     return Ref::share(dtype_to_python(other->spec.dtype));
   }
   if (Ref constant = walk.constant_of(value)) return constant;
-  // Dtypes and devices are the same object at every run.
+  // An object of another kind is an error, which Python raises.
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !GuardSet::can_hold(object->object.get()))
     walk.graph_break(BreakReason::tensor_operands, str_cat(method, ": ", describe(value)));

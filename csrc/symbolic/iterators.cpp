@@ -1,4 +1,5 @@
 // Iteration over what the walk knows.
+#include "cpython/object_layout.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -86,20 +87,21 @@ std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.value_of_key(entry.key.get()), entry.value});
 }
 
-bool is_unchanged_set(Walk& walk, const IteratorValue& iterator) {
+bool is_unchanged_set(const IteratorValue& iterator) {
   if (auto* object = as<ObjectValue>(iterator.bases[0])) return !object->writes;
-  Ref items = check(PySequence_Tuple(walk.set_contents(iterator.bases[0])));
+  PyObject* set = as<SetValue>(iterator.bases[0])->set;
   const auto& seen = as<SequenceValue>(iterator.bases[1])->items;
-  if (PyTuple_GET_SIZE(items.get()) != static_cast<Py_ssize_t>(seen.size())) return false;
-  for (size_t i = 0; i < seen.size(); ++i)
-    if (as<ObjectValue>(seen[i])->object.get() != PyTuple_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i)))
-      return false;
+  if (PySet_GET_SIZE(set) != static_cast<Py_ssize_t>(seen.size())) return false;
+  Py_ssize_t position = 0;
+  PyObject* item = nullptr;
+  for (const ValuePtr& expected : seen)
+    if (pv_next_in_set(set, &position, &item) == 0 || as<ObjectValue>(expected)->object.get() != item) return false;
   return true;
 }
 
 // A set that changes while it is gone over is Python's to go over: it raises, or takes the elements as they come.
 std::optional<ValuePtr> next_in_set(Walk& walk, IteratorValue* iterator) {
-  if (!is_unchanged_set(walk, *iterator)) walk.end_before_iteration(*iterator);
+  if (!is_unchanged_set(*iterator)) walk.end_before_iteration(*iterator);
   if (iterator->index >= iterator->stop) return std::nullopt;
   return as<SequenceValue>(iterator->bases[1])->items[static_cast<size_t>(iterator->index)];
 }
@@ -214,12 +216,11 @@ ValuePtr Walk::any_iterator_over(const ValuePtr& value) {
   static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
   static PyObject* const kNext = PyUnicode_InternFromString("__next__");
   if (ValuePtr iterator = iterator_over(value)) return iterator;
-  ValuePtr method = has_user_type(value) ? type_attribute(value, kIter) : nullptr;
-  if (!method || !is_python_function(method)) return nullptr;
+  ValuePtr method = user_method(value, kIter);
+  if (!method) return nullptr;
   ValuePtr made = call_now(method, {{value}, {}});
   if (made->kind == ValueKind::Iterator) return made;
-  ValuePtr next = has_user_type(made) ? type_attribute(made, kNext) : nullptr;
-  if (!next || !is_python_function(next)) return nullptr;
+  if (!user_method(made, kNext)) return nullptr;
   return make_value<IteratorValue>(IteratorKind::User, std::vector<ValuePtr>{made});
 }
 

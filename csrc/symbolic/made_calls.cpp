@@ -1,6 +1,7 @@
 // Objects of C classes that never change (functools.partial, operator.itemgetter): made, and called.
 #include <unordered_map>
 
+#include "cpython/imports.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -14,8 +15,7 @@ std::unordered_map<PyTypeObject*, Ref>& made_classes() {
 }
 
 PyTypeObject* partial_type() {
-  static PyObject* const type =
-      check(PyObject_GetAttrString(check(PyImport_ImportModule("functools")), "partial")).release();
+  static PyObject* const type = imported("functools", "partial").release();
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
@@ -59,10 +59,7 @@ ValuePtr make_getter(Walk& walk, PyTypeObject* type, const CallArgs& args) {
   return make(walk, type, args);
 }
 
-PyTypeObject* getter(const char* name) {
-  return reinterpret_cast<PyTypeObject*>(
-      check(PyObject_GetAttrString(check(PyImport_ImportModule("operator")), name)).release());
-}
+PyTypeObject* getter(const char* name) { return reinterpret_cast<PyTypeObject*>(imported("operator", name).release()); }
 
 ValuePtr make_itemgetter(Walk& walk, const CallArgs& args) {
   static PyTypeObject* const type = getter("itemgetter");

@@ -1,5 +1,6 @@
 #include "symbolic/mode_calls.h"
 
+#include "cpython/imports.h"
 #include "frontends/dtype_object.h"
 #include "symbolic/traced_calls.h"
 #include "tensor/tensor_modes.h"
@@ -103,7 +104,7 @@ Ref plain_object(Walk& walk, const ValuePtr& value) {
 // tensor(data), as_tensor(data) of known data: a constant of the graph, copied at each run, since the program may change what it
 // made.
 ValuePtr make_tensor(Walk& walk, const char* name, const CallArgs& args) {
-  Ref function = check(PyObject_GetAttrString(check(PyImport_ImportModule("minidynamo._C")), name));
+  Ref function = imported("minidynamo._C", name);
   static const OpRow* const clone = find_op("clone");
   std::vector<Ref> held;
   for (const ValuePtr& value : args.positional) held.push_back(plain_object(walk, value));
@@ -148,18 +149,14 @@ ValuePtr get_default_dtype(Walk& walk, const CallArgs& args) {
 
 // nonstrict_trace(f) in captured code: a callable that is called through _call_nonstrict, whose first argument is f.
 ValuePtr nonstrict_trace(Walk& walk, const CallArgs& args) {
-  static PyObject* const call =
-      check(PyObject_GetAttrString(check(PyImport_ImportModule("minidynamo._dynamo.traced_calls")), "call_nonstrict"))
-          .release();
+  static PyObject* const call = imported("minidynamo._dynamo.traced_calls", "call_nonstrict").release();
   if (args.positional.size() != 1 || !args.keywords.empty() || !walk.is_python_function(args.positional[0]))
     walk.graph_break(BreakReason::traced_call, "nonstrict_trace() of something else than a Python function");
   return make_value<BoundMethodValue>(walk.constant(call), args.positional[0]);
 }
 
 ValuePtr call_nonstrict(Walk& walk, const CallArgs& args) {
-  static PyObject* const trace =
-      check(PyObject_GetAttrString(check(PyImport_ImportModule("minidynamo._dynamo.traced_calls")), "trace_nonstrict"))
-          .release();
+  static PyObject* const trace = imported("minidynamo._dynamo.traced_calls", "trace_nonstrict").release();
   return call_traced(walk, trace, args);
 }
 

@@ -2,9 +2,11 @@
 
 #include <unordered_set>
 
+#include "cpython/imports.h"
 #include "frontends/device_object.h"
 #include "frontends/size_object.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/texts.h"
 
 namespace md {
 
@@ -28,10 +30,6 @@ void add_attributes(BorrowedRef owner, std::initializer_list<const char*> names)
     }
     add(attribute.get());
   }
-}
-
-PyObject* builtin(const char* name) {
-  return check(PyObject_GetAttrString(check(PyImport_ImportModule("builtins")), name)).release();
 }
 
 // All public methods of an immutable built-in type, but the ones that would make something mutable or huge.
@@ -92,9 +90,9 @@ ValuePtr computed_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
       {reinterpret_cast<PyObject*>(&PyLong_Type), Computation::Int},
       {reinterpret_cast<PyObject*>(&PyFloat_Type), Computation::Float},
       {reinterpret_cast<PyObject*>(&PyUnicode_Type), Computation::Str},
-      {builtin("repr"), Computation::Repr},
-      {builtin("ascii"), Computation::Ascii},
-      {builtin("abs"), Computation::Absolute}};
+      {imported("builtins", "repr").release(), Computation::Repr},
+      {imported("builtins", "ascii").release(), Computation::Ascii},
+      {imported("builtins", "abs").release(), Computation::Absolute}};
   if (args.positional.size() != 1 || !args.keywords.empty()) return nullptr;
   for (const auto& [function, computation] : kRows)
     if (callable.get() == function) return walk.computed(computation, {args.positional[0]});
@@ -141,7 +139,7 @@ ValuePtr value_of_result(Walk& walk, const Ref& result) {
 
 ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
   if (ValuePtr computed = computed_call(walk, callable, args)) return computed;
-  static const Ref kRepr = Ref::steal(builtin("repr")), kFormat = Ref::steal(builtin("format"));
+  static const Ref kRepr = imported("builtins", "repr"), kFormat = imported("builtins", "format");
   bool takes_text = callable.get() == reinterpret_cast<PyObject*>(&PyUnicode_Type) || callable.get() == kRepr.get() ||
                     callable.get() == kFormat.get();
   if (takes_text && args.keywords.empty() && !args.positional.empty() && args.positional.size() < 3) {

@@ -1,6 +1,7 @@
 // Sets: methods and operators. A real set of the walk's does what the program does.
+#include "symbolic/set_methods.h"
+
 #include "symbolic/pure_calls.h"
-#include "symbolic/walk.h"
 
 namespace md {
 
@@ -93,13 +94,17 @@ ValuePtr call_pop(Walk& walk, const CallArgs& args) {
   return walk.value_of_key(check(PySet_Pop(set->set)).get());
 }
 
+// The same change with each of the items, which may be those of the set itself.
+void change_with_each(Walk& walk, EffectKind kind, const ValuePtr& set, const Ref& items) {
+  Ref keys = check(PySequence_Tuple(items));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i)
+    walk.set_change(kind, set, PyTuple_GET_ITEM(keys.get(), i));
+}
+
 ValuePtr call_update(Walk& walk, const CallArgs& args) {
   require_self(walk, args, "update");
-  for (size_t i = 1; i < args.positional.size(); ++i) {
-    Ref keys = check(PySequence_Tuple(operand(walk, args.positional[i])));
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(keys.get()); ++k)
-      walk.set_change(EffectKind::SetAdd, args.positional[0], PyTuple_GET_ITEM(keys.get(), k));
-  }
+  for (size_t i = 1; i < args.positional.size(); ++i)
+    change_with_each(walk, EffectKind::SetAdd, args.positional[0], operand(walk, args.positional[i]));
   return walk.none();
 }
 
@@ -151,6 +156,16 @@ ValuePtr combine_sets(Walk& walk, const ValuePtr& left, const ValuePtr& right, b
   if (in_place && type_of(left) == &PySet_Type) return nullptr;
   Ref a = operator_side(walk, left), b = operator_side(walk, right);
   return a && b ? result_of(walk, apply(a, b)) : nullptr;
+}
+
+bool change_set_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+  if (op != BinaryCode::Or && op != BinaryCode::Subtract) return false;
+  if (type_of(left) != &PySet_Type || type_of(right) == nullptr) return false;
+  bool is_set = type_of(right) == &PySet_Type || type_of(right) == &PyFrozenSet_Type;
+  Ref own = is_set ? walk.set_contents(left) : Ref(), other = own ? walk.set_contents(right) : Ref();
+  if (!other) return false;
+  change_with_each(walk, op == BinaryCode::Or ? EffectKind::SetAdd : EffectKind::SetDiscard, left, other);
+  return true;
 }
 
 void register_set_methods() {

@@ -1,4 +1,5 @@
 // sorted, list.sort, min and max: the keys are known while walking, what is sorted need not be.
+#include "cpython/imports.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/walk.h"
 
@@ -97,13 +98,9 @@ ValuePtr call_list_sort(Walk& walk, const CallArgs& args) {
   return walk.none();
 }
 
-PyObject* builtin(const char* name) {
-  return check(PyObject_GetAttrString(check(PyImport_ImportModule("builtins")), name)).release();
-}
-
 template <int op>
 ValuePtr call_extreme(Walk& walk, const CallArgs& args) {
-  static PyObject* const function = builtin(op == Py_GT ? "max" : "min");
+  static PyObject* const function = imported("builtins", op == Py_GT ? "max" : "min").release();
   require_options(walk, args, {"key", "default"});
   const ValuePtr* fallback = args.keyword("default");
   bool several = args.positional.size() > 1;
@@ -129,9 +126,9 @@ ValuePtr call_extreme(Walk& walk, const CallArgs& args) {
 }  // namespace
 
 void register_sorting() {
-  register_call(builtin("sorted"), call_sorted);
-  register_call(builtin("max"), call_extreme<Py_GT>);
-  register_call(builtin("min"), call_extreme<Py_LT>);
+  register_call(imported("builtins", "sorted").get(), call_sorted);
+  register_call(imported("builtins", "max").get(), call_extreme<Py_GT>);
+  register_call(imported("builtins", "min").get(), call_extreme<Py_LT>);
   register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyList_Type), "sort")).get(), call_list_sort);
 }
 

@@ -123,7 +123,7 @@ class OpCapture {
   Operand constant_operand(const Param& param, const ValuePtr& value) {
     Ref constant = walk_.constant_of(value);
     if (!constant) {
-      // A list of ints made here, or an object of ours (dtype, device, Size), which is the same at every run.
+      // A list of ints made here, or an object of ours (Size), which is the same at every run.
       if (auto elements = walk_.elements_of(value))
         constant = walk_.constant_of(make_value<SequenceValue>(false, *elements));
       else if (auto* object = as<ObjectValue>(value); object != nullptr && GuardSet::can_hold(object->object.get()))

@@ -1,6 +1,6 @@
-// Texts of what is no constant: containers, element by element, and objects whose class says in Python what their text is.
+#include "symbolic/texts.h"
+
 #include "symbolic/exceptions.h"
-#include "symbolic/pure_calls.h"
 
 namespace md {
 
@@ -48,11 +48,8 @@ Ref dict_text(Walk& walk, const ValuePtr& value, int& budget) {
 
 // What a method in Python of the value's class gives. Null: there is none.
 Ref text_by_method(Walk& walk, const ValuePtr& value, const char* name, std::vector<ValuePtr> args) {
-  auto* object = as<ObjectValue>(value);
-  bool user = (value->kind == ValueKind::Instance || object != nullptr) &&
-              PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
-  ValuePtr method = user ? walk.type_attribute(value, check(PyUnicode_InternFromString(name)).get()) : nullptr;
-  if (!method || !walk.is_python_function(method)) return nullptr;
+  ValuePtr method = walk.user_method(value, check(PyUnicode_InternFromString(name)).get());
+  if (!method) return nullptr;
   args.insert(args.begin(), value);
   ValuePtr result = walk.call_now(method, {std::move(args), {}});
   if (!walk.is_exactly(result, &PyUnicode_Type)) walk.raise_here();
@@ -61,9 +58,7 @@ Ref text_by_method(Walk& walk, const ValuePtr& value, const char* name, std::vec
 
 // Whether the class has object's own method of this name.
 bool is_objects_own(Walk& walk, const ValuePtr& value, const char* name) {
-  bool user = value->kind == ValueKind::Instance || value->kind == ValueKind::Object;
-  return user && PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE) &&
-         walk.inherits(value, &PyBaseObject_Type, {name});
+  return has_user_type(value) && walk.inherits(value, &PyBaseObject_Type, {name});
 }
 
 Ref represent(Walk& walk, const ValuePtr& value, int& budget) {
@@ -84,12 +79,11 @@ Ref represent(Walk& walk, const ValuePtr& value, int& budget) {
     // A set from outside that was changed has an order that nobody knows.
     auto* object = as<ObjectValue>(value);
     Ref set = object == nullptr || !object->writes ? walk.set_contents(value) : Ref();
-    for (Ref items = set ? check(PySequence_Tuple(set)) : Ref(); items;) {
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
-        if (!is_guardable_constant(PyTuple_GET_ITEM(items.get(), i))) return nullptr;
-      return check(PyObject_Repr(object != nullptr ? object->object : set));
-    }
-    return nullptr;
+    if (!set) return nullptr;
+    Ref items = check(PySequence_Tuple(set));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
+      if (!is_guardable_constant(PyTuple_GET_ITEM(items.get(), i))) return nullptr;
+    return check(PyObject_Repr(object != nullptr ? object->object : set));
   }
   return text_by_method(walk, value, "__repr__", {});
 }

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "cpython/errors.h"
+#include "cpython/imports.h"
 #include "guards/held_object.h"
 #include "snapshot/policy.h"
 #include "symbolic/call_outs.h"
@@ -124,9 +125,7 @@ std::vector<Tensor> WalkRecorder::record(const OpRow& row, std::span<const Arg> 
 // ---- arguments and results
 
 PyObject* cannot_capture_type() {
-  static PyObject* const type =
-      check(PyObject_GetAttrString(check(PyImport_ImportModule("minidynamo._dynamo.traced_calls")), "CannotCapture"))
-          .release();
+  static PyObject* const type = imported("minidynamo._dynamo.traced_calls", "CannotCapture").release();
   return type;
 }
 

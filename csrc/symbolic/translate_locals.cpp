@@ -1,4 +1,5 @@
 // Constants, locals, cells, globals and the stack.
+#include "cpython/imports.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -141,8 +142,7 @@ void load_assertion_error(Walk& walk, const Instruction&) { walk.push(walk.const
 // Whether the import statement asks nobody but sys.modules: __import__ is the builtin, and the module is not being loaded.
 bool imports_from_table(Walk& walk, ObjectValue* function, BorrowedRef name) {
   static PyObject* const kImport = PyUnicode_InternFromString("__import__");
-  static PyObject* const original =
-      check(PyObject_GetAttrString(check(PyImport_ImportModule("builtins")), "__import__")).release();
+  static PyObject* const original = imported("builtins", "__import__").release();
   auto* model = reinterpret_cast<PyFunctionObject*>(function->object.get());
   if (!PyDict_CheckExact(model->func_builtins) || !PyDict_CheckExact(PyImport_GetModuleDict())) return false;
   ValuePtr importer = walk.at(walk.sources().get(SourceKind::Builtin, function->source, kImport));

@@ -3,6 +3,8 @@
 #include "frontends/op_callables.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/pure_calls.h"
+#include "symbolic/set_methods.h"
+#include "symbolic/texts.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/walk.h"
 
@@ -141,28 +143,6 @@ ValuePtr merge_dicts(Walk& walk, BinaryCode op, bool in_place, const ValuePtr& l
   merged->entries = std::move(*a);
   for (const DictValue::Entry& entry : *b) merged->set(entry.key.get(), entry.value);
   return merged;
-}
-
-// a |= b on a set changes that set.
-bool change_set_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
-  if (type_of(left) != &PySet_Type || type_of(right) == nullptr) return false;
-  bool is_set = type_of(right) == &PySet_Type || type_of(right) == &PyFrozenSet_Type;
-  Ref own = is_set ? walk.set_contents(left) : Ref(), other = own ? walk.set_contents(right) : Ref();
-  if (!other) return false;
-  auto change_all = [&](const Ref& items, EffectKind kind) {
-    Ref keys = check(PySequence_Tuple(items));
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i)
-      walk.set_change(kind, left, PyTuple_GET_ITEM(keys.get(), i));
-  };
-  if (op == BinaryCode::Or) {
-    change_all(other, EffectKind::SetAdd);
-    return true;
-  }
-  if (op == BinaryCode::Subtract) {
-    change_all(other, EffectKind::SetDiscard);
-    return true;
-  }
-  return false;
 }
 
 // What the exit computes from numbers that vary; no answer: not for this operator.
@@ -327,10 +307,7 @@ ValuePtr order_of_sequences(Walk& walk, const ValuePtr& a, const ValuePtr& b, in
 // a != b where the class of a has an __eq__ in Python and object's __ne__, which turns its answer round. Null: not so.
 ValuePtr inverted_equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   static PyObject* const kEq = PyUnicode_InternFromString("__eq__");
-  bool user = a->kind == ValueKind::Instance ||
-              (a->kind == ValueKind::Object && !PyType_Check(as<ObjectValue>(a)->object.get()) &&
-               PyType_HasFeature(type_of(a), Py_TPFLAGS_HEAPTYPE));
-  if (!user || walk.is_tensor(b) || type_of(b) == nullptr) return nullptr;
+  if (!is_user_object(a) || walk.is_tensor(b) || type_of(b) == nullptr) return nullptr;
   bool goes_first = type_of(a) == type_of(b) || !PyType_IsSubtype(type_of(b), type_of(a));
   if (!goes_first || !walk.inherits(a, &PyBaseObject_Type, {"__ne__"})) return nullptr;
   ValuePtr method = walk.type_attribute(a, kEq);

@@ -1,4 +1,5 @@
 // From a graph break to the Python exception.
+#include "cpython/imports.h"
 #include "cpython/ref.h"
 #include "symbolic/graph_break.h"
 
@@ -25,8 +26,7 @@ Ref stack_of(const GraphBreak& graph_break) {
 
 void raise_unsupported(const GraphBreak& graph_break) {
   const BreakRow& row = break_row(graph_break.reason);
-  Ref module = check(PyImport_ImportModule("minidynamo._dynamo.exc"));
-  Ref type = check(PyObject_GetAttrString(module, "Unsupported"));
+  Ref type = imported("minidynamo._dynamo.exc", "Unsupported");
   Ref message = text(raised_text(graph_break));
   Ref stack = stack_of(graph_break);
   Ref exception = check(PyObject_CallFunction(type, "OssO", message.get(), row.title, row.id, stack.get()));

@@ -7,12 +7,6 @@ namespace md {
 
 namespace {
 
-// No class: what operators do between classes is their metaclass's, type's as a rule.
-bool is_user_object(const ValuePtr& value) {
-  auto* object = as<ObjectValue>(value);
-  return has_user_type(value) && (object == nullptr || !PyType_Check(object->object.get()));
-}
-
 ValuePtr method_of(Walk& walk, const ValuePtr& self, const char* name) {
   return walk.type_attribute(self, check(PyUnicode_InternFromString(name)).get());
 }
@@ -45,6 +39,11 @@ bool declines_strangers(PyTypeObject* type) {
 }
 
 }  // namespace
+
+bool is_user_object(const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  return has_user_type(value) && (object == nullptr || !PyType_Check(object->object.get()));
+}
 
 bool inline_operator(Walk& walk, const Instruction& at) {
   ValuePtr right = walk.peek(1), left = walk.peek(2);

@@ -1,4 +1,5 @@
 // Looking at values: each answer adds the guard that makes it valid.
+#include "cpython/imports.h"
 #include "guards/named_results.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ bool is_known_constant(const ObjectValue& value) {
 constexpr Py_ssize_t kMostKeysByPlace = 64;
 
 PyObject* attribute_of(const char* module, const char* type, const char* name) {
-  Ref owner = check(PyObject_GetAttrString(check(PyImport_ImportModule(module)), type));
+  Ref owner = imported(module, type);
   return check(PyObject_GetAttrString(owner, name)).release();
 }
 

@@ -1,0 +1,11 @@
+// Texts of what is no constant: containers, element by element, and objects whose class says in Python what their text is.
+#pragma once
+#include "symbolic/walk.h"
+
+namespace md {
+
+// format(value, spec), str(value) (conversion 1) or repr(value) (2) where Python asks methods in Python of the value's class or
+// of its elements. Null: it is not such a value, or not known.
+Ref text_by_parts(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec);
+
+}  // namespace md
