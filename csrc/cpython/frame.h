@@ -24,6 +24,8 @@ PyObject* pv_globals(PvFrame* frame);
 PyObject* pv_builtins(PvFrame* frame);
 PyObject* pv_locals_mapping(PvFrame* frame); /* f_locals of a class or module body, NULL in a function */
 int pv_is_generator(PvFrame* frame);
+int pv_has_object(
+    PvFrame* frame);          /* a frame object exists: somebody may look at the locals after the frame has ended */
 int pv_next(PvFrame* frame);  /* code unit of the next instruction to execute */
 int pv_depth(PvFrame* frame); /* values on the stack */
 PyObject* pv_get(PvFrame* frame, int slot);

@@ -30,6 +30,7 @@ PyObject* pv_globals(PvFrame* frame) { return frame->f_globals; }
 PyObject* pv_builtins(PvFrame* frame) { return frame->f_builtins; }
 PyObject* pv_locals_mapping(PvFrame* frame) { return frame->f_locals; }
 int pv_is_generator(PvFrame* frame) { return frame->owner == FRAME_OWNED_BY_GENERATOR; }
+int pv_has_object(PvFrame* frame) { return frame->frame_obj != NULL; }
 int pv_next(PvFrame* frame) { return _PyInterpreterFrame_LASTI(frame); }
 int pv_depth(PvFrame* frame) { return frame->stacktop - pv_code(frame)->co_nlocalsplus; }
 PyObject* pv_get(PvFrame* frame, int slot) { return frame->localsplus[slot]; }

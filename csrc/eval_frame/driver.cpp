@@ -243,8 +243,10 @@ FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
   const CapturedRegion& region = run.region();
   if (!region.snapshot.returns.empty()) return leave_to_caller(run);
   if (region.exit == ExitKind::Return) {
+    const FrameState& state = region.snapshot.frames.front();
     Ref result = run.take_result();
-    return return_result(std::move(result), region.snapshot.frames.front().index);
+    put(frame_, last_locals(run, state.slots));
+    return return_result(std::move(result), state.index);
   }
   std::vector<FrameImage> images = run.take_images();
   restore(frame_, images[0]);
@@ -253,29 +255,42 @@ FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
   return go_on(images, 0);
 }
 
+SlotObjects FrameDriver::last_locals(RegionRun& run, const std::vector<SlotValue>& slots) const {
+  return pv_has_object(frame_.raw()) != 0 ? run.build_slots(slots) : SlotObjects{};
+}
+
 FrameDriver::Advance FrameDriver::leave_to_caller(RegionRun& run) {
   const Snapshot& snapshot = run.region().snapshot;
-  Arrival arrival{run.entry(), {}, {}, -1};
+  SlotObjects locals = last_locals(run, snapshot.returns.front().slots);
+  FrameDriver* waiting = caller_;
+  for (size_t level = 1; level < snapshot.returns.size(); ++level) {
+    const Snapshot::ReturnedFrame& frame = snapshot.returns[level];
+    waiting->arrival_ =
+        Arrival{nullptr, {}, Ref::share(Py_None), frame.index, false, waiting->last_locals(run, frame.slots)};
+    waiting = waiting->caller_;
+  }
+  Arrival arrival{run.entry(), {}, {}, -1, false, {}};
   if (run.region().exit == ExitKind::Return) {
+    const FrameState& state = snapshot.frames.front();
+    arrival.locals = waiting->last_locals(run, state.slots);
     arrival.result = run.take_result();
-    arrival.index = snapshot.frames.front().index;
+    arrival.index = state.index;
   } else {
     arrival.images = run.take_images();
     arrival.leaves_rest = run.region().leaves_rest;
   }
-  FrameDriver* waiting = caller_;
-  for (size_t level = 1; level < snapshot.returns.size(); ++level) {
-    waiting->arrival_ = Arrival{nullptr, {}, Ref::share(Py_None), snapshot.returns[level]};
-    waiting = waiting->caller_;
-  }
   waiting->arrival_ = std::move(arrival);
-  return return_result(Ref::share(Py_None), snapshot.returns.front());
+  put(frame_, std::move(locals));
+  return return_result(Ref::share(Py_None), snapshot.returns.front().index);
 }
 
 FrameDriver::Advance FrameDriver::arrive() {
   Arrival arrival = std::move(*arrival_);
   arrival_.reset();
-  if (arrival.result) return return_result(std::move(arrival.result), arrival.index);
+  if (arrival.result) {
+    put(frame_, std::move(arrival.locals));
+    return return_result(std::move(arrival.result), arrival.index);
+  }
   restore(frame_, arrival.images[0]);
   policy_ = arrival.images[0].state->policy;
   leaves_rest_ = arrival.leaves_rest;

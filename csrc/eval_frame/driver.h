@@ -34,6 +34,8 @@ class FrameDriver {
   Advance raise_saved();
   Advance leave_region(RegionRun& run);
   Advance return_result(Ref result, int index);
+  // What whoever holds the frame object will see in it; nothing if nobody does.
+  SlotObjects last_locals(RegionRun& run, const std::vector<SlotValue>& slots) const;
   Advance execute_here();
   Advance go_on(std::vector<FrameImage>& images, size_t level);
   // What a region has left to a waiting frame: the frame's result and where it returns, or what it and those above will hold.
@@ -43,6 +45,7 @@ class FrameDriver {
     Ref result;
     int index;
     bool leaves_rest = false;
+    SlotObjects locals;  // of a frame that returns
   };
   // The region went on in waiting frames: each frame that it returned from leaves, the last one goes on.
   Advance leave_to_caller(RegionRun& run);

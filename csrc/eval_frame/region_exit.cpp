@@ -179,6 +179,13 @@ Ref ExitValues::take_result() {
   return result;
 }
 
+SlotObjects ExitValues::build_slots(const std::vector<SlotValue>& slots) {
+  SlotObjects objects;
+  objects.reserve(slots.size());
+  for (const SlotValue& slot : slots) objects.emplace_back(slot.slot, builder_.build(slot.value));
+  return objects;
+}
+
 std::vector<FrameImage> ExitValues::take_images() {
   std::vector<FrameImage> images;
   images.reserve(snapshot_.frames.size());
@@ -186,8 +193,7 @@ std::vector<FrameImage> ExitValues::take_images() {
     FrameImage image;
     image.state = &state;
     if (state.function != kNoRecipe) image.function = builder_.build(state.function);
-    image.slots.reserve(state.slots.size());
-    for (const SlotValue& slot : state.slots) image.slots.emplace_back(slot.slot, builder_.build(slot.value));
+    image.slots = build_slots(state.slots);
     image.stack.reserve(state.stack.size());
     for (RecipeId value : state.stack) image.stack.push_back(builder_.build(value));
     if (state.continuation_value != kNoRecipe) image.continuation_value = builder_.build(state.continuation_value);
@@ -216,6 +222,10 @@ std::vector<FrameImage> RegionRun::take_failure_images(FailedCallOut& failed) {
   return images;
 }
 
+void put(LiveFrame& frame, SlotObjects objects) {
+  for (auto& [slot, value] : objects) frame.put(slot, std::move(value));
+}
+
 void restore(LiveFrame& frame, FrameImage& image) {
   ++counters().snapshots_restored;
   // Values that are overwritten may die here and run Python: the frame is consistent after each single put.
@@ -224,7 +234,7 @@ void restore(LiveFrame& frame, FrameImage& image) {
     while (frame.depth() > 0) old.push_back(frame.pop());
     for (Ref& value : image.stack) frame.push(std::move(value));
   }
-  for (auto& [slot, value] : image.slots) frame.put(slot, std::move(value));
+  put(frame, std::move(image.slots));
   frame.set_index(image.state->index);
 }
 

@@ -10,11 +10,13 @@
 
 namespace md {
 
+using SlotObjects = std::vector<std::pair<int, Ref>>;
+
 // What one frame will hold.
 struct FrameImage {
   const FrameState* state = nullptr;
   Ref function;  // inner frames
-  std::vector<std::pair<int, Ref>> slots;
+  SlotObjects slots;
   std::vector<Ref> stack;
   Ref continuation_value;
 };
@@ -29,6 +31,8 @@ class ExitValues {
   Ref take_result();
   // Other exits: what every frame holds, effects applied. From then on the images alone hold the values.
   std::vector<FrameImage> take_images();
+  // Before take_images.
+  SlotObjects build_slots(const std::vector<SlotValue>& slots);
 
  private:
   void build_effects();
@@ -53,6 +57,7 @@ class RegionRun {
 
   Ref take_result() { return exit_.take_result(); }
   std::vector<FrameImage> take_images() { return exit_.take_images(); }
+  SlotObjects build_slots(const std::vector<SlotValue>& slots) { return exit_.build_slots(slots); }
   // Whether its exception is raised in frames that are made first; their images.
   bool has_images_for(const FailedCallOut& failed) const;
   std::vector<FrameImage> take_failure_images(FailedCallOut& failed);
@@ -69,6 +74,7 @@ class RegionRun {
   bool unfit_ = false;  // an argument that no graph input can hold
 };
 
+void put(LiveFrame& frame, SlotObjects objects);
 // Writes an image into a frame that is entered; its position becomes the image's.
 void restore(LiveFrame& frame, FrameImage& image);
 

@@ -52,7 +52,7 @@ std::string print(const Snapshot& snapshot) {
   const Bytecode& root = *snapshot.frames.front().bytecode;
   for (RecipeId id = 0; id < static_cast<RecipeId>(snapshot.recipes.size()); ++id)
     print_recipe(out, snapshot, id, root);
-  for (int index : snapshot.returns) out << "returned at " << index << "\n";
+  for (const auto& frame : snapshot.returns) out << "returned at " << frame.index << "\n";
   for (const FrameState& frame : snapshot.frames) {
     out << "frame at " << frame.index << " " << opcode_name((*frame.bytecode)[frame.index].op) << " line "
         << frame.bytecode->line_at(frame.index) << " " << continuation_kind_name(frame.continuation) << "\n";

@@ -53,7 +53,8 @@ struct FrameState {
   const Bytecode* bytecode = nullptr;
   RecipeId function = kNoRecipe;  // inner frames: the function object to enter
   int32_t index = 0;              // the instruction being executed (callers), or at which the region ends (innermost)
-  // Outermost frame: only slots that changed; inner frames: every set slot.
+  // Outermost frame: only slots that changed; inner frames: every set slot. A frame that returns: slots that changed, for
+  // whoever holds its frame object (a traceback, sys._getframe); what is neither unset nor a constant there is left unset.
   std::vector<SlotValue> slots;
   std::vector<RecipeId> stack;  // whole value stack, bottom first
   bool keep_stack = false;      // outermost frame: the stack is as it was at the region's start
@@ -79,7 +80,11 @@ struct Snapshot {
   std::vector<RecipeId> computed;  // worked out before anything runs, since Python may raise there
   RecipeId result = kNoRecipe;     // what a region that reached the end returns
   // Where frames returned that the region left for their callers, innermost first; frames[0] is then a frame that waited.
-  std::vector<int> returns;
+  struct ReturnedFrame {
+    int index;
+    std::vector<SlotValue> slots;  // as of a frame that returns
+  };
+  std::vector<ReturnedFrame> returns;
 };
 
 // A listing for logs and golden tests.

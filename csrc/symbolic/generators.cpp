@@ -18,11 +18,6 @@ bool is_handler(const Bytecode& bytecode, const ExceptionHandler& handler) {
   return op != Opcode::STOPITERATION_ERROR && op != Opcode::CALL_INTRINSIC;
 }
 
-bool has_handlers(const Bytecode& bytecode) {
-  return std::ranges::any_of(bytecode.handlers(),
-                             [&](const HandlerRange& range) { return is_handler(bytecode, range.handler); });
-}
-
 IteratorValue* generator_of(Walk& walk, const CallArgs& args, size_t count) {
   auto* iterator = args.positional.empty() ? nullptr : as<IteratorValue>(args.positional[0]);
   if (iterator == nullptr || iterator->iterator_kind != IteratorKind::Generator)
@@ -115,6 +110,11 @@ const OpcodeRegistration registration{{Opcode::RETURN_GENERATOR, return_generato
                                       {Opcode::END_SEND, end_send}};
 
 }  // namespace
+
+bool has_handlers(const Bytecode& bytecode) {
+  return std::ranges::any_of(bytecode.handlers(),
+                             [&](const HandlerRange& range) { return is_handler(bytecode, range.handler); });
+}
 
 bool catches(const Bytecode& bytecode, int index) { return is_handler(bytecode, bytecode.handler_at(index)); }
 

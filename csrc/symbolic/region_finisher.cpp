@@ -337,6 +337,13 @@ bool RegionFinisher::may_leave_unset(const SymbolicFrame& frame, int slot, const
          !frame.bytecode->is_live(frame.index, slot);
 }
 
+std::vector<SlotValue> RegionFinisher::slots_of(const std::vector<std::pair<int, ValuePtr>>& values) {
+  std::vector<SlotValue> slots;
+  for (const auto& [slot, value] : values)
+    slots.push_back({slot, value->kind == ValueKind::Null ? null_recipe() : recipe_of(value)});
+  return slots;
+}
+
 FrameState RegionFinisher::root_state(bool innermost) {
   SymbolicFrame& frame = walk_.root();
   FrameState state;
@@ -580,11 +587,12 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
     state.bytecode = walk_.root().bytecode;
     state.index = walk_.root().index;
     state.policy = walk_.root().policy;
+    state.slots = slots_of(walk_.changed_slots());
     snapshot_.frames.push_back(std::move(state));
   } else {
     add_frames(walk_.frames_.size());
   }
-  snapshot_.returns = walk_.returns_;
+  for (const auto& frame : walk_.returns_) snapshot_.returns.push_back({frame.index, slots_of(frame.changed)});
   add_effects();
   Graph& graph = *walk_.graph_;
   graph.set_outputs(outputs_);

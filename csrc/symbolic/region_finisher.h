@@ -34,6 +34,7 @@ class RegionFinisher {
   void check_generators();
   void add_frames(size_t depth);
   FrameState locals_of(const SymbolicFrame& frame, bool innermost);
+  std::vector<SlotValue> slots_of(const std::vector<std::pair<int, ValuePtr>>& values);
   FrameState root_state(bool innermost);
   FrameState inner_state(size_t depth, bool innermost);
   // A dead graph intermediate is left unset; everything else stays.

@@ -129,6 +129,7 @@ void Walk::start_root() {
 }
 
 ValuePtr Walk::enter_caller() {
+  for (const ValuePtr& value : root().slots) let_go(value);
   const CallerPlace& caller = (*start_.callers)[returns_.size()];
   auto frame = std::make_unique<SymbolicFrame>();
   frame->bytecode = caller.bytecode;
@@ -144,11 +145,23 @@ ValuePtr Walk::enter_caller() {
   ValuePtr continuation_value = at(caller_source(sources(), caller, callers_slot_ + 1, ".result"));
   load_slots(*frame, callers_slot_ + 2, caller.slot_count() - 2, &caller);
   callers_slot_ += caller.slot_count();
-  returns_.push_back(frames_.back()->index);
+  returns_.push_back({frames_.back()->index, changed_slots()});
   if (returns_.size() < start_.callers->size()) frame->continuation = (*start_.callers)[returns_.size()].continuation;
   frames_.clear();
   frames_.push_back(std::move(frame));
   return continuation_value;
+}
+
+std::vector<std::pair<int, ValuePtr>> Walk::changed_slots() {
+  std::vector<std::pair<int, ValuePtr>> changed;
+  const std::vector<ValuePtr>& slots = root().slots;
+  for (size_t slot = 0; slot < slots.size(); ++slot) {
+    if (slots[slot] == initial_slots_[slot]) continue;
+    auto* object = as<ObjectValue>(slots[slot]);
+    bool is_constant = object != nullptr && object->source == nullptr;
+    changed.emplace_back(static_cast<int>(slot), is_constant ? slots[slot] : null_);
+  }
+  return changed;
 }
 
 void Walk::load_slots(SymbolicFrame& frame, int first, int count, const CallerPlace* caller) {

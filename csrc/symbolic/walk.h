@@ -186,6 +186,8 @@ class Walk {
   // The same, raising the exception where it is suspended.
   std::optional<ValuePtr> throw_into(IteratorValue* generator, const ValuePtr& exception);
   void suspend(ValuePtr value);  // the innermost frame, a generator's, yields
+  // The frame lets go of a value. Where the death of the object runs code of the program's, Python does it, in its place.
+  void let_go(const ValuePtr& value);
   // It is suspended where closing it would run handlers.
   bool needs_closing(const IteratorValue& generator) const;
   // Enters a Python function, not a generator's.
@@ -304,6 +306,8 @@ class Walk {
   // The outermost frame returns to the frame that waits for it. Gives the value of its continuation, null where it has none.
   ValuePtr enter_caller();
   // The slots of the view from `first` on as the values of a frame; what they are now is what the region starts from.
+  // What the frame that returns holds other than at the region's start; what is no constant is left unset.
+  std::vector<std::pair<int, ValuePtr>> changed_slots();
   void load_slots(SymbolicFrame& frame, int first, int count, const CallerPlace* caller);
   void step();
   // Runs the frames above this depth until they have left.
@@ -341,9 +345,13 @@ class Walk {
   std::vector<Input> inputs_;
   std::vector<std::shared_ptr<SymbolicFrame>> frames_;
   std::vector<ValuePtr> initial_slots_, initial_stack_;  // of frames_[0]
-  std::vector<int> returns_;                             // Snapshot::returns
-  int callers_slot_ = 0;                                 // where the next caller begins in the view
-  std::vector<ValuePtr> stack_before_;                   // of the innermost frame, before the current instruction
+  struct ReturnedFrame {
+    int index;
+    std::vector<std::pair<int, ValuePtr>> changed;
+  };
+  std::vector<ReturnedFrame> returns_;  // Snapshot::returns
+  int callers_slot_ = 0;                // where the next caller begins in the view
+  std::vector<ValuePtr> stack_before_;  // of the innermost frame, before the current instruction
   std::unordered_map<const Source*, ValuePtr> by_source_;
   std::unordered_map<const Value*, ValueRef> scalar_inputs_;
   std::vector<ValuePtr> stored_cells_;
@@ -393,7 +401,9 @@ class Walk {
   friend void store_cell(Walk& walk, const ValuePtr& cell, ValuePtr contents);
 };
 
-// Whether a handler of the program's covers the instruction.
+// Whether the code has handlers of the program's: try, with, and the like.
+bool has_handlers(const Bytecode& bytecode);
+// Whether one of them covers the instruction.
 bool catches(const Bytecode& bytecode, int index);
 
 // A cell's contents (null: empty) and a store into it, shared by LOAD_DEREF, closures and STORE_DEREF.
