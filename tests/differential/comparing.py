@@ -40,6 +40,8 @@ class _Comparison:
             return
         elif isinstance(left, tuple):
             self.compare_items(path, left, right)
+        elif type(left) is frozenset:
+            self.compare_contents(path, left, right)
         elif self.first_sight(path, left, right):
             self.compare_contents(path, left, right)
 

@@ -27,7 +27,7 @@ def make_arguments(namespace, variant):
         tensors = [x, y, minidynamo.tensor([2.0, 2.0, 2.0])]
         table = {"a": y, "b": minidynamo.tensor([-1.0, 0.0, 1.0])}
         kind = namespace["Child"] if variant % 2 else namespace["Box"]
-        return x, y, variant, [3, 1, variant], tensors, table, kind(x, variant)
+        return x, y, variant, [3, 1, variant], tensors, table, kind(x, variant), {1, variant}
 
     return make
 
@@ -37,11 +37,11 @@ def run(source, backend="eager", stress=0):
     makers = tuple(make_arguments(namespace, variant) for variant in (2, 3, 0))
     raised = []
     for make in makers:
-        namespace["TOTAL"] = 0
+        namespace.update(TOTAL=0, LOG=[])
         error = observe(namespace["program"], make()).error
         raised.append(type(error) if error is not None else None)
-    namespace["TOTAL"] = 0
+    namespace.update(TOTAL=0, LOG=[])
     for make, kind in zip(makers, raised, strict=True):
-        snippet = Snippet(namespace["program"], (make,), ("TOTAL",), kind, None, False)
+        snippet = Snippet(namespace["program"], (make,), ("TOTAL", "LOG"), kind, None, False)
         with minidynamo._dynamo.config.patch(snapshot_stress=stress):
             check(snippet, backend)

@@ -24,7 +24,7 @@ def test_programs(start):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("start", range(1000, 6000, 250))
+@pytest.mark.parametrize("start", range(1000, 21000, 250))
 def test_many_programs(start):
     for seed in range(start, start + 250):
         check_seed(seed)

@@ -3,106 +3,9 @@
 Every program ends: loops are over finite things or count down. A program may raise; then it must raise when compiled as well.
 """
 
-PREAMBLE = """
-import minidynamo
-from minidynamo._dynamo import graph_break
+from .phrases import CHANGES, EXPRESSIONS, LITERALS, PREAMBLE, TROUBLES, WRITES
 
-TOTAL = 0
-
-
-class Box:
-    scale = 2
-
-    def __init__(self, value, count=1):
-        self.value = value
-        self.count = count
-
-    def grow(self, by=1):
-        self.count += by
-        return self.value * self.count
-
-    def peek(self, by=1):
-        return self.value * by + self.scale
-
-    @property
-    def doubled(self):
-        return self.value * 2
-
-    def __call__(self, other):
-        return self.value + other
-
-    def __len__(self):
-        return self.count % 4
-
-    def __eq__(self, other):
-        return isinstance(other, Box) and self.count == other.count
-
-    def __add__(self, other):
-        return Box(self.value + 1, self.count + (other.count if isinstance(other, Box) else 1))
-
-
-class Child(Box):
-    scale = 3
-
-    def grow(self, by=2):
-        return super().grow(by) - 1
-
-    @classmethod
-    def made(cls, value):
-        return cls(value, 5)
-
-    @staticmethod
-    def shifted(value):
-        return value + 0.5
-"""
-
-# Expressions of one type; {t} {i} {f} {b} {s} {l} {q} {d} {o} stand for expressions of a type:
-# tensor, int, float, bool, str, list of ints, list of tensors, dict of tensors, Box.
-EXPRESSIONS = {
-    "t": ["{t} + {t}", "{t} * {i}", "{t} - {f}", "{t} / 2", "-{t}", "{i} - {t}", "{t} * {b}", "{t}.relu()", "{t}.abs()",
-          "minidynamo.sin({t})", "minidynamo.maximum({t}, {t})", "{t}.clone()", "{t}.reshape(-1).reshape({t}.shape)",
-          "({t} if {b} else {t})", "{t}.sum() + {t}", "{t}[0] + {t}", "{q}[0]", "{q}[-1]", "{d}['a']",
-          "{d}.get('b', {t})", "{o}.value", "{o}.peek()", "{o}.peek(by={i})", "{o}.doubled", "{o}({t})", "{o}.grow()",
-          "sum({q})", "helper({t})", "helper({t}, {i})", "helper({t}, flag={b})", "helper({t}, *[{i}], extra={i})",
-          "minidynamo.where({t} > 0, {t}, {t})", "{t}.T.T", "{t}.clamp(-1.0, 1.0)", "Child.shifted({t})",
-          "Child.made({t}).value", "(lambda p, k=2: p * k)({t})", "max({q}, key=lambda v: float(v.sum()))",
-          "minidynamo.stack({q})[0]", "{t}.to(minidynamo.float64).to(minidynamo.float32)", "{t}.detach()", "abs({t})",
-          "next(iter({q}))", "[{t}, {t}][{b}]", "{t}.mean(0, keepdim=True) + {t}", "{t}.softmax(-1)"],
-    "i": ["{i} + {i}", "{i} - {i}", "{i} * 2", "{i} // 3", "{i} % 5", "len({l})", "len({q})", "len({d})", "{t}.dim()",
-          "{t}.shape[0]", "{t}.numel()", "max({i}, {i})", "min({l} + [1])", "sum({l})", "abs({i})", "{o}.count", "len({o})",
-          "int({f})", "({i} if {b} else {i})", "{l}[0]", "{l}[-1]", "{l}.count({i})", "len({s})", "{i} & 3", "-{i}",
-          "int({t}.sum() > 0)", "hash({i}) % 3", "{i} ** 2 % 7", "divmod({i}, 3)[1]", "len({{{i}, {i}}})", "ord({s}[0])",
-          "sorted({l} + [3], reverse={b})[0]", "[*{l}, {i}][-1]", "functools_total({l})"],
-    "f": ["{f} + 0.5", "{f} * {i}", "float({i})", "round({f}, 1)", "{i} / 2", "abs({f})", "min({f}, 1.5)", "({f} if {b} else -{f})"],
-    "b": ["{i} > 2", "{i} == {i}", "{f} < 1.0", "not {b}", "({b} and {b})", "({b} or {b})", "{i} in {l}", "{l} == {l}",
-          "isinstance({o}, Child)", "{t}.sum() > 0", "'a' in {d}", "{t}.shape == {t}.shape", "{s} == {s}", "bool({l})",
-          "{o} == {o}", "{o} is {o}", "{t} is {t}", "any(v > 1 for v in {l})", "all([v < 9 for v in {l}])", "bool({o})",
-          "1 < {i} < 5", "hasattr({o}, 'count')", "callable({o})", "{t}.is_floating_point()", "{i} is None"],
-    "s": ["{s} + 'x'", "f'{{{i}}}:{{{b}}}'", "str({i})", "{s}.upper()", "'-'.join([{s}, {s}])", "repr({l})", "{s}[::-1]",
-          "'%s!' % {i}", "f'{{{f}:.2f}}'", "{s} * 2", "type({o}).__name__", "str({t}.shape)", "'{{}}'.format({i})"],
-    "l": ["[{i}, {i}]", "[v + 1 for v in {l}]", "{l} + [{i}]", "{l}[1:]", "list(range({i} % 4))", "sorted({l})",
-          "[v for v in {l} if v % 2]", "list(reversed({l}))", "[a * b for a, b in zip({l}, {l})]", "{l} * 2", "list(map(abs, {l}))",
-          "[k + v for k, v in enumerate({l})]", "list({l})", "[*{l}, *{l}]", "list(filter(None, {l}))"],
-    "q": ["[{t}, {t}]", "{q} + [{t}]", "[v * 2 for v in {q}]", "{q}[1:] + [{t}]", "list({d}.values())", "[{t}] * 2",
-          "[p + q for p, q in zip({q}, {q})]", "list({q})", "[v for v in {q} if v.dim() > 0]", "list(reversed({q}))"],
-    "d": ["{{'a': {t}, 'b': {t}}}", "dict({d})", "{{**{d}, 'c': {t}}}", "{{k: v + 1 for k, v in {d}.items()}}", "dict(a={t})",
-          "{d} | {{'e': {t}}}"],
-    "o": ["Box({t})", "Child({t}, {i})", "Child.made({t})", "({o} if {b} else {o})", "{o} + {o}"],
-}  # fmt: skip
-
-LITERALS = {
-    "t": ["minidynamo.ones(3)", "minidynamo.tensor([1.0, -2.0, 0.5])", "minidynamo.full((3,), 2.0)"],
-    "i": ["0", "1", "2", "3", "-1", "7"],
-    "f": ["0.5", "-1.25", "2.0"],
-    "b": ["True", "False"],
-    "s": ["'a'", "'word'"],
-    "l": ["[1, 2, 3]", "[5]"],
-    "q": ["[minidynamo.ones(3)]"],
-    "d": ["{'a': minidynamo.ones(3)}"],
-    "o": ["Box(minidynamo.ones(3))"],
-}
-
-PARAMETERS = {"x": "t", "y": "t", "n": "i", "items": "l", "tensors": "q", "table": "d", "box": "o"}
+PARAMETERS = {"x": "t", "y": "t", "n": "i", "items": "l", "tensors": "q", "table": "d", "box": "o", "numbers": "e"}
 
 
 class Writer:
@@ -136,6 +39,11 @@ class Writer:
         template = self.random.choice(EXPRESSIONS[kind])
         if self.in_callee and "helper(" in template:
             return self.expression(kind, depth - 1)
+        text = self.fill(template, depth - 1)
+        return f"({text})" if " " in text and not text.startswith("f'") else text
+
+    def fill(self, template, depth):
+        """The phrase with an expression for each {kind}; braces come in pairs."""
         text = ""
         position = 0
         while position < len(template):
@@ -144,14 +52,14 @@ class Writer:
                 text += two[0]
                 position += 2
             elif template[position] == "{":
-                part = self.expression(template[position + 1], depth - 1)
+                part = self.expression(template[position + 1], depth)
                 # Quotes inside an f-string are not nested before 3.12.
                 text += part if not template.startswith("f'") else part.replace("'", '"')
                 position += 3
             else:
                 text += template[position]
                 position += 1
-        return f"({text})" if " " in text and not text.startswith("f'") else text
+        return text
 
     def block(self, size):
         """Statements one level deeper; what they define is forgotten afterwards."""
@@ -170,12 +78,13 @@ class Writer:
             self.augment, self.augment, self.branch, self.branch, self.loop, self.loop, self.countdown, self.catch,
             self.context, self.say, self.say, self.pause, self.change_container, self.change_container, self.change_object,
             self.unpack, self.nest, self.leave, self.complain, self.change_global, self.forget, self.write_tensor,
-            self.generate, self.match,
+            self.generate, self.match, self.change_tensors, self.manage, self.finish, self.collect, self.converse, self.define,
+            self.chain, self.spin, self.log, self.repeat,
         ]  # fmt: skip
         self.random.choice(writers)()
 
     def assign(self):
-        kind = self.random.choice("tttttiifbslqdo")
+        kind = self.random.choice("tttttiifbslqdoep")
         text = self.expression(kind)
         same = [name for name, known in self.names.items() if known == kind]
         name = self.random.choice(same) if same and self.random.random() < 0.5 else self.new_name()
@@ -219,11 +128,10 @@ class Writer:
             index = None
             self.line(f"for {name} in {text}:")
         self.names[name] = kind
-        self.loop_body()
-        for made in (name, index):
-            self.names.pop(made, None)
+        self.loop_body((name, index))
 
-    def loop_body(self):
+    def loop_body(self, made):
+        """The body of a for loop and its else; `made` are the variables that are unbound if it never runs."""
         self.loops += 1
         self.block(self.random.randint(1, 3))
         if self.random.random() < 0.3:
@@ -232,6 +140,8 @@ class Writer:
             self.line("    " + self.random.choice(["break", "continue"]))
             self.indent -= 1
         self.loops -= 1
+        for name in made:
+            self.names.pop(name, None)
         if self.random.random() < 0.2:
             self.line("else:")
             self.block(1)
@@ -255,11 +165,7 @@ class Writer:
         self.line("try:")
         self.block(self.random.randint(1, 2))
         self.indent += 1
-        self.line(self.random.choice([
-            "raise ValueError('planned')", f"{self.expression('l')}[9]", f"{self.expression('d')}['missing']",
-            f"{self.expression('i')} // ({self.expression('i')} * 0)", f"assert {self.expression('b')}, 'asserted'", "pass",
-            f"{self.expression('t')} + None", f"{self.expression('t')}.reshape(5)", f"{self.expression('o')}.absent",
-        ]))  # fmt: skip
+        self.line(self.fill(self.random.choice(TROUBLES), 1))
         self.indent -= 1
         if self.random.random() < 0.8:
             caught = self.random.choice(["Exception", "(ValueError, LookupError)", "ZeroDivisionError", "ValueError"])
@@ -278,7 +184,14 @@ class Writer:
     def context(self):
         self.line(
             self.random.choice(
-                ["with minidynamo.no_grad():", "with contextlib.suppress(LookupError):", "with Noted('c'):"]
+                [
+                    "with minidynamo.no_grad():",
+                    "with contextlib.suppress(LookupError):",
+                    "with Noted('c'):",
+                    "with Noted('a'), Noted('b'):",
+                    "with logged('l'):",
+                    "with contextlib.ExitStack():",
+                ]
             )
         )
         self.block(self.random.randint(1, 2))
@@ -291,19 +204,10 @@ class Writer:
         self.line("graph_break()")
 
     def change_container(self):
-        name = self.pick(self.random.choice("lqd"))
+        name = self.pick(self.random.choice("lqde"))
         if name is None:
             return self.assign()
-        changes = {
-            "l": ["{n}.append({i})", "{n}.insert(0, {i})", "{n}.extend({l})", "{n}.sort()", "{n}.reverse()", "{n}[0] = {i}",
-                  "{n}.pop()", "del {n}[0]", "{n}.clear()", "{n}[1:] = {l}", "{n}.remove({i})"],
-            "q": ["{n}.append({t})", "{n}[-1] = {t}", "{n}.pop()", "{n}.extend({q})", "{n}.insert(1, {t})"],
-            "d": ["{n}['a'] = {t}", "{n}['z'] = {t}", "{n}.pop('a')", "{n}.update({d})", "del {n}['b']", "{n}.setdefault('q', {t})",
-                  "{n}.pop('none', None)"],
-        }  # fmt: skip
-        text = self.random.choice(changes[self.names[name]]).replace("{n}", name)
-        for kind in "iltqd":
-            text = text.replace("{%s}" % kind, self.expression(kind, 1))
+        text = self.fill(self.random.choice(CHANGES[self.names[name]]).replace("{n}", name), 1)
         self.line(text)
 
     def change_object(self):
@@ -377,9 +281,161 @@ class Writer:
         name = self.pick("t")
         if name is None:
             return self.assign()
-        self.line(self.random.choice([
-            f"{name} = {name} + 1", f"{name} *= 2", f"{name} += {self.expression('t')}", f"{name} = {name}.clone()",
-        ]))  # fmt: skip
+        self.line(self.fill(self.random.choice(WRITES).replace("{n}", name), 1))
+
+    def change_tensors(self):
+        """Writes through a view, seen through the tensor and another view of it."""
+        name = self.pick("t")
+        if name is None:
+            return self.assign()
+        view = self.new_name()
+        part = self.random.choice(["[1:]", "[:2]", ".view(-1)", ".T", "[::2]", ".unsqueeze(0)[0]", ".detach()", "[:]"])
+        self.line(f"{view} = {name}{part}")
+        write = self.random.choice([".add_(1)", ".mul_(2)", "[0] = 4.0", ".zero_()", ".copy_({v} * 2)", ".sub_({v})"])
+        self.line(f"{self.random.choice([view, name])}{write.replace('{v}', view)}")
+        if part in (".view(-1)", ".T", ".unsqueeze(0)[0]", ".detach()", "[:]"):
+            self.names[view] = "t"
+
+    def manage(self):
+        """A context manager that swallows ValueError."""
+        name = self.new_name()
+        self.line(f"with {self.expression('o')} as {name}:")
+        self.names[name] = "t"
+        self.block(self.random.randint(1, 2))
+        self.names.pop(name, None)
+        if self.random.random() < 0.5:
+            self.indent += 1
+            self.line(self.fill(self.random.choice(TROUBLES), 1))
+            self.indent -= 1
+
+    def finish(self):
+        """A finally that runs after whatever happened, and may return, break or raise itself."""
+        self.line("try:")
+        self.block(self.random.randint(1, 2))
+        self.indent += 1
+        self.line(self.fill(self.random.choice(TROUBLES), 1))
+        self.indent -= 1
+        if self.random.random() < 0.4:
+            self.line("except ValueError:")
+            self.indent += 1
+            self.line(self.random.choice(["raise", "raise KeyError('other')", "LOG.append('caught')", "pass"]))
+            self.indent -= 1
+        self.line("finally:")
+        self.block(1)
+        self.indent += 1
+        choices = [
+            "LOG.append('finally')",
+            "pass",
+            "graph_break()",
+            f"if {self.expression('b')}: return {self.expression('i')}",
+        ]
+        if self.loops:
+            choices += [f"if {self.expression('b')}: break", f"if {self.expression('b')}: continue"]
+        self.line(self.random.choice(choices))
+        self.indent -= 1
+
+    def collect(self):
+        """Closures made in a loop, called after it."""
+        made, number, result = self.new_name(), self.new_name(), self.new_name()
+        self.line(f"{made} = []")
+        self.line(f"for {number} in range({self.random.randint(1, 3)}):")
+        bound = f"k={number}" if self.random.random() < 0.5 else "k=1"
+        body = self.random.choice([f"v + k * {number}", f"paused(v) * {number}", "v * k + n"])
+        self.line(f"    {made}.append(lambda v, {bound}: {body})")
+        self.line(f"{result} = [g({self.expression('t')}) for g in {made}]")
+        self.names[result] = "q"
+
+    def converse(self):
+        """A generator that is sent values, and may be closed or thrown into."""
+        made, result = self.new_name(), self.new_name()
+        self.line(f"def {made}(a):")
+        self.line("    got, log = [], LOG")
+        self.line("    try:")
+        self.line("        while len(got) < 3:")
+        if self.random.random() < 0.3:
+            self.line("            graph_break()")
+        self.line("            got.append((yield a + len(got)))")
+        self.line(f"    except {self.random.choice(['KeyError', 'ValueError', 'GeneratorExit'])}:")
+        self.line("        log.append('thrown')")
+        self.line(f"        {self.random.choice(['return 5', 'raise', 'got.append(1)'])}")
+        self.line("    finally:")
+        self.line("        log.append(len(got))")
+        generator = self.new_name()
+        self.line(f"{generator} = {made}({self.expression('t')})")
+        self.line(f"{result} = [next({generator}), {generator}.send({self.expression('i')})]")
+        self.names[result] = "q"
+        if self.random.random() < 0.6:
+            self.line(
+                self.random.choice([
+                    f"{generator}.close()", f"{generator}.throw(KeyError('k'))", f"{result}.extend({generator})",
+                    f"for {self.new_name()} in {generator}: LOG.append(3)", f"del {generator}",
+                ])
+            )  # fmt: skip
+
+    def define(self):
+        """A function of the function, with defaults and breaks, called several ways."""
+        if self.indent > 2 or self.in_callee:
+            return self.assign()
+        name = self.new_name()
+        saved, self.names, loops, self.loops = self.names, {"a": "t", "k": "i"}, self.loops, 0
+        callee, self.in_callee = self.in_callee, True
+        self.line(f"def {name}(a, *rest, k={self.expression('i', 0) if saved else 1}, **named):")
+        self.block(self.random.randint(1, 2))
+        self.indent += 1
+        self.line(f"return {self.expression('t')}")
+        self.indent -= 1
+        self.names, self.loops, self.in_callee = saved, loops, callee
+        result = self.new_name()
+        call = self.random.choice(
+            ["{f}({t}, k={i})", "{f}({t}, *{l})", "{f}({t}, **{d})", "{f}(a={t})", "{f}({t}) + {f}({t}, k={i})"]
+        )
+        self.line(f"{result} = {self.fill(call.replace('{f}', name), 1)}")
+        self.names[result] = "t"
+
+    def chain(self):
+        """Exceptions with causes and contexts."""
+        self.line("try:")
+        self.line("    try:")
+        self.line("        " + self.fill(self.random.choice(TROUBLES), 1))
+        self.line("    except (ValueError, ZeroDivisionError, LookupError) as inner:")
+        self.line(
+            "        "
+            + self.random.choice(["raise RuntimeError('outer') from inner", "raise RuntimeError('outer')", "raise"])
+        )
+        self.line("except Exception as outer:")
+        self.line("    LOG.append((type(outer.__cause__).__name__, type(outer.__context__).__name__))")
+        if self.random.random() < 0.3:
+            self.line("    raise")
+
+    def spin(self):
+        """while True, left by break."""
+        name = self.new_name()
+        self.line(f"{name} = 0")
+        self.line("while True:")
+        self.indent += 1
+        self.line(f"{name} += 1")
+        self.line(f"if {name} > {self.random.randint(1, 3)} or {self.expression('b')}:")
+        self.line("    break")
+        self.indent -= 1
+        self.loops += 1
+        self.block(1)
+        self.loops -= 1
+        self.names[name] = "i"
+
+    def repeat(self):
+        """A loop over a generator that is left early, so that it is closed."""
+        name = self.new_name()
+        self.line(f"for {name} in guarded({self.expression('i')} % 4):")
+        self.indent += 1
+        self.line(f"if {name} == {self.random.randint(0, 2)}:")
+        self.line(f"    {self.random.choice(['break', 'continue', 'graph_break()', 'LOG.append(0)'])}")
+        self.indent -= 1
+        self.loops += 1
+        self.block(1)
+        self.loops -= 1
+
+    def log(self):
+        self.line(f"LOG.append({self.expression(self.random.choice('ilsfbe'))})")
 
     def generate(self):
         name = self.new_name()
@@ -398,39 +454,18 @@ class Writer:
         self.indent -= 1
 
 
-HELPERS = """
-import contextlib
-
-
-class Noted:
-    def __init__(self, name):
-        self.name = name
-
-    def __enter__(self):
-        print("enter", self.name)
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        print("exit", self.name, kind and kind.__name__)
-        return False
-
-
-def functools_total(numbers):
-    total = 0
-    for number in numbers:
-        total += number
-    return total
-
-
-def counts(stop):
-    for number in range(stop):
-        yield number * 2
-
-"""
-
-
 def write_program(random):
     """The source of a module whose `program` takes the arguments of make_arguments."""
+    while True:
+        source = _write_program(random)
+        try:
+            compile(source, "<random program>", "exec")
+        except SyntaxError:  # An assignment expression where none may be, a break inside finally.
+            continue
+        return source
+
+
+def _write_program(random):
     helper = Writer(random)
     helper.in_callee = True
     helper.names = {"x": "t", "k": "i", "flag": "b"}
@@ -447,6 +482,6 @@ def write_program(random):
     main.line(f"return {', '.join(main.expression(kind) for kind in kinds)},")
 
     return "\n".join([
-        PREAMBLE, HELPERS, "def helper(x, k=2, *rest, flag=False, **named):", *helper.lines, "", "",
+        PREAMBLE, "def helper(x, k=2, *rest, flag=False, **named):", *helper.lines, "", "",
         f"def program({', '.join(PARAMETERS)}):", "    global TOTAL", *main.lines, "",
     ])  # fmt: skip
