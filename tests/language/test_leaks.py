@@ -1,0 +1,56 @@
+"""Nothing that a compiled call makes outlives it, and what it is given has the references that it had before."""
+
+import contextlib
+import gc
+import io
+import sys
+import warnings
+
+import corpus  # noqa: F401  registers the snippets
+import pytest
+from differential import snippets
+
+import minidynamo
+
+SNIPPETS = {snippet.name: snippet for snippet in snippets()}
+CALLS = 30
+
+
+def call_quietly(function, args):
+    with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        function(*args)
+
+
+def growth(function, make):
+    """Memory blocks and objects that CALLS calls leave behind, and the references to the arguments that they keep."""
+    args = make()
+    for _ in range(5):
+        call_quietly(function, args)
+    args = make()
+    call_quietly(function, args)
+    gc.collect()
+    references = [sys.getrefcount(arg) for arg in args]
+    call_quietly(function, args)
+    gc.collect()
+    kept = [after - before for after, before in zip((sys.getrefcount(arg) for arg in args), references)]
+    blocks, objects = sys.getallocatedblocks(), len(gc.get_objects())
+    for _ in range(CALLS):
+        call_quietly(function, make())
+    gc.collect()
+    return sys.getallocatedblocks() - blocks, len(gc.get_objects()) - objects, kept
+
+
+# What a snippet keeps by itself (in a list of its module, say) it keeps as plain Python too.
+@pytest.mark.parametrize("stress", [0, 1])
+@pytest.mark.parametrize("name", SNIPPETS)
+def test_no_call_leaks(name, stress):
+    snippet = SNIPPETS[name]
+    minidynamo._dynamo.reset()
+    plain = growth(snippet.function, snippet.makers[0])
+    with minidynamo._dynamo.config.patch(snapshot_stress=stress):
+        compiled = growth(minidynamo.compile(snippet.function, backend="eager"), snippet.makers[0])
+    assert compiled[2] == plain[2], "references to arguments"
+    # Free lists and caches fill now and then; a leak leaves something behind in each call.
+    assert compiled[0] - plain[0] < CALLS // 2, "memory blocks"
+    assert compiled[1] - plain[1] < CALLS // 2, "objects"
