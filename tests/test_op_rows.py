@@ -106,7 +106,7 @@ def test_faces_eager_and_compiled(case):
 
 
 @pytest.mark.parametrize(
-    "case", cases(lambda row: row["kind"] not in ("Random",) and row["name"] not in NO_GRAPH), ids=case_id
+    "case", cases(lambda row: row["name"] not in NO_GRAPH), ids=case_id
 )
 def test_no_row_breaks_the_graph(case):
     args, keywords = made(case)
