@@ -494,8 +494,15 @@ def out_of_a_product(x, y):
 @pytest.mark.counts_regions
 @pytest.mark.parametrize(
     "function",
-    [out_of_an_argument, out_of_an_operand, out_made_here, out_into_a_view, out_of_another_dtype, out_under_none,
-     out_of_two_results],
+    [
+        out_of_an_argument,
+        out_of_an_operand,
+        out_made_here,
+        out_into_a_view,
+        out_of_another_dtype,
+        out_under_none,
+        out_of_two_results,
+    ],
 )
 def test_out_is_written_in_the_graph(function):
     args = [X, X.flip(0)][: function.__code__.co_argcount]

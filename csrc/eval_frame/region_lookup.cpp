@@ -88,7 +88,8 @@ void make_plan(const Place& place, RegionEntry& entry) {
   ValueBuilder builder(region.snapshot, place.view);
   for (const RegionInput& input : region.inputs)
     examples.push_back(input.source != nullptr ? fetch(input.source, place.view) : builder.build(input.computed));
-  entry.draws = std::ranges::any_of(region.graph->nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
+  entry.draws =
+      std::ranges::any_of(region.graph->nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
   entry.plan = plan_maker(place.policy, region.graph, examples);
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 std::atomic<int> thread_limit = 0;  // 0: not asked yet
 std::atomic<bool> forked = false;
-constexpr double kWorthAThread = 10'000;
+constexpr double kWorthAThread = 20'000;
 
 // libgomp's worker threads do not exist in a forked child and a parallel region there would wait for them for ever.
 void forget_threads_in_child() {
