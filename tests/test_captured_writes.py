@@ -477,6 +477,13 @@ def out_under_none(x):
     return md.exp(x, out=None)
 
 
+def out_of_two_results(x, y):
+    values, indices = md.empty(3), md.empty(3, dtype=md.int64)
+    result = md.max(x, 1, out=(values, indices))
+    md.min(x, 0, out=[y[0], md.empty(4, dtype=md.int64)])
+    return values, indices, result, result.values is values, y
+
+
 def out_of_a_product(x, y):
     z = md.empty(3, 3)
     md.matmul(x, y.t(), out=z)
@@ -487,7 +494,15 @@ def out_of_a_product(x, y):
 @pytest.mark.counts_regions
 @pytest.mark.parametrize(
     "function",
-    [out_of_an_argument, out_of_an_operand, out_made_here, out_into_a_view, out_of_another_dtype, out_under_none],
+    [
+        out_of_an_argument,
+        out_of_an_operand,
+        out_made_here,
+        out_into_a_view,
+        out_of_another_dtype,
+        out_under_none,
+        out_of_two_results,
+    ],
 )
 def test_out_is_written_in_the_graph(function):
     args = [X, X.flip(0)][: function.__code__.co_argcount]
@@ -508,6 +523,9 @@ def test_out_beside_views_of_itself():
         (lambda x, y: md.add(x, 1, out=y[:1].expand(3, 4)), "more than one element"),
         (lambda x, y: md.add(x, 1, out=3), "out"),
         (lambda x, y: md.add(x, y[:, :3], out=y), "[add]"),
+        (lambda x, y: md.max(x, 0, out=(y[0],)), "must have 2 tensor(s), got 1"),
+        (lambda x, y: md.max(x, 0, out=(y[0], y[1])), "Expected out tensor to have dtype"),
+        (lambda x, y: md.max(x, 0, out=(y[0], 3)), "'out' must be Tensor"),
     ],
 )
 def test_out_that_cannot_be_written(wrong, error):

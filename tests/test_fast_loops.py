@@ -46,6 +46,27 @@ def test_pow_is_precise(rng, dtype, units):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("length", [1, 7, 16, 255, 256, 3001])
+def test_powers_of_negative_numbers(rng, dtype, length):
+    base = rng.standard_normal(length).astype(dtype)
+    for exponent in (rng.integers(-9, 9, length).astype(dtype), np.array(5, dtype), np.array(-1e20, dtype)):
+        power = md.pow(md.tensor(base), md.tensor(exponent)).numpy()
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(power, np.power(base, exponent), rtol=1e-6)
+    broken = md.pow(md.tensor(-np.abs(base)), 2.5).numpy()
+    assert np.isnan(broken).all()
+    by_number = md.pow(-3.0, md.tensor(np.round(base))).numpy()
+    np.testing.assert_allclose(by_number, np.power(np.array(-3, dtype), np.round(base)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_small_whole_powers_are_exact(dtype):
+    base, exponent = (grid.ravel().astype(dtype) for grid in np.meshgrid(np.arange(-12, 13), np.arange(0, 6)))
+    exact = [float(int(a) ** int(b)) for a, b in zip(base, exponent, strict=True)]
+    assert (md.pow(md.tensor(base), md.tensor(exponent)).numpy() == exact).all()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
 def test_special_operands_between_plain_ones(rng, dtype):
     tiny = np.finfo(dtype).tiny
     special = np.array([0.0, -0.0, 1, -1, 2, -2, 0.5, 3, -3, np.inf, -np.inf, np.nan, tiny, tiny / 8], dtype)

@@ -64,7 +64,7 @@ void start_engine(py::module_& module) {
   for (const char* name :
        {"exchange_grad_mode", "exchange_inference_mode", "exchange_error_on_graph_break", "error_on_graph_break"})
     register_mode_call(name, module.attr((std::string("_") + name).c_str()).ptr());
-  for (const char* name : {"is_grad_enabled", "get_default_dtype", "is_tensor", "as_tensor"})
+  for (const char* name : {"is_grad_enabled", "get_default_dtype", "is_tensor", "as_tensor", "manual_seed"})
     register_mode_call(name, module.attr(name).ptr());
   register_pure_call(module.attr("promote_types").ptr());
   register_mode_call("PolicyFunction", reinterpret_cast<PyObject*>(policy_function_type()));

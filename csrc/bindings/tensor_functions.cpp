@@ -215,6 +215,12 @@ PyObject* seed_generator(PyObject*, PyObject* value) {
   });
 }
 
+PyObject* random_position(PyObject*, PyObject*) {
+  RandomState state = random_state();
+  return Py_BuildValue("KK", static_cast<unsigned long long>(state.seed),
+                       static_cast<unsigned long long>(state.position));
+}
+
 PyObject* get_threads(PyObject*, PyObject*) { return PyLong_FromLong(get_num_threads()); }
 
 PyObject* set_threads(PyObject*, PyObject* value) {
@@ -314,6 +320,8 @@ PyMethodDef functions[] = {
      "Sets inference mode of this thread; returns what it was."},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "is_grad_enabled() -> bool"},
     {"is_inference_mode_enabled", is_inference_mode_enabled, METH_NOARGS, "is_inference_mode_enabled() -> bool"},
+    {"_random_position", random_position, METH_NOARGS,
+     "The generator's seed and how many blocks of numbers were drawn since."},
     {"manual_seed", seed_generator, METH_O,
      "manual_seed(seed) -> None\n\nStarts the generator of random numbers anew."},
     {"get_num_threads", get_threads, METH_NOARGS, "get_num_threads() -> int"},

@@ -12,6 +12,7 @@ struct RegionEntry : CacheEntry {
   explicit RegionEntry(CapturedRegion captured) : CacheEntry(std::move(captured.guards)), region(std::move(captured)) {}
   CapturedRegion region;             // its guards are in the base
   std::shared_ptr<const Plan> plan;  // null: nothing to compute
+  bool draws = false;                // random numbers
 };
 using RegionEntryPtr = std::shared_ptr<RegionEntry>;
 

@@ -5,6 +5,7 @@
 #include "guards/tensor_type.h"
 #include "symbolic/call_outs.h"
 #include "tensor/copy.h"
+#include "tensor/random.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -98,12 +99,15 @@ bool RegionRun::run_plan(LiveFrame* frame) {
 bool RegionRun::run_steps() {
   const Plan& plan = *entry_->plan;
   int64_t call_outs = call_outs_begun();
+  std::optional<RandomTransaction> drawn;
+  if (entry_->draws) drawn.emplace();
   try {
     GilRelease release(!plan.needs_gil() && plan.estimated_ns() > kReleaseGilAboveNs);
     plan.run(inputs_.span(), outputs_.span());
   } catch (const Error& error) {
     // What has been called is not called again.
     if (error.kind() == ErrorKind::Internal || call_outs_begun() != call_outs) throw;
+    if (drawn) drawn->roll_back();
     ++counters().plan_failures;
     return false;
   }

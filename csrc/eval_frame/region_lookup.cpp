@@ -8,7 +8,9 @@
 #include "cpython/frame.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/recompiles.h"
+#include "graph/passes.h"
 #include "snapshot/value_builder.h"
+#include "tensor/random.h"
 
 namespace md {
 
@@ -80,12 +82,14 @@ void log_capture(const Place& place, const RegionEntry& entry) {
 
 void make_plan(const Place& place, RegionEntry& entry) {
   CapturedRegion& region = entry.region;
-  if (region.graph->outputs().empty() && !region.graph->has_call_out()) return;
+  if (region.graph->outputs().empty() && !has_effects(*region.graph)) return;
   MD_ASSERT(plan_maker != nullptr, "no plan maker is installed");
   std::vector<Ref> examples;
   ValueBuilder builder(region.snapshot, place.view);
   for (const RegionInput& input : region.inputs)
     examples.push_back(input.source != nullptr ? fetch(input.source, place.view) : builder.build(input.computed));
+  entry.draws =
+      std::ranges::any_of(region.graph->nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
   entry.plan = plan_maker(place.policy, region.graph, examples);
 }
 
@@ -167,8 +171,15 @@ CapturedRegion type_guarded_hand_over(const Place& place, CapturedRegion region)
   return region;
 }
 
+// Fakes, traced calls and backends may draw random numbers while a region is captured: plain Python never did.
+struct CaptureDraws {
+  RandomTransaction drawn;
+  ~CaptureDraws() { drawn.roll_back(); }
+};
+
 RegionEntryPtr capture(const Place& place, CodeCache& cache, const CacheKey& key) {
   auto begin = std::chrono::steady_clock::now();
+  CaptureDraws draws;
   const std::set<std::string>* varying =
       place.policy->dynamic != DynamicShapes::Never ? cache.varying_numbers(key, place.view, place.bytecode) : nullptr;
   WalkStart start{place.bytecode, place.index, place.view, place.policy, place.callers, varying};

@@ -75,7 +75,10 @@ int64_t int64_from_python(const ArgName& name, BorrowedRef value) {
   int overflow = 0;
   long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
   if (number == -1 && overflow == 0 && PyErr_Occurred()) throw PythonError();
-  if (overflow != 0) raise(ErrorKind::Overflow, name.str(), " is an int too big to convert: it has more than 64 bits");
+  // The classes are torch's.
+  bool of_list = name.param.type == ParamType::IntList;
+  if (overflow != 0)
+    raise(of_list ? ErrorKind::Type : ErrorKind::Value, name.str(), " is an int of more than 64 bits: overflow");
   return number;
 }
 
@@ -141,9 +144,15 @@ Arg int_arg(const ArgName& name, BorrowedRef value) {
   return Scalar(*number);
 }
 
+// Dims may be given as one number, sizes only where they may be given as several arguments too.
+bool takes_one_number(const Param& param) {
+  return param.variadic_ints || (param.name != "size" && param.name != "stride" && param.name != "normalized_shape");
+}
+
 Arg int_list_arg(const ArgName& name, BorrowedRef value) {
   DimVec dims;
   if (!is_sequence(value)) {
+    if (!takes_one_number(name.param)) raise_wrong_type(name, value);
     std::optional<int64_t> number = index_from_python(name, value);
     if (!number) raise_wrong_type(name, value);
     dims.push_back(*number);

@@ -121,7 +121,7 @@ std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args) {
       result.set_requires_grad(requires_grad);
   }
   bool made = row.kind == OpKind::Creation || row.kind == OpKind::Random;
-  if (made) apply_requires_grad_param(row, args, results.at(0));
+  if (made && !results.empty()) apply_requires_grad_param(row, args, results.at(0));
   return results;
 }
 

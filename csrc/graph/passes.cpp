@@ -55,6 +55,10 @@ bool must_run(const Node& node) {
 
 std::span<const Pass> passes() { return kPasses; }
 
+bool has_effects(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const auto& node) { return must_run(*node); });
+}
+
 void run_passes(Graph& graph) {
   for (const Pass& pass : kPasses) {
     bool changed = pass.run(graph);

@@ -20,6 +20,8 @@ std::vector<int> drop_unused_inputs(Graph& graph);
 
 // True when running the op can fail, or be seen, depending on its operands' values: it stays although its result is unused.
 bool must_run(const Node& node);
+// Whether the graph is to be run although nobody asks for a result.
+bool has_effects(const Graph& graph);
 
 bool eliminate_dead_code(Graph& graph);
 bool merge_common_subexpressions(Graph& graph);

@@ -147,6 +147,19 @@ ValuePtr get_default_dtype(Walk& walk, const CallArgs& args) {
   return walk.constant(dtype_to_python(default_dtype()));
 }
 
+// A node without results, in order with those that draw. A seed beyond the numbers of a graph is Python's.
+ValuePtr seed_generator(Walk& walk, const CallArgs& args) {
+  static const OpRow* const row = find_op("manual_seed");
+  Ref seed = args.positional.size() == 1 && args.keywords.empty() ? walk.constant_of(args.positional[0]) : Ref();
+  if (!seed || !PyLong_CheckExact(seed.get()))
+    walk.graph_break(BreakReason::builtin_call, "manual_seed() of a seed that is not known");
+  int overflow = 0;
+  int64_t number = PyLong_AsLongLongAndOverflow(seed, &overflow);
+  if (overflow != 0) walk.graph_break(BreakReason::builtin_call, "manual_seed() of a large seed");
+  walk.graph().add_op(*row, {Scalar(number)}, walk.location());
+  return walk.none();
+}
+
 // nonstrict_trace(f) in captured code: a callable that is called through _call_nonstrict, whose first argument is f.
 ValuePtr nonstrict_trace(Walk& walk, const CallArgs& args) {
   static PyObject* const call = imported("minidynamo._dynamo.traced_calls", "call_nonstrict").release();
@@ -220,7 +233,8 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"is_tensor", is_tensor},
                                  {"get_default_dtype", get_default_dtype},
                                  {"tensor", call_tensor},
-                                 {"as_tensor", as_tensor}};
+                                 {"as_tensor", as_tensor},
+                                 {"manual_seed", seed_generator}};
 
 }  // namespace
 

@@ -28,6 +28,7 @@ class OpCapture {
 
   ValuePtr run(const CallArgs& args, CallForm form) {
     bind(args);
+    refuse_new_leaves();
     promote_operands();
     if (may_fail_at_run_time() && walk_.graph().has_call_out()) keep_apart_from_call_outs();
     Node* node = append();
@@ -269,6 +270,14 @@ class OpCapture {
     if (!safe) walk_.graph_break(BreakReason::caught_call_out, row_->name + " after a custom operator");
   }
 
+  // zeros(2, requires_grad=True) is a leaf, which results of a graph are not.
+  void refuse_new_leaves() const {
+    int param = row_->schema.find("requires_grad");
+    auto* asked = param < 0 ? nullptr : std::get_if<Scalar>(&operands_[static_cast<size_t>(param)]);
+    if (asked != nullptr && asked->as_int() != 0)
+      walk_.graph_break(BreakReason::tensor_operands, row_->name + "() that requires grad");
+  }
+
   // A custom op may keep or write what it is given: then it must be the tensor itself.
   void refuse_written() const {
     for (const ValuePtr& value : values_) {
@@ -353,7 +362,6 @@ ValueRef Walk::scalar_input(const ValuePtr& value) {
 ValuePtr Walk::call_op(const OpRow& row, const CallArgs& args, CallForm form) {
   if (args.keyword("out") != nullptr && row.takes_out()) return call_with_out(row, args, form);
   if (row.faces & kEagerOnly) graph_break(BreakReason::data_dependent_shape, row.name);
-  if (!row.is_pure()) graph_break(BreakReason::tensor_method, row.name + " changes the state of the generator");
   return OpCapture(*this, row).run(args, form);
 }
 

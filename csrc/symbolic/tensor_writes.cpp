@@ -222,6 +222,16 @@ ValuePtr Walk::call_in_place(const OpRow& row, const CallArgs& args) {
   return keep;
 }
 
+// One tensor, or a tuple or list of them.
+std::vector<ValuePtr> Walk::out_targets(const OpRow& row, const ValuePtr& out) {
+  if (is_tensor(out)) return {out};
+  auto targets = elements_of(out);
+  if (!targets) graph_break(BreakReason::tensor_write, str_cat(row.name, " with out= a ", describe(out)));
+  for (const ValuePtr& target : *targets)
+    if (!is_tensor(target)) raise_here();
+  return *targets;
+}
+
 ValuePtr Walk::call_with_out(const OpRow& row, const CallArgs& args, CallForm form) {
   CallArgs plain{args.positional, {}};
   ValuePtr out;
@@ -233,23 +243,35 @@ ValuePtr Walk::call_with_out(const OpRow& row, const CallArgs& args, CallForm fo
     }
   }
   if (same_object(out, none())) return call_op(row, plain, form);
-  auto* target = as<TensorValue>(out);
-  if (target == nullptr) graph_break(BreakReason::tensor_write, row.name + " with several out=");
-  check_reads(*this, row.name + " with out=", target, plain);
-  check_reads(*this, row.name + " with out=", target, {{out}, {}});
-  if (has_expanded_dim(target->spec)) raise_here();
-  ValuePtr result = call_op(row, plain, form);
-  auto* computed = as<TensorValue>(result);
-  if (computed == nullptr) raise_here();
-  const TensorSpec& spec = graph_->info(computed->ref).spec;
-  if (!same(spec.sizes, target->spec.sizes)) graph_break(BreakReason::tensor_write, row.name + " resizes its out=");
-  try {
-    check_out_dtype(*computed->ref.node->op, spec.dtype, target->spec.dtype);
-  } catch (const Error&) {
-    raise_here();
+  std::vector<ValuePtr> targets = out_targets(row, out);
+  for (const ValuePtr& target : targets) {
+    check_reads(*this, row.name + " with out=", as<TensorValue>(target), plain);
+    check_reads(*this, row.name + " with out=", as<TensorValue>(target), {{target}, {}});
+    if (has_expanded_dim(as<TensorValue>(target)->spec)) raise_here();
   }
-  write_result(target, computed->ref);
-  return out;
+  ValuePtr result = call_op(row, plain, form);
+  auto* several = as<SequenceValue>(result);
+  std::vector<ValuePtr> results = several != nullptr ? several->items : std::vector<ValuePtr>{result};
+  if (results.size() != targets.size()) raise_here();
+  // All are judged before the first is written.
+  std::vector<ValueRef> values;
+  for (size_t i = 0; i < results.size(); ++i) {
+    ValueRef value = as<TensorValue>(results[i])->ref;
+    const TensorSpec& spec = graph_->info(value).spec;
+    const TensorSpec& target = as<TensorValue>(targets[i])->spec;
+    if (!same(spec.sizes, target.sizes)) graph_break(BreakReason::tensor_write, row.name + " resizes its out=");
+    try {
+      check_out_dtype(*value.node->op, spec.dtype, target.dtype);
+    } catch (const Error&) {
+      raise_here();
+    }
+    values.push_back(value);
+  }
+  for (size_t i = 0; i < values.size(); ++i) write_result(as<TensorValue>(targets[i]), values[i]);
+  if (targets.size() == 1) return out;
+  auto written = make_value<SequenceValue>(false, std::move(targets));
+  written->type = several->type;
+  return written;
 }
 
 void Walk::store_into_tensor(const ValuePtr& container, const ValuePtr& key, const ValuePtr& value) {

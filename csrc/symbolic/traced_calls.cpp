@@ -115,7 +115,8 @@ std::vector<Tensor> record_node(Capture& capture, Node* node, size_t count, bool
 
 std::vector<Tensor> WalkRecorder::record(const OpRow& row, std::span<const Arg> args) {
   Capture& capture = capture_of_args(args);
-  if (!row.is_pure()) raise(ErrorKind::NotImplemented, python_name(row), "() cannot be recorded: it changes state");
+  if (row.kind == OpKind::CallOut)
+    raise(ErrorKind::NotImplemented, python_name(row), "() cannot be recorded: it is opaque");
   std::vector<Operand> operands(args.size());
   for (size_t i = 0; i < args.size(); ++i) std::visit(SetOperand{capture, operands[i]}, args[i]);
   Node* node = capture.walk.graph().add_op(row, std::move(operands), capture.walk.location());

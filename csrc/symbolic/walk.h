@@ -250,6 +250,7 @@ class Walk {
   ValuePtr call_in_place(const OpRow& row, const CallArgs& args);
   // f(..., out=t): the op, and a write of its result into t, which is given back.
   ValuePtr call_with_out(const OpRow& row, const CallArgs& args, CallForm form);
+  std::vector<ValuePtr> out_targets(const OpRow& row, const ValuePtr& out);
   // The value in the target's dtype becomes what the target holds.
   void write_result(TensorValue* target, ValueRef value);
   void store_into_tensor(const ValuePtr& container, const ValuePtr& key, const ValuePtr& value);

@@ -6,6 +6,15 @@ struct FastForm {
   static constexpr bool exists = false;
 };
 
+// A form of two operands over whole vectors, taken in place of the fast form.
+template <typename F, typename T>
+struct WideForm {
+  static constexpr bool exists = false;
+};
+#if MD_LEVEL_BYTES >= 64
+#include "tensor/wide_pow.inl"
+#endif
+
 inline float fast_fmod(float a, float b, bool& holds) {
   double quotient = __builtin_trunc(double(a) / double(b));
   holds = __builtin_fabs(quotient) < 0x1p28;

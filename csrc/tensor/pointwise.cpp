@@ -82,8 +82,13 @@ void refine_clamp(const OpRow& op, std::span<const Arg> args, PointwiseForm& for
   form.operand_count = 2;
 }
 
-// Small powers are products. x ** -1 of integers must fail: only floats have a reciprocal.
-void refine_pow(const OpRow&, std::span<const Arg> args, PointwiseForm& form) {
+bool is_bool_tensor(const Arg& arg) {
+  const Tensor* tensor = std::get_if<Tensor>(&arg);
+  return tensor != nullptr && tensor->defined() && (*tensor)->dtype() == DType::bool_;
+}
+
+// Small powers are products. Bools have a power for a number as the exponent alone, as in torch. x ** -1 of integers must fail: only floats have a reciprocal.
+void refine_pow(const OpRow& op, std::span<const Arg> args, PointwiseForm& form) {
   struct Power {
     double exponent;
     Pointwise row;
@@ -93,6 +98,7 @@ void refine_pow(const OpRow&, std::span<const Arg> args, PointwiseForm& form) {
                                {0.5, Pointwise::sqrt},
                                {-0.5, Pointwise::rsqrt},
                                {-1, Pointwise::reciprocal}};
+  if (is_bool_tensor(args[1])) raise_op(ErrorKind::NotImplemented, op.name, "not implemented for 'bool'");
   const Tensor* base = std::get_if<Tensor>(&args[0]);
   if (base == nullptr || !base->defined()) return;  // not defined: a number of the run
   for (const Power& power : kPowers) {

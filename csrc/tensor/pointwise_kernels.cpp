@@ -54,7 +54,11 @@ void add_operand(PointwiseCall& call, const Arg& arg, bool may_be_number) {
   call.mask |= 1u << operand;
 }
 
-double cost_per_item(const PointwiseRow& row) { return row.is_costly ? 2.0 : 0.25; }
+// In ns, as measured: what moves through memory, and what transcendental functions compute.
+double cost_per_item(const PointwiseCall& call, double bytes_moved) {
+  double computed = call.row.is_costly ? 0.12 * static_cast<double>(item_size(call.dtype)) : 0;
+  return 0.03 * bytes_moved + computed;
+}
 
 void check_divisors(const PointwiseCall& call) {
   if (!call.row.may_fail || is_floating(call.dtype)) return;
@@ -76,11 +80,13 @@ void check_divisors(const PointwiseCall& call) {
 bool run_dense(const PointwiseCall& call, PointwiseLoop loop, const Tensor& out) {
   const void* src[3];
   int64_t steps[3];
+  int64_t steps_moved = 0;
   bool same_order = true;
   for (int i = 0; i < call.operand_count; ++i) {
     const Tensor* tensor = call.tensors[i];
     src[i] = tensor == nullptr ? call.numbers[i] : (*tensor)->data();
     steps[i] = tensor == nullptr ? 0 : static_cast<int64_t>(item_size(operand_dtype(call, i)));
+    steps_moved += steps[i];
     if (tensor != nullptr) {
       same_order = same_order && (*tensor)->is_contiguous() && (*tensor)->numel() == out->numel();
     }
@@ -88,7 +94,8 @@ bool run_dense(const PointwiseCall& call, PointwiseLoop loop, const Tensor& out)
   if (!same_order || !out->is_contiguous()) return false;
   char* dst = static_cast<char*>(out->data());
   int64_t dst_step = static_cast<int64_t>(item_size(out->dtype()));
-  parallel_for(out->numel(), cost_per_item(call.row), [&](int64_t begin, int64_t end) {
+  double moved = static_cast<double>(steps_moved + dst_step);
+  parallel_for(out->numel(), cost_per_item(call, moved), [&](int64_t begin, int64_t end) {
     const void* at[3];
     for (int i = 0; i < call.operand_count; ++i) at[i] = static_cast<const char*>(src[i]) + begin * steps[i];
     loop(at, dst + begin * dst_step, end - begin, call.params);
@@ -107,7 +114,7 @@ void run_strided(const PointwiseCall& call, PointwiseLoop loop, const Tensor& ou
     places[i] = count++;
   }
   walk.finish();
-  parallel_for(walk.count(), cost_per_item(call.row) + 0.5, [&](int64_t begin, int64_t end) {
+  parallel_for(walk.count(), cost_per_item(call, 16) + 0.5, [&](int64_t begin, int64_t end) {
     alignas(64) char buffers[4][ElementWalk::kTileBytes];
     for (int64_t at = begin; at < end;) {
       int64_t n = walk.tile_length(at, end);

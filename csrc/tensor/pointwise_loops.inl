@@ -43,6 +43,48 @@ inline T param_value(const Scalar* params) {
   }
 }
 
+// As guarded_loop_of, with a form over whole vectors: blocks of them, and a last vector that is filled up.
+template <typename F, typename T, unsigned Mask>
+void wide_loop_of(const void* const* src, void* dst, int64_t n) {
+  using Form = WideForm<F, T>;
+  constexpr int64_t kBlock = 256, kLanes = Form::lanes;
+  const T* operands[2] = {static_cast<const T*>(src[0]), static_cast<const T*>(src[1])};
+  T* out = static_cast<T*>(dst);
+  // A block's operands are read twice: the result must not lie over them before.
+  bool in_place = out == operands[0] || out == operands[1];
+  T padded[2][kBlock], made[kBlock], exact[kBlock];
+  unsigned holds[kBlock / kLanes];
+  int64_t longest = n < kBlock ? (n + kLanes - 1) / kLanes * kLanes : kBlock;
+  for (int64_t i = 0; i < longest; ++i) {
+    padded[0][i] = Mask & 1 ? *operands[0] : T(1);
+    padded[1][i] = Mask & 2 ? *operands[1] : T(1);
+  }
+  for (int64_t at = 0; at < n; at += kBlock) {
+    int64_t count = n - at < kBlock ? n - at : kBlock;
+    const T* read[2];
+    for (int k = 0; k < 2; ++k) {
+      bool is_number = (Mask >> k) & 1;
+      read[k] = is_number ? padded[k] : operands[k] + at;
+      if (is_number || count == kBlock) continue;
+      __builtin_memcpy(padded[k], read[k], size_t(count) * sizeof(T));
+      read[k] = padded[k];
+    }
+    T* place = in_place || count < kBlock ? made : out + at;
+    unsigned all_hold = (1u << kLanes) - 1;
+    for (int64_t i = 0; i < count; i += kLanes) {
+      holds[i / kLanes] = Form::run(read[0] + i, read[1] + i, place + i);
+      all_hold &= holds[i / kLanes];
+    }
+    if (all_hold != (1u << kLanes) - 1) {
+      for (int64_t i = 0; i < count; ++i) exact[i] = F::template apply<T, T>(read[0][i], read[1][i], T{}, T{});
+      for (int64_t i = 0; i < count; ++i) {
+        if ((holds[i / kLanes] >> (i % kLanes) & 1) == 0) place[i] = exact[i];
+      }
+    }
+    if (place == made) __builtin_memcpy(out + at, made, size_t(count) * sizeof(T));
+  }
+}
+
 // A function of one or two numbers with a fast form: the form over blocks, and over again where it does not hold.
 template <typename F, typename T, unsigned Mask>
 void guarded_loop_of(const void* const* src, void* dst, int64_t n) {
@@ -83,6 +125,7 @@ void guarded_loop_of(const void* const* src, void* dst, int64_t n) {
 // Mask bits: operand i is one element, read before the loop because dst may be it.
 template <typename F, typename T, unsigned Mask>
 void pointwise_loop_of(const void* const* src, void* dst, int64_t n, [[maybe_unused]] const Scalar* params) {
+  if constexpr (WideForm<F, T>::exists) return wide_loop_of<F, T, Mask>(src, dst, n);
   if constexpr (FastForm<F, T>::exists) return guarded_loop_of<F, T, Mask>(src, dst, n);
   using A = FirstOperand<F, T>;
   using R = ResultOf<F, T>;

@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <random>
+#include <utility>
 
 namespace md {
 namespace {
@@ -15,6 +16,16 @@ RandomState& state() {
 
 }  // namespace
 
+namespace {
+thread_local RandomTransaction* innermost = nullptr;
+}
+
+// With the lock held.
+void change_random(const RandomState& value) {
+  state() = value;
+  if (innermost != nullptr) innermost->after_ = value;
+}
+
 RandomState random_state() {
   std::lock_guard lock(state_mutex);
   return state();
@@ -22,7 +33,7 @@ RandomState random_state() {
 
 void set_random_state(const RandomState& value) {
   std::lock_guard lock(state_mutex);
-  state() = value;
+  change_random(value);
 }
 
 void manual_seed(uint64_t seed) { set_random_state({seed, 0}); }
@@ -30,8 +41,22 @@ void manual_seed(uint64_t seed) { set_random_state({seed, 0}); }
 RandomState draw_random(uint64_t blocks) {
   std::lock_guard lock(state_mutex);
   RandomState before = state();
-  state().position += blocks;
+  change_random({before.seed, before.position + blocks});
   return before;
+}
+
+RandomTransaction::RandomTransaction()
+    : before_(random_state()), after_(before_), outer_(std::exchange(innermost, this)) {}
+
+RandomTransaction::~RandomTransaction() {
+  innermost = outer_;
+  if (outer_ == nullptr || after_ == before_) return;
+  outer_->after_ = after_;
+}
+
+void RandomTransaction::roll_back() {
+  std::lock_guard lock(state_mutex);
+  if (state() == after_) change_random(before_);
 }
 
 RandomBlock random_block(uint64_t seed, uint64_t position) {

@@ -61,6 +61,10 @@ void generate(const Tensor& out, const MakePair& make_pair) {
 
 }  // namespace
 
+void manual_seed_kernel(const OpCall& call, std::span<Tensor>) {
+  manual_seed(static_cast<uint64_t>(scalar_arg(call, 0).as_int()));
+}
+
 void rand_kernel(const OpCall&, std::span<Tensor> outs) {
   int bits = significand_bits(outs[0]->dtype());
   generate(outs[0], [bits](RandomBlock block) {

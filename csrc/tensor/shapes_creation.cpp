@@ -54,6 +54,8 @@ void creation_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push(call, outs, dtype_arg(call).value_or(default_dtype()), dims_arg(call, 0));
 }
 
+void manual_seed_shape(const OpCall&, std::vector<OutSpec>&) {}
+
 void full_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push(call, outs, dtype_arg(call).value_or(dtype_of_number(scalar_arg(call, 1))), dims_arg(call, 0));
 }

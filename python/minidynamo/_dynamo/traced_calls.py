@@ -22,12 +22,16 @@ def call_nonstrict(function, /, *args, **kwargs):
 
 def trace_nonstrict(function, /, *args, **kwargs):
     name = getattr(function, "__qualname__", type(function).__name__)
+    position = _C._random_position()
     try:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
     except CannotCapture:
         raise
     except Exception as error:
         raise CannotCapture("traced_call", f"{name} raised {type(error).__name__}: {error}") from error
+    if _C._random_position() != position:
+        raise CannotCapture("traced_call", f"{name} draws random numbers that no argument has a part in")
+    return result
 
 
 def trace_opaque(function, /, *args, **kwargs):
