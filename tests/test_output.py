@@ -324,6 +324,19 @@ def test_changes_by_the_code_that_is_run_are_seen():
 FACTOR = 1
 
 
+def test_a_local_tensor_is_changed_by_the_code_that_is_run():
+    stream = Stream(lambda text, frame: frame.f_locals["y"].mul_(10))
+
+    def function(x):
+        y = x + 1
+        print("here", file=stream)
+        z = y + x
+        print("again", file=stream)
+        return z, y, y * 2
+
+    same_as_plain(lambda each: [value.tolist() for value in each(ones())], function)
+
+
 def test_what_it_wrote_is_changed_by_the_code_that_is_run():
     state = State()
     cell = 0

@@ -37,9 +37,8 @@ FrameLocals OutputReplay::locals_of(Place& place, ValueBuilder& builder) {
   return build_locals(place.output->site, *place.locals);
 }
 
-bool OutputReplay::call_in_frames(Place& place, const std::function<Ref()>& call, ValueBuilder& builder,
+bool OutputReplay::call_in_frames(Place& place, const FrameLocals& locals, const std::function<Ref()>& call,
                                   LiveFrame& frame) {
-  FrameLocals locals = locals_of(place, builder);
   LinkedCall(frame, place.output->site, place.functions, locals).run([&](size_t) { return static_cast<bool>(call()); });
   return PyErr_Occurred() == nullptr;
 }
@@ -60,8 +59,9 @@ bool OutputReplay::run(const Effect& effect, ValueBuilder& builder, LiveFrame* f
     return !raised_;
   }
   MD_ASSERT(frame != nullptr, "an output that runs Python code without its frame");
-  SeenState seen(entry_, view_, builder, &effect);
-  raised_ = !call_in_frames(place, call, builder, *frame);
+  FrameLocals locals = locals_of(place, builder);
+  SeenState seen(entry_, view_, builder, &effect, locals);
+  raised_ = !call_in_frames(place, locals, call, *frame);
   return !raised_ && seen.holds();
 }
 
@@ -78,7 +78,7 @@ SavedError OutputReplay::take_error(LiveFrame& frame) {
     error.restore();
     return Ref();
   };
-  call_in_frames(place, raise, *builder_, frame);
+  call_in_frames(place, locals_of(place, *builder_), raise, frame);
   return SavedError::take();
 }
 

@@ -42,7 +42,8 @@ class OutputReplay {
   };
   const CallOutSite& site() const { return places_[stopped_].output->site; }
   FrameLocals locals_of(Place& place, ValueBuilder& builder);
-  bool call_in_frames(Place& place, const std::function<Ref()>& call, ValueBuilder& builder, LiveFrame& frame);
+  // False: it raised.
+  bool call_in_frames(Place& place, const FrameLocals& locals, const std::function<Ref()>& call, LiveFrame& frame);
   const RegionEntry& entry_;
   LocalsView view_;
   std::vector<Place> places_;

@@ -74,7 +74,8 @@ bool same_contents(EffectKind kind, const Ref& a, const Ref& b) {
 
 }  // namespace
 
-SeenState::SeenState(const RegionEntry& entry, const LocalsView& view, ValueBuilder& builder, const Effect* next)
+SeenState::SeenState(const RegionEntry& entry, const LocalsView& view, ValueBuilder& builder, const Effect* next,
+                     const FrameLocals& shown)
     : entry_(entry), function_(Ref::share(view.function)) {
   for (int i = 0; i < view.slot_count; ++i) {
     slots_.push_back(Ref::share(view.slots[i]));
@@ -82,6 +83,8 @@ SeenState::SeenState(const RegionEntry& entry, const LocalsView& view, ValueBuil
   }
   view_ = {raw_slots_.data(), view.slot_count, function_.get()};
   held_before_ = guards_hold();
+  for (const auto& frame : shown)
+    for (const LocalValue& local : frame) add_tensors(local.value);
   const Snapshot& snapshot = entry.region.snapshot;
   for (const Recipe& recipe : snapshot.recipes)
     if (recipe.kind == RecipeKind::Source) add_source(recipe.source);
@@ -109,8 +112,10 @@ void SeenState::add_tensors(BorrowedRef object) {
   if (const TensorType* type = tensor_type_of(object)) {
     const Tensor& tensor = type->unwrap(object);
     if (tensor->storage()) versions_.push_back({tensor, tensor->storage()->version()});
-  } else if (PyTuple_CheckExact(object.get())) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object.get()); ++i) add_tensors(PyTuple_GET_ITEM(object.get(), i));
+  } else if (PyTuple_CheckExact(object.get()) || PyList_CheckExact(object.get())) {
+    PyObject** items = PySequence_Fast_ITEMS(object.get());
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.get()); ++i)
+      if (tensor_type_of(items[i]) != nullptr) add_tensors(items[i]);
   }
 }
 

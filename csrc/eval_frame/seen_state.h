@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "eval_frame/call_out_frames.h"
 #include "eval_frame/region_entry.h"
 #include "snapshot/value_builder.h"
 #include "tensor/tensor.h"
@@ -10,8 +11,9 @@ namespace md {
 
 class SeenState {
  public:
-  // Before the effect `next` of the region's snapshot, those before it applied.
-  SeenState(const RegionEntry& entry, const LocalsView& view, ValueBuilder& builder, const Effect* next);
+  // Before the effect `next` of the region's snapshot, those before it applied; `shown` are the locals that the code can see.
+  SeenState(const RegionEntry& entry, const LocalsView& view, ValueBuilder& builder, const Effect* next,
+            const FrameLocals& shown);
   // Whether everything is the same object with the same contents, and the guards hold as they did. False also where that is not known.
   bool holds() const;
 

@@ -9,6 +9,7 @@
 #include "guards/constants.h"
 #include "guards/text_stream.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/texts.h"
 
 namespace md {
 
@@ -43,7 +44,9 @@ class Printing {
       case ValueKind::Set:
         return print_set(*as<SetValue>(value), depth);
       case ValueKind::Instance:
-        return print_exception(value, depth);
+        return exception_of(value) != nullptr ? print_exception(value, depth) : print_instance(value, depth);
+      case ValueKind::Slice:
+        return print_slice(*as<SliceValue>(value), depth);
       default:
         return {};
     }
@@ -106,6 +109,20 @@ class Printing {
     return printed;
   }
 
+  // What its class says in Python is worked out here.
+  Printed print_instance(const ValuePtr& value, int depth) {
+    Ref text = depth == 0 ? text_by_parts(walk_, value, 1, nullptr) : Ref();
+    return {text ? walk_.constant(text) : nullptr};
+  }
+
+  Printed print_slice(const SliceValue& slice, int depth) {
+    std::vector<ValuePtr> copies;
+    Printed printed;
+    if (!print_all({slice.start, slice.stop, slice.step}, depth, copies, printed.asks_python)) return {};
+    printed.value = make_value<SliceValue>(copies[0], copies[1], copies[2]);
+    return printed;
+  }
+
   // Its text, which its class of C makes of known arguments.
   Printed print_exception(const ValuePtr& value, int depth) {
     Ref model = text_model(walk_, value);
@@ -124,6 +141,7 @@ class Printing {
                                Py_TYPE(Py_None), Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented), &PyRange_Type,
                                &PyFunction_Type, &PyCFunction_Type, dtype_type(), device_type()})
       if (type == atom) return {value};
+    if (type == &PySlice_Type && walk_.constant_of(value)) return {value};
     // str() of bytes warns under python -b.
     if (type == &PyBytes_Type) return {value, depth == 0};
     if (tensor_type_of(as<ObjectValue>(value)->object)) return {};

@@ -206,6 +206,15 @@ def an_object_with_a_text(x):
     return y + 1
 
 
+@whole(lambda: (one_tensor(), 3))
+def objects_made_here(x, n):
+    made = Spoken("made")
+    print(made, slice(1, n), [slice(n)], ValueError("text", 1), KeyError("k"))
+    made.name = "changed"
+    print("now", made)
+    return x + 1
+
+
 @whole(lambda: (one_tensor(), Plain))
 def a_class(x, kind):
     print(kind, type(x).__name__, len)
