@@ -3,7 +3,9 @@
 import builtins
 import functools
 import gc
+import io
 import math
+import os
 import sys
 import types
 import weakref
@@ -69,6 +71,43 @@ GLOBAL_NUMBER = 41
 NAN = math.nan
 OTHER_NAN = -math.nan
 
+
+class ToldStream(io.StringIO):
+    def write(self, text):
+        return super().write(text)
+
+
+class KeptStream(io.TextIOWrapper):
+    """As pytest makes them: nothing of writing is its own."""
+
+
+class RawStream(io.RawIOBase):
+    def writable(self):
+        return True
+
+
+def with_own_write():
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    stream.write = print
+    return stream
+
+
+PLAIN_STREAMS = [
+    io.StringIO(),
+    io.TextIOWrapper(io.BytesIO(), encoding="utf-8"),
+    KeptStream(io.BytesIO(), encoding="ascii"),
+    open(os.devnull, "w", encoding="latin-1"),
+]
+OTHER_STREAMS = [
+    ToldStream(),
+    with_own_write(),
+    io.TextIOWrapper(io.BufferedWriter(RawStream()), encoding="utf-8"),
+    io.TextIOWrapper(io.BytesIO(), encoding="cp1252"),
+    io.BytesIO(),
+    sys,
+    None,
+]
+
 # kind: (text of the line in print(), add(program, source), objects that pass, objects that fail)
 MATCHES = [
     ("TYPE_MATCH", "type(L['x']) is int", lambda p, s: p.type_match(s, int), [1, 2**70], [True, 1.0, None, "1"]),
@@ -110,6 +149,7 @@ MATCHES = [
     ("SET_ITEMS", "list(L['x']) == ['a']", lambda p, s: p.set_items(s, ("a",)), [{"a"}],
      [{"a", "b"}, set(), {"b"}, ["a"], frozenset("a"), {HostileKey()}, None]),
     ("SET_ITEMS", "list(L['x']) == [Point]", lambda p, s: p.set_items(s, (Point,)), [{Point}], [{Slotted}]),
+    ("TEXT_STREAM", "L['x'] is a plain text stream", lambda p, s: p.text_stream(s), PLAIN_STREAMS, OTHER_STREAMS),
     ("DICT_CONTAINS", "'a' in L['x']", lambda p, s: p.dict_contains(s, "a", True), [{"a": 0}, {1: 0, "a": 0}],
      [{}, {"b": 0}, {1: 0}, ["a"]]),
     ("DICT_CONTAINS", "7 in L['x']", lambda p, s: p.dict_contains(s, 7, True), [{7: 0}, {7.0: 0}, {8: 1, 7: 0}],

@@ -82,6 +82,7 @@ void bind_engine(py::module_& module) {
   register_set_methods();
   register_made_calls();
   register_sorting();
+  register_output_calls();
   register_pure_calls();
   module.def("_register_call",
              [](const std::string& name, const py::object& callable) { register_mode_call(name, callable.ptr()); });

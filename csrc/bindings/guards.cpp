@@ -159,6 +159,9 @@ void bind_test_program(py::module_& testing) {
           },
           py::arg("source"), py::arg("keys"))
       .def(
+          "text_stream", [](TestProgram& program, int source) { program.guards().text_stream(program.at(source)); },
+          py::arg("source"))
+      .def(
           "set_items",
           [](TestProgram& program, int source, const py::tuple& items) {
             program.guards().set_items(program.at(source), items.ptr());

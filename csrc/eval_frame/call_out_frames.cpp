@@ -2,7 +2,6 @@
 
 #include "eval_frame/pending.h"
 #include "snapshot/policy.h"
-#include "snapshot/value_builder.h"
 
 #include <algorithm>
 
@@ -107,41 +106,44 @@ PyObject* leave(LiveFrame& frame, int return_index) {
 
 }  // namespace
 
-void LinkedFrames::build_locals(std::span<Tensor> tensors) {
-  ValueBuilder builder(site_->locals, view_);
-  builder.set_outputs(tensors);
-  locals_.clear();
-  for (const FrameState& state : site_->locals.frames) {
-    std::vector<LocalValue>& values = locals_.emplace_back();
+std::vector<Ref> functions_of(const CallOutSite& site, const LocalsView& view) {
+  std::vector<Ref> functions(site.frames.size());
+  for (size_t level = 1; level < functions.size(); ++level) functions[level] = function_of(site.frames[level], view);
+  return functions;
+}
+
+FrameLocals build_locals(const CallOutSite& site, ValueBuilder& builder) {
+  FrameLocals locals;
+  for (const FrameState& state : site.locals.frames) {
+    std::vector<LocalValue>& values = locals.emplace_back();
     for (const SlotValue& slot : state.slots) values.push_back({slot.slot, builder.build(slot.value)});
   }
   builder.finish();
+  return locals;
 }
 
-void LinkedFrames::run(int site, std::span<Tensor> locals, const std::function<bool(size_t linked)>& call) {
-  site_ = &region_.call_outs[static_cast<size_t>(site)];
-  build_locals(locals);
+void LinkedCall::run(const Call& call) {
   // What is entered here belongs to no compiled call.
   AmbientPolicy none(nullptr);
-  show(root_, site_->frames.front().index);
+  show(root_, site_.frames.front().index);
   ShownLocals shown(root_, locals_.front());
   run_from(1, call);
   if (error_) error_.restore();
 }
 
 // The frames of a snapshot pass the exception on, not these.
-bool LinkedFrames::run_from(size_t level, const std::function<bool(size_t linked)>& call) {
+bool LinkedCall::run_from(size_t level, const Call& call) {
   bool done = link(level, call);
-  if (done || !site_->failure || level != std::min(site_->failure->frames.size(), deepest_)) return done;
+  if (done || !site_.failure || level != std::min(site_.failure->frames.size(), deepest_)) return done;
   error_ = SavedError::take();
   return true;
 }
 
-bool LinkedFrames::link(size_t level, const std::function<bool(size_t linked)>& call) {
+bool LinkedCall::link(size_t level, const Call& call) {
   deepest_ = level;
-  if (level == site_->frames.size()) return call(level);
-  const CallOutFrame& shown = site_->frames[level];
-  Ref function = function_of(shown, view_);
+  if (level == site_.frames.size()) return call(level);
+  const CallOutFrame& shown = site_.frames[level];
+  const Ref& function = functions_[level];
   if (!function) return call(level);
   bool done = false;
   Ref result = enter_inner_frame(function, [&](LiveFrame& frame) {
@@ -153,6 +155,15 @@ bool LinkedFrames::link(size_t level, const std::function<bool(size_t linked)>& 
   });
   if (done && shown.return_index < 0) PyErr_Clear();
   return result || (done && shown.return_index < 0);
+}
+
+void LinkedFrames::run(int number, std::span<Tensor> tensors, const std::function<bool(size_t linked)>& call) {
+  const CallOutSite& site = region_.call_outs[static_cast<size_t>(number)];
+  ValueBuilder builder(site.locals, view_);
+  builder.set_outputs(tensors);
+  std::vector<Ref> functions = functions_of(site, view_);
+  FrameLocals locals = build_locals(site, builder);
+  LinkedCall(root_, site, functions, locals).run(call);
 }
 
 }  // namespace md

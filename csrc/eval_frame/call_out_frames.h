@@ -4,6 +4,7 @@
 #include "cpython/errors.h"
 #include "eval_frame/live_frame.h"
 #include "guards/locals_view.h"
+#include "snapshot/value_builder.h"
 #include "symbolic/call_outs.h"
 
 namespace md {
@@ -11,6 +12,33 @@ namespace md {
 struct LocalValue {
   int slot;
   Ref value;
+};
+
+// What the frames of a site hold, outermost first.
+using FrameLocals = std::vector<std::vector<LocalValue>>;
+
+// The functions whose frames a site has, null where no frame can be made; the first is the region's own, which is entered.
+std::vector<Ref> functions_of(const CallOutSite& site, const LocalsView& view);
+FrameLocals build_locals(const CallOutSite& site, ValueBuilder& builder);
+
+// Runs `call` with the frames of the site linked. If it gave false, then by the exception that it has set, which is set afterwards;
+// where the site has a snapshot its frames have no part in the traceback yet.
+class LinkedCall {
+ public:
+  using Call = std::function<bool(size_t linked)>;
+  LinkedCall(LiveFrame& root, const CallOutSite& site, const std::vector<Ref>& functions, const FrameLocals& locals)
+      : root_(root), site_(site), functions_(functions), locals_(locals) {}
+  void run(const Call& call);
+
+ private:
+  bool run_from(size_t level, const Call& call);
+  bool link(size_t level, const Call& call);
+  LiveFrame& root_;
+  const CallOutSite& site_;
+  const std::vector<Ref>& functions_;
+  const FrameLocals& locals_;
+  size_t deepest_ = 0;  // frames that are linked while the call runs
+  SavedError error_;
 };
 
 class LinkedFrames : public CallOutFrames {
@@ -22,13 +50,6 @@ class LinkedFrames : public CallOutFrames {
   void run(int site, std::span<Tensor> locals, const std::function<bool(size_t linked)>& call) override;
 
  private:
-  bool run_from(size_t level, const std::function<bool(size_t linked)>& call);
-  bool link(size_t level, const std::function<bool(size_t linked)>& call);
-  void build_locals(std::span<Tensor> tensors);
-  const CallOutSite* site_ = nullptr;            // that is being run
-  std::vector<std::vector<LocalValue>> locals_;  // of its frames
-  size_t deepest_ = 0;                           // frames that are linked while the operator runs
-  SavedError error_;
   LiveFrame& root_;
   const CapturedRegion& region_;
   const LocalsView& view_;

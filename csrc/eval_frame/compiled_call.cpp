@@ -43,6 +43,16 @@ PyObject* call_with_callees_captured(BorrowedRef function, const Policy* policy,
   return result;
 }
 
+// An output without a frame has raised: the frame is made for the exception.
+PyObject* raise_in_frame(BorrowedRef function, const Policy* policy, PyObject* const* args, size_t nargsf,
+                         PyObject* keyword_names, RegionRun& run) {
+  run.replay().keep_error();
+  DrivenCall call(policy);
+  return call_with_continuation(function, args, nargsf, keyword_names,
+                                [&](LiveFrame& frame) { return FrameDriver(frame, policy).run_stopped(run); })
+      .release();
+}
+
 PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* const* args, size_t nargsf,
                         PyObject* keyword_names) {
   auto* python_function = reinterpret_cast<PyFunctionObject*>(function.get());
@@ -53,14 +63,17 @@ PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* co
   if (entry == nullptr || entry->region.exit == ExitKind::HandOver)
     return call_with_callees_captured(function, policy, args, nargsf, keyword_names);
   RegionRun run(std::move(entry), slots.view());
-  if (!run.region().call_outs.empty()) {
+  if (run.region().needs_frame()) {
     DrivenCall call(policy);
     return call_with_continuation(function, args, nargsf, keyword_names,
                                   [&](LiveFrame& frame) { return FrameDriver(frame, policy).run_inside(run); })
         .release();
   }
   if (!run.run_plan()) return call_undriven(function, args, nargsf, keyword_names);
-  if (run.region().exit == ExitKind::Return) return run.take_result().release();
+  if (run.region().exit == ExitKind::Return) {
+    if (Ref result = run.take_result()) return result.release();
+    return raise_in_frame(function, policy, args, nargsf, keyword_names, run);
+  }
   DrivenCall call(policy);
   return call_with_continuation(function, args, nargsf, keyword_names,
                                 [&](LiveFrame& frame) { return FrameDriver(frame, policy).run_from(run); })

@@ -72,7 +72,7 @@ class AmbientFrames : public FrameHandler {
     RegionEntryPtr entry = find_or_capture(place);
     if (entry == nullptr || entry->region.exit == ExitKind::HandOver) return run_default(ts, raw);
     RegionRun run(std::move(entry), place.view);
-    bool inside = !run.region().call_outs.empty();
+    bool inside = run.region().needs_frame();
     if (!inside && !run.run_plan()) return run_default(ts, raw);
     LiveFrame frame(ts, raw);
     if (!frame.enter()) return run_default(ts, raw);
@@ -162,6 +162,11 @@ PyObject* FrameDriver::run_inside(RegionRun& run) {
   return advance == Advance::Continue ? this->run() : finish();
 }
 
+PyObject* FrameDriver::run_stopped(RegionRun& run) {
+  if (stop_at_output(run) == Advance::Continue) return this->run();
+  return finish();
+}
+
 PyObject* FrameDriver::resume(std::vector<FrameImage>& images, size_t level) {
   restore(frame_, images[level]);
   policy_ = images[level].state->policy;
@@ -239,16 +244,32 @@ FrameDriver::Advance FrameDriver::raise_saved() {
   return handle_raise();
 }
 
+FrameDriver::Advance FrameDriver::stop_at_output(RegionRun& run) {
+  OutputReplay& replay = run.replay();
+  if (replay.raised()) raising_ = replay.take_error(frame_);
+  if (!replay.has_images()) {
+    frame_.set_index(replay.instruction());
+    return raise_saved();
+  }
+  is_done_ = !raising_;
+  std::vector<FrameImage> images = replay.take_images();
+  restore(frame_, images[0]);
+  policy_ = images[0].state->policy;
+  return go_on(images, 0);
+}
+
 FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
   const CapturedRegion& region = run.region();
   if (!region.snapshot.returns.empty()) return leave_to_caller(run);
   if (region.exit == ExitKind::Return) {
     const FrameState& state = region.snapshot.frames.front();
-    Ref result = run.take_result();
+    Ref result = run.take_result(&frame_);
+    if (!result) return stop_at_output(run);
     put(frame_, last_locals(run, state.slots));
     return return_result(std::move(result), state.index);
   }
-  std::vector<FrameImage> images = run.take_images();
+  std::vector<FrameImage> images = run.take_images(&frame_);
+  if (images.empty()) return stop_at_output(run);
   restore(frame_, images[0]);
   policy_ = images[0].state->policy;
   leaves_rest_ = region.leaves_rest;
@@ -261,26 +282,32 @@ SlotObjects FrameDriver::last_locals(RegionRun& run, const std::vector<SlotValue
 
 FrameDriver::Advance FrameDriver::leave_to_caller(RegionRun& run) {
   const Snapshot& snapshot = run.region().snapshot;
-  SlotObjects locals = last_locals(run, snapshot.returns.front().slots);
-  FrameDriver* waiting = caller_;
-  for (size_t level = 1; level < snapshot.returns.size(); ++level) {
-    const Snapshot::ReturnedFrame& frame = snapshot.returns[level];
-    waiting->arrival_ =
-        Arrival{nullptr, {}, Ref::share(Py_None), frame.index, false, waiting->last_locals(run, frame.slots)};
+  std::vector<SlotObjects> locals;
+  FrameDriver* waiting = this;
+  for (const Snapshot::ReturnedFrame& frame : snapshot.returns) {
+    locals.push_back(waiting->last_locals(run, frame.slots));
     waiting = waiting->caller_;
   }
   Arrival arrival{run.entry(), {}, {}, -1, false, {}};
   if (run.region().exit == ExitKind::Return) {
     const FrameState& state = snapshot.frames.front();
     arrival.locals = waiting->last_locals(run, state.slots);
-    arrival.result = run.take_result();
+    arrival.result = run.take_result(&frame_);
+    if (!arrival.result) return stop_at_output(run);
     arrival.index = state.index;
   } else {
-    arrival.images = run.take_images();
+    arrival.images = run.take_images(&frame_);
+    if (arrival.images.empty()) return stop_at_output(run);
     arrival.leaves_rest = run.region().leaves_rest;
   }
   waiting->arrival_ = std::move(arrival);
-  put(frame_, std::move(locals));
+  waiting = caller_;
+  for (size_t level = 1; level < snapshot.returns.size(); ++level) {
+    waiting->arrival_ = Arrival{nullptr,       {}, Ref::share(Py_None), snapshot.returns[level].index, false,
+                                std::move(locals[level])};
+    waiting = waiting->caller_;
+  }
+  put(frame_, std::move(locals.front()));
   return return_result(Ref::share(Py_None), snapshot.returns.front().index);
 }
 
@@ -309,6 +336,10 @@ FrameDriver::Advance FrameDriver::return_result(Ref result, int index) {
 FrameDriver::Advance FrameDriver::go_on(std::vector<FrameImage>& images, size_t level) {
   if (level + 1 == images.size()) {
     if (leaves_rest_) return hand_over_here();
+    if (std::exchange(is_done_, false)) {
+      frame_.set_index(frame_.index() + 1);
+      return Advance::Continue;
+    }
     return raising_ ? raise_saved() : execute_here();
   }
   FrameImage& inner = images[level + 1];
@@ -321,6 +352,7 @@ FrameDriver::Advance FrameDriver::go_on(std::vector<FrameImage>& images, size_t 
       FrameDriver driver(frame, *this, inner);
       driver.raising_ = std::move(raising_);
       driver.leaves_rest_ = std::exchange(leaves_rest_, false);
+      driver.is_done_ = std::exchange(is_done_, false);
       return driver.resume(images, level + 1);
     });
   }

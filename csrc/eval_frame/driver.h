@@ -19,9 +19,10 @@ class FrameDriver {
   FrameDriver(LiveFrame& frame, FrameDriver& caller, const FrameImage& image);
 
   // The frame is entered. Each leaves it and gives its result.
-  PyObject* run();                                                  // from the frame's position
-  PyObject* run_from(RegionRun& run);                               // a region whose plan has run, at the frame's start
-  PyObject* run_inside(RegionRun& run);                             // a region at the frame's start, its plan as well
+  PyObject* run();                        // from the frame's position
+  PyObject* run_from(RegionRun& run);     // a region whose plan has run, at the frame's start
+  PyObject* run_inside(RegionRun& run);   // a region at the frame's start, its plan as well
+  PyObject* run_stopped(RegionRun& run);  // a region at the frame's start that an output stopped
   PyObject* resume(std::vector<FrameImage>& images, size_t level);  // frame is images[level]: restore, go on from there
 
  private:
@@ -32,6 +33,8 @@ class FrameDriver {
   Advance raise_from_region(RegionRun* run);
   Advance raise_in_images(RegionRun& run, FailedCallOut& failed);
   Advance raise_saved();
+  // An output has raised, or has changed what the region goes on with: the frames become what they are there.
+  Advance stop_at_output(RegionRun& run);
   Advance leave_region(RegionRun& run);
   Advance return_result(Ref result, int index);
   // What whoever holds the frame object will see in it; nothing if nobody does.
@@ -66,6 +69,7 @@ class FrameDriver {
   std::optional<Arrival> arrival_;
   int empty_regions_ = 0;
   bool leaves_rest_ = false;  // the innermost frame that is being restored goes to the interpreter
+  bool is_done_ = false;      // the instruction at which that frame stands has been executed
   SavedError raising_;        // by the instruction at which the innermost frame that is being restored stands
 };
 

@@ -58,6 +58,7 @@ RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view)
       inputs_(entry_->plan != nullptr ? region().inputs.size() : 0),
       outputs_(entry_->plan != nullptr ? region().graph->outputs().size() : 0) {
   ++counters().regions_run;
+  if (!region().outputs.empty()) replay_.emplace(*entry_, view);
   if (!compute_numbers()) return;
   for (size_t i = 0; i < inputs_.size() && !unfit_; ++i) {
     const RegionInput& place = region().inputs[i];
@@ -71,6 +72,7 @@ RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view)
 bool RegionRun::compute_numbers() {
   try {
     for (RecipeId id : region().snapshot.computed) exit_.builder().build(id);
+    if (replay_) replay_->compute_numbers();
   } catch (const PythonError&) {
     PyErr_Clear();
     unfit_ = true;
@@ -113,6 +115,7 @@ bool RegionRun::run_steps() {
   }
   for (GraphInput& input : inputs_) input.tensor = Tensor();
   exit_.builder().set_outputs(outputs_.span());
+  if (replay_) replay_->set_outputs(outputs_.span());
   return true;
 }
 
@@ -124,9 +127,13 @@ void ExitValues::build_effects() {
   builder_.finish();
 }
 
-void ExitValues::apply_effects() {
+bool ExitValues::apply_effects(OutputReplay* outputs, LiveFrame* frame) {
   for (const Effect& effect : snapshot_.effects) {
     switch (effect.kind) {
+      case EffectKind::Output:
+        MD_ASSERT(outputs != nullptr, "an output where none can be made");
+        if (!outputs->run(effect, builder_, frame)) return false;
+        break;
       case EffectKind::SetCell:
         check_status(PyCell_Set(builder_.build(effect.target), builder_.build(effect.value)));
         break;
@@ -174,37 +181,42 @@ void ExitValues::apply_effects() {
         break;
     }
   }
+  return true;
 }
 
-Ref ExitValues::take_result() {
+Ref ExitValues::take_result(OutputReplay* outputs, LiveFrame* frame) {
   Ref result = builder_.build(snapshot_.result);
   build_effects();
-  apply_effects();
-  return result;
+  return apply_effects(outputs, frame) ? std::move(result) : Ref();
 }
 
-SlotObjects ExitValues::build_slots(const std::vector<SlotValue>& slots) {
+SlotObjects build_slots(const std::vector<SlotValue>& slots, ValueBuilder& builder) {
   SlotObjects objects;
   objects.reserve(slots.size());
-  for (const SlotValue& slot : slots) objects.emplace_back(slot.slot, builder_.build(slot.value));
+  for (const SlotValue& slot : slots) objects.emplace_back(slot.slot, builder.build(slot.value));
   return objects;
 }
 
-std::vector<FrameImage> ExitValues::take_images() {
+std::vector<FrameImage> build_images(const Snapshot& snapshot, ValueBuilder& builder) {
   std::vector<FrameImage> images;
-  images.reserve(snapshot_.frames.size());
-  for (const FrameState& state : snapshot_.frames) {
+  images.reserve(snapshot.frames.size());
+  for (const FrameState& state : snapshot.frames) {
     FrameImage image;
     image.state = &state;
-    if (state.function != kNoRecipe) image.function = builder_.build(state.function);
-    image.slots = build_slots(state.slots);
+    if (state.function != kNoRecipe) image.function = builder.build(state.function);
+    image.slots = build_slots(state.slots, builder);
     image.stack.reserve(state.stack.size());
-    for (RecipeId value : state.stack) image.stack.push_back(builder_.build(value));
-    if (state.continuation_value != kNoRecipe) image.continuation_value = builder_.build(state.continuation_value);
+    for (RecipeId value : state.stack) image.stack.push_back(builder.build(value));
+    if (state.continuation_value != kNoRecipe) image.continuation_value = builder.build(state.continuation_value);
     images.push_back(std::move(image));
   }
+  return images;
+}
+
+std::vector<FrameImage> ExitValues::take_images(OutputReplay* outputs, LiveFrame* frame) {
+  std::vector<FrameImage> images = build_images(snapshot_, builder_);
   build_effects();
-  apply_effects();
+  if (!apply_effects(outputs, frame)) return {};
   builder_.release();
   return images;
 }

@@ -1,9 +1,11 @@
 // Running a region's plan, and leaving the region: everything is fetched and built before anything is written.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "base/inline_array.h"
 #include "eval_frame/live_frame.h"
+#include "eval_frame/output_replay.h"
 #include "eval_frame/region_entry.h"
 #include "snapshot/value_builder.h"
 #include "symbolic/call_outs.h"
@@ -11,6 +13,7 @@
 namespace md {
 
 using SlotObjects = std::vector<std::pair<int, Ref>>;
+SlotObjects build_slots(const std::vector<SlotValue>& slots, ValueBuilder& builder);
 
 // What one frame will hold.
 struct FrameImage {
@@ -20,6 +23,7 @@ struct FrameImage {
   std::vector<Ref> stack;
   Ref continuation_value;
 };
+std::vector<FrameImage> build_images(const Snapshot& snapshot, ValueBuilder& builder);
 
 // The values of one snapshot, on their way into the frames.
 class ExitValues {
@@ -27,16 +31,14 @@ class ExitValues {
   // Fetches what the snapshot names.
   ExitValues(const Snapshot& snapshot, const LocalsView& view) : snapshot_(snapshot), builder_(snapshot, view) {}
   ValueBuilder& builder() { return builder_; }
-  // Exit Return: the result, effects applied.
-  Ref take_result();
-  // Other exits: what every frame holds, effects applied. From then on the images alone hold the values.
-  std::vector<FrameImage> take_images();
-  // Before take_images.
-  SlotObjects build_slots(const std::vector<SlotValue>& slots);
+  // Exit Return: the result, effects applied. Null: an output stopped it.
+  Ref take_result(OutputReplay* outputs = nullptr, LiveFrame* frame = nullptr);
+  // Other exits: what every frame holds, effects applied. From then on the images alone hold the values. Empty: an output stopped it.
+  std::vector<FrameImage> take_images(OutputReplay* outputs = nullptr, LiveFrame* frame = nullptr);
 
  private:
   void build_effects();
-  void apply_effects();
+  bool apply_effects(OutputReplay* outputs, LiveFrame* frame);
   const Snapshot& snapshot_;
   ValueBuilder builder_;
 };
@@ -55,9 +57,13 @@ class RegionRun {
   // without call-outs needs none.
   bool run_plan(LiveFrame* frame = nullptr);
 
-  Ref take_result() { return exit_.take_result(); }
-  std::vector<FrameImage> take_images() { return exit_.take_images(); }
-  SlotObjects build_slots(const std::vector<SlotValue>& slots) { return exit_.build_slots(slots); }
+  // Null, or empty: the region is left at an output, as stopped_output() says. `frame` is the region's, null if it has none;
+  // a region with outputs that run Python code needs one.
+  Ref take_result(LiveFrame* frame = nullptr) { return exit_.take_result(outputs_replay(), frame); }
+  std::vector<FrameImage> take_images(LiveFrame* frame) { return exit_.take_images(outputs_replay(), frame); }
+  OutputReplay& replay() { return *replay_; }
+  // Before take_images.
+  SlotObjects build_slots(const std::vector<SlotValue>& slots) { return md::build_slots(slots, exit_.builder()); }
   // Whether its exception is raised in frames that are made first; their images.
   bool has_images_for(const FailedCallOut& failed) const;
   std::vector<FrameImage> take_failure_images(FailedCallOut& failed);
@@ -66,9 +72,11 @@ class RegionRun {
   bool compute_numbers();
   bool run_steps();
   bool run_with_call_outs(LiveFrame& frame);
+  OutputReplay* outputs_replay() { return replay_ ? &*replay_ : nullptr; }
   RegionEntryPtr entry_;
   LocalsView view_;
   ExitValues exit_;
+  std::optional<OutputReplay> replay_;
   InlineArray<GraphInput, 8> inputs_;
   InlineArray<Tensor, 4> outputs_;
   bool unfit_ = false;  // an argument that no graph input can hold

@@ -96,6 +96,9 @@ std::string condition_SET_ITEMS(const Guard& guard, const Bytecode& bytecode) {
 std::string condition_ABC_TOKEN(const Guard& guard, const Bytecode&) {
   return str_cat("abc.get_cache_token() == ", guard.length);
 }
+std::string condition_TEXT_STREAM(const Guard& guard, const Bytecode& bytecode) {
+  return name(guard.source, bytecode) + " is a plain text stream";
+}
 std::string condition_DICT_CONTAINS(const Guard& guard, const Bytecode& bytecode) {
   return shown(guard.object.get()) + " in " + name(guard.source, bytecode);
 }

@@ -9,6 +9,7 @@
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
+#include "guards/text_stream.h"
 #include "tensor/memory_overlap.h"
 
 namespace md {
@@ -136,6 +137,10 @@ bool check_NO_OVERLAP(const GuardInstruction& in, PyObject* const* registers, co
   const TensorType* b = tensor_type_of(registers[in.other]);
   if (a == nullptr || b == nullptr) return false;
   return !ranges_meet(a->unwrap(registers[in.target]), b->unwrap(registers[in.other]));
+}
+
+bool check_TEXT_STREAM(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  return is_plain_text_stream(registers[in.target]);
 }
 
 bool check_GLOBAL_STATE(const GuardInstruction& in, PyObject* const*, const LocalsView&) {

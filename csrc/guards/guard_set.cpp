@@ -174,6 +174,13 @@ void GuardSet::abc_token(const Source* source) {
   impl_->add(std::move(guard));
 }
 
+void GuardSet::text_stream(const Source* source) {
+  Guard guard;
+  guard.kind = GuardKind::TEXT_STREAM;
+  guard.source = source;
+  impl_->add(std::move(guard));
+}
+
 void GuardSet::dict_contains(const Source* source, BorrowedRef key, bool contains) {
   Ref exact = exact_constant(key);
   key = exact;

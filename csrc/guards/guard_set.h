@@ -53,6 +53,7 @@ class GuardSet {
   void set_items(const Source* source, BorrowedRef item_tuple);
   // What abstract base classes say of classes is as it is now.
   void abc_token(const Source* source);
+  void text_stream(const Source* source);  // is_plain_text_stream
   void dict_contains(const Source* source, BorrowedRef key, bool contains);
   void present(const Source* source);
   void absent(const Source* source);

@@ -20,6 +20,8 @@ class ValueBuilder {
 
   // The object of a recipe (null for Null). Each recipe is built at most once.
   Ref build(RecipeId id);
+  // The object of a recipe that another builder made.
+  void share(RecipeId id, Ref object) { values_[id] = std::move(object); }
   // Fills the containers made so far. Call after the last build.
   void finish();
   // Lets go of everything fetched and built; what dies may run Python code.

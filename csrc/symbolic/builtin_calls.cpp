@@ -402,8 +402,6 @@ ValuePtr call_pow(Walk& walk, const CallArgs& args) {
   return result;
 }
 
-ValuePtr call_print(Walk& walk, const CallArgs&) { walk.graph_break(BreakReason::print_call, "print()"); }
-
 template <BreakReason reason>
 ValuePtr break_always(Walk& walk, const CallArgs&) {
   walk.graph_break(reason);
@@ -438,7 +436,6 @@ constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
                                     {"callable", call_callable},
                                     {"abs", call_abs},
                                     {"pow", call_pow},
-                                    {"print", call_print},
                                     {"locals", break_always<BreakReason::frame_inspection>},
                                     {"globals", break_always<BreakReason::frame_inspection>},
                                     {"vars", break_always<BreakReason::frame_inspection>},

@@ -248,6 +248,10 @@ void check_apart_from_others(Walk& walk, const CallOutRequest& request, int at, 
 }  // namespace
 
 Node* append_call_out(Walk& walk, const CallOutRequest& request) {
+  if (walk.has_output())
+    walk.graph_break(
+        BreakReason::caught_call_out, request.name,
+        "What was printed or logged before it is written when the region is left, so that the region ends here.");
   bool has_failure = !walk.may_call_out();
   if (has_failure && !walk.may_describe_failure()) walk.graph_break(BreakReason::caught_call_out, request.name);
   std::vector<ValueRef> failure_outputs, locals;

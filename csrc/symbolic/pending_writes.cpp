@@ -185,7 +185,9 @@ void Walk::list_splice(const ValuePtr& list, int64_t start, int64_t stop, std::v
 void Walk::log_store(EffectKind kind, const ValuePtr& target, BorrowedRef key, ValuePtr value) {
   const PendingWrites* writes = as<ObjectValue>(target)->writes.get();
   for (auto effect = effects_.rbegin(); !is_delete(kind) && effect != effects_.rend(); ++effect) {
-    if (as<ObjectValue>(effect->target)->writes.get() != writes) continue;
+    if (effect->kind == EffectKind::Output) break;  // which may show it
+    auto* written = as<ObjectValue>(effect->target);
+    if (written == nullptr || written->writes.get() != writes) continue;
     if (!effect->key) break;  // cleared in between
     BorrowedRef other = as<ObjectValue>(effect->key)->object.get();
     if (!identical_constants(other, key)) continue;
@@ -349,7 +351,14 @@ bool Walk::any_dict_written_at(BorrowedRef key) const {
   for (const ValuePtr& value : written_) {
     auto* object = as<ObjectValue>(value);
     if (!PyDict_CheckExact(object->object.get())) continue;
-    if (object->writes->contents || object->writes->find(key) != nullptr) return true;
+    if (object->writes->find(key) != nullptr) return true;
+    auto* contents = as<DictValue>(object->writes->contents);
+    if (contents == nullptr) continue;
+    // What it held under the key may be gone.
+    PyObject* before = nullptr;
+    if (contents->find(key) >= 0 || lookup_constant(object->object, key, &before) != 0) return true;
+    for (const PendingEffect& effect : effects_)
+      if (effect.kind == EffectKind::DictClear && as<ObjectValue>(effect.target)->writes == object->writes) return true;
   }
   return false;
 }

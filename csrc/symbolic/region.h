@@ -1,5 +1,6 @@
 // What one walk captured, starting at one instruction of one code object.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -44,10 +45,21 @@ struct CallOutSite {
   Snapshot locals;
 };
 
+// A call that writes something out, made among the effects (output_queue.h).
+struct OutputSite {
+  // `failure` is the state after the call, null where nobody can see it; it has no effects.
+  CallOutSite site;
+  int first_local = 0, first_after = 0, end = 0;  // the graph outputs that the two snapshots name
+  bool runs_python = false;
+  // Of a value in the state after the call, or among the locals, and of the same object in the region's snapshot.
+  std::vector<std::pair<RecipeId, RecipeId>> same_after, same_locals;
+};
+
 struct CapturedRegion {
   std::shared_ptr<Graph> graph;
   std::vector<RegionInput> inputs;     // one for each graph input
   std::vector<CallOutSite> call_outs;  // the graph's, in order
+  std::vector<OutputSite> outputs;     // Effect::start is the place in it
   uint64_t walk = 0;                   // Walk::number()
   GuardSet guards;
   Snapshot snapshot;
@@ -59,6 +71,11 @@ struct CapturedRegion {
   bool leaves_rest = false;               // and here for what comes after the break, in the innermost frame
   int repeated_records = 0;               // records of invisible callers that break again at the same place
   std::vector<const Bytecode*> entered;   // of the other functions that the region goes through; its guards keep them
+
+  // The user's frames are to be linked while the region is run or left.
+  bool needs_frame() const {
+    return !call_outs.empty() || std::ranges::any_of(outputs, [](const OutputSite& each) { return each.runs_python; });
+  }
 };
 
 // Where a walk starts.

@@ -4,6 +4,7 @@
 #include "graph/passes.h"
 #include "guards/constants.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/output_queue.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -381,38 +382,51 @@ FrameState RegionFinisher::inner_state(size_t depth, bool innermost) {
   return state;
 }
 
+RecipeId RegionFinisher::output_recipe(ValueRef value) {
+  Recipe recipe;
+  recipe.kind = RecipeKind::Output;
+  recipe.index = static_cast<int32_t>(outputs_.size());
+  outputs_.push_back(value);
+  snapshot_.recipes.push_back(std::move(recipe));
+  return static_cast<RecipeId>(snapshot_.recipes.size() - 1);
+}
+
 void RegionFinisher::add_tensor_writes() {
   for (const auto& base : walk_.written_inputs_) {
-    if (base->version == 0) continue;  // a write that broke the graph
-    Recipe written;
-    written.kind = RecipeKind::Output;
-    written.index = static_cast<int32_t>(outputs_.size());
-    outputs_.push_back(base->current);
-    snapshot_.recipes.push_back(std::move(written));
-    RecipeId value = static_cast<RecipeId>(snapshot_.recipes.size() - 1);
+    auto logged = walk_.logged_versions_.find(base.get());
+    int written_before = logged != walk_.logged_versions_.end() ? logged->second : 0;
+    if (base->version == written_before) continue;  // none, or a write that broke the graph
+    RecipeId value = output_recipe(base->current);
     Effect effect{EffectKind::WriteTensor, recipe_of(walk_.by_source_.at(base->source)), value};
-    effect.count = base->version;
+    effect.count = base->version - written_before;
     snapshot_.effects.push_back(effect);
   }
 }
 
 void RegionFinisher::add_effects() {
-  add_tensor_writes();
+  bool has_output = walk_.has_output();
+  if (!has_output) add_tensor_writes();
   for (const Walk::PendingEffect& pending : walk_.effects_) {
-    Effect effect{pending.kind, recipe_of(pending.target)};
+    Effect effect{pending.kind};
+    if (pending.target) effect.target = recipe_of(pending.target);
+    effect.flag = pending.flag;
+    effect.count = pending.count;
+    if (pending.kind == EffectKind::WriteTensor) effect.value = output_recipe(pending.tensor);
+    if (pending.kind == EffectKind::SetCell) effect.value = recipe_of(pending.value);
     if (pending.value) effect.value = recipe_of(pending.value);
     if (pending.key) effect.key = recipe_of(pending.key);
     effect.start = pending.start;
     effect.stop = pending.stop;
     snapshot_.effects.push_back(effect);
   }
+  if (has_output) add_tensor_writes();
   for (const ValuePtr& value : walk_.stored_cells_) {
     auto* cell = as<CellValue>(value);
     snapshot_.effects.push_back({EffectKind::SetCell, recipe_of(value), recipe_of(cell->contents), false});
   }
-  if (walk_.grad_mode != walk_.initial_grad_mode_)
+  if (walk_.grad_mode != walk_.logged_grad_mode_)
     snapshot_.effects.push_back({EffectKind::GradMode, kNoRecipe, kNoRecipe, walk_.grad_mode});
-  if (walk_.inference_mode != walk_.initial_inference_mode_)
+  if (walk_.inference_mode != walk_.logged_inference_mode_)
     snapshot_.effects.push_back({EffectKind::InferenceMode, kNoRecipe, kNoRecipe, walk_.inference_mode});
 }
 
@@ -444,7 +458,7 @@ void RegionFinisher::add_frames(size_t depth) {
   for (size_t i = 1; i < depth; ++i) snapshot_.frames.push_back(inner_state(i, i + 1 == depth));
 }
 
-Snapshot RegionFinisher::describe_failure(const std::vector<ValuePtr>& stack, std::vector<ValueRef>& outputs) {
+void RegionFinisher::add_frames_at_call(const std::vector<ValuePtr>& stack, bool goes_on) {
   exit_ = ExitKind::Raise;
   check_generators();
   size_t depth = walk_.frames_told();
@@ -453,6 +467,7 @@ Snapshot RegionFinisher::describe_failure(const std::vector<ValuePtr>& stack, st
     SymbolicFrame& frame = *walk_.frames_[i];
     stacks.push_back(frame.stack);
     if (i + 1 == depth) frame.stack = stack;
+    if (goes_on) continue;
     // What the exception drops from the stack need not be made.
     auto kept = static_cast<size_t>(std::max(frame.bytecode->handler_at(frame.index).depth, 0));
     for (size_t at = kept; at < frame.stack.size(); ++at)
@@ -468,9 +483,60 @@ Snapshot RegionFinisher::describe_failure(const std::vector<ValuePtr>& stack, st
     throw;
   }
   put_back();
+}
+
+Snapshot RegionFinisher::describe_failure(const std::vector<ValuePtr>& stack, std::vector<ValueRef>& outputs) {
+  add_frames_at_call(stack, false);
   add_effects();
   outputs = std::move(outputs_);
   return std::move(snapshot_);
+}
+
+Snapshot RegionFinisher::describe_output(const std::vector<ValuePtr>& stack, bool goes_on,
+                                         std::vector<ValueRef>& outputs) {
+  add_frames_at_call(stack, goes_on);
+  outputs = std::move(outputs_);
+  return std::move(snapshot_);
+}
+
+std::vector<std::pair<ValuePtr, RecipeId>> RegionFinisher::made_values() const {
+  std::vector<std::pair<ValuePtr, RecipeId>> made;
+  for (const ValuePtr& value : keep_alive_)
+    if (auto* tensor = as<TensorValue>(value); tensor != nullptr && tensor->source == nullptr)
+      made.emplace_back(value, recipes_.at(value.get()));
+  return made;
+}
+
+// Where something is written to that an output may have shown the region ends before that output.
+void RegionFinisher::check_outputs() {
+  if (walk_.queued_.empty()) return;
+  bool draws =
+      std::ranges::any_of(walk_.graph_->nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
+  for (const QueuedOutput& output : walk_.queued_)
+    if ((draws && output.site.runs_python) || !std::ranges::all_of(output.shown, is_as_shown))
+      throw RestartSignal{output.step, output.graph_break, output.policy};
+}
+
+void RegionFinisher::add_outputs(CapturedRegion& region) {
+  for (QueuedOutput& output : walk_.queued_) {
+    OutputSite& site = output.site;
+    auto pair_up = [&](const std::vector<std::pair<ValuePtr, RecipeId>>& made, auto& pairs) {
+      for (const auto& [value, recipe] : made) {
+        auto shown = std::ranges::find(output.frames, value, &ShownValue::value);
+        auto found = recipes_.find(value.get());
+        if (found != recipes_.end() && shown != output.frames.end() && is_as_shown(*shown))
+          pairs.emplace_back(recipe, found->second);
+      }
+    };
+    pair_up(output.made_locals, site.same_locals);
+    pair_up(output.made_after, site.same_after);
+    site.first_local = static_cast<int>(outputs_.size());
+    outputs_.insert(outputs_.end(), output.locals.begin(), output.locals.end());
+    site.first_after = static_cast<int>(outputs_.size());
+    outputs_.insert(outputs_.end(), output.after.begin(), output.after.end());
+    site.end = static_cast<int>(outputs_.size());
+    region.outputs.push_back(std::move(site));
+  }
 }
 
 namespace {
@@ -579,6 +645,7 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
   exit_ = exit;
   graph_break_ = graph_break ? &*graph_break : nullptr;
   check_generators();
+  check_outputs();
   region.exit = exit;
   region.entered = walk_.entered_;
   if (exit == ExitKind::Return) {
@@ -594,6 +661,7 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
   }
   for (const auto& frame : walk_.returns_) snapshot_.returns.push_back({frame.index, slots_of(frame.changed)});
   add_effects();
+  add_outputs(region);
   Graph& graph = *walk_.graph_;
   graph.set_outputs(outputs_);
   region.met_operations = graph.op_count() > 0;

@@ -15,6 +15,11 @@ class RegionFinisher {
   Snapshot describe_failure(const std::vector<ValuePtr>& stack, std::vector<ValueRef>& outputs);
   // The locals of every frame as they are now, as far as they can be told.
   Snapshot describe_locals(std::vector<ValueRef>& outputs);
+  // The frames after a call by the current instruction, with nothing said of effects; `stack` is the innermost told frame's then.
+  // Where the frames do not go on from there, what an exception drops is not made.
+  Snapshot describe_output(const std::vector<ValuePtr>& stack, bool goes_on, std::vector<ValueRef>& outputs);
+  // Tensors that were described last, which are the same object in every snapshot of the region while nothing is written to them.
+  std::vector<std::pair<ValuePtr, RecipeId>> made_values() const;
 
  private:
   RecipeId recipe_of(const ValuePtr& value);
@@ -41,6 +46,10 @@ class RegionFinisher {
   bool may_leave_unset(const SymbolicFrame& frame, int slot, const ValuePtr& value, bool innermost) const;
   void add_effects();
   void add_tensor_writes();
+  RecipeId output_recipe(ValueRef value);
+  void add_frames_at_call(const std::vector<ValuePtr>& stack, bool goes_on);
+  void check_outputs();
+  void add_outputs(CapturedRegion& region);
 
   Walk& walk_;
   // The walk is done again and ends at this step. The reason counts when the region had reached the function's end.

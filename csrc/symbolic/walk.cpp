@@ -6,6 +6,7 @@
 #include "base/config.h"
 #include "guards/wrapper_callables.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/output_queue.h"
 #include "symbolic/region_finisher.h"
 #include "tensor/tensor_modes.h"
 
@@ -112,6 +113,8 @@ Walk::Walk(const WalkStart& start, const RestartSignal* restart)
       null_(make_value<NullValue>()) {
   grad_mode = initial_grad_mode_ = tensor_modes().grad_enabled;
   inference_mode = initial_inference_mode_ = tensor_modes().inference_mode;
+  logged_grad_mode_ = grad_mode;
+  logged_inference_mode_ = inference_mode;
   start_root();
 }
 
@@ -279,6 +282,12 @@ int Walk::add_call_out_site(std::vector<ValueRef>& locals, std::vector<ValueRef>
     site.failure = RegionFinisher(*this).describe_failure(before, *failure);
   }
   site.locals = RegionFinisher(*this).describe_locals(locals);
+  add_frames(site);
+  call_outs_.push_back(std::move(site));
+  return static_cast<int>(call_outs_.size()) - 1;
+}
+
+void Walk::add_frames(CallOutSite& site) {
   for (const auto& each : frames_) {
     CallOutFrame frame{each->bytecode->code(), nullptr, false, each->index, -1};
     ValuePtr function = each->function;
@@ -293,8 +302,6 @@ int Walk::add_call_out_site(std::vector<ValueRef>& locals, std::vector<ValueRef>
     }
     site.frames.push_back(frame);
   }
-  call_outs_.push_back(std::move(site));
-  return static_cast<int>(call_outs_.size()) - 1;
 }
 
 bool Walk::may_nest() const { return frames_.front()->policy->nested_graph_breaks; }
@@ -414,6 +421,7 @@ void Walk::set_policy(const Policy* policy) {
 }
 
 CapturedRegion capture_region(const WalkStart& start) {
+  register_logging_calls();
   std::optional<RestartSignal> restart;
   for (;;) {
     Walk walk(start, restart ? &*restart : nullptr);

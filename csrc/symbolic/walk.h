@@ -16,6 +16,8 @@
 namespace md {
 
 class Walk;
+struct OutputRequest;
+struct QueuedOutput;
 struct WrapperType;
 
 struct CallArgs {
@@ -291,6 +293,10 @@ class Walk {
   // The frames as they are, for what is called here at run time. Returns the number of the site. `locals` are the values that
   // they hold; with `failure`, also what they are to be should the call raise, in terms of those values.
   int add_call_out_site(std::vector<ValueRef>& locals, std::vector<ValueRef>* failure);
+  // A call that writes something out, to be made at the exit (output_queue.cpp). Breaks for the reason of the request where that would
+  // not be what Python does.
+  void queue_output(OutputRequest request);
+  bool has_output() const { return !queued_.empty(); }
   // Frames whose state is told for an exception of the current instruction: all but those that C code waits for.
   size_t frames_told() const { return held_.empty() ? frames_.size() : held_.front().depth; }
   // Whether an exception that leaves the region here finds no handler and no state that was to be committed before it.
@@ -360,8 +366,17 @@ class Walk {
     EffectKind kind;
     ValuePtr target, key, value;
     int64_t start = 0, stop = 0;
+    bool flag = false;
+    ValueRef tensor{};  // WriteTensor: the value
+    int count = 0;
   };
   std::vector<PendingEffect> effects_;
+  std::vector<QueuedOutput> queued_;
+  std::unordered_map<const TensorBase*, int> logged_versions_;  // of inputs: writes that are among effects_
+  bool logged_grad_mode_ = true, logged_inference_mode_ = false;
+  void log_state();
+  bool calls_directly(BorrowedRef callable);
+  void add_frames(CallOutSite& site);
   std::vector<ValuePtr> mutables_, written_;  // lists, dicts and instances from outside: met, and written to
   bool dict_written_ = false;
   PendingWrites& write_to(const ValuePtr& object);
@@ -432,6 +447,8 @@ void register_made_calls();
 // A C class whose objects never change; `call` is Python for what calling one does: call(args, keywords, *more), or null.
 void register_made_class(PyTypeObject* type, BorrowedRef call);
 void register_sorting();
+void register_output_calls();
+void register_logging_calls();
 // A function of ours that does what a callable not written in Python does, without globals: it is inlined instead, and nobody sees
 // its frame. Null: none.
 void register_polyfill(BorrowedRef callable, BorrowedRef function);

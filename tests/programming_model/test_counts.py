@@ -112,6 +112,7 @@ def three_breaks(x):
     for i in range(2):
         y = y * 2
         print("for", i)
+        graph_break()
     with minidynamo.no_grad():
         y = y + 3
         graph_break()

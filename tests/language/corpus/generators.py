@@ -142,7 +142,7 @@ def throw_into_generator(x):
     return x, g.throw(ValueError("thrown"))
 
 
-@snippet(breaks=1)
+@whole()
 def generator_that_prints(x):
     total = x
     for y in noisy(x):
@@ -150,7 +150,7 @@ def generator_that_prints(x):
     return total
 
 
-@snippet()
+@whole()
 def list_of_generator_that_prints(x):
     return list(noisy(x))
 
@@ -207,7 +207,7 @@ def generator_raises(x):
     return x
 
 
-@snippet(breaks=1)
+@whole()
 def this_is_a_generator(x):
     def run():
         yield x + 1

@@ -1,0 +1,99 @@
+#include "eval_frame/output_replay.h"
+
+#include "eval_frame/region_exit.h"
+#include "eval_frame/seen_state.h"
+
+namespace md {
+
+OutputReplay::OutputReplay(const RegionEntry& entry, const LocalsView& view) : entry_(entry), view_(view) {
+  for (const OutputSite& output : entry.region.outputs) {
+    Place place{&output, functions_of(output.site, view), nullptr, nullptr};
+    if (output.site.failure) place.after = std::make_unique<ValueBuilder>(*output.site.failure, view);
+    if (output.runs_python) place.locals = std::make_unique<ValueBuilder>(output.site.locals, view);
+    places_.push_back(std::move(place));
+  }
+}
+
+void OutputReplay::compute_numbers() {
+  for (Place& place : places_)
+    if (place.after)
+      for (RecipeId id : place.output->site.failure->computed) place.after->build(id);
+}
+
+void OutputReplay::set_outputs(std::span<Tensor> outputs) {
+  for (Place& place : places_) {
+    auto from_to = [&](int begin, int end) {
+      return outputs.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+    };
+    const OutputSite& output = *place.output;
+    if (place.locals) place.locals->set_outputs(from_to(output.first_local, output.first_after));
+    if (place.after) place.after->set_outputs(from_to(output.first_after, output.end));
+  }
+}
+
+FrameLocals OutputReplay::locals_of(Place& place, ValueBuilder& builder) {
+  if (!place.locals) return FrameLocals(place.output->site.frames.size());
+  for (auto [own, same] : place.output->same_locals) place.locals->share(own, builder.build(same));
+  return build_locals(place.output->site, *place.locals);
+}
+
+bool OutputReplay::call_in_frames(Place& place, const FrameLocals& locals, const std::function<Ref()>& call,
+                                  LiveFrame& frame) {
+  LinkedCall(frame, place.output->site, place.functions, locals).run([&](size_t) { return static_cast<bool>(call()); });
+  return PyErr_Occurred() == nullptr;
+}
+
+bool OutputReplay::run(const Effect& effect, ValueBuilder& builder, LiveFrame* frame) {
+  stopped_ = static_cast<size_t>(effect.start);
+  builder_ = &builder;
+  Place& place = places_[stopped_];
+  Ref callable = builder.build(effect.target), arguments = builder.build(effect.value);
+  Ref names = effect.key != kNoRecipe ? builder.build(effect.key) : Ref();
+  auto call = [&] {
+    Py_ssize_t count = PyTuple_GET_SIZE(arguments.get()) - (names ? PyTuple_GET_SIZE(names.get()) : 0);
+    return Ref::steal(
+        PyObject_Vectorcall(callable, &PyTuple_GET_ITEM(arguments.get(), 0), static_cast<size_t>(count), names));
+  };
+  if (!place.output->runs_python) {
+    raised_ = !call();
+    return !raised_;
+  }
+  MD_ASSERT(frame != nullptr, "an output that runs Python code without its frame");
+  FrameLocals locals = locals_of(place, builder);
+  SeenState seen(entry_, view_, builder, &effect, locals);
+  raised_ = !call_in_frames(place, locals, call, *frame);
+  return !raised_ && seen.holds();
+}
+
+void OutputReplay::keep_error() {
+  if (raised_) error_ = SavedError::take();
+}
+
+SavedError OutputReplay::take_error(LiveFrame& frame) {
+  Place& place = places_[stopped_];
+  if (place.output->runs_python) return SavedError::take();
+  // C code ran without frames.
+  SavedError error = error_ ? std::move(error_) : SavedError::take();
+  auto raise = [&] {
+    error.restore();
+    return Ref();
+  };
+  call_in_frames(place, locals_of(place, *builder_), raise, frame);
+  return SavedError::take();
+}
+
+std::vector<FrameImage> OutputReplay::take_images() {
+  Place& place = places_[stopped_];
+  for (auto [own, same] : place.output->same_after) place.after->share(own, builder_->build(same));
+  std::vector<FrameImage> images = build_images(*place.output->site.failure, *place.after);
+  place.after->finish();
+  // From then on the images alone hold the values.
+  builder_->release();
+  for (Place& each : places_) {
+    if (each.after) each.after->release();
+    if (each.locals) each.locals->release();
+  }
+  return images;
+}
+
+}  // namespace md

@@ -1,0 +1,56 @@
+// The outputs of a region while its effects are applied. What their frames hold is fetched when the region starts, before anything
+// is written.
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cpython/errors.h"
+#include "eval_frame/call_out_frames.h"
+#include "eval_frame/region_entry.h"
+
+namespace md {
+
+struct FrameImage;
+
+class OutputReplay {
+ public:
+  OutputReplay(const RegionEntry& entry, const LocalsView& view);
+  // Throws PythonError where a number cannot be worked out.
+  void compute_numbers();
+  // All of the graph's.
+  void set_outputs(std::span<Tensor> outputs);
+
+  // Makes the call. False: the region is left there. `frame` is the region's; null: only C code is run.
+  bool run(const Effect& effect, ValueBuilder& builder, LiveFrame* frame);
+
+  // After run() gave false.
+  bool raised() const { return raised_; }
+  void keep_error();  // that is set
+  // With the frames in its traceback that are not in the images.
+  SavedError take_error(LiveFrame& frame);
+  int instruction() const { return site().frames.front().index; }  // of the region's own frame
+  bool has_images() const { return site().failure.has_value(); }
+  // The state after the call.
+  std::vector<FrameImage> take_images();
+
+ private:
+  struct Place {
+    const OutputSite* output;
+    std::vector<Ref> functions;
+    std::unique_ptr<ValueBuilder> after, locals;  // null: nothing is shown
+  };
+  const CallOutSite& site() const { return places_[stopped_].output->site; }
+  FrameLocals locals_of(Place& place, ValueBuilder& builder);
+  // False: it raised.
+  bool call_in_frames(Place& place, const FrameLocals& locals, const std::function<Ref()>& call, LiveFrame& frame);
+  const RegionEntry& entry_;
+  LocalsView view_;
+  std::vector<Place> places_;
+  ValueBuilder* builder_ = nullptr;  // of the region's own snapshot
+  size_t stopped_ = 0;
+  bool raised_ = false;
+  SavedError error_;
+};
+
+}  // namespace md

@@ -1,0 +1,137 @@
+#include "eval_frame/seen_state.h"
+
+#include <algorithm>
+
+#include "guards/tensor_type.h"
+
+namespace md {
+
+namespace {
+
+// What the effect wrote to, as one object; null: nothing is there.
+Ref contents_of(EffectKind kind, BorrowedRef target, BorrowedRef key) {
+  switch (kind) {
+    case EffectKind::SetCell:
+      return Ref::steal(PyCell_Get(target));
+    case EffectKind::ListAppend:
+    case EffectKind::ListSplice:
+      return check(PyList_AsTuple(target));
+    case EffectKind::DictSet:
+    case EffectKind::DictDelete:
+    case EffectKind::DictClear:
+      return check(PyDict_Copy(target));
+    case EffectKind::SetAdd:
+    case EffectKind::SetDiscard:
+    case EffectKind::SetClear:
+      return check(PySequence_Tuple(target));
+    case EffectKind::AttributeSet:
+    case EffectKind::AttributeDelete: {
+      Ref value = Ref::steal(PyObject_GenericGetAttr(target, key));
+      if (!value) PyErr_Clear();
+      return value;
+    }
+    case EffectKind::GradMode:
+    case EffectKind::InferenceMode:
+    case EffectKind::WriteTensor:
+    case EffectKind::Output:
+      return nullptr;
+  }
+  return nullptr;
+}
+
+bool same_items(PyObject* a, PyObject* b) {
+  if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i)
+    if (PyTuple_GET_ITEM(a, i) != PyTuple_GET_ITEM(b, i)) return false;
+  return true;
+}
+
+bool same_entries(PyObject* a, PyObject* b) {
+  if (PyDict_GET_SIZE(a) != PyDict_GET_SIZE(b)) return false;
+  Py_ssize_t i = 0, j = 0;
+  PyObject *key, *value, *other_key, *other_value;
+  while (PyDict_Next(a, &i, &key, &value) != 0)
+    if (PyDict_Next(b, &j, &other_key, &other_value) == 0 || key != other_key || value != other_value) return false;
+  return true;
+}
+
+bool same_contents(EffectKind kind, const Ref& a, const Ref& b) {
+  switch (kind) {
+    case EffectKind::ListAppend:
+    case EffectKind::ListSplice:
+    case EffectKind::SetAdd:
+    case EffectKind::SetDiscard:
+    case EffectKind::SetClear:
+      return same_items(a, b);
+    case EffectKind::DictSet:
+    case EffectKind::DictDelete:
+    case EffectKind::DictClear:
+      return same_entries(a, b);
+    default:
+      return a.get() == b.get();
+  }
+}
+
+}  // namespace
+
+SeenState::SeenState(const RegionEntry& entry, const LocalsView& view, ValueBuilder& builder, const Effect* next,
+                     const FrameLocals& shown)
+    : entry_(entry), function_(Ref::share(view.function)) {
+  for (int i = 0; i < view.slot_count; ++i) {
+    slots_.push_back(Ref::share(view.slots[i]));
+    raw_slots_.push_back(view.slots[i]);
+  }
+  view_ = {raw_slots_.data(), view.slot_count, function_.get()};
+  held_before_ = guards_hold();
+  for (const auto& frame : shown)
+    for (const LocalValue& local : frame) add_tensors(local.value);
+  const Snapshot& snapshot = entry.region.snapshot;
+  for (const Recipe& recipe : snapshot.recipes)
+    if (recipe.kind == RecipeKind::Source) add_source(recipe.source);
+  for (const RegionInput& input : entry.region.inputs)
+    if (input.source != nullptr) add_source(input.source);
+  for (const Effect* effect = snapshot.effects.data(); effect != next; ++effect) {
+    if (effect->target == kNoRecipe || effect->kind == EffectKind::Output) continue;
+    Contents written{effect->kind, builder.build(effect->target), {}, {}};
+    if (effect->key != kNoRecipe) written.key = builder.build(effect->key);
+    written.now = contents_of(written.kind, written.target, written.key);
+    contents_.push_back(std::move(written));
+    if (effect->value != kNoRecipe && effect->kind != EffectKind::WriteTensor)
+      add_tensors(builder.build(effect->value));
+  }
+}
+
+void SeenState::add_source(const Source* source) {
+  Ref object = fetch(source, view_);
+  if (object) add_tensors(object);
+  sources_.emplace_back(source, std::move(object));
+}
+
+void SeenState::add_tensors(BorrowedRef object) {
+  if (!object) return;
+  if (const TensorType* type = tensor_type_of(object)) {
+    const Tensor& tensor = type->unwrap(object);
+    if (tensor->storage()) versions_.push_back({tensor, tensor->storage()->version()});
+  } else if (PyTuple_CheckExact(object.get()) || PyList_CheckExact(object.get())) {
+    PyObject** items = PySequence_Fast_ITEMS(object.get());
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.get()); ++i)
+      if (tensor_type_of(items[i]) != nullptr) add_tensors(items[i]);
+  }
+}
+
+bool SeenState::guards_hold() const { return entry_.guards.check(view_); }
+
+bool SeenState::holds() const {
+  if (!held_before_ || !guards_hold()) return false;
+  for (const auto& [source, object] : sources_)
+    if (fetch(source, view_).get() != object.get()) return false;
+  for (const auto& [kind, target, key, now] : contents_)
+    if (!same_contents(kind, contents_of(kind, target, key), now)) return false;
+  // Others may write to shared memory without a trace.
+  return std::ranges::none_of(versions_, [](const Version& seen) {
+    const StoragePtr& storage = seen.tensor->storage();
+    return storage->version() != seen.version || storage->shared_with_outside();
+  });
+}
+
+}  // namespace md

@@ -1,0 +1,192 @@
+// Loggers. A call that is off, by the levels of the logger and of those above it, is nothing; any other is an output.
+//  Loggers keep what they found out about a level in a cache, which setLevel() and disable() empty; what is read here is what they
+//  would find out.
+#include <algorithm>
+
+#include "cpython/imports.h"
+#include "symbolic/output_calls.h"
+
+namespace md {
+
+namespace {
+
+constexpr int kMostParents = 64;
+
+PyObject* in_logging(const char* name) {
+  return imported("logging", name).release();  // for good
+}
+
+PyObject* logger_class() {
+  static PyObject* const type = in_logging("Logger");
+  return type;
+}
+
+ValuePtr field(Walk& walk, const ValuePtr& object, const char* name) {
+  return walk.optional_attribute(object, check(PyUnicode_InternFromString(name)).get());
+}
+
+std::optional<int64_t> number(Walk& walk, const ValuePtr& object, const char* name) {
+  ValuePtr value = field(walk, object, name);
+  return value ? walk.int_of(value) : std::nullopt;
+}
+
+std::optional<int64_t> effective_level(Walk& walk, ValuePtr logger) {
+  for (int i = 0; i < kMostParents; ++i) {
+    std::optional<int64_t> level = number(walk, logger, "level");
+    if (!level || *level != 0) return level;
+    logger = field(walk, logger, "parent");
+    if (!logger) return std::nullopt;
+    if (walk.exact_type(logger) == Py_TYPE(Py_None)) return 0;
+  }
+  return std::nullopt;
+}
+
+bool has_own_methods(Walk& walk, const ValuePtr& logger) {
+  static PyObject* const kName = PyUnicode_InternFromString("isEnabledFor");
+  static PyObject* const kMethod = check(PyObject_GetAttr(logger_class(), kName)).release();
+  ValuePtr found = walk.optional_attribute(logger, kName);
+  auto* method = as<BoundMethodValue>(found);
+  auto* function = method != nullptr ? as<ObjectValue>(method->function) : nullptr;
+  if (function == nullptr || function->object.get() != kMethod) return false;
+  walk.identity_of(method->function);
+  return true;
+}
+
+// Logger.isEnabledFor; nullopt: not known.
+std::optional<bool> is_enabled(Walk& walk, const ValuePtr& logger, int64_t level) {
+  auto* object = as<ObjectValue>(logger);
+  if (object == nullptr || !PyObject_TypeCheck(object->object.get(), reinterpret_cast<PyTypeObject*>(logger_class())))
+    return std::nullopt;
+  if (!has_own_methods(walk, logger)) return std::nullopt;
+  ValuePtr disabled = field(walk, logger, "disabled");
+  std::optional<bool> is_disabled = disabled ? walk.truth_of(disabled) : std::nullopt;
+  if (!is_disabled) return std::nullopt;
+  if (*is_disabled) return false;
+  ValuePtr manager = field(walk, logger, "manager");
+  std::optional<int64_t> off = manager ? number(walk, manager, "_disable") : std::nullopt;
+  if (!off) return std::nullopt;
+  if (*off >= level) return false;
+  std::optional<int64_t> threshold = effective_level(walk, logger);
+  return threshold ? std::optional(level >= *threshold) : std::nullopt;
+}
+
+// extra={...} is read at the call.
+bool is_read_at_once(const std::pair<Ref, ValuePtr>& keyword) {
+  auto* dict = as<DictValue>(keyword.second);
+  bool is_extra = PyUnicode_CompareWithASCIIString(keyword.first, "extra") == 0;
+  return is_extra && dict != nullptr && !dict->type && dict->owner == nullptr &&
+         std::ranges::all_of(dict->entries, can_be_given, &DictValue::Entry::value);
+}
+
+Handle<DictValue> copy_of(const DictValue& dict) {
+  auto copy = make_value<DictValue>();
+  for (const DictValue::Entry& entry : dict.entries) copy->set(entry.key.get(), entry.value);
+  return copy;
+}
+
+void queue(Walk& walk, PyObject* function, const char* name, const CallArgs& args) {
+  OutputRequest request{Ref::share(function), args, true, BreakReason::log_call, str_cat("logging: ", name, "()")};
+  bool is_known = std::ranges::all_of(args.positional, can_be_given);
+  for (auto& [key, value] : request.args.keywords) {
+    if (is_read_at_once({key, value}))
+      value = copy_of(*as<DictValue>(value));
+    else
+      is_known = is_known && can_be_given(value);
+  }
+  if (!is_known) walk.graph_break(request.reason, request.context);
+  walk.queue_output(std::move(request));
+}
+
+struct LogMethod {
+  const char* name;
+  int level;  // -1: the first argument
+};
+constexpr LogMethod kMethods[] = {{"debug", 10},     {"info", 20},     {"warning", 30}, {"error", 40},
+                                  {"exception", 40}, {"critical", 50}, {"log", -1}};
+
+std::optional<int64_t> level_of(Walk& walk, const LogMethod& method, const CallArgs& args, size_t at) {
+  if (method.level >= 0) return method.level;
+  if (args.positional.size() <= at) walk.graph_break(BreakReason::log_call, "logging: log()");
+  return walk.int_of(args.positional[at]);
+}
+
+template <int row>
+ValuePtr call_method(Walk& walk, const CallArgs& args) {
+  static PyObject* const function = check(PyObject_GetAttrString(logger_class(), kMethods[row].name)).release();
+  if (args.positional.size() < 2) walk.graph_break(BreakReason::log_call, kMethods[row].name);
+  std::optional<int64_t> level = level_of(walk, kMethods[row], args, 1);
+  if (level && is_enabled(walk, args.positional[0], *level) == false) return walk.none();
+  queue(walk, function, kMethods[row].name, args);
+  return walk.none();
+}
+
+// logging.info(...): of the root logger, which gets a handler first if it has none.
+template <int row>
+ValuePtr call_function(Walk& walk, const CallArgs& args) {
+  static PyObject* const function = in_logging(kMethods[row].name);
+  if (args.positional.empty()) walk.graph_break(BreakReason::log_call, kMethods[row].name);
+  std::optional<int64_t> level = level_of(walk, kMethods[row], args, 0);
+  ValuePtr root = loaded_name(walk, "logging", "root");
+  ValuePtr handlers = root ? field(walk, root, "handlers") : nullptr;
+  std::optional<int64_t> count = handlers ? walk.length_of(handlers) : std::nullopt;
+  if (level && count.value_or(0) > 0 && is_enabled(walk, root, *level) == false) return walk.none();
+  queue(walk, function, kMethods[row].name, args);
+  return walk.none();
+}
+
+ValuePtr call_is_enabled(Walk& walk, const CallArgs& args) {
+  std::optional<int64_t> level =
+      args.positional.size() == 2 && args.keywords.empty() ? walk.int_of(args.positional[1]) : std::nullopt;
+  std::optional<bool> enabled = level ? is_enabled(walk, args.positional[0], *level) : std::nullopt;
+  if (!enabled) walk.graph_break(BreakReason::log_call, "logging: isEnabledFor()");
+  return walk.boolean(*enabled);
+}
+
+// A logger that exists; one that does not is made by Python.
+ValuePtr call_get_logger(Walk& walk, const CallArgs& args) {
+  auto refuse = [&] { walk.graph_break(BreakReason::log_call, "logging: getLogger() of a new logger"); };
+  const ValuePtr* name = args.positional.size() == 1 ? &args.positional[0] : args.keyword("name");
+  if (args.positional.size() + args.keywords.size() > 1) refuse();
+  ValuePtr root = loaded_name(walk, "logging", "root");
+  Ref text = name != nullptr ? walk.constant_of(*name) : Ref::share(Py_None);
+  if (!root || !text) refuse();
+  bool is_root = text.get() == Py_None;
+  if (!is_root && !PyUnicode_CheckExact(text.get())) refuse();
+  if (!is_root) is_root = PyUnicode_GET_LENGTH(text.get()) == 0 || PyUnicode_CompareWithASCIIString(text, "root") == 0;
+  if (is_root) return root;
+  ValuePtr type = loaded_name(walk, "logging", "Logger");
+  ValuePtr manager = type ? field(walk, type, "manager") : nullptr;
+  ValuePtr loggers = manager ? field(walk, manager, "loggerDict") : nullptr;
+  if (!loggers || walk.exact_type(loggers) != &PyDict_Type) refuse();
+  ValuePtr found = walk.dict_item(loggers, text.get());
+  auto* logger = as<ObjectValue>(found);
+  if (logger == nullptr) refuse();
+  walk.exact_type(found);
+  if (!PyObject_TypeCheck(logger->object.get(), reinterpret_cast<PyTypeObject*>(logger_class()))) refuse();
+  return found;
+}
+
+template <int... rows>
+void register_rows(std::integer_sequence<int, rows...>) {
+  (register_call(check(PyObject_GetAttrString(logger_class(), kMethods[rows].name)).get(), call_method<rows>), ...);
+  (register_call(in_logging(kMethods[rows].name), call_function<rows>), ...);
+}
+
+}  // namespace
+
+// Once the program has loaded the module.
+void register_logging_calls() {
+  static bool done = false;
+  if (done) return;
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "logging");
+  // The last name that it defines: it may be loading now.
+  if (module == nullptr || !PyModule_Check(module) ||
+      PyDict_GetItemString(PyModule_GetDict(module), "captureWarnings") == nullptr)
+    return;
+  done = true;
+  register_rows(std::make_integer_sequence<int, static_cast<int>(std::size(kMethods))>());
+  register_call(check(PyObject_GetAttrString(logger_class(), "isEnabledFor")).get(), call_is_enabled);
+  register_call(in_logging("getLogger"), call_get_logger);
+}
+
+}  // namespace md
