@@ -30,11 +30,11 @@ namespace md {
   X(UNKNOWN)
 
 #define MD_STEP(name) \
-  StepResult step_##name(LiveFrame& f, const Instruction&) { return {Outcome::Return, f.index()}; }
+  StepResult step_##name(LiveFrame& f, const Instruction&) { return ends(f); }
 MD_RETURNS(MD_STEP)
 #undef MD_STEP
 #define MD_STEP(name) \
-  StepResult step_##name(LiveFrame& f, const Instruction&) { return evaluator(f); }
+  StepResult step_##name(LiveFrame& f, const Instruction&) { return {Outcome::HandOver, f.index(), HandOver::opcode}; }
 MD_HANDED_OVER(MD_STEP)
 #undef MD_STEP
 
@@ -66,7 +66,8 @@ StepResult step(LiveFrame& frame) {
   const Instruction& i = frame.instruction();
   frame.set_current_unit(i.lasti);
   StepResult result = kSteps[static_cast<int>(i.op)](frame, i);
-  if (result.outcome == Outcome::Next && pv_traced(frame.thread(), frame.raw())) result.outcome = Outcome::HandOver;
+  if (result.outcome == Outcome::Next && pv_traced(frame.thread(), frame.raw()))
+    return {Outcome::HandOver, result.index, HandOver::traced};
   return result;
 }
 

@@ -66,7 +66,7 @@ StepResult step_CHECK_EXC_MATCH(LiveFrame& f, const Instruction&) {
 }
 
 StepResult step_RERAISE(LiveFrame& f, const Instruction& i) {
-  if (!is_handled_here(f)) return evaluator(f);
+  if (!is_handled_here(f)) return ends(f);
   Ref exception = f.pop();
   // The position where it was first raised in this frame lies below.
   if (i.arg > 0 && PyLong_Check(f.peek(i.arg).get())) f.set_current_unit(PyLong_AsLong(f.peek(i.arg)));
@@ -98,7 +98,11 @@ Ref cause_instance(PyObject* cause) {
 
 StepResult raise_again(LiveFrame& f) {
   Ref handled = Ref::steal(PyErr_GetHandledException());
-  if (!handled || handled.get() == Py_None || !is_handled_here(f)) return evaluator(f);
+  if (!handled || handled.get() == Py_None) {
+    PyErr_SetString(PyExc_RuntimeError, "No active exception to reraise");
+    return raised(f);
+  }
+  if (!is_handled_here(f)) return ends(f);
   set_raised(std::move(handled));
   return reraised(f);
 }
@@ -109,13 +113,18 @@ StepResult step_RAISE_VARARGS(LiveFrame& f, const Instruction& i) {
   if (i.arg == 0) return raise_again(f);
   BorrowedRef cause = i.arg == 2 ? f.peek(1) : BorrowedRef();
   BorrowedRef exception = f.peek(i.arg);
-  // Wrong operands have no side effect yet: the evaluator finds the words.
-  if (!is_exception(exception)) return evaluator(f);
-  if (cause && cause.get() != Py_None && !is_exception(cause)) return evaluator(f);
+  if (!is_exception(exception)) {
+    PyErr_SetString(PyExc_TypeError, "exceptions must derive from BaseException");
+    return raised(f);
+  }
   Ref type =
       Ref::share(is_exception_class(exception) ? exception.get() : reinterpret_cast<PyObject*>(exception.type()));
   Ref value = exception_instance(exception);
   if (!value) return raised(f);
+  if (cause && cause.get() != Py_None && !is_exception(cause)) {
+    PyErr_SetString(PyExc_TypeError, "exception causes must derive from BaseException");
+    return raised(f);
+  }
   if (cause) {
     Ref fixed = cause.get() == Py_None ? Ref() : cause_instance(cause);
     if (!fixed && cause.get() != Py_None) return raised(f);

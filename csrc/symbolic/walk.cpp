@@ -340,6 +340,7 @@ CapturedRegion Walk::finish(ExitKind exit, std::optional<GraphBreak> found) {
   }
   CapturedRegion region = RegionFinisher(*this).finish(exit, std::move(found));
   region.break_policy = break_policy;
+  region.instructions = steps_ - 1;
   region.repeated_records = repeated_records;
   return region;
 }
