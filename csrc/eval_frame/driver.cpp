@@ -121,6 +121,12 @@ PyObject* FrameDriver::resume(std::vector<FrameImage>& images, size_t level) {
   return finish();
 }
 
+// Signals are served before anything else happens in the frame.
+PyObject* FrameDriver::run_resumed() {
+  bool resumes = frame_.instruction().op == Opcode::RESUME;
+  return resumes && execute_here() == Advance::Left ? finish() : run();
+}
+
 PyObject* FrameDriver::run_concretely() {
   only_concrete_ = true;
   return run();
@@ -300,6 +306,9 @@ FrameDriver::Advance FrameDriver::take_inner_result(const FrameImage& inner, Ref
   ContinuationKind kind = inner.state->continuation;
   if (!result) {
     bool stops = kind == ContinuationKind::NextOrStop && PyErr_ExceptionMatches(PyExc_StopIteration) != 0;
+    bool of_attribute = at.op == Opcode::LOAD_ATTR || at.op == Opcode::LOAD_METHOD;
+    if (of_attribute && inner.continuation_value)
+      add_attribute_context(inner.continuation_value.get(), frame_.bytecode().name(at.arg));
     if (!stops) return handle_raise();
     PyErr_Clear();
     frame_.pop();

@@ -161,7 +161,7 @@ class EverywhereFrames : public FrameHandler {
 
   // The body of a class or module, or a generator that is resumed.
   static PyObject* run_from_position(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
-    return drive(ts, raw, policy, [](FrameDriver& driver) { return driver.run(); });
+    return drive(ts, raw, policy, [](FrameDriver& driver) { return driver.run_resumed(); });
   }
 
   CompileOptions options_;

@@ -15,8 +15,11 @@ void count(HandOver reason) {
   ++hand_over_counts()[static_cast<size_t>(reason)];
 }
 
-// Logging runs Python code, which must find no exception set.
+// Logging runs Python code, which must find no exception set, and whose own frames are not logged.
 void log(HandOver reason, PyCodeObject* code, int line, const char* opcode) {
+  static thread_local bool is_logging = false;
+  if (is_logging) return;
+  is_logging = true;
   SavedError error = PyErr_Occurred() != nullptr ? SavedError::take() : SavedError();
   OwnWork own_work;
   const char* name = PyUnicode_AsUTF8(code->co_name);
@@ -26,6 +29,7 @@ void log(HandOver reason, PyCodeObject* code, int line, const char* opcode) {
   log_event(LogArtifact::handover, str_cat("HAND-OVER ", row.name, ": ", name != nullptr ? name : "?", " (",
                                            file != nullptr ? file : "?", ":", line, ")", opcode, "\n  ", row.doc));
   if (error) error.restore();
+  is_logging = false;
 }
 
 }  // namespace

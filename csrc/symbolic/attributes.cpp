@@ -244,6 +244,8 @@ class AttributeLookup {
   // A method of an exact built-in type: its descriptor, unbound.
   Bound on_builtin() {
     PyTypeObject* type = walk_.exact_type(object_);
+    // A proxy shows the class of another object.
+    if (is("__class__") && type->tp_getattro != PyObject_GenericGetAttr) unknown();
     if (is("__class__")) return {walk_.type_value(object_)};
     if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) unknown();
     PyObject* descriptor = _PyType_Lookup(type, name_);
@@ -315,7 +317,7 @@ class AttributeLookup {
   // Runs a getter: its result is the attribute. Where an AttributeError of it has an answer here, the getter is waited for.
   Bound inline_getter(const ValuePtr& getter, std::vector<ValuePtr> args) {
     if (!hook_ && !probing_) {
-      walk_.inline_function(getter, {std::move(args), {}}, ContinuationKind::Push, nullptr);
+      walk_.inline_function(getter, {std::move(args), {}}, ContinuationKind::Push, object_);
       return {nullptr};
     }
     if (std::optional<ValuePtr> value = walk_.call_catching(getter, {std::move(args), {}}, PyExc_AttributeError))

@@ -66,6 +66,7 @@ ValuePtr Walk::super_attribute(const SuperValue& super, BorrowedRef name, ValueP
   auto* start = as<ObjectValue>(start_type);
   identity_of(start_type);
   PyObject* mro = reinterpret_cast<PyTypeObject*>(start->object.get())->tp_mro;
+  if (mro == nullptr) raise_here();  // the class is being made
   Py_ssize_t after = 0;
   while (after < PyTuple_GET_SIZE(mro) && PyTuple_GET_ITEM(mro, after) != known.get()) ++after;
   if (after++ == PyTuple_GET_SIZE(mro)) raise_here();

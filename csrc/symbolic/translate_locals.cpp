@@ -7,7 +7,10 @@ namespace md {
 namespace {
 
 void nop(Walk&, const Instruction&) {}
-void pop_top(Walk& walk, const Instruction&) { walk.pop(); }
+void pop_top(Walk& walk, const Instruction&) {
+  walk.let_go(walk.peek());
+  walk.pop();
+}
 void push_null(Walk& walk, const Instruction&) { walk.push(walk.null()); }
 void copy(Walk& walk, const Instruction& at) { walk.push(walk.peek(at.arg)); }
 void swap(Walk& walk, const Instruction& at) { std::swap(walk.peek(), walk.peek(at.arg)); }
@@ -24,11 +27,15 @@ void load_fast_and_clear(Walk& walk, const Instruction& at) {
   walk.push(std::exchange(walk.frame().slots[at.arg], walk.null()));
 }
 
-void store_fast(Walk& walk, const Instruction& at) { walk.frame().slots[at.arg] = walk.pop(); }
+void store_fast(Walk& walk, const Instruction& at) {
+  walk.let_go(walk.frame().slots[at.arg]);
+  walk.frame().slots[at.arg] = walk.pop();
+}
 
 void delete_fast(Walk& walk, const Instruction& at) {
   ValuePtr& slot = walk.frame().slots[at.arg];
   if (slot->kind == ValueKind::Null) walk.raise_here();
+  walk.let_go(slot);
   slot = walk.null();
 }
 

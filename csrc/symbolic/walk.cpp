@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "base/config.h"
+#include "guards/constants.h"
 #include "guards/wrapper_callables.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/region_finisher.h"
@@ -241,6 +242,14 @@ CapturedRegion Walk::run() {
 
 void Walk::end_silently_before(int64_t step) {
   throw RestartSignal{step, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
+}
+
+// Arguments are held by the caller as well. Of other slots the frame's reference and the walk's may be the only ones.
+void Walk::let_go(const ValuePtr& value) {
+  auto* known = as<ObjectValue>(value);
+  if (frames_.size() > 1 || start_.index == 0 || known == nullptr || known->source == nullptr) return;
+  if (known->source->kind() != SourceKind::Local || Py_REFCNT(known->object.get()) > 2) return;
+  if (!is_guardable_constant(known->object)) graph_break(BreakReason::last_reference);
 }
 
 bool Walk::may_call_out() const {

@@ -283,6 +283,8 @@ class Walk {
   // The instruction changes what it cannot change back: should it break after all, the region is walked again and ends before it.
   void cannot_undo() { advanced_ = true; }
   int64_t step_number() const { return steps_; }
+  // The instruction drops one reference of the frame's to the value. Breaks where an object may die of it that was there before.
+  void let_go(const ValuePtr& value);
   // The region ends before this step, which the driver executes; nothing is said of it.
   [[noreturn]] void end_silently_before(int64_t step);
   // The frames as they are, for what is called here at run time. Returns the number of the site. `locals` are the values that
@@ -423,7 +425,11 @@ void register_made_class(PyTypeObject* type, BorrowedRef call);
 void register_sorting();
 // A function of ours that does what a callable not written in Python does, without globals: it is inlined instead, and nobody sees
 // its frame. Null: none.
-void register_polyfill(BorrowedRef callable, BorrowedRef function);
+// `parameters` has a letter for each positional parameter, that the original checks at once and a generator would check later:
+// I an iterable, N an int >= 0, n the same or None, p an int > 0 or None, Z an int, V a number, O anything,
+// * at the end: any number of the last. "": no check.
+void register_polyfill(BorrowedRef callable, BorrowedRef function, const std::string& parameters);
+bool fits_polyfill(Walk& walk, BorrowedRef callable, const CallArgs& args);
 ValuePtr find_polyfill(BorrowedRef callable);
 
 // Callable types of bindings that stand for a Python function under a policy: CompiledFunction, PolicyFunction, disabled functions.
