@@ -383,7 +383,10 @@ class AttributeLookup {
     // Perhaps the dict of this object's attributes; instances of classes are guarded against that (pending_writes.cpp).
     bool is_guarded = PyType_HasFeature(known->object.type(), Py_TPFLAGS_HEAPTYPE);
     if (!is_guarded && walk_.any_dict_written_at(name_)) unknown();
-    if (found > 0) return walk_.at(source, Ref::share(value));
+    if (found > 0) {
+      walk_.guards().present(source);
+      return walk_.at(source, Ref::share(value));
+    }
     if (pv_has_instance_storage(known->object)) walk_.guards().absent(source);
     return nullptr;
   }

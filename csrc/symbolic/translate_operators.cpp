@@ -231,7 +231,25 @@ bool compares_by_identity(const ValuePtr& value) {
          Py_TYPE(real)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }
 
+// Containers that hold themselves are compared until Python raises.
+constexpr int kDeepestEquality = 100;
+
+class EqualityDepth {
+ public:
+  explicit EqualityDepth(Walk& walk) {
+    if (++depth_ <= kDeepestEquality) return;
+    --depth_;
+    walk.graph_break(BreakReason::unknown_comparison, "of deeply nested containers");
+  }
+  ~EqualityDepth() { --depth_; }
+  EqualityDepth(const EqualityDepth&) = delete;
+
+ private:
+  static inline thread_local int depth_ = 0;
+};
+
 std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
+  EqualityDepth depth(walk);
   if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
   auto left = walk.elements_of(a), right = walk.elements_of(b);
   if (left && right) {

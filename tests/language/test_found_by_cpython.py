@@ -245,3 +245,108 @@ def test_a_cycle_through_an_iterator_of_a_set_is_collected():
         return reference() is None
 
     assert check(function) == ("result", True)
+
+
+class Plain:
+    pass
+
+
+def changes(function):
+    """What a compiled function says of an object before it gets an attribute, with it, and without it again."""
+    compiled = minidynamo.compile(function, backend="eager")
+    thing = Plain()
+    seen = [compiled(thing)]
+    thing.x = 42
+    seen.append(compiled(thing))
+    del thing.x
+    return [*seen, compiled(thing)]
+
+
+def test_that_an_attribute_is_there_is_guarded():
+    def reads(thing):
+        try:
+            thing.x  # noqa: B018
+        except AttributeError:
+            return False
+        return True
+
+    assert changes(lambda thing: hasattr(thing, "x")) == [False, True, False]
+    assert changes(reads) == [False, True, False]
+
+
+def test_an_attribute_that_is_deleted_twice():
+    def delete(thing):
+        try:
+            del thing.x
+        except AttributeError:
+            return "missing"
+        return "deleted"
+
+    compiled = minidynamo.compile(delete, backend="eager")
+    thing = Plain()
+    thing.x = 1
+    assert [compiled(thing), compiled(thing)] == ["deleted", "missing"]
+
+
+def test_a_sum_of_texts():
+    check(lambda: sum(["a", "b"], ""))
+    check(lambda: sum([b"a"], b""))
+
+
+class Posing:
+    def __init__(self, thing):
+        object.__setattr__(self, "thing", thing)
+
+    def __getattribute__(self, name):
+        return getattr(object.__getattribute__(self, "thing"), name)
+
+
+def test_an_instance_of_what_it_poses_as():
+    thing = Plain()
+    assert check(lambda posing: isinstance(posing, Plain), Posing(thing)) == ("result", True)
+    assert check(lambda proxy: isinstance(proxy, Plain), weakref.proxy(thing)) == ("result", True)
+
+
+def test_super_of_what_is_no_instance():
+    def function(thing):
+        try:
+            super(Row, thing)
+        except TypeError:
+            return "refused"
+
+    assert check(function, 42) == ("result", "refused")
+
+
+def test_a_dict_in_itself_is_compared_by_python():
+    def function():
+        one, other = {}, {}
+        one["x"], other["x"] = one, other
+        return one == other
+
+    assert check(function)[0] is RecursionError
+
+
+def test_a_container_made_of_made_parts():
+    made = check(lambda: [collections.defaultdict(functools.partial(dict, a=1))["x"]])
+    assert made == ("result", [{"a": 1}])
+    nested = minidynamo.compile(lambda: collections.defaultdict(functools.partial(collections.defaultdict, dict)))()
+    assert nested[1][2] == {}
+
+
+def test_a_walk_keeps_no_cycles():
+    def function(thing):
+        thing.itself = thing
+        items = []
+        items.append(items)
+
+        def recursive(count):
+            return count and recursive(count - 1)
+
+        return recursive(2)
+
+    thing = Plain()
+    reference = weakref.ref(thing)
+    assert minidynamo.compile(function, backend="eager")(thing) == 0
+    del thing
+    gc.collect()
+    assert reference() is None
