@@ -234,6 +234,9 @@ bool compares_by_identity(const ValuePtr& value) {
 // Containers that hold themselves are compared until Python raises.
 constexpr int kDeepestEquality = 100;
 
+// Each entry of a dict is guarded; larger ones are Python's to compare.
+constexpr size_t kMostEntries = 256;
+
 class EqualityDepth {
  public:
   explicit EqualityDepth(Walk& walk) {
@@ -271,6 +274,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     auto one = walk.entries_of(a), other = walk.entries_of(b);
     if (!one || !other) return std::nullopt;
     if (one->size() != other->size()) return false;
+    if (one->size() > kMostEntries) return std::nullopt;
     for (const DictValue::Entry& entry : *one) {
       ValuePtr partner = walk.dict_item(b, entry.key.get());
       if (!partner) return false;
