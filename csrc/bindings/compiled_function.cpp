@@ -220,6 +220,15 @@ PyTypeObject* compiled_function_type() {
 
 namespace {
 
+}  // namespace
+
+const CompileOptions& compile_options_of(BorrowedRef compiled) {
+  if (compiled.type() != compiled_function_type()) raise(ErrorKind::Type, "a CompiledFunction is expected");
+  return as_compiled(compiled)->options;
+}
+
+namespace {
+
 // The compiled function whose backend all others have meanwhile, or None; returns the one before.
 pybind11::object exchange_forced_handle(const pybind11::object& compiled) {
   static auto* current = new pybind11::object(pybind11::none());

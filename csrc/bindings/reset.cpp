@@ -1,6 +1,7 @@
 #include "bindings/bindings.h"
 #include "eval_frame/code_cache.h"
 #include "eval_frame/counters.h"
+#include "eval_frame/hand_over.h"
 #include "symbolic/graph_break.h"
 
 namespace md {
@@ -11,6 +12,7 @@ void bind_reset(pybind11::module_& module) {
     forget_logged_breaks();
     CodeCache::reset_all();
     counters() = Counters();
+    hand_over_counts() = {};
   });
 }
 

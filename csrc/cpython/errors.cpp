@@ -62,6 +62,21 @@ void set_error_from_current_exception() noexcept {
   }
 }
 
+void add_attribute_context(BorrowedRef object, BorrowedRef name) {
+  if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (PyErr_GivenExceptionMatches(value, PyExc_AttributeError) != 0) {
+    auto* error = reinterpret_cast<PyAttributeErrorObject*>(value);
+    if (error->name == nullptr && error->obj == nullptr) {
+      error->name = Py_NewRef(name.get());
+      error->obj = Py_NewRef(object.get());
+    }
+  }
+  PyErr_Restore(type, value, traceback);
+}
+
 SavedError SavedError::take() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);

@@ -9,6 +9,9 @@ namespace md {
 // PythonError keeps the one that is set already. GIL held.
 void set_error_from_current_exception() noexcept;
 
+// What PyObject_GetAttr() adds to an AttributeError that is set and knows neither: the object and the name that was asked for.
+void add_attribute_context(BorrowedRef object, BorrowedRef name);
+
 // A Python exception that was set, to be set again later.
 class SavedError {
  public:

@@ -4,7 +4,7 @@
 
 #include "eval_frame/capture_scope.h"
 #include "eval_frame/compiled_call.h"
-#include "eval_frame/driver.h"
+#include "eval_frame/frame_entry.h"
 #include "eval_frame/hook.h"
 
 namespace md {

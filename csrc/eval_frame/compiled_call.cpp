@@ -4,6 +4,7 @@
 #include "cpython/errors.h"
 #include "eval_frame/argument_slots.h"
 #include "eval_frame/driver.h"
+#include "eval_frame/frame_entry.h"
 #include "eval_frame/pending.h"
 #include "eval_frame/region_lookup.h"
 
@@ -59,7 +60,8 @@ PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* co
   ArgumentSlots slots(python_function, args, PyVectorcall_NARGS(nargsf), keyword_names);
   if (!slots.bound()) return call_undriven(function, args, nargsf, keyword_names);
   const Bytecode* bytecode = Bytecode::of(reinterpret_cast<PyCodeObject*>(python_function->func_code));
-  RegionEntryPtr entry = find_or_capture({*bytecode, 0, 0, slots.view(), policy, nullptr});
+  HandOver why;
+  RegionEntryPtr entry = find_or_capture({*bytecode, 0, 0, slots.view(), policy, nullptr}, why);
   if (entry == nullptr || entry->region.exit == ExitKind::HandOver)
     return call_with_callees_captured(function, policy, args, nargsf, keyword_names);
   RegionRun run(std::move(entry), slots.view());

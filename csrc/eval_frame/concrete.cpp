@@ -7,34 +7,25 @@
 namespace md {
 
 // Instructions that only the evaluator executes. Every other one has its handler in a concrete_*.cpp file.
-//   the frame ends or is suspended
-#define MD_RETURNS(X) X(RETURN_VALUE) X(RETURN_CONST) X(YIELD_VALUE) X(RETURN_GENERATOR)
-//   asynchronous code, exception groups, module-level and generic-class machinery
+//   the frame ends or is suspended, here or at the next instruction
+#define MD_RETURNS(X) X(RETURN_VALUE) X(RETURN_CONST) X(YIELD_VALUE) X(RETURN_GENERATOR) X(ASYNC_GEN_WRAP)
+//   exception groups, module-level and generic-class machinery
 #define MD_HANDED_OVER(X) \
-  X(ASYNC_GEN_WRAP)       \
-  X(GET_AWAITABLE)        \
-  X(GET_AITER)            \
-  X(GET_ANEXT)            \
-  X(END_ASYNC_FOR)        \
-  X(BEFORE_ASYNC_WITH)    \
-  X(CLEANUP_THROW)        \
-  X(STOPITERATION_ERROR)  \
   X(CHECK_EG_MATCH)       \
   X(PREP_RERAISE_STAR)    \
   X(IMPORT_STAR)          \
   X(PRINT_EXPR)           \
-  X(SETUP_ANNOTATIONS)    \
   X(CALL_INTRINSIC)       \
   X(MAKE_CELL)            \
   X(COPY_FREE_VARS)       \
   X(UNKNOWN)
 
 #define MD_STEP(name) \
-  StepResult step_##name(LiveFrame& f, const Instruction&) { return {Outcome::Return, f.index()}; }
+  StepResult step_##name(LiveFrame& f, const Instruction&) { return ends(f); }
 MD_RETURNS(MD_STEP)
 #undef MD_STEP
 #define MD_STEP(name) \
-  StepResult step_##name(LiveFrame& f, const Instruction&) { return evaluator(f); }
+  StepResult step_##name(LiveFrame& f, const Instruction&) { return {Outcome::HandOver, f.index(), HandOver::opcode}; }
 MD_HANDED_OVER(MD_STEP)
 #undef MD_STEP
 
@@ -66,7 +57,8 @@ StepResult step(LiveFrame& frame) {
   const Instruction& i = frame.instruction();
   frame.set_current_unit(i.lasti);
   StepResult result = kSteps[static_cast<int>(i.op)](frame, i);
-  if (result.outcome == Outcome::Next && pv_traced(frame.thread(), frame.raw())) result.outcome = Outcome::HandOver;
+  if (result.outcome == Outcome::Next && pv_traced(frame.thread(), frame.raw()))
+    return {Outcome::HandOver, result.index, HandOver::traced};
   return result;
 }
 

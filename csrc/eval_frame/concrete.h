@@ -1,5 +1,6 @@
 // Executes one neutral instruction of a live frame for real, with exactly the evaluator's semantics.
 #pragma once
+#include "eval_frame/hand_over.h"
 #include "eval_frame/live_frame.h"
 
 namespace md {
@@ -15,6 +16,7 @@ enum class Outcome : uint8_t {
 struct StepResult {
   Outcome outcome;
   int index;
+  HandOver reason = HandOver::opcode;  // HandOver
 };
 
 // Executes frame.instruction(). The caller moves frame.index(); operands that were not consumed stay on the stack.

@@ -65,8 +65,60 @@ StepResult step_CHECK_EXC_MATCH(LiveFrame& f, const Instruction&) {
   return next(f);
 }
 
+namespace {
+
+// The exception on top goes on as it was raised.
+StepResult reraise_top(LiveFrame& f) {
+  if (!is_handled_here(f)) return ends(f);
+  set_raised(f.pop());
+  return reraised(f);
+}
+
+}  // namespace
+
+// An asynchronous loop ends by an exception of its iterator.
+StepResult step_END_ASYNC_FOR(LiveFrame& f, const Instruction&) {
+  if (!PyErr_GivenExceptionMatches(f.peek(1), PyExc_StopAsyncIteration)) return reraise_top(f);
+  f.drop(2);
+  return next(f);
+}
+
+// throw() into a generator that delegates: what the sub-iterator returned is in its StopIteration.
+StepResult step_CLEANUP_THROW(LiveFrame& f, const Instruction&) {
+  BorrowedRef exception = f.peek(1);
+  if (!PyErr_GivenExceptionMatches(exception, PyExc_StopIteration)) return reraise_top(f);
+  auto* stop = reinterpret_cast<PyStopIterationObject*>(exception.get());
+  Ref value = Ref::share(stop->value != nullptr ? stop->value : Py_None);
+  f.drop(2);
+  f.poke(1, Ref::share(Py_None));
+  f.push(std::move(value));
+  return next(f);
+}
+
+// StopIteration must not leave a generator.
+StepResult step_STOPITERATION_ERROR(LiveFrame& f, const Instruction&) {
+  BorrowedRef exception = f.peek(1);
+  int flags = f.bytecode().code()->co_flags;
+  bool is_async = (flags & CO_ASYNC_GENERATOR) != 0;
+  const char* message = nullptr;
+  if (PyErr_GivenExceptionMatches(exception, PyExc_StopIteration)) {
+    message = is_async                      ? "async generator raised StopIteration"
+              : (flags & CO_COROUTINE) != 0 ? "coroutine raised StopIteration"
+                                            : "generator raised StopIteration";
+  } else if (is_async && PyErr_GivenExceptionMatches(exception, PyExc_StopAsyncIteration)) {
+    message = "async generator raised StopAsyncIteration";
+  }
+  if (message == nullptr) return next(f);
+  Ref text = Ref::steal(PyUnicode_FromString(message));
+  Ref error = text ? Ref::steal(PyObject_CallOneArg(PyExc_RuntimeError, text)) : Ref();
+  if (!error) return raised(f);
+  PyException_SetCause(error, Py_NewRef(exception.get()));
+  PyException_SetContext(error, Py_NewRef(exception.get()));
+  return finish(f, 1, error.release());
+}
+
 StepResult step_RERAISE(LiveFrame& f, const Instruction& i) {
-  if (!is_handled_here(f)) return evaluator(f);
+  if (!is_handled_here(f)) return ends(f);
   Ref exception = f.pop();
   // The position where it was first raised in this frame lies below.
   if (i.arg > 0 && PyLong_Check(f.peek(i.arg).get())) f.set_current_unit(PyLong_AsLong(f.peek(i.arg)));
@@ -98,7 +150,11 @@ Ref cause_instance(PyObject* cause) {
 
 StepResult raise_again(LiveFrame& f) {
   Ref handled = Ref::steal(PyErr_GetHandledException());
-  if (!handled || handled.get() == Py_None || !is_handled_here(f)) return evaluator(f);
+  if (!handled || handled.get() == Py_None) {
+    PyErr_SetString(PyExc_RuntimeError, "No active exception to reraise");
+    return raised(f);
+  }
+  if (!is_handled_here(f)) return ends(f);
   set_raised(std::move(handled));
   return reraised(f);
 }
@@ -109,13 +165,18 @@ StepResult step_RAISE_VARARGS(LiveFrame& f, const Instruction& i) {
   if (i.arg == 0) return raise_again(f);
   BorrowedRef cause = i.arg == 2 ? f.peek(1) : BorrowedRef();
   BorrowedRef exception = f.peek(i.arg);
-  // Wrong operands have no side effect yet: the evaluator finds the words.
-  if (!is_exception(exception)) return evaluator(f);
-  if (cause && cause.get() != Py_None && !is_exception(cause)) return evaluator(f);
+  if (!is_exception(exception)) {
+    PyErr_SetString(PyExc_TypeError, "exceptions must derive from BaseException");
+    return raised(f);
+  }
   Ref type =
       Ref::share(is_exception_class(exception) ? exception.get() : reinterpret_cast<PyObject*>(exception.type()));
   Ref value = exception_instance(exception);
   if (!value) return raised(f);
+  if (cause && cause.get() != Py_None && !is_exception(cause)) {
+    PyErr_SetString(PyExc_TypeError, "exception causes must derive from BaseException");
+    return raised(f);
+  }
   if (cause) {
     Ref fixed = cause.get() == Py_None ? Ref() : cause_instance(cause);
     if (!fixed && cause.get() != Py_None) return raised(f);
@@ -127,29 +188,48 @@ StepResult step_RAISE_VARARGS(LiveFrame& f, const Instruction& i) {
 
 // ---- with
 
-StepResult step_BEFORE_WITH(LiveFrame& f, const Instruction&) {
-  PyObject* manager = f.peek(1);
+namespace {
+
+struct ManagerProtocol {
+  const char* name;
+  const char* enter;
+  const char* exit;
+};
+
+// 0: the method is missing, or looking for it raised, and the exception is set.
+int find_manager_method(PyObject* manager, const ManagerProtocol& protocol, const char* name, Ref& method) {
+  method = Ref::steal(pv_lookup_special(manager, name));
+  if (method) return 1;
+  if (PyErr_Occurred()) return 0;
   const char* type_name = Py_TYPE(manager)->tp_name;
-  Ref enter = Ref::steal(pv_lookup_special(manager, "__enter__"));
-  if (!enter) {
-    if (!PyErr_Occurred()) {
-      PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the context manager protocol", type_name);
-    }
-    return raised(f);
+  if (name == protocol.enter) {
+    PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the %s protocol", type_name, protocol.name);
+  } else {
+    PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the %s protocol (missed %s method)", type_name,
+                 protocol.name, name);
   }
-  Ref exit = Ref::steal(pv_lookup_special(manager, "__exit__"));
-  if (!exit) {
-    if (!PyErr_Occurred()) {
-      PyErr_Format(PyExc_TypeError,
-                   "'%.200s' object does not support the context manager protocol (missed __exit__ method)", type_name);
-    }
-    return raised(f);
-  }
+  return 0;
+}
+
+StepResult enter_manager(LiveFrame& f, const ManagerProtocol& protocol) {
+  PyObject* manager = f.peek(1);
+  Ref enter, exit;
+  if (!find_manager_method(manager, protocol, protocol.enter, enter)) return raised(f);
+  if (!find_manager_method(manager, protocol, protocol.exit, exit)) return raised(f);
   Ref entered = Ref::steal(PyObject_CallNoArgs(enter));
   if (!entered) return raised(f);
   f.poke(1, std::move(exit));
   f.push(std::move(entered));
   return next(f);
+}
+
+}  // namespace
+
+StepResult step_BEFORE_WITH(LiveFrame& f, const Instruction&) {
+  return enter_manager(f, {"context manager", "__enter__", "__exit__"});
+}
+StepResult step_BEFORE_ASYNC_WITH(LiveFrame& f, const Instruction&) {
+  return enter_manager(f, {"asynchronous context manager", "__aenter__", "__aexit__"});
 }
 
 StepResult step_WITH_EXCEPT_START(LiveFrame& f, const Instruction&) {

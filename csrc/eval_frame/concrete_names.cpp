@@ -155,6 +155,17 @@ StepResult step_DELETE_NAME(LiveFrame& f, const Instruction& i) {
   return raise_name_error(f, name);
 }
 
+StepResult step_SETUP_ANNOTATIONS(LiveFrame& f, const Instruction&) {
+  if (!f.locals_mapping()) return evaluator(f);
+  Ref name = Ref::steal(PyUnicode_InternFromString("__annotations__"));
+  if (!name) return raised(f);
+  Ref value;
+  int found = look_up(f.locals_mapping(), name, value);
+  if (found != 0) return next_if(f, found > 0);
+  Ref annotations = Ref::steal(PyDict_New());
+  return next_if(f, annotations && PyObject_SetItem(f.locals_mapping(), name, annotations) == 0);
+}
+
 StepResult step_LOAD_FROM_DICT_OR_GLOBALS(LiveFrame& f, const Instruction& i) {
   BorrowedRef name = f.bytecode().name(i.arg);
   Ref value;

@@ -11,7 +11,9 @@ namespace md {
 inline StepResult next(LiveFrame& f) { return {Outcome::Next, f.index() + 1}; }
 inline StepResult raised(LiveFrame& f) { return {Outcome::Raised, f.index()}; }
 // Before any side effect: the evaluator executes, or raises, this instruction itself.
-inline StepResult evaluator(LiveFrame& f) { return {Outcome::HandOver, f.index()}; }
+inline StepResult evaluator(LiveFrame& f) { return {Outcome::HandOver, f.index(), HandOver::interpreters_error}; }
+// The frame ends here: the evaluator executes the instruction, which is the last.
+inline StepResult ends(LiveFrame& f) { return {Outcome::Return, f.index()}; }
 inline StepResult next_if(LiveFrame& f, bool succeeded) { return succeeded ? next(f) : raised(f); }
 
 // Replaces the `operands` top values by a result that the caller owns; null: an exception is set.
@@ -38,7 +40,7 @@ inline StepResult next_after_pending(LiveFrame& f, int index) {
   int status = pv_handle_pending(f.thread());
   if (status == 0) return {Outcome::Next, index};
   if (status < 0) return raised(f);
-  return {Outcome::HandOver, index};
+  return {Outcome::HandOver, index, HandOver::pending_call};
 }
 
 // NameError and UnboundLocalError as the evaluator makes them.

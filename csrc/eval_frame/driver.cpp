@@ -2,7 +2,6 @@
 
 #include "base/config.h"
 #include "cpython/errors.h"
-#include "eval_frame/capture_scope.h"
 #include "eval_frame/concrete.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/pending.h"
@@ -20,14 +19,6 @@ namespace {
 // A frame in which so many regions in a row computed nothing is left to the interpreter.
 constexpr int kEmptyRegionLimit = 64;
 
-void add_slots(PvFrame* frame, int count, std::vector<PyObject*>& slots) {
-  for (int slot = 0; slot < count; ++slot) slots.push_back(pv_get(frame, slot));
-}
-
-LocalsView view_of(PvFrame* frame, const std::vector<PyObject*>& slots) {
-  return {slots.data(), static_cast<int>(slots.size()), pv_func(frame)};
-}
-
 bool expects_bool(ContinuationKind kind, Opcode op) {
   bool truth =
       kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool || kind == ContinuationKind::Jump;
@@ -44,62 +35,23 @@ Ref length_from(Ref result) {
   return number;
 }
 
-class AmbientFrames : public FrameHandler {
- public:
-  PyObject* run(PyThreadState* ts, PvFrame* raw) override {
-    const Policy* policy = ambient_policy();
-    if (policy == nullptr || policy->disable) return run_default(ts, raw);
-    PyObject* function = pv_func(raw);
-    if (function != nullptr && skipped_function().get() == function) {
-      exchange_skipped_function(nullptr);
-      return run_default(ts, raw);
-    }
-    if (pv_traced(ts, raw) != 0) return run_default(ts, raw);
-    try {
-      return may_be_root(pv_code(raw)) ? run_captured(ts, raw, policy) : run_default(ts, raw);
-    } catch (...) {
-      set_error_from_current_exception();
-      return throw_at_start(ts, raw);
-    }
-  }
-
- private:
-  PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
-    const Bytecode* bytecode = Bytecode::of(pv_code(raw));
-    std::vector<PyObject*> slots;
-    add_slots(raw, bytecode->slot_count(), slots);
-    Place place{*bytecode, 0, 0, view_of(raw, slots), policy, nullptr};
-    RegionEntryPtr entry = find_or_capture(place);
-    if (entry == nullptr || entry->region.exit == ExitKind::HandOver) return run_default(ts, raw);
-    RegionRun run(std::move(entry), place.view);
-    bool inside = run.region().needs_frame();
-    if (!inside && !run.run_plan()) return run_default(ts, raw);
-    LiveFrame frame(ts, raw);
-    if (!frame.enter()) return run_default(ts, raw);
-    return inside ? FrameDriver(frame, policy).run_inside(run) : FrameDriver(frame, policy).run_from(run);
-  }
-
-  // The error belongs to the frame, at its first line.
-  PyObject* throw_at_start(PyThreadState* ts, PvFrame* raw) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    LiveFrame frame(ts, raw);
-    bool entered = frame.enter();
-    PyErr_Restore(type, value, traceback);
-    if (!entered) return run_default(ts, raw, 1);
-    return leave_by_throw(frame);
-  }
-};
-
 }  // namespace
 
-FrameHandler& ambient_frames() {
-  static AmbientFrames frames;
-  return frames;
+void add_slots(PvFrame* frame, int count, std::vector<PyObject*>& slots) {
+  for (int slot = 0; slot < count; ++slot) slots.push_back(pv_get(frame, slot));
+}
+
+LocalsView view_of(PvFrame* frame, const std::vector<PyObject*>& slots) {
+  return {slots.data(), static_cast<int>(slots.size()), pv_func(frame)};
+}
+
+FrameDriver::FrameDriver(LiveFrame& frame, const Policy* policy) : frame_(frame), policy_(policy) {
+  ++counters().frames_driven;
 }
 
 FrameDriver::FrameDriver(LiveFrame& frame, FrameDriver& caller, const FrameImage& image)
     : frame_(frame), policy_(image.state->policy), caller_(&caller), image_(&image) {
+  ++counters().frames_driven;
   // Where a break is an error it belongs to the frame that it is in.
   if (caller.policy_->breaks_are_errors()) return;
   auto callers = std::make_shared<CallerChain>();
@@ -174,8 +126,27 @@ PyObject* FrameDriver::resume(std::vector<FrameImage>& images, size_t level) {
   return finish();
 }
 
-FrameDriver::Advance FrameDriver::hand_over_here() {
-  ++counters().hand_overs;
+// Signals are served before anything else happens in the frame.
+PyObject* FrameDriver::run_resumed() {
+  bool resumes = frame_.instruction().op == Opcode::RESUME;
+  return resumes && execute_here() == Advance::Left ? finish() : run();
+}
+
+PyObject* FrameDriver::run_concretely() {
+  only_concrete_ = true;
+  return run();
+}
+
+FrameDriver::Advance FrameDriver::hand_over_here(HandOver reason) {
+  note_hand_over(reason, frame_.bytecode(), frame_.index());
+  AmbientPolicy ambient(policy_);
+  result_ = hand_over(frame_);
+  return Advance::Left;
+}
+
+// The evaluator executes the last instruction of the frame, or of a generator until it is resumed.
+FrameDriver::Advance FrameDriver::execute_last() {
+  ++counters().final_instructions;
   AmbientPolicy ambient(policy_);
   result_ = hand_over(frame_);
   return Advance::Left;
@@ -188,18 +159,19 @@ FrameDriver::Advance FrameDriver::handle_raise(bool adds_entry) {
 }
 
 FrameDriver::Advance FrameDriver::advance() {
-  if (pv_traced(frame_.thread(), frame_.raw()) != 0) return hand_over_here();
+  if (pv_traced(frame_.thread(), frame_.raw()) != 0) return hand_over_here(HandOver::traced);
   // A unit that was split can be entered by the interpreter only at its start.
-  if (!frame_.instruction().resumable) return execute_here();
+  if (only_concrete_ || !frame_.instruction().resumable) return execute_here();
   RegionEntryPtr entry;
   std::optional<RegionRun> run;
   try {
     Place place{frame_.bytecode(), frame_.index(), frame_.depth(), view(), policy_, callers_};
-    entry = find_or_capture(place);
-    if (entry == nullptr || entry->region.exit == ExitKind::HandOver) return hand_over_here();
-    if (entry->plan == nullptr && config().snapshot_stress == 0 && ++empty_regions_ > kEmptyRegionLimit)
-      return hand_over_here();
-    if (entry->plan != nullptr) empty_regions_ = 0;
+    HandOver why;
+    entry = find_or_capture(place, why);
+    if (entry == nullptr) return go_on_uncaptured(why);
+    if (entry->region.exit == ExitKind::HandOver)
+      return hand_over_here(entry->region.skips_frame ? HandOver::skipped : HandOver::worthless);
+    if (is_fruitless(*entry)) return hand_over_here(HandOver::empty_regions);
     run.emplace(std::move(entry), place.view);
     return run_region(*run);
   } catch (...) {
@@ -207,8 +179,21 @@ FrameDriver::Advance FrameDriver::advance() {
   }
 }
 
+// Where every frame is to stay under the driver it executes the rest of this one.
+FrameDriver::Advance FrameDriver::go_on_uncaptured(HandOver why) {
+  if (!policy_->keeps_empty_regions || why == HandOver::traced) return hand_over_here(why);
+  only_concrete_ = true;
+  return execute_here();
+}
+
+bool FrameDriver::is_fruitless(const RegionEntry& entry) {
+  if (entry.plan != nullptr) empty_regions_ = 0;
+  bool wanted = entry.plan != nullptr || policy_->keeps_empty_regions || config().snapshot_stress != 0;
+  return !wanted && ++empty_regions_ > kEmptyRegionLimit;
+}
+
 FrameDriver::Advance FrameDriver::run_region(RegionRun& run) {
-  if (!run.run_plan(&frame_)) return hand_over_here();
+  if (!run.run_plan(&frame_)) return hand_over_here(HandOver::plan_failed);
   return leave_region(run);
 }
 
@@ -260,6 +245,7 @@ FrameDriver::Advance FrameDriver::stop_at_output(RegionRun& run) {
 
 FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
   const CapturedRegion& region = run.region();
+  counters().translated_instructions += region.instructions;
   if (!region.snapshot.returns.empty()) return leave_to_caller(run);
   if (region.exit == ExitKind::Return) {
     const FrameState& state = region.snapshot.frames.front();
@@ -329,13 +315,14 @@ FrameDriver::Advance FrameDriver::return_result(Ref result, int index) {
   frame_.drop_to(0);
   frame_.set_index(index);
   if (frame_.instruction().op == Opcode::RETURN_VALUE) frame_.push(std::move(result));
+  ++counters().final_instructions;
   result_ = hand_over(frame_);
   return Advance::Left;
 }
 
 FrameDriver::Advance FrameDriver::go_on(std::vector<FrameImage>& images, size_t level) {
   if (level + 1 == images.size()) {
-    if (leaves_rest_) return hand_over_here();
+    if (leaves_rest_) return hand_over_here(HandOver::skipped);
     if (std::exchange(is_done_, false)) {
       frame_.set_index(frame_.index() + 1);
       return Advance::Continue;
@@ -366,6 +353,9 @@ FrameDriver::Advance FrameDriver::take_inner_result(const FrameImage& inner, Ref
   ContinuationKind kind = inner.state->continuation;
   if (!result) {
     bool stops = kind == ContinuationKind::NextOrStop && PyErr_ExceptionMatches(PyExc_StopIteration) != 0;
+    bool of_attribute = at.op == Opcode::LOAD_ATTR || at.op == Opcode::LOAD_METHOD;
+    if (of_attribute && inner.continuation_value)
+      add_attribute_context(inner.continuation_value.get(), frame_.bytecode().name(at.arg));
     if (!stops) return handle_raise();
     PyErr_Clear();
     frame_.pop();
@@ -440,7 +430,6 @@ FrameDriver::Advance FrameDriver::take_inner_result(const FrameImage& inner, Ref
 }
 
 FrameDriver::Advance FrameDriver::execute_here() {
-  ++counters().concrete_instructions;
   StepResult done;
   {
     AmbientPolicy ambient(policy_);
@@ -449,12 +438,14 @@ FrameDriver::Advance FrameDriver::execute_here() {
     if (ambient_policy() != nullptr) policy_ = ambient_policy();
   }
   frame_.set_index(done.index);
+  if (done.outcome == Outcome::Return) return execute_last();
+  ++counters().concrete_instructions;
   switch (done.outcome) {
     case Outcome::Next:
-      return Advance::Continue;
     case Outcome::Return:
+      return Advance::Continue;
     case Outcome::HandOver:
-      return hand_over_here();
+      return hand_over_here(done.reason);
     case Outcome::Raised:
       return handle_raise();
     case Outcome::Reraised:

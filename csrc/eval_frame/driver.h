@@ -3,7 +3,7 @@
 //   -> look up the region at the next instruction ... -> return, or hand the rest over.
 #pragma once
 #include "cpython/errors.h"
-#include "eval_frame/hook.h"
+#include "eval_frame/hand_over.h"
 #include "eval_frame/region_exit.h"
 #include "snapshot/caller_chain.h"
 #include "snapshot/policy.h"
@@ -14,12 +14,14 @@ namespace md {
 
 class FrameDriver {
  public:
-  FrameDriver(LiveFrame& frame, const Policy* policy) : frame_(frame), policy_(policy) {}
+  FrameDriver(LiveFrame& frame, const Policy* policy);
   // A frame materialised at a nested break; the caller's driver waits for its result.
   FrameDriver(LiveFrame& frame, FrameDriver& caller, const FrameImage& image);
 
   // The frame is entered. Each leaves it and gives its result.
   PyObject* run();                        // from the frame's position
+  PyObject* run_resumed();                // the same of a frame that starts or is resumed
+  PyObject* run_concretely();             // the same without any region
   PyObject* run_from(RegionRun& run);     // a region whose plan has run, at the frame's start
   PyObject* run_inside(RegionRun& run);   // a region at the frame's start, its plan as well
   PyObject* run_stopped(RegionRun& run);  // a region at the frame's start that an output stopped
@@ -29,6 +31,8 @@ class FrameDriver {
   enum class Advance : uint8_t { Continue, Left };
   // One region, and the instruction after it.
   Advance advance();
+  Advance go_on_uncaptured(HandOver why);
+  bool is_fruitless(const RegionEntry& entry);
   Advance run_region(RegionRun& run);
   Advance raise_from_region(RegionRun* run);
   Advance raise_in_images(RegionRun& run, FailedCallOut& failed);
@@ -55,7 +59,8 @@ class FrameDriver {
   Advance arrive();
   Advance take_inner_result(const FrameImage& inner, Ref result);
   Advance handle_raise(bool adds_entry = true);
-  Advance hand_over_here();
+  Advance hand_over_here(HandOver reason);
+  Advance execute_last();
   PyObject* finish();
   LocalsView view();
 
@@ -68,12 +73,14 @@ class FrameDriver {
   CallerChainPtr callers_;
   std::optional<Arrival> arrival_;
   int empty_regions_ = 0;
+  bool only_concrete_ = false;  // no region from here on
   bool leaves_rest_ = false;  // the innermost frame that is being restored goes to the interpreter
   bool is_done_ = false;      // the instruction at which that frame stands has been executed
   SavedError raising_;        // by the instruction at which the innermost frame that is being restored stands
 };
 
-// Frames that are reached through C, or called at a break, while a policy is in force.
-FrameHandler& ambient_frames();
+// The slots of a frame as a guard program reads them.
+void add_slots(PvFrame* frame, int count, std::vector<PyObject*>& slots);
+LocalsView view_of(PvFrame* frame, const std::vector<PyObject*>& slots);
 
 }  // namespace md

@@ -1,10 +1,13 @@
 #include "eval_frame/hook.h"
 
+#include <utility>
+
 namespace md {
 namespace {
 
 thread_local PendingEntry* pending_entry = nullptr;
 thread_local FrameHandler* ambient_handler = nullptr;
+FrameHandler* process_handler = nullptr;
 
 int installations = 0;
 PvHook previous_hook = nullptr;
@@ -21,15 +24,21 @@ struct HookDispatch {
       entry->taken_ = true;
       return &entry->handler_;
     }
-    return ambient_handler;
+    return ambient_handler != nullptr ? ambient_handler : process_handler;
   }
 
   static PyObject* on_frame(PyThreadState* ts, PvFrame* frame, int throwflag) {
     // generator.throw() and close() raise at the frame's position: the evaluator's.
-    FrameHandler* handler = throwflag ? nullptr : handler_of(frame);
-    return handler != nullptr ? handler->run(ts, frame) : run_default(ts, frame, throwflag);
+    if (throwflag)
+      return process_handler != nullptr ? process_handler->run_thrown(ts, frame) : run_default(ts, frame, throwflag);
+    FrameHandler* handler = handler_of(frame);
+    return handler != nullptr ? handler->run(ts, frame) : run_default(ts, frame);
   }
 };
+
+PyObject* FrameHandler::run_thrown(PyThreadState* ts, PvFrame* frame) { return run_default(ts, frame, 1); }
+
+FrameHandler* exchange_process_handler(FrameHandler* handler) { return std::exchange(process_handler, handler); }
 
 PyObject* run_default(PyThreadState* ts, PvFrame* frame, int throwflag) {
   return previous_hook != nullptr ? previous_hook(ts, frame, throwflag) : pv_default(ts, frame, throwflag);

@@ -1,7 +1,8 @@
 // The PEP 523 hook: which frames come to this library, and to whom. All under the GIL.
 //   1. a frame of the function that the innermost pending entry of this thread names: to that entry
 //   2. any other new frame, while this thread has an ambient handler: to that handler
-//   3. the previous hook, or the evaluator
+//   3. any other frame, while there is a handler of the process: to that handler
+//   4. the previous hook, or the evaluator
 #pragma once
 #include "cpython/frame.h"
 #include "cpython/ref.h"
@@ -14,6 +15,9 @@ class FrameHandler {
   virtual ~FrameHandler() = default;
   // The result is the frame's: an owned value, or null with an exception set. Must not throw.
   virtual PyObject* run(PyThreadState* ts, PvFrame* frame) = 0;
+  // The same for a generator that is resumed by throw() or close(): an exception is set, to be raised where it stands. Asked of the
+  // handler of the process only.
+  virtual PyObject* run_thrown(PyThreadState* ts, PvFrame* frame);
 };
 
 // What would have run the frame without this library.
@@ -40,6 +44,9 @@ class AmbientHandler {
  private:
   FrameHandler* previous_;
 };
+
+// The handler of every thread, after the others; null: none. Returns the one before.
+FrameHandler* exchange_process_handler(FrameHandler* handler);
 
 // The next frame of `function` in this thread goes to `handler`, once, while this lives.
 class PendingEntry {

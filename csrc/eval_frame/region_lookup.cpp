@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cpython/frame.h"
 #include "eval_frame/counters.h"
+#include "eval_frame/own_work.h"
 #include "eval_frame/recompiles.h"
 #include "graph/passes.h"
 #include "snapshot/value_builder.h"
@@ -138,16 +139,21 @@ void make_plan_or_hand_over(const Place& place, RegionEntry& entry) {
   }
 }
 
+// Regions are wanted for themselves, whatever they compute.
+bool keeps_empty_regions(const Place& place) {
+  return place.policy->keeps_empty_regions || config().snapshot_stress != 0;
+}
+
 // Nothing in the rest of a frame was worth a graph: the interpreter runs it best.
 bool is_worthless(const Place& place, const CapturedRegion& region) {
   return region.exit == ExitKind::Return && region.graph->op_count() == 0 && place.index > 0 &&
-         config().snapshot_stress == 0;
+         !keeps_empty_regions(place);
 }
 
 // After a few captures without any op, whatever values come: one look-up by the arguments' types, and Python.
 constexpr int kFruitlessCaptures = 2;
-bool is_fruitless(const CodeCache& cache, const CacheKey& key, const CapturedRegion& region) {
-  if (region.exit != ExitKind::Return || region.graph->op_count() > 0 || config().snapshot_stress != 0) return false;
+bool is_fruitless(const Place& place, const CodeCache& cache, const CacheKey& key, const CapturedRegion& region) {
+  if (region.exit != ExitKind::Return || region.graph->op_count() > 0 || keeps_empty_regions(place)) return false;
   int fruitless = 0;
   for (const CacheEntryPtr& entry : cache.entries(key)) {
     if (static_cast<const RegionEntry&>(*entry).region.graph->op_count() > 0) return false;
@@ -195,7 +201,7 @@ RegionEntryPtr capture(const Place& place, CodeCache& cache, const CacheKey& key
   if (region.graph_break) report_break(place, region);
   if (region.skips_frame) region = type_guarded_hand_over(place, std::move(region));
   if (is_worthless(place, region)) region.exit = ExitKind::HandOver;
-  if (is_fruitless(cache, key, region)) region = type_guarded_hand_over(place, std::move(region));
+  if (is_fruitless(place, cache, key, region)) region = type_guarded_hand_over(place, std::move(region));
   if (region.graph->op_count() > 0) {
     ++counters().graphs_captured;
     counters().ops_captured += region.graph->op_count();
@@ -210,13 +216,15 @@ RegionEntryPtr capture(const Place& place, CodeCache& cache, const CacheKey& key
 }
 
 // A function inside of which a tool of sys.monitoring looks has to run as a frame.
-RegionEntryPtr unless_monitored(RegionEntryPtr entry) {
+RegionEntryPtr unless_monitored(RegionEntryPtr entry, HandOver& why) {
   if (entry == nullptr || entry->region.entered.empty()) return entry;
   int tools = pv_monitoring_tools(PyThreadState_Get());
   bool monitored = tools != 0 && std::ranges::any_of(entry->region.entered, [&](const Bytecode* bytecode) {
                      return pv_code_monitored(bytecode->code(), tools) != 0;
                    });
-  return monitored ? nullptr : entry;
+  if (!monitored) return entry;
+  why = HandOver::traced;
+  return nullptr;
 }
 
 // One warning for each code object; the frame goes on in the interpreter.
@@ -249,21 +257,25 @@ bool stance_allows_capture(const Place& place, CodeCache& cache, const CacheKey&
 
 void set_plan_maker(PlanMaker maker) { plan_maker = maker; }
 
-RegionEntryPtr find_or_capture(const Place& place) {
-  if (place.index > 0 && config().snapshot_stress == 0 && only_returns(place.bytecode, place.index)) return nullptr;
+RegionEntryPtr find_or_capture(const Place& place, HandOver& why) {
+  why = HandOver::worthless;
+  if (place.index > 0 && !keeps_empty_regions(place) && only_returns(place.bytecode, place.index)) return nullptr;
   CodeCache& cache = CodeCache::of(place.bytecode.code());
   CacheKey key{place.index, place.depth, place.policy, place.callers};
   if (CacheEntryPtr found = cache.lookup(key, place.view))
-    return unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)));
+    return unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why);
+  why = HandOver::recompile_limit;
   if (stance() != Stance::Default && !stance_allows_capture(place, cache, key)) return nullptr;
   // Backends, log handlers and warnings run Python: none of that is the user's compiled call.
   AmbientPolicy none(nullptr);
+  OwnWork own_work;
   int limit = place.policy->recompile_limit >= 0 ? static_cast<int>(place.policy->recompile_limit)
                                                  : static_cast<int>(config().recompile_limit);
   int known = cache.count(key);
   if (known >= limit) {
     ++counters().limits_reached;
-    report_limit(cache, key, place.view, place.bytecode, *place.policy, limit);
+    if (!place.policy->keeps_empty_regions)
+      report_limit(cache, key, place.view, place.bytecode, *place.policy, limit);
     return nullptr;
   }
   if (known > 0) {
@@ -271,8 +283,9 @@ RegionEntryPtr find_or_capture(const Place& place) {
     if (log_enabled(LogArtifact::recompiles)) log_recompile(cache, key, place.view, place.bytecode);
   }
   try {
-    return unless_monitored(capture(place, cache, key));
+    return unless_monitored(capture(place, cache, key), why);
   } catch (const Error& error) {
+    why = HandOver::internal_error;
     return report_bug(place, error);
   }
 }

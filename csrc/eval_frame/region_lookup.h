@@ -1,5 +1,6 @@
 // Finding the region for a place, or capturing it: the code cache, the recompile limit, policy errors, the logs.
 #pragma once
+#include "eval_frame/hand_over.h"
 #include "eval_frame/region_entry.h"
 #include "snapshot/policy.h"
 
@@ -14,10 +15,10 @@ struct Place {
   CallerChainPtr callers;  // null: none
 };
 
-// Null: the limit is reached (one warning), or capture failed by a bug of ours (one warning): the interpreter goes on.
+// Null, and why: the limit is reached (one warning), capture failed by a bug of ours (one warning), nothing is left to capture.
 // Throws PythonError: Unsupported or FailOnRecompileLimitHit under a policy that makes breaks errors, a backend's exception,
 // InternalError when config.suppress_internal_errors is off.
-RegionEntryPtr find_or_capture(const Place& place);
+RegionEntryPtr find_or_capture(const Place& place, HandOver& why);
 
 // Turns a graph into a plan by the policy's backend; example_inputs are Python objects in graph input order. Installed by bindings.
 using PlanMaker = std::shared_ptr<const Plan> (*)(const Policy* policy, const std::shared_ptr<Graph>& graph,

@@ -14,6 +14,7 @@ struct Policy {
   bool error_on_graph_break = false;
   bool disable = false;
   bool nested_graph_breaks = true;
+  bool keeps_empty_regions = false;  // everywhere mode: what computes nothing is run all the same
   DynamicShapes dynamic = DynamicShapes::Automatic;
   uint64_t backend = 0;             // backend_id()
   int64_t recompile_limit = -1;     // -1: config.recompile_limit

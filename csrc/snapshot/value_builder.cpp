@@ -97,18 +97,23 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     case RecipeKind::Dict:
       to_fill_.push_back(id);
       return check(PyDict_New());
-    case RecipeKind::TypedDict:
+    case RecipeKind::TypedDict: {
+      // Building a part may fill what is queued.
+      Ref type = build(recipe.parts[0]), factory = build(recipe.parts[1]);
       to_fill_.push_back(id);
-      return make_dict(build(recipe.parts[0]), build(recipe.parts[1]));
+      return make_dict(type, factory);
+    }
     case RecipeKind::Set:
       to_fill_.push_back(id);
       return check(PySet_New(nullptr));
     case RecipeKind::Cell:
       if (!recipe.parts.empty()) to_fill_.push_back(id);
       return check(PyCell_New(nullptr));
-    case RecipeKind::Instance:
+    case RecipeKind::Instance: {
+      Ref type = build(recipe.parts[0]);
       to_fill_.push_back(id);
-      return make_instance(build(recipe.parts[0]));
+      return make_instance(type);
+    }
     default:
       break;
   }

@@ -244,6 +244,8 @@ class AttributeLookup {
   // A method of an exact built-in type: its descriptor, unbound.
   Bound on_builtin() {
     PyTypeObject* type = walk_.exact_type(object_);
+    // A proxy shows the class of another object.
+    if (is("__class__") && type->tp_getattro != PyObject_GenericGetAttr) unknown();
     if (is("__class__")) return {walk_.type_value(object_)};
     if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) unknown();
     PyObject* descriptor = _PyType_Lookup(type, name_);
@@ -315,7 +317,7 @@ class AttributeLookup {
   // Runs a getter: its result is the attribute. Where an AttributeError of it has an answer here, the getter is waited for.
   Bound inline_getter(const ValuePtr& getter, std::vector<ValuePtr> args) {
     if (!hook_ && !probing_) {
-      walk_.inline_function(getter, {std::move(args), {}}, ContinuationKind::Push, nullptr);
+      walk_.inline_function(getter, {std::move(args), {}}, ContinuationKind::Push, object_);
       return {nullptr};
     }
     if (std::optional<ValuePtr> value = walk_.call_catching(getter, {std::move(args), {}}, PyExc_AttributeError))
@@ -381,7 +383,10 @@ class AttributeLookup {
     // Perhaps the dict of this object's attributes; instances of classes are guarded against that (pending_writes.cpp).
     bool is_guarded = PyType_HasFeature(known->object.type(), Py_TPFLAGS_HEAPTYPE);
     if (!is_guarded && walk_.any_dict_written_at(name_)) unknown();
-    if (found > 0) return walk_.at(source, Ref::share(value));
+    if (found > 0) {
+      walk_.guards().present(source);
+      return walk_.at(source, Ref::share(value));
+    }
     if (pv_has_instance_storage(known->object)) walk_.guards().absent(source);
     return nullptr;
   }

@@ -319,6 +319,10 @@ ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
 ValuePtr call_sum(Walk& walk, const CallArgs& args) {
   if (args.positional.empty() || args.positional.size() > 2) walk.raise_here();
   const ValuePtr* start = args.positional.size() > 1 ? &args.positional[1] : args.keyword("start");
+  // Texts are to be joined instead.
+  if (start != nullptr)
+    for (PyTypeObject* refused : {&PyUnicode_Type, &PyBytes_Type, &PyByteArray_Type})
+      if (PyTypeObject* type = type_of(*start); type != nullptr && PyType_IsSubtype(type, refused) != 0) walk.raise_here();
   ValuePtr total = start != nullptr ? *start : walk.integer(0);
   for (const ValuePtr& item : iterated(walk, "sum", args.positional[0])) {
     if (walk.is_tensor(total) || walk.is_tensor(item)) {
@@ -446,9 +450,13 @@ constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
 }  // namespace
 
 bool Walk::is_instance(const ValuePtr& value, const ValuePtr& classinfo) {
-  // An object may claim another __class__ only through a class attribute of that name.
+  // An object may claim another __class__ only through a class attribute of that name, or its own way of reading attributes.
   PyTypeObject* type = exact_type(value);
   static PyObject* const kClass = PyUnicode_InternFromString("__class__");
+  static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
+  PyObject* reading = _PyType_Lookup(type, kGetattribute);
+  bool is_proxy = type == &_PyWeakref_ProxyType || type == &_PyWeakref_CallableProxyType;
+  if (is_proxy || (reading != nullptr && PyFunction_Check(reading))) break_on_builtin(*this, "isinstance", value);
   if (_PyType_Lookup(type, kClass) != _PyType_Lookup(&PyBaseObject_Type, kClass))
     break_on_builtin(*this, "isinstance", value);
   return is_subtype_of(*this, type, classinfo);

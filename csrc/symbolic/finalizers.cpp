@@ -33,7 +33,11 @@ void Walk::let_go(const ValuePtr& value) {
   if (known == nullptr || frames_.size() > 1 || (start_.index == 0 && returns_.empty())) return;
   if (!holds(initial_slots_, value) && !holds(initial_stack_, value)) return;
   exact_type(value);
-  if (death_is_noticed(known->object.get())) end_silently_before(instruction_step_);
+  if (death_is_noticed(known->object.get())) graph_break(BreakReason::last_reference);
+  // Under the evaluator everywhere whatever may die here does: what it holds, weak references to it. The frame's reference and the
+  // walk's are its last.
+  bool is_last = Py_REFCNT(known->object.get()) <= 2 && !is_guardable_constant(known->object);
+  if (root().policy->keeps_empty_regions && is_last) graph_break(BreakReason::last_reference);
 }
 
 }  // namespace md

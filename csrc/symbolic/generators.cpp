@@ -274,36 +274,4 @@ void register_generator_methods() {
     register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyGen_Type), name)).get(), handler);
 }
 
-namespace {
-std::unordered_map<PyObject*, Ref>& polyfills() {
-  static auto* table = new std::unordered_map<PyObject*, Ref>();  // lives as long as the process
-  return *table;
-}
-}  // namespace
-
-void register_polyfill(BorrowedRef callable, BorrowedRef function) {
-  Py_INCREF(callable.get());
-  polyfills()[callable] = Ref::share(function);
-}
-
-ValuePtr find_polyfill(BorrowedRef callable) {
-  auto found = polyfills().find(callable);
-  if (found == polyfills().end()) return nullptr;
-  auto* model = reinterpret_cast<PyFunctionObject*>(found->second.get());
-  auto function = make_value<FunctionValue>();
-  function->code = Ref::share(model->func_code);
-  if (model->func_defaults != nullptr) {
-    // Defaults of a polyfill are constants.
-    function->defaults = make_value<ObjectValue>(Ref::share(model->func_defaults), nullptr);
-  }
-  if (model->func_kwdefaults != nullptr) {
-    auto defaults = make_value<DictValue>();
-    PyObject *name = nullptr, *value = nullptr;
-    for (Py_ssize_t at = 0; PyDict_Next(model->func_kwdefaults, &at, &name, &value);)
-      defaults->set(name, make_value<ObjectValue>(Ref::share(value), nullptr));
-    function->kw_defaults = defaults;
-  }
-  return function;
-}
-
 }  // namespace md

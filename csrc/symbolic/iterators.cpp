@@ -70,12 +70,21 @@ std::optional<ValuePtr> next_in_range(Walk& walk, IteratorValue* iterator) {
   return value;
 }
 
+// How many entries were taken out of a dict in this region.
+int64_t erased_from(const ValuePtr& dict) {
+  auto* object = as<ObjectValue>(dict);
+  auto* made = as<DictValue>(object != nullptr && object->writes ? object->writes->contents : dict);
+  return made != nullptr ? made->erased : 0;
+}
+
 std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
   ValuePtr base = iterator->bases[0];
   auto* view = as<DictViewValue>(base);
   auto entries = walk.entries_of(view != nullptr ? view->dict : base);
   // A dict that changes while it is gone over raises.
-  if (static_cast<int64_t>(entries->size()) != iterator->stop) {
+  bool is_changed = static_cast<int64_t>(entries->size()) != iterator->stop ||
+                    erased_from(view != nullptr ? view->dict : base) != iterator->start;
+  if (is_changed) {
     if ((view != nullptr ? view->dict : base)->kind == ValueKind::Dict) walk.end_before_iteration(*iterator);
     walk.raise_here();
   }
@@ -190,6 +199,7 @@ ValuePtr Walk::iterator_over(const ValuePtr& value) {
     if (!entries) return nullptr;
     auto iterator = make_value<IteratorValue>(IteratorKind::Dict, std::vector<ValuePtr>{value});
     iterator->stop = static_cast<int64_t>(entries->size());
+    iterator->start = erased_from(view != nullptr ? view->dict : value);
     iterator->creation_step = steps_;
     return iterator;
   }

@@ -247,7 +247,25 @@ bool Walk::dict_set(const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
   return true;
 }
 
+namespace {
+
+// What is overwritten or taken out may be finalized, at this place.
+void leave_finalizer_to_python(Walk& walk, PyObject* old) {
+  if (old == nullptr) return;
+  PyTypeObject* type = Py_TYPE(old);
+  if (type->tp_finalize != nullptr || type->tp_del != nullptr) walk.graph_break(BreakReason::last_reference);
+}
+
+// Without a comparison that could run code; null: nothing is there, or unknown.
+PyObject* find_item(PyObject* dict, BorrowedRef key) {
+  PyObject* value = nullptr;
+  return is_guardable_constant(key) && lookup_constant(dict, key, &value) > 0 ? value : nullptr;
+}
+
+}  // namespace
+
 void Walk::store_in_dict(const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
+  leave_finalizer_to_python(*this, find_item(as<ObjectValue>(dict)->object, key));
   PendingWrites& writes = write_to(dict);
   if (auto* contents = as<DictValue>(writes.contents)) {
     if (value) {
@@ -269,13 +287,17 @@ bool Walk::dict_delete(const ValuePtr& dict, BorrowedRef key) {
 
 bool Walk::dict_clear(const ValuePtr& dict) {
   if (auto* made = as<DictValue>(dict)) {
+    made->erased += static_cast<int64_t>(made->entries.size());
     made->entries.clear();
     return true;
   }
   auto* object = as<ObjectValue>(dict);
   if (object == nullptr || !PyDict_CheckExact(object->object.get())) return false;
   exact_type(dict);
-  write_to(dict).contents = make_value<DictValue>();
+  auto emptied = make_value<DictValue>();
+  auto* before = as<DictValue>(write_to(dict).contents);
+  emptied->erased = before != nullptr ? before->erased + 1 : 1;
+  write_to(dict).contents = emptied;
   effects_.push_back({EffectKind::DictClear, dict, nullptr, nullptr});
   return true;
 }
@@ -335,6 +357,9 @@ bool Walk::set_change(EffectKind kind, const ValuePtr& value, BorrowedRef item) 
 }
 
 void Walk::attribute_store(const ValuePtr& object, BorrowedRef name, ValuePtr value) {
+  PyObject* old = nullptr;
+  if (auto* known = as<ObjectValue>(object); known != nullptr && pv_instance_lookup(known->object, name, &old) > 0)
+    leave_finalizer_to_python(*this, old);
   write_to(object).stores.emplace_back(Ref::share(name), value);
   log_store(value ? EffectKind::AttributeSet : EffectKind::AttributeDelete, object, name, value);
 }

@@ -139,10 +139,11 @@ ValuePtr value_of_result(Walk& walk, const Ref& result) {
 
 ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
   if (ValuePtr computed = computed_call(walk, callable, args)) return computed;
-  static const Ref kRepr = imported("builtins", "repr"), kFormat = imported("builtins", "format");
+  static const Ref kRepr = imported("builtins", "repr"), kFormat = imported("builtins", "format"),
+                   kAscii = imported("builtins", "ascii");
   bool takes_text = callable.get() == reinterpret_cast<PyObject*>(&PyUnicode_Type) || callable.get() == kRepr.get() ||
-                    callable.get() == kFormat.get();
-  if (takes_text && args.keywords.empty() && !args.positional.empty() && args.positional.size() < 3) {
+                    callable.get() == kFormat.get() || callable.get() == kAscii.get();
+  if (takes_text && callable.get() != kAscii.get() && args.keywords.empty() && !args.positional.empty() && args.positional.size() < 3) {
     bool is_format = callable.get() == kFormat.get();
     Ref spec = is_format && args.positional.size() == 2 ? walk.constant_of(args.positional[1]) : Ref();
     bool known = args.positional.size() == 1 || (spec && PyUnicode_CheckExact(spec.get()));
@@ -163,6 +164,8 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     bool is_exception = exception_of(value) != nullptr;
     if (is_exception && !takes_text) return false;
     Ref constant = is_exception ? text_model(walk, value) : walk.is_tensor(value) ? Ref() : walk.constant_of(value);
+    // The text of a container tells its type.
+    if (!constant && !is_exception && takes_text) return false;
     if (!constant && !is_exception) {
       // A list of constants made here is read only (str.join, max).
       auto elements = value->kind == ValueKind::Iterator ? walk.iterate(value) : walk.elements_of(value);

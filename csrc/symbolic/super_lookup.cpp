@@ -25,11 +25,27 @@ ValuePtr implicit_super(Walk& walk) {
   walk.raise_here();
 }
 
+// What is neither an instance nor a subclass of the class is Python's to judge.
+ValuePtr made_super(Walk& walk, const ValuePtr& type_value, const ValuePtr& self) {
+  BorrowedRef known = walk.identity_of(type_value);
+  if (!known || !PyType_Check(known.get())) walk.raise_here();
+  auto* type = reinterpret_cast<PyTypeObject*>(known.get());
+  auto* object = as<ObjectValue>(self);
+  bool is_class = object != nullptr && PyType_Check(object->object.get()) &&
+                  PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object->object.get()), type) != 0;
+  if (is_class) {
+    walk.identity_of(self);
+  } else if (PyType_IsSubtype(walk.exact_type(self), type) == 0) {
+    walk.graph_break(BreakReason::super_lookup, "super() of an object that is no instance of the class");
+  }
+  return make_value<SuperValue>(type_value, self);
+}
+
 ValuePtr call_super(Walk& walk, const CallArgs& args) {
   if (!args.keywords.empty() || args.positional.size() > 2) walk.raise_here();
   if (args.positional.empty()) return implicit_super(walk);
   if (args.positional.size() == 1) walk.graph_break(BreakReason::super_lookup, "super() with one argument");
-  return make_value<SuperValue>(args.positional[0], args.positional[1]);
+  return made_super(walk, args.positional[0], args.positional[1]);
 }
 
 ValuePtr super_on_stack(Walk& walk) {
@@ -66,6 +82,7 @@ ValuePtr Walk::super_attribute(const SuperValue& super, BorrowedRef name, ValueP
   auto* start = as<ObjectValue>(start_type);
   identity_of(start_type);
   PyObject* mro = reinterpret_cast<PyTypeObject*>(start->object.get())->tp_mro;
+  if (mro == nullptr) raise_here();  // the class is being made
   Py_ssize_t after = 0;
   while (after < PyTuple_GET_SIZE(mro) && PyTuple_GET_ITEM(mro, after) != known.get()) ++after;
   if (after++ == PyTuple_GET_SIZE(mro)) raise_here();

@@ -171,6 +171,7 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
   }
   if (ValuePtr polyfill = may_polyfill(args) ? find_polyfill(object) : nullptr) {
     walk.identity_of(callable);
+    if (!fits_polyfill(walk, object, args)) walk.graph_break(BreakReason::builtin_call, name_of_callable(callable));
     bool generates =
         (reinterpret_cast<PyCodeObject*>(as<FunctionValue>(polyfill)->code.get())->co_flags & CO_GENERATOR) != 0;
     if (!generates && !args.keywords.empty()) walk.graph_break(BreakReason::builtin_call, name_of_callable(callable));

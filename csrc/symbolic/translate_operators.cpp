@@ -77,6 +77,9 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
     if ((type == &PyList_Type) != (other == &PyList_Type)) return nullptr;
     if (!has_operators_of_base(walk, left) || !has_operators_of_base(walk, right)) return nullptr;
     if (in_place && type == &PyList_Type) return nullptr;  // changes the list: extend() below
+    // A tuple to which nothing is added stays itself.
+    if (type == &PyTuple_Type && b->empty()) return left;
+    if (other == &PyTuple_Type && a->empty()) return right;
     a->insert(a->end(), b->begin(), b->end());
     return make_value<SequenceValue>(type == &PyList_Type, std::move(*a));
   }
@@ -88,6 +91,7 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
   PyTypeObject* type = items ? walk.exact_type(sequence) : nullptr;
   if (!times || (in_place && type == &PyList_Type) || !has_operators_of_base(walk, sequence)) return nullptr;
   if (*times > 10000) return nullptr;
+  if (type == &PyTuple_Type && (*times == 1 || items->empty())) return sequence;
   std::vector<ValuePtr> result;
   for (int64_t i = 0; i < *times; ++i) result.insert(result.end(), items->begin(), items->end());
   return make_value<SequenceValue>(type == &PyList_Type, std::move(result));
@@ -227,7 +231,28 @@ bool compares_by_identity(const ValuePtr& value) {
          Py_TYPE(real)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }
 
+// Containers that hold themselves are compared until Python raises.
+constexpr int kDeepestEquality = 100;
+
+// Each entry of a dict is guarded; larger ones are Python's to compare.
+constexpr size_t kMostEntries = 256;
+
+class EqualityDepth {
+ public:
+  explicit EqualityDepth(Walk& walk) {
+    if (++depth_ <= kDeepestEquality) return;
+    --depth_;
+    walk.graph_break(BreakReason::unknown_comparison, "of deeply nested containers");
+  }
+  ~EqualityDepth() { --depth_; }
+  EqualityDepth(const EqualityDepth&) = delete;
+
+ private:
+  static inline thread_local int depth_ = 0;
+};
+
 std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
+  EqualityDepth depth(walk);
   if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
   auto left = walk.elements_of(a), right = walk.elements_of(b);
   if (left && right) {
@@ -249,6 +274,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     auto one = walk.entries_of(a), other = walk.entries_of(b);
     if (!one || !other) return std::nullopt;
     if (one->size() != other->size()) return false;
+    if (one->size() > kMostEntries) return std::nullopt;
     for (const DictValue::Entry& entry : *one) {
       ValuePtr partner = walk.dict_item(b, entry.key.get());
       if (!partner) return false;
@@ -320,6 +346,12 @@ ValuePtr inverted_equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   return walk.boolean(!*truth);
 }
 
+// Which is not equal to itself; a container takes it for equal all the same.
+bool may_be_nan(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  return type == &PyFloat_Type || type == &PyComplex_Type;
+}
+
 void compare_op(Walk& walk, const Instruction& at) {
   static constexpr Computation kComparisons[] = {Computation::Less,    Computation::LessEqual,
                                                  Computation::Equal,   Computation::NotEqual,
@@ -348,7 +380,7 @@ void compare_op(Walk& walk, const Instruction& at) {
                 return Ref::steal(PyObject_RichCompare(a, b, at.arg));
               }))) {
   } else if ((result = walk.computed(kComparisons[at.arg], {left, right}))) {
-  } else if (at.arg == Py_EQ || at.arg == Py_NE) {
+  } else if ((at.arg == Py_EQ || at.arg == Py_NE) && !may_be_nan(left) && !may_be_nan(right)) {
     std::optional<bool> equal = equality(walk, left, right);
     if (!equal) walk.graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
     result = walk.boolean(*equal == (at.arg == Py_EQ));

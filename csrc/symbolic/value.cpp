@@ -69,6 +69,7 @@ bool DictValue::erase(BorrowedRef key) {
   int at = find(key);
   if (at < 0) return false;
   entries.erase(entries.begin() + at);
+  ++erased;
   return true;
 }
 

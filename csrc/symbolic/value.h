@@ -172,6 +172,7 @@ struct DictValue : Value {
     ValuePtr value;
   };
   std::vector<Entry> entries;
+  int64_t erased = 0;               // entries taken out so far
   ValuePtr type;                    // a subclass of dict; null: dict itself
   ValuePtr factory;                 // of a defaultdict
   Value* owner = nullptr;           // the FunctionValue, which the walk keeps, whose __dict__ this is
@@ -285,7 +286,8 @@ struct IteratorValue : Value {
       bases;  // the sequence, dict or view; the inner iterators of enumerate and zip; function, then iterators; the
               // set, then the tuple of its elements; the user's object
   int64_t index = 0;                      // elements taken; Enumerate: the next count
-  int64_t start = 0, stop = 0, step = 1;  // Range: what is left
+  // Range: what is left. Dict: stop is how many entries it had, start how many had been taken out.
+  int64_t start = 0, stop = 0, step = 1;
   bool exhausted = false;
   bool strict = false;  // Zip
   // Generator: its frame, which is on the walk's stack while it runs.

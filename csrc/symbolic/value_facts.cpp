@@ -117,6 +117,8 @@ ValuePtr Walk::at(const Source* source) {
   if (found != by_source_.end()) return found->second;
   Ref object = fetch(source, view());
   if (!object) return nullptr;
+  // That it is there may be all that is asked.
+  guards_.present(source);
   return at(source, std::move(object));
 }
 

@@ -4,10 +4,12 @@
 #include <atomic>
 
 #include "base/config.h"
+#include "guards/constants.h"
 #include "guards/wrapper_callables.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/output_queue.h"
 #include "symbolic/region_finisher.h"
+#include "symbolic/value_cycles.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -196,6 +198,16 @@ void Walk::load_slots(SymbolicFrame& frame, int first, int count, const CallerPl
 Walk::~Walk() {
   // A generator may be in its own frame.
   for (const Handle<IteratorValue>& generator : generators_) generator->frame.reset();
+  std::vector<ValuePtr> reached;
+  auto add = [&](const std::vector<ValuePtr>& values) {
+    for (const ValuePtr& value : values) reached.push_back(value);
+  };
+  for (const auto* values : {&mutables_, &written_, &stored_cells_, &functions_with_dict_, &handled_}) add(*values);
+  for (const auto& frame : frames_)
+    for (const auto* values : {&frame->slots, &frame->stack}) add(*values);
+  for (const PendingEffect& effect : effects_) reached.push_back(effect.value);
+  reached.push_back(result_);
+  break_cycles(std::move(reached));
 }
 
 CapturedRegion Walk::run() {
@@ -360,6 +372,7 @@ CapturedRegion Walk::finish(ExitKind exit, std::optional<GraphBreak> found) {
   }
   CapturedRegion region = RegionFinisher(*this).finish(exit, std::move(found));
   region.break_policy = break_policy;
+  region.instructions = steps_ - 1;
   region.repeated_records = repeated_records;
   return region;
 }

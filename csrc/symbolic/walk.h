@@ -451,7 +451,11 @@ void register_output_calls();
 void register_logging_calls();
 // A function of ours that does what a callable not written in Python does, without globals: it is inlined instead, and nobody sees
 // its frame. Null: none.
-void register_polyfill(BorrowedRef callable, BorrowedRef function);
+// `parameters` has a letter for each positional parameter, that the original checks at once and a generator would check later:
+// I an iterable, N an int >= 0, n the same or None, p an int > 0 or None, Z an int, V a number, O anything,
+// * at the end: any number of the last. "": no check.
+void register_polyfill(BorrowedRef callable, BorrowedRef function, const std::string& parameters);
+bool fits_polyfill(Walk& walk, BorrowedRef callable, const CallArgs& args);
 ValuePtr find_polyfill(BorrowedRef callable);
 
 // Callable types of bindings that stand for a Python function under a policy: CompiledFunction, PolicyFunction, disabled functions.

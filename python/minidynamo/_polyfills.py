@@ -293,18 +293,38 @@ def _call_methodcaller(args, keywords, obj, _getattr=getattr):
     return _getattr(obj, args[0])(*args[1:], **keywords)
 
 
+# What each wants of its arguments when it is called, before anything is asked of the iterator: the letters are those of
+# register_polyfill() in csrc/symbolic/walk.h. chain() does not look.
+_ITERTOOLS = {
+    "chain": "O*",
+    "islice": "Innp",
+    "count": "VV",
+    "cycle": "I",
+    "repeat": "OZ",
+    "accumulate": "IO",
+    "takewhile": "OI",
+    "dropwhile": "OI",
+    "filterfalse": "OI",
+    "starmap": "OI",
+    "compress": "II",
+    "pairwise": "I",
+    "product": "I*",
+    "combinations": "IN",
+    "zip_longest": "I*",
+    "permutations": "In",
+    "combinations_with_replacement": "IN",
+}
+
+
 def register(register_polyfill, register_made_class):
     """Hands over each (original, function in Python) and each (class, what calling an object of it does)."""
     register_made_class(operator.itemgetter, _call_itemgetter)
     register_made_class(operator.attrgetter, _call_attrgetter)
     register_made_class(operator.methodcaller, _call_methodcaller)
-    for name in (
-        "chain islice count cycle repeat accumulate takewhile dropwhile filterfalse starmap compress pairwise product "
-        "combinations zip_longest permutations combinations_with_replacement"
-    ).split():
-        register_polyfill(getattr(itertools, name), globals()["_" + name])
-    register_polyfill(itertools.chain.__dict__["from_iterable"], _chain_from_iterable)
-    register_polyfill(functools.reduce, _reduce)
-    register_polyfill(collections._count_elements, _count_elements)
+    for name, parameters in _ITERTOOLS.items():
+        register_polyfill(getattr(itertools, name), globals()["_" + name], parameters)
+    register_polyfill(itertools.chain.__dict__["from_iterable"], _chain_from_iterable, "")
+    register_polyfill(functools.reduce, _reduce, "")
+    register_polyfill(collections._count_elements, _count_elements, "")
     for original, function in _operators():
-        register_polyfill(original, function)
+        register_polyfill(original, function, "")

@@ -1,0 +1,110 @@
+// Awaitables and asynchronous iterators.
+#include "eval_frame/concrete_steps.h"
+
+namespace md {
+namespace {
+
+bool is_coroutine(PyObject* object) {
+  if (PyCoro_CheckExact(object)) return true;
+  if (!PyGen_CheckExact(object)) return false;
+  Ref code = Ref::steal(PyObject_GetAttrString(object, "gi_code"));
+  return (reinterpret_cast<PyCodeObject*>(code.get())->co_flags & CO_ITERABLE_COROUTINE) != 0;
+}
+
+PyAsyncMethods* async_methods(PyObject* object) {
+  static PyAsyncMethods none{};
+  PyAsyncMethods* methods = Py_TYPE(object)->tp_as_async;
+  return methods != nullptr ? methods : &none;
+}
+
+bool is_awaitable(PyObject* object) { return is_coroutine(object) || async_methods(object)->am_await != nullptr; }
+
+// What `await` iterates over; null: an exception is set.
+Ref awaitable_iterator(PyObject* object) {
+  if (is_coroutine(object)) return Ref::share(object);
+  if (async_methods(object)->am_await == nullptr) {
+    PyErr_Format(PyExc_TypeError, "object %.100s can't be used in 'await' expression", Py_TYPE(object)->tp_name);
+    return {};
+  }
+  Ref iterator = Ref::steal(async_methods(object)->am_await(object));
+  if (!iterator) return {};
+  if (is_coroutine(iterator)) {
+    PyErr_SetString(PyExc_TypeError, "__await__() returned a coroutine");
+    return {};
+  }
+  if (!PyIter_Check(iterator.get())) {
+    PyErr_Format(PyExc_TypeError, "__await__() returned non-iterator of type '%.100s'", iterator.type()->tp_name);
+    return {};
+  }
+  return iterator;
+}
+
+// Another await waits for it; false with an exception set as well.
+bool may_be_awaited(PyObject* coroutine) {
+  Ref awaited = Ref::steal(PyObject_GetAttrString(coroutine, "cr_await"));
+  if (awaited && awaited.get() != Py_None)
+    PyErr_SetString(PyExc_RuntimeError, "coroutine is being awaited already");
+  return awaited.get() == Py_None;
+}
+
+}  // namespace
+
+StepResult step_GET_AWAITABLE(LiveFrame& f, const Instruction&) {
+  // The words depend on where the object comes from.
+  if (!is_awaitable(f.peek(1))) return evaluator(f);
+  Ref iterator = awaitable_iterator(f.peek(1));
+  if (!iterator) return raised(f);
+  if (PyCoro_CheckExact(iterator.get()) && !may_be_awaited(iterator)) return raised(f);
+  return finish(f, 1, iterator.release());
+}
+
+StepResult step_GET_AITER(LiveFrame& f, const Instruction&) {
+  unaryfunc get = async_methods(f.peek(1))->am_aiter;
+  if (get == nullptr) return evaluator(f);
+  Ref iterator = Ref::steal(get(f.peek(1)));
+  if (!iterator) return raised(f);
+  if (async_methods(iterator)->am_anext == nullptr) {
+    PyErr_Format(PyExc_TypeError,
+                 "'async for' received an object from __aiter__ that does not implement __anext__: %.100s",
+                 iterator.type()->tp_name);
+    return raised(f);
+  }
+  return finish(f, 1, iterator.release());
+}
+
+namespace {
+
+// The TypeError takes the exception that is set as its cause.
+void set_invalid_next(PyObject* found) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback != nullptr) PyException_SetTraceback(value, traceback);
+  Ref owned_type = Ref::steal(type), cause = Ref::steal(value), owned_traceback = Ref::steal(traceback);
+  PyErr_Format(PyExc_TypeError, "'async for' received an invalid object from __anext__: %.100s",
+               Py_TYPE(found)->tp_name);
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyException_SetCause(value, Py_NewRef(cause.get()));
+  PyException_SetContext(value, cause.release());
+  PyErr_Restore(type, value, traceback);
+}
+
+}  // namespace
+
+StepResult step_GET_ANEXT(LiveFrame& f, const Instruction&) {
+  PyObject* iterator = f.peek(1);
+  unaryfunc get = async_methods(iterator)->am_anext;
+  if (get == nullptr) return evaluator(f);
+  Ref next_value = Ref::steal(get(iterator));
+  if (!next_value) return raised(f);
+  if (PyAsyncGen_CheckExact(iterator)) return finish(f, 0, next_value.release());
+  Ref awaitable = awaitable_iterator(next_value);
+  if (!awaitable) {
+    set_invalid_next(next_value);
+    return raised(f);
+  }
+  return finish(f, 0, awaitable.release());
+}
+
+}  // namespace md

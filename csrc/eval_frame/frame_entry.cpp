@@ -1,0 +1,200 @@
+#include "eval_frame/frame_entry.h"
+
+#include "base/config.h"
+#include "cpython/errors.h"
+#include "eval_frame/capture_scope.h"
+#include "eval_frame/counters.h"
+#include "eval_frame/driver.h"
+#include "eval_frame/own_work.h"
+#include "eval_frame/region_lookup.h"
+
+#include <memory>
+#include <optional>
+
+namespace md {
+
+namespace {
+
+PyObject* leave_to_interpreter(PyThreadState* ts, PvFrame* raw, HandOver reason) {
+  note_hand_over(reason, pv_code(raw));
+  return run_default(ts, raw);
+}
+
+// The error belongs to the frame, at its first line.
+PyObject* throw_at_start(PyThreadState* ts, PvFrame* raw) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  LiveFrame frame(ts, raw);
+  bool entered = frame.enter();
+  PyErr_Restore(type, value, traceback);
+  if (!entered) return run_default(ts, raw, 1);
+  return leave_by_throw(frame);
+}
+
+// Enters the frame and lets a driver run it. What is thrown on the way leaves the frame as its exception.
+template <typename Run>
+PyObject* drive(PyThreadState* ts, PvFrame* raw, const Policy* policy, Run run) {
+  LiveFrame frame(ts, raw);
+  if (!frame.enter()) return leave_to_interpreter(ts, raw, HandOver::no_room);
+  try {
+    if (PyErr_Occurred() != nullptr) throw PythonError();
+    FrameDriver driver(frame, policy);
+    return run(driver);
+  } catch (...) {
+    set_error_from_current_exception();
+    return frame.entered() ? leave_by_throw(frame) : nullptr;
+  }
+}
+
+// Whether the frame of a function is asked for here, once, to be left alone.
+bool is_skipped(PvFrame* raw) {
+  PyObject* function = pv_func(raw);
+  if (function == nullptr || skipped_function().get() != function) return false;
+  exchange_skipped_function(nullptr);
+  return true;
+}
+
+// The region at the start of a frame, and what comes after it.
+PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
+  const Bytecode* bytecode = Bytecode::of(pv_code(raw));
+  std::vector<PyObject*> slots;
+  add_slots(raw, bytecode->slot_count(), slots);
+  Place place{*bytecode, 0, 0, view_of(raw, slots), policy, nullptr};
+  HandOver why;
+  RegionEntryPtr entry = find_or_capture(place, why);
+  if (entry != nullptr && entry->region.exit == ExitKind::HandOver) {
+    why = entry->region.skips_frame ? HandOver::skipped : HandOver::worthless;
+    entry = nullptr;
+  } else if (entry == nullptr && policy->keeps_empty_regions && why != HandOver::traced) {
+    return drive(ts, raw, policy, [](FrameDriver& driver) { return driver.run_concretely(); });
+  }
+  if (entry == nullptr) return leave_to_interpreter(ts, raw, why);
+  RegionRun run(std::move(entry), place.view);
+  bool inside = run.region().needs_frame();
+  if (!inside && !run.run_plan()) return leave_to_interpreter(ts, raw, HandOver::plan_failed);
+  return drive(ts, raw, policy,
+               [&](FrameDriver& driver) { return inside ? driver.run_inside(run) : driver.run_from(run); });
+}
+
+class AmbientFrames : public FrameHandler {
+ public:
+  PyObject* run(PyThreadState* ts, PvFrame* raw) override {
+    const Policy* policy = ambient_policy();
+    if (policy == nullptr || policy->disable || is_skipped(raw)) return run_default(ts, raw);
+    if (pv_traced(ts, raw) != 0) return leave_to_interpreter(ts, raw, HandOver::traced);
+    try {
+      return may_be_root(pv_code(raw)) ? run_captured(ts, raw, policy) : run_default(ts, raw);
+    } catch (...) {
+      set_error_from_current_exception();
+      return throw_at_start(ts, raw);
+    }
+  }
+};
+
+class EverywhereFrames : public FrameHandler {
+ public:
+  void use(const CompileOptions& options) {
+    options_ = options;
+    policy_ = nullptr;
+  }
+  void install() {
+    installation_ = std::make_unique<HookInstallation>();
+    exchange_process_handler(this);
+  }
+  void uninstall() {
+    exchange_process_handler(nullptr);
+    installation_.reset();
+  }
+
+  PyObject* run(PyThreadState* ts, PvFrame* raw) override {
+    if (makes_generator(raw)) {
+      ++counters().final_instructions;
+      return run_default(ts, raw);
+    }
+    const Policy* policy = policy_here();
+    if (std::optional<HandOver> reason = refusal(ts, raw, policy)) return leave_to_interpreter(ts, raw, *reason);
+    try {
+      return starts_function(raw) ? run_captured(ts, raw, policy) : run_from_position(ts, raw, policy);
+    } catch (...) {
+      set_error_from_current_exception();
+      return throw_at_start(ts, raw);
+    }
+  }
+
+  PyObject* run_thrown(PyThreadState* ts, PvFrame* raw) override {
+    note_hand_over(HandOver::thrown_into, pv_code(raw));
+    return run_default(ts, raw, 1);
+  }
+
+ private:
+  static constexpr int kSuspended = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+
+  // Its first call ends after an instruction or two; the generator's own frame comes later.
+  static bool makes_generator(PvFrame* raw) {
+    return (pv_code(raw)->co_flags & kSuspended) != 0 && pv_is_generator(raw) == 0;
+  }
+
+  static bool starts_function(PvFrame* raw) {
+    constexpr int kFunction = CO_OPTIMIZED | CO_NEWLOCALS;
+    return pv_is_generator(raw) == 0 && (pv_code(raw)->co_flags & kFunction) == kFunction;
+  }
+
+  const Policy* policy_here() {
+    if (const Policy* caller = ambient_policy(); caller != nullptr && (caller->keeps_empty_regions || caller->disable))
+      return caller;
+    if (policy_ == nullptr || policy_->config_fingerprint != config_fingerprint()) {
+      AmbientPolicy none(nullptr);
+      Policy policy = *policy_for_call(options_);
+      policy.keeps_empty_regions = true;
+      policy_ = intern(policy);
+    }
+    return policy_;
+  }
+
+  static std::optional<HandOver> refusal(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
+    if (OwnWork::in_progress()) return HandOver::while_capturing;
+    if (policy->disable || config().disable || is_skipped(raw)) return HandOver::disabled;
+    if (pv_traced(ts, raw) != 0) return HandOver::traced;
+    if (pv_func(raw) == nullptr) return HandOver::worthless;
+    return std::nullopt;
+  }
+
+  // The body of a class or module, or a generator that is resumed.
+  static PyObject* run_from_position(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
+    return drive(ts, raw, policy, [](FrameDriver& driver) { return driver.run_resumed(); });
+  }
+
+  CompileOptions options_;
+  const Policy* policy_ = nullptr;  // null: to be made of the options
+  std::unique_ptr<HookInstallation> installation_;
+};
+
+// Frames that it runs may outlive the mode.
+EverywhereFrames& everywhere_frames() {
+  static auto* frames = new EverywhereFrames();
+  return *frames;
+}
+
+int everywhere_count = 0;
+
+}  // namespace
+
+void enable_everywhere(const CompileOptions& options) {
+  everywhere_frames().use(options);
+  if (everywhere_count++ > 0) return;
+  everywhere_frames().install();
+}
+
+void disable_everywhere() {
+  if (everywhere_count == 0) raise(ErrorKind::Runtime, "everywhere mode is not enabled");
+  if (--everywhere_count == 0) everywhere_frames().uninstall();
+}
+
+bool everywhere_enabled() { return everywhere_count > 0; }
+
+FrameHandler& ambient_frames() {
+  static AmbientFrames frames;
+  return frames;
+}
+
+}  // namespace md

@@ -1,0 +1,53 @@
+#include "eval_frame/hand_over.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cpython/errors.h"
+#include "eval_frame/counters.h"
+#include "eval_frame/own_work.h"
+
+namespace md {
+
+namespace {
+
+void count(HandOver reason) {
+  ++counters().hand_overs;
+  ++hand_over_counts()[static_cast<size_t>(reason)];
+}
+
+// Logging runs Python code, which must find no exception set, and whose own frames are not logged.
+void log(HandOver reason, PyCodeObject* code, int line, const char* opcode) {
+  static thread_local bool is_logging = false;
+  if (is_logging) return;
+  is_logging = true;
+  SavedError error = PyErr_Occurred() != nullptr ? SavedError::take() : SavedError();
+  OwnWork own_work;
+  const char* name = PyUnicode_AsUTF8(code->co_name);
+  const char* file = PyUnicode_AsUTF8(code->co_filename);
+  PyErr_Clear();
+  const HandOverRow& row = kHandOverRows[static_cast<size_t>(reason)];
+  log_event(LogArtifact::handover, str_cat("HAND-OVER ", row.name, ": ", name != nullptr ? name : "?", " (",
+                                           file != nullptr ? file : "?", ":", line, ")", opcode, "\n  ", row.doc));
+  if (error) error.restore();
+  is_logging = false;
+}
+
+}  // namespace
+
+std::array<int64_t, kHandOverCount>& hand_over_counts() {
+  static std::array<int64_t, kHandOverCount> counts{};
+  return counts;
+}
+
+void note_hand_over(HandOver reason, const Bytecode& bytecode, int index) {
+  count(reason);
+  if (log_enabled(LogArtifact::handover))
+    log(reason, bytecode.code(), bytecode.line_at(index), str_cat(" at ", opcode_name(bytecode[index].op)).c_str());
+}
+
+void note_hand_over(HandOver reason, PyCodeObject* code) {
+  count(reason);
+  if (log_enabled(LogArtifact::handover)) log(reason, code, code->co_firstlineno, "");
+}
+
+}  // namespace md

@@ -1,0 +1,170 @@
+"""CPython's own tests pass in everywhere mode where they pass under an idle hook; and the mode itself."""
+
+import json
+import subprocess
+import sys
+import threading
+
+import minidynamo
+import pytest
+from minidynamo import _C
+from minidynamo._dynamo import eval_frame
+
+from .modules import MODULES, QUICK
+from .running import is_there, lost, outside, run
+
+needs_tests = pytest.mark.skipif(not is_there("test_grammar"), reason="this Python has no test package")
+# Frames of pytest itself would be driven; what is counted is asked in processes of their own.
+pytestmark = pytest.mark.skipif(not _C.frame_evaluation, reason="no frame evaluator for this Python")
+
+
+def compare(module, way):
+    idle, found = run(module, "idle"), run(module, way)
+    assert "error" not in idle, idle
+    assert "error" not in found, (found["error"], found["messages"])
+    without_reason = [test for test, reason in lost(idle, found).items() if reason is None]
+    assert not without_reason, found["messages"][-5000:]
+    return found["counters"]
+
+
+@needs_tests
+@pytest.mark.parametrize("way", ["everywhere", "stressed"])
+@pytest.mark.parametrize("module", QUICK)
+def test_quick_module(module, way):
+    counters = compare(module, way)
+    assert outside(counters) > 0.7
+    assert counters["snapshots_restored"] > 1000
+    assert counters["hand_overs"]["internal_error"] == 0
+
+
+@needs_tests
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["everywhere", "stressed"])
+@pytest.mark.parametrize("module", [module for module in MODULES if module not in QUICK])
+def test_module(module, way):
+    if not is_there(module):
+        pytest.skip("not in this version")
+    assert compare(module, way)["hand_overs"]["internal_error"] == 0
+
+
+def in_process(program):
+    """Runs a program that prints a JSON object last, and returns that."""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+COUNTED = """
+import json, sys
+from minidynamo._dynamo.eval_frame import enable_everywhere, execution_counters
+
+def numbers(count):
+    for number in range(count):
+        yield number * 2
+
+class Thing:
+    def total(self):
+        return sum(numbers(10)) + len(str(self))
+
+enable_everywhere()
+result = [Thing().total() > 90 for _ in range(3)]
+assert all(result)
+print(json.dumps(execution_counters()))
+"""
+
+
+def test_counters_tell_who_executed_what():
+    counters = in_process(COUNTED)
+    instructions = counters["instructions"]
+    assert min(instructions.values()) > 0
+    assert instructions["translator"] + instructions["driver"] > instructions["interpreter"]
+    assert counters["regions_run"] >= counters["frames_driven"] > 10
+    assert counters["snapshots_restored"] > 10
+    assert set(counters["hand_overs"]) == set(_C.hand_over_rows())
+
+
+TRACED = """
+import json, sys
+from minidynamo._dynamo.eval_frame import enable_everywhere, execution_counters
+
+lines = []
+
+def trace(frame, event, argument):
+    if frame.f_code is traced.__code__ and event == "line":
+        lines.append(frame.f_lineno - traced.__code__.co_firstlineno)
+    return trace
+
+def traced(value):
+    value += 1
+    return value
+
+with enable_everywhere():
+    sys.settrace(trace)
+    traced(1)
+    sys.settrace(None)
+assert lines == [1, 2], lines
+print(json.dumps(execution_counters()))
+"""
+
+
+def test_a_tracer_gets_every_frame():
+    assert in_process(TRACED)["hand_overs"]["traced"] > 0
+
+
+LOGGED = """
+import json
+import minidynamo._logging
+from minidynamo._dynamo.eval_frame import enable_everywhere
+
+def numbers():
+    try:
+        yield 1
+    finally:
+        print("closed")
+
+with enable_everywhere():
+    iterator = numbers()
+    next(iterator)
+    iterator.close()
+print(json.dumps({}))
+"""
+
+
+def test_hand_overs_are_logged(monkeypatch):
+    monkeypatch.setenv("MINIDYNAMO_LOGS", "handover")
+    done = subprocess.run([sys.executable, "-c", LOGGED], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["closed", "{}"]
+    assert "HAND-OVER thrown_into: numbers (<string>:6)" in done.stderr
+
+
+def test_nested_and_unmatched():
+    assert not _C._everywhere_enabled()
+    with eval_frame.enable_everywhere():
+        eval_frame.enable_everywhere()
+        assert _C._everywhere_enabled()
+        eval_frame.disable_everywhere()
+        assert _C._everywhere_enabled()
+    assert not _C._everywhere_enabled()
+    with pytest.raises(RuntimeError, match="everywhere mode is not enabled"):
+        eval_frame.disable_everywhere()
+
+
+def test_other_threads_are_driven():
+    before = eval_frame.execution_counters()["frames_driven"]
+    results = []
+    with eval_frame.enable_everywhere():
+        thread = threading.Thread(target=lambda: results.append(sorted([3, 1, 2], key=lambda item: -item)))
+        thread.start()
+        thread.join()
+    assert results == [[3, 2, 1]]
+    assert eval_frame.execution_counters()["frames_driven"] > before
+
+
+def test_compiled_functions_are_compiled_all_the_same():
+    @minidynamo.compile
+    def function(x):
+        return x * 2 + 1
+
+    with eval_frame.enable_everywhere():
+        assert function(minidynamo.ones(3)).tolist() == [3.0, 3.0, 3.0]

@@ -1,0 +1,94 @@
+"""Runs one test module of CPython in one way: python worker.py MODE MODULE [STRESS]
+
+MODE is "plain" (no hook), "idle" (a hook that only calls the interpreter) or "everywhere"; STRESS ends every region after
+so many instructions. The last line of standard output is a JSON object: outcomes by test id, and in everywhere mode the
+counters of the evaluator. What tests fail with goes to standard error.
+"""
+
+import contextlib
+import faulthandler
+import io
+import json
+import sys
+import unittest
+
+import minidynamo
+from minidynamo import _C
+from minidynamo._dynamo import eval_frame
+
+# A walk follows loops; the tests have long ones.
+WALK_LIMIT = 1000
+
+
+class Result(unittest.TestResult):
+    def __init__(self):
+        super().__init__()
+        self.outcomes = {}
+        self.texts = []
+
+    def record(self, test, outcome):
+        if self.outcomes.get(test.id(), "ok") == "ok":
+            self.outcomes[test.id()] = outcome
+
+    def addSuccess(self, test):
+        self.record(test, "ok")
+
+    def addSkip(self, test, reason):
+        self.record(test, "skip")
+
+    def addFailure(self, test, error):
+        super().addFailure(test, error)
+        self.record(test, "fail")
+
+    def addError(self, test, error):
+        super().addError(test, error)
+        self.record(test, "error")
+
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        if error is not None:
+            self.record(test, "fail")
+
+    def addExpectedFailure(self, test, error):
+        self.record(test, "ok")
+
+    def addUnexpectedSuccess(self, test):
+        self.record(test, "fail")
+
+
+class IdleHook:
+    def __init__(self):
+        self.hook = _C._testing.IdleHook()
+
+    def __enter__(self):
+        self.hook.start()
+
+    def __exit__(self, *exception):
+        self.hook.stop()
+
+
+def hooked(mode):
+    if mode == "everywhere":
+        return eval_frame.enable_everywhere()
+    return IdleHook() if mode == "idle" else contextlib.nullcontext()
+
+
+def main(mode, module, stress="0"):
+    faulthandler.enable()
+    minidynamo._dynamo.config.walk_limit = WALK_LIMIT
+    minidynamo._dynamo.config.snapshot_stress = int(stress)
+    suite = unittest.defaultTestLoader.loadTestsFromName(f"test.{module}")
+    result = Result()
+    output, sys.stdout = sys.stdout, io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    try:
+        with hooked(mode):
+            suite.run(result)
+    finally:
+        sys.stdout = output
+    for test, text in [*result.failures, *result.errors]:
+        print(f"--- {test.id()}\n{text}", file=sys.stderr)
+    print(json.dumps({"outcomes": result.outcomes, "counters": eval_frame.execution_counters()}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
