@@ -82,6 +82,8 @@ void bind_engine(py::module_& module) {
   register_set_methods();
   register_made_calls();
   register_sorting();
+  register_identities();
+  register_instance_dicts();
   register_pure_calls();
   module.def("_register_call",
              [](const std::string& name, const py::object& callable) { register_mode_call(name, callable.ptr()); });

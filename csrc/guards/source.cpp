@@ -116,6 +116,14 @@ Fetched fetch_InstanceDict(const Source&, PyObject* base, const LocalsView&) {
   return base != nullptr ? found_or_absent(pv_instance_dict(base)) : kUnknown;
 }
 
+Fetched fetch_AttributesDict(const Source&, PyObject* base, const LocalsView&) {
+  if (base == nullptr || !pv_has_instance_storage(base)) return kUnknown;
+  if (PyObject* dict = pv_instance_dict(base)) return {Presence::Found, dict};
+  Ref made = Ref::steal(PyObject_GenericGetDict(base, nullptr));
+  if (!made) PyErr_Clear();
+  return made ? found_or_absent(pv_instance_dict(base)) : kUnknown;
+}
+
 Fetched fetch_ModuleAttr(const Source& source, PyObject* base, const LocalsView&) {
   if (base == nullptr || !PyModule_Check(base)) return kUnknown;
   return in_names(PyModule_GetDict(base), source.key());
@@ -157,7 +165,7 @@ Fetched fetch_Item(const Source& source, PyObject* base, const LocalsView&) {
 }
 
 Fetched fetch_DictItem(const Source& source, PyObject* base, const LocalsView&) {
-  if (!is_exactly(base, &PyDict_Type)) return kUnknown;
+  if (base == nullptr || !PyDict_Check(base)) return kUnknown;
   PyObject* value = nullptr;
   int status = lookup_constant(base, source.key(), &value);
   return lookup_result(status, value);
@@ -260,6 +268,7 @@ std::string name_InstanceAttr(const Source& source, const std::string& base, con
   return attribute(source, base);
 }
 std::string name_InstanceDict(const Source&, const std::string& base, const Bytecode&) { return base + ".__dict__"; }
+std::string name_AttributesDict(const Source&, const std::string& base, const Bytecode&) { return base + ".__dict__"; }
 std::string name_ModuleAttr(const Source& source, const std::string& base, const Bytecode&) {
   return attribute(source, base);
 }

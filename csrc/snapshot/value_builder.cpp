@@ -144,6 +144,9 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     case RecipeKind::Function:
       if (recipe.index > 0) to_fill_.push_back(id);
       return make_function(parts);
+    case RecipeKind::InstanceDict:
+      finish();
+      return check(PyObject_GenericGetDict(parts[0], nullptr));
     case RecipeKind::FunctionDict:
       return check(PyObject_GetAttrString(parts[0], "__dict__"));
     case RecipeKind::Call: {

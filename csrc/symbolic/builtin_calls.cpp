@@ -4,6 +4,8 @@
 #include "symbolic/user_operators.h"
 #include "tensor/tensor_modes.h"
 
+#include <algorithm>
+
 namespace md {
 
 namespace {
@@ -226,7 +228,9 @@ ValuePtr call_set(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_iter(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 1) walk.graph_break(BreakReason::builtin_call, "iter() with a sentinel");
+  if (args.positional.size() == 2 && args.keywords.empty())
+    return walk.call_now(find_polyfill(reinterpret_cast<PyObject*>(&PyCallIter_Type)), args);
+  require_count(walk, args, 1, 1);
   ValuePtr iterator = walk.any_iterator_over(args.positional[0]);
   if (!iterator) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[0]));
   auto* made = as<IteratorValue>(iterator);
@@ -316,23 +320,38 @@ ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
   return make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{tuple});
 }
 
+// What sum() itself makes of numbers; null: they are not known.
+ValuePtr sum_of_numbers(Walk& walk, BorrowedRef function, const ValuePtr& start, const std::vector<ValuePtr>& items) {
+  Ref list = check(PyList_New(0));
+  for (const ValuePtr& item : items) {
+    Ref number = walk.constant_of(item);
+    if (!number) return nullptr;
+    check_status(PyList_Append(list, number));
+  }
+  Ref first = walk.constant_of(start);
+  Ref total = first ? Ref::steal(PyObject_CallFunctionObjArgs(function, list.get(), first.get(), nullptr)) : Ref();
+  if (first && !total) walk.raise_set();
+  return total ? walk.constant(total) : nullptr;
+}
+
 ValuePtr call_sum(Walk& walk, const CallArgs& args) {
+  static PyObject* const function = imported("builtins", "sum").release();
   if (args.positional.empty() || args.positional.size() > 2) walk.raise_here();
   const ValuePtr* start = args.positional.size() > 1 ? &args.positional[1] : args.keyword("start");
-  ValuePtr total = start != nullptr ? *start : walk.integer(0);
-  for (const ValuePtr& item : iterated(walk, "sum", args.positional[0])) {
-    if (walk.is_tensor(total) || walk.is_tensor(item)) {
-      total = walk.add_values(total, item);
-      continue;
-    }
-    Ref a = walk.constant_of(total), b = a ? walk.constant_of(item) : Ref();
-    if (!b) break_on_builtin(walk, "sum", item);
-    Ref folded = Ref::steal(PyNumber_Add(a, b));
-    if (!folded) walk.raise_here();
-    total = value_of_result(walk, folded);
-    if (!total) break_on_builtin(walk, "sum", item);
+  if (args.keywords.size() > (start != nullptr && args.positional.size() == 1 ? 1u : 0u)) walk.raise_here();
+  ValuePtr first = start != nullptr ? *start : walk.integer(0);
+  if (type_of(first) == &PyUnicode_Type || type_of(first) == &PyBytes_Type) walk.raise_here();
+  std::vector<ValuePtr> items = iterated(walk, "sum", args.positional[0]);
+  auto is_number = [](const ValuePtr& value) {
+    PyTypeObject* type = type_of(value);
+    return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyComplex_Type;
+  };
+  if (is_number(first) && std::ranges::all_of(items, is_number)) {
+    if (ValuePtr total = sum_of_numbers(walk, function, first, items)) return total;
+    break_on_builtin(walk, "sum", args.positional[0]);
   }
-  return total;
+  ValuePtr all = make_value<SequenceValue>(false, std::move(items));
+  return walk.call_now(find_polyfill(function), {{all, first}, {}});
 }
 
 template <bool stop_at>
@@ -441,7 +460,6 @@ constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
                                     {"print", call_print},
                                     {"locals", break_always<BreakReason::frame_inspection>},
                                     {"globals", break_always<BreakReason::frame_inspection>},
-                                    {"vars", break_always<BreakReason::frame_inspection>},
                                     {"dir", break_always<BreakReason::frame_inspection>},
                                     {"eval", break_always<BreakReason::frame_inspection>},
                                     {"exec", break_always<BreakReason::frame_inspection>}};

@@ -27,8 +27,11 @@ std::vector<ValuePtr>& list_of(Walk& walk, const CallArgs& args, const char* met
 
 const ValuePtr& dict_of(Walk& walk, const CallArgs& args, const char* method) {
   // Of a subclass it is dict's own method that is called.
-  bool is_dict = !args.positional.empty() &&
-                 (args.positional[0]->kind == ValueKind::Dict || walk.is_exactly(args.positional[0], &PyDict_Type));
+  // A method of dict on an OrderedDict would go past its order.
+  auto* object = args.positional.empty() ? nullptr : as<ObjectValue>(args.positional[0]);
+  bool is_subclass = object != nullptr && PyDict_Check(object->object.get()) && walk.is_dict(args.positional[0], {});
+  bool is_dict = !args.positional.empty() && (args.positional[0]->kind == ValueKind::Dict || is_subclass ||
+                                              walk.is_exactly(args.positional[0], &PyDict_Type));
   if (!is_dict) break_on_method(walk, args, method);
   return args.positional[0];
 }
@@ -126,7 +129,8 @@ template <int what>
 ValuePtr dict_view(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 0, 0);
   auto* object = as<ObjectValue>(args.positional[0]);
-  if (object != nullptr && !PyDict_CheckExact(object->object.get())) break_on_method(walk, args, "view");
+  bool is_known = object == nullptr || (PyDict_Check(object->object.get()) && walk.is_dict(args.positional[0], {}));
+  if (!is_known) break_on_method(walk, args, "view");
   return make_value<DictViewValue>(args.positional[0], what);
 }
 
@@ -239,6 +243,18 @@ ValuePtr dict_from_keys(Walk& walk, const CallArgs& args) {
   return dict;
 }
 
+// dict.__getitem__(d, key), as a __getattr__ may be.
+ValuePtr dict_get_item(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 1, 1);
+  const ValuePtr& dict = dict_of(walk, args, "__getitem__");
+  if (type_of(dict) != &PyDict_Type &&
+      walk.type_attribute(dict, check(PyUnicode_InternFromString("__missing__")).get()))
+    break_on_method(walk, args, "__getitem__");
+  ValuePtr item = walk.dict_item(dict, walk.key_of(args.positional[1]).get());
+  if (!item) walk.raise_known(PyExc_KeyError, {args.positional[1]});
+  return item;
+}
+
 DictValue* ordered_of(Walk& walk, const CallArgs& args, const char* method) {
   auto* dict = args.positional.empty() ? nullptr : as<DictValue>(args.positional[0]);
   if (dict == nullptr) break_on_method(walk, args, method);
@@ -304,6 +320,7 @@ void register_container_methods() {
                             {&PyDict_Type, "update", dict_update},
                             {&PyDict_Type, "copy", dict_copy},
                             {&PyDict_Type, "__init__", dict_update},
+                            {&PyDict_Type, "__getitem__", dict_get_item},
                             {&PyODict_Type, "keys", dict_view<0>},
                             {&PyODict_Type, "values", dict_view<1>},
                             {&PyODict_Type, "items", dict_view<2>},

@@ -18,7 +18,7 @@ bool is_text(const ValuePtr& value) {
 bool is_dict(const ValuePtr& value) {
   if (value->kind == ValueKind::Dict) return true;
   auto* object = as<ObjectValue>(value);
-  return object != nullptr && PyDict_CheckExact(object->object.get());
+  return object != nullptr && PyDict_Check(object->object.get());
 }
 
 int64_t attribute_as_int(PyObject* range, const char* name, bool& fits) {
@@ -76,7 +76,8 @@ std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
   auto entries = walk.entries_of(view != nullptr ? view->dict : base);
   // A dict that changes while it is gone over raises.
   if (static_cast<int64_t>(entries->size()) != iterator->stop) {
-    if ((view != nullptr ? view->dict : base)->kind == ValueKind::Dict) walk.end_before_iteration(*iterator);
+    ValueKind kind = (view != nullptr ? view->dict : base)->kind;
+    if (kind == ValueKind::Dict || kind == ValueKind::InstanceDict) walk.end_before_iteration(*iterator);
     walk.raise_here();
   }
   if (iterator->index >= static_cast<int64_t>(entries->size())) return std::nullopt;
@@ -113,6 +114,9 @@ ValuePtr set_iterator(Walk& walk, const ValuePtr& value) {
   if (!set) return nullptr;
   // The order is that of the object itself, which a copy may not have.
   Ref order = check(PySequence_Tuple(object != nullptr ? object->object : set));
+  // Where numbers of id() stand in a set differs from run to run.
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
+    if (walk.is_identity_key(PyTuple_GET_ITEM(order.get(), i))) return nullptr;
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
     items.push_back(walk.value_of_key(PyTuple_GET_ITEM(order.get(), i)));
@@ -183,8 +187,8 @@ ValuePtr Walk::iterator_over(const ValuePtr& value) {
   if (is_text(value) && constant_of(value))
     return make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
   if (type_of(value) == &PySet_Type || type_of(value) == &PyFrozenSet_Type) return set_iterator(*this, value);
-  if (auto* dict = as<DictValue>(value); dict != nullptr && !this->is_dict(value, {"__iter__"})) return nullptr;
-  if (md::is_dict(value) || value->kind == ValueKind::DictView) {
+  if (md::is_dict(value) && !this->is_dict(value, {"__iter__"})) return nullptr;
+  if (md::is_dict(value) || value->kind == ValueKind::DictView || value->kind == ValueKind::InstanceDict) {
     auto* view = as<DictViewValue>(value);
     auto entries = entries_of(view != nullptr ? view->dict : value);
     if (!entries) return nullptr;

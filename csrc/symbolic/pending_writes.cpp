@@ -56,17 +56,16 @@ void Walk::relate(const ValuePtr& written, const ValuePtr& other) {
     b->writes = a->writes;
   } else if (Py_TYPE(left) == Py_TYPE(right)) {
     guards_.alias(a->source, b->source, false);
-  } else if (PyDict_CheckExact(left) && is_plain_instance(right)) {
+  } else if (PyDict_Check(left) && is_plain_instance(right)) {
     relate_instance_dict(other, written);
-  } else if (PyDict_CheckExact(right) && is_plain_instance(left)) {
+  } else if (PyDict_Check(right) && is_plain_instance(left)) {
     relate_instance_dict(written, other);
   }
 }
 
 void Walk::add_mutable(const ValuePtr& value) {
   PyObject* object = as<ObjectValue>(value)->object;
-  if (!PyList_CheckExact(object) && !PyDict_CheckExact(object) && !PySet_CheckExact(object) &&
-      !is_plain_instance(object))
+  if (!PyList_CheckExact(object) && !PyDict_Check(object) && !PySet_CheckExact(object) && !is_plain_instance(object))
     return;
   mutables_.push_back(value);
   for (const ValuePtr& written : written_) relate(written, value);
@@ -82,7 +81,7 @@ PendingWrites& Walk::write_to(const ValuePtr& value) {
   object->writes = std::make_shared<PendingWrites>();
   object->writes->first_step = steps_;
   written_.push_back(value);
-  dict_written_ = dict_written_ || PyDict_CheckExact(object->object.get());
+  dict_written_ = dict_written_ || PyDict_Check(object->object.get());
   for (const ValuePtr& other : mutables_) relate(value, other);
   return *object->writes;
 }
@@ -136,7 +135,7 @@ SequenceValue* Walk::list_contents(const ValuePtr& list) {
 DictValue* Walk::dict_contents(const ValuePtr& dict) {
   if (auto* made = as<DictValue>(dict)) return made;
   auto* object = as<ObjectValue>(dict);
-  if (object == nullptr || !PyDict_CheckExact(object->object.get())) return nullptr;
+  if (object == nullptr || !PyDict_Check(object->object.get())) return nullptr;
   exact_type(dict);
   write_to(dict);
   return written_dict(object);
@@ -208,7 +207,10 @@ std::optional<ValuePtr> Walk::written_item(const ValuePtr& dict, BorrowedRef key
 }
 
 ValuePtr Walk::dict_item(const ValuePtr& dict, BorrowedRef key) {
+  if (auto* attributes = as<InstanceDictValue>(dict)) return instance_item(*attributes, key);
   if (auto* made = as<DictValue>(dict)) {
+    if (!identities_.empty())
+      for (const DictValue::Entry& entry : made->entries) keep_identities_apart(key, entry.key.get());
     int at = made->find(key);
     return at < 0 ? nullptr : made->entries[at].value;
   }
@@ -218,8 +220,10 @@ ValuePtr Walk::dict_item(const ValuePtr& dict, BorrowedRef key) {
   if (!is_guardable_constant(exact_constant(key))) {
     auto entries = entries_of(dict);
     if (!entries) graph_break(BreakReason::unhashable_key, "a dict with keys that have their own equality");
-    for (const DictValue::Entry& entry : *entries)
+    for (const DictValue::Entry& entry : *entries) {
       if (entry.key.get() == key.get()) return entry.value;
+      keep_identities_apart(key, entry.key.get());
+    }
     return nullptr;
   }
   PyObject* item = nullptr;
@@ -233,12 +237,17 @@ ValuePtr Walk::dict_item(const ValuePtr& dict, BorrowedRef key) {
 }
 
 bool Walk::dict_set(const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
+  if (auto* attributes = as<InstanceDictValue>(dict)) {
+    store_instance_item(*attributes, key, std::move(value));
+    return true;
+  }
   if (auto* made = as<DictValue>(dict)) {
+    if (!identities_.empty()) dict_item(dict, key);
     made->set(key, std::move(value));
     return true;
   }
   auto* object = as<ObjectValue>(dict);
-  if (object == nullptr || !PyDict_CheckExact(object->object.get())) return false;
+  if (object == nullptr || !PyDict_Check(object->object.get())) return false;
   // The look-up guards that storing runs no __eq__ of another key.
   dict_item(dict, key);
   store_in_dict(dict, key, std::move(value));
@@ -261,17 +270,26 @@ void Walk::store_in_dict(const ValuePtr& dict, BorrowedRef key, ValuePtr value) 
 bool Walk::dict_delete(const ValuePtr& dict, BorrowedRef key) {
   if (auto* made = as<DictValue>(dict)) return made->erase(key);
   if (!dict_item(dict, key)) return false;
+  if (auto* attributes = as<InstanceDictValue>(dict)) {
+    store_instance_item(*attributes, key, nullptr);
+    return true;
+  }
   store_in_dict(dict, key, nullptr);
   return true;
 }
 
 bool Walk::dict_clear(const ValuePtr& dict) {
+  if (auto* attributes = as<InstanceDictValue>(dict)) {
+    auto entries = instance_entries(*attributes);
+    for (const DictValue::Entry& entry : *entries) store_instance_item(*attributes, entry.key.get(), nullptr);
+    return true;
+  }
   if (auto* made = as<DictValue>(dict)) {
     made->entries.clear();
     return true;
   }
   auto* object = as<ObjectValue>(dict);
-  if (object == nullptr || !PyDict_CheckExact(object->object.get())) return false;
+  if (object == nullptr || !PyDict_Check(object->object.get())) return false;
   exact_type(dict);
   write_to(dict).contents = make_value<DictValue>();
   effects_.push_back({EffectKind::DictClear, dict, nullptr, nullptr});
@@ -319,12 +337,14 @@ bool Walk::set_change(EffectKind kind, const ValuePtr& value, BorrowedRef item) 
     if (kind == EffectKind::SetClear) check_status(PySet_Clear(set));
   };
   if (auto* made = as<SetValue>(value)) {
+    if (item && !identities_.empty()) keep_identities_apart_from_all(item, made->set.get());
     apply(made->set);
     return true;
   }
   auto* object = as<ObjectValue>(value);
   Ref contents = object != nullptr && PySet_CheckExact(object->object.get()) ? set_contents(value) : Ref();
   if (!contents) return false;
+  if (item && !identities_.empty()) keep_identities_apart_from_all(item, contents.get());
   PendingWrites& writes = write_to(value);
   if (!writes.contents) writes.contents = make_value<SetValue>(check(PySet_New(contents)));
   apply(as<SetValue>(writes.contents)->set);
@@ -333,6 +353,9 @@ bool Walk::set_change(EffectKind kind, const ValuePtr& value, BorrowedRef item) 
 }
 
 void Walk::attribute_store(const ValuePtr& object, BorrowedRef name, ValuePtr value) {
+  // Its log holds the items.
+  if (PyDict_Check(as<ObjectValue>(object)->object.get()))
+    graph_break(BreakReason::store_attribute, "an attribute of an object of a subclass of dict");
   write_to(object).stores.emplace_back(Ref::share(name), value);
   log_store(value ? EffectKind::AttributeSet : EffectKind::AttributeDelete, object, name, value);
 }
@@ -348,7 +371,7 @@ ValuePtr Walk::globals_dict(const ValuePtr& function) {
 bool Walk::any_dict_written_at(BorrowedRef key) const {
   for (const ValuePtr& value : written_) {
     auto* object = as<ObjectValue>(value);
-    if (!PyDict_CheckExact(object->object.get())) continue;
+    if (!PyDict_Check(object->object.get())) continue;
     if (object->writes->contents || object->writes->find(key) != nullptr) return true;
   }
   return false;

@@ -79,6 +79,11 @@ void add_growing(BorrowedRef owner, std::initializer_list<const char*> names) {
   for (const char* name : names) growing_calls().insert(check(PyObject_GetAttrString(owner, name)).get());
 }
 
+// Functions written in Python that are pure as well.
+void add_python_functions(const char* module, std::initializer_list<const char*> names) {
+  add_attributes(check(PyImport_ImportModule(module)).get(), names);
+}
+
 void add_class_methods(PyTypeObject* type, std::initializer_list<const char*> names) {
   Ref dict = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dict__"));
   for (const char* name : names) add(check(PyMapping_GetItemString(dict, name)).get());
@@ -97,6 +102,12 @@ ValuePtr computed_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
   for (const auto& [function, computation] : kRows)
     if (callable.get() == function) return walk.computed(computation, {args.positional[0]});
   return nullptr;
+}
+
+// Compiled patterns never change.
+PyTypeObject* pattern_type() {
+  static PyObject* const type = imported("re", "Pattern").release();
+  return reinterpret_cast<PyTypeObject*>(type);
 }
 
 // A dict that is read only (str.format_map, %). Null: not all of it is constant.
@@ -123,6 +134,16 @@ ValuePtr value_of_result(Walk& walk, const Ref& result) {
                    Py_IS_TYPE(result.get(), size_type());
   if (immutable) return walk.constant(result.get());
   if (result.get() == Py_NotImplemented) return nullptr;
+  if (PyDict_CheckExact(result.get())) {
+    auto dict = make_value<DictValue>();
+    PyObject *key = nullptr, *held = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(result, &at, &key, &held);) {
+      ValuePtr item = is_guardable_constant(key) ? value_of_result(walk, Ref::share(held)) : nullptr;
+      if (!item) return nullptr;
+      dict->entries.push_back({Ref::share(key), std::move(item)});
+    }
+    return dict;
+  }
   bool is_list = PyList_CheckExact(result.get());
   if (is_list || PyTuple_CheckExact(result.get())) {
     std::vector<ValuePtr> items;
@@ -157,6 +178,10 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     if (object != nullptr && PyType_Check(object->object.get()) &&
         !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object->object.get()), Py_TPFLAGS_HEAPTYPE) &&
         Py_IS_TYPE(callable.get(), &PyClassMethodDescr_Type)) {
+      held.push_back(Ref::share(walk.identity_of(value)));
+      return true;
+    }
+    if (object != nullptr && Py_IS_TYPE(object->object.get(), pattern_type())) {
       held.push_back(Ref::share(walk.identity_of(value)));
       return true;
     }
@@ -215,7 +240,21 @@ void register_pure_calls() {
   add_class_methods(&PyFloat_Type, {"fromhex"});
   add_class_methods(&PyBytes_Type, {"fromhex"});
   add_attributes(reinterpret_cast<PyObject*>(&PySlice_Type), {"indices"});
-  add_attributes(check(PyImport_ImportModule("posix")).get(), {"fspath"});
+  add_attributes(check(PyImport_ImportModule("posix")).get(), {"fspath", "_path_normpath"});
+  Ref complex_math = check(PyImport_ImportModule("cmath")), complex_names = check(PyObject_Dir(complex_math));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(complex_names.get()); ++i) {
+    Ref attribute = check(PyObject_GetAttr(complex_math, PyList_GET_ITEM(complex_names.get(), i)));
+    if (PyCFunction_Check(attribute.get())) add(attribute.get());
+  }
+  add_attributes(check(PyImport_ImportModule("sys")).get(), {"intern"});
+  add_attributes(check(PyImport_ImportModule("zlib")).get(), {"crc32", "adler32"});
+  add_attributes(check(PyImport_ImportModule("binascii")).get(),
+                 {"hexlify", "unhexlify", "b2a_hex", "a2b_hex", "b2a_base64", "a2b_base64", "crc32"});
+  add_attributes(reinterpret_cast<PyObject*>(pattern_type()),
+                 {"match", "fullmatch", "search", "sub", "subn", "split", "findall"});
+  add_python_functions("re", {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "escape"});
+  add_python_functions("keyword", {"iskeyword", "issoftkeyword"});
+  add_python_functions("textwrap", {"dedent", "indent", "shorten", "fill", "wrap"});
   add_attributes(check(PyImport_ImportModule("_struct")).get(), {"calcsize", "pack", "unpack"});
   add_attributes(check(PyImport_ImportModule("_bisect")).get(), {"bisect_left", "bisect_right"});
   add_methods(&PyUnicode_Type, {"zfill", "ljust", "rjust", "center", "expandtabs", "format", "format_map"});

@@ -1,5 +1,6 @@
 // Arithmetic, comparison, membership, subscripts, formatting.
 #include "bytecode/binary_operators.h"
+#include "cpython/imports.h"
 #include "frontends/op_callables.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/pure_calls.h"
@@ -154,6 +155,16 @@ std::optional<Computation> computation_of(BinaryCode op) {
   return kComputations[static_cast<int>(op)];
 }
 
+// text % values, where Python makes the text. Null: not known.
+ValuePtr percent_format(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+  static PyObject* const kRemainder =
+      check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "__mod__")).release();
+  PyTypeObject* type = type_of(right);
+  bool known = op == BinaryCode::Remainder && type_of(left) == &PyUnicode_Type &&
+               (type == &PyDict_Type || type == &PyList_Type) && right->kind != ValueKind::Tensor;
+  return known ? fold_pure_call(walk, kRemainder, {{left, right}, {}}) : nullptr;
+}
+
 [[noreturn]] void break_on_operator(Walk& walk, const char* op, const ValuePtr& left, const ValuePtr& right) {
   walk.graph_break(BreakReason::unknown_operator, str_cat(describe(left), " ", op, " ", describe(right)));
 }
@@ -176,6 +187,7 @@ void binary_op(Walk& walk, const Instruction& at) {
     result = left;
   } else if ((result = binary_on_sizes(walk, at.arg, left, right))) {
   } else if ((result = binary_on_sequences(walk, op, in_place, left, right))) {
+  } else if ((result = percent_format(walk, op, left, right))) {
   } else if (inline_operator(walk, at)) {
     return;
   } else if (computation_of(op) && (result = walk.computed(*computation_of(op), {left, right}))) {
@@ -229,6 +241,8 @@ bool compares_by_identity(const ValuePtr& value) {
 
 std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
+  if (a->kind == ValueKind::Identity || b->kind == ValueKind::Identity)
+    return a->kind == b->kind ? std::optional(a == b) : std::nullopt;
   auto left = walk.elements_of(a), right = walk.elements_of(b);
   if (left && right) {
     for (const ValuePtr& side : {a, b})
@@ -388,6 +402,7 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
     if (type_of(item) == &PySet_Type) return std::nullopt;  // taken as the frozenset of its elements
     Ref set = walk.set_contents(container);
     if (!set) return std::nullopt;
+    walk.keep_identities_apart_from_all(walk.key_of(item).get(), set.get());
     int found = PySet_Contains(set, walk.key_of(item));
     check_status(found);
     return found == 1;
@@ -426,11 +441,31 @@ void contains_op(Walk& walk, const Instruction& at) {
   walk.push(walk.boolean(*found != (at.arg != 0)));
 }
 
+// The same for a dict from outside.
+ValuePtr missing_in_object(Walk& walk, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
+  static PyObject* const default_dict = imported("collections", "defaultdict").release();
+  static PyObject* const kFactory = PyUnicode_InternFromString("default_factory");
+  static PyObject* const kMissing = PyUnicode_InternFromString("__missing__");
+  if (container->kind != ValueKind::Object || type_of(container) == &PyDict_Type) return nullptr;
+  if (type_of(container) == reinterpret_cast<PyTypeObject*>(default_dict)) {
+    ValuePtr factory = walk.attribute(container, kFactory);
+    if (walk.same_object(factory, walk.none())) return nullptr;
+    ValuePtr made = walk.call_now(factory, {});
+    walk.cannot_undo();
+    walk.store_in_dict(container, known, made);
+    return made;
+  }
+  if (!PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  ValuePtr method = walk.type_attribute(container, kMissing);
+  return method ? walk.call_now(method, {{container, key}, {}}) : nullptr;
+}
+
 // What a dict of a subclass gives for a key that is not there; null: nothing does.
 ValuePtr missing_item(Walk& walk, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
   static PyObject* const kMissing = PyUnicode_InternFromString("__missing__");
   auto* dict = as<DictValue>(container);
-  if (dict == nullptr || !dict->type) return nullptr;
+  if (dict == nullptr) return missing_in_object(walk, container, known, key);
+  if (!dict->type) return nullptr;
   if (dict->factory && !walk.same_object(dict->factory, walk.none())) {
     ValuePtr made = walk.call_now(dict->factory, {});
     walk.cannot_undo();
@@ -696,9 +731,5 @@ const OpcodeRegistration registration{{Opcode::BINARY_OP, binary_op},
 }  // namespace
 
 std::optional<bool> Walk::known_equal(const ValuePtr& a, const ValuePtr& b) { return equality(*this, a, b); }
-
-ValuePtr Walk::add_values(const ValuePtr& a, const ValuePtr& b) {
-  return binary_on_tensors(*this, static_cast<int>(BinaryCode::Add), a, b);
-}
 
 }  // namespace md

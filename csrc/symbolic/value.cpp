@@ -149,6 +149,10 @@ PyTypeObject* type_of(const ValuePtr& value) {
       static PyTypeObject* const kTypes[] = {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type};
       return kTypes[as<DictViewValue>(value)->what];
     }
+    case ValueKind::Identity:
+      return &PyLong_Type;
+    case ValueKind::InstanceDict:
+      return &PyDict_Type;
   }
   return nullptr;
 }

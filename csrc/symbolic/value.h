@@ -38,6 +38,8 @@ enum class ValueKind : uint8_t {
   Made,            // an object of a C class that never changes, made by calling the class
   Computed,        // a number or text worked out from numbers that differ from run to run
   DictView,        // keys, values or items of a dict that the walk knows
+  Identity,        // id() of an object: which number it is, only the exit knows
+  InstanceDict,    // the __dict__ of an object of a plain class
 };
 
 class Value;
@@ -325,6 +327,20 @@ struct DictViewValue : Value {
   DictViewValue(ValuePtr dict, int what) : Value(kKind), dict(std::move(dict)), what(what) {}
   ValuePtr dict;
   int what;  // 0 keys, 1 values, 2 items
+};
+
+struct IdentityValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Identity;
+  IdentityValue(ValuePtr of, Ref key) : Value(kKind), of(std::move(of)), key(std::move(key)) {}
+  ValuePtr of;
+  Ref key;  // stands for the number in dicts and sets of the walk
+};
+
+// Holds nothing itself: what is read and written are the attributes of the owner.
+struct InstanceDictValue : Value {
+  static constexpr ValueKind kKind = ValueKind::InstanceDict;
+  explicit InstanceDictValue(ValuePtr owner) : Value(kKind), owner(std::move(owner)) {}
+  ValuePtr owner;  // an InstanceValue, or an ObjectValue with a source
 };
 
 // "int", "Tensor", "a list made here": for break contexts.

@@ -129,6 +129,20 @@ class Walk {
   bool is_instance(const ValuePtr& value, const ValuePtr& classinfo);
   // Python's `is`.
   bool same_object(const ValuePtr& a, const ValuePtr& b);
+  // --- identities (identities.cpp)
+  // id(): the same Value for the same object. Breaks for what may be one object or two (numbers, texts).
+  ValuePtr identity_number(const ValuePtr& of);
+  // A look-up must not compare id() with another number: it breaks where it would.
+  void keep_identities_apart(BorrowedRef key, BorrowedRef other);
+  void keep_identities_apart_from_all(BorrowedRef key, BorrowedRef keys);
+  bool is_identity_key(BorrowedRef key) const;
+  // --- vars() (instance_dicts.cpp)
+  // Null: the object has a __dict__ of another kind, or none.
+  ValuePtr instance_dict(const ValuePtr& owner);
+  std::unique_ptr<std::vector<DictValue::Entry>> instance_entries(const InstanceDictValue& dict);
+  ValuePtr instance_item(const InstanceDictValue& dict, BorrowedRef key);
+  // Null value: deleted.
+  void store_instance_item(const InstanceDictValue& dict, BorrowedRef key, ValuePtr value);
   // 64-bit value of an exact int (not bool), guarded by value.
   std::optional<int64_t> int_of(const ValuePtr& value);
   // A number that differs from run to run: constant_of ends the region there, or guards it by value at a function's entry.
@@ -240,8 +254,6 @@ class Walk {
   ValueRef graph_value(TensorValue* tensor);
   // A number that is an input of the graph, guarded by type alone.
   ValueRef scalar_input(const ValuePtr& value);
-  // a + b where one is a tensor.
-  ValuePtr add_values(const ValuePtr& a, const ValuePtr& b);
   ValuePtr index_tensor(TensorValue* tensor, const ValuePtr& key);
   // --- writes into tensors (tensor_writes.cpp)
   // x.f_(...): the first positional value is written to and returned.
@@ -366,6 +378,8 @@ class Walk {
   std::unordered_map<PyObject*, ValuePtr> constants_, cells_;
   std::unordered_map<PyObject*, ValuePtr> keys_;  // what is no constant
   std::vector<ValuePtr> functions_with_dict_;
+  std::vector<Handle<IdentityValue>> identities_;
+  std::vector<Handle<InstanceDictValue>> instance_dicts_;
   bool has_own_identity(const ValuePtr& value);
   bool may_be_key(BorrowedRef object) const;
   std::vector<size_t> catches_;  // depths at which a StopIteration is waited for
@@ -421,6 +435,8 @@ void register_made_calls();
 // A C class whose objects never change; `call` is Python for what calling one does: call(args, keywords, *more), or null.
 void register_made_class(PyTypeObject* type, BorrowedRef call);
 void register_sorting();
+void register_identities();
+void register_instance_dicts();
 // A function of ours that does what a callable not written in Python does, without globals: it is inlined instead, and nobody sees
 // its frame. Null: none.
 void register_polyfill(BorrowedRef callable, BorrowedRef function);
