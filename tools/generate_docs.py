@@ -1,7 +1,7 @@
-"""Writes the pages of docs/ that are made from tables and from the language tests: tools/generate_docs.py [--check [PAGE ...]]
+"""Writes the pages of docs/ that are made from tables and tests: tools/generate_docs.py [--check [PAGE ...]]
 
-Needs the built package. --check writes nothing and fails if a page is not what its table says. Without names it is about the
-pages made from tables; constructs.md runs the whole corpus and has to be named.
+Needs the built package. --check writes nothing and fails if a page is not what its table says. Without names it checks
+the pages made from tables; constructs.md runs the whole corpus and has to be named.
 """
 
 import sys

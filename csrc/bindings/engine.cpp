@@ -83,6 +83,7 @@ void bind_engine(py::module_& module) {
   register_made_calls();
   register_sorting();
   register_identities();
+  register_deque_methods();
   register_instance_dicts();
   register_pure_calls();
   module.def("_register_call",

@@ -131,6 +131,11 @@ void delete_item(PyObject* dict, PyObject* key) {
   check_status(PyODict_Check(dict) ? PyODict_DelItem(dict, key) : PyDict_DelItem(dict, key));
 }
 
+void assign_deque(PyObject* deque, PyObject* items) {
+  check(PyObject_CallMethod(deque, "clear", nullptr));
+  check(PyObject_CallMethod(deque, "extend", "O", items));
+}
+
 void clear_dict(PyObject* dict) {
   if (!PyODict_Check(dict)) return PyDict_Clear(dict);
   Ref clear = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyODict_Type), "clear"));
@@ -151,6 +156,9 @@ void ExitValues::apply_effects() {
       case EffectKind::ListSplice:
         check_status(
             PyList_SetSlice(builder_.build(effect.target), effect.start, effect.stop, builder_.build(effect.value)));
+        break;
+      case EffectKind::DequeAssign:
+        assign_deque(builder_.build(effect.target), builder_.build(effect.value));
         break;
       case EffectKind::DictSet:
         set_item(builder_.build(effect.target), builder_.build(effect.key), builder_.build(effect.value));

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "bytecode/bytecode.h"
+#include "cpython/imports.h"
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
@@ -160,7 +161,14 @@ Fetched fetch_SlotAttr(const Source& source, PyObject* base, const LocalsView&) 
 Fetched fetch_Item(const Source& source, PyObject* base, const LocalsView&) {
   if (is_exactly(base, &PyTuple_Type)) return in_tuple(base, source.index());
   if (base != nullptr && PyTuple_Check(base)) return in_tuple(base, source.index());
-  if (!is_exactly(base, &PyList_Type)) return kUnknown;
+  static PyObject* const deque = imported("collections", "deque").release();
+  if (base != nullptr && Py_TYPE(base) == reinterpret_cast<PyTypeObject*>(deque)) {
+    if (source.index() >= Py_SIZE(base)) return kAbsent;
+    Ref item = Ref::steal(PySequence_GetItem(base, source.index()));  // which the deque holds as well
+    PyErr_Clear();
+    return found_or_unknown(item.get());
+  }
+  if (base == nullptr || !PyList_Check(base)) return kUnknown;
   return source.index() < PyList_GET_SIZE(base) ? found_or_unknown(PyList_GET_ITEM(base, source.index())) : kAbsent;
 }
 

@@ -53,8 +53,23 @@ Ref make_function(const std::vector<Ref>& parts) {
 Ref make_instance(PyObject* type) {
   static PyObject* const empty = PyTuple_New(0);
   auto* made = reinterpret_cast<PyTypeObject*>(type);
-  newfunc make = PyType_HasFeature(made, Py_TPFLAGS_BASE_EXC_SUBCLASS) ? made->tp_new : PyBaseObject_Type.tp_new;
+  bool has_own = PyType_HasFeature(made, Py_TPFLAGS_BASE_EXC_SUBCLASS) || !PyType_HasFeature(made, Py_TPFLAGS_HEAPTYPE);
+  newfunc make = has_own ? made->tp_new : PyBaseObject_Type.tp_new;
   return check(make(made, empty, nullptr));
+}
+
+// Empty: of a deque by calling it, of a subclass of list as list makes it.
+Ref make_list(PyObject* type, PyObject* maxlen) {
+  static PyObject* const empty = PyTuple_New(0);
+  if (maxlen != nullptr) return check(PyObject_CallFunctionObjArgs(type, empty, maxlen, nullptr));
+  return check(PyList_Type.tp_new(reinterpret_cast<PyTypeObject*>(type), empty, nullptr));
+}
+
+void append_to(PyObject* list, PyObject* item) {
+  static PyObject* const name = PyUnicode_InternFromString("append");
+  if (PyList_Check(list)) return check_status(PyList_Append(list, item));
+  Ref append = check(PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(list)), name));
+  check(PyObject_CallFunctionObjArgs(append, list, item, nullptr));
 }
 
 // Its __dict__ may have keys that are no names.
@@ -97,6 +112,9 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     case RecipeKind::Dict:
       to_fill_.push_back(id);
       return check(PyDict_New());
+    case RecipeKind::TypedList:
+      to_fill_.push_back(id);
+      return make_list(build(recipe.parts[0]), build(recipe.parts[1]));
     case RecipeKind::TypedDict:
       to_fill_.push_back(id);
       return make_dict(build(recipe.parts[0]), build(recipe.parts[1]));
@@ -227,6 +245,9 @@ void ValueBuilder::fill(RecipeId id) {
   switch (recipe.kind) {
     case RecipeKind::List:
       for (RecipeId part : parts) check_status(PyList_Append(value, build(part)));
+      return;
+    case RecipeKind::TypedList:
+      for (size_t i = 2; i < parts.size(); ++i) append_to(value, build(parts[i]));
       return;
     case RecipeKind::Set:
       for (RecipeId part : parts) check_status(PySet_Add(value, build(part)));

@@ -159,10 +159,22 @@ class AttributeLookup {
     return {name};
   }
 
+  // Of an object whose methods are pure.
+  Bound on_model(BorrowedRef model) {
+    PyObject* descriptor = _PyType_Lookup(model.type(), name_);
+    if (descriptor == nullptr) return missing();
+    if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) return {walk_.constant(descriptor), true};
+    Ref value = Ref::steal(PyObject_GenericGetAttr(model, name_));
+    PyErr_Clear();
+    if (!value || !is_guardable_constant(value.get())) unknown();
+    return {walk_.constant(value)};
+  }
+
   // functools.partial shows what it was made of; its dict of keywords is one object, which the walk does not have.
   Bound on_made_object() {
     auto* made = as<MadeValue>(object_);
     bool is_partial = std::string_view(type_of(object_)->tp_name) == "functools.partial";
+    if (made->model) return on_model(made->model.get());
     if (is_partial && is("func")) return {made->positional[0]};
     if (is_partial && is("args"))
       return {make_value<SequenceValue>(false,
@@ -426,7 +438,7 @@ class AttributeLookup {
     auto* known = as<ObjectValue>(object_);
     if (known == nullptr || known->source == nullptr) unknown();
     // Of an object of a subclass of dict it is the items that were written.
-    if (known->writes && !PyDict_Check(known->object.get()))
+    if (known->writes && !PyDict_Check(known->object.get()) && !PyList_Check(known->object.get()))
       if (const ValuePtr* stored = known->writes->find(name_)) return *stored;
     PyObject* value = nullptr;
     int found = pv_instance_lookup(known->object, name_, &value);
@@ -560,7 +572,9 @@ class AttributeLookup {
 
   ValuePtr class_attribute(const ValuePtr& type_value, PyTypeObject* type) {
     const Source* base = as<ObjectValue>(type_value)->source;
-    if (base == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+    bool may_change =
+        PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
+    if (base == nullptr || !may_change) {
       PyObject* found = _PyType_Lookup(type, name_);
       return found != nullptr ? walk_.constant(found) : nullptr;
     }
@@ -602,6 +616,8 @@ Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing
       return is_user ? lookup.on_instance() : lookup.on_builtin();
     }
     case ValueKind::Sequence:
+      if (is_deque(object) && PyUnicode_CompareWithASCIIString(name, "maxlen") == 0)
+        return {as<SequenceValue>(object)->maxlen};
       return as<SequenceValue>(object)->type ? lookup.on_instance() : lookup.on_builtin();
     case ValueKind::Object: {
       PyObject* real = as<ObjectValue>(object)->object;
@@ -634,6 +650,8 @@ ValuePtr bound_method(const Bound& bound, const ValuePtr& object) {
 bool has_plain_setattr(Walk& walk, const ValuePtr& object, bool is_object_own) {
   PyTypeObject* type = walk.exact_type(object);
   if (object->kind != ValueKind::Instance && object->kind != ValueKind::Object) return false;
+  static PyObject* const namespace_type = imported("types", "SimpleNamespace").release();
+  if (type == reinterpret_cast<PyTypeObject*>(namespace_type)) return true;
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS)) return false;
   if (is_object_own) {
     // object.__setattr__ refuses objects of built-in types with a way of their own.

@@ -94,6 +94,15 @@ bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo, co
     ValuePtr args = walk.at(walk.sources().get(SourceKind::SlotAttr, parts->source, member.get()));
     return is_subtype_of(walk, type, args, builtin);
   }
+  auto* made = as<MadeValue>(classinfo);
+  if (made != nullptr && type_of(classinfo) == reinterpret_cast<PyTypeObject*>(union_type)) {
+    for (const ValuePtr& part : made->positional) {
+      auto* object = as<ObjectValue>(part);
+      bool is_none = object != nullptr && object->object.get() == Py_None;
+      if (is_none ? type == Py_TYPE(Py_None) : is_subtype_of(walk, type, part, builtin)) return true;
+    }
+    return false;
+  }
   PyObject* known = walk.identity_of(classinfo);
   if (known == nullptr || !PyType_Check(known)) break_on_builtin(walk, builtin, classinfo);
   auto* base = reinterpret_cast<PyTypeObject*>(known);
@@ -155,6 +164,20 @@ ValuePtr call_bool(Walk& walk, const CallArgs& args) {
   return walk.boolean(*truth);
 }
 
+// What list() and tuple() ask a user's object for once they have its iterator; the answer is only a hint.
+std::unique_ptr<std::vector<ValuePtr>> iterated_with_length(Walk& walk, const ValuePtr& value) {
+  static PyObject* const kLen = PyUnicode_InternFromString("__len__");
+  ValuePtr method = walk.user_method(value, kLen);
+  if (!method) return nullptr;
+  ValuePtr iterator = walk.any_iterator_over(value);
+  if (!iterator) return nullptr;
+  if (walk.int_of(walk.call_now(method, {{value}, {}})).value_or(-1) < 0) walk.raise_here();
+  auto elements = std::make_unique<std::vector<ValuePtr>>();
+  while (std::optional<ValuePtr> next = walk.next_of(as<IteratorValue>(iterator)))
+    elements->push_back(std::move(*next));
+  return elements;
+}
+
 template <bool is_list>
 ValuePtr call_sequence(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 0, 1);
@@ -162,7 +185,8 @@ ValuePtr call_sequence(Walk& walk, const CallArgs& args) {
   if (!args.positional.empty()) {
     // tuple(t) of an exact tuple is that tuple.
     if (!is_list && walk.is_exactly(args.positional[0], &PyTuple_Type)) return args.positional[0];
-    items = iterated(walk, is_list ? "list" : "tuple", args.positional[0]);
+    auto elements = iterated_with_length(walk, args.positional[0]);
+    items = elements ? std::move(*elements) : iterated(walk, is_list ? "list" : "tuple", args.positional[0]);
   }
   return make_value<SequenceValue>(is_list, std::move(items));
 }
@@ -313,8 +337,11 @@ ValuePtr call_map_filter(Walk& walk, const CallArgs& args) {
 ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 1);
   ValuePtr value = args.positional[0];
-  if (walk.elements_of(value)) return make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{value});
-  if (type_of(value) != &PyRange_Type) break_on_builtin(walk, "reversed", value);
+  bool is_plain = type_of(value) == &PyList_Type || walk.is_plain_tuple(value);
+  if (is_plain && walk.elements_of(value))
+    return make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{value});
+  Ref text = type_of(value) == &PyUnicode_Type ? walk.constant_of(value) : Ref();
+  if (!text && type_of(value) != &PyRange_Type) break_on_builtin(walk, "reversed", value);
   auto items = iterated(walk, "reversed", value);
   auto tuple = make_value<SequenceValue>(false, std::move(items));
   return make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{tuple});
@@ -477,6 +504,7 @@ bool Walk::is_instance(const ValuePtr& value, const ValuePtr& classinfo) {
 
 void register_builtin_calls() {
   Ref builtins = check(PyImport_ImportModule("builtins"));
+  register_call(imported("operator", "abs").get(), call_abs);
   register_call(imported("collections", "OrderedDict").get(), call_ordered_dict);
   register_call(imported("collections", "defaultdict").get(), call_default_dict);
   for (const BuiltinRow& row : kBuiltins)

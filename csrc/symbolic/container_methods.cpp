@@ -44,8 +44,19 @@ ValuePtr list_append(Walk& walk, const CallArgs& args) {
 
 ValuePtr list_extend(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 1);
-  if (!walk.is_exactly(args.positional[0], &PyList_Type)) break_on_method(walk, args, "extend");
+  bool is_list = PyType_IsSubtype(walk.exact_type(args.positional[0]), &PyList_Type) != 0;
+  if (!is_list) break_on_method(walk, args, "extend");
   if (!walk.list_extend(args.positional[0], args.positional[1]))
+    walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
+  return walk.none();
+}
+
+// list.__init__(self, items)
+ValuePtr list_init(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 0, 1);
+  int64_t length = static_cast<int64_t>(list_of(walk, args, "__init__").size());
+  walk.list_splice(args.positional[0], 0, length, {});
+  if (args.positional.size() > 1 && !walk.list_extend(args.positional[0], args.positional[1]))
     walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   return walk.none();
 }
@@ -301,6 +312,7 @@ struct MethodRow {
 void register_container_methods() {
   const MethodRow rows[] = {{&PyList_Type, "append", list_append},
                             {&PyList_Type, "extend", list_extend},
+                            {&PyList_Type, "__init__", list_init},
                             {&PyList_Type, "pop", list_pop},
                             {&PyList_Type, "insert", list_insert},
                             {&PyList_Type, "reverse", list_reverse},

@@ -48,10 +48,12 @@ ValuePtr Walk::identity_number(const ValuePtr& of) {
   for (const Handle<IdentityValue>& known : identities_) {
     if (known->of == of) return known;
     bool known_shared = may_be_shared(known->of);
+    auto *one = as<ObjectValue>(of), *other = as<ObjectValue>(known->of);
     if (shared && known_shared) {
-      Ref a = constant_of(of), b = a ? constant_of(known->of) : Ref();
-      if (!b || identical_constants(a.get(), b.get()))
-        graph_break(BreakReason::builtin_call, "id() of equal numbers or texts");
+      // The very object of the program's own.
+      bool same = one != nullptr && other != nullptr && one->source == nullptr && other->source == nullptr &&
+                  one->object.get() == other->object.get();
+      if (same) return known;
     } else if (shared == known_shared && same_object(of, known->of)) {
       return known;
     }
@@ -72,6 +74,13 @@ bool Walk::is_identity_key(BorrowedRef key) const {
 void Walk::keep_identities_apart(BorrowedRef key, BorrowedRef other) {
   if ((is_identity_key(key) && is_number(other)) || (is_identity_key(other) && is_number(key)))
     graph_break(BreakReason::unhashable_key, "a number of id() beside other numbers");
+  if (key.get() == other.get() || !is_identity_key(key) || !is_identity_key(other)) return;
+  // Two equal numbers or texts, of which Python does not say whether they are one object.
+  ValuePtr one = as<IdentityValue>(keys_[key])->of, another = as<IdentityValue>(keys_[other])->of;
+  if (!may_be_shared(one) || !may_be_shared(another)) return;
+  Ref a = constant_of(one), b = a ? constant_of(another) : Ref();
+  if (!b || identical_constants(a.get(), b.get()))
+    graph_break(BreakReason::builtin_call, "id() of equal numbers or texts");
 }
 
 void Walk::keep_identities_apart_from_all(BorrowedRef key, BorrowedRef keys) {

@@ -7,7 +7,7 @@ namespace md {
 namespace {
 
 bool is_plain_sequence(Walk& walk, const ValuePtr& value) {
-  return type_of(value) == &PyList_Type || walk.is_plain_tuple(value);
+  return walk.is_plain_tuple(value) || walk.is_plain_list(value);
 }
 
 bool is_text(const ValuePtr& value) {
@@ -41,7 +41,17 @@ ValuePtr range_iterator(Walk& walk, const ValuePtr& value) {
   return iterator;
 }
 
+// How often a deque was changed in this region.
+int64_t changes_of(const ValuePtr& deque) {
+  auto* sequence = as<SequenceValue>(deque);
+  if (auto* object = as<ObjectValue>(deque))
+    sequence = object->writes ? as<SequenceValue>(object->writes->contents) : nullptr;
+  return sequence != nullptr ? sequence->changes : 0;
+}
+
 std::optional<ValuePtr> next_in_sequence(Walk& walk, IteratorValue* iterator, const ValuePtr& base) {
+  // A deque that changes while it is gone over raises.
+  if (is_deque(base) && iterator->start != changes_of(base)) walk.end_before_iteration(*iterator);
   if (is_text(base)) {
     Ref text = walk.constant_of(base);
     if (iterator->index >= PyUnicode_GET_LENGTH(text.get())) return std::nullopt;
@@ -182,7 +192,10 @@ ValuePtr Walk::iterator_over(const ValuePtr& value) {
   if (value->kind == ValueKind::Iterator) return value;
   if (is_plain_sequence(*this, value)) {
     exact_type(value);
-    return make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
+    auto iterator = make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
+    iterator->creation_step = steps_;
+    if (is_deque(value)) iterator->start = changes_of(value);
+    return iterator;
   }
   if (is_text(value) && constant_of(value))
     return make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});

@@ -2,6 +2,7 @@
 //  1. Two sources that hold one object share their writes, under an ALIAS guard; objects of one type seen as different, of which one
 //     is written to, get a NOT_ALIAS guard.
 //  2. A dict may be the dict of an instance's attributes: that is guarded against wherever one of the two is written.
+#include "cpython/imports.h"
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "symbolic/walk.h"
@@ -15,7 +16,14 @@ constexpr int64_t kLongestList = 4096;
 constexpr size_t kMostRelations = 4096;
 constexpr Py_ssize_t kLongestSet = 512;
 
+bool is_deque_object(PyObject* object) {
+  static PyObject* const type = imported("collections", "deque").release();
+  return Py_IS_TYPE(object, reinterpret_cast<PyTypeObject*>(type));
+}
+
 bool is_plain_instance(PyObject* object) {
+  static PyObject* const namespace_type = imported("types", "SimpleNamespace").release();
+  if (Py_IS_TYPE(object, reinterpret_cast<PyTypeObject*>(namespace_type))) return true;
   return PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object);
 }
 
@@ -65,7 +73,8 @@ void Walk::relate(const ValuePtr& written, const ValuePtr& other) {
 
 void Walk::add_mutable(const ValuePtr& value) {
   PyObject* object = as<ObjectValue>(value)->object;
-  if (!PyList_CheckExact(object) && !PyDict_Check(object) && !PySet_CheckExact(object) && !is_plain_instance(object))
+  if (!PyList_CheckExact(object) && !is_deque_object(object) && !PyDict_Check(object) && !PySet_CheckExact(object) &&
+      !is_plain_instance(object))
     return;
   mutables_.push_back(value);
   for (const ValuePtr& written : written_) relate(written, value);
@@ -91,9 +100,11 @@ SequenceValue* Walk::written_list(ObjectValue* object) {
     auto list = make_value<SequenceValue>(true, std::vector<ValuePtr>{});
     {
       WithoutWrites as_it_was(object);
-      if (PyList_GET_SIZE(object->object.get()) > kLongestList)
+      if (Py_SIZE(object->object.get()) > kLongestList)
         graph_break(BreakReason::unknown_container, "a long list that is changed");
-      list->items = std::move(*elements_of(ValuePtr(object)));
+      auto elements = elements_of(ValuePtr(object));
+      if (!elements) graph_break(BreakReason::unknown_container, "a list of a class of its own");
+      list->items = std::move(*elements);
     }
     PendingWrites& writes = *object->writes;
     list->items.insert(list->items.end(), writes.appended.begin(), writes.appended.end());
@@ -124,9 +135,9 @@ DictValue* Walk::written_dict(ObjectValue* object) {
 }
 
 SequenceValue* Walk::list_contents(const ValuePtr& list) {
-  if (auto* made = as<SequenceValue>(list)) return made->is_list ? made : nullptr;
+  if (auto* made = as<SequenceValue>(list)) return made->is_list && !is_deque(list) ? made : nullptr;
   auto* object = as<ObjectValue>(list);
-  if (object == nullptr || !PyList_CheckExact(object->object.get())) return nullptr;
+  if (object == nullptr || !PyList_Check(object->object.get()) || !is_plain_list(list)) return nullptr;
   exact_type(list);
   write_to(list);
   return written_list(object);
@@ -142,12 +153,12 @@ DictValue* Walk::dict_contents(const ValuePtr& dict) {
 }
 
 bool Walk::list_append(const ValuePtr& list, ValuePtr value) {
-  if (auto* made = as<SequenceValue>(list); made != nullptr && made->is_list) {
+  if (auto* made = as<SequenceValue>(list); made != nullptr && made->is_list && !is_deque(list)) {
     made->items.push_back(std::move(value));
     return true;
   }
   auto* object = as<ObjectValue>(list);
-  if (object == nullptr || !PyList_CheckExact(object->object.get())) return false;
+  if (object == nullptr || !PyList_Check(object->object.get()) || !is_plain_list(list)) return false;
   exact_type(list);
   PendingWrites& writes = write_to(list);
   if (auto* contents = as<SequenceValue>(writes.contents)) {
@@ -168,6 +179,22 @@ bool Walk::list_extend(const ValuePtr& list, const ValuePtr& iterable) {
   if (!items) return false;
   for (ValuePtr& item : *items) list_append(list, std::move(item));
   return true;
+}
+
+std::vector<ValuePtr>* Walk::deque_contents(const ValuePtr& deque) {
+  if (!is_deque(deque)) return nullptr;
+  if (auto* made = as<SequenceValue>(deque)) {
+    ++made->changes;
+    return &made->items;
+  }
+  auto* object = as<ObjectValue>(deque);
+  exact_type(deque);
+  write_to(deque);
+  bool is_first = !object->writes->contents;
+  SequenceValue* contents = written_list(object);
+  ++contents->changes;
+  if (is_first) effects_.push_back({EffectKind::DequeAssign, deque, nullptr, object->writes->contents});
+  return &contents->items;
 }
 
 void Walk::list_splice(const ValuePtr& list, int64_t start, int64_t stop, std::vector<ValuePtr> values) {
@@ -354,8 +381,9 @@ bool Walk::set_change(EffectKind kind, const ValuePtr& value, BorrowedRef item) 
 
 void Walk::attribute_store(const ValuePtr& object, BorrowedRef name, ValuePtr value) {
   // Its log holds the items.
-  if (PyDict_Check(as<ObjectValue>(object)->object.get()))
-    graph_break(BreakReason::store_attribute, "an attribute of an object of a subclass of dict");
+  PyObject* known = as<ObjectValue>(object)->object;
+  if (PyDict_Check(known) || PyList_Check(known))
+    graph_break(BreakReason::store_attribute, "an attribute of an object of a subclass of dict or list");
   write_to(object).stores.emplace_back(Ref::share(name), value);
   log_store(value ? EffectKind::AttributeSet : EffectKind::AttributeDelete, object, name, value);
 }

@@ -1,10 +1,12 @@
 #include "symbolic/pure_calls.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "cpython/imports.h"
 #include "frontends/device_object.h"
 #include "frontends/size_object.h"
+#include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/texts.h"
 
@@ -110,6 +112,20 @@ PyTypeObject* pattern_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
+PyTypeObject* match_type() {
+  static PyObject* const type = imported("re", "Match").release();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+// Functions that ask an object of a subclass for its own text, or keep it.
+bool keeps_class(BorrowedRef callable) {
+  static const Ref kNames[] = {imported("builtins", "repr"),    imported("builtins", "ascii"),
+                               imported("builtins", "format"),  imported("builtins", "str"),
+                               imported("builtins", "slice"),   imported("builtins", "frozenset"),
+                               imported("builtins", "complex"), imported("builtins", "bytes")};
+  return std::ranges::any_of(kNames, [&](const Ref& name) { return name.get() == callable.get(); });
+}
+
 // A dict that is read only (str.format_map, %). Null: not all of it is constant.
 Ref dict_of_constants(Walk& walk, const ValuePtr& value) {
   auto entries = walk.entries_of(value);
@@ -158,7 +174,41 @@ ValuePtr value_of_result(Walk& walk, const Ref& result) {
   return nullptr;
 }
 
+namespace {
+
+// float(x), round(x) ... of an object whose class has the method in Python. Null: not one of these.
+ValuePtr converted_by_method(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+  struct Row {
+    Ref function;
+    const char* method;
+    PyTypeObject* result;  // null: whatever the method gives
+  };
+  static const Row kRows[] = {{imported("builtins", "float"), "__float__", &PyFloat_Type},
+                              {imported("builtins", "int"), "__int__", &PyLong_Type},
+                              {imported("builtins", "complex"), "__complex__", &PyComplex_Type},
+                              {imported("builtins", "bytes"), "__bytes__", &PyBytes_Type},
+                              {imported("builtins", "round"), "__round__", nullptr},
+                              {imported("math", "floor"), "__floor__", nullptr},
+                              {imported("math", "ceil"), "__ceil__", nullptr},
+                              {imported("math", "trunc"), "__trunc__", nullptr},
+                              {imported("operator", "index"), "__index__", &PyLong_Type}};
+  if (args.positional.empty() || !args.keywords.empty() || !has_user_type(args.positional[0])) return nullptr;
+  for (const Row& row : kRows) {
+    bool takes_more = row.result == nullptr && args.positional.size() == 2;
+    if (callable.get() != row.function.get() || (args.positional.size() != 1 && !takes_more)) continue;
+    ValuePtr method = walk.user_method(args.positional[0], check(PyUnicode_InternFromString(row.method)).get());
+    if (!method) return nullptr;
+    ValuePtr result = walk.call_now(method, {args.positional, {}});
+    if (row.result != nullptr && !walk.is_exactly(result, row.result)) walk.raise_here();
+    return result;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+  if (ValuePtr converted = converted_by_method(walk, callable, args)) return converted;
   if (ValuePtr computed = computed_call(walk, callable, args)) return computed;
   static const Ref kRepr = imported("builtins", "repr"), kFormat = imported("builtins", "format");
   bool takes_text = callable.get() == reinterpret_cast<PyObject*>(&PyUnicode_Type) || callable.get() == kRepr.get() ||
@@ -181,6 +231,18 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
       held.push_back(Ref::share(walk.identity_of(value)));
       return true;
     }
+    if (auto* made = as<MadeValue>(value); made != nullptr && made->model) {
+      held.push_back(made->model);
+      return true;
+    }
+    if (has_user_type(value) && !keeps_class(callable)) {
+      ValuePtr plain =
+          plain_value(walk, value, {"__int__", "__index__", "__float__", "__hash__", "__trunc__", "__round__"});
+      if (plain) {
+        held.push_back(walk.constant_of(plain));
+        return static_cast<bool>(held.back());
+      }
+    }
     if (object != nullptr && Py_IS_TYPE(object->object.get(), pattern_type())) {
       held.push_back(Ref::share(walk.identity_of(value)));
       return true;
@@ -190,7 +252,10 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     Ref constant = is_exception ? text_model(walk, value) : walk.is_tensor(value) ? Ref() : walk.constant_of(value);
     if (!constant && !is_exception) {
       // A list of constants made here is read only (str.join, max).
-      auto elements = value->kind == ValueKind::Iterator ? walk.iterate(value) : walk.elements_of(value);
+      bool is_plain = type_of(value) == &PyList_Type || type_of(value) == &PyTuple_Type;
+      auto elements = value->kind == ValueKind::Iterator ? walk.iterate(value)
+                      : is_plain                         ? walk.elements_of(value)
+                                                         : nullptr;
       constant = elements ? walk.constant_of(make_value<SequenceValue>(false, *elements)) : Ref();
       if (constant) constant = check(PySequence_List(constant));
       if (!constant && type_of(value) == &PyDict_Type) constant = dict_of_constants(walk, value);
@@ -211,6 +276,13 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
   Ref result = Ref::steal(PyObject_Vectorcall(callable, plain.data(), args.positional.size(),
                                               args.keywords.empty() ? nullptr : names.get()));
   if (!result) walk.raise_set();
+  if (Py_IS_TYPE(result.get(), match_type())) {
+    auto match =
+        make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(match_type())), args.positional, args.keywords);
+    match->maker = walk.constant(callable);
+    match->model = result;
+    return match;
+  }
   return value_of_result(walk, result);
 }
 
@@ -252,6 +324,9 @@ void register_pure_calls() {
                  {"hexlify", "unhexlify", "b2a_hex", "a2b_hex", "b2a_base64", "a2b_base64", "crc32"});
   add_attributes(reinterpret_cast<PyObject*>(pattern_type()),
                  {"match", "fullmatch", "search", "sub", "subn", "split", "findall"});
+  add_attributes(reinterpret_cast<PyObject*>(match_type()),
+                 {"group", "groups", "groupdict", "span", "start", "end", "expand", "__getitem__"});
+  add_attributes(check(PyImport_ImportModule("operator")).get(), {"index", "length_hint"});
   add_python_functions("re", {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "escape"});
   add_python_functions("keyword", {"iskeyword", "issoftkeyword"});
   add_python_functions("textwrap", {"dedent", "indent", "shorten", "fill", "wrap"});

@@ -118,6 +118,8 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
     const ValuePtr& held = view != nullptr ? view->dict : base;
     auto* attributes = as<InstanceDictValue>(held);
     if (attributes != nullptr && !iterator->exhausted) walk_.end_before_iteration(*iterator);
+    // One that has begun would not find its place again.
+    if (is_deque(held) && !iterator->exhausted && iterator->index > 0) walk_.end_before_iteration(*iterator);
     auto* object = as<ObjectValue>(held);
     if (object != nullptr && object->writes && !iterator->exhausted)
       throw RestartSignal{object->writes->first_step,
@@ -235,8 +237,9 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
       auto* sequence = as<SequenceValue>(value);
       recipe.kind = sequence->is_list ? RecipeKind::List : RecipeKind::Tuple;
       if (sequence->type) {
-        recipe.kind = RecipeKind::TypedTuple;
+        recipe.kind = sequence->is_list ? RecipeKind::TypedList : RecipeKind::TypedTuple;
         recipe.parts.push_back(recipe_of(sequence->type));
+        if (sequence->is_list) recipe.parts.push_back(recipe_of(sequence->maxlen));
       }
       return add_parts(recipe, sequence->items);
     }
@@ -296,7 +299,7 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
     case ValueKind::Made: {
       auto* made = as<MadeValue>(value);
       recipe.kind = RecipeKind::Call;
-      recipe.parts.push_back(recipe_of(made->type));
+      recipe.parts.push_back(recipe_of(made->maker ? made->maker : made->type));
       add_parts(recipe, made->positional);
       recipe.object = check(PyTuple_New(static_cast<Py_ssize_t>(made->keywords.size())));
       for (size_t i = 0; i < made->keywords.size(); ++i) {

@@ -48,9 +48,9 @@ class SymbolicKey {
   Ref model_of(const ValuePtr& item) {
     if (auto* tensor = as<TensorValue>(item)) return place_of(indices_of(tensor, item));
     if (type_of(item) == &PyList_Type || type_of(item) == &PyTuple_Type) return place_of(tensor_of_list(item));
-    Ref constant = walk_.constant_of(item);
-    if (!constant) unknown(item);
-    return constant;
+    if (Ref constant = walk_.constant_of(item)) return constant;
+    if (std::optional<int64_t> index = walk_.int_of(item)) return check(PyLong_FromLongLong(*index));
+    unknown(item);
   }
 
   Ref place_of(ValuePtr index) {

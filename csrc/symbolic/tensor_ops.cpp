@@ -76,7 +76,7 @@ class OpCapture {
     if (type == &PyFloat_Type) return ValueForm::Float;
     if (type == &PyBool_Type) return ValueForm::Bool;
     auto* sequence = as<SequenceValue>(value);
-    if (sequence == nullptr) return ValueForm::Other;
+    if (sequence == nullptr || (sequence->is_list && sequence->type)) return ValueForm::Other;
     bool of_tensors = !sequence->items.empty() && walk_.is_tensor(sequence->items[0]);
     return of_tensors ? ValueForm::TensorList : ValueForm::IntList;
   }

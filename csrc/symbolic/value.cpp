@@ -1,5 +1,6 @@
 #include "symbolic/value.h"
 
+#include "cpython/imports.h"
 #include "guards/guard_set.h"
 
 namespace md {
@@ -91,6 +92,11 @@ ValuePtr* InstanceValue::find(BorrowedRef name) {
   for (auto& [key, value] : attributes)
     if (same_key(key.get(), name)) return &value;
   return nullptr;
+}
+
+bool is_deque(const ValuePtr& value) {
+  static PyObject* const type = imported("collections", "deque").release();
+  return type_of(value) == reinterpret_cast<PyTypeObject*>(type);
 }
 
 bool has_user_type(const ValuePtr& value) {

@@ -162,7 +162,9 @@ struct SequenceValue : Value {
   SequenceValue(bool is_list, std::vector<ValuePtr> items) : Value(kKind), is_list(is_list), items(std::move(items)) {}
   bool is_list;
   std::vector<ValuePtr> items;
-  ValuePtr type;  // of a tuple: its class, a subclass of tuple or a type of named results; null: tuple itself
+  ValuePtr type;        // its class: a subclass of tuple or list, named results, or deque; null: tuple or list itself
+  ValuePtr maxlen;      // of a deque: a number or None
+  int64_t changes = 0;  // of a deque, which must not change while it is gone over
 };
 
 // Insertion-ordered; keys are constants, compared by type, value and hash as dict does for exact built-ins.
@@ -310,6 +312,8 @@ struct MadeValue : Value {
   ValuePtr type;
   std::vector<ValuePtr> positional;
   std::vector<std::pair<Ref, ValuePtr>> keywords;
+  ValuePtr maker;  // what is called to make it; null: the class
+  Ref model;       // an equal object, of a class whose methods are pure; null: none
 };
 
 struct ComputedValue : Value {
@@ -347,6 +351,7 @@ struct InstanceDictValue : Value {
 std::string describe(const ValuePtr& value);
 // The Python type of the value; null for Null.
 PyTypeObject* type_of(const ValuePtr& value);
+bool is_deque(const ValuePtr& value);
 // An object whose type is no built-in one, so that its methods may be the user's.
 bool has_user_type(const ValuePtr& value);
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "symbolic/walk.h"
+#include "symbolic/enum_values.h"
 
 namespace md {
 
@@ -52,7 +52,9 @@ bool Walk::inherits(const ValuePtr& value, PyTypeObject* base, std::initializer_
     Ref name = check(PyUnicode_InternFromString(text));
     ValuePtr found = type_attribute(value, name.get());
     auto* known = as<ObjectValue>(found);
-    if (known == nullptr || known->object.get() != _PyType_Lookup(base, name)) return false;
+    PyObject* expected = _PyType_Lookup(base, name);
+    if (!found && expected == nullptr) continue;
+    if (known == nullptr || known->object.get() != expected) return false;
     if (known->source != nullptr) identity_of(found);
   }
   return true;
@@ -73,6 +75,13 @@ bool Walk::is_dict(const ValuePtr& value, std::initializer_list<const char*> nam
     if (built_in != &PyDict_Type) return false;
   }
   return inherits(value, base, names);
+}
+
+bool Walk::is_plain_list(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  if (type == &PyList_Type || is_deque(value)) return true;
+  if (type == nullptr || !PyType_IsSubtype(type, &PyList_Type)) return false;
+  return inherits(value, &PyList_Type, {"__iter__", "__len__", "__getitem__"});
 }
 
 bool Walk::is_plain_tuple(const ValuePtr& value) {
@@ -249,6 +258,7 @@ BorrowedRef Walk::identity_of(const ValuePtr& value) {
 }
 
 std::optional<int64_t> Walk::int_of(const ValuePtr& value) {
+  if (ValuePtr plain = plain_value(*this, value, {})) return plain == value ? std::nullopt : int_of(plain);
   bool is_int =
       (value->kind == ValueKind::Object || value->kind == ValueKind::Computed) && type_of(value) == &PyLong_Type;
   if (!is_int) return std::nullopt;
@@ -262,7 +272,11 @@ std::optional<int64_t> Walk::int_of(const ValuePtr& value) {
 ValuePtr Walk::element(ObjectValue* sequence, Py_ssize_t index) {
   if (sequence->writes) return written_list(sequence)->items[index];
   PyObject* object = sequence->object;
-  PyObject* item = PyTuple_Check(object) ? PyTuple_GET_ITEM(object, index) : PyList_GET_ITEM(object, index);
+  bool is_known = PyTuple_Check(object) || PyList_Check(object);
+  Ref held = is_known ? Ref() : check(PySequence_GetItem(object, index));
+  PyObject* item = PyTuple_Check(object)  ? PyTuple_GET_ITEM(object, index)
+                   : PyList_Check(object) ? PyList_GET_ITEM(object, index)
+                                          : held.get();
   if (sequence->source == nullptr) return constant(item);
   return at(sources().get(SourceKind::Item, sequence->source, nullptr, static_cast<int>(index)), Ref::share(item));
 }
@@ -270,7 +284,7 @@ ValuePtr Walk::element(ObjectValue* sequence, Py_ssize_t index) {
 std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
   switch (value->kind) {
     case ValueKind::Sequence:
-      if (as<SequenceValue>(value)->type && !is_plain_tuple(value)) return std::nullopt;
+      if (as<SequenceValue>(value)->type && !is_plain_tuple(value) && !is_plain_list(value)) return std::nullopt;
       return as<SequenceValue>(value)->items.size();
     case ValueKind::Dict:
       if (!is_dict(value, {"__len__"})) return std::nullopt;
@@ -288,7 +302,9 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
   }
   auto* known = as<ObjectValue>(value);
   PyObject* object = known->object;
-  if (known->writes && PyList_CheckExact(object)) return written_list(known)->items.size();
+  bool is_list = PyList_Check(object) || is_deque(value);
+  if (is_list && !is_plain_list(value)) return std::nullopt;
+  if (known->writes && is_list) return written_list(known)->items.size();
   if (known->writes && PySet_CheckExact(object)) return PySet_GET_SIZE(set_contents(value).get());
   if (known->writes && PyDict_Check(object)) {
     if (!is_dict(value, {"__len__"})) return std::nullopt;
@@ -298,8 +314,8 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
     Ref constant = constant_of(value);
     return constant ? std::optional<int64_t>(PyObject_Size(constant)) : std::nullopt;
   }
-  bool sized = is_plain_tuple(value) || PyList_CheckExact(object) ||
-               (PyDict_Check(object) && is_dict(value, {"__len__"})) || PyAnySet_CheckExact(object);
+  bool sized = is_plain_tuple(value) || is_list || (PyDict_Check(object) && is_dict(value, {"__len__"})) ||
+               PyAnySet_CheckExact(object);
   if (!sized) return std::nullopt;
   exact_type(value);
   int64_t length = PyObject_Size(object);
@@ -313,14 +329,14 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
 
 std::unique_ptr<std::vector<ValuePtr>> Walk::elements_of(const ValuePtr& value) {
   if (auto* sequence = as<SequenceValue>(value)) {
-    if (sequence->type && !is_plain_tuple(value)) return nullptr;
+    if (sequence->type && !is_plain_tuple(value) && !is_plain_list(value)) return nullptr;
     return std::make_unique<std::vector<ValuePtr>>(sequence->items);
   }
   auto* object = as<ObjectValue>(value);
   if (object == nullptr) return nullptr;
-  if (object->writes && PyList_CheckExact(object->object.get()))
+  if (!is_plain_tuple(value) && !is_plain_list(value)) return nullptr;
+  if (object->writes && (PyList_Check(object->object.get()) || is_deque(value)))
     return std::make_unique<std::vector<ValuePtr>>(written_list(object)->items);
-  if (!is_plain_tuple(value) && !PyList_CheckExact(object->object.get())) return nullptr;
   auto elements = std::make_unique<std::vector<ValuePtr>>();
   int64_t length = *length_of(value);
   for (int64_t i = 0; i < length; ++i) elements->push_back(element(object, i));
@@ -419,6 +435,9 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
       Ref constant = constant_of(value);
       return constant ? std::optional<bool>(PyObject_IsTrue(constant) == 1) : std::nullopt;
     }
+    PyTypeObject* base = PyType_IsSubtype(type, &PyLong_Type) ? &PyLong_Type : nullptr;
+    if (base != nullptr)
+      if (ValuePtr plain = plain_value(*this, value, {"__bool__"})) return truth_of(plain);
     bool own_truth = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !inherits_truth(value);
     if (std::optional<int64_t> length = own_truth ? std::nullopt : length_of(value)) return *length != 0;
     if (always_true(type) && (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr)) {

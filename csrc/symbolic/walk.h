@@ -101,6 +101,8 @@ class Walk {
   PyTypeObject* exact_type(const ValuePtr& value);  // never null: NULL on the stack is an internal error
   // An exact tuple, named results, or of a subclass of tuple that has its elements in tuple's own way.
   bool is_plain_tuple(const ValuePtr& value);
+  // An exact list, a deque, or of a subclass of list that has its elements in list's own way.
+  bool is_plain_list(const ValuePtr& value);
   // The type of the value has these methods of a built-in base as they are there (guarded).
   bool inherits(const ValuePtr& value, PyTypeObject* base, std::initializer_list<const char*> names);
   // An exact dict, or one of a subclass that the walk made, which has these methods in dict's own way.
@@ -158,6 +160,8 @@ class Walk {
   bool list_append(const ValuePtr& list, ValuePtr value);
   // False: an iterable that is not known. What comes from an iterator is appended as it comes.
   bool list_extend(const ValuePtr& list, const ValuePtr& iterable);
+  // The elements of a deque that is about to be changed; null: no deque.
+  std::vector<ValuePtr>* deque_contents(const ValuePtr& deque);
   void list_splice(const ValuePtr& list, int64_t start, int64_t stop, std::vector<ValuePtr> values);
   // The entries of a dict that is about to be changed; null: no exact dict.
   DictValue* dict_contents(const ValuePtr& dict);
@@ -436,6 +440,7 @@ void register_made_calls();
 void register_made_class(PyTypeObject* type, BorrowedRef call);
 void register_sorting();
 void register_identities();
+void register_deque_methods();
 void register_instance_dicts();
 // A function of ours that does what a callable not written in Python does, without globals: it is inlined instead, and nobody sees
 // its frame. Null: none.

@@ -2,7 +2,8 @@
 
 Capture walks through these instead. They see no globals: what they need of the builtins comes by keyword defaults.
 A generator here advances what it iterates over exactly when the original does. Nobody meets their frames or their
-generators: where one would have to be shown, the original is called, as it is where one fails: to call None is to say so.
+generators: where one would have to be shown, the original is called, as it is where one fails, which it says by a call
+of None.
 """
 
 import bisect
@@ -533,9 +534,14 @@ def _in_place_operators():
         a += b
         return a
 
-    for function in (
-        [iadd, isub, imul, itruediv, ifloordiv, imod, ipow, imatmul] + [iand, ior, ixor, ilshift, irshift, iconcat]
-    ):
+    for function in [iadd, isub, imul, itruediv, ifloordiv, imod, ipow, imatmul] + [
+        iand,
+        ior,
+        ixor,
+        ilshift,
+        irshift,
+        iconcat,
+    ]:
         yield getattr(operator, function.__name__), function
 
 
@@ -618,10 +624,12 @@ def register(register_polyfill, register_made_class):
     register_polyfill(sum, _sum)
     register_polyfill(functools.cached_property.__get__, _cached_property_get)
     for name in "heapify heappush heappop heapreplace heappushpop _heapify_max _heapreplace_max _heappop_max".split():
-        register_polyfill(getattr(heapq, name), globals()["_" + name.lstrip("_")])
+        if hasattr(heapq, name):
+            register_polyfill(getattr(heapq, name), globals()["_" + name.lstrip("_")])
     for name in "bisect_left bisect_right insort_left insort_right".split():
         register_polyfill(getattr(bisect, name), globals()["_" + name])
-    for name, function in {"setitem": _setitem, "delitem": _delitem, "indexOf": _index_of, "countOf": _count_of}.items():
+    named = {"setitem": _setitem, "delitem": _delitem, "indexOf": _index_of, "countOf": _count_of}
+    for name, function in named.items():
         register_polyfill(getattr(operator, name), function)
     if hasattr(operator, "call"):
         register_polyfill(operator.call, _call)

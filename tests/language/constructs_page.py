@@ -43,7 +43,8 @@ def _topic(module, captured, broken):
         lines.append(f"Captured: {', '.join(f'`{construct}`' for construct in captured)}.\n")
     if broken:
         lines += ["| breaks | because of |", "| --- | --- |"]
-        lines += [f"| `{construct}` | {'; '.join(reasons)} |".replace("\n", " ") for construct, reasons in broken.items()]
+        lines += [
+            f"| `{construct}` | {'; '.join(reasons)} |".replace("\n", " ") for construct, reasons in broken.items()
+        ]
         lines.append("")
     return "\n".join(lines)
-

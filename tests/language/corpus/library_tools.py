@@ -144,7 +144,7 @@ def bisected_by_key(x):
     return x, bisect.bisect_left([(1, "a"), (3, "b")], 2, key=lambda pair: pair[0])
 
 
-@snippet()
+@whole()
 def compared_by_function(x):
     return x, sorted([3, 1, 2], key=functools.cmp_to_key(lambda a, b: b - a))
 
@@ -157,9 +157,13 @@ class Rank:
         return self.n < other.n
 
 
-@snippet()
+@whole()
 def sorted_by_own_order(x):
-    return x, [r.n for r in sorted([Rank(3), Rank(1), Rank(2)])], max(Rank(1), Rank(5)).n if hasattr(Rank, "__gt__") else 0
+    return (
+        x,
+        [r.n for r in sorted([Rank(3), Rank(1), Rank(2)])],
+        max(Rank(1), Rank(5)).n if hasattr(Rank, "__gt__") else 0,
+    )
 
 
 @whole()
@@ -272,7 +276,7 @@ def dispatched(x):
     return x * kind(1) + kind([]) + kind("a")
 
 
-@snippet()
+@whole()
 def queue_as_stack(x):
     queue = collections.deque([1, 2])
     queue.append(x)
@@ -280,7 +284,7 @@ def queue_as_stack(x):
     return queue.pop() + queue.popleft(), len(queue), list(queue)
 
 
-@snippet()
+@whole()
 def queue_walked(x):
     queue, seen = collections.deque([3]), []
     while queue:
@@ -291,7 +295,7 @@ def queue_walked(x):
     return x, seen
 
 
-@snippet()
+@whole()
 def queue_bounded(x):
     last = collections.deque(maxlen=2)
     for i in range(4):
@@ -299,27 +303,27 @@ def queue_bounded(x):
     return sum(last), last.maxlen
 
 
-@snippet()
+@whole()
 def queue_returned(x):
     return collections.deque([x, x + 1], maxlen=5)
 
 
-@snippet()
+@whole()
 def queue_indexed(x):
     queue = collections.deque("abcd")
     queue[1] = "z"
     queue.rotate(1)
     queue.extendleft([1, 2])
-    return x, queue[-1], queue[0], 1 in queue, queue.count(1), list(reversed(queue)), queue.index("z")
+    return x, queue[-1], queue[0], 1 in queue, queue.count(1), queue.index("z"), queue.copy()
 
 
-@snippet(lambda: (collections.deque([tensor([1.0])], maxlen=3),))
+@whole(lambda: (collections.deque([tensor([1.0])], maxlen=3),))
 def queue_of_caller(queue):
     queue.append(queue[0] + 1)
     return queue[-1] * 2
 
 
-@snippet(lambda: (collections.deque([tensor([1.0]), tensor([2.0])]),))
+@whole(lambda: (collections.deque([tensor([1.0]), tensor([2.0])]),))
 def queue_of_caller_read(queue):
     total = queue[0]
     for item in queue:
@@ -341,7 +345,7 @@ def ordered_of_caller_written(table):
     table.pop("a")
 
 
-@snippet(lambda: (collections.defaultdict(list, a=[tensor([1.0])]),))
+@whole(lambda: (collections.defaultdict(list, a=[tensor([1.0])]),))
 def default_of_caller(table):
     table["b"].append(table["a"][0] + 1)
     return len(table)
@@ -390,24 +394,24 @@ class Rows(list):
         return self[0]
 
 
-@snippet()
+@whole()
 def rows_made(x):
     rows = Rows([x, x + 1])
     rows.append(x + 2)
     return rows.first() + rows[1], len(rows), [r.sum() for r in rows]
 
 
-@snippet()
+@whole()
 def rows_returned(x):
     return Rows([x, x + 1])
 
 
-@snippet(lambda: (Rows([tensor([1.0]), tensor([2.0])]),))
+@whole(lambda: (Rows([tensor([1.0]), tensor([2.0])]),))
 def rows_of_caller(rows):
     return rows.first() + rows[1], len(rows), sum(rows), list(rows)
 
 
-@snippet(lambda: (Rows([tensor([1.0])]),))
+@whole(lambda: (Rows([tensor([1.0])]),))
 def rows_of_caller_written(rows):
     rows.append(rows[0] * 2)
 
@@ -419,37 +423,37 @@ def counter_used(x):
     return x, c["a"], c["z"], c.most_common(2), sorted(c.elements()), c.total(), dict(c)
 
 
-@snippet()
+@whole()
 def counter_arithmetic(x):
     a, b = collections.Counter("aab"), collections.Counter("ab")
     return x, a + b, a - b, a & b
 
 
-@snippet()
+@whole()
 def chained_maps(x):
     m = collections.ChainMap({"a": x}, {"a": 1, "b": 2})
     return m["a"] + m["b"], list(m), m.get("c")
 
 
-@snippet()
+@whole()
 def namespace_made(x):
     ns = types.SimpleNamespace(a=x, b=2)
     ns.c = ns.a * ns.b
     return ns.c, ns
 
 
-@snippet(lambda: (types.SimpleNamespace(a=tensor([1.0]), n=2),))
+@whole(lambda: (types.SimpleNamespace(a=tensor([1.0]), n=2),))
 def namespace_of_caller(ns):
     ns.total = ns.a * ns.n
     return ns.total
 
 
-@snippet()
+@whole()
 def shallow_copies(x):
     a = [x, [1]]
     b = copy.copy(a)
     d = copy.copy({"k": a})
-    return b[1] is a[1], b == a or b is not a, d["k"] is a, copy.copy((1, 2)), copy.copy("a")
+    return b[1] is a[1], b is not a, d["k"] is a, copy.copy((1, 2)), copy.copy("a")
 
 
 @whole()
@@ -503,9 +507,13 @@ class Frozen:
 @whole()
 def dataclass_functions(x):
     c = Config(3, [1])
-    return x, dataclasses.asdict(c), dataclasses.astuple(c), dataclasses.replace(c, width=5), [
-        f.name for f in dataclasses.fields(c)
-    ]
+    return (
+        x,
+        dataclasses.asdict(c),
+        dataclasses.astuple(c),
+        dataclasses.replace(c, width=5),
+        [f.name for f in dataclasses.fields(c)],
+    )
 
 
 @snippet()
@@ -782,3 +790,255 @@ def function_made_here_has_attributes(x):
     inner.by = 2
     setattr(inner, "name", "n")
     return inner(x), inner.name
+
+
+@whole()
+def queue_from_an_iterable(x):
+    queue = collections.deque((n * n for n in range(5)), 3)
+    queue.clear()
+    queue.extend("ab")
+    queue.reverse()
+    return x, queue, queue.maxlen, bool(queue)
+
+
+@whole(raises=IndexError)
+def queue_empty(x):
+    collections.deque().popleft()
+
+
+@snippet(raises=RuntimeError)
+def queue_changed_while_gone_over(x):
+    queue = collections.deque([1, 2])
+    for item in queue:
+        queue.append(item)
+
+
+@snippet()
+def queue_as_text(x):
+    queue = collections.deque([1, 2], 4)
+    return x, str(queue), repr(queue), f"{queue}", queue == collections.deque([1, 2]), queue == [1, 2]
+
+
+@whole(lambda: (lambda queue: (queue, queue, tensor([1.0])))(collections.deque([1, 2])))
+def queue_seen_twice(first, second, x):
+    first.append(3)
+    second.popleft()
+    return x * len(first), first is second, list(first)
+
+
+@snippet(lambda: (collections.deque([1, 2]), tensor([1.0])))
+def queue_iterator_over_a_break(queue, x):
+    rest = iter(queue)
+    first = next(rest)
+    print(first)
+    return x * first, list(rest)
+
+
+@whole(lambda: (collections.deque([tensor([1.0])]),), raises=ZeroDivisionError)
+def queue_changed_before_an_exception(queue):
+    queue.append(queue[0] + 1)
+    1 / 0  # noqa: B018
+
+
+@snippet()
+def rows_as_text(x):
+    rows = Rows([1, 2])
+    return x, str(rows), repr(rows), rows == [1, 2], rows + [3], rows * 2, rows[:1], type(rows[:1]) is list
+
+
+@whole(lambda: (Rows([3, 1, 2]), tensor([1.0])))
+def rows_of_caller_changed(rows, x):
+    rows.sort()
+    rows[0] = 5
+    del rows[1]
+    rows.insert(0, 7)
+    return x * rows.pop(), len(rows)
+
+
+class Checked(list):
+    def append(self, item):
+        super().append(item * 2)
+
+    def __len__(self):
+        return 10
+
+
+@snippet()
+def rows_with_methods_of_their_own(x):
+    rows = Checked([x])
+    rows.append(x)
+    return rows[1], len(rows), list(rows)
+
+
+class Bag(list):
+    def __init__(self, items, name):
+        super().__init__(items)
+        self.name = name
+
+
+@snippet()
+def rows_with_attributes(x):
+    bag = Bag([x], "n")
+    return bag[0], bag.name, bag
+
+
+@snippet(lambda: (Bag([tensor([1.0])], "n"),))
+def rows_with_attributes_of_caller(bag):
+    bag.append(bag[0] + 1)
+    bag.name = "m"
+    return bag.name, len(bag)
+
+
+class Logged(dict):
+    def __setitem__(self, key, value):
+        super().__setitem__(key, (value, "logged"))
+
+    def __missing__(self, key):
+        return f"no {key}"
+
+
+@snippet(lambda: (Logged(a=1), tensor([1.0])))
+def mapping_with_methods_of_its_own(table, x):
+    table["b"] = 2
+    return x, table["b"], table["c"], "c" in table, table.get("d"), dict(table)
+
+
+@snippet(lambda: (Settings(a=1), tensor([1.0])))
+def settings_written_as_attributes(cfg, x):
+    cfg.b = 2
+    return x * cfg.b, cfg["b"], vars(cfg)
+
+
+@snippet(lambda: (collections.OrderedDict(a=1, b=2, c=3), tensor([1.0])))
+def ordered_of_caller_moved(table, x):
+    table.move_to_end("a")
+    return x, list(table), table.popitem(last=False)
+
+
+def _moved():
+    table = collections.OrderedDict(a=1, b=2)
+    table.move_to_end("a")
+    return (table, tensor([1.0]))
+
+
+@whole(lambda: (collections.OrderedDict(a=1, b=2), tensor([1.0])), _moved)
+def order_of_an_ordered_argument(table, x):
+    return list(table), list(table.items()), x
+
+
+@whole(lambda: (collections.OrderedDict(a=1, b=2), tensor([1.0])))
+def ordered_of_caller_changed(table, x):
+    del table["a"]
+    table["a"] = x
+    table.update(c=3)
+    table.setdefault("d", 4)
+    return list(table), len(table)
+
+
+@whole(lambda: (collections.OrderedDict(a=1, b=2), tensor([1.0])))
+def ordered_of_caller_cleared(table, x):
+    table.clear()
+    table["z"] = x
+
+
+@whole(lambda: (collections.defaultdict(int, a=1), tensor([1.0])))
+def default_of_caller_counted(table, x):
+    for word in "abca":
+        table[word] += 1
+    return x, table["z"], table.get("y"), len(table)
+
+
+@whole(lambda: (collections.Counter("abca"), tensor([1.0])))
+def counter_of_caller(counts, x):
+    counts["a"] += 1
+    return x * counts["a"], counts["zz"], counts.most_common(1)
+
+
+@whole(lambda: (Options(1, 2), tensor([1.0])))
+def attributes_deleted_as_dict(o, x):
+    d = vars(o)
+    del d["a"]
+    d["c"] = x
+    return hasattr(o, "a"), o.c + 1, list(d), d is o.__dict__
+
+
+@snippet(lambda: (lambda o: (o, o.__dict__, tensor([1.0])))(Options(1, 2)))
+def attributes_by_another_name(o, d, x):
+    o.a = 5
+    d["b"] = 6
+    return x * d["a"], o.b, d is vars(o)
+
+
+class Guarded:
+    def __init__(self):
+        self.__dict__["size"] = 3
+
+    @property
+    def size(self):
+        return self.__dict__["size"] * 2
+
+
+@snippet()
+def attribute_behind_a_property(x):
+    g = Guarded()
+    return x * g.size, vars(g)
+
+
+@whole()
+def identities_leave(x):
+    a = [x]
+    number = id(a)
+    seen = {number: "a"}
+    return number == id(a), seen[id(a)], len(seen), isinstance(number, int)
+
+
+@snippet()
+def identities_over_a_break(x):
+    a = [1]
+    seen = {id(a): x}
+    print("break")
+    return seen[id(a)] + 1, id(a) in seen
+
+
+@snippet()
+def identities_beside_numbers(x):
+    a = [1]
+    return x, id(a) == 5, id(a) > 0, id(a) in {1, 2}, id("a") == id("a")
+
+
+class Cloned:
+    def __init__(self, parts):
+        self.parts = parts
+
+    def __deepcopy__(self, memo):
+        return Cloned(copy.deepcopy(self.parts, memo))
+
+    def __getstate__(self):
+        return {"parts": "from the state"}
+
+
+@snippet()
+def copies_with_methods_of_their_own(x):
+    c = Cloned([1])
+    return x, copy.deepcopy(c).parts, copy.copy(c).parts
+
+
+@whole()
+def sums_of_lists(x):
+    return sum([[1], [x]], []), sum((1, 2), 0.5), sum([0.1] * 10)
+
+
+@snippet()
+def sort_fails_half_way(x):
+    items = [Rank(2), 1, Rank(3)]
+    try:
+        items.sort()
+    except TypeError:
+        return x, len(items), type(items[1]).__name__
+
+
+@snippet()
+def sort_is_stable(x):
+    ranks = [Rank(1), Rank(0), Rank(1), Rank(0)]
+    order = sorted(ranks, reverse=True)
+    return x, [ranks.index(r) for r in order], [r.n for r in order]

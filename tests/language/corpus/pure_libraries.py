@@ -34,7 +34,7 @@ def complex_functions(x):
     return x, cmath.sqrt(-4), cmath.phase(1j), cmath.polar(1 + 1j), cmath.isnan(1j), cmath.exp(0j)
 
 
-@snippet()
+@whole()
 def rational(x):
     half = fractions.Fraction(1, 2)
     return x * float(half + half), half.numerator, half < 1
@@ -50,19 +50,19 @@ def decimal_numbers(x):
     return x, decimal.Decimal("1.1") + decimal.Decimal("2.2"), int(decimal.Decimal(3))
 
 
-@snippet()
+@whole()
 def pattern_matched(x):
     match = re.match(r"([a-z]+)(\d*)", "abc12")
     return x * len(match.group(1)), match.groups(), match.span(), match[2]
 
 
-@snippet()
+@whole()
 def pattern_compiled(x):
     match = NUMBER.match("layer.12.weight")
     return x, match.group("name"), match.groupdict(), NUMBER.pattern
 
 
-@snippet()
+@whole()
 def pattern_without_a_match(x):
     if NUMBER.match("12"):
         return x + 1
@@ -130,7 +130,14 @@ def string_checks(x):
 
 @whole()
 def string_parts(x):
-    return x, "a.b.c".rpartition("."), "a-b".partition("-"), "a b  c".split(), "a\nb".splitlines(), "abab".replace("a", "c")
+    return (
+        x,
+        "a.b.c".rpartition("."),
+        "a-b".partition("-"),
+        "a b  c".split(),
+        "a\nb".splitlines(),
+        "abab".replace("a", "c"),
+    )
 
 
 @whole()
@@ -143,7 +150,7 @@ def string_found(x):
     return x, "abc".find("c"), "abc".index("b"), "abca".count("a"), "abca".rfind("a"), ord("a"), chr(98)
 
 
-@snippet()
+@whole()
 def string_joined(x):
     return x, ", ".join(str(n) for n in range(3)), "-".join(["a", "b"]), "ab" * 2, "".join(reversed("abc"))
 
@@ -151,7 +158,11 @@ def string_joined(x):
 @whole()
 def string_formatted(x):
     name, number = "a", 3.14159
-    return x, f"{name:>5}|{number:.2f}|{number!r}|{name!s:<3}|{12:05d}|{1000000:,}|{0.5:%}|{255:#x}", f"{number:{6}.{2}f}"
+    return (
+        x,
+        f"{name:>5}|{number:.2f}|{number!r}|{name!s:<3}|{12:05d}|{1000000:,}|{0.5:%}|{255:#x}",
+        f"{number:{6}.{2}f}",
+    )
 
 
 @whole()
@@ -161,7 +172,7 @@ def string_format_method(x):
 
 @whole()
 def string_format_of_containers(x):
-    return x, "{0[1]} {1[a]}".format([1, 2], {"a": 3}), f"{[1, 'a']} {(1,)} {({'a': 1})}", str({1: [2]}), repr({1})
+    return x, "{0[1]} {1[a]}".format([1, 2], {"a": 3}), f"{[1, 'a']} {(1,)} { ({'a': 1}) }", str({1: [2]}), repr({1})
 
 
 @whole()
@@ -221,7 +232,12 @@ def path_objects(x):
 
 @whole()
 def environment_read(x):
-    return x, os.environ.get("MINIDYNAMO_NEVER_SET"), os.environ.get("MINIDYNAMO_NEVER_SET", "d"), os.getenv("NEVER", "e")
+    return (
+        x,
+        os.environ.get("MINIDYNAMO_NEVER_SET"),
+        os.environ.get("MINIDYNAMO_NEVER_SET", "d"),
+        os.getenv("NEVER", "e"),
+    )
 
 
 @whole()
@@ -233,7 +249,14 @@ def versions_compared(x):
 
 @whole()
 def versions_read(x):
-    return x, sys.version_info[0] == 3, sys.version_info.major, sys.byteorder, sys.maxsize > 2**32, sys.float_info.max > 1
+    return (
+        x,
+        sys.version_info[0] == 3,
+        sys.version_info.major,
+        sys.byteorder,
+        sys.maxsize > 2**32,
+        sys.float_info.max > 1,
+    )
 
 
 @whole()
@@ -243,7 +266,15 @@ def number_tower(x):
 
 @whole()
 def integer_methods(x):
-    return x, (5).bit_length(), (5).bit_count(), (0.5).as_integer_ratio(), (2.0).is_integer(), (0.5).hex(), (3).conjugate()
+    return (
+        x,
+        (5).bit_length(),
+        (5).bit_count(),
+        (0.5).as_integer_ratio(),
+        (2.0).is_integer(),
+        (0.5).hex(),
+        (3).conjugate(),
+    )
 
 
 @whole()
@@ -263,7 +294,16 @@ def rounded(x):
 
 @whole()
 def math_more(x):
-    return x, math.lcm(4, 6), math.isqrt(17), math.copysign(1, -0.0), math.frexp(8.0), math.modf(2.5), math.log2(8), math.nan
+    return (
+        x,
+        math.lcm(4, 6),
+        math.isqrt(17),
+        math.copysign(1, -0.0),
+        math.frexp(8.0),
+        math.modf(2.5),
+        math.log2(8),
+        math.nan,
+    )
 
 
 @whole()
@@ -317,7 +357,7 @@ class Bits(enum.IntFlag):
     B = 2
 
 
-@snippet()
+@whole()
 def int_enum_as_number(x):
     return x * Color.BLUE + Color.RED, Color.RED + 1, Color.RED < Color.BLUE, [10, 20, 30][Color.BLUE], int(Color.RED)
 
@@ -332,9 +372,16 @@ def int_enum_as_size(x):
     return x.reshape(Color.RED, 3), range(Color.BLUE), x[Color.RED]
 
 
-@snippet()
+@whole()
 def string_enum_compared(x):
-    return x, Mode.TRAIN == "train", Mode("eval") is Mode.EVAL, Mode.TRAIN.upper(), Mode.TRAIN.value, Mode.EVAL != "train"
+    return (
+        x,
+        Mode.TRAIN == "train",
+        Mode("eval") is Mode.EVAL,
+        Mode.TRAIN.upper(),
+        Mode.TRAIN.value,
+        Mode.EVAL != "train",
+    )
 
 
 @snippet()
@@ -342,7 +389,7 @@ def string_enum_as_key(x):
     return x * {"train": 2, "eval": 3}[Mode.TRAIN], {Mode.EVAL: x}[Mode.EVAL], Mode.TRAIN in ("train",)
 
 
-@snippet()
+@whole()
 def string_enum_formatted(x):
     return x, f"{Mode.TRAIN.value}", Mode.TRAIN.name, Mode.EVAL + "!", Mode.TRAIN.startswith("t")
 
@@ -357,20 +404,27 @@ def flags_tested(x):
     return x, Access.READ in Access.BOTH, (Access.READ | Access.WRITE) is Access.BOTH, ~Access.READ, Access.READ.value
 
 
-@snippet()
+@whole()
 def int_flags(x):
     return x, Bits.A | Bits.B, Bits.A | 4, Bits.A & 1, (Bits.A | Bits.B) == 3
 
 
 @whole()
 def enum_members_looked_over(x):
-    return x, [c.name for c in Color], {m.value: m for m in Mode}, len(Color), Color.RED.name, isinstance(Color.RED, int)
+    return (
+        x,
+        [c.name for c in Color],
+        {m.value: m for m in Mode},
+        len(Color),
+        Color.RED.name,
+        isinstance(Color.RED, int),
+    )
 
 
 Size = collections.namedtuple("Size", "height width")
 
 
-@snippet()
+@whole()
 def operator_functions(x):
     items = [1, 2, 3]
     operator.setitem(items, 0, 9)
@@ -381,7 +435,14 @@ def operator_functions(x):
 @snippet()
 def operator_in_place(x):
     items = [1]
-    return operator.iadd(items, [2]), operator.imul(3, 4), operator.indexOf([5, 6], 6), operator.abs(-3), operator.inv(2), x
+    return (
+        operator.iadd(items, [2]),
+        operator.imul(3, 4),
+        operator.indexOf([5, 6], 6),
+        operator.abs(-3),
+        operator.inv(2),
+        x,
+    )
 
 
 @whole()
@@ -401,6 +462,6 @@ def named_tuple_class_made_inside(x):
     return Pair(x, 1).a + 1
 
 
-@snippet()
+@whole()
 def unions_of_types(x):
     return x, isinstance(3, int | str), isinstance(x, int | None), isinstance(None, int | None)
