@@ -4,9 +4,12 @@
 
 namespace md {
 
-// Imports the module if it is not loaded; throws PythonError if it or the name is not there.
+// Imports the module if it is not loaded; throws PythonError if it or the name is not there. Does not ask the builtins of the
+// running frame for __import__, which may have none (the __new__ of a named tuple).
 inline Ref imported(const char* module, const char* name) {
-  return check(PyObject_GetAttrString(check(PyImport_ImportModule(module)), name));
+  Ref names = check(Py_BuildValue("(s)", name));
+  Ref loaded = check(PyImport_ImportModuleLevel(module, nullptr, nullptr, names, 0));
+  return check(PyObject_GetAttrString(loaded, name));
 }
 
 }  // namespace md

@@ -289,8 +289,8 @@ FrameDriver::Advance FrameDriver::leave_to_caller(RegionRun& run) {
   waiting->arrival_ = std::move(arrival);
   waiting = caller_;
   for (size_t level = 1; level < snapshot.returns.size(); ++level) {
-    waiting->arrival_ = Arrival{nullptr,       {}, Ref::share(Py_None), snapshot.returns[level].index, false,
-                                std::move(locals[level])};
+    waiting->arrival_ =
+        Arrival{nullptr, {}, Ref::share(Py_None), snapshot.returns[level].index, false, std::move(locals[level])};
     waiting = waiting->caller_;
   }
   put(frame_, std::move(locals.front()));

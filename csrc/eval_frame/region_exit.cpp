@@ -127,6 +127,30 @@ void ExitValues::build_effects() {
   builder_.finish();
 }
 
+namespace {
+
+// An OrderedDict keeps its own order beside the dict.
+void set_item(PyObject* dict, PyObject* key, PyObject* value) {
+  check_status(PyODict_Check(dict) ? PyODict_SetItem(dict, key, value) : PyDict_SetItem(dict, key, value));
+}
+
+void delete_item(PyObject* dict, PyObject* key) {
+  check_status(PyODict_Check(dict) ? PyODict_DelItem(dict, key) : PyDict_DelItem(dict, key));
+}
+
+void assign_deque(PyObject* deque, PyObject* items) {
+  check(PyObject_CallMethod(deque, "clear", nullptr));
+  check(PyObject_CallMethod(deque, "extend", "O", items));
+}
+
+void clear_dict(PyObject* dict) {
+  if (!PyODict_Check(dict)) return PyDict_Clear(dict);
+  Ref clear = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyODict_Type), "clear"));
+  check(PyObject_CallOneArg(clear, dict));
+}
+
+}  // namespace
+
 bool ExitValues::apply_effects(OutputReplay* outputs, LiveFrame* frame) {
   for (const Effect& effect : snapshot_.effects) {
     switch (effect.kind) {
@@ -144,15 +168,17 @@ bool ExitValues::apply_effects(OutputReplay* outputs, LiveFrame* frame) {
         check_status(
             PyList_SetSlice(builder_.build(effect.target), effect.start, effect.stop, builder_.build(effect.value)));
         break;
+      case EffectKind::DequeAssign:
+        assign_deque(builder_.build(effect.target), builder_.build(effect.value));
+        break;
       case EffectKind::DictSet:
-        check_status(
-            PyDict_SetItem(builder_.build(effect.target), builder_.build(effect.key), builder_.build(effect.value)));
+        set_item(builder_.build(effect.target), builder_.build(effect.key), builder_.build(effect.value));
         break;
       case EffectKind::DictDelete:
-        check_status(PyDict_DelItem(builder_.build(effect.target), builder_.build(effect.key)));
+        delete_item(builder_.build(effect.target), builder_.build(effect.key));
         break;
       case EffectKind::DictClear:
-        PyDict_Clear(builder_.build(effect.target));
+        clear_dict(builder_.build(effect.target));
         break;
       case EffectKind::SetAdd:
         check_status(PySet_Add(builder_.build(effect.target), builder_.build(effect.value)));

@@ -24,7 +24,7 @@ struct Item {
 
 class IndexParser {
  public:
-  IndexParser(const TensorSpec& spec, TensorFromKey as_tensor) : spec_(spec), as_tensor_(as_tensor) {}
+  IndexParser(const TensorSpec& spec, const TensorFromKey& as_tensor) : spec_(spec), as_tensor_(as_tensor) {}
 
   IndexPlan parse(BorrowedRef key) {
     Py_ssize_t count = PyTuple_Check(key.get()) ? PyTuple_GET_SIZE(key.get()) : 1;
@@ -77,6 +77,8 @@ class IndexParser {
     }
     if (is_bool) return {Item::Kind::Bool, item};
     Tensor tensor = type != nullptr ? type->unwrap(item) : as_tensor_(item);
+    bool is_planned = type == nullptr && tensor->kind() == TensorKind::Fake;
+    if (is_planned) return {Item::Kind::Tensor, item, tensor};
     if (type == nullptr && tensor->numel() == 0)
       tensor = Tensor::empty(TensorSpec::contiguous(DType::int64, tensor.spec().sizes));
     return item_of_tensor(item, tensor);
@@ -195,7 +197,7 @@ class IndexParser {
   }
 
   const TensorSpec& spec_;
-  TensorFromKey as_tensor_;
+  const TensorFromKey& as_tensor_;
   IndexPlan plan_;
   int in_dim_ = 0;   // next dim of the tensor that is indexed
   int out_dim_ = 0;  // next dim of the value after the steps so far
@@ -204,7 +206,7 @@ class IndexParser {
 
 }  // namespace
 
-IndexPlan index_plan(const TensorSpec& spec, BorrowedRef key, TensorFromKey as_tensor) {
+IndexPlan index_plan(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor) {
   return IndexParser(spec, as_tensor).parse(key);
 }
 

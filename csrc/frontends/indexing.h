@@ -1,6 +1,7 @@
 // x[key] as a chain of view ops and at most one read by tensors of indices: one parse for eager indexing and for
 // capture.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "cpython/ref.h"
@@ -23,12 +24,13 @@ struct IndexPlan {
   Tensor mask;
 };
 
-// Makes a tensor of a list, a nested tuple or an array in a key; may be null: such keys are NotImplemented.
-using TensorFromKey = Tensor (*)(BorrowedRef);
+// Makes a tensor of a list, a nested tuple or an array in a key; may be null: such keys are NotImplemented. It may give a fake of
+// int64 indices, which the plan then holds.
+using TensorFromKey = std::function<Tensor(BorrowedRef)>;
 
 // key: int, slice, None, Ellipsis, bool, a tensor of indices or a mask, a list, or a tuple of them. No steps and no
 // indices: all of the tensor. Throws Error(Index) for too many indices, indices of another type, or a mask of other
 // sizes; Error(Value) for a negative step; Error(NotImplemented) for tensors and bools when as_tensor is null.
-IndexPlan index_plan(const TensorSpec& spec, BorrowedRef key, TensorFromKey as_tensor);
+IndexPlan index_plan(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor);
 
 }  // namespace md

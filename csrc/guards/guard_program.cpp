@@ -66,17 +66,32 @@ bool check_SLOT_MATCH(const GuardInstruction& in, PyObject* const* registers, co
 bool check_LENGTH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
   PyObject* object = registers[in.target];
   PyTypeObject* type = Py_TYPE(object);
-  if (type == &PyList_Type || PyTuple_Check(object)) return Py_SIZE(object) == in.number;
-  if (type == &PyDict_Type) return PyDict_GET_SIZE(object) == in.number;
+  static PyObject* const deque = imported("collections", "deque").release();
+  bool is_deque = type == reinterpret_cast<PyTypeObject*>(deque);
+  if (PyList_Check(object) || PyTuple_Check(object) || is_deque) return Py_SIZE(object) == in.number;
+  if (PyDict_Check(object)) return PyDict_GET_SIZE(object) == in.number;
   return (type == &PySet_Type || type == &PyFrozenSet_Type) && PySet_GET_SIZE(object) == in.number;
+}
+
+// An OrderedDict has an order of its own beside that of the dict.
+bool has_ordered_keys(PyObject* dict, const std::vector<HeldObject>& keys) {
+  Ref iterator = Ref::steal(PyODict_Type.tp_iter(dict));
+  bool same = static_cast<bool>(iterator);
+  for (const HeldObject& expected : keys) {
+    Ref key = same ? Ref::steal(PyIter_Next(iterator)) : Ref();
+    same = key && is_expected_key(key, expected);
+  }
+  PyErr_Clear();
+  return same;
 }
 
 bool check_DICT_KEYS(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
   const Guard& guard = *in.operand;
   PyObject* dict = registers[in.target];
-  if (Py_TYPE(dict) != &PyDict_Type || PyDict_GET_SIZE(dict) != static_cast<Py_ssize_t>(guard.keys.size())) {
+  if (!PyDict_Check(dict) || PyDict_GET_SIZE(dict) != static_cast<Py_ssize_t>(guard.keys.size())) {
     return false;
   }
+  if (PyODict_Check(dict)) return has_ordered_keys(dict, guard.keys);
   Py_ssize_t position = 0;
   PyObject* key = nullptr;
   for (const HeldObject& expected : guard.keys) {
@@ -103,7 +118,7 @@ bool check_ABC_TOKEN(const GuardInstruction& in, PyObject* const*, const LocalsV
 int look_for_key(const GuardInstruction& in, PyObject* const* registers) {
   PyObject* dict = registers[in.target];
   PyObject* value = nullptr;
-  return Py_TYPE(dict) == &PyDict_Type ? lookup_constant(dict, *in.cell, &value) : -1;
+  return PyDict_Check(dict) ? lookup_constant(dict, *in.cell, &value) : -1;
 }
 
 bool check_DICT_CONTAINS(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "bytecode/bytecode.h"
+#include "cpython/imports.h"
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
@@ -116,6 +117,14 @@ Fetched fetch_InstanceDict(const Source&, PyObject* base, const LocalsView&) {
   return base != nullptr ? found_or_absent(pv_instance_dict(base)) : kUnknown;
 }
 
+Fetched fetch_AttributesDict(const Source&, PyObject* base, const LocalsView&) {
+  if (base == nullptr || !pv_has_instance_storage(base)) return kUnknown;
+  if (PyObject* dict = pv_instance_dict(base)) return {Presence::Found, dict};
+  Ref made = Ref::steal(PyObject_GenericGetDict(base, nullptr));
+  if (!made) PyErr_Clear();
+  return made ? found_or_absent(pv_instance_dict(base)) : kUnknown;
+}
+
 Fetched fetch_ModuleAttr(const Source& source, PyObject* base, const LocalsView&) {
   if (base == nullptr || !PyModule_Check(base)) return kUnknown;
   return in_names(PyModule_GetDict(base), source.key());
@@ -152,12 +161,19 @@ Fetched fetch_SlotAttr(const Source& source, PyObject* base, const LocalsView&) 
 Fetched fetch_Item(const Source& source, PyObject* base, const LocalsView&) {
   if (is_exactly(base, &PyTuple_Type)) return in_tuple(base, source.index());
   if (base != nullptr && PyTuple_Check(base)) return in_tuple(base, source.index());
-  if (!is_exactly(base, &PyList_Type)) return kUnknown;
+  static PyObject* const deque = imported("collections", "deque").release();
+  if (base != nullptr && Py_TYPE(base) == reinterpret_cast<PyTypeObject*>(deque)) {
+    if (source.index() >= Py_SIZE(base)) return kAbsent;
+    Ref item = Ref::steal(PySequence_GetItem(base, source.index()));  // which the deque holds as well
+    PyErr_Clear();
+    return found_or_unknown(item.get());
+  }
+  if (base == nullptr || !PyList_Check(base)) return kUnknown;
   return source.index() < PyList_GET_SIZE(base) ? found_or_unknown(PyList_GET_ITEM(base, source.index())) : kAbsent;
 }
 
 Fetched fetch_DictItem(const Source& source, PyObject* base, const LocalsView&) {
-  if (!is_exactly(base, &PyDict_Type)) return kUnknown;
+  if (base == nullptr || !PyDict_Check(base)) return kUnknown;
   PyObject* value = nullptr;
   int status = lookup_constant(base, source.key(), &value);
   return lookup_result(status, value);
@@ -260,6 +276,7 @@ std::string name_InstanceAttr(const Source& source, const std::string& base, con
   return attribute(source, base);
 }
 std::string name_InstanceDict(const Source&, const std::string& base, const Bytecode&) { return base + ".__dict__"; }
+std::string name_AttributesDict(const Source&, const std::string& base, const Bytecode&) { return base + ".__dict__"; }
 std::string name_ModuleAttr(const Source& source, const std::string& base, const Bytecode&) {
   return attribute(source, base);
 }

@@ -53,8 +53,23 @@ Ref make_function(const std::vector<Ref>& parts) {
 Ref make_instance(PyObject* type) {
   static PyObject* const empty = PyTuple_New(0);
   auto* made = reinterpret_cast<PyTypeObject*>(type);
-  newfunc make = PyType_HasFeature(made, Py_TPFLAGS_BASE_EXC_SUBCLASS) ? made->tp_new : PyBaseObject_Type.tp_new;
+  bool has_own = PyType_HasFeature(made, Py_TPFLAGS_BASE_EXC_SUBCLASS) || !PyType_HasFeature(made, Py_TPFLAGS_HEAPTYPE);
+  newfunc make = has_own ? made->tp_new : PyBaseObject_Type.tp_new;
   return check(make(made, empty, nullptr));
+}
+
+// Empty: of a deque by calling it, of a subclass of list as list makes it.
+Ref make_list(PyObject* type, PyObject* maxlen) {
+  static PyObject* const empty = PyTuple_New(0);
+  if (maxlen != nullptr) return check(PyObject_CallFunctionObjArgs(type, empty, maxlen, nullptr));
+  return check(PyList_Type.tp_new(reinterpret_cast<PyTypeObject*>(type), empty, nullptr));
+}
+
+void append_to(PyObject* list, PyObject* item) {
+  static PyObject* const name = PyUnicode_InternFromString("append");
+  if (PyList_Check(list)) return check_status(PyList_Append(list, item));
+  Ref append = check(PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(list)), name));
+  check(PyObject_CallFunctionObjArgs(append, list, item, nullptr));
 }
 
 // Its __dict__ may have keys that are no names.
@@ -97,8 +112,13 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     case RecipeKind::Dict:
       to_fill_.push_back(id);
       return check(PyDict_New());
-    case RecipeKind::TypedDict: {
+    case RecipeKind::TypedList: {
       // Building a part may fill what is queued.
+      Ref type = build(recipe.parts[0]), items = build(recipe.parts[1]);
+      to_fill_.push_back(id);
+      return make_list(type, items);
+    }
+    case RecipeKind::TypedDict: {
       Ref type = build(recipe.parts[0]), factory = build(recipe.parts[1]);
       to_fill_.push_back(id);
       return make_dict(type, factory);
@@ -149,6 +169,9 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     case RecipeKind::Function:
       if (recipe.index > 0) to_fill_.push_back(id);
       return make_function(parts);
+    case RecipeKind::InstanceDict:
+      finish();
+      return check(PyObject_GenericGetDict(parts[0], nullptr));
     case RecipeKind::FunctionDict:
       return check(PyObject_GetAttrString(parts[0], "__dict__"));
     case RecipeKind::Call: {
@@ -229,6 +252,9 @@ void ValueBuilder::fill(RecipeId id) {
   switch (recipe.kind) {
     case RecipeKind::List:
       for (RecipeId part : parts) check_status(PyList_Append(value, build(part)));
+      return;
+    case RecipeKind::TypedList:
+      for (size_t i = 2; i < parts.size(); ++i) append_to(value, build(parts[i]));
       return;
     case RecipeKind::Set:
       for (RecipeId part : parts) check_status(PySet_Add(value, build(part)));

@@ -12,6 +12,8 @@
 #include "guards/object_fields.h"
 #include "symbolic/exceptions.h"
 
+#include <structmember.h>
+
 namespace md {
 
 namespace {
@@ -31,6 +33,15 @@ PyTypeObject* tuple_field_type() {
 Py_ssize_t tuple_field_index(BorrowedRef descriptor) {
   Ref parts = check(PyObject_CallMethod(descriptor, "__reduce__", nullptr));
   return PyLong_AsSsize_t(PyTuple_GET_ITEM(PyTuple_GET_ITEM(parts.get(), 1), 0));
+}
+
+// The descriptor __dict__ that Python gives to every class whose objects have one. No class can be given another one later.
+bool is_attributes_descriptor(BorrowedRef descriptor) {
+  static PyObject* const sample = imported("string", "Formatter").release();
+  if (!Py_IS_TYPE(descriptor.get(), &PyGetSetDescr_Type)) return false;
+  PyObject* known = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(sample), PyUnicode_InternFromString("__dict__"));
+  auto getter = [](BorrowedRef of) { return reinterpret_cast<PyGetSetDescrObject*>(of.get())->d_getset->get; };
+  return known != nullptr && Py_IS_TYPE(known, &PyGetSetDescr_Type) && getter(descriptor) == getter(known);
 }
 
 bool is_data_descriptor(PyTypeObject* descriptor_type) { return descriptor_type->tp_descr_set != nullptr; }
@@ -148,10 +159,22 @@ class AttributeLookup {
     return {name};
   }
 
+  // Of an object whose methods are pure.
+  Bound on_model(BorrowedRef model) {
+    PyObject* descriptor = _PyType_Lookup(model.type(), name_);
+    if (descriptor == nullptr) return missing();
+    if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) return {walk_.constant(descriptor), true};
+    Ref value = Ref::steal(PyObject_GenericGetAttr(model, name_));
+    PyErr_Clear();
+    if (!value || !is_guardable_constant(value.get())) unknown();
+    return {walk_.constant(value)};
+  }
+
   // functools.partial shows what it was made of; its dict of keywords is one object, which the walk does not have.
   Bound on_made_object() {
     auto* made = as<MadeValue>(object_);
     bool is_partial = std::string_view(type_of(object_)->tp_name) == "functools.partial";
+    if (made->model) return on_model(made->model.get());
     if (is_partial && is("func")) return {made->positional[0]};
     if (is_partial && is("args"))
       return {make_value<SequenceValue>(false,
@@ -252,6 +275,8 @@ class AttributeLookup {
     if (descriptor == nullptr && type->tp_dictoffset != 0) unknown();
     if (descriptor == nullptr) return missing();
     if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) return {walk_.constant(descriptor), true};
+    if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) && walk_.is_plain_tuple(object_))
+      return {field_of_struct(descriptor)};
     bool may_change = is("__module__");
     if (is_immutable_builtin(type) && !may_change && walk_.identity_of(object_)) {
       Ref value = Ref::steal(PyObject_GenericGetAttr(as<ObjectValue>(object_)->object, name_));
@@ -298,10 +323,20 @@ class AttributeLookup {
   // What of it is read never changes, once it is the same object.
   static bool is_immutable_builtin(PyTypeObject* type) { return type == &PyCode_Type || type == &PyCFunction_Type; }
 
+  // A built-in class between (dict, list) that does as object does.
+  static bool is_own_way(PyTypeObject* type, PyTypeObject* base) {
+    static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
+    PyObject* found = _PyType_Lookup(type, kGetattribute);
+    if (found == _PyType_Lookup(base, kGetattribute)) return true;
+    return base == &PyBaseObject_Type && found != nullptr && Py_IS_TYPE(found, &PyWrapperDescr_Type) &&
+           reinterpret_cast<PyWrapperDescrObject*>(found)->d_wrapped ==
+               reinterpret_cast<void*>(PyObject_GenericGetAttr);
+  }
+
   // The __getattribute__ of a user's class; null: the base's own.
   ValuePtr own_getattribute(PyTypeObject* type, PyTypeObject* base) {
     static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
-    if (_PyType_Lookup(type, kGetattribute) == _PyType_Lookup(base, kGetattribute)) return nullptr;
+    if (is_own_way(type, base)) return nullptr;
     ValuePtr method = walk_.type_attribute(object_, kGetattribute);
     if (!method || !walk_.is_python_function(method)) unknown();
     return method;
@@ -314,8 +349,20 @@ class AttributeLookup {
     return inline_getter(method, {object_, walk_.constant(name_)});
   }
 
+  // A named element of sys.version_info or its like.
+  ValuePtr field_of_struct(PyObject* descriptor) {
+    auto* known = as<ObjectValue>(object_);
+    Py_ssize_t first = offsetof(PyTupleObject, ob_item);
+    Py_ssize_t at = (reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member->offset - first) /
+                    static_cast<Py_ssize_t>(sizeof(PyObject*));
+    if (known == nullptr || at < 0 || at >= PyTuple_GET_SIZE(known->object.get())) unknown();
+    return walk_.element(known, at);
+  }
+
   // Runs a getter: its result is the attribute. Where an AttributeError of it has an answer here, the getter is waited for.
   Bound inline_getter(const ValuePtr& getter, std::vector<ValuePtr> args) {
+    if (getter == python_get_ && stand_in_ && !hook_ && !probing_)
+      return {walk_.call_now(stand_in_, {std::move(args), {}})};
     if (!hook_ && !probing_) {
       walk_.inline_function(getter, {std::move(args), {}}, ContinuationKind::Push, object_);
       return {nullptr};
@@ -344,7 +391,12 @@ class AttributeLookup {
     bool user = (descriptor->kind == ValueKind::Object || descriptor->kind == ValueKind::Instance) &&
                 PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_IsSubtype(type, &PyType_Type);
     python_get_ = user ? walk_.type_attribute(descriptor, kGet) : nullptr;
-    return python_get_ && walk_.is_python_function(python_get_);
+    if (!python_get_ || !walk_.is_python_function(python_get_)) return false;
+    // A stand-in for a getter of the standard library: nobody sees its frame.
+    auto* known = as<ObjectValue>(python_get_);
+    stand_in_ = known != nullptr ? find_polyfill(known->object.get()) : nullptr;
+    if (stand_in_ && known->source != nullptr) walk_.identity_of(python_get_);
+    return true;
   }
 
   [[noreturn]] void unknown() {
@@ -353,15 +405,28 @@ class AttributeLookup {
 
   // The class overrides look-up: sound only for a Python __getattr__ beside object's own __getattribute__.
   void require_getattr_hook(PyTypeObject* type, PyTypeObject* base) {
-    static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
     static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
-    if (_PyType_Lookup(type, kGetattribute) != _PyType_Lookup(base, kGetattribute)) unknown();
+    if (!is_own_way(type, base)) unknown();
     hook_ = walk_.type_attribute(object_, kGetattr);
-    if (!hook_ || !walk_.is_python_function(hook_)) unknown();
+    if (!hook_ || (!walk_.is_python_function(hook_) && !is_known_hook())) unknown();
+  }
+
+  // __getattr__ = dict.get, or dict.__getitem__
+  bool is_known_hook() {
+    auto* known = as<ObjectValue>(hook_);
+    return known != nullptr && PyDict_Check(known->object.get()) == 0 &&
+           PyType_IsSubtype(type_of(object_), &PyDict_Type) != 0 &&
+           (Py_IS_TYPE(known->object.get(), &PyMethodDescr_Type) ||
+            Py_IS_TYPE(known->object.get(), &PyWrapperDescr_Type)) &&
+           find_call(known->object.get()) != nullptr;
   }
 
   Bound call_getattr_hook() {
     ValuePtr hook = std::exchange(hook_, nullptr);
+    if (!walk_.is_python_function(hook)) {
+      if (probing_) unknown();
+      return {walk_.call_now(hook, {{object_, walk_.constant(name_)}, {}})};
+    }
     return inline_getter(hook, {object_, walk_.constant(name_)});
   }
 
@@ -374,7 +439,8 @@ class AttributeLookup {
     if (object_->kind == ValueKind::Sequence || object_->kind == ValueKind::Dict) return nullptr;
     auto* known = as<ObjectValue>(object_);
     if (known == nullptr || known->source == nullptr) unknown();
-    if (known->writes)
+    // Of an object of a subclass of dict it is the items that were written.
+    if (known->writes && !PyDict_Check(known->object.get()) && !PyList_Check(known->object.get()))
       if (const ValuePtr* stored = known->writes->find(name_)) return *stored;
     PyObject* value = nullptr;
     int found = pv_instance_lookup(known->object, name_, &value);
@@ -406,6 +472,8 @@ class AttributeLookup {
         return {make_value<SequenceValue>(false, exception->exception->args)};
       }
     }
+    if (is("__dict__") && is_attributes_descriptor(known->object.get()))
+      if (ValuePtr dict = walk_.instance_dict(object_)) return {dict};
     if (Py_IS_TYPE(known->object.get(), &PyGetSetDescr_Type)) return read_field(descriptor);
     if (Py_IS_TYPE(known->object.get(), tuple_field_type())) return read_tuple_field(descriptor);
     if (Py_IS_TYPE(known->object.get(), &PyProperty_Type) && known->source != nullptr) {
@@ -502,13 +570,16 @@ class AttributeLookup {
   ValuePtr unwrap(const ValuePtr& found, SourceKind kind, PyTypeObject* wrapper) {
     auto* known = as<ObjectValue>(found);
     if (known->object.type() != wrapper) return nullptr;
-    if (known->source == nullptr) unknown();
+    // Of a built-in class, which never changes (str.maketrans).
+    if (known->source == nullptr) return walk_.constant(check(PyObject_GetAttrString(known->object, "__func__")));
     return walk_.at(walk_.sources().get(kind, known->source, nullptr));
   }
 
   ValuePtr class_attribute(const ValuePtr& type_value, PyTypeObject* type) {
     const Source* base = as<ObjectValue>(type_value)->source;
-    if (base == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+    bool may_change =
+        PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
+    if (base == nullptr || !may_change) {
       PyObject* found = _PyType_Lookup(type, name_);
       return found != nullptr ? walk_.constant(found) : nullptr;
     }
@@ -524,7 +595,7 @@ class AttributeLookup {
   BorrowedRef name_;
   bool probing_;
   ValuePtr hook_;  // the __getattr__ that answers what is not found
-  ValuePtr python_get_;
+  ValuePtr python_get_, stand_in_;
 };
 
 Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing = false) {
@@ -550,6 +621,8 @@ Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing
       return is_user ? lookup.on_instance() : lookup.on_builtin();
     }
     case ValueKind::Sequence:
+      if (is_deque(object) && PyUnicode_CompareWithASCIIString(name, "maxlen") == 0)
+        return {as<SequenceValue>(object)->maxlen};
       return as<SequenceValue>(object)->type ? lookup.on_instance() : lookup.on_builtin();
     case ValueKind::Object: {
       PyObject* real = as<ObjectValue>(object)->object;
@@ -582,6 +655,8 @@ ValuePtr bound_method(const Bound& bound, const ValuePtr& object) {
 bool has_plain_setattr(Walk& walk, const ValuePtr& object, bool is_object_own) {
   PyTypeObject* type = walk.exact_type(object);
   if (object->kind != ValueKind::Instance && object->kind != ValueKind::Object) return false;
+  static PyObject* const namespace_type = imported("types", "SimpleNamespace").release();
+  if (type == reinterpret_cast<PyTypeObject*>(namespace_type)) return true;
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS)) return false;
   if (is_object_own) {
     // object.__setattr__ refuses objects of built-in types with a way of their own.

@@ -4,6 +4,8 @@
 #include "symbolic/user_operators.h"
 #include "tensor/tensor_modes.h"
 
+#include <algorithm>
+
 namespace md {
 
 namespace {
@@ -92,6 +94,15 @@ bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo, co
     ValuePtr args = walk.at(walk.sources().get(SourceKind::SlotAttr, parts->source, member.get()));
     return is_subtype_of(walk, type, args, builtin);
   }
+  auto* made = as<MadeValue>(classinfo);
+  if (made != nullptr && type_of(classinfo) == reinterpret_cast<PyTypeObject*>(union_type)) {
+    for (const ValuePtr& part : made->positional) {
+      auto* object = as<ObjectValue>(part);
+      bool is_none = object != nullptr && object->object.get() == Py_None;
+      if (is_none ? type == Py_TYPE(Py_None) : is_subtype_of(walk, type, part, builtin)) return true;
+    }
+    return false;
+  }
   PyObject* known = walk.identity_of(classinfo);
   if (known == nullptr || !PyType_Check(known)) break_on_builtin(walk, builtin, classinfo);
   auto* base = reinterpret_cast<PyTypeObject*>(known);
@@ -153,6 +164,20 @@ ValuePtr call_bool(Walk& walk, const CallArgs& args) {
   return walk.boolean(*truth);
 }
 
+// What list() and tuple() ask a user's object for once they have its iterator; the answer is only a hint.
+std::unique_ptr<std::vector<ValuePtr>> iterated_with_length(Walk& walk, const ValuePtr& value) {
+  static PyObject* const kLen = PyUnicode_InternFromString("__len__");
+  ValuePtr method = walk.user_method(value, kLen);
+  if (!method) return nullptr;
+  ValuePtr iterator = walk.any_iterator_over(value);
+  if (!iterator) return nullptr;
+  if (walk.int_of(walk.call_now(method, {{value}, {}})).value_or(-1) < 0) walk.raise_here();
+  auto elements = std::make_unique<std::vector<ValuePtr>>();
+  while (std::optional<ValuePtr> next = walk.next_of(as<IteratorValue>(iterator)))
+    elements->push_back(std::move(*next));
+  return elements;
+}
+
 template <bool is_list>
 ValuePtr call_sequence(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 0, 1);
@@ -160,7 +185,8 @@ ValuePtr call_sequence(Walk& walk, const CallArgs& args) {
   if (!args.positional.empty()) {
     // tuple(t) of an exact tuple is that tuple.
     if (!is_list && walk.is_exactly(args.positional[0], &PyTuple_Type)) return args.positional[0];
-    items = iterated(walk, is_list ? "list" : "tuple", args.positional[0]);
+    auto elements = iterated_with_length(walk, args.positional[0]);
+    items = elements ? std::move(*elements) : iterated(walk, is_list ? "list" : "tuple", args.positional[0]);
   }
   return make_value<SequenceValue>(is_list, std::move(items));
 }
@@ -226,7 +252,9 @@ ValuePtr call_set(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_iter(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 1) walk.graph_break(BreakReason::builtin_call, "iter() with a sentinel");
+  if (args.positional.size() == 2 && args.keywords.empty())
+    return walk.call_now(find_polyfill(reinterpret_cast<PyObject*>(&PyCallIter_Type)), args);
+  require_count(walk, args, 1, 1);
   ValuePtr iterator = walk.any_iterator_over(args.positional[0]);
   if (!iterator) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[0]));
   auto* made = as<IteratorValue>(iterator);
@@ -309,34 +337,50 @@ ValuePtr call_map_filter(Walk& walk, const CallArgs& args) {
 ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 1);
   ValuePtr value = args.positional[0];
-  if (walk.elements_of(value)) return make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{value});
-  if (type_of(value) != &PyRange_Type) break_on_builtin(walk, "reversed", value);
+  bool is_plain = type_of(value) == &PyList_Type || walk.is_plain_tuple(value);
+  if (is_plain && walk.elements_of(value))
+    return make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{value});
+  Ref text = type_of(value) == &PyUnicode_Type ? walk.constant_of(value) : Ref();
+  if (!text && type_of(value) != &PyRange_Type) break_on_builtin(walk, "reversed", value);
   auto items = iterated(walk, "reversed", value);
   auto tuple = make_value<SequenceValue>(false, std::move(items));
   return make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{tuple});
 }
 
+// What sum() itself makes of numbers; null: they are not known.
+ValuePtr sum_of_numbers(Walk& walk, BorrowedRef function, const ValuePtr& start, const std::vector<ValuePtr>& items) {
+  Ref list = check(PyList_New(0));
+  for (const ValuePtr& item : items) {
+    Ref number = walk.constant_of(item);
+    if (!number) return nullptr;
+    check_status(PyList_Append(list, number));
+  }
+  Ref first = walk.constant_of(start);
+  Ref total = first ? Ref::steal(PyObject_CallFunctionObjArgs(function, list.get(), first.get(), nullptr)) : Ref();
+  if (first && !total) walk.raise_set();
+  return total ? walk.constant(total) : nullptr;
+}
+
 ValuePtr call_sum(Walk& walk, const CallArgs& args) {
+  static PyObject* const function = imported("builtins", "sum").release();
   if (args.positional.empty() || args.positional.size() > 2) walk.raise_here();
   const ValuePtr* start = args.positional.size() > 1 ? &args.positional[1] : args.keyword("start");
+  if (args.keywords.size() > (start != nullptr && args.positional.size() == 1 ? 1u : 0u)) walk.raise_here();
+  ValuePtr first = start != nullptr ? *start : walk.integer(0);
   // Texts are to be joined instead.
-  if (start != nullptr)
-    for (PyTypeObject* refused : {&PyUnicode_Type, &PyBytes_Type, &PyByteArray_Type})
-      if (PyTypeObject* type = type_of(*start); type != nullptr && PyType_IsSubtype(type, refused) != 0) walk.raise_here();
-  ValuePtr total = start != nullptr ? *start : walk.integer(0);
-  for (const ValuePtr& item : iterated(walk, "sum", args.positional[0])) {
-    if (walk.is_tensor(total) || walk.is_tensor(item)) {
-      total = walk.add_values(total, item);
-      continue;
-    }
-    Ref a = walk.constant_of(total), b = a ? walk.constant_of(item) : Ref();
-    if (!b) break_on_builtin(walk, "sum", item);
-    Ref folded = Ref::steal(PyNumber_Add(a, b));
-    if (!folded) walk.raise_here();
-    total = value_of_result(walk, folded);
-    if (!total) break_on_builtin(walk, "sum", item);
+  for (PyTypeObject* refused : {&PyUnicode_Type, &PyBytes_Type, &PyByteArray_Type})
+    if (PyTypeObject* type = type_of(first); type != nullptr && PyType_IsSubtype(type, refused) != 0) walk.raise_here();
+  std::vector<ValuePtr> items = iterated(walk, "sum", args.positional[0]);
+  auto is_number = [](const ValuePtr& value) {
+    PyTypeObject* type = type_of(value);
+    return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyComplex_Type;
+  };
+  if (is_number(first) && std::ranges::all_of(items, is_number)) {
+    if (ValuePtr total = sum_of_numbers(walk, function, first, items)) return total;
+    break_on_builtin(walk, "sum", args.positional[0]);
   }
-  return total;
+  ValuePtr all = make_value<SequenceValue>(false, std::move(items));
+  return walk.call_now(find_polyfill(function), {{all, first}, {}});
 }
 
 template <bool stop_at>
@@ -442,7 +486,6 @@ constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
                                     {"pow", call_pow},
                                     {"locals", break_always<BreakReason::frame_inspection>},
                                     {"globals", break_always<BreakReason::frame_inspection>},
-                                    {"vars", break_always<BreakReason::frame_inspection>},
                                     {"dir", break_always<BreakReason::frame_inspection>},
                                     {"eval", break_always<BreakReason::frame_inspection>},
                                     {"exec", break_always<BreakReason::frame_inspection>}};
@@ -464,6 +507,7 @@ bool Walk::is_instance(const ValuePtr& value, const ValuePtr& classinfo) {
 
 void register_builtin_calls() {
   Ref builtins = check(PyImport_ImportModule("builtins"));
+  register_call(imported("operator", "abs").get(), call_abs);
   register_call(imported("collections", "OrderedDict").get(), call_ordered_dict);
   register_call(imported("collections", "defaultdict").get(), call_default_dict);
   for (const BuiltinRow& row : kBuiltins)

@@ -1,4 +1,5 @@
 // Calls of classes: what type.__call__ and the __new__ of object and tuple do.
+#include "cpython/imports.h"
 #include "symbolic/exceptions.h"
 
 namespace md {
@@ -60,6 +61,15 @@ ValuePtr call_dict_new(Walk& walk, const CallArgs& args) {
   return made;
 }
 
+// list.__new__(cls, ...): empty, whatever the arguments.
+ValuePtr call_list_new(Walk& walk, const CallArgs& args) {
+  PyTypeObject* type = class_argument(walk, args);
+  if (!is_plain_subclass(type, &PyList_Type)) break_on_creation(walk, type);
+  auto made = make_value<SequenceValue>(true, std::vector<ValuePtr>{});
+  made->type = args.positional[0];
+  return made;
+}
+
 // type.__call__(cls, ...), as a metaclass's own __call__ calls it.
 ValuePtr call_type_call(Walk& walk, const CallArgs& args) {
   class_argument(walk, args);
@@ -72,8 +82,10 @@ struct NewRow {
   PyTypeObject* type;
   CallHandler handler;
 };
-constexpr NewRow kNew[] = {
-    {&PyBaseObject_Type, call_object_new}, {&PyTuple_Type, call_tuple_new}, {&PyDict_Type, call_dict_new}};
+constexpr NewRow kNew[] = {{&PyBaseObject_Type, call_object_new},
+                           {&PyTuple_Type, call_tuple_new},
+                           {&PyDict_Type, call_dict_new},
+                           {&PyList_Type, call_list_new}};
 
 }  // namespace
 
@@ -104,6 +116,14 @@ ValuePtr Walk::make_object(const ValuePtr& type_value, CallArgs& args, Continuat
     // Others choose their class or check their arguments when they are made.
     if (!exception) break_on_creation(*this, type);
     return initialise(exception, exception_init(*this, exception), args, continuation);
+  }
+  static PyObject* const namespace_type = imported("types", "SimpleNamespace").release();
+  if (type == &PyBaseObject_Type && args.positional.empty() && args.keywords.empty())
+    return make_value<InstanceValue>(type_value);
+  if (reinterpret_cast<PyObject*>(type) == namespace_type && args.positional.empty()) {
+    auto made = make_value<InstanceValue>(type_value);
+    made->attributes = args.keywords;
+    return made;
   }
   ValuePtr maker = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? optional_attribute(type_value, kNew) : nullptr;
   if (!maker) break_on_creation(*this, type);

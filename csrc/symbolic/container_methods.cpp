@@ -27,8 +27,11 @@ std::vector<ValuePtr>& list_of(Walk& walk, const CallArgs& args, const char* met
 
 const ValuePtr& dict_of(Walk& walk, const CallArgs& args, const char* method) {
   // Of a subclass it is dict's own method that is called.
-  bool is_dict = !args.positional.empty() &&
-                 (args.positional[0]->kind == ValueKind::Dict || walk.is_exactly(args.positional[0], &PyDict_Type));
+  // A method of dict on an OrderedDict would go past its order.
+  auto* object = args.positional.empty() ? nullptr : as<ObjectValue>(args.positional[0]);
+  bool is_subclass = object != nullptr && PyDict_Check(object->object.get()) && walk.is_dict(args.positional[0], {});
+  bool is_dict = !args.positional.empty() && (args.positional[0]->kind == ValueKind::Dict || is_subclass ||
+                                              walk.is_exactly(args.positional[0], &PyDict_Type));
   if (!is_dict) break_on_method(walk, args, method);
   return args.positional[0];
 }
@@ -41,8 +44,19 @@ ValuePtr list_append(Walk& walk, const CallArgs& args) {
 
 ValuePtr list_extend(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 1, 1);
-  if (!walk.is_exactly(args.positional[0], &PyList_Type)) break_on_method(walk, args, "extend");
+  bool is_list = PyType_IsSubtype(walk.exact_type(args.positional[0]), &PyList_Type) != 0;
+  if (!is_list) break_on_method(walk, args, "extend");
   if (!walk.list_extend(args.positional[0], args.positional[1]))
+    walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
+  return walk.none();
+}
+
+// list.__init__(self, items)
+ValuePtr list_init(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 0, 1);
+  int64_t length = static_cast<int64_t>(list_of(walk, args, "__init__").size());
+  walk.list_splice(args.positional[0], 0, length, {});
+  if (args.positional.size() > 1 && !walk.list_extend(args.positional[0], args.positional[1]))
     walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   return walk.none();
 }
@@ -126,7 +140,8 @@ template <int what>
 ValuePtr dict_view(Walk& walk, const CallArgs& args) {
   require_count(walk, args, 0, 0);
   auto* object = as<ObjectValue>(args.positional[0]);
-  if (object != nullptr && !PyDict_CheckExact(object->object.get())) break_on_method(walk, args, "view");
+  bool is_known = object == nullptr || (PyDict_Check(object->object.get()) && walk.is_dict(args.positional[0], {}));
+  if (!is_known) break_on_method(walk, args, "view");
   return make_value<DictViewValue>(args.positional[0], what);
 }
 
@@ -239,6 +254,18 @@ ValuePtr dict_from_keys(Walk& walk, const CallArgs& args) {
   return dict;
 }
 
+// dict.__getitem__(d, key), as a __getattr__ may be.
+ValuePtr dict_get_item(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 1, 1);
+  const ValuePtr& dict = dict_of(walk, args, "__getitem__");
+  if (type_of(dict) != &PyDict_Type &&
+      walk.type_attribute(dict, check(PyUnicode_InternFromString("__missing__")).get()))
+    break_on_method(walk, args, "__getitem__");
+  ValuePtr item = walk.dict_item(dict, walk.key_of(args.positional[1]).get());
+  if (!item) walk.raise_known(PyExc_KeyError, {args.positional[1]});
+  return item;
+}
+
 DictValue* ordered_of(Walk& walk, const CallArgs& args, const char* method) {
   auto* dict = args.positional.empty() ? nullptr : as<DictValue>(args.positional[0]);
   if (dict == nullptr) break_on_method(walk, args, method);
@@ -285,6 +312,7 @@ struct MethodRow {
 void register_container_methods() {
   const MethodRow rows[] = {{&PyList_Type, "append", list_append},
                             {&PyList_Type, "extend", list_extend},
+                            {&PyList_Type, "__init__", list_init},
                             {&PyList_Type, "pop", list_pop},
                             {&PyList_Type, "insert", list_insert},
                             {&PyList_Type, "reverse", list_reverse},
@@ -304,6 +332,7 @@ void register_container_methods() {
                             {&PyDict_Type, "update", dict_update},
                             {&PyDict_Type, "copy", dict_copy},
                             {&PyDict_Type, "__init__", dict_update},
+                            {&PyDict_Type, "__getitem__", dict_get_item},
                             {&PyODict_Type, "keys", dict_view<0>},
                             {&PyODict_Type, "values", dict_view<1>},
                             {&PyODict_Type, "items", dict_view<2>},

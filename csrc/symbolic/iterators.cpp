@@ -7,7 +7,7 @@ namespace md {
 namespace {
 
 bool is_plain_sequence(Walk& walk, const ValuePtr& value) {
-  return type_of(value) == &PyList_Type || walk.is_plain_tuple(value);
+  return walk.is_plain_tuple(value) || walk.is_plain_list(value);
 }
 
 bool is_text(const ValuePtr& value) {
@@ -18,7 +18,7 @@ bool is_text(const ValuePtr& value) {
 bool is_dict(const ValuePtr& value) {
   if (value->kind == ValueKind::Dict) return true;
   auto* object = as<ObjectValue>(value);
-  return object != nullptr && PyDict_CheckExact(object->object.get());
+  return object != nullptr && PyDict_Check(object->object.get());
 }
 
 int64_t attribute_as_int(PyObject* range, const char* name, bool& fits) {
@@ -41,7 +41,17 @@ ValuePtr range_iterator(Walk& walk, const ValuePtr& value) {
   return iterator;
 }
 
+// How often a deque was changed in this region.
+int64_t changes_of(const ValuePtr& deque) {
+  auto* sequence = as<SequenceValue>(deque);
+  if (auto* object = as<ObjectValue>(deque))
+    sequence = object->writes ? as<SequenceValue>(object->writes->contents) : nullptr;
+  return sequence != nullptr ? sequence->changes : 0;
+}
+
 std::optional<ValuePtr> next_in_sequence(Walk& walk, IteratorValue* iterator, const ValuePtr& base) {
+  // A deque that changes while it is gone over raises.
+  if (is_deque(base) && iterator->start != changes_of(base)) walk.end_before_iteration(*iterator);
   if (is_text(base)) {
     Ref text = walk.constant_of(base);
     if (iterator->index >= PyUnicode_GET_LENGTH(text.get())) return std::nullopt;
@@ -85,7 +95,8 @@ std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
   bool is_changed = static_cast<int64_t>(entries->size()) != iterator->stop ||
                     erased_from(view != nullptr ? view->dict : base) != iterator->start;
   if (is_changed) {
-    if ((view != nullptr ? view->dict : base)->kind == ValueKind::Dict) walk.end_before_iteration(*iterator);
+    ValueKind kind = (view != nullptr ? view->dict : base)->kind;
+    if (kind == ValueKind::Dict || kind == ValueKind::InstanceDict) walk.end_before_iteration(*iterator);
     walk.raise_here();
   }
   if (iterator->index >= static_cast<int64_t>(entries->size())) return std::nullopt;
@@ -122,6 +133,9 @@ ValuePtr set_iterator(Walk& walk, const ValuePtr& value) {
   if (!set) return nullptr;
   // The order is that of the object itself, which a copy may not have.
   Ref order = check(PySequence_Tuple(object != nullptr ? object->object : set));
+  // Where numbers of id() stand in a set differs from run to run.
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
+    if (walk.is_identity_key(PyTuple_GET_ITEM(order.get(), i))) return nullptr;
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
     items.push_back(walk.value_of_key(PyTuple_GET_ITEM(order.get(), i)));
@@ -187,13 +201,16 @@ ValuePtr Walk::iterator_over(const ValuePtr& value) {
   if (value->kind == ValueKind::Iterator) return value;
   if (is_plain_sequence(*this, value)) {
     exact_type(value);
-    return make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
+    auto iterator = make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
+    iterator->creation_step = steps_;
+    if (is_deque(value)) iterator->start = changes_of(value);
+    return iterator;
   }
   if (is_text(value) && constant_of(value))
     return make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
   if (type_of(value) == &PySet_Type || type_of(value) == &PyFrozenSet_Type) return set_iterator(*this, value);
-  if (auto* dict = as<DictValue>(value); dict != nullptr && !this->is_dict(value, {"__iter__"})) return nullptr;
-  if (md::is_dict(value) || value->kind == ValueKind::DictView) {
+  if (md::is_dict(value) && !this->is_dict(value, {"__iter__"})) return nullptr;
+  if (md::is_dict(value) || value->kind == ValueKind::DictView || value->kind == ValueKind::InstanceDict) {
     auto* view = as<DictViewValue>(value);
     auto entries = entries_of(view != nullptr ? view->dict : value);
     if (!entries) return nullptr;

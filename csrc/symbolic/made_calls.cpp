@@ -79,6 +79,32 @@ ValuePtr make_methodcaller(Walk& walk, const CallArgs& args) {
   return make_getter<true>(walk, type, args);
 }
 
+PyTypeObject* comparison_key_type() {
+  static PyObject* const type = [] {
+    Ref made = check(PyObject_CallFunctionObjArgs(imported("functools", "cmp_to_key"), Py_None, nullptr));
+    return Py_NewRef(reinterpret_cast<PyObject*>(made.type()));
+  }();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+// cmp_to_key(compare): what makes keys of objects. A key is such a value as well, made by calling that one.
+ValuePtr make_comparison_key(Walk& walk, const CallArgs& args) {
+  static const Ref function = imported("functools", "cmp_to_key");
+  if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
+  auto made = make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(comparison_key_type())), args.positional,
+                                    std::vector<std::pair<Ref, ValuePtr>>{});
+  made->maker = walk.constant(function.get());
+  return made;
+}
+
+// types.MethodType(function, object)
+ValuePtr make_method(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 2 || !args.keywords.empty()) walk.raise_here();
+  if (!walk.is_python_function(args.positional[0]) || walk.same_object(args.positional[1], walk.none()))
+    walk.graph_break(BreakReason::object_creation, "a method of " + describe(args.positional[0]));
+  return make_value<BoundMethodValue>(args.positional[0], args.positional[1]);
+}
+
 // A partial from outside: its parts never change, but the dict of its keywords may.
 ValuePtr part_of(Walk& walk, const ValuePtr& partial, const char* name) {
   Ref descriptor = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(partial_type()), name));
@@ -96,6 +122,13 @@ bool Walk::call_made(MadeValue* made, CallArgs& args, ContinuationKind continuat
     ValuePtr function = whole.positional[0];
     whole.positional.erase(whole.positional.begin());
     call(function, std::move(whole), continuation, continuation_value);
+    return true;
+  }
+  if (type == comparison_key_type()) {
+    if (args.positional.size() != 1 || !args.keywords.empty() || made->maker->kind == ValueKind::Made) raise_here();
+    auto key = make_value<MadeValue>(made->type, args.positional, std::vector<std::pair<Ref, ValuePtr>>{});
+    key->maker = ValuePtr(made);
+    apply_continuation(continuation, continuation_value, key);
     return true;
   }
   auto row = made_classes().find(type);
@@ -140,6 +173,8 @@ void register_made_class(PyTypeObject* type, BorrowedRef call) {
 
 void register_made_calls() {
   register_call(reinterpret_cast<PyObject*>(partial_type()), make_partial);
+  register_call(imported("functools", "cmp_to_key").get(), make_comparison_key);
+  register_call(reinterpret_cast<PyObject*>(&PyMethod_Type), make_method);
   Ref module = check(PyImport_ImportModule("operator"));
   const std::pair<const char*, CallHandler> rows[] = {
       {"itemgetter", make_itemgetter}, {"attrgetter", make_attrgetter}, {"methodcaller", make_methodcaller}};

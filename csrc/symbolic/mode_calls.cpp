@@ -87,7 +87,8 @@ ValuePtr asked_break(Walk& walk, const CallArgs& args) {
 Ref plain_object(Walk& walk, const ValuePtr& value) {
   if (walk.is_tensor(value)) return nullptr;
   if (Ref constant = walk.constant_of(value)) return constant;
-  if (auto elements = walk.elements_of(value)) {
+  bool is_plain = type_of(value) == &PyList_Type || walk.is_plain_tuple(value);
+  if (auto elements = is_plain ? walk.elements_of(value) : nullptr) {
     Ref list = check(PyList_New(0));
     for (const ValuePtr& element : *elements) {
       Ref item = plain_object(walk, element);

@@ -2,6 +2,7 @@
 //  1. Two sources that hold one object share their writes, under an ALIAS guard; objects of one type seen as different, of which one
 //     is written to, get a NOT_ALIAS guard.
 //  2. A dict may be the dict of an instance's attributes: that is guarded against wherever one of the two is written.
+#include "cpython/imports.h"
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "symbolic/walk.h"
@@ -15,7 +16,14 @@ constexpr int64_t kLongestList = 4096;
 constexpr size_t kMostRelations = 4096;
 constexpr Py_ssize_t kLongestSet = 512;
 
+bool is_deque_object(PyObject* object) {
+  static PyObject* const type = imported("collections", "deque").release();
+  return Py_IS_TYPE(object, reinterpret_cast<PyTypeObject*>(type));
+}
+
 bool is_plain_instance(PyObject* object) {
+  static PyObject* const namespace_type = imported("types", "SimpleNamespace").release();
+  if (Py_IS_TYPE(object, reinterpret_cast<PyTypeObject*>(namespace_type))) return true;
   return PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object);
 }
 
@@ -56,16 +64,16 @@ void Walk::relate(const ValuePtr& written, const ValuePtr& other) {
     b->writes = a->writes;
   } else if (Py_TYPE(left) == Py_TYPE(right)) {
     guards_.alias(a->source, b->source, false);
-  } else if (PyDict_CheckExact(left) && is_plain_instance(right)) {
+  } else if (PyDict_Check(left) && is_plain_instance(right)) {
     relate_instance_dict(other, written);
-  } else if (PyDict_CheckExact(right) && is_plain_instance(left)) {
+  } else if (PyDict_Check(right) && is_plain_instance(left)) {
     relate_instance_dict(written, other);
   }
 }
 
 void Walk::add_mutable(const ValuePtr& value) {
   PyObject* object = as<ObjectValue>(value)->object;
-  if (!PyList_CheckExact(object) && !PyDict_CheckExact(object) && !PySet_CheckExact(object) &&
+  if (!PyList_CheckExact(object) && !is_deque_object(object) && !PyDict_Check(object) && !PySet_CheckExact(object) &&
       !is_plain_instance(object))
     return;
   mutables_.push_back(value);
@@ -82,7 +90,7 @@ PendingWrites& Walk::write_to(const ValuePtr& value) {
   object->writes = std::make_shared<PendingWrites>();
   object->writes->first_step = steps_;
   written_.push_back(value);
-  dict_written_ = dict_written_ || PyDict_CheckExact(object->object.get());
+  dict_written_ = dict_written_ || PyDict_Check(object->object.get());
   for (const ValuePtr& other : mutables_) relate(value, other);
   return *object->writes;
 }
@@ -92,9 +100,11 @@ SequenceValue* Walk::written_list(ObjectValue* object) {
     auto list = make_value<SequenceValue>(true, std::vector<ValuePtr>{});
     {
       WithoutWrites as_it_was(object);
-      if (PyList_GET_SIZE(object->object.get()) > kLongestList)
+      if (Py_SIZE(object->object.get()) > kLongestList)
         graph_break(BreakReason::unknown_container, "a long list that is changed");
-      list->items = std::move(*elements_of(ValuePtr(object)));
+      auto elements = elements_of(ValuePtr(object));
+      if (!elements) graph_break(BreakReason::unknown_container, "a list of a class of its own");
+      list->items = std::move(*elements);
     }
     PendingWrites& writes = *object->writes;
     list->items.insert(list->items.end(), writes.appended.begin(), writes.appended.end());
@@ -125,9 +135,9 @@ DictValue* Walk::written_dict(ObjectValue* object) {
 }
 
 SequenceValue* Walk::list_contents(const ValuePtr& list) {
-  if (auto* made = as<SequenceValue>(list)) return made->is_list ? made : nullptr;
+  if (auto* made = as<SequenceValue>(list)) return made->is_list && !is_deque(list) ? made : nullptr;
   auto* object = as<ObjectValue>(list);
-  if (object == nullptr || !PyList_CheckExact(object->object.get())) return nullptr;
+  if (object == nullptr || !PyList_Check(object->object.get()) || !is_plain_list(list)) return nullptr;
   exact_type(list);
   write_to(list);
   return written_list(object);
@@ -136,19 +146,19 @@ SequenceValue* Walk::list_contents(const ValuePtr& list) {
 DictValue* Walk::dict_contents(const ValuePtr& dict) {
   if (auto* made = as<DictValue>(dict)) return made;
   auto* object = as<ObjectValue>(dict);
-  if (object == nullptr || !PyDict_CheckExact(object->object.get())) return nullptr;
+  if (object == nullptr || !PyDict_Check(object->object.get())) return nullptr;
   exact_type(dict);
   write_to(dict);
   return written_dict(object);
 }
 
 bool Walk::list_append(const ValuePtr& list, ValuePtr value) {
-  if (auto* made = as<SequenceValue>(list); made != nullptr && made->is_list) {
+  if (auto* made = as<SequenceValue>(list); made != nullptr && made->is_list && !is_deque(list)) {
     made->items.push_back(std::move(value));
     return true;
   }
   auto* object = as<ObjectValue>(list);
-  if (object == nullptr || !PyList_CheckExact(object->object.get())) return false;
+  if (object == nullptr || !PyList_Check(object->object.get()) || !is_plain_list(list)) return false;
   exact_type(list);
   PendingWrites& writes = write_to(list);
   if (auto* contents = as<SequenceValue>(writes.contents)) {
@@ -169,6 +179,22 @@ bool Walk::list_extend(const ValuePtr& list, const ValuePtr& iterable) {
   if (!items) return false;
   for (ValuePtr& item : *items) list_append(list, std::move(item));
   return true;
+}
+
+std::vector<ValuePtr>* Walk::deque_contents(const ValuePtr& deque) {
+  if (!is_deque(deque)) return nullptr;
+  if (auto* made = as<SequenceValue>(deque)) {
+    ++made->changes;
+    return &made->items;
+  }
+  auto* object = as<ObjectValue>(deque);
+  exact_type(deque);
+  write_to(deque);
+  bool is_first = !object->writes->contents;
+  SequenceValue* contents = written_list(object);
+  ++contents->changes;
+  if (is_first) effects_.push_back({EffectKind::DequeAssign, deque, nullptr, object->writes->contents});
+  return &contents->items;
 }
 
 void Walk::list_splice(const ValuePtr& list, int64_t start, int64_t stop, std::vector<ValuePtr> values) {
@@ -210,7 +236,10 @@ std::optional<ValuePtr> Walk::written_item(const ValuePtr& dict, BorrowedRef key
 }
 
 ValuePtr Walk::dict_item(const ValuePtr& dict, BorrowedRef key) {
+  if (auto* attributes = as<InstanceDictValue>(dict)) return instance_item(*attributes, key);
   if (auto* made = as<DictValue>(dict)) {
+    if (!identities_.empty())
+      for (const DictValue::Entry& entry : made->entries) keep_identities_apart(key, entry.key.get());
     int at = made->find(key);
     return at < 0 ? nullptr : made->entries[at].value;
   }
@@ -220,8 +249,10 @@ ValuePtr Walk::dict_item(const ValuePtr& dict, BorrowedRef key) {
   if (!is_guardable_constant(exact_constant(key))) {
     auto entries = entries_of(dict);
     if (!entries) graph_break(BreakReason::unhashable_key, "a dict with keys that have their own equality");
-    for (const DictValue::Entry& entry : *entries)
+    for (const DictValue::Entry& entry : *entries) {
       if (entry.key.get() == key.get()) return entry.value;
+      keep_identities_apart(key, entry.key.get());
+    }
     return nullptr;
   }
   PyObject* item = nullptr;
@@ -235,12 +266,17 @@ ValuePtr Walk::dict_item(const ValuePtr& dict, BorrowedRef key) {
 }
 
 bool Walk::dict_set(const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
+  if (auto* attributes = as<InstanceDictValue>(dict)) {
+    store_instance_item(*attributes, key, std::move(value));
+    return true;
+  }
   if (auto* made = as<DictValue>(dict)) {
+    if (!identities_.empty()) dict_item(dict, key);
     made->set(key, std::move(value));
     return true;
   }
   auto* object = as<ObjectValue>(dict);
-  if (object == nullptr || !PyDict_CheckExact(object->object.get())) return false;
+  if (object == nullptr || !PyDict_Check(object->object.get())) return false;
   // The look-up guards that storing runs no __eq__ of another key.
   dict_item(dict, key);
   store_in_dict(dict, key, std::move(value));
@@ -281,18 +317,27 @@ void Walk::store_in_dict(const ValuePtr& dict, BorrowedRef key, ValuePtr value) 
 bool Walk::dict_delete(const ValuePtr& dict, BorrowedRef key) {
   if (auto* made = as<DictValue>(dict)) return made->erase(key);
   if (!dict_item(dict, key)) return false;
+  if (auto* attributes = as<InstanceDictValue>(dict)) {
+    store_instance_item(*attributes, key, nullptr);
+    return true;
+  }
   store_in_dict(dict, key, nullptr);
   return true;
 }
 
 bool Walk::dict_clear(const ValuePtr& dict) {
+  if (auto* attributes = as<InstanceDictValue>(dict)) {
+    auto entries = instance_entries(*attributes);
+    for (const DictValue::Entry& entry : *entries) store_instance_item(*attributes, entry.key.get(), nullptr);
+    return true;
+  }
   if (auto* made = as<DictValue>(dict)) {
     made->erased += static_cast<int64_t>(made->entries.size());
     made->entries.clear();
     return true;
   }
   auto* object = as<ObjectValue>(dict);
-  if (object == nullptr || !PyDict_CheckExact(object->object.get())) return false;
+  if (object == nullptr || !PyDict_Check(object->object.get())) return false;
   exact_type(dict);
   auto emptied = make_value<DictValue>();
   auto* before = as<DictValue>(write_to(dict).contents);
@@ -343,12 +388,14 @@ bool Walk::set_change(EffectKind kind, const ValuePtr& value, BorrowedRef item) 
     if (kind == EffectKind::SetClear) check_status(PySet_Clear(set));
   };
   if (auto* made = as<SetValue>(value)) {
+    if (item && !identities_.empty()) keep_identities_apart_from_all(item, made->set.get());
     apply(made->set);
     return true;
   }
   auto* object = as<ObjectValue>(value);
   Ref contents = object != nullptr && PySet_CheckExact(object->object.get()) ? set_contents(value) : Ref();
   if (!contents) return false;
+  if (item && !identities_.empty()) keep_identities_apart_from_all(item, contents.get());
   PendingWrites& writes = write_to(value);
   if (!writes.contents) writes.contents = make_value<SetValue>(check(PySet_New(contents)));
   apply(as<SetValue>(writes.contents)->set);
@@ -357,9 +404,12 @@ bool Walk::set_change(EffectKind kind, const ValuePtr& value, BorrowedRef item) 
 }
 
 void Walk::attribute_store(const ValuePtr& object, BorrowedRef name, ValuePtr value) {
+  // Its log holds the items.
+  PyObject* known = as<ObjectValue>(object)->object;
+  if (PyDict_Check(known) || PyList_Check(known))
+    graph_break(BreakReason::store_attribute, "an attribute of an object of a subclass of dict or list");
   PyObject* old = nullptr;
-  if (auto* known = as<ObjectValue>(object); known != nullptr && pv_instance_lookup(known->object, name, &old) > 0)
-    leave_finalizer_to_python(*this, old);
+  if (pv_instance_lookup(known, name, &old) > 0) leave_finalizer_to_python(*this, old);
   write_to(object).stores.emplace_back(Ref::share(name), value);
   log_store(value ? EffectKind::AttributeSet : EffectKind::AttributeDelete, object, name, value);
 }
@@ -375,7 +425,7 @@ ValuePtr Walk::globals_dict(const ValuePtr& function) {
 bool Walk::any_dict_written_at(BorrowedRef key) const {
   for (const ValuePtr& value : written_) {
     auto* object = as<ObjectValue>(value);
-    if (!PyDict_CheckExact(object->object.get())) continue;
+    if (!PyDict_Check(object->object.get())) continue;
     if (object->writes->find(key) != nullptr) return true;
     auto* contents = as<DictValue>(object->writes->contents);
     if (contents == nullptr) continue;

@@ -24,7 +24,9 @@ bool is_number(Walk& walk, const ValuePtr& value) {
 
 bool is_int(const ValuePtr& value) { return type_of(value) == &PyLong_Type; }
 
-bool is_not_negative(Walk& walk, const ValuePtr& value) { return is_int(value) && walk.int_of(value).value_or(-1) >= 0; }
+bool is_not_negative(Walk& walk, const ValuePtr& value) {
+  return is_int(value) && walk.int_of(value).value_or(-1) >= 0;
+}
 
 bool is_iterable(const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
@@ -52,8 +54,9 @@ bool fits(Walk& walk, char parameter, const ValuePtr& value) {
 }
 
 char keyword_parameter(BorrowedRef name) {
-  static constexpr std::pair<const char*, char> kKeywords[] = {{"initial", 'O'}, {"func", 'O'}, {"fillvalue", 'O'},
-                                                               {"start", 'V'},   {"step", 'V'}, {"repeat", 'N'}};
+  static constexpr std::pair<const char*, char> kKeywords[] = {{"key", 'O'},       {"initial", 'O'}, {"func", 'O'},
+                                                               {"fillvalue", 'O'}, {"start", 'V'},   {"step", 'V'},
+                                                               {"repeat", 'N'}};
   for (const auto& [known, parameter] : kKeywords)
     if (PyUnicode_CompareWithASCIIString(name, known) == 0) return parameter;
   return '-';
@@ -81,24 +84,41 @@ bool fits_polyfill(Walk& walk, BorrowedRef callable, const CallArgs& args) {
   return true;
 }
 
-ValuePtr find_polyfill(BorrowedRef callable) {
-  auto found = polyfills().find(callable);
-  if (found == polyfills().end()) return nullptr;
-  auto* model = reinterpret_cast<PyFunctionObject*>(found->second.function.get());
+namespace {
+
+ValuePtr polyfill_function(BorrowedRef function);
+
+// Defaults of a polyfill are constants, and functions that are inlined like it.
+ValuePtr default_value(BorrowedRef value) {
+  if (PyFunction_Check(value.get())) return polyfill_function(value);
+  return make_value<ObjectValue>(Ref::share(value), nullptr);
+}
+
+ValuePtr polyfill_function(BorrowedRef original) {
+  auto* model = reinterpret_cast<PyFunctionObject*>(original.get());
   auto function = make_value<FunctionValue>();
   function->code = Ref::share(model->func_code);
   if (model->func_defaults != nullptr) {
-    // Defaults of a polyfill are constants.
-    function->defaults = make_value<ObjectValue>(Ref::share(model->func_defaults), nullptr);
+    std::vector<ValuePtr> defaults;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(model->func_defaults); ++i)
+      defaults.push_back(default_value(PyTuple_GET_ITEM(model->func_defaults, i)));
+    function->defaults = make_value<SequenceValue>(false, std::move(defaults));
   }
   if (model->func_kwdefaults != nullptr) {
     auto defaults = make_value<DictValue>();
     PyObject *name = nullptr, *value = nullptr;
     for (Py_ssize_t at = 0; PyDict_Next(model->func_kwdefaults, &at, &name, &value);)
-      defaults->set(name, make_value<ObjectValue>(Ref::share(value), nullptr));
+      defaults->set(name, default_value(value));
     function->kw_defaults = defaults;
   }
   return function;
+}
+
+}  // namespace
+
+ValuePtr find_polyfill(BorrowedRef callable) {
+  auto found = polyfills().find(callable);
+  return found == polyfills().end() ? nullptr : polyfill_function(found->second.function.get());
 }
 
 }  // namespace md

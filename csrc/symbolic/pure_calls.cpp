@@ -1,10 +1,12 @@
 #include "symbolic/pure_calls.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "cpython/imports.h"
 #include "frontends/device_object.h"
 #include "frontends/size_object.h"
+#include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/texts.h"
 
@@ -79,6 +81,11 @@ void add_growing(BorrowedRef owner, std::initializer_list<const char*> names) {
   for (const char* name : names) growing_calls().insert(check(PyObject_GetAttrString(owner, name)).get());
 }
 
+// Functions written in Python that are pure as well.
+void add_python_functions(const char* module, std::initializer_list<const char*> names) {
+  add_attributes(check(PyImport_ImportModule(module)).get(), names);
+}
+
 void add_class_methods(PyTypeObject* type, std::initializer_list<const char*> names) {
   Ref dict = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dict__"));
   for (const char* name : names) add(check(PyMapping_GetItemString(dict, name)).get());
@@ -97,6 +104,26 @@ ValuePtr computed_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
   for (const auto& [function, computation] : kRows)
     if (callable.get() == function) return walk.computed(computation, {args.positional[0]});
   return nullptr;
+}
+
+// Compiled patterns never change.
+PyTypeObject* pattern_type() {
+  static PyObject* const type = imported("re", "Pattern").release();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+PyTypeObject* match_type() {
+  static PyObject* const type = imported("re", "Match").release();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+// Functions that ask an object of a subclass for its own text, or keep it.
+bool keeps_class(BorrowedRef callable) {
+  static const Ref kNames[] = {imported("builtins", "repr"),    imported("builtins", "ascii"),
+                               imported("builtins", "format"),  imported("builtins", "str"),
+                               imported("builtins", "slice"),   imported("builtins", "frozenset"),
+                               imported("builtins", "complex"), imported("builtins", "bytes")};
+  return std::ranges::any_of(kNames, [&](const Ref& name) { return name.get() == callable.get(); });
 }
 
 // A dict that is read only (str.format_map, %). Null: not all of it is constant.
@@ -123,6 +150,16 @@ ValuePtr value_of_result(Walk& walk, const Ref& result) {
                    Py_IS_TYPE(result.get(), size_type());
   if (immutable) return walk.constant(result.get());
   if (result.get() == Py_NotImplemented) return nullptr;
+  if (PyDict_CheckExact(result.get())) {
+    auto dict = make_value<DictValue>();
+    PyObject *key = nullptr, *held = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(result, &at, &key, &held);) {
+      ValuePtr item = is_guardable_constant(key) ? value_of_result(walk, Ref::share(held)) : nullptr;
+      if (!item) return nullptr;
+      dict->entries.push_back({Ref::share(key), std::move(item)});
+    }
+    return dict;
+  }
   bool is_list = PyList_CheckExact(result.get());
   if (is_list || PyTuple_CheckExact(result.get())) {
     std::vector<ValuePtr> items;
@@ -137,13 +174,48 @@ ValuePtr value_of_result(Walk& walk, const Ref& result) {
   return nullptr;
 }
 
+namespace {
+
+// float(x), round(x) ... of an object whose class has the method in Python. Null: not one of these.
+ValuePtr converted_by_method(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+  struct Row {
+    Ref function;
+    const char* method;
+    PyTypeObject* result;  // null: whatever the method gives
+  };
+  static const Row kRows[] = {{imported("builtins", "float"), "__float__", &PyFloat_Type},
+                              {imported("builtins", "int"), "__int__", &PyLong_Type},
+                              {imported("builtins", "complex"), "__complex__", &PyComplex_Type},
+                              {imported("builtins", "bytes"), "__bytes__", &PyBytes_Type},
+                              {imported("builtins", "round"), "__round__", nullptr},
+                              {imported("math", "floor"), "__floor__", nullptr},
+                              {imported("math", "ceil"), "__ceil__", nullptr},
+                              {imported("math", "trunc"), "__trunc__", nullptr},
+                              {imported("operator", "index"), "__index__", &PyLong_Type}};
+  if (args.positional.empty() || !args.keywords.empty() || !has_user_type(args.positional[0])) return nullptr;
+  for (const Row& row : kRows) {
+    bool takes_more = row.result == nullptr && args.positional.size() == 2;
+    if (callable.get() != row.function.get() || (args.positional.size() != 1 && !takes_more)) continue;
+    ValuePtr method = walk.user_method(args.positional[0], check(PyUnicode_InternFromString(row.method)).get());
+    if (!method) return nullptr;
+    ValuePtr result = walk.call_now(method, {args.positional, {}});
+    if (row.result != nullptr && !walk.is_exactly(result, row.result)) walk.raise_here();
+    return result;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+  if (ValuePtr converted = converted_by_method(walk, callable, args)) return converted;
   if (ValuePtr computed = computed_call(walk, callable, args)) return computed;
   static const Ref kRepr = imported("builtins", "repr"), kFormat = imported("builtins", "format"),
                    kAscii = imported("builtins", "ascii");
   bool takes_text = callable.get() == reinterpret_cast<PyObject*>(&PyUnicode_Type) || callable.get() == kRepr.get() ||
                     callable.get() == kFormat.get() || callable.get() == kAscii.get();
-  if (takes_text && callable.get() != kAscii.get() && args.keywords.empty() && !args.positional.empty() && args.positional.size() < 3) {
+  if (takes_text && callable.get() != kAscii.get() && args.keywords.empty() && !args.positional.empty() &&
+      args.positional.size() < 3) {
     bool is_format = callable.get() == kFormat.get();
     Ref spec = is_format && args.positional.size() == 2 ? walk.constant_of(args.positional[1]) : Ref();
     bool known = args.positional.size() == 1 || (spec && PyUnicode_CheckExact(spec.get()));
@@ -161,6 +233,22 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
       held.push_back(Ref::share(walk.identity_of(value)));
       return true;
     }
+    if (auto* made = as<MadeValue>(value); made != nullptr && made->model) {
+      held.push_back(made->model);
+      return true;
+    }
+    if (has_user_type(value) && !keeps_class(callable)) {
+      ValuePtr plain =
+          plain_value(walk, value, {"__int__", "__index__", "__float__", "__hash__", "__trunc__", "__round__"});
+      if (plain) {
+        held.push_back(walk.constant_of(plain));
+        return static_cast<bool>(held.back());
+      }
+    }
+    if (object != nullptr && Py_IS_TYPE(object->object.get(), pattern_type())) {
+      held.push_back(Ref::share(walk.identity_of(value)));
+      return true;
+    }
     bool is_exception = exception_of(value) != nullptr;
     if (is_exception && !takes_text) return false;
     Ref constant = is_exception ? text_model(walk, value) : walk.is_tensor(value) ? Ref() : walk.constant_of(value);
@@ -168,7 +256,10 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     if (!constant && !is_exception && takes_text) return false;
     if (!constant && !is_exception) {
       // A list of constants made here is read only (str.join, max).
-      auto elements = value->kind == ValueKind::Iterator ? walk.iterate(value) : walk.elements_of(value);
+      bool is_plain = type_of(value) == &PyList_Type || type_of(value) == &PyTuple_Type;
+      auto elements = value->kind == ValueKind::Iterator ? walk.iterate(value)
+                      : is_plain                         ? walk.elements_of(value)
+                                                         : nullptr;
       constant = elements ? walk.constant_of(make_value<SequenceValue>(false, *elements)) : Ref();
       if (constant) constant = check(PySequence_List(constant));
       if (!constant && type_of(value) == &PyDict_Type) constant = dict_of_constants(walk, value);
@@ -189,6 +280,13 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
   Ref result = Ref::steal(PyObject_Vectorcall(callable, plain.data(), args.positional.size(),
                                               args.keywords.empty() ? nullptr : names.get()));
   if (!result) walk.raise_set();
+  if (Py_IS_TYPE(result.get(), match_type())) {
+    auto match =
+        make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(match_type())), args.positional, args.keywords);
+    match->maker = walk.constant(callable);
+    match->model = result;
+    return match;
+  }
   return value_of_result(walk, result);
 }
 
@@ -218,7 +316,24 @@ void register_pure_calls() {
   add_class_methods(&PyFloat_Type, {"fromhex"});
   add_class_methods(&PyBytes_Type, {"fromhex"});
   add_attributes(reinterpret_cast<PyObject*>(&PySlice_Type), {"indices"});
-  add_attributes(check(PyImport_ImportModule("posix")).get(), {"fspath"});
+  add_attributes(check(PyImport_ImportModule("posix")).get(), {"fspath", "_path_normpath"});
+  Ref complex_math = check(PyImport_ImportModule("cmath")), complex_names = check(PyObject_Dir(complex_math));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(complex_names.get()); ++i) {
+    Ref attribute = check(PyObject_GetAttr(complex_math, PyList_GET_ITEM(complex_names.get(), i)));
+    if (PyCFunction_Check(attribute.get())) add(attribute.get());
+  }
+  add_attributes(check(PyImport_ImportModule("sys")).get(), {"intern"});
+  add_attributes(check(PyImport_ImportModule("zlib")).get(), {"crc32", "adler32"});
+  add_attributes(check(PyImport_ImportModule("binascii")).get(),
+                 {"hexlify", "unhexlify", "b2a_hex", "a2b_hex", "b2a_base64", "a2b_base64", "crc32"});
+  add_attributes(reinterpret_cast<PyObject*>(pattern_type()),
+                 {"match", "fullmatch", "search", "sub", "subn", "split", "findall"});
+  add_attributes(reinterpret_cast<PyObject*>(match_type()),
+                 {"group", "groups", "groupdict", "span", "start", "end", "expand", "__getitem__"});
+  add_attributes(check(PyImport_ImportModule("operator")).get(), {"index", "length_hint"});
+  add_python_functions("re", {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "escape"});
+  add_python_functions("keyword", {"iskeyword", "issoftkeyword"});
+  add_python_functions("textwrap", {"dedent", "indent", "shorten", "fill", "wrap"});
   add_attributes(check(PyImport_ImportModule("_struct")).get(), {"calcsize", "pack", "unpack"});
   add_attributes(check(PyImport_ImportModule("_bisect")).get(), {"bisect_left", "bisect_right"});
   add_methods(&PyUnicode_Type, {"zfill", "ljust", "rjust", "center", "expandtabs", "format", "format_map"});

@@ -1,6 +1,7 @@
 #include "symbolic/region_finisher.h"
 
 #include "base/config.h"
+#include "cpython/imports.h"
 #include "graph/passes.h"
 #include "guards/constants.h"
 #include "symbolic/exceptions.h"
@@ -115,7 +116,12 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
   // An iterator is rebuilt over what the object was: the region has to end before the first write.
   for (const ValuePtr& base : iterator->bases) {
     auto* view = as<DictViewValue>(base);
-    auto* object = as<ObjectValue>(view != nullptr ? view->dict : base);
+    const ValuePtr& held = view != nullptr ? view->dict : base;
+    auto* attributes = as<InstanceDictValue>(held);
+    if (attributes != nullptr && !iterator->exhausted) walk_.end_before_iteration(*iterator);
+    // One that has begun would not find its place again.
+    if (is_deque(held) && !iterator->exhausted && iterator->index > 0) walk_.end_before_iteration(*iterator);
+    auto* object = as<ObjectValue>(held);
     if (object != nullptr && object->writes && !iterator->exhausted)
       throw RestartSignal{object->writes->first_step,
                           {BreakReason::store_subscript, "while it is iterated over", "", {}, ""},
@@ -232,8 +238,9 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
       auto* sequence = as<SequenceValue>(value);
       recipe.kind = sequence->is_list ? RecipeKind::List : RecipeKind::Tuple;
       if (sequence->type) {
-        recipe.kind = RecipeKind::TypedTuple;
+        recipe.kind = sequence->is_list ? RecipeKind::TypedList : RecipeKind::TypedTuple;
         recipe.parts.push_back(recipe_of(sequence->type));
+        if (sequence->is_list) recipe.parts.push_back(recipe_of(sequence->maxlen));
       }
       return add_parts(recipe, sequence->items);
     }
@@ -293,7 +300,7 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
     case ValueKind::Made: {
       auto* made = as<MadeValue>(value);
       recipe.kind = RecipeKind::Call;
-      recipe.parts.push_back(recipe_of(made->type));
+      recipe.parts.push_back(recipe_of(made->maker ? made->maker : made->type));
       add_parts(recipe, made->positional);
       recipe.object = check(PyTuple_New(static_cast<Py_ssize_t>(made->keywords.size())));
       for (size_t i = 0; i < made->keywords.size(); ++i) {
@@ -325,6 +332,16 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
       recipe.index = view->what;
       return add_parts(recipe, {view->dict});
     }
+    case ValueKind::Identity: {
+      static const Ref function = imported("builtins", "id");
+      recipe.kind = RecipeKind::Call;
+      recipe.parts = {constant_recipe(function.get())};
+      recipe.object = check(PyTuple_New(0));
+      return add_parts(recipe, {as<IdentityValue>(value)->of});
+    }
+    case ValueKind::InstanceDict:
+      recipe.kind = RecipeKind::InstanceDict;
+      return add_parts(recipe, {as<InstanceDictValue>(value)->owner});
   }
 }
 
@@ -593,6 +610,8 @@ std::optional<std::vector<ValuePtr>> parts_of(const ValuePtr& value) {
     case ValueKind::Super:
     case ValueKind::Made:
     case ValueKind::DictView:
+    case ValueKind::Identity:
+    case ValueKind::InstanceDict:
       return std::nullopt;
   }
   return std::nullopt;

@@ -90,6 +90,7 @@ ValuePtr call_pop(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
   auto* set = as<SetValue>(args.positional[0]);
   if (set == nullptr) break_on_set(walk, args.positional[0]);
+  if (!walk.iterator_over(args.positional[0])) break_on_set(walk, args.positional[0]);
   if (PySet_GET_SIZE(set->set.get()) == 0) walk.raise_known(PyExc_KeyError, {walk.string("pop from an empty set")});
   return walk.value_of_key(check(PySet_Pop(set->set)).get());
 }

@@ -3,6 +3,8 @@
 #include "symbolic/pure_calls.h"
 #include "symbolic/walk.h"
 
+#include <exception>
+
 namespace md {
 
 namespace {
@@ -12,20 +14,83 @@ const ValuePtr* key_function(Walk& walk, const CallArgs& args) {
   return key != nullptr && !walk.same_object(*key, walk.none()) ? key : nullptr;
 }
 
-// What the items are compared by, constants of built-in types.
-std::vector<Ref> keys_of(Walk& walk, const std::vector<ValuePtr>& items, const ValuePtr* function) {
-  std::vector<Ref> keys;
-  for (const ValuePtr& item : items) {
-    ValuePtr key = function != nullptr ? walk.call_now(*function, {{item}, {}}) : item;
-    keys.push_back(walk.is_tensor(key) ? Ref() : walk.constant_of(key));
-    if (!keys.back()) walk.graph_break(BreakReason::unknown_sort, describe(key));
+// a < b or a > b as the program has it; its own methods run in the walk.
+bool compare(Walk& walk, const ValuePtr& a, const ValuePtr& b, int op) {
+  static const Ref less = imported("operator", "lt"), more = imported("operator", "gt");
+  // Two keys of cmp_to_key: what the function says of their objects, against zero.
+  auto *left = as<MadeValue>(a), *right = as<MadeValue>(b);
+  auto* maker = left != nullptr && right != nullptr ? as<MadeValue>(left->maker) : nullptr;
+  if (maker != nullptr && as<MadeValue>(right->maker) != nullptr)
+    return compare(walk, walk.call_now(maker->positional[0], {{left->positional[0], right->positional[0]}, {}}),
+                   walk.integer(0), op);
+  ValuePtr result = walk.call_now(find_polyfill(op == Py_LT ? less.get() : more.get()), {{a, b}, {}});
+  std::optional<bool> truth = walk.truth_of(result);
+  if (!truth) walk.graph_break(BreakReason::unknown_sort, describe(a));
+  return *truth;
+}
+
+// A key whose order is asked of the walk while Python's own sort goes on. What the walk throws waits until the sort has ended.
+struct Comparisons {
+  Walk& walk;
+  std::vector<ValuePtr> keys;
+  std::exception_ptr failure = nullptr;
+};
+struct WalkedKey {
+  PyObject_HEAD Comparisons* comparisons;
+  size_t place;
+};
+
+PyObject* compare_walked(PyObject* left, PyObject* right, int op) {
+  auto *a = reinterpret_cast<WalkedKey*>(left), *b = reinterpret_cast<WalkedKey*>(right);
+  Comparisons& comparisons = *a->comparisons;
+  try {
+    if (op != Py_LT) Py_RETURN_NOTIMPLEMENTED;
+    return PyBool_FromLong(compare(comparisons.walk, comparisons.keys[a->place], comparisons.keys[b->place], op));
+  } catch (...) {
+    comparisons.failure = std::current_exception();
+    if (PyErr_Occurred() == nullptr) PyErr_SetNone(PyExc_RuntimeError);
+    return nullptr;
   }
+}
+
+PyTypeObject* walked_key_type() {
+  static PyTypeObject* const type = [] {
+    PyType_Slot slots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(compare_walked)}, {0, nullptr}};
+    PyType_Spec spec = {"minidynamo.WalkedKey", sizeof(WalkedKey), 0,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+    return reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&spec)).release());
+  }();
+  return type;
+}
+
+Ref walked_key(Comparisons& comparisons, size_t place) {
+  Ref key = check(PyType_GenericAlloc(walked_key_type(), 0));
+  auto* object = reinterpret_cast<WalkedKey*>(key.get());
+  object->comparisons = &comparisons;
+  object->place = place;
+  return key;
+}
+
+// What the items are compared by: constants of built-in types, or if there are others `walked` ones.
+std::vector<Ref> keys_of(Walk& walk, const std::vector<ValuePtr>& items, const ValuePtr* function,
+                         Comparisons& comparisons) {
+  for (const ValuePtr& item : items)
+    comparisons.keys.push_back(function != nullptr ? walk.call_now(*function, {{item}, {}}) : item);
+  std::vector<Ref> keys;
+  for (const ValuePtr& key : comparisons.keys) {
+    if (walk.is_tensor(key)) walk.graph_break(BreakReason::unknown_sort, describe(key));
+    keys.push_back(walk.constant_of(key));
+    if (!keys.back()) break;
+  }
+  if (keys.empty() || keys.back()) return keys;
+  keys.clear();
+  for (size_t i = 0; i < comparisons.keys.size(); ++i) keys.push_back(walked_key(comparisons, i));
   return keys;
 }
 
 // The items in the order that Python's own sort gives to their keys.
 std::vector<ValuePtr> in_order(Walk& walk, const std::vector<ValuePtr>& items, const std::vector<Ref>& keys,
-                               bool reverse) {
+                               bool reverse, Comparisons& comparisons) {
   Ref list = check(PyList_New(0));
   Ref places = check(PyList_New(0));
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -36,7 +101,12 @@ std::vector<ValuePtr> in_order(Walk& walk, const std::vector<ValuePtr>& items, c
   Ref none = check(PyTuple_New(0));
   Ref options =
       check(Py_BuildValue("{s:N,s:i}", "key", PyObject_GetAttrString(list, "__getitem__"), "reverse", reverse ? 1 : 0));
-  if (!Ref::steal(PyObject_Call(sort, none, options))) walk.raise_here();
+  Ref sorted = Ref::steal(PyObject_Call(sort, none, options));
+  if (comparisons.failure) {
+    PyErr_Clear();
+    std::rethrow_exception(comparisons.failure);
+  }
+  if (!sorted) walk.raise_here();
   std::vector<ValuePtr> result;
   for (size_t i = 0; i < keys.size(); ++i)
     result.push_back(items[PyLong_AsSize_t(PyList_GET_ITEM(places.get(), static_cast<Py_ssize_t>(i)))]);
@@ -65,8 +135,9 @@ ValuePtr call_sorted(Walk& walk, const CallArgs& args) {
   bool reverse = reverse_of(walk, args);
   auto items = walk.iterate(args.positional[0]);
   if (!items) walk.graph_break(BreakReason::builtin_call, "sorted(" + describe(args.positional[0]) + ")");
-  std::vector<Ref> keys = keys_of(walk, *items, key_function(walk, args));
-  return make_value<SequenceValue>(true, in_order(walk, *items, keys, reverse));
+  Comparisons comparisons{walk, {}};
+  std::vector<Ref> keys = keys_of(walk, *items, key_function(walk, args), comparisons);
+  return make_value<SequenceValue>(true, in_order(walk, *items, keys, reverse, comparisons));
 }
 
 ValuePtr call_list_sort(Walk& walk, const CallArgs& args) {
@@ -78,8 +149,9 @@ ValuePtr call_list_sort(Walk& walk, const CallArgs& args) {
   // The list is empty while its keys are made. A break in between ends the region before.
   std::vector<ValuePtr> items = std::exchange(list->items, {});
   std::vector<Ref> keys;
+  Comparisons comparisons{walk, {}};
   try {
-    keys = keys_of(walk, items, key_function(walk, args));
+    keys = keys_of(walk, items, key_function(walk, args), comparisons);
     if (!list->items.empty()) walk.raise_here();
   } catch (...) {
     list->items = std::move(items);
@@ -87,7 +159,12 @@ ValuePtr call_list_sort(Walk& walk, const CallArgs& args) {
   }
   std::vector<ValuePtr> sorted;
   try {
-    sorted = in_order(walk, items, keys, reverse);
+    sorted = in_order(walk, items, keys, reverse, comparisons);
+    if (!list->items.empty()) walk.raise_here();
+  } catch (const RaiseSignal&) {
+    // How far the sort has come by then shows in the list.
+    list->items = std::move(items);
+    walk.raise_here();
   } catch (...) {
     list->items = std::move(items);
     throw;
@@ -113,10 +190,13 @@ ValuePtr call_extreme(Walk& walk, const CallArgs& args) {
   }
   if (items->empty() && fallback == nullptr) walk.raise_here();
   if (items->empty()) return *fallback;
-  std::vector<Ref> keys = keys_of(walk, *items, key_function(walk, args));
+  Comparisons comparisons{walk, {}};
+  std::vector<Ref> keys = keys_of(walk, *items, key_function(walk, args), comparisons);
   size_t best = 0;
   for (size_t i = 1; i < keys.size(); ++i) {
-    int better = PyObject_RichCompareBool(keys[i], keys[best], op);
+    bool walked = Py_IS_TYPE(keys[i].get(), walked_key_type());
+    int better = walked ? compare(walk, comparisons.keys[i], comparisons.keys[best], op)
+                        : PyObject_RichCompareBool(keys[i], keys[best], op);
     if (better < 0) walk.raise_here();
     if (better == 1) best = i;
   }

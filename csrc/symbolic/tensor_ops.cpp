@@ -1,6 +1,5 @@
 // Ops on symbolic tensors: arguments become operands, promotion becomes cast nodes, the shape rule gives the result.
 #include "frontends/arg_binding.h"
-#include "frontends/indexing.h"
 #include "frontends/promotion.h"
 #include "graph/views.h"
 #include "guards/named_results.h"
@@ -78,7 +77,7 @@ class OpCapture {
     if (type == &PyFloat_Type) return ValueForm::Float;
     if (type == &PyBool_Type) return ValueForm::Bool;
     auto* sequence = as<SequenceValue>(value);
-    if (sequence == nullptr) return ValueForm::Other;
+    if (sequence == nullptr || (sequence->is_list && sequence->type)) return ValueForm::Other;
     bool of_tensors = !sequence->items.empty() && walk_.is_tensor(sequence->items[0]);
     return of_tensors ? ValueForm::TensorList : ValueForm::IntList;
   }
@@ -363,62 +362,6 @@ ValuePtr Walk::call_op(const OpRow& row, const CallArgs& args, CallForm form) {
   if (args.keyword("out") != nullptr && row.takes_out()) return call_with_out(row, args, form);
   if (row.faces & kEagerOnly) graph_break(BreakReason::data_dependent_shape, row.name);
   return OpCapture(*this, row).run(args, form);
-}
-
-ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
-  static const OpRow* const index = find_op("index");
-  guard_tensor(tensor);
-  if (auto* indices = as<TensorValue>(key); indices != nullptr && indices->spec.dtype == DType::int64 &&
-                                            indices->spec.rank() > 0 && tensor->spec.rank() > 0) {
-    ValuePtr list = make_value<SequenceValue>(false, std::vector<ValuePtr>{key});
-    ValuePtr dims = make_value<SequenceValue>(false, std::vector<ValuePtr>{integer(0)});
-    return call_op(*index, {{ValuePtr(tensor), list, dims}, {}}, CallForm::Function);
-  }
-  Ref constant = constant_of(key);
-  if (!constant) {
-    auto* mask = as<TensorValue>(key);
-    bool selects = mask != nullptr && (mask->spec.dtype == DType::bool_ || mask->spec.dtype == DType::uint8);
-    if (selects) graph_break(BreakReason::data_dependent_shape, "a tensor at a mask");
-    graph_break(BreakReason::unknown_subscript, str_cat("a tensor at a ", describe(key)));
-  }
-  std::vector<IndexStep> steps;
-  try {
-    steps = index_plan(tensor->spec, constant.get(), nullptr).steps;
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::NotImplemented) graph_break(BreakReason::unknown_subscript, error.what());
-    raise_here();
-  } catch (const PythonError&) {
-    raise_here();
-  }
-  static const OpRow* const alias = find_op("alias");
-  if (steps.empty()) steps.push_back({alias, {Tensor()}});
-  ValueRef current = graph_value(tensor);
-  TensorValue* viewed = tensor;
-  ValuePtr result;
-  bool grad = grad_mode && !inference_mode && tensor->spec.requires_grad;
-  for (const IndexStep& step : steps) {
-    std::vector<Operand> operands{current};
-    for (size_t i = 1; i < step.args.size(); ++i) {
-      const Arg& arg = step.args[i];
-      Operand operand;
-      if (auto* scalar = std::get_if<Scalar>(&arg)) operand = *scalar;
-      if (auto* dims = std::get_if<DimVec>(&arg)) operand = *dims;
-      operands.push_back(std::move(operand));
-    }
-    try {
-      Node* node = graph_->add_op(*step.row, std::move(operands), location());
-      node->outs[0].spec.requires_grad = grad;
-      current = {node, 0};
-      auto window = make_value<TensorValue>(current, node->outs[0].spec);
-      make_alias(window.get(), viewed, *node, 0);
-      result = window;
-      viewed = as<TensorValue>(result);
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::Internal) throw;
-      raise_here();
-    }
-  }
-  return result;
 }
 
 std::shared_ptr<const std::vector<SourceLine>> Walk::location() {

@@ -2,7 +2,6 @@
 // shares the base is derived from it again when it is next read. A written input is an effect at the exit.
 #include "base/error.h"
 #include "frontends/in_place.h"
-#include "frontends/indexing.h"
 #include "graph/views.h"
 #include "symbolic/walk.h"
 #include "tensor/memory_overlap.h"
@@ -15,8 +14,11 @@ bool same_layout(const TensorSpec& a, const TensorSpec& b) {
   return a.dtype == b.dtype && same(a.sizes, b.sizes) && same(a.strides, b.strides);
 }
 
-// The row of the op's Python name that has this one result in place; null: none.
-bool has_in_place_form(const OpRow& row) { return row.faces & kInPlace; }
+// index_put has no name of its own in Python: it is what x[i, j] = y writes.
+bool has_in_place_form(const OpRow& row) {
+  static const OpRow* const index_put = find_op("index_put");
+  return (row.faces & kInPlace) || &row == index_put;
+}
 
 Tensor object_tensor(const TensorValue& value) { return tensor_type_of(value.object.get())->unwrap(value.object); }
 
@@ -272,32 +274,6 @@ ValuePtr Walk::call_with_out(const OpRow& row, const CallArgs& args, CallForm fo
   auto written = make_value<SequenceValue>(false, std::move(targets));
   written->type = several->type;
   return written;
-}
-
-void Walk::store_into_tensor(const ValuePtr& container, const ValuePtr& key, const ValuePtr& value) {
-  static const OpRow* const copy = find_op("copy");
-  static const OpRow* const fill = find_op("fill");
-  static const OpRow* const masked_fill = find_op("masked_fill");
-  auto* tensor = as<TensorValue>(container);
-  PyTypeObject* type = type_of(value);
-  bool is_number = type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
-  auto* mask = as<TensorValue>(key);
-  if (mask != nullptr && mask->spec.dtype == DType::bool_ && mask->spec.rank() == tensor->spec.rank() && is_number) {
-    // torch wants the very sizes here, where masked_fill broadcasts.
-    if (!same(mask->spec.sizes, tensor->spec.sizes)) raise_here();
-    call_in_place(*masked_fill, {{container, key, value}, {}});
-    return;
-  }
-  auto* source = as<TensorValue>(value);
-  if (source == nullptr && !is_number)
-    graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into a tensor"));
-  ValuePtr window = index_tensor(tensor, key);
-  int rank = as<TensorValue>(window)->spec.rank();
-  if (as<TensorValue>(window)->ref.node->op != nullptr && as<TensorValue>(window)->base == nullptr)
-    graph_break(BreakReason::tensor_write, "an index by tensors");
-  if (source != nullptr && source->spec.rank() > rank)
-    graph_break(BreakReason::tensor_write, "a value of more dims than the place for it");
-  call_in_place(source != nullptr ? *copy : *fill, {{window, value}, {}});
 }
 
 }  // namespace md

@@ -145,12 +145,13 @@ Ref to_object(Capture& capture, const ValuePtr& value) {
     return object;
   }
   if (Ref constant = walk.constant_of(value)) return constant;
-  if (auto elements = walk.elements_of(value)) {
+  bool is_plain = type_of(value) == &PyList_Type || type_of(value) == &PyDict_Type || walk.is_plain_tuple(value);
+  if (auto elements = is_plain ? walk.elements_of(value) : nullptr) {
     Ref list = check(PyList_New(0));
     for (const ValuePtr& element : *elements) check_status(PyList_Append(list, to_object(capture, element)));
     return type_of(value) == &PyList_Type ? std::move(list) : check(PyList_AsTuple(list));
   }
-  if (auto entries = walk.entries_of(value)) {
+  if (auto entries = is_plain ? walk.entries_of(value) : nullptr) {
     Ref dict = check(PyDict_New());
     for (const auto& [key, item] : *entries) check_status(PyDict_SetItem(dict, key, to_object(capture, item)));
     return dict;

@@ -1,11 +1,14 @@
 // Calls of every form, and what is called.
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
+#include "guards/constants.h"
 #include "snapshot/policy_function.h"
 #include "symbolic/conversion_calls.h"
 #include "symbolic/marked_calls.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/walk.h"
+
+#include <algorithm>
 
 namespace md {
 
@@ -127,14 +130,35 @@ ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& ar
   }
 }
 
-// The original asks a user's object for its iterator at once, its stand-in later.
+// A branch that tee() made: tee() of one shares with it what its stand-in does not.
+bool is_tee_branch(const ValuePtr& value) {
+  auto* iterator = as<IteratorValue>(value);
+  if (iterator == nullptr || iterator->iterator_kind != IteratorKind::Generator) return false;
+  return PyUnicode_CompareWithASCIIString(iterator->frame->bytecode->code()->co_name, "tee_branch") == 0;
+}
+
+// The original asks a user's object for its iterator at once, its stand-in later. Names that begin with _ are the stand-in's own.
 bool may_polyfill(const CallArgs& args) {
+  for (const auto& [name, value] : args.keywords)
+    if (PyUnicode_READ_CHAR(name.get(), 0) == '_') return false;
+  for (const ValuePtr& value : args.positional)
+    if (is_tee_branch(value)) return false;
   for (const ValuePtr& value : args.positional) {
     auto* object = as<ObjectValue>(value);
     bool callable = object != nullptr && (PyFunction_Check(object->object.get()) || PyType_Check(object->object.get()));
     if (has_user_type(value) && !callable) return false;
   }
   return true;
+}
+
+// Texts and numbers alone: a pure function in Python is run on them while walking.
+bool is_known_call(const CallArgs& args) {
+  auto is_known = [](const ValuePtr& value) {
+    auto* object = as<ObjectValue>(value);
+    return object != nullptr && is_guardable_constant(object->object.get());
+  };
+  return std::ranges::all_of(args.positional, is_known) &&
+         std::ranges::all_of(args.keywords, [&](const auto& keyword) { return is_known(keyword.second); });
 }
 
 [[noreturn]] void break_on_disabled(Walk& walk, const ValuePtr& callable, PolicyChange change, BorrowedRef reason) {
@@ -164,6 +188,10 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
     walk.identity_of(callable);
     return walk.call_in_place(*row, args);
   }
+  if (PyFunction_Check(object) && is_pure_call(object) && is_known_call(args)) {
+    walk.identity_of(callable);
+    if (ValuePtr result = fold_pure_call(walk, object, args)) return result;
+  }
   if (PyFunction_Check(object)) {
     if (as<ObjectValue>(callable)->source == nullptr) walk.graph_break(BreakReason::unguardable_object, "function");
     walk.call_function(callable, std::move(args), continuation, continuation_value);
@@ -174,8 +202,7 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
     if (!fits_polyfill(walk, object, args)) walk.graph_break(BreakReason::builtin_call, name_of_callable(callable));
     bool generates =
         (reinterpret_cast<PyCodeObject*>(as<FunctionValue>(polyfill)->code.get())->co_flags & CO_GENERATOR) != 0;
-    if (!generates && !args.keywords.empty()) walk.graph_break(BreakReason::builtin_call, name_of_callable(callable));
-    if (!generates) return walk.call_now(polyfill, {args.positional, {}});
+    if (!generates) return walk.call_now(polyfill, args);
     walk.call_function(polyfill, std::move(args), continuation, continuation_value);
     return nullptr;
   }

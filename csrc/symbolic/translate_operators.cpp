@@ -1,6 +1,9 @@
 // Arithmetic, comparison, membership, subscripts, formatting.
 #include "bytecode/binary_operators.h"
+#include "cpython/imports.h"
 #include "frontends/op_callables.h"
+#include "snapshot/operator_methods.h"
+#include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/set_methods.h"
@@ -62,6 +65,7 @@ ValuePtr binary_on_tensors(Walk& walk, int arg, const ValuePtr& left, const Valu
 // Of a subclass of tuple: + and * are tuple's, and nothing comes before them.
 bool has_operators_of_base(Walk& walk, const ValuePtr& sequence) {
   PyTypeObject* type = type_of(sequence);
+  if (type != &PyList_Type && (is_deque(sequence) || PyType_IsSubtype(type, &PyList_Type))) return false;
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return true;
   static PyObject* const kReflected = PyUnicode_InternFromString("__radd__");
   return walk.inherits(sequence, &PyTuple_Type, {"__add__", "__mul__", "__rmul__"}) &&
@@ -158,12 +162,57 @@ std::optional<Computation> computation_of(BinaryCode op) {
   return kComputations[static_cast<int>(op)];
 }
 
+// text % values, where Python makes the text. Null: not known.
+ValuePtr percent_format(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+  static PyObject* const kRemainder =
+      check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "__mod__")).release();
+  PyTypeObject* type = type_of(right);
+  bool known = op == BinaryCode::Remainder && type_of(left) == &PyUnicode_Type &&
+               (type == &PyDict_Type || type == &PyList_Type) && right->kind != ValueKind::Tensor;
+  return known ? fold_pure_call(walk, kRemainder, {{left, right}, {}}) : nullptr;
+}
+
+// int | None, of classes whose metaclass leaves that to type.
+ValuePtr union_of_classes(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+  static const Ref type = imported("types", "UnionType"), function = imported("operator", "or_");
+  if (op != BinaryCode::Or) return nullptr;
+  bool has_class = false;
+  for (const ValuePtr& side : {left, right}) {
+    auto* object = as<ObjectValue>(side);
+    if (object == nullptr) return nullptr;
+    bool is_class = PyType_Check(object->object.get()) &&
+                    object->object.type()->tp_as_number->nb_or == PyType_Type.tp_as_number->nb_or;
+    if (!is_class && object->object.get() != Py_None) return nullptr;
+    has_class = has_class || is_class;
+  }
+  if (!has_class) return nullptr;
+  for (const ValuePtr& side : {left, right}) walk.identity_of(side);
+  // Of one class twice Python makes that class.
+  if (as<ObjectValue>(left)->object.get() == as<ObjectValue>(right)->object.get()) return nullptr;
+  auto made = make_value<MadeValue>(walk.constant(type.get()), std::vector<ValuePtr>{left, right},
+                                    std::vector<std::pair<Ref, ValuePtr>>{});
+  made->maker = walk.constant(function.get());
+  return made;
+}
+
 [[noreturn]] void break_on_operator(Walk& walk, const char* op, const ValuePtr& left, const ValuePtr& right) {
   walk.graph_break(BreakReason::unknown_operator, str_cat(describe(left), " ", op, " ", describe(right)));
 }
 
+// Operands that are members of an enum of numbers or texts, as what they equal where the operator is that of the number or text.
+void open_members(Walk& walk, const Instruction& at, ValuePtr& left, ValuePtr& right) {
+  OperatorMethods names = operator_methods(at);
+  for (ValuePtr* side : {&left, &right}) {
+    if (!has_user_type(*side)) continue;
+    const char* reflected = names.reflected != nullptr ? names.reflected : names.plain;
+    const char* plain = names.plain != nullptr ? names.plain : reflected;
+    if (plain != nullptr) *side = plain_or_itself(walk, *side, {plain, reflected});
+  }
+}
+
 void binary_op(Walk& walk, const Instruction& at) {
   ValuePtr right = walk.peek(1), left = walk.peek(2);
+  open_members(walk, at, left, right);
   const BinaryOperator& row = binary_operator(at.arg);
   BinaryCode op = row.code;
   bool in_place = is_in_place(at.arg);
@@ -180,6 +229,8 @@ void binary_op(Walk& walk, const Instruction& at) {
     result = left;
   } else if ((result = binary_on_sizes(walk, at.arg, left, right))) {
   } else if ((result = binary_on_sequences(walk, op, in_place, left, right))) {
+  } else if ((result = percent_format(walk, op, left, right))) {
+  } else if ((result = union_of_classes(walk, op, left, right))) {
   } else if (inline_operator(walk, at)) {
     return;
   } else if (computation_of(op) && (result = walk.computed(*computation_of(op), {left, right}))) {
@@ -254,8 +305,20 @@ class EqualityDepth {
 std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   EqualityDepth depth(walk);
   if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
+  if (a->kind == ValueKind::Identity || b->kind == ValueKind::Identity) {
+    if (a->kind != b->kind) return std::nullopt;
+    walk.keep_identities_apart(as<IdentityValue>(a)->key.get(), as<IdentityValue>(b)->key.get());
+    return a == b;
+  }
+  // What is equal to a member of an enum is what equals its number or text.
+  if (has_user_type(a))
+    if (ValuePtr plain = plain_value(walk, a, {"__eq__"})) return equality(walk, plain, b);
+  if (has_user_type(b))
+    if (ValuePtr plain = plain_value(walk, b, {"__eq__"})) return equality(walk, a, plain);
   auto left = walk.elements_of(a), right = walk.elements_of(b);
   if (left && right) {
+    for (const ValuePtr& side : {a, b})
+      if (is_deque(side)) return std::nullopt;
     for (const ValuePtr& side : {a, b})
       if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
           !walk.inherits(side, &PyTuple_Type, {"__eq__", "__ne__"}))
@@ -304,6 +367,7 @@ ValuePtr order_of_sequences(Walk& walk, const ValuePtr& a, const ValuePtr& b, in
   if (op == Py_EQ || op == Py_NE) return nullptr;
   auto left = walk.elements_of(a), right = left ? walk.elements_of(b) : nullptr;
   if (!left || !right || (type_of(a) == &PyList_Type) != (type_of(b) == &PyList_Type)) return nullptr;
+  if (is_deque(a) || is_deque(b)) return nullptr;
   for (const ValuePtr& side : {a, b})
     if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
         !walk.inherits(side, &PyTuple_Type, {"__lt__", "__le__", "__gt__", "__ge__"}))
@@ -357,6 +421,7 @@ void compare_op(Walk& walk, const Instruction& at) {
                                                  Computation::Equal,   Computation::NotEqual,
                                                  Computation::Greater, Computation::GreaterEqual};
   ValuePtr right = walk.peek(1), left = walk.peek(2);
+  open_members(walk, at, left, right);
   ValuePtr result;
   if (walk.is_tensor(left) || walk.is_tensor(right)) {
     const OpRow* row = compare_operator_row(at.arg);
@@ -401,6 +466,11 @@ void is_op(Walk& walk, const Instruction& at) {
   walk.push(walk.boolean(same != (at.arg != 0)));
 }
 
+// What a look-up goes by: a member of an enum of texts finds the text that it equals.
+Ref lookup_key(Walk& walk, const ValuePtr& key) {
+  return walk.key_of(has_user_type(key) ? plain_or_itself(walk, key, {"__hash__", "__eq__"}) : key);
+}
+
 std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const ValuePtr& item) {
   if (auto* view = as<DictViewValue>(container); view != nullptr && view->what < 2) {
     if (view->what == 0 && walk.is_dict(view->dict, {}))
@@ -415,19 +485,21 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
     return false;
   }
   if (walk.is_dict(container, {"__contains__"}))
-    return static_cast<bool>(walk.dict_item(container, walk.key_of(item).get()));
+    return static_cast<bool>(walk.dict_item(container, lookup_key(walk, item).get()));
   if (type_of(container) == &PySet_Type || type_of(container) == &PyFrozenSet_Type) {
     if (type_of(item) == &PySet_Type) return std::nullopt;  // taken as the frozenset of its elements
     Ref set = walk.set_contents(container);
     if (!set) return std::nullopt;
+    walk.keep_identities_apart_from_all(walk.key_of(item).get(), set.get());
     int found = PySet_Contains(set, walk.key_of(item));
     check_status(found);
     return found == 1;
   }
   Ref key = walk.is_tensor(item) ? Ref() : walk.constant_of(item);
   if (auto elements = walk.elements_of(container)) {
-    bool own_way = PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) &&
-                   !walk.inherits(container, &PyTuple_Type, {"__contains__"});
+    PyTypeObject* base = PyType_IsSubtype(type_of(container), &PyList_Type) ? &PyList_Type : &PyTuple_Type;
+    bool own_way = PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) && !is_deque(container) &&
+                   !walk.inherits(container, base, {"__contains__"});
     if (own_way) return std::nullopt;
     for (const ValuePtr& element : *elements) {
       if (element == item) return true;
@@ -458,11 +530,33 @@ void contains_op(Walk& walk, const Instruction& at) {
   walk.push(walk.boolean(*found != (at.arg != 0)));
 }
 
+// The same for a dict from outside.
+ValuePtr missing_in_object(Walk& walk, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
+  static PyObject* const default_dict = imported("collections", "defaultdict").release();
+  static PyObject* const kFactory = check(PyObject_GetAttrString(default_dict, "default_factory")).release();
+  static PyObject* const kMissing = PyUnicode_InternFromString("__missing__");
+  if (container->kind != ValueKind::Object || type_of(container) == &PyDict_Type) return nullptr;
+  if (type_of(container) == reinterpret_cast<PyTypeObject*>(default_dict)) {
+    const Source* source = walk.sources().get(SourceKind::SlotAttr, as<ObjectValue>(container)->source, kFactory);
+    ValuePtr factory = walk.at(source);
+    if (!factory) walk.graph_break(BreakReason::unknown_subscript, "a defaultdict without a factory");
+    if (walk.same_object(factory, walk.none())) return nullptr;
+    ValuePtr made = walk.call_now(factory, {});
+    walk.cannot_undo();
+    walk.store_in_dict(container, known, made);
+    return made;
+  }
+  if (!PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  ValuePtr method = walk.type_attribute(container, kMissing);
+  return method ? walk.call_now(method, {{container, key}, {}}) : nullptr;
+}
+
 // What a dict of a subclass gives for a key that is not there; null: nothing does.
 ValuePtr missing_item(Walk& walk, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
   static PyObject* const kMissing = PyUnicode_InternFromString("__missing__");
   auto* dict = as<DictValue>(container);
-  if (dict == nullptr || !dict->type) return nullptr;
+  if (dict == nullptr) return missing_in_object(walk, container, known, key);
+  if (!dict->type) return nullptr;
   if (dict->factory && !walk.same_object(dict->factory, walk.none())) {
     ValuePtr made = walk.call_now(dict->factory, {});
     walk.cannot_undo();
@@ -475,7 +569,8 @@ ValuePtr missing_item(Walk& walk, const ValuePtr& container, BorrowedRef known, 
 }
 
 ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
-  Ref known = walk.key_of(key);
+  bool may_store = type_of(container) != &PyDict_Type;
+  Ref known = may_store ? walk.key_of(key) : lookup_key(walk, key);
   ValuePtr item = walk.dict_item(container, known.get());
   if (!item) item = missing_item(walk, container, known.get(), key);
   if (!item) walk.raise_known(PyExc_KeyError, {key});
@@ -488,14 +583,14 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
     int64_t length = static_cast<int64_t>(elements->size());
     int64_t at = *index < 0 ? *index + length : *index;
     if (at < 0 || at >= length) {
-      bool is_list = walk.exact_type(container) == &PyList_Type;
-      walk.raise_known(PyExc_IndexError,
-                       {walk.string(is_list ? "list index out of range" : "tuple index out of range")});
+      PyTypeObject* type = walk.exact_type(container);
+      const char* name = PyType_IsSubtype(type, &PyList_Type) ? "list" : is_deque(container) ? "deque" : "tuple";
+      walk.raise_known(PyExc_IndexError, {walk.string(str_cat(name, " index out of range"))});
     }
     return (*elements)[at];
   }
   Ref constant = walk.constant_of(key);
-  if (!constant || !PySlice_Check(constant.get())) walk.raise_here();
+  if (!constant || !PySlice_Check(constant.get()) || is_deque(container)) walk.raise_here();
   if (BorrowedRef size = size_of(container)) {
     Ref part = Ref::steal(PyObject_GetItem(size, constant));
     if (!part) walk.raise_here();
@@ -506,7 +601,8 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
   Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(elements->size()), &start, &stop, step);
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < count; ++i) items.push_back((*elements)[start + i * step]);
-  return make_value<SequenceValue>(walk.exact_type(container) == &PyList_Type, std::move(items));
+  bool is_list = PyType_IsSubtype(walk.exact_type(container), &PyList_Type) != 0;
+  return make_value<SequenceValue>(is_list, std::move(items));
 }
 
 // container[key]; null: a user's __getitem__ was inlined.
@@ -514,8 +610,11 @@ ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   if (auto* tensor = as<TensorValue>(container)) return walk.index_tensor(tensor, key);
   PyTypeObject* type = type_of(container);
   if (walk.is_dict(container, {"__getitem__"})) return subscript_of_dict(walk, container, key);
-  if (type == &PyList_Type || walk.is_plain_tuple(container)) return subscript_of_sequence(walk, container, key);
-  Ref whole = walk.constant_of(container), constant = whole ? walk.constant_of(key) : Ref();
+  if (type == &PyList_Type || walk.is_plain_tuple(container) || walk.is_plain_list(container))
+    return subscript_of_sequence(walk, container, key);
+  auto* made = as<MadeValue>(container);
+  Ref whole = made != nullptr ? made->model : walk.constant_of(container);
+  Ref constant = whole ? walk.constant_of(key) : Ref();
   if (constant) {
     Ref item = Ref::steal(PyObject_GetItem(whole, constant));
     if (!item) walk.raise_set();
@@ -589,12 +688,28 @@ void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, con
   walk.list_splice(list, start, stop, std::move(values));
 }
 
+bool has_items_of_list(Walk& walk, const ValuePtr& container, const char* method) {
+  PyTypeObject* type = type_of(container);
+  if (type == &PyList_Type) return true;
+  return type != nullptr && PyType_IsSubtype(type, &PyList_Type) && walk.inherits(container, &PyList_Type, {method});
+}
+
+bool store_in_deque(Walk& walk, const ValuePtr& deque, const ValuePtr& key, const ValuePtr& value) {
+  std::optional<int64_t> index = walk.int_of(key), length = walk.length_of(deque);
+  if (!index || !length) return false;
+  int64_t at = *index < 0 ? *index + *length : *index;
+  if (at < 0 || at >= *length) walk.raise_known(PyExc_IndexError, {walk.string("deque index out of range")});
+  (*walk.deque_contents(deque))[static_cast<size_t>(at)] = value;
+  return true;
+}
+
 void store_subscr(Walk& walk, const Instruction&) {
   ValuePtr key = walk.peek(1), container = walk.peek(2), value = walk.peek(3);
   if (walk.is_dict(container, {"__setitem__"})) {
     walk.dict_set(container, walk.key_of(key).get(), value);
-  } else if (type_of(container) == &PyList_Type) {
+  } else if (has_items_of_list(walk, container, "__setitem__")) {
     replace_elements(walk, container, key, &value);
+  } else if (is_deque(container) && store_in_deque(walk, container, key, value)) {
   } else if (walk.is_tensor(container)) {
     walk.store_into_tensor(container, key, value);
   } else if (inline_item(walk, container, {key, value}, "__setitem__", 3)) {
@@ -607,7 +722,7 @@ void store_subscr(Walk& walk, const Instruction&) {
 
 void delete_subscr(Walk& walk, const Instruction&) {
   ValuePtr key = walk.peek(1), container = walk.peek(2);
-  if (type_of(container) == &PyList_Type) {
+  if (has_items_of_list(walk, container, "__delitem__")) {
     replace_elements(walk, container, key, nullptr);
     walk.pop_many(2);
     return;
@@ -728,9 +843,5 @@ const OpcodeRegistration registration{{Opcode::BINARY_OP, binary_op},
 }  // namespace
 
 std::optional<bool> Walk::known_equal(const ValuePtr& a, const ValuePtr& b) { return equality(*this, a, b); }
-
-ValuePtr Walk::add_values(const ValuePtr& a, const ValuePtr& b) {
-  return binary_on_tensors(*this, static_cast<int>(BinaryCode::Add), a, b);
-}
 
 }  // namespace md

@@ -47,19 +47,27 @@ bool is_user_object(const ValuePtr& value) {
 
 bool inline_operator(Walk& walk, const Instruction& at) {
   ValuePtr right = walk.peek(1), left = walk.peek(2);
-  bool left_user = is_user_object(left), right_user = is_user_object(right);
+  auto is_user = [](const ValuePtr& value) {
+    // A Counter, or another subclass of dict that the walk made.
+    bool is_dict = value->kind == ValueKind::Dict && PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
+    return is_dict || is_user_object(value);
+  };
+  bool left_user = is_user(left), right_user = is_user(right);
   if (!left_user && !right_user) return false;
   if (walk.is_tensor(left) || walk.is_tensor(right) || left->kind == ValueKind::Null) return false;
   PyTypeObject *left_type = walk.exact_type(left), *right_type = walk.exact_type(right);
   // The method of a subclass on the right comes first if it is its own.
   if (left_type != right_type && PyType_IsSubtype(right_type, left_type)) return false;
   OperatorMethods names = operator_methods(at);
-  if (left_user) {
+  // object has no order: its methods give NotImplemented.
+  bool is_order = at.op == Opcode::COMPARE_OP && at.arg != Py_EQ && at.arg != Py_NE;
+  bool has_own = !is_order || !left_user || !walk.inherits(left, &PyBaseObject_Type, {names.plain});
+  if (left_user && has_own) {
     if (inline_method(walk, left, right, names.in_place, OperatorTry::InPlace, left, right)) return true;
     if (has_method(walk, left, names.in_place)) return false;
     if (inline_method(walk, left, right, names.plain, OperatorTry::Plain, left, right)) return true;
     if (has_method(walk, left, names.plain)) return false;
-  } else if (!declines_strangers(left_type)) {
+  } else if (has_own && !declines_strangers(left_type)) {
     return false;
   }
   if (!right_user || (left_type == right_type && at.op == Opcode::BINARY_OP)) return false;

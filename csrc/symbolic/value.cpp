@@ -1,5 +1,6 @@
 #include "symbolic/value.h"
 
+#include "cpython/imports.h"
 #include "guards/guard_set.h"
 
 namespace md {
@@ -94,6 +95,11 @@ ValuePtr* InstanceValue::find(BorrowedRef name) {
   return nullptr;
 }
 
+bool is_deque(const ValuePtr& value) {
+  static PyObject* const type = imported("collections", "deque").release();
+  return type_of(value) == reinterpret_cast<PyTypeObject*>(type);
+}
+
 bool has_user_type(const ValuePtr& value) {
   if (value->kind == ValueKind::Instance) return true;
   auto* object = as<ObjectValue>(value);
@@ -150,6 +156,10 @@ PyTypeObject* type_of(const ValuePtr& value) {
       static PyTypeObject* const kTypes[] = {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type};
       return kTypes[as<DictViewValue>(value)->what];
     }
+    case ValueKind::Identity:
+      return &PyLong_Type;
+    case ValueKind::InstanceDict:
+      return &PyDict_Type;
   }
   return nullptr;
 }

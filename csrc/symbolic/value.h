@@ -38,6 +38,8 @@ enum class ValueKind : uint8_t {
   Made,            // an object of a C class that never changes, made by calling the class
   Computed,        // a number or text worked out from numbers that differ from run to run
   DictView,        // keys, values or items of a dict that the walk knows
+  Identity,        // id() of an object: which number it is, only the exit knows
+  InstanceDict,    // the __dict__ of an object of a plain class
 };
 
 class Value;
@@ -160,7 +162,9 @@ struct SequenceValue : Value {
   SequenceValue(bool is_list, std::vector<ValuePtr> items) : Value(kKind), is_list(is_list), items(std::move(items)) {}
   bool is_list;
   std::vector<ValuePtr> items;
-  ValuePtr type;  // of a tuple: its class, a subclass of tuple or a type of named results; null: tuple itself
+  ValuePtr type;        // its class: a subclass of tuple or list, named results, or deque; null: tuple or list itself
+  ValuePtr maxlen;      // of a deque: a number or None
+  int64_t changes = 0;  // of a deque, which must not change while it is gone over
 };
 
 // Insertion-ordered; keys are constants, compared by type, value and hash as dict does for exact built-ins.
@@ -285,7 +289,7 @@ struct IteratorValue : Value {
   std::vector<ValuePtr>
       bases;  // the sequence, dict or view; the inner iterators of enumerate and zip; function, then iterators; the
               // set, then the tuple of its elements; the user's object
-  int64_t index = 0;                      // elements taken; Enumerate: the next count
+  int64_t index = 0;  // elements taken; Enumerate: the next count
   // Range: what is left. Dict: stop is how many entries it had, start how many had been taken out.
   int64_t start = 0, stop = 0, step = 1;
   bool exhausted = false;
@@ -310,6 +314,8 @@ struct MadeValue : Value {
   ValuePtr type;
   std::vector<ValuePtr> positional;
   std::vector<std::pair<Ref, ValuePtr>> keywords;
+  ValuePtr maker;  // what is called to make it; null: the class
+  Ref model;       // an equal object, of a class whose methods are pure; null: none
 };
 
 struct ComputedValue : Value {
@@ -329,10 +335,25 @@ struct DictViewValue : Value {
   int what;  // 0 keys, 1 values, 2 items
 };
 
+struct IdentityValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Identity;
+  IdentityValue(ValuePtr of, Ref key) : Value(kKind), of(std::move(of)), key(std::move(key)) {}
+  ValuePtr of;
+  Ref key;  // stands for the number in dicts and sets of the walk
+};
+
+// Holds nothing itself: what is read and written are the attributes of the owner.
+struct InstanceDictValue : Value {
+  static constexpr ValueKind kKind = ValueKind::InstanceDict;
+  explicit InstanceDictValue(ValuePtr owner) : Value(kKind), owner(std::move(owner)) {}
+  ValuePtr owner;  // an InstanceValue, or an ObjectValue with a source
+};
+
 // "int", "Tensor", "a list made here": for break contexts.
 std::string describe(const ValuePtr& value);
 // The Python type of the value; null for Null.
 PyTypeObject* type_of(const ValuePtr& value);
+bool is_deque(const ValuePtr& value);
 // An object whose type is no built-in one, so that its methods may be the user's.
 bool has_user_type(const ValuePtr& value);
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "symbolic/walk.h"
+#include "symbolic/enum_values.h"
 
 namespace md {
 
@@ -52,7 +52,9 @@ bool Walk::inherits(const ValuePtr& value, PyTypeObject* base, std::initializer_
     Ref name = check(PyUnicode_InternFromString(text));
     ValuePtr found = type_attribute(value, name.get());
     auto* known = as<ObjectValue>(found);
-    if (known == nullptr || known->object.get() != _PyType_Lookup(base, name)) return false;
+    PyObject* expected = _PyType_Lookup(base, name);
+    if (!found && expected == nullptr) continue;
+    if (known == nullptr || known->object.get() != expected) return false;
     if (known->source != nullptr) identity_of(found);
   }
   return true;
@@ -61,8 +63,25 @@ bool Walk::inherits(const ValuePtr& value, PyTypeObject* base, std::initializer_
 bool Walk::is_dict(const ValuePtr& value, std::initializer_list<const char*> names) {
   PyTypeObject* type = type_of(value);
   if (type == &PyDict_Type) return true;
-  if (value->kind != ValueKind::Dict) return false;
-  return !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || inherits(value, &PyDict_Type, names);
+  if (type == nullptr || (value->kind != ValueKind::Dict && value->kind != ValueKind::Object)) return false;
+  if (!PyType_IsSubtype(type, &PyDict_Type)) return false;
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return true;
+  exact_type(value);
+  PyTypeObject* base = PyType_IsSubtype(type, &PyODict_Type) ? &PyODict_Type : &PyDict_Type;
+  if (value->kind == ValueKind::Object && base != &PyODict_Type) {
+    // defaultdict's own C methods come before those of dict.
+    PyTypeObject* built_in = type;
+    while (PyType_HasFeature(built_in, Py_TPFLAGS_HEAPTYPE)) built_in = built_in->tp_base;
+    if (built_in != &PyDict_Type) return false;
+  }
+  return inherits(value, base, names);
+}
+
+bool Walk::is_plain_list(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  if (type == &PyList_Type || is_deque(value)) return true;
+  if (type == nullptr || !PyType_IsSubtype(type, &PyList_Type)) return false;
+  return inherits(value, &PyList_Type, {"__iter__", "__len__", "__getitem__"});
 }
 
 bool Walk::is_plain_tuple(const ValuePtr& value) {
@@ -71,6 +90,10 @@ bool Walk::is_plain_tuple(const ValuePtr& value) {
   if (type == nullptr || !PyType_IsSubtype(type, &PyTuple_Type)) return false;
   auto* known = as<ObjectValue>(value);
   if ((known != nullptr && known->source == nullptr) || is_named_results(type)) return true;
+  // sys.version_info and its like: C types that nobody can change, tuples with names for their elements.
+  static PyObject* const kFields = PyUnicode_InternFromString("n_sequence_fields");
+  bool is_struct = !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && _PyType_Lookup(type, kFields) != nullptr;
+  if (is_struct) return type->tp_as_sequence == nullptr || type->tp_iter == PyTuple_Type.tp_iter;
   bool is_heap = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_getattro == PyObject_GenericGetAttr;
   return is_heap && inherits(value, &PyTuple_Type, {"__iter__", "__len__", "__getitem__"});
 }
@@ -200,6 +223,7 @@ bool Walk::has_own_identity(const ValuePtr& value) {
 }
 
 Ref Walk::key_of(const ValuePtr& value) {
+  if (auto* identity = as<IdentityValue>(value)) return identity->key;
   Ref key = is_tensor(value) ? Ref() : constant_of(value);
   if (key) {
     if (PyObject_Hash(key) == -1) raise_set();
@@ -236,6 +260,7 @@ BorrowedRef Walk::identity_of(const ValuePtr& value) {
 }
 
 std::optional<int64_t> Walk::int_of(const ValuePtr& value) {
+  if (ValuePtr plain = plain_value(*this, value, {})) return plain == value ? std::nullopt : int_of(plain);
   bool is_int =
       (value->kind == ValueKind::Object || value->kind == ValueKind::Computed) && type_of(value) == &PyLong_Type;
   if (!is_int) return std::nullopt;
@@ -249,7 +274,11 @@ std::optional<int64_t> Walk::int_of(const ValuePtr& value) {
 ValuePtr Walk::element(ObjectValue* sequence, Py_ssize_t index) {
   if (sequence->writes) return written_list(sequence)->items[index];
   PyObject* object = sequence->object;
-  PyObject* item = PyTuple_Check(object) ? PyTuple_GET_ITEM(object, index) : PyList_GET_ITEM(object, index);
+  bool is_known = PyTuple_Check(object) || PyList_Check(object);
+  Ref held = is_known ? Ref() : check(PySequence_GetItem(object, index));
+  PyObject* item = PyTuple_Check(object)  ? PyTuple_GET_ITEM(object, index)
+                   : PyList_Check(object) ? PyList_GET_ITEM(object, index)
+                                          : held.get();
   if (sequence->source == nullptr) return constant(item);
   return at(sources().get(SourceKind::Item, sequence->source, nullptr, static_cast<int>(index)), Ref::share(item));
 }
@@ -257,7 +286,7 @@ ValuePtr Walk::element(ObjectValue* sequence, Py_ssize_t index) {
 std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
   switch (value->kind) {
     case ValueKind::Sequence:
-      if (as<SequenceValue>(value)->type && !is_plain_tuple(value)) return std::nullopt;
+      if (as<SequenceValue>(value)->type && !is_plain_tuple(value) && !is_plain_list(value)) return std::nullopt;
       return as<SequenceValue>(value)->items.size();
     case ValueKind::Dict:
       if (!is_dict(value, {"__len__"})) return std::nullopt;
@@ -266,6 +295,8 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
       return PySet_GET_SIZE(as<SetValue>(value)->set.get());
     case ValueKind::DictView:
       return length_of(as<DictViewValue>(value)->dict);
+    case ValueKind::InstanceDict:
+      return instance_entries(*as<InstanceDictValue>(value))->size();
     case ValueKind::Object:
       break;
     default:
@@ -273,15 +304,20 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
   }
   auto* known = as<ObjectValue>(value);
   PyObject* object = known->object;
-  if (known->writes && PyList_CheckExact(object)) return written_list(known)->items.size();
+  bool is_list = PyList_Check(object) || is_deque(value);
+  if (is_list && !is_plain_list(value)) return std::nullopt;
+  if (known->writes && is_list) return written_list(known)->items.size();
   if (known->writes && PySet_CheckExact(object)) return PySet_GET_SIZE(set_contents(value).get());
-  if (known->writes && PyDict_CheckExact(object)) return written_dict(known)->entries.size();
+  if (known->writes && PyDict_Check(object)) {
+    if (!is_dict(value, {"__len__"})) return std::nullopt;
+    return written_dict(known)->entries.size();
+  }
   if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyRange_Check(object)) {
     Ref constant = constant_of(value);
     return constant ? std::optional<int64_t>(PyObject_Size(constant)) : std::nullopt;
   }
-  bool sized =
-      is_plain_tuple(value) || PyList_CheckExact(object) || PyDict_CheckExact(object) || PyAnySet_CheckExact(object);
+  bool sized = is_plain_tuple(value) || is_list || (PyDict_Check(object) && is_dict(value, {"__len__"})) ||
+               PyAnySet_CheckExact(object);
   if (!sized) return std::nullopt;
   exact_type(value);
   int64_t length = PyObject_Size(object);
@@ -295,14 +331,14 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
 
 std::unique_ptr<std::vector<ValuePtr>> Walk::elements_of(const ValuePtr& value) {
   if (auto* sequence = as<SequenceValue>(value)) {
-    if (sequence->type && !is_plain_tuple(value)) return nullptr;
+    if (sequence->type && !is_plain_tuple(value) && !is_plain_list(value)) return nullptr;
     return std::make_unique<std::vector<ValuePtr>>(sequence->items);
   }
   auto* object = as<ObjectValue>(value);
   if (object == nullptr) return nullptr;
-  if (object->writes && PyList_CheckExact(object->object.get()))
+  if (!is_plain_tuple(value) && !is_plain_list(value)) return nullptr;
+  if (object->writes && (PyList_Check(object->object.get()) || is_deque(value)))
     return std::make_unique<std::vector<ValuePtr>>(written_list(object)->items);
-  if (!is_plain_tuple(value) && !PyList_CheckExact(object->object.get())) return nullptr;
   auto elements = std::make_unique<std::vector<ValuePtr>>();
   int64_t length = *length_of(value);
   for (int64_t i = 0; i < length; ++i) elements->push_back(element(object, i));
@@ -315,16 +351,22 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& 
     if (!is_dict(value, {"__iter__", "keys"})) return nullptr;
     return std::make_unique<std::vector<DictValue::Entry>>(dict->entries);
   }
+  if (auto* attributes = as<InstanceDictValue>(value)) return instance_entries(*attributes);
   auto* object = as<ObjectValue>(value);
-  if (object == nullptr || !PyDict_CheckExact(object->object.get())) return nullptr;
+  if (object == nullptr || !PyDict_Check(object->object.get()) || !is_dict(value, {"__iter__", "keys"})) return nullptr;
   exact_type(value);
+  bool is_ordered = PyODict_Check(object->object.get());
+  if (is_ordered && !is_dict(value, {"__getitem__"})) return nullptr;
   if (object->writes) return std::make_unique<std::vector<DictValue::Entry>>(written_dict(object)->entries);
   auto entries = std::make_unique<std::vector<DictValue::Entry>>();
-  Ref keys = check(PySequence_Tuple(object->object));
+  // The order is that of the C class, whatever the user's one may say.
+  Ref iterator = check((is_ordered ? PyODict_Type : PyDict_Type).tp_iter(object->object));
+  Ref keys = check(PySequence_Tuple(iterator));
   bool plain = true;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
     if (is_guardable_constant(PyTuple_GET_ITEM(keys.get(), i))) continue;
-    if (!may_be_key(PyTuple_GET_ITEM(keys.get(), i)) || PyTuple_GET_SIZE(keys.get()) > kMostKeysByPlace) return nullptr;
+    if (is_ordered || !may_be_key(PyTuple_GET_ITEM(keys.get(), i)) || PyTuple_GET_SIZE(keys.get()) > kMostKeysByPlace)
+      return nullptr;
     plain = false;
   }
   if (object->source != nullptr && !object->value_guarded) {
@@ -366,6 +408,7 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
       return std::nullopt;
     case ValueKind::Set:
     case ValueKind::DictView:
+    case ValueKind::InstanceDict:
       return *length_of(value) != 0;
     case ValueKind::Slice:
     case ValueKind::Cell:
@@ -376,6 +419,7 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
     case ValueKind::Super:
     case ValueKind::Made:
     case ValueKind::RaisedPart:
+    case ValueKind::Identity:
       return true;
     case ValueKind::Computed:
       return PyObject_IsTrue(constant_of(value)) == 1;
@@ -393,6 +437,9 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
       Ref constant = constant_of(value);
       return constant ? std::optional<bool>(PyObject_IsTrue(constant) == 1) : std::nullopt;
     }
+    PyTypeObject* base = PyType_IsSubtype(type, &PyLong_Type) ? &PyLong_Type : nullptr;
+    if (base != nullptr)
+      if (ValuePtr plain = plain_value(*this, value, {"__bool__"})) return truth_of(plain);
     bool own_truth = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !inherits_truth(value);
     if (std::optional<int64_t> length = own_truth ? std::nullopt : length_of(value)) return *length != 0;
     if (always_true(type) && (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr)) {
@@ -428,6 +475,15 @@ bool Walk::same_object(const ValuePtr& a, const ValuePtr& b) {
     };
     return same_object(plain(a), plain(b));
   }
+  if (a->kind == ValueKind::Identity || b->kind == ValueKind::Identity)
+    graph_break(BreakReason::unknown_comparison, "whether a number of id() is the same object");
+  auto *one = as<InstanceDictValue>(a), *other = as<InstanceDictValue>(b);
+  if (one != nullptr && other != nullptr) return same_object(one->owner, other->owner);
+  bool may_be_attributes = one != nullptr
+                               ? b->kind == ValueKind::Object && type_of(b) == &PyDict_Type
+                               : other != nullptr && a->kind == ValueKind::Object && type_of(a) == &PyDict_Type;
+  if (may_be_attributes)
+    graph_break(BreakReason::unguardable_object, "a dict that may hold the attributes of an object");
   auto object = [](const ValuePtr& value) -> BorrowedRef {
     if (auto* known = as<ObjectValue>(value)) return known->object.get();
     if (auto* tensor = as<TensorValue>(value)) return tensor->object.get();

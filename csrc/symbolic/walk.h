@@ -103,6 +103,8 @@ class Walk {
   PyTypeObject* exact_type(const ValuePtr& value);  // never null: NULL on the stack is an internal error
   // An exact tuple, named results, or of a subclass of tuple that has its elements in tuple's own way.
   bool is_plain_tuple(const ValuePtr& value);
+  // An exact list, a deque, or of a subclass of list that has its elements in list's own way.
+  bool is_plain_list(const ValuePtr& value);
   // The type of the value has these methods of a built-in base as they are there (guarded).
   bool inherits(const ValuePtr& value, PyTypeObject* base, std::initializer_list<const char*> names);
   // An exact dict, or one of a subclass that the walk made, which has these methods in dict's own way.
@@ -131,6 +133,20 @@ class Walk {
   bool is_instance(const ValuePtr& value, const ValuePtr& classinfo);
   // Python's `is`.
   bool same_object(const ValuePtr& a, const ValuePtr& b);
+  // --- identities (identities.cpp)
+  // id(): the same Value for the same object. Breaks for what may be one object or two (numbers, texts).
+  ValuePtr identity_number(const ValuePtr& of);
+  // A look-up must not compare id() with another number: it breaks where it would.
+  void keep_identities_apart(BorrowedRef key, BorrowedRef other);
+  void keep_identities_apart_from_all(BorrowedRef key, BorrowedRef keys);
+  bool is_identity_key(BorrowedRef key) const;
+  // --- vars() (instance_dicts.cpp)
+  // Null: the object has a __dict__ of another kind, or none.
+  ValuePtr instance_dict(const ValuePtr& owner);
+  std::unique_ptr<std::vector<DictValue::Entry>> instance_entries(const InstanceDictValue& dict);
+  ValuePtr instance_item(const InstanceDictValue& dict, BorrowedRef key);
+  // Null value: deleted.
+  void store_instance_item(const InstanceDictValue& dict, BorrowedRef key, ValuePtr value);
   // 64-bit value of an exact int (not bool), guarded by value.
   std::optional<int64_t> int_of(const ValuePtr& value);
   // A number that differs from run to run: constant_of ends the region there, or guards it by value at a function's entry.
@@ -146,6 +162,8 @@ class Walk {
   bool list_append(const ValuePtr& list, ValuePtr value);
   // False: an iterable that is not known. What comes from an iterator is appended as it comes.
   bool list_extend(const ValuePtr& list, const ValuePtr& iterable);
+  // The elements of a deque that is about to be changed; null: no deque.
+  std::vector<ValuePtr>* deque_contents(const ValuePtr& deque);
   void list_splice(const ValuePtr& list, int64_t start, int64_t stop, std::vector<ValuePtr> values);
   // The entries of a dict that is about to be changed; null: no exact dict.
   DictValue* dict_contents(const ValuePtr& dict);
@@ -244,8 +262,6 @@ class Walk {
   ValueRef graph_value(TensorValue* tensor);
   // A number that is an input of the graph, guarded by type alone.
   ValueRef scalar_input(const ValuePtr& value);
-  // a + b where one is a tensor.
-  ValuePtr add_values(const ValuePtr& a, const ValuePtr& b);
   ValuePtr index_tensor(TensorValue* tensor, const ValuePtr& key);
   // --- writes into tensors (tensor_writes.cpp)
   // x.f_(...): the first positional value is written to and returned.
@@ -390,6 +406,8 @@ class Walk {
   std::unordered_map<PyObject*, ValuePtr> constants_, cells_;
   std::unordered_map<PyObject*, ValuePtr> keys_;  // what is no constant
   std::vector<ValuePtr> functions_with_dict_;
+  std::vector<Handle<IdentityValue>> identities_;
+  std::vector<Handle<InstanceDictValue>> instance_dicts_;
   bool has_own_identity(const ValuePtr& value);
   bool may_be_key(BorrowedRef object) const;
   std::vector<size_t> catches_;  // depths at which a StopIteration is waited for
@@ -449,6 +467,9 @@ void register_made_class(PyTypeObject* type, BorrowedRef call);
 void register_sorting();
 void register_output_calls();
 void register_logging_calls();
+void register_identities();
+void register_deque_methods();
+void register_instance_dicts();
 // A function of ours that does what a callable not written in Python does, without globals: it is inlined instead, and nobody sees
 // its frame. Null: none.
 // `parameters` has a letter for each positional parameter, that the original checks at once and a generator would check later:

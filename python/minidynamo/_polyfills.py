@@ -2,11 +2,14 @@
 
 Capture walks through these instead. They see no globals: what they need of the builtins comes by keyword defaults.
 A generator here advances what it iterates over exactly when the original does. Nobody meets their frames or their
-generators: where one would have to be shown, the original is called.
+generators: where one would have to be shown, the original is called, as it is where one fails, which it says by a call
+of None.
 """
 
+import bisect
 import collections
 import functools
+import heapq
 import itertools
 import operator
 
@@ -198,7 +201,7 @@ def _combinations_with_replacement(iterable, r, *, _tuple=tuple, _range=range, _
         yield _tuple([pool[k] for k in indices])
 
 
-def _count_elements(mapping, iterable):
+def _count_elements(mapping, iterable, /):
     for element in iterable:
         mapping[element] = mapping.get(element, 0) + 1
 
@@ -221,50 +224,361 @@ def _zip_longest(*iterables, fillvalue=None, _iter=iter, _next=next, _tuple=tupl
         yield _tuple(items)
 
 
-def _reduce(function, iterable, *initial, _iter=iter, _next=next):
+def _reduce(function, iterable, /, *initial, _iter=iter, _next=next, _fail=None):
     iterator, end = _iter(iterable), []
     value = initial[0] if initial else _next(iterator, end)
     if value is end:
-        initial[0]
+        _fail()
     for item in iterator:
         value = function(value, item)
     return value
 
 
+def _groupby(iterable, key=None, *, _iter=iter, _next=next):
+    iterator, end = _iter(iterable), []
+    value = current = target = end
+    turn = 0
+
+    def step():
+        nonlocal value, current
+        item = _next(iterator, end)
+        if item is end:
+            return False
+        made = item if key is None else key(item)
+        value, current = item, made
+        return True
+
+    def group(own_turn, own_key):
+        nonlocal value
+        # The groups before this one have ended.
+        while turn == own_turn:
+            if value is end and not step():
+                return
+            if own_key is not current and not own_key == current:
+                return
+            item, value = value, end
+            yield item
+
+    while True:
+        turn += 1
+        while current is end or (target is not end and (target is current or target == current)):
+            if not step():
+                return
+        target = current
+        yield current, group(turn, current)
+
+
+def _tee(iterable, n=2, /, *, _iter=iter, _next=next, _range=range, _tuple=tuple):
+    iterator, end = _iter(iterable), []
+    waiting = [[] for _ in _range(n)]
+
+    def tee_branch(own):
+        while True:
+            if not own:
+                item = _next(iterator, end)
+                if item is end:
+                    return
+                for queue in waiting:
+                    queue.append(item)
+            yield own.pop(0)
+
+    return _tuple([tee_branch(queue) for queue in waiting])
+
+
+def _iter_until(function, sentinel, *, _stop=StopIteration):
+    while True:
+        try:
+            value = function()
+        except _stop:
+            return
+        if sentinel is value or sentinel == value:
+            return
+        yield value
+
+
+def _sum(items, start):
+    for item in items:
+        start = start + item
+    return start
+
+
+def _is_less(a, b):
+    return a < b
+
+
+def _is_more(a, b):
+    return b < a
+
+
+def _rise(heap, start, at, item, before):
+    """Puts the item at `at` or above it, down to `start`: the steps and comparisons of heapq's C functions."""
+    while at > start:
+        parent = (at - 1) >> 1
+        if not before(item, heap[parent]):
+            break
+        heap[at] = heap[parent]
+        at = parent
+    heap[at] = item
+
+
+def _sink(heap, start, item, before, _len=len, _rise=_rise):
+    end, at, child = _len(heap), start, 2 * start + 1
+    while child < end:
+        if child + 1 < end and not before(heap[child], heap[child + 1]):
+            child += 1
+        heap[at] = heap[child]
+        at = child
+        child = 2 * at + 1
+    _rise(heap, start, at, item, before)
+
+
+def _heapify(heap, /, *, _before=_is_less, _len=len, _reversed=reversed, _range=range, _sink=_sink):
+    for at in _reversed(_range(_len(heap) // 2)):
+        _sink(heap, at, heap[at], _before)
+
+
+def _heapify_max(heap, /, *, _before=_is_more, _len=len, _reversed=reversed, _range=range, _sink=_sink):
+    for at in _reversed(_range(_len(heap) // 2)):
+        _sink(heap, at, heap[at], _before)
+
+
+def _heappush(heap, item, /, *, _before=_is_less, _len=len, _rise=_rise):
+    heap.append(item)
+    _rise(heap, 0, _len(heap) - 1, item, _before)
+
+
+def _heappop(heap, /, *, _before=_is_less, _sink=_sink, _fail=None):
+    if not heap:
+        _fail()
+    last = heap.pop()
+    if not heap:
+        return last
+    first = heap[0]
+    _sink(heap, 0, last, _before)
+    return first
+
+
+def _heappop_max(heap, /, *, _before=_is_more, _sink=_sink, _fail=None):
+    if not heap:
+        _fail()
+    last = heap.pop()
+    if not heap:
+        return last
+    first = heap[0]
+    _sink(heap, 0, last, _before)
+    return first
+
+
+def _heapreplace(heap, item, /, *, _before=_is_less, _sink=_sink, _fail=None):
+    if not heap:
+        _fail()
+    first = heap[0]
+    _sink(heap, 0, item, _before)
+    return first
+
+
+def _heapreplace_max(heap, item, /, *, _before=_is_more, _sink=_sink, _fail=None):
+    if not heap:
+        _fail()
+    first = heap[0]
+    _sink(heap, 0, item, _before)
+    return first
+
+
+def _heappushpop(heap, item, /, *, _sink=_sink, _before=_is_less):
+    if not heap or not heap[0] < item:
+        return item
+    first = heap[0]
+    _sink(heap, 0, item, _before)
+    return first
+
+
+def _bisect_left(a, x, lo=0, hi=None, *, key=None, _len=len, _fail=None):
+    if lo < 0:
+        _fail()
+    if hi is None:
+        hi = _len(a)
+    while lo < hi:
+        mid = (lo + hi) // 2
+        item = a[mid] if key is None else key(a[mid])
+        if item < x:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+
+
+def _bisect_right(a, x, lo=0, hi=None, *, key=None, _len=len, _fail=None):
+    if lo < 0:
+        _fail()
+    if hi is None:
+        hi = _len(a)
+    while lo < hi:
+        mid = (lo + hi) // 2
+        item = a[mid] if key is None else key(a[mid])
+        if x < item:
+            hi = mid
+        else:
+            lo = mid + 1
+    return lo
+
+
+def _insort_left(a, x, lo=0, hi=None, *, key=None, _bisect=_bisect_left):
+    a.insert(_bisect(a, x if key is None else key(x), lo, hi, key=key), x)
+
+
+def _insort_right(a, x, lo=0, hi=None, *, key=None, _bisect=_bisect_right):
+    a.insert(_bisect(a, x if key is None else key(x), lo, hi, key=key), x)
+
+
+def _cached_property_get(self, instance, owner=None, /, *, _missing=itertools, _fail=None):
+    """Without the lock that it has before 3.12, which others only meet while capture waits for nobody."""
+    name = self.attrname
+    if instance is None:
+        return self
+    if name is None:
+        _fail()
+    cache = instance.__dict__
+    value = cache.get(name, _missing)
+    if value is _missing:
+        value = self.func(instance)
+        cache[name] = value
+    return value
+
+
+def _setitem(a, b, c, /):
+    a[b] = c
+
+
+def _delitem(a, b, /):
+    del a[b]
+
+
+def _call(obj, /, *args, **kwargs):
+    return obj(*args, **kwargs)
+
+
+def _index_of(a, b, /, *, _fail=None):
+    at = 0
+    for item in a:
+        if item is b or item == b:
+            return at
+        at += 1
+    _fail()
+
+
+def _count_of(a, b, /):
+    count = 0
+    for item in a:
+        if item is b or item == b:
+            count += 1
+    return count
+
+
+def _in_place_operators():
+    """Yields the functions of the operator module that are statements: a += b ..."""
+
+    def iadd(a, b, /):
+        a += b
+        return a
+
+    def isub(a, b, /):
+        a -= b
+        return a
+
+    def imul(a, b, /):
+        a *= b
+        return a
+
+    def itruediv(a, b, /):
+        a /= b
+        return a
+
+    def ifloordiv(a, b, /):
+        a //= b
+        return a
+
+    def imod(a, b, /):
+        a %= b
+        return a
+
+    def ipow(a, b, /):
+        a **= b
+        return a
+
+    def imatmul(a, b, /):
+        a @= b
+        return a
+
+    def iand(a, b, /):
+        a &= b
+        return a
+
+    def ior(a, b, /):
+        a |= b
+        return a
+
+    def ixor(a, b, /):
+        a ^= b
+        return a
+
+    def ilshift(a, b, /):
+        a <<= b
+        return a
+
+    def irshift(a, b, /):
+        a >>= b
+        return a
+
+    def iconcat(a, b, /):
+        a += b
+        return a
+
+    for function in [iadd, isub, imul, itruediv, ifloordiv, imod, ipow, imatmul] + [
+        iand,
+        ior,
+        ixor,
+        ilshift,
+        irshift,
+        iconcat,
+    ]:
+        yield getattr(operator, function.__name__), function
+
+
 def _operators():
     """Yields the functions of the operator module that are operators."""
     binary = {
-        "add": lambda a, b: a + b,
-        "sub": lambda a, b: a - b,
-        "mul": lambda a, b: a * b,
-        "truediv": lambda a, b: a / b,
-        "floordiv": lambda a, b: a // b,
-        "mod": lambda a, b: a % b,
-        "pow": lambda a, b: a**b,
-        "matmul": lambda a, b: a @ b,
-        "and_": lambda a, b: a & b,
-        "or_": lambda a, b: a | b,
-        "xor": lambda a, b: a ^ b,
-        "lshift": lambda a, b: a << b,
-        "rshift": lambda a, b: a >> b,
-        "eq": lambda a, b: a == b,
-        "ne": lambda a, b: a != b,
-        "lt": lambda a, b: a < b,
-        "le": lambda a, b: a <= b,
-        "gt": lambda a, b: a > b,
-        "ge": lambda a, b: a >= b,
-        "is_": lambda a, b: a is b,
-        "is_not": lambda a, b: a is not b,
-        "getitem": lambda a, b: a[b],
-        "contains": lambda a, b: b in a,
-        "concat": lambda a, b: a + b,
+        "add": lambda a, b, /: a + b,
+        "sub": lambda a, b, /: a - b,
+        "mul": lambda a, b, /: a * b,
+        "truediv": lambda a, b, /: a / b,
+        "floordiv": lambda a, b, /: a // b,
+        "mod": lambda a, b, /: a % b,
+        "pow": lambda a, b, /: a**b,
+        "matmul": lambda a, b, /: a @ b,
+        "and_": lambda a, b, /: a & b,
+        "or_": lambda a, b, /: a | b,
+        "xor": lambda a, b, /: a ^ b,
+        "lshift": lambda a, b, /: a << b,
+        "rshift": lambda a, b, /: a >> b,
+        "eq": lambda a, b, /: a == b,
+        "ne": lambda a, b, /: a != b,
+        "lt": lambda a, b, /: a < b,
+        "le": lambda a, b, /: a <= b,
+        "gt": lambda a, b, /: a > b,
+        "ge": lambda a, b, /: a >= b,
+        "is_": lambda a, b, /: a is b,
+        "is_not": lambda a, b, /: a is not b,
+        "getitem": lambda a, b, /: a[b],
+        "contains": lambda a, b, /: b in a,
+        "concat": lambda a, b, /: a + b,
     }
     unary = {
-        "neg": lambda a: -a,
-        "pos": lambda a: +a,
-        "invert": lambda a: ~a,
-        "not_": lambda a: not a,
-        "truth": lambda a: not not a,
+        "neg": lambda a, /: -a,
+        "pos": lambda a, /: +a,
+        "invert": lambda a, /: ~a,
+        "not_": lambda a, /: not a,
+        "truth": lambda a, /: not not a,
     }
     for name, function in {**binary, **unary}.items():
         yield getattr(operator, name), function
@@ -313,6 +627,8 @@ _ITERTOOLS = {
     "zip_longest": "I*",
     "permutations": "In",
     "combinations_with_replacement": "IN",
+    "groupby": "IO",
+    "tee": "IN",
 }
 
 
@@ -326,5 +642,19 @@ def register(register_polyfill, register_made_class):
     register_polyfill(itertools.chain.__dict__["from_iterable"], _chain_from_iterable, "")
     register_polyfill(functools.reduce, _reduce, "")
     register_polyfill(collections._count_elements, _count_elements, "")
-    for original, function in _operators():
-        register_polyfill(original, function, "")
+    register_polyfill(type(iter(int, 1)), _iter_until, "")
+    register_polyfill(sum, _sum, "")
+    register_polyfill(functools.cached_property.__get__, _cached_property_get, "")
+    for name in "heapify heappush heappop heapreplace heappushpop _heapify_max _heapreplace_max _heappop_max".split():
+        if hasattr(heapq, name):
+            register_polyfill(getattr(heapq, name), globals()["_" + name.lstrip("_")], "")
+    for name in "bisect_left bisect_right insort_left insort_right".split():
+        register_polyfill(getattr(bisect, name), globals()["_" + name], "")
+    named = {"setitem": _setitem, "delitem": _delitem, "indexOf": _index_of, "countOf": _count_of}
+    for name, function in named.items():
+        register_polyfill(getattr(operator, name), function, "")
+    if hasattr(operator, "call"):
+        register_polyfill(operator.call, _call, "")
+    for operators in (_operators(), _in_place_operators()):
+        for original, function in operators:
+            register_polyfill(original, function, "")

@@ -1,5 +1,9 @@
 """Every snippet of the corpus behaves the same compiled as plain, cold and warm, under each backend."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import corpus  # noqa: F401  registers the snippets
 import pytest
 from differential import check, snippets
@@ -35,4 +39,12 @@ def test_regions_may_end_anywhere(name):
 
 
 def test_the_corpus_is_broad():
-    assert len(SNIPPETS) >= 200
+    assert len(SNIPPETS) >= 1000
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11) or STRESSED, reason="the page shows what CPython 3.11 captures")
+def test_the_page_of_constructs_is_current():
+    tool = Path(__file__).parents[2] / "tools" / "generate_docs.py"
+    result = subprocess.run([sys.executable, str(tool), "--check", "constructs.md"], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr

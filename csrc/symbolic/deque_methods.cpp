@@ -1,0 +1,184 @@
+// collections.deque: made by calling it, and its methods, on those made here and on those from outside.
+#include <algorithm>
+
+#include "cpython/imports.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+PyObject* deque_type() {
+  static PyObject* const type = imported("collections", "deque").release();
+  return type;
+}
+
+void require_count(Walk& walk, const CallArgs& args, size_t least, size_t most) {
+  // Self is the first.
+  if (args.positional.size() < least + 1 || args.positional.size() > most + 1 || !args.keywords.empty())
+    walk.raise_here();
+}
+
+std::vector<ValuePtr>& contents_of(Walk& walk, const CallArgs& args) {
+  std::vector<ValuePtr>* items = walk.deque_contents(args.positional[0]);
+  if (items == nullptr) walk.graph_break(BreakReason::unknown_container, describe(args.positional[0]));
+  return *items;
+}
+
+// How many it may hold; -1: any number.
+int64_t room_of(Walk& walk, const ValuePtr& deque) {
+  static PyObject* const kMaxlen = PyUnicode_InternFromString("maxlen");
+  auto* made = as<SequenceValue>(deque);
+  if (made == nullptr) {
+    // It never changes.
+    auto* object = as<ObjectValue>(deque);
+    Ref maxlen = check(PyObject_GetAttr(object->object, kMaxlen));
+    if (maxlen.get() == Py_None) return -1;
+    return PyLong_AsLongLong(maxlen);
+  }
+  if (walk.same_object(made->maxlen, walk.none())) return -1;
+  return *walk.int_of(made->maxlen);
+}
+
+void push_back(Walk& walk, const ValuePtr& deque, std::vector<ValuePtr>& items, ValuePtr value) {
+  int64_t room = room_of(walk, deque);
+  items.push_back(std::move(value));
+  if (room >= 0 && static_cast<int64_t>(items.size()) > room) items.erase(items.begin());
+}
+
+void push_front(Walk& walk, const ValuePtr& deque, std::vector<ValuePtr>& items, ValuePtr value) {
+  int64_t room = room_of(walk, deque);
+  items.insert(items.begin(), std::move(value));
+  if (room >= 0 && static_cast<int64_t>(items.size()) > room) items.pop_back();
+}
+
+ValuePtr call_deque(Walk& walk, const CallArgs& args) {
+  ValuePtr items = args.positional.empty() ? nullptr : args.positional[0], maxlen = walk.none();
+  if (args.positional.size() > 2) walk.raise_here();
+  if (args.positional.size() == 2) maxlen = args.positional[1];
+  for (const auto& [name, value] : args.keywords) {
+    if (PyUnicode_CompareWithASCIIString(name, "iterable") == 0 && !items) {
+      items = value;
+    } else if (PyUnicode_CompareWithASCIIString(name, "maxlen") == 0 && args.positional.size() < 2) {
+      maxlen = value;
+    } else {
+      walk.raise_here();
+    }
+  }
+  bool is_bounded = !walk.same_object(maxlen, walk.none());
+  std::optional<int64_t> room = is_bounded ? walk.int_of(maxlen) : 0;
+  if (!room || *room < 0) walk.raise_here();
+  auto made = make_value<SequenceValue>(true, std::vector<ValuePtr>{});
+  made->type = walk.constant(deque_type());
+  made->maxlen = maxlen;
+  auto elements = items ? walk.iterate(items) : std::make_unique<std::vector<ValuePtr>>();
+  if (!elements) walk.graph_break(BreakReason::unknown_iteration, describe(items));
+  made->items = std::move(*elements);
+  if (is_bounded && static_cast<int64_t>(made->items.size()) > *room)
+    made->items.erase(made->items.begin(), made->items.end() - *room);
+  return made;
+}
+
+template <bool at_left>
+ValuePtr call_append(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 1, 1);
+  std::vector<ValuePtr>& items = contents_of(walk, args);
+  (at_left ? push_front : push_back)(walk, args.positional[0], items, args.positional[1]);
+  return walk.none();
+}
+
+template <bool at_left>
+ValuePtr call_extend(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 1, 1);
+  // A deque that is extended by itself is copied first.
+  auto values = walk.iterate(args.positional[1]);
+  if (!values) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
+  std::vector<ValuePtr>& items = contents_of(walk, args);
+  for (ValuePtr& value : *values) (at_left ? push_front : push_back)(walk, args.positional[0], items, std::move(value));
+  return walk.none();
+}
+
+template <bool at_left>
+ValuePtr call_pop(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 0, 0);
+  std::optional<int64_t> length = walk.length_of(args.positional[0]);
+  if (length && *length == 0) walk.raise_known(PyExc_IndexError, {walk.string("pop from an empty deque")});
+  std::vector<ValuePtr>& items = contents_of(walk, args);
+  ValuePtr value = at_left ? items.front() : items.back();
+  items.erase(at_left ? items.begin() : items.end() - 1);
+  return value;
+}
+
+ValuePtr call_clear(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 0, 0);
+  contents_of(walk, args).clear();
+  return walk.none();
+}
+
+ValuePtr call_rotate(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 0, 1);
+  std::optional<int64_t> by = args.positional.size() > 1 ? walk.int_of(args.positional[1]) : 1;
+  if (!by) walk.graph_break(BreakReason::unknown_subscript, "deque.rotate by an unknown number");
+  std::vector<ValuePtr>& items = contents_of(walk, args);
+  int64_t length = static_cast<int64_t>(items.size());
+  if (length == 0) return walk.none();
+  int64_t steps = ((*by % length) + length) % length;
+  std::rotate(items.begin(), items.end() - steps, items.end());
+  return walk.none();
+}
+
+ValuePtr call_reverse(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 0, 0);
+  std::vector<ValuePtr>& items = contents_of(walk, args);
+  std::reverse(items.begin(), items.end());
+  return walk.none();
+}
+
+ValuePtr call_copy(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 0, 0);
+  auto elements = walk.elements_of(args.positional[0]);
+  if (!elements) walk.raise_here();
+  int64_t room = room_of(walk, args.positional[0]);
+  auto made = make_value<SequenceValue>(true, std::move(*elements));
+  made->type = walk.constant(deque_type());
+  made->maxlen = room < 0 ? walk.none() : walk.integer(room);
+  return made;
+}
+
+template <bool counts>
+ValuePtr call_search(Walk& walk, const CallArgs& args) {
+  require_count(walk, args, 1, 1);
+  auto items = walk.elements_of(args.positional[0]);
+  if (!items) walk.raise_here();
+  int64_t count = 0;
+  for (size_t i = 0; i < items->size(); ++i) {
+    std::optional<bool> equal = walk.known_equal((*items)[i], args.positional[1]);
+    if (!equal) walk.graph_break(BreakReason::unknown_comparison, describe((*items)[i]));
+    if (*equal && !counts) return walk.integer(static_cast<int64_t>(i));
+    if (*equal) ++count;
+  }
+  if (!counts) walk.raise_here();
+  return walk.integer(count);
+}
+
+struct MethodRow {
+  const char* name;
+  CallHandler handler;
+};
+const MethodRow kMethods[] = {{"append", call_append<false>}, {"appendleft", call_append<true>},
+                              {"extend", call_extend<false>}, {"extendleft", call_extend<true>},
+                              {"pop", call_pop<false>},       {"popleft", call_pop<true>},
+                              {"clear", call_clear},          {"rotate", call_rotate},
+                              {"reverse", call_reverse},      {"copy", call_copy},
+                              {"__copy__", call_copy},        {"index", call_search<false>},
+                              {"count", call_search<true>}};
+
+}  // namespace
+
+void register_deque_methods() {
+  register_call(deque_type(), call_deque);
+  for (const MethodRow& row : kMethods)
+    register_call(check(PyObject_GetAttrString(deque_type(), row.name)).get(), row.handler);
+}
+
+}  // namespace md

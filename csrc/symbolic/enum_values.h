@@ -1,0 +1,13 @@
+// Members of enums that are numbers or texts: IntEnum, class Mode(str, Enum).
+#pragma once
+#include "symbolic/walk.h"
+
+namespace md {
+
+// The exact int, float or str that the member equals, where its class has these methods of int, float or str as they are there.
+// Null: it is no such member.
+ValuePtr plain_value(Walk& walk, const ValuePtr& value, std::initializer_list<const char*> methods);
+// The value itself if it is no such member.
+ValuePtr plain_or_itself(Walk& walk, const ValuePtr& value, std::initializer_list<const char*> methods);
+
+}  // namespace md

@@ -1,0 +1,170 @@
+// vars(x) and x.__dict__: a dict that holds nothing itself. What is read there and written there are the attributes of x.
+#include "cpython/object_layout.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+// The class has slots beside its dict: which attributes are in which is not looked into.
+bool has_slots(PyTypeObject* type) {
+  PyObject* mro = type->tp_mro;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+    Ref dict = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(base), "__dict__"));
+    Ref values = check(PyMapping_Values(dict));
+    for (Py_ssize_t at = 0; at < PyList_GET_SIZE(values.get()); ++at)
+      if (Py_IS_TYPE(PyList_GET_ITEM(values.get(), at), &PyMemberDescr_Type)) return true;
+  }
+  return false;
+}
+
+bool has_layout_of_object(PyTypeObject* type) {
+  while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
+  return type == &PyBaseObject_Type;
+}
+
+void require_text(Walk& walk, BorrowedRef key) {
+  if (!PyUnicode_CheckExact(key.get()))
+    walk.graph_break(BreakReason::unknown_subscript, "a __dict__ at what is no name");
+}
+
+// An attribute of this name in the dict is not what setting the attribute would reach.
+void require_no_data_descriptor(Walk& walk, const ValuePtr& owner, BorrowedRef name) {
+  ValuePtr found = walk.type_attribute(owner, name);
+  if (!found) return;
+  PyTypeObject* type = walk.exact_type(found);
+  bool is_data = type->tp_descr_set != nullptr;
+  bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
+  if (may_change && !is_data)
+    for (const char* method : {"__set__", "__delete__"})
+      is_data = is_data || walk.type_attribute(found, check(PyUnicode_InternFromString(method)).get());
+  if (is_data) walk.graph_break(BreakReason::store_attribute, "a __dict__ beside a descriptor of the same name");
+}
+
+ValuePtr call_vars(Walk& walk, const CallArgs& args) {
+  static PyObject* const kDict = PyUnicode_InternFromString("__dict__");
+  if (args.positional.empty() && args.keywords.empty()) walk.graph_break(BreakReason::frame_inspection, "vars()");
+  if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
+  size_t depth = walk.frame_depth();
+  ValuePtr value = walk.attribute(args.positional[0], kDict);
+  return walk.frame_depth() > depth ? nullptr : value;
+}
+
+// What object gives to copy and pickle for an object of a plain class: how to make another one, and its __dict__.
+ValuePtr call_reduce(Walk& walk, const CallArgs& args) {
+  std::optional<int64_t> protocol =
+      args.positional.size() == 2 && args.keywords.empty() ? walk.int_of(args.positional[1]) : std::nullopt;
+  ValuePtr dict = protocol ? walk.instance_dict(args.positional[0]) : nullptr;
+  bool is_plain = dict && *protocol >= 2;
+  if (is_plain) {
+    const ValuePtr& self = args.positional[0];
+    is_plain = walk.inherits(self, &PyBaseObject_Type, {"__reduce__", "__reduce_ex__"});
+    if (_PyType_Lookup(&PyBaseObject_Type, check(PyUnicode_InternFromString("__getstate__"))) != nullptr)
+      is_plain = is_plain && walk.inherits(self, &PyBaseObject_Type, {"__getstate__"});
+    else
+      is_plain = is_plain && !walk.type_attribute(self, check(PyUnicode_InternFromString("__getstate__")).get());
+    for (const char* hook : {"__getnewargs__", "__getnewargs_ex__"})
+      is_plain = is_plain && !walk.type_attribute(self, check(PyUnicode_InternFromString(hook)).get());
+  }
+  if (!is_plain) walk.graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
+  Ref module = check(PyUnicode_InternFromString("copyreg")), name = check(PyUnicode_InternFromString("__newobj__"));
+  const Source* copyreg = walk.sources().get(SourceKind::LoadedModule, nullptr, module.get());
+  ValuePtr maker = walk.at(walk.sources().get(SourceKind::ModuleAttr, copyreg, name.get()));
+  if (!maker) walk.graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
+  auto of_class = make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.type_value(args.positional[0])});
+  ValuePtr state = *walk.length_of(dict) > 0 ? dict : walk.none();
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{maker, of_class, state, walk.none(), walk.none()});
+}
+
+}  // namespace
+
+ValuePtr Walk::instance_dict(const ValuePtr& owner) {
+  auto* object = as<ObjectValue>(owner);
+  auto* instance = as<InstanceValue>(owner);
+  if ((object == nullptr || object->source == nullptr) && instance == nullptr) return nullptr;
+  PyTypeObject* type = exact_type(owner);
+  bool is_plain = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && has_layout_of_object(type) &&
+                  pv_type_has_storage(type) != 0 && !has_slots(type);
+  if (!is_plain || (instance != nullptr && instance->exception)) return nullptr;
+  for (const Handle<InstanceDictValue>& known : instance_dicts_)
+    if (known->owner == owner) return known;
+  auto dict = make_value<InstanceDictValue>(owner);
+  instance_dicts_.push_back(dict);
+  return dict;
+}
+
+std::unique_ptr<std::vector<DictValue::Entry>> Walk::instance_entries(const InstanceDictValue& dict) {
+  auto entries = std::make_unique<std::vector<DictValue::Entry>>();
+  if (auto* instance = as<InstanceValue>(dict.owner)) {
+    for (const auto& [name, value] : instance->attributes) entries->push_back({name, value});
+    return entries;
+  }
+  auto* owner = as<ObjectValue>(dict.owner);
+  const Source* source = sources().get(SourceKind::AttributesDict, owner->source, nullptr);
+  Ref real = fetch(source, view());
+  if (!real || !PyDict_CheckExact(real.get()))
+    graph_break(BreakReason::unguardable_object, "a __dict__ of another type");
+  Ref keys = check(PySequence_Tuple(real));
+  auto held = make_value<DictValue>();
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
+    BorrowedRef key = PyTuple_GET_ITEM(keys.get(), i);
+    require_text(*this, key);
+    const Source* attribute = sources().get(SourceKind::InstanceAttr, owner->source, key);
+    held->entries.push_back({Ref::share(key), at(attribute)});
+  }
+  guards_.dict_keys(source, keys.get());
+  if (owner->writes) {
+    for (const auto& [key, value] : owner->writes->stores) {
+      if (value) {
+        held->set(key.get(), value);
+      } else {
+        held->erase(key.get());
+      }
+    }
+  }
+  *entries = std::move(held->entries);
+  return entries;
+}
+
+ValuePtr Walk::instance_item(const InstanceDictValue& dict, BorrowedRef key) {
+  require_text(*this, key);
+  if (auto* instance = as<InstanceValue>(dict.owner)) {
+    ValuePtr* found = instance->find(key);
+    return found != nullptr ? *found : nullptr;
+  }
+  auto* owner = as<ObjectValue>(dict.owner);
+  if (owner->writes)
+    if (const ValuePtr* stored = owner->writes->find(key)) return *stored;
+  const Source* source = sources().get(SourceKind::InstanceAttr, owner->source, key);
+  PyObject* value = nullptr;
+  int found = pv_instance_lookup(owner->object, key, &value);
+  if (found < 0) graph_break(BreakReason::unguardable_object, "a __dict__ with keys of its own equality");
+  if (found > 0) return at(source, Ref::share(value));
+  guards_.absent(source);
+  return nullptr;
+}
+
+void Walk::store_instance_item(const InstanceDictValue& dict, BorrowedRef key, ValuePtr value) {
+  require_text(*this, key);
+  require_no_data_descriptor(*this, dict.owner, key);
+  auto* instance = as<InstanceValue>(dict.owner);
+  if (instance == nullptr) return attribute_store(dict.owner, key, std::move(value));
+  ValuePtr* found = instance->find(key);
+  if (found != nullptr && value) {
+    *found = std::move(value);
+  } else if (value) {
+    instance->attributes.emplace_back(Ref::share(key), std::move(value));
+  } else if (found != nullptr) {
+    std::erase_if(instance->attributes, [&](const auto& entry) { return &entry.second == found; });
+  }
+}
+
+void register_instance_dicts() {
+  Ref builtins = check(PyImport_ImportModule("builtins"));
+  register_call(check(PyObject_GetAttrString(builtins, "vars")).get(), call_vars);
+  register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__reduce_ex__")).get(),
+                call_reduce);
+}
+
+}  // namespace md

@@ -1,0 +1,213 @@
+// x[key] and x[key] = value on symbolic tensors: a chain of views, then at most one read or write by tensors of indices.
+#include "cpython/imports.h"
+#include "frontends/dtype_object.h"
+#include "frontends/indexing.h"
+#include "guards/tensor_type.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+bool is_mask(const TensorValue& tensor) {
+  return tensor.spec.dtype == DType::bool_ || tensor.spec.dtype == DType::uint8;
+}
+
+// A key with its indices, in the order in which they stand in it, as tensors of the graph.
+class SymbolicKey {
+ public:
+  SymbolicKey(Walk& walk, const ValuePtr& key) : walk_(walk) {
+    auto items = type_of(key) == &PyTuple_Type ? walk.elements_of(key) : nullptr;
+    if (!items) {
+      model_ = model_of(key);
+      return;
+    }
+    model_ = check(PyTuple_New(static_cast<Py_ssize_t>(items->size())));
+    for (size_t i = 0; i < items->size(); ++i) PyTuple_SET_ITEM(model_.get(), i, model_of((*items)[i]).release());
+  }
+
+  const std::vector<ValuePtr>& indices() const { return indices_; }
+
+  IndexPlan plan_for(const TensorSpec& spec) const {
+    auto fake_of = [this](BorrowedRef place) {
+      auto* index = as<TensorValue>(indices_[PyLong_AsSize_t(PyList_GET_ITEM(place.get(), 0))]);
+      return Tensor::fake(index->spec);
+    };
+    try {
+      return index_plan(spec, model_.get(), indices_.empty() ? TensorFromKey() : TensorFromKey(fake_of));
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::NotImplemented) walk_.graph_break(BreakReason::unknown_subscript, error.what());
+      walk_.raise_here();
+    } catch (const PythonError&) {
+      walk_.raise_here();
+    }
+  }
+
+ private:
+  // The item itself, or for indices a list with their place among them.
+  Ref model_of(const ValuePtr& item) {
+    if (auto* tensor = as<TensorValue>(item)) return place_of(indices_of(tensor, item));
+    if (type_of(item) == &PyList_Type || type_of(item) == &PyTuple_Type) return place_of(tensor_of_list(item));
+    if (Ref constant = walk_.constant_of(item)) return constant;
+    if (std::optional<int64_t> index = walk_.int_of(item)) return check(PyLong_FromLongLong(*index));
+    unknown(item);
+  }
+
+  Ref place_of(ValuePtr index) {
+    indices_.push_back(std::move(index));
+    return check(Py_BuildValue("[n]", static_cast<Py_ssize_t>(indices_.size()) - 1));
+  }
+
+  ValuePtr indices_of(TensorValue* tensor, const ValuePtr& item) {
+    static const OpRow* const cast = find_op("cast");
+    walk_.guard_tensor(tensor);
+    if (is_mask(*tensor)) walk_.graph_break(BreakReason::data_dependent_shape, "a tensor at a mask");
+    if (is_floating(tensor->spec.dtype)) walk_.raise_here();
+    if (tensor->spec.rank() == 0) walk_.graph_break(BreakReason::tensor_to_number, "a tensor as an index");
+    if (tensor->spec.dtype == DType::int64) return item;
+    return walk_.call_op(*cast, {{item, walk_.constant(dtype_to_python(DType::int64))}, {}}, CallForm::Method);
+  }
+
+  Ref plain_list(const ValuePtr& value) {
+    Ref list = check(PyList_New(0));
+    auto elements = walk_.elements_of(value);
+    for (const ValuePtr& element : *elements) {
+      if (walk_.is_tensor(element)) unknown(value);
+      bool nested = type_of(element) == &PyList_Type || type_of(element) == &PyTuple_Type;
+      Ref item = nested ? plain_list(element) : walk_.constant_of(element);
+      if (!item || PyBool_Check(item.get())) unknown(value);
+      if (!nested && !PyLong_CheckExact(item.get())) walk_.raise_here();
+      check_status(PyList_Append(list, item));
+    }
+    return list;
+  }
+
+  // Numbers in a list are a constant of the graph.
+  ValuePtr tensor_of_list(const ValuePtr& value) {
+    static const Ref function = imported("minidynamo._C", "tensor");
+    Ref list = plain_list(value);
+    Ref keywords = check(Py_BuildValue("{s:O}", "dtype", dtype_to_python(DType::int64).get()));
+    Ref made = Ref::steal(PyObject_Call(function, check(PyTuple_Pack(1, list.get())), keywords));
+    if (!made) walk_.raise_here();
+    Node* constant = walk_.graph().add_constant("constant", tensor_type_of(made.get())->unwrap(made));
+    return make_value<TensorValue>(ValueRef{constant, 0}, constant->outs[0].spec);
+  }
+
+  [[noreturn]] void unknown(const ValuePtr& item) {
+    walk_.graph_break(BreakReason::unknown_subscript, str_cat("a tensor at a ", describe(item)));
+  }
+
+  Walk& walk_;
+  Ref model_;
+  std::vector<ValuePtr> indices_;
+};
+
+Operand operand_of(const Arg& arg) {
+  Operand operand;
+  if (auto* scalar = std::get_if<Scalar>(&arg)) operand = *scalar;
+  if (auto* dims = std::get_if<DimVec>(&arg)) operand = *dims;
+  return operand;
+}
+
+// What the views of the steps leave of the tensor.
+ValuePtr window_of(Walk& walk, TensorValue* tensor, const std::vector<IndexStep>& steps) {
+  ValueRef current = walk.graph_value(tensor);
+  TensorValue* viewed = tensor;
+  ValuePtr result(tensor);
+  bool grad = walk.grad_mode && !walk.inference_mode && tensor->spec.requires_grad;
+  for (const IndexStep& step : steps) {
+    std::vector<Operand> operands{current};
+    for (size_t i = 1; i < step.args.size(); ++i) operands.push_back(operand_of(step.args[i]));
+    try {
+      Node* node = walk.graph().add_op(*step.row, std::move(operands), walk.location());
+      node->outs[0].spec.requires_grad = grad;
+      current = {node, 0};
+      auto window = make_value<TensorValue>(current, node->outs[0].spec);
+      walk.make_alias(window.get(), viewed, *node, 0);
+      result = window;
+      viewed = as<TensorValue>(result);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Internal) throw;
+      walk.raise_here();
+    }
+  }
+  return result;
+}
+
+std::vector<ValuePtr> integers(Walk& walk, const DimVec& dims) {
+  std::vector<ValuePtr> values;
+  for (int i = 0; i < dims.size(); ++i) values.push_back(walk.integer(dims[i].value()));
+  return values;
+}
+
+// The operands of index and index_put behind the window.
+std::pair<ValuePtr, ValuePtr> places(Walk& walk, const SymbolicKey& key, const IndexPlan& plan) {
+  return {make_value<SequenceValue>(false, key.indices()), make_value<SequenceValue>(false, integers(walk, plan.dims))};
+}
+
+// x[mask] = number, where the mask is for the leading dims of x.
+void store_at_mask(Walk& walk, TensorValue* tensor, const ValuePtr& key, const ValuePtr& value) {
+  static const OpRow* const masked_fill = find_op("masked_fill");
+  static const OpRow* const unsqueeze = find_op("unsqueeze");
+  static const OpRow* const cast = find_op("cast");
+  auto* mask = as<TensorValue>(key);
+  walk.guard_tensor(tensor);
+  walk.guard_tensor(mask);
+  if (mask->spec.rank() == 0) walk.graph_break(BreakReason::unknown_subscript, "a tensor at a mask without dims");
+  // The sizes have to be the very ones here, where masked_fill broadcasts.
+  if (mask->spec.rank() > tensor->spec.rank()) walk.raise_here();
+  for (int i = 0; i < mask->spec.rank(); ++i)
+    if (!same(mask->spec.sizes[i], tensor->spec.sizes[i])) walk.raise_here();
+  ValuePtr whole = key;
+  if (mask->spec.dtype != DType::bool_)
+    whole = walk.call_op(*cast, {{key, walk.constant(dtype_to_python(DType::bool_))}, {}}, CallForm::Method);
+  for (int i = mask->spec.rank(); i < tensor->spec.rank(); ++i)
+    whole = walk.call_op(*unsqueeze, {{whole, walk.integer(-1)}, {}}, CallForm::Method);
+  walk.call_in_place(*masked_fill, {{ValuePtr(tensor), whole, value}, {}});
+}
+
+}  // namespace
+
+ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
+  static const OpRow* const index = find_op("index");
+  static const OpRow* const alias = find_op("alias");
+  guard_tensor(tensor);
+  SymbolicKey parsed(*this, key);
+  IndexPlan plan = parsed.plan_for(tensor->spec);
+  if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
+  ValuePtr window = window_of(*this, tensor, plan.steps);
+  if (plan.indices.empty()) return window;
+  auto [indices, dims] = places(*this, parsed, plan);
+  return call_op(*index, {{window, indices, dims}, {}}, CallForm::Function);
+}
+
+void Walk::store_into_tensor(const ValuePtr& container, const ValuePtr& key, const ValuePtr& value) {
+  static const OpRow* const copy = find_op("copy");
+  static const OpRow* const fill = find_op("fill");
+  static const OpRow* const index_put = find_op("index_put");
+  static const OpRow* const alias = find_op("alias");
+  auto* tensor = as<TensorValue>(container);
+  PyTypeObject* type = type_of(value);
+  bool is_number = type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
+  auto* source = as<TensorValue>(value);
+  if (source == nullptr && !is_number)
+    graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into a tensor"));
+  auto* mask = as<TensorValue>(key);
+  if (mask != nullptr && is_mask(*mask) && (is_number || source->spec.rank() == 0))
+    return store_at_mask(*this, tensor, key, value);
+  guard_tensor(tensor);
+  SymbolicKey parsed(*this, key);
+  IndexPlan plan = parsed.plan_for(tensor->spec);
+  if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
+  ValuePtr window = window_of(*this, tensor, plan.steps);
+  if (!plan.indices.empty()) {
+    auto [indices, dims] = places(*this, parsed, plan);
+    call_in_place(*index_put, {{window, indices, dims, value}, {}});
+    return;
+  }
+  if (source != nullptr && source->spec.rank() > as<TensorValue>(window)->spec.rank())
+    graph_break(BreakReason::tensor_write, "a value of more dims than the place for it");
+  call_in_place(source != nullptr ? *copy : *fill, {{window, value}, {}});
+}
+
+}  // namespace md

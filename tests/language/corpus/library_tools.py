@@ -1,0 +1,1044 @@
+"""functools, itertools, heapq, bisect, collections and contextlib, in the forms that programs use."""
+
+import bisect
+import collections
+import contextlib
+import copy
+import dataclasses
+import functools
+import heapq
+import itertools
+import threading
+import types
+import typing
+import weakref
+
+from differential import snippet
+from differential import whole_on_311 as whole
+
+from minidynamo import no_grad, tensor
+from minidynamo.nn import Linear, Module, ReLU, Sequential
+
+
+@whole()
+def grouped_by_key(x):
+    return x, {key: list(group) for key, group in itertools.groupby("aabbb")}
+
+
+@whole()
+def grouped_by_function(x):
+    words = ["a", "bb", "cc", "d"]
+    return x, [(size, list(group)) for size, group in itertools.groupby(words, len)]
+
+
+@whole()
+def groups_left_early(x):
+    seen = []
+    for key, group in itertools.groupby([1, 1, 2, 2]):
+        seen.append((key, next(group)))
+    return x, seen
+
+
+@whole()
+def groups_used_too_late(x):
+    return x, [list(group) for group in [g for _, g in itertools.groupby([1, 1, 2])]]
+
+
+@whole()
+def teed_iterators(x):
+    a, b = itertools.tee(iter([x, x + 1, x + 2]))
+    return next(a) + next(a), list(b), list(a)
+
+
+@whole()
+def teed_three(x):
+    a, b, c = itertools.tee([1, 2], 3)
+    return x, list(a), list(c), next(b)
+
+
+@whole()
+def sentinel(x):
+    steps = iter([1, 2, 0, 3])
+    return x, list(iter(lambda: next(steps), 0)), next(steps)
+
+
+@whole()
+def sentinel_in_a_loop(x):
+    queue = [3, 2, 1]
+    for n in iter(queue.pop, 3):
+        x = x * n
+    return x, queue
+
+
+@whole()
+def batched_by_hand(x):
+    it = iter(range(5))
+    return x, list(iter(lambda: tuple(itertools.islice(it, 2)), ()))
+
+
+@whole()
+def iterators_combined(x):
+    return (
+        x,
+        list(itertools.zip_longest([1], [2, 3], fillvalue=0)),
+        list(itertools.accumulate([1, 2, 3], initial=10)),
+        list(itertools.takewhile(lambda n: n < 2, [1, 2, 1])),
+        list(itertools.dropwhile(lambda n: n < 2, [1, 2, 1])),
+        list(itertools.filterfalse(None, [0, 1])),
+        list(itertools.starmap(pow, [(2, 3)])),
+        list(itertools.compress("abc", [1, 0, 1])),
+        list(itertools.pairwise([1, 2, 3])),
+        list(itertools.product("ab", repeat=2)),
+        list(itertools.combinations_with_replacement("ab", 2)),
+        list(itertools.islice(itertools.cycle([1, 2]), 3)),
+    )
+
+
+@whole()
+def heap_used(x):
+    h = [3, 1, 2]
+    heapq.heapify(h)
+    heapq.heappush(h, 0)
+    return x, heapq.heappop(h), h, heapq.heapreplace(h, 9), heapq.heappushpop(h, 1)
+
+
+@whole()
+def heap_of_pairs(x):
+    h = []
+    for priority, name in [(2, "b"), (1, "a")]:
+        heapq.heappush(h, (priority, name))
+    return x, [heapq.heappop(h) for _ in range(2)]
+
+
+@snippet()
+def heap_selections(x):
+    return (
+        x,
+        heapq.nlargest(2, [1, 5, 2]),
+        heapq.nsmallest(2, [3, 1, 2]),
+        heapq.nlargest(1, [1, -3], key=abs),
+        list(heapq.merge([1, 4], [2, 3])),
+    )
+
+
+@whole(lambda: ([3, 1, 2], tensor([1.0])))
+def heap_of_caller(h, x):
+    heapq.heapify(h)
+    return x * heapq.heappop(h)
+
+
+@whole(raises=IndexError)
+def heap_empty(x):
+    heapq.heappop([])
+
+
+@whole()
+def bisected_and_inserted(x):
+    items = [1, 3, 5]
+    bisect.insort(items, 4)
+    return x, items, bisect.bisect(items, 3), bisect.bisect_left(items, 3), bisect.bisect_right(items, 9)
+
+
+@whole()
+def bisected_by_key(x):
+    return x, bisect.bisect_left([(1, "a"), (3, "b")], 2, key=lambda pair: pair[0])
+
+
+@whole()
+def compared_by_function(x):
+    return x, sorted([3, 1, 2], key=functools.cmp_to_key(lambda a, b: b - a))
+
+
+class Rank:
+    def __init__(self, n):
+        self.n = n
+
+    def __lt__(self, other):
+        return self.n < other.n
+
+
+@whole()
+def sorted_by_own_order(x):
+    return (
+        x,
+        [r.n for r in sorted([Rank(3), Rank(1), Rank(2)])],
+        max(Rank(1), Rank(5)).n if hasattr(Rank, "__gt__") else 0,
+    )
+
+
+@whole()
+def least_by_own_order(x):
+    return x, min([Rank(3), Rank(1)]).n, min(Rank(3), Rank(1), key=lambda r: r.n).n
+
+
+class Lazy:
+    def __init__(self, by):
+        self.by = by
+        self.made = 0
+
+    @functools.cached_property
+    def square(self):
+        self.made += 1
+        return self.by * self.by
+
+
+@whole()
+def property_cached(x):
+    lazy = Lazy(x)
+    return lazy.square + lazy.square, lazy.made
+
+
+@whole(lambda: (Lazy(tensor([2.0])),))
+def property_cached_of_caller(lazy):
+    return lazy.square + lazy.square
+
+
+def _filled():
+    lazy = Lazy(tensor([2.0]))
+    lazy.square  # noqa: B018  fills the cache
+    return (lazy,)
+
+
+@whole(_filled)
+def property_cached_before(lazy):
+    return lazy.square * 2
+
+
+@functools.lru_cache(maxsize=None)
+def table(n):
+    return tuple(i * i for i in range(n))
+
+
+@functools.lru_cache
+def shared_list(n):
+    return [n]
+
+
+@snippet()
+def cached_function(x):
+    return x * table(3)[2], table(3) is table(3)
+
+
+@snippet()
+def cached_list_is_one(x):
+    return x, shared_list(1) is shared_list(1)
+
+
+@snippet(state=())
+def cached_statistics(x):
+    table.cache_clear()
+    table(2), table(2)
+    return x, table.cache_info()[:2]
+
+
+class Described:
+    @functools.singledispatchmethod
+    def of(self, value):
+        return 1
+
+    @of.register
+    def _(self, value: int):
+        return 2
+
+    def scaled(self, x, by):
+        return x * by
+
+    twice = functools.partialmethod(scaled, by=2)
+
+
+@snippet()
+def dispatched_method(x):
+    return x * Described().of(1) + Described().of("a")
+
+
+@snippet()
+def partial_as_method(x):
+    return Described().twice(x)
+
+
+@functools.singledispatch
+def kind(value):
+    return 1
+
+
+@kind.register
+def _(value: int):
+    return 2
+
+
+@kind.register(list)
+def _(value):
+    return 3
+
+
+@snippet()
+def dispatched(x):
+    return x * kind(1) + kind([]) + kind("a")
+
+
+@whole()
+def queue_as_stack(x):
+    queue = collections.deque([1, 2])
+    queue.append(x)
+    queue.appendleft(0)
+    return queue.pop() + queue.popleft(), len(queue), list(queue)
+
+
+@whole()
+def queue_walked(x):
+    queue, seen = collections.deque([3]), []
+    while queue:
+        n = queue.popleft()
+        seen.append(n)
+        if n > 1:
+            queue.extend([n - 1])
+    return x, seen
+
+
+@whole()
+def queue_bounded(x):
+    last = collections.deque(maxlen=2)
+    for i in range(4):
+        last.append(x + i)
+    return sum(last), last.maxlen
+
+
+@whole()
+def queue_returned(x):
+    return collections.deque([x, x + 1], maxlen=5)
+
+
+@whole()
+def queue_indexed(x):
+    queue = collections.deque("abcd")
+    queue[1] = "z"
+    queue.rotate(1)
+    queue.extendleft([1, 2])
+    return x, queue[-1], queue[0], 1 in queue, queue.count(1), queue.index("z"), queue.copy()
+
+
+@whole(lambda: (collections.deque([tensor([1.0])], maxlen=3),))
+def queue_of_caller(queue):
+    queue.append(queue[0] + 1)
+    return queue[-1] * 2
+
+
+@whole(lambda: (collections.deque([tensor([1.0]), tensor([2.0])]),))
+def queue_of_caller_read(queue):
+    total = queue[0]
+    for item in queue:
+        total = total + item
+    return total, len(queue)
+
+
+@whole(lambda: (collections.OrderedDict(a=tensor([1.0]), b=tensor([2.0])),))
+def ordered_of_caller(table):
+    total = 0
+    for name, value in table.items():
+        total = total + value * len(name)
+    return total, table["a"], "b" in table, table.get("c"), list(table), len(table)
+
+
+@whole(lambda: (collections.OrderedDict(a=tensor([1.0])),))
+def ordered_of_caller_written(table):
+    table["b"] = table["a"] * 2
+    table.pop("a")
+
+
+@whole(lambda: (collections.defaultdict(list, a=[tensor([1.0])]),))
+def default_of_caller(table):
+    table["b"].append(table["a"][0] + 1)
+    return len(table)
+
+
+class Settings(dict):
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__
+
+
+@whole(lambda: (Settings(lr=0.5, w=tensor([2.0])),))
+def settings_of_caller(cfg):
+    return cfg.w * cfg["lr"], cfg.get("momentum", 0), "lr" in cfg
+
+
+@whole(lambda: (Settings(w=tensor([2.0])),))
+def settings_of_caller_written(cfg):
+    cfg["v"] = cfg["w"] + 1
+    return len(cfg)
+
+
+class Named(dict):
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def total(self):
+        return sum(self.values())
+
+
+@whole(lambda: (Named(a=tensor([1.0]), b=tensor([2.0])),))
+def mapping_of_caller_with_methods(table):
+    return table.total(), table.a + 1, [k for k in table], {**table}, dict(table)
+
+
+@whole()
+def mapping_made(x):
+    table = Named(a=x, b=x + 1)
+    return table.total(), table.a
+
+
+class Rows(list):
+    def first(self):
+        return self[0]
+
+
+@whole()
+def rows_made(x):
+    rows = Rows([x, x + 1])
+    rows.append(x + 2)
+    return rows.first() + rows[1], len(rows), [r.sum() for r in rows]
+
+
+@whole()
+def rows_returned(x):
+    return Rows([x, x + 1])
+
+
+@whole(lambda: (Rows([tensor([1.0]), tensor([2.0])]),))
+def rows_of_caller(rows):
+    return rows.first() + rows[1], len(rows), sum(rows), list(rows)
+
+
+@whole(lambda: (Rows([tensor([1.0])]),))
+def rows_of_caller_written(rows):
+    rows.append(rows[0] * 2)
+
+
+@whole()
+def counter_used(x):
+    c = collections.Counter("abca")
+    c.update("b")
+    return x, c["a"], c["z"], c.most_common(2), sorted(c.elements()), c.total(), dict(c)
+
+
+@whole()
+def counter_arithmetic(x):
+    a, b = collections.Counter("aab"), collections.Counter("ab")
+    return x, a + b, a - b, a & b
+
+
+@whole()
+def chained_maps(x):
+    m = collections.ChainMap({"a": x}, {"a": 1, "b": 2})
+    return m["a"] + m["b"], list(m), m.get("c")
+
+
+@whole()
+def namespace_made(x):
+    ns = types.SimpleNamespace(a=x, b=2)
+    ns.c = ns.a * ns.b
+    return ns.c, ns
+
+
+@whole(lambda: (types.SimpleNamespace(a=tensor([1.0]), n=2),))
+def namespace_of_caller(ns):
+    ns.total = ns.a * ns.n
+    return ns.total
+
+
+@whole()
+def shallow_copies(x):
+    a = [x, [1]]
+    b = copy.copy(a)
+    d = copy.copy({"k": a})
+    return b[1] is a[1], b is not a, d["k"] is a, copy.copy((1, 2)), copy.copy("a")
+
+
+@whole()
+def deep_copies(x):
+    a = [1, [2, 3], {"a": (4, [5])}]
+    b = copy.deepcopy(a)
+    b[1].append(9)
+    return x, a, b, b[2]["a"][1] is not a[2]["a"][1]
+
+
+@whole()
+def deep_copy_keeps_sharing(x):
+    inner = [1]
+    a, b = copy.deepcopy([inner, inner])
+    return x, a is b, a is inner
+
+
+class Options:
+    def __init__(self, a, b):
+        self.a = a
+        self.b = b
+
+
+@whole()
+def copies_of_an_object(x):
+    o = Options(x, [1])
+    shallow, deep = copy.copy(o), copy.deepcopy(Options(1, [2]))
+    shallow.a = x + 1
+    return o.a, shallow.a, shallow.b is o.b, deep.b, type(deep) is Options
+
+
+@whole(lambda: (tensor([1.0]), Options(1, [2])))
+def copies_of_callers_object(x, o):
+    c = copy.copy(o)
+    c.a = x
+    return c.a + o.a, c.b is o.b
+
+
+@dataclasses.dataclass
+class Config:
+    width: int = 2
+    layers: list = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    a: int
+    b: str = "b"
+
+
+@whole()
+def dataclass_functions(x):
+    c = Config(3, [1])
+    return (
+        x,
+        dataclasses.asdict(c),
+        dataclasses.astuple(c),
+        dataclasses.replace(c, width=5),
+        [f.name for f in dataclasses.fields(c)],
+    )
+
+
+@snippet()
+def dataclass_texts(x):
+    return x, repr(Config()), str(Frozen(1)), f"{Frozen(2)}"
+
+
+@snippet()
+def dataclass_compared(x):
+    return x, Config(1) == Config(1), Frozen(1) != Frozen(2), Frozen(1) == 3, hash(Frozen(1)) == hash(Frozen(1))
+
+
+@snippet()
+def dataclass_keys(x):
+    memo = {Frozen(1): x}
+    memo[Frozen(2)] = x + 1
+    return memo[Frozen(1)], Frozen(2) in memo, Frozen(3) in memo, len({Frozen(1), Frozen(1)})
+
+
+class Point:
+    def __init__(self, a):
+        self.a = a
+
+    def __eq__(self, other):
+        return isinstance(other, Point) and self.a == other.a
+
+    def __hash__(self):
+        return hash(self.a)
+
+
+@snippet()
+def own_keys(x):
+    memo = {Point(1): x}
+    memo[Point(1)] = x + 1
+    return memo[Point(1)], memo.get(Point(2)), Point(1) in memo, len(memo)
+
+
+@snippet()
+def own_keys_in_sets(x):
+    seen = {Point(1), Point(2), Point(1)}
+    seen.add(Point(2))
+    return x, len(seen), Point(2) in seen, Point(3) in seen
+
+
+@whole()
+def attributes_as_dict(x):
+    o = Options(x, 2)
+    return vars(o)["a"] + 1, o.__dict__["b"], list(vars(o)), {k: v for k, v in vars(o).items()}
+
+
+@whole()
+def attributes_updated_as_dict(x):
+    o = Options(x, 2)
+    o.__dict__.update(a=x + 1, c=3)
+    vars(o)["d"] = 4
+    return o.a, o.c, o.d
+
+
+@whole(lambda: (tensor([1.0]), Options(1, 2)))
+def attributes_of_caller_as_dict(x, o):
+    return x * o.__dict__["a"], sorted(vars(o)), {**vars(o)}
+
+
+@whole(lambda: (tensor([1.0]), Options(1, 2)))
+def attributes_of_caller_updated(x, o):
+    o.__dict__.update(a=x + 1)
+    return o.a * 2
+
+
+@whole()
+def identities(x):
+    a, b = [x], [x]
+    return id(a) == id(a), id(a) == id(b), id(x) == id(a[0])
+
+
+@whole()
+def identities_as_keys(x):
+    a, b = [1], [2]
+    seen = {id(a)}
+    names = {id(a): "a", id(b): "b"}
+    return x, id(a) in seen, id(b) in seen, names[id(b)]
+
+
+@whole()
+def identities_of_tensors(x):
+    y = x + 1
+    seen = {id(x): "x"}
+    return id(y) in seen, id(x) in seen, y
+
+
+class Net(Module):
+    def __init__(self):
+        super().__init__()
+        self.body = Sequential(Linear(2, 2), ReLU())
+        self.head = Linear(2, 1)
+
+
+def _net():
+    net = Net()
+    with no_grad():
+        for p in net.parameters():
+            p.fill_(0.5)
+    return (net, tensor([[1.0, 2.0]]))
+
+
+@snippet(_net)
+def parameters_summed(net, x):
+    total = x.sum()
+    for p in net.parameters():
+        total = total + p.sum()
+    return total
+
+
+@snippet(_net)
+def parameters_named(net, x):
+    return x, [name for name, p in net.named_parameters()]
+
+
+@snippet(_net)
+def modules_looked_over(net, x):
+    return x, [type(m).__name__ for m in net.modules()], [n for n, _ in net.named_children()], len(net.body)
+
+
+@whole(_net)
+def state_read(net, x):
+    return x, sorted(net.state_dict())
+
+
+@whole()
+def suppressed_errors(x):
+    with contextlib.suppress(KeyError, IndexError):
+        [][1]
+        x = x + 100
+    return x + 1
+
+
+@snippet()
+def stack_of_contexts(x):
+    with contextlib.ExitStack() as stack:
+        three = stack.enter_context(contextlib.nullcontext(3))
+        y = x * three
+    return y
+
+
+@snippet()
+def stack_of_callbacks(x):
+    seen = []
+    with contextlib.ExitStack() as stack:
+        stack.callback(seen.append, 1)
+        stack.callback(seen.append, 2)
+    return x, seen
+
+
+@contextlib.contextmanager
+def collecting(items):
+    try:
+        yield items
+    except ValueError:
+        items.append("caught")
+    finally:
+        items.append("left")
+
+
+@whole()
+def generated_context_that_catches(x):
+    items = []
+    with collecting(items):
+        raise ValueError
+    return x + 1, items
+
+
+@whole()
+def generated_context_left_by_return(x):
+    items = []
+    with collecting(items) as same:
+        return x + len(same), items
+
+
+class Switched(contextlib.ContextDecorator):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+
+@whole()
+def context_as_decorator(x):
+    @Switched()
+    def doubled(y):
+        return y * 2
+
+    return doubled(x)
+
+
+LOCK = threading.Lock()
+RE_LOCK = threading.RLock()
+
+
+@snippet()
+def lock_held(x):
+    with LOCK:
+        y = x + 1
+    return y
+
+
+@snippet()
+def re_entrant_lock_held(x):
+    with RE_LOCK, RE_LOCK:
+        y = x + 1
+    return y
+
+
+@snippet(lambda: (tensor([1.0]), threading.Lock()))
+def lock_of_caller(x, lock):
+    with lock:
+        return x * 2
+
+
+T = typing.TypeVar("T")
+
+
+class Box(typing.Generic[T]):
+    def __init__(self, value):
+        self.value = value
+
+
+@snippet()
+def generic_class_called(x):
+    return Box[int](x).value + 1, type(Box[int](x)) is Box
+
+
+@snippet()
+def generic_names(x):
+    return typing.cast("int", x), typing.get_origin(list[int]) is list, typing.get_args(dict[str, int]), list[int]([1])
+
+
+class Target:
+    by = 3
+
+
+TARGET = Target()
+REFERENCE = weakref.ref(TARGET)
+
+
+@snippet()
+def weak_reference_followed(x):
+    return x * REFERENCE().by
+
+
+@snippet()
+def weak_reference_made(x):
+    t = Target()
+    r = weakref.ref(t)
+    return x * r().by
+
+
+def with_attribute(x):
+    return x
+
+
+@snippet()
+def function_counts_its_calls(x):
+    with_attribute.calls = getattr(with_attribute, "calls", 0) + 1
+    del with_attribute.calls
+    return x
+
+
+@whole()
+def function_made_here_has_attributes(x):
+    def inner(y):
+        return y + inner.by
+
+    inner.by = 2
+    setattr(inner, "name", "n")
+    return inner(x), inner.name
+
+
+@whole()
+def queue_from_an_iterable(x):
+    queue = collections.deque((n * n for n in range(5)), 3)
+    queue.clear()
+    queue.extend("ab")
+    queue.reverse()
+    return x, queue, queue.maxlen, bool(queue)
+
+
+@whole(raises=IndexError)
+def queue_empty(x):
+    collections.deque().popleft()
+
+
+@snippet(raises=RuntimeError)
+def queue_changed_while_gone_over(x):
+    queue = collections.deque([1, 2])
+    for item in queue:
+        queue.append(item)
+
+
+@snippet()
+def queue_as_text(x):
+    queue = collections.deque([1, 2], 4)
+    return x, str(queue), repr(queue), f"{queue}", queue == collections.deque([1, 2]), queue == [1, 2]
+
+
+@whole(lambda: (lambda queue: (queue, queue, tensor([1.0])))(collections.deque([1, 2])))
+def queue_seen_twice(first, second, x):
+    first.append(3)
+    second.popleft()
+    return x * len(first), first is second, list(first)
+
+
+@snippet(lambda: (collections.deque([1, 2]), tensor([1.0])))
+def queue_iterator_over_a_break(queue, x):
+    rest = iter(queue)
+    first = next(rest)
+    print(first)
+    return x * first, list(rest)
+
+
+@whole(lambda: (collections.deque([tensor([1.0])]),), raises=ZeroDivisionError)
+def queue_changed_before_an_exception(queue):
+    queue.append(queue[0] + 1)
+    1 / 0  # noqa: B018
+
+
+@snippet()
+def rows_as_text(x):
+    rows = Rows([1, 2])
+    return x, str(rows), repr(rows), rows == [1, 2], rows + [3], rows * 2, rows[:1], type(rows[:1]) is list
+
+
+@whole(lambda: (Rows([3, 1, 2]), tensor([1.0])))
+def rows_of_caller_changed(rows, x):
+    rows.sort()
+    rows[0] = 5
+    del rows[1]
+    rows.insert(0, 7)
+    return x * rows.pop(), len(rows)
+
+
+class Checked(list):
+    def append(self, item):
+        super().append(item * 2)
+
+    def __len__(self):
+        return 10
+
+
+@snippet()
+def rows_with_methods_of_their_own(x):
+    rows = Checked([x])
+    rows.append(x)
+    return rows[1], len(rows), list(rows)
+
+
+class Bag(list):
+    def __init__(self, items, name):
+        super().__init__(items)
+        self.name = name
+
+
+@snippet()
+def rows_with_attributes(x):
+    bag = Bag([x], "n")
+    return bag[0], bag.name, bag
+
+
+@snippet(lambda: (Bag([tensor([1.0])], "n"),))
+def rows_with_attributes_of_caller(bag):
+    bag.append(bag[0] + 1)
+    bag.name = "m"
+    return bag.name, len(bag)
+
+
+class Logged(dict):
+    def __setitem__(self, key, value):
+        super().__setitem__(key, (value, "logged"))
+
+    def __missing__(self, key):
+        return f"no {key}"
+
+
+@snippet(lambda: (Logged(a=1), tensor([1.0])))
+def mapping_with_methods_of_its_own(table, x):
+    table["b"] = 2
+    return x, table["b"], table["c"], "c" in table, table.get("d"), dict(table)
+
+
+@snippet(lambda: (Settings(a=1), tensor([1.0])))
+def settings_written_as_attributes(cfg, x):
+    cfg.b = 2
+    return x * cfg.b, cfg["b"], vars(cfg)
+
+
+@snippet(lambda: (collections.OrderedDict(a=1, b=2, c=3), tensor([1.0])))
+def ordered_of_caller_moved(table, x):
+    table.move_to_end("a")
+    return x, list(table), table.popitem(last=False)
+
+
+def _moved():
+    table = collections.OrderedDict(a=1, b=2)
+    table.move_to_end("a")
+    return (table, tensor([1.0]))
+
+
+@whole(lambda: (collections.OrderedDict(a=1, b=2), tensor([1.0])), _moved)
+def order_of_an_ordered_argument(table, x):
+    return list(table), list(table.items()), x
+
+
+@whole(lambda: (collections.OrderedDict(a=1, b=2), tensor([1.0])))
+def ordered_of_caller_changed(table, x):
+    del table["a"]
+    table["a"] = x
+    table.update(c=3)
+    table.setdefault("d", 4)
+    return list(table), len(table)
+
+
+@whole(lambda: (collections.OrderedDict(a=1, b=2), tensor([1.0])))
+def ordered_of_caller_cleared(table, x):
+    table.clear()
+    table["z"] = x
+
+
+@whole(lambda: (collections.defaultdict(int, a=1), tensor([1.0])))
+def default_of_caller_counted(table, x):
+    for word in "abca":
+        table[word] += 1
+    return x, table["z"], table.get("y"), len(table)
+
+
+@whole(lambda: (collections.Counter("abca"), tensor([1.0])))
+def counter_of_caller(counts, x):
+    counts["a"] += 1
+    return x * counts["a"], counts["zz"], counts.most_common(1)
+
+
+@whole(lambda: (Options(1, 2), tensor([1.0])))
+def attributes_deleted_as_dict(o, x):
+    d = vars(o)
+    del d["a"]
+    d["c"] = x
+    return hasattr(o, "a"), o.c + 1, list(d), d is o.__dict__
+
+
+@snippet(lambda: (lambda o: (o, o.__dict__, tensor([1.0])))(Options(1, 2)))
+def attributes_by_another_name(o, d, x):
+    o.a = 5
+    d["b"] = 6
+    return x * d["a"], o.b, d is vars(o)
+
+
+class Guarded:
+    def __init__(self):
+        self.__dict__["size"] = 3
+
+    @property
+    def size(self):
+        return self.__dict__["size"] * 2
+
+
+@snippet()
+def attribute_behind_a_property(x):
+    g = Guarded()
+    return x * g.size, vars(g)
+
+
+@whole()
+def identities_leave(x):
+    a = [x]
+    number = id(a)
+    seen = {number: "a"}
+    return number == id(a), seen[id(a)], len(seen), isinstance(number, int)
+
+
+@snippet()
+def identities_over_a_break(x):
+    a = [1]
+    seen = {id(a): x}
+    print("break")
+    return seen[id(a)] + 1, id(a) in seen
+
+
+@snippet()
+def identities_beside_numbers(x):
+    a = [1]
+    return x, id(a) == 5, id(a) > 0, id(a) in {1, 2}, id("a") == id("a")
+
+
+class Cloned:
+    def __init__(self, parts):
+        self.parts = parts
+
+    def __deepcopy__(self, memo):
+        return Cloned(copy.deepcopy(self.parts, memo))
+
+    def __getstate__(self):
+        return {"parts": "from the state"}
+
+
+@snippet()
+def copies_with_methods_of_their_own(x):
+    c = Cloned([1])
+    return x, copy.deepcopy(c).parts, copy.copy(c).parts
+
+
+@whole()
+def sums_of_lists(x):
+    return sum([[1], [x]], []), sum((1, 2), 0.5), sum([0.1] * 10)
+
+
+@snippet()
+def sort_fails_half_way(x):
+    items = [Rank(2), 1, Rank(3)]
+    try:
+        items.sort()
+    except TypeError:
+        return x, len(items), type(items[1]).__name__
+
+
+@snippet()
+def sort_is_stable(x):
+    ranks = [Rank(1), Rank(0), Rank(1), Rank(0)]
+    order = sorted(ranks, reverse=True)
+    return x, [ranks.index(r) for r in order], [r.n for r in order]
