@@ -27,7 +27,8 @@ py::dict read_rows() {
 void bind_everywhere(py::module_& module) {
   module.def(
       "_enable_everywhere", [](const py::object& compiled) { enable_everywhere(compile_options_of(compiled.ptr())); },
-      "Every new frame of the process goes to the driver, compiled as this CompiledFunction, which has to live meanwhile.");
+      "Every new frame of the process goes to the driver, compiled as this CompiledFunction, which has to live "
+      "meanwhile.");
   module.def("_disable_everywhere", &disable_everywhere, "Undoes one _enable_everywhere().");
   module.def("_everywhere_enabled", &everywhere_enabled);
   module.def("hand_over_counts", &read_hand_overs,

@@ -42,8 +42,7 @@ Ref awaitable_iterator(PyObject* object) {
 // Another await waits for it; false with an exception set as well.
 bool may_be_awaited(PyObject* coroutine) {
   Ref awaited = Ref::steal(PyObject_GetAttrString(coroutine, "cr_await"));
-  if (awaited && awaited.get() != Py_None)
-    PyErr_SetString(PyExc_RuntimeError, "coroutine is being awaited already");
+  if (awaited && awaited.get() != Py_None) PyErr_SetString(PyExc_RuntimeError, "coroutine is being awaited already");
   return awaited.get() == Py_None;
 }
 

@@ -5,22 +5,22 @@
 namespace md {
 
 // MD_COUNTER(name, doc)
-#define MD_COUNTERS(MD_COUNTER)                                                        \
-  MD_COUNTER(regions_captured, "walks that ended in a region")                         \
-  MD_COUNTER(graphs_captured, "regions whose graph has an op")                         \
-  MD_COUNTER(ops_captured, "ops in those graphs")                                      \
-  MD_COUNTER(regions_run, "regions entered, captured or found")                        \
-  MD_COUNTER(graph_breaks, "regions captured that end in a break which is not silent") \
-  MD_COUNTER(recompiles, "regions captured because the guards of the others failed")   \
-  MD_COUNTER(limits_reached, "look-ups refused by the recompile limit")                \
-  MD_COUNTER(snapshots_restored, "frames written from a snapshot")                     \
-  MD_COUNTER(frames_materialised, "frames made for functions that were inlined")       \
-  MD_COUNTER(frames_driven, "frames that the driver ran, materialised ones too") \
-  MD_COUNTER(translated_instructions, "instructions that regions run by the driver covered") \
-  MD_COUNTER(concrete_instructions, "instructions that the driver executed")           \
+#define MD_COUNTERS(MD_COUNTER)                                                                               \
+  MD_COUNTER(regions_captured, "walks that ended in a region")                                                \
+  MD_COUNTER(graphs_captured, "regions whose graph has an op")                                                \
+  MD_COUNTER(ops_captured, "ops in those graphs")                                                             \
+  MD_COUNTER(regions_run, "regions entered, captured or found")                                               \
+  MD_COUNTER(graph_breaks, "regions captured that end in a break which is not silent")                        \
+  MD_COUNTER(recompiles, "regions captured because the guards of the others failed")                          \
+  MD_COUNTER(limits_reached, "look-ups refused by the recompile limit")                                       \
+  MD_COUNTER(snapshots_restored, "frames written from a snapshot")                                            \
+  MD_COUNTER(frames_materialised, "frames made for functions that were inlined")                              \
+  MD_COUNTER(frames_driven, "frames that the driver ran, materialised ones too")                              \
+  MD_COUNTER(translated_instructions, "instructions that regions run by the driver covered")                  \
+  MD_COUNTER(concrete_instructions, "instructions that the driver executed")                                  \
   MD_COUNTER(final_instructions, "returns, yields and reraises that the interpreter executed for the driver") \
-  MD_COUNTER(hand_overs, "frames whose rest was given to the interpreter")             \
-  MD_COUNTER(plan_failures, "plans that failed and were run again by Python")          \
+  MD_COUNTER(hand_overs, "frames whose rest was given to the interpreter")                                    \
+  MD_COUNTER(plan_failures, "plans that failed and were run again by Python")                                 \
   MD_COUNTER(capture_ns, "nanoseconds spent walking, lowering and compiling")
 
 struct Counters {

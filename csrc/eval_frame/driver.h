@@ -68,8 +68,8 @@ class FrameDriver {
   std::optional<Arrival> arrival_;
   int empty_regions_ = 0;
   bool only_concrete_ = false;  // no region from here on
-  bool leaves_rest_ = false;  // the innermost frame that is being restored goes to the interpreter
-  SavedError raising_;        // by the instruction at which the innermost frame that is being restored stands
+  bool leaves_rest_ = false;    // the innermost frame that is being restored goes to the interpreter
+  SavedError raising_;          // by the instruction at which the innermost frame that is being restored stands
 };
 
 // The slots of a frame as a guard program reads them.

@@ -263,8 +263,7 @@ RegionEntryPtr find_or_capture(const Place& place, HandOver& why) {
   int known = cache.count(key);
   if (known >= limit) {
     ++counters().limits_reached;
-    if (!place.policy->keeps_empty_regions)
-      report_limit(cache, key, place.view, place.bytecode, *place.policy, limit);
+    if (!place.policy->keeps_empty_regions) report_limit(cache, key, place.view, place.bytecode, *place.policy, limit);
     return nullptr;
   }
   if (known > 0) {

@@ -10,11 +10,11 @@ namespace {
 struct PolicyHash {
   size_t operator()(const Policy& policy) const {
     uint64_t bits = policy.backend;
-    for (uint64_t part : {policy.config_fingerprint, static_cast<uint64_t>(policy.recompile_limit),
-                          static_cast<uint64_t>(policy.dynamic),
-                          static_cast<uint64_t>(policy.fullgraph | policy.error_on_graph_break << 1 |
-                                                policy.disable << 2 | policy.nested_graph_breaks << 3 |
-                                                policy.keeps_empty_regions << 4)}) {
+    for (uint64_t part :
+         {policy.config_fingerprint, static_cast<uint64_t>(policy.recompile_limit),
+          static_cast<uint64_t>(policy.dynamic),
+          static_cast<uint64_t>(policy.fullgraph | policy.error_on_graph_break << 1 | policy.disable << 2 |
+                                policy.nested_graph_breaks << 3 | policy.keeps_empty_regions << 4)}) {
       bits = (bits ^ part) * 0x9E3779B97F4A7C15u;
       bits ^= bits >> 32;
     }

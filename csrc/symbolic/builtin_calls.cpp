@@ -322,7 +322,8 @@ ValuePtr call_sum(Walk& walk, const CallArgs& args) {
   // Texts are to be joined instead.
   if (start != nullptr)
     for (PyTypeObject* refused : {&PyUnicode_Type, &PyBytes_Type, &PyByteArray_Type})
-      if (PyTypeObject* type = type_of(*start); type != nullptr && PyType_IsSubtype(type, refused) != 0) walk.raise_here();
+      if (PyTypeObject* type = type_of(*start); type != nullptr && PyType_IsSubtype(type, refused) != 0)
+        walk.raise_here();
   ValuePtr total = start != nullptr ? *start : walk.integer(0);
   for (const ValuePtr& item : iterated(walk, "sum", args.positional[0])) {
     if (walk.is_tensor(total) || walk.is_tensor(item)) {

@@ -24,7 +24,9 @@ bool is_number(Walk& walk, const ValuePtr& value) {
 
 bool is_int(const ValuePtr& value) { return type_of(value) == &PyLong_Type; }
 
-bool is_not_negative(Walk& walk, const ValuePtr& value) { return is_int(value) && walk.int_of(value).value_or(-1) >= 0; }
+bool is_not_negative(Walk& walk, const ValuePtr& value) {
+  return is_int(value) && walk.int_of(value).value_or(-1) >= 0;
+}
 
 bool is_iterable(const ValuePtr& value) {
   PyTypeObject* type = type_of(value);

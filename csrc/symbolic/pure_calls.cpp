@@ -143,7 +143,8 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
                    kAscii = imported("builtins", "ascii");
   bool takes_text = callable.get() == reinterpret_cast<PyObject*>(&PyUnicode_Type) || callable.get() == kRepr.get() ||
                     callable.get() == kFormat.get() || callable.get() == kAscii.get();
-  if (takes_text && callable.get() != kAscii.get() && args.keywords.empty() && !args.positional.empty() && args.positional.size() < 3) {
+  if (takes_text && callable.get() != kAscii.get() && args.keywords.empty() && !args.positional.empty() &&
+      args.positional.size() < 3) {
     bool is_format = callable.get() == kFormat.get();
     Ref spec = is_format && args.positional.size() == 2 ? walk.constant_of(args.positional[1]) : Ref();
     bool known = args.positional.size() == 1 || (spec && PyUnicode_CheckExact(spec.get()));

@@ -5,8 +5,9 @@ import subprocess
 import sys
 import threading
 
-import minidynamo
 import pytest
+
+import minidynamo
 from minidynamo import _C
 from minidynamo._dynamo import eval_frame
 

@@ -7,8 +7,9 @@ import itertools
 import signal
 import weakref
 
-import minidynamo
 import pytest
+
+import minidynamo
 from minidynamo._dynamo.eval_frame import enable_everywhere
 
 
