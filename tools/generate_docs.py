@@ -118,8 +118,8 @@ RESULTS = Path(__file__).parent.parent / "tests" / "cpython" / "results"
 
 EVERYWHERE = """# Everywhere mode
 
-`minidynamo._dynamo.eval_frame.enable_everywhere()` puts every Python frame that starts from then on, in every thread of the
-process, under the frame evaluator. It is there to test the evaluator with ordinary programs.
+`minidynamo._dynamo.eval_frame.enable_everywhere()` puts every Python frame that starts from then on, in every
+thread of the process, under the frame evaluator. It is there to test the evaluator with ordinary programs.
 
     from minidynamo._dynamo.eval_frame import enable_everywhere, execution_counters
 
@@ -127,28 +127,30 @@ process, under the frame evaluator. It is there to test the evaluator with ordin
         program()
     print(execution_counters())
 
-Otherwise a frame in which nothing worth running was captured is left to the interpreter. Here its regions are kept and run
-though their graphs are empty: the translator walks, the snapshot is restored, the driver executes the instruction at which
-the region ends, and so on to the end. Past the recompile limit the driver executes the rest of the frame. Generators and
-coroutines come under the evaluator each time that they are resumed. `MINIDYNAMO_SNAPSHOT_STRESS=n` ends every region after n
-instructions. Programs get slower, not different.
+Otherwise a frame in which nothing worth running was captured is left to the interpreter. Here its regions are kept
+and run though their graphs are empty: the translator walks, the snapshot is restored, the driver executes the
+instruction at which the region ends, and so on to the end. Past the recompile limit the driver executes the rest of
+the frame. Generators and coroutines come under the evaluator each time that they are resumed.
+`MINIDYNAMO_SNAPSHOT_STRESS=n` ends every region after n instructions. Programs get slower, not different.
 
 A plain call lasts until `disable_everywhere()`, and calls nest. While the mode is off it costs nothing.
 
 ## Who executed what
 
-`execution_counters()` tells how many instructions were executed by the *translator* (those that a region covers, counted for
-each run, calls inlined into it included), by the *driver*, and by the *interpreter* for them: the return, yield or reraise by
-which a frame is left, which is always the interpreter's. What the interpreter does in frames that were handed over is not in
-this number, since nobody can count it; the frames are, by reason. `MINIDYNAMO_LOGS=handover` logs each.
+`execution_counters()` tells how many instructions were executed by the *translator* (those that a region covers,
+counted for each run, calls inlined into it included), by the *driver*, and by the *interpreter* for them: the
+return, yield or reraise by which a frame is left, which is always the interpreter's. What the interpreter does in
+frames that were handed over is not in this number, since nobody can count it; the frames are, by reason.
+`MINIDYNAMO_LOGS=handover` logs each.
 """
 
 EVERYWHERE_RESULTS = """## CPython's own tests
 
-`python -m tests.cpython` runs CPython's regression tests, each module in processes of its own: without a hook, with an idle
-hook (one that only calls the interpreter), in everywhere mode, and so with a region for every 3 instructions. Compared is
-test by test: what passes under the idle hook has to pass under everywhere mode. An idle hook loses tests by itself, because
-every Python call then takes C stack and because inlined calls are off; no evaluator by PEP 523 can avoid that.
+`python -m tests.cpython` runs CPython's regression tests, each module in processes of its own: without a hook, with
+an idle hook (one that only calls the interpreter), in everywhere mode, and so with a region for every 3
+instructions. Compared is test by test: what passes under the idle hook has to pass under everywhere mode. An idle
+hook loses tests by itself, because every Python call then takes C stack and because inlined calls are off; no
+evaluator by PEP 523 can avoid that.
 """
 
 
@@ -171,7 +173,7 @@ def cpython_results(summary):
         handed_over = sum(counters["hand_overs"].values())
         cells = (*numbers.values(), counters["frames_driven"], handed_over, counters["snapshots_restored"])
         rows.append((way, *(f"{cell:,}" for cell in cells), f"{100 * share:.1f} %"))
-    header = ("way", "translator", "driver", "interpreter", "frames driven", "handed over", "snapshots restored", "outside")
+    header = ("way", "translator", "driver", "interpreter", "frames driven", "handed over", "snapshots", "outside")
     parts.append(table(header, rows))
     ways = next(iter(summary["modules"].values()))
     rows = [(f"`{name}`", *results.values()) for name, results in summary["modules"].items()]
@@ -193,7 +195,13 @@ def constructs():
     return constructs_page.page()
 
 
-PAGES = {"everywhere.md": everywhere, "graph_breaks.md": graph_breaks, "config.md": config, "logs.md": logs, "ops.md": ops}
+PAGES = {
+    "everywhere.md": everywhere,
+    "graph_breaks.md": graph_breaks,
+    "config.md": config,
+    "logs.md": logs,
+    "ops.md": ops,
+}
 FROM_TESTS = {"constructs.md": constructs}  # under CPython 3.11: what is captured of the standard library differs
 
 

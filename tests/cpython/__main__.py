@@ -81,12 +81,17 @@ def main():
     if not modules:
         sys.exit("this Python has no test package")
     print(f"{'module':28}", *(f"{way:>14}" for way in WAYS), "outside", flush=True)
-    results = {module: run_module(module, ways, arguments.timeout) for module in modules}
-    summary = summary_of(results, ways)
+    results = {}
+    for module in modules:
+        results[module] = run_module(module, ways, arguments.timeout)
+        summary = summary_of(results, ways)
+        # A long run that is ended early has its results so far.
+        if arguments.json:
+            arguments.json.write_text(json.dumps(summary, indent=1) + "\n")
     show(summary)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(summary, indent=1, sort_keys=True) + "\n")
-    without_reason = [test for way in summary["counters"] for test, reason in summary["lost"][way].items() if not reason]
+    without_reason = [
+        test for way in summary["counters"] for test, reason in summary["lost"][way].items() if not reason
+    ]
     sys.exit(1 if without_reason else 0)
 
 

@@ -25,7 +25,9 @@ _COUNTS = (
     "made and dropped inside a region is never made"
 )
 _LAYOUT = "asks how many bytes a dict takes: a region writes its items one by one"
-_RETURNED = "looks at the locals of a frame that returns: what its last region would store in them is not written any more"
+_RETURNED = (
+    "looks at the locals of a frame that returns: what its last region would store in them is not written any more"
+)
 KNOWN = {
     "test_09_settrace_and_raise": "one instruction starts tracing and raises: the tracer is told of the frame once more",
     "GCTogglingTests.test_bug1055820c": _COUNTS,

@@ -1,8 +1,8 @@
 """Everywhere mode: every Python frame of the process under the frame evaluator, to test it with ordinary programs.
 
-A frame that computes nothing with tensors is otherwise left to the interpreter. Here its regions are kept and run though
-their graphs are empty, so that the translator, snapshots and the driver carry it. Tracers, profilers and monitors still
-get every frame. Programs become slower, not different.
+A frame that computes nothing with tensors is otherwise left to the interpreter. Here its regions are kept and run
+though their graphs are empty, so that the translator, snapshots and the driver carry it. Tracers, profilers and
+monitors still get every frame. Programs become slower, not different.
 """
 
 from .. import _C
