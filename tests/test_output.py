@@ -109,6 +109,24 @@ def test_what_depends_on_a_tensor_is_a_break(what, capsys):
         minidynamo.compile(function, fullgraph=True)(ones())
 
 
+@WITHOUT_STRESS
+def test_a_text_that_breaks_is_the_break_of_the_print(capsys):
+    class Told:
+        def __repr__(self):
+            minidynamo._dynamo.graph_break()
+            return "told"
+
+    def function(x):
+        y = x + 1
+        print(Told())
+        return y * 2
+
+    report = explain(function)(ones())
+    assert report.graph_count == 2
+    assert "Call to `print`" in report.break_reasons[0].reason
+    assert capsys.readouterr().out == "told\n"
+
+
 # ---- where it goes
 
 

@@ -111,8 +111,16 @@ class Printing {
 
   // What its class says in Python is worked out here.
   Printed print_instance(const ValuePtr& value, int depth) {
-    Ref text = depth == 0 ? text_by_parts(walk_, value, 1, nullptr) : Ref();
-    return {text ? walk_.constant(text) : nullptr};
+    if (depth > 0) return {};
+    try {
+      Ref text = text_by_parts(walk_, value, 1, nullptr);
+      return {text ? walk_.constant(text) : nullptr};
+    } catch (RestartSignal& restart) {
+      // That its methods break is the print's affair.
+      if (restart.graph_break.reason == BreakReason::held_by_c_caller)
+        restart.graph_break = {BreakReason::print_call, "print()", "", {}, ""};
+      throw;
+    }
   }
 
   Printed print_slice(const SliceValue& slice, int depth) {
