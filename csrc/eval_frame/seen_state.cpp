@@ -20,6 +20,7 @@ Ref contents_of(EffectKind kind, BorrowedRef target, BorrowedRef key) {
     case EffectKind::DictDelete:
     case EffectKind::DictClear:
       return check(PyDict_Copy(target));
+    case EffectKind::DequeAssign:
     case EffectKind::SetAdd:
     case EffectKind::SetDiscard:
     case EffectKind::SetClear:
@@ -59,6 +60,7 @@ bool same_contents(EffectKind kind, const Ref& a, const Ref& b) {
   switch (kind) {
     case EffectKind::ListAppend:
     case EffectKind::ListSplice:
+    case EffectKind::DequeAssign:
     case EffectKind::SetAdd:
     case EffectKind::SetDiscard:
     case EffectKind::SetClear:

@@ -165,6 +165,7 @@ void Walk::queue_output(OutputRequest request) {
   }
   call.value = make_value<SequenceValue>(false, std::move(values));
   call.start = static_cast<int64_t>(queued_.size());
+  freeze_deques();
   effects_.push_back(std::move(call));
   queued_.push_back(std::move(output));
 }

@@ -190,11 +190,20 @@ std::vector<ValuePtr>* Walk::deque_contents(const ValuePtr& deque) {
   auto* object = as<ObjectValue>(deque);
   exact_type(deque);
   write_to(deque);
-  bool is_first = !object->writes->contents;
   SequenceValue* contents = written_list(object);
   ++contents->changes;
-  if (is_first) effects_.push_back({EffectKind::DequeAssign, deque, nullptr, object->writes->contents});
+  bool is_logged = std::ranges::any_of(effects_, [&](const PendingEffect& effect) {
+    return effect.kind == EffectKind::DequeAssign && effect.value == object->writes->contents;
+  });
+  if (!is_logged) effects_.push_back({EffectKind::DequeAssign, deque, nullptr, object->writes->contents});
   return &contents->items;
+}
+
+// A deque is assigned as a whole, once for all changes: what they have made of it so far is what an output may show.
+void Walk::freeze_deques() {
+  for (PendingEffect& effect : effects_)
+    if (effect.kind == EffectKind::DequeAssign && effect.value == as<ObjectValue>(effect.target)->writes->contents)
+      effect.value = make_value<SequenceValue>(true, as<SequenceValue>(effect.value)->items);
 }
 
 void Walk::list_splice(const ValuePtr& list, int64_t start, int64_t stop, std::vector<ValuePtr> values) {

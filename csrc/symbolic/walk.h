@@ -164,6 +164,7 @@ class Walk {
   bool list_extend(const ValuePtr& list, const ValuePtr& iterable);
   // The elements of a deque that is about to be changed; null: no deque.
   std::vector<ValuePtr>* deque_contents(const ValuePtr& deque);
+  void freeze_deques();
   void list_splice(const ValuePtr& list, int64_t start, int64_t stop, std::vector<ValuePtr> values);
   // The entries of a dict that is about to be changed; null: no exact dict.
   DictValue* dict_contents(const ValuePtr& dict);
