@@ -1,5 +1,6 @@
 """CPython's own tests pass in everywhere mode where they pass under an idle hook; and the mode itself."""
 
+import functools
 import json
 import subprocess
 import sys
@@ -19,8 +20,13 @@ needs_tests = pytest.mark.skipif(not is_there("test_grammar"), reason="this Pyth
 pytestmark = pytest.mark.skipif(not _C.frame_evaluation, reason="no frame evaluator for this Python")
 
 
+@functools.cache
+def idle_run(module):
+    return run(module, "idle")
+
+
 def compare(module, way):
-    idle, found = run(module, "idle"), run(module, way)
+    idle, found = idle_run(module), run(module, way)
     assert "error" not in idle, idle
     assert "error" not in found, (found["error"], found["messages"])
     without_reason = [test for test, reason in lost(idle, found).items() if reason is None]
