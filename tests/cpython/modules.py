@@ -42,6 +42,13 @@ KNOWN = {
     "TestIncompleteFrameAreInvisible.test_sneaky_frame_object_teardown": _RETURNED,
 }
 
+# Tests that fail because of a bug that is not fixed yet.
+_METHODS = "open: under the stress switch a method of a C object is called as if the object were the method"
+OPEN = {
+    f"TestCallingConventionsInstance.{name}": _METHODS
+    for name in ("test_fastcall", "test_fastcall_keywords", "test_varargs", "test_varargs_keywords")
+}
+
 # Tests that measure time or count on the order of threads: they fail now and then on a busy machine, also without a hook.
 UNSTEADY = {
     "test_denial_of_service_prevented_int_to_str": "compares times of conversions",
@@ -51,5 +58,5 @@ UNSTEADY = {
 
 def known_reason(test):
     """Why this test may fail in everywhere mode; None: it may not."""
-    reasons = [reason for name, reason in (KNOWN | UNSTEADY).items() if test.endswith(f".{name}")]
+    reasons = [reason for name, reason in (KNOWN | OPEN | UNSTEADY).items() if test.endswith(f".{name}")]
     return reasons[0] if reasons else None

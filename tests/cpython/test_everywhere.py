@@ -85,8 +85,8 @@ def test_counters_tell_who_executed_what():
     instructions = counters["instructions"]
     assert min(instructions.values()) > 0
     assert instructions["translator"] + instructions["driver"] > instructions["interpreter"]
-    assert counters["regions_run"] >= counters["frames_driven"] > 10
-    assert counters["snapshots_restored"] > 10
+    assert counters["regions_run"] >= counters["frames_driven"] > 3
+    assert counters["snapshots_restored"] > 3
     assert set(counters["hand_overs"]) == set(_C.hand_over_rows())
 
 
