@@ -45,7 +45,7 @@ def test_quick_module(module, way):
 
 
 @needs_tests
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("way", ["everywhere", "stressed"])
 @pytest.mark.parametrize("module", [module for module in MODULES if module not in QUICK])
 def test_module(module, way):
