@@ -287,7 +287,9 @@ ValuePtr call_next(Walk& walk, const CallArgs& args) {
 ValuePtr call_enumerate(Walk& walk, const CallArgs& args) {
   int64_t start = 0;
   const ValuePtr* start_value = args.positional.size() > 1 ? &args.positional[1] : args.keyword("start");
-  if (args.positional.empty() || args.keywords.size() > (args.positional.size() > 1 ? 0u : 1u)) walk.raise_here();
+  if (args.positional.empty() || args.positional.size() > 2 ||
+      args.keywords.size() > (args.positional.size() > 1 ? 0u : 1u))
+    walk.raise_here();
   if (start_value != nullptr) {
     std::optional<int64_t> known = walk.int_of(*start_value);
     if (!known) break_on_builtin(walk, "enumerate", *start_value);

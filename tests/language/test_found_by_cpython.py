@@ -351,3 +351,7 @@ def test_a_walk_keeps_no_cycles():
     del thing
     gc.collect()
     assert reference() is None
+
+
+def test_too_many_arguments_of_enumerate():
+    assert check(lambda: enumerate("abc", 2, 3))[0] is TypeError
