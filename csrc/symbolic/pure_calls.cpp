@@ -125,9 +125,10 @@ bool takes_plain_value(BorrowedRef callable) {
                    kFormatMap = check(PyObject_GetAttrString(text, "format_map"));
   if (Py_IS_TYPE(callable.get(), &PyMethodDescr_Type))
     return callable.get() != kFormat.get() && callable.get() != kFormatMap.get();
-  static const Ref kNames[] = {imported("builtins", "int"), imported("builtins", "float"), imported("builtins", "range"),
-                               imported("builtins", "chr"), imported("builtins", "bin"),   imported("builtins", "hex"),
-                               imported("builtins", "oct"), imported("builtins", "ord")};
+  static const Ref kNames[] = {imported("builtins", "int"),   imported("builtins", "float"),
+                               imported("builtins", "range"), imported("builtins", "chr"),
+                               imported("builtins", "bin"),   imported("builtins", "hex"),
+                               imported("builtins", "oct"),   imported("builtins", "ord")};
   return std::ranges::any_of(kNames, [&](const Ref& name) { return name.get() == callable.get(); });
 }
 

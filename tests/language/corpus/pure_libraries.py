@@ -469,7 +469,13 @@ def unions_of_types(x):
 
 @snippet()
 def enum_members_as_text(x):
-    return x, "%s %s" % (Mode.TRAIN, Color.RED), "%s" % Mode.TRAIN, "{} {}".format(Mode.EVAL, Color.BLUE), str(Mode.TRAIN)
+    return (
+        x,
+        "%s %s" % (Mode.TRAIN, Color.RED),
+        "%s" % Mode.TRAIN,
+        "{} {}".format(Mode.EVAL, Color.BLUE),
+        str(Mode.TRAIN),
+    )
 
 
 @snippet()
