@@ -289,6 +289,7 @@ SOURCES = {
                        [property()], [STATIC, 3]),
     "GlobalsDict": ("L['x'].__globals__", None, on_x("GlobalsDict"), other_function, globals(), [], [Point, 3]),
     "InstanceDict": ("L['x'].__dict__", None, on_x("InstanceDict"), WITH_DICT, vars(WITH_DICT), [3, Slotted()], []),
+    "AttributesDict": ("L['x'].__dict__", None, on_x("AttributesDict"), WITH_DICT, vars(WITH_DICT), [], [3, Slotted()]),
     "WrappedFunction": ("L['x'].__func__", None, on_x("WrappedFunction"), STATIC, other_function, [], [METHOD, 3]),
 }  # fmt: skip
 

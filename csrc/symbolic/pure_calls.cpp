@@ -117,12 +117,18 @@ PyTypeObject* match_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
-// Functions that ask an object of a subclass for its own text, or keep it.
-bool keeps_class(BorrowedRef callable) {
-  static const Ref kNames[] = {imported("builtins", "repr"),    imported("builtins", "ascii"),
-                               imported("builtins", "format"),  imported("builtins", "str"),
-                               imported("builtins", "slice"),   imported("builtins", "frozenset"),
-                               imported("builtins", "complex"), imported("builtins", "bytes")};
+// Functions that take a number or text of a subclass for what it equals: methods of the built-in classes that neither keep it nor
+// ask it for its own text, and conversions whose methods are looked at.
+bool takes_plain_value(BorrowedRef callable) {
+  PyObject* text = reinterpret_cast<PyObject*>(&PyUnicode_Type);
+  static const Ref kFormat = check(PyObject_GetAttrString(text, "format")),
+                   kFormatMap = check(PyObject_GetAttrString(text, "format_map"));
+  if (Py_IS_TYPE(callable.get(), &PyMethodDescr_Type))
+    return callable.get() != kFormat.get() && callable.get() != kFormatMap.get();
+  static const Ref kNames[] = {imported("builtins", "int"),   imported("builtins", "float"),
+                               imported("builtins", "range"), imported("builtins", "chr"),
+                               imported("builtins", "bin"),   imported("builtins", "hex"),
+                               imported("builtins", "oct"),   imported("builtins", "ord")};
   return std::ranges::any_of(kNames, [&](const Ref& name) { return name.get() == callable.get(); });
 }
 
@@ -237,7 +243,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
       held.push_back(made->model);
       return true;
     }
-    if (has_user_type(value) && !keeps_class(callable)) {
+    if (has_user_type(value) && takes_plain_value(callable)) {
       ValuePtr plain =
           plain_value(walk, value, {"__int__", "__index__", "__float__", "__hash__", "__trunc__", "__round__"});
       if (plain) {

@@ -202,6 +202,10 @@ ValuePtr union_of_classes(Walk& walk, BinaryCode op, const ValuePtr& left, const
 // Operands that are members of an enum of numbers or texts, as what they equal where the operator is that of the number or text.
 void open_members(Walk& walk, const Instruction& at, ValuePtr& left, ValuePtr& right) {
   OperatorMethods names = operator_methods(at);
+  // text % member asks the member for its own text.
+  bool is_text = type_of(left) == &PyUnicode_Type || type_of(left) == &PyBytes_Type ||
+                 (type_of(left) != nullptr && PyType_IsSubtype(type_of(left), &PyUnicode_Type));
+  if (at.op == Opcode::BINARY_OP && is_text && binary_operator(at.arg).code == BinaryCode::Remainder) return;
   for (ValuePtr* side : {&left, &right}) {
     if (!has_user_type(*side)) continue;
     const char* reflected = names.reflected != nullptr ? names.reflected : names.plain;

@@ -465,3 +465,43 @@ def named_tuple_class_made_inside(x):
 @whole()
 def unions_of_types(x):
     return x, isinstance(3, int | str), isinstance(x, int | None), isinstance(None, int | None)
+
+
+@snippet()
+def enum_members_as_text(x):
+    return (
+        x,
+        "%s %s" % (Mode.TRAIN, Color.RED),
+        "%s" % Mode.TRAIN,
+        "{} {}".format(Mode.EVAL, Color.BLUE),
+        str(Mode.TRAIN),
+    )
+
+
+@snippet()
+def enum_members_kept(x):
+    table = {Mode.TRAIN: x, Color.RED: 1}
+    return table, [Mode.EVAL], {Color.BLUE}, (Mode.TRAIN,), f"{Mode.EVAL!r}", hash(Color.RED), repr(Color.RED)
+
+
+class Odd(enum.IntEnum):
+    ONE = 1
+
+    def __add__(self, other):
+        return "added"
+
+    def __eq__(self, other):
+        return "equal"
+
+    __hash__ = enum.IntEnum.__hash__
+
+    def __index__(self):
+        return 2
+
+    def __pow__(self, other, modulo=None):
+        return "power"
+
+
+@snippet()
+def enum_members_with_operators_of_their_own(x):
+    return x, Odd.ONE + 1, Odd.ONE == 1, Odd.ONE - 1, pow(Odd.ONE, 2), int(Odd.ONE), [10, 20, 30][Odd.ONE], hex(Odd.ONE)
