@@ -128,3 +128,46 @@ def test_wrong_calls(case):
     elif row["kind"] != "Random" and row["name"] not in UNDETERMINED and isinstance(result, md.Tensor):
         assert tuple(result.shape) == tuple(their_result.shape)
         assert str(result.dtype).split(".")[1] == str(their_result.dtype).split(".")[1]
+
+
+# Values that hardly any parameter takes. torch accepts a few where this has no use for them.
+WRONG_VALUES = {"class": object, "dict": {"a": 1}, "bytes": b"x", "huge": 10**30}
+
+
+def wrong_values(row):
+    args, keywords = SAMPLES[row["name"]][0]
+    for what, value in WRONG_VALUES.items():
+        for place in range(len(args)):
+            yield f"{what}-{place}", [*args[:place], value, *args[place + 1 :]], keywords
+        for name in keywords:
+            if what != "bytes":  # torch takes them as text
+                yield f"{what}-{name}", args, {**keywords, name: value}
+    yield "too many", [*args, *[None] * 7], keywords
+    yield "unknown keyword", args, {**keywords, "nonsense": 1}
+
+
+# torch takes a number for the tensor in copy_, and none on the left of a comparison's function.
+OTHER_VALUE_CASES = {"copy-huge-1", *(f"{name}-huge-0" for name in ("eq", "ne", "lt", "le", "gt", "ge"))}
+VALUE_CASES = [(row, *wrong) for row in ROWS if row["name"] not in FACELESS for wrong in wrong_values(row)]
+
+
+@pytest.mark.parametrize("case", VALUE_CASES, ids=[f"{case[0]['name']}-{case[1]}" for case in VALUE_CASES])
+def test_wrong_values(case):
+    row, what, args, keywords = case
+    for name, call in faces(row).items():
+        if name in ("method", "in_place") and not (args and isinstance(args[0], Data)):
+            continue
+        _, error = outcome(call, args, keywords)
+        assert error is None or python_name(row) in str(error), error
+        theirs = faces(row, torch).get(name) if torch is not None else None
+        if theirs is None or f"{row['name']}-{what}" in OTHER_VALUE_CASES:
+            continue
+        try:
+            _, their_error = outcome(theirs, args, keywords, torch)
+        except AttributeError:  # torch's Python code looks at attributes first
+            assert isinstance(error, TypeError)
+            continue
+        assert (error is None) == (their_error is None), (error, their_error)
+        if error is not None:
+            classes = {type(error), type(their_error)}
+            assert len(classes) == 1 or classes == {RuntimeError, NotImplementedError}, (error, their_error)

@@ -71,14 +71,19 @@ bool is_tensor_list(BorrowedRef sequence) {
          find_tensor(PySequence_Fast_GET_ITEM(sequence.get(), 0)) != nullptr;
 }
 
-int64_t int64_from_python(const ArgName& name, BorrowedRef value) {
+// Of an int of more than 64 bits; the classes are torch's.
+ErrorKind overflow_kind(const Param& param, bool is_element) {
+  if (param.type == ParamType::IntList) return is_element || param.variadic_ints ? ErrorKind::Type : ErrorKind::Value;
+  return param.type == ParamType::Int ? ErrorKind::Value : ErrorKind::Overflow;
+}
+
+int64_t int64_from_python(const ArgName& name, BorrowedRef value, bool is_element = false) {
   int overflow = 0;
   long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
   if (number == -1 && overflow == 0 && PyErr_Occurred()) throw PythonError();
-  // The classes are torch's.
-  bool of_list = name.param.type == ParamType::IntList;
-  if (overflow != 0)
-    raise(of_list ? ErrorKind::Type : ErrorKind::Value, name.str(), " is an int of more than 64 bits: overflow");
+  if (overflow != 0) {
+    raise(overflow_kind(name.param, is_element), name.str(), " is an int too big to convert: it has more than 64 bits");
+  }
   return number;
 }
 
@@ -100,11 +105,11 @@ std::optional<Scalar> scalar_from_python(const ArgName& name, BorrowedRef value)
   return number_like(name, value);
 }
 
-std::optional<int64_t> index_from_python(const ArgName& name, BorrowedRef value) {
+std::optional<int64_t> index_from_python(const ArgName& name, BorrowedRef value, bool is_element = false) {
   if (PyBool_Check(value.get())) return std::nullopt;
-  if (PyLong_Check(value.get())) return int64_from_python(name, value);
+  if (PyLong_Check(value.get())) return int64_from_python(name, value, is_element);
   if (find_tensor(value) != nullptr || !PyIndex_Check(value.get())) return std::nullopt;
-  return int64_from_python(name, check(PyNumber_Index(value)));
+  return int64_from_python(name, check(PyNumber_Index(value)), is_element);
 }
 
 Arg tensor_arg(const ArgName& name, BorrowedRef value) {
@@ -160,7 +165,7 @@ Arg int_list_arg(const ArgName& name, BorrowedRef value) {
   }
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value.get()); ++i) {
     BorrowedRef item = PySequence_Fast_GET_ITEM(value.get(), i);
-    std::optional<int64_t> number = index_from_python(name, item);
+    std::optional<int64_t> number = index_from_python(name, item, true);
     if (!number) {
       raise(ErrorKind::Type, name.str(), " must be tuple of ints, but element ", i, " is ", item.type()->tp_name);
     }

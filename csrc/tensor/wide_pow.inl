@@ -51,6 +51,7 @@ constexpr double kWideLn2High = 0x1.62e42fefa3800p-1, kWideLn2Low = 0x1.ef35793c
 constexpr double kSixteenth = 0x1.62e42fefa0000p-5, kSixteenthLow = 0x1.cf79abc9e3b3ap-44, kSixteenths = 0x1.71547652b82fep+4;
 
 using Doubles = __m512d;
+typedef uint64_t Words __attribute__((vector_size(64)));  // arithmetic on bits wraps around
 inline Doubles all(double value) { return _mm512_set1_pd(value); }
 inline Doubles fma(Doubles a, Doubles b, Doubles c) { return _mm512_fmadd_pd(a, b, c); }
 inline Doubles widened(const float* eight) {
@@ -66,17 +67,19 @@ struct WideParts {
   __m512i cell;
 };
 inline WideParts wide_parts_of(Doubles x) {
-  __m512i bits = _mm512_castpd_si512(x);
-  __m512i shifted = bits - _mm512_set1_epi64(0x3fe6600000000000);
-  __m512i exponent = shifted & _mm512_set1_epi64(int64_t(0xfff0000000000000));
-  return {_mm512_castsi512_pd(bits - exponent), __builtin_convertvector(shifted >> 52, Doubles), shifted >> 48};
+  Words bits = __builtin_bit_cast(Words, x);
+  Words shifted = bits - 0x3fe6600000000000;
+  Words exponent = shifted & 0xfff0000000000000;
+  __m512i k = __builtin_bit_cast(__m512i, shifted) >> 52;
+  return {__builtin_bit_cast(Doubles, bits - exponent), __builtin_convertvector(k, Doubles),
+          __builtin_bit_cast(__m512i, shifted >> 48)};
 }
 
 // 2^(n / 16) of n + 0x1.8p52.
 inline Doubles root_of_two(Doubles shifted) {
-  __m512i bits = _mm512_castpd_si512(shifted);
-  __m512i root = __builtin_shuffle(_mm512_load_si512(kRootsOfTwo), _mm512_load_si512(kRootsOfTwo + 8), bits);
-  return _mm512_castsi512_pd(root + (bits << 48));
+  __m512i n = __builtin_bit_cast(__m512i, shifted);
+  __m512i root = __builtin_shuffle(_mm512_load_si512(kRootsOfTwo), _mm512_load_si512(kRootsOfTwo + 8), n);
+  return __builtin_bit_cast(Doubles, __builtin_bit_cast(Words, root) + (__builtin_bit_cast(Words, n) << 48));
 }
 
 // Eight of |base| ^ exponent; near: the result is in double's range.
