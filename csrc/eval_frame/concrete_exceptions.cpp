@@ -2,6 +2,8 @@
 #include "cpython/object_protocol.h"
 #include "eval_frame/concrete_steps.h"
 
+#include <utility>
+
 namespace md {
 namespace {
 
@@ -69,7 +71,8 @@ StepResult step_RERAISE(LiveFrame& f, const Instruction& i) {
   if (!is_handled_here(f)) return evaluator(f);
   Ref exception = f.pop();
   // The position where it was first raised in this frame lies below.
-  if (i.arg > 0 && PyLong_Check(f.peek(i.arg).get())) f.set_current_unit(PyLong_AsLong(f.peek(i.arg)));
+  BorrowedRef position = i.arg > 0 ? f.peek(i.arg) : BorrowedRef();
+  if (position && PyLong_Check(position.get())) f.set_current_unit(PyLong_AsLong(position));
   set_raised(std::move(exception));
   return reraised(f);
 }
@@ -128,37 +131,36 @@ StepResult step_RAISE_VARARGS(LiveFrame& f, const Instruction& i) {
 // ---- with
 
 StepResult step_BEFORE_WITH(LiveFrame& f, const Instruction&) {
+  static PyObject* const kEnter = PyUnicode_InternFromString("__enter__");
+  static PyObject* const kExit = PyUnicode_InternFromString("__exit__");
   PyObject* manager = f.peek(1);
-  const char* type_name = Py_TYPE(manager)->tp_name;
-  Ref enter = Ref::steal(pv_lookup_special(manager, "__enter__"));
-  if (!enter) {
-    if (!PyErr_Occurred()) {
-      PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the context manager protocol", type_name);
-    }
-    return raised(f);
-  }
-  Ref exit = Ref::steal(pv_lookup_special(manager, "__exit__"));
-  if (!exit) {
-    if (!PyErr_Occurred()) {
-      PyErr_Format(PyExc_TypeError,
-                   "'%.200s' object does not support the context manager protocol (missed __exit__ method)", type_name);
-    }
-    return raised(f);
-  }
-  Ref entered = Ref::steal(PyObject_CallNoArgs(enter));
+  // Where one of the two is missing the evaluator finds the words.
+  for (PyObject* name : {kEnter, kExit})
+    if (_PyType_Lookup(Py_TYPE(manager), name) == nullptr) return evaluator(f);
+  // 3.14 asks for __exit__ first.
+  PyObject* first_name = PY_VERSION_HEX < 0x030E0000 ? kEnter : kExit;
+  Ref first = Ref::steal(pv_lookup_special(manager, first_name));
+  if (!first) return raised(f);
+  Ref second = Ref::steal(pv_lookup_special(manager, first_name == kEnter ? kExit : kEnter));
+  if (!second) return raised(f);
+  if (first_name != kEnter) std::swap(first, second);
+  Ref entered = Ref::steal(PyObject_CallNoArgs(first));
   if (!entered) return raised(f);
-  f.poke(1, std::move(exit));
+  f.poke(1, std::move(second));
   f.push(std::move(entered));
   return next(f);
 }
 
-StepResult step_WITH_EXCEPT_START(LiveFrame& f, const Instruction&) {
-  // From the top: exception, what was handled before, position, __exit__.
+StepResult step_WITH_EXCEPT_START(LiveFrame& f, const Instruction& i) {
+  // From the top: exception, what was handled before, position, the self of __exit__ from 3.14 on, __exit__.
   PyObject* exception = f.peek(1);
   Ref traceback = Ref::steal(PyException_GetTraceback(exception));
-  PyObject* arguments[] = {nullptr, reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception,
+  PyObject* self = i.arg == 5 ? f.peek(4).get() : nullptr;
+  PyObject* arguments[] = {nullptr, self, reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception,
                            traceback ? traceback.get() : Py_None};
-  return finish(f, 0, PyObject_Vectorcall(f.peek(4), arguments + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  int first = self != nullptr ? 1 : 2;
+  size_t count = (self != nullptr ? 4 : 3) | PY_VECTORCALL_ARGUMENTS_OFFSET;
+  return finish(f, 0, PyObject_Vectorcall(f.peek(i.arg), arguments + first, count, nullptr));
 }
 
 }  // namespace md

@@ -8,6 +8,8 @@
 #include "tensor/pointwise.h"
 #include "tensor/tensor_modes.h"
 
+#include <algorithm>
+
 namespace md {
 
 namespace {
