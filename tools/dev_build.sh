@@ -1,5 +1,5 @@
 #!/bin/bash
-# Builds the extension into python/minidynamo, for PYTHONPATH=python: tools/dev_build.sh [3.11|3.12|3.13] [cmake options]
+# Builds the extension into python/minidynamo, for PYTHONPATH=python: tools/dev_build.sh [3.11|3.12|3.13|3.14] [cmake options]
 # MINIDYNAMO_DEV_VENVS names the prefix of the environments (default: .venv-dev in the source tree).
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -46,6 +46,7 @@ Bytecode::Bytecode(PyCodeObject* code) : code_(code) {
   DecodedCode decoded = decode(code);
   instructions_ = std::move(decoded.instructions);
   unit_to_index_ = std::move(decoded.unit_to_index);
+  extra_constants_ = std::move(decoded.extra_constants);
   handlers_ = read_exception_table(code, instructions_, unit_to_index_);
   depths_ = stack_depths(instructions_, handlers_);
   for (int slot = 0; slot < code->co_nlocalsplus; ++slot) {
@@ -83,7 +84,10 @@ bool Bytecode::is_live(int index, int slot) const {
 }
 
 BorrowedRef Bytecode::slot_name(int slot) const { return PyTuple_GET_ITEM(code_->co_localsplusnames, slot); }
-BorrowedRef Bytecode::constant(int index) const { return PyTuple_GET_ITEM(code_->co_consts, index); }
+BorrowedRef Bytecode::constant(int index) const {
+  Py_ssize_t own = PyTuple_GET_SIZE(code_->co_consts);
+  return index < own ? PyTuple_GET_ITEM(code_->co_consts, index) : extra_constants_[index - own].get();
+}
 BorrowedRef Bytecode::name(int index) const { return PyTuple_GET_ITEM(code_->co_names, index); }
 
 int Bytecode::line_at(int index) const {

@@ -91,6 +91,7 @@ class Bytecode {
   PyCodeObject* code_;
   std::vector<Instruction> instructions_;
   std::vector<int32_t> unit_to_index_;
+  std::vector<Ref> extra_constants_;
   std::vector<int32_t> depths_;
   std::vector<bool> loop_heads_;
   std::vector<SlotKind> slots_;

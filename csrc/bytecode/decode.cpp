@@ -2,38 +2,51 @@
 
 #include "base/error.h"
 #include "cpython/object_layout.h"
+#include "cpython/object_protocol.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 namespace md {
 namespace {
 
 // How the argument of a version's opcode becomes neutral instructions: one row, one function.
-#define MD_FORMS(X) \
-  X(Unknown)        \
-  X(Plain)          \
-  X(Extended)       \
-  X(Prefix)         \
-  X(KeywordNames)   \
-  X(Forward)        \
-  X(ForIter)        \
-  X(Backward)       \
-  X(BackwardQuiet)  \
-  X(LoadFast)       \
-  X(Pair)           \
-  X(LoadGlobal)     \
-  X(LoadAttr)       \
-  X(LoadSuperAttr)  \
-  X(Compare)        \
-  X(Call)           \
-  X(LowBit)         \
-  X(FormatValue)    \
-  X(UnpackEx)       \
-  X(Resume)         \
-  X(EndFor)         \
-  X(Statement)      \
-  X(UnaryIntrinsic) \
-  X(BinaryIntrinsic)
+#define MD_FORMS(X)  \
+  X(Unknown)         \
+  X(Plain)           \
+  X(Extended)        \
+  X(Prefix)          \
+  X(KeywordNames)    \
+  X(Forward)         \
+  X(ForIter)         \
+  X(Backward)        \
+  X(BackwardQuiet)   \
+  X(LoadFast)        \
+  X(Pair)            \
+  X(PairOfStores)    \
+  X(LoadGlobal)      \
+  X(LoadAttr)        \
+  X(LoadSuperAttr)   \
+  X(Compare)         \
+  X(Call)            \
+  X(LowBit)          \
+  X(FormatValue)     \
+  X(UnpackEx)        \
+  X(Resume)          \
+  X(EndFor)          \
+  X(Statement)       \
+  X(UnaryIntrinsic)  \
+  X(BinaryIntrinsic) \
+  X(PushNull)        \
+  X(CallUnpacked)    \
+  X(SmallInt)        \
+  X(CommonConstant)  \
+  X(Copy)            \
+  X(BinaryOp)        \
+  X(WithExceptStart) \
+  X(Template)        \
+  X(Interpolation)
 
 enum class Form : uint8_t {
 #define MD_FORM(name) name,
@@ -50,7 +63,9 @@ struct RawRow {
 constexpr std::array<RawRow, 256> make_raw_rows() {
   std::array<RawRow, 256> rows{};
 #define MD_RAW(number, name, caches, form, neutral) rows[number] = {caches, Form::form, Opcode::neutral};
-#if PY_VERSION_HEX >= 0x030D0000
+#if PY_VERSION_HEX >= 0x030E0000
+#include "bytecode/opcodes_314.def"
+#elif PY_VERSION_HEX >= 0x030D0000
 #include "bytecode/opcodes_313.def"
 #elif PY_VERSION_HEX >= 0x030C0000
 #include "bytecode/opcodes_312.def"
@@ -73,11 +88,15 @@ constexpr IntrinsicRow kUnaryIntrinsics[] = {
 };
 constexpr IntrinsicRow kBinaryIntrinsics[] = {{1, Opcode::PREP_RERAISE_STAR}};
 
-// Units that an exhausted FOR_ITER skips besides its own jump: END_FOR, and POP_TOP on 3.13.
+// Units that an exhausted FOR_ITER skips besides its own jump: END_FOR; on 3.13 POP_TOP, later POP_ITER.
 constexpr int kForIterSkips = PY_VERSION_HEX >= 0x030D0000 ? 2 : PY_VERSION_HEX >= 0x030C0000 ? 1 : 0;
 constexpr int kEndForPops = PY_VERSION_HEX >= 0x030D0000 ? 1 : 2;
 constexpr int kCompareShift = PY_VERSION_HEX >= 0x030D0000 ? 5 : PY_VERSION_HEX >= 0x030C0000 ? 4 : 0;
 constexpr bool kCompareMakesBool = PY_VERSION_HEX >= 0x030D0000;
+// Where __exit__ lies under an exception that leaves its with statement; from 3.14 on there is its self, or NULL, above.
+constexpr int kExitDepth = PY_VERSION_HEX >= 0x030E0000 ? 5 : 4;
+constexpr int kSubscript = 26;                            // BINARY_OP's argument
+constexpr int kTemplate = 0x100, kInterpolation = 0x101;  // as numbers of intrinsics
 
 class Decoder {
  public:
@@ -95,6 +114,10 @@ class Decoder {
 
  private:
   void emit(Opcode op, int arg = 0, int arg2 = 0);
+  void load_fast(int slot);
+  void load_extra_constant(BorrowedRef object);
+  // Whether the unit that stands so many behind this one becomes `op` and has this argument.
+  bool follows(int units, Opcode op, int arg) const;
   void emit_intrinsic(const IntrinsicRow* begin, const IntrinsicRow* end, int operands);
   void end_instruction();
   void resolve_targets();
@@ -111,6 +134,7 @@ class Decoder {
   int next_ = 0;      // behind the caches
   int arg_ = 0;
   int keyword_names_ = -1;
+  bool without_keywords_ = false;  // PUSH_NULL stood before CALL_FUNCTION_EX
   bool in_prefix_ = false;
 };
 
@@ -142,25 +166,24 @@ void Decoder::formForIter() { emit(row_.op, next_ + arg_ + kForIterSkips); }
 void Decoder::formBackward() { emit(row_.op, next_ - arg_); }
 void Decoder::formBackwardQuiet() { emit(row_.op, next_ - arg_, 1); }
 
-void Decoder::formLoadFast() {
-  // From 3.13 on a closure's cell is loaded with LOAD_FAST.
-  bool is_cell = PY_VERSION_HEX >= 0x030D0000 && pv_slot_kind(code_, arg_) != 0;
-  emit(is_cell ? Opcode::LOAD_CLOSURE : Opcode::LOAD_FAST, arg_);
+// From 3.13 on a closure's cell is loaded with LOAD_FAST.
+void Decoder::load_fast(int slot) {
+  bool is_cell = PY_VERSION_HEX >= 0x030D0000 && pv_slot_kind(code_, slot) != 0;
+  emit(is_cell ? Opcode::LOAD_CLOSURE : Opcode::LOAD_FAST, slot);
 }
+void Decoder::formLoadFast() { load_fast(arg_); }
 
+// The first half is the row's; the second loads.
 void Decoder::formPair() {
-  // The first half is the row's; only LOAD_FAST, LOAD_FAST and STORE_FAST, x occur, x being told by the number.
-  static_assert(PY_VERSION_HEX < 0x030D0000 || kRawRows[112].op == Opcode::STORE_FAST);
-  bool second_stores = units_[2 * position_] == 112;
+  if (row_.op == Opcode::LOAD_FAST)
+    load_fast(arg_ >> 4);
+  else
+    emit(row_.op, arg_ >> 4);
+  load_fast(arg_ & 15);
+}
+void Decoder::formPairOfStores() {
   emit(row_.op, arg_ >> 4);
-  int second = arg_ & 15;
-  if (second_stores) {
-    emit(Opcode::STORE_FAST, second);
-  } else {
-    emit(pv_slot_kind(code_, second) != 0 ? Opcode::LOAD_CLOSURE : Opcode::LOAD_FAST, second);
-  }
-  Instruction& first = out_.instructions[out_.instructions.size() - 2];
-  if (first.op == Opcode::LOAD_FAST && pv_slot_kind(code_, first.arg) != 0) first.op = Opcode::LOAD_CLOSURE;
+  emit(row_.op, arg_ & 15);
 }
 
 void Decoder::formLoadGlobal() {
@@ -198,6 +221,66 @@ void Decoder::emit_intrinsic(const IntrinsicRow* begin, const IntrinsicRow* end,
 }
 void Decoder::formUnaryIntrinsic() { emit_intrinsic(std::begin(kUnaryIntrinsics), std::end(kUnaryIntrinsics), 1); }
 void Decoder::formBinaryIntrinsic() { emit_intrinsic(std::begin(kBinaryIntrinsics), std::end(kBinaryIntrinsics), 2); }
+
+void Decoder::formWithExceptStart() { emit(row_.op, kExitDepth); }
+
+// ---- 3.14
+
+bool Decoder::follows(int units, Opcode op, int arg) const {
+  int unit = position_ + units;
+  return unit < unit_count_ && kRawRows[units_[2 * unit]].op == op && units_[2 * unit + 1] == arg;
+}
+
+// The NULL in place of a dict of keywords belongs to the call.
+void Decoder::formPushNull() {
+  if (!follows(1, Opcode::CALL_FUNCTION_EX, 0)) return emit(row_.op);
+  without_keywords_ = true;
+  formPrefix();
+}
+void Decoder::formCallUnpacked() { emit(row_.op, std::exchange(without_keywords_, false) ? 0 : 1); }
+
+void Decoder::formBinaryOp() {
+  if (arg_ == kSubscript) return emit(Opcode::BINARY_SUBSCR);
+  emit(row_.op, arg_);
+}
+
+// Behind the code object's own constants.
+void Decoder::load_extra_constant(BorrowedRef object) {
+  auto known = std::find_if(out_.extra_constants.begin(), out_.extra_constants.end(),
+                            [&](const Ref& constant) { return constant.get() == object.get(); });
+  auto place = static_cast<int>(known - out_.extra_constants.begin());
+  if (known == out_.extra_constants.end()) out_.extra_constants.push_back(Ref::share(object));
+  emit(Opcode::LOAD_CONST, static_cast<int>(PyTuple_GET_SIZE(code_->co_consts)) + place);
+}
+void Decoder::formSmallInt() {
+  Ref number = check(PyLong_FromLong(arg_));
+  load_extra_constant(number);
+}
+void Decoder::formCommonConstant() {
+  PyObject* object = pv_common_constant(arg_);
+  if (object == PyExc_AssertionError) return emit(Opcode::LOAD_ASSERTION_ERROR);
+  load_extra_constant(object);
+}
+
+// The start of a with statement is spread over six instructions. BEFORE_WITH leaves __exit__ bound.
+void Decoder::formCopy() {
+  for (int enter : {0, 2}) {
+    if (arg_ != 1 || !follows(1, Opcode::BEFORE_WITH, enter + 1) || !follows(2, Opcode::SWAP, 2) ||
+        !follows(3, Opcode::SWAP, 3) || !follows(4, Opcode::BEFORE_WITH, enter) || !follows(5, Opcode::CALL, 0))
+      continue;
+    // Positions and tracebacks show the call.
+    position_ += 5;
+    next_ = position_ + 1 + kRawRows[units_[2 * position_]].caches;
+    out_.unit_to_index[position_] = static_cast<int32_t>(out_.instructions.size());
+    emit(enter == 0 ? Opcode::BEFORE_WITH : Opcode::BEFORE_ASYNC_WITH);
+    emit(Opcode::PUSH_NULL);
+    return emit(Opcode::SWAP, 2);
+  }
+  emit(row_.op, arg_);
+}
+
+void Decoder::formTemplate() { emit(row_.op, 2, kTemplate); }
+void Decoder::formInterpolation() { emit(row_.op, 2 + (arg_ & 1), kInterpolation); }
 
 void Decoder::resolve_targets() {
   for (Instruction& instruction : out_.instructions) {

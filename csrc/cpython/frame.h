@@ -1,5 +1,5 @@
 // The version-neutral face of CPython's interpreter frame and of the PEP 523 hook.
-// Implemented by one small C file per version (py311.c, py312.c, py313.c), the only files with frame internals.
+// Implemented by one small C file per version (py311.c ...), the only files with frame internals.
 // Positions are code units (2 bytes); slots count from localsplus[0], the value stack follows the locals.
 #pragma once
 #define PY_SSIZE_T_CLEAN
@@ -29,6 +29,8 @@ int pv_has_object(
 int pv_next(PvFrame* frame);  /* code unit of the next instruction to execute */
 int pv_depth(PvFrame* frame); /* values on the stack */
 PyObject* pv_get(PvFrame* frame, int slot);
+/* What a stack holds for the position of an exception: a new reference to an int, NULL with an exception. */
+PyObject* pv_position(int unit);
 
 /* write */
 void pv_put(PvFrame* frame, int slot, PyObject* stolen); /* does not drop the old value */

@@ -5,6 +5,9 @@
 
 #undef _PyGC_FINALIZED
 #include "internal/pycore_object.h"
+#if PY_VERSION_HEX >= 0x030E0000
+#include "internal/pycore_interp_structs.h"
+#endif
 #if PY_VERSION_HEX >= 0x030D0000
 #include "internal/pycore_function.h"
 #include "internal/pycore_list.h"
@@ -28,13 +31,7 @@ int pv_get_optional_attribute(PyObject* object, PyObject* name, PyObject** value
 #endif
 }
 
-PyObject* pv_lookup_special(PyObject* object, const char* name) {
-  PyObject* text = PyUnicode_InternFromString(name);
-  if (text == NULL) return NULL;
-  PyObject* result = _PyObject_LookupSpecial(object, text);
-  Py_DECREF(text);
-  return result;
-}
+PyObject* pv_lookup_special(PyObject* object, PyObject* name) { return _PyObject_LookupSpecial(object, name); }
 
 int pv_list_extend(PyObject* list, PyObject* iterable) {
   PyObject* none = _PyList_Extend((PyListObject*)list, iterable);
@@ -73,6 +70,58 @@ PyObject* pv_function_type_params(PyObject* function) {
   return none_of_them;
 #else
   (void)function;
+  return NULL;
+#endif
+}
+
+void pv_set_function_attribute(PyObject* function, int flag, PyObject* stolen) {
+  PyFunctionObject* target = (PyFunctionObject*)function;
+  PyObject** member = flag == 1   ? &target->func_defaults
+                      : flag == 2 ? &target->func_kwdefaults
+                      : flag == 4 ? &target->func_annotations
+#if PY_VERSION_HEX >= 0x030E0000
+                      : flag == 16 ? &target->func_annotate
+#endif
+                                   : &target->func_closure;
+  PyObject* old = *member;
+  *member = stolen;
+  Py_XDECREF(old);
+}
+
+int pv_has_pending_annotations(PyObject* function) {
+#if PY_VERSION_HEX >= 0x030E0000
+  PyFunctionObject* known = (PyFunctionObject*)function;
+  return known->func_annotations == NULL && known->func_annotate != NULL && known->func_annotate != Py_None;
+#else
+  (void)function;
+  return 0;
+#endif
+}
+
+PyObject* pv_function_annotate(PyObject* function) {
+#if PY_VERSION_HEX >= 0x030E0000
+  PyObject* known = ((PyFunctionObject*)function)->func_annotate;
+  return known != NULL ? known : Py_None;
+#else
+  (void)function;
+  return NULL;
+#endif
+}
+
+PyObject* pv_new_tuple(PyTypeObject* type, Py_ssize_t length) {
+  PyObject* tuple = PyTuple_Type.tp_alloc(type, length);
+#if PY_VERSION_HEX >= 0x030E0000
+  /* A tuple remembers its hash. */
+  if (tuple != NULL) ((PyTupleObject*)tuple)->ob_hash = -1;
+#endif
+  return tuple;
+}
+
+PyObject* pv_common_constant(int index) {
+#if PY_VERSION_HEX >= 0x030E0000
+  return PyInterpreterState_Get()->common_consts[index];
+#else
+  (void)index;
   return NULL;
 #endif
 }

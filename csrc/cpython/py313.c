@@ -33,6 +33,7 @@ int pv_is_generator(PvFrame* frame) { return frame->owner == FRAME_OWNED_BY_GENE
 int pv_has_object(PvFrame* frame) { return frame->frame_obj != NULL; }
 int pv_next(PvFrame* frame) { return _PyInterpreterFrame_LASTI(frame); }
 int pv_depth(PvFrame* frame) { return frame->stacktop - pv_code(frame)->co_nlocalsplus; }
+PyObject* pv_position(int unit) { return PyLong_FromLong(unit); }
 PyObject* pv_get(PvFrame* frame, int slot) { return frame->localsplus[slot]; }
 
 void pv_put(PvFrame* frame, int slot, PyObject* stolen) { frame->localsplus[slot] = stolen; }

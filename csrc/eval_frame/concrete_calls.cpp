@@ -62,29 +62,12 @@ StepResult step_CALL_FUNCTION_EX(LiveFrame& f, const Instruction& i) {
 
 StepResult step_LIST_TO_TUPLE(LiveFrame& f, const Instruction&) { return finish(f, 1, PyList_AsTuple(f.peek(1))); }
 
-namespace {
-
-enum FunctionFlag { kDefaults = 1, kKeywordDefaults = 2, kAnnotations = 4, kClosure = 8 };
-
-// Stored as the evaluator does: no copy, no check.
-void set_function_attribute(PyObject* function, int flag, Ref value) {
-  auto* target = reinterpret_cast<PyFunctionObject*>(function);
-  PyObject** member = flag == kDefaults          ? &target->func_defaults
-                      : flag == kKeywordDefaults ? &target->func_kwdefaults
-                      : flag == kAnnotations     ? &target->func_annotations
-                                                 : &target->func_closure;
-  Ref old = Ref::steal(*member);
-  *member = value.release();
-}
-
-}  // namespace
-
 StepResult step_MAKE_FUNCTION(LiveFrame& f, const Instruction& i) {
   Ref function = Ref::steal(pv_make_function(f.peek(1), f.globals()));
   if (!function) return raised(f);
   f.pop();
-  for (int flag : {kClosure, kAnnotations, kKeywordDefaults, kDefaults}) {
-    if (i.arg & flag) set_function_attribute(function, flag, f.pop());
+  for (int flag : {8, 4, 2, 1}) {
+    if (i.arg & flag) pv_set_function_attribute(function, flag, f.pop().release());
   }
   f.push(std::move(function));
   return next(f);
@@ -92,7 +75,7 @@ StepResult step_MAKE_FUNCTION(LiveFrame& f, const Instruction& i) {
 
 StepResult step_SET_FUNCTION_ATTRIBUTE(LiveFrame& f, const Instruction& i) {
   Ref function = f.pop();
-  set_function_attribute(function, i.arg, f.pop());
+  pv_set_function_attribute(function, i.arg, f.pop().release());
   f.push(std::move(function));
   return next(f);
 }

@@ -154,12 +154,14 @@ StepResult spread(LiveFrame& f, std::vector<Ref>& items) {
 
 StepResult step_UNPACK_SEQUENCE(LiveFrame& f, const Instruction& i) {
   PyObject* value = f.peek(1);
-  bool is_tuple = PyTuple_CheckExact(value);
-  if ((is_tuple || PyList_CheckExact(value)) && PySequence_Fast_GET_SIZE(value) == i.arg) {
+  bool is_sequence = PyTuple_CheckExact(value) || PyList_CheckExact(value);
+  if (is_sequence && PySequence_Fast_GET_SIZE(value) == i.arg) {
     Ref sequence = f.pop();
     for (int k = i.arg; k-- > 0;) f.push(Ref::share(PySequence_Fast_GET_ITEM(sequence.get(), k)));
     return next(f);
   }
+  // Where the number is known and wrong the evaluator finds the words.
+  if ((is_sequence || PyDict_CheckExact(value)) && PyObject_Size(value) != i.arg) return evaluator(f);
   Ref iterator = unpacking_iterator(value);
   if (!iterator) return raised(f);
   std::vector<Ref> items;

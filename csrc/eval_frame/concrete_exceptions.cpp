@@ -2,6 +2,8 @@
 #include "cpython/object_protocol.h"
 #include "eval_frame/concrete_steps.h"
 
+#include <utility>
+
 namespace md {
 namespace {
 
@@ -121,7 +123,8 @@ StepResult step_RERAISE(LiveFrame& f, const Instruction& i) {
   if (!is_handled_here(f)) return ends(f);
   Ref exception = f.pop();
   // The position where it was first raised in this frame lies below.
-  if (i.arg > 0 && PyLong_Check(f.peek(i.arg).get())) f.set_current_unit(PyLong_AsLong(f.peek(i.arg)));
+  BorrowedRef position = i.arg > 0 ? f.peek(i.arg) : BorrowedRef();
+  if (position && PyLong_Check(position.get())) f.set_current_unit(PyLong_AsLong(position));
   set_raised(std::move(exception));
   return reraised(f);
 }
@@ -213,12 +216,21 @@ int find_manager_method(PyObject* manager, const ManagerProtocol& protocol, cons
 
 StepResult enter_manager(LiveFrame& f, const ManagerProtocol& protocol) {
   PyObject* manager = f.peek(1);
-  Ref enter, exit;
-  if (!find_manager_method(manager, protocol, protocol.enter, enter)) return raised(f);
-  if (!find_manager_method(manager, protocol, protocol.exit, exit)) return raised(f);
-  Ref entered = Ref::steal(PyObject_CallNoArgs(enter));
+  // 3.14 asks for the exit first, and has words of its own where one of the two is missing.
+  bool exit_first = PY_VERSION_HEX >= 0x030E0000;
+  if (exit_first)
+    for (const char* name : {protocol.enter, protocol.exit}) {
+      Ref text = Ref::steal(PyUnicode_InternFromString(name));
+      if (!text) return raised(f);
+      if (_PyType_Lookup(Py_TYPE(manager), text) == nullptr) return evaluator(f);
+    }
+  Ref first, second;
+  if (!find_manager_method(manager, protocol, exit_first ? protocol.exit : protocol.enter, first)) return raised(f);
+  if (!find_manager_method(manager, protocol, exit_first ? protocol.enter : protocol.exit, second)) return raised(f);
+  if (exit_first) std::swap(first, second);
+  Ref entered = Ref::steal(PyObject_CallNoArgs(first));
   if (!entered) return raised(f);
-  f.poke(1, std::move(exit));
+  f.poke(1, std::move(second));
   f.push(std::move(entered));
   return next(f);
 }
@@ -232,13 +244,16 @@ StepResult step_BEFORE_ASYNC_WITH(LiveFrame& f, const Instruction&) {
   return enter_manager(f, {"asynchronous context manager", "__aenter__", "__aexit__"});
 }
 
-StepResult step_WITH_EXCEPT_START(LiveFrame& f, const Instruction&) {
-  // From the top: exception, what was handled before, position, __exit__.
+StepResult step_WITH_EXCEPT_START(LiveFrame& f, const Instruction& i) {
+  // From the top: exception, what was handled before, position, the self of __exit__ from 3.14 on, __exit__.
   PyObject* exception = f.peek(1);
   Ref traceback = Ref::steal(PyException_GetTraceback(exception));
-  PyObject* arguments[] = {nullptr, reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception,
+  PyObject* self = i.arg == 5 ? f.peek(4).get() : nullptr;
+  PyObject* arguments[] = {nullptr, self, reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception,
                            traceback ? traceback.get() : Py_None};
-  return finish(f, 0, PyObject_Vectorcall(f.peek(4), arguments + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  int first = self != nullptr ? 1 : 2;
+  size_t count = (self != nullptr ? 4 : 3) | PY_VECTORCALL_ARGUMENTS_OFFSET;
+  return finish(f, 0, PyObject_Vectorcall(f.peek(i.arg), arguments + first, count, nullptr));
 }
 
 }  // namespace md

@@ -7,6 +7,8 @@ StepResult step_GET_ITER(LiveFrame& f, const Instruction&) { return finish(f, 1,
 
 StepResult step_FOR_ITER(LiveFrame& f, const Instruction& i) {
   PyObject* iterator = f.peek(1);
+  // A generator expression's may have been replaced through f_locals.
+  if (Py_TYPE(iterator)->tp_iternext == nullptr) return evaluator(f);
   PyObject* value = Py_TYPE(iterator)->tp_iternext(iterator);
   if (value != nullptr) return finish(f, 0, value);
   if (PyErr_Occurred()) {

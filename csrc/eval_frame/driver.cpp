@@ -29,7 +29,8 @@ bool expects_bool(ContinuationKind kind, Opcode op) {
 Ref length_from(Ref result) {
   Ref number = Ref::steal(PyNumber_Index(result));
   if (!number) return nullptr;
-  bool negative = _PyLong_Sign(number) < 0;
+  int overflow = 0;
+  bool negative = PyLong_AsLongAndOverflow(number, &overflow) < 0 && overflow <= 0;
   if (negative) PyErr_SetString(PyExc_ValueError, "__len__() should return >= 0");
   if (negative || (PyLong_AsSsize_t(number) == -1 && PyErr_Occurred() != nullptr)) return nullptr;
   return number;

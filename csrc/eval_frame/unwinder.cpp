@@ -43,7 +43,7 @@ bool unwind(LiveFrame& frame, bool adds_entry) {
   if (adds_entry) add_traceback_entry(frame);
   frame.drop_to(handler.depth);
   if (handler.push_lasti) {
-    PyObject* lasti = PyLong_FromLong(frame.current_unit());
+    PyObject* lasti = pv_position(frame.current_unit());
     // As the evaluator: a failure here replaces the exception, at the handler's own level.
     if (lasti == nullptr) return unwind(frame, false);
     frame.push(Ref::steal(lasti));
@@ -70,7 +70,7 @@ PyObject* leave_by_hand(LiveFrame& frame) {
     // Only while tracing: the handler is entered as unwind() does, the evaluator goes on from it.
     add_traceback_entry(frame);
     frame.drop_to(handler.depth);
-    if (handler.push_lasti) frame.push(check(PyLong_FromLong(frame.current_unit())));
+    if (handler.push_lasti) frame.push(check(pv_position(frame.current_unit())));
     frame.push(take_raised());
     return pv_eval_rest(frame.thread(), frame.raw(), frame.bytecode()[handler.target].unit, frame.depth());
   }

@@ -1,12 +1,14 @@
 #include "frontends/size_object.h"
 
+#include "cpython/object_protocol.h"
+
 namespace md {
 namespace {
 
 // Adopts the items of an exact tuple.
 Ref size_from_tuple(BorrowedRef tuple) {
   Py_ssize_t length = PyTuple_GET_SIZE(tuple.get());
-  Ref size = check(PyTuple_Type.tp_alloc(size_type(), length));
+  Ref size = check(pv_new_tuple(size_type(), length));
   for (Py_ssize_t i = 0; i < length; ++i) {
     PyTuple_SET_ITEM(size.get(), i, Py_NewRef(PyTuple_GET_ITEM(tuple.get(), i)));
   }
@@ -109,7 +111,7 @@ PyTypeObject* size_type() {
 }
 
 Ref size_from_dims(std::span<const Dim> dims) {
-  Ref size = check(PyTuple_Type.tp_alloc(size_type(), static_cast<Py_ssize_t>(dims.size())));
+  Ref size = check(pv_new_tuple(size_type(), static_cast<Py_ssize_t>(dims.size())));
   for (size_t i = 0; i < dims.size(); ++i) {
     PyTuple_SET_ITEM(size.get(), static_cast<Py_ssize_t>(i), check(PyLong_FromLongLong(dims[i].value())).release());
   }

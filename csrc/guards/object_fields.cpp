@@ -49,6 +49,7 @@ PyObject* function_annotations(PyObject* object) {
   PyObject* known = function(object)->func_annotations;
   return known != nullptr && PyDict_Check(known) ? known : nullptr;
 }
+PyObject* function_doc(PyObject* object) { return or_none(function(object)->func_doc); }
 PyObject* function_dict(PyObject* object) { return function(object)->func_dict; }
 
 struct Row {
@@ -70,6 +71,8 @@ const Row kRows[] = {{&PyType_Type, "__name__", type_name},
                      {&PyFunction_Type, "__defaults__", function_defaults},
                      {&PyFunction_Type, "__kwdefaults__", function_kwdefaults},
                      {&PyFunction_Type, "__annotations__", function_annotations},
+                     {&PyFunction_Type, "__annotate__", pv_function_annotate},
+                     {&PyFunction_Type, "__doc__", function_doc},
                      {&PyFunction_Type, "__type_params__", pv_function_type_params},
                      {&PyFunction_Type, "__dict__", function_dict}};
 

@@ -133,7 +133,11 @@ class AttributeLookup {
     if (is("__qualname__")) return {walk_.constant(code->co_qualname)};
     if (is("__code__")) return {walk_.constant(function->code.get())};
     if (is("__dict__")) return {walk_.function_dict(object_)};
+    if (is("__annotate__") && _PyType_Lookup(&PyFunction_Type, name_) != nullptr) return {walk_.none()};
     if (is("__annotations__")) {
+      static PyObject* const kAnnotate = PyUnicode_InternFromString("__annotate__");
+      ValuePtr* made_by = function->find(kAnnotate);
+      if (!function->annotations && made_by != nullptr && !walk_.same_object(*made_by, walk_.none())) unknown();
       if (!function->annotations) function->annotations = make_value<DictValue>();
       return {function->annotations};
     }
@@ -501,6 +505,8 @@ class AttributeLookup {
     }
     std::optional<int> field = object_field(known->object.type(), name_);
     if (!field || known->source == nullptr) unknown();
+    if (PyFunction_Check(known->object.get()) && is("__annotations__") && pv_has_pending_annotations(known->object))
+      unknown();
     // Python makes these dicts when they are first asked for.
     for (const char* lazy : {"__annotations__", "__dict__"})
       if (PyFunction_Check(known->object.get()) && PyUnicode_CompareWithASCIIString(name_, lazy) == 0)
@@ -721,6 +727,11 @@ void store_own(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr va
   }
 }
 
+bool is_function_or_none(Walk& walk, const ValuePtr& value) {
+  return value->kind == ValueKind::Function || walk.is_exactly(value, &PyFunction_Type) ||
+         walk.same_object(value, walk.none());
+}
+
 // A store on a function that the walk made, of its name or of an attribute that no built-in function has.
 bool store_on_function(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
   auto* function = as<FunctionValue>(object);
@@ -731,11 +742,16 @@ bool store_on_function(Walk& walk, const ValuePtr& object, BorrowedRef name, con
     is_text = is_text || PyUnicode_CompareWithASCIIString(name, text) == 0;
   bool is_free = descriptor == nullptr || PyUnicode_CompareWithASCIIString(name, "__module__") == 0 ||
                  PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
+                 (PyUnicode_CompareWithASCIIString(name, "__annotate__") == 0 && is_function_or_none(walk, value)) ||
                  (PyUnicode_CompareWithASCIIString(name, "__type_params__") == 0 && type_of(value) == &PyTuple_Type);
   if (PyUnicode_CompareWithASCIIString(name, "__annotations__") == 0 && walk.is_exactly(value, &PyDict_Type)) {
     function->annotations = value;
+    std::erase_if(function->names,
+                  [](const auto& set) { return PyUnicode_CompareWithASCIIString(set.first, "__annotate__") == 0; });
     return true;
   }
+  if (PyUnicode_CompareWithASCIIString(name, "__annotate__") == 0 && is_free && descriptor != nullptr)
+    function->annotations = nullptr;
   if (!is_free && !(is_text && walk.is_exactly(value, &PyUnicode_Type))) return false;
   if (descriptor == nullptr) {
     walk.function_dict(object)->set(name, value);

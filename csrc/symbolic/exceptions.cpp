@@ -1,5 +1,7 @@
 #include "symbolic/exceptions.h"
 
+#include "cpython/frame.h"
+
 namespace md {
 
 namespace {
@@ -81,12 +83,15 @@ void raise_varargs(Walk& walk, const Instruction& at) {
   walk.raise_exception(exception);
 }
 
-// From the top: exception, what was handled before, position, __exit__.
+// From the top: exception, what was handled before, position, the self of __exit__ from 3.14 on, __exit__.
 void with_except_start(Walk& walk, const Instruction& at) {
   ValuePtr exception = walk.peek(1);
   if (exception_of(exception) == nullptr) walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
   ValuePtr traceback = make_value<RaisedPartValue>(exception, true);
-  walk.call(walk.peek(4), {{walk.type_value(exception), exception, traceback}, {}});
+  CallArgs args{{walk.type_value(exception), exception, traceback}, {}};
+  if (at.arg == 5 && walk.peek(4)->kind != ValueKind::Null)
+    args.positional.insert(args.positional.begin(), walk.peek(4));
+  walk.call(walk.peek(at.arg), std::move(args));
 }
 
 // A StopIteration does not leave a generator.
@@ -231,7 +236,7 @@ bool Walk::unwind(const ValuePtr& value, size_t depth) {
       return true;
     }
     target.stack.resize(static_cast<size_t>(handler.depth));
-    if (handler.push_lasti) push(integer((*target.bytecode)[target.index].lasti));
+    if (handler.push_lasti) push(constant(check(pv_position((*target.bytecode)[target.index].lasti))));
     push(value);
     jump(handler.target);
     return true;

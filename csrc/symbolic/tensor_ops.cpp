@@ -7,6 +7,8 @@
 #include "tensor/pointwise.h"
 #include "tensor/tensor_modes.h"
 
+#include <algorithm>
+
 namespace md {
 
 namespace {

@@ -194,6 +194,7 @@ void set_function_part(Walk& walk, FunctionValue* function, int flag, ValuePtr v
   if (flag == 1) function->defaults = std::move(value);
   if (flag == 2) function->kw_defaults = std::move(value);
   if (flag == 4) function->annotations = annotations_of(walk, value);
+  if (flag == 16) function->names.emplace_back(check(PyUnicode_InternFromString("__annotate__")), std::move(value));
   if (flag == 8) {
     auto cells = walk.elements_of(value);
     MD_ASSERT(cells, "a closure is not a tuple of cells");

@@ -92,7 +92,7 @@ Object call(PyObject* tensor, const char* name, Args&&... args) {
   Object owner = tensor != nullptr ? Object::share(tensor) : Object::steal(PyImport_ImportModule("minidynamo"));
   Object function = Object::steal(PyObject_GetAttrString(owner.get(), name));
   Object arguments = Object::steal(PyTuple_New(sizeof...(Args)));
-  Py_ssize_t i = 0;
+  [[maybe_unused]] Py_ssize_t i = 0;
   (PyTuple_SET_ITEM(arguments.get(), i++, args.release()), ...);
   return Object::steal(PyObject_CallObject(function.get(), arguments.get()));
 }
@@ -581,7 +581,7 @@ Tensor create(const char* name, const TensorOptions& options, Args... args) {
   Object module = Object::steal(PyImport_ImportModule("minidynamo"));
   Object function = Object::steal(PyObject_GetAttrString(module.get(), name));
   Object arguments = Object::steal(PyTuple_New(sizeof...(Args)));
-  Py_ssize_t i = 0;
+  [[maybe_unused]] Py_ssize_t i = 0;
   (PyTuple_SET_ITEM(arguments.get(), i++, args.release()), ...);
   Object keywords = Object::steal(PyDict_New());
   if (options.dtype_opt()) {
