@@ -195,12 +195,12 @@ namespace {
 
 struct ManagerProtocol {
   const char* name;
-  const char* enter;
-  const char* exit;
+  PyObject* enter;  // interned, for the life of the process
+  PyObject* exit;
 };
 
 // 0: the method is missing, or looking for it raised, and the exception is set.
-int find_manager_method(PyObject* manager, const ManagerProtocol& protocol, const char* name, Ref& method) {
+int find_manager_method(PyObject* manager, const ManagerProtocol& protocol, PyObject* name, Ref& method) {
   method = Ref::steal(pv_lookup_special(manager, name));
   if (method) return 1;
   if (PyErr_Occurred()) return 0;
@@ -208,7 +208,7 @@ int find_manager_method(PyObject* manager, const ManagerProtocol& protocol, cons
   if (name == protocol.enter) {
     PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the %s protocol", type_name, protocol.name);
   } else {
-    PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the %s protocol (missed %s method)", type_name,
+    PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the %s protocol (missed %U method)", type_name,
                  protocol.name, name);
   }
   return 0;
@@ -219,11 +219,8 @@ StepResult enter_manager(LiveFrame& f, const ManagerProtocol& protocol) {
   // 3.14 asks for the exit first, and has words of its own where one of the two is missing.
   bool exit_first = PY_VERSION_HEX >= 0x030E0000;
   if (exit_first)
-    for (const char* name : {protocol.enter, protocol.exit}) {
-      Ref text = Ref::steal(PyUnicode_InternFromString(name));
-      if (!text) return raised(f);
-      if (_PyType_Lookup(Py_TYPE(manager), text) == nullptr) return evaluator(f);
-    }
+    for (PyObject* name : {protocol.enter, protocol.exit})
+      if (_PyType_Lookup(Py_TYPE(manager), name) == nullptr) return evaluator(f);
   Ref first, second;
   if (!find_manager_method(manager, protocol, exit_first ? protocol.exit : protocol.enter, first)) return raised(f);
   if (!find_manager_method(manager, protocol, exit_first ? protocol.enter : protocol.exit, second)) return raised(f);
@@ -238,10 +235,14 @@ StepResult enter_manager(LiveFrame& f, const ManagerProtocol& protocol) {
 }  // namespace
 
 StepResult step_BEFORE_WITH(LiveFrame& f, const Instruction&) {
-  return enter_manager(f, {"context manager", "__enter__", "__exit__"});
+  static PyObject* const enter = PyUnicode_InternFromString("__enter__");
+  static PyObject* const exit = PyUnicode_InternFromString("__exit__");
+  return enter_manager(f, {"context manager", enter, exit});
 }
 StepResult step_BEFORE_ASYNC_WITH(LiveFrame& f, const Instruction&) {
-  return enter_manager(f, {"asynchronous context manager", "__aenter__", "__aexit__"});
+  static PyObject* const enter = PyUnicode_InternFromString("__aenter__");
+  static PyObject* const exit = PyUnicode_InternFromString("__aexit__");
+  return enter_manager(f, {"asynchronous context manager", enter, exit});
 }
 
 StepResult step_WITH_EXCEPT_START(LiveFrame& f, const Instruction& i) {

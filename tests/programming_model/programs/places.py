@@ -345,7 +345,7 @@ def in_an_exit_stack(x, log):
         stack.callback(log.append, "callback")
         stack.enter_context(Manager(log))
         x = x + 1
-        graph_break()
+        graph_break()  # break
         x = x * 2
     return x
 
