@@ -42,7 +42,7 @@ def growth(function, make):
 
 
 # What a snippet keeps by itself (in a list of its module, say) it keeps as plain Python too.
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("stress", [0, 1])
 @pytest.mark.parametrize("name", SNIPPETS)
 def test_no_call_leaks(name, stress):
