@@ -13,7 +13,7 @@ from differential import snippets
 import minidynamo
 
 SNIPPETS = {snippet.name: snippet for snippet in snippets()}
-CALLS = 30
+CALLS = 20
 
 
 def call_quietly(function, args):
@@ -23,7 +23,7 @@ def call_quietly(function, args):
 
 
 def growth(function, make):
-    """Memory blocks and objects that CALLS calls leave behind, and the references to the arguments that they keep."""
+    """Memory blocks and objects that CALLS calls leave behind at the least, and the references to the arguments that they keep."""
     args = make()
     for _ in range(5):
         call_quietly(function, args)
@@ -34,18 +34,20 @@ def growth(function, make):
     call_quietly(function, args)
     gc.collect()
     kept = [after - before for after, before in zip((sys.getrefcount(arg) for arg in args), references)]
+    rounds = [round_growth(function, make) for _ in range(3)]
+    return min(blocks for blocks, _ in rounds), min(objects for _, objects in rounds), kept
+
+
+def round_growth(function, make):
     blocks, objects = sys.getallocatedblocks(), len(gc.get_objects())
     for _ in range(CALLS):
         call_quietly(function, make())
     gc.collect()
-    return sys.getallocatedblocks() - blocks, len(gc.get_objects()) - objects, kept
+    return sys.getallocatedblocks() - blocks, len(gc.get_objects()) - objects
 
 
 # What a snippet keeps by itself (in a list of its module, say) it keeps as plain Python too.
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("stress", [0, 1])
-@pytest.mark.parametrize("name", SNIPPETS)
-def test_no_call_leaks(name, stress):
+def check_leaks(name, stress):
     snippet = SNIPPETS[name]
     minidynamo._dynamo.reset()
     plain = growth(snippet.function, snippet.makers[0])
@@ -53,5 +55,18 @@ def test_no_call_leaks(name, stress):
         compiled = growth(minidynamo.compile(snippet.function, backend="eager"), snippet.makers[0])
     assert compiled[2] == plain[2], "references to arguments"
     # Free lists and caches fill now and then; a leak leaves something behind in each call.
-    assert compiled[0] - plain[0] < CALLS // 2, "memory blocks"
-    assert compiled[1] - plain[1] < CALLS // 2, "objects"
+    assert compiled[0] - max(plain[0], 0) < CALLS // 2, "memory blocks"
+    assert compiled[1] - max(plain[1], 0) < CALLS // 2, "objects"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("stress", [0, 1])
+@pytest.mark.parametrize("name", SNIPPETS)
+def test_no_call_leaks(name, stress):
+    check_leaks(name, stress)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(SNIPPETS)[::20])
+def test_some_do_not_leak(name):
+    check_leaks(name, 0)
