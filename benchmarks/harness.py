@@ -1,7 +1,7 @@
 """Side by side measurements: one process for each contender, timed in turn, so that noise hits all of them alike.
 
-A worker checks its results before anything is timed. Reported are the minimum and the median over the rounds, as a
-Markdown table and, with --json, a file.
+A worker checks its results before anything is timed. Reported are the minimum and the median over the rounds and the
+median of what each round's ratio is, as a Markdown table and, with --json, a file.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import time
 
 
 def parse_arguments(description, rounds):
@@ -80,12 +81,16 @@ def serve(answer):
         print(json.dumps(answer(question.strip())), flush=True)
 
 
-def interleave(workers, questions, rounds):
-    """Asks every worker every question in turn, `rounds` times; returns {question: {worker: answers}}."""
+def interleave(workers, questions, rounds, pause=0.0):
+    """Asks every worker every question in turn, `rounds` times; returns {question: {worker: answers}}.
+
+    pause: seconds before each, for libraries whose threads go on spinning after their work.
+    """
     answers = {question: {worker.name: [] for worker in workers} for question in questions}
     for _ in range(rounds):
         for question in questions:
             for worker in workers:
+                time.sleep(pause)
                 answer = worker.ask(question)
                 if answer is not None:
                     answers[question][worker.name].append(answer)
@@ -98,7 +103,7 @@ def summarise(samples, base):
         "min": min(samples),
         "median": statistics.median(samples),
         "rounds": len(samples),
-        "ratio": min(samples) / min(base),
+        "ratio": statistics.median(ours / theirs for ours, theirs in zip(samples, base, strict=True)),
     }
 
 
@@ -108,7 +113,7 @@ def summarise_all(samples, base):
 
 
 def print_table(title, rows, base, unit, scale):
-    """rows: {name: summary}; the ratio is that of the minima."""
+    """rows: {name: summary}; the ratio is the median of the rounds' ratios."""
     compared = base in rows
     print(f"\n### {title}\n")
     print(f"| | min, {unit} | median, {unit} |" + (f" / {base} |" if compared else ""))

@@ -136,6 +136,7 @@ def parse(question):
     return name, int(size.split()[0]), dtype
 
 
+SPIN_SECONDS = 0.03  # OpenBLAS's threads wait that long for more work before they sleep
 SAMPLE_SECONDS = 2e-3  # the same for all: a longer sample would meet more of the machine's noise
 
 
@@ -150,6 +151,7 @@ class Timers:
         if question not in self.known:
             self.known[question] = self.make(question)
         timer, calls = self.known[question]
+        timer.timeit(1)  # wakes the threads
         return timer.timeit(calls) / calls
 
     def make(self, question):
@@ -182,7 +184,7 @@ def main():
     names = available({name: contender.module for name, contender in CONTENDERS.items()}, arguments.only)
     for threads in map(int, arguments.threads.split(",")):
         workers = [Worker(__file__, [name, str(threads)], environment(threads)) for name in names]
-        answers = interleave(workers, list(questions()), arguments.rounds)
+        answers = interleave(workers, list(questions()), arguments.rounds, SPIN_SECONDS if threads > 1 else 0.0)
         for worker in workers:
             worker.close()
         for question, samples in answers.items():
