@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <mutex>
 
 #include "base/error.h"
 
@@ -23,7 +21,7 @@ void forget_threads_in_child() {
   forked.store(true, std::memory_order_relaxed);
 }
 
-// Every use of OpenMP, ours and oneDNN's, comes after this.
+// Every use of OpenMP comes after this.
 int first_use() {
   static const int count = [] {
     pthread_atfork(nullptr, nullptr, forget_threads_in_child);
@@ -37,7 +35,6 @@ int first_use() {
 bool is_forked_child() { return forked.load(std::memory_order_relaxed); }
 
 int get_num_threads() {
-  if (is_forked_child()) return 1;
   int limit = thread_limit.load(std::memory_order_relaxed);
   if (limit != 0) return limit;
   int expected = 0;
@@ -67,31 +64,6 @@ ThreadCountScope::ThreadCountScope(int count) {
 
 ThreadCountScope::~ThreadCountScope() {
   if (omp_get_max_threads() != previous_) omp_set_num_threads(previous_);
-}
-
-void parallel_ranges(int threads, int64_t count, RangeFunction function, void* context) {
-  first_use();
-  std::exception_ptr failure;
-  std::mutex failure_mutex;
-#pragma omp parallel num_threads(threads)
-  {
-    int64_t parts = omp_get_num_threads();
-    int64_t part = omp_get_thread_num();
-    // Cache lines are not shared at the borders of ranges of 64 items and more.
-    int64_t share = (count + parts - 1) / parts;
-    if (share >= 64) share = (share + 63) / 64 * 64;
-    int64_t begin = std::min(count, part * share);
-    int64_t end = std::min(count, begin + share);
-    if (begin < end) {
-      try {
-        function(context, begin, end);
-      } catch (...) {
-        std::lock_guard lock(failure_mutex);
-        if (!failure) failure = std::current_exception();
-      }
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace md

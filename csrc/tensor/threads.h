@@ -1,14 +1,16 @@
-// Threads by size of work, on OpenMP. Results never depend on the number of threads.
+// Threads by size of work: our own loops run on the pool, oneDNN on OpenMP. Results never depend on the number of threads.
 #pragma once
 #include <cstdint>
 #include <memory>
 
+#include "tensor/thread_pool.h"
+
 namespace md {
 
-int get_num_threads();            // 1 in a forked child of a process that has used OpenMP
+int get_num_threads();            // OpenMP's number until it is set
 void set_num_threads(int count);  // Error(Runtime) below 1
 
-// The parent's worker threads are gone and OpenMP cannot make new ones: everything runs on one thread from then on.
+// OpenMP's worker threads are gone there and it cannot make new ones: oneDNN runs on one thread from then on.
 bool is_forked_child();
 
 // How many threads work of this estimated length is worth: 1 below some 20 us, then up to get_num_threads().
@@ -26,9 +28,6 @@ class ThreadCountScope {
   int previous_;
 };
 
-using RangeFunction = void (*)(void* context, int64_t begin, int64_t end);
-void parallel_ranges(int threads, int64_t count, RangeFunction function, void* context);
-
 // Calls body(begin, end) on ranges that cover [0, count), on threads_for(count * ns_per_item) threads.
 // The first exception is rethrown here.
 template <typename Body>
@@ -38,7 +37,7 @@ void parallel_for(int64_t count, double ns_per_item, const Body& body) {
     if (count > 0) body(int64_t{0}, count);
     return;
   }
-  parallel_ranges(
+  ThreadPool::instance().run(
       threads, count,
       [](void* context, int64_t begin, int64_t end) { (*static_cast<const Body*>(context))(begin, end); },
       const_cast<void*>(static_cast<const void*>(std::addressof(body))));
