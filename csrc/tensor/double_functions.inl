@@ -11,9 +11,11 @@ inline double power_of_two(double n) { return double_of(bits_of(n + (0x1.8p52 + 
 constexpr double kLn2High = 0x1.62e42fee00000p-1;
 constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
 
-// exp(r) - 1 - r for |r| <= ln 2 / 2: the series up to r^13, its even and odd powers side by side.
-inline double exp_from_square(double r) {
-  double r2 = r * r;
+// exp(r) - 1 - r = r^2 (even + r odd) for |r| <= ln 2 / 2: the series up to r^13.
+struct ExpSeries {
+  double even, odd;
+};
+inline ExpSeries exp_series(double r2) {
   double even = 1.0 / 3628800 + r2 * (1.0 / 479001600);
   even = 1.0 / 40320 + r2 * even;
   even = 1.0 / 720 + r2 * even;
@@ -24,7 +26,14 @@ inline double exp_from_square(double r) {
   odd = 1.0 / 5040 + r2 * odd;
   odd = 1.0 / 120 + r2 * odd;
   odd = 1.0 / 6 + r2 * odd;
-  return r2 * (even + r * odd);
+  return {even, odd};
+}
+
+// exp(r) - 1 - r
+inline double exp_from_square(double r) {
+  double r2 = r * r;
+  ExpSeries series = exp_series(r2);
+  return r2 * (series.even + r * series.odd);
 }
 
 // x = n ln 2 + r with |r| <= ln 2 / 2; minus_one = exp(r) - 1.
@@ -64,14 +73,22 @@ inline double tanh_of(double x) {
   return __builtin_copysign(e / (e + 2), x);
 }
 
+// (exp(a) - exp(-a)) / 2, both from one series. Where exp(a) may overflow before it is halved, it is 2^64 times too small
+// until the end, and exp(-a) does not matter.
 inline double sinh_of(double x) {
   double a = float_abs(x);
   a = a > 711 ? 711 : a;
-  double near = a > 22 ? 22 : a;
-  Reduced e = reduced_exp(a);
-  double m = expm1_of({near < a ? 0 : e.n, e.minus_one});
-  double small = 0.5 * (m + m / (m + 1));
-  return __builtin_copysign(a > 22 ? scaled(e.minus_one, e.n - 1) : small, x);
+  double n = __builtin_rint(a * 0x1.71547652b82fep0);
+  double r = a - n * kLn2High - n * kLn2Low;
+  double r2 = r * r;
+  ExpSeries series = exp_series(r2);
+  double grown = r + r2 * (series.even + r * series.odd);
+  double shrunk = r2 * (series.even - r * series.odd) - r;
+  bool large = n > 1000;
+  double up = power_of_two(large ? n - 64 : n);
+  double down = power_of_two(large ? -1000 : -n);
+  double difference = (up - down) + (up * grown - down * shrunk);
+  return __builtin_copysign(difference * (large ? 0x1p63 : 0.5), x);
 }
 
 // x = m 2^k with m near 1: log m by the series of the area tangent in f / (2 + f), f = m - 1.

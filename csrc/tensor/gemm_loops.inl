@@ -18,9 +18,29 @@ constexpr int kStrip = kTileVectors * kVector<T>;
 
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
+constexpr int kStepsPerLine = 4;  // of k, for each cache line that is fetched ahead
+
+// One step through k: every element of the tile's column of a, times the row of b.
+template <typename T, int Rows, int Vectors>
+inline __attribute__((always_inline)) void gemm_step(Vector<T> (&sums)[Rows][Vectors], const T* a, int64_t a_row,
+                                                     const T* b) {
+  Vector<T> row[Vectors];
+#pragma GCC unroll 3
+  for (int v = 0; v < Vectors; ++v) row[v] = *reinterpret_cast<const Vector<T>*>(b + v * kVector<T>);
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+    Vector<T> scale = a[r * a_row] - Vector<T>{};  // in every element
+#pragma GCC unroll 3
+    for (int v = 0; v < Vectors; ++v) sums[r][v] += scale * row[v];
+  }
+}
+
 // PackedA: a's element (r, p) is a[p * Rows + r], else a[r * a_row + p]. Row p of b is at b + p * kStrip.
+// ahead: what the second cache will be asked for later, a line for every kStepsPerLine steps.
 template <typename T, int Rows, int Vectors, bool PackedA>
-void gemm_tile(int64_t depth, const T* a, [[maybe_unused]] int64_t a_row, const T* b, T* c, int64_t c_row, bool add) {
+void gemm_tile(int64_t depth, const T* a, int64_t a_row, const T* b, T* c, int64_t c_row, bool add, const T* ahead) {
+  constexpr int kStepOfA = PackedA ? Rows : 1;
+  if constexpr (PackedA) a_row = 1;
   Vector<T> sums[Rows][Vectors];
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
@@ -30,20 +50,20 @@ void gemm_tile(int64_t depth, const T* a, [[maybe_unused]] int64_t a_row, const 
       __builtin_prefetch(c + r * c_row + v * kVector<T>, 1);
     }
   }
+  int64_t p = 0;
 #pragma GCC unroll 1
-  for (int64_t p = 0; p < depth; ++p) {
-    Vector<T> row[Vectors];
-#pragma GCC unroll 3
-    for (int v = 0; v < Vectors; ++v) row[v] = *reinterpret_cast<const Vector<T>*>(b + v * kVector<T>);
-#pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r) {
-      Vector<T> scale = a[PackedA ? r : r * a_row] - Vector<T>{};  // in every element
-#pragma GCC unroll 3
-      for (int v = 0; v < Vectors; ++v) sums[r][v] += scale * row[v];
+  for (; p + kStepsPerLine <= depth; p += kStepsPerLine) {
+    __builtin_prefetch(ahead, 0, 2);
+    ahead += 64 / sizeof(T);
+#pragma GCC unroll 4
+    for (int q = 0; q < kStepsPerLine; ++q) {
+      gemm_step<T, Rows, Vectors>(sums, a + q * kStepOfA, a_row, b + q * kStrip<T>);
     }
-    a += PackedA ? Rows : 1;
-    b += kStrip<T>;
+    a += kStepsPerLine * kStepOfA;
+    b += kStepsPerLine * kStrip<T>;
   }
+#pragma GCC unroll 1
+  for (; p < depth; ++p, a += kStepOfA, b += kStrip<T>) gemm_step<T, Rows, Vectors>(sums, a, a_row, b);
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 3
@@ -57,18 +77,18 @@ void gemm_tile(int64_t depth, const T* a, [[maybe_unused]] int64_t a_row, const 
 // One tile of `width` columns; a vector that is not full goes through a whole tile.
 template <typename T, int Rows, bool PackedA>
 inline void gemm_tile_of(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t width, T* c, int64_t c_row,
-                         bool add) {
-  if (width == kStrip<T>) return gemm_tile<T, Rows, kTileVectors, PackedA>(depth, a, a_row, b, c, c_row, add);
+                         bool add, const T* ahead) {
+  if (width == kStrip<T>) return gemm_tile<T, Rows, kTileVectors, PackedA>(depth, a, a_row, b, c, c_row, add, ahead);
   T whole[Rows * kStrip<T>];
   bool full = width % kVector<T> == 0;
   T* place = full ? c : whole;
   int64_t place_row = full ? c_row : kStrip<T>;
   if (width <= kVector<T>) {
-    gemm_tile<T, Rows, 1, PackedA>(depth, a, a_row, b, place, place_row, full && add);
+    gemm_tile<T, Rows, 1, PackedA>(depth, a, a_row, b, place, place_row, full && add, ahead);
   } else if (width <= 2 * kVector<T>) {
-    gemm_tile<T, Rows, 2, PackedA>(depth, a, a_row, b, place, place_row, full && add);
+    gemm_tile<T, Rows, 2, PackedA>(depth, a, a_row, b, place, place_row, full && add, ahead);
   } else {
-    gemm_tile<T, Rows, kTileVectors, PackedA>(depth, a, a_row, b, place, place_row, full && add);
+    gemm_tile<T, Rows, kTileVectors, PackedA>(depth, a, a_row, b, place, place_row, full && add, ahead);
   }
   if (full) return;
   for (int64_t r = 0; r < Rows; ++r) {
@@ -143,10 +163,12 @@ void gemm_pack_columns(const T* b, int64_t b_row, int64_t b_step, int64_t depth,
 template <typename T, bool PackedA>
 void gemm_rows_of(const GemmBlock<T>& block, const T* a, int64_t m, T* c) {
   for (int64_t x = 0; x < block.n; x += kStrip<T>) {
+    const T* next_strip = block.packed_b + (x + kStrip<T>)*block.depth;
     for_row_tiles<kTileRows>(m, 0, [&]<int Rows>(int64_t at) {
       gemm_tile_of<T, Rows, PackedA>(block.depth, a + at * (PackedA ? block.depth : block.a_row), block.a_row,
                                      block.packed_b + x * block.depth, least(block.n - x, kStrip<T>),
-                                     c + at * block.c_row + x, block.c_row, block.add);
+                                     c + at * block.c_row + x, block.c_row, block.add,
+                                     next_strip + at * block.depth * kStrip<T> / m);
     });
   }
 }

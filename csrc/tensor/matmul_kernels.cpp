@@ -175,8 +175,7 @@ void multiply_blocks(const Product& p, const T* a, const T* b, T* c) {
                       .c_row = p.n});
 }
 
-bool run_onednn(const Product& p, int64_t batch, std::array<int64_t, 3> strides, const void* a, const void* b,
-                void* c) {
+MatmulSpec onednn_spec(const Product& p, int64_t batch, std::array<int64_t, 3> strides) {
   MatmulSpec spec;
   spec.dtype = p.out->dtype();
   spec.batch = batch;
@@ -186,7 +185,38 @@ bool run_onednn(const Product& p, int64_t batch, std::array<int64_t, 3> strides,
   spec.a_strides = {strides[0], p.a.row_stride, p.a.column_stride};
   spec.b_strides = {strides[1], p.b.row_stride, p.b.column_stride};
   spec.c_strides = {strides[2], p.n, 1};
-  spec.threads = threads_for(flops_ns(p) * static_cast<double>(batch));
+  return spec;
+}
+
+// A band of rows for each thread. oneDNN's own threads are OpenMP's: a call would last until each of them has had a
+// processor, be it for nothing.
+bool run_onednn_bands(MatmulSpec spec, double cost, int threads, const void* a, const void* b, void* c) {
+  constexpr int64_t kTile = 32;
+  int64_t m = spec.m, bytes = static_cast<int64_t>(item_size(spec.dtype));
+  int64_t band = ((m + threads - 1) / threads + kTile - 1) / kTile * kTile;
+  int64_t bands = (m + band - 1) / band;
+  spec.m = band;
+  OnednnPrimitivePtr whole = make_matmul(spec);
+  spec.m = m - (bands - 1) * band;
+  OnednnPrimitivePtr last = make_matmul(spec);
+  if (whole == nullptr || last == nullptr) return false;
+  parallel_for(bands, cost / static_cast<double>(bands), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const void* inputs[] = {static_cast<const char*>(a) + i * band * spec.a_strides[1] * bytes, b};
+      execute(i + 1 < bands ? *whole : *last, inputs, static_cast<char*>(c) + i * band * spec.c_strides[1] * bytes);
+    }
+  });
+  return true;
+}
+
+bool run_onednn(const Product& p, int64_t batch, std::array<int64_t, 3> strides, const void* a, const void* b,
+                void* c) {
+  MatmulSpec spec = onednn_spec(p, batch, strides);
+  double cost = flops_ns(p) * static_cast<double>(batch);
+  int threads = threads_for(cost);
+  constexpr int64_t kBand = 64;  // rows below which b is read too often
+  if (batch == 1 && threads > 1 && p.m >= threads * kBand) return run_onednn_bands(spec, cost, threads, a, b, c);
+  spec.threads = threads;
   OnednnPrimitivePtr primitive = make_matmul(spec);
   if (primitive == nullptr) return false;
   const void* inputs[] = {a, b};
