@@ -29,12 +29,11 @@ bool is_sequence(BorrowedRef data) {
   return has_length;
 }
 
-[[noreturn]] void raise_no_number(BorrowedRef data, size_t depth) {
-  if (depth > 0 && (PyUnicode_Check(data.get()) || PyBytes_Check(data.get()))) {
-    raise(ErrorKind::Value, "tensor(): too many dimensions '", data.type()->tp_name, "'");
+[[noreturn]] void raise_no_number(BorrowedRef data) {
+  if (PyUnicode_Check(data.get()) || PyBytes_Check(data.get())) {
+    raise(ErrorKind::Type, "tensor(): invalid data type '", data.type()->tp_name, "'");
   }
-  if (data.get() == Py_None) raise(ErrorKind::Runtime, "tensor(): Could not infer dtype of NoneType");
-  raise(ErrorKind::Type, "tensor(): cannot make a tensor of an object of type '", data.type()->tp_name, "'");
+  raise(ErrorKind::Runtime, "tensor(): Could not infer dtype of ", data.type()->tp_name);
 }
 
 // A list or tuple over the same items.
@@ -55,7 +54,7 @@ DimVec sizes_of(BorrowedRef data) {
 }
 
 // A leaf's dtype: a NumPy scalar and a 0-d tensor have one of their own.
-DType leaf_dtype(BorrowedRef leaf, size_t depth) {
+DType leaf_dtype(BorrowedRef leaf) {
   if (PyBool_Check(leaf.get())) return DType::bool_;
   if (PyLong_Check(leaf.get())) return DType::int64;
   if (PyFloat_Check(leaf.get())) return scalar_dtype(DTypeCategory::Floating);
@@ -67,7 +66,7 @@ DType leaf_dtype(BorrowedRef leaf, size_t depth) {
   PyNumberMethods* methods = leaf.type()->tp_as_number;
   if (methods != nullptr && methods->nb_index != nullptr) return DType::int64;
   if (methods != nullptr && methods->nb_float != nullptr) return scalar_dtype(DTypeCategory::Floating);
-  raise_no_number(leaf, depth);
+  raise_no_number(leaf);
 }
 
 // Visits the leaves in order, checking that the nesting is what the first items promised.
@@ -104,7 +103,7 @@ void for_each_leaf(BorrowedRef data, std::span<const Dim> sizes, size_t depth, V
 DType find_dtype(BorrowedRef data, std::span<const Dim> sizes) {
   std::optional<DType> found;
   for_each_leaf(data, sizes, 0, [&](BorrowedRef leaf) {
-    DType dtype = leaf_dtype(leaf, sizes.size());
+    DType dtype = leaf_dtype(leaf);
     found = found ? promote_types(*found, dtype) : dtype;
   });
   return found ? *found : scalar_dtype(DTypeCategory::Floating);
@@ -118,7 +117,7 @@ Tensor tensor_from_sequence(BorrowedRef data, std::optional<DType> dtype) {
   char* end = out + result->numel() * static_cast<int64_t>(item_size(*dtype));
   for_each_leaf(data, sizes.span(), 0, [&](BorrowedRef leaf) {
     if (PyUnicode_Check(leaf.get()) || PyBytes_Check(leaf.get()) || leaf.get() == Py_None) {
-      raise_no_number(leaf, sizes.size());
+      raise_no_number(leaf);
     }
     MD_ASSERT(out < end);
     element_from_python(*dtype, out, leaf);

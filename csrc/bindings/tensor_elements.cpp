@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "tensor/fill.h"
 
 namespace md {
 namespace {
@@ -47,7 +48,7 @@ int64_t to_int64(BorrowedRef value) {
   return result;
 }
 
-template <typename T>
+template <typename T, DType dtype>
 void from_python(void* element, BorrowedRef value) {
   T& out = *static_cast<T*>(element);
   if constexpr (std::is_same_v<T, bool>) {
@@ -59,12 +60,12 @@ void from_python(void* element, BorrowedRef value) {
   } else if constexpr (std::is_floating_point_v<T>) {
     out = static_cast<T>(to_double(value));
   } else {
-    int64_t number = to_int64(value);
-    if (number < std::numeric_limits<T>::min() || number > std::numeric_limits<T>::max()) {
-      raise(ErrorKind::Runtime, "value ", number, " cannot be converted to a ", sizeof(T) * 8,
-            "-bit integer without overflow");
+    Scalar number = PyFloat_Check(value.get()) ? Scalar(PyFloat_AS_DOUBLE(value.get())) : Scalar(to_int64(value));
+    if (!fits(dtype, number)) {
+      raise(ErrorKind::Runtime, "value ", number.str(), " cannot be converted to type ", row(dtype).name,
+            " without overflow");
     }
-    out = static_cast<T>(number);
+    store_scalar(dtype, number, &out);
   }
 }
 
@@ -73,7 +74,7 @@ struct ElementRow {
   void (*from_python)(void*, BorrowedRef);
 };
 constexpr ElementRow kElements[] = {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) {to_python<ctype>, from_python<ctype>},
+#define MD_DTYPE(name, ctype, category, short_name, python_name) {to_python<ctype>, from_python<ctype, DType::name>},
 #include "tensor/dtypes.def"
 #undef MD_DTYPE
 };

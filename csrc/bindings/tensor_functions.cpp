@@ -198,10 +198,7 @@ PyObject* is_inference_mode_enabled(PyObject*, PyObject*) { return PyBool_FromLo
 // Negative seeds count from 2**64 down, as in torch.
 PyObject* seed_generator(PyObject*, PyObject* value) {
   return guarded([&] {
-    if (!PyIndex_Check(value)) {
-      raise(ErrorKind::Type, "manual_seed(): argument 'seed' must be int, not ", Py_TYPE(value)->tp_name);
-    }
-    Ref number = check(PyNumber_Index(value));
+    Ref number = check(PyNumber_Long(value));
     int overflow = 0;
     long long is_signed = PyLong_AsLongLongAndOverflow(number, &overflow);
     uint64_t seed = static_cast<uint64_t>(is_signed);

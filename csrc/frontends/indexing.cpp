@@ -68,7 +68,7 @@ class IndexParser {
     bool is_text = PyUnicode_Check(item.get()) || PyBytes_Check(item.get());
     bool becomes_tensor = type != nullptr || (PySequence_Check(item.get()) && !is_text);
     if (!is_bool && !becomes_tensor) {
-      raise(ErrorKind::Index,
+      raise(is_text ? ErrorKind::Type : ErrorKind::Index,
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got ",
             item.type()->tp_name, ")");
     }

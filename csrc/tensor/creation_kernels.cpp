@@ -6,6 +6,7 @@
 #include "tensor/fill.h"
 #include "tensor/kernels.h"
 #include "tensor/loops.h"
+#include "tensor/shape_rules.h"
 #include "tensor/threads.h"
 
 namespace md {
@@ -43,7 +44,9 @@ void empty_kernel(const OpCall&, std::span<Tensor>) {}
 void zeros_kernel(const OpCall&, std::span<Tensor> outs) { fill(outs[0], Scalar(int64_t{0})); }
 void ones_kernel(const OpCall&, std::span<Tensor> outs) { fill(outs[0], Scalar(int64_t{1})); }
 void full_kernel(const OpCall& call, std::span<Tensor> outs) {
-  fill(outs[0], scalar_arg(call, call.row.schema.find("fill_value")));
+  const Scalar& value = scalar_arg(call, call.row.schema.find("fill_value"));
+  require_fits(call, outs[0]->dtype(), value);
+  fill(outs[0], value);
 }
 
 void arange_kernel(const OpCall& call, std::span<Tensor> outs) {

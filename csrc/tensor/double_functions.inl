@@ -104,8 +104,8 @@ inline double log_of(double x) {
   double z = s * s;
   double w = z * z;
   double even = w * (0x1.999999997fa04p-2 + w * (0x1.c71c51d8e78afp-3 + w * 0x1.39a09d078c69fp-3));
-  double odd = z * (0x1.5555555555593p-1 +
-                    w * (0x1.2492494229359p-2 + w * (0x1.7466496cb03dep-3 + w * 0x1.2f112df3e5244p-3)));
+  double odd =
+      z * (0x1.5555555555593p-1 + w * (0x1.2492494229359p-2 + w * (0x1.7466496cb03dep-3 + w * 0x1.2f112df3e5244p-3)));
   double half_square = 0.5 * f * f;
   double result = s * (half_square + (even + odd)) + k * kLn2Low - half_square + f + k * kLn2High;
   result = x < __builtin_inf() ? result : x;

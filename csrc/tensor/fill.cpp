@@ -1,7 +1,10 @@
 #include "tensor/fill.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "tensor/numeric_cast.h"
 
@@ -15,7 +18,43 @@ void fill_words(const void* src, void* dst, int64_t n) {
   std::fill_n(static_cast<Word*>(dst), n, value);
 }
 
+template <typename T>
+bool fits_type(const Scalar& value) {
+  using Limits = std::numeric_limits<T>;
+  if (value.is_float()) {
+    double number = value.as_double();
+    if (std::is_floating_point_v<T> && !std::isfinite(number)) return true;
+    return number >= static_cast<double>(Limits::lowest()) && number <= static_cast<double>(Limits::max());
+  }
+  if constexpr (std::is_floating_point_v<T> || sizeof(T) == sizeof(int64_t)) return true;
+  int64_t least = std::is_signed_v<T> ? static_cast<int64_t>(Limits::min()) : -static_cast<int64_t>(Limits::max());
+  return value.as_int() >= least && value.as_int() <= static_cast<int64_t>(Limits::max());
+}
+template <>
+bool fits_type<bool>(const Scalar&) {
+  return true;
+}
+template <>
+bool fits_type<Half>(const Scalar&) {
+  return true;
+}
+template <>
+bool fits_type<BFloat16>(const Scalar&) {
+  return true;
+}
+
 }  // namespace
+
+bool fits(DType dtype, const Scalar& value) {
+  switch (dtype) {
+#define MD_DTYPE(name, ctype, category, short_name, python_name) \
+  case DType::name:                                              \
+    return fits_type<ctype>(value);
+#include "tensor/dtypes.def"
+#undef MD_DTYPE
+  }
+  return true;
+}
 
 void store_scalar(DType dtype, const Scalar& value, void* dst) {
   switch (dtype) {

@@ -14,10 +14,12 @@
 namespace md {
 namespace {
 
+// As in torch, gather's is a RuntimeError and the others' are IndexErrors.
 int64_t checked_index(const OpCall& call, int64_t index, int64_t extent) {
   if (index < 0 || index >= extent) {
-    raise_op(ErrorKind::Index, call.row.name, "index ", index, " is out of range for a dimension of size ", extent,
-             "; shape ", str(tensor_arg(call, call.row.name == "embedding" ? 1 : 0).spec().sizes.span()));
+    raise_op(call.row.name == "gather" ? ErrorKind::Runtime : ErrorKind::Index, call.row.name, "index ", index,
+             " is out of range for a dimension of size ", extent, "; shape ",
+             str(tensor_arg(call, call.row.name == "embedding" ? 1 : 0).spec().sizes.span()));
   }
   return index;
 }
@@ -135,6 +137,8 @@ void masked_fill_kernel(const OpCall& call, std::span<Tensor> outs) {
                (*tensor)->rank(), " dimension(s)", operand_shapes(call));
     }
     if ((*tensor)->dtype() != self->dtype()) *tensor = as_contiguous(*tensor, self->dtype());
+  } else {
+    require_fits(call, self->dtype(), std::get<Scalar>(value));
   }
   Arg args[] = {tensor_arg(call, 1), value, self};
   pointwise_kernel({*where, args}, outs);

@@ -122,8 +122,7 @@ inline void pack_strip(const T* b, int64_t b_row, int64_t depth, int64_t columns
     T* row = packed + p * kStrip<T>;
     const T* from = b + p * b_row;
     for (int v = 0; v < (missing == 0 ? Vectors : Vectors - 1); ++v) {
-      *reinterpret_cast<Vector<T>*>(row + v * kVector<T>) =
-          *reinterpret_cast<const Vector<T>*>(from + v * kVector<T>);
+      *reinterpret_cast<Vector<T>*>(row + v * kVector<T>) = *reinterpret_cast<const Vector<T>*>(from + v * kVector<T>);
     }
     if (missing == 0) continue;
     T last[kVector<T>] = {};

@@ -158,11 +158,12 @@ AddElement add_element(DType dtype) {
 
 // One element of out's dtype, from a number or a tensor of one element.
 struct OneElement {
-  OneElement(const Arg& value, DType dtype) {
+  OneElement(const OpCall& call, const Arg& value, DType dtype) {
     if (const Tensor* tensor = std::get_if<Tensor>(&value)) {
       Tensor cast = as_contiguous(*tensor, dtype);
       std::memcpy(bytes, cast->data(), item_size(dtype));
     } else {
+      require_fits(call, dtype, std::get<Scalar>(value));
       store_scalar(dtype, std::get<Scalar>(value), bytes);
     }
   }
@@ -210,8 +211,8 @@ void for_each_scattered(const OpCall& call, const Tensor& out, const Tensor* src
   for (int64_t i = 0; i < index->numel(); ++i) {
     int64_t value = index.data<int64_t>()[i];
     if (value < 0 || value >= extent) {
-      raise_op(ErrorKind::Index, call.row.name, "index ", value, " is out of bounds for dimension ", dim, " with size ",
-               extent);
+      raise_op(ErrorKind::Runtime, call.row.name, "index ", value, " is out of bounds for dimension ", dim,
+               " with size ", extent);
     }
   }
   for (int64_t i = 0; i < index->numel(); ++i) {
@@ -240,9 +241,15 @@ void for_each_place(const OpCall& call, const Tensor& out, const Write& write) {
 }  // namespace
 
 void copy_into_kernel(const OpCall& call, std::span<Tensor> outs) {
-  const Tensor& src = tensor_arg(call, 1);
   const Tensor& out = outs[0];
   if (out->numel() == 0) return;
+  Tensor src;
+  if (arg_is<Tensor>(call, 1)) {
+    src = tensor_arg(call, 1);
+  } else {
+    src = Tensor::empty(out->dtype(), {});
+    store_scalar(out->dtype(), scalar_arg(call, 1), src->data());
+  }
   TensorSpec spec = out.spec();
   spec.dtype = src->dtype();
   int shift = out->rank() - src->rank();
@@ -254,11 +261,11 @@ void copy_into_kernel(const OpCall& call, std::span<Tensor> outs) {
 }
 
 void fill_kernel(const OpCall& call, std::span<Tensor> outs) {
-  fill_with(outs[0], OneElement(call.args[1], outs[0]->dtype()));
+  fill_with(outs[0], OneElement(call, call.args[1], outs[0]->dtype()));
 }
 
-void zero_kernel(const OpCall&, std::span<Tensor> outs) {
-  fill_with(outs[0], OneElement(Scalar(int64_t{0}), outs[0]->dtype()));
+void zero_kernel(const OpCall& call, std::span<Tensor> outs) {
+  fill_with(outs[0], OneElement(call, Scalar(int64_t{0}), outs[0]->dtype()));
 }
 
 void index_kernel(const OpCall& call, std::span<Tensor> outs) {
@@ -279,7 +286,7 @@ void index_put_kernel(const OpCall& call, std::span<Tensor> outs) {
   int64_t item = static_cast<int64_t>(item_size(out->dtype()));
   Tensor values = arg_is<Tensor>(call, 3) ? broadcast_to(tensor_arg(call, 3), layout.sizes, out->dtype()) : Tensor();
   start_from_self(call, out);
-  OneElement number(values.defined() ? Arg(Scalar(int64_t{0})) : call.args[3], out->dtype());
+  OneElement number(call, values.defined() ? Arg(Scalar(int64_t{0})) : call.args[3], out->dtype());
   bool accumulate = bool_arg(call, 4);
   AddElement add = add_element(out->dtype());
   char* dst = out.data<char>();
@@ -309,7 +316,7 @@ void scatter_view_kernel(const OpCall& call, std::span<Tensor> outs) {
 void index_fill_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& out = outs[0];
   Places places = places_of(call, out);
-  OneElement element(call.args[3], out->dtype());
+  OneElement element(call, call.args[3], out->dtype());
   start_from_self(call, out);
   for (int64_t position : places.positions) fill_with(at_position(out, places.dim, position), element);
 }
@@ -330,7 +337,7 @@ void scatter_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& out = outs[0];
   size_t item = item_size(out->dtype());
   const Tensor* src = arg_is<Tensor>(call, 3) ? &tensor_arg(call, 3) : nullptr;
-  OneElement number(src != nullptr ? Arg(Scalar(int64_t{0})) : call.args[3], out->dtype());
+  OneElement number(call, src != nullptr ? Arg(Scalar(int64_t{0})) : call.args[3], out->dtype());
   start_from_self(call, out);
   for_each_scattered(call, out, src, [&](int64_t to, int64_t from) {
     const char* value = src == nullptr ? number.bytes : src->data<const char>() + from * static_cast<int64_t>(item);

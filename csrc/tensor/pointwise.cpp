@@ -34,8 +34,31 @@ struct Refinement {
   void (*refine)(const OpRow& op, std::span<const Arg> args, PointwiseForm& form);
 };
 
+DTypeCategory category_of(const Arg& arg) {
+  if (const Scalar* scalar = std::get_if<Scalar>(&arg)) return scalar->category();
+  const Tensor& tensor = std::get<Tensor>(arg);
+  return tensor.defined() ? row(tensor->dtype()).category
+                          : DTypeCategory::Floating;  // not defined: a number of the run
+}
+
+// Of the kind of the result at most.
+void check_alpha(const OpRow& op, std::span<const Arg> args, const PointwiseForm& form) {
+  const Scalar* alpha = std::get_if<Scalar>(&args[static_cast<size_t>(form.param)]);
+  if (alpha == nullptr || alpha->kind() == Scalar::Kind::Int) return;
+  DTypeCategory category = std::max(category_of(args[static_cast<size_t>(form.operands[0])]),
+                                    category_of(args[static_cast<size_t>(form.operands[1])]));
+  if (alpha->is_float() && category != DTypeCategory::Floating) {
+    raise_op(ErrorKind::Runtime, op.name,
+             "For integral input tensors, argument alpha must not be a floating point number.");
+  }
+  if (!alpha->is_float() && category != DTypeCategory::Bool) {
+    raise_op(ErrorKind::Runtime, op.name, "Boolean alpha only supported for Boolean results.");
+  }
+}
+
 template <Pointwise Scaled>
-void refine_alpha(const OpRow&, std::span<const Arg> args, PointwiseForm& form) {
+void refine_alpha(const OpRow& op, std::span<const Arg> args, PointwiseForm& form) {
+  if (form.param >= 0) check_alpha(op, args, form);
   if (form.param >= 0 && is_number(args[static_cast<size_t>(form.param)], 1)) {
     form.param = -1;
   } else if (form.param >= 0) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tensor/call_args.h"
+#include "tensor/fill.h"
 #include "tensor/shape_rules.h"
 
 namespace md {
@@ -40,6 +41,12 @@ static std::string shapes_of(std::span<const Tensor* const> tensors) {
   std::string text;
   for (const Tensor* tensor : tensors) text += (text.empty() ? "" : " and ") + str(tensor->spec().sizes.span());
   return text;
+}
+
+void require_fits(const OpCall& call, DType dtype, const Scalar& value) {
+  if (fits(dtype, value)) return;
+  raise_op(ErrorKind::Runtime, call.row.name, "value ", value.str(), " cannot be converted to type ", row(dtype).name,
+           " without overflow");
 }
 
 std::string operand_shapes(const OpCall& call) {

@@ -123,7 +123,7 @@ IndexLayout index_layout(const OpCall& call) {
 void same_shape(const OpCall& call, std::vector<OutSpec>& outs) { push_written(call, outs); }
 
 void copy_shape(const OpCall& call, std::vector<OutSpec>& outs) {
-  check_expands(call, tensor_arg(call, 1).spec(), self_spec(call).sizes);
+  if (arg_is<Tensor>(call, 1)) check_expands(call, tensor_arg(call, 1).spec(), self_spec(call).sizes);
   push_written(call, outs);
 }
 

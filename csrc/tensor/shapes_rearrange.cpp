@@ -92,6 +92,7 @@ void same_elements_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const DimVec& dims = dims_arg(call, is_roll ? 2 : 1);
   if (is_roll) {
     size_t shifts = static_cast<size_t>(dims_arg(call, 1).size());
+    if (shifts == 0) raise_op(ErrorKind::Runtime, call.row.name, "`shifts` required");
     bool flattens = dims.empty() && shifts == 1;
     if (!flattens && shifts != static_cast<size_t>(dims.size())) {
       raise_op(ErrorKind::Runtime, call.row.name, "shifts and dimensions must align. shifts: ", shifts,
