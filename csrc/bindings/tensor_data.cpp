@@ -33,6 +33,7 @@ bool is_sequence(BorrowedRef data) {
   if (PyUnicode_Check(data.get()) || PyBytes_Check(data.get())) {
     raise(ErrorKind::Type, "tensor(): invalid data type '", data.type()->tp_name, "'");
   }
+  if (PyComplex_Check(data.get())) raise(ErrorKind::Type, "tensor(): there is no dtype for complex numbers");
   raise(ErrorKind::Runtime, "tensor(): Could not infer dtype of ", data.type()->tp_name);
 }
 
@@ -49,6 +50,8 @@ DimVec sizes_of(BorrowedRef data) {
     sizes.push_back(length);
     if (length == 0) break;
     item = Ref::share(PySequence_Fast_GET_ITEM(items.get(), 0));
+    // A str of one character is a sequence of itself.
+    if (PyUnicode_Check(item.get())) raise(ErrorKind::Value, "tensor(): too many dimensions 'str'");
   }
   return sizes;
 }

@@ -198,7 +198,13 @@ PyObject* is_inference_mode_enabled(PyObject*, PyObject*) { return PyBool_FromLo
 // Negative seeds count from 2**64 down, as in torch.
 PyObject* seed_generator(PyObject*, PyObject* value) {
   return guarded([&] {
-    Ref number = check(PyNumber_Long(value));
+    Ref number = Ref::steal(PyNumber_Long(value));
+    if (!number) {
+      ErrorKind kind = PyErr_ExceptionMatches(PyExc_TypeError) != 0 ? ErrorKind::Type : ErrorKind::Value;
+      PyErr_Clear();
+      raise(kind, "manual_seed(): argument 'seed' must be what int() takes, got an object of type ",
+            Py_TYPE(value)->tp_name);
+    }
     int overflow = 0;
     long long is_signed = PyLong_AsLongLongAndOverflow(number, &overflow);
     uint64_t seed = static_cast<uint64_t>(is_signed);
