@@ -38,14 +38,17 @@ fi
 
 # The caller's proxies and package index hold in the root as well; so do the authorities that it trusts.
 settings=(PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8)
-for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_DEFAULT_TIMEOUT CMAKE_BUILD_PARALLEL_LEVEL; do
+for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY PIP_INDEX_URL PIP_DEFAULT_TIMEOUT \
+  CMAKE_BUILD_PARALLEL_LEVEL; do
   if [ -n "${!name:-}" ]; then settings+=("$name=${!name}"); fi
 done
 inside() { chroot "$root" env -i "${settings[@]}" "$@"; }
 
 if [ ! -e "$root/ready-$version" ]; then
-  mkdir -p "$root"
   if [ ! -e "$root/ready" ]; then
+    # What an interrupted run left cannot be gone on with.
+    if [ -d "$root/debootstrap" ]; then rm -rf --one-file-system "$root"; fi
+    mkdir -p "$root"
     # Old versions of debootstrap do not know the name forky; every suite is made like sid.
     timeout "$patience" debootstrap --variant=minbase forky "$root" "$mirror" /usr/share/debootstrap/scripts/sid ||
       skip "debootstrap failed; its words are above"
@@ -58,7 +61,7 @@ for place in proc dev; do
 done
 if [ ! -e "$root/ready-$version" ]; then
   # The archive may be a frozen copy, whose lists are out of date on purpose.
-  { inside timeout "$patience" apt-get -o Acquire::Check-Valid-Until=false update &&
+  { inside dpkg --configure -a && inside timeout "$patience" apt-get -o Acquire::Check-Valid-Until=false update &&
     inside DEBIAN_FRONTEND=noninteractive timeout "$patience" apt-get install -y --no-install-recommends \
       "python$version-dev" "python$version-venv" g++ make git ca-certificates; } ||
     skip "its packages could not be installed; apt's words are above"
