@@ -1,6 +1,7 @@
 #!/bin/bash
 # Installs minidynamo in .venv-<version> of the Python named by $1, with the extra named by $2; prints the environment.
-# The core library is built once, in build/core, for all versions. MINIDYNAMO_WERROR=ON makes warnings errors.
+# The core library is built once, in build/core, for all versions. MINIDYNAMO_WERROR=ON makes warnings errors;
+# MINIDYNAMO_CORE_TESTS=OFF leaves out the tests of the core.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 extra=${2:-}
@@ -27,7 +28,7 @@ werror=${MINIDYNAMO_WERROR:-OFF}
   fi
   dnnl_dir=$build_venv/lib/cmake/dnnl
   cmake -G Ninja -S . -B build/core -DMINIDYNAMO_CORE_ONLY=ON -Ddnnl_DIR="$dnnl_dir" \
-    -DMINIDYNAMO_WERROR="$werror" -DMINIDYNAMO_TESTS=ON
+    -DMINIDYNAMO_WERROR="$werror" -DMINIDYNAMO_TESTS="${MINIDYNAMO_CORE_TESTS:-ON}"
   cmake --build build/core
   "$venv/bin/python" "${pip_install[@]}" --no-build-isolation ".${extra:+[$extra]}" \
     -C cmake.define.dnnl_DIR="$dnnl_dir" -C cmake.define.MINIDYNAMO_CORE_DIR="$PWD/build/core" \

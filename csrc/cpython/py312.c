@@ -11,27 +11,8 @@
 #include "internal/pycore_interp.h"
 #include "internal/pycore_pystate.h"
 
-void pv_install(PvHook hook) {
-  PyInterpreterState* interp = PyInterpreterState_Get();
-  _PyInterpreterState_SetEvalFrameFunc(interp, hook != NULL ? hook : _PyEval_EvalFrameDefault);
-}
-
-PvHook pv_installed(void) {
-  PvHook hook = _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
-  return hook == _PyEval_EvalFrameDefault ? NULL : hook;
-}
-
-PyObject* pv_default(PyThreadState* ts, PvFrame* frame, int throwflag) {
-  return _PyEval_EvalFrameDefault(ts, frame, throwflag);
-}
-
 PyCodeObject* pv_code(PvFrame* frame) { return frame->f_code; }
 PyObject* pv_func(PvFrame* frame) { return PyFunction_Check(frame->f_funcobj) ? frame->f_funcobj : NULL; }
-PyObject* pv_globals(PvFrame* frame) { return frame->f_globals; }
-PyObject* pv_builtins(PvFrame* frame) { return frame->f_builtins; }
-PyObject* pv_locals_mapping(PvFrame* frame) { return frame->f_locals; }
-int pv_is_generator(PvFrame* frame) { return frame->owner == FRAME_OWNED_BY_GENERATOR; }
-int pv_has_object(PvFrame* frame) { return frame->frame_obj != NULL; }
 int pv_next(PvFrame* frame) { return _PyInterpreterFrame_LASTI(frame) + 1; }
 int pv_depth(PvFrame* frame) { return frame->stacktop - frame->f_code->co_nlocalsplus; }
 PyObject* pv_position(int unit) { return PyLong_FromLong(unit); }
@@ -66,8 +47,6 @@ void pv_leave(PyThreadState* ts) {
   ts->c_recursion_remaining++;
 }
 
-PyObject** pv_exc_slot(PyThreadState* ts) { return &ts->exc_info->exc_value; }
-
 int pv_handle_pending(PyThreadState* ts) {
   struct _ceval_state* ceval = &ts->interp->ceval;
   if (!_Py_atomic_load_relaxed(&ceval->eval_breaker)) return 0;
@@ -77,33 +56,3 @@ int pv_handle_pending(PyThreadState* ts) {
   if (_Py_atomic_load_relaxed(&ceval->gil_drop_request)) PyEval_RestoreThread(PyEval_SaveThread());
   return 0;
 }
-
-static PyObject* leave(PyThreadState* ts, PvFrame* frame, int depth, int throwflag) {
-  pv_set_depth(frame, depth);
-  pv_unlink(ts, frame);
-  pv_leave(ts);
-  return _PyEval_EvalFrameDefault(ts, frame, throwflag);
-}
-
-PyObject* pv_eval_rest(PyThreadState* ts, PvFrame* frame, int unit, int depth) {
-  pv_set_next(frame, unit);
-  return leave(ts, frame, depth, 0);
-}
-
-PyObject* pv_eval_throw(PyThreadState* ts, PvFrame* frame, int unit, int depth) {
-  pv_set_current(frame, unit);
-  return leave(ts, frame, depth, 1);
-}
-
-int pv_leave_raised(PyThreadState* ts, PvFrame* frame) {
-  (void)ts;
-  (void)frame;
-  return 0;
-}
-
-PvFrame* pv_generator_frame(PyObject* generator) {
-  PyGenObject* gen = (PyGenObject*)generator;
-  return gen->gi_frame_state < FRAME_COMPLETED ? (PvFrame*)gen->gi_iframe : NULL;
-}
-
-int pv_generator_started(PyObject* generator) { return ((PyGenObject*)generator)->gi_frame_state != FRAME_CREATED; }

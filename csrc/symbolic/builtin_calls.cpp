@@ -1,5 +1,6 @@
 // Builtins that the walk knows for values that are not all constants.
 #include "cpython/imports.h"
+#include "cpython/version_facts.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/user_operators.h"
 #include "tensor/tensor_modes.h"
@@ -165,13 +166,13 @@ ValuePtr call_bool(Walk& walk, const CallArgs& args) {
 }
 
 // What list() and tuple() ask a user's object for once they have its iterator; the answer is only a hint.
-std::unique_ptr<std::vector<ValuePtr>> iterated_with_length(Walk& walk, const ValuePtr& value) {
+std::unique_ptr<std::vector<ValuePtr>> iterated_with_length(Walk& walk, const ValuePtr& value, bool asks) {
   static PyObject* const kLen = PyUnicode_InternFromString("__len__");
   ValuePtr method = walk.user_method(value, kLen);
   if (!method) return nullptr;
   ValuePtr iterator = walk.any_iterator_over(value);
   if (!iterator) return nullptr;
-  if (walk.int_of(walk.call_now(method, {{value}, {}})).value_or(-1) < 0) walk.raise_here();
+  if (asks && walk.int_of(walk.call_now(method, {{value}, {}})).value_or(-1) < 0) walk.raise_here();
   auto elements = std::make_unique<std::vector<ValuePtr>>();
   while (std::optional<ValuePtr> next = walk.next_of(as<IteratorValue>(iterator)))
     elements->push_back(std::move(*next));
@@ -185,7 +186,7 @@ ValuePtr call_sequence(Walk& walk, const CallArgs& args) {
   if (!args.positional.empty()) {
     // tuple(t) of an exact tuple is that tuple.
     if (!is_list && walk.is_exactly(args.positional[0], &PyTuple_Type)) return args.positional[0];
-    auto elements = iterated_with_length(walk, args.positional[0]);
+    auto elements = iterated_with_length(walk, args.positional[0], is_list || kTupleAsksForLength);
     items = elements ? std::move(*elements) : iterated(walk, is_list ? "list" : "tuple", args.positional[0]);
   }
   return make_value<SequenceValue>(is_list, std::move(items));

@@ -1,0 +1,10 @@
+// What a program can see of the version that it runs on, for the code above this folder.
+#pragma once
+#include "cpython/ref.h"
+
+namespace md {
+
+// Whether tuple() asks what it iterates over for its length, as list() does.
+inline constexpr bool kTupleAsksForLength = PY_VERSION_HEX < 0x030E0000;
+
+}  // namespace md
