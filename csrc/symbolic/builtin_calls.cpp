@@ -47,7 +47,11 @@ ValuePtr call_len(Walk& walk, const CallArgs& args) {
 // The hook of an abstract base class runs no code of the program's.
 bool has_known_hook(PyTypeObject* type) {
   static PyObject* const kHook = PyUnicode_InternFromString("__subclasshook__");
+  static PyObject* const kBelow = PyUnicode_InternFromString("__subclasses__");
   static PyObject* const module = check(PyImport_ImportModule("_collections_abc")).release();
+  bool has_own_below = _PyType_Lookup(type, kBelow) != nullptr ||
+                       _PyType_Lookup(Py_TYPE(type), kBelow) != _PyType_Lookup(&PyType_Type, kBelow);
+  if (has_own_below && type != &PyType_Type) return false;
   PyObject* hook = _PyType_Lookup(type, kHook);
   if (hook == _PyType_Lookup(&PyBaseObject_Type, kHook)) return true;
   Ref function = Ref::steal(PyObject_GetAttrString(hook, "__func__"));
@@ -252,6 +256,9 @@ ValuePtr call_set(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_iter(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() == 2 && args.keywords.empty() &&
+      walk.exact_type(args.positional[0])->tp_call == nullptr)
+    walk.raise_here();
   if (args.positional.size() == 2 && args.keywords.empty())
     return walk.call_now(find_polyfill(reinterpret_cast<PyObject*>(&PyCallIter_Type)), args);
   require_count(walk, args, 1, 1);
