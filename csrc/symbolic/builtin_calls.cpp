@@ -349,8 +349,16 @@ ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
   bool is_plain = type_of(value) == &PyList_Type || walk.is_plain_tuple(value);
   if (is_plain && walk.elements_of(value))
     return make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{value});
+  if (type_of(value) == &PyRange_Type) {
+    // An iterator over the range that runs backwards.
+    static PyObject* const backwards = check(PySlice_New(nullptr, nullptr, check(PyLong_FromLong(-1)))).release();
+    Ref range = walk.constant_of(value);
+    ValuePtr iterator = range ? walk.iterator_over(walk.constant(check(PyObject_GetItem(range, backwards)))) : nullptr;
+    if (!iterator) break_on_builtin(walk, "reversed", value);
+    return iterator;
+  }
   Ref text = type_of(value) == &PyUnicode_Type ? walk.constant_of(value) : Ref();
-  if (!text && type_of(value) != &PyRange_Type) break_on_builtin(walk, "reversed", value);
+  if (!text) break_on_builtin(walk, "reversed", value);
   auto items = iterated(walk, "reversed", value);
   auto tuple = make_value<SequenceValue>(false, std::move(items));
   return make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{tuple});

@@ -8,10 +8,12 @@ namespace {
 
 // The class has slots beside its dict: which attributes are in which is not looked into.
 bool has_slots(PyTypeObject* type) {
+  // Not what a metaclass calls __dict__.
+  static PyObject* const kDict = PyUnicode_InternFromString("__dict__");
+  PyObject* descriptor = _PyType_Lookup(&PyType_Type, kDict);
   PyObject* mro = type->tp_mro;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
-    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
-    Ref dict = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(base), "__dict__"));
+    Ref dict = check(Py_TYPE(descriptor)->tp_descr_get(descriptor, PyTuple_GET_ITEM(mro, i), nullptr));
     Ref values = check(PyMapping_Values(dict));
     for (Py_ssize_t at = 0; at < PyList_GET_SIZE(values.get()); ++at)
       if (Py_IS_TYPE(PyList_GET_ITEM(values.get(), at), &PyMemberDescr_Type)) return true;

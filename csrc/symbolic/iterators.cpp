@@ -1,4 +1,5 @@
 // Iteration over what the walk knows.
+#include "base/config.h"
 #include "cpython/object_layout.h"
 #include "symbolic/walk.h"
 

@@ -434,6 +434,8 @@ void RegionFinisher::add_effects() {
     if (pending.key) effect.key = recipe_of(pending.key);
     effect.start = pending.start;
     effect.stop = pending.stop;
+    if (pending.kind == EffectKind::DequeAssign)
+      effect.flag = as<SequenceValue>(as<ObjectValue>(pending.target)->writes->contents)->changes > 0;
     snapshot_.effects.push_back(effect);
   }
   if (has_output) add_tensor_writes();

@@ -704,6 +704,9 @@ bool store_in_deque(Walk& walk, const ValuePtr& deque, const ValuePtr& key, cons
   int64_t at = *index < 0 ? *index + *length : *index;
   if (at < 0 || at >= *length) walk.raise_known(PyExc_IndexError, {walk.string("deque index out of range")});
   (*walk.deque_contents(deque))[static_cast<size_t>(at)] = value;
+  // Who goes over the deque may go on.
+  auto* made = as<SequenceValue>(deque);
+  --(made != nullptr ? made : as<SequenceValue>(as<ObjectValue>(deque)->writes->contents))->changes;
   return true;
 }
 

@@ -314,7 +314,9 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
   }
   if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyRange_Check(object)) {
     Ref constant = constant_of(value);
-    return constant ? std::optional<int64_t>(PyObject_Size(constant)) : std::nullopt;
+    Py_ssize_t length = constant ? PyObject_Size(constant) : -1;
+    if (length < 0) PyErr_Clear();  // a range of more than a C number can tell
+    return length >= 0 ? std::optional<int64_t>(length) : std::nullopt;
   }
   bool sized = is_plain_tuple(value) || is_list || (PyDict_Check(object) && is_dict(value, {"__len__"})) ||
                PyAnySet_CheckExact(object);
