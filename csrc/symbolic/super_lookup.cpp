@@ -10,15 +10,16 @@ ValuePtr implicit_super(Walk& walk) {
   SymbolicFrame& frame = walk.frame();
   const Bytecode& code = *frame.bytecode;
   if (code.code()->co_argcount == 0) walk.raise_here();
-  auto contents = [&](const ValuePtr& slot) {
-    auto* cell = as<CellValue>(slot);
-    return cell != nullptr ? load_cell(walk, cell) : slot;
+  // A cell that was passed as self is an object like others.
+  auto contents = [&](int slot) {
+    auto* cell = code.slot_kind(slot) != SlotKind::Local ? as<CellValue>(frame.slots[slot]) : nullptr;
+    return cell != nullptr ? load_cell(walk, cell) : frame.slots[slot];
   };
   for (int slot = 0; slot < code.slot_count(); ++slot) {
     bool is_class = code.slot_kind(slot) == SlotKind::Free &&
                     PyUnicode_CompareWithASCIIString(code.slot_name(slot), "__class__") == 0;
     if (!is_class) continue;
-    ValuePtr type = contents(frame.slots[slot]), self = contents(frame.slots[0]);
+    ValuePtr type = contents(slot), self = contents(0);
     if (!type || !self || self->kind == ValueKind::Null) walk.raise_here();
     return make_value<SuperValue>(type, self);
   }

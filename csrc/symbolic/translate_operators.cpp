@@ -677,7 +677,9 @@ void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, con
   } else if (value != nullptr) {
     values.push_back(*value);
   }
-  Py_ssize_t length = static_cast<Py_ssize_t>(walk.list_contents(list)->items.size());
+  const SequenceValue* contents = walk.list_contents(list);
+  if (contents == nullptr) walk.graph_break(BreakReason::store_subscript, "into a list of a class of its own");
+  Py_ssize_t length = static_cast<Py_ssize_t>(contents->items.size());
   Py_ssize_t start = 0, stop = 0, step = 1;
   if (index) {
     start = *index < 0 ? *index + length : *index;

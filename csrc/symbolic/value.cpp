@@ -155,8 +155,11 @@ PyTypeObject* type_of(const ValuePtr& value) {
     case ValueKind::Function:
       return &PyFunction_Type;
     case ValueKind::BoundMethod: {
-      ValuePtr function = as<BoundMethodValue>(value)->function;
-      return type_of(function) == &PyFunction_Type ? &PyMethod_Type : &PyCFunction_Type;
+      PyTypeObject* function = type_of(as<BoundMethodValue>(value)->function);
+      if (function == &PyWrapperDescr_Type) return &_PyMethodWrapper_Type;
+      bool is_builtin = function == &PyMethodDescr_Type || function == &PyClassMethodDescr_Type ||
+                        function == &PyCFunction_Type;
+      return is_builtin ? &PyCFunction_Type : &PyMethod_Type;
     }
     case ValueKind::PolicyFunction:
       return policy_function_type();
