@@ -5,6 +5,22 @@ namespace md {
 
 namespace {
 
+// What is neither an instance nor a subclass of the class is Python's to judge.
+ValuePtr made_super(Walk& walk, const ValuePtr& type_value, const ValuePtr& self) {
+  BorrowedRef known = walk.identity_of(type_value);
+  if (!known || !PyType_Check(known.get())) walk.raise_here();
+  auto* type = reinterpret_cast<PyTypeObject*>(known.get());
+  auto* object = as<ObjectValue>(self);
+  bool is_class = object != nullptr && PyType_Check(object->object.get()) &&
+                  PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object->object.get()), type) != 0;
+  if (is_class) {
+    walk.identity_of(self);
+  } else if (PyType_IsSubtype(walk.exact_type(self), type) == 0) {
+    walk.graph_break(BreakReason::super_lookup, "super() of an object that is no instance of the class");
+  }
+  return make_value<SuperValue>(type_value, self);
+}
+
 // The class and the object that super() without arguments stands for, from the running frame.
 ValuePtr implicit_super(Walk& walk) {
   SymbolicFrame& frame = walk.frame();
@@ -21,25 +37,9 @@ ValuePtr implicit_super(Walk& walk) {
     if (!is_class) continue;
     ValuePtr type = contents(slot), self = contents(0);
     if (!type || !self || self->kind == ValueKind::Null) walk.raise_here();
-    return make_value<SuperValue>(type, self);
+    return made_super(walk, type, self);
   }
   walk.raise_here();
-}
-
-// What is neither an instance nor a subclass of the class is Python's to judge.
-ValuePtr made_super(Walk& walk, const ValuePtr& type_value, const ValuePtr& self) {
-  BorrowedRef known = walk.identity_of(type_value);
-  if (!known || !PyType_Check(known.get())) walk.raise_here();
-  auto* type = reinterpret_cast<PyTypeObject*>(known.get());
-  auto* object = as<ObjectValue>(self);
-  bool is_class = object != nullptr && PyType_Check(object->object.get()) &&
-                  PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object->object.get()), type) != 0;
-  if (is_class) {
-    walk.identity_of(self);
-  } else if (PyType_IsSubtype(walk.exact_type(self), type) == 0) {
-    walk.graph_break(BreakReason::super_lookup, "super() of an object that is no instance of the class");
-  }
-  return make_value<SuperValue>(type_value, self);
 }
 
 ValuePtr call_super(Walk& walk, const CallArgs& args) {
