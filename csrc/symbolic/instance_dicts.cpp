@@ -68,6 +68,9 @@ ValuePtr call_reduce(Walk& walk, const CallArgs& args) {
       is_plain = is_plain && !walk.type_attribute(self, check(PyUnicode_InternFromString("__getstate__")).get());
     for (const char* hook : {"__getnewargs__", "__getnewargs_ex__"})
       is_plain = is_plain && !walk.type_attribute(self, check(PyUnicode_InternFromString(hook)).get());
+    // The names of slots that copyreg has found there, or that the class itself gives.
+    ValuePtr slots = walk.type_attribute(self, check(PyUnicode_InternFromString("__slotnames__")).get());
+    is_plain = is_plain && (!slots || walk.length_of(slots).value_or(1) == 0);
   }
   if (!is_plain) walk.graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
   Ref module = check(PyUnicode_InternFromString("copyreg")), name = check(PyUnicode_InternFromString("__newobj__"));

@@ -306,6 +306,8 @@ class EqualityDepth {
   static inline thread_local int depth_ = 0;
 };
 
+bool is_kind_of_list(PyTypeObject* type) { return PyType_IsSubtype(type, &PyList_Type) != 0; }
+
 std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   EqualityDepth depth(walk);
   if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
@@ -328,7 +330,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
           !walk.inherits(side, &PyTuple_Type, {"__eq__", "__ne__"}))
         return std::nullopt;
     // A list equals no tuple; a Size is a tuple.
-    if ((walk.exact_type(a) == &PyList_Type) != (walk.exact_type(b) == &PyList_Type)) return false;
+    if (is_kind_of_list(walk.exact_type(a)) != is_kind_of_list(walk.exact_type(b))) return false;
     if (left->size() != right->size()) return false;
     for (size_t i = 0; i < left->size(); ++i) {
       if ((*left)[i] == (*right)[i] && !walk.is_tensor((*left)[i])) continue;
@@ -370,7 +372,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
 ValuePtr order_of_sequences(Walk& walk, const ValuePtr& a, const ValuePtr& b, int op) {
   if (op == Py_EQ || op == Py_NE) return nullptr;
   auto left = walk.elements_of(a), right = left ? walk.elements_of(b) : nullptr;
-  if (!left || !right || (type_of(a) == &PyList_Type) != (type_of(b) == &PyList_Type)) return nullptr;
+  if (!left || !right || is_kind_of_list(type_of(a)) != is_kind_of_list(type_of(b))) return nullptr;
   if (is_deque(a) || is_deque(b)) return nullptr;
   for (const ValuePtr& side : {a, b})
     if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&

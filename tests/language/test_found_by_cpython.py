@@ -647,3 +647,21 @@ def test_a_level_that_is_set_past_the_cache():
 
     assert steps(log) == [0, 0, 0, 2]
     assert steps(minidynamo.compile(log, backend="eager")) == [0, 0, 0, 2]
+
+
+class WithSlotNames:
+    __slotnames__ = ["spam"]
+
+    def __getattr__(self, name):
+        if name == "spam":
+            return 42
+        raise AttributeError(name)
+
+
+def test_slot_names_that_a_class_gives():
+    assert check(lambda: WithSlotNames().__reduce_ex__(2)[2]) == ("result", (None, {"spam": 42}))
+
+
+def test_a_list_of_a_c_class_equals_a_list():
+    spamlist = pytest.importorskip("xxsubtype").spamlist
+    check(lambda: (spamlist([1, 2]) == [1, 2], [1] + [2] == spamlist([1, 2]), spamlist([1]) < [2], spamlist() == ()))
