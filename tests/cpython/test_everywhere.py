@@ -89,6 +89,44 @@ def test_counters_tell_who_executed_what():
     assert set(counters["hand_overs"]) == set(_C.hand_over_rows())
 
 
+DEEP = """
+import json, sys, threading
+from minidynamo._dynamo import graph_break
+from minidynamo._dynamo.eval_frame import enable_everywhere, execution_counters
+
+def calls(count):
+    graph_break()
+    return count and 1 + calls(count - 1)
+
+def numbers(count):
+    if count:
+        yield from numbers(count - 1)
+    yield count
+
+results = []
+
+def run():
+    with enable_everywhere():
+        for function in (lambda: calls(100), lambda: calls(150000), lambda: len(list(numbers(150000)))):
+            try:
+                results.append(function())
+            except RecursionError:
+                results.append("too deep")
+
+sys.setrecursionlimit(200000)
+run()
+threading.stack_size(1 << 20)
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+print(json.dumps(results))
+"""
+
+
+def test_the_end_of_the_stack_is_a_recursion_error():
+    assert in_process(DEEP) == [100, "too deep", "too deep"] * 2
+
+
 TRACED = """
 import json, sys
 from minidynamo._dynamo.eval_frame import enable_everywhere, execution_counters
