@@ -92,8 +92,7 @@ class AttributeLookup {
       return {found, !is_class, super->self};
     if (descriptor->tp_descr_get == nullptr) return {found};
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
-    if (ValuePtr unwrapped = unwrap_class_method(found))
-      return {make_value<BoundMethodValue>(unwrapped, start)};
+    if (ValuePtr unwrapped = unwrap_class_method(found)) return {make_value<BoundMethodValue>(unwrapped, start)};
     if (has_python_get(found)) return inline_getter(python_get_, {found, is_class ? walk_.none() : super->self, start});
     if (is_class || descriptor != &PyProperty_Type) unknown();
     object_ = super->self;
@@ -117,8 +116,7 @@ class AttributeLookup {
     if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, object_)};
     if (has_python_get(found)) return inline_getter(python_get_, {found, walk_.none(), object_});
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
-    if (ValuePtr unwrapped = unwrap_class_method(found))
-      return {make_value<BoundMethodValue>(unwrapped, object_)};
+    if (ValuePtr unwrapped = unwrap_class_method(found)) return {make_value<BoundMethodValue>(unwrapped, object_)};
     if (descriptor == &PyProperty_Type || descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type ||
         descriptor == &PyMemberDescr_Type || descriptor == &PyGetSetDescr_Type || descriptor == tuple_field_type())
       return {found};

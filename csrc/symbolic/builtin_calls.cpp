@@ -256,8 +256,7 @@ ValuePtr call_set(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_iter(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() == 2 && args.keywords.empty() &&
-      walk.exact_type(args.positional[0])->tp_call == nullptr)
+  if (args.positional.size() == 2 && args.keywords.empty() && walk.exact_type(args.positional[0])->tp_call == nullptr)
     walk.raise_here();
   if (args.positional.size() == 2 && args.keywords.empty())
     return walk.call_now(find_polyfill(reinterpret_cast<PyObject*>(&PyCallIter_Type)), args);

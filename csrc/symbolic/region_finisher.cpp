@@ -395,10 +395,11 @@ FrameState RegionFinisher::inner_state(size_t depth, bool innermost) {
                    ((code->co_flags & CO_VARKEYWORDS) != 0 ? 1 : 0);
   for (int slot = 0; slot < static_cast<int>(frame.slots.size()); ++slot) {
     const ValuePtr& value = frame.slots[slot];
-    bool unset = value->kind == ValueKind::Null || may_leave_unset(frame, slot, value, innermost);
+    if (may_leave_unset(frame, slot, value, innermost)) continue;
+    bool deleted = value->kind == ValueKind::Null;
     // The call that makes the frame sets the parameters.
-    if (unset && (slot >= parameters || frame.bytecode->slot_kind(slot) != SlotKind::Local)) continue;
-    state.slots.push_back({slot, unset ? null_recipe() : recipe_of(value)});
+    if (deleted && (slot >= parameters || frame.bytecode->slot_kind(slot) != SlotKind::Local)) continue;
+    state.slots.push_back({slot, deleted ? null_recipe() : recipe_of(value)});
   }
   for (const ValuePtr& value : frame.stack) state.stack.push_back(recipe_of(value));
   return state;

@@ -65,9 +65,8 @@ void match_class(Walk& walk, const Instruction& at) {
     std::vector<Ref> seen;
     for (const ValuePtr& name : *names) {
       Ref text = walk.constant_of(name);
-      bool is_repeated = text && std::ranges::any_of(seen, [&](const Ref& other) {
-        return PyUnicode_Compare(other, text) == 0;
-      });
+      bool is_repeated =
+          text && std::ranges::any_of(seen, [&](const Ref& other) { return PyUnicode_Compare(other, text) == 0; });
       if (!text || !PyUnicode_CheckExact(text.get()) || is_repeated) walk.raise_here();
       seen.push_back(text);
       ValuePtr value = walk.optional_attribute(subject, text.get());

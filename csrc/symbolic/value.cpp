@@ -30,8 +30,7 @@ PyTypeObject* type_of_sequence_iterator(const ValuePtr& base) {
   if (type == nullptr || PyType_IsSubtype(type, &PyList_Type) != 0) return &PyListIter_Type;
   if (PyType_IsSubtype(type, &PyTuple_Type) != 0) return &PyTupleIter_Type;
   auto* object = as<ObjectValue>(base);
-  if (object != nullptr && PyUnicode_Check(object->object.get()))
-    return check(PyObject_GetIter(object->object)).type();
+  if (object != nullptr && PyUnicode_Check(object->object.get())) return check(PyObject_GetIter(object->object)).type();
   if (is_deque(base)) return type_of_sample(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(type)));
   return &PyListIter_Type;
 }
@@ -156,9 +155,11 @@ PyTypeObject* type_of(const ValuePtr& value) {
       return &PyFunction_Type;
     case ValueKind::BoundMethod: {
       PyTypeObject* function = type_of(as<BoundMethodValue>(value)->function);
-      if (function == &PyWrapperDescr_Type) return &_PyMethodWrapper_Type;
-      bool is_builtin = function == &PyMethodDescr_Type || function == &PyClassMethodDescr_Type ||
-                        function == &PyCFunction_Type;
+      // C does not name the type of what a slot's method becomes in every version.
+      static PyTypeObject* const slot_method = check(PyObject_GetAttrString(Py_None, "__init__")).type();
+      if (function == &PyWrapperDescr_Type) return slot_method;
+      bool is_builtin =
+          function == &PyMethodDescr_Type || function == &PyClassMethodDescr_Type || function == &PyCFunction_Type;
       return is_builtin ? &PyCFunction_Type : &PyMethod_Type;
     }
     case ValueKind::PolicyFunction:

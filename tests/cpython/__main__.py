@@ -60,15 +60,15 @@ def main():
     if not modules:
         sys.exit("this Python has no such test modules")
     print(f"{'module':28}", *(f"{way:>14}" for way in WAYS), "outside", flush=True)
-    stored = {"python": platform.python_version(), "modules": {}}
-    if arguments.json and arguments.json.exists():
-        stored = json.loads(arguments.json.read_text())
     results = {}
     for module in modules:
         results[module] = run_module(module, [way for way in WAYS if way in arguments.ways], arguments)
-        stored["modules"].setdefault(module, {}).update(results[module])
-        # A long run that is ended early has its results so far.
+        # A long run that is ended early has its results so far, and two runs may share a file.
         if arguments.json:
+            stored = {"python": platform.python_version(), "modules": {}}
+            if arguments.json.exists():
+                stored = json.loads(arguments.json.read_text())
+            stored["modules"].setdefault(module, {}).update(results[module])
             arguments.json.write_text(json.dumps(stored, indent=1) + "\n")
     sys.exit(1 if show(results) else 0)
 

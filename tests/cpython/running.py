@@ -30,17 +30,20 @@ def run(module, way, timeout=600):
     command = [sys.executable, "-W", "ignore", str(WORKER), mode, module, str(stress)]
     # The tests write into the working directory and find the package where this process found it.
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
-    with tempfile.TemporaryDirectory() as directory, subprocess.Popen(
-        command,
-        cwd=directory,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    ) as process:
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        subprocess.Popen(
+            command,
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        ) as process,
+    ):
         try:
             output, messages = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
