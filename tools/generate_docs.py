@@ -165,25 +165,47 @@ def everywhere():
 
 
 def cpython_results(summary):
+    sys.path.insert(0, str(DOCS.parent))
+    from tests.cpython.running import WAYS, losses, outside, text_of, totals
+
+    modules = {name: summary["modules"][name] for name in sorted(summary["modules"])}
     parts = [f"### Python {summary['python']}\n"]
     rows = []
-    for way, counters in summary["counters"].items():
-        numbers = counters["instructions"]
-        share = 1 - numbers["interpreter"] / sum(numbers.values())
+    for way in ("everywhere", "stressed"):
+        counters = totals(modules, way)
+        if not counters:
+            continue
         handed_over = sum(counters["hand_overs"].values())
-        cells = (*numbers.values(), counters["frames_driven"], handed_over, counters["snapshots_restored"])
-        rows.append((way, *(f"{cell:,}" for cell in cells), f"{100 * share:.1f} %"))
-    header = ("way", "translator", "driver", "interpreter", "frames driven", "handed over", "snapshots", "outside")
+        cells = (
+            sum("counters" in ways.get(way, {}) for ways in modules.values()),
+            *counters["instructions"].values(),
+            counters["frames_driven"],
+            handed_over,
+            counters["snapshots_restored"],
+        )
+        rows.append((way, *(f"{cell:,}" for cell in cells), f"{100 * outside(counters):.1f} %"))
+    header = (
+        "way",
+        "modules",
+        "translator",
+        "driver",
+        "interpreter",
+        "frames driven",
+        "handed over",
+        "snapshots",
+        "outside",
+    )
     parts.append(table(header, rows))
-    ways = next(iter(summary["modules"].values()))
-    rows = [(f"`{name}`", *results.values()) for name, results in summary["modules"].items()]
-    parts.append("Tests that pass, of those that ran:\n")
-    parts.append(table(("module", *ways), rows))
-    for way, tests in summary["lost"].items():
-        reference = "no hook" if way == "idle" else "the idle hook"
-        parts.append(f"Lost by *{way}* against {reference}: {len(tests) or 'none'}.\n")
+    parts.append("Tests that pass, of those that ran; a dash: this way the module was not run:\n")
+    rows = [(f"`{name}`", *(text_of(ways.get(way)) for way in WAYS)) for name, ways in modules.items()]
+    parts.append(table(("module", *WAYS), rows))
+    for way, reference in {"everywhere": "idle", "stressed": "idle", "idle": "plain"}.items():
+        tests = losses(modules, reference, way)
+        count = sum(reference in ways and way in ways for ways in modules.values())
+        against = "no hook" if way == "idle" else "the idle hook"
+        parts.append(f"Lost by *{way}* against {against}, in {count} modules: {len(tests) or 'none'}.\n")
         if tests:
-            rows = [(f"`{test.removeprefix('test.')}`", reason or "") for test, reason in tests.items()]
+            rows = [(f"`{test.removeprefix('test.')}`", reason or "not looked into") for test, reason in tests.items()]
             parts.append(table(("test", "cause"), rows))
     return parts
 

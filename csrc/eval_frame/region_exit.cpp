@@ -138,7 +138,11 @@ void delete_item(PyObject* dict, PyObject* key) {
   check_status(PyODict_Check(dict) ? PyODict_DelItem(dict, key) : PyDict_DelItem(dict, key));
 }
 
-void assign_deque(PyObject* deque, PyObject* items) {
+// Iterators over the deque end if it is changed, and not if only elements are replaced.
+void assign_deque(PyObject* deque, PyObject* items, bool is_changed) {
+  for (Py_ssize_t i = 0; !is_changed && i < PyList_GET_SIZE(items); ++i)
+    check_status(PySequence_SetItem(deque, i, PyList_GET_ITEM(items, i)));
+  if (!is_changed) return;
   check(PyObject_CallMethod(deque, "clear", nullptr));
   check(PyObject_CallMethod(deque, "extend", "O", items));
 }
@@ -169,7 +173,7 @@ bool ExitValues::apply_effects(OutputReplay* outputs, LiveFrame* frame) {
             PyList_SetSlice(builder_.build(effect.target), effect.start, effect.stop, builder_.build(effect.value)));
         break;
       case EffectKind::DequeAssign:
-        assign_deque(builder_.build(effect.target), builder_.build(effect.value));
+        assign_deque(builder_.build(effect.target), builder_.build(effect.value), effect.flag);
         break;
       case EffectKind::DictSet:
         set_item(builder_.build(effect.target), builder_.build(effect.key), builder_.build(effect.value));

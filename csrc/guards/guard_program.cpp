@@ -66,7 +66,7 @@ bool check_SLOT_MATCH(const GuardInstruction& in, PyObject* const* registers, co
 bool check_LENGTH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
   PyObject* object = registers[in.target];
   PyTypeObject* type = Py_TYPE(object);
-  static PyObject* const deque = imported("collections", "deque").release();
+  static PyObject* const deque = imported("_collections", "deque").release();
   bool is_deque = type == reinterpret_cast<PyTypeObject*>(deque);
   if (PyList_Check(object) || PyTuple_Check(object) || is_deque) return Py_SIZE(object) == in.number;
   if (PyDict_Check(object)) return PyDict_GET_SIZE(object) == in.number;

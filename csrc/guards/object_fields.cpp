@@ -1,5 +1,6 @@
 #include "guards/object_fields.h"
 
+#include "cpython/imports.h"
 #include "cpython/object_protocol.h"
 
 namespace md {
@@ -52,8 +53,16 @@ PyObject* function_annotations(PyObject* object) {
 PyObject* function_doc(PyObject* object) { return or_none(function(object)->func_doc); }
 PyObject* function_dict(PyObject* object) { return function(object)->func_dict; }
 
+// Python makes the number when it is asked for: only small ones are objects that stay.
+PyObject* deque_maxlen(PyObject* object) {
+  Ref maxlen = check(PyObject_GetAttrString(object, "maxlen"));
+  if (maxlen.get() == Py_None) return Py_None;
+  long long number = PyLong_AsLongLong(maxlen);
+  return number <= 256 ? maxlen.get() : nullptr;
+}
+
 struct Row {
-  PyTypeObject* owner;  // or a subclass of it
+  PyTypeObject* owner;  // or a subclass of it; null: collections.deque, which C does not name
   const char* name;
   PyObject* (*read)(PyObject* object);
 };
@@ -74,13 +83,19 @@ const Row kRows[] = {{&PyType_Type, "__name__", type_name},
                      {&PyFunction_Type, "__annotate__", pv_function_annotate},
                      {&PyFunction_Type, "__doc__", function_doc},
                      {&PyFunction_Type, "__type_params__", pv_function_type_params},
-                     {&PyFunction_Type, "__dict__", function_dict}};
+                     {&PyFunction_Type, "__dict__", function_dict},
+                     {nullptr, "maxlen", deque_maxlen}};
+
+PyTypeObject* owner_of(const Row& row) {
+  static PyObject* const deque = imported("_collections", "deque").release();
+  return row.owner != nullptr ? row.owner : reinterpret_cast<PyTypeObject*>(deque);
+}
 
 }  // namespace
 
 std::optional<int> object_field(PyTypeObject* type, BorrowedRef name) {
   for (const Row& row : kRows)
-    if (PyType_IsSubtype(type, row.owner) != 0 && PyUnicode_CompareWithASCIIString(name, row.name) == 0 &&
+    if (PyType_IsSubtype(type, owner_of(row)) != 0 && PyUnicode_CompareWithASCIIString(name, row.name) == 0 &&
         _PyType_Lookup(type, name) != nullptr)  // not in every version
       return static_cast<int>(&row - kRows);
   return std::nullopt;
@@ -88,7 +103,7 @@ std::optional<int> object_field(PyTypeObject* type, BorrowedRef name) {
 
 PyObject* read_object_field(PyObject* object, int field) {
   const Row& row = kRows[field];
-  return PyObject_TypeCheck(object, row.owner) ? row.read(object) : nullptr;
+  return PyObject_TypeCheck(object, owner_of(row)) ? row.read(object) : nullptr;
 }
 
 }  // namespace md

@@ -238,7 +238,10 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     }
     case RecipeKind::DictView: {
       static constexpr const char* kMethods[] = {"keys", "values", "items"};
-      return check(PyObject_CallMethod(parts[0], kMethods[recipe.index], nullptr));
+      // The view of the C class: a subclass may call something else by the name.
+      PyTypeObject* owner = PyODict_Check(parts[0].get()) ? &PyODict_Type : &PyDict_Type;
+      return check(
+          PyObject_CallMethod(reinterpret_cast<PyObject*>(owner), kMethods[recipe.index], "O", parts[0].get()));
     }
     default:
       raise(ErrorKind::Internal, "no way to build ", recipe_kind_name(recipe.kind));

@@ -37,7 +37,8 @@ Py_ssize_t tuple_field_index(BorrowedRef descriptor) {
 
 // The descriptor __dict__ that Python gives to every class whose objects have one. No class can be given another one later.
 bool is_attributes_descriptor(BorrowedRef descriptor) {
-  static PyObject* const sample = imported("string", "Formatter").release();
+  static PyObject* const type = reinterpret_cast<PyObject*>(&PyType_Type);
+  static PyObject* const sample = check(PyObject_CallFunction(type, "s(){}", "sample")).release();
   if (!Py_IS_TYPE(descriptor.get(), &PyGetSetDescr_Type)) return false;
   PyObject* known = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(sample), PyUnicode_InternFromString("__dict__"));
   auto getter = [](BorrowedRef of) { return reinterpret_cast<PyGetSetDescrObject*>(of.get())->d_getset->get; };
@@ -91,8 +92,7 @@ class AttributeLookup {
       return {found, !is_class, super->self};
     if (descriptor->tp_descr_get == nullptr) return {found};
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
-    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
-      return {make_value<BoundMethodValue>(unwrapped, start)};
+    if (ValuePtr unwrapped = unwrap_class_method(found)) return {make_value<BoundMethodValue>(unwrapped, start)};
     if (has_python_get(found)) return inline_getter(python_get_, {found, is_class ? walk_.none() : super->self, start});
     if (is_class || descriptor != &PyProperty_Type) unknown();
     object_ = super->self;
@@ -116,8 +116,7 @@ class AttributeLookup {
     if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, object_)};
     if (has_python_get(found)) return inline_getter(python_get_, {found, walk_.none(), object_});
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
-    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
-      return {make_value<BoundMethodValue>(unwrapped, object_)};
+    if (ValuePtr unwrapped = unwrap_class_method(found)) return {make_value<BoundMethodValue>(unwrapped, object_)};
     if (descriptor == &PyProperty_Type || descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type ||
         descriptor == &PyMemberDescr_Type || descriptor == &PyGetSetDescr_Type || descriptor == tuple_field_type())
       return {found};
@@ -564,7 +563,7 @@ class AttributeLookup {
     if (descriptor == &PyFunction_Type) return {found, true};
     if (descriptor->tp_descr_get == nullptr) return {found};
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
-    if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type))
+    if (ValuePtr unwrapped = unwrap_class_method(found))
       return {make_value<BoundMethodValue>(unwrapped, walk_.type_value(object_))};
     if (find_wrapper_type(descriptor) != nullptr) return {found, true};
     if (has_python_get(found)) return inline_getter(python_get_, {found, object_, walk_.type_value(object_)});
@@ -579,6 +578,15 @@ class AttributeLookup {
     // Of a built-in class, which never changes (str.maketrans).
     if (known->source == nullptr) return walk_.constant(check(PyObject_GetAttrString(known->object, "__func__")));
     return walk_.at(walk_.sources().get(kind, known->source, nullptr));
+  }
+
+  // Up to 3.12 a class method asks what it wraps to bind itself, which a function does as the class method would.
+  ValuePtr unwrap_class_method(const ValuePtr& found) {
+    ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type);
+    PyTypeObject* type = unwrapped ? walk_.exact_type(unwrapped) : nullptr;
+    if (PY_VERSION_HEX < 0x030D0000 && type != nullptr && type != &PyFunction_Type && type->tp_descr_get != nullptr)
+      unknown();
+    return unwrapped;
   }
 
   ValuePtr class_attribute(const ValuePtr& type_value, PyTypeObject* type) {

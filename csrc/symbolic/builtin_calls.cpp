@@ -48,7 +48,11 @@ ValuePtr call_len(Walk& walk, const CallArgs& args) {
 // The hook of an abstract base class runs no code of the program's.
 bool has_known_hook(PyTypeObject* type) {
   static PyObject* const kHook = PyUnicode_InternFromString("__subclasshook__");
+  static PyObject* const kBelow = PyUnicode_InternFromString("__subclasses__");
   static PyObject* const module = check(PyImport_ImportModule("_collections_abc")).release();
+  bool has_own_below = _PyType_Lookup(type, kBelow) != nullptr ||
+                       _PyType_Lookup(Py_TYPE(type), kBelow) != _PyType_Lookup(&PyType_Type, kBelow);
+  if (has_own_below && type != &PyType_Type) return false;
   PyObject* hook = _PyType_Lookup(type, kHook);
   if (hook == _PyType_Lookup(&PyBaseObject_Type, kHook)) return true;
   Ref function = Ref::steal(PyObject_GetAttrString(hook, "__func__"));
@@ -253,6 +257,8 @@ ValuePtr call_set(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_iter(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() == 2 && args.keywords.empty() && walk.exact_type(args.positional[0])->tp_call == nullptr)
+    walk.raise_here();
   if (args.positional.size() == 2 && args.keywords.empty())
     return walk.call_now(find_polyfill(reinterpret_cast<PyObject*>(&PyCallIter_Type)), args);
   require_count(walk, args, 1, 1);
@@ -343,8 +349,16 @@ ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
   bool is_plain = type_of(value) == &PyList_Type || walk.is_plain_tuple(value);
   if (is_plain && walk.elements_of(value))
     return make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{value});
+  if (type_of(value) == &PyRange_Type) {
+    // An iterator over the range that runs backwards.
+    static PyObject* const backwards = check(PySlice_New(nullptr, nullptr, check(PyLong_FromLong(-1)))).release();
+    Ref range = walk.constant_of(value);
+    ValuePtr iterator = range ? walk.iterator_over(walk.constant(check(PyObject_GetItem(range, backwards)))) : nullptr;
+    if (!iterator) break_on_builtin(walk, "reversed", value);
+    return iterator;
+  }
   Ref text = type_of(value) == &PyUnicode_Type ? walk.constant_of(value) : Ref();
-  if (!text && type_of(value) != &PyRange_Type) break_on_builtin(walk, "reversed", value);
+  if (!text) break_on_builtin(walk, "reversed", value);
   auto items = iterated(walk, "reversed", value);
   auto tuple = make_value<SequenceValue>(false, std::move(items));
   return make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{tuple});

@@ -301,6 +301,14 @@ ValuePtr ordered_popitem(Walk& walk, const CallArgs& args) {
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.value_of_key(entry.key.get()), entry.value});
 }
 
+// A method of dict on an OrderedDict goes past its order, and may leave it broken.
+template <ValuePtr (*handler)(Walk&, const CallArgs&)>
+ValuePtr of_dict(Walk& walk, const CallArgs& args) {
+  PyTypeObject* type = args.positional.empty() ? nullptr : type_of(args.positional[0]);
+  if (type != nullptr && PyType_IsSubtype(type, &PyODict_Type) != 0) break_on_method(walk, args, "a method of dict");
+  return handler(walk, args);
+}
+
 struct MethodRow {
   PyTypeObject* type;
   const char* name;
@@ -321,16 +329,16 @@ void register_container_methods() {
                             {&PyList_Type, "remove", list_remove},
                             {&PyList_Type, "index", list_index<false>},
                             {&PyList_Type, "count", list_index<true>},
-                            {&PyDict_Type, "keys", dict_view<0>},
-                            {&PyDict_Type, "values", dict_view<1>},
-                            {&PyDict_Type, "items", dict_view<2>},
+                            {&PyDict_Type, "keys", of_dict<dict_view<0>>},
+                            {&PyDict_Type, "values", of_dict<dict_view<1>>},
+                            {&PyDict_Type, "items", of_dict<dict_view<2>>},
                             {&PyDict_Type, "get", dict_get},
-                            {&PyDict_Type, "pop", dict_pop},
-                            {&PyDict_Type, "popitem", dict_popitem},
-                            {&PyDict_Type, "clear", dict_clear},
-                            {&PyDict_Type, "setdefault", dict_setdefault},
-                            {&PyDict_Type, "update", dict_update},
-                            {&PyDict_Type, "copy", dict_copy},
+                            {&PyDict_Type, "pop", of_dict<dict_pop>},
+                            {&PyDict_Type, "popitem", of_dict<dict_popitem>},
+                            {&PyDict_Type, "clear", of_dict<dict_clear>},
+                            {&PyDict_Type, "setdefault", of_dict<dict_setdefault>},
+                            {&PyDict_Type, "update", of_dict<dict_update>},
+                            {&PyDict_Type, "copy", of_dict<dict_copy>},
                             {&PyDict_Type, "__init__", dict_update},
                             {&PyDict_Type, "__getitem__", dict_get_item},
                             {&PyODict_Type, "keys", dict_view<0>},

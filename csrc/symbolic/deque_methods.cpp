@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cpython/imports.h"
+#include "guards/object_fields.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -30,11 +31,12 @@ int64_t room_of(Walk& walk, const ValuePtr& deque) {
   static PyObject* const kMaxlen = PyUnicode_InternFromString("maxlen");
   auto* made = as<SequenceValue>(deque);
   if (made == nullptr) {
-    // It never changes.
     auto* object = as<ObjectValue>(deque);
-    Ref maxlen = check(PyObject_GetAttr(object->object, kMaxlen));
-    if (maxlen.get() == Py_None) return -1;
-    return PyLong_AsLongLong(maxlen);
+    std::optional<int> field = object_field(walk.exact_type(deque), kMaxlen);
+    ValuePtr maxlen = walk.at(walk.sources().get(SourceKind::Field, object->source, kMaxlen, *field));
+    if (!maxlen) walk.graph_break(BreakReason::unknown_container, "a deque of more than 256 places");
+    if (Ref known = walk.constant_of(maxlen); known.get() == Py_None) return -1;
+    return *walk.int_of(maxlen);
   }
   if (walk.same_object(made->maxlen, walk.none())) return -1;
   return *walk.int_of(made->maxlen);

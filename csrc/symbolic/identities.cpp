@@ -6,6 +6,9 @@ namespace md {
 
 namespace {
 
+// Each is compared with all the others.
+constexpr size_t kMostNumbers = 256;
+
 // Equal ones may be one object or two: Python does not say.
 bool may_be_shared(const ValuePtr& value) {
   auto* object = as<ObjectValue>(value);
@@ -44,6 +47,7 @@ ValuePtr call_id(Walk& walk, const CallArgs& args) {
 
 ValuePtr Walk::identity_number(const ValuePtr& of) {
   bool shared = may_be_shared(of);
+  if (identities_.size() >= kMostNumbers) graph_break(BreakReason::walk_limit, "numbers of id()");
   if (!shared && is_passing(of)) graph_break(BreakReason::builtin_call, str_cat("id(", describe(of), ")"));
   for (const Handle<IdentityValue>& known : identities_) {
     if (known->of == of) return known;

@@ -8,10 +8,12 @@ namespace {
 
 // The class has slots beside its dict: which attributes are in which is not looked into.
 bool has_slots(PyTypeObject* type) {
+  // Not what a metaclass calls __dict__.
+  static PyObject* const kDict = PyUnicode_InternFromString("__dict__");
+  PyObject* descriptor = _PyType_Lookup(&PyType_Type, kDict);
   PyObject* mro = type->tp_mro;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
-    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
-    Ref dict = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(base), "__dict__"));
+    Ref dict = check(Py_TYPE(descriptor)->tp_descr_get(descriptor, PyTuple_GET_ITEM(mro, i), nullptr));
     Ref values = check(PyMapping_Values(dict));
     for (Py_ssize_t at = 0; at < PyList_GET_SIZE(values.get()); ++at)
       if (Py_IS_TYPE(PyList_GET_ITEM(values.get(), at), &PyMemberDescr_Type)) return true;
@@ -66,6 +68,9 @@ ValuePtr call_reduce(Walk& walk, const CallArgs& args) {
       is_plain = is_plain && !walk.type_attribute(self, check(PyUnicode_InternFromString("__getstate__")).get());
     for (const char* hook : {"__getnewargs__", "__getnewargs_ex__"})
       is_plain = is_plain && !walk.type_attribute(self, check(PyUnicode_InternFromString(hook)).get());
+    // The names of slots that copyreg has found there, or that the class itself gives.
+    ValuePtr slots = walk.type_attribute(self, check(PyUnicode_InternFromString("__slotnames__")).get());
+    is_plain = is_plain && (!slots || walk.length_of(slots).value_or(1) == 0);
   }
   if (!is_plain) walk.graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
   Ref module = check(PyUnicode_InternFromString("copyreg")), name = check(PyUnicode_InternFromString("__newobj__"));

@@ -1,4 +1,5 @@
 // Iteration over what the walk knows.
+#include "base/config.h"
 #include "cpython/object_layout.h"
 #include "symbolic/walk.h"
 
@@ -256,6 +257,7 @@ std::optional<ValuePtr> Walk::next_of(IteratorValue* iterator) {
   bool asks_again = iterator->iterator_kind == IteratorKind::Map || iterator->iterator_kind == IteratorKind::Filter ||
                     iterator->iterator_kind == IteratorKind::Zip || iterator->iterator_kind == IteratorKind::User;
   if (iterator->exhausted && !asks_again) return std::nullopt;
+  if (++items_taken_ > config().walk_limit) graph_break(BreakReason::walk_limit, "a long iteration");
   std::optional<ValuePtr> next;
   switch (iterator->iterator_kind) {
     case IteratorKind::Sequence:

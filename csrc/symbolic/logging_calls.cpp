@@ -65,9 +65,16 @@ std::optional<bool> is_enabled(Walk& walk, const ValuePtr& logger, int64_t level
   ValuePtr manager = field(walk, logger, "manager");
   std::optional<int64_t> off = manager ? number(walk, manager, "_disable") : std::nullopt;
   if (!off) return std::nullopt;
-  if (*off >= level) return false;
-  std::optional<int64_t> threshold = effective_level(walk, logger);
-  return threshold ? std::optional(level >= *threshold) : std::nullopt;
+  std::optional<int64_t> threshold = *off < level ? effective_level(walk, logger) : 0;
+  if (!threshold) return std::nullopt;
+  if (*off < level && level >= *threshold) return true;  // the call that is made looks into the cache itself
+  // What was found once stays so until setLevel() and the like clear the cache, whatever the level is by then.
+  ValuePtr cache = field(walk, logger, "_cache");
+  if (!cache || !walk.is_exactly(cache, &PyDict_Type)) return std::nullopt;
+  Ref key = check(PyLong_FromLongLong(level));
+  if (ValuePtr found = walk.dict_item(cache, key.get())) return walk.truth_of(found);
+  walk.dict_set(cache, key.get(), walk.boolean(false));
+  return false;
 }
 
 // extra={...} is read at the call.

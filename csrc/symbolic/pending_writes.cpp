@@ -216,6 +216,16 @@ void Walk::list_splice(const ValuePtr& list, int64_t start, int64_t stop, std::v
       {EffectKind::ListSplice, list, nullptr, make_value<SequenceValue>(true, std::move(values)), start, stop});
 }
 
+namespace {
+
+// The object by which the walk knows a key, in the place of a number of id().
+BorrowedRef key_object(const ValuePtr& key) {
+  auto* identity = as<IdentityValue>(key);
+  return identity != nullptr ? identity->key.get() : as<ObjectValue>(key)->object.get();
+}
+
+}  // namespace
+
 // A second store under one key takes the place of the first, which nobody has seen.
 void Walk::log_store(EffectKind kind, const ValuePtr& target, BorrowedRef key, ValuePtr value) {
   const PendingWrites* writes = as<ObjectValue>(target)->writes.get();
@@ -224,8 +234,7 @@ void Walk::log_store(EffectKind kind, const ValuePtr& target, BorrowedRef key, V
     auto* written = as<ObjectValue>(effect->target);
     if (written == nullptr || written->writes.get() != writes) continue;
     if (!effect->key) break;  // cleared in between
-    BorrowedRef other = as<ObjectValue>(effect->key)->object.get();
-    if (!identical_constants(other, key)) continue;
+    if (!identical_constants(key_object(effect->key), key)) continue;
     if (is_delete(effect->kind)) break;
     effect->value = std::move(value);
     return;

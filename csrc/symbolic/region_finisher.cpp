@@ -390,10 +390,16 @@ FrameState RegionFinisher::inner_state(size_t depth, bool innermost) {
   state.function = recipe_of(frame.function);
   state.continuation = frame.continuation;
   if (frame.continuation_value) state.continuation_value = recipe_of(frame.continuation_value);
+  const PyCodeObject* code = frame.bytecode->code();
+  int parameters = code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0 ? 1 : 0) +
+                   ((code->co_flags & CO_VARKEYWORDS) != 0 ? 1 : 0);
   for (int slot = 0; slot < static_cast<int>(frame.slots.size()); ++slot) {
     const ValuePtr& value = frame.slots[slot];
-    if (value->kind == ValueKind::Null || may_leave_unset(frame, slot, value, innermost)) continue;
-    state.slots.push_back({slot, recipe_of(value)});
+    if (may_leave_unset(frame, slot, value, innermost)) continue;
+    bool deleted = value->kind == ValueKind::Null;
+    // The call that makes the frame sets the parameters.
+    if (deleted && (slot >= parameters || frame.bytecode->slot_kind(slot) != SlotKind::Local)) continue;
+    state.slots.push_back({slot, deleted ? null_recipe() : recipe_of(value)});
   }
   for (const ValuePtr& value : frame.stack) state.stack.push_back(recipe_of(value));
   return state;
@@ -434,6 +440,8 @@ void RegionFinisher::add_effects() {
     if (pending.key) effect.key = recipe_of(pending.key);
     effect.start = pending.start;
     effect.stop = pending.stop;
+    if (pending.kind == EffectKind::DequeAssign)
+      effect.flag = as<SequenceValue>(as<ObjectValue>(pending.target)->writes->contents)->changes > 0;
     snapshot_.effects.push_back(effect);
   }
   if (has_output) add_tensor_writes();

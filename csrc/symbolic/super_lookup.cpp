@@ -5,26 +5,6 @@ namespace md {
 
 namespace {
 
-// The class and the object that super() without arguments stands for, from the running frame.
-ValuePtr implicit_super(Walk& walk) {
-  SymbolicFrame& frame = walk.frame();
-  const Bytecode& code = *frame.bytecode;
-  if (code.code()->co_argcount == 0) walk.raise_here();
-  auto contents = [&](const ValuePtr& slot) {
-    auto* cell = as<CellValue>(slot);
-    return cell != nullptr ? load_cell(walk, cell) : slot;
-  };
-  for (int slot = 0; slot < code.slot_count(); ++slot) {
-    bool is_class = code.slot_kind(slot) == SlotKind::Free &&
-                    PyUnicode_CompareWithASCIIString(code.slot_name(slot), "__class__") == 0;
-    if (!is_class) continue;
-    ValuePtr type = contents(frame.slots[slot]), self = contents(frame.slots[0]);
-    if (!type || !self || self->kind == ValueKind::Null) walk.raise_here();
-    return make_value<SuperValue>(type, self);
-  }
-  walk.raise_here();
-}
-
 // What is neither an instance nor a subclass of the class is Python's to judge.
 ValuePtr made_super(Walk& walk, const ValuePtr& type_value, const ValuePtr& self) {
   BorrowedRef known = walk.identity_of(type_value);
@@ -39,6 +19,27 @@ ValuePtr made_super(Walk& walk, const ValuePtr& type_value, const ValuePtr& self
     walk.graph_break(BreakReason::super_lookup, "super() of an object that is no instance of the class");
   }
   return make_value<SuperValue>(type_value, self);
+}
+
+// The class and the object that super() without arguments stands for, from the running frame.
+ValuePtr implicit_super(Walk& walk) {
+  SymbolicFrame& frame = walk.frame();
+  const Bytecode& code = *frame.bytecode;
+  if (code.code()->co_argcount == 0) walk.raise_here();
+  // A cell that was passed as self is an object like others.
+  auto contents = [&](int slot) {
+    auto* cell = code.slot_kind(slot) != SlotKind::Local ? as<CellValue>(frame.slots[slot]) : nullptr;
+    return cell != nullptr ? load_cell(walk, cell) : frame.slots[slot];
+  };
+  for (int slot = 0; slot < code.slot_count(); ++slot) {
+    bool is_class = code.slot_kind(slot) == SlotKind::Free &&
+                    PyUnicode_CompareWithASCIIString(code.slot_name(slot), "__class__") == 0;
+    if (!is_class) continue;
+    ValuePtr type = contents(slot), self = contents(0);
+    if (!type || !self || self->kind == ValueKind::Null) walk.raise_here();
+    return made_super(walk, type, self);
+  }
+  walk.raise_here();
 }
 
 ValuePtr call_super(Walk& walk, const CallArgs& args) {

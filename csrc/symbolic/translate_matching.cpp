@@ -39,6 +39,7 @@ std::unique_ptr<std::vector<ValuePtr>> match_args(Walk& walk, const ValuePtr& ty
     if (!PyType_HasFeature(known, _Py_TPFLAGS_MATCH_SELF) || count > 1) walk.raise_here();
     return nullptr;
   }
+  if (found && !walk.is_exactly(found, &PyTuple_Type)) walk.raise_here();
   auto names = found ? walk.elements_of(found) : std::make_unique<std::vector<ValuePtr>>();
   if (!names || static_cast<int>(names->size()) < count) walk.raise_here();
   names->resize(count);
@@ -61,9 +62,13 @@ void match_class(Walk& walk, const Instruction& at) {
     auto keywords = walk.elements_of(walk.peek());
     names->insert(names->end(), keywords->begin(), keywords->end());
     bool all = true;
+    std::vector<Ref> seen;
     for (const ValuePtr& name : *names) {
       Ref text = walk.constant_of(name);
-      if (!text || !PyUnicode_CheckExact(text.get())) walk.raise_here();
+      bool is_repeated =
+          text && std::ranges::any_of(seen, [&](const Ref& other) { return PyUnicode_Compare(other, text) == 0; });
+      if (!text || !PyUnicode_CheckExact(text.get()) || is_repeated) walk.raise_here();
+      seen.push_back(text);
       ValuePtr value = walk.optional_attribute(subject, text.get());
       all = static_cast<bool>(value);
       if (!all) break;

@@ -306,6 +306,8 @@ class EqualityDepth {
   static inline thread_local int depth_ = 0;
 };
 
+bool is_kind_of_list(PyTypeObject* type) { return PyType_IsSubtype(type, &PyList_Type) != 0; }
+
 std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   EqualityDepth depth(walk);
   if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
@@ -328,7 +330,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
           !walk.inherits(side, &PyTuple_Type, {"__eq__", "__ne__"}))
         return std::nullopt;
     // A list equals no tuple; a Size is a tuple.
-    if ((walk.exact_type(a) == &PyList_Type) != (walk.exact_type(b) == &PyList_Type)) return false;
+    if (is_kind_of_list(walk.exact_type(a)) != is_kind_of_list(walk.exact_type(b))) return false;
     if (left->size() != right->size()) return false;
     for (size_t i = 0; i < left->size(); ++i) {
       if ((*left)[i] == (*right)[i] && !walk.is_tensor((*left)[i])) continue;
@@ -370,7 +372,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
 ValuePtr order_of_sequences(Walk& walk, const ValuePtr& a, const ValuePtr& b, int op) {
   if (op == Py_EQ || op == Py_NE) return nullptr;
   auto left = walk.elements_of(a), right = left ? walk.elements_of(b) : nullptr;
-  if (!left || !right || (type_of(a) == &PyList_Type) != (type_of(b) == &PyList_Type)) return nullptr;
+  if (!left || !right || is_kind_of_list(type_of(a)) != is_kind_of_list(type_of(b))) return nullptr;
   if (is_deque(a) || is_deque(b)) return nullptr;
   for (const ValuePtr& side : {a, b})
     if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
@@ -677,7 +679,9 @@ void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, con
   } else if (value != nullptr) {
     values.push_back(*value);
   }
-  Py_ssize_t length = static_cast<Py_ssize_t>(walk.list_contents(list)->items.size());
+  const SequenceValue* contents = walk.list_contents(list);
+  if (contents == nullptr) walk.graph_break(BreakReason::store_subscript, "into a list of a class of its own");
+  Py_ssize_t length = static_cast<Py_ssize_t>(contents->items.size());
   Py_ssize_t start = 0, stop = 0, step = 1;
   if (index) {
     start = *index < 0 ? *index + length : *index;
@@ -704,6 +708,9 @@ bool store_in_deque(Walk& walk, const ValuePtr& deque, const ValuePtr& key, cons
   int64_t at = *index < 0 ? *index + *length : *index;
   if (at < 0 || at >= *length) walk.raise_known(PyExc_IndexError, {walk.string("deque index out of range")});
   (*walk.deque_contents(deque))[static_cast<size_t>(at)] = value;
+  // Who goes over the deque may go on.
+  auto* made = as<SequenceValue>(deque);
+  --(made != nullptr ? made : as<SequenceValue>(as<ObjectValue>(deque)->writes->contents))->changes;
   return true;
 }
 

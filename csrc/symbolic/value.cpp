@@ -15,6 +15,26 @@ bool same_key(BorrowedRef a, BorrowedRef b) {
   return equal == 1;
 }
 
+PyTypeObject* type_of_dict_iterator(const ValuePtr& base) {
+  static PyTypeObject* const kTypes[] = {&PyDictIterKey_Type, &PyDictIterValue_Type, &PyDictIterItem_Type};
+  auto* view = as<DictViewValue>(base);
+  PyTypeObject* owner = type_of(view != nullptr ? view->dict : base);
+  if (owner != nullptr && PyType_IsSubtype(owner, &PyODict_Type) != 0) return &PyODictIter_Type;
+  return kTypes[view != nullptr ? view->what : 0];
+}
+
+// Of what Python gives for a sequence of this class; the types of some iterators have no name in C.
+PyTypeObject* type_of_sequence_iterator(const ValuePtr& base) {
+  auto type_of_sample = [](PyObject* sample) { return check(PyObject_GetIter(check(sample))).type(); };
+  PyTypeObject* type = type_of(base);
+  if (type == nullptr || PyType_IsSubtype(type, &PyList_Type) != 0) return &PyListIter_Type;
+  if (PyType_IsSubtype(type, &PyTuple_Type) != 0) return &PyTupleIter_Type;
+  auto* object = as<ObjectValue>(base);
+  if (object != nullptr && PyUnicode_Check(object->object.get())) return check(PyObject_GetIter(object->object)).type();
+  if (is_deque(base)) return type_of_sample(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(type)));
+  return &PyListIter_Type;
+}
+
 PyTypeObject* iterator_type(const IteratorValue& iterator) {
   switch (iterator.iterator_kind) {
     case IteratorKind::Range:
@@ -30,15 +50,15 @@ PyTypeObject* iterator_type(const IteratorValue& iterator) {
     case IteratorKind::Generator:
       return &PyGen_Type;
     case IteratorKind::Reversed:
-      return &PyListRevIter_Type;
+      return type_of(iterator.bases[0]) == &PyList_Type ? &PyListRevIter_Type : &PyReversed_Type;
     case IteratorKind::Dict:
-      return &PyDictIterKey_Type;
+      return type_of_dict_iterator(iterator.bases[0]);
     case IteratorKind::Set:
       return &PySetIter_Type;
     case IteratorKind::User:
       return type_of(iterator.bases[0]);
     case IteratorKind::Sequence:
-      return &PyListIter_Type;
+      return type_of_sequence_iterator(iterator.bases[0]);
   }
   return nullptr;
 }
@@ -134,8 +154,13 @@ PyTypeObject* type_of(const ValuePtr& value) {
     case ValueKind::Function:
       return &PyFunction_Type;
     case ValueKind::BoundMethod: {
-      ValuePtr function = as<BoundMethodValue>(value)->function;
-      return type_of(function) == &PyFunction_Type ? &PyMethod_Type : &PyCFunction_Type;
+      PyTypeObject* function = type_of(as<BoundMethodValue>(value)->function);
+      // C does not name the type of what a slot's method becomes in every version.
+      static PyTypeObject* const slot_method = check(PyObject_GetAttrString(Py_None, "__init__")).type();
+      if (function == &PyWrapperDescr_Type) return slot_method;
+      bool is_builtin =
+          function == &PyMethodDescr_Type || function == &PyClassMethodDescr_Type || function == &PyCFunction_Type;
+      return is_builtin ? &PyCFunction_Type : &PyMethod_Type;
     }
     case ValueKind::PolicyFunction:
       return policy_function_type();

@@ -314,7 +314,9 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
   }
   if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyRange_Check(object)) {
     Ref constant = constant_of(value);
-    return constant ? std::optional<int64_t>(PyObject_Size(constant)) : std::nullopt;
+    Py_ssize_t length = constant ? PyObject_Size(constant) : -1;
+    if (length < 0) PyErr_Clear();  // a range of more than a C number can tell
+    return length >= 0 ? std::optional<int64_t>(length) : std::nullopt;
   }
   bool sized = is_plain_tuple(value) || is_list || (PyDict_Check(object) && is_dict(value, {"__len__"})) ||
                PyAnySet_CheckExact(object);
@@ -359,9 +361,15 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& 
   if (is_ordered && !is_dict(value, {"__getitem__"})) return nullptr;
   if (object->writes) return std::make_unique<std::vector<DictValue::Entry>>(written_dict(object)->entries);
   auto entries = std::make_unique<std::vector<DictValue::Entry>>();
+  // An OrderedDict is gone over by looking its keys up.
+  PyObject* key_there = nullptr;
+  for (Py_ssize_t at = 0; is_ordered && PyDict_Next(object->object, &at, &key_there, nullptr) != 0;)
+    if (!is_guardable_constant(key_there)) return nullptr;
   // The order is that of the C class, whatever the user's one may say.
   Ref iterator = check((is_ordered ? PyODict_Type : PyDict_Type).tp_iter(object->object));
-  Ref keys = check(PySequence_Tuple(iterator));
+  Ref keys = Ref::steal(PySequence_Tuple(iterator));
+  if (!keys) PyErr_Clear();  // a method of dict went past its order
+  if (!keys) return nullptr;
   bool plain = true;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
     if (is_guardable_constant(PyTuple_GET_ITEM(keys.get(), i))) continue;

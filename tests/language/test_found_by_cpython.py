@@ -4,6 +4,7 @@ import collections
 import functools
 import gc
 import itertools
+import logging
 import signal
 import weakref
 
@@ -432,3 +433,235 @@ def test_what_a_region_deletes_is_gone():
         y, kept = compiled(minidynamo.ones(2), given)
         assert not kept
         assert y.tolist() == [4.0, 4.0]
+
+
+def test_types_of_iterators():
+    def types():
+        made = [iter("a"), iter("é"), iter(()), iter([]), iter({}), iter({}.values()), iter({}.items()), iter(range(3))]
+        turned = [reversed(range(3)), reversed((1,)), reversed("ab"), reversed([1])]
+        others = [iter(collections.deque()), iter(collections.OrderedDict())]
+        return [type(each) for each in (*made, *turned, *others)]
+
+    check(types)
+    check(lambda: [list(reversed(range(2, 20, 5))), list(reversed(range(0))), list(reversed(range(9, 0, -4)))])
+
+
+def test_iter_with_a_sentinel_wants_a_callable():
+    assert check(lambda: iter(42, 42))[0] is TypeError
+
+
+class NamesInAList:
+    __match_args__ = ["a"]
+    a = 1
+
+
+class NameTwice:
+    __match_args__ = ("a", "a")
+    a = 1
+
+
+def test_rules_of_class_patterns():
+    def from_list(thing):
+        match thing:
+            case NamesInAList(found):
+                return found
+
+    def by_position(thing):
+        match thing:
+            case NameTwice(one, two):
+                return one, two
+
+    def by_keyword(thing):
+        match thing:
+            case NameTwice(one, a=two):
+                return one, two
+
+    assert check(from_list, NamesInAList())[0] is TypeError
+    assert check(by_position, NameTwice())[0] is TypeError
+    assert check(by_keyword, NameTwice())[0] is TypeError
+
+
+def test_the_room_of_a_deque_is_guarded():
+    def append(items):
+        items.append(5)
+        copy = items.copy()
+        return list(items), list(copy), items.maxlen, copy.maxlen
+
+    compiled = minidynamo.compile(append, backend="eager")
+    for room in (None, 0, 1, 3, 300, None):
+        assert compiled(collections.deque([1, 2], room)) == append(collections.deque([1, 2], room))
+
+
+def test_who_goes_over_a_deque_while_it_changes():
+    def replace(items):
+        items[1] = 9
+
+    def turn(items):
+        items.append(items.popleft())
+
+    items = collections.deque([1, 2, 3])
+    iterator = iter(items)
+    minidynamo.compile(replace, backend="eager")(items)
+    assert list(iterator) == [1, 9, 3]
+    iterator = iter(items)
+    minidynamo.compile(turn, backend="eager")(items)
+    with pytest.raises(RuntimeError, match="mutated"):
+        list(iterator)
+
+
+class TwiceOver:
+    @classmethod
+    @staticmethod
+    def static(*arguments):
+        return arguments
+
+    @classmethod
+    @classmethod
+    def method(cls):
+        return cls
+
+
+def test_a_class_method_around_a_descriptor():
+    check(lambda: (TwiceOver.method(), TwiceOver().method()))
+    check(lambda: TwiceOver.static(1))
+
+
+class OwnElements(list):
+    def __getitem__(self, at):
+        return list.__getitem__(self, at)
+
+
+def test_a_slice_of_a_list_of_a_class_of_its_own():
+    def store():
+        items = OwnElements([1, 2, 3])
+        graph_break()
+        items[slice(1, 3)] = [3, 2]
+        items[0] = 7
+        return items
+
+    assert check(store) == ("result", [7, 3, 2])
+
+
+def test_a_method_of_dict_on_an_ordered_dict():
+    def pop():
+        items = collections.OrderedDict(a=1, b=2)
+        dict.pop(items, "a")
+        return repr(items)
+
+    assert check(pop)[0] is KeyError
+
+
+class Reversing(dict):
+    def keys(self):
+        return reversed(list(dict.keys(self)))
+
+    __iter__ = keys
+
+
+def test_the_view_of_a_dict_with_its_own_keys():
+    def view(items):
+        keys = dict.keys(items)
+        graph_break()
+        return list(keys), list(items.keys())
+
+    check(view, Reversing(a=1, b=2))
+
+
+class Base:
+    def of_cell(self):
+        return super()
+
+    def deleted(self):
+        del self
+        super()
+
+
+def test_super_of_a_cell_and_of_nothing():
+    cell = (lambda kept: lambda: kept)(Base()).__closure__[0]
+    assert check(lambda: Base.of_cell(cell))[0] is TypeError
+    assert check(lambda: Base.deleted(None))[0] is RuntimeError
+
+
+def test_a_deleted_parameter_of_an_inner_frame():
+    def inner(value):
+        del value
+        graph_break()
+        return "value" in locals()
+
+    assert check(lambda: inner(1)) == ("result", False)
+
+
+def test_methods_of_objects_have_their_types():
+    check(lambda: (type(object().__init__), type([].append), type(dict.fromkeys), type(Base().of_cell)))
+
+
+def test_numbers_of_many_objects():
+    check(lambda items: len(set(map(id, list(enumerate(items))))), range(10, 2000, 2))
+
+
+def test_a_number_of_id_as_a_key_of_the_callers_dict():
+    def remember(memo, one, other):
+        memo[id(one)] = "one"
+        memo[id(other)] = "other"
+        return [memo[id(one)], memo[id(other)], len(memo)]
+
+    assert check(remember, {}, [], []) == ("result", ["one", "other", 2])
+
+
+def test_a_long_iteration_in_c_ends_the_region():
+    with minidynamo._dynamo.config.patch(walk_limit=1000):
+        check(lambda: len(list(map(str, range(5000)))))
+        check(lambda: sum(number for number in range(5000)))
+
+
+def test_the_length_of_a_range_that_no_c_number_tells():
+    assert check(lambda: len(range(-(2**62), 2**62)))[0] is OverflowError
+
+
+def test_a_level_that_is_set_past_the_cache():
+    logger = logging.getLogger("minidynamo.tests.cache")
+    logger.propagate = False
+    seen = []
+    handler = logging.Handler()
+    handler.emit = lambda record: seen.append(record.getMessage())
+    logger.addHandler(handler)
+
+    def log(x):
+        logger.info("said")
+        return x + 1
+
+    def steps(function):
+        seen.clear()
+        logger.setLevel(logging.WARNING)
+        counts = []
+        for level in (None, logging.INFO, logging.DEBUG):
+            if level is not None:
+                logger.level = level  # the cache still knows that it is not enabled
+            function(minidynamo.ones(2))
+            counts.append(len(seen))
+        logger.setLevel(logging.INFO)
+        function(minidynamo.ones(2))
+        logger.level = logging.ERROR
+        function(minidynamo.ones(2))
+        return [*counts, len(seen)]
+
+    assert steps(log) == [0, 0, 0, 2]
+    assert steps(minidynamo.compile(log, backend="eager")) == [0, 0, 0, 2]
+
+
+class WithSlotNames:
+    __slotnames__ = ["spam"]
+
+    def __getattr__(self, name):
+        if name == "spam":
+            return 42
+        raise AttributeError(name)
+
+
+def test_slot_names_that_a_class_gives():
+    assert check(lambda: WithSlotNames().__reduce_ex__(2)[2]) == ("result", (None, {"spam": 42}))
+
+
+def test_a_list_of_a_c_class_equals_a_list():
+    spamlist = pytest.importorskip("xxsubtype").spamlist
+    check(lambda: (spamlist([1, 2]) == [1, 2], [1] + [2] == spamlist([1, 2]), spamlist([1]) < [2], spamlist() == ()))
