@@ -68,7 +68,7 @@ class AmbientFrames : public FrameHandler {
     const Bytecode* bytecode = Bytecode::of(pv_code(raw));
     std::vector<PyObject*> slots;
     add_slots(raw, bytecode->slot_count(), slots);
-    Place place{*bytecode, 0, 0, view_of(raw, slots), policy, nullptr};
+    RegionPlace place{*bytecode, 0, 0, view_of(raw, slots), policy, nullptr};
     RegionEntryPtr entry = find_or_capture(place);
     if (entry == nullptr || entry->region.exit == ExitKind::HandOver) return run_default(ts, raw);
     RegionRun run(std::move(entry), place.view);
@@ -189,7 +189,7 @@ FrameDriver::Advance FrameDriver::advance() {
   RegionEntryPtr entry;
   std::optional<RegionRun> run;
   try {
-    Place place{frame_.bytecode(), frame_.index(), frame_.depth(), view(), policy_, callers_};
+    RegionPlace place{frame_.bytecode(), frame_.index(), frame_.depth(), view(), policy_, callers_};
     entry = find_or_capture(place);
     if (entry == nullptr || entry->region.exit == ExitKind::HandOver) return hand_over_here();
     if (entry->plan == nullptr && config().snapshot_stress == 0 && ++empty_regions_ > kEmptyRegionLimit)

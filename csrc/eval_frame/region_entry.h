@@ -12,6 +12,7 @@ struct RegionEntry : CacheEntry {
   explicit RegionEntry(CapturedRegion captured) : CacheEntry(std::move(captured.guards)), region(std::move(captured)) {}
   CapturedRegion region;             // its guards are in the base
   std::shared_ptr<const Plan> plan;  // null: nothing to compute
+  bool is_sized = false;             // the plan depends on the sizes that come
 };
 using RegionEntryPtr = std::shared_ptr<RegionEntry>;
 

@@ -49,6 +49,7 @@ struct CapturedRegion {
   std::vector<RegionInput> inputs;     // one for each graph input
   std::vector<CallOutSite> call_outs;  // the graph's, in order
   uint64_t walk = 0;                   // Walk::number()
+  std::string violations;              // dimensions that the program marked dynamic and that are not; empty: none
   GuardSet guards;
   Snapshot snapshot;
   ExitKind exit = ExitKind::HandOver;

@@ -98,6 +98,8 @@ class OpCapture {
 
   Operand operand(const Param& param, const ValuePtr& value) {
     if (auto* tensor = as<TensorValue>(value)) {
+      // The program's own code, which may look at the sizes, is run at capture alone.
+      if (row_->kind == OpKind::CallOut) walk_.specialise(tensor->spec);
       if (param.type != ParamType::Tensor && param.type != ParamType::Number)
         walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": a tensor as ", param.name));
       return walk_.graph_value(tensor);
@@ -109,10 +111,12 @@ class OpCapture {
       for (const ValuePtr& element : *elements) {
         auto* tensor = as<TensorValue>(element);
         if (tensor == nullptr) walk_.raise_here();
+        if (row_->kind == OpKind::CallOut) walk_.specialise(tensor->spec);
         refs.push_back(walk_.graph_value(tensor));
       }
       return refs;
     }
+    if (row_->kind == OpKind::CallOut && walk_.has_symbolic_size(value)) walk_.constant_of(value);
     if (is_runtime_scalar(value, param.type)) {
       runtime_scalars_.emplace_back(operands_.size(), value);
       return walk_.scalar_input(value);
@@ -120,7 +124,33 @@ class OpCapture {
     return constant_operand(param, value);
   }
 
+  // A size, or a list of numbers with sizes among them; no answer: neither.
+  std::optional<Operand> symbolic_operand(const Param& param, const ValuePtr& value) {
+    bool takes_one = param.type == ParamType::Int || param.type == ParamType::Scalar || param.type == ParamType::Number;
+    if ((!takes_one && param.type != ParamType::IntList) || !walk_.has_symbolic_size(value)) return std::nullopt;
+    if (takes_one) {
+      std::optional<Dim> dim = walk_.dim_of(value);
+      return dim ? std::optional<Operand>(Scalar::symbolic(*dim)) : std::nullopt;
+    }
+    std::vector<ValuePtr> items{value};
+    if (auto elements = walk_.elements_of(value)) items = *elements;
+    DimVec dims;
+    for (const ValuePtr& item : items) {
+      std::optional<Dim> dim = walk_.dim_of(item);
+      std::optional<int64_t> number = dim ? std::nullopt : walk_.int_of(item);
+      if (!dim && !number) return std::nullopt;
+      dims.push_back(dim ? *dim : Dim(*number));
+      // What is negative has a meaning of its own: that number alone.
+      if (dims[dims.size() - 1].is_symbolic() && known_less(dims[dims.size() - 1], 0))
+        dims[dims.size() - 1] = dims[dims.size() - 1].value();
+    }
+    return dims;
+  }
+
   Operand constant_operand(const Param& param, const ValuePtr& value) {
+    if (row_->kind != OpKind::CallOut) {
+      if (std::optional<Operand> symbolic = symbolic_operand(param, value)) return *symbolic;
+    }
     Ref constant = walk_.constant_of(value);
     if (!constant) {
       // A list of ints made here, or an object of ours (Size), which is the same at every run.
@@ -318,7 +348,8 @@ class OpCapture {
 
 void Walk::guard_tensor(TensorValue* tensor) {
   if (tensor->source == nullptr || tensor->guarded) return;
-  guards_.tensor_match(tensor->source, tensor->object.type(), tensor->spec);
+  // A spec that has lost its symbols since was fixed by relations.
+  guards_.tensor_match(tensor->source, tensor->object.type(), tensor->spec, tensor->stride_over);
   tensor->guarded = true;
 }
 
@@ -357,6 +388,39 @@ ValuePtr Walk::call_op(const OpRow& row, const CallArgs& args, CallForm form) {
   return OpCapture(*this, row).run(args, form);
 }
 
+namespace {
+
+// Numbers that stand for symbolic bounds in a key: no program's, and no size is near them.
+constexpr int64_t kFirstMark = -(int64_t{1} << 60);
+
+Scalar unmarked(const Scalar& scalar, const std::vector<Dim>& marks) {
+  int64_t at = scalar.as_int() - kFirstMark;
+  bool is_mark = at >= 0 && at < static_cast<int64_t>(marks.size());
+  return is_mark ? Scalar::symbolic(marks[static_cast<size_t>(at)]) : scalar;
+}
+
+}  // namespace
+
+Ref Walk::marked_key(const ValuePtr& key, std::vector<Dim>& marks) {
+  if (auto* slice = as<SliceValue>(key)) {
+    Ref start = marked_key(slice->start, marks), stop = start ? marked_key(slice->stop, marks) : Ref();
+    Ref step = stop ? constant_of(slice->step) : Ref();
+    return step ? check(PySlice_New(start, stop, step)) : Ref();
+  }
+  if (auto* sequence = as<SequenceValue>(key); sequence != nullptr && !sequence->is_list) {
+    Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(sequence->items.size())));
+    for (size_t i = 0; i < sequence->items.size(); ++i) {
+      Ref item = marked_key(sequence->items[i], marks);
+      if (!item) return nullptr;
+      PyTuple_SET_ITEM(tuple.get(), i, item.release());
+    }
+    return tuple;
+  }
+  if (!has_symbolic_size(key)) return constant_of(key);
+  marks.push_back(*dim_of(key));
+  return check(PyLong_FromLongLong(kFirstMark + static_cast<int64_t>(marks.size()) - 1));
+}
+
 ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
   static const OpRow* const index = find_op("index");
   guard_tensor(tensor);
@@ -366,7 +430,8 @@ ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
     ValuePtr dims = make_value<SequenceValue>(false, std::vector<ValuePtr>{integer(0)});
     return call_op(*index, {{ValuePtr(tensor), list, dims}, {}}, CallForm::Function);
   }
-  Ref constant = constant_of(key);
+  std::vector<Dim> marks;
+  Ref constant = has_symbolic_size(key) ? marked_key(key, marks) : constant_of(key);
   if (!constant) {
     auto* mask = as<TensorValue>(key);
     bool selects = mask != nullptr && (mask->spec.dtype == DType::bool_ || mask->spec.dtype == DType::uint8);
@@ -393,7 +458,7 @@ ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
     for (size_t i = 1; i < step.args.size(); ++i) {
       const Arg& arg = step.args[i];
       Operand operand;
-      if (auto* scalar = std::get_if<Scalar>(&arg)) operand = *scalar;
+      if (auto* scalar = std::get_if<Scalar>(&arg)) operand = unmarked(*scalar, marks);
       if (auto* dims = std::get_if<DimVec>(&arg)) operand = *dims;
       operands.push_back(std::move(operand));
     }

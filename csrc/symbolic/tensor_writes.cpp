@@ -129,7 +129,7 @@ ValueRef Walk::whole_base(TensorValue* tensor, ValueRef value) {
   if (!tensor->views.empty()) {
     Window window = window_of(*this, *tensor);
     Node* node = graph_->add_op(
-        *scatter, {tensor->base->current, value, window.sizes, window.strides, Scalar(window.offset.value())},
+        *scatter, {tensor->base->current, value, window.sizes, window.strides, Scalar::symbolic(window.offset)},
         location());
     next = {node, 0};
   } else if (!same_layout(graph_->info(value).spec, layout)) {
@@ -242,7 +242,9 @@ ValuePtr Walk::call_with_out(const OpRow& row, const CallArgs& args, CallForm fo
   auto* computed = as<TensorValue>(result);
   if (computed == nullptr) raise_here();
   const TensorSpec& spec = graph_->info(computed->ref).spec;
-  if (!same(spec.sizes, target->spec.sizes)) graph_break(BreakReason::tensor_write, row.name + " resizes its out=");
+  bool fits = spec.rank() == target->spec.rank();
+  for (int i = 0; fits && i < spec.rank(); ++i) fits = md::known_equal(spec.sizes[i], target->spec.sizes[i]);
+  if (!fits) graph_break(BreakReason::tensor_write, row.name + " resizes its out=");
   try {
     check_out_dtype(*computed->ref.node->op, spec.dtype, target->spec.dtype);
   } catch (const Error&) {
@@ -262,7 +264,8 @@ void Walk::store_into_tensor(const ValuePtr& container, const ValuePtr& key, con
   auto* mask = as<TensorValue>(key);
   if (mask != nullptr && mask->spec.dtype == DType::bool_ && mask->spec.rank() == tensor->spec.rank() && is_number) {
     // torch wants the very sizes here, where masked_fill broadcasts.
-    if (!same(mask->spec.sizes, tensor->spec.sizes)) raise_here();
+    for (int i = 0; i < mask->spec.rank(); ++i)
+      if (!md::known_equal(mask->spec.sizes[i], tensor->spec.sizes[i])) raise_here();
     call_in_place(*masked_fill, {{container, key, value}, {}});
     return;
   }

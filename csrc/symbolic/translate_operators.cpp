@@ -72,6 +72,14 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
   if (op == BinaryCode::Add) {
     auto a = walk.elements_of(left), b = walk.elements_of(right);
     if (!a || !b) return nullptr;
+    // As Size has it, on either side.
+    if (walk.is_shape(left) || walk.is_shape(right)) {
+      if (walk.exact_type(left) == &PyList_Type || walk.exact_type(right) == &PyList_Type) return nullptr;
+      a->insert(a->end(), b->begin(), b->end());
+      auto sum = make_value<SequenceValue>(false, std::move(*a));
+      sum->type = as<SequenceValue>(walk.is_shape(left) ? left : right)->type;
+      return sum;
+    }
     PyTypeObject* type = walk.exact_type(left);
     PyTypeObject* other = walk.exact_type(right);
     if ((type == &PyList_Type) != (other == &PyList_Type)) return nullptr;
@@ -103,7 +111,7 @@ BorrowedRef size_of(const ValuePtr& value) {
 
 ValuePtr binary_on_sizes(Walk& walk, int arg, const ValuePtr& left, const ValuePtr& right) {
   BorrowedRef left_size = size_of(left), right_size = size_of(right);
-  if (!left_size && !right_size) return nullptr;
+  if ((!left_size && !right_size) || walk.has_symbolic_size(left) || walk.has_symbolic_size(right)) return nullptr;
   Ref a = left_size ? Ref::share(left_size) : walk.constant_of(left);
   Ref b = right_size ? Ref::share(right_size) : walk.constant_of(right);
   if (!a || !b || may_be_large(binary_operator(arg).code, a.get(), b.get())) return nullptr;
