@@ -179,7 +179,8 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   auto begin = std::chrono::steady_clock::now();
   const std::set<std::string>* varying =
       place.policy->dynamic != DynamicShapes::Never && config().automatic_dynamic_shapes
-          ? cache.varying_numbers(key, place.view, place.bytecode) : nullptr;
+          ? cache.varying_numbers(key, place.view, place.bytecode)
+          : nullptr;
   WalkStart start{place.bytecode, place.index, place.view, place.policy, place.callers, varying};
   CapturedRegion region = capture_region(start);
   // A waiting frame's error is raised in that frame, and an operator that it calls sees it and not this one: this region ends

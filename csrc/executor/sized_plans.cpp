@@ -45,7 +45,8 @@ class SizedPlans : public Plan {
       for (size_t i = 0; i < values.size(); ++i) {
         text += str_cat(i == 0 ? "for " : ", ", symbols_.symbols()[i].str(), " = ", values[i]);
       }
-      text += "\n" + sized.plan->print();
+      text += '\n';
+      text += sized.plan->print();
     }
     return text.empty() ? "no plan yet: the sizes differ from run to run\n" : text;
   }

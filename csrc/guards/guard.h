@@ -26,8 +26,8 @@ struct TensorExpectation {
 struct SizeExpectation {
   DimRelation relation = DimRelation::Equal;
   DimCode left, right;
-  std::vector<SizePlace> places;    // of the code's symbols, in order; at most kMostSizes
-  std::vector<uint32_t> registers;  // of their sources
+  std::vector<SizePlace> places;     // of the code's symbols, in order; at most kMostSizes
+  std::vector<uint32_t> registers;   // of their sources
   std::vector<std::string> symbols;  // their names
   std::string left_text, right_text;
 };

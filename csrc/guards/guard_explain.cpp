@@ -141,7 +141,8 @@ std::string condition_NO_OVERLAP(const Guard& guard, const Bytecode& bytecode) {
 std::string condition_SHAPE(const Guard& guard, const Bytecode& bytecode) {
   const SizeExpectation& size = *guard.size;
   auto named = [&](std::string text) {
-    for (size_t i = 0; i < size.places.size(); ++i) text = with_symbol(text, size.symbols[i], name(size.places[i], bytecode));
+    for (size_t i = 0; i < size.places.size(); ++i)
+      text = with_symbol(text, size.symbols[i], name(size.places[i], bytecode));
     return text;
   };
   return str_cat(named(size.left_text), " ", relation_sign(size.relation), " ", named(size.right_text), "  (",

@@ -79,10 +79,7 @@ ValuePtr Walk::computed(Computation computation, std::vector<ValuePtr> operands)
   }
   Ref current = compute(computation, objects);
   if (!current) raise_here();
-  std::optional<Dim> dim = PyLong_CheckExact(current.get()) ? computed_dim(computation, operands) : std::nullopt;
-  auto value = make_value<ComputedValue>(computation, std::move(operands), std::move(current));
-  value->dim = dim;
-  return value;
+  return make_value<ComputedValue>(computation, std::move(operands), std::move(current));
 }
 
 }  // namespace md

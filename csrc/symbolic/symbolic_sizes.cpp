@@ -36,7 +36,8 @@ void Walk::make_sizes_symbolic(TensorValue* tensor) {
   DynamicShapes dynamic = start_.policy->dynamic;
   std::vector<DimPolicy> policies = dim_policies(tensor->object, spec.rank());
   bool from_the_start = dynamic == DynamicShapes::Always || (dynamic == DynamicShapes::Automatic && all_symbolic_);
-  bool all = from_the_start && tensor->object.type() == default_tensor_type().type && !is_held_by_object(tensor->source);
+  bool all =
+      from_the_start && tensor->object.type() == default_tensor_type().type && !is_held_by_object(tensor->source);
   bool any = all || start_.varying != nullptr || !policies.empty();
   if (!any || dynamic == DynamicShapes::Never || spec.rank() == 0) return;
   bool is_plain = same(spec.strides, contiguous_strides(spec.sizes.span()));
@@ -58,7 +59,8 @@ void Walk::make_sizes_symbolic(TensorValue* tensor) {
 
 ValuePtr Walk::size_value(Dim dim) {
   if (!dim.is_symbolic()) return integer(dim.value());
-  auto value = make_value<ComputedValue>(Computation::Int, std::vector<ValuePtr>{}, check(PyLong_FromLongLong(dim.hint())));
+  auto value =
+      make_value<ComputedValue>(Computation::Int, std::vector<ValuePtr>{}, check(PyLong_FromLongLong(dim.hint())));
   value->dim = dim;
   return value;
 }
@@ -84,9 +86,11 @@ ValuePtr Walk::known_shape(const ValuePtr& value) {
 
 std::optional<Dim> Walk::dim_of(const ValuePtr& value) {
   if (auto* computed = as<ComputedValue>(value)) {
-    if (computed->dim && !computed->known) return computed->dim;
-    if (computed->known && PyLong_CheckExact(computed->current.get())) return int_of(value);
-    return std::nullopt;
+    if (!PyLong_CheckExact(computed->current.get())) return std::nullopt;
+    if (computed->known) return int_of(value);
+    // Only now: a divisor must not be zero in it.
+    if (!computed->dim) computed->dim = computed_dim(computed->computation, computed->parts);
+    return computed->dim;
   }
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !PyLong_CheckExact(object->object.get())) return std::nullopt;

@@ -98,7 +98,9 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
   if (*times > 10000) return nullptr;
   std::vector<ValuePtr> result;
   for (int64_t i = 0; i < *times; ++i) result.insert(result.end(), items->begin(), items->end());
-  return make_value<SequenceValue>(type == &PyList_Type, std::move(result));
+  auto repeated = make_value<SequenceValue>(type == &PyList_Type, std::move(result));
+  if (walk.is_shape(sequence)) repeated->type = as<SequenceValue>(sequence)->type;
+  return repeated;
 }
 
 // A constant of a subclass of tuple that is ours (Size), whose operators give one again. Null: not such a value.
@@ -482,7 +484,9 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
   Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(elements->size()), &start, &stop, step);
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < count; ++i) items.push_back((*elements)[start + i * step]);
-  return make_value<SequenceValue>(walk.exact_type(container) == &PyList_Type, std::move(items));
+  auto part = make_value<SequenceValue>(walk.exact_type(container) == &PyList_Type, std::move(items));
+  if (walk.is_shape(container)) part->type = as<SequenceValue>(container)->type;
+  return part;
 }
 
 // container[key]; null: a user's __getitem__ was inlined.

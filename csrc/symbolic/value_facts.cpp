@@ -153,10 +153,11 @@ PyTypeObject* Walk::exact_type(const ValuePtr& value) {
 Ref Walk::constant_of(const ValuePtr& value) {
   if (auto* computed = as<ComputedValue>(value)) {
     bool is_bool = PyBool_Check(computed->current.get());
+    std::optional<Dim> dim = computed->known || is_bool ? std::nullopt : dim_of(value);
     if (computed->known || (is_bool && decided(*computed))) {
       // By the sizes' relation alone.
-    } else if (computed->dim && computed->dim->is_symbolic() && !is_for_python(*computed->dim)) {
-      static_cast<void>(computed->dim->value());
+    } else if (dim && dim->is_symbolic() && !is_for_python(*dim)) {
+      static_cast<void>(dim->value());
     } else {
       for (const ValuePtr& part : computed->parts) constant_of(part);
     }
@@ -389,6 +390,7 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
     case ValueKind::RaisedPart:
       return true;
     case ValueKind::Computed:
+      dim_of(value);
       if (std::optional<bool> truth = decided(*as<ComputedValue>(value))) return truth;
       return PyObject_IsTrue(constant_of(value)) == 1;
     case ValueKind::Null:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <optional>
 
 namespace md {
@@ -136,10 +137,35 @@ std::optional<int64_t> least_difference(Dim a, Dim b) {
 }
 
 bool is_sum(const Polynomial& polynomial) { return polynomial.size() > 1; }
+bool is_one_factor(const Polynomial& polynomial) {
+  return polynomial.size() == 1 && (polynomial.begin()->first.empty() ||
+                                    (polynomial.begin()->first.size() == 1 && polynomial.begin()->second == 1));
+}
 
-Polynomial quotient_of(Expressions& table, const Polynomial& a, const Polynomial& b) {
-  Polynomial quotient;
-  if (divide_exactly(a, b, quotient)) return quotient;
+// What divides every term of both.
+Monomial common_factor(const Polynomial& a, const Polynomial& b, int64_t& coefficient) {
+  Monomial common = a.begin()->first;
+  coefficient = 0;
+  for (const Polynomial* terms : {&a, &b}) {
+    for (const auto& [monomial, factor] : *terms) {
+      Monomial both;
+      std::set_intersection(common.begin(), common.end(), monomial.begin(), monomial.end(), std::back_inserter(both));
+      common = std::move(both);
+      coefficient = std::gcd(coefficient, factor);
+    }
+  }
+  return common;
+}
+
+Polynomial quotient_of(Expressions& table, const Polynomial& whole_a, const Polynomial& whole_b) {
+  Polynomial quotient, a, b;
+  if (whole_b.empty()) raise(ErrorKind::Runtime, "size calculation divides by zero");
+  if (divide_exactly(whole_a, whole_b, quotient)) return quotient;
+  // A quotient stays what it is without common factors.
+  int64_t coefficient = 1;
+  Monomial common = common_factor(whole_a, whole_b, coefficient);
+  divide_exactly(whole_a, {{common, coefficient}}, a);
+  divide_exactly(whole_b, {{common, coefficient}}, b);
   auto known = table.quotients.find({a, b});
   int atom;
   if (known != table.quotients.end()) {
@@ -147,7 +173,7 @@ Polynomial quotient_of(Expressions& table, const Polynomial& a, const Polynomial
   } else {
     std::string left = text_of(table, a), right = text_of(table, b);
     if (is_sum(a)) left = str_cat("(", left, ")");
-    if (is_sum(b)) right = str_cat("(", right, ")");
+    if (!is_one_factor(b)) right = str_cat("(", right, ")");
     bool is_signed = least(table, a).value_or(-1) < 0 || least(table, b).value_or(-1) < 0;
     atom = new_atom(table, {.text = str_cat("(", left, "//", right, ")"),
                             .hint = floor_quotient(hint_of(table, a), hint_of(table, b)),
@@ -185,8 +211,7 @@ Dim Dim::make_symbol(const std::string& name, int64_t hint, bool is_signed) {
   Expressions& table = expressions();
   std::lock_guard lock(table.mutex);
   auto [known, is_new] = table.symbols.try_emplace({name, hint, is_signed}, 0);
-  if (is_new)
-    known->second = new_atom(table, {.text = name, .hint = hint, .is_signed = is_signed, .is_symbol = true});
+  if (is_new) known->second = new_atom(table, {.text = name, .hint = hint, .is_signed = is_signed, .is_symbol = true});
   return from_raw(intern(table, {{{known->second}, 1}}));
 }
 

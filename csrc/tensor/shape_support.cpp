@@ -131,7 +131,8 @@ std::pair<Dim, Dim> slice_range(Dim extent, std::optional<Dim> start, std::optio
   Dim begin = clip(start, 0);
   Dim end = clip(stop, extent);
   // Not fewer than none: of symbolic bounds that is all that matters.
-  if (same(begin, Dim(0)) && step == 1) return known_less(end, 0) ? std::pair<Dim, Dim>{begin, 0} : std::pair{begin, end};
+  if (same(begin, Dim(0)) && step == 1)
+    return known_less(end, 0) ? std::pair<Dim, Dim>{begin, 0} : std::pair{begin, end};
   if (!known_less(begin, end)) return {begin, 0};
   return {begin, step == 1 ? end - begin : floor_divide(end - begin + Dim(step - 1), step)};
 }

@@ -115,8 +115,10 @@ void linspace_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 void eye_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   Dim rows = dim_arg(call, 0);
   Dim columns = optional_dim_arg(call, 1).value_or(rows);
-  if (known_less(rows, 0)) raise_op(ErrorKind::Runtime, call.row.name, "n must be greater or equal to 0, got ", rows.str());
-  if (known_less(columns, 0)) raise_op(ErrorKind::Runtime, call.row.name, "m must be greater or equal to 0, got ", columns.str());
+  if (known_less(rows, 0))
+    raise_op(ErrorKind::Runtime, call.row.name, "n must be greater or equal to 0, got ", rows.str());
+  if (known_less(columns, 0))
+    raise_op(ErrorKind::Runtime, call.row.name, "m must be greater or equal to 0, got ", columns.str());
   push(call, outs, dtype_arg(call).value_or(default_dtype()), {rows, columns});
 }
 

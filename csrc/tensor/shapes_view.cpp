@@ -309,8 +309,8 @@ void select_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   Dim extent = spec.sizes[dim];
   Dim position = known_less(index, 0) ? extent + index : index;
   if (known_less(position, 0) || !known_less(position, extent)) {
-    raise_op(ErrorKind::Index, call.row.name, "index ", index.str(), " is out of bounds for dimension ", dim, " with size ",
-             extent.str(), "; shape ", str(spec.sizes.span()));
+    raise_op(ErrorKind::Index, call.row.name, "index ", index.str(), " is out of bounds for dimension ", dim,
+             " with size ", extent.str(), "; shape ", str(spec.sizes.span()));
   }
   Dim offset = position * spec.strides[dim];
   erase_dim(spec, dim);

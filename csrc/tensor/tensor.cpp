@@ -38,7 +38,8 @@ bool TensorSpec::is_contiguous() const {
       contiguous = false;
     }
   }
-  return contiguous;
+  // Whatever its strides, a tensor without elements is.
+  return contiguous || (any_symbolic(sizes.span()) && known_equal(numel(), 0));
 }
 
 std::string TensorSpec::str() const {

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-
-import minidynamo
 from size_programs import PROGRAMS
 from torch_sizes import count
+
+import minidynamo
 
 pytestmark = pytest.mark.counts_regions
 COUNTS = json.loads((Path(__file__).parent / "size_counts.json").read_text())

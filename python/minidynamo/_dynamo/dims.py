@@ -12,8 +12,8 @@ _NAME = "_dynamo_dims"
 def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize_on=None):
     """The sizes of `t` at `index` (an int, or several) differ from call to call: one capture serves them all.
 
-    Where the code can only run with one size, the call raises ConstraintViolationError; so does a size outside of min and max,
-    of which both are possible values. hint_override and specialize_on are taken and have no effect.
+    Where the code can only run with one size, the call raises ConstraintViolationError; so does a size outside of min
+    and max, of which both are possible values. hint_override and specialize_on are taken and have no effect.
     Raises AssertionError for an index that is no int, IndexError for a dimension that `t` does not have.
     """
     _mark(t, index, "dynamic", min, max)
