@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "tensor/dim.h"
+#include "tensor/dim_code.h"
 #include "tensor/random.h"
 #include "tensor/scalar.h"
 #include "tensor/schema.h"
