@@ -13,6 +13,7 @@ struct RegionEntry : CacheEntry {
   CapturedRegion region;             // its guards are in the base
   std::shared_ptr<const Plan> plan;  // null: nothing to compute
   bool draws = false;                // random numbers
+  bool is_sized = false;             // the plan depends on the sizes that come
 };
 using RegionEntryPtr = std::shared_ptr<RegionEntry>;
 

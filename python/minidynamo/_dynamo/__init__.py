@@ -20,6 +20,7 @@ from .decorators import (
     step_unsupported,
     substitute_in_graph,
 )
+from .dims import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
 from .traced_calls import call_nonstrict
 
 if _C.frame_evaluation:
@@ -47,6 +48,10 @@ __all__ = [
     "is_dynamo_disable_recursive",
     "list_backends",
     "lookup_backend",
+    "mark_dynamic",
+    "mark_static",
+    "mark_unbacked",
+    "maybe_mark_dynamic",
     "nonstrict_trace",
     "optimize",
     "optimize_assert",

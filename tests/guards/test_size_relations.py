@@ -1,0 +1,147 @@
+"""What a capture asks of sizes: for each question, sizes that need another capture and sizes that do not."""
+
+import pytest
+
+import minidynamo
+from minidynamo._dynamo.testing import CompileCounter
+
+pytestmark = pytest.mark.counts_regions
+
+
+def tensor(*shape):
+    count = 1
+    for size in shape:
+        count *= size
+    return (minidynamo.arange(count) + 1).reshape(shape).float() if count else minidynamo.zeros(*shape)
+
+
+def smaller(x):
+    return x + 1 if x.shape[0] < 5 else x - 1
+
+
+def not_smaller(x):
+    return x + 1 if len(x) >= 5 else x - 1
+
+
+def divisible(x):
+    return x + 1 if x.size(0) % 3 == 0 else x - 1
+
+
+def equal_numbers(x):
+    return x + 1 if x.shape[0] == x.shape[1] else x - 1
+
+
+def different(x):
+    return x + 1 if x.numel() != 12 else x - 1
+
+
+def product_of_sizes(x):
+    return x + 1 if x.shape[0] * x.shape[1] > 10 else x - 1
+
+
+def truth(x):
+    return x + 1 if x.shape[0] else x - 1
+
+
+def negated(x):
+    return x + 1 if not x.shape[0] - 2 else x - 1
+
+
+def minimum(x):
+    return x[: min(x.shape[0], 4)] + 1
+
+
+def square_matrix(x):
+    return x @ x
+
+
+def in_two_columns(x):
+    return x.reshape(-1, 2)
+
+
+def broadcast(x):
+    return x + minidynamo.ones(2, 1, 3)[:, : x.shape[1]].sum(0) if x.shape[1] < 2 else x * 2
+
+
+def column_of_one(x):
+    return x.squeeze(1)
+
+
+def element(x):
+    return x[3]
+
+
+def head(x):
+    return x[:3]
+
+
+# function, the shapes of two calls that leave a capture with symbols, shapes for which it holds, shapes that need another.
+RELATIONS = [
+    (smaller, [(2,), (3,)], [(4,), (1,), (0,)], [(5,), (9,)]),
+    (not_smaller, [(6,), (7,)], [(5,), (20,)], [(4,), (0,)]),
+    (divisible, [(3,), (6,)], [(9,), (0,), (12,)], [(4,), (5,)]),
+    (equal_numbers, [(2, 2), (3, 3)], [(5, 5), (1, 1)], [(2, 3), (5, 1)]),
+    (different, [(2, 3), (4, 5)], [(5, 5), (1, 1)], [(3, 4), (12, 1)]),
+    (product_of_sizes, [(3, 4), (4, 5)], [(11, 1), (7, 7)], [(3, 3), (1, 10)]),
+    (truth, [(3,), (4,)], [(1,), (7,)], [(0,)]),
+    (negated, [(3,), (4,)], [(1,), (0,), (5,)], [(2,)]),
+    (minimum, [(5,), (6,)], [(9,), (7,)], [(4,), (2,)]),
+    (square_matrix, [(2, 2), (3, 3)], [(4, 4), (1, 1)], []),
+    (in_two_columns, [(4,), (6,)], [(8,), (2,)], []),
+    (column_of_one, [(3, 2), (3, 4)], [(3, 5), (3, 7)], [(3, 1)]),
+    (element, [(4,), (5,)], [(6,), (9,)], []),
+    (head, [(4,), (5,)], [(3,), (9,)], [(2,), (1,)]),
+]
+
+
+@pytest.mark.parametrize("function, first, held, other", RELATIONS, ids=lambda value: getattr(value, "__name__", ""))
+def test_relation(function, first, held, other):
+    counter = CompileCounter()
+    compiled = minidynamo.compile(function, backend=counter)
+
+    def check(shape):
+        before = counter.frame_count
+        expected, found = function(tensor(*shape)), compiled(tensor(*shape))
+        assert found.shape == expected.shape and found.tolist() == expected.tolist()
+        return counter.frame_count > before
+
+    for shape in first:
+        assert check(shape)
+    for shape in held:
+        assert not check(shape), shape
+    for shape in other:
+        assert check(shape), shape
+        break
+    for shape in [*other, *held, *first]:
+        check(shape)
+
+
+def test_an_exception_for_sizes_that_do_not_fit():
+    def multiply(x, y):
+        z = x + 1
+        return z @ y  # the line
+
+    compiled = minidynamo.compile(multiply)
+    for n in (3, 4, 5):
+        compiled(tensor(2, n), tensor(n, 2))
+    with pytest.raises(RuntimeError) as eager:
+        multiply(tensor(2, 7), tensor(6, 2))
+    with pytest.raises(RuntimeError) as captured:
+        compiled(tensor(2, 7), tensor(6, 2))
+    assert str(captured.value) == str(eager.value)
+    assert captured.traceback[-1].lineno == eager.traceback[-1].lineno
+
+
+def test_guards_and_recompiles_name_the_sizes(caplog):
+    import logging
+
+    minidynamo._logging.set_logs(guards=True, recompiles=True)
+    try:
+        with caplog.at_level(logging.DEBUG):
+            compiled = minidynamo.compile(smaller)
+            for n in (2, 3, 7):
+                compiled(tensor(n))
+    finally:
+        minidynamo._logging.set_logs()
+    assert "SHAPE: L['x'].size()[0] < 5  (s0 < 5)" in caplog.text
+    assert "L['x'].size()[0] < 5" in caplog.text.partition("Recompiling function smaller")[2]
