@@ -24,9 +24,7 @@ void load_fast(Walk& walk, const Instruction& at) {
   walk.push(std::move(value));
 }
 
-void load_fast_and_clear(Walk& walk, const Instruction& at) {
-  walk.push(std::exchange(walk.frame().slots[at.arg], walk.null()));
-}
+void load_fast_and_clear(Walk& walk, const Instruction& at) { walk.push(walk.clear_slot(at.arg)); }
 
 void store_fast(Walk& walk, const Instruction& at) {
   walk.let_go(walk.frame().slots[at.arg]);
@@ -37,7 +35,7 @@ void delete_fast(Walk& walk, const Instruction& at) {
   ValuePtr& slot = walk.frame().slots[at.arg];
   if (slot->kind == ValueKind::Null) walk.raise_here();
   walk.let_go(slot);
-  slot = walk.null();
+  walk.clear_slot(at.arg);
 }
 
 void make_cell(Walk& walk, const Instruction& at) {

@@ -158,6 +158,15 @@ ValuePtr Walk::enter_caller() {
   return continuation_value;
 }
 
+ValuePtr Walk::clear_slot(int slot) {
+  ValuePtr& place = frame().slots[slot];
+  bool was_unset =
+      frames_.size() == 1 && start_.index > 0 && place->kind == ValueKind::Null && place == initial_slots_[slot];
+  if (was_unset && !returns_.empty()) end_silently_before(instruction_step_);
+  if (was_unset) guards_.absent(sources().local(slot));
+  return std::exchange(place, make_value<NullValue>());
+}
+
 std::vector<std::pair<int, ValuePtr>> Walk::changed_slots() {
   std::vector<std::pair<int, ValuePtr>> changed;
   const std::vector<ValuePtr>& slots = root().slots;
@@ -177,9 +186,14 @@ void Walk::load_slots(SymbolicFrame& frame, int first, int count, const CallerPl
   for (int slot = 0; slot < count; ++slot) {
     BorrowedRef object = start_.view.get(first + slot);
     ValuePtr value = null_;
+    auto source_of_slot = [&] {
+      return caller != nullptr ? caller_source(sources(), *caller, first + slot, slot_text(code, slot))
+                               : sources().local(slot);
+    };
+    // Below what is called there is its self, or nothing.
+    if (!object && slot >= slots) guards_.absent(source_of_slot());
     if (object) {
-      const Source* source = caller != nullptr ? caller_source(sources(), *caller, first + slot, slot_text(code, slot))
-                                               : sources().local(slot);
+      const Source* source = source_of_slot();
       bool is_cell = slot < slots && has_cells && code.slot_kind(slot) != SlotKind::Local &&
                      Py_IS_TYPE(object.get(), &PyCell_Type);
       if (is_cell) {

@@ -223,6 +223,8 @@ class Walk {
   // The same, raising the exception where it is suspended.
   std::optional<ValuePtr> throw_into(IteratorValue* generator, const ValuePtr& exception);
   void suspend(ValuePtr value);  // the innermost frame, a generator's, yields
+  // Unsets a slot of the running frame, and gives what it held. At an exit it is unset, whatever it held at the start.
+  ValuePtr clear_slot(int slot);
   // The frame lets go of a value. Where the death of the object runs code of the program's, Python does it, in its place.
   void let_go(const ValuePtr& value);
   // It is suspended where closing it would run handlers.

@@ -10,6 +10,7 @@ import weakref
 import pytest
 
 import minidynamo
+from minidynamo._dynamo import graph_break
 from minidynamo._dynamo.eval_frame import enable_everywhere
 
 
@@ -355,3 +356,79 @@ def test_a_walk_keeps_no_cycles():
 
 def test_too_many_arguments_of_enumerate():
     assert check(lambda: enumerate("abc", 2, 3))[0] is TypeError
+
+
+class OverClass:
+    enum = enumerate
+
+    def __call__(self, *_):
+        return "the object itself was called"
+
+    def test(self, x):
+        return list(self.enum(broken([x])))
+
+
+class OverMethod(OverClass):
+    def enum(self, items, start=11):
+        return enumerate(items, start=start)
+
+
+def broken(value):
+    graph_break()
+    return value
+
+
+@pytest.mark.parametrize("order", [(OverClass, OverMethod), (OverMethod, OverClass)])
+def test_what_lies_below_a_callable_is_guarded(order):
+    x = minidynamo.ones(2)
+
+    def test(thing, x):
+        return thing.test(x)
+
+    compiled = minidynamo.compile(test, backend="eager")
+    for kind in (*order, *order):
+        seen, plain = compiled(kind(), x), kind().test(x)
+        assert [number for number, _ in seen] == [number for number, _ in plain]
+
+
+def bound_now_and_then(x, first):
+    seen = []
+    for number in range(3):
+        if first == number:
+            error = "mine"  # noqa: F841
+        graph_break()
+        try:
+            raise ValueError(number)
+        except ValueError as error:
+            seen.append(str(error))
+        try:
+            seen.append(error)
+        except UnboundLocalError:
+            seen.append("unset")
+        x = x + 1
+    return seen, x.tolist()
+
+
+def test_a_local_that_is_unset_at_first_is_unset_again():
+    compiled = minidynamo.compile(bound_now_and_then, backend="eager")
+    for first in (5, 0, 1, 2, 1):
+        assert compiled(minidynamo.ones(2), first) == bound_now_and_then(minidynamo.ones(2), first)
+
+
+def deleted_now_and_then(x, given):
+    if given:
+        kept = "given"
+    graph_break()
+    kept = x + 1
+    y = kept * 2
+    del kept
+    graph_break()
+    return y, "kept" in locals()
+
+
+def test_what_a_region_deletes_is_gone():
+    compiled = minidynamo.compile(deleted_now_and_then, backend="eager")
+    for given in (False, True, False):
+        y, kept = compiled(minidynamo.ones(2), given)
+        assert not kept
+        assert y.tolist() == [4.0, 4.0]

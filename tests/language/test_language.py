@@ -42,7 +42,7 @@ def test_the_corpus_is_broad():
     assert len(SNIPPETS) >= 1000
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11) or STRESSED, reason="the page shows what CPython 3.11 captures")
 def test_the_page_of_constructs_is_current():
     tool = Path(__file__).parents[2] / "tools" / "generate_docs.py"
