@@ -10,10 +10,20 @@ void add_dims(SymbolList& symbols, const DimVec& dims) {
 // Puts numbers into one clone of a graph, node after node.
 class Substitution {
  public:
-  Substitution(const SymbolList& symbols, std::span<const int64_t> values) : symbols_(symbols), values_(values) {}
+  Substitution(const SymbolList& symbols, std::span<const int64_t> values)
+      : symbols_(symbols), values_(values), extents_(values.begin(), values.end()) {
+    for (int64_t& extent : extents_)
+      if (extent == 0) extent = 1;
+  }
 
   void apply(Node& node) const {
-    if (node.kind == NodeKind::TensorInput) return put(node.outs[0].spec);
+    if (node.kind == NodeKind::TensorInput) {
+      TensorSpec& spec = node.outs[0].spec;
+      put(spec.sizes);
+      // In the strides of an input an extent of zero counts as one.
+      for (Dim& stride : spec.strides) stride = evaluate(stride, symbols_, extents_);
+      return;
+    }
     if (node.kind != NodeKind::Op) return;
     for (Operand& operand : node.operands) {
       if (auto* dims = std::get_if<DimVec>(&operand)) put(*dims);
@@ -59,6 +69,7 @@ class Substitution {
 
   const SymbolList& symbols_;
   std::span<const int64_t> values_;
+  std::vector<int64_t> extents_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cpython/object_layout.h"
+#include "guards/guard.h"
 
 namespace md {
 namespace {
@@ -85,11 +86,23 @@ std::optional<int64_t> SizeSymbols::fixed(Dim symbol) const {
 }
 
 void SizeSymbols::add_guards(GuardSet& guards) const {
+  auto add = [&](Dim a, DimRelation relation, Dim b) {
+    SymbolList list;
+    list.add(a);
+    list.add(b);
+    if (list.symbols().size() > kMostSizes) return false;
+    guards.shape(relation, a, b, list, places_of(list));
+    return true;
+  };
+  std::set<std::string> fixed;
   for (const Relation& each : relations_) {
+    if (add(each.a, each.relation, each.b)) continue;
+    // Too many for one guard: each of them is what it is.
     SymbolList list;
     list.add(each.a);
     list.add(each.b);
-    guards.shape(each.relation, each.a, each.b, list, places_of(list));
+    for (Dim symbol : list.symbols())
+      if (fixed.insert(symbol.str()).second) add(symbol, DimRelation::Equal, symbol.hint());
   }
 }
 

@@ -361,6 +361,8 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     }
     return true;
   }
+  if (walk.has_symbolic_size(a) || walk.has_symbolic_size(b))
+    if (ValuePtr comparison = walk.computed(Computation::Equal, {a, b})) return walk.truth_of(comparison);
   Ref x = walk.constant_of(a), y = x ? walk.constant_of(b) : Ref();
   if (y) {
     int equal = PyObject_RichCompareBool(x, y, Py_EQ);

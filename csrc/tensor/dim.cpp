@@ -95,6 +95,17 @@ std::string text_of(const Expressions& table, const Polynomial& sum) {
   return text;
 }
 
+// Larger expressions are not worth what they cost, and DimCode has no room for deeper ones: such a dim is a number.
+constexpr size_t kMostTerms = 64;
+constexpr int kMostNesting = 4;
+
+int nesting_of(const Expressions& table, const Polynomial& sum) {
+  int deepest = 0;
+  for (const auto& [monomial, coefficient] : sum)
+    for (int atom : monomial) deepest = std::max(deepest, table.atoms[static_cast<size_t>(atom)].nesting);
+  return deepest;
+}
+
 // The raw value of a Dim for this expression: a plain number where it is constant.
 int64_t intern(Expressions& table, const Polynomial& sum) {
   if (sum.empty()) return 0;
@@ -178,11 +189,36 @@ Polynomial quotient_of(Expressions& table, const Polynomial& whole_a, const Poly
     atom = new_atom(table, {.text = str_cat("(", left, "//", right, ")"),
                             .hint = floor_quotient(hint_of(table, a), hint_of(table, b)),
                             .is_signed = is_signed,
+                            .nesting = 1 + std::max(nesting_of(table, a), nesting_of(table, b)),
                             .numerator = a,
                             .denominator = b});
     table.quotients[{a, b}] = atom;
   }
   return {{{atom}, 1}};
+}
+
+// No answer: the expression would be too large.
+std::optional<Dim> combine_symbolic(Dim a, Dim b, char operation) {
+  Expressions& table = expressions();
+  std::lock_guard lock(table.mutex);
+  Polynomial left = DimReader::polynomial(table, a);
+  Polynomial right = DimReader::polynomial(table, b);
+  switch (operation) {
+    case '+':
+    case '-':
+      for (const auto& [monomial, coefficient] : right) {
+        add_term(left, monomial, operation == '-' ? -coefficient : coefficient);
+      }
+      break;
+    case '*':
+      left = multiply(left, right);
+      break;
+    default:
+      if (std::max(nesting_of(table, left), nesting_of(table, right)) >= kMostNesting) return std::nullopt;
+      left = quotient_of(table, left, right);
+  }
+  if (left.size() > kMostTerms) return std::nullopt;
+  return DimReader::dim(intern(table, left));
 }
 
 thread_local ShapeGuardSink* current_sink = nullptr;
@@ -233,30 +269,15 @@ std::string Dim::str() const {
 }
 
 Dim Dim::combine(Dim a, Dim b, char operation) {
-  if (!a.is_symbolic() && !b.is_symbolic()) {
-    int64_t result = operation == '+'   ? checked_add(a.raw_, b.raw_)
-                     : operation == '-' ? checked_add(a.raw_, checked_multiply(b.raw_, -1))
-                     : operation == '*' ? checked_multiply(a.raw_, b.raw_)
-                                        : floor_quotient(a.raw_, b.raw_);
-    if (result < kFirstSymbolic) raise_overflow();
-    return Dim(result);
-  }
-  Expressions& table = expressions();
-  std::lock_guard lock(table.mutex);
-  Polynomial left = DimReader::polynomial(table, a);
-  Polynomial right = DimReader::polynomial(table, b);
-  switch (operation) {
-    case '+':
-    case '-':
-      for (const auto& [monomial, coefficient] : right) {
-        add_term(left, monomial, operation == '-' ? -coefficient : coefficient);
-      }
-      return from_raw(intern(table, left));
-    case '*':
-      return from_raw(intern(table, multiply(left, right)));
-    default:
-      return from_raw(intern(table, quotient_of(table, left, right)));
-  }
+  if (a.is_symbolic() || b.is_symbolic())
+    if (std::optional<Dim> dim = combine_symbolic(a, b, operation)) return *dim;
+  int64_t left = a.value(), right = b.value();
+  int64_t result = operation == '+'   ? checked_add(left, right)
+                   : operation == '-' ? checked_add(left, checked_multiply(right, -1))
+                   : operation == '*' ? checked_multiply(left, right)
+                                      : floor_quotient(left, right);
+  if (result < kFirstSymbolic) raise_overflow();
+  return Dim(result);
 }
 
 bool known_equal_symbolic(Dim a, Dim b) {
@@ -338,7 +359,7 @@ DimVec contiguous_strides(std::span<const Dim> sizes) {
   Dim step = 1;
   for (int i = strides.size() - 1; i >= 0; --i) {
     strides[i] = step;
-    if (i > 0 && !same(sizes[i], Dim(0))) step = step * sizes[i];
+    if (i > 0 && !known_equal_if_hinted(sizes[i], 0)) step = step * sizes[i];
   }
   return strides;
 }

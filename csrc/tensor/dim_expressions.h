@@ -23,6 +23,7 @@ struct Atom {
   int64_t hint = 0;
   bool is_signed = false;  // may be negative
   bool is_symbol = false;
+  int nesting = 0;                              // of quotients in it
   Polynomial numerator = {}, denominator = {};  // of a quotient
 };
 
@@ -42,9 +43,10 @@ Expressions& expressions();
 
 namespace md {
 
-// Gives the expression of a dim to those who hold the table's mutex.
+// Between dims and their expressions, for those who hold the table's mutex.
 class DimReader {
  public:
+  static Dim dim(int64_t raw) { return Dim::from_raw(raw); }
   static dim_expressions::Polynomial polynomial(const dim_expressions::Expressions& table, Dim dim);
 };
 

@@ -115,7 +115,7 @@ DimVec strides_like(const DimVec& sizes, std::span<const Tensor* const> tensors)
   for (int i = 0; i < rank; ++i) {
     int dim = order[static_cast<size_t>(i)];
     strides[dim] = step;
-    if (!same(sizes[dim], Dim(0))) step = step * sizes[dim];
+    if (!known_equal_if_hinted(sizes[dim], 0)) step = step * sizes[dim];
   }
   return strides;
 }

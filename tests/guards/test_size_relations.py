@@ -31,6 +31,14 @@ def equal_numbers(x):
     return x + 1 if x.shape[0] == x.shape[1] else x - 1
 
 
+def equal_shapes(x):
+    return x + 1 if x.shape == x.t().shape else x - 1
+
+
+def shape_in_part(x):
+    return x + 1 if x.shape[:1] + (2,) == x.shape else x - 1
+
+
 def different(x):
     return x + 1 if x.numel() != 12 else x - 1
 
@@ -81,6 +89,8 @@ RELATIONS = [
     (not_smaller, [(6,), (7,)], [(5,), (20,)], [(4,), (0,)]),
     (divisible, [(3,), (6,)], [(9,), (0,), (12,)], [(4,), (5,)]),
     (equal_numbers, [(2, 2), (3, 3)], [(5, 5), (1, 1)], [(2, 3), (5, 1)]),
+    (equal_shapes, [(2, 2), (3, 3)], [(5, 5), (1, 1)], [(2, 3), (5, 1)]),
+    (shape_in_part, [(2, 3), (3, 4)], [(5, 5), (1, 1)], [(4, 2), (2, 2)]),
     (different, [(2, 3), (4, 5)], [(5, 5), (1, 1)], [(3, 4), (12, 1)]),
     (product_of_sizes, [(3, 4), (4, 5)], [(11, 1), (7, 7)], [(3, 3), (1, 10)]),
     (truth, [(3,), (4,)], [(1,), (7,)], [(0,)]),
@@ -145,3 +155,29 @@ def test_guards_and_recompiles_name_the_sizes(caplog):
         minidynamo._logging.set_logs()
     assert "SHAPE: L['x'].size()[0] < 5  (s0 < 5)" in caplog.text
     assert "L['x'].size()[0] < 5" in caplog.text.partition("Recompiling function smaller")[2]
+
+
+def test_more_sizes_than_one_guard_holds():
+    def total(parts):
+        size = sum(part.shape[0] for part in parts)
+        return parts[0] * (1 if size < 100 else 2), size
+
+    compiled = minidynamo.compile(total, dynamic=True)
+    for n in (2, 3, 2, 1, 4):
+        parts = [minidynamo.ones(n + at % 2) for at in range(40)]
+        found, expected = compiled(parts), total(parts)
+        assert found[0].tolist() == expected[0].tolist() and found[1] == expected[1]
+
+
+def test_quotients_of_quotients():
+    def deep(x):
+        n = x.shape[0]
+        for _ in range(12):
+            n = n // 2 + 3
+        return x * n, n, minidynamo.zeros(n) if n > 4 else None
+
+    compiled = minidynamo.compile(deep, dynamic=True)
+    for size in (0, 1, 300, 301, 7, 4096):
+        found, expected = compiled(tensor(size)), deep(tensor(size))
+        assert found[0].tolist() == expected[0].tolist() and found[1] == expected[1]
+        assert found[2].shape == expected[2].shape
