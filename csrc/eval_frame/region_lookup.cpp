@@ -11,6 +11,7 @@
 #include "eval_frame/own_work.h"
 #include "eval_frame/recompiles.h"
 #include "graph/passes.h"
+#include "graph/print_sizes.h"
 #include "snapshot/value_builder.h"
 #include "tensor/random.h"
 
@@ -75,6 +76,9 @@ void log_capture(const RegionPlace& place, const RegionEntry& entry) {
   if (region.graph->op_count() > 0 && log_enabled(LogArtifact::graph_code))
     log_event(LogArtifact::graph_code, str_cat("TRACED GRAPH\n ===== ", place_name(place), " =====\n",
                                                print_code(*region.graph, true, &source_text)));
+  if (region.graph->op_count() > 0 && log_enabled(LogArtifact::graph_sizes))
+    log_event(LogArtifact::graph_sizes,
+              str_cat("TRACED GRAPH TENSOR SIZES\n ===== ", place_name(place), " =====\n", print_sizes(*region.graph)));
   if (log_enabled(LogArtifact::guards)) {
     std::string text = str_cat("GUARDS: ", place_name(place));
     for (const std::string& line : entry.guards.print(place.bytecode)) text += "\n+- " + line;

@@ -157,6 +157,27 @@ def test_guards_and_recompiles_name_the_sizes(caplog):
     assert "L['x'].size()[0] < 5" in caplog.text.partition("Recompiling function smaller")[2]
 
 
+def test_log_of_sizes(caplog):
+    import logging
+
+    minidynamo._logging.set_logs(graph_sizes=True)
+    try:
+        with caplog.at_level(logging.DEBUG):
+            minidynamo.compile(lambda x: (x + 1) @ minidynamo.ones(2, 5), dynamic=True)(tensor(3, 2))
+    finally:
+        minidynamo._logging.set_logs()
+    _, _, sizes = caplog.text.partition("TRACED GRAPH TENSOR SIZES")
+    for line in (
+        "l_x_: (s0, s1)",
+        "l_x_ (concrete): (3, 2)",
+        "add: (s0, s1)",
+        "matmul: (s0, 5)",
+        "matmul (concrete): (3, 5)",
+    ):
+        assert line in sizes
+    assert "ones: (2, 5)" in sizes and "ones (concrete)" not in sizes
+
+
 def test_more_sizes_than_one_guard_holds():
     def total(parts):
         size = sum(part.shape[0] for part in parts)
