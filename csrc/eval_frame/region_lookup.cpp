@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cpython/frame.h"
 #include "cpython/imports.h"
+#include "eval_frame/capture_record.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/own_work.h"
 #include "eval_frame/recompiles.h"
@@ -189,6 +190,19 @@ struct CaptureDraws {
   ~CaptureDraws() { drawn.roll_back(); }
 };
 
+class Stopwatch {
+ public:
+  // Nanoseconds since the last lap, or the start.
+  int64_t lap() {
+    auto now = std::chrono::steady_clock::now();
+    auto since = std::exchange(begin_, now);
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(now - since).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
 [[noreturn]] void raise_violations(const std::string& text) {
   Ref type = imported("minidynamo._dynamo.exc", "ConstraintViolationError");
   PyErr_SetString(type, text.c_str());
@@ -196,7 +210,7 @@ struct CaptureDraws {
 }
 
 RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKey& key) {
-  auto begin = std::chrono::steady_clock::now();
+  Stopwatch stopwatch;
   CaptureDraws draws;
   const std::set<std::string>* varying =
       place.policy->dynamic != DynamicShapes::Never && config().automatic_dynamic_shapes
@@ -222,11 +236,14 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
     counters().ops_captured += region.graph->op_count();
   }
   auto entry = std::make_shared<RegionEntry>(std::move(region));
+  entry->instruction = place.index;
+  entry->walk_ns = stopwatch.lap();
   if (entry->region.exit != ExitKind::HandOver) make_plan_or_hand_over(place, *entry);
+  entry->plan_ns = stopwatch.lap();
   log_capture(place, *entry);
   cache.insert(key, entry);
-  counters().capture_ns +=
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
+  record_capture(place.bytecode, entry);
+  counters().capture_ns += entry->walk_ns + entry->plan_ns + stopwatch.lap();
   return entry;
 }
 

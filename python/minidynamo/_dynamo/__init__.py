@@ -61,6 +61,7 @@ __all__ = [
     "skip_frame",
     "step_unsupported",
     "substitute_in_graph",
+    "why",
 ]
 
 
@@ -100,6 +101,16 @@ def explain(function):
     from ._explain import explain
 
     return explain(function)
+
+
+def why(function):
+    """What became of a function, in one sentence: captured whole, up to a graph break, or not at all, and why.
+
+    Raises TypeError for what is no function, module or compiled form of one.
+    """
+    from ._explain import why
+
+    return why(function)
 
 
 def __getattr__(name):
