@@ -197,6 +197,22 @@ def test_alias(same):
     assert program.explain((one, other) if same else (one, one)) == text
 
 
+def test_a_relation_between_sizes():
+    program = make_program()
+    program.shape(program.local("x"), 1, 4)
+    program.shape(program.local("y"), -1, 10)
+    program.seal()
+    x = minidynamo.zeros(9, 3)
+    assert program.check((x, 9)) and program.check((x[:0], -1)) and program.check((x[:, :0], 0))
+    assert not program.check((x, 10)) and not program.check((minidynamo.zeros(2, 4), 9))
+    for other in (3, minidynamo.zeros(3), None):
+        assert not program.check((other, 9))
+    for other in (3.0, True, None, 1 << 70):
+        assert not program.check((x, other))
+    assert program.lines() == ["SHAPE: L['x'].size()[1] < 4  (s0 < 4)", "SHAPE: L['y'] < 10  (s0 < 10)"]
+    assert program.explain((x, 10)) == "L['y'] < 10  (s0 < 10)"
+
+
 def test_tensors_that_share_no_memory():
     program = make_program()
     program.no_overlap(program.local("x"), program.local("y"))
@@ -299,6 +315,7 @@ def test_every_row_is_tried():
         "ALIAS",
         "NOT_ALIAS",
         "NO_OVERLAP",
+        "SHAPE",
         "TENSOR_MATCH",
         "GLOBAL_STATE",
         "ABC_TOKEN",

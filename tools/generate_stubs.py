@@ -369,6 +369,7 @@ def generate_package(module):
         *(f"{name}: _dtype" for name in sorted(dtypes)),
         "newaxis: None",
         "",
+        "def explain(function: Callable[..., Any]) -> Callable[..., Any]: ...",
         "def show_config() -> _str: ...",
         *compile_lines(minidynamo.compile),
         op_function_lines(module._op_functions),

@@ -92,10 +92,20 @@ const char* kind_name(const Node& node) {
   return "op";
 }
 
+// Sizes that differ from run to run as they were at capture, for those who look at one example.
+DimVec hinted(const DimVec& dims) {
+  DimVec numbers;
+  for (Dim dim : dims) numbers.push_back(dim.hint());
+  return numbers;
+}
+
 // Values become GraphValue objects: the Python face puts its own nodes in their place.
 py::object operand_to_python(const Operand& operand) {
   if (const auto* value = std::get_if<ValueRef>(&operand)) return py::cast(graph_value(*value));
   if (const auto* list = std::get_if<std::vector<ValueRef>>(&operand)) return py::cast(graph_values(*list));
+  if (const auto* dims = std::get_if<DimVec>(&operand)) return to_object(arg_to_python(hinted(*dims)));
+  if (const auto* scalar = std::get_if<Scalar>(&operand); scalar != nullptr && scalar->is_symbolic())
+    return py::int_(scalar->as_dim().hint());
   return to_object(arg_to_python(to_arg(operand, nullptr)));
 }
 
@@ -125,7 +135,10 @@ py::list example_values(const Node& node) {
     if (info.is_scalar) {
       values.append(py::handle(reinterpret_cast<PyObject*>(kScalarTypes[static_cast<int>(info.scalar_kind)])));
     } else {
-      values.append(wrap(Tensor::fake(info.spec)));
+      TensorSpec spec = info.spec;
+      spec.sizes = hinted(spec.sizes);
+      spec.strides = hinted(spec.strides);
+      values.append(wrap(Tensor::fake(spec)));
     }
   }
   return values;
@@ -206,7 +219,7 @@ void bind_graph(py::module_& module) {
           py::arg("readable") = false)
       .def("optimized", &optimized)
       .def("compiled", &compiled, py::arg("backend"), py::arg("example_inputs"))
-      .def("lower", [](const std::shared_ptr<Graph>& self) { return BoundPlan{lower(*self), self, true}; })
+      .def("lower", [](const std::shared_ptr<Graph>& self) { return BoundPlan{lower(self), self, true}; })
       .def("eager", [](const std::shared_ptr<Graph>& self) { return BoundPlan{eager_plan(self), self, false}; })
       .def_property_readonly("nodes", &node_list)
       .def_property_readonly("outputs", [](const Graph& self) { return graph_values(self.outputs()); })

@@ -72,6 +72,14 @@ class TestProgram : public GuardDeathListener {
     if (type == nullptr) throw py::type_error("a tensor is required");
     guards_.tensor_match(at(source), type->type, type->unwrap(tensor.ptr()).spec());
   }
+  // The size is below `bound`.
+  void shape(int source, int dim, int64_t bound) {
+    Dim size = Dim::symbol("s0", 0);
+    SymbolList symbols;
+    symbols.add(size);
+    SizePlace place{at(source), dim};
+    guards_.shape(DimRelation::Less, size, bound, symbols, {&place, 1});
+  }
   void code_match(int source, const py::object& code) {
     if (!PyCode_Check(code.ptr())) throw py::type_error("a code object is required");
     guards_.code_match(at(source), reinterpret_cast<PyCodeObject*>(code.ptr()));
@@ -185,6 +193,7 @@ void bind_test_program(py::module_& testing) {
           "no_overlap",
           [](TestProgram& program, int a, int b) { program.guards().no_overlap(program.at(a), program.at(b)); },
           py::arg("a"), py::arg("b"))
+      .def("shape", &TestProgram::shape, py::arg("source"), py::arg("dim"), py::arg("bound"))
       .def("global_state", [](TestProgram& program) { program.guards().global_state(); })
       .def("seal", [](TestProgram& program) { program.guards().seal(&program); })
       .def("check", &TestProgram::check, py::arg("args"), py::arg("unset") = std::vector<int>(), py::arg("repeat") = 1)

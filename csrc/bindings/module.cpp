@@ -10,6 +10,7 @@ PYBIND11_MODULE(_C, module) {
   md::bind_compiled_function(module);
   md::bind_graph(module);
   md::bind_reset(module);
+  md::bind_captures(module);
   md::bind_build_info(module);
   md::bind_bytecode(module);
   md::bind_everywhere(module);

@@ -43,6 +43,10 @@ void CodeCache::reset_all() {
   }
 }
 
+bool CodeCache::limit_was_met() const {
+  return std::ranges::any_of(buckets_, [](const Bucket& bucket) { return bucket.warned; });
+}
+
 CodeCache::Bucket* CodeCache::find(const CacheKey& key) {
   for (Bucket& bucket : buckets_)
     if (bucket.key == key) return &bucket;

@@ -54,6 +54,8 @@ class CodeCache {
   bool first_warning(const CacheKey& key);
   // False the first time for a key.
   bool was_seen(const CacheKey& key);
+  // A place has as many entries as it may have, and further ones were asked for.
+  bool limit_was_met() const;
   int frame_id() const { return frame_id_; }  // order of first capture among code objects
 
   CodeCache();

@@ -166,7 +166,7 @@ FrameDriver::Advance FrameDriver::advance() {
   RegionEntryPtr entry;
   std::optional<RegionRun> run;
   try {
-    Place place{frame_.bytecode(), frame_.index(), frame_.depth(), view(), policy_, callers_};
+    RegionPlace place{frame_.bytecode(), frame_.index(), frame_.depth(), view(), policy_, callers_};
     HandOver why;
     entry = find_or_capture(place, why);
     if (entry == nullptr) return go_on_uncaptured(why);

@@ -69,7 +69,7 @@ PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   const Bytecode* bytecode = Bytecode::of(pv_code(raw));
   std::vector<PyObject*> slots;
   add_slots(raw, bytecode->slot_count(), slots);
-  Place place{*bytecode, 0, 0, view_of(raw, slots), policy, nullptr};
+  RegionPlace place{*bytecode, 0, 0, view_of(raw, slots), policy, nullptr};
   HandOver why;
   RegionEntryPtr entry = find_or_capture(place, why);
   if (entry != nullptr && entry->region.exit == ExitKind::HandOver) {

@@ -99,11 +99,12 @@ bool RegionRun::run_plan(LiveFrame* frame) {
 }
 
 bool RegionRun::run_steps() {
-  const Plan& plan = *entry_->plan;
   int64_t call_outs = call_outs_begun();
   std::optional<RandomTransaction> drawn;
   if (entry_->draws) drawn.emplace();
   try {
+    std::shared_ptr<const Plan> sized = entry_->is_sized ? entry_->plan->for_inputs(inputs_.span()) : nullptr;
+    const Plan& plan = sized != nullptr ? *sized : *entry_->plan;
     GilRelease release(!plan.needs_gil() && plan.estimated_ns() > kReleaseGilAboveNs);
     plan.run(inputs_.span(), outputs_.span());
   } catch (const Error& error) {

@@ -6,10 +6,13 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "cpython/frame.h"
+#include "cpython/imports.h"
+#include "eval_frame/capture_record.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/own_work.h"
 #include "eval_frame/recompiles.h"
 #include "graph/passes.h"
+#include "graph/print_sizes.h"
 #include "snapshot/value_builder.h"
 #include "tensor/random.h"
 
@@ -42,13 +45,13 @@ std::vector<SourceLine> running_stack(const Bytecode& without, size_t callers) {
   return {lines.rbegin(), lines.rend()};
 }
 
-std::string place_name(const Place& place) {
+std::string place_name(const RegionPlace& place) {
   PyCodeObject* code = place.bytecode.code();
   return str_cat(PyUnicode_AsUTF8(code->co_name), " (", PyUnicode_AsUTF8(code->co_filename), ":",
                  place.bytecode.line_at(place.index), ")");
 }
 
-bool is_policy_error(const Place& place, const CapturedRegion& region) {
+bool is_policy_error(const RegionPlace& place, const CapturedRegion& region) {
   if (!region.graph_break) return false;
   // A loop over an iterator of the caller is no break to the program, and yet more than one graph.
   if (region.graph_break->reason == BreakReason::opaque_iterator) return place.policy->fullgraph && place.index == 0;
@@ -60,7 +63,7 @@ bool breaks_at_operator(const CapturedRegion& region) {
   return region.graph_break && region.graph_break->reason == BreakReason::caught_call_out;
 }
 
-void report_break(const Place& place, const CapturedRegion& region) {
+void report_break(const RegionPlace& place, const CapturedRegion& region) {
   const GraphBreak& found = *region.graph_break;
   if (is_policy_error(place, region)) raise_unsupported(found);
   if (break_row(found.reason).silent) return;
@@ -69,11 +72,14 @@ void report_break(const Place& place, const CapturedRegion& region) {
     log_graph_break(found, [&] { return running_stack(place.bytecode, region.snapshot.returns.size()); });
 }
 
-void log_capture(const Place& place, const RegionEntry& entry) {
+void log_capture(const RegionPlace& place, const RegionEntry& entry) {
   const CapturedRegion& region = entry.region;
   if (region.graph->op_count() > 0 && log_enabled(LogArtifact::graph_code))
     log_event(LogArtifact::graph_code, str_cat("TRACED GRAPH\n ===== ", place_name(place), " =====\n",
                                                print_code(*region.graph, true, &source_text)));
+  if (region.graph->op_count() > 0 && log_enabled(LogArtifact::graph_sizes))
+    log_event(LogArtifact::graph_sizes,
+              str_cat("TRACED GRAPH TENSOR SIZES\n ===== ", place_name(place), " =====\n", print_sizes(*region.graph)));
   if (log_enabled(LogArtifact::guards)) {
     std::string text = str_cat("GUARDS: ", place_name(place));
     for (const std::string& line : entry.guards.print(place.bytecode)) text += "\n+- " + line;
@@ -81,7 +87,7 @@ void log_capture(const Place& place, const RegionEntry& entry) {
   }
 }
 
-void make_plan(const Place& place, RegionEntry& entry) {
+void make_plan(const RegionPlace& place, RegionEntry& entry) {
   CapturedRegion& region = entry.region;
   if (region.graph->outputs().empty() && !has_effects(*region.graph)) return;
   MD_ASSERT(plan_maker != nullptr, "no plan maker is installed");
@@ -92,6 +98,7 @@ void make_plan(const Place& place, RegionEntry& entry) {
   entry.draws =
       std::ranges::any_of(region.graph->nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
   entry.plan = plan_maker(place.policy, region.graph, examples);
+  entry.is_sized = region.graph->is_symbolic();
 }
 
 // Straight to a return, with nothing on the way that a region could hold.
@@ -128,7 +135,7 @@ std::string take_exception_text() {
 }
 
 // A backend that fails is an error where breaks are; elsewhere one warning, and the place is Python's from then on.
-void make_plan_or_hand_over(const Place& place, RegionEntry& entry) {
+void make_plan_or_hand_over(const RegionPlace& place, RegionEntry& entry) {
   try {
     make_plan(place, entry);
   } catch (const PythonError&) {
@@ -140,19 +147,19 @@ void make_plan_or_hand_over(const Place& place, RegionEntry& entry) {
 }
 
 // Regions are wanted for themselves, whatever they compute.
-bool keeps_empty_regions(const Place& place) {
+bool keeps_empty_regions(const RegionPlace& place) {
   return place.policy->keeps_empty_regions || config().snapshot_stress != 0;
 }
 
 // Nothing in the rest of a frame was worth a graph: the interpreter runs it best.
-bool is_worthless(const Place& place, const CapturedRegion& region) {
+bool is_worthless(const RegionPlace& place, const CapturedRegion& region) {
   return region.exit == ExitKind::Return && region.graph->op_count() == 0 && place.index > 0 &&
          !keeps_empty_regions(place);
 }
 
 // After a few captures without any op, whatever values come: one look-up by the arguments' types, and Python.
 constexpr int kFruitlessCaptures = 2;
-bool is_fruitless(const Place& place, const CodeCache& cache, const CacheKey& key, const CapturedRegion& region) {
+bool is_fruitless(const RegionPlace& place, const CodeCache& cache, const CacheKey& key, const CapturedRegion& region) {
   if (region.exit != ExitKind::Return || region.graph->op_count() > 0 || keeps_empty_regions(place)) return false;
   int fruitless = 0;
   for (const CacheEntryPtr& entry : cache.entries(key)) {
@@ -163,7 +170,7 @@ bool is_fruitless(const Place& place, const CodeCache& cache, const CacheKey& ke
 }
 
 // Handing over is sound under any guards; the types keep calls with other arguments apart.
-CapturedRegion type_guarded_hand_over(const Place& place, CapturedRegion region) {
+CapturedRegion type_guarded_hand_over(const RegionPlace& place, CapturedRegion region) {
   GuardSet guards;
   for (int slot = 0; slot < place.bytecode.slot_count() && slot < place.view.slot_count; ++slot) {
     BorrowedRef object = place.view.get(slot);
@@ -183,11 +190,32 @@ struct CaptureDraws {
   ~CaptureDraws() { drawn.roll_back(); }
 };
 
-RegionEntryPtr capture(const Place& place, CodeCache& cache, const CacheKey& key) {
-  auto begin = std::chrono::steady_clock::now();
+class Stopwatch {
+ public:
+  // Nanoseconds since the last lap, or the start.
+  int64_t lap() {
+    auto now = std::chrono::steady_clock::now();
+    auto since = std::exchange(begin_, now);
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(now - since).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+[[noreturn]] void raise_violations(const std::string& text) {
+  Ref type = imported("minidynamo._dynamo.exc", "ConstraintViolationError");
+  PyErr_SetString(type, text.c_str());
+  throw PythonError();
+}
+
+RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKey& key) {
+  Stopwatch stopwatch;
   CaptureDraws draws;
   const std::set<std::string>* varying =
-      place.policy->dynamic != DynamicShapes::Never ? cache.varying_numbers(key, place.view, place.bytecode) : nullptr;
+      place.policy->dynamic != DynamicShapes::Never && config().automatic_dynamic_shapes
+          ? cache.varying_numbers(key, place.view, place.bytecode)
+          : nullptr;
   WalkStart start{place.bytecode, place.index, place.view, place.policy, place.callers, varying};
   CapturedRegion region = capture_region(start);
   // A waiting frame's error is raised in that frame, and an operator that it calls sees it and not this one: this region ends
@@ -197,6 +225,7 @@ RegionEntryPtr capture(const Place& place, CodeCache& cache, const CacheKey& key
     start.callers = nullptr;
     region = capture_region(start);
   }
+  if (!region.violations.empty()) raise_violations(region.violations);
   ++counters().regions_captured;
   if (region.graph_break) report_break(place, region);
   if (region.skips_frame) region = type_guarded_hand_over(place, std::move(region));
@@ -207,11 +236,14 @@ RegionEntryPtr capture(const Place& place, CodeCache& cache, const CacheKey& key
     counters().ops_captured += region.graph->op_count();
   }
   auto entry = std::make_shared<RegionEntry>(std::move(region));
+  entry->instruction = place.index;
+  entry->walk_ns = stopwatch.lap();
   if (entry->region.exit != ExitKind::HandOver) make_plan_or_hand_over(place, *entry);
+  entry->plan_ns = stopwatch.lap();
   log_capture(place, *entry);
   cache.insert(key, entry);
-  counters().capture_ns +=
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
+  record_capture(place.bytecode, entry);
+  counters().capture_ns += entry->walk_ns + entry->plan_ns + stopwatch.lap();
   return entry;
 }
 
@@ -228,14 +260,14 @@ RegionEntryPtr unless_monitored(RegionEntryPtr entry, HandOver& why) {
 }
 
 // One warning for each code object; the frame goes on in the interpreter.
-RegionEntryPtr report_bug(const Place& place, const Error& error) {
+RegionEntryPtr report_bug(const RegionPlace& place, const Error& error) {
   if (!config().suppress_internal_errors) throw error;
   log_warning(str_cat("minidynamo could not capture ", place_name(place), " and leaves it to Python: ", error.what()));
   return nullptr;
 }
 
 // False: the place runs as plain Python this time. Raises where the stance says so.
-bool stance_allows_capture(const Place& place, CodeCache& cache, const CacheKey& key) {
+bool stance_allows_capture(const RegionPlace& place, CodeCache& cache, const CacheKey& key) {
   switch (stance()) {
     case Stance::Default:
     case Stance::ForceEager:
@@ -257,7 +289,7 @@ bool stance_allows_capture(const Place& place, CodeCache& cache, const CacheKey&
 
 void set_plan_maker(PlanMaker maker) { plan_maker = maker; }
 
-RegionEntryPtr find_or_capture(const Place& place, HandOver& why) {
+RegionEntryPtr find_or_capture(const RegionPlace& place, HandOver& why) {
   why = HandOver::worthless;
   if (place.index > 0 && !keeps_empty_regions(place) && only_returns(place.bytecode, place.index)) return nullptr;
   CodeCache& cache = CodeCache::of(place.bytecode.code());

@@ -6,7 +6,7 @@
 
 namespace md {
 
-struct Place {
+struct RegionPlace {
   const Bytecode& bytecode;
   int index;
   int depth;
@@ -18,7 +18,7 @@ struct Place {
 // Null, and why: the limit is reached (one warning), capture failed by a bug of ours (one warning), nothing is left to capture.
 // Throws PythonError: Unsupported or FailOnRecompileLimitHit under a policy that makes breaks errors, a backend's exception,
 // InternalError when config.suppress_internal_errors is off.
-RegionEntryPtr find_or_capture(const Place& place, HandOver& why);
+RegionEntryPtr find_or_capture(const RegionPlace& place, HandOver& why);
 
 // Turns a graph into a plan by the policy's backend; example_inputs are Python objects in graph input order. Installed by bindings.
 using PlanMaker = std::shared_ptr<const Plan> (*)(const Policy* policy, const std::shared_ptr<Graph>& graph,

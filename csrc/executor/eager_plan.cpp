@@ -1,4 +1,5 @@
 #include "executor/plan.h"
+#include "executor/sized_plans.h"
 
 namespace md {
 namespace {
@@ -38,7 +39,11 @@ class EagerPlan : public Plan {
 }  // namespace
 
 std::shared_ptr<const Plan> eager_plan(std::shared_ptr<const Graph> graph) {
-  return std::make_shared<EagerPlan>(std::move(graph));
+  auto make = [](const std::shared_ptr<const Graph>& concrete) -> std::shared_ptr<const Plan> {
+    return std::make_shared<EagerPlan>(concrete);
+  };
+  std::shared_ptr<const Plan> plan = sized_plans(graph, make);
+  return plan != nullptr ? plan : make(graph);
 }
 
 }  // namespace md

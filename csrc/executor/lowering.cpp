@@ -7,6 +7,7 @@
 #include "executor/kernel_step.h"
 #include "executor/memory_plan.h"
 #include "executor/native_plan.h"
+#include "executor/sized_plans.h"
 
 namespace md {
 namespace {
@@ -179,6 +180,12 @@ std::shared_ptr<const Plan> lower(const Graph& graph) {
   for (const ValueRef& output : graph.outputs()) outputs.push_back(places.number(output));
   return std::make_shared<NativePlan>(std::move(places.layout()), std::move(steps), plan_inputs(graph, places),
                                       std::move(outputs), context.call_count, std::move(notes));
+}
+
+std::shared_ptr<const Plan> lower(const std::shared_ptr<const Graph>& graph) {
+  std::shared_ptr<const Plan> plan =
+      sized_plans(graph, [](const std::shared_ptr<const Graph>& concrete) { return lower(*concrete); });
+  return plan != nullptr ? plan : lower(*graph);
 }
 
 }  // namespace md

@@ -26,6 +26,7 @@ class NativePlan : public Plan {
   std::string print() const override;
   double estimated_ns() const override { return estimated_ns_; }
   bool needs_gil() const override { return needs_gil_; }
+  size_t nbytes() const override;
 
  private:
   std::unique_ptr<RunState> make_state() const;

@@ -115,6 +115,12 @@ void NativePlan::run(std::span<const GraphInput> inputs, std::span<Tensor> outpu
   give_back(std::move(state));
 }
 
+// A step with its name and operands takes about a kilobyte.
+size_t NativePlan::nbytes() const {
+  return static_cast<size_t>(layout_.arena_nbytes) + 1024 * steps_.size() +
+         layout_.places.size() * (sizeof(Place) + sizeof(Tensor)) + layout_.buffers.size() * sizeof(Buffer);
+}
+
 std::string NativePlan::print() const {
   std::string text = str_cat("plan: ", steps_.size(), " steps, arena of ", layout_.arena_nbytes, " bytes, ",
                              static_cast<int64_t>(estimated_ns_), " ns estimated\n");

@@ -19,11 +19,17 @@ class Plan {
   // Estimated work of one run; the caller releases the GIL above a threshold and only if !needs_gil().
   virtual double estimated_ns() const = 0;
   virtual bool needs_gil() const { return false; }
+  // Estimated bytes that it holds.
+  virtual size_t nbytes() const { return 4096; }
+  // Of a plan that depends on the sizes: the one for these inputs; throws as run() does. Null: this one.
+  virtual std::shared_ptr<const Plan> for_inputs(std::span<const GraphInput>) const { return nullptr; }
 };
 
 // Lowers to a flat plan on oneDNN primitives and fused loops. The graph's specs must be concrete.
 std::shared_ptr<const Plan> lower(const Graph& graph);
-// Runs the graph op by op.
+// The same, and a graph over symbolic sizes for each set of sizes that comes.
+std::shared_ptr<const Plan> lower(const std::shared_ptr<const Graph>& graph);
+// Runs the graph op by op, likewise.
 std::shared_ptr<const Plan> eager_plan(std::shared_ptr<const Graph> graph);
 
 }  // namespace md

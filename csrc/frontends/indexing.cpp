@@ -174,8 +174,9 @@ class IndexParser {
     check_status(PySlice_Unpack(slice, &start, &stop, &step));
     if (step <= 0) raise(ErrorKind::Value, "step must be greater than zero");
     Dim size = spec_.sizes[in_dim_];
-    bool whole = start == 0 && step == 1 && stop >= size.hint();
-    if (!whole || size.is_symbolic()) {
+    bool reaches_end = size.is_symbolic() ? stop == PY_SSIZE_T_MAX : stop >= size.value();
+    bool whole = start == 0 && step == 1 && reaches_end;
+    if (!whole) {
       push("slice", {Scalar(int64_t{out_dim_}), Scalar(int64_t{start}), Scalar(int64_t{stop}), Scalar(int64_t{step})});
     }
     skip(1);

@@ -17,6 +17,7 @@ size_t hash_operand(const Operand& operand) {
   size_t hash = operand.index();
   for_each_value(operand, [&](const ValueRef& value) { hash = combine(hash, hash_value(value)); });
   if (const auto* scalar = std::get_if<Scalar>(&operand)) {
+    if (scalar->is_symbolic()) return combine(hash, static_cast<size_t>(scalar->as_dim().hint()));
     return combine(hash, std::bit_cast<uint64_t>(scalar->as_double()));
   }
   if (const auto* dims = std::get_if<DimVec>(&operand)) {

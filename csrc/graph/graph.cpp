@@ -164,6 +164,7 @@ std::vector<ValueInfo> infer_outs(const OpRow& op, std::span<const Operand> oper
   std::vector<ValueInfo> outs(specs.size());
   for (size_t i = 0; i < specs.size(); ++i) {
     outs[i].spec = std::move(specs[i].spec);
+    outs[i].copies = specs[i].copies;
     if (grad && is_floating(outs[i].spec.dtype)) outs[i].spec.requires_grad = true;
   }
   return outs;
@@ -225,6 +226,12 @@ void Graph::set_outputs(std::vector<ValueRef> outputs) { outputs_ = std::move(ou
 int Graph::op_count() const {
   return static_cast<int>(
       std::count_if(nodes_.begin(), nodes_.end(), [](const auto& node) { return node->kind == NodeKind::Op; }));
+}
+
+bool Graph::is_symbolic() const {
+  return std::any_of(inputs_.begin(), inputs_.end(), [](const Node* node) {
+    return node->size.is_symbolic() || any_symbolic(node->outs[0].spec.sizes.span());
+  });
 }
 
 bool Graph::has_call_out() const {

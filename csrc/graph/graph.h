@@ -62,6 +62,7 @@ struct ValueInfo {
   TensorSpec spec;
   bool is_scalar = false;
   Scalar::Kind scalar_kind = Scalar::Kind::Int;
+  bool copies = false;  // OutSpec::copies
 };
 
 // How the user wrote it, for the FX face and for printing: minidynamo.add(x, y), x.add(y) or x + y.
@@ -78,6 +79,7 @@ struct Node {
   Location location;                      // where the user wrote it
   std::shared_ptr<const OpRow> owned_op;  // Op: keeps a row that is in no table
   CallForm form = CallForm::Function;
+  Dim size = 0;    // ScalarInput: the symbol that it tells, or no symbol
   int index = -1;  // position, kept by Graph
 };
 
@@ -103,6 +105,7 @@ class Graph {
   const std::vector<ValueRef>& outputs() const { return outputs_; }
   int op_count() const;
   bool has_call_out() const;
+  bool is_symbolic() const;  // a size of an input, or a number that an input tells, is symbolic
   const ValueInfo& info(ValueRef value) const { return value.node->outs[static_cast<size_t>(value.out)]; }
   // Reads the whole graph: for all nodes at once, use all_users.
   std::vector<Node*> users(const Node* node) const;

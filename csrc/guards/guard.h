@@ -1,10 +1,13 @@
 // One fact as the walk stated it, and the tables that say what each kind of guard does.
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "guards/guard_set.h"
 #include "guards/held_object.h"
+#include "guards/size_place.h"
 #include "guards/tensor_type.h"
+#include "tensor/dim_code.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -14,8 +17,21 @@ struct TensorExpectation {
   DType dtype = DType::float32;
   bool requires_grad = false;
   int rank = 0;
-  std::vector<int64_t> dims;  // sizes, then strides
+  std::vector<int64_t> dims;  // sizes, then strides; kAnyDim where it is symbolic
+  // By dim, of a tensor with symbolic sizes: the dim over whose elements its stride goes; -1: the stride is the number.
+  std::vector<int> stride_over;
+  static constexpr int64_t kAnyDim = INT64_MIN;
 };
+
+struct SizeExpectation {
+  DimRelation relation = DimRelation::Equal;
+  DimCode left, right;
+  std::vector<SizePlace> places;     // of the code's symbols, in order; at most kMostSizes
+  std::vector<uint32_t> registers;   // of their sources
+  std::vector<std::string> symbols;  // their names
+  std::string left_text, right_text;
+};
+inline constexpr size_t kMostSizes = 32;  // in one relation
 
 struct StateExpectation {
   TensorModes modes;
@@ -31,6 +47,7 @@ struct Guard {
   Py_ssize_t length = 0;
   std::vector<HeldObject> keys;  // DICT_KEYS
   TensorExpectation tensor;
+  std::unique_ptr<SizeExpectation> size;  // SHAPE
   StateExpectation state;
 
   PyTypeObject* type() const { return reinterpret_cast<PyTypeObject*>(object.get().get()); }

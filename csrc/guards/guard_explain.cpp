@@ -1,4 +1,6 @@
 // What a guard says, and why it failed, in words.
+#include <cctype>
+
 #include "bytecode/bytecode.h"
 #include "guards/guard.h"
 
@@ -52,8 +54,26 @@ std::string describe(BorrowedRef object) {
 
 std::string dims_text(const int64_t* dims, int rank) {
   std::string text = "(";
-  for (int i = 0; i < rank; ++i) text += str_cat(i > 0 ? ", " : "", dims[i]);
+  for (int i = 0; i < rank; ++i)
+    text += str_cat(i > 0 ? ", " : "", dims[i] == TensorExpectation::kAnyDim ? "*" : std::to_string(dims[i]));
   return text + (rank == 1 ? ",)" : ")");
+}
+
+// The text with each whole word `symbol` replaced.
+std::string with_symbol(const std::string& text, const std::string& symbol, const std::string& by) {
+  auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    bool starts = text.compare(at, symbol.size(), symbol) == 0 && (at == 0 || !is_word(text[at - 1]));
+    size_t end = at + symbol.size();
+    if (starts && (end == text.size() || !is_word(text[end]))) {
+      result += by;
+      at = end;
+    } else {
+      result += text[at++];
+    }
+  }
+  return result;
 }
 
 // ---- the condition, one per row ----
@@ -120,6 +140,17 @@ std::string condition_NOT_ALIAS(const Guard& guard, const Bytecode& bytecode) {
 std::string condition_NO_OVERLAP(const Guard& guard, const Bytecode& bytecode) {
   return name(guard.source, bytecode) + " shares no memory with " + name(guard.other, bytecode);
 }
+// s0 < 4, and where the symbols are: L['x'].size()[0] is s0.
+std::string condition_SHAPE(const Guard& guard, const Bytecode& bytecode) {
+  const SizeExpectation& size = *guard.size;
+  auto named = [&](std::string text) {
+    for (size_t i = 0; i < size.places.size(); ++i)
+      text = with_symbol(text, size.symbols[i], name(size.places[i], bytecode));
+    return text;
+  };
+  return str_cat(named(size.left_text), " ", relation_sign(size.relation), " ", named(size.right_text), "  (",
+                 size.left_text, " ", relation_sign(size.relation), " ", size.right_text, ")");
+}
 std::string condition_GLOBAL_STATE(const Guard& guard, const Bytecode&) {
   const StateExpectation& state = guard.state;
   auto word = [](bool value) { return value ? "True" : "False"; };
@@ -143,7 +174,7 @@ constexpr const char* kKindNames[] = {
 
 std::string dims_mismatch(const char* what, const int64_t* expected, const int64_t* actual, int rank) {
   for (int i = 0; i < rank; ++i) {
-    if (expected[i] != actual[i]) {
+    if (expected[i] != actual[i] && expected[i] != TensorExpectation::kAnyDim) {
       return str_cat(what, " mismatch at index ", i, ". expected ", expected[i], ", actual ", actual[i]);
     }
   }
@@ -164,7 +195,8 @@ std::string tensor_mismatch(const TensorExpectation& expected, const TensorImpl&
   }
   std::string sizes = dims_mismatch("size", expected.dims.data(), actual.sizes(), expected.rank);
   if (!sizes.empty()) return sizes;
-  return dims_mismatch("stride", expected.dims.data() + expected.rank, actual.strides(), expected.rank);
+  std::string strides = dims_mismatch("stride", expected.dims.data() + expected.rank, actual.strides(), expected.rank);
+  return strides.empty() ? "strides do not follow from its sizes as they did at capture" : strides;
 }
 
 std::string tensor_failure(const Guard& guard, PyObject* object, const Bytecode& bytecode) {

@@ -3,6 +3,7 @@
 #include <alloca.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "cpython/imports.h"
@@ -16,6 +17,19 @@ namespace md {
 namespace {
 
 constexpr uint32_t kNoRegister = UINT32_MAX;
+
+bool fits_symbolic(const TensorExpectation& expected, const int64_t* sizes, const int64_t* strides) {
+  constexpr int64_t kAny = TensorExpectation::kAnyDim;
+  const int64_t* dims = expected.dims.data();
+  for (int i = 0; i < expected.rank; ++i) {
+    if (dims[i] != kAny && sizes[i] != dims[i]) return false;
+    int over = expected.stride_over[static_cast<size_t>(i)];
+    // As strides of a new tensor are: an extent of zero counts as one.
+    int64_t stride = over < 0 ? dims[expected.rank + i] : strides[over] * (sizes[over] == 0 ? 1 : sizes[over]);
+    if (strides[i] != stride) return false;
+  }
+  return true;
+}
 
 bool check_TENSOR_MATCH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
   const Guard& guard = *in.operand;
@@ -32,7 +46,8 @@ bool check_TENSOR_MATCH(const GuardInstruction& in, PyObject* const* registers, 
   const int64_t* strides = impl->strides();
   const int64_t* dims = expected.dims.data();
   for (int i = 0; i < expected.rank; ++i) {
-    if (sizes[i] != dims[i] || strides[i] != dims[expected.rank + i]) return false;
+    if (sizes[i] != dims[i] || strides[i] != dims[expected.rank + i])
+      return !expected.stride_over.empty() && fits_symbolic(expected, sizes, strides);
   }
   return true;
 }
@@ -146,6 +161,20 @@ bool check_NOT_ALIAS(const GuardInstruction& in, PyObject* const* registers, con
   return registers[in.target] != registers[in.other];
 }
 
+bool check_SHAPE(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  const SizeExpectation& expected = *in.operand->size;
+  std::array<int64_t, kMostSizes> values;
+  size_t count = expected.places.size();
+  for (size_t i = 0; i < count; ++i) {
+    std::optional<int64_t> value = read_size(expected.places[i], registers[expected.registers[i]]);
+    if (!value) return false;
+    values[i] = *value;
+  }
+  std::span<const int64_t> known(values.data(), count);
+  std::optional<int64_t> left = expected.left.evaluate(known), right = expected.right.evaluate(known);
+  return left && right && holds(expected.relation, *left, *right);
+}
+
 // A TENSOR_MATCH of both came before: the order of the table, and of depths.
 bool check_NO_OVERLAP(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
   const TensorType* a = tensor_type_of(registers[in.target]);
@@ -206,6 +235,10 @@ class GuardProgram::Emitter {
   Emitter(GuardProgram& program, const std::vector<Guard*>& guards) : program_(program) {
     int source_count = 0;
     for (const Guard* guard : guards) {
+      if (guard->size != nullptr) {
+        for (const SizePlace& place : guard->size->places)
+          source_count = std::max(source_count, place.source->id() + 1);
+      }
       for (const Source* source : {guard->source, guard->other}) {
         if (source != nullptr) source_count = std::max(source_count, source->id() + 1);
       }
@@ -213,13 +246,16 @@ class GuardProgram::Emitter {
     registers_.assign(source_count, kNoRegister);
   }
 
-  void check(const Guard& guard, int index) {
+  void check(Guard& guard, int index) {
     GuardInstruction in = {static_cast<GuardOp>(guard.kind), kNoRegister, kNoRegister, index, -1, kNoRegister, {}};
     if (guard.kind == GuardKind::ABSENT) {
       in.other = fetched(guard.source->base());
     } else {
       in.target = fetched(guard.source);
       in.other = fetched(guard.other);
+    }
+    if (guard.size != nullptr) {
+      for (const SizePlace& place : guard.size->places) guard.size->registers.push_back(fetched(place.source));
     }
     set_operand(in, guard);
     emit(in);

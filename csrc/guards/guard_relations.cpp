@@ -19,7 +19,13 @@ bool same_keys(const Guard& a, const Guard& b) {
 
 bool same_tensor(const Guard& a, const Guard& b) {
   return same_object(a, b) && a.tensor.dtype == b.tensor.dtype && a.tensor.requires_grad == b.tensor.requires_grad &&
-         a.tensor.rank == b.tensor.rank && a.tensor.dims == b.tensor.dims;
+         a.tensor.rank == b.tensor.rank && a.tensor.dims == b.tensor.dims &&
+         a.tensor.stride_over == b.tensor.stride_over;
+}
+
+bool same_relation(const Guard& a, const Guard& b) {
+  return a.size->relation == b.size->relation && a.size->left_text == b.size->left_text &&
+         a.size->right_text == b.size->right_text;
 }
 
 using Relation = bool (*)(const Guard&, const Guard&);
@@ -41,6 +47,7 @@ constexpr Relation same_operand_ABSENT = nothing_more;
 constexpr Relation same_operand_ALIAS = nothing_more;
 constexpr Relation same_operand_NOT_ALIAS = nothing_more;
 constexpr Relation same_operand_NO_OVERLAP = nothing_more;
+constexpr Relation same_operand_SHAPE = same_relation;
 constexpr Relation same_operand_ABC_TOKEN = same_length;
 constexpr Relation same_operand_TEXT_STREAM = nothing_more;
 constexpr Relation same_operand_GLOBAL_STATE = nothing_more;

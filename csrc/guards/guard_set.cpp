@@ -77,6 +77,9 @@ void GuardSet::Impl::sort() {
       depth = std::max(depth, source->depth());
       id = std::max(id, source->id());
     }
+    if (guard.size != nullptr) {
+      for (const SizePlace& place : guard.size->places) depth = std::max(depth, place.source->depth());
+    }
     return std::tuple(depth, guard.kind, id);
   };
   std::ranges::stable_sort(guards, [&](const Guard& a, const Guard& b) { return rank(a) < rank(b); });
@@ -94,16 +97,18 @@ bool GuardSet::dead() const { return impl_->notice.dead(); }
 
 bool GuardSet::can_hold(BorrowedRef object) { return can_hold_strongly(object) || can_hold_weakly(object); }
 
-void GuardSet::tensor_match(const Source* source, PyTypeObject* type, const TensorSpec& spec) {
+void GuardSet::tensor_match(const Source* source, PyTypeObject* type, const TensorSpec& spec,
+                            std::span<const int> stride_over) {
   const TensorType* tensor_type = find_tensor_type(type);
   MD_ASSERT(tensor_type != nullptr, type->tp_name, " is no tensor type");
   Guard guard;
   guard.kind = GuardKind::TENSOR_MATCH;
   guard.source = source;
   guard.object = HeldObject(reinterpret_cast<PyObject*>(type));
-  guard.tensor = {tensor_type->unwrap, spec.dtype, spec.requires_grad, spec.rank(), {}};
-  for (Dim dim : spec.sizes) guard.tensor.dims.push_back(dim.value());
-  for (Dim dim : spec.strides) guard.tensor.dims.push_back(dim.value());
+  guard.tensor = {tensor_type->unwrap, spec.dtype, spec.requires_grad, spec.rank(), {}, {}};
+  for (const DimVec* dims : {&spec.sizes, &spec.strides})
+    for (Dim dim : *dims) guard.tensor.dims.push_back(dim.is_symbolic() ? TensorExpectation::kAnyDim : dim.value());
+  if (any_symbolic(spec.sizes.span())) guard.tensor.stride_over.assign(stride_over.begin(), stride_over.end());
   impl_->add(std::move(guard));
 }
 
@@ -219,6 +224,23 @@ void GuardSet::no_overlap(const Source* a, const Source* b) {
   impl_->add(std::move(guard));
 }
 
+void GuardSet::shape(DimRelation relation, Dim left, Dim right, const SymbolList& symbols,
+                     std::span<const SizePlace> places) {
+  MD_ASSERT(!places.empty() && places.size() <= kMostSizes, "a relation has symbols, and not too many");
+  Guard guard;
+  guard.kind = GuardKind::SHAPE;
+  guard.source = places[0].source;
+  guard.size = std::make_unique<SizeExpectation>();
+  guard.size->relation = relation;
+  guard.size->left = DimCode(left, symbols);
+  guard.size->right = DimCode(right, symbols);
+  guard.size->left_text = left.str();
+  guard.size->right_text = right.str();
+  guard.size->places.assign(places.begin(), places.end());
+  for (Dim symbol : symbols.symbols()) guard.size->symbols.push_back(symbol.str());
+  impl_->add(std::move(guard));
+}
+
 void GuardSet::global_state() {
   Guard guard;
   guard.kind = GuardKind::GLOBAL_STATE;
@@ -255,9 +277,24 @@ std::string GuardSet::explain(const LocalsView& view, const Bytecode& bytecode) 
   return name(source, bytecode) + " is missing";
 }
 
+static void add_varying_sizes(const Guard& guard, const LocalsView& view, const Bytecode& bytecode,
+                              std::set<std::string>& names) {
+  Ref object = fetch(guard.source, view);
+  if (!object || object.type() != guard.type()) return;
+  const TensorExpectation& expected = guard.tensor;
+  const TensorImpl* impl = expected.unwrap(object).impl();
+  if (impl->kind() != TensorKind::Real || impl->rank() != expected.rank || impl->dtype() != expected.dtype) return;
+  for (int i = 0; i < expected.rank; ++i) {
+    bool differs = expected.dims[static_cast<size_t>(i)] != TensorExpectation::kAnyDim &&
+                   expected.dims[static_cast<size_t>(i)] != impl->sizes()[i];
+    if (differs) names.insert(name(SizePlace{guard.source, i}, bytecode));
+  }
+}
+
 void GuardSet::add_varying_numbers(const LocalsView& view, const Bytecode& bytecode,
                                    std::set<std::string>& names) const {
   for (const Guard& guard : impl_->guards) {
+    if (guard.kind == GuardKind::TENSOR_MATCH) add_varying_sizes(guard, view, bytecode, names);
     if (guard.kind != GuardKind::EQUALS_MATCH) continue;
     BorrowedRef constant = guard.object.get();
     PyTypeObject* type = constant.type();

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "guards/constants.h"
+#include "guards/size_place.h"
 #include "guards/source.h"
+#include "tensor/dim_code.h"
 #include "tensor/tensor.h"
 
 namespace md {
@@ -41,7 +43,9 @@ class GuardSet {
   static bool can_hold(BorrowedRef object);
 
   // Adding a fact twice, or a weaker one beside a stronger one (TYPE_MATCH beside ID_MATCH), keeps one guard.
-  void tensor_match(const Source* source, PyTypeObject* type, const TensorSpec& spec);
+  // A symbolic size may be any; a stride that goes over symbolic sizes is as stride_over says (TensorExpectation).
+  void tensor_match(const Source* source, PyTypeObject* type, const TensorSpec& spec,
+                    std::span<const int> stride_over = {});
   void type_match(const Source* source, PyTypeObject* type);
   void equals_match(const Source* source, BorrowedRef constant);
   void id_match(const Source* source, BorrowedRef object);
@@ -60,6 +64,9 @@ class GuardSet {
   void alias(const Source* a, const Source* b, bool same);
   // Both sources have a tensor_match.
   void no_overlap(const Source* a, const Source* b);
+  // A relation between dims whose symbols are at these places, the symbols in order. Tensors among them have a tensor_match,
+  // ints a type_match.
+  void shape(DimRelation relation, Dim left, Dim right, const SymbolList& symbols, std::span<const SizePlace> places);
   void global_state();  // as it is now
 
   // Sorts, drops what stronger guards imply, assigns registers, turns objects into weak references by the rule of
@@ -74,7 +81,8 @@ class GuardSet {
   // The text of the first guard that fails, "" if none: `tensor 'x' size mismatch at index 0. expected 3, actual 4`, `L['flag'] == True`.
   // `L['x'] is missing`. `bytecode` gives the names of the slots.
   std::string explain(const LocalsView& view, const Bytecode& bytecode) const;
-  // Adds the name of each source that is guarded by the value of an exact int, float or range and holds another one now.
+  // Adds the name of each source that is guarded by the value of an exact int, float or range and holds another one now, and of
+  // each size of a tensor that is guarded by its number and is another one now.
   void add_varying_numbers(const LocalsView& view, const Bytecode& bytecode, std::set<std::string>& names) const;
   int size() const;
   // One line per guard: `TENSOR_MATCH: L['x'] float32 (3,) ...`, for the guards log.

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "bytecode/bytecode.h"
+#include "guards/size_place.h"
 #include "guards/source.h"
 #include "snapshot/computations.h"
 #include "snapshot/policy.h"
+#include "tensor/dim_code.h"
 
 namespace md {
 
@@ -73,8 +75,15 @@ struct Effect {
   int count = 0;                // WriteTensor: what the version of the target's storage grows by
 };
 
+// A number that follows from sizes and ints at the region's start.
+struct SizeNumber {
+  DimCode code;
+  std::vector<SizePlace> places;  // of the code's symbols
+};
+
 struct Snapshot {
   std::vector<Recipe> recipes;
+  std::vector<SizeNumber> sizes;
   std::vector<FrameState> frames;
   std::vector<Effect> effects;
   std::vector<RecipeId> computed;  // worked out before anything runs, since Python may raise there

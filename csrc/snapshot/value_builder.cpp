@@ -78,6 +78,22 @@ void set_on_function(PyObject* function, PyObject* key, PyObject* value) {
   check_status(PyDict_SetItem(check(PyObject_GetAttrString(function, "__dict__")), key, value));
 }
 
+Ref size_number(const SizeNumber& size, const LocalsView& view) {
+  std::vector<int64_t> values;
+  for (const SizePlace& place : size.places) {
+    Ref object = fetch(place.source, view);
+    std::optional<int64_t> value = object ? read_size(place, object.get()) : std::nullopt;
+    MD_ASSERT(value, "a size that an exit needs is gone");
+    values.push_back(*value);
+  }
+  std::optional<int64_t> number = size.code.evaluate(values);
+  if (!number) {
+    PyErr_SetString(PyExc_OverflowError, "a size that does not fit");
+    throw PythonError();
+  }
+  return check(PyLong_FromLongLong(*number));
+}
+
 Ref make_dict(PyObject* type, PyObject* factory) {
   static PyObject* const empty = PyTuple_New(0);
   if (factory != nullptr) return check(PyObject_CallOneArg(type, factory));
@@ -87,7 +103,7 @@ Ref make_dict(PyObject* type, PyObject* factory) {
 }  // namespace
 
 ValueBuilder::ValueBuilder(const Snapshot& snapshot, const LocalsView& view)
-    : snapshot_(snapshot), values_(snapshot.recipes.size()) {
+    : snapshot_(snapshot), view_(view), values_(snapshot.recipes.size()) {
   for (size_t id = 0; id < snapshot.recipes.size(); ++id) {
     const Recipe& recipe = snapshot.recipes[id];
     if (recipe.kind != RecipeKind::Source) continue;
@@ -164,6 +180,8 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       if (!result) throw PythonError();
       return result;
     }
+    case RecipeKind::Size:
+      return size_number(snapshot_.sizes[static_cast<size_t>(recipe.index)], view_);
     case RecipeKind::Slice:
       return check(PySlice_New(parts[0], parts[1], parts[2]));
     case RecipeKind::Function:

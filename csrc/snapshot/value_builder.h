@@ -31,6 +31,7 @@ class ValueBuilder {
   Ref make(const Recipe& recipe, RecipeId id);
   void fill(RecipeId id);
   const Snapshot& snapshot_;
+  LocalsView view_;
   std::span<Tensor> outputs_;
   InlineArray<Ref, 16> values_;  // by recipe, null until built
   std::vector<RecipeId> to_fill_;

@@ -234,6 +234,7 @@ class AttributeLookup {
   Bound on_tensor() {
     auto* tensor = as<TensorValue>(object_);
     walk_.guard_tensor(tensor);
+    if (is("shape")) return {walk_.shape_value(tensor->spec)};
     if (const TensorFact* fact = find_tensor_fact(utf8(name_)); fact != nullptr && !fact->is_method)
       return {walk_.constant(fact->value(tensor->spec, {}, nullptr))};
     if (const OpRow* row = find_tensor_view_attribute(utf8(name_)))
@@ -613,6 +614,7 @@ class AttributeLookup {
 };
 
 Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing = false) {
+  if (walk.is_shape(object)) return look_up(walk, walk.known_shape(object), name, probing);
   AttributeLookup lookup(walk, object, name, probing);
   if (is_named_results(type_of(object))) return lookup.on_named_results();
   switch (object->kind) {

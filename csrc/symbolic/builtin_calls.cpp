@@ -31,7 +31,7 @@ ValuePtr call_len(Walk& walk, const CallArgs& args) {
   if (auto* tensor = as<TensorValue>(value)) {
     walk.guard_tensor(tensor);
     if (tensor->spec.rank() == 0) walk.raise_here();
-    return walk.integer(tensor->spec.sizes[0].value());
+    return walk.size_value(tensor->spec.sizes[0]);
   }
   std::optional<int64_t> length = walk.length_of(value);
   if (!length) {

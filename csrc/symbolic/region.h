@@ -61,6 +61,7 @@ struct CapturedRegion {
   std::vector<CallOutSite> call_outs;  // the graph's, in order
   std::vector<OutputSite> outputs;     // Effect::start is the place in it
   uint64_t walk = 0;                   // Walk::number()
+  std::string violations;              // dimensions that the program marked dynamic and that are not; empty: none
   GuardSet guards;
   Snapshot snapshot;
   ExitKind exit = ExitKind::HandOver;

@@ -3,6 +3,7 @@
 #include "base/config.h"
 #include "cpython/imports.h"
 #include "graph/passes.h"
+#include "graph/symbols.h"
 #include "guards/constants.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/output_queue.h"
@@ -35,7 +36,8 @@ RecipeId RegionFinisher::recipe_of(const ValuePtr& value) {
   Recipe recipe;
   describe_value(value, recipe);
   snapshot_.recipes[id] = std::move(recipe);
-  if (snapshot_.recipes[id].kind == RecipeKind::Computed) snapshot_.computed.push_back(id);
+  RecipeKind kind = snapshot_.recipes[id].kind;
+  if (kind == RecipeKind::Computed || kind == RecipeKind::Size) snapshot_.computed.push_back(id);
   return id;
 }
 
@@ -56,6 +58,40 @@ void RegionFinisher::describe_tensor(TensorValue* tensor, Recipe& recipe) {
   recipe.kind = RecipeKind::Output;
   recipe.index = static_cast<int32_t>(outputs_.size());
   outputs_.push_back(walk_.output_value(tensor));
+}
+
+void RegionFinisher::describe_size(Dim dim, Recipe& recipe) {
+  SymbolList symbols;
+  symbols.add(dim);
+  recipe.kind = RecipeKind::Size;
+  recipe.index = static_cast<int32_t>(snapshot_.sizes.size());
+  snapshot_.sizes.push_back({DimCode(dim, symbols), walk_.sizes_.places_of(symbols)});
+}
+
+// Symbols that no tensor among the graph's inputs tells become inputs of their own. Where every symbol had to be one number, the
+// graph is about numbers.
+void RegionFinisher::settle_symbols(CapturedRegion& region) {
+  SymbolList symbols = symbols_of(*walk_.graph_);
+  if (symbols.symbols().empty()) return;
+  std::vector<int64_t> numbers;
+  for (Dim symbol : symbols.symbols())
+    if (std::optional<int64_t> number = walk_.sizes_.fixed(symbol)) numbers.push_back(*number);
+  if (numbers.size() == symbols.symbols().size()) {
+    try {
+      walk_.graph_ = with_numbers(*walk_.graph_, symbols, numbers);
+      return;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Internal) throw;
+    }
+  }
+  std::vector<SymbolPlace> places = symbol_places(*walk_.graph_, symbols);
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (places[i].input >= 0) continue;
+    Dim symbol = symbols.symbols()[i];
+    walk_.graph_->add_scalar_input(symbol.str(), Scalar::Kind::Int)->size = symbol;
+    ValuePtr number = walk_.size_value(symbol);
+    region.inputs.push_back({nullptr, recipe_of(number)});
+  }
 }
 
 void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) {
@@ -316,6 +352,7 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
         recipe.object = computed->current;
         return;
       }
+      if (computed->dim && computed->parts.empty()) return describe_size(*computed->dim, recipe);
       recipe.kind = RecipeKind::Computed;
       recipe.index = static_cast<int32_t>(computed->computation);
       add_parts(recipe, computed->parts);
@@ -703,6 +740,9 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
     const Walk::Input& input = walk_.inputs_[static_cast<size_t>(kept)];
     region.inputs.push_back({input.source, input.source == nullptr ? recipe_of(input.computed) : kNoRecipe});
   }
+  settle_symbols(region);
+  walk_.sizes_.add_guards(walk_.guards_);
+  region.violations = walk_.sizes_.violations(walk_.start_.bytecode);
   region.graph = walk_.graph_;
   region.graph_break = std::move(graph_break);
   region.snapshot = std::move(snapshot_);

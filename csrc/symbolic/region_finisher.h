@@ -27,6 +27,8 @@ class RegionFinisher {
   // What is at the source goes on as it is.
   void hand_on(const Source* source, Recipe& recipe);
   void describe_tensor(TensorValue* tensor, Recipe& recipe);
+  void describe_size(Dim dim, Recipe& recipe);
+  void settle_symbols(CapturedRegion& region);
   void describe_function(FunctionValue* function, Recipe& recipe);
   void add_attributes(Recipe& recipe, const InstanceValue& instance);
   void describe_exception(const ValuePtr& value, Recipe& recipe);

@@ -190,6 +190,9 @@ ValuePtr call_extreme(Walk& walk, const CallArgs& args) {
   }
   if (items->empty() && fallback == nullptr) walk.raise_here();
   if (items->empty()) return *fallback;
+  if (args.keywords.empty()) {
+    if (ValuePtr size = walk.smallest_or_largest(op == Py_GT, *items)) return size;
+  }
   Comparisons comparisons{walk, {}};
   std::vector<Ref> keys = keys_of(walk, *items, key_function(walk, args), comparisons);
   size_t best = 0;

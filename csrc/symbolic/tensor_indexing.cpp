@@ -13,6 +13,9 @@ bool is_mask(const TensorValue& tensor) {
   return tensor.spec.dtype == DType::bool_ || tensor.spec.dtype == DType::uint8;
 }
 
+// Numbers that stand for symbolic ones in a key: no program's, and no size is near them.
+constexpr int64_t kFirstMark = -(int64_t{1} << 60);
+
 // A key with its indices, in the order in which they stand in it, as tensors of the graph.
 class SymbolicKey {
  public:
@@ -27,6 +30,13 @@ class SymbolicKey {
   }
 
   const std::vector<ValuePtr>& indices() const { return indices_; }
+
+  Operand operand_of(const Arg& arg) const {
+    Operand operand;
+    if (auto* scalar = std::get_if<Scalar>(&arg)) operand = unmarked(*scalar);
+    if (auto* dims = std::get_if<DimVec>(&arg)) operand = *dims;
+    return operand;
+  }
 
   IndexPlan plan_for(const TensorSpec& spec) const {
     auto fake_of = [this](BorrowedRef place) {
@@ -48,9 +58,32 @@ class SymbolicKey {
   Ref model_of(const ValuePtr& item) {
     if (auto* tensor = as<TensorValue>(item)) return place_of(indices_of(tensor, item));
     if (type_of(item) == &PyList_Type || type_of(item) == &PyTuple_Type) return place_of(tensor_of_list(item));
+    if (walk_.has_symbolic_size(item)) return marked(item);
     if (Ref constant = walk_.constant_of(item)) return constant;
     if (std::optional<int64_t> index = walk_.int_of(item)) return check(PyLong_FromLongLong(*index));
     unknown(item);
+  }
+
+  // A number, or a slice with numbers, some of them symbolic.
+  Ref marked(const ValuePtr& item) {
+    if (auto* slice = as<SliceValue>(item)) {
+      Ref start = marked(slice->start), stop = marked(slice->stop), step = walk_.constant_of(slice->step);
+      if (!step) unknown(item);
+      return check(PySlice_New(start, stop, step));
+    }
+    if (!walk_.has_symbolic_size(item)) {
+      Ref constant = walk_.constant_of(item);
+      if (!constant) unknown(item);
+      return constant;
+    }
+    marks_.push_back(*walk_.dim_of(item));
+    return check(PyLong_FromLongLong(kFirstMark + static_cast<int64_t>(marks_.size()) - 1));
+  }
+
+  Scalar unmarked(const Scalar& scalar) const {
+    int64_t at = scalar.as_int() - kFirstMark;
+    bool is_mark = at >= 0 && at < static_cast<int64_t>(marks_.size());
+    return is_mark ? Scalar::symbolic(marks_[static_cast<size_t>(at)]) : scalar;
   }
 
   Ref place_of(ValuePtr index) {
@@ -100,24 +133,18 @@ class SymbolicKey {
   Walk& walk_;
   Ref model_;
   std::vector<ValuePtr> indices_;
+  std::vector<Dim> marks_;
 };
 
-Operand operand_of(const Arg& arg) {
-  Operand operand;
-  if (auto* scalar = std::get_if<Scalar>(&arg)) operand = *scalar;
-  if (auto* dims = std::get_if<DimVec>(&arg)) operand = *dims;
-  return operand;
-}
-
 // What the views of the steps leave of the tensor.
-ValuePtr window_of(Walk& walk, TensorValue* tensor, const std::vector<IndexStep>& steps) {
+ValuePtr window_of(Walk& walk, TensorValue* tensor, const SymbolicKey& key, const std::vector<IndexStep>& steps) {
   ValueRef current = walk.graph_value(tensor);
   TensorValue* viewed = tensor;
   ValuePtr result(tensor);
   bool grad = walk.grad_mode && !walk.inference_mode && tensor->spec.requires_grad;
   for (const IndexStep& step : steps) {
     std::vector<Operand> operands{current};
-    for (size_t i = 1; i < step.args.size(); ++i) operands.push_back(operand_of(step.args[i]));
+    for (size_t i = 1; i < step.args.size(); ++i) operands.push_back(key.operand_of(step.args[i]));
     try {
       Node* node = walk.graph().add_op(*step.row, std::move(operands), walk.location());
       node->outs[0].spec.requires_grad = grad;
@@ -157,7 +184,7 @@ void store_at_mask(Walk& walk, TensorValue* tensor, const ValuePtr& key, const V
   // The sizes have to be the very ones here, where masked_fill broadcasts.
   if (mask->spec.rank() > tensor->spec.rank()) walk.raise_here();
   for (int i = 0; i < mask->spec.rank(); ++i)
-    if (!same(mask->spec.sizes[i], tensor->spec.sizes[i])) walk.raise_here();
+    if (!known_equal(mask->spec.sizes[i], tensor->spec.sizes[i])) walk.raise_here();
   ValuePtr whole = key;
   if (mask->spec.dtype != DType::bool_)
     whole = walk.call_op(*cast, {{key, walk.constant(dtype_to_python(DType::bool_))}, {}}, CallForm::Method);
@@ -175,7 +202,7 @@ ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
   SymbolicKey parsed(*this, key);
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
-  ValuePtr window = window_of(*this, tensor, plan.steps);
+  ValuePtr window = window_of(*this, tensor, parsed, plan.steps);
   if (plan.indices.empty()) return window;
   auto [indices, dims] = places(*this, parsed, plan);
   return call_op(*index, {{window, indices, dims}, {}}, CallForm::Function);
@@ -199,7 +226,7 @@ void Walk::store_into_tensor(const ValuePtr& container, const ValuePtr& key, con
   SymbolicKey parsed(*this, key);
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
-  ValuePtr window = window_of(*this, tensor, plan.steps);
+  ValuePtr window = window_of(*this, tensor, parsed, plan.steps);
   if (!plan.indices.empty()) {
     auto [indices, dims] = places(*this, parsed, plan);
     call_in_place(*index_put, {{window, indices, dims, value}, {}});

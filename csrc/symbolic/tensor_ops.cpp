@@ -100,6 +100,8 @@ class OpCapture {
 
   Operand operand(const Param& param, const ValuePtr& value) {
     if (auto* tensor = as<TensorValue>(value)) {
+      // The program's own code, which may look at the sizes, is run at capture alone.
+      if (row_->kind == OpKind::CallOut) walk_.specialise(tensor->spec);
       if (param.type != ParamType::Tensor && param.type != ParamType::Number)
         walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": a tensor as ", param.name));
       return walk_.graph_value(tensor);
@@ -111,10 +113,12 @@ class OpCapture {
       for (const ValuePtr& element : *elements) {
         auto* tensor = as<TensorValue>(element);
         if (tensor == nullptr) walk_.raise_here();
+        if (row_->kind == OpKind::CallOut) walk_.specialise(tensor->spec);
         refs.push_back(walk_.graph_value(tensor));
       }
       return refs;
     }
+    if (row_->kind == OpKind::CallOut && walk_.has_symbolic_size(value)) walk_.constant_of(value);
     if (is_runtime_scalar(value, param.type)) {
       runtime_scalars_.emplace_back(operands_.size(), value);
       return walk_.scalar_input(value);
@@ -122,7 +126,33 @@ class OpCapture {
     return constant_operand(param, value);
   }
 
+  // A size, or a list of numbers with sizes among them; no answer: neither.
+  std::optional<Operand> symbolic_operand(const Param& param, const ValuePtr& value) {
+    bool takes_one = param.type == ParamType::Int || param.type == ParamType::Scalar || param.type == ParamType::Number;
+    if ((!takes_one && param.type != ParamType::IntList) || !walk_.has_symbolic_size(value)) return std::nullopt;
+    if (takes_one) {
+      std::optional<Dim> dim = walk_.dim_of(value);
+      return dim ? std::optional<Operand>(Scalar::symbolic(*dim)) : std::nullopt;
+    }
+    std::vector<ValuePtr> items{value};
+    if (auto elements = walk_.elements_of(value)) items = *elements;
+    DimVec dims;
+    for (const ValuePtr& item : items) {
+      std::optional<Dim> dim = walk_.dim_of(item);
+      std::optional<int64_t> number = dim ? std::nullopt : walk_.int_of(item);
+      if (!dim && !number) return std::nullopt;
+      dims.push_back(dim ? *dim : Dim(*number));
+      // What is negative has a meaning of its own: that number alone.
+      if (dims[dims.size() - 1].is_symbolic() && known_less(dims[dims.size() - 1], 0))
+        dims[dims.size() - 1] = dims[dims.size() - 1].value();
+    }
+    return dims;
+  }
+
   Operand constant_operand(const Param& param, const ValuePtr& value) {
+    if (row_->kind != OpKind::CallOut) {
+      if (std::optional<Operand> symbolic = symbolic_operand(param, value)) return *symbolic;
+    }
     Ref constant = walk_.constant_of(value);
     if (!constant) {
       // A list of ints made here, or an object of ours (Size), which is the same at every run.
@@ -328,7 +358,8 @@ class OpCapture {
 
 void Walk::guard_tensor(TensorValue* tensor) {
   if (tensor->source == nullptr || tensor->guarded) return;
-  guards_.tensor_match(tensor->source, tensor->object.type(), tensor->spec);
+  // A spec that has lost its symbols since was fixed by relations.
+  guards_.tensor_match(tensor->source, tensor->object.type(), tensor->spec, tensor->stride_over);
   tensor->guarded = true;
 }
 

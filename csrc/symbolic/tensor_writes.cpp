@@ -131,7 +131,7 @@ ValueRef Walk::whole_base(TensorValue* tensor, ValueRef value) {
   if (!tensor->views.empty()) {
     Window window = window_of(*this, *tensor);
     Node* node = graph_->add_op(
-        *scatter, {tensor->base->current, value, window.sizes, window.strides, Scalar(window.offset.value())},
+        *scatter, {tensor->base->current, value, window.sizes, window.strides, Scalar::symbolic(window.offset)},
         location());
     next = {node, 0};
   } else if (!same_layout(graph_->info(value).spec, layout)) {
@@ -261,7 +261,9 @@ ValuePtr Walk::call_with_out(const OpRow& row, const CallArgs& args, CallForm fo
     ValueRef value = as<TensorValue>(results[i])->ref;
     const TensorSpec& spec = graph_->info(value).spec;
     const TensorSpec& target = as<TensorValue>(targets[i])->spec;
-    if (!same(spec.sizes, target.sizes)) graph_break(BreakReason::tensor_write, row.name + " resizes its out=");
+    bool fits = spec.rank() == target.rank();
+    for (int dim = 0; fits && dim < spec.rank(); ++dim) fits = md::known_equal(spec.sizes[dim], target.sizes[dim]);
+    if (!fits) graph_break(BreakReason::tensor_write, row.name + " resizes its out=");
     try {
       check_out_dtype(*value.node->op, spec.dtype, target.dtype);
     } catch (const Error&) {

@@ -104,6 +104,19 @@ BreakReason reason_for_builtin(BorrowedRef callable) {
   return is_text ? BreakReason::tensor_format : BreakReason::builtin_call;
 }
 
+// size() and numel() of a tensor with symbolic sizes. Null: another fact, or a call that raises.
+ValuePtr symbolic_fact(Walk& walk, const std::string& name, const TensorSpec& spec, std::span<PyObject* const> args) {
+  if (!any_symbolic(spec.sizes.span())) return nullptr;
+  if ((name == "numel" || name == "nelement") && args.empty()) return walk.size_value(spec.numel());
+  if (name != "size" || args.size() > 1) return nullptr;
+  if (args.empty() || args[0] == Py_None) return walk.shape_value(spec);
+  if (!PyLong_CheckExact(args[0])) return nullptr;
+  int overflow = 0;
+  int64_t dim = PyLong_AsLongLongAndOverflow(args[0], &overflow);
+  if (overflow != 0 || dim < -spec.rank() || dim >= spec.rank()) return nullptr;
+  return walk.size_value(spec.sizes[static_cast<int>(dim < 0 ? dim + spec.rank() : dim)]);
+}
+
 // A method descriptor of the tensor type that is no op: a conversion, a fact, or a break.
 ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& args) {
   std::string name = PyUnicode_AsUTF8(reinterpret_cast<PyDescrObject*>(descriptor)->d_name);
@@ -122,6 +135,7 @@ ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& ar
   }
   walk.guard_tensor(tensor);
   try {
+    if (ValuePtr size = symbolic_fact(walk, name, tensor->spec, plain)) return size;
     return walk.constant(fact->value(tensor->spec, plain, nullptr));
   } catch (const Error&) {
     walk.raise_here();

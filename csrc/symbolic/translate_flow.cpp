@@ -10,7 +10,7 @@ namespace {
   if (tensor == nullptr) walk.graph_break(BreakReason::unknown_truth, describe(value));
   walk.guard_tensor(tensor);
   // More than one element has no truth in any case.
-  if (!any_symbolic(tensor->spec.sizes.span()) && tensor->spec.numel().value() != 1) walk.raise_here();
+  if (!known_equal(tensor->spec.numel(), 1)) walk.raise_here();
   walk.graph_break(BreakReason::data_dependent_branch, str_cat("truth of a tensor ", tensor->spec.str()));
 }
 

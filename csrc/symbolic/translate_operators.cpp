@@ -76,6 +76,14 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
   if (op == BinaryCode::Add) {
     auto a = walk.elements_of(left), b = walk.elements_of(right);
     if (!a || !b) return nullptr;
+    // As Size has it, on either side.
+    if (walk.is_shape(left) || walk.is_shape(right)) {
+      if (walk.exact_type(left) == &PyList_Type || walk.exact_type(right) == &PyList_Type) return nullptr;
+      a->insert(a->end(), b->begin(), b->end());
+      auto sum = make_value<SequenceValue>(false, std::move(*a));
+      sum->type = as<SequenceValue>(walk.is_shape(left) ? left : right)->type;
+      return sum;
+    }
     PyTypeObject* type = walk.exact_type(left);
     PyTypeObject* other = walk.exact_type(right);
     if ((type == &PyList_Type) != (other == &PyList_Type)) return nullptr;
@@ -98,7 +106,9 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
   if (type == &PyTuple_Type && (*times == 1 || items->empty())) return sequence;
   std::vector<ValuePtr> result;
   for (int64_t i = 0; i < *times; ++i) result.insert(result.end(), items->begin(), items->end());
-  return make_value<SequenceValue>(type == &PyList_Type, std::move(result));
+  auto repeated = make_value<SequenceValue>(type == &PyList_Type, std::move(result));
+  if (walk.is_shape(sequence)) repeated->type = as<SequenceValue>(sequence)->type;
+  return repeated;
 }
 
 // A constant of a subclass of tuple that is ours (Size), whose operators give one again. Null: not such a value.
@@ -111,7 +121,7 @@ BorrowedRef size_of(const ValuePtr& value) {
 
 ValuePtr binary_on_sizes(Walk& walk, int arg, const ValuePtr& left, const ValuePtr& right) {
   BorrowedRef left_size = size_of(left), right_size = size_of(right);
-  if (!left_size && !right_size) return nullptr;
+  if ((!left_size && !right_size) || walk.has_symbolic_size(left) || walk.has_symbolic_size(right)) return nullptr;
   Ref a = left_size ? Ref::share(left_size) : walk.constant_of(left);
   Ref b = right_size ? Ref::share(right_size) : walk.constant_of(right);
   if (!a || !b || may_be_large(binary_operator(arg).code, a.get(), b.get())) return nullptr;
@@ -353,6 +363,8 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     }
     return true;
   }
+  if (walk.has_symbolic_size(a) || walk.has_symbolic_size(b))
+    if (ValuePtr comparison = walk.computed(Computation::Equal, {a, b})) return walk.truth_of(comparison);
   Ref x = walk.constant_of(a), y = x ? walk.constant_of(b) : Ref();
   if (y) {
     int equal = PyObject_RichCompareBool(x, y, Py_EQ);
@@ -608,7 +620,9 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < count; ++i) items.push_back((*elements)[start + i * step]);
   bool is_list = PyType_IsSubtype(walk.exact_type(container), &PyList_Type) != 0;
-  return make_value<SequenceValue>(is_list, std::move(items));
+  auto part = make_value<SequenceValue>(is_list, std::move(items));
+  if (walk.is_shape(container)) part->type = as<SequenceValue>(container)->type;
+  return part;
 }
 
 // container[key]; null: a user's __getitem__ was inlined.

@@ -154,6 +154,7 @@ struct TensorValue : Value {
   TensorSpec spec;
   Ref object;                      // inputs: the tensor object at capture
   const Source* source = nullptr;  // inputs
+  std::vector<int> stride_over;    // inputs with symbolic sizes: make_symbolic()
   bool guarded = false;            // inputs: TENSOR_MATCH added
 };
 
@@ -325,6 +326,7 @@ struct ComputedValue : Value {
   Computation computation;
   std::vector<ValuePtr> parts;  // varying numbers, other computed values, constants
   Ref current;                  // what it is at capture; its type is the same at every run
+  std::optional<Dim> dim;       // a whole number that sizes tell, and all that there is to it where it has no parts
   bool known = false;           // the operands were guarded by value: it is `current` at every run
 };
 

@@ -88,6 +88,7 @@ bool Walk::is_plain_tuple(const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
   if (type == &PyTuple_Type) return true;
   if (type == nullptr || !PyType_IsSubtype(type, &PyTuple_Type)) return false;
+  if (is_shape(value)) return true;
   auto* known = as<ObjectValue>(value);
   if ((known != nullptr && known->source == nullptr) || is_named_results(type)) return true;
   // sys.version_info and its like: C types that nobody can change, tuples with names for their elements.
@@ -121,12 +122,16 @@ ValuePtr Walk::at(const Source* source, Ref object) {
     auto symbolic = make_value<TensorValue>(ValueRef{}, tensor.spec());
     symbolic->object = std::move(object);
     symbolic->source = source;
+    make_sizes_symbolic(symbolic.get());
     value = symbolic;
   } else {
     auto known = make_value<ObjectValue>(std::move(object), source);
     PyTypeObject* number = known->object.type();
     if (start_.varying != nullptr && (number == &PyLong_Type || number == &PyFloat_Type || number == &PyRange_Type))
       known->varies = start_.varying->contains(name(source, start_.bytecode));
+    // Under dynamic=True an int that is an argument varies from the start.
+    bool may_vary = start_.policy->dynamic == DynamicShapes::Always && start_.index == 0;
+    if (may_vary && number == &PyLong_Type && source->kind() == SourceKind::Local) known->varies = true;
     value = known;
     ValuePtr result = value;  // relating it to what was written may look at further sources
     add_mutable(result);
@@ -172,7 +177,15 @@ PyTypeObject* Walk::exact_type(const ValuePtr& value) {
 
 Ref Walk::constant_of(const ValuePtr& value) {
   if (auto* computed = as<ComputedValue>(value)) {
-    for (const ValuePtr& part : computed->parts) constant_of(part);
+    bool is_bool = PyBool_Check(computed->current.get());
+    std::optional<Dim> dim = computed->known || is_bool ? std::nullopt : dim_of(value);
+    if (computed->known || (is_bool && decided(*computed))) {
+      // By the sizes' relation alone.
+    } else if (dim && dim->is_symbolic() && !is_for_python(*dim)) {
+      static_cast<void>(dim->value());
+    } else {
+      for (const ValuePtr& part : computed->parts) constant_of(part);
+    }
     computed->known = true;
     return computed->current;
   }
@@ -187,6 +200,7 @@ Ref Walk::constant_of(const ValuePtr& value) {
     object->value_guarded = object->type_guarded = object->length_guarded = true;
     return object->object;
   }
+  if (is_shape(value)) return constant_of(known_shape(value));
   if (auto* sequence = as<SequenceValue>(value); sequence != nullptr && !sequence->is_list && !sequence->type) {
     Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(sequence->items.size())));
     for (size_t i = 0; i < sequence->items.size(); ++i) {
@@ -430,6 +444,8 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
     case ValueKind::Identity:
       return true;
     case ValueKind::Computed:
+      dim_of(value);
+      if (std::optional<bool> truth = decided(*as<ComputedValue>(value))) return truth;
       return PyObject_IsTrue(constant_of(value)) == 1;
     case ValueKind::Null:
     case ValueKind::Tensor:

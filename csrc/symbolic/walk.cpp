@@ -111,6 +111,7 @@ Walk::Walk(const WalkStart& start, const RestartSignal* restart)
     : number_(++walks),
       start_(start),
       restart_(restart),
+      all_symbolic_(!config().assume_static_by_default),
       graph_(std::make_shared<Graph>()),
       null_(make_value<NullValue>()) {
   grad_mode = initial_grad_mode_ = tensor_modes().grad_enabled;
@@ -225,6 +226,7 @@ Walk::~Walk() {
 }
 
 CapturedRegion Walk::run() {
+  ShapeGuardScope scope(&sizes_);
   while (!finished_) {
     SymbolicFrame& current = frame();
     current.index = current.next;

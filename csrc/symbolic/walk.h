@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "symbolic/region.h"
+#include "symbolic/size_symbols.h"
 #include "symbolic/symbolic_frame.h"
 
 namespace md {
@@ -153,6 +154,21 @@ class Walk {
   bool is_varying(const ValuePtr& value) const;
   // The computation on operands of which one varies; null: they all are known, or its result's type is not fixed.
   ValuePtr computed(Computation computation, std::vector<ValuePtr> operands);
+
+  // --- sizes that differ from run to run (symbolic_sizes.cpp). What decides anything by them is recorded and guarded.
+  ValuePtr size_value(Dim dim);
+  ValuePtr shape_value(const TensorSpec& spec);
+  // A Size with symbolic elements; the same with numbers.
+  bool is_shape(const ValuePtr& value) const;
+  ValuePtr known_shape(const ValuePtr& value);
+  // A whole number that may be a size: symbolic or not. An int that varies becomes a symbol.
+  std::optional<Dim> dim_of(const ValuePtr& value);
+  // Such a symbolic number is there, in a sequence or slice too.
+  bool has_symbolic_size(const ValuePtr& value);
+  // The sizes become those of this capture, which holds for them alone.
+  void specialise(const TensorSpec& spec);
+  // min() or max() of sizes; null: they are none.
+  ValuePtr smallest_or_largest(bool largest, const std::vector<ValuePtr>& values);
 
   // --- writing (pending_writes.cpp). To exact lists and dicts made here or from outside, and to the storage of instances from outside;
   // what is from outside is logged, and done at the exit. Each breaks before it changes anything if it cannot.
@@ -327,6 +343,11 @@ class Walk {
 
  private:
   friend class RegionFinisher;
+  void make_sizes_symbolic(TensorValue* tensor);
+  std::optional<Dim> computed_dim(Computation computation, const std::vector<ValuePtr>& operands);
+  // What a comparison of sizes, or the truth of one, is; no answer: it is none.
+  bool is_for_python(Dim dim) const;
+  std::optional<bool> decided(const ComputedValue& value);
   bool inherits_truth(const ValuePtr& value);
   void start_root();
   // The outermost frame returns to the frame that waits for it. Gives the value of its continuation, null where it has none.
@@ -363,6 +384,8 @@ class Walk {
   const WalkStart& start_;
   const RestartSignal* restart_;  // null: the first walk
   GuardSet guards_;
+  SizeSymbols sizes_;
+  const bool all_symbolic_;  // sizes of arguments, from the first capture on
   std::shared_ptr<Graph> graph_;
   struct Input {
     const Source* source;

@@ -29,10 +29,15 @@ inline const std::vector<Tensor>& tensors_arg(const OpCall& call, int index) {
 inline const DimVec& dims_arg(const OpCall& call, int index) { return arg_as<DimVec>(call, index); }
 inline const Scalar& scalar_arg(const OpCall& call, int index) { return arg_as<Scalar>(call, index); }
 inline int64_t int_arg(const OpCall& call, int index) { return scalar_arg(call, index).as_int(); }
+inline Dim dim_arg(const OpCall& call, int index) { return scalar_arg(call, index).as_dim(); }
 inline bool bool_arg(const OpCall& call, int index) { return scalar_arg(call, index).as_int() != 0; }
 inline std::optional<int64_t> optional_int_arg(const OpCall& call, int index) {
   if (arg_is_none(call, index)) return std::nullopt;
   return int_arg(call, index);
+}
+inline std::optional<Dim> optional_dim_arg(const OpCall& call, int index) {
+  if (arg_is_none(call, index)) return std::nullopt;
+  return dim_arg(call, index);
 }
 inline std::optional<DType> optional_dtype_arg(const OpCall& call, int index) {
   if (arg_is_none(call, index)) return std::nullopt;

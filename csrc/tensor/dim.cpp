@@ -1,36 +1,17 @@
 #include "tensor/dim.h"
 
+#include "tensor/dim_expressions.h"
+
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <numeric>
+#include <optional>
 
 namespace md {
 namespace {
 
-// An expression is a sum of monomials. A monomial is a product of atoms, sorted, with a coefficient; the empty product
-// is 1.
-using Monomial = std::vector<int>;
-using Polynomial = std::map<Monomial, int64_t>;
-
-// A symbol, or the floor of a quotient that does not divide out.
-struct Atom {
-  std::string text;
-  int64_t hint;
-};
-
-// Never shrinks: raw values of Dims are indices into it.
-struct Expressions {
-  std::mutex mutex;
-  std::vector<Atom> atoms;
-  std::map<std::pair<Polynomial, Polynomial>, int> quotients;
-  std::vector<Polynomial> polynomials;
-  std::map<Polynomial, int> indices;
-};
-
-Expressions& expressions() {
-  static Expressions* instance = new Expressions;
-  return *instance;
-}
+using namespace dim_expressions;
 
 [[noreturn]] void raise_overflow() { raise(ErrorKind::Runtime, "size calculation overflowed"); }
 
@@ -49,13 +30,6 @@ int64_t checked_multiply(int64_t a, int64_t b) {
 int64_t floor_quotient(int64_t a, int64_t b) {
   if (b == 0) raise(ErrorKind::Runtime, "size calculation divides by zero");
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
-Polynomial polynomial(Expressions& table, int64_t raw, bool symbolic) {
-  if (symbolic) return table.polynomials[static_cast<size_t>(raw - INT64_MIN)];
-  Polynomial constant;
-  if (raw != 0) constant[{}] = raw;
-  return constant;
 }
 
 void add_term(Polynomial& sum, const Monomial& monomial, int64_t coefficient) {
@@ -121,6 +95,17 @@ std::string text_of(const Expressions& table, const Polynomial& sum) {
   return text;
 }
 
+// Larger expressions are not worth what they cost, and DimCode has no room for deeper ones: such a dim is a number.
+constexpr size_t kMostTerms = 64;
+constexpr int kMostNesting = 4;
+
+int nesting_of(const Expressions& table, const Polynomial& sum) {
+  int deepest = 0;
+  for (const auto& [monomial, coefficient] : sum)
+    for (int atom : monomial) deepest = std::max(deepest, table.atoms[static_cast<size_t>(atom)].nesting);
+  return deepest;
+}
+
 // The raw value of a Dim for this expression: a plain number where it is constant.
 int64_t intern(Expressions& table, const Polynomial& sum) {
   if (sum.empty()) return 0;
@@ -130,28 +115,110 @@ int64_t intern(Expressions& table, const Polynomial& sum) {
   return INT64_MIN + it->second;
 }
 
-int new_atom(Expressions& table, std::string text, int64_t hint) {
-  table.atoms.push_back({std::move(text), hint});
+int new_atom(Expressions& table, Atom atom) {
+  table.atoms.push_back(std::move(atom));
   return static_cast<int>(table.atoms.size()) - 1;
 }
 
-bool is_sum(const Polynomial& polynomial) { return polynomial.size() > 1; }
+// A number that the expression is never below; no answer: it may be anything.
+std::optional<int64_t> least(const Expressions& table, const Polynomial& sum) {
+  int64_t total = 0;
+  for (const auto& [monomial, coefficient] : sum) {
+    if (monomial.empty()) {
+      total = coefficient;
+      continue;
+    }
+    auto may_be_negative = [&](int atom) { return table.atoms[static_cast<size_t>(atom)].is_signed; };
+    if (coefficient < 0 || std::any_of(monomial.begin(), monomial.end(), may_be_negative)) return std::nullopt;
+  }
+  return total;
+}
 
-Polynomial quotient_of(Expressions& table, const Polynomial& a, const Polynomial& b) {
-  Polynomial quotient;
-  if (divide_exactly(a, b, quotient)) return quotient;
+Polynomial difference(const Polynomial& a, const Polynomial& b) {
+  Polynomial result = a;
+  for (const auto& [monomial, coefficient] : b) add_term(result, monomial, checked_multiply(coefficient, -1));
+  return result;
+}
+
+// Of a - b: a number that it is never below.
+std::optional<int64_t> least_difference(Dim a, Dim b) {
+  Expressions& table = expressions();
+  std::lock_guard lock(table.mutex);
+  return least(table, difference(DimReader::polynomial(table, a), DimReader::polynomial(table, b)));
+}
+
+bool is_sum(const Polynomial& polynomial) { return polynomial.size() > 1; }
+bool is_one_factor(const Polynomial& polynomial) {
+  return polynomial.size() == 1 && (polynomial.begin()->first.empty() ||
+                                    (polynomial.begin()->first.size() == 1 && polynomial.begin()->second == 1));
+}
+
+// What divides every term of both.
+Monomial common_factor(const Polynomial& a, const Polynomial& b, int64_t& coefficient) {
+  Monomial common = a.begin()->first;
+  coefficient = 0;
+  for (const Polynomial* terms : {&a, &b}) {
+    for (const auto& [monomial, factor] : *terms) {
+      Monomial both;
+      std::set_intersection(common.begin(), common.end(), monomial.begin(), monomial.end(), std::back_inserter(both));
+      common = std::move(both);
+      coefficient = std::gcd(coefficient, factor);
+    }
+  }
+  return common;
+}
+
+Polynomial quotient_of(Expressions& table, const Polynomial& whole_a, const Polynomial& whole_b) {
+  Polynomial quotient, a, b;
+  if (whole_b.empty()) raise(ErrorKind::Runtime, "size calculation divides by zero");
+  if (divide_exactly(whole_a, whole_b, quotient)) return quotient;
+  // A quotient stays what it is without common factors.
+  int64_t coefficient = 1;
+  Monomial common = common_factor(whole_a, whole_b, coefficient);
+  divide_exactly(whole_a, {{common, coefficient}}, a);
+  divide_exactly(whole_b, {{common, coefficient}}, b);
   auto known = table.quotients.find({a, b});
   int atom;
   if (known != table.quotients.end()) {
     atom = known->second;
   } else {
     std::string left = text_of(table, a), right = text_of(table, b);
-    if (is_sum(a)) left = "(" + left + ")";
-    if (is_sum(b)) right = "(" + right + ")";
-    atom = new_atom(table, "(" + left + "//" + right + ")", floor_quotient(hint_of(table, a), hint_of(table, b)));
+    if (is_sum(a)) left = str_cat("(", left, ")");
+    if (!is_one_factor(b)) right = str_cat("(", right, ")");
+    bool is_signed = least(table, a).value_or(-1) < 0 || least(table, b).value_or(-1) < 0;
+    atom = new_atom(table, {.text = str_cat("(", left, "//", right, ")"),
+                            .hint = floor_quotient(hint_of(table, a), hint_of(table, b)),
+                            .is_signed = is_signed,
+                            .nesting = 1 + std::max(nesting_of(table, a), nesting_of(table, b)),
+                            .numerator = a,
+                            .denominator = b});
     table.quotients[{a, b}] = atom;
   }
   return {{{atom}, 1}};
+}
+
+// No answer: the expression would be too large.
+std::optional<Dim> combine_symbolic(Dim a, Dim b, char operation) {
+  Expressions& table = expressions();
+  std::lock_guard lock(table.mutex);
+  Polynomial left = DimReader::polynomial(table, a);
+  Polynomial right = DimReader::polynomial(table, b);
+  switch (operation) {
+    case '+':
+    case '-':
+      for (const auto& [monomial, coefficient] : right) {
+        add_term(left, monomial, operation == '-' ? -coefficient : coefficient);
+      }
+      break;
+    case '*':
+      left = multiply(left, right);
+      break;
+    default:
+      if (std::max(nesting_of(table, left), nesting_of(table, right)) >= kMostNesting) return std::nullopt;
+      left = quotient_of(table, left, right);
+  }
+  if (left.size() > kMostTerms) return std::nullopt;
+  return DimReader::dim(intern(table, left));
 }
 
 thread_local ShapeGuardSink* current_sink = nullptr;
@@ -164,65 +231,77 @@ Dim Dim::from_raw(int64_t raw) {
   return dim;
 }
 
-Dim Dim::symbol(const std::string& name, int64_t hint) {
+Expressions& dim_expressions::expressions() {
+  static Expressions* instance = new Expressions;
+  return *instance;
+}
+
+Polynomial DimReader::polynomial(const Expressions& table, Dim dim) {
+  if (dim.is_symbolic()) return table.polynomials[static_cast<size_t>(dim.raw_ - INT64_MIN)];
+  Polynomial constant;
+  if (dim.raw_ != 0) constant[{}] = dim.raw_;
+  return constant;
+}
+
+Dim Dim::make_symbol(const std::string& name, int64_t hint, bool is_signed) {
   Expressions& table = expressions();
   std::lock_guard lock(table.mutex);
-  return from_raw(intern(table, {{{new_atom(table, name, hint)}, 1}}));
+  auto [known, is_new] = table.symbols.try_emplace({name, hint, is_signed}, 0);
+  if (is_new) known->second = new_atom(table, {.text = name, .hint = hint, .is_signed = is_signed, .is_symbol = true});
+  return from_raw(intern(table, {{{known->second}, 1}}));
 }
+
+Dim Dim::symbol(const std::string& name, int64_t hint) { return make_symbol(name, hint, false); }
+Dim Dim::signed_symbol(const std::string& name, int64_t hint) { return make_symbol(name, hint, true); }
 
 int64_t Dim::hint() const {
   if (!is_symbolic()) return raw_;
   Expressions& table = expressions();
   std::lock_guard lock(table.mutex);
-  return hint_of(table, polynomial(table, raw_, true));
+  return hint_of(table, DimReader::polynomial(table, *this));
 }
 
 std::string Dim::str() const {
   if (!is_symbolic()) return std::to_string(raw_);
   Expressions& table = expressions();
   std::lock_guard lock(table.mutex);
-  return text_of(table, polynomial(table, raw_, true));
+  return text_of(table, DimReader::polynomial(table, *this));
 }
 
 Dim Dim::combine(Dim a, Dim b, char operation) {
-  if (!a.is_symbolic() && !b.is_symbolic()) {
-    int64_t result = operation == '+'   ? checked_add(a.raw_, b.raw_)
-                     : operation == '-' ? checked_add(a.raw_, checked_multiply(b.raw_, -1))
-                     : operation == '*' ? checked_multiply(a.raw_, b.raw_)
-                                        : floor_quotient(a.raw_, b.raw_);
-    if (result < kFirstSymbolic) raise_overflow();
-    return Dim(result);
-  }
-  Expressions& table = expressions();
-  std::lock_guard lock(table.mutex);
-  Polynomial left = polynomial(table, a.raw_, a.is_symbolic());
-  Polynomial right = polynomial(table, b.raw_, b.is_symbolic());
-  switch (operation) {
-    case '+':
-    case '-':
-      for (const auto& [monomial, coefficient] : right) {
-        add_term(left, monomial, operation == '-' ? -coefficient : coefficient);
-      }
-      return from_raw(intern(table, left));
-    case '*':
-      return from_raw(intern(table, multiply(left, right)));
-    default:
-      return from_raw(intern(table, quotient_of(table, left, right)));
-  }
+  if (a.is_symbolic() || b.is_symbolic())
+    if (std::optional<Dim> dim = combine_symbolic(a, b, operation)) return *dim;
+  int64_t left = a.value(), right = b.value();
+  int64_t result = operation == '+'   ? checked_add(left, right)
+                   : operation == '-' ? checked_add(left, checked_multiply(right, -1))
+                   : operation == '*' ? checked_multiply(left, right)
+                                      : floor_quotient(left, right);
+  if (result < kFirstSymbolic) raise_overflow();
+  return Dim(result);
 }
 
 bool known_equal_symbolic(Dim a, Dim b) {
   if (same(a, b)) return true;
+  if (least_difference(a, b).value_or(0) > 0 || least_difference(b, a).value_or(0) > 0) return false;
   bool holds = a.hint() == b.hint();
-  if (current_sink != nullptr) current_sink->relation(a, "==", b, holds);
+  if (current_sink != nullptr) current_sink->relation(a, holds ? DimRelation::Equal : DimRelation::NotEqual, b);
   return holds;
 }
 
 bool known_less_symbolic(Dim a, Dim b) {
   if (same(a, b)) return false;
+  if (least_difference(b, a).value_or(0) > 0) return true;
+  if (least_difference(a, b).value_or(-1) >= 0) return false;
   bool holds = a.hint() < b.hint();
-  if (current_sink != nullptr) current_sink->relation(a, "<", b, holds);
+  if (current_sink != nullptr) current_sink->relation(a, holds ? DimRelation::Less : DimRelation::NotLess, b);
   return holds;
+}
+
+int64_t Dim::specialised() const {
+  MD_ASSERT(current_sink != nullptr, "a symbolic dim has no value: ", str());
+  int64_t number = hint();
+  current_sink->relation(*this, DimRelation::Equal, number);
+  return number;
 }
 
 ShapeGuardSink* exchange_shape_guard_sink(ShapeGuardSink* sink) { return std::exchange(current_sink, sink); }
@@ -280,7 +359,7 @@ DimVec contiguous_strides(std::span<const Dim> sizes) {
   Dim step = 1;
   for (int i = strides.size() - 1; i >= 0; --i) {
     strides[i] = step;
-    if (i > 0 && !same(sizes[i], Dim(0))) step = step * sizes[i];
+    if (i > 0 && !known_equal_if_hinted(sizes[i], 0)) step = step * sizes[i];
   }
   return strides;
 }

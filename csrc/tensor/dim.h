@@ -17,13 +17,17 @@ class Dim {
   constexpr Dim() = default;
   // Numbers below the symbolic mark are no extent, stride or index of anything: they stop at the mark.
   constexpr Dim(int64_t value) : raw_(value < kFirstSymbolic ? kFirstSymbolic : value) {}
-  // A fresh symbol ("s0"); hint is the size seen at capture.
+  // The symbol of this name ("s0"), not negative; hint is the size seen at capture. Equal names and hints are one symbol.
   static Dim symbol(const std::string& name, int64_t hint);
+  // The same for a number that may be negative.
+  static Dim signed_symbol(const std::string& name, int64_t hint);
 
   constexpr bool is_symbolic() const { return raw_ < kFirstSymbolic; }
-  // The number; a symbolic dim is an internal error here: the caller must have specialised it.
+  // The number. A symbolic dim becomes its hint, which is reported to the thread's ShapeGuardSink; without one it is an
+  // internal error.
   int64_t value() const {
-    MD_ASSERT(!is_symbolic(), "a symbolic dim has no value");
+    if (is_symbolic()) [[unlikely]]
+      return specialised();
     return raw_;
   }
   // The number, or the hint of a symbolic dim.
@@ -47,17 +51,23 @@ class Dim {
     return plain && result >= 0 ? Dim(result) : combine(a, b, '*');
   }
   friend Dim floor_divide(Dim a, Dim b) { return combine(a, b, '/'); }
+  // What is left by floor_divide, with the sign of b.
+  friend Dim remainder(Dim a, Dim b) { return a - b * floor_divide(a, b); }
   // Structural equality. Whether two dims are equal as numbers is asked with known_equal.
   friend constexpr bool same(Dim a, Dim b) { return a.raw_ == b.raw_; }
 
  private:
+  friend class DimReader;
+  int64_t specialised() const;
+  static Dim make_symbol(const std::string& name, int64_t hint, bool is_signed);
   static Dim from_raw(int64_t raw);
   static Dim combine(Dim a, Dim b, char operation);
   static constexpr int64_t kFirstSymbolic = INT64_MIN / 2;  // below: INT64_MIN + index of an interned expression
   int64_t raw_ = 0;
 };
 
-// Comparisons decide by hint; a symbolic answer is reported to the thread's ShapeGuardSink.
+// Comparisons that hold or fail for all sizes are decided so. Others decide by hint, which is reported to the thread's
+// ShapeGuardSink.
 bool known_equal_symbolic(Dim a, Dim b);
 bool known_less_symbolic(Dim a, Dim b);
 inline bool known_equal(Dim a, Dim b) {
@@ -67,11 +77,19 @@ inline bool known_less(Dim a, Dim b) {
   return a.is_symbolic() || b.is_symbolic() ? known_less_symbolic(a, b) : a.value() < b.value();
 }
 
+// Equal as numbers if they are so by hint; without a question where they are not.
+inline bool known_equal_if_hinted(Dim a, Dim b) {
+  if (!a.is_symbolic() && !b.is_symbolic()) return same(a, b);
+  return same(a, b) || (a.hint() == b.hint() && known_equal(a, b));
+}
+
+enum class DimRelation : uint8_t { Equal, NotEqual, Less, NotLess };
+
 // Records relations that a shape rule relied on; installed by a walk that captures symbolic sizes.
 class ShapeGuardSink {
  public:
   virtual ~ShapeGuardSink() = default;
-  virtual void relation(Dim a, const char* op, Dim b, bool holds) = 0;
+  virtual void relation(Dim a, DimRelation relation, Dim b) = 0;
 };
 ShapeGuardSink* exchange_shape_guard_sink(ShapeGuardSink* sink);
 

@@ -20,6 +20,7 @@ static std::string float_str(double value) {
 }
 
 std::string Scalar::str() const {
+  if (symbolic_) return dim_.str();
   switch (kind_) {
     case Kind::Bool:
       return int_ != 0 ? "True" : "False";
@@ -31,7 +32,8 @@ std::string Scalar::str() const {
 }
 
 bool identical(const Scalar& a, const Scalar& b) {
-  if (a.kind_ != b.kind_) return false;
+  if (a.kind_ != b.kind_ || a.symbolic_ != b.symbolic_) return false;
+  if (a.symbolic_) return same(a.dim_, b.dim_);
   if (!a.is_float()) return a.int_ == b.int_;
   if (std::isnan(a.float_) && std::isnan(b.float_)) return true;
   return std::bit_cast<uint64_t>(a.float_) == std::bit_cast<uint64_t>(b.float_);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "tensor/dim.h"
 #include "tensor/dtype.h"
 
 namespace md {
@@ -30,17 +31,29 @@ class Scalar {
     return scalar;
   }
 
+  // A whole number that is a size of its capture.
+  static Scalar symbolic(Dim dim) {
+    if (!dim.is_symbolic()) return Scalar(dim.value());
+    Scalar scalar;
+    scalar.dim_ = dim;
+    scalar.symbolic_ = true;
+    return scalar;
+  }
+
   Kind kind() const { return kind_; }
+  bool is_symbolic() const { return symbolic_; }
+  // The whole number, symbolic or not.
+  Dim as_dim() const { return symbolic_ ? dim_ : Dim(as_int()); }
   bool is_float() const { return kind_ == Kind::Float; }
-  // Both throw UnknownScalarError when the value is not known.
+  // Both throw UnknownScalarError when the value is not known; of a symbolic number they are Dim::value().
   double as_double() const {
     require_known();
-    return is_float() ? float_ : static_cast<double>(int_);
+    return is_float() ? float_ : static_cast<double>(whole());
   }
   // Truncates; NaN and numbers out of range give INT64_MIN, as the hardware does.
   int64_t as_int() const {
     require_known();
-    if (!is_float()) return int_;
+    if (!is_float()) return whole();
     return float_ >= -0x1p63 && float_ < 0x1p63 ? static_cast<int64_t>(float_) : INT64_MIN;
   }
   DTypeCategory category() const {
@@ -57,11 +70,18 @@ class Scalar {
     if (unknown_) [[unlikely]]
       throw UnknownScalarError();
   }
+  int64_t whole() const {
+    if (symbolic_) [[unlikely]]
+      return dim_.value();
+    return int_;
+  }
   Kind kind_;
   bool unknown_ = false;
+  bool symbolic_ = false;
   union {
     int64_t int_;
     double float_;
+    Dim dim_;
   };
 };
 

@@ -22,12 +22,14 @@ void require_fits(const OpCall& call, DType dtype, const Scalar& value);
 std::string operand_shapes(const OpCall& call);
 // Sizes that all operands broadcast to. Raises with the shapes.
 DimVec broadcast_sizes(const OpCall& call, std::span<const Tensor* const> tensors);
+// Whether a dim of `size` is broadcast to `target`, as it is or from one.
+bool expands_to(Dim size, Dim target);
 // Strides of a new result of these sizes that keeps the order in which the operands' dims lie in memory, as torch's
 // does.
 DimVec pointwise_strides(const DimVec& sizes, std::span<const Tensor* const> tensors);
 // Strides for `wanted` over the elements of base, or false when only a copy has this shape.
 bool view_strides(const TensorSpec& base, const DimVec& wanted, DimVec& strides);
-// The concrete index range of a Python slice over an extent: begin, length.
-std::pair<Dim, Dim> slice_range(Dim extent, std::optional<int64_t> start, std::optional<int64_t> stop, int64_t step);
+// The index range of a Python slice over an extent: begin, length.
+std::pair<Dim, Dim> slice_range(Dim extent, std::optional<Dim> start, std::optional<Dim> stop, int64_t step);
 
 }  // namespace md

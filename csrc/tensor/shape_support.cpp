@@ -68,7 +68,7 @@ DimVec broadcast_sizes(const OpCall& call, std::span<const Tensor* const> tensor
     int shift = result.size() - sizes.size();
     for (int i = 0; i < sizes.size(); ++i) {
       Dim& into = result[shift + i];
-      if (same(into, sizes[i]) || same(sizes[i], Dim(1))) continue;
+      if (same(sizes[i], Dim(1)) || known_equal_if_hinted(into, sizes[i])) continue;
       if (same(into, Dim(1)) || known_equal(into, 1)) {
         into = sizes[i];
       } else if (!known_equal(sizes[i], 1) && !known_equal(into, sizes[i])) {
@@ -81,10 +81,20 @@ DimVec broadcast_sizes(const OpCall& call, std::span<const Tensor* const> tensor
   return result;
 }
 
+bool expands_to(Dim size, Dim target) {
+  return same(size, Dim(1)) || known_equal_if_hinted(size, target) || known_equal(size, 1);
+}
+
 // A chunk is a run of dims of the base that are contiguous among themselves; the wanted dims must split chunks, never
 // join them.
 bool view_strides(const TensorSpec& base, const DimVec& wanted, DimVec& strides) {
   strides.resize(wanted.size());
+  // However many elements there are.
+  bool is_symbolic = any_symbolic(base.sizes.span()) || any_symbolic(wanted.span());
+  if (is_symbolic && same(base.strides, contiguous_strides(base.sizes.span()))) {
+    strides = contiguous_strides(wanted.span());
+    return true;
+  }
   if (known_equal(base.numel(), 0)) {
     strides = contiguous_strides(wanted.span());
     return true;
@@ -113,17 +123,23 @@ bool view_strides(const TensorSpec& base, const DimVec& wanted, DimVec& strides)
   return true;
 }
 
-std::pair<Dim, Dim> slice_range(Dim extent, std::optional<int64_t> start, std::optional<int64_t> stop, int64_t step) {
-  auto clip = [&](std::optional<int64_t> bound, Dim missing) -> Dim {
+std::pair<Dim, Dim> slice_range(Dim extent, std::optional<Dim> start, std::optional<Dim> stop, int64_t step) {
+  // What Python gives for a bound that was left out.
+  constexpr int64_t kNoBound = INT64_MAX;
+  auto clip = [&](std::optional<Dim> bound, Dim missing) -> Dim {
     if (!bound) return missing;
-    if (*bound < 0) {
-      Dim from_end = extent + Dim(*bound);
+    if (same(*bound, Dim(kNoBound)) || same(*bound, extent)) return extent;
+    if (known_less(*bound, 0)) {
+      Dim from_end = extent + *bound;
       return known_less(from_end, 0) ? Dim(0) : from_end;
     }
-    return known_less(extent, Dim(*bound)) ? extent : Dim(*bound);
+    return known_less(extent, *bound) ? extent : *bound;
   };
   Dim begin = clip(start, 0);
   Dim end = clip(stop, extent);
+  // Not fewer than none: of symbolic bounds that is all that matters.
+  if (same(begin, Dim(0)) && step == 1)
+    return known_less(end, 0) ? std::pair<Dim, Dim>{begin, 0} : std::pair{begin, end};
   if (!known_less(begin, end)) return {begin, 0};
   return {begin, step == 1 ? end - begin : floor_divide(end - begin + Dim(step - 1), step)};
 }

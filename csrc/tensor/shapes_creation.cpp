@@ -12,7 +12,7 @@ namespace {
 
 void check_sizes(const OpCall& call, const DimVec& sizes, size_t item) {
   for (Dim size : sizes) {
-    if (!size.is_symbolic() && size.value() < 0) {
+    if (known_less(size, 0)) {
       raise_op(ErrorKind::Runtime, call.row.name, "Dimension size must be non-negative, got size ", str(sizes.span()));
     }
   }
@@ -69,8 +69,20 @@ ArangeRange arange_range(const OpCall& call) {
   return range;
 }
 
+// Of whole numbers of which one is symbolic: false where it is not so.
+static bool symbolic_arange(const OpCall& call, const ArangeRange& range, std::vector<OutSpec>& outs) {
+  if (!range.start.is_symbolic() && !range.end.is_symbolic()) return false;
+  if (range.start.is_float() || range.end.is_float() || range.step.is_float()) return false;
+  Dim step = range.step.as_int();
+  Dim distance = range.end.as_dim() - range.start.as_dim();
+  if (known_less(step, 1) || known_less(distance, 0)) return false;
+  push(call, outs, dtype_arg(call).value_or(DType::int64), {floor_divide(distance + step - 1, step)});
+  return true;
+}
+
 void arange_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   ArangeRange range = arange_range(call);
+  if (symbolic_arange(call, range, outs)) return;
   double start = range.start.as_double(), end = range.end.as_double(), step = range.step.as_double();
   const std::string& name = call.row.name;
   if (step == 0) raise_op(ErrorKind::Runtime, name, "step must be nonzero");
@@ -103,11 +115,13 @@ void linspace_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 }
 
 void eye_shape(const OpCall& call, std::vector<OutSpec>& outs) {
-  int64_t rows = int_arg(call, 0);
-  int64_t columns = optional_int_arg(call, 1).value_or(rows);
-  if (rows < 0) raise_op(ErrorKind::Runtime, call.row.name, "n must be greater or equal to 0, got ", rows);
-  if (columns < 0) raise_op(ErrorKind::Runtime, call.row.name, "m must be greater or equal to 0, got ", columns);
-  push(call, outs, dtype_arg(call).value_or(default_dtype()), {Dim(rows), Dim(columns)});
+  Dim rows = dim_arg(call, 0);
+  Dim columns = optional_dim_arg(call, 1).value_or(rows);
+  if (known_less(rows, 0))
+    raise_op(ErrorKind::Runtime, call.row.name, "n must be greater or equal to 0, got ", rows.str());
+  if (known_less(columns, 0))
+    raise_op(ErrorKind::Runtime, call.row.name, "m must be greater or equal to 0, got ", columns.str());
+  push(call, outs, dtype_arg(call).value_or(default_dtype()), {rows, columns});
 }
 
 IntRange randint_range(const OpCall& call) {

@@ -32,7 +32,7 @@ void check_broadcasts_to(const OpCall& call, const TensorSpec& value, const DimV
   bool fits = value.rank() <= sizes.size();
   for (int i = 0; fits && i < value.rank(); ++i) {
     const Dim& target = sizes[sizes.size() - value.rank() + i];
-    fits = known_equal(value.sizes[i], 1) || known_equal(value.sizes[i], target);
+    fits = expands_to(value.sizes[i], target);
   }
   if (!fits) {
     raise_op(ErrorKind::Runtime, call.row.name, "shape mismatch: ", what, " of shape ", list(value.sizes),
@@ -49,7 +49,7 @@ void check_expands(const OpCall& call, const TensorSpec& value, const DimVec& si
              "). Target sizes: ", list(sizes), ". Tensor sizes: ", list(value.sizes));
   }
   for (int i = value.rank() - 1; i >= 0; --i) {
-    if (known_equal(value.sizes[i], 1) || known_equal(value.sizes[i], sizes[shift + i])) continue;
+    if (expands_to(value.sizes[i], sizes[shift + i])) continue;
     raise_op(ErrorKind::Runtime, call.row.name, "The expanded size of the tensor (", sizes[shift + i].str(),
              ") must match the existing size (", value.sizes[i].str(), ") at non-singleton dimension ", shift + i,
              ".  Target sizes: ", list(sizes), ".  Tensor sizes: ", list(value.sizes));
@@ -72,7 +72,8 @@ DimVec broadcast_indices(const OpCall& call, const std::vector<Tensor>& indices)
     while (sizes.size() < own.size()) sizes.insert(0, 1);
     for (int i = 0; i < own.size(); ++i) {
       Dim& into = sizes[sizes.size() - own.size() + i];
-      if (known_equal(own[i], 1) || known_equal(into, own[i])) continue;
+      if (same(own[i], Dim(1)) || known_equal_if_hinted(into, own[i])) continue;
+      if (!same(into, Dim(1)) && known_equal(own[i], 1)) continue;
       fits = fits && known_equal(into, 1);
       into = own[i];
     }
@@ -157,7 +158,10 @@ void index_put_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 // The view's strides and offset are those of self, which the result keeps.
 void scatter_view_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& src = tensor_arg(call, 1).spec();
-  if (src.dtype != self_spec(call).dtype || !same(src.sizes, dims_arg(call, 2))) {
+  const DimVec& window = dims_arg(call, 2);
+  bool fits = src.dtype == self_spec(call).dtype && src.rank() == window.size();
+  for (int i = 0; fits && i < window.size(); ++i) fits = known_equal(src.sizes[i], window[i]);
+  if (!fits) {
     raise_op(ErrorKind::Runtime, call.row.name, "src is ", src.str(), ", the view has ", list(dims_arg(call, 2)),
              " of ", row(self_spec(call).dtype).name);
   }

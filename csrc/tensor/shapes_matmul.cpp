@@ -81,7 +81,11 @@ void matmul_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     while (sizes.size() < batch) sizes.insert(0, 1);
     for (int i = 0; i < batch; ++i) {
       Dim& into = sizes[sizes.size() - batch + i];
-      if (known_equal(into, spec->sizes[i]) || known_equal(spec->sizes[i], 1)) continue;
+      if (same(into, Dim(1))) {
+        into = spec->sizes[i];
+        continue;
+      }
+      if (expands_to(spec->sizes[i], into)) continue;
       if (!known_equal(into, 1)) {
         raise_op(ErrorKind::Runtime, call.row.name, "The size of tensor a (", into.str(),
                  ") must match the size of tensor b (", spec->sizes[i].str(), ") at the batch dims of shapes ",
@@ -107,7 +111,7 @@ void addmm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   DimVec sizes{a.sizes[0], b.sizes[1]};
   bool fits = self.rank() <= 2;
   for (int i = 0; fits && i < self.rank(); ++i) {
-    fits = known_equal(self.sizes[i], 1) || known_equal(self.sizes[i], sizes[2 - self.rank() + i]);
+    fits = expands_to(self.sizes[i], sizes[2 - self.rank() + i]);
   }
   if (!fits) {
     raise_op(ErrorKind::Runtime, call.row.name, "self of shape ", str(self.sizes.span()), " must be expandable to ",
@@ -133,7 +137,7 @@ void linear_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     check_dtypes(call, input, bias);
     bool fits = bias.rank() <= 1;
     if (bias.rank() == 1) {
-      fits = weight.rank() == 2 ? known_equal(bias.sizes[0], weight.sizes[0]) || known_equal(bias.sizes[0], 1)
+      fits = weight.rank() == 2 ? expands_to(bias.sizes[0], weight.sizes[0])
                                 : known_equal(bias.sizes[0], 1) && !sizes.empty();
     }
     if (!fits) {

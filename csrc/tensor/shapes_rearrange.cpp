@@ -115,7 +115,7 @@ void repeat_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   }
   DimVec sizes = repeats;
   for (int i = 0; i < repeats.size(); ++i) {
-    if (repeats[i].value() < 0) {
+    if (known_less(repeats[i], 0)) {
       raise_op(ErrorKind::Runtime, call.row.name, "Trying to create tensor with negative dimension ", repeats[i].str());
     }
     int own = i - (repeats.size() - self.rank());

@@ -101,8 +101,7 @@ void require_rank(const OpCall& call) {
 void split_by(const OpCall& call, int dim, int64_t length, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
   // The number of results is fixed by the size at capture.
-  int64_t extent = self.sizes[dim].hint();
-  if (self.sizes[dim].is_symbolic()) known_equal(self.sizes[dim], extent);
+  int64_t extent = self.sizes[dim].value();
   if (extent == 0) return push_part(self, dim, 0, 0, outs);
   for (int64_t start = 0; start < extent; start += length) {
     push_part(self, dim, start, std::min(length, extent - start), outs);
@@ -248,7 +247,7 @@ void expand_shape(const OpCall& call, std::vector<OutSpec>& outs) {
       continue;
     }
     Dim size = self.sizes[i - shift];
-    if (keeps || known_equal(size, wanted[i])) {
+    if (keeps || known_equal_if_hinted(size, wanted[i])) {
       insert_dim(spec, i, size, self.strides[i - shift]);
     } else if (known_equal(size, 1) && (wanted[i].is_symbolic() || wanted[i].value() >= 0)) {
       insert_dim(spec, i, wanted[i], 0);
@@ -306,12 +305,12 @@ void select_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   spec.requires_grad = false;
   if (spec.rank() == 0) raise_op(ErrorKind::Index, call.row.name, "cannot be applied to a 0-dim tensor.");
   int dim = wrap_dim(call, int_arg(call, 1), spec.rank());
-  int64_t index = int_arg(call, 2);
+  Dim index = dim_arg(call, 2);
   Dim extent = spec.sizes[dim];
-  Dim position = index < 0 ? extent + Dim(index) : Dim(index);
+  Dim position = known_less(index, 0) ? extent + index : index;
   if (known_less(position, 0) || !known_less(position, extent)) {
-    raise_op(ErrorKind::Index, call.row.name, "index ", index, " is out of bounds for dimension ", dim, " with size ",
-             extent.str(), "; shape ", str(spec.sizes.span()));
+    raise_op(ErrorKind::Index, call.row.name, "index ", index.str(), " is out of bounds for dimension ", dim,
+             " with size ", extent.str(), "; shape ", str(spec.sizes.span()));
   }
   Dim offset = position * spec.strides[dim];
   erase_dim(spec, dim);
@@ -324,17 +323,17 @@ void narrow_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     raise_op(ErrorKind::Runtime, call.row.name, "cannot be applied to a 0-dim tensor", operand_shapes(call));
   }
   int dim = wrap_dim(call, int_arg(call, 1), self.rank());
-  int64_t start = int_arg(call, 2);
-  int64_t length = int_arg(call, 3);
-  if (length < 0) raise_op(ErrorKind::Runtime, call.row.name, "length must be non-negative.");
+  Dim start = dim_arg(call, 2);
+  Dim length = dim_arg(call, 3);
+  if (known_less(length, 0)) raise_op(ErrorKind::Runtime, call.row.name, "length must be non-negative.");
   Dim extent = self.sizes[dim];
-  Dim begin = start < 0 ? extent + Dim(start) : Dim(start);
+  Dim begin = known_less(start, 0) ? extent + start : start;
   if (known_less(begin, 0) || known_less(extent, begin)) {
     raise_op(ErrorKind::Index, call.row.name, "start out of range (expected to be in range of [-", extent.str(), ", ",
-             extent.str(), "], but got ", start, ")");
+             extent.str(), "], but got ", start.str(), ")");
   }
   if (known_less(extent - begin, length)) {
-    raise_op(ErrorKind::Runtime, call.row.name, "start (", begin.str(), ") + length (", length,
+    raise_op(ErrorKind::Runtime, call.row.name, "start (", begin.str(), ") + length (", length.str(),
              ") exceeds dimension size (", extent.str(), ")", operand_shapes(call));
   }
   push_part(self, dim, begin, length, outs);
@@ -347,7 +346,7 @@ void slice_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   int dim = wrap_dim(call, int_arg(call, 1), spec.rank());
   int64_t step = int_arg(call, 4);
   if (step <= 0) raise_op(ErrorKind::Runtime, call.row.name, "step must be positive, got ", step);
-  auto [begin, length] = slice_range(spec.sizes[dim], optional_int_arg(call, 2), optional_int_arg(call, 3), step);
+  auto [begin, length] = slice_range(spec.sizes[dim], optional_dim_arg(call, 2), optional_dim_arg(call, 3), step);
   Dim offset = begin * spec.strides[dim];
   spec.sizes[dim] = length;
   spec.strides[dim] = spec.strides[dim] * Dim(step);
@@ -395,7 +394,7 @@ void chunk_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   if (chunks <= 0) raise_op(ErrorKind::Runtime, call.row.name, "expects `chunks` to be greater than 0, got: ", chunks);
   const TensorSpec& self = self_spec(call);
   int dim = wrap_dim(call, int_arg(call, 2), self.rank());
-  int64_t extent = self.sizes[dim].hint();
+  int64_t extent = self.sizes[dim].value();
   if (extent == 0) {
     for (int64_t i = 0; i < chunks; ++i) push_part(self, dim, 0, 0, outs);
     return;
@@ -408,8 +407,7 @@ void unbind_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   int dim = wrap_dim(call, int_arg(call, 1), self.rank());
   if (self.rank() == 0)
     raise_op(ErrorKind::Index, call.row.name, "Dimension specified as ", dim, " but tensor has no dimensions");
-  int64_t extent = self.sizes[dim].hint();
-  if (self.sizes[dim].is_symbolic()) known_equal(self.sizes[dim], extent);
+  int64_t extent = self.sizes[dim].value();
   for (int64_t i = 0; i < extent; ++i) {
     TensorSpec spec = self;
     spec.requires_grad = false;

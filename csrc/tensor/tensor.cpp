@@ -38,7 +38,8 @@ bool TensorSpec::is_contiguous() const {
       contiguous = false;
     }
   }
-  return contiguous;
+  // Whatever its strides, a tensor without elements is.
+  return contiguous || (any_symbolic(sizes.span()) && known_equal(numel(), 0));
 }
 
 std::string TensorSpec::str() const {
@@ -52,9 +53,9 @@ std::string TensorSpec::str() const {
 }
 
 TensorImpl::TensorImpl(StoragePtr storage, int64_t offset, const TensorSpec& spec, TensorKind kind)
-    : kind_(kind), spec_(spec), storage_(std::move(storage)), offset_(offset), numel_(0) {
-  contiguous_ = spec_.is_contiguous();
+    : kind_(kind), contiguous_(false), spec_(spec), storage_(std::move(storage)), offset_(offset), numel_(0) {
   if (kind_ != TensorKind::Real) return;
+  contiguous_ = spec_.is_contiguous();
   numel_ = spec_.numel().value();
   data_ = static_cast<char*>(storage_->data()) + offset_ * static_cast<int64_t>(item_size(spec_.dtype));
 }

@@ -44,7 +44,7 @@ class TensorImpl {
   const int64_t* sizes() const { return reinterpret_cast<const int64_t*>(spec_.sizes.data()); }
   const int64_t* strides() const { return reinterpret_cast<const int64_t*>(spec_.strides.data()); }
   int64_t numel() const { return numel_; }
-  bool is_contiguous() const { return contiguous_; }
+  bool is_contiguous() const { return kind_ == TensorKind::Real ? contiguous_ : spec_.is_contiguous(); }
   void* data() const {
     MD_ASSERT(kind_ == TensorKind::Real, "a tensor without storage has no data");
     return data_;
@@ -56,7 +56,7 @@ class TensorImpl {
   TensorImpl(DType dtype, std::span<const int64_t> sizes);
   RefCount count_;
   TensorKind kind_;
-  bool contiguous_;
+  bool contiguous_;  // real tensors only
   TensorSpec spec_;
   StoragePtr storage_;    // null when fake or recording
   void* data_ = nullptr;  // of the first element; real tensors only

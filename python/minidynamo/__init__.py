@@ -9,6 +9,7 @@ import sys
 from . import _dynamo
 from ._C import __version__, _rebuild_tensor  # noqa: F401  pickles of tensors name it here
 from ._compile import compile
+from ._dynamo import explain
 from ._serialization import load, save
 from ._tensor_names import TENSOR_NAMES
 
@@ -20,6 +21,7 @@ __all__ = [
     "_dynamo",
     "compile",
     "compiler",
+    "explain",
     "fx",
     "library",
     "load",

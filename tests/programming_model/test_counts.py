@@ -349,7 +349,7 @@ def test_a_failed_guard_captures_again(caplog):
 
 def test_the_limit_of_eight_and_one_warning(caplog):
     counter = CompileCounter()
-    compiled = minidynamo.compile(lambda x: x + 1, backend=counter)
+    compiled = minidynamo.compile(lambda x: x + 1, backend=counter, dynamic=False)
     with caplog.at_level(logging.WARNING, "minidynamo"):
         for n in range(1, 13):
             assert compiled(ones(n)).tolist() == [2.0] * n
@@ -367,7 +367,7 @@ def test_the_limit_counts_each_place_by_itself():
         return x * 2
 
     counter = CompileCounter()
-    compiled = minidynamo.compile(function, backend=counter)
+    compiled = minidynamo.compile(function, backend=counter, dynamic=False)
     for n in range(1, 9):
         assert compiled(ones(n)).tolist() == [4.0] * n
     assert counter.frame_count == 16

@@ -20,6 +20,7 @@ from .decorators import (
     step_unsupported,
     substitute_in_graph,
 )
+from .dims import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
 from .traced_calls import call_nonstrict
 
 if _C.frame_evaluation:
@@ -47,6 +48,10 @@ __all__ = [
     "is_dynamo_disable_recursive",
     "list_backends",
     "lookup_backend",
+    "mark_dynamic",
+    "mark_static",
+    "mark_unbacked",
+    "maybe_mark_dynamic",
     "nonstrict_trace",
     "optimize",
     "optimize_assert",
@@ -56,6 +61,7 @@ __all__ = [
     "skip_frame",
     "step_unsupported",
     "substitute_in_graph",
+    "why",
 ]
 
 
@@ -95,6 +101,16 @@ def explain(function):
     from ._explain import explain
 
     return explain(function)
+
+
+def why(function):
+    """What became of a function, in one sentence: captured whole, up to a graph break, or not at all, and why.
+
+    Raises TypeError for what is no function, module or compiled form of one.
+    """
+    from ._explain import why
+
+    return why(function)
 
 
 def __getattr__(name):

@@ -1,4 +1,4 @@
-"""explain(): what one call of a function captures, and where it breaks."""
+"""explain(): what one call of a function captures, and where it breaks. why(): what became of a function."""
 
 from .. import _C
 
@@ -17,10 +17,35 @@ class BreakReason:
         return f"BreakReason({self.gb_id}: {self.reason.partition(chr(10))[0]})"
 
 
-class ExplainOutput:
-    """graphs, graph_count, op_count, ops_per_graph, break_reasons, graph_break_count; str() is a report."""
+class Region:
+    """What one walk captured.
 
-    def __init__(self, graphs, break_reasons):
+    name, file, line  of the function in which it starts, at the line `start`
+    exit              how it ends: "return", "break", "raise" (its last instruction raises) or "hand over" (to Python)
+    break_reason      a BreakReason, or None
+    ops               (name, [(file, line, function), ...]) of each operation of its graph, outermost frame first
+    guards            what has to hold for it to run, as texts
+    graph             a minidynamo._C.Graph
+    walk_ns, plan_ns  what capturing it and making its plan took
+    """
+
+    def __init__(self, facts):
+        for name in ("name", "file", "line", "start", "exit", "ops", "guards", "graph", "walk_ns", "plan_ns"):
+            setattr(self, name, facts[name])
+        self.break_reason = None if facts["break"] is None else BreakReason(facts["break"])
+
+    def __repr__(self):
+        return f"Region({self.name} at line {self.start}, {len(self.ops)} ops, {self.exit})"
+
+
+class ExplainOutput:
+    """graphs, graph_count, op_count, ops_per_graph, break_reasons, graph_break_count, regions (each a Region, those
+    without a graph among them), out_guards (the guards of all regions), compile_times (a table).
+
+    str() is a report, html() a page.
+    """
+
+    def __init__(self, graphs, break_reasons, regions):
         self.graphs = graphs
         self.graph_count = len(graphs)
         self.ops_per_graph = [
@@ -29,6 +54,9 @@ class ExplainOutput:
         self.op_count = sum(map(len, self.ops_per_graph))
         self.break_reasons = break_reasons
         self.graph_break_count = len(break_reasons)
+        self.regions = regions
+        self.out_guards = [guard for region in regions for guard in region.guards]
+        self.compile_times = _table_of_times(regions)
 
     def __str__(self):
         lines = [
@@ -45,7 +73,41 @@ class ExplainOutput:
         lines.append("Ops per Graph:")
         for number, ops in enumerate(self.ops_per_graph, 1):
             lines.append(f"  Ops {number}: {', '.join(getattr(op, '__name__', op) for op in ops)}")
+        lines.append("Out Guards:")
+        for number, region in enumerate(self.regions, 1):
+            lines.append(f"  Guards {number}: {region.name}, line {region.start}")
+            lines.extend(f"    {guard}" for guard in region.guards)
+        lines.append("Compile Times:")
+        lines.extend(f"  {line}" for line in self.compile_times.splitlines())
         return "\n".join(lines)
+
+    def html(self, path=None):
+        """Writes the report to a file as one page that needs nothing else, and returns the text of the page."""
+        from ._explain_page import page_of
+
+        page = page_of(self)
+        if path is not None:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(page)
+        return page
+
+    def _repr_html_(self):
+        return self.html()
+
+
+def _table_of_times(regions):
+    rows = [("region", "ops", "capture ms", "plan ms")]
+    for region in regions:
+        rows.append(
+            (
+                f"{region.name}:{region.start}",
+                str(len(region.ops)),
+                f"{region.walk_ns / 1e6:.3f}",
+                f"{region.plan_ns / 1e6:.3f}",
+            )
+        )
+    width = max(len(row[0]) for row in rows)
+    return "\n".join(f"{row[0]:<{width}}  {row[1]:>4}  {row[2]:>10}  {row[3]:>8}" for row in rows)
 
 
 def explain(function):
@@ -53,6 +115,7 @@ def explain(function):
 
     def explained(*args, **kwargs):
         graphs = []
+        breaks = []
 
         def keep(gm, example_inputs):
             graphs.append(gm)
@@ -60,7 +123,63 @@ def explain(function):
 
         # A backend of its own: nothing that was captured before is used.
         captured = compile(function, backend=keep)
-        breaks = _C.record_breaks(lambda: captured(*args, **kwargs))
-        return ExplainOutput(graphs, [BreakReason(facts) for facts in breaks])
+
+        def call():
+            breaks.extend(_C.record_breaks(lambda: captured(*args, **kwargs)))
+
+        regions = _C.record_captures(call)
+        return ExplainOutput(graphs, [BreakReason(facts) for facts in breaks], [Region(facts) for facts in regions])
 
     return explained
+
+
+def why(function):
+    from .._compile import _function_of
+    from .decorators import is_module
+    from .optimized_module import call_of
+
+    if is_module(function):
+        function = function.__dict__.get("_captured") or call_of(function)
+    if isinstance(function, _C.PolicyFunction) and function.disables_callees is not None:
+        scope = "it and what it calls are" if function.disables_callees else "it is"
+        return f"{_name_of(function)} is not captured: {scope} kept out by disable()."
+    if not _C.frame_evaluation:
+        return f"{_name_of(function)} is not captured: there is no frame evaluator for this version of Python."
+    code = getattr(_function_of(function), "__code__", None) if callable(function) else None
+    if code is None:
+        raise TypeError(f"why() takes a function or a compiled one, not {type(function).__name__}")
+    captures, limit_was_met = _C.code_captures(code)
+    return f"{code.co_qualname} {_what_became_of(captures, limit_was_met)}"
+
+
+def _name_of(function):
+    return getattr(function, "__qualname__", None) or repr(function)
+
+
+def _what_became_of(captures, limit_was_met):
+    import sys
+
+    if not captures:
+        if sys.gettrace() is not None or sys.getprofile() is not None:
+            return "is not captured: a tracer or profiler is active, and what it looks at is Python's."
+        return "is not captured: it was not called under compile() since it was defined or since the last reset()."
+    if limit_was_met:
+        return (
+            f"is captured for {len(captures)} kinds of arguments, as many as config.recompile_limit allows: "
+            "other arguments run as plain Python."
+        )
+    if any(each["skips_frame"] for each in captures):
+        return "is left to Python: skip_frame() was called in it."
+    broken = [each for each in captures if each["break"] is not None]
+    if broken:
+        first = broken[0]["break"]
+        file, line, _ = first["user_stack"][-1]
+        more = f", the first of {len(broken)} places" if len(broken) > 1 else ""
+        return f"breaks the graph at {file}:{line} ({first['id']}: {first['title']}){more}."
+    ops = sum(len(each["ops"]) for each in captures)
+    if ops == 0:
+        return "is not captured: there is no operation on tensors in it that anything needs."
+    if captures[-1]["exit"] == "raise":
+        return f"is captured up to line {captures[-1]['start']}, and raises an exception from there."
+    variants = f" for each of {len(captures)} kinds of arguments" if len(captures) > 1 else ""
+    return f"is captured whole{variants}: {ops} operation{'s' if ops > 1 else ''}."

@@ -108,6 +108,10 @@ class TorchRuntimeError(DynamoException):
     """Never raised: what an operation raises while capturing arrives as itself. For programs that name it."""
 
 
+class ConstraintViolationError(RuntimeError):
+    """A dimension that was marked dynamic has only one size for which the code runs, or a size outside of its range."""
+
+
 class RecompileError(DynamoException):
     """A function would have to be captured again where that is forbidden."""
 

@@ -1,0 +1,109 @@
+// What was captured, told as dicts: of the regions of one call, and of those of a code object.
+#include <pybind11/stl.h>
+
+#include <algorithm>
+
+#include "bindings/bindings.h"
+#include "bindings/graph.h"
+#include "eval_frame/capture_record.h"
+#include "eval_frame/code_cache.h"
+#include "symbolic/graph_break.h"
+
+namespace py = pybind11;
+
+namespace md {
+namespace {
+
+using FrameTuple = std::tuple<std::string, int, std::string>;
+
+std::vector<FrameTuple> frames_of(std::span<const SourceLine> lines) {
+  std::vector<FrameTuple> frames;
+  for (const SourceLine& line : lines) frames.emplace_back(line.file, line.line, line.function);
+  return frames;
+}
+
+const char* exit_name(ExitKind exit) {
+  switch (exit) {
+    case ExitKind::Return:
+      return "return";
+    case ExitKind::Break:
+      return "break";
+    case ExitKind::Raise:
+      return "raise";
+    case ExitKind::HandOver:
+      break;
+  }
+  return "hand over";
+}
+
+py::object break_of(const CapturedRegion& region) {
+  if (!region.graph_break || break_row(region.graph_break->reason).silent) return py::none();
+  const BreakRow& row = break_row(region.graph_break->reason);
+  py::dict facts;
+  facts["id"] = row.id;
+  facts["title"] = row.title;
+  facts["text"] = break_body(*region.graph_break);
+  facts["hints"] = py::str(row.hints).attr("splitlines")();
+  facts["user_stack"] = frames_of(region.graph_break->user_stack);
+  return facts;
+}
+
+// file, line, name: of the function; start: the line of the first instruction; ops: where each operation of the graph was
+// written, outermost frame first.
+py::dict facts_of(const RegionEntry& entry, const Bytecode& bytecode) {
+  const CapturedRegion& region = entry.region;
+  PyCodeObject* code = bytecode.code();
+  py::list ops;
+  for (const auto& node : region.graph->nodes()) {
+    if (node->kind != NodeKind::Op) continue;
+    std::vector<FrameTuple> frames;
+    if (node->location != nullptr) frames = frames_of(*node->location);
+    ops.append(py::make_tuple(node->op->name, frames));
+  }
+  py::dict facts;
+  facts["id"] = entry.id;
+  facts["name"] = py::handle(code->co_name);
+  facts["file"] = py::handle(code->co_filename);
+  facts["line"] = code->co_firstlineno;
+  facts["instruction"] = entry.instruction;
+  facts["start"] = bytecode.line_at(entry.instruction);
+  facts["exit"] = exit_name(region.exit);
+  facts["skips_frame"] = region.skips_frame;
+  facts["break"] = break_of(region);
+  facts["guards"] = entry.guards.print(bytecode);
+  facts["ops"] = ops;
+  facts["graph"] = py::reinterpret_steal<py::object>(graph_to_python(region.graph).release());
+  facts["walk_ns"] = entry.walk_ns;
+  facts["plan_ns"] = entry.plan_ns;
+  return facts;
+}
+
+py::list record_captures(const py::function& function) {
+  CaptureRecording recording;
+  function();
+  py::list captures;
+  for (const CaptureRecord& record : recording.records()) captures.append(facts_of(*record.entry, *record.bytecode));
+  return captures;
+}
+
+// (the regions, oldest first; whether the recompile limit was met)
+py::tuple code_captures(const py::object& object) {
+  if (!PyCode_Check(object.ptr())) throw py::type_error("a code object is required");
+  auto* code = reinterpret_cast<PyCodeObject*>(object.ptr());
+  CodeCache& cache = CodeCache::of(code);
+  std::vector<CacheEntryPtr> entries = cache.all_entries();
+  std::ranges::sort(entries, {}, [](const CacheEntryPtr& entry) { return entry->id; });
+  py::list captures;
+  for (const CacheEntryPtr& entry : entries)
+    captures.append(facts_of(static_cast<const RegionEntry&>(*entry), *Bytecode::of(code)));
+  return py::make_tuple(captures, cache.limit_was_met());
+}
+
+}  // namespace
+
+void bind_captures(py::module_& module) {
+  module.def("record_captures", &record_captures, py::arg("function"), py::pos_only());
+  module.def("code_captures", &code_captures, py::arg("code"), py::pos_only());
+}
+
+}  // namespace md

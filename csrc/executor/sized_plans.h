@@ -1,0 +1,15 @@
+// The plan of a graph over symbolic sizes: one plan for each set of sizes that came, made when it comes.
+#pragma once
+#include <memory>
+
+#include "executor/plan.h"
+
+namespace md {
+
+using GraphPlanMaker = std::shared_ptr<const Plan> (*)(const std::shared_ptr<const Graph>& concrete);
+
+// Null: the graph has no symbols. The plans together stay within config.sized_plans_nbytes; the one used longest ago
+// goes first.
+std::shared_ptr<const Plan> sized_plans(const std::shared_ptr<const Graph>& graph, GraphPlanMaker make);
+
+}  // namespace md

@@ -1,0 +1,127 @@
+#include "graph/symbols.h"
+
+namespace md {
+namespace {
+
+void add_dims(SymbolList& symbols, const DimVec& dims) {
+  for (Dim dim : dims) symbols.add(dim);
+}
+
+// Puts numbers into one clone of a graph, node after node.
+class Substitution {
+ public:
+  Substitution(const SymbolList& symbols, std::span<const int64_t> values)
+      : symbols_(symbols), values_(values), extents_(values.begin(), values.end()) {
+    for (int64_t& extent : extents_)
+      if (extent == 0) extent = 1;
+  }
+
+  void apply(Node& node) const {
+    if (node.kind == NodeKind::TensorInput) {
+      TensorSpec& spec = node.outs[0].spec;
+      put(spec.sizes);
+      // In the strides of an input an extent of zero counts as one.
+      for (Dim& stride : spec.strides) stride = evaluate(stride, symbols_, extents_);
+      return;
+    }
+    if (node.kind != NodeKind::Op) return;
+    for (Operand& operand : node.operands) {
+      if (auto* dims = std::get_if<DimVec>(&operand)) put(*dims);
+      if (auto* scalar = std::get_if<Scalar>(&operand); scalar != nullptr && scalar->is_symbolic())
+        operand = Scalar(number(scalar->as_dim()));
+    }
+    std::vector<ValueInfo> captured = std::move(node.outs);
+    for (ValueInfo& info : captured) put(info.spec);
+    // The shape rule of a call-out is the program's own code; its operands had these sizes at the capture.
+    node.outs = is_op(node, OpKind::CallOut) ? captured : infer_outs(*node.op, node.operands);
+    check_as_captured(node, captured);
+  }
+
+ private:
+  int64_t number(Dim dim) const { return evaluate(dim, symbols_, values_); }
+  void put(DimVec& dims) const {
+    for (Dim& dim : dims)
+      if (dim.is_symbolic()) dim = number(dim);
+  }
+  void put(TensorSpec& spec) const {
+    put(spec.sizes);
+    put(spec.strides);
+  }
+
+  // A stride counts where there are two elements to go between.
+  static bool same_strides(const TensorSpec& a, const TensorSpec& b) {
+    if (a.numel().value() == 0) return true;
+    for (int i = 0; i < a.rank(); ++i)
+      if (a.sizes[i].value() > 1 && !same(a.strides[i], b.strides[i])) return false;
+    return true;
+  }
+
+  static void check_as_captured(Node& node, const std::vector<ValueInfo>& captured) {
+    bool fits = node.outs.size() == captured.size();
+    for (size_t i = 0; fits && i < captured.size(); ++i) {
+      const TensorSpec &now = node.outs[i].spec, &then = captured[i].spec;
+      fits = now.dtype == then.dtype && node.outs[i].copies == captured[i].copies && same(now.sizes, then.sizes) &&
+             same_strides(now, then);
+      node.outs[i].spec.requires_grad = then.requires_grad;
+    }
+    if (!fits) raise_op(ErrorKind::Runtime, node.op->name, "the sizes are not those that the graph was captured for");
+  }
+
+  const SymbolList& symbols_;
+  std::span<const int64_t> values_;
+  std::vector<int64_t> extents_;
+};
+
+}  // namespace
+
+SymbolList symbols_of(const Graph& graph) {
+  SymbolList symbols;
+  for (const auto& node : graph.nodes()) {
+    symbols.add(node->size);
+    for (const ValueInfo& info : node->outs) {
+      add_dims(symbols, info.spec.sizes);
+      add_dims(symbols, info.spec.strides);
+    }
+    for (const Operand& operand : node->operands) {
+      if (const auto* dims = std::get_if<DimVec>(&operand)) add_dims(symbols, *dims);
+      if (const auto* scalar = std::get_if<Scalar>(&operand); scalar != nullptr && scalar->is_symbolic())
+        symbols.add(scalar->as_dim());
+    }
+  }
+  return symbols;
+}
+
+std::vector<SymbolPlace> symbol_places(const Graph& graph, const SymbolList& symbols) {
+  std::vector<SymbolPlace> places(symbols.symbols().size());
+  auto set = [&](Dim dim, int input, int index) {
+    int at = is_symbol(dim) ? symbols.find(dim) : -1;
+    if (at >= 0 && places[static_cast<size_t>(at)].input < 0) places[static_cast<size_t>(at)] = {input, index};
+  };
+  for (int input = 0; input < static_cast<int>(graph.inputs().size()); ++input) {
+    const Node& node = *graph.inputs()[static_cast<size_t>(input)];
+    if (node.kind == NodeKind::ScalarInput) set(node.size, input, -1);
+    const DimVec& sizes = node.outs[0].spec.sizes;
+    for (int i = 0; i < sizes.size(); ++i) set(sizes[i], input, i);
+  }
+  return places;
+}
+
+std::vector<int64_t> symbol_values(std::span<const SymbolPlace> places, std::span<const GraphInput> inputs) {
+  std::vector<int64_t> values;
+  values.reserve(places.size());
+  for (const SymbolPlace& place : places) {
+    MD_ASSERT(place.input >= 0, "no input of the graph tells a symbol");
+    const GraphInput& input = inputs[static_cast<size_t>(place.input)];
+    values.push_back(place.dim < 0 ? input.scalar.as_int() : input.tensor->sizes()[place.dim]);
+  }
+  return values;
+}
+
+std::shared_ptr<Graph> with_numbers(const Graph& graph, const SymbolList& symbols, std::span<const int64_t> values) {
+  std::shared_ptr<Graph> copy = graph.clone();
+  Substitution substitution(symbols, values);
+  for (const auto& node : copy->nodes()) substitution.apply(*node);
+  return copy;
+}
+
+}  // namespace md

@@ -1,0 +1,27 @@
+#include "guards/size_place.h"
+
+#include "base/error.h"
+#include "guards/tensor_type.h"
+
+namespace md {
+
+std::optional<int64_t> read_size(const SizePlace& place, BorrowedRef object) {
+  if (place.dim >= 0) {
+    const TensorType* type = tensor_type_of(object);
+    const TensorImpl* impl = type != nullptr ? type->unwrap(object).impl() : nullptr;
+    if (impl == nullptr || impl->kind() != TensorKind::Real || place.dim >= impl->rank()) return std::nullopt;
+    return impl->sizes()[place.dim];
+  }
+  if (!PyLong_CheckExact(object.get())) return std::nullopt;
+  int overflow = 0;
+  long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow != 0) return std::nullopt;
+  return number;
+}
+
+std::string name(const SizePlace& place, const Bytecode& bytecode) {
+  std::string text = name(place.source, bytecode);
+  return place.dim < 0 ? text : str_cat(text, ".size()[", place.dim, "]");
+}
+
+}  // namespace md

@@ -1,0 +1,72 @@
+// The symbols of one walk, and what the walk came to rely on about them.
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "guards/guard_set.h"
+
+namespace md {
+
+// What the program said of one dimension of a tensor (mark_dynamic and its like).
+enum class DimMark : uint8_t { None, Dynamic, MaybeDynamic, Static };
+struct DimPolicy {
+  DimMark mark = DimMark::None;
+  std::optional<int64_t> min, max;
+};
+// By dim; empty: nothing was said.
+std::vector<DimPolicy> dim_policies(BorrowedRef tensor_object, int rank);
+
+class SizeSymbols : public ShapeGuardSink {
+ public:
+  // The symbol of a place: a size, or an int. `policy` is the program's, of a size.
+  Dim symbol(const SizePlace& place, int64_t hint, const DimPolicy& policy = {});
+  void relation(Dim a, DimRelation relation, Dim b) override;
+
+  bool empty() const { return symbols_.symbols().empty(); }
+  const SymbolList& symbols() const { return symbols_; }
+  const SizePlace& place_of(Dim symbol) const;
+  // The number that the symbol had to be, if it had to.
+  std::optional<int64_t> fixed(Dim symbol) const;
+  std::vector<SizePlace> places_of(const SymbolList& list) const;
+
+  void add_guards(GuardSet& guards) const;
+  // What is to be said of dimensions that are marked dynamic and are not; empty: nothing.
+  std::string violations(const Bytecode& bytecode) const;
+
+ private:
+  struct Relation {
+    Dim a, b;
+    DimRelation relation;
+  };
+  struct Marked {
+    Dim symbol;
+    SizePlace place;
+    DimPolicy policy;
+  };
+  SymbolList symbols_;
+  std::vector<SizePlace> places_;  // in the order of symbols_
+  std::vector<Relation> relations_;
+  std::set<std::string> known_;  // texts of relations_
+  std::vector<Marked> marked_;
+};
+
+// The spec of an input with symbols for these of its sizes, and strides over them where they go over them; by dim, which dim a
+// stride goes over, -1: none.
+std::vector<int> make_symbolic(TensorSpec& spec, const std::vector<std::optional<Dim>>& sizes);
+
+// Installs a sink for a scope.
+class ShapeGuardScope {
+ public:
+  explicit ShapeGuardScope(ShapeGuardSink* sink) : previous_(exchange_shape_guard_sink(sink)) {}
+  ~ShapeGuardScope() { exchange_shape_guard_sink(previous_); }
+  ShapeGuardScope(const ShapeGuardScope&) = delete;
+  ShapeGuardScope& operator=(const ShapeGuardScope&) = delete;
+
+ private:
+  ShapeGuardSink* previous_;
+};
+
+}  // namespace md

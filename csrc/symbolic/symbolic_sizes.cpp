@@ -1,0 +1,216 @@
+// Sizes that differ from run to run: where the walk meets them, and what it may do with them.
+#include <algorithm>
+
+#include "frontends/size_object.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+// Reached through an object's attributes: a parameter or buffer of a module, or the like.
+bool is_held_by_object(const Source* source) {
+  for (; source != nullptr; source = source->base())
+    if (source->kind() == SourceKind::InstanceAttr || source->kind() == SourceKind::InstanceDict) return true;
+  return false;
+}
+
+bool is_comparison(Computation computation) {
+  switch (computation) {
+    case Computation::Less:
+    case Computation::LessEqual:
+    case Computation::Equal:
+    case Computation::NotEqual:
+    case Computation::Greater:
+    case Computation::GreaterEqual:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void Walk::make_sizes_symbolic(TensorValue* tensor) {
+  TensorSpec& spec = tensor->spec;
+  DynamicShapes dynamic = start_.policy->dynamic;
+  std::vector<DimPolicy> policies = dim_policies(tensor->object, spec.rank());
+  bool from_the_start = dynamic == DynamicShapes::Always || (dynamic == DynamicShapes::Automatic && all_symbolic_);
+  bool all =
+      from_the_start && tensor->object.type() == default_tensor_type().type && !is_held_by_object(tensor->source);
+  bool any = all || start_.varying != nullptr || !policies.empty();
+  if (!any || dynamic == DynamicShapes::Never || spec.rank() == 0) return;
+  bool is_plain = same(spec.strides, contiguous_strides(spec.sizes.span()));
+  std::vector<std::optional<Dim>> sizes(static_cast<size_t>(spec.rank()));
+  any = false;
+  for (int i = 0; i < spec.rank(); ++i) {
+    DimPolicy policy = policies.empty() ? DimPolicy{} : policies[static_cast<size_t>(i)];
+    SizePlace place{tensor->source, i};
+    bool varies = start_.varying != nullptr && start_.varying->contains(name(place, start_.bytecode));
+    bool marked = policy.mark == DimMark::Dynamic || policy.mark == DimMark::MaybeDynamic;
+    if (policy.mark == DimMark::Static || !(all || varies || marked)) continue;
+    // A stride over nothing does not say that it goes over this dim.
+    if (same(spec.sizes[i], Dim(0)) && (i > 0 || !is_plain)) continue;
+    sizes[static_cast<size_t>(i)] = sizes_.symbol(place, spec.sizes[i].value(), policy);
+    any = true;
+  }
+  if (any) tensor->stride_over = make_symbolic(spec, sizes);
+}
+
+ValuePtr Walk::size_value(Dim dim) {
+  if (!dim.is_symbolic()) return integer(dim.value());
+  auto value =
+      make_value<ComputedValue>(Computation::Int, std::vector<ValuePtr>{}, check(PyLong_FromLongLong(dim.hint())));
+  value->dim = dim;
+  return value;
+}
+
+ValuePtr Walk::shape_value(const TensorSpec& spec) {
+  if (!any_symbolic(spec.sizes.span())) return constant(size_from_dims(spec.sizes.span()));
+  std::vector<ValuePtr> items;
+  for (Dim dim : spec.sizes) items.push_back(size_value(dim));
+  auto shape = make_value<SequenceValue>(false, std::move(items));
+  shape->type = constant(reinterpret_cast<PyObject*>(size_type()));
+  return shape;
+}
+
+bool Walk::is_shape(const ValuePtr& value) const {
+  return as<SequenceValue>(value) != nullptr && type_of(value) == size_type();
+}
+
+ValuePtr Walk::known_shape(const ValuePtr& value) {
+  DimVec sizes;
+  for (const ValuePtr& item : as<SequenceValue>(value)->items) sizes.push_back(int_of(item).value_or(0));
+  return constant(size_from_dims(sizes.span()));
+}
+
+std::optional<Dim> Walk::dim_of(const ValuePtr& value) {
+  if (auto* computed = as<ComputedValue>(value)) {
+    if (!PyLong_CheckExact(computed->current.get())) return std::nullopt;
+    if (computed->known) return int_of(value);
+    // Only now: a divisor must not be zero in it.
+    if (!computed->dim) computed->dim = computed_dim(computed->computation, computed->parts);
+    return computed->dim;
+  }
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || !PyLong_CheckExact(object->object.get())) return std::nullopt;
+  int overflow = 0;
+  long long number = PyLong_AsLongLongAndOverflow(object->object, &overflow);
+  if (overflow != 0 || number > INT64_MAX / 4 || number < -(INT64_MAX / 4)) return std::nullopt;
+  if (object->source == nullptr || object->value_guarded) return Dim(number);
+  if (!is_varying(value)) return std::nullopt;
+  exact_type(value);
+  return sizes_.symbol({object->source, -1}, number);
+}
+
+bool Walk::has_symbolic_size(const ValuePtr& value) {
+  if (auto* sequence = as<SequenceValue>(value)) {
+    return std::any_of(sequence->items.begin(), sequence->items.end(),
+                       [this](const ValuePtr& item) { return has_symbolic_size(item); });
+  }
+  if (auto* slice = as<SliceValue>(value))
+    return has_symbolic_size(slice->start) || has_symbolic_size(slice->stop) || has_symbolic_size(slice->step);
+  if (!is_varying(value)) return false;
+  std::optional<Dim> dim = dim_of(value);
+  return dim && dim->is_symbolic();
+}
+
+// Whole numbers in, a whole number out; an operand that is no size: no answer.
+std::optional<Dim> Walk::computed_dim(Computation computation, const std::vector<ValuePtr>& operands) {
+  std::vector<Dim> dims;
+  for (const ValuePtr& operand : operands) {
+    std::optional<Dim> dim = dim_of(operand);
+    if (!dim) return std::nullopt;
+    dims.push_back(*dim);
+  }
+  try {
+    switch (computation) {
+      case Computation::Add:
+        return dims[0] + dims[1];
+      case Computation::Subtract:
+        return dims[0] - dims[1];
+      case Computation::Multiply:
+        return dims[0] * dims[1];
+      case Computation::FloorDivide:
+      case Computation::Remainder:
+        if (md::known_equal(dims[1], 0)) raise_here();
+        return computation == Computation::FloorDivide ? floor_divide(dims[0], dims[1]) : remainder(dims[0], dims[1]);
+      case Computation::Negative:
+        return Dim(0) - dims[0];
+      case Computation::Positive:
+      case Computation::Int:
+        return dims[0];
+      default:
+        return std::nullopt;
+    }
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Internal) throw;
+    return std::nullopt;  // too large for a size
+  }
+}
+
+// After a break Python decides on ints that vary, and no capture holds for one side alone.
+bool Walk::is_for_python(Dim dim) const {
+  if (start_.index == 0) return false;
+  SymbolList symbols;
+  symbols.add(dim);
+  return std::ranges::any_of(sizes_.places_of(symbols), [](const SizePlace& place) { return place.dim < 0; });
+}
+
+std::optional<bool> Walk::decided(const ComputedValue& value) {
+  if (value.known) return std::nullopt;
+  if (value.computation == Computation::Not || value.computation == Computation::Truth) {
+    bool negates = value.computation == Computation::Not;
+    std::optional<bool> truth;
+    if (auto* inner = as<ComputedValue>(value.parts[0])) truth = decided(*inner);
+    if (!truth) {
+      std::optional<Dim> dim = dim_of(value.parts[0]);
+      if (!dim || is_for_python(*dim)) return std::nullopt;
+      truth = !md::known_equal(*dim, 0);
+    }
+    return *truth != negates;
+  }
+  if (value.dim) return is_for_python(*value.dim) ? std::nullopt : std::optional(!md::known_equal(*value.dim, 0));
+  if (!is_comparison(value.computation)) return std::nullopt;
+  std::optional<Dim> a = dim_of(value.parts[0]), b = a ? dim_of(value.parts[1]) : std::nullopt;
+  if (!a || !b || is_for_python(*a) || is_for_python(*b)) return std::nullopt;
+  switch (value.computation) {
+    case Computation::Less:
+      return known_less(*a, *b);
+    case Computation::GreaterEqual:
+      return !known_less(*a, *b);
+    case Computation::Greater:
+      return known_less(*b, *a);
+    case Computation::LessEqual:
+      return !known_less(*b, *a);
+    case Computation::Equal:
+      return md::known_equal(*a, *b);
+    default:
+      return !md::known_equal(*a, *b);
+  }
+}
+
+void Walk::specialise(const TensorSpec& spec) {
+  for (const DimVec* dims : {&spec.sizes, &spec.strides})
+    for (Dim dim : *dims) static_cast<void>(dim.value());
+}
+
+ValuePtr Walk::smallest_or_largest(bool largest, const std::vector<ValuePtr>& values) {
+  std::vector<Dim> dims;
+  bool symbolic = false;
+  for (const ValuePtr& value : values) {
+    std::optional<Dim> dim = dim_of(value);
+    if (!dim) return nullptr;
+    symbolic = symbolic || dim->is_symbolic();
+    dims.push_back(*dim);
+  }
+  if (!symbolic || dims.empty()) return nullptr;
+  size_t chosen = 0;
+  for (size_t i = 1; i < dims.size(); ++i) {
+    bool better = largest ? known_less(dims[chosen], dims[i]) : known_less(dims[i], dims[chosen]);
+    if (better) chosen = i;
+  }
+  return values[chosen];
+}
+
+}  // namespace md

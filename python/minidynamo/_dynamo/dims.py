@@ -1,0 +1,61 @@
+"""What a program says of the dimensions of a tensor before it is given to a compiled function."""
+
+import minidynamo
+
+from .decorators import forbid_in_graph
+
+# Read by capture: {dimension: (mark, min, max)}.
+_NAME = "_dynamo_dims"
+
+
+@forbid_in_graph
+def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize_on=None):
+    """The sizes of `t` at `index` (an int, or several) differ from call to call: one capture serves them all.
+
+    Where the code can only run with one size, the call raises ConstraintViolationError; so does a size outside of min
+    and max, of which both are possible values. hint_override and specialize_on are taken and have no effect.
+    Raises AssertionError for an index that is no int, IndexError for a dimension that `t` does not have.
+    """
+    _mark(t, index, "dynamic", min, max)
+
+
+@forbid_in_graph
+def maybe_mark_dynamic(t, index):
+    """As mark_dynamic, but code that can only run with one size is captured for that size."""
+    _mark(t, index, "maybe_dynamic")
+
+
+@forbid_in_graph
+def mark_unbacked(t, index, hint_override=None, strict=False, specialize_on=None, shape_id=None, *, min=None, max=None):
+    """As mark_dynamic: a capture never depends on a size that the code does not ask for."""
+    _mark(t, index, "dynamic", min, max)
+
+
+def mark_static(t, index=None):
+    """The sizes of `t` at `index` (all when it is left out) are captured as numbers, each for itself.
+
+    A class of modules is returned as it is: its attributes are constants anyway.
+    """
+    if isinstance(t, type) and issubclass(t, minidynamo.nn.Module):
+        return t
+    if not isinstance(t, minidynamo.Tensor):
+        raise TypeError(f"mark_static expects a tensor/nn.Module class but received {type(t)}")
+    _mark(t, range(t.dim()) if index is None else index, "static")
+
+
+def _mark(t, index, mark, min=None, max=None):
+    if not isinstance(t, minidynamo.Tensor):
+        raise TypeError(f"a tensor is required, not {type(t)}")
+    if isinstance(index, int) and not isinstance(index, bool):
+        index = (index,)
+    elif not isinstance(index, (list, tuple, range)):
+        raise AssertionError(f"Expected index to be int, list, or tuple, got {type(index)}")
+    marks = getattr(t, _NAME, None)
+    if marks is None:
+        marks = {}
+        setattr(t, _NAME, marks)
+    for at in index:
+        dimension = at + t.dim() if at < 0 else at
+        if not 0 <= dimension < t.dim():
+            raise IndexError(f"there is no dimension {at} in a tensor of shape {tuple(t.shape)}")
+        marks[dimension] = (mark, min, max)

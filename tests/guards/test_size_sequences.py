@@ -1,0 +1,91 @@
+"""Functions over sizes, called with one set of shapes after another: compiled as plain Python.
+
+The functions and their arguments are size_functions.py. `pytest -m exhaustive` runs many more sequences.
+"""
+
+import contextlib
+import io
+import traceback
+
+import pytest
+from size_functions import FUNCTIONS, Draw
+
+import minidynamo
+from minidynamo._dynamo import config
+
+MODES = {
+    "automatic": ({}, True),
+    "dynamic": ({"dynamic": True}, True),
+    "from_the_start": ({}, False),
+    "eager": ({"dynamic": True, "backend": "eager"}, True),
+}
+CALLS = 12
+
+
+def told(value):
+    """A value with all that a program can see of it."""
+    if isinstance(value, minidynamo.Tensor):
+        return (
+            "tensor",
+            tuple(value.shape),
+            value.stride(),
+            str(value.dtype),
+            value.storage_offset(),
+            repr(value.tolist()),
+        )
+    if isinstance(value, (list, tuple)):
+        return type(value).__name__, [told(item) for item in value]
+    if isinstance(value, dict):
+        return "dict", [(told(key), told(item)) for key, item in value.items()]
+    return type(value).__name__, repr(value)
+
+
+def outcome(function, arguments, seed):
+    """The result or exception, what became of the arguments, what was printed, and which results share memory with arguments."""
+    args = arguments(Draw(seed))
+    tensors = [arg for arg in args if isinstance(arg, minidynamo.Tensor)]
+    output = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(output):
+            result = function(*args)
+    except Exception as error:
+        lines = [
+            frame.lineno
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.filename.endswith("functions.py")
+        ]
+        return type(error).__name__, str(error), lines, told(args), output.getvalue()
+    results = result if isinstance(result, tuple) else (result,)
+    shared = [
+        [item is tensor, item.numel() > 0 and item.data_ptr() == tensor.data_ptr()]
+        for item in results
+        if isinstance(item, minidynamo.Tensor)
+        for tensor in tensors
+    ]
+    return told(result), told(args), shared, output.getvalue()
+
+
+def check(mode, arguments, function, seeds):
+    options, assume_static = MODES[mode]
+    minidynamo._dynamo.reset()
+    with config.patch(assume_static_by_default=assume_static):
+        compiled = minidynamo.compile(function, recompile_limit=64, **options)
+        for call, seed in enumerate(seeds):
+            expected = outcome(function, arguments, seed)
+            found = outcome(compiled, arguments, seed)
+            assert found == expected, f"call {call} of seeds {seeds}: {told(arguments(Draw(seed)))}"
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("arguments, function", FUNCTIONS, ids=[function.__name__ for _, function in FUNCTIONS])
+def test_sequence(arguments, function, mode):
+    for start in range(2):
+        check(mode, arguments, function, range(start * CALLS, (start + 1) * CALLS))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("arguments, function", FUNCTIONS, ids=[function.__name__ for _, function in FUNCTIONS])
+def test_many_sequences(arguments, function, mode):
+    for start in range(100):
+        check(mode, arguments, function, range(1000 + start * CALLS, 1000 + (start + 1) * CALLS))
