@@ -581,12 +581,12 @@ class AttributeLookup {
     return walk_.at(walk_.sources().get(kind, known->source, nullptr));
   }
 
-  // Up to 3.12 a class method asks what it wraps to bind itself, which a function does as the class method would.
+  // Up to 3.12 a class method asks what it wraps to bind itself, which a function does as the class method would; from 3.13
+  // on it calls what it wraps as it is. Other descriptors are for Python.
   ValuePtr unwrap_class_method(const ValuePtr& found) {
     ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type);
     PyTypeObject* type = unwrapped ? walk_.exact_type(unwrapped) : nullptr;
-    if (PY_VERSION_HEX < 0x030D0000 && type != nullptr && type != &PyFunction_Type && type->tp_descr_get != nullptr)
-      unknown();
+    if (type != nullptr && type != &PyFunction_Type && type->tp_descr_get != nullptr) unknown();
     return unwrapped;
   }
 
