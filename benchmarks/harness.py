@@ -20,6 +20,7 @@ def parse_arguments(description, rounds):
     parser.add_argument("--rounds", type=int, default=rounds, help=f"rounds of each contender, {rounds} by default")
     parser.add_argument("--threads", default="1,2", help="numbers of threads to measure with, 1,2 by default")
     parser.add_argument("--only", default="", help="only contenders whose name contains this")
+    parser.add_argument("--rows", default="", help="only rows whose name contains this")
     parser.add_argument("--json", help="file to write all results to")
     parser.add_argument("--worker", nargs="*", help=argparse.SUPPRESS)
     return parser.parse_args()

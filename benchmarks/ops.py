@@ -181,10 +181,11 @@ def main():
         work(*arguments.worker)
         return
     results = {}
+    rows = [question for question in questions() if arguments.rows in question]
     names = available({name: contender.module for name, contender in CONTENDERS.items()}, arguments.only)
     for threads in map(int, arguments.threads.split(",")):
         workers = [Worker(__file__, [name, str(threads)], environment(threads)) for name in names]
-        answers = interleave(workers, list(questions()), arguments.rounds, SPIN_SECONDS if threads > 1 else 0.0)
+        answers = interleave(workers, rows, arguments.rounds, SPIN_SECONDS if threads > 1 else 0.0)
         for worker in workers:
             worker.close()
         for question, samples in answers.items():
