@@ -1,7 +1,7 @@
 #include "tensor/thread_pool.h"
 
 #include <immintrin.h>
-#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -71,6 +71,7 @@ void ThreadPool::run(int threads, int64_t count, RangeFunction function, void* c
   } release{taken_};
   threads = static_cast<int>(std::min<int64_t>(threads, count));
   hire(threads - 1);
+  keep_clear_of_caller();
   Job job(function, context);
   divide(job, threads, count);
   publish(job, threads - 1);
@@ -95,20 +96,40 @@ void ThreadPool::divide(Job& job, int threads, int64_t count) {
 }
 
 void ThreadPool::hire(int workers) {
+  if (static_cast<int>(workers_.size()) >= workers) return;
   BlockedSignals blocked;
-  for (; workers_ < workers; ++workers_) {
+  workers_.reserve(static_cast<size_t>(workers));
+  while (static_cast<int>(workers_.size()) < workers) {
     try {
-      std::thread([this] { serve(); }).detach();
+      std::thread worker([this] { serve(); });
+      workers_.push_back(worker.native_handle());
+      worker.detach();
+      clear_of_ = -1;
     } catch (const std::system_error&) {
       return;  // the system has no more: those that there are do the work
     }
   }
 }
 
+// The scheduler may wake a worker on the processor of the thread that wakes it, where it would wait for milliseconds while
+// another processor idles. With many workers one that waits is no great loss, and each costs a system call.
+void ThreadPool::keep_clear_of_caller() {
+  constexpr size_t kFewWorkers = 7;
+  int processor = sched_getcpu();
+  if (processor < 0 || processor == clear_of_ || workers_.size() > kFewWorkers) return;
+  clear_of_ = processor;
+  cpu_set_t others;
+  if (pthread_getaffinity_np(pthread_self(), sizeof others, &others) != 0) return;
+  CPU_CLR(static_cast<size_t>(processor), &others);
+  if (CPU_COUNT(&others) == 0) return;
+  // Where it is not permitted they stay where they are.
+  for (pthread_t worker : workers_) pthread_setaffinity_np(worker, sizeof others, &others);
+}
+
 void ThreadPool::publish(Job& job, int workers) {
   job_.store(&job);
   calls_.fetch_add(1);
-  if (workers >= workers_) {
+  if (workers >= static_cast<int>(workers_.size())) {
     calls_.notify_all();
   } else {
     for (int i = 0; i < workers; ++i) calls_.notify_one();

@@ -1,6 +1,8 @@
 // Threads that take pieces of a range until it is done. The calling thread takes part and never waits for a thread that has
 // not begun: a worker that wakes late, or shares its processor, costs nothing but the work it would have done.
 #pragma once
+#include <pthread.h>
+
 #include <atomic>
 #include <cstdint>
 #include <vector>
@@ -32,6 +34,7 @@ class ThreadPool {
   ThreadPool() = default;
   static void start_anew_in_child();
   void hire(int workers);
+  void keep_clear_of_caller();
   void divide(Job& job, int threads, int64_t count);
   void serve();
   void await_call(uint32_t seen);
@@ -43,7 +46,9 @@ class ThreadPool {
   std::atomic<Job*> job_ = nullptr;
   std::atomic<int> inside_ = 0;      // workers that may hold job_
   std::atomic<uint32_t> calls_ = 0;  // grows with each job; what idle workers wait for
-  int workers_ = 0;                  // this and shares_ belong to who has taken the pool
+  // These belong to who has taken the pool.
+  std::vector<pthread_t> workers_;
+  int clear_of_ = -1;  // the processor that the workers are kept from
   std::vector<Share> shares_;
 };
 
