@@ -35,10 +35,11 @@ inline __attribute__((always_inline)) void gemm_step(Vector<T> (&sums)[Rows][Vec
   }
 }
 
-// PackedA: a's element (r, p) is a[p * Rows + r], else a[r * a_row + p]. Row p of b is at b + p * kStrip.
+// PackedA: a's element (r, p) is a[p * Rows + r], else a[r * a_row + p]. Row p of b is at b + p * b_row.
 // ahead: what the second cache will be asked for later, a line for every kStepsPerLine steps.
 template <typename T, int Rows, int Vectors, bool PackedA>
-void gemm_tile(int64_t depth, const T* a, int64_t a_row, const T* b, T* c, int64_t c_row, bool add, const T* ahead) {
+void gemm_tile(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, bool add,
+               const T* ahead) {
   constexpr int kStepOfA = PackedA ? Rows : 1;
   if constexpr (PackedA) a_row = 1;
   Vector<T> sums[Rows][Vectors];
@@ -57,13 +58,13 @@ void gemm_tile(int64_t depth, const T* a, int64_t a_row, const T* b, T* c, int64
     ahead += 64 / sizeof(T);
 #pragma GCC unroll 4
     for (int q = 0; q < kStepsPerLine; ++q) {
-      gemm_step<T, Rows, Vectors>(sums, a + q * kStepOfA, a_row, b + q * kStrip<T>);
+      gemm_step<T, Rows, Vectors>(sums, a + q * kStepOfA, a_row, b + q * b_row);
     }
     a += kStepsPerLine * kStepOfA;
-    b += kStepsPerLine * kStrip<T>;
+    b += kStepsPerLine * b_row;
   }
 #pragma GCC unroll 1
-  for (; p < depth; ++p, a += kStepOfA, b += kStrip<T>) gemm_step<T, Rows, Vectors>(sums, a, a_row, b);
+  for (; p < depth; ++p, a += kStepOfA, b += b_row) gemm_step<T, Rows, Vectors>(sums, a, a_row, b);
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 3
@@ -76,19 +77,19 @@ void gemm_tile(int64_t depth, const T* a, int64_t a_row, const T* b, T* c, int64
 
 // One tile of `width` columns; a vector that is not full goes through a whole tile.
 template <typename T, int Rows, bool PackedA>
-inline void gemm_tile_of(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t width, T* c, int64_t c_row,
-                         bool add, const T* ahead) {
-  if (width == kStrip<T>) return gemm_tile<T, Rows, kTileVectors, PackedA>(depth, a, a_row, b, c, c_row, add, ahead);
+inline void gemm_tile_of(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t b_row, int64_t width, T* c,
+                         int64_t c_row, bool add, const T* ahead) {
+  if (width == kStrip<T>) return gemm_tile<T, Rows, kTileVectors, PackedA>(depth, a, a_row, b, b_row, c, c_row, add, ahead);
   T whole[Rows * kStrip<T>];
   bool full = width % kVector<T> == 0;
   T* place = full ? c : whole;
   int64_t place_row = full ? c_row : kStrip<T>;
   if (width <= kVector<T>) {
-    gemm_tile<T, Rows, 1, PackedA>(depth, a, a_row, b, place, place_row, full && add, ahead);
+    gemm_tile<T, Rows, 1, PackedA>(depth, a, a_row, b, b_row, place, place_row, full && add, ahead);
   } else if (width <= 2 * kVector<T>) {
-    gemm_tile<T, Rows, 2, PackedA>(depth, a, a_row, b, place, place_row, full && add, ahead);
+    gemm_tile<T, Rows, 2, PackedA>(depth, a, a_row, b, b_row, place, place_row, full && add, ahead);
   } else {
-    gemm_tile<T, Rows, kTileVectors, PackedA>(depth, a, a_row, b, place, place_row, full && add, ahead);
+    gemm_tile<T, Rows, kTileVectors, PackedA>(depth, a, a_row, b, b_row, place, place_row, full && add, ahead);
   }
   if (full) return;
   for (int64_t r = 0; r < Rows; ++r) {
@@ -161,13 +162,20 @@ void gemm_pack_columns(const T* b, int64_t b_row, int64_t b_step, int64_t depth,
 
 template <typename T, bool PackedA>
 void gemm_rows_of(const GemmBlock<T>& block, const T* a, int64_t m, T* c) {
-  for (int64_t x = 0; x < block.n; x += kStrip<T>) {
-    const T* next_strip = block.packed_b + (x + kStrip<T>)*block.depth;
+  int64_t width;
+  for (int64_t x = 0; x < block.n; x += width) {
+    width = least(block.n - x, kStrip<T>);
+    const T* strip = block.b + (block.b_is_packed ? x * block.depth : x);
+    const T* next_strip = strip;
+    if (block.b_is_packed) {
+      next_strip += kStrip<T> * block.depth;
+    } else if (block.n - x == (kTileVectors + 1) * kVector<T>) {
+      width -= kVector<T>;  // two tiles of two vectors rather than one of three and one of one
+    }
     for_row_tiles<kTileRows>(m, 0, [&]<int Rows>(int64_t at) {
-      gemm_tile_of<T, Rows, PackedA>(block.depth, a + at * (PackedA ? block.depth : block.a_row), block.a_row,
-                                     block.packed_b + x * block.depth, least(block.n - x, kStrip<T>),
-                                     c + at * block.c_row + x, block.c_row, block.add,
-                                     next_strip + at * block.depth * kStrip<T> / m);
+      gemm_tile_of<T, Rows, PackedA>(block.depth, a + at * (PackedA ? block.depth : block.a_row), block.a_row, strip,
+                                     block.b_row, width, c + at * block.c_row + x, block.c_row, block.add,
+                                     block.b_is_packed ? next_strip + at * block.depth * kStrip<T> / m : strip);
     });
   }
 }
@@ -187,5 +195,5 @@ void gemm_rows(const GemmBlock<T>& block) {
 
 template <typename T>
 constexpr GemmLoops<T> gemm_loops() {
-  return {kStrip<T>, gemm_pack_columns<T>, gemm_rows<T>};
+  return {kStrip<T>, kVector<T>, gemm_pack_columns<T>, gemm_rows<T>};
 }

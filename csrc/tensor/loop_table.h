@@ -35,7 +35,9 @@ struct GemmBlock {
   const T* a;
   int64_t a_row, a_step;
   T* packed_a;  // room for min(m, kGemmRows) * depth
-  const T* packed_b;
+  const T* b;   // packed into strips, or where it lies: then n is a multiple of `vector` and b_row any stride
+  int64_t b_row;
+  bool b_is_packed;
   T* c;
   int64_t c_row;
   bool add;
@@ -43,7 +45,8 @@ struct GemmBlock {
 
 template <typename T>
 struct GemmLoops {
-  int64_t strip;  // columns: packed b has room for a multiple
+  int64_t strip;   // columns: packed b has room for a multiple
+  int64_t vector;  // elements of one
   void (*pack_columns)(const T* b, int64_t b_row, int64_t b_step, int64_t depth, int64_t n, T* packed);
   void (*rows)(const GemmBlock<T>& block);
 };

@@ -233,11 +233,12 @@ void multiply_each(const Product& p, const std::vector<int64_t>& a, const std::v
   }
 }
 
-// oneDNN's calls cost more than a small product, and it reads large matrices where they lie.
+// oneDNN's calls cost more than a small product, it reads large matrices where they lie, and each band of rows copies b.
 bool own_loops_pay(const Product& p) {
-  constexpr int64_t kBelow = 64 * 64 * 64, kFrom = 704 * 704 * 704;
+  constexpr int64_t kBelow = 64 * 64 * 64, kFrom = 704 * 704 * 704, kFromOfThreads = 384 * 384 * 384;
   int64_t multiplications = p.m * p.n * p.k;
-  return multiplications <= kBelow || multiplications >= kFrom;
+  bool is_shared = p.batch == 1 && threads_for(flops_ns(p)) > 1;
+  return multiplications <= kBelow || multiplications >= (is_shared ? kFromOfThreads : kFrom);
 }
 
 bool multiply_floats(const Product& p, const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
