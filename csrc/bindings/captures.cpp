@@ -5,22 +5,14 @@
 
 #include "bindings/bindings.h"
 #include "bindings/graph.h"
+#include "bindings/graph_break.h"
 #include "eval_frame/capture_record.h"
 #include "eval_frame/code_cache.h"
-#include "symbolic/graph_break.h"
 
 namespace py = pybind11;
 
 namespace md {
 namespace {
-
-using FrameTuple = std::tuple<std::string, int, std::string>;
-
-std::vector<FrameTuple> frames_of(std::span<const SourceLine> lines) {
-  std::vector<FrameTuple> frames;
-  for (const SourceLine& line : lines) frames.emplace_back(line.file, line.line, line.function);
-  return frames;
-}
 
 const char* exit_name(ExitKind exit) {
   switch (exit) {
@@ -38,14 +30,7 @@ const char* exit_name(ExitKind exit) {
 
 py::object break_of(const CapturedRegion& region) {
   if (!region.graph_break || break_row(region.graph_break->reason).silent) return py::none();
-  const BreakRow& row = break_row(region.graph_break->reason);
-  py::dict facts;
-  facts["id"] = row.id;
-  facts["title"] = row.title;
-  facts["text"] = break_body(*region.graph_break);
-  facts["hints"] = py::str(row.hints).attr("splitlines")();
-  facts["user_stack"] = frames_of(region.graph_break->user_stack);
-  return facts;
+  return break_facts(*region.graph_break);
 }
 
 // file, line, name: of the function; start: the line of the first instruction; ops: where each operation of the graph was
@@ -61,11 +46,9 @@ py::dict facts_of(const RegionEntry& entry, const Bytecode& bytecode) {
     ops.append(py::make_tuple(node->op->name, frames));
   }
   py::dict facts;
-  facts["id"] = entry.id;
   facts["name"] = py::handle(code->co_name);
   facts["file"] = py::handle(code->co_filename);
   facts["line"] = code->co_firstlineno;
-  facts["instruction"] = entry.instruction;
   facts["start"] = bytecode.line_at(entry.instruction);
   facts["exit"] = exit_name(region.exit);
   facts["skips_frame"] = region.skips_frame;

@@ -218,8 +218,6 @@ PyTypeObject* compiled_function_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
-namespace {}  // namespace
-
 const CompileOptions& compile_options_of(BorrowedRef compiled) {
   if (compiled.type() != compiled_function_type()) raise(ErrorKind::Type, "a CompiledFunction is expected");
   return as_compiled(compiled)->options;

@@ -1,4 +1,4 @@
-#include "symbolic/graph_break.h"
+#include "bindings/graph_break.h"
 
 #include <pybind11/stl.h>
 
@@ -9,8 +9,6 @@ namespace py = pybind11;
 
 namespace md {
 namespace {
-
-using FrameTuple = std::tuple<std::string, int, std::string>;
 
 // A source that cannot be read is shown without its text; asking for it must not disturb an exception being handled.
 std::string read_source_line(const std::string& file, int line) {
@@ -35,21 +33,12 @@ py::dict row_facts(const BreakRow& row) {
   return facts;
 }
 
-py::dict break_facts(const GraphBreak& graph_break) {
-  py::dict facts = row_facts(break_row(graph_break.reason));
-  std::vector<FrameTuple> frames;
-  for (const SourceLine& line : graph_break.user_stack) frames.emplace_back(line.file, line.line, line.function);
-  facts["text"] = break_body(graph_break);
-  facts["user_stack"] = frames;
-  return facts;
-}
-
 // The breaks that a call of function logs, as dicts.
 py::list record_breaks(const py::function& function) {
   BreakRecording recording;
   function();
   py::list breaks;
-  for (const GraphBreak& graph_break : recording.breaks()) breaks.append(break_facts(graph_break));
+  for (const GraphBreak& graph_break : recording.records()) breaks.append(break_facts(graph_break));
   return breaks;
 }
 
@@ -78,6 +67,19 @@ GraphBreak make_break(const std::string& name, const std::string& context, const
 }
 
 }  // namespace
+
+std::vector<FrameTuple> frames_of(std::span<const SourceLine> lines) {
+  std::vector<FrameTuple> frames;
+  for (const SourceLine& line : lines) frames.emplace_back(line.file, line.line, line.function);
+  return frames;
+}
+
+py::dict break_facts(const GraphBreak& graph_break) {
+  py::dict facts = row_facts(break_row(graph_break.reason));
+  facts["text"] = break_body(graph_break);
+  facts["user_stack"] = frames_of(graph_break.user_stack);
+  return facts;
+}
 
 void bind_graph_break(py::module_& module) {
   set_source_reader(&read_source_line);

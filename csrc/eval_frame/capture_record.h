@@ -1,7 +1,6 @@
-// Who asks what is captured while a call runs: explain().
+// What is kept of a capture for who asks what was captured while a call ran: explain().
 #pragma once
-#include <vector>
-
+#include "base/recording.h"
 #include "bytecode/bytecode.h"
 #include "cpython/ref.h"
 #include "eval_frame/region_entry.h"
@@ -14,21 +13,6 @@ struct CaptureRecord {
   RegionEntryPtr entry;
 };
 
-// Keeps the regions that this thread captures while it exists.
-class CaptureRecording {
- public:
-  CaptureRecording();
-  ~CaptureRecording();
-  CaptureRecording(const CaptureRecording&) = delete;
-  CaptureRecording& operator=(const CaptureRecording&) = delete;
-  const std::vector<CaptureRecord>& records() const { return records_; }
-
- private:
-  friend void record_capture(const Bytecode& bytecode, const RegionEntryPtr& entry);
-  CaptureRecording* outer_;
-  std::vector<CaptureRecord> records_;
-};
-
-void record_capture(const Bytecode& bytecode, const RegionEntryPtr& entry);
+using CaptureRecording = Recording<CaptureRecord>;
 
 }  // namespace md

@@ -242,7 +242,8 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   entry->plan_ns = stopwatch.lap();
   log_capture(place, *entry);
   cache.insert(key, entry);
-  record_capture(place.bytecode, entry);
+  auto* code = reinterpret_cast<PyObject*>(place.bytecode.code());
+  CaptureRecording::add({Ref::share(code), &place.bytecode, entry});
   counters().capture_ns += entry->walk_ns + entry->plan_ns + stopwatch.lap();
   return entry;
 }

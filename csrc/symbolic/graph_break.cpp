@@ -22,7 +22,6 @@ constexpr const char* kDocsPage = "docs/graph_breaks.md";
 
 SourceReader source_reader = nullptr;
 std::set<std::string> logged_breaks;  // written under the GIL
-thread_local BreakRecording* innermost_recording = nullptr;
 
 // Every line after the first is indented.
 std::string indent_rest(std::string_view text, std::string_view indent) {
@@ -133,19 +132,13 @@ std::string record_text(const GraphBreak& graph_break, bool duplicate, std::span
 
 void log_graph_break(const GraphBreak& graph_break, const std::function<std::vector<SourceLine>()>& callers) {
   if (break_row(graph_break.reason).silent) return;
-  for (BreakRecording* recording = innermost_recording; recording != nullptr; recording = recording->outer_) {
-    recording->breaks_.push_back(graph_break);
-  }
+  BreakRecording::add(graph_break);
   if (!log_enabled(LogArtifact::graph_breaks)) return;
   bool duplicate = !logged_breaks.insert(logged_key(graph_break)).second;
   std::vector<SourceLine> above;
   if (!duplicate && callers) above = callers();
   log_event(LogArtifact::graph_breaks, record_text(graph_break, duplicate, above));
 }
-
-BreakRecording::BreakRecording() : outer_(std::exchange(innermost_recording, this)) {}
-
-BreakRecording::~BreakRecording() { innermost_recording = outer_; }
 
 void forget_logged_breaks() { logged_breaks.clear(); }
 

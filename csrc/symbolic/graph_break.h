@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/recording.h"
 #include "bytecode/bytecode.h"
 #include "graph/graph.h"
 
@@ -60,20 +61,8 @@ void log_graph_break(const GraphBreak& graph_break, const std::function<std::vec
 // Makes every break a new one for the log.
 void forget_logged_breaks();
 
-// Keeps the breaks that this thread logs while it exists, whether the log is switched on or not.
-class BreakRecording {
- public:
-  BreakRecording();
-  ~BreakRecording();
-  BreakRecording(const BreakRecording&) = delete;
-  BreakRecording& operator=(const BreakRecording&) = delete;
-  const std::vector<GraphBreak>& breaks() const { return breaks_; }
-
- private:
-  friend void log_graph_break(const GraphBreak&, const std::function<std::vector<SourceLine>()>&);
-  BreakRecording* outer_;
-  std::vector<GraphBreak> breaks_;
-};
+// Keeps the breaks that are not silent, whether the log is switched on or not.
+using BreakRecording = Recording<GraphBreak>;
 
 // Sets minidynamo._dynamo.exc.Unsupported for the break, and throws PythonError. GIL held.
 [[noreturn]] void raise_unsupported(const GraphBreak& graph_break);
