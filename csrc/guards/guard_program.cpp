@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "cpython/imports.h"
+#include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
@@ -81,9 +81,7 @@ bool check_SLOT_MATCH(const GuardInstruction& in, PyObject* const* registers, co
 bool check_LENGTH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
   PyObject* object = registers[in.target];
   PyTypeObject* type = Py_TYPE(object);
-  static PyObject* const deque = imported("_collections", "deque").release();
-  bool is_deque = type == reinterpret_cast<PyTypeObject*>(deque);
-  if (PyList_Check(object) || PyTuple_Check(object) || is_deque) return Py_SIZE(object) == in.number;
+  if (PyList_Check(object) || PyTuple_Check(object) || type == deque_type()) return Py_SIZE(object) == in.number;
   if (PyDict_Check(object)) return PyDict_GET_SIZE(object) == in.number;
   return (type == &PySet_Type || type == &PyFrozenSet_Type) && PySet_GET_SIZE(object) == in.number;
 }

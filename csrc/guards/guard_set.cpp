@@ -24,6 +24,13 @@ struct GuardSet::Impl {
   void sort();
 };
 
+static Guard guard_on(GuardKind kind, const Source* source) {
+  Guard guard;
+  guard.kind = kind;
+  guard.source = source;
+  return guard;
+}
+
 void GuardSet::Impl::add(Guard guard) {
   MD_ASSERT(!sealed, "a guard comes before seal");
   if (guard.source == nullptr) {
@@ -43,9 +50,7 @@ void GuardSet::Impl::add(Guard guard) {
 
 void GuardSet::Impl::add_object(GuardKind kind, const Source* source, BorrowedRef object) {
   MD_ASSERT(GuardSet::can_hold(object), "a guard cannot hold a ", object.type()->tp_name);
-  Guard guard;
-  guard.kind = kind;
-  guard.source = source;
+  Guard guard = guard_on(kind, source);
   guard.object = HeldObject(object);
   add(std::move(guard));
 }
@@ -101,9 +106,7 @@ void GuardSet::tensor_match(const Source* source, PyTypeObject* type, const Tens
                             std::span<const int> stride_over) {
   const TensorType* tensor_type = find_tensor_type(type);
   MD_ASSERT(tensor_type != nullptr, type->tp_name, " is no tensor type");
-  Guard guard;
-  guard.kind = GuardKind::TENSOR_MATCH;
-  guard.source = source;
+  Guard guard = guard_on(GuardKind::TENSOR_MATCH, source);
   guard.object = HeldObject(reinterpret_cast<PyObject*>(type));
   guard.tensor = {tensor_type->unwrap, spec.dtype, spec.requires_grad, spec.rank(), {}, {}};
   for (const DimVec* dims : {&spec.sizes, &spec.strides})
@@ -118,9 +121,7 @@ void GuardSet::type_match(const Source* source, PyTypeObject* type) {
 
 void GuardSet::equals_match(const Source* source, BorrowedRef constant) {
   MD_ASSERT(is_guardable_constant(constant), "EQUALS_MATCH needs a constant, not a ", constant.type()->tp_name);
-  Guard guard;
-  guard.kind = GuardKind::EQUALS_MATCH;
-  guard.source = source;
+  Guard guard = guard_on(GuardKind::EQUALS_MATCH, source);
   guard.object = HeldObject(constant);
   guard.same_constant = same_constant_of(constant.type());
   impl_->add(std::move(guard));
@@ -136,25 +137,19 @@ void GuardSet::code_match(const Source* source, PyCodeObject* code) {
 }
 
 void GuardSet::slot_match(const Source* source, BorrowedRef member_descriptor) {
-  Guard guard;
-  guard.kind = GuardKind::SLOT_MATCH;
-  guard.source = source;
+  Guard guard = guard_on(GuardKind::SLOT_MATCH, source);
   guard.length = slot_offset(member_descriptor);
   impl_->add(std::move(guard));
 }
 
 void GuardSet::length(const Source* source, Py_ssize_t length) {
-  Guard guard;
-  guard.kind = GuardKind::LENGTH;
-  guard.source = source;
+  Guard guard = guard_on(GuardKind::LENGTH, source);
   guard.length = length;
   impl_->add(std::move(guard));
 }
 
 void GuardSet::Impl::add_keys(GuardKind kind, const Source* source, BorrowedRef tuple) {
-  Guard guard;
-  guard.kind = kind;
-  guard.source = source;
+  Guard guard = guard_on(kind, source);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple.get()); ++i) {
     BorrowedRef key = PyTuple_GET_ITEM(tuple.get(), i);
     MD_ASSERT(can_hold(key), "a guard cannot hold a key of type ", key.type()->tp_name);
@@ -172,19 +167,12 @@ void GuardSet::set_items(const Source* source, BorrowedRef item_tuple) {
 }
 
 void GuardSet::abc_token(const Source* source) {
-  Guard guard;
-  guard.kind = GuardKind::ABC_TOKEN;
-  guard.source = source;
+  Guard guard = guard_on(GuardKind::ABC_TOKEN, source);
   guard.length = current_abc_token();
   impl_->add(std::move(guard));
 }
 
-void GuardSet::text_stream(const Source* source) {
-  Guard guard;
-  guard.kind = GuardKind::TEXT_STREAM;
-  guard.source = source;
-  impl_->add(std::move(guard));
-}
+void GuardSet::text_stream(const Source* source) { impl_->add(guard_on(GuardKind::TEXT_STREAM, source)); }
 
 void GuardSet::dict_contains(const Source* source, BorrowedRef key, bool contains) {
   Ref exact = exact_constant(key);
@@ -193,33 +181,19 @@ void GuardSet::dict_contains(const Source* source, BorrowedRef key, bool contain
   impl_->add_object(contains ? GuardKind::DICT_CONTAINS : GuardKind::DICT_MISSING, source, key);
 }
 
-void GuardSet::present(const Source* source) {
-  Guard guard;
-  guard.kind = GuardKind::PRESENT;
-  guard.source = source;
-  impl_->add(std::move(guard));
-}
+void GuardSet::present(const Source* source) { impl_->add(guard_on(GuardKind::PRESENT, source)); }
 
-void GuardSet::absent(const Source* source) {
-  Guard guard;
-  guard.kind = GuardKind::ABSENT;
-  guard.source = source;
-  impl_->add(std::move(guard));
-}
+void GuardSet::absent(const Source* source) { impl_->add(guard_on(GuardKind::ABSENT, source)); }
 
 void GuardSet::alias(const Source* a, const Source* b, bool same) {
   if (a == b && same) return;
-  Guard guard;
-  guard.kind = same ? GuardKind::ALIAS : GuardKind::NOT_ALIAS;
-  guard.source = a->id() < b->id() ? a : b;
+  Guard guard = guard_on(same ? GuardKind::ALIAS : GuardKind::NOT_ALIAS, a->id() < b->id() ? a : b);
   guard.other = a->id() < b->id() ? b : a;
   impl_->add(std::move(guard));
 }
 
 void GuardSet::no_overlap(const Source* a, const Source* b) {
-  Guard guard;
-  guard.kind = GuardKind::NO_OVERLAP;
-  guard.source = a->id() < b->id() ? a : b;
+  Guard guard = guard_on(GuardKind::NO_OVERLAP, a->id() < b->id() ? a : b);
   guard.other = a->id() < b->id() ? b : a;
   impl_->add(std::move(guard));
 }
@@ -227,9 +201,7 @@ void GuardSet::no_overlap(const Source* a, const Source* b) {
 void GuardSet::shape(DimRelation relation, Dim left, Dim right, const SymbolList& symbols,
                      std::span<const SizePlace> places) {
   MD_ASSERT(!places.empty() && places.size() <= kMostSizes, "a relation has symbols, and not too many");
-  Guard guard;
-  guard.kind = GuardKind::SHAPE;
-  guard.source = places[0].source;
+  Guard guard = guard_on(GuardKind::SHAPE, places[0].source);
   guard.size = std::make_unique<SizeExpectation>();
   guard.size->relation = relation;
   guard.size->left = DimCode(left, symbols);
@@ -242,8 +214,7 @@ void GuardSet::shape(DimRelation relation, Dim left, Dim right, const SymbolList
 }
 
 void GuardSet::global_state() {
-  Guard guard;
-  guard.kind = GuardKind::GLOBAL_STATE;
+  Guard guard = guard_on(GuardKind::GLOBAL_STATE, nullptr);
   guard.state = {tensor_modes(), default_dtype()};
   impl_->add(std::move(guard));
 }

@@ -1,6 +1,6 @@
 #include "guards/object_fields.h"
 
-#include "cpython/imports.h"
+#include "cpython/library_types.h"
 #include "cpython/object_protocol.h"
 
 namespace md {
@@ -86,10 +86,7 @@ const Row kRows[] = {{&PyType_Type, "__name__", type_name},
                      {&PyFunction_Type, "__dict__", function_dict},
                      {nullptr, "maxlen", deque_maxlen}};
 
-PyTypeObject* owner_of(const Row& row) {
-  static PyObject* const deque = imported("_collections", "deque").release();
-  return row.owner != nullptr ? row.owner : reinterpret_cast<PyTypeObject*>(deque);
-}
+PyTypeObject* owner_of(const Row& row) { return row.owner != nullptr ? row.owner : deque_type(); }
 
 }  // namespace
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "bytecode/bytecode.h"
-#include "cpython/imports.h"
+#include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
@@ -159,10 +159,8 @@ Fetched fetch_SlotAttr(const Source& source, PyObject* base, const LocalsView&) 
 }
 
 Fetched fetch_Item(const Source& source, PyObject* base, const LocalsView&) {
-  if (is_exactly(base, &PyTuple_Type)) return in_tuple(base, source.index());
   if (base != nullptr && PyTuple_Check(base)) return in_tuple(base, source.index());
-  static PyObject* const deque = imported("_collections", "deque").release();
-  if (base != nullptr && Py_TYPE(base) == reinterpret_cast<PyTypeObject*>(deque)) {
+  if (is_exactly(base, deque_type())) {
     if (source.index() >= Py_SIZE(base)) return kAbsent;
     Ref item = Ref::steal(PySequence_GetItem(base, source.index()));  // which the deque holds as well
     PyErr_Clear();

@@ -1,7 +1,7 @@
 // Attribute look-up as CPython does it, by type and dict look-up alone; attribute stores on what the walk made.
 #include <algorithm>
 
-#include "cpython/imports.h"
+#include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "cpython/object_protocol.h"
 #include "frontends/op_callables.h"
@@ -671,8 +671,7 @@ ValuePtr bound_method(const Bound& bound, const ValuePtr& object) {
 bool has_plain_setattr(Walk& walk, const ValuePtr& object, bool is_object_own) {
   PyTypeObject* type = walk.exact_type(object);
   if (object->kind != ValueKind::Instance && object->kind != ValueKind::Object) return false;
-  static PyObject* const namespace_type = imported("types", "SimpleNamespace").release();
-  if (type == reinterpret_cast<PyTypeObject*>(namespace_type)) return true;
+  if (type == simple_namespace_type()) return true;
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS)) return false;
   if (is_object_own) {
     // object.__setattr__ refuses objects of built-in types with a way of their own.

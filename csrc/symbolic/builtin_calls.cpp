@@ -11,10 +11,6 @@ namespace md {
 
 namespace {
 
-void require_count(Walk& walk, const CallArgs& args, size_t least, size_t most) {
-  if (args.positional.size() < least || args.positional.size() > most || !args.keywords.empty()) walk.raise_here();
-}
-
 [[noreturn]] void break_on_builtin(Walk& walk, const char* name, const ValuePtr& value) {
   walk.graph_break(BreakReason::builtin_call, str_cat(name, "(", describe(value), ")"));
 }
@@ -26,7 +22,7 @@ std::vector<ValuePtr> iterated(Walk& walk, const char* name, const ValuePtr& val
 }
 
 ValuePtr call_len(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 1);
+  walk.require_count(args, 1, 1);
   const ValuePtr& value = args.positional[0];
   if (auto* tensor = as<TensorValue>(value)) {
     walk.guard_tensor(tensor);
@@ -124,12 +120,12 @@ bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo, co
 }
 
 ValuePtr call_isinstance(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 2, 2);
+  walk.require_count(args, 2, 2);
   return walk.boolean(walk.is_instance(args.positional[0], args.positional[1]));
 }
 
 ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 2, 2);
+  walk.require_count(args, 2, 2);
   PyObject* type = walk.identity_of(args.positional[0]);
   if (type == nullptr || !PyType_Check(type)) break_on_builtin(walk, "issubclass", args.positional[0]);
   return walk.boolean(is_subtype_of(walk, reinterpret_cast<PyTypeObject*>(type), args.positional[1], "issubclass"));
@@ -137,7 +133,7 @@ ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
 
 // hash(x): what a __hash__ in Python gives, cut to size as Python does; or that of a key.
 ValuePtr call_hash(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 1);
+  walk.require_count(args, 1, 1);
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   const ValuePtr& value = args.positional[0];
   ValuePtr method = is_user_object(value) ? walk.user_method(value, kHash) : nullptr;
@@ -160,7 +156,7 @@ ValuePtr call_type(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_bool(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 1);
+  walk.require_count(args, 0, 1);
   if (args.positional.empty()) return walk.boolean(false);
   if (ValuePtr truth = walk.computed(Computation::Truth, {args.positional[0]})) return truth;
   std::optional<bool> truth = walk.truth_of(args.positional[0]);
@@ -185,7 +181,7 @@ std::unique_ptr<std::vector<ValuePtr>> iterated_with_length(Walk& walk, const Va
 
 template <bool is_list>
 ValuePtr call_sequence(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 1);
+  walk.require_count(args, 0, 1);
   std::vector<ValuePtr> items;
   if (!args.positional.empty()) {
     // tuple(t) of an exact tuple is that tuple.
@@ -242,7 +238,7 @@ ValuePtr call_default_dict(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_set(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 1);
+  walk.require_count(args, 0, 1);
   auto set = make_value<SetValue>();
   set->creation_step = walk.step_number();
   if (args.positional.empty()) return set;
@@ -261,7 +257,7 @@ ValuePtr call_iter(Walk& walk, const CallArgs& args) {
     walk.raise_here();
   if (args.positional.size() == 2 && args.keywords.empty())
     return walk.call_now(find_polyfill(reinterpret_cast<PyObject*>(&PyCallIter_Type)), args);
-  require_count(walk, args, 1, 1);
+  walk.require_count(args, 1, 1);
   ValuePtr iterator = walk.any_iterator_over(args.positional[0]);
   if (!iterator) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[0]));
   auto* made = as<IteratorValue>(iterator);
@@ -281,7 +277,7 @@ ValuePtr call_user_next(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_next(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 2);
+  walk.require_count(args, 1, 2);
   auto* iterator = as<IteratorValue>(args.positional[0]);
   if (iterator == nullptr) return call_user_next(walk, args);
   if (std::optional<ValuePtr> next = walk.next_of(iterator)) return *next;
@@ -344,7 +340,7 @@ ValuePtr call_map_filter(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 1);
+  walk.require_count(args, 1, 1);
   ValuePtr value = args.positional[0];
   bool is_plain = type_of(value) == &PyList_Type || walk.is_plain_tuple(value);
   if (is_plain && walk.elements_of(value))
@@ -402,7 +398,7 @@ ValuePtr call_sum(Walk& walk, const CallArgs& args) {
 
 template <bool stop_at>
 ValuePtr call_any_all(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 1);
+  walk.require_count(args, 1, 1);
   ValuePtr iterator = walk.any_iterator_over(args.positional[0]);
   if (!iterator) break_on_builtin(walk, stop_at ? "any" : "all", args.positional[0]);
   while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator))) {
@@ -414,7 +410,7 @@ ValuePtr call_any_all(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_getattr(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 2, 3);
+  walk.require_count(args, 2, 3);
   Ref name = walk.constant_of(args.positional[1]);
   if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin(walk, "getattr", args.positional[0]);
   if (args.positional.size() == 3) {
@@ -428,14 +424,14 @@ ValuePtr call_getattr(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_hasattr(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 2, 2);
+  walk.require_count(args, 2, 2);
   Ref name = walk.constant_of(args.positional[1]);
   if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin(walk, "hasattr", args.positional[0]);
   return walk.boolean(static_cast<bool>(walk.optional_attribute(args.positional[0], name.get())));
 }
 
 ValuePtr call_callable(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 1);
+  walk.require_count(args, 1, 1);
   PyTypeObject* type = walk.exact_type(args.positional[0]);
   return walk.boolean(type->tp_call != nullptr);
 }
@@ -444,7 +440,7 @@ ValuePtr call_abs(Walk& walk, const CallArgs& args) {
   static PyObject* const kAbs = PyUnicode_InternFromString("__abs__");
   static PyObject* const kFunction = imported("builtins", "abs").release();
   static const OpRow* const op = find_op("abs");
-  require_count(walk, args, 1, 1);
+  walk.require_count(args, 1, 1);
   const ValuePtr& value = args.positional[0];
   if (walk.is_tensor(value)) return walk.call_op(*op, args, CallForm::Function);
   if (ValuePtr method = walk.user_method(value, kAbs)) {

@@ -1,5 +1,5 @@
 // Calls of classes: what type.__call__ and the __new__ of object and tuple do.
-#include "cpython/imports.h"
+#include "cpython/library_types.h"
 #include "symbolic/exceptions.h"
 
 namespace md {
@@ -117,10 +117,9 @@ ValuePtr Walk::make_object(const ValuePtr& type_value, CallArgs& args, Continuat
     if (!exception) break_on_creation(*this, type);
     return initialise(exception, exception_init(*this, exception), args, continuation);
   }
-  static PyObject* const namespace_type = imported("types", "SimpleNamespace").release();
   if (type == &PyBaseObject_Type && args.positional.empty() && args.keywords.empty())
     return make_value<InstanceValue>(type_value);
-  if (reinterpret_cast<PyObject*>(type) == namespace_type && args.positional.empty()) {
+  if (type == simple_namespace_type() && args.positional.empty()) {
     auto made = make_value<InstanceValue>(type_value);
     made->attributes = args.keywords;
     return made;

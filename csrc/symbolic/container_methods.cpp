@@ -7,12 +7,6 @@ namespace md {
 
 namespace {
 
-void require_count(Walk& walk, const CallArgs& args, size_t least, size_t most) {
-  // Self is the first.
-  if (args.positional.size() < least + 1 || args.positional.size() > most + 1 || !args.keywords.empty())
-    walk.raise_here();
-}
-
 [[noreturn]] void break_on_method(Walk& walk, const CallArgs& args, const char* method) {
   walk.graph_break(BreakReason::store_subscript,
                    str_cat(method, " on a ", args.positional.empty() ? "?" : describe(args.positional[0])));
@@ -37,13 +31,13 @@ const ValuePtr& dict_of(Walk& walk, const CallArgs& args, const char* method) {
 }
 
 ValuePtr list_append(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 1);
+  walk.require_method_count(args, 1, 1);
   if (!walk.list_append(args.positional[0], args.positional[1])) break_on_method(walk, args, "append");
   return walk.none();
 }
 
 ValuePtr list_extend(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 1);
+  walk.require_method_count(args, 1, 1);
   bool is_list = PyType_IsSubtype(walk.exact_type(args.positional[0]), &PyList_Type) != 0;
   if (!is_list) break_on_method(walk, args, "extend");
   if (!walk.list_extend(args.positional[0], args.positional[1]))
@@ -53,7 +47,7 @@ ValuePtr list_extend(Walk& walk, const CallArgs& args) {
 
 // list.__init__(self, items)
 ValuePtr list_init(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 1);
+  walk.require_method_count(args, 0, 1);
   int64_t length = static_cast<int64_t>(list_of(walk, args, "__init__").size());
   walk.list_splice(args.positional[0], 0, length, {});
   if (args.positional.size() > 1 && !walk.list_extend(args.positional[0], args.positional[1]))
@@ -62,7 +56,7 @@ ValuePtr list_init(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr list_pop(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 1);
+  walk.require_method_count(args, 0, 1);
   std::optional<int64_t> index = args.positional.size() > 1 ? walk.int_of(args.positional[1]) : -1;
   if (!index) walk.graph_break(BreakReason::unknown_subscript, "list.pop at an unknown place");
   std::vector<ValuePtr>& items = list_of(walk, args, "pop");
@@ -76,7 +70,7 @@ ValuePtr list_pop(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr list_insert(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 2, 2);
+  walk.require_method_count(args, 2, 2);
   std::optional<int64_t> index = walk.int_of(args.positional[1]);
   if (!index) walk.graph_break(BreakReason::unknown_subscript, "list.insert at an unknown place");
   int64_t length = static_cast<int64_t>(list_of(walk, args, "insert").size());
@@ -86,7 +80,7 @@ ValuePtr list_insert(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr list_reverse(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 0);
+  walk.require_method_count(args, 0, 0);
   const std::vector<ValuePtr>& items = list_of(walk, args, "reverse");
   std::vector<ValuePtr> reversed(items.rbegin(), items.rend());
   walk.list_splice(args.positional[0], 0, static_cast<int64_t>(items.size()), std::move(reversed));
@@ -94,14 +88,14 @@ ValuePtr list_reverse(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr list_clear(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 0);
+  walk.require_method_count(args, 0, 0);
   int64_t length = static_cast<int64_t>(list_of(walk, args, "clear").size());
   walk.list_splice(args.positional[0], 0, length, {});
   return walk.none();
 }
 
 ValuePtr list_remove(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 1);
+  walk.require_method_count(args, 1, 1);
   const std::vector<ValuePtr>& items = list_of(walk, args, "remove");
   for (size_t i = 0; i < items.size(); ++i) {
     std::optional<bool> equal = walk.known_equal(items[i], args.positional[1]);
@@ -115,7 +109,7 @@ ValuePtr list_remove(Walk& walk, const CallArgs& args) {
 
 template <bool counts>
 ValuePtr list_index(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 1);
+  walk.require_method_count(args, 1, 1);
   auto items = walk.elements_of(args.positional[0]);
   if (!items) break_on_method(walk, args, "index");
   int64_t count = 0;
@@ -130,7 +124,7 @@ ValuePtr list_index(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr list_copy(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 0);
+  walk.require_method_count(args, 0, 0);
   auto items = walk.elements_of(args.positional[0]);
   if (!items) walk.raise_here();
   return make_value<SequenceValue>(true, std::move(*items));
@@ -138,7 +132,7 @@ ValuePtr list_copy(Walk& walk, const CallArgs& args) {
 
 template <int what>
 ValuePtr dict_view(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 0);
+  walk.require_method_count(args, 0, 0);
   auto* object = as<ObjectValue>(args.positional[0]);
   bool is_known = object == nullptr || (PyDict_Check(object->object.get()) && walk.is_dict(args.positional[0], {}));
   if (!is_known) break_on_method(walk, args, "view");
@@ -146,7 +140,7 @@ ValuePtr dict_view(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr dict_get(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 2);
+  walk.require_method_count(args, 1, 2);
   Ref key = walk.key_of(args.positional[1]);
   ValuePtr missing = args.positional.size() > 2 ? args.positional[2] : walk.none();
   ValuePtr item = walk.dict_item(dict_of(walk, args, "get"), key.get());
@@ -178,7 +172,7 @@ std::vector<DictValue::Entry> entries_for_update(Walk& walk, const ValuePtr& val
 }
 
 ValuePtr dict_pop(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 2);
+  walk.require_method_count(args, 1, 2);
   const ValuePtr& dict = dict_of(walk, args, "pop");
   Ref key = walk.key_of(args.positional[1]);
   ValuePtr value = walk.dict_item(dict, key.get());
@@ -189,7 +183,7 @@ ValuePtr dict_pop(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr dict_popitem(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 0);
+  walk.require_method_count(args, 0, 0);
   const ValuePtr& dict = dict_of(walk, args, "popitem");
   auto entries = walk.entries_of(dict);
   if (!entries) break_on_method(walk, args, "popitem");
@@ -200,13 +194,13 @@ ValuePtr dict_popitem(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr dict_clear(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 0);
+  walk.require_method_count(args, 0, 0);
   walk.dict_clear(dict_of(walk, args, "clear"));
   return walk.none();
 }
 
 ValuePtr dict_setdefault(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 2);
+  walk.require_method_count(args, 1, 2);
   const ValuePtr& dict = dict_of(walk, args, "setdefault");
   Ref key = walk.key_of(args.positional[1]);
   if (ValuePtr known = walk.dict_item(dict, key.get())) return known;
@@ -233,7 +227,7 @@ ValuePtr dict_update(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr dict_copy(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 0);
+  walk.require_method_count(args, 0, 0);
   auto entries = type_of(args.positional[0]) == &PyDict_Type ? walk.entries_of(args.positional[0]) : nullptr;
   if (!entries) walk.graph_break(BreakReason::unknown_container, describe(args.positional[0]));
   auto copy = make_value<DictValue>();
@@ -256,7 +250,7 @@ ValuePtr dict_from_keys(Walk& walk, const CallArgs& args) {
 
 // dict.__getitem__(d, key), as a __getattr__ may be.
 ValuePtr dict_get_item(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 1);
+  walk.require_method_count(args, 1, 1);
   const ValuePtr& dict = dict_of(walk, args, "__getitem__");
   if (type_of(dict) != &PyDict_Type &&
       walk.type_attribute(dict, check(PyUnicode_InternFromString("__missing__")).get()))

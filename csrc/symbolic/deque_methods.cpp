@@ -1,24 +1,13 @@
 // collections.deque: made by calling it, and its methods, on those made here and on those from outside.
 #include <algorithm>
 
-#include "cpython/imports.h"
+#include "cpython/library_types.h"
 #include "guards/object_fields.h"
 #include "symbolic/walk.h"
 
 namespace md {
 
 namespace {
-
-PyObject* deque_type() {
-  static PyObject* const type = imported("collections", "deque").release();
-  return type;
-}
-
-void require_count(Walk& walk, const CallArgs& args, size_t least, size_t most) {
-  // Self is the first.
-  if (args.positional.size() < least + 1 || args.positional.size() > most + 1 || !args.keywords.empty())
-    walk.raise_here();
-}
 
 std::vector<ValuePtr>& contents_of(Walk& walk, const CallArgs& args) {
   std::vector<ValuePtr>* items = walk.deque_contents(args.positional[0]);
@@ -71,7 +60,7 @@ ValuePtr call_deque(Walk& walk, const CallArgs& args) {
   std::optional<int64_t> room = is_bounded ? walk.int_of(maxlen) : 0;
   if (!room || *room < 0) walk.raise_here();
   auto made = make_value<SequenceValue>(true, std::vector<ValuePtr>{});
-  made->type = walk.constant(deque_type());
+  made->type = walk.constant(reinterpret_cast<PyObject*>(deque_type()));
   made->maxlen = maxlen;
   auto elements = items ? walk.iterate(items) : std::make_unique<std::vector<ValuePtr>>();
   if (!elements) walk.graph_break(BreakReason::unknown_iteration, describe(items));
@@ -83,7 +72,7 @@ ValuePtr call_deque(Walk& walk, const CallArgs& args) {
 
 template <bool at_left>
 ValuePtr call_append(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 1);
+  walk.require_method_count(args, 1, 1);
   std::vector<ValuePtr>& items = contents_of(walk, args);
   (at_left ? push_front : push_back)(walk, args.positional[0], items, args.positional[1]);
   return walk.none();
@@ -91,7 +80,7 @@ ValuePtr call_append(Walk& walk, const CallArgs& args) {
 
 template <bool at_left>
 ValuePtr call_extend(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 1);
+  walk.require_method_count(args, 1, 1);
   // A deque that is extended by itself is copied first.
   auto values = walk.iterate(args.positional[1]);
   if (!values) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
@@ -102,7 +91,7 @@ ValuePtr call_extend(Walk& walk, const CallArgs& args) {
 
 template <bool at_left>
 ValuePtr call_pop(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 0);
+  walk.require_method_count(args, 0, 0);
   std::optional<int64_t> length = walk.length_of(args.positional[0]);
   if (length && *length == 0) walk.raise_known(PyExc_IndexError, {walk.string("pop from an empty deque")});
   std::vector<ValuePtr>& items = contents_of(walk, args);
@@ -112,13 +101,13 @@ ValuePtr call_pop(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_clear(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 0);
+  walk.require_method_count(args, 0, 0);
   contents_of(walk, args).clear();
   return walk.none();
 }
 
 ValuePtr call_rotate(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 1);
+  walk.require_method_count(args, 0, 1);
   std::optional<int64_t> by = args.positional.size() > 1 ? walk.int_of(args.positional[1]) : 1;
   if (!by) walk.graph_break(BreakReason::unknown_subscript, "deque.rotate by an unknown number");
   std::vector<ValuePtr>& items = contents_of(walk, args);
@@ -130,26 +119,26 @@ ValuePtr call_rotate(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_reverse(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 0);
+  walk.require_method_count(args, 0, 0);
   std::vector<ValuePtr>& items = contents_of(walk, args);
   std::reverse(items.begin(), items.end());
   return walk.none();
 }
 
 ValuePtr call_copy(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 0, 0);
+  walk.require_method_count(args, 0, 0);
   auto elements = walk.elements_of(args.positional[0]);
   if (!elements) walk.raise_here();
   int64_t room = room_of(walk, args.positional[0]);
   auto made = make_value<SequenceValue>(true, std::move(*elements));
-  made->type = walk.constant(deque_type());
+  made->type = walk.constant(reinterpret_cast<PyObject*>(deque_type()));
   made->maxlen = room < 0 ? walk.none() : walk.integer(room);
   return made;
 }
 
 template <bool counts>
 ValuePtr call_search(Walk& walk, const CallArgs& args) {
-  require_count(walk, args, 1, 1);
+  walk.require_method_count(args, 1, 1);
   auto items = walk.elements_of(args.positional[0]);
   if (!items) walk.raise_here();
   int64_t count = 0;
@@ -178,9 +167,9 @@ const MethodRow kMethods[] = {{"append", call_append<false>}, {"appendleft", cal
 }  // namespace
 
 void register_deque_methods() {
-  register_call(deque_type(), call_deque);
-  for (const MethodRow& row : kMethods)
-    register_call(check(PyObject_GetAttrString(deque_type(), row.name)).get(), row.handler);
+  auto* type = reinterpret_cast<PyObject*>(deque_type());
+  register_call(type, call_deque);
+  for (const MethodRow& row : kMethods) register_call(check(PyObject_GetAttrString(type, row.name)).get(), row.handler);
 }
 
 }  // namespace md

@@ -2,7 +2,7 @@
 //  1. Two sources that hold one object share their writes, under an ALIAS guard; objects of one type seen as different, of which one
 //     is written to, get a NOT_ALIAS guard.
 //  2. A dict may be the dict of an instance's attributes: that is guarded against wherever one of the two is written.
-#include "cpython/imports.h"
+#include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "symbolic/walk.h"
@@ -16,14 +16,8 @@ constexpr int64_t kLongestList = 4096;
 constexpr size_t kMostRelations = 4096;
 constexpr Py_ssize_t kLongestSet = 512;
 
-bool is_deque_object(PyObject* object) {
-  static PyObject* const type = imported("collections", "deque").release();
-  return Py_IS_TYPE(object, reinterpret_cast<PyTypeObject*>(type));
-}
-
 bool is_plain_instance(PyObject* object) {
-  static PyObject* const namespace_type = imported("types", "SimpleNamespace").release();
-  if (Py_IS_TYPE(object, reinterpret_cast<PyTypeObject*>(namespace_type))) return true;
+  if (Py_IS_TYPE(object, simple_namespace_type())) return true;
   return PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object);
 }
 
@@ -73,8 +67,8 @@ void Walk::relate(const ValuePtr& written, const ValuePtr& other) {
 
 void Walk::add_mutable(const ValuePtr& value) {
   PyObject* object = as<ObjectValue>(value)->object;
-  if (!PyList_CheckExact(object) && !is_deque_object(object) && !PyDict_Check(object) && !PySet_CheckExact(object) &&
-      !is_plain_instance(object))
+  if (!PyList_CheckExact(object) && !Py_IS_TYPE(object, deque_type()) && !PyDict_Check(object) &&
+      !PySet_CheckExact(object) && !is_plain_instance(object))
     return;
   mutables_.push_back(value);
   for (const ValuePtr& written : written_) relate(written, value);
@@ -181,17 +175,17 @@ bool Walk::list_extend(const ValuePtr& list, const ValuePtr& iterable) {
   return true;
 }
 
-std::vector<ValuePtr>* Walk::deque_contents(const ValuePtr& deque) {
+std::vector<ValuePtr>* Walk::deque_contents(const ValuePtr& deque, bool keeps_iterators) {
   if (!is_deque(deque)) return nullptr;
   if (auto* made = as<SequenceValue>(deque)) {
-    ++made->changes;
+    if (!keeps_iterators) ++made->changes;
     return &made->items;
   }
   auto* object = as<ObjectValue>(deque);
   exact_type(deque);
   write_to(deque);
   SequenceValue* contents = written_list(object);
-  ++contents->changes;
+  if (!keeps_iterators) ++contents->changes;
   bool is_logged = std::ranges::any_of(effects_, [&](const PendingEffect& effect) {
     return effect.kind == EffectKind::DequeAssign && effect.value == object->writes->contents;
   });

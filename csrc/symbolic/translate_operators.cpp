@@ -721,10 +721,7 @@ bool store_in_deque(Walk& walk, const ValuePtr& deque, const ValuePtr& key, cons
   if (!index || !length) return false;
   int64_t at = *index < 0 ? *index + *length : *index;
   if (at < 0 || at >= *length) walk.raise_known(PyExc_IndexError, {walk.string("deque index out of range")});
-  (*walk.deque_contents(deque))[static_cast<size_t>(at)] = value;
-  // Who goes over the deque may go on.
-  auto* made = as<SequenceValue>(deque);
-  --(made != nullptr ? made : as<SequenceValue>(as<ObjectValue>(deque)->writes->contents))->changes;
+  (*walk.deque_contents(deque, /*keeps_iterators=*/true))[static_cast<size_t>(at)] = value;
   return true;
 }
 

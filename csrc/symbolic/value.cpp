@@ -1,6 +1,6 @@
 #include "symbolic/value.h"
 
-#include "cpython/imports.h"
+#include "cpython/library_types.h"
 #include "guards/guard_set.h"
 
 namespace md {
@@ -115,10 +115,7 @@ ValuePtr* InstanceValue::find(BorrowedRef name) {
   return nullptr;
 }
 
-bool is_deque(const ValuePtr& value) {
-  static PyObject* const type = imported("collections", "deque").release();
-  return type_of(value) == reinterpret_cast<PyTypeObject*>(type);
-}
+bool is_deque(const ValuePtr& value) { return type_of(value) == deque_type(); }
 
 bool has_user_type(const ValuePtr& value) {
   if (value->kind == ValueKind::Instance) return true;

@@ -435,6 +435,10 @@ void Walk::raise_here() {
   throw RaiseSignal{};
 }
 
+void Walk::require_count(const CallArgs& args, size_t least, size_t most) {
+  if (args.positional.size() < least || args.positional.size() > most || !args.keywords.empty()) raise_here();
+}
+
 std::vector<SourceLine> Walk::user_stack() const {
   std::vector<SourceLine> stack;
   for (const auto& frame : frames_) stack.push_back(line_of(*frame));

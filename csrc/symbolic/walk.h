@@ -73,7 +73,12 @@ class Walk {
   [[noreturn]] void graph_break(BreakReason reason, std::string context = "", std::string explanation = "");
   // The instruction raises in plain Python: it is left to Python.
   [[noreturn]] void raise_here();
-  // The same where the exception is known: it goes on to the handler that takes it, if one does (exceptions.cpp).
+  // So many positional arguments, and no keywords; else it raises here. Of a method: so many after self.
+  void require_count(const CallArgs& args, size_t least, size_t most);
+  void require_method_count(const CallArgs& args, size_t least, size_t most) {
+    require_count(args, least + 1, most + 1);
+  }
+  // As raise_here, where the exception is known: it goes on to the handler that takes it, if one does (exceptions.cpp).
   [[noreturn]] void raise_exception(const ValuePtr& exception);
   [[noreturn]] void raise_known(PyObject* type, const std::vector<ValuePtr>& args);
   [[noreturn]] void raise_set();  // what the same operation raised while looking ahead
@@ -178,8 +183,8 @@ class Walk {
   bool list_append(const ValuePtr& list, ValuePtr value);
   // False: an iterable that is not known. What comes from an iterator is appended as it comes.
   bool list_extend(const ValuePtr& list, const ValuePtr& iterable);
-  // The elements of a deque that is about to be changed; null: no deque.
-  std::vector<ValuePtr>* deque_contents(const ValuePtr& deque);
+  // The elements of a deque that is about to be changed; null: no deque. keeps_iterators: who goes over it may go on.
+  std::vector<ValuePtr>* deque_contents(const ValuePtr& deque, bool keeps_iterators = false);
   void freeze_deques();
   void list_splice(const ValuePtr& list, int64_t start, int64_t stop, std::vector<ValuePtr> values);
   // The entries of a dict that is about to be changed; null: no exact dict.

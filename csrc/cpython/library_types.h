@@ -1,0 +1,17 @@
+// Types of the standard library written in C that the C API does not name. They are never freed.
+#pragma once
+#include "cpython/imports.h"
+
+namespace md {
+
+inline PyTypeObject* deque_type() {
+  static PyObject* const type = imported("_collections", "deque").release();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+inline PyTypeObject* simple_namespace_type() {
+  static PyObject* const type = imported("types", "SimpleNamespace").release();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+}  // namespace md
