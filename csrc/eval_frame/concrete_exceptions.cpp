@@ -199,11 +199,11 @@ struct ManagerProtocol {
   PyObject* exit;
 };
 
-// 0: the method is missing, or looking for it raised, and the exception is set.
-int find_manager_method(PyObject* manager, const ManagerProtocol& protocol, PyObject* name, Ref& method) {
+// False: the method is missing, or looking for it raised, and the exception is set.
+bool find_manager_method(PyObject* manager, const ManagerProtocol& protocol, PyObject* name, Ref& method) {
   method = Ref::steal(pv_lookup_special(manager, name));
-  if (method) return 1;
-  if (PyErr_Occurred()) return 0;
+  if (method) return true;
+  if (PyErr_Occurred()) return false;
   const char* type_name = Py_TYPE(manager)->tp_name;
   if (name == protocol.enter) {
     PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the %s protocol", type_name, protocol.name);
@@ -211,7 +211,7 @@ int find_manager_method(PyObject* manager, const ManagerProtocol& protocol, PyOb
     PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the %s protocol (missed %U method)", type_name,
                  protocol.name, name);
   }
-  return 0;
+  return false;
 }
 
 StepResult enter_manager(LiveFrame& f, const ManagerProtocol& protocol) {

@@ -121,8 +121,6 @@ PyObject* FrameDriver::run_stopped(RegionRun& run) {
 }
 
 PyObject* FrameDriver::resume(std::vector<FrameImage>& images, size_t level) {
-  restore(frame_, images[level]);
-  policy_ = images[level].state->policy;
   if (go_on(images, level) == Advance::Continue) return run();
   return finish();
 }
@@ -170,8 +168,7 @@ FrameDriver::Advance FrameDriver::advance() {
     HandOver why;
     entry = find_or_capture(place, why);
     if (entry == nullptr) return go_on_uncaptured(why);
-    if (entry->region.exit == ExitKind::HandOver)
-      return hand_over_here(entry->region.skips_frame ? HandOver::skipped : HandOver::worthless);
+    if (entry->region.exit == ExitKind::HandOver) return hand_over_here(hand_over_of(entry->region));
     if (is_fruitless(*entry)) return hand_over_here(HandOver::empty_regions);
     run.emplace(std::move(entry), place.view);
     return run_region(*run);
@@ -219,8 +216,6 @@ FrameDriver::Advance FrameDriver::raise_in_images(RegionRun& run, FailedCallOut&
     set_error_from_current_exception();
     return handle_raise();
   }
-  restore(frame_, images[0]);
-  policy_ = images[0].state->policy;
   return go_on(images, 0);
 }
 
@@ -239,8 +234,6 @@ FrameDriver::Advance FrameDriver::stop_at_output(RegionRun& run) {
   }
   is_done_ = !raising_;
   std::vector<FrameImage> images = replay.take_images();
-  restore(frame_, images[0]);
-  policy_ = images[0].state->policy;
   return go_on(images, 0);
 }
 
@@ -257,8 +250,6 @@ FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
   }
   std::vector<FrameImage> images = run.take_images(&frame_);
   if (images.empty()) return stop_at_output(run);
-  restore(frame_, images[0]);
-  policy_ = images[0].state->policy;
   leaves_rest_ = region.leaves_rest;
   return go_on(images, 0);
 }
@@ -305,8 +296,6 @@ FrameDriver::Advance FrameDriver::arrive() {
     put(frame_, std::move(arrival.locals));
     return return_result(std::move(arrival.result), arrival.index);
   }
-  restore(frame_, arrival.images[0]);
-  policy_ = arrival.images[0].state->policy;
   leaves_rest_ = arrival.leaves_rest;
   return go_on(arrival.images, 0);
 }
@@ -322,6 +311,8 @@ FrameDriver::Advance FrameDriver::return_result(Ref result, int index) {
 }
 
 FrameDriver::Advance FrameDriver::go_on(std::vector<FrameImage>& images, size_t level) {
+  restore(frame_, images[level]);
+  policy_ = images[level].state->policy;
   if (level + 1 == images.size()) {
     if (leaves_rest_) return hand_over_here(HandOver::skipped);
     if (std::exchange(is_done_, false)) {

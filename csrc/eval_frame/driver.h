@@ -44,6 +44,7 @@ class FrameDriver {
   // What whoever holds the frame object will see in it; nothing if nobody does.
   SlotObjects last_locals(RegionRun& run, const std::vector<SlotValue>& slots) const;
   Advance execute_here();
+  // The frame becomes images[level], and goes on from there.
   Advance go_on(std::vector<FrameImage>& images, size_t level);
   // What a region has left to a waiting frame: the frame's result and where it returns, or what it and those above will hold.
   struct Arrival {

@@ -73,7 +73,7 @@ PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   HandOver why;
   RegionEntryPtr entry = find_or_capture(place, why);
   if (entry != nullptr && entry->region.exit == ExitKind::HandOver) {
-    why = entry->region.skips_frame ? HandOver::skipped : HandOver::worthless;
+    why = hand_over_of(entry->region);
     entry = nullptr;
   } else if (entry == nullptr && policy->keeps_empty_regions && why != HandOver::traced) {
     return drive(ts, raw, policy, [](FrameDriver& driver) { return driver.run_concretely(); });

@@ -14,11 +14,9 @@ RandomState& state() {
   return instance;
 }
 
-}  // namespace
-
-namespace {
 thread_local RandomTransaction* innermost = nullptr;
-}
+
+}  // namespace
 
 // With the lock held.
 void change_random(const RandomState& value) {
