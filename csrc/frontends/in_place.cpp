@@ -50,6 +50,18 @@ void check_asked_dtype(const OpRow& row, std::span<const Arg> args, DType target
   }
 }
 
+// A pointwise result that needs no memory of its own is written where it belongs. False: nothing was done.
+bool wrote_directly(const OpRow& row, std::span<Arg> args, std::span<const Tensor> targets) {
+  if (row.pointwise < 0 || targets.size() != 1 || targets[0]->kind() != TensorKind::Real || has_fake(args)) return false;
+  if (row.promotion != Promotion::None) cast_args(row, args);
+  std::vector<OutSpec> specs;
+  row.shape_rule(OpCall{row, args}, specs);
+  if (!same_sizes(specs.at(0).spec, targets[0].spec())) return false;
+  check_out_dtype(row, specs[0].spec.dtype, targets[0]->dtype());
+  write_op(row, args, targets[0]);
+  return true;
+}
+
 }  // namespace
 
 void check_out_dtype(const OpRow& row, DType result, DType target) {
@@ -96,6 +108,7 @@ std::vector<Tensor> apply_out(const OpRow& row, std::span<Arg> args, std::span<c
              "functions with out=... arguments don't support automatic differentiation, but one of the arguments "
              "requires grad.");
   }
+  if (wrote_directly(row, args, targets)) return written;
   std::vector<Tensor> results = apply_op(row, args);
   if (results.size() != targets.size()) {
     raise(ErrorKind::Type, python_name(row), "(): argument 'out' must have ", results.size(), " tensor(s), got ",
