@@ -52,7 +52,8 @@ void check_asked_dtype(const OpRow& row, std::span<const Arg> args, DType target
 
 // A pointwise result that needs no memory of its own is written where it belongs. False: nothing was done.
 bool wrote_directly(const OpRow& row, std::span<Arg> args, std::span<const Tensor> targets) {
-  if (row.pointwise < 0 || targets.size() != 1 || targets[0]->kind() != TensorKind::Real || has_fake(args)) return false;
+  if (row.pointwise < 0 || targets.size() != 1 || targets[0]->kind() != TensorKind::Real || has_fake(args))
+    return false;
   if (row.promotion != Promotion::None) cast_args(row, args);
   std::vector<OutSpec> specs;
   row.shape_rule(OpCall{row, args}, specs);

@@ -222,9 +222,8 @@ void Walk::check_operator_result(const ValuePtr& result) {
   // Python goes on to the other operand's method.
   if (same_object(result, constant(Py_NotImplemented))) {
     if (is_root) raise_here();
-    throw RestartSignal{frame().entry_step,
-                        {BreakReason::unknown_operator, "a method that gives NotImplemented", "", user_stack(), ""},
-                        frame().policy};
+    const SymbolicFrame& caller = *frames_[frames_.size() - 2];
+    throw DeclinedSignal{{caller.bytecode, caller.index}};
   }
   const SymbolicFrame* caller = is_root ? nullptr : frames_[frames_.size() - 2].get();
   const Bytecode& code = is_root ? *(*start_.callers)[returns_.size()].bytecode : *caller->bytecode;

@@ -412,22 +412,6 @@ ValuePtr order_of_sequences(Walk& walk, const ValuePtr& a, const ValuePtr& b, in
   return walk.constant(result);
 }
 
-// a != b where the class of a has an __eq__ in Python and object's __ne__, which turns its answer round. Null: not so.
-ValuePtr inverted_equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
-  static PyObject* const kEq = PyUnicode_InternFromString("__eq__");
-  if (!is_user_object(a) || walk.is_tensor(b) || type_of(b) == nullptr) return nullptr;
-  bool goes_first = type_of(a) == type_of(b) || !PyType_IsSubtype(type_of(b), type_of(a));
-  if (!goes_first || !walk.inherits(a, &PyBaseObject_Type, {"__ne__"})) return nullptr;
-  ValuePtr method = walk.type_attribute(a, kEq);
-  if (!method || !walk.is_python_function(method)) return nullptr;
-  walk.exact_type(b);
-  ValuePtr equal = walk.call_now(method, {{a, b}, {}});
-  std::optional<bool> truth =
-      walk.same_object(equal, walk.constant(Py_NotImplemented)) ? std::nullopt : walk.truth_of(equal);
-  if (!truth) walk.graph_break(BreakReason::unknown_comparison, describe(a));
-  return walk.boolean(!*truth);
-}
-
 // Which is not equal to itself; a container takes it for equal all the same.
 bool may_be_nan(const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
@@ -455,7 +439,6 @@ void compare_op(Walk& walk, const Instruction& at) {
     result =
         walk.call_op(*row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, CallForm::Operator);
     if (at.arg2 != 0) walk.graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
-  } else if (at.arg == Py_NE && (result = inverted_equality(walk, left, right))) {
   } else if (inline_operator(walk, at)) {
     return;
   } else if ((result = order_of_sequences(walk, left, right, at.arg))) {

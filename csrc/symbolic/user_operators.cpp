@@ -33,9 +33,111 @@ bool has_method(Walk& walk, const ValuePtr& value, const char* name) {
 }
 
 // int, float, None ... answer NotImplemented for an operand of a class that is not theirs.
-bool declines_strangers(PyTypeObject* type) {
+bool declines(PyTypeObject* type, PyTypeObject* other) {
+  for (PyTypeObject* number : {&PyLong_Type, &PyFloat_Type, &PyComplex_Type})
+    if (PyType_IsSubtype(other, number)) return false;
   return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyComplex_Type ||
          type == Py_TYPE(Py_None);
+}
+
+bool is_operand_of_user(const ValuePtr& value) {
+  // A Counter, or another subclass of dict that the walk made.
+  bool is_dict = value->kind == ValueKind::Dict && PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
+  return is_dict || is_user_object(value);
+}
+
+// The methods of both operands, called one after another until one does not give NotImplemented (PEP 207, and binary_op1 of
+// CPython's abstract.c with slot_nb_* of typeobject.c).
+class OperatorCalls {
+ public:
+  OperatorCalls(Walk& walk, const Instruction& at)
+      : walk_(walk),
+        at_(at),
+        names_(operator_methods(at)),
+        compares_(at.op == Opcode::COMPARE_OP),
+        left_(walk.peek(2)),
+        right_(walk.peek(1)) {}
+
+  ValuePtr run() {
+    PyTypeObject *left = walk_.exact_type(left_), *right = walk_.exact_type(right_);
+    bool reflects = compares_ || left != right;
+    ValuePtr result = ask(left_, right_, names_.in_place);
+    if (!result && left != right && PyType_IsSubtype(right, left) && (compares_ || overrides())) {
+      result = ask(right_, left_, names_.reflected);
+      reflects = false;
+    }
+    if (!result) result = ask(left_, right_, names_.plain);
+    if (!result && reflects) result = ask(right_, left_, names_.reflected);
+    return result ? result : nobody_knows();
+  }
+
+ private:
+  // Null: NotImplemented, or there is no such method.
+  ValuePtr ask(const ValuePtr& self, const ValuePtr& other, const char* name) {
+    if (name == nullptr) return nullptr;
+    if (!is_operand_of_user(self)) {
+      if (!declines(walk_.exact_type(self), walk_.exact_type(other))) give_up();
+      return nullptr;
+    }
+    if (ValuePtr method = python_method(walk_, self, name)) {
+      ValuePtr result = walk_.call_now(method, {{self, other}, {}});
+      return walk_.same_object(result, walk_.constant(Py_NotImplemented)) ? nullptr : result;
+    }
+    if (!has_method(walk_, self, name)) return nullptr;
+    if (!compares_ || !walk_.inherits(self, &PyBaseObject_Type, {name})) give_up();
+    return ask_object(self, other, name);
+  }
+
+  // object knows of itself that it equals itself, and has no order; its __ne__ turns round what the class's __eq__ says.
+  ValuePtr ask_object(const ValuePtr& self, const ValuePtr& other, std::string_view name) {
+    if (name == "__eq__") return walk_.same_object(self, other) ? walk_.boolean(true) : nullptr;
+    if (name != "__ne__") return nullptr;
+    ValuePtr equal = ask(self, other, "__eq__");
+    return equal ? walk_.boolean(!truth_of(equal)) : nullptr;
+  }
+
+  bool overrides() {
+    ValuePtr of_right = method_of(walk_, right_, names_.reflected), of_left = method_of(walk_, left_, names_.reflected);
+    return of_right && (!of_left || !walk_.same_object(of_right, of_left));
+  }
+
+  bool truth_of(const ValuePtr& value) {
+    std::optional<bool> truth = walk_.truth_of(value);
+    if (!truth) give_up();
+    return *truth;
+  }
+
+  ValuePtr nobody_knows() {
+    if (compares_ && (at_.arg == Py_EQ || at_.arg == Py_NE))
+      return walk_.boolean(walk_.same_object(left_, right_) == (at_.arg == Py_EQ));
+    const char* text = compares_ ? "'%s' not supported between instances of '%.100s' and '%.100s'"
+                                 : "unsupported operand type(s) for %s: '%.100s' and '%.100s'";
+    const char *left = walk_.exact_type(left_)->tp_name, *right = walk_.exact_type(right_)->tp_name;
+    walk_.raise_known(PyExc_TypeError, {walk_.constant(check(PyUnicode_FromFormat(text, names_.sign, left, right)))});
+  }
+
+  [[noreturn]] void give_up() {
+    walk_.graph_break(BreakReason::unknown_operator,
+                      str_cat(names_.sign, " of ", describe(left_), " and ", describe(right_)));
+  }
+
+  Walk& walk_;
+  const Instruction& at_;
+  OperatorMethods names_;
+  bool compares_;
+  ValuePtr left_, right_;
+};
+
+bool call_operator(Walk& walk, const Instruction& at) {
+  ValuePtr result = OperatorCalls(walk, at).run();
+  if (at.op == Opcode::COMPARE_OP && at.arg2 != 0) {
+    std::optional<bool> truth = walk.truth_of(result);
+    if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(result));
+    result = walk.boolean(*truth);
+  }
+  walk.pop_many(2);
+  walk.push(std::move(result));
+  return true;
 }
 
 }  // namespace
@@ -47,27 +149,31 @@ bool is_user_object(const ValuePtr& value) {
 
 bool inline_operator(Walk& walk, const Instruction& at) {
   ValuePtr right = walk.peek(1), left = walk.peek(2);
-  auto is_user = [](const ValuePtr& value) {
-    // A Counter, or another subclass of dict that the walk made.
-    bool is_dict = value->kind == ValueKind::Dict && PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
-    return is_dict || is_user_object(value);
-  };
-  bool left_user = is_user(left), right_user = is_user(right);
+  bool left_user = is_operand_of_user(left), right_user = is_operand_of_user(right);
   if (!left_user && !right_user) return false;
   if (walk.is_tensor(left) || walk.is_tensor(right) || left->kind == ValueKind::Null) return false;
   PyTypeObject *left_type = walk.exact_type(left), *right_type = walk.exact_type(right);
-  // The method of a subclass on the right comes first if it is its own.
-  if (left_type != right_type && PyType_IsSubtype(right_type, left_type)) return false;
+  // The method of a subclass on the right may come first.
+  bool is_subclass_right = left_type != right_type && PyType_IsSubtype(right_type, left_type);
+  if (is_subclass_right && !left_user) return false;
+  if (is_subclass_right || walk.is_declined_operator()) return call_operator(walk, at);
   OperatorMethods names = operator_methods(at);
   // object has no order: its methods give NotImplemented.
   bool is_order = at.op == Opcode::COMPARE_OP && at.arg != Py_EQ && at.arg != Py_NE;
+  // object's __ne__ calls the __eq__ of the class.
+  auto inverts_eq = [&](const ValuePtr& value) {
+    return at.op == Opcode::COMPARE_OP && at.arg == Py_NE && is_operand_of_user(value) &&
+           walk.inherits(value, &PyBaseObject_Type, {"__ne__"}) && python_method(walk, value, "__eq__");
+  };
+  if (inverts_eq(left) || (!left_user && declines(left_type, right_type) && inverts_eq(right)))
+    return call_operator(walk, at);
   bool has_own = !is_order || !left_user || !walk.inherits(left, &PyBaseObject_Type, {names.plain});
   if (left_user && has_own) {
     if (inline_method(walk, left, right, names.in_place, OperatorTry::InPlace, left, right)) return true;
     if (has_method(walk, left, names.in_place)) return false;
     if (inline_method(walk, left, right, names.plain, OperatorTry::Plain, left, right)) return true;
     if (has_method(walk, left, names.plain)) return false;
-  } else if (has_own && !declines_strangers(left_type)) {
+  } else if (has_own && !declines(left_type, right_type)) {
     return false;
   }
   if (!right_user || (left_type == right_type && at.op == Opcode::BINARY_OP)) return false;

@@ -107,10 +107,11 @@ const ValuePtr* CallArgs::keyword(const char* name) const {
   return nullptr;
 }
 
-Walk::Walk(const WalkStart& start, const RestartSignal* restart)
+Walk::Walk(const WalkStart& start, const RestartSignal* restart, const OperatorSites& declined)
     : number_(++walks),
       start_(start),
       restart_(restart),
+      declined_(declined),
       all_symbolic_(!config().assume_static_by_default),
       graph_(std::make_shared<Graph>()),
       null_(make_value<NullValue>()) {
@@ -456,13 +457,16 @@ void Walk::set_policy(const Policy* policy) {
 CapturedRegion capture_region(const WalkStart& start) {
   register_logging_calls();
   std::optional<RestartSignal> restart;
+  OperatorSites declined;
   for (;;) {
-    Walk walk(start, restart ? &*restart : nullptr);
+    Walk walk(start, restart ? &*restart : nullptr, declined);
     try {
       return walk.run();
     } catch (const RestartSignal& signal) {
       // The break lies below a call that cannot be left half-way: walk again and end at that call.
       restart = signal;
+    } catch (const DeclinedSignal& signal) {
+      declined.insert(signal.site);
     }
   }
 }

@@ -7,6 +7,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -48,9 +49,21 @@ struct RestartSignal {
   bool in_generator = false;  // the break was met in the body of a generator
 };
 
+// Operators whose methods are not inlined but called one after another, because one of them gives NotImplemented.
+struct OperatorSite {
+  const Bytecode* bytecode;
+  int index;
+  auto operator<=>(const OperatorSite&) const = default;
+};
+using OperatorSites = std::set<OperatorSite>;
+// The walk must be done again with this one among them.
+struct DeclinedSignal {
+  OperatorSite site;
+};
+
 class Walk {
  public:
-  Walk(const WalkStart& start, const RestartSignal* restart);
+  Walk(const WalkStart& start, const RestartSignal* restart, const OperatorSites& declined);
   ~Walk();
   Walk(const Walk&) = delete;
   CapturedRegion run();
@@ -78,6 +91,7 @@ class Walk {
   void require_method_count(const CallArgs& args, size_t least, size_t most) {
     require_count(args, least + 1, most + 1);
   }
+  bool is_declined_operator() { return declined_.contains({frame().bytecode, frame().index}); }
   // As raise_here, where the exception is known: it goes on to the handler that takes it, if one does (exceptions.cpp).
   [[noreturn]] void raise_exception(const ValuePtr& exception);
   [[noreturn]] void raise_known(PyObject* type, const std::vector<ValuePtr>& args);
@@ -388,6 +402,7 @@ class Walk {
   const uint64_t number_;
   const WalkStart& start_;
   const RestartSignal* restart_;  // null: the first walk
+  const OperatorSites& declined_;
   GuardSet guards_;
   SizeSymbols sizes_;
   const bool all_symbolic_;  // sizes of arguments, from the first capture on

@@ -321,7 +321,76 @@ class Sub(Vector):
         return "the subclass first"
 
 
+class Shy:
+    """Answers its own kind only, and writes down who was asked."""
+
+    asked = []
+
+    def __init__(self, v):
+        self.v = v
+
+    def ask(self, name, other):
+        Shy.asked.append((name, self.v))
+        return (name, self.v, other.v) if type(other) is Shy and other.v else NotImplemented
+
+    def __add__(self, other):
+        return self.ask("add", other)
+
+    def __radd__(self, other):
+        return self.ask("radd", other)
+
+    def __iadd__(self, other):
+        return self.ask("iadd", other)
+
+    def __lt__(self, other):
+        return self.ask("lt", other)
+
+    def __gt__(self, other):
+        return self.ask("gt", other)
+
+    def __eq__(self, other):
+        return self.ask("eq", other)
+
+
+class Number(int):
+    def __add__(self, other):
+        return NotImplemented
+
+    def __radd__(self, other):
+        return "not asked by a float"
+
+
+def outcome_of(call, a, b):
+    try:
+        return call(a, b)
+    except TypeError as error:
+        return str(error)
+
+
+@whole()
+def operators_declined(x):
+    results = []
+    for a, b in ((Shy(1), Shy(2)), (Shy(1), Shy(0)), (Shy(3), 4), (5, Shy(6)), (Shy(7), None), (2.5, Shy(8))):
+        for call in (lambda a, b: a + b, lambda a, b: a < b, lambda a, b: a == b, lambda a, b: a != b):
+            results.append(outcome_of(call, a, b))
+    a = Shy(9)
+    try:
+        a += 1
+    except TypeError as error:
+        results.append(str(error))
+    b = Shy(10)
+    same = (b == b, b != b)
+    asked = list(Shy.asked)
+    Shy.asked.clear()
+    return x + 1, results, same, asked
+
+
 @snippet()
+def operators_of_a_number_declined(x):
+    return x + 1, Number(3) + 4, 4 + Number(3), 4.0 + Number(3), Number(3) + 4.5
+
+
+@whole()
 def operators_of_a_class(x):
     a, b = Vector(x), Vector(2)
     c = Vector(3)
@@ -333,7 +402,7 @@ def operators_of_a_class(x):
     return (a + b).v, (-a).v, 1 + b, b == Vector(2), b != Vector(2), c.v, b[1:2], d.v, e.v, len(b), b == 3, b != 3
 
 
-@snippet()
+@whole()
 def subclass_on_the_right(x):
     return x + 1, Vector(1) + Sub(2), 5 + Sub(1)
 

@@ -521,7 +521,7 @@ def dataclass_texts(x):
     return x, repr(Config()), str(Frozen(1)), f"{Frozen(2)}"
 
 
-@snippet()
+@whole()
 def dataclass_compared(x):
     return x, Config(1) == Config(1), Frozen(1) != Frozen(2), Frozen(1) == 3, hash(Frozen(1)) == hash(Frozen(1))
 
