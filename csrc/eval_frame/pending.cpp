@@ -14,7 +14,7 @@ class ContinuationHandler : public FrameHandler {
 
   PyObject* run(PyThreadState* ts, PvFrame* raw) override {
     LiveFrame frame(ts, raw);
-    if (!frame.enter()) return run_default(ts, raw);
+    if (!frame.enter()) return refuse(ts, raw);
     try {
       if (PyErr_Occurred()) throw PythonError();
       return continuation_(frame);
@@ -25,6 +25,12 @@ class ContinuationHandler : public FrameHandler {
   }
 
  private:
+  // The evaluator may have room where a driver has none, but must not run it: its arguments stand for others.
+  static PyObject* refuse(PyThreadState* ts, PvFrame* raw) {
+    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
+    return run_default(ts, raw, 1);
+  }
+
   const FrameContinuation& continuation_;
 };
 
