@@ -28,8 +28,8 @@ Ref tuple_of(std::span<Ref> items) {
 }
 
 // list, tuple and reversed iterators take their position through __setstate__.
+// Of the next element; -1 for a reversed iterator that has ended.
 void set_position(PyObject* iterator, int position) {
-  if (position == 0) return;
   Ref number = check(PyLong_FromLong(position));
   static PyObject* const name = PyUnicode_InternFromString("__setstate__");
   check(PyObject_CallMethodOneArg(iterator, name, number));
@@ -217,13 +217,13 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     case RecipeKind::RangeIterator: {
       finish();  // an iterator over a list that is still empty would end at once
       Ref iterator = check(PyObject_GetIter(parts[0]));
-      set_position(iterator, recipe.index);
+      if (recipe.index > 0) set_position(iterator, recipe.index);
       return iterator;
     }
     case RecipeKind::ReversedIterator: {
       finish();
       Ref iterator = check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyReversed_Type), parts[0]));
-      advance(iterator, recipe.index);
+      set_position(iterator, recipe.index);
       return iterator;
     }
     case RecipeKind::DictIterator: {

@@ -271,8 +271,8 @@ class AttributeLookup {
   // A method of an exact built-in type: its descriptor, unbound.
   Bound on_builtin() {
     PyTypeObject* type = walk_.exact_type(object_);
-    // A proxy shows the class of another object.
-    if (is("__class__") && type->tp_getattro != PyObject_GenericGetAttr) unknown();
+    // A super object, a proxy or a generic alias shows what is another object's; a bound method does so for what it lacks.
+    if (type->tp_getattro != PyObject_GenericGetAttr && (type != &PyMethod_Type || is("__class__"))) unknown();
     if (is("__class__")) return {walk_.type_value(object_)};
     if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) unknown();
     PyObject* descriptor = _PyType_Lookup(type, name_);

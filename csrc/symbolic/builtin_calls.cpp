@@ -339,12 +339,19 @@ ValuePtr call_map_filter(Walk& walk, const CallArgs& args) {
   return make_value<IteratorValue>(kind, std::move(bases));
 }
 
+ValuePtr reversed_over(Walk& walk, const ValuePtr& sequence, int64_t length) {
+  auto iterator = make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{sequence});
+  iterator->start = length - 1;
+  iterator->creation_step = walk.step_number();
+  return iterator;
+}
+
 ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
   walk.require_count(args, 1, 1);
   ValuePtr value = args.positional[0];
   bool is_plain = type_of(value) == &PyList_Type || walk.is_plain_tuple(value);
-  if (is_plain && walk.elements_of(value))
-    return make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{value});
+  if (auto elements = is_plain ? walk.elements_of(value) : nullptr)
+    return reversed_over(walk, value, static_cast<int64_t>(elements->size()));
   if (type_of(value) == &PyRange_Type) {
     // An iterator over the range that runs backwards.
     static PyObject* const backwards = check(PySlice_New(nullptr, nullptr, check(PyLong_FromLong(-1)))).release();
@@ -356,8 +363,8 @@ ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
   Ref text = type_of(value) == &PyUnicode_Type ? walk.constant_of(value) : Ref();
   if (!text) break_on_builtin(walk, "reversed", value);
   auto items = iterated(walk, "reversed", value);
-  auto tuple = make_value<SequenceValue>(false, std::move(items));
-  return make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{tuple});
+  auto length = static_cast<int64_t>(items.size());
+  return reversed_over(walk, make_value<SequenceValue>(false, std::move(items)), length);
 }
 
 // What sum() itself makes of numbers; null: they are not known.

@@ -9,8 +9,8 @@ namespace md {
 
 namespace {
 
-std::vector<ValuePtr>& contents_of(Walk& walk, const CallArgs& args) {
-  std::vector<ValuePtr>* items = walk.deque_contents(args.positional[0]);
+std::vector<ValuePtr>& contents_of(Walk& walk, const CallArgs& args, bool keeps_iterators = false) {
+  std::vector<ValuePtr>* items = walk.deque_contents(args.positional[0], keeps_iterators);
   if (items == nullptr) walk.graph_break(BreakReason::unknown_container, describe(args.positional[0]));
   return *items;
 }
@@ -110,8 +110,8 @@ ValuePtr call_rotate(Walk& walk, const CallArgs& args) {
   walk.require_method_count(args, 0, 1);
   std::optional<int64_t> by = args.positional.size() > 1 ? walk.int_of(args.positional[1]) : 1;
   if (!by) walk.graph_break(BreakReason::unknown_subscript, "deque.rotate by an unknown number");
-  std::vector<ValuePtr>& items = contents_of(walk, args);
-  int64_t length = static_cast<int64_t>(items.size());
+  int64_t length = walk.length_of(args.positional[0]).value_or(0);
+  std::vector<ValuePtr>& items = contents_of(walk, args, /*keeps_iterators=*/length < 2);
   if (length == 0) return walk.none();
   int64_t steps = ((*by % length) + length) % length;
   std::rotate(items.begin(), items.end() - steps, items.end());
@@ -120,7 +120,7 @@ ValuePtr call_rotate(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_reverse(Walk& walk, const CallArgs& args) {
   walk.require_method_count(args, 0, 0);
-  std::vector<ValuePtr>& items = contents_of(walk, args);
+  std::vector<ValuePtr>& items = contents_of(walk, args, /*keeps_iterators=*/true);
   std::reverse(items.begin(), items.end());
   return walk.none();
 }

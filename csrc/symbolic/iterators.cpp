@@ -68,8 +68,9 @@ std::optional<ValuePtr> next_in_sequence(Walk& walk, IteratorValue* iterator, co
 
 std::optional<ValuePtr> next_reversed(Walk& walk, IteratorValue* iterator) {
   auto elements = walk.elements_of(iterator->bases[0]);
-  int64_t at = static_cast<int64_t>(elements->size()) - 1 - iterator->index;
-  if (at < 0) return std::nullopt;
+  // A list may have grown or shrunk meanwhile.
+  int64_t at = iterator->start - iterator->index;
+  if (at < 0 || at >= static_cast<int64_t>(elements->size())) return std::nullopt;
   return (*elements)[at];
 }
 
@@ -253,10 +254,13 @@ ValuePtr Walk::any_iterator_over(const ValuePtr& value) {
 }
 
 std::optional<ValuePtr> Walk::next_of(IteratorValue* iterator) {
-  // map, filter and zip ask again; the others stay ended.
-  bool asks_again = iterator->iterator_kind == IteratorKind::Map || iterator->iterator_kind == IteratorKind::Filter ||
-                    iterator->iterator_kind == IteratorKind::Zip || iterator->iterator_kind == IteratorKind::User;
-  if (iterator->exhausted && !asks_again) return std::nullopt;
+  // What goes over other iterators asks them again; the others stay ended.
+  IteratorKind kind = iterator->iterator_kind;
+  bool asks_again = kind == IteratorKind::Map || kind == IteratorKind::Filter || kind == IteratorKind::Zip ||
+                    kind == IteratorKind::Enumerate || kind == IteratorKind::User;
+  // One over a deque still sees that the deque has changed.
+  bool watches = kind == IteratorKind::Sequence && is_deque(iterator->bases[0]);
+  if (iterator->exhausted && !asks_again && !watches) return std::nullopt;
   if (++items_taken_ > config().walk_limit) graph_break(BreakReason::walk_limit, "a long iteration");
   std::optional<ValuePtr> next;
   switch (iterator->iterator_kind) {

@@ -156,7 +156,7 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
     auto* attributes = as<InstanceDictValue>(held);
     if (attributes != nullptr && !iterator->exhausted) walk_.end_before_iteration(*iterator);
     // One that has begun would not find its place again.
-    if (is_deque(held) && !iterator->exhausted && iterator->index > 0) walk_.end_before_iteration(*iterator);
+    if (is_deque(held) && (iterator->exhausted || iterator->index > 0)) walk_.end_before_iteration(*iterator);
     auto* object = as<ObjectValue>(held);
     if (object != nullptr && object->writes && !iterator->exhausted)
       throw RestartSignal{object->writes->first_step,
@@ -199,6 +199,10 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
       break;
     case IteratorKind::Reversed:
       recipe.kind = RecipeKind::ReversedIterator;
+      // A place behind the end of a list that has become shorter cannot be set.
+      if (!iterator->exhausted && iterator->start - iterator->index >= walk_.length_of(iterator->bases[0]).value_or(0))
+        walk_.end_before_iteration(*iterator);
+      recipe.index = static_cast<int>(iterator->exhausted ? -1 : iterator->start - iterator->index);
       break;
     case IteratorKind::Dict: {
       recipe.kind = RecipeKind::DictIterator;

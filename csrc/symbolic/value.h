@@ -291,7 +291,7 @@ struct IteratorValue : Value {
       bases;  // the sequence, dict or view; the inner iterators of enumerate and zip; function, then iterators; the
               // set, then the tuple of its elements; the user's object
   int64_t index = 0;  // elements taken; Enumerate: the next count
-  // Range: what is left. Dict: stop is how many entries it had, start how many had been taken out.
+  // Range: what is left. Reversed: start is where it began. Dict: stop is how many entries it had, start how many had been taken out.
   int64_t start = 0, stop = 0, step = 1;
   bool exhausted = false;
   bool strict = false;  // Zip

@@ -516,6 +516,12 @@ def super_of_an_argument(x, d):
     return d.f(x), super(Left, d).f(x)
 
 
+@snippet(lambda: (x(), super(Left, Diamond(3))))
+def super_object_of_the_caller(x, above):
+    above_self = above.__self__
+    return x + 1, above.__dir__()[:1], above.__reduce_ex__.__self__ is above_self, above.__sizeof__() > 0
+
+
 @snippet(raises=AttributeError)
 def super_without_the_attribute(x):
     class Lonely:

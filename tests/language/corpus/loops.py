@@ -3,6 +3,7 @@
 from differential import snippet, whole
 
 from minidynamo import tensor
+from minidynamo._dynamo import graph_break
 
 
 @whole()
@@ -419,3 +420,37 @@ def many_turns(x):
         if i == 50:
             print("fifty")
     return x
+
+
+@whole()
+def for_reversed_over_a_list_that_changes(x):
+    grows, shrinks, seen = [1, 2, 3, 4], [1, 2, 3, 4], []
+    for value in reversed(grows):
+        seen.append(value)
+        if value == 3:
+            grows.append(9)
+    for value in reversed(shrinks):
+        seen.append(value)
+        del shrinks[1:]
+    return x + 1, seen, grows, shrinks
+
+
+@whole(lambda: (tensor([1.0, -2.0]), [1, 2, 3, 4]))
+def for_reversed_over_an_argument_that_grows(x, values):
+    seen = []
+    for value in reversed(values):
+        seen.append(value)
+        if value == 3:
+            values.append(9)
+    return x + 1, seen
+
+
+@snippet()
+def reversed_list_kept_while_it_changes(x):
+    values = [1, 2, 3]
+    backwards, ended = reversed(values), reversed(values)
+    first, rest = next(backwards), list(ended)
+    values.extend((5, 6))
+    graph_break()
+    values.append(7)
+    return x + 1, first, rest, list(backwards), list(ended), values

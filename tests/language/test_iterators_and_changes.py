@@ -1,0 +1,100 @@
+"""Iterators over containers that change meanwhile: random programs, plain and compiled."""
+
+import collections
+import random
+
+import pytest
+
+import minidynamo
+from minidynamo import ones
+from minidynamo._dynamo import config, graph_break
+
+ITERATED = ("l", "l", "a", "a", "m", "d", "q", "m.items()", "d.values()")
+ITERATORS = ("iter({})", "enumerate({})", "zip({}, l)", "map(str, {})", "filter(None, {})", "iter(list({}))")
+BACKWARDS = ("reversed({})", "enumerate(reversed({}))", "zip(reversed({}), a)")
+SEQUENCE_CHANGES = (
+    "{0}.append({1})",
+    "{0}.extend(({1}, {1}))",
+    "{0}.clear()",
+    "{0}.reverse()",
+    "if {0}: {0}.pop()",
+    "if {0}: {0}[0] = {1}",
+)
+DICT_CHANGES = (
+    "{0}['k{1}'] = {1}",
+    "{0}.pop('a', 0)",
+    "{0}['b'] = {1}",
+    "{0}.clear()",
+    "{0}.update(z=1)",
+    "if {0}: {0}.popitem()",
+)
+TAKEN = ("next({}, 'end')", "next({}, 'end')", "list({})")
+
+
+def outcome_of(take):
+    return [f"    try: out.append({take})", "    except RuntimeError as error: out.append(str(error))"]
+
+
+def random_program(seed):
+    """Two lists, two dicts and a deque, one of each the caller's; iterators over them, taken from and met by changes."""
+    choose = random.Random(seed)
+    lines = ["def f(x, a, d, q):", "    out, l, m = [], [1, 2, 3, 4], {'a': 1, 'b': 2, 'c': 3}"]
+    iterators = []
+    for step in range(choose.randint(6, 22)):
+        kind = choose.random()
+        if kind < 0.25 or not iterators:
+            container = choose.choice(ITERATED)
+            forms = ITERATORS + BACKWARDS if container in "laq" else ITERATORS
+            iterators.append(f"i{len(iterators)}")
+            lines.append(f"    {iterators[-1]} = {choose.choice(forms).format(container)}")
+        elif kind < 0.62:
+            lines += outcome_of(choose.choice(TAKEN).format(choose.choice(iterators)))
+        elif kind < 0.85:
+            lines.append("    " + choose.choice(SEQUENCE_CHANGES).format(choose.choice("laq"), step))
+        elif kind < 0.93:
+            lines.append("    " + choose.choice(DICT_CHANGES).format(choose.choice("md"), step))
+        else:
+            lines.append("    graph_break()")
+    kept = iterators if choose.random() < 0.5 else []
+    for iterator in iterators if not kept else []:
+        lines += outcome_of(f"list({iterator})")
+    return "\n".join([*lines, f"    return x + 1, [{', '.join(kept)}], [out, l, m, a, d, q]"])
+
+
+def rest_of(iterator):
+    try:
+        return list(iterator)
+    except RuntimeError as error:
+        return str(error)
+
+
+def run(function):
+    _, kept, rest = function(ones(1), [10, 20, 30], {"a": 5, "z": 6}, collections.deque([1, 2, 3]))
+    return [rest_of(iterator) for iterator in kept], rest
+
+
+def check(seed):
+    program = random_program(seed)
+    plain, compiled = {"graph_break": lambda: None}, {"graph_break": graph_break}
+    exec(program, plain)
+    exec(program, compiled)
+    function = minidynamo.compile(compiled["f"])
+    expected = run(plain["f"])
+    with config.patch(recompile_limit=64):
+        for _ in range(2):
+            assert run(function) == expected, f"program {seed}:\n{program}"
+
+
+@pytest.mark.parametrize("first", range(0, 400, 50))
+def test_iterators_meet_changes(first):
+    for seed in range(first, first + 50):
+        check(seed)
+    minidynamo._dynamo.reset()
+
+
+@pytest.mark.exhaustive
+def test_iterators_meet_changes_at_length():
+    for seed in range(400, 20_400):
+        check(seed)
+        if seed % 100 == 0:
+            minidynamo._dynamo.reset()
