@@ -208,8 +208,9 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
       recipe.kind = RecipeKind::DictIterator;
       auto* view = as<DictViewValue>(iterator->bases[0]);
       auto* dict = as<DictValue>(view != nullptr ? view->dict : iterator->bases[0]);
-      if (dict != nullptr && !iterator->exhausted && static_cast<int64_t>(dict->entries.size()) != iterator->stop)
-        walk_.end_before_iteration(*iterator);
+      bool is_changed = dict != nullptr && (static_cast<int64_t>(dict->entries.size()) != iterator->stop ||
+                                            dict->erased != iterator->start);
+      if (is_changed && !iterator->exhausted) walk_.end_before_iteration(*iterator);
       break;
     }
     case IteratorKind::Set:
