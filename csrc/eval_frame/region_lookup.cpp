@@ -192,8 +192,8 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
     region = capture_region(start);
   }
   if (!region.violations.empty()) raise_violations(region.violations);
-  ++counters().regions_captured;
   if (region.graph_break) report_break(place, region, report);
+  ++counters().regions_captured;
   if (region.skips_frame) region = type_guarded_hand_over(place, std::move(region));
   if (is_worthless(place, region)) region.exit = ExitKind::HandOver;
   if (is_fruitless(place, cache, key, region)) region = type_guarded_hand_over(place, std::move(region));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "guards/guard_index.h"
 #include "guards/guard_program.h"
@@ -24,6 +25,7 @@ struct GuardSet::Impl {
   void add_keys(GuardKind kind, const Source* source, BorrowedRef tuple);
   void share_types();
   void drop_implied();
+  std::unordered_multimap<const Source*, const Source*> items_fetched() const;
   void replace(std::vector<Guard> by);
   void sort();
   std::string text(const GuardProgram::Miss& miss, const Bytecode& bytecode);
@@ -100,6 +102,18 @@ void GuardSet::Impl::replace(std::vector<Guard> by) {
   for (Guard& guard : by) add(std::move(guard));
 }
 
+// By dict: the items that some guard fetches.
+std::unordered_multimap<const Source*, const Source*> GuardSet::Impl::items_fetched() const {
+  std::unordered_set<const Source*> seen;
+  std::unordered_multimap<const Source*, const Source*> items;
+  for (const Guard& guard : guards) {
+    const Source* from = guard.kind == GuardKind::ABSENT ? guard.source->base() : guard.source;
+    for (const Source* source = from; source != nullptr && seen.insert(source).second; source = source->base())
+      if (source->kind() == SourceKind::DictItem) items.emplace(source->base(), source);
+  }
+  return items;
+}
+
 void GuardSet::Impl::drop_implied() {
   std::vector<bool> dropped(guards.size());
   for (const std::vector<int>& same_source : guards_on) {
@@ -107,6 +121,15 @@ void GuardSet::Impl::drop_implied() {
       dropped[weaker] = std::ranges::any_of(
           same_source, [&](int stronger) { return !dropped[stronger] && implies(guards[stronger], guards[weaker]); });
     }
+  }
+  // Fetching a value finds its key.
+  std::unordered_multimap<const Source*, const Source*> fetched_items = items_fetched();
+  for (size_t i = 0; i < guards.size(); ++i) {
+    if (guards[i].kind != GuardKind::DICT_CONTAINS) continue;
+    auto [first, last] = fetched_items.equal_range(guards[i].source);
+    dropped[i] = dropped[i] || std::any_of(first, last, [&](const auto& item) {
+                   return identical_constants(item.second->key(), guards[i].object.get());
+                 });
   }
   std::vector<Guard> kept;
   for (size_t i = 0; i < guards.size(); ++i) {

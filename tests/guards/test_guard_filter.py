@@ -43,7 +43,7 @@ def test_what_a_filter_is_shown():
     captured, _ = compiled(net, keep_all)
     captured(x)
     by_place = {(entry.guard_type, entry.name): entry for entry in shown}
-    tensor = by_place["TENSOR_MATCH", "x"]
+    tensor = by_place["TENSOR_MATCH", "args[0]"]
     assert tensor.has_value and tensor.value is x and not tensor.is_global and tensor.derived_guard_types == ()
     (weight,) = [entry for entry in shown if entry.value is net.linear.weight and entry.guard_type == "TENSOR_MATCH"]
     source = weight.orig_guard.source

@@ -43,7 +43,7 @@ def test_a_capture_with_a_break_and_a_recompile(traced):
     first = ["capture_start", "graph_break", "graph", "guards", "capture_end"]
     second = ["capture_start", "graph", "guards", "capture_end"]
     assert kinds == ["process_start", *first, *second, "recompile", *first, "recompile", *second]
-    times = [line["time"] for line in lines]
+    times = [line["time"] for line in lines[1:]]
     assert times == sorted(times)
     assert set(lines[0]) == {"time", "kind", "payload"}
     assert all(set(line) == {"time", "kind", "frame", "compile_id", "payload"} for line in lines[1:])
