@@ -169,6 +169,11 @@ uint64_t lookup_version(LookupDict where, PyObject* base, const LocalsView& view
       return function() != nullptr ? pv_dict_version(function()->func_builtins) : 0;
     case LookupDict::Module:
       return base != nullptr && PyModule_Check(base) ? pv_dict_version(PyModule_GetDict(base)) : 0;
+    case LookupDict::Type: {
+      if (base == nullptr || !PyType_Check(base)) return 0;
+      auto* type = reinterpret_cast<PyTypeObject*>(base);
+      return PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG) ? type->tp_version_tag : 0;
+    }
     case LookupDict::None:
       break;
   }
@@ -182,8 +187,9 @@ Fetched look_up(const GuardInstruction& in, PyObject* base, const LocalsView& vi
   if (version != 0 && version == in.memo.version)
     return {in.memo.object != nullptr ? Presence::Found : Presence::Absent, in.memo.object};
   Fetched fetched = fetch_step(*in.source, base, view);
+  // A look-up gives a type a version where it had none.
   bool is_known = fetched.presence != Presence::Unknown;
-  in.memo = {is_known ? version : 0, fetched.object};
+  in.memo = {is_known ? lookup_version(in.lookup, base, view) : 0, fetched.object};
   return fetched;
 }
 
@@ -320,6 +326,8 @@ class GuardProgram::Emitter {
         return LookupDict::Builtins;
       case SourceKind::ModuleAttr:
         return LookupDict::Module;
+      case SourceKind::TypeAttr:
+        return LookupDict::Type;
       default:
         return LookupDict::None;
     }

@@ -15,15 +15,15 @@ enum class GuardOp : uint8_t {
   Nothing,  // only loads its slot
 };
 
-// What a look-up by name found last, and in which version of which dict: while that stands, it need not be done again. Written
-// by checks, under the GIL; the object is borrowed from the dict, which holds it in this version.
+// What a look-up by name found last, and in which version of which dict or type: while that stands, it need not be done again.
+// Written by checks, under the GIL; the object is borrowed from the dict or type, which holds it in this version.
 struct LookupMemo {
   uint64_t version = 0;  // 0: nothing is known
   PyObject* object = nullptr;
 };
 
-// The dict that a look-up goes to, seen from the base that it is made on.
-enum class LookupDict : uint8_t { None, Base, Attributes, Globals, Builtins, Module };
+// The dict that a look-up goes to, seen from the base that it is made on; of a type that and those of its bases.
+enum class LookupDict : uint8_t { None, Base, Attributes, Globals, Builtins, Module, Type };
 
 // An instruction may first load one slot into a register: nearly every check on an argument is then one instruction.
 struct GuardInstruction {
