@@ -195,6 +195,50 @@ def test_keys_in_order():
     assert not program.check((table,), repeat=3)
 
 
+TYPE_CHANGES = {
+    "setattr": lambda base, kind: setattr(kind, KEY, 2),
+    "of the base": lambda base, kind: setattr(base, KEY, 2),
+    "delattr": lambda base, kind: delattr(base, KEY),
+    "type.__setattr__": lambda base, kind: type.__setattr__(base, KEY, 2),
+    "another base": lambda base, kind: setattr(kind, "__bases__", (type("Other", (), {}),)),
+}
+
+
+@pytest.mark.parametrize("change", TYPE_CHANGES)
+def test_attributes_of_classes(change):
+    base = type("Base", (), {KEY: 1})
+    kind = type("Kind", (base,), {})
+    program = found("TypeAttr", 1)
+    assert program.check((kind,), repeat=3)
+    assert not program.check((type("Without", (), {}),), repeat=2)
+    assert program.check((kind,), repeat=3)
+    TYPE_CHANGES[change](base, kind)
+    assert not program.check((kind,), repeat=3)
+    setattr(kind, KEY, 1)
+    assert program.check((kind,), repeat=3)
+
+
+def test_classes_without_the_attribute():
+    base = type("Base", (), {})
+    kind = type("Kind", (base,), {})
+    program = missing("TypeAttr")
+    assert program.check((kind,), repeat=3)
+    kind.other = 1
+    assert program.check((kind,), repeat=3)
+    base.key = 1
+    assert not program.check((kind,), repeat=3)
+    del base.key
+    assert program.check((kind,), repeat=3)
+
+
+def test_many_classes():
+    """More than have a version, and at addresses of others."""
+    program = found("TypeAttr", 1)
+    for number in range(3000):
+        kind = type("Kind", (), {KEY: number % 2})
+        assert program.check((kind,), repeat=2) == (number % 2 == 1)
+
+
 def test_many_dicts_at_one_address():
     """A dict that is gone may leave its address to the next one."""
     program = found("DictItem", 1)
