@@ -43,7 +43,7 @@ std::string opcode_gloss(Opcode op);
 // Reads one line of a source file, without the end; "" if there is none. Installed by bindings (linecache).
 using SourceReader = std::string (*)(const std::string& file, int line);
 void set_source_reader(SourceReader reader);
-std::string source_text(const SourceLine& line);  // without indentation; "" if there is none
+std::string source_text(const SourceLine& line);       // without indentation; "" if there is none
 int source_indent(const std::string& file, int line);  // bytes of white space before it
 // traceback's layout, one trailing newline per line.
 std::string format_stack(std::span<const SourceLine> stack);
