@@ -183,7 +183,7 @@ class Case:
         logger = logging.getLogger(contender.log) if contender.log else None
         if logger:
             contender.start_log()
-            logger.addHandler(handler)
+            logger.handlers[:] = [handler]
             logger.propagate = False
         for function, args, expected in calls:
             if id(function) not in compiled:
