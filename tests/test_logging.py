@@ -141,13 +141,41 @@ def test_environment_wins():
     assert shown(run(code, MINIDYNAMO_LOGS="recompiles")) == {"recompiles"}
 
 
-@pytest.mark.parametrize("setting", ["zzz", "help", "+help", "guards,zzz.yyy", "+"])
+@pytest.mark.parametrize("setting", ["zzz", "guards,help", "guards,zzz.yyy", "+"])
 def test_bad_environment(setting):
     result = run("import minidynamo", MINIDYNAMO_LOGS=setting)
     assert result.returncode == 1
-    assert f"ValueError: Invalid log settings: {setting}" in result.stderr
+    assert f"ValueError: Invalid log settings: {setting}, must be a comma separated list" in result.stderr
+    assert 'try MINIDYNAMO_LOGS="help"' in result.stderr
     for name in ROWS:
         assert f"\n  {name}" in result.stderr
+
+
+@pytest.mark.parametrize("setting", ["help", "+help", " help "])
+def test_help(setting):
+    result = run("import minidynamo", MINIDYNAMO_LOGS=setting)
+    assert result.returncode == 1
+    assert "ValueError: \nMINIDYNAMO_LOGS Info\n" in result.stderr
+    for name, row in ROWS.items():
+        shown_here = "+" in setting or not row["off_in_all"]
+        assert (f"\n  {name}{' (*)' if row['off_in_all'] else ''}: {row['doc']}\n" in result.stderr) == shown_here
+
+
+def test_levels_of_the_component():
+    warn = "import minidynamo; minidynamo._C.log_warning('careful'); minidynamo.compile(lambda x: x + 1)(minidynamo.ones(1))"
+    assert "careful" in run(warn, MINIDYNAMO_LOGS="guards").stderr
+    assert run(warn, MINIDYNAMO_LOGS="-dynamo").stderr == ""
+    steps = run(warn, MINIDYNAMO_LOGS="dynamo").stderr
+    assert re.search(r"^I\d{4} .* minidynamo\] Step 1: start capturing <lambda> \(", steps, re.MULTILINE)
+    assert "minidynamo captured 1 of 1 regions that it began" in steps
+    assert "minidynamo compilation metrics:" in steps
+    assert "GUARDS" not in steps
+    assert "GUARDS" in run(warn, MINIDYNAMO_LOGS="+dynamo").stderr
+
+
+def test_a_format_of_the_users():
+    result = run(EMIT_ALL, MINIDYNAMO_LOGS="guards", MINIDYNAMO_LOGS_FORMAT="%(levelname)s|%(name)s|%(message)s")
+    assert result.stderr == "DEBUG|minidynamo.guards|said\n"
 
 
 def test_every_line_has_the_prefix():

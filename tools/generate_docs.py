@@ -51,11 +51,52 @@ def config():
     )
 
 
+LOGS = """# Logs
+
+Nothing but warnings is printed by default. `MINIDYNAMO_LOGS` is a comma list of names:
+
+| setting | meaning |
+| --- | --- |
+| `graph_breaks` | an artifact of the table below is on; `-graph_breaks` is off |
+| `dynamo`, `all` | level INFO: the steps of each capture, a summary at exit |
+| `+dynamo`, `+all` | level DEBUG: also every artifact that is marked *yes* below |
+| `-dynamo`, `-all` | level ERROR: not even warnings |
+| `my.module`, `+my.module`, `-my.module` | the level of another logger of the program |
+| `help`, `+help` | ends the program with the list, or the whole list |
+
+Anything else is a ValueError at import. `minidynamo._logging.set_logs(graph_breaks=True, dynamo=logging.INFO)` does the
+same in a program, unless `MINIDYNAMO_LOGS` is set. Records go to the loggers `minidynamo.NAME` of the standard library,
+warnings and steps to `minidynamo`. `MINIDYNAMO_LOGS_OUT=FILE` writes them to a file, `MINIDYNAMO_LOGS_FORMAT` is a
+format of `logging`. The table is `csrc/base/log_artifacts.def`.
+
+"""
+
+TRACES = """
+## Structured traces
+
+`MINIDYNAMO_TRACE=directory` writes what happens while programs are captured, as one JSON object a line, to
+`directory/minidynamo_PID.jsonl`, one file for each process; a child of `fork` has its own. The directory is made, the
+file only when something is captured; what cannot be written is told in one warning, and changes nothing else. Each
+object has
+
+- `time`, seconds since 1970
+- `kind`, one of the table
+- `frame`, the number of the code object in order of first capture, and `compile_id`, `frame/capture`; not in
+  `process_start`. The number of a capture that failed is used again.
+- `payload`, an object with the fields of the table
+
+"""
+
+
 def logs():
     rows = [(f"`{r['name']}`", "no" if r["off_in_all"] else "yes", r["doc"]) for r in _C.log_rows()]
+    events = [(f"`{r['name']}`", r["doc"], r["fields"]) for r in _C.event_rows()]
     return (
-        "# Logs\n\nThe names for `MINIDYNAMO_LOGS` and `minidynamo._logging.set_logs`; the table is "
-        "`csrc/base/log_artifacts.def`.\n\n" + table(("artifact", "in `+all`", "shows"), rows)
+        LOGS
+        + table(("artifact", "in `+all`", "shows"), rows)
+        + TRACES
+        + table(("kind", "when", "payload"), events)
+        + "\nThe table is `csrc/base/events.def`.\n"
     )
 
 

@@ -316,6 +316,7 @@ COMPILE_TYPES = {
     "name": "_str | None",
     "disable": "_bool",
     "recompile_limit": "_int | None",
+    "isolate_recompiles": "_bool",
 }
 
 

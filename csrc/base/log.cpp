@@ -8,6 +8,7 @@ namespace {
 
 std::atomic<LogSink> current_sink = nullptr;
 std::array<std::atomic<bool>, kLogArtifactCount> enabled_artifacts;
+std::atomic<bool> info_enabled = false;
 
 }  // namespace
 
@@ -26,10 +27,19 @@ void log_event(LogArtifact artifact, const std::string& text) {
 
 void log_warning(const std::string& text) {
   if (LogSink sink = current_sink) {
-    sink(-1, text);
+    sink(kLogWarning, text);
   } else {
     std::fprintf(stderr, "minidynamo: %s\n", text.c_str());
   }
+}
+
+void set_log_info_enabled(bool enabled) { info_enabled = enabled; }
+
+bool log_info_enabled() { return info_enabled.load(std::memory_order_relaxed); }
+
+void log_info(const std::string& text) {
+  if (!log_info_enabled()) return;
+  if (LogSink sink = current_sink) sink(kLogInfo, text);
 }
 
 }  // namespace md

@@ -25,7 +25,8 @@ inline constexpr LogRow kLogRows[] = {
 };
 inline constexpr int kLogArtifactCount = sizeof(kLogRows) / sizeof(kLogRows[0]);
 
-// The sink is set once by bindings; warnings go through it too (artifact index -1).
+// The sink is set once by bindings; what belongs to no artifact goes through it too, under these numbers.
+inline constexpr int kLogWarning = -1, kLogInfo = -2;
 using LogSink = void (*)(int artifact, const std::string& text);
 void set_log_sink(LogSink sink);
 void set_log_enabled(LogArtifact artifact, bool enabled);
@@ -34,5 +35,10 @@ bool log_enabled(LogArtifact artifact);
 // Formats nothing unless enabled: ask log_enabled first when the text is costly.
 void log_event(LogArtifact artifact, const std::string& text);
 void log_warning(const std::string& text);
+
+// The steps of each capture, for the level INFO of `dynamo`.
+void set_log_info_enabled(bool enabled);
+bool log_info_enabled();
+void log_info(const std::string& text);
 
 }  // namespace md

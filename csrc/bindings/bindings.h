@@ -15,6 +15,7 @@ void bind_compiled_function(pybind11::module_& module);
 void bind_graph(pybind11::module_& module);
 void bind_reset(pybind11::module_& module);
 void bind_build_info(pybind11::module_& module);
+void bind_events(pybind11::module_& module);
 void bind_bytecode(pybind11::module_& module);
 void bind_everywhere(pybind11::module_& module);
 void bind_frame_stress(pybind11::module_& module);

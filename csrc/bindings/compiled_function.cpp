@@ -13,6 +13,7 @@
 #include "bindings/compiled_function.h"
 #include "cpython/errors.h"
 #include "eval_frame/ambient_block.h"
+#include "eval_frame/guard_filter.h"
 #include "eval_frame/region_lookup.h"
 #include "symbolic/walk.h"
 
@@ -25,6 +26,7 @@ struct CompiledFunction {
   PyObject* function;               // borrowed from wrapped: the Python function
   PyObject* self;                   // borrowed from wrapped, null for a function
   PyObject* backend;                // owned: "onednn", "eager" or a callable
+  PyObject* guard_filter;           // owned: a callable, or null
   PyObject* dict;                   // owned
   PyObject* weak_references;
   vectorcallfunc vectorcall;
@@ -33,22 +35,79 @@ struct CompiledFunction {
 
 CompiledFunction* as_compiled(PyObject* object) { return reinterpret_cast<CompiledFunction*>(object); }
 
-// The backends of living compiled functions by their number, with how many have it.
-struct UsedBackend {
+// What a number in Policy::backend stands for, and how many living compiled functions have it. Functions with the same backend
+// and the same guard filter share a number, and so their captures; isolated ones have one of their own.
+struct BackendIdentity {
   Ref backend;
+  Ref guard_filter;  // null: none
+  bool isolated = false;
   int users = 0;
 };
-std::unordered_map<uint64_t, UsedBackend>& used_backends() {
-  static auto* backends = new std::unordered_map<uint64_t, UsedBackend>();
-  return *backends;
+std::unordered_map<uint64_t, BackendIdentity>& identities() {
+  static auto* known = new std::unordered_map<uint64_t, BackendIdentity>();
+  return *known;
+}
+
+uint64_t identity_number(BorrowedRef backend, BorrowedRef guard_filter, bool isolated) {
+  if (!isolated && !guard_filter) return backend_id(backend);
+  for (const auto& [number, known] : identities()) {
+    bool same = known.backend.get() == backend.get() && known.guard_filter.get() == guard_filter.get();
+    if (same && !known.isolated && !isolated) return number;
+  }
+  // The number of an object that nobody else has.
+  return backend_id(check(PySet_New(nullptr)));
+}
+
+void keep_identity(uint64_t number, BorrowedRef backend, BorrowedRef guard_filter, bool isolated) {
+  BackendIdentity& identity = identities()[number];
+  identity.backend = Ref::share(backend);
+  identity.guard_filter = Ref::share(guard_filter);
+  identity.isolated = isolated;
+  ++identity.users;
+}
+
+void let_go_of_identity(uint64_t number) {
+  auto found = identities().find(number);
+  if (found == identities().end() || --found->second.users > 0) return;
+  BackendIdentity last = std::move(found->second);
+  identities().erase(found);
+}
+
+const BackendIdentity& identity_of(const Policy* policy) {
+  auto found = identities().find(policy->backend);
+  MD_ASSERT(found != identities().end(), "the backend of a policy is gone");
+  return found->second;
 }
 
 std::shared_ptr<const Plan> make_plan(const Policy* policy, const std::shared_ptr<Graph>& graph,
                                       const std::vector<Ref>& example_inputs) {
-  auto used = used_backends().find(policy->backend);
-  MD_ASSERT(used != used_backends().end(), "the backend of a policy is gone");
-  Ref backend = used->second.backend;
+  Ref backend = identity_of(policy).backend;
   return plan_from_backend(backend.get(), graph, example_inputs);
+}
+
+bool has_guard_filter(const Policy* policy) {
+  auto found = identities().find(policy->backend);
+  return found != identities().end() && found->second.guard_filter;
+}
+
+// minidynamo._dynamo.guard_filter checks what the filter answers.
+std::vector<bool> run_guard_filter(const Policy* policy, const std::vector<FilteredGuard>& guards) {
+  Ref filter = identity_of(policy).guard_filter;
+  Ref rows = check(PyList_New(0));
+  for (const FilteredGuard& guard : guards) {
+    Ref owners = check(PyList_New(0));
+    for (const Ref& owner : guard.owners) check_status(PyList_Append(owners, owner));
+    Ref row = check(Py_BuildValue("(ssOOOO)", guard.kind, guard.name.c_str(), guard.value ? Py_True : Py_False,
+                                  guard.value ? guard.value.get() : Py_None, owners.get(),
+                                  guard.is_global ? Py_True : Py_False));
+    check_status(PyList_Append(rows, row));
+  }
+  Ref module = check(PyImport_ImportModule("minidynamo._dynamo.guard_filter"));
+  Ref answers = check(PyObject_CallMethod(module, "kept_guards", "OO", filter.get(), rows.get()));
+  std::vector<bool> kept;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(answers.get()); ++i)
+    kept.push_back(PyList_GET_ITEM(answers.get(), i) == Py_True);
+  return kept;
 }
 
 PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf, PyObject* keyword_names) {
@@ -71,21 +130,17 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(self->wrapped);
   Py_VISIT(self->backend);
+  Py_VISIT(self->guard_filter);
   Py_VISIT(self->dict);
   return 0;
 }
 
 int clear(PyObject* object) {
   CompiledFunction* self = as_compiled(object);
-  if (self->backend != nullptr) {
-    auto used = used_backends().find(self->options.backend);
-    if (used != used_backends().end() && --used->second.users == 0) {
-      Ref last = std::move(used->second.backend);
-      used_backends().erase(used);
-    }
-  }
+  if (self->backend != nullptr) let_go_of_identity(self->options.backend);
   self->function = self->self = nullptr;
   Py_CLEAR(self->backend);
+  Py_CLEAR(self->guard_filter);
   Py_CLEAR(self->wrapped);
   Py_CLEAR(self->dict);
   return 0;
@@ -118,13 +173,12 @@ void copy_metadata(CompiledFunction* self, PyObject* name) {
   check_status(PyDict_SetItemString(self->dict, "__wrapped__", self->wrapped));
 }
 
-CompileOptions options_from(PyObject* fullgraph, PyObject* dynamic, PyObject* backend, PyObject* recompile_limit) {
+CompileOptions options_from(PyObject* fullgraph, PyObject* dynamic, PyObject* recompile_limit) {
   CompileOptions options;
   options.fullgraph = fullgraph == Py_True;
   options.dynamic = dynamic == Py_None   ? DynamicShapes::Automatic
                     : dynamic == Py_True ? DynamicShapes::Always
                                          : DynamicShapes::Never;
-  options.backend = backend_id(backend);
   if (recompile_limit != Py_None) {
     options.recompile_limit = PyLong_AsLongLong(recompile_limit);
     if (PyErr_Occurred()) throw PythonError();
@@ -133,19 +187,22 @@ CompileOptions options_from(PyObject* fullgraph, PyObject* dynamic, PyObject* ba
 }
 
 Ref create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"function", "fullgraph",       "backend", "dynamic",
-                                "options",  "recompile_limit", "name",    nullptr};
+  static const char* names[] = {"function",        "fullgraph", "backend",      "dynamic",  "options",
+                                "recompile_limit", "name",      "guard_filter", "isolated", nullptr};
   PyObject *wrapped, *fullgraph = Py_False, *backend = nullptr, *dynamic = Py_None, *options = Py_None,
-                     *limit = Py_None, *name = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O!OOOOO:CompiledFunction", const_cast<char**>(names), &wrapped,
-                                   &PyBool_Type, &fullgraph, &backend, &dynamic, &options, &limit, &name))
+                     *limit = Py_None, *name = Py_None, *guard_filter = Py_None, *isolated = Py_False;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O!OOOOOOO!:CompiledFunction", const_cast<char**>(names),
+                                   &wrapped, &PyBool_Type, &fullgraph, &backend, &dynamic, &options, &limit, &name,
+                                   &guard_filter, &PyBool_Type, &isolated))
     throw PythonError();
   PyObject* function = PyMethod_Check(wrapped) ? PyMethod_GET_FUNCTION(wrapped) : wrapped;
   if (!PyFunction_Check(function))
     raise(ErrorKind::Type, "CompiledFunction() takes a Python function or a bound method of one, not ",
           Py_TYPE(wrapped)->tp_name);
   Ref default_backend = backend == nullptr ? check(PyUnicode_InternFromString("onednn")) : Ref::share(backend);
-  CompileOptions compile_options = options_from(fullgraph, dynamic, default_backend, limit);
+  CompileOptions compile_options = options_from(fullgraph, dynamic, limit);
+  BorrowedRef filter = guard_filter != Py_None ? guard_filter : nullptr;
+  compile_options.backend = identity_number(default_backend, filter, isolated == Py_True);
   Ref object = check(type->tp_alloc(type, 0));
   CompiledFunction* self = as_compiled(object);
   self->wrapped = Py_NewRef(wrapped);
@@ -154,9 +211,8 @@ Ref create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   self->backend = Ref(default_backend).release();
   self->options = compile_options;
   self->vectorcall = call;
-  UsedBackend& used = used_backends()[compile_options.backend];
-  used.backend = default_backend;
-  ++used.users;
+  self->guard_filter = Py_XNewRef(filter.get());
+  keep_identity(compile_options.backend, default_backend, filter, isolated == Py_True);
   copy_metadata(self, name);
   return object;
 }
@@ -247,6 +303,7 @@ void bind_compiled_function(pybind11::module_& module) {
   module.def("_exchange_forced_backend", &exchange_forced_handle);
   pybind11::class_<AmbientBlock>(module, "_AmbientBlock");
   set_plan_maker(make_plan);
+  set_guard_filters(&has_guard_filter, &run_guard_filter);
   register_wrapper_type({compiled_function_type(), function_inside, policy_inside, false});
 }
 

@@ -15,7 +15,7 @@ std::string read_source_line(const std::string& file, int line) {
   py::error_scope keep_current_exception;
   try {
     py::object text = py::module_::import("linecache").attr("getline")(file, line);
-    return text.attr("strip")().cast<std::string>();
+    return text.attr("rstrip")().cast<std::string>();
   } catch (const std::exception&) {
     return "";
   }
@@ -87,6 +87,12 @@ void bind_graph_break(py::module_& module) {
     py::list rows;
     for (const BreakRow& row : break_rows()) rows.append(row_facts(row));
     return rows;
+  });
+  module.def("graph_break_counts", [] {
+    py::dict counts;
+    for (size_t i = 0; i < break_rows().size(); ++i)
+      if (break_counts()[i] > 0) counts[break_rows()[i].title] = break_counts()[i];
+    return counts;
   });
   module.def("record_breaks", &record_breaks, py::arg("function"), py::pos_only());
   module.def(

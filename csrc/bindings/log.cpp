@@ -17,7 +17,7 @@ void send_to_python(int artifact, const std::string& text) {
   py::error_scope keep_current_exception;
   try {
     py::object name = artifact < 0 ? py::object(py::none()) : py::str(kLogRows[artifact].name);
-    py::module_::import("minidynamo._logging").attr("emit")(name, text);
+    py::module_::import("minidynamo._logging").attr(artifact == kLogInfo ? "emit_info" : "emit")(name, text);
   } catch (py::error_already_set& error) {
     error.discard_as_unraisable("minidynamo log record");
   }
@@ -57,6 +57,7 @@ void bind_log(py::module_& module) {
   module.def(
       "log_event", [](const std::string& name, const std::string& text) { log_event(artifact_by_name(name), text); },
       py::arg("name"), py::arg("text"), py::pos_only());
+  module.def("set_log_info_enabled", &set_log_info_enabled, py::arg("enabled"), py::pos_only());
   module.def("log_warning", [](const std::string& text) { log_warning(text); }, py::arg("text"), py::pos_only());
 }
 

@@ -12,6 +12,7 @@ PYBIND11_MODULE(_C, module) {
   md::bind_reset(module);
   md::bind_captures(module);
   md::bind_build_info(module);
+  md::bind_events(module);
   md::bind_bytecode(module);
   md::bind_everywhere(module);
   md::bind_frame_stress(module);

@@ -1,5 +1,6 @@
 #include "bindings/bindings.h"
 #include "eval_frame/code_cache.h"
+#include "eval_frame/compile_times.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/hand_over.h"
 #include "symbolic/graph_break.h"
@@ -10,6 +11,8 @@ namespace md {
 void bind_reset(pybind11::module_& module) {
   module.def("reset", [] {
     forget_logged_breaks();
+    forget_break_counts();
+    compile_times().clear();
     CodeCache::reset_all();
     counters() = Counters();
     hand_over_counts() = {};

@@ -40,6 +40,7 @@ void CodeCache::reset_all() {
   for (CodeCache* cache : living_caches()) {
     for (Bucket& bucket : cache->buckets_) dropped.push_back(std::move(bucket));
     cache->buckets_.clear();
+    cache->next_id_ = 0;
   }
 }
 
@@ -57,8 +58,21 @@ const CodeCache::Bucket* CodeCache::find(const CacheKey& key) const { return con
 
 CacheEntryPtr CodeCache::lookup(const CacheKey& key, const LocalsView& view) {
   Bucket* bucket = find(key);
-  if (bucket == nullptr) return nullptr;
-  std::vector<CacheEntryPtr>& entries = bucket->entries;
+  return bucket != nullptr ? bucket->search(view) : nullptr;
+}
+
+CacheEntryPtr CodeCache::Bucket::search(const LocalsView& view) {
+  if (index.empty()) return search_in_turn(view);
+  if (entries[last_found]->guards.check(view)) return entries[last_found];
+  for (const auto& [hash, number] : index.candidates(view)) {
+    if (number == last_found || !entries[number]->guards.check(view)) continue;
+    last_found = number;
+    return entries[number];
+  }
+  return nullptr;
+}
+
+CacheEntryPtr CodeCache::Bucket::search_in_turn(const LocalsView& view) {
   for (size_t i = 0; i < entries.size(); ++i) {
     if (!entries[i]->guards.check(view)) continue;
     if (i > 0) std::rotate(entries.begin(), entries.begin() + i, entries.begin() + i + 1);
@@ -67,11 +81,37 @@ CacheEntryPtr CodeCache::lookup(const CacheKey& key, const LocalsView& view) {
   return nullptr;
 }
 
-void CodeCache::insert(const CacheKey& key, CacheEntryPtr entry) {
+// The entry captured last, where it does not fit what comes now.
+void CodeCache::Bucket::note_telling_place(const LocalsView& view) {
+  constexpr size_t kMostPlaces = 4;
+  auto newest = std::ranges::max_element(entries, {}, &CacheEntry::id);
+  if (newest == entries.end() || telling.size() == kMostPlaces) return;
+  const Source* source = (*newest)->guards.telling_place(view);
+  if (source == nullptr) return;
+  if (std::ranges::any_of(telling, [&](const TellingPlace& known) { return same_place(known.source, source); })) return;
+  telling.push_back({*newest, source});
+}
+
+void CodeCache::Bucket::build_index() {
+  constexpr size_t kFewEntries = 3;  // are found as fast in turn
+  index = GuardIndex();
+  last_found = 0;
+  if (entries.size() <= kFewEntries) return;
+  std::vector<const GuardSet*> sets;
+  for (const CacheEntryPtr& entry : entries) sets.push_back(&entry->guards);
+  std::vector<const Source*> places;
+  for (const TellingPlace& place : telling) places.push_back(place.source);
+  index = GuardIndex(sets, places);
+}
+
+void CodeCache::insert(const CacheKey& key, CacheEntryPtr entry, const LocalsView& view) {
   entry->guards.seal(nullptr);
   entry->id = next_id_++;
   Bucket* bucket = find(key);
-  if (bucket == nullptr) bucket = &buckets_.emplace_back(Bucket{key, {}, false, {}});
+  if (bucket == nullptr) {
+    bucket = &buckets_.emplace_back();
+    bucket->key = key;
+  }
   // The dead ones go now, outside of any check; what they held may run code when it is freed, so the cache is whole first.
   std::vector<CacheEntryPtr> dead;
   for (auto at = bucket->entries.begin(); at != bucket->entries.end();) {
@@ -82,7 +122,17 @@ void CodeCache::insert(const CacheKey& key, CacheEntryPtr entry) {
       ++at;
     }
   }
+  bucket->note_telling_place(view);
   bucket->entries.insert(bucket->entries.begin(), std::move(entry));
+  for (auto at = bucket->telling.begin(); at != bucket->telling.end();) {
+    if (at->owner->guards.dead()) {
+      dead.push_back(std::move(at->owner));
+      at = bucket->telling.erase(at);
+    } else {
+      ++at;
+    }
+  }
+  bucket->build_index();
 }
 
 std::vector<CacheEntryPtr> CodeCache::all_entries() const {
@@ -106,6 +156,34 @@ int CodeCache::count(const CacheKey& key) const {
   if (bucket == nullptr) return 0;
   return static_cast<int>(std::count_if(bucket->entries.begin(), bucket->entries.end(),
                                         [](const CacheEntryPtr& entry) { return !entry->guards.dead(); }));
+}
+
+int CodeCache::count_under_all_policies(const CacheKey& key) const {
+  int total = 0;
+  for (const Bucket& bucket : buckets_) {
+    bool same = bucket.key.instruction == key.instruction && bucket.key.depth == key.depth &&
+                same_chain(bucket.key.callers, key.callers);
+    if (same) total += count(bucket.key);
+  }
+  return total;
+}
+
+void CodeCache::count_failure(const CacheKey& key, const std::string& failing) {
+  if (Bucket* bucket = find(key)) ++bucket->failures[failing];
+}
+
+CodeCache::FailureCounts CodeCache::failure_counts(const CacheKey& key) const {
+  const Bucket* bucket = find(key);
+  return bucket != nullptr ? bucket->failures : FailureCounts();
+}
+
+bool CodeCache::is_told(const CacheKey& key) const {
+  const Bucket* bucket = find(key);
+  return bucket != nullptr && bucket->told;
+}
+
+void CodeCache::set_told(const CacheKey& key) {
+  if (Bucket* bucket = find(key)) bucket->told = true;
 }
 
 const std::set<std::string>* CodeCache::varying_numbers(const CacheKey& key, const LocalsView& view,

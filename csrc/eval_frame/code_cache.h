@@ -1,11 +1,13 @@
 // The regions of a code object: (instruction, stack depth, policy, waiting callers) -> a few entries, kept in co_extra, so that they die with it.
 // GIL held throughout; a published entry is immutable; an entry in use by a run is kept by its shared pointer.
 #pragma once
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "guards/guard_index.h"
 #include "guards/guard_set.h"
 #include "snapshot/caller_chain.h"
 
@@ -40,16 +42,26 @@ class CodeCache {
   // Drops every entry of every code object.
   static void reset_all();
 
-  // The entry whose guards hold, moved to the front of its key; null: none.
+  // The entry whose guards hold; null: none. Tried first is the one that was found last, then those that an index over the places
+  // at which entries were seen to differ names; entries that no such place tells apart are tried in turn.
   CacheEntryPtr lookup(const CacheKey& key, const LocalsView& view);
-  // Seals the guards and gives the entry its number.
-  void insert(const CacheKey& key, CacheEntryPtr entry);
+  // Seals the guards and gives the entry its number. The view is the one that it was captured for.
+  void insert(const CacheKey& key, CacheEntryPtr entry, const LocalsView& view);
   // Living entries, newest first.
   std::vector<CacheEntryPtr> entries(const CacheKey& key) const;
   std::vector<CacheEntryPtr> all_entries() const;  // of every key
   int count(const CacheKey& key) const;
+  // Of this place, under whatever policies.
+  int count_under_all_policies(const CacheKey& key) const;
+  // How often each guard was the first to fail, as GuardSet::failing tells, when no entry of this key held.
+  using FailureCounts = std::map<std::string, int>;
+  void count_failure(const CacheKey& key, const std::string& failing);
+  FailureCounts failure_counts(const CacheKey& key) const;
   // Sources whose number or range at an earlier capture of this key was another one than now, or than at a later capture; null: none.
   const std::set<std::string>* varying_numbers(const CacheKey& key, const LocalsView& view, const Bytecode& bytecode);
+  // Everything is told that is told once of the limit of a key.
+  bool is_told(const CacheKey& key) const;
+  void set_told(const CacheKey& key);
   // True the first time for a key.
   bool first_warning(const CacheKey& key);
   // False the first time for a key.
@@ -57,6 +69,7 @@ class CodeCache {
   // A place has as many entries as it may have, and further ones were asked for.
   bool limit_was_met() const;
   int frame_id() const { return frame_id_; }  // order of first capture among code objects
+  int next_entry_id() const { return next_id_; }
 
   CodeCache();
   ~CodeCache();
@@ -65,10 +78,24 @@ class CodeCache {
  private:
   struct Bucket {
     CacheKey key;
-    std::vector<CacheEntryPtr> entries;
-    bool warned = false;
+    std::vector<CacheEntryPtr> entries;  // the last found first, or where there is an index, in its order
+    bool warned = false, told = false;
     std::set<std::string> varying;
     bool seen = false;
+    FailureCounts failures;
+    // Where the guards of an entry told a newcomer apart, each place once. The entries own them.
+    struct TellingPlace {
+      CacheEntryPtr owner;
+      const Source* source;
+    };
+    std::vector<TellingPlace> telling;
+    GuardIndex index;
+    size_t last_found = 0;  // in entries, with an index
+
+    CacheEntryPtr search(const LocalsView& view);
+    CacheEntryPtr search_in_turn(const LocalsView& view);
+    void note_telling_place(const LocalsView& view);
+    void build_index();
   };
   Bucket* find(const CacheKey& key);
   const Bucket* find(const CacheKey& key) const;

@@ -6,6 +6,7 @@ namespace md {
 
 // MD_COUNTER(name, doc)
 #define MD_COUNTERS(MD_COUNTER)                                                                               \
+  MD_COUNTER(captures_begun, "walks begun, those that ended in an exception too")                             \
   MD_COUNTER(regions_captured, "walks that ended in a region")                                                \
   MD_COUNTER(graphs_captured, "regions whose graph has an op")                                                \
   MD_COUNTER(ops_captured, "ops in those graphs")                                                             \

@@ -8,11 +8,14 @@
 #include "cpython/frame.h"
 #include "cpython/imports.h"
 #include "eval_frame/capture_record.h"
+#include "eval_frame/capture_report.h"
+#include "eval_frame/compile_times.h"
 #include "eval_frame/counters.h"
+#include "eval_frame/guard_filter.h"
 #include "eval_frame/own_work.h"
 #include "eval_frame/recompiles.h"
+#include "eval_frame/running_stack.h"
 #include "graph/passes.h"
-#include "graph/print_sizes.h"
 #include "snapshot/value_builder.h"
 #include "tensor/random.h"
 
@@ -21,35 +24,6 @@ namespace md {
 namespace {
 
 PlanMaker plan_maker = nullptr;
-
-// Frames that run now, outermost first; without the frame being captured, and as many of its callers as the region left it for.
-std::vector<SourceLine> running_stack(const Bytecode& without, size_t callers) {
-  std::vector<SourceLine> lines;
-  Ref frame = Ref::steal(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
-  bool innermost = true;
-  while (frame) {
-    auto* real = reinterpret_cast<PyFrameObject*>(frame.get());
-    Ref code = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(real)));
-    auto* known = reinterpret_cast<PyCodeObject*>(code.get());
-    if (!(innermost && known == without.code())) {
-      const char* file = PyUnicode_AsUTF8(known->co_filename);
-      const char* function = PyUnicode_AsUTF8(known->co_name);
-      lines.push_back(
-          {file != nullptr ? file : "?", PyFrame_GetLineNumber(real), function != nullptr ? function : "?"});
-    }
-    innermost = false;
-    frame = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(real)));
-  }
-  PyErr_Clear();
-  lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(std::min(callers, lines.size())));
-  return {lines.rbegin(), lines.rend()};
-}
-
-std::string place_name(const RegionPlace& place) {
-  PyCodeObject* code = place.bytecode.code();
-  return str_cat(PyUnicode_AsUTF8(code->co_name), " (", PyUnicode_AsUTF8(code->co_filename), ":",
-                 place.bytecode.line_at(place.index), ")");
-}
 
 bool is_policy_error(const RegionPlace& place, const CapturedRegion& region) {
   if (!region.graph_break) return false;
@@ -63,28 +37,18 @@ bool breaks_at_operator(const CapturedRegion& region) {
   return region.graph_break && region.graph_break->reason == BreakReason::caught_call_out;
 }
 
-void report_break(const RegionPlace& place, const CapturedRegion& region) {
+void report_break(const RegionPlace& place, const CapturedRegion& region, CaptureReport& report) {
   const GraphBreak& found = *region.graph_break;
-  if (is_policy_error(place, region)) raise_unsupported(found);
+  bool raises = is_policy_error(place, region);
+  if (!break_row(found.reason).silent || raises) {
+    count_break(found.reason);
+    report.graph_break(found, raises);
+  }
+  if (raises) raise_unsupported(found);
   if (break_row(found.reason).silent) return;
   ++counters().graph_breaks;
   for (int record = 0; record <= region.repeated_records; ++record)
     log_graph_break(found, [&] { return running_stack(place.bytecode, region.snapshot.returns.size()); });
-}
-
-void log_capture(const RegionPlace& place, const RegionEntry& entry) {
-  const CapturedRegion& region = entry.region;
-  if (region.graph->op_count() > 0 && log_enabled(LogArtifact::graph_code))
-    log_event(LogArtifact::graph_code, str_cat("TRACED GRAPH\n ===== ", place_name(place), " =====\n",
-                                               print_code(*region.graph, true, &source_text)));
-  if (region.graph->op_count() > 0 && log_enabled(LogArtifact::graph_sizes))
-    log_event(LogArtifact::graph_sizes,
-              str_cat("TRACED GRAPH TENSOR SIZES\n ===== ", place_name(place), " =====\n", print_sizes(*region.graph)));
-  if (log_enabled(LogArtifact::guards)) {
-    std::string text = str_cat("GUARDS: ", place_name(place));
-    for (const std::string& line : entry.guards.print(place.bytecode)) text += "\n+- " + line;
-    log_event(LogArtifact::guards, text);
-  }
 }
 
 void make_plan(const RegionPlace& place, RegionEntry& entry) {
@@ -212,6 +176,8 @@ class Stopwatch {
 RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKey& key) {
   Stopwatch stopwatch;
   CaptureDraws draws;
+  ++counters().captures_begun;
+  CaptureReport report(place, {cache.frame_id(), cache.next_entry_id()}, cache.count(key));
   const std::set<std::string>* varying =
       place.policy->dynamic != DynamicShapes::Never && config().automatic_dynamic_shapes
           ? cache.varying_numbers(key, place.view, place.bytecode)
@@ -226,8 +192,8 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
     region = capture_region(start);
   }
   if (!region.violations.empty()) raise_violations(region.violations);
+  if (region.graph_break) report_break(place, region, report);
   ++counters().regions_captured;
-  if (region.graph_break) report_break(place, region);
   if (region.skips_frame) region = type_guarded_hand_over(place, std::move(region));
   if (is_worthless(place, region)) region.exit = ExitKind::HandOver;
   if (is_fruitless(place, cache, key, region)) region = type_guarded_hand_over(place, std::move(region));
@@ -238,10 +204,13 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   auto entry = std::make_shared<RegionEntry>(std::move(region));
   entry->instruction = place.index;
   entry->walk_ns = stopwatch.lap();
+  report.walked();
   if (entry->region.exit != ExitKind::HandOver) make_plan_or_hand_over(place, *entry);
   entry->plan_ns = stopwatch.lap();
-  log_capture(place, *entry);
-  cache.insert(key, entry);
+  filter_guards(place, *entry);
+  cache.insert(key, entry, place.view);
+  compile_times().add({entry->walk_ns, entry->plan_ns});
+  report.captured(*entry);
   auto* code = reinterpret_cast<PyObject*>(place.bytecode.code());
   CaptureRecording::add({Ref::share(code), &place.bytecode, entry});
   counters().capture_ns += entry->walk_ns + entry->plan_ns + stopwatch.lap();
@@ -267,6 +236,16 @@ RegionEntryPtr report_bug(const RegionPlace& place, const Error& error) {
   return nullptr;
 }
 
+[[noreturn]] void raise_recompile_detected(const RegionPlace& place, CodeCache& cache, const CacheKey& key) {
+  PyCodeObject* code = place.bytecode.code();
+  std::string failures = failure_lines(cache, key, place);
+  raise(
+      ErrorKind::Runtime, "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: '",
+      text_of(code->co_filename), "', function name: '", text_of(code->co_name),
+      "', line number: ", place.bytecode.line_at(place.index),
+      failures.empty() ? ": it was not captured yet" : "\n    triggered by the following guard failure(s):", failures);
+}
+
 // False: the place runs as plain Python this time. Raises where the stance says so.
 bool stance_allows_capture(const RegionPlace& place, CodeCache& cache, const CacheKey& key) {
   switch (stance()) {
@@ -279,9 +258,7 @@ bool stance_allows_capture(const RegionPlace& place, CodeCache& cache, const Cac
       // A frame that was started eagerly stays so; whether it was called before is the cache's to say.
       return place.index > 0 || cache.was_seen(key);
     case Stance::FailOnRecompile:
-      raise(ErrorKind::Runtime,
-            "Detected recompile when torch.compile stance is 'fail_on_recompile': ", place_name(place),
-            cache.count(key) > 0 ? " has no capture for these arguments" : " was not captured yet");
+      raise_recompile_detected(place, cache, key);
   }
   return true;
 }
@@ -302,17 +279,15 @@ RegionEntryPtr find_or_capture(const RegionPlace& place, HandOver& why) {
   // Backends, log handlers and warnings run Python: none of that is the user's compiled call.
   AmbientPolicy none(nullptr);
   OwnWork own_work;
-  int limit = place.policy->recompile_limit >= 0 ? static_cast<int>(place.policy->recompile_limit)
-                                                 : static_cast<int>(config().recompile_limit);
-  int known = cache.count(key);
-  if (known >= limit) {
+  ReachedLimit reached = reached_limit(cache, key, *place.policy);
+  if (reached.flag != nullptr) {
     ++counters().limits_reached;
-    if (!place.policy->keeps_empty_regions) report_limit(cache, key, place.view, place.bytecode, *place.policy, limit);
+    if (!place.policy->keeps_empty_regions) report_limit(cache, key, place, reached);
     return nullptr;
   }
-  if (known > 0) {
+  if (cache.count(key) > 0) {
     ++counters().recompiles;
-    if (log_enabled(LogArtifact::recompiles)) log_recompile(cache, key, place.view, place.bytecode);
+    report_recompile(cache, key, place);
   }
   try {
     return unless_monitored(capture(place, cache, key), why);

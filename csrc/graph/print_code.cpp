@@ -252,6 +252,8 @@ std::string code_type(const ValueInfo& info) {
   return info.spec.str() + "cpu";
 }
 
+std::string operand_code(const Operand& operand) { return code_operand(operand); }
+
 std::string print_code(const Graph& graph, bool readable, const SourceText& source_text) {
   return CodePrinter(graph, readable, source_text).run();
 }

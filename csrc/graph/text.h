@@ -2,13 +2,15 @@
 #pragma once
 #include <string>
 
-#include "tensor/tensor.h"
+#include "graph/graph.h"
 
 namespace md {
 
 const char* scalar_kind_name(Scalar::Kind kind);  // "bool", "int", "float"
 // Element i, counted in row-major order of the sizes.
 Scalar get_element(const Tensor& tensor, int64_t i);
+// An operand as Python source.
+std::string operand_code(const Operand& operand);
 void set_element(const Tensor& tensor, int64_t i, const Scalar& value);
 
 }  // namespace md

@@ -68,5 +68,7 @@ Py_ssize_t current_abc_token();
 std::string condition(const Guard& guard, const Bytecode& bytecode);
 // Why the guard failed on these objects (null where a source found nothing).
 std::string failure(const Guard& guard, PyObject* object, const Bytecode& bytecode);
+// The same for all objects on which it fails in the same way.
+std::string failure_without_values(const Guard& guard, PyObject* object, const Bytecode& bytecode);
 
 }  // namespace md

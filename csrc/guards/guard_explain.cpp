@@ -234,4 +234,15 @@ std::string failure(const Guard& guard, PyObject* object, const Bytecode& byteco
   return condition(guard, bytecode);
 }
 
+std::string failure_without_values(const Guard& guard, PyObject* object, const Bytecode& bytecode) {
+  if (guard.kind == GuardKind::GLOBAL_STATE) return state_failure(guard.state);
+  if (guard.kind == GuardKind::TENSOR_MATCH) {
+    std::string text = tensor_failure(guard, object, bytecode);
+    return text.substr(0, text.find(". expected "));
+  }
+  // Of a relation the numbers are those of the code.
+  if (guard.kind == GuardKind::SHAPE || guard.source == nullptr) return condition(guard, bytecode);
+  return str_cat(guard_kind_name(guard.kind), " of ", name(guard.source, bytecode));
+}
+
 }  // namespace md

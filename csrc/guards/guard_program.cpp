@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "cpython/dict_version.h"
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
@@ -105,11 +106,14 @@ bool check_DICT_KEYS(const GuardInstruction& in, PyObject* const* registers, con
     return false;
   }
   if (PyODict_Check(dict)) return has_ordered_keys(dict, guard.keys);
+  uint64_t version = pv_dict_version(dict);
+  if (version != 0 && version == in.memo.version) return true;
   Py_ssize_t position = 0;
   PyObject* key = nullptr;
   for (const HeldObject& expected : guard.keys) {
     if (!PyDict_Next(dict, &position, &key, nullptr) || !is_expected_key(key, expected)) return false;
   }
+  in.memo.version = version;
   return true;
 }
 
@@ -145,10 +149,52 @@ bool check_DICT_MISSING(const GuardInstruction& in, PyObject* const* registers, 
 // The fetch before it is the check.
 bool check_PRESENT(const GuardInstruction&, PyObject* const*, const LocalsView&) { return true; }
 
+// The version of the dict that the look-up goes to; 0: it has none, or the base is of another type.
+uint64_t lookup_version(LookupDict where, PyObject* base, const LocalsView& view) {
+  auto function = [&]() -> PyFunctionObject* {
+    PyObject* object = base != nullptr ? base : view.function;
+    bool is_function = object != nullptr && Py_TYPE(object) == &PyFunction_Type;
+    return is_function ? reinterpret_cast<PyFunctionObject*>(object) : nullptr;
+  };
+  switch (where) {
+    case LookupDict::Base:
+      return pv_dict_version(base);
+    case LookupDict::Attributes:
+      return base != nullptr ? pv_attributes_version(base) : 0;
+    case LookupDict::Globals:
+      return function() != nullptr ? pv_dict_version(function()->func_globals) : 0;
+    case LookupDict::Builtins:
+      return function() != nullptr ? pv_dict_version(function()->func_builtins) : 0;
+    case LookupDict::Module:
+      return base != nullptr && PyModule_Check(base) ? pv_dict_version(PyModule_GetDict(base)) : 0;
+    case LookupDict::Type: {
+      if (base == nullptr || !PyType_Check(base)) return 0;
+      auto* type = reinterpret_cast<PyTypeObject*>(base);
+      return PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG) ? type->tp_version_tag : 0;
+    }
+    case LookupDict::None:
+      break;
+  }
+  return 0;
+}
+
+// As fetch_step. In the version of the dict in which it was found before, nothing is looked up.
+Fetched look_up(const GuardInstruction& in, PyObject* base, const LocalsView& view) {
+  if (in.lookup == LookupDict::None) return fetch_step(*in.source, base, view);
+  uint64_t version = lookup_version(in.lookup, base, view);
+  if (version != 0 && version == in.memo.version)
+    return {in.memo.object != nullptr ? Presence::Found : Presence::Absent, in.memo.object};
+  Fetched fetched = fetch_step(*in.source, base, view);
+  // A look-up gives a type a version where it had none.
+  bool is_known = fetched.presence != Presence::Unknown;
+  in.memo = {is_known ? lookup_version(in.lookup, base, view) : 0, fetched.object};
+  return fetched;
+}
+
 // The only check that fetches by itself: `other` is the register of the source's base.
 bool check_ABSENT(const GuardInstruction& in, PyObject* const* registers, const LocalsView& view) {
   PyObject* base = in.other != kNoRegister ? registers[in.other] : nullptr;
-  return fetch_step(*in.source, base, view).presence == Presence::Absent;
+  return look_up(in, base, view).presence == Presence::Absent;
 }
 
 bool check_ALIAS(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
@@ -245,9 +291,11 @@ class GuardProgram::Emitter {
   }
 
   void check(Guard& guard, int index) {
-    GuardInstruction in = {static_cast<GuardOp>(guard.kind), kNoRegister, kNoRegister, index, -1, kNoRegister, {}};
+    GuardInstruction in = make(static_cast<GuardOp>(guard.kind), index);
+    if (guard.kind == GuardKind::DICT_KEYS) in.lookup = LookupDict::Base;
     if (guard.kind == GuardKind::ABSENT) {
       in.other = fetched(guard.source->base());
+      in.lookup = lookup_of(*guard.source);
     } else {
       in.target = fetched(guard.source);
       in.other = fetched(guard.other);
@@ -260,6 +308,29 @@ class GuardProgram::Emitter {
   }
 
  private:
+  static GuardInstruction make(GuardOp op, int guard) {
+    return {op, LookupDict::None, kNoRegister, kNoRegister, guard, -1, kNoRegister, {}, {}};
+  }
+
+  static LookupDict lookup_of(const Source& source) {
+    switch (source.kind()) {
+      case SourceKind::DictItem:
+        return LookupDict::Base;
+      case SourceKind::InstanceAttr:
+        return LookupDict::Attributes;
+      case SourceKind::Global:
+        return LookupDict::Globals;
+      case SourceKind::Builtin:
+        return LookupDict::Builtins;
+      case SourceKind::ModuleAttr:
+        return LookupDict::Module;
+      case SourceKind::TypeAttr:
+        return LookupDict::Type;
+      default:
+        return LookupDict::None;
+    }
+  }
+
   // The register that holds the source's object from here on.
   uint32_t fetched(const Source* source) {
     if (source == nullptr) return kNoRegister;
@@ -269,8 +340,11 @@ class GuardProgram::Emitter {
     if (source->kind() == SourceKind::Local) {
       load_slot(source, target);
     } else {
-      GuardInstruction in = {GuardOp::Fetch, target, base, -1, -1, kNoRegister, {}};
+      GuardInstruction in = make(GuardOp::Fetch, -1);
+      in.target = target;
+      in.other = base;
       in.source = source;
+      in.lookup = lookup_of(*source);
       emit(in);
     }
     return target;
@@ -278,7 +352,7 @@ class GuardProgram::Emitter {
 
   // The load rides on the next instruction.
   void load_slot(const Source* source, uint32_t target) {
-    if (pending_slot_ >= 0) emit({GuardOp::Nothing, kNoRegister, kNoRegister, -1, -1, kNoRegister, {}});
+    if (pending_slot_ >= 0) emit(make(GuardOp::Nothing, -1));
     pending_slot_ = static_cast<int32_t>(source->index());
     pending_register_ = target;
   }
@@ -300,37 +374,41 @@ void GuardProgram::compile(const std::vector<Guard*>& guards) {
   for (int i = 0; i < static_cast<int>(guards.size()); ++i) emitter.check(*guards[i], i);
 }
 
+inline GuardProgram::Outcome GuardProgram::execute(const GuardInstruction& in, const LocalsView& view,
+                                                   PyObject** registers) const {
+  if (in.slot >= 0) {
+    if (in.slot >= view.slot_count) return Outcome::SlotIsUnset;
+    PyObject* object = view.slots[in.slot];
+    registers[in.slot_register] = object;
+    if (object == nullptr) return Outcome::SlotIsUnset;
+  }
+  bool holds = true;
+  switch (in.op) {
+#define MD_GUARD(name, doc)                    \
+  case GuardOp::name:                          \
+    holds = check_##name(in, registers, view); \
+    break;
+#include "guards/guard_kinds.def"
+#undef MD_GUARD
+    case GuardOp::Fetch: {
+      PyObject* base = in.other != kNoRegister ? registers[in.other] : nullptr;
+      Fetched fetched = look_up(in, base, view);
+      registers[in.target] = fetched.object;
+      holds = fetched.presence == Presence::Found;
+      break;
+    }
+    case GuardOp::Nothing:
+      break;
+  }
+  return holds ? Outcome::Holds : Outcome::Fails;
+}
+
 // Index of the first instruction that fails, -1 if none.
 inline int GuardProgram::run(const LocalsView& view, PyObject** registers) const {
   const GuardInstruction* const begin = instructions_.data();
   const GuardInstruction* const end = begin + instructions_.size();
-  for (const GuardInstruction* in = begin; in != end; ++in) {
-    if (in->slot >= 0) {
-      if (in->slot >= view.slot_count) return static_cast<int>(in - begin);
-      PyObject* object = view.slots[in->slot];
-      registers[in->slot_register] = object;
-      if (object == nullptr) return static_cast<int>(in - begin);
-    }
-    bool holds = true;
-    switch (in->op) {
-#define MD_GUARD(name, doc)                     \
-  case GuardOp::name:                           \
-    holds = check_##name(*in, registers, view); \
-    break;
-#include "guards/guard_kinds.def"
-#undef MD_GUARD
-      case GuardOp::Fetch: {
-        PyObject* base = in->other != kNoRegister ? registers[in->other] : nullptr;
-        Fetched fetched = fetch_step(*in->source, base, view);
-        registers[in->target] = fetched.object;
-        holds = fetched.presence == Presence::Found;
-        break;
-      }
-      case GuardOp::Nothing:
-        break;
-    }
-    if (!holds) return static_cast<int>(in - begin);
-  }
+  for (const GuardInstruction* in = begin; in != end; ++in)
+    if (execute(*in, view, registers) != Outcome::Holds) return static_cast<int>(in - begin);
   return -1;
 }
 
@@ -346,6 +424,36 @@ GuardProgram::Miss GuardProgram::first_miss(const LocalsView& view) const {
   const GuardInstruction& in = instructions_[index];
   bool slot_is_unset = in.slot >= 0 && registers[in.slot_register] == nullptr;
   return {&in, in.target != kNoRegister ? registers[in.target] : nullptr, slot_is_unset};
+}
+
+// The registers that it reads hold objects, save one that it loads itself.
+bool GuardProgram::can_execute(const GuardInstruction& in, PyObject* const* registers) const {
+  auto has = [&](uint32_t which) {
+    return which == kNoRegister || registers[which] != nullptr || (in.slot >= 0 && which == in.slot_register);
+  };
+  if (in.op == GuardOp::Fetch) return has(in.other);
+  if (in.guard >= 0 && in.op == GuardOp::SHAPE) {
+    for (uint32_t which : in.operand->size->registers)
+      if (!has(which)) return false;
+  }
+  return has(in.target) && has(in.other);
+}
+
+std::vector<GuardProgram::Miss> GuardProgram::all_misses(const LocalsView& view) const {
+  std::vector<PyObject*> registers(register_count_);
+  std::vector<Miss> misses;
+  for (const GuardInstruction& in : instructions_) {
+    if (!can_execute(in, registers.data())) {
+      // The load that rides on it is still wanted.
+      if (in.slot >= 0 && in.slot < view.slot_count) registers[in.slot_register] = view.slots[in.slot];
+      continue;
+    }
+    Outcome outcome = execute(in, view, registers.data());
+    if (outcome == Outcome::Holds) continue;
+    PyObject* object = in.target != kNoRegister ? registers[in.target] : nullptr;
+    misses.push_back({&in, object, outcome == Outcome::SlotIsUnset});
+  }
+  return misses;
 }
 
 }  // namespace md

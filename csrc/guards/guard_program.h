@@ -7,7 +7,7 @@
 namespace md {
 
 // The checks of guard_kinds.def, and the steps between them.
-enum class GuardOp : uint32_t {
+enum class GuardOp : uint8_t {
 #define MD_GUARD(name, doc) name,
 #include "guards/guard_kinds.def"
 #undef MD_GUARD
@@ -15,9 +15,20 @@ enum class GuardOp : uint32_t {
   Nothing,  // only loads its slot
 };
 
+// What a look-up by name found last, and in which version of which dict or type: while that stands, it need not be done again.
+// Written by checks, under the GIL; the object is borrowed from the dict or type, which holds it in this version.
+struct LookupMemo {
+  uint64_t version = 0;  // 0: nothing is known
+  PyObject* object = nullptr;
+};
+
+// The dict that a look-up goes to, seen from the base that it is made on; of a type that and those of its bases.
+enum class LookupDict : uint8_t { None, Base, Attributes, Globals, Builtins, Module, Type };
+
 // An instruction may first load one slot into a register: nearly every check on an argument is then one instruction.
 struct GuardInstruction {
   GuardOp op;
+  LookupDict lookup;       // of a Fetch, an ABSENT or a DICT_KEYS
   uint32_t target;         // register: written by Fetch, read by a check
   uint32_t other;          // register of a fetch's base, or the second one of ALIAS
   int32_t guard;           // index of the guard that a check belongs to, -1: none
@@ -29,6 +40,7 @@ struct GuardInstruction {
     PyObject* const* cell;
     Py_ssize_t number;
   };
+  mutable LookupMemo memo;
 };
 
 class GuardProgram {
@@ -44,8 +56,14 @@ class GuardProgram {
     bool slot_is_unset = false;                     // the load of the slot failed
   };
   Miss first_miss(const LocalsView& view) const;
+  // All checks and fetches that fail; what needs an object that was not found is left out.
+  std::vector<Miss> all_misses(const LocalsView& view) const;
+  const std::vector<GuardInstruction>& instructions() const { return instructions_; }
 
  private:
+  enum class Outcome : uint8_t { Holds, Fails, SlotIsUnset };
+  Outcome execute(const GuardInstruction& in, const LocalsView& view, PyObject** registers) const;
+  bool can_execute(const GuardInstruction& in, PyObject* const* registers) const;
   int run(const LocalsView& view, PyObject** registers) const;
   class Emitter;
 

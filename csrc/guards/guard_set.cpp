@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 
+#include "guards/guard_index.h"
 #include "guards/guard_program.h"
 
 namespace md {
@@ -12,7 +15,7 @@ struct GuardSet::Impl {
   DeathNotice notice;
   SourcePool sources;
   std::vector<Guard> guards;
-  std::vector<std::vector<int>> guards_on;  // by source id, until seal
+  std::vector<std::vector<int>> guards_on;  // by source id, until they are simplified
   bool has_global_state = false;
   bool sealed = false;
   GuardProgram program;
@@ -20,8 +23,12 @@ struct GuardSet::Impl {
   void add(Guard guard);
   void add_object(GuardKind kind, const Source* source, BorrowedRef object);
   void add_keys(GuardKind kind, const Source* source, BorrowedRef tuple);
+  void share_types();
   void drop_implied();
+  std::unordered_multimap<const Source*, const Source*> items_fetched() const;
+  void replace(std::vector<Guard> by);
   void sort();
+  std::string text(const GuardProgram::Miss& miss, const Bytecode& bytecode);
 };
 
 static Guard guard_on(GuardKind kind, const Source* source) {
@@ -29,6 +36,11 @@ static Guard guard_on(GuardKind kind, const Source* source) {
   guard.kind = kind;
   guard.source = source;
   return guard;
+}
+
+static bool is_number(BorrowedRef constant) {
+  PyTypeObject* type = constant.type();
+  return type == &PyLong_Type || type == &PyFloat_Type || type == &PyRange_Type;
 }
 
 void GuardSet::Impl::add(Guard guard) {
@@ -55,6 +67,58 @@ void GuardSet::Impl::add_object(GuardKind kind, const Source* source, BorrowedRe
   add(std::move(guard));
 }
 
+// Where two objects are guarded to be of one class, what is guarded of the class is guarded once.
+void GuardSet::Impl::share_types() {
+  // The one with the smallest number stands for a class: what it stands on has smaller ones still, so that sharing ends.
+  std::unordered_map<PyObject*, const Source*> first_of_type;
+  std::unordered_map<const Source*, PyObject*> typed;
+  for (const Guard& guard : guards) {
+    if (guard.kind != GuardKind::TYPE_MATCH) continue;
+    const Source*& first = first_of_type.try_emplace(guard.object.get().get(), guard.source).first->second;
+    if (guard.source->id() < first->id()) first = guard.source;
+    typed.emplace(guard.source, guard.object.get().get());
+  }
+  if (typed.size() == first_of_type.size()) return;
+  std::unordered_map<const Source*, const Source*> shared;
+  auto share = [&](auto&& self, const Source* source) -> const Source* {
+    if (source == nullptr || source->base() == nullptr) return source;
+    if (auto known = shared.find(source); known != shared.end()) return known->second;
+    const Source* base = source->base();
+    auto of_type = source->kind() == SourceKind::Type ? typed.find(base) : typed.end();
+    base = self(self, of_type != typed.end() ? first_of_type[of_type->second] : base);
+    return shared[source] = sources.on_base(source, base);
+  };
+  for (Guard& guard : guards) {
+    // Numbers that vary are known by the name of the place where each was read.
+    if (guard.kind == GuardKind::EQUALS_MATCH && is_number(guard.object.get())) continue;
+    guard.source = share(share, guard.source);
+    guard.other = share(share, guard.other);
+    if (guard.size != nullptr) {
+      for (SizePlace& place : guard.size->places) place.source = share(share, place.source);
+    }
+  }
+  replace(std::move(guards));
+}
+
+void GuardSet::Impl::replace(std::vector<Guard> by) {
+  guards.clear();
+  guards_on.clear();
+  has_global_state = false;
+  for (Guard& guard : by) add(std::move(guard));
+}
+
+// By dict: the items that some guard fetches.
+std::unordered_multimap<const Source*, const Source*> GuardSet::Impl::items_fetched() const {
+  std::unordered_set<const Source*> seen;
+  std::unordered_multimap<const Source*, const Source*> items;
+  for (const Guard& guard : guards) {
+    const Source* from = guard.kind == GuardKind::ABSENT ? guard.source->base() : guard.source;
+    for (const Source* source = from; source != nullptr && seen.insert(source).second; source = source->base())
+      if (source->kind() == SourceKind::DictItem) items.emplace(source->base(), source);
+  }
+  return items;
+}
+
 void GuardSet::Impl::drop_implied() {
   std::vector<bool> dropped(guards.size());
   for (const std::vector<int>& same_source : guards_on) {
@@ -63,12 +127,20 @@ void GuardSet::Impl::drop_implied() {
           same_source, [&](int stronger) { return !dropped[stronger] && implies(guards[stronger], guards[weaker]); });
     }
   }
+  // Fetching a value finds its key.
+  std::unordered_multimap<const Source*, const Source*> fetched_items = items_fetched();
+  for (size_t i = 0; i < guards.size(); ++i) {
+    if (guards[i].kind != GuardKind::DICT_CONTAINS) continue;
+    auto [first, last] = fetched_items.equal_range(guards[i].source);
+    dropped[i] = dropped[i] || std::any_of(first, last, [&](const auto& item) {
+                   return identical_constants(item.second->key(), guards[i].object.get());
+                 });
+  }
   std::vector<Guard> kept;
   for (size_t i = 0; i < guards.size(); ++i) {
     if (!dropped[i]) kept.push_back(std::move(guards[i]));
   }
-  guards = std::move(kept);
-  guards_on.clear();
+  replace(std::move(kept));
 }
 
 // What stands directly on the arguments comes before what is reached through them: a short fetch, and a type is checked
@@ -88,6 +160,28 @@ void GuardSet::Impl::sort() {
     return std::tuple(depth, guard.kind, id);
   };
   std::ranges::stable_sort(guards, [&](const Guard& a, const Guard& b) { return rank(a) < rank(b); });
+}
+
+std::string GuardSet::Impl::text(const GuardProgram::Miss& miss, const Bytecode& bytecode) {
+  const GuardInstruction& in = *miss.instruction;
+  if (in.guard >= 0 && !miss.slot_is_unset) return failure(guards[in.guard], miss.object, bytecode);
+  const Source* source = miss.slot_is_unset ? sources.local(in.slot) : in.source;
+  return name(source, bytecode) + " is missing";
+}
+
+std::vector<GuardSet::Fact> GuardSet::facts() {
+  impl_->drop_implied();
+  std::vector<Fact> facts;
+  for (const Guard& guard : impl_->guards) facts.push_back({guard.kind, guard.source});
+  return facts;
+}
+
+void GuardSet::keep_only(const std::vector<bool>& kept) {
+  MD_ASSERT(!impl_->sealed && kept.size() == impl_->guards.size(), "as facts() gave them");
+  std::vector<Guard> left;
+  for (size_t i = 0; i < kept.size(); ++i)
+    if (kept[i]) left.push_back(std::move(impl_->guards[i]));
+  impl_->replace(std::move(left));
 }
 
 GuardSet::GuardSet() : impl_(std::make_unique<Impl>()) {}
@@ -221,8 +315,10 @@ void GuardSet::global_state() {
 
 void GuardSet::seal(GuardDeathListener* listener) {
   MD_ASSERT(!impl_->sealed, "sealed once");
+  impl_->share_types();
   impl_->drop_implied();
   impl_->sort();
+  impl_->guards_on.clear();
   std::vector<Guard*> in_order;
   for (Guard& guard : impl_->guards) in_order.push_back(&guard);
   impl_->notice.listen(listener);
@@ -241,11 +337,37 @@ bool GuardSet::check(const LocalsView& view) const {
 std::string GuardSet::explain(const LocalsView& view, const Bytecode& bytecode) const {
   if (dead()) return "an object that the guards refer to is gone";
   GuardProgram::Miss miss = impl_->program.first_miss(view);
+  return miss.instruction != nullptr ? impl_->text(miss, bytecode) : "";
+}
+
+std::vector<std::string> GuardSet::explain_all(const LocalsView& view, const Bytecode& bytecode) const {
+  if (dead()) return {"an object that the guards refer to is gone"};
+  std::vector<std::string> texts;
+  for (const GuardProgram::Miss& miss : impl_->program.all_misses(view)) texts.push_back(impl_->text(miss, bytecode));
+  return texts;
+}
+
+std::string GuardSet::failing(const LocalsView& view, const Bytecode& bytecode) const {
+  if (dead()) return "an object that the guards refer to is gone";
+  GuardProgram::Miss miss = impl_->program.first_miss(view);
   if (miss.instruction == nullptr) return "";
-  const GuardInstruction& in = *miss.instruction;
-  if (in.guard >= 0 && !miss.slot_is_unset) return failure(impl_->guards[in.guard], miss.object, bytecode);
-  const Source* source = miss.slot_is_unset ? impl_->sources.local(in.slot) : in.source;
-  return name(source, bytecode) + " is missing";
+  int guard = miss.slot_is_unset ? -1 : miss.instruction->guard;
+  return guard >= 0 ? failure_without_values(impl_->guards[guard], miss.object, bytecode) : impl_->text(miss, bytecode);
+}
+
+const Source* GuardSet::telling_place(const LocalsView& view) const {
+  if (!impl_->sealed || dead()) return nullptr;
+  GuardProgram::Miss miss = impl_->program.first_miss(view);
+  if (miss.instruction == nullptr || miss.slot_is_unset || miss.instruction->guard < 0) return nullptr;
+  const Guard& guard = impl_->guards[miss.instruction->guard];
+  return has_expectation(guard) ? guard.source : nullptr;
+}
+
+Expectation GuardSet::expectation_at(const Source* place) const {
+  Expectation found;
+  for (const Guard& guard : impl_->guards)
+    if (guard.source != nullptr && has_expectation(guard) && same_place(guard.source, place)) found.add(guard);
+  return found;
 }
 
 static void add_varying_sizes(const Guard& guard, const LocalsView& view, const Bytecode& bytecode,
@@ -268,10 +390,9 @@ void GuardSet::add_varying_numbers(const LocalsView& view, const Bytecode& bytec
     if (guard.kind == GuardKind::TENSOR_MATCH) add_varying_sizes(guard, view, bytecode, names);
     if (guard.kind != GuardKind::EQUALS_MATCH) continue;
     BorrowedRef constant = guard.object.get();
-    PyTypeObject* type = constant.type();
-    if (type != &PyLong_Type && type != &PyFloat_Type && type != &PyRange_Type) continue;
+    if (!is_number(constant)) continue;
     Ref object = fetch(guard.source, view);
-    if (object && object.type() == type && !identical_constants(object.get(), constant))
+    if (object && object.type() == constant.type() && !identical_constants(object.get(), constant))
       names.insert(name(guard.source, bytecode));
   }
 }
@@ -280,6 +401,24 @@ std::vector<std::string> GuardSet::print(const Bytecode& bytecode) const {
   std::vector<std::string> lines;
   for (const Guard& guard : impl_->guards) {
     lines.push_back(std::string(guard_kind_name(guard.kind)) + ": " + condition(guard, bytecode));
+  }
+  return lines;
+}
+
+std::vector<std::string> GuardSet::print_program(const Bytecode& bytecode) const {
+  std::vector<std::string> lines;
+  auto load = [&](const GuardInstruction& in) {
+    if (in.slot < 0) return;
+    lines.push_back(str_cat("LOAD r", in.slot_register, " = ", name(impl_->sources.local(in.slot), bytecode)));
+  };
+  for (const GuardInstruction& in : impl_->program.instructions()) {
+    load(in);
+    if (in.op == GuardOp::Fetch) {
+      lines.push_back(str_cat("FETCH r", in.target, " = ", name(in.source, bytecode)));
+    } else if (in.guard >= 0) {
+      const Guard& guard = impl_->guards[in.guard];
+      lines.push_back(str_cat("CHECK ", guard_kind_name(guard.kind), ": ", condition(guard, bytecode)));
+    }
   }
   return lines;
 }

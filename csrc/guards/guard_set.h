@@ -69,6 +69,16 @@ class GuardSet {
   void shape(DimRelation relation, Dim left, Dim right, const SymbolList& symbols, std::span<const SizePlace> places);
   void global_state();  // as it is now
 
+  // One guard as guard_filter_fn sees it.
+  struct Fact {
+    GuardKind kind;
+    const Source* source;  // null: of the process
+  };
+  // The guards that are left when those are dropped that others imply. Before seal.
+  std::vector<Fact> facts();
+  // Drops the guards, by their places in facts(), that are not to be kept. Before seal.
+  void keep_only(const std::vector<bool>& kept);
+
   // Sorts, drops what stronger guards imply, assigns registers, turns objects into weak references by the rule of
   // held_object.h. After this nothing is added. The listener (may be null) outlives this set; it is called at most once,
   // possibly inside seal, or from the collector, never inside check. It must not free this set.
@@ -81,12 +91,22 @@ class GuardSet {
   // The text of the first guard that fails, "" if none: `tensor 'x' size mismatch at index 0. expected 3, actual 4`, `L['flag'] == True`.
   // `L['x'] is missing`. `bytecode` gives the names of the slots.
   std::string explain(const LocalsView& view, const Bytecode& bytecode) const;
+  // Every guard that fails, each as in explain; what stands on a source that cannot be fetched is left out.
+  std::vector<std::string> explain_all(const LocalsView& view, const Bytecode& bytecode) const;
+  // Which guard fails first, without the values: `EQUALS_MATCH of L['n']`, `tensor 'x' size mismatch at index 0`. "" if none.
+  std::string failing(const LocalsView& view, const Bytecode& bytecode) const;
+  // The place at which the guards tell these objects from the captured ones; null: none, or no place that has an expectation.
+  const Source* telling_place(const LocalsView& view) const;
+  // What the guards expect there (guard_index.h); kind Any: nothing.
+  struct Expectation expectation_at(const Source* place) const;
   // Adds the name of each source that is guarded by the value of an exact int, float or range and holds another one now, and of
   // each size of a tensor that is guarded by its number and is another one now.
   void add_varying_numbers(const LocalsView& view, const Bytecode& bytecode, std::set<std::string>& names) const;
   int size() const;
   // One line per guard: `TENSOR_MATCH: L['x'] float32 (3,) ...`, for the guards log.
   std::vector<std::string> print(const Bytecode& bytecode) const;
+  // One line per instruction of the program. After seal.
+  std::vector<std::string> print_program(const Bytecode& bytecode) const;
 
  private:
   struct Impl;

@@ -381,8 +381,17 @@ const Source* SourcePool::get(SourceKind kind, const Source* base, BorrowedRef k
     index = slot->offset;
   }
   Ref exact = key ? exact_constant(key) : Ref();
-  key = exact;
-  MD_ASSERT(!key || is_guardable_constant(key), "the key of a source is a constant");
+  MD_ASSERT(!exact || is_guardable_constant(exact), "the key of a source is a constant");
+  return intern(kind, base, exact, index, slot_owner);
+}
+
+const Source* SourcePool::on_base(const Source* source, const Source* base) {
+  return source->base() == base ? source
+                                : intern(source->kind(), base, source->key(), source->index(), source->slot_owner_);
+}
+
+const Source* SourcePool::intern(SourceKind kind, const Source* base, BorrowedRef key, Py_ssize_t index,
+                                 BorrowedRef slot_owner) {
   size_t hash = mix(mix(mix(static_cast<size_t>(kind), base != nullptr ? base->id() + 1 : 0), key_hash(key)), index);
   auto [first, last] = by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
@@ -397,12 +406,23 @@ const Source* SourcePool::get(SourceKind kind, const Source* base, BorrowedRef k
   source.kind_ = kind;
   source.base_ = base;
   source.key_ = Ref::share(key);
-  source.slot_owner_ = std::move(slot_owner);
+  source.slot_owner_ = Ref::share(slot_owner);
   source.index_ = index;
   source.id_ = size() - 1;
   source.depth_ = base != nullptr ? base->depth() + 1 : 0;
+  source.place_hash_ =
+      mix(mix(mix(static_cast<size_t>(kind), base != nullptr ? base->place_hash() : 0), key_hash(key)), index);
   by_hash_.emplace(hash, source.id_);
   return &source;
+}
+
+bool same_place(const Source* a, const Source* b) {
+  for (; a != b; a = a->base(), b = b->base()) {
+    if (a == nullptr || b == nullptr || a->place_hash() != b->place_hash() || a->kind() != b->kind() ||
+        a->index() != b->index() || !same_key(a->key(), b->key()) || a->slot_owner().get() != b->slot_owner().get())
+      return false;
+  }
+  return true;
 }
 
 Fetched fetch_step(const Source& source, PyObject* base, const LocalsView& view) {

@@ -27,6 +27,8 @@ class Source {
   Py_ssize_t index() const { return index_; }
   int id() const { return id_; }        // position in its pool: a base has a smaller id than what stands on it
   int depth() const { return depth_; }  // number of bases below
+  // The same for the same place in whatever pool.
+  size_t place_hash() const { return place_hash_; }
   // The type whose instances have the slot of a SlotAttr; null when it is gone.
   BorrowedRef slot_owner() const;
 
@@ -39,7 +41,11 @@ class Source {
   Py_ssize_t index_ = 0;
   int id_ = 0;
   int depth_ = 0;
+  size_t place_hash_ = 0;
 };
+
+// The same place, in whatever pools.
+bool same_place(const Source* a, const Source* b);
 
 // Owns and interns the sources of one region: equal sources are one pointer.
 class SourcePool {
@@ -48,10 +54,13 @@ class SourcePool {
   const Source* get(SourceKind kind, const Source* base, BorrowedRef key, Py_ssize_t index = 0);
   const Source* local(int slot) { return get(SourceKind::Local, nullptr, nullptr, slot); }
   const Source* function() { return get(SourceKind::Function, nullptr, nullptr); }
+  // What `source` would be if it stood on `base`.
+  const Source* on_base(const Source* source, const Source* base);
   int size() const { return static_cast<int>(sources_.size()); }
   const Source* operator[](int id) const { return &sources_[id]; }
 
  private:
+  const Source* intern(SourceKind kind, const Source* base, BorrowedRef key, Py_ssize_t index, BorrowedRef slot_owner);
   std::deque<Source> sources_;
   std::unordered_multimap<size_t, int> by_hash_;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bytecode/bytecode.h"
+#include "graph/graph.h"
 #include "guards/size_place.h"
 #include "guards/source.h"
 #include "snapshot/computations.h"
@@ -73,6 +74,7 @@ struct Effect {
   RecipeId key = kNoRecipe;     // of a dict, or the attribute's name
   int64_t start = 0, stop = 0;  // of a list
   int count = 0;                // WriteTensor: what the version of the target's storage grows by
+  Location location = {};       // where the program says so; null: nobody asked for it
 };
 
 // A number that follows from sizes and ints at the region's start.

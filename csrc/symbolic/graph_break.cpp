@@ -1,5 +1,7 @@
 #include "symbolic/graph_break.h"
 
+#include <algorithm>
+#include <array>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -22,6 +24,11 @@ constexpr const char* kDocsPage = "docs/graph_breaks.md";
 
 SourceReader source_reader = nullptr;
 std::set<std::string> logged_breaks;  // written under the GIL
+
+// By row; under the GIL.
+std::array<int64_t, std::size(kRows)> counts{};
+
+size_t indent_of(const std::string& text) { return std::min(text.find_first_not_of(" \t\f"), text.size()); }
 
 // Every line after the first is indented.
 std::string indent_rest(std::string_view text, std::string_view indent) {
@@ -88,8 +95,19 @@ std::string opcode_gloss(Opcode op) {
 void set_source_reader(SourceReader reader) { source_reader = reader; }
 
 std::string source_text(const SourceLine& line) {
-  return source_reader == nullptr ? std::string() : source_reader(line.file, line.line);
+  std::string text = source_reader == nullptr ? std::string() : source_reader(line.file, line.line);
+  return text.substr(indent_of(text));
 }
+
+int source_indent(const std::string& file, int line) {
+  return source_reader == nullptr ? 0 : static_cast<int>(indent_of(source_reader(file, line)));
+}
+
+std::span<const int64_t> break_counts() { return counts; }
+
+void count_break(BreakReason reason) { ++counts[static_cast<size_t>(reason)]; }
+
+void forget_break_counts() { counts = {}; }
 
 std::string format_stack(std::span<const SourceLine> stack) {
   std::string out;

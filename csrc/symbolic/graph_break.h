@@ -41,10 +41,11 @@ struct GraphBreak {
 // "CALL: a call, as in f(x, y)", or the bare name of an instruction that needs no words.
 std::string opcode_gloss(Opcode op);
 
-// Reads one line of a source file, stripped; "" if there is none. Installed by bindings (linecache).
+// Reads one line of a source file, without the end; "" if there is none. Installed by bindings (linecache).
 using SourceReader = std::string (*)(const std::string& file, int line);
 void set_source_reader(SourceReader reader);
-std::string source_text(const SourceLine& line);  // "" if there is none
+std::string source_text(const SourceLine& line);       // without indentation; "" if there is none
+int source_indent(const std::string& file, int line);  // bytes of white space before it
 // traceback's layout, one trailing newline per line.
 std::string format_stack(std::span<const SourceLine> stack);
 
@@ -54,6 +55,11 @@ std::string break_body(const GraphBreak& graph_break);
 std::string raised_text(const GraphBreak& graph_break);
 // The text of a log record. callers: the frames above the compiled call, outermost first.
 std::string record_text(const GraphBreak& graph_break, bool duplicate, std::span<const SourceLine> callers);
+
+// How often each reason broke a graph, since the start or the last reset; by row.
+std::span<const int64_t> break_counts();
+void count_break(BreakReason reason);
+void forget_break_counts();
 
 // Records and logs a break that is not silent; for the log, a place and reason seen before get the short form. callers is
 // asked only for a full record.

@@ -480,6 +480,7 @@ void RegionFinisher::add_effects() {
     if (pending.kind == EffectKind::SetCell) effect.value = recipe_of(pending.value);
     if (pending.value) effect.value = recipe_of(pending.value);
     if (pending.key) effect.key = recipe_of(pending.key);
+    effect.location = pending.location;
     effect.start = pending.start;
     effect.stop = pending.stop;
     if (pending.kind == EffectKind::DequeAssign)

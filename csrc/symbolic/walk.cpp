@@ -376,7 +376,10 @@ void Walk::step() {
   OpcodeHandler handler = opcode_handler(instruction.op);
   if (handler == nullptr) graph_break(BreakReason::unsupported_opcode, opcode_name(instruction.op));
   current.next = current.index + 1;
+  if (!trace_.on()) return handler(*this, instruction);
+  trace_.before(*this, instruction);
   handler(*this, instruction);
+  trace_.after(*this);
 }
 
 CapturedRegion Walk::finish(ExitKind exit, std::optional<GraphBreak> found) {

@@ -14,6 +14,7 @@
 #include "symbolic/region.h"
 #include "symbolic/size_symbols.h"
 #include "symbolic/symbolic_frame.h"
+#include "symbolic/walk_trace.h"
 
 namespace md {
 
@@ -399,7 +400,9 @@ class Walk {
   void check_apart(const Tensor& written, const Source* source, const Tensor& other, const Source* other_source);
   void check_apart_from_written(TensorValue* input);
 
+  friend class WalkTrace;
   const uint64_t number_;
+  WalkTrace trace_;
   const WalkStart& start_;
   const RestartSignal* restart_;  // null: the first walk
   const OperatorSites& declined_;
@@ -431,6 +434,7 @@ class Walk {
     bool flag = false;
     ValueRef tensor{};  // WriteTensor: the value
     int count = 0;
+    Location location = {};  // kept for the side_effects log
   };
   std::vector<PendingEffect> effects_;
   std::vector<QueuedOutput> queued_;

@@ -24,6 +24,7 @@ def compile(
     name=None,
     disable=False,
     recompile_limit=None,
+    isolate_recompiles=False,
 ):
     """Captures what a function does with tensors into graphs, and runs the graphs on a backend.
 
@@ -32,12 +33,16 @@ def compile(
     dynamic          False: a graph for each shape; True: shapes are symbolic from the start; None: when they change
     backend          a name of list_backends(), or callable(gm, example_inputs) -> callable; None: the default backend,
                      "onednn" unless compiler.set_default_backend() was called
-    mode, options    are passed on to a callable backend; the backends known by name have no options
+    mode, options    are passed on to a callable backend; the backends known by name have no options. Of any backend
+                     options may hold "guard_filter_fn": a function that is given the guards of each capture and says
+                     which are kept (minidynamo.compiler.keep_tensor_guards_unsafe and the like)
     name             replaces the function's name in logs
     disable          True: returns the callable as it is
     recompile_limit  replaces config.recompile_limit for this function
+    isolate_recompiles  True: captures, and their limit, of its own; otherwise compile() calls for one function with the
+                     same arguments share them
     """
-    _check_arguments(fullgraph, dynamic, name, disable, recompile_limit)
+    _check_arguments(fullgraph, dynamic, name, disable, recompile_limit, isolate_recompiles)
     if backend is None:
         backend = get_default_backend()
     options_given = {
@@ -48,8 +53,10 @@ def compile(
         "options": options,
         "name": name,
         "recompile_limit": recompile_limit,
+        "isolate_recompiles": isolate_recompiles,
     }
-    backend = _chosen_backend(backend, mode, options)
+    guard_filter, backend_options = _split_options(mode, options)
+    backend = _chosen_backend(backend, mode, backend_options)
 
     def decorate(target):
         if not callable(target):
@@ -63,9 +70,10 @@ def compile(
             fullgraph=fullgraph,
             backend=backend,
             dynamic=dynamic,
-            options=options,
             recompile_limit=recompile_limit,
             name=name,
+            guard_filter=guard_filter,
+            isolated=isolate_recompiles,
         )
 
     return decorate if model is None else decorate(model)
@@ -94,8 +102,9 @@ def _frames_can_be_evaluated():
     return _C.frame_evaluation
 
 
-def _check_arguments(fullgraph, dynamic, name, disable, recompile_limit):
-    for argument, value in (("fullgraph", fullgraph), ("disable", disable)):
+def _check_arguments(fullgraph, dynamic, name, disable, recompile_limit, isolate_recompiles):
+    flags = (("fullgraph", fullgraph), ("disable", disable), ("isolate_recompiles", isolate_recompiles))
+    for argument, value in flags:
         if not isinstance(value, bool):
             raise TypeError(f"compile(): {argument} must be a bool, not {type(value).__name__}")
     if dynamic is not None and not isinstance(dynamic, bool):
@@ -109,9 +118,20 @@ def _check_arguments(fullgraph, dynamic, name, disable, recompile_limit):
             raise ValueError(f"compile(): recompile_limit must be at least 1, not {recompile_limit}")
 
 
-def _chosen_backend(backend, mode, options):
+def _split_options(mode, options):
+    """The guard filter, and the options that are the backend's."""
     if mode is not None and options is not None:
         raise RuntimeError("compile(): mode and options cannot both be given")
+    if not isinstance(options, dict) or "guard_filter_fn" not in options:
+        return None, options
+    rest = dict(options)
+    guard_filter = rest.pop("guard_filter_fn")
+    if guard_filter is not None and not callable(guard_filter):
+        raise TypeError(f"compile(): guard_filter_fn must be callable, not {type(guard_filter).__name__}")
+    return guard_filter, rest or None
+
+
+def _chosen_backend(backend, mode, options):
     if mode is not None and mode not in _MODES:
         raise RuntimeError(f"compile(): unknown mode {mode!r}; the modes are {', '.join(_MODES)}")
     if options is not None and not isinstance(options, dict):

@@ -1,8 +1,9 @@
 """Which logs are shown, and how.
 
 Every log artifact (the table is csrc/base/log_artifacts.def) has a logger of the standard library of its name, such as
-`minidynamo.graph_breaks`. Warnings go to the logger `minidynamo`. Records reach the handlers of the program, if it has
-set up any on the root logger; otherwise they are printed to stderr. MINIDYNAMO_LOGS_OUT names a file to append them to.
+`minidynamo.graph_breaks`. Warnings, and the steps of each capture at level INFO, go to the logger `minidynamo`. Records
+reach the handlers of the program, if it has set up any on the root logger; otherwise they are printed to stderr.
+MINIDYNAMO_LOGS_OUT names a file to append them to, MINIDYNAMO_LOGS_FORMAT is a format of `logging` for them.
 """
 
 import logging
@@ -56,6 +57,11 @@ def emit(artifact, text):
         logging.getLogger(f"minidynamo.{artifact}").debug("%s", text)
 
 
+def emit_info(_, text):
+    """Where the steps of captures arrive."""
+    _ROOT.info("%s", text)
+
+
 def set_logs(
     *,
     all: int | None = None,
@@ -66,8 +72,8 @@ def set_logs(
     """Switches logs on, and off those that are not named; does nothing if MINIDYNAMO_LOGS is set.
 
     An artifact (graph_breaks, graph_code, guards, recompiles, ...) takes a bool; `dynamo` and `all` take a level of
-    `logging`, and DEBUG switches on every artifact that is not marked as off by default; `modules` maps names of
-    loggers to levels.
+    `logging`: DEBUG switches on every artifact that is not marked as off by default, INFO the steps of each capture and
+    a summary at exit; `modules` maps names of loggers to levels.
     """
     levels = {name: level for name, level in (("all", all), ("dynamo", dynamo)) if level is not None}
     for name, level in {**levels, **(modules or {})}.items():
@@ -100,12 +106,39 @@ def _apply(levels, artifacts, modules):
         logging.getLogger(f"minidynamo.{name}").setLevel(logging.DEBUG if enabled else logging.NOTSET)
         _C.set_log_enabled(name, enabled)
     _ROOT.setLevel(levels.get("dynamo", levels.get("all", logging.NOTSET)))
+    _tell_steps(any(logging.NOTSET < level <= logging.INFO for level in levels.values()))
     for name, level in modules.items():
         logging.getLogger(name).setLevel(level)
 
 
+_summary_wanted = False
+
+
+def _tell_steps(enabled):
+    global _summary_wanted
+    _C.set_log_info_enabled(enabled)
+    if enabled and not _summary_wanted:
+        import atexit
+
+        atexit.register(_tell_summary)
+        _summary_wanted = True
+
+
+def _tell_summary():
+    """At exit: what was captured, and how long it took."""
+    if not _ROOT.isEnabledFor(logging.INFO):
+        return
+    from ._dynamo.utils import compile_times, counters
+
+    frames = counters["frames"]
+    _ROOT.info("minidynamo captured %d of %d regions that it began", frames["ok"], frames["total"])
+    _ROOT.info("%s", compile_times(aggregate=True))
+
+
 def _parse(settings):
     """Reads a comma list of [+|-]name: + is DEBUG, - is ERROR, or off for an artifact."""
+    if settings.strip() in ("help", "+help"):
+        raise ValueError(_help(everything="+" in settings))
     levels, artifacts, modules = {}, {}, {}
     for setting in filter(None, map(str.strip, settings.split(","))):
         name = setting.lstrip("+-")
@@ -130,22 +163,46 @@ def _is_module(name):
         return False
 
 
-def _usage(settings):
-    lines = [
-        f"Invalid log settings: {settings}, must be a comma separated list of log, artifact or module names.",
-        "A name alone is level INFO, +name is DEBUG, -name is ERROR; an artifact is on by its name, off by -name.",
-        "Valid settings:",
-        "  all, dynamo: all logs of minidynamo; +all switches on every artifact below that is not marked (*)",
-    ]
+_GRAMMAR = """\
+A name alone is level INFO, +name is DEBUG, -name is ERROR; an artifact is on by its name, off by -name.
+
+  MINIDYNAMO_LOGS="+dynamo" switches on every artifact below that is not marked (*)
+  MINIDYNAMO_LOGS="dynamo" tells of the steps of each capture, with a summary at exit
+  MINIDYNAMO_LOGS="graph_breaks,recompiles" switches on these two
+  MINIDYNAMO_LOGS="+dynamo,-guards" switches on all but one
+  MINIDYNAMO_LOGS="+my.module" sets the level of another logger
+  MINIDYNAMO_LOGS_OUT=FILE writes to a file instead of stderr
+  MINIDYNAMO_LOGS_FORMAT="%(levelname)s: %(message)s" is a format of the module logging
+"""
+
+
+def _names(everything):
+    lines = ["  all, dynamo: all logs of minidynamo"]
     for name, row in _ARTIFACTS.items():
-        lines.append(f"  {name}{' (*)' if row['off_in_all'] else ''}: {row['doc']}")
+        if everything or not row["off_in_all"]:
+            lines.append(f"  {name}{' (*)' if row['off_in_all'] else ''}: {row['doc']}")
     return "\n".join(lines)
+
+
+def _help(everything):
+    title = "All names" if everything else "Names (all of them: MINIDYNAMO_LOGS=+help)"
+    return f"\nMINIDYNAMO_LOGS Info\n{_GRAMMAR}\n{title}:\n{_names(everything)}\n"
+
+
+def _usage(settings):
+    return (
+        f"Invalid log settings: {settings}, must be a comma separated list of fully qualified module names, "
+        "registered log names or registered artifact names.\n"
+        'For more info on various settings, try MINIDYNAMO_LOGS="help"\n'
+        f"Valid settings:\n{_names(everything=True)}\n"
+    )
 
 
 def _install_handler():
     path = os.environ.get("MINIDYNAMO_LOGS_OUT")
     handler = logging.FileHandler(path) if path else _StderrHandler()
-    handler.setFormatter(_PrefixFormatter())
+    layout = os.environ.get("MINIDYNAMO_LOGS_FORMAT")
+    handler.setFormatter(logging.Formatter(layout) if layout else _PrefixFormatter())
     _ROOT.addHandler(handler)
 
 

@@ -1,12 +1,18 @@
+#include <unistd.h>
 #include <algorithm>
+
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "base/config.h"
 #include "base/error.h"
+#include "base/events.h"
 #include "base/inline_array.h"
 #include "base/log.h"
 #include "base/ref_count.h"
+#include "base/trace_file.h"
 #include "check.h"
 
 namespace {
@@ -22,7 +28,7 @@ void test_config() {
   CHECK(config().walk_limit == 5);
   CHECK(std::get<int64_t>(get_config("walk_limit")) == 5);
   CHECK(config_fingerprint() != initial);
-  set_config("walk_limit", config_rows()[2].default_value);
+  set_config("walk_limit", Config().walk_limit);
   CHECK(config_fingerprint() == initial);
   set_config("verbose", true);
   CHECK(config_fingerprint() == initial);
@@ -47,6 +53,63 @@ void test_log() {
   log_event(LogArtifact::recompiles, "unseen");
   log_warning("careful");
   CHECK(logged == str_cat(static_cast<int>(LogArtifact::guards), ":seen;-1:careful;"));
+  log_info("unseen");
+  set_log_info_enabled(true);
+  log_info("step");
+  set_log_info_enabled(false);
+  CHECK(logged == str_cat(static_cast<int>(LogArtifact::guards), ":seen;-1:careful;-2:step;"));
+}
+
+void test_json() {
+  CHECK(json_string("a\"b\\c\n\t\r\x01\x7f") == "\"a\\\"b\\\\c\\n\\t\\r\\u0001\\u007f\"");
+  CHECK(json_string("\xC3\xB6\xE2\x82\xAC\xF0\x9F\x98\x80") == "\"\xC3\xB6\xE2\x82\xAC\xF0\x9F\x98\x80\"");
+  // Cut short, too long, a surrogate, past the end of Unicode, a byte that starts nothing.
+  for (const char* bad : {"\xC3", "\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xFF", "\xE0\x80\x80"})
+    CHECK(json_string(bad).starts_with("\"\\ufffd"));
+  std::vector<std::string> texts = {"a", "b"};
+  CHECK(JsonObject().text() == "{}");
+  CHECK(JsonObject().add("n", 3).add("yes", true).add("t", "x").add("l", texts).add_seconds("s", 1.5).text() ==
+        "{\"n\": 3, \"yes\": true, \"t\": \"x\", \"l\": [\"a\", \"b\"], \"s\": 1.500000}");
+}
+
+std::string heard;
+
+void test_events() {
+  CHECK(!events_wanted());
+  emit_event(EventKind::graph, {1, 2}, JsonObject().add("unheard", true));
+  set_event_listener(
+      [](EventKind kind, const std::string& line) { heard += kEventRows[static_cast<int>(kind)].name + line; });
+  CHECK(events_wanted());
+  emit_event(EventKind::graph, {1, 2}, JsonObject().add("n", 3));
+  set_event_listener(nullptr);
+  CHECK(!events_wanted());
+  CHECK(heard.starts_with("graph{\"time\": "));
+  CHECK(heard.ends_with(", \"kind\": \"graph\", \"frame\": 1, \"compile_id\": \"1/2\", \"payload\": {\"n\": 3}}"));
+}
+
+void test_trace_file() {
+  std::string directory = str_cat(std::filesystem::temp_directory_path().string(), "/minidynamo_base_test_", getpid());
+  set_trace_directory(directory, "1.0");
+  CHECK(trace_path().empty());
+  emit_event(EventKind::graph, {0, 0}, JsonObject());
+  std::ifstream in(trace_path());
+  std::string first, second, third;
+  std::getline(in, first);
+  std::getline(in, second);
+  CHECK(first.find("\"process_start\"") != std::string::npos &&
+        first.find("\"version\": \"1.0\"") != std::string::npos);
+  CHECK(second.find("\"graph\"") != std::string::npos);
+  CHECK(!std::getline(in, third));
+  set_trace_directory("", "");
+  CHECK(!events_wanted());
+  std::filesystem::remove_all(directory);
+  logged.clear();
+  set_trace_directory("/dev/null/nowhere", "1.0");
+  emit_event(EventKind::graph, {0, 0}, JsonObject());
+  emit_event(EventKind::graph, {0, 0}, JsonObject());
+  CHECK(logged.starts_with("-1:MINIDYNAMO_TRACE: cannot write to /dev/null/nowhere: "));
+  CHECK(logged.find("MINIDYNAMO_TRACE", 5) == std::string::npos);
+  CHECK(!events_wanted());
 }
 
 void test_error() {
@@ -84,6 +147,9 @@ int main() {
   test_config();
   test_environment();
   test_log();
+  test_json();
+  test_events();
+  test_trace_file();
   test_error();
   test_inline_array();
   test_ref_count();

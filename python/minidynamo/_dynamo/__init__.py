@@ -31,7 +31,7 @@ if _C.frame_evaluation:
     _polyfills.register(_C._register_polyfill, _C._register_made_class)
 
 # Imported when it is first used.
-_LAZY_MODULES = ("eval_frame", "testing", "traced_calls", "utils")
+_LAZY_MODULES = ("callback", "eval_frame", "testing", "traced_calls", "utils")
 
 __all__ = [
     "allow_in_graph",

@@ -1,109 +1,169 @@
-"""Looking on while programs are captured."""
+"""Looking on while programs are captured: counts, times, and a profiler of what is captured again."""
 
-import logging
+import collections
 
-from . import config
+from .. import _C
+from . import _events, config
 from .backends import lookup_backend
+
+
+class _Counters(collections.defaultdict):
+    """utils.counters: {group: Counter}, brought up to date whenever it is looked at.
+
+    frames       total: captures begun, ok: captures made
+    stats        calls_captured: operations in graphs, unique_graphs: graphs
+    graph_break  how often each reason broke a graph, by its title
+    recompiles   total: places captured again, refused: look-ups that a recompile limit refused
+    """
+
+    def __init__(self):
+        super().__init__(collections.Counter)
+        self._seen = {}
+
+    def _update_from_engine(self):
+        engine = _C.engine_counters()
+        values = {
+            ("frames", "total"): engine["captures_begun"],
+            ("frames", "ok"): engine["regions_captured"],
+            ("stats", "calls_captured"): engine["ops_captured"],
+            ("stats", "unique_graphs"): engine["graphs_captured"],
+            ("recompiles", "total"): engine["recompiles"],
+            ("recompiles", "refused"): engine["limits_reached"],
+        }
+        values.update((("graph_break", title), count) for title, count in _C.graph_break_counts().items())
+        for (group, name), value in values.items():
+            seen = self._seen.get((group, name), 0)
+            more = value - seen if value >= seen else value  # less: there was a reset
+            if more:
+                super().__getitem__(group)[name] += more
+        self._seen = values
+
+    def clear(self):
+        self._update_from_engine()
+        super().clear()
+
+    def copy(self):
+        return {group: counter.copy() for group, counter in self.items()}
+
+
+def _updated(name):
+    method = getattr(collections.defaultdict, name)
+
+    def updated(self, *args, **kwargs):
+        self._update_from_engine()
+        return method(self, *args, **kwargs)
+
+    updated.__name__ = updated.__qualname__ = name
+    return updated
+
+
+_LOOKING = "__contains__ __eq__ __getitem__ __iter__ __len__ __ne__ __repr__ __reversed__ get items keys pop popitem"
+for _name in (*_LOOKING.split(), "setdefault", "values"):
+    setattr(_Counters, _name, _updated(_name))
+del _name
+
+counters = _Counters()
+
+
+def compile_times(repr="str", aggregate=False):
+    """What captures have taken since the start or the last reset: the last 4096 of them one by one, or summed up.
+
+    repr       "str": a table as text; "csv": (headers, rows)
+    aggregate  True: one number for each part of the work, in seconds, for all captures together
+    """
+    times, (walk_total, plan_total) = _C.compile_times()
+    parts = {
+        "capture": [walk + plan for walk, plan in times],
+        "capture.walk": [walk for walk, _ in times],
+        "capture.plan": [plan for _, plan in times],
+    }
+    if aggregate:
+        totals = (walk_total + plan_total, walk_total, plan_total)
+        parts = {name: [total] for name, total in zip(parts, totals, strict=True)}
+    if repr == "str":
+        rows = [(name, ", ".join(f"{value / 1e9:.4f}" for value in values)) for name, values in parts.items()]
+        return "minidynamo compilation metrics:\n" + _table(("Function", "Runtimes (s)"), rows)
+    if repr == "csv":
+        return list(parts), [", ".join(f"{value / 1e9:.6f}" for value in values) for values in parts.values()]
+    raise ValueError(f"compile_times(): repr must be 'str' or 'csv', not {repr!r}")
+
+
+def _table(headers, rows):
+    widths = [max(len(row[i]) for row in (headers, *rows)) for i in range(len(headers))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (headers, *rows)]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(line.rstrip() for line in lines)
 
 
 class CompilationProfiler:
     """A backend that runs graphs as they are and keeps what was captured, where graphs broke and which guards failed.
 
-    While it is used in optimize(), one capture of each place is kept, so that every recapture shows.
+    While it is used in optimize(), one capture of each place is kept, as if the recompile limit were 1: what it does
+    not fit is run by Python, and counts as a recompilation, each time.
+
+    frame_count, op_count  graphs captured and operations in them
+    graph_breaks           the text of each graph break, with its place
+    guard_failures         for each recompilation, the place and the guards that failed
     """
 
     def __init__(self, backend="eager"):
         self.backend = lookup_backend(backend)
         self.frame_count = 0
         self.op_count = 0
-        self.graph_breaks = []
-        self.guard_failures = []
+        self._breaks = collections.Counter()
+        self._failures = []
         self._patches = []
-        self._listeners = [
-            _Listener("minidynamo.graph_breaks", self.graph_breaks),
-            _Listener("minidynamo.recompiles", self.guard_failures),
-            _LimitListener(self.guard_failures),
-        ]
 
     def __call__(self, gm, example_inputs):
         self.frame_count += 1
         self.op_count += sum(node.op in ("call_function", "call_method") for node in gm.graph.nodes)
         return self.backend(gm, example_inputs)
 
+    @property
+    def graph_breaks(self):
+        return list(self._breaks)
+
+    @property
+    def guard_failures(self):
+        return [failure for _, failure in self._failures]
+
     def start(self):
         """Begins to listen; called by optimize()."""
         if not self._patches:
-            for listener in self._listeners:
-                listener.start()
+            _events.listen(self._on_event)
         self._patches.append(config.patch(recompile_limit=1))
         self._patches[-1].__enter__()
 
     def stop(self):
         self._patches.pop().__exit__(None, None, None)
         if not self._patches:
-            for listener in self._listeners:
-                listener.stop()
+            _events.stop_listening(self._on_event)
+
+    def _on_event(self, event):
+        payload = event["payload"]
+        if event["kind"] == "graph_break":
+            place = "{file}:{line} in {function}".format(**payload)
+            self._breaks[f"Graph break in user code at {place}\n{payload['text']}"] += 1
+        elif event["kind"] in ("recompile", "recompile_limit"):
+            place = "{function} ({file}:{start_line})".format(**payload)
+            guards = [f"{each['compile_id']}: {guard}" for each in payload["failures"] for guard in each["all"]]
+            self._failures.append((place, "\n".join([place, *(f"- {guard}" for guard in guards)])))
 
     def report(self):
-        """Text: the graphs and operations seen, each graph break once, each failed guard."""
+        """Text: the graphs and operations seen, each graph break once with its count, each recompilation with its
+        failed guards."""
         lines = ["Compilation profiler report", f"Graphs: {self.frame_count}", f"Operations: {self.op_count}", ""]
-        for title, records in (("Graph breaks", self.graph_breaks), ("Recompilations", self.guard_failures)):
-            lines.append(f"{title}: {len(records)}")
-            for number, record in enumerate(records, 1):
-                text = record.replace("\n", "\n    ")
-                lines.append(f"  {number}. {text}")
-            lines.append("")
-        return "\n".join(lines)
+        lines.append(f"Graph breaks: {self._breaks.total()}")
+        for number, (text, count) in enumerate(self._breaks.items(), 1):
+            times = "" if count == 1 else f"{count} times: "
+            lines.append(f"  {number}. {times}" + text.replace("\n", "\n    "))
+        lines += ["", f"Recompilations: {len(self._failures)}"]
+        for place, count in collections.Counter(place for place, _ in self._failures).items():
+            lines.append(f"  {count} of {place}")
+        for number, failure in enumerate(self.guard_failures, 1):
+            lines.append(f"  {number}. " + failure.replace("\n", "\n    "))
+        return "\n".join([*lines, ""])
 
 
 # The name that later torchdynamo gave it.
 CompileProfiler = CompilationProfiler
-
-
-class _Listener(logging.Handler):
-    """Takes the records of one log artifact, which it switches on; they are shown only if they were before."""
-
-    def __init__(self, name, records):
-        super().__init__()
-        self._logger = logging.getLogger(name)
-        self._artifact = name.rpartition(".")[2]
-        self._records = records
-
-    def emit(self, record):
-        self._records.append(record.getMessage())
-
-    def start(self):
-        from .. import _C, _logging  # noqa: F401  the records arrive through _logging
-
-        self._was_shown = self._logger.isEnabledFor(logging.DEBUG)
-        self._propagated, self._level = self._logger.propagate, self._logger.level
-        self._logger.propagate = self._was_shown and self._propagated
-        self._logger.setLevel(logging.DEBUG)
-        self._logger.addHandler(self)
-        _C.set_log_enabled(self._artifact, True)
-
-    def stop(self):
-        from .. import _C
-
-        self._logger.removeHandler(self)
-        self._logger.setLevel(self._level)
-        self._logger.propagate = self._propagated
-        _C.set_log_enabled(self._artifact, self._was_shown)
-
-
-class _LimitListener(logging.Handler):
-    """Takes the warnings that name the guard for which a place was not captured again."""
-
-    def __init__(self, records):
-        super().__init__()
-        self._records = records
-
-    def emit(self, record):
-        if "recompile_limit" in record.getMessage():
-            self._records.append(record.getMessage())
-
-    def start(self):
-        logging.getLogger("minidynamo").addHandler(self)
-
-    def stop(self):
-        logging.getLogger("minidynamo").removeHandler(self)

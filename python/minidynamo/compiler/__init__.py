@@ -14,6 +14,14 @@ from .._dynamo import (
     substitute_in_graph,
 )
 from .._dynamo.backends import get_default_backend, set_default_backend
+from .guard_filters import (
+    keep_portable_guards_unsafe,
+    keep_tensor_guards_unsafe,
+    skip_all_guards_unsafe,
+    skip_guard_on_all_nn_modules_unsafe,
+    skip_guard_on_globals_unsafe,
+    skip_guard_on_inbuilt_nn_modules_unsafe,
+)
 
 __all__ = [
     "allow_in_graph",
@@ -25,11 +33,17 @@ __all__ = [
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
+    "keep_portable_guards_unsafe",
+    "keep_tensor_guards_unsafe",
     "list_backends",
     "nested_compile_region",
     "reset",
     "set_default_backend",
     "set_stance",
+    "skip_all_guards_unsafe",
+    "skip_guard_on_all_nn_modules_unsafe",
+    "skip_guard_on_globals_unsafe",
+    "skip_guard_on_inbuilt_nn_modules_unsafe",
     "substitute_in_graph",
 ]
 

@@ -1,0 +1,47 @@
+// What happens while programs are captured, told as JSON objects to whoever listens: the file of MINIDYNAMO_TRACE, and
+// functions in Python. Without a listener an event costs one load. GIL held.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "base/json.h"
+
+namespace md {
+
+enum class EventKind : uint8_t {
+#define MD_EVENT(name, doc, fields) name,
+#include "base/events.def"
+#undef MD_EVENT
+};
+
+struct EventRow {
+  const char* name;
+  const char* doc;
+  const char* fields;
+};
+inline constexpr EventRow kEventRows[] = {
+#define MD_EVENT(name, doc, fields) {#name, doc, fields},
+#include "base/events.def"
+#undef MD_EVENT
+};
+inline constexpr int kEventCount = sizeof(kEventRows) / sizeof(kEventRows[0]);
+
+// One line without its end: {"time": seconds since 1970, "kind": ..., "frame": ..., "compile_id": ..., "payload": {...}}.
+using EventListener = void (*)(EventKind kind, const std::string& line);
+
+// Up to two: the trace file and the one of bindings.
+void set_trace_listener(EventListener listener);
+void set_event_listener(EventListener listener);
+
+bool events_wanted();
+
+// The capture that an event belongs to: the number of its code object, and its own within that.
+struct CaptureId {
+  int frame = -1;
+  int entry = -1;
+  std::string text() const { return std::to_string(frame) + "/" + std::to_string(entry); }
+};
+void emit_event(EventKind kind, const CaptureId& capture, const JsonObject& payload);
+std::string event_line(EventKind kind, const CaptureId& capture, const JsonObject& payload);
+
+}  // namespace md

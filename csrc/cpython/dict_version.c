@@ -1,0 +1,57 @@
+// Where dicts keep their versions. 3.12 deprecates the field, 3.14 is without.
+#ifndef Py_BUILD_CORE
+#define Py_BUILD_CORE 1
+#endif
+#include "cpython/dict_version.h"
+
+#undef _PyGC_FINALIZED
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include "internal/pycore_dict.h"
+#include "internal/pycore_object.h"
+#pragma GCC diagnostic pop
+
+#if PY_VERSION_HEX >= 0x030E0000
+
+uint64_t pv_dict_version(PyObject* dict) {
+  (void)dict;
+  return 0;
+}
+
+uint64_t pv_attributes_version(PyObject* object) {
+  (void)object;
+  return 0;
+}
+
+#else
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static uint64_t version_of(PyDictObject* dict) {
+#if PY_VERSION_HEX >= 0x030D0000
+  /* The values of such a dict may be an object's own, which is written to past it. */
+  if (dict->ma_values != NULL) return 0;
+#endif
+  return dict->ma_version_tag;
+}
+#pragma GCC diagnostic pop
+
+uint64_t pv_dict_version(PyObject* dict) {
+  return dict != NULL && PyDict_Check(dict) ? version_of((PyDictObject*)dict) : 0;
+}
+
+uint64_t pv_attributes_version(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) == 0) return 0;
+#if PY_VERSION_HEX >= 0x030D0000
+  PyObject* dict = (PyObject*)_PyObject_GetManagedDict(object);
+#elif PY_VERSION_HEX >= 0x030C0000
+  PyDictOrValues storage = *_PyObject_DictOrValuesPointer(object);
+  PyObject* dict = _PyDictOrValues_IsValues(storage) ? NULL : _PyDictOrValues_GetDict(storage);
+#else
+  PyObject* dict = *_PyObject_ManagedDictPointer(object);
+#endif
+  return dict != NULL ? version_of((PyDictObject*)dict) : 0;
+}
+
+#endif

@@ -1,0 +1,40 @@
+// What is told of a capture while it is made: the logs and the events.
+#pragma once
+#include <string>
+
+#include "base/events.h"
+#include "eval_frame/region_entry.h"
+#include "eval_frame/region_lookup.h"
+
+namespace md {
+
+std::string place_name(const RegionPlace& place);  // f (file.py:3)
+
+// Tells of the start, and of the end when it goes: how it went, or that it failed.
+class CaptureReport {
+ public:
+  CaptureReport(const RegionPlace& place, CaptureId id, int known);
+  ~CaptureReport();
+  CaptureReport(const CaptureReport&) = delete;
+
+  void walked();  // the walk is done, the plan is next
+  void graph_break(const GraphBreak& found, bool raised);
+  // The entry is in the cache, its guards sealed.
+  void captured(const RegionEntry& entry);
+
+ private:
+  void tell_step(const char* what) const;
+  void log_graph(const CapturedRegion& region) const;
+  void log_guards(const RegionEntry& entry) const;
+  void log_exit(const CapturedRegion& region) const;
+  void emit_captured(const RegionEntry& entry) const;
+
+  const RegionPlace& place_;
+  CaptureId id_;
+  bool is_done_ = false;
+};
+
+// JSON of the place that a record is about: function, file, line, start_line.
+JsonObject place_facts(const RegionPlace& place);
+
+}  // namespace md

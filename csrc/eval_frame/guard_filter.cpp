@@ -1,0 +1,82 @@
+#include "eval_frame/guard_filter.h"
+
+#include <unordered_set>
+
+namespace md {
+
+namespace {
+
+HasGuardFilter has_filter = nullptr;
+GuardFilterRunner run_filter = nullptr;
+
+// The sources that a region reads when it runs, and those that they stand on.
+class ReadSources {
+ public:
+  explicit ReadSources(const CapturedRegion& region) {
+    for (const RegionInput& input : region.inputs) add(input.source);
+    add(region.snapshot);
+    for (const CallOutSite& site : region.call_outs) add(site);
+    for (const OutputSite& output : region.outputs) add(output.site);
+  }
+  bool has(const Source* source) const { return source != nullptr && sources_.contains(source); }
+
+ private:
+  void add(const Source* source) {
+    for (; source != nullptr; source = source->base()) sources_.insert(source);
+  }
+  void add(const Snapshot& snapshot) {
+    for (const Recipe& recipe : snapshot.recipes) add(recipe.source);
+    for (const SizeNumber& size : snapshot.sizes)
+      for (const SizePlace& place : size.places) add(place.source);
+  }
+  void add(const CallOutSite& site) {
+    for (const CallOutFrame& frame : site.frames) add(frame.function);
+    if (site.failure) add(*site.failure);
+    add(site.locals);
+  }
+  std::unordered_set<const Source*> sources_;
+};
+
+// Between what a region reads and what it writes, and between the sizes of both.
+bool is_relation(GuardKind kind) {
+  return kind == GuardKind::ALIAS || kind == GuardKind::NOT_ALIAS || kind == GuardKind::NO_OVERLAP ||
+         kind == GuardKind::SHAPE;
+}
+
+bool is_global(const Source* source) {
+  for (; source != nullptr; source = source->base())
+    if (source->kind() == SourceKind::Global || source->kind() == SourceKind::GlobalsDict) return true;
+  return false;
+}
+
+FilteredGuard describe(const GuardSet::Fact& fact, const RegionPlace& place) {
+  FilteredGuard guard{guard_kind_name(fact.kind), "", Ref(), {}, is_global(fact.source)};
+  if (fact.source == nullptr) return guard;
+  guard.name = name(fact.source, place.bytecode);
+  guard.value = fetch(fact.source, place.view);
+  for (const Source* base = fact.source->base(); base != nullptr; base = base->base())
+    if (Ref owner = fetch(base, place.view)) guard.owners.insert(guard.owners.begin(), owner);
+  return guard;
+}
+
+}  // namespace
+
+void set_guard_filters(HasGuardFilter has, GuardFilterRunner run) {
+  has_filter = has;
+  run_filter = run;
+}
+
+void filter_guards(const RegionPlace& place, RegionEntry& entry) {
+  if (has_filter == nullptr || !has_filter(place.policy)) return;
+  std::vector<GuardSet::Fact> facts = entry.guards.facts();
+  std::vector<FilteredGuard> guards;
+  for (const GuardSet::Fact& fact : facts) guards.push_back(describe(fact, place));
+  std::vector<bool> kept = run_filter(place.policy, guards);
+  MD_ASSERT(kept.size() == facts.size(), "one answer for each guard");
+  ReadSources read(entry.region);
+  for (size_t i = 0; i < facts.size(); ++i)
+    if (is_relation(facts[i].kind) || read.has(facts[i].source)) kept[i] = true;
+  entry.guards.keep_only(kept);
+}
+
+}  // namespace md

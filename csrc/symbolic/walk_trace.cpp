@@ -1,0 +1,175 @@
+#include "symbolic/walk_trace.h"
+
+#include "base/log.h"
+#include "symbolic/graph_break.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+// What an instruction's argument is a number of.
+enum class Argument : uint8_t { Number, Slot, Constant, Name };
+
+Argument argument_of(Opcode op) {
+  switch (op) {
+    case Opcode::LOAD_FAST:
+    case Opcode::LOAD_FAST_AND_CLEAR:
+    case Opcode::STORE_FAST:
+    case Opcode::DELETE_FAST:
+    case Opcode::LOAD_CLOSURE:
+    case Opcode::LOAD_DEREF:
+    case Opcode::STORE_DEREF:
+    case Opcode::DELETE_DEREF:
+    case Opcode::MAKE_CELL:
+      return Argument::Slot;
+    case Opcode::LOAD_CONST:
+    case Opcode::RETURN_CONST:
+      return Argument::Constant;
+    case Opcode::LOAD_NAME:
+    case Opcode::STORE_NAME:
+    case Opcode::DELETE_NAME:
+    case Opcode::LOAD_GLOBAL:
+    case Opcode::STORE_GLOBAL:
+    case Opcode::DELETE_GLOBAL:
+    case Opcode::LOAD_ATTR:
+    case Opcode::LOAD_METHOD:
+    case Opcode::STORE_ATTR:
+    case Opcode::DELETE_ATTR:
+    case Opcode::IMPORT_NAME:
+    case Opcode::IMPORT_FROM:
+      return Argument::Name;
+    default:
+      return Argument::Number;
+  }
+}
+
+std::string utf8(BorrowedRef text) {
+  const char* chars = text && PyUnicode_Check(text.get()) ? PyUnicode_AsUTF8(text) : nullptr;
+  if (chars == nullptr) PyErr_Clear();
+  return chars != nullptr ? chars : "?";
+}
+
+// A constant that is no atom could hold anything: its type says enough.
+std::string constant_text(BorrowedRef constant) {
+  if (is_guardable_constant(constant)) return repr_constant(constant);
+  return str_cat("<", constant.type()->tp_name, ">");
+}
+
+std::string argument_text(const Bytecode& code, const Instruction& instruction) {
+  switch (argument_of(instruction.op)) {
+    case Argument::Slot:
+      return utf8(code.slot_name(instruction.arg));
+    case Argument::Constant:
+      return constant_text(code.constant(instruction.arg));
+    case Argument::Name:
+      return utf8(code.name(instruction.arg));
+    case Argument::Number:
+      break;
+  }
+  return has_target(instruction.op) ? str_cat("to ", instruction.arg) : std::to_string(instruction.arg);
+}
+
+std::string value_text(const ValuePtr& value, const Bytecode& root) {
+  if (!value || value->kind == ValueKind::Null) return "NULL";
+  if (auto* tensor = as<TensorValue>(value)) {
+    if (tensor->ref.node != nullptr) return "%" + tensor->ref.node->name;
+    return tensor->source != nullptr ? name(tensor->source, root) : "Tensor";
+  }
+  if (auto* object = as<ObjectValue>(value)) {
+    if (object->source != nullptr) return name(object->source, root);
+    return constant_text(object->object);
+  }
+  return describe(value);
+}
+
+// ^^^^ under what the instruction is compiled from, for the line without its indentation; "" where that is not one line.
+std::string carets(const Bytecode& code, int index, const std::string& shown) {
+  int first_line = 0, first = 0, last_line = 0, last = 0;
+  if (PyCode_Addr2Location(code.code(), code[index].lasti * 2, &first_line, &first, &last_line, &last) == 0) return "";
+  if (first_line != last_line || first < 0 || last <= first || first_line <= 0) return "";
+  int width = last - first;
+  // Columns count from the start of the line: what is shown ends where the line does, so that its indentation is what is missing.
+  int indent = source_indent(utf8(code.code()->co_filename), first_line);
+  int begin = first - indent;
+  if (begin < 0 || begin + width > static_cast<int>(shown.size())) return "";
+  return std::string(static_cast<size_t>(begin), ' ') + std::string(static_cast<size_t>(width), '^');
+}
+
+// from f.py:3 in g, and the line with what is meant marked.
+std::string place_text(const Bytecode& code, int index) {
+  SourceLine line{utf8(code.code()->co_filename), code.line_at(index), utf8(code.code()->co_name)};
+  std::string shown = source_text(line), text = str_cat("from ", line.file, ":", line.line, " in ", line.function);
+  if (shown.empty()) return text;
+  std::string marks = carets(code, index, shown);
+  text += "\n    " + shown;
+  return marks.empty() ? text : text + "\n    " + marks;
+}
+
+}  // namespace
+
+WalkTrace::WalkTrace()
+    : source_(log_enabled(LogArtifact::trace_source)),
+      bytecode_(log_enabled(LogArtifact::trace_bytecode)),
+      calls_(log_enabled(LogArtifact::trace_call)),
+      effects_(log_enabled(LogArtifact::side_effects)) {}
+
+void WalkTrace::before(const Walk& walk, const Instruction& instruction) {
+  frames_before_ = walk.frames_.size();
+  nodes_before_ = walk.graph_->nodes().size();
+  effects_before_ = walk.effects_.size();
+  code_before_ = walk.frames_.back()->bytecode;
+  index_before_ = walk.frames_.back()->index;
+  if (source_) tell_line(walk);
+  if (bytecode_) tell_instruction(walk, instruction);
+}
+
+void WalkTrace::after(Walk& walk) {
+  if (calls_) {
+    tell_new_nodes(walk);
+    if (walk.frames_.size() > frames_before_) tell_inlined_call(walk);
+  }
+  if (!effects_) return;
+  for (size_t i = effects_before_; i < walk.effects_.size(); ++i)
+    if (walk.effects_[i].location == nullptr) walk.effects_[i].location = walk.location();
+}
+
+void WalkTrace::tell_line(const Walk& walk) {
+  const SymbolicFrame& frame = *walk.frames_.back();
+  int line = frame.bytecode->line_at(frame.index);
+  if (line == 0 || (frame.bytecode == told_code_ && line == told_line_)) return;
+  told_code_ = frame.bytecode;
+  told_line_ = line;
+  PyCodeObject* code = frame.bytecode->code();
+  SourceLine place{utf8(code->co_filename), line, utf8(code->co_name)};
+  std::string text =
+      str_cat("TRACE starts_line ", place.file, ":", line, " in ", place.function, " (", utf8(code->co_qualname), ")");
+  if (walk.frames_.size() > 1) text += str_cat(" (inline depth: ", walk.frames_.size() - 1, ")");
+  log_event(LogArtifact::trace_source, str_cat(text, "\n    ", source_text(place)));
+}
+
+void WalkTrace::tell_instruction(const Walk& walk, const Instruction& instruction) const {
+  const SymbolicFrame& frame = *walk.frames_.back();
+  std::string stack;
+  for (const ValuePtr& value : frame.stack)
+    stack += (stack.empty() ? "" : ", ") + value_text(value, walk.start_.bytecode);
+  log_event(LogArtifact::trace_bytecode, str_cat("TRACE ", opcode_name(instruction.op), " ",
+                                                 argument_text(*frame.bytecode, instruction), " [", stack, "]"));
+}
+
+void WalkTrace::tell_new_nodes(const Walk& walk) const {
+  const auto& nodes = walk.graph_->nodes();
+  for (size_t i = nodes_before_; i < nodes.size(); ++i) {
+    if (nodes[i]->kind != NodeKind::Op) continue;
+    log_event(LogArtifact::trace_call,
+              str_cat("TRACE FX call ", nodes[i]->name, " ", place_text(*code_before_, index_before_)));
+  }
+}
+
+void WalkTrace::tell_inlined_call(const Walk& walk) const {
+  PyCodeObject* code = walk.frames_.back()->bytecode->code();
+  log_event(LogArtifact::trace_call,
+            str_cat("TRACE inlined call ", utf8(code->co_qualname), " ", place_text(*code_before_, index_before_)));
+}
+
+}  // namespace md

@@ -1,0 +1,25 @@
+"""Events of capture (the table is csrc/base/events.def) for listeners in this process."""
+
+import json
+
+from .. import _C
+
+_listeners = []
+
+
+def listen(listener):
+    """listener(event) is called with a dict for each event: time, kind, frame, compile_id, payload."""
+    _listeners.append(listener)
+    _C._set_event_listener(_dispatch)
+
+
+def stop_listening(listener):
+    _listeners.remove(listener)
+    if not _listeners:
+        _C._set_event_listener(None)
+
+
+def _dispatch(kind, line):
+    event = json.loads(line)
+    for listener in tuple(_listeners):
+        listener(event)

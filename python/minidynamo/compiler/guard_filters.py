@@ -1,0 +1,44 @@
+"""Guard filters for compile(options={"guard_filter_fn": ...}). Each takes the entries of the guards of a capture
+(minidynamo._dynamo.guard_filter.GuardFilterEntry) and returns for each whether it is kept.
+
+Where a guard is dropped, the capture is used though what it looked at has changed: that is what `unsafe` says. What a
+capture itself reads when it runs (its input tensors, what it writes to) stays guarded whatever a filter says.
+"""
+
+
+def keep_portable_guards_unsafe(guard_entries):
+    """Keeps the guards on tensors that are no globals, on relations between sizes, and on the modes of the thread."""
+    return [
+        entry.guard_type in ("GLOBAL_STATE", "SHAPE") or (entry.guard_type == "TENSOR_MATCH" and not entry.is_global)
+        for entry in guard_entries
+    ]
+
+
+def keep_tensor_guards_unsafe(guard_entries, keep_parameters=False):
+    """Keeps the guards on tensors; on parameters of modules only if asked to."""
+    from ..nn import Parameter
+
+    return [
+        entry.guard_type == "TENSOR_MATCH" and (keep_parameters or not isinstance(entry.value, Parameter))
+        for entry in guard_entries
+    ]
+
+
+def skip_guard_on_globals_unsafe(guard_entries):
+    """Drops the guards on what is reached from globals."""
+    return [not entry.is_global for entry in guard_entries]
+
+
+def skip_guard_on_inbuilt_nn_modules_unsafe(guard_entries):
+    """Drops the guards on modules of minidynamo.nn's own classes and on what they hold."""
+    return [not entry.orig_guard.source.is_unspecialized_builtin_nn_module() for entry in guard_entries]
+
+
+def skip_guard_on_all_nn_modules_unsafe(guard_entries):
+    """Drops the guards on modules and on what they hold."""
+    return [not entry.orig_guard.source.is_unspecialized_nn_module() for entry in guard_entries]
+
+
+def skip_all_guards_unsafe(guard_entries):
+    """Drops all guards."""
+    return [False] * len(guard_entries)
