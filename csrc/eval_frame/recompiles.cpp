@@ -31,6 +31,16 @@ std::string reason_of(const CodeCache& cache, const CacheEntry& entry, const Loc
 
 }  // namespace
 
+std::vector<std::string> failing_guards(const CodeCache& cache, const CacheKey& key, const LocalsView& view,
+                                        const Bytecode& bytecode) {
+  std::vector<std::string> reasons;
+  for (const CacheEntryPtr& entry : cache.entries(key)) {
+    std::string reason = entry->guards.explain(view, bytecode);
+    if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(std::move(reason));
+  }
+  return reasons;
+}
+
 void log_recompile(const CodeCache& cache, const CacheKey& key, const LocalsView& view, const Bytecode& bytecode) {
   std::string text = str_cat("Recompiling function ", PyUnicode_AsUTF8(bytecode.code()->co_name), " in ",
                              function_place(bytecode), "\n    triggered by the following guard failure(s):");

@@ -1,6 +1,8 @@
 // A region in the code cache, with the plan that runs its graph.
 #pragma once
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "eval_frame/code_cache.h"
 #include "executor/plan.h"
@@ -14,6 +16,7 @@ struct RegionEntry : CacheEntry {
   int instruction = 0;               // at which it starts
   int64_t walk_ns = 0, plan_ns = 0;  // what the capture and the plan took
   std::shared_ptr<const Plan> plan;  // null: nothing to compute
+  std::vector<std::string> recompile_reasons;  // the guards of older entries that failed
   bool draws = false;                // random numbers
   bool is_sized = false;             // the plan depends on the sizes that come
 };

@@ -240,6 +240,7 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   entry->walk_ns = stopwatch.lap();
   if (entry->region.exit != ExitKind::HandOver) make_plan_or_hand_over(place, *entry);
   entry->plan_ns = stopwatch.lap();
+  entry->recompile_reasons = failing_guards(cache, key, place.view, place.bytecode);
   log_capture(place, *entry);
   cache.insert(key, entry);
   record_capture(place.bytecode, entry);
