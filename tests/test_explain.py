@@ -82,7 +82,7 @@ def test_a_call_that_raises_passes_its_exception_on():
 def test_plans_of_the_regions():
     report = minidynamo.explain(two_breaks)(ones(), 2)
     plans = [region.plan for region in report.regions]
-    assert [[step.nodes for step in plan.steps] for plan in plans] == [[["relu", "add", "mul"]], [["sub"]], [["sum"]]]
+    assert [[step.nodes for step in plan.steps] for plan in plans] == [[["relu", "add", "mul"]], [["sub"]], [["sum_1"]]]
     for plan in plans:
         assert plan.runs > 1 and plan.fastest_ns <= plan.mean_ns and plan.views == []
         for step in plan.steps:
@@ -95,12 +95,12 @@ def test_a_plan_says_what_is_not_fused_and_why():
         y = (x @ w).exp()
         return y.t() * 2, (y + 1).sum(dim=0)
 
-    (region,) = minidynamo.explain(several)(ones(4, 4), ones(4, 4)).regions
+    (region,) = minidynamo.explain(several)(ones(128, 128), ones(128, 128)).regions
     why = {step.nodes[0]: step.why for step in region.plan.steps}
     assert why["matmul"] == ""
     assert why["exp"] == "the primitive of matmul cannot do it on the way out with the same results"
     assert why["mul"] == "reads add through a view, in another order" or "exp" in why["mul"]
-    assert why["sum"] == "has a kernel of its own and reads add from memory"
+    assert why["sum_1"] == "has a kernel of its own and reads add from memory"
     assert region.plan.views == ["t"]
 
 

@@ -207,7 +207,5 @@ def test_dot(gm):
     assert '"l_x_" [label="l_x_", style=filled, fillcolor=lightblue];' in lines
     assert any(line.startswith('"add" [label="add\\nminidynamo') for line in lines)
     arrows = [line for line in lines if "->" in line]
-    assert arrows == [
-        f'"{used.name}" -> "{node.name}";' for node in gm.graph.nodes for used in node.all_input_nodes
-    ]
+    assert arrows == [f'"{used.name}" -> "{node.name}";' for node in gm.graph.nodes for used in node.all_input_nodes]
     assert '"add" -> "mul";' in arrows

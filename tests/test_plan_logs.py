@@ -40,38 +40,47 @@ def layer(x, w):
     return y.t(), y.softmax(1)
 
 
+# Large enough for a primitive of oneDNN.
+ROWS, INNER, COLUMNS = 128, 64, 96
+
+
+def arguments():
+    return minidynamo.ones(ROWS, INNER), minidynamo.ones(INNER, COLUMNS)
+
+
 PLACE = f"layer ({__file__}:{layer.__code__.co_firstlineno + 1})"
 
 
 def test_plan(records):
-    minidynamo.compile(layer)(minidynamo.ones(4, 8), minidynamo.ones(8, 2))
+    minidynamo.compile(layer)(*arguments())
     (text,) = records.take("plan")
     lines = text.split("\n")
     assert lines[0].startswith(f"PLAN of {PLACE}: 5 operations in 3 steps, ")
     assert "holds matmul, add" in text and "no step, views only: t" in text
-    assert "relu the primitive of add cannot do it on the way out with the same results" in text
-    assert "softmax has a kernel of its own and reads relu from memory" in text
+    assert "relu: the primitive of add cannot do it on the way out with the same results" in text
+    assert "softmax: has a kernel of its own and reads relu from memory" in text
 
 
 def test_kernels(records):
-    minidynamo.compile(layer)(minidynamo.ones(4, 8), minidynamo.ones(8, 2))
+    minidynamo.compile(layer)(*arguments())
     (text,) = records.take("kernels")
-    # Read: x, w. Written and read again: the product with the addition, and relu. Written: softmax.
-    moved = 4 * (4 * 8 + 8 * 2 + 8) + 4 * (8 + 8) + 4 * (8 + 8)
-    assert text.startswith(f"KERNELS of {PLACE}: {moved} B moved, ")
-    assert "oneDNN" in text and "1 loop over tiles" in text and "a kernel of its own" in text
-    assert f"{2 * 4 * 8 * 2} FLOP" in text
+    assert text.startswith(f"KERNELS of {PLACE}: ")
+    first, second, third = re.findall(r"\n    (.*); ([\d.]+ k?B) moved, ([\d.]+ [kM]?FLOP), [\d.]+ us estimated", text)
+    inputs, product = 4 * (ROWS * INNER + INNER * COLUMNS), 4 * ROWS * COLUMNS
+    assert first[0].startswith("oneDNN ") and "1 loop over tiles" in second[0] and third[0] == "a kernel of its own"
+    assert first[1:] == (f"{(inputs + product) / 1000:.0f} kB", f"{2 * ROWS * INNER * COLUMNS / 1e6:.2f} MFLOP")
+    assert second[1:] == third[1:][:1] + (f"{ROWS * COLUMNS / 1000:.1f} kFLOP",)
 
 
 def test_perf_tells_of_runs_1_and_10_and_100(records):
     compiled = minidynamo.compile(layer)
     for _ in range(120):
-        compiled(minidynamo.ones(4, 8), minidynamo.ones(8, 2))
+        compiled(*arguments())
     texts = records.take("perf")
     assert [re.match(r"PERF of .* after (\d+) runs?: ", text)[1] for text in texts] == ["1", "10", "100"]
     for text in texts:
         steps = re.findall(r"\n  step \d+: fastest ([\d.]+) us, mean ([\d.]+) us.*; (\w+)", text)
-        assert [name for _, _, name in steps] == ["matmul", "loop", "kernel"]
+        assert [name for _, _, name in steps] == ["matmul", "loop", "kernel"], text
         assert all(float(fastest) <= float(mean) for fastest, mean, _ in steps)
 
 
@@ -90,7 +99,7 @@ def test_each_set_of_sizes_has_its_plan(records):
 
 def test_what_is_off_is_not_measured(records):
     minidynamo._logging.set_logs()
-    minidynamo.compile(layer)(minidynamo.ones(4, 8), minidynamo.ones(8, 2))
+    minidynamo.compile(layer)(*arguments())
     assert records.texts == []
     (captured,) = _C.code_captures(layer.__code__)[0]
     assert captured["plan"]["runs"] == 0 and captured["plan"]["fastest_ns"] is None

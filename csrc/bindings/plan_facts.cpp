@@ -9,8 +9,8 @@ namespace {
 
 void set_times(py::dict& facts, const StepTimes& times, int64_t runs) {
   facts["fastest_ns"] = runs == 0 ? py::object(py::none()) : py::int_(times.fastest_ns);
-  facts["mean_ns"] = runs == 0 ? py::object(py::none())
-                               : py::float_(static_cast<double>(times.total_ns) / static_cast<double>(runs));
+  facts["mean_ns"] =
+      runs == 0 ? py::object(py::none()) : py::float_(static_cast<double>(times.total_ns) / static_cast<double>(runs));
 }
 
 }  // namespace

@@ -128,8 +128,8 @@ class FusedPointwise : public Step {
   void run(RunState& state) const override { run_loop(program_, state); }
   std::string describe() const override { return names_; }
   std::string kernel() const override {
-    return str_cat("one pass of ", program_.code.size(), program_.code.size() == 1 ? " loop" : " loops", " over tiles of ",
-                   program_.tile, " elements (", loops().name, ")");
+    return str_cat("one pass of ", program_.code.size(), program_.code.size() == 1 ? " loop" : " loops",
+                   " over tiles of ", program_.tile, " elements (", loops().name, ")");
   }
   Work work() const override { return work_; }
 

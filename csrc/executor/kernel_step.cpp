@@ -76,9 +76,8 @@ KernelStep::KernelStep(const Node& node, std::vector<Arg> args, std::vector<ArgP
   double read = 0, written = 0;
   for (const ValueInfo& info : node.outs) add(info.spec, written);
   for (const Operand& operand : node.operands) {
-    for_each_value(operand, [&](const ValueRef& value) {
-      add(value.node->outs[static_cast<size_t>(value.out)].spec, read);
-    });
+    for_each_value(operand,
+                   [&](const ValueRef& value) { add(value.node->outs[static_cast<size_t>(value.out)].spec, read); });
   }
   work_.flops = op_.kind == OpKind::Matmul ? 2 * written * inner_extent(node)
                                            : flops_per_element(op_.kind) * std::max(read, written);

@@ -85,7 +85,7 @@ std::string print_plan_log(const PlanFacts& facts, const std::string& place, con
     const StepFacts& step = facts.steps[i];
     text += str_cat("\n  step ", i, ": ", step.text);
     if (step.nodes.size() > 1) text += str_cat("\n    holds ", joined(step.nodes));
-    if (!step.why.empty()) text += str_cat("\n    ", step.nodes.empty() ? "" : step.nodes[0], " ", step.why);
+    if (!step.why.empty()) text += str_cat("\n    ", step.nodes[0], ": ", step.why);
   }
   if (!facts.places.empty()) text += "\n  no step, views only: " + joined(facts.places);
   return text;
@@ -97,9 +97,8 @@ std::string print_kernels_log(const PlanFacts& facts, const std::string& place, 
                              with_prefix(work.flops, "FLOP"));
   for (size_t i = 0; i < facts.steps.size(); ++i) {
     const StepFacts& step = facts.steps[i];
-    text +=
-        str_cat("\n  step ", i, ": ", step.text, "\n    ", step.kernel, "; ", with_prefix(step.work.bytes, "B"),
-                " moved, ", with_prefix(step.work.flops, "FLOP"), ", ", microseconds(step.work.ns()), " estimated");
+    text += str_cat("\n  step ", i, ": ", step.text, "\n    ", step.kernel, "; ", with_prefix(step.work.bytes, "B"),
+                    " moved, ", with_prefix(step.work.flops, "FLOP"), ", ", microseconds(step.work.ns()), " estimated");
   }
   return text;
 }

@@ -47,9 +47,8 @@ class SizedPlans : public Plan {
 
   PlanFacts facts() const override {
     std::lock_guard lock(mutex_);
-    auto last = std::max_element(plans_.begin(), plans_.end(), [](const auto& a, const auto& b) {
-      return a.second.last_use < b.second.last_use;
-    });
+    auto last = std::max_element(plans_.begin(), plans_.end(),
+                                 [](const auto& a, const auto& b) { return a.second.last_use < b.second.last_use; });
     return last == plans_.end() ? PlanFacts() : last->second.plan->facts();
   }
 

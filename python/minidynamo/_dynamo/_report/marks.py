@@ -1,5 +1,6 @@
 """Colours, numbers and small pieces of HTML that all parts of the page share."""
 
+import os
 from html import escape
 
 _COLOURS = 8
@@ -13,6 +14,12 @@ def colour_class(number):
 def graph_chip(number, title=""):
     tip = f' title="{escape(title)}"' if title else ""
     return f'<span class="md-chip {colour_class(number - 1)}"{tip}>graph {number}</span>'
+
+
+def shown_path(file):
+    """As short as it can be from where the program runs."""
+    here = os.getcwd() + os.sep
+    return file.removeprefix(here)
 
 
 def plural(count, noun):

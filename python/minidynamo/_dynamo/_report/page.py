@@ -3,7 +3,7 @@
 from html import escape
 
 from .drawing import drawing_of
-from .marks import colour_class, duration, graph_chip, plural
+from .marks import colour_class, duration, graph_chip, plural, shown_path
 from .plan_bars import plan_table
 from .source import Sources
 from .style import style
@@ -49,9 +49,10 @@ def _heading(report):
     if not report.regions:
         return "<h1>Nothing was captured</h1>"
     first = report.regions[0]
+    what = "as minidynamo captures it" if report.graph_count else "has nothing that is captured"
     return (
-        f"<h1><code>{escape(first.name)}</code> as minidynamo captures it</h1>"
-        f'<p class="md-soft md-code">{escape(first.file)}:{first.line}</p>'
+        f"<h1><code>{escape(first.name)}</code> {what}</h1>"
+        f'<p class="md-soft md-code">{escape(shown_path(first.file))}:{first.line}</p>'
     )
 
 
@@ -71,7 +72,7 @@ def _tiles(report):
     if report.regions:
         tiles.append((duration(compiling), "to compile", ""))
     if plans:
-        tiles.append((duration(sum(plan.fastest_ns for plan in plans)), "in the plans, per call", ""))
+        tiles.append((duration(sum(plan.fastest_ns for plan in plans)), "to run the plans", ""))
     cells = "".join(
         f'<div class="md-tile{kind}"><b>{number}</b><span class="md-soft">{name}</span></div>'
         for number, name, kind in tiles
@@ -94,8 +95,9 @@ def _compile_times(regions, graphs):
         )
         rows.append(
             f'<tr><td style="width: 30%">{_name_of(region, at, graphs)}</td>'
-            f'<td><span class="md-track">{bars}</span></td>'
-            f'<td class="md-figure">{duration(region.walk_ns)}</td><td class="md-figure">{duration(region.plan_ns)}</td></tr>'
+            f'<td style="width: 46%"><span class="md-track">{bars}</span></td>'
+            f'<td class="md-figure">{duration(region.walk_ns)}</td>'
+            f'<td class="md-figure">{duration(region.plan_ns)}</td></tr>'
         )
     heading = (
         '<tr><th>region</th><th></th><th class="md-figure"><span class="md-key md-capture"></span>capture</th>'
@@ -111,14 +113,30 @@ def _list(texts):
 def _region(region, at, graphs):
     colour = f" {colour_class(graphs[at] - 1)}" if at in graphs else ""
     facts = f"{plural(len(region.ops), 'operation')}, {plural(len(region.guards), 'guard')}, {_EXITS[region.exit]}"
-    parts = [f'<header>{_name_of(region, at, graphs)}<span class="md-soft">{facts}</span></header><div class="md-inside">']
+    parts = [
+        f'<header><span>{_name_of(region, at, graphs)}</span><span class="md-soft">{facts}</span></header>'
+        '<div class="md-inside">'
+    ]
     if region.recompile_reasons:
         parts.append(f"<h3>Captured again because</h3>{_list(region.recompile_reasons)}")
-    parts.append(f"<h3>Guards</h3>{_list(region.guards)}" if region.guards else "")
+    if region.ops and region.plan:
+        parts.append(plan_table(region.plan))
+    parts.append('<div class="md-beside">')
     if region.ops:
-        parts.append(plan_table(region.plan) if region.plan else "")
-        parts.append(f"<h3>Graph</h3>{drawing_of(region.graph, region.plan)}")
-    return f'<section class="md-panel{colour}">{"".join(parts)}</div></section>'
+        parts.append(f"<div><h3>Graph</h3>{drawing_of(region.graph, region.plan)}</div>")
+    if region.guards:
+        parts.append(f"<div><h3>Guards</h3>{_guards(region.guards)}</div>")
+    return f'<section class="md-panel{colour}">{"".join(parts)}</div></div></section>'
+
+
+def _guards(guards):
+    """KIND: what has to hold."""
+    items = []
+    for guard in guards:
+        kind, _, rest = guard.partition(": ")
+        kind = f'<span class="md-kind">{escape(kind)}: </span>'
+        items.append(f"<li>{kind}{escape(rest)}</li>")
+    return f'<ul class="md-list md-code">{"".join(items)}</ul>'
 
 
 def _earlier(regions):

@@ -11,7 +11,7 @@ def plan_table(plan):
     ns = [step.fastest_ns or 0 for step in plan.steps]
     longest = max(ns) or 1
     rows = "".join(_row(at, step, step_ns / longest) for at, (step, step_ns) in enumerate(zip(plan.steps, ns)))
-    heading = "<tr><th>step</th><th>time of one run</th>" + "".join(
+    heading = '<tr><th style="width: 48%">step</th><th style="width: 26%">time of one run</th>' + "".join(
         f'<th class="md-figure">{name}</th>' for name in ("fastest", "moved", "computed")
     )
     return f'<h3>Plan</h3><p class="md-soft">{_summary(plan)}</p><table class="md-steps">{heading}</tr>{rows}</table>'
@@ -32,14 +32,15 @@ def _summary(plan):
 
 def _row(at, step, share):
     nodes = ", ".join(step.nodes)
-    details = f'<div class="md-soft">{escape(step.kernel)}</div>'
+    details = f'<div class="md-soft md-small">{escape(step.kernel)}</div>'
     if step.why:
-        details += f'<div class="md-soft">not joined: {escape(step.nodes[0])} {escape(step.why)}</div>'
-    bar = f'<span class="md-track"><span class="md-bar {colour_class(at)}" style="width: {100 * share:.1f}%"></span></span>'
+        details += f'<div class="md-soft md-small">{escape(step.nodes[0])}: {escape(step.why)}</div>'
+    length = f"width: {100 * share:.1f}%"
+    bar = f'<span class="md-track"><span class="md-bar {colour_class(at)}" style="{length}"></span></span>'
     fastest = "–" if step.fastest_ns is None else duration(step.fastest_ns)
     rate = ""
     if step.fastest_ns:
-        rate = f'<div class="md-soft">{quantity(step.bytes / step.fastest_ns * 1e9, "B/s")}</div>'
+        rate = f'<div class="md-soft md-small">{quantity(step.bytes / step.fastest_ns * 1e9, "B/s")}</div>'
     figures = (
         fastest,
         f"{quantity(step.bytes, 'B')}{rate}",
@@ -47,6 +48,7 @@ def _row(at, step, share):
     )
     cells = "".join(f'<td class="md-figure">{figure}</td>' for figure in figures)
     return (
-        f'<tr><td><span class="md-key {colour_class(at)}"></span><code title="{escape(nodes)}">{escape(step.text)}</code>'
+        f'<tr><td><span class="md-key {colour_class(at)}"></span>'
+        f'<code title="{escape(nodes)}">{escape(step.text)}</code>'
         f"{details}</td><td>{bar}</td>{cells}</tr>"
     )

@@ -5,12 +5,15 @@ import inspect
 import io
 import keyword
 import linecache
+import os
 import re
 import tokenize
 from collections import defaultdict
 from html import escape
 
-from .marks import colour_class, graph_chip
+import minidynamo
+
+from .marks import colour_class, graph_chip, shown_path
 
 
 class _Function:
@@ -23,7 +26,7 @@ class _Function:
 
 
 class Sources:
-    """The functions that a report tells of, in the order in which they are met.
+    """The functions that a report tells of, in the order in which they are met. Ours are not shown.
 
     graphs: position of a region among the report's: number of its graph.
     """
@@ -43,7 +46,9 @@ class Sources:
                 place.breaks[frame.lineno].append((number, reason, frame is reason.user_stack[-1]))
 
     def html(self):
-        return "\n".join(map(_panel, self._functions.values()))
+        own = os.path.dirname(minidynamo.__file__)
+        shown = [each for each in self._functions.values() if not each.file.startswith(own)]
+        return "\n".join(map(_panel, shown or self._functions.values()))
 
     def _function(self, file, name, line, first=None):
         """The function of that name around that line; two of one name in one file are told apart by their lines."""
@@ -87,7 +92,7 @@ def _panel(function):
     lines = linecache.getlines(function.file)
     header = (
         f'<header><code><b>{escape(function.name)}</b></code><span class="md-soft md-code">'
-        f"{escape(function.file)}:{function.first}</span></header>"
+        f"{escape(shown_path(function.file))}:{function.first}</span></header>"
     )
     if not lines:
         breaks = [row for found in function.breaks.values() for row in map(_break_row, found)]
@@ -125,7 +130,7 @@ def _break_row(found):
 
 
 def _coloured(lines):
-    """The lines as HTML, keywords, texts, numbers and comments marked; unmarked where they are no program by themselves."""
+    """The lines as HTML with keywords, texts, numbers and comments marked; unmarked where they are no program."""
     margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     cut = [line[margin:] for line in lines]
     marks = defaultdict(list)  # line: (from column, to column, class)

@@ -12,14 +12,15 @@ _RULES = """
   --line: #333a43; --red: #ff8a75; --red-paper: #33201d; --good: #5fd39a; --tint: 19%; --tint-text: 82%;
   --capture: #6fa0d0; --lower: #dba06a } }
 .md-page * { box-sizing: border-box }
-.md-page code, .md-page pre, .md-page .md-code { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace;
-  font-size: 13px; background: none; padding: 0 }
+.md-page code, .md-page pre, .md-page .md-code { font-family: ui-monospace, "SF Mono", Menlo, Consolas,
+  "DejaVu Sans Mono", monospace; font-size: 13px; background: none; padding: 0 }
 .md-page h1 { font-size: 1.65em; font-weight: 650; margin: 0 }
 .md-page h1 code { font-size: .92em }
 .md-page h2 { font-size: 1.2em; font-weight: 650; margin: 2.2em 0 .7em }
 .md-page h3 { font-size: .8em; font-weight: 650; letter-spacing: .05em; text-transform: uppercase; color: var(--soft);
   margin: 1.6em 0 .5em }
 .md-page .md-soft { color: var(--soft) }
+.md-page .md-small { font-size: 12.5px }
 .md-page p { margin: .4em 0 }
 .md-page .md-tiles { display: flex; flex-wrap: wrap; gap: .8em; margin: 1.3em 0 0 }
 .md-page .md-tile { flex: 1 1 8em; background: var(--panel); border: 1px solid var(--line); border-radius: 8px;
@@ -59,12 +60,14 @@ _RULES = """
 .md-page .md-key { display: inline-block; width: 10px; height: 10px; border-radius: 3px; margin: 0 .4em 0 0;
   background: var(--strong) }
 .md-page table.md-steps td { border-top: 1px solid var(--line) }
-.md-page td.md-figure, .md-page th.md-figure { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
+.md-page td.md-figure, .md-page th.md-figure { text-align: right; white-space: nowrap;
+  font-variant-numeric: tabular-nums }
 .md-page ul { margin: 0; padding: 0; list-style: none }
 .md-page ul.md-list li { border-top: 1px solid var(--line); padding: .18em 0; overflow-wrap: anywhere; margin: 0 }
 .md-page ul.md-list li:first-child { border-top: 0 }
-.md-page details > summary { cursor: pointer; color: var(--soft); font-size: 13px }
-.md-page details pre { white-space: pre-wrap; margin: .4em 0 0; font-size: 12px; color: inherit }
+.md-page .md-kind { color: var(--soft); font-size: 11px }
+.md-page .md-beside { display: flex; flex-wrap: wrap; gap: 0 2em }
+.md-page .md-beside > div { flex: 1 1 24em; min-width: 0 }
 .md-page .md-drawing { overflow-x: auto; background: var(--panel); border-radius: 6px; padding: 1em }
 .md-page svg { display: block; margin: 0 auto }
 .md-page svg text { font: 12px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: var(--ink) }
