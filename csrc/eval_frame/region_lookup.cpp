@@ -8,6 +8,7 @@
 #include "cpython/frame.h"
 #include "cpython/imports.h"
 #include "eval_frame/capture_record.h"
+#include "eval_frame/capture_turn.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/own_work.h"
 #include "eval_frame/recompiles.h"
@@ -299,6 +300,12 @@ RegionEntryPtr find_or_capture(const RegionPlace& place, HandOver& why) {
     return unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why);
   why = HandOver::recompile_limit;
   if (stance() != Stance::Default && !stance_allows_capture(place, cache, key)) return nullptr;
+  CaptureTurn turn(cache);
+  why = HandOver::captured_elsewhere;
+  if (!turn.is_ours()) return nullptr;
+  if (CacheEntryPtr found = turn.waited() ? cache.lookup(key, place.view) : nullptr)
+    return unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why);
+  why = HandOver::recompile_limit;
   // Backends, log handlers and warnings run Python: none of that is the user's compiled call.
   AmbientPolicy none(nullptr);
   OwnWork own_work;

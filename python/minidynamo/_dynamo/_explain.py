@@ -183,7 +183,10 @@ def explain(function):
             breaks.extend(_C.record_breaks(lambda: captured(*args, **kwargs)))
 
         earlier = _captures_of(function)
-        regions = [Region(facts) for facts in _C.record_captures(call)]
+        try:
+            regions = [Region(facts) for facts in _C.record_captures(call)]
+        finally:
+            _C._drop_captures(keep)
         return ExplainOutput(graphs, [BreakReason(facts) for facts in breaks], regions, earlier)
 
     return explained
