@@ -284,3 +284,32 @@ def test_eager_backend():
     for value in (1.0, 2.5):
         x = minidynamo.full((2,), value)
         assert told(compiled(x)) == told(scaled(x))
+
+
+def test_after_a_custom_operator_whole_numbers_are_pythons():
+    calls = []
+
+    @minidynamo.library.custom_op("scalars::noted", mutates_args=())
+    def noted(x: minidynamo.Tensor) -> minidynamo.Tensor:
+        calls.append(1)
+        return x.clone()
+
+    @noted.register_fake
+    def _(x):
+        return minidynamo.empty_like(x)
+
+    def squared(x, n):
+        y = noted(x)
+        return y * 2, n.item() * n.item()
+
+    def before(x, n):
+        square = n.item() * n.item()
+        return noted(x) * 2, square
+
+    for function in (squared, before):
+        compiled = minidynamo.compile(function)
+        for number in (3, 2**40, 5):
+            x, n = minidynamo.ones(2), minidynamo.tensor(number)
+            calls.clear()
+            assert told(compiled(x, n)) == told(function(x, n))
+            assert len(calls) == 2

@@ -35,6 +35,13 @@ ValueRef cast(Walk& walk, ValueRef ref, DType dtype) {
   return walk.graph().info(ref).spec.dtype == dtype ? ref : add(walk, "cast", {ref, dtype});
 }
 
+// What fails where the result does not fit, and Python runs the region instead: not once the region has called out.
+ValueRef checked(Walk& walk, const char* op, std::vector<Operand> operands) {
+  if (walk.graph().has_call_out())
+    walk.graph_break(BreakReason::tensor_to_number, "arithmetic of a whole number after a custom operator");
+  return add(walk, op, std::move(operands));
+}
+
 [[noreturn]] void refuse(Walk& walk, const std::string& what) {
   walk.graph_break(BreakReason::tensor_to_number, what + " of a number taken out of a tensor");
 }
@@ -102,13 +109,13 @@ ValuePtr whole_arithmetic(Walk& walk, Computation computation, const Side& a, co
   ValueRef tensor = std::get<ValueRef>(left);
   switch (computation) {
     case Computation::Add:
-      return number(&PyLong_Type, add(walk, "checked_add", {tensor, right}));
+      return number(&PyLong_Type, checked(walk, "checked_add", {tensor, right}));
     case Computation::Multiply:
-      return number(&PyLong_Type, add(walk, "checked_mul", {tensor, right}));
+      return number(&PyLong_Type, checked(walk, "checked_mul", {tensor, right}));
     case Computation::Subtract:
-      if (!swapped) return number(&PyLong_Type, add(walk, "checked_sub", {tensor, right}));
+      if (!swapped) return number(&PyLong_Type, checked(walk, "checked_sub", {tensor, right}));
       return number(&PyLong_Type,
-                    add(walk, "checked_add", {add(walk, "checked_mul", {tensor, Scalar(int64_t{-1})}), right}));
+                    checked(walk, "checked_add", {checked(walk, "checked_mul", {tensor, Scalar(int64_t{-1})}), right}));
     case Computation::FloorDivide:
     case Computation::Remainder:
       // By a number above zero neither can fail.
@@ -178,7 +185,8 @@ ValuePtr unary(Walk& walk, Computation computation, const ValuePtr& value) {
       return own->type == &PyBool_Type ? number(&PyLong_Type, cast(walk, own->ref, DType::int64)) : value;
     case Computation::Negative:
       if (is_float) return number(&PyFloat_Type, add(walk, "neg", {own->ref}));
-      return number(&PyLong_Type, add(walk, "checked_mul", {cast(walk, own->ref, DType::int64), Scalar(int64_t{-1})}));
+      return number(&PyLong_Type,
+                    checked(walk, "checked_mul", {cast(walk, own->ref, DType::int64), Scalar(int64_t{-1})}));
     case Computation::Absolute:
       if (is_float) return number(&PyFloat_Type, add(walk, "abs", {own->ref}));
       refuse(walk, "abs()");
