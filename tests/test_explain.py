@@ -128,6 +128,14 @@ def test_why_it_was_captured_again():
     assert first.recompile_reasons == [] and "L['name']" in second.recompile_reasons[0]
 
 
+def test_a_compiled_module_is_told_of_with_its_earlier_captures():
+    compiled = minidynamo.compile(minidynamo.nn.Linear(3, 2))
+    compiled(ones(1, 3))
+    report = minidynamo.explain(compiled)(ones(1, 3))
+    assert [region.name for region in report.regions] == ["Linear"]
+    assert (report.graph_count, len(report.earlier)) == (1, 1)
+
+
 def test_a_place_captured_twice_in_one_call():
     def loop(xs):
         total = []

@@ -168,6 +168,8 @@ def _table_of_times(regions):
 def explain(function):
     from .._compile import compile
 
+    function = _python_function(function)
+
     def explained(*args, **kwargs):
         graphs = []
         breaks = []
@@ -210,7 +212,7 @@ def _code_of(function):
 
 def _captures_of(function):
     """The regions of the function that there are already."""
-    code = _code_of(_python_function(function)) if _C.frame_evaluation else None
+    code = _code_of(function) if _C.frame_evaluation else None
     return [] if code is None else [Region(facts) for facts in _C.code_captures(code)[0]]
 
 

@@ -3,6 +3,8 @@
 import os
 from html import escape
 
+import minidynamo
+
 _COLOURS = 8
 
 
@@ -20,6 +22,11 @@ def shown_path(file):
     """As short as it can be from where the program runs."""
     here = os.getcwd() + os.sep
     return file.removeprefix(here)
+
+
+def is_own(file):
+    """Of this package: what captures, not what is captured."""
+    return file.startswith(os.path.dirname(minidynamo.__file__))
 
 
 def plural(count, noun):

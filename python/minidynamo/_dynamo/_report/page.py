@@ -3,7 +3,7 @@
 from html import escape
 
 from .drawing import drawing_of
-from .marks import colour_class, duration, graph_chip, plural, shown_path
+from .marks import colour_class, duration, graph_chip, is_own, plural, shown_path
 from .plan_bars import plan_table
 from .source import Sources
 from .style import style
@@ -50,10 +50,8 @@ def _heading(report):
         return "<h1>Nothing was captured</h1>"
     first = report.regions[0]
     what = "as minidynamo captures it" if report.graph_count else "has nothing that is captured"
-    return (
-        f"<h1><code>{escape(first.name)}</code> {what}</h1>"
-        f'<p class="md-soft md-code">{escape(shown_path(first.file))}:{first.line}</p>'
-    )
+    place = "" if is_own(first.file) else f"{escape(shown_path(first.file))}:{first.line}"
+    return f'<h1><code>{escape(first.name)}</code> {what}</h1><p class="md-soft md-code">{place}</p>'
 
 
 def _tiles(report):
@@ -136,7 +134,7 @@ def _guards(guards):
         kind, _, rest = guard.partition(": ")
         kind = f'<span class="md-kind">{escape(kind)}: </span>'
         items.append(f"<li>{kind}{escape(rest)}</li>")
-    return f'<ul class="md-list md-code">{"".join(items)}</ul>'
+    return f'<ul class="md-list md-code md-guards">{"".join(items)}</ul>'
 
 
 def _earlier(regions):

@@ -5,15 +5,12 @@ import inspect
 import io
 import keyword
 import linecache
-import os
 import re
 import tokenize
 from collections import defaultdict
 from html import escape
 
-import minidynamo
-
-from .marks import colour_class, graph_chip, shown_path
+from .marks import colour_class, graph_chip, is_own, shown_path
 
 
 class _Function:
@@ -46,8 +43,7 @@ class Sources:
                 place.breaks[frame.lineno].append((number, reason, frame is reason.user_stack[-1]))
 
     def html(self):
-        own = os.path.dirname(minidynamo.__file__)
-        shown = [each for each in self._functions.values() if not each.file.startswith(own)]
+        shown = [each for each in self._functions.values() if not is_own(each.file)]
         return "\n".join(map(_panel, shown or self._functions.values()))
 
     def _function(self, file, name, line, first=None):
@@ -162,6 +158,7 @@ def _class_of(token):
 def _marked(line, marks):
     parts, done = [], 0
     for start, end, kind in marks:
+        start = max(start, done)  # the parts of an f-string may overlap in 3.12
         parts.append(f'{escape(line[done:start])}<span class="{kind}">{escape(line[start:end])}</span>')
         done = end
     return "".join(parts) + escape(line[done:])

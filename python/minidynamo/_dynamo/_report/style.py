@@ -65,6 +65,7 @@ _RULES = """
 .md-page ul { margin: 0; padding: 0; list-style: none }
 .md-page ul.md-list li { border-top: 1px solid var(--line); padding: .18em 0; overflow-wrap: anywhere; margin: 0 }
 .md-page ul.md-list li:first-child { border-top: 0 }
+.md-page ul.md-guards { max-height: 40em; overflow-y: auto }
 .md-page .md-kind { color: var(--soft); font-size: 11px }
 .md-page .md-beside { display: flex; flex-wrap: wrap; gap: 0 2em }
 .md-page .md-beside > div { flex: 1 1 24em; min-width: 0 }
