@@ -1,7 +1,7 @@
 """How long it takes until a compiled function gives its first result: python benchmarks/compile_time.py
 
 Every measurement is a fresh process. It is timed from its start to its first result; then a second function and one of
-200 operations are compiled in it.
+200 operations are compiled in it, and that one is called with two more sizes.
 """
 
 import json
@@ -17,6 +17,8 @@ STEPS = {
     "start": "fresh process to its first result",
     "second": "first call of a second function",
     "long": "first call of a function of 200 operations",
+    "size": "its first call with a second size",
+    "sizes": "its first call with a third size",
 }
 
 
@@ -85,6 +87,12 @@ def _measure(started, compile, tensor, read):
         result = read(compiled(x))
         times[step] = time.perf_counter() - start
         _hold(result, expected)
+    for step, count in (("size", 4), ("sizes", 5)):
+        x = tensor([1.0] * count)
+        start = time.perf_counter()
+        result = read(compiled(x))
+        times[step] = time.perf_counter() - start
+        _hold(result, long(1.0))
     return times
 
 

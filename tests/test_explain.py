@@ -1,7 +1,6 @@
 """explain(): what one call captures, as fields, report and page. why(): what became of a function."""
 
 import re
-from html.parser import HTMLParser
 
 import pytest
 
@@ -80,73 +79,75 @@ def test_a_call_that_raises_passes_its_exception_on():
         minidynamo.explain(fails)(ones())
 
 
-class Page(HTMLParser):
-    """The texts of a page by tag and class; complains of tags that are not closed."""
-
-    EMPTY = {"meta", "line", "rect"}
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.texts, self.marked, self.links = [], {}, {}, []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        attributes = dict(attributes)
-        self.links += [value for name, value in attributes.items() if name in ("src", "href")]
-        self.texts.setdefault(tag, []).append("")
-        if tag not in self.EMPTY:
-            self.open.append((tag, attributes.get("class")))
-            if attributes.get("class"):
-                self.marked.setdefault(attributes["class"], []).append("")
-
-    def handle_startendtag(self, tag, attributes):
-        self.texts.setdefault(tag, []).append("")
-
-    def handle_endtag(self, tag):
-        assert self.open.pop()[0] == tag
-
-    def handle_data(self, data):
-        for tag, name in self.open:
-            self.texts[tag][-1] += data
-            if name:
-                self.marked[name][-1] += data
-
-
-def test_page(tmp_path):
+def test_plans_of_the_regions():
     report = minidynamo.explain(two_breaks)(ones(), 2)
-    text = report.html(tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_text(encoding="utf-8") == text == report._repr_html_()
-    page = Page(text)
-    assert page.links == [] and "<script" not in text and "http" not in re.sub(r"https://docs\S*", "", text)
-    # Each captured line carries its graphs, in both functions.
-    assert [mark.strip() for mark in page.marked["mark"]] == ["graph 1", "graph 2", "graph 3", "graph 1"]
-    assert [row.strip() for row in page.marked["in"]] == [
-        f"{two_breaks.__code__.co_firstlineno + 1}    y = inner(x) * ngraph 1",
-        f"{two_breaks.__code__.co_firstlineno + 3}    z = y - 1graph 2",
-        f"{two_breaks.__code__.co_firstlineno + 5}    return z.sum()graph 3",
-        f"{inner.__code__.co_firstlineno + 1}    return x.relu() + 1graph 1",
-    ]
-    assert len(page.marked["break"]) == 2 and "the <second> & last" in page.marked["break"][1]
-    assert len(page.texts["svg"]) == 3 and all(
-        name in page.texts["svg"][0] for name in ("relu", "add", "mul", "output")
-    )
-    assert sum(guard.count("\n") >= 0 for guard in page.texts["li"]) == len(report.out_guards)
-    assert len(page.marked["bar walk"]) == 3
+    plans = [region.plan for region in report.regions]
+    assert [[step.nodes for step in plan.steps] for plan in plans] == [[["relu", "add", "mul"]], [["sub"]], [["sum_1"]]]
+    for plan in plans:
+        assert plan.runs > 1 and plan.fastest_ns <= plan.mean_ns and plan.views == []
+        for step in plan.steps:
+            assert 0 <= step.fastest_ns <= step.mean_ns and step.bytes > 0 and step.kernel and step.why == ""
+    assert plans[0].steps[0].flops == 3 * len(plans[0].steps[0].nodes)
 
 
-def test_page_of_source_that_is_not_there():
-    namespace = {}
-    exec("def f(x):\n    return x + 1\n", namespace)
-    text = minidynamo.explain(namespace["f"])(ones()).html()
-    assert "Its source cannot be read." in text
-    Page(text)
+def test_a_plan_says_what_is_not_fused_and_why():
+    def several(x, w):
+        y = (x @ w).exp()
+        return y.t() * 2, (y + 1).sum(dim=0)
+
+    (region,) = minidynamo.explain(several)(ones(128, 128), ones(128, 128)).regions
+    why = {step.nodes[0]: step.why for step in region.plan.steps}
+    assert why["matmul"] == ""
+    assert why["exp"] == "the primitive of matmul cannot do it on the way out with the same results"
+    assert why["mul"] == "reads add through a view, in another order" or "exp" in why["mul"]
+    assert why["sum_1"] == "has a kernel of its own and reads add from memory"
+    assert region.plan.views == ["t"]
 
 
-def test_page_of_nothing():
-    text = minidynamo.explain(len)([1]).html()
-    Page(text)
+def test_what_may_not_be_repeated_runs_once():
+    drawn = minidynamo.explain(lambda x: x + minidynamo.rand(3))(ones())
+    assert [region.plan.runs for region in drawn.regions] == [1]
+    minidynamo.manual_seed(4)
+    minidynamo.explain(lambda x: x + minidynamo.rand(3))(ones())
+    after = minidynamo.rand(2).tolist()
+    minidynamo.manual_seed(4)
+    minidynamo.rand(3)
+    assert after == minidynamo.rand(2).tolist()
+
+
+def test_why_it_was_captured_again():
+    def named(x, name):
+        return x + len(name)
+
+    compiled = minidynamo.compile(named)
+    compiled(ones(), "a")
+    compiled(ones(), "bc")
+    report = minidynamo.explain(compiled)(ones(), "def")
+    assert [region.recompile_reasons for region in report.regions] == [[]]
+    first, second = report.earlier
+    assert first.recompile_reasons == [] and "L['name']" in second.recompile_reasons[0]
+
+
+def test_a_compiled_module_is_told_of_with_its_earlier_captures():
+    compiled = minidynamo.compile(minidynamo.nn.Linear(3, 2))
+    compiled(ones(1, 3))
+    report = minidynamo.explain(compiled)(ones(1, 3))
+    assert [region.name for region in report.regions] == ["Linear"]
+    assert (report.graph_count, len(report.earlier)) == (1, 1)
+
+
+def test_a_place_captured_twice_in_one_call():
+    def loop(xs):
+        total = []
+        for x in xs:
+            graph_break()
+            total.append(x * 2)
+        return total
+
+    graph_break = _dynamo.graph_break
+    report = minidynamo.explain(loop)([ones(2), ones(2, 2), ones(2)])
+    again = [reason for region in report.regions for reason in region.recompile_reasons]
+    assert again and any("rank" in reason or "dim" in reason or "size" in reason for reason in again), again
 
 
 def whole(x):

@@ -198,3 +198,14 @@ def test_code_is_python():
     assert [node.target for node in gm.graph.nodes if node.op == "placeholder"] == [
         "L_x_", "L_self_a_b_", "L_self_a_b__", "L_more_0_", "L_named_L_x_",
     ]  # fmt: skip
+
+
+def test_dot(gm):
+    text = gm.graph.to_dot()
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines[0] == "digraph {" and lines[-1] == "}"
+    assert '"l_x_" [label="l_x_", style=filled, fillcolor=lightblue];' in lines
+    assert any(line.startswith('"add" [label="add\\nminidynamo') for line in lines)
+    arrows = [line for line in lines if "->" in line]
+    assert arrows == [f'"{used.name}" -> "{node.name}";' for node in gm.graph.nodes for used in node.all_input_nodes]
+    assert '"add" -> "mul";' in arrows

@@ -6,8 +6,10 @@
 #include "bindings/bindings.h"
 #include "bindings/graph.h"
 #include "bindings/graph_break.h"
+#include "bindings/plan_facts.h"
 #include "eval_frame/capture_record.h"
 #include "eval_frame/code_cache.h"
+#include "executor/timed_plan.h"
 
 namespace py = pybind11;
 
@@ -58,11 +60,14 @@ py::dict facts_of(const RegionEntry& entry, const Bytecode& bytecode) {
   facts["graph"] = py::reinterpret_steal<py::object>(graph_to_python(region.graph).release());
   facts["walk_ns"] = entry.walk_ns;
   facts["plan_ns"] = entry.plan_ns;
+  facts["plan"] = entry.plan == nullptr ? py::object(py::none()) : plan_facts(*entry.plan);
+  facts["recompile_reasons"] = entry.recompile_reasons;
   return facts;
 }
 
 py::list record_captures(const py::function& function) {
   CaptureRecording recording;
+  MeasuringScope measuring;
   function();
   py::list captures;
   for (const CaptureRecord& record : recording.records()) captures.append(facts_of(*record.entry, *record.bytecode));

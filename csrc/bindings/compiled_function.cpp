@@ -13,6 +13,7 @@
 #include "bindings/compiled_function.h"
 #include "cpython/errors.h"
 #include "eval_frame/ambient_block.h"
+#include "eval_frame/code_cache.h"
 #include "eval_frame/guard_filter.h"
 #include "eval_frame/region_lookup.h"
 #include "symbolic/walk.h"
@@ -301,6 +302,9 @@ void bind_compiled_function(pybind11::module_& module) {
     return std::make_unique<AmbientBlock>(as_compiled(compiled.ptr())->options);
   });
   module.def("_exchange_forced_backend", &exchange_forced_handle);
+  // What was captured for a backend.
+  module.def("_drop_captures",
+             [](const pybind11::object& backend) { CodeCache::drop_backend(backend_id(backend.ptr())); });
   pybind11::class_<AmbientBlock>(module, "_AmbientBlock");
   set_plan_maker(make_plan);
   set_guard_filters(&has_guard_filter, &run_guard_filter);

@@ -4,6 +4,7 @@
 
 #include "bindings/backend.h"
 #include "bindings/bindings.h"
+#include "bindings/plan_facts.h"
 #include "frontends/arg_binding.h"
 #include "graph/passes.h"
 #include "guards/tensor_type.h"
@@ -144,6 +145,13 @@ py::list example_values(const Node& node) {
   return values;
 }
 
+// As they stand in code(): f32[s0, 3][3, 1]cpu.
+std::vector<std::string> types_of_results(const Node& node) {
+  std::vector<std::string> types;
+  for (const ValueInfo& info : node.outs) types.push_back(code_type(info));
+  return types;
+}
+
 py::object constant_value(const Node& node) {
   return node.kind == NodeKind::TensorConst ? wrap(node.constant) : py::none();
 }
@@ -186,6 +194,7 @@ void bind_node(py::module_& module) {
       .def_property_readonly("form", &form_of_call)
       .def_property_readonly("arguments", &call_arguments)
       .def_property_readonly("example_values", &example_values)
+      .def_property_readonly("types", &types_of_results)
       .def_property_readonly("constant", &constant_value)
       .def_property_readonly("stack_trace", &stack_trace)
       .def("__repr__", [](const Node& node) { return "%" + node.name; });
@@ -209,6 +218,7 @@ void bind_graph(py::module_& module) {
   py::class_<BoundPlan>(module, "Plan")
       .def("__call__", &call_plan)
       .def("__str__", [](const BoundPlan& self) { return self.plan->print(); })
+      .def("facts", [](const BoundPlan& self) { return plan_facts(*self.plan); })
       .def_property_readonly("estimated_ns", [](const BoundPlan& self) { return self.plan->estimated_ns(); });
   py::class_<Graph, std::shared_ptr<Graph>>(module, "Graph")
       .def_static("parse", &parse_verified, py::arg("text"), py::pos_only())

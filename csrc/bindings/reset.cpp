@@ -4,11 +4,13 @@
 #include "eval_frame/counters.h"
 #include "eval_frame/hand_over.h"
 #include "symbolic/graph_break.h"
+#include "tensor/dim_table.h"
 
 namespace md {
 
 // Everything that minidynamo._dynamo.reset() forgets.
 void bind_reset(pybind11::module_& module) {
+  module.def("dim_tables", &dim_table_count);
   module.def("reset", [] {
     forget_logged_breaks();
     forget_break_counts();

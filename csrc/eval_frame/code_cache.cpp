@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "cpython/code_extra.h"
+#include "snapshot/policy.h"
 
 namespace md {
 
@@ -16,6 +18,12 @@ std::unordered_set<CodeCache*>& living_caches() {
   return *caches;
 }
 
+// Caches with entries that died since the last sweep.
+std::unordered_set<CodeCache*>& caches_to_sweep() {
+  static auto* caches = new std::unordered_set<CodeCache*>();
+  return *caches;
+}
+
 }  // namespace
 
 CodeCache::CodeCache() {
@@ -24,7 +32,11 @@ CodeCache::CodeCache() {
   living_caches().insert(this);
 }
 
-CodeCache::~CodeCache() { living_caches().erase(this); }
+CodeCache::~CodeCache() {
+  living_caches().erase(this);
+  caches_to_sweep().erase(this);
+  for (const CacheEntryPtr& entry : all_entries()) entry->guards.stop_listening();
+}
 
 CodeCache& CodeCache::of(PyCodeObject* code) {
   static const CodeExtra attached(release_cache);
@@ -38,9 +50,51 @@ void CodeCache::reset_all() {
   // Freeing an entry may run code that makes new caches: take everything out first.
   std::vector<Bucket> dropped;
   for (CodeCache* cache : living_caches()) {
+    for (const CacheEntryPtr& entry : cache->all_entries()) entry->guards.stop_listening();
     for (Bucket& bucket : cache->buckets_) dropped.push_back(std::move(bucket));
     cache->buckets_.clear();
     cache->next_id_ = 0;
+  }
+}
+
+void CodeCache::drop_backend(uint64_t backend) {
+  std::vector<CacheEntryPtr> dropped;
+  for (CodeCache* cache : living_caches()) {
+    std::erase_if(cache->buckets_, [&](Bucket& bucket) {
+      if (bucket.key.policy->backend != backend) return false;
+      for (CacheEntryPtr& entry : bucket.entries) {
+        entry->guards.stop_listening();
+        dropped.push_back(std::move(entry));
+      }
+      return true;
+    });
+  }
+}
+
+// Told in the middle of anything, the collector's work too. The interpreter sweeps as soon as it is between two
+// instructions; if it cannot be asked to, the next entry of the place does.
+void CodeCache::guarded_object_died() {
+  bool is_first = caches_to_sweep().empty();
+  caches_to_sweep().insert(this);
+  if (is_first && Py_AddPendingCall(sweep, nullptr) != 0) caches_to_sweep().clear();
+}
+
+int CodeCache::sweep(void*) {
+  // What the entries held may run code when it is freed: the caches are whole first.
+  std::vector<CacheEntryPtr> dead;
+  for (CodeCache* cache : std::exchange(caches_to_sweep(), {})) cache->take_dead(dead);
+  return 0;
+}
+
+void CodeCache::take_dead(std::vector<CacheEntryPtr>& dead) {
+  auto take = [&](CacheEntryPtr& entry) {
+    bool is_dead = entry->guards.dead();
+    if (is_dead) dead.push_back(std::move(entry));
+    return is_dead;
+  };
+  for (Bucket& bucket : buckets_) {
+    std::erase_if(bucket.telling, [&](Bucket::TellingPlace& place) { return take(place.owner); });
+    if (std::erase_if(bucket.entries, take) > 0) bucket.build_index();
   }
 }
 
@@ -105,33 +159,18 @@ void CodeCache::Bucket::build_index() {
 }
 
 void CodeCache::insert(const CacheKey& key, CacheEntryPtr entry, const LocalsView& view) {
-  entry->guards.seal(nullptr);
+  entry->guards.seal(this);
   entry->id = next_id_++;
   Bucket* bucket = find(key);
   if (bucket == nullptr) {
     bucket = &buckets_.emplace_back();
     bucket->key = key;
   }
-  // The dead ones go now, outside of any check; what they held may run code when it is freed, so the cache is whole first.
+  // What they held may run code when it is freed, at the end, when the cache is whole.
   std::vector<CacheEntryPtr> dead;
-  for (auto at = bucket->entries.begin(); at != bucket->entries.end();) {
-    if ((*at)->guards.dead()) {
-      dead.push_back(std::move(*at));
-      at = bucket->entries.erase(at);
-    } else {
-      ++at;
-    }
-  }
+  take_dead(dead);
   bucket->note_telling_place(view);
   bucket->entries.insert(bucket->entries.begin(), std::move(entry));
-  for (auto at = bucket->telling.begin(); at != bucket->telling.end();) {
-    if (at->owner->guards.dead()) {
-      dead.push_back(std::move(at->owner));
-      at = bucket->telling.erase(at);
-    } else {
-      ++at;
-    }
-  }
   bucket->build_index();
 }
 

@@ -1,6 +1,7 @@
 // The regions of a code object: (instruction, stack depth, policy, waiting callers) -> a few entries, kept in co_extra, so that they die with it.
 // GIL held throughout; a published entry is immutable; an entry in use by a run is kept by its shared pointer.
 #pragma once
+#include <atomic>
 #include <map>
 #include <memory>
 #include <set>
@@ -35,12 +36,14 @@ class CacheEntry {
 };
 using CacheEntryPtr = std::shared_ptr<CacheEntry>;
 
-class CodeCache {
+class CodeCache : private GuardDeathListener {
  public:
   // Made at the first call; belongs to the code object.
   static CodeCache& of(PyCodeObject* code);
   // Drops every entry of every code object.
   static void reset_all();
+  // Drops those that were captured for a backend which nobody will ask for again.
+  static void drop_backend(uint64_t backend);
 
   // The entry whose guards hold; null: none. Tried first is the one that was found last, then those that an index over the places
   // at which entries were seen to differ names; entries that no such place tells apart are tried in turn.
@@ -72,8 +75,11 @@ class CodeCache {
   int next_entry_id() const { return next_id_; }
 
   CodeCache();
-  ~CodeCache();
+  ~CodeCache() override;
   CodeCache(const CodeCache&) = delete;
+
+  // The thread that captures something of this code object now (capture_turn.h).
+  std::atomic<uint64_t> capturing{0};
 
  private:
   struct Bucket {
@@ -97,6 +103,10 @@ class CodeCache {
     void note_telling_place(const LocalsView& view);
     void build_index();
   };
+  void guarded_object_died() override;
+  // Takes the entries out whose objects died; the caller frees them.
+  void take_dead(std::vector<CacheEntryPtr>& dead);
+  static int sweep(void*);
   Bucket* find(const CacheKey& key);
   const Bucket* find(const CacheKey& key) const;
   std::vector<Bucket> buckets_;

@@ -118,6 +118,15 @@ bool met_operations(const CodeCache& cache) {
 
 }  // namespace
 
+std::vector<std::string> failing_guards(const CodeCache& cache, const CacheKey& key, const RegionPlace& place) {
+  std::vector<std::string> reasons;
+  for (const CacheEntryPtr& entry : cache.entries(key)) {
+    std::string reason = entry->guards.explain(place.view, place.bytecode);
+    if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(std::move(reason));
+  }
+  return reasons;
+}
+
 std::string failure_lines(const CodeCache& cache, const CacheKey& key, const RegionPlace& place) {
   std::string text;
   for (const CacheEntryPtr& entry : cache.entries(key)) text += "\n    - " + reason_of(cache, *entry, place);

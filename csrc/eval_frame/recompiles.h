@@ -1,5 +1,8 @@
 // What the user is told when a place is captured again, and when it will not be any more.
 #pragma once
+#include <string>
+#include <vector>
+
 #include "eval_frame/code_cache.h"
 #include "eval_frame/region_lookup.h"
 
@@ -8,6 +11,9 @@ namespace md {
 // No entry of the key fits: counts which guard failed, and tells of it where somebody listens. Throws PythonError(RecompileError)
 // where config.error_on_recompile says so.
 void report_recompile(CodeCache& cache, const CacheKey& key, const RegionPlace& place);
+
+// Which guard of each entry of the key fails now, newest entry first, each text once.
+std::vector<std::string> failing_guards(const CodeCache& cache, const CacheKey& key, const RegionPlace& place);
 
 // Which limit leaves no room for another entry.
 struct ReachedLimit {

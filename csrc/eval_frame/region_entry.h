@@ -1,6 +1,8 @@
 // A region in the code cache, with the plan that runs its graph.
 #pragma once
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "eval_frame/code_cache.h"
 #include "executor/plan.h"
@@ -10,12 +12,13 @@ namespace md {
 
 struct RegionEntry : CacheEntry {
   explicit RegionEntry(CapturedRegion captured) : CacheEntry(std::move(captured.guards)), region(std::move(captured)) {}
-  CapturedRegion region;             // its guards are in the base
-  int instruction = 0;               // at which it starts
-  int64_t walk_ns = 0, plan_ns = 0;  // what the capture and the plan took
-  std::shared_ptr<const Plan> plan;  // null: nothing to compute
-  bool draws = false;                // random numbers
-  bool is_sized = false;             // the plan depends on the sizes that come
+  CapturedRegion region;                       // its guards are in the base
+  int instruction = 0;                         // at which it starts
+  int64_t walk_ns = 0, plan_ns = 0;            // what the capture and the plan took
+  std::shared_ptr<const Plan> plan;            // null: nothing to compute
+  std::vector<std::string> recompile_reasons;  // the guards of older entries that failed
+  bool draws = false;                          // random numbers
+  bool is_sized = false;                       // the plan depends on the sizes that come
 };
 using RegionEntryPtr = std::shared_ptr<RegionEntry>;
 

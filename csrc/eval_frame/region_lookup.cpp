@@ -9,6 +9,7 @@
 #include "cpython/imports.h"
 #include "eval_frame/capture_record.h"
 #include "eval_frame/capture_report.h"
+#include "eval_frame/capture_turn.h"
 #include "eval_frame/compile_times.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/guard_filter.h"
@@ -208,6 +209,7 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   if (entry->region.exit != ExitKind::HandOver) make_plan_or_hand_over(place, *entry);
   entry->plan_ns = stopwatch.lap();
   filter_guards(place, *entry);
+  entry->recompile_reasons = failing_guards(cache, key, place);
   cache.insert(key, entry, place.view);
   compile_times().add({entry->walk_ns, entry->plan_ns});
   report.captured(*entry);
@@ -276,6 +278,12 @@ RegionEntryPtr find_or_capture(const RegionPlace& place, HandOver& why) {
     return unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why);
   why = HandOver::recompile_limit;
   if (stance() != Stance::Default && !stance_allows_capture(place, cache, key)) return nullptr;
+  CaptureTurn turn(cache);
+  why = HandOver::captured_elsewhere;
+  if (!turn.is_ours()) return nullptr;
+  if (CacheEntryPtr found = turn.waited() ? cache.lookup(key, place.view) : nullptr)
+    return unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why);
+  why = HandOver::recompile_limit;
   // Backends, log handlers and warnings run Python: none of that is the user's compiled call.
   AmbientPolicy none(nullptr);
   OwnWork own_work;

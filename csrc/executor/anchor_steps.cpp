@@ -41,6 +41,7 @@ class PrimitiveStep : public Step {
     primitive_->execute({inputs, operands_.size()}, place(state, result_), scratch);
   }
   std::string describe() const override { return name_ + " [" + primitive_->implementation() + "]"; }
+  std::string kernel() const override { return str_cat("oneDNN ", primitive_->implementation()); }
   Work work() const override { return work_; }
 
  private:
@@ -163,8 +164,11 @@ class MatmulBuilder {
     if (problem_.bias.node != nullptr) add_value(problem_.bias);
     for (size_t i = 1; i < group_.nodes.size(); ++i) add_post_op(*group_.nodes[i - 1], *group_.nodes[i]);
     OnednnPrimitivePtr primitive = make_matmul(problem_.spec);
-    if (primitive == nullptr) return {.step = nullptr, .note = "oneDNN has no such matmul"};
     LoweredStep lowered;
+    if (primitive == nullptr) {
+      lowered.note = "oneDNN has no such matmul";
+      return lowered;
+    }
     int scratch = -1;
     if (primitive->scratchpad_bytes() > 0) {
       scratch = context_.places.add_scratch(static_cast<int64_t>(primitive->scratchpad_bytes()));

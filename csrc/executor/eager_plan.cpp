@@ -39,11 +39,11 @@ class EagerPlan : public Plan {
 }  // namespace
 
 std::shared_ptr<const Plan> eager_plan(std::shared_ptr<const Graph> graph) {
-  auto make = [](const std::shared_ptr<const Graph>& concrete) -> std::shared_ptr<const Plan> {
+  auto make = [](const std::shared_ptr<const Graph>& concrete, const std::string&) -> std::shared_ptr<const Plan> {
     return std::make_shared<EagerPlan>(concrete);
   };
   std::shared_ptr<const Plan> plan = sized_plans(graph, make);
-  return plan != nullptr ? plan : make(graph);
+  return plan != nullptr ? plan : make(graph, {});
 }
 
 }  // namespace md

@@ -127,6 +127,10 @@ class FusedPointwise : public Step {
       : program_(std::move(program)), names_(std::move(names)), work_(work) {}
   void run(RunState& state) const override { run_loop(program_, state); }
   std::string describe() const override { return names_; }
+  std::string kernel() const override {
+    return str_cat("one pass of ", program_.code.size(), program_.code.size() == 1 ? " loop" : " loops",
+                   " over tiles of ", program_.tile, " elements (", loops().name, ")");
+  }
   Work work() const override { return work_; }
 
  private:
@@ -155,7 +159,11 @@ class LoopBuilder {
   }
 
  private:
-  LoweredStep failed(const char* reason) const { return {.step = nullptr, .note = reason}; }
+  LoweredStep failed(const char* reason) const {
+    LoweredStep lowered;
+    lowered.note = reason;
+    return lowered;
+  }
 
   const Place& place(int value) const { return context_.places.layout().places[static_cast<size_t>(value)]; }
   int number(const Node* node) const { return context_.places.number({const_cast<Node*>(node), 0}); }

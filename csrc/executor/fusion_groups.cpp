@@ -75,9 +75,14 @@ class Grouping {
 
   int choose(const Node& node, const std::vector<int>& from) {
     bool pointwise = rules_.is_pointwise(node);
-    if (!from.empty() && joins(from[0], node, pointwise)) return from[0];
+    bool is_anchor = rules_.is_anchor(node);
     Draft fresh;
-    if (rules_.is_anchor(node)) {
+    if (!from.empty()) {
+      fresh.group.reason = obstacle(from[0], node, pointwise, is_anchor);
+      if (fresh.group.reason == NotFused::none) return from[0];
+      fresh.group.producer = draft(from[0]).group.nodes.back();
+    }
+    if (is_anchor) {
       fresh.group.kind = GroupKind::Anchor;
     } else if (pointwise) {
       fresh.group.kind = GroupKind::Pointwise;
@@ -87,18 +92,25 @@ class Grouping {
     return static_cast<int>(drafts_.size()) - 1;
   }
 
-  bool joins(int id, const Node& node, bool pointwise) {
+  // Why the node does not join the group; none: it does.
+  NotFused obstacle(int id, const Node& node, bool pointwise, bool is_anchor) {
     Draft& target = draft(id);
+    NotFused apart = is_anchor ? NotFused::primitive : pointwise ? NotFused::after_kernel : NotFused::own_kernel;
     switch (target.group.kind) {
       case GroupKind::Single:
-        return false;
+        return apart;
       case GroupKind::Pointwise:
-        return pointwise && same(target.sizes, node.outs[0].spec.sizes) && reads_directly(node, id) &&
-               static_cast<int>(target.group.nodes.size()) < rules_.max_pointwise_nodes;
+        if (!pointwise) return apart;
+        if (!same(target.sizes, node.outs[0].spec.sizes)) return NotFused::other_sizes;
+        if (!reads_directly(node, id)) return NotFused::through_view;
+        return static_cast<int>(target.group.nodes.size()) < rules_.max_pointwise_nodes ? NotFused::none
+                                                                                        : NotFused::full;
       case GroupKind::Anchor:
-        return continues(target.group, node) && rules_.absorbs(target.group, node);
+        if (continues(target.group, node) && rules_.absorbs(target.group, node)) return NotFused::none;
+        if (!pointwise) return apart;
+        return continues(target.group, node) ? NotFused::not_exact : NotFused::read_elsewhere;
     }
-    return false;
+    return apart;
   }
 
   // The group's last result is read by this node alone, as it is, and not seen outside.

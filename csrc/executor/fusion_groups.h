@@ -5,9 +5,9 @@
 // a lower number. A node joins only the highest-numbered group among its operands' groups; a lower group moves up into
 // it only if nothing in between reads it. So no cycle can arise, and grouping is linear in the size of the graph.
 #pragma once
-#include <string>
 #include <vector>
 
+#include "executor/plan_facts.h"
 #include "executor/value_places.h"
 
 namespace md {
@@ -16,8 +16,9 @@ enum class GroupKind : uint8_t { Single, Pointwise, Anchor };
 
 struct Group {
   GroupKind kind = GroupKind::Single;
-  std::vector<const Node*> nodes;  // in graph order
-  std::string note;                // why it was not fused further, for the plan log
+  std::vector<const Node*> nodes;    // in graph order
+  NotFused reason = NotFused::none;  // why it does not go on with the group of its producer
+  const Node* producer = nullptr;    // the last node of that group
 };
 
 // True when the node can run in a tile loop: a pointwise op or cast whose operands are of kinds that the loop takes.

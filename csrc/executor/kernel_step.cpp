@@ -1,5 +1,7 @@
 #include "executor/kernel_step.h"
 
+#include <algorithm>
+
 #include "tensor/copy.h"
 
 namespace md {
@@ -31,6 +33,31 @@ Tensor with_layout(const OpRow& op, const Tensor& tensor, const TensorSpec& spec
   return copy;
 }
 
+// About what the kernels do for an element that they read or write. Moving one is no arithmetic.
+double flops_per_element(OpKind kind) {
+  switch (kind) {
+    case OpKind::View:
+    case OpKind::Creation:
+    case OpKind::Cast:
+    case OpKind::Gather:
+    case OpKind::Write:
+      return 0;
+    case OpKind::Softmax:
+      return 12;  // the exponential is most of it
+    case OpKind::Reduction:
+      return 1;
+    default:
+      return 4;
+  }
+}
+
+// The length of the sums of a product.
+double inner_extent(const Node& node) {
+  const auto* value = std::get_if<ValueRef>(&node.operands[0]);
+  const DimVec* sizes = value == nullptr ? nullptr : &value->node->outs[static_cast<size_t>(value->out)].spec.sizes;
+  return sizes == nullptr || sizes->size() == 0 ? 1 : static_cast<double>((*sizes)[sizes->size() - 1].value());
+}
+
 }  // namespace
 
 KernelStep::KernelStep(const Node& node, std::vector<Arg> args, std::vector<ArgPatch> patches, std::vector<int> outs,
@@ -41,18 +68,19 @@ KernelStep::KernelStep(const Node& node, std::vector<Arg> args, std::vector<ArgP
       patches_(std::move(patches)),
       outs_(std::move(outs)),
       call_(call) {
-  auto add = [&](const TensorSpec& spec) {
-    work_.bytes += static_cast<double>(spec.numel().value()) * static_cast<double>(item_size(spec.dtype));
+  auto add = [&](const TensorSpec& spec, double& elements) {
+    double numel = static_cast<double>(spec.numel().value());
+    work_.bytes += numel * static_cast<double>(item_size(spec.dtype));
+    elements += numel;
   };
-  double elements = 0;
-  for (const ValueInfo& info : node.outs) {
-    add(info.spec);
-    elements += static_cast<double>(info.spec.numel().value());
-  }
+  double read = 0, written = 0;
+  for (const ValueInfo& info : node.outs) add(info.spec, written);
   for (const Operand& operand : node.operands) {
-    for_each_value(operand, [&](const ValueRef& value) { add(value.node->outs[static_cast<size_t>(value.out)].spec); });
+    for_each_value(operand,
+                   [&](const ValueRef& value) { add(value.node->outs[static_cast<size_t>(value.out)].spec, read); });
   }
-  work_.flops = elements * 4;
+  work_.flops = op_.kind == OpKind::Matmul ? 2 * written * inner_extent(node)
+                                           : flops_per_element(op_.kind) * std::max(read, written);
 }
 
 void KernelStep::prepare(RunState& state) const {

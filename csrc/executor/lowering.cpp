@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "executor/anchor_steps.h"
 #include "executor/fused_pointwise.h"
 #include "executor/kernel_step.h"
 #include "executor/memory_plan.h"
 #include "executor/native_plan.h"
 #include "executor/sized_plans.h"
+#include "executor/timed_plan.h"
 
 namespace md {
 namespace {
@@ -96,27 +98,43 @@ bool is_unused(const Group& group, const LoweringContext& context) {
                       [&](const Node* node) { return context.is_seen_outside(*node, group); });
 }
 
+// Which nodes of a group the step holds. Only its first step follows the group's producer.
+StepLabel label_of(std::span<const Node* const> nodes, const Group& group, std::string fallback) {
+  StepLabel label;
+  for (const Node* node : nodes) label.nodes.push_back(node->name);
+  label.fallback = std::move(fallback);
+  if (group.producer != nullptr && nodes[0] == group.nodes[0]) {
+    label.reason = group.reason;
+    label.producer = group.producer->name;
+  }
+  return label;
+}
+
 void lower_group(const Group& group, LoweringContext& context, std::vector<LoweredStep>& steps) {
   LoweredStep step;
   if (group.kind == GroupKind::Pointwise && is_unused(group, context)) return;
   if (group.kind == GroupKind::Pointwise) step = lower_to_loop(group, context);
   if (group.kind == GroupKind::Anchor) step = lower_anchor(group, context);
   if (step.step != nullptr) {
+    step.label = label_of(group.nodes, group, std::move(step.note));
     steps.push_back(std::move(step));
     return;
   }
   // What the primitive would have done on the way out runs as one loop after the anchor.
   if (group.kind == GroupKind::Anchor && group.nodes.size() > 1) {
-    Group rest = {.kind = GroupKind::Pointwise, .nodes = {group.nodes.begin() + 1, group.nodes.end()}, .note = {}};
+    Group rest = {.kind = GroupKind::Pointwise,
+                  .nodes = {group.nodes.begin() + 1, group.nodes.end()},
+                  .reason = NotFused::after_kernel,
+                  .producer = group.nodes[0]};
     steps.push_back(lower_to_kernel(*group.nodes[0], context));
-    steps.back().note = step.note;
+    steps.back().label = label_of({group.nodes.data(), 1}, group, std::move(step.note));
     bool loops = std::all_of(rest.nodes.begin(), rest.nodes.end(), [](const Node* node) { return can_loop(*node); });
     if (!loops) rest.kind = GroupKind::Single;
     return lower_group(rest, context, steps);
   }
-  for (const Node* node : group.nodes) {
+  for (const Node* const& node : group.nodes) {
     LoweredStep single = lower_to_kernel(*node, context);
-    if (single.note.empty()) single.note = step.note;
+    single.label = label_of({&node, 1}, group, single.note.empty() ? step.note : std::move(single.note));
     steps.push_back(std::move(single));
   }
 }
@@ -163,7 +181,16 @@ LoweredStep lower_to_kernel(const Node& node, LoweringContext& context) {
   return lowered;
 }
 
-std::shared_ptr<const Plan> lower(const Graph& graph) {
+namespace {
+
+std::vector<std::string> aliases(const Graph& graph, const ValuePlaces& places) {
+  std::vector<std::string> names;
+  for (const auto& node : graph.nodes())
+    if (node->kind == NodeKind::Op && places.is_alias(*node)) names.push_back(node->name);
+  return names;
+}
+
+std::shared_ptr<const NativePlan> lower_natively(const Graph& graph) {
   ValuePlaces places(graph);
   LoweringContext context(graph, places);
   std::vector<LoweredStep> lowered;
@@ -171,21 +198,38 @@ std::shared_ptr<const Plan> lower(const Graph& graph) {
   MemoryPlanner(places.layout(), lowered).run();
 
   std::vector<std::unique_ptr<Step>> steps;
-  std::vector<std::string> notes;
+  std::vector<StepLabel> labels;
   for (LoweredStep& step : lowered) {
     steps.push_back(std::move(step.step));
-    notes.push_back(std::move(step.note));
+    labels.push_back(std::move(step.label));
   }
   std::vector<int> outputs;
   for (const ValueRef& output : graph.outputs()) outputs.push_back(places.number(output));
   return std::make_shared<NativePlan>(std::move(places.layout()), std::move(steps), plan_inputs(graph, places),
-                                      std::move(outputs), context.call_count, std::move(notes));
+                                      std::move(outputs), context.call_count, std::move(labels),
+                                      aliases(graph, places));
 }
 
+void log_plan(const NativePlan& plan, const Graph& graph, const std::string& sizes) {
+  if (log_enabled(LogArtifact::plan))
+    log_event(LogArtifact::plan, print_plan_log(plan.facts(), graph_place(graph), sizes));
+  if (log_enabled(LogArtifact::kernels))
+    log_event(LogArtifact::kernels, print_kernels_log(plan.facts(), graph_place(graph), sizes));
+}
+
+std::shared_ptr<const Plan> lower_and_tell(const std::shared_ptr<const Graph>& graph, const std::string& sizes) {
+  std::shared_ptr<const NativePlan> plan = lower_natively(*graph);
+  log_plan(*plan, *graph, sizes);
+  return measured_if_asked(std::move(plan), *graph, sizes);
+}
+
+}  // namespace
+
+std::shared_ptr<const Plan> lower(const Graph& graph) { return lower_natively(graph); }
+
 std::shared_ptr<const Plan> lower(const std::shared_ptr<const Graph>& graph) {
-  std::shared_ptr<const Plan> plan =
-      sized_plans(graph, [](const std::shared_ptr<const Graph>& concrete) { return lower(*concrete); });
-  return plan != nullptr ? plan : lower(*graph);
+  std::shared_ptr<const Plan> plan = sized_plans(graph, lower_and_tell);
+  return plan != nullptr ? plan : lower_and_tell(graph, {});
 }
 
 }  // namespace md

@@ -29,6 +29,7 @@ struct LoweredStep {
   std::vector<int> touched = {};                    // values that it reads or writes in memory
   std::vector<std::pair<int, int>> may_share = {};  // (result, operand): the result may lie over the operand
   std::string note = {};                            // why it is not better, for the plan log
+  StepLabel label = {};                             // filled in when the group is lowered
 };
 
 // The step for one node by its eager kernel; always possible.

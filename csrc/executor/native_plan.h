@@ -8,6 +8,7 @@
 
 #include "executor/kernel_step.h"
 #include "executor/plan.h"
+#include "executor/plan_facts.h"
 
 namespace md {
 
@@ -19,10 +20,14 @@ struct PlanInput {
 class NativePlan : public Plan {
  public:
   NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, std::vector<PlanInput> inputs,
-             std::vector<int> outputs, int call_count, std::vector<std::string> notes);
+             std::vector<int> outputs, int call_count, std::vector<StepLabel> labels, std::vector<std::string> aliases);
   ~NativePlan() override;
 
   void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override;
+  // The same; ns gets the time of each step and at its end that of the whole run.
+  void run_timed(std::span<const GraphInput> inputs, std::span<Tensor> outputs, std::span<int64_t> ns) const;
+  size_t step_count() const { return steps_.size(); }
+  PlanFacts facts() const override;
   std::string print() const override;
   double estimated_ns() const override { return estimated_ns_; }
   bool needs_gil() const override { return needs_gil_; }
@@ -34,6 +39,8 @@ class NativePlan : public Plan {
   void give_back(std::unique_ptr<RunState> state) const;
   void bind(RunState& state, std::span<const GraphInput> inputs) const;
   void make_outputs(RunState& state, std::span<Tensor> outputs) const;
+  template <typename RunSteps>
+  void run_with(std::span<const GraphInput> inputs, std::span<Tensor> outputs, RunSteps run_steps) const;
 
   Layout layout_;
   std::vector<std::unique_ptr<Step>> steps_;
@@ -48,7 +55,8 @@ class NativePlan : public Plan {
   std::vector<int> output_buffers_;  // buffers allocated by each run
   std::vector<int> made_;            // values that steps bring themselves
   int call_count_;
-  std::vector<std::string> notes_;  // by step: why it was not fused, or empty
+  std::vector<StepLabel> labels_;     // by step
+  std::vector<std::string> aliases_;  // nodes that need no step
   double estimated_ns_ = 0;
   bool needs_gil_ = false;
 

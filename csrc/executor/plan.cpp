@@ -1,5 +1,6 @@
 #include "executor/plan.h"
 
+#include <chrono>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -8,12 +9,14 @@
 namespace md {
 
 NativePlan::NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, std::vector<PlanInput> inputs,
-                       std::vector<int> outputs, int call_count, std::vector<std::string> notes)
+                       std::vector<int> outputs, int call_count, std::vector<StepLabel> labels,
+                       std::vector<std::string> aliases)
     : layout_(std::move(layout)),
       steps_(std::move(steps)),
       inputs_(std::move(inputs)),
       call_count_(call_count),
-      notes_(std::move(notes)) {
+      labels_(std::move(labels)),
+      aliases_(std::move(aliases)) {
   for (const auto& step : steps_) {
     estimated_ns_ += step->work().ns();
     needs_gil_ = needs_gil_ || step->needs_gil();
@@ -104,15 +107,52 @@ void NativePlan::make_outputs(RunState& state, std::span<Tensor> outputs) const 
 }
 
 // A state whose run fails is dropped, and its memory with it: outputs are written only at the end.
-void NativePlan::run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const {
+template <typename RunSteps>
+void NativePlan::run_with(std::span<const GraphInput> inputs, std::span<Tensor> outputs, RunSteps run_steps) const {
   MD_ASSERT(inputs.size() == inputs_.size() && outputs.size() == outputs_.size(), "a plan is called as its graph says");
   std::unique_ptr<RunState> state = check_out();
   bind(*state, inputs);
-  for (const auto& step : steps_) step->run(*state);
+  run_steps(*state);
   make_outputs(*state, outputs);
   state->inputs = {};
   for (int value : made_) state->made[static_cast<size_t>(value)] = Tensor();
   give_back(std::move(state));
+}
+
+void NativePlan::run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const {
+  run_with(inputs, outputs, [&](RunState& state) {
+    for (const auto& step : steps_) step->run(state);
+  });
+}
+
+void NativePlan::run_timed(std::span<const GraphInput> inputs, std::span<Tensor> outputs, std::span<int64_t> ns) const {
+  MD_ASSERT(ns.size() == steps_.size() + 1, "there is a time for each step and one for all");
+  using Clock = std::chrono::steady_clock;
+  auto between = [](Clock::time_point begin, Clock::time_point end) {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count();
+  };
+  Clock::time_point start = Clock::now();
+  run_with(inputs, outputs, [&](RunState& state) {
+    Clock::time_point begin = Clock::now();
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      steps_[i]->run(state);
+      Clock::time_point end = Clock::now();
+      ns[i] = between(std::exchange(begin, end), end);
+    }
+  });
+  ns.back() = between(start, Clock::now());
+}
+
+PlanFacts NativePlan::facts() const {
+  PlanFacts facts;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = *steps_[i];
+    facts.steps.push_back(
+        {step.describe(), step.kernel(), labels_[i].nodes, labels_[i].why(), step.work(), /*times=*/{}});
+  }
+  facts.places = aliases_;
+  facts.arena_nbytes = layout_.arena_nbytes;
+  return facts;
 }
 
 // A step with its name and operands takes about a kilobyte.
@@ -126,7 +166,7 @@ std::string NativePlan::print() const {
                              static_cast<int64_t>(estimated_ns_), " ns estimated\n");
   for (size_t i = 0; i < steps_.size(); ++i) {
     text += str_cat("  ", i, ": ", steps_[i]->describe());
-    if (!notes_[i].empty()) text += "  # " + notes_[i];
+    if (std::string why = labels_[i].why(); !why.empty()) text += "  # " + why;
     text += "\n";
   }
   return text;

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "executor/plan_facts.h"
 #include "graph/graph.h"
 
 namespace md {
@@ -16,6 +17,8 @@ class Plan {
   virtual void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const = 0;
   // One line per step, for the plan log.
   virtual std::string print() const = 0;
+  // Of a plan for any sizes: of the sizes that came last.
+  virtual PlanFacts facts() const { return {}; }
   // Estimated work of one run; the caller releases the GIL above a threshold and only if !needs_gil().
   virtual double estimated_ns() const = 0;
   virtual bool needs_gil() const { return false; }

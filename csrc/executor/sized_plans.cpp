@@ -33,7 +33,7 @@ class SizedPlans : public Plan {
         return known->second.plan;
       }
     }
-    std::shared_ptr<const Plan> plan = make_(with_numbers(*graph_, symbols_, values));
+    std::shared_ptr<const Plan> plan = make_(with_numbers(*graph_, symbols_, values), sizes_text(values));
     keep(std::move(values), plan);
     return plan;
   }
@@ -41,14 +41,15 @@ class SizedPlans : public Plan {
   std::string print() const override {
     std::lock_guard lock(mutex_);
     std::string text;
-    for (const auto& [values, sized] : plans_) {
-      for (size_t i = 0; i < values.size(); ++i) {
-        text += str_cat(i == 0 ? "for " : ", ", symbols_.symbols()[i].str(), " = ", values[i]);
-      }
-      text += '\n';
-      text += sized.plan->print();
-    }
+    for (const auto& [values, sized] : plans_) text += str_cat("for ", sizes_text(values), "\n", sized.plan->print());
     return text.empty() ? "no plan yet: the sizes differ from run to run\n" : text;
+  }
+
+  PlanFacts facts() const override {
+    std::lock_guard lock(mutex_);
+    auto last = std::max_element(plans_.begin(), plans_.end(),
+                                 [](const auto& a, const auto& b) { return a.second.last_use < b.second.last_use; });
+    return last == plans_.end() ? PlanFacts() : last->second.plan->facts();
   }
 
   // Of the run that is about to be: ask the plan that for_inputs gives.
@@ -61,6 +62,13 @@ class SizedPlans : public Plan {
     size_t nbytes = 0;
     uint64_t last_use = 0;
   };
+
+  std::string sizes_text(const std::vector<int64_t>& values) const {
+    std::string text;
+    for (size_t i = 0; i < values.size(); ++i)
+      text += str_cat(i == 0 ? "" : ", ", symbols_.symbols()[i].str(), " = ", values[i]);
+    return text;
+  }
 
   // The newest one stays, however large it is.
   void keep(std::vector<int64_t> values, const std::shared_ptr<const Plan>& plan) const {

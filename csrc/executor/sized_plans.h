@@ -1,12 +1,15 @@
 // The plan of a graph over symbolic sizes: one plan for each set of sizes that came, made when it comes.
 #pragma once
 #include <memory>
+#include <string>
 
 #include "executor/plan.h"
 
 namespace md {
 
-using GraphPlanMaker = std::shared_ptr<const Plan> (*)(const std::shared_ptr<const Graph>& concrete);
+// sizes: "s0 = 4, s1 = 7", for those who tell of the plan.
+using GraphPlanMaker = std::shared_ptr<const Plan> (*)(const std::shared_ptr<const Graph>& concrete,
+                                                       const std::string& sizes);
 
 // Null: the graph has no symbols. The plans together stay within config.sized_plans_nbytes; the one used longest ago
 // goes first.

@@ -2,16 +2,10 @@
 #pragma once
 #include <string>
 
+#include "executor/plan_facts.h"
 #include "executor/run_state.h"
 
 namespace md {
-
-// Estimated work, from which time and the number of threads follow.
-struct Work {
-  double bytes = 0;
-  double flops = 0;
-  double ns() const { return 50 + (bytes / 10 > flops / 60 ? bytes / 10 : flops / 60); }
-};
 
 class Step {
  public:
@@ -22,6 +16,8 @@ class Step {
   virtual void prepare(RunState&) const {}
   // "fused mul, add -> relu", for the plan log.
   virtual std::string describe() const = 0;
+  // What computes it, for the kernels log.
+  virtual std::string kernel() const = 0;
   virtual Work work() const = 0;
   virtual bool needs_gil() const { return false; }
 };

@@ -105,6 +105,8 @@ class Graph {
   const std::vector<ValueRef>& outputs() const { return outputs_; }
   int op_count() const;
   bool has_call_out() const;
+  // Owns what symbolic dims in the graph are made of.
+  void keep_dims(std::shared_ptr<const void> table) { dim_table_ = std::move(table); }
   bool is_symbolic() const;  // a size of an input, or a number that an input tells, is symbolic
   const ValueInfo& info(ValueRef value) const { return value.node->outs[static_cast<size_t>(value.out)]; }
   // Reads the whole graph: for all nodes at once, use all_users.
@@ -128,6 +130,7 @@ class Graph {
  private:
   Node* append(std::unique_ptr<Node> node);
   Node* add_input(NodeKind kind, const std::string& name, ValueInfo info);
+  std::shared_ptr<const void> dim_table_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Node*> inputs_;
   std::vector<ValueRef> outputs_;

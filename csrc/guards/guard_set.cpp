@@ -330,6 +330,8 @@ void GuardSet::seal(GuardDeathListener* listener) {
   impl_->sealed = true;
 }
 
+void GuardSet::stop_listening() { impl_->notice.listen(nullptr); }
+
 bool GuardSet::check(const LocalsView& view) const {
   return impl_->sealed && !impl_->notice.dead() && impl_->program.check(view);
 }

@@ -80,9 +80,11 @@ class GuardSet {
   void keep_only(const std::vector<bool>& kept);
 
   // Sorts, drops what stronger guards imply, assigns registers, turns objects into weak references by the rule of
-  // held_object.h. After this nothing is added. The listener (may be null) outlives this set; it is called at most once,
-  // possibly inside seal, or from the collector, never inside check. It must not free this set.
+  // held_object.h. After this nothing is added. The listener (may be null) outlives this set, or stop_listening comes
+  // first; it is called at most once, possibly inside seal, or from the collector, never inside check. It must not free
+  // this set.
   void seal(GuardDeathListener* listener);
+  void stop_listening();
   // An object held weakly is gone: check is false from then on.
   bool dead() const;
 

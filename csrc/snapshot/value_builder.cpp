@@ -3,6 +3,7 @@
 #include "guards/named_results.h"
 #include "guards/tensor_type.h"
 #include "snapshot/policy_function.h"
+#include "tensor/fill.h"
 
 namespace md {
 
@@ -94,6 +95,19 @@ Ref size_number(const SizeNumber& size, const LocalsView& view) {
   return check(PyLong_FromLongLong(*number));
 }
 
+Ref number_in(const Tensor& tensor) {
+  Scalar number = load_scalar(tensor->dtype(), tensor->data());
+  switch (number.kind()) {
+    case Scalar::Kind::Bool:
+      return Ref::share(number.as_int() != 0 ? Py_True : Py_False);
+    case Scalar::Kind::Int:
+      return check(PyLong_FromLongLong(number.as_int()));
+    case Scalar::Kind::Float:
+      break;
+  }
+  return check(PyFloat_FromDouble(number.as_double()));
+}
+
 Ref make_dict(PyObject* type, PyObject* factory) {
   static PyObject* const empty = PyTuple_New(0);
   if (factory != nullptr) return check(PyObject_CallOneArg(type, factory));
@@ -165,6 +179,8 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       return recipe.object;
     case RecipeKind::Output:
       return default_tensor_type().wrap(std::move(outputs_[recipe.index]));
+    case RecipeKind::Number:
+      return number_in(outputs_[recipe.index]);
     case RecipeKind::Tuple:
       return tuple_of(parts);
     case RecipeKind::TypedTuple: {

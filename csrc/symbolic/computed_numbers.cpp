@@ -1,4 +1,5 @@
 // Numbers, and text made of them, that differ from run to run: computed at the exit instead of guarded by value.
+#include "symbolic/tensor_numbers.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -61,6 +62,7 @@ bool Walk::is_varying(const ValuePtr& value) const {
 }
 
 ValuePtr Walk::computed(Computation computation, std::vector<ValuePtr> operands) {
+  if (ValuePtr number = computed_in_graph(*this, computation, operands)) return number;
   bool varies = false;
   for (const ValuePtr& operand : operands) {
     varies = varies || is_varying(operand);

@@ -12,7 +12,8 @@ constexpr size_t kMostNumbers = 256;
 // Equal ones may be one object or two: Python does not say.
 bool may_be_shared(const ValuePtr& value) {
   auto* object = as<ObjectValue>(value);
-  if (object == nullptr) return value->kind == ValueKind::Computed || value->kind == ValueKind::Identity;
+  if (object == nullptr)
+    return value->kind == ValueKind::Computed || value->kind == ValueKind::Number || value->kind == ValueKind::Identity;
   PyObject* known = object->object;
   return is_guardable_constant(known) && known != Py_None && !PyBool_Check(known);
 }

@@ -34,6 +34,7 @@ class Printing {
     if (depth > kDeepest) return {};
     switch (value->kind) {
       case ValueKind::Computed:
+      case ValueKind::Number:
         return {value};
       case ValueKind::Object:
         return print_object(value, depth);
@@ -272,7 +273,7 @@ ValuePtr loaded_name(Walk& walk, const char* module, const char* name) {
 bool can_be_given(const ValuePtr& value) {
   if (auto* sequence = as<SequenceValue>(value))
     return !sequence->is_list && std::ranges::all_of(sequence->items, can_be_given);
-  return value->kind == ValueKind::Computed ||
+  return value->kind == ValueKind::Computed || value->kind == ValueKind::Number ||
          (value->kind == ValueKind::Object && !tensor_type_of(as<ObjectValue>(value)->object));
 }
 

@@ -34,6 +34,7 @@ bool is_fixed(const ValuePtr& value) {
     case ValueKind::Object:
     case ValueKind::Tensor:
     case ValueKind::Computed:
+    case ValueKind::Number:
       return true;
     case ValueKind::Sequence: {
       auto* sequence = as<SequenceValue>(value);
@@ -50,8 +51,7 @@ bool add_shown(const ValuePtr& value, std::vector<ShownValue>& shown) {
     if (tensor->source == nullptr) shown.push_back({value, {}, version_of(*tensor)});
     return true;
   }
-  if (value->kind == ValueKind::Object || value->kind == ValueKind::Computed || value->kind == ValueKind::Null)
-    return true;
+  if (value->kind != ValueKind::Sequence && is_fixed(value)) return true;
   std::optional<std::vector<ValuePtr>> contents = contents_of(value);
   if (!contents) return false;
   shown.push_back({value, *contents, 0});

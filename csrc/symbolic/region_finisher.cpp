@@ -350,6 +350,11 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
       }
       return;
     }
+    case ValueKind::Number:
+      recipe.kind = RecipeKind::Number;
+      recipe.index = static_cast<int32_t>(outputs_.size());
+      outputs_.push_back(as<NumberValue>(value)->ref);
+      return;
     case ValueKind::Computed: {
       auto* computed = as<ComputedValue>(value);
       if (computed->known) {
@@ -653,6 +658,8 @@ std::optional<std::vector<ValuePtr>> parts_of(const ValuePtr& value) {
       for (const auto& [name, attribute] : instance->attributes) parts.push_back(attribute);
       return parts;
     }
+    case ValueKind::Number:
+      return std::vector<ValuePtr>{};
     case ValueKind::Computed:
       if (!as<ComputedValue>(value)->known) return std::nullopt;
       return std::vector<ValuePtr>{};

@@ -31,6 +31,7 @@ class OpCapture {
     bind(args);
     refuse_new_leaves();
     promote_operands();
+    give_numbers_their_dtype();
     if (may_fail_at_run_time() && walk_.graph().has_call_out()) keep_apart_from_call_outs();
     Node* node = append();
     node->form = form;
@@ -106,6 +107,12 @@ class OpCapture {
         walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": a tensor as ", param.name));
       return walk_.graph_value(tensor);
     }
+    if (auto* number = as<NumberValue>(value)) {
+      if (!takes_numbers_of_the_graph() || param.type != ParamType::Number)
+        walk_.graph_break(BreakReason::tensor_to_number, str_cat(row_->name, ": ", param.name, " out of a tensor"));
+      numbers_.push_back(operands_.size());
+      return number->ref;
+    }
     if (param.type == ParamType::TensorList) {
       auto elements = walk_.elements_of(value);
       if (!elements) walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", describe(value)));
@@ -175,8 +182,36 @@ class OpCapture {
     }
   }
 
-  PromotionOperand promotion_operand(const Operand& operand) const {
+  // Element by element, so that a tensor of no dims does what the number would. Which function a power is depends on the
+  // exponent, and the half types take a number as it is.
+  bool takes_numbers_of_the_graph() const {
+    bool pointwise = row_->kind == OpKind::PointwiseBinary || row_->kind == OpKind::Compare;
+    return pointwise && row_->pointwise >= 0 && row_->name != "pow";
+  }
+
+  bool is_number(size_t at) const { return std::find(numbers_.begin(), numbers_.end(), at) != numbers_.end(); }
+
+  // A number takes the dtype of the tensor beside it, as when it is known.
+  void give_numbers_their_dtype() {
+    if (numbers_.empty()) return;
+    std::optional<DType> dtype;
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      auto* ref = std::get_if<ValueRef>(&operands_[i]);
+      if (ref != nullptr && !is_number(i) && !walk_.graph().info(*ref).is_scalar)
+        dtype = walk_.graph().info(*ref).spec.dtype;
+    }
+    if (!dtype || *dtype == DType::float16 || *dtype == DType::bfloat16)
+      walk_.graph_break(BreakReason::tensor_to_number, str_cat(row_->name, " with a number out of a tensor"));
+    for (size_t i : numbers_) operands_[i] = cast(std::get<ValueRef>(operands_[i]), *dtype);
+  }
+
+  PromotionOperand promotion_operand(const Operand& operand, bool is_number = false) const {
     PromotionOperand result;
+    if (is_number) {
+      result.kind = PromotionOperand::Kind::Scalar;
+      result.category = row(walk_.graph().info(std::get<ValueRef>(operand)).spec.dtype).category;
+      return result;
+    }
     if (auto* ref = std::get_if<ValueRef>(&operand)) {
       const ValueInfo& info = walk_.graph().info(*ref);
       if (info.is_scalar) {
@@ -206,9 +241,11 @@ class OpCapture {
       promote_lists();
       std::vector<PromotionOperand> kinds;
       for (size_t i = 0; i < operands_.size(); ++i)
-        kinds.push_back(row_->schema.params[i].promotes ? promotion_operand(operands_[i]) : PromotionOperand{});
+        kinds.push_back(row_->schema.params[i].promotes ? promotion_operand(operands_[i], is_number(i))
+                                                        : PromotionOperand{});
       auto casts = promote(*row_, kinds);
       for (size_t i = 0; i < operands_.size(); ++i) {
+        if (is_number(i)) continue;
         auto* ref = std::get_if<ValueRef>(&operands_[i]);
         if (i < casts.size() && casts[i] && ref != nullptr && !walk_.graph().info(*ref).is_scalar)
           operands_[i] = cast(*ref, *casts[i]);
@@ -351,6 +388,7 @@ class OpCapture {
   std::vector<ValuePtr> values_;
   std::vector<Operand> operands_;
   std::vector<std::pair<size_t, ValuePtr>> runtime_scalars_;  // among operands_
+  std::vector<size_t> numbers_;                               // operands that are numbers of the graph
   int viewed_at_ = -1;                                        // among values_
 };
 

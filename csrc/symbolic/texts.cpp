@@ -103,7 +103,8 @@ Ref as_text(Walk& walk, const ValuePtr& value) {
 
 Ref text_by_parts(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec) {
   if (walk.is_tensor(value) || exception_of(value) != nullptr || walk.constant_of(value)) return nullptr;
-  if (value->kind == ValueKind::Null || value->kind == ValueKind::Computed) return nullptr;
+  if (value->kind == ValueKind::Null || value->kind == ValueKind::Computed || value->kind == ValueKind::Number)
+    return nullptr;
   bool is_plain = !spec || PyUnicode_GET_LENGTH(spec.get()) == 0;
   if (conversion == 0) {
     ValuePtr format = walk.constant(spec ? Ref::share(spec).get() : check(PyUnicode_FromString("")).get());

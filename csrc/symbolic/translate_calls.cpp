@@ -1,4 +1,5 @@
 // Calls of every form, and what is called.
+#include "base/config.h"
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
 #include "guards/constants.h"
@@ -6,6 +7,7 @@
 #include "symbolic/conversion_calls.h"
 #include "symbolic/marked_calls.h"
 #include "symbolic/pure_calls.h"
+#include "symbolic/tensor_numbers.h"
 #include "symbolic/walk.h"
 
 #include <algorithm>
@@ -104,6 +106,14 @@ BreakReason reason_for_builtin(BorrowedRef callable) {
   return is_text ? BreakReason::tensor_format : BreakReason::builtin_call;
 }
 
+// int(x) and float(x) of a tensor. Null: another callable, or not to be captured.
+ValuePtr converted_to_number(Walk& walk, BorrowedRef callable, TensorValue* tensor) {
+  bool whole = callable.get() == reinterpret_cast<PyObject*>(&PyLong_Type);
+  bool is_float = callable.get() == reinterpret_cast<PyObject*>(&PyFloat_Type);
+  if (!config().capture_scalar_outputs || (!whole && !is_float)) return nullptr;
+  return walk.computed(whole ? Computation::Int : Computation::Float, {number_of(walk, tensor)});
+}
+
 // size() and numel() of a tensor with symbolic sizes. Null: another fact, or a call that raises.
 ValuePtr symbolic_fact(Walk& walk, const std::string& name, const TensorSpec& spec, std::span<PyObject* const> args) {
   if (!any_symbolic(spec.sizes.span())) return nullptr;
@@ -123,6 +133,11 @@ ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& ar
   auto* tensor = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
   if (tensor != nullptr)
     if (ValuePtr converted = call_conversion(walk, name, tensor, args)) return converted;
+  bool takes_out = tensor != nullptr && config().capture_scalar_outputs && args.positional.size() == 1;
+  if (takes_out && args.keywords.empty()) {
+    if (name == "item") return number_of(walk, tensor);
+    if (name == "tolist") return numbers_of(walk, tensor);
+  }
   const TensorFact* fact = find_tensor_fact(name);
   if (tensor == nullptr || fact == nullptr || !args.keywords.empty())
     walk.graph_break(reason_for_tensor_method(name), name);
@@ -224,6 +239,8 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
     walk.identity_of(callable);
     if (ValuePtr result = fold_pure_call(walk, object, args)) return result;
     bool of_tensor = args.positional.size() == 1 && walk.is_tensor(args.positional[0]);
+    if (of_tensor && args.keywords.empty())
+      if (ValuePtr number = converted_to_number(walk, object, as<TensorValue>(args.positional[0]))) return number;
     walk.graph_break(of_tensor ? reason_for_builtin(object) : BreakReason::builtin_call, name_of_callable(callable));
   }
   if (Py_IS_TYPE(object, &PyMethodDescr_Type) && find_tensor_type(PyDescr_TYPE(object)) != nullptr)

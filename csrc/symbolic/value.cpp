@@ -172,6 +172,8 @@ PyTypeObject* type_of(const ValuePtr& value) {
       return &PySuper_Type;
     case ValueKind::Made:
       return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(as<MadeValue>(value)->type)->object.get());
+    case ValueKind::Number:
+      return as<NumberValue>(value)->type;
     case ValueKind::Computed:
       return as<ComputedValue>(value)->current.type();
     case ValueKind::DictView: {

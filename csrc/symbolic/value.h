@@ -36,6 +36,7 @@ enum class ValueKind : uint8_t {
   Iterator,        // an iterator made by the walk
   Super,           // a super() made by the walk
   Made,            // an object of a C class that never changes, made by calling the class
+  Number,          // a number taken out of a tensor (tensor_numbers.h)
   Computed,        // a number or text worked out from numbers that differ from run to run
   DictView,        // keys, values or items of a dict that the walk knows
   Identity,        // id() of an object: which number it is, only the exit knows
@@ -317,6 +318,13 @@ struct MadeValue : Value {
   std::vector<std::pair<Ref, ValuePtr>> keywords;
   ValuePtr maker;  // what is called to make it; null: the class
   Ref model;       // an equal object, of a class whose methods are pure; null: none
+};
+
+struct NumberValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Number;
+  NumberValue(PyTypeObject* type, ValueRef ref) : Value(kKind), type(type), ref(ref) {}
+  PyTypeObject* type;  // int, float or bool
+  ValueRef ref;        // of no dims; int64, float64 or bool
 };
 
 struct ComputedValue : Value {

@@ -176,6 +176,8 @@ PyTypeObject* Walk::exact_type(const ValuePtr& value) {
 }
 
 Ref Walk::constant_of(const ValuePtr& value) {
+  if (value->kind == ValueKind::Number)
+    graph_break(BreakReason::tensor_to_number, str_cat("the value of a ", describe(value), " taken out of a tensor"));
   if (auto* computed = as<ComputedValue>(value)) {
     bool is_bool = PyBool_Check(computed->current.get());
     std::optional<Dim> dim = computed->known || is_bool ? std::nullopt : dim_of(value);
@@ -443,6 +445,8 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
     case ValueKind::RaisedPart:
     case ValueKind::Identity:
       return true;
+    case ValueKind::Number:
+      graph_break(BreakReason::data_dependent_branch, "truth of a number taken out of a tensor");
     case ValueKind::Computed:
       dim_of(value);
       if (std::optional<bool> truth = decided(*as<ComputedValue>(value))) return truth;
@@ -487,16 +491,17 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
 
 bool Walk::same_object(const ValuePtr& a, const ValuePtr& b) {
   if (a == b) return true;
-  if (a->kind == ValueKind::Computed || b->kind == ValueKind::Computed) {
+  auto is_computed = [](const ValuePtr& value) {
+    return value->kind == ValueKind::Computed || value->kind == ValueKind::Number;
+  };
+  if (is_computed(a) || is_computed(b)) {
     // A number is not None, whatever it is; to be the same number is something else than to be equal.
     if (type_of(a) != type_of(b) && type_of(a) != nullptr && type_of(b) != nullptr) {
       exact_type(a);
       exact_type(b);
       return false;
     }
-    auto plain = [this](const ValuePtr& value) {
-      return value->kind == ValueKind::Computed ? constant(constant_of(value)) : value;
-    };
+    auto plain = [&](const ValuePtr& value) { return is_computed(value) ? constant(constant_of(value)) : value; };
     return same_object(plain(a), plain(b));
   }
   if (a->kind == ValueKind::Identity || b->kind == ValueKind::Identity)

@@ -10,6 +10,7 @@
 #include "symbolic/output_queue.h"
 #include "symbolic/region_finisher.h"
 #include "symbolic/value_cycles.h"
+#include "tensor/dim_table.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -459,12 +460,15 @@ void Walk::set_policy(const Policy* policy) {
 
 CapturedRegion capture_region(const WalkStart& start) {
   register_logging_calls();
+  DimTableScope dims;
   std::optional<RestartSignal> restart;
   OperatorSites declined;
   for (;;) {
     Walk walk(start, restart ? &*restart : nullptr, declined);
     try {
-      return walk.run();
+      CapturedRegion region = walk.run();
+      region.graph->keep_dims(dims.table());
+      return region;
     } catch (const RestartSignal& signal) {
       // The break lies below a call that cannot be left half-way: walk again and end at that call.
       restart = signal;

@@ -1,12 +1,14 @@
 #include "tensor/dim.h"
 
 #include "tensor/dim_expressions.h"
+#include "tensor/dim_table.h"
 
 #include <algorithm>
 #include <map>
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <unordered_map>
 
 namespace md {
 namespace {
@@ -112,8 +114,30 @@ int64_t intern(Expressions& table, const Polynomial& sum) {
   if (sum.size() == 1 && sum.begin()->first.empty()) return sum.begin()->second;
   auto [it, is_new] = table.indices.try_emplace(sum, static_cast<int>(table.polynomials.size()));
   if (is_new) table.polynomials.push_back(sum);
-  return INT64_MIN + it->second;
+  return table.first_raw + it->second;
 }
+
+constexpr int kIndexBits = 32;
+
+// The tables by their number, which is never given twice: a dim that outlives its table is no other table's.
+struct Tables {
+  std::mutex mutex;
+  std::unordered_map<int64_t, Expressions*> by_number;
+  int64_t next = 0;
+};
+int64_t table_number(int64_t raw) { return (raw - INT64_MIN) >> kIndexBits; }
+Tables& tables() {
+  static auto* instance = new Tables;
+  return *instance;
+}
+
+// Of symbols that are made outside of any scope.
+Expressions& lasting_table() {
+  static auto* instance = new Expressions;
+  return *instance;
+}
+
+thread_local DimTableScope* current_scope = nullptr;
 
 int new_atom(Expressions& table, Atom atom) {
   table.atoms.push_back(std::move(atom));
@@ -140,9 +164,18 @@ Polynomial difference(const Polynomial& a, const Polynomial& b) {
   return result;
 }
 
-// Of a - b: a number that it is never below.
+// Null: the dims are of different captures, which nothing relates.
+Expressions* common_table(Dim a, Dim b) {
+  if (!a.is_symbolic()) return &table_of(b);
+  Expressions& table = table_of(a);
+  return !b.is_symbolic() || &table_of(b) == &table ? &table : nullptr;
+}
+
+// Of a - b, one of them symbolic: a number that it is never below.
 std::optional<int64_t> least_difference(Dim a, Dim b) {
-  Expressions& table = expressions();
+  Expressions* table_ptr = common_table(a, b);
+  if (table_ptr == nullptr) return std::nullopt;
+  Expressions& table = *table_ptr;
   std::lock_guard lock(table.mutex);
   return least(table, difference(DimReader::polynomial(table, a), DimReader::polynomial(table, b)));
 }
@@ -199,7 +232,9 @@ Polynomial quotient_of(Expressions& table, const Polynomial& whole_a, const Poly
 
 // No answer: the expression would be too large.
 std::optional<Dim> combine_symbolic(Dim a, Dim b, char operation) {
-  Expressions& table = expressions();
+  Expressions* common = common_table(a, b);
+  if (common == nullptr) return std::nullopt;
+  Expressions& table = *common;
   std::lock_guard lock(table.mutex);
   Polynomial left = DimReader::polynomial(table, a);
   Polynomial right = DimReader::polynomial(table, b);
@@ -231,24 +266,58 @@ Dim Dim::from_raw(int64_t raw) {
   return dim;
 }
 
-Expressions& dim_expressions::expressions() {
-  static Expressions* instance = new Expressions;
-  return *instance;
+Expressions::Expressions() {
+  Tables& all = tables();
+  std::lock_guard lock(all.mutex);
+  MD_ASSERT(all.next < int64_t{1} << 30, "more captures over symbolic sizes than there are numbers for");
+  first_raw = INT64_MIN + (all.next << kIndexBits);
+  all.by_number[all.next++] = this;
 }
 
+Expressions::~Expressions() {
+  Tables& all = tables();
+  std::lock_guard lock(all.mutex);
+  all.by_number.erase(table_number(first_raw));
+}
+
+Expressions& dim_expressions::table_of(Dim dim) {
+  Tables& all = tables();
+  std::lock_guard lock(all.mutex);
+  auto known = all.by_number.find(table_number(DimReader::raw(dim)));
+  MD_ASSERT(known != all.by_number.end(), "a symbolic dim outlived its capture");
+  return *known->second;
+}
+
+int dim_table_count() {
+  Tables& all = tables();
+  std::lock_guard lock(all.mutex);
+  return static_cast<int>(all.by_number.size());
+}
+
+DimTableScope::DimTableScope() : outer_(std::exchange(current_scope, this)) {}
+DimTableScope::~DimTableScope() { current_scope = outer_; }
+
+Expressions& DimTableScope::current() {
+  if (current_scope == nullptr) return lasting_table();
+  if (current_scope->table_ == nullptr) current_scope->table_ = std::make_shared<Expressions>();
+  return *current_scope->table_;
+}
+
+Dim DimReader::symbol(Expressions& table, int atom) { return Dim::from_raw(intern(table, {{{atom}, 1}})); }
+
 Polynomial DimReader::polynomial(const Expressions& table, Dim dim) {
-  if (dim.is_symbolic()) return table.polynomials[static_cast<size_t>(dim.raw_ - INT64_MIN)];
+  if (dim.is_symbolic()) return table.polynomials[static_cast<size_t>(dim.raw_ - table.first_raw)];
   Polynomial constant;
   if (dim.raw_ != 0) constant[{}] = dim.raw_;
   return constant;
 }
 
 Dim Dim::make_symbol(const std::string& name, int64_t hint, bool is_signed) {
-  Expressions& table = expressions();
+  Expressions& table = DimTableScope::current();
   std::lock_guard lock(table.mutex);
   auto [known, is_new] = table.symbols.try_emplace({name, hint, is_signed}, 0);
   if (is_new) known->second = new_atom(table, {.text = name, .hint = hint, .is_signed = is_signed, .is_symbol = true});
-  return from_raw(intern(table, {{{known->second}, 1}}));
+  return DimReader::symbol(table, known->second);
 }
 
 Dim Dim::symbol(const std::string& name, int64_t hint) { return make_symbol(name, hint, false); }
@@ -256,14 +325,14 @@ Dim Dim::signed_symbol(const std::string& name, int64_t hint) { return make_symb
 
 int64_t Dim::hint() const {
   if (!is_symbolic()) return raw_;
-  Expressions& table = expressions();
+  Expressions& table = table_of(*this);
   std::lock_guard lock(table.mutex);
   return hint_of(table, DimReader::polynomial(table, *this));
 }
 
 std::string Dim::str() const {
   if (!is_symbolic()) return std::to_string(raw_);
-  Expressions& table = expressions();
+  Expressions& table = table_of(*this);
   std::lock_guard lock(table.mutex);
   return text_of(table, DimReader::polynomial(table, *this));
 }

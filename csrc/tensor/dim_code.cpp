@@ -29,16 +29,12 @@ void add_atoms(const Expressions& table, const Polynomial& sum, std::vector<int>
 
 void SymbolList::add(Dim dim) {
   if (!dim.is_symbolic()) return;
-  std::vector<Atom> met;
-  {
-    Expressions& table = expressions();
-    std::lock_guard lock(table.mutex);
-    std::vector<int> atoms;
-    add_atoms(table, DimReader::polynomial(table, dim), atoms);
-    for (int atom : atoms) met.push_back(table.atoms[static_cast<size_t>(atom)]);
-  }
-  for (const Atom& atom : met) {
-    Dim symbol = atom.is_signed ? Dim::signed_symbol(atom.text, atom.hint) : Dim::symbol(atom.text, atom.hint);
+  Expressions& table = table_of(dim);
+  std::lock_guard lock(table.mutex);
+  std::vector<int> atoms;
+  add_atoms(table, DimReader::polynomial(table, dim), atoms);
+  for (int atom : atoms) {
+    Dim symbol = DimReader::symbol(table, atom);
     if (find(symbol) < 0) symbols_.push_back(symbol);
   }
 }
@@ -50,7 +46,7 @@ int SymbolList::find(Dim symbol) const {
 
 bool is_symbol(Dim dim) {
   if (!dim.is_symbolic()) return false;
-  Expressions& table = expressions();
+  Expressions& table = table_of(dim);
   std::lock_guard lock(table.mutex);
   Polynomial sum = DimReader::polynomial(table, dim);
   if (sum.size() != 1 || sum.begin()->second != 1 || sum.begin()->first.size() != 1) return false;
@@ -61,7 +57,9 @@ bool is_symbol(Dim dim) {
 class DimCode::Compiler {
  public:
   Compiler(DimCode& code, const Expressions& table, const SymbolList& symbols) : code_(code), table_(table) {
-    for (Dim symbol : symbols.symbols()) atoms_.push_back(DimReader::polynomial(table, symbol).begin()->first[0]);
+    // Symbols of another capture are none of this dim's.
+    for (Dim symbol : symbols.symbols())
+      atoms_.push_back(&table_of(symbol) == &table ? DimReader::polynomial(table, symbol).begin()->first[0] : -1);
   }
 
   void sum(const Polynomial& terms) {
@@ -113,7 +111,12 @@ class DimCode::Compiler {
 };
 
 DimCode::DimCode(Dim dim, const SymbolList& symbols) {
-  Expressions& table = expressions();
+  if (!dim.is_symbolic()) {
+    code_.push_back({Op::Number, dim.value()});
+    depth_ = 1;
+    return;
+  }
+  Expressions& table = table_of(dim);
   std::lock_guard lock(table.mutex);
   Compiler(*this, table, symbols).sum(DimReader::polynomial(table, dim));
 }

@@ -27,8 +27,13 @@ struct Atom {
   Polynomial numerator = {}, denominator = {};  // of a quotient
 };
 
-// Never shrinks: raw values of Dims are indices into it. Symbols are few, since they are shared by name and hint.
+// Only grows: raw values of Dims are indices into it. One table for each capture, which its graph keeps; raw values say
+// which table.
 struct Expressions {
+  Expressions();
+  ~Expressions();
+  Expressions(const Expressions&) = delete;
+  int64_t first_raw;  // the raw value of expression 0
   std::mutex mutex;
   std::vector<Atom> atoms;
   std::map<std::tuple<std::string, int64_t, bool>, int> symbols;
@@ -37,7 +42,8 @@ struct Expressions {
   std::map<Polynomial, int> indices;
 };
 
-Expressions& expressions();
+// The table of a symbolic dim.
+Expressions& table_of(Dim dim);
 
 }  // namespace md::dim_expressions
 
@@ -47,6 +53,8 @@ namespace md {
 class DimReader {
  public:
   static Dim dim(int64_t raw) { return Dim::from_raw(raw); }
+  static int64_t raw(Dim dim) { return dim.raw_; }
+  static Dim symbol(dim_expressions::Expressions& table, int atom);
   static dim_expressions::Polynomial polynomial(const dim_expressions::Expressions& table, Dim dim);
 };
 

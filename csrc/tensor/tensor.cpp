@@ -1,5 +1,7 @@
 #include "tensor/tensor.h"
 
+#include <tuple>
+
 #include "base/error.h"
 #include "tensor/fill.h"
 
@@ -14,6 +16,20 @@ size_t extent_bytes(const TensorSpec& spec) {
     last = last + (spec.sizes[i] - 1) * spec.strides[i];
   }
   return static_cast<size_t>(((last + 1) * Dim(static_cast<int64_t>(item_size(spec.dtype)))).value());
+}
+
+// What numel() and is_contiguous() of a spec say, from the numbers that a real tensor has.
+std::pair<int64_t, bool> measured(const int64_t* sizes, const int64_t* strides, int rank) {
+  int64_t expected = 1;
+  bool contiguous = true, overflows = false, is_empty = false;
+  for (int i = rank - 1; i >= 0; --i) {
+    contiguous &= sizes[i] == 1 || strides[i] == expected;
+    is_empty |= sizes[i] == 0;
+    overflows |= __builtin_mul_overflow(expected, sizes[i], &expected);
+  }
+  if (is_empty) return {0, true};
+  if (overflows) raise(ErrorKind::Runtime, "size calculation overflowed");
+  return {expected, contiguous};
 }
 
 }  // namespace
@@ -55,8 +71,7 @@ std::string TensorSpec::str() const {
 TensorImpl::TensorImpl(StoragePtr storage, int64_t offset, const TensorSpec& spec, TensorKind kind)
     : kind_(kind), contiguous_(false), spec_(spec), storage_(std::move(storage)), offset_(offset), numel_(0) {
   if (kind_ != TensorKind::Real) return;
-  contiguous_ = spec_.is_contiguous();
-  numel_ = spec_.numel().value();
+  std::tie(numel_, contiguous_) = measured(sizes(), strides(), rank());
   data_ = static_cast<char*>(storage_->data()) + offset_ * static_cast<int64_t>(item_size(spec_.dtype));
 }
 

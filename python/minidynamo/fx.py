@@ -92,6 +92,17 @@ class Graph:
         for row in (header, rule, *rows):
             print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
 
+    def to_dot(self):
+        """The graph in the language of Graphviz, as text: a box for each node, an arrow to each node that uses it."""
+        lines = ["digraph {", "    node [shape=box, fontname=monospace];"]
+        for node in self.nodes:
+            label = node.name if node.op in ("placeholder", "output") else f"{node.name}\n{_target_name(node.target)}"
+            style = _DOT_STYLES.get(node.op, "")
+            lines.append(f"    {_quoted(node.name)} [label={_quoted(label)}{style}];")
+        for node in self.nodes:
+            lines += [f"    {_quoted(used.name)} -> {_quoted(node.name)};" for used in node.all_input_nodes]
+        return "\n".join([*lines, "}", ""])
+
     def lint(self):
         """Raises InternalError if the graph breaks one of its own rules."""
         self._graph.verify()
@@ -220,6 +231,17 @@ def _format(value):
     if isinstance(value, dict):
         return f"{{{', '.join(f'{key}: {_format(item)}' for key, item in value.items())}}}"
     return repr(value)
+
+
+_DOT_STYLES = {
+    "placeholder": ", style=filled, fillcolor=lightblue",
+    "get_attr": ", style=filled, fillcolor=lightgrey",
+    "output": ", style=filled, fillcolor=lightgreen",
+}
+
+
+def _quoted(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def _visit(value, found):

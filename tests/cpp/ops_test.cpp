@@ -4,6 +4,8 @@
 #include <set>
 
 #include "check.h"
+#include "graph/text.h"
+#include "tensor/dim_table.h"
 #include "tensor/pointwise.h"
 #include "tensor/tensor_modes.h"
 
@@ -64,11 +66,47 @@ void test_errors() {
   CHECK_THROWS(call("pow", {fake({2}, DType::int64), Scalar(int64_t{-1})}), Error, "negative integer powers");
 }
 
+void test_whole_numbers() {
+  Tensor largest = Tensor::scalar(DType::int64, Scalar(INT64_MAX)),
+         least = Tensor::scalar(DType::int64, Scalar(INT64_MIN));
+  CHECK(get_element(call("checked_add", {largest, Scalar(int64_t{-1})})[0], 0).as_int() == INT64_MAX - 1);
+  CHECK(get_element(call("checked_sub", {least, least})[0], 0).as_int() == 0);
+  CHECK(get_element(call("checked_mul", {largest, Scalar(int64_t{-1})})[0], 0).as_int() == -INT64_MAX);
+  CHECK_THROWS(call("checked_add", {largest, Scalar(int64_t{1})}), Error, "more than 64 bits");
+  CHECK_THROWS(call("checked_sub", {least, Scalar(int64_t{1})}), Error, "more than 64 bits");
+  CHECK_THROWS(call("checked_mul", {least, Scalar(int64_t{-1})}), Error, "more than 64 bits");
+  CHECK_THROWS(call("checked_mul", {fake({2}, DType::int64), Scalar(int64_t{2})}), Error, "tensors of no dims");
+}
+
+void test_dims_die_with_their_table() {
+  int before = dim_table_count();
+  std::shared_ptr<const void> kept;
+  Dim n = 0;
+  {
+    DimTableScope scope;
+    CHECK(scope.table() == nullptr);
+    n = Dim::symbol("s0", 4);
+    Dim twice = n * 2;
+    CHECK((twice + 1).str() == "2*s0 + 1" && same(twice, n + n) && twice.hint() == 8);
+    kept = scope.table();
+    CHECK(dim_table_count() == before + 1);
+  }
+  // Symbols of one name in two scopes are two symbols.
+  DimTableScope other;
+  Dim m = Dim::symbol("s0", 4);
+  CHECK(!same(m, n) && (n * 3).str() == "3*s0");
+  kept = nullptr;
+  CHECK(dim_table_count() == before + 1);
+  CHECK_THROWS(n.str(), Error, "outlived its capture");
+}
+
 }  // namespace
 
 int main() {
   test_rows();
   test_symbolic_shapes();
   test_errors();
+  test_whole_numbers();
+  test_dims_die_with_their_table();
   return md_test::result();
 }

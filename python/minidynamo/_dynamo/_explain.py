@@ -4,17 +4,64 @@ from .. import _C
 
 
 class BreakReason:
-    """One graph break: reason is its text, gb_id its id in docs/graph_breaks.md, user_stack the place."""
+    """One graph break.
+
+    reason      its whole text: title, explanation, hints
+    title       the first line of that, hints the sentences that say what to do
+    gb_id       its id in docs/graph_breaks.md
+    user_stack  the place, outermost frame first
+    """
 
     def __init__(self, facts):
         from traceback import StackSummary
 
         self.reason = facts["text"]
+        self.title = facts["title"]
+        self.hints = facts["hints"]
         self.gb_id = facts["id"]
         self.user_stack = StackSummary.from_list([(*frame, None) for frame in facts["user_stack"]])
 
     def __repr__(self):
         return f"BreakReason({self.gb_id}: {self.reason.partition(chr(10))[0]})"
+
+
+class Step:
+    """One step of a plan.
+
+    text        what it does: "fused loop mul, add -> add (1 x 3)"
+    kernel      what computes it
+    nodes       names of the nodes of the graph that it runs
+    why         why it runs no more of them, or ""
+    bytes       that it reads and writes, estimated; likewise flops
+    fastest_ns  measured time of one run, None where nothing was measured; likewise mean_ns
+    """
+
+    def __init__(self, facts):
+        for name in ("text", "kernel", "nodes", "why", "bytes", "flops", "fastest_ns", "mean_ns"):
+            setattr(self, name, facts[name])
+
+    def __repr__(self):
+        return f"Step({self.text})"
+
+
+class Plan:
+    """How a graph is run, with times that were measured while it was explained.
+
+    steps                each a Step, in the order in which they run
+    views                names of the nodes that need no step: they only look at memory in another way
+    arena_nbytes         memory for what lives between steps
+    runs                 how many were measured: more than one where a run can be repeated, so that caches are warm
+    fastest_ns, mean_ns  of a whole run, None where nothing was measured
+    """
+
+    def __init__(self, facts):
+        self.steps = [Step(step) for step in facts["steps"]]
+        self.views = facts["places"]
+        for name in ("arena_nbytes", "runs", "fastest_ns", "mean_ns"):
+            setattr(self, name, facts[name])
+
+    def __repr__(self):
+        return f"Plan({len(self.steps)} steps)"
 
 
 class Region:
@@ -25,13 +72,17 @@ class Region:
     break_reason      a BreakReason, or None
     ops               (name, [(file, line, function), ...]) of each operation of its graph, outermost frame first
     guards            what has to hold for it to run, as texts
+    recompile_reasons the guards of earlier captures of the same place that failed, so that it was captured again
     graph             a minidynamo._C.Graph
+    plan              a Plan of the default backend, None where there is nothing to compute
     walk_ns, plan_ns  what capturing it and making its plan took
     """
 
     def __init__(self, facts):
-        for name in ("name", "file", "line", "start", "exit", "ops", "guards", "graph", "walk_ns", "plan_ns"):
+        for name in ("name", "file", "line", "start", "exit", "ops", "guards", "recompile_reasons", "graph"):
             setattr(self, name, facts[name])
+        self.walk_ns, self.plan_ns = facts["walk_ns"], facts["plan_ns"]
+        self.plan = None if facts["plan"] is None else Plan(facts["plan"])
         self.break_reason = None if facts["break"] is None else BreakReason(facts["break"])
 
     def __repr__(self):
@@ -40,12 +91,13 @@ class Region:
 
 class ExplainOutput:
     """graphs, graph_count, op_count, ops_per_graph, break_reasons, graph_break_count, regions (each a Region, those
-    without a graph among them), out_guards (the guards of all regions), compile_times (a table).
+    without a graph among them), out_guards (the guards of all regions), compile_times (a table), earlier (the regions
+    of the function that calls before this one captured).
 
     str() is a report, html() a page.
     """
 
-    def __init__(self, graphs, break_reasons, regions):
+    def __init__(self, graphs, break_reasons, regions, earlier=()):
         self.graphs = graphs
         self.graph_count = len(graphs)
         self.ops_per_graph = [
@@ -55,6 +107,7 @@ class ExplainOutput:
         self.break_reasons = break_reasons
         self.graph_break_count = len(break_reasons)
         self.regions = regions
+        self.earlier = list(earlier)
         self.out_guards = [guard for region in regions for guard in region.guards]
         self.compile_times = _table_of_times(regions)
 
@@ -83,7 +136,7 @@ class ExplainOutput:
 
     def html(self, path=None):
         """Writes the report to a file as one page that needs nothing else, and returns the text of the page."""
-        from ._explain_page import page_of
+        from ._report.page import page_of
 
         page = page_of(self)
         if path is not None:
@@ -92,7 +145,9 @@ class ExplainOutput:
         return page
 
     def _repr_html_(self):
-        return self.html()
+        from ._report.page import body_of
+
+        return body_of(self)
 
 
 def _table_of_times(regions):
@@ -113,13 +168,15 @@ def _table_of_times(regions):
 def explain(function):
     from .._compile import compile
 
+    function = _python_function(function)
+
     def explained(*args, **kwargs):
         graphs = []
         breaks = []
 
         def keep(gm, example_inputs):
             graphs.append(gm)
-            return gm.forward
+            return gm._graph.compiled("onednn", example_inputs)
 
         # A backend of its own: nothing that was captured before is used.
         captured = compile(function, backend=keep)
@@ -127,25 +184,46 @@ def explain(function):
         def call():
             breaks.extend(_C.record_breaks(lambda: captured(*args, **kwargs)))
 
-        regions = _C.record_captures(call)
-        return ExplainOutput(graphs, [BreakReason(facts) for facts in breaks], [Region(facts) for facts in regions])
+        earlier = _captures_of(function)
+        try:
+            regions = [Region(facts) for facts in _C.record_captures(call)]
+        finally:
+            _C._drop_captures(keep)
+        return ExplainOutput(graphs, [BreakReason(facts) for facts in breaks], regions, earlier)
 
     return explained
 
 
-def why(function):
-    from .._compile import _function_of
+def _python_function(function):
+    """What compile() captures of a module or callable; the thing itself where that cannot be said."""
     from .decorators import is_module
     from .optimized_module import call_of
 
     if is_module(function):
-        function = function.__dict__.get("_captured") or call_of(function)
+        return function.__dict__.get("_captured") or call_of(function)
+    return function
+
+
+def _code_of(function):
+    from .._compile import _function_of
+
+    return getattr(_function_of(function), "__code__", None) if callable(function) else None
+
+
+def _captures_of(function):
+    """The regions of the function that there are already."""
+    code = _code_of(function) if _C.frame_evaluation else None
+    return [] if code is None else [Region(facts) for facts in _C.code_captures(code)[0]]
+
+
+def why(function):
+    function = _python_function(function)
     if isinstance(function, _C.PolicyFunction) and function.disables_callees is not None:
         scope = "it and what it calls are" if function.disables_callees else "it is"
         return f"{_name_of(function)} is not captured: {scope} kept out by disable()."
     if not _C.frame_evaluation:
         return f"{_name_of(function)} is not captured: there is no frame evaluator for this version of Python."
-    code = getattr(_function_of(function), "__code__", None) if callable(function) else None
+    code = _code_of(function)
     if code is None:
         raise TypeError(f"why() takes a function or a compiled one, not {type(function).__name__}")
     captures, limit_was_met = _C.code_captures(code)

@@ -1,0 +1,1 @@
+"""An ExplainOutput as one HTML page that needs nothing else: no script, no network."""

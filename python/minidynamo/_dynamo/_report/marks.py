@@ -1,0 +1,53 @@
+"""Colours, numbers and small pieces of HTML that all parts of the page share."""
+
+import os
+from html import escape
+
+import minidynamo
+
+_COLOURS = 8
+
+
+def colour_class(number):
+    """The class of the colour of graph or step `number`; they repeat after eight."""
+    return f"md-c{number % _COLOURS}"
+
+
+def graph_chip(number, title=""):
+    tip = f' title="{escape(title)}"' if title else ""
+    return f'<span class="md-chip {colour_class(number - 1)}"{tip}>graph {number}</span>'
+
+
+def shown_path(file):
+    """As short as it can be from where the program runs."""
+    here = os.getcwd() + os.sep
+    return file.removeprefix(here)
+
+
+def is_own(file):
+    """Of this package: what captures, not what is captured."""
+    return file.startswith(os.path.dirname(minidynamo.__file__))
+
+
+def plural(count, noun):
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def duration(ns):
+    """Nanoseconds with three digits: 850 ns, 1.23 µs, 4.5 ms."""
+    for unit, size in (("ns", 1), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)):
+        if ns < 999.5 * size or unit == "s":
+            return f"{_three_digits(ns / size)} {unit}"
+
+
+def quantity(number, unit):
+    """1234567, "B" is 1.23 MB."""
+    for prefix, size in (("", 1), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)):
+        if number < 999.5 * size or prefix == "T":
+            return f"{_three_digits(number / size)} {prefix}{unit}"
+
+
+def _three_digits(number):
+    if number == int(number) or number >= 99.95:
+        return f"{number:.0f}"
+    return f"{number:.1f}" if number >= 9.995 else f"{number:.2f}"

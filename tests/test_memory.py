@@ -1,0 +1,330 @@
+"""What compiling leaves behind: nothing, once the function, the object or the capture is gone."""
+
+import gc
+import sys
+import threading
+import types
+import weakref
+
+import pytest
+
+import minidynamo
+from minidynamo import _C, _dynamo
+from minidynamo._dynamo import config, mark_dynamic
+
+
+def resident():
+    """Bytes of memory that this process has."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+needs_proc = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="there is no /proc here")
+MEGABYTE = 1 << 20
+
+
+def make_function(number):
+    """A function of its own, with a code object of its own."""
+    namespace = {}
+    exec(f"def f{number}(x):\n    return (x + {number}).relu() * 2\n", namespace)
+    return namespace[f"f{number}"]
+
+
+def settled_growth(step, rounds, warm_up):
+    """What the later half of the rounds adds, when the first ones have filled the allocators' pools."""
+    for number in range(warm_up):
+        step(number)
+    gc.collect()
+    before = resident()
+    for number in range(warm_up, warm_up + rounds):
+        step(number)
+    gc.collect()
+    return resident() - before
+
+
+@needs_proc
+@pytest.mark.parametrize("count", [500, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_functions_compiled_and_dropped(count, dynamic):
+    x = minidynamo.ones(3)
+
+    def step(number):
+        compiled = minidynamo.compile(make_function(number), dynamic=dynamic)
+        assert compiled(x).tolist() == [2.0 * (number + 1)] * 3
+
+    # 72 kB each is what it would be if they stayed.
+    assert settled_growth(step, count, 300) < 2 * MEGABYTE + 100 * count
+
+
+@needs_proc
+@pytest.mark.parametrize("dynamic", [None, False, True])
+def test_a_thousand_shapes_through_one_function(dynamic):
+    def f(x):
+        return (x + 1).relu().sum() * x
+
+    with config.patch(sized_plans_nbytes=MEGABYTE):
+        compiled = minidynamo.compile(f, dynamic=dynamic, recompile_limit=2000)
+
+        def step(number):
+            assert compiled(minidynamo.ones(2 + number % 1000)).shape == (2 + number % 1000,)
+
+        growth = settled_growth(step, 2000, 1000)
+        # The second and third time around there is nothing new to keep.
+        assert growth < 2 * MEGABYTE
+        _dynamo.reset()
+        assert _C.code_captures(f.__code__) == ([], False)
+
+
+@needs_proc
+def test_reset_gives_the_memory_back():
+    def f(x, n):
+        return x + n.size
+
+    class Number:
+        def __init__(self, size):
+            self.size = size
+
+    def step(_):
+        compiled = minidynamo.compile(f, recompile_limit=100)
+        for size in range(40):
+            compiled(minidynamo.ones(2), Number(str(size).__len__() + size % 7 * 0.5))
+            compiled(minidynamo.ones(*[1] * (1 + size % 12)), Number(1))
+        _dynamo.reset()
+
+    assert settled_growth(step, 100, 30) < 2 * MEGABYTE
+
+
+class Block(minidynamo.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.linear = minidynamo.nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.linear(x).relu()
+
+
+@needs_proc
+def test_modules_made_and_deleted():
+    def step(number):
+        module = Block(128)
+        compiled = minidynamo.compile(module)
+        compiled(minidynamo.ones(2, 128))
+
+    # The weights alone are 66 kB.
+    assert settled_growth(step, 300, 100) < 4 * MEGABYTE
+
+
+@needs_proc
+def test_modules_given_to_one_function():
+    def call(module, x):
+        return module(x) + 1
+
+    compiled = minidynamo.compile(call, recompile_limit=1000)
+
+    def step(number):
+        compiled(Block(128), minidynamo.ones(2, 128))
+
+    assert settled_growth(step, 300, 100) < 4 * MEGABYTE
+
+
+def test_explaining_leaves_no_captures():
+    function = make_function(3)
+    for _ in range(3):
+        minidynamo.explain(function)(minidynamo.ones(2))
+    assert _C.code_captures(function.__code__) == ([], False)
+
+
+def dies(reference):
+    """Without help of the cycle collector where there is no cycle."""
+    return reference() is None
+
+
+def test_arguments_die_when_their_last_reference_goes():
+    def f(x, module):
+        y = module(x) * 2
+        _dynamo.graph_break()
+        return y + x
+
+    compiled = minidynamo.compile(f)
+    x, module = minidynamo.ones(2, 4), Block(4)
+    result = compiled(x, module)
+    references = [weakref.ref(x), weakref.ref(result)]
+    gc.collect()
+    gc.disable()
+    try:
+        del x, result
+        assert all(map(dies, references))
+    finally:
+        gc.enable()
+    held = [weakref.ref(module), weakref.ref(module.linear.weight), weakref.ref(module.linear)]
+    del module
+    gc.collect()
+    assert all(map(dies, held))
+
+
+@pytest.mark.parametrize("backend", ["onednn", "eager"])
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_a_global_tensor_is_not_kept(backend, dynamic):
+    namespace = {"weight": minidynamo.ones(3), "minidynamo": minidynamo}
+    exec("def f(x):\n    return x * weight\n", namespace)
+    compiled = minidynamo.compile(namespace["f"], backend=backend, dynamic=dynamic)
+    assert compiled(minidynamo.ones(3)).tolist() == [1.0] * 3
+    reference = weakref.ref(namespace["weight"])
+    namespace["weight"] = minidynamo.full((3,), 2.0)
+    gc.collect()
+    assert reference() is None
+    assert compiled(minidynamo.ones(3)).tolist() == [2.0] * 3
+
+
+def test_a_closure_and_a_default_are_not_kept():
+    def make(tensor):
+        def f(x, by=tensor):
+            return x * tensor + by
+
+        return f
+
+    tensor = minidynamo.ones(3)
+    function = make(tensor)
+    compiled = minidynamo.compile(function)
+    compiled(minidynamo.ones(3))
+    references = [weakref.ref(tensor), weakref.ref(function), weakref.ref(function.__code__)]
+    code = function.__code__
+    del tensor, function, compiled
+    gc.collect()
+    assert references[0]() is None and references[1]() is None
+    # The inner code object is a constant of the outer one.
+    assert _C.code_captures(code) is not None
+
+
+def test_entries_die_with_the_code_object():
+    function = make_function(7)
+    compiled = minidynamo.compile(function)
+    compiled(minidynamo.ones(2))
+    code = weakref.ref(function.__code__)
+    assert len(_C.code_captures(function.__code__)[0]) == 1
+    del function, compiled
+    gc.collect()
+    assert code() is None
+
+
+def kind_of(x, what):
+    return x + len(what.name)
+
+
+def test_entries_die_with_an_object_that_they_hold():
+    class First:
+        name = "first"
+
+    class Second:
+        name = "other"
+
+    _dynamo.reset()
+    compiled = minidynamo.compile(kind_of)
+    for kind in (First, Second):
+        assert compiled(minidynamo.ones(2), kind).tolist() == [6.0, 6.0]
+    assert len(_C.code_captures(kind_of.__code__)[0]) == 2
+    del First, kind
+    gc.collect()
+    # At once, not when the next entry comes: what it holds may be large.
+    assert len(_C.code_captures(kind_of.__code__)[0]) == 1
+    assert compiled(minidynamo.ones(2), Second).tolist() == [6.0, 6.0]
+    del Second
+    gc.collect()
+    assert _C.code_captures(kind_of.__code__)[0] == []
+
+
+def test_a_death_while_the_entry_runs():
+    class Kind:
+        name = "kind"
+
+    holder = [Kind]
+    del Kind
+
+    def runs(x, what):
+        y = x + len(what.name)
+        holder.clear()
+        _dynamo.graph_break()
+        del what
+        gc.collect()
+        return y * 2
+
+    compiled = minidynamo.compile(runs)
+    arguments = [holder[0]]
+    assert compiled(minidynamo.ones(2), arguments.pop()).tolist() == [10.0, 10.0]
+
+
+def test_symbolic_sizes_are_freed_with_their_captures():
+    def f(x):
+        return x.reshape(-1) * x.shape[0]
+
+    _dynamo.reset()
+    gc.collect()
+    before = _C.dim_tables()
+    for number in range(20):
+        compiled = minidynamo.compile(types.FunctionType(f.__code__.replace(), globals()), dynamic=True)
+        x = minidynamo.ones(3 + number, 4)
+        mark_dynamic(x, 0)
+        assert compiled(x).shape == (4 * (3 + number),)
+    assert _C.dim_tables() <= before + 1
+    del compiled
+    gc.collect()
+    assert _C.dim_tables() == before
+    kept = minidynamo.compile(f, dynamic=True)
+    kept(minidynamo.ones(3, 4))
+    assert _C.dim_tables() == before + 1
+    _dynamo.reset()
+    assert _C.dim_tables() == before
+
+
+def test_six_threads_capture_a_code_object_once():
+    def f(x):
+        y = x + 1
+        for _ in range(300):
+            y = y * 2 - y
+        return y
+
+    for _ in range(5):
+        _dynamo.reset()
+        compiled = minidynamo.compile(f)
+        before = _C.engine_counters()["regions_captured"]
+        barrier = threading.Barrier(6)
+        results = []
+
+        def run():
+            barrier.wait()
+            results.append(compiled(minidynamo.ones(3)).tolist())
+
+        threads = [threading.Thread(target=run) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert results == [[2.0] * 3] * 6
+        assert _C.engine_counters()["regions_captured"] == before + 1
+        assert len(_C.code_captures(f.__code__)[0]) == 1
+
+
+def test_six_threads_wait_for_a_backend_that_runs_python():
+    graphs = []
+    started = threading.Event()
+
+    def slow(gm, example_inputs):
+        graphs.append(gm)
+        started.set()
+        for _ in range(50):
+            threading.Event().wait(0.002)
+        return gm.forward
+
+    def f(x):
+        return (x + 1) * 3
+
+    _dynamo.reset()
+    compiled = minidynamo.compile(f, backend=slow)
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(compiled(minidynamo.ones(2)).tolist())) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [[6.0, 6.0]] * 6
+    assert len(graphs) == 1
