@@ -554,3 +554,79 @@ def test_out_where_gradients_are_kept():
     assert str(captured.value) == str(plain.value)
     with md.no_grad():
         assert md.compile(f)(x, X.clone()).tolist() == (X + 1).tolist()
+
+
+# ---- writes into what was computed with a gradient
+
+
+def writes_whole(h, w):
+    x = h * w
+    view = x.view(-1)
+    x.relu_()
+    return x, view, view + 1
+
+
+def writes_a_part(h, w):
+    x = h * w
+    x[0] = 5.0
+    return x, x[0], x * 2
+
+
+def writes_through_a_view(h, w):
+    x = h * w
+    x.add_(w)
+    y = x.t()
+    y.mul_(2)
+    return x, y
+
+
+def writes_without_gradient(h, w):
+    x = h * w
+    x.zero_()
+    x.copy_(h)
+    return x, x.requires_grad
+
+
+def writes_what_is_detached(h, w):
+    x = (h * w).detach()
+    x.relu_()
+    return x
+
+
+def gets_a_gradient(h, w):
+    x = h * 1
+    x.add_(w)
+    return x
+
+
+def writes_a_leaf(h, w):
+    w.add_(1)
+    return w
+
+
+@pytest.mark.parametrize(
+    "function, breaks",
+    [
+        (writes_whole, False),
+        (writes_a_part, False),
+        (writes_through_a_view, False),
+        (writes_without_gradient, False),
+        (writes_what_is_detached, False),
+        (gets_a_gradient, True),
+        (writes_a_leaf, True),
+    ],
+)
+def test_requires_grad_of_what_is_written(function, breaks):
+    def outcome(call):
+        h, w = md.arange(-2, 4.0).reshape(2, 3), md.ones(2, 3, requires_grad=True)
+        try:
+            results = call(h, w)
+        except RuntimeError as error:
+            return str(error)
+        results = results if isinstance(results, tuple) else (results,)
+        return [(r.requires_grad, r.is_leaf, r.detach().tolist()) if isinstance(r, md.Tensor) else r for r in results]
+
+    plain = outcome(function)
+    assert outcome(md.compile(function)) == plain
+    whole = outcome(md.compile(function, fullgraph=True))
+    assert whole.startswith("Write into a tensor that cannot be captured") if breaks else whole == plain

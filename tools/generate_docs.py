@@ -4,6 +4,7 @@ Needs the built package. --check writes nothing and fails if a page is not what 
 the pages made from tables; constructs.md runs the whole corpus and has to be named.
 """
 
+import inspect
 import json
 import sys
 from pathlib import Path
@@ -149,10 +150,50 @@ def ops():
                 [(f"`{r['schema']}`", r["doc"], forms(r)) for r in rows if r["kind"] == kind],
             )
         )
+    parts.extend(composites())
     missing = {r["kind"] for r in rows} - set(OP_KINDS) - {"CallOut"}
     if missing:
         sys.exit(f"no heading for ops of the kinds {sorted(missing)}")
     return "\n".join(parts)
+
+
+COMPOSITES = """## Made of others
+
+Python functions over the ops above, in `python/minidynamo/_composites` and `python/minidynamo/nn/functional`. In
+captured code their ops are in the graph.
+"""
+
+
+def signature_of(name, function):
+    parts = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind == parameter.KEYWORD_ONLY and not any(part.startswith("*") for part in parts):
+            parts.append("*")
+        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        default = getattr(parameter.default, "__name__", repr(parameter.default))
+        parts.append(f"{stars}{parameter.name}" + ("" if parameter.default is parameter.empty else f"={default}"))
+    return f"{name}({', '.join(part for part in parts if part != 'self')})"
+
+
+def first_paragraph(function):
+    return " ".join(function.__doc__.strip().partition("\n\n")[0].split())
+
+
+def composites():
+    from minidynamo import _composites
+    from minidynamo.nn import functional
+
+    rows = []
+    for name in sorted({*_composites.functions, *_composites.methods}):
+        function = _composites.functions.get(name) or _composites.methods[name]
+        faces = [f"`{name}()`"] if name in _composites.functions else []
+        faces += [f"`Tensor.{name}()`"] if name in _composites.methods else []
+        rows.append((f"`{signature_of(name, function)}`", first_paragraph(function), ", ".join(faces)))
+    yield COMPOSITES
+    yield table(("op", "what it gives", "called as"), rows)
+    yield "### nn.functional\n"
+    rows = [(f"`{signature_of(name, f)}`", first_paragraph(f)) for name, f in sorted(functional.COMPOSITES.items())]
+    yield table(("function", "what it gives"), rows)
 
 
 RESULTS = Path(__file__).parent.parent / "tests" / "cpython" / "results"
@@ -258,12 +299,32 @@ def constructs():
     return constructs_page.page()
 
 
+def layers():
+    from minidynamo import nn
+
+    classes = {name: getattr(nn, name) for name in nn.__all__ if inspect.isclass(getattr(nn, name))}
+    rows = [
+        (f"`{signature_of(name, layer.__init__)}`", first_paragraph(layer))
+        for name, layer in classes.items()
+        if name not in ("Module", "Parameter", "Buffer")
+    ]
+    fills = sorted(name for name in vars(nn.init) if name.endswith("_") and not name.startswith("_"))
+    return (
+        "# Layers\n\nThe layers of `minidynamo.nn`. Arguments, names of parameters, their initial distributions"
+        " and the text of\n"
+        "`repr` are torch's, so that the `state_dict` of a torch model loads by name.\n\n"
+        + table(("layer", "what it does"), rows)
+        + f"\n`nn.init` has {', '.join(f'`{name}`' for name in fills)}.\n"
+    )
+
+
 PAGES = {
     "everywhere.md": everywhere,
     "graph_breaks.md": graph_breaks,
     "config.md": config,
     "logs.md": logs,
     "ops.md": ops,
+    "layers.md": layers,
 }
 FROM_TESTS = {"constructs.md": constructs}  # under CPython 3.11: what is captured of the standard library differs
 

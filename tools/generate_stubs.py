@@ -1,6 +1,6 @@
 """Writes the stubs of what the extension makes; the text is the same on every supported Python.
 
-python/minidynamo/_C.pyi, and of the modules that hold its ops: __init__.pyi and nn/functional.pyi.
+python/minidynamo/_C.pyi, and of the modules that hold its ops: __init__.pyi and nn/functional/__init__.pyi.
 """
 
 import inspect
@@ -86,7 +86,7 @@ def annotated(signature):
 
 
 # What a doc string may say that a function gives.
-RESULTS = {name: name for name in ("None", "Tensor", "Size", "bytes")}
+RESULTS = {name: name for name in ("None", "Tensor", "Size", "bytes", "Generator")}
 RESULTS.update({name: f"_{name}" for name in ("bool", "dtype", "int", "str")})
 RESULTS.update({"dict": "dict[Any, Any]", "list": "list[Any]", "tuple": "_tuple[Any, ...]"})
 
@@ -139,6 +139,12 @@ def takes_out(row_name):
     from minidynamo import _C
 
     return any(row["name"] == row_name and row["out"] for row in _C._op_rows())
+
+
+def takes_generator(row_name):
+    from minidynamo import _C
+
+    return any(row["name"] == row_name and row["kind"] == "Random" and row["function"] for row in _C._op_rows())
 
 
 def tensor_signatures(name, function):
@@ -204,8 +210,29 @@ def tensor_property_lines(name, descriptor):
     return lines
 
 
+def composite_lines(name, function):
+    """A method of Tensor that is a Python function, with the types of its annotations."""
+    parts, seen_star = [], False
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        if parameter.kind == parameter.KEYWORD_ONLY and not seen_star:
+            parts.append("*")
+        seen_star = seen_star or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
+        default = "" if parameter.default is parameter.empty else " = ..."
+        parts.append(f"{stars}{parameter.name}: {own_names(parameter.annotation)}{default}")
+    result = own_names(function.__annotations__["return"])
+    return [f"def {name}({', '.join(['self', *parts])}) -> {result}: ..."]
+
+
+def own_names(annotation):
+    """In the class Tensor, names such as `int` are methods."""
+    return re.sub(r"\b(int|float|bool|str|tuple)\b", r"_\1", annotation)
+
+
 def member_lines(name, member):
     kind = type(member).__name__
+    if kind == "function":
+        return composite_lines(name, member)
     if isinstance(member, type):
         return class_lines(name, member)
     if kind in DESCRIPTORS or "property" in kind:
@@ -286,7 +313,9 @@ def named_results():
 def op_function_lines(functions):
     lines = []
     for name, function in sorted(functions.items()):
-        found = op_signatures.op_signatures(op_signatures.schemas_of(function.__doc__), False, takes_out)
+        found = op_signatures.op_signatures(
+            op_signatures.schemas_of(function.__doc__), False, takes_out, takes_generator
+        )
         for signature in found:
             lines += ["@overload"] if len(found) > 1 else []
             lines.append(f"def {name}{signature}: ...")
@@ -300,8 +329,14 @@ from typing import Any, overload
 
 
 def generate_functional(module):
+    from minidynamo.nn import functional
+
+    imports = [
+        f"from .{function.__module__.rpartition('.')[2]} import {name} as {name}"
+        for name, function in sorted(functional.COMPOSITES.items())
+    ]
     return "\n".join(
-        [HEADER, "", OPS_HEADER + "from .._C import Tensor", "from .._C import dtype as _dtype", ""]
+        [HEADER, "", OPS_HEADER + "from ..._C import Tensor", "from ..._C import dtype as _dtype", *imports, ""]
         + [op_function_lines(module._functional), ""]
     )
 
@@ -335,16 +370,17 @@ def compile_lines(function):
 def generate_package(module):
     """What python/minidynamo/__init__.py puts together at run time."""
     import minidynamo
-    from minidynamo import _tensor_names
+    from minidynamo import _composites, _tensor_names
 
     imports = []
     for name, value in sorted(_tensor_names.TENSOR_NAMES.items()):
-        if name in module._op_functions or name in module._dtypes or name in _tensor_names._DTYPE_ALIASES:
+        is_op = name in module._op_functions and name not in _composites.functions
+        if is_op or name in module._dtypes or name in _tensor_names._DTYPE_ALIASES:
             continue
         if value is not None:
             home = "math" if isinstance(value, float) else getattr(value, "__module__", None) or "minidynamo._C"
             home = "._C" if hasattr(module, name) else home.replace("minidynamo.", ".")
-            imports.append(f"from {home} import {name} as {name}")
+            imports.append(f"from {home} import {getattr(value, '__name__', name)} as {name}")
     dtypes = [*module._dtypes, *_tensor_names._DTYPE_ALIASES]
     results = sorted(set(re.findall(r"class (_\w+)\(", "\n".join(named_results()))))
     modules = [name for name in minidynamo._LAZY_MODULES if name != "_logging"]
@@ -373,7 +409,7 @@ def generate_package(module):
         "def explain(function: Callable[..., Any]) -> Callable[..., Any]: ...",
         "def show_config() -> _str: ...",
         *compile_lines(minidynamo.compile),
-        op_function_lines(module._op_functions),
+        op_function_lines({k: v for k, v in module._op_functions.items() if k not in _composites.functions}),
         "",
     ]
     return "\n".join(lines)
@@ -385,7 +421,7 @@ def stubs():
     return {
         STUB: generate(_C),
         STUB.parent / "__init__.pyi": generate_package(_C),
-        STUB.parent / "nn" / "functional.pyi": generate_functional(_C),
+        STUB.parent / "nn" / "functional" / "__init__.pyi": generate_functional(_C),
     }
 
 

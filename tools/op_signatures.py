@@ -62,10 +62,12 @@ def parse(schema):
     return positional, named, result_type(schema[schema.rindex(") -> ") + 5 :])
 
 
-def signatures(schema, method, takes_out):
+def signatures(schema, method, takes_out, takes_generator=False):
     """One signature, or two where the sizes may be given one by one."""
     positional, named, result = parse(schema)
     keywords = [parameter.annotated() for parameter in named]
+    if takes_generator:
+        keywords.append("generator: Generator | None = ...")
     if takes_out:
         out = "Tensor" if result == "Tensor" else "_tuple[Tensor, ...]"
         keywords.append(f"out: {out} | None = ...")
@@ -88,12 +90,13 @@ def schemas_of(doc):
     return head if all(pattern.match(line) for line in head) else []
 
 
-def op_signatures(schemas, method, takes_out):
-    """Of all overloads; takes_out(row) says whether a row has a form with out=."""
+def op_signatures(schemas, method, takes_out, takes_generator=lambda row: False):
+    """Of all overloads; takes_out(row) says whether a row has a form with out=, takes_generator(row) with
+    generator=."""
     found = []
     for schema in schemas:
         row = schema.partition("(")[0]
-        for signature in signatures(schema, method, not method and takes_out(row)):
+        for signature in signatures(schema, method, not method and takes_out(row), not method and takes_generator(row)):
             if signature not in found:
                 found.append(signature)
     return found

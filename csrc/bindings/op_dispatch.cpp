@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "bindings/generator_object.h"
 #include "bindings/tensor_buffer.h"
 #include "bindings/tensor_object.h"
 #include "cpython/errors.h"
@@ -226,14 +227,27 @@ void warn_of_resize(const TensorSpec& old, const TensorSpec& wanted) {
   check_status(PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1));
 }
 
-// The position of `out` among the keywords; -1: none, or None.
-Py_ssize_t find_out(Py_ssize_t arg_count, PyObject* kw_names) {
-  if (kw_names == nullptr) return -1;
+// The position of a keyword's value; -1: it is not given.
+Py_ssize_t find_keyword(const char* name, Py_ssize_t arg_count, PyObject* kw_names) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kw_names); ++i) {
-    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kw_names, i), "out") == 0) return arg_count + i;
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kw_names, i), name) == 0) return arg_count + i;
   }
   return -1;
 }
+
+// A call without one of its keywords.
+struct ShorterCall {
+  ShorterCall(PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names, Py_ssize_t left_out)
+      : values(args, args + arg_count + PyTuple_GET_SIZE(kw_names)),
+        names(check(PyTuple_New(PyTuple_GET_SIZE(kw_names) - 1))) {
+    values.erase(values.begin() + left_out);
+    for (Py_ssize_t i = 0, to = 0; i < PyTuple_GET_SIZE(kw_names); ++i) {
+      if (i != left_out - arg_count) PyTuple_SET_ITEM(names.get(), to++, Py_NewRef(PyTuple_GET_ITEM(kw_names, i)));
+    }
+  }
+  std::vector<PyObject*> values;
+  Ref names;
+};
 
 std::vector<PyObject*> out_objects(const OpRow& row, BorrowedRef out) {
   std::vector<PyObject*> objects;
@@ -254,14 +268,9 @@ std::vector<PyObject*> out_objects(const OpRow& row, BorrowedRef out) {
 // The call without its `out`.
 Ref dispatch_with_out(const OpRow& row, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names,
                       Py_ssize_t out_at) {
-  std::vector<PyObject*> values(args, args + arg_count + PyTuple_GET_SIZE(kw_names));
-  BorrowedRef out = values[static_cast<size_t>(out_at)];
-  values.erase(values.begin() + out_at);
-  Ref names = check(PyTuple_New(PyTuple_GET_SIZE(kw_names) - 1));
-  for (Py_ssize_t i = 0, to = 0; i < PyTuple_GET_SIZE(kw_names); ++i) {
-    if (i != out_at - arg_count) PyTuple_SET_ITEM(names.get(), to++, Py_NewRef(PyTuple_GET_ITEM(kw_names, i)));
-  }
-  PreparedCall call = prepare(row, CallValues(nullptr, values.data(), arg_count, names));
+  BorrowedRef out = args[out_at];
+  ShorterCall without(args, arg_count, kw_names, out_at);
+  PreparedCall call = prepare(row, CallValues(nullptr, without.values.data(), arg_count, without.names));
   if (out.get() == Py_None) return wrap_results(*call.row, apply_op(*call.row, call.args));
   std::vector<PyObject*> objects = out_objects(*call.row, out);
   std::vector<Tensor> targets;
@@ -270,6 +279,17 @@ Ref dispatch_with_out(const OpRow& row, PyObject* const* args, Py_ssize_t arg_co
   for (size_t i = 0; i < objects.size(); ++i) as_tensor_object(objects[i])->tensor = written[i];
   PyTypeObject* named = objects.size() > 1 ? named_results_type(*call.row) : nullptr;
   return named == nullptr ? Ref::share(out) : make_named_results(named, check(PySequence_Tuple(out)).get());
+}
+
+// A function's call without its `generator`, from which the numbers come.
+PyObject* dispatch_with_generator(const OpRow& row, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names,
+                                  Py_ssize_t generator_at) {
+  BorrowedRef generator = args[generator_at];
+  ShorterCall without(args, arg_count, kw_names, generator_at);
+  auto dispatched = [&] { return dispatch(row, nullptr, without.values.data(), arg_count, without.names); };
+  if (generator.get() == Py_None) return dispatched();
+  RandomGeneratorScope scope(generator_of(generator, python_name(row)));
+  return dispatched();
 }
 
 // x.f_(...), x being the first value.
@@ -318,8 +338,12 @@ PyObject* dispatch_in_place_operator(const OpRow& row, PyObject* a, PyObject* b)
 PyObject* dispatch(const OpRow& row, PyObject* self, PyObject* const* args, Py_ssize_t arg_count,
                    PyObject* kw_names) noexcept {
   try {
+    if (kw_names != nullptr && row.takes_generator()) {
+      Py_ssize_t given = find_keyword("generator", arg_count, kw_names);
+      if (given >= 0) return dispatch_with_generator(row, args, arg_count, kw_names, given);
+    }
     if (kw_names != nullptr && self == nullptr && row.takes_out()) {
-      Py_ssize_t out = find_out(arg_count, kw_names);
+      Py_ssize_t out = find_keyword("out", arg_count, kw_names);
       if (out >= 0) return dispatch_with_out(row, args, arg_count, kw_names, out).release();
     }
     CallValues values(self, args, arg_count, kw_names);

@@ -69,6 +69,11 @@ std::string text_signature(const std::string& name, const OpRow& row, bool as_me
     if (param.default_value) text += str_cat("=", default_text(*param.default_value));
     separator = ", ";
   }
+  if (!as_method && row.takes_generator()) {
+    text += str_cat(separator, star ? "" : "*, ", "generator=None");
+    separator = ", ";
+    star = true;
+  }
   if (with_out) text += str_cat(separator, star ? "" : "*, ", "out=None");
   return text + ")\n--\n\n";
 }
@@ -175,7 +180,7 @@ Ref make_functional_functions() {
   return make_functions([](uint8_t faces) { return (faces & kFunctional) != 0; }, "minidynamo.nn.functional");
 }
 Ref make_prims_functions() {
-  return make_functions([](uint8_t faces) { return faces == 0; }, "minidynamo.ops.prims");
+  return make_functions([](uint8_t faces) { return (faces & ~kEagerOnly) == 0; }, "minidynamo.ops.prims");
 }
 
 void register_op_methods() {

@@ -2,6 +2,7 @@
 #include "bindings/bindings.h"
 #include "bindings/extension_api.h"
 #include "bindings/fast_call.h"
+#include "bindings/generator_object.h"
 #include "bindings/op_functions.h"
 #include "bindings/tensor_buffer.h"
 #include "bindings/tensor_data.h"
@@ -195,33 +196,38 @@ PyObject* exchange_inference_mode(PyObject*, PyObject* value) {
 PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(tensor_modes().grad_enabled); }
 PyObject* is_inference_mode_enabled(PyObject*, PyObject*) { return PyBool_FromLong(tensor_modes().inference_mode); }
 
-// Negative seeds count from 2**64 down, as in torch.
 PyObject* seed_generator(PyObject*, PyObject* value) {
   return guarded([&] {
-    Ref number = Ref::steal(PyNumber_Long(value));
-    if (!number) {
-      ErrorKind kind = PyErr_ExceptionMatches(PyExc_TypeError) != 0 ? ErrorKind::Type : ErrorKind::Value;
-      PyErr_Clear();
-      raise(kind, "manual_seed(): argument 'seed' must be what int() takes, got an object of type ",
-            Py_TYPE(value)->tp_name);
-    }
-    int overflow = 0;
-    long long is_signed = PyLong_AsLongLongAndOverflow(number, &overflow);
-    uint64_t seed = static_cast<uint64_t>(is_signed);
-    if (overflow > 0) seed = PyLong_AsUnsignedLongLong(number);
-    if (overflow < 0 || PyErr_Occurred()) {
-      PyErr_Clear();
-      raise(ErrorKind::Value, "manual_seed(): Overflow when unpacking long long");
-    }
-    manual_seed(seed);
+    manual_seed(seed_from_python(value));
     return Ref::share(Py_None);
   });
 }
+
+PyObject* get_rng_state(PyObject*, PyObject*) {
+  return guarded([&] { return random_state_to_tensor(random_state()); });
+}
+PyObject* set_rng_state(PyObject*, PyObject* value) {
+  return guarded([&] {
+    set_random_state(random_state_from_tensor(value));
+    return Ref::share(Py_None);
+  });
+}
+PyObject* initial_seed(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(random_state().seed); }
 
 PyObject* random_position(PyObject*, PyObject*) {
   RandomState state = random_state();
   return Py_BuildValue("KK", static_cast<unsigned long long>(state.seed),
                        static_cast<unsigned long long>(state.position));
+}
+
+// The type is not one that Python code can set attributes of.
+PyObject* add_tensor_methods(PyObject*, PyObject* methods) {
+  return guarded([&] {
+    if (!PyDict_Check(methods)) raise(ErrorKind::Type, "_add_tensor_methods(): a dict is needed");
+    check_status(PyDict_Update(tensor_type.tp_dict, methods));
+    PyType_Modified(&tensor_type);
+    return Ref::share(Py_None);
+  });
 }
 
 PyObject* get_threads(PyObject*, PyObject*) { return PyLong_FromLong(get_num_threads()); }
@@ -327,6 +333,13 @@ PyMethodDef functions[] = {
      "The generator's seed and how many blocks of numbers were drawn since."},
     {"manual_seed", seed_generator, METH_O,
      "manual_seed(seed) -> None\n\nStarts the generator of random numbers anew."},
+    {"get_rng_state", get_rng_state, METH_NOARGS,
+     "get_rng_state() -> Tensor\n\nThe state of the generator of random numbers, as bytes."},
+    {"set_rng_state", set_rng_state, METH_O,
+     "set_rng_state(new_state) -> None\n\nThe generator of random numbers goes on from a state."},
+    {"initial_seed", initial_seed, METH_NOARGS,
+     "initial_seed() -> int\n\nThe seed that the generator of random numbers was started with."},
+    {"_add_tensor_methods", add_tensor_methods, METH_O, "Makes the functions of a dict methods of Tensor."},
     {"get_num_threads", get_threads, METH_NOARGS, "get_num_threads() -> int"},
     {"set_num_threads", set_threads, METH_O,
      "set_num_threads(count) -> None\n\nThe most threads that one op or plan uses."},
@@ -351,6 +364,7 @@ void bind_tensor(pybind11::module_& module) {
     check_status(PyModule_AddObjectRef(module.ptr(), "dtype", reinterpret_cast<PyObject*>(dtype_type())));
     check_status(PyModule_AddObjectRef(module.ptr(), "Size", reinterpret_cast<PyObject*>(size_type())));
     check_status(PyModule_AddObjectRef(module.ptr(), "device", reinterpret_cast<PyObject*>(device_type())));
+    check_status(PyModule_AddObjectRef(module.ptr(), "Generator", reinterpret_cast<PyObject*>(generator_type())));
     Ref dtypes = check(PyDict_New());
     for (int i = 0; i < kDTypeCount; ++i) {
       check_status(PyDict_SetItemString(dtypes, kDTypes[i].name, dtype_to_python(static_cast<DType>(i))));

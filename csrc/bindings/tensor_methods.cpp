@@ -1,8 +1,10 @@
 // Methods of Tensor that are no op: values out, conversions, gradients' flags, pickling.
 #include <cstring>
+#include <iterator>
 
 #include "bindings/dlpack.h"
 #include "bindings/fast_call.h"
+#include "bindings/op_dispatch.h"
 #include "bindings/op_functions.h"
 #include "bindings/tensor_data.h"
 #include "bindings/tensor_dlpack.h"
@@ -148,6 +150,38 @@ PyObject* allclose(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, 
                             read_bool("allclose", "equal_nan", values[3], false));
     return Ref::share(all_true(close) ? Py_True : Py_False);
   });
+}
+
+// ---- views in place: the object becomes the view ----
+
+struct InPlaceView {
+  const char* name;
+  const char* op;
+};
+constexpr InPlaceView kInPlaceViews[] = {{"t_", "t"},
+                                         {"squeeze_", "squeeze"},
+                                         {"unsqueeze_", "unsqueeze"},
+                                         {"transpose_", "transpose"},
+                                         {"swapaxes_", "transpose"},
+                                         {"swapdims_", "transpose"}};
+
+template <size_t kView>
+PyObject* view_in_place(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    require_no_leaf_write(self);
+    Ref view = check(dispatch(*find_op(kInPlaceViews[kView].op), self, args, arg_count, kw_names));
+    as_tensor_object(self)->tensor = tensor_of(view);
+    return Ref::share(self);
+  });
+}
+
+template <size_t... kViews>
+void push_in_place_views(std::vector<PyMethodDef>& methods, std::index_sequence<kViews...>) {
+  constexpr FastCall kTrampolines[] = {view_in_place<kViews>...};
+  for (size_t i = 0; i < sizeof...(kViews); ++i) {
+    methods.push_back(fast_method(kInPlaceViews[i].name, kTrampolines[i],
+                                  "The tensor itself, which becomes the view that the method without _ gives."));
+  }
 }
 
 // ---- values out ----
@@ -383,6 +417,7 @@ PyMethodDef* tensor_methods() {
     push_fact_methods(*all, std::make_index_sequence<kMostFacts>());
     push_conversion_methods(*all, std::make_index_sequence<kMostConversions>());
     push_own_methods(*all);
+    push_in_place_views(*all, std::make_index_sequence<std::size(kInPlaceViews)>());
     for (size_t i = op_count; i < all->size(); ++i) {
       PyMethodDef& def = (*all)[i];
       def.ml_doc = doc_with_signature(def.ml_name, def.ml_doc, !(def.ml_flags & METH_STATIC));
@@ -402,7 +437,7 @@ PyGetSetDef* tensor_getset() {
       all->push_back({fact.name, get_fact, settable ? set_requires_grad_attribute : nullptr, fact.doc,
                       const_cast<TensorFact*>(&fact)});
     }
-    for (const char* name : {"T", "mT"}) {
+    for (const char* name : {"T", "mT", "H", "mH"}) {
       all->push_back({name, get_view, nullptr, "A transposed view.", const_cast<char*>(name)});
     }
     all->push_back({"data", get_data, nullptr, "A tensor over the same memory that requires no grad.", nullptr});

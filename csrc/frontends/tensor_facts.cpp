@@ -156,7 +156,7 @@ struct ViewAttribute {
   std::string_view name;
   const char* op;
 };
-constexpr ViewAttribute kViewAttributes[] = {{"T", "t"}, {"mT", "mT"}, {"data", "detach"}};
+constexpr ViewAttribute kViewAttributes[] = {{"T", "t"}, {"mT", "mT"}, {"H", "H"}, {"mH", "mT"}, {"data", "detach"}};
 
 }  // namespace
 

@@ -244,9 +244,22 @@ class AttributeLookup {
     PyTypeObject* type = type_of(object_);
     PyObject* descriptor = _PyType_Lookup(type, name_);
     if (descriptor == nullptr && (probing_ || !has_own_attribute(tensor))) return missing();
+    if (ValuePtr method = composite_method(descriptor)) return {method, true};
     if (descriptor == nullptr || !Py_IS_TYPE(descriptor, &PyMethodDescr_Type))
       walk_.graph_break(BreakReason::tensor_attribute, utf8(name_));
     return {walk_.constant(descriptor), true};
+  }
+
+  // A method of the tensor type itself that is a Python function; null: it is none.
+  ValuePtr composite_method(PyObject* descriptor) {
+    if (descriptor == nullptr || !PyFunction_Check(descriptor)) return nullptr;
+    static PyObject* const kPackage = PyUnicode_InternFromString("minidynamo");
+    static PyObject* const kTensor = PyUnicode_InternFromString("Tensor");
+    const Source* package = walk_.sources().get(SourceKind::LoadedModule, nullptr, kPackage);
+    const Source* type = walk_.sources().get(SourceKind::ModuleAttr, package, kTensor);
+    ValuePtr found = walk_.at(walk_.sources().get(SourceKind::TypeAttr, type, name_));
+    auto* known = as<ObjectValue>(found);
+    return known != nullptr && known->object.get() == descriptor ? found : nullptr;
   }
 
   // Only an object that exists can have been given one.

@@ -29,6 +29,7 @@ class OpCapture {
 
   ValuePtr run(const CallArgs& args, CallForm form) {
     bind(args);
+    if (row_->faces & kEagerOnly) walk_.graph_break(BreakReason::data_dependent_shape, std::string(python_name(*row_)));
     refuse_new_leaves();
     promote_operands();
     give_numbers_their_dtype();
@@ -429,7 +430,23 @@ ValueRef Walk::scalar_input(const ValuePtr& value) {
   return ref;
 }
 
+namespace {
+
+// A generator of its own is no part of what a region restores when it fails: its calls stay Python's.
+CallArgs without_generator(Walk& walk, const OpRow& row, const CallArgs& args) {
+  if (!walk.same_object(*args.keyword("generator"), walk.none()))
+    walk.graph_break(BreakReason::tensor_operands, row.name + " with generator=");
+  CallArgs plain{args.positional, {}};
+  for (const auto& keyword : args.keywords)
+    if (PyUnicode_CompareWithASCIIString(keyword.first, "generator") != 0) plain.keywords.push_back(keyword);
+  return plain;
+}
+
+}  // namespace
+
 ValuePtr Walk::call_op(const OpRow& row, const CallArgs& args, CallForm form) {
+  if (row.takes_generator() && args.keyword("generator") != nullptr)
+    return call_op(row, without_generator(*this, row, args), form);
   if (args.keyword("out") != nullptr && row.takes_out()) return call_with_out(row, args, form);
   if (row.faces & kEagerOnly) graph_break(BreakReason::data_dependent_shape, row.name);
   return OpCapture(*this, row).run(args, form);

@@ -177,7 +177,9 @@ void check_read_beside_write(Walk& walk, const std::string& op, TensorValue* tar
     for (const ValuePtr& item : sequence->items) check_read_beside_write(walk, op, target, item);
   auto* tensor = as<TensorValue>(value);
   if (tensor == nullptr) return;
-  if (tensor->spec.requires_grad && walk.grad_mode)
+  // What the region itself computed with a gradient is no leaf, and goes on requiring one.
+  bool stays = target->source == nullptr && walk.base_of(target)->source == nullptr && target->spec.requires_grad;
+  if (tensor->spec.requires_grad && walk.grad_mode && !stays)
     walk.graph_break(BreakReason::tensor_write, op + " with a tensor that requires grad");
   walk.graph_value(tensor);
   if (tensor == target || tensor->base != walk.base_of(target)) return;

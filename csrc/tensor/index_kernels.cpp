@@ -371,6 +371,21 @@ void nonzero_kernel(const OpCall& call, std::span<Tensor> outs) {
   }
 }
 
+void where_condition_kernel(const OpCall& call, std::span<Tensor> outs) {
+  Tensor flags = as_contiguous(tensor_arg(call, 0), DType::bool_);
+  int64_t found = 0;
+  for (int64_t i = 0; i < flags->numel(); ++i) {
+    if (!flags.data<bool>()[i]) continue;
+    int64_t rest = i;
+    for (int d = flags->rank() - 1; d >= 0; --d) {
+      outs[static_cast<size_t>(d)].data<int64_t>()[found] = rest % flags->sizes()[d];
+      rest /= flags->sizes()[d];
+    }
+    if (flags->rank() == 0) outs[0].data<int64_t>()[0] = 0;
+    ++found;
+  }
+}
+
 void masked_select_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& self = tensor_arg(call, 0);
   const Tensor& mask = tensor_arg(call, 1);

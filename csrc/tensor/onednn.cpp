@@ -3,47 +3,16 @@
 #include <algorithm>
 #include <functional>
 #include <mutex>
-#include <oneapi/dnnl/dnnl.hpp>
-#include <optional>
-#include <unordered_map>
 
-#include "base/error.h"
+#include "tensor/onednn_engine.h"
 #include "tensor/storage.h"
-#include "tensor/threads.h"
 
 namespace md {
 namespace {
 
+using namespace onednn;
 using Dims = dnnl::memory::dims;
 using Tag = dnnl::memory::format_tag;
-
-std::optional<dnnl::memory::data_type> data_type(DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-      return dnnl::memory::data_type::f32;
-    case DType::bfloat16:
-      return dnnl::memory::data_type::bf16;
-    case DType::float16:
-      return dnnl::memory::data_type::f16;
-    default:
-      return std::nullopt;
-  }
-}
-
-const dnnl::engine& engine() {
-  static const dnnl::engine* instance = new dnnl::engine(dnnl::engine::kind::cpu, 0);
-  return *instance;
-}
-
-dnnl_stream_t stream() {
-  thread_local dnnl::stream instance(engine());
-  return instance.get();
-}
-
-void check(dnnl_status_t status, const char* what) {
-  if (status == dnnl_out_of_memory) raise(ErrorKind::Memory, "not enough memory in oneDNN: ", what);
-  MD_ASSERT(status == dnnl_success, "oneDNN ", what, " failed with status ", static_cast<int>(status));
-}
 
 // The names of the oneDNN column of pointwise.def.
 constexpr auto none = dnnl::algorithm::undef;
@@ -196,61 +165,6 @@ class Primitive final : public OnednnPrimitive {
   mutable std::vector<std::unique_ptr<MemorySet>> idle_;
 };
 
-// Primitives by the text of their arguments. Null results are kept too.
-class Cache {
- public:
-  template <typename Make>
-  OnednnPrimitivePtr find_or_make(const std::string& key, const Make& make) {
-    {
-      std::lock_guard lock(mutex_);
-      auto it = made_.find(key);
-      if (it != made_.end()) return it->second;
-    }
-    OnednnPrimitivePtr primitive = make();
-    std::lock_guard lock(mutex_);
-    // Users hold what they use.
-    if (made_.size() >= kLimit) made_.clear();
-    return made_.try_emplace(key, std::move(primitive)).first->second;
-  }
-
- private:
-  static constexpr size_t kLimit = 4096;
-  std::mutex mutex_;
-  std::unordered_map<std::string, OnednnPrimitivePtr> made_;
-};
-
-Cache& cache() {
-  static Cache* instance = new Cache;
-  return *instance;
-}
-
-// The bytes of what a primitive is made from.
-class Key {
- public:
-  template <typename T>
-  Key& add(T value) {
-    text_.append(reinterpret_cast<const char*>(&value), sizeof value);
-    return *this;
-  }
-  Key& add(std::span<const int64_t> values) {
-    add(values.size());
-    for (int64_t value : values) add(value);
-    return *this;
-  }
-  Key& add(const OnednnLayout& layout) {
-    return add(layout.dtype).add(std::span(layout.sizes)).add(std::span(layout.strides));
-  }
-  Key& add(std::span<const PostOp> post_ops) {
-    for (const PostOp& op : post_ops)
-      add(op.function).add(op.alpha).add(std::span(op.sizes)).add(std::span(op.strides));
-    return *this;
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
-
 dnnl::primitive_attr attributes(DType dtype, std::span<const PostOp> post_ops, std::vector<Argument>& inputs) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -268,27 +182,6 @@ dnnl::primitive_attr attributes(DType dtype, std::span<const PostOp> post_ops, s
   }
   attr.set_post_ops(list);
   return attr;
-}
-
-// What oneDNN does without vector code is slower than our own loops.
-bool is_reference(const dnnl::primitive_desc_base& desc) {
-  std::string name = desc.impl_info_str();
-  return name.starts_with("ref") || name.starts_with("simple");
-}
-
-// Runs `make`, which gives null or throws dnnl::error where oneDNN has nothing.
-template <typename Make>
-OnednnPrimitivePtr make_cached(const Key& key, int threads, const Make& make) {
-  return cache().find_or_make(key.text(), [&]() -> OnednnPrimitivePtr {
-    ThreadCountScope scope(threads);
-    try {
-      return make();
-    } catch (const dnnl::error& error) {
-      if (error.status == dnnl_unimplemented || error.status == dnnl_invalid_arguments) return nullptr;
-      check(error.status, error.what());
-      return nullptr;
-    }
-  });
 }
 
 template <typename PrimitiveType, typename Desc>

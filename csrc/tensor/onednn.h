@@ -76,6 +76,19 @@ enum class OnednnReduction : uint8_t { Sum, Mean, Max, Min };
 OnednnPrimitivePtr make_reduction(OnednnReduction reduction, const OnednnLayout& src, const OnednnLayout& dst,
                                   int threads);
 
+// Over contiguous tensors: src (N, C, spatial...), weights (O, C / groups, kernel...), transposed ones (C, O / groups,
+// kernel...), dst (N, O, spatial...). dilations: 1 is none.
+struct ConvolutionSpec {
+  DType dtype = DType::float32;
+  std::vector<int64_t> src, weights, dst;
+  std::vector<int64_t> strides, dilations, padding;
+  int64_t groups = 1;
+  bool transposed = false, has_bias = false;
+  int threads = 1;
+};
+// Inputs src, weights, bias if any. Tensors go through oneDNN's own layouts in the scratchpad.
+OnednnPrimitivePtr make_convolution(const ConvolutionSpec& spec);
+
 // Runs with a scratchpad of its own.
 void execute(const OnednnPrimitive& primitive, std::span<const void* const> inputs, void* dst);
 

@@ -91,6 +91,8 @@ struct OpRow {
   std::string doc;
   CallOut call_out = {};
   bool is_pure() const { return kind != OpKind::Random && kind != OpKind::CallOut; }
+  // minidynamo.f(..., generator=g) draws from g.
+  bool takes_generator() const { return kind == OpKind::Random && (faces & kFunction); }
   // minidynamo.f(..., out=t) writes the result into t.
   bool takes_out() const { return (faces & kFunction) && kind != OpKind::View && !(faces & kEagerOnly); }
 };

@@ -18,6 +18,10 @@ inline float float_trunc(float a) { return __builtin_truncf(a); }
 inline double float_trunc(double a) { return __builtin_trunc(a); }
 inline float float_rint(float a) { return __builtin_rintf(a); }
 inline double float_rint(double a) { return __builtin_rint(a); }
+inline float float_copysign(float a, float b) { return __builtin_copysignf(a, b); }
+inline double float_copysign(double a, double b) { return __builtin_copysign(a, b); }
+inline bool float_signbit(float a) { return __builtin_bit_cast(uint32_t, a) >> 31; }
+inline bool float_signbit(double a) { return __builtin_bit_cast(uint64_t, a) >> 63; }
 inline float infinity(float) { return __builtin_inff(); }
 inline double infinity(double) { return __builtin_inf(); }
 
@@ -38,6 +42,10 @@ MD_MATH(acos)
 MD_MATH(atan)
 MD_MATH(cosh)
 MD_MATH(erf)
+MD_MATH(erfc)
+MD_MATH(asinh)
+MD_MATH(acosh)
+MD_MATH(atanh)
 #undef MD_MATH
 #define MD_MATH(name)                                        \
   inline float math_##name(float a) { return ::name##f(a); } \
@@ -52,6 +60,8 @@ inline float math_pow(float a, float b) { return ::powf(a, b); }
 inline double math_pow(double a, double b) { return ::pow(a, b); }
 inline float math_atan2(float a, float b) { return ::atan2f(a, b); }
 inline double math_atan2(double a, double b) { return ::atan2(a, b); }
+inline float math_hypot(float a, float b) { return ::hypotf(a, b); }
+inline double math_hypot(double a, double b) { return ::hypot(a, b); }
 
 // A NaN on either side wins.
 template <typename T>

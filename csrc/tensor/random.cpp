@@ -15,6 +15,7 @@ RandomState& state() {
 }
 
 thread_local RandomTransaction* innermost = nullptr;
+thread_local RandomGenerator* drawn_from = nullptr;
 
 }  // namespace
 
@@ -36,7 +37,29 @@ void set_random_state(const RandomState& value) {
 
 void manual_seed(uint64_t seed) { set_random_state({seed, 0}); }
 
+RandomState RandomGenerator::state() const {
+  std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void RandomGenerator::set_state(const RandomState& state) {
+  std::lock_guard lock(mutex_);
+  state_ = state;
+}
+
+RandomState RandomGenerator::draw(uint64_t blocks) {
+  std::lock_guard lock(mutex_);
+  RandomState before = state_;
+  state_.position += blocks;
+  return before;
+}
+
+RandomGeneratorScope::RandomGeneratorScope(RandomGenerator& generator)
+    : previous_(std::exchange(drawn_from, &generator)) {}
+RandomGeneratorScope::~RandomGeneratorScope() { drawn_from = previous_; }
+
 RandomState draw_random(uint64_t blocks) {
+  if (drawn_from != nullptr) return drawn_from->draw(blocks);
   std::lock_guard lock(state_mutex);
   RandomState before = state();
   change_random({before.seed, before.position + blocks});

@@ -1,6 +1,7 @@
 // The random generator: a counter-based one (Philox 4x32-10), so that results do not depend on the number of threads.
 #pragma once
 #include <cstdint>
+#include <mutex>
 
 namespace md {
 
@@ -16,6 +17,30 @@ void set_random_state(const RandomState& state);
 void manual_seed(uint64_t seed);
 // Reserves `blocks` blocks for the caller and returns the state before.
 RandomState draw_random(uint64_t blocks);
+
+// A stream of numbers apart from the process's own.
+class RandomGenerator {
+ public:
+  RandomState state() const;
+  void set_state(const RandomState& state);
+  RandomState draw(uint64_t blocks);  // as draw_random
+
+ private:
+  mutable std::mutex mutex_;
+  RandomState state_{0x3c5a17e2f40b9d61, 0};
+};
+
+// While one lives, draw_random draws from the generator on this thread.
+class RandomGeneratorScope {
+ public:
+  explicit RandomGeneratorScope(RandomGenerator& generator);
+  ~RandomGeneratorScope();
+  RandomGeneratorScope(const RandomGeneratorScope&) = delete;
+  RandomGeneratorScope& operator=(const RandomGeneratorScope&) = delete;
+
+ private:
+  RandomGenerator* previous_;
+};
 
 // What this thread draws and seeds while one lives can be taken back. They nest.
 class RandomTransaction {

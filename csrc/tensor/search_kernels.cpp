@@ -1,8 +1,9 @@
-// Where the largest or smallest element is: argmax, argmin, max and min along a dim.
+// Where elements are: argmax, argmin, max and min along a dim, and places among sorted ones.
 #include <algorithm>
 #include <cstring>
 
 #include "tensor/call_args.h"
+#include "tensor/copy.h"
 #include "tensor/kernels.h"
 #include "tensor/loops.h"
 #include "tensor/numeric_cast.h"
@@ -93,7 +94,43 @@ void search(const OpCall& call, bool largest, const Tensor* values, const Tensor
   });
 }
 
+// NaN goes to the end.
+template <typename T>
+int64_t place_among(const T* sorted, int64_t n, T value, bool right) {
+  auto wanted = comparable(value);
+  const T* found = std::partition_point(sorted, sorted + n, [&](const T& element) {
+    return right ? !(comparable(element) > wanted) : !(comparable(element) >= wanted);
+  });
+  return found - sorted;
+}
+
+template <typename T>
+void search_lines(const Tensor& boundaries, const Tensor& values, bool right, const Tensor& out) {
+  int64_t n = boundaries->sizes()[boundaries->rank() - 1];
+  int64_t line = boundaries->rank() == 1 ? values->numel() : values->sizes()[values->rank() - 1];
+  parallel_for(values->numel(), 20.0, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T* sorted = boundaries.data<T>() + (boundaries->rank() == 1 ? 0 : i / line * n);
+      out.data<int64_t>()[i] = place_among(sorted, n, values.data<T>()[i], right);
+    }
+  });
+}
+
 }  // namespace
+
+void search_sorted_kernel(const OpCall& call, std::span<Tensor> outs) {
+  if (outs[0]->numel() == 0) return;
+  Tensor boundaries = as_contiguous(tensor_arg(call, 0), tensor_arg(call, 0)->dtype());
+  Tensor values = as_contiguous(tensor_arg(call, 1), boundaries->dtype());
+  bool right = bool_arg(call, 2);
+  switch (boundaries->dtype()) {
+#define MD_DTYPE(name, ctype, category, short_name, python_name) \
+  case DType::name:                                              \
+    return search_lines<ctype>(boundaries, values, right, outs[0]);
+#include "tensor/dtypes.def"
+#undef MD_DTYPE
+  }
+}
 
 void argmax_kernel(const OpCall& call, std::span<Tensor> outs) { search(call, true, nullptr, outs[0]); }
 void argmin_kernel(const OpCall& call, std::span<Tensor> outs) { search(call, false, nullptr, outs[0]); }

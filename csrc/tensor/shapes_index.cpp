@@ -253,6 +253,15 @@ void nonzero_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   outs.push_back({TensorSpec::contiguous(DType::int64, DimVec({count, int64_t{flags->rank()}})), 0});
 }
 
+// A number counts as one dim.
+void where_condition_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  Tensor flags = as_contiguous(tensor_arg(call, 0), DType::bool_);
+  int64_t count = std::count(flags.data<bool>(), flags.data<bool>() + flags->numel(), true);
+  for (int i = 0; i < std::max(flags->rank(), 1); ++i) {
+    outs.push_back({TensorSpec::contiguous(DType::int64, DimVec({count})), 0});
+  }
+}
+
 void masked_select_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const Tensor& self = tensor_arg(call, 0);
   const Tensor& mask = tensor_arg(call, 1);

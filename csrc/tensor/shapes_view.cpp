@@ -194,6 +194,10 @@ void t_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     raise_op(ErrorKind::Runtime, call.row.name, "expects a tensor with <= 2 dimensions, but self has shape ",
              str(spec.sizes.span()));
   }
+  if (call.row.name == "H" && spec.rank() != 2 && spec.rank() != 0) {
+    raise_op(ErrorKind::Runtime, call.row.name, "is only supported on matrices (2-D tensors), but self has shape ",
+             str(spec.sizes.span()));
+  }
   if (call.row.name == "mT" && spec.rank() < 2) {
     raise_op(ErrorKind::Runtime, call.row.name, "expects a tensor with >= 2 dimensions, but self has shape ",
              str(spec.sizes.span()));

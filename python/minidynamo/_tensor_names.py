@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import e, inf, nan, pi
 
-from . import _C
+from . import _C, _composites
 from ._dtype_info import finfo, iinfo
 from ._grad_modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
@@ -66,6 +66,7 @@ def numel(input: _C.Tensor) -> int:
 
 
 _PLAIN = (
+    "Generator",
     "Size",
     "Tensor",
     "as_tensor",
@@ -78,6 +79,8 @@ _PLAIN = (
     "get_cache_limit",
     "get_default_dtype",
     "get_num_threads",
+    "get_rng_state",
+    "initial_seed",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "is_tensor",
@@ -87,11 +90,13 @@ _PLAIN = (
     "set_cache_limit",
     "set_default_dtype",
     "set_num_threads",
+    "set_rng_state",
     "tensor",
 )
 
 TENSOR_NAMES = {
     **_C._op_functions,
+    **_composites.functions,
     **_C._dtypes,
     **{alias: _C._dtypes[name] for alias, name in _DTYPE_ALIASES.items()},
     **{name: getattr(_C, name) for name in _PLAIN},
@@ -113,3 +118,5 @@ TENSOR_NAMES = {
     "set_grad_enabled": set_grad_enabled,
     "set_printoptions": set_printoptions,
 }
+
+_C._add_tensor_methods(_composites.methods)

@@ -94,6 +94,21 @@ class ModuleList(_Ordered):
     def _of(self, items):
         return type(self)(module for _, module in items)
 
+    def __repr__(self):
+        """Equal neighbours are written once: (0-2): 3 x Linear(...)."""
+        runs = []
+        for number, text in enumerate(map(repr, self)):
+            if runs and runs[-1][2] == text:
+                runs[-1][1] = number
+            else:
+                runs.append([number, number, text])
+        lines = []
+        for first, last, text in runs:
+            head = f"({first})" if first == last else f"({first}-{last}): {last - first + 1} x"
+            line = f"{head}: {text}" if first == last else f"{head} {text}"
+            lines.append("  " + line.replace("\n", "\n  ") + "\n")
+        return f"{type(self).__name__}(\n{''.join(lines)})" if lines else f"{type(self).__name__}()"
+
     def forward(self, *args):
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 

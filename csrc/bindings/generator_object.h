@@ -1,0 +1,17 @@
+// minidynamo.Generator: a stream of random numbers apart from the process's own.
+#pragma once
+#include "cpython/ref.h"
+#include "tensor/random.h"
+
+namespace md {
+
+PyTypeObject* generator_type();  // lives as long as the process
+// Throws Error(Type) for other objects; `op` is in the message.
+RandomGenerator& generator_of(BorrowedRef object, std::string_view op);
+// A seed as manual_seed takes it: negative ones count from 2**64 down. Throws Error(Type), Error(Value).
+uint64_t seed_from_python(BorrowedRef value);
+// The state as bytes in a uint8 tensor, and back; throws Error(Type), Error(Runtime).
+Ref random_state_to_tensor(const RandomState& state);
+RandomState random_state_from_tensor(BorrowedRef value);
+
+}  // namespace md

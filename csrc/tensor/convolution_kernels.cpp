@@ -1,0 +1,195 @@
+// Convolutions: oneDNN's, or windows gathered into the columns of a matrix and a matrix product.
+#include <algorithm>
+
+#include "tensor/call_args.h"
+#include "tensor/copy.h"
+#include "tensor/fill.h"
+#include "tensor/gemm.h"
+#include "tensor/kernels.h"
+#include "tensor/onednn.h"
+#include "tensor/threads.h"
+#include "tensor/window_geometry.h"
+
+namespace md {
+namespace {
+
+std::vector<int64_t> numbers(const DimVec& dims) {
+  std::vector<int64_t> values;
+  for (Dim dim : dims) values.push_back(dim.value());
+  return values;
+}
+
+std::vector<int64_t> sizes_of(const Tensor& tensor) { return {tensor->sizes(), tensor->sizes() + tensor->rank()}; }
+
+struct Convolution {
+  Tensor input, weight, bias;  // contiguous, of the computing dtype; bias may be undefined
+  Tensor out;
+  int64_t groups = 1;
+  bool transposed = false;
+  // From the larger side (the input; of a transposed convolution the result) to the smaller one.
+  WindowGeometry geometry;
+};
+
+Convolution read(const OpCall& call, const Tensor& out, DType dtype) {
+  Convolution conv;
+  conv.input = as_contiguous(tensor_arg(call, 0), dtype);
+  conv.weight = as_contiguous(tensor_arg(call, 1), dtype);
+  if (!arg_is_none(call, 2)) conv.bias = as_contiguous(tensor_arg(call, 2), dtype);
+  conv.out = out->dtype() == dtype ? out : Tensor::empty(TensorSpec::contiguous(dtype, out.spec().sizes));
+  conv.groups = int_arg(call, call.row.schema.find("groups"));
+  conv.transposed = bool_arg(call, call.row.schema.find("transposed"));
+  const DimVec& stride = window_arg(call, "stride");
+  const Tensor& large = conv.transposed ? conv.out : conv.input;
+  const Tensor& small = conv.transposed ? conv.input : conv.out;
+  for (int i = 0; i < stride.size(); ++i) {
+    conv.geometry.dims[static_cast<size_t>(kWindowDims - stride.size() + i)] = {
+        .input = large->sizes()[i + 2],
+        .output = small->sizes()[i + 2],
+        .kernel = conv.weight->sizes()[i + 2],
+        .stride = stride[i].value(),
+        .padding = window_arg(call, "padding")[i].value(),
+        .dilation = window_arg(call, "dilation")[i].value(),
+    };
+  }
+  return conv;
+}
+
+// Calls visit(place in the image or -1, place in the columns) for the rows of one channel's kernel positions.
+template <typename Visit>
+void for_each_cell(const WindowGeometry& geometry, int64_t kernel_position, Visit visit) {
+  const auto& [d, h, w] = geometry.dims;
+  int64_t kw = kernel_position % w.kernel, kh = kernel_position / w.kernel % h.kernel;
+  int64_t kd = kernel_position / (w.kernel * h.kernel);
+  int64_t at = 0;
+  for (int64_t od = 0; od < d.output; ++od) {
+    int64_t id = od * d.stride - d.padding + kd * d.dilation;
+    for (int64_t oh = 0; oh < h.output; ++oh) {
+      int64_t ih = oh * h.stride - h.padding + kh * h.dilation;
+      bool inside = id >= 0 && id < d.input && ih >= 0 && ih < h.input;
+      int64_t row = (id * h.input + ih) * w.input;
+      for (int64_t ow = 0; ow < w.output; ++ow, ++at) {
+        int64_t iw = ow * w.stride - w.padding + kw * w.dilation;
+        visit(inside && iw >= 0 && iw < w.input ? row + iw : -1, at);
+      }
+    }
+  }
+}
+
+// columns[channel, kernel position][output position]
+template <typename T>
+void gather_columns(const WindowGeometry& geometry, const T* image, int64_t channels, T* columns) {
+  int64_t window = geometry.kernel_size(), width = geometry.output_size();
+  parallel_for(channels * window, static_cast<double>(width), [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      const T* channel = image + line / window * geometry.input_size();
+      T* row = columns + line * width;
+      for_each_cell(geometry, line % window,
+                    [&](int64_t place, int64_t at) { row[at] = place < 0 ? T(0) : channel[place]; });
+    }
+  });
+}
+
+// The other way: what overlaps is added up, in the order of the kernel positions.
+template <typename T>
+void scatter_columns(const WindowGeometry& geometry, const T* columns, int64_t channels, T* image) {
+  int64_t window = geometry.kernel_size(), width = geometry.output_size();
+  parallel_for(channels, static_cast<double>(width * window), [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c) {
+      T* channel = image + c * geometry.input_size();
+      std::fill_n(channel, geometry.input_size(), T(0));
+      for (int64_t position = 0; position < window; ++position) {
+        const T* row = columns + (c * window + position) * width;
+        for_each_cell(geometry, position, [&](int64_t place, int64_t at) {
+          if (place >= 0) channel[place] += row[at];
+        });
+      }
+    }
+  });
+}
+
+template <typename T>
+void add_bias(const Convolution& conv, const WindowGeometry& geometry) {
+  if (!conv.bias.defined()) return;
+  int64_t channels = conv.out->sizes()[1];
+  int64_t width = conv.transposed ? geometry.input_size() : geometry.output_size();
+  parallel_for(conv.out->sizes()[0] * channels, 0.3 * static_cast<double>(width), [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      T* values = conv.out.data<T>() + line * width;
+      for (int64_t i = 0; i < width; ++i) values[i] += conv.bias.data<T>()[line % channels];
+    }
+  });
+}
+
+template <typename T>
+void by_columns(const Convolution& conv) {
+  const WindowGeometry& geometry = conv.geometry;
+  int64_t in_channels = conv.input->sizes()[1] / conv.groups, out_channels = conv.out->sizes()[1] / conv.groups;
+  int64_t window = geometry.kernel_size(), width = geometry.output_size();
+  int64_t rows = (conv.transposed ? out_channels : in_channels) * window;
+  int64_t in_size = in_channels * (conv.transposed ? width : geometry.input_size());
+  int64_t out_size = out_channels * (conv.transposed ? geometry.input_size() : width);
+  StoragePtr storage = Storage::allocate(static_cast<size_t>(std::max<int64_t>(rows * width, 1)) * sizeof(T));
+  T* columns = static_cast<T*>(storage->data());
+  for (int64_t part = 0; part < conv.input->sizes()[0] * conv.groups; ++part) {
+    const T* in = conv.input.data<T>() + part * in_size;
+    T* out = conv.out.data<T>() + part * out_size;
+    const T* weight = conv.weight.data<T>() + part % conv.groups * (in_channels * out_channels * window);
+    if (conv.transposed) {
+      // weight (C, O * window), read by columns.
+      gemm(GemmProblem<T>{rows, width, in_channels, weight, 1, rows, in, width, 1, columns, width});
+      scatter_columns(geometry, columns, out_channels, out);
+    } else {
+      gather_columns(geometry, in, in_channels, columns);
+      gemm(GemmProblem<T>{out_channels, width, rows, weight, rows, 1, columns, width, 1, out, width});
+    }
+  }
+  add_bias<T>(conv, geometry);
+}
+
+bool by_onednn(const OpCall& call, const Convolution& conv) {
+  ConvolutionSpec spec;
+  spec.dtype = conv.input->dtype();
+  spec.src = sizes_of(conv.input);
+  spec.weights = sizes_of(conv.weight);
+  spec.dst = sizes_of(conv.out);
+  spec.strides = numbers(window_arg(call, "stride"));
+  spec.dilations = numbers(window_arg(call, "dilation"));
+  spec.padding = numbers(window_arg(call, "padding"));
+  spec.groups = conv.groups;
+  spec.transposed = conv.transposed;
+  spec.has_bias = conv.bias.defined();
+  double products = static_cast<double>(conv.weight->numel() / std::max<int64_t>(conv.weight->sizes()[0], 1)) *
+                    static_cast<double>(conv.transposed ? conv.input->numel() : conv.out->numel());
+  spec.threads = threads_for(products / 40);
+  OnednnPrimitivePtr primitive = make_convolution(spec);
+  if (primitive == nullptr) return false;
+  const void* inputs[] = {conv.input->data(), conv.weight->data(), spec.has_bias ? conv.bias->data() : nullptr};
+  execute(*primitive, {inputs, spec.has_bias ? size_t{3} : size_t{2}}, conv.out->data());
+  return true;
+}
+
+// Nothing is summed: the bias, or zero.
+void fill_with_bias(const Convolution& conv) {
+  Tensor zero = Tensor::scalar(conv.out->dtype(), Scalar(int64_t{0}));
+  TensorSpec spec = conv.out.spec();
+  for (Dim& stride : spec.strides) stride = 0;
+  if (conv.bias.defined()) spec.strides[1] = 1;
+  const Tensor& values = conv.bias.defined() ? conv.bias : zero;
+  copy_elements(Tensor::view(values, spec, values->offset()), conv.out);
+}
+
+}  // namespace
+
+void convolution_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& out = outs[0];
+  if (out->numel() == 0) return;
+  Convolution conv = read(call, out, out->dtype());
+  if (conv.weight->numel() == 0 || conv.input->numel() == 0) return fill_with_bias(conv);
+  if (by_onednn(call, conv)) return;
+  if (out->dtype() == DType::float64) return by_columns<double>(conv);
+  conv = read(call, out, DType::float32);
+  by_columns<float>(conv);
+  if (!is_same(conv.out, out)) copy_elements(conv.out, out);
+}
+
+}  // namespace md

@@ -1,0 +1,43 @@
+#include "tensor/onednn_engine.h"
+
+namespace md::onednn {
+
+std::optional<dnnl::memory::data_type> data_type(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return dnnl::memory::data_type::f32;
+    case DType::bfloat16:
+      return dnnl::memory::data_type::bf16;
+    case DType::float16:
+      return dnnl::memory::data_type::f16;
+    default:
+      return std::nullopt;
+  }
+}
+
+const dnnl::engine& engine() {
+  static const dnnl::engine* instance = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return *instance;
+}
+
+dnnl_stream_t stream() {
+  thread_local dnnl::stream instance(engine());
+  return instance.get();
+}
+
+void check(dnnl_status_t status, const char* what) {
+  if (status == dnnl_out_of_memory) raise(ErrorKind::Memory, "not enough memory in oneDNN: ", what);
+  MD_ASSERT(status == dnnl_success, "oneDNN ", what, " failed with status ", static_cast<int>(status));
+}
+
+bool is_reference(const dnnl::primitive_desc_base& desc) {
+  std::string name = desc.impl_info_str();
+  return name.starts_with("ref") || name.starts_with("simple");
+}
+
+Cache& cache() {
+  static Cache* instance = new Cache;
+  return *instance;
+}
+
+}  // namespace md::onednn

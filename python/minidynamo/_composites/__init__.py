@@ -1,0 +1,10 @@
+"""Operations made of rows of the op table: plain Python functions, which capture walks through like a program's own.
+
+Each module holds the functions of one idea; `composite` enters them in the table below. What `functions` holds is found
+under `minidynamo`, what `methods` holds under `Tensor`.
+"""
+
+from .registry import functions, methods  # isort: skip
+from . import comparisons, conversions, joining, pointwise, products, random, rearranging, searching, statistics  # noqa: F401
+
+__all__ = ["functions", "methods"]

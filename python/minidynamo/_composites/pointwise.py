@@ -1,0 +1,175 @@
+"""Element-wise functions made of simpler ones."""
+
+from __future__ import annotations
+
+import math
+
+import minidynamo
+
+from .._C import Tensor
+from .registry import composite, require_tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _require_alike(op: str, input: Any, tensor1: Any, tensor2: Any) -> None:
+    require_tensor(op, input)
+    require_tensor(op, tensor1, "tensor1")
+    require_tensor(op, tensor2, "tensor2")
+
+
+@composite("function method")
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """input + value * tensor1 * tensor2."""
+    _require_alike("addcmul", input, tensor1, tensor2)
+    return input + (tensor1 if value == 1 else tensor1 * value) * tensor2
+
+
+@composite("method")
+def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """The in-place form of addcmul."""
+    _require_alike("addcmul_", input, tensor1, tensor2)
+    return input.add_((tensor1 if value == 1 else tensor1 * value) * tensor2)
+
+
+@composite("function method")
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """input + value * tensor1 / tensor2, of floating tensors."""
+    _require_alike("addcdiv", input, tensor1, tensor2)
+    _refuse_integer_division(tensor1, tensor2)
+    return input + (tensor1 if value == 1 else tensor1 * value) / tensor2
+
+
+@composite("method")
+def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """The in-place form of addcdiv."""
+    _require_alike("addcdiv_", input, tensor1, tensor2)
+    _refuse_integer_division(tensor1, tensor2)
+    return input.add_((tensor1 if value == 1 else tensor1 * value) / tensor2)
+
+
+def _refuse_integer_division(tensor1: Tensor, tensor2: Tensor) -> None:
+    if not tensor1.is_floating_point() and not tensor2.is_floating_point():
+        raise RuntimeError("[addcdiv] Integer division with addcdiv is not supported")
+
+
+def _as_floating(input: Tensor) -> Tensor:
+    return input if input.is_floating_point() else input.to(minidynamo.get_default_dtype())
+
+
+@composite("function method")
+def deg2rad(input: Tensor) -> Tensor:
+    """Degrees as radians."""
+    require_tensor("deg2rad", input)
+    return _as_floating(input) * (math.pi / 180)
+
+
+@composite("function method")
+def rad2deg(input: Tensor) -> Tensor:
+    """Radians as degrees."""
+    require_tensor("rad2deg", input)
+    return _as_floating(input) * (180 / math.pi)
+
+
+@composite("function method")
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """log(x / (1 - x)), where eps is given of x clamped to [eps, 1 - eps]."""
+    require_tensor("logit", input)
+    x = _as_floating(input)
+    if eps is not None:
+        x = x.clamp(eps, 1 - eps)
+    return (x / (1 - x)).log()
+
+
+@composite("function method")
+def sinc(input: Tensor) -> Tensor:
+    """sin(pi x) / (pi x), and 1 at 0."""
+    require_tensor("sinc", input)
+    x = _as_floating(input) * math.pi
+    return minidynamo.where(x == 0, 1.0, x.sin() / x)
+
+
+@composite("function method")
+def nan_to_num(
+    input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """NaN and the infinities replaced by numbers: by default 0 and the dtype's extremes."""
+    require_tensor("nan_to_num", input)
+    if not input.is_floating_point():
+        return input.clone()
+    extremes = minidynamo.finfo(input.dtype)
+    result = minidynamo.where(input.isnan(), 0.0 if nan is None else nan, input)
+    result = minidynamo.where(input == math.inf, extremes.max if posinf is None else posinf, result)
+    return minidynamo.where(input == -math.inf, extremes.min if neginf is None else neginf, result)
+
+
+@composite("function method")
+def xlogy(input: Any, other: Any) -> Tensor:
+    """input * log(other), 0 where input is 0 and other is no NaN."""
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        require_tensor("xlogy", input)
+    if not isinstance(other, Tensor):
+        other = minidynamo.tensor(other, dtype=_as_floating(input).dtype)
+    if not isinstance(input, Tensor):
+        input = minidynamo.tensor(input, dtype=_as_floating(other).dtype)
+    product = input * other.log()
+    return minidynamo.where((input == 0) & ~other.isnan(), 0.0, product)
+
+
+@composite("function method")
+def logaddexp(input: Tensor, other: Tensor) -> Tensor:
+    """log(exp(input) + exp(other)), without overflow on the way."""
+    require_tensor("logaddexp", input)
+    require_tensor("logaddexp", other, "other")
+    largest = input.maximum(other)
+    difference = -(input - other).abs()
+    # Two equal infinities have no difference.
+    return minidynamo.where((input == other) & input.isinf(), largest, largest + difference.exp().log1p())
+
+
+@composite("function method")
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 where input is negative, 1 where it is positive, and values where it is 0."""
+    require_tensor("heaviside", input)
+    require_tensor("heaviside", values, "values")
+    if input.dtype != values.dtype:
+        raise RuntimeError("[heaviside] not yet implemented for tensors with different dtypes.")
+    return minidynamo.where(input == 0, values, (input > 0).to(input.dtype))
+
+
+@composite("function method")
+def sgn(input: Tensor) -> Tensor:
+    """sign: there are no complex numbers."""
+    require_tensor("sgn", input)
+    return input.sign()
+
+
+@composite("function method")
+def isposinf(input: Tensor) -> Tensor:
+    """True where the element is positive infinity."""
+    require_tensor("isposinf", input)
+    return input == math.inf
+
+
+@composite("function method")
+def isneginf(input: Tensor) -> Tensor:
+    """True where the element is negative infinity."""
+    require_tensor("isneginf", input)
+    return input == -math.inf
+
+
+@composite("function method")
+def isreal(input: Tensor) -> Tensor:
+    """True everywhere: there are no complex numbers."""
+    require_tensor("isreal", input)
+    return minidynamo.ones_like(input, dtype=minidynamo.bool)
+
+
+@composite("function method")
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of input - other."""
+    require_tensor("dist", input)
+    require_tensor("dist", other, "other")
+    return (input - other).norm(p)

@@ -1,0 +1,138 @@
+"""Random numbers of other distributions, made of uniform and normal ones.
+
+Equal seeds give equal numbers on any number of threads.
+"""
+
+from __future__ import annotations
+
+import minidynamo
+
+from .._C import Tensor
+from .registry import composite, require_tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _uniform(like: Tensor, generator: Any) -> Tensor:
+    """Numbers in [0, 1) of the sizes and dtype of a tensor, of whole numbers in the default dtype."""
+    dtype = like.dtype if like.is_floating_point() else minidynamo.get_default_dtype()
+    return minidynamo.rand(like.shape, dtype=dtype, generator=generator)
+
+
+def _require_floating(op: str, input: Tensor) -> None:
+    require_tensor(op, input)
+    if not input.is_floating_point():
+        raise RuntimeError(f"[{op}] expects floating point dtypes, got {input.dtype}")
+
+
+@composite("function method")
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
+    """1 with the probability that each element is, or with p; else 0. In the dtype of input."""
+    require_tensor("bernoulli", input)
+    if p is None:
+        _require_floating("bernoulli", input)
+        return (_uniform(input, generator) < input).to(input.dtype)
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"[bernoulli] expects p to be in [0, 1], but got p={p}")
+    return (_uniform(input, generator) < p).to(input.dtype)
+
+
+@composite("method")
+def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """1 with probability p, a number or a tensor, else 0, written to self."""
+    require_tensor("bernoulli_", input)
+    if not isinstance(p, Tensor) and not 0 <= p <= 1:
+        raise RuntimeError(f"[bernoulli_] expects p to be in [0, 1], but got p={p}")
+    return input.copy_(_uniform(input, generator) < p)
+
+
+@composite("function")
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, dtype: Any = None, generator: Any = None) -> Tensor:
+    """Normal numbers: mean and std are tensors that broadcast, or numbers with a size."""
+    if isinstance(std, Tensor):
+        if std.numel() > 0 and not bool((std >= 0).all()):
+            raise RuntimeError("[normal] expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"[normal] expects std >= 0.0, but found std {std}")
+    if size is not None:
+        return minidynamo.randn(size, dtype=dtype, generator=generator) * std + mean
+    if isinstance(mean, Tensor) and isinstance(std, Tensor):
+        shape = minidynamo.broadcast_shapes(mean.shape, std.shape)
+    elif isinstance(mean, Tensor):
+        shape = mean.shape
+    else:
+        require_tensor("normal", std, "std")
+        shape = std.shape
+    like = mean if isinstance(mean, Tensor) else std
+    return minidynamo.randn(shape, dtype=like.dtype, generator=generator) * std + mean
+
+
+@composite("method")
+def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Normal numbers, written to self."""
+    _require_floating("normal_", input)
+    if std < 0:
+        raise RuntimeError(f"[normal_] expects std >= 0.0, but found std {std}")
+    return input.copy_(minidynamo.randn(input.shape, dtype=input.dtype, generator=generator) * std + mean)
+
+
+@composite("method")
+def uniform_(input: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Numbers from [a, b), written to self."""
+    _require_floating("uniform_", input)
+    if a > b:
+        raise RuntimeError(f"[uniform_] expects to return a [from, to) range, but found from={a} > to={b}")
+    return input.copy_(_uniform(input, generator) * (b - a) + a)
+
+
+@composite("method")
+def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Numbers of the exponential distribution with rate lambd, written to self."""
+    _require_floating("exponential_", input)
+    if lambd <= 0:
+        raise RuntimeError(f"[exponential_] expects lambda > 0.0, but found lambda={lambd}")
+    return input.copy_((-_uniform(input, generator)).log1p() * (-1 / lambd))
+
+
+@composite("function")
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+    """Indices drawn with probabilities in proportion to the elements of each row: (n,) or (m, n) gives (..,
+    num_samples)."""
+    _require_floating("multinomial", input)
+    if input.dim() not in (1, 2):
+        raise RuntimeError(f"[multinomial] prob_dist must be 1 or 2 dim; shape {tuple(input.shape)}")
+    if num_samples <= 0:
+        raise RuntimeError(f"[multinomial] cannot sample n_sample <= 0 samples, got {num_samples}")
+    if not replacement and num_samples > input.shape[-1]:
+        raise RuntimeError(
+            f"[multinomial] cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples} >"
+            f" {input.shape[-1]}"
+        )
+    if not bool((input.isfinite() & (input >= 0)).all()):
+        raise RuntimeError("[multinomial] probability tensor contains either `inf`, `nan` or element < 0")
+    if not bool((input.sum(-1) > 0).all()):
+        raise RuntimeError("[multinomial] invalid multinomial distribution (sum of probabilities <= 0)")
+    if replacement:
+        totals = input.double().cumsum(-1)
+        shape = (*input.shape[:-1], num_samples)
+        drawn = minidynamo.rand(shape, dtype=minidynamo.float64, generator=generator) * totals[..., -1:]
+        return minidynamo.searchsorted(totals, drawn, right=True).clamp(max=input.shape[-1] - 1)
+    # The first of exponential waiting times with these rates; what has no probability never comes.
+    waiting = -(-minidynamo.rand(input.shape, dtype=minidynamo.float64, generator=generator)).log1p() / input.double()
+    if not bool(((input > 0).sum(-1) >= num_samples).all()):
+        raise RuntimeError(
+            "[multinomial] invalid multinomial distribution (with replacement=False, not enough non-negative"
+            " category to"
+            " sample)"
+        )
+    return waiting.topk(num_samples, -1, False).indices
+
+
+@composite("function")
+def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Any = None) -> Tensor:
+    """Whole numbers, uniform in [0, low) or [low, high), with the sizes and dtype of input."""
+    require_tensor("randint_like", input)
+    dtype = input.dtype if dtype is None else dtype
+    return minidynamo.randint(0 if high is None else low, low if high is None else high, input.shape, dtype=dtype)

@@ -1,0 +1,76 @@
+"""The table of composite operations and what their functions ask of arguments."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from .. import _C
+
+# typing takes a while to import.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+# The operations that have no face of their own.
+prims = SimpleNamespace(**_C._prims)
+
+functions: dict[str, Callable[..., Any]] = {}
+methods: dict[str, Callable[..., Any]] = {}
+
+
+def composite(faces: str, *names: str) -> Callable[[_Function], _Function]:
+    """Enters a function under its name without a trailing _of, and other names. faces: "function", "method" or both."""
+
+    def enter(function: _Function) -> _Function:
+        for name in (function.__name__.removesuffix("_of"), *names):
+            if "function" in faces:
+                functions[name] = function
+            if "method" in faces:
+                methods[name] = function
+        return function
+
+    return enter
+
+
+def require_tensor(op: str, value: Any, name: str = "input") -> None:
+    """Raises TypeError unless the argument is a tensor."""
+    if not isinstance(value, _C.Tensor):
+        raise TypeError(f"{op}(): argument '{name}' must be Tensor, not {type(value).__name__}")
+
+
+def require_tensors(op: str, values: Any, name: str = "tensors") -> None:
+    """Raises TypeError unless the argument is a list or a tuple of tensors."""
+    if not isinstance(values, (list, tuple)):
+        raise TypeError(f"{op}(): argument '{name}' must be tuple of Tensors, not {type(values).__name__}")
+    for at, value in enumerate(values):
+        if not isinstance(value, _C.Tensor):
+            raise TypeError(
+                f"{op}(): argument '{name}' must be tuple of Tensors, but element {at} is {type(value).__name__}"
+            )
+
+
+def wrapped_dim(op: str, dim: Any, rank: int) -> int:
+    """dim counted from the end when negative; IndexError out of range, TypeError for what is no int."""
+    if not isinstance(dim, int) or isinstance(dim, bool):
+        raise TypeError(f"{op}(): argument 'dim' must be int, not {type(dim).__name__}")
+    extent = rank if rank > 0 else 1
+    if dim < -extent or dim >= extent:
+        raise IndexError(
+            f"[{op}] Dimension out of range (expected to be in range of [{-extent}, {extent - 1}], but got {dim})"
+        )
+    return dim + extent if dim < 0 else dim
+
+
+def sizes_of(op: str, sizes: tuple[Any, ...], name: str = "dims") -> tuple[int, ...]:
+    """f(2, 3) and f((2, 3)) as a tuple of ints."""
+    if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)):
+        sizes = tuple(sizes[0])
+    for at, size in enumerate(sizes):
+        if not isinstance(size, int) or isinstance(size, bool):
+            raise TypeError(
+                f"{op}(): argument '{name}' must be tuple of ints, but element {at} is {type(size).__name__}"
+            )
+    return sizes

@@ -1,0 +1,190 @@
+"""Elements by place and places by element."""
+
+from __future__ import annotations
+
+import minidynamo
+
+from .._C import Tensor
+from .registry import composite, prims, require_tensor, wrapped_dim
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@composite("function method")
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """gather with indices broadcast against input; without dim, of the flattened tensor."""
+    require_tensor("take_along_dim", input)
+    require_tensor("take_along_dim", indices, "indices")
+    if indices.dtype != minidynamo.int64:
+        raise RuntimeError(f"[take_along_dim] dtype of indices should be Long but got {indices.dtype}")
+    if dim is None:
+        return input.reshape(-1).gather(0, indices.reshape(-1))
+    if input.dim() != indices.dim():
+        raise RuntimeError(
+            f"[take_along_dim] input and indices should have the same number of dimensions, but got {input.dim()} and"
+            f" {indices.dim()}; shapes {tuple(input.shape)} and {tuple(indices.shape)}"
+        )
+    at = wrapped_dim("take_along_dim", dim, input.dim())
+    of_input, of_indices = list(input.shape), list(indices.shape)
+    of_input[at], of_indices[at] = 1, 1
+    shape = list(minidynamo.broadcast_shapes(of_input, of_indices))
+    of_input, of_indices = list(shape), list(shape)
+    of_input[at], of_indices[at] = input.shape[at], indices.shape[at]
+    return input.expand(of_input).gather(at, indices.expand(of_indices))
+
+
+@composite("function method")
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """The elements at the places index of the flattened tensor; negative ones count from the end."""
+    require_tensor("take", input)
+    require_tensor("take", index, "index")
+    if index.dtype != minidynamo.int64:
+        raise RuntimeError(f"[take] Expected a long tensor for index, but got {index.dtype}")
+    return input.reshape(-1)[index]
+
+
+@composite("function method")
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """One row of indices for each element that is not zero; with as_tuple, a tensor of indices for each dim.
+
+    The size depends on the data: a captured region ends here.
+    """
+    require_tensor("nonzero", input)
+    return minidynamo.where(input) if as_tuple else prims.nonzero(input)
+
+
+@composite("function method")
+def argwhere(input: Tensor) -> Tensor:
+    """nonzero."""
+    require_tensor("argwhere", input)
+    return input.nonzero()
+
+
+@composite("function")
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Where each element of input would go into the sorted sequences along the last dim: before equal ones, or after.
+
+    sorted_sequence: (n,), or the leading dims of input and (n,). Returns int64, or int32 with out_int32.
+    """
+    require_tensor("searchsorted", sorted_sequence, "sorted_sequence")
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"[searchsorted] side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(
+            "[searchsorted] side and right can't be set to opposites, got side of left while right was True"
+        )
+    if not isinstance(input, Tensor):
+        input = minidynamo.tensor(input, dtype=sorted_sequence.dtype if isinstance(input, float) else None)
+    if sorter is not None:
+        if sorter.dtype != minidynamo.int64:
+            raise RuntimeError(f"[searchsorted] sorter must be a tensor of long dtype but got dtype {sorter.dtype}")
+        if sorter.shape != sorted_sequence.shape:
+            raise RuntimeError(
+                "[searchsorted] boundary and sorter must have the same size, but got"
+                f" {tuple(sorted_sequence.shape)} and"
+                f" {tuple(sorter.shape)}"
+            )
+        sorted_sequence = sorted_sequence.gather(-1, sorter)
+    if sorted_sequence.dtype != input.dtype:
+        common = minidynamo.promote_types(sorted_sequence.dtype, input.dtype)
+        sorted_sequence, input = sorted_sequence.to(common), input.to(common)
+    if sorted_sequence.dim() == 0:
+        raise RuntimeError("[searchsorted] boundaries tensor should have positive dimension, but got 0 dimension")
+    if sorted_sequence.dim() != 1 and sorted_sequence.shape[:-1] != input.shape[:-1]:
+        raise RuntimeError(
+            "[searchsorted] boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries"
+            " tensor and"
+            f" input value tensor must match, but got {tuple(sorted_sequence.shape)} and {tuple(input.shape)}"
+        )
+    found = prims.search_sorted(sorted_sequence, input, right or side == "right")
+    return found.to(minidynamo.int32) if out_int32 else found
+
+
+@composite("function")
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The number of the bucket of each element, between sorted boundaries (n,)."""
+    require_tensor("bucketize", boundaries, "boundaries")
+    if boundaries.dim() != 1:
+        raise RuntimeError(f"[bucketize] boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+def _unique_values(values: Tensor) -> Any:
+    """(the different ones in order, which of them each is, how often each occurs), of a vector."""
+    ordered, places = values.sort(0)
+    starts = minidynamo.cat(
+        [values.new_ones(min(values.numel(), 1), dtype=minidynamo.bool), ordered[1:] != ordered[:-1]]
+    )
+    different = ordered[starts]
+    numbers = starts.cumsum(0) - 1
+    inverse = minidynamo.empty_like(places).scatter(0, places, numbers)
+    counts = minidynamo.zeros(different.shape[0], dtype=minidynamo.int64)
+    return different, inverse, counts.scatter_add(0, numbers, minidynamo.ones_like(numbers))
+
+
+def _unique_results(found: Any, inverse: bool, counts: bool) -> Any:
+    if inverse and counts:
+        return found
+    if inverse:
+        return found[:2]
+    return (found[0], found[2]) if counts else found[0]
+
+
+@composite("function method")
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The different elements in order; on request where each element went, and how often each occurs.
+
+    The size depends on the data: a captured region ends here. dim: slices along it are compared as wholes.
+    """
+    require_tensor("unique", input)
+    if dim is not None:
+        return _unique_slices(input, wrapped_dim("unique", dim, input.dim()), return_inverse, return_counts)
+    values, places, counts = _unique_values(input.reshape(-1))
+    return _unique_results((values, places.reshape(input.shape), counts), return_inverse, return_counts)
+
+
+def _unique_slices(input: Tensor, dim: int, return_inverse: bool, return_counts: bool) -> Any:
+    rows = input.movedim(dim, 0).reshape(input.shape[dim], -1)
+    # Each column refines the order that the columns before it made of the rows.
+    ranks = minidynamo.zeros(rows.shape[0], dtype=minidynamo.int64)
+    for column in rows.unbind(1):
+        places = _unique_values(column)[1]
+        ranks = _unique_values(ranks * rows.shape[0] + places)[1]
+    _, places, counts = _unique_values(ranks)
+    first = minidynamo.zeros(counts.shape[0], dtype=minidynamo.int64)
+    first = first.scatter(0, places, minidynamo.arange(rows.shape[0]))
+    return _unique_results((input.index_select(dim, first), places, counts), return_inverse, return_counts)
+
+
+@composite("function method")
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """Runs of equal elements as one; on request which run each element is in, and the lengths."""
+    require_tensor("unique_consecutive", input)
+    if dim is not None:
+        raise NotImplementedError("[unique_consecutive] dim is not there yet")
+    flat = input.reshape(-1)
+    if flat.numel() == 0:
+        nothing = flat.new_zeros(0, dtype=minidynamo.int64)
+        return _unique_results((flat.clone(), nothing.reshape(input.shape), nothing), return_inverse, return_counts)
+    starts = minidynamo.cat([flat.new_ones(1, dtype=minidynamo.bool), flat[1:] != flat[:-1]])
+    runs = starts.cumsum(0) - 1
+    counts = minidynamo.bincount(runs)
+    return _unique_results((flat[starts], runs.reshape(input.shape), counts), return_inverse, return_counts)

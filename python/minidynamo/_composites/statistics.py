@@ -1,0 +1,287 @@
+"""Counts, order statistics, histograms, moments."""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+
+import minidynamo
+
+from .._C import Tensor
+from .registry import composite, require_tensor, wrapped_dim
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_values_indices = namedtuple("_values_indices", "values indices")
+_min_max = namedtuple("_min_max", "min max")
+
+
+@composite("function method")
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """How many elements are not zero, over dim or over all: int64."""
+    require_tensor("count_nonzero", input)
+    return (input != 0).sum(dim)
+
+
+@composite("function")
+def std_mean(
+    input: Tensor, dim: Any = None, *, correction: Any = 1, unbiased: bool | None = None, keepdim: bool = False
+) -> Any:
+    """(std, mean) over dim or over all."""
+    require_tensor("std_mean", input)
+    correction = correction if unbiased is None else int(unbiased)
+    return input.std(dim, correction=correction, keepdim=keepdim), input.mean(dim, keepdim=keepdim)
+
+
+@composite("function")
+def var_mean(
+    input: Tensor, dim: Any = None, *, correction: Any = 1, unbiased: bool | None = None, keepdim: bool = False
+) -> Any:
+    """(var, mean) over dim or over all."""
+    require_tensor("var_mean", input)
+    correction = correction if unbiased is None else int(unbiased)
+    return input.var(dim, correction=correction, keepdim=keepdim), input.mean(dim, keepdim=keepdim)
+
+
+@composite("function method")
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """(min, max) along dim or of all."""
+    require_tensor("aminmax", input)
+    if dim is None:
+        return _min_max(input.amin(), input.amax())
+    return _min_max(input.amin(dim, keepdim), input.amax(dim, keepdim))
+
+
+@composite("function method")
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The lower of the middle elements: of all, or (values, indices) along dim. NaN where there is one."""
+    require_tensor("median", input)
+    whole = dim is None
+    if whole:
+        input, dim = input.reshape(-1), 0
+        if input.numel() == 0:
+            return input.new_full((), math.nan if input.is_floating_point() else 0)
+    at = wrapped_dim("median", dim, input.dim())
+    extent = input.shape[at] if input.dim() > 0 else 1
+    if extent == 0:
+        raise IndexError(f"[median] Expected reduction dim {at} to have non-zero size; shape {tuple(input.shape)}")
+    values, indices = input.sort(at)
+    if input.dim() == 0:
+        return _values_indices(values, indices)
+    place = (extent - 1) // 2
+    middle, where = values.narrow(at, place, 1), indices.narrow(at, place, 1)
+    if input.is_floating_point():
+        # NaN is sorted to the end.
+        last, last_index = values.narrow(at, extent - 1, 1), indices.narrow(at, extent - 1, 1)
+        where = minidynamo.where(last.isnan(), last_index, where)
+        middle = minidynamo.where(last.isnan(), last, middle)
+    if whole:
+        return middle.reshape(())
+    middle, where = middle.contiguous(), where.contiguous()
+    return _values_indices(middle, where) if keepdim else _values_indices(middle.squeeze(at), where.squeeze(at))
+
+
+@composite("function method")
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum over dim or over all, NaN counted as 0."""
+    require_tensor("nansum", input)
+    return minidynamo.where(input != input, 0, input).sum(dim, keepdim, dtype=dtype)
+
+
+@composite("function method")
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean over dim or over all of what is no NaN."""
+    require_tensor("nanmean", input)
+    if not input.is_floating_point():
+        raise RuntimeError(f"[nanmean] expected input to have floating point dtype but got {input.dtype}")
+    count = (input == input).sum(dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / count
+
+
+def _quantile(
+    op: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
+) -> Tensor:
+    require_tensor(op, input)
+    if not isinstance(q, Tensor):
+        q = minidynamo.tensor(q, dtype=input.dtype)
+    if not input.is_floating_point() or input.dtype not in (minidynamo.float32, minidynamo.float64):
+        raise RuntimeError(f"[{op}] input tensor must be either float or double dtype, but got {input.dtype}")
+    if q.dim() > 1:
+        raise RuntimeError(f"[{op}] q must be a scalar or 1D tensor; shape {tuple(q.shape)}")
+    if q.dtype != input.dtype:
+        raise RuntimeError(f"[{op}] q tensor must be same dtype as the input tensor, but got {q.dtype}")
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError(
+            f"[{op}] interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
+    if input.numel() == 0:
+        raise RuntimeError(f"[{op}] input tensor must be non-empty; shape {tuple(input.shape)}")
+    rank = input.dim()
+    at = 0 if dim is None else wrapped_dim(op, dim, rank)
+    lines = input.reshape(1, -1) if dim is None or rank == 0 else input.movedim(at, -1)
+    ordered = lines.sort(-1).values
+    count = ordered.isnan().logical_not().sum(-1, True)
+    last = (count - 1).clamp(min=0) if skip_nan else (count * 0 + (ordered.shape[-1] - 1))
+    rank_of = q.reshape(-1) * last.to(input.dtype)
+    below = rank_of.floor()
+    if interpolation == "lower":
+        result = ordered.gather(-1, below.long())
+    elif interpolation == "higher":
+        result = ordered.gather(-1, rank_of.ceil().long())
+    elif interpolation == "nearest":
+        result = ordered.gather(-1, rank_of.round().long())
+    else:
+        low, high = ordered.gather(-1, below.long()), ordered.gather(-1, rank_of.ceil().long())
+        weight = 0.5 if interpolation == "midpoint" else rank_of - below
+        result = low.lerp(high, weight)
+    if not skip_nan:
+        result = minidynamo.where(count < ordered.shape[-1], math.nan, result)
+    shape = list(input.shape)
+    if dim is None or rank == 0:
+        result = result.reshape(-1, *([1] * rank)) if keepdim else result.reshape(-1)
+    else:
+        result = result.movedim(-1, 0)
+        if keepdim:
+            shape[at] = 1
+            result = result.reshape(q.numel(), *shape)
+    return result[0] if q.dim() == 0 else result
+
+
+@composite("function method")
+def quantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    """The q-quantiles over dim or over all, q in [0, 1] a number or a vector, whose dim comes first."""
+    return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
+
+
+@composite("function method")
+def nanquantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    """quantile of what is no NaN."""
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
+
+
+@composite("function method")
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each whole number from 0 on occurs in a vector, or the sums of its weights.
+
+    The size depends on the data: a captured region ends here.
+    """
+    require_tensor("bincount", input)
+    if input.dim() != 1 or input.is_floating_point():
+        raise RuntimeError(
+            f"[bincount] only supports 1-d non-negative integral inputs, got {input.dtype}; shape {tuple(input.shape)}"
+        )
+    if minlength < 0:
+        raise RuntimeError(f"[bincount] minlength should be >= 0, got {minlength}")
+    if weights is not None and (weights.dim() != 1 or weights.shape[0] != input.shape[0]):
+        raise RuntimeError(
+            f"[bincount] weights should be 1-d and have the same length as input; shapes {tuple(input.shape)} and"
+            f" {tuple(weights.shape)}"
+        )
+    if input.numel() == 0:
+        dtype = minidynamo.int64 if weights is None else weights.dtype
+        return minidynamo.zeros(minlength, dtype=dtype)
+    if int(input.min()) < 0:
+        raise RuntimeError("[bincount] only supports 1-d non-negative integral inputs.")
+    length = max(int(input.max()) + 1, minlength)
+    if weights is None:
+        weights = minidynamo.ones_like(input, dtype=minidynamo.int64)
+    elif weights.dtype != minidynamo.float32:
+        weights = weights.double()
+    return minidynamo.zeros(length, dtype=weights.dtype).scatter_add(0, input.long(), weights)
+
+
+@composite("function method")
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements fall into each of `bins` equal intervals of [min, max], by default of the elements' own
+    range."""
+    require_tensor("histc", input)
+    if not input.is_floating_point():
+        raise NotImplementedError(f"[histc] not implemented for '{input.dtype}'")
+    if bins <= 0:
+        raise RuntimeError(f"[histc] bins must be > 0, but got {bins}")
+    if max < min:
+        raise RuntimeError(f"[histc] max must be larger than min, but got {min} and {max}")
+    flat = input.reshape(-1)
+    low: Any = minidynamo.full((), min, dtype=input.dtype)
+    high: Any = minidynamo.full((), max, dtype=input.dtype)
+    if min == max and flat.numel() > 0:
+        low, high = flat.amin(), flat.amax()
+    single = low == high
+    low, high = minidynamo.where(single, low - 1, low), minidynamo.where(single, high + 1, high)
+    inside = (flat >= low) & (flat <= high)
+    place = ((flat - low) * (bins / (high - low))).floor()
+    place = minidynamo.where(inside, place, 0.0).clamp(0, bins - 1).long()
+    counts = minidynamo.zeros(bins, dtype=input.dtype)
+    return counts.scatter_add(0, place, inside.to(input.dtype))
+
+
+@composite("function method")
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The n-th differences of neighbours along dim."""
+    require_tensor("diff", input)
+    if input.dim() == 0:
+        raise RuntimeError("[diff] expects input to be at least one-dimensional")
+    at = wrapped_dim("diff", dim, input.dim())
+    if prepend is not None or append is not None:
+        input = minidynamo.cat([part for part in (prepend, input, append) if part is not None], at)
+    if n < 0:
+        raise RuntimeError(f"[diff] order must be non-negative but got {n}")
+    for _ in range(n):
+        extent = input.shape[at]
+        if extent <= 1:
+            return input.narrow(at, 0, 0)
+        after, before = input.narrow(at, 1, extent - 1), input.narrow(at, 0, extent - 1)
+        input = after ^ before if input.dtype == minidynamo.bool else after - before
+    return input
+
+
+@composite("function", "trapz")
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    """The integral along dim by the trapezoidal rule, at places x or a step of dx apart."""
+    require_tensor("trapezoid", y, "y")
+    at = wrapped_dim("trapezoid", dim, y.dim())
+    extent = y.shape[at]
+    if extent == 0:
+        return y.sum(at)
+    sums = y.narrow(at, 1, extent - 1) + y.narrow(at, 0, extent - 1)
+    if x is None:
+        return sums.sum(at) * (dx / 2)
+    if x.dim() == 1:
+        steps = x.diff().reshape([-1 if place == at else 1 for place in range(y.dim())])
+    else:
+        steps = x.diff(dim=at)
+    return (sums * steps).sum(at) / 2
+
+
+@composite("function method")
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
+    """The covariances of the rows, each a variable, over the columns."""
+    require_tensor("cov", input)
+    if fweights is not None or aweights is not None:
+        raise NotImplementedError("[cov] weights are not there yet")
+    if input.dim() > 2:
+        raise RuntimeError(f"[cov] expected input to have two or fewer dimensions; shape {tuple(input.shape)}")
+    rows = input.reshape(1, -1) if input.dim() < 2 else input
+    centred = rows - rows.mean(1, True)
+    return (centred.matmul(centred.t()) / max(rows.shape[1] - correction, 0)).squeeze()
+
+
+@composite("function method")
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlations of the rows, each a variable, over the columns."""
+    require_tensor("corrcoef", input)
+    covariance = cov(input)
+    if covariance.dim() == 0:
+        return covariance / covariance
+    deviation = covariance.diagonal().sqrt()
+    return (covariance / deviation.unsqueeze(1) / deviation.unsqueeze(0)).clamp(-1, 1)

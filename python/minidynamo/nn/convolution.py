@@ -1,0 +1,345 @@
+"""Convolutions."""
+
+import math
+
+import minidynamo
+
+from . import functional as F
+from . import init
+from .module import Module
+from .parameter import Parameter
+
+
+def _tuple(value, rank):
+    return (value,) * rank if isinstance(value, int) else tuple(value)
+
+
+class _Convolution(Module):
+    rank = 0
+    transposed = False
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride,
+        padding,
+        dilation,
+        output_padding,
+        groups,
+        bias,
+        padding_mode,
+        dtype,
+    ):
+        super().__init__()
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        if in_channels % groups != 0:
+            raise ValueError("in_channels must be divisible by groups")
+        if out_channels % groups != 0:
+            raise ValueError("out_channels must be divisible by groups")
+        if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
+            raise ValueError(
+                "padding_mode must be one of {'zeros', 'reflect', 'replicate', 'circular'}, but got"
+                f" padding_mode='{padding_mode}'"
+            )
+        rank = self.rank
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = _tuple(kernel_size, rank)
+        self.stride = _tuple(stride, rank)
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
+            if padding == "same" and any(step != 1 for step in self.stride):
+                raise ValueError("padding='same' is not supported for strided convolutions")
+        self.padding = padding if isinstance(padding, str) else _tuple(padding, rank)
+        self.dilation = _tuple(dilation, rank)
+        self.output_padding = _tuple(output_padding, rank)
+        self.groups = groups
+        self.padding_mode = padding_mode
+        first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        self.weight = Parameter(minidynamo.empty(first, second // groups, *self.kernel_size, dtype=dtype))
+        if bias:
+            self.bias = Parameter(minidynamo.empty(out_channels, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        # (before, after) of each dim, the last one first: what F.pad takes.
+        around = []
+        for dim in reversed(range(rank)):
+            around.extend(self._around(dim))
+        self._padding_around = tuple(around)
+        self.reset_parameters()
+
+    def _around(self, dim):
+        if self.padding == "same":
+            total = self.dilation[dim] * (self.kernel_size[dim] - 1)
+            return [total // 2, total - total // 2]
+        return [0, 0] if self.padding == "valid" else [self.padding[dim]] * 2
+
+    def reset_parameters(self):
+        """Draws weight and bias anew, uniform in +-1/sqrt(fan in), the distribution that torch documents."""
+        init.kaiming_uniform_(self.weight, math.sqrt(5))
+        if self.bias is not None:
+            fan_in = self.weight.shape[1] * math.prod(self.kernel_size)
+            if fan_in != 0:
+                init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
+
+    def _padded(self, input):
+        """The input and the padding that is left to the convolution."""
+        if self.padding_mode == "zeros":
+            return input, self.padding
+        return F.pad(input, self._padding_around, self.padding_mode), 0
+
+    def extra_repr(self):
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        none = (0,) * self.rank
+        if self.padding != none:
+            text += f", padding={self.padding}"
+        if self.dilation != (1,) * self.rank:
+            text += f", dilation={self.dilation}"
+        if self.output_padding != none:
+            text += f", output_padding={self.output_padding}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
+        if self.bias is None:
+            text += ", bias=False"
+        if self.padding_mode != "zeros":
+            text += f", padding_mode={self.padding_mode}"
+        return text
+
+    def _sizes_for(self, input, output_size):
+        """The output padding that makes the wanted size."""
+        if output_size is None:
+            return self.output_padding
+        wanted = list(output_size)[-self.rank :]
+        extra = []
+        for dim in range(self.rank):
+            span = self.dilation[dim] * (self.kernel_size[dim] - 1) + 1
+            least = (input.shape[dim - self.rank] - 1) * self.stride[dim] - 2 * self.padding[dim] + span
+            if not least <= wanted[dim] <= least + self.stride[dim] - 1:
+                raise ValueError(
+                    f"requested an output size of {wanted}, but valid sizes of dim {dim} range from {least} to"
+                    f" {least + self.stride[dim] - 1} (for an input of {tuple(input.shape)})"
+                )
+            extra.append(wanted[dim] - least)
+        return tuple(extra)
+
+
+class Conv1d(_Convolution):
+    """The cross-correlation of (N, C, L) with weight (out_channels, in_channels / groups, *kernel_size), plus bias."""
+
+    rank = 1
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ):
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, dtype
+        )
+
+    def forward(self, input):
+        input, padding = self._padded(input)
+        return F.conv1d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+
+class Conv2d(_Convolution):
+    """The cross-correlation of (N, C, H, W) with weight (out_channels, in_channels / groups, *kernel_size), plus
+    bias."""
+
+    rank = 2
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ):
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, dtype
+        )
+
+    def forward(self, input):
+        input, padding = self._padded(input)
+        return F.conv2d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+
+class Conv3d(_Convolution):
+    """The cross-correlation of (N, C, D, H, W) with weight (out_channels, in_channels / groups, *kernel_size), plus
+    bias."""
+
+    rank = 3
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ):
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, dtype
+        )
+
+    def forward(self, input):
+        input, padding = self._padded(input)
+        return F.conv3d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+
+class ConvTranspose1d(_Convolution):
+    """The transpose of Conv1d: weight is (in_channels, out_channels / groups, *kernel_size)."""
+
+    rank = 1
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups=1,
+        bias=True,
+        dilation=1,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ):
+        if padding_mode != "zeros":
+            raise ValueError('Only "zeros" padding mode is supported for ConvTranspose1d')
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            output_padding,
+            groups,
+            bias,
+            "zeros",
+            dtype,
+        )
+
+    def forward(self, input, output_size=None):
+        output_padding = self._sizes_for(input, output_size)
+        return F.conv_transpose1d(
+            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
+        )
+
+
+class ConvTranspose2d(_Convolution):
+    """The transpose of Conv2d: weight is (in_channels, out_channels / groups, *kernel_size)."""
+
+    rank = 2
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups=1,
+        bias=True,
+        dilation=1,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ):
+        if padding_mode != "zeros":
+            raise ValueError('Only "zeros" padding mode is supported for ConvTranspose2d')
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            output_padding,
+            groups,
+            bias,
+            "zeros",
+            dtype,
+        )
+
+    def forward(self, input, output_size=None):
+        output_padding = self._sizes_for(input, output_size)
+        return F.conv_transpose2d(
+            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
+        )
+
+
+class ConvTranspose3d(_Convolution):
+    """The transpose of Conv3d: weight is (in_channels, out_channels / groups, *kernel_size)."""
+
+    rank = 3
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups=1,
+        bias=True,
+        dilation=1,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ):
+        if padding_mode != "zeros":
+            raise ValueError('Only "zeros" padding mode is supported for ConvTranspose3d')
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            output_padding,
+            groups,
+            bias,
+            "zeros",
+            dtype,
+        )
+
+    def forward(self, input, output_size=None):
+        output_padding = self._sizes_for(input, output_size)
+        return F.conv_transpose3d(
+            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
+        )

@@ -1,0 +1,12 @@
+"""The functions of torch.nn.functional: those that the op table has, and those that are made of them."""
+
+from ... import _C
+from . import activation, attention, convolution, losses, normalization, padding, pooling, sampling, sparse
+
+globals().update(_C._functional)
+
+_MODULES = (activation, attention, convolution, losses, normalization, padding, pooling, sampling, sparse)
+COMPOSITES = {name: getattr(module, name) for module in _MODULES for name in module.__all__}
+globals().update(COMPOSITES)
+
+__all__ = sorted([*_C._functional, *COMPOSITES])

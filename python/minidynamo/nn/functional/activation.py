@@ -1,0 +1,274 @@
+"""Activations made of other functions, and dropout."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import minidynamo
+
+from ..._C import Tensor
+from ..._composites.registry import prims
+
+__all__ = [
+    "alpha_dropout",
+    "celu",
+    "elu",
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "glu",
+    "gumbel_softmax",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "log_softmax",
+    "logsigmoid",
+    "mish",
+    "prelu",
+    "relu",
+    "relu6",
+    "rrelu",
+    "selu",
+    "silu",
+    "softmax",
+    "softmin",
+    "softplus",
+    "softshrink",
+    "softsign",
+    "tanhshrink",
+    "threshold",
+]
+
+
+def _into(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
+    return input.copy_(result) if inplace else result
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(input, 0)."""
+    return input.relu_() if inplace else minidynamo.relu(input)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """input * sigmoid(input)."""
+    result = prims.silu(input)
+    return input.copy_(result) if inplace else result
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """input where positive, else negative_slope * input."""
+    result = prims.leaky_relu(input, negative_slope)
+    return input.copy_(result) if inplace else result
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """input where positive, else alpha * (exp(input) - 1)."""
+    result = prims.elu(input, alpha)
+    return input.copy_(result) if inplace else result
+
+
+def _implicit_dim(name: str, input: Tensor) -> int:
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=3,
+    )
+    return 0 if input.dim() in (0, 1, 3) else 1
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """exp(input) divided by its sum along dim; without dim, of one that torch chose once, with a warning."""
+    if dim is None:
+        dim = _implicit_dim("softmax", input)
+    return minidynamo.softmax(input, dim, dtype)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """log(softmax(input, dim))."""
+    if dim is None:
+        dim = _implicit_dim("log_softmax", input)
+    return minidynamo.log_softmax(input, dim, dtype)
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """input clamped to [min_val, max_val]."""
+    if min_val > max_val:
+        raise ValueError("hardtanh(): min_val cannot be greater than max_val")
+    return _into(input, input.clamp(min_val, max_val), inplace)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """input clamped to [0, 6]."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """relu6(input + 3) / 6."""
+    return _into(input, (input + 3).clamp(0, 6) / 6, inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """input * relu6(input + 3) / 6."""
+    return _into(input, input * (input + 3).clamp(0, 6) / 6, inplace)
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """log(1 + exp(beta * input)) / beta; input itself where beta * input is above the threshold."""
+    scaled = input * beta
+    return minidynamo.where(scaled > threshold, input, scaled.exp().log1p() / beta)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """input * tanh(softplus(input))."""
+    return _into(input, input * softplus(input).tanh(), inplace)
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """log(sigmoid(input)), without overflow on the way."""
+    return input.clamp(max=0) - (-input.abs()).exp().log1p()
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """elu with the scale and alpha that keep mean and variance."""
+    alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+    result = scale * minidynamo.where(input > 0, input, alpha * input.clamp(max=0).expm1())
+    return _into(input, result, inplace)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """max(0, input) + min(0, alpha * (exp(input / alpha) - 1))."""
+    result = minidynamo.where(input > 0, input, alpha * (input.clamp(max=0) / alpha).expm1())
+    return _into(input, result, inplace)
+
+
+def softsign(input: Tensor) -> Tensor:
+    """input / (1 + |input|)."""
+    return input / (1 + input.abs())
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """input - tanh(input)."""
+    return input - input.tanh()
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """input moved by lambd towards 0, not beyond it."""
+    if lambd < 0:
+        raise RuntimeError(f"[softshrink] lambda must be greater or equal to 0, but found to be {lambd}")
+    return minidynamo.where(input > lambd, input - lambd, minidynamo.where(input < -lambd, input + lambd, input * 0))
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """input, and 0 between -lambd and lambd."""
+    return minidynamo.where((input >= -lambd) & (input <= lambd), 0.0, input)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """input where it is above the threshold, else value."""
+    return _into(input, minidynamo.where(input <= threshold, value, input), inplace)
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """input where positive, else weight * input; weight has one element, or one for each channel (dim 1)."""
+    if weight.numel() != 1:
+        channels = input.shape[1] if input.dim() > 1 else 1
+        if weight.numel() != channels:
+            raise RuntimeError(
+                "[prelu] Mismatch of parameter numbers and input channel size. Found parameter numbers ="
+                f" {weight.numel()}"
+                f" and channel size = {channels}; shapes {tuple(input.shape)} and {tuple(weight.shape)}"
+            )
+        weight = weight.reshape(-1, *([1] * (input.dim() - 2)))
+    else:
+        weight = weight.reshape(())
+    return minidynamo.where(input > 0, input, weight * input)
+
+
+def rrelu(
+    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """input where positive, else input times a slope: random in [lower, upper) in training, else their mean."""
+    slope: Any = (lower + upper) / 2
+    if training:
+        slope = minidynamo.rand_like(input) * (upper - lower) + lower
+    return _into(input, minidynamo.where(input >= 0, input, input * slope), inplace)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along dim times the sigmoid of the second."""
+    extent = input.shape[dim]
+    if extent % 2 != 0:
+        raise RuntimeError(f"[glu] Halving dimension must be even, but dimension {dim} is size {extent}")
+    first, second = input.chunk(2, dim)
+    return first * second.sigmoid()
+
+
+def softmin(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
+    """softmax of -input."""
+    return softmax(-input, dim, dtype=dtype)
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A sample of the Gumbel-softmax distribution; hard: one-hot."""
+    noise = -(-(1 - minidynamo.rand_like(logits)).log()).log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    return minidynamo.zeros_like(soft).scatter(dim, soft.argmax(dim, True), 1.0)
+
+
+def _check_probability(op: str, p: float) -> None:
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"{op}(): dropout probability has to be between 0 and 1, but got {p}")
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Elements set to 0 with probability p and the others divided by 1 - p; input itself when not in training."""
+    _check_probability("dropout", p)
+    if not training or p == 0:
+        return input
+    if p == 1:
+        return _into(input, input * 0, inplace)
+    kept = minidynamo.rand_like(input) >= p
+    return _into(input, input * kept * (1 / (1 - p)), inplace)
+
+
+def _channel_dropout(op: str, input: Tensor, p: float, training: bool, inplace: bool, dims: int) -> Tensor:
+    _check_probability(op, p)
+    if not training or p == 0:
+        return input
+    shape = (*input.shape[: input.dim() - dims], *([1] * dims))
+    kept = minidynamo.rand(shape, dtype=input.dtype) >= p
+    return _into(input, input * kept * (1 / (1 - p) if p < 1 else 1.0), inplace)
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """dropout of whole channels: (C, L) or (N, C, L)."""
+    if input.dim() not in (2, 3):
+        raise RuntimeError(f"[dropout1d] Expected 2D or 3D input, but received a {input.dim()}D input")
+    return _channel_dropout("dropout1d", input, p, training, inplace, 1)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """dropout of whole channels: (N, C, H, W)."""
+    return _channel_dropout("dropout2d", input, p, training, inplace, input.dim() - 2)
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """dropout of whole channels: (N, C, D, H, W)."""
+    return _channel_dropout("dropout3d", input, p, training, inplace, input.dim() - 2)
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """dropout to the saturation value of selu, keeping mean and variance."""
+    _check_probability("alpha_dropout", p)
+    if not training or p == 0:
+        return input
+    saturation = -1.7580993408473766
+    scale = ((1 - p) * (1 + p * saturation**2)) ** -0.5 if p < 1 else 0.0
+    kept = minidynamo.rand_like(input) >= p
+    dropped = minidynamo.where(kept, input, saturation)
+    return _into(input, dropped * scale - scale * p * saturation, inplace)

@@ -1,0 +1,347 @@
+"""Losses. reduction: "none" gives one for each element or row, "mean" and "sum" one number."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import minidynamo
+
+from ..._C import Tensor
+
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cosine_embedding_loss",
+    "cosine_similarity",
+    "cross_entropy",
+    "gaussian_nll_loss",
+    "hinge_embedding_loss",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "margin_ranking_loss",
+    "mse_loss",
+    "nll_loss",
+    "pairwise_distance",
+    "poisson_nll_loss",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+]
+
+
+def _reduced(loss: Tensor, reduction: str) -> Tensor:
+    if reduction == "mean":
+        return loss.mean()
+    if reduction == "sum":
+        return loss.sum()
+    if reduction != "none":
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return loss
+
+
+def mse_loss(
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Tensor:
+    """(input - target) ** 2."""
+    return _reduced((input - target).square(), reduction)
+
+
+def l1_loss(
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Tensor:
+    """|input - target|."""
+    return _reduced((input - target).abs(), reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """Half the square over beta where |input - target| is below beta, else the distance less half of beta."""
+    if beta < 0:
+        raise RuntimeError(f"[smooth_l1_loss] does not support negative values for beta, got {beta}")
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    distance = (input - target).abs()
+    return _reduced(
+        minidynamo.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta), reduction
+    )
+
+
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
+    """Half the square where |input - target| is at most delta, else delta times the distance less half of delta."""
+    if delta <= 0:
+        raise RuntimeError(f"[huber_loss] does not support non-positive values for delta, got {delta}")
+    distance = (input - target).abs()
+    far = delta * (distance - 0.5 * delta)
+    return _reduced(minidynamo.where(distance <= delta, 0.5 * distance * distance, far), reduction)
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """-(target * log(input) + (1 - target) * log(1 - input)), each logarithm at least -100; input in [0, 1]."""
+    if target.shape != input.shape:
+        raise ValueError(
+            f"binary_cross_entropy(): Using a target size ({tuple(target.shape)}) that is different to the input size"
+            f" ({tuple(input.shape)}) is deprecated. Please ensure they have the same size."
+        )
+    loss = (target - 1) * (-input).log1p().clamp(min=-100) - target * input.log().clamp(min=-100)
+    return _reduced(loss if weight is None else loss * weight, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """binary_cross_entropy of sigmoid(input), without overflow on the way; pos_weight weighs the positive targets."""
+    if target.shape != input.shape:
+        raise ValueError(
+            f"binary_cross_entropy_with_logits(): Target size ({tuple(target.shape)}) must be the same as input size"
+            f" ({tuple(input.shape)})"
+        )
+    log_sigmoid = minidynamo.nn.functional.logsigmoid(input)
+    if pos_weight is None:
+        loss = (1 - target) * input - log_sigmoid
+    else:
+        loss = (1 - target) * input - ((pos_weight - 1) * target + 1) * log_sigmoid
+    return _reduced(loss if weight is None else loss * weight, reduction)
+
+
+def _class_dim(op: str, input: Tensor) -> int:
+    if input.dim() == 0:
+        raise ValueError(f"{op}(): Expected 1 or more dimensions (got 0)")
+    return 0 if input.dim() == 1 else 1
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative of each log probability, input (N, C, ...), that the class target (N, ...) names, times its
+    weight."""
+    dim = _class_dim("nll_loss", input)
+    if (
+        input.dim() != target.dim() + 1
+        or input.shape[:dim] != target.shape[:dim]
+        or input.shape[dim + 1 :] != target.shape[dim:]
+    ):
+        raise ValueError(
+            f"nll_loss(): Expected input batch_size and sizes to match target's; shapes {tuple(input.shape)} and"
+            f" {tuple(target.shape)}"
+        )
+    kept = target != ignore_index
+    place = minidynamo.where(kept, target, 0).unsqueeze(dim)
+    chosen = input.gather(dim, place).squeeze(dim)
+    weights = kept.to(input.dtype)
+    if weight is not None:
+        weights = weights * weight[place.squeeze(dim)]
+    loss = minidynamo.where(kept, -chosen * weights, 0.0)
+    return loss.sum() / weights.sum() if reduction == "mean" else _reduced(loss, reduction)
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """nll_loss of log_softmax(input): input (N, C, ...), target the classes (N, ...) or their probabilities (N, C,
+    ...)."""
+    if label_smoothing < 0 or label_smoothing > 1:
+        raise RuntimeError(f"[cross_entropy] label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    dim = _class_dim("cross_entropy", input)
+    logs = input.log_softmax(dim)
+    classes = input.shape[dim]
+    shape = [1] * input.dim()
+    shape[dim] = classes
+    if target.is_floating_point():
+        if target.shape != input.shape:
+            raise RuntimeError(
+                "[cross_entropy] Expected floating point type for target with class probabilities and of the"
+                " input's shape;"
+                f" shapes {tuple(input.shape)} and {tuple(target.shape)}"
+            )
+        if label_smoothing > 0:
+            target = target * (1 - label_smoothing) + label_smoothing / classes
+        weighed = logs * target if weight is None else logs * target * weight.reshape(shape)
+        loss = -weighed.sum(dim)
+        rows = input.numel() // classes if classes > 0 else 0
+        return loss.sum() / rows if reduction == "mean" else _reduced(loss, reduction)
+    loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    if label_smoothing == 0:
+        return loss
+    smooth = -(logs if weight is None else logs * weight.reshape(shape)).sum(dim)
+    kept = target != ignore_index
+    smooth = minidynamo.where(kept, smooth, 0.0)
+    if reduction == "mean":
+        weights = kept.to(input.dtype)
+        if weight is not None:
+            weights = weights * weight[minidynamo.where(kept, target, 0)]
+        smooth = smooth.sum() / weights.sum()
+    else:
+        smooth = _reduced(smooth, reduction)
+    return loss * (1 - label_smoothing) + smooth * (label_smoothing / classes)
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """target * (log(target) - input), input being log probabilities; "batchmean" divides the sum by the size of dim
+    0."""
+    if log_target:
+        loss = target.exp() * (target - input)
+    else:
+        loss = minidynamo.xlogy(target, target) - target * input
+    if reduction == "batchmean":
+        return loss.sum() / input.shape[0] if input.dim() > 0 else loss.sum()
+    return _reduced(loss, reduction)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The dot product along dim of x1 and x2 divided by their norms, each at least eps."""
+    x1, x2 = minidynamo.broadcast_tensors(x1, x2)
+    length = x1.norm(2, dim).clamp(min=eps) * x2.norm(2, dim).clamp(min=eps)
+    return (x1 * x2).sum(dim) / length
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of x1 - x2 + eps along the last dim."""
+    return (x1 - x2 + eps).norm(p, -1, keepdim)
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """1 - the cosine where target is 1, the cosine above the margin where it is -1."""
+    eps = 1e-12
+    product = (input1 * input2).sum(-1)
+    cosine = product / ((input1.square().sum(-1) + eps) * (input2.square().sum(-1) + eps)).sqrt()
+    zero = minidynamo.zeros_like(cosine)
+    loss = minidynamo.where(target == 1, 1 - cosine, zero) + minidynamo.where(
+        target == -1, (cosine - margin).clamp(min=0), zero
+    )
+    return _reduced(loss, reduction)
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, -target * (input1 - input2) + margin)."""
+    return _reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """input where target is 1, max(0, margin - input) where it is -1."""
+    zero = minidynamo.zeros_like(input)
+    near = minidynamo.where(target == 1, input, zero)
+    return _reduced(near + minidynamo.where(target == -1, (margin - input).clamp(min=0), zero), reduction)
+
+
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Tensor:
+    """log(1 + exp(-target * input))."""
+    return _reduced((-target * input).exp().log1p(), reduction)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, distance to positive - distance to negative + margin)."""
+    near = pairwise_distance(anchor, positive, p, eps)
+    far = pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = far.minimum(pairwise_distance(positive, negative, p, eps))
+    return _reduced((near - far + margin).clamp(min=0), reduction)
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log likelihood of Poisson counts; full adds Stirling's term."""
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + minidynamo.where(target <= 1, 0.0, stirling)
+    return _reduced(loss, reduction)
+
+
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
+    """The negative log likelihood of normal numbers with mean input and variance var, at least eps."""
+    if not isinstance(var, Tensor):
+        var = var * minidynamo.ones_like(input)
+    if var.shape != input.shape and input.shape[:-1] == var.shape:
+        var = var.unsqueeze(-1)
+    var = var.clamp(min=eps)
+    loss = 0.5 * (var.log() + (input - target).square() / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return _reduced(loss, reduction)

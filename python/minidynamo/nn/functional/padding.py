@@ -1,0 +1,89 @@
+"""Padding at the ends of dims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import minidynamo
+
+from ..._C import Tensor
+
+__all__ = ["pad"]
+
+
+def _constant(input: Tensor, pairs: list[Any], value: float) -> Tensor:
+    sizes = list(input.shape)
+    for dim, before, after in pairs:
+        sizes[dim] = sizes[dim] + before + after
+        if sizes[dim] < 0:
+            raise RuntimeError(
+                f"[pad] The input size {input.shape[dim]}, plus negative padding {before} and {after}, resulted"
+                " in a negative"
+                f" output size; shape {tuple(input.shape)}"
+            )
+    result = input.new_full(sizes, value) if value != 0 else input.new_zeros(sizes)
+    inside, source = result, input
+    for dim, before, after in pairs:
+        # What a negative number cuts off.
+        cut = max(0, -before)
+        source = source.narrow(dim, cut, source.shape[dim] - cut - max(0, -after))
+        inside = inside.narrow(dim, max(0, before), source.shape[dim])
+    inside.copy_(source)
+    return result
+
+
+def _mirrored(places: Tensor, extent: int) -> Tensor:
+    places = places.abs()
+    return (extent - 1) - ((extent - 1) - places).abs()
+
+
+def _by_places(input: Tensor, pairs: list[Any], mode: str) -> Tensor:
+    for dim, before, after in pairs:
+        extent = input.shape[dim]
+        if mode == "reflect" and (before >= extent or after >= extent):
+            raise RuntimeError(
+                f"[pad] Padding size should be less than the corresponding input dimension, but got: padding"
+                f" ({before}, {after}) at dimension {dim}; shape {tuple(input.shape)}"
+            )
+        if mode == "circular" and (before > extent or after > extent):
+            raise RuntimeError(
+                f"[pad] Padding value causes wrapping around more than once: padding ({before}, {after}) at"
+                f" dimension {dim};"
+                f" shape {tuple(input.shape)}"
+            )
+        places = minidynamo.arange(-before, extent + after)
+        if mode == "reflect":
+            places = _mirrored(places, extent)
+        else:
+            places = places.clamp(0, extent - 1) if mode == "replicate" else places % extent
+        input = input.index_select(dim, places)
+    return input
+
+
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
+    """The last dims longer at their ends: pad is (before, after) of the last dim, then of the one before it, and so on.
+
+    mode: "constant" fills with value, where negative numbers cut off; "reflect" mirrors without repeating the edge,
+    "replicate" repeats the edge, "circular" goes on at the other end.
+    """
+    pad = list(pad)
+    if len(pad) % 2 != 0:
+        raise RuntimeError(f"[pad] Padding length must be divisible by 2, got {len(pad)}")
+    if len(pad) // 2 > input.dim():
+        raise RuntimeError(
+            f"[pad] Padding length should be less than or equal to two times the input dimension but got padding length"
+            f" {len(pad)} and input of dimension {input.dim()}; shape {tuple(input.shape)}"
+        )
+    pairs = [(input.dim() - 1 - at, pad[2 * at], pad[2 * at + 1]) for at in range(len(pad) // 2)]
+    if mode == "constant":
+        return _constant(input, pairs, 0 if value is None else value)
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"[pad] Unrecognised padding mode {mode}")
+    if value is not None:
+        raise ValueError(f'pad(): Padding mode "{mode}" doesn\'t take in value argument')
+    if not pairs or input.dim() not in (len(pairs) + 1, len(pairs) + 2) or len(pairs) > 3:
+        raise NotImplementedError(
+            "[pad] Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"
+            f"; padding {pad}, shape {tuple(input.shape)}"
+        )
+    return _by_places(input, pairs, mode)

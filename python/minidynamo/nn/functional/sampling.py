@@ -1,0 +1,170 @@
+"""Inputs (N, C, ...) at other resolutions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import minidynamo
+
+from ..._C import Tensor
+
+__all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
+
+_RANKS = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
+
+
+def _places(extent: int, size: int, align_corners: bool, scale: float | None) -> Tensor:
+    """Where each output element lies in the input, counted in its elements."""
+    number = minidynamo.arange(size, dtype=minidynamo.float32)
+    if align_corners:
+        return number * ((extent - 1) / (size - 1) if size > 1 else 0.0)
+    step = 1 / scale if scale is not None else extent / size
+    return (number + 0.5) * step - 0.5
+
+
+def _nearest(input: Tensor, dim: int, size: int, scale: float | None, exact: bool) -> Tensor:
+    extent = input.shape[dim]
+    step = 1 / scale if scale is not None else extent / size
+    number = minidynamo.arange(size, dtype=minidynamo.float32)
+    places = ((number + 0.5 if exact else number) * step).floor().clamp(max=extent - 1)
+    return input.index_select(dim, places.long())
+
+
+def _linear(input: Tensor, dim: int, size: int, scale: float | None, align_corners: bool) -> Tensor:
+    extent = input.shape[dim]
+    places = _places(extent, size, align_corners, scale).clamp(min=0)
+    below = places.floor().clamp(max=extent - 1)
+    shape = [1] * input.dim()
+    shape[dim] = size
+    weight = (places - below).to(input.dtype).reshape(shape)
+    low = input.index_select(dim, below.long())
+    high = input.index_select(dim, (below + 1).clamp(max=extent - 1).long())
+    return low * (1 - weight) + high * weight
+
+
+def _cubic(input: Tensor, dim: int, size: int, scale: float | None, align_corners: bool) -> Tensor:
+    extent = input.shape[dim]
+    places = _places(extent, size, align_corners, scale)
+    below = places.floor()
+    t = places - below
+    a = -0.75
+    far = [t + 1, 2 - t]
+    near = [t, 1 - t]
+    outer = [((a * x - 5 * a) * x + 8 * a) * x - 4 * a for x in far]
+    inner = [((a + 2) * x - (a + 3)) * x * x + 1 for x in near]
+    shape = [1] * input.dim()
+    shape[dim] = size
+    total: Any = None
+    for step, weight in ((-1, outer[0]), (0, inner[0]), (1, inner[1]), (2, outer[1])):
+        part = input.index_select(dim, (below + step).clamp(0, extent - 1).long())
+        part = part * weight.to(input.dtype).reshape(shape)
+        total = part if total is None else total + part
+    return total
+
+
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """(N, C, ...) at the resolution `size`, or at scale_factor times its own.
+
+    mode: "nearest", "nearest-exact", "linear" (3-D), "bilinear" and "bicubic" (4-D), "trilinear" (5-D), "area".
+    """
+    rank = input.dim() - 2
+    if rank not in (1, 2, 3):
+        raise NotImplementedError(f"[interpolate] Input must be 3-D, 4-D or 5-D; shape {tuple(input.shape)}")
+    if mode in ("nearest", "area", "nearest-exact"):
+        if align_corners is not None:
+            raise ValueError(
+                "interpolate(): align_corners option can only be set with the interpolating modes: linear | bilinear |"
+                " bicubic | trilinear"
+            )
+    elif _RANKS.get(mode) != rank:
+        raise NotImplementedError(
+            f"[interpolate] Got {input.dim()}D input, and the mode {mode}; shape {tuple(input.shape)}"
+        )
+    if antialias:
+        raise NotImplementedError("[interpolate] antialias is not there yet")
+    if (size is None) == (scale_factor is None):
+        both = (
+            "either size or scale_factor should be defined"
+            if size is None
+            else "only one of size or scale_factor should be defined"
+        )
+        raise ValueError(f"interpolate(): {both}")
+    scales: list[Any] = [None] * rank
+    if size is not None:
+        sizes = [size] * rank if isinstance(size, int) else list(size)
+    else:
+        scales = [scale_factor] * rank if isinstance(scale_factor, (int, float)) else list(scale_factor)
+        sizes = [math.floor(input.shape[2 + at] * scales[at]) for at in range(len(scales))]
+    if len(sizes) != rank:
+        raise ValueError(
+            "interpolate(): Input and output must have the same number of spatial dimensions, but got input"
+            " with spatial"
+            f" dimensions of {list(input.shape[2:])} and output size of {sizes}"
+        )
+    if recompute_scale_factor:
+        scales = [None] * rank
+    if mode == "area":
+        pools = minidynamo.nn.functional
+        pool = (pools.adaptive_avg_pool1d, pools.adaptive_avg_pool2d, pools.adaptive_avg_pool3d)[rank - 1]
+        return pool(input, sizes)
+    for at in range(rank):
+        if mode.startswith("nearest"):
+            input = _nearest(input, 2 + at, sizes[at], scales[at], mode == "nearest-exact")
+        elif mode == "bicubic":
+            input = _cubic(input, 2 + at, sizes[at], scales[at], bool(align_corners))
+        else:
+            input = _linear(input, 2 + at, sizes[at], scales[at], bool(align_corners))
+    return input
+
+
+def upsample(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+) -> Tensor:
+    """interpolate."""
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(..., C * r * r, H, W) as (..., C, H * r, W * r)."""
+    r = upscale_factor
+    if input.dim() < 3 or r <= 0 or input.shape[-3] % (r * r) != 0:
+        raise RuntimeError(
+            "[pixel_shuffle] expects its input's 'channel' dimension to be divisible by the square of"
+            f" upscale_factor {r};"
+            f" shape {tuple(input.shape)}"
+        )
+    channels, height, width = input.shape[-3] // (r * r), input.shape[-2], input.shape[-1]
+    parts = input.reshape(-1, channels, r, r, height, width).permute(0, 1, 4, 2, 5, 3)
+    return parts.reshape(*input.shape[:-3], channels, height * r, width * r)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(..., C, H * r, W * r) as (..., C * r * r, H, W)."""
+    r = downscale_factor
+    if input.dim() < 3 or r <= 0 or input.shape[-1] % r != 0 or input.shape[-2] % r != 0:
+        raise RuntimeError(
+            f"[pixel_unshuffle] expects height and width to be divisible by downscale_factor {r}; shape"
+            f" {tuple(input.shape)}"
+        )
+    channels, height, width = input.shape[-3], input.shape[-2] // r, input.shape[-1] // r
+    parts = input.reshape(-1, channels, height, r, width, r).permute(0, 1, 3, 5, 2, 4)
+    return parts.reshape(*input.shape[:-3], channels * r * r, height, width)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The channels of (N, C, ...) dealt out from `groups` groups in turn."""
+    if input.dim() < 3 or groups <= 0 or input.shape[1] % groups != 0:
+        raise RuntimeError(
+            f"[channel_shuffle] Number of channels must be divisible by groups {groups}; shape {tuple(input.shape)}"
+        )
+    parts = input.reshape(input.shape[0], groups, input.shape[1] // groups, *input.shape[2:])
+    return parts.transpose(1, 2).reshape(input.shape)

@@ -1,0 +1,204 @@
+"""The functions of torch.nn.init: each fills a tensor in place and gives it back."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import minidynamo
+
+from .._C import Tensor
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor by which a nonlinearity wants the standard deviation of weights scaled."""
+    plain = (
+        "linear",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "sigmoid",
+    )
+    if nonlinearity in plain:
+        return 1.0
+    if nonlinearity == "tanh":
+        return 5.0 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2.0)
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity == "selu":
+        return 3.0 / 4
+    raise ValueError(f"calculate_gain(): Unsupported nonlinearity {nonlinearity}")
+
+
+def _fans(tensor: Tensor) -> tuple[int, int]:
+    if tensor.dim() < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    field = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * field, tensor.shape[0] * field
+
+
+def _fan(tensor: Tensor, mode: str) -> int:
+    if mode.lower() not in ("fan_in", "fan_out"):
+        raise ValueError(f"Mode {mode.lower()} not supported, please use one of ['fan_in', 'fan_out']")
+    return _fans(tensor)[mode.lower() == "fan_out"]
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform in [a, b)."""
+    with minidynamo.no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Normal."""
+    with minidynamo.no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Tensor:
+    """Normal, drawn again until it lies in [a, b]."""
+
+    def below(x: float) -> float:
+        return (1 + math.erf(x / math.sqrt(2))) / 2
+
+    low, high = below((a - mean) / std), below((b - mean) / std)
+    with minidynamo.no_grad():
+        part = minidynamo.rand(tensor.shape, dtype=minidynamo.float64, generator=generator) * (high - low) + low
+        # Halving intervals: 60 times is as fine as the numbers are.
+        left = minidynamo.full(tensor.shape, -9.0, dtype=minidynamo.float64)
+        right = minidynamo.full(tensor.shape, 9.0, dtype=minidynamo.float64)
+        for _ in range(60):
+            middle = (left + right) / 2
+            under = (1 + minidynamo.erf(middle / math.sqrt(2))) / 2 < part
+            left, right = minidynamo.where(under, middle, left), minidynamo.where(under, right, middle)
+        return tensor.copy_((left * std + mean).clamp(a, b))
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """val everywhere."""
+    with minidynamo.no_grad():
+        return tensor.fill_(val)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """1 everywhere."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """0 everywhere."""
+    return constant_(tensor, 0.0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """The identity matrix."""
+    if tensor.dim() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    with minidynamo.no_grad():
+        return tensor.copy_(minidynamo.eye(*tensor.shape))
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Weights of a convolution that keeps its input."""
+    if tensor.dim() not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if tensor.shape[0] % groups != 0:
+        raise ValueError("dim 0 must be divisible by groups")
+    rows = tensor.shape[0] // groups
+    centre = [size // 2 for size in tensor.shape[2:]]
+    with minidynamo.no_grad():
+        tensor.zero_()
+        for group in range(groups):
+            for at in range(min(rows, tensor.shape[1])):
+                tensor[(group * rows + at, at, *centre)] = 1
+        return tensor
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform with variance gain**2 * 2 / (fan_in + fan_out)."""
+    fan_in, fan_out = _fans(tensor)
+    bound = gain * math.sqrt(6.0 / (fan_in + fan_out))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Normal with variance gain**2 * 2 / (fan_in + fan_out)."""
+    fan_in, fan_out = _fans(tensor)
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)), generator)
+
+
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
+    """Uniform with variance gain**2 / fan."""
+    if 0 in tensor.shape:
+        return tensor
+    bound = math.sqrt(3.0) * calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
+    """Normal with variance gain**2 / fan."""
+    if 0 in tensor.shape:
+        return tensor
+    return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator)
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """Rows, or columns if there are more rows, of length gain at right angles: Gram and Schmidt, twice, of normal
+    numbers."""
+    if tensor.dim() < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0:
+        return tensor
+    rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
+    count, length = min(rows, columns), max(rows, columns)
+    with minidynamo.no_grad():
+        vectors = minidynamo.randn(count, length, dtype=minidynamo.float64, generator=generator)
+        for at in range(count):
+            vector = vectors[at]
+            for _ in range(2):
+                vector = vector - (vectors[:at] @ vector) @ vectors[:at]
+            vectors[at] = vector / vector.norm()
+        made = vectors if rows <= columns else vectors.t()
+        return tensor.copy_((made * gain).reshape(tensor.shape))
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Normal, with a share of zeros in each column."""
+    if tensor.dim() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    normal_(tensor, 0, std, generator)
+    with minidynamo.no_grad():
+        for column in range(columns):
+            tensor[minidynamo.randperm(rows)[:zeros], column] = 0
+    return tensor
+
+
+def _deprecated(name: str) -> Any:
+    function = globals()[name + "_"]
+
+    def renamed(*args: Any, **kwargs: Any) -> Tensor:
+        import warnings
+
+        warnings.warn(f"nn.init.{name} is now deprecated in favor of nn.init.{name}_.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    return renamed
+
+
+xavier_uniform, xavier_normal = _deprecated("xavier_uniform"), _deprecated("xavier_normal")
+kaiming_uniform, kaiming_normal = _deprecated("kaiming_uniform"), _deprecated("kaiming_normal")
+uniform, normal, constant = _deprecated("uniform"), _deprecated("normal"), _deprecated("constant")

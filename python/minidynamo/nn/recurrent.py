@@ -1,0 +1,280 @@
+"""Recurrent layers and cells. Their parameters have torch's names, order and layouts."""
+
+import math
+import warnings
+
+import minidynamo
+
+from .._composites.registry import prims
+from .functional import dropout, linear
+from .module import Module
+from .parameter import Parameter
+
+
+def _parameter(shape, bound, dtype):
+    return Parameter(minidynamo.empty(*shape, dtype=dtype).uniform_(-bound, bound))
+
+
+class _Recurrent(Module):
+    """Layers over (L, N, H_in), with batch_first (N, L, H_in), or (L, H_in) without a batch.
+
+    Of layer k: weight_ih_lk (gates * hidden, input), weight_hh_lk (gates * hidden, hidden), bias_ih_lk, bias_hh_lk;
+    of the reverse direction with the suffix _reverse. All start uniform in +-1/sqrt(hidden_size).
+    """
+
+    gates = 1
+
+    def __init__(
+        self,
+        input_size,
+        hidden_size,
+        num_layers=1,
+        bias=True,
+        batch_first=False,
+        dropout=0.0,
+        bidirectional=False,
+        proj_size=0,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        if not isinstance(hidden_size, int):
+            raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
+        if hidden_size <= 0:
+            raise ValueError("hidden_size must be greater than zero")
+        if num_layers <= 0:
+            raise ValueError("num_layers must be greater than zero")
+        if isinstance(dropout, bool) or not 0 <= dropout <= 1:
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+            )
+        if proj_size != 0:
+            raise NotImplementedError("proj_size is not there yet")
+        if dropout > 0 and num_layers == 1:
+            warnings.warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers"
+                f" greater than 1, but got dropout={dropout} and num_layers={num_layers}",
+                stacklevel=3,
+            )
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        bound = 1.0 / math.sqrt(hidden_size)
+        width = self.gates * hidden_size
+        for layer in range(num_layers):
+            for suffix in self._suffixes(layer):
+                into = input_size if layer == 0 else hidden_size * (2 if bidirectional else 1)
+                self.register_parameter(f"weight_ih_{suffix}", _parameter((width, into), bound, dtype))
+                self.register_parameter(f"weight_hh_{suffix}", _parameter((width, hidden_size), bound, dtype))
+                if bias:
+                    self.register_parameter(f"bias_ih_{suffix}", _parameter((width,), bound, dtype))
+                    self.register_parameter(f"bias_hh_{suffix}", _parameter((width,), bound, dtype))
+
+    def _suffixes(self, layer):
+        return (f"l{layer}", f"l{layer}_reverse") if self.bidirectional else (f"l{layer}",)
+
+    def flatten_parameters(self):
+        """Does nothing: parameters stay where they are."""
+
+    def reset_parameters(self):
+        """Draws all parameters anew."""
+        bound = 1.0 / math.sqrt(self.hidden_size)
+        with minidynamo.no_grad():
+            for parameter in self.parameters():
+                parameter.uniform_(-bound, bound)
+
+    def _checked(self, input):
+        """(L, N, H_in), and whether the batch was added."""
+        if input.dim() not in (2, 3):
+            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
+            )
+        if input.dim() == 2:
+            return input.unsqueeze(1), True
+        return (input.transpose(0, 1) if self.batch_first else input), False
+
+    def _state(self, state, input, added):
+        count = self.num_layers * (2 if self.bidirectional else 1)
+        shape = (count, input.shape[1], self.hidden_size)
+        if state is None:
+            return input.new_zeros(shape)
+        if added:
+            if state.dim() != 2:
+                raise RuntimeError(f"For unbatched 2-D input, hx should also be 2-D but got {state.dim()}-D tensor")
+            state = state.unsqueeze(1)
+        if tuple(state.shape) != tuple(shape):
+            raise RuntimeError(f"Expected hidden size {tuple(shape)}, got {list(state.shape)}")
+        return state
+
+    def _run(self, kind, input, hidden, cell):
+        """All layers: results (L, N, D * H), last states and cells (layers * D, N, H)."""
+        states, cells = [], []
+        number = 0
+        for layer in range(self.num_layers):
+            outputs = []
+            for suffix in self._suffixes(layer):
+                bias_ih = getattr(self, f"bias_ih_{suffix}") if self.bias else None
+                bias_hh = getattr(self, f"bias_hh_{suffix}") if self.bias else None
+                output, state, last_cell = prims.recurrent_layer(
+                    linear(input, getattr(self, f"weight_ih_{suffix}"), bias_ih),
+                    hidden[number],
+                    None if cell is None else cell[number],
+                    getattr(self, f"weight_hh_{suffix}"),
+                    bias_hh,
+                    kind,
+                    suffix.endswith("_reverse"),
+                )
+                outputs.append(output)
+                states.append(state)
+                cells.append(last_cell)
+                number += 1
+            input = minidynamo.cat(outputs, 2) if self.bidirectional else outputs[0]
+            if self.dropout > 0 and layer + 1 < self.num_layers:
+                input = dropout(input, self.dropout, self.training)
+        return input, minidynamo.stack(states), minidynamo.stack(cells)
+
+    def _finished(self, output, added):
+        if added:
+            return output.squeeze(1)
+        return output.transpose(0, 1) if self.batch_first else output
+
+    def extra_repr(self):
+        text = f"{self.input_size}, {self.hidden_size}"
+        if self.num_layers != 1:
+            text += f", num_layers={self.num_layers}"
+        if self.bias is not True:
+            text += f", bias={self.bias}"
+        if self.batch_first is not False:
+            text += f", batch_first={self.batch_first}"
+        if self.dropout != 0:
+            text += f", dropout={self.dropout}"
+        if self.bidirectional is not False:
+            text += f", bidirectional={self.bidirectional}"
+        return text
+
+
+class LSTM(_Recurrent):
+    """Long short-term memory: (output, (h_n, c_n)) of (input, (h_0, c_0)); states are zero when left out."""
+
+    gates = 4
+
+    def forward(self, input, hx=None):
+        steps, added = self._checked(input)
+        hidden = self._state(None if hx is None else hx[0], steps, added)
+        cell = self._state(None if hx is None else hx[1], steps, added)
+        output, hidden, cell = self._run("lstm", steps, hidden, cell)
+        if added:
+            hidden, cell = hidden.squeeze(1), cell.squeeze(1)
+        return self._finished(output, added), (hidden, cell)
+
+
+class _WithoutCell(_Recurrent):
+    kind = ""
+
+    def forward(self, input, hx=None):
+        steps, added = self._checked(input)
+        output, hidden, _ = self._run(self.kind, steps, self._state(hx, steps, added), None)
+        return self._finished(output, added), hidden.squeeze(1) if added else hidden
+
+
+class GRU(_WithoutCell):
+    """Gated recurrent units: (output, h_n) of (input, h_0); the state is zero when left out."""
+
+    gates = 3
+    kind = "gru"
+
+
+class RNN(_WithoutCell):
+    """Elman's network, tanh or relu: (output, h_n) of (input, h_0); the state is zero when left out."""
+
+    def __init__(
+        self,
+        input_size,
+        hidden_size,
+        num_layers=1,
+        nonlinearity="tanh",
+        bias=True,
+        batch_first=False,
+        dropout=0.0,
+        bidirectional=False,
+        device=None,
+        dtype=None,
+    ):
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, dtype=dtype)
+        self.nonlinearity = nonlinearity
+        self.kind = nonlinearity
+
+
+class _Cell(Module):
+    gates = 1
+
+    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        bound = 1.0 / math.sqrt(hidden_size) if hidden_size > 0 else 0.0
+        width = self.gates * hidden_size
+        self.weight_ih = _parameter((width, input_size), bound, dtype)
+        self.weight_hh = _parameter((width, hidden_size), bound, dtype)
+        self.register_parameter("bias_ih", _parameter((width,), bound, dtype) if bias else None)
+        self.register_parameter("bias_hh", _parameter((width,), bound, dtype) if bias else None)
+
+    def _step(self, kind, input, hidden, cell):
+        if input.dim() not in (1, 2):
+            raise ValueError(f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+        rows = input if input.dim() == 2 else input.unsqueeze(0)
+        zeros = rows.new_zeros(rows.shape[0], self.hidden_size)
+        hidden = zeros if hidden is None else hidden if input.dim() == 2 else hidden.unsqueeze(0)
+        if kind == "lstm":
+            cell = zeros if cell is None else cell if input.dim() == 2 else cell.unsqueeze(0)
+        projected = linear(rows, self.weight_ih, self.bias_ih).unsqueeze(0)
+        _, state, last_cell = prims.recurrent_layer(projected, hidden, cell, self.weight_hh, self.bias_hh, kind, False)
+        return (state, last_cell) if input.dim() == 2 else (state.squeeze(0), last_cell.squeeze(0))
+
+    def extra_repr(self):
+        text = f"{self.input_size}, {self.hidden_size}"
+        return text if self.bias is True else f"{text}, bias={self.bias}"
+
+
+class LSTMCell(_Cell):
+    """One step of an LSTM: (h, c) of (input, (h_0, c_0))."""
+
+    gates = 4
+
+    def forward(self, input, hx=None):
+        return self._step("lstm", input, None if hx is None else hx[0], None if hx is None else hx[1])
+
+
+class GRUCell(_Cell):
+    """One step of a GRU."""
+
+    gates = 3
+
+    def forward(self, input, hx=None):
+        return self._step("gru", input, hx, None)[0]
+
+
+class RNNCell(_Cell):
+    """One step of an RNN."""
+
+    def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None):
+        super().__init__(input_size, hidden_size, bias, dtype=dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input, hx=None):
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        return self._step(self.nonlinearity, input, hx, None)[0]
+
+    def extra_repr(self):
+        text = super().extra_repr()
+        return text if self.nonlinearity == "tanh" else f"{text}, nonlinearity={self.nonlinearity}"

@@ -1,0 +1,177 @@
+"""Calls of every composite operation: (name, face, args, keywords). Tensors are described as in op_samples."""
+
+import math
+
+from op_samples import Data, Named, b, call, f, i, index, p
+
+X = f(3, 4)
+
+
+def special(*values):
+    return Data("f", len(values), values=list(values))
+
+
+COUNTS = index(2, 0, 3)
+SORTED = special(-2.0, 0.0, 0.5, 1.5, 3.0)
+ODD = special(1.5, math.nan, math.inf, -math.inf, -0.0, 2.0)
+
+# Faces: f(...) as a function, .f(...) as a method.
+FUNCTIONS = {
+    "tile": [call(X, (2,)), call(X, (2, 1, 3)), call(f(), (2,))],
+    "ravel": [call(X), call(f())],
+    "unflatten": [call(f(2, 12), 1, (3, 4)), call(f(2, 12), -1, (-1, 6)), call(f(2, 12), 1, (5, 2)), call(X, 7, (1,))],
+    "adjoint": [call(f(2, 3, 4))],
+    "fliplr": [call(X), call(f(3))],
+    "flipud": [call(X), call(f())],
+    "rot90": [call(X), call(f(2, 3, 4), 3, (1, 2)), call(X, 2), call(X, 4), call(X, -1), call(X, 1, (0, 0))],
+    "diag_embed": [call(X), call(f(3), 1), call(f(3), -2), call(f(2, 3), 0, 0, 2), call(f(2, 3), 1, 2, 0), call(X, 0, 1, 1)],
+    "diag": [call(f(3)), call(X), call(f(3), 1), call(X, -1), call(f(2, 2, 2))],
+    "diagflat": [call(f(2, 2)), call(f(3), -1)],
+    "repeat_interleave": [call(X, 2), call(X, 2, 1), call(X, 0, 0), call(f(), 3), call(X, -1), call(X, 2, 5)],
+    "broadcast_tensors": [call(f(3, 1), f(4)), call(f(3), f(2))],
+    "meshgrid": [call(f(3), f(2), indexing="ij"), call(f(3), f(2), f(4), indexing="xy"), call(f(2, 2), indexing="ij")],
+    "atleast_1d": [call(f()), call(f(3)), call(f(), X)],
+    "atleast_2d": [call(f()), call(f(3)), call(X)],
+    "atleast_3d": [call(f()), call(f(3)), call(X), call(f(1, 2, 3))],
+    **dict.fromkeys(
+        ("hstack", "vstack", "dstack", "column_stack"),
+        [call([f(3), p(3)]), call([X, p(3, 4)]), call([f(), f()]), call([f(3), X]), call([])],
+    ),
+    "block_diag": [call(X, f(2, 1), f(3)), call(f(2, 2, 2))],
+    "tensor_split": [call(f(7), 3), call(X, (1, 3), 1), call(X, 0), call(f(7, 2), (2, 9))],
+    "hsplit": [call(X, 2), call(f(6), 3), call(X, 3)],
+    "vsplit": [call(X, 3), call(X, 2), call(f(3), 3)],
+    "dsplit": [call(f(2, 2, 4), 2), call(X, 2)],
+    "cartesian_prod": [call(f(2), f(3)), call(f(2))],
+    "addcmul": [call(X, p(4), f(3, 1)), call(X, X, X, value=0.5), call(i(3), i(3), i(3), value=2)],
+    "addcdiv": [call(X, f(3, 4), p(4)), call(X, X, p(3, 4), value=-2.0), call(i(3), i(3), i(3))],
+    **dict.fromkeys(("deg2rad", "rad2deg", "sinc"), [call(X), call(i(3))]),
+    "logit": [call(special(0.1, 0.5, 0.999)), call(special(0.0, 1.0, 0.3), 0.1)],
+    "nan_to_num": [call(ODD), call(ODD, 7.0, 8.0, -9.0), call(i(3))],
+    "xlogy": [call(X, p(4)), call(special(0.0, 0.0, 2.0), special(0.0, math.nan, 3.0)), call(0.0, p(3)), call(X, 2.0)],
+    "logaddexp": [call(X, p(4)), call(special(math.inf, -math.inf, 900.0), special(math.inf, -math.inf, 899.0))],
+    "heaviside": [call(special(-1.0, 0.0, 2.0), special(0.5, 0.5, 0.5)), call(X, i(3, 4))],
+    **dict.fromkeys(("sgn", "isposinf", "isneginf", "isreal"), [call(ODD), call(i(3))]),
+    "dist": [call(X, p(3, 4)), call(X, p(4), 1)],
+    "isclose": [call(X, X), call(ODD, ODD), call(ODD, ODD, equal_nan=True), call(i(3), i(3), rtol=0.5), call(X, i(3, 4)),
+                call(X, X, -1.0)],
+    "isin": [call(i(3, 4), index(1, 4, 7)), call(i(3, 4), index(1, 4), invert=True)],
+    "take_along_dim": [call(X, index(2, 0, 1, 1, shape=(1, 4)), 0), call(X, index(1, 5)), call(X, index(0), 0)],
+    "take": [call(X, index(0, 5, -1)), call(X, f(2))],
+    "searchsorted": [
+        call(SORTED, X),
+        call(SORTED, f(2, 3), right=True),
+        call(SORTED, f(2), side="right", out_int32=True),
+        call(Data("f", 2, 3, values=[0, 1, 2, -1, 0, 5]), f(2, 4)),
+        call(SORTED, i(3)),
+        call(SORTED, special(math.nan, -5.0, 9.0)),
+    ],
+    "bucketize": [call(X, SORTED), call(X, SORTED, right=True), call(X, X)],
+    "count_nonzero": [call(i(3, 4)), call(special(0.0, 2.0, math.nan)), call(b(3, 4), 1), call(b(3, 4), (0, 1))],
+    **dict.fromkeys(
+        ("std_mean", "var_mean"), [call(X), call(X, 1), call(X, 0, keepdim=True), call(X, 1, correction=0), call(X, unbiased=False)]
+    ),
+    "aminmax": [call(X), call(X, dim=1), call(X, dim=0, keepdim=True)],
+    "median": [call(X), call(f(5)), call(X, 1), call(f(3, 5), 0, True), call(ODD), call(i(7)), call(f(2, 0), 1), call(f())],
+    "nansum": [call(ODD), call(X, 1), call(X, 0, True)],
+    "nanmean": [call(special(1.0, math.nan, 3.0)), call(X, 1), call(i(3))],
+    "quantile": [
+        call(X, 0.3),
+        call(X, special(0.1, 0.9), 1),
+        call(f(5), 0.5, 0, True),
+        call(X, 0.3, 1, interpolation="nearest"),
+        call(X, 0.4, 0, interpolation="midpoint"),
+        call(X, 0.4, interpolation="lower"),
+        call(special(1.0, math.nan), 0.5),
+        call(i(3), 0.5),
+    ],
+    "nanquantile": [call(special(1.0, math.nan, 4.0, 2.0), 0.5), call(X, 0.25, 0)],
+    "histc": [call(X, 5), call(X, 4, -1, 1), call(f(1), 3), call(special(0.0, 1.0, 1.0), 2), call(X, 0), call(i(3), 3)],
+    "diff": [call(X), call(X, 2, 0), call(b(5)), call(f(3), prepend=f(1), append=p(1)), call(f())],
+    **dict.fromkeys(("trapezoid", "trapz"), [call(X), call(X, dx=0.5, dim=0), call(X, f(4))]),
+    "cov": [call(X), call(f(5)), call(X, correction=0)],
+    "corrcoef": [call(X)],
+    "tensordot": [call(f(2, 3, 4), f(3, 4, 5), 2), call(X, f(4, 3), ([0, 1], [1, 0])), call(X, X, 1), call(X, f(2), 0), call(X, X, 9)],
+    "kron": [call(f(2, 2), p(3)), call(f(2, 3), p(2, 1)), call(i(2), i(2))],
+    "cross": [call(f(2, 3), p(2, 3), 1), call(f(3), p(3)), call(f(3, 2), p(3, 2)), call(X, X, 1), call(f(2), f(3))],
+    "cdist": [call(f(3, 4), p(2, 4)), call(f(2, 3, 4), p(2, 5, 4), 1.0), call(f(3, 4), p(2, 4), math.inf), call(X, f(2, 3)),
+              call(i(2, 2), i(2, 2))],
+    "inner": [call(X, p(2, 4)), call(f(3), f(3)), call(f(), X), call(X, f(3))],
+    "vdot": [call(f(3), p(3))],
+    "trace": [call(X), call(i(2, 2)), call(f(3))],
+    "ger": [call(f(2), p(3))],
+    "baddbmm": [call(f(2, 3, 5), f(2, 3, 4), f(2, 4, 5)), call(f(5), f(2, 3, 4), f(2, 4, 5), beta=0.5, alpha=2.0),
+                call(f(1), f(2, 3, 4), f(2, 4, 5), beta=0)],
+    "addbmm": [call(f(3, 5), f(2, 3, 4), f(2, 4, 5))],
+    "addmv": [call(f(3), f(3, 4), f(4), alpha=0.5)],
+    "addr": [call(f(3, 2), f(3), f(2), beta=2.0)],
+    "matrix_power": [call(f(3, 3), 3), call(f(2, 2, 2), 0), call(f(3, 3), 1), call(X, 2)],
+    "square": [call(X)],
+}  # fmt: skip
+FUNCTIONS.pop("square")
+
+METHODS = {
+    "tile": [call(X, 2, 3), call(X, (2, 1))],
+    "view_as": [call(X, f(2, 6)), call(X, f(5))],
+    "reshape_as": [call(X, f(12))],
+    "addcmul_": [call(X, p(4), f(3, 1), value=2.0)],
+    "addcdiv_": [call(X, f(3, 4), p(4))],
+    "type": [call(X, Named("float64"))],
+}
+
+# The size depends on the data: never in one graph.
+BREAKING = {
+    "repeat_interleave": [call(X, COUNTS, 0), call(COUNTS), call(X, COUNTS, 1), call(X, index(-1), 0)],
+    "unique": [
+        call(i(3, 4)),
+        call(i(3, 4), return_inverse=True, return_counts=True),
+        call(i(8), return_counts=True),
+        call(f(0)),
+        call(Data("i", 4, 2, values=[3, 1, 1, 2, 3, 1, 0, 5]), dim=0, return_inverse=True, return_counts=True),
+        call(Data("i", 2, 4, values=[3, 1, 3, 0, 1, 2, 1, 5]), dim=1),
+    ],
+    "unique_consecutive": [call(index(1, 1, 2, 2, 2, 1), return_inverse=True, return_counts=True), call(index(3))],
+    "bincount": [call(i(7)), call(i(3), f(3)), call(i(3), minlength=20), call(index(-1)), call(f(3)), call(i(2, 2))],
+    "nonzero": [call(i(3, 4)), call(b(3, 4), as_tuple=True), call(b(3, 4), as_tuple=False), call(f())],
+    "argwhere": [call(b(3, 4))],
+    "where": [call(b(3, 4)), call(f())],
+}
+
+EINSUMS = [
+    ("ij,jk->ik", (3, 4), (4, 5)),
+    ("ij,jk", (3, 4), (4, 5)),
+    ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)),
+    ("ij->ji", (3, 4)),
+    ("ij->", (3, 4)),
+    ("ij->i", (3, 4)),
+    ("ba", (3, 4)),
+    ("ii->i", (3, 3)),
+    ("ii", (3, 3)),
+    ("iij->ij", (3, 3, 2)),
+    ("i,j->ij", (3,), (4,)),
+    ("i,i->", (3,), (3,)),
+    ("i,i->i", (3,), (3,)),
+    ("ij,ij->ij", (3, 4), (3, 4)),
+    ("ij,j->ij", (3, 4), (4,)),
+    ("bhqd,bhkd->bhqk", (2, 3, 4, 5), (2, 3, 6, 5)),
+    ("bqhd,bkhd->bhqk", (2, 4, 3, 5), (2, 6, 3, 5)),
+    ("...ij,...jk->...ik", (2, 3, 4), (4, 5)),
+    ("...i,...i->...", (2, 3, 4), (3, 4)),
+    ("...ij->...ji", (2, 3, 4)),
+    ("i...->...", (2, 3, 4)),
+    ("ij,jk,kl->il", (2, 3), (3, 4), (4, 5)),
+    ("ij,kj,il->kl", (2, 3), (4, 3), (2, 5)),
+    ("ab,cd->abcd", (2, 3), (4, 5)),
+    ("ab,bc->", (2, 3), (3, 4)),
+    ("bij,b->ij", (2, 3, 4), (2,)),
+    (" i j , j k -> i k ", (3, 4), (4, 5)),
+    ("ij,jk->ik", (3, 1), (4, 5)),
+    ("zab,bc->zac", (2, 3, 0), (0, 4)),
+    ("ij,jk->ik", (3, 4), (5, 6)),
+    ("ij,jk->iz", (3, 4), (4, 5)),
+    ("ij,jk->ii", (3, 4), (4, 5)),
+    ("ij", (3, 4), (4, 5)),
+    ("ijk", (3, 4)),
+    ("i1", (3, 4)),
+    ("ij,jk", (3, 4)),
+]
