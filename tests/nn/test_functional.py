@@ -226,6 +226,8 @@ SAMPLES = {
         call(IMAGE, 3, mode="linear"),
         call(IMAGE, 3, align_corners=True),
         call(IMAGE, (1, 2, 3)),
+        call(IMAGE, (0, 3)),
+        call(T(2, 4, 0, 9), (3, 3), mode="bilinear"),
     ],
     "upsample": [call(IMAGE, scale_factor=2)],
     "pixel_shuffle": [call(T(2, 8, 3, 4), 2), call(T(2, 7, 3, 4), 2)],

@@ -110,6 +110,12 @@ def interpolate(
             " with spatial"
             f" dimensions of {list(input.shape[2:])} and output size of {sizes}"
         )
+    for at in range(rank):
+        if input.shape[2 + at] <= 0 or sizes[at] <= 0:
+            raise RuntimeError(
+                f"[interpolate] Input and output sizes should be greater than 0, but got output {sizes}; shape"
+                f" {tuple(input.shape)}"
+            )
     if recompute_scale_factor:
         scales = [None] * rank
     if mode == "area":
