@@ -86,12 +86,6 @@ class _Convolution(Module):
             if fan_in != 0:
                 init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
 
-    def _padded(self, input):
-        """The input and the padding that is left to the convolution."""
-        if self.padding_mode == "zeros":
-            return input, self.padding
-        return F.pad(input, self._padding_around, self.padding_mode), 0
-
     def extra_repr(self):
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         none = (0,) * self.rank
@@ -108,6 +102,67 @@ class _Convolution(Module):
         if self.padding_mode != "zeros":
             text += f", padding_mode={self.padding_mode}"
         return text
+
+
+class _Conv(_Convolution):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ):
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, dtype
+        )
+
+    def _padded(self, input):
+        """The input and the padding that is left to the convolution."""
+        if self.padding_mode == "zeros":
+            return input, self.padding
+        return F.pad(input, self._padding_around, self.padding_mode), 0
+
+
+class _ConvTranspose(_Convolution):
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups=1,
+        bias=True,
+        dilation=1,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ):
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            output_padding,
+            groups,
+            bias,
+            padding_mode,
+            dtype,
+        )
 
     def _sizes_for(self, input, output_size):
         """The output padding that makes the wanted size."""
@@ -127,128 +182,42 @@ class _Convolution(Module):
         return tuple(extra)
 
 
-class Conv1d(_Convolution):
+class Conv1d(_Conv):
     """The cross-correlation of (N, C, L) with weight (out_channels, in_channels / groups, *kernel_size), plus bias."""
 
     rank = 1
-
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, dtype
-        )
 
     def forward(self, input):
         input, padding = self._padded(input)
         return F.conv1d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
-class Conv2d(_Convolution):
+class Conv2d(_Conv):
     """The cross-correlation of (N, C, H, W) with weight (out_channels, in_channels / groups, *kernel_size), plus
     bias."""
 
     rank = 2
-
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, dtype
-        )
 
     def forward(self, input):
         input, padding = self._padded(input)
         return F.conv2d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
-class Conv3d(_Convolution):
+class Conv3d(_Conv):
     """The cross-correlation of (N, C, D, H, W) with weight (out_channels, in_channels / groups, *kernel_size), plus
     bias."""
 
     rank = 3
-
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, dtype
-        )
 
     def forward(self, input):
         input, padding = self._padded(input)
         return F.conv3d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
-class ConvTranspose1d(_Convolution):
+class ConvTranspose1d(_ConvTranspose):
     """The transpose of Conv1d: weight is (in_channels, out_channels / groups, *kernel_size)."""
 
     rank = 1
-    transposed = True
-
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        if padding_mode != "zeros":
-            raise ValueError('Only "zeros" padding mode is supported for ConvTranspose1d')
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            output_padding,
-            groups,
-            bias,
-            "zeros",
-            dtype,
-        )
 
     def forward(self, input, output_size=None):
         output_padding = self._sizes_for(input, output_size)
@@ -257,42 +226,10 @@ class ConvTranspose1d(_Convolution):
         )
 
 
-class ConvTranspose2d(_Convolution):
+class ConvTranspose2d(_ConvTranspose):
     """The transpose of Conv2d: weight is (in_channels, out_channels / groups, *kernel_size)."""
 
     rank = 2
-    transposed = True
-
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        if padding_mode != "zeros":
-            raise ValueError('Only "zeros" padding mode is supported for ConvTranspose2d')
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            output_padding,
-            groups,
-            bias,
-            "zeros",
-            dtype,
-        )
 
     def forward(self, input, output_size=None):
         output_padding = self._sizes_for(input, output_size)
@@ -301,42 +238,10 @@ class ConvTranspose2d(_Convolution):
         )
 
 
-class ConvTranspose3d(_Convolution):
+class ConvTranspose3d(_ConvTranspose):
     """The transpose of Conv3d: weight is (in_channels, out_channels / groups, *kernel_size)."""
 
     rank = 3
-    transposed = True
-
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        if padding_mode != "zeros":
-            raise ValueError('Only "zeros" padding mode is supported for ConvTranspose3d')
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            output_padding,
-            groups,
-            bias,
-            "zeros",
-            dtype,
-        )
 
     def forward(self, input, output_size=None):
         output_padding = self._sizes_for(input, output_size)
