@@ -17,7 +17,6 @@ class Recording {
     for (Recording* recording = innermost_; recording != nullptr; recording = recording->outer_)
       recording->records_.push_back(record);
   }
-  static bool is_open() { return innermost_ != nullptr; }
   const std::vector<Record>& records() const { return records_; }
 
  private:

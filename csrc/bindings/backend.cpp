@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "bindings/graph.h"
+#include "frontends/arg_binding.h"
 #include "guards/tensor_type.h"
 
 namespace md {
@@ -19,15 +20,7 @@ std::string name_of(BorrowedRef backend) {
 
 Ref to_python(const GraphInput& input) {
   if (input.tensor.defined()) return default_tensor_type().wrap(input.tensor);
-  switch (input.scalar.kind()) {
-    case Scalar::Kind::Bool:
-      return Ref::share(input.scalar.as_int() != 0 ? Py_True : Py_False);
-    case Scalar::Kind::Int:
-      return check(PyLong_FromLongLong(input.scalar.as_int()));
-    case Scalar::Kind::Float:
-      break;
-  }
-  return check(PyFloat_FromDouble(input.scalar.as_double()));
+  return arg_to_python(input.scalar);
 }
 
 // The callable that a backend made. What it returns is checked against the graph, because captures build on it.

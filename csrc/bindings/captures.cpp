@@ -16,20 +16,6 @@ namespace py = pybind11;
 namespace md {
 namespace {
 
-const char* exit_name(ExitKind exit) {
-  switch (exit) {
-    case ExitKind::Return:
-      return "return";
-    case ExitKind::Break:
-      return "break";
-    case ExitKind::Raise:
-      return "raise";
-    case ExitKind::HandOver:
-      break;
-  }
-  return "hand over";
-}
-
 py::object break_of(const CapturedRegion& region) {
   if (!region.graph_break || break_row(region.graph_break->reason).silent) return py::none();
   return break_facts(*region.graph_break);

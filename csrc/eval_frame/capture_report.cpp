@@ -13,20 +13,6 @@ namespace md {
 
 namespace {
 
-const char* exit_text(ExitKind exit) {
-  switch (exit) {
-    case ExitKind::Return:
-      return "return";
-    case ExitKind::Break:
-      return "break";
-    case ExitKind::Raise:
-      return "raise";
-    case ExitKind::HandOver:
-      break;
-  }
-  return "hand over";
-}
-
 std::string file_and_line(const SourceLine& line) { return str_cat(line.file, ":", line.line); }
 
 std::string stack_json(std::span<const SourceLine> stack) {
@@ -56,28 +42,11 @@ double check_latency(const GuardSet& guards, const LocalsView& view) {
   return static_cast<double>(times[kRuns / 2]) / 1e3;
 }
 
-const char* effect_text(EffectKind kind) {
-  static constexpr const char* kTexts[] = {
-#define MD_EFFECT(name, doc) doc,
-#include "snapshot/effects.def"
-#undef MD_EFFECT
-  };
-  return kTexts[static_cast<int>(kind)];
-}
-
-const char* effect_name(EffectKind kind) {
-  static constexpr const char* kNames[] = {
-#define MD_EFFECT(name, doc) #name,
-#include "snapshot/effects.def"
-#undef MD_EFFECT
-  };
-  return kNames[static_cast<int>(kind)];
-}
-
 // Mutating object of type list (source name: L['xs'])
 std::string effect_line(const Effect& effect, const Snapshot& snapshot, const RegionPlace& place) {
   const Recipe* target = effect.target != kNoRecipe ? &snapshot.recipes[static_cast<size_t>(effect.target)] : nullptr;
-  std::string how = str_cat("    ", effect_name(effect.kind), ": ", effect_text(effect.kind), "\n");
+  const EffectRow& row = effect_row(effect.kind);
+  std::string how = str_cat("    ", row.name, ": ", row.doc, "\n");
   if (target == nullptr) return "Changing the state of the thread\n" + how;
   if (effect.kind == EffectKind::Output) return "Writing something out\n" + how;
   if (target->source == nullptr) return "Mutating an object made in the region\n" + how;
@@ -192,7 +161,7 @@ void CaptureReport::log_guards(const RegionEntry& entry) const {
 void CaptureReport::log_exit(const CapturedRegion& region) const {
   if (log_enabled(LogArtifact::snapshot) && !region.snapshot.frames.empty())
     log_event(LogArtifact::snapshot,
-              str_cat("SNAPSHOT: ", place_name(place_), ", ", exit_text(region.exit), "\n", print(region.snapshot)));
+              str_cat("SNAPSHOT: ", place_name(place_), ", ", exit_name(region.exit), "\n", print(region.snapshot)));
   if (!log_enabled(LogArtifact::side_effects)) return;
   for (const Effect& effect : region.snapshot.effects) {
     std::string text = effect_line(effect, region.snapshot, place_);
@@ -218,7 +187,7 @@ void CaptureReport::emit_captured(const RegionEntry& entry) const {
   emit_event(EventKind::guards, id_, JsonObject().add("guards", guards));
   emit_event(EventKind::capture_end, id_,
              place_facts(place_)
-                 .add("outcome", exit_text(region.exit))
+                 .add("outcome", exit_name(region.exit))
                  .add("ops", static_cast<int64_t>(ops.size()))
                  .add("guards", static_cast<int64_t>(guards.size()))
                  .add_seconds("walk_s", static_cast<double>(entry.walk_ns) / 1e9)

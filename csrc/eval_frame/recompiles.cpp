@@ -20,7 +20,9 @@ std::string function_place(const Bytecode& bytecode) {
   return str_cat(text_of(code->co_filename), ":", code->co_firstlineno);
 }
 
-std::string id_of(const CodeCache& cache, const CacheEntry& entry) { return str_cat(cache.frame_id(), "/", entry.id); }
+std::string id_of(const CodeCache& cache, const CacheEntry& entry) {
+  return CaptureId{cache.frame_id(), entry.id}.text();
+}
 
 std::string reason_of(const CodeCache& cache, const CacheEntry& entry, const RegionPlace& place) {
   return str_cat(id_of(cache, entry), ": ", entry.guards.explain(place.view, place.bytecode));

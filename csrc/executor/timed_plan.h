@@ -13,7 +13,6 @@ class MeasuringScope {
   MeasuringScope();
   ~MeasuringScope();
   MeasuringScope(const MeasuringScope&) = delete;
-  static bool is_open();
 
  private:
   bool outer_;

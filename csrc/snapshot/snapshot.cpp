@@ -16,8 +16,8 @@ constexpr const char* kContinuationNames[] = {
 #include "snapshot/continuations.def"
 #undef MD_CONTINUATION
 };
-constexpr const char* kEffectNames[] = {
-#define MD_EFFECT(name, doc) #name,
+constexpr EffectRow kEffectRows[] = {
+#define MD_EFFECT(name, doc) {#name, doc},
 #include "snapshot/effects.def"
 #undef MD_EFFECT
 };
@@ -44,6 +44,8 @@ void print_recipe(std::ostream& out, const Snapshot& snapshot, RecipeId id, cons
 
 }  // namespace
 
+const EffectRow& effect_row(EffectKind kind) { return kEffectRows[static_cast<int>(kind)]; }
+
 const char* recipe_kind_name(RecipeKind kind) { return kRecipeNames[static_cast<int>(kind)]; }
 const char* continuation_kind_name(ContinuationKind kind) { return kContinuationNames[static_cast<int>(kind)]; }
 
@@ -61,8 +63,8 @@ std::string print(const Snapshot& snapshot) {
     for (RecipeId value : frame.stack) out << "  stack %" << value << "\n";
   }
   for (const Effect& effect : snapshot.effects)
-    out << "effect " << kEffectNames[static_cast<int>(effect.kind)] << " %" << effect.target << " = %" << effect.value
-        << " " << effect.flag << " %" << effect.key << " " << effect.start << ":" << effect.stop << "\n";
+    out << "effect " << effect_row(effect.kind).name << " %" << effect.target << " = %" << effect.value << " "
+        << effect.flag << " %" << effect.key << " " << effect.start << ":" << effect.stop << "\n";
   if (snapshot.result != kNoRecipe) out << "result %" << snapshot.result << "\n";
   return out.str();
 }

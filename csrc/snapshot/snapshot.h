@@ -35,6 +35,11 @@ enum class EffectKind : uint8_t {
 
 const char* recipe_kind_name(RecipeKind kind);
 const char* continuation_kind_name(ContinuationKind kind);
+struct EffectRow {
+  const char* name;
+  const char* doc;
+};
+const EffectRow& effect_row(EffectKind kind);
 
 using RecipeId = int32_t;
 inline constexpr RecipeId kNoRecipe = -1;

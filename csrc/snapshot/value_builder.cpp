@@ -1,5 +1,6 @@
 #include "snapshot/value_builder.h"
 
+#include "frontends/arg_binding.h"
 #include "guards/named_results.h"
 #include "guards/tensor_type.h"
 #include "snapshot/policy_function.h"
@@ -95,18 +96,7 @@ Ref size_number(const SizeNumber& size, const LocalsView& view) {
   return check(PyLong_FromLongLong(*number));
 }
 
-Ref number_in(const Tensor& tensor) {
-  Scalar number = load_scalar(tensor->dtype(), tensor->data());
-  switch (number.kind()) {
-    case Scalar::Kind::Bool:
-      return Ref::share(number.as_int() != 0 ? Py_True : Py_False);
-    case Scalar::Kind::Int:
-      return check(PyLong_FromLongLong(number.as_int()));
-    case Scalar::Kind::Float:
-      break;
-  }
-  return check(PyFloat_FromDouble(number.as_double()));
-}
+Ref number_in(const Tensor& tensor) { return arg_to_python(load_scalar(tensor->dtype(), tensor->data())); }
 
 Ref make_dict(PyObject* type, PyObject* factory) {
   static PyObject* const empty = PyTuple_New(0);

@@ -22,6 +22,20 @@ enum class ExitKind : uint8_t {
   HandOver,  // nothing worth running: the rest of this frame belongs to the interpreter
 };
 
+inline const char* exit_name(ExitKind exit) {
+  switch (exit) {
+    case ExitKind::Return:
+      return "return";
+    case ExitKind::Break:
+      return "break";
+    case ExitKind::Raise:
+      return "raise";
+    case ExitKind::HandOver:
+      break;
+  }
+  return "hand over";
+}
+
 // What a graph input is given: what a source fetches, or a computed number.
 struct RegionInput {
   const Source* source = nullptr;
