@@ -97,9 +97,9 @@ def test_a_plan_says_what_is_not_fused_and_why():
 
     (region,) = minidynamo.explain(several)(ones(128, 128), ones(128, 128)).regions
     why = {step.nodes[0]: step.why for step in region.plan.steps}
+    assert [step.nodes for step in region.plan.steps] == [["matmul", "exp", "add"], ["mul"], ["sum_1"]]
     assert why["matmul"] == ""
-    assert why["exp"] == "the primitive of matmul cannot do it on the way out with the same results"
-    assert why["mul"] == "reads add through a view, in another order" or "exp" in why["mul"]
+    assert why["mul"] == "reads exp through a view, in another order"
     assert why["sum_1"] == "has a kernel of its own and reads add from memory"
     assert region.plan.views == ["t"]
 

@@ -196,6 +196,7 @@ PyObject* tolist(PyObject* self, PyObject*) {
 PyObject* data_ptr(PyObject* self, PyObject*) {
   return guarded([&] {
     require_data(tensor_of(self), "data_ptr");
+    tensor_of(self)->storage()->mark_shared_with_outside();  // who has the address may write there
     return check(PyLong_FromVoidPtr(tensor_of(self)->data()));
   });
 }

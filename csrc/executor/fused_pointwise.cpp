@@ -142,9 +142,10 @@ class FusedPointwise : public Step {
 // Compiles one group.
 class LoopBuilder {
  public:
-  LoopBuilder(const Group& group, LoweringContext& context) : group_(group), context_(context) {}
+  LoopBuilder(const Group& group, LoweringContext& context, int overwritten)
+      : group_(group), context_(context), overwritten_(overwritten) {}
 
-  LoweredStep build() {
+  BuiltLoop build() {
     for (const Node* node : group_.nodes) parsed_.push_back(*as_loop_op(*node));
     collect_outputs();
     collect_inputs();
@@ -159,10 +160,10 @@ class LoopBuilder {
   }
 
  private:
-  LoweredStep failed(const char* reason) const {
-    LoweredStep lowered;
-    lowered.note = reason;
-    return lowered;
+  BuiltLoop failed(const char* reason) const {
+    BuiltLoop built;
+    built.lowered.note = reason;
+    return built;
   }
 
   const Place& place(int value) const { return context_.places.layout().places[static_cast<size_t>(value)]; }
@@ -466,11 +467,13 @@ class LoopBuilder {
   void find_shared_memory(LoweredStep& lowered) const {
     std::vector<int> last = last_reads();
     std::vector<int> taken;
+    std::vector<Stream> inputs = program_.inputs;
+    std::stable_partition(inputs.begin(), inputs.end(), [&](const Stream& s) { return s.value == overwritten_; });
     for (const Stream& output : program_.outputs) {
       auto writer = std::find_if(program_.code.begin(), program_.code.end(),
                                  [&](const LoopInstruction& instruction) { return instruction.dst == output.reg; });
       int written = static_cast<int>(writer - program_.code.begin());
-      for (const Stream& input : program_.inputs) {
+      for (const Stream& input : inputs) {
         bool same_layout = !is_copied(output) && input.access == output.access && input.strides == output.strides &&
                            input.item_size == output.item_size;
         // A cast reads and writes at different types: only later than the operand's last use.
@@ -491,28 +494,29 @@ class LoopBuilder {
     });
   }
 
-  LoweredStep finish() {
-    LoweredStep lowered;
-    Work work;
+  BuiltLoop finish() {
+    BuiltLoop built;
+    built.ok = true;
+    Work& work = built.work;
     double ns = 0;
     double numel = static_cast<double>(program_.numel);
     for_each_stream([&](const Stream& stream) {
-      lowered.touched.push_back(stream.value);
+      built.lowered.touched.push_back(stream.value);
       work.bytes += numel * stream.item_size;
       ns += 0.03 * stream.item_size + (is_copied(stream) ? 0.5 : 0.0);
     });
     for (const LoopScalar& scalar : program_.scalars) {
-      if (scalar.value >= 0) lowered.touched.push_back(scalar.value);
+      if (scalar.value >= 0) built.lowered.touched.push_back(scalar.value);
     }
     for (const LoopOp& op : parsed_) {
       ns += op.is_costly ? 0.8 : 0.02 * static_cast<double>(item_size(op.dtype));
       work.flops += numel * (op.is_costly ? 20 : 1);
     }
     program_.ns_per_element = ns;
-    find_shared_memory(lowered);
-    std::string names = describe();
-    lowered.step = std::make_unique<FusedPointwise>(std::move(program_), std::move(names), work);
-    return lowered;
+    find_shared_memory(built.lowered);
+    built.names = describe();
+    built.program = std::move(program_);
+    return built;
   }
 
   std::string describe() const {
@@ -527,6 +531,7 @@ class LoopBuilder {
 
   const Group& group_;
   LoweringContext& context_;
+  int overwritten_;
   LoopProgram program_;
   std::vector<LoopOp> parsed_;
   std::unordered_map<const Node*, int> output_of_;  // register of a result in memory
@@ -540,6 +545,16 @@ class LoopBuilder {
 
 bool can_loop(const Node& node) { return as_loop_op(node).has_value(); }
 
-LoweredStep lower_to_loop(const Group& group, LoweringContext& context) { return LoopBuilder(group, context).build(); }
+BuiltLoop build_loop(const Group& group, LoweringContext& context, int overwritten) {
+  return LoopBuilder(group, context, overwritten).build();
+}
+
+LoweredStep lower_to_loop(const Group& group, LoweringContext& context) {
+  BuiltLoop built = build_loop(group, context);
+  if (built.ok) {
+    built.lowered.step = std::make_unique<FusedPointwise>(std::move(built.program), std::move(built.names), built.work);
+  }
+  return std::move(built.lowered);
+}
 
 }  // namespace md

@@ -9,7 +9,7 @@ namespace {
 class Grouping {
  public:
   Grouping(const Graph& graph, const ValuePlaces& places, const GroupingRules& rules)
-      : graph_(graph), places_(places), rules_(rules), users_(graph.all_users()), escapes_(graph.escaping()) {}
+      : graph_(graph), places_(places), rules_(rules) {}
 
   std::vector<Group> run() {
     group_of_.assign(graph_.nodes().size(), -1);
@@ -19,7 +19,8 @@ class Grouping {
     std::vector<Group> result;
     for (Draft& draft : drafts_) {
       if (draft.group.nodes.empty()) continue;
-      std::sort(draft.group.nodes.begin(), draft.group.nodes.end(),
+      // An anchor stays first: what it runs with does not feed it.
+      std::sort(draft.group.nodes.begin() + (draft.group.kind == GroupKind::Anchor ? 1 : 0), draft.group.nodes.end(),
                 [](const Node* a, const Node* b) { return a->index < b->index; });
       result.push_back(std::move(draft.group));
     }
@@ -31,7 +32,7 @@ class Grouping {
     Group group;
     int first_reader = INT_MAX;  // lowest group that reads from this one
     int moved_into = -1;         // the group that took this one's nodes
-    DimVec sizes;                // of a pointwise group
+    DimVec sizes;                // of a pointwise or anchor group
   };
 
   // -1: a leaf. Groups move only into groups with higher numbers, so the walk ends.
@@ -67,7 +68,8 @@ class Grouping {
     int id = choose(node, from);
     draft(id).group.nodes.push_back(&node);
     group_of_[static_cast<size_t>(node.index)] = id;
-    if (draft(id).group.kind == GroupKind::Pointwise) absorb_producers(id, node, from);
+    bool is_first_of_anchor = draft(id).group.kind == GroupKind::Anchor && draft(id).group.nodes.size() == 1;
+    if (draft(id).group.kind != GroupKind::Single && !is_first_of_anchor) absorb_producers(id, node, from);
     for (int producer : from) {
       if (producer != id) draft(producer).first_reader = std::min(draft(producer).first_reader, id);
     }
@@ -86,8 +88,8 @@ class Grouping {
       fresh.group.kind = GroupKind::Anchor;
     } else if (pointwise) {
       fresh.group.kind = GroupKind::Pointwise;
-      fresh.sizes = node.outs[0].spec.sizes;
     }
+    if (fresh.group.kind != GroupKind::Single) fresh.sizes = node.outs[0].spec.sizes;
     drafts_.push_back(std::move(fresh));
     return static_cast<int>(drafts_.size()) - 1;
   }
@@ -96,29 +98,12 @@ class Grouping {
   NotFused obstacle(int id, const Node& node, bool pointwise, bool is_anchor) {
     Draft& target = draft(id);
     NotFused apart = is_anchor ? NotFused::primitive : pointwise ? NotFused::after_kernel : NotFused::own_kernel;
-    switch (target.group.kind) {
-      case GroupKind::Single:
-        return apart;
-      case GroupKind::Pointwise:
-        if (!pointwise) return apart;
-        if (!same(target.sizes, node.outs[0].spec.sizes)) return NotFused::other_sizes;
-        if (!reads_directly(node, id)) return NotFused::through_view;
-        return static_cast<int>(target.group.nodes.size()) < rules_.max_pointwise_nodes ? NotFused::none
-                                                                                        : NotFused::full;
-      case GroupKind::Anchor:
-        if (continues(target.group, node) && rules_.absorbs(target.group, node)) return NotFused::none;
-        if (!pointwise) return apart;
-        return continues(target.group, node) ? NotFused::not_exact : NotFused::read_elsewhere;
-    }
-    return apart;
-  }
-
-  // The group's last result is read by this node alone, as it is, and not seen outside.
-  bool continues(const Group& group, const Node& node) const {
-    const Node& tail = *group.nodes.back();
-    if (tail.outs.size() != 1 || escapes_[static_cast<size_t>(tail.index)]) return false;
-    const std::vector<Node*>& users = users_[static_cast<size_t>(tail.index)];
-    return users.size() == 1 && users[0] == &node;
+    if (target.group.kind == GroupKind::Single || !pointwise || is_anchor) return apart;
+    if (!same(target.sizes, node.outs[0].spec.sizes)) return NotFused::other_sizes;
+    if (!reads_directly(node, id)) return NotFused::through_view;
+    if (target.group.kind == GroupKind::Anchor && !rules_.absorbs(target.group, node)) return NotFused::other_order;
+    bool is_full = static_cast<int>(target.group.nodes.size()) >= rules_.max_pointwise_nodes;
+    return is_full ? NotFused::full : NotFused::none;
   }
 
   // Not through a view: its elements are in another order, or its sizes differ from the loop's.
@@ -140,7 +125,7 @@ class Grouping {
       Draft& other = draft(producer);
       Draft& target = draft(id);
       bool fits = other.group.kind == GroupKind::Pointwise && same(other.sizes, target.sizes) &&
-                  other.first_reader > id && reads_directly(node, producer) &&
+                  other.first_reader > id && reads_directly(node, producer) && may_join(other.group, target.group) &&
                   static_cast<int>(other.group.nodes.size() + target.group.nodes.size()) <= rules_.max_pointwise_nodes;
       if (!fits) continue;
       target.group.nodes.insert(target.group.nodes.end(), other.group.nodes.begin(), other.group.nodes.end());
@@ -151,11 +136,15 @@ class Grouping {
     }
   }
 
+  bool may_join(const Group& joining, const Group& target) const {
+    return target.kind == GroupKind::Pointwise ||
+           std::all_of(joining.nodes.begin(), joining.nodes.end(),
+                       [&](const Node* node) { return rules_.absorbs(target, *node); });
+  }
+
   const Graph& graph_;
   const ValuePlaces& places_;
   const GroupingRules& rules_;
-  std::vector<std::vector<Node*>> users_;
-  std::vector<bool> escapes_;
   std::vector<int> group_of_;
   std::vector<Draft> drafts_;
 };

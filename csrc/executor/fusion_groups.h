@@ -1,5 +1,5 @@
-// Which nodes run in one step. A group may hold pointwise nodes over one iteration space, or an anchor (matmul,
-// softmax ...) with the pointwise nodes that its primitive does on the way out.
+// Which nodes run in one step. A group may hold pointwise nodes over one iteration space, or an anchor (a matrix product
+// ...) first and then pointwise nodes over its sizes, which run on each piece of its result.
 //
 // Soundness: groups run in the order of their numbers, and every operand from outside a group comes from a group with
 // a lower number. A node joins only the highest-numbered group among its operands' groups; a lower group moves up into
@@ -12,18 +12,19 @@
 
 namespace md {
 
-enum class GroupKind : uint8_t { Single, Pointwise, Anchor };
+enum class GroupKind : uint8_t { Single, Pointwise, Anchor, Attention };
 
 struct Group {
   GroupKind kind = GroupKind::Single;
-  std::vector<const Node*> nodes;    // in graph order
+  std::vector<const Node*> nodes;    // in graph order, but an anchor comes first
   NotFused reason = NotFused::none;  // why it does not go on with the group of its producer
   const Node* producer = nullptr;    // the last node of that group
+  std::vector<Group> parts = {};     // of an Attention group: the scores, the softmax, what the weights mix
 };
 
 // True when the node can run in a tile loop: a pointwise op or cast whose operands are of kinds that the loop takes.
 using IsPointwise = bool (*)(const Node& node);
-// True when the node starts an anchor group; then which nodes may follow in it.
+// True when the node starts an anchor group; then which pointwise nodes may be in it.
 using IsAnchor = bool (*)(const Node& node);
 using Absorbs = bool (*)(const Group& group, const Node& node);
 

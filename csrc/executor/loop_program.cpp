@@ -172,24 +172,48 @@ void load_scalars(const LoopProgram& program, const RunState& state, uint64_t* s
 
 }  // namespace
 
-void run_loop(const LoopProgram& program, const RunState& state) {
-  if (program.numel == 0) return;
-  std::array<std::byte*, kMaxLoopRegisters> bases;
-  uint64_t slots[kMaxLoopScalars];
-  load_scalars(program, state, slots, bases);
+LoopRun::LoopRun(const LoopProgram& program, const RunState& state) : program_(program) {
+  load_scalars(program, state, slots_, bases_);
   for (const auto* streams : {&program.inputs, &program.outputs}) {
     for (const Stream& stream : *streams) {
-      bases[static_cast<size_t>(stream.reg)] = state.address(state.layout->places[static_cast<size_t>(stream.value)]);
+      bases_[static_cast<size_t>(stream.reg)] = state.address(state.layout->places[static_cast<size_t>(stream.value)]);
     }
   }
+}
+
+LoopRun::LoopRun(const LoopRun& run, int64_t begin, std::span<const std::pair<int, std::byte*>> moved)
+    : program_(run.program_), bases_(run.bases_) {
+  for (const auto* streams : {&program_.inputs, &program_.outputs}) {
+    for (const Stream& stream : *streams) {
+      for (const auto& [value, memory] : moved) {
+        if (stream.value == value) bases_[static_cast<size_t>(stream.reg)] = memory - begin * stream.item_size;
+      }
+    }
+  }
+}
+
+void LoopRun::run_block(int64_t begin, int64_t rows, int64_t pitch, int64_t length) const {
+  TileRunner runner(program_, bases_);
+  for (int64_t i = 0; i < rows; ++i, begin += pitch) {
+    for (int64_t at = begin, end = begin + length, n; at < end; at += n) {
+      int64_t column = at % program_.row_length;
+      n = std::min({program_.tile, program_.row_length - column, end - at});
+      runner.run_tile(at / program_.row_length, column, n);
+    }
+  }
+}
+
+void run_loop(const LoopProgram& program, const RunState& state) {
+  if (program.numel == 0) return;
+  LoopRun run(program, state);
   if (program.numel <= program.tile && program.rows == 1) {
-    TileRunner(program, bases).run_tile(0, 0, program.numel);
+    TileRunner(program, run.bases_).run_tile(0, 0, program.numel);
     return;
   }
   int64_t tiles_per_row = (program.row_length + program.tile - 1) / program.tile;
   double ns_per_tile = program.ns_per_element * static_cast<double>(std::min(program.tile, program.row_length));
   parallel_for(program.rows * tiles_per_row, ns_per_tile, [&](int64_t begin, int64_t end) {
-    TileRunner runner(program, bases);
+    TileRunner runner(program, run.bases_);
     for (int64_t i = begin; i < end; ++i) {
       int64_t column = i % tiles_per_row * program.tile;
       runner.run_tile(i / tiles_per_row, column, std::min(program.tile, program.row_length - column));

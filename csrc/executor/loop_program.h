@@ -1,6 +1,8 @@
 // What a fused pointwise step executes: registers, instructions on them, and the order of iteration.
 #pragma once
+#include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,5 +70,23 @@ struct LoopProgram {
 };
 
 void run_loop(const LoopProgram& program, const RunState& state);
+
+// A run whose caller chooses which elements are done when, as the order of iteration counts them.
+class LoopRun {
+ public:
+  LoopRun(const LoopProgram& program, const RunState& state);
+  // The same with the element `begin` of some values, and what follows it, in other memory. `run` must outlive it.
+  LoopRun(const LoopRun& run, int64_t begin, std::span<const std::pair<int, std::byte*>> moved);
+  // `rows` stretches of `length` elements, `pitch` apart. May be called by several threads for different elements.
+  void run_block(int64_t begin, int64_t rows, int64_t pitch, int64_t length) const;
+  LoopRun(const LoopRun&) = delete;
+  LoopRun& operator=(const LoopRun&) = delete;
+
+ private:
+  friend void run_loop(const LoopProgram& program, const RunState& state);
+  const LoopProgram& program_;
+  std::array<std::byte*, kMaxLoopRegisters> bases_;
+  uint64_t slots_[kMaxLoopScalars];
+};
 
 }  // namespace md

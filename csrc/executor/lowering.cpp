@@ -4,12 +4,14 @@
 
 #include "base/log.h"
 #include "executor/anchor_steps.h"
+#include "executor/attention_step.h"
 #include "executor/fused_pointwise.h"
 #include "executor/kernel_step.h"
 #include "executor/memory_plan.h"
 #include "executor/native_plan.h"
 #include "executor/sized_plans.h"
 #include "executor/timed_plan.h"
+#include "graph/merge_products.h"
 
 namespace md {
 namespace {
@@ -115,12 +117,17 @@ void lower_group(const Group& group, LoweringContext& context, std::vector<Lower
   if (group.kind == GroupKind::Pointwise && is_unused(group, context)) return;
   if (group.kind == GroupKind::Pointwise) step = lower_to_loop(group, context);
   if (group.kind == GroupKind::Anchor) step = lower_anchor(group, context);
+  if (group.kind == GroupKind::Attention) step = lower_attention(group, context);
   if (step.step != nullptr) {
     step.label = label_of(group.nodes, group, std::move(step.note));
     steps.push_back(std::move(step));
     return;
   }
-  // What the primitive would have done on the way out runs as one loop after the anchor.
+  if (group.kind == GroupKind::Attention) {
+    for (const Group& part : group.parts) lower_group(part, context, steps);
+    return;
+  }
+  // What would have run on the anchor's pieces runs as one loop after it.
   if (group.kind == GroupKind::Anchor && group.nodes.size() > 1) {
     Group rest = {.kind = GroupKind::Pointwise,
                   .nodes = {group.nodes.begin() + 1, group.nodes.end()},
@@ -190,11 +197,15 @@ std::vector<std::string> aliases(const Graph& graph, const ValuePlaces& places) 
   return names;
 }
 
-std::shared_ptr<const NativePlan> lower_natively(const Graph& graph) {
+std::shared_ptr<const NativePlan> lower_natively(const Graph& captured) {
+  std::unique_ptr<Graph> merged = merge_products(captured);
+  const Graph& graph = merged != nullptr ? *merged : captured;
   ValuePlaces places(graph);
   LoweringContext context(graph, places);
   std::vector<LoweredStep> lowered;
-  for (const Group& group : group_nodes(graph, places, kRules)) lower_group(group, context, lowered);
+  std::vector<Group> groups = group_nodes(graph, places, kRules);
+  join_attention(groups, context);
+  for (const Group& group : groups) lower_group(group, context, lowered);
   MemoryPlanner(places.layout(), lowered).run();
 
   std::vector<std::unique_ptr<Step>> steps;

@@ -2,8 +2,6 @@
 
 #include <iterator>
 
-#include "tensor/threads.h"
-
 namespace md {
 namespace {
 
@@ -55,25 +53,35 @@ PlainDims broadcast(const TensorSpec& spec, const TensorSpec& result) {
   return dims;
 }
 
-// Leading dims of an operand of rank >= 2 against the result's, as one batch dim: stride 0 when repeated.
-std::optional<MergedDim> merge_batch(const TensorSpec& operand, const TensorSpec& result) {
+// Leading dims of an operand of rank >= 2 against the result's: stride 0 where it is repeated.
+PlainDims batch_of(const TensorSpec& operand, const TensorSpec& result) {
   TensorSpec lead = operand;
   TensorSpec lead_result = result;
   for (TensorSpec* spec : {&lead, &lead_result}) {
     spec->sizes.resize(spec->rank() - 2);
     spec->strides.resize(spec->sizes.size());
   }
-  PlainDims dims = broadcast(lead, lead_result);
-  return merge_dims(dims.sizes, dims.strides, 0, static_cast<int>(dims.sizes.size()));
+  return broadcast(lead, lead_result);
+}
+
+void set_batch(MatmulSpec& spec, const PlainDims& a, const PlainDims& b) {
+  int rank = static_cast<int>(a.sizes.size());
+  spec.batch = 1;
+  for (int64_t size : a.sizes) spec.batch *= size;
+  std::optional<MergedDim> a_batch = merge_dims(a.sizes, a.strides, 0, rank);
+  std::optional<MergedDim> b_batch = merge_dims(b.sizes, b.strides, 0, rank);
+  if (a_batch && b_batch) {
+    spec.a_strides[0] = a_batch->stride;
+    spec.b_strides[0] = b_batch->stride;
+    return;
+  }
+  for (size_t d = 0; d < a.sizes.size(); ++d) spec.batch_dims.push_back({a.sizes[d], a.strides[d], b.strides[d]});
 }
 
 void set_result(MatmulProblem& problem, const TensorSpec& result) {
   MatmulSpec& spec = problem.spec;
   spec.c_strides = {spec.m * spec.n, spec.n, 1};
   spec.dtype = result.dtype;
-  double flops = 2.0 * static_cast<double>(spec.batch) * static_cast<double>(spec.m) * static_cast<double>(spec.n) *
-                 static_cast<double>(spec.k);
-  spec.threads = threads_for(flops / 60);
 }
 
 // a[..., k] against b[k, n] given by its strides: all leading dims are rows.
@@ -92,7 +100,6 @@ std::optional<MatmulProblem> rows_times_matrix(ValueRef a, ValueRef b, std::arra
   int64_t row_stride = rows->size == 1 ? problem.spec.k : rows->stride;
   problem.spec.a_strides = {0, row_stride, dims.strides.back()};
   problem.spec.b_strides = b_strides;
-  problem.splits = {0, result.rank() - 1};
   return problem;
 }
 
@@ -109,21 +116,15 @@ std::optional<MatmulProblem> from_matmul(const Node& node) {
     auto problem = rows_times_matrix(a, b, matrix_strides(spec_of(b)), result);
     if (problem) return problem;
   }
-  std::optional<MergedDim> a_batch = merge_batch(spec_of(a), result);
-  std::optional<MergedDim> b_batch = merge_batch(spec_of(b), result);
-  if (!a_batch || !b_batch) return std::nullopt;
   MatmulProblem problem;
   problem.a = a;
   problem.b = b;
-  problem.spec.batch = a_batch->size;
   problem.spec.m = result.sizes[result.rank() - 2].value();
   problem.spec.n = result.sizes[result.rank() - 1].value();
   problem.spec.k = spec_of(a).sizes[spec_of(a).rank() - 1].value();
   problem.spec.a_strides = matrix_strides(spec_of(a));
-  problem.spec.a_strides[0] = a_batch->stride;
   problem.spec.b_strides = matrix_strides(spec_of(b));
-  problem.spec.b_strides[0] = b_batch->stride;
-  problem.splits = {result.rank() - 2, result.rank() - 1};
+  set_batch(problem.spec, batch_of(spec_of(a), result), batch_of(spec_of(b), result));
   return problem;
 }
 
@@ -172,15 +173,9 @@ bool is_matrix(const std::array<int64_t, 3>& strides, int64_t rows, int64_t colu
   return strides[2] == 1 ? strides[1] >= columns || rows == 1 : strides[1] == 1 && (strides[2] >= rows || columns == 1);
 }
 
-constexpr int64_t kSmall = 16 * 16 * 16;
-
-bool pays(const MatmulSpec& spec) {
+bool has_layout(const MatmulSpec& spec) {
   bool empty = spec.batch == 0 || spec.m == 0 || spec.n == 0 || spec.k == 0;
-  // The eager kernel has its own loops for these.
-  bool vector = spec.m == 1 || spec.n == 1;
-  bool small = spec.dtype == DType::float32 && spec.m * spec.n * spec.k <= kSmall;
-  return !empty && !vector && !small && is_matrix(spec.a_strides, spec.m, spec.k) &&
-         is_matrix(spec.b_strides, spec.k, spec.n);
+  return !empty && is_matrix(spec.a_strides, spec.m, spec.k) && is_matrix(spec.b_strides, spec.k, spec.n);
 }
 
 }  // namespace
@@ -190,32 +185,16 @@ std::optional<MatmulProblem> as_matmul(const Node& node) {
   for (const MatmulForm& form : kForms) {
     if (node.op->name != form.op) continue;
     std::optional<MatmulProblem> problem = form.read(node);
-    if (!problem || !node.outs[0].spec.is_contiguous()) return std::nullopt;
+    if (!problem || !node.outs[0].spec.is_contiguous() || !is_floating(node.outs[0].spec.dtype)) return std::nullopt;
     if (spec_of(problem->a).dtype != node.outs[0].spec.dtype || spec_of(problem->b).dtype != node.outs[0].spec.dtype) {
       return std::nullopt;
     }
     set_result(*problem, node.outs[0].spec);
     problem->spec.has_bias = problem->bias.node != nullptr;
-    if (!pays(problem->spec)) return std::nullopt;
+    if (!has_layout(problem->spec)) return std::nullopt;
     return problem;
   }
   return std::nullopt;
-}
-
-std::optional<MergedOperand> merge_operand(const TensorSpec& operand, const TensorSpec& result,
-                                           std::array<int, 2> splits) {
-  if (operand.rank() > result.rank()) return std::nullopt;
-  PlainDims dims = broadcast(operand, result);
-  MergedOperand merged;
-  int bounds[4] = {0, splits[0], splits[1], result.rank()};
-  for (int part = 0; part < 3; ++part) {
-    std::optional<MergedDim> dim = merge_dims(dims.sizes, dims.strides, bounds[part], bounds[part + 1]);
-    if (!dim) return std::nullopt;
-    bool repeated = dim->stride == 0;
-    merged.sizes.push_back(repeated ? 1 : dim->size);
-    merged.strides.push_back(repeated ? 1 : dim->stride);
-  }
-  return merged;
 }
 
 }  // namespace md

@@ -31,6 +31,12 @@ Tensor RunState::handle(int value) const {
   raise_internal(__FILE__, __LINE__, "a buffer without a home");
 }
 
+const Tensor& RunState::owner(int value) const {
+  const Buffer& buffer = layout->buffers[static_cast<size_t>(layout->places[static_cast<size_t>(value)].buffer)];
+  return buffer.home == BufferHome::Input ? inputs[static_cast<size_t>(buffer.index)].tensor
+                                          : layout->constants[static_cast<size_t>(buffer.index)];
+}
+
 Tensor RunState::take(int value) {
   const Place& place = layout->places[static_cast<size_t>(value)];
   return Tensor::from_storage(std::move(owned[static_cast<size_t>(place.buffer)]), place.offset, place.spec);

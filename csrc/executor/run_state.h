@@ -57,6 +57,12 @@ struct RunState {
   std::span<const GraphInput> inputs;  // during a run
   std::vector<KernelCall> calls;
 
+  // The tensor that a value in an Input or Constant buffer lies in; others have none that lasts.
+  static bool has_owner(const Buffer& buffer) {
+    return buffer.home == BufferHome::Input || buffer.home == BufferHome::Constant;
+  }
+  const Tensor& owner(int value) const;
+
   std::byte* address(const Place& place) const { return base[static_cast<size_t>(place.buffer)] + place.byte_offset(); }
   // A tensor handle for a value.
   Tensor handle(int value) const;

@@ -221,6 +221,14 @@ Node* Graph::add_op(const OpRow& op, std::vector<Operand> operands, Location loc
   return append(std::move(node));
 }
 
+Node* Graph::insert_op(const Node& before, const OpRow& op, std::vector<Operand> operands, Location location) {
+  size_t at = static_cast<size_t>(before.index);
+  Node* node = add_op(op, std::move(operands), std::move(location));
+  std::rotate(nodes_.begin() + static_cast<std::ptrdiff_t>(at), nodes_.end() - 1, nodes_.end());
+  for (; at < nodes_.size(); ++at) nodes_[at]->index = static_cast<int>(at);
+  return node;
+}
+
 void Graph::set_outputs(std::vector<ValueRef> outputs) { outputs_ = std::move(outputs); }
 
 int Graph::op_count() const {

@@ -98,6 +98,8 @@ class Graph {
   // Runs the shape rule on fakes of the operands; throws what the rule throws, and then nothing is appended.
   // Trailing operands left out get the schema's defaults.
   Node* add_op(const OpRow& op, std::vector<Operand> operands, Location location = nullptr);
+  // The same, in front of a node that is there.
+  Node* insert_op(const Node& before, const OpRow& op, std::vector<Operand> operands, Location location = nullptr);
   void set_outputs(std::vector<ValueRef> outputs);
 
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }

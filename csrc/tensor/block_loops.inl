@@ -1,31 +1,69 @@
 // Reductions over a contiguous run, and the inner loops of matrix products.
 
-// Independent partial results, so that the compiler keeps them in vector registers.
+// Partial results that are independent of each other, in vector registers.
 constexpr int kLanes = 64;
 constexpr int64_t kSumBlock = 1024;
 
 template <typename T>
-inline T fold_sum(T* lanes) {
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+constexpr int kLaneVectors = kLanes / kVector<T>;
+
+template <typename T>
+struct Lanes {
+  Vector<T> vectors[kLaneVectors<T>];
+};
+
+// Each lane of the first half takes one of the second, until one is left.
+template <typename T>
+inline T fold_sum(Lanes<T>& lanes) {
+#pragma GCC unroll 8
+  for (int width = kLaneVectors<T> / 2; width > 0; width /= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < width; ++i) lanes.vectors[i] += lanes.vectors[i + width];
   }
-  return lanes[0];
+  typedef std::conditional_t<sizeof(T) == 4, int32_t, int64_t> Index __attribute__((vector_size(MD_LEVEL_BYTES)));
+  Vector<T> vector = lanes.vectors[0];
+#pragma GCC unroll 8
+  for (int width = kVector<T> / 2; width > 0; width /= 2) {
+    Index from = {};
+#pragma GCC unroll 16
+    for (int i = 0; i < kVector<T>; ++i) from[i] = (i + width) % kVector<T>;
+    vector += __builtin_shuffle(vector, from);
+  }
+  return vector[0];
+}
+
+// The sum of term(i) over [0, n), in lanes; whole(i) is the vector of the terms from i on.
+template <typename T, typename Whole, typename Term>
+inline __attribute__((always_inline)) T sum_in_lanes(int64_t n, const Whole& whole, const Term& term) {
+  if (n < kLanes) {
+    T total = 0;
+    for (int64_t i = 0; i < n; ++i) total += term(i);
+    return total;
+  }
+  Lanes<T> lanes = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+#pragma GCC unroll 32
+    for (int v = 0; v < kLaneVectors<T>; ++v) lanes.vectors[v] += whole(i + v * kVector<T>);
+  }
+  if (i < n) {
+    T rest[kLanes] = {};
+    for (int lane = 0; i < n; ++i, ++lane) rest[lane] = term(i);
+#pragma GCC unroll 32
+    for (int v = 0; v < kLaneVectors<T>; ++v)
+      lanes.vectors[v] += *reinterpret_cast<const Vector<T>*>(rest + v * kVector<T>);
+  }
+  return fold_sum(lanes);
+}
+
+template <typename T>
+inline Vector<T> load_vector(const T* src) {
+  return *reinterpret_cast<const Vector<T>*>(src);
 }
 
 template <typename T>
 T sum_block(const T* src, int64_t n) {
-  if (n < kLanes) {
-    T total = 0;
-    for (int64_t i = 0; i < n; ++i) total += src[i];
-    return total;
-  }
-  T lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += src[i + lane];
-  }
-  for (int lane = 0; i < n; ++i, ++lane) lanes[lane] += src[i];
-  return fold_sum(lanes);
+  return sum_in_lanes<T>(n, [=](int64_t i) { return load_vector(src + i); }, [=](int64_t i) { return src[i]; });
 }
 
 // Pairwise over blocks: the error grows with the logarithm of n.
@@ -120,13 +158,8 @@ int64_t find_loop(const void* src, int64_t n, const void* value) {
 
 template <typename T>
 T dot_run(const T* a, const T* b, int64_t n) {
-  T lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += a[i + lane] * b[i + lane];
-  }
-  for (int lane = 0; i < n; ++i, ++lane) lanes[lane] += a[i] * b[i];
-  return fold_sum(lanes);
+  return sum_in_lanes<T>(
+      n, [=](int64_t i) { return load_vector(a + i) * load_vector(b + i); }, [=](int64_t i) { return a[i] * b[i]; });
 }
 
 template <typename T>
@@ -140,6 +173,63 @@ T exp_sum_run(const T* src, T shift, T* dst, int64_t n) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) dst[i] = math_exp(src[i] - shift);
   return sum_run(dst, n);
+}
+
+// By blocks: a block's sum is its mean as it comes out, times its length, and what the elements differ from that. So equal
+// elements have themselves as mean.
+template <typename T>
+double exact_sum_run(const T* src, int64_t n) {
+  double total = 0;
+  for (int64_t at = 0; at < n; at += kSumBlock) {
+    int64_t length = least(n - at, kSumBlock);
+    const T* block = src + at;
+    T mean = sum_block(block, length) / T(length);
+    if (__builtin_isfinite(mean)) {
+      total += double(mean) * double(length);
+      total += double(sum_in_lanes<T>(
+          length, [=](int64_t i) { return load_vector(block + i) - mean; },
+          [=](int64_t i) { return block[i] - mean; }));
+    } else {
+      for (int64_t i = 0; i < length; ++i) total += double(block[i]);
+    }
+  }
+  return total;
+}
+
+// The sum of (element - mean)^2.
+template <typename T>
+double squares_run(const T* src, int64_t n, T mean) {
+  double total = 0;
+  for (int64_t at = 0; at < n; at += kSumBlock) {
+    const T* block = src + at;
+    auto square = [mean](auto value) {
+      auto distance = value - mean;
+      return distance * distance;
+    };
+    total += double(sum_in_lanes<T>(
+        least(n - at, kSumBlock), [=](int64_t i) { return square(load_vector(block + i)); },
+        [=](int64_t i) { return square(block[i]); }));
+  }
+  return total;
+}
+
+template <typename T>
+void normalize_run(const T* src, T* dst, int64_t n, double eps, const T* scale, const T* shift) {
+  T mean = T(exact_sum_run(src, n) / double(n));
+  T factor = T(1 / __builtin_sqrt(squares_run(src, n, mean) / double(n) + eps));
+  if (scale != nullptr && shift != nullptr) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) dst[i] = (src[i] - mean) * factor * scale[i] + shift[i];
+    return;
+  }
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) dst[i] = (src[i] - mean) * factor;
+  if (scale != nullptr) {
+    for (int64_t i = 0; i < n; ++i) dst[i] *= scale[i];
+  }
+  if (shift != nullptr) {
+    for (int64_t i = 0; i < n; ++i) dst[i] += shift[i];
+  }
 }
 
 template <typename T>
@@ -171,6 +261,12 @@ constexpr void fill_blocks(LoopTable& table) {
   table.dot_f64 = dot_run<double>;
   table.axpy_f32 = axpy_run<float>;
   table.axpy_f64 = axpy_run<double>;
+  table.exact_sum_f32 = exact_sum_run<float>;
+  table.exact_sum_f64 = exact_sum_run<double>;
+  table.squares_f32 = squares_run<float>;
+  table.squares_f64 = squares_run<double>;
+  table.normalize_f32 = normalize_run<float>;
+  table.normalize_f64 = normalize_run<double>;
   table.exp_sum_f32 = exp_sum_run<float>;
   table.exp_sum_f64 = exp_sum_run<double>;
 }

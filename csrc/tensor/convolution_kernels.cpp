@@ -6,20 +6,12 @@
 #include "tensor/fill.h"
 #include "tensor/gemm.h"
 #include "tensor/kernels.h"
-#include "tensor/onednn.h"
+#include "tensor/split_convolution.h"
 #include "tensor/threads.h"
 #include "tensor/window_geometry.h"
 
 namespace md {
 namespace {
-
-std::vector<int64_t> numbers(const DimVec& dims) {
-  std::vector<int64_t> values;
-  for (Dim dim : dims) values.push_back(dim.value());
-  return values;
-}
-
-std::vector<int64_t> sizes_of(const Tensor& tensor) { return {tensor->sizes(), tensor->sizes() + tensor->rank()}; }
 
 struct Convolution {
   Tensor input, weight, bias;  // contiguous, of the computing dtype; bias may be undefined
@@ -146,25 +138,28 @@ void by_columns(const Convolution& conv) {
   add_bias<T>(conv, geometry);
 }
 
+// The weights as they lie, or packed if they were met before.
 bool by_onednn(const OpCall& call, const Convolution& conv) {
-  ConvolutionSpec spec;
-  spec.dtype = conv.input->dtype();
-  spec.src = sizes_of(conv.input);
-  spec.weights = sizes_of(conv.weight);
-  spec.dst = sizes_of(conv.out);
-  spec.strides = numbers(window_arg(call, "stride"));
-  spec.dilations = numbers(window_arg(call, "dilation"));
-  spec.padding = numbers(window_arg(call, "padding"));
-  spec.groups = conv.groups;
-  spec.transposed = conv.transposed;
-  spec.has_bias = conv.bias.defined();
-  double products = static_cast<double>(conv.weight->numel() / std::max<int64_t>(conv.weight->sizes()[0], 1)) *
-                    static_cast<double>(conv.transposed ? conv.input->numel() : conv.out->numel());
-  spec.threads = threads_for(products / 40);
-  OnednnPrimitivePtr primitive = make_convolution(spec);
-  if (primitive == nullptr) return false;
-  const void* inputs[] = {conv.input->data(), conv.weight->data(), spec.has_bias ? conv.bias->data() : nullptr};
-  execute(*primitive, {inputs, spec.has_bias ? size_t{3} : size_t{2}}, conv.out->data());
+  ConvolutionSpec spec = convolution_spec(call, conv.out.spec());
+  ConvolutionOperands operands = {.src = conv.input->data(),
+                                  .weights = conv.weight->data(),
+                                  .bias = conv.bias.defined() ? conv.bias->data() : nullptr,
+                                  .dst = conv.out->data()};
+  bool lasts = conv.weight->storage().get() == tensor_arg(call, 1)->storage().get();
+  spec.packs_weights = lasts;
+  SplitConvolutionPtr packed_form = lasts ? SplitConvolution::make(spec) : nullptr;
+  StoragePtr packed = packed_form == nullptr
+                          ? StoragePtr()
+                          : find_packed(*conv.weight->storage().get(), conv.weight->data(), *packed_form);
+  if (packed) {
+    operands.weights = packed->data();
+    packed_form->run(operands);
+    return true;
+  }
+  spec.packs_weights = false;
+  SplitConvolutionPtr convolution = SplitConvolution::make(spec);
+  if (convolution == nullptr) return false;
+  convolution->run(operands);
   return true;
 }
 

@@ -73,6 +73,15 @@ struct LoopTable {
   double (*dot_f64)(const double* a, const double* b, int64_t n);
   void (*axpy_f32)(float scale, const float* x, float* y, int64_t n);
   void (*axpy_f64)(double scale, const double* x, double* y, int64_t n);
+  // The sum with little rounding, in double; and that of (element - mean)^2.
+  double (*exact_sum_f32)(const float* src, int64_t n);
+  double (*exact_sum_f64)(const double* src, int64_t n);
+  double (*squares_f32)(const float* src, int64_t n, float mean);
+  double (*squares_f64)(const double* src, int64_t n, double mean);
+  // dst = (src - mean) / sqrt(variance + eps) * scale + shift; scale and shift may be null. dst may be src.
+  void (*normalize_f32)(const float* src, float* dst, int64_t n, double eps, const float* scale, const float* shift);
+  void (*normalize_f64)(const double* src, double* dst, int64_t n, double eps, const double* scale,
+                        const double* shift);
   // dst[i] = exp(src[i] - shift); returns the sum of dst.
   float (*exp_sum_f32)(const float* src, float shift, float* dst, int64_t n);
   double (*exp_sum_f64)(const double* src, double shift, double* dst, int64_t n);

@@ -8,8 +8,9 @@
 #include "tensor/fill.h"
 #include "tensor/gemm.h"
 #include "tensor/kernels.h"
-#include "tensor/loops.h"
-#include "tensor/onednn.h"
+#include "tensor/packed_weights.h"
+#include "tensor/row_product.h"
+#include "tensor/split_matmul.h"
 #include "tensor/threads.h"
 
 namespace md {
@@ -25,6 +26,7 @@ struct Product {
   Stack a, b;
   const Tensor& out;
   int64_t m, n, k, batch;
+  bool b_is_weight = false;
   const char* data(const Stack& stack, int64_t offset) const {
     return stack.tensor.data<char>() + offset * static_cast<int64_t>(item_size(stack.tensor->dtype()));
   }
@@ -89,37 +91,14 @@ double flops_ns(const Product& p) {
   return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) / 40;
 }
 
-// out[m, n] = a @ b + bias with the row's bias, all float32, where one side is a vector or all is tiny.
-template <typename T>
-struct RowLoops {
-  T (*dot)(const T*, const T*, int64_t);
-  void (*axpy)(T, const T*, T*, int64_t);
-};
-template <typename T>
-RowLoops<T> row_loops() {
-  if constexpr (std::is_same_v<T, float>) {
-    return {loops().dot_f32, loops().axpy_f32};
-  } else {
-    return {loops().dot_f64, loops().axpy_f64};
-  }
-}
-
-// Rows [begin, end) of one product. b's columns contiguous: dots; b's rows contiguous: sums of scaled rows.
-template <typename T>
-void multiply_rows(const Product& p, const T* a, const T* b, T* c, int64_t begin, int64_t end) {
-  RowLoops<T> run = row_loops<T>();
-  bool dots = p.b.row_stride == 1 && p.a.column_stride == 1;
-  for (int64_t i = begin; i < end; ++i) {
-    T* row = c + i * p.n;
-    if (dots) {
-      for (int64_t j = 0; j < p.n; ++j) row[j] = run.dot(a + i * p.a.row_stride, b + j * p.b.column_stride, p.k);
-    } else {
-      std::fill_n(row, p.n, T(0));
-      for (int64_t q = 0; q < p.k; ++q) {
-        run.axpy(a[i * p.a.row_stride + q * p.a.column_stride], b + q * p.b.row_stride, row, p.n);
-      }
-    }
-  }
+RowProduct row_product(const Product& p) {
+  return {.n = p.n,
+          .k = p.k,
+          .a_row = p.a.row_stride,
+          .a_step = p.a.column_stride,
+          .b_row = p.b.row_stride,
+          .b_step = p.b.column_stride,
+          .c_row = p.n};
 }
 
 template <typename T>
@@ -127,12 +106,13 @@ void multiply_small(const Product& p, const T* a, const T* b, T* c) {
   // A vector times a large matrix is split by columns; a matrix times a vector by rows.
   if (p.m == 1 && p.n > 1) {
     parallel_for(p.n, 0.1 * static_cast<double>(p.k), [&](int64_t begin, int64_t end) {
-      Product part{p.a, p.b, p.out, 1, end - begin, p.k, 1};
-      multiply_rows<T>(part, a, b + begin * p.b.column_stride, c + begin, 0, 1);
+      RowProduct part = row_product(p);
+      part.n = end - begin;
+      multiply_rows(part, a, b + begin * p.b.column_stride, c + begin, 0, 1);
     });
   } else {
     parallel_for(p.m, flops_ns(p) / static_cast<double>(p.m),
-                 [&](int64_t begin, int64_t end) { multiply_rows<T>(p, a, b, c, begin, end); });
+                 [&](int64_t begin, int64_t end) { multiply_rows(row_product(p), a, b, c, begin, end); });
   }
 }
 
@@ -188,39 +168,25 @@ MatmulSpec onednn_spec(const Product& p, int64_t batch, std::array<int64_t, 3> s
   return spec;
 }
 
-// A band of rows for each thread. oneDNN's own threads are OpenMP's: a call would last until each of them has had a
-// processor, be it for nothing.
-bool run_onednn_bands(MatmulSpec spec, double cost, int threads, const void* a, const void* b, void* c) {
-  constexpr int64_t kTile = 32;
-  int64_t m = spec.m, bytes = static_cast<int64_t>(item_size(spec.dtype));
-  int64_t band = ((m + threads - 1) / threads + kTile - 1) / kTile * kTile;
-  int64_t bands = (m + band - 1) / band;
-  spec.m = band;
-  OnednnPrimitivePtr whole = make_matmul(spec);
-  spec.m = m - (bands - 1) * band;
-  OnednnPrimitivePtr last = make_matmul(spec);
-  if (whole == nullptr || last == nullptr) return false;
-  parallel_for(bands, cost / static_cast<double>(bands), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const void* inputs[] = {static_cast<const char*>(a) + i * band * spec.a_strides[1] * bytes, b};
-      execute(i + 1 < bands ? *whole : *last, inputs, static_cast<char*>(c) + i * band * spec.c_strides[1] * bytes);
-    }
-  });
-  return true;
-}
-
+// b as it lies, or packed if it is a weight that was met before.
 bool run_onednn(const Product& p, int64_t batch, std::array<int64_t, 3> strides, const void* a, const void* b,
                 void* c) {
   MatmulSpec spec = onednn_spec(p, batch, strides);
-  double cost = flops_ns(p) * static_cast<double>(batch);
-  int threads = threads_for(cost);
-  constexpr int64_t kBand = 64;  // rows below which b is read too often
-  if (batch == 1 && threads > 1 && p.m >= threads * kBand) return run_onednn_bands(spec, cost, threads, a, b, c);
-  spec.threads = threads;
-  OnednnPrimitivePtr primitive = make_matmul(spec);
-  if (primitive == nullptr) return false;
-  const void* inputs[] = {a, b};
-  execute(*primitive, inputs, c);
+  MatmulOperands operands = {.a = a, .b = b, .bias = nullptr, .c = c};
+  if (p.b_is_weight && batch == 1 && spec.m <= kMostRowsForPacking) {
+    spec.packs_weights = true;
+    SplitMatmulPtr product = SplitMatmul::make(spec);
+    StoragePtr packed = product ? find_packed(*p.b.tensor->storage().get(), b, *product) : StoragePtr();
+    if (packed) {
+      operands.b = packed->data();
+      product->run(operands);
+      return true;
+    }
+    spec.packs_weights = false;
+  }
+  SplitMatmulPtr product = SplitMatmul::make(spec);
+  if (product == nullptr) return false;
+  product->run(operands);
   return true;
 }
 
@@ -246,7 +212,7 @@ bool multiply_floats(const Product& p, const std::vector<int64_t>& a, const std:
     multiply_each<float>(p, a, b, multiply_small<float>);
     return true;
   }
-  if (p.out->dtype() == DType::float32 && own_loops_pay(p)) {
+  if (p.out->dtype() == DType::float32 && !p.b_is_weight && own_loops_pay(p)) {
     multiply_each<float>(p, a, b, multiply_blocks<float>);
     return true;
   }
@@ -267,7 +233,7 @@ bool multiply_floats(const Product& p, const std::vector<int64_t>& a, const std:
   return true;
 }
 
-void multiply(const Tensor& left, const Tensor& right, const Tensor& out);
+void multiply(const Tensor& left, const Tensor& right, const Tensor& out, bool right_is_weight = false);
 
 // Half precision without hardware for it: in float32.
 void multiply_in_float(const Tensor& a, const Tensor& b, const Tensor& out) {
@@ -276,8 +242,10 @@ void multiply_in_float(const Tensor& a, const Tensor& b, const Tensor& out) {
   copy_elements(result, out);
 }
 
+bool is_same_memory(const Tensor& a, const Tensor& b) { return a->storage().get() == b->storage().get(); }
+
 Product make_product(const Tensor& left, const Tensor& right, const Tensor& out) {
-  Product p{stack_of(left, true), stack_of(right, false), out, 0, 0, 0, 1};
+  Product p{stack_of(left, true), stack_of(right, false), out, 0, 0, 0, 1, false};
   bool transposed_ok = is_floating(out->dtype());
   auto usable = [&](const Stack& stack) { return is_plain(stack) && (transposed_ok || stack.column_stride == 1); };
   if (!usable(p.a)) p.a = stack_of(as_contiguous(left, left->dtype()), true);
@@ -290,9 +258,10 @@ Product make_product(const Tensor& left, const Tensor& right, const Tensor& out)
   return p;
 }
 
-void multiply(const Tensor& left, const Tensor& right, const Tensor& out) {
+void multiply(const Tensor& left, const Tensor& right, const Tensor& out, bool right_is_weight) {
   if (out->numel() == 0) return;
   Product p = make_product(left, right, out);
+  p.b_is_weight = right_is_weight && is_same_memory(p.b.tensor, right);
   if (p.k == 0) {
     std::fill_n(out.data<char>(), static_cast<size_t>(out->numel()) * item_size(out->dtype()), 0);
     return;
@@ -385,9 +354,9 @@ void linear_kernel(const OpCall& call, std::span<Tensor> outs) {
   if (weight->rank() == 2 && input->rank() > 1) {
     Tensor rows = as_matrix(input);
     TensorSpec spec = TensorSpec::contiguous(out->dtype(), {rows->sizes()[0], weight->sizes()[0]});
-    multiply(rows, transposed(weight), Tensor::view(out, spec, out->offset()));
+    multiply(rows, transposed(weight), Tensor::view(out, spec, out->offset()), true);
   } else {
-    multiply(input, transposed(weight), out);
+    multiply(input, transposed(weight), out, true);
   }
   if (!arg_is_none(call, 2)) combine("add", out, tensor_arg(call, 2), Scalar(int64_t{1}));
 }

@@ -30,6 +30,22 @@ void for_tiles(const ReductionSpace& space, ConvertLoop to_double, int64_t resul
   }
 }
 
+// As for_tiles, in float; of float32 whose elements lie one after another nothing is copied.
+template <typename Visit>
+void for_float_tiles(const ReductionSpace& space, ConvertLoop to_float, bool is_float, int64_t result,
+                     const Visit& visit) {
+  alignas(64) char gathered[ElementWalk::kTileBytes];
+  alignas(64) float values[ElementWalk::kTile];
+  const ElementWalk& walk = space.inner();
+  const char* data = space.result_data(result);
+  for (int64_t at = 0, n; at < walk.count(); at += n) {
+    n = walk.tile_length(at, walk.count());
+    const void* src = walk.read(0, data, at, n, gathered);
+    if (!is_float) to_float(src, values, n);
+    visit(is_float ? static_cast<const float*>(src) : values, n);
+  }
+}
+
 // compute(i) gives result i.
 template <typename Compute>
 void for_results(const ReductionSpace& space, const Tensor& out, double ns_per_item, const Compute& compute) {
@@ -78,11 +94,31 @@ double norm_of(const ReductionSpace& space, ConvertLoop load, int64_t result, do
   return std::pow(total, 1 / order);
 }
 
+void logsumexp_in_float(const ReductionSpace& space, DType dtype, const Tensor& out) {
+  ConvertLoop load = loops().convert[static_cast<int>(dtype)][static_cast<int>(DType::float32)];
+  bool is_float = dtype == DType::float32;
+  for_results(space, out, 0.5, [&](int64_t result) {
+    float shift = -std::numeric_limits<float>::infinity();
+    for_float_tiles(space, load, is_float, result, [&](const float* values, int64_t n) {
+      float part = loops().max_f32(values, n);
+      if (!std::isnan(shift) && (part > shift || std::isnan(part))) shift = part;
+    });
+    if (std::isinf(shift)) shift = 0;
+    double total = 0;
+    for_float_tiles(space, load, is_float, result, [&](const float* values, int64_t n) {
+      alignas(64) float exponentials[ElementWalk::kTile];
+      total += static_cast<double>(loops().exp_sum_f32(values, shift, exponentials, n));
+    });
+    return std::log(total) + static_cast<double>(shift);
+  });
+}
+
 }  // namespace
 
 void logsumexp_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& self = tensor_arg(call, 0);
   ReductionSpace space(self, reduced_dims(call, call.args[1], self->rank()));
+  if (self->dtype() != DType::float64) return logsumexp_in_float(space, self->dtype(), outs[0]);
   ConvertLoop load = to_double(self->dtype());
   for_results(space, outs[0], 4.0, [&](int64_t result) {
     double shift = extreme_of(space, load, result, true, [](double value) { return value; });

@@ -11,12 +11,6 @@ using namespace onednn;
 using Dims = dnnl::memory::dims;
 using Desc = dnnl::memory::desc;
 
-dnnl::primitive_attr own_scratchpad() {
-  dnnl::primitive_attr attr;
-  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attr;
-}
-
 // Pieces of one scratchpad, each on a cache line of its own.
 class Pieces {
  public:
@@ -90,7 +84,7 @@ class Run {
   char* scratchpad_;
 };
 
-class Convolution final : public OnednnPrimitive {
+class Convolution final : public OnednnPacking {
  public:
   template <typename PrimitiveDesc>
   Convolution(ConvolutionSpec spec, const PrimitiveDesc& desc, dnnl::primitive primitive, const Desc& src,
@@ -106,15 +100,10 @@ class Convolution final : public OnednnPrimitive {
         scratch_place_(pieces_.add(scratch_.get_size())) {}
 
   void execute(std::span<const void* const> inputs, void* dst, void* scratchpad) const override {
-    if (spec_.threads > 1 && is_forked_child()) {
-      ConvolutionSpec single = spec_;
-      single.threads = 1;
-      return md::execute(*make_convolution(single), inputs, dst);
-    }
-    ThreadCountScope scope(spec_.threads);
+    ThreadCountScope scope(1);
     Run run(static_cast<char*>(scratchpad));
     std::vector<std::pair<int, dnnl::memory>> arguments{{DNNL_ARG_SRC, run.loaded(src_, inputs[0])},
-                                                        {DNNL_ARG_WEIGHTS, run.loaded(weights_, inputs[1])}};
+                                                        {DNNL_ARG_WEIGHTS, weights(run, inputs[1])}};
     if (spec_.has_bias) arguments.emplace_back(DNNL_ARG_BIAS, run.memory(bias_, const_cast<void*>(inputs[2])));
     dnnl::memory result = run.result(dst_, dst);
     arguments.emplace_back(DNNL_ARG_DST, result);
@@ -123,12 +112,24 @@ class Convolution final : public OnednnPrimitive {
     run.stored(dst_, result, dst);
   }
   size_t scratchpad_bytes() const override { return pieces_.bytes(); }
-  int threads() const override { return spec_.threads; }
   std::string implementation() const override { return implementation_; }
-  size_t packed_b_bytes() const override { return 0; }
-  void pack_b(const void*, void*) const override { MD_ASSERT(false, "a convolution packs no matrix"); }
+  size_t packed_bytes() const override { return weights_.theirs.get_size(); }
+  std::string packed_layout() const override { return layout_text(weights_.theirs); }
+  void pack(const void* weights, void* packed) const override {
+    ThreadCountScope scope(1);
+    dnnl::memory from(weights_.ours, engine(), const_cast<void*>(weights));
+    dnnl::memory to(weights_.theirs, engine(), packed);
+    dnnl::stream on(engine());
+    dnnl::reorder(from, to).execute(on, from, to);
+    on.wait();
+  }
 
  private:
+  dnnl::memory weights(Run& run, const void* data) const {
+    if (spec_.packs_weights) return run.memory(weights_.theirs, const_cast<void*>(data));
+    return run.loaded(weights_, data);
+  }
+
   ConvolutionSpec spec_;
   dnnl::primitive primitive_;
   std::string implementation_;
@@ -180,7 +181,7 @@ Window window_of(const ConvolutionSpec& spec) {
 }
 
 template <typename Primitive>
-OnednnPrimitivePtr build(const ConvolutionSpec& spec, dnnl::algorithm algorithm) {
+OnednnPackingPtr build(const ConvolutionSpec& spec, dnnl::algorithm algorithm) {
   dnnl::memory::data_type type = *data_type(spec.dtype);
   auto plain = [&](const std::vector<int64_t>& sizes) {
     Dims dims(sizes.begin(), sizes.end());
@@ -199,13 +200,13 @@ OnednnPrimitivePtr build(const ConvolutionSpec& spec, dnnl::algorithm algorithm)
 
 }  // namespace
 
-OnednnPrimitivePtr make_convolution(const ConvolutionSpec& spec) {
+OnednnPackingPtr make_convolution(const ConvolutionSpec& spec) {
   if (!data_type(spec.dtype)) return nullptr;
   Key key;
   key.add('c').add(spec.dtype).add(std::span(spec.src)).add(std::span(spec.weights)).add(std::span(spec.dst));
   key.add(std::span(spec.strides)).add(std::span(spec.dilations)).add(std::span(spec.padding));
-  key.add(spec.groups).add(spec.transposed).add(spec.has_bias).add(spec.threads);
-  return make_cached(key, spec.threads, [&] {
+  key.add(spec.groups).add(spec.transposed).add(spec.has_bias).add(spec.packs_weights);
+  return make_cached(key, [&] {
     return spec.transposed ? build<dnnl::deconvolution_forward>(spec, dnnl::algorithm::deconvolution_direct)
                            : build<dnnl::convolution_forward>(spec, dnnl::algorithm::convolution_direct);
   });

@@ -1,5 +1,7 @@
 #include "tensor/onednn_engine.h"
 
+#include "tensor/storage.h"
+
 namespace md::onednn {
 
 std::optional<dnnl::memory::data_type> data_type(DType dtype) {
@@ -40,4 +42,30 @@ Cache& cache() {
   return *instance;
 }
 
+std::string layout_text(const dnnl::memory::desc& desc) {
+  std::string text;
+  for (const dnnl::memory::dims& numbers :
+       {desc.get_dims(), desc.get_padded_dims(), desc.get_strides(), desc.get_inner_blks(), desc.get_inner_idxs()}) {
+    for (int64_t number : numbers) text += str_cat(number, ",");
+    text += "/";
+  }
+  return text;
+}
+
+dnnl::primitive_attr own_scratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
 }  // namespace md::onednn
+
+namespace md {
+
+void execute(const OnednnPrimitive& primitive, std::span<const void* const> inputs, void* dst) {
+  size_t bytes = primitive.scratchpad_bytes();
+  StoragePtr scratchpad = bytes > 0 ? Storage::allocate(bytes) : StoragePtr();
+  primitive.execute(inputs, dst, scratchpad ? scratchpad->data() : nullptr);
+}
+
+}  // namespace md

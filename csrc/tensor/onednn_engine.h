@@ -17,6 +17,10 @@ const dnnl::engine& engine();
 dnnl_stream_t stream();  // this thread's
 void check(dnnl_status_t status, const char* what);
 
+dnnl::primitive_attr own_scratchpad();  // the caller brings it
+
+std::string layout_text(const dnnl::memory::desc& desc);  // equal texts: the same layout
+
 // What oneDNN does without vector code is slower than our own loops.
 bool is_reference(const dnnl::primitive_desc_base& desc);
 
@@ -58,25 +62,17 @@ class Key {
     for (int64_t value : values) add(value);
     return *this;
   }
-  Key& add(const OnednnLayout& layout) {
-    return add(layout.dtype).add(std::span(layout.sizes)).add(std::span(layout.strides));
-  }
-  Key& add(std::span<const PostOp> post_ops) {
-    for (const PostOp& op : post_ops)
-      add(op.function).add(op.alpha).add(std::span(op.sizes)).add(std::span(op.strides));
-    return *this;
-  }
   const std::string& text() const { return text_; }
 
  private:
   std::string text_;
 };
 
-// Runs `make`, which gives null or throws dnnl::error where oneDNN has nothing.
+// Runs `make`, which gives null or throws dnnl::error where oneDNN has nothing; for one thread.
 template <typename Make>
-OnednnPrimitivePtr make_cached(const Key& key, int threads, const Make& make) {
-  return cache().find_or_make(key.text(), [&]() -> OnednnPrimitivePtr {
-    ThreadCountScope scope(threads);
+OnednnPackingPtr make_cached(const Key& key, const Make& make) {
+  return std::static_pointer_cast<const OnednnPacking>(cache().find_or_make(key.text(), [&]() -> OnednnPrimitivePtr {
+    ThreadCountScope scope(1);
     try {
       return make();
     } catch (const dnnl::error& error) {
@@ -84,7 +80,7 @@ OnednnPrimitivePtr make_cached(const Key& key, int threads, const Make& make) {
       check(error.status, error.what());
       return nullptr;
     }
-  });
+  }));
 }
 
 }  // namespace md::onednn

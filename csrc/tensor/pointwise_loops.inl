@@ -1,7 +1,7 @@
 // Loops over the functions of pointwise.def.
 
 // One struct per row: apply() returns Unsupported where the dtype has no such function.
-#define MD_POINTWISE(name, arity_, params_, result_, traits_, floating, integer, boolean, onednn)                      \
+#define MD_POINTWISE(name, arity_, params_, result_, traits_, floating, integer, boolean)                              \
   struct Function_##name {                                                                                             \
     static constexpr int arity = arity_;                                                                               \
     static constexpr int params = params_;                                                                             \

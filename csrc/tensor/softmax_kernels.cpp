@@ -6,6 +6,7 @@
 #include "tensor/kernels.h"
 #include "tensor/lines.h"
 #include "tensor/shape_rules.h"
+#include "tensor/softmax.h"
 
 namespace md {
 namespace {
@@ -13,10 +14,12 @@ namespace {
 struct FloatLoops {
   float (*max)(const float*, int64_t) = loops().max_f32;
   float (*exp_sum)(const float*, float, float*, int64_t) = loops().exp_sum_f32;
+  void (*normalize)(const float*, float*, int64_t, double, const float*, const float*) = loops().normalize_f32;
 };
 struct DoubleLoops {
   double (*max)(const double*, int64_t) = loops().max_f64;
   double (*exp_sum)(const double*, double, double*, int64_t) = loops().exp_sum_f64;
+  void (*normalize)(const double*, double*, int64_t, double, const double*, const double*) = loops().normalize_f64;
 };
 template <typename T>
 using LoopsOf = std::conditional_t<std::is_same_v<T, double>, DoubleLoops, FloatLoops>;
@@ -57,21 +60,6 @@ void softmax(const OpCall& call, const Tensor& out, bool logarithm) {
   });
 }
 
-// In double, so that equal elements have themselves as mean.
-template <typename T>
-double mean_of(const T* values, int64_t n) {
-  constexpr int64_t kLanes = 8;
-  double lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(values[i + lane]);
-  }
-  for (; i < n; ++i) lanes[0] += static_cast<double>(values[i]);
-  double total = 0;
-  for (double lane : lanes) total += lane;
-  return total / static_cast<double>(n);
-}
-
 // The normalised dims as one line, which is what a contiguous copy allows.
 Tensor as_lines(const Tensor& tensor, int64_t length) {
   int64_t rows = length == 0 ? 0 : tensor->numel() / length;
@@ -100,6 +88,26 @@ void accumulate(const OpCall& call, const Tensor& out, const Combine& combine) {
 
 }  // namespace
 
+void softmax_rows(DType dtype, void* values, int64_t rows, int64_t n) {
+  in_computing_type(dtype, [&]<typename T>(T) {
+    LoopsOf<T> run;
+    if (dtype == dtype_of<T>()) {
+      for (int64_t i = 0; i < rows; ++i) softmax_line<T>(run, static_cast<T*>(values) + i * n, n);
+      return;
+    }
+    ConvertLoop load = loops().convert[static_cast<int>(dtype)][static_cast<int>(dtype_of<T>())];
+    ConvertLoop save = loops().convert[static_cast<int>(dtype_of<T>())][static_cast<int>(dtype)];
+    StoragePtr line = Storage::allocate(static_cast<size_t>(n) * sizeof(T));
+    T* wide = static_cast<T*>(line->data());
+    for (int64_t i = 0; i < rows; ++i) {
+      std::byte* row = static_cast<std::byte*>(values) + static_cast<size_t>(i * n) * item_size(dtype);
+      load(row, wide, n);
+      softmax_line<T>(run, wide, n);
+      save(wide, row, n);
+    }
+  });
+}
+
 void softmax_kernel(const OpCall& call, std::span<Tensor> outs) { softmax(call, outs[0], false); }
 void log_softmax_kernel(const OpCall& call, std::span<Tensor> outs) { softmax(call, outs[0], true); }
 
@@ -113,20 +121,14 @@ void layer_norm_kernel(const OpCall& call, std::span<Tensor> outs) {
     Tensor bias = arg_is_none(call, 3) ? Tensor() : as_contiguous(tensor_arg(call, 3), dtype_of<T>());
     const T* scale = weight.defined() ? weight.data<T>() : nullptr;
     const T* shift = bias.defined() ? bias.data<T>() : nullptr;
-    for_lines<T>(as_lines(self, length), as_lines(outs[0], length), 1, 2.0, [&](T* values, int64_t n) {
-      T mean = static_cast<T>(mean_of(values, n));
-      double squares = 0;
-      for (int64_t i = 0; i < n; ++i) {
-        values[i] -= mean;
-        squares += static_cast<double>(values[i]) * static_cast<double>(values[i]);
-      }
-      T factor = static_cast<T>(1 / std::sqrt(squares / static_cast<double>(n) + eps));
-      for (int64_t i = 0; i < n; ++i) {
-        T value = values[i] * factor;
-        if (scale != nullptr) value *= scale[i];
-        if (shift != nullptr) value += shift[i];
-        values[i] = value;
-      }
+    LoopsOf<T> run;
+    if (self->dtype() != dtype_of<T>()) {
+      return for_lines<T>(as_lines(self, length), as_lines(outs[0], length), 1, 0.5,
+                          [&](T* values, int64_t n) { run.normalize(values, values, n, eps, scale, shift); });
+    }
+    parallel_for(self->numel() / length, 0.2 * static_cast<double>(length), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        run.normalize(self.data<T>() + i * length, outs[0].data<T>() + i * length, length, eps, scale, shift);
     });
   });
 }

@@ -1,10 +1,11 @@
-// var and std: two passes in double.
+// var and std: a pass for the mean, and one for the squares of what differs from it.
 #include <cmath>
 #include <limits>
 
 #include "tensor/call_args.h"
 #include "tensor/fill.h"
 #include "tensor/kernels.h"
+#include "tensor/lines.h"
 #include "tensor/loops.h"
 #include "tensor/reduction.h"
 #include "tensor/shape_rules.h"
@@ -13,21 +14,47 @@
 namespace md {
 namespace {
 
-// Sums f(element) over the elements of one result.
-template <typename Function>
-double sum_of(const ReductionSpace& space, ConvertLoop to_double, const char* data, const Function& function) {
+struct FloatLoops {
+  double (*exact_sum)(const float*, int64_t) = loops().exact_sum_f32;
+  double (*squares)(const float*, int64_t, float) = loops().squares_f32;
+};
+struct DoubleLoops {
+  double (*exact_sum)(const double*, int64_t) = loops().exact_sum_f64;
+  double (*squares)(const double*, int64_t, double) = loops().squares_f64;
+};
+template <typename T>
+using LoopsOf = std::conditional_t<std::is_same_v<T, double>, DoubleLoops, FloatLoops>;
+
+// Adds up part(values, n) over the tiles of one result's elements.
+template <typename T, typename Part>
+double sum_of(const ReductionSpace& space, ConvertLoop load, bool converts, const char* data, const Part& part) {
   alignas(64) char gathered[ElementWalk::kTileBytes];
-  alignas(64) double values[ElementWalk::kTile];
+  alignas(64) T values[ElementWalk::kTile];
   const ElementWalk& walk = space.inner();
   double total = 0;
-  for (int64_t at = 0; at < walk.count();) {
-    int64_t n = walk.tile_length(at, walk.count());
-    to_double(walk.read(0, data, at, n, gathered), values, n);
-    for (int64_t i = 0; i < n; ++i) values[i] = function(values[i]);
-    total += loops().sum_f64(values, n);
-    at += n;
+  for (int64_t at = 0, n; at < walk.count(); at += n) {
+    n = walk.tile_length(at, walk.count());
+    const void* src = walk.read(0, data, at, n, gathered);
+    if (converts) load(src, values, n);
+    total += part(converts ? values : static_cast<const T*>(src), n);
   }
   return total;
+}
+
+// The sum of (element - mean)^2 of one result's elements.
+template <typename T>
+double squares_of(const ReductionSpace& space, DType dtype, const char* data) {
+  LoopsOf<T> run;
+  bool converts = dtype != dtype_of<T>();
+  ConvertLoop load = loops().convert[static_cast<int>(dtype)][static_cast<int>(dtype_of<T>())];
+  double n = static_cast<double>(space.length());
+  double mean = sum_of<T>(space, load, converts, data, run.exact_sum) / n;
+  T rounded = static_cast<T>(mean);
+  double squares = sum_of<T>(space, load, converts, data,
+                             [&](const T* values, int64_t count) { return run.squares(values, count, rounded); });
+  double off = mean - static_cast<double>(rounded);
+  double corrected = squares - n * off * off;
+  return corrected < 0 ? 0 : corrected;
 }
 
 double correction_of(const OpCall& call) {
@@ -40,14 +67,14 @@ double correction_of(const OpCall& call) {
 void deviation(const OpCall& call, const Tensor& out, bool root) {
   const Tensor& self = tensor_arg(call, 0);
   ReductionSpace space(self, reduced_dims(call, call.args[1], self->rank()));
-  ConvertLoop to_double = loops().convert[static_cast<int>(self->dtype())][static_cast<int>(DType::float64)];
   double n = static_cast<double>(space.length());
   double degrees = std::max(0.0, n - correction_of(call));
-  parallel_for(out->numel(), 1.5 * n, [&](int64_t begin, int64_t end) {
+  bool in_double = self->dtype() == DType::float64;
+  parallel_for(out->numel(), 0.2 * n, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const char* data = space.result_data(i);
-      double mean = sum_of(space, to_double, data, [](double value) { return value; }) / n;
-      double squares = sum_of(space, to_double, data, [mean](double value) { return (value - mean) * (value - mean); });
+      double squares =
+          in_double ? squares_of<double>(space, self->dtype(), data) : squares_of<float>(space, self->dtype(), data);
       double variance = space.length() == 0 ? std::numeric_limits<double>::quiet_NaN() : squares / degrees;
       store_scalar(out->dtype(), Scalar(root ? std::sqrt(variance) : variance),
                    out.data<char>() + static_cast<size_t>(i) * item_size(out->dtype()));

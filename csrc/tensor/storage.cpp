@@ -193,6 +193,7 @@ StoragePtr Storage::borrow(void* data, size_t nbytes, Deleter deleter, void* con
 }
 
 void Storage::destroy() {
+  delete companion_;
   if (deleter_ != nullptr) {
     deleter_(data_, context_);
     delete this;

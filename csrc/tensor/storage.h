@@ -10,6 +10,12 @@ namespace md {
 
 class Storage;
 
+// What is kept with a storage and dies with it.
+class StorageCompanion {
+ public:
+  virtual ~StorageCompanion() = default;
+};
+
 // Owns one count of a Storage; null allowed.
 class StoragePtr {
  public:
@@ -48,6 +54,9 @@ class Storage {
   bool read_only() const { return read_only_; }
   void mark_read_only() { read_only_ = true; }
   bool is_unique() const { return count_.is_one(); }
+  // Owned by the storage; set once, under a lock of whoever sets it.
+  StorageCompanion* companion() const { return companion_; }
+  void set_companion(StorageCompanion* companion) { companion_ = companion; }
 
  private:
   friend class StoragePtr;
@@ -61,6 +70,7 @@ class Storage {
   Deleter deleter_;
   void* context_;
   uint64_t version_ = 0;
+  StorageCompanion* companion_ = nullptr;
   bool shared_;
   bool read_only_ = false;
 };

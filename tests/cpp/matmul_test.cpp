@@ -1,5 +1,5 @@
-// Matrix products of every dtype, layout and size class against a plain loop; primitives with post-ops.
-#include "tensor/onednn.h"
+// Matrix products of every dtype, layout and size class against a plain loop; products in pieces, packed weights.
+#include "tensor/split_matmul.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "check.h"
+#include "tensor/packed_weights.h"
 #include "tensor/threads.h"
 #include "tensor_values.h"
 
@@ -127,63 +128,96 @@ MatmulSpec plain_spec(int64_t m, int64_t k, int64_t n) {
   return spec;
 }
 
-void test_primitives() {
-  Tensor a = make(DType::float32, {24, 40}, noise(960)), b = make(DType::float32, {40, 32}, noise(1280, 2));
-  Tensor bias = make(DType::float32, {32}, noise(32, 3)), residual = make(DType::float32, {24, 32}, noise(768, 4));
-  MatmulSpec spec = plain_spec(24, 40, 32);
-  spec.has_bias = true;
-  spec.post_ops = {{Pointwise::relu, 0, {}, {}}, {Pointwise::add, 0, {1, 24, 32}, {768, 32, 1}}};
-  OnednnPrimitivePtr primitive = make_matmul(spec);
-  if (primitive == nullptr) return;  // a processor for which oneDNN has no fast code
-  CHECK(make_matmul(spec) == primitive);
-  Tensor linear = call1("linear", {a, call1("t", {b}), bias});
-  Tensor expected = call1("add", {call1("relu", {linear}), residual});
-  auto run = [&](const OnednnPrimitive& chosen, const void* weights) {
-    Tensor out = Tensor::empty(DType::float32, std::vector<int64_t>{24, 32});
-    const void* inputs[] = {a->data(), weights, bias->data(), residual->data()};
-    execute(chosen, inputs, out->data());
-    return out;
-  };
-  CHECK(close(values(run(*primitive, b->data())), values(expected), 1e-5));
-  // Many threads, one primitive.
+Tensor run(const SplitMatmul& product, const Tensor& a, const void* b, const Tensor& bias) {
+  Tensor out = Tensor::empty(product.spec().dtype, std::vector<int64_t>{product.spec().m, product.spec().n});
+  product.run({.a = a->data(), .b = b, .bias = bias.defined() ? bias->data() : nullptr, .c = out->data()});
+  return out;
+}
+
+// Every way to run a product gives it: own loops, primitives, a packed b, one piece and many, one thread and two.
+void test_pieces() {
+  constexpr int64_t kShapes[][3] = {{1, 40, 32},     {24, 40, 32},   {24, 40, 1},      {3, 5, 7},
+                                    {64, 256, 1024}, {300, 100, 70}, {130, 513, 1030}, {1, 1024, 1024}};
+  for (DType dtype : {DType::float32, DType::float64, DType::bfloat16}) {
+    for (const auto& [m, k, n] : kShapes) {
+      Tensor a = matrix(dtype, m, k, false, 1), b = matrix(dtype, k, n, false, 2), bias = make(dtype, {n}, noise(n, 3));
+      std::vector<double> expected = plain_product(a, b, m, k, n), added = values(bias);
+      for (size_t i = 0; i < expected.size(); ++i) expected[i] += added[i % static_cast<size_t>(n)];
+      MatmulSpec spec = plain_spec(m, k, n);
+      spec.dtype = dtype;
+      spec.has_bias = true;
+      for (int threads : {1, 2}) {
+        set_num_threads(threads);
+        for (bool packs : {false, true}) {
+          spec.packs_weights = packs;
+          SplitMatmulPtr product = SplitMatmul::make(spec);
+          if (product == nullptr) continue;  // a processor for which oneDNN has no fast code
+          StoragePtr packed = packs ? Storage::allocate(product->packed_bytes()) : StoragePtr();
+          if (packs) product->pack(b->data(), packed->data());
+          Tensor c = run(*product, a, packs ? packed->data() : b->data(), bias);
+          CHECK(close(values(c), expected, tolerance(dtype) * std::sqrt(static_cast<double>(k))));
+        }
+      }
+    }
+  }
+}
+
+// Products of any number of rows share a packed b.
+void test_packed_layouts() {
+  SplitMatmulPtr few, many;
+  MatmulSpec spec = plain_spec(32, 256, 1024);
+  spec.packs_weights = true;
+  few = SplitMatmul::make(spec);
+  spec = plain_spec(512, 256, 1024);
+  spec.packs_weights = true;
+  many = SplitMatmul::make(spec);
+  if (few == nullptr || many == nullptr) return;
+  CHECK(few->packed_layout() == many->packed_layout());
+  CHECK(few->packed_bytes() == many->packed_bytes());
+}
+
+// A weight is packed when it has been met unchanged, never while the outside may write to it.
+void test_packed_weights() {
+  MatmulSpec spec = plain_spec(32, 256, 128);
+  spec.packs_weights = true;
+  SplitMatmulPtr product = SplitMatmul::make(spec);
+  if (product == nullptr) return;
+  size_t before = packed_weights_bytes();
+  {
+    Tensor b = matrix(DType::float32, 256, 128, false, 2);
+    auto find = [&] { return find_packed(*b->storage().get(), b->data(), *product); };
+    CHECK(!find() && !find());
+    StoragePtr packed = find();
+    CHECK(packed && find().get() == packed.get());
+    CHECK(packed_weights_bytes() == before + product->packed_bytes());
+    b->storage()->bump_version();
+    CHECK(!find());
+    CHECK(packed_weights_bytes() == before);
+    for (int i = 0; i < 8; ++i) find();
+    StoragePtr again = find();
+    CHECK(again && again.get() != packed.get());
+    b->storage()->mark_shared_with_outside();
+    CHECK(!find());
+  }
+  CHECK(packed_weights_bytes() == before);
+}
+
+// Many threads, one product.
+void test_shared_products() {
+  Tensor a = matrix(DType::float32, 24, 40, false, 1), b = matrix(DType::float32, 40, 32, false, 2);
+  SplitMatmulPtr product = SplitMatmul::make(plain_spec(24, 40, 32));
+  if (product == nullptr) return;
+  std::vector<double> expected = plain_product(a, b, 24, 40, 32);
   std::vector<std::thread> threads;
   std::vector<int> right(4, 0);
   for (size_t t = 0; t < right.size(); ++t) {
     threads.emplace_back([&, t] {
-      for (int i = 0; i < 50; ++i) right[t] += close(values(run(*primitive, b->data())), values(expected), 1e-5);
+      for (int i = 0; i < 50; ++i) right[t] += close(values(run(*product, a, b->data(), {})), expected, 1e-4);
     });
   }
   for (std::thread& thread : threads) thread.join();
   for (int count : right) CHECK(count == 50);
-  // Weights packed once.
-  spec.packed_b = true;
-  OnednnPrimitivePtr packing = make_matmul(spec);
-  CHECK(packing != nullptr);
-  StoragePtr packed = Storage::allocate(packing->packed_b_bytes());
-  packing->pack_b(b->data(), packed->data());
-  CHECK(close(values(run(*packing, packed->data())), values(expected), 1e-5));
   CHECK(make_matmul({.dtype = DType::float64, .m = 2, .n = 2, .k = 2}) == nullptr);
-}
-
-void test_other_primitives() {
-  OnednnLayout layout{DType::float32, {6, 32}, {32, 1}};
-  Tensor x = make(DType::float32, {6, 32}, noise(192)), y = make(DType::float32, {32}, noise(32, 2));
-  auto run = [&](const OnednnPrimitivePtr& primitive, std::vector<const void*> inputs, std::vector<int64_t> sizes) {
-    Tensor out = Tensor::empty(DType::float32, sizes);
-    if (primitive != nullptr) execute(*primitive, inputs, out->data());
-    return out;
-  };
-  OnednnPrimitivePtr tanh = make_eltwise(Pointwise::tanh, 0, layout, layout, 1);
-  if (tanh != nullptr) CHECK(close(values(run(tanh, {x->data()}, {6, 32})), values(call1("tanh", {x})), 1e-5));
-  OnednnPrimitivePtr add = make_binary(Pointwise::add, layout, {DType::float32, {1, 32}, {32, 1}}, layout, {}, 1);
-  if (add != nullptr)
-    CHECK(close(values(run(add, {x->data(), y->data()}, {6, 32})), values(call1("add", {x, y})), 1e-6));
-  OnednnPrimitivePtr softmax = make_softmax(false, 1, layout, layout, 1);
-  if (softmax != nullptr)
-    CHECK(close(values(run(softmax, {x->data()}, {6, 32})), values(call1("softmax", {x, integer(1)})), 1e-5));
-  OnednnPrimitivePtr sum = make_reduction(OnednnReduction::Sum, layout, {DType::float32, {6, 1}, {1, 1}}, 1);
-  if (sum != nullptr) CHECK(close(values(run(sum, {x->data()}, {6, 1})), values(call1("sum", {x, DimVec{1}})), 1e-5));
-  CHECK(make_eltwise(Pointwise::sin, 0, layout, layout, 1) == nullptr);
 }
 
 // A child of a process that has run on two threads computes, with the primitives and packed weights it inherited.
@@ -191,18 +225,12 @@ void test_fork() {
   set_num_threads(2);
   Tensor a = matrix(DType::float32, 256, 256, false, 1), b = matrix(DType::float32, 256, 256, false, 2);
   MatmulSpec spec = plain_spec(256, 256, 256);
-  spec.threads = 2;
-  spec.packed_b = true;
-  OnednnPrimitivePtr primitive = make_matmul(spec);
-  if (primitive == nullptr) return;
-  StoragePtr packed = Storage::allocate(primitive->packed_b_bytes());
-  primitive->pack_b(b->data(), packed->data());
-  auto run = [&] {
-    Tensor out = Tensor::empty(DType::float32, std::vector<int64_t>{256, 256});
-    const void* inputs[] = {a->data(), packed->data()};
-    execute(*primitive, inputs, out->data());
-    return values(out);
-  };
+  spec.packs_weights = true;
+  SplitMatmulPtr product = SplitMatmul::make(spec);
+  if (product == nullptr) return;
+  StoragePtr packed = Storage::allocate(product->packed_bytes());
+  product->pack(b->data(), packed->data());
+  auto run = [&] { return values(::run(*product, a, packed->data(), {})); };
   std::vector<double> expected = run();
   CHECK(close(values(call1("mm", {a, b})), expected, 1e-4));
   pid_t child = fork();
@@ -222,8 +250,10 @@ int main() {
   test_layouts();
   test_batches();
   test_linear_and_addmm();
-  test_primitives();
-  test_other_primitives();
+  test_pieces();
+  test_packed_layouts();
+  test_packed_weights();
+  test_shared_products();
   set_num_threads(2);
   Tensor a = matrix(DType::float32, 200, 300, false, 1), b = matrix(DType::float32, 300, 150, true, 2);
   CHECK(close(values(call1("mm", {a, b})), plain_product(a, b, 200, 300, 150), 1e-4));

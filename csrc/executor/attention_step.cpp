@@ -1,0 +1,211 @@
+#include "executor/attention_step.h"
+
+#include <algorithm>
+#include <array>
+
+#include "executor/matmul_step.h"
+#include "tensor/softmax.h"
+#include "tensor/split_matmul.h"
+
+namespace md {
+namespace {
+
+constexpr int64_t kScratchBytesOfWeights = 256 * 1024;  // of one block; it stays in the second cache
+constexpr int64_t kLeastRows = 16;
+
+const Node* single_user(const Node& node, const LoweringContext& context) {
+  const std::vector<Node*>& users = context.users[static_cast<size_t>(node.index)];
+  bool hidden = node.outs.size() == 1 && !context.escapes[static_cast<size_t>(node.index)];
+  return hidden && users.size() == 1 ? users[0] : nullptr;
+}
+
+// Of its last dim, in its own dtype.
+bool is_row_softmax(const Node& node) {
+  if (node.op->name != "softmax" || !node.outs[0].spec.is_contiguous()) return false;
+  const auto* dim = std::get_if<Scalar>(&node.operands[1]);
+  int rank = node.outs[0].spec.rank();
+  bool last = dim != nullptr && (dim->as_int() == -1 || dim->as_int() == rank - 1);
+  return rank > 0 && last && std::holds_alternative<std::monostate>(node.operands[2]);
+}
+
+bool is_product_group(const Group& group) { return group.kind == GroupKind::Anchor && is_product(*group.nodes[0]); }
+
+// Nothing of the group is seen but its last result, and that by `reader` only.
+bool feeds_only(const Group& group, const Node& reader, const LoweringContext& context) {
+  for (const Node* node : group.nodes) {
+    if (node != group.nodes.back() && context.is_seen_outside(*node, group)) return false;
+  }
+  return single_user(*group.nodes.back(), context) == &reader;
+}
+
+// The products see the same rows, and the second reads the weights as its rows alone.
+bool fit(const Group& scores, const Node& softmax, const Group& mixing) {
+  MatmulProblem first = *as_matmul(*scores.nodes[0]), second = *as_matmul(*mixing.nodes[0]);
+  ValueRef weights = {const_cast<Node*>(&softmax), 0};
+  return second.a == weights && second.b.node != &softmax && first.spec.batch == second.spec.batch &&
+         first.spec.m == second.spec.m && first.spec.n == second.spec.k && first.spec.dtype == second.spec.dtype;
+}
+
+class AttentionStep : public Step {
+ public:
+  AttentionStep(ProductPart scores, int weights, ProductPart mixing, SplitMatmulPtr first, SplitMatmulPtr second)
+      : scores_(std::move(scores)),
+        mixing_(std::move(mixing)),
+        weights_(weights),
+        first_(std::move(first)),
+        second_(std::move(second)) {}
+
+  void run(RunState& state) const override {
+    std::optional<LoopRun> after_scores, after_mixing;
+    if (scores_.epilogue.program) after_scores.emplace(*scores_.epilogue.program, state);
+    if (mixing_.epilogue.program) after_mixing.emplace(*mixing_.epilogue.program, state);
+    double ns = 2 * (first_->ns_per_piece() + second_->ns_per_piece());
+    parallel_for(first_->piece_count(), ns, [&](int64_t begin, int64_t end) {
+      StoragePtr memory = Storage::allocate(block_bytes());
+      auto* weights = static_cast<std::byte*>(memory->data());
+      for (int64_t piece = begin; piece < end; ++piece) {
+        make_weights(state, piece, weights, after_scores ? &*after_scores : nullptr);
+        second_->run_piece(piece, operands(state, mixing_), weights, nullptr);
+        if (after_mixing) run_epilogue(*after_mixing, second_->block(piece), second_->spec());
+      }
+    });
+  }
+  std::string describe() const override { return str_cat(scores_.text, ", softmax, ", mixing_.text); }
+  std::string kernel() const override {
+    return str_cat("blocks of ", first_->block(0).rows, " rows: ", first_->implementation(), ", ",
+                   second_->implementation());
+  }
+  Work work() const override {
+    // The exponentials are most of the softmax.
+    double elements = static_cast<double>(first_->spec().batch * first_->spec().m * first_->spec().n);
+    return {.bytes = scores_.work.bytes + mixing_.work.bytes,
+            .flops = scores_.work.flops + mixing_.work.flops + 12 * elements};
+  }
+
+ private:
+  size_t block_bytes() const {
+    return static_cast<size_t>(first_->block(0).rows * first_->spec().n) * item_size(first_->spec().dtype);
+  }
+  static std::byte* address(const RunState& state, int value) {
+    return value < 0 ? nullptr : state.address(state.layout->places[static_cast<size_t>(value)]);
+  }
+  static MatmulOperands operands(const RunState& state, const ProductPart& part) {
+    return {.a = address(state, part.a),
+            .b = address(state, part.b),
+            .bias = address(state, part.bias),
+            .c = address(state, part.product)};
+  }
+  static int64_t first_element(const MatmulBlock& block, const MatmulSpec& spec) {
+    return (block.first_matrix * spec.m + block.first_row) * spec.n;
+  }
+  static void run_epilogue(const LoopRun& run, const MatmulBlock& block, const MatmulSpec& spec) {
+    run.run_block(first_element(block, spec), 1, 0, block.rows * spec.n);
+  }
+
+  // The softmax of one block of scores, in the block's own memory.
+  void make_weights(const RunState& state, int64_t piece, std::byte* memory, const LoopRun* after_scores) const {
+    const MatmulBlock& block = first_->block(piece);
+    const MatmulSpec& spec = first_->spec();
+    first_->run_piece(piece, operands(state, scores_), nullptr, memory);
+    if (after_scores != nullptr) {
+      const std::array<std::pair<int, std::byte*>, 2> moved = {{{scores_.product, memory}, {weights_, memory}}};
+      run_epilogue(LoopRun(*after_scores, first_element(block, spec), moved), block, spec);
+    }
+    softmax_rows(spec.dtype, memory, block.rows, spec.n);
+  }
+
+  ProductPart scores_, mixing_;
+  int weights_;  // what the softmax reads: the last result of the scores' nodes
+  SplitMatmulPtr first_, second_;
+};
+
+int64_t rows_of_block(const MatmulSpec& scores) {
+  int64_t row_bytes = scores.n * static_cast<int64_t>(item_size(scores.dtype));
+  int64_t rows = kScratchBytesOfWeights / row_bytes / kLeastRows * kLeastRows;
+  return std::clamp(rows, std::min(kLeastRows, scores.m), scores.m);
+}
+
+// The products of each matrix row by row without gaps in a block's memory.
+MatmulSpec with_own_c(MatmulSpec spec) {
+  spec.c_strides[1] = spec.n;
+  return spec;
+}
+MatmulSpec with_own_a(MatmulSpec spec) {
+  spec.a_strides[1] = spec.k;
+  spec.a_strides[2] = 1;
+  return spec;
+}
+
+void forget(std::vector<int>& touched, std::initializer_list<int> values) {
+  std::erase_if(touched, [&](int value) { return std::find(values.begin(), values.end(), value) != values.end(); });
+}
+
+}  // namespace
+
+void join_attention(std::vector<Group>& groups, const LoweringContext& context) {
+  std::vector<int> group_of(context.users.size(), -1);
+  for (size_t i = 0; i < groups.size(); ++i) {
+    for (const Node* node : groups[i].nodes) group_of[static_cast<size_t>(node->index)] = static_cast<int>(i);
+  }
+  bool any = false;
+  for (Group& middle : groups) {
+    if (middle.kind != GroupKind::Single || middle.nodes.size() != 1 || !is_row_softmax(*middle.nodes[0])) continue;
+    const Node& softmax = *middle.nodes[0];
+    const auto* read = std::get_if<ValueRef>(&softmax.operands[0]);
+    const Node* reader = single_user(softmax, context);
+    int from = read == nullptr ? -1 : group_of[static_cast<size_t>(read->node->index)];
+    int to = reader == nullptr ? -1 : group_of[static_cast<size_t>(reader->index)];
+    if (from < 0 || to < 0) continue;
+    Group& scores = groups[static_cast<size_t>(from)];
+    Group& mixing = groups[static_cast<size_t>(to)];
+    bool joins = is_product_group(scores) && is_product_group(mixing) && mixing.nodes[0] == reader &&
+                 scores.nodes.back() == read->node && feeds_only(scores, softmax, context) &&
+                 fit(scores, softmax, mixing);
+    if (!joins) continue;
+    Group joined;
+    joined.kind = GroupKind::Attention;
+    joined.reason = scores.reason;
+    joined.producer = scores.producer;
+    for (Group* part : {&scores, &middle, &mixing}) {
+      joined.nodes.insert(joined.nodes.end(), part->nodes.begin(), part->nodes.end());
+      joined.parts.push_back(std::exchange(*part, {}));
+    }
+    mixing = std::move(joined);
+    any = true;
+  }
+  if (any) std::erase_if(groups, [](const Group& group) { return group.nodes.empty(); });
+}
+
+LoweredStep lower_attention(const Group& group, LoweringContext& context) {
+  const Group &first = group.parts[0], &second = group.parts[2];
+  LoweredStep lowered;
+  MatmulSpec scores_spec = with_own_c(as_matmul(*first.nodes[0])->spec);
+  MatmulSpec mixing_spec = with_own_a(as_matmul(*second.nodes[0])->spec);
+  int64_t rows = rows_of_block(scores_spec);
+  SplitMatmulPtr scores_product = SplitMatmul::make_by_rows(scores_spec, rows);
+  SplitMatmulPtr mixing_product = SplitMatmul::make_by_rows(mixing_spec, rows);
+  if (scores_product == nullptr || mixing_product == nullptr) {
+    lowered.note = "there is no such product";
+    return lowered;
+  }
+  ProductPart scores = prepare_product(first, context), mixing = prepare_product(second, context);
+  int weights = context.places.number({const_cast<Node*>(first.nodes.back()), 0});
+  // A block has memory for one of them.
+  bool in_place = context.places.layout().places[static_cast<size_t>(weights)].buffer ==
+                  context.places.layout().places[static_cast<size_t>(scores.product)].buffer;
+  bool loops = scores.epilogue.ok && mixing.epilogue.ok;
+  if (!loops || !in_place) {
+    lowered.note = loops ? "the scores are not made in place" : "its loops are too long";
+    return lowered;
+  }
+  for (const ProductPart* part : {&scores, &mixing}) {
+    lowered.touched.insert(lowered.touched.end(), part->touched.begin(), part->touched.end());
+  }
+  forget(lowered.touched,
+         {scores.product, weights, context.places.number({const_cast<Node*>(group.parts[1].nodes[0]), 0})});
+  lowered.step = std::make_unique<AttentionStep>(std::move(scores), weights, std::move(mixing),
+                                                 std::move(scores_product), std::move(mixing_product));
+  return lowered;
+}
+
+}  // namespace md

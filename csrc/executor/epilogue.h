@@ -1,0 +1,23 @@
+// The pointwise nodes of an anchor's group, run on each piece of the anchor's result while it is in the cache.
+#pragma once
+#include <optional>
+
+#include "executor/loop_program.h"
+#include "executor/lowering.h"
+
+namespace md {
+
+struct Epilogue {
+  bool ok = true;
+  std::optional<LoopProgram> program;  // empty: the anchor is alone in its group
+  LoweredStep lowered;                 // what it touches; its note says what is wrong unless ok
+  Work work;
+};
+
+// Where nobody outside of the group sees the anchor's own result, that gets the place of the epilogue's result, if it can.
+Epilogue build_epilogue(const Group& group, LoweringContext& context);
+
+// "linear + relu -> relu"
+std::string anchor_text(const Group& group);
+
+}  // namespace md

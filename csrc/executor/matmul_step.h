@@ -1,0 +1,23 @@
+// Matrix products in pieces, each followed by the pointwise nodes after it while its result is still in the cache.
+#pragma once
+#include "executor/epilogue.h"
+#include "executor/matmul_problem.h"
+
+namespace md {
+
+bool is_product(const Node& node);
+// step is null, with the reason in the note, when there is no such product for these shapes.
+LoweredStep lower_product(const Group& group, LoweringContext& context);
+
+// An anchor group whose anchor is a product, with everything settled but how it is split.
+struct ProductPart {
+  MatmulProblem problem;
+  int a = -1, b = -1, bias = -1, product = -1;  // values; bias -1: none
+  Epilogue epilogue;
+  std::vector<int> touched;
+  Work work;         // of both
+  std::string text;  // "linear + relu -> relu (1 x 64 x 48 x 32)"
+};
+ProductPart prepare_product(const Group& group, LoweringContext& context);
+
+}  // namespace md

@@ -1,0 +1,43 @@
+#include "tensor/row_product.h"
+
+#include <algorithm>
+
+#include "tensor/loops.h"
+
+namespace md {
+namespace {
+
+template <typename T>
+struct RowLoops {
+  T (*dot)(const T*, const T*, int64_t);
+  void (*axpy)(T, const T*, T*, int64_t);
+};
+RowLoops<float> row_loops(float) { return {loops().dot_f32, loops().axpy_f32}; }
+RowLoops<double> row_loops(double) { return {loops().dot_f64, loops().axpy_f64}; }
+
+// b's columns contiguous: dots; b's rows contiguous: sums of scaled rows.
+template <typename T>
+void multiply(const RowProduct& p, const T* a, const T* b, T* c, int64_t begin, int64_t end) {
+  RowLoops<T> run = row_loops(T());
+  bool dots = p.b_row == 1 && p.a_step == 1;
+  for (int64_t i = begin; i < end; ++i) {
+    T* row = c + i * p.c_row;
+    if (dots) {
+      for (int64_t j = 0; j < p.n; ++j) row[j] = run.dot(a + i * p.a_row, b + j * p.b_step, p.k);
+    } else {
+      std::fill_n(row, p.n, T(0));
+      for (int64_t q = 0; q < p.k; ++q) run.axpy(a[i * p.a_row + q * p.a_step], b + q * p.b_row, row, p.n);
+    }
+  }
+}
+
+}  // namespace
+
+void multiply_rows(const RowProduct& product, const float* a, const float* b, float* c, int64_t begin, int64_t end) {
+  multiply(product, a, b, c, begin, end);
+}
+void multiply_rows(const RowProduct& product, const double* a, const double* b, double* c, int64_t begin, int64_t end) {
+  multiply(product, a, b, c, begin, end);
+}
+
+}  // namespace md
