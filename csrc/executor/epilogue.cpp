@@ -11,9 +11,7 @@ Epilogue build_epilogue(const Group& group, LoweringContext& context) {
   if (group.nodes.size() == 1) return epilogue;
   const Node& anchor = *group.nodes[0];
   int value = context.places.number({const_cast<Node*>(&anchor), 0});
-  Group rest;
-  rest.kind = GroupKind::Pointwise;
-  rest.nodes.assign(group.nodes.begin() + 1, group.nodes.end());
+  Group rest = after_anchor(group);
   BuiltLoop built = build_loop(rest, context, value);
   epilogue.ok = built.ok;
   epilogue.lowered = std::move(built.lowered);

@@ -24,6 +24,8 @@ struct LoopOp {
   const Operand* operands[3] = {};
   const Scalar* param = nullptr;
   bool is_costly = false;
+  RowFoldCall fold = {};   // of a row, instead
+  bool is_single = false;  // one element for each row
 };
 
 const ValueInfo& info_of(ValueRef value) { return value.node->outs[static_cast<size_t>(value.out)]; }
@@ -121,6 +123,15 @@ std::optional<LoopOp> as_loop_op(const Node& node) {
   return as_pointwise(node);
 }
 
+std::optional<LoopOp> as_fold(const Node& node) {
+  std::optional<RowFoldCall> fold = as_row_fold(node);
+  if (!fold) return std::nullopt;
+  LoopOp op = {.row = -1, .dtype = dtype_of(node.operands[0]), .result = node.outs[0].spec.dtype, .operand_count = 1};
+  op.operands[0] = &node.operands[0];
+  op.fold = *fold;
+  return op;
+}
+
 class FusedPointwise : public Step {
  public:
   FusedPointwise(LoopProgram program, std::string names, Work work)
@@ -146,7 +157,7 @@ class LoopBuilder {
       : group_(group), context_(context), overwritten_(overwritten) {}
 
   BuiltLoop build() {
-    for (const Node* node : group_.nodes) parsed_.push_back(*as_loop_op(*node));
+    for (const Node* node : group_.nodes) parsed_.push_back(parse(*node));
     collect_outputs();
     collect_inputs();
     if (program_.register_count + static_cast<int>(group_.nodes.size()) > kMaxLoopRegisters)
@@ -154,6 +165,7 @@ class LoopBuilder {
     choose_iteration();
     if (program_.sizes.size() > kMaxLoopRank) return failed("too many dimensions");
     emit_code();
+    if (needs_row_of_) return failed("an operation reads what a reduction leaves, and has no loop for that");
     if (program_.scalars.size() > kMaxLoopScalars) return failed("too many numbers");
     if (!place_scratch()) return failed("too many values alive at once");
     return finish();
@@ -165,6 +177,18 @@ class LoopBuilder {
     built.lowered.note = reason;
     return built;
   }
+
+  LoopOp parse(const Node& node) const {
+    if (group_.folds_rows) {
+      if (std::optional<LoopOp> fold = as_fold(node)) return *fold;
+    }
+    LoopOp op = *as_loop_op(node);
+    op.is_single = group_.folds_rows && !same(node.outs[0].spec.sizes, sizes());
+    return op;
+  }
+  const DimVec& sizes() const { return group_.sizes; }
+  // One element for each row.
+  bool is_over_rows(const Node& node) const { return group_.folds_rows && !same(node.outs[0].spec.sizes, sizes()); }
 
   const Place& place(int value) const { return context_.places.layout().places[static_cast<size_t>(value)]; }
   int number(const Node* node) const { return context_.places.number({const_cast<Node*>(node), 0}); }
@@ -182,9 +206,8 @@ class LoopBuilder {
 
   // Strides by dimension of the group's sizes; 0 where the value is broadcast.
   std::vector<int64_t> broadcast_strides(const TensorSpec& spec) const {
-    const DimVec& sizes = group_.nodes[0]->outs[0].spec.sizes;
-    std::vector<int64_t> strides(static_cast<size_t>(sizes.size()), 0);
-    int lead = sizes.size() - spec.rank();
+    std::vector<int64_t> strides(static_cast<size_t>(sizes().size()), 0);
+    int lead = sizes().size() - spec.rank();
     for (int d = 0; d < spec.rank(); ++d) {
       if (spec.sizes[d].value() != 1) strides[static_cast<size_t>(d + lead)] = spec.strides[d].value();
     }
@@ -202,10 +225,15 @@ class LoopBuilder {
     for (const Node* node : group_.nodes) {
       if (!context_.is_seen_outside(*node, group_)) continue;
       program_.outputs.push_back(new_stream(number(node)));
+      // What a reduction leaves without the last dim.
+      const TensorSpec& spec = node->outs[0].spec;
+      if (is_over_rows(*node) && spec.rank() == sizes().size() - 1) {
+        for (int d = 0; d < spec.rank(); ++d) program_.outputs.back().strides[static_cast<size_t>(d)] = spec.strides[d].value();
+        program_.outputs.back().strides.back() = 0;
+      }
       output_of_[node] = program_.outputs.back().reg;
     }
-    const TensorSpec& spec = group_.nodes[0]->outs[0].spec;
-    program_.numel = spec.numel().value();
+    program_.numel = product(sizes().span()).value();
   }
 
   void collect_inputs() {
@@ -229,17 +257,18 @@ class LoopBuilder {
 
   // Dimensions in the order of the first result's memory, merged where every stream allows.
   void choose_iteration() {
-    const DimVec& sizes = group_.nodes[0]->outs[0].spec.sizes;
     const Stream& lead = program_.outputs.empty() ? program_.inputs[0] : program_.outputs[0];
     std::vector<int64_t> lead_strides = lead.strides;
     std::vector<int> order;
-    for (int d = 0; d < sizes.size(); ++d) {
-      if (sizes[d].value() != 1) order.push_back(d);
+    for (int d = 0; d < sizes().size(); ++d) {
+      if (sizes()[d].value() != 1) order.push_back(d);
     }
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      return lead_strides[static_cast<size_t>(a)] > lead_strides[static_cast<size_t>(b)];
-    });
-    permute(order, sizes);
+    if (!group_.folds_rows) {
+      std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+        return lead_strides[static_cast<size_t>(a)] > lead_strides[static_cast<size_t>(b)];
+      });
+    }
+    permute(order);
     merge_dimensions();
     if (program_.sizes.empty()) {
       program_.sizes = {1};
@@ -248,8 +277,8 @@ class LoopBuilder {
     choose_access();
   }
 
-  void permute(const std::vector<int>& order, const DimVec& sizes) {
-    for (int d : order) program_.sizes.push_back(sizes[d].value());
+  void permute(const std::vector<int>& order) {
+    for (int d : order) program_.sizes.push_back(sizes()[d].value());
     for_each_stream([&](Stream& stream) {
       std::vector<int64_t> strides;
       for (int d : order) strides.push_back(stream.strides[static_cast<size_t>(d)]);
@@ -258,7 +287,9 @@ class LoopBuilder {
   }
 
   void merge_dimensions() {
-    for (size_t d = program_.sizes.size(); d-- > 1;) {
+    // A row that is folded stays one.
+    size_t end = program_.sizes.size() - (group_.folds_rows && !program_.sizes.empty() ? 1 : 0);
+    for (size_t d = end; d-- > 1;) {
       bool merges = true;
       for_each_stream([&](const Stream& stream) {
         merges = merges && stream.strides[d - 1] == stream.strides[d] * program_.sizes[d];
@@ -281,7 +312,7 @@ class LoopBuilder {
   }
 
   void choose_access() {
-    bool by_row = program_.sizes.size() == 1 || program_.sizes.back() >= kMinRow;
+    bool by_row = group_.folds_rows || program_.sizes.size() == 1 || program_.sizes.back() >= kMinRow;
     program_.row_length = by_row ? program_.sizes.back() : program_.numel;
     program_.rows = program_.row_length == 0 ? 0 : program_.numel / program_.row_length;
     for_each_stream([&](Stream& stream) {
@@ -293,9 +324,14 @@ class LoopBuilder {
         stream.access = stream.strides.back() == 1 ? StreamAccess::RowLinear : StreamAccess::Strided;
       }
     });
-    for (Stream& stream : program_.inputs) {
-      if (stream.access == StreamAccess::Strided && stream.strides.back() == 0) stream.access = StreamAccess::RowScalar;
-    }
+    auto mark_row_scalars = [](std::vector<Stream>& streams) {
+      for (Stream& stream : streams) {
+        bool is_one = stream.access == StreamAccess::Strided && stream.strides.back() == 0;
+        if (is_one) stream.access = StreamAccess::RowScalar;
+      }
+    };
+    mark_row_scalars(program_.inputs);
+    if (group_.folds_rows) mark_row_scalars(program_.outputs);
   }
 
   // A number, or a tensor of one element, as one element of the dtype that the loop wants.
@@ -338,6 +374,7 @@ class LoopBuilder {
   // Operands that the loop may read once: numbers always, single elements if there is a loop for that.
   unsigned scalar_mask(const LoopOp& op) const {
     unsigned numbers = number_mask(op);
+    if (op.is_single) return numbers;
     unsigned all = numbers;
     for (int i = 0; i < op.operand_count; ++i) {
       if (is_tensor(*op.operands[i]) && is_single(op, i)) all |= 1u << i;
@@ -347,7 +384,8 @@ class LoopBuilder {
   }
 
   bool is_single(const LoopOp& op, int i) const {
-    if (in_group(*op.operands[i])) return false;
+    if (in_group(*op.operands[i]))
+      return is_over_rows(*std::get<ValueRef>(*op.operands[i]).node) && scalar_operand_dtype(op.dtype) == op.dtype;
     auto found = stream_of_.find(context_.places.number(std::get<ValueRef>(*op.operands[i])));
     if (found == stream_of_.end()) return true;
     const Stream& stream = program_.inputs[found->second];
@@ -361,12 +399,16 @@ class LoopBuilder {
     DType dtype = is_condition ? DType::bool_ : op.row >= 0 ? scalar_operand_dtype(op.dtype) : op.dtype;
     bool once = (mask >> i & 1u) != 0;
     if (is_number(operand)) return scalar_register(operand, dtype);
-    if (int reg = register_of_result(operand); reg >= 0) return reg;
+    if (int reg = register_of_result(operand); reg >= 0) {
+      bool one_for_many = is_over_rows(*std::get<ValueRef>(operand).node) && !op.is_single;
+      if (one_for_many && !once) needs_row_of_ = true;
+      return reg;
+    }
     int value = context_.places.number(std::get<ValueRef>(operand));
     auto found = stream_of_.find(value);
     if (found == stream_of_.end()) return once ? scalar_register(operand, dtype) : splat_register(value);
     Stream& stream = program_.inputs[found->second];
-    if (stream.access == StreamAccess::RowScalar && !once) needs_splat_.push_back(found->second);
+    if (stream.access == StreamAccess::RowScalar && !once && !op.is_single) needs_splat_.push_back(found->second);
     return stream.reg;
   }
 
@@ -383,9 +425,13 @@ class LoopBuilder {
 
   void emit(const Node& node, const LoopOp& op) {
     LoopInstruction instruction;
+    instruction.fold = op.fold;
+    instruction.is_single = op.is_single;
     unsigned mask = op.row < 0 ? 0u : scalar_mask(op);
     for (int i = 0; i < op.operand_count; ++i) instruction.src[i] = operand_register(op, i, mask);
-    if (op.row < 0) {
+    if (op.fold.run != nullptr) {
+      // The fold says all.
+    } else if (op.row < 0) {
       instruction.convert = loops().convert[static_cast<int>(op.dtype)][static_cast<int>(op.result)];
     } else {
       instruction.loop = pointwise_loop(op.row, op.dtype, mask);
@@ -427,7 +473,7 @@ class LoopBuilder {
     for (size_t i = 0; i < program_.code.size(); ++i) {
       const LoopInstruction& instruction = program_.code[i];
       largest_item = std::max<int64_t>(largest_item, static_cast<int64_t>(item_size(parsed_[i].result)));
-      if (is_temporary(instruction.dst)) {
+      if (is_temporary(instruction.dst) && !holds_single(i)) {
         // Not over an operand of this instruction: the item sizes may differ.
         if (free_slots.empty()) free_slots.push_back(slots++);
         slot_of[static_cast<size_t>(instruction.dst)] = free_slots.back();
@@ -447,15 +493,30 @@ class LoopBuilder {
     });
     int64_t tile =
         slots == 0 ? kMaxTile : std::min(kMaxTile, kScratchBytes / (slots * largest_item) / kMinTile * kMinTile);
+    if (group_.folds_rows) tile = program_.row_length;
     if (tile < kMinTile) return false;
     program_.tile = tile;
+    program_.scratch_bytes = slots * tile * largest_item;
     for_each_stream([&](Stream& stream) { stream.tile_offset *= tile * largest_item; });
     for (size_t reg = 0; reg < slot_of.size(); ++reg) {
       if (slot_of[reg] >= 0) program_.scratch.emplace_back(static_cast<int>(reg), slot_of[reg] * tile * largest_item);
     }
-    return true;
+    if (!group_.folds_rows) return true;
+    // Single elements never take each other's place.
+    constexpr int64_t kCacheLine = 64;
+    program_.scratch_bytes = (program_.scratch_bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+    for (size_t i = 0; i < program_.code.size(); ++i) {
+      if (!holds_single(i) || !is_temporary(program_.code[i].dst)) continue;
+      program_.scratch.emplace_back(program_.code[i].dst, program_.scratch_bytes);
+      program_.scratch_bytes += kCacheLine;
+    }
+    return program_.scratch_bytes <= kRowScratchBytes;
   }
 
+  // The instruction's result is one element for the row.
+  bool holds_single(size_t instruction) const {
+    return parsed_[instruction].is_single || parsed_[instruction].fold.run != nullptr;
+  }
   bool is_temporary(int reg) const {
     return std::any_of(temporary_.begin(), temporary_.end(), [&](const auto& entry) { return entry.second == reg; });
   }
@@ -539,11 +600,13 @@ class LoopBuilder {
   std::unordered_map<int, int> result_register_;    // by value
   std::unordered_map<int, size_t> stream_of_;       // by value: position among the inputs
   std::vector<size_t> needs_splat_;
+  bool needs_row_of_ = false;  // an instruction wants a row filled with what a reduction leaves
 };
 
 }  // namespace
 
 bool can_loop(const Node& node) { return as_loop_op(node).has_value(); }
+bool can_fold_rows(const Node& node) { return as_row_fold(node).has_value(); }
 
 BuiltLoop build_loop(const Group& group, LoweringContext& context, int overwritten) {
   return LoopBuilder(group, context, overwritten).build();

@@ -8,6 +8,8 @@ namespace md {
 
 // True when the node can be part of such a chain.
 bool can_loop(const Node& node);
+// True when the node reduces rows and can be part of one whose tiles are rows.
+bool can_fold_rows(const Node& node);
 
 // A group as a loop that some step runs. Where it cannot be one, the note in `lowered` says why and ok is false.
 struct BuiltLoop {

@@ -32,7 +32,6 @@ class Grouping {
     Group group;
     int first_reader = INT_MAX;  // lowest group that reads from this one
     int moved_into = -1;         // the group that took this one's nodes
-    DimVec sizes;                // of a pointwise or anchor group
   };
 
   // -1: a leaf. Groups move only into groups with higher numbers, so the walk ends.
@@ -76,12 +75,16 @@ class Grouping {
   }
 
   int choose(const Node& node, const std::vector<int>& from) {
-    bool pointwise = rules_.is_pointwise(node);
+    bool folds = rules_.folds_rows(node);
+    bool pointwise = folds || rules_.is_pointwise(node);
     bool is_anchor = rules_.is_anchor(node);
     Draft fresh;
     if (!from.empty()) {
       fresh.group.reason = obstacle(from[0], node, pointwise, is_anchor);
-      if (fresh.group.reason == NotFused::none) return from[0];
+      if (fresh.group.reason == NotFused::none) {
+        draft(from[0]).group.folds_rows |= folds;
+        return from[0];
+      }
       fresh.group.producer = draft(from[0]).group.nodes.back();
     }
     if (is_anchor) {
@@ -89,7 +92,8 @@ class Grouping {
     } else if (pointwise) {
       fresh.group.kind = GroupKind::Pointwise;
     }
-    if (fresh.group.kind != GroupKind::Single) fresh.sizes = node.outs[0].spec.sizes;
+    if (fresh.group.kind != GroupKind::Single) fresh.group.sizes = sizes_of(node, folds);
+    fresh.group.folds_rows = folds;
     drafts_.push_back(std::move(fresh));
     return static_cast<int>(drafts_.size()) - 1;
   }
@@ -99,11 +103,32 @@ class Grouping {
     Draft& target = draft(id);
     NotFused apart = is_anchor ? NotFused::primitive : pointwise ? NotFused::after_kernel : NotFused::own_kernel;
     if (target.group.kind == GroupKind::Single || !pointwise || is_anchor) return apart;
-    if (!same(target.sizes, node.outs[0].spec.sizes)) return NotFused::other_sizes;
+    bool folds = rules_.folds_rows(node);
+    if (folds && target.group.kind == GroupKind::Anchor) return apart;
+    if (!same(target.group.sizes, sizes_of(node, folds)) && !is_over_rows(target.group, node))
+      return NotFused::other_sizes;
     if (!reads_directly(node, id)) return NotFused::through_view;
     if (target.group.kind == GroupKind::Anchor && !rules_.absorbs(target.group, node)) return NotFused::other_order;
     bool is_full = static_cast<int>(target.group.nodes.size()) >= rules_.max_pointwise_nodes;
     return is_full ? NotFused::full : NotFused::none;
+  }
+
+  // That the node's loop runs over: a reduction's are those of what it reads.
+  static const DimVec& sizes_of(const Node& node, bool folds) {
+    if (!folds) return node.outs[0].spec.sizes;
+    const ValueRef& read = std::get<ValueRef>(node.operands[0]);
+    return read.node->outs[static_cast<size_t>(read.out)].spec.sizes;
+  }
+
+  // One element for each row of the group.
+  static bool is_over_rows(const Group& group, const Node& node) {
+    const DimVec& sizes = node.outs[0].spec.sizes;
+    int last = group.sizes.size() - 1;
+    if (!group.folds_rows || sizes.size() != last + 1 || !same(sizes[last], Dim(1))) return false;
+    for (int d = 0; d < last; ++d) {
+      if (!same(sizes[d], group.sizes[d])) return false;
+    }
+    return true;
   }
 
   // Not through a view: its elements are in another order, or its sizes differ from the loop's.
@@ -124,10 +149,11 @@ class Grouping {
       if (producer == id) continue;
       Draft& other = draft(producer);
       Draft& target = draft(id);
-      bool fits = other.group.kind == GroupKind::Pointwise && same(other.sizes, target.sizes) &&
+      bool fits = other.group.kind == GroupKind::Pointwise && same(other.group.sizes, target.group.sizes) &&
                   other.first_reader > id && reads_directly(node, producer) && may_join(other.group, target.group) &&
                   static_cast<int>(other.group.nodes.size() + target.group.nodes.size()) <= rules_.max_pointwise_nodes;
       if (!fits) continue;
+      target.group.folds_rows |= other.group.folds_rows;
       target.group.nodes.insert(target.group.nodes.end(), other.group.nodes.begin(), other.group.nodes.end());
       target.first_reader = std::min(target.first_reader, other.first_reader);
       other.group.nodes.clear();
@@ -138,8 +164,8 @@ class Grouping {
 
   bool may_join(const Group& joining, const Group& target) const {
     return target.kind == GroupKind::Pointwise ||
-           std::all_of(joining.nodes.begin(), joining.nodes.end(),
-                       [&](const Node* node) { return rules_.absorbs(target, *node); });
+           (!joining.folds_rows && std::all_of(joining.nodes.begin(), joining.nodes.end(),
+                       [&](const Node* node) { return rules_.absorbs(target, *node); }));
   }
 
   const Graph& graph_;
@@ -150,6 +176,14 @@ class Grouping {
 };
 
 }  // namespace
+
+Group after_anchor(const Group& group) {
+  Group rest;
+  rest.kind = GroupKind::Pointwise;
+  rest.nodes.assign(group.nodes.begin() + 1, group.nodes.end());
+  rest.sizes = group.sizes;
+  return rest;
+}
 
 std::vector<Group> group_nodes(const Graph& graph, const ValuePlaces& places, const GroupingRules& rules) {
   return Grouping(graph, places, rules).run();

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tensor/fill.h"
+#include "tensor/storage.h"
 #include "tensor/threads.h"
 
 namespace md {
@@ -37,6 +38,10 @@ class TileRunner {
  public:
   TileRunner(const LoopProgram& program, const std::array<std::byte*, kMaxLoopRegisters>& bases)
       : program_(program), bases_(bases) {
+    if (program.scratch_bytes > kScratchBytes) {
+      large_ = Storage::allocate(static_cast<size_t>(program.scratch_bytes));
+      scratch_ = static_cast<std::byte*>(large_->data());
+    }
     for (auto [reg, offset] : program.scratch) at_[static_cast<size_t>(reg)] = scratch_ + offset;
     for (const LoopScalar& scalar : program.scalars) at_[static_cast<size_t>(scalar.reg)] = base(scalar.reg);
   }
@@ -53,6 +58,9 @@ class TileRunner {
 
   void execute(const LoopInstruction& instruction, int64_t n) {
     void* dst = at_[static_cast<size_t>(instruction.dst)];
+    if (instruction.fold.run != nullptr)
+      return instruction.fold.run(at_[static_cast<size_t>(instruction.src[0])], n, dst, instruction.fold.param);
+    if (instruction.is_single) n = 1;
     if (instruction.convert != nullptr)
       return instruction.convert(at_[static_cast<size_t>(instruction.src[0])], dst, n);
     const void* src[3];
@@ -96,7 +104,7 @@ class TileRunner {
   }
 
   void place_output(const Stream& stream, int64_t row, int64_t column) {
-    bool in_place = stream.access == StreamAccess::Linear || stream.access == StreamAccess::RowLinear;
+    bool in_place = stream.access != StreamAccess::Strided && stream.access != StreamAccess::Walked;
     at_[static_cast<size_t>(stream.reg)] = in_place ? element(stream, row, column) : tile_of(stream);
   }
 
@@ -145,7 +153,9 @@ class TileRunner {
   const LoopProgram& program_;
   const std::array<std::byte*, kMaxLoopRegisters>& bases_;
   std::array<std::byte*, kMaxLoopRegisters> at_;
-  alignas(64) std::byte scratch_[kScratchBytes];
+  alignas(64) std::byte small_[kScratchBytes];
+  StoragePtr large_;
+  std::byte* scratch_ = small_;
 };
 
 // Elements for scalar registers, in the type that the loops read.

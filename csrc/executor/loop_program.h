@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "executor/row_folds.h"
 #include "executor/run_state.h"
 #include "tensor/loops.h"
 
@@ -15,7 +16,7 @@ namespace md {
 enum class StreamAccess : uint8_t {
   Linear,     // in iteration order without gaps
   RowLinear,  // the same inside a row
-  RowScalar,  // one element for a whole row
+  RowScalar,  // one element for a whole row; a result of a loop that folds rows likewise
   Strided,    // inside a row at one stride: copied into a tile first (results: copied out of it)
   Walked,     // rows are short: copied element by element over row ends
 };
@@ -45,12 +46,15 @@ struct LoopInstruction {
   int src[3] = {-1, -1, -1};      // registers
   int dst = -1;
   int params = -1;  // index into LoopProgram::params
+  RowFoldCall fold = {};   // of a whole row into one element, instead
+  bool is_single = false;  // on one element for the row
 };
 
 inline constexpr int kMaxLoopRegisters = 256;
 inline constexpr int kMaxLoopScalars = 96;
 inline constexpr int kMaxLoopRank = 32;
-inline constexpr int64_t kScratchBytes = 32 * 1024;
+inline constexpr int64_t kScratchBytes = 32 * 1024;     // on the stack
+inline constexpr int64_t kRowScratchBytes = 256 * 1024;  // of a loop that folds rows
 inline constexpr int64_t kMaxTile = 1024;
 
 struct LoopProgram {
@@ -58,11 +62,12 @@ struct LoopProgram {
   int64_t numel = 0;
   int64_t rows = 1;
   int64_t row_length = 0;
-  int64_t tile = 0;  // elements
+  int64_t tile = 0;  // elements; a whole row where rows are folded
   std::vector<Stream> inputs;
   std::vector<Stream> outputs;
   std::vector<LoopScalar> scalars;
   std::vector<std::pair<int, int64_t>> scratch;  // intermediates: register, byte offset in the scratch memory
+  int64_t scratch_bytes = 0;
   std::vector<LoopInstruction> code;
   std::vector<Scalar> params;
   int register_count = 0;

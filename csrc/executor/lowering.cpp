@@ -18,6 +18,7 @@ namespace {
 
 constexpr GroupingRules kRules = {
     .is_pointwise = can_loop,
+    .folds_rows = can_fold_rows,
     .is_anchor = is_anchor,
     .absorbs = anchor_absorbs,
 };
@@ -115,7 +116,9 @@ StepLabel label_of(std::span<const Node* const> nodes, const Group& group, std::
 void lower_group(const Group& group, LoweringContext& context, std::vector<LoweredStep>& steps) {
   LoweredStep step;
   if (group.kind == GroupKind::Pointwise && is_unused(group, context)) return;
-  if (group.kind == GroupKind::Pointwise) step = lower_to_loop(group, context);
+  // A reduction alone has a kernel that splits long rows too.
+  bool is_loop = group.kind == GroupKind::Pointwise && !(group.folds_rows && group.nodes.size() == 1);
+  if (is_loop) step = lower_to_loop(group, context);
   if (group.kind == GroupKind::Anchor) step = lower_anchor(group, context);
   if (group.kind == GroupKind::Attention) step = lower_attention(group, context);
   if (step.step != nullptr) {
@@ -129,10 +132,9 @@ void lower_group(const Group& group, LoweringContext& context, std::vector<Lower
   }
   // What would have run on the anchor's pieces runs as one loop after it.
   if (group.kind == GroupKind::Anchor && group.nodes.size() > 1) {
-    Group rest = {.kind = GroupKind::Pointwise,
-                  .nodes = {group.nodes.begin() + 1, group.nodes.end()},
-                  .reason = NotFused::after_kernel,
-                  .producer = group.nodes[0]};
+    Group rest = after_anchor(group);
+    rest.reason = NotFused::after_kernel;
+    rest.producer = group.nodes[0];
     steps.push_back(lower_to_kernel(*group.nodes[0], context));
     steps.back().label = label_of({group.nodes.data(), 1}, group, std::move(step.note));
     bool loops = std::all_of(rest.nodes.begin(), rest.nodes.end(), [](const Node* node) { return can_loop(*node); });

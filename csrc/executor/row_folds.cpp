@@ -1,0 +1,110 @@
+#include "executor/row_folds.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "tensor/loops.h"
+
+namespace md {
+namespace {
+
+template <typename T>
+struct RowLoops;
+template <>
+struct RowLoops<float> {
+  static float sum(const float* row, int64_t n) { return loops().sum_f32(row, n); }
+  static float max(const float* row, int64_t n) { return loops().max_f32(row, n); }
+  static float min(const float* row, int64_t n) { return loops().min_f32(row, n); }
+  static double exact_sum(const float* row, int64_t n) { return loops().exact_sum_f32(row, n); }
+  static double squares(const float* row, int64_t n, float mean) { return loops().squares_f32(row, n, mean); }
+};
+template <>
+struct RowLoops<double> {
+  static double sum(const double* row, int64_t n) { return loops().sum_f64(row, n); }
+  static double max(const double* row, int64_t n) { return loops().max_f64(row, n); }
+  static double min(const double* row, int64_t n) { return loops().min_f64(row, n); }
+  static double exact_sum(const double* row, int64_t n) { return loops().exact_sum_f64(row, n); }
+  static double squares(const double* row, int64_t n, double mean) { return loops().squares_f64(row, n, mean); }
+};
+
+template <typename T>
+T sum_row(const T* row, int64_t n, double) {
+  return RowLoops<T>::sum(row, n);
+}
+template <typename T>
+T mean_row(const T* row, int64_t n, double) {
+  return RowLoops<T>::sum(row, n) / static_cast<T>(n);
+}
+template <typename T>
+T max_row(const T* row, int64_t n, double) {
+  return RowLoops<T>::max(row, n);
+}
+template <typename T>
+T min_row(const T* row, int64_t n, double) {
+  return RowLoops<T>::min(row, n);
+}
+template <typename T>
+T variance_row(const T* row, int64_t n, double correction) {
+  double count = static_cast<double>(n);
+  double mean = RowLoops<T>::exact_sum(row, n) / count;
+  T rounded = static_cast<T>(mean);
+  double off = mean - static_cast<double>(rounded);
+  double squares = RowLoops<T>::squares(row, n, rounded) - count * off * off;
+  return static_cast<T>((squares < 0 ? 0 : squares) / std::max(0.0, count - correction));
+}
+template <typename T>
+T deviation_row(const T* row, int64_t n, double correction) {
+  return std::sqrt(variance_row<T>(row, n, correction));
+}
+
+template <typename T, T (*fold)(const T*, int64_t, double)>
+void run_fold(const void* src, int64_t n, void* result, double param) {
+  *static_cast<T*>(result) = fold(static_cast<const T*>(src), n, param);
+}
+
+struct RowFoldRow {
+  const char* op;
+  RowFold f32, f64;
+};
+#define MD_ROW_FOLD(op, function) {op, run_fold<float, function<float>>, run_fold<double, function<double>>}
+constexpr RowFoldRow kFolds[] = {
+    MD_ROW_FOLD("sum", sum_row),  MD_ROW_FOLD("mean", mean_row),    MD_ROW_FOLD("amax", max_row),
+    MD_ROW_FOLD("amin", min_row), MD_ROW_FOLD("var", variance_row), MD_ROW_FOLD("std", deviation_row),
+};
+#undef MD_ROW_FOLD
+
+bool is_last_dim(const Operand& dims, int rank) {
+  int64_t dim = rank;
+  if (const auto* one = std::get_if<Scalar>(&dims)) dim = one->as_int();
+  if (const auto* list = std::get_if<DimVec>(&dims); list != nullptr && list->size() == 1) dim = (*list)[0].value();
+  return dim == -1 || dim == rank - 1;
+}
+
+// 1 where the op has none; nothing for a correction known at run time only.
+std::optional<double> correction_of(const Node& node) {
+  int at = node.op->schema.find("correction");
+  if (at < 0 || std::holds_alternative<std::monostate>(node.operands[static_cast<size_t>(at)])) return 1;
+  const auto* number = std::get_if<Scalar>(&node.operands[static_cast<size_t>(at)]);
+  return number == nullptr ? std::nullopt : std::optional(number->as_double());
+}
+
+}  // namespace
+
+std::optional<RowFoldCall> as_row_fold(const Node& node) {
+  if (!is_op(node, OpKind::Reduction) || node.outs.size() != 1) return std::nullopt;
+  auto row = std::find_if(std::begin(kFolds), std::end(kFolds), [&](const RowFoldRow& r) { return node.op->name == r.op; });
+  const auto* self = std::get_if<ValueRef>(&node.operands[0]);
+  if (row == std::end(kFolds) || self == nullptr) return std::nullopt;
+  const TensorSpec& spec = self->node->outs[static_cast<size_t>(self->out)].spec;
+  bool is_float = spec.dtype == DType::float32 || spec.dtype == DType::float64;
+  if (!is_float || node.outs[0].spec.dtype != spec.dtype || spec.rank() == 0) return std::nullopt;
+  int64_t length = spec.sizes[spec.rank() - 1].value();
+  if (length < kLeastFoldedRow || length > kMostFoldedRow || !is_last_dim(node.operands[1], spec.rank())) return std::nullopt;
+  std::optional<double> correction = correction_of(node);
+  if (!correction) return std::nullopt;
+  return RowFoldCall{spec.dtype == DType::float32 ? row->f32 : row->f64, *correction};
+}
+
+}  // namespace md

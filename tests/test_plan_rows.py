@@ -1,0 +1,140 @@
+"""Reductions over the last dim in fused loops, which then go row by row: against the graph run op by op."""
+
+import minidynamo
+import pytest
+
+f32, f64 = minidynamo.float32, minidynamo.float64
+
+
+def layer_norm(x, w, b):
+    distance = x - x.mean(-1, keepdim=True)
+    return distance / (distance.square().mean(-1, keepdim=True) + 1e-5).sqrt() * w + b
+
+
+def rms_norm(x, w, b):
+    return x * (x * x).mean(-1, keepdim=True).add(1e-6).rsqrt() * w
+
+
+def standardise(x, w, b):
+    return (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True)
+
+
+def scaled(x, w, b):
+    low, high = x.amin(-1, True), x.amax(-1, keepdim=True)
+    return (x - low) / (high - low), high
+
+
+def soft(x, w, b):
+    exponentials = (x - x.amax(-1, True)).exp()
+    return exponentials / exponentials.sum(-1, True)
+
+
+def without_the_dim(x, w, b):
+    return (x * w + b).sum(-1), x.abs().amax(-1), x.var(-1, correction=0)
+
+
+def seen_on_the_way(x, w, b):
+    centre = x.mean(-1, keepdim=True)
+    distance = x - centre
+    return distance, centre, centre * 2, distance.square().sum(-1, keepdim=True)
+
+
+def two_inputs(x, w, b):
+    y = x.sin()
+    return (x * y).sum(-1, keepdim=True) / (x.norm() + y.square().sum(-1, keepdim=True).sqrt())
+
+
+def chosen(x, w, b):
+    return minidynamo.where(x > x.mean(-1, keepdim=True), x, w)
+
+
+def of_another_dtype(x, w, b):
+    y = x.to(f64)
+    return y - y.mean(-1, keepdim=True), (y.sum(-1, keepdim=True) > 0)
+
+
+def later_loop(x, w, b):
+    total = x.sum(-1, keepdim=True)
+    return (total / 3).expand(x.shape) + x.flip(-1) * total
+
+
+FUNCTIONS = [layer_norm, rms_norm, standardise, scaled, soft, without_the_dim, seen_on_the_way, two_inputs, chosen]
+FUNCTIONS += [of_another_dtype, later_loop]
+SIZES = [(1, 64), (5, 64), (3, 4, 65), (2, 3, 4, 100), (33, 1000), (7, 4096), (2, 8192), (2, 9000), (6, 63), (0, 70), (64,)]
+
+
+def near(result, expected):
+    assert result.dtype == expected.dtype and result.shape == expected.shape and result.stride() == expected.stride()
+    if result.numel() == 0 or result.dtype == minidynamo.bool:
+        assert result.tolist() == expected.tolist()
+        return
+    assert result.isnan().tolist() == expected.isnan().tolist()
+    result, expected = result.nan_to_num(0.0), expected.nan_to_num(0.0)
+    tolerance = 1e-12 if result.dtype == f64 else 3e-5
+    scale = 1 + expected.abs().max().item()
+    assert (result - expected).abs().max().item() <= tolerance * scale
+
+
+def check(function, *args):
+    minidynamo._dynamo.reset()
+    results = minidynamo.compile(function, fullgraph=True)(*args)
+    expected = minidynamo.compile(function, backend="eager")(*args)
+    pairs = zip(results, expected, strict=True) if isinstance(expected, tuple) else [(results, expected)]
+    for result, other in pairs:
+        near(result, other)
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    minidynamo.manual_seed(11)
+
+
+@pytest.mark.parametrize("dtype", [f32, f64], ids=str)
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_rows(function, sizes, dtype):
+    if sizes[0] == 0 and function in (scaled, soft, without_the_dim, two_inputs):
+        pytest.skip("the largest of nothing")
+    x = minidynamo.randn(*sizes, dtype=dtype)
+    w, b = minidynamo.randn(sizes[-1], dtype=dtype), minidynamo.randn(sizes[-1], dtype=dtype)
+    check(function, x, w, b)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_rows_that_do_not_lie_one_after_another(function):
+    w, b = minidynamo.randn(128), minidynamo.randn(128)
+    large = minidynamo.randn(256, 6, 128)
+    for x in (large[::3], large.transpose(0, 1), large[:, 2], large[:, :, :1].expand(256, 6, 128)):
+        check(function, x, w, b)
+    check(function, minidynamo.randn(128, 9).t(), w, b)
+    check(function, minidynamo.randn(5, 128), minidynamo.randn(5, 1), minidynamo.randn(1))
+
+
+def test_special_values():
+    x = minidynamo.randn(6, 128)
+    x[0, 3] = float("nan")
+    x[1, 5] = float("inf")
+    x[2] = -float("inf")
+    x[3] = 7.5
+    for function in (layer_norm, standardise, scaled, soft):
+        results = minidynamo.compile(function)(x, x[3], x[3])
+        expected = minidynamo.compile(function, backend="eager")(x, x[3], x[3])
+        result, other = (results[0], expected[0]) if isinstance(results, tuple) else (results, expected)
+        assert result.isnan().tolist() == other.isnan().tolist()
+        assert result.nan_to_num(1, 2, 3)[4:].sub(other.nan_to_num(1, 2, 3)[4:]).abs().max().item() < 1e-5
+
+
+def steps(function, *args):
+    (region,) = minidynamo.explain(function)(*args).regions
+    return [step.nodes for step in region.plan.steps]
+
+
+def test_what_is_one_step():
+    x, w = minidynamo.randn(20, 256), minidynamo.randn(256)
+    for function in (layer_norm, rms_norm, standardise, soft, scaled):
+        assert len(steps(function, x, w, w)) == 1, function
+    # A reduction alone has a kernel that shares out long rows; short and very long rows are not folded in a loop.
+    assert steps(lambda x: x.sum(-1), x) == [["sum_1"]]
+    assert len(steps(lambda x: x - x.mean(-1, keepdim=True), minidynamo.randn(20, 63))) == 2
+    assert len(steps(lambda x: x - x.mean(-1, keepdim=True), minidynamo.randn(20, 9000))) == 2
+    assert len(steps(lambda x: x - x.mean(0, keepdim=True), x)) == 2
