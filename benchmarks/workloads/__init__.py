@@ -1,0 +1,8 @@
+"""The table of workloads, in the order in which they are measured."""
+
+from . import arrays, calls, models, pointwise, products, reductions, stencils
+from .table import Row
+
+ROWS: dict[str, Row] = {
+    row.name: row for module in (calls, pointwise, reductions, products, models, stencils, arrays) for row in module.ROWS
+}
