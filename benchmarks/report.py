@@ -14,10 +14,10 @@ FLOOR = 0.9  # no row may be slower than this part of the best peer's speed
 
 
 def summarise_row(samples, base):
-    """samples, base: [[seconds of the clock, seconds of all processors]] by round; base: minidynamo's or None."""
-    clock = [seconds for seconds, _ in samples]
-    found = summarise(clock, [seconds for seconds, _ in base or samples])
-    return {**found, "cpu": min(seconds for _, seconds in samples)}
+    """samples, base: [[seconds in the best stretch, in the mean, of all processors]] by round; base: ours or None."""
+    means = [mean for _, mean, _ in samples]
+    found = summarise(means, [mean for _, mean, _ in base or samples])
+    return {**found, "min": min(best for best, _, _ in samples), "cpu": min(used for _, _, used in samples)}
 
 
 def versions(names):

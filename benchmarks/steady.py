@@ -22,9 +22,11 @@ from peers import OURS, PEERS
 from workloads import ROWS
 from workloads.table import arrays_in, map_arrays
 
-SAMPLE_SECONDS = 4e-3  # the same for all: a longer sample would meet more of the machine's noise
-PEER_SECONDS = 1.5  # of samples of one contender in one row; those that are slow get fewer rounds, but
-FEWEST_ROUNDS = 3
+SAMPLE_SECONDS = 4e-3  # of a round, the same for all
+STRETCH_SECONDS = 1e-4  # of calls in a row: a longer stretch would meet more of the machine's noise
+PEER_SECONDS = 1.0  # of samples of one contender in one row; those that are slow get fewer rounds, but
+FEWEST_ROUNDS = 3  # unless a call takes more than
+SLOW_SECONDS = 0.5
 COMPILE_SECONDS = 90  # a contender that has no result by then is left out of the row
 SPIN_SECONDS = 0.03  # OpenBLAS's threads wait that long for more work before they sleep
 ROUNDS = 10
@@ -85,15 +87,19 @@ class Case:
         call = peer.call.format(f"callee({', '.join(names)})")
         around = {"callee": self.callee, "ready": peer.ready, **dict(zip(names, self.arguments, strict=True))}
         self.timer = timeit.Timer(call, globals=around)
-        self.timer.timeit(5 if self.first < 0.1 else 2)
+        self.once = self.timer.timeit(1)
+        is_slow = self.once > SLOW_SECONDS
+        if not is_slow:
+            self.once = min(self.once, *self.timer.repeat(5, 1))
         self.peak = peak_bytes()
         result = peer.read_all(self.callee(*self.arguments))
         self.error = self.largest_error(result, numpy.load(path, allow_pickle=True)[2])
-        once = min(self.timer.repeat(3, 1))
-        if once < 1e-4:
-            once = min(self.timer.repeat(5, 50)) / 50
-        self.calls = max(1, round(SAMPLE_SECONDS / once))
-        self.left = max(FEWEST_ROUNDS, int(PEER_SECONDS / (once * (self.calls + 1))))
+        if self.once < 1e-4:
+            self.once = min(self.timer.repeat(5, 50)) / 50
+        self.calls = max(1, round(STRETCH_SECONDS / self.once))
+        self.stretches = max(1, round(SAMPLE_SECONDS / (self.once * self.calls)))
+        calls = self.calls * self.stretches + 1
+        self.left = 1 if is_slow else max(FEWEST_ROUNDS, int(PEER_SECONDS / (self.once * calls)))
         self.notes = peer.notes()
 
     def largest_error(self, results, expected):
@@ -110,14 +116,17 @@ class Case:
         return float(max(errors))
 
     def sample(self):
-        """Seconds of a call: of the clock, and of all processors."""
+        """Seconds of a call: in the best stretch of calls, in the mean, and of all processors."""
         if not self.left:
             return None
         self.left -= 1
-        self.timer.timeit(1)  # wakes the threads
+        if self.left:
+            self.timer.timeit(1)  # wakes the threads
         before = time.process_time()
-        seconds = self.timer.timeit(self.calls)
-        return [seconds / self.calls, (time.process_time() - before) / self.calls]
+        stretches = self.timer.repeat(self.stretches, self.calls)
+        used = time.process_time() - before
+        calls = self.calls * self.stretches
+        return [min(stretches) / self.calls, sum(stretches) / calls, used / calls]
 
 
 def give_back_memory():

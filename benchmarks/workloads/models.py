@@ -17,7 +17,7 @@ def transformer_torch(torch):
     return transformer_block(torch, WIDTH, HEADS)
 
 
-def transformer_array(library):
+def transformer_array(library, count=HEADS):
     """For NumPy and what is written like it; softmax and erf are the library's own where it has them."""
     softmax = library.softmax
 
@@ -30,15 +30,15 @@ def transformer_array(library):
         return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
 
     def f(x, weights):
-        size = x.shape[0]
+        size, length, width = x.shape
 
         def heads(y):
-            return y.reshape(size, LENGTH, HEADS, WIDTH // HEADS).swapaxes(1, 2)
+            return y.reshape(size, length, count, width // count).swapaxes(1, 2)
 
         y = norm(x, weights, "norm1")
         query, key, value = (heads(linear(y, weights, name)) for name in ("query", "key", "value"))
-        mixed = softmax(query @ key.swapaxes(-2, -1) * (WIDTH // HEADS) ** -0.5, axis=-1) @ value
-        x = x + linear(mixed.swapaxes(1, 2).reshape(size, LENGTH, WIDTH), weights, "output")
+        mixed = softmax(query @ key.swapaxes(-2, -1) * (width // count) ** -0.5, axis=-1) @ value
+        x = x + linear(mixed.swapaxes(1, 2).reshape(size, length, width), weights, "output")
         y = linear(norm(x, weights, "norm2"), weights, "expand")
         y = 0.5 * y * (1 + library.erf(y * 0.7071067811865476))
         return x + linear(y, weights, "contract")
@@ -46,16 +46,16 @@ def transformer_array(library):
     return f
 
 
-def transformer_weights(rng):
-    sizes = {name: (WIDTH, WIDTH) for name in ("query", "key", "value", "output")}
-    sizes |= {"expand": (4 * WIDTH, WIDTH), "contract": (WIDTH, 4 * WIDTH)}
+def transformer_weights(rng, width=WIDTH):
+    sizes = {name: (width, width) for name in ("query", "key", "value", "output")}
+    sizes |= {"expand": (4 * width, width), "contract": (width, 4 * width)}
     weights = {}
     for name, (outputs, inputs) in sizes.items():
         weights[f"{name}.weight"] = rng.standard_normal((outputs, inputs)) / inputs**0.5
         weights[f"{name}.bias"] = rng.standard_normal(outputs)
     for name in ("norm1", "norm2"):
-        weights[f"{name}.weight"] = 1 + 0.1 * rng.standard_normal(WIDTH)
-        weights[f"{name}.bias"] = rng.standard_normal(WIDTH)
+        weights[f"{name}.weight"] = 1 + 0.1 * rng.standard_normal(width)
+        weights[f"{name}.bias"] = rng.standard_normal(width)
     return weights
 
 
