@@ -79,10 +79,10 @@ class Case:
         del inputs, weights
         give_back_memory()
         reset_peak()
-        start = time.perf_counter()
+        start, before = time.perf_counter(), time.process_time()
         result = self.callee(*self.arguments)
         peer.ready(result)
-        self.first = time.perf_counter() - start
+        self.first, self.first_used = time.perf_counter() - start, time.process_time() - before
         names = [f"a{i}" for i in range(len(self.arguments))]
         call = peer.call.format(f"callee({', '.join(names)})")
         around = {"callee": self.callee, "ready": peer.ready, **dict(zip(names, self.arguments, strict=True))}
