@@ -3,6 +3,8 @@
 A contender takes part in the rows that have a form in its language and a dtype that it knows.
 """
 
+import importlib
+import importlib.util
 import os
 import types
 import warnings
@@ -93,11 +95,12 @@ class NumPy(Peer):
         return values.astype(dtype) if values.dtype == numpy.float64 else values
 
     def library(self):
-        import scipy.special
-        from workloads.models import softmax
+        from workloads.special import softmax
 
-        # A plain namespace: looking a name up in it costs no more than in the module.
-        return types.SimpleNamespace(**{**vars(numpy), "erf": scipy.special.erf, "softmax": softmax})
+        names = {**vars(numpy), "softmax": softmax}
+        if importlib.util.find_spec("scipy"):
+            names["erf"] = importlib.import_module("scipy.special").erf
+        return types.SimpleNamespace(**names)  # a look-up in it costs no more than in a module
 
 
 class NumExpr(NumPy):
@@ -285,6 +288,7 @@ class Minidynamo(Torchlike):
 
         counters.clear()
         self.library()._dynamo.reset()
+        self.library().empty_cache()
 
 
 class MinidynamoEager(Minidynamo):

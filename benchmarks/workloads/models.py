@@ -1,8 +1,8 @@
 """Blocks of models: a transformer's, a ResNet's, and an LSTM written as a Python loop."""
 
 import numpy
-import scipy.special
 
+from .special import Exact
 from .table import Row
 
 WIDTH, LENGTH, HEADS = 512, 128, 8
@@ -59,18 +59,6 @@ def transformer_weights(rng, width=WIDTH):
     return weights
 
 
-def softmax(x, axis):
-    e = numpy.exp(x - x.max(axis=axis, keepdims=True))
-    return e / e.sum(axis=axis, keepdims=True)
-
-
-class REFERENCE:
-    """What the formulas need, for float64 arrays."""
-
-    erf, softmax = scipy.special.erf, staticmethod(softmax)
-    exp, sqrt, tanh, stack, maximum = numpy.exp, numpy.sqrt, numpy.tanh, numpy.stack, numpy.maximum
-
-
 def transformer_row(batch):
     return Row(
         "transformer block d=512 S=128",
@@ -78,7 +66,7 @@ def transformer_row(batch):
         "float32",
         "models",
         lambda rng: [rng.standard_normal((batch, LENGTH, WIDTH))],
-        transformer_array(REFERENCE),
+        transformer_array(Exact),
         {"torch": transformer_torch, "numpy": transformer_array, "jax": transformer_array, "mlx": transformer_array},
         weights=transformer_weights,
         products=batch * LENGTH * (2.0 * 12 * WIDTH * WIDTH + 4.0 * LENGTH * WIDTH),
@@ -184,7 +172,7 @@ def lstm_row(batch):
         "float32",
         "models",
         lambda rng: [rng.standard_normal((STEPS, batch, HIDDEN))],
-        lstm_array(REFERENCE),
+        lstm_array(Exact),
         {"torch": lstm_torch, "numpy": lstm_array, "jax": lstm_array, "mlx": lstm_array},
         weights=lambda rng: {
             "input.weight": rng.standard_normal((4 * HIDDEN, HIDDEN)) / 16,

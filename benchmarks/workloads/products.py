@@ -1,8 +1,6 @@
 """Matrix products with what surrounds them in models: linear layers, attention, a multilayer perceptron."""
 
-import numpy
-import scipy.special
-
+from .special import Exact
 from .table import Row
 
 ATTENTION = (4, 8, 256, 64)  # batch, heads, length, width of a head
@@ -53,7 +51,7 @@ def linear_gelu_row(rows, inputs, outputs, dtype):
         dtype,
         "products",
         lambda rng: [rng.standard_normal((rows, inputs))],
-        linear_gelu_array(REFERENCE),
+        linear_gelu_array(Exact),
         forms,
         weights=lambda rng: {
             "linear.weight": rng.standard_normal((outputs, inputs)) / inputs**0.5,
@@ -62,13 +60,6 @@ def linear_gelu_row(rows, inputs, outputs, dtype):
         products=2.0 * rows * inputs * outputs,
         is_headline=rows == 64,
     )
-
-
-class REFERENCE:
-    """What the formulas need, for float64 arrays."""
-
-    erf = scipy.special.erf
-    exp, maximum = numpy.exp, numpy.maximum
 
 
 def attention_torch(torch):
@@ -142,7 +133,7 @@ def perceptron_row(batch):
         "float32",
         "models",
         lambda rng: [rng.standard_normal((batch, WIDTHS[0]))],
-        perceptron_array(REFERENCE),
+        perceptron_array(Exact),
         {
             "torch": perceptron_torch,
             "numpy": perceptron_array,
@@ -168,7 +159,7 @@ ROWS = [
         "float32",
         "products",
         lambda rng: [rng.standard_normal(ATTENTION) for _ in range(3)],
-        attention_array(REFERENCE),
+        attention_array(Exact),
         {"torch": attention_torch, "numpy": attention_array, "jax": attention_jax, "mlx": attention_mlx},
         products=4.0 * batch * heads * length * length * width,
         is_headline=True,

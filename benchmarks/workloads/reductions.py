@@ -1,7 +1,6 @@
 """Reductions of each row of a matrix, and what normalises by them."""
 
 import numpy
-import scipy.special
 
 from .table import Row
 
@@ -238,10 +237,6 @@ def forms(torch, array, numba, mlx, jax=None):
     return {"torch": torch, "numpy": array, "jax": jax or array, "mlx": mlx, "numba": numba}
 
 
-def logsumexp_reference(x):
-    return scipy.special.logsumexp(x, axis=-1)
-
-
 # The number of vectors of the columns' length that it takes besides the matrix, its reference and its forms.
 FAMILIES = {
     "softmax": (
@@ -257,7 +252,7 @@ FAMILIES = {
     "RMS norm": (1, rms_norm_array(numpy), forms(rms_norm_torch, rms_norm_array, rms_norm_numba, rms_norm_mlx)),
     "logsumexp": (
         0,
-        logsumexp_reference,
+        logsumexp_array(numpy),
         forms(logsumexp_torch, logsumexp_array, logsumexp_numba, logsumexp_mlx, logsumexp_jax),
     ),
     "standardise": (
