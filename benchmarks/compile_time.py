@@ -195,7 +195,10 @@ def hold(result, expected):
 
 
 def measure_graph(name, graph, path, threads):
-    """Seconds of the first and of a later call of a row of workloads.graphs; compilers in processes of their own are not in the processor time."""
+    """Seconds of the first and of a later call of a row of workloads.graphs.
+
+    A compiler in a process of its own is not in the processor time.
+    """
     from peers import PEERS
     from steady import Case
     from workloads import graphs

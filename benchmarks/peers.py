@@ -216,9 +216,11 @@ class Mlx(Peer):
         if values.dtype != numpy.float64:
             return core.array(values)
         # From float64 by float32: it makes no bfloat16 of float64.
-        return core.array(values, dtype=core.float64) if dtype == "float64" else core.array(
-            values.astype(numpy.float32)
-        ).astype(getattr(core, dtype))
+        return (
+            core.array(values, dtype=core.float64)
+            if dtype == "float64"
+            else core.array(values.astype(numpy.float32)).astype(getattr(core, dtype))
+        )
 
     def compile(self, function):
         return self.library().compile(function)

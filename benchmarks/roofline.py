@@ -1,7 +1,7 @@
 """What the machine can do: python benchmarks/roofline.py
 
-Bytes copied per second (read and written) for working sets from the first cache to memory, and floating-point operations
-per second in matrix products, the best of the libraries that are installed.
+Bytes copied per second (read and written) for working sets from the first cache to memory, and floating-point
+operations per second in matrix products, the best of the libraries that are installed.
 """
 
 import glob

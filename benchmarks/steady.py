@@ -93,7 +93,7 @@ class Case:
             self.once = min(self.once, *self.timer.repeat(5, 1))
         self.peak = peak_bytes()
         result = peer.read_all(self.callee(*self.arguments))
-        self.error = self.largest_error(result, numpy.load(path, allow_pickle=True)[2])
+        self.error = largest_error(result, numpy.load(path, allow_pickle=True)[2])
         if self.once < 1e-4:
             self.once = min(self.timer.repeat(5, 50)) / 50
         self.calls = max(1, round(STRETCH_SECONDS / self.once))
@@ -101,19 +101,6 @@ class Case:
         calls = self.calls * self.stretches + 1
         self.left = 1 if is_slow else max(FEWEST_ROUNDS, int(PEER_SECONDS / (self.once * calls)))
         self.notes = peer.notes()
-
-    def largest_error(self, results, expected):
-        """Relative to the largest magnitude of each of the expected results."""
-        import numpy
-
-        if results[0] is None:
-            return 0.0
-        errors = []
-        for got, wanted in zip(results, expected, strict=True):
-            if got.shape != wanted.shape:
-                raise AssertionError(f"the result has the shape {got.shape}, not {wanted.shape}")
-            errors.append(numpy.abs(got - wanted).max() / numpy.abs(wanted).max())
-        return float(max(errors))
 
     def sample(self):
         """Seconds of a call: in the best stretch of calls, in the mean, and of all processors."""
@@ -127,6 +114,20 @@ class Case:
         used = time.process_time() - before
         calls = self.calls * self.stretches
         return [min(stretches) / self.calls, sum(stretches) / calls, used / calls]
+
+
+def largest_error(results, expected):
+    """Relative to the largest magnitude of each of the expected results."""
+    import numpy
+
+    if results[0] is None:  # nothing to compare
+        return 0.0
+    errors = []
+    for got, wanted in zip(results, expected, strict=True):
+        if got.shape != wanted.shape:
+            raise AssertionError(f"the result has the shape {got.shape}, not {wanted.shape}")
+        errors.append(numpy.abs(got - wanted).max() / numpy.abs(wanted).max())
+    return float(numpy.max(errors))
 
 
 def give_back_memory():

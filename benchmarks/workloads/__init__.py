@@ -3,6 +3,5 @@
 from . import arrays, calls, models, pointwise, products, reductions, stencils
 from .table import Row
 
-ROWS: dict[str, Row] = {
-    row.name: row for module in (calls, pointwise, reductions, products, models, stencils, arrays) for row in module.ROWS
-}
+MODULES = (calls, pointwise, reductions, products, models, stencils, arrays)
+ROWS: dict[str, Row] = {row.name: row for module in MODULES for row in module.ROWS}

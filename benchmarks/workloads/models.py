@@ -47,7 +47,7 @@ def transformer_array(library, count=HEADS):
 
 
 def transformer_weights(rng, width=WIDTH):
-    sizes = {name: (width, width) for name in ("query", "key", "value", "output")}
+    sizes = dict.fromkeys(("query", "key", "value", "output"), (width, width))
     sizes |= {"expand": (4 * width, width), "contract": (width, 4 * width)}
     weights = {}
     for name, (outputs, inputs) in sizes.items():

@@ -66,7 +66,7 @@ class Row:
 
 def array_forms(build, *languages):
     """One builder for all libraries in which the function is written alike."""
-    return {language: build for language in languages or ("torch", "numpy", "jax", "mlx")}
+    return dict.fromkeys(languages or ("torch", "numpy", "jax", "mlx"), build)
 
 
 def map_arrays(function, value):
