@@ -23,9 +23,10 @@ class Peer:
     groups: tuple[str, ...] | None = None  # only rows of these
     call = "{}"  # how a call is timed; `ready` is at hand
     counts = True  # as a peer that is to be beaten
+    compiles = False
 
     def takes(self, row):
-        if self.groups is not None and row.group not in self.groups:
+        if self.groups is not None and row.group not in self.groups or row.is_eager and self.compiles:
             return False
         return self.language in row.forms and row.dtype in self.dtypes
 
@@ -126,6 +127,7 @@ class NumExpr(NumPy):
 
 class Numba(NumPy):
     name = "Numba"
+    compiles = True
     module = "numba"
     language = "numba"
     fewest = 20_000  # elements for which threads are worth while
@@ -149,6 +151,7 @@ class Numba(NumPy):
 
 class Jax(Peer):
     name = "JAX"
+    compiles = True
     module = "jax"
     language = "jax"
     call = "ready({})"
@@ -193,6 +196,7 @@ class Jax(Peer):
 
 class Mlx(Peer):
     name = "MLX"
+    compiles = True
     module = "mlx"
     language = "mlx"
     dtypes = ("float32", "bfloat16")  # its float64 functions are as exact as float32
@@ -235,7 +239,6 @@ class Mlx(Peer):
 
 class Torchlike(Peer):
     language = "torch"
-    compiles = False
 
     def library(self):
         return __import__(self.module)
@@ -270,6 +273,7 @@ class Torchlike(Peer):
 
 class Minidynamo(Torchlike):
     name = "minidynamo"
+    compiles = True
     module = "minidynamo"
     counts = False
 
@@ -295,6 +299,7 @@ class Minidynamo(Torchlike):
 
 class MinidynamoEager(Minidynamo):
     name = "minidynamo eager"
+    compiles = False
     groups = ("calls",)
 
     def compile(self, function):
@@ -312,6 +317,7 @@ class TorchEager(Torchlike):
 
 class TorchCompiled(TorchEager):
     name = "torch.compile"
+    compiles = True
 
     def compile(self, function):
         return self.library().compile(function, dynamic=False)
@@ -336,6 +342,7 @@ class TorchFrozen(TorchCompiled):
 
 
 OURS = Minidynamo.name
+OURS_EAGER = MinidynamoEager.name
 PEERS = {
     peer.name: peer
     for peer in (

@@ -1,6 +1,7 @@
 """Time against size, both on logarithmic axes: python benchmarks/plots.py FILE.json DIRECTORY
 
-FILE is what steady.py --curves --json wrote; each family with three sizes or more gives DIRECTORY/<family>_<threads>.svg.
+FILE is what steady.py --curves --json wrote; each family with three sizes or more gives one picture,
+DIRECTORY/<family>_<threads>.svg.
 """
 
 import json

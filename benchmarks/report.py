@@ -7,7 +7,7 @@ import statistics
 import sys
 
 from harness import summarise
-from peers import OURS, PEERS
+from peers import OURS, OURS_EAGER, PEERS
 from workloads import ROWS
 
 FLOOR = 0.9  # no row may be slower than this part of the best peer's speed
@@ -25,6 +25,11 @@ def versions(names):
     return {module: importlib.metadata.version(module) for module in sorted(modules - {"minidynamo"})}
 
 
+def our_facts(facts):
+    """In rows that are not compiled those of eager minidynamo."""
+    return facts.get(OURS) or facts.get(OURS_EAGER) or {}
+
+
 def best_peer(facts):
     """Name and facts of the fastest one that is to be beaten, or None."""
     peers = [(name, found) for name, found in facts.items() if PEERS[name].counts and "min" in found]
@@ -33,7 +38,7 @@ def best_peer(facts):
 
 def speed(facts):
     """How many times as fast as the best peer, or None."""
-    best, ours = best_peer(facts), facts.get(OURS, {})
+    best, ours = best_peer(facts), our_facts(facts)
     return best[1]["min"] / ours["min"] if best and "min" in ours else None
 
 
@@ -52,7 +57,7 @@ def time_text(seconds):
 
 
 def time_of(found):
-    if found is None:
+    if not found:
         return ""
     return time_text(found["min"]) if "min" in found else "-"
 
@@ -75,10 +80,10 @@ HEAD = (
 
 def row_text(row, measured):
     facts = measured["contenders"]
-    ours, best, ratio = facts.get(OURS), best_peer(facts), speed(facts)
+    ours, best, ratio = our_facts(facts), best_peer(facts), speed(facts)
     limit = limit_of(row, measured)
     mark = "" if ratio is None or ratio >= row.aim else " **below 0.9**" if ratio < FLOOR else " *"
-    peaks = [facts.get(name, {}).get("peak") for name in (OURS, "torch eager")]
+    peaks = [found.get("peak") for found in (ours, facts.get("torch eager", {}))]
     cells = [
         row.name,
         time_of(ours),
@@ -88,7 +93,7 @@ def row_text(row, measured):
         f"{row.aim:g}",
         time_of(facts.get("torch eager")),
         time_of(facts.get("torch.compile")),
-        f"{100 * limit / ours['min']:.0f} %" if limit and ours and "min" in ours else "",
+        f"{100 * limit / ours['min']:.0f} %" if limit and "min" in ours else "",
         " / ".join(f"{peak / 2**20:.0f}" for peak in peaks if peak),
     ]
     return f"| {' | '.join(cells)} |"

@@ -258,16 +258,18 @@ def measure_threads(threads, names, arguments):
     return results
 
 
-def main():
+def main(description=__doc__, rounds=ROUNDS, rows=""):
+    """rows: what --rows is without the option."""
     arguments = parse_arguments(
-        __doc__,
-        rounds=ROUNDS,
+        description,
+        rounds=rounds,
         headline="only the most telling rows: less than two minutes",
         curves="also the sizes that are only in the plots",
     )
     if arguments.worker:
         work(*arguments.worker)
         return
+    arguments.rows = arguments.rows or rows
     os.makedirs(CACHE, exist_ok=True)
     names = available({name: peer.module for name, peer in PEERS.items()}, arguments.only)
     results = {"versions": report.versions(names)}

@@ -29,7 +29,7 @@ SMALL = [row for row in [*ROWS.values(), *graphs.ROWS] if not any(part in row.na
 def test_workload_is_one_graph_and_right(row, tmp_path):
     path = tmp_path / "case.npy"
     assert steady.write_case(row, path) > 0
-    peer = PEERS["minidynamo"]
+    peer = PEERS["minidynamo eager" if row.is_eager else "minidynamo"]
     peer.forget()
     inputs, weights, expected = numpy.load(path, allow_pickle=True)
     with minidynamo.no_grad():

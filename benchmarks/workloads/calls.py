@@ -50,6 +50,13 @@ def one_break_plain(library):
     return f
 
 
+def one_add(library):
+    def f(x):
+        return x + x
+
+    return f
+
+
 def three(rng):
     return [numpy.array([1.0, 2.0, 3.0])]
 
@@ -58,8 +65,8 @@ def ten_threes(rng):
     return [*(rng.random(3) for _ in range(10)), {"scale": 2.0, "shift": 0.5}]
 
 
-def call(family, inputs, forms, reference):
-    return Row(family, "", "float32", "calls", inputs, reference, forms, is_headline=True)
+def call(family, inputs, forms, reference, **more):
+    return Row(family, "", "float32", "calls", inputs, reference, forms, is_headline=True, **more)
 
 
 ROWS = [
@@ -75,5 +82,12 @@ ROWS = [
         three,
         {"torch": one_break, "numpy": one_break_plain, "python": one_break_plain},
         one_break_plain(numpy),
+    ),
+    call(
+        "x + x, not compiled",
+        three,
+        {**array_forms(one_add, "torch", "numpy"), "python": one_add},
+        one_add(numpy),
+        is_eager=True,
     ),
 ]

@@ -50,6 +50,7 @@ class Row:
     target: float = 0.0
     is_headline: bool = False
     is_curve: bool = False  # only for the plots
+    is_eager: bool = False  # not for contenders that compile
 
     @property
     def name(self) -> str:
