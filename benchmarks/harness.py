@@ -138,9 +138,17 @@ def print_table(title, rows, base, unit, scale):
 
 def write_json(path, results):
     if path:
-        facts = {"python": platform.python_version(), "processor": _processor(), "cpus": os.cpu_count()}
         with open(path, "w") as file:
-            json.dump({"machine": facts, "results": results}, file, indent=1)
+            json.dump({"machine": machine(), "results": results}, file, indent=1)
+
+
+def machine():
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "python": platform.python_version(),
+        "processor": _processor(),
+        "cpus": os.cpu_count(),
+    }
 
 
 def _processor():

@@ -6,6 +6,7 @@ another for 2 N calls, and the difference counts. instructions.json has the coun
 """
 
 import argparse
+import gc
 import json
 import os
 import platform
@@ -15,77 +16,61 @@ import subprocess
 import sys
 import tempfile
 
+from peers import OURS, OURS_EAGER, PEERS
+from workloads import calls
+from workloads.table import Row
+
 CALLS = 2000
 WARM = 50
 TOLERANCE = 0.03
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instructions.json")
 
 
-def two_ops(torch):
-    return (lambda x: (x + 1) * 2), [torch.tensor([1.0, 2.0, 3.0])]
+def scalar_argument(library):
+    return lambda x, scale: x * scale + 1
 
 
-def ten_and_dict(torch):
-    def f(a, b, c, d, e, f, g, h, i, j, settings):
-        return (a + b + c + d + e + f + g + h + i + j) * settings["scale"] + settings["shift"]
-
-    return f, [*(torch.tensor([1.0, 2.0, 3.0]) for _ in range(10)), {"scale": 2.0, "shift": 0.5}]
+def layers(torch):
+    """Guards of modules and parameters, besides small products."""
+    return torch.nn.Sequential(*(torch.nn.Linear(4, 4) for _ in range(10)))
 
 
-def one_break(torch):
-    def f(x):
-        y = x + 1
-        torch._dynamo.graph_break()
-        return y * 2
-
-    return f, [torch.tensor([1.0, 2.0, 3.0])]
+def layer_weights(rng):
+    shapes = {"weight": (4, 4), "bias": (4,)}
+    return {f"{i}.{name}": rng.random(shape) for i in range(10) for name, shape in shapes.items()}
 
 
-def scalar_argument(torch):
-    return (lambda x, scale: x * scale + 1), [torch.tensor([1.0, 2.0, 3.0]), 2.5]
+def row(name, inputs, build, weights=None):
+    return Row(name, "", "float32", "calls", inputs, None, {"torch": build}, weights)
 
 
-def module_of_layers(torch):
-    """Ten small linear layers: guards of modules and parameters."""
-    layers = torch.nn.Sequential(*(torch.nn.Linear(4, 4) for _ in range(10))).eval()
-    return layers, [torch.ones(1, 4)]
-
-
-def eager_add(torch):
-    return (lambda x: x + x), [torch.tensor([1.0, 2.0, 3.0])]
-
-
-# Of each: the function with its arguments, and whether it is compiled.
-WORKLOADS = {
-    "(x + 1) * 2": (two_ops, True),
-    "10 tensors and a dict": (ten_and_dict, True),
-    "one graph break": (one_break, True),
-    "a float argument": (scalar_argument, True),
-    "10 linear layers": (module_of_layers, True),
-    "x + x, not compiled": (eager_add, False),
+ROWS = {
+    row.name: row
+    for row in (
+        *calls.ROWS,
+        row("call with a float argument", lambda rng: [rng.random(3), 2.5], scalar_argument),
+        row("call of 10 linear layers", lambda rng: [rng.random((1, 4))], layers, layer_weights),
+    )
 }
 
 
-def work(name, calls):
+def work(name, count):
     """Runs so many calls after the first ones, in the process that valgrind watches."""
-    import gc
+    import numpy
 
-    import minidynamo as torch
-    import minidynamo._dynamo  # noqa: F401
-
-    torch.set_num_threads(1)
-    torch.set_grad_enabled(False)
-    build, is_compiled = WORKLOADS[name]
-    function, arguments = build(torch)
-    callee = torch.compile(function) if is_compiled else function
+    row = ROWS[name]
+    peer = PEERS[OURS_EAGER if row.is_eager else OURS]
+    peer.start(1)
+    rng = numpy.random.default_rng(0)
+    callee, arguments = peer.prepare(row, row.inputs(rng), row.weights and row.weights(rng))
     for _ in range(WARM):
         callee(*arguments)
     gc.disable()
-    for _ in range(int(calls)):
+    for _ in range(int(count)):
         callee(*arguments)
 
 
-def count(name, calls):
+def count(name, repeats):
     """Instructions of the whole process."""
     with tempfile.TemporaryDirectory() as directory:
         done = subprocess.run(
@@ -97,7 +82,7 @@ def count(name, calls):
                 __file__,
                 "--worker",
                 name,
-                str(calls),
+                str(repeats),
             ],
             env={**os.environ, "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"},
             capture_output=True,
@@ -136,7 +121,7 @@ def main():
     known = every.setdefault(version, {})
     print(f"Instructions of a call, Python {version}:\n\n| call | now | known | change |\n| --- | ---: | ---: | ---: |")
     grown = []
-    for name in WORKLOADS:
+    for name in ROWS:
         if arguments.rows not in name:
             continue
         now, before = per_call(name), known.get(name)

@@ -131,8 +131,13 @@ def failures(rows):
     ]
 
 
-def markdown(results):
-    lines = [", ".join(f"{name} {version}" for name, version in results["versions"].items())]
+def markdown(results, machine):
+    """results: by number of threads, and the "versions"; machine: what harness.machine() gave then."""
+    packages = [f"{name} {version}" for name, version in results["versions"].items()]
+    python = f"CPython {machine['python']}"
+    lines = [
+        f"{machine['date']}, {machine['processor']}, {machine['cpus']} processors; {', '.join([python, *packages])}."
+    ]
     for threads, measured in results.items():
         if threads == "versions":
             continue
@@ -149,4 +154,5 @@ def markdown(results):
 
 if __name__ == "__main__":
     with open(sys.argv[1]) as file:
-        print(markdown(json.load(file)["results"]))
+        measured = json.load(file)
+    print(markdown(measured["results"], measured["machine"]))

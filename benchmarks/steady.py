@@ -17,7 +17,7 @@ import warnings
 
 import report
 import roofline
-from harness import Worker, available, environment, interleave, parse_arguments, serve, write_json
+from harness import Worker, available, environment, interleave, machine, parse_arguments, serve, write_json
 from peers import OURS, PEERS
 from workloads import ROWS
 from workloads.table import arrays_in, map_arrays
@@ -263,7 +263,7 @@ def main(description=__doc__, rounds=ROUNDS, rows=""):
     arguments = parse_arguments(
         description,
         rounds=rounds,
-        headline="only the most telling rows: less than two minutes",
+        headline="only the most telling rows, with the last number of threads: less than two minutes",
         curves="also the sizes that are only in the plots",
     )
     if arguments.worker:
@@ -273,10 +273,11 @@ def main(description=__doc__, rounds=ROUNDS, rows=""):
     os.makedirs(CACHE, exist_ok=True)
     names = available({name: peer.module for name, peer in PEERS.items()}, arguments.only)
     results = {"versions": report.versions(names)}
-    for threads in arguments.threads.split(","):
+    threads_wanted = arguments.threads.split(",")
+    for threads in threads_wanted[-1:] if arguments.headline else threads_wanted:
         results[threads] = measure_threads(int(threads), names, arguments)
         write_json(arguments.json, results)
-    print(report.markdown(results))
+    print(report.markdown(results, machine()))
 
 
 if __name__ == "__main__":
