@@ -228,7 +228,7 @@ class Contenders:
 
 
 def wanted_rows(arguments):
-    """Those whose name or group contains --rows."""
+    """Those whose name or group contains --rows, or one of its parts between semicolons."""
     for row in ROWS.values():
         if arguments.headline and not row.is_headline or row.is_curve and not arguments.curves:
             continue
