@@ -9,18 +9,22 @@ import importlib.util
 import json
 import os
 import platform
+import select
 import statistics
 import subprocess
 import sys
 import time
 
 
-def parse_arguments(description, rounds):
+def parse_arguments(description, rounds, **flags):
+    """flags: {name: help} of switches that only this script has."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--rounds", type=int, default=rounds, help=f"rounds of each contender, {rounds} by default")
     parser.add_argument("--threads", default="1,2", help="numbers of threads to measure with, 1,2 by default")
     parser.add_argument("--only", default="", help="only contenders whose name contains this")
     parser.add_argument("--rows", default="", help="only rows whose name contains this")
+    for name, text in flags.items():
+        parser.add_argument(f"--{name}", action="store_true", help=text)
     parser.add_argument("--json", help="file to write all results to")
     parser.add_argument("--worker", nargs="*", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -46,6 +50,8 @@ def environment(threads, **more):
         "OMP_NUM_THREADS": str(threads),
         "MKL_NUM_THREADS": str(threads),
         "OPENBLAS_NUM_THREADS": str(threads),
+        "NUMBA_NUM_THREADS": str(threads),
+        "NUMEXPR_MAX_THREADS": str(threads),
         **more,
     }
 
@@ -63,9 +69,13 @@ class Worker:
             env=env,
         )
 
-    def ask(self, question):
+    def ask(self, question, seconds=None):
+        """Raises TimeoutError after `seconds`; the worker is of no use then."""
         self.process.stdin.write(f"{question}\n")
         self.process.stdin.flush()
+        if seconds is not None and not select.select([self.process.stdout], [], [], seconds)[0]:
+            self.process.kill()
+            raise TimeoutError(f"no answer of {self.name} after {seconds} s")
         answer = self.process.stdout.readline()
         if not answer:
             raise RuntimeError(f"the worker of {self.name} ended with status {self.process.wait()}")
@@ -76,10 +86,10 @@ class Worker:
         self.process.wait()
 
 
-def serve(answer):
+def serve(answer, output=None):
     """The worker's side: answers questions from stdin until it is closed."""
     for question in sys.stdin:
-        print(json.dumps(answer(question.strip())), flush=True)
+        print(json.dumps(answer(question.strip())), file=output, flush=True)
 
 
 def interleave(workers, questions, rounds, pause=0.0):
@@ -104,7 +114,8 @@ def summarise(samples, base):
         "min": min(samples),
         "median": statistics.median(samples),
         "rounds": len(samples),
-        "ratio": statistics.median(ours / theirs for ours, theirs in zip(samples, base, strict=True)),
+        # A contender that used up its time took part in the first rounds only.
+        "ratio": statistics.median(ours / theirs for ours, theirs in zip(samples, base, strict=False)),
     }
 
 
@@ -127,9 +138,17 @@ def print_table(title, rows, base, unit, scale):
 
 def write_json(path, results):
     if path:
-        facts = {"python": platform.python_version(), "processor": _processor(), "cpus": os.cpu_count()}
         with open(path, "w") as file:
-            json.dump({"machine": facts, "results": results}, file, indent=1)
+            json.dump({"machine": machine(), "results": results}, file, indent=1)
+
+
+def machine():
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "python": platform.python_version(),
+        "processor": _processor(),
+        "cpus": os.cpu_count(),
+    }
 
 
 def _processor():

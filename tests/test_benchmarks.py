@@ -1,0 +1,99 @@
+"""The benchmarks' workloads give the right results in one graph, and what is made of measurements is right."""
+
+import math
+import sys
+import xml.etree.ElementTree
+from pathlib import Path
+
+import pytest
+
+import minidynamo
+
+numpy = pytest.importorskip("numpy")
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+
+import harness  # noqa: E402
+import plots  # noqa: E402
+import report  # noqa: E402
+import roofline  # noqa: E402
+import steady  # noqa: E402
+from peers import PEERS  # noqa: E402
+from workloads import ROWS, graphs  # noqa: E402
+
+LARGE = ("10^7", "10^5", "10^6", "4096x", "batch 32", "512x1024x1024", "128^3", "edges")
+SMALL = [row for row in [*ROWS.values(), *graphs.ROWS] if not any(part in row.name for part in LARGE)]
+
+
+@pytest.mark.counts_regions
+@pytest.mark.parametrize("row", SMALL, ids=lambda row: row.name)
+def test_workload_is_one_graph_and_right(row, tmp_path):
+    path = tmp_path / "case.npy"
+    assert steady.write_case(row, path) > 0
+    peer = PEERS["minidynamo eager" if row.is_eager else "minidynamo"]
+    peer.forget()
+    inputs, weights, expected = numpy.load(path, allow_pickle=True)
+    with minidynamo.no_grad():
+        callee, arguments = peer.prepare(row, inputs, weights)
+        for _ in range(2):
+            results = peer.read_all(callee(*arguments))
+            assert steady.largest_error(results, expected) <= row.largest_error
+    assert peer.notes()["breaks"] == (row.family == "call with one graph break")
+    peer.forget()
+
+
+def test_a_wrong_result_is_seen():
+    right = [numpy.array([1.0, 2.0])]
+    assert steady.largest_error([numpy.array([1.0, 2.5])], right) == 0.25
+    assert math.isnan(steady.largest_error([numpy.array([1.0, math.nan])], right))
+    with pytest.raises(AssertionError, match="shape"):
+        steady.largest_error([numpy.array([1.0])], right)
+
+
+def test_limit_is_the_longer_of_copying_and_of_products():
+    roof = {"copy": [[1024, 4e9], [4096, 2e9]], "products": {"float32": 1e9}}
+    assert roofline.copy_rate_at(roof["copy"], 2048) == pytest.approx(3e9)
+    assert roofline.copy_rate_at(roof["copy"], 1) == 4e9
+    assert roofline.copy_rate_at(roof["copy"], 1e9) == 2e9
+    assert roofline.limit_seconds(roof, 4096, 0, "float32") == pytest.approx(4096 / 2e9)
+    assert roofline.limit_seconds(roof, 4096, 1e6, "float32") == pytest.approx(1e-3)
+
+
+def measured(ours, **peers):
+    contenders = {"minidynamo": {"min": ours, "peak": 2**20}}
+    contenders |= {name.replace("_", " "): {"min": seconds} for name, seconds in peers.items()}
+    return {"moved": 8, "products": 0, "limit": 1e-9, "contenders": contenders}
+
+
+def test_table_compares_with_the_best_peer():
+    rows = {
+        "softmax, 256x1024, float32": measured(1e-6, torch_eager=4e-6, NumPy=9e-6),
+        "cumsum, 4096x1024, float32": measured(4e-6, JAX=1e-6),
+    }
+    rows["cumsum, 4096x1024, float32"]["contenders"]["MLX"] = {"failed": "too slow"}
+    text = report.markdown({"versions": {"numpy": "2"}, "1": {"rows": rows}}, harness.machine())
+    assert "| softmax, 256x1024, float32 | 1 us | torch eager | 4 us | 4.00 | 1.1 |" in text
+    assert "| cumsum, 4096x1024, float32 | 4 us | JAX | 1 us | 0.25 **below 0.9** | 1 |" in text
+    assert "Geometric mean 1.00 over 2 rows; 1 reach their aim, 1 are below 0.9" in text
+    assert "- cumsum, 4096x1024, float32: MLX: too slow" in text
+
+
+def test_plot_has_a_line_for_each_contender():
+    rows = {f"gelu chain, 10^{power}, float32": measured(10.0**-power, NumPy=2 * 10.0**-power) for power in (3, 5, 7)}
+    families = plots.curves(rows)
+    assert set(families) == {"gelu chain"}
+    tree = xml.etree.ElementTree.fromstring(plots.drawing("gelu chain", families["gelu chain"]))
+    lines = tree.findall("{*}polyline")
+    assert len(lines) == 3
+    assert all(len(line.get("points").split()) == 3 for line in lines)
+
+
+def test_a_worker_that_hangs_is_ended(tmp_path):
+    script = tmp_path / "worker.py"
+    script.write_text(
+        "import sys, time\nfor line in sys.stdin:\n    print(1 if 'quick' in line else time.sleep(60), flush=True)\n"
+    )
+    worker = harness.Worker(str(script), ["sleeper"], harness.environment(1))
+    assert worker.ask("quick", 30) == 1
+    with pytest.raises(TimeoutError, match="sleeper"):
+        worker.ask("slow", 0.2)
+    assert worker.process.wait(30) != 0
