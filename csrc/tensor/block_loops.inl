@@ -12,16 +12,10 @@ struct Lanes {
   Vector<T> vectors[kLaneVectors<T>];
 };
 
-// Each lane of the first half takes one of the second, until one is left.
+// Each element of the first half takes one of the second, until one is left.
 template <typename T>
-inline T fold_sum(Lanes<T>& lanes) {
-#pragma GCC unroll 8
-  for (int width = kLaneVectors<T> / 2; width > 0; width /= 2) {
-#pragma GCC unroll 8
-    for (int i = 0; i < width; ++i) lanes.vectors[i] += lanes.vectors[i + width];
-  }
+inline T fold_vector(Vector<T> vector) {
   typedef std::conditional_t<sizeof(T) == 4, int32_t, int64_t> Index __attribute__((vector_size(MD_LEVEL_BYTES)));
-  Vector<T> vector = lanes.vectors[0];
 #pragma GCC unroll 8
   for (int width = kVector<T> / 2; width > 0; width /= 2) {
     Index from = {};
@@ -30,6 +24,16 @@ inline T fold_sum(Lanes<T>& lanes) {
     vector += __builtin_shuffle(vector, from);
   }
   return vector[0];
+}
+
+template <typename T>
+inline T fold_sum(Lanes<T>& lanes) {
+#pragma GCC unroll 8
+  for (int width = kLaneVectors<T> / 2; width > 0; width /= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < width; ++i) lanes.vectors[i] += lanes.vectors[i + width];
+  }
+  return fold_vector<T>(lanes.vectors[0]);
 }
 
 // The sum of term(i) over [0, n), in lanes; whole(i) is the vector of the terms from i on.
@@ -156,10 +160,36 @@ int64_t find_loop(const void* src, int64_t n, const void* value) {
   return -1;
 }
 
+// A dot product for each of some columns of b: the same for a column alone and among others.
+template <typename T, int Columns>
+inline __attribute__((always_inline)) void dots_of(const T* a, const T* b, int64_t b_step, int64_t n, T* out) {
+  constexpr int kParts = 2;
+  Vector<T> sums[Columns][kParts];
+#pragma GCC unroll 4
+  for (int c = 0; c < Columns; ++c) sums[c][0] = sums[c][1] = Vector<T>{};
+  int64_t i = 0;
+  for (; i + kParts * kVector<T> <= n; i += kParts * kVector<T>) {
+    Vector<T> first = load_vector(a + i), second = load_vector(a + i + kVector<T>);
+#pragma GCC unroll 4
+    for (int c = 0; c < Columns; ++c) {
+      sums[c][0] += first * load_vector(b + c * b_step + i);
+      sums[c][1] += second * load_vector(b + c * b_step + i + kVector<T>);
+    }
+  }
+#pragma GCC unroll 4
+  for (int c = 0; c < Columns; ++c) {
+    T rest = 0;
+    for (int64_t k = i; k < n; ++k) rest += a[k] * b[c * b_step + k];
+    out[c] = fold_vector<T>(sums[c][0] + sums[c][1]) + rest;
+  }
+}
+
 template <typename T>
-T dot_run(const T* a, const T* b, int64_t n) {
-  return sum_in_lanes<T>(
-      n, [=](int64_t i) { return load_vector(a + i) * load_vector(b + i); }, [=](int64_t i) { return a[i] * b[i]; });
+void dots_run(const T* a, const T* b, int64_t b_step, int64_t count, int64_t n, T* out) {
+  constexpr int kColumns = 4;
+  int64_t j = 0;
+  for (; j + kColumns <= count; j += kColumns) dots_of<T, kColumns>(a, b + j * b_step, b_step, n, out + j);
+  for (; j < count; ++j) dots_of<T, 1>(a, b + j * b_step, b_step, n, out + j);
 }
 
 template <typename T>
@@ -257,8 +287,8 @@ constexpr void fill_blocks(LoopTable& table) {
   table.min_f64 = extreme_run<double, false>;
   table.gemm_f32 = gemm_loops<float>();
   table.gemm_f64 = gemm_loops<double>();
-  table.dot_f32 = dot_run<float>;
-  table.dot_f64 = dot_run<double>;
+  table.dots_f32 = dots_run<float>;
+  table.dots_f64 = dots_run<double>;
   table.axpy_f32 = axpy_run<float>;
   table.axpy_f64 = axpy_run<double>;
   table.exact_sum_f32 = exact_sum_run<float>;

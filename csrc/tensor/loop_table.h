@@ -68,9 +68,9 @@ struct LoopTable {
   double (*min_f64)(const double* src, int64_t n);
   GemmLoops<float> gemm_f32;
   GemmLoops<double> gemm_f64;
-  // Dot product and y += x * scale, for matrix-vector products.
-  float (*dot_f32)(const float* a, const float* b, int64_t n);
-  double (*dot_f64)(const double* a, const double* b, int64_t n);
+  // For matrix-vector products: out[j] = the dot product of a and b + j * b_step, and y += x * scale.
+  void (*dots_f32)(const float* a, const float* b, int64_t b_step, int64_t count, int64_t n, float* out);
+  void (*dots_f64)(const double* a, const double* b, int64_t b_step, int64_t count, int64_t n, double* out);
   void (*axpy_f32)(float scale, const float* x, float* y, int64_t n);
   void (*axpy_f64)(double scale, const double* x, double* y, int64_t n);
   // The sum with little rounding, in double; and that of (element - mean)^2.

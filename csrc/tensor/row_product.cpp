@@ -9,11 +9,11 @@ namespace {
 
 template <typename T>
 struct RowLoops {
-  T (*dot)(const T*, const T*, int64_t);
+  void (*dots)(const T*, const T*, int64_t, int64_t, int64_t, T*);
   void (*axpy)(T, const T*, T*, int64_t);
 };
-RowLoops<float> row_loops(float) { return {loops().dot_f32, loops().axpy_f32}; }
-RowLoops<double> row_loops(double) { return {loops().dot_f64, loops().axpy_f64}; }
+RowLoops<float> row_loops(float) { return {loops().dots_f32, loops().axpy_f32}; }
+RowLoops<double> row_loops(double) { return {loops().dots_f64, loops().axpy_f64}; }
 
 // b's columns contiguous: dots; b's rows contiguous: sums of scaled rows.
 template <typename T>
@@ -23,7 +23,7 @@ void multiply(const RowProduct& p, const T* a, const T* b, T* c, int64_t begin, 
   for (int64_t i = begin; i < end; ++i) {
     T* row = c + i * p.c_row;
     if (dots) {
-      for (int64_t j = 0; j < p.n; ++j) row[j] = run.dot(a + i * p.a_row, b + j * p.b_step, p.k);
+      run.dots(a + i * p.a_row, b, p.b_step, p.n, p.k, row);
     } else {
       std::fill_n(row, p.n, T(0));
       for (int64_t q = 0; q < p.k; ++q) run.axpy(a[i * p.a_row + q * p.a_step], b + q * p.b_row, row, p.n);
