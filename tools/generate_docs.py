@@ -1,7 +1,7 @@
-"""Writes the pages of docs/ that are made from tables and tests: tools/generate_docs.py [--check [PAGE ...]]
+"""Writes the pages of docs/ that are made from tables and tests: tools/generate_docs.py [--check] [PAGE ...]
 
-Needs the built package. --check writes nothing and fails if a page is not what its table says. Without names it checks
-the pages made from tables; constructs.md runs the whole corpus and has to be named.
+Needs the built package. --check writes nothing and fails if a page is not what its table says. Without names it does
+the pages made from tables; constructs.md, which runs the whole corpus, and accuracy.md, which measures, have to be named.
 """
 
 import inspect
@@ -108,6 +108,7 @@ OP_KINDS = {
     "Compare": "Comparisons",
     "Reduction": "Reductions and running totals",
     "Matmul": "Matrix products",
+    "Decomposition": "Decompositions of matrices",
     "Softmax": "Along one dim",
     "View": "Views",
     "Cast": "Casts",
@@ -299,6 +300,13 @@ def constructs():
     return constructs_page.page()
 
 
+def accuracy():
+    sys.path.insert(0, str(DOCS.parent / "tests"))
+    import accuracy
+
+    return accuracy.page()
+
+
 def layers():
     from minidynamo import nn
 
@@ -326,14 +334,13 @@ PAGES = {
     "ops.md": ops,
     "layers.md": layers,
 }
-FROM_TESTS = {"constructs.md": constructs}  # under CPython 3.11: what is captured of the standard library differs
+# constructs.md under CPython 3.11: what is captured of the standard library differs. accuracy.md beside torch.
+FROM_TESTS = {"constructs.md": constructs, "accuracy.md": accuracy}
 
 
 def main():
     check = sys.argv[1:2] == ["--check"]
-    pages = {**PAGES, **FROM_TESTS}
-    if check:
-        pages = {name: pages[name] for name in sys.argv[2:] or PAGES}
+    pages = {name: {**PAGES, **FROM_TESTS}[name] for name in sys.argv[2 if check else 1 :] or PAGES}
     stale = []
     for name, page in pages.items():
         path = DOCS / name

@@ -19,6 +19,8 @@ enum class ErrorKind : uint8_t {
   NotImplemented,
   Memory,
   Overflow,
+  Import,         // an optional dependency is not there
+  LinearAlgebra,  // a matrix without inverse or decomposition: minidynamo.linalg.LinAlgError
   Internal,  // a bug of ours: becomes minidynamo._dynamo.exc.InternalError
 };
 

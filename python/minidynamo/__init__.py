@@ -6,7 +6,7 @@ The names follow torch, at the same places: `import minidynamo as torch`.
 import os
 import sys
 
-from . import _dynamo
+from . import _dynamo, linalg
 from ._C import __version__, _rebuild_tensor  # noqa: F401  pickles of tensors name it here
 from ._compile import compile
 from ._dynamo import explain
@@ -24,6 +24,7 @@ __all__ = [
     "explain",
     "fx",
     "library",
+    "linalg",
     "load",
     "nn",
     "save",
