@@ -1,22 +1,25 @@
-"""Calls of every function of minidynamo.linalg: (args, keywords), and what makes a result comparable."""
+"""Calls of every function of minidynamo.linalg, good and bad: (args, keywords)."""
 
+import numpy as np
 from op_samples import Data, call, f
 
 
+def matrices(arranged, shape, view=None):
+    drawn = np.random.default_rng(sum(shape) + len(shape)).standard_normal(shape)
+    values = arranged(drawn).astype("float32").reshape(-1).tolist()
+    return Data("f", *(view or shape), values=values)
+
+
 def spd(*shape):
-    return Data("spd", *shape)
+    return matrices(lambda a: a @ a.swapaxes(-1, -2) + np.eye(shape[-1]), shape)
 
 
 def symmetric(*shape):
-    return Data("symmetric", *shape)
+    return matrices(lambda a: a + a.swapaxes(-1, -2), shape)
 
 
-def regular(*shape):
-    return Data("regular", *shape)
-
-
-class Matrices:
-    """Well-conditioned matrices of a kind, float32 or float64, the same numbers for every library."""
+def regular(*shape, view=None):
+    return matrices(lambda a: a + 3 * np.eye(shape[-1]), shape, view)
 
 
 SQUARES = [call(regular(3, 3)), call(regular(2, 1, 4, 4)), call(regular(0, 0)), call(regular(2, 0, 0)), call(regular(1, 1))]
@@ -73,6 +76,6 @@ SAMPLES = {
     "matmul": [call(f(2, 3), f(3, 4)), call(f(2, 3), f(2))],
     "matrix_power": [call(regular(3, 3), n) for n in (0, 1, 2, 5, -1, -3)] + [call(f(2, 3), 2)],
     "vander": [call(f(3)), call(f(2, 3), N=5)],
-    "tensorinv": [call(regular(6, 6)), call(Data("regular", 24, 24, view=(4, 6, 8, 3))), call(f(3, 4, 5))],
-    "tensorsolve": [call(Data("regular", 6, 6, view=(2, 3, 6)), f(2, 3)), call(Data("regular", 6, 6, view=(2, 3, 6)), f(3))],
+    "tensorinv": [call(regular(6, 6)), call(regular(24, 24, view=(4, 6, 8, 3))), call(f(3, 4, 5))],
+    "tensorsolve": [call(regular(6, 6, view=(2, 3, 6)), f(2, 3)), call(regular(6, 6, view=(2, 3, 6)), f(3))],
 }  # fmt: skip
