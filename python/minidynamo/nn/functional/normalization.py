@@ -15,13 +15,20 @@ def _per_channel(values: Tensor, rank: int) -> Tensor:
     return values.reshape(1, -1, *([1] * (rank - 2)))
 
 
+def _holds(result: Tensor, *others: Any) -> bool:
+    """Whether a fresh result may be written to in place: none of the others has a wider dtype."""
+    return all([other is None or other.dtype is result.dtype for other in others])
+
+
 def _scaled(input: Tensor, mean: Tensor, var: Tensor, weight: Any, bias: Any, eps: float) -> Tensor:
     """input with mean 0 and variance 1, times weight plus bias: one factor and one offset for each channel."""
     factor = (var + eps).rsqrt()
     if weight is not None:
         factor = factor * weight
     offset = -mean * factor if bias is None else bias - mean * factor
-    return input * _per_channel(factor, input.dim()) + _per_channel(offset, input.dim())
+    result = input * _per_channel(factor, input.dim())
+    offset = _per_channel(offset, input.dim())
+    return result.add_(offset) if _holds(result, offset) else result + offset
 
 
 def _require_channels(op: str, input: Tensor, *parameters: Any) -> None:
@@ -114,9 +121,14 @@ def group_norm(
         )
     groups = input.reshape(input.shape[0], num_groups, -1)
     result = minidynamo.layer_norm(groups, [groups.shape[2]], None, None, eps).reshape(input.shape)
+    in_place = _holds(result, weight, bias)
     if weight is not None:
-        result = result * _per_channel(weight, input.dim())
-    return result if bias is None else result + _per_channel(bias, input.dim())
+        weight = _per_channel(weight, input.dim())
+        result = result.mul_(weight) if in_place else result * weight
+    if bias is not None:
+        bias = _per_channel(bias, input.dim())
+        result = result.add_(bias) if in_place else result + bias
+    return result
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
