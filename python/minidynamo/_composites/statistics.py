@@ -299,7 +299,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
             f"[mode] Expected reduction dim {dim} to have non-zero size; shape {tuple(input.shape)}"
         )
     line = input.movedim(at, -1)
-    values, order = line.sort(-1, stable=True)
+    values, order = line.sort(-1)
     begins = minidynamo.cat([values[..., :1] == values[..., :1], values[..., 1:] != values[..., :-1]], -1)
     number = minidynamo.arange(values.shape[-1]).expand(values.shape)
     # Of each run of equal elements: where it began. The longest ends farthest from there.
