@@ -22,6 +22,10 @@ def regular(*shape, view=None):
     return matrices(lambda a: a + 3 * np.eye(shape[-1]), shape, view)
 
 
+def tall(*shape):
+    return matrices(lambda a: a, shape)
+
+
 SQUARES = [call(regular(3, 3)), call(regular(2, 1, 4, 4)), call(regular(0, 0)), call(regular(2, 0, 0)), call(regular(1, 1))]
 ANY = [call(f(3, 3)), call(f(5, 3)), call(f(3, 5)), call(f(2, 4, 3)), call(f(0, 3)), call(f(3, 0)), call(f(0, 2, 3))]
 BAD = [call(f(3)), call(Data("i", 3, 3)), call(Data("f", 3, 3, dtype="bfloat16"))]
@@ -55,7 +59,7 @@ SAMPLES = {
         call(regular(3, 3), f(3, 1), upper=False, unitriangular=True), call(regular(3, 3), f(3, 1), upper=True, unitriangular=True),
         call(regular(3, 3), f(4, 2), upper=True),
     ],
-    "lstsq": [call(f(5, 3), f(5, 2)), call(f(2, 5, 3), f(2, 5)), call(f(3, 5), f(3, 2)), call(regular(3, 3), f(3, 1)),
+    "lstsq": [call(tall(5, 3), f(5, 2)), call(tall(2, 5, 3), f(2, 5)), call(tall(3, 5), f(3, 2)), call(regular(3, 3), f(3, 1)),
               call(f(5, 3), f(4, 2)), call(f(5), f(5))],
     "pinv": [*[call(*a) for a in ([f(3, 3)], [f(5, 3)], [f(2, 3, 4)], [f(0, 3)], [f(3, 0)])], call(f(4, 3), rtol=0.1), call(f(4, 3), atol=0.5),
              call(f(4, 3), 0.2), call(symmetric(3, 3), hermitian=True), *BAD],

@@ -35,7 +35,7 @@ def case_id(case):
 
 def wider(value, dtype):
     if isinstance(value, Data) and value.kind == "f" and value.dtype is None:
-        return value.of(dtype=dtype)
+        return Data(value.kind, *value.shape, values=value.numbers(), dtype=dtype)
     return [wider(part, dtype) for part in value] if isinstance(value, list) else value
 
 

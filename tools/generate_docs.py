@@ -165,6 +165,18 @@ captured code their ops are in the graph.
 """
 
 
+LINALG = """### linalg
+
+Decompositions and solutions are computed by the LAPACK of NumPy, through `numpy.linalg` on the tensors' own memory: it is kept
+well, installed nearly everywhere, and minidynamo links no LAPACK of its own. Without NumPy they raise `ImportError`; the rest of
+`minidynamo` does without. In captured code each is one op of the graph. Matrices are float32 or float64; float32 ones of inverses,
+solutions and determinants are computed in float64 and rounded. A matrix without inverse or decomposition raises
+`linalg.LinAlgError`, a `RuntimeError`. NumPy's LAPACK has threads of its own, which `set_num_threads` does not change.
+
+Not there, because there are no complex numbers: `eig` and `eigvals`; nor LU factors, which NumPy does not give.
+"""
+
+
 def signature_of(name, function):
     parts = []
     for parameter in inspect.signature(function).parameters.values():
@@ -181,7 +193,7 @@ def first_paragraph(function):
 
 
 def composites():
-    from minidynamo import _composites
+    from minidynamo import _composites, linalg
     from minidynamo.nn import functional
 
     rows = []
@@ -194,6 +206,10 @@ def composites():
     yield table(("op", "what it gives", "called as"), rows)
     yield "### nn.functional\n"
     rows = [(f"`{signature_of(name, f)}`", first_paragraph(f)) for name, f in sorted(functional.COMPOSITES.items())]
+    yield table(("function", "what it gives"), rows)
+    yield LINALG
+    functions = {name: getattr(linalg, name) for name in linalg.__all__ if name != "LinAlgError"}
+    rows = [(f"`{signature_of(name, f)}`", first_paragraph(f)) for name, f in sorted(functions.items())]
     yield table(("function", "what it gives"), rows)
 
 

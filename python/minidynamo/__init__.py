@@ -6,12 +6,14 @@ The names follow torch, at the same places: `import minidynamo as torch`.
 import os
 import sys
 
-from . import _dynamo, linalg
+from . import _dynamo
 from ._C import __version__, _rebuild_tensor  # noqa: F401  pickles of tensors name it here
 from ._compile import compile
 from ._dynamo import explain
 from ._serialization import load, save
 from ._tensor_names import TENSOR_NAMES
+
+from . import linalg  # isort: skip  made of what the lines above import
 
 # Submodules that are imported when they are first used, because few programs need what they import.
 _LAZY_MODULES = ("_logging", "compiler", "cuda", "fx", "library", "nn", "torchdynamo", "utils")

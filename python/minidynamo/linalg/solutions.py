@@ -50,7 +50,9 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
         )
     vector = _is_vector(A, B)
     if vector and not left:
-        raise ValueError("[linalg_solve] Vector broadcasting of the right hand side is not supported for left=False")
+        raise RuntimeError(
+            f"[linalg_solve] a vector cannot be B with left=False; shapes {tuple(A.shape)} and {tuple(B.shape)}"
+        )
     if vector:
         B = B.unsqueeze(-1)
     if not left:
