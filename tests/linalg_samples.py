@@ -26,11 +26,22 @@ def tall(*shape):
     return matrices(lambda a: a, shape)
 
 
-SQUARES = [call(regular(3, 3)), call(regular(2, 1, 4, 4)), call(regular(0, 0)), call(regular(2, 0, 0)), call(regular(1, 1))]
+SQUARES = [
+    call(regular(3, 3)),
+    call(regular(2, 1, 4, 4)),
+    call(regular(0, 0)),
+    call(regular(2, 0, 0)),
+    call(regular(1, 1)),
+]
 ANY = [call(f(3, 3)), call(f(5, 3)), call(f(3, 5)), call(f(2, 4, 3)), call(f(0, 3)), call(f(3, 0)), call(f(0, 2, 3))]
 BAD = [call(f(3)), call(Data("i", 3, 3)), call(Data("f", 3, 3, dtype="bfloat16"))]
 NOT_SQUARE = [*BAD, call(f(2, 3))]
-SYMMETRIC = [call(symmetric(4, 4)), call(symmetric(2, 3, 3), "U"), call(symmetric(0, 0)), call(symmetric(3, 3), UPLO="L")]
+SYMMETRIC = [
+    call(symmetric(4, 4)),
+    call(symmetric(2, 3, 3), "U"),
+    call(symmetric(0, 0)),
+    call(symmetric(3, 3), UPLO="L"),
+]
 RANKS = [call(f(4, 3)), call(Data("f", 3, 3, values=[1.0, 2, 3, 2, 4, 6, 0, 1, 0]))]
 NORMED = [f(3, 4), f(2, 3, 3)]
 ORDERS = ["fro", "nuc", 1, -1, 2, -2, float("inf"), -float("inf")]
@@ -60,7 +71,8 @@ SAMPLES = {
         call(regular(3, 3), f(4, 2), upper=True),
     ],
     "lstsq": [call(tall(5, 3), f(5, 2)), call(tall(2, 5, 3), f(2, 5)), call(tall(3, 5), f(3, 2)), call(regular(3, 3), f(3, 1)),
-              call(f(5, 3), f(4, 2)), call(f(5), f(5))],
+              *[call(tall(2, 5, 3), f(2, 5, 2), driver=name) for name in ("gels", "gelsy", "gelsd", "gelss", "other")],
+              call(tall(5, 3), f(5), driver="gelsd"), call(f(5, 3), f(4, 2)), call(f(5), f(5))],
     "pinv": [*[call(*a) for a in ([f(3, 3)], [f(5, 3)], [f(2, 3, 4)], [f(0, 3)], [f(3, 0)])], call(f(4, 3), rtol=0.1), call(f(4, 3), atol=0.5),
              call(f(4, 3), 0.2), call(symmetric(3, 3), hermitian=True), *BAD],
     "matrix_rank": [*RANKS, call(f(4, 3), atol=0.9), call(f(4, 3), tol=0.9), call(f(4, 3), rtol=0.5), call(symmetric(3, 3), hermitian=True), call(f(0, 3)),

@@ -27,15 +27,44 @@ try:
 except ImportError:
     pass
 
-ERRORS = (TypeError, ValueError, RuntimeError, IndexError, NotImplementedError, MemoryError, OverflowError, AssertionError)
+ERRORS = (
+    TypeError,
+    ValueError,
+    RuntimeError,
+    IndexError,
+    NotImplementedError,
+    MemoryError,
+    OverflowError,
+    AssertionError,
+)
 DTYPES = ("float32", "float64", "bfloat16", "float16", "int64", "int32", "int16", "int8", "uint8", "bool")
 LAYOUTS = ("plain", "transposed", "strided", "expanded", "offset", "reversed")
 HOSTILE = (-1, 0, 1, 2, 3, -2, -3, 7, -(2**31), 2**44, 2**62, -(2**62), 2**63 - 1, -(2**63))
 SPECIAL = (0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e-45, 3e38)
 # torch itself runs for ever, or for gigabytes, with numbers that are too large.
-SMALL_NUMBERS = {"tensor_split", "hsplit", "vsplit", "dsplit", "repeat_interleave", "combinations", "matrix_power", "vander", "multi_dot"}
+SMALL_NUMBERS = {
+    "tensor_split",
+    "hsplit",
+    "vsplit",
+    "dsplit",
+    "repeat_interleave",
+    "combinations",
+    "matrix_power",
+    "vander",
+    "multi_dot",
+}
 # Drawn or uninitialised numbers have no value to compare.
-NO_VALUES = {*UNDETERMINED, "rand", "randn", "rand_like", "randn_like", "randint", "randint.low", "randperm", "multinomial"}
+NO_VALUES = {
+    *UNDETERMINED,
+    "rand",
+    "randn",
+    "rand_like",
+    "randn_like",
+    "randint",
+    "randint.low",
+    "randperm",
+    "multinomial",
+}
 
 
 def entries():
@@ -54,7 +83,12 @@ ENTRIES = list(entries())
 
 
 def owner_of(library, face):
-    return {"function": library, "method": library.Tensor, "functional": library.nn.functional, "linalg": library.linalg}[face]
+    return {
+        "function": library,
+        "method": library.Tensor,
+        "functional": library.nn.functional,
+        "linalg": library.linalg,
+    }[face]
 
 
 class Fuzzed:

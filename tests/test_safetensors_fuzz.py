@@ -60,7 +60,9 @@ def packed(rng):
     for _ in range(rng.choice([0, 1, 1, 2, 3])):
         change_header(header, rng)
     text = json.dumps(header).encode() + b" " * rng.randrange(3)
-    length = len(text) if rng.random() < 0.85 else rng.choice([0, 1, len(text) - 1, len(text) + 1, 2**32, 2**63, 2**64 - 1])
+    length = (
+        len(text) if rng.random() < 0.85 else rng.choice([0, 1, len(text) - 1, len(text) + 1, 2**32, 2**63, 2**64 - 1])
+    )
     data = bytearray(struct.pack("<Q", length) + text + values)
     change = rng.random()
     if change < 0.2 and data:

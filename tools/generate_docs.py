@@ -1,7 +1,8 @@
 """Writes the pages of docs/ that are made from tables and tests: tools/generate_docs.py [--check] [PAGE ...]
 
 Needs the built package. --check writes nothing and fails if a page is not what its table says. Without names it does
-the pages made from tables; constructs.md, which runs the whole corpus, and accuracy.md, which measures, have to be named.
+the pages made from tables; constructs.md, which runs the whole corpus, and accuracy.md, which measures, have to be
+named.
 """
 
 import inspect
@@ -167,11 +168,12 @@ captured code their ops are in the graph.
 
 LINALG = """### linalg
 
-Decompositions and solutions are computed by the LAPACK of NumPy, through `numpy.linalg` on the tensors' own memory: it is kept
-well, installed nearly everywhere, and minidynamo links no LAPACK of its own. Without NumPy they raise `ImportError`; the rest of
-`minidynamo` does without. In captured code each is one op of the graph. Matrices are float32 or float64; float32 ones of inverses,
-solutions and determinants are computed in float64 and rounded. A matrix without inverse or decomposition raises
-`linalg.LinAlgError`, a `RuntimeError`. NumPy's LAPACK has threads of its own, which `set_num_threads` does not change.
+Decompositions and solutions are computed by the LAPACK of NumPy, through `numpy.linalg` on the tensors' own memory:
+it is kept well, installed nearly everywhere, and minidynamo links no LAPACK of its own. Without NumPy they raise
+`ImportError`; the rest of `minidynamo` does without. In captured code each is one op of the graph. Matrices are
+float32 or float64; float32 ones of inverses, solutions and determinants are computed in float64 and rounded. A matrix
+without inverse or decomposition raises `linalg.LinAlgError`, a `RuntimeError`. NumPy's LAPACK has threads of its own,
+which `set_num_threads` does not change.
 
 Not there, because there are no complex numbers: `eig` and `eigvals`; nor LU factors, which NumPy does not give.
 """

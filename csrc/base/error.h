@@ -21,7 +21,7 @@ enum class ErrorKind : uint8_t {
   Overflow,
   Import,         // an optional dependency is not there
   LinearAlgebra,  // a matrix without inverse or decomposition: minidynamo.linalg.LinAlgError
-  Internal,  // a bug of ours: becomes minidynamo._dynamo.exc.InternalError
+  Internal,       // a bug of ours: becomes minidynamo._dynamo.exc.InternalError
 };
 
 class Error : public std::runtime_error {

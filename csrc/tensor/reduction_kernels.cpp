@@ -14,7 +14,8 @@ namespace {
 
 constexpr int64_t kTile = ElementWalk::kTile;
 constexpr int64_t kPart = 1 << 15;  // elements that one thread folds at a time when there is a single result
-constexpr int64_t kSumRows = 64;  // rows, or totals of rows, that one total takes: bounds the rounding error of column sums
+constexpr int64_t kSumRows =
+    64;  // rows, or totals of rows, that one total takes: bounds the rounding error of column sums
 
 struct Fold {
   Pointwise function;
@@ -168,7 +169,18 @@ class Folder {
     }
   }
 
+  // Long ranges in halves, which bounds the rounding error of the total.
   void fold_range(const char* data, int64_t begin, int64_t end, void* total) const {
+    if (end - begin <= kPart) return fold_part(data, begin, end, total);
+    int64_t middle = begin + (end - begin + 2 * kPart - 1) / (2 * kPart) * kPart;
+    fold_range(data, begin, middle, total);
+    alignas(8) char rest[8];
+    start(data + space_.inner().offset(0, middle), rest);
+    fold_range(data, middle, end, rest);
+    fold_run(fold_.function, fold_.dtype, rest, 1, total);
+  }
+
+  void fold_part(const char* data, int64_t begin, int64_t end, void* total) const {
     const ElementWalk& walk = space_.inner();
     alignas(64) char gathered[ElementWalk::kTileBytes];
     alignas(64) char converted[ElementWalk::kTileBytes];

@@ -72,7 +72,8 @@ def main() -> int:
         same = int((digits == expected).sum().item())
         right = (digits == labels).float().mean().item()
         apart = (certain.exp() - probabilities.exp()).abs().max().item()
-        print(f"{str(dtype).rpartition('.')[2]:<9} {100 * right:.2f} % right, {same} of {len(images)} as PyTorch in float32,")
+        name = str(dtype).rpartition(".")[2]
+        print(f"{name:<9} {100 * right:.2f} % right, {same} of {len(images)} as PyTorch in float32,")
         print(f"          probabilities apart by {apart:.1e} at most, {rate:,.0f} images a second")
         agree = agree and same >= len(images) * (1 if dtype is minidynamo.float32 else 0.998)
     return 0 if agree else 1

@@ -65,8 +65,9 @@ def main() -> None:
         writer.writerow(["digit", "log_probability"])
         writer.writerows([int(row.argmax()), f"{row.max():.6f}"] for row in scores)
     right = scores.argmax(1) == labels
-    print(f"{sum(p.numel() for p in model.parameters())} weights; right: {right[~held_out].float().mean():.4f} of the images of")
-    print(f"the training, {right[held_out].float().mean():.4f} of those held out")
+    print(f"{sum(p.numel() for p in model.parameters())} weights")
+    print(f"right of the images of the training: {right[~held_out].float().mean():.4f}")
+    print(f"right of those held out: {right[held_out].float().mean():.4f}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Decompositions of matrices by NumPy's LAPACK: what the rows of the op table named linalg_ call.
 
-numpy.linalg is the source because it is kept well, is there wherever arrays are, carries an optimised LAPACK of its own,
-and works on stacks of matrices. Its threads are its own: minidynamo.set_num_threads does not change them.
+numpy.linalg is the source because it is kept well, is there wherever arrays are, carries an optimised LAPACK of its
+own, and works on stacks of matrices. Its threads are its own: minidynamo.set_num_threads does not change them.
 """
 
 _NO_INVERSE = "the inversion could not be completed because the input matrix is singular"

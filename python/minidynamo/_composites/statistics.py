@@ -295,9 +295,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     if input.dim() == 0:
         return _values_indices(input.clone(), minidynamo.zeros((), dtype=minidynamo.int64))
     if input.shape[at] == 0:
-        raise IndexError(
-            f"[mode] Expected reduction dim {dim} to have non-zero size; shape {tuple(input.shape)}"
-        )
+        raise IndexError(f"[mode] Expected reduction dim {dim} to have non-zero size; shape {tuple(input.shape)}")
     line = input.movedim(at, -1)
     values, order = line.sort(-1)
     begins = minidynamo.cat([values[..., :1] == values[..., :1], values[..., 1:] != values[..., :-1]], -1)

@@ -23,7 +23,8 @@ def _floating(op: str, value: Tensor, dtype: Any) -> None:
 
 
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """sum(abs(x) ** ord) ** (1 / ord) over dim, or over all: for ord 0 the count of what is not zero, inf and -inf the extremes.
+    """sum(abs(x) ** ord) ** (1 / ord) over dim, or over all: for ord 0 the count of what is not zero, inf and -inf
+    the extremes.
 
     dtype is what x is converted to before; x, or dtype, is floating.
     """
@@ -47,11 +48,13 @@ def _two_dims(op: str, A: Tensor, dim: Any) -> tuple[int, int]:
     return rows, columns
 
 
-def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def matrix_norm(
+    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
     """Norms of the matrices in the dims (rows, columns) of A.
 
-    ord: "fro", of all elements; "nuc", the sum of singular values; 2 and -2, the largest and the smallest of them; 1 and -1,
-    the largest and the smallest sum of a column; inf and -inf, of a row.
+    ord: "fro", of all elements; "nuc", the sum of singular values; 2 and -2, the largest and the smallest of them; 1
+    and -1, the largest and the smallest sum of a column; inf and -inf, of a row.
     """
     require_tensor("linalg.matrix_norm", A, "A")
     _floating("linalg_matrix_norm", A, dtype)
@@ -103,7 +106,8 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
 
 
 def cond(A: Tensor, p: Any = None) -> Tensor:
-    """The condition numbers of A (..., m, n) in a norm of matrix_norm: norm(A) * norm(inv(A)); without p by singular values.
+    """The condition numbers of A (..., m, n) in a norm of matrix_norm: norm(A) * norm(inv(A)); without p by singular
+    values.
 
     Infinite for a singular matrix where p is None, 2 or -2; otherwise that raises LinAlgError.
     """
@@ -117,9 +121,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     return matrix_norm(A, p) * matrix_norm(inv(A), p)
 
 
-def matrix_rank(
-    A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
-) -> Tensor:
+def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values of A (..., m, n) exceed max(atol, rtol * the largest): int64 (...).
 
     rtol is by default max(m, n) times the dtype's epsilon, or 0 where atol is given; tol is an older name of atol.
@@ -133,7 +135,9 @@ def matrix_rank(
 
 
 def multi_dot(tensors: Any) -> Tensor:
-    """The product of two or more matrices, in the order that takes the fewest multiplications; the ends may be vectors."""
+    """The product of two or more matrices, in the order that takes the fewest multiplications; the ends may be
+    vectors.
+    """
     tensors = list(tensors)
     if len(tensors) < 2:
         raise RuntimeError(f"[linalg_multi_dot] expected at least 2 tensors but got {len(tensors)}")
@@ -155,7 +159,9 @@ def multi_dot(tensors: Any) -> Tensor:
 
 
 def _cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """Of each run of matrices (first, last), after which one its product is split: matrix i is sizes[i] by sizes[i + 1]."""
+    """Of each run of matrices (first, last), after which one its product is split: matrix i is sizes[i] by sizes[i +
+    1].
+    """
     count = len(sizes) - 1
     cost = {(at, at): 0 for at in range(count)}
     splits: dict[tuple[int, int], int] = {}

@@ -62,9 +62,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     return X.squeeze(-1) if vector else X
 
 
-def solve_triangular(
-    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
-) -> Tensor:
+def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """X of A @ X = B, or of X @ A = B with left=False, of which one triangle of A (..., n, n) is read.
 
     unitriangular=True takes the diagonal for ones. B is (..., n, k), with left=False (..., k, n). Raises LinAlgError
@@ -94,17 +92,22 @@ def _ones(A: Tensor) -> Tensor:
 
 
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """(solution, residuals, rank, singular_values): the X with the least norm of A @ X - B, the shortest if there are many.
+    """(solution, residuals, rank, singular_values): the X with the least norm of A @ X - B, the shortest if there are
+    many.
 
-    A is (..., m, n); B is (..., m, k), or (..., m) for vectors; leading dims broadcast. Singular values up to rcond times
-    the largest, by default max(m, n) times the dtype's epsilon, count as zero; rank (...), int64, counts the others.
-    residuals (..., k) are the squared norms of A @ X - B where m > n, else empty. singular_values is empty. Every driver of
-    torch's is taken; the algorithm is the one by singular values.
+    A is (..., m, n); B is (..., m, k), or (..., m) for vectors; leading dims broadcast. Singular values up to rcond
+    times the largest, by default max(m, n) times the dtype's epsilon, count as zero; rank (...), int64, counts the
+    others. driver says what else is in the result, as in torch, where it names the algorithm; here that goes by
+    singular values. With "gels", "gelsd" and "gelss" residuals (..., k) are the squared norms of A @ X - B where m >
+    n; with the latter two singular_values (..., min(m, n)) are those of A, and with "gels" rank is empty. By default,
+    "gelsy", both others are.
     """
     require_tensor("linalg.lstsq", A, "A")
     require_tensor("linalg.lstsq", B, "B")
     if driver is not None and driver not in ("gels", "gelsy", "gelsd", "gelss"):
-        raise RuntimeError(f"[linalg_lstsq] parameter `driver` should be one of (gels, gelsy, gelsd, gelss), not {driver}")
+        raise RuntimeError(
+            f"[linalg_lstsq] parameter `driver` should be one of (gels, gelsy, gelsd, gelss), not {driver}"
+        )
     if A.dim() < 2 or B.dim() == 0:
         raise RuntimeError(
             f"[linalg_lstsq] input must have at least 2 dimensions, other at least 1; shapes {tuple(A.shape)} and"
@@ -113,15 +116,24 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     vector = A.dim() - 1 == B.dim() and B.shape == A.shape[:-1]
     A, B = _one_stack(A, B.unsqueeze(-1) if vector else B)
     solution, rank = prims.linalg_lstsq(A, B, rcond)
-    residuals = (A.matmul(solution) - B).square().sum(-2) if A.shape[-2] > A.shape[-1] else A.new_empty(0)
+    tells = driver is not None and driver != "gelsy"
+    residuals, values = A.new_empty(0), A.new_empty(0)
+    if tells and A.shape[-2] > A.shape[-1]:
+        residuals = (A.matmul(solution) - B).square().sum(-2)
+    if driver == "gelsd" or driver == "gelss":
+        values = prims.linalg_svdvals(A)
+    if driver == "gels":
+        rank = rank.new_empty(0)
     if vector:
         solution = solution.squeeze(-1)
         residuals = residuals.squeeze(-1) if residuals.dim() > 1 else residuals
-    return _lstsq(solution, residuals, rank, A.new_empty(0))
+    return _lstsq(solution, residuals, rank, values)
 
 
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
-    """The inverse of A as a map from its dims from `ind` on to those before: tensordot(tensorinv(A), A, ind) is the identity."""
+    """The inverse of A as a map from its dims from `ind` on to those before: tensordot(tensorinv(A), A, ind) is the
+    identity.
+    """
     require_tensor("linalg.tensorinv", A, "A")
     if ind <= 0:
         raise RuntimeError(f"[linalg_tensorinv] expected a strictly positive integer for 'ind', but got {ind}")

@@ -87,7 +87,8 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Module):
-    """The sum, mean or max of the rows of weight that each bag names: a row of input (B, N), or a part of input (N) from
+    """The sum, mean or max of the rows of weight that each bag names: a row of input (B, N), or a part of input (N)
+    from
     one of the offsets (B) to the next.
     """
 

@@ -15,9 +15,9 @@ def _per_channel(values: Tensor, rank: int) -> Tensor:
     return values.reshape(1, -1, *([1] * (rank - 2)))
 
 
-def _holds(result: Tensor, *others: Any) -> bool:
-    """Whether a fresh result may be written to in place: none of the others has a wider dtype."""
-    return all([other is None or other.dtype is result.dtype for other in others])
+def _holds(result: Tensor, other: Tensor) -> bool:
+    """Whether a fresh result may have the other added in place: it has the same dtype."""
+    return result.dtype is other.dtype
 
 
 def _scaled(input: Tensor, mean: Tensor, var: Tensor, weight: Any, bias: Any, eps: float) -> Tensor:
@@ -121,14 +121,12 @@ def group_norm(
         )
     groups = input.reshape(input.shape[0], num_groups, -1)
     result = minidynamo.layer_norm(groups, [groups.shape[2]], None, None, eps).reshape(input.shape)
-    in_place = _holds(result, weight, bias)
     if weight is not None:
-        weight = _per_channel(weight, input.dim())
-        result = result.mul_(weight) if in_place else result * weight
-    if bias is not None:
-        bias = _per_channel(bias, input.dim())
-        result = result.add_(bias) if in_place else result + bias
-    return result
+        result = result * _per_channel(weight, input.dim())
+    if bias is None:
+        return result
+    bias = _per_channel(bias, input.dim())
+    return result.add_(bias) if weight is not None and _holds(result, bias) else result + bias
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:

@@ -69,9 +69,9 @@ def embedding_bag(
 ) -> Tensor:
     """The sum, mean or max of the rows of weight that each bag names: (B, D).
 
-    Bags are the rows of input (B, N), or the parts of input (N) that begin at offsets (B), of which the last is the end of
-    the last bag with include_last_offset. Indices padding_idx are left out; an empty bag gives zeros. max_norm scales the
-    rows that are used to that norm at most, in weight itself.
+    Bags are the rows of input (B, N), or the parts of input (N) that begin at offsets (B), of which the last is the
+    end of the last bag with include_last_offset. Indices padding_idx are left out; an empty bag gives zeros. max_norm
+    scales the rows that are used to that norm at most, in weight itself.
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError("embedding_bag(): mode has to be one of sum, mean or max")
@@ -103,7 +103,9 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> t
     """The number of the bag of each index, flat, and how many bags there are."""
     if input.dim() == 2:
         if offsets is not None:
-            raise ValueError("embedding_bag(): if input is 2D, then offsets has to be None, as input is treated is a mini-batch")
+            raise ValueError(
+                "embedding_bag(): if input is 2D, then offsets has to be None, as input is treated is a mini-batch"
+            )
         numbers = minidynamo.arange(input.shape[0], device=input.device).unsqueeze(1)
         return numbers.expand(input.shape).reshape(-1), input.shape[0]
     if input.dim() != 1:
