@@ -15,6 +15,12 @@ COUNTS = index(2, 0, 3)
 SORTED = special(-2.0, 0.0, 0.5, 1.5, 3.0)
 ODD = special(1.5, math.nan, math.inf, -math.inf, -0.0, 2.0)
 
+REGULAR = Data("f", 2, 2, values=[2.0, 1.0, -1.0, 3.0])
+POSITIVE = Data("f", 2, 2, values=[4.0, 2.0, 2.0, 3.0])
+FACTOR = Data("f", 2, 2, values=[2.0, 0.0, 1.0, 1.5])
+# Orthonormal columns of either sign are right: here LAPACKs agree.
+SPREAD = Data("f", 3, 2, values=[3.0, 1.0, 0.0, 2.0, 0.0, 0.0])
+
 # Faces: f(...) as a function, .f(...) as a method.
 FUNCTIONS = {
     "tile": [call(X, (2,)), call(X, (2, 1, 3)), call(f(), (2,))],
@@ -106,6 +112,14 @@ FUNCTIONS = {
     "addmv": [call(f(3), f(3, 4), f(4), alpha=0.5)],
     "addr": [call(f(3, 2), f(3), f(2), beta=2.0)],
     "matrix_power": [call(f(3, 3), 3), call(f(2, 2, 2), 0), call(f(3, 3), 1), call(X, 2)],
+    **dict.fromkeys(("inverse", "det", "slogdet", "logdet", "pinverse"), [call(REGULAR), call(Data("f", 2, 2, 2, values=[2.0, 1.0, -1.0, 3.0, 1.0, 0.5, 0.0, 4.0])), call(f(3))]),
+    "cholesky": [call(POSITIVE), call(POSITIVE, True), call(f(3))],
+    **dict.fromkeys(("cholesky_inverse",), [call(FACTOR)]),
+    "cholesky_solve": [call(f(2, 3), FACTOR), call(f(2, 1), FACTOR), call(f(2), FACTOR)],
+    "qr": [call(SPREAD)],
+    "svd": [call(SPREAD), call(SPREAD, compute_uv=False)],
+    "chain_matmul": [call(X, f(4, 2), f(2, 5)), call(X)],
+    "mode": [call(i(3, 9)), call(i(9, 3), 0), call(i(2, 9), 1, True), call(index(3, 1, 3, 1, 2)), call(f()), call(X, 5), call(b(7))],
     "square": [call(X)],
 }  # fmt: skip
 FUNCTIONS.pop("square")

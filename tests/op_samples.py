@@ -142,6 +142,7 @@ SAMPLES = {
     **dict.fromkeys("argmax argmin".split(), [call(X), *ONE_DIM]),
     **dict.fromkeys("any all".split(), [call(b(3, 4)), call(b(3, 4), 1), call(f(3, 4), 0, True)]),
     **dict.fromkeys("cumsum cumprod".split(), [*ALONG, call(i(3), 0), call(f(3), 0, dtype=Named("float64"))]),
+    **dict.fromkeys("cummax cummin".split(), [*ALONG, call(i(3, 4), 1), call(b(5), 0), call(f(0, 2), 0)]),
     "logsumexp": [call(X, 1), call(X, (0, 1)), call(X, dim=0, keepdim=True), call(i(3), 0)],
     "norm": [call(X), call(X, 1), call(X, 2, 1), call(X, math.inf, 0, True), call(X, 3, (0, 1)), call(X, 0), call(p(3), -1)],
     "norm.name": [call(X, "fro"), call(X, "fro", 1), call(X, p="fro", dim=(0, 1))],

@@ -1,7 +1,8 @@
-"""Writes the pages of docs/ that are made from tables and tests: tools/generate_docs.py [--check [PAGE ...]]
+"""Writes the pages of docs/ that are made from tables and tests: tools/generate_docs.py [--check] [PAGE ...]
 
-Needs the built package. --check writes nothing and fails if a page is not what its table says. Without names it checks
-the pages made from tables; constructs.md runs the whole corpus and has to be named.
+Needs the built package. --check writes nothing and fails if a page is not what its table says. Without names it does
+the pages made from tables; constructs.md, which runs the whole corpus, and accuracy.md, which measures, have to be
+named.
 """
 
 import inspect
@@ -108,6 +109,7 @@ OP_KINDS = {
     "Compare": "Comparisons",
     "Reduction": "Reductions and running totals",
     "Matmul": "Matrix products",
+    "Decomposition": "Decompositions of matrices",
     "Softmax": "Along one dim",
     "View": "Views",
     "Cast": "Casts",
@@ -164,6 +166,19 @@ captured code their ops are in the graph.
 """
 
 
+LINALG = """### linalg
+
+Decompositions and solutions are computed by the LAPACK of NumPy, through `numpy.linalg` on the tensors' own memory:
+it is kept well, installed nearly everywhere, and minidynamo links no LAPACK of its own. Without NumPy they raise
+`ImportError`; the rest of `minidynamo` does without. In captured code each is one op of the graph. Matrices are
+float32 or float64; float32 ones of inverses, solutions and determinants are computed in float64 and rounded. A matrix
+without inverse or decomposition raises `linalg.LinAlgError`, a `RuntimeError`. NumPy's LAPACK has threads of its own,
+which `set_num_threads` does not change.
+
+Not there, because there are no complex numbers: `eig` and `eigvals`; nor LU factors, which NumPy does not give.
+"""
+
+
 def signature_of(name, function):
     parts = []
     for parameter in inspect.signature(function).parameters.values():
@@ -180,7 +195,7 @@ def first_paragraph(function):
 
 
 def composites():
-    from minidynamo import _composites
+    from minidynamo import _composites, linalg
     from minidynamo.nn import functional
 
     rows = []
@@ -193,6 +208,10 @@ def composites():
     yield table(("op", "what it gives", "called as"), rows)
     yield "### nn.functional\n"
     rows = [(f"`{signature_of(name, f)}`", first_paragraph(f)) for name, f in sorted(functional.COMPOSITES.items())]
+    yield table(("function", "what it gives"), rows)
+    yield LINALG
+    functions = {name: getattr(linalg, name) for name in linalg.__all__ if name != "LinAlgError"}
+    rows = [(f"`{signature_of(name, f)}`", first_paragraph(f)) for name, f in sorted(functions.items())]
     yield table(("function", "what it gives"), rows)
 
 
@@ -299,6 +318,13 @@ def constructs():
     return constructs_page.page()
 
 
+def accuracy():
+    sys.path.insert(0, str(DOCS.parent / "tests"))
+    import accuracy
+
+    return accuracy.page()
+
+
 def layers():
     from minidynamo import nn
 
@@ -326,14 +352,13 @@ PAGES = {
     "ops.md": ops,
     "layers.md": layers,
 }
-FROM_TESTS = {"constructs.md": constructs}  # under CPython 3.11: what is captured of the standard library differs
+# constructs.md under CPython 3.11: what is captured of the standard library differs. accuracy.md beside torch.
+FROM_TESTS = {"constructs.md": constructs, "accuracy.md": accuracy}
 
 
 def main():
     check = sys.argv[1:2] == ["--check"]
-    pages = {**PAGES, **FROM_TESTS}
-    if check:
-        pages = {name: pages[name] for name in sys.argv[2:] or PAGES}
+    pages = {name: {**PAGES, **FROM_TESTS}[name] for name in sys.argv[2 if check else 1 :] or PAGES}
     stale = []
     for name, page in pages.items():
         path = DOCS / name

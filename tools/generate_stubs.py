@@ -395,6 +395,7 @@ def generate_package(module):
         "from . import _C as _C",
         "from . import _dynamo as _dynamo",
         "from . import _logging as _logging",
+        "from . import linalg as linalg",
         *(f"from . import {name} as {name}" for name in modules),
         *imports,
         *(f"from ._C import {name}" for name in results),

@@ -19,7 +19,9 @@ enum class ErrorKind : uint8_t {
   NotImplemented,
   Memory,
   Overflow,
-  Internal,  // a bug of ours: becomes minidynamo._dynamo.exc.InternalError
+  Import,         // an optional dependency is not there
+  LinearAlgebra,  // a matrix without inverse or decomposition: minidynamo.linalg.LinAlgError
+  Internal,       // a bug of ours: becomes minidynamo._dynamo.exc.InternalError
 };
 
 class Error : public std::runtime_error {

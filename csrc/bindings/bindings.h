@@ -22,6 +22,7 @@ void bind_frame_stress(pybind11::module_& module);
 void bind_guards(pybind11::module_& module);
 void bind_traced_calls(pybind11::module_& module);
 void bind_tensor(pybind11::module_& module);
+void bind_lapack(pybind11::module_& module);
 // Last: the engine learns of the functions that the others bound.
 void start_engine(pybind11::module_& module);
 

@@ -19,5 +19,6 @@ PYBIND11_MODULE(_C, module) {
   md::bind_guards(module);
   md::bind_traced_calls(module);
   md::bind_tensor(module);
+  md::bind_lapack(module);
   md::start_engine(module);
 }

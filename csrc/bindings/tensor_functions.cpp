@@ -261,6 +261,8 @@ const char* kind_name(OpKind kind) {
       return "Reduction";
     case OpKind::Matmul:
       return "Matmul";
+    case OpKind::Decomposition:
+      return "Decomposition";
     case OpKind::Softmax:
       return "Softmax";
     case OpKind::View:

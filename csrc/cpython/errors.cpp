@@ -7,11 +7,13 @@ namespace md {
 namespace {
 
 // Null, with the import's own exception set, only in a broken installation.
-Ref internal_error_class() {
-  Ref module = Ref::steal(PyImport_ImportModule("minidynamo._dynamo.exc"));
+Ref class_of_ours(const char* module_name, const char* name) {
+  Ref module = Ref::steal(PyImport_ImportModule(module_name));
   if (!module) return nullptr;
-  return Ref::steal(PyObject_GetAttrString(module, "InternalError"));
+  return Ref::steal(PyObject_GetAttrString(module, name));
 }
+
+Ref internal_error_class() { return class_of_ours("minidynamo._dynamo.exc", "InternalError"); }
 
 Ref exception_class(ErrorKind kind) {
   switch (kind) {
@@ -33,6 +35,10 @@ Ref exception_class(ErrorKind kind) {
       return Ref::share(PyExc_MemoryError);
     case ErrorKind::Overflow:
       return Ref::share(PyExc_OverflowError);
+    case ErrorKind::Import:
+      return Ref::share(PyExc_ImportError);
+    case ErrorKind::LinearAlgebra:
+      return class_of_ours("minidynamo.linalg", "LinAlgError");
     case ErrorKind::Internal:
       return internal_error_class();
   }

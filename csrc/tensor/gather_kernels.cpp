@@ -32,12 +32,43 @@ std::vector<int64_t> read_indices(const OpCall& call, const Tensor& index, int64
   return indices;
 }
 
+// Calls run(Item{}) with an unsigned number of the item's size.
+template <typename Run>
+void with_item(size_t size, const Run& run) {
+  switch (size) {
+    case 1:
+      return run(uint8_t{});
+    case 2:
+      return run(uint16_t{});
+    case 4:
+      return run(uint32_t{});
+    default:
+      return run(uint64_t{});
+  }
+}
+
+// out[i, j] = src[i, indices[j]] for rows of `extent` elements.
+void take_elements(const Tensor& src, int64_t rows, int64_t extent, const std::vector<int64_t>& indices,
+                   const Tensor& out) {
+  auto count = static_cast<int64_t>(indices.size());
+  with_item(item_size(src->dtype()), [&]<typename Item>(Item) {
+    parallel_for(rows, 1.0 * static_cast<double>(count), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const Item* from = src.data<Item>() + row * extent;
+        Item* to = out.data<Item>() + row * count;
+        for (int64_t i = 0; i < count; ++i) to[i] = from[indices[static_cast<size_t>(i)]];
+      }
+    });
+  });
+}
+
 // out[.., i, ..] = src[.., indices[i], ..], both contiguous.
 void take(const Tensor& src, int dim, const std::vector<int64_t>& indices, const Tensor& out) {
   int64_t outer = 1, inner = 1;
   for (int i = 0; i < dim; ++i) outer *= src->sizes()[i];
   for (int i = dim + 1; i < src->rank(); ++i) inner *= src->sizes()[i];
   int64_t extent = src->rank() == 0 ? 1 : src->sizes()[dim];
+  if (inner == 1 && outer > 1) return take_elements(src, outer, extent, indices, out);
   int64_t count = static_cast<int64_t>(indices.size());
   size_t bytes = static_cast<size_t>(inner) * item_size(src->dtype());
   parallel_for(outer * count, 5.0 + 0.05 * static_cast<double>(bytes), [&](int64_t begin, int64_t end) {
@@ -114,17 +145,25 @@ void gather_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& out = outs[0];
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
   std::vector<int64_t> indices = read_indices(call, tensor_arg(call, 2), self->rank() == 0 ? 1 : self->sizes()[dim]);
-  size_t item = item_size(self->dtype());
-  for (int64_t i = 0; i < out->numel(); ++i) {
-    int64_t rest = i, from = 0;
-    for (int d = std::min(out->rank(), self->rank()) - 1; d >= 0; --d) {
-      int64_t position = d == dim ? indices[static_cast<size_t>(i)] : rest % out->sizes()[d];
-      from += position * self->strides()[d];
-      rest /= out->sizes()[d];
-    }
-    std::memcpy(out.data<char>() + static_cast<size_t>(i) * item, self.data<char>() + from * static_cast<int64_t>(item),
-                item);
-  }
+  if (out->numel() == 0) return;
+  int last = out->rank() - 1;
+  int64_t width = last < 0 ? 1 : out->sizes()[last];
+  int64_t dim_stride = self->rank() == 0 ? 0 : self->strides()[dim];
+  int64_t step = last < 0 || last == dim || last >= self->rank() ? 0 : self->strides()[last];
+  with_item(item_size(self->dtype()), [&]<typename Item>(Item) {
+    parallel_for(out->numel() / width, 2.0 * static_cast<double>(width), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const Item* from = self.data<Item>();
+        for (int64_t d = last - 1, rest = row; d >= 0; --d) {
+          if (d != dim && d < self->rank()) from += rest % out->sizes()[d] * self->strides()[d];
+          rest /= out->sizes()[d];
+        }
+        Item* to = out.data<Item>() + row * width;
+        const int64_t* index = indices.data() + row * width;
+        for (int64_t i = 0; i < width; ++i) to[i] = from[index[i] * dim_stride + i * step];
+      }
+    });
+  });
 }
 
 void masked_fill_kernel(const OpCall& call, std::span<Tensor> outs) {

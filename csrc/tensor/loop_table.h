@@ -85,6 +85,8 @@ struct LoopTable {
   // dst[i] = exp(src[i] - shift); returns the sum of dst.
   float (*exp_sum_f32)(const float* src, float shift, float* dst, int64_t n);
   double (*exp_sum_f64)(const double* src, double shift, double* dst, int64_t n);
+  // n blocks of the random generator from a position on: word k of block i at words[k * n + i].
+  void (*random_words)(uint64_t seed, uint64_t position, int64_t n, uint32_t* words);
 };
 
 }  // namespace md

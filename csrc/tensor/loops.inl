@@ -9,6 +9,7 @@ namespace {
 #include "tensor/block_loops.inl"
 #include "tensor/convert_loops.inl"
 #include "tensor/pointwise_loops.inl"
+#include "tensor/random_loops.inl"
 
 }  // namespace
 
@@ -18,6 +19,7 @@ static constexpr LoopTable make_loop_table() {
   fill_pointwise(table);
   fill_convert(table);
   fill_blocks(table);
+  table.random_words = random_words_run;
   return table;
 }
 

@@ -18,6 +18,7 @@ enum class OpKind : uint8_t {
   Compare,  // broadcast, bool out
   Reduction,
   Matmul,
+  Decomposition,  // of matrices, by a LAPACK from outside
   Softmax,
   View,      // the result aliases argument 0, the shape rule says how; the kernel copies where it says OutSpec::copies
   Creation,  // no tensor in

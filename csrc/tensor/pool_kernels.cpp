@@ -1,10 +1,14 @@
 // Pools: the largest element or the mean of each window, of moving windows and of windows that divide the input evenly.
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <type_traits>
+#include <vector>
 
 #include "tensor/call_args.h"
 #include "tensor/copy.h"
 #include "tensor/kernels.h"
+#include "tensor/loops.h"
 #include "tensor/numeric_cast.h"
 #include "tensor/threads.h"
 #include "tensor/window_geometry.h"
@@ -22,6 +26,10 @@ Range covered(const WindowDim& dim, int64_t output) {
   int64_t end = std::min(begin + (dim.kernel - 1) * dim.dilation + 1, dim.input);
   while (begin < 0) begin += dim.dilation;
   return {begin, end, dim.dilation};
+}
+
+int64_t count_of(Range range) {
+  return range.end <= range.begin ? 0 : (range.end - range.begin + range.step - 1) / range.step;
 }
 
 Range divided(const WindowDim& dim, int64_t output) {
@@ -116,48 +124,101 @@ void max_pool(const OpCall& call, std::span<Tensor> outs, int spatial, RangeOf r
   }
 }
 
-// divisor(output position, elements in the window): what the sum is divided by.
-template <typename T, typename Divisor>
-void mean_windows(const WindowGeometry& geometry, const Tensor& self, const Tensor& out, RangeOf range_of,
-                  const Divisor& divisor) {
-  int64_t planes = self->numel() / geometry.input_size();
-  double ns =
-      1.0 * static_cast<double>(std::max(geometry.kernel_size(), geometry.input_size() / geometry.output_size()));
-  for_each_window(geometry, planes, ns, range_of, [&](int64_t plane, int64_t at, Range d, Range h, Range w) {
-    const T* values = self.data<T>() + plane * geometry.input_size();
-    double total = 0;
-    int64_t count = 0;
-    for_each_element(geometry, d, h, w, [&](int64_t place) {
-      total += static_cast<double>(values[place]);
-      ++count;
-    });
-    double mean = count == 0 ? 0 : total / static_cast<double>(divisor(at, count));
-    out.data<T>()[plane * geometry.output_size() + at] = static_cast<T>(mean);
+// Of one window for each plane.
+template <typename T>
+void mean_planes(int64_t length, const Tensor& self, const Tensor& out) {
+  parallel_for(out->numel(), 0.1 * static_cast<double>(length), [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) {
+      const T* values = self.data<T>() + plane * length;
+      T total;
+      if constexpr (std::is_same_v<T, double>) {
+        total = loops().sum_f64(values, length);
+      } else {
+        total = loops().sum_f32(values, length);
+      }
+      out.data<T>()[plane] = total / static_cast<T>(length);
+    }
   });
 }
 
-template <typename Divisor>
-void mean_pool(const WindowGeometry& geometry, const Tensor& input, const Tensor& out, RangeOf range_of,
-               const Divisor& divisor) {
-  if (out->dtype() == DType::float64) {
-    return mean_windows<double>(geometry, as_contiguous(input, DType::float64), out, range_of, divisor);
+// Of windows that divide the input.
+template <typename T>
+void mean_windows(const WindowGeometry& geometry, const Tensor& self, const Tensor& out) {
+  if (geometry.output_size() == 1 && geometry.input_size() > 0) {
+    return mean_planes<T>(geometry.input_size(), self, out);
   }
-  bool is_half = out->dtype() != DType::float32;
-  Tensor result = is_half ? Tensor::empty(TensorSpec::contiguous(DType::float32, out.spec().sizes)) : out;
-  mean_windows<float>(geometry, as_contiguous(input, DType::float32), result, range_of, divisor);
-  if (is_half) copy_elements(result, out);
+  int64_t planes = self->numel() / geometry.input_size();
+  double ns = static_cast<double>(geometry.input_size() / geometry.output_size());
+  for_each_window(geometry, planes, ns, divided, [&](int64_t plane, int64_t at, Range d, Range h, Range w) {
+    const T* values = self.data<T>() + plane * geometry.input_size();
+    double total = 0;
+    for_each_element(geometry, d, h, w, [&](int64_t place) { total += static_cast<double>(values[place]); });
+    double count = static_cast<double>(count_of(d) * count_of(h) * count_of(w));
+    out.data<T>()[plane * geometry.output_size() + at] = static_cast<T>(count == 0 ? 0 : total / count);
+  });
 }
 
-// Elements of a window that lie in the input or its padding.
-int64_t padded_count(const WindowGeometry& geometry, int64_t output) {
-  int64_t count = 1;
-  for (int i = kWindowDims - 1; i >= 0; --i) {
-    const WindowDim& dim = geometry.dims[static_cast<size_t>(i)];
-    int64_t begin = output % dim.output * dim.stride - dim.padding;
-    count *= std::min(begin + dim.kernel, dim.input + dim.padding) - begin;
-    output /= dim.output;
+// Adds to the sums of a row of windows what a row of the input gives them.
+template <typename T>
+void add_row(const WindowDim& dim, const T* row, double* sums) {
+  for (int64_t k = 0; k < dim.kernel; ++k) {
+    int64_t first = k * dim.dilation - dim.padding;  // the input position of window 0
+    int64_t begin = first >= 0 ? 0 : (-first + dim.stride - 1) / dim.stride;
+    int64_t end = first >= dim.input ? 0 : std::min(dim.output, (dim.input - 1 - first) / dim.stride + 1);
+    for (int64_t o = begin; o < end; ++o) sums[o] += static_cast<double>(row[first + o * dim.stride]);
   }
-  return count;
+}
+
+// Elements of a window along one dim that lie in the input, or in its padding, too.
+int64_t count_along(const WindowDim& dim, int64_t output, bool with_padding) {
+  if (!with_padding) return count_of(covered(dim, output));
+  int64_t begin = output * dim.stride - dim.padding;
+  return std::min(begin + dim.kernel, dim.input + dim.padding) - begin;
+}
+
+// What the sum of a window is divided by.
+struct Divisor {
+  bool with_padding;
+  std::optional<int64_t> fixed;
+};
+
+// Of windows that move, a row of windows at a time.
+template <typename T>
+void mean_moving_windows(const WindowGeometry& geometry, const Tensor& self, const Tensor& out,
+                         const Divisor& divisor) {
+  const auto& [d, h, w] = geometry.dims;
+  int64_t rows = d.output * h.output;
+  double ns = 0.6 * static_cast<double>(geometry.kernel_size() * w.output);
+  parallel_for(out->numel() / w.output, ns, [&](int64_t begin, int64_t end) {
+    std::vector<double> sums(static_cast<size_t>(w.output));
+    for (int64_t i = begin; i < end; ++i) {
+      const T* plane = self.data<T>() + i / rows * geometry.input_size();
+      Range depth = covered(d, i % rows / h.output), height = covered(h, i % h.output);
+      std::fill(sums.begin(), sums.end(), 0.0);
+      for (int64_t z = depth.begin; z < depth.end; z += depth.step) {
+        for (int64_t y = height.begin; y < height.end; y += height.step) {
+          add_row(w, plane + (z * h.input + y) * w.input, sums.data());
+        }
+      }
+      int64_t across = count_along(d, i % rows / h.output, divisor.with_padding) *
+                       count_along(h, i % h.output, divisor.with_padding);
+      T* to = out.data<T>() + i * w.output;
+      for (int64_t o = 0; o < w.output; ++o) {
+        int64_t count = divisor.fixed ? *divisor.fixed : across * count_along(w, o, divisor.with_padding);
+        to[o] = static_cast<T>(count == 0 ? 0 : sums[static_cast<size_t>(o)] / static_cast<double>(count));
+      }
+    }
+  });
+}
+
+// mean(input, out) in float64 or float32: half types are converted on both sides.
+template <typename Mean>
+void in_wide_type(const Tensor& input, const Tensor& out, const Mean& mean) {
+  if (out->dtype() == DType::float64) return mean(double{}, as_contiguous(input, DType::float64), out);
+  bool is_half = out->dtype() != DType::float32;
+  Tensor result = is_half ? Tensor::empty(TensorSpec::contiguous(DType::float32, out.spec().sizes)) : out;
+  mean(float{}, as_contiguous(input, DType::float32), result);
+  if (is_half) copy_elements(result, out);
 }
 
 }  // namespace
@@ -174,10 +235,10 @@ void avg_pool_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& out = outs[0];
   if (out->numel() == 0) return;
   WindowGeometry geometry = geometry_of(call, tensor_arg(call, 0), out, window_arg(call, "kernel_size").size());
-  bool with_padding = bool_arg(call, call.row.schema.find("count_include_pad"));
-  std::optional<int64_t> fixed = optional_int_arg(call, call.row.schema.find("divisor_override"));
-  mean_pool(geometry, tensor_arg(call, 0), out, covered, [&](int64_t at, int64_t count) {
-    return fixed ? *fixed : with_padding ? padded_count(geometry, at) : count;
+  Divisor divisor{bool_arg(call, call.row.schema.find("count_include_pad")),
+                  optional_int_arg(call, call.row.schema.find("divisor_override"))};
+  in_wide_type(tensor_arg(call, 0), out, [&]<typename T>(T, const Tensor& input, const Tensor& result) {
+    mean_moving_windows<T>(geometry, input, result, divisor);
   });
 }
 
@@ -185,7 +246,9 @@ void adaptive_avg_pool_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& out = outs[0];
   if (out->numel() == 0) return;
   WindowGeometry geometry = geometry_of(call, tensor_arg(call, 0), out, window_arg(call, "output_size").size());
-  mean_pool(geometry, tensor_arg(call, 0), out, divided, [](int64_t, int64_t count) { return count; });
+  in_wide_type(tensor_arg(call, 0), out, [&]<typename T>(T, const Tensor& input, const Tensor& result) {
+    mean_windows<T>(geometry, input, result);
+  });
 }
 
 }  // namespace md

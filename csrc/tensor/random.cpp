@@ -4,6 +4,8 @@
 #include <random>
 #include <utility>
 
+#include "tensor/loops.h"
+
 namespace md {
 namespace {
 
@@ -81,18 +83,8 @@ void RandomTransaction::roll_back() {
 }
 
 RandomBlock random_block(uint64_t seed, uint64_t position) {
-  uint32_t key[2] = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
-  RandomBlock block{{static_cast<uint32_t>(position), static_cast<uint32_t>(position >> 32), 0, 0}};
-  uint32_t* c = block.words;
-  for (int round = 0; round < 10; ++round) {
-    uint64_t left = uint64_t{0xD2511F53} * c[0];
-    uint64_t right = uint64_t{0xCD9E8D57} * c[2];
-    uint32_t next[4] = {static_cast<uint32_t>(right >> 32) ^ c[1] ^ key[0], static_cast<uint32_t>(right),
-                        static_cast<uint32_t>(left >> 32) ^ c[3] ^ key[1], static_cast<uint32_t>(left)};
-    for (int i = 0; i < 4; ++i) c[i] = next[i];
-    key[0] += 0x9E3779B9;
-    key[1] += 0xBB67AE85;
-  }
+  RandomBlock block;
+  loops().random_words(seed, position, 1, block.words);
   return block;
 }
 

@@ -1,4 +1,5 @@
 // rand, randn, randint, randperm. Each block of the generator makes two elements, each from 64 bits.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -9,26 +10,20 @@
 #include "tensor/creation.h"
 #include "tensor/fill.h"
 #include "tensor/kernels.h"
+#include "tensor/lines.h"
+#include "tensor/loops.h"
+#include "tensor/pointwise.h"
 #include "tensor/random.h"
 #include "tensor/threads.h"
 
 namespace md {
 namespace {
 
-struct Pair {
-  Scalar first, second;
-};
-
 uint64_t word_of(uint32_t low, uint32_t high) { return (uint64_t{high} << 32) | low; }
 
 // In [0, count): the word's share of the range, even to 64 bits.
 uint64_t below(uint64_t count, uint64_t word) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(word) * count) >> 64);
-}
-
-// In [0, 1), with as many bits as the dtype's significand has, so that rounding never gives 1.
-double uniform(uint32_t low, uint32_t high, int bits) {
-  return std::ldexp(static_cast<double>(word_of(low, high) >> (64 - bits)), -bits);
 }
 
 int significand_bits(DType dtype) {
@@ -44,17 +39,80 @@ int significand_bits(DType dtype) {
   }
 }
 
-template <typename MakePair>
-void generate(const Tensor& out, const MakePair& make_pair) {
-  int64_t pairs = (out->numel() + 1) / 2;
-  RandomState state = draw_random(static_cast<uint64_t>(pairs));
+// Words of consecutive blocks.
+struct Words {
+  const uint32_t* words;
+  int64_t n;
+  uint32_t operator()(int number, int64_t block) const { return words[number * n + block]; }
+  uint64_t pair(int number, int64_t block) const { return word_of((*this)(number, block), (*this)(number + 1, block)); }
+};
+
+// fill(words, values) makes two values of each block. Blocks are taken in parts of fixed length, so that what comes out
+// does not depend on the number of threads.
+template <typename T, typename Fill>
+void generate(const Tensor& out, const Fill& fill) {
+  constexpr int64_t kBlocks = 256;
+  int64_t blocks = (out->numel() + 1) / 2;
+  RandomState state = draw_random(static_cast<uint64_t>(blocks));
+  ConvertLoop convert = loops().convert[static_cast<int>(dtype_of<T>())][static_cast<int>(out->dtype())];
   size_t item = item_size(out->dtype());
-  parallel_for(pairs, 20.0, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      Pair pair = make_pair(random_block(state.seed, state.position + static_cast<uint64_t>(i)));
-      char* place = out.data<char>() + static_cast<size_t>(2 * i) * item;
-      store_scalar(out->dtype(), pair.first, place);
-      if (2 * i + 1 < out->numel()) store_scalar(out->dtype(), pair.second, place + item);
+  parallel_for((blocks + kBlocks - 1) / kBlocks, 4.0 * kBlocks, [&](int64_t begin, int64_t end) {
+    alignas(64) uint32_t words[4 * kBlocks];
+    alignas(64) T values[2 * kBlocks];
+    for (int64_t part = begin; part < end; ++part) {
+      int64_t first = part * kBlocks, n = std::min(kBlocks, blocks - first);
+      loops().random_words(state.seed, state.position + static_cast<uint64_t>(first), n, words);
+      fill(Words{words, n}, values);
+      int64_t count = std::min(2 * n, out->numel() - 2 * first);
+      convert(values, out.data<char>() + static_cast<size_t>(2 * first) * item, count);
+    }
+  });
+}
+
+// In [0, 1), with as many bits as the dtype's significand has, so that rounding never gives 1.
+template <typename T>
+void uniform(const Tensor& out) {
+  int bits = significand_bits(out->dtype());
+  T scale = static_cast<T>(std::ldexp(1.0, -bits));
+  generate<T>(out, [=](Words words, T* values) {
+    for (int64_t i = 0; i < words.n; ++i) {
+      for (int half = 0; half < 2; ++half) {
+        uint64_t whole = words.pair(2 * half, i) >> (64 - bits);
+        values[2 * i + half] = static_cast<T>(static_cast<int64_t>(whole)) * scale;
+      }
+    }
+  });
+}
+
+template <typename T>
+void apply(Pointwise function, T* values, int64_t n) {
+  const void* src[] = {values};
+  pointwise_loop(static_cast<int>(function), dtype_of<T>())(src, values, n, nullptr);
+}
+
+// Box and Muller: of a block the first half is the radius, the second the angle. float32 takes 32 bits of each, which
+// reach up to 6.7 standard deviations, and float64 takes 53.
+template <typename T>
+void normal(const Tensor& out) {
+  constexpr int kBits = std::is_same_v<T, double> ? 53 : 32;
+  const T scale = static_cast<T>(std::ldexp(1.0, -kBits)), turn = static_cast<T>(2 * std::numbers::pi) * scale;
+  generate<T>(out, [=](Words words, T* values) {
+    constexpr int64_t kMost = 256;
+    alignas(64) T radius[kMost], cosine[kMost], sine[kMost];
+    int64_t n = words.n;
+    for (int64_t i = 0; i < n; ++i) {
+      uint64_t first = words.pair(0, i) >> (64 - kBits), second = words.pair(2, i) >> (64 - kBits);
+      radius[i] = static_cast<T>(static_cast<int64_t>((uint64_t{1} << kBits) - first)) * scale;  // in (0, 1]
+      cosine[i] = sine[i] = static_cast<T>(static_cast<int64_t>(second)) * turn;
+    }
+    apply(Pointwise::log, radius, n);
+    for (int64_t i = 0; i < n; ++i) radius[i] *= T(-2);
+    apply(Pointwise::sqrt, radius, n);
+    apply(Pointwise::cos, cosine, n);
+    apply(Pointwise::sin, sine, n);
+    for (int64_t i = 0; i < n; ++i) {
+      values[2 * i] = radius[i] * cosine[i];
+      values[2 * i + 1] = radius[i] * sine[i];
     }
   });
 }
@@ -66,30 +124,23 @@ void manual_seed_kernel(const OpCall& call, std::span<Tensor>) {
 }
 
 void rand_kernel(const OpCall&, std::span<Tensor> outs) {
-  int bits = significand_bits(outs[0]->dtype());
-  generate(outs[0], [bits](RandomBlock block) {
-    return Pair{Scalar(uniform(block.words[0], block.words[1], bits)),
-                Scalar(uniform(block.words[2], block.words[3], bits))};
-  });
+  outs[0]->dtype() == DType::float64 ? uniform<double>(outs[0]) : uniform<float>(outs[0]);
 }
 
 void randn_kernel(const OpCall&, std::span<Tensor> outs) {
-  generate(outs[0], [](RandomBlock block) {
-    double radius = std::sqrt(-2 * std::log(1 - uniform(block.words[0], block.words[1], 53)));
-    double angle = 2 * std::numbers::pi * uniform(block.words[2], block.words[3], 53);
-    return Pair{Scalar(radius * std::cos(angle)), Scalar(radius * std::sin(angle))};
-  });
+  outs[0]->dtype() == DType::float64 ? normal<double>(outs[0]) : normal<float>(outs[0]);
 }
 
 void randint_kernel(const OpCall& call, std::span<Tensor> outs) {
   IntRange range = randint_range(call);
   uint64_t low = static_cast<uint64_t>(range.low);
   uint64_t count = static_cast<uint64_t>(range.high) - low;  // wraps: up to 2^64 - 1
-  generate(outs[0], [low, count](RandomBlock block) {
-    auto number = [&](int at) {
-      return Scalar(static_cast<int64_t>(low + below(count, word_of(block.words[at], block.words[at + 1]))));
-    };
-    return Pair{number(0), number(2)};
+  generate<int64_t>(outs[0], [low, count](Words words, int64_t* values) {
+    for (int64_t i = 0; i < words.n; ++i) {
+      for (int half = 0; half < 2; ++half) {
+        values[2 * i + half] = static_cast<int64_t>(low + below(count, words.pair(2 * half, i)));
+      }
+    }
   });
 }
 

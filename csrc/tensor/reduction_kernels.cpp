@@ -14,7 +14,8 @@ namespace {
 
 constexpr int64_t kTile = ElementWalk::kTile;
 constexpr int64_t kPart = 1 << 15;  // elements that one thread folds at a time when there is a single result
-constexpr int64_t kSumRows = 64;  // rows added up before they join the total: bounds the rounding error of column sums
+constexpr int64_t kSumRows =
+    64;  // rows, or totals of rows, that one total takes: bounds the rounding error of column sums
 
 struct Fold {
   Pointwise function;
@@ -168,7 +169,18 @@ class Folder {
     }
   }
 
+  // Long ranges in halves, which bounds the rounding error of the total.
   void fold_range(const char* data, int64_t begin, int64_t end, void* total) const {
+    if (end - begin <= kPart) return fold_part(data, begin, end, total);
+    int64_t middle = begin + (end - begin + 2 * kPart - 1) / (2 * kPart) * kPart;
+    fold_range(data, begin, middle, total);
+    alignas(8) char rest[8];
+    start(data + space_.inner().offset(0, middle), rest);
+    fold_range(data, middle, end, rest);
+    fold_run(fold_.function, fold_.dtype, rest, 1, total);
+  }
+
+  void fold_part(const char* data, int64_t begin, int64_t end, void* total) const {
     const ElementWalk& walk = space_.inner();
     alignas(64) char gathered[ElementWalk::kTileBytes];
     alignas(64) char converted[ElementWalk::kTileBytes];
@@ -226,32 +238,43 @@ class Folder {
     }
   }
 
+  // Rows of totals, n results wide.
+  struct alignas(64) Row {
+    char bytes[ElementWalk::kTileBytes];
+  };
+
   void fold_column_tile(int64_t result, int64_t n) const {
-    alignas(64) char totals[ElementWalk::kTileBytes];
-    alignas(64) char partial[ElementWalk::kTileBytes];
-    alignas(64) char converted[ElementWalk::kTileBytes];
-    PointwiseLoop combine = pointwise_loop(static_cast<int>(fold_.function), fold_.dtype);
-    const char* data = space_.result_data(result);
-    auto row_at = [&](int64_t row) -> const void* {
-      const char* src = data + space_.inner().offset(0, row);
-      if (!converts_) return src;
-      convert_in_(src, converted, n);
-      return converted;
-    };
-    for (int64_t row = 0; row < space_.length(); row += kSumRows) {
-      char* into = row == 0 ? totals : partial;
-      convert_in_(data + space_.inner().offset(0, row), into, n);
-      int64_t end = std::min(space_.length(), row + kSumRows);
-      for (int64_t i = row + 1; i < end; ++i) {
-        const void* src[] = {into, row_at(i)};
-        combine(src, into, n, nullptr);
-      }
-      if (into == partial) {
-        const void* src[] = {totals, partial};
-        combine(src, totals, n, nullptr);
-      }
+    Row totals;
+    fold_rows(space_.result_data(result), 0, space_.length(), n, totals);
+    store(totals.bytes, result, n);
+  }
+
+  // Long runs of rows are folded in parts, and these in turn, so that no total takes more than kSumRows others.
+  void fold_rows(const char* data, int64_t begin, int64_t end, int64_t n, Row& into) const {
+    if (end - begin <= kSumRows) return fold_few_rows(data, begin, end, n, into);
+    int64_t part = kSumRows;
+    while (part * kSumRows < end - begin) part *= kSumRows;
+    fold_rows(data, begin, begin + part, n, into);
+    for (int64_t at = begin + part; at < end; at += part) {
+      Row other;
+      fold_rows(data, at, std::min(end, at + part), n, other);
+      combine(into, other.bytes, n);
     }
-    store(totals, result, n);
+  }
+
+  void fold_few_rows(const char* data, int64_t begin, int64_t end, int64_t n, Row& into) const {
+    convert_in_(data + space_.inner().offset(0, begin), into.bytes, n);
+    Row converted;
+    for (int64_t i = begin + 1; i < end; ++i) {
+      const char* row = data + space_.inner().offset(0, i);
+      if (converts_) convert_in_(row, converted.bytes, n);
+      combine(into, converts_ ? converted.bytes : row, n);
+    }
+  }
+
+  void combine(Row& into, const void* other, int64_t n) const {
+    const void* src[] = {into.bytes, other};
+    pointwise_loop(static_cast<int>(fold_.function), fold_.dtype)(src, into.bytes, n, nullptr);
   }
 
   const ReductionSpace& space_;

@@ -158,6 +158,14 @@ void cumulative_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, dtype_arg(call).value_or(is_floating(self.dtype) ? self.dtype : DType::int64), self.sizes);
 }
 
+// cummax, cummin: values and indices.
+void cumulative_extreme_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& self = tensor_arg(call, 0).spec();
+  wrap_dim(call, int_arg(call, 1), self.rank());
+  push_contiguous(outs, self.dtype, self.sizes);
+  push_contiguous(outs, DType::int64, self.sizes);
+}
+
 double norm_order(const OpCall& call) {
   if (arg_is_none(call, 1)) return 2;
   const auto* name = std::get_if<std::string>(&call.args[1]);

@@ -81,7 +81,11 @@ void accumulate(const OpCall& call, const Tensor& out, const Combine& combine) {
   }
   in_computing_type(out->dtype(), [&]<typename T>(T) {
     for_lines<T>(self, out, dim, 1.0, [&](T* values, int64_t n) {
-      for (int64_t i = 1; i < n; ++i) values[i] = combine(values[i - 1], values[i]);
+      double total = n == 0 ? 0 : static_cast<double>(values[0]);  // float32 would lose a bit with each doubling
+      for (int64_t i = 1; i < n; ++i) {
+        total = combine(total, static_cast<double>(values[i]));
+        values[i] = static_cast<T>(total);
+      }
     });
   });
 }

@@ -13,6 +13,8 @@ from ._dynamo import explain
 from ._serialization import load, save
 from ._tensor_names import TENSOR_NAMES
 
+from . import linalg  # isort: skip  made of what the lines above import
+
 # Submodules that are imported when they are first used, because few programs need what they import.
 _LAZY_MODULES = ("_logging", "compiler", "cuda", "fx", "library", "nn", "torchdynamo", "utils")
 
@@ -24,6 +26,7 @@ __all__ = [
     "explain",
     "fx",
     "library",
+    "linalg",
     "load",
     "nn",
     "save",

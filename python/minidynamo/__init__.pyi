@@ -11,6 +11,7 @@ from typing import Any, TypeVar, overload
 from . import _C as _C
 from . import _dynamo as _dynamo
 from . import _logging as _logging
+from . import linalg as linalg
 from . import compiler as compiler
 from . import cuda as cuda
 from . import fx as fx
@@ -44,12 +45,17 @@ from ._composites.searching import bucketize as bucketize
 from ._C import cached_bytes as cached_bytes
 from ._composites.joining import cartesian_prod as cartesian_prod
 from ._composites.products import cdist as cdist
+from ._composites.decompositions import chain_matmul as chain_matmul
+from ._composites.decompositions import cholesky as cholesky
+from .linalg.solutions import cholesky_inverse as cholesky_inverse
+from .linalg.solutions import cholesky_solve as cholesky_solve
 from ._composites.joining import column_stack as column_stack
 from ._composites.statistics import corrcoef as corrcoef
 from ._composites.statistics import count_nonzero as count_nonzero
 from ._composites.statistics import cov as cov
 from ._composites.products import cross as cross
 from ._composites.pointwise import deg2rad as deg2rad
+from .linalg.decompositions import det as det
 from ._C import device as device
 from ._composites.rearranging import diag as diag
 from ._composites.rearranging import diag_embed as diag_embed
@@ -83,6 +89,7 @@ from math import inf as inf
 from ._grad_modes import inference_mode as inference_mode
 from ._C import initial_seed as initial_seed
 from ._composites.products import inner as inner
+from ._composites.decompositions import inverse as inverse
 from ._tensor_names import is_complex as is_complex
 from ._tensor_names import is_floating_point as is_floating_point
 from ._C import is_grad_enabled as is_grad_enabled
@@ -95,11 +102,13 @@ from ._composites.pointwise import isposinf as isposinf
 from ._composites.pointwise import isreal as isreal
 from ._composites.products import kron as kron
 from ._composites.pointwise import logaddexp as logaddexp
+from .linalg.solutions import logdet as logdet
 from ._composites.pointwise import logit as logit
 from ._C import manual_seed as manual_seed
 from ._composites.products import matrix_power as matrix_power
 from ._composites.statistics import median as median
 from ._composites.rearranging import meshgrid as meshgrid
+from ._composites.statistics import mode as mode
 from ._composites.random import multinomial as multinomial
 from math import nan as nan
 from ._composites.pointwise import nan_to_num as nan_to_num
@@ -111,7 +120,9 @@ from ._composites.searching import nonzero as nonzero
 from ._composites.random import normal as normal
 from ._tensor_names import numel as numel
 from math import pi as pi
+from ._composites.decompositions import pinverse as pinverse
 from ._C import promote_types as promote_types
+from ._composites.decompositions import qr as qr
 from ._composites.statistics import quantile as quantile
 from ._composites.pointwise import rad2deg as rad2deg
 from ._composites.random import randint_like as randint_like
@@ -129,7 +140,9 @@ from ._tensor_names import set_printoptions as set_printoptions
 from ._C import set_rng_state as set_rng_state
 from ._composites.pointwise import sgn as sgn
 from ._composites.pointwise import sinc as sinc
+from .linalg.decompositions import slogdet as slogdet
 from ._composites.statistics import std_mean as std_mean
+from ._composites.decompositions import svd as svd
 from ._composites.searching import take as take
 from ._composites.searching import take_along_dim as take_along_dim
 from ._C import tensor as tensor
@@ -147,6 +160,11 @@ from ._composites.products import vdot as vdot
 from ._composites.joining import vsplit as vsplit
 from ._composites.joining import vstack as vstack
 from ._composites.pointwise import xlogy as xlogy
+from ._C import _Q_R
+from ._C import _U_S_Vh
+from ._C import _eigenvalues_eigenvectors
+from ._C import _sign_logabsdet
+from ._C import _solution_rank
 from ._C import _values_indices
 from ._C import __version__ as __version__
 from ._C import device as _device
@@ -226,6 +244,8 @@ def concatenate(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | Non
 def copysign(input: Tensor, other: Tensor | _float, *, out: Tensor | None = ...) -> Tensor: ...
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+def cummax(input: Tensor, dim: _int, *, out: _tuple[Tensor, ...] | None = ...) -> _values_indices: ...
+def cummin(input: Tensor, dim: _int, *, out: _tuple[Tensor, ...] | None = ...) -> _values_indices: ...
 def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor: ...
 def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor: ...
 def detach(input: Tensor) -> Tensor: ...

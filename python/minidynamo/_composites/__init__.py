@@ -5,6 +5,17 @@ under `minidynamo`, what `methods` holds under `Tensor`.
 """
 
 from .registry import functions, methods  # isort: skip
-from . import comparisons, conversions, joining, pointwise, products, random, rearranging, searching, statistics  # noqa: F401
+from . import (  # noqa: F401
+    comparisons,
+    conversions,
+    decompositions,
+    joining,
+    pointwise,
+    products,
+    random,
+    rearranging,
+    searching,
+    statistics,
+)
 
 __all__ = ["functions", "methods"]

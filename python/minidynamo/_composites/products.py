@@ -385,12 +385,12 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
 
 @composite("function method")
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """The n-th power of square matrices, n not negative."""
+    """The n-th power of square matrices; of their inverses if n is negative."""
     require_tensor("matrix_power", input)
     if input.dim() < 2 or input.shape[-1] != input.shape[-2]:
         raise RuntimeError(f"[matrix_power] A must be batches of square matrices; shape {tuple(input.shape)}")
     if n < 0:
-        raise NotImplementedError("[matrix_power] negative powers need an inverse, which is not there")
+        return matrix_power(minidynamo.linalg.inv(input), -n)
     power = minidynamo.eye(input.shape[-1], dtype=input.dtype).expand(input.shape)
     if n == 0:
         return power.clone()

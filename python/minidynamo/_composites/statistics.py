@@ -285,3 +285,25 @@ def corrcoef(input: Tensor) -> Tensor:
         return covariance / covariance
     deviation = covariance.diagonal().sqrt()
     return (covariance / deviation.unsqueeze(1) / deviation.unsqueeze(0)).clamp(-1, 1)
+
+
+@composite("function method")
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """(values, indices): the most frequent element along dim, the smallest of several, and where it is last."""
+    require_tensor("mode", input)
+    at = wrapped_dim("mode", dim, input.dim())
+    if input.dim() == 0:
+        return _values_indices(input.clone(), minidynamo.zeros((), dtype=minidynamo.int64))
+    if input.shape[at] == 0:
+        raise IndexError(f"[mode] Expected reduction dim {dim} to have non-zero size; shape {tuple(input.shape)}")
+    line = input.movedim(at, -1)
+    values, order = line.sort(-1)
+    begins = minidynamo.cat([values[..., :1] == values[..., :1], values[..., 1:] != values[..., :-1]], -1)
+    number = minidynamo.arange(values.shape[-1]).expand(values.shape)
+    # Of each run of equal elements: where it began. The longest ends farthest from there.
+    began = minidynamo.where(begins, number, 0).cummax(-1).values
+    last = (number - began).argmax(-1, keepdim=True)
+    found, index = values.gather(-1, last), order.gather(-1, last)
+    if not keepdim:
+        return _values_indices(found.squeeze(-1), index.squeeze(-1))
+    return _values_indices(found.movedim(-1, at), index.movedim(-1, at))

@@ -23,6 +23,7 @@ class _Recurrent(Module):
     """
 
     gates = 1
+    has_cell = False
 
     def __init__(
         self,
@@ -48,8 +49,12 @@ class _Recurrent(Module):
             raise ValueError(
                 "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
             )
-        if proj_size != 0:
-            raise NotImplementedError("proj_size is not there yet")
+        if proj_size < 0:
+            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        if proj_size >= hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+        if proj_size > 0 and not self.has_cell:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         if dropout > 0 and num_layers == 1:
             warnings.warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers"
@@ -63,16 +68,22 @@ class _Recurrent(Module):
         self.batch_first = batch_first
         self.dropout = float(dropout)
         self.bidirectional = bidirectional
+        self.proj_size = proj_size
         bound = 1.0 / math.sqrt(hidden_size)
         width = self.gates * hidden_size
         for layer in range(num_layers):
             for suffix in self._suffixes(layer):
-                into = input_size if layer == 0 else hidden_size * (2 if bidirectional else 1)
+                into = input_size if layer == 0 else self._state_size() * (2 if bidirectional else 1)
                 self.register_parameter(f"weight_ih_{suffix}", _parameter((width, into), bound, dtype))
-                self.register_parameter(f"weight_hh_{suffix}", _parameter((width, hidden_size), bound, dtype))
+                self.register_parameter(f"weight_hh_{suffix}", _parameter((width, self._state_size()), bound, dtype))
                 if bias:
                     self.register_parameter(f"bias_ih_{suffix}", _parameter((width,), bound, dtype))
                     self.register_parameter(f"bias_hh_{suffix}", _parameter((width,), bound, dtype))
+                if proj_size > 0:
+                    self.register_parameter(f"weight_hr_{suffix}", _parameter((proj_size, hidden_size), bound, dtype))
+
+    def _state_size(self):
+        return self.proj_size or self.hidden_size
 
     def _suffixes(self, layer):
         return (f"l{layer}", f"l{layer}_reverse") if self.bidirectional else (f"l{layer}",)
@@ -99,9 +110,9 @@ class _Recurrent(Module):
             return input.unsqueeze(1), True
         return (input.transpose(0, 1) if self.batch_first else input), False
 
-    def _state(self, state, input, added):
+    def _state(self, state, input, added, width):
         count = self.num_layers * (2 if self.bidirectional else 1)
-        shape = (count, input.shape[1], self.hidden_size)
+        shape = (count, input.shape[1], width)
         if state is None:
             return input.new_zeros(shape)
         if added:
@@ -129,6 +140,7 @@ class _Recurrent(Module):
                     bias_hh,
                     kind,
                     suffix.endswith("_reverse"),
+                    getattr(self, f"weight_hr_{suffix}") if self.proj_size > 0 else None,
                 )
                 outputs.append(output)
                 states.append(state)
@@ -146,6 +158,8 @@ class _Recurrent(Module):
 
     def extra_repr(self):
         text = f"{self.input_size}, {self.hidden_size}"
+        if self.proj_size != 0:
+            text += f", proj_size={self.proj_size}"
         if self.num_layers != 1:
             text += f", num_layers={self.num_layers}"
         if self.bias is not True:
@@ -160,14 +174,18 @@ class _Recurrent(Module):
 
 
 class LSTM(_Recurrent):
-    """Long short-term memory: (output, (h_n, c_n)) of (input, (h_0, c_0)); states are zero when left out."""
+    """Long short-term memory: (output, (h_n, c_n)) of (input, (h_0, c_0)); states are zero when left out.
+
+    With proj_size the hidden state is weight_hr_lk (proj_size, hidden_size) times what the cell gives.
+    """
 
     gates = 4
+    has_cell = True
 
     def forward(self, input, hx=None):
         steps, added = self._checked(input)
-        hidden = self._state(None if hx is None else hx[0], steps, added)
-        cell = self._state(None if hx is None else hx[1], steps, added)
+        hidden = self._state(None if hx is None else hx[0], steps, added, self._state_size())
+        cell = self._state(None if hx is None else hx[1], steps, added, self.hidden_size)
         output, hidden, cell = self._run("lstm", steps, hidden, cell)
         if added:
             hidden, cell = hidden.squeeze(1), cell.squeeze(1)
@@ -179,7 +197,7 @@ class _WithoutCell(_Recurrent):
 
     def forward(self, input, hx=None):
         steps, added = self._checked(input)
-        output, hidden, _ = self._run(self.kind, steps, self._state(hx, steps, added), None)
+        output, hidden, _ = self._run(self.kind, steps, self._state(hx, steps, added, self.hidden_size), None)
         return self._finished(output, added), hidden.squeeze(1) if added else hidden
 
 

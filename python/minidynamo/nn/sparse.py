@@ -87,7 +87,10 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Module):
-    """The sum, mean or max of the rows of weight that each row of input (B, N) names."""
+    """The sum, mean or max of the rows of weight that each bag names: a row of input (B, N), or a part of input (N)
+    from
+    one of the offsets (B) to the next.
+    """
 
     def __init__(
         self,
@@ -123,8 +126,10 @@ class EmbeddingBag(Module):
             self.weight,
             offsets,
             self.max_norm,
+            self.norm_type,
             mode=self.mode,
             per_sample_weights=per_sample_weights,
+            include_last_offset=self.include_last_offset,
             padding_idx=self.padding_idx,
         )
 

@@ -48,6 +48,12 @@ def _into(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
     return input.copy_(result) if inplace else result
 
 
+def _widened(input: Tensor) -> Tensor:
+    """float32 for the 16-bit dtypes: several steps in those would round, and overflow, at each."""
+    is_narrow = input.dtype is minidynamo.float16 or input.dtype is minidynamo.bfloat16
+    return input.float() if is_narrow else input
+
+
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(input, 0)."""
     return input.relu_() if inplace else minidynamo.relu(input)
@@ -117,25 +123,29 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta * input)) / beta; input itself where beta * input is above the threshold."""
-    scaled = input * beta
-    return minidynamo.where(scaled > threshold, input, scaled.exp().log1p() / beta)
+    wide = _widened(input)
+    scaled = wide * beta
+    return minidynamo.where(scaled > threshold, wide, scaled.exp().log1p() / beta).to(input.dtype)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """input * tanh(softplus(input))."""
-    return _into(input, input * softplus(input).tanh(), inplace)
+    wide = _widened(input)
+    return _into(input, (wide * softplus(wide).tanh()).to(input.dtype), inplace)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(input)), without overflow on the way."""
-    return input.clamp(max=0) - (-input.abs()).exp().log1p()
+    wide = _widened(input)
+    return (wide.clamp(max=0) - (-wide.abs()).exp().log1p()).to(input.dtype)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """elu with the scale and alpha that keep mean and variance."""
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-    result = scale * minidynamo.where(input > 0, input, alpha * input.clamp(max=0).expm1())
-    return _into(input, result, inplace)
+    wide = _widened(input)
+    result = scale * minidynamo.where(wide > 0, wide, alpha * wide.clamp(max=0).expm1())
+    return _into(input, result.to(input.dtype), inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:

@@ -15,13 +15,20 @@ def _per_channel(values: Tensor, rank: int) -> Tensor:
     return values.reshape(1, -1, *([1] * (rank - 2)))
 
 
+def _holds(result: Tensor, other: Tensor) -> bool:
+    """Whether a fresh result may have the other added in place: it has the same dtype."""
+    return result.dtype is other.dtype
+
+
 def _scaled(input: Tensor, mean: Tensor, var: Tensor, weight: Any, bias: Any, eps: float) -> Tensor:
     """input with mean 0 and variance 1, times weight plus bias: one factor and one offset for each channel."""
     factor = (var + eps).rsqrt()
     if weight is not None:
         factor = factor * weight
     offset = -mean * factor if bias is None else bias - mean * factor
-    return input * _per_channel(factor, input.dim()) + _per_channel(offset, input.dim())
+    result = input * _per_channel(factor, input.dim())
+    offset = _per_channel(offset, input.dim())
+    return result.add_(offset) if _holds(result, offset) else result + offset
 
 
 def _require_channels(op: str, input: Tensor, *parameters: Any) -> None:
@@ -116,7 +123,10 @@ def group_norm(
     result = minidynamo.layer_norm(groups, [groups.shape[2]], None, None, eps).reshape(input.shape)
     if weight is not None:
         result = result * _per_channel(weight, input.dim())
-    return result if bias is None else result + _per_channel(bias, input.dim())
+    if bias is None:
+        return result
+    bias = _per_channel(bias, input.dim())
+    return result.add_(bias) if weight is not None and _holds(result, bias) else result + bias
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:

@@ -67,14 +67,73 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """The sum, mean or max of the rows of weight that each bag names: bags are the rows of input (B, N)."""
-    if offsets is not None or max_norm is not None or padding_idx is not None:
-        raise NotImplementedError("[embedding_bag] offsets, max_norm and padding_idx are not there yet")
-    if input.dim() != 2:
-        raise ValueError(f"embedding_bag(): input has to be a 2D Tensor, but got a Tensor of dimension {input.dim()}")
+    """The sum, mean or max of the rows of weight that each bag names: (B, D).
+
+    Bags are the rows of input (B, N), or the parts of input (N) that begin at offsets (B), of which the last is the
+    end of the last bag with include_last_offset. Indices padding_idx are left out; an empty bag gives zeros. max_norm
+    scales the rows that are used to that norm at most, in weight itself.
+    """
     if mode not in ("sum", "mean", "max"):
         raise ValueError("embedding_bag(): mode has to be one of sum, mean or max")
-    rows: Any = embedding(input, weight)
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            f"[embedding_bag] per_sample_weights was not None, which is only supported for mode='sum', not {mode!r}"
+        )
+    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+        raise ValueError("embedding_bag(): If per_sample_weights is not None, it must have the same shape as the input")
+    if padding_idx is not None:
+        if not -weight.shape[0] <= padding_idx < weight.shape[0]:
+            raise RuntimeError("[embedding_bag] padding_idx must be within the number of embeddings")
+        padding_idx = padding_idx % weight.shape[0]
+    bag, count = _bags(input, offsets, include_last_offset)
+    flat = input.reshape(-1)
+    rows: Any = embedding(flat, weight, max_norm=max_norm, norm_type=norm_type)
     if per_sample_weights is not None:
-        rows = rows * per_sample_weights.unsqueeze(-1)
-    return rows.sum(1) if mode == "sum" else rows.mean(1) if mode == "mean" else rows.amax(1)
+        rows = rows * per_sample_weights.reshape(-1, 1)
+    used = None if padding_idx is None else flat != padding_idx
+    if offsets is None and used is None:
+        rows = rows.reshape(*input.shape, weight.shape[1])
+        if input.shape[1] == 0:
+            return rows.sum(1)
+        return rows.sum(1) if mode == "sum" else rows.mean(1) if mode == "mean" else rows.amax(1)
+    return _reduced_bags(rows, bag, count, used, mode)
+
+
+def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple[Any, int]:
+    """The number of the bag of each index, flat, and how many bags there are."""
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError(
+                "embedding_bag(): if input is 2D, then offsets has to be None, as input is treated is a mini-batch"
+            )
+        numbers = minidynamo.arange(input.shape[0], device=input.device).unsqueeze(1)
+        return numbers.expand(input.shape).reshape(-1), input.shape[0]
+    if input.dim() != 1:
+        raise ValueError(f"embedding_bag(): input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    if offsets is None:
+        raise ValueError("embedding_bag(): offsets has to be a 1D Tensor but got None")
+    if offsets.dim() != 1:
+        raise ValueError(f"embedding_bag(): offsets has to be a 1D Tensor but got Tensor of dimension {offsets.dim()}")
+    starts = offsets[:-1] if include_last_offset else offsets
+    places = minidynamo.arange(input.shape[0])
+    # How many bags have begun at a place, less one.
+    return minidynamo.searchsorted(starts.long().contiguous(), places, right=True) - 1, starts.shape[0]
+
+
+def _reduced_bags(rows: Tensor, bag: Tensor, count: int, used: Any, mode: str) -> Tensor:
+    """Reduces rows (N, D) by bag; those that are not used count as if they were not there."""
+    width = rows.shape[1]
+    kept = minidynamo.ones(rows.shape[0], dtype=rows.dtype) if used is None else used.to(rows.dtype)
+    # A place of its own takes what is in no bag: with torch's rules the first offset is 0, and there is none.
+    bag = bag.clamp(min=0)
+    sizes = minidynamo.zeros(count, dtype=rows.dtype).index_add(0, bag, kept).unsqueeze(1)
+    if mode == "max":
+        # Of each bag and column: the largest, by comparing every bag with every row.
+        member = (minidynamo.arange(count).unsqueeze(1) == bag) & (kept != 0)
+        spread = minidynamo.where(member.unsqueeze(2), rows, float("-inf"))
+        largest = spread.amax(1) if rows.shape[0] > 0 else minidynamo.zeros(count, width, dtype=rows.dtype)
+        return minidynamo.where(sizes > 0, largest, 0.0)
+    if used is not None:
+        rows = minidynamo.where(used.unsqueeze(1), rows, 0.0)
+    total = minidynamo.zeros(count, width, dtype=rows.dtype).index_add(0, bag, rows)
+    return total if mode == "sum" else total / sizes.clamp(min=1)

@@ -1,0 +1,83 @@
+// The LAPACK of decompositions: NumPy's, over the tensors' own memory.
+#include "tensor/lapack.h"
+
+#include "bindings/bindings.h"
+#include "cpython/errors.h"
+#include "cpython/imports.h"
+
+namespace md {
+namespace {
+
+class GilScope {
+ public:
+  GilScope() : state_(PyGILState_Ensure()) {}
+  ~GilScope() { PyGILState_Release(state_); }
+  GilScope(const GilScope&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+// (memory, dtype's name, sizes). The tensor outlives it: the call keeps none of the arrays.
+Ref described(const Tensor& tensor, int access) {
+  static char nothing;
+  auto bytes = static_cast<Py_ssize_t>(static_cast<size_t>(tensor->numel()) * item_size(tensor->dtype()));
+  Ref memory = check(PyMemoryView_FromMemory(bytes == 0 ? &nothing : tensor.data<char>(), bytes, access));
+  Ref sizes = check(PyTuple_New(tensor->rank()));
+  for (int i = 0; i < tensor->rank(); ++i) {
+    PyTuple_SET_ITEM(sizes.get(), i, check(PyLong_FromLongLong(tensor->sizes()[i])).release());
+  }
+  return check(Py_BuildValue("(OsO)", memory.get(), row(tensor->dtype()).name, sizes.get()));
+}
+
+Ref described(std::span<const Tensor> tensors, int access) {
+  Ref list = check(PyList_New(0));
+  for (const Tensor& tensor : tensors) check_status(PyList_Append(list, described(tensor, access)));
+  return list;
+}
+
+void call_python(const LapackJob& job) {
+  Ref run = imported("minidynamo._lapack", "run");
+  Ref operands = described(job.operands, PyBUF_READ), results = described(job.results, PyBUF_WRITE);
+  Ref tolerance = job.tolerance ? check(PyFloat_FromDouble(*job.tolerance)) : Ref::share(Py_None);
+  Ref routine = check(PyUnicode_FromStringAndSize(job.routine.data(), static_cast<Py_ssize_t>(job.routine.size())));
+  Ref mode = check(PyUnicode_FromStringAndSize(job.mode.data(), static_cast<Py_ssize_t>(job.mode.size())));
+  check(PyObject_CallFunctionObjArgs(run, routine.get(), operands.get(), mode.get(), tolerance.get(), results.get(),
+                                     nullptr));
+}
+
+bool is_linear_algebra_error(BorrowedRef type) {
+  const char* name = reinterpret_cast<PyTypeObject*>(type.get())->tp_name;
+  return std::string_view(name).ends_with("LinAlgError");
+}
+
+// A plan that fails is run again op by op, where the exception is raised anew: an interrupt has to come again, too.
+[[noreturn]] void raise_as_error(const LapackJob& job) {
+  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Ref held_type = Ref::steal(type), held_value = Ref::steal(value), held_traceback = Ref::steal(traceback);
+  ErrorKind kind = ErrorKind::Runtime;
+  if (PyErr_GivenExceptionMatches(type, PyExc_ImportError)) kind = ErrorKind::Import;
+  if (PyErr_GivenExceptionMatches(type, PyExc_MemoryError)) kind = ErrorKind::Memory;
+  if (is_linear_algebra_error(type)) kind = ErrorKind::LinearAlgebra;
+  Ref text = value == nullptr ? Ref() : Ref::steal(PyObject_Str(value));
+  const char* message = text ? PyUnicode_AsUTF8(text) : nullptr;
+  PyErr_Clear();
+  raise_op(kind, job.routine, message == nullptr ? "failed" : message);
+}
+
+void run_numpy(const LapackJob& job) {
+  GilScope gil;
+  try {
+    call_python(job);
+  } catch (const PythonError&) {
+    raise_as_error(job);
+  }
+}
+
+}  // namespace
+
+void bind_lapack(pybind11::module_&) { set_lapack(run_numpy); }
+
+}  // namespace md

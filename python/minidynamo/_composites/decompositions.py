@@ -1,0 +1,68 @@
+"""The functions of linalg that torch has under its own name, too."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+from .. import linalg
+from .._C import Tensor
+from ..linalg import solutions
+from .registry import composite, require_tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_svd = namedtuple("_svd", "U S V")
+
+for _name in ("det", "slogdet"):
+    composite("function method")(getattr(linalg, _name))
+for _name in ("cholesky_solve", "cholesky_inverse", "logdet"):
+    composite("function method")(getattr(solutions, _name))
+
+
+@composite("function method")
+def inverse(input: Tensor) -> Tensor:
+    """linalg.inv."""
+    require_tensor("inverse", input)
+    return linalg.inv(input)
+
+
+@composite("function method")
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """linalg.pinv with rtol=rcond."""
+    require_tensor("pinverse", input)
+    return linalg.pinv(input, rtol=rcond)
+
+
+@composite("function method")
+def cholesky(input: Tensor, upper: bool = False) -> Tensor:
+    """linalg.cholesky."""
+    require_tensor("cholesky", input)
+    return linalg.cholesky(input, upper=upper)
+
+
+@composite("function method")
+def qr(input: Tensor, some: bool = True) -> Any:
+    """linalg.qr: complete without some."""
+    require_tensor("qr", input)
+    return linalg.qr(input, "reduced" if some else "complete")
+
+
+@composite("function method")
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+    """(U, S, V) with U @ diag(S) @ V.mT = input: square U and V without some, zeros for them without compute_uv."""
+    require_tensor("svd", input)
+    if not compute_uv:
+        stack, (rows, columns) = input.shape[:-2], input.shape[-2:]
+        return _svd(
+            input.new_zeros([*stack, rows, rows]), linalg.svdvals(input), input.new_zeros([*stack, columns, columns])
+        )
+    U, S, Vh = linalg.svd(input, not some)
+    return _svd(U, S, Vh.mT)
+
+
+@composite("function")
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    """linalg.multi_dot of matrices."""
+    return matrices[0] if len(matrices) == 1 else linalg.multi_dot(matrices)

@@ -1,0 +1,68 @@
+"""Decompositions of matrices by NumPy's LAPACK: what the rows of the op table named linalg_ call.
+
+numpy.linalg is the source because it is kept well, is there wherever arrays are, carries an optimised LAPACK of its
+own, and works on stacks of matrices. Its threads are its own: minidynamo.set_num_threads does not change them.
+"""
+
+_NO_INVERSE = "the inversion could not be completed because the input matrix is singular"
+_NO_SOLUTION = "The solver failed because the input matrix is singular"
+_NOT_POSITIVE = "The factorization could not be completed because the input is not positive-definite"
+_NO_CONVERGENCE = "The algorithm failed to converge; the input may hold values that are not finite"
+
+
+def _lstsq(linalg, matrices, sides, rcond):
+    from itertools import product
+
+    import numpy
+
+    tolerance = rcond if rcond is not None else numpy.finfo(matrices.dtype).eps * max(matrices.shape[-2:])
+    solutions = numpy.zeros((*matrices.shape[:-2], matrices.shape[-1], sides.shape[-1]), matrices.dtype)
+    ranks = numpy.zeros(matrices.shape[:-2], "int64")
+    for at in product(*(range(size) for size in matrices.shape[:-2])):
+        solutions[at], _, ranks[at], _ = linalg.lstsq(matrices[at], sides[at], rcond=tolerance)
+    return solutions, ranks
+
+
+def _qr(linalg, matrices, mode):
+    if mode == "r":
+        return None, linalg.qr(matrices, "r")
+    return linalg.qr(matrices, mode)
+
+
+# routine: the results for (numpy.linalg, operands, mode, tolerance), and what its failure means.
+_ROUTINES = {
+    "linalg_inv": (lambda linalg, a, mode, tolerance: linalg.inv(a[0]), _NO_INVERSE),
+    "linalg_solve": (lambda linalg, a, mode, tolerance: linalg.solve(a[0], a[1]), _NO_SOLUTION),
+    "linalg_cholesky": (lambda linalg, a, mode, tolerance: linalg.cholesky(a[0]), _NOT_POSITIVE),
+    "linalg_det": (lambda linalg, a, mode, tolerance: linalg.det(a[0]), _NO_CONVERGENCE),
+    "linalg_slogdet": (lambda linalg, a, mode, tolerance: linalg.slogdet(a[0]), _NO_CONVERGENCE),
+    "linalg_qr": (lambda linalg, a, mode, tolerance: _qr(linalg, a[0], mode), _NO_CONVERGENCE),
+    "linalg_svd": (lambda linalg, a, mode, tolerance: linalg.svd(a[0], full_matrices=mode == "full"), _NO_CONVERGENCE),
+    "linalg_svdvals": (lambda linalg, a, mode, tolerance: linalg.svd(a[0], compute_uv=False), _NO_CONVERGENCE),
+    "linalg_eigh": (lambda linalg, a, mode, tolerance: linalg.eigh(a[0], mode), _NO_CONVERGENCE),
+    "linalg_eigvalsh": (lambda linalg, a, mode, tolerance: linalg.eigvalsh(a[0], mode), _NO_CONVERGENCE),
+    "linalg_lstsq": (lambda linalg, a, mode, tolerance: _lstsq(linalg, a[0], a[1], tolerance), _NO_CONVERGENCE),
+}
+
+
+def run(routine, operands, mode, tolerance, results):
+    """Fills results. Each operand and result is (memory, the dtype's name, sizes), contiguous.
+
+    Raises numpy.linalg.LinAlgError in words of torch, ImportError without NumPy.
+    """
+    try:
+        import numpy
+    except ImportError as error:
+        raise ImportError(f"decompositions of matrices need NumPy, which cannot be imported: {error}") from None
+    arrays = [numpy.ndarray(sizes, dtype, memory) for memory, dtype, sizes in operands]
+    function, failure = _ROUTINES[routine]
+    try:
+        # An overflow is an infinity in the result, as torch has it, and no warning.
+        with numpy.errstate(all="ignore"):
+            found = function(numpy.linalg, arrays, mode, tolerance)
+    except numpy.linalg.LinAlgError:
+        raise numpy.linalg.LinAlgError(failure) from None
+    found = found if isinstance(found, tuple) else (found,)
+    for (memory, dtype, sizes), values in zip(results, found):
+        if values is not None:
+            numpy.ndarray(sizes, dtype, memory)[...] = values

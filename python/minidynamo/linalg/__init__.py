@@ -1,0 +1,53 @@
+"""Linear algebra, with the names of torch.linalg. Decompositions are NumPy's: without it they raise ImportError."""
+
+from .decompositions import cholesky, det, eigh, eigvalsh, pinv, qr, slogdet, svd, svdvals
+from .norms import (
+    cond,
+    cross,
+    diagonal,
+    matmul,
+    matrix_norm,
+    matrix_rank,
+    multi_dot,
+    norm,
+    vander,
+    vecdot,
+    vector_norm,
+)
+from .solutions import inv, lstsq, matrix_power, solve, solve_triangular, tensorinv, tensorsolve
+
+
+class LinAlgError(RuntimeError):
+    """A matrix that has no inverse or no such decomposition, or an algorithm that did not converge."""
+
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "multi_dot",
+    "norm",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "tensorinv",
+    "tensorsolve",
+    "vander",
+    "vecdot",
+    "vector_norm",
+]

@@ -1,0 +1,327 @@
+"""Ops called with arguments that are not quite right: rows of the table, composites, layers' functions and linear algebra.
+
+A good sample is changed: other dtypes, sizes, layouts, numbers and indices, far out of range, too. Held are: no crash, eager and
+compiled alike, and torch's outcome where it is installed: an equal result, or an exception of the same class. The short form is
+in the suite, the long one, marked exhaustive, makes 50,000 calls; tools/asan.sh runs it under sanitizers.
+"""
+
+import itertools
+import math
+import os
+import random
+from collections import Counter
+
+import pytest
+
+np = pytest.importorskip("numpy")
+from composite_samples import BREAKING, FUNCTIONS, METHODS  # noqa: E402
+from linalg_samples import SAMPLES as LINALG  # noqa: E402
+from op_samples import ROWS, SAMPLES, UNDETERMINED, Data, Named, faces  # noqa: E402
+
+import minidynamo as md  # noqa: E402
+
+torch = None
+try:
+    if "MINIDYNAMO_FUZZ_WITHOUT_TORCH" not in os.environ:
+        import torch
+except ImportError:
+    pass
+
+ERRORS = (
+    TypeError,
+    ValueError,
+    RuntimeError,
+    IndexError,
+    NotImplementedError,
+    MemoryError,
+    OverflowError,
+    AssertionError,
+)
+DTYPES = ("float32", "float64", "bfloat16", "float16", "int64", "int32", "int16", "int8", "uint8", "bool")
+LAYOUTS = ("plain", "transposed", "strided", "expanded", "offset", "reversed")
+HOSTILE = (-1, 0, 1, 2, 3, -2, -3, 7, -(2**31), 2**44, 2**62, -(2**62), 2**63 - 1, -(2**63))
+SPECIAL = (0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e-45, 3e38)
+# torch itself runs for ever, or for gigabytes, with numbers that are too large.
+SMALL_NUMBERS = {
+    "tensor_split",
+    "hsplit",
+    "vsplit",
+    "dsplit",
+    "repeat_interleave",
+    "combinations",
+    "matrix_power",
+    "vander",
+    "multi_dot",
+}
+# Drawn or uninitialised numbers have no value to compare.
+NO_VALUES = {
+    *UNDETERMINED,
+    "rand",
+    "randn",
+    "rand_like",
+    "randn_like",
+    "randint",
+    "randint.low",
+    "randperm",
+    "multinomial",
+}
+
+
+def entries():
+    """(name, samples, {face: name of the owner})."""
+    for row in ROWS:
+        if row["name"] in SAMPLES:
+            found = [face for face in faces(row) if face != "in_place"]
+            if found:
+                yield row["name"], SAMPLES[row["name"]], found[0]
+    for table, face in ((FUNCTIONS, "function"), (METHODS, "method"), (BREAKING, "function")):
+        yield from ((name, samples, face) for name, samples in table.items())
+    yield from ((name, samples, "linalg") for name, samples in LINALG.items())
+
+
+ENTRIES = list(entries())
+
+
+def owner_of(library, face):
+    return {
+        "function": library,
+        "method": library.Tensor,
+        "functional": library.nn.functional,
+        "linalg": library.linalg,
+    }[face]
+
+
+class Fuzzed:
+    """A tensor of a layout: `base` has it in memory, `arranged` gives the view."""
+
+    def __init__(self, shape, dtype, layout, values):
+        self.shape, self.dtype, self.layout, self.values = shape, dtype, layout, values
+
+    def make(self, library):
+        return self.arranged(library.tensor(self.base(), dtype=library.float64).to(getattr(library, self.dtype)))
+
+    def base(self):
+        shape = {
+            "transposed": self.shape[::-1],
+            "strided": tuple(2 * size for size in self.shape),
+            "expanded": (1, *self.shape[1:]) if self.shape else (),
+            "offset": (self.shape[0] + 1, *self.shape[1:]) if self.shape else (),
+        }.get(self.layout, self.shape)
+        numbers = itertools.islice(itertools.cycle(self.values or [0.0]), math.prod(shape))
+        return np.array(list(numbers), dtype=np.float64).reshape(shape)
+
+    def arranged(self, tensor):
+        if not self.shape:
+            return tensor
+        if self.layout == "transposed":
+            return tensor.permute(*range(tensor.ndim)[::-1])
+        if self.layout == "strided":
+            return tensor[tuple(slice(None, None, 2) for _ in self.shape)]
+        if self.layout == "expanded":
+            return tensor.expand(self.shape)
+        return tensor[1:] if self.layout == "offset" else tensor
+
+    def __repr__(self):
+        return f"{self.dtype}{self.shape} {self.layout} {self.values[:12]}"
+
+
+def fuzzed(data, rng):
+    """A tensor argument, changed by chance."""
+    shape, values = data.shape, [float(value) for value in data.numbers()]
+    dtype = data.dtype or {"b": "bool", "i": "int64"}.get(data.kind, "float32")
+    if rng.random() < 0.2:
+        dtype = rng.choice(DTYPES)
+    change = rng.random()
+    if change < 0.06:
+        shape = ()
+    elif change < 0.12:
+        shape = (*shape, rng.choice([0, 1, 2]))
+    elif change < 0.18 and shape:
+        shape = shape[1:]
+    elif change < 0.26 and shape:
+        at = rng.randrange(len(shape))
+        shape = (*shape[:at], rng.choice([0, 1, 2, 5]), *shape[at + 1 :])
+    if rng.random() < 0.15 and values:
+        extremes = SPECIAL if dtype not in DTYPES[4:] else (-1, 0, 1, 100, -100)
+        values[rng.randrange(len(values))] = float(rng.choice(extremes))
+    if dtype in DTYPES[4:]:
+        values = [float(int(v)) if math.isfinite(v) else 0.0 for v in values]
+        if dtype == "uint8":
+            values = [abs(value) for value in values]
+    layout = rng.choice(LAYOUTS) if rng.random() < 0.4 else "plain"
+    return Fuzzed(tuple(shape), dtype, layout, values)
+
+
+def changed(value, rng, large):
+    """An argument, changed by chance."""
+    if isinstance(value, Data):
+        return fuzzed(value, rng)
+    if isinstance(value, (list, tuple)):
+        parts = [changed(part, rng, large) for part in value]
+        if parts and rng.random() < 0.05:
+            parts.pop()
+        if parts and rng.random() < 0.05:
+            parts.append(parts[0])
+        return type(value)(parts)
+    if isinstance(value, Named):
+        return Named(rng.choice(DTYPES)) if rng.random() < 0.3 else value
+    if rng.random() > 0.15:
+        return value
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return rng.choice([number for number in HOSTILE if large or abs(number) < 9])
+    if isinstance(value, float):
+        return rng.choice(SPECIAL)
+    return rng.choice([value, "no such word"]) if isinstance(value, str) else value
+
+
+def made(value, library):
+    if isinstance(value, Fuzzed):
+        return value.make(library)
+    if isinstance(value, Named):
+        return getattr(library, value.name)
+    if isinstance(value, (list, tuple)):
+        return type(value)(made(part, library) for part in value)
+    return value
+
+
+def outcome(call, args, keywords, library):
+    try:
+        args = [made(value, library) for value in args]
+        keywords = {name: made(value, library) for name, value in keywords.items()}
+        md.manual_seed(3)
+        return call(*args, **keywords), None
+    except ERRORS as error:
+        return None, error
+
+
+def tensors(result):
+    parts = list(result) if isinstance(result, (tuple, list)) else [result]
+    return [part for part in parts if hasattr(part, "dtype")]
+
+
+def array_of(tensor):
+    return np.array(tensor.detach().double().tolist(), dtype=np.float64).reshape(tuple(tensor.shape))
+
+
+def difference(ours, theirs, name, exact):
+    """What differs between two results, None if nothing does."""
+    ours, theirs = tensors(ours), tensors(theirs)
+    if len(ours) != len(theirs):
+        return f"{len(ours)} tensors, not {len(theirs)}"
+    for a, b in zip(ours, theirs, strict=True):
+        if tuple(a.shape) != tuple(b.shape) or str(a.dtype).split(".")[1] != str(b.dtype).split(".")[1]:
+            return f"{a.dtype}{tuple(a.shape)}, not {b.dtype}{tuple(b.shape)}"
+        if name in NO_VALUES or name in LINALG:
+            continue
+        tolerance = {"bfloat16": 0.05, "float16": 0.01, "float32": 1e-4}.get(str(a.dtype).split(".")[1], 1e-8)
+        x, y = array_of(a), array_of(b)
+        with np.errstate(all="ignore"):
+            close = np.isclose(x, y, rtol=tolerance, atol=tolerance, equal_nan=True) | (x == y)
+        if not close.all() and not (not exact and unspecified(x, y)):
+            return f"{x.reshape(-1)[:8].tolist()}, not {y.reshape(-1)[:8].tolist()}"
+    return None
+
+
+def unspecified(x, y):
+    """What becomes of infinities and NaN on the way, and of floats that no integer holds, is not the same everywhere."""
+    return not (np.isfinite(x).all() and np.isfinite(y).all()) or (np.abs(y) > 2**31).any() or (np.abs(x) > 2**31).any()
+
+
+def has_absurd_sizes(value):
+    """torch makes tensors without elements whose other sizes no memory could have."""
+    if isinstance(value, (list, tuple)):
+        return any(has_absurd_sizes(part) for part in value)
+    return any(has_absurd_sizes(part) for part in value.values()) if isinstance(value, dict) else is_absurd(value)
+
+
+def is_absurd(value):
+    return isinstance(value, int) and abs(value) > 2**40
+
+
+SAME = (
+    {RuntimeError, NotImplementedError},
+    {RuntimeError, MemoryError},
+    {RuntimeError, OverflowError},
+    {RuntimeError, IndexError},
+    {RuntimeError, ValueError},
+    {RuntimeError, md.linalg.LinAlgError},
+    {TypeError, OverflowError},
+    {TypeError, RuntimeError},
+    {IndexError, ValueError},
+    {TypeError, ValueError},
+    {TypeError, IndexError},
+)
+
+
+def same_class(error, theirs):
+    kinds = {type(error), type(theirs)}
+    return len(kinds) == 1 or any(kinds <= allowed for allowed in SAME) or issubclass(type(theirs), type(error))
+
+
+class Session:
+    """Draws calls from a seed and counts what became of them."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.counts = Counter()
+        self.differing = []
+
+    def step(self, number):
+        name, samples, face = self.rng.choice(ENTRIES)
+        args, keywords = self.rng.choice(samples)
+        large = name not in SMALL_NUMBERS
+        args = [changed(value, self.rng, large) for value in args]
+        keywords = {key: changed(value, self.rng, large) for key, value in keywords.items()}
+        python_name = name.partition(".")[0]
+        call = getattr(owner_of(md, face), python_name)
+        ours, error = outcome(call, args, keywords, md)
+        self.counts["raised" if error else "returned"] += 1
+        what = (face, name, args, keywords)
+        if number % 4 == 0:
+            md._dynamo.reset()
+            captured, captured_error = outcome(md.compile(lambda *a, **k: call(*a, **k)), args, keywords, md)
+            assert type(error) is type(captured_error), (what, error, captured_error)
+            if error is None:
+                assert difference(captured, ours, name, False) is None, (what, captured, ours)
+            self.counts["compiled"] += 1
+        if torch is not None and hasattr(owner_of(torch, face), python_name):
+            theirs, their_error = outcome(getattr(owner_of(torch, face), python_name), args, keywords, torch)
+            self.compare(what, ours, error, theirs, their_error)
+
+    def compare(self, what, ours, error, theirs, their_error):
+        name = what[1]
+        if error is None and their_error is not None:
+            self.counts["taken here alone"] += 1  # mixed dtypes, sizes one by one: torch takes less
+        elif error is not None and their_error is None:
+            if not (has_absurd_sizes(what[2:]) and isinstance(error, (RuntimeError, MemoryError))):
+                self.differing.append((what, error, "a result"))
+        elif error is not None:
+            if not same_class(error, their_error):
+                self.differing.append((what, error, their_error))
+        else:
+            found = difference(ours, theirs, name, False)
+            if found:
+                self.differing.append((what, found, ""))
+        self.counts["compared"] += 1
+
+
+def run(count, seed):
+    session = Session(seed)
+    for number in range(count):
+        session.step(number)
+    return session
+
+
+def test_short():
+    session = run(600, 1)
+    assert session.counts["returned"] > 100 and session.counts["raised"] > 50, session.counts
+    assert not session.differing, session.differing
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("part", range(50))
+def test_fifty_thousand_calls(part):
+    session = run(1000, 100 + part)
+    assert not session.differing, session.differing
