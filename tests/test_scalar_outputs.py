@@ -90,6 +90,33 @@ def test_lists(shape):
     assert report.graph_break_count == 0
 
 
+FULLGRAPH = {
+    "item": lambda x: x + x.item(),
+    "returned": lambda x: (x + 1, x.item()),
+    "int": lambda x: x * int(x),
+    "float": lambda x: x * float(x),
+    "list": lambda x: x + x.tolist()[0],
+}
+
+
+@pytest.mark.parametrize("name", FULLGRAPH)
+def test_numbers_stay_in_the_graph_under_fullgraph(name):
+    """As in TorchDynamo 2.13, whatever the flag says."""
+    function = FULLGRAPH[name]
+    with minidynamo._dynamo.config.patch(capture_scalar_outputs=False):
+        captured = minidynamo.compile(function, fullgraph=True)
+        for value in (2.0, 3.0, 5.5):
+            x = minidynamo.tensor([value])
+            assert repr(captured(x)) == repr(function(x))
+        assert minidynamo.explain(function)(x).graph_break_count == 1
+
+
+def test_a_branch_on_a_number_breaks_under_fullgraph():
+    captured = minidynamo.compile(lambda x: x + 1 if x.item() > 2 else x, fullgraph=True)
+    with pytest.raises(minidynamo._dynamo.exc.Unsupported):
+        captured(minidynamo.ones(1))
+
+
 def test_long_lists_break():
     report = minidynamo.explain(nested)(minidynamo.ones(100))
     assert [reason.gb_id for reason in report.break_reasons] == ["MD0019"]

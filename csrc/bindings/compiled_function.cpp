@@ -55,8 +55,7 @@ uint64_t identity_number(BorrowedRef backend, BorrowedRef guard_filter, bool iso
     bool same = known.backend.get() == backend.get() && known.guard_filter.get() == guard_filter.get();
     if (same && !known.isolated && !isolated) return number;
   }
-  // The number of an object that nobody else has.
-  return backend_id(check(PySet_New(nullptr)));
+  return new_backend_id();
 }
 
 void keep_identity(uint64_t number, BorrowedRef backend, BorrowedRef guard_filter, bool isolated) {
@@ -72,6 +71,8 @@ void let_go_of_identity(uint64_t number) {
   if (found == identities().end() || --found->second.users > 0) return;
   BackendIdentity last = std::move(found->second);
   identities().erase(found);
+  // Another one with this filter, or the next isolated one, has another number.
+  if (last.isolated || last.guard_filter) CodeCache::drop_backend_soon(number);
 }
 
 const BackendIdentity& identity_of(const Policy* policy) {
@@ -307,6 +308,7 @@ void bind_compiled_function(pybind11::module_& module) {
              [](const pybind11::object& backend) { CodeCache::drop_backend(backend_id(backend.ptr())); });
   pybind11::class_<AmbientBlock>(module, "_AmbientBlock");
   set_plan_maker(make_plan);
+  set_backend_death_handler(CodeCache::drop_backend_soon);
   set_guard_filters(&has_guard_filter, &run_guard_filter);
   register_wrapper_type({compiled_function_type(), function_inside, policy_inside, false});
 }

@@ -1,4 +1,5 @@
 // GuardSet for reading; GuardProgram, with which tests build and run guards of their own.
+#include "guards/guard_memory.h"
 #include "guards/guard_set.h"
 
 #include "bindings/bindings.h"
@@ -43,6 +44,12 @@ PyCodeObject* code_of(const py::object& function) {
 PyTypeObject* as_type(const py::object& type) {
   if (!PyType_Check(type.ptr())) throw py::type_error("a type is required");
   return reinterpret_cast<PyTypeObject*>(type.ptr());
+}
+
+// (words, steps) of the memory that answered the last check; None: the program itself did, or the guards failed.
+py::object memory_of(const GuardSet& guards) {
+  const GuardMemory* memory = guards.last_memory();
+  return memory != nullptr ? py::object(py::make_tuple(memory->words(), memory->steps())) : py::none();
 }
 
 // Guards of one function over given slot values. Sources are named by their number.
@@ -205,6 +212,7 @@ void bind_test_program(py::module_& testing) {
       .def("__len__", [](TestProgram& program) { return program.guards().size(); })
       .def_property_readonly("dead", [](TestProgram& program) { return program.guards().dead(); })
       .def_property_readonly("deaths", &TestProgram::deaths)
+      .def_property_readonly("memory", [](TestProgram& program) { return memory_of(program.guards()); })
       .def_static(
           "can_hold", [](const py::object& object) { return GuardSet::can_hold(object.ptr()); }, py::arg("object"));
 }

@@ -276,7 +276,7 @@ Ref dispatch_with_out(const OpRow& row, PyObject* const* args, Py_ssize_t arg_co
   std::vector<Tensor> targets;
   for (PyObject* object : objects) targets.push_back(tensor_of(object));
   std::vector<Tensor> written = apply_out(*call.row, call.args, targets, warn_of_resize);
-  for (size_t i = 0; i < objects.size(); ++i) as_tensor_object(objects[i])->tensor = written[i];
+  for (size_t i = 0; i < objects.size(); ++i) replace_tensor(objects[i], written[i]);
   PyTypeObject* named = objects.size() > 1 ? named_results_type(*call.row) : nullptr;
   return named == nullptr ? Ref::share(out) : make_named_results(named, check(PySequence_Tuple(out)).get());
 }

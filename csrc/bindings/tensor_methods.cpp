@@ -170,7 +170,7 @@ PyObject* view_in_place(PyObject* self, PyObject* const* args, Py_ssize_t arg_co
   return guarded([&] {
     require_no_leaf_write(self);
     Ref view = check(dispatch(*find_op(kInPlaceViews[kView].op), self, args, arg_count, kw_names));
-    as_tensor_object(self)->tensor = tensor_of(view);
+    replace_tensor(self, tensor_of(view));
     return Ref::share(self);
   });
 }

@@ -76,6 +76,11 @@ PyObject* tensor_get_dict(PyObject* self, void* context) {
   return dict;
 }
 
+void replace_tensor(PyObject* object, Tensor tensor) {
+  as_tensor_object(object)->tensor = std::move(tensor);
+  note_tensor_change();
+}
+
 Ref wrap_tensor_as(PyTypeObject* type, Tensor tensor) {
   TensorObject* object = type == &tensor_type ? allocate() : allocate_subclass(type);
   new (&object->tensor) Tensor(std::move(tensor));

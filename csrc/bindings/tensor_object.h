@@ -21,6 +21,9 @@ inline bool is_tensor(BorrowedRef object) {
 inline TensorObject* as_tensor_object(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
 inline const Tensor& tensor_of(PyObject* object) { return as_tensor_object(object)->tensor; }
 
+// The object becomes another tensor.
+void replace_tensor(PyObject* object, Tensor tensor);
+
 Ref wrap_tensor(Tensor tensor);
 // A new object of a subtype (nn.Parameter) around the same tensor.
 Ref wrap_tensor_as(PyTypeObject* type, Tensor tensor);

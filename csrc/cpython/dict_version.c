@@ -13,6 +13,11 @@
 
 #if PY_VERSION_HEX >= 0x030E0000
 
+const uint64_t* pv_dict_version_place(PyObject* dict) {
+  (void)dict;
+  return NULL;
+}
+
 uint64_t pv_dict_version(PyObject* dict) {
   (void)dict;
   return 0;
@@ -27,14 +32,23 @@ uint64_t pv_attributes_version(PyObject* object) {
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-static uint64_t version_of(PyDictObject* dict) {
+static const uint64_t* version_place(PyDictObject* dict) {
 #if PY_VERSION_HEX >= 0x030D0000
   /* The values of such a dict may be an object's own, which is written to past it. */
-  if (dict->ma_values != NULL) return 0;
+  if (dict->ma_values != NULL) return NULL;
 #endif
-  return dict->ma_version_tag;
+  return &dict->ma_version_tag;
 }
 #pragma GCC diagnostic pop
+
+static uint64_t version_of(PyDictObject* dict) {
+  const uint64_t* place = version_place(dict);
+  return place != NULL ? *place : 0;
+}
+
+const uint64_t* pv_dict_version_place(PyObject* dict) {
+  return dict != NULL && PyDict_Check(dict) ? version_place((PyDictObject*)dict) : NULL;
+}
 
 uint64_t pv_dict_version(PyObject* dict) {
   return dict != NULL && PyDict_Check(dict) ? version_of((PyDictObject*)dict) : 0;

@@ -7,6 +7,7 @@
 #undef _PyGC_FINALIZED
 #include "internal/pycore_code.h"
 #include "internal/pycore_dict.h"
+#include "internal/pycore_moduleobject.h"
 #include "internal/pycore_object.h"
 #if PY_VERSION_HEX >= 0x030D0000
 #include "internal/pycore_setobject.h"
@@ -130,6 +131,52 @@ PyObject* pv_instance_dict(PyObject* object) {
   if (type->tp_dictoffset == 0) return NULL;
   PyObject** dict = _PyObject_GetDictPtr(object);
   return dict != NULL ? *dict : NULL;
+}
+
+static PvWord word_at(const void* place) {
+  PvWord word = {(const uint64_t*)place, *(const uint64_t*)place};
+  return word;
+}
+
+int pv_dict_word(PyObject* object, PvWord* word) {
+  if (pv_instance_dict(object) == NULL) return 0;
+  const void* place;
+  if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
+#if PY_VERSION_HEX >= 0x030D0000
+    place = _PyObject_ManagedDictPointer(object);
+#elif PY_VERSION_HEX >= 0x030C0000
+    place = _PyObject_DictOrValuesPointer(object);
+#else
+    place = _PyObject_ManagedDictPointer(object);
+#endif
+  } else {
+    place = _PyObject_GetDictPtr(object);
+  }
+  *word = word_at(place);
+  return 1;
+}
+
+const void* pv_module_dict_place(PyObject* module) { return &((PyModuleObject*)module)->md_dict; }
+
+int pv_inline_words(PyObject* object, PyObject* name, PvWord* words) {
+  PyTypeObject* type = Py_TYPE(object);
+  if ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) == 0) return 0;
+  PyObject* dict;
+  PyDictValues* values = inline_values(object, &dict);
+  if (values == NULL) return 0;
+  Py_ssize_t index = shared_key_index(((PyHeapTypeObject*)type)->ht_cached_keys, name);
+  if (index < 0) return 0; /* a place that is still to come */
+  int count = 0;
+#if PY_VERSION_HEX >= 0x030D0000
+  words[count++] = word_at(values); /* `valid` is in it */
+#elif PY_VERSION_HEX >= 0x030C0000
+  words[count++] = word_at(_PyObject_DictOrValuesPointer(object));
+#else
+  words[count++] = word_at(_PyObject_ManagedDictPointer(object));
+  words[count++] = word_at(_PyObject_ValuesPointer(object));
+#endif
+  words[count++] = word_at(&values->values[index]);
+  return count;
 }
 
 int pv_mro_lookup(PyTypeObject* type, Py_ssize_t place, PyObject* name, PyObject** value) {

@@ -21,6 +21,20 @@ int pv_type_has_storage(PyTypeObject* type);
 /* The next element of a set or frozenset in its order, borrowed; *position starts at 0. 0: no more. */
 int pv_next_in_set(PyObject* set, Py_ssize_t* position, PyObject** item);
 
+/* A word in memory and what it holds. */
+typedef struct {
+  const uint64_t* place;
+  uint64_t value;
+} PvWord;
+/* The word in the object that says which dict holds its attributes. 0: none does. */
+int pv_dict_word(PyObject* object, PvWord* word);
+/* Of attributes that are kept in the object, not in a dict: the words that say so, and last the one with the attribute, 0 where it is
+   unset. While all hold the same in an object of this type, the attribute is the same. The number of words, at most 3; 0: not so. */
+int pv_inline_words(PyObject* object, PyObject* name, PvWord* words);
+
+/* Where a module says which dict is its own. */
+const void* pv_module_dict_place(PyObject* module);
+
 /* The dict of the object's attributes, borrowed; NULL while it has none of its own. */
 PyObject* pv_instance_dict(PyObject* object);
 

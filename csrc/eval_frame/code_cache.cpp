@@ -71,6 +71,16 @@ void CodeCache::drop_backend(uint64_t backend) {
   }
 }
 
+static std::vector<uint64_t>& backends_to_drop() {
+  static auto* backends = new std::vector<uint64_t>();
+  return *backends;
+}
+
+void CodeCache::drop_backend_soon(uint64_t backend) {
+  backends_to_drop().push_back(backend);
+  Py_AddPendingCall(sweep, nullptr);  // full: the next one drops it as well
+}
+
 // Told in the middle of anything, the collector's work too. The interpreter sweeps as soon as it is between two
 // instructions; if it cannot be asked to, the next entry of the place does.
 void CodeCache::guarded_object_died() {
@@ -83,6 +93,7 @@ int CodeCache::sweep(void*) {
   // What the entries held may run code when it is freed: the caches are whole first.
   std::vector<CacheEntryPtr> dead;
   for (CodeCache* cache : std::exchange(caches_to_sweep(), {})) cache->take_dead(dead);
+  for (uint64_t backend : std::exchange(backends_to_drop(), {})) drop_backend(backend);
   return 0;
 }
 

@@ -44,6 +44,8 @@ class CodeCache : private GuardDeathListener {
   static void reset_all();
   // Drops those that were captured for a backend which nobody will ask for again.
   static void drop_backend(uint64_t backend);
+  // The same as soon as the interpreter is between two instructions: for whoever is told in the middle of anything.
+  static void drop_backend_soon(uint64_t backend);
 
   // The entry whose guards hold; null: none. Tried first is the one that was found last, then those that an index over the places
   // at which entries were seen to differ names; entries that no such place tells apart are tried in turn.

@@ -61,10 +61,10 @@ PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* co
   if (!slots.bound()) return call_undriven(function, args, nargsf, keyword_names);
   const Bytecode* bytecode = Bytecode::of(reinterpret_cast<PyCodeObject*>(python_function->func_code));
   HandOver why;
-  RegionEntryPtr entry = find_or_capture({*bytecode, 0, 0, slots.view(), policy, nullptr}, why);
+  auto [entry, memory] = find_or_capture({*bytecode, 0, 0, slots.view(), policy, nullptr}, why);
   if (entry == nullptr || entry->region.exit == ExitKind::HandOver)
     return call_with_callees_captured(function, policy, args, nargsf, keyword_names);
-  RegionRun run(std::move(entry), slots.view());
+  RegionRun run(std::move(entry), slots.view(), memory);
   if (run.region().needs_frame()) {
     DrivenCall call(policy);
     return call_with_continuation(function, args, nargsf, keyword_names,

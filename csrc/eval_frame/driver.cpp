@@ -161,16 +161,15 @@ FrameDriver::Advance FrameDriver::advance() {
   if (pv_traced(frame_.thread(), frame_.raw()) != 0) return hand_over_here(HandOver::traced);
   // A unit that was split can be entered by the interpreter only at its start.
   if (only_concrete_ || !frame_.instruction().resumable) return execute_here();
-  RegionEntryPtr entry;
   std::optional<RegionRun> run;
   try {
     RegionPlace place{frame_.bytecode(), frame_.index(), frame_.depth(), view(), policy_, callers_};
     HandOver why;
-    entry = find_or_capture(place, why);
+    auto [entry, memory] = find_or_capture(place, why);
     if (entry == nullptr) return go_on_uncaptured(why);
     if (entry->region.exit == ExitKind::HandOver) return hand_over_here(hand_over_of(entry->region));
     if (is_fruitless(*entry)) return hand_over_here(HandOver::empty_regions);
-    run.emplace(std::move(entry), place.view);
+    run.emplace(std::move(entry), place.view, memory);
     return run_region(*run);
   } catch (...) {
     return raise_from_region(run ? &*run : nullptr);

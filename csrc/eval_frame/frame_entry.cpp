@@ -71,7 +71,7 @@ PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   add_slots(raw, bytecode->slot_count(), slots);
   RegionPlace place{*bytecode, 0, 0, view_of(raw, slots), policy, nullptr};
   HandOver why;
-  RegionEntryPtr entry = find_or_capture(place, why);
+  auto [entry, memory] = find_or_capture(place, why);
   if (entry != nullptr && entry->region.exit == ExitKind::HandOver) {
     why = hand_over_of(entry->region);
     entry = nullptr;
@@ -79,7 +79,7 @@ PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
     return drive(ts, raw, policy, [](FrameDriver& driver) { return driver.run_concretely(); });
   }
   if (entry == nullptr) return leave_to_interpreter(ts, raw, why);
-  RegionRun run(std::move(entry), place.view);
+  RegionRun run(std::move(entry), place.view, memory);
   bool inside = run.region().needs_frame();
   if (!inside && !run.run_plan()) return leave_to_interpreter(ts, raw, HandOver::plan_failed);
   return drive(ts, raw, policy,

@@ -112,6 +112,13 @@ std::string limit_text(const CodeCache& cache, const CacheKey& key, const Region
                  "To diagnose recompilation issues, see docs/troubleshooting.md");
 }
 
+// What was captured here goes through a block or function that allows no breaks: Python would run that as well.
+bool is_strict_inside(const CodeCache& cache, const CacheKey& key) {
+  return std::ranges::any_of(cache.entries(key), [](const CacheEntryPtr& entry) {
+    return static_cast<const RegionEntry&>(*entry).region.is_strict_inside;
+  });
+}
+
 bool met_operations(const CodeCache& cache) {
   return std::ranges::any_of(cache.all_entries(), [](const CacheEntryPtr& entry) {
     return static_cast<const RegionEntry&>(*entry).region.met_operations;
@@ -162,7 +169,8 @@ ReachedLimit reached_limit(const CodeCache& cache, const CacheKey& key, const Po
 
 void report_limit(CodeCache& cache, const CacheKey& key, const RegionPlace& place, const ReachedLimit& reached) {
   const Policy& policy = *place.policy;
-  bool is_error = policy.breaks_are_errors() || config().fail_on_recompile_limit_hit;
+  bool is_strict = policy.breaks_are_errors() || is_strict_inside(cache, key);
+  bool is_error = is_strict || config().fail_on_recompile_limit_hit;
   if (cache.is_told(key) && !is_error && !events_wanted()) return;
   count(cache, key, place);
   if (events_wanted())
@@ -177,7 +185,7 @@ void report_limit(CodeCache& cache, const CacheKey& key, const RegionPlace& plac
     raise_as("FailOnRecompileLimitHit",
              str_cat("Hard failure due to ", why, "\n", limit_text(cache, key, place, reached)));
   }
-  if (policy.breaks_are_errors()) {
+  if (is_strict) {
     GraphBreak found{BreakReason::recompile_limit, limit_text(cache, key, place, reached), "", {}, ""};
     PyCodeObject* code = place.bytecode.code();
     found.user_stack.push_back(

@@ -51,18 +51,26 @@ void write_tensor(BorrowedRef target, BorrowedRef value, int count) {
 
 }  // namespace
 
-RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view)
+RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view, const GuardMemory* memory)
     : entry_(std::move(entry)),
       view_(view),
-      exit_(entry_->region.snapshot, view),
+      exit_(entry_->region.snapshot, view, memory),
       inputs_(entry_->plan != nullptr ? region().inputs.size() : 0),
       outputs_(entry_->plan != nullptr ? region().graph->outputs().size() : 0) {
   ++counters().regions_run;
+  read_inputs([&](const RegionInput& place) { return remembered(place.source, view, memory); }, true);
   if (!region().outputs.empty()) replay_.emplace(*entry_, view);
-  if (!compute_numbers()) return;
+  if (!unfit_ && compute_numbers())
+    read_inputs([&](const RegionInput& place) { return exit_.builder().build(place.computed); }, false);
+}
+
+// Those from sources, or the computed ones.
+template <typename Find>
+void RegionRun::read_inputs(Find find, bool from_sources) {
   for (size_t i = 0; i < inputs_.size() && !unfit_; ++i) {
     const RegionInput& place = region().inputs[i];
-    Ref object = place.source != nullptr ? fetch(place.source, view) : exit_.builder().build(place.computed);
+    if ((place.source != nullptr) != from_sources) continue;
+    Ref object = find(place);
     MD_ASSERT(object, "an input of a graph is gone");
     unfit_ = !read_input(object.get(), inputs_[i]);
   }

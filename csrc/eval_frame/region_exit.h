@@ -29,7 +29,8 @@ std::vector<FrameImage> build_images(const Snapshot& snapshot, ValueBuilder& bui
 class ExitValues {
  public:
   // Fetches what the snapshot names.
-  ExitValues(const Snapshot& snapshot, const LocalsView& view) : snapshot_(snapshot), builder_(snapshot, view) {}
+  ExitValues(const Snapshot& snapshot, const LocalsView& view, const GuardMemory* memory = nullptr)
+      : snapshot_(snapshot), builder_(snapshot, view, memory) {}
   ValueBuilder& builder() { return builder_; }
   // Exit Return: the result, effects applied. Null: an output stopped it.
   Ref take_result(OutputReplay* outputs = nullptr, LiveFrame* frame = nullptr);
@@ -46,8 +47,8 @@ class ExitValues {
 // One run of one region, from the check of its guards until its values are in place.
 class RegionRun {
  public:
-  // Fetches the graph's inputs and what the snapshot names. entry is kept alive.
-  RegionRun(RegionEntryPtr entry, const LocalsView& view);
+  // Fetches the graph's inputs and what the snapshot names. entry is kept alive; `memory` is what its look-up gave.
+  RegionRun(RegionEntryPtr entry, const LocalsView& view, const GuardMemory* memory = nullptr);
 
   const CapturedRegion& region() const { return entry_->region; }
   const RegionEntryPtr& entry() const { return entry_; }
@@ -69,6 +70,8 @@ class RegionRun {
   std::vector<FrameImage> take_failure_images(FailedCallOut& failed);
 
  private:
+  template <typename Find>
+  void read_inputs(Find find, bool from_sources);
   bool compute_numbers();
   bool run_steps();
   bool run_with_call_outs(LiveFrame& frame);

@@ -269,20 +269,22 @@ bool stance_allows_capture(const RegionPlace& place, CodeCache& cache, const Cac
 
 void set_plan_maker(PlanMaker maker) { plan_maker = maker; }
 
-RegionEntryPtr find_or_capture(const RegionPlace& place, HandOver& why) {
+FoundRegion find_or_capture(const RegionPlace& place, HandOver& why) {
   why = HandOver::worthless;
-  if (place.index > 0 && !keeps_empty_regions(place) && only_returns(place.bytecode, place.index)) return nullptr;
+  if (place.index > 0 && !keeps_empty_regions(place) && only_returns(place.bytecode, place.index)) return {};
   CodeCache& cache = CodeCache::of(place.bytecode.code());
   CacheKey key{place.index, place.depth, place.policy, place.callers};
-  if (CacheEntryPtr found = cache.lookup(key, place.view))
-    return unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why);
+  if (CacheEntryPtr found = cache.lookup(key, place.view)) {
+    const GuardMemory* memory = found->guards.last_memory();
+    return {unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why), memory};
+  }
   why = HandOver::recompile_limit;
-  if (stance() != Stance::Default && !stance_allows_capture(place, cache, key)) return nullptr;
+  if (stance() != Stance::Default && !stance_allows_capture(place, cache, key)) return {};
   CaptureTurn turn(cache);
   why = HandOver::captured_elsewhere;
-  if (!turn.is_ours()) return nullptr;
+  if (!turn.is_ours()) return {};
   if (CacheEntryPtr found = turn.waited() ? cache.lookup(key, place.view) : nullptr)
-    return unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why);
+    return {unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why)};
   why = HandOver::recompile_limit;
   // Backends, log handlers and warnings run Python: none of that is the user's compiled call.
   AmbientPolicy none(nullptr);
@@ -291,17 +293,17 @@ RegionEntryPtr find_or_capture(const RegionPlace& place, HandOver& why) {
   if (reached.flag != nullptr) {
     ++counters().limits_reached;
     if (!place.policy->keeps_empty_regions) report_limit(cache, key, place, reached);
-    return nullptr;
+    return {};
   }
   if (cache.count(key) > 0) {
     ++counters().recompiles;
     report_recompile(cache, key, place);
   }
   try {
-    return unless_monitored(capture(place, cache, key), why);
+    return {unless_monitored(capture(place, cache, key), why)};
   } catch (const Error& error) {
     why = HandOver::internal_error;
-    return report_bug(place, error);
+    return {report_bug(place, error)};
   }
 }
 

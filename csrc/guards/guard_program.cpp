@@ -1,7 +1,5 @@
 #include "guards/guard_program.h"
 
-#include <alloca.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -16,8 +14,6 @@
 
 namespace md {
 namespace {
-
-constexpr uint32_t kNoRegister = UINT32_MAX;
 
 bool fits_symbolic(const TensorExpectation& expected, const int64_t* sizes, const int64_t* strides) {
   constexpr int64_t kAny = TensorExpectation::kAnyDim;
@@ -287,7 +283,7 @@ class GuardProgram::Emitter {
         if (source != nullptr) source_count = std::max(source_count, source->id() + 1);
       }
     }
-    registers_.assign(source_count, kNoRegister);
+    program_.registers_.assign(source_count, kNoRegister);
   }
 
   void check(Guard& guard, int index) {
@@ -334,9 +330,9 @@ class GuardProgram::Emitter {
   // The register that holds the source's object from here on.
   uint32_t fetched(const Source* source) {
     if (source == nullptr) return kNoRegister;
-    if (registers_[source->id()] != kNoRegister) return registers_[source->id()];
+    if (uint32_t known = program_.register_of(source); known != kNoRegister) return known;
     uint32_t base = fetched(source->base());
-    uint32_t target = registers_[source->id()] = program_.register_count_++;
+    uint32_t target = program_.registers_[static_cast<size_t>(source->id())] = program_.register_count_++;
     if (source->kind() == SourceKind::Local) {
       load_slot(source, target);
     } else {
@@ -364,7 +360,6 @@ class GuardProgram::Emitter {
   }
 
   GuardProgram& program_;
-  std::vector<uint32_t> registers_;  // by source id
   int32_t pending_slot_ = -1;
   uint32_t pending_register_ = kNoRegister;
 };
@@ -372,10 +367,12 @@ class GuardProgram::Emitter {
 void GuardProgram::compile(const std::vector<Guard*>& guards) {
   Emitter emitter(*this, guards);
   for (int i = 0; i < static_cast<int>(guards.size()); ++i) emitter.check(*guards[i], i);
+  has_fetches_ =
+      std::ranges::any_of(instructions_, [](const GuardInstruction& in) { return in.op == GuardOp::Fetch; });
 }
 
 inline GuardProgram::Outcome GuardProgram::execute(const GuardInstruction& in, const LocalsView& view,
-                                                   PyObject** registers) const {
+                                                   PyObject** registers) {
   if (in.slot >= 0) {
     if (in.slot >= view.slot_count) return Outcome::SlotIsUnset;
     PyObject* object = view.slots[in.slot];
@@ -412,9 +409,10 @@ inline int GuardProgram::run(const LocalsView& view, PyObject** registers) const
   return -1;
 }
 
-bool GuardProgram::check(const LocalsView& view) const {
-  auto** registers = static_cast<PyObject**>(alloca(register_count_ * sizeof(PyObject*)));
-  return run(view, registers) < 0;
+bool GuardProgram::check(std::span<const GuardInstruction> instructions, const LocalsView& view, PyObject** registers) {
+  return std::ranges::all_of(instructions, [&](const GuardInstruction& in) {
+    return execute(in, view, registers) == Outcome::Holds;
+  });
 }
 
 GuardProgram::Miss GuardProgram::first_miss(const LocalsView& view) const {

@@ -1,5 +1,6 @@
 // Guards as flat code: each source is fetched once into a register, checks read registers.
 #pragma once
+#include <span>
 #include <vector>
 
 #include "guards/guard.h"
@@ -14,6 +15,8 @@ enum class GuardOp : uint8_t {
   Fetch,
   Nothing,  // only loads its slot
 };
+
+inline constexpr uint32_t kNoRegister = UINT32_MAX;
 
 // What a look-up by name found last, and in which version of which dict or type: while that stands, it need not be done again.
 // Written by checks, under the GIL; the object is borrowed from the dict or type, which holds it in this version.
@@ -48,7 +51,17 @@ class GuardProgram {
   // The guards, sorted, stay where they are as long as the program lives.
   void compile(const std::vector<Guard*>& guards);
 
-  bool check(const LocalsView& view) const;
+  // All instructions, with registers that the caller has room for: register_count() of them.
+  bool check(const LocalsView& view, PyObject** registers) const { return run(view, registers) < 0; }
+  // One after the other; the registers that they read and do not load are set.
+  static bool check(std::span<const GuardInstruction> instructions, const LocalsView& view, PyObject** registers);
+  bool has_fetches() const { return has_fetches_; }
+  uint32_t register_count() const { return register_count_; }
+  // kNoRegister: no guard stands on the source or on what is reached from it.
+  uint32_t register_of(const Source* source) const {
+    auto id = static_cast<size_t>(source->id());
+    return id < registers_.size() ? registers_[id] : kNoRegister;
+  }
 
   struct Miss {
     const GuardInstruction* instruction = nullptr;  // null: none
@@ -62,13 +75,15 @@ class GuardProgram {
 
  private:
   enum class Outcome : uint8_t { Holds, Fails, SlotIsUnset };
-  Outcome execute(const GuardInstruction& in, const LocalsView& view, PyObject** registers) const;
+  static Outcome execute(const GuardInstruction& in, const LocalsView& view, PyObject** registers);
   bool can_execute(const GuardInstruction& in, PyObject* const* registers) const;
   int run(const LocalsView& view, PyObject** registers) const;
   class Emitter;
 
   std::vector<GuardInstruction> instructions_;
   uint32_t register_count_ = 0;
+  bool has_fetches_ = false;
+  std::vector<uint32_t> registers_;  // by source id
 };
 
 }  // namespace md

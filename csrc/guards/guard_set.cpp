@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "guards/guard_index.h"
+#include "guards/guard_memory.h"
 #include "guards/guard_program.h"
 
 namespace md {
@@ -19,6 +20,7 @@ struct GuardSet::Impl {
   bool has_global_state = false;
   bool sealed = false;
   GuardProgram program;
+  GuardMemories memories;
 
   void add(Guard guard);
   void add_object(GuardKind kind, const Source* source, BorrowedRef object);
@@ -333,8 +335,10 @@ void GuardSet::seal(GuardDeathListener* listener) {
 void GuardSet::stop_listening() { impl_->notice.listen(nullptr); }
 
 bool GuardSet::check(const LocalsView& view) const {
-  return impl_->sealed && !impl_->notice.dead() && impl_->program.check(view);
+  return impl_->sealed && !impl_->notice.dead() && impl_->memories.check(impl_->program, view);
 }
+
+const GuardMemory* GuardSet::last_memory() const { return impl_->memories.last(); }
 
 std::string GuardSet::explain(const LocalsView& view, const Bytecode& bytecode) const {
   if (dead()) return "an object that the guards refer to is gone";

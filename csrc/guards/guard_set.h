@@ -90,6 +90,8 @@ class GuardSet {
 
   // False before seal.
   bool check(const LocalsView& view) const;
+  // What answered the last check, if that was true and the program did not have to be run; valid until the next check.
+  const class GuardMemory* last_memory() const;
   // The text of the first guard that fails, "" if none: `tensor 'x' size mismatch at index 0. expected 3, actual 4`, `L['flag'] == True`.
   // `L['x'] is missing`. `bytecode` gives the names of the slots.
   std::string explain(const LocalsView& view, const Bytecode& bytecode) const;

@@ -7,7 +7,8 @@ namespace md {
 
 struct TensorType {
   PyTypeObject* type;                  // exact; static or kept alive by its module
-  const Tensor& (*unwrap)(PyObject*);  // the tensor inside; valid while the object lives
+  // The tensor inside; valid while the object lives. That it becomes another one is counted (tensor_changes).
+  const Tensor& (*unwrap)(PyObject*);
   Ref (*wrap)(Tensor tensor);          // a new Python object
 };
 

@@ -39,12 +39,16 @@ std::unordered_map<PyObject*, NumberedBackend>& numbered_backends() {
   return *backends;
 }
 
+void (*backend_death_handler)(uint64_t) = nullptr;
+
 PyObject* forget_backend(PyObject*, PyObject* weak_reference) {
   auto& backends = numbered_backends();
   for (auto entry = backends.begin(); entry != backends.end(); ++entry) {
     if (entry->second.keeper.get() != weak_reference) continue;
     Ref keeper = std::move(entry->second.keeper);
+    uint64_t id = entry->second.id;
     backends.erase(entry);
+    if (backend_death_handler != nullptr) backend_death_handler(id);
     break;
   }
   Py_RETURN_NONE;
@@ -74,12 +78,18 @@ const Policy* with_error_on_graph_break(const Policy* policy, bool value) {
   return intern(changed);
 }
 
-uint64_t backend_id(BorrowedRef backend) {
+uint64_t new_backend_id() {
   static uint64_t last_id = 0;
+  return ++last_id;
+}
+
+void set_backend_death_handler(void (*handler)(uint64_t backend)) { backend_death_handler = handler; }
+
+uint64_t backend_id(BorrowedRef backend) {
   auto& backends = numbered_backends();
   auto found = backends.find(backend.get());
   if (found != backends.end()) return found->second.id;
-  NumberedBackend numbered = {++last_id, keeper_of(backend)};
+  NumberedBackend numbered = {new_backend_id(), keeper_of(backend)};
   uint64_t id = numbered.id;
   backends.emplace(backend.get(), std::move(numbered));
   return id;

@@ -106,12 +106,12 @@ Ref make_dict(PyObject* type, PyObject* factory) {
 
 }  // namespace
 
-ValueBuilder::ValueBuilder(const Snapshot& snapshot, const LocalsView& view)
+ValueBuilder::ValueBuilder(const Snapshot& snapshot, const LocalsView& view, const GuardMemory* memory)
     : snapshot_(snapshot), view_(view), values_(snapshot.recipes.size()) {
   for (size_t id = 0; id < snapshot.recipes.size(); ++id) {
     const Recipe& recipe = snapshot.recipes[id];
     if (recipe.kind != RecipeKind::Source) continue;
-    values_[id] = fetch(recipe.source, view);
+    values_[id] = remembered(recipe.source, view, memory);
     MD_ASSERT(values_[id], "a value that an exit needs is gone");
   }
 }

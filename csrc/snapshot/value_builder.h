@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/inline_array.h"
-#include "guards/locals_view.h"
+#include "guards/guard_memory.h"
 #include "snapshot/snapshot.h"
 #include "tensor/tensor.h"
 
@@ -13,7 +13,8 @@ namespace md {
 class ValueBuilder {
  public:
   // Fetches what every Source recipe names; throws Error(Internal) if one is gone, with nothing changed.
-  ValueBuilder(const Snapshot& snapshot, const LocalsView& view);
+  // `memory`: of the region's guards, that were checked just now; may be null.
+  ValueBuilder(const Snapshot& snapshot, const LocalsView& view, const GuardMemory* memory = nullptr);
 
   // Graph outputs; must be called before build when the snapshot has Output recipes. Takes the handles.
   void set_outputs(std::span<Tensor> outputs);

@@ -1,4 +1,4 @@
-// Numbers taken out of tensors under config.capture_scalar_outputs: item(), tolist(), int() and float() of a tensor.
+// Numbers taken out of tensors under config.capture_scalar_outputs or fullgraph: item(), tolist(), int() and float() of a tensor.
 //  1. Such a number is a tensor of no dims in the graph (int64, float64 or bool), and at an exit the Python number in it.
 //  2. What the program works out of it is worked out in the graph, exactly as Python would, or the plan fails and Python does it.
 //  3. Whatever else asks for its value ends the region there.

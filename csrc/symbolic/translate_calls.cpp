@@ -106,11 +106,14 @@ BreakReason reason_for_builtin(BorrowedRef callable) {
   return is_text ? BreakReason::tensor_format : BreakReason::builtin_call;
 }
 
+// Where a break is not allowed at all, numbers are kept in the graph without being asked for, as TorchDynamo does.
+bool captures_numbers(Walk& walk) { return config().capture_scalar_outputs || walk.frame().policy->fullgraph; }
+
 // int(x) and float(x) of a tensor. Null: another callable, or not to be captured.
 ValuePtr converted_to_number(Walk& walk, BorrowedRef callable, TensorValue* tensor) {
   bool whole = callable.get() == reinterpret_cast<PyObject*>(&PyLong_Type);
   bool is_float = callable.get() == reinterpret_cast<PyObject*>(&PyFloat_Type);
-  if (!config().capture_scalar_outputs || (!whole && !is_float)) return nullptr;
+  if ((!whole && !is_float) || !captures_numbers(walk)) return nullptr;
   return walk.computed(whole ? Computation::Int : Computation::Float, {number_of(walk, tensor)});
 }
 
@@ -133,7 +136,7 @@ ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& ar
   auto* tensor = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
   if (tensor != nullptr)
     if (ValuePtr converted = call_conversion(walk, name, tensor, args)) return converted;
-  bool takes_out = tensor != nullptr && config().capture_scalar_outputs && args.positional.size() == 1;
+  bool takes_out = tensor != nullptr && captures_numbers(walk) && args.positional.size() == 1;
   if (takes_out && args.keywords.empty()) {
     if (name == "item") return number_of(walk, tensor);
     if (name == "tolist") return numbers_of(walk, tensor);

@@ -362,6 +362,7 @@ void Walk::step() {
   SymbolicFrame& current = frame();
   const Instruction& instruction = (*current.bytecode)[current.index];
   ++steps_;
+  met_strict_ = met_strict_ || current.policy->error_on_graph_break;
   if (restart_ != nullptr && steps_ == restart_->step) {
     const GraphBreak& found = restart_->graph_break;
     throw BreakSignal{found.reason, found.context, found.explanation};

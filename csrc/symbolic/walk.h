@@ -465,6 +465,7 @@ class Walk {
   ValuePtr result_;
   bool initial_grad_mode_ = true, initial_inference_mode_ = false;
   int64_t steps_ = 0;
+  bool met_strict_ = false;  // an instruction under error_on_graph_break
   int64_t items_taken_ = 0;
   int64_t instruction_step_ = 0;  // of the instruction being walked that nothing waits for
   bool advanced_ = false;         // that instruction has changed what it cannot change back

@@ -1,5 +1,6 @@
 // The tensor without Python: storage, dtype, sizes, strides. Real, fake (shapes only) or recording (ops append nodes).
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -29,6 +30,12 @@ struct TensorSpec {
 };
 
 enum class TensorKind : uint8_t { Real, Fake, Recording };
+
+// Grows whenever something that guards check of a tensor changes while the tensor is in use: its flags, or the sizes and dtype of
+// an object that becomes another tensor. What was seen of tensors before is true while the number is the same.
+inline std::atomic<uint64_t> tensor_change_count{0};
+inline uint64_t tensor_changes() { return tensor_change_count.load(std::memory_order_relaxed); }
+inline void note_tensor_change() { tensor_change_count.fetch_add(1, std::memory_order_relaxed); }
 
 class TensorImpl {
  public:
@@ -97,7 +104,11 @@ class Tensor {
   TensorImpl* operator->() const { return impl_; }
   const TensorSpec& spec() const { return impl_->spec_; }
   bool requires_grad() const { return impl_->spec_.requires_grad; }
-  void set_requires_grad(bool value) { impl_->spec_.requires_grad = value; }
+  void set_requires_grad(bool value) {
+    if (impl_->spec_.requires_grad == value) return;
+    impl_->spec_.requires_grad = value;
+    note_tensor_change();
+  }
   Recorder* recorder() const { return impl_->recorder_; }
   void* recorded_value() const { return impl_->recorded_value_; }
   template <typename T>

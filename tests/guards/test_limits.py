@@ -1,6 +1,7 @@
 """The recompile limits: what is captured, what is told, what raises, and that what exists still serves."""
 
 import logging
+import weakref
 
 import pytest
 
@@ -139,6 +140,41 @@ def test_under_error_on_graph_break(where):
     assert call("").tolist() == [1.0, 1.0]
 
 
+@error_on_graph_break(True)
+def strict_length(x, text):
+    return x + len(text)
+
+
+def with_a_block(x, text):
+    with error_on_graph_break(True):
+        y = x + len(text)
+    return y * 1
+
+
+def with_a_decorated_callee(x, text):
+    return strict_length(x, text) * 1
+
+
+def after_a_break(x, text):
+    y = x * 1
+    minidynamo._dynamo.graph_break()
+    with error_on_graph_break(True):
+        return y + len(text)
+
+
+@pytest.mark.parametrize("function", [with_a_block, with_a_decorated_callee, after_a_break])
+def test_a_region_that_starts_outside_of_what_allows_no_breaks(function, caplog):
+    captured = minidynamo.compile(function, recompile_limit=2)
+    x = minidynamo.ones(2)
+    for text in texts(2):
+        assert captured(x, text).tolist() == [1.0 + len(text)] * 2
+    for _ in range(2):
+        with pytest.raises(Unsupported, match="recompile_limit"):
+            captured(x, "abcd")
+    assert captured(x, "a").tolist() == [2.0, 2.0]
+    assert minidynamo._C._error_on_graph_break() is False
+
+
 def test_fail_on_recompile_limit_hit():
     captured = minidynamo.compile(add_length, recompile_limit=1)
     x = minidynamo.ones(2)
@@ -198,12 +234,44 @@ def test_the_accumulated_limit(caplog):
     count = CompileCounter()
     x = minidynamo.ones(2)
     with config.patch(accumulated_recompile_limit=3):
-        for _ in range(5):
-            result = minidynamo.compile(add_length, backend=count, isolate_recompiles=True)(x, "a")
-            assert result.tolist() == [2.0, 2.0]
+        compiled = [minidynamo.compile(add_length, backend=count, isolate_recompiles=True) for _ in range(5)]
+        for function in compiled:
+            assert function(x, "a").tolist() == [2.0, 2.0]
         assert count.frame_count == 3
         with pytest.raises(FailOnRecompileLimitHit, match="accumulated_recompile_limit"):
             minidynamo.compile(add_length, backend=count, fullgraph=True)(x, "a")
+
+
+def test_captures_die_with_their_backend():
+    """A capture for a backend, or of an isolated function, that is gone counts no more."""
+    x = minidynamo.ones(2)
+    with config.patch(accumulated_recompile_limit=3):
+        for _ in range(6):
+            count = CompileCounter()
+            assert minidynamo.compile(add_length, backend=count)(x, "a").tolist() == [2.0, 2.0]
+            assert count.frame_count == 1
+        for options in ({"isolate_recompiles": True}, {"options": {"guard_filter_fn": keep_all}}):
+            count = CompileCounter()
+            for number in range(6):
+                minidynamo.compile(add_length, backend=count, **options)(x, "a")
+                assert count.frame_count == number + 1
+
+
+def keep_all(guards):
+    return [True for _ in guards]
+
+
+def test_a_backend_dies_with_what_was_made_for_it():
+    class Backend:
+        def __call__(self, gm, example_inputs):
+            return gm.forward
+
+    backend = Backend()
+    died = weakref.ref(backend)
+    captured = minidynamo.compile(add_length, backend=backend)
+    captured(minidynamo.ones(2), "a")
+    del captured, backend
+    assert died() is None
 
 
 def test_the_accumulated_limit_is_of_one_place():

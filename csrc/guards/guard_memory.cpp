@@ -1,0 +1,107 @@
+#include "guards/guard_memory.h"
+
+#include <alloca.h>
+
+#include <algorithm>
+
+#include "guards/fetch_step.h"
+#include "guards/memory_recorder.h"
+
+namespace md {
+
+bool GuardMemory::has_roots_of(const LocalsView& view) const {
+  if (is_stale_) return false;
+  for (const Root& root : roots_)
+    if (root.slot >= view.slot_count || view.slots[root.slot] != root.object) return false;
+  auto* function = reinterpret_cast<PyFunctionObject*>(view.function);
+  return (function_ == nullptr || function_ == view.function) &&
+         (globals_ == nullptr || globals_ == function->func_globals) &&
+         (builtins_ == nullptr || builtins_ == function->func_builtins);
+}
+
+// A dict has changed: everything that was looked up in it is looked up again, and what was found is checked.
+bool GuardMemory::check_again(Witness& witness, const LocalsView& view) {
+  if (witness.recheck < 0) return false;
+  uint64_t now = *witness.place;
+  for (const auto& [in, type] : rechecks_[static_cast<size_t>(witness.recheck)]) {
+    PyObject* before = in.op == GuardOp::Fetch ? objects_[in.target] : nullptr;
+    if (!GuardProgram::check({&in, 1}, view, objects_.data())) return false;
+    if (type == nullptr) continue;
+    if (objects_[in.target] != before || Py_TYPE(before) != type) return false;
+  }
+  if (witness.place != &kNever) witness.expected = now;
+  return true;
+}
+
+bool GuardMemory::words_hold(const LocalsView& view) {
+  for (Witness& witness : witnesses_)
+    if (*witness.place != witness.expected && !check_again(witness, view)) return false;
+  return true;
+}
+
+bool GuardMemory::tensors_hold(const LocalsView& view) {
+  uint64_t now = tensor_changes();
+  if (now == tensor_changes_) return true;
+  if (!GuardProgram::check(tensors_, view, objects_.data())) return false;
+  tensor_changes_ = now;
+  return true;
+}
+
+GuardMemory::Answer GuardMemory::check(const LocalsView& view) {
+  if (!words_hold(view) || !tensors_hold(view)) return Answer::Unknown;
+  auto** registers = static_cast<PyObject**>(alloca(program_.register_count() * sizeof(PyObject*)));
+  for (uint32_t which : presets_) registers[which] = objects_[which];
+  return GuardProgram::check(steps_, view, registers) ? Answer::Holds : Answer::Fails;
+}
+
+bool GuardMemories::check(const GuardProgram& program, const LocalsView& view) {
+  auto found = std::ranges::find_if(memories_, [&](const auto& memory) { return memory->has_roots_of(view); });
+  if (found == memories_.end()) return check_whole(program, view);
+  std::rotate(memories_.begin(), found, found + 1);
+  GuardMemory& memory = *memories_.front();
+  ++running_;
+  GuardMemory::Answer answer = memory.check(view);
+  --running_;
+  if (answer == GuardMemory::Answer::Unknown || memory.is_stale()) {
+    drop(memory);
+    return check_whole(program, view);
+  }
+  bool holds = answer == GuardMemory::Answer::Holds;
+  last_ = holds ? &memory : nullptr;
+  memory.hits += holds ? 1 : 0;
+  return holds;
+}
+
+bool GuardMemories::check_whole(const GuardProgram& program, const LocalsView& view) {
+  last_ = nullptr;
+  auto** registers = static_cast<PyObject**>(alloca(program.register_count() * sizeof(PyObject*)));
+  ++running_;
+  bool holds = program.check(view, registers);
+  --running_;
+  if (holds && wants_memory(program)) keep(MemoryRecorder(program, view, registers).record());
+  return holds;
+}
+
+bool GuardMemories::wants_memory(const GuardProgram& program) {
+  if (!program.has_fetches() || running_ > 0 || ++waited_ <= patience_) return false;
+  waited_ = 0;
+  return true;
+}
+
+void GuardMemories::keep(std::unique_ptr<GuardMemory> memory) {
+  constexpr size_t kMost = 8;
+  std::erase_if(memories_, [](const auto& each) { return each->is_stale(); });
+  if (memories_.size() == kMost) drop(*memories_.back());
+  memories_.insert(memories_.begin(), std::move(memory));
+}
+
+// A check that is in progress below this one may be in this very memory: it is freed later.
+void GuardMemories::drop(GuardMemory& memory) {
+  constexpr int kWorthIt = 8, kMostPatience = 1024;
+  if (!memory.is_stale())
+    patience_ = memory.hits >= kWorthIt ? std::max(1, patience_ / 2) : std::min(kMostPatience, patience_ * 2);
+  memory.forget();
+  if (running_ == 0) std::erase_if(memories_, [](const auto& each) { return each->is_stale(); });
+}
+
+}  // namespace md

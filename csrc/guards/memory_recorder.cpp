@@ -1,0 +1,380 @@
+#include "guards/memory_recorder.h"
+
+#include "cpython/dict_version.h"
+#include "cpython/library_types.h"
+#include "guards/constants.h"
+#include "guards/tensor_type.h"
+
+namespace md {
+namespace {
+
+bool is_static(PyTypeObject* type) { return !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE); }
+
+// __class__ can be assigned.
+bool type_may_change(PyObject* object) { return !is_static(Py_TYPE(object)) || PyModule_Check(object); }
+
+// What stays the same object from call to call: one with attributes of its own. Containers are made anew, tensors come and go.
+bool can_be_root(PyObject* object) {
+  bool is_container = PyDict_Check(object) || PyList_Check(object) || PyTuple_Check(object);
+  return pv_has_instance_storage(object) != 0 && !is_container && tensor_type_of(object) == nullptr;
+}
+
+// Of an EQUALS_MATCH or an ID_MATCH; the guard holds it.
+PyObject* expected(const GuardInstruction& in) {
+  return in.op == GuardOp::EQUALS_MATCH ? *in.operand->object.cell() : *in.cell;
+}
+
+}  // namespace
+
+MemoryRecorder::MemoryRecorder(const GuardProgram& program, const LocalsView& view, PyObject* const* registers)
+    : program_(program),
+      view_(view),
+      registers_(registers),
+      memory_(new GuardMemory(program)),
+      known_(program.register_count()) {}
+
+std::unique_ptr<GuardMemory> MemoryRecorder::record() {
+  memory_->tensor_changes_ = tensor_changes();
+  memory_->objects_.assign(registers_, registers_ + program_.register_count());
+  note_uses();
+  note_held_types();
+  for (const GuardInstruction& in : program_.instructions()) add(in);
+  finish_rechecks();
+  memory_->presets_.assign(presets_.begin(), presets_.end());
+  for (const Known& each : known_) memory_->known_.push_back(each.trust != Trust::Loose);
+  return std::move(memory_);
+}
+
+void MemoryRecorder::note_uses() {
+  for (const GuardInstruction& in : program_.instructions()) {
+    if ((in.op == GuardOp::Fetch || in.op == GuardOp::ABSENT) && in.other != kNoRegister)
+      known(in.other).has_children = true;
+    if (in.op == GuardOp::EQUALS_MATCH || in.op == GuardOp::ID_MATCH)
+      known(in.target).is_constant = object(in.target) == expected(in);
+  }
+}
+
+void MemoryRecorder::note_held_types() {
+  for (const GuardInstruction& in : program_.instructions()) {
+    if (in.op == GuardOp::TYPE_MATCH) held_types_.insert(*in.cell);
+    if (in.op == GuardOp::TENSOR_MATCH) held_types_.insert(*in.operand->object.cell());
+  }
+}
+
+// ---- words ----
+
+void MemoryRecorder::word(const void* place, int32_t recheck) {
+  auto* at = static_cast<const uint64_t*>(place);
+  memory_->witnesses_.push_back({at, *at, recheck});
+}
+
+void MemoryRecorder::word(uint32_t in_object, const void* place) {
+  known(in_object).is_read = true;
+  if (noted_.insert(place).second) word(place);
+}
+
+bool MemoryRecorder::is_held(PyTypeObject* type) const {
+  return is_static(type) || held_types_.contains(reinterpret_cast<PyObject*>(type));
+}
+
+// The object has its type for certain, and so its layout; false: that cannot be said.
+bool MemoryRecorder::has_type(uint32_t which) {
+  Known& known = this->known(which);
+  if (known.has_type) return true;
+  PyObject* object = this->object(which);
+  if (!is_held(Py_TYPE(object))) return false;
+  // What is found again after a change of a dict has the same static type (RecheckStep).
+  if (known.trust != Trust::Certain || type_may_change(object)) word(which, &object->ob_type);
+  known.is_read = true;
+  return known.has_type = true;
+}
+
+bool MemoryRecorder::has_size(uint32_t which) {
+  PyObject* object = this->object(which);
+  if (!has_type(which)) return false;
+  if (PyDict_Check(object)) {
+    word(which, &reinterpret_cast<PyDictObject*>(object)->ma_used);
+  } else if (PyAnySet_Check(object)) {
+    word(which, &reinterpret_cast<PySetObject*>(object)->used);
+  } else {
+    word(which, &reinterpret_cast<PyVarObject*>(object)->ob_size);
+  }
+  return true;
+}
+
+// ---- look-ups ----
+
+MemoryRecorder::Ground MemoryRecorder::in_dict(PyObject* dict) {
+  auto [found, is_new] = groups_.try_emplace(dict, static_cast<int32_t>(memory_->rechecks_.size()));
+  if (is_new) {
+    const uint64_t* version = pv_dict_version_place(dict);
+    if (version == nullptr) {
+      groups_.erase(found);
+      return {};
+    }
+    word(version, found->second);
+    memory_->rechecks_.emplace_back();
+  }
+  return {Basis::Group, Trust::Certain, found->second};
+}
+
+MemoryRecorder::Ground MemoryRecorder::in_attributes(const Source& source, uint32_t base) {
+  PyObject* object = this->object(base);
+  if (!has_type(base)) return {};
+  if (pv_has_instance_storage(object) == 0) return {Basis::Words};
+  PvWord words[3];
+  if (int count = pv_inline_words(object, source.key(), words)) {
+    for (int i = 0; i < count; ++i) word(base, words[i].place);
+    return {Basis::Words, Trust::ByAddress};
+  }
+  PyObject* dict = pv_instance_dict(object);
+  if (dict == nullptr || pv_dict_version_place(dict) == nullptr || pv_dict_word(object, words) == 0) return {};
+  word(base, words[0].place);
+  return in_dict(dict);
+}
+
+MemoryRecorder::Ground MemoryRecorder::in_type(uint32_t base) {
+  auto* type = reinterpret_cast<PyTypeObject*>(object(base));
+  if (known(base).trust != Trust::Certain || !PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) return {};
+  // A type that is found in a dict may be another one at the same address after a recheck of that dict.
+  if (known(base).group >= 0 && !is_held(type)) return {};
+  word(base, &type->tp_flags);
+  word(base, &type->tp_version_tag);  // and what fills it up to a word
+  return {Basis::Words};
+}
+
+// The globals or builtins of a function, of the view's where there is no base.
+MemoryRecorder::Ground MemoryRecorder::in_names(uint32_t base, PyObject* PyFunctionObject::* names) {
+  bool is_own = base == kNoRegister;
+  PyObject* function = is_own ? view_.function : object(base);
+  if (Py_TYPE(function) != &PyFunction_Type || (!is_own && !has_type(base))) return {};
+  PyObject*& place = reinterpret_cast<PyFunctionObject*>(function)->*names;
+  if (place == nullptr || !PyDict_CheckExact(place) || pv_dict_version_place(place) == nullptr) return {};
+  if (is_own) {
+    (names == &PyFunctionObject::func_globals ? memory_->globals_ : memory_->builtins_) = place;
+  } else {
+    word(base, &place);
+  }
+  return in_dict(place);
+}
+
+// What a place in the object `base` refers to, where Python code does not change it.
+MemoryRecorder::Ground MemoryRecorder::linked(uint32_t base, const void* place, PyObject* target) {
+  if (!has_type(base) || target == nullptr) return {};
+  word(base, place);
+  Known& from = known(base);
+  return {from.group >= 0 ? Basis::Group : Basis::Words, from.trust, from.group};
+}
+
+MemoryRecorder::Ground MemoryRecorder::in_list(const Source& source, uint32_t base) {
+  PyObject* object = this->object(base);
+  if (source.index() >= Py_SIZE(object) || !has_size(base)) return {};
+  if (PyTuple_Check(object)) {
+    PyObject** place = &PyTuple_GET_ITEM(object, source.index());
+    return linked(base, place, *place);
+  }
+  auto* list = reinterpret_cast<PyListObject*>(object);
+  word(base, &list->ob_item);
+  word(base, &list->ob_item[source.index()]);
+  return {Basis::Words, Trust::ByAddress};
+}
+
+// What the look-up of a source rests on, when `base` is known; nothing: it is made each time.
+MemoryRecorder::Ground MemoryRecorder::ground_of(const Source& source, uint32_t base) {
+  PyObject* object = base != kNoRegister ? this->object(base) : nullptr;
+  switch (source.kind()) {
+    case SourceKind::Function:
+      memory_->function_ = view_.function;
+      return {Basis::Words, Trust::ByAddress};
+    case SourceKind::Global:
+      return in_names(base, &PyFunctionObject::func_globals);
+    case SourceKind::Builtin:
+      return in_names(base, &PyFunctionObject::func_builtins);
+    case SourceKind::InstanceAttr:
+      return in_attributes(source, base);
+    case SourceKind::ModuleAttr:
+      if (!PyModule_Check(object) || !has_type(base)) return {};
+      word(base, pv_module_dict_place(object));
+      return in_dict(PyModule_GetDict(object));
+    case SourceKind::DictItem:
+    case SourceKind::DictEntry:
+    case SourceKind::DictKey:
+      if (!PyDict_Check(object) || PyODict_Check(object) || !has_type(base)) return {};
+      known(base).is_read = true;
+      return in_dict(object);
+    case SourceKind::Type:
+      return has_type(base) ? Ground{Basis::Words} : Ground{};
+    case SourceKind::TypeAttr:
+    case SourceKind::SuperAttr:
+    case SourceKind::MroEntry:
+      return PyType_Check(object) ? in_type(base) : Ground{};
+    case SourceKind::CellContents:
+      if (!has_type(base)) return {};
+      word(base, &reinterpret_cast<PyCellObject*>(object)->ob_ref);
+      return {Basis::Words, Trust::ByAddress};
+    case SourceKind::Closure: {
+      auto* function = reinterpret_cast<PyFunctionObject*>(object);
+      if (!has_type(base) || function->func_closure == nullptr) return {};
+      if (source.index() >= PyTuple_GET_SIZE(function->func_closure)) return {};
+      word(base, &function->func_closure);
+      PyObject** cell = &PyTuple_GET_ITEM(function->func_closure, source.index());
+      return linked(base, cell, *cell);
+    }
+    case SourceKind::MethodFunction: {
+      PyObject** place = &reinterpret_cast<PyMethodObject*>(object)->im_func;
+      return linked(base, place, *place);
+    }
+    case SourceKind::MethodSelf: {
+      PyObject** place = &reinterpret_cast<PyMethodObject*>(object)->im_self;
+      return linked(base, place, *place);
+    }
+    case SourceKind::Item:
+      return PyTuple_Check(object) || PyList_Check(object) ? in_list(source, base) : Ground{};
+    case SourceKind::SlotAttr:
+      if (!has_type(base)) return {};
+      word(base, reinterpret_cast<char*>(object) + source.index());
+      return {Basis::Words, Trust::ByAddress};
+    default:
+      return {};
+  }
+}
+
+// ---- instructions ----
+
+void MemoryRecorder::add_root(const GuardInstruction& in) {
+  Known& known = this->known(in.slot_register);
+  PyObject* object = this->object(in.slot_register);
+  if (!known.has_children || !can_be_root(object) || !is_held(Py_TYPE(object))) return;
+  known.trust = Trust::ByAddress;
+  memory_->roots_.push_back({in.slot, object});
+}
+
+void MemoryRecorder::add(const GuardInstruction& in) {
+  if (in.slot >= 0) add_root(in);
+  if (in.op == GuardOp::Fetch) return add_fetch(in);
+  if (!proves_check(in)) return add_step(in);
+  // Its load is still wanted.
+  if (in.slot >= 0 && is_loose(in.slot_register)) {
+    GuardInstruction load = in;
+    load.op = GuardOp::Nothing;
+    load.target = load.other = kNoRegister;
+    add_step(load);
+  }
+}
+
+bool MemoryRecorder::is_by_address(const GuardInstruction& in) const {
+  PvWord words[3];
+  SourceKind kind = in.source->kind();
+  return kind == SourceKind::CellContents || kind == SourceKind::SlotAttr ||
+         (kind == SourceKind::InstanceAttr && pv_inline_words(object(in.other), in.source->key(), words) > 0);
+}
+
+void MemoryRecorder::add_fetch(const GuardInstruction& in) {
+  Known& found = known(in.target);
+  bool reads_loose = is_loose(in.other);
+  bool is_leaf = !found.has_children;
+  // Of what may be another object each time only constants are worth a word.
+  if (reads_loose || (is_leaf && !found.is_constant && is_by_address(in))) return add_step(in);
+  Ground ground = ground_of(*in.source, in.other);
+  if (ground.basis == Basis::Nothing) {
+    if (is_leaf || in.other == kNoRegister) return add_step(in);
+    // Made by each check, before what is reached from it.
+    memory_->witnesses_.push_back({&GuardMemory::kNever, 1, static_cast<int32_t>(memory_->rechecks_.size())});
+    memory_->rechecks_.push_back({{in, Py_TYPE(object(in.target))}});
+    known(in.other).is_read = true;
+    ground = {Basis::Words, Trust::ByAddress};
+  }
+  found.trust = ground.trust;
+  found.group = ground.group;
+  if (ground.basis == Basis::Group) memory_->rechecks_[static_cast<size_t>(ground.group)].push_back({in, nullptr});
+}
+
+// Whatever a later recheck finds is looked at again by this instruction.
+bool MemoryRecorder::rests_on_owner(const GuardInstruction& in, uint32_t which) {
+  Known& known = this->known(which);
+  if (known.trust != Trust::Certain) return false;
+  if (known.group >= 0) memory_->rechecks_[static_cast<size_t>(known.group)].push_back({in, nullptr});
+  return true;
+}
+
+// The guard holds this very object: its address is its own.
+bool MemoryRecorder::is_this_object(const GuardInstruction& in) {
+  if (object(in.target) != expected(in)) return false;
+  Known& known = this->known(in.target);
+  if (known.trust == Trust::ByAddress) known.trust = Trust::Certain;
+  return true;
+}
+
+// True: words, or rechecks of what it rests on, stand for the check.
+bool MemoryRecorder::proves_check(const GuardInstruction& in) {
+  if (is_loose(in.target) || is_loose(in.other)) return false;
+  switch (in.op) {
+    case GuardOp::PRESENT:
+    case GuardOp::Nothing:
+      return true;
+    case GuardOp::TYPE_MATCH:
+      return (!type_may_change(object(in.target)) && rests_on_owner(in, in.target)) || has_type(in.target);
+    case GuardOp::LENGTH:
+      return has_size(in.target);
+    case GuardOp::CODE_MATCH:
+      if (!has_type(in.target)) return false;
+      word(in.target, &reinterpret_cast<PyFunctionObject*>(object(in.target))->func_code);
+      return true;
+    case GuardOp::EQUALS_MATCH:
+    case GuardOp::ID_MATCH:
+      return rests_on_owner(in, in.target) || is_this_object(in);
+    case GuardOp::SLOT_MATCH:
+      return rests_on_owner(in, in.target);
+    case GuardOp::TENSOR_MATCH:
+      if (known(in.target).trust != Trust::Certain) return false;
+      if (type_may_change(object(in.target)) && !has_type(in.target)) return false;
+      memory_->tensors_.push_back(in);
+      memory_->tensors_.back().slot = -1;
+      return rests_on_owner(in, in.target);
+    case GuardOp::DICT_KEYS:
+    case GuardOp::DICT_CONTAINS:
+    case GuardOp::DICT_MISSING: {
+      PyObject* dict = object(in.target);
+      if (!PyDict_Check(dict) || PyODict_Check(dict) || !has_type(in.target)) return false;
+      Ground ground = in_dict(dict);
+      if (ground.basis == Basis::Nothing) return false;
+      memory_->rechecks_[static_cast<size_t>(ground.group)].push_back({in, nullptr});
+      return true;
+    }
+    case GuardOp::ABSENT: {
+      if (in.other == kNoRegister) return false;
+      Ground ground = ground_of(*in.source, in.other);
+      if (ground.basis == Basis::Group) memory_->rechecks_[static_cast<size_t>(ground.group)].push_back({in, nullptr});
+      return ground.basis != Basis::Nothing;
+    }
+    default:
+      return false;
+  }
+}
+
+void MemoryRecorder::add_step(GuardInstruction in) {
+  if (in.slot >= 0 && !is_loose(in.slot_register)) in.slot = -1;
+  if (in.op == GuardOp::Nothing && in.slot < 0) return;
+  auto preset = [&](uint32_t which) {
+    if (which != kNoRegister && !is_loose(which)) presets_.insert(which);
+  };
+  if (in.op != GuardOp::Fetch) preset(in.target);
+  preset(in.other);
+  if (in.op == GuardOp::SHAPE) {
+    for (uint32_t which : in.operand->size->registers) preset(which);
+  }
+  memory_->steps_.push_back(in);
+}
+
+void MemoryRecorder::finish_rechecks() {
+  for (auto& steps : memory_->rechecks_) {
+    for (auto& [in, type] : steps) {
+      in.slot = -1;
+      if (in.op != GuardOp::Fetch) continue;
+      const Known& found = known(in.target);
+      if (found.has_children || found.is_read) type = Py_TYPE(object(in.target));
+    }
+  }
+}
+
+}  // namespace md

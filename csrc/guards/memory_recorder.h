@@ -1,0 +1,76 @@
+// Makes a GuardMemory of a pass: goes through the program once more and notes for each instruction what its outcome rests on.
+#pragma once
+#include <unordered_map>
+#include <unordered_set>
+
+#include "cpython/object_layout.h"
+#include "guards/guard_memory.h"
+
+namespace md {
+
+class MemoryRecorder {
+ public:
+  // The registers as the program has left them, all checks having held.
+  MemoryRecorder(const GuardProgram& program, const LocalsView& view, PyObject* const* registers);
+  std::unique_ptr<GuardMemory> record();
+
+ private:
+  enum class Trust : uint8_t { Loose, ByAddress, Certain };  // Loose: fetched by each check
+  // What the words noted so far say of a register.
+  struct Known {
+    Trust trust = Trust::Loose;
+    bool has_type = false;      // a word says which type the object has
+    bool has_children = false;  // something is fetched from it
+    bool is_constant = false;   // it is the very object that a guard holds
+    bool is_read = false;       // words lie in it
+    int32_t group = -1;         // the recheck after which it is known, -1: none is needed
+  };
+  enum class Basis : uint8_t { Nothing, Words, Group };  // what a look-up rests on
+  struct Ground {
+    Basis basis = Basis::Nothing;
+    Trust trust = Trust::Certain;  // of what was found
+    int32_t group = -1;
+  };
+
+  PyObject* object(uint32_t which) const { return registers_[which]; }
+  Known& known(uint32_t which) { return known_[which]; }
+  bool is_loose(uint32_t which) const { return which != kNoRegister && known_[which].trust == Trust::Loose; }
+
+  void note_uses();
+  void note_held_types();
+  void add_root(const GuardInstruction& in);
+  void add(const GuardInstruction& in);
+  void add_fetch(const GuardInstruction& in);
+  bool is_by_address(const GuardInstruction& in) const;
+  bool proves_check(const GuardInstruction& in);
+  void add_step(GuardInstruction in);
+  void finish_rechecks();
+
+  Ground ground_of(const Source& source, uint32_t base);
+  Ground in_dict(PyObject* dict);
+  Ground in_attributes(const Source& source, uint32_t base);
+  Ground in_type(uint32_t base);
+  Ground in_names(uint32_t base, PyObject* PyFunctionObject::* dict);
+  Ground in_list(const Source& source, uint32_t base);
+  Ground linked(uint32_t base, const void* place, PyObject* target);
+
+  bool is_held(PyTypeObject* type) const;
+  bool has_type(uint32_t which);
+  bool has_size(uint32_t which);
+  bool rests_on_owner(const GuardInstruction& in, uint32_t which);
+  bool is_this_object(const GuardInstruction& in);
+  void word(uint32_t in_object, const void* place);
+  void word(const void* place, int32_t recheck = -1);
+
+  const GuardProgram& program_;
+  const LocalsView& view_;
+  PyObject* const* registers_;
+  std::unique_ptr<GuardMemory> memory_;
+  std::vector<Known> known_;
+  std::unordered_set<PyObject*> held_types_;  // guards hold them: their addresses stay theirs
+  std::unordered_map<PyObject*, int32_t> groups_;
+  std::unordered_set<const void*> noted_;  // places of words
+  std::unordered_set<uint32_t> presets_;
+};
+
+}  // namespace md
