@@ -68,6 +68,7 @@ struct CapturedRegion {
   std::optional<GraphBreak> graph_break;  // Break
   const Policy* break_policy = nullptr;   // in force where the break was met, which may be below the region's end
   int64_t instructions = 0;               // before the one at which the region ends, those of inlined functions too
+  bool goes_back = false;                 // through a back edge
   bool met_operations = false;            // on tensors, those that nobody needs among them
   bool skips_frame = false;               // the program asked here for the frame to be left to Python
   bool leaves_rest = false;               // and here for what comes after the break, in the innermost frame
