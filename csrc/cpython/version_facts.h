@@ -6,5 +6,7 @@ namespace md {
 
 // Whether tuple() asks what it iterates over for its length, as list() does.
 inline constexpr bool kTupleAsksForLength = PY_VERSION_HEX < 0x030E0000;
+// Whether ~True warns.
+inline constexpr bool kInvertedBoolWarns = PY_VERSION_HEX >= 0x030C0000;
 
 }  // namespace md

@@ -159,6 +159,8 @@ FrameDriver::Advance FrameDriver::handle_raise(bool adds_entry) {
 
 FrameDriver::Advance FrameDriver::advance() {
   if (pv_traced(frame_.thread(), frame_.raw()) != 0) return hand_over_here(HandOver::traced);
+  if (std::exchange(owes_service_, false))
+    if (std::optional<Advance> left = serve()) return *left;
   // A unit that was split can be entered by the interpreter only at its start.
   if (only_concrete_ || !frame_.instruction().resumable) return execute_here();
   std::optional<RegionRun> run;
@@ -174,6 +176,14 @@ FrameDriver::Advance FrameDriver::advance() {
   } catch (...) {
     return raise_from_region(run ? &*run : nullptr);
   }
+}
+
+std::optional<FrameDriver::Advance> FrameDriver::serve() {
+  int status = pv_handle_pending(frame_.thread());
+  if (status == 0) return std::nullopt;
+  if (status > 0) return hand_over_here(HandOver::pending_call);
+  frame_.set_current_unit(frame_.instruction().lasti);
+  return handle_raise();
 }
 
 // Where every frame is to stay under the driver it executes the rest of this one.
@@ -239,6 +249,7 @@ FrameDriver::Advance FrameDriver::stop_at_output(RegionRun& run) {
 FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
   const CapturedRegion& region = run.region();
   counters().translated_instructions += region.instructions;
+  owes_service_ = owes_service_ || region.goes_back;
   if (!region.snapshot.returns.empty()) return leave_to_caller(run);
   if (region.exit == ExitKind::Return) {
     const FrameState& state = region.snapshot.frames.front();
@@ -277,6 +288,7 @@ FrameDriver::Advance FrameDriver::leave_to_caller(RegionRun& run) {
     if (arrival.images.empty()) return stop_at_output(run);
     arrival.leaves_rest = run.region().leaves_rest;
   }
+  waiting->owes_service_ = waiting->owes_service_ || run.region().goes_back;
   waiting->arrival_ = std::move(arrival);
   waiting = caller_;
   for (size_t level = 1; level < snapshot.returns.size(); ++level) {

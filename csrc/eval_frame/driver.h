@@ -30,6 +30,8 @@ class FrameDriver {
  private:
   enum class Advance : uint8_t { Continue, Left };
   // One region, and the instruction after it.
+  // Nothing: no exception was raised, and the frame stays here.
+  std::optional<Advance> serve();
   Advance advance();
   Advance go_on_uncaptured(HandOver why);
   bool is_fruitless(const RegionEntry& entry);
@@ -75,9 +77,11 @@ class FrameDriver {
   std::optional<Arrival> arrival_;
   int empty_regions_ = 0;
   bool only_concrete_ = false;  // no region from here on
-  bool leaves_rest_ = false;    // the innermost frame that is being restored goes to the interpreter
-  bool is_done_ = false;        // the instruction at which that frame stands has been executed
-  SavedError raising_;          // by the instruction at which the innermost frame that is being restored stands
+  // A region went through a back edge, where Python serves signals and other threads: it is done before the next instruction.
+  bool owes_service_ = false;
+  bool leaves_rest_ = false;  // the innermost frame that is being restored goes to the interpreter
+  bool is_done_ = false;      // the instruction at which that frame stands has been executed
+  SavedError raising_;        // by the instruction at which the innermost frame that is being restored stands
 };
 
 // The slots of a frame as a guard program reads them.

@@ -202,11 +202,16 @@ int lookup_constant(PyObject* dict, PyObject* key, PyObject** value) {
 }
 
 std::string repr_constant(BorrowedRef constant) {
-  Ref text = check(PyObject_Repr(constant));
+  Ref text = Ref::steal(PyObject_Repr(constant));
+  // An int of more digits than Python turns into decimal text.
+  if (!text && PyLong_CheckExact(constant.get())) {
+    PyErr_Clear();
+    text = Ref::steal(PyNumber_ToBase(constant, 16));
+  }
   Py_ssize_t size = 0;
-  const char* bytes = PyUnicode_AsUTF8AndSize(text, &size);
+  const char* bytes = text ? PyUnicode_AsUTF8AndSize(text, &size) : nullptr;
   if (bytes != nullptr) return std::string(bytes, static_cast<size_t>(size));
-  PyErr_Clear();  // a lone surrogate
+  PyErr_Clear();  // such an int in a tuple, or a lone surrogate
   return std::string("<") + constant.type()->tp_name + ">";
 }
 

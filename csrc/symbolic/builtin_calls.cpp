@@ -1,6 +1,7 @@
 // Builtins that the walk knows for values that are not all constants.
 #include "cpython/imports.h"
 #include "cpython/version_facts.h"
+#include "symbolic/name_spaces.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/user_operators.h"
 #include "tensor/tensor_modes.h"
@@ -138,15 +139,7 @@ ValuePtr call_hash(Walk& walk, const CallArgs& args) {
   const ValuePtr& value = args.positional[0];
   ValuePtr method = is_user_object(value) ? walk.user_method(value, kHash) : nullptr;
   if (!method) return walk.constant(check(PyLong_FromSsize_t(PyObject_Hash(walk.key_of(value)))));
-  ValuePtr result = walk.call_now(method, {{value}, {}});
-  Ref number = walk.constant_of(result);
-  if (!number || !PyLong_CheckExact(number.get())) walk.raise_here();
-  Py_ssize_t hash = PyLong_AsSsize_t(number);
-  if (hash == -1 && PyErr_Occurred() != nullptr) {
-    PyErr_Clear();
-    hash = PyObject_Hash(number);
-  }
-  return walk.constant(check(PyLong_FromSsize_t(hash == -1 ? -2 : hash)));
+  return walk.constant(hash_by_method(walk, value, method));
 }
 
 ValuePtr call_type(Walk& walk, const CallArgs& args) {
@@ -505,7 +498,7 @@ constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
                                     {"abs", call_abs},
                                     {"pow", call_pow},
                                     {"locals", break_always<BreakReason::frame_inspection>},
-                                    {"globals", break_always<BreakReason::frame_inspection>},
+                                    {"globals", call_globals},
                                     {"dir", break_always<BreakReason::frame_inspection>},
                                     {"eval", break_always<BreakReason::frame_inspection>},
                                     {"exec", break_always<BreakReason::frame_inspection>}};

@@ -78,6 +78,16 @@ ValuePtr call_type_call(Walk& walk, const CallArgs& args) {
   return walk.make_object(args.positional[0], inner, ContinuationKind::Hold);
 }
 
+// types.MethodType(function, self)
+ValuePtr call_method_type(Walk& walk, const CallArgs& args) {
+  walk.require_count(args, 2, 2);
+  const ValuePtr &function = args.positional[0], &self = args.positional[1];
+  bool is_object = self->kind == ValueKind::Instance || self->kind == ValueKind::Object;
+  if (!walk.is_python_function(function) || !is_object || walk.is_exactly(self, Py_TYPE(Py_None)))
+    break_on_creation(walk, &PyMethod_Type);
+  return make_value<BoundMethodValue>(function, self);
+}
+
 struct NewRow {
   PyTypeObject* type;
   CallHandler handler;
@@ -172,6 +182,7 @@ void register_class_calls() {
     register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(row.type), "__new__")).get(), row.handler);
   register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyType_Type), "__call__")).get(),
                 call_type_call);
+  register_call(reinterpret_cast<PyObject*>(&PyMethod_Type), call_method_type);
 }
 
 }  // namespace md

@@ -1,7 +1,7 @@
 // Methods of list and dict, on what the walk made; reading ones also on those that exist.
 #include <algorithm>
 
-#include "symbolic/walk.h"
+#include "symbolic/user_operators.h"
 
 namespace md {
 
@@ -96,9 +96,11 @@ ValuePtr list_clear(Walk& walk, const CallArgs& args) {
 
 ValuePtr list_remove(Walk& walk, const CallArgs& args) {
   walk.require_method_count(args, 1, 1);
-  const std::vector<ValuePtr>& items = list_of(walk, args, "remove");
+  const std::vector<ValuePtr> items = list_of(walk, args, "remove");
   for (size_t i = 0; i < items.size(); ++i) {
+    int64_t step = walk.step_number();
     std::optional<bool> equal = walk.known_equal(items[i], args.positional[1]);
+    break_if_changed(walk, step, args.positional[0], items);
     if (!equal) walk.graph_break(BreakReason::unknown_comparison, describe(items[i]));
     if (!*equal) continue;
     walk.list_splice(args.positional[0], static_cast<int64_t>(i), static_cast<int64_t>(i) + 1, {});
@@ -114,7 +116,9 @@ ValuePtr list_index(Walk& walk, const CallArgs& args) {
   if (!items) break_on_method(walk, args, "index");
   int64_t count = 0;
   for (size_t i = 0; i < items->size(); ++i) {
+    int64_t step = walk.step_number();
     std::optional<bool> equal = walk.known_equal((*items)[i], args.positional[1]);
+    break_if_changed(walk, step, args.positional[0], *items);
     if (!equal) walk.graph_break(BreakReason::unknown_comparison, describe((*items)[i]));
     if (*equal && !counts) return walk.integer(static_cast<int64_t>(i));
     if (*equal) ++count;
@@ -141,7 +145,7 @@ ValuePtr dict_view(Walk& walk, const CallArgs& args) {
 
 ValuePtr dict_get(Walk& walk, const CallArgs& args) {
   walk.require_method_count(args, 1, 2);
-  Ref key = walk.key_of(args.positional[1]);
+  Ref key = walk.key_in(args.positional[0], args.positional[1]);
   ValuePtr missing = args.positional.size() > 2 ? args.positional[2] : walk.none();
   ValuePtr item = walk.dict_item(dict_of(walk, args, "get"), key.get());
   return item ? item : missing;
@@ -174,7 +178,7 @@ std::vector<DictValue::Entry> entries_for_update(Walk& walk, const ValuePtr& val
 ValuePtr dict_pop(Walk& walk, const CallArgs& args) {
   walk.require_method_count(args, 1, 2);
   const ValuePtr& dict = dict_of(walk, args, "pop");
-  Ref key = walk.key_of(args.positional[1]);
+  Ref key = walk.key_in(dict, args.positional[1]);
   ValuePtr value = walk.dict_item(dict, key.get());
   if (!value && args.positional.size() < 3) walk.raise_known(PyExc_KeyError, {args.positional[1]});
   if (!value) return args.positional[2];
@@ -202,7 +206,7 @@ ValuePtr dict_clear(Walk& walk, const CallArgs& args) {
 ValuePtr dict_setdefault(Walk& walk, const CallArgs& args) {
   walk.require_method_count(args, 1, 2);
   const ValuePtr& dict = dict_of(walk, args, "setdefault");
-  Ref key = walk.key_of(args.positional[1]);
+  Ref key = walk.key_in(dict, args.positional[1]);
   if (ValuePtr known = walk.dict_item(dict, key.get())) return known;
   ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.none();
   walk.dict_set(dict, key.get(), value);

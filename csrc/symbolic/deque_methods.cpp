@@ -3,7 +3,7 @@
 
 #include "cpython/library_types.h"
 #include "guards/object_fields.h"
-#include "symbolic/walk.h"
+#include "symbolic/user_operators.h"
 
 namespace md {
 
@@ -143,7 +143,9 @@ ValuePtr call_search(Walk& walk, const CallArgs& args) {
   if (!items) walk.raise_here();
   int64_t count = 0;
   for (size_t i = 0; i < items->size(); ++i) {
+    int64_t step = walk.step_number();
     std::optional<bool> equal = walk.known_equal((*items)[i], args.positional[1]);
+    break_if_changed(walk, step, args.positional[0], *items);
     if (!equal) walk.graph_break(BreakReason::unknown_comparison, describe((*items)[i]));
     if (*equal && !counts) return walk.integer(static_cast<int64_t>(i));
     if (*equal) ++count;

@@ -1,6 +1,7 @@
 #include "symbolic/exceptions.h"
 
 #include "cpython/frame.h"
+#include "symbolic/key_stand_in.h"
 
 namespace md {
 
@@ -257,6 +258,7 @@ void Walk::raise_known(PyObject* type, const std::vector<ValuePtr>& args) {
 }
 
 void Walk::raise_set() {
+  if (take_unasked_comparison()) graph_break(BreakReason::unhashable_key, "a key with its own equality");
   ValuePtr exception = take_set_exception(*this);
   if (!exception) raise_here();
   raise_exception(exception);

@@ -109,21 +109,24 @@ std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.value_of_key(entry.key.get()), entry.value});
 }
 
-bool is_unchanged_set(const IteratorValue& iterator) {
+bool is_unchanged_set(Walk& walk, const IteratorValue& iterator) {
   if (auto* object = as<ObjectValue>(iterator.bases[0])) return !object->writes;
   PyObject* set = as<SetValue>(iterator.bases[0])->set;
   const auto& seen = as<SequenceValue>(iterator.bases[1])->items;
   if (PySet_GET_SIZE(set) != static_cast<Py_ssize_t>(seen.size())) return false;
   Py_ssize_t position = 0;
   PyObject* item = nullptr;
-  for (const ValuePtr& expected : seen)
-    if (pv_next_in_set(set, &position, &item) == 0 || as<ObjectValue>(expected)->object.get() != item) return false;
+  for (const ValuePtr& expected : seen) {
+    if (pv_next_in_set(set, &position, &item) == 0) return false;
+    auto* known = as<ObjectValue>(expected);
+    if (known != nullptr ? known->object.get() != item : walk.value_of_key(item) != expected) return false;
+  }
   return true;
 }
 
 // A set that changes while it is gone over is Python's to go over: it raises, or takes the elements as they come.
 std::optional<ValuePtr> next_in_set(Walk& walk, IteratorValue* iterator) {
-  if (!is_unchanged_set(*iterator)) walk.end_before_iteration(*iterator);
+  if (!is_unchanged_set(walk, *iterator)) walk.end_before_iteration(*iterator);
   if (iterator->index >= iterator->stop) return std::nullopt;
   return as<SequenceValue>(iterator->bases[1])->items[static_cast<size_t>(iterator->index)];
 }
@@ -135,9 +138,10 @@ ValuePtr set_iterator(Walk& walk, const ValuePtr& value) {
   if (!set) return nullptr;
   // The order is that of the object itself, which a copy may not have.
   Ref order = check(PySequence_Tuple(object != nullptr ? object->object : set));
-  // Where numbers of id() stand in a set differs from run to run.
+  // Where numbers of id() and objects made here stand in a set differs from run to run.
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
-    if (walk.is_identity_key(PyTuple_GET_ITEM(order.get(), i))) return nullptr;
+    if (BorrowedRef key = PyTuple_GET_ITEM(order.get(), i); walk.is_identity_key(key) || walk.has_place_of_its_own(key))
+      return nullptr;
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
     items.push_back(walk.value_of_key(PyTuple_GET_ITEM(order.get(), i)));

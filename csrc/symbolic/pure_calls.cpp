@@ -8,6 +8,7 @@
 #include "frontends/size_object.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/no_warnings.h"
 #include "symbolic/texts.h"
 
 namespace md {
@@ -213,6 +214,17 @@ ValuePtr converted_by_method(Walk& walk, BorrowedRef callable, const CallArgs& a
 
 }  // namespace
 
+namespace {
+
+// A function of the standard library, or a method of a pattern, which parses templates in Python.
+bool may_run_python(BorrowedRef callable) {
+  if (PyFunction_Check(callable.get())) return true;
+  return Py_IS_TYPE(callable.get(), &PyMethodDescr_Type) &&
+         (PyDescr_TYPE(callable.get()) == pattern_type() || PyDescr_TYPE(callable.get()) == match_type());
+}
+
+}  // namespace
+
 ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
   if (ValuePtr converted = converted_by_method(walk, callable, args)) return converted;
   if (ValuePtr computed = computed_call(walk, callable, args)) return computed;
@@ -283,8 +295,19 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
   if (growing_calls().contains(callable) && may_be_large(held)) return nullptr;
   std::vector<PyObject*> plain;
   for (const Ref& value : held) plain.push_back(value);
-  Ref result = Ref::steal(PyObject_Vectorcall(callable, plain.data(), args.positional.size(),
-                                              args.keywords.empty() ? nullptr : names.get()));
+  Ref result;
+  bool warns = false;
+  {
+    std::optional<NoWarnings> silence;
+    if (may_run_python(callable)) silence.emplace();
+    result = Ref::steal(PyObject_Vectorcall(callable, plain.data(), args.positional.size(),
+                                            args.keywords.empty() ? nullptr : names.get()));
+    warns = silence && silence->met();
+  }
+  if (warns) {
+    PyErr_Clear();
+    walk.graph_break(BreakReason::builtin_call, "a function that warns");
+  }
   if (!result) walk.raise_set();
   if (Py_IS_TYPE(result.get(), match_type())) {
     auto match =

@@ -82,6 +82,7 @@ struct CapturedRegion {
   std::optional<GraphBreak> graph_break;  // Break
   const Policy* break_policy = nullptr;   // in force where the break was met, which may be below the region's end
   int64_t instructions = 0;               // before the one at which the region ends, those of inlined functions too
+  bool goes_back = false;                 // through a back edge
   bool met_operations = false;            // on tensors, those that nobody needs among them
   bool is_strict_inside = false;          // some of it is under error_on_graph_break
   bool skips_frame = false;               // the program asked here for the frame to be left to Python

@@ -6,6 +6,7 @@
 #include "graph/symbols.h"
 #include "guards/constants.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/key_stand_in.h"
 #include "symbolic/output_queue.h"
 
 #include <algorithm>
@@ -115,6 +116,8 @@ void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) 
 }
 
 RecipeId RegionFinisher::key_recipe(BorrowedRef key) {
+  // Storing it would ask for its hash once more.
+  if (is_key_stand_in(key)) end_before(walk_.own_key_step(key), BreakReason::unhashable_key, "a key that is kept");
   return is_guardable_constant(key) ? constant_recipe(key) : recipe_of(walk_.value_of_key(key));
 }
 

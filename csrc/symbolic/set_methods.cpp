@@ -63,7 +63,7 @@ template <EffectKind kind>
 ValuePtr call_with_item(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) walk.raise_here();
   if (type_of(args.positional[1]) == &PySet_Type) break_on_set(walk, args.positional[1]);
-  if (!walk.set_change(kind, args.positional[0], walk.key_of(args.positional[1]).get()))
+  if (!walk.set_change(kind, args.positional[0], walk.key_in(args.positional[0], args.positional[1]).get()))
     break_on_set(walk, args.positional[0]);
   return walk.none();
 }
@@ -71,7 +71,7 @@ ValuePtr call_with_item(Walk& walk, const CallArgs& args) {
 ValuePtr call_remove(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) walk.raise_here();
   if (type_of(args.positional[1]) == &PySet_Type) break_on_set(walk, args.positional[1]);
-  Ref key = walk.key_of(args.positional[1]);
+  Ref key = walk.key_in(args.positional[0], args.positional[1]);
   int found = PySet_Contains(contents_of(walk, args.positional[0]), key);
   check_status(found);
   if (found == 0) walk.raise_known(PyExc_KeyError, {args.positional[1]});

@@ -16,14 +16,14 @@ void build_sequence(Walk& walk, const Instruction& at) {
 void build_set(Walk& walk, const Instruction& at) {
   auto set = make_value<SetValue>();
   set->creation_step = walk.step_number();
-  for (int i = at.arg; i >= 1; --i) set->add(walk.key_of(walk.peek(i)).get());
+  for (int i = at.arg; i >= 1; --i) set->add(walk.key_in(set, walk.peek(i)).get());
   walk.pop_many(at.arg);
   walk.push(set);
 }
 
 void build_map(Walk& walk, const Instruction& at) {
   auto dict = make_value<DictValue>();
-  for (int i = 2 * at.arg; i >= 2; i -= 2) dict->set(walk.key_of(walk.peek(i)).get(), walk.peek(i - 1));
+  for (int i = 2 * at.arg; i >= 2; i -= 2) dict->set(walk.key_in(dict, walk.peek(i)).get(), walk.peek(i - 1));
   walk.pop_many(2 * at.arg);
   walk.push(dict);
 }
@@ -86,7 +86,7 @@ void list_extend(Walk& walk, const Instruction& at) {
 
 void set_add(Walk& walk, const Instruction& at) {
   auto* set = container_at<SetValue>(walk, at.arg);
-  set->add(walk.key_of(walk.peek()).get());
+  set->add(walk.key_in(walk.peek(at.arg + 1), walk.peek()).get());
   walk.pop();
 }
 
@@ -108,7 +108,7 @@ void set_update(Walk& walk, const Instruction& at) {
 
 void map_add(Walk& walk, const Instruction& at) {
   ValuePtr dict = walk.peek(at.arg + 2);
-  Ref key = walk.key_of(walk.peek(2));
+  Ref key = walk.key_in(dict, walk.peek(2));
   if (!walk.dict_set(dict, key.get(), walk.peek()))
     walk.graph_break(BreakReason::store_subscript, "into a " + describe(dict));
   walk.pop_many(2);

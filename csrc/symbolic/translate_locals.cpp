@@ -1,5 +1,6 @@
 // Constants, locals, cells, globals and the stack.
 #include "cpython/imports.h"
+#include "symbolic/name_spaces.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -83,14 +84,6 @@ void store_deref(Walk& walk, const Instruction& at) {
 void delete_deref(Walk& walk, const Instruction& at) {
   if (!load_cell(walk, cell_in(walk, at.arg))) walk.raise_here();
   store_cell(walk, walk.frame().slots[at.arg], nullptr);
-}
-
-// The function object whose globals a frame sees, with its source.
-ObjectValue* globals_function(Walk& walk) {
-  ValuePtr function = walk.frame().function;
-  while (auto* made = as<FunctionValue>(function))
-    function = made->globals_from ? made->globals_from : walk.root().function;
-  return as<ObjectValue>(function);
 }
 
 void load_builtin(Walk& walk, ObjectValue* function, BorrowedRef name) {

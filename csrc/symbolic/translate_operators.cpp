@@ -1,6 +1,7 @@
 // Arithmetic, comparison, membership, subscripts, formatting.
 #include "bytecode/binary_operators.h"
 #include "cpython/imports.h"
+#include "cpython/version_facts.h"
 #include "frontends/op_callables.h"
 #include "snapshot/operator_methods.h"
 #include "symbolic/enum_values.h"
@@ -264,6 +265,8 @@ template <char op>
 void unary_op(Walk& walk, const Instruction&) {
   ValuePtr value = walk.peek();
   ValuePtr result;
+  if (op == '~' && kInvertedBoolWarns && type_of(value) == &PyBool_Type)
+    walk.graph_break(BreakReason::unknown_operator, "~ of a bool, which warns");
   if (walk.is_tensor(value)) {
     const OpRow* row = unary_operator_row(op);
     if (row == nullptr) walk.graph_break(BreakReason::tensor_operands, str_cat("operator ", op));
@@ -318,7 +321,17 @@ class EqualityDepth {
 
 bool is_kind_of_list(PyTypeObject* type) { return PyType_IsSubtype(type, &PyList_Type) != 0; }
 
+std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b);
+
+// As containers compare what they hold: one object is equal to itself, whatever it says.
+std::optional<bool> held_equality(Walk& walk, const ValuePtr& held, const ValuePtr& other) {
+  if (held == other && !walk.is_tensor(held)) return true;
+  bool asks = is_user_object(held) || is_user_object(other);
+  return asks && walk.same_object(held, other) ? true : equality(walk, held, other);
+}
+
 std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
+  static PyObject* const kEq = PyUnicode_InternFromString("__eq__");
   EqualityDepth depth(walk);
   if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
   if (a->kind == ValueKind::Identity || b->kind == ValueKind::Identity) {
@@ -343,8 +356,10 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     if (is_kind_of_list(walk.exact_type(a)) != is_kind_of_list(walk.exact_type(b))) return false;
     if (left->size() != right->size()) return false;
     for (size_t i = 0; i < left->size(); ++i) {
-      if ((*left)[i] == (*right)[i] && !walk.is_tensor((*left)[i])) continue;
-      std::optional<bool> equal = equality(walk, (*left)[i], (*right)[i]);
+      int64_t step = walk.step_number();
+      std::optional<bool> equal = held_equality(walk, (*left)[i], (*right)[i]);
+      break_if_changed(walk, step, a, *left);
+      break_if_changed(walk, step, b, *right);
       if (!equal || !*equal) return equal;
     }
     return true;
@@ -357,8 +372,9 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     for (const DictValue::Entry& entry : *one) {
       ValuePtr partner = walk.dict_item(b, entry.key.get());
       if (!partner) return false;
-      if (partner == entry.value && !walk.is_tensor(partner)) continue;
-      std::optional<bool> equal = equality(walk, entry.value, partner);
+      int64_t step = walk.step_number();
+      std::optional<bool> equal = held_equality(walk, entry.value, partner);
+      if (walk.step_number() != step) walk.graph_break(BreakReason::unknown_comparison, "of dicts by methods");
       if (!equal || !*equal) return equal;
     }
     return true;
@@ -377,7 +393,8 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     walk.exact_type(b);
     return walk.same_object(a, b);
   }
-  return std::nullopt;
+  bool asks = walk.user_method(a, kEq) || walk.user_method(b, kEq);
+  return asks ? equal_by_methods(walk, a, b) : std::nullopt;
 }
 
 // a < b and its like on two lists or two tuples: the first elements that differ decide. Null: not known.
@@ -392,8 +409,10 @@ ValuePtr order_of_sequences(Walk& walk, const ValuePtr& a, const ValuePtr& b, in
       return nullptr;
   size_t i = 0;
   while (i < left->size() && i < right->size()) {
-    bool same = (*left)[i] == (*right)[i] && !walk.is_tensor((*left)[i]);
-    std::optional<bool> equal = same ? true : equality(walk, (*left)[i], (*right)[i]);
+    int64_t step = walk.step_number();
+    std::optional<bool> equal = held_equality(walk, (*left)[i], (*right)[i]);
+    break_if_changed(walk, step, a, *left);
+    break_if_changed(walk, step, b, *right);
     if (!equal) return nullptr;
     if (!*equal) break;
     ++i;
@@ -468,8 +487,8 @@ void is_op(Walk& walk, const Instruction& at) {
 }
 
 // What a look-up goes by: a member of an enum of texts finds the text that it equals.
-Ref lookup_key(Walk& walk, const ValuePtr& key) {
-  return walk.key_of(has_user_type(key) ? plain_or_itself(walk, key, {"__hash__", "__eq__"}) : key);
+Ref lookup_key(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
+  return walk.key_in(container, has_user_type(key) ? plain_or_itself(walk, key, {"__hash__", "__eq__"}) : key);
 }
 
 std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const ValuePtr& item) {
@@ -479,20 +498,22 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
     auto entries = view->what == 1 ? walk.entries_of(view->dict) : nullptr;
     if (!entries) return std::nullopt;
     for (const DictValue::Entry& entry : *entries) {
-      if (entry.value == item) return true;
-      std::optional<bool> equal = equality(walk, entry.value, item);
+      int64_t step = walk.step_number();
+      std::optional<bool> equal = entry.value == item ? true : held_equality(walk, entry.value, item);
+      if (walk.step_number() != step) walk.graph_break(BreakReason::unknown_contains, "values of a dict by methods");
       if (!equal || *equal) return equal;
     }
     return false;
   }
   if (walk.is_dict(container, {"__contains__"}))
-    return static_cast<bool>(walk.dict_item(container, lookup_key(walk, item).get()));
+    return static_cast<bool>(walk.dict_item(container, lookup_key(walk, container, item).get()));
   if (type_of(container) == &PySet_Type || type_of(container) == &PyFrozenSet_Type) {
     if (type_of(item) == &PySet_Type) return std::nullopt;  // taken as the frozenset of its elements
     Ref set = walk.set_contents(container);
     if (!set) return std::nullopt;
-    walk.keep_identities_apart_from_all(walk.key_of(item).get(), set.get());
-    int found = PySet_Contains(set, walk.key_of(item));
+    Ref known = walk.key_in(container, item);
+    walk.keep_identities_apart_from_all(known.get(), set.get());
+    int found = PySet_Contains(set, known);
     check_status(found);
     return found == 1;
   }
@@ -503,8 +524,9 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
                    !walk.inherits(container, base, {"__contains__"});
     if (own_way) return std::nullopt;
     for (const ValuePtr& element : *elements) {
-      if (element == item) return true;
-      std::optional<bool> equal = equality(walk, element, item);
+      int64_t step = walk.step_number();
+      std::optional<bool> equal = element == item ? true : held_equality(walk, element, item);
+      break_if_changed(walk, step, container, *elements);
       if (!equal || *equal) return equal;
     }
     return false;
@@ -571,7 +593,7 @@ ValuePtr missing_item(Walk& walk, const ValuePtr& container, BorrowedRef known, 
 
 ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   bool may_store = type_of(container) != &PyDict_Type;
-  Ref known = may_store ? walk.key_of(key) : lookup_key(walk, key);
+  Ref known = may_store ? walk.key_of(key) : lookup_key(walk, container, key);
   ValuePtr item = walk.dict_item(container, known.get());
   if (!item) item = missing_item(walk, container, known.get(), key);
   if (!item) walk.raise_known(PyExc_KeyError, {key});
@@ -711,7 +733,7 @@ bool store_in_deque(Walk& walk, const ValuePtr& deque, const ValuePtr& key, cons
 void store_subscr(Walk& walk, const Instruction&) {
   ValuePtr key = walk.peek(1), container = walk.peek(2), value = walk.peek(3);
   if (walk.is_dict(container, {"__setitem__"})) {
-    walk.dict_set(container, walk.key_of(key).get(), value);
+    walk.dict_set(container, walk.key_in(container, key).get(), value);
   } else if (has_items_of_list(walk, container, "__setitem__")) {
     replace_elements(walk, container, key, &value);
   } else if (is_deque(container) && store_in_deque(walk, container, key, value)) {
@@ -735,7 +757,7 @@ void delete_subscr(Walk& walk, const Instruction&) {
   if (inline_item(walk, container, {key}, "__delitem__", 2)) return;
   if (!walk.is_dict(container, {"__delitem__"}))
     walk.graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
-  Ref constant = walk.key_of(key);
+  Ref constant = walk.key_in(container, key);
   if (!walk.dict_delete(container, constant.get())) walk.raise_known(PyExc_KeyError, {key});
   walk.pop_many(2);
 }
@@ -847,6 +869,6 @@ const OpcodeRegistration registration{{Opcode::BINARY_OP, binary_op},
 
 }  // namespace
 
-std::optional<bool> Walk::known_equal(const ValuePtr& a, const ValuePtr& b) { return equality(*this, a, b); }
+std::optional<bool> Walk::known_equal(const ValuePtr& a, const ValuePtr& b) { return held_equality(*this, a, b); }
 
 }  // namespace md

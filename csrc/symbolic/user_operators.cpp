@@ -40,6 +40,13 @@ bool declines(PyTypeObject* type, PyTypeObject* other) {
          type == Py_TYPE(Py_None);
 }
 
+// What is compared with its own kind alone.
+bool declines_comparison(PyTypeObject* type, PyTypeObject* other) {
+  bool is_known = type == &PyUnicode_Type || type == &PyBytes_Type || type == &PyTuple_Type || type == &PyList_Type ||
+                  type == &PyDict_Type;
+  return is_known && !PyType_IsSubtype(other, type);
+}
+
 bool is_operand_of_user(const ValuePtr& value) {
   // A Counter, or another subclass of dict that the walk made.
   bool is_dict = value->kind == ValueKind::Dict && PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
@@ -50,13 +57,13 @@ bool is_operand_of_user(const ValuePtr& value) {
 // CPython's abstract.c with slot_nb_* of typeobject.c).
 class OperatorCalls {
  public:
-  OperatorCalls(Walk& walk, const Instruction& at)
+  OperatorCalls(Walk& walk, const Instruction& at, ValuePtr left, ValuePtr right)
       : walk_(walk),
         at_(at),
         names_(operator_methods(at)),
         compares_(at.op == Opcode::COMPARE_OP),
-        left_(walk.peek(2)),
-        right_(walk.peek(1)) {}
+        left_(std::move(left)),
+        right_(std::move(right)) {}
 
   ValuePtr run() {
     PyTypeObject *left = walk_.exact_type(left_), *right = walk_.exact_type(right_);
@@ -76,7 +83,8 @@ class OperatorCalls {
   ValuePtr ask(const ValuePtr& self, const ValuePtr& other, const char* name) {
     if (name == nullptr) return nullptr;
     if (!is_operand_of_user(self)) {
-      if (!declines(walk_.exact_type(self), walk_.exact_type(other))) give_up();
+      PyTypeObject *type = walk_.exact_type(self), *of_other = walk_.exact_type(other);
+      if (!declines(type, of_other) && !(compares_ && declines_comparison(type, of_other))) give_up();
       return nullptr;
     }
     if (ValuePtr method = python_method(walk_, self, name)) {
@@ -129,7 +137,7 @@ class OperatorCalls {
 };
 
 bool call_operator(Walk& walk, const Instruction& at) {
-  ValuePtr result = OperatorCalls(walk, at).run();
+  ValuePtr result = OperatorCalls(walk, at, walk.peek(2), walk.peek(1)).run();
   if (at.op == Opcode::COMPARE_OP && at.arg2 != 0) {
     std::optional<bool> truth = walk.truth_of(result);
     if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(result));
@@ -145,6 +153,21 @@ bool call_operator(Walk& walk, const Instruction& at) {
 bool is_user_object(const ValuePtr& value) {
   auto* object = as<ObjectValue>(value);
   return has_user_type(value) && (object == nullptr || !PyType_Check(object->object.get()));
+}
+
+std::optional<bool> equal_by_methods(Walk& walk, const ValuePtr& left, const ValuePtr& right) {
+  static constexpr Instruction kEqual{
+      .op = Opcode::COMPARE_OP, .resumable = false, .arg = Py_EQ, .arg2 = 0, .unit = 0, .lasti = 0};
+  if (!is_operand_of_user(left) && !is_operand_of_user(right)) return walk.known_equal(left, right);
+  if (walk.is_tensor(left) || walk.is_tensor(right)) return std::nullopt;
+  return walk.truth_of(OperatorCalls(walk, kEqual, left, right).run());
+}
+
+void break_if_changed(Walk& walk, int64_t step, const ValuePtr& container, const std::vector<ValuePtr>& elements) {
+  if (walk.step_number() == step) return;
+  auto now = walk.elements_of(container);
+  if (!now || *now != elements)
+    walk.graph_break(BreakReason::unknown_comparison, "elements of a container that changes meanwhile");
 }
 
 bool inline_operator(Walk& walk, const Instruction& at) {

@@ -7,6 +7,12 @@ namespace md {
 // Each inlines the method that Python calls first and drops the instruction's operands; false: nothing was done.
 // An object of a user's class. No class: what operators do between classes is their metaclass's, type's as a rule.
 bool is_user_object(const ValuePtr& value);
+// a == b as Python finds it out by the methods of both; no answer: not known. Whether they are one object is not asked.
+std::optional<bool> equal_by_methods(Walk& walk, const ValuePtr& left, const ValuePtr& right);
+// Breaks if a method that has run since that step has changed what the container holds.
+void break_if_changed(Walk& walk, int64_t step, const ValuePtr& container, const std::vector<ValuePtr>& elements);
+// What hash() makes of the result of a __hash__ in Python.
+Ref hash_by_method(Walk& walk, const ValuePtr& value, const ValuePtr& method);
 bool inline_operator(Walk& walk, const Instruction& at);
 bool inline_unary(Walk& walk, const char* name);
 // __setitem__ and __delitem__.

@@ -2,14 +2,17 @@
 
 #include "cpython/library_types.h"
 #include "guards/guard_set.h"
+#include "symbolic/key_stand_in.h"
 
 namespace md {
 
 namespace {
 
-// Both are constants of exact built-in types: == runs no user code. 1, 1.0 and True are one key, as for dict.
+// == runs no user code: both are constants of exact built-in types (1, 1.0 and True are one key, as for dict), objects that equal
+// themselves alone, or stand-ins, which dict compares with what has their hash.
 bool same_key(BorrowedRef a, BorrowedRef b) {
   if (a.get() == b.get()) return true;
+  if ((is_key_stand_in(a) || is_key_stand_in(b)) && PyObject_Hash(a) != PyObject_Hash(b)) return false;
   int equal = PyObject_RichCompareBool(a, b, Py_EQ);
   check_status(equal);
   return equal == 1;

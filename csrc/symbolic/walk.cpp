@@ -7,6 +7,7 @@
 #include "guards/constants.h"
 #include "guards/wrapper_callables.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/key_stand_in.h"
 #include "symbolic/output_queue.h"
 #include "symbolic/region_finisher.h"
 #include "symbolic/value_cycles.h"
@@ -363,6 +364,7 @@ void Walk::step() {
   const Instruction& instruction = (*current.bytecode)[current.index];
   ++steps_;
   met_strict_ = met_strict_ || current.policy->error_on_graph_break;
+  forget_differences();
   if (restart_ != nullptr && steps_ == restart_->step) {
     const GraphBreak& found = restart_->graph_break;
     throw BreakSignal{found.reason, found.context, found.explanation};
@@ -378,10 +380,14 @@ void Walk::step() {
   OpcodeHandler handler = opcode_handler(instruction.op);
   if (handler == nullptr) graph_break(BreakReason::unsupported_opcode, opcode_name(instruction.op));
   current.next = current.index + 1;
-  if (!trace_.on()) return handler(*this, instruction);
-  trace_.before(*this, instruction);
-  handler(*this, instruction);
-  trace_.after(*this);
+  if (trace_.on()) trace_.before(*this, instruction);
+  try {
+    handler(*this, instruction);
+  } catch (const PythonError&) {
+    if (!take_unasked_comparison()) throw;
+    graph_break(BreakReason::unhashable_key, "a key with its own equality");
+  }
+  if (trace_.on()) trace_.after(*this);
 }
 
 CapturedRegion Walk::finish(ExitKind exit, std::optional<GraphBreak> found) {
@@ -395,6 +401,7 @@ CapturedRegion Walk::finish(ExitKind exit, std::optional<GraphBreak> found) {
   CapturedRegion region = RegionFinisher(*this).finish(exit, std::move(found));
   region.break_policy = break_policy;
   region.instructions = steps_ - 1;
+  region.goes_back = goes_back_;
   region.repeated_records = repeated_records;
   return region;
 }

@@ -80,7 +80,10 @@ class Walk {
   ValuePtr pop();
   std::vector<ValuePtr> pop_many(int count);  // in stack order
   ValuePtr& peek(int distance = 1);           // 1 is the top
-  void jump(int target) { frame().next = target; }
+  void jump(int target) {
+    goes_back_ = goes_back_ || target <= frame().index;
+    frame().next = target;
+  }
   const Bytecode& bytecode() { return *frame().bytecode; }
 
   // --- outcomes
@@ -136,6 +139,13 @@ class Walk {
   // The object as a key of a dict or an element of a set: a constant, or an object that is equal to itself alone, guarded by
   // identity. Breaks on what has its own equality, raises for what has no hash.
   Ref key_of(const ValuePtr& value);
+  // The same for a look-up in a container or a store into it, with a __hash__ and __eq__ of the program's own called as Python
+  // calls them (own_keys.cpp): the key that is there and equal to it, or itself.
+  Ref key_in(const ValuePtr& container, const ValuePtr& value);
+  // Stands in a dict or set for an object made here: where in a set differs from run to run.
+  bool has_place_of_its_own(BorrowedRef key) const;
+  // The step at which the program was first asked for the hash of what this stands for.
+  int64_t own_key_step(BorrowedRef stand_in) const;
   // The value that such a key is.
   ValuePtr value_of_key(BorrowedRef key);
   // The object, for functions, classes, modules, and the like, guarded by identity. Null for what the walk made.
@@ -445,6 +455,7 @@ class Walk {
   void add_frames(CallOutSite& site);
   std::vector<ValuePtr> mutables_, written_;  // lists, dicts and instances from outside: met, and written to
   bool dict_written_ = false;
+  bool goes_back_ = false;
   PendingWrites& write_to(const ValuePtr& object);
   SequenceValue* written_list(ObjectValue* object);
   DictValue* written_dict(ObjectValue* object);
@@ -458,6 +469,14 @@ class Walk {
   std::vector<ValuePtr> functions_with_dict_;
   std::vector<Handle<IdentityValue>> identities_;
   std::vector<Handle<InstanceDictValue>> instance_dicts_;
+  struct OwnKey {
+    ValuePtr value;
+    Ref key;  // null: not made yet
+    int64_t step;
+  };
+  std::vector<OwnKey> own_keys_;
+  OwnKey& own_key(const ValuePtr& value);
+  Ref hashed_key(const ValuePtr& value);
   bool has_own_identity(const ValuePtr& value);
   bool may_be_key(BorrowedRef object) const;
   std::vector<size_t> catches_;  // depths at which a StopIteration is waited for

@@ -50,6 +50,9 @@ KNOWN = {
     "TestTracebackException.test_print": _RETURNED,
     "test_bug_782369": _NUMBERS,
     "test_tuple_reuse": _PLACES,
+    "test_product_tuple_reuse": _PLACES,
+    "test_zip_tuple_reuse": _PLACES,
+    "test_zip_longest_tuple_reuse": _PLACES,
     "test_genexps.__test__.doctests": _PLACES,
 }
 

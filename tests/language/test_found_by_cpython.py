@@ -5,7 +5,12 @@ import functools
 import gc
 import itertools
 import logging
+import os
+import re
 import signal
+import subprocess
+import sys
+import warnings
 import weakref
 
 import pytest
@@ -665,3 +670,78 @@ def test_slot_names_that_a_class_gives():
 def test_a_list_of_a_c_class_equals_a_list():
     spamlist = pytest.importorskip("xxsubtype").spamlist
     check(lambda: (spamlist([1, 2]) == [1, 2], [1] + [2] == spamlist([1, 2]), spamlist([1]) < [2], spamlist() == ()))
+
+
+def test_numbers_of_more_digits_than_python_writes():
+    def function(bits):
+        return (1 << bits) % 1000, {(1 << bits, 1): bits}[1 << bits, 1], (1 << bits).bit_length()
+
+    for bits in (20000, 30000, 30001):
+        assert check(function, bits)[0] == "result"
+
+    def of_an_argument(number):
+        return number % 1000, number + 1 > number, {number: 1}[number]
+
+    for bits in (20000, 30000, 20000):
+        assert check(of_an_argument, 1 << bits)[0] == "result"
+
+
+TIGHT_LOOPS = """
+import threading
+from minidynamo._dynamo.eval_frame import enable_everywhere
+
+def loop(started, goes_on, interrupted):
+    left = 20_000_000
+    started[0] = True
+    while goes_on[0]:
+        if left:
+            left -= 1
+        else:
+            return
+    interrupted[0] = True
+
+started, goes_on, interrupted = [False], [True], [False]
+with enable_everywhere():
+    thread = threading.Thread(target=loop, args=(started, goes_on, interrupted))
+    thread.start()
+    while not started[0]:
+        pass
+    goes_on[0] = False
+    thread.join()
+print(interrupted)
+"""
+
+
+def test_other_threads_get_their_turn_in_a_loop_of_regions():
+    done = subprocess.run([sys.executable, "-c", TIGHT_LOOPS], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[True]\n", done.stderr
+
+
+def test_warnings_of_the_standard_library_are_given_at_their_place():
+    def function(text):
+        re.purge()
+        return re.sub("(x)(y)(z)(x)(y)(z)(x)(y)(z)(x)?", rf"\g<{text}1>", "xyzxyzxyz")
+
+    def warned(call):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            results = [outcome(call, "+"), outcome(call, "+")]
+        return results, [(os.path.basename(warning.filename), warning.lineno) for warning in found]
+
+    expected = warned(function)
+    assert warned(minidynamo.compile(function, backend="eager")) == expected
+    with enable_everywhere():
+        found = warned(function)
+    assert found == expected
+
+
+def test_inverted_bool_warns_each_time():
+    def function(flag):
+        return ~flag
+
+    def warned(call):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            return [call(True), call(True), call(False)], len(found)
+
+    assert warned(minidynamo.compile(function, backend="eager")) == warned(function)

@@ -262,7 +262,7 @@ def dunder_compare(x):
     return x, a == a, a == b, a != b, a < b, sorted([b, a])[0] is a
 
 
-@snippet()
+@whole()
 def dunder_hash_in_dict(x):
     a = Number(1)
     return {a: x}[a], Number(1) in {a: 1}

@@ -80,7 +80,7 @@ def hash_and_eq(x, log):
     return table[b], a in table, {a, b} == {b}, hash(a), a == b, a != b
 
 
-@snippet(with_log())
+@whole(with_log())
 def equality_in_containers(x, log):
     a, b = Noting(log), Noting(log)
     return x, a in [b], [a] == [b], (a, 1) == (b, 1), [b].index(a), [a, b].count(a)

@@ -226,7 +226,7 @@ def dataclass_hashed(x):
     return x, hash(Frozen(1)) == hash(Frozen(1))
 
 
-@snippet()
+@whole()
 def dataclass_as_key(x):
     return {Frozen(1): x}[Frozen(1)] + 1
 

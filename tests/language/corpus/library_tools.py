@@ -526,7 +526,7 @@ def dataclass_compared(x):
     return x, Config(1) == Config(1), Frozen(1) != Frozen(2), Frozen(1) == 3, hash(Frozen(1)) == hash(Frozen(1))
 
 
-@snippet()
+@whole()
 def dataclass_keys(x):
     memo = {Frozen(1): x}
     memo[Frozen(2)] = x + 1
@@ -544,14 +544,14 @@ class Point:
         return hash(self.a)
 
 
-@snippet()
+@whole()
 def own_keys(x):
     memo = {Point(1): x}
     memo[Point(1)] = x + 1
     return memo[Point(1)], memo.get(Point(2)), Point(1) in memo, len(memo)
 
 
-@snippet()
+@whole()
 def own_keys_in_sets(x):
     seen = {Point(1), Point(2), Point(1)}
     seen.add(Point(2))

@@ -365,7 +365,7 @@ def read_locals(x):
     return x * y, names
 
 
-@snippet()
+@whole()
 def read_globals(x):
     return x * globals()["SCALE"]
 

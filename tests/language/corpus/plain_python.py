@@ -104,7 +104,7 @@ def locals_read(x):
     return x, sorted(locals())
 
 
-@snippet()
+@whole()
 def globals_read(x):
     return x, globals()["helper"] is helper, "not_there" in globals()
 
@@ -637,13 +637,13 @@ class Key:
         return isinstance(other, Key) and self.n == other.n
 
 
-@snippet()
+@whole()
 def user_key(x):
     d = {Key(1): x}
     return d[Key(1)] + 1, Key(2) in d, len({Key(1), Key(1)})
 
 
-@snippet()
+@whole()
 def plain_object_as_key(x):
     p = Plain(1)
     return {p: x}[p] + 1, p in {p}, p in [p]

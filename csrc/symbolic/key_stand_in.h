@@ -1,0 +1,19 @@
+// What stands in a dict or set of the walk for a key with a __hash__ and __eq__ of the program's own. It has the hash that the program
+// gave. Compared with another object of that hash it fails, unless the program has said in this instruction that they differ: nothing
+// that forgot to ask goes on.
+#pragma once
+#include "cpython/ref.h"
+
+namespace md {
+
+Ref make_key_stand_in(Py_hash_t hash);
+bool is_key_stand_in(BorrowedRef object);
+Py_hash_t hash_of_stand_in(BorrowedRef stand_in);
+
+// The program has compared them: they are not equal. Until forget_differences(), which each instruction begins with.
+void note_difference(BorrowedRef key, BorrowedRef other);
+void forget_differences();
+// The exception that is set is that of a comparison which nobody asked for; it is cleared.
+bool take_unasked_comparison();
+
+}  // namespace md

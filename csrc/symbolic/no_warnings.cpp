@@ -1,0 +1,65 @@
+#include "symbolic/no_warnings.h"
+
+#include <utility>
+
+#include "cpython/imports.h"
+
+namespace md {
+
+namespace {
+
+thread_local NoWarnings* current = nullptr;
+
+// Of all threads that are in such a scope.
+int scopes = 0;
+PyObject* original = nullptr;  // held while there is one
+
+PyObject* module() {
+  static PyObject* const warnings = check(PyImport_ImportModule("warnings")).release();
+  return warnings;
+}
+
+}  // namespace
+
+PyObject* hold_back_warning() {
+  current->met_ = true;
+  PyErr_SetString(PyExc_RuntimeError, "a warning ahead of its time");
+  return nullptr;
+}
+
+namespace {
+
+PyObject* warn(PyObject*, PyObject* args, PyObject* keywords) {
+  if (current != nullptr) return hold_back_warning();
+  return PyObject_Call(original, args, keywords);
+}
+
+PyObject* stand_in() {
+  static PyMethodDef definition = {"warn", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(warn)),
+                                   METH_VARARGS | METH_KEYWORDS, nullptr};
+  static PyObject* const function = check(PyCFunction_New(&definition, nullptr)).release();
+  return function;
+}
+
+}  // namespace
+
+NoWarnings::NoWarnings() : outer_(std::exchange(current, this)) {
+  if (scopes++ > 0) return;
+  Ref warn = Ref::steal(PyObject_GetAttrString(module(), "warn"));
+  if (warn) check_status(PyObject_SetAttrString(module(), "warn", stand_in()));
+  PyErr_Clear();
+  original = warn ? warn.release() : nullptr;
+}
+
+NoWarnings::~NoWarnings() {
+  current = outer_;
+  if (--scopes > 0 || original == nullptr) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Ref now = Ref::steal(PyObject_GetAttrString(module(), "warn"));
+  if (now.get() == stand_in()) PyObject_SetAttrString(module(), "warn", original);
+  PyErr_Restore(type, value, traceback);
+  Py_CLEAR(original);
+}
+
+}  // namespace md

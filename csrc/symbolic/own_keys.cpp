@@ -1,0 +1,170 @@
+// Keys with a __hash__ and __eq__ of the program's own, in dicts and sets that the walk made: both are called as often as Python
+// calls them, and in its order.
+#include "guards/constants.h"
+#include "symbolic/enum_values.h"
+#include "symbolic/key_stand_in.h"
+#include "symbolic/user_operators.h"
+
+namespace md {
+
+namespace {
+
+// What a dict or set that the walk made holds; null: another container.
+std::unique_ptr<std::vector<Ref>> keys_held(const ValuePtr& container) {
+  auto keys = std::make_unique<std::vector<Ref>>();
+  if (auto* set = as<SetValue>(container)) {
+    Ref items = check(PySequence_Tuple(set->set));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
+      keys->push_back(Ref::share(PyTuple_GET_ITEM(items.get(), i)));
+    return keys;
+  }
+  auto* dict = as<DictValue>(container);
+  if (dict == nullptr || dict->type || dict->owner != nullptr) return nullptr;
+  for (const DictValue::Entry& entry : dict->entries) keys->push_back(entry.key);
+  return keys;
+}
+
+bool holds_same(const std::vector<Ref>& before, const std::vector<Ref>& after) {
+  return std::ranges::equal(before, after, [](const Ref& a, const Ref& b) { return a.get() == b.get(); });
+}
+
+[[noreturn]] void break_on_key(Walk& walk, const std::string& context) {
+  walk.graph_break(BreakReason::unhashable_key, context);
+}
+
+// The look-up of one key among those that a container holds.
+class KeySearch {
+ public:
+  KeySearch(Walk& walk, ValuePtr container, ValuePtr value, Ref key)
+      : walk_(walk),
+        container_(std::move(container)),
+        value_(std::move(value)),
+        key_(std::move(key)),
+        is_own_(is_key_stand_in(key_.get())) {}
+
+  // The key that is there and equal to it, or itself.
+  Ref run() {
+    std::vector<Ref> held = *keys_held(container_);
+    std::vector<Ref> met;  // of its hash, what has to be asked among them
+    hash_ = PyObject_Hash(key_);
+    bool asks = false;
+    for (const Ref& other : held) {
+      bool other_own = is_key_stand_in(other.get());
+      if ((is_own_ || other_own) && has_place(other))
+        break_on_key(walk_, "keys of both kinds of hash in one container");
+      if (other.get() != key_.get() && PyObject_Hash(other) != hash_) continue;
+      met.push_back(other);
+      asks = asks || (other.get() != key_.get() && (is_own_ || other_own));
+    }
+    // In which order they are met depends on what was taken out of the container before.
+    if (asks && met.size() > 1) break_on_key(walk_, "several keys of one hash");
+    Ref found = find(met, held);
+    // Two keys that are there are different ones.
+    for (const Ref& other : met)
+      if (other.get() != found.get()) note_difference(found, other.get());
+    return found;
+  }
+
+ private:
+  Ref find(const std::vector<Ref>& met, const std::vector<Ref>& held) {
+    for (const Ref& other : met) {
+      if (other.get() == key_.get()) return key_;
+      if (is_equal(other, held)) return other;
+    }
+    return key_;
+  }
+
+  // Its hash is its address.
+  bool has_place(const Ref& key) const { return !is_key_stand_in(key.get()) && !is_guardable_constant(key.get()); }
+
+  bool is_equal(const Ref& other, const std::vector<Ref>& held) {
+    if (!is_own_ && !is_key_stand_in(other.get())) {
+      int equal = PyObject_RichCompareBool(other, key_, Py_EQ);
+      check_status(equal);
+      return equal == 1;
+    }
+    std::optional<bool> equal = equal_by_methods(walk_, walk_.value_of_key(other.get()), value_);
+    if (!equal) break_on_key(walk_, describe(value_));
+    auto after = keys_held(container_);
+    if (!after || !holds_same(held, *after)) break_on_key(walk_, "a container that changes while it is searched");
+    return *equal;
+  }
+
+  Walk& walk_;
+  const ValuePtr container_, value_;
+  Ref key_;
+  bool is_own_;
+  Py_hash_t hash_ = 0;
+};
+
+}  // namespace
+
+Ref hash_by_method(Walk& walk, const ValuePtr& value, const ValuePtr& method) {
+  ValuePtr result = walk.call_now(method, {{value}, {}});
+  Ref number = walk.constant_of(result);
+  if (!number || !PyLong_CheckExact(number.get())) walk.raise_here();
+  Py_ssize_t hash = PyLong_AsSsize_t(number);
+  if (hash == -1 && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    hash = PyObject_Hash(number);
+  }
+  return check(PyLong_FromSsize_t(hash == -1 ? -2 : hash));
+}
+
+Walk::OwnKey& Walk::own_key(const ValuePtr& value) {
+  for (OwnKey& key : own_keys_)
+    if (key.value == value || (value->kind == ValueKind::Object && same_object(key.value, value))) return key;
+  own_keys_.push_back({value, nullptr, step_number()});
+  return own_keys_.back();
+}
+
+Ref Walk::hashed_key(const ValuePtr& value) {
+  static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
+  auto* object = as<ObjectValue>(value);
+  if (!is_user_object(value) || (object != nullptr && may_be_key(object->object))) return key_of(value);
+  int64_t step = step_number();
+  if (ValuePtr method = user_method(value, kHash)) {
+    Ref number = hash_by_method(*this, value, method);
+    Py_hash_t hash = PyLong_AsSsize_t(number);
+    OwnKey& key = own_key(value);
+    if (key.key && (!is_key_stand_in(key.key.get()) || hash_of_stand_in(key.key.get()) != hash))
+      break_on_key(*this, "an object whose hash changes");
+    if (!key.key) {
+      key.key = make_key_stand_in(hash);
+      key.step = step;
+      keys_[key.key.get()] = key.value;
+    }
+    return key.key;
+  }
+  // An object made here that equals itself alone: its address is its hash, and nobody compares it.
+  if (value->kind != ValueKind::Instance || !inherits(value, &PyBaseObject_Type, {"__hash__", "__eq__"}))
+    return key_of(value);
+  OwnKey& key = own_key(value);
+  if (!key.key) {
+    key.key = check(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+    keys_[key.key.get()] = value;
+  }
+  return key.key;
+}
+
+// Values of the stack are given by reference, and what is called may move the stack.
+Ref Walk::key_in(const ValuePtr& of, const ValuePtr& key_value) {
+  ValuePtr container = of, value = key_value;
+  bool made_here = keys_held(container) != nullptr;
+  Ref key = made_here ? hashed_key(value) : key_of(value);
+  if (!made_here || own_keys_.empty()) return key;
+  return KeySearch(*this, container, value, key).run();
+}
+
+bool Walk::has_place_of_its_own(BorrowedRef key) const {
+  auto found = keys_.find(key);
+  return found != keys_.end() && found->second->kind == ValueKind::Instance && !is_key_stand_in(key);
+}
+
+int64_t Walk::own_key_step(BorrowedRef stand_in) const {
+  for (const OwnKey& key : own_keys_)
+    if (key.key.get() == stand_in.get()) return key.step;
+  return instruction_step_;
+}
+
+}  // namespace md
