@@ -1,7 +1,8 @@
 """Reductions over the last dim in fused loops, which then go row by row: against the graph run op by op."""
 
-import minidynamo
 import pytest
+
+import minidynamo
 
 f32, f64 = minidynamo.float32, minidynamo.float64
 
@@ -60,7 +61,19 @@ def later_loop(x, w, b):
 
 FUNCTIONS = [layer_norm, rms_norm, standardise, scaled, soft, without_the_dim, seen_on_the_way, two_inputs, chosen]
 FUNCTIONS += [of_another_dtype, later_loop]
-SIZES = [(1, 64), (5, 64), (3, 4, 65), (2, 3, 4, 100), (33, 1000), (7, 4096), (2, 8192), (2, 9000), (6, 63), (0, 70), (64,)]
+SIZES = [
+    (1, 64),
+    (5, 64),
+    (3, 4, 65),
+    (2, 3, 4, 100),
+    (33, 1000),
+    (7, 4096),
+    (2, 8192),
+    (2, 9000),
+    (6, 63),
+    (0, 70),
+    (64,),
+]
 
 
 def near(result, expected):

@@ -228,7 +228,8 @@ class LoopBuilder {
       // What a reduction leaves without the last dim.
       const TensorSpec& spec = node->outs[0].spec;
       if (is_over_rows(*node) && spec.rank() == sizes().size() - 1) {
-        for (int d = 0; d < spec.rank(); ++d) program_.outputs.back().strides[static_cast<size_t>(d)] = spec.strides[d].value();
+        for (int d = 0; d < spec.rank(); ++d)
+          program_.outputs.back().strides[static_cast<size_t>(d)] = spec.strides[d].value();
         program_.outputs.back().strides.back() = 0;
       }
       output_of_[node] = program_.outputs.back().reg;

@@ -165,7 +165,7 @@ class Grouping {
   bool may_join(const Group& joining, const Group& target) const {
     return target.kind == GroupKind::Pointwise ||
            (!joining.folds_rows && std::all_of(joining.nodes.begin(), joining.nodes.end(),
-                       [&](const Node* node) { return rules_.absorbs(target, *node); }));
+                                               [&](const Node* node) { return rules_.absorbs(target, *node); }));
   }
 
   const Graph& graph_;

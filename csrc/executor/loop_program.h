@@ -45,7 +45,7 @@ struct LoopInstruction {
   ConvertLoop convert = nullptr;  // for casts, instead
   int src[3] = {-1, -1, -1};      // registers
   int dst = -1;
-  int params = -1;  // index into LoopProgram::params
+  int params = -1;         // index into LoopProgram::params
   RowFoldCall fold = {};   // of a whole row into one element, instead
   bool is_single = false;  // on one element for the row
 };
@@ -53,7 +53,7 @@ struct LoopInstruction {
 inline constexpr int kMaxLoopRegisters = 256;
 inline constexpr int kMaxLoopScalars = 96;
 inline constexpr int kMaxLoopRank = 32;
-inline constexpr int64_t kScratchBytes = 32 * 1024;     // on the stack
+inline constexpr int64_t kScratchBytes = 32 * 1024;      // on the stack
 inline constexpr int64_t kRowScratchBytes = 256 * 1024;  // of a loop that folds rows
 inline constexpr int64_t kMaxTile = 1024;
 

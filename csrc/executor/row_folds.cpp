@@ -94,14 +94,16 @@ std::optional<double> correction_of(const Node& node) {
 
 std::optional<RowFoldCall> as_row_fold(const Node& node) {
   if (!is_op(node, OpKind::Reduction) || node.outs.size() != 1) return std::nullopt;
-  auto row = std::find_if(std::begin(kFolds), std::end(kFolds), [&](const RowFoldRow& r) { return node.op->name == r.op; });
+  auto row =
+      std::find_if(std::begin(kFolds), std::end(kFolds), [&](const RowFoldRow& r) { return node.op->name == r.op; });
   const auto* self = std::get_if<ValueRef>(&node.operands[0]);
   if (row == std::end(kFolds) || self == nullptr) return std::nullopt;
   const TensorSpec& spec = self->node->outs[static_cast<size_t>(self->out)].spec;
   bool is_float = spec.dtype == DType::float32 || spec.dtype == DType::float64;
   if (!is_float || node.outs[0].spec.dtype != spec.dtype || spec.rank() == 0) return std::nullopt;
   int64_t length = spec.sizes[spec.rank() - 1].value();
-  if (length < kLeastFoldedRow || length > kMostFoldedRow || !is_last_dim(node.operands[1], spec.rank())) return std::nullopt;
+  if (length < kLeastFoldedRow || length > kMostFoldedRow || !is_last_dim(node.operands[1], spec.rank()))
+    return std::nullopt;
   std::optional<double> correction = correction_of(node);
   if (!correction) return std::nullopt;
   return RowFoldCall{spec.dtype == DType::float32 ? row->f32 : row->f64, *correction};

@@ -184,12 +184,24 @@ inline __attribute__((always_inline)) void dots_of(const T* a, const T* b, int64
   }
 }
 
+// Long columns by halves: the error grows with the logarithm of n.
+template <typename T, int Columns>
+void dots_pairwise(const T* a, const T* b, int64_t b_step, int64_t n, T* out) {
+  constexpr int64_t kBlock = 4096;
+  if (n <= kBlock) return dots_of<T, Columns>(a, b, b_step, n, out);
+  int64_t half = (n / 2 + kBlock - 1) / kBlock * kBlock;
+  T rest[Columns];
+  dots_pairwise<T, Columns>(a, b, b_step, half, out);
+  dots_pairwise<T, Columns>(a + half, b + half, b_step, n - half, rest);
+  for (int c = 0; c < Columns; ++c) out[c] += rest[c];
+}
+
 template <typename T>
 void dots_run(const T* a, const T* b, int64_t b_step, int64_t count, int64_t n, T* out) {
   constexpr int kColumns = 4;
   int64_t j = 0;
-  for (; j + kColumns <= count; j += kColumns) dots_of<T, kColumns>(a, b + j * b_step, b_step, n, out + j);
-  for (; j < count; ++j) dots_of<T, 1>(a, b + j * b_step, b_step, n, out + j);
+  for (; j + kColumns <= count; j += kColumns) dots_pairwise<T, kColumns>(a, b + j * b_step, b_step, n, out + j);
+  for (; j < count; ++j) dots_pairwise<T, 1>(a, b + j * b_step, b_step, n, out + j);
 }
 
 template <typename T>

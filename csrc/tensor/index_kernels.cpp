@@ -1,5 +1,6 @@
 // Reads and writes by tensors of indices, and whole overwrites. Indices are checked before anything is written.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <type_traits>
 
@@ -8,6 +9,7 @@
 #include "tensor/fill.h"
 #include "tensor/index_layout.h"
 #include "tensor/kernels.h"
+#include "tensor/loops.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/numeric_cast.h"
 #include "tensor/shape_rules.h"
@@ -65,16 +67,31 @@ struct IndexedPositions {
   bool after_is_run = false;  // after[i] == i
 };
 
+// Adds what one index says to the offsets.
+void add_index(const OpCall& call, const Tensor& index, int dim, const Tensor& tensor, Offsets& offsets) {
+  const int64_t* values = index.data<int64_t>();
+  int64_t extent = tensor->sizes()[dim], stride = tensor->strides()[dim];
+  std::atomic<bool> fits = true;
+  parallel_for(static_cast<int64_t>(offsets.size()), 0.7, [&](int64_t begin, int64_t end) {
+    bool inside = true;
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t value = values[i];
+      inside &= value >= -extent && value < extent;
+      offsets[static_cast<size_t>(i)] += (value < 0 ? value + extent : value) * stride;
+    }
+    if (!inside) fits = false;
+  });
+  if (fits) return;
+  // The first one that does not is told of.
+  for (size_t i = 0; i < offsets.size(); ++i) wrapped_index(call, values[i], extent, dim);
+}
+
 IndexedPositions positions_of(const OpCall& call, const IndexLayout& layout, const Tensor& tensor) {
   IndexedPositions positions;
   positions.indexed.assign(static_cast<size_t>(product(layout.broadcast.span()).value()), 0);
   for (size_t k = 0; k < layout.dims.size(); ++k) {
-    int dim = layout.dims[k];
     Tensor index = broadcast_to(tensors_arg(call, 1)[k], layout.broadcast, DType::int64);
-    for (size_t i = 0; i < positions.indexed.size(); ++i) {
-      int64_t at = wrapped_index(call, index.data<int64_t>()[i], tensor->sizes()[dim], dim);
-      positions.indexed[i] += at * tensor->strides()[dim];
-    }
+    add_index(call, index, layout.dims[k], tensor, positions.indexed);
   }
   std::vector<int> before, after;
   for (int dim = 0; dim < tensor->rank(); ++dim) {
@@ -107,6 +124,32 @@ void for_each_run(const IndexedPositions& positions, Visit visit) {
       at += width;
     }
   }
+}
+
+// dst[before, indexed] = src: single elements, or runs.
+template <typename Word>
+void read_elements(const IndexedPositions& positions, const Word* src, Word* dst) {
+  int64_t count = static_cast<int64_t>(positions.indexed.size());
+  for (size_t b = 0; b < positions.before.size(); ++b) {
+    const Word* from = src + positions.before[b];
+    Word* to = dst + static_cast<int64_t>(b) * count;
+    parallel_for(count, 1.0, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = from[positions.indexed[static_cast<size_t>(i)]];
+    });
+  }
+}
+
+void read_runs(const IndexedPositions& positions, size_t item, const char* src, char* dst) {
+  int64_t count = static_cast<int64_t>(positions.indexed.size());
+  size_t run = positions.after.size() * item;
+  parallel_for(static_cast<int64_t>(positions.before.size()) * count, 5 + 0.05 * static_cast<double>(run),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   int64_t offset = positions.before[static_cast<size_t>(i / count)] +
+                                    positions.indexed[static_cast<size_t>(i % count)];
+                   std::memcpy(dst + static_cast<size_t>(i) * run, src + offset * static_cast<int64_t>(item), run);
+                 }
+               });
 }
 
 void copy_run(size_t item, const char* src, char* dst, int64_t n) {
@@ -202,12 +245,7 @@ Tensor at_position(const Tensor& out, int dim, int64_t position) {
   return Tensor::view(out, spec, out->offset() + position * out->strides()[dim]);
 }
 
-// Calls visit(offset in out, offset in src) for each element of the index, in row-major order.
-template <typename Visit>
-void for_each_scattered(const OpCall& call, const Tensor& out, const Tensor* src, Visit visit) {
-  Tensor index = as_contiguous(tensor_arg(call, 2), DType::int64);
-  int dim = wrap_dim(call, int_arg(call, 1), out->rank());
-  int64_t extent = out->rank() == 0 ? 1 : out->sizes()[dim];
+void check_scattered(const OpCall& call, const Tensor& index, int dim, int64_t extent) {
   for (int64_t i = 0; i < index->numel(); ++i) {
     int64_t value = index.data<int64_t>()[i];
     if (value < 0 || value >= extent) {
@@ -215,15 +253,30 @@ void for_each_scattered(const OpCall& call, const Tensor& out, const Tensor* src
                " with size ", extent);
     }
   }
-  for (int64_t i = 0; i < index->numel(); ++i) {
-    int64_t rest = i, to = 0, from = 0;
-    for (int d = index->rank() - 1; d >= 0; --d) {
+}
+
+// Calls visit(offset in out, offset in src) for each element of the index, in row-major order.
+template <typename Visit>
+void for_each_scattered(const OpCall& call, const Tensor& out, const Tensor* src, Visit visit) {
+  Tensor index = as_contiguous(tensor_arg(call, 2), DType::int64);
+  int dim = wrap_dim(call, int_arg(call, 1), out->rank());
+  check_scattered(call, index, dim, out->rank() == 0 ? 1 : out->sizes()[dim]);
+  int last = index->rank() - 1;
+  auto stride = [](const Tensor& tensor, int d) { return d < 0 || tensor->rank() == 0 ? 0 : tensor->strides()[d]; };
+  int64_t length = last < 0 ? 1 : index->sizes()[last];
+  int64_t to_place = stride(out, out->rank() == 0 ? -1 : dim);
+  int64_t to_step = last == dim ? 0 : stride(out, last);
+  int64_t from_step = src == nullptr ? 0 : stride(*src, last);
+  const int64_t* values = index.data<int64_t>();
+  for (int64_t line = 0; line * length < index->numel(); ++line, values += length) {
+    int64_t rest = line, to = 0, from = 0;
+    for (int d = last - 1; d >= 0; --d) {
       int64_t position = rest % index->sizes()[d];
       rest /= index->sizes()[d];
-      if (src != nullptr && (*src)->rank() > 0) from += position * (*src)->strides()[d];
-      if (out->rank() > 0) to += (d == dim ? index.data<int64_t>()[i] : position) * out->strides()[d];
+      if (src != nullptr) from += position * stride(*src, d);
+      if (d != dim) to += position * stride(out, d);
     }
-    visit(to, from);
+    for (int64_t i = 0; i < length; ++i) visit(to + i * to_step + values[i] * to_place, from + i * from_step);
   }
 }
 
@@ -236,6 +289,27 @@ void for_each_place(const OpCall& call, const Tensor& out, const Write& write) {
     write(at_position(out, places.dim, places.positions[i]),
           at_position(tensor_arg(call, 3), places.dim, static_cast<int64_t>(i)));
   }
+}
+
+// Rows that lie one after another, added as they are.
+bool add_plain_rows(const OpCall& call, const Tensor& out) {
+  const Tensor& source = tensor_arg(call, 3);
+  const auto* alpha = std::get_if<Scalar>(&call.args[4]);
+  bool is_plain = out->rank() > 0 && wrap_dim(call, int_arg(call, 1), out->rank()) == 0 && out->is_contiguous() &&
+                  source->is_contiguous() && source->rank() == out->rank() && source->dtype() == out->dtype() &&
+                  alpha != nullptr && alpha->as_double() == 1 && out->dtype() != DType::bool_;
+  if (!is_plain) return false;
+  Places places = places_of(call, out);
+  start_from_self(call, out);
+  int64_t length = out->sizes()[0] == 0 ? 0 : out->numel() / out->sizes()[0];
+  int64_t bytes = length * static_cast<int64_t>(item_size(out->dtype()));
+  PointwiseLoop add = pointwise_loop(static_cast<int>(Pointwise::add), out->dtype());
+  for (size_t i = 0; i < places.positions.size(); ++i) {
+    char* row = out.data<char>() + places.positions[i] * bytes;
+    const void* operands[] = {row, source.data<const char>() + static_cast<int64_t>(i) * bytes};
+    add(operands, row, length, nullptr);
+  }
+  return true;
 }
 
 }  // namespace
@@ -274,6 +348,12 @@ void index_kernel(const OpCall& call, std::span<Tensor> outs) {
   size_t item = item_size(self->dtype());
   const char* src = self.data<const char>();
   char* dst = outs[0].data<char>();
+  if (outs[0]->numel() == 0) return;
+  if (positions.after_is_run && positions.after.size() > 1) return read_runs(positions, item, src, dst);
+  if (positions.after_is_run && item == 4)
+    return read_elements(positions, reinterpret_cast<const uint32_t*>(src), reinterpret_cast<uint32_t*>(dst));
+  if (positions.after_is_run && item == 8)
+    return read_elements(positions, reinterpret_cast<const uint64_t*>(src), reinterpret_cast<uint64_t*>(dst));
   for_each_run(positions, [&](int64_t offset, int64_t at, int64_t n) {
     copy_run(item, src + offset * static_cast<int64_t>(item), dst + at * static_cast<int64_t>(item), n);
   });
@@ -326,6 +406,7 @@ void index_copy_kernel(const OpCall& call, std::span<Tensor> outs) {
 }
 
 void index_add_kernel(const OpCall& call, std::span<Tensor> outs) {
+  if (add_plain_rows(call, outs[0])) return;
   static const OpRow* const add = find_op("add");
   for_each_place(call, outs[0], [&](Tensor part, const Tensor& source) {
     Arg args[] = {part, source, call.args[4]};
@@ -349,8 +430,13 @@ void scatter_add_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& out = outs[0];
   int64_t item = static_cast<int64_t>(item_size(out->dtype()));
   const Tensor& src = tensor_arg(call, 3);
-  AddElement add = add_element(out->dtype());
   start_from_self(call, out);
+  if (out->dtype() == DType::float32) {
+    float* sums = out.data<float>();
+    const float* values = src.data<const float>();
+    return for_each_scattered(call, out, &src, [=](int64_t to, int64_t from) { sums[to] += values[from]; });
+  }
+  AddElement add = add_element(out->dtype());
   for_each_scattered(call, out, &src, [&](int64_t to, int64_t from) {
     add(out.data<char>() + to * item, src.data<const char>() + from * item);
   });
