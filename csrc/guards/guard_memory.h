@@ -50,7 +50,8 @@ class GuardMemory {
   };
   struct RecheckStep {
     GuardInstruction instruction;
-    PyTypeObject* type;  // of a Fetch: it has to find the object that it found, of this type; null: whatever the checks admit
+    PyTypeObject*
+        type;  // of a Fetch: it has to find the object that it found, of this type; null: whatever the checks admit
   };
 
   // The place of a witness that never holds: its recheck is made each time.

@@ -367,8 +367,7 @@ class GuardProgram::Emitter {
 void GuardProgram::compile(const std::vector<Guard*>& guards) {
   Emitter emitter(*this, guards);
   for (int i = 0; i < static_cast<int>(guards.size()); ++i) emitter.check(*guards[i], i);
-  has_fetches_ =
-      std::ranges::any_of(instructions_, [](const GuardInstruction& in) { return in.op == GuardOp::Fetch; });
+  has_fetches_ = std::ranges::any_of(instructions_, [](const GuardInstruction& in) { return in.op == GuardOp::Fetch; });
 }
 
 inline GuardProgram::Outcome GuardProgram::execute(const GuardInstruction& in, const LocalsView& view,
@@ -410,9 +409,8 @@ int GuardProgram::run(const LocalsView& view, PyObject** registers) const {
 }
 
 bool GuardProgram::check(std::span<const GuardInstruction> instructions, const LocalsView& view, PyObject** registers) {
-  return std::ranges::all_of(instructions, [&](const GuardInstruction& in) {
-    return execute(in, view, registers) == Outcome::Holds;
-  });
+  return std::ranges::all_of(
+      instructions, [&](const GuardInstruction& in) { return execute(in, view, registers) == Outcome::Holds; });
 }
 
 GuardProgram::Miss GuardProgram::first_miss(const LocalsView& view) const {

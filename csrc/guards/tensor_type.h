@@ -6,10 +6,10 @@
 namespace md {
 
 struct TensorType {
-  PyTypeObject* type;                  // exact; static or kept alive by its module
+  PyTypeObject* type;  // exact; static or kept alive by its module
   // The tensor inside; valid while the object lives. That it becomes another one is counted (tensor_changes).
   const Tensor& (*unwrap)(PyObject*);
-  Ref (*wrap)(Tensor tensor);          // a new Python object
+  Ref (*wrap)(Tensor tensor);  // a new Python object
 };
 
 void register_tensor_type(const TensorType& type);
