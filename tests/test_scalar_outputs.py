@@ -93,7 +93,7 @@ def test_lists(shape):
 FULLGRAPH = {
     "item": lambda x: x + x.item(),
     "returned": lambda x: (x + 1, x.item()),
-    "int": lambda x: x * int(x),
+    "int": lambda x: x * int(x.to(minidynamo.int64)),
     "float": lambda x: x * float(x),
     "list": lambda x: x + x.tolist()[0],
 }

@@ -400,7 +400,7 @@ inline GuardProgram::Outcome GuardProgram::execute(const GuardInstruction& in, c
 }
 
 // Index of the first instruction that fails, -1 if none.
-inline int GuardProgram::run(const LocalsView& view, PyObject** registers) const {
+int GuardProgram::run(const LocalsView& view, PyObject** registers) const {
   const GuardInstruction* const begin = instructions_.data();
   const GuardInstruction* const end = begin + instructions_.size();
   for (const GuardInstruction* in = begin; in != end; ++in)
