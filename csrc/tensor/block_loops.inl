@@ -113,25 +113,58 @@ void product_loop(const void* src, int64_t n, void* total) {
 }
 
 template <typename T, bool Max>
+inline T extreme_of(T a, T b) {
+  return Max ? max_of(a, b) : min_of(a, b);
+}
+
+// A NaN in either wins, as in max_of and min_of.
+template <typename T, bool Max>
+inline Vector<T> extreme_of_vectors(Vector<T> a, Vector<T> b) {
+  return ((Max ? a > b : a < b) | (a != a)) ? a : b;
+}
+
+template <typename T, bool Max>
+T extreme_of_whole_lanes(const T* src, int64_t n) {
+  Lanes<T> lanes;
+#pragma GCC unroll 32
+  for (int v = 0; v < kLaneVectors<T>; ++v) lanes.vectors[v] = load_vector(src + v * kVector<T>);
+  for (int64_t i = kLanes; i < n; i += kLanes) {
+#pragma GCC unroll 32
+    for (int v = 0; v < kLaneVectors<T>; ++v)
+      lanes.vectors[v] = extreme_of_vectors<T, Max>(lanes.vectors[v], load_vector(src + i + v * kVector<T>));
+  }
+#pragma GCC unroll 8
+  for (int width = kLaneVectors<T> / 2; width > 0; width /= 2) {
+#pragma GCC unroll 8
+    for (int v = 0; v < width; ++v)
+      lanes.vectors[v] = extreme_of_vectors<T, Max>(lanes.vectors[v], lanes.vectors[v + width]);
+  }
+  T best = lanes.vectors[0][0];
+  for (int i = 1; i < kVector<T>; ++i) best = extreme_of<T, Max>(best, lanes.vectors[0][i]);
+  return best;
+}
+
+template <typename T, bool Max>
 T extreme_run(const T* src, int64_t n) {
   T best = src[0];
   int64_t i = 0;
-  if (n >= kLanes) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (n >= kLanes) {
+      i = n / kLanes * kLanes;
+      best = extreme_of_whole_lanes<T, Max>(src, i);
+    }
+  } else if (n >= kLanes) {
     T lanes[kLanes];
     for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = src[lane];
     for (i = kLanes; i + kLanes <= n; i += kLanes) {
-      for (int lane = 0; lane < kLanes; ++lane) {
-        lanes[lane] = Max ? max_of(lanes[lane], src[i + lane]) : min_of(lanes[lane], src[i + lane]);
-      }
+      for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = extreme_of<T, Max>(lanes[lane], src[i + lane]);
     }
     for (int width = kLanes / 2; width > 0; width /= 2) {
-      for (int lane = 0; lane < width; ++lane) {
-        lanes[lane] = Max ? max_of(lanes[lane], lanes[lane + width]) : min_of(lanes[lane], lanes[lane + width]);
-      }
+      for (int lane = 0; lane < width; ++lane) lanes[lane] = extreme_of<T, Max>(lanes[lane], lanes[lane + width]);
     }
     best = lanes[0];
   }
-  for (; i < n; ++i) best = Max ? max_of(best, src[i]) : min_of(best, src[i]);
+  for (; i < n; ++i) best = extreme_of<T, Max>(best, src[i]);
   return best;
 }
 

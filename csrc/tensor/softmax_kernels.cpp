@@ -24,12 +24,13 @@ struct DoubleLoops {
 template <typename T>
 using LoopsOf = std::conditional_t<std::is_same_v<T, double>, DoubleLoops, FloatLoops>;
 
+// dst may be src.
 template <typename T>
-void softmax_line(const LoopsOf<T>& run, T* values, int64_t n) {
-  T shift = run.max(values, n);
-  T scale = T(1) / run.exp_sum(values, shift, values, n);
-  const void* src[] = {values, &scale};
-  pointwise_loop(static_cast<int>(Pointwise::mul), dtype_of<T>(), 2)(src, values, n, nullptr);
+void softmax_line(const LoopsOf<T>& run, const T* src, T* dst, int64_t n) {
+  T shift = run.max(src, n);
+  T scale = T(1) / run.exp_sum(src, shift, dst, n);
+  const void* operands[] = {dst, &scale};
+  pointwise_loop(static_cast<int>(Pointwise::mul), dtype_of<T>(), 2)(operands, dst, n, nullptr);
 }
 
 template <typename T>
@@ -54,8 +55,17 @@ void softmax(const OpCall& call, const Tensor& out, bool logarithm) {
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
   in_computing_type(out->dtype(), [&]<typename T>(T) {
     LoopsOf<T> run;
+    bool in_rows = !logarithm && self->rank() > 0 && dim == self->rank() - 1 && self->is_contiguous() &&
+                   self->dtype() == dtype_of<T>() && self->numel() > 0;
+    if (in_rows) {
+      int64_t n = self->sizes()[dim];
+      return parallel_for(self->numel() / n, 0.5 * static_cast<double>(n), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          softmax_line<T>(run, self.data<const T>() + i * n, out.data<T>() + i * n, n);
+      });
+    }
     for_lines<T>(self, out, dim, 2.0, [&](T* values, int64_t n) {
-      logarithm ? log_softmax_line<T>(run, values, n) : softmax_line<T>(run, values, n);
+      logarithm ? log_softmax_line<T>(run, values, n) : softmax_line<T>(run, values, values, n);
     });
   });
 }
@@ -96,7 +106,8 @@ void softmax_rows(DType dtype, void* values, int64_t rows, int64_t n) {
   in_computing_type(dtype, [&]<typename T>(T) {
     LoopsOf<T> run;
     if (dtype == dtype_of<T>()) {
-      for (int64_t i = 0; i < rows; ++i) softmax_line<T>(run, static_cast<T*>(values) + i * n, n);
+      T* row = static_cast<T*>(values);
+      for (int64_t i = 0; i < rows; ++i, row += n) softmax_line<T>(run, row, row, n);
       return;
     }
     ConvertLoop load = loops().convert[static_cast<int>(dtype)][static_cast<int>(dtype_of<T>())];
@@ -106,7 +117,7 @@ void softmax_rows(DType dtype, void* values, int64_t rows, int64_t n) {
     for (int64_t i = 0; i < rows; ++i) {
       std::byte* row = static_cast<std::byte*>(values) + static_cast<size_t>(i * n) * item_size(dtype);
       load(row, wide, n);
-      softmax_line<T>(run, wide, n);
+      softmax_line<T>(run, wide, wide, n);
       save(wide, row, n);
     }
   });
