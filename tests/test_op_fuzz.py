@@ -296,7 +296,9 @@ class Session:
         if error is None and their_error is not None:
             self.counts["taken here alone"] += 1  # mixed dtypes, sizes one by one: torch takes less
         elif error is not None and their_error is None:
-            if isinstance(error, md.linalg.LinAlgError):
+            if all(tensor.numel() == 0 for tensor in tensors(theirs)):
+                self.counts["of no elements"] += 1  # torch does not look at the other arguments
+            elif isinstance(error, md.linalg.LinAlgError):
                 self.counts["singular here alone"] += 1  # torch divides by the zero
             elif not (has_absurd_sizes(what[2:]) and isinstance(error, (RuntimeError, MemoryError))):
                 self.differing.append((what, error, "a result"))
