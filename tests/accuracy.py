@@ -244,7 +244,7 @@ def page():
 
     from minidynamo import _C
 
-    count = 300_000
+    count = 100_000
     lines = []
     for case in CASES:
         theirs = with_torch(case)

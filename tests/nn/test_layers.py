@@ -251,6 +251,8 @@ def test_initial_values_are_distributed_as_torchs(name):
         pytest.skip("torch is not installed")
     options = {"Linear": (300, 200), "Conv2d": (32, 64, 3), "ConvTranspose2d": (32, 64, 3), "Embedding": (500, 60), "Bilinear": (40, 50, 60),
                "LSTM": (100, 120), "MultiheadAttention": (128, 4)}[name]  # fmt: skip
+    md.manual_seed(0)
+    torch.manual_seed(0)
     ours, theirs = getattr(nn, name)(*options), getattr(torch.nn, name)(*options)
     for (key, value), expected in zip(ours.named_parameters(), theirs.parameters(), strict=True):
         a, b = value.detach().numpy(), expected.detach().numpy()
