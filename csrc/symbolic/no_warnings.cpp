@@ -12,7 +12,8 @@ thread_local NoWarnings* current = nullptr;
 
 // Of all threads that are in such a scope.
 int scopes = 0;
-PyObject* original = nullptr;  // held while there is one
+// What the stand-in stands for, held for good: somebody may have taken the stand-in for it.
+PyObject* original = nullptr;
 
 PyObject* module() {
   static PyObject* const warnings = check(PyImport_ImportModule("warnings")).release();
@@ -31,6 +32,7 @@ namespace {
 
 PyObject* warn(PyObject*, PyObject* args, PyObject* keywords) {
   if (current != nullptr) return hold_back_warning();
+  if (original == nullptr) Py_RETURN_NONE;
   return PyObject_Call(original, args, keywords);
 }
 
@@ -46,20 +48,19 @@ PyObject* stand_in() {
 NoWarnings::NoWarnings() : outer_(std::exchange(current, this)) {
   if (scopes++ > 0) return;
   Ref warn = Ref::steal(PyObject_GetAttrString(module(), "warn"));
-  if (warn) check_status(PyObject_SetAttrString(module(), "warn", stand_in()));
-  PyErr_Clear();
-  original = warn ? warn.release() : nullptr;
+  bool is_set = warn && PyObject_SetAttrString(module(), "warn", stand_in()) == 0;
+  if (!is_set) PyErr_Clear();
+  if (is_set && warn.get() != stand_in()) Py_XSETREF(original, warn.release());
 }
 
 NoWarnings::~NoWarnings() {
   current = outer_;
-  if (--scopes > 0 || original == nullptr) return;
+  if (--scopes > 0) return;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   Ref now = Ref::steal(PyObject_GetAttrString(module(), "warn"));
-  if (now.get() == stand_in()) PyObject_SetAttrString(module(), "warn", original);
+  if (now.get() == stand_in() && original != nullptr) PyObject_SetAttrString(module(), "warn", original);
   PyErr_Restore(type, value, traceback);
-  Py_CLEAR(original);
 }
 
 }  // namespace md

@@ -381,12 +381,15 @@ void Walk::step() {
   if (handler == nullptr) graph_break(BreakReason::unsupported_opcode, opcode_name(instruction.op));
   current.next = current.index + 1;
   if (trace_.on()) trace_.before(*this, instruction);
+  bool went_back = goes_back_;
   try {
     handler(*this, instruction);
   } catch (const PythonError&) {
     if (!take_unasked_comparison()) throw;
     graph_break(BreakReason::unhashable_key, "a key with its own equality");
   }
+  // The loop of `yield from` serves nobody: the innermost generator does.
+  if (instruction.op == Opcode::JUMP_BACKWARD && instruction.arg2 != 0) goes_back_ = went_back;
   if (trace_.on()) trace_.after(*this);
 }
 

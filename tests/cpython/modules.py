@@ -56,11 +56,6 @@ KNOWN = {
     "test_genexps.__test__.doctests": _PLACES,
 }
 
-# Tests that fail because of a bug that is not fixed yet.
-OPEN = {
-    "ReTests.test_symbolic_refs_errors": "open: the stack level of a warning that the re module gives is counted wrongly",
-}
-
 # Tests that measure time or count on the order of threads: they fail now and then on a busy machine, also without a hook.
 UNSTEADY = {
     "test_denial_of_service_prevented_int_to_str": "compares times of conversions",
@@ -70,5 +65,5 @@ UNSTEADY = {
 
 def known_reason(test):
     """Why this test may fail in everywhere mode; None: it may not."""
-    reasons = [reason for name, reason in (KNOWN | OPEN | UNSTEADY).items() if test.endswith(f".{name}")]
+    reasons = [reason for name, reason in (KNOWN | UNSTEADY).items() if test.endswith(f".{name}")]
     return reasons[0] if reasons else None
