@@ -6,7 +6,7 @@ import functools
 import minidynamo as torch
 from minidynamo._dynamo import graph_break
 
-from .registry import program, whole
+from .registry import RUNS, program, whole
 
 
 def inner(x):
@@ -227,14 +227,14 @@ def on_a_tensor_in_assert(x, log):
     return y * 2
 
 
-@program()
+@program(fullgraph=RUNS)
 def on_an_item(x, log):
     y = x + 1
     n = y.sum().item()  # break
     return y * n
 
 
-@program()
+@program(fullgraph=RUNS)
 def on_a_list_of_numbers(x, log):
     y = x + 1
     log.extend(y.tolist())  # break
