@@ -404,3 +404,21 @@ def test_a_buffer_that_forward_assigns_is_one_graph():
     for _ in range(3):
         assert compiled(x).tolist() == plain(x).tolist()
         assert captured.steps.tolist() == plain.steps.tolist()
+
+
+def test_a_new_value_keeps_the_place_of_its_name():
+    parts = nn.ModuleList([nn.Linear(1, 2), nn.ReLU(), nn.Dropout()])
+    parts[0] = nn.Linear(2, 3)
+    assert [type(part) for part in parts] == [nn.Linear, nn.ReLU, nn.Dropout] and parts[0].in_features == 2
+    module = nn.Module()
+    module.a, module.b = nn.ReLU(), nn.Tanh()
+    module.p, module.q = nn.Parameter(minidynamo.ones(1)), nn.Parameter(minidynamo.ones(1))
+    module.s, module.t = nn.Buffer(minidynamo.ones(1)), nn.Buffer(minidynamo.ones(1))
+    module.a, module.p, module.s = nn.Sigmoid(), nn.Parameter(minidynamo.zeros(1)), nn.Buffer(minidynamo.zeros(1))
+    assert [list(table) for table in (module._modules, module._parameters, module._buffers)] == [
+        ["a", "b"],
+        ["p", "q"],
+        ["s", "t"],
+    ]
+    module.b = nn.Parameter(minidynamo.ones(2))
+    assert list(module._modules) == ["a"] and list(module._parameters) == ["p", "q", "b"]

@@ -132,10 +132,10 @@ class Module:
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             self._require_init("module")
-            self._forget(name)
+            self._forget(name, self._modules)
             self._modules[name] = value
         elif isinstance(value, Buffer):
-            self._forget(name, keep_buffer=True)
+            self._forget(name, self._buffers)
             self.register_buffer(name, value, value.persistent)
         elif self._parameters is None:
             object.__setattr__(self, name, value)
@@ -173,12 +173,13 @@ class Module:
         names = {*object.__dir__(self), *self._parameters, *self._buffers, *self._modules}
         return sorted(name for name in names if not name[:1].isdigit())
 
-    def _forget(self, name, keep_buffer=False):
+    def _forget(self, name, table):
+        """Everything of this name but what is in `table`, whose order a new value keeps."""
         self.__dict__.pop(name, None)
-        self._parameters.pop(name, None)
-        self._modules.pop(name, None)
-        if not keep_buffer:
-            self._buffers.pop(name, None)
+        for other in (self._parameters, self._modules, self._buffers):
+            if other is not table:
+                other.pop(name, None)
+        if table is not self._buffers:
             self._non_persistent_buffers_set.discard(name)
 
     def _require_init(self, what):
@@ -200,7 +201,7 @@ class Module:
         """Adds a parameter; None keeps its place. Raises KeyError for a name that is taken or has a dot."""
         self._require_init("parameters")
         if name in self.__dict__ or (isinstance(name, str) and (name in self._modules or name in self._buffers)):
-            self._forget(name)
+            self._forget(name, self._parameters)
         self._check_new_name("parameter", name, self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
