@@ -183,8 +183,13 @@ def change(draw, value):
         if isinstance(value, nn.Parameter):
             value.__class__ = type("Changed", (nn.Parameter,), {})
             return lambda: setattr(value, "__class__", nn.Parameter)
-        value.unsqueeze_(0)
-        return lambda: value.squeeze_(0)
+
+        def reshape(change):
+            with minidynamo.no_grad():  # it may be a leaf that requires grad
+                change(0)
+
+        reshape(value.unsqueeze_)
+        return lambda: reshape(value.squeeze_)
     if isinstance(value, type(make_function)):
         code, cell = value.__code__, value.__closure__[0]
         contents = cell.cell_contents
