@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "executor/fused_pointwise.h"
+#include "executor/loop_builder.h"
 
 namespace md {
 

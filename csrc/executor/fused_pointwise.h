@@ -1,7 +1,6 @@
 // A chain of pointwise ops and casts as one pass over memory: tiles that stay in the first cache level, one indirect
 // call per op and tile. Operands broadcast, are strided, or are numbers known at run time only.
 #pragma once
-#include "executor/loop_program.h"
 #include "executor/lowering.h"
 
 namespace md {
@@ -10,17 +9,6 @@ namespace md {
 bool can_loop(const Node& node);
 // True when the node reduces rows and can be part of one whose tiles are rows.
 bool can_fold_rows(const Node& node);
-
-// A group as a loop that some step runs. Where it cannot be one, the note in `lowered` says why and ok is false.
-struct BuiltLoop {
-  bool ok = false;
-  LoopProgram program;
-  LoweredStep lowered;  // without its step
-  std::string names;    // "fused loop mul, add -> add_1"
-  Work work;
-};
-// An operand whose value is `overwritten` is the first that a result is laid over, if it can be.
-BuiltLoop build_loop(const Group& group, LoweringContext& context, int overwritten = -1);
 
 // The step for a pointwise group. step is null, with the reason in the note, when it needs too many registers.
 LoweredStep lower_to_loop(const Group& group, LoweringContext& context);
