@@ -78,14 +78,25 @@ bool GuardMemories::check_whole(const GuardProgram& program, const LocalsView& v
   ++running_;
   bool holds = program.check(view, registers);
   --running_;
-  if (holds && wants_memory(program)) keep(MemoryRecorder(program, view, registers).record());
-  return holds;
+  if (!holds || !wants_memory(program)) return holds;
+  std::unique_ptr<GuardMemory> memory = MemoryRecorder(program, view, registers).record();
+  if (pays(program, *memory)) {
+    keep(std::move(memory));
+  } else {
+    patience_ = kMostPatience;
+  }
+  return true;
 }
 
 bool GuardMemories::wants_memory(const GuardProgram& program) {
   if (!program.has_fetches() || running_ > 0 || ++waited_ <= patience_) return false;
   waited_ = 0;
   return true;
+}
+
+// One that leaves most of the work to do only adds to it.
+bool GuardMemories::pays(const GuardProgram& program, const GuardMemory& memory) {
+  return memory.words() + 2 * memory.steps() < program.instructions().size();
 }
 
 void GuardMemories::keep(std::unique_ptr<GuardMemory> memory) {
@@ -97,7 +108,7 @@ void GuardMemories::keep(std::unique_ptr<GuardMemory> memory) {
 
 // A check that is in progress below this one may be in this very memory: it is freed later.
 void GuardMemories::drop(GuardMemory& memory) {
-  constexpr int kWorthIt = 8, kMostPatience = 1024;
+  constexpr int kWorthIt = 8;
   if (!memory.is_stale())
     patience_ = memory.hits >= kWorthIt ? std::max(1, patience_ / 2) : std::min(kMostPatience, patience_ * 2);
   memory.forget();

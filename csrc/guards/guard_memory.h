@@ -90,7 +90,9 @@ class GuardMemories {
 
  private:
   bool check_whole(const GuardProgram& program, const LocalsView& view);
+  static constexpr int kMostPatience = 1024;
   bool wants_memory(const GuardProgram& program);
+  static bool pays(const GuardProgram& program, const GuardMemory& memory);
   void keep(std::unique_ptr<GuardMemory> memory);
   void drop(GuardMemory& memory);
 
