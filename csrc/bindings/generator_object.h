@@ -1,5 +1,7 @@
 // minidynamo.Generator: a stream of random numbers apart from the process's own.
 #pragma once
+#include <string_view>
+
 #include "cpython/ref.h"
 #include "tensor/random.h"
 
