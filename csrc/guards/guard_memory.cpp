@@ -96,7 +96,7 @@ bool GuardMemories::wants_memory(const GuardProgram& program) {
 
 // One that leaves most of the work to do only adds to it.
 bool GuardMemories::pays(const GuardProgram& program, const GuardMemory& memory) {
-  return memory.words() + 2 * memory.steps() < program.instructions().size();
+  return memory.words() / 2 + memory.steps() < program.instructions().size();
 }
 
 void GuardMemories::keep(std::unique_ptr<GuardMemory> memory) {
