@@ -123,6 +123,46 @@ def test_rows_that_do_not_lie_one_after_another(function):
     check(function, minidynamo.randn(5, 128), minidynamo.randn(5, 1), minidynamo.randn(1))
 
 
+def test_what_a_reduction_leaves_without_the_dim_is_broadcast_along_another_one():
+    for sizes in ((64, 64), (3, 64, 64), (64,)):
+        x = minidynamo.randn(*sizes)
+        check(lambda x: x - x.sum(-1), x)
+        check(lambda x: (x.amax(-1) - x).exp() + x.mean(-1, keepdim=True), x)
+        check(lambda x: (x.abs() + 1).log() * x.var(-1) - x.square().sum(-1), x)
+        check(lambda x: x.sin() / (x.sum(-1, keepdim=True) + x.sum(-1)), x)
+
+
+def random_program(seed):
+    """Steps over a list of values that begins with the arguments: (function, positions of its operands)."""
+    draw = random.Random(seed)
+    unary = [minidynamo.sin, minidynamo.abs, minidynamo.square, lambda a: a * 0.5 - 1]
+    binary = [minidynamo.add, minidynamo.mul, minidynamo.maximum, lambda a, b: a - b]
+    folds = [lambda a: a.sum(-1, keepdim=True), lambda a: a.mean(-1, keepdim=True), lambda a: a.amax(-1, True)]
+    folds += [lambda a: a.sum(-1), lambda a: a.var(-1), lambda a: a.amin(-1)]
+    program = []
+    for count in range(2, 12):
+        functions = draw.choices([unary, binary, folds], [2, 4, 2])[0]
+        operands = 2 if functions is binary else 1
+        program.append((draw.choice(functions), [draw.randrange(max(0, count - 5), count) for _ in range(operands)]))
+    return program
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_random_programs(seed):
+    program = random_program(seed)
+
+    def run(x, y):
+        values = [x, y]
+        for function, operands in program:
+            operands = [values[position] for position in operands]
+            if function.__name__ == "<lambda>" and operands[0].dim() == 0:
+                operands[0] = operands[0].expand(64)
+            values.append(function(*operands).clamp(-9, 9))
+        return tuple(values[2:])
+
+    check(run, minidynamo.randn(64, 64), minidynamo.randn(64, 1))
+
+
 def test_special_values():
     x = minidynamo.randn(6, 128)
     x[0, 3] = float("nan")

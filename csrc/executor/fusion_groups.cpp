@@ -108,6 +108,7 @@ class Grouping {
     if (!same(target.group.sizes, sizes_of(node, folds)) && !is_over_rows(target.group, node))
       return NotFused::other_sizes;
     if (!reads_directly(node, id)) return NotFused::through_view;
+    if (!reads_by_rows(node, id)) return NotFused::other_sizes;
     if (target.group.kind == GroupKind::Anchor && !rules_.absorbs(target.group, node)) return NotFused::other_order;
     bool is_full = static_cast<int>(target.group.nodes.size()) >= rules_.max_pointwise_nodes;
     return is_full ? NotFused::full : NotFused::none;
@@ -131,6 +132,20 @@ class Grouping {
     return true;
   }
 
+  // Each value of the group is read as its loop has it: over the group's sizes, or one element for each row. A reduction that
+  // drops the last dim would be broadcast along another one.
+  bool reads_by_rows(const Node& node, int id) {
+    const Group& group = draft(id).group;
+    bool fits = true;
+    for (const Operand& operand : node.operands) {
+      for_each_value(operand, [&](const ValueRef& value) {
+        if (value.node->kind != NodeKind::Op || group_of(*value.node) != id) return;
+        fits &= same(value.node->outs[0].spec.sizes, group.sizes) || is_over_rows(group, *value.node);
+      });
+    }
+    return fits;
+  }
+
   // Not through a view: its elements are in another order, or its sizes differ from the loop's.
   bool reads_directly(const Node& node, int id) const {
     bool direct = true;
@@ -150,7 +165,8 @@ class Grouping {
       Draft& other = draft(producer);
       Draft& target = draft(id);
       bool fits = other.group.kind == GroupKind::Pointwise && same(other.group.sizes, target.group.sizes) &&
-                  other.first_reader > id && reads_directly(node, producer) && may_join(other.group, target.group) &&
+                  other.first_reader > id && reads_directly(node, producer) && reads_by_rows(node, producer) &&
+                  may_join(other.group, target.group) &&
                   static_cast<int>(other.group.nodes.size() + target.group.nodes.size()) <= rules_.max_pointwise_nodes;
       if (!fits) continue;
       target.group.folds_rows |= other.group.folds_rows;
