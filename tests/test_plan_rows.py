@@ -1,5 +1,7 @@
 """Reductions over the last dim in fused loops, which then go row by row: against the graph run op by op."""
 
+import random
+
 import pytest
 
 import minidynamo
@@ -124,7 +126,7 @@ def test_rows_that_do_not_lie_one_after_another(function):
 
 
 def test_what_a_reduction_leaves_without_the_dim_is_broadcast_along_another_one():
-    for sizes in ((64, 64), (3, 64, 64), (64,)):
+    for sizes in ((64, 64), (64, 64, 64), (64,)):
         x = minidynamo.randn(*sizes)
         check(lambda x: x - x.sum(-1), x)
         check(lambda x: (x.amax(-1) - x).exp() + x.mean(-1, keepdim=True), x)
@@ -154,10 +156,7 @@ def test_random_programs(seed):
     def run(x, y):
         values = [x, y]
         for function, operands in program:
-            operands = [values[position] for position in operands]
-            if function.__name__ == "<lambda>" and operands[0].dim() == 0:
-                operands[0] = operands[0].expand(64)
-            values.append(function(*operands).clamp(-9, 9))
+            values.append(function(*[values[position] for position in operands]).clamp(-9, 9))
         return tuple(values[2:])
 
     check(run, minidynamo.randn(64, 64), minidynamo.randn(64, 1))
