@@ -183,6 +183,25 @@ def test_packed_weights_follow_what_is_written(write, compiled):
         near(minidynamo.compile(runs[0][0])(), F.linear(x, minidynamo.full((128, 256), value)))
 
 
+def test_one_memory_is_packed_for_each_way_to_read_it():
+    x, w = noise(32, 256), noise(256, 256)
+    b, c = noise(4, 32, 9), noise(32, 32, 3)
+    functions = [lambda: x @ w, lambda: F.linear(x, w), lambda: x @ w[:, :128], lambda: x[:, :128] @ w[:128]]
+    functions += [lambda: F.conv1d(b, c), lambda: F.conv_transpose1d(b, c)]
+    for runs in (functions, [minidynamo.compile(function) for function in functions]):
+        for _ in range(6):
+            results = [run() for run in runs]
+        w2, c2 = w.tolist(), c.tolist()  # other memory
+        fresh_w, fresh_t = minidynamo.tensor(w2), minidynamo.tensor(w2).t().contiguous()
+        fresh_c = minidynamo.tensor(c2)
+        near(results[0], x @ fresh_w)
+        near(results[1], x @ fresh_t)
+        near(results[2], x @ fresh_w[:, :128])
+        near(results[3], x[:, :128] @ fresh_w[:128])
+        near(results[4], F.conv1d(b, fresh_c))
+        near(results[5], F.conv_transpose1d(b, fresh_c))
+
+
 def test_modules_with_new_parameters():
     model = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 8)).eval()
     x = noise(16, 64)

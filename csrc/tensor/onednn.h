@@ -43,7 +43,7 @@ class OnednnPacking : public OnednnPrimitive {
  public:
   virtual size_t packed_bytes() const = 0;
   virtual void pack(const void* weights, void* packed) const = 0;  // weights as the spec says that they lie
-  virtual std::string packed_layout() const = 0;                   // equal texts: the same layout
+  virtual std::string packed_layout() const = 0;  // equal texts: the same bytes become the same packed ones
 };
 using OnednnPackingPtr = std::shared_ptr<const OnednnPacking>;
 

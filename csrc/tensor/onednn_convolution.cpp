@@ -114,7 +114,7 @@ class Convolution final : public OnednnPacking {
   size_t scratchpad_bytes() const override { return pieces_.bytes(); }
   std::string implementation() const override { return implementation_; }
   size_t packed_bytes() const override { return weights_.theirs.get_size(); }
-  std::string packed_layout() const override { return layout_text(weights_.theirs); }
+  std::string packed_layout() const override { return layout_text(weights_.ours) + layout_text(weights_.theirs); }
   void pack(const void* weights, void* packed) const override {
     ThreadCountScope scope(1);
     dnnl::memory from(weights_.ours, engine(), const_cast<void*>(weights));

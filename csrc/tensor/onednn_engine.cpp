@@ -43,7 +43,7 @@ Cache& cache() {
 }
 
 std::string layout_text(const dnnl::memory::desc& desc) {
-  std::string text;
+  std::string text = str_cat(static_cast<int>(desc.get_data_type()), "/");
   for (const dnnl::memory::dims& numbers :
        {desc.get_dims(), desc.get_padded_dims(), desc.get_strides(), desc.get_inner_blks(), desc.get_inner_idxs()}) {
     for (int64_t number : numbers) text += str_cat(number, ",");

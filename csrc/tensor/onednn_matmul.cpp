@@ -52,7 +52,7 @@ class Matmul final : public OnednnPacking {
   std::string implementation() const override { return implementation_; }
 
   size_t packed_bytes() const override { return packed_b().get_size(); }
-  std::string packed_layout() const override { return layout_text(packed_b()); }
+  std::string packed_layout() const override { return layout_text(plain_b_) + layout_text(packed_b()); }
   void pack(const void* b, void* packed) const override {
     ThreadCountScope scope(1);
     dnnl::memory from(plain_b_, engine(), const_cast<void*>(b));

@@ -16,7 +16,7 @@ class WeightPacking {
   virtual ~WeightPacking() = default;
   virtual size_t packed_bytes() const = 0;
   virtual void pack(const void* weights, void* packed) const = 0;
-  virtual const std::string& packed_layout() const = 0;  // equal texts: the same weights are packed the same way
+  virtual const std::string& packed_layout() const = 0;  // equal texts: the same bytes become the same packed ones
 };
 
 // A product of more rows gains little from a packed b.
