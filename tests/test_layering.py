@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 CSRC = Path(__file__).parent.parent / "csrc"
-ORDER = "base cpython tensor bytecode graph guards frontends snapshot symbolic executor eval_frame bindings".split()
-CORE = {"base", "tensor", "graph", "executor"}
+ORDER = "base cpython tensor machine_code bytecode graph guards frontends snapshot symbolic executor eval_frame bindings".split()
+CORE = {"base", "tensor", "machine_code", "graph", "executor"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 SOURCES = sorted(path for path in CSRC.rglob("*") if path.suffix in {".h", ".cpp", ".c", ".def"})
 

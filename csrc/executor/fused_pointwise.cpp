@@ -13,8 +13,11 @@ class FusedPointwise : public Step {
   void run(RunState& state) const override { run_loop(program_, state); }
   std::string describe() const override { return names_; }
   std::string kernel() const override {
-    return str_cat("one pass of ", program_.code.size(), program_.code.size() == 1 ? " loop" : " loops",
-                   " over tiles of ", program_.tile, " elements (", loops().name, ")");
+    std::string text = str_cat("one pass of ", program_.code.size(), program_.code.size() == 1 ? " loop" : " loops",
+                               " over tiles of ", program_.tile, " elements (", loops().name, ")");
+    if (program_.machine_code == nullptr) return text;
+    return text + str_cat("; machine code of ", program_.machine_operations, " operations, ",
+                          program_.machine_code->nbytes(), " bytes");
   }
   Work work() const override { return work_; }
 

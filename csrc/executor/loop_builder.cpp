@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "executor/code_runs.h"
 #include "executor/loop_op.h"
 #include "tensor/fill.h"
 
@@ -28,6 +29,7 @@ class LoopBuilder {
     emit_code();
     if (needs_row_of_) return failed("an operation reads what a reduction leaves, and has no loop for that");
     if (program_.scalars.size() > kMaxLoopScalars) return failed("too many numbers");
+    find_runs();
     if (!place_scratch()) return failed("too many values alive at once");
     return finish();
   }
@@ -280,6 +282,7 @@ class LoopBuilder {
       for (size_t stream : std::exchange(needs_splat_, {})) program_.inputs[stream].access = StreamAccess::Strided;
       program_.code.clear();
       program_.params.clear();
+      read_once_.clear();
       result_register_.clear();
       for (size_t i = 0; i < parsed_.size(); ++i) emit(*group_.nodes[i], parsed_[i]);
     } while (!needs_splat_.empty());
@@ -306,12 +309,33 @@ class LoopBuilder {
     instruction.dst = output != output_of_.end() ? output->second : temporary_register(node);
     result_register_[number(&node)] = instruction.dst;
     program_.code.push_back(instruction);
+    read_once_.push_back(mask);
   }
 
   int temporary_register(const Node& node) {
     auto [found, is_new] = temporary_.emplace(&node, program_.register_count);
     if (is_new) ++program_.register_count;
     return found->second;
+  }
+
+  void find_runs() {
+    std::vector<int> last = last_reads();
+    std::vector<CodeInstruction> instructions;
+    std::vector<bool> is_alone;
+    for (size_t i = 0; i < parsed_.size(); ++i) {
+      const LoopOp& op = parsed_[i];
+      const LoopInstruction& instruction = program_.code[i];
+      CodeInstruction code = {.row = op.row, .dtype = op.dtype, .result = op.result};
+      code.operand_count = op.operand_count;
+      std::copy(instruction.src, instruction.src + op.operand_count, code.src);
+      code.once = read_once_[i];
+      code.dst = instruction.dst;
+      code.last_read = is_temporary(instruction.dst) ? last[static_cast<size_t>(instruction.dst)] : kReadOutside;
+      code.param = op.param;
+      instructions.push_back(code);
+      is_alone.push_back(op.is_single || op.fold.run != nullptr);
+    }
+    runs_ = find_code_runs(instructions, is_alone);
   }
 
   // Last instruction that reads each register.
@@ -330,22 +354,26 @@ class LoopBuilder {
     std::vector<int> last = last_reads();
     std::vector<int> free_slots;
     std::vector<int> slot_of(static_cast<size_t>(program_.register_count), -1);
+    std::vector<int> busy_slot = slot_of;
     int slots = 0;
     int64_t largest_item = 1;
-    for (size_t i = 0; i < program_.code.size(); ++i) {
-      const LoopInstruction& instruction = program_.code[i];
-      largest_item = std::max<int64_t>(largest_item, static_cast<int64_t>(item_size(parsed_[i].result)));
-      if (is_temporary(instruction.dst) && !holds_single(i)) {
-        // Not over an operand of this instruction: the item sizes may differ.
+    for (const CodeRun& run : runs_.runs) {
+      // Not over an operand of this run: the item sizes may differ.
+      for (size_t i = run.begin; i < run.end; ++i) {
+        int dst = program_.code[i].dst;
+        largest_item = std::max<int64_t>(largest_item, static_cast<int64_t>(item_size(parsed_[i].result)));
+        bool stays_inside = run.code != nullptr && last[static_cast<size_t>(dst)] < static_cast<int>(run.end);
+        if (!is_temporary(dst) || holds_single(i) || stays_inside) continue;
         if (free_slots.empty()) free_slots.push_back(slots++);
-        slot_of[static_cast<size_t>(instruction.dst)] = free_slots.back();
+        slot_of[static_cast<size_t>(dst)] = busy_slot[static_cast<size_t>(dst)] = free_slots.back();
         free_slots.pop_back();
       }
-      for (size_t k = 0; k < 3; ++k) {
-        int src = instruction.src[k];
-        bool repeated = std::find(instruction.src, instruction.src + k, src) != instruction.src + k;
-        if (src < 0 || repeated || last[static_cast<size_t>(src)] != static_cast<int>(i)) continue;
-        if (slot_of[static_cast<size_t>(src)] >= 0) free_slots.push_back(slot_of[static_cast<size_t>(src)]);
+      for (size_t i = run.begin; i < run.end; ++i) {
+        for (int src : program_.code[i].src) {
+          if (src < 0 || last[static_cast<size_t>(src)] >= static_cast<int>(run.end)) continue;
+          int slot = std::exchange(busy_slot[static_cast<size_t>(src)], -1);
+          if (slot >= 0) free_slots.push_back(slot);
+        }
       }
     }
     for_each_stream([&](Stream& stream) {
@@ -438,8 +466,20 @@ class LoopBuilder {
     program_.ns_per_element = ns;
     find_shared_memory(built.lowered);
     built.names = describe();
+    join_runs();
     built.program = std::move(program_);
     return built;
+  }
+
+  // One instruction for each run.
+  void join_runs() {
+    std::vector<LoopInstruction> joined;
+    for (const CodeRun& run : runs_.runs) {
+      if (run.code != nullptr) program_.machine_operations += static_cast<int>(run.end - run.begin);
+      joined.push_back(run.code == nullptr ? program_.code[run.begin] : LoopInstruction{.code = run.code});
+    }
+    program_.code = std::move(joined);
+    program_.machine_code = std::move(runs_.memory);
   }
 
   std::string describe() const {
@@ -457,6 +497,8 @@ class LoopBuilder {
   int overwritten_;
   LoopProgram program_;
   std::vector<LoopOp> parsed_;
+  std::vector<unsigned> read_once_;  // by instruction: bits of such operands
+  CodeRuns runs_;
   std::unordered_map<const Node*, int> output_of_;  // register of a result in memory
   std::unordered_map<const Node*, int> temporary_;  // register of any other result
   std::unordered_map<int, int> result_register_;    // by value

@@ -57,6 +57,7 @@ class TileRunner {
   std::byte* base(int reg) const { return bases_[static_cast<size_t>(reg)]; }
 
   void execute(const LoopInstruction& instruction, int64_t n) {
+    if (instruction.code != nullptr) return instruction.code(at_.data(), n);
     void* dst = at_[static_cast<size_t>(instruction.dst)];
     if (instruction.fold.run != nullptr)
       return instruction.fold.run(at_[static_cast<size_t>(instruction.src[0])], n, dst, instruction.fold.param);

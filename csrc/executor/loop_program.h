@@ -2,12 +2,15 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "executor/row_folds.h"
 #include "executor/run_state.h"
+#include "machine_code/executable_memory.h"
+#include "machine_code/pointwise_code.h"
 #include "tensor/loops.h"
 
 namespace md {
@@ -48,6 +51,7 @@ struct LoopInstruction {
   int params = -1;         // index into LoopProgram::params
   RowFoldCall fold = {};   // of a whole row into one element, instead
   bool is_single = false;  // on one element for the row
+  PointwiseCode code = nullptr;  // of several operations, instead of all the above
 };
 
 inline constexpr int kMaxLoopRegisters = 256;
@@ -69,6 +73,8 @@ struct LoopProgram {
   std::vector<std::pair<int, int64_t>> scratch;  // intermediates: register, byte offset in the scratch memory
   int64_t scratch_bytes = 0;
   std::vector<LoopInstruction> code;
+  std::shared_ptr<const ExecutableMemory> machine_code;  // of the instructions that have any
+  int machine_operations = 0;                             // that these instructions do
   std::vector<Scalar> params;
   int register_count = 0;
   double ns_per_element = 0;

@@ -1,0 +1,108 @@
+// The x86-64 instructions with AVX-512 that loops over elements need, as bytes.
+// Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, sections 2.3 (VEX) and 2.7 (EVEX).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace md {
+
+struct VectorRegister {
+  uint8_t id;  // zmm0 to zmm31
+};
+struct MaskRegister {
+  uint8_t id;  // k0 to k7; k0 as a predicate means none
+};
+enum class WordRegister : uint8_t { rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15 };
+
+// base + index * scale + displacement.
+struct MemoryOperand {
+  WordRegister base;
+  std::optional<WordRegister> index = {};
+  int scale = 1;  // 1, 4 or 8
+  int32_t displacement = 0;
+};
+
+// A constant that lies behind the code.
+struct Literal {
+  size_t index;
+};
+
+enum class OpcodeMap : uint8_t { Map0F = 1, Map0F38 = 2, Map0F3A = 3 };
+enum class OpcodePrefix : uint8_t { None, P66, PF3, PF2 };
+
+struct VectorOpcode {
+  OpcodeMap map;
+  OpcodePrefix prefix;
+  bool w;  // operands of 64 bits
+  uint8_t code;
+};
+
+// Which elements an instruction writes; the others keep their value, or become zero.
+struct Predicate {
+  MaskRegister mask = {0};
+  bool zeroes = false;
+};
+
+enum class VectorWidth : uint8_t { Bits128 = 0, Bits256 = 1, Bits512 = 2 };
+
+class Assembler {
+ public:
+  // op reg, vvvv, rm. Where an instruction has two operands, vvvv is register 0.
+  void vector(VectorOpcode op, uint8_t reg, uint8_t vvvv, VectorRegister rm, Predicate predicate = {},
+              VectorWidth width = VectorWidth::Bits512);
+  void vector(VectorOpcode op, uint8_t reg, uint8_t vvvv, const MemoryOperand& rm, Predicate predicate = {},
+              VectorWidth width = VectorWidth::Bits512);
+  void vector(VectorOpcode op, uint8_t reg, uint8_t vvvv, Literal rm);
+  void immediate(uint8_t value) { byte(value); }  // the last operand of the instruction before
+
+  void mask_and(MaskRegister dst, MaskRegister a, MaskRegister b) { mask(0x41, dst, a, b); }
+  void mask_and_not(MaskRegister dst, MaskRegister not_a, MaskRegister b) { mask(0x42, dst, not_a, b); }
+  void mask_or(MaskRegister dst, MaskRegister a, MaskRegister b) { mask(0x45, dst, a, b); }
+  void mask_xnor(MaskRegister dst, MaskRegister a, MaskRegister b) { mask(0x46, dst, a, b); }
+  void mask_xor(MaskRegister dst, MaskRegister a, MaskRegister b) { mask(0x47, dst, a, b); }
+  void mask_not(MaskRegister dst, MaskRegister src);
+  void mask_from(MaskRegister dst, WordRegister src);  // rax to rdi
+
+  void load(WordRegister dst, const MemoryOperand& src);
+  void move(WordRegister dst, WordRegister src);
+  void add(WordRegister dst, int32_t value);
+  void subtract(WordRegister dst, WordRegister value);
+  void compare(WordRegister a, WordRegister b);
+  void clear(WordRegister dst);
+  void fill(WordRegister dst);                       // with ones, 32 bits
+  void keep_low_bits(WordRegister dst, WordRegister count);  // 32 bits
+  void push(WordRegister value);
+  void pop(WordRegister value);
+  void clear_upper_halves();  // vzeroupper
+  void ret() { byte(0xc3); }
+
+  // Jumps: forward ones are bound later.
+  enum class Condition : uint8_t { LessOrEqual = 0xe, Greater = 0xf };
+  using Jump = size_t;
+  Jump jump_if(Condition condition);
+  void jump_back_if(Condition condition, size_t target);
+  void bind(Jump jump);  // to here
+
+  Literal literal(uint64_t bits);
+  size_t position() const { return code_.size(); }
+  void align(size_t to);
+  void place_literals();  // behind the code of one function
+  const std::vector<uint8_t>& code() const { return code_; }
+
+ private:
+  void byte(int value) { code_.push_back(static_cast<uint8_t>(value)); }
+  void word32(int64_t value);
+  void set_word32(size_t at, int64_t value);
+  void evex(VectorOpcode op, uint8_t reg, uint8_t vvvv, bool x, bool b, Predicate predicate, VectorWidth width);
+  void operand(uint8_t reg, const MemoryOperand& memory);
+  void mask(uint8_t code, MaskRegister dst, MaskRegister a, MaskRegister b);
+  void word_operation(uint8_t code, WordRegister reg, WordRegister rm);
+
+  std::vector<uint8_t> code_;
+  std::vector<uint64_t> literals_;
+  std::vector<std::pair<size_t, size_t>> literal_uses_;  // where in the code, which
+};
+
+}  // namespace md

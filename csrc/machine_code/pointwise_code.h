@@ -1,0 +1,44 @@
+// Runs of pointwise operations as one loop of machine code: intermediates stay in vector registers. What it computes is,
+// bit by bit but for the payload of NaNs, what the loops of pointwise.def compute one after another.
+#pragma once
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "machine_code/assembler.h"
+#include "tensor/dtype.h"
+#include "tensor/scalar.h"
+
+namespace md {
+
+inline constexpr int kReadOutside = INT_MAX;
+
+// One operation on the loop's registers, which are places in memory until they are held in the processor's.
+struct CodeInstruction {
+  int row = -1;          // of pointwise.def, -1: a cast
+  DType dtype = {};      // of the operands (where: of the second and third)
+  DType result = {};
+  int operand_count = 0;
+  int src[3] = {-1, -1, -1};
+  unsigned once = 0;     // bit i: operand i is one element
+  int dst = -1;
+  int last_read = -1;    // the last instruction that reads dst, or kReadOutside
+  const Scalar* param = nullptr;
+};
+
+// registers[i]: the first element of loop register i, or the one element. Elements with the same number may lie at the
+// same address.
+using PointwiseCode = void (*)(std::byte* const* registers, int64_t n);
+
+// This processor's loops are those that machine code agrees with, and config.machine_code allows it.
+bool uses_machine_code();
+bool has_machine_code(const CodeInstruction& instruction);
+
+// Appends one function of type PointwiseCode for the first so many instructions, and returns how many: as far as they
+// have machine code, elements of one size and enough registers; 0 where that is less than two. The first instruction
+// is number `first` of the loop; the function starts `offset` bytes after the start of the code.
+size_t assemble_pointwise(Assembler& assembler, std::span<const CodeInstruction> instructions, int first,
+                          size_t& offset);
+
+}  // namespace md

@@ -1,0 +1,303 @@
+#include "machine_code/pointwise_recipes.h"
+
+#include "tensor/pointwise_table.h"
+
+namespace md {
+namespace {
+
+// Opcodes of vaddps and kin.
+constexpr uint8_t kAdd = 0x58, kMul = 0x59, kSub = 0x5c, kMin = 0x5d, kDiv = 0x5e, kMax = 0x5f, kSqrt = 0x51;
+constexpr uint8_t kMulAdd = 0xb8, kNegMulAdd = 0xbc;
+constexpr uint8_t kAnd = 0xdb, kOr = 0xeb, kXor = 0xef;
+// Rounding without an exception for inexact results.
+constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10, kToZero = 11;
+
+// Quiet relations: those with a NaN are false, but for NotEqual.
+enum FloatRelation : uint8_t { Equal = 0, Unordered = 3, NotEqual = 4, Less = 0x11, LessEqual = 0x12, GreaterEqual = 0x1d, Greater = 0x1e };
+enum IntegerRelation : uint8_t { IntEqual = 0, IntLess = 1, IntLessEqual = 2, IntNotEqual = 4, IntGreaterEqual = 5, IntGreater = 6 };
+
+using B = VectorBody;
+using O = RecipeOperands;
+
+VectorRegister zero(B& body) { return body.constant_bits(0); }
+VectorRegister one(B& body) { return body.constant(1.0); }
+VectorRegister param(B& body, const O& o) { return body.constant(o.param->as_double()); }
+VectorRegister int_param(B& body, const O& o) {
+  uint64_t bits = static_cast<uint64_t>(o.param->as_int());
+  return body.constant_bits(body.is_wide() ? bits : bits & 0xffffffff);
+}
+
+template <uint8_t code>
+void float_op(B& body, const O& o) {
+  body.floats(code, o.to(), o.a(), o.b());
+}
+template <FloatRelation relation>
+void float_compare(B& body, const O& o) {
+  body.compare_floats(o.to_mask(), o.a(), o.b(), relation);
+}
+template <uint8_t mode>
+void float_round(B& body, const O& o) {
+  body.round(o.to(), o.a(), mode);
+}
+
+void float_neg(B& body, const O& o) { body.logic(kXor, o.to(), o.a(), body.sign_bit()); }
+void float_abs(B& body, const O& o) { body.logic(kAnd, o.to(), o.a(), body.rest_bits()); }
+void float_sign(B& body, const O& o) {
+  MaskRegister mask = body.scratch_mask();
+  body.compare_floats(mask, o.a(), zero(body), Greater);
+  body.keep(o.to(), mask, one(body));
+  body.compare_floats(mask, o.a(), zero(body), Less);
+  body.overwrite(o.to(), mask, body.constant(-1.0));
+}
+void float_square(B& body, const O& o) { body.floats(kMul, o.to(), o.a(), o.a()); }
+void float_cube(B& body, const O& o) {
+  body.floats(kMul, o.to(), o.a(), o.a());
+  body.floats(kMul, o.to(), o.to(), o.a());
+}
+void float_reciprocal(B& body, const O& o) { body.floats(kDiv, o.to(), one(body), o.a()); }
+void float_sqrt(B& body, const O& o) { body.floats(kSqrt, o.to(), {0}, o.a()); }
+void float_rsqrt(B& body, const O& o) {
+  body.floats(kSqrt, o.to(), {0}, o.a());
+  body.floats(kDiv, o.to(), one(body), o.to());
+}
+void float_frac(B& body, const O& o) {
+  body.round(o.to(), o.a(), kToZero);
+  body.floats(kSub, o.to(), o.a(), o.to());
+}
+void float_signbit(B& body, const O& o) { body.sign_mask(o.to_mask(), o.a()); }
+// The second operand where either is NaN or both are zeros.
+void float_relu(B& body, const O& o) { body.floats(kMax, o.to(), zero(body), o.a()); }
+void float_leaky_relu(B& body, const O& o) {
+  MaskRegister mask = body.scratch_mask();
+  body.compare_floats(mask, o.a(), zero(body), Greater);
+  body.floats(kMul, o.to(), o.a(), param(body, o));
+  body.overwrite(o.to(), mask, o.a());
+}
+void float_isnan(B& body, const O& o) { body.compare_floats(o.to_mask(), o.a(), o.a(), Unordered); }
+void float_against_infinity(B& body, const O& o, FloatRelation relation) {
+  VectorRegister magnitude = body.scratch();
+  body.logic(kAnd, magnitude, o.a(), body.rest_bits());
+  body.compare_floats(o.to_mask(), magnitude, body.constant(__builtin_inf()), relation);
+}
+void float_isinf(B& body, const O& o) { float_against_infinity(body, o, Equal); }
+void float_isfinite(B& body, const O& o) { float_against_infinity(body, o, Less); }
+void float_is_zero(B& body, const O& o) { body.compare_floats(o.to_mask(), o.a(), zero(body), Equal); }
+void float_is_not_zero(B& body, const O& o) { body.compare_floats(o.to_mask(), o.a(), zero(body), NotEqual); }
+void float_add_scaled(B& body, const O& o) {
+  body.move(o.to(), o.a());
+  body.multiply_add(kMulAdd, o.to(), param(body, o), o.b());
+}
+void float_sub_scaled(B& body, const O& o) {
+  body.move(o.to(), o.a());
+  body.multiply_add(kNegMulAdd, o.to(), param(body, o), o.b());
+}
+void float_div_trunc(B& body, const O& o) {
+  body.floats(kDiv, o.to(), o.a(), o.b());
+  body.round(o.to(), o.to(), kToZero);
+}
+void float_copysign(B& body, const O& o) {
+  body.move(o.to(), body.sign_bit());
+  body.choose_bits(o.to(), o.b(), o.a());
+}
+// a where it is NaN, else what the instruction finds, which is b where b is NaN.
+void extreme(B& body, uint8_t code, VectorRegister to, VectorRegister a, VectorRegister b) {
+  MaskRegister mask = body.scratch_mask();
+  body.compare_floats(mask, a, a, Unordered);
+  body.floats(code, to, a, b);
+  body.overwrite(to, mask, a);
+}
+template <uint8_t code>
+void float_extreme(B& body, const O& o) {
+  extreme(body, code, o.to(), o.a(), o.b());
+}
+// b where a is NaN, which is what the instruction finds, and a where b is.
+template <uint8_t code>
+void float_extreme_number(B& body, const O& o) {
+  MaskRegister mask = body.scratch_mask();
+  body.compare_floats(mask, o.b(), o.b(), Unordered);
+  body.floats(code, o.to(), o.a(), o.b());
+  body.overwrite(o.to(), mask, o.a());
+}
+void float_clamp(B& body, const O& o) {
+  VectorRegister at_least = body.scratch();
+  extreme(body, kMax, at_least, o.a(), o.b());
+  extreme(body, kMin, o.to(), at_least, o.c());
+}
+void float_lerp(B& body, const O& o) {
+  VectorRegister distance = body.scratch(), rest = body.scratch();
+  MaskRegister near = body.scratch_mask();
+  body.logic(kAnd, rest, o.c(), body.rest_bits());
+  body.compare_floats(near, rest, body.constant(0.5), Less);
+  body.floats(kSub, distance, o.b(), o.a());
+  body.floats(kSub, rest, one(body), o.c());
+  body.move(o.to(), o.b());
+  body.multiply_add(kNegMulAdd, o.to(), distance, rest);
+  body.move(rest, o.a());
+  body.multiply_add(kMulAdd, rest, o.c(), distance);
+  body.overwrite(o.to(), near, rest);
+}
+template <void (Assembler::*combine)(MaskRegister, MaskRegister, MaskRegister)>
+void float_logical(B& body, const O& o) {
+  MaskRegister other = body.scratch_mask();
+  body.compare_floats(o.to_mask(), o.a(), zero(body), NotEqual);
+  body.compare_floats(other, o.b(), zero(body), NotEqual);
+  (body.assembler().*combine)(o.to_mask(), o.to_mask(), other);
+}
+
+void select(B& body, const O& o) { body.blend(o.to(), o.mask_a(), o.b(), o.c()); }
+
+template <IntegerRelation relation>
+void int_compare(B& body, const O& o) {
+  body.compare_integers(o.to_mask(), o.a(), o.b(), relation);
+}
+void int_sum(B& body, VectorRegister to, VectorRegister a, VectorRegister b) {
+  body.integers(OpcodeMap::Map0F, body.is_wide() ? 0xd4 : 0xfe, to, a, b);
+}
+void int_difference(B& body, VectorRegister to, VectorRegister a, VectorRegister b) {
+  body.integers(OpcodeMap::Map0F, body.is_wide() ? 0xfb : 0xfa, to, a, b);
+}
+void int_product(B& body, VectorRegister to, VectorRegister a, VectorRegister b) {
+  body.integers(OpcodeMap::Map0F38, 0x40, to, a, b);
+}
+void int_add(B& body, const O& o) { int_sum(body, o.to(), o.a(), o.b()); }
+void int_sub(B& body, const O& o) { int_difference(body, o.to(), o.a(), o.b()); }
+void int_mul(B& body, const O& o) { int_product(body, o.to(), o.a(), o.b()); }
+void int_neg(B& body, const O& o) { int_difference(body, o.to(), zero(body), o.a()); }
+void int_abs(B& body, const O& o) {
+  body.integers(OpcodeMap::Map0F38, body.is_wide() ? 0x1f : 0x1e, o.to(), {0}, o.a());
+}
+void int_square(B& body, const O& o) { int_product(body, o.to(), o.a(), o.a()); }
+void int_cube(B& body, const O& o) {
+  int_product(body, o.to(), o.a(), o.a());
+  int_product(body, o.to(), o.to(), o.a());
+}
+void int_add_scaled(B& body, const O& o) {
+  int_product(body, o.to(), int_param(body, o), o.b());
+  int_sum(body, o.to(), o.a(), o.to());
+}
+void int_sub_scaled(B& body, const O& o) {
+  int_product(body, o.to(), int_param(body, o), o.b());
+  int_difference(body, o.to(), o.a(), o.to());
+}
+constexpr uint8_t kIntMin = 0x39, kIntMax = 0x3d;
+template <uint8_t code>
+void int_extreme(B& body, const O& o) {
+  body.integers(OpcodeMap::Map0F38, code, o.to(), o.a(), o.b());
+}
+void int_clamp(B& body, const O& o) {
+  body.integers(OpcodeMap::Map0F38, kIntMax, o.to(), o.a(), o.b());
+  body.integers(OpcodeMap::Map0F38, kIntMin, o.to(), o.to(), o.c());
+}
+void int_relu(B& body, const O& o) { body.integers(OpcodeMap::Map0F38, kIntMax, o.to(), o.a(), zero(body)); }
+void int_is_zero(B& body, const O& o) { body.compare_integers(o.to_mask(), o.a(), zero(body), IntEqual); }
+void int_is_not_zero(B& body, const O& o) { body.compare_integers(o.to_mask(), o.a(), zero(body), IntNotEqual); }
+template <uint8_t code>
+void int_logic(B& body, const O& o) {
+  body.logic(code, o.to(), o.a(), o.b());
+}
+void int_not(B& body, const O& o) { body.logic(kXor, o.to(), o.a(), body.constant_bits(body.is_wide() ? ~uint64_t{0} : 0xffffffff)); }
+template <void (Assembler::*combine)(MaskRegister, MaskRegister, MaskRegister)>
+void int_logical(B& body, const O& o) {
+  MaskRegister other = body.scratch_mask();
+  body.compare_integers(o.to_mask(), o.a(), zero(body), IntNotEqual);
+  body.compare_integers(other, o.b(), zero(body), IntNotEqual);
+  (body.assembler().*combine)(o.to_mask(), o.to_mask(), other);
+}
+
+template <void (Assembler::*combine)(MaskRegister, MaskRegister, MaskRegister)>
+void bool_op(B& body, const O& o) {
+  (body.assembler().*combine)(o.to_mask(), o.mask_a(), o.mask_b());
+}
+void bool_not(B& body, const O& o) { body.assembler().mask_not(o.to_mask(), o.mask_a()); }
+void bool_greater(B& body, const O& o) { body.assembler().mask_and_not(o.to_mask(), o.mask_b(), o.mask_a()); }
+
+constexpr auto kMaskAnd = &Assembler::mask_and;
+constexpr auto kMaskAndNot = &Assembler::mask_and_not;
+constexpr auto kMaskOr = &Assembler::mask_or;
+constexpr auto kMaskXor = &Assembler::mask_xor;
+constexpr auto kMaskXnor = &Assembler::mask_xnor;
+
+struct RecipeRow {
+  Pointwise row;
+  Recipe floats, integers, bools;
+};
+
+constexpr RecipeRow kRecipes[] = {
+    {Pointwise::neg, float_neg, int_neg, nullptr},
+    {Pointwise::abs, float_abs, int_abs, nullptr},
+    {Pointwise::sign, float_sign, nullptr, nullptr},
+    {Pointwise::square, float_square, int_square, nullptr},
+    {Pointwise::cube, float_cube, int_cube, nullptr},
+    {Pointwise::reciprocal, float_reciprocal, nullptr, nullptr},
+    {Pointwise::sqrt, float_sqrt, nullptr, nullptr},
+    {Pointwise::rsqrt, float_rsqrt, nullptr, nullptr},
+    {Pointwise::floor, float_round<kDown>, nullptr, nullptr},
+    {Pointwise::ceil, float_round<kUp>, nullptr, nullptr},
+    {Pointwise::trunc, float_round<kToZero>, nullptr, nullptr},
+    {Pointwise::round, float_round<kNearest>, nullptr, nullptr},
+    {Pointwise::frac, float_frac, nullptr, nullptr},
+    {Pointwise::signbit, float_signbit, nullptr, nullptr},
+    {Pointwise::relu, float_relu, int_relu, nullptr},
+    {Pointwise::leaky_relu, float_leaky_relu, nullptr, nullptr},
+    {Pointwise::logical_not, float_is_zero, int_is_zero, bool_not},
+    {Pointwise::bitwise_not, nullptr, int_not, bool_not},
+    {Pointwise::isnan, float_isnan, nullptr, nullptr},
+    {Pointwise::isinf, float_isinf, nullptr, nullptr},
+    {Pointwise::isfinite, float_isfinite, nullptr, nullptr},
+    {Pointwise::add, float_op<kAdd>, int_add, bool_op<kMaskOr>},
+    {Pointwise::add_scaled, float_add_scaled, int_add_scaled, nullptr},
+    {Pointwise::sub, float_op<kSub>, int_sub, nullptr},
+    {Pointwise::sub_scaled, float_sub_scaled, int_sub_scaled, nullptr},
+    {Pointwise::mul, float_op<kMul>, int_mul, bool_op<kMaskAnd>},
+    {Pointwise::div, float_op<kDiv>, nullptr, nullptr},
+    {Pointwise::div_trunc, float_div_trunc, nullptr, nullptr},
+    {Pointwise::copysign, float_copysign, nullptr, nullptr},
+    {Pointwise::fmax, float_extreme_number<kMax>, int_extreme<kIntMax>, bool_op<kMaskOr>},
+    {Pointwise::fmin, float_extreme_number<kMin>, int_extreme<kIntMin>, bool_op<kMaskAnd>},
+    {Pointwise::maximum, float_extreme<kMax>, int_extreme<kIntMax>, bool_op<kMaskOr>},
+    {Pointwise::minimum, float_extreme<kMin>, int_extreme<kIntMin>, bool_op<kMaskAnd>},
+    {Pointwise::logical_and, float_logical<kMaskAnd>, int_logical<kMaskAnd>, bool_op<kMaskAnd>},
+    {Pointwise::logical_or, float_logical<kMaskOr>, int_logical<kMaskOr>, bool_op<kMaskOr>},
+    {Pointwise::logical_xor, float_logical<kMaskXor>, int_logical<kMaskXor>, bool_op<kMaskXor>},
+    {Pointwise::bitwise_and, nullptr, int_logic<kAnd>, bool_op<kMaskAnd>},
+    {Pointwise::bitwise_or, nullptr, int_logic<kOr>, bool_op<kMaskOr>},
+    {Pointwise::bitwise_xor, nullptr, int_logic<kXor>, bool_op<kMaskXor>},
+    {Pointwise::eq, float_compare<Equal>, int_compare<IntEqual>, bool_op<kMaskXnor>},
+    {Pointwise::ne, float_compare<NotEqual>, int_compare<IntNotEqual>, bool_op<kMaskXor>},
+    {Pointwise::lt, float_compare<Less>, int_compare<IntLess>, bool_op<kMaskAndNot>},
+    {Pointwise::le, float_compare<LessEqual>, int_compare<IntLessEqual>, nullptr},
+    {Pointwise::gt, float_compare<Greater>, int_compare<IntGreater>, bool_greater},
+    {Pointwise::ge, float_compare<GreaterEqual>, int_compare<IntGreaterEqual>, nullptr},
+    {Pointwise::where, select, select, nullptr},
+    {Pointwise::clamp, float_clamp, int_clamp, nullptr},
+    {Pointwise::lerp, float_lerp, nullptr, nullptr},
+};
+
+void float_from_bool(B& body, const O& o) { body.keep(o.to(), o.mask_a(), one(body)); }
+void int_from_bool(B& body, const O& o) { body.keep(o.to(), o.mask_a(), body.constant_bits(1)); }
+void float_from_int(B& body, const O& o) { body.integers_to_floats(o.to(), o.a()); }
+
+bool is_float(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
+bool is_integer(DType dtype) { return dtype == DType::int32 || dtype == DType::int64; }
+
+Recipe find_cast(DType from, DType to) {
+  if (from == DType::bool_) return is_float(to) ? float_from_bool : is_integer(to) ? int_from_bool : nullptr;
+  if (to == DType::bool_) return is_float(from) ? float_is_not_zero : is_integer(from) ? int_is_not_zero : nullptr;
+  return is_integer(from) && is_float(to) && item_size(from) == item_size(to) ? float_from_int : nullptr;
+}
+
+}  // namespace
+
+Recipe find_recipe(const CodeInstruction& instruction) {
+  if (instruction.row < 0) return find_cast(instruction.dtype, instruction.result);
+  for (const RecipeRow& row : kRecipes) {
+    if (static_cast<int>(row.row) != instruction.row) continue;
+    if (is_float(instruction.dtype)) return row.floats;
+    if (is_integer(instruction.dtype)) return row.integers;
+    // A bool that is read once has no mask.
+    return instruction.dtype == DType::bool_ && instruction.once == 0 ? row.bools : nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace md

@@ -1,0 +1,290 @@
+#include "machine_code/vector_body.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "machine_code/pointwise_recipes.h"
+#include "tensor/pointwise_table.h"
+
+namespace md {
+namespace {
+
+constexpr uint8_t kLoad = 0x10, kStore = 0x11, kMoveAligned = 0x28;
+
+bool is_bool_operand(const CodeInstruction& instruction, int i) {
+  bool is_condition = instruction.row == static_cast<int>(Pointwise::where) && i == 0;
+  return is_condition || instruction.dtype == DType::bool_;
+}
+
+}  // namespace
+
+VectorRegister constant_register(size_t index) { return {static_cast<uint8_t>(31 - index)}; }
+
+bool VectorBody::emit(std::span<const CodeInstruction> instructions, int first, size_t& done) {
+  note_uses(instructions);
+  for (done = 0; done < instructions.size(); ++done) {
+    const CodeInstruction& instruction = instructions[done];
+    at_ = static_cast<int>(done);
+    emit_one(instruction);
+    if (failed_) return false;
+    Held made = held_[static_cast<size_t>(instruction.dst)];
+    if (instruction.last_read >= first + static_cast<int>(instructions.size())) store(instruction.dst, made);
+    if (failed_) return false;
+    for (Held held : scratch_) release(held);
+    scratch_.clear();
+    for (int reg : in_use_) {
+      Held& held = held_[static_cast<size_t>(reg)];
+      if (last_use_[static_cast<size_t>(reg)] > at_) continue;
+      release(held);
+      held = {};
+    }
+  }
+  return true;
+}
+
+void VectorBody::note_uses(std::span<const CodeInstruction> instructions) {
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    last_use_[static_cast<size_t>(instructions[i].dst)] = static_cast<int>(i);
+    for (int k = 0; k < instructions[i].operand_count; ++k) {
+      if ((instructions[i].once >> k & 1) == 0) last_use_[static_cast<size_t>(instructions[i].src[k])] = static_cast<int>(i);
+    }
+  }
+}
+
+void VectorBody::emit_one(const CodeInstruction& instruction) {
+  in_use_.assign(1, instruction.dst);
+  for (int i = 0; i < instruction.operand_count; ++i) {
+    if ((instruction.once >> i & 1) == 0) in_use_.push_back(instruction.src[i]);
+  }
+  RecipeOperands operands = {.param = instruction.param};
+  for (int i = 0; i < instruction.operand_count; ++i) operands.src[i] = operand(instruction, i).id;
+  operands.dst = hold(instruction.dst, instruction.result == DType::bool_).id;
+  if (!failed_) find_recipe(instruction)(*this, operands);
+}
+
+VectorBody::Held VectorBody::operand(const CodeInstruction& instruction, int i) {
+  int reg = instruction.src[i];
+  if ((instruction.once >> i & 1) != 0)
+    return {.kind = Held::Vector, .id = constant(CodeConstant{.loop_register = reg}).id};
+  Held& held = held_[static_cast<size_t>(reg)];
+  if (held.kind == Held::Nowhere) {
+    hold(reg, is_bool_operand(instruction, i));
+    held.is_loaded = true;
+    if (!failed_) load(reg, held);
+  }
+  return held;
+}
+
+VectorBody::Held VectorBody::hold(int loop_register, bool is_mask) {
+  Held& held = held_[static_cast<size_t>(loop_register)];
+  held = {.kind = is_mask ? Held::Mask : Held::Vector, .id = is_mask ? take_mask() : take_vector()};
+  return held;
+}
+
+uint8_t VectorBody::take_vector() {
+  if (free_vectors_ == 0 && !evict()) {
+    failed_ = true;
+    return 0;
+  }
+  int id = std::countr_zero(free_vectors_);
+  free_vectors_ &= ~(uint32_t{1} << id);
+  return static_cast<uint8_t>(id);
+}
+
+uint8_t VectorBody::take_mask() {
+  if (free_masks_ == 0) {
+    failed_ = true;
+    return 1;
+  }
+  int id = std::countr_zero(free_masks_);
+  free_masks_ = static_cast<uint8_t>(free_masks_ & ~(1 << id));
+  return static_cast<uint8_t>(id);
+}
+
+void VectorBody::release(Held held) {
+  if (held.kind == Held::Vector) free_vectors_ |= uint32_t{1} << held.id;
+  if (held.kind == Held::Mask) free_masks_ = static_cast<uint8_t>(free_masks_ | 1 << held.id);
+}
+
+// The value of the caller's memory that is needed last. A result never lies over an operand that is still needed, so
+// it can be read again.
+bool VectorBody::evict() {
+  Held* chosen = nullptr;
+  int latest = -1;
+  for (size_t reg = 0; reg < held_.size(); ++reg) {
+    bool is_used_now = std::find(in_use_.begin(), in_use_.end(), static_cast<int>(reg)) != in_use_.end();
+    if (held_[reg].kind != Held::Vector || !held_[reg].is_loaded || is_used_now || last_use_[reg] <= latest) continue;
+    latest = last_use_[reg];
+    chosen = &held_[reg];
+  }
+  if (chosen == nullptr) return false;
+  release(*chosen);
+  *chosen = {};
+  return true;
+}
+
+MemoryOperand VectorBody::address(int loop_register, int element_size) {
+  MemoryOperand memory = {.base = kScratchPointer, .index = kIndex, .scale = element_size};
+  auto found = std::find(frame_.pointers.begin(), frame_.pointers.end(), loop_register);
+  if (found == frame_.pointers.end() && frame_.pointers.size() < kPointerCount)
+    found = frame_.pointers.insert(frame_.pointers.end(), loop_register);
+  if (found != frame_.pointers.end()) {
+    memory.base = kPointers[found - frame_.pointers.begin()];
+  } else {
+    assembler_.load(kScratchPointer, {.base = kRegisters, .displacement = 8 * loop_register});
+  }
+  return memory;
+}
+
+void VectorBody::load(int loop_register, Held to) {
+  Predicate predicate = is_tail_ ? Predicate{kTailMask, true} : Predicate{};
+  if (to.kind == Held::Vector) {
+    MemoryOperand memory = address(loop_register, frame_.element_size());
+    OpcodePrefix prefix = is_wide() ? OpcodePrefix::P66 : OpcodePrefix::None;
+    assembler_.vector({OpcodeMap::Map0F, prefix, is_wide(), kLoad}, to.id, 0, memory, predicate);
+    return;
+  }
+  // Bytes, as many as there are lanes.
+  VectorRegister bytes = scratch();
+  MemoryOperand memory = address(loop_register, 1);
+  if (is_wide() && !is_tail_) {
+    assembler_.vector({OpcodeMap::Map0F, OpcodePrefix::PF3, true, 0x7e}, bytes.id, 0, memory, {}, VectorWidth::Bits128);
+  } else {
+    assembler_.vector({OpcodeMap::Map0F, OpcodePrefix::PF2, false, 0x6f}, bytes.id, 0, memory, predicate,
+                      VectorWidth::Bits128);
+  }
+  assembler_.vector({OpcodeMap::Map0F38, OpcodePrefix::P66, false, 0x26}, to.id, bytes.id, bytes, {},
+                    VectorWidth::Bits128);
+}
+
+void VectorBody::store(int loop_register, Held from) {
+  Predicate predicate = is_tail_ ? Predicate{kTailMask, false} : Predicate{};
+  if (from.kind == Held::Vector) {
+    MemoryOperand memory = address(loop_register, frame_.element_size());
+    OpcodePrefix prefix = is_wide() ? OpcodePrefix::P66 : OpcodePrefix::None;
+    assembler_.vector({OpcodeMap::Map0F, prefix, is_wide(), kStore}, from.id, 0, memory, predicate);
+    return;
+  }
+  // A register of 4 or 8 bytes each may be the source: what counts is that each byte is 1.
+  VectorRegister ones = constant_bits(is_wide() ? 0x0101010101010101 : 0x01010101);
+  VectorRegister bytes = scratch();
+  assembler_.vector({OpcodeMap::Map0F, OpcodePrefix::PF2, false, 0x6f}, bytes.id, 0, ones, {{from.id}, true},
+                    VectorWidth::Bits128);
+  MemoryOperand memory = address(loop_register, 1);
+  if (is_wide() && !is_tail_) {
+    assembler_.vector({OpcodeMap::Map0F, OpcodePrefix::P66, true, 0xd6}, bytes.id, 0, memory, {}, VectorWidth::Bits128);
+  } else {
+    assembler_.vector({OpcodeMap::Map0F, OpcodePrefix::PF2, false, 0x7f}, bytes.id, 0, memory, predicate,
+                      VectorWidth::Bits128);
+  }
+}
+
+VectorRegister VectorBody::scratch() {
+  scratch_.push_back({.kind = Held::Vector, .id = take_vector()});
+  return {scratch_.back().id};
+}
+
+MaskRegister VectorBody::scratch_mask() {
+  scratch_.push_back({.kind = Held::Mask, .id = take_mask()});
+  return {scratch_.back().id};
+}
+
+VectorRegister VectorBody::constant(double value) {
+  return constant_bits(is_wide() ? std::bit_cast<uint64_t>(value) : std::bit_cast<uint32_t>(static_cast<float>(value)));
+}
+
+VectorRegister VectorBody::constant_bits(uint64_t bits) { return constant(CodeConstant{.bits = bits}); }
+
+VectorRegister VectorBody::constant(const CodeConstant& constant) {
+  auto& constants = frame_.constants;
+  auto found = std::find(constants.begin(), constants.end(), constant);
+  if (found == constants.end() && constants.size() < kHeldConstants)
+    found = constants.insert(constants.end(), constant);
+  if (found != constants.end()) return constant_register(static_cast<size_t>(found - constants.begin()));
+  VectorRegister made = scratch();
+  broadcast(assembler_, made, constant, is_wide());
+  return made;
+}
+
+void broadcast(Assembler& assembler, VectorRegister to, const CodeConstant& constant, bool is_wide) {
+  VectorOpcode op = {OpcodeMap::Map0F38, OpcodePrefix::P66, is_wide, static_cast<uint8_t>(is_wide ? 0x19 : 0x18)};
+  if (constant.loop_register < 0) {
+    assembler.vector(op, to.id, 0, assembler.literal(constant.bits));
+    return;
+  }
+  assembler.load(kScratchPointer, {.base = kRegisters, .displacement = 8 * constant.loop_register});
+  assembler.vector(op, to.id, 0, MemoryOperand{.base = kScratchPointer});
+}
+
+void VectorBody::floats(uint8_t code, VectorRegister dst, VectorRegister a, VectorRegister b) {
+  OpcodePrefix prefix = is_wide() ? OpcodePrefix::P66 : OpcodePrefix::None;
+  assembler_.vector({OpcodeMap::Map0F, prefix, is_wide(), code}, dst.id, a.id, b);
+}
+
+void VectorBody::multiply_add(uint8_t code, VectorRegister sum, VectorRegister a, VectorRegister b) {
+  assembler_.vector({OpcodeMap::Map0F38, OpcodePrefix::P66, is_wide(), code}, sum.id, a.id, b);
+}
+
+void VectorBody::round(VectorRegister dst, VectorRegister a, uint8_t mode) {
+  uint8_t code = is_wide() ? 0x09 : 0x08;
+  assembler_.vector({OpcodeMap::Map0F3A, OpcodePrefix::P66, is_wide(), code}, dst.id, 0, a);
+  assembler_.immediate(mode);
+}
+
+void VectorBody::logic(uint8_t code, VectorRegister dst, VectorRegister a, VectorRegister b) {
+  integers(OpcodeMap::Map0F, code, dst, a, b);
+}
+
+void VectorBody::choose_bits(VectorRegister mask_and_dst, VectorRegister where_set, VectorRegister where_clear) {
+  constexpr uint8_t kFirstChooses = 0xca;
+  assembler_.vector({OpcodeMap::Map0F3A, OpcodePrefix::P66, is_wide(), 0x25}, mask_and_dst.id, where_set.id,
+                    where_clear);
+  assembler_.immediate(kFirstChooses);
+}
+
+void VectorBody::integers(OpcodeMap map, uint8_t code, VectorRegister dst, VectorRegister a, VectorRegister b) {
+  assembler_.vector({map, OpcodePrefix::P66, is_wide(), code}, dst.id, a.id, b);
+}
+
+void VectorBody::compare_floats(MaskRegister dst, VectorRegister a, VectorRegister b, uint8_t relation) {
+  OpcodePrefix prefix = is_wide() ? OpcodePrefix::P66 : OpcodePrefix::None;
+  assembler_.vector({OpcodeMap::Map0F, prefix, is_wide(), 0xc2}, dst.id, a.id, b);
+  assembler_.immediate(relation);
+}
+
+void VectorBody::compare_integers(MaskRegister dst, VectorRegister a, VectorRegister b, uint8_t relation) {
+  assembler_.vector({OpcodeMap::Map0F3A, OpcodePrefix::P66, is_wide(), 0x1f}, dst.id, a.id, b);
+  assembler_.immediate(relation);
+}
+
+void VectorBody::sign_mask(MaskRegister dst, VectorRegister a) {
+  assembler_.vector({OpcodeMap::Map0F38, OpcodePrefix::PF3, is_wide(), 0x39}, dst.id, 0, a);
+}
+
+void VectorBody::blend(VectorRegister dst, MaskRegister mask, VectorRegister where_set, VectorRegister where_clear) {
+  assembler_.vector({OpcodeMap::Map0F38, OpcodePrefix::P66, is_wide(), 0x65}, dst.id, where_clear.id, where_set,
+                    {mask, false});
+}
+
+void VectorBody::keep(VectorRegister dst, MaskRegister mask, VectorRegister src) {
+  OpcodePrefix prefix = is_wide() ? OpcodePrefix::P66 : OpcodePrefix::None;
+  assembler_.vector({OpcodeMap::Map0F, prefix, is_wide(), kMoveAligned}, dst.id, 0, src, {mask, true});
+}
+
+void VectorBody::overwrite(VectorRegister dst, MaskRegister mask, VectorRegister src) {
+  OpcodePrefix prefix = is_wide() ? OpcodePrefix::P66 : OpcodePrefix::None;
+  assembler_.vector({OpcodeMap::Map0F, prefix, is_wide(), kMoveAligned}, dst.id, 0, src, {mask, false});
+}
+
+void VectorBody::move(VectorRegister dst, VectorRegister src) {
+  OpcodePrefix prefix = is_wide() ? OpcodePrefix::P66 : OpcodePrefix::None;
+  assembler_.vector({OpcodeMap::Map0F, prefix, is_wide(), kMoveAligned}, dst.id, 0, src);
+}
+
+void VectorBody::integers_to_floats(VectorRegister dst, VectorRegister src) {
+  OpcodePrefix prefix = is_wide() ? OpcodePrefix::PF3 : OpcodePrefix::None;
+  assembler_.vector({OpcodeMap::Map0F, prefix, is_wide(), static_cast<uint8_t>(is_wide() ? 0xe6 : 0x5b)}, dst.id, 0,
+                    src);
+}
+
+}  // namespace md
