@@ -1,5 +1,5 @@
 // Runs of pointwise operations as one loop of machine code: intermediates stay in vector registers. What it computes is,
-// bit by bit but for the payload of NaNs, what the loops of pointwise.def compute one after another.
+// bit by bit but for the sign and payload of NaNs, what the loops of pointwise.def compute one after another.
 #pragma once
 #include <climits>
 #include <cstddef>

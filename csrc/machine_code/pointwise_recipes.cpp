@@ -290,6 +290,10 @@ Recipe find_cast(DType from, DType to) {
 
 Recipe find_recipe(const CodeInstruction& instruction) {
   if (instruction.row < 0) return find_cast(instruction.dtype, instruction.result);
+  // The loop rounds the product of two numbers, before it starts; others are part of one multiply_add.
+  bool is_scaled = instruction.row == static_cast<int>(Pointwise::add_scaled) ||
+                   instruction.row == static_cast<int>(Pointwise::sub_scaled);
+  if (is_scaled && is_float(instruction.dtype) && (instruction.once & 2) != 0) return nullptr;
   for (const RecipeRow& row : kRecipes) {
     if (static_cast<int>(row.row) != instruction.row) continue;
     if (is_float(instruction.dtype)) return row.floats;
