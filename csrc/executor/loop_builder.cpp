@@ -19,7 +19,8 @@ class LoopBuilder {
       : group_(group), context_(context), overwritten_(overwritten) {}
 
   BuiltLoop build() {
-    for (const Node* node : group_.nodes) parsed_.push_back(parse(*node));
+    choose_order();
+    for (const Node* node : nodes_) parsed_.push_back(parse(*node));
     collect_outputs();
     collect_inputs();
     if (program_.register_count + static_cast<int>(group_.nodes.size()) > kMaxLoopRegisters)
@@ -49,6 +50,30 @@ class LoopBuilder {
     op.is_single = group_.folds_rows && !same(node.outs[0].spec.sizes, sizes());
     return op;
   }
+  // Operations of which runs are made wait until something else needs them, so that runs are long.
+  void choose_order() {
+    if (!uses_machine_code()) {
+      nodes_ = group_.nodes;
+      return;
+    }
+    for (const Node* node : group_.nodes) {
+      if (!can_join_a_run(*node)) take_with_operands(*node);
+    }
+    for (const Node* node : group_.nodes) take_with_operands(*node);
+  }
+  bool can_join_a_run(const Node& node) const {
+    LoopOp op = parse(node);
+    CodeInstruction code = {.row = op.row, .dtype = op.dtype, .result = op.result, .operand_count = op.operand_count};
+    return op.fold.run == nullptr && !op.is_single && has_machine_code(code);
+  }
+  void take_with_operands(const Node& node) {
+    if (std::find(nodes_.begin(), nodes_.end(), &node) != nodes_.end()) return;
+    for (const Operand& operand : node.operands) {
+      if (is_tensor(operand) && in_group(operand)) take_with_operands(*std::get<ValueRef>(operand).node);
+    }
+    nodes_.push_back(&node);
+  }
+
   const DimVec& sizes() const { return group_.sizes; }
   // One element for each row.
   bool is_over_rows(const Node& node) const { return group_.folds_rows && !same(node.outs[0].spec.sizes, sizes()); }
@@ -284,7 +309,7 @@ class LoopBuilder {
       program_.params.clear();
       read_once_.clear();
       result_register_.clear();
-      for (size_t i = 0; i < parsed_.size(); ++i) emit(*group_.nodes[i], parsed_[i]);
+      for (size_t i = 0; i < parsed_.size(); ++i) emit(*nodes_[i], parsed_[i]);
     } while (!needs_splat_.empty());
   }
 
@@ -496,6 +521,7 @@ class LoopBuilder {
   LoweringContext& context_;
   int overwritten_;
   LoopProgram program_;
+  std::vector<const Node*> nodes_;  // of the group, in the order of the code
   std::vector<LoopOp> parsed_;
   std::vector<unsigned> read_once_;  // by instruction: bits of such operands
   CodeRuns runs_;

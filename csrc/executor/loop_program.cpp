@@ -42,15 +42,19 @@ class TileRunner {
       large_ = Storage::allocate(static_cast<size_t>(program.scratch_bytes));
       scratch_ = static_cast<std::byte*>(large_->data());
     }
+    for_each_stream([](const Stream&, int64_t& start) { start = 0; });
     for (auto [reg, offset] : program.scratch) at_[static_cast<size_t>(reg)] = scratch_ + offset;
     for (const LoopScalar& scalar : program.scalars) at_[static_cast<size_t>(scalar.reg)] = base(scalar.reg);
   }
 
   void run_tile(int64_t row, int64_t column, int64_t n) {
-    for (const Stream& stream : program_.inputs) place_input(stream, row, column, n);
-    for (const Stream& stream : program_.outputs) place_output(stream, row, column);
+    move_to(row);
+    const int64_t* start = row_start_.data();
+    for (const Stream& stream : program_.inputs) place_input(stream, *start++, row, column, n);
+    const int64_t* output_start = start;
+    for (const Stream& stream : program_.outputs) place_output(stream, *start++, row, column);
     for (const LoopInstruction& instruction : program_.code) execute(instruction, n);
-    for (const Stream& stream : program_.outputs) store_output(stream, row, column, n);
+    for (const Stream& stream : program_.outputs) store_output(stream, *output_start++, row, column, n);
   }
 
  private:
@@ -71,7 +75,36 @@ class TileRunner {
     instruction.loop(src, dst, n, params);
   }
 
-  // The element where a row starts.
+  template <typename F>
+  void for_each_stream(F&& f) {
+    size_t i = 0;
+    for (const Stream& stream : program_.inputs) f(stream, row_start_[i++]);
+    for (const Stream& stream : program_.outputs) f(stream, row_start_[i++]);
+  }
+
+  // The elements where the row starts: by counting on from the row before, where that was the last one.
+  void move_to(int64_t row) {
+    if (row == row_ || program_.sizes.size() < 2) return;
+    if (row == row_ + 1) {
+      count_on();
+    } else {
+      for_each_stream([&](const Stream& stream, int64_t& start) { start = row_offset(stream, row); });
+      int64_t rest = row;
+      for (size_t d = program_.sizes.size() - 1; d-- > 0; rest /= program_.sizes[d]) index_[d] = rest % program_.sizes[d];
+    }
+    row_ = row;
+  }
+
+  void count_on() {
+    size_t d = program_.sizes.size() - 2;
+    for (; d > 0 && index_[d] + 1 == program_.sizes[d]; --d) {
+      int64_t from = std::exchange(index_[d], 0);
+      for_each_stream([&](const Stream& stream, int64_t& start) { start -= from * stream.strides[d]; });
+    }
+    ++index_[d];
+    for_each_stream([&](const Stream& stream, int64_t& start) { start += stream.strides[d]; });
+  }
+
   int64_t row_offset(const Stream& stream, int64_t row) const {
     int64_t offset = 0;
     for (size_t d = program_.sizes.size() - 1; d-- > 0;) {
@@ -81,37 +114,37 @@ class TileRunner {
     return offset;
   }
 
-  std::byte* element(const Stream& stream, int64_t row, int64_t column) const {
+  std::byte* element(const Stream& stream, int64_t start, int64_t row, int64_t column) const {
     int64_t offset = stream.access == StreamAccess::Linear ? row * program_.row_length + column
-                                                           : row_offset(stream, row) + column * stream.strides.back();
+                                                           : start + column * stream.strides.back();
     return base(stream.reg) + offset * stream.item_size;
   }
 
-  void place_input(const Stream& stream, int64_t row, int64_t column, int64_t n) {
+  void place_input(const Stream& stream, int64_t start, int64_t row, int64_t column, int64_t n) {
     std::byte*& at = at_[static_cast<size_t>(stream.reg)];
     switch (stream.access) {
       case StreamAccess::Linear:
       case StreamAccess::RowLinear:
       case StreamAccess::RowScalar:
-        at = element(stream, row, column);
+        at = element(stream, start, row, column);
         return;
       case StreamAccess::Strided:
         at = tile_of(stream);
-        return copy_elements(stream.item_size, element(stream, row, column), stream.strides.back(), at, 1, n);
+        return copy_elements(stream.item_size, element(stream, start, row, column), stream.strides.back(), at, 1, n);
       case StreamAccess::Walked:
         at = tile_of(stream);
         return walk<true>(stream, column, n, at);
     }
   }
 
-  void place_output(const Stream& stream, int64_t row, int64_t column) {
+  void place_output(const Stream& stream, int64_t start, int64_t row, int64_t column) {
     bool in_place = stream.access != StreamAccess::Strided && stream.access != StreamAccess::Walked;
-    at_[static_cast<size_t>(stream.reg)] = in_place ? element(stream, row, column) : tile_of(stream);
+    at_[static_cast<size_t>(stream.reg)] = in_place ? element(stream, start, row, column) : tile_of(stream);
   }
 
-  void store_output(const Stream& stream, int64_t row, int64_t column, int64_t n) {
+  void store_output(const Stream& stream, int64_t start, int64_t row, int64_t column, int64_t n) {
     if (stream.access == StreamAccess::Strided) {
-      copy_elements(stream.item_size, tile_of(stream), 1, element(stream, row, column), stream.strides.back(), n);
+      copy_elements(stream.item_size, tile_of(stream), 1, element(stream, start, row, column), stream.strides.back(), n);
     } else if (stream.access == StreamAccess::Walked) {
       walk<false>(stream, column, n, tile_of(stream));
     }
@@ -154,6 +187,10 @@ class TileRunner {
   const LoopProgram& program_;
   const std::array<std::byte*, kMaxLoopRegisters>& bases_;
   std::array<std::byte*, kMaxLoopRegisters> at_;
+  // By stream, inputs first: where the row at hand starts, in elements; 0 where there is one row.
+  std::array<int64_t, kMaxLoopRegisters> row_start_;
+  std::array<int64_t, kMaxLoopRank> index_ = {};
+  int64_t row_ = 0;
   alignas(64) std::byte small_[kScratchBytes];
   StoragePtr large_;
   std::byte* scratch_ = small_;
