@@ -110,8 +110,13 @@ class Grouping {
     if (!reads_directly(node, id)) return NotFused::through_view;
     if (!reads_by_rows(node, id)) return NotFused::other_sizes;
     if (target.group.kind == GroupKind::Anchor && !rules_.absorbs(target.group, node)) return NotFused::other_order;
-    bool is_full = static_cast<int>(target.group.nodes.size()) >= rules_.max_pointwise_nodes;
+    bool is_full = static_cast<int>(target.group.nodes.size()) >= most_nodes(target.group, folds);
     return is_full ? NotFused::full : NotFused::none;
+  }
+
+  int most_nodes(const Group& group, bool folds) const {
+    bool any_folds = folds || group.folds_rows;
+    return any_folds ? rules_.most_folding_nodes(group.sizes) : rules_.max_pointwise_nodes;
   }
 
   // That the node's loop runs over: a reduction's are those of what it reads.
@@ -167,7 +172,8 @@ class Grouping {
       bool fits = other.group.kind == GroupKind::Pointwise && same(other.group.sizes, target.group.sizes) &&
                   other.first_reader > id && reads_directly(node, producer) && reads_by_rows(node, producer) &&
                   may_join(other.group, target.group) &&
-                  static_cast<int>(other.group.nodes.size() + target.group.nodes.size()) <= rules_.max_pointwise_nodes;
+                  static_cast<int>(other.group.nodes.size() + target.group.nodes.size()) <=
+                      most_nodes(target.group, other.group.folds_rows);
       if (!fits) continue;
       target.group.folds_rows |= other.group.folds_rows;
       target.group.nodes.insert(target.group.nodes.end(), other.group.nodes.begin(), other.group.nodes.end());

@@ -42,6 +42,8 @@ struct GroupingRules {
   IsAnchor is_anchor;
   Absorbs absorbs;
   int max_pointwise_nodes = 64;
+  // The most nodes of a group that folds rows of these sizes.
+  int (*most_folding_nodes)(const DimVec& sizes);
 };
 
 // Groups in the order in which they run. Nodes that are places only are in no group.

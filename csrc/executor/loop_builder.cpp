@@ -1,45 +1,68 @@
 #include "executor/loop_builder.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
-#include "executor/code_runs.h"
-#include "executor/loop_op.h"
+#include "executor/loop_draft.h"
+#include "executor/loop_iteration.h"
 #include "tensor/fill.h"
 
 namespace md {
 namespace {
 
-constexpr int64_t kMinRow = 64;  // shorter rows are walked over
-constexpr int64_t kMinTile = 64;
-
+// Rows that are folded are the loop's tiles, or, when they are short, taken apart: the loop runs over what is left of
+// each row, and does the operations on the row's first elements, its second ones, and so on, one after another.
 class LoopBuilder {
  public:
   LoopBuilder(const Group& group, LoweringContext& context, int overwritten)
-      : group_(group), context_(context), overwritten_(overwritten) {}
+      : group_(group), context_(context), overwritten_(overwritten) {
+    bool is_short = group.folds_rows && folds_short_rows(group.sizes);
+    by_rows_ = group.folds_rows && !is_short;
+    if (is_short) steps_ = group.sizes[group.sizes.size() - 1].value();
+  }
 
   BuiltLoop build() {
     choose_order();
-    for (const Node* node : nodes_) parsed_.push_back(parse(*node));
+    if (is_unrolled() && !all_results_are_folded()) return failed("elements of the rows that it folds are seen outside");
     collect_outputs();
     collect_inputs();
-    if (program_.register_count + static_cast<int>(group_.nodes.size()) > kMaxLoopRegisters)
+    if (program().register_count + static_cast<int64_t>(nodes_.size()) * (steps_ + 1) > kMaxLoopRegisters)
       return failed("too many operands");
-    choose_iteration();
-    if (program_.sizes.size() > kMaxLoopRank) return failed("too many dimensions");
+    choose_iteration(program(), loop_sizes(), by_rows_);
+    pack_inputs(program());
+    if (program().sizes.size() > kMaxLoopRank) return failed("too many dimensions");
     emit_code();
     if (needs_row_of_) return failed("an operation reads what a reduction leaves, and has no loop for that");
-    if (program_.scalars.size() > kMaxLoopScalars) return failed("too many numbers");
-    find_runs();
-    if (!place_scratch()) return failed("too many values alive at once");
+    if (program().scalars.size() > kMaxLoopScalars) return failed("too many numbers");
+    find_runs(draft_);
+    if (!place_scratch(draft_, by_rows_)) return failed("too many values alive at once");
     return finish();
   }
 
  private:
-  BuiltLoop failed(const char* reason) const {
+  // What a value is at one step: of an unrolled loop's full-size values there are several.
+  struct Part {
+    int value;
+    int64_t step;
+    bool operator==(const Part&) const = default;
+    auto operator<=>(const Part&) const = default;
+  };
+
+  static BuiltLoop failed(const char* reason) {
     BuiltLoop built;
     built.lowered.note = reason;
     return built;
+  }
+
+  LoopProgram& program() { return draft_.program; }
+  const LoopProgram& program() const { return draft_.program; }
+  bool is_unrolled() const { return steps_ > 0; }
+  const DimVec& sizes() const { return group_.sizes; }
+  std::vector<int64_t> loop_sizes() const {
+    std::vector<int64_t> result;
+    for (int d = 0; d < sizes().size() - (is_unrolled() ? 1 : 0); ++d) result.push_back(sizes()[d].value());
+    return result;
   }
 
   LoopOp parse(const Node& node) const {
@@ -47,9 +70,10 @@ class LoopBuilder {
       if (std::optional<LoopOp> fold = as_fold(node)) return *fold;
     }
     LoopOp op = *as_loop_op(node);
-    op.is_single = group_.folds_rows && !same(node.outs[0].spec.sizes, sizes());
+    op.is_single = by_rows_ && is_over_rows(node);
     return op;
   }
+
   // Operations of which runs are made wait until something else needs them, so that runs are long.
   void choose_order() {
     if (!uses_machine_code()) {
@@ -74,19 +98,19 @@ class LoopBuilder {
     nodes_.push_back(&node);
   }
 
-  const DimVec& sizes() const { return group_.sizes; }
   // One element for each row.
   bool is_over_rows(const Node& node) const { return group_.folds_rows && !same(node.outs[0].spec.sizes, sizes()); }
+  bool all_results_are_folded() const {
+    return std::all_of(nodes_.begin(), nodes_.end(), [&](const Node* node) {
+      return is_over_rows(*node) || !context_.is_seen_outside(*node, group_);
+    });
+  }
 
   const Place& place(int value) const { return context_.places.layout().places[static_cast<size_t>(value)]; }
   int number(const Node* node) const { return context_.places.number({const_cast<Node*>(node), 0}); }
-  int new_register() { return program_.register_count++; }
+  int number(const Operand& operand) const { return context_.places.number(std::get<ValueRef>(operand)); }
+  int new_register() { return program().register_count++; }
 
-  // -1 unless the operand is the result of an earlier node of this group.
-  int register_of_result(const Operand& operand) const {
-    auto found = result_register_.find(context_.places.number(std::get<ValueRef>(operand)));
-    return found == result_register_.end() ? -1 : found->second;
-  }
   bool in_group(const Operand& operand) const {
     const Node* node = std::get<ValueRef>(operand).node;
     return std::find(group_.nodes.begin(), group_.nodes.end(), node) != group_.nodes.end();
@@ -102,125 +126,62 @@ class LoopBuilder {
     return strides;
   }
 
-  Stream new_stream(int value) {
+  Stream new_stream(int value, std::vector<int64_t> strides, int64_t step) {
     Stream stream = {.value = value, .reg = new_register()};
     stream.item_size = static_cast<uint8_t>(item_size(place(value).spec.dtype));
-    stream.strides = broadcast_strides(place(value).spec);
+    stream.strides = std::move(strides);
+    if (is_unrolled()) {
+      stream.offset = step * stream.strides.back();
+      stream.strides.pop_back();
+    }
     return stream;
   }
 
   void collect_outputs() {
-    for (const Node* node : group_.nodes) {
+    for (const Node* node : nodes_) {
       if (!context_.is_seen_outside(*node, group_)) continue;
-      program_.outputs.push_back(new_stream(number(node)));
+      std::vector<int64_t> strides = broadcast_strides(node->outs[0].spec);
       // What a reduction leaves without the last dim.
       const TensorSpec& spec = node->outs[0].spec;
       if (is_over_rows(*node) && spec.rank() == sizes().size() - 1) {
-        for (int d = 0; d < spec.rank(); ++d)
-          program_.outputs.back().strides[static_cast<size_t>(d)] = spec.strides[d].value();
-        program_.outputs.back().strides.back() = 0;
+        for (int d = 0; d < spec.rank(); ++d) strides[static_cast<size_t>(d)] = spec.strides[d].value();
+        strides.back() = 0;
       }
-      output_of_[node] = program_.outputs.back().reg;
+      program().outputs.push_back(new_stream(number(node), std::move(strides), 0));
+      output_of_[node] = program().outputs.back().reg;
     }
-    program_.numel = product(sizes().span()).value();
+    program().numel = 1;
+    for (int64_t size : loop_sizes()) program().numel *= size;
   }
 
   void collect_inputs() {
-    for (const LoopOp& op : parsed_) {
+    for (const Node* node : nodes_) {
+      LoopOp op = parse(*node);
       for (int i = 0; i < op.operand_count; ++i) {
         if (!is_tensor(*op.operands[i]) || in_group(*op.operands[i])) continue;
-        int value = context_.places.number(std::get<ValueRef>(*op.operands[i]));
-        bool single = program_.numel > 1 && place(value).spec.numel().value() == 1;
-        if (single || stream_of_.contains(value)) continue;
-        stream_of_[value] = program_.inputs.size();
-        program_.inputs.push_back(new_stream(value));
+        int value = number(*op.operands[i]);
+        bool single = product(sizes().span()).value() > 1 && place(value).spec.numel().value() == 1;
+        if (!single) add_input(value);
       }
     }
   }
 
-  template <typename F>
-  void for_each_stream(F&& f) {
-    for (Stream& stream : program_.inputs) f(stream);
-    for (Stream& stream : program_.outputs) f(stream);
+  void add_input(int value) {
+    std::vector<int64_t> strides = broadcast_strides(place(value).spec);
+    bool differs_by_step = is_unrolled() && strides.back() != 0;
+    for (int64_t step = 0; step < (differs_by_step ? steps_ : 1); ++step) {
+      if (stream_of_.contains({value, step})) return;
+      stream_of_[{value, step}] = program().inputs.size();
+      program().inputs.push_back(new_stream(value, strides, step));
+    }
+    steps_of_[value] = differs_by_step;
   }
 
-  // Dimensions in the order of the first result's memory, merged where every stream allows.
-  void choose_iteration() {
-    const Stream& lead = program_.outputs.empty() ? program_.inputs[0] : program_.outputs[0];
-    std::vector<int64_t> lead_strides = lead.strides;
-    std::vector<int> order;
-    for (int d = 0; d < sizes().size(); ++d) {
-      if (sizes()[d].value() != 1) order.push_back(d);
-    }
-    if (!group_.folds_rows) {
-      std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-        return lead_strides[static_cast<size_t>(a)] > lead_strides[static_cast<size_t>(b)];
-      });
-    }
-    permute(order);
-    merge_dimensions();
-    if (program_.sizes.empty()) {
-      program_.sizes = {1};
-      for_each_stream([](Stream& stream) { stream.strides = {1}; });
-    }
-    choose_access();
-  }
-
-  void permute(const std::vector<int>& order) {
-    for (int d : order) program_.sizes.push_back(sizes()[d].value());
-    for_each_stream([&](Stream& stream) {
-      std::vector<int64_t> strides;
-      for (int d : order) strides.push_back(stream.strides[static_cast<size_t>(d)]);
-      stream.strides = std::move(strides);
-    });
-  }
-
-  void merge_dimensions() {
-    // A row that is folded stays one.
-    size_t end = program_.sizes.size() - (group_.folds_rows && !program_.sizes.empty() ? 1 : 0);
-    for (size_t d = end; d-- > 1;) {
-      bool merges = true;
-      for_each_stream([&](const Stream& stream) {
-        merges = merges && stream.strides[d - 1] == stream.strides[d] * program_.sizes[d];
-      });
-      if (!merges) continue;
-      program_.sizes[d - 1] *= program_.sizes[d];
-      program_.sizes.erase(program_.sizes.begin() + static_cast<std::ptrdiff_t>(d));
-      for_each_stream(
-          [&](Stream& stream) { stream.strides.erase(stream.strides.begin() + static_cast<std::ptrdiff_t>(d - 1)); });
-    }
-  }
-
-  bool is_linear(const Stream& stream) const {
-    int64_t expected = 1;
-    for (size_t d = program_.sizes.size(); d-- > 0;) {
-      if (stream.strides[d] != expected) return false;
-      expected *= program_.sizes[d];
-    }
-    return true;
-  }
-
-  void choose_access() {
-    bool by_row = group_.folds_rows || program_.sizes.size() == 1 || program_.sizes.back() >= kMinRow;
-    program_.row_length = by_row ? program_.sizes.back() : program_.numel;
-    program_.rows = program_.row_length == 0 ? 0 : program_.numel / program_.row_length;
-    for_each_stream([&](Stream& stream) {
-      if (is_linear(stream)) {
-        stream.access = StreamAccess::Linear;
-      } else if (!by_row) {
-        stream.access = StreamAccess::Walked;
-      } else {
-        stream.access = stream.strides.back() == 1 ? StreamAccess::RowLinear : StreamAccess::Strided;
-      }
-    });
-    auto mark_row_scalars = [](std::vector<Stream>& streams) {
-      for (Stream& stream : streams) {
-        bool is_one = stream.access == StreamAccess::Strided && stream.strides.back() == 0;
-        if (is_one) stream.access = StreamAccess::RowScalar;
-      }
-    };
-    mark_row_scalars(program_.inputs);
-    if (group_.folds_rows) mark_row_scalars(program_.outputs);
+  // Where a value from outside lies at a step: a position among the inputs, or nothing for a single element.
+  std::optional<size_t> stream_of(int value, int64_t step) const {
+    auto differs = steps_of_.find(value);
+    auto found = stream_of_.find({value, differs != steps_of_.end() && differs->second ? step : 0});
+    return found == stream_of_.end() ? std::nullopt : std::optional(found->second);
   }
 
   // A number, or a tensor of one element, as one element of the dtype that the loop wants.
@@ -236,224 +197,173 @@ class LoopBuilder {
         scalar.value = context_.places.number(value);
       }
     }
-    for (const LoopScalar& known : program_.scalars) {
+    for (const LoopScalar& known : program().scalars) {
       if (known.dtype == dtype && known.value == scalar.value && known.input == scalar.input &&
           known.bits == scalar.bits) {
         return known.reg;
       }
     }
     scalar.reg = new_register();
-    program_.scalars.push_back(scalar);
+    program().scalars.push_back(scalar);
     return scalar.reg;
   }
 
   // A tensor of one element where the loop has no form that reads it once: its tile is filled with it.
   int splat_register(int value) {
-    auto found = stream_of_.find(value);
-    if (found == stream_of_.end()) {
-      found = stream_of_.emplace(value, program_.inputs.size()).first;
-      Stream stream = {.value = value, .reg = new_register(), .access = StreamAccess::Strided};
-      stream.item_size = static_cast<uint8_t>(item_size(place(value).spec.dtype));
-      stream.strides.assign(program_.sizes.size(), 0);
-      program_.inputs.push_back(std::move(stream));
-    }
-    return program_.inputs[found->second].reg;
+    size_t position = program().inputs.size();
+    stream_of_[{value, 0}] = position;
+    Stream stream = {.value = value, .reg = new_register(), .access = StreamAccess::Strided};
+    stream.item_size = static_cast<uint8_t>(item_size(place(value).spec.dtype));
+    stream.strides.assign(program().sizes.size(), 0);
+    program().inputs.push_back(std::move(stream));
+    return program().inputs[position].reg;
   }
 
   // Operands that the loop may read once: numbers always, single elements if there is a loop for that.
-  unsigned scalar_mask(const LoopOp& op) const {
+  unsigned scalar_mask(const LoopOp& op, int64_t step) const {
     unsigned numbers = number_mask(op);
     if (op.is_single) return numbers;
     unsigned all = numbers;
     for (int i = 0; i < op.operand_count; ++i) {
-      if (is_tensor(*op.operands[i]) && is_single(op, i)) all |= 1u << i;
+      if (is_tensor(*op.operands[i]) && is_single(op, i, step)) all |= 1u << i;
     }
     bool everything = all == (1u << op.operand_count) - 1u;
     return !everything && pointwise_loop(op.row, op.dtype, all) != nullptr ? all : numbers;
   }
 
-  bool is_single(const LoopOp& op, int i) const {
+  bool is_single(const LoopOp& op, int i, int64_t step) const {
+    bool has_loop_dtype = scalar_operand_dtype(op.dtype) == op.dtype;
     if (in_group(*op.operands[i]))
-      return is_over_rows(*std::get<ValueRef>(*op.operands[i]).node) && scalar_operand_dtype(op.dtype) == op.dtype;
-    auto found = stream_of_.find(context_.places.number(std::get<ValueRef>(*op.operands[i])));
-    if (found == stream_of_.end()) return true;
-    const Stream& stream = program_.inputs[found->second];
-    return stream.access == StreamAccess::RowScalar && scalar_operand_dtype(op.dtype) == op.dtype;
+      return by_rows_ && is_over_rows(*std::get<ValueRef>(*op.operands[i]).node) && has_loop_dtype;
+    std::optional<size_t> stream = stream_of(number(*op.operands[i]), step);
+    return !stream || (program().inputs[*stream].access == StreamAccess::RowScalar && has_loop_dtype);
   }
 
-  int operand_register(const LoopOp& op, int i, unsigned mask) {
+  int operand_register(const LoopOp& op, int i, unsigned mask, int64_t step) {
     const Operand& operand = *op.operands[i];
     bool is_condition =
         op.row >= 0 && i == 0 && pointwise_rows()[static_cast<size_t>(op.row)].result == PointwiseResult::Select;
     DType dtype = is_condition ? DType::bool_ : op.row >= 0 ? scalar_operand_dtype(op.dtype) : op.dtype;
     bool once = (mask >> i & 1u) != 0;
     if (is_number(operand)) return scalar_register(operand, dtype);
-    if (int reg = register_of_result(operand); reg >= 0) {
-      bool one_for_many = is_over_rows(*std::get<ValueRef>(operand).node) && !op.is_single;
+    if (in_group(operand)) {
+      const Node& node = *std::get<ValueRef>(operand).node;
+      bool one_for_many = by_rows_ && is_over_rows(node) && !op.is_single;
       if (one_for_many && !once) needs_row_of_ = true;
-      return reg;
+      return register_of(node, step);
     }
-    int value = context_.places.number(std::get<ValueRef>(operand));
-    auto found = stream_of_.find(value);
-    if (found == stream_of_.end()) return once ? scalar_register(operand, dtype) : splat_register(value);
-    Stream& stream = program_.inputs[found->second];
-    if (stream.access == StreamAccess::RowScalar && !once && !op.is_single) needs_splat_.push_back(found->second);
+    std::optional<size_t> found = stream_of(number(operand), step);
+    if (!found) return once ? scalar_register(operand, dtype) : splat_register(number(operand));
+    Stream& stream = program().inputs[*found];
+    if (stream.access == StreamAccess::RowScalar && !once && !op.is_single) needs_splat_.push_back(*found);
     return stream.reg;
   }
 
   void emit_code() {
     // A row scalar that some op cannot read once is a filled tile for all of them.
     do {
-      for (size_t stream : std::exchange(needs_splat_, {})) program_.inputs[stream].access = StreamAccess::Strided;
-      program_.code.clear();
-      program_.params.clear();
-      read_once_.clear();
+      for (size_t stream : std::exchange(needs_splat_, {})) program().inputs[stream].access = StreamAccess::Strided;
+      draft_.code.clear();
+      program().params.clear();
       result_register_.clear();
-      for (size_t i = 0; i < parsed_.size(); ++i) emit(*nodes_[i], parsed_[i]);
+      for (const Node* node : nodes_) {
+        if (!is_unrolled() || is_over_rows(*node)) register_of(*node, 0);
+      }
     } while (!needs_splat_.empty());
+    draft_.is_temporary.resize(static_cast<size_t>(program().register_count), false);
   }
 
-  void emit(const Node& node, const LoopOp& op) {
+  // Emits the node's instructions for the step, and those that it needs, unless that was done.
+  int register_of(const Node& node, int64_t step) {
+    Part part = {number(&node), is_unrolled() && !is_over_rows(node) ? step : 0};
+    auto known = result_register_.find(part);
+    if (known != result_register_.end()) return known->second;
+    LoopOp op = parse(node);
+    int reg = is_unrolled() && op.fold.run != nullptr ? emit_fold_by_steps(node, op) : emit(node, op, part.step);
+    result_register_[part] = reg;
+    return reg;
+  }
+
+  int emit(const Node& node, const LoopOp& op, int64_t step) {
     LoopInstruction instruction;
     instruction.fold = op.fold;
     instruction.is_single = op.is_single;
-    unsigned mask = op.row < 0 ? 0u : scalar_mask(op);
-    for (int i = 0; i < op.operand_count; ++i) instruction.src[i] = operand_register(op, i, mask);
-    if (op.fold.run != nullptr) {
+    unsigned mask = op.row < 0 ? 0u : scalar_mask(op, step);
+    for (int i = 0; i < op.operand_count; ++i) instruction.src[i] = operand_register(op, i, mask, step);
+    if (op.param != nullptr) {
+      instruction.params = static_cast<int>(program().params.size());
+      program().params.push_back(*op.param);
+    }
+    return append(instruction, op, mask, &node);
+  }
+
+  // As a kernel folds so few elements: from the first to the last.
+  int emit_fold_by_steps(const Node& node, const LoopOp& fold) {
+    LoopOp op = {.dtype = fold.dtype, .result = fold.result, .operand_count = 2};
+    auto combine = [&](Pointwise row, int a, int b, unsigned once, bool is_last) {
+      LoopInstruction instruction;
+      instruction.src[0] = a;
+      instruction.src[1] = b;
+      op.row = static_cast<int>(row);
+      return append(instruction, op, once, is_last ? &node : nullptr);
+    };
+    const ShortFold& steps = *fold.fold.by_steps;
+    bool starts_at_zero = steps.combine == Pointwise::add;
+    bool divides = steps.is_mean;
+    int total = operand_register(fold, 0, 0, 0);
+    if (starts_at_zero || steps_ == 1) {
+      // Of negative zeros, too, the sum is zero.
+      int neutral = starts_at_zero ? scalar_register(Operand(Scalar(0.0)), op.dtype) : total;
+      total = combine(steps.combine, total, neutral, starts_at_zero ? 2u : 0u, steps_ == 1 && !divides);
+    }
+    for (int64_t step = 1; step < steps_; ++step) {
+      int element = operand_register(fold, 0, 0, step);
+      total = combine(steps.combine, total, element, 0, step + 1 == steps_ && !divides);
+    }
+    if (!divides) return total;
+    int count = scalar_register(Operand(Scalar(static_cast<double>(steps_))), op.dtype);
+    return combine(Pointwise::div, total, count, 2, true);
+  }
+
+  // `node` is null for what is only part of its result.
+  int append(LoopInstruction instruction, const LoopOp& op, unsigned mask, const Node* node) {
+    if (op.fold.run != nullptr && !is_unrolled()) {
       // The fold says all.
     } else if (op.row < 0) {
       instruction.convert = loops().convert[static_cast<int>(op.dtype)][static_cast<int>(op.result)];
     } else {
       instruction.loop = pointwise_loop(op.row, op.dtype, mask);
     }
-    if (op.param != nullptr) {
-      instruction.params = static_cast<int>(program_.params.size());
-      program_.params.push_back(*op.param);
-    }
-    auto output = output_of_.find(&node);
-    instruction.dst = output != output_of_.end() ? output->second : temporary_register(node);
-    result_register_[number(&node)] = instruction.dst;
-    program_.code.push_back(instruction);
-    read_once_.push_back(mask);
+    auto output = node == nullptr ? output_of_.end() : output_of_.find(node);
+    instruction.dst = output != output_of_.end() ? output->second : temporary_register(draft_.code.size());
+    draft_.code.push_back({.step = instruction, .op = op, .once = mask});
+    return instruction.dst;
   }
 
-  int temporary_register(const Node& node) {
-    auto [found, is_new] = temporary_.emplace(&node, program_.register_count);
-    if (is_new) ++program_.register_count;
-    return found->second;
-  }
-
-  void find_runs() {
-    std::vector<int> last = last_reads();
-    std::vector<CodeInstruction> instructions;
-    std::vector<bool> is_alone;
-    for (size_t i = 0; i < parsed_.size(); ++i) {
-      const LoopOp& op = parsed_[i];
-      const LoopInstruction& instruction = program_.code[i];
-      CodeInstruction code = {.row = op.row, .dtype = op.dtype, .result = op.result};
-      code.operand_count = op.operand_count;
-      std::copy(instruction.src, instruction.src + op.operand_count, code.src);
-      code.once = read_once_[i];
-      code.dst = instruction.dst;
-      code.last_read = is_temporary(instruction.dst) ? last[static_cast<size_t>(instruction.dst)] : kReadOutside;
-      code.param = op.param;
-      instructions.push_back(code);
-      is_alone.push_back(op.is_single || op.fold.run != nullptr);
-    }
-    runs_ = find_code_runs(instructions, is_alone);
-  }
-
-  // Last instruction that reads each register.
-  std::vector<int> last_reads() const {
-    std::vector<int> last(static_cast<size_t>(program_.register_count), -1);
-    for (size_t i = 0; i < program_.code.size(); ++i) {
-      for (int src : program_.code[i].src) {
-        if (src >= 0) last[static_cast<size_t>(src)] = static_cast<int>(i);
-      }
-    }
-    return last;
-  }
-
-  // Tiles for intermediates, used again once they are dead, and for streams that are copied. False: they do not fit.
-  bool place_scratch() {
-    std::vector<int> last = last_reads();
-    std::vector<int> free_slots;
-    std::vector<int> slot_of(static_cast<size_t>(program_.register_count), -1);
-    std::vector<int> busy_slot = slot_of;
-    int slots = 0;
-    int64_t largest_item = 1;
-    for (const CodeRun& run : runs_.runs) {
-      // Not over an operand of this run: the item sizes may differ.
-      for (size_t i = run.begin; i < run.end; ++i) {
-        int dst = program_.code[i].dst;
-        largest_item = std::max<int64_t>(largest_item, static_cast<int64_t>(item_size(parsed_[i].result)));
-        bool stays_inside = run.code != nullptr && last[static_cast<size_t>(dst)] < static_cast<int>(run.end);
-        if (!is_temporary(dst) || holds_single(i) || stays_inside) continue;
-        if (free_slots.empty()) free_slots.push_back(slots++);
-        slot_of[static_cast<size_t>(dst)] = busy_slot[static_cast<size_t>(dst)] = free_slots.back();
-        free_slots.pop_back();
-      }
-      for (size_t i = run.begin; i < run.end; ++i) {
-        for (int src : program_.code[i].src) {
-          if (src < 0 || last[static_cast<size_t>(src)] >= static_cast<int>(run.end)) continue;
-          int slot = std::exchange(busy_slot[static_cast<size_t>(src)], -1);
-          if (slot >= 0) free_slots.push_back(slot);
-        }
-      }
-    }
-    for_each_stream([&](Stream& stream) {
-      if (!is_copied(stream)) return;
-      stream.tile_offset = slots++;
-      largest_item = std::max<int64_t>(largest_item, stream.item_size);
-    });
-    int64_t tile =
-        slots == 0 ? kMaxTile : std::min(kMaxTile, kScratchBytes / (slots * largest_item) / kMinTile * kMinTile);
-    if (group_.folds_rows) tile = program_.row_length;
-    if (tile < kMinTile) return false;
-    program_.tile = tile;
-    program_.scratch_bytes = slots * tile * largest_item;
-    for_each_stream([&](Stream& stream) { stream.tile_offset *= tile * largest_item; });
-    for (size_t reg = 0; reg < slot_of.size(); ++reg) {
-      if (slot_of[reg] >= 0) program_.scratch.emplace_back(static_cast<int>(reg), slot_of[reg] * tile * largest_item);
-    }
-    if (!group_.folds_rows) return true;
-    // Single elements never take each other's place.
-    constexpr int64_t kCacheLine = 64;
-    program_.scratch_bytes = (program_.scratch_bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
-    for (size_t i = 0; i < program_.code.size(); ++i) {
-      if (!holds_single(i) || !is_temporary(program_.code[i].dst)) continue;
-      program_.scratch.emplace_back(program_.code[i].dst, program_.scratch_bytes);
-      program_.scratch_bytes += kCacheLine;
-    }
-    return program_.scratch_bytes <= kRowScratchBytes;
-  }
-
-  // The instruction's result is one element for the row.
-  bool holds_single(size_t instruction) const {
-    return parsed_[instruction].is_single || parsed_[instruction].fold.run != nullptr;
-  }
-  bool is_temporary(int reg) const {
-    return std::any_of(temporary_.begin(), temporary_.end(), [&](const auto& entry) { return entry.second == reg; });
-  }
-  static bool is_copied(const Stream& stream) {
-    return stream.access == StreamAccess::Strided || stream.access == StreamAccess::Walked;
+  int temporary_register(size_t instruction) {
+    if (instruction >= temporaries_.size()) temporaries_.resize(instruction + 1, -1);
+    int& reg = temporaries_[instruction];
+    if (reg < 0) reg = new_register();
+    draft_.is_temporary.resize(static_cast<size_t>(program().register_count), false);
+    draft_.is_temporary[static_cast<size_t>(reg)] = true;
+    return reg;
   }
 
   // A result may lie over an operand of the same layout that no later instruction reads.
   void find_shared_memory(LoweredStep& lowered) const {
-    std::vector<int> last = last_reads();
+    std::vector<int> last = draft_.last_reads();
     std::vector<int> taken;
-    std::vector<Stream> inputs = program_.inputs;
+    std::vector<Stream> inputs = program().inputs;
     std::stable_partition(inputs.begin(), inputs.end(), [&](const Stream& s) { return s.value == overwritten_; });
-    for (const Stream& output : program_.outputs) {
-      auto writer = std::find_if(program_.code.begin(), program_.code.end(),
-                                 [&](const LoopInstruction& instruction) { return instruction.dst == output.reg; });
-      int written = static_cast<int>(writer - program_.code.begin());
+    for (const Stream& output : program().outputs) {
+      auto writer = std::find_if(draft_.code.begin(), draft_.code.end(),
+                                 [&](const DraftInstruction& i) { return i.step.dst == output.reg; });
+      int written = static_cast<int>(writer - draft_.code.begin());
       for (const Stream& input : inputs) {
         bool same_layout = !is_copied(output) && input.access == output.access && input.strides == output.strides &&
                            input.item_size == output.item_size;
         // A cast reads and writes at different types: only later than the operand's last use.
-        int free_from = writer->convert != nullptr ? written - 1 : written;
+        int free_from = writer->step.convert != nullptr ? written - 1 : written;
         if (!same_layout || last[static_cast<size_t>(input.reg)] > free_from || shares_buffer(input)) continue;
         if (place(input.value).offset != 0 || std::find(taken.begin(), taken.end(), input.value) != taken.end())
           continue;
@@ -465,8 +375,8 @@ class LoopBuilder {
   }
 
   bool shares_buffer(const Stream& input) const {
-    return std::any_of(program_.inputs.begin(), program_.inputs.end(), [&](const Stream& other) {
-      return other.value != input.value && place(other.value).buffer == place(input.value).buffer;
+    return std::any_of(program().inputs.begin(), program().inputs.end(), [&](const Stream& other) {
+      return other.reg != input.reg && place(other.value).buffer == place(input.value).buffer;
     });
   }
 
@@ -475,36 +385,28 @@ class LoopBuilder {
     built.ok = true;
     Work& work = built.work;
     double ns = 0;
-    double numel = static_cast<double>(program_.numel);
-    for_each_stream([&](const Stream& stream) {
-      built.lowered.touched.push_back(stream.value);
-      work.bytes += numel * stream.item_size;
-      ns += 0.03 * stream.item_size + (is_copied(stream) ? 0.5 : 0.0);
-    });
-    for (const LoopScalar& scalar : program_.scalars) {
+    double numel = static_cast<double>(program().numel);
+    for (const auto* streams : {&program().inputs, &program().outputs}) {
+      for (const Stream& stream : *streams) {
+        built.lowered.touched.push_back(stream.value);
+        work.bytes += numel * stream.item_size;
+        ns += 0.03 * stream.item_size + (is_copied(stream) ? 0.5 : 0.0);
+      }
+    }
+    for (const LoopScalar& scalar : program().scalars) {
       if (scalar.value >= 0) built.lowered.touched.push_back(scalar.value);
     }
-    for (const LoopOp& op : parsed_) {
+    for (const DraftInstruction& instruction : draft_.code) {
+      const LoopOp& op = instruction.op;
       ns += op.is_costly ? 0.8 : 0.02 * static_cast<double>(item_size(op.dtype));
       work.flops += numel * (op.is_costly ? 20 : 1);
     }
-    program_.ns_per_element = ns;
+    program().ns_per_element = ns;
     find_shared_memory(built.lowered);
     built.names = describe();
-    join_runs();
-    built.program = std::move(program_);
+    join_runs(draft_);
+    built.program = std::move(program());
     return built;
-  }
-
-  // One instruction for each run.
-  void join_runs() {
-    std::vector<LoopInstruction> joined;
-    for (const CodeRun& run : runs_.runs) {
-      if (run.code != nullptr) program_.machine_operations += static_cast<int>(run.end - run.begin);
-      joined.push_back(run.code == nullptr ? program_.code[run.begin] : LoopInstruction{.code = run.code});
-    }
-    program_.code = std::move(joined);
-    program_.machine_code = std::move(runs_.memory);
   }
 
   std::string describe() const {
@@ -514,21 +416,22 @@ class LoopBuilder {
     for (const Node* node : group_.nodes) {
       if (output_of_.contains(node)) text += " " + node->name;
     }
-    return text + str_cat(" (", program_.rows, " x ", program_.row_length, ")");
+    text += str_cat(" (", program().rows, " x ", program().row_length);
+    return text + (is_unrolled() ? str_cat(", rows of ", steps_, " element by element)") : ")");
   }
 
   const Group& group_;
   LoweringContext& context_;
   int overwritten_;
-  LoopProgram program_;
+  bool by_rows_ = false;  // tiles are rows, which are folded
+  int64_t steps_ = 0;     // elements of a row that is taken apart, 0: none is
+  LoopDraft draft_;
   std::vector<const Node*> nodes_;  // of the group, in the order of the code
-  std::vector<LoopOp> parsed_;
-  std::vector<unsigned> read_once_;  // by instruction: bits of such operands
-  CodeRuns runs_;
   std::unordered_map<const Node*, int> output_of_;  // register of a result in memory
-  std::unordered_map<const Node*, int> temporary_;  // register of any other result
-  std::unordered_map<int, int> result_register_;    // by value
-  std::unordered_map<int, size_t> stream_of_;       // by value: position among the inputs
+  std::map<Part, int> result_register_;
+  std::map<Part, size_t> stream_of_;         // position among the inputs
+  std::unordered_map<int, bool> steps_of_;   // by value: it has a stream for each step
+  std::vector<int> temporaries_;             // by instruction: its register if it is no output
   std::vector<size_t> needs_splat_;
   bool needs_row_of_ = false;  // an instruction wants a row filled with what a reduction leaves
 };

@@ -224,17 +224,30 @@ LoopRun::LoopRun(const LoopProgram& program, const RunState& state) : program_(p
   load_scalars(program, state, slots_, bases_);
   for (const auto* streams : {&program.inputs, &program.outputs}) {
     for (const Stream& stream : *streams) {
-      bases_[static_cast<size_t>(stream.reg)] = state.address(state.layout->places[static_cast<size_t>(stream.value)]);
+      std::byte* first = state.address(state.layout->places[static_cast<size_t>(stream.value)]);
+      bases_[static_cast<size_t>(stream.reg)] = first + stream.offset * stream.item_size;
     }
+  }
+  if (!program.packs.empty()) pack_rows();
+}
+
+void LoopRun::pack_rows() {
+  packed_ = Storage::allocate(static_cast<size_t>(program_.packed_bytes));
+  for (const PackedRow& pack : program_.packs) {
+    std::byte* to = static_cast<std::byte*>(packed_->data()) + pack.place;
+    std::byte*& base = bases_[static_cast<size_t>(pack.reg)];
+    copy_elements(pack.item_size, base, pack.stride, to, 1, program_.row_length);
+    base = to;
   }
 }
 
 LoopRun::LoopRun(const LoopRun& run, int64_t begin, std::span<const std::pair<int, std::byte*>> moved)
-    : program_(run.program_), bases_(run.bases_) {
+    : program_(run.program_), bases_(run.bases_), packed_(run.packed_) {
   for (const auto* streams : {&program_.inputs, &program_.outputs}) {
     for (const Stream& stream : *streams) {
       for (const auto& [value, memory] : moved) {
-        if (stream.value == value) bases_[static_cast<size_t>(stream.reg)] = memory - begin * stream.item_size;
+        if (stream.value == value)
+          bases_[static_cast<size_t>(stream.reg)] = memory + (stream.offset - begin) * stream.item_size;
       }
     }
   }

@@ -31,7 +31,16 @@ struct Stream {
   StreamAccess access = StreamAccess::Linear;
   int64_t tile_offset = 0;  // Strided and Walked: where its tile lies in the scratch memory, in bytes
   uint8_t item_size = 4;
+  int64_t offset = 0;                 // of its first element from that of the value, in elements
   std::vector<int64_t> strides = {};  // in elements, by dimension of the loop
+};
+
+// A stream whose row is copied without gaps when a run starts.
+struct PackedRow {
+  int reg = -1;
+  int64_t stride = 1;  // of the elements
+  uint8_t item_size = 4;
+  int64_t place = 0;  // in the packed memory, in bytes
 };
 
 // A single element, read when a run starts.
@@ -54,7 +63,7 @@ struct LoopInstruction {
   PointwiseCode code = nullptr;  // of several operations, instead of all the above
 };
 
-inline constexpr int kMaxLoopRegisters = 256;
+inline constexpr int kMaxLoopRegisters = kMaxCodeRegisters;
 inline constexpr int kMaxLoopScalars = 96;
 inline constexpr int kMaxLoopRank = 32;
 inline constexpr int64_t kScratchBytes = 32 * 1024;      // on the stack
@@ -70,6 +79,8 @@ struct LoopProgram {
   std::vector<Stream> inputs;
   std::vector<Stream> outputs;
   std::vector<LoopScalar> scalars;
+  std::vector<PackedRow> packs;
+  int64_t packed_bytes = 0;
   std::vector<std::pair<int, int64_t>> scratch;  // intermediates: register, byte offset in the scratch memory
   int64_t scratch_bytes = 0;
   std::vector<LoopInstruction> code;
@@ -94,10 +105,12 @@ class LoopRun {
   LoopRun& operator=(const LoopRun&) = delete;
 
  private:
+  void pack_rows();
   friend void run_loop(const LoopProgram& program, const RunState& state);
   const LoopProgram& program_;
   std::array<std::byte*, kMaxLoopRegisters> bases_;
   uint64_t slots_[kMaxLoopScalars];
+  StoragePtr packed_;
 };
 
 }  // namespace md

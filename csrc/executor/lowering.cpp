@@ -9,6 +9,7 @@
 #include "executor/kernel_step.h"
 #include "executor/memory_plan.h"
 #include "executor/native_plan.h"
+#include "executor/row_folds.h"
 #include "executor/sized_plans.h"
 #include "executor/timed_plan.h"
 #include "graph/merge_products.h"
@@ -16,11 +17,22 @@
 namespace md {
 namespace {
 
+constexpr int kMostPointwiseNodes = 64;
+
+// A short row's elements each take registers of their own.
+int most_folding_nodes(const DimVec& sizes) {
+  constexpr int64_t kMostElements = 160;
+  if (!folds_short_rows(sizes)) return kMostPointwiseNodes;
+  return static_cast<int>(std::min<int64_t>(kMostPointwiseNodes, kMostElements / sizes[sizes.size() - 1].value()));
+}
+
 constexpr GroupingRules kRules = {
     .is_pointwise = can_loop,
     .folds_rows = can_fold_rows,
     .is_anchor = is_anchor,
     .absorbs = anchor_absorbs,
+    .max_pointwise_nodes = kMostPointwiseNodes,
+    .most_folding_nodes = most_folding_nodes,
 };
 
 // Sets the arena offsets of buffers from the steps that touch them.
@@ -113,6 +125,26 @@ StepLabel label_of(std::span<const Node* const> nodes, const Group& group, std::
   return label;
 }
 
+// The nodes of a group that folds rows, in groups that do not: reductions by themselves, others with their neighbours of
+// the same sizes.
+std::vector<Group> without_folds(const Group& group) {
+  std::vector<Group> parts;
+  for (const Node* node : group.nodes) {
+    bool folds = can_fold_rows(*node);
+    bool joins = !folds && !parts.empty() && parts.back().kind == GroupKind::Pointwise &&
+                 same(parts.back().sizes, node->outs[0].spec.sizes);
+    if (!joins) {
+      parts.emplace_back();
+      parts.back().kind = folds ? GroupKind::Single : GroupKind::Pointwise;
+      parts.back().sizes = node->outs[0].spec.sizes;
+    }
+    parts.back().nodes.push_back(node);
+  }
+  parts[0].reason = group.reason;
+  parts[0].producer = group.producer;
+  return parts;
+}
+
 void lower_group(const Group& group, LoweringContext& context, std::vector<LoweredStep>& steps) {
   LoweredStep step;
   if (group.kind == GroupKind::Pointwise && is_unused(group, context)) return;
@@ -140,6 +172,10 @@ void lower_group(const Group& group, LoweringContext& context, std::vector<Lower
     bool loops = std::all_of(rest.nodes.begin(), rest.nodes.end(), [](const Node* node) { return can_loop(*node); });
     if (!loops) rest.kind = GroupKind::Single;
     return lower_group(rest, context, steps);
+  }
+  if (group.kind == GroupKind::Pointwise && group.folds_rows && group.nodes.size() > 1) {
+    for (const Group& part : without_folds(group)) lower_group(part, context, steps);
+    return;
   }
   for (const Node* const& node : group.nodes) {
     LoweredStep single = lower_to_kernel(*node, context);

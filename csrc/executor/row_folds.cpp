@@ -64,14 +64,20 @@ void run_fold(const void* src, int64_t n, void* result, double param) {
   *static_cast<T*>(result) = fold(static_cast<const T*>(src), n, param);
 }
 
+constexpr ShortFold kSum = {Pointwise::add}, kMean = {Pointwise::add, true}, kMost = {Pointwise::maximum},
+                    kLeast = {Pointwise::minimum};
+
 struct RowFoldRow {
   const char* op;
   RowFold f32, f64;
+  const ShortFold* by_steps;  // nullptr: short rows have a kernel only
 };
-#define MD_ROW_FOLD(op, function) {op, run_fold<float, function<float>>, run_fold<double, function<double>>}
+#define MD_ROW_FOLD(op, function, by_steps) \
+  {op, run_fold<float, function<float>>, run_fold<double, function<double>>, by_steps}
 constexpr RowFoldRow kFolds[] = {
-    MD_ROW_FOLD("sum", sum_row),  MD_ROW_FOLD("mean", mean_row),    MD_ROW_FOLD("amax", max_row),
-    MD_ROW_FOLD("amin", min_row), MD_ROW_FOLD("var", variance_row), MD_ROW_FOLD("std", deviation_row),
+    MD_ROW_FOLD("sum", sum_row, &kSum),        MD_ROW_FOLD("mean", mean_row, &kMean),
+    MD_ROW_FOLD("amax", max_row, &kMost),      MD_ROW_FOLD("amin", min_row, &kLeast),
+    MD_ROW_FOLD("var", variance_row, nullptr), MD_ROW_FOLD("std", deviation_row, nullptr),
 };
 #undef MD_ROW_FOLD
 
@@ -92,6 +98,8 @@ std::optional<double> correction_of(const Node& node) {
 
 }  // namespace
 
+bool folds_short_rows(const DimVec& sizes) { return sizes[sizes.size() - 1].value() < kLeastFoldedRow; }
+
 std::optional<RowFoldCall> as_row_fold(const Node& node) {
   if (!is_op(node, OpKind::Reduction) || node.outs.size() != 1) return std::nullopt;
   auto row =
@@ -102,11 +110,13 @@ std::optional<RowFoldCall> as_row_fold(const Node& node) {
   bool is_float = spec.dtype == DType::float32 || spec.dtype == DType::float64;
   if (!is_float || node.outs[0].spec.dtype != spec.dtype || spec.rank() == 0) return std::nullopt;
   int64_t length = spec.sizes[spec.rank() - 1].value();
-  if (length < kLeastFoldedRow || length > kMostFoldedRow || !is_last_dim(node.operands[1], spec.rank()))
-    return std::nullopt;
+  bool is_short = folds_short_rows(spec.sizes);
+  if (length == 0 || length > kMostFoldedRow || !is_last_dim(node.operands[1], spec.rank())) return std::nullopt;
+  if (is_short && row->by_steps == nullptr) return std::nullopt;
   std::optional<double> correction = correction_of(node);
   if (!correction) return std::nullopt;
-  return RowFoldCall{spec.dtype == DType::float32 ? row->f32 : row->f64, *correction};
+  return RowFoldCall{spec.dtype == DType::float32 ? row->f32 : row->f64, *correction,
+                     is_short ? row->by_steps : nullptr};
 }
 
 }  // namespace md

@@ -13,6 +13,7 @@
 namespace md {
 
 inline constexpr int kReadOutside = INT_MAX;
+inline constexpr int kMaxCodeRegisters = 512;
 
 // One operation on the loop's registers, which are places in memory until they are held in the processor's.
 struct CodeInstruction {

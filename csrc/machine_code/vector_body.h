@@ -94,8 +94,8 @@ class VectorBody {
   Assembler& assembler_;
   LoopFrame& frame_;
   bool is_tail_;
-  std::array<Held, 256> held_ = {};
-  std::array<int, 256> last_use_ = {};
+  std::array<Held, kMaxCodeRegisters> held_ = {};
+  std::array<int, kMaxCodeRegisters> last_use_ = {};
   std::vector<Held> scratch_;
   std::vector<int> in_use_;  // loop registers that the instruction at hand reads or writes
   uint32_t free_vectors_ = (uint32_t{1} << (32 - kHeldConstants)) - 1;

@@ -286,7 +286,7 @@ void test_programs(const std::vector<CodeInstruction>& all) {
                   instruction.dtype == DType::bool_;
       if (fits || random() % 20 == 0) append(program, instruction, n, random);
     }
-    if (program.registers.size() > 256) continue;
+    if (program.registers.size() > kMaxCodeRegisters) continue;
     check_program(program, n, random);
   }
 }

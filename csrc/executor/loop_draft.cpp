@@ -1,0 +1,155 @@
+#include "executor/loop_draft.h"
+
+#include <algorithm>
+
+namespace md {
+namespace {
+
+constexpr int64_t kMinTile = 64;
+constexpr int64_t kCacheLine = 64;
+
+// The instruction's result is one element for the row.
+bool leaves_single(const DraftInstruction& instruction) {
+  return instruction.op.is_single || instruction.op.fold.run != nullptr;
+}
+
+// Which temporaries share a tile.
+class SlotAssigner {
+ public:
+  explicit SlotAssigner(const LoopDraft& draft)
+      : draft_(draft),
+        last_(draft.last_reads()),
+        slot_of_(static_cast<size_t>(draft.program.register_count), -1),
+        busy_(slot_of_) {
+    for (const CodeRun& run : draft.runs.runs) {
+      take(run);
+      give_back(run);
+    }
+  }
+
+  int count() const { return count_; }
+  int64_t largest_item() const { return largest_item_; }
+  const std::vector<int>& slot_of() const { return slot_of_; }
+
+ private:
+  bool is_read_after(int reg, const CodeRun& run) const {
+    return last_[static_cast<size_t>(reg)] >= static_cast<int>(run.end);
+  }
+
+  // Not over an operand of this run: the item sizes may differ.
+  void take(const CodeRun& run) {
+    for (size_t i = run.begin; i < run.end; ++i) {
+      const DraftInstruction& instruction = draft_.code[i];
+      int dst = instruction.step.dst;
+      largest_item_ = std::max<int64_t>(largest_item_, static_cast<int64_t>(item_size(instruction.op.result)));
+      bool stays_inside = run.code != nullptr && !is_read_after(dst, run);
+      if (!draft_.is_temporary[static_cast<size_t>(dst)] || leaves_single(instruction) || stays_inside) continue;
+      if (free_.empty()) free_.push_back(count_++);
+      slot_of_[static_cast<size_t>(dst)] = busy_[static_cast<size_t>(dst)] = free_.back();
+      free_.pop_back();
+    }
+  }
+
+  void give_back(const CodeRun& run) {
+    for (size_t i = run.begin; i < run.end; ++i) {
+      for (int src : draft_.code[i].step.src) {
+        if (src < 0 || is_read_after(src, run)) continue;
+        int slot = std::exchange(busy_[static_cast<size_t>(src)], -1);
+        if (slot >= 0) free_.push_back(slot);
+      }
+    }
+  }
+
+  const LoopDraft& draft_;
+  std::vector<int> last_;
+  std::vector<int> slot_of_, busy_;  // by register; busy: until nothing reads it any more
+  std::vector<int> free_;
+  int count_ = 0;
+  int64_t largest_item_ = 1;
+};
+
+// Single elements never take each other's place.
+void place_singles(LoopDraft& draft) {
+  LoopProgram& program = draft.program;
+  program.scratch_bytes = (program.scratch_bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+  for (const DraftInstruction& instruction : draft.code) {
+    if (!leaves_single(instruction) || !draft.is_temporary[static_cast<size_t>(instruction.step.dst)]) continue;
+    program.scratch.emplace_back(instruction.step.dst, program.scratch_bytes);
+    program.scratch_bytes += kCacheLine;
+  }
+}
+
+}  // namespace
+
+std::vector<int> LoopDraft::last_reads() const {
+  std::vector<int> last(static_cast<size_t>(program.register_count), -1);
+  for (size_t i = 0; i < code.size(); ++i) {
+    for (int src : code[i].step.src) {
+      if (src >= 0) last[static_cast<size_t>(src)] = static_cast<int>(i);
+    }
+  }
+  return last;
+}
+
+void find_runs(LoopDraft& draft) {
+  std::vector<int> last = draft.last_reads();
+  std::vector<CodeInstruction> instructions;
+  std::vector<bool> is_alone;
+  for (const DraftInstruction& instruction : draft.code) {
+    const LoopOp& op = instruction.op;
+    CodeInstruction code = {.row = op.row, .dtype = op.dtype, .result = op.result, .operand_count = op.operand_count};
+    std::copy(instruction.step.src, instruction.step.src + op.operand_count, code.src);
+    code.once = instruction.once;
+    code.dst = instruction.step.dst;
+    size_t dst = static_cast<size_t>(code.dst);
+    code.last_read = draft.is_temporary[dst] ? last[dst] : kReadOutside;
+    code.param = op.param;
+    instructions.push_back(code);
+    is_alone.push_back(leaves_single(instruction));
+  }
+  draft.runs = find_code_runs(instructions, is_alone);
+}
+
+bool place_scratch(LoopDraft& draft, bool folds_rows) {
+  LoopProgram& program = draft.program;
+  SlotAssigner assigner(draft);
+  int slots = assigner.count();
+  int64_t largest_item = assigner.largest_item();
+  for (auto* streams : {&program.inputs, &program.outputs}) {
+    for (Stream& stream : *streams) {
+      if (!is_copied(stream)) continue;
+      stream.tile_offset = slots++;
+      largest_item = std::max<int64_t>(largest_item, stream.item_size);
+    }
+  }
+  int64_t tile = kMaxTile;
+  if (slots > 0) tile = std::min(kMaxTile, kScratchBytes / (slots * largest_item) / kMinTile * kMinTile);
+  if (folds_rows) tile = program.row_length;
+  if (tile < kMinTile) return false;
+  program.tile = tile;
+  program.scratch_bytes = slots * tile * largest_item;
+  for (auto* streams : {&program.inputs, &program.outputs}) {
+    for (Stream& stream : *streams) stream.tile_offset *= tile * largest_item;
+  }
+  for (size_t reg = 0; reg < assigner.slot_of().size(); ++reg) {
+    int slot = assigner.slot_of()[reg];
+    if (slot >= 0) program.scratch.emplace_back(static_cast<int>(reg), slot * tile * largest_item);
+  }
+  if (!folds_rows) return true;
+  place_singles(draft);
+  return program.scratch_bytes <= kRowScratchBytes;
+}
+
+void join_runs(LoopDraft& draft) {
+  for (const CodeRun& run : draft.runs.runs) {
+    if (run.code == nullptr) {
+      draft.program.code.push_back(draft.code[run.begin].step);
+      continue;
+    }
+    draft.program.machine_operations += static_cast<int>(run.end - run.begin);
+    draft.program.code.push_back({.code = run.code});
+  }
+  draft.program.machine_code = std::move(draft.runs.memory);
+}
+
+}  // namespace md

@@ -1,0 +1,112 @@
+#include "executor/loop_iteration.h"
+
+#include <algorithm>
+
+namespace md {
+namespace {
+
+constexpr int64_t kMinRow = 64;  // shorter rows are walked over
+constexpr int64_t kRowsWorthPacking = 4;
+
+template <typename F>
+void for_each_stream(LoopProgram& program, F&& f) {
+  for (Stream& stream : program.inputs) f(stream);
+  for (Stream& stream : program.outputs) f(stream);
+}
+
+void permute(LoopProgram& program, const std::vector<int64_t>& sizes, const std::vector<int>& order) {
+  for (int d : order) program.sizes.push_back(sizes[static_cast<size_t>(d)]);
+  for_each_stream(program, [&](Stream& stream) {
+    std::vector<int64_t> strides;
+    for (int d : order) strides.push_back(stream.strides[static_cast<size_t>(d)]);
+    stream.strides = std::move(strides);
+  });
+}
+
+void merge_dimensions(LoopProgram& program, bool folds_rows) {
+  // A row that is folded stays one.
+  size_t end = program.sizes.size() - (folds_rows && !program.sizes.empty() ? 1 : 0);
+  for (size_t d = end; d-- > 1;) {
+    bool merges = true;
+    for_each_stream(program, [&](const Stream& stream) {
+      merges = merges && stream.strides[d - 1] == stream.strides[d] * program.sizes[d];
+    });
+    if (!merges) continue;
+    program.sizes[d - 1] *= program.sizes[d];
+    program.sizes.erase(program.sizes.begin() + static_cast<std::ptrdiff_t>(d));
+    for_each_stream(program, [&](Stream& stream) {
+      stream.strides.erase(stream.strides.begin() + static_cast<std::ptrdiff_t>(d - 1));
+    });
+  }
+}
+
+bool is_linear(const LoopProgram& program, const Stream& stream) {
+  int64_t expected = 1;
+  for (size_t d = program.sizes.size(); d-- > 0;) {
+    if (stream.strides[d] != expected) return false;
+    expected *= program.sizes[d];
+  }
+  return true;
+}
+
+void choose_access(LoopProgram& program, bool folds_rows) {
+  bool by_row = folds_rows || program.sizes.size() == 1 || program.sizes.back() >= kMinRow;
+  program.row_length = by_row ? program.sizes.back() : program.numel;
+  program.rows = program.row_length == 0 ? 0 : program.numel / program.row_length;
+  for_each_stream(program, [&](Stream& stream) {
+    if (is_linear(program, stream)) {
+      stream.access = StreamAccess::Linear;
+    } else if (!by_row) {
+      stream.access = StreamAccess::Walked;
+    } else {
+      stream.access = stream.strides.back() == 1 ? StreamAccess::RowLinear : StreamAccess::Strided;
+    }
+  });
+  auto mark_row_scalars = [](std::vector<Stream>& streams) {
+    for (Stream& stream : streams) {
+      bool is_one = stream.access == StreamAccess::Strided && stream.strides.back() == 0;
+      if (is_one) stream.access = StreamAccess::RowScalar;
+    }
+  };
+  mark_row_scalars(program.inputs);
+  if (folds_rows) mark_row_scalars(program.outputs);
+}
+
+}  // namespace
+
+void choose_iteration(LoopProgram& program, const std::vector<int64_t>& sizes, bool folds_rows) {
+  const Stream& lead = program.outputs.empty() ? program.inputs[0] : program.outputs[0];
+  std::vector<int64_t> lead_strides = lead.strides;
+  std::vector<int> order;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] != 1) order.push_back(static_cast<int>(d));
+  }
+  if (!folds_rows) {
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+      return lead_strides[static_cast<size_t>(a)] > lead_strides[static_cast<size_t>(b)];
+    });
+  }
+  permute(program, sizes, order);
+  merge_dimensions(program, folds_rows);
+  if (program.sizes.empty()) {
+    program.sizes = {1};
+    for_each_stream(program, [](Stream& stream) { stream.strides = {1}; });
+  }
+  choose_access(program, folds_rows);
+}
+
+void pack_inputs(LoopProgram& program) {
+  if (program.rows < kRowsWorthPacking) return;
+  for (Stream& stream : program.inputs) {
+    bool is_same = std::all_of(stream.strides.begin(), stream.strides.end() - 1, [](int64_t s) { return s == 0; });
+    if (!is_same || stream.access != StreamAccess::Strided || stream.strides.back() == 0) continue;
+    constexpr int64_t kAlignment = 64;
+    program.packs.push_back(
+        {.reg = stream.reg, .stride = stream.strides.back(), .item_size = stream.item_size, .place = program.packed_bytes});
+    program.packed_bytes += (program.row_length * stream.item_size + kAlignment - 1) / kAlignment * kAlignment;
+    stream.strides.back() = 1;
+    stream.access = StreamAccess::RowLinear;
+  }
+}
+
+}  // namespace md
