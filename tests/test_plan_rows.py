@@ -2,6 +2,7 @@
 
 import random
 
+import numpy
 import pytest
 
 import minidynamo
@@ -73,7 +74,12 @@ SIZES = [
     (2, 8192),
     (2, 9000),
     (6, 63),
+    (150, 1),
+    (150, 3),
+    (4, 90, 8),
+    (80, 3, 32),
     (0, 70),
+    (0, 3),
     (64,),
 ]
 
@@ -160,6 +166,45 @@ def test_random_programs(seed):
         return tuple(values[2:])
 
     check(run, minidynamo.randn(64, 64), minidynamo.randn(64, 1))
+    for size in (3, 16, 40):
+        check(run, minidynamo.randn(size, size), minidynamo.randn(size, 1))
+        check(run, minidynamo.randn(size, size, size), minidynamo.randn(size))
+
+
+FOLDS = {"sum": minidynamo.sum, "mean": minidynamo.mean, "amax": minidynamo.amax, "amin": minidynamo.amin}
+
+
+def same_bits(result, expected):
+    result, expected = result.numpy(), expected.numpy()
+    assert result.dtype == expected.dtype and (numpy.isnan(result) == numpy.isnan(expected)).all()
+    assert numpy.nan_to_num(result).tobytes() == numpy.nan_to_num(expected).tobytes()
+
+
+@pytest.mark.parametrize("dtype", [f32, f64], ids=str)
+@pytest.mark.parametrize("length", [1, 2, 3, 8, 31, 63])
+@pytest.mark.parametrize("fold", FOLDS)
+def test_short_rows_are_folded_as_their_kernel_does(fold, length, dtype):
+    x, y = minidynamo.randn(20, 70, length, dtype=dtype), minidynamo.randn(70, length, dtype=dtype)
+    x[0], x[1, 3], x[2, 5, -1] = -0.0, float("nan"), float("inf")
+    for function in (
+        lambda x, y: FOLDS[fold](x * y, -1),
+        lambda x, y: FOLDS[fold](x - y, -1, keepdim=True),
+        lambda x, y: FOLDS[fold](x.square(), -1) * 2,
+        lambda x, y: FOLDS[fold](x - FOLDS[fold](x, -1, keepdim=True), 2),
+        lambda x, y: FOLDS[fold](x[:, None, 0] - y[None], -1),
+    ):
+        minidynamo._dynamo.reset()
+        same_bits(minidynamo.compile(function)(x, y), minidynamo.compile(function, backend="eager")(x, y))
+
+
+def test_distances_are_one_step():
+    def distances(a, b):
+        return (a[:, None, :] - b[None, :, :]).square().sum(-1)
+
+    for sizes in ((300, 3), (100, 32)):
+        a, b = minidynamo.randn(*sizes), minidynamo.randn(*sizes)
+        assert len(steps(distances, a, b)) == 1
+        same_bits(minidynamo.compile(distances)(a, b), distances(a, b))
 
 
 def test_special_values():

@@ -105,8 +105,9 @@ class Grouping {
     if (target.group.kind == GroupKind::Single || !pointwise || is_anchor) return apart;
     bool folds = rules_.folds_rows(node);
     if (folds && target.group.kind == GroupKind::Anchor) return apart;
-    if (!same(target.group.sizes, sizes_of(node, folds)) && !is_over_rows(target.group, node))
-      return NotFused::other_sizes;
+    // A reduction of what is one element for each row has rows of its own.
+    bool joins = same(target.group.sizes, sizes_of(node, folds)) || (!folds && is_over_rows(target.group, node));
+    if (!joins) return NotFused::other_sizes;
     if (!reads_directly(node, id)) return NotFused::through_view;
     if (!reads_by_rows(node, id)) return NotFused::other_sizes;
     if (target.group.kind == GroupKind::Anchor && !rules_.absorbs(target.group, node)) return NotFused::other_order;

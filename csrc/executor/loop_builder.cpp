@@ -308,13 +308,13 @@ class LoopBuilder {
       return append(instruction, op, once, is_last ? &node : nullptr);
     };
     const ShortFold& steps = *fold.fold.by_steps;
-    bool starts_at_zero = steps.combine == Pointwise::add;
     bool divides = steps.is_mean;
     int total = operand_register(fold, 0, 0, 0);
-    if (starts_at_zero || steps_ == 1) {
+    if (steps_ == 1) {
+      total = combine(Pointwise::maximum, total, total, 0, !divides);
+    } else if (steps.combine == Pointwise::add) {
       // Of negative zeros, too, the sum is zero.
-      int neutral = starts_at_zero ? scalar_register(Operand(Scalar(0.0)), op.dtype) : total;
-      total = combine(steps.combine, total, neutral, starts_at_zero ? 2u : 0u, steps_ == 1 && !divides);
+      total = combine(Pointwise::add, total, scalar_register(Operand(Scalar(0.0)), op.dtype), 2, false);
     }
     for (int64_t step = 1; step < steps_; ++step) {
       int element = operand_register(fold, 0, 0, step);
