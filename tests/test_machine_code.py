@@ -1,0 +1,177 @@
+"""Machine code of fused loops against the loops over tiles: the same bits."""
+
+import random
+
+import numpy
+import pytest
+
+import minidynamo
+
+f32, f64, i32, i64 = minidynamo.float32, minidynamo.float64, minidynamo.int32, minidynamo.int64
+config = minidynamo._dynamo.config
+
+
+@pytest.fixture(autouse=True)
+def restored():
+    before = config.machine_code
+    minidynamo.manual_seed(5)
+    yield
+    config.machine_code = before
+    minidynamo._dynamo.reset()
+
+
+def run(function, args, machine_code):
+    config.machine_code = machine_code
+    minidynamo._dynamo.reset()
+    results = minidynamo.compile(function, fullgraph=True)(*args)
+    return results if isinstance(results, tuple) else (results,)
+
+
+def check(function, *args):
+    for result, other in zip(run(function, args, True), run(function, args, False), strict=True):
+        assert result.dtype == other.dtype and result.stride() == other.stride()
+        result, other = result.numpy(), other.numpy()
+        if result.dtype.kind == "f":
+            assert (numpy.isnan(result) == numpy.isnan(other)).all()
+            result, other = numpy.nan_to_num(result), numpy.nan_to_num(other)
+        assert result.tobytes() == other.tobytes()
+
+
+def unusual(*sizes, dtype):
+    x = minidynamo.randn(*sizes, dtype=dtype)
+    flat = x.reshape(-1)
+    for at, value in enumerate([0.0, -0.0, float("nan"), float("inf"), -float("inf"), 1e-42, 2.5, -0.5]):
+        if at < flat.numel():
+            flat[at] = value
+    return x
+
+
+FLOATS = [
+    minidynamo.neg,
+    minidynamo.abs,
+    minidynamo.square,
+    minidynamo.rsqrt,
+    minidynamo.floor,
+    minidynamo.round,
+    minidynamo.sign,
+    minidynamo.frac,
+    minidynamo.exp,
+    lambda a: a * 0.5 - 1,
+    lambda a: 2 / a,
+    lambda a: a.clamp(-1, 2),
+    lambda a: minidynamo.nn.functional.leaky_relu(a, 0.1),
+]
+PAIRS = [
+    minidynamo.add,
+    minidynamo.sub,
+    minidynamo.mul,
+    minidynamo.div,
+    minidynamo.maximum,
+    minidynamo.fmin,
+    lambda a, b: minidynamo.add(a, b, alpha=0.3),
+    lambda a, b: minidynamo.where(a > b, a, b),
+    lambda a, b: minidynamo.where((a <= 0) | minidynamo.isfinite(b), b, 1.5),
+    lambda a, b: (a != b).to(a.dtype) - (a < b).to(a.dtype),
+    lambda a, b: minidynamo.lerp(a, b, 0.25),
+]
+WHOLE = [minidynamo.neg, minidynamo.abs, minidynamo.bitwise_not, lambda a: a * 3 + 1, lambda a: a.clamp(-5, 5)]
+WHOLE_PAIRS = [
+    minidynamo.add,
+    minidynamo.sub,
+    minidynamo.mul,
+    minidynamo.bitwise_xor,
+    minidynamo.maximum,
+    lambda a, b: minidynamo.where(a >= b, a - b, b),
+    lambda a, b: (a == b).to(a.dtype) + a,
+]
+
+
+def random_program(seed, one, two):
+    """(function, positions of its operands) over a list of values that begins with the arguments; what is returned."""
+    draw = random.Random(seed)
+    program = []
+    for count in range(3, draw.choice([5, 12, 40])):
+        functions, operands = draw.choice([(one, 1), (two, 2), (two, 2)])
+        program.append((draw.choice(functions), [draw.randrange(max(0, count - 8), count) for _ in range(operands)]))
+    return program, sorted(draw.sample(range(len(program)), min(3, len(program))))
+
+
+def as_function(program, returned):
+    def function(*args):
+        values = list(args)
+        for step, operands in program:
+            values.append(step(*[values[position] for position in operands]))
+        return tuple(values[len(args) + at] for at in returned) + (values[-1],)
+
+    return function
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs(seed):
+    function = as_function(*random_program(seed, FLOATS, PAIRS))
+    for dtype in (f32, f64):
+        check(function, *(unusual(37, dtype=dtype) for _ in range(3)))
+        check(function, unusual(9, 130, dtype=dtype), unusual(130, dtype=dtype), unusual(9, 1, dtype=dtype))
+        large = unusual(150, 140, dtype=dtype)
+        check(function, large[1:-1, 1:-1], large[2:, :-2], large[:-2, 2:])
+        check(function, large.t()[:140, :99], large[:140, ::2][:, :1], unusual(1, dtype=dtype))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_programs_of_whole_numbers(seed):
+    function = as_function(*random_program(seed, WHOLE, WHOLE_PAIRS))
+    for dtype in (i32, i64):
+        check(function, *(minidynamo.randint(-50, 50, (7, 75), dtype=dtype) for _ in range(3)))
+
+
+def test_stencils():
+    def jacobi(u):
+        return 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+
+    def heat(u):
+        inner = slice(1, -1)
+        around = [u[:-2, inner, inner], u[2:, inner, inner], u[inner, :-2, inner], u[inner, 2:, inner]]
+        around += [u[inner, inner, :-2], u[inner, inner, 2:]]
+        return u[inner, inner, inner] + 0.1 * (sum(around) - 6 * u[inner, inner, inner])
+
+    for sizes in ((20, 90), (90, 20), (3, 3), (130, 300)):
+        check(jacobi, unusual(*sizes, dtype=f32))
+    check(heat, unusual(20, 30, 80, dtype=f64))
+
+
+def test_results_over_their_operands():
+    def step(x, v):
+        for _ in range(4):
+            v = v * 0.9 - x * 0.1
+            x = (x + v).clamp(-3, 3)
+        return x, v
+
+    check(step, unusual(1000, dtype=f32), unusual(1000, dtype=f32))
+    x, v = unusual(5000, dtype=f64), unusual(5000, dtype=f64)
+    check(lambda x, v: step(*step(x.square(), v)), x, v)
+
+
+def test_more_values_than_registers():
+    def function(*args):
+        products = [a * b for a, b in zip(args, args[1:])]
+        total = products[0]
+        for product in products[1:]:
+            total = total - product
+        return [total + product for product in products][-5:][0], *products[:4]
+
+    check(function, *(unusual(70, dtype=f32) for _ in range(45)))
+
+
+def test_the_log_says_what_is_machine_code(capfd):
+    def function(x):
+        return (x * 2 + 1).abs()
+
+    minidynamo._logging.set_logs(kernels=True)
+    try:
+        run(function, (minidynamo.randn(100),), True)
+        told = capfd.readouterr().err
+        run(function, (minidynamo.randn(100),), False)
+        assert "machine code" not in capfd.readouterr().err
+    finally:
+        minidynamo._logging.set_logs()
+    assert ("machine code of 3 operations" in told) == ("(avx512)" in told)
