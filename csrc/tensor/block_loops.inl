@@ -307,6 +307,52 @@ void normalize_run(const T* src, T* dst, int64_t n, double eps, const T* scale, 
   }
 }
 
+template <typename Word>
+bool take_run(const Word* src, const int64_t* index, int64_t n, int64_t extent, int64_t wrapped, int64_t stride,
+              Word* dst) {
+  int64_t outside = 0;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t place = index[i] + (index[i] < 0 ? wrapped : 0);
+    bool is_valid = (place >= 0) & (place < extent);
+    outside |= is_valid ? 0 : 1;
+    dst[i] = src[(is_valid ? place : 0) * stride];
+  }
+  return outside == 0;
+}
+
+// Each element becomes the sum of those up to it in its vector.
+template <typename T>
+inline Vector<T> sums_up_to(Vector<T> vector) {
+  typedef std::conditional_t<sizeof(T) == 4, int32_t, int64_t> Index __attribute__((vector_size(MD_LEVEL_BYTES)));
+  Vector<T> zeros = {};
+#pragma GCC unroll 8
+  for (int width = 1; width < kVector<T>; width *= 2) {
+    Index from = {};
+#pragma GCC unroll 16
+    for (int i = 0; i < kVector<T>; ++i) from[i] = i < width ? kVector<T> : i - width;
+    vector += __builtin_shuffle(vector, zeros, from);
+  }
+  return vector;
+}
+
+// dst[i] = src[0] + ... + src[i]; dst may be src. What comes before a vector is summed in double: float32 would lose a bit
+// with each doubling.
+template <typename T>
+void running_sum_run(const T* src, T* dst, int64_t n) {
+  double total = 0;
+  int64_t i = 0;
+  for (; i + kVector<T> <= n; i += kVector<T>) {
+    Vector<T> sums = sums_up_to<T>(load_vector(src + i));
+    *reinterpret_cast<Vector<T>*>(dst + i) = sums + T(total);
+    total += double(sums[kVector<T> - 1]);
+  }
+  for (; i < n; ++i) {
+    total += double(src[i]);
+    dst[i] = T(total);
+  }
+}
+
 template <typename T>
 constexpr void fill_folds(LoopTable& table, DType dtype) {
   if constexpr (std::is_arithmetic_v<T>) {
@@ -342,6 +388,10 @@ constexpr void fill_blocks(LoopTable& table) {
   table.squares_f64 = squares_run<double>;
   table.normalize_f32 = normalize_run<float>;
   table.normalize_f64 = normalize_run<double>;
+  table.take_words = take_run<uint32_t>;
+  table.take_long_words = take_run<uint64_t>;
+  table.running_sum_f32 = running_sum_run<float>;
+  table.running_sum_f64 = running_sum_run<double>;
   table.exp_sum_f32 = exp_sum_run<float>;
   table.exp_sum_f64 = exp_sum_run<double>;
 }

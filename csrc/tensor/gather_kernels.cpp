@@ -1,5 +1,6 @@
 // Kernels that copy parts of tensors together: cat, stack, indexing, masks, triangles.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "tensor/call_args.h"
@@ -25,12 +26,24 @@ int64_t checked_index(const OpCall& call, int64_t index, int64_t extent) {
 }
 
 // All indices, checked before anything is written.
-std::vector<int64_t> read_indices(const OpCall& call, const Tensor& index, int64_t extent) {
-  Tensor plain = as_contiguous(index, DType::int64);
-  std::vector<int64_t> indices(plain.data<int64_t>(), plain.data<int64_t>() + plain->numel());
-  for (int64_t value : indices) checked_index(call, value, extent);
-  return indices;
-}
+class Indices {
+ public:
+  Indices(const OpCall& call, const Tensor& index, int64_t extent) : plain_(as_contiguous(index, DType::int64)) {
+    std::atomic<bool> fits = true;
+    parallel_for(size(), 0.15, [&](int64_t begin, int64_t end) {
+      bool inside = true;
+      for (int64_t i = begin; i < end; ++i) inside &= data()[i] >= 0 && data()[i] < extent;
+      if (!inside) fits = false;
+    });
+    for (int64_t i = 0; i < size() && !fits; ++i) checked_index(call, data()[i], extent);
+  }
+  const int64_t* data() const { return plain_.data<const int64_t>(); }
+  int64_t size() const { return plain_->numel(); }
+  int64_t operator[](int64_t i) const { return data()[i]; }
+
+ private:
+  Tensor plain_;
+};
 
 // Calls run(Item{}) with an unsigned number of the item's size.
 template <typename Run>
@@ -48,32 +61,35 @@ void with_item(size_t size, const Run& run) {
 }
 
 // out[i, j] = src[i, indices[j]] for rows of `extent` elements.
-void take_elements(const Tensor& src, int64_t rows, int64_t extent, const std::vector<int64_t>& indices,
-                   const Tensor& out) {
-  auto count = static_cast<int64_t>(indices.size());
+void take_elements(const Tensor& src, int64_t rows, int64_t extent, const Indices& indices, const Tensor& out) {
+  int64_t count = indices.size();
+  const int64_t* at = indices.data();
   with_item(item_size(src->dtype()), [&]<typename Item>(Item) {
-    parallel_for(rows, 1.0 * static_cast<double>(count), [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const Item* from = src.data<Item>() + row * extent;
-        Item* to = out.data<Item>() + row * count;
-        for (int64_t i = 0; i < count; ++i) to[i] = from[indices[static_cast<size_t>(i)]];
+    parallel_for(rows * count, 1.0, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end;) {
+        int64_t column = i % count, n = std::min(end - i, count - column);
+        const Item* from = src.data<Item>() + i / count * extent;
+        Item* to = out.data<Item>() + i;
+        for (int64_t k = 0; k < n; ++k) to[k] = from[at[column + k]];
+        i += n;
       }
     });
   });
 }
 
 // out[.., i, ..] = src[.., indices[i], ..], both contiguous.
-void take(const Tensor& src, int dim, const std::vector<int64_t>& indices, const Tensor& out) {
+void take(const Tensor& src, int dim, const Indices& indices, const Tensor& out) {
   int64_t outer = 1, inner = 1;
   for (int i = 0; i < dim; ++i) outer *= src->sizes()[i];
   for (int i = dim + 1; i < src->rank(); ++i) inner *= src->sizes()[i];
   int64_t extent = src->rank() == 0 ? 1 : src->sizes()[dim];
-  if (inner == 1 && outer > 1) return take_elements(src, outer, extent, indices, out);
-  int64_t count = static_cast<int64_t>(indices.size());
+  if (inner == 1) return take_elements(src, outer, extent, indices, out);
+  int64_t count = indices.size();
+  const int64_t* at = indices.data();
   size_t bytes = static_cast<size_t>(inner) * item_size(src->dtype());
   parallel_for(outer * count, 5.0 + 0.05 * static_cast<double>(bytes), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      int64_t from = i / count * extent + indices[static_cast<size_t>(i % count)];
+      int64_t from = i / count * extent + at[i % count];
       std::memcpy(out.data<char>() + static_cast<size_t>(i) * bytes,
                   src.data<char>() + static_cast<size_t>(from) * bytes, bytes);
     }
@@ -130,13 +146,13 @@ void stack_kernel(const OpCall& call, std::span<Tensor> outs) {
 void index_select_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
-  std::vector<int64_t> indices = read_indices(call, tensor_arg(call, 2), self->rank() == 0 ? 1 : self->sizes()[dim]);
+  Indices indices(call, tensor_arg(call, 2), self->rank() == 0 ? 1 : self->sizes()[dim]);
   if (outs[0]->numel() > 0) take(as_contiguous(self, self->dtype()), dim, indices, outs[0]);
 }
 
 void embedding_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& weight = tensor_arg(call, 1);
-  std::vector<int64_t> indices = read_indices(call, tensor_arg(call, 0), weight->sizes()[0]);
+  Indices indices(call, tensor_arg(call, 0), weight->sizes()[0]);
   if (outs[0]->numel() > 0) take(as_contiguous(weight, weight->dtype()), 0, indices, outs[0]);
 }
 
@@ -144,7 +160,7 @@ void gather_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& self = tensor_arg(call, 0);
   const Tensor& out = outs[0];
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
-  std::vector<int64_t> indices = read_indices(call, tensor_arg(call, 2), self->rank() == 0 ? 1 : self->sizes()[dim]);
+  Indices indices(call, tensor_arg(call, 2), self->rank() == 0 ? 1 : self->sizes()[dim]);
   if (out->numel() == 0) return;
   int last = out->rank() - 1;
   int64_t width = last < 0 ? 1 : out->sizes()[last];

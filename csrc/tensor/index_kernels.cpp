@@ -1,4 +1,5 @@
-// Reads and writes by tensors of indices, and whole overwrites. Indices are checked before anything is written.
+// Reads and writes by tensors of indices, and whole overwrites. Indices are checked before anything is written that was
+// there before.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -67,32 +68,87 @@ struct IndexedPositions {
   bool after_is_run = false;  // after[i] == i
 };
 
-// Adds what one index says to the offsets.
-void add_index(const OpCall& call, const Tensor& index, int dim, const Tensor& tensor, Offsets& offsets) {
-  const int64_t* values = index.data<int64_t>();
-  int64_t extent = tensor->sizes()[dim], stride = tensor->strides()[dim];
-  std::atomic<bool> fits = true;
-  parallel_for(static_cast<int64_t>(offsets.size()), 0.7, [&](int64_t begin, int64_t end) {
-    bool inside = true;
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t value = values[i];
-      inside &= value >= -extent && value < extent;
-      offsets[static_cast<size_t>(i)] += (value < 0 ? value + extent : value) * stride;
+// What the tensors of indices say, a stretch at a time.
+class IndexedOffsets {
+ public:
+  IndexedOffsets(const OpCall& call, const IndexLayout& layout, const Tensor& tensor)
+      : call_(call), count_(product(layout.broadcast.span()).value()) {
+    for (size_t k = 0; k < layout.dims.size(); ++k) {
+      Tensor index = broadcast_to(tensors_arg(call, 1)[k], layout.broadcast, DType::int64);
+      int dim = layout.dims[k];
+      parts_.push_back({std::move(index), dim, tensor->sizes()[dim], tensor->strides()[dim]});
     }
-    if (!inside) fits = false;
-  });
-  if (fits) return;
-  // The first one that does not is told of.
-  for (size_t i = 0; i < offsets.size(); ++i) wrapped_index(call, values[i], extent, dim);
+  }
+  int64_t count() const { return count_; }
+
+  // In elements of the tensor. False when an index is out of range: such an element's offset is within range.
+  bool read(int64_t begin, int64_t n, int64_t* offsets) const {
+    bool fits = true;
+    for (size_t k = 0; k < parts_.size(); ++k) {
+      const Part& part = parts_[k];
+      const int64_t* values = part.index.data<const int64_t>() + begin;
+      bool inside = true;
+      for (int64_t i = 0; i < n; ++i) {
+        int64_t place = values[i] < 0 ? values[i] + part.extent : values[i];
+        bool is_valid = place >= 0 && place < part.extent;
+        inside &= is_valid;
+        int64_t offset = (is_valid ? place : 0) * part.stride;
+        offsets[i] = k == 0 ? offset : offsets[i] + offset;
+      }
+      fits &= inside;
+    }
+    return fits;
+  }
+
+  // Of one tensor of indices: the elements themselves.
+  bool is_one() const { return parts_.size() == 1; }
+  template <typename Word>
+  bool take(int64_t begin, int64_t n, const Word* src, Word* dst) const {
+    const Part& part = parts_[0];
+    const int64_t* values = part.index.template data<const int64_t>() + begin;
+    if constexpr (sizeof(Word) == sizeof(uint32_t)) {
+      return loops().take_words(src, values, n, part.extent, part.extent, part.stride, dst);
+    } else {
+      return loops().take_long_words(src, values, n, part.extent, part.extent, part.stride, dst);
+    }
+  }
+
+  // Of the first index that does not fit.
+  void raise_outside() const {
+    for (const Part& part : parts_) {
+      for (int64_t i = 0; i < count_; ++i) wrapped_index(call_, part.index.data<const int64_t>()[i], part.extent, part.dim);
+    }
+  }
+
+ private:
+  struct Part {
+    Tensor index;
+    int dim;
+    int64_t extent, stride;
+  };
+  const OpCall& call_;
+  int64_t count_;
+  std::vector<Part> parts_;
+};
+
+constexpr int64_t kStretch = 512;
+
+// Calls visit(first, offsets, n) for stretches of the indices [begin, end).
+template <typename Visit>
+bool for_each_stretch(const IndexedOffsets& indexed, int64_t begin, int64_t end, const Visit& visit) {
+  int64_t offsets[kStretch];
+  bool fits = true;
+  for (int64_t at = begin, n; at < end; at += n) {
+    n = std::min(end - at, kStretch);
+    fits &= indexed.read(at, n, offsets);
+    visit(at, offsets, n);
+  }
+  return fits;
 }
 
-IndexedPositions positions_of(const OpCall& call, const IndexLayout& layout, const Tensor& tensor) {
+// The dims around the indexed ones.
+IndexedPositions around_indexed(const IndexLayout& layout, const Tensor& tensor) {
   IndexedPositions positions;
-  positions.indexed.assign(static_cast<size_t>(product(layout.broadcast.span()).value()), 0);
-  for (size_t k = 0; k < layout.dims.size(); ++k) {
-    Tensor index = broadcast_to(tensors_arg(call, 1)[k], layout.broadcast, DType::int64);
-    add_index(call, index, layout.dims[k], tensor, positions.indexed);
-  }
   std::vector<int> before, after;
   for (int dim = 0; dim < tensor->rank(); ++dim) {
     if (std::binary_search(layout.dims.begin(), layout.dims.end(), dim)) continue;
@@ -104,6 +160,18 @@ IndexedPositions positions_of(const OpCall& call, const IndexLayout& layout, con
   for (size_t i = 0; i < positions.after.size() && positions.after_is_run; ++i) {
     positions.after_is_run = positions.after[i] == static_cast<int64_t>(i);
   }
+  return positions;
+}
+
+IndexedPositions positions_of(const OpCall& call, const IndexLayout& layout, const Tensor& tensor) {
+  IndexedPositions positions = around_indexed(layout, tensor);
+  IndexedOffsets indexed(call, layout, tensor);
+  positions.indexed.resize(static_cast<size_t>(indexed.count()));
+  std::atomic<bool> fits = true;
+  parallel_for(indexed.count(), 0.7, [&](int64_t begin, int64_t end) {
+    if (!indexed.read(begin, end - begin, positions.indexed.data() + begin)) fits = false;
+  });
+  if (!fits) indexed.raise_outside();
   return positions;
 }
 
@@ -126,30 +194,43 @@ void for_each_run(const IndexedPositions& positions, Visit visit) {
   }
 }
 
-// dst[before, indexed] = src: single elements, or runs.
+// dst[before, indexed] = src: single elements, or runs of some bytes. False when an index is out of range.
 template <typename Word>
-void read_elements(const IndexedPositions& positions, const Word* src, Word* dst) {
-  int64_t count = static_cast<int64_t>(positions.indexed.size());
-  for (size_t b = 0; b < positions.before.size(); ++b) {
-    const Word* from = src + positions.before[b];
-    Word* to = dst + static_cast<int64_t>(b) * count;
-    parallel_for(count, 1.0, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) to[i] = from[positions.indexed[static_cast<size_t>(i)]];
+bool read_elements(const IndexedOffsets& indexed, const Offsets& before, const Word* src, Word* dst) {
+  std::atomic<bool> fits = true;
+  for (size_t b = 0; b < before.size(); ++b) {
+    const Word* from = src + before[b];
+    Word* to = dst + static_cast<int64_t>(b) * indexed.count();
+    parallel_for(indexed.count(), 1.0, [&](int64_t begin, int64_t end) {
+      bool all = true;
+      if (indexed.is_one()) {
+        all = indexed.take(begin, end - begin, from, to + begin);
+      } else {
+        all = for_each_stretch(indexed, begin, end, [&](int64_t at, const int64_t* offsets, int64_t n) {
+          for (int64_t i = 0; i < n; ++i) to[at + i] = from[offsets[i]];
+        });
+      }
+      if (!all) fits = false;
     });
   }
+  return fits;
 }
 
-void read_runs(const IndexedPositions& positions, size_t item, const char* src, char* dst) {
-  int64_t count = static_cast<int64_t>(positions.indexed.size());
-  size_t run = positions.after.size() * item;
-  parallel_for(static_cast<int64_t>(positions.before.size()) * count, 5 + 0.05 * static_cast<double>(run),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   int64_t offset = positions.before[static_cast<size_t>(i / count)] +
-                                    positions.indexed[static_cast<size_t>(i % count)];
-                   std::memcpy(dst + static_cast<size_t>(i) * run, src + offset * static_cast<int64_t>(item), run);
-                 }
-               });
+bool read_runs(const IndexedOffsets& indexed, const Offsets& before, size_t run, size_t item, const char* src,
+               char* dst) {
+  std::atomic<bool> fits = true;
+  for (size_t b = 0; b < before.size(); ++b) {
+    const char* from = src + before[b] * static_cast<int64_t>(item);
+    char* to = dst + static_cast<int64_t>(b) * indexed.count() * static_cast<int64_t>(run);
+    parallel_for(indexed.count(), 5 + 0.05 * static_cast<double>(run), [&](int64_t begin, int64_t end) {
+      bool all = for_each_stretch(indexed, begin, end, [&](int64_t at, const int64_t* offsets, int64_t n) {
+        for (int64_t i = 0; i < n; ++i)
+          std::memcpy(to + static_cast<size_t>(at + i) * run, from + offsets[i] * static_cast<int64_t>(item), run);
+      });
+      if (!all) fits = false;
+    });
+  }
+  return fits;
 }
 
 void copy_run(size_t item, const char* src, char* dst, int64_t n) {
@@ -246,12 +327,18 @@ Tensor at_position(const Tensor& out, int dim, int64_t position) {
 }
 
 void check_scattered(const OpCall& call, const Tensor& index, int dim, int64_t extent) {
+  const int64_t* values = index.data<const int64_t>();
+  std::atomic<bool> fits = true;
+  parallel_for(index->numel(), 0.15, [&](int64_t begin, int64_t end) {
+    bool inside = true;
+    for (int64_t i = begin; i < end; ++i) inside &= values[i] >= 0 && values[i] < extent;
+    if (!inside) fits = false;
+  });
+  if (fits) return;
   for (int64_t i = 0; i < index->numel(); ++i) {
-    int64_t value = index.data<int64_t>()[i];
-    if (value < 0 || value >= extent) {
-      raise_op(ErrorKind::Runtime, call.row.name, "index ", value, " is out of bounds for dimension ", dim,
-               " with size ", extent);
-    }
+    if (values[i] >= 0 && values[i] < extent) continue;
+    raise_op(ErrorKind::Runtime, call.row.name, "index ", values[i], " is out of bounds for dimension ", dim,
+             " with size ", extent);
   }
 }
 
@@ -291,6 +378,61 @@ void for_each_place(const OpCall& call, const Tensor& out, const Write& write) {
   }
 }
 
+constexpr int64_t kPartialSums = 4;
+
+// Sums of a stretch of the values by index. Several tables in turn, so that an addition seldom waits for the one before.
+template <typename T>
+void add_by_index(const int64_t* index, const T* values, int64_t n, int64_t places, T* tables) {
+  int64_t i = 0;
+  for (; i + kPartialSums <= n; i += kPartialSums) {
+    for (int64_t k = 0; k < kPartialSums; ++k) tables[k * places + index[i + k]] += values[i + k];
+  }
+  for (; i < n; ++i) tables[index[i]] += values[i];
+}
+
+// Many values into few places: stretches of fixed length have tables of their own, so that the sums do not depend on
+// the number of threads.
+template <typename T>
+void add_many(const int64_t* index, const T* values, int64_t n, int64_t places, T* sums) {
+  constexpr int64_t kLongest = int64_t{1} << 18;
+  int64_t stretches = (n + kLongest - 1) / kLongest;
+  StoragePtr memory = Storage::allocate(static_cast<size_t>(stretches * kPartialSums * places) * sizeof(T));
+  T* tables = static_cast<T*>(memory->data());
+  parallel_for(stretches, 0.5 * static_cast<double>(kLongest), [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s) {
+      T* own = tables + s * kPartialSums * places;
+      std::fill(own, own + kPartialSums * places, T(0));
+      add_by_index(index + s * kLongest, values + s * kLongest, std::min(kLongest, n - s * kLongest), places, own);
+    }
+  });
+  for (int64_t table = 0; table < stretches * kPartialSums; ++table) {
+    for (int64_t i = 0; i < places; ++i) sums[i] += tables[table * places + i];
+  }
+}
+
+// Of floats in one dimension; false: nothing was done.
+bool add_along_one_dim(const OpCall& call, const Tensor& out) {
+  const Tensor& src = tensor_arg(call, 3);
+  Tensor index = tensor_arg(call, 2);
+  bool is_plain = out->rank() == 1 && index->rank() == 1 && index->dtype() == DType::int64 && index->is_contiguous() &&
+                  src->is_contiguous() && out->is_contiguous() && src->dtype() == out->dtype() &&
+                  (out->dtype() == DType::float32 || out->dtype() == DType::float64);
+  if (!is_plain) return false;
+  const int64_t* places = index.data<const int64_t>();
+  int64_t n = index->numel(), extent = out->sizes()[0];
+  check_scattered(call, index, 0, extent);
+  start_from_self(call, out);
+  constexpr int64_t kFewPlaces = 1 << 13, kWorthTables = 16;
+  bool has_tables = extent <= kFewPlaces && n >= kWorthTables * extent;
+  auto add = [&]<typename T>(T* sums) {
+    const T* values = src.data<const T>();
+    if (has_tables) return add_many(places, values, n, extent, sums);
+    for (int64_t i = 0; i < n; ++i) sums[places[i]] += values[i];
+  };
+  out->dtype() == DType::float32 ? add(out.data<float>()) : add(out.data<double>());
+  return true;
+}
+
 // Rows that lie one after another, added as they are.
 bool add_plain_rows(const OpCall& call, const Tensor& out) {
   const Tensor& source = tensor_arg(call, 3);
@@ -302,13 +444,19 @@ bool add_plain_rows(const OpCall& call, const Tensor& out) {
   Places places = places_of(call, out);
   start_from_self(call, out);
   int64_t length = out->sizes()[0] == 0 ? 0 : out->numel() / out->sizes()[0];
-  int64_t bytes = length * static_cast<int64_t>(item_size(out->dtype()));
+  int64_t item = static_cast<int64_t>(item_size(out->dtype()));
+  int64_t count = static_cast<int64_t>(places.positions.size());
   PointwiseLoop add = pointwise_loop(static_cast<int>(Pointwise::add), out->dtype());
-  for (size_t i = 0; i < places.positions.size(); ++i) {
-    char* row = out.data<char>() + places.positions[i] * bytes;
-    const void* operands[] = {row, source.data<const char>() + static_cast<int64_t>(i) * bytes};
-    add(operands, row, length, nullptr);
-  }
+  // By columns, so that no two threads write to one place: a cache line at least.
+  int64_t width = 64 / item, parts = (length + width - 1) / width;
+  parallel_for(parts, static_cast<double>(count) * 3, [&](int64_t begin, int64_t end) {
+    int64_t first = begin * width * item, n = std::min(end * width, length) - begin * width;
+    for (int64_t i = 0; i < count; ++i) {
+      char* row = out.data<char>() + places.positions[static_cast<size_t>(i)] * length * item + first;
+      const void* operands[] = {row, source.data<const char>() + i * length * item + first};
+      add(operands, row, n, nullptr);
+    }
+  });
   return true;
 }
 
@@ -344,16 +492,24 @@ void zero_kernel(const OpCall& call, std::span<Tensor> outs) {
 
 void index_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& self = tensor_arg(call, 0);
-  IndexedPositions positions = positions_of(call, index_layout(call), self);
+  IndexLayout layout = index_layout(call);
+  IndexedPositions around = around_indexed(layout, self);
   size_t item = item_size(self->dtype());
   const char* src = self.data<const char>();
   char* dst = outs[0].data<char>();
-  if (outs[0]->numel() == 0) return;
-  if (positions.after_is_run && positions.after.size() > 1) return read_runs(positions, item, src, dst);
-  if (positions.after_is_run && item == 4)
-    return read_elements(positions, reinterpret_cast<const uint32_t*>(src), reinterpret_cast<uint32_t*>(dst));
-  if (positions.after_is_run && item == 8)
-    return read_elements(positions, reinterpret_cast<const uint64_t*>(src), reinterpret_cast<uint64_t*>(dst));
+  bool is_plain = outs[0]->numel() > 0 && self->numel() > 0 && around.after_is_run &&
+                  (around.after.size() > 1 || item == 4 || item == 8);
+  if (is_plain) {
+    IndexedOffsets indexed(call, layout, self);
+    bool fits = around.after.size() > 1 ? read_runs(indexed, around.before, around.after.size() * item, item, src, dst)
+                : item == 4 ? read_elements(indexed, around.before, reinterpret_cast<const uint32_t*>(src),
+                                            reinterpret_cast<uint32_t*>(dst))
+                            : read_elements(indexed, around.before, reinterpret_cast<const uint64_t*>(src),
+                                            reinterpret_cast<uint64_t*>(dst));
+    if (!fits) indexed.raise_outside();
+    return;
+  }
+  IndexedPositions positions = positions_of(call, layout, self);
   for_each_run(positions, [&](int64_t offset, int64_t at, int64_t n) {
     copy_run(item, src + offset * static_cast<int64_t>(item), dst + at * static_cast<int64_t>(item), n);
   });
@@ -430,12 +586,8 @@ void scatter_add_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& out = outs[0];
   int64_t item = static_cast<int64_t>(item_size(out->dtype()));
   const Tensor& src = tensor_arg(call, 3);
+  if (add_along_one_dim(call, out)) return;
   start_from_self(call, out);
-  if (out->dtype() == DType::float32) {
-    float* sums = out.data<float>();
-    const float* values = src.data<const float>();
-    return for_each_scattered(call, out, &src, [=](int64_t to, int64_t from) { sums[to] += values[from]; });
-  }
   AddElement add = add_element(out->dtype());
   for_each_scattered(call, out, &src, [&](int64_t to, int64_t from) {
     add(out.data<char>() + to * item, src.data<const char>() + from * item);

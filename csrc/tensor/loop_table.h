@@ -82,6 +82,15 @@ struct LoopTable {
   void (*normalize_f32)(const float* src, float* dst, int64_t n, double eps, const float* scale, const float* shift);
   void (*normalize_f64)(const double* src, double* dst, int64_t n, double eps, const double* scale,
                         const double* shift);
+  // dst[i] = src[index[i] * stride]; false when an index is not in [-wrapped, extent): its element is then src[0].
+  // wrapped: extent, or 0 where negative indices are not allowed. extent > 0. For elements of 4 and 8 bytes.
+  bool (*take_words)(const uint32_t* src, const int64_t* index, int64_t n, int64_t extent, int64_t wrapped,
+                     int64_t stride, uint32_t* dst);
+  bool (*take_long_words)(const uint64_t* src, const int64_t* index, int64_t n, int64_t extent, int64_t wrapped,
+                          int64_t stride, uint64_t* dst);
+  // dst[i] = src[0] + ... + src[i]; dst may be src.
+  void (*running_sum_f32)(const float* src, float* dst, int64_t n);
+  void (*running_sum_f64)(const double* src, double* dst, int64_t n);
   // dst[i] = exp(src[i] - shift); returns the sum of dst.
   float (*exp_sum_f32)(const float* src, float shift, float* dst, int64_t n);
   double (*exp_sum_f64)(const double* src, double shift, double* dst, int64_t n);

@@ -15,11 +15,13 @@ struct FloatLoops {
   float (*max)(const float*, int64_t) = loops().max_f32;
   float (*exp_sum)(const float*, float, float*, int64_t) = loops().exp_sum_f32;
   void (*normalize)(const float*, float*, int64_t, double, const float*, const float*) = loops().normalize_f32;
+  void (*running_sum)(const float*, float*, int64_t) = loops().running_sum_f32;
 };
 struct DoubleLoops {
   double (*max)(const double*, int64_t) = loops().max_f64;
   double (*exp_sum)(const double*, double, double*, int64_t) = loops().exp_sum_f64;
   void (*normalize)(const double*, double*, int64_t, double, const double*, const double*) = loops().normalize_f64;
+  void (*running_sum)(const double*, double*, int64_t) = loops().running_sum_f64;
 };
 template <typename T>
 using LoopsOf = std::conditional_t<std::is_same_v<T, double>, DoubleLoops, FloatLoops>;
@@ -50,20 +52,26 @@ void in_computing_type(DType dtype, const Run& run) {
   }
 }
 
+// Calls run(src, dst, n) for lines that lie one after another in the type that they are computed in. False: they do not.
+template <typename T, typename Run>
+bool for_plain_rows(const Tensor& self, const Tensor& out, int dim, double ns_per_item, const Run& run) {
+  bool in_rows = self->rank() > 0 && dim == self->rank() - 1 && self->is_contiguous() &&
+                 self->dtype() == dtype_of<T>() && out->dtype() == dtype_of<T>() && self->numel() > 0;
+  if (!in_rows) return false;
+  int64_t n = self->sizes()[dim];
+  parallel_for(self->numel() / n, ns_per_item * static_cast<double>(n), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) run(self.data<const T>() + i * n, out.data<T>() + i * n, n);
+  });
+  return true;
+}
+
 void softmax(const OpCall& call, const Tensor& out, bool logarithm) {
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
   in_computing_type(out->dtype(), [&]<typename T>(T) {
     LoopsOf<T> run;
-    bool in_rows = !logarithm && self->rank() > 0 && dim == self->rank() - 1 && self->is_contiguous() &&
-                   self->dtype() == dtype_of<T>() && self->numel() > 0;
-    if (in_rows) {
-      int64_t n = self->sizes()[dim];
-      return parallel_for(self->numel() / n, 0.5 * static_cast<double>(n), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i)
-          softmax_line<T>(run, self.data<const T>() + i * n, out.data<T>() + i * n, n);
-      });
-    }
+    auto line = [&](const T* src, T* dst, int64_t n) { softmax_line<T>(run, src, dst, n); };
+    if (!logarithm && for_plain_rows<T>(self, out, dim, 0.5, line)) return;
     for_lines<T>(self, out, dim, 2.0, [&](T* values, int64_t n) {
       logarithm ? log_softmax_line<T>(run, values, n) : softmax_line<T>(run, values, values, n);
     });
@@ -149,6 +157,15 @@ void layer_norm_kernel(const OpCall& call, std::span<Tensor> outs) {
 }
 
 void cumsum_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  int dim = wrap_dim(call, int_arg(call, 1), self->rank());
+  if (is_floating(outs[0]->dtype())) {
+    return in_computing_type(outs[0]->dtype(), [&]<typename T>(T) {
+      LoopsOf<T> run;
+      if (for_plain_rows<T>(self, outs[0], dim, 0.3, run.running_sum)) return;
+      for_lines<T>(self, outs[0], dim, 1.0, [&](T* values, int64_t n) { run.running_sum(values, values, n); });
+    });
+  }
   accumulate(call, outs[0], [](auto total, auto value) { return total + value; });
 }
 
