@@ -17,16 +17,18 @@ struct RowLoops<float> {
   static float sum(const float* row, int64_t n) { return loops().sum_f32(row, n); }
   static float max(const float* row, int64_t n) { return loops().max_f32(row, n); }
   static float min(const float* row, int64_t n) { return loops().min_f32(row, n); }
-  static double exact_sum(const float* row, int64_t n) { return loops().exact_sum_f32(row, n); }
-  static double squares(const float* row, int64_t n, float mean) { return loops().squares_f32(row, n, mean); }
+  static void moments(const float* row, int64_t n, double* mean, double* squares) {
+    loops().moments_f32(row, n, mean, squares);
+  }
 };
 template <>
 struct RowLoops<double> {
   static double sum(const double* row, int64_t n) { return loops().sum_f64(row, n); }
   static double max(const double* row, int64_t n) { return loops().max_f64(row, n); }
   static double min(const double* row, int64_t n) { return loops().min_f64(row, n); }
-  static double exact_sum(const double* row, int64_t n) { return loops().exact_sum_f64(row, n); }
-  static double squares(const double* row, int64_t n, double mean) { return loops().squares_f64(row, n, mean); }
+  static void moments(const double* row, int64_t n, double* mean, double* squares) {
+    loops().moments_f64(row, n, mean, squares);
+  }
 };
 
 template <typename T>
@@ -47,12 +49,9 @@ T min_row(const T* row, int64_t n, double) {
 }
 template <typename T>
 T variance_row(const T* row, int64_t n, double correction) {
-  double count = static_cast<double>(n);
-  double mean = RowLoops<T>::exact_sum(row, n) / count;
-  T rounded = static_cast<T>(mean);
-  double off = mean - static_cast<double>(rounded);
-  double squares = RowLoops<T>::squares(row, n, rounded) - count * off * off;
-  return static_cast<T>((squares < 0 ? 0 : squares) / std::max(0.0, count - correction));
+  double mean, squares;
+  RowLoops<T>::moments(row, n, &mean, &squares);
+  return static_cast<T>(squares / std::max(0.0, static_cast<double>(n) - correction));
 }
 template <typename T>
 T deviation_row(const T* row, int64_t n, double correction) {

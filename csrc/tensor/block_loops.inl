@@ -288,10 +288,51 @@ double squares_run(const T* src, int64_t n, T mean) {
   return total;
 }
 
+// What the elements of a block differ from a number: the sum, and that of the squares.
+template <typename T>
+void add_differences(const T* block, int64_t n, T from, double& sum, double& squares) {
+  Lanes<T> sums = {}, products = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+#pragma GCC unroll 32
+    for (int v = 0; v < kLaneVectors<T>; ++v) {
+      Vector<T> difference = load_vector(block + i + v * kVector<T>) - from;
+      sums.vectors[v] += difference;
+      products.vectors[v] += difference * difference;
+    }
+  }
+  sum += double(fold_sum(sums));
+  squares += double(fold_sum(products));
+  for (; i < n; ++i) {
+    double difference = double(block[i] - from);
+    sum += difference;
+    squares += difference * difference;
+  }
+}
+
+// The mean, and the sum of (element - mean)^2: what differs from a number near the mean says how far it is off.
+template <typename T>
+void moments_run(const T* src, int64_t n, double* mean, double* squares) {
+  T near = T(double(sum_run(src, n)) / double(n));
+  if (!__builtin_isfinite(near)) {
+    *mean = exact_sum_run(src, n) / double(n);
+    double off = *mean - double(T(*mean));
+    *squares = squares_run(src, n, T(*mean)) - double(n) * off * off;
+    return;
+  }
+  double sum = 0, products = 0;
+  for (int64_t at = 0; at < n; at += kSumBlock) add_differences(src + at, least(n - at, kSumBlock), near, sum, products);
+  *mean = double(near) + sum / double(n);
+  double corrected = products - sum * sum / double(n);
+  *squares = corrected < 0 ? 0 : corrected;
+}
+
 template <typename T>
 void normalize_run(const T* src, T* dst, int64_t n, double eps, const T* scale, const T* shift) {
-  T mean = T(exact_sum_run(src, n) / double(n));
-  T factor = T(1 / __builtin_sqrt(squares_run(src, n, mean) / double(n) + eps));
+  double exact_mean, squares;
+  moments_run(src, n, &exact_mean, &squares);
+  T mean = T(exact_mean);
+  T factor = T(1 / __builtin_sqrt(squares / double(n) + eps));
   if (scale != nullptr && shift != nullptr) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) dst[i] = (src[i] - mean) * factor * scale[i] + shift[i];
@@ -388,6 +429,8 @@ constexpr void fill_blocks(LoopTable& table) {
   table.squares_f64 = squares_run<double>;
   table.normalize_f32 = normalize_run<float>;
   table.normalize_f64 = normalize_run<double>;
+  table.moments_f32 = moments_run<float>;
+  table.moments_f64 = moments_run<double>;
   table.take_words = take_run<uint32_t>;
   table.take_long_words = take_run<uint64_t>;
   table.running_sum_f32 = running_sum_run<float>;

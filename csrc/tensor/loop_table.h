@@ -78,6 +78,9 @@ struct LoopTable {
   double (*exact_sum_f64)(const double* src, int64_t n);
   double (*squares_f32)(const float* src, int64_t n, float mean);
   double (*squares_f64)(const double* src, int64_t n, double mean);
+  // The mean, and the sum of (element - mean)^2; n > 0.
+  void (*moments_f32)(const float* src, int64_t n, double* mean, double* squares);
+  void (*moments_f64)(const double* src, int64_t n, double* mean, double* squares);
   // dst = (src - mean) / sqrt(variance + eps) * scale + shift; scale and shift may be null. dst may be src.
   void (*normalize_f32)(const float* src, float* dst, int64_t n, double eps, const float* scale, const float* shift);
   void (*normalize_f64)(const double* src, double* dst, int64_t n, double eps, const double* scale,
