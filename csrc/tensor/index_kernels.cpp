@@ -444,19 +444,14 @@ bool add_plain_rows(const OpCall& call, const Tensor& out) {
   Places places = places_of(call, out);
   start_from_self(call, out);
   int64_t length = out->sizes()[0] == 0 ? 0 : out->numel() / out->sizes()[0];
-  int64_t item = static_cast<int64_t>(item_size(out->dtype()));
-  int64_t count = static_cast<int64_t>(places.positions.size());
+  // On one thread: a second one waits for the same memory.
+  int64_t bytes = length * static_cast<int64_t>(item_size(out->dtype()));
   PointwiseLoop add = pointwise_loop(static_cast<int>(Pointwise::add), out->dtype());
-  // By columns, so that no two threads write to one place: a cache line at least.
-  int64_t width = 64 / item, parts = (length + width - 1) / width;
-  parallel_for(parts, static_cast<double>(count) * 3, [&](int64_t begin, int64_t end) {
-    int64_t first = begin * width * item, n = std::min(end * width, length) - begin * width;
-    for (int64_t i = 0; i < count; ++i) {
-      char* row = out.data<char>() + places.positions[static_cast<size_t>(i)] * length * item + first;
-      const void* operands[] = {row, source.data<const char>() + i * length * item + first};
-      add(operands, row, n, nullptr);
-    }
-  });
+  for (size_t i = 0; i < places.positions.size(); ++i) {
+    char* row = out.data<char>() + places.positions[i] * bytes;
+    const void* operands[] = {row, source.data<const char>() + static_cast<int64_t>(i) * bytes};
+    add(operands, row, length, nullptr);
+  }
   return true;
 }
 
