@@ -11,6 +11,8 @@
 namespace md {
 namespace {
 
+constexpr double kCacheBytes = 4e6;  // of a core's second level and its share of the third, about
+
 // Rows that are folded are the loop's tiles, or, when they are short, taken apart: the loop runs over what is left of
 // each row, and does the operations on the row's first elements, its second ones, and so on, one after another.
 class LoopBuilder {
@@ -402,6 +404,7 @@ class LoopBuilder {
       work.flops += numel * (op.is_costly ? 20 : 1);
     }
     program().ns_per_element = ns;
+    program().fetches_ahead = by_rows_ && work.bytes > kCacheBytes;
     find_shared_memory(built.lowered);
     built.names = describe();
     join_runs(draft_);

@@ -51,6 +51,7 @@ class TileRunner {
     move_to(row);
     const int64_t* start = row_start_.data();
     for (const Stream& stream : program_.inputs) place_input(stream, *start++, row, column, n);
+    if (program_.fetches_ahead) fetch_next_row(n);
     const int64_t* output_start = start;
     for (const Stream& stream : program_.outputs) place_output(stream, *start++, row, column);
     for (const LoopInstruction& instruction : program_.code) execute(instruction, n);
@@ -134,6 +135,16 @@ class TileRunner {
       case StreamAccess::Walked:
         at = tile_of(stream);
         return walk<true>(stream, column, n, at);
+    }
+  }
+
+  // Folding a row takes longer than reading the next one.
+  void fetch_next_row(int64_t n) {
+    constexpr int64_t kCacheLine = 64;
+    for (const Stream& stream : program_.inputs) {
+      if (stream.access != StreamAccess::Linear) continue;
+      const std::byte* next = at_[static_cast<size_t>(stream.reg)] + n * stream.item_size;
+      for (int64_t at = 0; at < n * stream.item_size; at += kCacheLine) __builtin_prefetch(next + at);
     }
   }
 

@@ -88,6 +88,7 @@ struct LoopProgram {
   int machine_operations = 0;                             // that these instructions do
   std::vector<Scalar> params;
   int register_count = 0;
+  bool fetches_ahead = false;  // rows are folded, and their memory is larger than a cache
   double ns_per_element = 0;
 };
 
