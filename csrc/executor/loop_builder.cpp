@@ -26,7 +26,8 @@ class LoopBuilder {
 
   BuiltLoop build() {
     choose_order();
-    if (is_unrolled() && !all_results_are_folded()) return failed("elements of the rows that it folds are seen outside");
+    if (is_unrolled() && !all_results_are_folded())
+      return failed("elements of the rows that it folds are seen outside");
     collect_outputs();
     collect_inputs();
     if (program().register_count + static_cast<int64_t>(nodes_.size()) * (steps_ + 1) > kMaxLoopRegisters)
@@ -429,12 +430,12 @@ class LoopBuilder {
   bool by_rows_ = false;  // tiles are rows, which are folded
   int64_t steps_ = 0;     // elements of a row that is taken apart, 0: none is
   LoopDraft draft_;
-  std::vector<const Node*> nodes_;  // of the group, in the order of the code
+  std::vector<const Node*> nodes_;                  // of the group, in the order of the code
   std::unordered_map<const Node*, int> output_of_;  // register of a result in memory
   std::map<Part, int> result_register_;
-  std::map<Part, size_t> stream_of_;         // position among the inputs
-  std::unordered_map<int, bool> steps_of_;   // by value: it has a stream for each step
-  std::vector<int> temporaries_;             // by instruction: its register if it is no output
+  std::map<Part, size_t> stream_of_;        // position among the inputs
+  std::unordered_map<int, bool> steps_of_;  // by value: it has a stream for each step
+  std::vector<int> temporaries_;            // by instruction: its register if it is no output
   std::vector<size_t> needs_splat_;
   bool needs_row_of_ = false;  // an instruction wants a row filled with what a reduction leaves
 };

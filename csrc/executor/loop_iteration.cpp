@@ -101,8 +101,10 @@ void pack_inputs(LoopProgram& program) {
     bool is_same = std::all_of(stream.strides.begin(), stream.strides.end() - 1, [](int64_t s) { return s == 0; });
     if (!is_same || stream.access != StreamAccess::Strided || stream.strides.back() == 0) continue;
     constexpr int64_t kAlignment = 64;
-    program.packs.push_back(
-        {.reg = stream.reg, .stride = stream.strides.back(), .item_size = stream.item_size, .place = program.packed_bytes});
+    program.packs.push_back({.reg = stream.reg,
+                             .stride = stream.strides.back(),
+                             .item_size = stream.item_size,
+                             .place = program.packed_bytes});
     program.packed_bytes += (program.row_length * stream.item_size + kAlignment - 1) / kAlignment * kAlignment;
     stream.strides.back() = 1;
     stream.access = StreamAccess::RowLinear;

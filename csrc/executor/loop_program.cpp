@@ -91,7 +91,8 @@ class TileRunner {
     } else {
       for_each_stream([&](const Stream& stream, int64_t& start) { start = row_offset(stream, row); });
       int64_t rest = row;
-      for (size_t d = program_.sizes.size() - 1; d-- > 0; rest /= program_.sizes[d]) index_[d] = rest % program_.sizes[d];
+      for (size_t d = program_.sizes.size() - 1; d-- > 0; rest /= program_.sizes[d])
+        index_[d] = rest % program_.sizes[d];
     }
     row_ = row;
   }
@@ -155,7 +156,8 @@ class TileRunner {
 
   void store_output(const Stream& stream, int64_t start, int64_t row, int64_t column, int64_t n) {
     if (stream.access == StreamAccess::Strided) {
-      copy_elements(stream.item_size, tile_of(stream), 1, element(stream, start, row, column), stream.strides.back(), n);
+      copy_elements(stream.item_size, tile_of(stream), 1, element(stream, start, row, column), stream.strides.back(),
+                    n);
     } else if (stream.access == StreamAccess::Walked) {
       walk<false>(stream, column, n, tile_of(stream));
     }

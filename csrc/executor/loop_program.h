@@ -57,9 +57,9 @@ struct LoopInstruction {
   ConvertLoop convert = nullptr;  // for casts, instead
   int src[3] = {-1, -1, -1};      // registers
   int dst = -1;
-  int params = -1;         // index into LoopProgram::params
-  RowFoldCall fold = {};   // of a whole row into one element, instead
-  bool is_single = false;  // on one element for the row
+  int params = -1;               // index into LoopProgram::params
+  RowFoldCall fold = {};         // of a whole row into one element, instead
+  bool is_single = false;        // on one element for the row
   PointwiseCode code = nullptr;  // of several operations, instead of all the above
 };
 
@@ -85,7 +85,7 @@ struct LoopProgram {
   int64_t scratch_bytes = 0;
   std::vector<LoopInstruction> code;
   std::shared_ptr<const ExecutableMemory> machine_code;  // of the instructions that have any
-  int machine_operations = 0;                             // that these instructions do
+  int machine_operations = 0;                            // that these instructions do
   std::vector<Scalar> params;
   int register_count = 0;
   bool fetches_ahead = false;  // rows are folded, and their memory is larger than a cache

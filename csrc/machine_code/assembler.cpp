@@ -150,9 +150,7 @@ void Assembler::jump_back_if(Condition condition, size_t target) {
   set_word32(jump - 4, static_cast<int64_t>(target) - static_cast<int64_t>(jump));
 }
 
-void Assembler::bind(Jump jump) {
-  set_word32(jump - 4, static_cast<int64_t>(position()) - static_cast<int64_t>(jump));
-}
+void Assembler::bind(Jump jump) { set_word32(jump - 4, static_cast<int64_t>(position()) - static_cast<int64_t>(jump)); }
 
 Literal Assembler::literal(uint64_t bits) {
   for (size_t i = 0; i < literals_.size(); ++i) {

@@ -71,7 +71,7 @@ class Assembler {
   void subtract(WordRegister dst, WordRegister value);
   void compare(WordRegister a, WordRegister b);
   void clear(WordRegister dst);
-  void fill(WordRegister dst);                       // with ones, 32 bits
+  void fill(WordRegister dst);                               // with ones, 32 bits
   void keep_low_bits(WordRegister dst, WordRegister count);  // 32 bits
   void push(WordRegister value);
   void pop(WordRegister value);

@@ -17,14 +17,14 @@ inline constexpr int kMaxCodeRegisters = 512;
 
 // One operation on the loop's registers, which are places in memory until they are held in the processor's.
 struct CodeInstruction {
-  int row = -1;          // of pointwise.def, -1: a cast
-  DType dtype = {};      // of the operands (where: of the second and third)
+  int row = -1;      // of pointwise.def, -1: a cast
+  DType dtype = {};  // of the operands (where: of the second and third)
   DType result = {};
   int operand_count = 0;
   int src[3] = {-1, -1, -1};
-  unsigned once = 0;     // bit i: operand i is one element
+  unsigned once = 0;  // bit i: operand i is one element
   int dst = -1;
-  int last_read = -1;    // the last instruction that reads dst, or kReadOutside
+  int last_read = -1;  // the last instruction that reads dst, or kReadOutside
   const Scalar* param = nullptr;
 };
 

@@ -13,8 +13,23 @@ constexpr uint8_t kAnd = 0xdb, kOr = 0xeb, kXor = 0xef;
 constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10, kToZero = 11;
 
 // Quiet relations: those with a NaN are false, but for NotEqual.
-enum FloatRelation : uint8_t { Equal = 0, Unordered = 3, NotEqual = 4, Less = 0x11, LessEqual = 0x12, GreaterEqual = 0x1d, Greater = 0x1e };
-enum IntegerRelation : uint8_t { IntEqual = 0, IntLess = 1, IntLessEqual = 2, IntNotEqual = 4, IntGreaterEqual = 5, IntGreater = 6 };
+enum FloatRelation : uint8_t {
+  Equal = 0,
+  Unordered = 3,
+  NotEqual = 4,
+  Less = 0x11,
+  LessEqual = 0x12,
+  GreaterEqual = 0x1d,
+  Greater = 0x1e
+};
+enum IntegerRelation : uint8_t {
+  IntEqual = 0,
+  IntLess = 1,
+  IntLessEqual = 2,
+  IntNotEqual = 4,
+  IntGreaterEqual = 5,
+  IntGreater = 6
+};
 
 using B = VectorBody;
 using O = RecipeOperands;
@@ -195,7 +210,9 @@ template <uint8_t code>
 void int_logic(B& body, const O& o) {
   body.logic(code, o.to(), o.a(), o.b());
 }
-void int_not(B& body, const O& o) { body.logic(kXor, o.to(), o.a(), body.constant_bits(body.is_wide() ? ~uint64_t{0} : 0xffffffff)); }
+void int_not(B& body, const O& o) {
+  body.logic(kXor, o.to(), o.a(), body.constant_bits(body.is_wide() ? ~uint64_t{0} : 0xffffffff));
+}
 template <void (Assembler::*combine)(MaskRegister, MaskRegister, MaskRegister)>
 void int_logical(B& body, const O& o) {
   MaskRegister other = body.scratch_mask();

@@ -46,7 +46,8 @@ void VectorBody::note_uses(std::span<const CodeInstruction> instructions) {
   for (size_t i = 0; i < instructions.size(); ++i) {
     last_use_[static_cast<size_t>(instructions[i].dst)] = static_cast<int>(i);
     for (int k = 0; k < instructions[i].operand_count; ++k) {
-      if ((instructions[i].once >> k & 1) == 0) last_use_[static_cast<size_t>(instructions[i].src[k])] = static_cast<int>(i);
+      if ((instructions[i].once >> k & 1) == 0)
+        last_use_[static_cast<size_t>(instructions[i].src[k])] = static_cast<int>(i);
     }
   }
 }

@@ -31,9 +31,9 @@ inline constexpr MaskRegister kTailMask = {7};
 inline constexpr WordRegister kRegisters = WordRegister::rdi, kCount = WordRegister::rsi, kIndex = WordRegister::rax,
                               kLimit = WordRegister::rdx, kScratchPointer = WordRegister::rcx;
 // r8 and so on are the caller's to lose; the rest must be saved.
-inline constexpr WordRegister kPointers[] = {
-    WordRegister::r8,  WordRegister::r9,  WordRegister::r10, WordRegister::r11, WordRegister::rbx,
-    WordRegister::rbp, WordRegister::r12, WordRegister::r13, WordRegister::r14, WordRegister::r15};
+inline constexpr WordRegister kPointers[] = {WordRegister::r8,  WordRegister::r9,  WordRegister::r10, WordRegister::r11,
+                                             WordRegister::rbx, WordRegister::rbp, WordRegister::r12, WordRegister::r13,
+                                             WordRegister::r14, WordRegister::r15};
 inline constexpr size_t kPointerCount = std::size(kPointers), kFreePointers = 4;
 VectorRegister constant_register(size_t index);
 void broadcast(Assembler& assembler, VectorRegister to, const CodeConstant& constant, bool is_wide);

@@ -116,7 +116,8 @@ class IndexedOffsets {
   // Of the first index that does not fit.
   void raise_outside() const {
     for (const Part& part : parts_) {
-      for (int64_t i = 0; i < count_; ++i) wrapped_index(call_, part.index.data<const int64_t>()[i], part.extent, part.dim);
+      for (int64_t i = 0; i < count_; ++i)
+        wrapped_index(call_, part.index.data<const int64_t>()[i], part.extent, part.dim);
     }
   }
 
@@ -497,10 +498,10 @@ void index_kernel(const OpCall& call, std::span<Tensor> outs) {
   if (is_plain) {
     IndexedOffsets indexed(call, layout, self);
     bool fits = around.after.size() > 1 ? read_runs(indexed, around.before, around.after.size() * item, item, src, dst)
-                : item == 4 ? read_elements(indexed, around.before, reinterpret_cast<const uint32_t*>(src),
-                                            reinterpret_cast<uint32_t*>(dst))
-                            : read_elements(indexed, around.before, reinterpret_cast<const uint64_t*>(src),
-                                            reinterpret_cast<uint64_t*>(dst));
+                : item == 4             ? read_elements(indexed, around.before, reinterpret_cast<const uint32_t*>(src),
+                                                        reinterpret_cast<uint32_t*>(dst))
+                                        : read_elements(indexed, around.before, reinterpret_cast<const uint64_t*>(src),
+                                                        reinterpret_cast<uint64_t*>(dst));
     if (!fits) indexed.raise_outside();
     return;
   }

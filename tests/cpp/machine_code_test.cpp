@@ -24,7 +24,8 @@ constexpr std::byte kGuard{0xa5};
 struct Elements {
   DType dtype;
   std::vector<std::byte> bytes;
-  Elements(DType type, int64_t n) : dtype(type), bytes(static_cast<size_t>(n) * item_size(type) + kGuardBytes, kGuard) {}
+  Elements(DType type, int64_t n)
+      : dtype(type), bytes(static_cast<size_t>(n) * item_size(type) + kGuardBytes, kGuard) {}
   size_t used() const { return bytes.size() - kGuardBytes; }
 };
 
@@ -37,8 +38,19 @@ template <typename T>
 T unusual_or_plain(std::mt19937& random) {
   if constexpr (std::is_floating_point_v<T>) {
     using Limits = std::numeric_limits<T>;
-    const T special[] = {0, T(-0.0), 1, -1, Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(),
-                         Limits::denorm_min(), -Limits::min(), Limits::max(), T(0.5), T(-0.5), T(2.5)};
+    const T special[] = {0,
+                         T(-0.0),
+                         1,
+                         -1,
+                         Limits::infinity(),
+                         -Limits::infinity(),
+                         Limits::quiet_NaN(),
+                         Limits::denorm_min(),
+                         -Limits::min(),
+                         Limits::max(),
+                         T(0.5),
+                         T(-0.5),
+                         T(2.5)};
     if (random() % 3 == 0) return special[random() % std::size(special)];
     return static_cast<T>(std::normal_distribution<double>(0, 4)(random));
   } else {
@@ -241,7 +253,8 @@ void append(Program& program, CodeInstruction instruction, int64_t n, std::mt199
 void settle_reads(Program& program, std::mt19937& random) {
   const double numbers[] = {0.3, -2, 1e-3};
   for (size_t i = 0; i < program.code.size(); ++i)
-    program.params.push_back(random() % 2 == 0 ? Scalar(numbers[random() % 3]) : Scalar(static_cast<int64_t>(random() % 5)));
+    program.params.push_back(random() % 2 == 0 ? Scalar(numbers[random() % 3])
+                                               : Scalar(static_cast<int64_t>(random() % 5)));
   for (size_t i = 0; i < program.code.size(); ++i) {
     CodeInstruction& instruction = program.code[i];
     instruction.last_read = -1;
