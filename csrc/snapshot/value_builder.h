@@ -31,6 +31,8 @@ class ValueBuilder {
  private:
   Ref make(const Recipe& recipe, RecipeId id);
   void fill(RecipeId id);
+  Ref make_class(const Recipe& recipe);
+  void fill_class(PyObject* type, const Recipe& recipe);
   const Snapshot& snapshot_;
   LocalsView view_;
   std::span<Tensor> outputs_;

@@ -143,8 +143,15 @@ ValuePtr call_hash(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_type(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() == 3 && args.keywords.empty()) {
+    auto entries = walk.entries_of(args.positional[2]);
+    if (!entries) walk.graph_break(BreakReason::class_definition, "type() with names that are not known");
+    auto names = make_value<DictValue>();
+    names->entries = std::move(*entries);
+    return make_class(walk, args.positional[0], args.positional[1], names);
+  }
   if (args.positional.size() != 1 || !args.keywords.empty())
-    walk.graph_break(BreakReason::class_definition, "type() with three arguments");
+    walk.graph_break(BreakReason::class_definition, "type() with these arguments");
   return walk.type_value(args.positional[0]);
 }
 

@@ -19,6 +19,7 @@ struct SymbolicFrame {
   ContinuationKind continuation = ContinuationKind::None;
   ValuePtr continuation_value;
   IteratorValue* generator = nullptr;  // whose body this is
+  Handle<DictValue> names;             // of the body of a class statement; null: another frame
   int64_t entry_step = 0;              // the walk's step, counted from 1, that entered this frame
 };
 

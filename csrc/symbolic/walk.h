@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "symbolic/made_class.h"
 #include "symbolic/region.h"
 #include "symbolic/size_symbols.h"
 #include "symbolic/symbolic_frame.h"
@@ -237,6 +238,15 @@ class Walk {
   // Whether a dict was written, somewhere in this region, under this key.
   bool any_dict_written_at(BorrowedRef key) const;
 
+  // --- classes made by the walk (made_classes.cpp)
+  // Null: a class that exists.
+  MadeClass* made_class(BorrowedRef type) const;
+  ValuePtr keep_class(std::unique_ptr<MadeClass> made);
+  // Runs the body to its end inside the current instruction. Gives its result, a cell or None.
+  ValuePtr run_class_body(const ValuePtr& function, const Handle<DictValue>& names);
+  // What it or a class behind it, from `first` on in its MRO, holds under the name, not bound. Null: nothing.
+  ValuePtr made_attribute(const MadeClass& made, BorrowedRef name, Py_ssize_t first = 0);
+
   // --- calls (translate_calls.cpp, inlining.cpp)
   // Applies the continuation to the result now, or inlines a Python function and applies it when that returns.
   void call(const ValuePtr& callable, CallArgs args, ContinuationKind continuation = ContinuationKind::Push,
@@ -297,6 +307,8 @@ class Walk {
   ValuePtr super_attribute(const SuperValue& super, BorrowedRef name, ValuePtr& start_type);
   // Attribute of the object's type along its MRO, not bound; null: absent (guarded).
   ValuePtr type_attribute(const ValuePtr& object, BorrowedRef name);
+  // Attribute of a class along its MRO, not bound; null: absent (guarded).
+  ValuePtr class_attribute(const ValuePtr& type, BorrowedRef name);
   // The same where it is a Python function and the object's type a user's; null: Python does something else.
   ValuePtr user_method(const ValuePtr& object, BorrowedRef name);
   // The type as a value.
@@ -373,6 +385,7 @@ class Walk {
 
  private:
   friend class RegionFinisher;
+  ValuePtr outside_class(const MadeClass& made, BorrowedRef type);
   void make_sizes_symbolic(TensorValue* tensor);
   std::optional<Dim> computed_dim(Computation computation, const std::vector<ValuePtr>& operands);
   // What a comparison of sizes, or the truth of one, is; no answer: it is none.
@@ -480,6 +493,7 @@ class Walk {
   bool has_own_identity(const ValuePtr& value);
   bool may_be_key(BorrowedRef object) const;
   std::vector<size_t> catches_;  // depths at which a StopIteration is waited for
+  std::vector<std::unique_ptr<MadeClass>> made_classes_;
   ValuePtr null_;
   ValuePtr result_;
   bool initial_grad_mode_ = true, initial_inference_mode_ = false;
@@ -541,6 +555,8 @@ void register_logging_calls();
 void register_identities();
 void register_deque_methods();
 void register_instance_dicts();
+void register_made_classes();
+void register_descriptors();
 // A function of ours that does what a callable not written in Python does, without globals: it is inlined instead, and nobody sees
 // its frame. Null: none.
 // `parameters` has a letter for each positional parameter, that the original checks at once and a generator would check later:
