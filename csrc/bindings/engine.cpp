@@ -87,6 +87,7 @@ void bind_engine(py::module_& module) {
   register_deque_methods();
   register_instance_dicts();
   register_made_classes();
+  register_local_names();
   register_descriptors();
   register_pure_calls();
   module.def("_register_call",

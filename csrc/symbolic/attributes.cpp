@@ -476,6 +476,7 @@ class AttributeLookup {
     if (object_->kind == ValueKind::Sequence || object_->kind == ValueKind::Dict) return nullptr;
     auto* known = as<ObjectValue>(object_);
     if (known == nullptr || known->source == nullptr) unknown();
+    if (PyFunction_Check(known->object.get())) walk_.note_function(object_);
     // Of an object of a subclass of dict it is the items that were written.
     if (known->writes && !PyDict_Check(known->object.get()) && !PyList_Check(known->object.get()))
       if (const ValuePtr* stored = known->writes->find(name_)) return *stored;
@@ -543,7 +544,7 @@ class AttributeLookup {
       unknown();
     }
     std::optional<int> field = object_field(known->object.type(), name_);
-    if (!field || known->source == nullptr) unknown();
+    if (!field || known->source == nullptr || (PyFunction_Check(known->object.get()) && known->writes)) unknown();
     if (PyFunction_Check(known->object.get()) && is("__annotations__") && pv_has_pending_annotations(known->object))
       unknown();
     // Python makes these dicts when they are first asked for.
@@ -863,10 +864,24 @@ ValuePtr call_object_init(Walk& walk, const CallArgs& args) {
   return walk.none();
 }
 
-// A store on a class that the walk made. Null value: deleted.
-bool store_on_made_class(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
+// A store on a function from outside, of an attribute that no built-in function has.
+bool store_on_outside_function(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
+  if (as<ObjectValue>(object)->source == nullptr || _PyType_Lookup(&PyFunction_Type, name) != nullptr) return false;
+  walk.exact_type(object);
+  walk.note_function(object);
+  if (!value) return delete_own(walk, object, name);
+  walk.attribute_store(object, name, value);
+  return true;
+}
+
+// A store on a class or function. Null value: deleted. False: another object, or left to Python.
+bool store_on_definition(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
+  if (object->kind == ValueKind::Function) return value && store_on_function(walk, object, name, value);
   auto* known = as<ObjectValue>(object);
-  return known != nullptr && known->made_class && store_on_class(walk, *walk.made_class(known->object), name, value);
+  if (known == nullptr) return false;
+  if (known->made_class) return store_on_class(walk, *walk.made_class(known->object), name, value);
+  if (PyType_Check(known->object.get())) return walk.class_store(object, name, value);
+  return PyFunction_Check(known->object.get()) && store_on_outside_function(walk, object, name, value);
 }
 
 ValuePtr call_setattr(Walk& walk, const CallArgs& args) {
@@ -874,8 +889,7 @@ ValuePtr call_setattr(Walk& walk, const CallArgs& args) {
   if (user_setattr(walk, args.positional[0])) break_on_store(walk, args.positional[0], nullptr);
   Ref name = walk.constant_of(args.positional[1]);
   if (name && PyUnicode_CheckExact(name.get()) &&
-      (store_on_function(walk, args.positional[0], name.get(), args.positional[2]) ||
-       store_on_made_class(walk, args.positional[0], name.get(), args.positional[2])))
+      store_on_definition(walk, args.positional[0], name.get(), args.positional[2]))
     return walk.none();
   return call_object_setattr(walk, args);
 }
@@ -884,7 +898,7 @@ ValuePtr call_delattr(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) walk.raise_here();
   Ref name = walk.constant_of(args.positional[1]);
   bool is_name = name && PyUnicode_CheckExact(name.get());
-  if (is_name && store_on_made_class(walk, args.positional[0], name.get(), nullptr)) return walk.none();
+  if (is_name && store_on_definition(walk, args.positional[0], name.get(), nullptr)) return walk.none();
   ValuePtr setter;
   if (!name || !PyUnicode_CheckExact(name.get()) ||
       place_of(walk, args.positional[0], name.get(), setter) != Place::Own)
@@ -913,7 +927,7 @@ void store_attr(Walk& walk, const Instruction& at) {
     walk.pop_many(2);
     return;
   }
-  if (store_on_function(walk, object, name, value) || store_on_made_class(walk, object, name, value)) {
+  if (store_on_definition(walk, object, name, value)) {
     walk.pop_many(2);
     return;
   }
@@ -936,7 +950,7 @@ void store_attr(Walk& walk, const Instruction& at) {
 void delete_attr(Walk& walk, const Instruction& at) {
   ValuePtr object = walk.peek();
   BorrowedRef name = walk.bytecode().name(at.arg);
-  if (store_on_made_class(walk, object, name, nullptr)) {
+  if (store_on_definition(walk, object, name, nullptr)) {
     walk.pop();
     return;
   }
@@ -1030,6 +1044,7 @@ ValuePtr Walk::class_attribute(const ValuePtr& type_value, BorrowedRef name) {
   auto* known = as<ObjectValue>(type_value);
   auto* type = reinterpret_cast<PyTypeObject*>(known->object.get());
   if (known->made_class) return made_attribute(*made_class(known->object), name);
+  if (auto written = written_on_class(type_value, name)) return *written;
   bool may_change =
       PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
   if (known->source == nullptr || !may_change) {

@@ -504,9 +504,7 @@ constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
                                     {"callable", call_callable},
                                     {"abs", call_abs},
                                     {"pow", call_pow},
-                                    {"locals", break_always<BreakReason::frame_inspection>},
                                     {"globals", call_globals},
-                                    {"dir", break_always<BreakReason::frame_inspection>},
                                     {"eval", break_always<BreakReason::frame_inspection>},
                                     {"exec", break_always<BreakReason::frame_inspection>}};
 

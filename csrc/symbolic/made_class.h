@@ -20,6 +20,8 @@ struct MadeClass {
 };
 
 class Walk;
+// __x__: a name with a meaning of its own.
+bool is_special_name(BorrowedRef name);
 // type(name, bases, names), of which the walk has the names for itself. Breaks where making the class would run Python code.
 ValuePtr make_class(Walk& walk, const ValuePtr& name, const ValuePtr& bases, const Handle<DictValue>& names);
 // What an attribute of type itself (__name__, __bases__ ...) is for this class; null: not known.

@@ -24,8 +24,6 @@ std::string text_of(BorrowedRef name) {
   return text;
 }
 
-bool is_special(std::string_view name) { return name.size() > 4 && name.starts_with("__") && name.ends_with("__"); }
-
 // Names with a meaning that are no methods, and that any object may stand under.
 bool is_plain_special(std::string_view name) {
   static constexpr std::array kNames{"__module__",    "__doc__",        "__annotations__",      "__firstlineno__",
@@ -60,12 +58,13 @@ Ref plain_function() {
 }
 
 // What makes the model answer as the class will: the slots of a class depend on which names hold functions, and on None.
-Ref stand_in(Walk& walk, std::string_view name, const ValuePtr& value) {
+Ref stand_in(Walk& walk, BorrowedRef key, const ValuePtr& value) {
+  std::string name = text_of(key);
   PyTypeObject* type = walk.exact_type(value);
   if (type == &PyFunction_Type) return plain_function();
   for (PyTypeObject* wrapper : {&PyStaticMethod_Type, &PyClassMethod_Type, &PyProperty_Type})
     if (type == wrapper) return check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(type), plain_function()));
-  bool is_plain = !is_special(name) || is_plain_special(name);
+  bool is_plain = !is_special_name(key) || is_plain_special(name);
   if (walk.same_object(value, walk.none()) && (is_plain || name == "__hash__")) return Ref::share(Py_None);
   if (!is_plain) break_on_class(walk, str_cat("a class with a ", type->tp_name, " as ", name));
   return check(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
@@ -153,6 +152,11 @@ ValuePtr call_build_class(Walk& walk, const CallArgs& args) {
 
 }  // namespace
 
+bool is_special_name(BorrowedRef name) {
+  std::string text = text_of(name);
+  return text.size() > 4 && text.starts_with("__") && text.ends_with("__");
+}
+
 // What the collector does to a class that nobody has: the class holds itself.
 MadeClass::~MadeClass() {
   if (value) PyType_Type.tp_clear(reinterpret_cast<PyObject*>(model()));
@@ -183,7 +187,7 @@ ValuePtr make_class(Walk& walk, const ValuePtr& name, const ValuePtr& bases, con
     }
     require_no_hook(walk, entry.value);
     made->names->set(entry.key.get(), entry.value);
-    check_status(PyDict_SetItem(held, entry.key, stand_in(walk, key, entry.value)));
+    check_status(PyDict_SetItem(held, entry.key, stand_in(walk, entry.key.get(), entry.value)));
   }
   if (!made->qualname) made->qualname = made->name;
   if (made->names->find(kModule) < 0) {
@@ -218,8 +222,7 @@ ValuePtr field_of_class(Walk& walk, const MadeClass& made, BorrowedRef name) {
 }
 
 bool store_on_class(Walk& walk, MadeClass& made, BorrowedRef name, const ValuePtr& value) {
-  std::string key = text_of(name);
-  if (is_special(key)) return false;
+  if (is_special_name(name)) return false;
   int at = made.names->find(name);
   if (!value) {
     if (at < 0) return false;
@@ -227,7 +230,7 @@ bool store_on_class(Walk& walk, MadeClass& made, BorrowedRef name, const ValuePt
     if (static_cast<size_t>(at) < made.first_names) --made.first_names;
     return made.names->erase(name);
   }
-  check_status(PyObject_SetAttr(reinterpret_cast<PyObject*>(made.model()), name, stand_in(walk, key, value)));
+  check_status(PyObject_SetAttr(reinterpret_cast<PyObject*>(made.model()), name, stand_in(walk, name, value)));
   made.names->set(name, value);
   return true;
 }
@@ -292,6 +295,7 @@ ValuePtr Walk::made_attribute(const MadeClass& made, BorrowedRef name, Py_ssize_
     ValuePtr value =
         may_change ? outside_class(made, PyTuple_GET_ITEM(mro, i)) : constant(PyTuple_GET_ITEM(mro, i));
     if (!value) graph_break(BreakReason::custom_attribute_lookup, "a base of a class that cannot be guarded");
+    if (auto written = written_on_class(value, name); written && *written) return *written;
     ValuePtr found = class_attribute(value, name);
     if (is_last || (found && own_attribute(type, name) != nullptr)) return found;
     // Not there itself: what it finds further on stays what it is.

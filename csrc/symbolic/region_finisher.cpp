@@ -753,6 +753,8 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
     state.slots = slots_of(walk_.changed_slots());
     snapshot_.frames.push_back(std::move(state));
   } else {
+    for (const auto& frame : walk_.frames_)
+      if (frame->locals) end_before(frame->locals_step, BreakReason::frame_inspection, "the dict of locals()");
     add_frames(walk_.frames_.size());
   }
   for (const auto& frame : walk_.returns_) snapshot_.returns.push_back({frame.index, slots_of(frame.changed)});

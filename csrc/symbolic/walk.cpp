@@ -225,6 +225,7 @@ Walk::~Walk() {
     for (const auto* values : {&frame->slots, &frame->stack}) add(*values);
   for (const PendingEffect& effect : effects_) reached.push_back(effect.value);
   for (const auto& made : made_classes_) reached.push_back(made->names);
+  for (const auto& dict : locals_dicts_) reached.push_back(dict);
   reached.push_back(result_);
   break_cycles(std::move(reached));
   while (!made_classes_.empty()) made_classes_.pop_back();  // a class before its bases
@@ -323,6 +324,7 @@ int Walk::add_call_out_site(std::vector<ValueRef>& locals, std::vector<ValueRef>
 void Walk::add_frames(CallOutSite& site) {
   for (const auto& each : frames_) {
     if (each->names) graph_break(BreakReason::class_definition, "a call inside that may look at its frames");
+    if (each->locals) graph_break(BreakReason::frame_inspection, "a call that may look at the frame after locals()");
     CallOutFrame frame{each->bytecode->code(), nullptr, false, each->index, -1};
     ValuePtr function = each->function;
     while (auto* made = as<FunctionValue>(function)) {
