@@ -289,13 +289,18 @@ Ref as_held_by_class(PyObject* name, const Ref& function) {
 
 }  // namespace
 
-// Its names are there, in their order; what is not known before it is made comes later, since it may hold the class.
+// Without building anything.
+bool ValueBuilder::is_there(RecipeId id) const {
+  RecipeKind kind = snapshot_.recipes[id].kind;
+  return kind == RecipeKind::Constant || kind == RecipeKind::Source;
+}
+
+// Its names are there, in their order; what is not there before it is made comes later, since it may hold the class.
 Ref ValueBuilder::make_class(const Recipe& recipe) {
   Ref names = check(PyDict_New());
   const std::vector<RecipeId>& parts = recipe.parts;
   for (size_t i = 0; i < static_cast<size_t>(recipe.index); ++i) {
-    bool is_constant = snapshot_.recipes[parts[4 + 2 * i]].kind == RecipeKind::Constant;
-    Ref value = is_constant ? build(parts[4 + 2 * i]) : Ref::share(Py_None);
+    Ref value = is_there(parts[4 + 2 * i]) ? build(parts[4 + 2 * i]) : Ref::share(Py_None);
     check_status(PyDict_SetItem(names, build(parts[3 + 2 * i]), value));
   }
   check_status(PyDict_SetItemString(names, "__qualname__", build(parts[1])));
@@ -308,7 +313,7 @@ void ValueBuilder::fill_class(PyObject* type, const Recipe& recipe) {
   const std::vector<RecipeId>& parts = recipe.parts;
   for (size_t i = 3; i < parts.size(); i += 2) {
     bool is_first = i < 3 + 2 * static_cast<size_t>(recipe.index);
-    if (is_first && snapshot_.recipes[parts[i + 1]].kind == RecipeKind::Constant) continue;
+    if (is_first && is_there(parts[i + 1])) continue;
     Ref name = build(parts[i]), value = build(parts[i + 1]);
     if (is_first && PyFunction_Check(value.get())) value = as_held_by_class(name, value);
     check_status(PyType_Type.tp_setattro(type, name, value));

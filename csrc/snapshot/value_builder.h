@@ -31,6 +31,7 @@ class ValueBuilder {
  private:
   Ref make(const Recipe& recipe, RecipeId id);
   void fill(RecipeId id);
+  bool is_there(RecipeId id) const;
   Ref make_class(const Recipe& recipe);
   void fill_class(PyObject* type, const Recipe& recipe);
   const Snapshot& snapshot_;

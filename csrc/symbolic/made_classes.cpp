@@ -217,8 +217,12 @@ ValuePtr field_of_class(Walk& walk, const MadeClass& made, BorrowedRef name) {
   bool is_doc = is("__doc__");
   if (!is_doc && !is("__module__") && !is("__annotations__")) return nullptr;
   int at = made.names->find(name);
-  if (at >= 0) return made.names->entries[static_cast<size_t>(at)].value;
-  return is_doc ? walk.none() : nullptr;
+  if (at < 0) return is_doc ? walk.none() : nullptr;
+  // A descriptor is asked.
+  ValuePtr value = made.names->entries[static_cast<size_t>(at)].value;
+  PyTypeObject* type = walk.exact_type(value);
+  bool is_plain = type == &PyUnicode_Type || type == &PyDict_Type || type == Py_TYPE(Py_None);
+  return is_plain ? value : nullptr;
 }
 
 bool store_on_class(Walk& walk, MadeClass& made, BorrowedRef name, const ValuePtr& value) {

@@ -584,6 +584,14 @@ def base_that_is_no_class(x):
 
 
 @snippet()
+def as_text(x):
+    class Local:
+        pass
+
+    return f"{Local}" == repr(Local), f"{Local!r:>3}", f"{Local.__name__} {[Local]}", str(Local), "%s" % Local, x
+
+
+@snippet()
 def printed(x):
     class Local:
         print("in the body")
