@@ -1045,8 +1045,7 @@ ValuePtr Walk::class_attribute(const ValuePtr& type_value, BorrowedRef name) {
   auto* type = reinterpret_cast<PyTypeObject*>(known->object.get());
   if (known->made_class) return made_attribute(*made_class(known->object), name);
   if (auto written = written_on_class(type_value, name)) return *written;
-  bool may_change =
-      PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
+  bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
   if (known->source == nullptr || !may_change) {
     PyObject* found = _PyType_Lookup(type, name);
     return found != nullptr ? constant(found) : nullptr;

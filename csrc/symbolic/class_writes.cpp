@@ -17,8 +17,7 @@ PyTypeObject* class_in(const ValuePtr& value) {
 // type's own way of setting an attribute, in the class's own dict.
 bool has_plain_store(Walk& walk, const ValuePtr& value, BorrowedRef name) {
   PyTypeObject* type = class_in(value);
-  bool may_change =
-      PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
+  bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
   if (!may_change || as<ObjectValue>(value)->source == nullptr || is_special_name(name)) return false;
   PyTypeObject* metatype = walk.exact_type(value);
   if (metatype->tp_setattro != PyType_Type.tp_setattro) return false;
@@ -54,9 +53,8 @@ bool Walk::class_store(const ValuePtr& value, BorrowedRef name, const ValuePtr& 
 }
 
 bool Walk::any_class_written_at(BorrowedRef name) const {
-  return std::ranges::any_of(written_classes_, [&](const ValuePtr& each) {
-    return as<ObjectValue>(each)->writes->find(name) != nullptr;
-  });
+  return std::ranges::any_of(
+      written_classes_, [&](const ValuePtr& each) { return as<ObjectValue>(each)->writes->find(name) != nullptr; });
 }
 
 std::optional<ValuePtr> Walk::written_on_class(const ValuePtr& value, BorrowedRef name) {

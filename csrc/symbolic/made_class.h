@@ -15,8 +15,8 @@ struct MadeClass {
   ValuePtr name, qualname;
   ValuePtr bases;                      // a tuple
   std::vector<ValuePtr> base_classes;  // what it holds
-  Handle<DictValue> names;  // what the class itself holds, but for what every class is given
-  size_t first_names = 0;   // so many of them are there since the class was made
+  Handle<DictValue> names;             // what the class itself holds, but for what every class is given
+  size_t first_names = 0;              // so many of them are there since the class was made
 };
 
 class Walk;

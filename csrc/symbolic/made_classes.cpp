@@ -26,7 +26,7 @@ std::string text_of(BorrowedRef name) {
 
 // Names with a meaning that are no methods, and that any object may stand under.
 bool is_plain_special(std::string_view name) {
-  static constexpr std::array kNames{"__module__",    "__doc__",        "__annotations__",      "__firstlineno__",
+  static constexpr std::array kNames{"__module__",     "__doc__",         "__annotations__",      "__firstlineno__",
                                      "__match_args__", "__type_params__", "__static_attributes__"};
   return std::ranges::find(kNames, name) != kNames.end();
 }
@@ -130,8 +130,7 @@ ValuePtr call_build_class(Walk& walk, const CallArgs& args) {
   if (args.positional.size() < 2) walk.raise_here();
   if (!args.keywords.empty()) break_on_class(walk, "a class with keywords");
   auto* body = as<FunctionValue>(args.positional[0]);
-  bool is_body =
-      body != nullptr && (reinterpret_cast<PyCodeObject*>(body->code.get())->co_flags & CO_OPTIMIZED) == 0;
+  bool is_body = body != nullptr && (reinterpret_cast<PyCodeObject*>(body->code.get())->co_flags & CO_OPTIMIZED) == 0;
   if (!is_body) break_on_class(walk, "a body that is no class statement's");
   ValuePtr name = args.positional[1];
   std::vector<ValuePtr> classes(args.positional.begin() + 2, args.positional.end());
@@ -296,8 +295,7 @@ ValuePtr Walk::made_attribute(const MadeClass& made, BorrowedRef name, Py_ssize_
       is_last = PyTuple_GET_ITEM(rest, k) == PyTuple_GET_ITEM(mro, i + k);
     bool may_change =
         PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
-    ValuePtr value =
-        may_change ? outside_class(made, PyTuple_GET_ITEM(mro, i)) : constant(PyTuple_GET_ITEM(mro, i));
+    ValuePtr value = may_change ? outside_class(made, PyTuple_GET_ITEM(mro, i)) : constant(PyTuple_GET_ITEM(mro, i));
     if (!value) graph_break(BreakReason::custom_attribute_lookup, "a base of a class that cannot be guarded");
     if (auto written = written_on_class(value, name); written && *written) return *written;
     ValuePtr found = class_attribute(value, name);
