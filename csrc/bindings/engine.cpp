@@ -86,6 +86,9 @@ void bind_engine(py::module_& module) {
   register_identities();
   register_deque_methods();
   register_instance_dicts();
+  register_made_classes();
+  register_local_names();
+  register_descriptors();
   register_pure_calls();
   module.def("_register_call",
              [](const std::string& name, const py::object& callable) { register_mode_call(name, callable.ptr()); });

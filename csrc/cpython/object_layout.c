@@ -179,18 +179,23 @@ int pv_inline_words(PyObject* object, PyObject* name, PvWord* words) {
   return count;
 }
 
+int pv_own_attribute(PyTypeObject* type, PyObject* name, PyObject** value) {
+  *value = NULL;
+#if PY_VERSION_HEX >= 0x030C0000
+  PyObject* dict = PyType_GetDict(type);
+  int found = dict != NULL ? pv_dict_lookup(dict, name, value) : 0;
+  Py_XDECREF(dict); /* the type holds it */
+  return found;
+#else
+  return pv_dict_lookup(type->tp_dict, name, value);
+#endif
+}
+
 int pv_mro_lookup(PyTypeObject* type, Py_ssize_t place, PyObject* name, PyObject** value) {
   *value = NULL;
   PyObject* mro = type->tp_mro;
   for (; mro != NULL && place < PyTuple_GET_SIZE(mro); place++) {
-    PyTypeObject* base = (PyTypeObject*)PyTuple_GET_ITEM(mro, place);
-#if PY_VERSION_HEX >= 0x030C0000
-    PyObject* dict = PyType_GetDict(base);
-    int found = dict != NULL ? pv_dict_lookup(dict, name, value) : 0;
-    Py_XDECREF(dict); /* the type holds it */
-#else
-    int found = pv_dict_lookup(base->tp_dict, name, value);
-#endif
+    int found = pv_own_attribute((PyTypeObject*)PyTuple_GET_ITEM(mro, place), name, value);
     if (found != 0) return found;
   }
   return 0;

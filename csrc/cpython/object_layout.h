@@ -14,6 +14,8 @@ int pv_instance_lookup(PyObject* object, PyObject* name, PyObject** value);
 int pv_dict_lookup(PyObject* dict, PyObject* name, PyObject** value);
 /* The same along the MRO of a type, from a place in it on. */
 int pv_mro_lookup(PyTypeObject* type, Py_ssize_t place, PyObject* name, PyObject** value);
+/* In the dict of this class alone. */
+int pv_own_attribute(PyTypeObject* type, PyObject* name, PyObject** value);
 /* Whether instances have attribute storage of their own: a dict or values. */
 int pv_has_instance_storage(PyObject* object);
 int pv_type_has_storage(PyTypeObject* type);

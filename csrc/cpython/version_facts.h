@@ -6,6 +6,8 @@ namespace md {
 
 // Whether tuple() asks what it iterates over for its length, as list() does.
 inline constexpr bool kTupleAsksForLength = PY_VERSION_HEX < 0x030E0000;
+// Whether all calls of locals() in one frame give one dict.
+inline constexpr bool kOneLocalsDict = PY_VERSION_HEX < 0x030D0000;
 // Whether ~True warns.
 inline constexpr bool kInvertedBoolWarns = PY_VERSION_HEX >= 0x030C0000;
 

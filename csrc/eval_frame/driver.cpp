@@ -346,7 +346,11 @@ FrameDriver::Advance FrameDriver::go_on(std::vector<FrameImage>& images, size_t 
       return driver.resume(images, level + 1);
     });
   }
-  if (arrival_ && result) return arrive();
+  if (arrival_ && result) {
+    // What the frames that are gone held is not kept for what comes after them.
+    images.erase(images.begin() + static_cast<std::ptrdiff_t>(level) + 1, images.end());
+    return arrive();
+  }
   arrival_.reset();
   return take_inner_result(inner, std::move(result));
 }

@@ -138,6 +138,12 @@ void ExitValues::build_effects() {
 
 namespace {
 
+// Null value: deleted. Of a class, its objects are told.
+void set_own_attribute(PyObject* object, PyObject* name, PyObject* value) {
+  auto* set = PyType_Check(object) ? PyType_Type.tp_setattro : PyObject_GenericSetAttr;
+  check_status(set(object, name, value));
+}
+
 // An OrderedDict keeps its own order beside the dict.
 void set_item(PyObject* dict, PyObject* key, PyObject* value) {
   check_status(PyODict_Check(dict) ? PyODict_SetItem(dict, key, value) : PyDict_SetItem(dict, key, value));
@@ -203,11 +209,10 @@ bool ExitValues::apply_effects(OutputReplay* outputs, LiveFrame* frame) {
         check_status(PySet_Clear(builder_.build(effect.target)));
         break;
       case EffectKind::AttributeSet:
-        check_status(PyObject_GenericSetAttr(builder_.build(effect.target), builder_.build(effect.key),
-                                             builder_.build(effect.value)));
+        set_own_attribute(builder_.build(effect.target), builder_.build(effect.key), builder_.build(effect.value));
         break;
       case EffectKind::AttributeDelete:
-        check_status(PyObject_GenericSetAttr(builder_.build(effect.target), builder_.build(effect.key), nullptr));
+        set_own_attribute(builder_.build(effect.target), builder_.build(effect.key), nullptr);
         break;
       case EffectKind::WriteTensor:
         write_tensor(builder_.build(effect.target), builder_.build(effect.value), effect.count);

@@ -149,6 +149,11 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     case RecipeKind::Cell:
       if (!recipe.parts.empty()) to_fill_.push_back(id);
       return check(PyCell_New(nullptr));
+    case RecipeKind::Class: {
+      Ref type = make_class(recipe);
+      to_fill_.push_back(id);
+      return type;
+    }
     case RecipeKind::Instance: {
       Ref type = build(recipe.parts[0]);
       to_fill_.push_back(id);
@@ -272,6 +277,51 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
   }
 }
 
+namespace {
+
+// As type.__new__ turns some functions into methods of another kind.
+Ref as_held_by_class(PyObject* name, const Ref& function) {
+  if (PyUnicode_CompareWithASCIIString(name, "__new__") == 0) return check(PyStaticMethod_New(function));
+  for (const char* hook : {"__init_subclass__", "__class_getitem__"})
+    if (PyUnicode_CompareWithASCIIString(name, hook) == 0) return check(PyClassMethod_New(function));
+  return function;
+}
+
+}  // namespace
+
+// Without building anything.
+bool ValueBuilder::is_there(RecipeId id) const {
+  RecipeKind kind = snapshot_.recipes[id].kind;
+  return kind == RecipeKind::Constant || kind == RecipeKind::Source;
+}
+
+// Its names are there, in their order; what is not there before it is made comes later, since it may hold the class.
+Ref ValueBuilder::make_class(const Recipe& recipe) {
+  Ref names = check(PyDict_New());
+  const std::vector<RecipeId>& parts = recipe.parts;
+  for (size_t i = 0; i < static_cast<size_t>(recipe.index); ++i) {
+    Ref value = is_there(parts[4 + 2 * i]) ? build(parts[4 + 2 * i]) : Ref::share(Py_None);
+    check_status(PyDict_SetItem(names, build(parts[3 + 2 * i]), value));
+  }
+  check_status(PyDict_SetItemString(names, "__qualname__", build(parts[1])));
+  Ref arguments = check(PyTuple_Pack(3, build(parts[0]).get(), build(parts[2]).get(), names.get()));
+  return check(PyType_Type.tp_new(&PyType_Type, arguments, nullptr));
+}
+
+void ValueBuilder::fill_class(PyObject* type, const Recipe& recipe) {
+  static PyObject* const kSetName = PyUnicode_InternFromString("__set_name__");
+  const std::vector<RecipeId>& parts = recipe.parts;
+  for (size_t i = 3; i < parts.size(); i += 2) {
+    bool is_first = i < 3 + 2 * static_cast<size_t>(recipe.index);
+    if (is_first && is_there(parts[i + 1])) continue;
+    Ref name = build(parts[i]), value = build(parts[i + 1]);
+    if (is_first && PyFunction_Check(value.get())) value = as_held_by_class(name, value);
+    check_status(PyType_Type.tp_setattro(type, name, value));
+    PyObject* hook = is_first ? _PyType_Lookup(Py_TYPE(value.get()), kSetName) : nullptr;
+    if (hook != nullptr) check(PyObject_CallFunctionObjArgs(hook, value.get(), type, name.get(), nullptr));
+  }
+}
+
 void ValueBuilder::fill(RecipeId id) {
   const Recipe& recipe = snapshot_.recipes[id];
   const std::vector<RecipeId>& parts = recipe.parts;
@@ -302,6 +352,8 @@ void ValueBuilder::fill(RecipeId id) {
       for (size_t i = parts.size() - 2 * static_cast<size_t>(recipe.index); i < parts.size(); i += 2)
         set_on_function(value, build(parts[i]), build(parts[i + 1]));
       return;
+    case RecipeKind::Class:
+      return fill_class(value, recipe);
     case RecipeKind::Instance:
       for (size_t i = 1; i < parts.size(); i += 2)
         check_status(PyObject_GenericSetAttr(value, build(parts[i]), build(parts[i + 1])));

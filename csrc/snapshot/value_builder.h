@@ -31,6 +31,9 @@ class ValueBuilder {
  private:
   Ref make(const Recipe& recipe, RecipeId id);
   void fill(RecipeId id);
+  bool is_there(RecipeId id) const;
+  Ref make_class(const Recipe& recipe);
+  void fill_class(PyObject* type, const Recipe& recipe);
   const Snapshot& snapshot_;
   LocalsView view_;
   std::span<Tensor> outputs_;

@@ -47,6 +47,13 @@ bool is_attributes_descriptor(BorrowedRef descriptor) {
 
 bool is_data_descriptor(PyTypeObject* descriptor_type) { return descriptor_type->tp_descr_set != nullptr; }
 
+// The getter (0) or setter (1) in Python of a property that the walk made; null: another object, or none.
+ValuePtr part_of_property(const ValuePtr& descriptor, size_t part) {
+  auto* made = as<MadeValue>(descriptor);
+  if (made == nullptr || type_of(descriptor) != &PyProperty_Type || made->positional.size() <= part) return nullptr;
+  return type_of(made->positional[part]) == &PyFunction_Type ? made->positional[part] : nullptr;
+}
+
 // What a type attribute gives for an instance that does not shadow it.
 struct Bound {
   ValuePtr value;           // null: a getter was inlined
@@ -66,6 +73,8 @@ class AttributeLookup {
     if (type->tp_getattro != PyObject_GenericGetAttr) {
       if (ValuePtr method = own_getattribute(type, &PyBaseObject_Type)) return call_getattribute(method);
       require_getattr_hook(type, &PyBaseObject_Type);
+    } else {
+      guard_own_way();
     }
     return generic();
   }
@@ -105,11 +114,11 @@ class AttributeLookup {
       if (own_getattribute(metatype, &PyType_Type)) unknown();
       require_getattr_hook(metatype, &PyType_Type);
     }
-    auto* type = reinterpret_cast<PyTypeObject*>(walk_.identity_of(object_).get());
+    walk_.identity_of(object_);
     // A data descriptor of the metaclass (__name__, __dict__ ...) comes first.
     ValuePtr meta = walk_.type_attribute(object_, name_);
     if (meta && is_data_descriptor(walk_.exact_type(meta))) return read_descriptor(meta);
-    ValuePtr found = class_attribute(object_, type);
+    ValuePtr found = walk_.class_attribute(object_, name_);
     if (!found) return meta ? bind(meta) : missing();
     PyTypeObject* descriptor = descriptor_type(found);
     if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr) return {found};
@@ -178,6 +187,10 @@ class AttributeLookup {
     auto* made = as<MadeValue>(object_);
     bool is_partial = std::string_view(type_of(object_)->tp_name) == "functools.partial";
     if (made->model) return on_model(made->model.get());
+    PyTypeObject* type = type_of(object_);
+    bool copies = type == &PyProperty_Type && (is("getter") || is("setter") || is("deleter"));
+    if (copies) return {walk_.constant(_PyType_Lookup(type, name_)), true};
+    if (is("__func__") && (type == &PyStaticMethod_Type || type == &PyClassMethod_Type)) return {made->positional[0]};
     if (is_partial && is("func")) return {made->positional[0]};
     if (is_partial && is("args"))
       return {make_value<SequenceValue>(false,
@@ -350,6 +363,13 @@ class AttributeLookup {
                reinterpret_cast<void*>(PyObject_GenericGetAttr);
   }
 
+  // A class from outside may be given another __getattribute__.
+  void guard_own_way() {
+    static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
+    if (!PyType_HasFeature(type_of(object_), Py_TPFLAGS_HEAPTYPE)) return;
+    if (ValuePtr found = walk_.type_attribute(object_, kGetattribute)) walk_.identity_of(found);
+  }
+
   // The __getattribute__ of a user's class; null: the base's own.
   ValuePtr own_getattribute(PyTypeObject* type, PyTypeObject* base) {
     static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
@@ -456,6 +476,7 @@ class AttributeLookup {
     if (object_->kind == ValueKind::Sequence || object_->kind == ValueKind::Dict) return nullptr;
     auto* known = as<ObjectValue>(object_);
     if (known == nullptr || known->source == nullptr) unknown();
+    if (PyFunction_Check(known->object.get())) walk_.note_function(object_);
     // Of an object of a subclass of dict it is the items that were written.
     if (known->writes && !PyDict_Check(known->object.get()) && !PyList_Check(known->object.get()))
       if (const ValuePtr* stored = known->writes->find(name_)) return *stored;
@@ -477,6 +498,7 @@ class AttributeLookup {
   Bound read_descriptor(const ValuePtr& descriptor) {
     auto* known = as<ObjectValue>(descriptor);
     if (has_python_get(descriptor)) return inline_getter(python_get_, {descriptor, object_, walk_.type_value(object_)});
+    if (ValuePtr getter = part_of_property(descriptor, 0)) return inline_getter(getter, {object_});
     if (known == nullptr) unknown();
     static PyObject* const kClass = PyUnicode_InternFromString("__class__");
     if (known->object.get() == _PyType_Lookup(&PyBaseObject_Type, kClass)) {
@@ -507,6 +529,11 @@ class AttributeLookup {
     auto* known = as<ObjectValue>(object_);
     if (known == nullptr) unknown();
     walk_.identity_of(descriptor);
+    if (known->made_class) {
+      ValuePtr value = field_of_class(walk_, *walk_.made_class(known->object), name_);
+      if (!value) unknown();
+      return {value};
+    }
     if (PyType_Check(known->object.get()) &&
         !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(known->object.get()), Py_TPFLAGS_HEAPTYPE)) {
       // A built-in class never changes.
@@ -517,7 +544,7 @@ class AttributeLookup {
       unknown();
     }
     std::optional<int> field = object_field(known->object.type(), name_);
-    if (!field || known->source == nullptr) unknown();
+    if (!field || known->source == nullptr || (PyFunction_Check(known->object.get()) && known->writes)) unknown();
     if (PyFunction_Check(known->object.get()) && is("__annotations__") && pv_has_pending_annotations(known->object))
       unknown();
     // Python makes these dicts when they are first asked for.
@@ -587,7 +614,9 @@ class AttributeLookup {
   }
 
   ValuePtr unwrap(const ValuePtr& found, SourceKind kind, PyTypeObject* wrapper) {
+    if (auto* made = as<MadeValue>(found)) return type_of(found) == wrapper ? made->positional[0] : nullptr;
     auto* known = as<ObjectValue>(found);
+    if (known == nullptr) return nullptr;
     if (known->object.type() != wrapper) return nullptr;
     // Of a built-in class, which never changes (str.maketrans).
     if (known->source == nullptr) return walk_.constant(check(PyObject_GetAttrString(known->object, "__func__")));
@@ -603,21 +632,6 @@ class AttributeLookup {
     return unwrapped;
   }
 
-  ValuePtr class_attribute(const ValuePtr& type_value, PyTypeObject* type) {
-    const Source* base = as<ObjectValue>(type_value)->source;
-    bool may_change =
-        PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
-    if (base == nullptr || !may_change) {
-      PyObject* found = _PyType_Lookup(type, name_);
-      return found != nullptr ? walk_.constant(found) : nullptr;
-    }
-    const Source* source = walk_.sources().get(SourceKind::TypeAttr, base, name_);
-    ValuePtr found = walk_.at(source);
-    if (!found) walk_.guards().absent(source);
-    return found;
-  }
-
-  friend ValuePtr md::Walk::type_attribute(const ValuePtr&, BorrowedRef);
   Walk& walk_;
   ValuePtr object_;
   BorrowedRef name_;
@@ -723,6 +737,7 @@ Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& s
       setter = make_value<BoundMethodValue>(method, on_type);
       return Place::Descriptor;
     }
+    if ((setter = part_of_property(on_type, 1))) return Place::Setter;
     auto* known = as<ObjectValue>(on_type);
     if (known == nullptr) return Place::Unknown;
     if (descriptor == &PyMemberDescr_Type && is_object_slot(known->object.get())) {
@@ -849,12 +864,32 @@ ValuePtr call_object_init(Walk& walk, const CallArgs& args) {
   return walk.none();
 }
 
+// A store on a function from outside, of an attribute that no built-in function has.
+bool store_on_outside_function(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
+  if (as<ObjectValue>(object)->source == nullptr || _PyType_Lookup(&PyFunction_Type, name) != nullptr) return false;
+  walk.exact_type(object);
+  walk.note_function(object);
+  if (!value) return delete_own(walk, object, name);
+  walk.attribute_store(object, name, value);
+  return true;
+}
+
+// A store on a class or function. Null value: deleted. False: another object, or left to Python.
+bool store_on_definition(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
+  if (object->kind == ValueKind::Function) return value && store_on_function(walk, object, name, value);
+  auto* known = as<ObjectValue>(object);
+  if (known == nullptr) return false;
+  if (known->made_class) return store_on_class(walk, *walk.made_class(known->object), name, value);
+  if (PyType_Check(known->object.get())) return walk.class_store(object, name, value);
+  return PyFunction_Check(known->object.get()) && store_on_outside_function(walk, object, name, value);
+}
+
 ValuePtr call_setattr(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 3 || !args.keywords.empty()) walk.raise_here();
   if (user_setattr(walk, args.positional[0])) break_on_store(walk, args.positional[0], nullptr);
   Ref name = walk.constant_of(args.positional[1]);
   if (name && PyUnicode_CheckExact(name.get()) &&
-      store_on_function(walk, args.positional[0], name.get(), args.positional[2]))
+      store_on_definition(walk, args.positional[0], name.get(), args.positional[2]))
     return walk.none();
   return call_object_setattr(walk, args);
 }
@@ -862,6 +897,8 @@ ValuePtr call_setattr(Walk& walk, const CallArgs& args) {
 ValuePtr call_delattr(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) walk.raise_here();
   Ref name = walk.constant_of(args.positional[1]);
+  bool is_name = name && PyUnicode_CheckExact(name.get());
+  if (is_name && store_on_definition(walk, args.positional[0], name.get(), nullptr)) return walk.none();
   ValuePtr setter;
   if (!name || !PyUnicode_CheckExact(name.get()) ||
       place_of(walk, args.positional[0], name.get(), setter) != Place::Own)
@@ -890,7 +927,7 @@ void store_attr(Walk& walk, const Instruction& at) {
     walk.pop_many(2);
     return;
   }
-  if (store_on_function(walk, object, name, value)) {
+  if (store_on_definition(walk, object, name, value)) {
     walk.pop_many(2);
     return;
   }
@@ -913,6 +950,10 @@ void store_attr(Walk& walk, const Instruction& at) {
 void delete_attr(Walk& walk, const Instruction& at) {
   ValuePtr object = walk.peek();
   BorrowedRef name = walk.bytecode().name(at.arg);
+  if (store_on_definition(walk, object, name, nullptr)) {
+    walk.pop();
+    return;
+  }
   ValuePtr setter;
   if (place_of(walk, object, name, setter) != Place::Own) break_on_store(walk, object, name);
   if (!delete_own(walk, object, name)) walk.raise_here();
@@ -996,9 +1037,23 @@ ValuePtr Walk::type_value(const ValuePtr& object) {
 }
 
 ValuePtr Walk::type_attribute(const ValuePtr& object, BorrowedRef name) {
-  ValuePtr type = type_value(object);
-  AttributeLookup lookup(*this, type, name);
-  return lookup.class_attribute(type, reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type)->object.get()));
+  return class_attribute(type_value(object), name);
+}
+
+ValuePtr Walk::class_attribute(const ValuePtr& type_value, BorrowedRef name) {
+  auto* known = as<ObjectValue>(type_value);
+  auto* type = reinterpret_cast<PyTypeObject*>(known->object.get());
+  if (known->made_class) return made_attribute(*made_class(known->object), name);
+  if (auto written = written_on_class(type_value, name)) return *written;
+  bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
+  if (known->source == nullptr || !may_change) {
+    PyObject* found = _PyType_Lookup(type, name);
+    return found != nullptr ? constant(found) : nullptr;
+  }
+  const Source* source = sources().get(SourceKind::TypeAttr, known->source, name);
+  ValuePtr found = at(source);
+  if (!found) guards_.absent(source);
+  return found;
 }
 
 ValuePtr Walk::user_method(const ValuePtr& object, BorrowedRef name) {

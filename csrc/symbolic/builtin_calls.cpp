@@ -143,8 +143,15 @@ ValuePtr call_hash(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_type(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() == 3 && args.keywords.empty()) {
+    auto entries = walk.entries_of(args.positional[2]);
+    if (!entries) walk.graph_break(BreakReason::class_definition, "type() with names that are not known");
+    auto names = make_value<DictValue>();
+    names->entries = std::move(*entries);
+    return make_class(walk, args.positional[0], args.positional[1], names);
+  }
   if (args.positional.size() != 1 || !args.keywords.empty())
-    walk.graph_break(BreakReason::class_definition, "type() with three arguments");
+    walk.graph_break(BreakReason::class_definition, "type() with these arguments");
   return walk.type_value(args.positional[0]);
 }
 
@@ -497,9 +504,7 @@ constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
                                     {"callable", call_callable},
                                     {"abs", call_abs},
                                     {"pow", call_pow},
-                                    {"locals", break_always<BreakReason::frame_inspection>},
                                     {"globals", call_globals},
-                                    {"dir", break_always<BreakReason::frame_inspection>},
                                     {"eval", break_always<BreakReason::frame_inspection>},
                                     {"exec", break_always<BreakReason::frame_inspection>}};
 

@@ -1,6 +1,6 @@
 // vars(x) and x.__dict__: a dict that holds nothing itself. What is read there and written there are the attributes of x.
 #include "cpython/object_layout.h"
-#include "symbolic/walk.h"
+#include "symbolic/name_spaces.h"
 
 namespace md {
 
@@ -46,7 +46,7 @@ void require_no_data_descriptor(Walk& walk, const ValuePtr& owner, BorrowedRef n
 
 ValuePtr call_vars(Walk& walk, const CallArgs& args) {
   static PyObject* const kDict = PyUnicode_InternFromString("__dict__");
-  if (args.positional.empty() && args.keywords.empty()) walk.graph_break(BreakReason::frame_inspection, "vars()");
+  if (args.positional.empty() && args.keywords.empty()) return names_of_frame(walk);
   if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
   size_t depth = walk.frame_depth();
   ValuePtr value = walk.attribute(args.positional[0], kDict);

@@ -9,6 +9,28 @@ ObjectValue* globals_function(Walk& walk) {
   return as<ObjectValue>(function);
 }
 
+ValuePtr builtin_value(Walk& walk, ObjectValue* function, BorrowedRef name) {
+  const Source* builtin = walk.sources().get(SourceKind::Builtin, function->source, name);
+  ValuePtr value = walk.at(builtin);
+  if (!value) walk.raise_here();
+  return value;
+}
+
+ValuePtr global_value(Walk& walk, BorrowedRef name) {
+  ObjectValue* function = globals_function(walk);
+  auto* model = reinterpret_cast<PyFunctionObject*>(function->object.get());
+  if (!PyDict_CheckExact(model->func_globals) || !PyDict_CheckExact(model->func_builtins))
+    walk.graph_break(BreakReason::unknown_container, "globals that are not a dict");
+  if (walk.any_dict_written()) {
+    if (auto written = walk.written_item(walk.globals_dict(ValuePtr(function)), name))
+      return *written ? *written : builtin_value(walk, function, name);
+  }
+  const Source* global = walk.sources().get(SourceKind::Global, function->source, name);
+  if (ValuePtr value = walk.at(global)) return value;
+  walk.guards().absent(global);
+  return builtin_value(walk, function, name);
+}
+
 ValuePtr call_globals(Walk& walk, const CallArgs& args) {
   walk.require_count(args, 0, 0);
   ObjectValue* function = globals_function(walk);

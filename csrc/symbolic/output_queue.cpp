@@ -30,8 +30,9 @@ std::optional<std::vector<ValuePtr>> contents_of(const ValuePtr& value) {
 bool is_fixed(const ValuePtr& value) {
   if (!value) return true;
   switch (value->kind) {
-    case ValueKind::Null:
     case ValueKind::Object:
+      return !as<ObjectValue>(value)->made_class;
+    case ValueKind::Null:
     case ValueKind::Tensor:
     case ValueKind::Computed:
     case ValueKind::Number:

@@ -21,6 +21,9 @@ bool is_plain_instance(PyObject* object) {
   return PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object);
 }
 
+// Perhaps a dict that the program has is that of its attributes.
+bool has_attributes(PyObject* object) { return is_plain_instance(object) || PyFunction_Check(object); }
+
 // While it exists the object is read as it was at the region's start.
 class WithoutWrites {
  public:
@@ -58,9 +61,9 @@ void Walk::relate(const ValuePtr& written, const ValuePtr& other) {
     b->writes = a->writes;
   } else if (Py_TYPE(left) == Py_TYPE(right)) {
     guards_.alias(a->source, b->source, false);
-  } else if (PyDict_Check(left) && is_plain_instance(right)) {
+  } else if (PyDict_Check(left) && has_attributes(right)) {
     relate_instance_dict(other, written);
-  } else if (PyDict_Check(right) && is_plain_instance(left)) {
+  } else if (PyDict_Check(right) && has_attributes(left)) {
     relate_instance_dict(written, other);
   }
 }
@@ -72,6 +75,12 @@ void Walk::add_mutable(const ValuePtr& value) {
     return;
   mutables_.push_back(value);
   for (const ValuePtr& written : written_) relate(written, value);
+}
+
+void Walk::note_function(const ValuePtr& function) {
+  if (std::ranges::find(mutables_, function) != mutables_.end()) return;
+  mutables_.push_back(function);
+  for (const ValuePtr& written : written_) relate(written, function);
 }
 
 PendingWrites& Walk::write_to(const ValuePtr& value) {
@@ -297,13 +306,6 @@ bool Walk::dict_set(const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
 
 namespace {
 
-// What is overwritten or taken out may be finalized, at this place.
-void leave_finalizer_to_python(Walk& walk, PyObject* old) {
-  if (old == nullptr) return;
-  PyTypeObject* type = Py_TYPE(old);
-  if (type->tp_finalize != nullptr || type->tp_del != nullptr) walk.graph_break(BreakReason::last_reference);
-}
-
 // Without a comparison that could run code; null: nothing is there, or unknown.
 PyObject* find_item(PyObject* dict, BorrowedRef key) {
   PyObject* value = nullptr;
@@ -312,8 +314,14 @@ PyObject* find_item(PyObject* dict, BorrowedRef key) {
 
 }  // namespace
 
+void Walk::leave_finalizer_to_python(PyObject* old) {
+  if (old == nullptr) return;
+  PyTypeObject* type = Py_TYPE(old);
+  if (type->tp_finalize != nullptr || type->tp_del != nullptr) graph_break(BreakReason::last_reference);
+}
+
 void Walk::store_in_dict(const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
-  leave_finalizer_to_python(*this, find_item(as<ObjectValue>(dict)->object, key));
+  leave_finalizer_to_python(find_item(as<ObjectValue>(dict)->object, key));
   PendingWrites& writes = write_to(dict);
   if (auto* contents = as<DictValue>(writes.contents)) {
     if (value) {
@@ -421,7 +429,7 @@ void Walk::attribute_store(const ValuePtr& object, BorrowedRef name, ValuePtr va
   if (PyDict_Check(known) || PyList_Check(known))
     graph_break(BreakReason::store_attribute, "an attribute of an object of a subclass of dict or list");
   PyObject* old = nullptr;
-  if (pv_instance_lookup(known, name, &old) > 0) leave_finalizer_to_python(*this, old);
+  if (pv_instance_lookup(known, name, &old) > 0) leave_finalizer_to_python(old);
   write_to(object).stores.emplace_back(Ref::share(name), value);
   log_store(value ? EffectKind::AttributeSet : EffectKind::AttributeDelete, object, name, value);
 }

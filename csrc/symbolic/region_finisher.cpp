@@ -99,6 +99,8 @@ void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) 
   recipe.kind = RecipeKind::Function;
   recipe.parts.push_back(constant_recipe(function->code.get()));
   ValuePtr globals = function->globals_from ? function->globals_from : walk_.root().function;
+  while (auto* maker = as<FunctionValue>(globals))
+    globals = maker->globals_from ? maker->globals_from : walk_.root().function;
   recipe.parts.push_back(recipe_of(globals));
   for (const ValuePtr& part : {function->defaults, function->kw_defaults, function->annotations})
     recipe.parts.push_back(recipe_of(part));
@@ -119,6 +121,16 @@ RecipeId RegionFinisher::key_recipe(BorrowedRef key) {
   // Storing it would ask for its hash once more.
   if (is_key_stand_in(key)) end_before(walk_.own_key_step(key), BreakReason::unhashable_key, "a key that is kept");
   return is_guardable_constant(key) ? constant_recipe(key) : recipe_of(walk_.value_of_key(key));
+}
+
+void RegionFinisher::describe_class(const MadeClass& made, Recipe& recipe) {
+  recipe.kind = RecipeKind::Class;
+  recipe.index = static_cast<int32_t>(made.first_names);
+  add_parts(recipe, {made.name, made.qualname, made.bases});
+  for (const DictValue::Entry& entry : made.names->entries) {
+    recipe.parts.push_back(constant_recipe(entry.key.get()));
+    recipe.parts.push_back(recipe_of(entry.value));
+  }
 }
 
 namespace {
@@ -272,6 +284,7 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
     case ValueKind::Object: {
       auto* known = as<ObjectValue>(value);
       if (known->source != nullptr) return hand_on(known->source, recipe);
+      if (known->made_class) return describe_class(*walk_.made_class(known->object), recipe);
       recipe.kind = RecipeKind::Constant;
       recipe.object = known->object;
       return;
@@ -618,11 +631,13 @@ void RegionFinisher::add_outputs(CapturedRegion& region) {
 namespace {
 
 // The values that a value holds; nullopt: it is not shown among the locals of a frame. Generators are not rebuilt, an exception
-// that was raised is Python's, and numbers that are computed are worked out at exits.
+// that was raised is Python's, numbers that are computed are worked out at exits, and a class is made once.
 std::optional<std::vector<ValuePtr>> parts_of(const ValuePtr& value) {
   switch (value->kind) {
-    case ValueKind::Null:
     case ValueKind::Object:
+      if (as<ObjectValue>(value)->made_class) return std::nullopt;
+      return std::vector<ValuePtr>{};
+    case ValueKind::Null:
     case ValueKind::Tensor:
     case ValueKind::Set:
       return std::vector<ValuePtr>{};
@@ -738,6 +753,8 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
     state.slots = slots_of(walk_.changed_slots());
     snapshot_.frames.push_back(std::move(state));
   } else {
+    for (const auto& frame : walk_.frames_)
+      if (frame->locals) end_before(frame->locals_step, BreakReason::frame_inspection, "the dict of locals()");
     add_frames(walk_.frames_.size());
   }
   for (const auto& frame : walk_.returns_) snapshot_.returns.push_back({frame.index, slots_of(frame.changed)});

@@ -29,6 +29,7 @@ class RegionFinisher {
   void describe_tensor(TensorValue* tensor, Recipe& recipe);
   void describe_size(Dim dim, Recipe& recipe);
   void settle_symbols(CapturedRegion& region);
+  void describe_class(const MadeClass& made, Recipe& recipe);
   void describe_function(FunctionValue* function, Recipe& recipe);
   void add_attributes(Recipe& recipe, const InstanceValue& instance);
   void describe_exception(const ValuePtr& value, Recipe& recipe);

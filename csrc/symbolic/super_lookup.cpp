@@ -87,7 +87,9 @@ ValuePtr Walk::super_attribute(const SuperValue& super, BorrowedRef name, ValueP
   Py_ssize_t after = 0;
   while (after < PyTuple_GET_SIZE(mro) && PyTuple_GET_ITEM(mro, after) != known.get()) ++after;
   if (after++ == PyTuple_GET_SIZE(mro)) raise_here();
+  if (start->made_class) return made_attribute(*made_class(start->object), name, after);
   if (start->source == nullptr) graph_break(BreakReason::super_lookup, "a class that is not guarded");
+  if (any_class_written_at(name)) graph_break(BreakReason::super_lookup, "an attribute of a class that is written to");
   // The class stands where it stood; what is looked up is guarded behind that place.
   const Source* place = sources().get(SourceKind::MroEntry, start->source, nullptr, after - 1);
   identity_of(at(place, Ref::share(known)));

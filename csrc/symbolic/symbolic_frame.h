@@ -19,7 +19,10 @@ struct SymbolicFrame {
   ContinuationKind continuation = ContinuationKind::None;
   ValuePtr continuation_value;
   IteratorValue* generator = nullptr;  // whose body this is
-  int64_t entry_step = 0;              // the walk's step, counted from 1, that entered this frame
+  Handle<DictValue> names;             // of the body of a class statement; null: another frame
+  Handle<DictValue> locals;  // what locals() gave (local_names.cpp); null: nobody asked, or each has a dict of its own
+  int64_t locals_step = 0;   // of the walk, that asked first
+  int64_t entry_step = 0;    // the walk's step, counted from 1, that entered this frame
 };
 
 }  // namespace md

@@ -86,30 +86,7 @@ void delete_deref(Walk& walk, const Instruction& at) {
   store_cell(walk, walk.frame().slots[at.arg], nullptr);
 }
 
-void load_builtin(Walk& walk, ObjectValue* function, BorrowedRef name) {
-  const Source* builtin = walk.sources().get(SourceKind::Builtin, function->source, name);
-  ValuePtr value = walk.at(builtin);
-  if (!value) walk.raise_here();
-  walk.push(std::move(value));
-}
-
-void load_global(Walk& walk, const Instruction& at) {
-  BorrowedRef name = walk.bytecode().name(at.arg);
-  ObjectValue* function = globals_function(walk);
-  auto* model = reinterpret_cast<PyFunctionObject*>(function->object.get());
-  if (!PyDict_CheckExact(model->func_globals) || !PyDict_CheckExact(model->func_builtins))
-    walk.graph_break(BreakReason::unknown_container, "globals that are not a dict");
-  if (walk.any_dict_written()) {
-    if (auto written = walk.written_item(walk.globals_dict(ValuePtr(function)), name)) {
-      if (*written) return walk.push(*written);
-      return load_builtin(walk, function, name);
-    }
-  }
-  const Source* global = walk.sources().get(SourceKind::Global, function->source, name);
-  if (ValuePtr value = walk.at(global)) return walk.push(std::move(value));
-  walk.guards().absent(global);
-  load_builtin(walk, function, name);
-}
+void load_global(Walk& walk, const Instruction& at) { walk.push(global_value(walk, walk.bytecode().name(at.arg))); }
 
 ValuePtr plain_globals(Walk& walk) {
   ValuePtr dict = walk.globals_dict(ValuePtr(globals_function(walk)));
@@ -134,7 +111,10 @@ void break_with_name(Walk& walk, const Instruction& at) {
   walk.graph_break(reason, name != nullptr ? name : "");
 }
 
-void load_build_class(Walk& walk, const Instruction&) { walk.graph_break(BreakReason::class_definition); }
+void load_build_class(Walk& walk, const Instruction&) {
+  static PyObject* const kBuildClass = PyUnicode_InternFromString("__build_class__");
+  walk.push(builtin_value(walk, globals_function(walk), kBuildClass));
+}
 
 void load_assertion_error(Walk& walk, const Instruction&) { walk.push(walk.constant(PyExc_AssertionError)); }
 

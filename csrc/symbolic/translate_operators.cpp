@@ -791,7 +791,7 @@ Ref formatted(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spe
   if (!constant) {
     // A constant object of ours: a Size, a dtype.
     auto* object = as<ObjectValue>(value);
-    if (object == nullptr || object->source != nullptr) return nullptr;
+    if (object == nullptr || object->source != nullptr || object->made_class) return nullptr;
     constant = object->object;
   } else if (auto* object = as<ObjectValue>(value); object != nullptr && object->source == nullptr) {
     constant = object->object;  // a Size prints as a Size

@@ -124,6 +124,7 @@ struct ObjectValue : Value {
   bool value_guarded = false;
   bool type_guarded = false;
   bool length_guarded = false;
+  bool made_class = false;       // the model of a class that the walk made (made_class.h)
   bool opaque_iterator = false;  // entered the region through a slot: its FOR_ITER belongs to the driver
   bool varies = false;           // a number or range that had other values at this place: not guarded by value
   std::shared_ptr<PendingWrites> writes;

@@ -107,6 +107,8 @@ ValuePtr Walk::string(const std::string& text) {
 
 ValuePtr Walk::constant(BorrowedRef object) {
   // Interned singletons keep one Value, so that identity of small constants costs nothing.
+  if (!made_classes_.empty() && PyType_Check(object.get()))
+    if (MadeClass* made = made_class(object)) return made->value;
   bool singleton = object.get() == Py_None || object.get() == Py_True || object.get() == Py_False;
   if (!singleton) return make_value<ObjectValue>(Ref::share(object), nullptr);
   ValuePtr& value = constants_[object];
@@ -240,6 +242,9 @@ bool Walk::has_own_identity(const ValuePtr& value) {
 
 Ref Walk::key_of(const ValuePtr& value) {
   if (auto* identity = as<IdentityValue>(value)) return identity->key;
+  // Its hash is the address of the class that is to be.
+  if (auto* object = as<ObjectValue>(value); object != nullptr && object->made_class)
+    graph_break(BreakReason::unhashable_key, describe(value));
   Ref key = is_tensor(value) ? Ref() : constant_of(value);
   if (key) {
     if (PyObject_Hash(key) == -1) raise_set();

@@ -176,7 +176,7 @@ std::vector<std::pair<int, ValuePtr>> Walk::changed_slots() {
   for (size_t slot = 0; slot < slots.size(); ++slot) {
     if (slots[slot] == initial_slots_[slot]) continue;
     auto* object = as<ObjectValue>(slots[slot]);
-    bool is_constant = object != nullptr && object->source == nullptr;
+    bool is_constant = object != nullptr && object->source == nullptr && !object->made_class;
     changed.emplace_back(static_cast<int>(slot), is_constant ? slots[slot] : null_);
   }
   return changed;
@@ -224,8 +224,11 @@ Walk::~Walk() {
   for (const auto& frame : frames_)
     for (const auto* values : {&frame->slots, &frame->stack}) add(*values);
   for (const PendingEffect& effect : effects_) reached.push_back(effect.value);
+  for (const auto& made : made_classes_) reached.push_back(made->names);
+  for (const auto& dict : locals_dicts_) reached.push_back(dict);
   reached.push_back(result_);
   break_cycles(std::move(reached));
+  while (!made_classes_.empty()) made_classes_.pop_back();  // a class before its bases
 }
 
 CapturedRegion Walk::run() {
@@ -320,6 +323,8 @@ int Walk::add_call_out_site(std::vector<ValueRef>& locals, std::vector<ValueRef>
 
 void Walk::add_frames(CallOutSite& site) {
   for (const auto& each : frames_) {
+    if (each->names) graph_break(BreakReason::class_definition, "a call inside that may look at its frames");
+    if (each->locals) graph_break(BreakReason::frame_inspection, "a call that may look at the frame after locals()");
     CallOutFrame frame{each->bytecode->code(), nullptr, false, each->index, -1};
     ValuePtr function = each->function;
     while (auto* made = as<FunctionValue>(function)) {
@@ -431,7 +436,7 @@ std::vector<ValuePtr> Walk::pop_many(int count) {
   std::vector<ValuePtr>& stack = frame().stack;
   MD_ASSERT(static_cast<int>(stack.size()) >= count, "symbolic stack underflow");
   std::vector<ValuePtr> values(std::make_move_iterator(stack.end() - count), std::make_move_iterator(stack.end()));
-  stack.resize(stack.size() - count);
+  stack.erase(stack.end() - count, stack.end());
   return values;
 }
 

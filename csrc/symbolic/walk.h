@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "symbolic/made_class.h"
 #include "symbolic/region.h"
 #include "symbolic/size_symbols.h"
 #include "symbolic/symbolic_frame.h"
@@ -225,6 +226,15 @@ class Walk {
   void store_in_dict(const ValuePtr& dict, BorrowedRef key, ValuePtr value);
   // Null value: deleted.
   void attribute_store(const ValuePtr& object, BorrowedRef name, ValuePtr value);
+  // A function from outside, of whose attributes something is asked: another one may be the same.
+  void note_function(const ValuePtr& function);
+  // --- to classes from outside (class_writes.cpp). Null value: deleted. False: not to be done by the walk.
+  bool class_store(const ValuePtr& type, BorrowedRef name, const ValuePtr& value);
+  // What was written in this region under the name, along the MRO; no answer: nothing was.
+  std::optional<ValuePtr> written_on_class(const ValuePtr& type, BorrowedRef name);
+  bool any_class_written_at(BorrowedRef name) const;
+  // What is overwritten or taken out may be finalized, at this place.
+  void leave_finalizer_to_python(PyObject* old);
   // The dict of a function's globals, as an object that can be written to.
   ValuePtr globals_dict(const ValuePtr& function);
   // The __dict__ of a function that the walk made.
@@ -236,6 +246,19 @@ class Walk {
   bool any_dict_written() const { return dict_written_; }
   // Whether a dict was written, somewhere in this region, under this key.
   bool any_dict_written_at(BorrowedRef key) const;
+
+  // --- classes made by the walk (made_classes.cpp)
+  // Null: a class that exists.
+  MadeClass* made_class(BorrowedRef type) const;
+  ValuePtr keep_class(std::unique_ptr<MadeClass> made);
+  // Runs the body to its end inside the current instruction. Gives its result, a cell or None.
+  ValuePtr run_class_body(const ValuePtr& function, const Handle<DictValue>& names);
+  // What it or a class behind it, from `first` on in its MRO, holds under the name, not bound. Null: nothing.
+  ValuePtr made_attribute(const MadeClass& made, BorrowedRef name, Py_ssize_t first = 0);
+
+  // --- locals() (local_names.cpp)
+  bool may_have_frame_object() const;
+  const Handle<DictValue>& keep_locals(Handle<DictValue> dict);
 
   // --- calls (translate_calls.cpp, inlining.cpp)
   // Applies the continuation to the result now, or inlines a Python function and applies it when that returns.
@@ -297,6 +320,8 @@ class Walk {
   ValuePtr super_attribute(const SuperValue& super, BorrowedRef name, ValuePtr& start_type);
   // Attribute of the object's type along its MRO, not bound; null: absent (guarded).
   ValuePtr type_attribute(const ValuePtr& object, BorrowedRef name);
+  // Attribute of a class along its MRO, not bound; null: absent (guarded).
+  ValuePtr class_attribute(const ValuePtr& type, BorrowedRef name);
   // The same where it is a Python function and the object's type a user's; null: Python does something else.
   ValuePtr user_method(const ValuePtr& object, BorrowedRef name);
   // The type as a value.
@@ -373,6 +398,7 @@ class Walk {
 
  private:
   friend class RegionFinisher;
+  ValuePtr outside_class(const MadeClass& made, BorrowedRef type);
   void make_sizes_symbolic(TensorValue* tensor);
   std::optional<Dim> computed_dim(Computation computation, const std::vector<ValuePtr>& operands);
   // What a comparison of sizes, or the truth of one, is; no answer: it is none.
@@ -454,6 +480,7 @@ class Walk {
   bool calls_directly(BorrowedRef callable);
   void add_frames(CallOutSite& site);
   std::vector<ValuePtr> mutables_, written_;  // lists, dicts and instances from outside: met, and written to
+  std::vector<ValuePtr> written_classes_;
   bool dict_written_ = false;
   bool goes_back_ = false;
   PendingWrites& write_to(const ValuePtr& object);
@@ -480,6 +507,8 @@ class Walk {
   bool has_own_identity(const ValuePtr& value);
   bool may_be_key(BorrowedRef object) const;
   std::vector<size_t> catches_;  // depths at which a StopIteration is waited for
+  std::vector<std::unique_ptr<MadeClass>> made_classes_;
+  std::vector<Handle<DictValue>> locals_dicts_;
   ValuePtr null_;
   ValuePtr result_;
   bool initial_grad_mode_ = true, initial_inference_mode_ = false;
@@ -541,6 +570,9 @@ void register_logging_calls();
 void register_identities();
 void register_deque_methods();
 void register_instance_dicts();
+void register_made_classes();
+void register_local_names();
+void register_descriptors();
 // A function of ours that does what a callable not written in Python does, without globals: it is inlined instead, and nobody sees
 // its frame. Null: none.
 // `parameters` has a letter for each positional parameter, that the original checks at once and a generator would check later:

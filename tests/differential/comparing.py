@@ -129,9 +129,20 @@ class _Comparison:
         if contents[0] is not contents[1]:
             self.compare(f"{path}.cell_contents", *contents)
 
+    def compare_classes(self, path, left, right):
+        """Two classes of one class statement: all that is in them, in its order."""
+        for name in ("__name__", "__qualname__", "__bases__"):
+            self.compare(f"{path}.{name}", getattr(left, name), getattr(right, name))
+        self.compare_items(f"{path} names", list(vars(left)), list(vars(right)))
+        for name, one in vars(left).items():
+            if not isinstance(one, types.GetSetDescriptorType):
+                self.compare(f"{path}.{name}", one, vars(right).get(name))
+
     def compare_objects(self, path, left, right):
         for name in _PARTS.get(type(left), ()):
             self.compare(f"{path}.{name}", getattr(left, name), getattr(right, name))
+        if isinstance(left, type):
+            self.compare_classes(path, left, right)
         if isinstance(left, BaseException):
             self.compare(f"{path}.args", left.args, right.args)
         if hasattr(left, "__dict__") and not isinstance(left, type):
@@ -151,4 +162,6 @@ _PARTS = {
     types.GeneratorType: ("gi_code", "gi_running", "gi_suspended"),
     functools.partial: ("func", "args", "keywords"),
     property: ("fget", "fset", "fdel"),
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
 }

@@ -125,7 +125,7 @@ def vars_of(x):
     return vars(box), dir(box) != []
 
 
-@snippet()
+@whole()
 def setattr_delattr(x):
     class Box:
         pass
@@ -210,7 +210,7 @@ def print_only(x):
     print("nothing else")
 
 
-@snippet()
+@whole()
 def super_of_builtin(x):
     class Items(list):
         def append(self, item):
@@ -232,7 +232,7 @@ def iter_next_default(x):
     return x, next(items, "none")
 
 
-@snippet(lambda: (tensor([1.0, 2.0]),))
+@whole(lambda: (tensor([1.0, 2.0]),))
 def type_call_makes_class(x):
     Box = type("Box", (), {"k": 3})
     return x * Box.k

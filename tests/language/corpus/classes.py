@@ -97,7 +97,7 @@ def attribute_chain(p):
     return p.x.x * p.x.y + p.y
 
 
-@snippet()
+@whole()
 def class_statement_inside(x):
     class Local:
         k = 3
@@ -577,7 +577,7 @@ def dict_subclass_missing(x):
     return x * Table(a=1)["abc"], Table(a=5)["a"]
 
 
-@snippet()
+@whole()
 def class_attribute_write(x):
     Registered.names = [*Registered.names[:0], "n"]
     return x, Registered.names

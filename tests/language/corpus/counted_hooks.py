@@ -135,7 +135,7 @@ class WithDescriptor:
     field = Descriptor()
 
 
-@snippet(lambda: (tensor([1.0]), WithDescriptor()), state=())
+@whole(lambda: (tensor([1.0]), WithDescriptor()), state=())
 def descriptor_calls(x, held):
     WithDescriptor.field = Descriptor()
     held.field = 1

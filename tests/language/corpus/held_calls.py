@@ -576,7 +576,7 @@ class Probe:
         raise AttributeError(name)
 
 
-@snippet()
+@whole()
 def probing_for_attributes(x):
     class Plain:
         pass

@@ -775,7 +775,7 @@ def with_attribute(x):
     return x
 
 
-@snippet()
+@whole()
 def function_counts_its_calls(x):
     with_attribute.calls = getattr(with_attribute, "calls", 0) + 1
     del with_attribute.calls

@@ -358,7 +358,7 @@ def underscore_names(x):
     return x + _ + __
 
 
-@snippet()
+@whole()
 def read_locals(x):
     y = 3
     names = sorted(locals())

@@ -98,7 +98,7 @@ def is_and_id(x):
     return x is y, id(x) == id(y), id(items) == id([]), id(items) == id(items)
 
 
-@snippet()
+@whole()
 def locals_read(x):
     y = 2
     return x, sorted(locals())
@@ -393,7 +393,7 @@ def except_star(x):
     return x + y
 
 
-@snippet()
+@whole()
 def class_statement(x):
     class Local:
         factor = 3
@@ -404,7 +404,7 @@ def class_statement(x):
     return Local().apply(x)
 
 
-@snippet()
+@whole()
 def class_statement_with_base_and_closure(x):
     scale = 4
 
@@ -415,13 +415,13 @@ def class_statement_with_base_and_closure(x):
     return Local(x).method()
 
 
-@snippet()
+@whole()
 def type_with_three_arguments(x):
     made = type("Made", (Plain,), {"extra": 5})
     return made(x).n * made.extra
 
 
-@snippet()
+@whole()
 def class_attribute_changed(x):
     Plain.counter = 1
     Plain.counter += 1
@@ -430,7 +430,7 @@ def class_attribute_changed(x):
     return x * n
 
 
-@snippet()
+@whole()
 def function_attribute_changed(x):
     helper.calls = 3
     n = helper.calls

@@ -272,10 +272,10 @@ def eval_of_a_string(x, log):
     return y * 2
 
 
-@program()
+@whole()
 def the_names_of_the_locals(x, log):
     y = x + 1
-    log.extend(sorted(locals()))  # break
+    log.extend(sorted(locals()))
     return y * 2
 
 

@@ -864,9 +864,9 @@ def in_init_of_a_base_class(x, log):
     return made.a + made.c
 
 
-@program()
+@whole()
 def in_a_class_body(x, log):
-    class Made:  # break
+    class Made:
         value = 3
 
         def method(self, y):

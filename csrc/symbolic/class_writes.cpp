@@ -1,0 +1,77 @@
+// Setting and deleting attributes of classes from outside: effects, as those of other objects.
+//  1. A class that is written to is guarded by identity: what is written is found by the class, whatever value stands for it.
+//  2. What a name with a meaning of its own (__eq__, __call__) changes is not followed.
+#include <algorithm>
+
+#include "cpython/object_layout.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+PyTypeObject* class_in(const ValuePtr& value) {
+  return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(value)->object.get());
+}
+
+// type's own way of setting an attribute, in the class's own dict.
+bool has_plain_store(Walk& walk, const ValuePtr& value, BorrowedRef name) {
+  PyTypeObject* type = class_in(value);
+  bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
+  if (!may_change || as<ObjectValue>(value)->source == nullptr || is_special_name(name)) return false;
+  PyTypeObject* metatype = walk.exact_type(value);
+  if (metatype->tp_setattro != PyType_Type.tp_setattro) return false;
+  if (metatype != &PyType_Type && !walk.inherits(value, &PyType_Type, {"__setattr__", "__delattr__"})) return false;
+  ValuePtr meta = walk.type_attribute(value, name);
+  return !meta;
+}
+
+}  // namespace
+
+bool Walk::class_store(const ValuePtr& value, BorrowedRef name, const ValuePtr& stored) {
+  if (!has_plain_store(*this, value, name)) return false;
+  identity_of(value);
+  PyTypeObject* type = class_in(value);
+  auto same = std::ranges::find_if(written_classes_, [&](const ValuePtr& each) { return class_in(each) == type; });
+  auto* known = as<ObjectValue>(value);
+  if (same != written_classes_.end()) known->writes = as<ObjectValue>(*same)->writes;
+  const ValuePtr* before = known->writes ? known->writes->find(name) : nullptr;
+  // Whether a class itself has a name that it did not get here is not looked into.
+  if (!stored && (before == nullptr || !*before)) return false;
+  PyObject* old = nullptr;
+  if (pv_own_attribute(type, name, &old) < 0) return false;
+  leave_finalizer_to_python(old);
+  if (!known->writes) {
+    known->writes = std::make_shared<PendingWrites>();
+    known->writes->first_step = step_number();
+    written_.push_back(value);
+    written_classes_.push_back(value);
+  }
+  known->writes->stores.emplace_back(Ref::share(name), stored);
+  log_store(stored ? EffectKind::AttributeSet : EffectKind::AttributeDelete, value, name, stored);
+  return true;
+}
+
+bool Walk::any_class_written_at(BorrowedRef name) const {
+  return std::ranges::any_of(
+      written_classes_, [&](const ValuePtr& each) { return as<ObjectValue>(each)->writes->find(name) != nullptr; });
+}
+
+std::optional<ValuePtr> Walk::written_on_class(const ValuePtr& value, BorrowedRef name) {
+  PyTypeObject* type = class_in(value);
+  for (const ValuePtr& each : written_classes_) {
+    const ValuePtr* stored = as<ObjectValue>(each)->writes->find(name);
+    if (stored == nullptr || PyType_IsSubtype(type, class_in(each)) == 0) continue;
+    // Which of the two a subclass finds first may change from run to run.
+    if (class_in(each) != type)
+      graph_break(BreakReason::custom_attribute_lookup, "an attribute of a base that is written to");
+    if (*stored) return *stored;
+    const Source* behind = sources().get(SourceKind::SuperAttr, as<ObjectValue>(each)->source, name, 1);
+    ValuePtr found = at(behind);
+    if (!found) guards_.absent(behind);
+    return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace md

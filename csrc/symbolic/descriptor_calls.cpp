@@ -1,0 +1,67 @@
+// staticmethod, classmethod and property of functions, as decorators in the body of a class.
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+bool is_function(Walk& walk, const ValuePtr& value) { return walk.is_exactly(value, &PyFunction_Type); }
+
+ValuePtr make(Walk& walk, PyTypeObject* type, std::vector<ValuePtr> parts) {
+  return make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(type)), std::move(parts),
+                               std::vector<std::pair<Ref, ValuePtr>>{});
+}
+
+// Making one reads attributes of what it wraps: of a function, that runs no code.
+template <PyTypeObject* type>
+ValuePtr make_wrapper(Walk& walk, const CallArgs& args) {
+  walk.require_count(args, 1, 1);
+  if (!is_function(walk, args.positional[0])) walk.graph_break(BreakReason::object_creation, type->tp_name);
+  return make(walk, type, args.positional);
+}
+
+constexpr const char* kParts[] = {"fget", "fset", "fdel"};
+
+ValuePtr make_property(Walk& walk, const CallArgs& args) {
+  std::vector<ValuePtr> parts = args.positional;
+  if (parts.size() > std::size(kParts)) walk.graph_break(BreakReason::object_creation, "property");
+  for (const auto& [name, value] : args.keywords) {
+    size_t at = 0;
+    while (at < std::size(kParts) && PyUnicode_CompareWithASCIIString(name, kParts[at]) != 0) ++at;
+    if (at == std::size(kParts)) walk.graph_break(BreakReason::object_creation, "property");
+    if (at < args.positional.size()) walk.raise_here();
+    while (parts.size() <= at) parts.push_back(walk.none());
+    parts[at] = value;
+  }
+  for (const ValuePtr& part : parts)
+    if (!walk.same_object(part, walk.none()) && !is_function(walk, part))
+      walk.graph_break(BreakReason::object_creation, "property");
+  return make(walk, &PyProperty_Type, std::move(parts));
+}
+
+// property.setter(self, function) and its like: another property, with this part.
+template <size_t at>
+ValuePtr copy_property(Walk& walk, const CallArgs& args) {
+  walk.require_count(args, 2, 2);
+  auto* made = as<MadeValue>(args.positional[0]);
+  if (made == nullptr || type_of(args.positional[0]) != &PyProperty_Type || !is_function(walk, args.positional[1]))
+    walk.graph_break(BreakReason::object_creation, "property");
+  std::vector<ValuePtr> parts = made->positional;
+  while (parts.size() <= at) parts.push_back(walk.none());
+  parts[at] = args.positional[1];
+  return make(walk, &PyProperty_Type, std::move(parts));
+}
+
+}  // namespace
+
+void register_descriptors() {
+  register_call(reinterpret_cast<PyObject*>(&PyStaticMethod_Type), make_wrapper<&PyStaticMethod_Type>);
+  register_call(reinterpret_cast<PyObject*>(&PyClassMethod_Type), make_wrapper<&PyClassMethod_Type>);
+  register_call(reinterpret_cast<PyObject*>(&PyProperty_Type), make_property);
+  constexpr std::pair<const char*, CallHandler> kCopies[] = {
+      {"getter", copy_property<0>}, {"setter", copy_property<1>}, {"deleter", copy_property<2>}};
+  for (const auto& [name, handler] : kCopies)
+    register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyProperty_Type), name)).get(), handler);
+}
+
+}  // namespace md

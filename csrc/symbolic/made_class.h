@@ -1,0 +1,32 @@
+// A class that the walk made. What looks at it sees its model: a real class of the same bases with the same names, which nobody
+// else has, where stand-ins take the places of what only the walk knows. The walk drops the model when it ends.
+#pragma once
+#include "symbolic/value.h"
+
+namespace md {
+
+struct MadeClass {
+  MadeClass() = default;
+  MadeClass(const MadeClass&) = delete;
+  ~MadeClass();
+  PyTypeObject* model() const { return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(value)->object.get()); }
+
+  ValuePtr value;  // an ObjectValue of the model, without a source
+  ValuePtr name, qualname;
+  ValuePtr bases;                      // a tuple
+  std::vector<ValuePtr> base_classes;  // what it holds
+  Handle<DictValue> names;             // what the class itself holds, but for what every class is given
+  size_t first_names = 0;              // so many of them are there since the class was made
+};
+
+class Walk;
+// __x__: a name with a meaning of its own.
+bool is_special_name(BorrowedRef name);
+// type(name, bases, names), of which the walk has the names for itself. Breaks where making the class would run Python code.
+ValuePtr make_class(Walk& walk, const ValuePtr& name, const ValuePtr& bases, const Handle<DictValue>& names);
+// What an attribute of type itself (__name__, __bases__ ...) is for this class; null: not known.
+ValuePtr field_of_class(Walk& walk, const MadeClass& made, BorrowedRef name);
+// Null value: deleted, which must be there. False: not to be done by the walk.
+bool store_on_class(Walk& walk, MadeClass& made, BorrowedRef name, const ValuePtr& value);
+
+}  // namespace md

@@ -1,0 +1,314 @@
+// Class statements: the body is run as an inlined function over a dict of names, and the class is made where the region is left.
+#include "symbolic/made_class.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "cpython/object_layout.h"
+#include "guards/constants.h"
+#include "symbolic/name_spaces.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+[[noreturn]] void break_on_class(Walk& walk, std::string context) {
+  walk.graph_break(BreakReason::class_definition, std::move(context));
+}
+
+std::string text_of(BorrowedRef name) {
+  const char* text = PyUnicode_AsUTF8(name);
+  if (text == nullptr) throw PythonError();
+  return text;
+}
+
+// Names with a meaning that are no methods, and that any object may stand under.
+bool is_plain_special(std::string_view name) {
+  static constexpr std::array kNames{"__module__",     "__doc__",         "__annotations__",      "__firstlineno__",
+                                     "__match_args__", "__type_params__", "__static_attributes__"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
+// Names that make another kind of class than the walk knows.
+bool is_refused(std::string_view name) {
+  static constexpr std::array kNames{"__del__", "__slots__", "__classdictcell__", "__abstractmethods__"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
+ValuePtr wrapped(Walk& walk, PyTypeObject* type, const ValuePtr& function) {
+  return make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(type)), std::vector<ValuePtr>{function},
+                               std::vector<std::pair<Ref, ValuePtr>>{});
+}
+
+// Some functions become methods of another kind in a class: it holds what their look-up gives.
+ValuePtr as_held(Walk& walk, std::string_view name, const ValuePtr& value) {
+  bool is_function = type_of(value) == &PyFunction_Type;
+  if (is_function && name == "__new__") return wrapped(walk, &PyStaticMethod_Type, value);
+  if (is_function && (name == "__init_subclass__" || name == "__class_getitem__"))
+    return wrapped(walk, &PyClassMethod_Type, value);
+  return value;
+}
+
+Ref plain_function() {
+  static PyObject* const code = reinterpret_cast<PyObject*>(PyCode_NewEmpty("", "stand_in", 1));
+  static PyObject* const globals = PyDict_New();
+  return check(PyFunction_New(code, globals));
+}
+
+// What makes the model answer as the class will: the slots of a class depend on which names hold functions, and on None.
+Ref stand_in(Walk& walk, BorrowedRef key, const ValuePtr& value) {
+  std::string name = text_of(key);
+  PyTypeObject* type = walk.exact_type(value);
+  if (type == &PyFunction_Type) return plain_function();
+  for (PyTypeObject* wrapper : {&PyStaticMethod_Type, &PyClassMethod_Type, &PyProperty_Type})
+    if (type == wrapper) return check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(type), plain_function()));
+  bool is_plain = !is_special_name(key) || is_plain_special(name);
+  if (walk.same_object(value, walk.none()) && (is_plain || name == "__hash__")) return Ref::share(Py_None);
+  if (!is_plain) break_on_class(walk, str_cat("a class with a ", type->tp_name, " as ", name));
+  return check(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+}
+
+// The class is told of its names by those that ask for it. What C code does then, it does where the class is made.
+void require_no_hook(Walk& walk, const ValuePtr& value) {
+  static PyObject* const kSetName = PyUnicode_InternFromString("__set_name__");
+  if (!has_user_type(value) || value->kind == ValueKind::Made) return;
+  if (PyType_Check(reinterpret_cast<PyObject*>(type_of(value))) && walk.type_attribute(value, kSetName))
+    break_on_class(walk, "a class with an object that has a __set_name__");
+}
+
+// A plain class of type, whose subclasses nobody hears of.
+PyObject* plain_base(Walk& walk, const ValuePtr& value) {
+  static PyObject* const kHook = PyUnicode_InternFromString("__init_subclass__");
+  auto* known = as<ObjectValue>(value);
+  if (known == nullptr || !PyType_Check(known->object.get())) break_on_class(walk, "a base that is no class");
+  if (walk.exact_type(value) != &PyType_Type) break_on_class(walk, "a class with a metaclass");
+  PyObject* base = walk.identity_of(value);
+  ValuePtr hook = walk.class_attribute(value, kHook);
+  auto* found = as<ObjectValue>(hook);
+  if (found == nullptr || found->object.get() != _PyType_Lookup(&PyBaseObject_Type, kHook))
+    break_on_class(walk, "a base with an __init_subclass__");
+  return base;
+}
+
+// Several bases from outside: the order of the classes behind them is part of what the region relies on.
+void guard_mro(Walk& walk, const ValuePtr& base) {
+  auto* known = as<ObjectValue>(base);
+  PyObject* mro = reinterpret_cast<PyTypeObject*>(known->object.get())->tp_mro;
+  if (known->source == nullptr) return;
+  for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(mro); ++i) {
+    const Source* place = walk.sources().get(SourceKind::MroEntry, known->source, nullptr, static_cast<int>(i));
+    walk.identity_of(walk.at(place, Ref::share(PyTuple_GET_ITEM(mro, i))));
+  }
+}
+
+std::vector<ValuePtr> elements_of_bases(Walk& walk, const ValuePtr& bases) {
+  auto elements = walk.is_exactly(bases, &PyTuple_Type) ? walk.elements_of(bases) : nullptr;
+  if (!elements) break_on_class(walk, "bases that are no tuple");
+  return std::move(*elements);
+}
+
+Ref bases_of(Walk& walk, const std::vector<ValuePtr>& classes) {
+  Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(classes.size())));
+  for (size_t i = 0; i < classes.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(plain_base(walk, classes[i])));
+    if (classes.size() > 1) guard_mro(walk, classes[i]);
+  }
+  return tuple;
+}
+
+// Borrowed; null: the class itself has no such name.
+PyObject* own_attribute(PyTypeObject* type, BorrowedRef name) {
+  PyObject* value = nullptr;
+  return pv_own_attribute(type, name, &value) > 0 ? value : nullptr;
+}
+
+// __build_class__(body, name, *bases)
+ValuePtr call_build_class(Walk& walk, const CallArgs& args) {
+  static PyObject* const kCell = PyUnicode_InternFromString("__classcell__");
+  if (args.positional.size() < 2) walk.raise_here();
+  if (!args.keywords.empty()) break_on_class(walk, "a class with keywords");
+  auto* body = as<FunctionValue>(args.positional[0]);
+  bool is_body = body != nullptr && (reinterpret_cast<PyCodeObject*>(body->code.get())->co_flags & CO_OPTIMIZED) == 0;
+  if (!is_body) break_on_class(walk, "a body that is no class statement's");
+  ValuePtr name = args.positional[1];
+  std::vector<ValuePtr> classes(args.positional.begin() + 2, args.positional.end());
+  bases_of(walk, classes);
+  auto bases = make_value<SequenceValue>(false, std::move(classes));
+  auto names = make_value<DictValue>();
+  ValuePtr cell = walk.run_class_body(args.positional[0], names);
+  auto* class_cell = as<CellValue>(cell);
+  int at = names->find(kCell);
+  bool same = class_cell == nullptr ? at < 0 : at >= 0 && names->entries[static_cast<size_t>(at)].value == cell;
+  if (!same || (class_cell != nullptr && class_cell->source != nullptr))
+    break_on_class(walk, "a class with a __classcell__ of its own");
+  names->erase(kCell);
+  ValuePtr made = make_class(walk, name, bases, names);
+  if (class_cell != nullptr) store_cell(walk, cell, made);
+  return made;
+}
+
+}  // namespace
+
+bool is_special_name(BorrowedRef name) {
+  std::string text = text_of(name);
+  return text.size() > 4 && text.starts_with("__") && text.ends_with("__");
+}
+
+// What the collector does to a class that nobody has: the class holds itself.
+MadeClass::~MadeClass() {
+  if (value) PyType_Type.tp_clear(reinterpret_cast<PyObject*>(model()));
+}
+
+ValuePtr make_class(Walk& walk, const ValuePtr& name, const ValuePtr& bases, const Handle<DictValue>& names) {
+  static PyObject* const kQualname = PyUnicode_InternFromString("__qualname__");
+  static PyObject* const kModule = PyUnicode_InternFromString("__module__");
+  Ref text = walk.constant_of(name);
+  if (!text || !PyUnicode_CheckExact(text.get())) break_on_class(walk, "a class whose name is not known");
+  std::vector<ValuePtr> classes = elements_of_bases(walk, bases);
+  Ref tuple = bases_of(walk, classes);
+  auto made = std::make_unique<MadeClass>();
+  made->name = walk.constant(text);
+  made->bases = bases;
+  made->base_classes = std::move(classes);
+  made->names = make_value<DictValue>();
+  Ref held = check(PyDict_New());
+  for (const DictValue::Entry& entry : names->entries) {
+    if (!PyUnicode_CheckExact(entry.key.get())) break_on_class(walk, "a class with a key that is no name");
+    std::string key = text_of(entry.key.get());
+    if (is_refused(key)) break_on_class(walk, str_cat("a class with ", key));
+    if (PyUnicode_Compare(entry.key, kQualname) == 0) {
+      Ref qualname = walk.constant_of(entry.value);
+      if (!qualname || !PyUnicode_CheckExact(qualname.get())) break_on_class(walk, "a __qualname__ that is not known");
+      made->qualname = walk.constant(qualname);
+      continue;
+    }
+    require_no_hook(walk, entry.value);
+    made->names->set(entry.key.get(), entry.value);
+    check_status(PyDict_SetItem(held, entry.key, stand_in(walk, entry.key.get(), entry.value)));
+  }
+  if (!made->qualname) made->qualname = made->name;
+  if (made->names->find(kModule) < 0) {
+    const Source* source = walk.sources().get(SourceKind::Global, globals_function(walk)->source,
+                                              check(PyUnicode_InternFromString("__name__")).get());
+    ValuePtr module = walk.any_dict_written() ? nullptr : walk.at(source);
+    if (!module) break_on_class(walk, "a class of a module without a name");
+    made->names->set(kModule, module);
+  }
+  made->first_names = made->names->entries.size();
+  check_status(PyDict_SetItem(held, kQualname, as<ObjectValue>(made->qualname)->object));
+  Ref arguments = check(PyTuple_Pack(3, text.get(), tuple.get(), held.get()));
+  Ref model = Ref::steal(PyType_Type.tp_new(&PyType_Type, arguments, nullptr));
+  if (!model) walk.raise_here();
+  auto value = make_value<ObjectValue>(model, nullptr);
+  value->made_class = true;
+  made->value = value;
+  return walk.keep_class(std::move(made));
+}
+
+ValuePtr field_of_class(Walk& walk, const MadeClass& made, BorrowedRef name) {
+  auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+  if (is("__name__")) return made.name;
+  if (is("__qualname__")) return made.qualname;
+  // Without any, type makes a tuple of its own.
+  if (is("__bases__")) return made.base_classes.empty() ? nullptr : made.bases;
+  bool is_doc = is("__doc__");
+  if (!is_doc && !is("__module__") && !is("__annotations__")) return nullptr;
+  int at = made.names->find(name);
+  if (at < 0) return is_doc ? walk.none() : nullptr;
+  // A descriptor is asked.
+  ValuePtr value = made.names->entries[static_cast<size_t>(at)].value;
+  PyTypeObject* type = walk.exact_type(value);
+  bool is_plain = type == &PyUnicode_Type || type == &PyDict_Type || type == Py_TYPE(Py_None);
+  return is_plain ? value : nullptr;
+}
+
+bool store_on_class(Walk& walk, MadeClass& made, BorrowedRef name, const ValuePtr& value) {
+  if (is_special_name(name)) return false;
+  int at = made.names->find(name);
+  if (!value) {
+    if (at < 0) return false;
+    check_status(PyObject_DelAttr(reinterpret_cast<PyObject*>(made.model()), name));
+    if (static_cast<size_t>(at) < made.first_names) --made.first_names;
+    return made.names->erase(name);
+  }
+  check_status(PyObject_SetAttr(reinterpret_cast<PyObject*>(made.model()), name, stand_in(walk, name, value)));
+  made.names->set(name, value);
+  return true;
+}
+
+ValuePtr Walk::keep_class(std::unique_ptr<MadeClass> made) {
+  made_classes_.push_back(std::move(made));
+  return made_classes_.back()->value;
+}
+
+MadeClass* Walk::made_class(BorrowedRef type) const {
+  for (const auto& made : made_classes_)
+    if (as<ObjectValue>(made->value)->object.get() == type.get()) return made.get();
+  return nullptr;
+}
+
+ValuePtr Walk::run_class_body(const ValuePtr& function, const Handle<DictValue>& names) {
+  size_t depth = frames_.size();
+  held_result_ = nullptr;
+  inline_function(function, {}, ContinuationKind::Hold, nullptr);
+  frame().names = names;
+  run_held(depth);
+  MD_ASSERT(held_result_, "the body of a class gave no result");
+  return std::exchange(held_result_, nullptr);
+}
+
+// A class from outside in the MRO of one that the walk made, which has its source from one of the bases.
+ValuePtr Walk::outside_class(const MadeClass& made, BorrowedRef type) {
+  for (const ValuePtr& base : made.base_classes) {
+    auto* known = as<ObjectValue>(base);
+    if (known->object.get() == type.get()) return base;
+    if (const MadeClass* between = made_class(known->object)) {
+      if (ValuePtr found = outside_class(*between, type)) return found;
+      continue;
+    }
+    PyObject* mro = reinterpret_cast<PyTypeObject*>(known->object.get())->tp_mro;
+    for (Py_ssize_t i = 1; known->source != nullptr && i < PyTuple_GET_SIZE(mro); ++i) {
+      if (PyTuple_GET_ITEM(mro, i) != type.get()) continue;
+      return at(sources().get(SourceKind::MroEntry, known->source, nullptr, static_cast<int>(i)), Ref::share(type));
+    }
+  }
+  return nullptr;
+}
+
+ValuePtr Walk::made_attribute(const MadeClass& made, BorrowedRef name, Py_ssize_t first) {
+  PyObject* mro = made.model()->tp_mro;
+  for (Py_ssize_t i = first; i < PyTuple_GET_SIZE(mro); ++i) {
+    auto* type = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+    if (MadeClass* own = made_class(PyTuple_GET_ITEM(mro, i))) {
+      int at = own->names->find(name);
+      if (at >= 0) return as_held(*this, text_of(name), own->names->entries[static_cast<size_t>(at)].value);
+      // What every class is given: None for __doc__ or __hash__, and the descriptors of what its objects have.
+      PyObject* given = own_attribute(type, name);
+      if (given != nullptr) return constant(given);
+      continue;
+    }
+    PyObject* rest = type->tp_mro;
+    bool is_last = PyTuple_GET_SIZE(rest) == PyTuple_GET_SIZE(mro) - i;
+    for (Py_ssize_t k = 0; is_last && k < PyTuple_GET_SIZE(rest); ++k)
+      is_last = PyTuple_GET_ITEM(rest, k) == PyTuple_GET_ITEM(mro, i + k);
+    bool may_change =
+        PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
+    ValuePtr value = may_change ? outside_class(made, PyTuple_GET_ITEM(mro, i)) : constant(PyTuple_GET_ITEM(mro, i));
+    if (!value) graph_break(BreakReason::custom_attribute_lookup, "a base of a class that cannot be guarded");
+    if (auto written = written_on_class(value, name); written && *written) return *written;
+    ValuePtr found = class_attribute(value, name);
+    if (is_last || (found && own_attribute(type, name) != nullptr)) return found;
+    // Not there itself: what it finds further on stays what it is.
+    if (found) identity_of(found);
+  }
+  return nullptr;
+}
+
+void register_made_classes() {
+  Ref builtins = check(PyImport_ImportModule("builtins"));
+  register_call(check(PyObject_GetAttrString(builtins, "__build_class__")).get(), call_build_class);
+}
+
+}  // namespace md

@@ -1,0 +1,668 @@
+"""Class statements inside of what is compiled: the class is used there, returned, or seen by others."""
+
+from dataclasses import dataclass
+
+from differential import snippet, whole
+
+import minidynamo
+from minidynamo import tensor
+
+
+class Outside:
+    level = 2
+
+    def __init__(self, x):
+        self.x = x
+
+    def scaled(self):
+        return self.x * self.level
+
+    def __add__(self, other):
+        return self.x + other
+
+
+class Mixed:
+    def extra(self):
+        return 7
+
+    def scaled(self):
+        return super().scaled() + 1
+
+
+class Meta(type):
+    pass
+
+
+class WithMeta(metaclass=Meta):
+    pass
+
+
+class Registering:
+    names = []
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__()
+        Registering.names.append((cls.__name__, sorted(options)))
+
+
+@whole()
+def used_and_dropped(x):
+    class Local:
+        k = 3
+
+        def scale(self, y):
+            return y * self.k
+
+    return Local().scale(x)
+
+
+@whole()
+def returned(x):
+    class Local:
+        """Its text."""
+
+        k = 3
+        items = [1, 2]
+
+        def scale(self, y=2, *, z=(1, 2)):
+            return y * self.k
+
+    return Local, Local.__name__, Local.__qualname__, Local.__module__, Local.__doc__, Local.k
+
+
+@whole()
+def object_of_it_returned(x):
+    class Local:
+        def __init__(self, y):
+            self.y = y
+
+    return Local(x * 2)
+
+
+@whole()
+def class_and_objects_are_related(x):
+    class Local:
+        pass
+
+    one, other = Local(), Local()
+    one.x = x + 1
+    return one, other, Local, type(one) is Local, isinstance(other, Local), one.__class__, isinstance(x, Local)
+
+
+@whole()
+def anew_at_each_call(x):
+    def make():
+        class Local:
+            pass
+
+        return Local
+
+    one, other = make(), make()
+    return one is other, one == other, one, other, isinstance(one(), other), x + 1
+
+
+@whole()
+def with_init_and_property(x):
+    class Local:
+        def __init__(self, x):
+            self._x = x
+
+        @property
+        def doubled(self):
+            return self._x * 2
+
+        @doubled.setter
+        def doubled(self, value):
+            self._x = value / 2
+
+        @staticmethod
+        def three():
+            return 3
+
+        @classmethod
+        def make(cls, x):
+            return cls(x + 1)
+
+    one = Local.make(x)
+    one.doubled = one.doubled + 1
+    return one.doubled * Local.three() * one.three()
+
+
+@whole()
+def with_property_returned(x):
+    class Local:
+        @property
+        def one(self):
+            return 1
+
+        @one.setter
+        def one(self, value):
+            raise AttributeError
+
+        @staticmethod
+        def two():
+            return 2
+
+        @classmethod
+        def three(cls):
+            return cls
+
+        four = property(lambda self: 4)
+
+    return Local, Local().one, Local().two(), Local().three(), Local().four, x * 2
+
+
+@whole()
+def super_of_a_class_from_outside(x):
+    class Local(Outside):
+        def __init__(self, x):
+            super().__init__(x + 1)
+
+        def scaled(self):
+            return super().scaled() - 1
+
+    made = Local(x)
+    return made.scaled(), made.level, isinstance(made, Outside), issubclass(Local, Outside), made + 1
+
+
+@whole()
+def subclass_returned(x):
+    class Local(Outside):
+        level = 5
+
+        def scaled(self):
+            return super().scaled() - 1
+
+    return Local, Local(x), Local.__bases__
+
+
+@whole()
+def two_bases_from_outside(x):
+    class Local(Mixed, Outside):
+        def scaled(self):
+            return super().scaled() * 2
+
+    made = Local(x)
+    return made.scaled(), made.extra(), made.level, Local
+
+
+@whole()
+def diamond(x):
+    class A:
+        def f(self, y):
+            return y + 1
+
+    class B(A):
+        def f(self, y):
+            return super().f(y) * 2
+
+    class C(A):
+        def f(self, y):
+            return super().f(y) * 3
+
+    class D(B, C):
+        def f(self, y):
+            return super().f(y) - 1
+
+    return D().f(x), D.__bases__, issubclass(D, A), D
+
+
+@whole()
+def closure_over_the_function(x):
+    scale = 4
+
+    class Local:
+        local = scale + 1
+
+        def apply(self, y):
+            return y * scale * self.local
+
+    scale = 5
+    return Local().apply(x), Local
+
+
+@whole()
+def names_of_the_body(x):
+    y = 1
+
+    class Local:
+        y = y + 1 if False else 5
+        z = y * 2
+        w = [i for i in range(3)]
+        del y
+        if z > 3:
+            big = True
+        for i in range(2):
+            last = i
+        number: int = 3
+        text: "str"
+
+    return Local, Local.z, Local.w, Local.big, Local.last, hasattr(Local, "y"), x + y
+
+
+@snippet(raises=NameError)
+def name_that_is_not_there(x):
+    class Local:
+        y = nowhere  # noqa: F821
+
+    return Local
+
+
+@snippet(raises=ZeroDivisionError)
+def error_in_the_body(x):
+    class Local:
+        y = 1 // 0
+
+    return Local
+
+
+@whole()
+def error_in_the_body_is_caught(x):
+    try:
+
+        class Local:
+            seen = 1
+            raise ValueError("no class")
+
+    except ValueError as error:
+        return str(error), x + 1
+
+
+@whole()
+def operators(x):
+    class Vector:
+        def __init__(self, x):
+            self.x = x
+
+        def __add__(self, other):
+            return Vector(self.x + other.x)
+
+        def __mul__(self, number):
+            return Vector(self.x * number)
+
+        def __eq__(self, other):
+            return self is other
+
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, at):
+            return self.x[at]
+
+        def __call__(self, y):
+            return self.x + y
+
+        def __bool__(self):
+            return False
+
+    made = Vector(x) + Vector(x) * 3
+    return made(1), len(made), made[1], made == made, 1 if made else 2, Vector.__hash__
+
+
+@whole()
+def own_look_up(x):
+    class Local:
+        def __getattr__(self, name):
+            return name.upper()
+
+        def __setattr__(self, name, value):
+            object.__setattr__(self, name, value + 1)
+
+    made = Local()
+    made.n = 1
+    return made.n, made.other, made, x
+
+
+@whole()
+def own_new(x):
+    class Local:
+        def __new__(cls, x):
+            made = super().__new__(cls)
+            made.x = x
+            return made
+
+    return Local(x).x, Local
+
+
+@whole()
+def exception_class(x):
+    class Wrong(ValueError):
+        pass
+
+    try:
+        raise Wrong("text", 1)
+    except Wrong as error:
+        return error.args, x + 1, isinstance(error, ValueError), Wrong
+
+
+@snippet(raises=KeyError)
+def exception_class_leaves(x):
+    class Wrong(KeyError):
+        pass
+
+    raise Wrong("text")
+
+
+@whole()
+def subclass_of_list_and_dict(x):
+    class Row(list):
+        def total(self):
+            return self[0] + self[1]
+
+    class Table(dict):
+        def total(self):
+            return self["a"]
+
+    row = Row([x, 2])
+    table = Table()
+    table["a"] = x * 3
+    return row.total() + table.total(), row, table
+
+
+@whole()
+def attributes_of_the_class_change(x):
+    class Local:
+        count = 0
+
+        def __init__(self):
+            Local.count += 1
+
+    for _ in range(3):
+        Local()
+    Local.more = [x]
+    Local.more.append(x + 1)
+    del Local.count
+    Local.count = 9
+    setattr(Local, "late", lambda self: 3)
+    return Local.count, Local, Local().late(), hasattr(Local, "nothing")
+
+
+@whole()
+def decorated_class(x):
+    def mark(cls):
+        cls.marked = cls.__name__ + "!"
+        return cls
+
+    @mark
+    @mark
+    class Local:
+        pass
+
+    return Local.marked, Local, x
+
+
+@snippet()
+def dataclass_inside(x):
+    @dataclass
+    class Point:
+        x: object
+        n: int = 3
+
+    point = Point(x)
+    return point.x * point.n, Point.__match_args__, point == Point(x, 4)
+
+
+@snippet()
+def with_a_metaclass(x):
+    class Local(metaclass=Meta):
+        k = 2
+
+    class Other(WithMeta):
+        k = 3
+
+    return x * Local.k * Other.k, type(Local), Local, Other
+
+
+@snippet(state=())
+def with_init_subclass(x):
+    Registering.names.clear()
+
+    class Local(Registering, flag=1):
+        pass
+
+    class Other(Registering):
+        pass
+
+    return list(Registering.names), Local, Other, x
+
+
+@snippet()
+def with_set_name(x):
+    class Named:
+        def __set_name__(self, owner, name):
+            self.name = name
+
+    class Local:
+        one = Named()
+
+    return Local.one.name, x
+
+
+@snippet()
+def with_slots(x):
+    class Local:
+        __slots__ = ("a",)
+
+    made = Local()
+    made.a = x
+    return made.a, Local.__slots__
+
+
+@snippet()
+def with_finalizer(x):
+    seen = []
+
+    class Local:
+        def __del__(self):
+            seen.append(1)
+
+    Local()
+    return seen, x
+
+
+@whole()
+def instance_of_another_made_class_as_attribute(x):
+    class Descriptor:
+        def __get__(self, instance, owner=None):
+            return 5 if instance is None else 6
+
+        def __set__(self, instance, value):
+            instance.__dict__["hidden"] = value
+
+    class Local:
+        at = Descriptor()
+
+    made = Local()
+    made.at = 3
+    return Local.at, made.at, made.hidden, made, x
+
+
+@whole()
+def method_kept(x):
+    class Local:
+        def own(self):
+            return __class__
+
+        def plain(self):
+            return 1
+
+    made = Local()
+    return made.own, Local.own, Local.plain, made.own() is Local, x
+
+
+@whole()
+def in_a_list_and_in_itself(x):
+    class Node:
+        made = []
+
+        def __init__(self, value):
+            self.value = value
+            self.made.append(self)
+            Node.last = self
+
+    Node.self = Node
+    Node(x)
+    Node(x + 1)
+    return Node, Node.made[0].value, [Node, Node]
+
+
+@snippet()
+def broken_in_the_body(x):
+    class Local:
+        y = x + 1
+        minidynamo._dynamo.graph_break()
+        z = y * 2
+
+    return Local.z, Local
+
+
+@snippet()
+def kept_over_a_break(x):
+    class Local:
+        def f(self, y):
+            return super().__init__() or y * 2
+
+    made = Local()
+    minidynamo._dynamo.graph_break()
+    return made.f(x), isinstance(made, Local), Local
+
+
+@snippet()
+def break_in_a_method(x):
+    class Local(Outside):
+        def scaled(self):
+            y = super().scaled()
+            minidynamo._dynamo.graph_break()
+            return y + super().scaled()
+
+    return Local(x).scaled()
+
+
+@snippet()
+def as_a_key(x):
+    class Local:
+        pass
+
+    table = {Local: 1, Outside: 2}
+    return table[Local], {Local, Outside} == {Outside, Local}, x
+
+
+@whole()
+def made_by_type(x):
+    made = type("Made", (Outside,), {"extra": 5, "twice": lambda self: self.x * 2})
+    return made(x).scaled() * made.extra, made(x).twice(), made.__name__, made.__module__
+
+
+@snippet(raises=TypeError)
+def no_order_of_bases(x):
+    class A:
+        pass
+
+    class B(A):
+        pass
+
+    class C(A, B):
+        pass
+
+    return C
+
+
+@snippet(raises=TypeError)
+def base_that_allows_none(x):
+    class Local(bool):
+        pass
+
+    return Local
+
+
+@snippet()
+def base_that_is_no_class(x):
+    class Local(list[int]):
+        pass
+
+    return Local.__orig_bases__, x
+
+
+@snippet()
+def as_text(x):
+    class Local:
+        pass
+
+    return f"{Local}" == repr(Local), f"{Local!r:>3}", f"{Local.__name__} {[Local]}", str(Local), "%s" % Local, x
+
+
+@snippet()
+def printed(x):
+    class Local:
+        print("in the body")
+
+        def __repr__(self):
+            return "Local!"
+
+    print(Local())
+    return Local.__name__, x
+
+
+@snippet()
+def subclasses_seen(x):
+    before = len(Outside.__subclasses__())
+
+    class Local(Outside):
+        pass
+
+    found = [each.__name__ for each in Outside.__subclasses__()[before:]]
+    return found, Local, x
+
+
+def two_levels():
+    return tensor([1.0, 2.0]), 3
+
+
+@whole(two_levels, lambda: (tensor([4.0]), 5))
+def parametrised(x, n):
+    class Layer:
+        size = n
+
+        def __call__(self, y):
+            return y * self.size
+
+    return Layer()(x), Layer
+
+
+@whole()
+def matched(x):
+    class Point:
+        __match_args__ = ("a", "b")
+
+        def __init__(self, a, b):
+            self.a, self.b = a, b
+
+    match Point(1, x):
+        case Point(1, b):
+            return b * 2
+    return x
+
+
+@whole()
+def nested_classes(x):
+    class Outer:
+        class Inner:
+            def value(self):
+                return 4
+
+        def make(self):
+            return self.Inner()
+
+    return Outer().make().value() * x, Outer.Inner.__qualname__, Outer
+
+
+@whole()
+def cached_in_a_list_of_the_caller_and_compared(x):
+    kept = []
+
+    class Local:
+        pass
+
+    kept.append(Local)
+    kept.append(Local())
+    return kept, kept[0] is Local, x

@@ -1,0 +1,163 @@
+"""What capture makes to know a class statement by is seen by nobody, and is gone with the walk."""
+
+import gc
+import weakref
+
+import minidynamo
+from minidynamo import tensor
+
+
+class Base:
+    pass
+
+
+def names_of_subclasses():
+    return [each.__name__ for each in Base.__subclasses__()]
+
+
+def test_only_the_programs_own_class_is_a_subclass():
+    @minidynamo.compile(fullgraph=True)
+    def make(x):
+        class Local(Base):
+            def f(self):
+                return super().__init__()
+
+        class Further(Local):
+            pass
+
+        Further().f()
+        return Local, x + 1
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert names_of_subclasses() == []
+        local, _ = make(tensor([1.0]))
+        assert names_of_subclasses() == ["Local"]
+        assert Base.__subclasses__()[0] is local
+        assert local.__subclasses__() == []
+    finally:
+        gc.enable()
+
+
+def test_a_region_that_breaks_leaves_no_class_behind():
+    @minidynamo.compile
+    def make(x):
+        class Local(Base):
+            y = x + 1
+            minidynamo._dynamo.graph_break()
+
+        return Local
+
+    gc.collect()
+    gc.disable()
+    try:
+        local = make(tensor([1.0]))
+        assert Base.__subclasses__() == [local]
+    finally:
+        gc.enable()
+
+
+def test_a_class_dies_when_the_program_lets_go_of_it():
+    @minidynamo.compile(fullgraph=True)
+    def make(x):
+        class Local(Base):
+            kept = []
+
+            def f(self):
+                return __class__
+
+            @property
+            def g(self):
+                return x
+
+        Local.kept.append(Local())
+        return Local
+
+    seen = [weakref.ref(make(tensor([1.0]))) for _ in range(5)]
+    gc.collect()
+    assert [each() for each in seen] == [None] * 5
+    assert names_of_subclasses() == []
+
+
+def test_a_base_that_changes_is_noticed():
+    class Parent:
+        level = 2
+
+        def f(self):
+            return self.level
+
+    @minidynamo.compile
+    def run(x):
+        class Local(Parent):
+            pass
+
+        return x * Local().f(), hasattr(Local, "late"), Local().level
+
+    x = tensor([1.0])
+    assert run(x)[0].tolist() == [2.0]
+    Parent.level = 5
+    assert run(x)[0].tolist() == [5.0]
+    assert run(x)[1] is False
+    Parent.late = 1
+    assert run(x)[1] is True
+    Parent.__getattribute__ = lambda self, name: 7 if name == "level" else object.__getattribute__(self, name)
+    assert run(x)[0].tolist() == [7.0] and run(x)[2] == 7
+
+
+def test_a_base_that_is_another_class_is_noticed():
+    def make(base):
+        class Local(base):
+            pass
+
+        return Local, Local().n
+
+    compiled = minidynamo.compile(make)
+    one, other = type("One", (), {"n": 1}), type("Other", (), {"n": 2})
+    for base in (one, other, one):
+        made, n = compiled(base)
+        assert made.__bases__ == (base,) and n == base.n
+
+
+def test_a_base_that_gets_an_init_subclass_is_noticed():
+    class Parent:
+        pass
+
+    @minidynamo.compile
+    def make(x):
+        class Local(Parent):
+            pass
+
+        return Local
+
+    seen = []
+    make(tensor([1.0]))
+    Parent.__init_subclass__ = classmethod(lambda cls: seen.append(cls.__name__))
+    make(tensor([1.0]))
+    assert seen == ["Local"]
+
+
+def test_the_order_of_bases_is_noticed():
+    class A:
+        n = 1
+
+    class B:
+        n = 2
+
+    class C(A):
+        pass
+
+    class D:
+        pass
+
+    @minidynamo.compile
+    def run(x):
+        class Local(D, C):
+            pass
+
+        return x * Local().n
+
+    x = tensor([1.0])
+    assert run(x).tolist() == [1.0]
+    C.__bases__ = (B,)
+    assert run(x).tolist() == [2.0]
