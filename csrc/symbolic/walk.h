@@ -162,11 +162,13 @@ class Walk {
   std::optional<bool> known_equal(const ValuePtr& a, const ValuePtr& b);
   // isinstance(), where no class involved has its own way.
   bool is_instance(const ValuePtr& value, const ValuePtr& classinfo);
+  // The exact tuple without elements: there is one, whoever makes it.
+  bool is_empty_tuple(const ValuePtr& value);
   // Python's `is`.
   bool same_object(const ValuePtr& a, const ValuePtr& b);
   // --- identities (identities.cpp)
   // id(): the same Value for the same object. Breaks for what may be one object or two (numbers, texts).
-  ValuePtr identity_number(const ValuePtr& of);
+  ValuePtr identity_number(const ValuePtr& value);
   // A look-up must not compare id() with another number: it breaks where it would.
   void keep_identities_apart(BorrowedRef key, BorrowedRef other);
   void keep_identities_apart_from_all(BorrowedRef key, BorrowedRef keys);

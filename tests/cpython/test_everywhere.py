@@ -123,7 +123,6 @@ print(json.dumps(results))
 """
 
 
-@pytest.mark.skipif(sys.version_info[:2] == (3, 13), reason="on 3.13 the C stack may end before, see docs/frames.md")
 def test_the_end_of_the_stack_is_a_recursion_error():
     assert in_process(DEEP) == [100, "too deep", "too deep"] * 2
 

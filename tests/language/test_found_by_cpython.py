@@ -17,7 +17,7 @@ import pytest
 
 import minidynamo
 from minidynamo._dynamo import graph_break
-from minidynamo._dynamo.eval_frame import enable_everywhere
+from minidynamo._dynamo.eval_frame import enable_everywhere, execution_counters
 
 
 def outcome(function, *arguments):
@@ -227,16 +227,47 @@ def waiting():
     return "nobody"
 
 
-def test_a_signal_reaches_the_innermost_generator():
+@pytest.mark.parametrize("calls_wait", [False, True])
+def test_a_signal_reaches_the_innermost_generator(calls_wait):
     testing = pytest.importorskip("_testcapi")
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         pytest.skip("the interrupt has a handler")
+    left = 1000 * calls_wait
+
+    # So many that some still wait when the signal comes: Python makes 32 of them at a time.
+    def again():
+        nonlocal left
+        left -= 1
+        if left > 0:
+            testing._pending_threadfunc(again)
+
     with enable_everywhere():
         generator = delegating()
         generator.send(None)
+        if calls_wait:
+            testing._pending_threadfunc(again)
         with pytest.raises(StopIteration) as stopped:
             testing.raise_SIGINT_then_send_None(generator)
     assert stopped.value.value == "innermost"
+
+
+def test_pending_calls_leave_a_frame_under_the_driver():
+    testing = pytest.importorskip("_testcapi")
+    calls = []
+
+    @minidynamo.compile(backend="eager")
+    def function(count):
+        total = 0
+        for number in range(count):
+            testing._pending_threadfunc(lambda: calls.append(number))
+            graph_break()
+            total += number
+        return total
+
+    before = execution_counters()["hand_overs"]["pending_call"]
+    assert function(20) == 190
+    assert sorted(calls) == list(range(20))
+    assert execution_counters()["hand_overs"]["pending_call"] == before
 
 
 def test_a_cycle_through_an_iterator_of_a_set_is_collected():
@@ -745,3 +776,40 @@ def test_inverted_bool_warns_each_time():
             return [call(True), call(True), call(False)], len(found)
 
     assert warned(minidynamo.compile(function, backend="eager")) == warned(function)
+
+
+def test_there_is_one_empty_tuple():
+    def function(count, given):
+        def gives(*arguments):
+            return arguments
+
+        tuples = [(), tuple([item for item in range(count)]), (1, 2)[2:], gives(), tuple(""), given]
+        return [one is other for one in tuples for other in tuples], [id(one) == id(tuples[0]) for one in tuples]
+
+    check(function, 0, ())
+    compiled = minidynamo.compile(function, backend="eager")
+    for given in ((), (1,), None, (2,), []):
+        assert compiled(0, given) == function(0, given)
+
+
+class Unequal:
+    def __hash__(self):
+        return 7
+
+    def __eq__(self, other):
+        compared.append(type(other).__name__)
+        return False
+
+
+compared = []
+
+
+def test_a_set_with_several_keys_of_one_hash():
+    def function():
+        compared.clear()
+        many = {Unequal() for _ in range(5)}
+        few = {7}
+        few.update(many)
+        return len(many), len(few), len(compared) > 0
+
+    assert check(function) == ("result", (5, 6, True))
