@@ -813,3 +813,19 @@ def test_a_set_with_several_keys_of_one_hash():
         return len(many), len(few), len(compared) > 0
 
     assert check(function) == ("result", (5, 6, True))
+
+
+def test_a_cell_with_the_name_of_a_variable_of_a_comprehension():
+    def late():
+        functions = [(lambda: i) for i in range(3) if graph_break() is None]
+        i = 20
+        return [each() for each in functions], i
+
+    def early():
+        i = 3
+        functions = {(lambda: i) for i in range(3)}
+        i += 1
+        return [each() for each in functions], (lambda: i)()
+
+    assert check(late) == ("result", ([2, 2, 2], 20))
+    assert check(early) == ("result", ([2, 2, 2], 4))
