@@ -356,9 +356,9 @@ FrameDriver::Advance FrameDriver::take_inner_result(const FrameImage& inner, Ref
   ContinuationKind kind = inner.state->continuation;
   if (!result) {
     bool stops = kind == ContinuationKind::NextOrStop && PyErr_ExceptionMatches(PyExc_StopIteration) != 0;
-    bool of_attribute = at.op == Opcode::LOAD_ATTR || at.op == Opcode::LOAD_METHOD;
-    if (of_attribute && inner.continuation_value)
-      add_attribute_context(inner.continuation_value.get(), frame_.bytecode().name(at.arg));
+    bool of_attribute = kind == ContinuationKind::Push || kind == ContinuationKind::PushCallable;
+    if (PyObject* looked_up = of_attribute ? inner.continuation_value.get() : nullptr)
+      add_attribute_context(PyTuple_GET_ITEM(looked_up, 0), PyTuple_GET_ITEM(looked_up, 1));
     if (!stops) return handle_raise();
     PyErr_Clear();
     frame_.pop();

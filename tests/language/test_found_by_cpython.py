@@ -829,3 +829,47 @@ def test_a_cell_with_the_name_of_a_variable_of_a_comprehension():
 
     assert check(late) == ("result", ([2, 2, 2], 20))
     assert check(early) == ("result", ([2, 2, 2], 4))
+
+
+def test_what_getattr_looked_up_is_in_its_error():
+    class Hooked:
+        def __getattr__(self, name):
+            raise AttributeError
+
+    class Failing:
+        @property
+        def missing(self):
+            raise AttributeError("none")
+
+    def with_getattr(thing):
+        try:
+            return getattr(thing, "missing")  # noqa: B009
+        except AttributeError as error:
+            return error.name, error.obj is thing
+
+    def of_method(thing):
+        try:
+            return thing.missing()
+        except AttributeError as error:
+            return error.name, error.obj is thing
+
+    for function in (with_getattr, of_method):
+        for thing in (Hooked(), Failing(), 1):
+            check(function, thing)
+    assert with_getattr(Hooked()) == ("missing", True)
+
+
+def own_frame(first, second):
+    third = first + second
+    del first
+    return sys._getframe()
+
+
+def test_locals_of_an_inlined_frame_that_returned():
+    def function(first, second):
+        frame = own_frame(first, second)
+        return dict(frame.f_locals), first
+
+    assert check(function, 1, 2) == ("result", ({"second": 2, "third": 3}, 1))
+    # The caller goes on in the region in which the callee returns.
+    assert check(lambda: own_frame(5, 6).f_locals["third"] + len([])) == ("result", 11)
