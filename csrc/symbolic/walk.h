@@ -206,9 +206,11 @@ class Walk {
   // what is from outside is logged, and done at the exit. Each breaks before it changes anything if it cannot.
   // The elements of a list that is about to be changed; null: no exact list.
   SequenceValue* list_contents(const ValuePtr& list);
-  // False: no exact list, no exact dict.
+  // A list to which elements are appended here: not one of a class that reads them its own way.
+  bool takes_items(const ValuePtr& list);
+  // False: no such list.
   bool list_append(const ValuePtr& list, ValuePtr value);
-  // False: an iterable that is not known. What comes from an iterator is appended as it comes.
+  // False: no such list, or an iterable that is not known. What comes from an iterator is appended as it comes.
   bool list_extend(const ValuePtr& list, const ValuePtr& iterable);
   // The elements of a deque that is about to be changed; null: no deque. keeps_iterators: who goes over it may go on.
   std::vector<ValuePtr>* deque_contents(const ValuePtr& deque, bool keeps_iterators = false);

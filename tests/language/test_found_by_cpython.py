@@ -873,3 +873,27 @@ def test_locals_of_an_inlined_frame_that_returned():
     assert check(function, 1, 2) == ("result", ({"second": 2, "third": 3}, 1))
     # The caller goes on in the region in which the callee returns.
     assert check(lambda: own_frame(5, 6).f_locals["third"] + len([])) == ("result", 11)
+
+
+class Raised(list):
+    def __getitem__(self, index):
+        return list.__getitem__(self, index) + 100
+
+
+def test_a_list_that_reads_its_own_way_is_extended():
+    def function():
+        numbers = Raised()
+        graph_break()
+        numbers.extend([1, 2, 3])
+        return list.__getitem__(numbers, 0), list.__len__(numbers), numbers[1], list.index(numbers, 3)
+
+    assert check(function) == ("result", (1, 3, 102, 2))
+
+
+def test_a_deep_stack():
+    text = "f'" + "{x} " * 3000 + "'"
+
+    def function(x):
+        return eval(text, {"x": x})
+
+    assert check(function, "X") == ("result", "X " * 3000)
