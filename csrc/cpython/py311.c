@@ -46,8 +46,8 @@ void pv_leave(PyThreadState* ts) { ts->recursion_remaining++; }
 int pv_handle_pending(PyThreadState* ts) {
   struct _ceval_state* ceval = &ts->interp->ceval;
   if (!_Py_atomic_load_relaxed(&ceval->eval_breaker)) return 0;
-  if (ts->async_exc != NULL || _Py_atomic_load_relaxed(&ceval->pending.calls_to_do)) return 1;
-  if (PyErr_CheckSignals() < 0) return -1;
+  if (ts->async_exc != NULL) return 1;
+  if (Py_MakePendingCalls() < 0) return -1; /* signals first */
   if (_Py_atomic_load_relaxed(&ceval->gil_drop_request)) PyEval_RestoreThread(PyEval_SaveThread());
   return 0;
 }

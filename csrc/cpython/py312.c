@@ -50,9 +50,10 @@ void pv_leave(PyThreadState* ts) {
 int pv_handle_pending(PyThreadState* ts) {
   struct _ceval_state* ceval = &ts->interp->ceval;
   if (!_Py_atomic_load_relaxed(&ceval->eval_breaker)) return 0;
-  if (ts->async_exc != NULL || _Py_atomic_load_relaxed(&ceval->pending.calls_to_do)) return 1;
-  if (_Py_atomic_load_relaxed(&_PyRuntime.ceval.pending_mainthread.calls_to_do)) return 1;
-  if (PyErr_CheckSignals() < 0) return -1; /* also runs a scheduled collection */
+  if (ts->async_exc != NULL) return 1;
+  if (Py_MakePendingCalls() < 0) return -1; /* signals first */
+  if (PyErr_CheckSignals() < 0) return -1;  /* runs a scheduled collection */
   if (_Py_atomic_load_relaxed(&ceval->gil_drop_request)) PyEval_RestoreThread(PyEval_SaveThread());
-  return 0;
+  /* Py_MakePendingCalls() serves the main thread only. */
+  return _Py_atomic_load_relaxed(&ceval->pending.calls_to_do) != 0;
 }

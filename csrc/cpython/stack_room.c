@@ -39,14 +39,12 @@ int pv_has_stack_room(void) {
 
 #if PY_VERSION_HEX >= 0x030C0000
 #define MD_REMAINING c_recursion_remaining
-#define MD_TOO_FEW 1 /* the evaluator takes one off before it looks */
 #else
 #define MD_REMAINING recursion_remaining
-#define MD_TOO_FEW 0
 #endif
 
 int pv_take_room(PyThreadState* ts) {
-  int taken = ts->MD_REMAINING - MD_TOO_FEW;
+  int taken = ts->MD_REMAINING;
   ts->MD_REMAINING -= taken;
   return taken;
 }

@@ -94,7 +94,7 @@ StepResult step_END_FOR(LiveFrame& f, const Instruction& i) {
 }
 StepResult step_RESUME(LiveFrame& f, const Instruction& i) {
   // Not after `yield from` and `await`: the innermost generator looks.
-  return i.arg < 2 ? next_after_pending(f, f.index() + 1) : next(f);
+  return i.arg < 2 ? next_after_pending(f, f.index() + 1, f.index()) : next(f);
 }
 
 // ---- operators
@@ -139,7 +139,7 @@ StepResult step_CONTAINS_OP(LiveFrame& f, const Instruction& i) {
 
 StepResult step_JUMP(LiveFrame&, const Instruction& i) { return {Outcome::Next, i.arg}; }
 StepResult step_JUMP_BACKWARD(LiveFrame& f, const Instruction& i) {
-  return i.arg2 ? StepResult{Outcome::Next, i.arg} : next_after_pending(f, i.arg);
+  return i.arg2 ? StepResult{Outcome::Next, i.arg} : next_after_pending(f, i.arg, f.index());
 }
 
 namespace {

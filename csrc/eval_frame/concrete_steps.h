@@ -35,13 +35,15 @@ inline StepResult finish_status(LiveFrame& f, int operands, int status) {
   return next(f);
 }
 
-// Signals and GIL requests, where the evaluator looks at its eval breaker; goes on at `index`.
-inline StepResult next_after_pending(LiveFrame& f, int index) {
+// Signals and GIL requests, where the evaluator looks at its eval breaker; goes on at `index`. What only the evaluator
+// serves, it serves at `unserved`: the instruction itself where that has done nothing yet, so that nothing comes between.
+inline StepResult next_after_pending(LiveFrame& f, int index, int unserved) {
   int status = pv_handle_pending(f.thread());
   if (status == 0) return {Outcome::Next, index};
   if (status < 0) return raised(f);
-  return {Outcome::HandOver, index, HandOver::pending_call};
+  return {Outcome::HandOver, unserved, HandOver::pending_call};
 }
+inline StepResult next_after_pending(LiveFrame& f, int index) { return next_after_pending(f, index, index); }
 
 // NameError and UnboundLocalError as the evaluator makes them.
 StepResult raise_name_error(LiveFrame& f, BorrowedRef name);

@@ -19,6 +19,10 @@ namespace {
 // A frame in which so many regions in a row computed nothing is left to the interpreter.
 constexpr int kEmptyRegionLimit = 64;
 
+// Every element of the stack is a value of the walk, and looked at again in each run. No region starts above so many: the
+// expression of a display or f-string with tens of thousands of parts is executed here.
+constexpr int kDeepestStart = 1024;
+
 bool expects_bool(ContinuationKind kind, Opcode op) {
   bool truth =
       kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool || kind == ContinuationKind::Jump;
@@ -162,7 +166,7 @@ FrameDriver::Advance FrameDriver::advance() {
   if (std::exchange(owes_service_, false))
     if (std::optional<Advance> left = serve()) return *left;
   // A unit that was split can be entered by the interpreter only at its start.
-  if (only_concrete_ || !frame_.instruction().resumable) return execute_here();
+  if (only_concrete_ || !frame_.instruction().resumable || frame_.depth() > kDeepestStart) return execute_here();
   std::optional<RegionRun> run;
   try {
     RegionPlace place{frame_.bytecode(), frame_.index(), frame_.depth(), view(), policy_, callers_};
@@ -360,9 +364,9 @@ FrameDriver::Advance FrameDriver::take_inner_result(const FrameImage& inner, Ref
   ContinuationKind kind = inner.state->continuation;
   if (!result) {
     bool stops = kind == ContinuationKind::NextOrStop && PyErr_ExceptionMatches(PyExc_StopIteration) != 0;
-    bool of_attribute = at.op == Opcode::LOAD_ATTR || at.op == Opcode::LOAD_METHOD;
-    if (of_attribute && inner.continuation_value)
-      add_attribute_context(inner.continuation_value.get(), frame_.bytecode().name(at.arg));
+    bool of_attribute = kind == ContinuationKind::Push || kind == ContinuationKind::PushCallable;
+    if (PyObject* looked_up = of_attribute ? inner.continuation_value.get() : nullptr)
+      add_attribute_context(PyTuple_GET_ITEM(looked_up, 0), PyTuple_GET_ITEM(looked_up, 1));
     if (!stops) return handle_raise();
     PyErr_Clear();
     frame_.pop();

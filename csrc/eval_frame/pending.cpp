@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "cpython/errors.h"
+#include "cpython/stack_room.h"
 
 #include <vector>
 
@@ -14,7 +15,7 @@ class ContinuationHandler : public FrameHandler {
 
   PyObject* run(PyThreadState* ts, PvFrame* raw) override {
     LiveFrame frame(ts, raw);
-    if (!frame.enter()) return refuse(ts, raw);
+    if (pv_has_stack_room() == 0 || !frame.enter()) return refuse(ts, raw);
     try {
       if (PyErr_Occurred()) throw PythonError();
       return continuation_(frame);

@@ -401,7 +401,9 @@ class AttributeLookup {
     if (getter == python_get_ && stand_in_ && !hook_ && !probing_)
       return {walk_.call_now(stand_in_, {std::move(args), {}})};
     if (!hook_ && !probing_) {
-      walk_.inline_function(getter, {std::move(args), {}}, ContinuationKind::Push, object_);
+      std::vector<ValuePtr> looked_up{object_, walk_.constant(name_)};
+      walk_.inline_function(getter, {std::move(args), {}}, ContinuationKind::Push,
+                            make_value<SequenceValue>(false, std::move(looked_up)));
       return {nullptr};
     }
     if (std::optional<ValuePtr> value = walk_.call_catching(getter, {std::move(args), {}}, PyExc_AttributeError))
@@ -1013,6 +1015,9 @@ void Walk::load_method(const ValuePtr& object, BorrowedRef name, int operands) {
   Bound bound = look_up(*this, object, name);
   if (frame_depth() > depth) {
     frame().continuation = ContinuationKind::PushCallable;
+    // Python looks up a method in a way of its own, which leaves the exception of a getter as it is.
+    PyTypeObject* type = type_of(object);
+    if (type != nullptr && type->tp_getattro == PyObject_GenericGetAttr) frame().continuation_value = nullptr;
     return drop_below_callee(operands);
   }
   ValuePtr self = bound.self ? bound.self : object;

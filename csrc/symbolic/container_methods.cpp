@@ -38,8 +38,7 @@ ValuePtr list_append(Walk& walk, const CallArgs& args) {
 
 ValuePtr list_extend(Walk& walk, const CallArgs& args) {
   walk.require_method_count(args, 1, 1);
-  bool is_list = PyType_IsSubtype(walk.exact_type(args.positional[0]), &PyList_Type) != 0;
-  if (!is_list) break_on_method(walk, args, "extend");
+  if (!walk.takes_items(args.positional[0])) break_on_method(walk, args, "extend");
   if (!walk.list_extend(args.positional[0], args.positional[1]))
     walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   return walk.none();

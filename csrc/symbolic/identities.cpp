@@ -46,7 +46,8 @@ ValuePtr call_id(Walk& walk, const CallArgs& args) {
 
 }  // namespace
 
-ValuePtr Walk::identity_number(const ValuePtr& of) {
+ValuePtr Walk::identity_number(const ValuePtr& value) {
+  const ValuePtr of = is_empty_tuple(value) ? constant(check(PyTuple_New(0)).get()) : value;
   bool shared = may_be_shared(of);
   if (identities_.size() >= kMostNumbers) graph_break(BreakReason::walk_limit, "numbers of id()");
   if (!shared && is_passing(of)) graph_break(BreakReason::builtin_call, str_cat("id(", describe(of), ")"));

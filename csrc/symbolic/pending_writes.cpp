@@ -155,13 +155,18 @@ DictValue* Walk::dict_contents(const ValuePtr& dict) {
   return written_dict(object);
 }
 
+bool Walk::takes_items(const ValuePtr& list) {
+  if (auto* made = as<SequenceValue>(list)) return made->is_list && !is_deque(list);
+  auto* object = as<ObjectValue>(list);
+  return object != nullptr && PyList_Check(object->object.get()) && is_plain_list(list);
+}
+
 bool Walk::list_append(const ValuePtr& list, ValuePtr value) {
-  if (auto* made = as<SequenceValue>(list); made != nullptr && made->is_list && !is_deque(list)) {
+  if (!takes_items(list)) return false;
+  if (auto* made = as<SequenceValue>(list)) {
     made->items.push_back(std::move(value));
     return true;
   }
-  auto* object = as<ObjectValue>(list);
-  if (object == nullptr || !PyList_Check(object->object.get()) || !is_plain_list(list)) return false;
   exact_type(list);
   PendingWrites& writes = write_to(list);
   if (auto* contents = as<SequenceValue>(writes.contents)) {
@@ -174,6 +179,7 @@ bool Walk::list_append(const ValuePtr& list, ValuePtr value) {
 }
 
 bool Walk::list_extend(const ValuePtr& list, const ValuePtr& iterable) {
+  if (!takes_items(list)) return false;
   if (auto* iterator = as<IteratorValue>(iterable)) {
     while (std::optional<ValuePtr> item = next_of(iterator)) list_append(list, std::move(*item));
     return true;

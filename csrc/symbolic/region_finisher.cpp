@@ -117,9 +117,13 @@ void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) 
   }
 }
 
-RecipeId RegionFinisher::key_recipe(BorrowedRef key) {
-  // Storing it would ask for its hash once more.
+// Storing it would ask for its hash once more.
+void RegionFinisher::end_before_own_key(BorrowedRef key) {
   if (is_key_stand_in(key)) end_before(walk_.own_key_step(key), BreakReason::unhashable_key, "a key that is kept");
+}
+
+RecipeId RegionFinisher::key_recipe(BorrowedRef key) {
+  end_before_own_key(key);
   return is_guardable_constant(key) ? constant_recipe(key) : recipe_of(walk_.value_of_key(key));
 }
 
@@ -155,6 +159,7 @@ void RegionFinisher::describe_set(SetValue* set, Recipe& recipe) {
   recipe.kind = RecipeKind::Set;
   Ref items = check(PySequence_Tuple(set->set));
   Py_ssize_t count = PyTuple_GET_SIZE(items.get()), first = 0;
+  for (Py_ssize_t i = 0; i < count; ++i) end_before_own_key(PyTuple_GET_ITEM(items.get(), i));
   Py_ssize_t tries = std::min<Py_ssize_t>(count, 16);
   while (first < tries && !gives_order(items.get(), first)) ++first;
   if (first == tries && count > 0)

@@ -35,6 +35,7 @@ class RegionFinisher {
   void describe_exception(const ValuePtr& value, Recipe& recipe);
   void describe_iterator(IteratorValue* iterator, Recipe& recipe);
   RecipeId constant_recipe(BorrowedRef object);
+  void end_before_own_key(BorrowedRef key);
   RecipeId key_recipe(BorrowedRef key);
   void describe_set(SetValue* set, Recipe& recipe);
   RecipeId null_recipe();

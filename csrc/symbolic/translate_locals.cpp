@@ -29,7 +29,12 @@ void load_fast_and_clear(Walk& walk, const Instruction& at) { walk.push(walk.cle
 
 void store_fast(Walk& walk, const Instruction& at) {
   walk.let_go(walk.frame().slots[at.arg]);
-  walk.frame().slots[at.arg] = walk.pop();
+  ValuePtr value = walk.pop();
+  auto* object = as<ObjectValue>(value);
+  // A cell comes back that the stack has kept during an inlined comprehension with a variable of the same name.
+  bool is_cell = object != nullptr && object->source != nullptr && Py_IS_TYPE(object->object.get(), &PyCell_Type) &&
+                 walk.bytecode().slot_kind(at.arg) != SlotKind::Local;
+  walk.frame().slots[at.arg] = is_cell ? walk.cell_at(object->source, object->object) : std::move(value);
 }
 
 void delete_fast(Walk& walk, const Instruction& at) {
@@ -231,7 +236,7 @@ void store_cell(Walk& walk, const ValuePtr& value, ValuePtr contents) {
 
 ValuePtr Walk::cell_at(const Source* source, Ref object) {
   auto known = by_source_.find(source);
-  if (known != by_source_.end()) return known->second;
+  if (known != by_source_.end() && known->second->kind == ValueKind::Cell) return known->second;
   // One cell reached by two ways is one cell: stores must be seen through both.
   auto same = cells_.find(object);
   if (same != cells_.end()) {

@@ -494,6 +494,11 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
   return true;
 }
 
+bool Walk::is_empty_tuple(const ValuePtr& value) {
+  if (auto* made = as<SequenceValue>(value)) return !made->is_list && !made->type && made->items.empty();
+  return value->kind == ValueKind::Object && exact_type(value) == &PyTuple_Type && length_of(value) == 0;
+}
+
 bool Walk::same_object(const ValuePtr& a, const ValuePtr& b) {
   if (a == b) return true;
   auto is_computed = [](const ValuePtr& value) {
@@ -511,6 +516,8 @@ bool Walk::same_object(const ValuePtr& a, const ValuePtr& b) {
   }
   if (a->kind == ValueKind::Identity || b->kind == ValueKind::Identity)
     graph_break(BreakReason::unknown_comparison, "whether a number of id() is the same object");
+  if (a->kind == ValueKind::Sequence && is_empty_tuple(a)) return is_empty_tuple(b);
+  if (b->kind == ValueKind::Sequence && is_empty_tuple(b)) return is_empty_tuple(a);
   auto *one = as<InstanceDictValue>(a), *other = as<InstanceDictValue>(b);
   if (one != nullptr && other != nullptr) return same_object(one->owner, other->owner);
   bool may_be_attributes = one != nullptr

@@ -139,6 +139,7 @@ void Walk::start_root() {
 
 ValuePtr Walk::enter_caller() {
   for (const ValuePtr& value : root().slots) let_go(value);
+  auto changed = changed_slots();  // of the frame that returns: the caller's slots come below
   const CallerPlace& caller = (*start_.callers)[returns_.size()];
   auto frame = std::make_unique<SymbolicFrame>();
   frame->bytecode = caller.bytecode;
@@ -154,7 +155,7 @@ ValuePtr Walk::enter_caller() {
   ValuePtr continuation_value = at(caller_source(sources(), caller, callers_slot_ + 1, ".result"));
   load_slots(*frame, callers_slot_ + 2, caller.slot_count() - 2, &caller);
   callers_slot_ += caller.slot_count();
-  returns_.push_back({frames_.back()->index, changed_slots()});
+  returns_.push_back({frames_.back()->index, std::move(changed)});
   if (returns_.size() < start_.callers->size()) frame->continuation = (*start_.callers)[returns_.size()].continuation;
   frames_.clear();
   frames_.push_back(std::move(frame));

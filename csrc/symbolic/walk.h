@@ -163,11 +163,13 @@ class Walk {
   std::optional<bool> known_equal(const ValuePtr& a, const ValuePtr& b);
   // isinstance(), where no class involved has its own way.
   bool is_instance(const ValuePtr& value, const ValuePtr& classinfo);
+  // The exact tuple without elements: there is one, whoever makes it.
+  bool is_empty_tuple(const ValuePtr& value);
   // Python's `is`.
   bool same_object(const ValuePtr& a, const ValuePtr& b);
   // --- identities (identities.cpp)
   // id(): the same Value for the same object. Breaks for what may be one object or two (numbers, texts).
-  ValuePtr identity_number(const ValuePtr& of);
+  ValuePtr identity_number(const ValuePtr& value);
   // A look-up must not compare id() with another number: it breaks where it would.
   void keep_identities_apart(BorrowedRef key, BorrowedRef other);
   void keep_identities_apart_from_all(BorrowedRef key, BorrowedRef keys);
@@ -205,9 +207,11 @@ class Walk {
   // what is from outside is logged, and done at the exit. Each breaks before it changes anything if it cannot.
   // The elements of a list that is about to be changed; null: no exact list.
   SequenceValue* list_contents(const ValuePtr& list);
-  // False: no exact list, no exact dict.
+  // A list to which elements are appended here: not one of a class that reads them its own way.
+  bool takes_items(const ValuePtr& list);
+  // False: no such list.
   bool list_append(const ValuePtr& list, ValuePtr value);
-  // False: an iterable that is not known. What comes from an iterator is appended as it comes.
+  // False: no such list, or an iterable that is not known. What comes from an iterator is appended as it comes.
   bool list_extend(const ValuePtr& list, const ValuePtr& iterable);
   // The elements of a deque that is about to be changed; null: no deque. keeps_iterators: who goes over it may go on.
   std::vector<ValuePtr>* deque_contents(const ValuePtr& deque, bool keeps_iterators = false);

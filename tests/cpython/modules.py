@@ -35,6 +35,10 @@ _RETURNED = (
 )
 _NUMBERS = "counts the references to a small number, which captured regions hold as well"
 _PLACES = "asks whether Python uses the place of an object that died at once: a region makes its objects later"
+_VECTORCALL = (
+    "gives a function a vectorcall that does something else, which PyFunction_SetVectorcall() forbids: calls go through "
+    "the code of the function"
+)
 KNOWN = {
     "test_09_settrace_and_raise": "one instruction starts tracing and raises: the tracer is told of the frame once more",
     "GCTogglingTests.test_bug1055820c": _COUNTS,
@@ -54,6 +58,10 @@ KNOWN = {
     "test_zip_tuple_reuse": _PLACES,
     "test_zip_longest_tuple_reuse": _PLACES,
     "test_genexps.__test__.doctests": _PLACES,
+    "test_lru_recursion": "a recursion for which an idle hook has just enough C stack: a frame of the driver takes more of it",
+    "TestPEP590.test_setvectorcall": _VECTORCALL,
+    "TestPEP590.test_setvectorcall_load_attr_specialization_deopt": _VECTORCALL,
+    "TestPEP590.test_setvectorcall_load_attr_specialization_skip": _VECTORCALL,
 }
 
 # Tests that measure time or count on the order of threads: they fail now and then on a busy machine, also without a hook.

@@ -17,7 +17,7 @@ import pytest
 
 import minidynamo
 from minidynamo._dynamo import graph_break
-from minidynamo._dynamo.eval_frame import enable_everywhere
+from minidynamo._dynamo.eval_frame import enable_everywhere, execution_counters
 
 
 def outcome(function, *arguments):
@@ -227,16 +227,47 @@ def waiting():
     return "nobody"
 
 
-def test_a_signal_reaches_the_innermost_generator():
+@pytest.mark.parametrize("calls_wait", [False, True])
+def test_a_signal_reaches_the_innermost_generator(calls_wait):
     testing = pytest.importorskip("_testcapi")
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         pytest.skip("the interrupt has a handler")
+    left = 1000 * calls_wait
+
+    # So many that some still wait when the signal comes: Python makes 32 of them at a time.
+    def again():
+        nonlocal left
+        left -= 1
+        if left > 0:
+            testing._pending_threadfunc(again)
+
     with enable_everywhere():
         generator = delegating()
         generator.send(None)
+        if calls_wait:
+            testing._pending_threadfunc(again)
         with pytest.raises(StopIteration) as stopped:
             testing.raise_SIGINT_then_send_None(generator)
     assert stopped.value.value == "innermost"
+
+
+def test_pending_calls_leave_a_frame_under_the_driver():
+    testing = pytest.importorskip("_testcapi")
+    calls = []
+
+    @minidynamo.compile(backend="eager")
+    def function(count):
+        total = 0
+        for number in range(count):
+            testing._pending_threadfunc(lambda: calls.append(number))
+            graph_break()
+            total += number
+        return total
+
+    before = execution_counters()["hand_overs"]["pending_call"]
+    assert function(20) == 190
+    assert sorted(calls) == list(range(20))
+    assert execution_counters()["hand_overs"]["pending_call"] == before
 
 
 def test_a_cycle_through_an_iterator_of_a_set_is_collected():
@@ -745,3 +776,124 @@ def test_inverted_bool_warns_each_time():
             return [call(True), call(True), call(False)], len(found)
 
     assert warned(minidynamo.compile(function, backend="eager")) == warned(function)
+
+
+def test_there_is_one_empty_tuple():
+    def function(count, given):
+        def gives(*arguments):
+            return arguments
+
+        tuples = [(), tuple([item for item in range(count)]), (1, 2)[2:], gives(), tuple(""), given]
+        return [one is other for one in tuples for other in tuples], [id(one) == id(tuples[0]) for one in tuples]
+
+    check(function, 0, ())
+    compiled = minidynamo.compile(function, backend="eager")
+    for given in ((), (1,), None, (2,), []):
+        assert compiled(0, given) == function(0, given)
+
+
+class Unequal:
+    def __hash__(self):
+        return 7
+
+    def __eq__(self, other):
+        compared.append(type(other).__name__)
+        return False
+
+
+compared = []
+
+
+def test_a_set_with_several_keys_of_one_hash():
+    def function():
+        compared.clear()
+        many = {Unequal() for _ in range(5)}
+        few = {7}
+        few.update(many)
+        return len(many), len(few), len(compared) > 0
+
+    assert check(function) == ("result", (5, 6, True))
+
+
+def test_a_cell_with_the_name_of_a_variable_of_a_comprehension():
+    def late():
+        functions = [(lambda: i) for i in range(3) if graph_break() is None]
+        i = 20
+        return [each() for each in functions], i
+
+    def early():
+        i = 3
+        functions = {(lambda: i) for i in range(3)}
+        i += 1
+        return [each() for each in functions], (lambda: i)()
+
+    assert check(late) == ("result", ([2, 2, 2], 20))
+    assert check(early) == ("result", ([2, 2, 2], 4))
+
+
+def test_what_getattr_looked_up_is_in_its_error():
+    class Hooked:
+        def __getattr__(self, name):
+            raise AttributeError
+
+    class Failing:
+        @property
+        def missing(self):
+            raise AttributeError("none")
+
+    def with_getattr(thing):
+        try:
+            return getattr(thing, "missing")  # noqa: B009
+        except AttributeError as error:
+            return error.name, error.obj is thing
+
+    def of_method(thing):
+        try:
+            return thing.missing()
+        except AttributeError as error:
+            return error.name, error.obj is thing
+
+    for function in (with_getattr, of_method):
+        for thing in (Hooked(), Failing(), 1):
+            check(function, thing)
+    assert with_getattr(Hooked()) == ("missing", True)
+
+
+def own_frame(first, second):
+    third = first + second
+    del first
+    return sys._getframe()
+
+
+def test_locals_of_an_inlined_frame_that_returned():
+    def function(first, second):
+        frame = own_frame(first, second)
+        return dict(frame.f_locals), first
+
+    assert check(function, 1, 2) == ("result", ({"second": 2, "third": 3}, 1))
+    # The caller goes on in the region in which the callee returns.
+    assert check(lambda: own_frame(5, 6).f_locals["third"] + len([])) == ("result", 11)
+
+
+class Raised(list):
+    def __getitem__(self, index):
+        return list.__getitem__(self, index) + 100
+
+
+def test_a_list_that_reads_its_own_way_is_extended():
+    def function():
+        numbers = Raised()
+        graph_break()
+        numbers.extend([1, 2, 3])
+        return list.__getitem__(numbers, 0), list.__len__(numbers), numbers[1], list.index(numbers, 3)
+
+    assert check(function) == ("result", (1, 3, 102, 2))
+
+
+def test_a_deep_stack():
+    text = "f'" + "{x} " * 3000 + "'"
+
+    def function(x):
+        return eval(text, {"x": x})
+
+    assert check(function, "X") == ("result", "X " * 3000)
