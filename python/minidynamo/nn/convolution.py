@@ -129,6 +129,10 @@ class _Conv(_Convolution):
             return input, self.padding
         return F.pad(input, self._padding_around, self.padding_mode), 0
 
+    def forward(self, input):
+        input, padding = self._padded(input)
+        return self.convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
 
 class _ConvTranspose(_Convolution):
     transposed = True
@@ -181,15 +185,18 @@ class _ConvTranspose(_Convolution):
             extra.append(wanted[dim] - least)
         return tuple(extra)
 
+    def forward(self, input, output_size=None):
+        output_padding = self._sizes_for(input, output_size)
+        return self.convolve(
+            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
+        )
+
 
 class Conv1d(_Conv):
     """The cross-correlation of (N, C, L) with weight (out_channels, in_channels / groups, *kernel_size), plus bias."""
 
     rank = 1
-
-    def forward(self, input):
-        input, padding = self._padded(input)
-        return F.conv1d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+    convolve = staticmethod(F.conv1d)
 
 
 class Conv2d(_Conv):
@@ -197,10 +204,7 @@ class Conv2d(_Conv):
     bias."""
 
     rank = 2
-
-    def forward(self, input):
-        input, padding = self._padded(input)
-        return F.conv2d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+    convolve = staticmethod(F.conv2d)
 
 
 class Conv3d(_Conv):
@@ -208,43 +212,25 @@ class Conv3d(_Conv):
     bias."""
 
     rank = 3
-
-    def forward(self, input):
-        input, padding = self._padded(input)
-        return F.conv3d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+    convolve = staticmethod(F.conv3d)
 
 
 class ConvTranspose1d(_ConvTranspose):
     """The transpose of Conv1d: weight is (in_channels, out_channels / groups, *kernel_size)."""
 
     rank = 1
-
-    def forward(self, input, output_size=None):
-        output_padding = self._sizes_for(input, output_size)
-        return F.conv_transpose1d(
-            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
-        )
+    convolve = staticmethod(F.conv_transpose1d)
 
 
 class ConvTranspose2d(_ConvTranspose):
     """The transpose of Conv2d: weight is (in_channels, out_channels / groups, *kernel_size)."""
 
     rank = 2
-
-    def forward(self, input, output_size=None):
-        output_padding = self._sizes_for(input, output_size)
-        return F.conv_transpose2d(
-            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
-        )
+    convolve = staticmethod(F.conv_transpose2d)
 
 
 class ConvTranspose3d(_ConvTranspose):
     """The transpose of Conv3d: weight is (in_channels, out_channels / groups, *kernel_size)."""
 
     rank = 3
-
-    def forward(self, input, output_size=None):
-        output_padding = self._sizes_for(input, output_size)
-        return F.conv_transpose3d(
-            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
-        )
+    convolve = staticmethod(F.conv_transpose3d)
