@@ -6,6 +6,7 @@
 #include "cpython/object_protocol.h"
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
+#include "guards/cached_calls.h"
 #include "guards/constants.h"
 #include "guards/held_object.h"
 #include "guards/named_results.h"
@@ -112,7 +113,7 @@ class AttributeLookup {
     ValuePtr found = class_attribute(object_, type);
     if (!found) return meta ? bind(meta) : missing();
     PyTypeObject* descriptor = descriptor_type(found);
-    if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr) return {found};
+    if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr || is_cached(found)) return {found};
     if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, object_)};
     if (has_python_get(found)) return inline_getter(python_get_, {found, walk_.none(), object_});
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
@@ -579,11 +580,16 @@ class AttributeLookup {
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
     if (ValuePtr unwrapped = unwrap_class_method(found))
       return {make_value<BoundMethodValue>(unwrapped, walk_.type_value(object_))};
-    if (find_wrapper_type(descriptor) != nullptr) return {found, true};
+    if (find_wrapper_type(descriptor) != nullptr || is_cached(found)) return {found, true};
     if (has_python_get(found)) return inline_getter(python_get_, {found, object_, walk_.type_value(object_)});
     if (descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type) return {found, true};
     if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, walk_.type_value(object_))};
     unknown();
+  }
+
+  static bool is_cached(const ValuePtr& found) {
+    auto* known = as<ObjectValue>(found);
+    return known != nullptr && is_cached_function(known->object);
   }
 
   ValuePtr unwrap(const ValuePtr& found, SourceKind kind, PyTypeObject* wrapper) {

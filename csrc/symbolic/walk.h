@@ -284,6 +284,8 @@ class Walk {
   // Of what a wrapper stands for, under the policy inside it.
   void call_under(const Policy* inside, const ValuePtr& function, CallArgs& args, ContinuationKind continuation,
                   const ValuePtr& continuation_value);
+  // Of what functools.lru_cache has made (cached_calls.cpp).
+  ValuePtr call_cached(const ValuePtr& callable, const CallArgs& args);
   void apply_continuation(ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result);
 
   // --- attributes (attributes.cpp). Result: a value, or null when a frame was inlined that gives it.
@@ -447,6 +449,10 @@ class Walk {
     Location location = {};  // kept for the side_effects log
   };
   std::vector<PendingEffect> effects_;
+  struct CacheAdditions;
+  std::unordered_map<PyObject*, std::shared_ptr<CacheAdditions>> cache_additions_;  // by function, guarded by identity
+  ValuePtr call_uncached(const ValuePtr& callable, const CallArgs& args, CacheAdditions& additions, const Ref& key,
+                         const Source* result_source);
   std::vector<QueuedOutput> queued_;
   std::unordered_map<const TensorBase*, int> logged_versions_;  // of inputs: writes that are among effects_
   bool logged_grad_mode_ = true, logged_inference_mode_ = false;
