@@ -13,6 +13,7 @@
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
 #include "guards/object_fields.h"
+#include "guards/weak_keys.h"
 
 namespace md {
 namespace {
@@ -226,6 +227,23 @@ Fetched fetch_CachedResult(const Source& source, PyObject* base, const LocalsVie
   return lookup_result(status, value);
 }
 
+Fetched fetch_HandledException(const Source&, PyObject*, const LocalsView&) {
+  Ref handled = Ref::steal(PyErr_GetHandledException());  // which the thread holds as well
+  return handled && handled.get() != Py_None ? Fetched{Presence::Found, handled.get()} : kAbsent;
+}
+
+Fetched fetch_Referent(const Source&, PyObject* base, const LocalsView&) {
+  if (base == nullptr || !PyWeakref_CheckRef(base)) return kUnknown;
+  return {Presence::Found, reinterpret_cast<PyWeakReference*>(base)->wr_object};
+}
+
+Fetched fetch_WeakItem(const Source& source, PyObject* base, const LocalsView&) {
+  if (!is_exactly(base, &PyDict_Type) || !source.subject()) return kUnknown;
+  PyObject* value = nullptr;
+  int status = lookup_weak_key(base, source.subject_reference(), &value);
+  return lookup_result(status, value);
+}
+
 Fetched fetch_PropertyGetter(const Source&, PyObject* base, const LocalsView&) {
   static const Py_ssize_t offset = object_member_offset(&PyProperty_Type, "fget");
   return is_exactly(base, &PyProperty_Type) && offset >= 0 ? found_or_absent(object_member(base, offset)) : kUnknown;
@@ -331,6 +349,12 @@ std::string name_CachedResult(const Source& source, const std::string& base, con
   std::string first = source.index() == 1 ? "self, " : "";
   return str_cat(base, ".__cache__[", first, repr_constant(source.key()), "]");
 }
+std::string name_HandledException(const Source&, const std::string&, const Bytecode&) { return "sys.exception()"; }
+std::string name_Referent(const Source&, const std::string& base, const Bytecode&) { return base + "()"; }
+std::string name_WeakItem(const Source& source, const std::string& base, const Bytecode&) {
+  PyObject* subject = source.subject();
+  return str_cat(base, "[ref(", subject != nullptr ? Py_TYPE(subject)->tp_name : "?", ")]");
+}
 std::string name_PropertyGetter(const Source&, const std::string& base, const Bytecode&) { return base + ".fget"; }
 std::string name_PropertySetter(const Source&, const std::string& base, const Bytecode&) { return base + ".fset"; }
 std::string name_WrappedFunction(const Source&, const std::string& base, const Bytecode&) { return base + ".__func__"; }
@@ -409,6 +433,10 @@ const Source* SourcePool::get(SourceKind kind, const Source* base, BorrowedRef k
 const Source* SourcePool::cached_result(const Source* base, BorrowedRef first, BorrowedRef call) {
   Ref weak = first ? check(PyWeakref_NewRef(first, nullptr)) : Ref();
   return intern(SourceKind::CachedResult, base, call, first ? 1 : 0, weak);
+}
+
+const Source* SourcePool::weak_item(const Source* base, BorrowedRef referent) {
+  return intern(SourceKind::WeakItem, base, nullptr, 0, check(PyWeakref_NewRef(referent, nullptr)));
 }
 
 const Source* SourcePool::on_base(const Source* source, const Source* base) {

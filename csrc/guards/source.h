@@ -29,9 +29,10 @@ class Source {
   int depth() const { return depth_; }  // number of bases below
   // The same for the same place in whatever pool.
   size_t place_hash() const { return place_hash_; }
-  // The type whose instances have the slot of a SlotAttr, the first argument of a CachedResult that has one beside `key`; null when
-  // it is gone.
+  // The type whose instances have the slot of a SlotAttr, the first argument of a CachedResult that has one beside `key`, what the
+  // key of a WeakItem refers to; null when it is gone.
   BorrowedRef subject() const;
+  BorrowedRef subject_reference() const { return subject_; }
 
  private:
   friend class SourcePool;
@@ -55,6 +56,7 @@ class SourcePool {
   const Source* get(SourceKind kind, const Source* base, BorrowedRef key, Py_ssize_t index = 0);
   // `first` may be null (cached_calls.h).
   const Source* cached_result(const Source* base, BorrowedRef first, BorrowedRef call);
+  const Source* weak_item(const Source* base, BorrowedRef referent);
   const Source* local(int slot) { return get(SourceKind::Local, nullptr, nullptr, slot); }
   const Source* function() { return get(SourceKind::Function, nullptr, nullptr); }
   // What `source` would be if it stood on `base`.

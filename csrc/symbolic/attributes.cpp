@@ -485,6 +485,7 @@ class AttributeLookup {
       return {walk_.type_value(object_)};
     }
     if (InstanceValue* exception = exception_of(object_)) {
+      if (ValuePtr field = exception_field(walk_, object_, name_, descriptor)) return {field};
       if (is_args_descriptor(descriptor)) {
         if (known->source != nullptr) walk_.identity_of(descriptor);
         return {make_value<SequenceValue>(false, exception->exception->args)};
@@ -876,13 +877,16 @@ ValuePtr call_delattr(Walk& walk, const CallArgs& args) {
   return walk.none();
 }
 
-// exception.__traceback__ = its traceback, as contextlib has it: nobody sees it but Python, which then raises it itself.
-bool keeps_traceback(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
-  auto* part = as<RaisedPartValue>(value);
-  bool is_own = part != nullptr && part->is_traceback && part->exception == object &&
-                PyUnicode_CompareWithASCIIString(name, "__traceback__") == 0;
-  bool is_builtin = is_own && !PyType_HasFeature(type_of(object), Py_TPFLAGS_HEAPTYPE);
-  return is_builtin || (is_own && has_plain_setattr(walk, object, false));
+// A store of one of the attributes that every exception has, on an exception that the walk made.
+bool store_on_exception(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
+  if (exception_of(object) == nullptr) return false;
+  PyObject* descriptor = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), name);
+  if (descriptor == nullptr || !is_data_descriptor(Py_TYPE(descriptor))) return false;
+  if (PyType_HasFeature(type_of(object), Py_TPFLAGS_HEAPTYPE)) {
+    auto* found = as<ObjectValue>(walk.type_attribute(object, name));
+    if (!has_plain_setattr(walk, object, false) || found == nullptr || found->object.get() != descriptor) return false;
+  }
+  return set_exception_field(walk, object, name, value);
 }
 
 void store_attr(Walk& walk, const Instruction& at) {
@@ -892,7 +896,7 @@ void store_attr(Walk& walk, const Instruction& at) {
     walk.inline_function(method, {{object, walk.constant(name), value}, {}}, ContinuationKind::Discard, nullptr);
     return walk.drop_below_callee(2);
   }
-  if (keeps_traceback(walk, object, name, value)) {
+  if (store_on_exception(walk, object, name, value)) {
     walk.pop_many(2);
     return;
   }

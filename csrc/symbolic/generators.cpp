@@ -166,6 +166,7 @@ void Walk::leave_held(size_t depth, const RaiseSignal& signal) {
     if (IteratorValue* generator = frames_[at]->generator) {
       generator->exhausted = true;
       generator->running = false;
+      if (handled_.size() > frames_[at]->handled_below) handled_.resize(frames_[at]->handled_below);
     }
   }
   frames_.resize(depth);
@@ -232,6 +233,9 @@ std::optional<ValuePtr> Walk::run_generator(IteratorValue* generator) {
   body.policy = frame().policy;
   body.entry_step = steps_;
   body.generator = generator;
+  body.handled_below = handled_.size();
+  handled_.insert(handled_.end(), body.handled.begin(), body.handled.end());
+  body.handled.clear();
   generator->running = true;
   size_t depth = frames_.size();
   frames_.push_back(generator->frame);
@@ -260,6 +264,9 @@ std::optional<ValuePtr> Walk::throw_into(IteratorValue* generator, const ValuePt
 void Walk::suspend(ValuePtr value) {
   IteratorValue* generator = frame().generator;
   generator->yielded = std::move(value);
+  auto own = handled_.begin() + static_cast<std::ptrdiff_t>(frame().handled_below);
+  frame().handled.assign(own, handled_.end());
+  handled_.erase(own, handled_.end());
   frames_.pop_back();
 }
 

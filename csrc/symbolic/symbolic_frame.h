@@ -19,6 +19,8 @@ struct SymbolicFrame {
   ContinuationKind continuation = ContinuationKind::None;
   ValuePtr continuation_value;
   IteratorValue* generator = nullptr;  // whose body this is
+  std::vector<ValuePtr> handled;       // of a suspended generator: the exceptions that it handles
+  size_t handled_below = 0;            // of a running one: how many are handled outside of it
   int64_t entry_step = 0;              // the walk's step, counted from 1, that entered this frame
 };
 

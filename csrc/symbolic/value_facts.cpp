@@ -240,6 +240,7 @@ bool Walk::has_own_identity(const ValuePtr& value) {
 
 Ref Walk::key_of(const ValuePtr& value) {
   if (auto* identity = as<IdentityValue>(value)) return identity->key;
+  if (Ref reference = weak_key_of(value)) return reference;
   Ref key = is_tensor(value) ? Ref() : constant_of(value);
   if (key) {
     if (PyObject_Hash(key) == -1) raise_set();

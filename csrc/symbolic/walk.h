@@ -284,6 +284,14 @@ class Walk {
   // Of what a wrapper stands for, under the policy inside it.
   void call_under(const Policy* inside, const ValuePtr& function, CallArgs& args, ContinuationKind continuation,
                   const ValuePtr& continuation_value);
+  // --- weak references (weak_references.cpp)
+  // The reference, which exists, refers to this value.
+  void note_reference(BorrowedRef reference, const ValuePtr& referent);
+  ValuePtr call_weak_reference(const ValuePtr& callable, const CallArgs& args);
+  // The one without a callback to the same object; null: the value is no weak reference that may be a key.
+  Ref weak_key_of(const ValuePtr& value);
+  // Something that was there at the region's start may have lost a reference since.
+  bool may_have_dropped() const;
   // Of what functools.lru_cache has made (cached_calls.cpp).
   ValuePtr call_cached(const ValuePtr& callable, const CallArgs& args);
   void apply_continuation(ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result);
@@ -449,6 +457,8 @@ class Walk {
     Location location = {};  // kept for the side_effects log
   };
   std::vector<PendingEffect> effects_;
+  ValuePtr weak_item(const ValuePtr& dict, BorrowedRef reference);
+  std::unordered_map<PyObject*, ValuePtr> referents_;  // by weak reference, a constant of this walk
   struct CacheAdditions;
   std::unordered_map<PyObject*, std::shared_ptr<CacheAdditions>> cache_additions_;  // by function, guarded by identity
   ValuePtr call_uncached(const ValuePtr& callable, const CallArgs& args, CacheAdditions& additions, const Ref& key,
@@ -547,6 +557,7 @@ void register_logging_calls();
 void register_identities();
 void register_deque_methods();
 void register_instance_dicts();
+void register_weak_references();
 // A function of ours that does what a callable not written in Python does, without globals: it is inlined instead, and nobody sees
 // its frame. Null: none.
 // `parameters` has a letter for each positional parameter, that the original checks at once and a generator would check later:
