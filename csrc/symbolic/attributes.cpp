@@ -332,7 +332,7 @@ class AttributeLookup {
     bool is_class = known != nullptr && PyType_Check(known->object.get());
     if (is_class) type = reinterpret_cast<PyTypeObject*>(known->object.get())->tp_name;
     if (type.size() > 50 || (object_->kind != ValueKind::Instance && known == nullptr) ||
-        !PyType_HasFeature(type_of(object_), Py_TPFLAGS_HEAPTYPE))
+        !(is_class || PyType_HasFeature(type_of(object_), Py_TPFLAGS_HEAPTYPE)))
       walk_.raise_here();
     std::string text = is_class ? str_cat("type object '", type, "'") : str_cat("'", type, "' object");
     walk_.raise_known(PyExc_AttributeError, {walk_.string(str_cat(text, " has no attribute '", utf8(name_), "'"))});

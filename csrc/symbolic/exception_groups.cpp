@@ -27,6 +27,18 @@ PyObject* exceptions_name() {
   return name;
 }
 
+// ExceptionGroup can be changed as a class in Python can: what is read of it is guarded.
+ValuePtr class_value(Walk& walk, PyTypeObject* type) {
+  static PyObject* const kBuiltins = PyUnicode_InternFromString("builtins");
+  static PyObject* const kName = PyUnicode_InternFromString("ExceptionGroup");
+  ValuePtr constant = walk.constant(reinterpret_cast<PyObject*>(type));
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return constant;
+  const Source* module = walk.sources().get(SourceKind::LoadedModule, nullptr, kBuiltins);
+  ValuePtr known = walk.at(walk.sources().get(SourceKind::ModuleAttr, module, kName));
+  if (!known || walk.identity_of(known).get() != reinterpret_cast<PyObject*>(type)) return constant;
+  return known;
+}
+
 bool is_group(const ValuePtr& value) { return exception_of(value) != nullptr && is_group_class(type_of(value)); }
 
 const std::vector<ValuePtr>& exceptions_in(const ValuePtr& group) {
@@ -42,7 +54,7 @@ ValuePtr new_group(Walk& walk, const ValuePtr& message, std::vector<ValuePtr> ex
   bool is_plain = true;
   for (const ValuePtr& each : exceptions) is_plain = is_of(walk.exact_type(each), PyExc_Exception) && is_plain;
   PyTypeObject* type = is_plain ? plain_group_class() : base_group_class();
-  auto group = make_value<InstanceValue>(walk.constant(reinterpret_cast<PyObject*>(type)));
+  auto group = make_value<InstanceValue>(class_value(walk, type));
   group->exception = std::make_unique<ExceptionState>();
   group->exception->args = {message, given};
   group->exception->made_step = walk.step_number();
