@@ -178,6 +178,7 @@ class AttributeLookup {
   Bound on_made_object() {
     auto* made = as<MadeValue>(object_);
     bool is_partial = std::string_view(type_of(object_)->tp_name) == "functools.partial";
+    if (made->model && PyWeakref_CheckRef(made->model.get())) unknown();  // it has a callback, the model has none
     if (made->model) return on_model(made->model.get());
     if (is_partial && is("func")) return {made->positional[0]};
     if (is_partial && is("args"))

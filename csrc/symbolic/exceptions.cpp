@@ -206,12 +206,14 @@ ValuePtr take_set_exception(Walk& walk) {
   return make_exception(walk, walk.constant(reinterpret_cast<PyObject*>(held_value.type())), args);
 }
 
-Ref text_model(Walk& walk, const ValuePtr& value) {
+Ref text_model(Walk& walk, const ValuePtr& value, bool for_repr) {
   InstanceValue* exception = exception_of(value);
-  if (exception == nullptr) return nullptr;
+  if (exception == nullptr || is_group_class(class_of(*exception))) return nullptr;
   PyTypeObject* type = class_of(*exception);
-  // The text of a class of the user's has that class's name in repr() and may be its own.
-  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  bool is_user = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+  while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
+  // repr() has the class's name.
+  if (is_user && (for_repr || !walk.inherits(value, type, {"__str__", "__format__"}))) return nullptr;
   Ref args = walk.constant_of(make_value<SequenceValue>(false, exception->exception->args));
   return args ? Ref::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(type), args)) : Ref();
 }

@@ -17,8 +17,8 @@ ValuePtr exception_init(Walk& walk, const Handle<InstanceValue>& exception);
 ValuePtr make_exception(Walk& walk, const ValuePtr& type, const std::vector<ValuePtr>& args);
 // The same for the exception that is set, which is cleared; null: it is not made of constants.
 ValuePtr take_set_exception(Walk& walk);
-// A real exception with the same text, for str() and repr(); null: not known.
-Ref text_model(Walk& walk, const ValuePtr& value);
+// A real exception with the same text, for str() and, where `for_repr`, for repr(); null: not known.
+Ref text_model(Walk& walk, const ValuePtr& value, bool for_repr);
 // Whether an except clause of these classes takes an exception of this type. Anything but exception classes is an error of Python's.
 bool matches_clause(Walk& walk, PyTypeObject* type, const ValuePtr& classes);
 // An exception to raise, from an instance or a class; null: only Python can make it.

@@ -56,9 +56,25 @@ ValuePtr call_throw(Walk& walk, const CallArgs& args) {
   end_of(walk, generator);
 }
 
+// GeneratorExit is raised where it is suspended, and comes out again unless it returns. One that yields is an error.
+ValuePtr close_by_exception(Walk& walk, IteratorValue* generator) {
+  ValuePtr exit = make_exception(walk, walk.constant(PyExc_GeneratorExit), {});
+  std::optional<ValuePtr> yielded;
+  try {
+    yielded = walk.throw_into(generator, exit);
+  } catch (const RaiseSignal& signal) {
+    bool is_end = signal.exception && PyType_IsSubtype(type_of(signal.exception),
+                                                       reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit)) != 0;
+    if (!is_end) throw;
+    return walk.none();
+  }
+  if (yielded) walk.raise_here();
+  return PY_VERSION_HEX >= 0x030D0000 ? generator->returned : walk.none();
+}
+
 ValuePtr call_close(Walk& walk, const CallArgs& args) {
   IteratorValue* generator = generator_of(walk, args, 1);
-  if (walk.needs_closing(*generator)) walk.graph_break(BreakReason::generator_call, "close()");
+  if (walk.needs_closing(*generator)) return close_by_exception(walk, generator);
   generator->exhausted = true;
   return walk.none();
 }

@@ -251,7 +251,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
       held.push_back(Ref::share(walk.identity_of(value)));
       return true;
     }
-    if (auto* made = as<MadeValue>(value); made != nullptr && made->model) {
+    if (auto* made = as<MadeValue>(value); made != nullptr && made->model && !PyWeakref_CheckRef(made->model.get())) {
       held.push_back(made->model);
       return true;
     }
@@ -269,7 +269,10 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     }
     bool is_exception = exception_of(value) != nullptr;
     if (is_exception && !takes_text) return false;
-    Ref constant = is_exception ? text_model(walk, value) : walk.is_tensor(value) ? Ref() : walk.constant_of(value);
+    bool for_repr = callable.get() == kRepr.get() || callable.get() == kAscii.get();
+    Ref constant = is_exception              ? text_model(walk, value, for_repr)
+                   : walk.is_tensor(value) ? Ref()
+                                             : walk.constant_of(value);
     // The text of a container tells its type.
     if (!constant && !is_exception && takes_text) return false;
     if (!constant && !is_exception) {

@@ -786,7 +786,7 @@ Ref formatted(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spe
   if (walk.is_tensor(value)) walk.graph_break(BreakReason::tensor_format, describe(value));
   if (conversion != 3)
     if (Ref text = text_by_parts(walk, value, conversion, spec)) return text;
-  Ref constant = exception_of(value) != nullptr ? text_model(walk, value) : walk.constant_of(value);
+  Ref constant = exception_of(value) != nullptr ? text_model(walk, value, conversion >= 2) : walk.constant_of(value);
   if (exception_of(value) != nullptr && !constant) return nullptr;
   if (!constant) {
     // A constant object of ours: a Size, a dtype.

@@ -3,7 +3,7 @@
 import functools
 import weakref
 
-from differential import snippet, whole
+from differential import snippet, whole, whole_on_311
 
 from minidynamo import tensor
 
@@ -90,7 +90,7 @@ def _weak_keys():
     return tensor([1.0]), table, keys
 
 
-@whole(_weak_keys)
+@whole_on_311(_weak_keys)
 def table_of_weak_keys(x, table, keys):
     return x * table[keys[1]], keys[0] in table, keys[2] in table, table.get(keys[2], 5)
 
@@ -101,7 +101,7 @@ def table_of_weak_keys_written(x, table, keys):
     return x * table[keys[2]], len(table)
 
 
-@whole(_weak_keys)
+@whole_on_311(_weak_keys)
 def table_of_weak_keys_without_it(x, table, keys):
     try:
         return x * table[keys[2]]
@@ -114,7 +114,7 @@ def _weak_values():
     return tensor([1.0]), weakref.WeakValueDictionary({"a": kept}), kept
 
 
-@whole(_weak_values)
+@whole_on_311(_weak_values)
 def table_of_weak_values(x, table, kept):
     return x * table["a"].value
 
@@ -146,7 +146,7 @@ def _dispatched():
     return x, describe
 
 
-@whole(_dispatching, _dispatched)
+@whole_on_311(_dispatching, _dispatched)
 def dispatched_by_class(x, describe):
     return x, describe(1), describe([]), describe(2)
 
@@ -156,7 +156,7 @@ def dispatched_to_a_base(x, describe):
     return x, describe(True), describe("text"), describe(True), describe(x)
 
 
-@whole(_dispatched)
+@whole_on_311(_dispatched)
 def dispatched_to_the_default(x, describe):
     return x, describe("text")
 
