@@ -27,6 +27,10 @@ bool has_nan(PyObject* constant) {
 }
 
 Ref constant_argument(Walk& walk, const ValuePtr& value) {
+  // A built-in class holds nothing that dies.
+  if (auto* object = as<ObjectValue>(value); object != nullptr && PyType_CheckExact(object->object.get()))
+    if (!PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object->object.get()), Py_TPFLAGS_HEAPTYPE))
+      return Ref::share(walk.identity_of(value));
   Ref constant = walk.is_tensor(value) ? Ref() : walk.constant_of(value);
   bool is_exact = constant && is_guardable_constant(constant.get()) && !has_nan(constant);
   if (!is_exact) walk.graph_break(BreakReason::unhashable_key, "an argument of a cached function: " + describe(value));
