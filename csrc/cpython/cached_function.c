@@ -1,8 +1,7 @@
 #include "cpython/cached_function.h"
 
 typedef struct Entry {
-  PyObject_HEAD
-  struct Entry *previous, *next;
+  PyObject_HEAD struct Entry *previous, *next;
   Py_hash_t hash;
   PyObject *key, *result;
 } Entry;
@@ -94,7 +93,8 @@ static PyObject* give_result(PyObject* parts, PyObject* Py_UNUSED(args), PyObjec
 }
 
 int pv_cached_store(PyObject* object, PyObject* args, PyObject* kwargs, PyObject* result) {
-  static PyMethodDef method = {"give_result", (PyCFunction)(void (*)(void))give_result, METH_VARARGS | METH_KEYWORDS, NULL};
+  static PyMethodDef method = {"give_result", (PyCFunction)(void (*)(void))give_result, METH_VARARGS | METH_KEYWORDS,
+                               NULL};
   CachedFunction* cached = as_cached(object);
   PyObject* function = cached->function; /* and its reference, from when something else stands there */
   PyObject* parts = PyTuple_Pack(3, object, function, result);

@@ -9,10 +9,10 @@ extern "C" {
 
 /* What it holds, borrowed. */
 typedef struct {
-  PyObject* results;   /* exact dict: key to result, or, where maxsize is > 0, to an entry that holds the result */
-  PyObject* function;  /* the wrapped one */
-  PyObject* kwd_mark;  /* stands between positional arguments and keywords in a key */
-  Py_ssize_t maxsize;  /* -1: without bound */
+  PyObject* results;  /* exact dict: key to result, or, where maxsize is > 0, to an entry that holds the result */
+  PyObject* function; /* the wrapped one */
+  PyObject* kwd_mark; /* stands between positional arguments and keywords in a key */
+  Py_ssize_t maxsize; /* -1: without bound */
   int typed;
 } PvCachedFunction;
 

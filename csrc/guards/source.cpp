@@ -416,6 +416,7 @@ BorrowedRef Source::subject() const {
 
 const Source* SourcePool::get(SourceKind kind, const Source* base, BorrowedRef key, Py_ssize_t index) {
   MD_ASSERT(index >= 0, "a source index counts from the start");
+  if (kind == SourceKind::WeakItem) return weak_item(base, key);
   Ref subject;
   if (kind == SourceKind::SlotAttr) {
     const PyMemberDef* slot = object_member(key);

@@ -126,14 +126,15 @@ bool is_valid_for_star(Walk& walk, const ValuePtr& classes) {
 void check_eg_match(Walk& walk, const Instruction& at) {
   ValuePtr value = walk.peek(2), classes = walk.peek(1);
   bool is_none = walk.same_object(value, walk.none());
-  if (!is_none && exception_of(value) == nullptr) walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
+  if (!is_none && exception_of(value) == nullptr)
+    walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
   if (!is_valid_for_star(walk, classes)) walk.raise_here();
   Split parts{nullptr, value};
   if (!is_none) parts = split(walk, value, of_classes(walk, classes));
   if (parts.match && !is_group(parts.match)) {
     int64_t raised = exception_of(value)->exception->raised_step;
-    parts.match = new_group(walk, walk.string(""), {value},
-                            make_value<SequenceValue>(false, std::vector<ValuePtr>{value}));
+    parts.match =
+        new_group(walk, walk.string(""), {value}, make_value<SequenceValue>(false, std::vector<ValuePtr>{value}));
     exception_of(parts.match)->exception->raised_step = raised;
   }
   walk.pop_many(2);
@@ -151,7 +152,8 @@ void add_leaves(const ValuePtr& exception, std::vector<ValuePtr>& leaves) {
 void prep_reraise_star(Walk& walk, const Instruction& at) {
   ValuePtr original = walk.peek(2);
   auto left = walk.elements_of(walk.peek(1));
-  if (exception_of(original) == nullptr || !left) walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
+  if (exception_of(original) == nullptr || !left)
+    walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
   std::erase_if(*left, [&](const ValuePtr& each) { return walk.same_object(each, walk.none()); });
   ValuePtr result;
   if (!left->empty() && !is_group(original)) {
@@ -177,7 +179,8 @@ const OpcodeRegistration registration{{Opcode::CHECK_EG_MATCH, check_eg_match},
 
 const ValuePtr& group_argument(Walk& walk, const CallArgs& args) {
   walk.require_method_count(args, 1, 1);
-  if (!is_group(args.positional[0])) walk.graph_break(BreakReason::unknown_c_function, "a method of an exception group");
+  if (!is_group(args.positional[0]))
+    walk.graph_break(BreakReason::unknown_c_function, "a method of an exception group");
   return args.positional[0];
 }
 
@@ -215,7 +218,8 @@ bool is_group_class(PyTypeObject* type) { return type == plain_group_class() || 
 
 ValuePtr make_group(Walk& walk, const ValuePtr& type, const CallArgs& args) {
   walk.require_count(args, 2, 2);
-  bool is_sequence = walk.is_exactly(args.positional[1], &PyList_Type) || walk.is_exactly(args.positional[1], &PyTuple_Type);
+  bool is_sequence =
+      walk.is_exactly(args.positional[1], &PyList_Type) || walk.is_exactly(args.positional[1], &PyTuple_Type);
   auto exceptions = is_sequence ? walk.elements_of(args.positional[1]) : nullptr;
   if (!exceptions) walk.graph_break(BreakReason::object_creation, "an exception group");
   bool is_valid = walk.is_exactly(args.positional[0], &PyUnicode_Type) && !exceptions->empty();

@@ -279,9 +279,9 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     bool is_exception = exception_of(value) != nullptr;
     if (is_exception && !takes_text) return false;
     bool for_repr = callable.get() == kRepr.get() || callable.get() == kAscii.get();
-    Ref constant = is_exception              ? text_model(walk, value, for_repr)
+    Ref constant = is_exception            ? text_model(walk, value, for_repr)
                    : walk.is_tensor(value) ? Ref()
-                                             : walk.constant_of(value);
+                                           : walk.constant_of(value);
     // The text of a container tells its type.
     if (!constant && !is_exception && takes_text) return false;
     if (!constant && !is_exception) {

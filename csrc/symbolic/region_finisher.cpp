@@ -258,7 +258,8 @@ void RegionFinisher::describe_exception(const ValuePtr& value, Recipe& recipe) {
   bool has_state = state.context || state.cause || state.suppresses_context || instance->find(kNotes) != nullptr;
   if (is_group_class(type_of(value)) || (!has_state && !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE))) {
     // The parts that a group was split into are Python's to make.
-    if (has_state && is_group_class(type_of(value))) end_before(state.made_step, BreakReason::object_creation, "a group");
+    if (has_state && is_group_class(type_of(value)))
+      end_before(state.made_step, BreakReason::object_creation, "a group");
     recipe.kind = RecipeKind::Exception;
     return add_parts(recipe, state.args);
   }

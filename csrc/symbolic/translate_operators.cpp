@@ -646,7 +646,8 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
 // What a generic class makes of itself and its parameters, in Python.
 ValuePtr subscript_of_class(Walk& walk, const ValuePtr& type, const ValuePtr& key) {
   static PyObject* const kClassGetitem = PyUnicode_InternFromString("__class_getitem__");
-  bool is_python = PyType_HasFeature(reinterpret_cast<PyTypeObject*>(walk.identity_of(type).get()), Py_TPFLAGS_HEAPTYPE);
+  bool is_python =
+      PyType_HasFeature(reinterpret_cast<PyTypeObject*>(walk.identity_of(type).get()), Py_TPFLAGS_HEAPTYPE);
   ValuePtr method = is_python ? walk.optional_attribute(type, kClassGetitem) : nullptr;
   if (!method) walk.graph_break(BreakReason::unknown_subscript, str_cat(describe(type), "[", describe(key), "]"));
   return walk.call_now(method, {{key}, {}});

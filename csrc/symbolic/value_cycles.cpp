@@ -48,7 +48,8 @@ void take_parts(const ValuePtr& value, Values& into) {
     take_seconds(instance->attributes, into);
     if (instance->exception) {
       take_all(instance->exception->args, into);
-      for (ValuePtr* part : {&instance->exception->context, &instance->exception->cause, &instance->exception->split_from})
+      for (ValuePtr* part :
+           {&instance->exception->context, &instance->exception->cause, &instance->exception->split_from})
         into.push_back(std::move(*part));
     }
   } else if (auto* iterator = as<IteratorValue>(value)) {

@@ -90,8 +90,6 @@ ValuePtr Walk::weak_item(const ValuePtr& dict, BorrowedRef reference) {
   return at(source, Ref::share(found));
 }
 
-void register_weak_references() {
-  register_call(reinterpret_cast<PyObject*>(&_PyWeakref_RefType), make_reference);
-}
+void register_weak_references() { register_call(reinterpret_cast<PyObject*>(&_PyWeakref_RefType), make_reference); }
 
 }  // namespace md

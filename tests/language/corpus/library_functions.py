@@ -18,7 +18,7 @@ import types
 import typing
 import weakref
 
-from differential import snippet, whole, whole_on_311
+from differential import snippet
 from differential import whole_on_311 as whole
 
 from minidynamo import tensor
@@ -177,7 +177,7 @@ def _(value):
     return 3
 
 
-@whole_on_311()
+@whole()
 def single_dispatch(x):
     return x * described(1) + described([]) + described("a")
 
@@ -359,14 +359,14 @@ def null_context(x):
         return x * three
 
 
-@whole_on_311()
+@whole()
 def exit_stack(x):
     with contextlib.ExitStack() as stack:
         value = stack.enter_context(contextlib.nullcontext(x))
     return value + 1
 
 
-@whole_on_311()
+@whole()
 def exit_stack_callback(x):
     seen = []
     with contextlib.ExitStack() as stack:

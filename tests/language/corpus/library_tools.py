@@ -13,7 +13,7 @@ import types
 import typing
 import weakref
 
-from differential import snippet, whole, whole_on_311
+from differential import snippet
 from differential import whole_on_311 as whole
 
 from minidynamo import no_grad, tensor
@@ -271,7 +271,7 @@ def _(value):
     return 3
 
 
-@whole_on_311()
+@whole()
 def dispatched(x):
     return x * kind(1) + kind([]) + kind("a")
 
@@ -650,7 +650,7 @@ def suppressed_errors(x):
     return x + 1
 
 
-@whole_on_311()
+@whole()
 def stack_of_contexts(x):
     with contextlib.ExitStack() as stack:
         three = stack.enter_context(contextlib.nullcontext(3))
@@ -658,7 +658,7 @@ def stack_of_contexts(x):
     return y
 
 
-@whole_on_311()
+@whole()
 def stack_of_callbacks(x):
     seen = []
     with contextlib.ExitStack() as stack:
@@ -759,7 +759,7 @@ TARGET = Target()
 REFERENCE = weakref.ref(TARGET)
 
 
-@whole_on_311()
+@whole()
 def weak_reference_followed(x):
     return x * REFERENCE().by
 

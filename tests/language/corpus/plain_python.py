@@ -2,7 +2,7 @@
 
 import sys
 
-from differential import snippet, whole
+from differential import snippet
 from differential import whole_on_311 as whole
 
 from minidynamo import tensor
