@@ -97,7 +97,9 @@ def test_dispatch_keeps_its_table_as_plain_calls_do():
     def scale(value):
         return 1.0
 
-    (cells,) = [cell for cell in scale.dispatch.__closure__ if isinstance(cell.cell_contents, weakref.WeakKeyDictionary)]
+    (cells,) = [
+        cell for cell in scale.dispatch.__closure__ if isinstance(cell.cell_contents, weakref.WeakKeyDictionary)
+    ]
     table = cells.cell_contents
     compiled = minidynamo.compile(lambda x, value: x * scale(value))
 
