@@ -267,6 +267,16 @@ class SubPoint(Point):
         return 1
 
 
+@functools.cache
+def cached(n):
+    return [n]
+
+
+KEPT = cached(2)
+UNUSED = functools.cache(list)
+RESULTS = next(held for held in gc.get_referents(cached) if isinstance(held, dict) and 2 in held)
+
+
 SOURCES = {
     "Local": ("L['x']", None, lambda p: p.local("x"), 5, 5, [], []),
     "CallerSlot": ("C['f']['y']", None, lambda p: p.source("CallerSlot", None, "C['f']['y']", 0), 5, 5, [], []),
@@ -306,6 +316,13 @@ SOURCES = {
     "GlobalsDict": ("L['x'].__globals__", None, on_x("GlobalsDict"), other_function, globals(), [], [Point, 3]),
     "InstanceDict": ("L['x'].__dict__", None, on_x("InstanceDict"), WITH_DICT, vars(WITH_DICT), [3, Slotted()], []),
     "AttributesDict": ("L['x'].__dict__", None, on_x("AttributesDict"), WITH_DICT, vars(WITH_DICT), [], [3, Slotted()]),
+    "CachedResults": ("L['x'].__cache__", None, on_x("CachedResults"), cached, RESULTS, [],
+                      [other_function, 3]),
+    "CachedResult": ("L['x'].__cache__[((2,), ())]", None, on_x("CachedResult", ((2,), ())), cached, KEPT, [UNUSED],
+                     [other_function, 3]),
+    "Referent": ("L['x']()", None, on_x("Referent"), weakref.ref(Point), Point, [], [Point, 3]),
+    "WeakItem": ("L['x'][ref(type)]", None, on_x("WeakItem", Point), {weakref.ref(Point): 9}, 9,
+                 [{}, {weakref.ref(Slotted): 9}], [[1], None]),
     "WrappedFunction": ("L['x'].__func__", None, on_x("WrappedFunction"), STATIC, other_function, [], [METHOD, 3]),
 }  # fmt: skip
 
@@ -321,10 +338,26 @@ def test_every_row_is_tried():
         "ABC_TOKEN",
     }
     assert tried == set(testing.GUARD_KINDS)
-    assert set(SOURCES) == set(testing.SOURCE_KINDS)
+    assert set(SOURCES) | {"HandledException"} == set(testing.SOURCE_KINDS)
 
 
-@pytest.mark.parametrize("kind", testing.SOURCE_KINDS)
+def test_the_source_of_the_handled_exception():
+    program = make_program()
+    source = program.source("HandledException")
+    assert program.name(source) == "sys.exception()"
+    program.absent(source)
+    program.seal()
+    assert program.check((1, 2))
+    try:
+        raise ValueError("v")
+    except ValueError as error:
+        assert program.fetch(source, (1, 2)) is error
+        assert not program.check((1, 2))
+    with pytest.raises(KeyError):
+        program.fetch(source, (1, 2))
+
+
+@pytest.mark.parametrize("kind", SOURCES)
 def test_source(kind):
     text, function, make, base, expected, absent, foreign = SOURCES[kind]
     program = make_program(function) if function else make_program()

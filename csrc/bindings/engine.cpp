@@ -77,6 +77,9 @@ void bind_engine(py::module_& module) {
   register_attribute_calls();
   register_generator_methods();
   register_exception_calls();
+  register_exception_state_calls();
+  register_exception_group_calls();
+  register_weak_references();
   register_super();
   register_class_calls();
   register_set_methods();

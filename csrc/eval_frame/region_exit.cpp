@@ -1,5 +1,6 @@
 #include "eval_frame/region_exit.h"
 
+#include "cpython/cached_function.h"
 #include "eval_frame/call_out_frames.h"
 #include "eval_frame/counters.h"
 #include "guards/tensor_type.h"
@@ -162,6 +163,17 @@ void assign_deque(PyObject* deque, PyObject* items, bool is_changed) {
   check(PyObject_CallMethod(deque, "extend", "O", items));
 }
 
+void count_hit(PyObject* cached, PyObject* arguments) {
+  check(PyObject_Call(cached, PyTuple_GET_ITEM(arguments, 0), PyTuple_GET_ITEM(arguments, 1)));
+}
+
+// Null result: the call raised.
+void count_miss(PyObject* cached, PyObject* arguments, const Ref& result) {
+  if (!result) return pv_cached_count_failure(cached);
+  PyObject *positional = PyTuple_GET_ITEM(arguments, 0), *keywords = PyTuple_GET_ITEM(arguments, 1);
+  check_status(pv_cached_store(cached, positional, keywords, result));
+}
+
 void clear_dict(PyObject* dict) {
   if (!PyODict_Check(dict)) return PyDict_Clear(dict);
   Ref clear = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyODict_Type), "clear"));
@@ -216,6 +228,13 @@ bool ExitValues::apply_effects(OutputReplay* outputs, LiveFrame* frame) {
         break;
       case EffectKind::WriteTensor:
         write_tensor(builder_.build(effect.target), builder_.build(effect.value), effect.count);
+        break;
+      case EffectKind::CacheHit:
+        count_hit(builder_.build(effect.target), builder_.build(effect.key));
+        break;
+      case EffectKind::CacheMiss:
+        count_miss(builder_.build(effect.target), builder_.build(effect.key),
+                   effect.value != kNoRecipe ? builder_.build(effect.value) : Ref());
         break;
       case EffectKind::GradMode:
         tensor_modes().grad_enabled = effect.flag;

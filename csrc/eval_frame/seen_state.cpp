@@ -31,6 +31,8 @@ Ref contents_of(EffectKind kind, BorrowedRef target, BorrowedRef key) {
       if (!value) PyErr_Clear();
       return value;
     }
+    case EffectKind::CacheHit:
+    case EffectKind::CacheMiss:  // whose state the guards tell
     case EffectKind::GradMode:
     case EffectKind::InferenceMode:
     case EffectKind::WriteTensor:

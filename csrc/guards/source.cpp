@@ -6,11 +6,14 @@
 
 #include "base/error.h"
 #include "bytecode/bytecode.h"
+#include "cpython/cached_function.h"
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
+#include "guards/cached_calls.h"
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
 #include "guards/object_fields.h"
+#include "guards/weak_keys.h"
 
 namespace md {
 namespace {
@@ -152,7 +155,7 @@ Fetched fetch_SuperAttr(const Source& source, PyObject* base, const LocalsView&)
 }
 
 Fetched fetch_SlotAttr(const Source& source, PyObject* base, const LocalsView&) {
-  PyObject* owner = source.slot_owner();
+  PyObject* owner = source.subject();
   if (base == nullptr || owner == nullptr) return kUnknown;
   if (!PyObject_TypeCheck(base, reinterpret_cast<PyTypeObject*>(owner))) return kUnknown;
   return found_or_absent(object_member(base, source.index()));
@@ -211,6 +214,36 @@ Fetched fetch_Field(const Source& source, PyObject* base, const LocalsView&) {
   return base != nullptr ? found_or_unknown(read_object_field(base, static_cast<int>(source.index()))) : kUnknown;
 }
 
+Fetched fetch_CachedResults(const Source&, PyObject* base, const LocalsView&) {
+  PvCachedFunction cached;
+  return pv_cached_function(base, &cached) != 0 ? Fetched{Presence::Found, cached.results} : kUnknown;
+}
+
+Fetched fetch_CachedResult(const Source& source, PyObject* base, const LocalsView&) {
+  PyObject* first = source.subject();
+  bool is_gone = source.index() == 1 && first == nullptr;
+  PyObject* value = nullptr;
+  int status = is_gone ? -1 : lookup_cached_call(base, first, source.key(), &value);
+  return lookup_result(status, value);
+}
+
+Fetched fetch_HandledException(const Source&, PyObject*, const LocalsView&) {
+  Ref handled = Ref::steal(PyErr_GetHandledException());  // which the thread holds as well
+  return handled && handled.get() != Py_None ? Fetched{Presence::Found, handled.get()} : kAbsent;
+}
+
+Fetched fetch_Referent(const Source&, PyObject* base, const LocalsView&) {
+  if (base == nullptr || !PyWeakref_CheckRef(base)) return kUnknown;
+  return {Presence::Found, reinterpret_cast<PyWeakReference*>(base)->wr_object};
+}
+
+Fetched fetch_WeakItem(const Source& source, PyObject* base, const LocalsView&) {
+  if (!is_exactly(base, &PyDict_Type) || !source.subject()) return kUnknown;
+  PyObject* value = nullptr;
+  int status = lookup_weak_key(base, source.subject_reference(), &value);
+  return lookup_result(status, value);
+}
+
 Fetched fetch_PropertyGetter(const Source&, PyObject* base, const LocalsView&) {
   static const Py_ssize_t offset = object_member_offset(&PyProperty_Type, "fget");
   return is_exactly(base, &PyProperty_Type) && offset >= 0 ? found_or_absent(object_member(base, offset)) : kUnknown;
@@ -226,6 +259,7 @@ Fetched fetch_WrappedFunction(const Source&, PyObject* base, const LocalsView&) 
   if (BorrowedRef replacement = find_replacement(base)) return found_or_absent(replacement);
   static const Py_ssize_t in_static = object_member_offset(&PyStaticMethod_Type, "__func__");
   static const Py_ssize_t in_class = object_member_offset(&PyClassMethod_Type, "__func__");
+  if (PvCachedFunction cached; pv_cached_function(base, &cached) != 0) return {Presence::Found, cached.function};
   Py_ssize_t offset = is_exactly(base, &PyStaticMethod_Type)  ? in_static
                       : is_exactly(base, &PyClassMethod_Type) ? in_class
                                                               : -1;
@@ -310,6 +344,17 @@ std::string name_LoadedModule(const Source& source, const std::string&, const By
 std::string name_Field(const Source& source, const std::string& base, const Bytecode&) {
   return attribute(source, base);
 }
+std::string name_CachedResults(const Source&, const std::string& base, const Bytecode&) { return base + ".__cache__"; }
+std::string name_CachedResult(const Source& source, const std::string& base, const Bytecode&) {
+  std::string first = source.index() == 1 ? "self, " : "";
+  return str_cat(base, ".__cache__[", first, repr_constant(source.key()), "]");
+}
+std::string name_HandledException(const Source&, const std::string&, const Bytecode&) { return "sys.exception()"; }
+std::string name_Referent(const Source&, const std::string& base, const Bytecode&) { return base + "()"; }
+std::string name_WeakItem(const Source& source, const std::string& base, const Bytecode&) {
+  PyObject* subject = source.subject();
+  return str_cat(base, "[ref(", subject != nullptr ? Py_TYPE(subject)->tp_name : "?", ")]");
+}
 std::string name_PropertyGetter(const Source&, const std::string& base, const Bytecode&) { return base + ".fget"; }
 std::string name_PropertySetter(const Source&, const std::string& base, const Bytecode&) { return base + ".fset"; }
 std::string name_WrappedFunction(const Source&, const std::string& base, const Bytecode&) { return base + ".__func__"; }
@@ -363,42 +408,52 @@ Py_ssize_t slot_offset(BorrowedRef member_descriptor) {
   return slot != nullptr ? slot->offset : -1;
 }
 
-BorrowedRef Source::slot_owner() const {
-  if (!slot_owner_) return nullptr;
-  PyObject* owner = reinterpret_cast<PyWeakReference*>(slot_owner_.get())->wr_object;
+BorrowedRef Source::subject() const {
+  if (!subject_) return nullptr;
+  PyObject* owner = reinterpret_cast<PyWeakReference*>(subject_.get())->wr_object;
   return owner != Py_None ? owner : nullptr;
 }
 
 const Source* SourcePool::get(SourceKind kind, const Source* base, BorrowedRef key, Py_ssize_t index) {
   MD_ASSERT(index >= 0, "a source index counts from the start");
-  Ref slot_owner;
+  if (kind == SourceKind::WeakItem) return weak_item(base, key);
+  Ref subject;
   if (kind == SourceKind::SlotAttr) {
     const PyMemberDef* slot = object_member(key);
     MD_ASSERT(slot != nullptr, "a SlotAttr stands on a member descriptor that holds an object");
     auto* descriptor = reinterpret_cast<PyDescrObject*>(key.get());
-    slot_owner = check(PyWeakref_NewRef(reinterpret_cast<PyObject*>(descriptor->d_type), nullptr));
+    subject = check(PyWeakref_NewRef(reinterpret_cast<PyObject*>(descriptor->d_type), nullptr));
     key = descriptor->d_name;
     index = slot->offset;
   }
   Ref exact = key ? exact_constant(key) : Ref();
   MD_ASSERT(!exact || is_guardable_constant(exact), "the key of a source is a constant");
-  return intern(kind, base, exact, index, slot_owner);
+  return intern(kind, base, exact, index, subject);
+}
+
+const Source* SourcePool::cached_result(const Source* base, BorrowedRef first, BorrowedRef call) {
+  Ref weak = first ? check(PyWeakref_NewRef(first, nullptr)) : Ref();
+  return intern(SourceKind::CachedResult, base, call, first ? 1 : 0, weak);
+}
+
+const Source* SourcePool::weak_item(const Source* base, BorrowedRef referent) {
+  return intern(SourceKind::WeakItem, base, nullptr, 0, check(PyWeakref_NewRef(referent, nullptr)));
 }
 
 const Source* SourcePool::on_base(const Source* source, const Source* base) {
   return source->base() == base ? source
-                                : intern(source->kind(), base, source->key(), source->index(), source->slot_owner_);
+                                : intern(source->kind(), base, source->key(), source->index(), source->subject_);
 }
 
 const Source* SourcePool::intern(SourceKind kind, const Source* base, BorrowedRef key, Py_ssize_t index,
-                                 BorrowedRef slot_owner) {
+                                 BorrowedRef subject) {
   size_t hash = mix(mix(mix(static_cast<size_t>(kind), base != nullptr ? base->id() + 1 : 0), key_hash(key)), index);
   auto [first, last] = by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
     const Source& other = sources_[it->second];
     // One weak reference without a callback exists per object.
     if (other.kind_ == kind && other.base_ == base && other.index_ == index && same_key(other.key_, key) &&
-        other.slot_owner_.get() == slot_owner.get()) {
+        other.subject_.get() == subject.get()) {
       return &other;
     }
   }
@@ -406,7 +461,7 @@ const Source* SourcePool::intern(SourceKind kind, const Source* base, BorrowedRe
   source.kind_ = kind;
   source.base_ = base;
   source.key_ = Ref::share(key);
-  source.slot_owner_ = Ref::share(slot_owner);
+  source.subject_ = Ref::share(subject);
   source.index_ = index;
   source.id_ = size() - 1;
   source.depth_ = base != nullptr ? base->depth() + 1 : 0;
@@ -419,7 +474,7 @@ const Source* SourcePool::intern(SourceKind kind, const Source* base, BorrowedRe
 bool same_place(const Source* a, const Source* b) {
   for (; a != b; a = a->base(), b = b->base()) {
     if (a == nullptr || b == nullptr || a->place_hash() != b->place_hash() || a->kind() != b->kind() ||
-        a->index() != b->index() || !same_key(a->key(), b->key()) || a->slot_owner().get() != b->slot_owner().get())
+        a->index() != b->index() || !same_key(a->key(), b->key()) || a->subject().get() != b->subject().get())
       return false;
   }
   return true;

@@ -29,15 +29,17 @@ class Source {
   int depth() const { return depth_; }  // number of bases below
   // The same for the same place in whatever pool.
   size_t place_hash() const { return place_hash_; }
-  // The type whose instances have the slot of a SlotAttr; null when it is gone.
-  BorrowedRef slot_owner() const;
+  // The type whose instances have the slot of a SlotAttr, the first argument of a CachedResult that has one beside `key`, what the
+  // key of a WeakItem refers to; null when it is gone.
+  BorrowedRef subject() const;
+  BorrowedRef subject_reference() const { return subject_; }
 
  private:
   friend class SourcePool;
   SourceKind kind_ = SourceKind::Local;
   const Source* base_ = nullptr;
   Ref key_;
-  Ref slot_owner_;  // a weak reference: a class reaches the code objects of its methods
+  Ref subject_;  // a weak reference: a class reaches the code objects of its methods
   Py_ssize_t index_ = 0;
   int id_ = 0;
   int depth_ = 0;
@@ -52,6 +54,9 @@ class SourcePool {
  public:
   // `key` is a guardable constant (SourceKinds with a key), for a SlotAttr the member descriptor.
   const Source* get(SourceKind kind, const Source* base, BorrowedRef key, Py_ssize_t index = 0);
+  // `first` may be null (cached_calls.h).
+  const Source* cached_result(const Source* base, BorrowedRef first, BorrowedRef call);
+  const Source* weak_item(const Source* base, BorrowedRef referent);
   const Source* local(int slot) { return get(SourceKind::Local, nullptr, nullptr, slot); }
   const Source* function() { return get(SourceKind::Function, nullptr, nullptr); }
   // What `source` would be if it stood on `base`.
@@ -60,7 +65,7 @@ class SourcePool {
   const Source* operator[](int id) const { return &sources_[id]; }
 
  private:
-  const Source* intern(SourceKind kind, const Source* base, BorrowedRef key, Py_ssize_t index, BorrowedRef slot_owner);
+  const Source* intern(SourceKind kind, const Source* base, BorrowedRef key, Py_ssize_t index, BorrowedRef subject);
   std::deque<Source> sources_;
   std::unordered_multimap<size_t, int> by_hash_;
 };

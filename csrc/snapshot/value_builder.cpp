@@ -220,6 +220,7 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     case RecipeKind::PolicyFunction:
       return make_policy_function(parts[0], static_cast<PolicyChange>(recipe.index), parts[1].get());
     case RecipeKind::Exception: {
+      finish();  // a group takes what is in its list now
       std::vector<PyObject*> args;
       for (size_t i = 1; i < parts.size(); ++i) args.push_back(parts[i]);
       return check(PyObject_Vectorcall(parts[0], args.data(), args.size(), nullptr));

@@ -6,6 +6,7 @@
 #include "cpython/object_protocol.h"
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
+#include "guards/cached_calls.h"
 #include "guards/constants.h"
 #include "guards/held_object.h"
 #include "guards/named_results.h"
@@ -121,7 +122,7 @@ class AttributeLookup {
     ValuePtr found = walk_.class_attribute(object_, name_);
     if (!found) return meta ? bind(meta) : missing();
     PyTypeObject* descriptor = descriptor_type(found);
-    if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr) return {found};
+    if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr || is_cached(found)) return {found};
     if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, object_)};
     if (has_python_get(found)) return inline_getter(python_get_, {found, walk_.none(), object_});
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
@@ -186,6 +187,7 @@ class AttributeLookup {
   Bound on_made_object() {
     auto* made = as<MadeValue>(object_);
     bool is_partial = std::string_view(type_of(object_)->tp_name) == "functools.partial";
+    if (made->model && PyWeakref_CheckRef(made->model.get())) unknown();  // it has a callback, the model has none
     if (made->model) return on_model(made->model.get());
     PyTypeObject* type = type_of(object_);
     bool copies = type == &PyProperty_Type && (is("getter") || is("setter") || is("deleter"));
@@ -344,7 +346,7 @@ class AttributeLookup {
     bool is_class = known != nullptr && PyType_Check(known->object.get());
     if (is_class) type = reinterpret_cast<PyTypeObject*>(known->object.get())->tp_name;
     if (type.size() > 50 || (object_->kind != ValueKind::Instance && known == nullptr) ||
-        !PyType_HasFeature(type_of(object_), Py_TPFLAGS_HEAPTYPE))
+        !(is_class || PyType_HasFeature(type_of(object_), Py_TPFLAGS_HEAPTYPE)))
       walk_.raise_here();
     std::string text = is_class ? str_cat("type object '", type, "'") : str_cat("'", type, "' object");
     walk_.raise_known(PyExc_AttributeError, {walk_.string(str_cat(text, " has no attribute '", utf8(name_), "'"))});
@@ -508,6 +510,7 @@ class AttributeLookup {
       return {walk_.type_value(object_)};
     }
     if (InstanceValue* exception = exception_of(object_)) {
+      if (ValuePtr field = exception_field(walk_, object_, name_, descriptor)) return {field};
       if (is_args_descriptor(descriptor)) {
         if (known->source != nullptr) walk_.identity_of(descriptor);
         return {make_value<SequenceValue>(false, exception->exception->args)};
@@ -608,11 +611,16 @@ class AttributeLookup {
     if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
     if (ValuePtr unwrapped = unwrap_class_method(found))
       return {make_value<BoundMethodValue>(unwrapped, walk_.type_value(object_))};
-    if (find_wrapper_type(descriptor) != nullptr) return {found, true};
+    if (find_wrapper_type(descriptor) != nullptr || is_cached(found)) return {found, true};
     if (has_python_get(found)) return inline_getter(python_get_, {found, object_, walk_.type_value(object_)});
     if (descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type) return {found, true};
     if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, walk_.type_value(object_))};
     unknown();
+  }
+
+  static bool is_cached(const ValuePtr& found) {
+    auto* known = as<ObjectValue>(found);
+    return known != nullptr && is_cached_function(known->object);
   }
 
   ValuePtr unwrap(const ValuePtr& found, SourceKind kind, PyTypeObject* wrapper) {
@@ -909,13 +917,16 @@ ValuePtr call_delattr(Walk& walk, const CallArgs& args) {
   return walk.none();
 }
 
-// exception.__traceback__ = its traceback, as contextlib has it: nobody sees it but Python, which then raises it itself.
-bool keeps_traceback(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
-  auto* part = as<RaisedPartValue>(value);
-  bool is_own = part != nullptr && part->is_traceback && part->exception == object &&
-                PyUnicode_CompareWithASCIIString(name, "__traceback__") == 0;
-  bool is_builtin = is_own && !PyType_HasFeature(type_of(object), Py_TPFLAGS_HEAPTYPE);
-  return is_builtin || (is_own && has_plain_setattr(walk, object, false));
+// A store of one of the attributes that every exception has, on an exception that the walk made.
+bool store_on_exception(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
+  if (exception_of(object) == nullptr) return false;
+  PyObject* descriptor = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), name);
+  if (descriptor == nullptr || !is_data_descriptor(Py_TYPE(descriptor))) return false;
+  if (PyType_HasFeature(type_of(object), Py_TPFLAGS_HEAPTYPE)) {
+    auto* found = as<ObjectValue>(walk.type_attribute(object, name));
+    if (!has_plain_setattr(walk, object, false) || found == nullptr || found->object.get() != descriptor) return false;
+  }
+  return set_exception_field(walk, object, name, value);
 }
 
 void store_attr(Walk& walk, const Instruction& at) {
@@ -925,7 +936,7 @@ void store_attr(Walk& walk, const Instruction& at) {
     walk.inline_function(method, {{object, walk.constant(name), value}, {}}, ContinuationKind::Discard, nullptr);
     return walk.drop_below_callee(2);
   }
-  if (keeps_traceback(walk, object, name, value)) {
+  if (store_on_exception(walk, object, name, value)) {
     walk.pop_many(2);
     return;
   }

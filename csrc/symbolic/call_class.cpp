@@ -121,6 +121,7 @@ ValuePtr Walk::make_object(const ValuePtr& type_value, CallArgs& args, Continuat
   static PyObject* const kNew = PyUnicode_InternFromString("__new__");
   auto* type = reinterpret_cast<PyTypeObject*>(identity_of(type_value).get());
   if (type->tp_new == nullptr) raise_here();  // no instances by a call
+  if (is_group_class(type)) return make_group(*this, type_value, args);
   if (is_exception_class(type)) {
     Handle<InstanceValue> exception = new_exception(*this, type_value, args.positional);
     // Others choose their class or check their arguments when they are made.

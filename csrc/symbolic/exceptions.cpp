@@ -24,7 +24,6 @@ bool holds_only_arguments(PyTypeObject* type) {
                                                  known == PyExc_StopIteration || known == PyExc_AttributeError);
 }
 
-// Whether an except clause of these classes takes it. Anything but exception classes is an error of Python's.
 bool catches(Walk& walk, PyTypeObject* type, const ValuePtr& classes, bool in_tuple = false) {
   if (auto elements = in_tuple ? nullptr : walk.elements_of(classes)) {
     bool found = false;
@@ -61,26 +60,19 @@ void pop_except(Walk& walk, const Instruction& at) {
   walk.handled().pop_back();
 }
 
-void reraise(Walk& walk, const Instruction&) { walk.raise_exception(walk.peek()); }
-
-// An exception to raise, from an instance or a class; null: only Python can make it.
-ValuePtr exception_to_raise(Walk& walk, const ValuePtr& operand) {
-  if (exception_of(operand) != nullptr) return operand;
-  auto* object = as<ObjectValue>(operand);
-  if (object == nullptr || !PyExceptionClass_Check(object->object.get())) return nullptr;
-  walk.identity_of(operand);
-  return make_exception(walk, operand, {});
-}
+void reraise(Walk& walk, const Instruction&) { raise_again(walk, walk.peek()); }
 
 void raise_varargs(Walk& walk, const Instruction& at) {
   if (at.arg == 0) {
     if (walk.handled().empty()) walk.raise_here();
-    walk.raise_exception(walk.handled().back());
+    raise_again(walk, walk.handled().back());
   }
-  // A cause is seen on the exception alone.
-  bool known_cause = at.arg < 2 || exception_of(walk.peek()) != nullptr || walk.same_object(walk.peek(), walk.none());
-  ValuePtr exception = known_cause ? exception_to_raise(walk, walk.peek(at.arg)) : nullptr;
-  if (!exception) walk.raise_here();
+  ValuePtr exception = exception_to_raise(walk, walk.peek(at.arg));
+  bool is_from_none = at.arg == 2 && walk.same_object(walk.peek(), walk.none());
+  ValuePtr cause = at.arg == 2 && !is_from_none ? exception_to_raise(walk, walk.peek()) : nullptr;
+  if (!exception || (at.arg == 2 && !is_from_none && !cause)) walk.raise_here();
+  if (at.arg == 2) set_cause(*exception_of(exception), cause);
+  exception_of(exception)->exception->split_from = nullptr;
   walk.raise_exception(exception);
 }
 
@@ -131,6 +123,22 @@ ValuePtr call_exception_init(Walk& walk, const CallArgs& args) {
 }
 
 }  // namespace
+
+bool matches_clause(Walk& walk, PyTypeObject* type, const ValuePtr& classes) { return catches(walk, type, classes); }
+
+ValuePtr exception_to_raise(Walk& walk, const ValuePtr& operand) {
+  if (exception_of(operand) != nullptr) return operand;
+  auto* object = as<ObjectValue>(operand);
+  if (object == nullptr || !PyExceptionClass_Check(object->object.get())) return nullptr;
+  walk.identity_of(operand);
+  return make_exception(walk, operand, {});
+}
+
+void raise_again(Walk& walk, const ValuePtr& exception) {
+  if (exception_of(exception) == nullptr) walk.raise_here();
+  PyErr_Clear();
+  throw RaiseSignal{exception};
+}
 
 bool is_exception_class(PyTypeObject* type) { return PyType_HasFeature(type, Py_TPFLAGS_BASE_EXC_SUBCLASS); }
 
@@ -198,12 +206,14 @@ ValuePtr take_set_exception(Walk& walk) {
   return make_exception(walk, walk.constant(reinterpret_cast<PyObject*>(held_value.type())), args);
 }
 
-Ref text_model(Walk& walk, const ValuePtr& value) {
+Ref text_model(Walk& walk, const ValuePtr& value, bool for_repr) {
   InstanceValue* exception = exception_of(value);
-  if (exception == nullptr) return nullptr;
+  if (exception == nullptr || is_group_class(class_of(*exception))) return nullptr;
   PyTypeObject* type = class_of(*exception);
-  // The text of a class of the user's has that class's name in repr() and may be its own.
-  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  bool is_user = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+  while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
+  // repr() has the class's name.
+  if (is_user && (for_repr || !walk.inherits(value, type, {"__str__", "__format__"}))) return nullptr;
   Ref args = walk.constant_of(make_value<SequenceValue>(false, exception->exception->args));
   return args ? Ref::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(type), args)) : Ref();
 }
@@ -246,9 +256,8 @@ bool Walk::unwind(const ValuePtr& value, size_t depth) {
 }
 
 void Walk::raise_exception(const ValuePtr& exception) {
-  if (exception_of(exception) == nullptr) raise_here();
-  PyErr_Clear();
-  throw RaiseSignal{exception};
+  if (exception_of(exception) != nullptr) set_context(*this, exception);
+  raise_again(*this, exception);
 }
 
 void Walk::raise_known(PyObject* type, const std::vector<ValuePtr>& args) {

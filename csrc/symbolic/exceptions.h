@@ -17,8 +17,31 @@ ValuePtr exception_init(Walk& walk, const Handle<InstanceValue>& exception);
 ValuePtr make_exception(Walk& walk, const ValuePtr& type, const std::vector<ValuePtr>& args);
 // The same for the exception that is set, which is cleared; null: it is not made of constants.
 ValuePtr take_set_exception(Walk& walk);
-// A real exception with the same text, for str() and repr(); null: not known.
-Ref text_model(Walk& walk, const ValuePtr& value);
+// A real exception with the same text, for str() and, where `for_repr`, for repr(); null: not known.
+Ref text_model(Walk& walk, const ValuePtr& value, bool for_repr);
+// Whether an except clause of these classes takes an exception of this type. Anything but exception classes is an error of Python's.
+bool matches_clause(Walk& walk, PyTypeObject* type, const ValuePtr& classes);
+// An exception to raise, from an instance or a class; null: only Python can make it.
+ValuePtr exception_to_raise(Walk& walk, const ValuePtr& operand);
+// Without becoming the context of anything, or getting one.
+[[noreturn]] void raise_again(Walk& walk, const ValuePtr& exception);
+
+// --- what is known of an exception but its arguments (exception_state.cpp)
+// It is raised while the innermost handled one is handled.
+void set_context(Walk& walk, const ValuePtr& exception);
+void set_cause(InstanceValue& exception, const ValuePtr& cause);
+// An attribute that BaseException has; null: not known, or not one of these. The descriptor that the type has, guarded.
+ValuePtr exception_field(Walk& walk, const ValuePtr& exception, BorrowedRef name, const ValuePtr& descriptor);
+// False: left to Python. The type's way of setting attributes is object's own.
+bool set_exception_field(Walk& walk, const ValuePtr& exception, BorrowedRef name, const ValuePtr& value);
+void register_exception_state_calls();
+
+// --- exception groups (exception_groups.cpp)
+bool is_group_class(PyTypeObject* type);
+// What calling the class gives.
+ValuePtr make_group(Walk& walk, const ValuePtr& type, const CallArgs& args);
+void register_exception_group_calls();
+
 // What keeps `args` in BaseException.
 bool is_args_descriptor(const ValuePtr& value);
 bool is_exception_class(PyTypeObject* type);

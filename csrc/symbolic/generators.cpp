@@ -56,9 +56,25 @@ ValuePtr call_throw(Walk& walk, const CallArgs& args) {
   end_of(walk, generator);
 }
 
+// GeneratorExit is raised where it is suspended, and comes out again unless it returns. One that yields is an error.
+ValuePtr close_by_exception(Walk& walk, IteratorValue* generator) {
+  ValuePtr exit = make_exception(walk, walk.constant(PyExc_GeneratorExit), {});
+  std::optional<ValuePtr> yielded;
+  try {
+    yielded = walk.throw_into(generator, exit);
+  } catch (const RaiseSignal& signal) {
+    bool is_end = signal.exception && PyType_IsSubtype(type_of(signal.exception),
+                                                       reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit)) != 0;
+    if (!is_end) throw;
+    return walk.none();
+  }
+  if (yielded) walk.raise_here();
+  return PY_VERSION_HEX >= 0x030D0000 ? generator->returned : walk.none();
+}
+
 ValuePtr call_close(Walk& walk, const CallArgs& args) {
   IteratorValue* generator = generator_of(walk, args, 1);
-  if (walk.needs_closing(*generator)) walk.graph_break(BreakReason::generator_call, "close()");
+  if (walk.needs_closing(*generator)) return close_by_exception(walk, generator);
   generator->exhausted = true;
   return walk.none();
 }
@@ -166,6 +182,7 @@ void Walk::leave_held(size_t depth, const RaiseSignal& signal) {
     if (IteratorValue* generator = frames_[at]->generator) {
       generator->exhausted = true;
       generator->running = false;
+      if (handled_.size() > frames_[at]->handled_below) handled_.resize(frames_[at]->handled_below);
     }
   }
   frames_.resize(depth);
@@ -232,6 +249,9 @@ std::optional<ValuePtr> Walk::run_generator(IteratorValue* generator) {
   body.policy = frame().policy;
   body.entry_step = steps_;
   body.generator = generator;
+  body.handled_below = handled_.size();
+  handled_.insert(handled_.end(), body.handled.begin(), body.handled.end());
+  body.handled.clear();
   generator->running = true;
   size_t depth = frames_.size();
   frames_.push_back(generator->frame);
@@ -260,6 +280,9 @@ std::optional<ValuePtr> Walk::throw_into(IteratorValue* generator, const ValuePt
 void Walk::suspend(ValuePtr value) {
   IteratorValue* generator = frame().generator;
   generator->yielded = std::move(value);
+  auto own = handled_.begin() + static_cast<std::ptrdiff_t>(frame().handled_below);
+  frame().handled.assign(own, handled_.end());
+  handled_.erase(own, handled_.end());
   frames_.pop_back();
 }
 

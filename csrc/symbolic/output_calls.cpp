@@ -134,7 +134,7 @@ class Printing {
 
   // Its text, which its class of C makes of known arguments.
   Printed print_exception(const ValuePtr& value, int depth) {
-    Ref model = text_model(walk_, value);
+    Ref model = text_model(walk_, value, depth != 0);
     if (!model) {
       PyErr_Clear();
       return {};

@@ -230,6 +230,7 @@ namespace {
 // The object by which the walk knows a key, in the place of a number of id().
 BorrowedRef key_object(const ValuePtr& key) {
   auto* identity = as<IdentityValue>(key);
+  if (auto* made = as<MadeValue>(key)) return made->model.get();
   return identity != nullptr ? identity->key.get() : as<ObjectValue>(key)->object.get();
 }
 
@@ -273,6 +274,7 @@ ValuePtr Walk::dict_item(const ValuePtr& dict, BorrowedRef key) {
   auto* object = as<ObjectValue>(dict);
   exact_type(dict);
   if (std::optional<ValuePtr> written = written_item(dict, key)) return *written;
+  if (referents_.contains(key.get())) return weak_item(dict, key);
   if (!is_guardable_constant(exact_constant(key))) {
     auto entries = entries_of(dict);
     if (!entries) graph_break(BreakReason::unhashable_key, "a dict with keys that have their own equality");

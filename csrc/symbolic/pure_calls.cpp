@@ -223,6 +223,15 @@ bool may_run_python(BorrowedRef callable) {
          (PyDescr_TYPE(callable.get()) == pattern_type() || PyDescr_TYPE(callable.get()) == match_type());
 }
 
+// The set itself: in whatever order it has.
+Ref set_of_constants(Walk& walk, const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  if (object != nullptr && object->writes) return nullptr;
+  Ref set = walk.set_contents(value);
+  Ref items = set ? check(PySequence_Tuple(set)) : Ref();
+  return items && is_guardable_constant(items.get()) ? set : Ref();
+}
+
 }  // namespace
 
 ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
@@ -251,7 +260,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
       held.push_back(Ref::share(walk.identity_of(value)));
       return true;
     }
-    if (auto* made = as<MadeValue>(value); made != nullptr && made->model) {
+    if (auto* made = as<MadeValue>(value); made != nullptr && made->model && !PyWeakref_CheckRef(made->model.get())) {
       held.push_back(made->model);
       return true;
     }
@@ -269,7 +278,10 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     }
     bool is_exception = exception_of(value) != nullptr;
     if (is_exception && !takes_text) return false;
-    Ref constant = is_exception ? text_model(walk, value) : walk.is_tensor(value) ? Ref() : walk.constant_of(value);
+    bool for_repr = callable.get() == kRepr.get() || callable.get() == kAscii.get();
+    Ref constant = is_exception            ? text_model(walk, value, for_repr)
+                   : walk.is_tensor(value) ? Ref()
+                                           : walk.constant_of(value);
     // The text of a container tells its type.
     if (!constant && !is_exception && takes_text) return false;
     if (!constant && !is_exception) {
@@ -280,6 +292,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
                                                          : nullptr;
       constant = elements ? walk.constant_of(make_value<SequenceValue>(false, *elements)) : Ref();
       if (constant) constant = check(PySequence_List(constant));
+      if (!constant && type_of(value) == &PySet_Type) constant = set_of_constants(walk, value);
       if (!constant && type_of(value) == &PyDict_Type) constant = dict_of_constants(walk, value);
     }
     held.push_back(constant);

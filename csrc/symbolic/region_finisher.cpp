@@ -271,7 +271,12 @@ void RegionFinisher::describe_exception(const ValuePtr& value, Recipe& recipe) {
   const ExceptionState& state = *instance->exception;
   if (state.raised_step != 0) end_before_raise(value);
   add_parts(recipe, {instance->type});
-  if (!PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE)) {
+  static PyObject* const kNotes = PyUnicode_InternFromString("__notes__");
+  bool has_state = state.context || state.cause || state.suppresses_context || instance->find(kNotes) != nullptr;
+  if (is_group_class(type_of(value)) || (!has_state && !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE))) {
+    // The parts that a group was split into are Python's to make.
+    if (has_state && is_group_class(type_of(value)))
+      end_before(state.made_step, BreakReason::object_creation, "a group");
     recipe.kind = RecipeKind::Exception;
     return add_parts(recipe, state.args);
   }
@@ -279,6 +284,13 @@ void RegionFinisher::describe_exception(const ValuePtr& value, Recipe& recipe) {
   recipe.parts.push_back(constant_recipe(check(PyUnicode_InternFromString("args"))));
   recipe.parts.push_back(recipe_of(make_value<SequenceValue>(false, state.args)));
   add_attributes(recipe, *instance);
+  auto add_state = [&](const char* name, const ValuePtr& part) {
+    recipe.parts.push_back(constant_recipe(check(PyUnicode_InternFromString(name))));
+    recipe.parts.push_back(recipe_of(part));
+  };
+  if (state.context) add_state("__context__", state.context);
+  if (state.cause) add_state("__cause__", state.cause);
+  if (state.suppresses_context) add_state("__suppress_context__", walk_.boolean(true));
 }
 
 void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {

@@ -99,10 +99,18 @@ Ref as_text(Walk& walk, const ValuePtr& value) {
   return is_container || is_objects_own(walk, value, "__str__") ? represent_whole(walk, value) : Ref();
 }
 
+// By a method in Python of its class; null: others know.
+Ref exception_text(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec) {
+  if (spec && PyUnicode_GET_LENGTH(spec.get()) != 0) return nullptr;
+  if (conversion == 0 && !walk.inherits(value, &PyBaseObject_Type, {"__format__"})) return nullptr;
+  return text_by_method(walk, value, conversion < 2 ? "__str__" : "__repr__", {});
+}
+
 }  // namespace
 
 Ref text_by_parts(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec) {
-  if (walk.is_tensor(value) || exception_of(value) != nullptr || walk.constant_of(value)) return nullptr;
+  if (exception_of(value) != nullptr) return exception_text(walk, value, conversion, spec);
+  if (walk.is_tensor(value) || walk.constant_of(value)) return nullptr;
   if (value->kind == ValueKind::Null || value->kind == ValueKind::Computed || value->kind == ValueKind::Number)
     return nullptr;
   bool is_plain = !spec || PyUnicode_GET_LENGTH(spec.get()) == 0;

@@ -2,6 +2,7 @@
 #include "base/config.h"
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
+#include "guards/cached_calls.h"
 #include "guards/constants.h"
 #include "snapshot/policy_function.h"
 #include "symbolic/conversion_calls.h"
@@ -251,6 +252,8 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
   if (PyType_Check(object)) return walk.call_class(callable, args, continuation, continuation_value);
   if (const WrapperType* wrapper = find_wrapper_type(Py_TYPE(object)))
     return walk.call_wrapper(callable, *wrapper, args, continuation, continuation_value);
+  if (PyWeakref_CheckRef(object)) return walk.call_weak_reference(callable, args);
+  if (is_cached_function(object)) return walk.call_cached(callable, args);
   if (PyCFunction_Check(object) || Py_IS_TYPE(object, &PyMethodDescr_Type) || Py_IS_TYPE(object, &PyWrapperDescr_Type))
     walk.graph_break(BreakReason::unknown_c_function, name_of_callable(callable));
   return walk.call_through_type(callable, args, continuation, continuation_value);

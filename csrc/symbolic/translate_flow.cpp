@@ -148,10 +148,6 @@ void before_with(Walk& walk, const Instruction&) {
   walk.inline_function(enter, {{manager}, {}}, ContinuationKind::Push, nullptr);
 }
 
-void driver_only(Walk& walk, const Instruction& at) {
-  walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
-}
-
 void async_only(Walk& walk, const Instruction& at) {
   walk.graph_break(BreakReason::async_construct, opcode_name(at.op));
 }
@@ -172,8 +168,6 @@ const OpcodeRegistration registration{{Opcode::JUMP, jump_forward},
                                       {Opcode::RETURN_VALUE, return_value},
                                       {Opcode::RETURN_CONST, return_const},
                                       {Opcode::BEFORE_WITH, before_with},
-                                      {Opcode::CHECK_EG_MATCH, driver_only},
-                                      {Opcode::PREP_RERAISE_STAR, driver_only},
                                       {Opcode::CLEANUP_THROW, async_only},
                                       {Opcode::ASYNC_GEN_WRAP, async_only},
                                       {Opcode::GET_AWAITABLE, async_only},

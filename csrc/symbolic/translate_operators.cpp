@@ -491,8 +491,21 @@ Ref lookup_key(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   return walk.key_in(container, has_user_type(key) ? plain_or_itself(walk, key, {"__hash__", "__eq__"}) : key);
 }
 
+// (key, value) in dict.items()
+std::optional<bool> known_contains_item(Walk& walk, const DictViewValue& view, const ValuePtr& item) {
+  bool is_tuple = type_of(item) == &PyTuple_Type && walk.is_dict(view.dict, {});
+  auto pair = is_tuple ? walk.elements_of(item) : nullptr;
+  if (!pair) return std::nullopt;
+  if (pair->size() != 2) return false;
+  ValuePtr found = walk.dict_item(view.dict, walk.key_of((*pair)[0]).get());
+  if (!found) return false;
+  return found == (*pair)[1] ? true : walk.known_equal(found, (*pair)[1]);
+}
+
 std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const ValuePtr& item) {
-  if (auto* view = as<DictViewValue>(container); view != nullptr && view->what < 2) {
+  if (auto* view = as<DictViewValue>(container); view != nullptr && view->what == 2)
+    return known_contains_item(walk, *view, item);
+  if (auto* view = as<DictViewValue>(container)) {
     if (view->what == 0 && walk.is_dict(view->dict, {}))
       return static_cast<bool>(walk.dict_item(view->dict, walk.key_of(item).get()));
     auto entries = view->what == 1 ? walk.entries_of(view->dict) : nullptr;
@@ -630,6 +643,16 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
   return part;
 }
 
+// What a generic class makes of itself and its parameters, in Python.
+ValuePtr subscript_of_class(Walk& walk, const ValuePtr& type, const ValuePtr& key) {
+  static PyObject* const kClassGetitem = PyUnicode_InternFromString("__class_getitem__");
+  bool is_python =
+      PyType_HasFeature(reinterpret_cast<PyTypeObject*>(walk.identity_of(type).get()), Py_TPFLAGS_HEAPTYPE);
+  ValuePtr method = is_python ? walk.optional_attribute(type, kClassGetitem) : nullptr;
+  if (!method) walk.graph_break(BreakReason::unknown_subscript, str_cat(describe(type), "[", describe(key), "]"));
+  return walk.call_now(method, {{key}, {}});
+}
+
 // container[key]; null: a user's __getitem__ was inlined.
 ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   if (auto* tensor = as<TensorValue>(container)) return walk.index_tensor(tensor, key);
@@ -645,6 +668,7 @@ ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
     if (!item) walk.raise_set();
     return walk.constant(item);
   }
+  if (type == &PyType_Type) return subscript_of_class(walk, container, key);
   static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
   ValuePtr method = walk.user_method(container, kGetitem);
   if (!method) walk.graph_break(BreakReason::unknown_subscript, str_cat(describe(container), "[", describe(key), "]"));
@@ -786,7 +810,7 @@ Ref formatted(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spe
   if (walk.is_tensor(value)) walk.graph_break(BreakReason::tensor_format, describe(value));
   if (conversion != 3)
     if (Ref text = text_by_parts(walk, value, conversion, spec)) return text;
-  Ref constant = exception_of(value) != nullptr ? text_model(walk, value) : walk.constant_of(value);
+  Ref constant = exception_of(value) != nullptr ? text_model(walk, value, conversion >= 2) : walk.constant_of(value);
   if (exception_of(value) != nullptr && !constant) return nullptr;
   if (!constant) {
     // A constant object of ours: a Size, a dtype.

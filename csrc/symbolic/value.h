@@ -248,6 +248,10 @@ struct PolicyFunctionValue : Value {
 struct ExceptionState {
   std::vector<ValuePtr> args;
   int64_t raised_step = 0;  // of the walk, which ends before it where Python has to raise; 0: not raised
+  ValuePtr context, cause;  // __context__ and __cause__; null: None
+  bool suppresses_context = false;
+  int64_t made_step = 0;  // of the walk
+  ValuePtr split_from;    // of a group that except* took out of another: that one
 };
 
 struct InstanceValue : Value {

@@ -46,7 +46,12 @@ void take_parts(const ValuePtr& value, Values& into) {
     into.push_back(method->self);
   } else if (auto* instance = as<InstanceValue>(value)) {
     take_seconds(instance->attributes, into);
-    if (instance->exception) take_all(instance->exception->args, into);
+    if (instance->exception) {
+      take_all(instance->exception->args, into);
+      for (ValuePtr* part :
+           {&instance->exception->context, &instance->exception->cause, &instance->exception->split_from})
+        into.push_back(std::move(*part));
+    }
   } else if (auto* iterator = as<IteratorValue>(value)) {
     take_all(iterator->bases, into);
     into.push_back(std::move(iterator->yielded));

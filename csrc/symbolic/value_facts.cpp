@@ -245,6 +245,7 @@ Ref Walk::key_of(const ValuePtr& value) {
   // Its hash is the address of the class that is to be.
   if (auto* object = as<ObjectValue>(value); object != nullptr && object->made_class)
     graph_break(BreakReason::unhashable_key, describe(value));
+  if (Ref reference = weak_key_of(value)) return reference;
   Ref key = is_tensor(value) ? Ref() : constant_of(value);
   if (key) {
     if (PyObject_Hash(key) == -1) raise_set();

@@ -311,6 +311,16 @@ class Walk {
   // Of what a wrapper stands for, under the policy inside it.
   void call_under(const Policy* inside, const ValuePtr& function, CallArgs& args, ContinuationKind continuation,
                   const ValuePtr& continuation_value);
+  // --- weak references (weak_references.cpp)
+  // The reference, which exists, refers to this value.
+  void note_reference(BorrowedRef reference, const ValuePtr& referent);
+  ValuePtr call_weak_reference(const ValuePtr& callable, const CallArgs& args);
+  // The one without a callback to the same object; null: the value is no weak reference that may be a key.
+  Ref weak_key_of(const ValuePtr& value);
+  // Something that was there at the region's start may have lost a reference since.
+  bool may_have_dropped() const;
+  // Of what functools.lru_cache has made (cached_calls.cpp).
+  ValuePtr call_cached(const ValuePtr& callable, const CallArgs& args);
   void apply_continuation(ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result);
 
   // --- attributes (attributes.cpp). Result: a value, or null when a frame was inlined that gives it.
@@ -477,6 +487,12 @@ class Walk {
     Location location = {};  // kept for the side_effects log
   };
   std::vector<PendingEffect> effects_;
+  ValuePtr weak_item(const ValuePtr& dict, BorrowedRef reference);
+  std::unordered_map<PyObject*, ValuePtr> referents_;  // by weak reference, a constant of this walk
+  struct CacheAdditions;
+  std::unordered_map<PyObject*, std::shared_ptr<CacheAdditions>> cache_additions_;  // by function, guarded by identity
+  ValuePtr call_uncached(const ValuePtr& callable, const CallArgs& args, CacheAdditions& additions, const Ref& key,
+                         const Source* result_source);
   std::vector<QueuedOutput> queued_;
   std::unordered_map<const TensorBase*, int> logged_versions_;  // of inputs: writes that are among effects_
   bool logged_grad_mode_ = true, logged_inference_mode_ = false;
@@ -577,6 +593,7 @@ void register_instance_dicts();
 void register_made_classes();
 void register_local_names();
 void register_descriptors();
+void register_weak_references();
 // A function of ours that does what a callable not written in Python does, without globals: it is inlined instead, and nobody sees
 // its frame. Null: none.
 // `parameters` has a letter for each positional parameter, that the original checks at once and a generator would check later:

@@ -354,7 +354,7 @@ def traceback_is_there(x):
         return x + 1, [(line.name, line.lineno - lines[0].lineno) for line in lines]
 
 
-@snippet()
+@whole()
 def context_is_there(x):
     try:
         try:
@@ -365,7 +365,7 @@ def context_is_there(x):
         return x, repr(error.__context__), error.__cause__, error.__suppress_context__
 
 
-@snippet()
+@whole()
 def exc_info_is_there(x):
     try:
         fail("seen")

@@ -53,7 +53,7 @@ def raise_and_catch(x):
     return x
 
 
-@snippet()
+@whole()
 def caught_exception_used(x):
     try:
         raise Problem(3, "text")
@@ -349,14 +349,14 @@ def raise_after_print_caught(x):
         return x * 2, str(error)
 
 
-@snippet()
+@whole()
 def exception_notes_and_groups(x):
     error = ValueError("a")
     error.add_note("note")
     return x, error.__notes__
 
 
-@snippet()
+@whole()
 def exception_group(x):
     seen = []
     try:
@@ -392,7 +392,7 @@ def not_implemented(x):
         return minidynamo.relu(x)
 
 
-@snippet()
+@whole()
 def sys_exc_info(x):
     import sys
 

@@ -113,7 +113,7 @@ def yield_from_result(x):
     return x, list(outer())
 
 
-@snippet()
+@whole()
 def close_generator(x):
     log = []
 
@@ -265,3 +265,45 @@ class Odd:
 def zip_of_an_iter_that_gives_no_iterator(x):
     x = x + 1
     return list(zip(Odd(), [x]))
+
+
+@whole()
+def close_runs_handlers(x):
+    seen = []
+
+    def raising():
+        try:
+            yield 1
+        except GeneratorExit:
+            seen.append("exit")
+            raise
+        finally:
+            seen.append("finally")
+
+    def returning():
+        try:
+            yield 1
+        except GeneratorExit:
+            return 5
+
+    first, second = raising(), returning()
+    next(first), next(second)
+    first.close(), first.close()
+    return x, seen, second.close()
+
+
+@whole()
+def close_that_fails(x):
+    def failing():
+        try:
+            yield 1
+        finally:
+            raise KeyError("k")
+
+    generator = failing()
+    next(generator)
+    try:
+        generator.close()
+    except KeyError as error:
+        return x, error.args, type(error.__context__).__name__
+    return None

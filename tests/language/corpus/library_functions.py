@@ -125,12 +125,12 @@ def cached_square(n):
     return n * n
 
 
-@snippet()
+@whole()
 def lru_cache_called(x):
     return x * slow_power(3)
 
 
-@snippet()
+@whole()
 def cache_called(x):
     return x * cached_square(3)
 
@@ -177,7 +177,7 @@ def _(value):
     return 3
 
 
-@snippet()
+@whole()
 def single_dispatch(x):
     return x * described(1) + described([]) + described("a")
 
@@ -359,14 +359,14 @@ def null_context(x):
         return x * three
 
 
-@snippet()
+@whole()
 def exit_stack(x):
     with contextlib.ExitStack() as stack:
         value = stack.enter_context(contextlib.nullcontext(x))
     return value + 1
 
 
-@snippet()
+@whole()
 def exit_stack_callback(x):
     seen = []
     with contextlib.ExitStack() as stack:

@@ -214,12 +214,12 @@ def shared_list(n):
     return [n]
 
 
-@snippet()
+@whole()
 def cached_function(x):
     return x * table(3)[2], table(3) is table(3)
 
 
-@snippet()
+@whole()
 def cached_list_is_one(x):
     return x, shared_list(1) is shared_list(1)
 
@@ -271,7 +271,7 @@ def _(value):
     return 3
 
 
-@snippet()
+@whole()
 def dispatched(x):
     return x * kind(1) + kind([]) + kind("a")
 
@@ -650,7 +650,7 @@ def suppressed_errors(x):
     return x + 1
 
 
-@snippet()
+@whole()
 def stack_of_contexts(x):
     with contextlib.ExitStack() as stack:
         three = stack.enter_context(contextlib.nullcontext(3))
@@ -658,7 +658,7 @@ def stack_of_contexts(x):
     return y
 
 
-@snippet()
+@whole()
 def stack_of_callbacks(x):
     seen = []
     with contextlib.ExitStack() as stack:
@@ -759,7 +759,7 @@ TARGET = Target()
 REFERENCE = weakref.ref(TARGET)
 
 
-@snippet()
+@whole()
 def weak_reference_followed(x):
     return x * REFERENCE().by
 

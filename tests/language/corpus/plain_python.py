@@ -382,7 +382,7 @@ def dict_unpacked(x):
     return x, {**a, "b": 2}, helper(**{"a": 1, "c": 5}), [*a, *"xy"]
 
 
-@snippet()
+@whole()
 def except_star(x):
     try:
         raise ExceptionGroup("g", [ValueError(1), KeyError("k")])
@@ -791,7 +791,7 @@ def yield_from_result(x):
     return x, list(outer())
 
 
-@snippet()
+@whole()
 def generator_closed(x):
     def numbers():
         try:
@@ -889,7 +889,7 @@ def nested_functions_counter(x):
     return x * step()
 
 
-@snippet()
+@whole()
 def custom_exception_with_init(x):
     class_seen = []
     try:
@@ -906,7 +906,7 @@ class Failing(Exception):
         self.code = code
 
 
-@snippet()
+@whole()
 def exception_chain_read(x):
     try:
         try:

@@ -259,3 +259,37 @@ def containers_that_were_begun_before_a_break(x):
 @snippet(raises=TypeError)
 def a_keyword_twice_after_a_break(x):
     return _together(**{"a": _broken(x)}, **{"a": x})
+
+
+class Worded(Exception):
+    def __init__(self, code, text):
+        super().__init__(text)
+        self.code = code
+
+
+class Reworded(Worded):
+    def __str__(self):
+        return f"{self.code}: {self.args[0]}"
+
+    def __repr__(self):
+        return f"<{self.code}>"
+
+
+class Missing(KeyError):
+    pass
+
+
+@whole()
+def texts_of_users_exceptions(x):
+    texts = []
+    for error in (Worded(1, "one"), Reworded(2, "two"), Missing("three")):
+        try:
+            raise error
+        except (Worded, Missing) as caught:
+            texts.append((str(caught), f"{caught}", format(caught)))
+    return x, texts, repr(Reworded(3, "three"))
+
+
+@snippet()
+def representations_of_users_exceptions(x):
+    return x, repr(Worded(1, "one")), f"{Missing('three')!r}"

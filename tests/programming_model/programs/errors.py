@@ -428,10 +428,10 @@ def raised_by_what_runs_at_a_break_and_caught_above(x, log):
     return x
 
 
-@program(raises=Problem)
+@whole(raises=Problem)
 def with_a_note(x, log):
     problem = Problem("noted", 1)
-    problem.add_note("the note")  # break
+    problem.add_note("the note")
     y = x + 1
     raise problem
 

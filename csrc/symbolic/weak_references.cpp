@@ -1,0 +1,95 @@
+// Weak references: made, followed, and as keys of a dict that is searched (weakref.WeakKeyDictionary).
+//  1. Following one rests on nothing having died since the region's start: where the region may have dropped what was there then,
+//     Python follows it.
+//  2. The reference without a callback to an object that exists is one object, which Python makes once: that is taken.
+#include <algorithm>
+
+#include "guards/constants.h"
+#include "guards/weak_keys.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+bool is_dropped(const ValuePtr& value, const std::vector<ValuePtr>& held) {
+  auto* object = as<ObjectValue>(value);
+  bool may_hold = object != nullptr && !is_guardable_constant(object->object.get());
+  return may_hold && std::ranges::find(held, value) == held.end();
+}
+
+// weakref.ref(object), weakref.ref(object, callback)
+ValuePtr make_reference(Walk& walk, const CallArgs& args) {
+  walk.require_count(args, 1, 2);
+  const ValuePtr& of = args.positional[0];
+  auto* object = as<ObjectValue>(of);
+  bool is_known = object != nullptr && !is_guardable_constant(object->object.get()) &&
+                  PyType_SUPPORTS_WEAKREFS(object->object.type()) && walk.exact_type(of) != nullptr;
+  if (!is_known) walk.graph_break(BreakReason::object_creation, "a weak reference");
+  BorrowedRef referent = walk.identity_of(of);
+  Ref reference = check(PyWeakref_NewRef(referent.get(), nullptr));
+  bool has_callback = args.positional.size() == 2 && !walk.same_object(args.positional[1], walk.none());
+  walk.note_reference(reference, of);
+  if (!has_callback) return walk.constant(reference);
+  auto made = make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(&_PyWeakref_RefType)), args.positional,
+                                    std::vector<std::pair<Ref, ValuePtr>>{});
+  made->model = reference;
+  return made;
+}
+
+}  // namespace
+
+bool Walk::may_have_dropped() const {
+  if (!effects_.empty() || !written_.empty() || !stored_cells_.empty() || !returns_.empty()) return true;
+  const std::vector<ValuePtr>& held = frames_.front()->slots;
+  auto dropped = [&](const ValuePtr& value) { return is_dropped(value, held); };
+  return std::ranges::any_of(initial_slots_, dropped) || std::ranges::any_of(initial_stack_, dropped);
+}
+
+void Walk::note_reference(BorrowedRef reference, const ValuePtr& referent) { referents_[reference.get()] = referent; }
+
+ValuePtr Walk::call_weak_reference(const ValuePtr& callable, const CallArgs& args) {
+  auto* object = as<ObjectValue>(callable);
+  if (object == nullptr || exact_type(callable)->tp_call != _PyWeakref_RefType.tp_call || !args.positional.empty() ||
+      !args.keywords.empty() || may_have_dropped())
+    graph_break(BreakReason::unknown_callable, describe(callable));
+  if (auto known = referents_.find(object->object.get()); known != referents_.end()) return known->second;
+  if (object->source == nullptr) graph_break(BreakReason::unguardable_object, "a weak reference");
+  const Source* source = sources().get(SourceKind::Referent, object->source, nullptr);
+  guards_.present(source);
+  return at(source);
+}
+
+Ref Walk::weak_key_of(const ValuePtr& value) {
+  auto* made = as<MadeValue>(value);
+  auto* object = as<ObjectValue>(value);
+  Ref reference = made != nullptr ? made->model : object != nullptr ? object->object : Ref();
+  bool is_known = reference && referents_.contains(reference.get()) && is_plain_weak_key(reference);
+  if (!is_known) return nullptr;
+  if (made != nullptr) {
+    keys_[reference.get()] = value;
+  } else {
+    keys_.try_emplace(reference.get(), value);
+  }
+  return reference;
+}
+
+ValuePtr Walk::weak_item(const ValuePtr& dict, BorrowedRef reference) {
+  auto* object = as<ObjectValue>(dict);
+  PyObject* found = nullptr;
+  bool is_plain = exact_type(dict) == &PyDict_Type && object->source != nullptr;
+  int status = is_plain ? lookup_weak_key(object->object, reference, &found) : -1;
+  if (status < 0) graph_break(BreakReason::unhashable_key, "a weak reference");
+  BorrowedRef referent = reinterpret_cast<PyWeakReference*>(reference.get())->wr_object;
+  const Source* source = sources().weak_item(object->source, referent);
+  if (status == 0) {
+    guards_.absent(source);
+    return nullptr;
+  }
+  guards_.present(source);
+  return at(source, Ref::share(found));
+}
+
+void register_weak_references() { register_call(reinterpret_cast<PyObject*>(&_PyWeakref_RefType), make_reference); }
+
+}  // namespace md
