@@ -168,6 +168,8 @@ class CodePrinter {
     for (size_t i = 0; i < dead.size(); ++i) text_ += (i == 0 ? ";  " : " = ") + dead[i];
     if (!dead.empty()) text_ += " = None";
     text_ += "\n";
+    if (node.kind == NodeKind::Op && node.size.is_symbolic())
+      text_ += str_cat(indent_, node.size.str(), " = ", node.name, ".item()\n");
   }
 
   void print_location(const Node& node) {

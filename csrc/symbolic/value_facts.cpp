@@ -179,6 +179,7 @@ Ref Walk::constant_of(const ValuePtr& value) {
   if (value->kind == ValueKind::Number)
     graph_break(BreakReason::tensor_to_number, str_cat("the value of a ", describe(value), " taken out of a tensor"));
   if (auto* computed = as<ComputedValue>(value)) {
+    refuse_told(value);
     bool is_bool = PyBool_Check(computed->current.get());
     std::optional<Dim> dim = computed->known || is_bool ? std::nullopt : dim_of(value);
     if (computed->known || (is_bool && decided(*computed))) {
