@@ -163,8 +163,6 @@ bool Walk::is_for_python(Dim dim) const {
 std::optional<bool> Walk::decided(const ComputedValue& value) {
   if (value.known) return std::nullopt;
   for (const ValuePtr& part : value.parts) refuse_told(part);
-  if (value.dim && is_told(*value.dim))
-    graph_break(BreakReason::data_dependent_branch, "a size that is a number out of a tensor");
   if (value.computation == Computation::Not || value.computation == Computation::Truth) {
     bool negates = value.computation == Computation::Not;
     std::optional<bool> truth;
@@ -197,12 +195,9 @@ std::optional<bool> Walk::decided(const ComputedValue& value) {
 }
 
 void Walk::specialise(const TensorSpec& spec) {
-  for (const DimVec* dims : {&spec.sizes, &spec.strides}) {
-    for (Dim dim : *dims) {
-      if (is_told(dim)) graph_break(BreakReason::data_dependent_shape, str_cat("needs the sizes of ", spec.str()));
-      static_cast<void>(dim.value());
-    }
-  }
+  refuse_told_sizes(spec);
+  for (const DimVec* dims : {&spec.sizes, &spec.strides})
+    for (Dim dim : *dims) static_cast<void>(dim.value());
 }
 
 ValuePtr Walk::smallest_or_largest(bool largest, const std::vector<ValuePtr>& values) {

@@ -127,7 +127,7 @@ class OpCapture {
       return refs;
     }
     if (row_->kind == OpKind::CallOut && walk_.has_symbolic_size(value)) walk_.constant_of(value);
-    if (!is_told(value) && is_runtime_scalar(value, param.type)) {
+    if (!walk_.is_told(value) && is_runtime_scalar(value, param.type)) {
       runtime_scalars_.emplace_back(operands_.size(), value);
       return walk_.scalar_input(value);
     }
@@ -139,12 +139,6 @@ class OpCapture {
     bool takes_sizes =
         param.type == ParamType::Int || param.type == ParamType::IntList || param.type == ParamType::Scalar;
     return takes_sizes && number->type == &PyLong_Type;
-  }
-
-  bool is_told(const ValuePtr& value) {
-    if (as<ComputedValue>(value) == nullptr || !walk_.has_symbolic_size(value)) return false;
-    std::optional<Dim> dim = walk_.dim_of(value);
-    return dim && walk_.is_told(*dim);
   }
 
   // A size, or a list of numbers with sizes among them; no answer: neither.

@@ -6,6 +6,7 @@
 
 #include "graph/symbols.h"
 #include "guards/tensor_type.h"
+#include "symbolic/tensor_numbers.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -88,11 +89,23 @@ ValueRef Walk::told_number(Dim dim) {
   return {graph_->add_op(*find_op("full"), {DimVec(), Scalar::symbolic(dim), DType::int64}, location()), 0};
 }
 
-ValuePtr Walk::number_of_told(const ValuePtr& value) {
+bool Walk::is_told(const ValuePtr& value) const {
   auto* computed = as<ComputedValue>(value);
-  if (computed == nullptr || computed->known) return nullptr;
-  std::optional<Dim> dim = dim_of(value);
-  return dim && is_told(*dim) ? make_value<NumberValue>(&PyLong_Type, told_number(*dim)) : nullptr;
+  return computed != nullptr && !computed->known && computed->dim && is_told(*computed->dim);
+}
+
+ValuePtr Walk::number_of_told(const ValuePtr& value) {
+  return is_told(value) ? make_value<NumberValue>(&PyLong_Type, told_number(*as<ComputedValue>(value)->dim)) : nullptr;
+}
+
+ValuePtr Walk::computed_of_told(Computation computation, std::vector<ValuePtr>& operands) {
+  if (std::ranges::none_of(operands, [this](const ValuePtr& operand) { return is_told(operand); })) return nullptr;
+  bool numbers_beside = std::ranges::any_of(operands, [](const ValuePtr& operand) { return as<NumberValue>(operand); });
+  std::optional<Dim> dim = numbers_beside ? std::nullopt : computed_dim(computation, operands);
+  if (dim) return size_value(*dim);
+  for (ValuePtr& operand : operands)
+    if (ValuePtr number = number_of_told(operand)) operand = number;
+  return computed_in_graph(*this, computation, operands);
 }
 
 ValuePtr Walk::size_computed(Computation computation, const std::vector<ValuePtr>& operands) {
@@ -100,12 +113,19 @@ ValuePtr Walk::size_computed(Computation computation, const std::vector<ValuePtr
   return dim ? size_value(*dim) : nullptr;
 }
 
+void Walk::refuse_told_sizes(const TensorSpec& spec) {
+  for (Dim size : spec.sizes)
+    if (is_told(size)) graph_break(BreakReason::data_dependent_shape, str_cat("needs the sizes of ", spec.str()));
+}
+
+void Walk::rely_on(NumberValue* condition) {
+  ValueRef as_int{graph_->add_op(*find_op("cast"), {condition->ref, DType::int64}, location()), 0};
+  NumberValue number(&PyLong_Type, as_int);
+  sizes_.relation(told_size(&number), DimRelation::Equal, 1);
+}
+
 void Walk::refuse_told(const ValuePtr& value) {
-  auto* computed = as<ComputedValue>(value);
-  if (computed == nullptr || computed->known) return;
-  if (computed->dim && is_told(*computed->dim))
-    graph_break(BreakReason::data_dependent_branch, "a size that is a number out of a tensor");
-  for (const ValuePtr& part : computed->parts) refuse_told(part);
+  if (is_told(value)) graph_break(BreakReason::data_dependent_branch, "a size that is a number out of a tensor");
 }
 
 }  // namespace md

@@ -140,6 +140,7 @@ Ref to_object(Capture& capture, const ValuePtr& value) {
     Ref& object = capture.objects[tensor];
     if (!object) {
       walk.guard_tensor(tensor);
+      walk.refuse_told_sizes(tensor->spec);
       object = default_tensor_type().wrap(recording_tensor(capture, value));
     }
     return object;

@@ -449,6 +449,7 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
     case ValueKind::Number:
       graph_break(BreakReason::data_dependent_branch, "truth of a number taken out of a tensor");
     case ValueKind::Computed:
+      refuse_told(value);
       dim_of(value);
       if (std::optional<bool> truth = decided(*as<ComputedValue>(value))) return truth;
       return PyObject_IsTrue(constant_of(value)) == 1;

@@ -201,7 +201,14 @@ class Walk {
   Dim told_size(NumberValue* number);
   // What is computed of such numbers as a size; null: not all of them can be one.
   ValuePtr size_computed(Computation computation, const std::vector<ValuePtr>& operands);
-  // Where a value depends on such a size, the region ends.
+  // A computation on sizes out of tensors: a size, or else a number of the graph. Null: none of them is one.
+  ValuePtr computed_of_told(Computation computation, std::vector<ValuePtr>& operands);
+  // In each run this bool is True, or Python runs the region.
+  void rely_on(NumberValue* condition);
+  // The region ends before what asks for all sizes of such a tensor.
+  void refuse_told_sizes(const TensorSpec& spec);
+  // Whether it is such a size, or computed of some. At one, the region ends.
+  bool is_told(const ValuePtr& value) const;
   void refuse_told(const ValuePtr& value);
   // The value of such a size as a number of the graph; null: it is none.
   ValuePtr number_of_told(const ValuePtr& value);
