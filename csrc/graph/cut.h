@@ -8,8 +8,9 @@
 namespace md {
 
 struct CutGraph {
-  std::shared_ptr<const Graph> first;   // takes what the whole graph takes
-  std::shared_ptr<const Graph> second;  // takes the same and then what the first one gives; gives what the whole one gives
+  std::shared_ptr<const Graph> first;  // takes what the whole graph takes
+  std::shared_ptr<const Graph>
+      second;  // takes the same and then what the first one gives; gives what the whole one gives
 };
 // In front of the first node that needs such a size; what is before it stays before it. No answer: no node needs one.
 std::optional<CutGraph> cut_at_told_sizes(const Graph& graph);

@@ -79,7 +79,7 @@ struct Node {
   Location location;                      // where the user wrote it
   std::shared_ptr<const OpRow> owned_op;  // Op: keeps a row that is in no table
   CallForm form = CallForm::Function;
-  Dim size = 0;    // the symbol that its number tells, or no symbol: of a scalar input, or of an int64 tensor of no dims
+  Dim size = 0;  // the symbol that its number tells, or no symbol: of a scalar input, or of an int64 tensor of no dims
   int index = -1;  // position, kept by Graph
 };
 
