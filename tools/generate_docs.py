@@ -321,7 +321,7 @@ def constructs():
 
 
 def accuracy():
-    sys.path.insert(0, str(DOCS.parent / "tests"))
+    sys.path.insert(0, str(DOCS.parent / "tests" / "ops"))
     import accuracy
 
     return accuracy.page()

@@ -396,6 +396,8 @@ def generate_package(module):
         "from . import _dynamo as _dynamo",
         "from . import _logging as _logging",
         "from . import linalg as linalg",
+        "from ._size_checks import _check as _check",
+        "from ._size_checks import _check_is_size as _check_is_size",
         *(f"from . import {name} as {name}" for name in modules),
         *imports,
         *(f"from ._C import {name}" for name in results),

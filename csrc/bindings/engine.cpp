@@ -61,8 +61,8 @@ void start_engine(py::module_& module) {
   for (PyTypeObject* type : {dtype_type(), device_type()}) register_constant_type(type);
   register_value_type(size_type());
   register_mode_call("tensor", module.attr("tensor").ptr());
-  for (const char* name :
-       {"exchange_grad_mode", "exchange_inference_mode", "exchange_error_on_graph_break", "error_on_graph_break"})
+  for (const char* name : {"exchange_grad_mode", "exchange_inference_mode", "exchange_error_on_graph_break",
+                           "error_on_graph_break", "holds"})
     register_mode_call(name, module.attr((std::string("_") + name).c_str()).ptr());
   for (const char* name : {"is_grad_enabled", "get_default_dtype", "is_tensor", "as_tensor", "manual_seed"})
     register_mode_call(name, module.attr(name).ptr());

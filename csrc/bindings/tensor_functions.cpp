@@ -178,6 +178,13 @@ PyObject* result_type(PyObject*, PyObject* const* args, Py_ssize_t arg_count, Py
   });
 }
 
+PyObject* holds(PyObject*, PyObject* value) {
+  return guarded([&] {
+    if (!PyBool_Check(value)) raise(ErrorKind::Type, "cond must be a bool, but got ", Py_TYPE(value)->tp_name);
+    return Ref::share(value);
+  });
+}
+
 // ---- modes and threads ----
 
 // Whether grad mode was on before.
@@ -326,6 +333,7 @@ PyMethodDef functions[] = {
      "set_default_dtype(d) -> None\n\nThe dtype of tensors made from Python floats."},
     fast_method("promote_types", promote_types_function, "promote_types(type1, type2) -> dtype"),
     fast_method("result_type", result_type, "result_type(tensor1, tensor2) -> dtype"),
+    {"_holds", holds, METH_O, "The bool itself: the condition of a check."},
     {"_exchange_grad_mode", exchange_grad_mode, METH_O, "Sets grad mode of this thread; returns what it was."},
     {"_exchange_inference_mode", exchange_inference_mode, METH_O,
      "Sets inference mode of this thread; returns what it was."},

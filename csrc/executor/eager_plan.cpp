@@ -42,8 +42,7 @@ std::shared_ptr<const Plan> eager_plan(std::shared_ptr<const Graph> graph) {
   auto make = [](const std::shared_ptr<const Graph>& concrete, const std::string&) -> std::shared_ptr<const Plan> {
     return std::make_shared<EagerPlan>(concrete);
   };
-  std::shared_ptr<const Plan> plan = sized_plans(graph, make);
-  return plan != nullptr ? plan : make(graph, {});
+  return plan_for_any_sizes(graph, make);
 }
 
 }  // namespace md

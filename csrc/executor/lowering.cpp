@@ -277,8 +277,7 @@ std::shared_ptr<const Plan> lower_and_tell(const std::shared_ptr<const Graph>& g
 std::shared_ptr<const Plan> lower(const Graph& graph) { return lower_natively(graph); }
 
 std::shared_ptr<const Plan> lower(const std::shared_ptr<const Graph>& graph) {
-  std::shared_ptr<const Plan> plan = sized_plans(graph, lower_and_tell);
-  return plan != nullptr ? plan : lower_and_tell(graph, {});
+  return plan_for_any_sizes(graph, lower_and_tell);
 }
 
 }  // namespace md

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/config.h"
+#include "executor/cut_plan.h"
 #include "graph/symbols.h"
 
 namespace md {
@@ -101,9 +102,13 @@ class SizedPlans : public Plan {
 
 }  // namespace
 
-std::shared_ptr<const Plan> sized_plans(const std::shared_ptr<const Graph>& graph, GraphPlanMaker make) {
+std::shared_ptr<const Plan> plan_for_any_sizes(const std::shared_ptr<const Graph>& graph, GraphPlanMaker make) {
+  if (std::optional<CutGraph> cut = cut_at_told_sizes(*graph)) {
+    return cut_plan(plan_for_any_sizes(cut->first, make), plan_for_any_sizes(cut->second, make),
+                    cut->first->outputs().size());
+  }
   SymbolList symbols = symbols_of(*graph);
-  if (symbols.symbols().empty()) return nullptr;
+  if (symbols.symbols().empty()) return make(graph, {});
   return std::make_shared<SizedPlans>(graph, std::move(symbols), make);
 }
 

@@ -1,4 +1,4 @@
-// The plan of a graph over symbolic sizes: one plan for each set of sizes that came, made when it comes.
+// Plans of graphs over symbolic sizes: one plan for each set of sizes that came, made when it comes.
 #pragma once
 #include <memory>
 #include <string>
@@ -11,8 +11,8 @@ namespace md {
 using GraphPlanMaker = std::shared_ptr<const Plan> (*)(const std::shared_ptr<const Graph>& concrete,
                                                        const std::string& sizes);
 
-// Null: the graph has no symbols. The plans together stay within config.sized_plans_nbytes; the one used longest ago
-// goes first.
-std::shared_ptr<const Plan> sized_plans(const std::shared_ptr<const Graph>& graph, GraphPlanMaker make);
+// make(graph) where the graph has no symbols. The plans for the sizes of one graph together stay within
+// config.sized_plans_nbytes; the one used longest ago goes first.
+std::shared_ptr<const Plan> plan_for_any_sizes(const std::shared_ptr<const Graph>& graph, GraphPlanMaker make);
 
 }  // namespace md

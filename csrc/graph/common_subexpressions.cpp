@@ -60,7 +60,8 @@ bool equal_nodes(const Node& a, const Node& b) {
 }
 
 bool may_merge(const Node& node) {
-  return node.kind == NodeKind::TensorConst || (node.kind == NodeKind::Op && node.op->is_pure());
+  return node.kind == NodeKind::TensorConst ||
+         (node.kind == NodeKind::Op && node.op->is_pure() && !node.size.is_symbolic());
 }
 
 }  // namespace

@@ -12,6 +12,8 @@ bool is_constant_operand(const Operand& operand) {
   for_each_value(operand,
                  [&](const ValueRef& value) { constant = constant && value.node->kind == NodeKind::TensorConst; });
   const auto* dims = std::get_if<DimVec>(&operand);
+  const auto* scalar = std::get_if<Scalar>(&operand);
+  if (scalar != nullptr && scalar->is_symbolic()) return false;
   return constant && (dims == nullptr || !any_symbolic(dims->span()));
 }
 

@@ -224,8 +224,18 @@ Node* Graph::add_op(const OpRow& op, std::vector<Operand> operands, Location loc
 Node* Graph::insert_op(const Node& before, const OpRow& op, std::vector<Operand> operands, Location location) {
   size_t at = static_cast<size_t>(before.index);
   Node* node = add_op(op, std::move(operands), std::move(location));
+  move_last_to(at);
+  return node;
+}
+
+void Graph::move_last_to(size_t at) {
   std::rotate(nodes_.begin() + static_cast<std::ptrdiff_t>(at), nodes_.end() - 1, nodes_.end());
   for (; at < nodes_.size(); ++at) nodes_[at]->index = static_cast<int>(at);
+}
+
+Node* Graph::prepend_tensor_input(const std::string& name, const TensorSpec& spec) {
+  Node* node = add_tensor_input(name, spec);
+  move_last_to(0);
   return node;
 }
 
@@ -334,6 +344,7 @@ std::unique_ptr<Graph> Graph::clone() const {
   }
   for (const Node* input : inputs_) copy->inputs_.push_back(copy->nodes_[static_cast<size_t>(input->index)].get());
   copy->outputs_ = outputs_;
+  copy->assumptions_ = assumptions_;
   for (ValueRef& output : copy->outputs_) in_copy(output);
   copy->names_ = names_;
   copy->name_counts_ = name_counts_;

@@ -79,8 +79,15 @@ struct Node {
   Location location;                      // where the user wrote it
   std::shared_ptr<const OpRow> owned_op;  // Op: keeps a row that is in no table
   CallForm form = CallForm::Function;
-  Dim size = 0;    // ScalarInput: the symbol that it tells, or no symbol
+  Dim size = 0;  // the symbol that its number tells, or no symbol: of a scalar input, or of an int64 tensor of no dims
   int index = -1;  // position, kept by Graph
+};
+
+// What a capture relied on about sizes that come out of tensors: a run looks whether it holds.
+struct SizeAssumption {
+  Dim a;
+  DimRelation relation;
+  Dim b;
 };
 
 inline bool is_op(const Node& node, OpKind kind) { return node.kind == NodeKind::Op && node.op->kind == kind; }
@@ -94,6 +101,8 @@ class Graph {
   // The name may be that of a source: for L['x'] the argument of forward() is L_x_, and the node l_x_.
   Node* add_tensor_input(const std::string& name, const TensorSpec& spec);
   Node* add_scalar_input(const std::string& name, Scalar::Kind kind);
+  // Before all nodes that are there; the last one of the inputs.
+  Node* prepend_tensor_input(const std::string& name, const TensorSpec& spec);
   Node* add_constant(const std::string& name, const Tensor& value);
   // Runs the shape rule on fakes of the operands; throws what the rule throws, and then nothing is appended.
   // Trailing operands left out get the schema's defaults.
@@ -110,6 +119,8 @@ class Graph {
   // Owns what symbolic dims in the graph are made of.
   void keep_dims(std::shared_ptr<const void> table) { dim_table_ = std::move(table); }
   bool is_symbolic() const;  // a size of an input, or a number that an input tells, is symbolic
+  void assume(std::vector<SizeAssumption> assumptions) { assumptions_ = std::move(assumptions); }
+  const std::vector<SizeAssumption>& assumptions() const { return assumptions_; }
   const ValueInfo& info(ValueRef value) const { return value.node->outs[static_cast<size_t>(value.out)]; }
   // Reads the whole graph: for all nodes at once, use all_users.
   std::vector<Node*> users(const Node* node) const;
@@ -132,10 +143,12 @@ class Graph {
  private:
   Node* append(std::unique_ptr<Node> node);
   Node* add_input(NodeKind kind, const std::string& name, ValueInfo info);
+  void move_last_to(size_t at);
   std::shared_ptr<const void> dim_table_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Node*> inputs_;
   std::vector<ValueRef> outputs_;
+  std::vector<SizeAssumption> assumptions_;
   std::unordered_set<std::string> names_;
   std::unordered_set<std::string> targets_;           // of inputs
   std::unordered_map<std::string, int> name_counts_;  // last suffix given to a stem

@@ -164,6 +164,8 @@ class CodePrinter {
     text_ += indent_ + node.name;
     if (readable_ && node.outs.size() == 1) text_ += ": \"" + code_type(node.outs[0]) + "\"";
     text_ += " = " + code_expression(node);
+    if (node.kind == NodeKind::Op && node.size.is_symbolic())
+      text_ += str_cat("\n", indent_, node.size.str(), " = ", node.name, ".item()");
     const std::vector<std::string>& dead = dead_[static_cast<size_t>(node.index)];
     for (size_t i = 0; i < dead.size(); ++i) text_ += (i == 0 ? ";  " : " = ") + dead[i];
     if (!dead.empty()) text_ += " = None";

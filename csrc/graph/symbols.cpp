@@ -17,6 +17,7 @@ class Substitution {
   }
 
   void apply(Node& node) const {
+    node.size = 0;
     if (node.kind == NodeKind::TensorInput) {
       TensorSpec& spec = node.outs[0].spec;
       put(spec.sizes);
@@ -74,19 +75,25 @@ class Substitution {
 
 }  // namespace
 
+void add_symbols(SymbolList& symbols, const Node& node) {
+  if (node.kind != NodeKind::Op) symbols.add(node.size);
+  for (const ValueInfo& info : node.outs) {
+    add_dims(symbols, info.spec.sizes);
+    add_dims(symbols, info.spec.strides);
+  }
+  for (const Operand& operand : node.operands) {
+    if (const auto* dims = std::get_if<DimVec>(&operand)) add_dims(symbols, *dims);
+    if (const auto* scalar = std::get_if<Scalar>(&operand); scalar != nullptr && scalar->is_symbolic())
+      symbols.add(scalar->as_dim());
+  }
+}
+
 SymbolList symbols_of(const Graph& graph) {
   SymbolList symbols;
-  for (const auto& node : graph.nodes()) {
-    symbols.add(node->size);
-    for (const ValueInfo& info : node->outs) {
-      add_dims(symbols, info.spec.sizes);
-      add_dims(symbols, info.spec.strides);
-    }
-    for (const Operand& operand : node->operands) {
-      if (const auto* dims = std::get_if<DimVec>(&operand)) add_dims(symbols, *dims);
-      if (const auto* scalar = std::get_if<Scalar>(&operand); scalar != nullptr && scalar->is_symbolic())
-        symbols.add(scalar->as_dim());
-    }
+  for (const auto& node : graph.nodes()) add_symbols(symbols, *node);
+  for (const SizeAssumption& assumption : graph.assumptions()) {
+    symbols.add(assumption.a);
+    symbols.add(assumption.b);
   }
   return symbols;
 }
@@ -99,7 +106,7 @@ std::vector<SymbolPlace> symbol_places(const Graph& graph, const SymbolList& sym
   };
   for (int input = 0; input < static_cast<int>(graph.inputs().size()); ++input) {
     const Node& node = *graph.inputs()[static_cast<size_t>(input)];
-    if (node.kind == NodeKind::ScalarInput) set(node.size, input, -1);
+    set(node.size, input, -1);
     const DimVec& sizes = node.outs[0].spec.sizes;
     for (int i = 0; i < sizes.size(); ++i) set(sizes[i], input, i);
   }
@@ -112,13 +119,22 @@ std::vector<int64_t> symbol_values(std::span<const SymbolPlace> places, std::spa
   for (const SymbolPlace& place : places) {
     MD_ASSERT(place.input >= 0, "no input of the graph tells a symbol");
     const GraphInput& input = inputs[static_cast<size_t>(place.input)];
-    values.push_back(place.dim < 0 ? input.scalar.as_int() : input.tensor->sizes()[place.dim]);
+    if (place.dim >= 0)
+      values.push_back(input.tensor->sizes()[place.dim]);
+    else
+      values.push_back(input.tensor.defined() ? *input.tensor.data<int64_t>() : input.scalar.as_int());
   }
   return values;
 }
 
 std::shared_ptr<Graph> with_numbers(const Graph& graph, const SymbolList& symbols, std::span<const int64_t> values) {
+  for (const SizeAssumption& each : graph.assumptions()) {
+    if (!holds(each.relation, evaluate(each.a, symbols, values), evaluate(each.b, symbols, values)))
+      raise(ErrorKind::Runtime, "the graph was captured for ", each.a.str(), " ", relation_sign(each.relation), " ",
+            each.b.str());
+  }
   std::shared_ptr<Graph> copy = graph.clone();
+  copy->assume({});
   Substitution substitution(symbols, values);
   for (const auto& node : copy->nodes()) substitution.apply(*node);
   return copy;

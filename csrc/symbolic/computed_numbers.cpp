@@ -62,6 +62,7 @@ bool Walk::is_varying(const ValuePtr& value) const {
 }
 
 ValuePtr Walk::computed(Computation computation, std::vector<ValuePtr> operands) {
+  if (ValuePtr size = computed_of_told(computation, operands)) return size;
   if (ValuePtr number = computed_in_graph(*this, computation, operands)) return number;
   bool varies = false;
   for (const ValuePtr& operand : operands) {

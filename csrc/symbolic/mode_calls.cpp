@@ -211,6 +211,19 @@ ValuePtr decorate(Walk& walk, const CallArgs& args) {
   return make_value<PolicyFunctionValue>(function, change, walk.constant(text));
 }
 
+// The condition of a check: one of numbers out of tensors is relied on, and Python raises where it does not hold.
+ValuePtr holds(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
+  if (auto* number = as<NumberValue>(args.positional[0]); number != nullptr && number->type == &PyBool_Type) {
+    walk.rely_on(number);
+    return walk.boolean(true);
+  }
+  if (type_of(args.positional[0]) != &PyBool_Type) walk.raise_here();
+  std::optional<bool> truth = walk.truth_of(args.positional[0]);
+  if (!truth) walk.raise_here();
+  return walk.boolean(*truth);
+}
+
 ValuePtr always_true(Walk& walk, const CallArgs&) { return walk.boolean(true); }
 ValuePtr always_false(Walk& walk, const CallArgs&) { return walk.boolean(false); }
 
@@ -235,7 +248,8 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"get_default_dtype", get_default_dtype},
                                  {"tensor", call_tensor},
                                  {"as_tensor", as_tensor},
-                                 {"manual_seed", seed_generator}};
+                                 {"manual_seed", seed_generator},
+                                 {"holds", holds}};
 
 }  // namespace
 

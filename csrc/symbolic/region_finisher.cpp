@@ -62,6 +62,12 @@ void RegionFinisher::describe_tensor(TensorValue* tensor, Recipe& recipe) {
 }
 
 void RegionFinisher::describe_size(Dim dim, Recipe& recipe) {
+  if (walk_.is_told(dim)) {
+    recipe.kind = RecipeKind::Number;
+    recipe.index = static_cast<int32_t>(outputs_.size());
+    outputs_.push_back(walk_.told_number(dim));
+    return;
+  }
   SymbolList symbols;
   symbols.add(dim);
   recipe.kind = RecipeKind::Size;
@@ -87,8 +93,8 @@ void RegionFinisher::settle_symbols(CapturedRegion& region) {
   }
   std::vector<SymbolPlace> places = symbol_places(*walk_.graph_, symbols);
   for (size_t i = 0; i < places.size(); ++i) {
-    if (places[i].input >= 0) continue;
     Dim symbol = symbols.symbols()[i];
+    if (places[i].input >= 0 || walk_.is_told(symbol)) continue;
     walk_.graph_->add_scalar_input(symbol.str(), Scalar::Kind::Int)->size = symbol;
     ValuePtr number = walk_.size_value(symbol);
     region.inputs.push_back({nullptr, recipe_of(number)});
@@ -782,6 +788,7 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
   region.met_operations = graph.op_count() > 0;
   if (region.met_operations) walk_.guards_.global_state();
   run_passes(graph);
+  graph.assume(walk_.sizes_.assumptions());
   // A number that no op takes in the end was guarded by its value.
   std::vector<std::vector<Node*>> users = graph.all_users();
   auto is_used = [&](const Node& node) {

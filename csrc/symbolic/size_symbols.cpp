@@ -61,7 +61,24 @@ Dim SizeSymbols::symbol(const SizePlace& place, int64_t hint, const DimPolicy& p
 
 void SizeSymbols::relation(Dim a, DimRelation relation, Dim b) {
   std::string text = str_cat(a.str(), " ", relation_sign(relation), " ", b.str());
-  if (known_.insert(std::move(text)).second) relations_.push_back({a, b, relation});
+  if (!known_.insert(std::move(text)).second) return;
+  if (is_told(a) || is_told(b))
+    assumptions_.push_back({a, relation, b});
+  else
+    relations_.push_back({a, b, relation});
+}
+
+Dim SizeSymbols::told(int64_t hint) {
+  Dim made = Dim::signed_symbol(str_cat("u", told_.symbols().size()), hint);
+  told_.add(made);
+  return made;
+}
+
+bool SizeSymbols::is_told(Dim dim) const {
+  if (told_.symbols().empty()) return false;
+  SymbolList symbols;
+  symbols.add(dim);
+  return std::ranges::any_of(symbols.symbols(), [this](Dim symbol) { return told_.find(symbol) >= 0; });
 }
 
 const SizePlace& SizeSymbols::place_of(Dim symbol) const {

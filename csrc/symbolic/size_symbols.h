@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/graph.h"
 #include "guards/guard_set.h"
 
 namespace md {
@@ -23,6 +24,10 @@ class SizeSymbols : public ShapeGuardSink {
  public:
   // The symbol of a place: a size, or an int. `policy` is the program's, of a size.
   Dim symbol(const SizePlace& place, int64_t hint, const DimPolicy& policy = {});
+  // The symbol of a number out of a tensor, which no place tells before a run.
+  Dim told(int64_t hint);
+  // Some symbol of the dim is such a number.
+  bool is_told(Dim dim) const;
   void relation(Dim a, DimRelation relation, Dim b) override;
 
   bool empty() const { return symbols_.symbols().empty(); }
@@ -33,6 +38,8 @@ class SizeSymbols : public ShapeGuardSink {
   std::vector<SizePlace> places_of(const SymbolList& list) const;
 
   void add_guards(GuardSet& guards) const;
+  // What was relied on about numbers out of tensors, which no guard can see.
+  const std::vector<SizeAssumption>& assumptions() const { return assumptions_; }
   // What is to be said of dimensions that are marked dynamic and are not; empty: nothing.
   std::string violations(const Bytecode& bytecode) const;
 
@@ -49,7 +56,9 @@ class SizeSymbols : public ShapeGuardSink {
   SymbolList symbols_;
   std::vector<SizePlace> places_;  // in the order of symbols_
   std::vector<Relation> relations_;
-  std::set<std::string> known_;  // texts of relations_
+  SymbolList told_;
+  std::vector<SizeAssumption> assumptions_;
+  std::set<std::string> known_;  // texts of relations_ and assumptions_
   std::vector<Marked> marked_;
 };
 

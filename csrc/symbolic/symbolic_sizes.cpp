@@ -85,6 +85,8 @@ ValuePtr Walk::known_shape(const ValuePtr& value) {
 }
 
 std::optional<Dim> Walk::dim_of(const ValuePtr& value) {
+  if (auto* number = as<NumberValue>(value))
+    return number->type == &PyLong_Type ? std::optional(told_size(number)) : std::nullopt;
   if (auto* computed = as<ComputedValue>(value)) {
     if (!PyLong_CheckExact(computed->current.get())) return std::nullopt;
     if (computed->known) return int_of(value);
@@ -110,6 +112,7 @@ bool Walk::has_symbolic_size(const ValuePtr& value) {
   }
   if (auto* slice = as<SliceValue>(value))
     return has_symbolic_size(slice->start) || has_symbolic_size(slice->stop) || has_symbolic_size(slice->step);
+  if (auto* number = as<NumberValue>(value)) return number->type == &PyLong_Type;
   if (!is_varying(value)) return false;
   std::optional<Dim> dim = dim_of(value);
   return dim && dim->is_symbolic();
@@ -159,6 +162,7 @@ bool Walk::is_for_python(Dim dim) const {
 
 std::optional<bool> Walk::decided(const ComputedValue& value) {
   if (value.known) return std::nullopt;
+  for (const ValuePtr& part : value.parts) refuse_told(part);
   if (value.computation == Computation::Not || value.computation == Computation::Truth) {
     bool negates = value.computation == Computation::Not;
     std::optional<bool> truth;
@@ -191,6 +195,7 @@ std::optional<bool> Walk::decided(const ComputedValue& value) {
 }
 
 void Walk::specialise(const TensorSpec& spec) {
+  refuse_told_sizes(spec);
   for (const DimVec* dims : {&spec.sizes, &spec.strides})
     for (Dim dim : *dims) static_cast<void>(dim.value());
 }
@@ -199,6 +204,8 @@ ValuePtr Walk::smallest_or_largest(bool largest, const std::vector<ValuePtr>& va
   std::vector<Dim> dims;
   bool symbolic = false;
   for (const ValuePtr& value : values) {
+    if (as<NumberValue>(value)) return nullptr;
+    refuse_told(value);
     std::optional<Dim> dim = dim_of(value);
     if (!dim) return nullptr;
     symbolic = symbolic || dim->is_symbolic();

@@ -81,9 +81,9 @@ class SymbolicKey {
   }
 
   Scalar unmarked(const Scalar& scalar) const {
-    int64_t at = scalar.as_int() - kFirstMark;
-    bool is_mark = at >= 0 && at < static_cast<int64_t>(marks_.size());
-    return is_mark ? Scalar::symbolic(marks_[static_cast<size_t>(at)]) : scalar;
+    int64_t number = scalar.as_int();
+    bool is_mark = number >= kFirstMark && number < kFirstMark + static_cast<int64_t>(marks_.size());
+    return is_mark ? Scalar::symbolic(marks_[static_cast<size_t>(number - kFirstMark)]) : scalar;
   }
 
   Ref place_of(ValuePtr index) {

@@ -65,6 +65,7 @@ std::optional<Scalar> scalar_of(BorrowedRef object) {
 
 Side side_of(Walk& walk, const ValuePtr& value, const char* what) {
   if (auto* own = as<NumberValue>(value)) return {own->type, own->ref, std::nullopt};
+  if (ValuePtr told = walk.number_of_told(value)) return side_of(walk, told, what);
   PyTypeObject* type = type_of(value);
   bool is_number = type == &PyBool_Type || type == &PyLong_Type || type == &PyFloat_Type;
   if (!is_number) refuse(walk, str_cat(what, " with a ", describe(value)));
@@ -242,6 +243,16 @@ ValuePtr numbers_of(Walk& walk, TensorValue* tensor) {
   return nested(walk, walk.graph_value(tensor));
 }
 
+namespace {
+
+// Of whole numbers, by one that may be zero or below: the graph has no exact op for it, sizes have.
+bool divides_by_unknown(Computation computation, const Side& a, const Side& b) {
+  bool divides = computation == Computation::FloorDivide || computation == Computation::Remainder;
+  return divides && a.is(&PyLong_Type) && b.is(&PyLong_Type) && !(b.constant && b.constant->as_int() > 0);
+}
+
+}  // namespace
+
 ValuePtr computed_in_graph(Walk& walk, Computation computation, const std::vector<ValuePtr>& operands) {
   auto is_own = [](const ValuePtr& value) { return as<NumberValue>(value) != nullptr; };
   if (std::ranges::none_of(operands, is_own)) return nullptr;
@@ -265,6 +276,8 @@ ValuePtr computed_in_graph(Walk& walk, Computation computation, const std::vecto
   }
   const char* what = computation_name(computation);
   Side a = side_of(walk, operands[0], what), b = side_of(walk, operands[1], what);
+  if (divides_by_unknown(computation, a, b))
+    if (ValuePtr size = walk.size_computed(computation, operands)) return size;
   bool compares = computation >= Computation::Less && computation <= Computation::GreaterEqual;
   return compares ? comparison(walk, computation, a, b) : arithmetic(walk, computation, a, b);
 }

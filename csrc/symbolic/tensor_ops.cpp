@@ -108,7 +108,7 @@ class OpCapture {
         walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": a tensor as ", param.name));
       return walk_.graph_value(tensor);
     }
-    if (auto* number = as<NumberValue>(value)) {
+    if (auto* number = as<NumberValue>(value); number != nullptr && !is_for_size(param, number)) {
       if (!takes_numbers_of_the_graph() || param.type != ParamType::Number)
         walk_.graph_break(BreakReason::tensor_to_number, str_cat(row_->name, ": ", param.name, " out of a tensor"));
       numbers_.push_back(operands_.size());
@@ -127,11 +127,18 @@ class OpCapture {
       return refs;
     }
     if (row_->kind == OpKind::CallOut && walk_.has_symbolic_size(value)) walk_.constant_of(value);
-    if (is_runtime_scalar(value, param.type)) {
+    if (!walk_.is_told(value) && is_runtime_scalar(value, param.type)) {
       runtime_scalars_.emplace_back(operands_.size(), value);
       return walk_.scalar_input(value);
     }
     return constant_operand(param, value);
+  }
+
+  // What the sizes of the result may depend on: the plan is lowered for each such number.
+  static bool is_for_size(const Param& param, const NumberValue* number) {
+    bool takes_sizes =
+        param.type == ParamType::Int || param.type == ParamType::IntList || param.type == ParamType::Scalar;
+    return takes_sizes && number->type == &PyLong_Type;
   }
 
   // A size, or a list of numbers with sizes among them; no answer: neither.
@@ -417,6 +424,7 @@ ValueRef Walk::graph_value(TensorValue* tensor) {
 }
 
 ValueRef Walk::scalar_input(const ValuePtr& value) {
+  refuse_told(value);
   auto* object = as<ObjectValue>(value);
   PyTypeObject* type = exact_type(value);
   auto known = scalar_inputs_.find(value.get());

@@ -140,6 +140,7 @@ Ref to_object(Capture& capture, const ValuePtr& value) {
     Ref& object = capture.objects[tensor];
     if (!object) {
       walk.guard_tensor(tensor);
+      walk.refuse_told_sizes(tensor->spec);
       object = default_tensor_type().wrap(recording_tensor(capture, value));
     }
     return object;
@@ -254,6 +255,15 @@ namespace {
   throw PythonError();
 }
 
+// A run makes the results as the program's fake said: for the sizes of this capture alone.
+TensorSpec spec_of_result(Walk& walk, TensorSpec spec) {
+  walk.specialise(spec);
+  for (DimVec* dims : {&spec.sizes, &spec.strides})
+    for (Dim& dim : *dims) dim = dim.value();
+  spec.requires_grad = false;
+  return spec;
+}
+
 }  // namespace
 
 std::vector<Tensor> record_call_out(const std::string& name, BorrowedRef run, std::span<const Tensor> tensors,
@@ -265,11 +275,8 @@ std::vector<Tensor> record_call_out(const std::string& name, BorrowedRef run, st
     request.operands.push_back(graph_value(capture, tensor));
     request.tensors.push_back(is_recording(tensor) ? as<TensorValue>(value_of(capture, tensor)) : nullptr);
   }
-  for (const Tensor& tensor : like) {
-    request.results.push_back(tensor.spec());
-    request.results.back().requires_grad = false;
-  }
   try {
+    for (const Tensor& tensor : like) request.results.push_back(spec_of_result(capture.walk, tensor.spec()));
     for (int at : written) {
       TensorValue* tensor = request.tensors[static_cast<size_t>(at)];
       if (tensor == nullptr) capture.walk.graph_break(BreakReason::tensor_write, name + " writes to a constant");

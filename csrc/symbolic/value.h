@@ -330,6 +330,7 @@ struct NumberValue : Value {
   NumberValue(PyTypeObject* type, ValueRef ref) : Value(kKind), type(type), ref(ref) {}
   PyTypeObject* type;  // int, float or bool
   ValueRef ref;        // of no dims; int64, float64 or bool
+  Dim size;            // its symbol, once a size depends on it
 };
 
 struct ComputedValue : Value {

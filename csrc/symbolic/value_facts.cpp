@@ -181,6 +181,7 @@ Ref Walk::constant_of(const ValuePtr& value) {
   if (value->kind == ValueKind::Number)
     graph_break(BreakReason::tensor_to_number, str_cat("the value of a ", describe(value), " taken out of a tensor"));
   if (auto* computed = as<ComputedValue>(value)) {
+    refuse_told(value);
     bool is_bool = PyBool_Check(computed->current.get());
     std::optional<Dim> dim = computed->known || is_bool ? std::nullopt : dim_of(value);
     if (computed->known || (is_bool && decided(*computed))) {
@@ -454,6 +455,7 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
     case ValueKind::Number:
       graph_break(BreakReason::data_dependent_branch, "truth of a number taken out of a tensor");
     case ValueKind::Computed:
+      refuse_told(value);
       dim_of(value);
       if (std::optional<bool> truth = decided(*as<ComputedValue>(value))) return truth;
       return PyObject_IsTrue(constant_of(value)) == 1;

@@ -200,6 +200,23 @@ class Walk {
   bool has_symbolic_size(const ValuePtr& value);
   // The sizes become those of this capture, which holds for them alone.
   void specialise(const TensorSpec& spec);
+  // --- sizes that are numbers out of tensors (told_sizes.cpp). A run knows them when it has come to them.
+  Dim told_size(NumberValue* number);
+  // What is computed of such numbers as a size; null: not all of them can be one.
+  ValuePtr size_computed(Computation computation, const std::vector<ValuePtr>& operands);
+  // A computation on sizes out of tensors: a size, or else a number of the graph. Null: none of them is one.
+  ValuePtr computed_of_told(Computation computation, std::vector<ValuePtr>& operands);
+  // In each run this bool is True, or Python runs the region.
+  void rely_on(NumberValue* condition);
+  // The region ends before what asks for all sizes of such a tensor.
+  void refuse_told_sizes(const TensorSpec& spec);
+  // Whether it is such a size, or computed of some. At one, the region ends.
+  bool is_told(const ValuePtr& value) const;
+  void refuse_told(const ValuePtr& value);
+  // The value of such a size as a number of the graph; null: it is none.
+  ValuePtr number_of_told(const ValuePtr& value);
+  ValueRef told_number(Dim dim);
+  bool is_told(Dim dim) const { return sizes_.is_told(dim); }
   // min() or max() of sizes; null: they are none.
   ValuePtr smallest_or_largest(bool largest, const std::vector<ValuePtr>& values);
 
@@ -417,6 +434,7 @@ class Walk {
   std::optional<Dim> computed_dim(Computation computation, const std::vector<ValuePtr>& operands);
   // What a comparison of sizes, or the truth of one, is; no answer: it is none.
   bool is_for_python(Dim dim) const;
+  int64_t hint_of(const ValueRef& value) const;
   std::optional<bool> decided(const ComputedValue& value);
   bool inherits_truth(const ValuePtr& value);
   void start_root();

@@ -29,7 +29,9 @@ std::vector<int> wrapped_dims(const OpCall& call, const DimVec& dims, int rank) 
 
 void diagonal_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
-  int64_t offset = int_arg(call, 1);
+  // Past the end of any tensor, and with room to count on.
+  constexpr int64_t kFar = int64_t{1} << 60;
+  int64_t offset = std::clamp(int_arg(call, 1), -kFar, kFar);
   int dim1 = wrap_dim(call, int_arg(call, 2), self.rank());
   int dim2 = wrap_dim(call, int_arg(call, 3), self.rank());
   if (dim1 == dim2) {

@@ -11,6 +11,7 @@ from ._C import __version__, _rebuild_tensor  # noqa: F401  pickles of tensors n
 from ._compile import compile
 from ._dynamo import explain
 from ._serialization import load, save
+from ._size_checks import _check, _check_is_size  # noqa: F401  where torch has them
 from ._tensor_names import TENSOR_NAMES
 
 from . import linalg  # isort: skip  made of what the lines above import

@@ -12,6 +12,8 @@ from . import _C as _C
 from . import _dynamo as _dynamo
 from . import _logging as _logging
 from . import linalg as linalg
+from ._size_checks import _check as _check
+from ._size_checks import _check_is_size as _check_is_size
 from . import compiler as compiler
 from . import cuda as cuda
 from . import fx as fx

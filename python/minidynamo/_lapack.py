@@ -44,6 +44,9 @@ _ROUTINES = {
     "linalg_lstsq": (lambda linalg, a, mode, tolerance: _lstsq(linalg, a[0], a[1], tolerance), _NO_CONVERGENCE),
 }
 
+# These go on until they converge: with an infinity some LAPACK does so for ever.
+_ITERATIVE = ("linalg_svd", "linalg_svdvals", "linalg_eigh", "linalg_eigvalsh", "linalg_lstsq")
+
 
 def run(routine, operands, mode, tolerance, results):
     """Fills results. Each operand and result is (memory, the dtype's name, sizes), contiguous.
@@ -56,6 +59,8 @@ def run(routine, operands, mode, tolerance, results):
         raise ImportError(f"decompositions of matrices need NumPy, which cannot be imported: {error}") from None
     arrays = [numpy.ndarray(sizes, dtype, memory) for memory, dtype, sizes in operands]
     function, failure = _ROUTINES[routine]
+    if routine in _ITERATIVE and not numpy.isfinite(arrays[0]).all():
+        raise numpy.linalg.LinAlgError(failure)
     try:
         # An overflow is an infinity in the result, as torch has it, and no warning.
         with numpy.errstate(all="ignore"):

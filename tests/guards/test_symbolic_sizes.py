@@ -229,3 +229,17 @@ def test_other_layouts(arrange, mode):
         assert plain(compiled(arrange(make(n, m)))) == plain(function(arrange(make(n, m))))
 
     check()
+
+
+def test_a_custom_operator_gives_tensors_of_the_sizes_seen():
+    @minidynamo.library.custom_op("symbolic_sizes::copied", mutates_args=())
+    def copied(x: minidynamo.Tensor) -> minidynamo.Tensor:
+        return x.clone()
+
+    @copied.register_fake
+    def _(x):
+        return minidynamo.empty_like(x)
+
+    compiled = minidynamo.compile(lambda x: copied(x) + 1, dynamic=True)
+    for size in (3, 5, 1, 0):
+        assert compiled(minidynamo.ones(size)).tolist() == [2.0] * size

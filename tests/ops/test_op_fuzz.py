@@ -213,7 +213,8 @@ def difference(ours, theirs, name, exact):
     for a, b in zip(ours, theirs, strict=True):
         if tuple(a.shape) != tuple(b.shape) or str(a.dtype).split(".")[1] != str(b.dtype).split(".")[1]:
             return f"{a.dtype}{tuple(a.shape)}, not {b.dtype}{tuple(b.shape)}"
-        if name in NO_VALUES or name in LINALG:
+        # A view may have more elements than memory.
+        if name in NO_VALUES or name in LINALG or math.prod(a.shape) > 2**24:
             continue
         tolerance = {"bfloat16": 0.05, "float16": 0.01, "float32": 1e-4}.get(str(a.dtype).split(".")[1], 1e-8)
         x, y = array_of(a), array_of(b)

@@ -220,8 +220,8 @@ PAGE = """# Accuracy
 
 The largest error of each pointwise op, in units in the last place (ULP): the distance of the two numbers of the dtype that are
 next to the exact result. Half a ULP is what correct rounding leaves. The reference is computed with 64 bits of mantissa
-(`tests/accuracy.py`); the operands are {count:,} random ones, half of them spread over all magnitudes and half between -10 and
-10, and for ops with one operand of a 16-bit dtype all there are. `tests/test_accuracy.py` measures anew and holds 4 ULP, and
+(`tests/ops/accuracy.py`); the operands are {count:,} random ones, half of them spread over all magnitudes and half between -10 and
+10, and for ops with one operand of a 16-bit dtype all there are. `tests/ops/test_accuracy.py` measures anew and holds 4 ULP, and
 0.53 ULP for the 16-bit dtypes, which are computed in float32 and rounded once. Beside them torch {torch}, on the same operands.
 
 The instruction set was {simd}; another one may differ by some tenths.
@@ -233,7 +233,7 @@ NOTES = """
   with -1. The error is relative to a small result; the absolute one stays below 1e-7 in float32. Measured from -3 upwards.
 - `sigmoid` and `silu` are measured from -85 upwards. Where exp(-x) is beyond the largest number they are 0, as in torch.
 - Sums, means, norms and products of float32 are added up pairwise or in float64: the sum of 10^7 numbers is right to 1e-6 of its
-  magnitude, which `tests/test_accuracy.py` holds.
+  magnitude, which `tests/ops/test_accuracy.py` holds.
 - NaN, infinities, zeros of both signs and subnormal numbers give what torch gives; nothing is flushed to zero.
 """
 

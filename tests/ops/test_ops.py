@@ -576,3 +576,10 @@ def compare_with_torch(ours, theirs, strides=True):
     assert tuple(ours.shape) == tuple(theirs.shape)
     assert ours.stride() == theirs.stride() or ours.numel() == 0 or not strides
     np.testing.assert_allclose(np.array(ours.tolist()), np.array(theirs.tolist()), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("offset", [3, -3, 2**31, -(2**31), 2**62, -(2**62), 2**63 - 1, -(2**63 - 1), -(2**63)])
+def test_a_diagonal_far_outside_is_empty(offset):
+    x = md.arange(9).reshape(3, 3)
+    assert x.diagonal(offset).shape == (0,)
+    assert md.compile(lambda x: x.diagonal(offset) + 1)(x).shape == (0,)

@@ -221,3 +221,14 @@ def test_no_warnings_of_numpy(recwarn):
     md.linalg.det(large)
     md.linalg.svdvals(md.tensor([[1e200, 1e200], [1.0, 2.0]], dtype=md.float64))
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan")])
+@pytest.mark.parametrize("name", ["svd", "svdvals", "eigh", "eigvalsh", "pinv"])
+def test_what_is_not_finite_does_not_converge(name, number):
+    function = getattr(md.linalg, name)
+    matrix = md.arange(9, dtype=md.float32).reshape(3, 3)
+    matrix[0, 1] = matrix[1, 0] = number
+    for call in (function, md.compile(lambda x: function(x), fullgraph=True)):
+        with pytest.raises(md.linalg.LinAlgError, match="not finite"):
+            call(matrix)

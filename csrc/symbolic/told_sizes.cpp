@@ -1,0 +1,131 @@
+// Sizes that are numbers out of tensors, as in zeros(x.item()).
+//  1. The number gets a symbol, and its node tells it. The plan is cut there: what needs the size is lowered when it is known.
+//  2. Shape rules decide by a hint. What they relied on is looked at in each run; where it does not hold, Python runs the region.
+//  3. The program's own decisions by such a size end the region.
+#include <algorithm>
+
+#include "graph/symbols.h"
+#include "guards/tensor_type.h"
+#include "symbolic/tensor_numbers.h"
+#include "symbolic/walk.h"
+
+namespace md {
+namespace {
+
+// What stands for a number that is not known: shape rules treat 0 and 1 in ways of their own.
+constexpr int64_t kGuess = 2;
+
+bool is_computable(const Node& node) {
+  if (node.kind == NodeKind::ScalarInput) return false;
+  return node.kind != NodeKind::Op || node.op->is_pure();
+}
+
+// The nodes that a value is computed from, itself among them; no answer: some of them cannot be run now.
+std::optional<std::vector<bool>> needed_for(const Graph& graph, const ValueRef& value) {
+  std::vector<bool> needed(graph.nodes().size(), false);
+  needed[static_cast<size_t>(value.node->index)] = true;
+  for (size_t i = graph.nodes().size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    const Node& node = *graph.nodes()[i];
+    if (!is_computable(node)) return std::nullopt;
+    for (const Operand& operand : node.operands)
+      for_each_value(operand, [&](const ValueRef& operand_value) {
+        needed[static_cast<size_t>(operand_value.node->index)] = true;
+      });
+  }
+  return needed;
+}
+
+// The tensors of these inputs now; no answer: one is not there, or has no memory.
+std::optional<std::vector<GraphInput>> current_inputs(const Walk& walk, const std::vector<const Source*>& sources) {
+  std::vector<GraphInput> inputs;
+  for (const Source* source : sources) {
+    Ref object = source != nullptr ? fetch(source, walk.view()) : Ref();
+    const TensorType* type = object ? tensor_type_of(object) : nullptr;
+    if (type == nullptr || type->unwrap(object)->kind() != TensorKind::Real) return std::nullopt;
+    inputs.push_back({.tensor = type->unwrap(object)});
+  }
+  return inputs;
+}
+
+}  // namespace
+
+// The number that this call will find, so that the shape rules decide as they would for it.
+int64_t Walk::hint_of(const ValueRef& value) const {
+  std::optional<std::vector<bool>> needed = needed_for(*graph_, value);
+  if (!needed) return kGuess;
+  std::unique_ptr<Graph> part = graph_->clone();
+  part->set_outputs({{part->nodes()[static_cast<size_t>(value.node->index)].get(), value.out}});
+  std::vector<const Source*> sources;
+  for (int kept : part->retain([&](const Node& node) { return (*needed)[static_cast<size_t>(node.index)]; }, true))
+    sources.push_back(inputs_[static_cast<size_t>(kept)].source);
+  std::optional<std::vector<GraphInput>> inputs = current_inputs(*this, sources);
+  if (!inputs) return kGuess;
+  try {
+    SymbolList symbols = symbols_of(*part);
+    std::vector<int64_t> hints;
+    for (Dim symbol : symbols.symbols()) hints.push_back(symbol.hint());
+    int64_t number = *run_eagerly(*with_numbers(*part, symbols, hints), *inputs)[0].data<int64_t>();
+    bool is_usable = number != 0 && number != 1 && number < INT64_MAX / 4 && number > -(INT64_MAX / 4);
+    return is_usable ? number : kGuess;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Internal) throw;
+    return kGuess;
+  }
+}
+
+Dim Walk::told_size(NumberValue* number) {
+  if (number->size.is_symbolic()) return number->size;
+  // Where an assumption fails, what has been called is not called again.
+  if (graph_->has_call_out())
+    graph_break(BreakReason::tensor_to_number, "a size out of a tensor beside a custom operator");
+  Node* teller = graph_->add_op(*find_op("clone"), {number->ref}, location());
+  number->size = sizes_.told(hint_of(number->ref));
+  teller->size = number->size;
+  return number->size;
+}
+
+ValueRef Walk::told_number(Dim dim) {
+  return {graph_->add_op(*find_op("full"), {DimVec(), Scalar::symbolic(dim), DType::int64}, location()), 0};
+}
+
+bool Walk::is_told(const ValuePtr& value) const {
+  auto* computed = as<ComputedValue>(value);
+  return computed != nullptr && !computed->known && computed->dim && is_told(*computed->dim);
+}
+
+ValuePtr Walk::number_of_told(const ValuePtr& value) {
+  return is_told(value) ? make_value<NumberValue>(&PyLong_Type, told_number(*as<ComputedValue>(value)->dim)) : nullptr;
+}
+
+ValuePtr Walk::computed_of_told(Computation computation, std::vector<ValuePtr>& operands) {
+  if (std::ranges::none_of(operands, [this](const ValuePtr& operand) { return is_told(operand); })) return nullptr;
+  bool numbers_beside = std::ranges::any_of(operands, [](const ValuePtr& operand) { return as<NumberValue>(operand); });
+  std::optional<Dim> dim = numbers_beside ? std::nullopt : computed_dim(computation, operands);
+  if (dim) return size_value(*dim);
+  for (ValuePtr& operand : operands)
+    if (ValuePtr number = number_of_told(operand)) operand = number;
+  return computed_in_graph(*this, computation, operands);
+}
+
+ValuePtr Walk::size_computed(Computation computation, const std::vector<ValuePtr>& operands) {
+  std::optional<Dim> dim = computed_dim(computation, operands);
+  return dim ? size_value(*dim) : nullptr;
+}
+
+void Walk::refuse_told_sizes(const TensorSpec& spec) {
+  for (Dim size : spec.sizes)
+    if (is_told(size)) graph_break(BreakReason::data_dependent_shape, str_cat("needs the sizes of ", spec.str()));
+}
+
+void Walk::rely_on(NumberValue* condition) {
+  ValueRef as_int{graph_->add_op(*find_op("cast"), {condition->ref, DType::int64}, location()), 0};
+  NumberValue number(&PyLong_Type, as_int);
+  sizes_.relation(told_size(&number), DimRelation::Equal, 1);
+}
+
+void Walk::refuse_told(const ValuePtr& value) {
+  if (is_told(value)) graph_break(BreakReason::data_dependent_branch, "a size that is a number out of a tensor");
+}
+
+}  // namespace md
