@@ -583,3 +583,12 @@ def test_a_diagonal_far_outside_is_empty(offset):
     x = md.arange(9).reshape(3, 3)
     assert x.diagonal(offset).shape == (0,)
     assert md.compile(lambda x: x.diagonal(offset) + 1)(x).shape == (0,)
+
+
+def test_covariances_of_whole_numbers():
+    x = md.tensor([[2, 1, 0], [0, -1, 5]])
+    for function in (md.cov, md.corrcoef):
+        assert function(x).dtype == md.float32 and function(x).tolist() == function(x.float()).tolist()
+        with pytest.raises(RuntimeError, match="bool dtype is not supported"):
+            function(x > 0)
+    assert md.adjoint(md.tensor(2.0)).tolist() == 2.0

@@ -71,7 +71,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 def adjoint(input: Tensor) -> Tensor:
     """The last two dims swapped: there are no complex numbers to conjugate."""
     require_tensor("adjoint", input)
-    return input.transpose(-2, -1)
+    return input.transpose(-2, -1) if input.dim() else input.view(())
 
 
 @composite("function method")

@@ -272,6 +272,10 @@ def cov(
     if input.dim() > 2:
         raise RuntimeError(f"[cov] expected input to have two or fewer dimensions; shape {tuple(input.shape)}")
     rows = input.reshape(1, -1) if input.dim() < 2 else input
+    if rows.dtype == minidynamo.bool:
+        raise RuntimeError("[cov] bool dtype is not supported for input")
+    if not rows.is_floating_point():
+        rows = rows + 0.0
     centred = rows - rows.mean(1, True)
     return (centred.matmul(centred.t()) / max(rows.shape[1] - correction, 0)).squeeze()
 
