@@ -3,6 +3,7 @@
 #include "frontends/arg_binding.h"
 #include "guards/named_results.h"
 #include "guards/tensor_type.h"
+#include "snapshot/held_iterator.h"
 #include "snapshot/policy_function.h"
 #include "tensor/fill.h"
 
@@ -244,27 +245,20 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       advance(iterator, recipe.index);
       return iterator;
     }
-    case RecipeKind::Enumerate: {
-      PyObject* args[] = {parts[0], parts[1]};
-      return check(PyObject_Vectorcall(reinterpret_cast<PyObject*>(&PyEnum_Type), args, 2, nullptr));
-    }
+    case RecipeKind::Enumerate:
+      return call_on_iterators(&PyEnum_Type, parts, 0, 1);
     case RecipeKind::Zip: {
-      std::vector<PyObject*> args;
-      for (const Ref& part : parts) args.push_back(part);
-      auto* type = reinterpret_cast<PyObject*>(&PyZip_Type);
       static PyObject* const strict = check(Py_BuildValue("(s)", "strict")).release();
-      size_t count = args.size();
-      if (recipe.index == 1) args.push_back(Py_True);
-      return check(PyObject_Vectorcall(type, args.data(), count, recipe.index == 1 ? strict : nullptr));
+      return call_on_iterators(&PyZip_Type, parts, 0, parts.size(), recipe.index == 1 ? strict : nullptr);
     }
     case RecipeKind::Map:
+      return call_on_iterators(&PyMap_Type, parts, 1, parts.size());
     case RecipeKind::Filter:
+      return call_on_iterators(&PyFilter_Type, parts, 1, parts.size());
     case RecipeKind::Super: {
-      PyTypeObject* type = recipe.kind == RecipeKind::Map      ? &PyMap_Type
-                           : recipe.kind == RecipeKind::Filter ? &PyFilter_Type
-                                                               : &PySuper_Type;
+      finish();
       std::vector<PyObject*> args(parts.begin(), parts.end());
-      return check(PyObject_Vectorcall(reinterpret_cast<PyObject*>(type), args.data(), args.size(), nullptr));
+      return check(PyObject_Vectorcall(reinterpret_cast<PyObject*>(&PySuper_Type), args.data(), args.size(), nullptr));
     }
     case RecipeKind::DictView: {
       static constexpr const char* kMethods[] = {"keys", "values", "items"};
@@ -297,6 +291,17 @@ bool ValueBuilder::is_there(RecipeId id) const {
 }
 
 // Its names are there, in their order; what is not there before it is made comes later, since it may hold the class.
+// type(*parts), where the parts [first, last) are iterators, or are iterated over from here on; with `name` a keyword is True.
+Ref ValueBuilder::call_on_iterators(PyTypeObject* type, std::span<const Ref> parts, size_t first, size_t last,
+                                    PyObject* name) {
+  finish();  // an object's class may have no __next__ yet
+  std::vector<Ref> held(parts.begin(), parts.end());
+  for (size_t i = first; i < last; ++i) held[i] = held_iterator(held[i]);
+  std::vector<PyObject*> args(held.begin(), held.end());
+  if (name != nullptr) args.push_back(Py_True);
+  return check(PyObject_Vectorcall(reinterpret_cast<PyObject*>(type), args.data(), held.size(), name));
+}
+
 Ref ValueBuilder::make_class(const Recipe& recipe) {
   Ref names = check(PyDict_New());
   const std::vector<RecipeId>& parts = recipe.parts;

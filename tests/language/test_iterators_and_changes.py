@@ -92,3 +92,42 @@ def test_iterators_meet_changes_at_length():
         check(seed)
         if seed % 100 == 0:
             minidynamo._dynamo.reset()
+
+
+COUNTED = {
+    "map": lambda numbers: map(abs, numbers),
+    "filter": lambda numbers: filter(None, numbers),
+    "zip": lambda numbers: zip(numbers, range(9)),
+    "enumerate": lambda numbers: enumerate(numbers),
+}
+
+
+@pytest.mark.parametrize("kind", COUNTED)
+def test_an_iterator_is_asked_for_itself_once(kind):
+    asked = []
+
+    class Numbers:
+        def __init__(self):
+            self.at = 0
+
+        def __iter__(self):
+            asked.append("iter")
+            return self
+
+        def __next__(self):
+            asked.append("next")
+            self.at += 1
+            if self.at > 5:
+                raise StopIteration
+            return self.at
+
+    def function():
+        iterator = COUNTED[kind](Numbers())
+        first = next(iterator)
+        graph_break()
+        return first, list(iterator)
+
+    expected, plain = function(), list(asked)
+    asked.clear()
+    assert minidynamo.compile(function)() == expected
+    assert asked == plain

@@ -161,3 +161,33 @@ def test_the_order_of_bases_is_noticed():
     assert run(x).tolist() == [1.0]
     C.__bases__ = (B,)
     assert run(x).tolist() == [2.0]
+
+
+def test_an_iterator_of_a_class_made_in_the_region_lives_on_under_another():
+    def choose(kind):
+        class Numbers:
+            def __iter__(self):
+                class Iterator:
+                    def __init__(self):
+                        self.at = 0
+
+                    def __iter__(self):
+                        return self
+
+                    def __next__(self):
+                        self.at += 1
+                        if self.at > 6:
+                            raise StopIteration
+                        return self.at
+
+                return Iterator()
+
+        made = {"filter": lambda: filter(lambda n: n % 2, Numbers()), "map": lambda: map(str, Numbers())}
+        made |= {"zip": lambda: zip(Numbers(), [1, 2, 3]), "enumerate": lambda: enumerate(Numbers())}
+        numbers = made[kind]()
+        first = next(numbers)
+        minidynamo._dynamo.graph_break()
+        return first, list(numbers)
+
+    for kind in ("filter", "map", "zip", "enumerate"):
+        assert minidynamo.compile(choose)(kind) == choose(kind)
