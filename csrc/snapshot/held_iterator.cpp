@@ -4,8 +4,7 @@ namespace md {
 namespace {
 
 struct HeldIterator {
-  PyObject_HEAD
-  PyObject* iterator;  // owned
+  PyObject_HEAD PyObject* iterator;  // owned
 };
 
 PyObject* give_iterator(PyObject* self) { return Py_NewRef(reinterpret_cast<HeldIterator*>(self)->iterator); }

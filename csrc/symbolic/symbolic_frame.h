@@ -23,8 +23,8 @@ struct SymbolicFrame {
   Handle<DictValue> locals;  // what locals() gave (local_names.cpp); null: nobody asked, or each has a dict of its own
   int64_t locals_step = 0;   // of the walk, that asked first
   int64_t entry_step = 0;    // the walk's step, counted from 1, that entered this frame
-  std::vector<ValuePtr> handled;       // of a suspended generator: the exceptions that it handles
-  size_t handled_below = 0;            // of a running one: how many are handled outside of it
+  std::vector<ValuePtr> handled;  // of a suspended generator: the exceptions that it handles
+  size_t handled_below = 0;       // of a running one: how many are handled outside of it
 };
 
 }  // namespace md
