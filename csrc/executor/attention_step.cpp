@@ -86,14 +86,11 @@ class AttentionStep : public Step {
   size_t block_bytes() const {
     return static_cast<size_t>(first_->block(0).rows * first_->spec().n) * item_size(first_->spec().dtype);
   }
-  static std::byte* address(const RunState& state, int value) {
-    return value < 0 ? nullptr : state.address(state.layout->places[static_cast<size_t>(value)]);
-  }
   static MatmulOperands operands(const RunState& state, const ProductPart& part) {
-    return {.a = address(state, part.a),
-            .b = address(state, part.b),
-            .bias = address(state, part.bias),
-            .c = address(state, part.product)};
+    return {.a = state.address_or_null(part.a),
+            .b = state.address_or_null(part.b),
+            .bias = state.address_or_null(part.bias),
+            .c = state.address_or_null(part.product)};
   }
   static int64_t first_element(const MatmulBlock& block, const MatmulSpec& spec) {
     return (block.first_matrix * spec.m + block.first_row) * spec.n;

@@ -3,21 +3,17 @@
 #include <algorithm>
 
 #include "executor/epilogue.h"
+#include "graph/value_info.h"
 #include "tensor/split_convolution.h"
 
 namespace md {
 namespace {
 
-const TensorSpec& spec_of(const Operand& operand) {
-  const ValueRef& value = std::get<ValueRef>(operand);
-  return value.node->outs[static_cast<size_t>(value.out)].spec;
-}
-
 ConvolutionSpec spec_of(const Node& node) {
   std::vector<Arg> args;
   for (const Operand& operand : node.operands) {
     args.push_back(to_arg(operand, [](ValueRef value) -> Arg {
-      return Tensor::fake(value.node->outs[static_cast<size_t>(value.out)].spec);
+      return Tensor::fake(md::spec_of(value));
     }));
   }
   return convolution_spec(OpCall{*node.op, args}, node.outs[0].spec);
@@ -40,10 +36,10 @@ class ConvolutionStep : public Step {
         work_(work) {}
 
   void run(RunState& state) const override {
-    ConvolutionOperands operands = {.src = address(state, values_.src),
-                                    .weights = address(state, values_.weights),
-                                    .bias = values_.bias < 0 ? nullptr : address(state, values_.bias),
-                                    .dst = address(state, values_.dst)};
+    ConvolutionOperands operands = {.src = state.address(values_.src),
+                                    .weights = state.address(values_.weights),
+                                    .bias = state.address_or_null(values_.bias),
+                                    .dst = state.address(values_.dst)};
     StoragePtr packed;
     if (packed_ != nullptr)
       packed = find_packed(*state.owner(values_.weights)->storage().get(), operands.weights, *packed_);
@@ -63,10 +59,6 @@ class ConvolutionStep : public Step {
   Work work() const override { return work_; }
 
  private:
-  static std::byte* address(const RunState& state, int value) {
-    return state.address(state.layout->places[static_cast<size_t>(value)]);
-  }
-
   SplitConvolutionPtr plain_, packed_;
   ConvolutionValues values_;
   Epilogue epilogue_;

@@ -4,8 +4,6 @@
 
 namespace md {
 
-const ValueInfo& info_of(ValueRef value) { return value.node->outs[static_cast<size_t>(value.out)]; }
-
 bool is_tensor(const Operand& operand) {
   const auto* value = std::get_if<ValueRef>(&operand);
   return value != nullptr && !info_of(*value).is_scalar;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "executor/row_folds.h"
+#include "graph/value_info.h"
 #include "tensor/loops.h"
 
 namespace md {
@@ -24,7 +25,6 @@ std::optional<LoopOp> as_loop_op(const Node& node);
 // A reduction over the last dim, for a loop that folds rows.
 std::optional<LoopOp> as_fold(const Node& node);
 
-const ValueInfo& info_of(ValueRef value);
 bool is_tensor(const Operand& operand);
 bool is_number(const Operand& operand);
 // Bits of the operands that are numbers.

@@ -2,11 +2,10 @@
 
 #include <iterator>
 
+#include "graph/value_info.h"
+
 namespace md {
 namespace {
-
-const TensorSpec& spec_of(ValueRef value) { return value.node->outs[static_cast<size_t>(value.out)].spec; }
-const TensorSpec& spec_of(const Operand& operand) { return spec_of(std::get<ValueRef>(operand)); }
 
 bool has_value(const Operand& operand) { return std::holds_alternative<ValueRef>(operand); }
 

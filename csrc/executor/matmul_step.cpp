@@ -29,10 +29,10 @@ class MatmulStep : public Step {
   MatmulStep(Products products, ProductPart part) : products_(std::move(products)), part_(std::move(part)) {}
 
   void run(RunState& state) const override {
-    MatmulOperands operands = {.a = address(state, part_.a),
-                               .b = address(state, part_.b),
-                               .bias = part_.bias < 0 ? nullptr : address(state, part_.bias),
-                               .c = address(state, part_.product)};
+    MatmulOperands operands = {.a = state.address(part_.a),
+                               .b = state.address(part_.b),
+                               .bias = state.address_or_null(part_.bias),
+                               .c = state.address(part_.product)};
     StoragePtr packed = find_weights(state, operands.b);
     const SplitMatmul& product = packed ? *products_.packed : *products_.plain;
     if (packed) operands.b = packed->data();
@@ -53,9 +53,6 @@ class MatmulStep : public Step {
   Work work() const override { return part_.work; }
 
  private:
-  static std::byte* address(const RunState& state, int value) {
-    return state.address(state.layout->places[static_cast<size_t>(value)]);
-  }
   StoragePtr find_weights(const RunState& state, const void* b) const {
     if (products_.packed == nullptr) return {};
     return find_packed(*state.owner(part_.b)->storage().get(), b, *products_.packed);

@@ -64,6 +64,9 @@ struct RunState {
   const Tensor& owner(int value) const;
 
   std::byte* address(const Place& place) const { return base[static_cast<size_t>(place.buffer)] + place.byte_offset(); }
+  std::byte* address(int value) const { return address(layout->places[static_cast<size_t>(value)]); }
+  // value: -1 where there is none.
+  std::byte* address_or_null(int value) const { return value < 0 ? nullptr : address(value); }
   // A tensor handle for a value.
   Tensor handle(int value) const;
   // The same for a value in an Output buffer that nothing in this run asks for again: takes the buffer's storage.

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "graph/value_info.h"
+
 namespace md {
 namespace {
 
 constexpr size_t kFewest = 4;
-
-const ValueInfo& info_of(ValueRef value) { return value.node->outs[static_cast<size_t>(value.out)]; }
 
 // One product of a slice: linear(base[index], ...) or base[index] @ matrix.
 struct Slice {

@@ -1,4 +1,5 @@
-// Attribute look-up as CPython does it, by type and dict look-up alone; attribute stores on what the walk made.
+#include "symbolic/attributes.h"
+
 #include <algorithm>
 
 #include "cpython/library_types.h"
@@ -17,13 +18,13 @@
 
 namespace md {
 
-namespace {
-
 std::string utf8(BorrowedRef name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) throw PythonError();
   return text;
 }
+
+namespace {
 
 // Python has the descriptor of field i of a named tuple, an object that never changes, give it away as (i, doc).
 PyTypeObject* tuple_field_type() {
@@ -45,22 +46,6 @@ bool is_attributes_descriptor(BorrowedRef descriptor) {
   auto getter = [](BorrowedRef of) { return reinterpret_cast<PyGetSetDescrObject*>(of.get())->d_getset->get; };
   return known != nullptr && Py_IS_TYPE(known, &PyGetSetDescr_Type) && getter(descriptor) == getter(known);
 }
-
-bool is_data_descriptor(PyTypeObject* descriptor_type) { return descriptor_type->tp_descr_set != nullptr; }
-
-// The getter (0) or setter (1) in Python of a property that the walk made; null: another object, or none.
-ValuePtr part_of_property(const ValuePtr& descriptor, size_t part) {
-  auto* made = as<MadeValue>(descriptor);
-  if (made == nullptr || type_of(descriptor) != &PyProperty_Type || made->positional.size() <= part) return nullptr;
-  return type_of(made->positional[part]) == &PyFunction_Type ? made->positional[part] : nullptr;
-}
-
-// What a type attribute gives for an instance that does not shadow it.
-struct Bound {
-  ValuePtr value;           // null: a getter was inlined
-  bool is_method = false;   // value is a function to be called with the instance
-  ValuePtr self = nullptr;  // instead of the object that was asked
-};
 
 class AttributeLookup {
  public:
@@ -650,7 +635,16 @@ class AttributeLookup {
   ValuePtr python_get_, stand_in_;
 };
 
-Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing = false) {
+}  // namespace
+
+// The getter (0) or setter (1) in Python of a property that the walk made; null: another object, or none.
+ValuePtr part_of_property(const ValuePtr& descriptor, size_t part) {
+  auto* made = as<MadeValue>(descriptor);
+  if (made == nullptr || type_of(descriptor) != &PyProperty_Type || made->positional.size() <= part) return nullptr;
+  return type_of(made->positional[part]) == &PyFunction_Type ? made->positional[part] : nullptr;
+}
+
+Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing) {
   if (walk.is_shape(object)) return look_up(walk, walk.known_shape(object), name, probing);
   AttributeLookup lookup(walk, object, name, probing);
   if (is_named_results(type_of(object))) return lookup.on_named_results();
@@ -692,161 +686,18 @@ Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing
   }
 }
 
+ValuePtr own_value(Walk& walk, const ValuePtr& object, BorrowedRef name) {
+  return AttributeLookup(walk, object, name).own_value();
+}
+
+namespace {
+
 void load_attr(Walk& walk, const Instruction& at) { walk.load_attribute(walk.peek(), walk.bytecode().name(at.arg), 1); }
 
 void load_method(Walk& walk, const Instruction& at) { walk.load_method(walk.peek(), walk.bytecode().name(at.arg), 1); }
 
 ValuePtr bound_method(const Bound& bound, const ValuePtr& object) {
   return make_value<BoundMethodValue>(bound.value, bound.self ? bound.self : object);
-}
-
-[[noreturn]] void break_on_store(Walk& walk, const ValuePtr& object, BorrowedRef name) {
-  walk.graph_break(BreakReason::store_attribute, str_cat(describe(object), ".", name ? utf8(name) : "?"));
-}
-
-// Setting and deleting attributes of the object is object's own way, guarded.
-bool has_plain_setattr(Walk& walk, const ValuePtr& object, bool is_object_own) {
-  PyTypeObject* type = walk.exact_type(object);
-  if (object->kind != ValueKind::Instance && object->kind != ValueKind::Object) return false;
-  if (type == simple_namespace_type()) return true;
-  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS)) return false;
-  if (is_object_own) {
-    // object.__setattr__ refuses objects of built-in types with a way of their own.
-    while (type != nullptr && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
-    return type == &PyBaseObject_Type;
-  }
-  if (type->tp_setattro != PyObject_GenericSetAttr) return false;
-  for (const char* hook : {"__setattr__", "__delattr__"}) {
-    Ref name = check(PyUnicode_InternFromString(hook));
-    ValuePtr found = walk.type_attribute(object, name.get());
-    if (!found) return false;
-    walk.identity_of(found);
-  }
-  return true;
-}
-
-// A method in Python of the descriptor's class.
-ValuePtr descriptor_method(Walk& walk, const ValuePtr& descriptor, BorrowedRef name) {
-  bool user = (descriptor->kind == ValueKind::Object || descriptor->kind == ValueKind::Instance) &&
-              PyType_HasFeature(type_of(descriptor), Py_TPFLAGS_HEAPTYPE) &&
-              !PyType_IsSubtype(type_of(descriptor), &PyType_Type);
-  ValuePtr method = user ? walk.type_attribute(descriptor, name) : nullptr;
-  return method && walk.is_python_function(method) ? method : nullptr;
-}
-
-// Where the generic way puts the attribute: a slot, the object's own storage, a setter of a property, the __set__ of a user's
-// descriptor (both are then `setter`), or nowhere that is known.
-enum class Place : uint8_t { Own, Setter, Descriptor, Unknown };
-Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& setter, bool is_object_own = false) {
-  if (!has_plain_setattr(walk, object, is_object_own)) return Place::Unknown;
-  ValuePtr on_type = walk.type_attribute(object, name);
-  PyTypeObject* descriptor = on_type ? walk.exact_type(on_type) : nullptr;
-  if (descriptor != nullptr && is_data_descriptor(descriptor)) {
-    static PyObject* const kSet = PyUnicode_InternFromString("__set__");
-    if (ValuePtr method = descriptor_method(walk, on_type, kSet)) {
-      setter = make_value<BoundMethodValue>(method, on_type);
-      return Place::Descriptor;
-    }
-    if ((setter = part_of_property(on_type, 1))) return Place::Setter;
-    auto* known = as<ObjectValue>(on_type);
-    if (known == nullptr) return Place::Unknown;
-    if (descriptor == &PyMemberDescr_Type && is_object_slot(known->object.get())) {
-      if (known->source == nullptr) return Place::Unknown;
-      walk.guards().slot_match(known->source, known->object.get());
-      return Place::Own;
-    }
-    if (descriptor != &PyProperty_Type || known->source == nullptr) return Place::Unknown;
-    setter = walk.at(walk.sources().get(SourceKind::PropertySetter, known->source, nullptr));
-    return setter && walk.is_python_function(setter) ? Place::Setter : Place::Unknown;
-  }
-  return pv_type_has_storage(type_of(object)) ? Place::Own : Place::Unknown;
-}
-
-// The instruction's operands are dropped by the caller.
-void store_own(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr value) {
-  auto* instance = as<InstanceValue>(object);
-  if (instance == nullptr) {
-    walk.attribute_store(object, name, std::move(value));
-  } else if (ValuePtr* known = instance->find(name)) {
-    *known = value;
-  } else {
-    instance->attributes.emplace_back(Ref::share(name), value);
-  }
-}
-
-bool is_function_or_none(Walk& walk, const ValuePtr& value) {
-  return value->kind == ValueKind::Function || walk.is_exactly(value, &PyFunction_Type) ||
-         walk.same_object(value, walk.none());
-}
-
-// A store on a function that the walk made, of its name or of an attribute that no built-in function has.
-bool store_on_function(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
-  auto* function = as<FunctionValue>(object);
-  if (function == nullptr) return false;
-  PyObject* descriptor = _PyType_Lookup(&PyFunction_Type, name);
-  bool is_text = false;
-  for (const char* text : {"__name__", "__qualname__"})
-    is_text = is_text || PyUnicode_CompareWithASCIIString(name, text) == 0;
-  bool is_free = descriptor == nullptr || PyUnicode_CompareWithASCIIString(name, "__module__") == 0 ||
-                 PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
-                 (PyUnicode_CompareWithASCIIString(name, "__annotate__") == 0 && is_function_or_none(walk, value)) ||
-                 (PyUnicode_CompareWithASCIIString(name, "__type_params__") == 0 && type_of(value) == &PyTuple_Type);
-  if (PyUnicode_CompareWithASCIIString(name, "__annotations__") == 0 && walk.is_exactly(value, &PyDict_Type)) {
-    function->annotations = value;
-    std::erase_if(function->names,
-                  [](const auto& set) { return PyUnicode_CompareWithASCIIString(set.first, "__annotate__") == 0; });
-    return true;
-  }
-  if (PyUnicode_CompareWithASCIIString(name, "__annotate__") == 0 && is_free && descriptor != nullptr)
-    function->annotations = nullptr;
-  if (!is_free && !(is_text && walk.is_exactly(value, &PyUnicode_Type))) return false;
-  if (descriptor == nullptr) {
-    walk.function_dict(object)->set(name, value);
-  } else if (ValuePtr* known = function->find(name)) {
-    *known = value;
-  } else {
-    function->names.emplace_back(Ref::share(name), value);
-  }
-  return true;
-}
-
-bool delete_own(Walk& walk, const ValuePtr& object, BorrowedRef name) {
-  AttributeLookup lookup(walk, object, name);
-  if (!lookup.own_value()) return false;
-  if (auto* instance = as<InstanceValue>(object)) {
-    std::erase_if(instance->attributes, [&](const auto& entry) { return PyUnicode_Compare(entry.first, name) == 0; });
-  } else {
-    walk.attribute_store(object, name, nullptr);
-  }
-  return true;
-}
-
-// A __setattr__ of the user's class, which object's own calls may reach again; null: none.
-ValuePtr user_setattr(Walk& walk, const ValuePtr& object) {
-  bool user = object->kind == ValueKind::Instance || object->kind == ValueKind::Object;
-  PyTypeObject* type = user ? walk.exact_type(object) : nullptr;
-  if (type == nullptr || type->tp_setattro == PyObject_GenericSetAttr ||
-      PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS) || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
-    return nullptr;
-  static PyObject* const kSetattr = PyUnicode_InternFromString("__setattr__");
-  ValuePtr method = walk.type_attribute(object, kSetattr);
-  return method && walk.is_python_function(method) ? method : nullptr;
-}
-
-// object.__setattr__(self, name, value), as a user's __setattr__ calls it.
-ValuePtr call_object_setattr(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 3 || !args.keywords.empty()) walk.raise_here();
-  Ref name = walk.constant_of(args.positional[1]);
-  if (!name || !PyUnicode_CheckExact(name.get())) break_on_store(walk, args.positional[0], nullptr);
-  ValuePtr setter;
-  Place place = place_of(walk, args.positional[0], name.get(), setter, true);
-  if (place == Place::Unknown) break_on_store(walk, args.positional[0], name.get());
-  if (place != Place::Own) {
-    walk.call_now(setter, {{args.positional[0], args.positional[2]}, {}});
-    return walk.none();
-  }
-  store_own(walk, args.positional[0], name.get(), args.positional[2]);
-  return walk.none();
 }
 
 // object.__getattribute__(self, name), as a user's __getattribute__ calls it.
@@ -874,109 +725,7 @@ ValuePtr call_object_init(Walk& walk, const CallArgs& args) {
   return walk.none();
 }
 
-// A store on a function from outside, of an attribute that no built-in function has.
-bool store_on_outside_function(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
-  if (as<ObjectValue>(object)->source == nullptr || _PyType_Lookup(&PyFunction_Type, name) != nullptr) return false;
-  walk.exact_type(object);
-  walk.note_function(object);
-  if (!value) return delete_own(walk, object, name);
-  walk.attribute_store(object, name, value);
-  return true;
-}
-
-// A store on a class or function. Null value: deleted. False: another object, or left to Python.
-bool store_on_definition(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
-  if (object->kind == ValueKind::Function) return value && store_on_function(walk, object, name, value);
-  auto* known = as<ObjectValue>(object);
-  if (known == nullptr) return false;
-  if (known->made_class) return store_on_class(walk, *walk.made_class(known->object), name, value);
-  if (PyType_Check(known->object.get())) return walk.class_store(object, name, value);
-  return PyFunction_Check(known->object.get()) && store_on_outside_function(walk, object, name, value);
-}
-
-ValuePtr call_setattr(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 3 || !args.keywords.empty()) walk.raise_here();
-  if (user_setattr(walk, args.positional[0])) break_on_store(walk, args.positional[0], nullptr);
-  Ref name = walk.constant_of(args.positional[1]);
-  if (name && PyUnicode_CheckExact(name.get()) &&
-      store_on_definition(walk, args.positional[0], name.get(), args.positional[2]))
-    return walk.none();
-  return call_object_setattr(walk, args);
-}
-
-ValuePtr call_delattr(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 2 || !args.keywords.empty()) walk.raise_here();
-  Ref name = walk.constant_of(args.positional[1]);
-  bool is_name = name && PyUnicode_CheckExact(name.get());
-  if (is_name && store_on_definition(walk, args.positional[0], name.get(), nullptr)) return walk.none();
-  ValuePtr setter;
-  if (!name || !PyUnicode_CheckExact(name.get()) ||
-      place_of(walk, args.positional[0], name.get(), setter) != Place::Own)
-    break_on_store(walk, args.positional[0], nullptr);
-  if (!delete_own(walk, args.positional[0], name.get())) walk.raise_here();
-  return walk.none();
-}
-
-// A store of one of the attributes that every exception has, on an exception that the walk made.
-bool store_on_exception(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
-  if (exception_of(object) == nullptr) return false;
-  PyObject* descriptor = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), name);
-  if (descriptor == nullptr || !is_data_descriptor(Py_TYPE(descriptor))) return false;
-  if (PyType_HasFeature(type_of(object), Py_TPFLAGS_HEAPTYPE)) {
-    auto* found = as<ObjectValue>(walk.type_attribute(object, name));
-    if (!has_plain_setattr(walk, object, false) || found == nullptr || found->object.get() != descriptor) return false;
-  }
-  return set_exception_field(walk, object, name, value);
-}
-
-void store_attr(Walk& walk, const Instruction& at) {
-  ValuePtr object = walk.peek(), value = walk.peek(2);
-  BorrowedRef name = walk.bytecode().name(at.arg);
-  if (ValuePtr method = user_setattr(walk, object)) {
-    walk.inline_function(method, {{object, walk.constant(name), value}, {}}, ContinuationKind::Discard, nullptr);
-    return walk.drop_below_callee(2);
-  }
-  if (store_on_exception(walk, object, name, value)) {
-    walk.pop_many(2);
-    return;
-  }
-  if (store_on_definition(walk, object, name, value)) {
-    walk.pop_many(2);
-    return;
-  }
-  ValuePtr setter;
-  Place place = place_of(walk, object, name, setter);
-  if (place == Place::Unknown) break_on_store(walk, object, name);
-  if (place == Place::Descriptor) {
-    auto* bound = as<BoundMethodValue>(setter);
-    walk.inline_function(bound->function, {{bound->self, object, value}, {}}, ContinuationKind::Discard, nullptr);
-    return walk.drop_below_callee(2);
-  }
-  if (place == Place::Setter) {
-    walk.inline_function(setter, {{object, value}, {}}, ContinuationKind::Discard, nullptr);
-    return walk.drop_below_callee(2);
-  }
-  store_own(walk, object, name, value);
-  walk.pop_many(2);
-}
-
-void delete_attr(Walk& walk, const Instruction& at) {
-  ValuePtr object = walk.peek();
-  BorrowedRef name = walk.bytecode().name(at.arg);
-  if (store_on_definition(walk, object, name, nullptr)) {
-    walk.pop();
-    return;
-  }
-  ValuePtr setter;
-  if (place_of(walk, object, name, setter) != Place::Own) break_on_store(walk, object, name);
-  if (!delete_own(walk, object, name)) walk.raise_here();
-  walk.pop();
-}
-
-const OpcodeRegistration registration{{Opcode::LOAD_ATTR, load_attr},
-                                      {Opcode::LOAD_METHOD, load_method},
-                                      {Opcode::STORE_ATTR, store_attr},
-                                      {Opcode::DELETE_ATTR, delete_attr}};
+const OpcodeRegistration registration{{Opcode::LOAD_ATTR, load_attr}, {Opcode::LOAD_METHOD, load_method}};
 
 }  // namespace
 
@@ -985,12 +734,9 @@ void register_attribute_calls() {
     return check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), name));
   };
   register_call(method("__init__").get(), call_object_init);
-  register_call(method("__setattr__").get(), call_object_setattr);
   register_call(method("__getattribute__").get(), call_object_getattribute);
   register_value_type(tuple_field_type());
-  Ref builtins = check(PyImport_ImportModule("builtins"));
-  register_call(check(PyObject_GetAttrString(builtins, "setattr")).get(), call_setattr);
-  register_call(check(PyObject_GetAttrString(builtins, "delattr")).get(), call_delattr);
+  register_attribute_stores();
 }
 
 void Walk::push_callable(ValuePtr callable) {

@@ -9,6 +9,7 @@
 #include "tensor/copy.h"
 #include "tensor/fill.h"
 #include "tensor/index_layout.h"
+#include "tensor/index_writes.h"
 #include "tensor/kernels.h"
 #include "tensor/loops.h"
 #include "tensor/memory_overlap.h"
@@ -20,12 +21,6 @@ namespace md {
 namespace {
 
 using Offsets = std::vector<int64_t>;
-
-// A write begins with self in the result, unless the result is self.
-void start_from_self(const OpCall& call, const Tensor& out) {
-  const Tensor& self = tensor_arg(call, 0);
-  if (!is_same_window(self, out)) copy_elements(self, out);
-}
 
 // In elements, in row-major order of the dims.
 Offsets offsets_over(std::span<const int> dims, const Tensor& tensor) {
@@ -234,67 +229,6 @@ bool read_runs(const IndexedOffsets& indexed, const Offsets& before, size_t run,
   return fits;
 }
 
-void copy_run(size_t item, const char* src, char* dst, int64_t n) {
-  if (n != 1) {
-    std::memcpy(dst, src, static_cast<size_t>(n) * item);
-    return;
-  }
-  switch (item) {
-    case 1:
-      *dst = *src;
-      return;
-    case 2:
-      std::memcpy(dst, src, 2);
-      return;
-    case 4:
-      std::memcpy(dst, src, 4);
-      return;
-    default:
-      std::memcpy(dst, src, 8);
-  }
-}
-
-template <typename T>
-void add_typed(void* dst, const void* src) {
-  T& to = *static_cast<T*>(dst);
-  const T& from = *static_cast<const T*>(src);
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    to = T::from_float(to.to_float() + from.to_float());
-  } else if constexpr (std::is_same_v<T, bool>) {
-    to = to | from;
-  } else if constexpr (std::is_integral_v<T>) {
-    to = static_cast<T>(static_cast<uint64_t>(to) + static_cast<uint64_t>(from));
-  } else {
-    to = to + from;
-  }
-}
-
-using AddElement = void (*)(void* dst, const void* src);
-AddElement add_element(DType dtype) {
-  switch (dtype) {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) \
-  case DType::name:                                              \
-    return add_typed<ctype>;
-#include "tensor/dtypes.def"
-#undef MD_DTYPE
-  }
-  return nullptr;
-}
-
-// One element of out's dtype, from a number or a tensor of one element.
-struct OneElement {
-  OneElement(const OpCall& call, const Arg& value, DType dtype) {
-    if (const Tensor* tensor = std::get_if<Tensor>(&value)) {
-      Tensor cast = as_contiguous(*tensor, dtype);
-      std::memcpy(bytes, cast->data(), item_size(dtype));
-    } else {
-      require_fits(call, dtype, std::get<Scalar>(value));
-      store_scalar(dtype, std::get<Scalar>(value), bytes);
-    }
-  }
-  alignas(8) char bytes[8];
-};
-
 void fill_with(const Tensor& out, const OneElement& element) {
   if (out->numel() == 0) return;
   TensorSpec spec = out.spec();
@@ -327,47 +261,6 @@ Tensor at_position(const Tensor& out, int dim, int64_t position) {
   return Tensor::view(out, spec, out->offset() + position * out->strides()[dim]);
 }
 
-void check_scattered(const OpCall& call, const Tensor& index, int dim, int64_t extent) {
-  const int64_t* values = index.data<const int64_t>();
-  std::atomic<bool> fits = true;
-  parallel_for(index->numel(), 0.15, [&](int64_t begin, int64_t end) {
-    bool inside = true;
-    for (int64_t i = begin; i < end; ++i) inside &= values[i] >= 0 && values[i] < extent;
-    if (!inside) fits = false;
-  });
-  if (fits) return;
-  for (int64_t i = 0; i < index->numel(); ++i) {
-    if (values[i] >= 0 && values[i] < extent) continue;
-    raise_op(ErrorKind::Runtime, call.row.name, "index ", values[i], " is out of bounds for dimension ", dim,
-             " with size ", extent);
-  }
-}
-
-// Calls visit(offset in out, offset in src) for each element of the index, in row-major order.
-template <typename Visit>
-void for_each_scattered(const OpCall& call, const Tensor& out, const Tensor* src, Visit visit) {
-  Tensor index = as_contiguous(tensor_arg(call, 2), DType::int64);
-  int dim = wrap_dim(call, int_arg(call, 1), out->rank());
-  check_scattered(call, index, dim, out->rank() == 0 ? 1 : out->sizes()[dim]);
-  int last = index->rank() - 1;
-  auto stride = [](const Tensor& tensor, int d) { return d < 0 || tensor->rank() == 0 ? 0 : tensor->strides()[d]; };
-  int64_t length = last < 0 ? 1 : index->sizes()[last];
-  int64_t to_place = stride(out, out->rank() == 0 ? -1 : dim);
-  int64_t to_step = last == dim ? 0 : stride(out, last);
-  int64_t from_step = src == nullptr ? 0 : stride(*src, last);
-  const int64_t* values = index.data<int64_t>();
-  for (int64_t line = 0; line * length < index->numel(); ++line, values += length) {
-    int64_t rest = line, to = 0, from = 0;
-    for (int d = last - 1; d >= 0; --d) {
-      int64_t position = rest % index->sizes()[d];
-      rest /= index->sizes()[d];
-      if (src != nullptr) from += position * stride(*src, d);
-      if (d != dim) to += position * stride(out, d);
-    }
-    for (int64_t i = 0; i < length; ++i) visit(to + i * to_step + values[i] * to_place, from + i * from_step);
-  }
-}
-
 // write(part of out, part of the source argument) at each place, out starting as self.
 template <typename Write>
 void for_each_place(const OpCall& call, const Tensor& out, const Write& write) {
@@ -377,61 +270,6 @@ void for_each_place(const OpCall& call, const Tensor& out, const Write& write) {
     write(at_position(out, places.dim, places.positions[i]),
           at_position(tensor_arg(call, 3), places.dim, static_cast<int64_t>(i)));
   }
-}
-
-constexpr int64_t kPartialSums = 4;
-
-// Sums of a stretch of the values by index. Several tables in turn, so that an addition seldom waits for the one before.
-template <typename T>
-void add_by_index(const int64_t* index, const T* values, int64_t n, int64_t places, T* tables) {
-  int64_t i = 0;
-  for (; i + kPartialSums <= n; i += kPartialSums) {
-    for (int64_t k = 0; k < kPartialSums; ++k) tables[k * places + index[i + k]] += values[i + k];
-  }
-  for (; i < n; ++i) tables[index[i]] += values[i];
-}
-
-// Many values into few places: stretches of fixed length have tables of their own, so that the sums do not depend on
-// the number of threads.
-template <typename T>
-void add_many(const int64_t* index, const T* values, int64_t n, int64_t places, T* sums) {
-  constexpr int64_t kLongest = int64_t{1} << 18;
-  int64_t stretches = (n + kLongest - 1) / kLongest;
-  StoragePtr memory = Storage::allocate(static_cast<size_t>(stretches * kPartialSums * places) * sizeof(T));
-  T* tables = static_cast<T*>(memory->data());
-  parallel_for(stretches, 0.5 * static_cast<double>(kLongest), [&](int64_t begin, int64_t end) {
-    for (int64_t s = begin; s < end; ++s) {
-      T* own = tables + s * kPartialSums * places;
-      std::fill(own, own + kPartialSums * places, T(0));
-      add_by_index(index + s * kLongest, values + s * kLongest, std::min(kLongest, n - s * kLongest), places, own);
-    }
-  });
-  for (int64_t table = 0; table < stretches * kPartialSums; ++table) {
-    for (int64_t i = 0; i < places; ++i) sums[i] += tables[table * places + i];
-  }
-}
-
-// Of floats in one dimension; false: nothing was done.
-bool add_along_one_dim(const OpCall& call, const Tensor& out) {
-  const Tensor& src = tensor_arg(call, 3);
-  Tensor index = tensor_arg(call, 2);
-  bool is_plain = out->rank() == 1 && index->rank() == 1 && index->dtype() == DType::int64 && index->is_contiguous() &&
-                  src->is_contiguous() && out->is_contiguous() && src->dtype() == out->dtype() &&
-                  (out->dtype() == DType::float32 || out->dtype() == DType::float64);
-  if (!is_plain) return false;
-  const int64_t* places = index.data<const int64_t>();
-  int64_t n = index->numel(), extent = out->sizes()[0];
-  check_scattered(call, index, 0, extent);
-  start_from_self(call, out);
-  constexpr int64_t kFewPlaces = 1 << 13, kWorthTables = 16;
-  bool has_tables = extent <= kFewPlaces && n >= kWorthTables * extent;
-  auto add = [&]<typename T>(T* sums) {
-    const T* values = src.data<const T>();
-    if (has_tables) return add_many(places, values, n, extent, sums);
-    for (int64_t i = 0; i < n; ++i) sums[places[i]] += values[i];
-  };
-  out->dtype() == DType::float32 ? add(out.data<float>()) : add(out.data<double>());
-  return true;
 }
 
 // Rows that lie one after another, added as they are.
@@ -563,30 +401,6 @@ void index_add_kernel(const OpCall& call, std::span<Tensor> outs) {
   for_each_place(call, outs[0], [&](Tensor part, const Tensor& source) {
     Arg args[] = {part, source, call.args[4]};
     pointwise_kernel({*add, args}, {&part, 1});
-  });
-}
-
-void scatter_kernel(const OpCall& call, std::span<Tensor> outs) {
-  const Tensor& out = outs[0];
-  size_t item = item_size(out->dtype());
-  const Tensor* src = arg_is<Tensor>(call, 3) ? &tensor_arg(call, 3) : nullptr;
-  OneElement number(call, src != nullptr ? Arg(Scalar(int64_t{0})) : call.args[3], out->dtype());
-  start_from_self(call, out);
-  for_each_scattered(call, out, src, [&](int64_t to, int64_t from) {
-    const char* value = src == nullptr ? number.bytes : src->data<const char>() + from * static_cast<int64_t>(item);
-    copy_run(item, value, out.data<char>() + to * static_cast<int64_t>(item), 1);
-  });
-}
-
-void scatter_add_kernel(const OpCall& call, std::span<Tensor> outs) {
-  const Tensor& out = outs[0];
-  int64_t item = static_cast<int64_t>(item_size(out->dtype()));
-  const Tensor& src = tensor_arg(call, 3);
-  if (add_along_one_dim(call, out)) return;
-  start_from_self(call, out);
-  AddElement add = add_element(out->dtype());
-  for_each_scattered(call, out, &src, [&](int64_t to, int64_t from) {
-    add(out.data<char>() + to * item, src.data<const char>() + from * item);
   });
 }
 
