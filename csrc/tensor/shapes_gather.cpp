@@ -1,6 +1,7 @@
 // Shape rules of ops that copy parts of tensors together.
 #include "tensor/call_args.h"
 #include "tensor/index_layout.h"
+#include "tensor/index_layout.h"
 #include "tensor/shape_rules.h"
 
 namespace md {
@@ -99,9 +100,7 @@ void gather_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   const TensorSpec& index = tensor_arg(call, 2).spec();
   int dim = wrap_dim(call, int_arg(call, 1), self.rank());
-  if (index.dtype != DType::int64) {
-    raise_op(ErrorKind::Runtime, call.row.name, "Expected dtype int64 for index, but got ", row(index.dtype).name);
-  }
+  check_index_dtype(call, index);
   bool is_empty = known_equal(index.numel(), 0);
   bool fits = is_empty || std::max(index.rank(), 1) == std::max(self.rank(), 1);
   for (int d = 0; !is_empty && fits && d < std::min(self.rank(), index.rank()); ++d) {

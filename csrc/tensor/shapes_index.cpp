@@ -220,9 +220,7 @@ void scatter_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
   const TensorSpec& index = tensor_arg(call, 2).spec();
   int dim = wrap_dim(call, int_arg(call, 1), self.rank());
-  if (index.dtype != DType::int64) {
-    raise_op(ErrorKind::Runtime, call.row.name, "Expected dtype int64 for index, but got ", row(index.dtype).name);
-  }
+  check_index_dtype(call, index);
   const TensorSpec* src = arg_is<Tensor>(call, 3) ? &tensor_arg(call, 3).spec() : nullptr;
   if (src != nullptr && src->dtype != self.dtype) {
     raise_op(ErrorKind::Runtime, call.row.name, "Expected self.dtype to be equal to src.dtype, but got ",

@@ -592,3 +592,14 @@ def test_covariances_of_whole_numbers():
         with pytest.raises(RuntimeError, match="bool dtype is not supported"):
             function(x > 0)
     assert md.adjoint(md.tensor(2.0)).tolist() == 2.0
+
+
+def test_gather_and_scatter_take_indices_of_32_bits():
+    x = md.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    index = md.tensor([[2, 0], [1, 1]], dtype=md.int32)
+    wide = index.to(md.int64)
+    assert x.gather(1, index).tolist() == [[3, 1], [5, 5]]
+    assert x.scatter(1, index, 0.0).tolist() == x.scatter(1, wide, 0.0).tolist()
+    assert x.scatter_add(1, index, x).tolist() == x.scatter_add(1, wide, x).tolist()
+    with pytest.raises(RuntimeError, match="int32/int64"):
+        x.gather(1, index.to(md.int16))
