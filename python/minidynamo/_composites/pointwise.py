@@ -24,6 +24,7 @@ def _require_alike(op: str, input: Any, tensor1: Any, tensor2: Any) -> None:
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """input + value * tensor1 * tensor2."""
     _require_alike("addcmul", input, tensor1, tensor2)
+    _, tensor1, tensor2 = _in_one_dtype(input, tensor1, tensor2)
     return input + (tensor1 if value == 1 else tensor1 * value) * tensor2
 
 
@@ -31,6 +32,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
 def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """The in-place form of addcmul."""
     _require_alike("addcmul_", input, tensor1, tensor2)
+    _, tensor1, tensor2 = _in_one_dtype(input, tensor1, tensor2)
     return input.add_((tensor1 if value == 1 else tensor1 * value) * tensor2)
 
 
@@ -39,6 +41,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     """input + value * tensor1 / tensor2, of floating tensors."""
     _require_alike("addcdiv", input, tensor1, tensor2)
     _refuse_integer_division(tensor1, tensor2)
+    _, tensor1, tensor2 = _in_one_dtype(input, tensor1, tensor2)
     return input + (tensor1 if value == 1 else tensor1 * value) / tensor2
 
 
@@ -47,7 +50,19 @@ def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
     """The in-place form of addcdiv."""
     _require_alike("addcdiv_", input, tensor1, tensor2)
     _refuse_integer_division(tensor1, tensor2)
+    _, tensor1, tensor2 = _in_one_dtype(input, tensor1, tensor2)
     return input.add_((tensor1 if value == 1 else tensor1 * value) / tensor2)
+
+
+def _in_one_dtype(*tensors: Tensor) -> list[Tensor]:
+    dtype = tensors[0].dtype
+    if all(tensor.dtype == dtype for tensor in tensors):
+        return list(tensors)
+    result = tensors[0]
+    for tensor in tensors[1:]:
+        dtype = minidynamo.result_type(result, tensor)
+        result = result.to(dtype)
+    return [tensor.to(dtype) for tensor in tensors]
 
 
 def _refuse_integer_division(tensor1: Tensor, tensor2: Tensor) -> None:
@@ -123,6 +138,7 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """log(exp(input) + exp(other)), without overflow on the way."""
     require_tensor("logaddexp", input)
     require_tensor("logaddexp", other, "other")
+    input, other = _in_one_dtype(input, other)
     largest = input.maximum(other)
     difference = -(input - other).abs()
     # Two equal infinities have no difference.
