@@ -267,3 +267,14 @@ def test_special_values_of_isclose_are_those_of_allclose():
     assert md.isclose(a, a).tolist() == [True, False, True, True]
     assert bool(md.isclose(a, a, equal_nan=True).all()) == md.allclose(a, a, equal_nan=True)
     assert realize([a], md) == [a]
+
+
+def test_operands_of_several_dtypes_are_one_in_the_graph():
+    x, half, number = md.tensor([1.0, 2.0]), md.tensor([0.08, 3.0]).to(md.bfloat16), md.tensor(2.5)
+    for function in (md.addcmul, md.addcdiv):
+        expected = function(x, half.to(md.float32), number, value=2.0)
+        compiled = md.compile(lambda *args, f=function: f(*args, value=2.0), fullgraph=True)
+        assert compiled(x, half, number).tolist() == function(x, half, number, value=2.0).tolist() == expected.tolist()
+    flags = md.tensor([True, False])
+    compiled = md.compile(lambda a, b: md.logaddexp(a, b), fullgraph=True)
+    assert compiled(flags, x).tolist() == md.logaddexp(flags.to(md.float32), x).tolist()

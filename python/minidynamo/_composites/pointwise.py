@@ -54,14 +54,18 @@ def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
     return input.add_((tensor1 if value == 1 else tensor1 * value) / tensor2)
 
 
+def _category(tensor: Tensor) -> int:
+    return 2 if tensor.is_floating_point() else 0 if tensor.dtype == minidynamo.bool else 1
+
+
 def _in_one_dtype(*tensors: Tensor) -> list[Tensor]:
-    dtype = tensors[0].dtype
-    if all(tensor.dtype == dtype for tensor in tensors):
-        return list(tensors)
-    result = tensors[0]
-    for tensor in tensors[1:]:
-        dtype = minidynamo.result_type(result, tensor)
-        result = result.to(dtype)
+    """As operands of one pointwise op: a 0-d tensor counts where its kind of number is a wider one."""
+    leading = [tensor for tensor in tensors if tensor.dim() > 0] or list(tensors)
+    widest = max(_category(tensor) for tensor in leading)
+    counted = leading + [tensor for tensor in tensors if tensor.dim() == 0 and _category(tensor) > widest]
+    dtype = counted[0].dtype
+    for tensor in counted[1:]:
+        dtype = minidynamo.promote_types(dtype, tensor.dtype)
     return [tensor.to(dtype) for tensor in tensors]
 
 
