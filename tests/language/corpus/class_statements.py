@@ -399,7 +399,7 @@ def dataclass_inside(x):
         n: int = 3
 
     point = Point(x)
-    return point.x * point.n, Point.__match_args__, point == Point(x, 4)
+    return point.x * point.n, Point.__match_args__, Point(2) == Point(2, 4)
 
 
 @snippet()
