@@ -12,9 +12,7 @@ namespace {
 ConvolutionSpec spec_of(const Node& node) {
   std::vector<Arg> args;
   for (const Operand& operand : node.operands) {
-    args.push_back(to_arg(operand, [](ValueRef value) -> Arg {
-      return Tensor::fake(md::spec_of(value));
-    }));
+    args.push_back(to_arg(operand, [](ValueRef value) -> Arg { return Tensor::fake(md::spec_of(value)); }));
   }
   return convolution_spec(OpCall{*node.op, args}, node.outs[0].spec);
 }

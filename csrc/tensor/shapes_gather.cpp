@@ -1,7 +1,6 @@
 // Shape rules of ops that copy parts of tensors together.
 #include "tensor/call_args.h"
 #include "tensor/index_layout.h"
-#include "tensor/index_layout.h"
 #include "tensor/shape_rules.h"
 
 namespace md {
