@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "bindings/graph.h"
+#include "cpython/text.h"
 #include "frontends/arg_binding.h"
 #include "guards/tensor_type.h"
 
@@ -12,10 +13,8 @@ constexpr double kReleaseGilAboveNs = 50e3;
 
 std::string name_of(BorrowedRef backend) {
   Ref name = Ref::steal(PyObject_GetAttrString(backend, "__name__"));
-  const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-  std::string result = text == nullptr ? backend.type()->tp_name : text;
-  PyErr_Clear();
-  return result;
+  if (!name) PyErr_Clear();
+  return name && PyUnicode_Check(name.get()) ? text_of(name) : backend.type()->tp_name;
 }
 
 Ref to_python(const GraphInput& input) {
@@ -128,9 +127,7 @@ Ref call_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
 std::shared_ptr<const Plan> native_plan(BorrowedRef name, const std::shared_ptr<const Graph>& graph) {
   if (PyUnicode_CompareWithASCIIString(name, "onednn") == 0) return lower(graph);
   if (PyUnicode_CompareWithASCIIString(name, "eager") == 0) return eager_plan(graph);
-  const char* text = PyUnicode_AsUTF8(name);
-  if (text == nullptr) throw PythonError();
-  raise(ErrorKind::Internal, "there is no backend '", text, "' in the extension");
+  raise(ErrorKind::Internal, "there is no backend '", text_of(name), "' in the extension");
 }
 
 GraphInput tensor_input(const Node& node, BorrowedRef value, bool exact_layout) {

@@ -1,5 +1,7 @@
 #include "bindings/fast_call.h"
 
+#include "cpython/text.h"
+
 #include <string_view>
 
 namespace md {
@@ -27,8 +29,7 @@ std::vector<Named> parse_params(std::initializer_list<const char*> params) {
 }
 
 size_t find_param(const char* function, const std::vector<Named>& params, BorrowedRef key) {
-  const char* text = PyUnicode_AsUTF8(key);
-  if (text == nullptr) throw PythonError();
+  std::string text = text_of(key);
   for (size_t i = 0; i < params.size(); ++i) {
     if (params[i].name == text) return i;
   }

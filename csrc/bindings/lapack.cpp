@@ -4,6 +4,7 @@
 #include "bindings/bindings.h"
 #include "cpython/errors.h"
 #include "cpython/imports.h"
+#include "cpython/text.h"
 
 namespace md {
 namespace {
@@ -62,9 +63,8 @@ bool is_linear_algebra_error(BorrowedRef type) {
   if (PyErr_GivenExceptionMatches(type, PyExc_MemoryError)) kind = ErrorKind::Memory;
   if (is_linear_algebra_error(type)) kind = ErrorKind::LinearAlgebra;
   Ref text = value == nullptr ? Ref() : Ref::steal(PyObject_Str(value));
-  const char* message = text ? PyUnicode_AsUTF8(text) : nullptr;
   PyErr_Clear();
-  raise_op(kind, job.routine, message == nullptr ? "failed" : message);
+  raise_op(kind, job.routine, text ? text_of(text) : "failed");
 }
 
 void run_numpy(const LapackJob& job) {

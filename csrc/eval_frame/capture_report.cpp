@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "cpython/errors.h"
+#include "cpython/text.h"
 #include "eval_frame/running_stack.h"
 #include "graph/print_sizes.h"
 #include "graph/print_table.h"

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cpython/errors.h"
+#include "cpython/text.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/own_work.h"
 
@@ -22,12 +23,9 @@ void log(HandOver reason, PyCodeObject* code, int line, const char* opcode) {
   is_logging = true;
   SavedError error = PyErr_Occurred() != nullptr ? SavedError::take() : SavedError();
   OwnWork own_work;
-  const char* name = PyUnicode_AsUTF8(code->co_name);
-  const char* file = PyUnicode_AsUTF8(code->co_filename);
-  PyErr_Clear();
   const HandOverRow& row = kHandOverRows[static_cast<size_t>(reason)];
-  log_event(LogArtifact::handover, str_cat("HAND-OVER ", row.name, ": ", name != nullptr ? name : "?", " (",
-                                           file != nullptr ? file : "?", ":", line, ")", opcode, "\n  ", row.doc));
+  log_event(LogArtifact::handover, str_cat("HAND-OVER ", row.name, ": ", text_of(code->co_name), " (",
+                                           text_of(code->co_filename), ":", line, ")", opcode, "\n  ", row.doc));
   if (error) error.restore();
   is_logging = false;
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cpython/imports.h"
+#include "cpython/text.h"
 #include "eval_frame/capture_report.h"
 #include "eval_frame/running_stack.h"
 #include "symbolic/graph_break.h"

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cpython/frame.h"
 #include "cpython/imports.h"
+#include "cpython/text.h"
 #include "eval_frame/capture_record.h"
 #include "eval_frame/capture_report.h"
 #include "eval_frame/capture_turn.h"
@@ -93,10 +94,9 @@ std::string take_exception_text() {
   PyErr_Fetch(&type, &value, &traceback);
   Ref held_type = Ref::steal(type), held_value = Ref::steal(value), held_traceback = Ref::steal(traceback);
   Ref text = held_value ? Ref::steal(PyObject_Str(held_value)) : Ref();
-  const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
-  std::string result = chars != nullptr ? chars : "an exception without text";
+  if (text) return text_of(text);
   PyErr_Clear();
-  return result;
+  return "an exception without text";
 }
 
 // A backend that fails is an error where breaks are; elsewhere one warning, and the place is Python's from then on.

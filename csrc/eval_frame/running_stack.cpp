@@ -1,14 +1,10 @@
 #include "eval_frame/running_stack.h"
 
+#include "cpython/text.h"
+
 #include <algorithm>
 
 namespace md {
-
-std::string text_of(PyObject* name) {
-  const char* text = name != nullptr ? PyUnicode_AsUTF8(name) : nullptr;
-  if (text == nullptr) PyErr_Clear();
-  return text != nullptr ? text : "?";
-}
 
 std::vector<SourceLine> running_stack(const Bytecode& without, size_t callers) {
   std::vector<SourceLine> lines;

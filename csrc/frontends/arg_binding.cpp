@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "cpython/text.h"
 
 namespace md {
 namespace {
@@ -23,13 +24,6 @@ int find_param(const Schema& schema, std::string_view name) {
     if (alias.alias == name && (found = schema.find(alias.name)) >= 0) return found;
   }
   return -1;
-}
-
-std::string_view key_text(BorrowedRef key) {
-  Py_ssize_t length = 0;
-  const char* chars = PyUnicode_AsUTF8AndSize(key, &length);
-  if (chars == nullptr) throw PythonError();
-  return {chars, static_cast<size_t>(length)};
 }
 
 // Fills `bound` or says why not, into `why` where that is wanted: overloads are tried without making messages.
@@ -71,9 +65,10 @@ class Binder {
   bool bind_keywords(int positional, BorrowedRef kw_names) {
     Py_ssize_t count = kw_names ? PyTuple_GET_SIZE(kw_names.get()) : 0;
     for (Py_ssize_t i = 0; i < count; ++i) {
-      std::string_view key = key_text(PyTuple_GET_ITEM(kw_names.get(), i));
+      BorrowedRef name = PyTuple_GET_ITEM(kw_names.get(), i);
+      std::string_view key = text_view(name);
       int param = find_param(schema_, key);
-      if (param < 0) return fail("got an unexpected keyword argument '", key, "'");
+      if (param < 0) return fail("got an unexpected keyword argument '", text_of(name), "'");
       if (bound.value_of_param[param] != BoundCall::kDefault)
         return fail("got multiple values for argument '", key, "'");
       bound.value_of_param[param] = positional + static_cast<int>(i);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "cpython/text.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "guards/tensor_type.h"
@@ -57,9 +58,7 @@ size_t read_target(Conversion& conversion, std::span<PyObject* const> positional
 }
 
 void read_keyword(Conversion& conversion, BorrowedRef name, BorrowedRef value) {
-  const char* keyword = PyUnicode_AsUTF8(name);
-  if (keyword == nullptr) throw PythonError();
-  std::string_view key = keyword;
+  std::string key = text_of(name);
   if (key == "dtype") {
     set_dtype(conversion, value);
   } else if (key == "device") {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "cpython/text.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/size_object.h"
@@ -26,9 +27,8 @@ void require_no_args(const char* name, Args args, PyObject* kw_names) {
 std::optional<int64_t> optional_dim(const char* name, Args args, PyObject* kw_names) {
   size_t keywords = kw_names == nullptr ? 0 : PyTuple_GET_SIZE(kw_names);
   for (size_t i = 0; i < keywords; ++i) {
-    const char* keyword = PyUnicode_AsUTF8(PyTuple_GET_ITEM(kw_names, static_cast<Py_ssize_t>(i)));
-    if (keyword == nullptr) throw PythonError();
-    if (std::string_view(keyword) != "dim") {
+    std::string keyword = text_of(PyTuple_GET_ITEM(kw_names, static_cast<Py_ssize_t>(i)));
+    if (keyword != "dim") {
       raise(ErrorKind::Type, name, "() got an unexpected keyword argument '", keyword, "'");
     }
   }

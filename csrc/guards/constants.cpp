@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cpython/dict_probe.h"
 #include "cpython/object_layout.h"
+#include "cpython/text.h"
 
 namespace md {
 namespace {
@@ -208,10 +209,8 @@ std::string repr_constant(BorrowedRef constant) {
     PyErr_Clear();
     text = Ref::steal(PyNumber_ToBase(constant, 16));
   }
-  Py_ssize_t size = 0;
-  const char* bytes = text ? PyUnicode_AsUTF8AndSize(text, &size) : nullptr;
-  if (bytes != nullptr) return std::string(bytes, static_cast<size_t>(size));
-  PyErr_Clear();  // such an int in a tuple, or a lone surrogate
+  if (text) return text_of(text);
+  PyErr_Clear();  // such an int in a tuple
   return std::string("<") + constant.type()->tp_name + ">";
 }
 

@@ -2,26 +2,21 @@
 #include <cctype>
 
 #include "bytecode/bytecode.h"
+#include "cpython/text.h"
 #include "guards/guard.h"
 
 namespace md {
 namespace {
 
-std::string utf8(PyObject* text) {
-  const char* bytes = text != nullptr && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
-  if (bytes != nullptr) return bytes;
-  PyErr_Clear();
-  return "?";
-}
-
 std::string describe_code(PyCodeObject* code) {
-  return str_cat("<code ", utf8(code->co_qualname), " at ", utf8(code->co_filename), ":", code->co_firstlineno, ">");
+  return str_cat("<code ", text_of(code->co_qualname), " at ", text_of(code->co_filename), ":", code->co_firstlineno,
+                 ">");
 }
 
 std::string describe_module(PyObject* module) {
   Ref module_name = Ref::steal(PyModule_GetNameObject(module));
   if (!module_name) PyErr_Clear();
-  return "<module '" + utf8(module_name) + "'>";
+  return "<module '" + text_of(module_name) + "'>";
 }
 
 // The middle of a long text says little.
@@ -44,7 +39,7 @@ std::string describe(BorrowedRef object) {
   if (PyModule_Check(object.get())) return describe_module(object);
   if (PyCode_Check(object.get())) return describe_code(reinterpret_cast<PyCodeObject*>(object.get()));
   if (PyFunction_Check(object.get())) {
-    return "<function " + utf8(reinterpret_cast<PyFunctionObject*>(object.get())->func_qualname) + ">";
+    return "<function " + text_of(reinterpret_cast<PyFunctionObject*>(object.get())->func_qualname) + ">";
   }
   if (PyCFunction_Check(object.get())) {
     return str_cat("<built-in function ", reinterpret_cast<PyCFunctionObject*>(object.get())->m_ml->ml_name, ">");
@@ -202,8 +197,8 @@ std::string tensor_mismatch(const TensorExpectation& expected, const TensorImpl&
 std::string tensor_failure(const Guard& guard, PyObject* object, const Bytecode& bytecode) {
   // A local is called by its name alone.
   bool is_local = guard.source->kind() == SourceKind::Local && guard.source->index() < bytecode.slot_count();
-  std::string who = is_local ? PyUnicode_AsUTF8(bytecode.slot_name(static_cast<int>(guard.source->index())))
-                             : name(guard.source, bytecode);
+  std::string who =
+      is_local ? text_of(bytecode.slot_name(static_cast<int>(guard.source->index()))) : name(guard.source, bytecode);
   std::string what = "tensor '" + who + "' ";
   if (Py_TYPE(object) != guard.type()) {
     return str_cat(what, "type mismatch. expected ", describe(guard.object.get()), ", actual ",

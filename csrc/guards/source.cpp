@@ -9,6 +9,7 @@
 #include "cpython/cached_function.h"
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
+#include "cpython/text.h"
 #include "guards/cached_calls.h"
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
@@ -269,9 +270,7 @@ Fetched fetch_WrappedFunction(const Source&, PyObject* base, const LocalsView&) 
 // ---- names, one per row; `base` is the base's name, "" if none ----
 
 std::string quoted(const Source& source) { return "[" + repr_constant(source.key()) + "]"; }
-std::string attribute(const Source& source, const std::string& base) {
-  return base + "." + PyUnicode_AsUTF8(source.key());
-}
+std::string attribute(const Source& source, const std::string& base) { return base + "." + text_of(source.key()); }
 std::string element(const Source& source, const std::string& base) { return str_cat(base, "[", source.index(), "]"); }
 
 std::string name_Local(const Source& source, const std::string&, const Bytecode& bytecode) {
@@ -279,9 +278,7 @@ std::string name_Local(const Source& source, const std::string&, const Bytecode&
   if (slot >= bytecode.slot_count()) return str_cat("S[", slot - bytecode.slot_count(), "]");
   return "L[" + repr_constant(bytecode.slot_name(static_cast<int>(slot))) + "]";
 }
-std::string name_CallerSlot(const Source& source, const std::string&, const Bytecode&) {
-  return PyUnicode_AsUTF8(source.key());
-}
+std::string name_CallerSlot(const Source& source, const std::string&, const Bytecode&) { return text_of(source.key()); }
 std::string name_Function(const Source&, const std::string&, const Bytecode&) { return "F"; }
 std::string name_Global(const Source& source, const std::string& base, const Bytecode&) {
   return (base.empty() ? "G" : base + ".__globals__") + quoted(source);

@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "cpython/text.h"
+
 namespace md {
 
 namespace {
@@ -22,11 +24,10 @@ constexpr EffectRow kEffectRows[] = {
 #undef MD_EFFECT
 };
 
-std::string text_of(PyObject* object) {
+std::string repr_text(BorrowedRef object) {
   Ref text = Ref::steal(PyObject_Repr(object));
-  const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
-  if (chars == nullptr) PyErr_Clear();
-  return chars != nullptr ? chars : "?";
+  if (!text) PyErr_Clear();
+  return text_of(text);
 }
 
 void print_recipe(std::ostream& out, const Snapshot& snapshot, RecipeId id, const Bytecode& bytecode) {
@@ -37,7 +38,7 @@ void print_recipe(std::ostream& out, const Snapshot& snapshot, RecipeId id, cons
   else if (recipe.kind == RecipeKind::Output || recipe.index != 0)
     out << " #" << recipe.index;
   if (recipe.source != nullptr) out << " " << name(recipe.source, bytecode);
-  if (recipe.object) out << " " << text_of(recipe.object);
+  if (recipe.object) out << " " << repr_text(recipe.object);
   for (RecipeId part : recipe.parts) out << " %" << part;
   out << "\n";
 }

@@ -1,6 +1,7 @@
 // Setting and deleting attributes: on what the walk made, and as writes that come when the region is left.
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
+#include "cpython/text.h"
 #include "guards/object_fields.h"
 #include "symbolic/attributes.h"
 #include "symbolic/exceptions.h"
@@ -10,7 +11,7 @@ namespace md {
 namespace {
 
 [[noreturn]] void break_on_store(Walk& walk, const ValuePtr& object, BorrowedRef name) {
-  walk.graph_break(BreakReason::store_attribute, str_cat(describe(object), ".", name ? utf8(name) : "?"));
+  walk.graph_break(BreakReason::store_attribute, str_cat(describe(object), ".", text_of(name)));
 }
 
 // Setting and deleting attributes of the object is object's own way, guarded.

@@ -5,6 +5,7 @@
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "cpython/object_protocol.h"
+#include "cpython/text.h"
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
 #include "guards/cached_calls.h"
@@ -17,12 +18,6 @@
 #include <structmember.h>
 
 namespace md {
-
-std::string utf8(BorrowedRef name) {
-  const char* text = PyUnicode_AsUTF8(name);
-  if (text == nullptr) throw PythonError();
-  return text;
-}
 
 namespace {
 
@@ -235,9 +230,9 @@ class AttributeLookup {
     auto* tensor = as<TensorValue>(object_);
     walk_.guard_tensor(tensor);
     if (is("shape")) return {walk_.shape_value(tensor->spec)};
-    if (const TensorFact* fact = find_tensor_fact(utf8(name_)); fact != nullptr && !fact->is_method)
+    if (const TensorFact* fact = find_tensor_fact(text_of(name_)); fact != nullptr && !fact->is_method)
       return {walk_.constant(fact->value(tensor->spec, {}, nullptr))};
-    if (const OpRow* row = find_tensor_view_attribute(utf8(name_)))
+    if (const OpRow* row = find_tensor_view_attribute(text_of(name_)))
       return {walk_.call_op(*row, {{object_}, {}}, CallForm::Method)};
     // There are no gradients.
     if (is("grad") || is("grad_fn")) return {walk_.none()};
@@ -246,7 +241,7 @@ class AttributeLookup {
     if (descriptor == nullptr && (probing_ || !has_own_attribute(tensor))) return missing();
     if (ValuePtr method = composite_method(descriptor)) return {method, true};
     if (descriptor == nullptr || !Py_IS_TYPE(descriptor, &PyMethodDescr_Type))
-      walk_.graph_break(BreakReason::tensor_attribute, utf8(name_));
+      walk_.graph_break(BreakReason::tensor_attribute, text_of(name_));
     return {walk_.constant(descriptor), true};
   }
 
@@ -333,8 +328,9 @@ class AttributeLookup {
     if (type.size() > 50 || (object_->kind != ValueKind::Instance && known == nullptr) ||
         !(is_class || PyType_HasFeature(type_of(object_), Py_TPFLAGS_HEAPTYPE)))
       walk_.raise_here();
-    std::string text = is_class ? str_cat("type object '", type, "'") : str_cat("'", type, "' object");
-    walk_.raise_known(PyExc_AttributeError, {walk_.string(str_cat(text, " has no attribute '", utf8(name_), "'"))});
+    const char* format = is_class ? "type object '%s' has no attribute '%U'" : "'%s' object has no attribute '%U'";
+    Ref text = check(PyUnicode_FromFormat(format, type.c_str(), name_.get()));
+    walk_.raise_known(PyExc_AttributeError, {walk_.constant(text)});
   }
 
   // What of it is read never changes, once it is the same object.
@@ -426,7 +422,7 @@ class AttributeLookup {
   }
 
   [[noreturn]] void unknown() {
-    walk_.graph_break(BreakReason::custom_attribute_lookup, str_cat(describe(object_), ".", utf8(name_)));
+    walk_.graph_break(BreakReason::custom_attribute_lookup, str_cat(describe(object_), ".", text_of(name_)));
   }
 
   // The class overrides look-up: sound only for a Python __getattr__ beside object's own __getattribute__.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/config.h"
+#include "cpython/text.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -146,7 +147,7 @@ void Walk::inline_function(const ValuePtr& function, CallArgs args, Continuation
   }
   Callee callee = callee_of(function);
   int flags = callee.code->co_flags;
-  if ((flags & CO_GENERATOR) != 0) graph_break(BreakReason::generator_call, PyUnicode_AsUTF8(callee.code->co_name));
+  if ((flags & CO_GENERATOR) != 0) graph_break(BreakReason::generator_call, text_of(callee.code->co_name));
   std::shared_ptr<SymbolicFrame> inner = frame_of(function, args);
   inner->continuation = continuation;
   inner->continuation_value = std::move(continuation_value);
@@ -161,9 +162,10 @@ std::shared_ptr<SymbolicFrame> Walk::frame_of(const ValuePtr& function, CallArgs
     callee.real->value_guarded = callee.real->type_guarded = true;
   }
   int flags = callee.code->co_flags;
-  const char* name = PyUnicode_AsUTF8(callee.code->co_name);
-  if ((flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0) graph_break(BreakReason::async_construct, name);
-  if (static_cast<int64_t>(frames_.size()) > config().inline_depth_limit) graph_break(BreakReason::inline_depth, name);
+  if ((flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0)
+    graph_break(BreakReason::async_construct, text_of(callee.code->co_name));
+  if (static_cast<int64_t>(frames_.size()) > config().inline_depth_limit)
+    graph_break(BreakReason::inline_depth, text_of(callee.code->co_name));
   const Bytecode* bytecode = Bytecode::of(callee.code);
   entered_.push_back(bytecode);
   auto inner = std::make_shared<SymbolicFrame>();

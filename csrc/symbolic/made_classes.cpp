@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cpython/object_layout.h"
+#include "cpython/text.h"
 #include "guards/constants.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/walk.h"
@@ -16,12 +17,6 @@ namespace {
 
 [[noreturn]] void break_on_class(Walk& walk, std::string context) {
   walk.graph_break(BreakReason::class_definition, std::move(context));
-}
-
-std::string text_of(BorrowedRef name) {
-  const char* text = PyUnicode_AsUTF8(name);
-  if (text == nullptr) throw PythonError();
-  return text;
 }
 
 // Names with a meaning that are no methods, and that any object may stand under.

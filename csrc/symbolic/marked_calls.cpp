@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "cpython/text.h"
 #include "guards/wrapper_callables.h"
 #include "symbolic/traced_calls.h"
 
@@ -39,19 +40,13 @@ Ref keeper_of(BorrowedRef callable) {
   return Ref::share(callable);
 }
 
-std::string text(BorrowedRef string) {
-  const char* chars = PyUnicode_AsUTF8(string);
-  if (chars == nullptr) throw PythonError();
-  return chars;
-}
-
-std::string text_of(BorrowedRef object) {
+std::string callable_text(BorrowedRef object) {
   Ref name = Ref::steal(PyObject_GetAttrString(object, "__qualname__"));
   if (!name || !PyUnicode_Check(name.get())) {
     PyErr_Clear();
     name = check(PyObject_Repr(object));
   }
-  return text(name);
+  return text_of(name);
 }
 
 ValuePtr inline_replacement(Walk& walk, const ValuePtr& callable, const MarkedCall& marked, CallArgs& args,
@@ -59,7 +54,8 @@ ValuePtr inline_replacement(Walk& walk, const ValuePtr& callable, const MarkedCa
   const Source* source = as<ObjectValue>(callable)->source;
   if (source == nullptr) {
     // A builtin that was reached without a source is the same at every run, and so is what replaces it.
-    walk.graph_break(BreakReason::builtin_call, "the replacement of " + text_of(as<ObjectValue>(callable)->object));
+    walk.graph_break(BreakReason::builtin_call,
+                     "the replacement of " + callable_text(as<ObjectValue>(callable)->object));
   }
   ValuePtr function =
       walk.at(walk.sources().get(SourceKind::WrappedFunction, source, nullptr), Ref::share(marked.payload));
@@ -103,7 +99,7 @@ ValuePtr call_marked(Walk& walk, const ValuePtr& callable, const MarkedCall& mar
   Ref object = Ref::share(walk.identity_of(callable));
   switch (marked.mark) {
     case CallMark::Disallowed:
-      walk.graph_break(BreakReason::disallowed_call, text_of(object.get()));
+      walk.graph_break(BreakReason::disallowed_call, callable_text(object.get()));
     case CallMark::Forbidden:
       PyErr_Format(PyExc_AssertionError, "Attempt to trace forbidden callable %R", object.get());
       throw PythonError();
@@ -112,7 +108,7 @@ ValuePtr call_marked(Walk& walk, const ValuePtr& callable, const MarkedCall& mar
     case CallMark::Replaced:
       return inline_replacement(walk, callable, marked, args, continuation, continuation_value);
     case CallMark::Skipped:
-      walk.graph_break(BreakReason::skipped_call, text(marked.payload));
+      walk.graph_break(BreakReason::skipped_call, text_of(marked.payload));
     case CallMark::Traced:
       return call_traced(walk, marked.payload ? BorrowedRef(marked.payload.get()) : BorrowedRef(object.get()), args);
   }

@@ -1,6 +1,7 @@
 #include "symbolic/mode_calls.h"
 
 #include "cpython/imports.h"
+#include "cpython/text.h"
 #include "frontends/dtype_object.h"
 #include "symbolic/traced_calls.h"
 #include "tensor/tensor_modes.h"
@@ -49,8 +50,8 @@ std::string argument_list(Walk& walk, const CallArgs& args) {
   for (const ValuePtr& value : args.positional) {
     Ref constant = walk.constant_of(value);
     Ref repr = constant ? Ref::steal(PyObject_Repr(constant)) : Ref();
-    const char* chars = repr ? PyUnicode_AsUTF8(repr) : nullptr;
-    text += (text.empty() ? "" : ", ") + std::string(chars != nullptr ? chars : describe(value));
+    if (!repr) PyErr_Clear();
+    text += (text.empty() ? "" : ", ") + (repr ? text_of(repr) : describe(value));
   }
   return text;
 }
@@ -58,7 +59,7 @@ std::string argument_list(Walk& walk, const CallArgs& args) {
 std::string keyword_list(Walk& walk, const CallArgs& args) {
   std::string text;
   for (const auto& [name, value] : args.keywords) {
-    text += (text.empty() ? "" : ", ") + str_cat("'", PyUnicode_AsUTF8(name), "': ");
+    text += (text.empty() ? "" : ", ") + str_cat("'", text_of(name), "': ");
     text += argument_list(walk, {{value}, {}});
   }
   return text;
@@ -67,9 +68,10 @@ std::string keyword_list(Walk& walk, const CallArgs& args) {
 std::string message_of(Walk& walk, const CallArgs& args) {
   const ValuePtr* message = !args.positional.empty() ? &args.positional[0] : args.keyword("msg");
   Ref constant = message != nullptr ? walk.constant_of(*message) : Ref();
-  Ref text = constant ? Ref::steal(PyObject_Str(constant)) : Ref();
-  const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
-  return chars != nullptr && *chars != '\0' ? chars : "None";
+  Ref message_text = constant ? Ref::steal(PyObject_Str(constant)) : Ref();
+  if (!message_text) PyErr_Clear();
+  std::string text = message_text ? text_of(message_text) : "";
+  return text.empty() ? "None" : text;
 }
 
 template <BreakReason reason>

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "cpython/imports.h"
+#include "cpython/text.h"
 #include "frontends/device_object.h"
 #include "frontends/size_object.h"
 #include "symbolic/enum_values.h"
@@ -44,7 +45,7 @@ void add_methods(PyTypeObject* type, std::initializer_list<const char*> except) 
   for (position = 0; position < PyList_GET_SIZE(items.get()); ++position) {
     key = PyTuple_GET_ITEM(PyList_GET_ITEM(items.get(), position), 0);
     value = PyTuple_GET_ITEM(PyList_GET_ITEM(items.get(), position), 1);
-    bool excluded = PyUnicode_AsUTF8(key)[0] == '_';
+    bool excluded = text_of(key).starts_with('_');
     for (const char* name : except) excluded = excluded || PyUnicode_CompareWithASCIIString(key, name) == 0;
     if (!excluded && Py_IS_TYPE(value, &PyMethodDescr_Type)) add(value);
   }
@@ -340,10 +341,9 @@ void register_pure_calls() {
   Ref math = check(PyImport_ImportModule("math"));
   Ref names = check(PyObject_Dir(math));
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names.get()); ++i) {
-    const char* name = PyUnicode_AsUTF8(PyList_GET_ITEM(names.get(), i));
-    Ref attribute = check(PyObject_GetAttrString(math, name));
+    std::string text = text_of(PyList_GET_ITEM(names.get(), i));
+    Ref attribute = check(PyObject_GetAttr(math, PyList_GET_ITEM(names.get(), i)));
     // factorial, comb and perm make large numbers of small ones.
-    std::string_view text(name);
     if (PyCFunction_Check(attribute.get()) && text != "factorial" && text != "comb" && text != "perm")
       add(attribute.get());
   }

@@ -4,6 +4,7 @@
 
 #include "cpython/errors.h"
 #include "cpython/imports.h"
+#include "cpython/text.h"
 #include "guards/held_object.h"
 #include "snapshot/policy.h"
 #include "symbolic/call_outs.h"
@@ -222,10 +223,7 @@ void drop_nodes_from(Graph& graph, int first) {
 }
 
 std::string attribute_text(BorrowedRef object, const char* name) {
-  Ref value = check(PyObject_GetAttrString(object, name));
-  const char* text = PyUnicode_AsUTF8(value);
-  if (text == nullptr) throw PythonError();
-  return text;
+  return text_of(check(PyObject_GetAttrString(object, name)));
 }
 
 [[noreturn]] void leave_failed_call(Walk& walk, PyObject* cannot_capture) {

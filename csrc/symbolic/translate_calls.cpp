@@ -1,5 +1,6 @@
 // Calls of every form, and what is called.
 #include "base/config.h"
+#include "cpython/text.h"
 #include "frontends/op_callables.h"
 #include "frontends/tensor_facts.h"
 #include "guards/cached_calls.h"
@@ -76,13 +77,12 @@ void call_function_ex(Walk& walk, const Instruction& at) {
 std::string name_of_callable(const ValuePtr& callable) {
   if (auto* wrapper = as<PolicyFunctionValue>(callable)) return name_of_callable(wrapper->function);
   if (auto* function = as<FunctionValue>(callable))
-    return PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(function->code.get())->co_qualname);
+    return text_of(reinterpret_cast<PyCodeObject*>(function->code.get())->co_qualname);
   auto* object = as<ObjectValue>(callable);
   if (object == nullptr) return describe(callable);
   Ref name = Ref::steal(PyObject_GetAttrString(object->object, "__qualname__"));
-  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name) : nullptr;
-  PyErr_Clear();
-  return text != nullptr ? text : describe(callable);
+  if (!name) PyErr_Clear();
+  return name && PyUnicode_Check(name.get()) ? text_of(name) : describe(callable);
 }
 
 // Methods of a tensor that need its data, and why they break.
@@ -133,7 +133,7 @@ ValuePtr symbolic_fact(Walk& walk, const std::string& name, const TensorSpec& sp
 
 // A method descriptor of the tensor type that is no op: a conversion, a fact, or a break.
 ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& args) {
-  std::string name = PyUnicode_AsUTF8(reinterpret_cast<PyDescrObject*>(descriptor)->d_name);
+  std::string name = text_of(reinterpret_cast<PyDescrObject*>(descriptor)->d_name);
   auto* tensor = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
   if (tensor != nullptr)
     if (ValuePtr converted = call_conversion(walk, name, tensor, args)) return converted;
@@ -196,9 +196,7 @@ bool is_known_call(const CallArgs& args) {
 
 [[noreturn]] void break_on_disabled(Walk& walk, const ValuePtr& callable, PolicyChange change, BorrowedRef reason) {
   std::string context = name_of_callable(callable);
-  if (reason && PyUnicode_Check(reason.get()))
-    if (const char* text = PyUnicode_AsUTF8(reason)) context += str_cat(" (reason: ", text, ")");
-  PyErr_Clear();
+  if (reason && PyUnicode_Check(reason.get())) context += str_cat(" (reason: ", text_of(reason), ")");
   bool frame_only = change == PolicyChange::DisableFrame;
   walk.graph_break(frame_only ? BreakReason::disabled_frame_call : BreakReason::disabled_call, context);
 }

@@ -1,5 +1,6 @@
 // Constants, locals, cells, globals and the stack.
 #include "cpython/imports.h"
+#include "cpython/text.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/walk.h"
 
@@ -112,8 +113,7 @@ void delete_global(Walk& walk, const Instruction& at) {
 
 template <BreakReason reason>
 void break_with_name(Walk& walk, const Instruction& at) {
-  const char* name = PyUnicode_AsUTF8(walk.bytecode().name(at.arg));
-  walk.graph_break(reason, name != nullptr ? name : "");
+  walk.graph_break(reason, text_of(walk.bytecode().name(at.arg)));
 }
 
 void load_build_class(Walk& walk, const Instruction&) {

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "base/config.h"
+#include "cpython/text.h"
 #include "guards/constants.h"
 #include "guards/wrapper_callables.h"
 #include "symbolic/exceptions.h"
@@ -39,9 +40,7 @@ std::string module_of(const SymbolicFrame& frame) {
   auto* function = as<ObjectValue>(frame.function);
   PyObject* module =
       function != nullptr ? reinterpret_cast<PyFunctionObject*>(function->object.get())->func_module : nullptr;
-  Py_ssize_t size = 0;
-  const char* text = module != nullptr && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, &size) : nullptr;
-  return std::string(text != nullptr ? text : "", static_cast<size_t>(size));
+  return text_of(module);
 }
 
 // A function of this package that changes a mode or says something to capture, on behalf of the user's frame that called it.
@@ -55,20 +54,17 @@ bool is_functools(const SymbolicFrame& frame) { return module_of(frame) == "func
 
 SourceLine line_of(const SymbolicFrame& frame) {
   PyCodeObject* code = frame.bytecode->code();
-  const char* file = PyUnicode_AsUTF8(code->co_filename);
-  const char* function = PyUnicode_AsUTF8(code->co_name);
-  if (file == nullptr || function == nullptr) PyErr_Clear();
-  return {file != nullptr ? file : "?", frame.bytecode->line_at(frame.index), function != nullptr ? function : "?"};
+  return {text_of(code->co_filename), frame.bytecode->line_at(frame.index), text_of(code->co_name)};
 }
 
 // ['x'] for a local, [0] for a value on the stack.
 std::string slot_text(const Bytecode& code, int slot) {
   if (slot >= code.slot_count()) return str_cat("[", slot - code.slot_count(), "]");
-  return str_cat("['", PyUnicode_AsUTF8(code.slot_name(slot)), "']");
+  return str_cat("['", text_of(code.slot_name(slot)), "']");
 }
 
 const Source* caller_source(SourcePool& sources, const CallerPlace& caller, int slot, const std::string& text) {
-  std::string name = str_cat("C['", PyUnicode_AsUTF8(caller.bytecode->code()->co_name), "']", text);
+  std::string name = str_cat("C['", text_of(caller.bytecode->code()->co_name), "']", text);
   Ref key = check(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
   return sources.get(SourceKind::CallerSlot, nullptr, key, slot);
 }

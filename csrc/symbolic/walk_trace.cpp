@@ -1,6 +1,7 @@
 #include "symbolic/walk_trace.h"
 
 #include "base/log.h"
+#include "cpython/text.h"
 #include "symbolic/graph_break.h"
 #include "symbolic/walk.h"
 
@@ -44,12 +45,6 @@ Argument argument_of(Opcode op) {
   }
 }
 
-std::string utf8(BorrowedRef text) {
-  const char* chars = text && PyUnicode_Check(text.get()) ? PyUnicode_AsUTF8(text) : nullptr;
-  if (chars == nullptr) PyErr_Clear();
-  return chars != nullptr ? chars : "?";
-}
-
 // A constant that is no atom could hold anything: its type says enough.
 std::string constant_text(BorrowedRef constant) {
   if (is_guardable_constant(constant)) return repr_constant(constant);
@@ -59,11 +54,11 @@ std::string constant_text(BorrowedRef constant) {
 std::string argument_text(const Bytecode& code, const Instruction& instruction) {
   switch (argument_of(instruction.op)) {
     case Argument::Slot:
-      return utf8(code.slot_name(instruction.arg));
+      return text_of(code.slot_name(instruction.arg));
     case Argument::Constant:
       return constant_text(code.constant(instruction.arg));
     case Argument::Name:
-      return utf8(code.name(instruction.arg));
+      return text_of(code.name(instruction.arg));
     case Argument::Number:
       break;
   }
@@ -90,7 +85,7 @@ std::string carets(const Bytecode& code, int index, const std::string& shown) {
   if (first_line != last_line || first < 0 || last <= first || first_line <= 0) return "";
   int width = last - first;
   // Columns count from the start of the line: what is shown ends where the line does, so that its indentation is what is missing.
-  int indent = source_indent(utf8(code.code()->co_filename), first_line);
+  int indent = source_indent(text_of(code.code()->co_filename), first_line);
   int begin = first - indent;
   if (begin < 0 || begin + width > static_cast<int>(shown.size())) return "";
   return std::string(static_cast<size_t>(begin), ' ') + std::string(static_cast<size_t>(width), '^');
@@ -98,7 +93,7 @@ std::string carets(const Bytecode& code, int index, const std::string& shown) {
 
 // from f.py:3 in g, and the line with what is meant marked.
 std::string place_text(const Bytecode& code, int index) {
-  SourceLine line{utf8(code.code()->co_filename), code.line_at(index), utf8(code.code()->co_name)};
+  SourceLine line{text_of(code.code()->co_filename), code.line_at(index), text_of(code.code()->co_name)};
   std::string shown = source_text(line), text = str_cat("from ", line.file, ":", line.line, " in ", line.function);
   if (shown.empty()) return text;
   std::string marks = carets(code, index, shown);
@@ -141,9 +136,9 @@ void WalkTrace::tell_line(const Walk& walk) {
   told_code_ = frame.bytecode;
   told_line_ = line;
   PyCodeObject* code = frame.bytecode->code();
-  SourceLine place{utf8(code->co_filename), line, utf8(code->co_name)};
-  std::string text =
-      str_cat("TRACE starts_line ", place.file, ":", line, " in ", place.function, " (", utf8(code->co_qualname), ")");
+  SourceLine place{text_of(code->co_filename), line, text_of(code->co_name)};
+  std::string text = str_cat("TRACE starts_line ", place.file, ":", line, " in ", place.function, " (",
+                             text_of(code->co_qualname), ")");
   if (walk.frames_.size() > 1) text += str_cat(" (inline depth: ", walk.frames_.size() - 1, ")");
   log_event(LogArtifact::trace_source, str_cat(text, "\n    ", source_text(place)));
 }
@@ -169,7 +164,7 @@ void WalkTrace::tell_new_nodes(const Walk& walk) const {
 void WalkTrace::tell_inlined_call(const Walk& walk) const {
   PyCodeObject* code = walk.frames_.back()->bytecode->code();
   log_event(LogArtifact::trace_call,
-            str_cat("TRACE inlined call ", utf8(code->co_qualname), " ", place_text(*code_before_, index_before_)));
+            str_cat("TRACE inlined call ", text_of(code->co_qualname), " ", place_text(*code_before_, index_before_)));
 }
 
 }  // namespace md

@@ -1,0 +1,91 @@
+// Recipes of iterators: a new one over what the old one went over, at its place.
+#include "symbolic/region_finisher.h"
+
+namespace md {
+
+void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) {
+  // An iterator is rebuilt over what the object was: the region has to end before the first write.
+  for (const ValuePtr& base : iterator->bases) {
+    auto* view = as<DictViewValue>(base);
+    const ValuePtr& held = view != nullptr ? view->dict : base;
+    auto* attributes = as<InstanceDictValue>(held);
+    if (attributes != nullptr && !iterator->exhausted) walk_.end_before_iteration(*iterator);
+    // One that has begun would not find its place again.
+    if (is_deque(held) && (iterator->exhausted || iterator->index > 0)) walk_.end_before_iteration(*iterator);
+    auto* object = as<ObjectValue>(held);
+    if (object != nullptr && object->writes && !iterator->exhausted)
+      throw RestartSignal{object->writes->first_step,
+                          {BreakReason::store_subscript, "while it is iterated over", "", {}, ""},
+                          walk_.frame().policy};
+  }
+  recipe.index = static_cast<int32_t>(iterator->index);
+  switch (iterator->iterator_kind) {
+    case IteratorKind::Range: {
+      recipe.kind = RecipeKind::RangeIterator;
+      recipe.index = 0;
+      Ref range = check(PyObject_CallFunction(
+          reinterpret_cast<PyObject*>(&PyRange_Type), "LLL", static_cast<long long>(iterator->start),
+          static_cast<long long>(iterator->exhausted ? iterator->start : iterator->stop),
+          static_cast<long long>(iterator->step)));
+      recipe.parts.push_back(constant_recipe(range));
+      return;
+    }
+    case IteratorKind::Enumerate:
+      recipe.kind = RecipeKind::Enumerate;
+      recipe.index = 0;
+      add_parts(recipe, iterator->bases);
+      recipe.parts.push_back(constant_recipe(check(PyLong_FromLongLong(iterator->index))));
+      return;
+    case IteratorKind::Zip:
+      recipe.kind = RecipeKind::Zip;
+      recipe.index = iterator->strict ? 1 : 0;
+      add_parts(recipe, iterator->bases);
+      return;
+    case IteratorKind::Map:
+    case IteratorKind::Filter:
+      recipe.kind = iterator->iterator_kind == IteratorKind::Map ? RecipeKind::Map : RecipeKind::Filter;
+      recipe.index = 0;
+      add_parts(recipe, iterator->bases);
+      return;
+    case IteratorKind::Generator:
+      end_before(*iterator);
+    case IteratorKind::Sequence:
+      recipe.kind = RecipeKind::SequenceIterator;
+      break;
+    case IteratorKind::Reversed:
+      recipe.kind = RecipeKind::ReversedIterator;
+      // A place behind the end of a list that has become shorter cannot be set.
+      if (!iterator->exhausted && iterator->start - iterator->index >= walk_.length_of(iterator->bases[0]).value_or(0))
+        walk_.end_before_iteration(*iterator);
+      recipe.index = static_cast<int>(iterator->exhausted ? -1 : iterator->start - iterator->index);
+      break;
+    case IteratorKind::Dict: {
+      recipe.kind = RecipeKind::DictIterator;
+      auto* view = as<DictViewValue>(iterator->bases[0]);
+      auto* dict = as<DictValue>(view != nullptr ? view->dict : iterator->bases[0]);
+      bool is_changed = dict != nullptr && (static_cast<int64_t>(dict->entries.size()) != iterator->stop ||
+                                            dict->erased != iterator->start);
+      if (is_changed && !iterator->exhausted) walk_.end_before_iteration(*iterator);
+      break;
+    }
+    case IteratorKind::Set:
+      recipe.kind = RecipeKind::DictIterator;
+      if (iterator->exhausted) break;
+      if (as<SetValue>(iterator->bases[0]) &&
+          PySet_GET_SIZE(as<SetValue>(iterator->bases[0])->set.get()) != iterator->stop)
+        walk_.end_before_iteration(*iterator);
+      return add_parts(recipe, {iterator->bases[0]});
+    case IteratorKind::User:
+      break;
+  }
+  if (iterator->exhausted) {
+    // An iterator that has ended stays ended, whatever happens to what it went over.
+    recipe.kind = RecipeKind::SequenceIterator;
+    recipe.index = 0;
+    recipe.parts.push_back(constant_recipe(check(PyTuple_New(0))));
+    return;
+  }
+  add_parts(recipe, iterator->bases);
+}
+
+}  // namespace md
