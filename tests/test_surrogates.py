@@ -131,7 +131,7 @@ def test_logs_name_them(caplog):
         compiled = minidynamo.compile(with_surrogates(SOURCE), dynamic=False)
         for size in (3, 4):
             compiled(minidynamo.ones(size))
-        minidynamo.compile(attribute)(minidynamo.ones(3))
+        minidynamo.compile(lambda x: x + getattr(holder, NAME))(minidynamo.ones(3))
     finally:
         minidynamo._logging.set_logs()
     text = caplog.text

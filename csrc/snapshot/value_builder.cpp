@@ -290,7 +290,6 @@ bool ValueBuilder::is_there(RecipeId id) const {
   return kind == RecipeKind::Constant || kind == RecipeKind::Source;
 }
 
-// Its names are there, in their order; what is not there before it is made comes later, since it may hold the class.
 // type(*parts), where the parts [first, last) are iterators, or are iterated over from here on; with `name` a keyword is True.
 Ref ValueBuilder::call_on_iterators(PyTypeObject* type, std::span<const Ref> parts, size_t first, size_t last,
                                     PyObject* name) {
@@ -302,14 +301,16 @@ Ref ValueBuilder::call_on_iterators(PyTypeObject* type, std::span<const Ref> par
   return check(PyObject_Vectorcall(reinterpret_cast<PyObject*>(type), args.data(), held.size(), name));
 }
 
+// Its names are there, in their order; what is not there before it is made comes later, since it may hold the class.
 Ref ValueBuilder::make_class(const Recipe& recipe) {
   Ref names = check(PyDict_New());
   const std::vector<RecipeId>& parts = recipe.parts;
   for (size_t i = 0; i < static_cast<size_t>(recipe.index); ++i) {
-    Ref value = is_there(parts[4 + 2 * i]) ? build(parts[4 + 2 * i]) : Ref::share(Py_None);
-    check_status(PyDict_SetItem(names, build(parts[3 + 2 * i]), value));
+    Ref value = is_there(parts[5 + 2 * i]) ? build(parts[5 + 2 * i]) : Ref::share(Py_None);
+    check_status(PyDict_SetItem(names, build(parts[4 + 2 * i]), value));
   }
   check_status(PyDict_SetItemString(names, "__qualname__", build(parts[1])));
+  if (Ref cell = build(parts[3])) check_status(PyDict_SetItemString(names, "__classdictcell__", cell));
   Ref arguments = check(PyTuple_Pack(3, build(parts[0]).get(), build(parts[2]).get(), names.get()));
   return check(PyType_Type.tp_new(&PyType_Type, arguments, nullptr));
 }
@@ -317,8 +318,8 @@ Ref ValueBuilder::make_class(const Recipe& recipe) {
 void ValueBuilder::fill_class(PyObject* type, const Recipe& recipe) {
   static PyObject* const kSetName = PyUnicode_InternFromString("__set_name__");
   const std::vector<RecipeId>& parts = recipe.parts;
-  for (size_t i = 3; i < parts.size(); i += 2) {
-    bool is_first = i < 3 + 2 * static_cast<size_t>(recipe.index);
+  for (size_t i = 4; i < parts.size(); i += 2) {
+    bool is_first = i < 4 + 2 * static_cast<size_t>(recipe.index);
     if (is_first && is_there(parts[i + 1])) continue;
     Ref name = build(parts[i]), value = build(parts[i + 1]);
     if (is_first && PyFunction_Check(value.get())) value = as_held_by_class(name, value);
@@ -352,7 +353,10 @@ void ValueBuilder::fill(RecipeId id) {
       return;
     }
     case RecipeKind::Cell:
-      check_status(PyCell_Set(value, build(parts[0])));
+      if (recipe.index != 0)
+        build(parts[0]);  // making the class fills it
+      else
+        check_status(PyCell_Set(value, build(parts[0])));
       return;
     case RecipeKind::Function:
       for (size_t i = parts.size() - 2 * static_cast<size_t>(recipe.index); i < parts.size(); i += 2)

@@ -17,13 +17,16 @@ struct MadeClass {
   std::vector<ValuePtr> base_classes;  // what it holds
   Handle<DictValue> names;             // what the class itself holds, but for what every class is given
   size_t first_names = 0;              // so many of them are there since the class was made
+  ValuePtr names_cell;                 // __classdict__ of the body; null: the body has none
 };
 
 class Walk;
 // __x__: a name with a meaning of its own.
 bool is_special_name(BorrowedRef name);
 // type(name, bases, names), of which the walk has the names for itself. Breaks where making the class would run Python code.
-ValuePtr make_class(Walk& walk, const ValuePtr& name, const ValuePtr& bases, const Handle<DictValue>& names);
+// `names_cell`: where type puts the names of the class; null for none.
+ValuePtr make_class(Walk& walk, const ValuePtr& name, const ValuePtr& bases, const Handle<DictValue>& names,
+                    const ValuePtr& names_cell = nullptr);
 // What an attribute of type itself (__name__, __bases__ ...) is for this class; null: not known.
 ValuePtr field_of_class(Walk& walk, const MadeClass& made, BorrowedRef name);
 // Null value: deleted, which must be there. False: not to be done by the walk.

@@ -119,6 +119,19 @@ PyObject* own_attribute(PyTypeObject* type, BorrowedRef name) {
   return pv_own_attribute(type, name, &value) > 0 ? value : nullptr;
 }
 
+// The cell in which functions of the body find the names of the class, which type fills with those; null: there is none.
+ValuePtr take_names_cell(Walk& walk, const Handle<DictValue>& names) {
+  static PyObject* const kNamesCell = PyUnicode_InternFromString("__classdictcell__");
+  int at = names->find(kNamesCell);
+  if (at < 0) return nullptr;
+  ValuePtr value = names->entries[static_cast<size_t>(at)].value;
+  auto* cell = as<CellValue>(value);
+  if (cell == nullptr || cell->source != nullptr || cell->contents.get() != names.get())
+    break_on_class(walk, "a class with a __classdictcell__ of its own");
+  names->erase(kNamesCell);
+  return value;
+}
+
 // __build_class__(body, name, *bases)
 ValuePtr call_build_class(Walk& walk, const CallArgs& args) {
   static PyObject* const kCell = PyUnicode_InternFromString("__classcell__");
@@ -139,7 +152,12 @@ ValuePtr call_build_class(Walk& walk, const CallArgs& args) {
   if (!same || (class_cell != nullptr && class_cell->source != nullptr))
     break_on_class(walk, "a class with a __classcell__ of its own");
   names->erase(kCell);
-  ValuePtr made = make_class(walk, name, bases, names);
+  ValuePtr names_cell = take_names_cell(walk, names);
+  ValuePtr made = make_class(walk, name, bases, names, names_cell);
+  if (names_cell) {
+    as<CellValue>(names_cell)->holds_names = true;
+    store_cell(walk, names_cell, made);
+  }
   if (class_cell != nullptr) store_cell(walk, cell, made);
   return made;
 }
@@ -156,7 +174,8 @@ MadeClass::~MadeClass() {
   if (value) PyType_Type.tp_clear(reinterpret_cast<PyObject*>(model()));
 }
 
-ValuePtr make_class(Walk& walk, const ValuePtr& name, const ValuePtr& bases, const Handle<DictValue>& names) {
+ValuePtr make_class(Walk& walk, const ValuePtr& name, const ValuePtr& bases, const Handle<DictValue>& names,
+                    const ValuePtr& names_cell) {
   static PyObject* const kQualname = PyUnicode_InternFromString("__qualname__");
   static PyObject* const kModule = PyUnicode_InternFromString("__module__");
   Ref text = walk.constant_of(name);
@@ -168,6 +187,7 @@ ValuePtr make_class(Walk& walk, const ValuePtr& name, const ValuePtr& bases, con
   made->bases = bases;
   made->base_classes = std::move(classes);
   made->names = make_value<DictValue>();
+  made->names_cell = names_cell;
   Ref held = check(PyDict_New());
   for (const DictValue::Entry& entry : names->entries) {
     if (!PyUnicode_CheckExact(entry.key.get())) break_on_class(walk, "a class with a key that is no name");

@@ -213,6 +213,7 @@ const OpcodeRegistration registration{{Opcode::NOP, nop},
 }  // namespace
 
 ValuePtr load_cell(Walk& walk, CellValue* cell) {
+  if (cell->holds_names) walk.graph_break(BreakReason::class_definition, "the names of the class itself");
   if (cell->loaded) return cell->contents;
   const Source* contents = walk.sources().get(SourceKind::CellContents, cell->source, nullptr);
   ValuePtr value = walk.at(contents);

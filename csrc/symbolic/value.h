@@ -214,6 +214,7 @@ struct CellValue : Value {
   const Source* source = nullptr;  // of that cell
   bool loaded = true;              // contents are known
   bool stored = false;             // a cell that exists was written: an effect at the exit
+  bool holds_names = false;        // of the class that it is said to contain: type puts them there
 };
 
 struct FunctionValue : Value {

@@ -106,7 +106,7 @@ RecipeId RegionFinisher::key_recipe(BorrowedRef key) {
 void RegionFinisher::describe_class(const MadeClass& made, Recipe& recipe) {
   recipe.kind = RecipeKind::Class;
   recipe.index = static_cast<int32_t>(made.first_names);
-  add_parts(recipe, {made.name, made.qualname, made.bases});
+  add_parts(recipe, {made.name, made.qualname, made.bases, made.names_cell});
   for (const DictValue::Entry& entry : made.names->entries) {
     recipe.parts.push_back(constant_recipe(entry.key.get()));
     recipe.parts.push_back(recipe_of(entry.value));
@@ -234,6 +234,7 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
     case ValueKind::Cell: {
       auto* cell = as<CellValue>(value);
       recipe.kind = cell->source != nullptr ? RecipeKind::Source : RecipeKind::Cell;
+      recipe.index = cell->holds_names ? 1 : 0;
       recipe.source = cell->source;
       if (cell->source == nullptr && cell->contents) add_parts(recipe, {cell->contents});
       return;

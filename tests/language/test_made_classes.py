@@ -1,7 +1,10 @@
 """What capture makes to know a class statement by is seen by nobody, and is gone with the walk."""
 
 import gc
+import sys
 import weakref
+
+import pytest
 
 import minidynamo
 from minidynamo import tensor
@@ -191,3 +194,56 @@ def test_an_iterator_of_a_class_made_in_the_region_lives_on_under_another():
 
     for kind in ("filter", "map", "zip", "enumerate"):
         assert minidynamo.compile(choose)(kind) == choose(kind)
+
+
+def annotated(x):
+    class Local:
+        first: int = 3
+        second: "list[int]" = None
+
+        def f(self):
+            return x * self.first
+
+    return Local().f(), Local
+
+
+def reads_annotations(x):
+    class Local:
+        first: int = 3
+
+    return x + 1, Local.__annotations__, Local
+
+
+def names_of_class(x):
+    class Local:
+        first: int = 3
+
+        def f(self):
+            return __class__
+
+    return x + 1, sorted(vars(Local)), Local.f(None) is Local
+
+
+def test_annotations_are_those_of_plain_python():
+    x = tensor([1.0])
+    result, local = minidynamo.compile(annotated, fullgraph=True)(x)
+    assert result.item() == 3.0
+    plain = annotated(x)[1]
+    assert local.__annotations__ == plain.__annotations__ == {"first": int, "second": "list[int]"}
+    assert sorted(vars(local)) == sorted(vars(plain))
+    for function in (reads_annotations, names_of_class):
+        expected, found = function(x), minidynamo.compile(function)(x)
+        assert found[0].item() == expected[0].item() and found[1:2] == expected[1:2]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="annotations are evaluated when they are asked for since 3.14")
+def test_a_function_of_annotations_that_outlives_the_class_finds_its_names():
+    def make(x):
+        class Local:
+            Other = float
+            first: Other = 3
+
+        return Local.__annotate__, x + 1
+
+    x = tensor([1.0])
+    assert minidynamo.compile(make)(x)[0](1) == make(x)[0](1) == {"first": float}
