@@ -1,6 +1,7 @@
 // Methods of list and dict, on what the walk made; reading ones also on those that exist.
 #include <algorithm>
 
+#include "symbolic/sequence_search.h"
 #include "symbolic/user_operators.h"
 
 namespace md {
@@ -113,17 +114,7 @@ ValuePtr list_index(Walk& walk, const CallArgs& args) {
   walk.require_method_count(args, 1, 1);
   auto items = walk.elements_of(args.positional[0]);
   if (!items) break_on_method(walk, args, "index");
-  int64_t count = 0;
-  for (size_t i = 0; i < items->size(); ++i) {
-    int64_t step = walk.step_number();
-    std::optional<bool> equal = walk.known_equal((*items)[i], args.positional[1]);
-    break_if_changed(walk, step, args.positional[0], *items);
-    if (!equal) walk.graph_break(BreakReason::unknown_comparison, describe((*items)[i]));
-    if (*equal && !counts) return walk.integer(static_cast<int64_t>(i));
-    if (*equal) ++count;
-  }
-  if (!counts) walk.raise_here();
-  return walk.integer(count);
+  return search_items(walk, args, *items, counts);
 }
 
 ValuePtr list_copy(Walk& walk, const CallArgs& args) {

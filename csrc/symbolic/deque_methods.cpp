@@ -3,7 +3,7 @@
 
 #include "cpython/library_types.h"
 #include "guards/object_fields.h"
-#include "symbolic/user_operators.h"
+#include "symbolic/sequence_search.h"
 
 namespace md {
 
@@ -141,17 +141,7 @@ ValuePtr call_search(Walk& walk, const CallArgs& args) {
   walk.require_method_count(args, 1, 1);
   auto items = walk.elements_of(args.positional[0]);
   if (!items) walk.raise_here();
-  int64_t count = 0;
-  for (size_t i = 0; i < items->size(); ++i) {
-    int64_t step = walk.step_number();
-    std::optional<bool> equal = walk.known_equal((*items)[i], args.positional[1]);
-    break_if_changed(walk, step, args.positional[0], *items);
-    if (!equal) walk.graph_break(BreakReason::unknown_comparison, describe((*items)[i]));
-    if (*equal && !counts) return walk.integer(static_cast<int64_t>(i));
-    if (*equal) ++count;
-  }
-  if (!counts) walk.raise_here();
-  return walk.integer(count);
+  return search_items(walk, args, *items, counts);
 }
 
 struct MethodRow {

@@ -12,48 +12,14 @@ import json
 import sys
 import unittest
 
+from outcomes import Outcomes
+
 import minidynamo
 from minidynamo import _C
 from minidynamo._dynamo import eval_frame
 
 # A walk follows loops; the tests have long ones.
 WALK_LIMIT = 1000
-
-
-class Result(unittest.TestResult):
-    def __init__(self):
-        super().__init__()
-        self.outcomes = {}
-        self.texts = []
-
-    def record(self, test, outcome):
-        if self.outcomes.get(test.id(), "ok") == "ok":
-            self.outcomes[test.id()] = outcome
-
-    def addSuccess(self, test):
-        self.record(test, "ok")
-
-    def addSkip(self, test, reason):
-        self.record(test, "skip")
-
-    def addFailure(self, test, error):
-        super().addFailure(test, error)
-        self.record(test, "fail")
-
-    def addError(self, test, error):
-        super().addError(test, error)
-        self.record(test, "error")
-
-    def addSubTest(self, test, subtest, error):
-        super().addSubTest(test, subtest, error)
-        if error is not None:
-            self.record(test, "fail")
-
-    def addExpectedFailure(self, test, error):
-        self.record(test, "ok")
-
-    def addUnexpectedSuccess(self, test):
-        self.record(test, "fail")
 
 
 class IdleHook:
@@ -78,7 +44,7 @@ def main(mode, module, stress="0"):
     minidynamo._dynamo.config.walk_limit = WALK_LIMIT
     minidynamo._dynamo.config.snapshot_stress = int(stress)
     suite = unittest.defaultTestLoader.loadTestsFromName(f"test.{module}")
-    result = Result()
+    result = Outcomes()
     output, sys.stdout = sys.stdout, io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     try:
         with hooked(mode):

@@ -10,44 +10,12 @@ import io
 import json
 import sys
 import unittest
+from pathlib import Path
 
 from minidynamo import _C
 
-
-class Result(unittest.TestResult):
-    def __init__(self, module):
-        super().__init__()
-        self.module = module
-        self.outcomes = {}
-
-    def record(self, test, outcome):
-        if self.outcomes.get(test.id(), "ok") == "ok":
-            self.outcomes[test.id()] = outcome
-
-    def addSuccess(self, test):
-        self.record(test, "ok")
-
-    def addSkip(self, test, reason):
-        self.record(test, "skip")
-
-    def addFailure(self, test, error):
-        super().addFailure(test, error)
-        self.record(test, "fail")
-
-    def addError(self, test, error):
-        super().addError(test, error)
-        self.record(test, "error")
-
-    def addSubTest(self, test, subtest, error):
-        super().addSubTest(test, subtest, error)
-        if error is not None:
-            self.record(test, "fail")
-
-    def addExpectedFailure(self, test, error):
-        self.record(test, "ok")
-
-    def addUnexpectedSuccess(self, test):
-        self.record(test, "fail")
+sys.path.insert(0, str(Path(__file__).parents[1] / "cpython"))
+from outcomes import Outcomes  # noqa: E402
 
 
 def main(mode, rate, seed, modules):
@@ -56,7 +24,7 @@ def main(mode, rate, seed, modules):
     output = sys.stdout
     for name in modules:
         suite = unittest.defaultTestLoader.loadTestsFromName(f"test.{name}")
-        result = Result(name)
+        result = Outcomes()
         sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
         driver = {"plain": None, "idle": idle, "concrete": frames}[mode]
         if driver:

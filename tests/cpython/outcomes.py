@@ -1,0 +1,38 @@
+"""How each test of a module ended: "ok", "skip", "fail" or "error" by test id, the first that is not "ok" counting."""
+
+import unittest
+
+
+class Outcomes(unittest.TestResult):
+    def __init__(self):
+        super().__init__()
+        self.outcomes = {}
+
+    def record(self, test, outcome):
+        if self.outcomes.get(test.id(), "ok") == "ok":
+            self.outcomes[test.id()] = outcome
+
+    def addSuccess(self, test):
+        self.record(test, "ok")
+
+    def addSkip(self, test, reason):
+        self.record(test, "skip")
+
+    def addFailure(self, test, error):
+        super().addFailure(test, error)
+        self.record(test, "fail")
+
+    def addError(self, test, error):
+        super().addError(test, error)
+        self.record(test, "error")
+
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        if error is not None:
+            self.record(test, "fail")
+
+    def addExpectedFailure(self, test, error):
+        self.record(test, "ok")
+
+    def addUnexpectedSuccess(self, test):
+        self.record(test, "fail")
