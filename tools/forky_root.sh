@@ -64,11 +64,20 @@ fi
 for place in proc dev; do
   mount --rbind "/$place" "$root/$place" || skip "/$place cannot be mounted in the root"
 done
+# The root's compiler has a cache of its own beside this system's, so that a root that is made anew need not build all again.
+packages=("python$version-dev" "python$version-venv" g++ make git ca-certificates)
+if command -v ccache >/dev/null; then
+  cache=${CCACHE_DIR:-$(ccache --get-config cache_dir)}/forky
+  if mkdir -p "$cache" "$root/ccache" && mount --bind "$cache" "$root/ccache"; then
+    packages+=(ccache)
+    settings+=(CCACHE_DIR=/ccache)
+  fi
+fi
 if [ ! -e "$root/ready-$version" ]; then
   # The archive may be a frozen copy, whose lists are out of date on purpose.
   { prepare dpkg --configure -a && prepare apt-get -o Acquire::Check-Valid-Until=false update &&
     prepare DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-      "python$version-dev" "python$version-venv" g++ make git ca-certificates; } ||
+      "${packages[@]}"; } ||
     skip "its packages could not be installed; apt's words are above"
   touch "$root/ready-$version"
   tell "installed its packages"
