@@ -367,6 +367,23 @@ ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
   return reversed_over(walk, make_value<SequenceValue>(false, std::move(items)), length);
 }
 
+// What sum() adds without calling `+` once it has begun to.
+bool is_number(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  return type == &PyFloat_Type || type == &PyComplex_Type ||
+         (type != nullptr && PyType_FastSubclass(type, Py_TPFLAGS_LONG_SUBCLASS));
+}
+
+// Whether adding them one by one, unknown as they are, gives the same.
+bool is_sum_plain(const ValuePtr& start, const std::vector<ValuePtr>& items) {
+  auto is_int = [](const ValuePtr& value) { return type_of(value) == &PyLong_Type || type_of(value) == &PyBool_Type; };
+  auto is_inexact = [](const ValuePtr& value) { return type_of(value) == &PyFloat_Type; };
+  auto is_known_kind = [&](const ValuePtr& value) { return is_int(value) || is_inexact(value); };
+  auto inexact = std::ranges::count_if(items, is_inexact) + (is_inexact(start) ? 1 : 0);
+  return is_known_kind(start) && std::ranges::all_of(items, is_known_kind) &&
+         (inexact == 0 || (inexact == 1 && items.size() == 1));
+}
+
 // What sum() itself makes of numbers; null: they are not known.
 ValuePtr sum_of_numbers(Walk& walk, BorrowedRef function, const ValuePtr& start, const std::vector<ValuePtr>& items) {
   Ref list = check(PyList_New(0));
@@ -391,14 +408,19 @@ ValuePtr call_sum(Walk& walk, const CallArgs& args) {
   for (PyTypeObject* refused : {&PyUnicode_Type, &PyBytes_Type, &PyByteArray_Type})
     if (PyTypeObject* type = type_of(first); type != nullptr && PyType_IsSubtype(type, refused) != 0) walk.raise_here();
   std::vector<ValuePtr> items = iterated(walk, "sum", args.positional[0]);
-  auto is_number = [](const ValuePtr& value) {
-    PyTypeObject* type = type_of(value);
-    return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyComplex_Type;
-  };
-  if (is_number(first) && std::ranges::all_of(items, is_number)) {
-    if (ValuePtr total = sum_of_numbers(walk, function, first, items)) return total;
-    break_on_builtin(walk, "sum", args.positional[0]);
+  // Numbers at the start are added by other rules than `+`: with what their rounding lost, since 3.12, and without methods.
+  auto others = is_number(first) ? std::ranges::find_if_not(items, is_number) : items.begin();
+  std::vector<ValuePtr> numbers(items.begin(), others);
+  if (!numbers.empty()) {
+    ValuePtr total = sum_of_numbers(walk, function, first, numbers);
+    bool is_plain = others != items.end() && is_sum_plain(first, numbers);
+    if (!total && !is_plain) break_on_builtin(walk, "sum", args.positional[0]);
+    if (total) {
+      first = total;
+      items.erase(items.begin(), others);
+    }
   }
+  if (items.empty() && is_number(first)) return first;
   ValuePtr all = make_value<SequenceValue>(false, std::move(items));
   return walk.call_now(find_polyfill(function), {{all, first}, {}});
 }

@@ -60,6 +60,11 @@ Ref stand_in(Walk& walk, BorrowedRef key, const ValuePtr& value) {
   for (PyTypeObject* wrapper : {&PyStaticMethod_Type, &PyClassMethod_Type, &PyProperty_Type})
     if (type == wrapper) return check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(type), plain_function()));
   bool is_plain = !is_special_name(key) || is_plain_special(name);
+  if (name == "__doc__" && type == &PyUnicode_Type) {
+    Ref text = walk.constant_of(value);
+    if (!text) break_on_class(walk, "a __doc__ that is not known");
+    return text;
+  }
   if (walk.same_object(value, walk.none()) && (is_plain || name == "__hash__")) return Ref::share(Py_None);
   if (!is_plain) break_on_class(walk, str_cat("a class with a ", type->tp_name, " as ", name));
   return check(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));

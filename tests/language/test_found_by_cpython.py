@@ -897,3 +897,52 @@ def test_a_deep_stack():
         return eval(text, {"x": x})
 
     assert check(function, "X") == ("result", "X " * 3000)
+
+
+class Shown:
+    def __radd__(self, other):
+        return "added to " + repr(other)
+
+
+@pytest.mark.parametrize(
+    "numbers, start",
+    (
+        ([0.1] * 10, 0),
+        ([10**16, 1.0, 1.0, 1.0], 0),
+        ([1, 2, 0.1, 0.1, 0.1, True], 0),
+        ([0.1j] * 10, 0.1),
+        ([0.1, 2**63, 0.1, 0.1, 2**70], 0),
+        ([0.1] * 10, 0.1j),
+    ),
+)
+def test_a_sum_of_numbers_before_a_tensor_keeps_what_rounding_loses(numbers, start):
+    def total(x, last):
+        return sum([*numbers, last], start), sum(numbers, start), x + 1
+
+    x = minidynamo.full((2,), 0.1, dtype=minidynamo.float64)
+    for last in (x, Shown()) if not isinstance(sum(numbers, start), complex) else (Shown(),):
+        expected, found = total(x, last), minidynamo.compile(total)(x, last)
+        assert repr(found) == repr(expected)
+
+
+def test_a_sum_of_numbers_out_of_a_tensor_before_a_tensor():
+    def total(x):
+        return sum([x.sum().item()] * 10 + [x])
+
+    x = minidynamo.full((2,), 0.05, dtype=minidynamo.float64)
+    for capture in (False, True):
+        with minidynamo._dynamo.config.patch(capture_scalar_outputs=capture):
+            minidynamo._dynamo.reset()
+            assert minidynamo.compile(total)(x).tolist() == total(x).tolist()
+
+
+def test_a_class_whose_text_is_no_utf8():
+    def make(x):
+        y = x + 1
+        try:
+            return type("Local", (), {"__doc__": "x\udcdcy"})
+        except UnicodeEncodeError as error:
+            return y.tolist(), str(error)
+
+    x = minidynamo.ones(2)
+    assert minidynamo.compile(make)(x) == make(x)
