@@ -35,6 +35,7 @@ _RETURNED = (
 )
 _NUMBERS = "counts the references to a small number, which captured regions hold as well"
 _PLACES = "asks whether Python uses the place of an object that died at once: a region makes its objects later"
+_MANY_REGIONS = "puts 150,000 values on the stack: under stress each region of three instructions notes all of them"
 _VECTORCALL = (
     "gives a function a vectorcall that does something else, which PyFunction_SetVectorcall() forbids: calls go through "
     "the code of the function"
@@ -59,6 +60,7 @@ KNOWN = {
     "test_zip_longest_tuple_reuse": _PLACES,
     "test_genexps.__test__.doctests": _PLACES,
     "test_lru_recursion": "a recursion for which an idle hook has just enough C stack: a frame of the driver takes more of it",
+    "TestNamedTuple.test_large_size": _MANY_REGIONS,
     "TestPEP590.test_setvectorcall": _VECTORCALL,
     "TestPEP590.test_setvectorcall_load_attr_specialization_deopt": _VECTORCALL,
     "TestPEP590.test_setvectorcall_load_attr_specialization_skip": _VECTORCALL,

@@ -9,6 +9,7 @@ import contextlib
 import faulthandler
 import io
 import json
+import resource
 import sys
 import unittest
 
@@ -20,6 +21,8 @@ from minidynamo._dynamo import eval_frame
 
 # A walk follows loops; the tests have long ones.
 WALK_LIMIT = 1000
+# A test that takes more fails, rather than the machine.
+BYTES = 6 << 30
 
 
 class IdleHook:
@@ -41,6 +44,7 @@ def hooked(mode):
 
 def main(mode, module, stress="0"):
     faulthandler.enable()
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     minidynamo._dynamo.config.walk_limit = WALK_LIMIT
     minidynamo._dynamo.config.snapshot_stress = int(stress)
     suite = unittest.defaultTestLoader.loadTestsFromName(f"test.{module}")
