@@ -1,6 +1,8 @@
 #include "symbolic/enum_values.h"
 
+#include "bytecode/binary_operators.h"
 #include "cpython/imports.h"
+#include "snapshot/operator_methods.h"
 
 namespace md {
 
@@ -46,6 +48,24 @@ ValuePtr plain_value(Walk& walk, const ValuePtr& value, std::initializer_list<co
 ValuePtr plain_or_itself(Walk& walk, const ValuePtr& value, std::initializer_list<const char*> methods) {
   ValuePtr plain = plain_value(walk, value, methods);
   return plain ? plain : value;
+}
+
+void open_members(Walk& walk, const Instruction& at, ValuePtr& left, ValuePtr& right) {
+  OperatorMethods names = operator_methods(at);
+  // text % member asks the member for its own text.
+  bool is_text = type_of(left) == &PyUnicode_Type || type_of(left) == &PyBytes_Type ||
+                 (type_of(left) != nullptr && PyType_IsSubtype(type_of(left), &PyUnicode_Type));
+  if (at.op == Opcode::BINARY_OP && is_text && binary_operator(at.arg).code == BinaryCode::Remainder) return;
+  for (ValuePtr* side : {&left, &right}) {
+    if (!has_user_type(*side)) continue;
+    const char* reflected = names.reflected != nullptr ? names.reflected : names.plain;
+    const char* plain = names.plain != nullptr ? names.plain : reflected;
+    if (plain != nullptr) *side = plain_or_itself(walk, *side, {plain, reflected});
+  }
+}
+
+Ref lookup_key(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
+  return walk.key_in(container, has_user_type(key) ? plain_or_itself(walk, key, {"__hash__", "__eq__"}) : key);
 }
 
 }  // namespace md

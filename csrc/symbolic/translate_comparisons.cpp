@@ -1,0 +1,290 @@
+// Comparison, identity, membership.
+#include "frontends/op_callables.h"
+#include "symbolic/enum_values.h"
+#include "symbolic/set_methods.h"
+#include "symbolic/user_operators.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+bool compares_by_identity(const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr) return false;
+  PyObject* real = object->object;
+  return PyFunction_Check(real) || PyModule_CheckExact(real) || real == Py_None || real == Py_Ellipsis ||
+         (PyType_Check(real) && Py_TYPE(real)->tp_richcompare == PyType_Type.tp_richcompare) ||
+         Py_TYPE(real)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+}
+
+// Containers that hold themselves are compared until Python raises.
+constexpr int kDeepestEquality = 100;
+
+// Each entry of a dict is guarded; larger ones are Python's to compare.
+constexpr size_t kMostEntries = 256;
+
+class EqualityDepth {
+ public:
+  explicit EqualityDepth(Walk& walk) {
+    if (++depth_ <= kDeepestEquality) return;
+    --depth_;
+    walk.graph_break(BreakReason::unknown_comparison, "of deeply nested containers");
+  }
+  ~EqualityDepth() { --depth_; }
+  EqualityDepth(const EqualityDepth&) = delete;
+
+ private:
+  static inline thread_local int depth_ = 0;
+};
+
+bool is_kind_of_list(PyTypeObject* type) { return PyType_IsSubtype(type, &PyList_Type) != 0; }
+
+std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b);
+
+// As containers compare what they hold: one object is equal to itself, whatever it says.
+std::optional<bool> held_equality(Walk& walk, const ValuePtr& held, const ValuePtr& other) {
+  if (held == other && !walk.is_tensor(held)) return true;
+  bool asks = is_user_object(held) || is_user_object(other);
+  return asks && walk.same_object(held, other) ? true : equality(walk, held, other);
+}
+
+std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
+  static PyObject* const kEq = PyUnicode_InternFromString("__eq__");
+  EqualityDepth depth(walk);
+  if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
+  if (a->kind == ValueKind::Identity || b->kind == ValueKind::Identity) {
+    if (a->kind != b->kind) return std::nullopt;
+    walk.keep_identities_apart(as<IdentityValue>(a)->key.get(), as<IdentityValue>(b)->key.get());
+    return a == b;
+  }
+  // What is equal to a member of an enum is what equals its number or text.
+  if (has_user_type(a))
+    if (ValuePtr plain = plain_value(walk, a, {"__eq__"})) return equality(walk, plain, b);
+  if (has_user_type(b))
+    if (ValuePtr plain = plain_value(walk, b, {"__eq__"})) return equality(walk, a, plain);
+  auto left = walk.elements_of(a), right = walk.elements_of(b);
+  if (left && right) {
+    for (const ValuePtr& side : {a, b})
+      if (is_deque(side)) return std::nullopt;
+    for (const ValuePtr& side : {a, b})
+      if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
+          !walk.inherits(side, &PyTuple_Type, {"__eq__", "__ne__"}))
+        return std::nullopt;
+    // A list equals no tuple; a Size is a tuple.
+    if (is_kind_of_list(walk.exact_type(a)) != is_kind_of_list(walk.exact_type(b))) return false;
+    if (left->size() != right->size()) return false;
+    for (size_t i = 0; i < left->size(); ++i) {
+      int64_t step = walk.step_number();
+      std::optional<bool> equal = held_equality(walk, (*left)[i], (*right)[i]);
+      break_if_changed(walk, step, a, *left);
+      break_if_changed(walk, step, b, *right);
+      if (!equal || !*equal) return equal;
+    }
+    return true;
+  }
+  if (type_of(a) == &PyDict_Type && type_of(b) == &PyDict_Type) {
+    auto one = walk.entries_of(a), other = walk.entries_of(b);
+    if (!one || !other) return std::nullopt;
+    if (one->size() != other->size()) return false;
+    if (one->size() > kMostEntries) return std::nullopt;
+    for (const DictValue::Entry& entry : *one) {
+      ValuePtr partner = walk.dict_item(b, entry.key.get());
+      if (!partner) return false;
+      int64_t step = walk.step_number();
+      std::optional<bool> equal = held_equality(walk, entry.value, partner);
+      if (walk.step_number() != step) walk.graph_break(BreakReason::unknown_comparison, "of dicts by methods");
+      if (!equal || !*equal) return equal;
+    }
+    return true;
+  }
+  if (walk.has_symbolic_size(a) || walk.has_symbolic_size(b))
+    if (ValuePtr comparison = walk.computed(Computation::Equal, {a, b})) return walk.truth_of(comparison);
+  Ref x = walk.constant_of(a), y = x ? walk.constant_of(b) : Ref();
+  if (y) {
+    int equal = PyObject_RichCompareBool(x, y, Py_EQ);
+    if (equal < 0) walk.raise_set();
+    return equal == 1;
+  }
+  // Classes, functions and modules compare by identity.
+  if (compares_by_identity(a) && compares_by_identity(b)) {
+    walk.exact_type(a);
+    walk.exact_type(b);
+    return walk.same_object(a, b);
+  }
+  bool asks = walk.user_method(a, kEq) || walk.user_method(b, kEq);
+  return asks ? equal_by_methods(walk, a, b) : std::nullopt;
+}
+
+// a < b and its like on two lists or two tuples: the first elements that differ decide. Null: not known.
+ValuePtr order_of_sequences(Walk& walk, const ValuePtr& a, const ValuePtr& b, int op) {
+  if (op == Py_EQ || op == Py_NE) return nullptr;
+  auto left = walk.elements_of(a), right = left ? walk.elements_of(b) : nullptr;
+  if (!left || !right || is_kind_of_list(type_of(a)) != is_kind_of_list(type_of(b))) return nullptr;
+  if (is_deque(a) || is_deque(b)) return nullptr;
+  for (const ValuePtr& side : {a, b})
+    if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
+        !walk.inherits(side, &PyTuple_Type, {"__lt__", "__le__", "__gt__", "__ge__"}))
+      return nullptr;
+  size_t i = 0;
+  while (i < left->size() && i < right->size()) {
+    int64_t step = walk.step_number();
+    std::optional<bool> equal = held_equality(walk, (*left)[i], (*right)[i]);
+    break_if_changed(walk, step, a, *left);
+    break_if_changed(walk, step, b, *right);
+    if (!equal) return nullptr;
+    if (!*equal) break;
+    ++i;
+  }
+  Ref x, y;
+  if (i < left->size() && i < right->size()) {
+    x = walk.constant_of((*left)[i]);
+    y = x ? walk.constant_of((*right)[i]) : Ref();
+    if (!y) return nullptr;
+  } else {
+    x = check(PyLong_FromSize_t(left->size()));
+    y = check(PyLong_FromSize_t(right->size()));
+  }
+  Ref result = Ref::steal(PyObject_RichCompare(x, y, op));
+  if (!result) walk.raise_set();
+  return walk.constant(result);
+}
+
+// Which is not equal to itself; a container takes it for equal all the same.
+bool may_be_nan(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  return type == &PyFloat_Type || type == &PyComplex_Type;
+}
+
+void compare_op(Walk& walk, const Instruction& at) {
+  static constexpr Computation kComparisons[] = {Computation::Less,    Computation::LessEqual,
+                                                 Computation::Equal,   Computation::NotEqual,
+                                                 Computation::Greater, Computation::GreaterEqual};
+  ValuePtr right = walk.peek(1), left = walk.peek(2);
+  open_members(walk, at, left, right);
+  ValuePtr result;
+  if (walk.is_tensor(left) || walk.is_tensor(right)) {
+    const OpRow* row = compare_operator_row(at.arg);
+    const ValuePtr& other = walk.is_tensor(left) ? right : left;
+    PyTypeObject* type = type_of(other);
+    bool known = walk.is_tensor(other) || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
+    if (row == nullptr || !known)
+      walk.graph_break(BreakReason::tensor_operands, str_cat("comparison with a ", describe(other)));
+    // A number on the left asks the tensor for the mirrored comparison.
+    static constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+    bool mirrored = !walk.is_tensor(left);
+    if (mirrored) row = compare_operator_row(kMirrored[at.arg]);
+    result =
+        walk.call_op(*row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, CallForm::Operator);
+    if (at.arg2 != 0) walk.graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
+  } else if (inline_operator(walk, at)) {
+    return;
+  } else if ((result = order_of_sequences(walk, left, right, at.arg))) {
+  } else if ((result = combine_sets(walk, left, right, false, [&](PyObject* a, PyObject* b) {
+                return Ref::steal(PyObject_RichCompare(a, b, at.arg));
+              }))) {
+  } else if ((result = walk.computed(kComparisons[at.arg], {left, right}))) {
+  } else if ((at.arg == Py_EQ || at.arg == Py_NE) && !may_be_nan(left) && !may_be_nan(right)) {
+    std::optional<bool> equal = equality(walk, left, right);
+    if (!equal) walk.graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
+    result = walk.boolean(*equal == (at.arg == Py_EQ));
+  } else {
+    Ref a = walk.constant_of(left), b = a ? walk.constant_of(right) : Ref();
+    if (!b) walk.graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
+    Ref folded = Ref::steal(PyObject_RichCompare(a, b, at.arg));
+    if (!folded) walk.raise_set();
+    result = walk.constant(folded);
+  }
+  walk.pop_many(2);
+  walk.push(std::move(result));
+}
+
+void is_op(Walk& walk, const Instruction& at) {
+  bool same = walk.same_object(walk.peek(2), walk.peek(1));
+  walk.pop_many(2);
+  walk.push(walk.boolean(same != (at.arg != 0)));
+}
+
+// (key, value) in dict.items()
+std::optional<bool> known_contains_item(Walk& walk, const DictViewValue& view, const ValuePtr& item) {
+  bool is_tuple = type_of(item) == &PyTuple_Type && walk.is_dict(view.dict, {});
+  auto pair = is_tuple ? walk.elements_of(item) : nullptr;
+  if (!pair) return std::nullopt;
+  if (pair->size() != 2) return false;
+  ValuePtr found = walk.dict_item(view.dict, walk.key_of((*pair)[0]).get());
+  if (!found) return false;
+  return found == (*pair)[1] ? true : walk.known_equal(found, (*pair)[1]);
+}
+
+std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const ValuePtr& item) {
+  if (auto* view = as<DictViewValue>(container); view != nullptr && view->what == 2)
+    return known_contains_item(walk, *view, item);
+  if (auto* view = as<DictViewValue>(container)) {
+    if (view->what == 0 && walk.is_dict(view->dict, {}))
+      return static_cast<bool>(walk.dict_item(view->dict, walk.key_of(item).get()));
+    auto entries = view->what == 1 ? walk.entries_of(view->dict) : nullptr;
+    if (!entries) return std::nullopt;
+    for (const DictValue::Entry& entry : *entries) {
+      int64_t step = walk.step_number();
+      std::optional<bool> equal = entry.value == item ? true : held_equality(walk, entry.value, item);
+      if (walk.step_number() != step) walk.graph_break(BreakReason::unknown_contains, "values of a dict by methods");
+      if (!equal || *equal) return equal;
+    }
+    return false;
+  }
+  if (walk.is_dict(container, {"__contains__"}))
+    return static_cast<bool>(walk.dict_item(container, lookup_key(walk, container, item).get()));
+  if (type_of(container) == &PySet_Type || type_of(container) == &PyFrozenSet_Type) {
+    if (type_of(item) == &PySet_Type) return std::nullopt;  // taken as the frozenset of its elements
+    Ref set = walk.set_contents(container);
+    if (!set) return std::nullopt;
+    Ref known = walk.key_in(container, item);
+    walk.keep_identities_apart_from_all(known.get(), set.get());
+    int found = PySet_Contains(set, known);
+    check_status(found);
+    return found == 1;
+  }
+  Ref key = walk.is_tensor(item) ? Ref() : walk.constant_of(item);
+  if (auto elements = walk.elements_of(container)) {
+    PyTypeObject* base = PyType_IsSubtype(type_of(container), &PyList_Type) ? &PyList_Type : &PyTuple_Type;
+    bool own_way = PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) && !is_deque(container) &&
+                   !walk.inherits(container, base, {"__contains__"});
+    if (own_way) return std::nullopt;
+    for (const ValuePtr& element : *elements) {
+      int64_t step = walk.step_number();
+      std::optional<bool> equal = element == item ? true : held_equality(walk, element, item);
+      break_if_changed(walk, step, container, *elements);
+      if (!equal || *equal) return equal;
+    }
+    return false;
+  }
+  Ref whole = key ? walk.constant_of(container) : Ref();
+  if (!whole) return std::nullopt;
+  int found = PySequence_Contains(whole, key);
+  if (found < 0) walk.raise_set();
+  return found == 1;
+}
+
+void contains_op(Walk& walk, const Instruction& at) {
+  ValuePtr container = walk.peek(1), item = walk.peek(2);
+  std::optional<bool> found = known_contains(walk, container, item);
+  if (!found) {
+    static PyObject* const kContains = PyUnicode_InternFromString("__contains__");
+    ValuePtr method = walk.user_method(container, kContains);
+    if (!method) walk.graph_break(BreakReason::unknown_contains, str_cat(describe(item), " in ", describe(container)));
+    walk.inline_function(method, {{container, item}, {}},
+                         at.arg != 0 ? ContinuationKind::PushNotBool : ContinuationKind::PushBool, nullptr);
+    return walk.drop_below_callee(2);
+  }
+  walk.pop_many(2);
+  walk.push(walk.boolean(*found != (at.arg != 0)));
+}
+
+const OpcodeRegistration registration{
+    {Opcode::COMPARE_OP, compare_op}, {Opcode::IS_OP, is_op}, {Opcode::CONTAINS_OP, contains_op}};
+
+}  // namespace
+
+std::optional<bool> Walk::known_equal(const ValuePtr& a, const ValuePtr& b) { return held_equality(*this, a, b); }
+
+}  // namespace md

@@ -1,0 +1,257 @@
+// Subscripts and slices, read, written and deleted.
+#include "cpython/imports.h"
+#include "symbolic/enum_values.h"
+#include "symbolic/size_constants.h"
+#include "symbolic/user_operators.h"
+#include "symbolic/walk.h"
+
+namespace md {
+
+namespace {
+
+// The same for a dict from outside.
+ValuePtr missing_in_object(Walk& walk, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
+  static PyObject* const default_dict = imported("collections", "defaultdict").release();
+  static PyObject* const kFactory = check(PyObject_GetAttrString(default_dict, "default_factory")).release();
+  static PyObject* const kMissing = PyUnicode_InternFromString("__missing__");
+  if (container->kind != ValueKind::Object || type_of(container) == &PyDict_Type) return nullptr;
+  if (type_of(container) == reinterpret_cast<PyTypeObject*>(default_dict)) {
+    const Source* source = walk.sources().get(SourceKind::SlotAttr, as<ObjectValue>(container)->source, kFactory);
+    ValuePtr factory = walk.at(source);
+    if (!factory) walk.graph_break(BreakReason::unknown_subscript, "a defaultdict without a factory");
+    if (walk.same_object(factory, walk.none())) return nullptr;
+    ValuePtr made = walk.call_now(factory, {});
+    walk.cannot_undo();
+    walk.store_in_dict(container, known, made);
+    return made;
+  }
+  if (!PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  ValuePtr method = walk.type_attribute(container, kMissing);
+  return method ? walk.call_now(method, {{container, key}, {}}) : nullptr;
+}
+
+// What a dict of a subclass gives for a key that is not there; null: nothing does.
+ValuePtr missing_item(Walk& walk, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
+  static PyObject* const kMissing = PyUnicode_InternFromString("__missing__");
+  auto* dict = as<DictValue>(container);
+  if (dict == nullptr) return missing_in_object(walk, container, known, key);
+  if (!dict->type) return nullptr;
+  if (dict->factory && !walk.same_object(dict->factory, walk.none())) {
+    ValuePtr made = walk.call_now(dict->factory, {});
+    walk.cannot_undo();
+    dict->set(known, made);
+    return made;
+  }
+  ValuePtr method =
+      PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) ? walk.type_attribute(container, kMissing) : nullptr;
+  return method ? walk.call_now(method, {{container, key}, {}}) : nullptr;
+}
+
+ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
+  bool may_store = type_of(container) != &PyDict_Type;
+  Ref known = may_store ? walk.key_of(key) : lookup_key(walk, container, key);
+  ValuePtr item = walk.dict_item(container, known.get());
+  if (!item) item = missing_item(walk, container, known.get(), key);
+  if (!item) walk.raise_known(PyExc_KeyError, {key});
+  return item;
+}
+
+ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
+  auto elements = walk.elements_of(container);
+  if (std::optional<int64_t> index = walk.int_of(key)) {
+    int64_t length = static_cast<int64_t>(elements->size());
+    int64_t at = *index < 0 ? *index + length : *index;
+    if (at < 0 || at >= length) {
+      PyTypeObject* type = walk.exact_type(container);
+      const char* name = PyType_IsSubtype(type, &PyList_Type) ? "list" : is_deque(container) ? "deque" : "tuple";
+      walk.raise_known(PyExc_IndexError, {walk.string(str_cat(name, " index out of range"))});
+    }
+    return (*elements)[at];
+  }
+  Ref constant = walk.constant_of(key);
+  if (!constant || !PySlice_Check(constant.get()) || is_deque(container)) walk.raise_here();
+  if (BorrowedRef size = size_constant(container)) {
+    Ref part = Ref::steal(PyObject_GetItem(size, constant));
+    if (!part) walk.raise_here();
+    return walk.constant(part);
+  }
+  Py_ssize_t start = 0, stop = 0, step = 0;
+  if (PySlice_Unpack(constant, &start, &stop, &step) < 0) walk.raise_here();
+  Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(elements->size()), &start, &stop, step);
+  std::vector<ValuePtr> items;
+  for (Py_ssize_t i = 0; i < count; ++i) items.push_back((*elements)[start + i * step]);
+  bool is_list = PyType_IsSubtype(walk.exact_type(container), &PyList_Type) != 0;
+  auto part = make_value<SequenceValue>(is_list, std::move(items));
+  if (walk.is_shape(container)) part->type = as<SequenceValue>(container)->type;
+  return part;
+}
+
+// What a generic class makes of itself and its parameters, in Python.
+ValuePtr subscript_of_class(Walk& walk, const ValuePtr& type, const ValuePtr& key) {
+  static PyObject* const kClassGetitem = PyUnicode_InternFromString("__class_getitem__");
+  bool is_python =
+      PyType_HasFeature(reinterpret_cast<PyTypeObject*>(walk.identity_of(type).get()), Py_TPFLAGS_HEAPTYPE);
+  ValuePtr method = is_python ? walk.optional_attribute(type, kClassGetitem) : nullptr;
+  if (!method) walk.graph_break(BreakReason::unknown_subscript, str_cat(describe(type), "[", describe(key), "]"));
+  return walk.call_now(method, {{key}, {}});
+}
+
+// container[key]; null: a user's __getitem__ was inlined.
+ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
+  if (auto* tensor = as<TensorValue>(container)) return walk.index_tensor(tensor, key);
+  PyTypeObject* type = type_of(container);
+  if (walk.is_dict(container, {"__getitem__"})) return subscript_of_dict(walk, container, key);
+  if (type == &PyList_Type || walk.is_plain_tuple(container) || walk.is_plain_list(container))
+    return subscript_of_sequence(walk, container, key);
+  auto* made = as<MadeValue>(container);
+  Ref whole = made != nullptr ? made->model : walk.constant_of(container);
+  Ref constant = whole ? walk.constant_of(key) : Ref();
+  if (constant) {
+    Ref item = Ref::steal(PyObject_GetItem(whole, constant));
+    if (!item) walk.raise_set();
+    return walk.constant(item);
+  }
+  if (type == &PyType_Type) return subscript_of_class(walk, container, key);
+  static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
+  ValuePtr method = walk.user_method(container, kGetitem);
+  if (!method) walk.graph_break(BreakReason::unknown_subscript, str_cat(describe(container), "[", describe(key), "]"));
+  walk.inline_function(method, {{container, key}, {}}, ContinuationKind::Push, nullptr);
+  return nullptr;
+}
+
+void binary_subscr(Walk& walk, const Instruction&) {
+  ValuePtr result = subscript(walk, walk.peek(2), walk.peek(1));
+  if (!result) return walk.drop_below_callee(2);
+  walk.pop_many(2);
+  walk.push(std::move(result));
+}
+
+void binary_slice(Walk& walk, const Instruction&) {
+  ValuePtr slice = make_value<SliceValue>(walk.peek(2), walk.peek(1), walk.none());
+  ValuePtr result = subscript(walk, walk.peek(3), slice);
+  if (!result) return walk.drop_below_callee(3);
+  walk.pop_many(3);
+  walk.push(std::move(result));
+}
+
+// The same for a slice with a step: the list is written as a whole.
+void replace_steps(Walk& walk, const ValuePtr& list, const Ref& slice, const std::vector<ValuePtr>* values) {
+  std::vector<ValuePtr> items = walk.list_contents(list)->items;
+  Py_ssize_t start = 0, stop = 0, step = 1, length = static_cast<Py_ssize_t>(items.size());
+  if (PySlice_Unpack(slice, &start, &stop, &step) < 0) walk.raise_here();
+  Py_ssize_t count = PySlice_AdjustIndices(length, &start, &stop, step);
+  if (values != nullptr && static_cast<Py_ssize_t>(values->size()) != count) walk.raise_here();
+  std::vector<ValuePtr> result;
+  for (Py_ssize_t i = 0; i < length; ++i) {
+    Py_ssize_t distance = i - start;
+    bool hit = distance % step == 0 && distance / step >= 0 && distance / step < count;
+    if (!hit) result.push_back(items[static_cast<size_t>(i)]);
+    if (hit && values != nullptr) result.push_back((*values)[static_cast<size_t>(distance / step)]);
+  }
+  walk.list_splice(list, 0, length, std::move(result));
+}
+
+// list[key] = value, or del list[key] without one; key is an int or a slice.
+void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, const ValuePtr* value) {
+  std::optional<int64_t> index = walk.int_of(key);
+  Ref slice = index ? Ref() : walk.constant_of(key);
+  if (!index && (!slice || !PySlice_Check(slice.get())))
+    walk.graph_break(BreakReason::store_subscript, str_cat(describe(list), "[", describe(key), "]"));
+  std::vector<ValuePtr> values;
+  if (slice && value != nullptr) {
+    auto items = walk.iterate(*value);
+    if (!items) walk.graph_break(BreakReason::unknown_iteration, describe(*value));
+    values = std::move(*items);
+  } else if (value != nullptr) {
+    values.push_back(*value);
+  }
+  const SequenceValue* contents = walk.list_contents(list);
+  if (contents == nullptr) walk.graph_break(BreakReason::store_subscript, "into a list of a class of its own");
+  Py_ssize_t length = static_cast<Py_ssize_t>(contents->items.size());
+  Py_ssize_t start = 0, stop = 0, step = 1;
+  if (index) {
+    start = *index < 0 ? *index + length : *index;
+    if (start < 0 || start >= length) walk.raise_here();
+    stop = start + 1;
+  } else {
+    if (PySlice_Unpack(slice, &start, &stop, &step) < 0) walk.raise_here();
+    PySlice_AdjustIndices(length, &start, &stop, step);
+    if (step != 1) return replace_steps(walk, list, slice, value != nullptr ? &values : nullptr);
+    stop = std::max(start, stop);
+  }
+  walk.list_splice(list, start, stop, std::move(values));
+}
+
+bool has_items_of_list(Walk& walk, const ValuePtr& container, const char* method) {
+  PyTypeObject* type = type_of(container);
+  if (type == &PyList_Type) return true;
+  return type != nullptr && PyType_IsSubtype(type, &PyList_Type) && walk.inherits(container, &PyList_Type, {method});
+}
+
+bool store_in_deque(Walk& walk, const ValuePtr& deque, const ValuePtr& key, const ValuePtr& value) {
+  std::optional<int64_t> index = walk.int_of(key), length = walk.length_of(deque);
+  if (!index || !length) return false;
+  int64_t at = *index < 0 ? *index + *length : *index;
+  if (at < 0 || at >= *length) walk.raise_known(PyExc_IndexError, {walk.string("deque index out of range")});
+  (*walk.deque_contents(deque, /*keeps_iterators=*/true))[static_cast<size_t>(at)] = value;
+  return true;
+}
+
+void store_subscr(Walk& walk, const Instruction&) {
+  ValuePtr key = walk.peek(1), container = walk.peek(2), value = walk.peek(3);
+  if (walk.is_dict(container, {"__setitem__"})) {
+    walk.dict_set(container, walk.key_in(container, key).get(), value);
+  } else if (has_items_of_list(walk, container, "__setitem__")) {
+    replace_elements(walk, container, key, &value);
+  } else if (is_deque(container) && store_in_deque(walk, container, key, value)) {
+  } else if (walk.is_tensor(container)) {
+    walk.store_into_tensor(container, key, value);
+  } else if (inline_item(walk, container, {key, value}, "__setitem__", 3)) {
+    return;
+  } else {
+    walk.graph_break(BreakReason::store_subscript, str_cat(describe(container), "[", describe(key), "]"));
+  }
+  walk.pop_many(3);
+}
+
+void delete_subscr(Walk& walk, const Instruction&) {
+  ValuePtr key = walk.peek(1), container = walk.peek(2);
+  if (has_items_of_list(walk, container, "__delitem__")) {
+    replace_elements(walk, container, key, nullptr);
+    walk.pop_many(2);
+    return;
+  }
+  if (inline_item(walk, container, {key}, "__delitem__", 2)) return;
+  if (!walk.is_dict(container, {"__delitem__"}))
+    walk.graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
+  Ref constant = walk.key_in(container, key);
+  if (!walk.dict_delete(container, constant.get())) walk.raise_known(PyExc_KeyError, {key});
+  walk.pop_many(2);
+}
+
+void store_slice(Walk& walk, const Instruction&) {
+  ValuePtr container = walk.peek(3), value = walk.peek(4);
+  ValuePtr slice = make_value<SliceValue>(walk.peek(2), walk.peek(1), walk.none());
+  if (type_of(container) == &PyList_Type) {
+    replace_elements(walk, container, slice, &value);
+  } else if (walk.is_tensor(container)) {
+    walk.store_into_tensor(container, slice, value);
+  } else {
+    walk.graph_break(BreakReason::store_subscript, str_cat(describe(container), "[slice]"));
+  }
+  walk.pop_many(4);
+}
+
+void get_len(Walk& walk, const Instruction&) {
+  std::optional<int64_t> length = walk.length_of(walk.peek());
+  if (!length) walk.graph_break(BreakReason::unknown_length, describe(walk.peek()));
+  walk.push(walk.integer(*length));
+}
+
+const OpcodeRegistration registration{{Opcode::BINARY_SUBSCR, binary_subscr}, {Opcode::BINARY_SLICE, binary_slice},
+                                      {Opcode::STORE_SUBSCR, store_subscr},   {Opcode::DELETE_SUBSCR, delete_subscr},
+                                      {Opcode::STORE_SLICE, store_slice},     {Opcode::GET_LEN, get_len}};
+
+}  // namespace
+
+}  // namespace md
