@@ -6,13 +6,23 @@ namespace md {
 
 namespace {
 
+// Made by type itself: a heap type of a C library has its own way to make its objects, or to drop them.
+bool is_of_class_statement(PyTypeObject* type) {
+  static const auto* sample = reinterpret_cast<PyTypeObject*>(
+      check(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(){sO}", "sample", "__new__", Py_None))
+          .release());
+  bool has_own_new = type->tp_new != type->tp_base->tp_new;
+  return type->tp_dealloc == sample->tp_dealloc && (!has_own_new || type->tp_new == sample->tp_new);
+}
+
 // Objects of the class are laid out as those of this built-in type, with attributes of their own at most, and nothing watches
 // them being made or dropped.
 bool is_plain_subclass(PyTypeObject* type, PyTypeObject* base) {
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_finalize != nullptr || type->tp_del != nullptr)
     return false;
   if (PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT)) return false;
-  while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
+  for (; PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE); type = type->tp_base)
+    if (!is_of_class_statement(type)) return false;
   return type == base;
 }
 

@@ -9,6 +9,21 @@ namespace md {
 
 namespace {
 
+// What a defaultdict gives and keeps where its factory itself has put an item at the key: that item, or what the factory
+// gives; releases of CPython differ.
+bool keeps_item_of_factory() {
+  static const bool keeps = [] {
+    Ref names = check(PyDict_New());
+    check_status(PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()));
+    const char* probe =
+        "items = __import__('collections').defaultdict(lambda: items.setdefault(0, True) and False)\n"
+        "keeps = items[0]\n";
+    check(PyRun_String(probe, Py_file_input, names, names));
+    return PyDict_GetItemString(names, "keeps") == Py_True;
+  }();
+  return keeps;
+}
+
 // The same for a dict from outside.
 ValuePtr missing_in_object(Walk& walk, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
   static PyObject* const default_dict = imported("collections", "defaultdict").release();
@@ -22,6 +37,7 @@ ValuePtr missing_in_object(Walk& walk, const ValuePtr& container, BorrowedRef kn
     if (walk.same_object(factory, walk.none())) return nullptr;
     ValuePtr made = walk.call_now(factory, {});
     walk.cannot_undo();
+    if (ValuePtr stored = keeps_item_of_factory() ? walk.dict_item(container, known) : nullptr) return stored;
     walk.store_in_dict(container, known, made);
     return made;
   }
@@ -39,6 +55,7 @@ ValuePtr missing_item(Walk& walk, const ValuePtr& container, BorrowedRef known, 
   if (dict->factory && !walk.same_object(dict->factory, walk.none())) {
     ValuePtr made = walk.call_now(dict->factory, {});
     walk.cannot_undo();
+    if (ValuePtr stored = keeps_item_of_factory() ? walk.dict_item(container, known) : nullptr) return stored;
     dict->set(known, made);
     return made;
   }

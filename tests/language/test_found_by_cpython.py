@@ -1,13 +1,17 @@
 """What CPython's own tests found under everywhere mode (tests/cpython): plain Python and compiled code agree."""
 
 import collections
+import decimal
 import functools
 import gc
+import io
 import itertools
 import logging
+import operator
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import warnings
@@ -946,3 +950,47 @@ def test_a_class_whose_text_is_no_utf8():
 
     x = minidynamo.ones(2)
     assert minidynamo.compile(make)(x) == make(x)
+
+
+NO_CLASS_STATEMENT = (
+    functools.partial,
+    operator.itemgetter,
+    type(functools.lru_cache(len)),
+    type(re.compile("")),
+    type(decimal.localcontext()),
+    collections.deque,
+    struct.Struct,
+    io.StringIO,
+)
+
+
+@pytest.mark.parametrize("cls", NO_CLASS_STATEMENT, ids=lambda cls: cls.__name__)
+def test_object_makes_no_objects_of_classes_in_c(cls):
+    def make(x):
+        return type(object.__new__(cls)), (x + 1).tolist()
+
+    def result(function):
+        try:
+            return function(minidynamo.ones(2))
+        except TypeError as error:
+            return str(error)
+
+    assert result(minidynamo.compile(make)) == result(make)
+
+
+def test_a_factory_that_stores_the_item_itself():
+    def look_up(x, items):
+        counts = []
+
+        def factory():
+            counts.append(len(counts))
+            if len(counts) == 1:
+                items["key"]
+            return len(counts) * 10 + counts[0]
+
+        items.default_factory = factory
+        made = collections.defaultdict(lambda: made.setdefault(0, 2) and 1)
+        return items["key"], dict(items), counts, made[0], dict(made), (x + 1).tolist()
+
+    x = minidynamo.ones(2)
+    assert minidynamo.compile(look_up)(x, collections.defaultdict()) == look_up(x, collections.defaultdict())
