@@ -1,7 +1,7 @@
 // locals(), and vars() and dir() without an argument, in a function.
 //  1. Up to 3.12 all calls in one frame give one dict, brought up to date by each, and whoever looks at the frame finds it there: a frame
 //     that has such a dict is not left before it returns, or else the region ends before the call.
-//  2. From 3.13 on each call gives a dict of its own (PEP 667).
+//  2. From 3.13 on each call gives a dict of its own (PEP 667), with what was put into the frame object beside the locals.
 #include <algorithm>
 
 #include "cpython/version_facts.h"
@@ -35,7 +35,7 @@ Handle<DictValue> locals_dict(Walk& walk, const char* what) {
   SymbolicFrame& frame = walk.frame();
   bool is_plain = !frame.names && frame.generator == nullptr && (frame.bytecode->code()->co_flags & CO_OPTIMIZED) != 0;
   if (!is_plain || hides_names(*frame.bytecode)) break_on_frame(walk, what);
-  if (kOneLocalsDict && walk.may_have_frame_object()) break_on_frame(walk, what);
+  if (walk.may_have_frame_object()) break_on_frame(walk, what);
   Handle<DictValue> dict = kOneLocalsDict ? frame.locals : Handle<DictValue>();
   if (!dict) dict = walk.keep_locals(make_value<DictValue>());
   for (int slot = 0; slot < frame.bytecode->slot_count(); ++slot) {

@@ -994,3 +994,14 @@ def test_a_factory_that_stores_the_item_itself():
 
     x = minidynamo.ones(2)
     assert minidynamo.compile(look_up)(x, collections.defaultdict()) == look_up(x, collections.defaultdict())
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="f_locals of a frame is written through since 3.13")
+def test_locals_have_what_was_put_beside_them():
+    def names(x):
+        y = x + 1
+        sys._getframe().f_locals["z"] = 2
+        return sorted(locals()), sorted(vars()), dir(), y.tolist()
+
+    x = minidynamo.ones(2)
+    assert minidynamo.compile(names)(x) == names(x)
