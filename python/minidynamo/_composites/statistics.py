@@ -250,7 +250,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
     at = wrapped_dim("trapezoid", dim, y.dim())
     extent = y.shape[at]
     if extent == 0:
-        return y.sum(at)
+        return y.sum(at, dtype=y.dtype)
     sums = y.narrow(at, 1, extent - 1) + y.narrow(at, 0, extent - 1)
     if x is None:
         return sums.sum(at) * (dx / 2)
