@@ -79,7 +79,7 @@ SAMPLES = {
     "pinv": [*[call(*a) for a in ([f(3, 3)], [f(5, 3)], [f(2, 3, 4)], [f(0, 3)], [f(3, 0)])], call(f(4, 3), rtol=0.1), call(f(4, 3), atol=0.5),
              call(f(4, 3), 0.2), call(symmetric(3, 3), hermitian=True), *BAD],
     "matrix_rank": [*RANKS, call(f(4, 3), atol=0.9), call(f(4, 3), tol=0.9), call(f(4, 3), rtol=0.5), call(symmetric(3, 3), hermitian=True), call(f(0, 3)),
-                    *BAD],
+                    *BAD, call(f(2, 0, 3), hermitian=True)],
     "cond": [call(regular(3, 3)), call(f(4, 3)), *[call(regular(3, 3), p) for p in ORDERS], call(regular(2, 3, 3), 1), *BAD,
              *[call(f(2, 3, 0), p) for p in (None, -2, -1)], call(f(3, 0), "fro")],
     "matrix_norm": [*[call(a, order) for a in NORMED for order in ORDERS], call(f(2, 3, 4), 1, (0, 2)), call(f(2, 3, 4), "nuc", (2, 0), True),

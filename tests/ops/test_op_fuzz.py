@@ -44,6 +44,7 @@ HOSTILE = (-1, 0, 1, 2, 3, -2, -3, 7, -(2**31), 2**44, 2**62, -(2**62), 2**63 - 
 SPECIAL = (0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e-45, 3e38)
 # torch itself runs for ever, or for gigabytes, with numbers that are too large.
 SMALL_NUMBERS = {
+    "arange.start",
     "tensor_split",
     "hsplit",
     "vsplit",
@@ -54,11 +55,15 @@ SMALL_NUMBERS = {
     "vander",
     "multi_dot",
 }
-# Drawn or uninitialised numbers have no value to compare; those of a matrix that is nearly singular are any.
+# These are documented for "float, double, cfloat and cdouble", and may be anything where a matrix is nearly singular.
+DECOMPOSITIONS = set(
+    "cholesky cond det eigh eigvalsh inv lstsq matrix_power matrix_rank pinv qr slogdet solve solve_triangular svd svdvals"
+    " tensorinv tensorsolve".split()
+)
+# Drawn or uninitialised numbers have no value to compare, either.
 NO_VALUES = {
     *UNDETERMINED,
-    *"cholesky cond det eigh eigvalsh inv lstsq matrix_power matrix_rank pinv qr slogdet solve solve_triangular svd".split(),
-    *"svdvals tensorinv tensorsolve".split(),
+    *DECOMPOSITIONS,
     "rand",
     "randn",
     "rand_like",
@@ -281,8 +286,10 @@ def same_class(error, theirs):
 
 def is_undocumented(face, name, args, keywords):
     """Calls of which torch makes something that its documentation does not speak of, or forbids."""
-    if face == "linalg":  # "float, double, cfloat and cdouble"
-        return any(isinstance(value, Fuzzed) and value.dtype in ("float16", "bfloat16") for value in args)
+    if face == "linalg" and name in DECOMPOSITIONS:
+        return any(isinstance(value, Fuzzed) and value.dtype not in ("float32", "float64") for value in args)
+    if name in ("scatter", "scatter_add"):  # a LongTensor
+        return args[2].dtype not in ("int32", "int64")
     if name == "take_along_dim":  # "similar to NumPy's", which raises
         size = args[0].shape[keywords.get("dim", args[2] if len(args) > 2 else None)]
         return any(not -size <= value < size for value in args[1].values)

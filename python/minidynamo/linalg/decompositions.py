@@ -109,9 +109,11 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
     """How many singular values of A (..., m, n) exceed max(atol, rtol * the largest): int64 (...).
 
     rtol is by default max(m, n) times the dtype's epsilon, or 0 where atol is given; tol is an older name of atol.
-    hermitian=True takes A for symmetric.
+    hermitian=True takes A for symmetric. 0 for matrices without elements.
     """
     require_tensor("linalg.matrix_rank", A, "A")
+    if A.dim() >= 2 and A.is_floating_point() and A.numel() == 0:
+        return minidynamo.zeros(A.shape[:-2], dtype=minidynamo.int64)
     if tol is not None:
         atol, rtol = tol, 0.0
     values = eigvalsh(A).abs() if hermitian else svdvals(A)
