@@ -136,7 +136,13 @@ METHODS = {
 
 # The size depends on the data: never in one graph.
 BREAKING = {
-    "repeat_interleave": [call(X, COUNTS, 0), call(COUNTS), call(COUNTS.of(dtype="int32")), call(X, COUNTS, 1), call(X, index(-1), 0)],
+    "repeat_interleave": [
+        call(X, COUNTS, 0),
+        call(COUNTS),
+        call(COUNTS.of(dtype="int32")),
+        call(X, COUNTS, 1),
+        call(X, index(-1), 0),
+    ],
     "unique": [
         call(i(3, 4)),
         call(i(3, 4), return_inverse=True, return_counts=True),

@@ -2,13 +2,13 @@
 
 import subprocess
 import sys
-import threading
 
 import pytest
 
 import minidynamo as md
 
 np = pytest.importorskip("numpy")
+from at_once import at_once  # noqa: E402
 from linalg_samples import SAMPLES  # noqa: E402
 from op_samples import Data, realize  # noqa: E402
 
@@ -172,11 +172,7 @@ def test_threads():
             if not md.allclose(compiled(matrices[number]), expected[number], atol=1e-6):
                 wrong.append(number)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, 4)
     assert not wrong
 
 

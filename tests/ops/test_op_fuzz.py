@@ -281,7 +281,12 @@ def same_class(error, theirs):
     if type(error).__name__ == type(theirs).__name__.lstrip("_"):
         return True
     kinds = {type(error), type(theirs)}
-    return isinstance(error, type(theirs)) or len(kinds) == 1 or any(kinds <= allowed for allowed in SAME) or issubclass(type(theirs), type(error))
+    return (
+        isinstance(error, type(theirs))
+        or len(kinds) == 1
+        or any(kinds <= allowed for allowed in SAME)
+        or issubclass(type(theirs), type(error))
+    )
 
 
 def is_undocumented(face, name, args, keywords):
@@ -319,7 +324,9 @@ def is_chosen(ours, theirs, name, args, keywords):
     lines = array_of(args[0].make(md))
     if not np.array_equal(np.take_along_axis(lines, indices.astype(np.int64), dim), values, equal_nan=True):
         return False
-    lines, values, indices = (np.moveaxis(part, dim, -1).reshape(-1, part.shape[dim]) for part in (lines, values, indices))
+    lines, values, indices = (
+        np.moveaxis(part, dim, -1).reshape(-1, part.shape[dim]) for part in (lines, values, indices)
+    )
     return all(
         len(set(places)) == len(places)
         and np.array_equal(np.sort(chosen), np.sort(wanted(np.sort(line), *args[1:], **keywords)), equal_nan=True)

@@ -88,7 +88,7 @@ def column_stack(tensors: Any) -> Tensor:
 
 
 def _joint_dtype(tensors: Any) -> Any:
-    """The dtype of an operation on all of them: those without dims count if they are of a higher kind than the others."""
+    """The dtype of an operation on all of them: those without dims count if their kind is higher."""
     with_dims, without = None, None
     for tensor in tensors:
         if tensor.dim() > 0:
