@@ -301,21 +301,32 @@ def is_undocumented(face, name, args, keywords):
     return False
 
 
-def lower_median(line):
-    return line[(len(line) - 1) // 2 : (len(line) + 1) // 2]
+def are_extreme(line, chosen, k=1, dim=-1, largest=True, *_, **__):
+    wanted = np.sort(line)[-k:] if largest else np.sort(line)[:k]
+    return len(chosen) == k and np.array_equal(np.sort(chosen), wanted[:k], equal_nan=True)
 
 
-# Where values are equal, their order is not specified: the place of dim among the arguments, its default, and which of the
-# sorted values of a line are wanted.
+def is_lower_median(line, chosen, *_, **__):
+    return np.array_equal(chosen, np.sort(line)[(len(line) - 1) // 2 :][:1])
+
+
+def is_most_frequent(line, chosen, *_, **__):
+    values, counts = np.unique(line, return_counts=True)
+    return any(np.array_equal(chosen, [value], equal_nan=True) for value in values[counts == counts.max()])
+
+
+# Where values are equal, or as frequent, any of them may be taken: the place of dim among the arguments, its default, and
+# what holds of a line and the values that were chosen of it.
 CHOSEN = {
-    "topk": (2, -1, lambda line, k=1, dim=-1, largest=True, *_, **__: line[::-1][:k] if largest else line[:k]),
-    "median": (1, None, lambda line, *_, **__: lower_median(line)),
+    "topk": (2, -1, are_extreme),
+    "median": (1, None, is_lower_median),
+    "mode": (1, -1, is_most_frequent),
 }
 
 
 def is_chosen(ours, theirs, name, args, keywords):
-    """Whether the values and indices are those that are wanted of the sorted lines of the argument."""
-    at, default, wanted = CHOSEN[name]
+    """Whether the values and indices are such as may be taken of the lines of the argument."""
+    at, default, holds = CHOSEN[name]
     dim = keywords.get("dim", args[at] if len(args) > at else default)
     if dim is None or not args[0].shape or shapes(ours) != shapes(theirs):
         return False
@@ -328,8 +339,7 @@ def is_chosen(ours, theirs, name, args, keywords):
         np.moveaxis(part, dim, -1).reshape(-1, part.shape[dim]) for part in (lines, values, indices)
     )
     return all(
-        len(set(places)) == len(places)
-        and np.array_equal(np.sort(chosen), np.sort(wanted(np.sort(line), *args[1:], **keywords)), equal_nan=True)
+        len(set(places)) == len(places) and holds(line, chosen, *args[1:], **keywords)
         for line, chosen, places in zip(lines, values, indices, strict=True)
     )
 
