@@ -257,7 +257,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
     if x.dim() == 1:
         steps = x.diff().reshape([-1 if place == at else 1 for place in range(y.dim())])
     else:
-        steps = x.diff(dim=at)
+        steps = x.reshape([1] * (y.dim() - x.dim()) + list(x.shape)).diff(dim=at)
     return (sums * steps).sum(at) / 2
 
 
@@ -277,7 +277,7 @@ def cov(
     if not rows.is_floating_point():
         rows = rows + 0.0
     centred = rows - rows.mean(1, True)
-    return (centred.matmul(centred.t()) / max(rows.shape[1] - correction, 0)).squeeze()
+    return (centred.matmul(centred.t()) / max(rows.shape[1] - float(correction), 0.0)).squeeze()
 
 
 @composite("function method")
