@@ -190,7 +190,9 @@ def test_bytes_that_no_memory_or_number_holds(name, power):
     md._dynamo.reset()
     call, raised = BEYOND_MEMORY[name], []
     for run in (call, md.compile(call), md.compile(call, dynamic=True)):
-        with pytest.raises((MemoryError, RuntimeError), match="not enough memory|size calculation overflowed") as caught:
+        with pytest.raises(
+            (MemoryError, RuntimeError), match="not enough memory|size calculation overflowed"
+        ) as caught:
             run(md.tensor(0.25).expand(2**power))
         raised.append(caught.type)
     assert len(set(raised)) == 1, raised

@@ -58,7 +58,7 @@ SMALL_NUMBERS = {
 # These are documented for "float, double, cfloat and cdouble", and may be anything where a matrix is nearly singular.
 DECOMPOSITIONS = set(
     "cholesky cond det eigh eigvalsh inv lstsq matrix_power matrix_rank pinv qr slogdet solve solve_triangular svd svdvals"
-    " tensorinv tensorsolve".split()
+    " tensorinv tensorsolve inverse logdet pinverse cholesky_inverse cholesky_solve".split()
 )
 # Drawn or uninitialised numbers have no value to compare, either.
 NO_VALUES = {
@@ -293,6 +293,12 @@ def is_undocumented(face, name, args, keywords):
     """Calls of which torch makes something that its documentation does not speak of, or forbids."""
     if face == "linalg" and name in DECOMPOSITIONS:
         return any(isinstance(value, Fuzzed) and value.dtype not in ("float32", "float64") for value in args)
+    if name == "vecdot":
+        return not -len(args[0].shape) <= keywords.get("dim", -1) < len(args[0].shape)
+    if name.startswith("addcmul"):  # "otherwise an integer"
+        return isinstance(keywords.get("value"), float) and args[0].dtype in DTYPES[4:]
+    if name == "lerp":  # a 0-d weight of another dtype is taken, no other tensor
+        return len({value.dtype for value in args if isinstance(value, Fuzzed)}) > 1
     if name in ("scatter", "scatter_add"):  # a LongTensor
         return args[2].dtype not in ("int32", "int64")
     if name == "take_along_dim":  # "similar to NumPy's", which raises
@@ -327,6 +333,8 @@ CHOSEN = {
 def is_chosen(ours, theirs, name, args, keywords):
     """Whether the values and indices are such as may be taken of the lines of the argument."""
     at, default, holds = CHOSEN[name]
+    if not math.prod(args[0].shape):
+        return args[0].dtype in DTYPES[4:]  # of nothing there is no number
     dim = keywords.get("dim", args[at] if len(args) > at else default)
     if dim is None or not args[0].shape or shapes(ours) != shapes(theirs):
         return False

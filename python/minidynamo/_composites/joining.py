@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
+from .pointwise import in_one_dtype
 from .registry import composite, require_tensor, require_tensors, wrapped_dim
 
 TYPE_CHECKING = False
@@ -87,27 +88,13 @@ def column_stack(tensors: Any) -> Tensor:
     return minidynamo.cat([part.reshape(part.numel(), 1) if part.dim() <= 1 else part for part in parts], 1)
 
 
-def _joint_dtype(tensors: Any) -> Any:
-    """The dtype of an operation on all of them: those without dims count if their kind is higher."""
-    with_dims, without = None, None
-    for tensor in tensors:
-        if tensor.dim() > 0:
-            with_dims = minidynamo.promote_types(with_dims or tensor.dtype, tensor.dtype)
-        else:
-            without = minidynamo.promote_types(without or tensor.dtype, tensor.dtype)
-    if with_dims is None or without is None:
-        return with_dims or without
-    return (minidynamo.zeros(0, dtype=with_dims) + minidynamo.zeros((), dtype=without)).dtype
-
-
 @composite("function")
 def block_diag(*tensors: Any) -> Tensor:
     """The matrix with the given ones along its diagonal, zero elsewhere; vectors are rows."""
     require_tensors("block_diag", tensors)
     if len(tensors) == 0:
         return minidynamo.empty(1, 0)
-    dtype = _joint_dtype(tensors)
-    parts = [_at_least(tensor, 2).to(dtype) for tensor in tensors]
+    parts = [_at_least(tensor, 2) for tensor in in_one_dtype(*tensors)]
     for part in parts:
         if part.dim() > 2:
             raise RuntimeError(f"[block_diag] Input tensors must have 2 or fewer dimensions; shape {tuple(part.shape)}")

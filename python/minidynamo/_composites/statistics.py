@@ -62,7 +62,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     if whole:
         input, dim = input.reshape(-1), 0
         if input.numel() == 0:
-            return input.new_full((), math.nan if input.is_floating_point() else 0)
+            return input.new_full((), math.nan if input.is_floating_point() else input.dtype == minidynamo.bool)
     at = wrapped_dim("median", dim, input.dim())
     extent = input.shape[at] if input.dim() > 0 else 1
     if extent == 0:
@@ -216,6 +216,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     low, high = minidynamo.where(single, low - 1, low), minidynamo.where(single, high + 1, high)
     inside = (flat >= low) & (flat <= high)
     place = ((flat - low) * (bins / (high - low))).floor()
+    # Beside a large number 1 is nothing.
+    place = minidynamo.where(low == high, float(bins // 2), place)
     place = minidynamo.where(inside, place, 0.0).clamp(0, bins - 1).long()
     counts = minidynamo.zeros(bins, dtype=input.dtype)
     return counts.scatter_add(0, place, inside.to(input.dtype))
