@@ -94,7 +94,7 @@ FUNCTIONS = {
     ],
     "nanquantile": [call(special(1.0, math.nan, 4.0, 2.0), 0.5), call(X, 0.25, 0)],
     "histc": [call(X, 5), call(X, 4, -1, 1), call(f(1), 3), call(special(0.0, 1.0, 1.0), 2), call(X, 0), call(i(3), 3),
-              call(special(0.0, 1.0, 2.0, 1e38), 2), call(special(1e38), 3)],
+              call(special(0.0, 1.0, 2.0, 1e38), 2), call(special(1e38), 3), call(special(-2.5625, 0.0, 2.5625), 4)],
     "diff": [call(X), call(X, 2, 0), call(b(5)), call(f(3), prepend=f(1), append=p(1)), call(f())],
     **dict.fromkeys(("trapezoid", "trapz"), [call(X), call(X, dx=0.5, dim=0), call(X, f(4)), call(Data("i", 3, 0, dtype="int16")),
                                            call(f(2, 3, 1), f()), call(f(2, 3, 4), f(3, 4))]),
