@@ -7,6 +7,7 @@ import types
 import weakref
 
 import pytest
+from at_once import at_once
 
 import minidynamo
 from minidynamo import _C, _dynamo
@@ -290,15 +291,11 @@ def test_six_threads_capture_a_code_object_once():
         barrier = threading.Barrier(6)
         results = []
 
-        def run():
+        def run(_):
             barrier.wait()
             results.append(compiled(minidynamo.ones(3)).tolist())
 
-        threads = [threading.Thread(target=run) for _ in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(run, 6)
         assert results == [[2.0] * 3] * 6
         assert _C.engine_counters()["regions_captured"] == before + 1
         assert len(_C.code_captures(f.__code__)[0]) == 1
@@ -321,10 +318,6 @@ def test_six_threads_wait_for_a_backend_that_runs_python():
     _dynamo.reset()
     compiled = minidynamo.compile(f, backend=slow)
     results = []
-    threads = [threading.Thread(target=lambda: results.append(compiled(minidynamo.ones(2)).tolist())) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(lambda _: results.append(compiled(minidynamo.ones(2)).tolist()), 6)
     assert results == [[6.0, 6.0]] * 6
     assert len(graphs) == 1

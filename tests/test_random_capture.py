@@ -1,8 +1,7 @@
 """Random numbers in captured code: the same ones, in the same order, as plain Python draws, whatever happens on the way."""
 
-import threading
-
 import pytest
+from at_once import at_once
 
 import minidynamo as md
 
@@ -193,12 +192,8 @@ def test_threads_draw_numbers_of_their_own():
     compiled = md.compile(lambda x: x + md.rand(3))
     results = []
 
-    def work():
+    def work(number):
         results.extend(tuple(compiled(X).tolist()) for _ in range(50))
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, 4)
     assert len(set(results)) == 200

@@ -14,11 +14,10 @@ except ImportError:
     pass
 hypothesis = pytest.importorskip("hypothesis")
 
-from hypothesis import HealthCheck, given, settings  # noqa: E402
+from drawn_tests import DTYPES, FLOATS, INTEGERS, drawn  # noqa: E402
+from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-FLOATS = ("float16", "bfloat16", "float32", "float64")
-INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
 RANGES = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-(2**15), 2**15 - 1), "int32": (-(2**31), 2**31 - 1)}
 WIDEST = (-(2**63), 2**63 - 1)
 
@@ -68,7 +67,7 @@ def numbers(dtype):
 
 @st.composite
 def tensors(draw):
-    dtype = draw(st.sampled_from((*FLOATS, *INTEGERS, "bool")))
+    dtype = draw(st.sampled_from(DTYPES))
     shape = draw(SHAPES)
     pool = draw(st.lists(numbers(dtype), min_size=1, max_size=8))
     return dtype, shape, [pool[i % len(pool)] for i in range(math.prod(shape))], draw(st.booleans())
@@ -83,16 +82,10 @@ def made(library, dtype, shape, values, grad):
 
 
 def check(count, derandomize):
-    @settings(
-        max_examples=count,
-        deadline=None,
-        derandomize=derandomize,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    @drawn(count, derandomize)
     @given(tensors())
-    def same_text(drawn):
-        ours, theirs = made(md, *drawn), made(torch, *drawn)
+    def same_text(case):
+        ours, theirs = made(md, *case), made(torch, *case)
         # The longer name of the package may break a line before the dtype.
         text = repr(ours).replace("minidynamo.", "torch.")
         assert re.sub(r",\s+(?=dtype|requires)", ", ", text) == re.sub(r",\s+(?=dtype|requires)", ", ", repr(theirs))

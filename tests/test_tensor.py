@@ -13,17 +13,6 @@ import minidynamo as md
 np = pytest.importorskip("numpy")
 
 DTYPES = [md.bool, md.uint8, md.int8, md.int16, md.int32, md.int64, md.float16, md.bfloat16, md.float32, md.float64]
-NUMPY_DTYPES = {
-    md.bool: np.bool_,
-    md.uint8: np.uint8,
-    md.int8: np.int8,
-    md.int16: np.int16,
-    md.int32: np.int32,
-    md.int64: np.int64,
-    md.float16: np.float16,
-    md.float32: np.float32,
-    md.float64: np.float64,
-}
 
 
 def base():
@@ -525,11 +514,11 @@ def test_bad_conversions(args):
 # ---- interchange ----
 
 
-@pytest.mark.parametrize("dtype", list(NUMPY_DTYPES))
+@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype is not md.bfloat16])
 def test_numpy_shares_memory(dtype):
     x = md.tensor([[0, 1, 2], [3, 4, 5]], dtype=dtype)
     a = x.numpy()
-    assert a.dtype == NUMPY_DTYPES[dtype]
+    assert a.dtype == str(dtype).partition(".")[2]
     assert a.ctypes.data == x.data_ptr()
     assert a.tolist() == x.tolist()
     a[0, 0] = 1

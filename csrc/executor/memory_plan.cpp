@@ -4,8 +4,17 @@
 #include <iterator>
 #include <map>
 
+#include "base/error.h"
+
 namespace md {
 namespace {
+
+// No machine has as many, and sums of two do not overflow.
+constexpr int64_t kMostBytes = int64_t{1} << 61;
+
+[[noreturn]] void raise_too_much() {
+  raise(ErrorKind::Memory, "not enough memory: tried to allocate more than ", kMostBytes, " bytes");
+}
 
 // Free ranges of an arena that grows at its end.
 class FreeList {
@@ -52,6 +61,7 @@ class FreeList {
         ranges_.erase(last);
       }
     }
+    if (nbytes > kMostBytes - offset) raise_too_much();
     size_ = offset + nbytes;
     return offset;
   }
@@ -61,6 +71,7 @@ class FreeList {
 };
 
 int64_t aligned(int64_t nbytes) {
+  if (nbytes > kMostBytes) raise_too_much();
   return (std::max<int64_t>(nbytes, 1) + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
 }
 

@@ -23,12 +23,12 @@ BufferHome home_of_result(const Node& node, bool escapes) {
 }  // namespace
 
 int64_t span_nbytes(const TensorSpec& spec) {
-  int64_t last = 0;
+  Dim last = 0;  // its arithmetic raises where int64_t overflows
   for (int d = 0; d < spec.rank(); ++d) {
     if (spec.sizes[d].value() == 0) return 0;
-    last += (spec.sizes[d].value() - 1) * spec.strides[d].value();
+    last = last + (spec.sizes[d] - 1) * spec.strides[d];
   }
-  return (last + 1) * static_cast<int64_t>(item_size(spec.dtype));
+  return ((last + 1) * Dim(static_cast<int64_t>(item_size(spec.dtype)))).value();
 }
 
 ValuePlaces::ValuePlaces(const Graph& graph) {

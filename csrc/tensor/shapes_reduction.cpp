@@ -196,10 +196,12 @@ void layer_norm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
              ", expected input with shape [*, ", str(normalized.span()), "], but got input of size ",
              str(self.sizes.span()));
   }
+  // The numbers of 16 bits are computed in float32, and may be scaled by such.
+  DType wide = self.dtype == DType::float16 || self.dtype == DType::bfloat16 ? DType::float32 : self.dtype;
   for (int arg : {2, 3}) {
     if (arg_is_none(call, arg)) continue;
     const TensorSpec& affine = tensor_arg(call, arg).spec();
-    bool equal = affine.rank() == normalized.size() && affine.dtype == self.dtype;
+    bool equal = affine.rank() == normalized.size() && (affine.dtype == self.dtype || affine.dtype == wide);
     for (int i = 0; equal && i < affine.rank(); ++i) equal = known_equal(affine.sizes[i], normalized[i]);
     if (!equal) {
       raise_op(ErrorKind::Runtime, call.row.name, "Expected ", call.row.schema.params[static_cast<size_t>(arg)].name,

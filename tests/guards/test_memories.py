@@ -6,9 +6,9 @@ Whatever changes, the short way has to say what the whole program says: explain(
 import gc
 import random
 import sys
-import threading
 
 import pytest
+from at_once import at_once
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -462,11 +462,7 @@ def test_threads():
                 if (captured(net, x) - net(x)).abs().max().item() > 1e-6:
                     failures.append(seed)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, 4)
     assert failures == []
 
 

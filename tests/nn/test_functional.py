@@ -59,6 +59,8 @@ POINTWISE += " hardshrink gelu elu leaky_relu sigmoid tanh"
 LOSSES = "mse_loss l1_loss smooth_l1_loss huber_loss"
 REDUCTIONS = ("none", "mean", "sum")
 
+ROUGH = T(2, 4, 7, 9, dtype="bfloat16")
+
 SAMPLES = {
     **dict.fromkeys(POINTWISE.split(), [call(X), call(T(values=[-30.0, -3.0, 0.0, 3.0, 30.0]))]),
     "threshold": [call(X, 0.1, 20.0)],
@@ -105,11 +107,13 @@ SAMPLES = {
         call(IMAGE, None, None),
         call(IMAGE, T(3), T(3, positive=True)),
         call(T(1, 4), None, None, training=True),
+        call(ROUGH, T(4), T(4, positive=True), T(4), T(4)),
+        call(ROUGH, None, None, T(4), T(4), True),
     ],
-    "instance_norm": [call(IMAGE), call(LINE, None, None, T(4), T(4)), call(IMAGE, T(4), T(4, positive=True), use_input_stats=False)],
-    "group_norm": [call(IMAGE, 2, T(4), T(4)), call(T(2, 4), 4), call(IMAGE, 3)],
-    "layer_norm": [call(X, (5,), T(5), T(5))],
-    "rms_norm": [call(X, (5,)), call(X, (5,), T(5), 1e-3), call(T(2, 3, 4), (3, 4)), call(X, (3,))],
+    "instance_norm": [call(IMAGE), call(ROUGH, None, None, T(4), T(4)), call(LINE, None, None, T(4), T(4)), call(IMAGE, T(4), T(4, positive=True), use_input_stats=False)],
+    "group_norm": [call(IMAGE, 2, T(4), T(4)), call(ROUGH, 2, T(4), T(4)), call(T(2, 4), 4), call(IMAGE, 3)],
+    "layer_norm": [call(X, (5,), T(5), T(5)), call(T(3, 5, dtype="bfloat16"), (5,), T(5), T(5)), call(X, (5,), T(5, dtype="bfloat16"))],
+    "rms_norm": [call(T(3, 5, dtype="bfloat16"), (5,), T(5)), call(X, (5,)), call(X, (5,), T(5), 1e-3), call(T(2, 3, 4), (3, 4)), call(X, (3,))],
     "normalize": [call(X), call(X, 1.0, 0), call(T(2, 3, 4), dim=-1)],
     "local_response_norm": [call(IMAGE, 3), call(LINE, 2, 0.1, 0.5, 2.0)],
     "scaled_dot_product_attention": [

@@ -43,6 +43,7 @@ SYMMETRIC = [
     call(symmetric(3, 3), UPLO="L"),
 ]
 RANKS = [call(f(4, 3)), call(Data("f", 3, 3, values=[1.0, 2, 3, 2, 4, 6, 0, 1, 0]))]
+DEPENDENT = Data("f", 4, 2, values=[1.0, 2, 2, 4, 3, 6, 0, 0])
 NORMED = [f(3, 4), f(2, 3, 3)]
 ORDERS = ["fro", "nuc", 1, -1, 2, -2, float("inf"), -float("inf")]
 VECTOR_ORDERS = [0, 1, 2, 3.5, float("inf"), -float("inf"), -1, 0.5]
@@ -69,17 +70,21 @@ SAMPLES = {
         call(regular(3, 3), f(2, 3), upper=True, left=False), call(regular(3, 3), f(2, 3), upper=False, left=False),
         call(regular(3, 3), f(3, 1), upper=False, unitriangular=True), call(regular(3, 3), f(3, 1), upper=True, unitriangular=True),
         call(regular(3, 3), f(4, 2), upper=True),
+        call(regular(3, 3), Data("f", 3, 2, dtype="float64"), upper=True), call(regular(3, 3), Data("i", 3, 2, dtype="int8"), upper=False),
     ],
     "lstsq": [call(tall(5, 3), f(5, 2)), call(tall(2, 5, 3), f(2, 5)), call(tall(3, 5), f(3, 2)), call(regular(3, 3), f(3, 1)),
               *[call(tall(2, 5, 3), f(2, 5, 2), driver=name) for name in ("gels", "gelsy", "gelsd", "gelss", "other")],
-              call(tall(5, 3), f(5), driver="gelsd"), call(f(5, 3), f(4, 2)), call(f(5), f(5))],
+              call(tall(5, 3), f(5), driver="gelsd"), call(f(5, 3), f(4, 2)), call(f(5), f(5)),
+              call(DEPENDENT, f(4, 3), driver="gelsd"), call(tall(1, 5, 3), f(2, 5, 2), driver="gelss"), call(tall(2, 5, 3), f(1, 5, 2))],
     "pinv": [*[call(*a) for a in ([f(3, 3)], [f(5, 3)], [f(2, 3, 4)], [f(0, 3)], [f(3, 0)])], call(f(4, 3), rtol=0.1), call(f(4, 3), atol=0.5),
              call(f(4, 3), 0.2), call(symmetric(3, 3), hermitian=True), *BAD],
     "matrix_rank": [*RANKS, call(f(4, 3), atol=0.9), call(f(4, 3), tol=0.9), call(f(4, 3), rtol=0.5), call(symmetric(3, 3), hermitian=True), call(f(0, 3)),
-                    *BAD],
-    "cond": [call(regular(3, 3)), call(f(4, 3)), *[call(regular(3, 3), p) for p in ORDERS], call(regular(2, 3, 3), 1), *BAD],
+                    *BAD, call(f(2, 0, 3), hermitian=True)],
+    "cond": [call(regular(3, 3)), call(f(4, 3)), *[call(regular(3, 3), p) for p in ORDERS], call(regular(2, 3, 3), 1), *BAD,
+             *[call(f(2, 3, 0), p) for p in (None, -2, -1)], call(f(3, 0), "fro")],
     "matrix_norm": [*[call(a, order) for a in NORMED for order in ORDERS], call(f(2, 3, 4), 1, (0, 2)), call(f(2, 3, 4), "nuc", (2, 0), True),
-                    call(f(2, 3), dtype=None), call(f(2, 3), 3), call(f(2, 3), "x"), call(f(3)), call(f(2, 3), 1, (0, 0)), BAD[1]],
+                    call(f(2, 3), dtype=None), call(f(2, 3), 3), call(f(2, 3), "x"), call(f(3)), call(f(2, 3), 1, (0, 0)), BAD[1],
+                    *[call(f(3, 0), order) for order in ORDERS]],
     "vector_norm": [*[call(f(3, 4), order) for order in VECTOR_ORDERS], call(f(3, 4), 1, 1), call(f(2, 3, 4), 2, (0, 2), True),
                     call(f(3, 4), 3, (), True), call(f()), BAD[1]],
     "norm": [call(f(3, 4)), call(f(2, 3, 4)), call(f(3, 4), "fro"), call(f(3, 4), 2), call(f(5), 3), call(f(2, 3, 4), 1, (1, 2)), call(f(2, 3, 4), 1, 1),
@@ -91,7 +96,7 @@ SAMPLES = {
     "diagonal": [call(f(2, 3, 4)), call(f(3, 3), offset=1)],
     "matmul": [call(f(2, 3), f(3, 4)), call(f(2, 3), f(2))],
     "matrix_power": [call(regular(3, 3), n) for n in (0, 1, 2, 5, -1, -3)] + [call(f(2, 3), 2)],
-    "vander": [call(f(3)), call(f(2, 3), N=5)],
+    "vander": [call(f(3)), call(f(2, 3), N=5), call(f(), N=3)],
     "tensorinv": [call(regular(6, 6)), call(regular(24, 24, view=(4, 6, 8, 3))), call(f(3, 4, 5))],
     "tensorsolve": [call(regular(6, 6, view=(2, 3, 6)), f(2, 3)), call(regular(6, 6, view=(2, 3, 6)), f(3))],
 }  # fmt: skip

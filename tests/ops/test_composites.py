@@ -278,3 +278,7 @@ def test_operands_of_several_dtypes_are_one_in_the_graph():
     flags = md.tensor([True, False])
     compiled = md.compile(lambda a, b: md.logaddexp(a, b), fullgraph=True)
     assert compiled(flags, x).tolist() == md.logaddexp(flags.to(md.float32), x).tolist()
+
+
+def test_covariances_with_a_correction_that_no_machine_number_holds():
+    assert md.cov(md.rand(3, 4), correction=-(2**63)).abs().max() < 1e-18

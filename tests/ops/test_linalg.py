@@ -2,13 +2,13 @@
 
 import subprocess
 import sys
-import threading
 
 import pytest
 
 import minidynamo as md
 
 np = pytest.importorskip("numpy")
+from at_once import at_once  # noqa: E402
 from linalg_samples import SAMPLES  # noqa: E402
 from op_samples import Data, realize  # noqa: E402
 
@@ -20,6 +20,8 @@ except ImportError:
 
 ERRORS = (TypeError, ValueError, RuntimeError, IndexError, NotImplementedError)
 CASES = [(name, number, *sample) for name, samples in SAMPLES.items() for number, sample in enumerate(samples)]
+# How large a result is depends on the rank.
+BREAKING = {("lstsq", "gelsd"), ("lstsq", "gelss")}
 # torch says these with another class, or gives something: see the test of each.
 THEIRS_DIFFER = {"cholesky-4", "solve_triangular-6", "tensorsolve-1"}
 
@@ -91,7 +93,8 @@ def test_every_function_has_samples():
 def test_one_graph(case):
     plain, error = ran(md, case)
     function = getattr(md.linalg, case[0])
-    captured, captured_error = ran(md, case, call=md.compile(lambda *a, **k: function(*a, **k), fullgraph=True))
+    whole = (case[0], case[3].get("driver")) not in BREAKING
+    captured, captured_error = ran(md, case, call=md.compile(lambda *a, **k: function(*a, **k), fullgraph=whole))
     assert type(error) is type(captured_error) and str(error) == str(captured_error)
     if error is None:
         assert type(plain).__name__ == type(captured).__name__
@@ -169,11 +172,7 @@ def test_threads():
             if not md.allclose(compiled(matrices[number]), expected[number], atol=1e-6):
                 wrong.append(number)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, 4)
     assert not wrong
 
 

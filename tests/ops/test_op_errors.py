@@ -171,3 +171,28 @@ def test_wrong_values(case):
         if error is not None:
             classes = {type(error), type(their_error)}
             assert len(classes) == 1 or classes == {RuntimeError, NotImplementedError}, (error, their_error)
+
+
+BEYOND_MEMORY = {
+    "neg": lambda x: -x,
+    "add": lambda x: x + 1,
+    "contiguous": lambda x: x.contiguous(),
+    "double": lambda x: x.double(),
+    "softmax": lambda x: x.softmax(0),
+    "cat": lambda x: md.cat([x, x]),
+    "repeat": lambda x: x[0].repeat(x.shape[0]),
+}
+
+
+@pytest.mark.parametrize("power", [60, 61, 62])
+@pytest.mark.parametrize("name", BEYOND_MEMORY)
+def test_bytes_that_no_memory_or_number_holds(name, power):
+    md._dynamo.reset()
+    call, raised = BEYOND_MEMORY[name], []
+    for run in (call, md.compile(call), md.compile(call, dynamic=True)):
+        with pytest.raises(
+            (MemoryError, RuntimeError), match="not enough memory|size calculation overflowed"
+        ) as caught:
+            run(md.tensor(0.25).expand(2**power))
+        raised.append(caught.type)
+    assert len(set(raised)) == 1, raised

@@ -17,12 +17,10 @@ try:
 except ImportError:
     pass
 
-from hypothesis import HealthCheck, given, settings  # noqa: E402
+from drawn_tests import DTYPES, FLOATS, drawn  # noqa: E402
+from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-FLOATS = ("float16", "bfloat16", "float32", "float64")
-INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
-DTYPES = (*FLOATS, *INTEGERS, "bool")
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 3e-5, "float64": 1e-10}
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 7.25, math.inf, -math.inf, math.nan, 1e-3, 60.0]
 WHOLE = [0, 1, 2, 3, 5, 7, 100, 127]
@@ -93,7 +91,7 @@ class Drawn:
         return f"{self.dtype}{self.numpys().shape} {self.layout}: {self.numpys().tolist()}"
 
 
-def drawn(dtypes=DTYPES, shapes=None):
+def operand_cases(dtypes=DTYPES, shapes=None):
     shapes = shapes or st.lists(st.integers(0, 4), max_size=3).map(tuple)
     layouts = st.sampled_from(["plain", "plain", "strided", "transposed"])
     return st.builds(Drawn, st.sampled_from(dtypes), shapes, layouts, st.integers(0, 2**31))
@@ -201,7 +199,7 @@ def method(name):
 @st.composite
 def unary_cases(draw):
     name = draw(st.sampled_from([*UNARY_EXACT, *UNARY_MATH, *UNARY_TRUTH]))
-    operand = draw(drawn())
+    operand = draw(operand_cases())
     return name, operand
 
 
@@ -262,7 +260,7 @@ def check_in_place(case):
 @st.composite
 def reduction_cases(draw):
     name = draw(st.sampled_from(REDUCE))
-    operand = draw(drawn())
+    operand = draw(operand_cases())
     dims = (
         st.none()
         if not operand.numpys().ndim
@@ -316,7 +314,7 @@ VIEWS = (
 
 @st.composite
 def view_cases(draw):
-    return draw(drawn()), draw(st.lists(st.integers(0, len(VIEWS) - 1), min_size=1, max_size=3))
+    return draw(operand_cases()), draw(st.lists(st.integers(0, len(VIEWS) - 1), min_size=1, max_size=3))
 
 
 def check_view(case):
@@ -370,13 +368,7 @@ CASES = {
 def run(kind, count, derandomize):
     strategy, checker = CASES[kind]
 
-    @settings(
-        max_examples=count,
-        deadline=None,
-        derandomize=derandomize,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    @drawn(count, derandomize)
     @given(strategy)
     def drawn_cases(case):
         checker(case)

@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+from at_once import at_once
 
 import minidynamo
 from minidynamo._dynamo import graph_break
@@ -37,11 +38,7 @@ def run_threads(function, seconds, count=8):
         except BaseException as error:
             errors.append((index, error))
 
-    threads = [threading.Thread(target=loop, args=(index,)) for index in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(loop, count)
     return calls, errors
 
 
@@ -70,11 +67,7 @@ def test_eight_threads_capture_at_the_same_time():
         barrier.wait()
         results.append((index, compiled(x).tolist()))
 
-    threads = [threading.Thread(target=run, args=(index,)) for index in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(run, 8)
     assert sorted(results) == [(index, [(index + 1) * 3.0]) for index in range(8)]
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from at_once import at_once
 
 import minidynamo
 from minidynamo import _C
@@ -176,16 +177,10 @@ def test_a_child_of_fork_has_a_file_of_its_own(tmp_path):
 
 
 def test_threads_write_whole_lines(traced):
-    import threading
-
-    def work():
+    def work(_):
         for number in range(20):
             minidynamo.compile(eval(f"lambda x: x + {number}"))(minidynamo.ones(2))
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, 4)
     lines = traced()
     assert sum(line["kind"] == "capture_end" for line in lines) == 80

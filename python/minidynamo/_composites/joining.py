@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
+from .pointwise import in_one_dtype
 from .registry import composite, require_tensor, require_tensors, wrapped_dim
 
 TYPE_CHECKING = False
@@ -91,7 +92,9 @@ def column_stack(tensors: Any) -> Tensor:
 def block_diag(*tensors: Any) -> Tensor:
     """The matrix with the given ones along its diagonal, zero elsewhere; vectors are rows."""
     require_tensors("block_diag", tensors)
-    parts = [_at_least(tensor, 2) for tensor in tensors]
+    if len(tensors) == 0:
+        return minidynamo.empty(1, 0)
+    parts = [_at_least(tensor, 2) for tensor in in_one_dtype(*tensors)]
     for part in parts:
         if part.dim() > 2:
             raise RuntimeError(f"[block_diag] Input tensors must have 2 or fewer dimensions; shape {tuple(part.shape)}")

@@ -24,7 +24,7 @@ def _require_alike(op: str, input: Any, tensor1: Any, tensor2: Any) -> None:
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """input + value * tensor1 * tensor2."""
     _require_alike("addcmul", input, tensor1, tensor2)
-    _, tensor1, tensor2 = _in_one_dtype(input, tensor1, tensor2)
+    _, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
     return input + (tensor1 if value == 1 else tensor1 * value) * tensor2
 
 
@@ -32,7 +32,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
 def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """The in-place form of addcmul."""
     _require_alike("addcmul_", input, tensor1, tensor2)
-    _, tensor1, tensor2 = _in_one_dtype(input, tensor1, tensor2)
+    _, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
     return input.add_((tensor1 if value == 1 else tensor1 * value) * tensor2)
 
 
@@ -41,7 +41,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     """input + value * tensor1 / tensor2, of floating tensors."""
     _require_alike("addcdiv", input, tensor1, tensor2)
     _refuse_integer_division(tensor1, tensor2)
-    _, tensor1, tensor2 = _in_one_dtype(input, tensor1, tensor2)
+    _, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
     return input + (tensor1 if value == 1 else tensor1 * value) / tensor2
 
 
@@ -50,7 +50,7 @@ def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
     """The in-place form of addcdiv."""
     _require_alike("addcdiv_", input, tensor1, tensor2)
     _refuse_integer_division(tensor1, tensor2)
-    _, tensor1, tensor2 = _in_one_dtype(input, tensor1, tensor2)
+    _, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
     return input.add_((tensor1 if value == 1 else tensor1 * value) / tensor2)
 
 
@@ -58,7 +58,7 @@ def _category(tensor: Tensor) -> int:
     return 2 if tensor.is_floating_point() else 0 if tensor.dtype == minidynamo.bool else 1
 
 
-def _in_one_dtype(*tensors: Tensor) -> list[Tensor]:
+def in_one_dtype(*tensors: Tensor) -> list[Tensor]:
     """As operands of one pointwise op: a 0-d tensor counts where its kind of number is a wider one."""
     leading = [tensor for tensor in tensors if tensor.dim() > 0] or list(tensors)
     widest = max(_category(tensor) for tensor in leading)
@@ -133,6 +133,7 @@ def xlogy(input: Any, other: Any) -> Tensor:
         other = minidynamo.tensor(other, dtype=_as_floating(input).dtype)
     if not isinstance(input, Tensor):
         input = minidynamo.tensor(input, dtype=_as_floating(other).dtype)
+    input, other = in_one_dtype(input, other)
     product = input * other.log()
     return minidynamo.where((input == 0) & ~other.isnan(), 0.0, product)
 
@@ -142,7 +143,7 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """log(exp(input) + exp(other)), without overflow on the way."""
     require_tensor("logaddexp", input)
     require_tensor("logaddexp", other, "other")
-    input, other = _in_one_dtype(input, other)
+    input, other = in_one_dtype(input, other)
     largest = input.maximum(other)
     difference = -(input - other).abs()
     # Two equal infinities have no difference.

@@ -194,7 +194,10 @@ def _output_labels(output: str | None, inputs: str, rank: int, terms: list[Any])
 
 @composite("function")
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Products summed over dims: the last `dims` of a with the first of b, or the pair of lists of dims."""
+    """Products summed over dims: the last `dims` of a with the first of b, or the pair of lists of dims.
+
+    A size of 1 broadcasts to the other's.
+    """
     require_tensor("tensordot", a, "a")
     require_tensor("tensordot", b, "b")
     if isinstance(dims, Tensor):
@@ -221,7 +224,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     columns = [dim for dim in range(b.dim()) if dim not in of_b]
     summed = 1
     for one, other in zip(of_a, of_b):
-        if a.shape[one] != b.shape[other]:
+        if b.shape[other] == 1:
+            a = a.sum(one, keepdim=True, dtype=a.dtype)
+        elif a.shape[one] == 1:
+            b = b.sum(other, keepdim=True, dtype=b.dtype)
+        elif a.shape[one] != b.shape[other]:
             raise RuntimeError(
                 f"[tensordot] contracted dimensions need to match, but first has size {a.shape[one]} in dim {one} and"
                 f" second has size {b.shape[other]} in dim {other}; shapes {tuple(a.shape)} and {tuple(b.shape)}"

@@ -175,7 +175,8 @@ def repeat_interleave(
     """
     require_tensor("repeat_interleave", input)
     if repeats is None:
-        return _repeated_places(input)
+        places = _repeated_places(input)
+        return places.to(minidynamo.int32) if input.dtype == minidynamo.int32 else places
     if dim is None:
         input, dim = input.reshape(-1), 0
     at = wrapped_dim("repeat_interleave", dim, input.dim())

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 
 @composite("function method")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """gather with indices broadcast against input; without dim, of the flattened tensor."""
+    """gather with indices broadcast against input, of which negative ones count from the end of dim; without dim,
+    gather of the flattened tensor.
+    """
     require_tensor("take_along_dim", input)
     require_tensor("take_along_dim", indices, "indices")
-    if indices.dtype != minidynamo.int64:
-        raise RuntimeError(f"[take_along_dim] dtype of indices should be Long but got {indices.dtype}")
     if dim is None:
         return input.reshape(-1).gather(0, indices.reshape(-1))
+    if indices.dtype != minidynamo.int64:
+        raise RuntimeError(f"[take_along_dim] dtype of indices should be Long but got {indices.dtype}")
     if input.dim() != indices.dim():
         raise RuntimeError(
             f"[take_along_dim] input and indices should have the same number of dimensions, but got {input.dim()} and"
@@ -32,6 +34,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     shape = list(minidynamo.broadcast_shapes(of_input, of_indices))
     of_input, of_indices = list(shape), list(shape)
     of_input[at], of_indices[at] = input.shape[at], indices.shape[at]
+    indices = minidynamo.where(indices < 0, indices + input.shape[at], indices)
     return input.expand(of_input).gather(at, indices.expand(of_indices))
 
 

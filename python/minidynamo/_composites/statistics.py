@@ -62,7 +62,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     if whole:
         input, dim = input.reshape(-1), 0
         if input.numel() == 0:
-            return input.new_full((), math.nan if input.is_floating_point() else 0)
+            return input.new_full((), math.nan if input.is_floating_point() else input.dtype == minidynamo.bool)
     at = wrapped_dim("median", dim, input.dim())
     extent = input.shape[at] if input.dim() > 0 else 1
     if extent == 0:
@@ -215,7 +215,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     single = low == high
     low, high = minidynamo.where(single, low - 1, low), minidynamo.where(single, high + 1, high)
     inside = (flat >= low) & (flat <= high)
-    place = ((flat - low) * (bins / (high - low))).floor()
+    place = ((flat - low) / (high - low) * bins).floor()
+    # Beside a large number 1 is nothing.
+    place = minidynamo.where(low == high, float(bins // 2), place)
     place = minidynamo.where(inside, place, 0.0).clamp(0, bins - 1).long()
     counts = minidynamo.zeros(bins, dtype=input.dtype)
     return counts.scatter_add(0, place, inside.to(input.dtype))
@@ -250,14 +252,14 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
     at = wrapped_dim("trapezoid", dim, y.dim())
     extent = y.shape[at]
     if extent == 0:
-        return y.sum(at)
+        return y.sum(at, dtype=y.dtype)
     sums = y.narrow(at, 1, extent - 1) + y.narrow(at, 0, extent - 1)
     if x is None:
         return sums.sum(at) * (dx / 2)
     if x.dim() == 1:
         steps = x.diff().reshape([-1 if place == at else 1 for place in range(y.dim())])
     else:
-        steps = x.diff(dim=at)
+        steps = x.reshape([1] * (y.dim() - x.dim()) + list(x.shape)).diff(dim=at)
     return (sums * steps).sum(at) / 2
 
 
@@ -277,7 +279,7 @@ def cov(
     if not rows.is_floating_point():
         rows = rows + 0.0
     centred = rows - rows.mean(1, True)
-    return (centred.matmul(centred.t()) / max(rows.shape[1] - correction, 0)).squeeze()
+    return (centred.matmul(centred.t()) / max(rows.shape[1] - float(correction), 0.0)).squeeze()
 
 
 @composite("function method")

@@ -1,13 +1,12 @@
 """Linear algebra, with the names of torch.linalg. Decompositions are NumPy's: without it they raise ImportError."""
 
-from .decompositions import cholesky, det, eigh, eigvalsh, pinv, qr, slogdet, svd, svdvals
+from .decompositions import cholesky, det, eigh, eigvalsh, matrix_rank, pinv, qr, slogdet, svd, svdvals
 from .norms import (
     cond,
     cross,
     diagonal,
     matmul,
     matrix_norm,
-    matrix_rank,
     multi_dot,
     norm,
     vander,

@@ -105,6 +105,21 @@ def _inverted(values: Tensor, kept: Tensor) -> Tensor:
     return minidynamo.where(kept, values.reciprocal(), 0.0)
 
 
+def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    """How many singular values of A (..., m, n) exceed max(atol, rtol * the largest): int64 (...).
+
+    rtol is by default max(m, n) times the dtype's epsilon, or 0 where atol is given; tol is an older name of atol.
+    hermitian=True takes A for symmetric. 0 for matrices without elements.
+    """
+    require_tensor("linalg.matrix_rank", A, "A")
+    if A.dim() >= 2 and A.is_floating_point() and A.numel() == 0:
+        return minidynamo.zeros(A.shape[:-2], dtype=minidynamo.int64)
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    values = eigvalsh(A).abs() if hermitian else svdvals(A)
+    return (values > cutoff(A, values, atol, rtol)).sum(-1)
+
+
 def cutoff(A: Tensor, magnitudes: Tensor, atol: Any, rtol: Any) -> Tensor:
     """max(atol, rtol * the largest of magnitudes (..., k)) with torch's defaults: (..., 1)."""
     if rtol is None:

@@ -6,7 +6,7 @@ import minidynamo
 
 from .._C import Tensor
 from .._composites.registry import require_tensor, wrapped_dim
-from .decompositions import cutoff, eigvalsh, svdvals
+from .decompositions import svdvals
 from .solutions import inv
 
 TYPE_CHECKING = False
@@ -67,14 +67,19 @@ def matrix_norm(
             return A.norm(2, (rows, columns), keepdim)
         return _of_singular_values(A, rows, columns, keepdim, lambda values: values.sum(-1))
     if ord == 2 or ord == -2:
-        extreme = (lambda values: values.amax(-1)) if ord > 0 else (lambda values: values.amin(-1))
+        extreme = (lambda values: _largest(values, -1)) if ord > 0 else (lambda values: values.amin(-1))
         return _of_singular_values(A, rows, columns, keepdim, extreme)
     if ord not in (1, -1, INF, -INF):
         raise RuntimeError(f"[linalg_matrix_norm] Order {ord} not supported.")
     summed, other = (rows, columns) if ord in (1, -1) else (columns, rows)
     sums = A.abs().sum(summed, True)
-    norms = sums.amax(other, True) if ord > 0 else sums.amin(other, True)
+    norms = _largest(sums, other, True) if ord > 0 else sums.amin(other, True)
     return norms if keepdim else norms.squeeze((rows, columns))
+
+
+def _largest(values: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+    """amax of magnitudes, 0 of none."""
+    return values.sum(dim, keepdim) if values.shape[dim] == 0 else values.amax(dim, keepdim)
 
 
 def _of_singular_values(A: Tensor, rows: int, columns: int, keepdim: bool, reduced: Any) -> Tensor:
@@ -109,29 +114,17 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     """The condition numbers of A (..., m, n) in a norm of matrix_norm: norm(A) * norm(inv(A)); without p by singular
     values.
 
-    Infinite for a singular matrix where p is None, 2 or -2; otherwise that raises LinAlgError.
+    Infinite for a singular matrix where p is None, 2 or -2; otherwise that raises LinAlgError. 0 for matrices without
+    elements.
     """
     require_tensor("linalg.cond", A, "A")
+    if not isinstance(p, str) and A.dim() >= 2 and A.is_floating_point() and A.numel() == 0:
+        return A.new_zeros(A.shape[:-2])
     if p is None or (not isinstance(p, str) and p in (2, -2)):
         values = svdvals(A)
-        if values.shape[-1] == 0:
-            return values.sum(-1)
         first, last = values.select(-1, 0), values.select(-1, -1)
         return last / first if p == -2 else first / last
     return matrix_norm(A, p) * matrix_norm(inv(A), p)
-
-
-def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """How many singular values of A (..., m, n) exceed max(atol, rtol * the largest): int64 (...).
-
-    rtol is by default max(m, n) times the dtype's epsilon, or 0 where atol is given; tol is an older name of atol.
-    hermitian=True takes A for symmetric.
-    """
-    require_tensor("linalg.matrix_rank", A, "A")
-    if tol is not None:
-        atol, rtol = tol, 0.0
-    values = eigvalsh(A).abs() if hermitian else svdvals(A)
-    return (values > cutoff(A, values, atol, rtol)).sum(-1)
 
 
 def multi_dot(tensors: Any) -> Tensor:
@@ -214,9 +207,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def vander(x: Tensor, N: int | None = None) -> Tensor:
-    """The powers 0, 1 ... N - 1 of each element of x (..., n) in a row: (..., n, N)."""
+    """The powers 0, 1 ... N - 1, by default n - 1, of each element of x (..., n) in a row: (..., n, N)."""
     require_tensor("linalg.vander", x, "x")
-    if x.dim() == 0:
-        raise RuntimeError("[linalg_vander] x must have at least one dimension")
+    x = x if x.dim() > 0 else x.reshape(1)
     count = x.shape[-1] if N is None else N
     return x.unsqueeze(-1) ** minidynamo.arange(count)

@@ -8,7 +8,7 @@ import minidynamo
 
 from .._C import Tensor
 from .._composites.registry import prims, require_tensor
-from .decompositions import det
+from .decompositions import det, matrix_rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """X of A @ X = B, or of X @ A = B with left=False, of which one triangle of A (..., n, n) is read.
 
-    unitriangular=True takes the diagonal for ones. B is (..., n, k), with left=False (..., k, n). Raises LinAlgError
-    where the diagonal has a zero.
+    unitriangular=True takes the diagonal for ones. B is (..., n, k), with left=False (..., k, n), and is converted to
+    A's dtype. Raises LinAlgError where the diagonal has a zero.
     """
     require_tensor("linalg.solve_triangular", A, "A")
     require_tensor("linalg.solve_triangular", B, "B")
@@ -75,6 +75,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
             f"[linalg_solve_triangular] A and B must have at least 2 dimensions; shapes {tuple(A.shape)} and"
             f" {tuple(B.shape)}"
         )
+    B = B.to(A.dtype)
     if not left:
         return solve_triangular(A.mT, B.mT, upper=not upper, unitriangular=unitriangular).mT
     triangle = A.triu() if upper else A.tril()
@@ -96,11 +97,11 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     many.
 
     A is (..., m, n); B is (..., m, k), or (..., m) for vectors; leading dims broadcast. Singular values up to rcond
-    times the largest, by default max(m, n) times the dtype's epsilon, count as zero; rank (...), int64, counts the
-    others. driver says what else is in the result, as in torch, where it names the algorithm; here that goes by
-    singular values. With "gels", "gelsd" and "gelss" residuals (..., k) are the squared norms of A @ X - B where m >
-    n; with the latter two singular_values (..., min(m, n)) are those of A, and with "gels" rank is empty. By default,
-    "gelsy", both others are.
+    times the largest, by default max(m, n) times the dtype's epsilon, count as zero; rank, int64, counts the others of
+    each matrix of A. driver says what else is in the result, as in torch, where it names the algorithm; here that goes
+    by singular values. With "gels", "gelsd" and "gelss" residuals (..., k) are the squared norms of A @ X - B where m
+    > n, with the latter two only if every matrix has the rank n; with these singular_values (..., min(m, n)) are those
+    of A, and with "gels" rank is empty. By default, "gelsy", both others are.
     """
     require_tensor("linalg.lstsq", A, "A")
     require_tensor("linalg.lstsq", B, "B")
@@ -114,14 +115,16 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
             f" {tuple(B.shape)}"
         )
     vector = A.dim() - 1 == B.dim() and B.shape == A.shape[:-1]
-    A, B = _one_stack(A, B.unsqueeze(-1) if vector else B)
-    solution, rank = prims.linalg_lstsq(A, B, rcond)
-    tells = driver is not None and driver != "gelsy"
+    stack, B = _one_stack(A, B.unsqueeze(-1) if vector else B)
+    solution, rank = prims.linalg_lstsq(stack, B, rcond)
+    if rank.shape != A.shape[:-2]:
+        rank = matrix_rank(A, rtol=rcond)
     residuals, values = A.new_empty(0), A.new_empty(0)
-    if tells and A.shape[-2] > A.shape[-1]:
-        residuals = (A.matmul(solution) - B).square().sum(-2)
+    rows, columns = A.shape[-2:]
     if driver == "gelsd" or driver == "gelss":
         values = prims.linalg_svdvals(A)
+    if rows > columns and (driver == "gels" or (values.numel() > 0 and bool((rank == columns).all()))):
+        residuals = (stack.matmul(solution) - B).square().sum(-2)
     if driver == "gels":
         rank = rank.new_empty(0)
     if vector:

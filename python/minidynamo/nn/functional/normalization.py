@@ -20,6 +20,15 @@ def _holds(result: Tensor, other: Tensor) -> bool:
     return result.dtype is other.dtype
 
 
+def _joined(input: Tensor, *parameters: Any) -> Tensor:
+    """input in the dtype that the parameters, None among them, have in common with it."""
+    dtype = input.dtype
+    for parameter in parameters:
+        if parameter is not None and parameter.dtype is not dtype:
+            dtype = minidynamo.promote_types(dtype, parameter.dtype)
+    return input.to(dtype)
+
+
 def _scaled(input: Tensor, mean: Tensor, var: Tensor, weight: Any, bias: Any, eps: float) -> Tensor:
     """input with mean 0 and variance 1, times weight plus bias: one factor and one offset for each channel."""
     factor = (var + eps).rsqrt()
@@ -54,13 +63,16 @@ def batch_norm(
 ) -> Tensor:
     """Mean 0 and variance 1 for each channel of (N, C, ...): by the running ones, in training by those of the batch.
 
-    In training the running ones move by momentum towards the batch's, the variance without bias.
+    In training the running ones move by momentum towards the batch's, the variance without bias. The result has
+    input's dtype, also where the others are wider.
     """
     _require_channels("batch_norm", input, running_mean, running_var, weight, bias)
+    dtype = input.dtype
+    input = _joined(input, running_mean, running_var, weight, bias)
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("[batch_norm] Expected running_mean and running_var to be defined when training=False")
-        return _scaled(input, running_mean, running_var, weight, bias, eps)
+        return _scaled(input, running_mean, running_var, weight, bias, eps).to(dtype)
     count = input.numel() // input.shape[1]
     if count <= 1:
         raise ValueError(
@@ -72,7 +84,7 @@ def batch_norm(
         running_mean.copy_(running_mean * (1 - momentum) + mean * momentum)
     if running_var is not None:
         running_var.copy_(running_var * (1 - momentum) + var * (count / (count - 1)) * momentum)
-    return _scaled(input, mean, var, weight, bias, eps)
+    return _scaled(input, mean, var, weight, bias, eps).to(dtype)
 
 
 def instance_norm(
@@ -89,6 +101,8 @@ def instance_norm(
     _require_channels("instance_norm", input, running_mean, running_var, weight, bias)
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    dtype = input.dtype
+    input = _joined(input, running_mean, running_var, weight, bias)
     dims = list(range(2, input.dim()))
     count = 1
     for dim in dims:
@@ -106,7 +120,7 @@ def instance_norm(
     result = (input - mean) * (var + eps).rsqrt()
     if weight is not None:
         result = result * _per_channel(weight, input.dim())
-    return result if bias is None else result + _per_channel(bias, input.dim())
+    return (result if bias is None else result + _per_channel(bias, input.dim())).to(dtype)
 
 
 def group_norm(
@@ -119,14 +133,16 @@ def group_norm(
             f"[group_norm] Expected number of channels in input to be divisible by num_groups, but got input of shape"
             f" {tuple(input.shape)} and num_groups={num_groups}"
         )
+    dtype = input.dtype
+    input = _joined(input, weight, bias)
     groups = input.reshape(input.shape[0], num_groups, -1)
     result = minidynamo.layer_norm(groups, [groups.shape[2]], None, None, eps).reshape(input.shape)
     if weight is not None:
         result = result * _per_channel(weight, input.dim())
-    if bias is None:
-        return result
-    bias = _per_channel(bias, input.dim())
-    return result.add_(bias) if weight is not None and _holds(result, bias) else result + bias
+    if bias is not None:
+        bias = _per_channel(bias, input.dim())
+        result = result.add_(bias) if weight is not None and _holds(result, bias) else result + bias
+    return result.to(dtype)
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
@@ -143,7 +159,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     smallest = minidynamo.finfo(wide.dtype).eps if eps is None else eps
     scale = (wide.square().mean(list(range(-rank, 0)), keepdim=True) + smallest).rsqrt()
     result = (wide * scale).to(input.dtype)
-    return result if weight is None else result * weight
+    return result if weight is None else (result * weight).to(input.dtype)
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
