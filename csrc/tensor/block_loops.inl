@@ -378,6 +378,17 @@ void normalize_run(const T* src, T* dst, int64_t n, double eps, const T* scale, 
   }
 }
 
+// By blocks, so that the compiler can compare vectors.
+inline bool indices_fit_run(const int64_t* index, int64_t n, int64_t extent) {
+  constexpr int64_t kBlock = 512;
+  for (int64_t at = 0; at < n; at += kBlock) {
+    int64_t end = least(at + kBlock, n), outside = 0;
+    for (int64_t i = at; i < end; ++i) outside |= (index[i] < 0) | (index[i] >= extent);
+    if (outside != 0) return false;
+  }
+  return true;
+}
+
 template <typename Word>
 bool take_run(const Word* src, const int64_t* index, int64_t n, int64_t extent, int64_t wrapped, int64_t stride,
               Word* dst) {
@@ -463,6 +474,7 @@ constexpr void fill_blocks(LoopTable& table) {
   table.normalize_f64 = normalize_run<double>;
   table.moments_f32 = moments_run<float>;
   table.moments_f64 = moments_run<double>;
+  table.indices_fit = indices_fit_run;
   table.take_words = take_run<uint32_t>;
   table.take_long_words = take_run<uint64_t>;
   table.running_sum_f32 = running_sum_run<float>;
