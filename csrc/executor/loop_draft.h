@@ -30,8 +30,4 @@ bool place_scratch(LoopDraft& draft, bool folds_rows);
 // The program's code: one instruction for each run.
 void join_runs(LoopDraft& draft);
 
-inline bool is_copied(const Stream& stream) {
-  return stream.access == StreamAccess::Strided || stream.access == StreamAccess::Walked;
-}
-
 }  // namespace md

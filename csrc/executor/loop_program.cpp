@@ -45,6 +45,19 @@ class TileRunner {
     for_each_stream([](const Stream&, int64_t& start) { start = 0; });
     for (auto [reg, offset] : program.scratch) at_[static_cast<size_t>(reg)] = scratch_ + offset;
     for (const LoopScalar& scalar : program.scalars) at_[static_cast<size_t>(scalar.reg)] = base(scalar.reg);
+    if (program.tile >= program.row_length && program.sizes.size() > 1) find_row_steps();
+  }
+
+  // Whole rows, which are tiles.
+  void run_rows(int64_t begin, int64_t end) {
+    while (begin < end) {
+      run_tile(begin++, 0, program_.row_length);
+      if (!steps_are_known_) continue;
+      size_t d = program_.sizes.size() - 2;
+      int64_t alike = std::min(program_.sizes[d] - index_[d] - 1, end - begin);
+      begin += alike;
+      while (alike-- > 0) run_next_row();
+    }
   }
 
   void run_tile(int64_t row, int64_t column, int64_t n) {
@@ -60,6 +73,24 @@ class TileRunner {
 
  private:
   std::byte* base(int reg) const { return bases_[static_cast<size_t>(reg)]; }
+
+  // From each row to the next one the streams move by the same, if nothing is copied.
+  void find_row_steps() {
+    steps_are_known_ = true;
+    for (const auto* streams : {&program_.inputs, &program_.outputs}) {
+      for (const Stream& stream : *streams) {
+        if (is_copied(stream)) steps_are_known_ = false;
+        int64_t elements = stream.access == StreamAccess::Linear ? program_.row_length : stream.strides.end()[-2];
+        row_steps_[row_step_count_++] = {stream.reg, elements * stream.item_size};
+      }
+    }
+  }
+
+  void run_next_row() {
+    for (size_t i = 0; i < row_step_count_; ++i) at_[static_cast<size_t>(row_steps_[i].reg)] += row_steps_[i].bytes;
+    if (program_.fetches_ahead) fetch_next_row(program_.row_length);
+    for (const LoopInstruction& instruction : program_.code) execute(instruction, program_.row_length);
+  }
 
   void execute(const LoopInstruction& instruction, int64_t n) {
     if (instruction.code != nullptr) return instruction.code(at_.data(), n);
@@ -204,6 +235,13 @@ class TileRunner {
   std::array<int64_t, kMaxLoopRegisters> row_start_;
   std::array<int64_t, kMaxLoopRank> index_ = {};
   int64_t row_ = 0;
+  struct RowStep {
+    int reg;
+    int64_t bytes;
+  };
+  std::array<RowStep, kMaxLoopRegisters> row_steps_;  // by stream
+  size_t row_step_count_ = 0;
+  bool steps_are_known_ = false;
   alignas(64) std::byte small_[kScratchBytes];
   StoragePtr large_;
   std::byte* scratch_ = small_;
@@ -288,6 +326,7 @@ void run_loop(const LoopProgram& program, const RunState& state) {
   double ns_per_tile = program.ns_per_element * static_cast<double>(std::min(program.tile, program.row_length));
   parallel_for(program.rows * tiles_per_row, ns_per_tile, [&](int64_t begin, int64_t end) {
     TileRunner runner(program, run.bases_);
+    if (tiles_per_row == 1) return runner.run_rows(begin, end);
     for (int64_t i = begin; i < end; ++i) {
       int64_t column = i % tiles_per_row * program.tile;
       runner.run_tile(i / tiles_per_row, column, std::min(program.tile, program.row_length - column));

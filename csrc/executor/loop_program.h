@@ -35,6 +35,10 @@ struct Stream {
   std::vector<int64_t> strides = {};  // in elements, by dimension of the loop
 };
 
+inline bool is_copied(const Stream& stream) {
+  return stream.access == StreamAccess::Strided || stream.access == StreamAccess::Walked;
+}
+
 // A stream whose row is copied without gaps when a run starts.
 struct PackedRow {
   int reg = -1;

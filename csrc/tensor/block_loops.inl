@@ -12,18 +12,24 @@ struct Lanes {
   Vector<T> vectors[kLaneVectors<T>];
 };
 
-// Each element of the first half takes one of the second, until one is left.
 template <typename T>
+using VectorIndex __attribute__((vector_size(MD_LEVEL_BYTES))) = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+
+// Element i of the result is element i + Width, or where there is none, one of the first.
+template <typename T, int Width, size_t... I>
+inline Vector<T> turned(Vector<T> vector, std::index_sequence<I...>) {
+  return __builtin_shuffle(vector, VectorIndex<T>{(int(I) + Width) % kVector<T>...});
+}
+
+// Each element of the first half takes one of the second, until one is left.
+template <typename T, int Width = kVector<T> / 2>
 inline T fold_vector(Vector<T> vector) {
-  typedef std::conditional_t<sizeof(T) == 4, int32_t, int64_t> Index __attribute__((vector_size(MD_LEVEL_BYTES)));
-#pragma GCC unroll 8
-  for (int width = kVector<T> / 2; width > 0; width /= 2) {
-    Index from = {};
-#pragma GCC unroll 16
-    for (int i = 0; i < kVector<T>; ++i) from[i] = (i + width) % kVector<T>;
-    vector += __builtin_shuffle(vector, from);
+  if constexpr (Width == 0) {
+    return vector[0];
+  } else {
+    vector += turned<T, Width>(vector, std::make_index_sequence<size_t(kVector<T>)>());
+    return fold_vector<T, Width / 2>(vector);
   }
-  return vector[0];
 }
 
 template <typename T>
@@ -316,18 +322,36 @@ void add_differences(const T* block, int64_t n, T from, double& sum, double& squ
   }
 }
 
-// The mean, and the sum of (element - mean)^2: what differs from a number near the mean says how far it is off.
+template <typename T>
+void differences_run(const T* src, int64_t n, T from, double& sum, double& squares) {
+  sum = squares = 0;
+  for (int64_t at = 0; at < n; at += kSumBlock) add_differences(src + at, least(n - at, kSumBlock), from, sum, squares);
+}
+
+// The mean, and the sum of (element - mean)^2: what differs from a number near the mean says how far it is off. The mean of
+// the first elements is near enough unless it is off by more than the elements are among themselves, so that digits cancel.
 template <typename T>
 void moments_run(const T* src, int64_t n, double* mean, double* squares) {
-  T near = T(double(sum_run(src, n)) / double(n));
+  int64_t first = least(n, kLanes);
+  T near = T(double(sum_block(src, first)) / double(first));
+  double sum, products;
+  if (__builtin_isfinite(near)) {
+    differences_run(src, n, near, sum, products);
+    double corrected = products - sum * sum / double(n);
+    if (__builtin_isfinite(products) && corrected >= 0.5 * products) {
+      *mean = double(near) + sum / double(n);
+      *squares = corrected;
+      return;
+    }
+  }
+  near = T(double(sum_run(src, n)) / double(n));
   if (!__builtin_isfinite(near)) {
     *mean = exact_sum_run(src, n) / double(n);
     double off = *mean - double(T(*mean));
     *squares = squares_run(src, n, T(*mean)) - double(n) * off * off;
     return;
   }
-  double sum = 0, products = 0;
-  for (int64_t at = 0; at < n; at += kSumBlock) add_differences(src + at, least(n - at, kSumBlock), near, sum, products);
+  differences_run(src, n, near, sum, products);
   *mean = double(near) + sum / double(n);
   double corrected = products - sum * sum / double(n);
   *squares = corrected < 0 ? 0 : corrected;
@@ -354,6 +378,17 @@ void normalize_run(const T* src, T* dst, int64_t n, double eps, const T* scale, 
   }
 }
 
+// By blocks, so that the compiler can compare vectors.
+inline bool indices_fit_run(const int64_t* index, int64_t n, int64_t extent) {
+  constexpr int64_t kBlock = 512;
+  for (int64_t at = 0; at < n; at += kBlock) {
+    int64_t end = least(at + kBlock, n), outside = 0;
+    for (int64_t i = at; i < end; ++i) outside |= (index[i] < 0) | (index[i] >= extent);
+    if (outside != 0) return false;
+  }
+  return true;
+}
+
 template <typename Word>
 bool take_run(const Word* src, const int64_t* index, int64_t n, int64_t extent, int64_t wrapped, int64_t stride,
               Word* dst) {
@@ -368,19 +403,21 @@ bool take_run(const Word* src, const int64_t* index, int64_t n, int64_t extent, 
   return outside == 0;
 }
 
+// Element i of the result is element i - Width, or zero where there is none.
+template <typename T, int Width, size_t... I>
+inline Vector<T> moved_up(Vector<T> vector, std::index_sequence<I...>) {
+  return __builtin_shuffle(vector, Vector<T>{}, VectorIndex<T>{(int(I) < Width ? kVector<T> : int(I) - Width)...});
+}
+
 // Each element becomes the sum of those up to it in its vector.
-template <typename T>
+template <typename T, int Width = 1>
 inline Vector<T> sums_up_to(Vector<T> vector) {
-  typedef std::conditional_t<sizeof(T) == 4, int32_t, int64_t> Index __attribute__((vector_size(MD_LEVEL_BYTES)));
-  Vector<T> zeros = {};
-#pragma GCC unroll 8
-  for (int width = 1; width < kVector<T>; width *= 2) {
-    Index from = {};
-#pragma GCC unroll 16
-    for (int i = 0; i < kVector<T>; ++i) from[i] = i < width ? kVector<T> : i - width;
-    vector += __builtin_shuffle(vector, zeros, from);
+  if constexpr (Width >= kVector<T>) {
+    return vector;
+  } else {
+    vector += moved_up<T, Width>(vector, std::make_index_sequence<size_t(kVector<T>)>());
+    return sums_up_to<T, Width * 2>(vector);
   }
-  return vector;
 }
 
 // dst[i] = src[0] + ... + src[i]; dst may be src. What comes before a vector is summed in double: float32 would lose a bit
@@ -437,6 +474,7 @@ constexpr void fill_blocks(LoopTable& table) {
   table.normalize_f64 = normalize_run<double>;
   table.moments_f32 = moments_run<float>;
   table.moments_f64 = moments_run<double>;
+  table.indices_fit = indices_fit_run;
   table.take_words = take_run<uint32_t>;
   table.take_long_words = take_run<uint64_t>;
   table.running_sum_f32 = running_sum_run<float>;

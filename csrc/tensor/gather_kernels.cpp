@@ -7,6 +7,7 @@
 #include "tensor/copy.h"
 #include "tensor/fill.h"
 #include "tensor/kernels.h"
+#include "tensor/loops.h"
 #include "tensor/numeric_cast.h"
 #include "tensor/pointwise.h"
 #include "tensor/shape_rules.h"
@@ -31,9 +32,7 @@ class Indices {
   Indices(const OpCall& call, const Tensor& index, int64_t extent) : plain_(as_contiguous(index, DType::int64)) {
     std::atomic<bool> fits = true;
     parallel_for(size(), 0.15, [&](int64_t begin, int64_t end) {
-      bool inside = true;
-      for (int64_t i = begin; i < end; ++i) inside &= data()[i] >= 0 && data()[i] < extent;
-      if (!inside) fits = false;
+      if (!loops().indices_fit(data() + begin, end - begin, extent)) fits = false;
     });
     for (int64_t i = 0; i < size() && !fits; ++i) checked_index(call, data()[i], extent);
   }

@@ -85,6 +85,8 @@ struct LoopTable {
   void (*normalize_f32)(const float* src, float* dst, int64_t n, double eps, const float* scale, const float* shift);
   void (*normalize_f64)(const double* src, double* dst, int64_t n, double eps, const double* scale,
                         const double* shift);
+  // All of index[0..n) are in [0, extent).
+  bool (*indices_fit)(const int64_t* index, int64_t n, int64_t extent);
   // dst[i] = src[index[i] * stride]; false when an index is not in [-wrapped, extent): its element is then src[0].
   // wrapped: extent, or 0 where negative indices are not allowed. extent > 0. For elements of 4 and 8 bytes.
   bool (*take_words)(const uint32_t* src, const int64_t* index, int64_t n, int64_t extent, int64_t wrapped,

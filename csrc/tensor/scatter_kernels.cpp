@@ -5,6 +5,7 @@
 #include "tensor/copy.h"
 #include "tensor/index_writes.h"
 #include "tensor/kernels.h"
+#include "tensor/loops.h"
 #include "tensor/shape_rules.h"
 #include "tensor/storage.h"
 #include "tensor/threads.h"
@@ -16,9 +17,7 @@ void check_scattered(const OpCall& call, const Tensor& index, int dim, int64_t e
   const int64_t* values = index.data<const int64_t>();
   std::atomic<bool> fits = true;
   parallel_for(index->numel(), 0.15, [&](int64_t begin, int64_t end) {
-    bool inside = true;
-    for (int64_t i = begin; i < end; ++i) inside &= values[i] >= 0 && values[i] < extent;
-    if (!inside) fits = false;
+    if (!loops().indices_fit(values + begin, end - begin, extent)) fits = false;
   });
   if (fits) return;
   for (int64_t i = 0; i < index->numel(); ++i) {
