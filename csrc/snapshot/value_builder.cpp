@@ -284,13 +284,25 @@ Ref as_held_by_class(PyObject* name, const Ref& function) {
 
 }  // namespace
 
+namespace {
+
+// Borrowed; null: none.
+PyObject* set_name_hook(BorrowedRef value) {
+  static PyObject* const kSetName = PyUnicode_InternFromString("__set_name__");
+  return _PyType_Lookup(value.type(), kSetName);
+}
+
+// name, qualified name, bases, metaclass
+constexpr size_t kClassParts = 4;
+
+}  // namespace
+
 // Without building anything.
 bool ValueBuilder::is_there(RecipeId id) const {
   RecipeKind kind = snapshot_.recipes[id].kind;
   return kind == RecipeKind::Constant || kind == RecipeKind::Source;
 }
 
-// Its names are there, in their order; what is not there before it is made comes later, since it may hold the class.
 // type(*parts), where the parts [first, last) are iterators, or are iterated over from here on; with `name` a keyword is True.
 Ref ValueBuilder::call_on_iterators(PyTypeObject* type, std::span<const Ref> parts, size_t first, size_t last,
                                     PyObject* name) {
@@ -302,29 +314,42 @@ Ref ValueBuilder::call_on_iterators(PyTypeObject* type, std::span<const Ref> par
   return check(PyObject_Vectorcall(reinterpret_cast<PyObject*>(type), args.data(), held.size(), name));
 }
 
+// Its names are there, in their order; what is not there before it is made comes later, since it may hold the class.
 Ref ValueBuilder::make_class(const Recipe& recipe) {
   Ref names = check(PyDict_New());
   const std::vector<RecipeId>& parts = recipe.parts;
-  for (size_t i = 0; i < static_cast<size_t>(recipe.index); ++i) {
-    Ref value = is_there(parts[4 + 2 * i]) ? build(parts[4 + 2 * i]) : Ref::share(Py_None);
-    check_status(PyDict_SetItem(names, build(parts[3 + 2 * i]), value));
+  size_t end = kClassParts + 2 * static_cast<size_t>(recipe.index);
+  for (size_t i = kClassParts; i < end; i += 2) {
+    Ref name = build(parts[i]);
+    bool is_early = is_given_early(name, parts[i + 1]);
+    check_status(PyDict_SetItem(names, name, is_early ? build(parts[i + 1]) : Ref::share(Py_None)));
   }
   check_status(PyDict_SetItemString(names, "__qualname__", build(parts[1])));
   Ref arguments = check(PyTuple_Pack(3, build(parts[0]).get(), build(parts[2]).get(), names.get()));
-  return check(PyType_Type.tp_new(&PyType_Type, arguments, nullptr));
+  Ref meta = build(parts[3]);
+  return check(PyType_Type.tp_new(reinterpret_cast<PyTypeObject*>(meta.get()), arguments, nullptr));
+}
+
+// type.__new__ gets it: it has its names of slots then, and an object in Python that asks for its name has been told it already.
+bool ValueBuilder::is_given_early(BorrowedRef name, RecipeId value) {
+  if (PyUnicode_CompareWithASCIIString(name, "__slots__") == 0) return true;
+  if (!is_there(value)) return false;
+  PyObject* hook = set_name_hook(build(value));
+  return hook == nullptr || !PyFunction_Check(hook);
 }
 
 void ValueBuilder::fill_class(PyObject* type, const Recipe& recipe) {
-  static PyObject* const kSetName = PyUnicode_InternFromString("__set_name__");
   const std::vector<RecipeId>& parts = recipe.parts;
-  for (size_t i = 3; i < parts.size(); i += 2) {
-    bool is_first = i < 3 + 2 * static_cast<size_t>(recipe.index);
-    if (is_first && is_there(parts[i + 1])) continue;
-    Ref name = build(parts[i]), value = build(parts[i + 1]);
+  for (size_t i = kClassParts; i < parts.size(); i += 2) {
+    bool is_first = i < kClassParts + 2 * static_cast<size_t>(recipe.index);
+    Ref name = build(parts[i]);
+    if (is_first && is_given_early(name, parts[i + 1])) continue;
+    Ref value = build(parts[i + 1]);
     if (is_first && PyFunction_Check(value.get())) value = as_held_by_class(name, value);
     check_status(PyType_Type.tp_setattro(type, name, value));
-    PyObject* hook = is_first ? _PyType_Lookup(Py_TYPE(value.get()), kSetName) : nullptr;
-    if (hook != nullptr) check(PyObject_CallFunctionObjArgs(hook, value.get(), type, name.get(), nullptr));
+    PyObject* hook = is_first ? set_name_hook(value) : nullptr;
+    if (hook != nullptr && !PyFunction_Check(hook))
+      check(PyObject_CallFunctionObjArgs(hook, value.get(), type, name.get(), nullptr));
   }
 }
 

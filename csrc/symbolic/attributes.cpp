@@ -106,6 +106,7 @@ class AttributeLookup {
     if (meta && is_data_descriptor(walk_.exact_type(meta))) return read_descriptor(meta);
     ValuePtr found = walk_.class_attribute(object_, name_);
     if (!found) return meta ? bind(meta) : missing();
+    if (is_descriptor_of_made_class(walk_, found)) unknown();
     PyTypeObject* descriptor = descriptor_type(found);
     if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr || is_cached(found)) return {found};
     if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, object_)};
@@ -788,6 +789,8 @@ ValuePtr Walk::type_value(const ValuePtr& object) {
   if (auto* instance = as<InstanceValue>(object)) return instance->type;
   if (auto* sequence = as<SequenceValue>(object); sequence != nullptr && sequence->type) return sequence->type;
   if (auto* dict = as<DictValue>(object); dict != nullptr && dict->type) return dict->type;
+  if (auto* known = as<ObjectValue>(object); known != nullptr && known->made_class)
+    return made_class(known->object)->meta;
   PyTypeObject* type = exact_type(object);
   const Source* source = source_of(object);
   if (source == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))

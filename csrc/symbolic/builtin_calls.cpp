@@ -148,7 +148,8 @@ ValuePtr call_type(Walk& walk, const CallArgs& args) {
     if (!entries) walk.graph_break(BreakReason::class_definition, "type() with names that are not known");
     auto names = make_value<DictValue>();
     names->entries = std::move(*entries);
-    return make_class(walk, args.positional[0], args.positional[1], names);
+    return make_class(walk, walk.constant(reinterpret_cast<PyObject*>(&PyType_Type)), args.positional[0],
+                      args.positional[1], names);
   }
   if (args.positional.size() != 1 || !args.keywords.empty())
     walk.graph_break(BreakReason::class_definition, "type() with these arguments");

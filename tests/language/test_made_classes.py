@@ -191,3 +191,57 @@ def test_an_iterator_of_a_class_made_in_the_region_lives_on_under_another():
 
     for kind in ("filter", "map", "zip", "enumerate"):
         assert minidynamo.compile(choose)(kind) == choose(kind)
+
+
+class Meta(type):
+    def __init__(cls, name, bases, names):
+        cls.level = 1
+
+
+class Named:
+    def __set_name__(self, owner, name):
+        self.name = name
+
+
+NAMED = Named()
+
+
+def class_with_meta(x):
+    class Local(metaclass=Meta):
+        named = NAMED
+
+    return Local, Local.level, x + 1
+
+
+make_class = minidynamo.compile(class_with_meta, fullgraph=True)
+
+
+def test_a_metaclass_that_changes_is_followed(monkeypatch):
+    x = tensor([1.0])
+    assert make_class(x)[1] == 1
+    monkeypatch.setattr(Meta, "__init__", lambda cls, *args: setattr(cls, "level", 2))
+    local, level, _ = make_class(x)
+    assert (local.level, level, type(local)) == (2, 2, Meta)
+    monkeypatch.setattr(Meta, "__new__", staticmethod(lambda meta, *args: type.__new__(meta, "Other", (), {})), raising=False)
+    assert make_class(x)[0].__name__ == "Other"
+
+
+def test_a_metaclass_that_gets_a_way_of_its_own_is_left_to_python(monkeypatch):
+    captured = minidynamo.compile(class_with_meta)
+    x = tensor([1.0])
+    assert not hasattr(captured(x)[0], "first")
+    monkeypatch.setattr(Meta, "__prepare__", classmethod(lambda meta, name, bases: {"first": 7}), raising=False)
+    assert captured(x)[0].first == 7
+
+
+def test_a_name_is_told_once_and_by_whom_it_is_told_is_followed(monkeypatch):
+    told = []
+    x = tensor([1.0])
+    make_class(x)
+    assert NAMED.name == "named"
+    monkeypatch.setattr(Named, "__set_name__", lambda self, owner, name: told.append((owner, name)))
+    local = make_class(x)[0]
+    assert told == [(local, "named")]
+    monkeypatch.delattr(Named, "__set_name__")
+    make_class(x)
+    assert len(told) == 1
