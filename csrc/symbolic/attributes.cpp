@@ -288,11 +288,15 @@ class AttributeLookup {
     // A super object, a proxy or a generic alias shows what is another object's; a bound method does so for what it lacks.
     if (type->tp_getattro != PyObject_GenericGetAttr && (type != &PyMethod_Type || is("__class__"))) unknown();
     if (is("__class__")) return {walk_.type_value(object_)};
+    if (auto* method = as<BoundMethodValue>(object_); method != nullptr && is("__self__")) return {method->self};
     if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) unknown();
     PyObject* descriptor = _PyType_Lookup(type, name_);
     if (descriptor == nullptr && type->tp_dictoffset != 0) unknown();
     if (descriptor == nullptr) return missing();
-    if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) return {walk_.constant(descriptor), true};
+    // A slot's method (__next__) is one as well, where it is known what calling it does.
+    bool is_method = Py_IS_TYPE(descriptor, &PyMethodDescr_Type) ||
+                     (Py_IS_TYPE(descriptor, &PyWrapperDescr_Type) && find_call(descriptor) != nullptr);
+    if (is_method) return {walk_.constant(descriptor), true};
     if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) && walk_.is_plain_tuple(object_))
       return {field_of_struct(descriptor)};
     bool may_change = is("__module__");
