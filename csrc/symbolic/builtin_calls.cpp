@@ -91,7 +91,7 @@ std::optional<bool> answer_of_metaclass(Walk& walk, const ValuePtr& asked, const
                                              _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta.get()), check_name);
   if (known != nullptr && known->source != nullptr) walk.identity_of(hook);
   if (!hook || is_abstract || !walk.is_python_function(hook)) return std::nullopt;
-  std::optional<bool> truth = walk.truth_of(walk.call_now(hook, {{classinfo, asked}, {}}));
+  std::optional<bool> truth = truth_by_methods(walk, walk.call_now(hook, {{classinfo, asked}, {}}));
   if (!truth) walk.graph_break(BreakReason::unknown_truth, "the answer of a metaclass");
   return truth;
 }
@@ -181,7 +181,7 @@ ValuePtr call_bool(Walk& walk, const CallArgs& args) {
   walk.require_count(args, 0, 1);
   if (args.positional.empty()) return walk.boolean(false);
   if (ValuePtr truth = walk.computed(Computation::Truth, {args.positional[0]})) return truth;
-  std::optional<bool> truth = walk.truth_of(args.positional[0]);
+  std::optional<bool> truth = truth_by_methods(walk, args.positional[0]);
   if (!truth && walk.is_tensor(args.positional[0])) walk.graph_break(BreakReason::tensor_to_number, "bool()");
   if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(args.positional[0]));
   return walk.boolean(*truth);
@@ -439,7 +439,7 @@ ValuePtr call_any_all(Walk& walk, const CallArgs& args) {
   ValuePtr iterator = walk.any_iterator_over(args.positional[0]);
   if (!iterator) break_on_builtin(walk, stop_at ? "any" : "all", args.positional[0]);
   while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator))) {
-    std::optional<bool> truth = walk.truth_of(*item);
+    std::optional<bool> truth = truth_by_methods(walk, *item);
     if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(*item));
     if (*truth == stop_at) return walk.boolean(stop_at);
   }
