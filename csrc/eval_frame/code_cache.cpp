@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cpython/code_extra.h"
+#include "eval_frame/counters.h"
 #include "snapshot/policy.h"
 
 namespace md {
@@ -84,6 +85,7 @@ void CodeCache::drop_backend_soon(uint64_t backend) {
 // Told in the middle of anything, the collector's work too. The interpreter sweeps as soon as it is between two
 // instructions; if it cannot be asked to, the next entry of the place does.
 void CodeCache::guarded_object_died() {
+  has_dead_ = true;
   bool is_first = caches_to_sweep().empty();
   caches_to_sweep().insert(this);
   if (is_first && Py_AddPendingCall(sweep, nullptr) != 0) caches_to_sweep().clear();
@@ -98,12 +100,14 @@ int CodeCache::sweep(void*) {
 }
 
 void CodeCache::take_dead(std::vector<CacheEntryPtr>& dead) {
+  has_dead_ = false;
   auto take = [&](CacheEntryPtr& entry) {
     bool is_dead = entry->guards.dead();
     if (is_dead) dead.push_back(std::move(entry));
     return is_dead;
   };
   for (Bucket& bucket : buckets_) {
+    ++counters().cache_places_visited;
     std::erase_if(bucket.telling, [&](Bucket::TellingPlace& place) { return take(place.owner); });
     if (std::erase_if(bucket.entries, take) > 0) bucket.build_index();
   }
@@ -113,13 +117,32 @@ bool CodeCache::limit_was_met() const {
   return std::ranges::any_of(buckets_, [](const Bucket& bucket) { return bucket.warned; });
 }
 
-CodeCache::Bucket* CodeCache::find(const CacheKey& key) {
-  for (Bucket& bucket : buckets_)
+// Those of one instruction are neighbours: a few, of other depths, policies and callers.
+std::span<const CodeCache::Bucket> CodeCache::buckets_at(int instruction) const {
+  auto at = [](const Bucket& bucket) {
+    ++counters().cache_places_visited;
+    return bucket.key.instruction;
+  };
+  auto first = std::ranges::lower_bound(buckets_, instruction, {}, at);
+  auto last = std::find_if(first, buckets_.end(), [&](const Bucket& bucket) { return at(bucket) != instruction; });
+  return {first, last};
+}
+
+const CodeCache::Bucket* CodeCache::find(const CacheKey& key) const {
+  for (const Bucket& bucket : buckets_at(key.instruction))
     if (bucket.key == key) return &bucket;
   return nullptr;
 }
 
-const CodeCache::Bucket* CodeCache::find(const CacheKey& key) const { return const_cast<CodeCache*>(this)->find(key); }
+CodeCache::Bucket* CodeCache::find(const CacheKey& key) { return const_cast<Bucket*>(std::as_const(*this).find(key)); }
+
+CodeCache::Bucket& CodeCache::find_or_add(const CacheKey& key) {
+  if (Bucket* known = find(key)) return *known;
+  auto behind = buckets_at(key.instruction).end() - std::span<const Bucket>(buckets_).begin();
+  Bucket& added = *buckets_.emplace(buckets_.begin() + behind);
+  added.key = key;
+  return added;
+}
 
 CacheEntryPtr CodeCache::lookup(const CacheKey& key, const LocalsView& view) {
   Bucket* bucket = find(key);
@@ -172,17 +195,14 @@ void CodeCache::Bucket::build_index() {
 void CodeCache::insert(const CacheKey& key, CacheEntryPtr entry, const LocalsView& view) {
   entry->guards.seal(this);
   entry->id = next_id_++;
-  Bucket* bucket = find(key);
-  if (bucket == nullptr) {
-    bucket = &buckets_.emplace_back();
-    bucket->key = key;
-  }
   // What they held may run code when it is freed, at the end, when the cache is whole.
   std::vector<CacheEntryPtr> dead;
-  take_dead(dead);
-  bucket->note_telling_place(view);
-  bucket->entries.insert(bucket->entries.begin(), std::move(entry));
-  bucket->build_index();
+  if (has_dead_) take_dead(dead);
+  has_dead_ = has_dead_ || entry->guards.dead();
+  Bucket& bucket = find_or_add(key);
+  bucket.note_telling_place(view);
+  bucket.entries.insert(bucket.entries.begin(), std::move(entry));
+  bucket.build_index();
 }
 
 std::vector<CacheEntryPtr> CodeCache::all_entries() const {
@@ -210,11 +230,8 @@ int CodeCache::count(const CacheKey& key) const {
 
 int CodeCache::count_under_all_policies(const CacheKey& key) const {
   int total = 0;
-  for (const Bucket& bucket : buckets_) {
-    bool same = bucket.key.instruction == key.instruction && bucket.key.depth == key.depth &&
-                same_chain(bucket.key.callers, key.callers);
-    if (same) total += count(bucket.key);
-  }
+  for (const Bucket& bucket : buckets_at(key.instruction))
+    if (bucket.key.depth == key.depth && same_chain(bucket.key.callers, key.callers)) total += count(bucket.key);
   return total;
 }
 
@@ -252,13 +269,6 @@ bool CodeCache::first_warning(const CacheKey& key) {
   return true;
 }
 
-bool CodeCache::was_seen(const CacheKey& key) {
-  Bucket* bucket = find(key);
-  if (bucket == nullptr) {
-    bucket = &buckets_.emplace_back();
-    bucket->key = key;
-  }
-  return std::exchange(bucket->seen, true);
-}
+bool CodeCache::was_seen(const CacheKey& key) { return std::exchange(find_or_add(key).seen, true); }
 
 }  // namespace md

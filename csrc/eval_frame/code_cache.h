@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -111,7 +112,10 @@ class CodeCache : private GuardDeathListener {
   static int sweep(void*);
   Bucket* find(const CacheKey& key);
   const Bucket* find(const CacheKey& key) const;
-  std::vector<Bucket> buckets_;
+  Bucket& find_or_add(const CacheKey& key);
+  std::span<const Bucket> buckets_at(int instruction) const;
+  std::vector<Bucket> buckets_;  // by their instruction: straight code may have tens of thousands
+  bool has_dead_ = false;        // an object that an entry held died, and nobody has swept since
   int frame_id_;
   int next_id_ = 0;
 };

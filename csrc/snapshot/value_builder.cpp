@@ -284,6 +284,19 @@ Ref as_held_by_class(PyObject* name, const Ref& function) {
 
 }  // namespace
 
+namespace {
+
+// Borrowed; null: none.
+PyObject* set_name_hook(BorrowedRef value) {
+  static PyObject* const kSetName = PyUnicode_InternFromString("__set_name__");
+  return _PyType_Lookup(value.type(), kSetName);
+}
+
+// name, qualified name, bases, metaclass, cell of its names
+constexpr size_t kClassParts = 5;
+
+}  // namespace
+
 // Without building anything.
 bool ValueBuilder::is_there(RecipeId id) const {
   RecipeKind kind = snapshot_.recipes[id].kind;
@@ -305,27 +318,39 @@ Ref ValueBuilder::call_on_iterators(PyTypeObject* type, std::span<const Ref> par
 Ref ValueBuilder::make_class(const Recipe& recipe) {
   Ref names = check(PyDict_New());
   const std::vector<RecipeId>& parts = recipe.parts;
-  for (size_t i = 0; i < static_cast<size_t>(recipe.index); ++i) {
-    Ref value = is_there(parts[5 + 2 * i]) ? build(parts[5 + 2 * i]) : Ref::share(Py_None);
-    check_status(PyDict_SetItem(names, build(parts[4 + 2 * i]), value));
+  size_t end = kClassParts + 2 * static_cast<size_t>(recipe.index);
+  for (size_t i = kClassParts; i < end; i += 2) {
+    Ref name = build(parts[i]);
+    bool is_early = is_given_early(name, parts[i + 1]);
+    check_status(PyDict_SetItem(names, name, is_early ? build(parts[i + 1]) : Ref::share(Py_None)));
   }
   check_status(PyDict_SetItemString(names, "__qualname__", build(parts[1])));
-  if (Ref cell = build(parts[3])) check_status(PyDict_SetItemString(names, "__classdictcell__", cell));
+  if (Ref cell = build(parts[4])) check_status(PyDict_SetItemString(names, "__classdictcell__", cell));
   Ref arguments = check(PyTuple_Pack(3, build(parts[0]).get(), build(parts[2]).get(), names.get()));
-  return check(PyType_Type.tp_new(&PyType_Type, arguments, nullptr));
+  Ref meta = build(parts[3]);
+  return check(PyType_Type.tp_new(reinterpret_cast<PyTypeObject*>(meta.get()), arguments, nullptr));
+}
+
+// type.__new__ gets it: it has its names of slots then, and an object in Python that asks for its name has been told it already.
+bool ValueBuilder::is_given_early(BorrowedRef name, RecipeId value) {
+  if (PyUnicode_CompareWithASCIIString(name, "__slots__") == 0) return true;
+  if (!is_there(value)) return false;
+  PyObject* hook = set_name_hook(build(value));
+  return hook == nullptr || !PyFunction_Check(hook);
 }
 
 void ValueBuilder::fill_class(PyObject* type, const Recipe& recipe) {
-  static PyObject* const kSetName = PyUnicode_InternFromString("__set_name__");
   const std::vector<RecipeId>& parts = recipe.parts;
-  for (size_t i = 4; i < parts.size(); i += 2) {
-    bool is_first = i < 4 + 2 * static_cast<size_t>(recipe.index);
-    if (is_first && is_there(parts[i + 1])) continue;
-    Ref name = build(parts[i]), value = build(parts[i + 1]);
+  for (size_t i = kClassParts; i < parts.size(); i += 2) {
+    bool is_first = i < kClassParts + 2 * static_cast<size_t>(recipe.index);
+    Ref name = build(parts[i]);
+    if (is_first && is_given_early(name, parts[i + 1])) continue;
+    Ref value = build(parts[i + 1]);
     if (is_first && PyFunction_Check(value.get())) value = as_held_by_class(name, value);
     check_status(PyType_Type.tp_setattro(type, name, value));
-    PyObject* hook = is_first ? _PyType_Lookup(Py_TYPE(value.get()), kSetName) : nullptr;
-    if (hook != nullptr) check(PyObject_CallFunctionObjArgs(hook, value.get(), type, name.get(), nullptr));
+    PyObject* hook = is_first ? set_name_hook(value) : nullptr;
+    if (hook != nullptr && !PyFunction_Check(hook))
+      check(PyObject_CallFunctionObjArgs(hook, value.get(), type, name.get(), nullptr));
   }
 }
 

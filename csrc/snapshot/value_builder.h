@@ -33,6 +33,7 @@ class ValueBuilder {
   void fill(RecipeId id);
   bool is_there(RecipeId id) const;
   Ref make_class(const Recipe& recipe);
+  bool is_given_early(BorrowedRef name, RecipeId value);
   Ref call_on_iterators(PyTypeObject* type, std::span<const Ref> parts, size_t first, size_t last,
                         PyObject* name = nullptr);
   void fill_class(PyObject* type, const Recipe& recipe);

@@ -61,6 +61,7 @@ Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& s
     auto* known = as<ObjectValue>(on_type);
     if (known == nullptr) return Place::Unknown;
     if (descriptor == &PyMemberDescr_Type && is_object_slot(known->object.get())) {
+      if (is_descriptor_of_made_class(walk, on_type)) return Place::Own;
       if (known->source == nullptr) return Place::Unknown;
       walk.guards().slot_match(known->source, known->object.get());
       return Place::Own;

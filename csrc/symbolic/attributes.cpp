@@ -101,6 +101,7 @@ class AttributeLookup {
     if (meta && is_data_descriptor(walk_.exact_type(meta))) return read_descriptor(meta);
     ValuePtr found = walk_.class_attribute(object_, name_);
     if (!found) return meta ? bind(meta) : missing();
+    if (is_descriptor_of_made_class(walk_, found)) unknown();
     PyTypeObject* descriptor = descriptor_type(found);
     if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr || is_cached(found)) return {found};
     if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, object_)};
@@ -282,11 +283,15 @@ class AttributeLookup {
     // A super object, a proxy or a generic alias shows what is another object's; a bound method does so for what it lacks.
     if (type->tp_getattro != PyObject_GenericGetAttr && (type != &PyMethod_Type || is("__class__"))) unknown();
     if (is("__class__")) return {walk_.type_value(object_)};
+    if (auto* method = as<BoundMethodValue>(object_); method != nullptr && is("__self__")) return {method->self};
     if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) unknown();
     PyObject* descriptor = _PyType_Lookup(type, name_);
     if (descriptor == nullptr && type->tp_dictoffset != 0) unknown();
     if (descriptor == nullptr) return missing();
-    if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) return {walk_.constant(descriptor), true};
+    // A slot's method (__next__) is one as well, where it is known what calling it does.
+    bool is_method = Py_IS_TYPE(descriptor, &PyMethodDescr_Type) ||
+                     (Py_IS_TYPE(descriptor, &PyWrapperDescr_Type) && find_call(descriptor) != nullptr);
+    if (is_method) return {walk_.constant(descriptor), true};
     if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) && walk_.is_plain_tuple(object_))
       return {field_of_struct(descriptor)};
     bool may_change = is("__module__");
@@ -784,6 +789,8 @@ ValuePtr Walk::type_value(const ValuePtr& object) {
   if (auto* instance = as<InstanceValue>(object)) return instance->type;
   if (auto* sequence = as<SequenceValue>(object); sequence != nullptr && sequence->type) return sequence->type;
   if (auto* dict = as<DictValue>(object); dict != nullptr && dict->type) return dict->type;
+  if (auto* known = as<ObjectValue>(object); known != nullptr && known->made_class)
+    return made_class(known->object)->meta;
   PyTypeObject* type = exact_type(object);
   const Source* source = source_of(object);
   if (source == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))

@@ -81,11 +81,27 @@ std::optional<bool> abstract_check(Walk& walk, PyTypeObject* type, PyTypeObject*
   return found == 1;
 }
 
-// isinstance and issubclass against exact classes whose metaclass keeps type's own check, and abstract base classes.
-bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo, const char* builtin = "isinstance") {
+// What a __instancecheck__ or __subclasscheck__ in Python says; no answer: the metaclass has none of its own.
+std::optional<bool> answer_of_metaclass(Walk& walk, const ValuePtr& asked, const ValuePtr& classinfo,
+                                        PyObject* check_name) {
+  ValuePtr hook = walk.type_attribute(classinfo, check_name);
+  auto* known = as<ObjectValue>(hook);
+  static const Ref abc_meta = imported("abc", "ABCMeta");
+  bool is_abstract = known != nullptr &&
+                     known->object.get() == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta.get()), check_name);
+  if (known != nullptr && known->source != nullptr) walk.identity_of(hook);
+  if (!hook || is_abstract || !walk.is_python_function(hook)) return std::nullopt;
+  std::optional<bool> truth = truth_by_methods(walk, walk.call_now(hook, {{classinfo, asked}, {}}));
+  if (!truth) walk.graph_break(BreakReason::unknown_truth, "the answer of a metaclass");
+  return truth;
+}
+
+// isinstance(asked, classinfo) and issubclass, where `type` is the class of what is asked, or it itself.
+bool is_subtype_of(Walk& walk, const ValuePtr& asked, PyTypeObject* type, const ValuePtr& classinfo,
+                   const char* builtin = "isinstance") {
   if (auto elements = walk.elements_of(classinfo)) {
     for (const ValuePtr& element : *elements)
-      if (is_subtype_of(walk, type, element, builtin)) return true;
+      if (is_subtype_of(walk, asked, type, element, builtin)) return true;
     return false;
   }
   static PyObject* const union_type = imported("types", "UnionType").release();
@@ -94,25 +110,31 @@ bool is_subtype_of(Walk& walk, PyTypeObject* type, const ValuePtr& classinfo, co
     walk.exact_type(classinfo);
     Ref member = check(PyObject_GetAttrString(union_type, "__args__"));
     ValuePtr args = walk.at(walk.sources().get(SourceKind::SlotAttr, parts->source, member.get()));
-    return is_subtype_of(walk, type, args, builtin);
+    return is_subtype_of(walk, asked, type, args, builtin);
   }
   auto* made = as<MadeValue>(classinfo);
   if (made != nullptr && type_of(classinfo) == reinterpret_cast<PyTypeObject*>(union_type)) {
     for (const ValuePtr& part : made->positional) {
       auto* object = as<ObjectValue>(part);
       bool is_none = object != nullptr && object->object.get() == Py_None;
-      if (is_none ? type == Py_TYPE(Py_None) : is_subtype_of(walk, type, part, builtin)) return true;
+      if (is_none ? type == Py_TYPE(Py_None) : is_subtype_of(walk, asked, type, part, builtin)) return true;
     }
     return false;
   }
   PyObject* known = walk.identity_of(classinfo);
   if (known == nullptr || !PyType_Check(known)) break_on_builtin(walk, builtin, classinfo);
   auto* base = reinterpret_cast<PyTypeObject*>(known);
-  Ref check_name = check(
-      PyUnicode_FromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__" : "__instancecheck__"));
-  if (_PyType_Lookup(Py_TYPE(known), check_name) != _PyType_Lookup(&PyType_Type, check_name)) {
+  Ref check_name = check(PyUnicode_InternFromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__"
+                                                                                              : "__instancecheck__"));
+  bool has_own_check = _PyType_Lookup(Py_TYPE(known), check_name) != _PyType_Lookup(&PyType_Type, check_name);
+  // A metaclass of the program's may be given one.
+  ValuePtr kept =
+      !has_own_check && Py_TYPE(known) != &PyType_Type ? walk.type_attribute(classinfo, check_name) : nullptr;
+  if (kept && walk.source_of(kept) != nullptr) walk.identity_of(kept);
+  if (has_own_check) {
     // type(x) is C says enough before C is asked.
     if (type == base && std::string_view(builtin) == "isinstance") return true;
+    if (std::optional<bool> answer = answer_of_metaclass(walk, asked, classinfo, check_name)) return *answer;
     std::optional<bool> found = abstract_check(walk, type, base, classinfo, check_name);
     if (!found) break_on_builtin(walk, builtin, classinfo);
     return *found;
@@ -129,7 +151,8 @@ ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
   walk.require_count(args, 2, 2);
   PyObject* type = walk.identity_of(args.positional[0]);
   if (type == nullptr || !PyType_Check(type)) break_on_builtin(walk, "issubclass", args.positional[0]);
-  return walk.boolean(is_subtype_of(walk, reinterpret_cast<PyTypeObject*>(type), args.positional[1], "issubclass"));
+  return walk.boolean(
+      is_subtype_of(walk, args.positional[0], reinterpret_cast<PyTypeObject*>(type), args.positional[1], "issubclass"));
 }
 
 // hash(x): what a __hash__ in Python gives, cut to size as Python does; or that of a key.
@@ -148,7 +171,8 @@ ValuePtr call_type(Walk& walk, const CallArgs& args) {
     if (!entries) walk.graph_break(BreakReason::class_definition, "type() with names that are not known");
     auto names = make_value<DictValue>();
     names->entries = std::move(*entries);
-    return make_class(walk, args.positional[0], args.positional[1], names);
+    return make_class(walk, walk.constant(reinterpret_cast<PyObject*>(&PyType_Type)), args.positional[0],
+                      args.positional[1], names);
   }
   if (args.positional.size() != 1 || !args.keywords.empty())
     walk.graph_break(BreakReason::class_definition, "type() with these arguments");
@@ -159,7 +183,7 @@ ValuePtr call_bool(Walk& walk, const CallArgs& args) {
   walk.require_count(args, 0, 1);
   if (args.positional.empty()) return walk.boolean(false);
   if (ValuePtr truth = walk.computed(Computation::Truth, {args.positional[0]})) return truth;
-  std::optional<bool> truth = walk.truth_of(args.positional[0]);
+  std::optional<bool> truth = truth_by_methods(walk, args.positional[0]);
   if (!truth && walk.is_tensor(args.positional[0])) walk.graph_break(BreakReason::tensor_to_number, "bool()");
   if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(args.positional[0]));
   return walk.boolean(*truth);
@@ -285,6 +309,14 @@ ValuePtr call_next(Walk& walk, const CallArgs& args) {
   bool has_value = iterator->returned && !walk.same_object(iterator->returned, walk.none());
   walk.raise_known(PyExc_StopIteration,
                    has_value ? std::vector<ValuePtr>{iterator->returned} : std::vector<ValuePtr>{});
+}
+
+// __next__ of an iterator of a built-in type.
+ValuePtr call_method_next(Walk& walk, const CallArgs& args) {
+  walk.require_count(args, 1, 1);
+  if (args.positional[0]->kind != ValueKind::Iterator)
+    walk.graph_break(BreakReason::foreign_next, describe(args.positional[0]));
+  return call_next(walk, args);
 }
 
 ValuePtr call_enumerate(Walk& walk, const CallArgs& args) {
@@ -431,7 +463,7 @@ ValuePtr call_any_all(Walk& walk, const CallArgs& args) {
   ValuePtr iterator = walk.any_iterator_over(args.positional[0]);
   if (!iterator) break_on_builtin(walk, stop_at ? "any" : "all", args.positional[0]);
   while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator))) {
-    std::optional<bool> truth = walk.truth_of(*item);
+    std::optional<bool> truth = truth_by_methods(walk, *item);
     if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(*item));
     if (*truth == stop_at) return walk.boolean(stop_at);
   }
@@ -542,7 +574,7 @@ bool Walk::is_instance(const ValuePtr& value, const ValuePtr& classinfo) {
   if (is_proxy || (reading != nullptr && PyFunction_Check(reading))) break_on_builtin(*this, "isinstance", value);
   if (_PyType_Lookup(type, kClass) != _PyType_Lookup(&PyBaseObject_Type, kClass))
     break_on_builtin(*this, "isinstance", value);
-  return is_subtype_of(*this, type, classinfo);
+  return is_subtype_of(*this, value, type, classinfo);
 }
 
 void register_builtin_calls() {
@@ -550,6 +582,12 @@ void register_builtin_calls() {
   register_call(imported("operator", "abs").get(), call_abs);
   register_call(imported("collections", "OrderedDict").get(), call_ordered_dict);
   register_call(imported("collections", "defaultdict").get(), call_default_dict);
+  // Those of iterators that the walk makes.
+  Ref next_name = check(PyUnicode_InternFromString("__next__"));
+  for (PyTypeObject* type : {&PyListIter_Type, &PyTupleIter_Type, &PyRangeIter_Type, &PyDictIterKey_Type,
+                             &PyDictIterValue_Type, &PyDictIterItem_Type, &PySetIter_Type, &PyEnum_Type, &PyZip_Type,
+                             &PyMap_Type, &PyFilter_Type, &PyGen_Type, &PyListRevIter_Type, &PyReversed_Type})
+    register_call(_PyType_Lookup(type, next_name), call_method_next);
   for (const BuiltinRow& row : kBuiltins)
     register_call(check(PyObject_GetAttrString(builtins, row.name)).get(), row.handler);
 }

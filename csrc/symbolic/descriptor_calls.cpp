@@ -52,9 +52,21 @@ ValuePtr copy_property(Walk& walk, const CallArgs& args) {
   return make(walk, &PyProperty_Type, std::move(parts));
 }
 
+// function.__get__(function, object, type=None)
+ValuePtr bind_function(Walk& walk, const CallArgs& args) {
+  walk.require_count(args, 2, 3);
+  const ValuePtr &function = args.positional[0], &object = args.positional[1];
+  if (!walk.is_python_function(function)) walk.raise_here();
+  if (!walk.same_object(object, walk.none())) return make_value<BoundMethodValue>(function, object);
+  if (args.positional.size() == 2 || walk.same_object(args.positional[2], walk.none())) walk.raise_here();
+  return function;
+}
+
 }  // namespace
 
 void register_descriptors() {
+  static PyObject* const kGet = PyUnicode_InternFromString("__get__");
+  register_call(_PyType_Lookup(&PyFunction_Type, kGet), bind_function);
   register_call(reinterpret_cast<PyObject*>(&PyStaticMethod_Type), make_wrapper<&PyStaticMethod_Type>);
   register_call(reinterpret_cast<PyObject*>(&PyClassMethod_Type), make_wrapper<&PyClassMethod_Type>);
   register_call(reinterpret_cast<PyObject*>(&PyProperty_Type), make_property);

@@ -1,6 +1,7 @@
 // Iteration over what the walk knows.
 #include "base/config.h"
 #include "cpython/object_layout.h"
+#include "symbolic/user_operators.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -194,7 +195,8 @@ std::optional<ValuePtr> next_mapped(Walk& walk, IteratorValue* iterator) {
 std::optional<ValuePtr> next_filtered(Walk& walk, IteratorValue* iterator) {
   bool by_truth = walk.same_object(iterator->bases[0], walk.none());
   while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator->bases[1]))) {
-    std::optional<bool> truth = walk.truth_of(by_truth ? *item : walk.call_now(iterator->bases[0], {{*item}, {}}));
+    std::optional<bool> truth =
+        truth_by_methods(walk, by_truth ? *item : walk.call_now(iterator->bases[0], {{*item}, {}}));
     if (!truth) walk.graph_break(BreakReason::unknown_truth, "in filter()");
     if (*truth) return item;
   }

@@ -1,7 +1,6 @@
 #include "symbolic/key_stand_in.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace md {
 
@@ -17,8 +16,16 @@ thread_local std::vector<std::pair<const PyObject*, const PyObject*>> difference
 // Since the instruction began.
 thread_local bool was_unasked = false;
 
+// While elements_met() looks up: for whom, and what it has met.
+thread_local const PyObject* probe = nullptr;
+thread_local std::vector<Ref>* met = nullptr;
+
 PyObject* compare(PyObject* self, PyObject* other, int op) {
   if (op != Py_EQ) Py_RETURN_NOTIMPLEMENTED;
+  if (met != nullptr) {
+    met->push_back(Ref::share(self == probe ? other : self));
+    Py_RETURN_FALSE;
+  }
   bool differ = std::ranges::any_of(differences, [&](const auto& pair) {
     return (pair.first == self && pair.second == other) || (pair.first == other && pair.second == self);
   });
@@ -52,6 +59,17 @@ Ref make_key_stand_in(Py_hash_t hash) {
 bool is_key_stand_in(BorrowedRef object) { return Py_IS_TYPE(object.get(), stand_in_type()); }
 
 Py_hash_t hash_of_stand_in(BorrowedRef stand_in) { return reinterpret_cast<KeyStandIn*>(stand_in.get())->hash; }
+
+std::vector<Ref> elements_met(BorrowedRef set, Py_hash_t hash) {
+  std::vector<Ref> found;
+  Ref key = make_key_stand_in(hash);
+  probe = key;
+  met = &found;
+  int status = PySet_Contains(set, key);
+  met = nullptr;
+  check_status(status);
+  return found;
+}
 
 void note_difference(BorrowedRef key, BorrowedRef other) { differences.emplace_back(key.get(), other.get()); }
 

@@ -2,6 +2,8 @@
 // gave. Compared with another object of that hash it fails, unless the program has said in this instruction that they differ: nothing
 // that forgot to ask goes on.
 #pragma once
+#include <vector>
+
 #include "cpython/ref.h"
 
 namespace md {
@@ -9,6 +11,9 @@ namespace md {
 Ref make_key_stand_in(Py_hash_t hash);
 bool is_key_stand_in(BorrowedRef object);
 Py_hash_t hash_of_stand_in(BorrowedRef stand_in);
+
+// The elements of this hash in the order in which a look-up in the set meets them; nobody is asked for anything.
+std::vector<Ref> elements_met(BorrowedRef set, Py_hash_t hash);
 
 // The program has compared them: they are not equal. Until forget_differences(), which each instruction begins with.
 void note_difference(BorrowedRef key, BorrowedRef other);

@@ -12,6 +12,7 @@ struct MadeClass {
   PyTypeObject* model() const { return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(value)->object.get()); }
 
   ValuePtr value;  // an ObjectValue of the model, without a source
+  ValuePtr meta;   // its class: type, or one of the program's that makes classes as type does
   ValuePtr name, qualname;
   ValuePtr bases;                      // a tuple
   std::vector<ValuePtr> base_classes;  // what it holds
@@ -23,10 +24,12 @@ struct MadeClass {
 class Walk;
 // __x__: a name with a meaning of its own.
 bool is_special_name(BorrowedRef name);
-// type(name, bases, names), of which the walk has the names for itself. Breaks where making the class would run Python code.
-// `names_cell`: where type puts the names of the class; null for none.
-ValuePtr make_class(Walk& walk, const ValuePtr& name, const ValuePtr& bases, const Handle<DictValue>& names,
-                    const ValuePtr& names_cell = nullptr);
+// type.__new__(meta, name, bases, names): the class, and the calls of __set_name__ and __init_subclass__. Breaks where making the
+// class would run other Python code.
+ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, const ValuePtr& bases,
+                    const Handle<DictValue>& names);
+// What of the class's own holds where its objects keep something (a slot, __dict__). Another class has another one.
+bool is_descriptor_of_made_class(Walk& walk, const ValuePtr& value);
 // What an attribute of type itself (__name__, __bases__ ...) is for this class; null: not known.
 ValuePtr field_of_class(Walk& walk, const MadeClass& made, BorrowedRef name);
 // Null value: deleted, which must be there. False: not to be done by the walk.

@@ -28,7 +28,7 @@ bool is_plain_special(std::string_view name) {
 
 // Names that make another kind of class than the walk knows.
 bool is_refused(std::string_view name) {
-  static constexpr std::array kNames{"__del__", "__slots__", "__classdictcell__", "__abstractmethods__"};
+  static constexpr std::array kNames{"__del__", "__classdictcell__", "__abstractmethods__"};
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
@@ -52,9 +52,17 @@ Ref plain_function() {
   return check(PyFunction_New(code, globals));
 }
 
+Ref names_of_slots(Walk& walk, const ValuePtr& value) {
+  Ref names = walk.constant_of(value);
+  bool is_known = names && (PyUnicode_CheckExact(names.get()) || PyTuple_CheckExact(names.get()));
+  if (!is_known) break_on_class(walk, "a class with __slots__ that are no tuple of names");
+  return names;
+}
+
 // What makes the model answer as the class will: the slots of a class depend on which names hold functions, and on None.
 Ref stand_in(Walk& walk, BorrowedRef key, const ValuePtr& value) {
   std::string name = text_of(key);
+  if (name == "__slots__") return names_of_slots(walk, value);
   PyTypeObject* type = walk.exact_type(value);
   if (type == &PyFunction_Type) return plain_function();
   for (PyTypeObject* wrapper : {&PyStaticMethod_Type, &PyClassMethod_Type, &PyProperty_Type})
@@ -70,20 +78,63 @@ Ref stand_in(Walk& walk, BorrowedRef key, const ValuePtr& value) {
   return check(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
 }
 
-// The class is told of its names by those that ask for it. What C code does then, it does where the class is made.
-void require_no_hook(Walk& walk, const ValuePtr& value) {
+// The class tells those of its objects that ask for it under which names it holds them. What C code does then, it does where
+// the class is made.
+void tell_names(Walk& walk, const MadeClass& made) {
   static PyObject* const kSetName = PyUnicode_InternFromString("__set_name__");
-  if (!has_user_type(value) || value->kind == ValueKind::Made) return;
-  if (PyType_Check(reinterpret_cast<PyObject*>(type_of(value))) && walk.type_attribute(value, kSetName))
-    break_on_class(walk, "a class with an object that has a __set_name__");
+  std::vector<DictValue::Entry> entries = made.names->entries;
+  for (const DictValue::Entry& entry : entries) {
+    if (!has_user_type(entry.value) || entry.value->kind == ValueKind::Made) continue;
+    ValuePtr hook = walk.type_attribute(entry.value, kSetName);
+    if (!hook) continue;
+    if (!walk.is_python_function(hook)) break_on_class(walk, "a class with an object that has a __set_name__");
+    try {
+      walk.call_now(hook, {{entry.value, made.value, walk.constant(entry.key)}, {}});
+    } catch (const RaiseSignal&) {
+      break_on_class(walk, "a __set_name__ that raises");  // Python adds to what it raises
+    }
+  }
 }
 
-// A plain class of type, whose subclasses nobody hears of.
+// Methods of a metaclass that are called when a class is made.
+bool makes_classes_as_type(Walk& walk, const ValuePtr& meta) {
+  auto* type = reinterpret_cast<PyTypeObject*>(walk.identity_of(meta).get());
+  if (type == &PyType_Type) return true;
+  if (type->tp_finalize != nullptr || type->tp_del != nullptr) return false;
+  for (const char* text : {"mro", "__prepare__"}) {
+    Ref name = check(PyUnicode_InternFromString(text));
+    ValuePtr found = walk.class_attribute(meta, name.get());
+    auto* known = as<ObjectValue>(found);
+    if (known == nullptr || known->object.get() != _PyType_Lookup(&PyType_Type, name)) return false;
+    if (known->source != nullptr) walk.identity_of(found);
+  }
+  return true;
+}
+
+PyTypeObject* class_of(const ValuePtr& value) {
+  auto* known = as<ObjectValue>(value);
+  bool is_class = known != nullptr && PyType_Check(known->object.get());
+  return is_class ? reinterpret_cast<PyTypeObject*>(known->object.get()) : nullptr;
+}
+
+// The most derived one of it and those of the bases.
+ValuePtr metaclass_of(Walk& walk, ValuePtr meta, const std::vector<ValuePtr>& bases) {
+  if (class_of(meta) == nullptr) break_on_class(walk, "a metaclass that is no class");
+  for (const ValuePtr& base : bases) {
+    if (class_of(base) == nullptr) break_on_class(walk, "a base that is no class");
+    ValuePtr other = walk.type_value(base);
+    if (PyType_IsSubtype(class_of(meta), class_of(other)) != 0) continue;
+    if (PyType_IsSubtype(class_of(other), class_of(meta)) == 0) walk.raise_here();
+    meta = other;
+  }
+  if (!makes_classes_as_type(walk, meta)) break_on_class(walk, "a metaclass that makes classes in its own way");
+  return meta;
+}
+
+// A class whose subclasses nobody hears of.
 PyObject* plain_base(Walk& walk, const ValuePtr& value) {
   static PyObject* const kHook = PyUnicode_InternFromString("__init_subclass__");
-  auto* known = as<ObjectValue>(value);
-  if (known == nullptr || !PyType_Check(known->object.get())) break_on_class(walk, "a base that is no class");
-  if (walk.exact_type(value) != &PyType_Type) break_on_class(walk, "a class with a metaclass");
+  if (class_of(value) == nullptr) break_on_class(walk, "a base that is no class");
   PyObject* base = walk.identity_of(value);
   ValuePtr hook = walk.class_attribute(value, kHook);
   auto* found = as<ObjectValue>(hook);
@@ -124,29 +175,36 @@ PyObject* own_attribute(PyTypeObject* type, BorrowedRef name) {
   return pv_own_attribute(type, name, &value) > 0 ? value : nullptr;
 }
 
-// The cell in which functions of the body find the names of the class, which type fills with those; null: there is none.
-ValuePtr take_names_cell(Walk& walk, const Handle<DictValue>& names) {
-  static PyObject* const kNamesCell = PyUnicode_InternFromString("__classdictcell__");
-  int at = names->find(kNamesCell);
-  if (at < 0) return nullptr;
-  ValuePtr value = names->entries[static_cast<size_t>(at)].value;
+// The cell in which functions of the body find the names of the class, which type fills with those.
+ValuePtr names_cell_of(Walk& walk, const ValuePtr& value) {
   auto* cell = as<CellValue>(value);
-  if (cell == nullptr || cell->source != nullptr || cell->contents.get() != names.get())
+  if (cell == nullptr || cell->source != nullptr || cell->holds_names)
     break_on_class(walk, "a class with a __classdictcell__ of its own");
-  names->erase(kNamesCell);
   return value;
 }
 
-// __build_class__(body, name, *bases)
+// What is not there when the class is made is stored afterwards, where a descriptor of the metaclass (of __name__, __bases__ ...)
+// would take it for something else.
+void require_place(Walk& walk, const ValuePtr& meta, BorrowedRef name, const ValuePtr& value) {
+  if (value->kind == ValueKind::Object || !is_special_name(name) || is_plain_special(text_of(name))) return;
+  PyObject* descriptor = _PyType_Lookup(class_of(meta), name);
+  if (descriptor != nullptr && Py_TYPE(descriptor)->tp_descr_set != nullptr)
+    break_on_class(walk, str_cat("a class with its own ", text_of(name)));
+}
+
+// __build_class__(body, name, *bases, metaclass=type)
 ValuePtr call_build_class(Walk& walk, const CallArgs& args) {
   static PyObject* const kCell = PyUnicode_InternFromString("__classcell__");
   if (args.positional.size() < 2) walk.raise_here();
-  if (!args.keywords.empty()) break_on_class(walk, "a class with keywords");
+  const ValuePtr* given = args.keyword("metaclass");
+  if (args.keywords.size() > (given != nullptr ? 1 : 0)) break_on_class(walk, "a class with keywords");
   auto* body = as<FunctionValue>(args.positional[0]);
   bool is_body = body != nullptr && (reinterpret_cast<PyCodeObject*>(body->code.get())->co_flags & CO_OPTIMIZED) == 0;
   if (!is_body) break_on_class(walk, "a body that is no class statement's");
   ValuePtr name = args.positional[1];
   std::vector<ValuePtr> classes(args.positional.begin() + 2, args.positional.end());
+  ValuePtr type = walk.constant(reinterpret_cast<PyObject*>(&PyType_Type));
+  ValuePtr meta = metaclass_of(walk, given != nullptr ? *given : type, classes);
   bases_of(walk, classes);
   auto bases = make_value<SequenceValue>(false, std::move(classes));
   auto names = make_value<DictValue>();
@@ -154,17 +212,28 @@ ValuePtr call_build_class(Walk& walk, const CallArgs& args) {
   auto* class_cell = as<CellValue>(cell);
   int at = names->find(kCell);
   bool same = class_cell == nullptr ? at < 0 : at >= 0 && names->entries[static_cast<size_t>(at)].value == cell;
-  if (!same || (class_cell != nullptr && class_cell->source != nullptr))
-    break_on_class(walk, "a class with a __classcell__ of its own");
-  names->erase(kCell);
-  ValuePtr names_cell = take_names_cell(walk, names);
-  ValuePtr made = make_class(walk, name, bases, names, names_cell);
-  if (names_cell) {
-    as<CellValue>(names_cell)->holds_names = true;
-    store_cell(walk, names_cell, made);
-  }
-  if (class_cell != nullptr) store_cell(walk, cell, made);
+  if (!same) break_on_class(walk, "a class with a __classcell__ of its own");
+  if (meta == type) return make_class(walk, meta, name, bases, names);
+  ValuePtr made = walk.call_now(meta, {{name, bases, names}, {}});
+  if (class_cell != nullptr && class_cell->contents != made) break_on_class(walk, "a class for another one");
   return made;
+}
+
+// type.__new__(meta, name, bases, names), as a metaclass's own __new__ calls it.
+ValuePtr call_type_new(Walk& walk, const CallArgs& args) {
+  walk.require_count(args, 4, 4);
+  auto entries = walk.entries_of(args.positional[3]);
+  if (!entries) break_on_class(walk, "type() with names that are not known");
+  auto names = make_value<DictValue>();
+  names->entries = std::move(*entries);
+  return make_class(walk, args.positional[0], args.positional[1], args.positional[2], names);
+}
+
+// type.__init__ does nothing.
+ValuePtr call_type_init(Walk& walk, const CallArgs& args) {
+  bool is_known = !args.positional.empty() && (args.positional.size() == 4 || args.keywords.empty());
+  if (!is_known || (args.positional.size() != 2 && args.positional.size() != 4)) walk.raise_here();
+  return walk.none();
 }
 
 }  // namespace
@@ -179,20 +248,32 @@ MadeClass::~MadeClass() {
   if (value) PyType_Type.tp_clear(reinterpret_cast<PyObject*>(model()));
 }
 
-ValuePtr make_class(Walk& walk, const ValuePtr& name, const ValuePtr& bases, const Handle<DictValue>& names,
-                    const ValuePtr& names_cell) {
+bool is_descriptor_of_made_class(Walk& walk, const ValuePtr& value) {
+  auto* known = as<ObjectValue>(value);
+  if (known == nullptr || known->source != nullptr) return false;
+  PyTypeObject* type = known->object.type();
+  bool is_descriptor = type == &PyMemberDescr_Type || type == &PyGetSetDescr_Type;
+  return is_descriptor && walk.made_class(reinterpret_cast<PyObject*>(PyDescr_TYPE(known->object.get()))) != nullptr;
+}
+
+ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, const ValuePtr& bases,
+                    const Handle<DictValue>& names) {
+  static PyObject* const kCell = PyUnicode_InternFromString("__classcell__");
+  static PyObject* const kNamesCell = PyUnicode_InternFromString("__classdictcell__");
   static PyObject* const kQualname = PyUnicode_InternFromString("__qualname__");
   static PyObject* const kModule = PyUnicode_InternFromString("__module__");
   Ref text = walk.constant_of(name);
   if (!text || !PyUnicode_CheckExact(text.get())) break_on_class(walk, "a class whose name is not known");
   std::vector<ValuePtr> classes = elements_of_bases(walk, bases);
+  if (metaclass_of(walk, meta, classes) != meta) break_on_class(walk, "a class of another metaclass");
   Ref tuple = bases_of(walk, classes);
   auto made = std::make_unique<MadeClass>();
+  made->meta = meta;
+  ValuePtr cell;
   made->name = walk.constant(text);
   made->bases = bases;
   made->base_classes = std::move(classes);
   made->names = make_value<DictValue>();
-  made->names_cell = names_cell;
   Ref held = check(PyDict_New());
   for (const DictValue::Entry& entry : names->entries) {
     if (!PyUnicode_CheckExact(entry.key.get())) break_on_class(walk, "a class with a key that is no name");
@@ -204,7 +285,18 @@ ValuePtr make_class(Walk& walk, const ValuePtr& name, const ValuePtr& bases, con
       made->qualname = walk.constant(qualname);
       continue;
     }
-    require_no_hook(walk, entry.value);
+    if (PyUnicode_Compare(entry.key, kCell) == 0) {
+      auto* class_cell = as<CellValue>(entry.value);
+      if (class_cell == nullptr || class_cell->source != nullptr)
+        break_on_class(walk, "a class with a __classcell__ of its own");
+      cell = entry.value;
+      continue;
+    }
+    if (PyUnicode_Compare(entry.key, kNamesCell) == 0) {
+      made->names_cell = names_cell_of(walk, entry.value);
+      continue;
+    }
+    require_place(walk, meta, entry.key.get(), entry.value);
     made->names->set(entry.key.get(), entry.value);
     check_status(PyDict_SetItem(held, entry.key, stand_in(walk, entry.key.get(), entry.value)));
   }
@@ -219,12 +311,20 @@ ValuePtr make_class(Walk& walk, const ValuePtr& name, const ValuePtr& bases, con
   made->first_names = made->names->entries.size();
   check_status(PyDict_SetItem(held, kQualname, as<ObjectValue>(made->qualname)->object));
   Ref arguments = check(PyTuple_Pack(3, text.get(), tuple.get(), held.get()));
-  Ref model = Ref::steal(PyType_Type.tp_new(&PyType_Type, arguments, nullptr));
+  Ref model = Ref::steal(PyType_Type.tp_new(class_of(meta), arguments, nullptr));
   if (!model) walk.raise_here();
   auto value = make_value<ObjectValue>(model, nullptr);
   value->made_class = true;
   made->value = value;
-  return walk.keep_class(std::move(made));
+  const MadeClass& kept = *made;
+  walk.keep_class(std::move(made));
+  if (cell) store_cell(walk, cell, value);
+  if (kept.names_cell) {
+    as<CellValue>(kept.names_cell)->holds_names = true;
+    store_cell(walk, kept.names_cell, value);
+  }
+  tell_names(walk, kept);
+  return value;
 }
 
 ValuePtr field_of_class(Walk& walk, const MadeClass& made, BorrowedRef name) {
@@ -246,6 +346,11 @@ ValuePtr field_of_class(Walk& walk, const MadeClass& made, BorrowedRef name) {
 
 bool store_on_class(Walk& walk, MadeClass& made, BorrowedRef name, const ValuePtr& value) {
   if (is_special_name(name)) return false;
+  if (class_of(made.meta) != &PyType_Type) {
+    if (class_of(made.meta)->tp_setattro != PyType_Type.tp_setattro) return false;
+    if (!walk.inherits(made.value, &PyType_Type, {"__setattr__", "__delattr__"})) return false;
+    if (walk.type_attribute(made.value, name)) return false;
+  }
   int at = made.names->find(name);
   if (!value) {
     if (at < 0) return false;
@@ -329,6 +434,9 @@ ValuePtr Walk::made_attribute(const MadeClass& made, BorrowedRef name, Py_ssize_
 void register_made_classes() {
   Ref builtins = check(PyImport_ImportModule("builtins"));
   register_call(check(PyObject_GetAttrString(builtins, "__build_class__")).get(), call_build_class);
+  auto* type = reinterpret_cast<PyObject*>(&PyType_Type);
+  register_call(check(PyObject_GetAttrString(type, "__new__")).get(), call_type_new);
+  register_call(_PyType_Lookup(&PyType_Type, check(PyUnicode_InternFromString("__init__"))), call_type_init);
 }
 
 }  // namespace md

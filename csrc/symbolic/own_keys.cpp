@@ -56,8 +56,7 @@ class KeySearch {
       met.push_back(other);
       asks = asks || (other.get() != key_.get() && (is_own_ || other_own));
     }
-    // In which order they are met depends on what was taken out of the container before.
-    if (asks && met.size() > 1) break_on_key(walk_, "several keys of one hash");
+    if (asks && met.size() > 1) put_in_order(met);
     Ref found = find(met, held);
     // Two keys that are there are different ones.
     for (const Ref& other : met)
@@ -72,6 +71,16 @@ class KeySearch {
       if (is_equal(other, held)) return other;
     }
     return key_;
+  }
+
+  // As a look-up meets them. In a dict that is the order of its entries unless something was taken out of it before.
+  void put_in_order(std::vector<Ref>& met) {
+    if (auto* set = as<SetValue>(container_)) {
+      met = elements_met(set->set, hash_);
+      return;
+    }
+    auto* dict = as<DictValue>(container_);
+    if (!dict->displayed || dict->erased != 0) break_on_key(walk_, "several keys of one hash");
   }
 
   // Its hash is its address.

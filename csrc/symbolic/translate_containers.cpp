@@ -23,6 +23,7 @@ void build_set(Walk& walk, const Instruction& at) {
 
 void build_map(Walk& walk, const Instruction& at) {
   auto dict = make_value<DictValue>();
+  dict->displayed = true;
   for (int i = 2 * at.arg; i >= 2; i -= 2) dict->set(walk.key_in(dict, walk.peek(i)).get(), walk.peek(i - 1));
   walk.pop_many(2 * at.arg);
   walk.push(dict);

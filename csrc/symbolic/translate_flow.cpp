@@ -27,6 +27,7 @@ std::optional<bool> truth_or_inline(Walk& walk, ContinuationKind continuation) {
       return std::nullopt;
     }
   }
+  if (std::optional<bool> truth = truth_by_methods(walk, value)) return truth;
   break_on_truth(walk, value);
 }
 
@@ -49,7 +50,7 @@ void pop_jump_if_none(Walk& walk, const Instruction& at) {
 
 template <bool when>
 void jump_if_or_pop(Walk& walk, const Instruction& at) {
-  std::optional<bool> truth = walk.truth_of(walk.peek());
+  std::optional<bool> truth = truth_by_methods(walk, walk.peek());
   if (!truth) break_on_truth(walk, walk.peek());
   if (*truth == when) {
     walk.jump(at.arg);

@@ -139,7 +139,7 @@ class OperatorCalls {
 bool call_operator(Walk& walk, const Instruction& at) {
   ValuePtr result = OperatorCalls(walk, at, walk.peek(2), walk.peek(1)).run();
   if (at.op == Opcode::COMPARE_OP && at.arg2 != 0) {
-    std::optional<bool> truth = walk.truth_of(result);
+    std::optional<bool> truth = truth_by_methods(walk, result);
     if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(result));
     result = walk.boolean(*truth);
   }
@@ -221,6 +221,23 @@ bool inline_item(Walk& walk, const ValuePtr& container, std::vector<ValuePtr> ar
   walk.inline_function(method, {std::move(args), {}}, ContinuationKind::Discard, nullptr);
   walk.drop_below_callee(operands);
   return true;
+}
+
+std::optional<bool> truth_by_methods(Walk& walk, ValuePtr value) {
+  static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
+  static PyObject* const kLen = PyUnicode_InternFromString("__len__");
+  if (std::optional<bool> truth = walk.truth_of(value)) return truth;
+  if (value->kind != ValueKind::Object && value->kind != ValueKind::Instance) return std::nullopt;
+  ValuePtr method = walk.type_attribute(value, kBool);
+  bool tells_truth = static_cast<bool>(method);
+  if (!method) method = walk.type_attribute(value, kLen);
+  if (!method || !walk.is_python_function(method)) return std::nullopt;
+  ValuePtr result = walk.call_now(method, {{value}, {}});
+  if (!walk.is_exactly(result, tells_truth ? &PyBool_Type : &PyLong_Type)) walk.raise_here();
+  if (tells_truth) return walk.truth_of(result);
+  std::optional<int64_t> length = walk.int_of(result);
+  if (!length || *length < 0) walk.raise_here();
+  return *length != 0;
 }
 
 }  // namespace md

@@ -9,6 +9,8 @@ namespace md {
 bool is_user_object(const ValuePtr& value);
 // a == b as Python finds it out by the methods of both; no answer: not known. Whether they are one object is not asked.
 std::optional<bool> equal_by_methods(Walk& walk, const ValuePtr& left, const ValuePtr& right);
+// Its truth, asked of a __bool__ or __len__ in Python where it is a user's object, inside the current instruction; no answer: not known.
+std::optional<bool> truth_by_methods(Walk& walk, ValuePtr value);
 // Breaks if a method that has run since that step has changed what the container holds.
 void break_if_changed(Walk& walk, int64_t step, const ValuePtr& container, const std::vector<ValuePtr>& elements);
 // What hash() makes of the result of a __hash__ in Python.

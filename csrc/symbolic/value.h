@@ -180,6 +180,7 @@ struct DictValue : Value {
   };
   std::vector<Entry> entries;
   int64_t erased = 0;               // entries taken out so far
+  bool displayed = false;           // made by {...}: no copy of a table from which something was taken out
   ValuePtr type;                    // a subclass of dict; null: dict itself
   ValuePtr factory;                 // of a defaultdict
   Value* owner = nullptr;           // the FunctionValue, which the walk keeps, whose __dict__ this is

@@ -106,7 +106,7 @@ RecipeId RegionFinisher::key_recipe(BorrowedRef key) {
 void RegionFinisher::describe_class(const MadeClass& made, Recipe& recipe) {
   recipe.kind = RecipeKind::Class;
   recipe.index = static_cast<int32_t>(made.first_names);
-  add_parts(recipe, {made.name, made.qualname, made.bases, made.names_cell});
+  add_parts(recipe, {made.name, made.qualname, made.bases, made.meta, made.names_cell});
   for (const DictValue::Entry& entry : made.names->entries) {
     recipe.parts.push_back(constant_recipe(entry.key.get()));
     recipe.parts.push_back(recipe_of(entry.value));

@@ -446,3 +446,24 @@ def test_the_change_is_seen(name, backend):
 
 # What Python itself does not see.
 UNCHANGED = {"equality_of_a_key"}
+
+
+class Checked(type):
+    pass
+
+
+class Kind(metaclass=Checked):
+    pass
+
+
+def test_a_check_that_a_metaclass_gets_and_changes(monkeypatch):
+    captured = minidynamo.compile(lambda x: (isinstance(3, Kind), issubclass(int, Kind), x + 1), fullgraph=True)
+    x = minidynamo.tensor([1.0])
+    assert captured(x)[:2] == (False, False)
+    monkeypatch.setattr(Checked, "__instancecheck__", lambda cls, value: True, raising=False)
+    assert captured(x)[:2] == (True, False)
+    monkeypatch.setattr(Checked, "__instancecheck__", lambda cls, value: False)
+    monkeypatch.setattr(Checked, "__subclasscheck__", lambda cls, other: True, raising=False)
+    assert captured(x)[:2] == (False, True)
+    monkeypatch.undo()
+    assert captured(x)[:2] == (False, False)

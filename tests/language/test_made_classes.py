@@ -247,3 +247,79 @@ def test_a_function_of_annotations_that_outlives_the_class_finds_its_names():
 
     x = tensor([1.0])
     assert minidynamo.compile(make)(x)[0](1) == make(x)[0](1) == {"first": float}
+
+
+class Meta(type):
+    def __init__(cls, name, bases, names):
+        cls.level = 1
+
+
+class Named:
+    def __set_name__(self, owner, name):
+        self.name = name
+
+
+NAMED = Named()
+
+
+def class_with_meta(x):
+    class Local(metaclass=Meta):
+        named = NAMED
+
+    return Local, Local.level, x + 1
+
+
+make_class = minidynamo.compile(class_with_meta, fullgraph=True)
+
+
+def test_a_metaclass_that_changes_is_followed(monkeypatch):
+    x = tensor([1.0])
+    assert make_class(x)[1] == 1
+    monkeypatch.setattr(Meta, "__init__", lambda cls, *args: setattr(cls, "level", 2))
+    local, level, _ = make_class(x)
+    assert (local.level, level, type(local)) == (2, 2, Meta)
+    monkeypatch.setattr(
+        Meta, "__new__", staticmethod(lambda meta, *args: type.__new__(meta, "Other", (), {})), raising=False
+    )
+    assert make_class(x)[0].__name__ == "Other"
+
+
+def test_a_metaclass_that_gets_a_way_of_its_own_is_left_to_python(monkeypatch):
+    captured = minidynamo.compile(class_with_meta)
+    x = tensor([1.0])
+    assert not hasattr(captured(x)[0], "first")
+    monkeypatch.setattr(Meta, "__prepare__", classmethod(lambda meta, name, bases: {"first": 7}), raising=False)
+    assert captured(x)[0].first == 7
+
+
+def test_a_name_is_told_once_and_by_whom_it_is_told_is_followed(monkeypatch):
+    told = []
+    x = tensor([1.0])
+    make_class(x)
+    assert NAMED.name == "named"
+    monkeypatch.setattr(Named, "__set_name__", lambda self, owner, name: told.append((owner, name)))
+    local = make_class(x)[0]
+    assert told == [(local, "named")]
+    monkeypatch.delattr(Named, "__set_name__")
+    make_class(x)
+    assert len(told) == 1
+
+
+def test_names_that_the_metaclass_describes_are_the_classes_own():
+    def make(x):
+        class Local:
+            @property
+            def __name__(self):
+                return "of an object"
+
+            __bases__ = property(lambda self: x)
+            __mro__ = lambda self: 3  # noqa: E731
+
+        return Local, x + 1
+
+    x = tensor([1.0])
+    local, plain = minidynamo.compile(make)(x)[0], make(x)[0]
+    assert local.__name__ == plain.__name__ == "Local"
+    assert local().__name__ == plain().__name__ == "of an object"
+    assert local().__bases__ is x and local().__mro__() == 3
+    assert local.__bases__ == (object,) and local.__mro__ == (local, object)

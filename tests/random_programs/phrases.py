@@ -305,7 +305,7 @@ LITERALS = {
 # Statements that change a container {n}.
 CHANGES = {
     "l": ["{n}.append({i})", "{n}.insert(0, {i})", "{n}.extend({l}[:4])", "{n}.sort()", "{n}.reverse()", "{n}[0] = {i}",
-          "{n}.pop()", "del {n}[0]", "{n}.clear()", "{n}[1:] = {l}", "{n}.remove({i})", "{n}[0] += {i}", "{n}.extend(counts({i} % 3))",
+          "{n}.pop()", "del {n}[0]", "{n}.clear()", "{n}[1:] = {l}[:6]", "{n}.remove({i})", "{n}[0] += {i}", "{n}.extend(counts({i} % 3))",
           "{n}[:] = {n}[:4] * 2", "{n}.append(paused({i}))", "{n}[::2] = {l}", "{n}.sort(key=lambda v: v % 2)"],
     "q": ["{n}.append({t})", "{n}[-1] = {t}", "{n}.pop()", "{n}.extend({q}[:4])", "{n}.insert(1, {t})", "{n}[0] += {t}",
           "{n}[0].add_({t})", "{n}[0][0] = {i}", "{n} += [{t}]", "{n}.reverse()"],

@@ -101,7 +101,8 @@ class Writer:
         if name is None:
             return self.assign()
         operator = "+" if kind == "l" else self.random.choice("+-*")
-        self.line(f"{name} {operator}= {self.expression(kind)}")
+        # A list that doubled in every round of nested loops would not fit into memory.
+        self.line(f"{name} {operator}= {self.expression(kind)}{'[:6]' if kind == 'l' else ''}")
 
     def branch(self):
         self.line(f"if {self.expression('b')}:")

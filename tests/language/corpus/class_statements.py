@@ -1,5 +1,6 @@
 """Class statements inside of what is compiled: the class is used there, returned, or seen by others."""
 
+import sys
 from dataclasses import dataclass
 
 from differential import snippet, whole
@@ -35,6 +36,44 @@ class Meta(type):
 
 class WithMeta(metaclass=Meta):
     pass
+
+
+TOLD = []
+REGISTRY = {}
+
+
+class Telling:
+    def __set_name__(self, owner, name):
+        self.name = name
+        TOLD.append((owner.__name__, name, hasattr(owner, "three")))
+
+
+OUTSIDE_NAMED = Telling()
+
+
+class Marking(type):
+    def __new__(meta, name, bases, names, **options):
+        made = super().__new__(meta, name, bases, dict(names))
+        made.mark = name.lower() + str(len(names))
+        return made
+
+    def __init__(cls, name, bases, names):
+        super().__init__(name, bases, names)
+        cls.inited = True
+
+    def __getitem__(cls, at):
+        return cls.mark, at
+
+
+class Registrar(type):
+    def __init__(cls, name, bases, names):
+        REGISTRY[name] = cls
+
+
+class Preparing(type):
+    @classmethod
+    def __prepare__(meta, name, bases):
+        return {"first": 1}
 
 
 class Registering:
@@ -402,7 +441,7 @@ def dataclass_inside(x):
     return point.x * point.n, Point.__match_args__, Point(2) == Point(2, 4)
 
 
-@snippet()
+@whole()
 def with_a_metaclass(x):
     class Local(metaclass=Meta):
         k = 2
@@ -426,7 +465,7 @@ def with_init_subclass(x):
     return list(Registering.names), Local, Other, x
 
 
-@snippet()
+@whole()
 def with_set_name(x):
     class Named:
         def __set_name__(self, owner, name):
@@ -438,7 +477,7 @@ def with_set_name(x):
     return Local.one.name, x
 
 
-@snippet()
+@whole()
 def with_slots(x):
     class Local:
         __slots__ = ("a",)
@@ -446,6 +485,165 @@ def with_slots(x):
     made = Local()
     made.a = x
     return made.a, Local.__slots__
+
+
+@whole()
+def with_slots_and_more(x):
+    class Base:
+        __slots__ = "one", "__own"
+
+        def __init__(self, one):
+            self.one = one
+            self.__own = 3
+
+        def own(self):
+            return self.__own
+
+    class Local(Base):
+        level = 2
+
+    made = Local(x)
+    made.free = 5
+    Local.level = 4
+    first = made.own(), made.one, made.free, made.level
+    other = Base(x + 1)
+    del other.one
+    return first, made, Local, hasattr(other, "one"), hasattr(other, "free"), Base.__slots__, other
+
+
+@snippet()
+def slot_given_away(x):
+    class Local:
+        __slots__ = ("a",)
+
+    made = Local()
+    made.a = x
+    return Local.a.__get__(made), Local.a
+
+
+@snippet(raises=AttributeError)
+def no_slot_of_that_name(x):
+    class Local:
+        __slots__ = ("a",)
+
+    made = Local()
+    made.b = x
+    return made
+
+
+@snippet(raises=ValueError)
+def slot_beside_an_attribute(x):
+    class Local:
+        __slots__ = ("a",)
+        a = 1
+
+    return Local, x
+
+
+@whole(state=("TOLD",))
+def names_are_told_in_order(x):
+    TOLD.clear()
+
+    class Local:
+        one = OUTSIDE_NAMED
+        two = Telling()
+        three = 3
+
+    Local.late = Telling()
+    return Local.one.name, Local.two.name, hasattr(Local.late, "name"), Local, list(TOLD), x
+
+
+@snippet(raises=RuntimeError if sys.version_info < (3, 12) else ValueError)
+def name_is_refused(x):
+    class Refusing:
+        def __set_name__(self, owner, name):
+            raise ValueError(name)
+
+    class Local:
+        one = Refusing()
+
+    return Local, x
+
+
+@whole()
+def metaclass_with_new_and_init(x):
+    class Local(metaclass=Marking):
+        k = 2
+
+        def f(self):
+            return super().__init__(), __class__
+
+    class Other(Local):
+        def f(self):
+            return super().f()[1]
+
+    made = Other()
+    return x * Local.k, Local.mark, Other.mark, type(Other), made.f() is Local, Local.inited, Other, Local[3], made
+
+
+@snippet(raises=TypeError)
+def two_metaclasses(x):
+    class Local(WithMeta, metaclass=Marking):
+        pass
+
+    return Local, x
+
+
+@whole()
+def derived_metaclass_of_a_base(x):
+    class Local(Outside, WithMeta):
+        pass
+
+    class Further(Local, metaclass=type):
+        pass
+
+    return Local, type(Further), Further(x).scaled(), isinstance(Further, Meta), Further.level
+
+
+@whole(state=("REGISTRY",))
+def registering_metaclass(x):
+    REGISTRY.clear()
+
+    class Local(metaclass=Registrar):
+        pass
+
+    class Other(Local):
+        pass
+
+    return list(REGISTRY), REGISTRY["Other"] is Other, x
+
+
+@whole()
+def singleton_by_a_metaclass_made_here(x):
+    class Single(type):
+        def __call__(cls, *args):
+            if not hasattr(cls, "only"):
+                cls.only = super().__call__(*args)
+            return cls.only
+
+    class Local(metaclass=Single):
+        def __init__(self, x):
+            self.x = x
+
+    return Local(x) is Local(x + 1), Local(x).x, x
+
+
+@snippet()
+def metaclass_with_names_of_its_own(x):
+    class Local(metaclass=Preparing):
+        k = 2
+
+    return Local.k, Local.first, x
+
+
+@snippet(state=("REGISTRY",))
+def metaclass_that_is_a_function(x):
+    REGISTRY.clear()
+
+    class Local(metaclass=lambda name, bases, names: (name, bases, sorted(names))):
+        k = 2
+
+    return Local, x
 
 
 @snippet()

@@ -628,3 +628,44 @@ def issubclass_with_an_answer_of_its_own(x):
 def issubclass_of_no_class(x):
     x = x + 1
     return x, issubclass(3, int)
+
+
+class ByLength(type):
+    asked = []
+
+    def __instancecheck__(cls, value):
+        ByLength.asked.append(type(value).__name__)
+        return len(value) if isinstance(value, (str, list)) else 0
+
+    def __subclasscheck__(cls, other):
+        return other is int
+
+
+class Long(metaclass=ByLength):
+    pass
+
+
+@whole()
+def checks_of_a_metaclass(x):
+    ByLength.asked.clear()
+    answers = isinstance("ab", Long), isinstance([], Long), isinstance(3, (str, Long)), isinstance(Long(), Long)
+    match [1]:
+        case Long():
+            kind = "long"
+        case _:
+            kind = "other"
+    return answers, kind, issubclass(int, Long), issubclass(Long, Long), list(ByLength.asked), x
+
+
+class Refusing(type):
+    def __instancecheck__(cls, value):
+        raise KeyError(value)
+
+
+class Refused(metaclass=Refusing):
+    pass
+
+
+@snippet(raises=KeyError)
+def check_of_a_metaclass_raises(x):
+    return isinstance(3, Refused), x

@@ -92,7 +92,7 @@ def order_in_containers(x, log):
     return x, [a] < [b], sorted([b, a])[0].n, max(a, b).n
 
 
-@snippet(with_log())
+@whole(with_log())
 def truth(x, log):
     a = Noting(log)
     y = x + 1 if a else x
@@ -318,3 +318,43 @@ def containers_that_hold_themselves(x, log):
     table = {}
     table["t"] = [table, table]
     return x, repr(items), str(table), f"{items}"
+
+
+class Sized:
+    def __init__(self, log, length):
+        self.log = log
+        self.length = length
+
+    def __len__(self):
+        self.log.append(f"len {self.length}")
+        return self.length
+
+
+@whole(with_log())
+def truth_by_length(x, log):
+    none, some = Sized(log, 0), Sized(log, 2)
+    y = x + 1 if some else x
+    answers = not none, bool(some), (none or 3), (some and 4), any([none, some]), all([none, some]), len(some)
+    while some:
+        some.length -= 1
+    return y, answers, list(filter(None, [none, 1])) == [1], [v for v in (none, some) if not v] == [none, some]
+
+
+@snippet(with_log(), raises=ValueError)
+def length_below_nothing(x, log):
+    return x if Sized(log, -1) else x + 1
+
+
+@snippet(with_log(), raises=TypeError)
+def length_that_is_no_number(x, log):
+    return x, bool(Sized(log, "a"))
+
+
+class Doubtful:
+    def __bool__(self):
+        return 1
+
+
+@snippet(with_log(), raises=TypeError)
+def truth_that_is_no_bool(x, log):
+    return x, any([0, Doubtful()])

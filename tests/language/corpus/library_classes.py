@@ -410,7 +410,7 @@ def enum_int(x):
     return x * Number.TWO, Number.ONE + 1, Number.ONE < Number.TWO, Number.ONE == 1
 
 
-@snippet()
+@whole()
 def enum_flag(x):
     return x, (Flag.A | Flag.B) == Flag.A, bool(Flag.A & Flag.B), Flag.A in (Flag.A | Flag.B)
 

@@ -246,7 +246,7 @@ class Described:
     twice = functools.partialmethod(scaled, by=2)
 
 
-@snippet()
+@whole()
 def dispatched_method(x):
     return x * Described().of(1) + Described().of("a")
 
@@ -1042,3 +1042,49 @@ def sort_is_stable(x):
     ranks = [Rank(1), Rank(0), Rank(1), Rank(0)]
     order = sorted(ranks, reverse=True)
     return x, [ranks.index(r) for r in order], [r.n for r in order]
+
+
+@whole()
+def sorted_streams_merged(x):
+    streams = [1, 4, 7], (n for n in (2, 5)), range(3, 9, 3)
+    merged = list(heapq.merge(*streams)) + list(heapq.merge([3, 1], [2], key=lambda n: -n, reverse=True))
+    step = iter([1, 2]).__next__
+    return merged, step(), step.__self__ is not None, step(), x
+
+
+@snippet(raises=StopIteration)
+def step_past_the_end(x):
+    step = iter((1,)).__next__
+    step()
+    return step(), x
+
+
+@whole()
+def bound_by_hand(x):
+    def scaled(self, by):
+        return x * by
+
+    class Local:
+        pass
+
+    made = Local()
+    bound = scaled.__get__(made)
+    return bound(2), bound.__self__ is made, scaled.__get__(None, Local) is scaled, scaled.__get__(3, int).__self__
+
+
+@snippet(raises=TypeError)
+def bound_to_nothing(x):
+    def scaled(self):
+        return x
+
+    return scaled.__get__(None, None)
+
+
+@whole()
+def formatted_by_the_method(x):
+    return str.__format__("a", ">4"), (5).__format__("04d"), (0.5).__format__(".3f"), x
+
+
+@snippet(raises=ValueError)
+def formatted_wrongly(x):
+    return (5).__format__("q"), x

@@ -57,7 +57,7 @@ def keys_of_one_hash(x, log):
     return found, table[Key(log, 1, "d")], [key.n for key in table]
 
 
-@snippet(with_log)
+@whole(with_log)
 def the_object_itself_is_not_asked(x, log):
     a, b = Key(log, 1), Key(log, 11)
     table = {a: x, b: x + 1}
@@ -98,7 +98,39 @@ def sets(x, log):
     return x, len(seen), Key(log, 1, "c") in seen, [key.mark for key in seen]
 
 
+@whole(with_log)
+def keys_of_one_hash_beside_others(x, log):
+    table = {Key(log, 1): x, 11: 5, Key(log, 2): x, Key(log, 11): x + 1, "text": 3}
+    table[Key(log, 21)] = 4
+    table.update({"more": 1})
+    found = [table.get(Key(log, n)) for n in (11, 21, 31, 2)]
+    for n in range(30, 60):
+        table[Key(log, n)] = n
+    other = {Key(log, n % 20): n for n in range(40)}
+    return found, len(table), table[Key(log, 51)], Key(log, 1) in table, other[Key(log, 11)]
+
+
 @snippet(with_log)
+def keys_of_one_hash_in_a_copy(x, log):
+    table = {1: x, 9: x, 17: x}
+    del table[1]
+    copied = dict(table)
+    copied[Key(log, 1)] = 1
+    copied[Key(log, 11)] = 2
+    return copied[Key(log, 11)], copied[Key(log, 1)], len(copied)
+
+
+@whole(with_log)
+def large_set_of_few_hashes(x, log):
+    seen = set()
+    for n in range(0, 90, 7):
+        seen.add(Key(log, n))
+        if n % 3 == 0:
+            seen.discard(Key(log, n - 14))
+    return x + 1, len(seen), [Key(log, n) in seen for n in range(8)], {Key(log, n) for n in (1, 11, 21, 1)} == seen
+
+
+@whole(with_log)
 def set_with_several_of_one_hash(x, log):
     seen = {Key(log, 1), Key(log, 11), Key(log, 21)}
     seen.discard(Key(log, 11, "b"))

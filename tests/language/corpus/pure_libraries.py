@@ -394,7 +394,7 @@ def string_enum_formatted(x):
     return x, f"{Mode.TRAIN.value}", Mode.TRAIN.name, Mode.EVAL + "!", Mode.TRAIN.startswith("t")
 
 
-@snippet()
+@whole()
 def flags_combined(x):
     return x, Access.READ | Access.WRITE, Access.BOTH & Access.READ, bool(Access.READ & Access.WRITE)
 

@@ -171,6 +171,6 @@ class Describing:
         return "int"
 
 
-@snippet(lambda: (tensor([1.0]), Describing()))
+@whole_on_311(lambda: (tensor([1.0]), Describing()))
 def dispatched_method(x, describing):
     return x, describing.of(1), describing.of("a")

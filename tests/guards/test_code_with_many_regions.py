@@ -1,0 +1,51 @@
+"""A code object with very many regions: what one of them costs does not grow with their number."""
+
+import gc
+
+import pytest
+
+import minidynamo
+
+pytestmark = pytest.mark.counts_regions
+
+
+def visited(parts):
+    """Returns how many places of its cache one cold and one warm call of a function with this many breaks looked at."""
+    lines = "\n".join("    x = x + 1\n    minidynamo._dynamo.graph_break()" for _ in range(parts))
+    namespace = {"minidynamo": minidynamo}
+    exec(f"def broken(x):\n{lines}\n    return x + 1", namespace)  # noqa: S102
+    captured = minidynamo.compile(namespace["broken"])
+    counts = []
+    for _ in range(2):
+        before = dict(minidynamo._C.engine_counters())
+        assert captured(minidynamo.tensor([0.0])).tolist() == [parts + 1.0]
+        now = minidynamo._C.engine_counters()
+        assert now["regions_run"] - before["regions_run"] > parts
+        counts.append(now["cache_places_visited"] - before["cache_places_visited"])
+    return counts
+
+
+def test_four_times_the_regions_cost_about_four_times_as_much():
+    few, many = visited(50), visited(200)
+    for of_few, of_many in zip(few, many, strict=True):
+        assert 0 < of_many < 7 * of_few
+
+
+class Level:
+    value = 1.0
+
+
+def test_an_entry_whose_object_died_is_swept_at_the_next_one():
+    def add(x, level):
+        return x + level.value
+
+    captured = minidynamo.compile(add)
+    x = minidynamo.tensor([1.0])
+    for number in range(30):
+        kind = type("Kind", (Level,), {"value": float(number)})
+        assert captured(x, kind).tolist() == [1.0 + number]
+        del kind
+        gc.collect()
+    before = dict(minidynamo._C.engine_counters())
+    assert captured(x, Level).tolist() == [2.0]
+    assert minidynamo._C.engine_counters()["limits_reached"] == before["limits_reached"]
