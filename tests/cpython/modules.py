@@ -47,6 +47,7 @@ KNOWN = {
     "GCTogglingTests.test_bug1055820d": _COUNTS,
     "GCCallbackTests.test_collect_garbage": _COUNTS,
     "GCTests.test_get_objects_arguments": _COUNTS,
+    "GCTests.test_heap_size": _COUNTS,
     "GCTests.test_resurrection_does_not_block_cleanup_of_other_objects": _COUNTS,
     "ClassPropertiesAndMethods.test_slots": _COUNTS,
     "DictTest.test_splittable_popitem": _LAYOUT,
