@@ -14,4 +14,10 @@ inline PyTypeObject* simple_namespace_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
+// Python has the descriptor of field i of a named tuple, an object that never changes, give it away as (i, doc).
+inline PyTypeObject* tuple_field_type() {
+  static PyObject* const type = imported("_collections", "_tuplegetter").release();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
 }  // namespace md

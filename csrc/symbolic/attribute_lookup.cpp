@@ -1,0 +1,315 @@
+#include "symbolic/attribute_lookup.h"
+
+#include "cpython/library_types.h"
+#include "cpython/object_layout.h"
+#include "cpython/object_protocol.h"
+#include "cpython/text.h"
+#include "frontends/tensor_facts.h"
+#include "guards/constants.h"
+#include "guards/held_object.h"
+#include "guards/named_results.h"
+
+namespace md {
+
+Bound AttributeLookup::on_instance() {
+  PyTypeObject* type = walk_.exact_type(object_);
+  if (type->tp_getattro != PyObject_GenericGetAttr) {
+    if (ValuePtr method = own_getattribute(type, &PyBaseObject_Type)) return call_getattribute(method);
+    require_getattr_hook(type, &PyBaseObject_Type);
+  } else {
+    guard_own_way();
+  }
+  return generic();
+}
+
+Bound AttributeLookup::generic() {
+  ValuePtr on_type = walk_.type_attribute(object_, name_);
+  PyTypeObject* descriptor = on_type ? descriptor_type(on_type) : nullptr;
+  if (descriptor != nullptr && is_data_descriptor(descriptor)) return read_descriptor(on_type);
+  if (ValuePtr own = own_attribute()) return {own};
+  if (on_type) return bind(on_type);
+  return missing();
+}
+
+Bound AttributeLookup::on_super() {
+  auto* super = as<SuperValue>(object_);
+  ValuePtr start;
+  ValuePtr found = walk_.super_attribute(*super, name_, start);
+  if (!found) unknown();
+  bool is_class = start == super->self;
+  PyTypeObject* descriptor = walk_.exact_type(found);
+  if (descriptor == &PyFunction_Type || descriptor == &PyWrapperDescr_Type || descriptor == &PyMethodDescr_Type)
+    return {found, !is_class, super->self};
+  if (descriptor->tp_descr_get == nullptr) return {found};
+  if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
+  if (ValuePtr unwrapped = unwrap_class_method(found)) return {make_value<BoundMethodValue>(unwrapped, start)};
+  if (has_python_get(found)) return inline_getter(python_get_, {found, is_class ? walk_.none() : super->self, start});
+  if (is_class || descriptor != &PyProperty_Type) unknown();
+  object_ = super->self;
+  return read_descriptor(found);
+}
+
+Bound AttributeLookup::on_class() {
+  PyTypeObject* metatype = walk_.exact_type(object_);
+  if (metatype->tp_getattro != PyType_Type.tp_getattro) {
+    if (own_getattribute(metatype, &PyType_Type)) unknown();
+    require_getattr_hook(metatype, &PyType_Type);
+  }
+  walk_.identity_of(object_);
+  // A data descriptor of the metaclass (__name__, __dict__ ...) comes first.
+  ValuePtr meta = walk_.type_attribute(object_, name_);
+  if (meta && is_data_descriptor(walk_.exact_type(meta))) return read_descriptor(meta);
+  ValuePtr found = walk_.class_attribute(object_, name_);
+  if (!found) return meta ? bind(meta) : missing();
+  if (is_descriptor_of_made_class(walk_, found)) unknown();
+  PyTypeObject* descriptor = descriptor_type(found);
+  if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr || is_cached(found)) return {found};
+  if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, object_)};
+  if (has_python_get(found)) return inline_getter(python_get_, {found, walk_.none(), object_});
+  if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
+  if (ValuePtr unwrapped = unwrap_class_method(found)) return {make_value<BoundMethodValue>(unwrapped, object_)};
+  if (descriptor == &PyProperty_Type || descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type ||
+      descriptor == &PyMemberDescr_Type || descriptor == &PyGetSetDescr_Type || descriptor == tuple_field_type())
+    return {found};
+  unknown();
+}
+
+Bound AttributeLookup::on_made_function() {
+  auto* function = as<FunctionValue>(object_);
+  auto* code = reinterpret_cast<PyCodeObject*>(function->code.get());
+  if (ValuePtr* set = function->find(name_)) return {*set};
+  if (is("__name__")) return {walk_.constant(code->co_name)};
+  if (is("__qualname__")) return {walk_.constant(code->co_qualname)};
+  if (is("__code__")) return {walk_.constant(function->code.get())};
+  if (is("__dict__")) return {walk_.function_dict(object_)};
+  if (is("__annotate__") && _PyType_Lookup(&PyFunction_Type, name_) != nullptr) return {walk_.none()};
+  if (is("__annotations__")) {
+    static PyObject* const kAnnotate = PyUnicode_InternFromString("__annotate__");
+    ValuePtr* made_by = function->find(kAnnotate);
+    if (!function->annotations && made_by != nullptr && !walk_.same_object(*made_by, walk_.none())) unknown();
+    if (!function->annotations) function->annotations = make_value<DictValue>();
+    return {function->annotations};
+  }
+  if (is("__module__")) return module_of_made(function);
+  if (is("__doc__")) return {walk_.constant(pv_code_doc(code))};
+  if (is("__type_params__") && _PyType_Lookup(&PyFunction_Type, name_) != nullptr)
+    return {make_value<SequenceValue>(false, std::vector<ValuePtr>())};
+  if (is("__defaults__")) return {function->defaults ? function->defaults : walk_.none()};
+  if (is("__kwdefaults__")) return {function->kw_defaults ? function->kw_defaults : walk_.none()};
+  return on_builtin();
+}
+
+Bound AttributeLookup::module_of_made(FunctionValue* function) {
+  static PyObject* const kName = PyUnicode_InternFromString("__name__");
+  ValuePtr maker = function->globals_from ? function->globals_from : walk_.root().function;
+  while (auto* made = as<FunctionValue>(maker)) maker = made->globals_from ? made->globals_from : walk_.root().function;
+  auto* known = as<ObjectValue>(maker);
+  if (known == nullptr || known->source == nullptr || walk_.any_dict_written_at(kName)) unknown();
+  ValuePtr name = walk_.at(walk_.sources().get(SourceKind::Global, known->source, kName));
+  if (!name) unknown();
+  return {name};
+}
+
+Bound AttributeLookup::on_model(BorrowedRef model) {
+  PyObject* descriptor = _PyType_Lookup(model.type(), name_);
+  if (descriptor == nullptr) return missing();
+  if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) return {walk_.constant(descriptor), true};
+  Ref value = Ref::steal(PyObject_GenericGetAttr(model, name_));
+  PyErr_Clear();
+  if (!value || !is_guardable_constant(value.get())) unknown();
+  return {walk_.constant(value)};
+}
+
+Bound AttributeLookup::on_made_object() {
+  auto* made = as<MadeValue>(object_);
+  bool is_partial = std::string_view(type_of(object_)->tp_name) == "functools.partial";
+  if (made->model && PyWeakref_CheckRef(made->model.get())) unknown();  // it has a callback, the model has none
+  if (made->model) return on_model(made->model.get());
+  PyTypeObject* type = type_of(object_);
+  bool copies = type == &PyProperty_Type && (is("getter") || is("setter") || is("deleter"));
+  if (copies) return {walk_.constant(_PyType_Lookup(type, name_)), true};
+  if (is("__func__") && (type == &PyStaticMethod_Type || type == &PyClassMethod_Type)) return {made->positional[0]};
+  if (is_partial && is("func")) return {made->positional[0]};
+  if (is_partial && is("args"))
+    return {
+        make_value<SequenceValue>(false, std::vector<ValuePtr>(made->positional.begin() + 1, made->positional.end()))};
+  unknown();
+}
+
+Bound AttributeLookup::on_method() {
+  auto part = [this](SourceKind kind) {
+    auto* known = as<ObjectValue>(object_);
+    if (known == nullptr)
+      return kind == SourceKind::MethodSelf ? as<BoundMethodValue>(object_)->self
+                                            : as<BoundMethodValue>(object_)->function;
+    if (known->source == nullptr) unknown();
+    walk_.exact_type(object_);
+    return walk_.at(walk_.sources().get(kind, known->source, nullptr));
+  };
+  if (is("__self__")) return {part(SourceKind::MethodSelf)};
+  ValuePtr function = part(SourceKind::MethodFunction);
+  if (is("__func__")) return {function};
+  // What type's look-up finds on the method type itself (__call__, __get__ ...) is the method's.
+  if (_PyType_Lookup(&PyMethod_Type, name_) != nullptr && !is("__doc__")) unknown();
+  if (!walk_.is_python_function(function)) unknown();
+  object_ = function;
+  return function->kind == ValueKind::Function ? on_made_function() : on_instance();
+}
+
+Bound AttributeLookup::on_module() {
+  walk_.exact_type(object_);
+  auto* module = as<ObjectValue>(object_);
+  if (module->source == nullptr || walk_.any_dict_written_at(name_)) unknown();
+  const Source* source = walk_.sources().get(SourceKind::ModuleAttr, module->source, name_);
+  if (ValuePtr value = walk_.at(source)) return {value};
+  if (load_own_part(module->object.get()))
+    if (ValuePtr value = walk_.at(source)) return {value};
+  // A module's own __getattr__, or an attribute of the module type.
+  static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
+  const Source* hook = walk_.sources().get(SourceKind::ModuleAttr, module->source, kGetattr);
+  if (!probing_ || _PyType_Lookup(&PyModule_Type, name_) != nullptr || walk_.at(hook)) unknown();
+  walk_.guards().absent(source);
+  walk_.guards().absent(hook);
+  return missing();
+}
+
+bool AttributeLookup::load_own_part(BorrowedRef module) {
+  if (module.get() != PyImport_AddModule("minidynamo")) return false;
+  Ref part = Ref::steal(PyObject_GetAttr(module, name_));
+  if (!part) PyErr_Clear();
+  return static_cast<bool>(part);
+}
+
+Bound AttributeLookup::on_tensor() {
+  auto* tensor = as<TensorValue>(object_);
+  walk_.guard_tensor(tensor);
+  if (is("shape")) return {walk_.shape_value(tensor->spec)};
+  if (const TensorFact* fact = find_tensor_fact(text_of(name_)); fact != nullptr && !fact->is_method)
+    return {walk_.constant(fact->value(tensor->spec, {}, nullptr))};
+  if (const OpRow* row = find_tensor_view_attribute(text_of(name_)))
+    return {walk_.call_op(*row, {{object_}, {}}, CallForm::Method)};
+  // There are no gradients.
+  if (is("grad") || is("grad_fn")) return {walk_.none()};
+  PyTypeObject* type = type_of(object_);
+  PyObject* descriptor = _PyType_Lookup(type, name_);
+  if (descriptor == nullptr && (probing_ || !has_own_attribute(tensor))) return missing();
+  if (ValuePtr method = composite_method(descriptor)) return {method, true};
+  if (descriptor == nullptr || !Py_IS_TYPE(descriptor, &PyMethodDescr_Type))
+    walk_.graph_break(BreakReason::tensor_attribute, text_of(name_));
+  return {walk_.constant(descriptor), true};
+}
+
+ValuePtr AttributeLookup::composite_method(PyObject* descriptor) {
+  if (descriptor == nullptr || !PyFunction_Check(descriptor)) return nullptr;
+  static PyObject* const kPackage = PyUnicode_InternFromString("minidynamo");
+  static PyObject* const kTensor = PyUnicode_InternFromString("Tensor");
+  const Source* package = walk_.sources().get(SourceKind::LoadedModule, nullptr, kPackage);
+  const Source* type = walk_.sources().get(SourceKind::ModuleAttr, package, kTensor);
+  ValuePtr found = walk_.at(walk_.sources().get(SourceKind::TypeAttr, type, name_));
+  auto* known = as<ObjectValue>(found);
+  return known != nullptr && known->object.get() == descriptor ? found : nullptr;
+}
+
+bool AttributeLookup::has_own_attribute(const TensorValue* tensor) {
+  if (tensor->source == nullptr) return false;
+  Ref object = fetch(tensor->source, walk_.view());
+  PyObject* value = nullptr;
+  return !object || pv_instance_lookup(object, name_, &value) != 0;
+}
+
+Bound AttributeLookup::on_named_results() {
+  PyTypeObject* type = walk_.exact_type(object_);
+  std::optional<int> index = named_result_index(type, name_);
+  if (index) return {(*walk_.elements_of(object_))[static_cast<size_t>(*index)]};
+  PyObject* descriptor = _PyType_Lookup(type, name_);
+  if (descriptor == nullptr) return missing();
+  if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) unknown();
+  return {walk_.constant(descriptor), true};
+}
+
+Bound AttributeLookup::on_builtin() {
+  PyTypeObject* type = walk_.exact_type(object_);
+  // A super object, a proxy or a generic alias shows what is another object's; a bound method does so for what it lacks.
+  if (type->tp_getattro != PyObject_GenericGetAttr && (type != &PyMethod_Type || is("__class__"))) unknown();
+  if (is("__class__")) return {walk_.type_value(object_)};
+  if (auto* method = as<BoundMethodValue>(object_); method != nullptr && is("__self__")) return {method->self};
+  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) unknown();
+  PyObject* descriptor = _PyType_Lookup(type, name_);
+  if (descriptor == nullptr && type->tp_dictoffset != 0) unknown();
+  if (descriptor == nullptr) return missing();
+  // A slot's method (__next__) is one as well, where it is known what calling it does.
+  bool is_method = Py_IS_TYPE(descriptor, &PyMethodDescr_Type) ||
+                   (Py_IS_TYPE(descriptor, &PyWrapperDescr_Type) && find_call(descriptor) != nullptr);
+  if (is_method) return {walk_.constant(descriptor), true};
+  if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) && walk_.is_plain_tuple(object_))
+    return {field_of_struct(descriptor)};
+  bool may_change = is("__module__");
+  if (is_immutable_builtin(type) && !may_change && walk_.identity_of(object_)) {
+    Ref value = Ref::steal(PyObject_GenericGetAttr(as<ObjectValue>(object_)->object, name_));
+    if (value && is_guardable_constant(value.get())) return {walk_.constant(value)};
+    PyErr_Clear();
+    unknown();
+  }
+  if (Ref constant = walk_.constant_of(object_)) {
+    // A number's or range's field (x.real, r.start).
+    Ref value = Ref::steal(PyObject_GenericGetAttr(constant, name_));
+    if (value && is_guardable_constant(value.get())) return {walk_.constant(value)};
+    PyErr_Clear();
+  }
+  unknown();
+}
+
+ValuePtr AttributeLookup::own_value() {
+  ValuePtr on_type = walk_.type_attribute(object_, name_);
+  if (on_type && walk_.exact_type(on_type) == &PyMemberDescr_Type) return slot_value(on_type);
+  return own_attribute();
+}
+
+Bound AttributeLookup::missing() {
+  if (hook_) return call_getattr_hook();
+  static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
+  if (object_->kind == ValueKind::Object || object_->kind == ValueKind::Instance)
+    walk_.type_attribute(object_, kGetattr);  // one that the class is given later answers
+  if (probing_) return {nullptr};
+  auto* known = as<ObjectValue>(object_);
+  std::string type = type_of(object_)->tp_name;
+  bool is_class = known != nullptr && PyType_Check(known->object.get());
+  if (is_class) type = reinterpret_cast<PyTypeObject*>(known->object.get())->tp_name;
+  if (type.size() > 50 || (object_->kind != ValueKind::Instance && known == nullptr) ||
+      !(is_class || PyType_HasFeature(type_of(object_), Py_TPFLAGS_HEAPTYPE)))
+    walk_.raise_here();
+  const char* format = is_class ? "type object '%s' has no attribute '%U'" : "'%s' object has no attribute '%U'";
+  Ref text = check(PyUnicode_FromFormat(format, type.c_str(), name_.get()));
+  walk_.raise_known(PyExc_AttributeError, {walk_.constant(text)});
+}
+
+bool AttributeLookup::is_own_way(PyTypeObject* type, PyTypeObject* base) {
+  static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
+  PyObject* found = _PyType_Lookup(type, kGetattribute);
+  if (found == _PyType_Lookup(base, kGetattribute)) return true;
+  return base == &PyBaseObject_Type && found != nullptr && Py_IS_TYPE(found, &PyWrapperDescr_Type) &&
+         reinterpret_cast<PyWrapperDescrObject*>(found)->d_wrapped == reinterpret_cast<void*>(PyObject_GenericGetAttr);
+}
+
+void AttributeLookup::guard_own_way() {
+  static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
+  if (!PyType_HasFeature(type_of(object_), Py_TPFLAGS_HEAPTYPE)) return;
+  if (ValuePtr found = walk_.type_attribute(object_, kGetattribute)) walk_.identity_of(found);
+}
+
+ValuePtr AttributeLookup::own_getattribute(PyTypeObject* type, PyTypeObject* base) {
+  static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
+  if (is_own_way(type, base)) return nullptr;
+  ValuePtr method = walk_.type_attribute(object_, kGetattribute);
+  if (!method || !walk_.is_python_function(method)) unknown();
+  return method;
+}
+
+Bound AttributeLookup::call_getattribute(const ValuePtr& method) {
+  static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
+  hook_ = walk_.type_attribute(object_, kGetattr);
+  if (hook_ && !walk_.is_python_function(hook_)) unknown();
+  return inline_getter(method, {object_, walk_.constant(name_)});
+}
+
+}  // namespace md
