@@ -269,8 +269,6 @@ bool CodeCache::first_warning(const CacheKey& key) {
   return true;
 }
 
-bool CodeCache::was_seen(const CacheKey& key) {
-  return std::exchange(find_or_add(key).seen, true);
-}
+bool CodeCache::was_seen(const CacheKey& key) { return std::exchange(find_or_add(key).seen, true); }
 
 }  // namespace md

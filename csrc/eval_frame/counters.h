@@ -22,7 +22,7 @@ namespace md {
   MD_COUNTER(final_instructions, "returns, yields and reraises that the interpreter executed for the driver") \
   MD_COUNTER(hand_overs, "frames whose rest was given to the interpreter")                                    \
   MD_COUNTER(plan_failures, "plans that failed and were run again by Python")                                 \
-  MD_COUNTER(cache_places_visited, "places of caches looked at to find, add or sweep one") \
+  MD_COUNTER(cache_places_visited, "places of caches looked at to find, add or sweep one")                    \
   MD_COUNTER(capture_ns, "nanoseconds spent walking, lowering and compiling")
 
 struct Counters {

@@ -87,8 +87,8 @@ std::optional<bool> answer_of_metaclass(Walk& walk, const ValuePtr& asked, const
   ValuePtr hook = walk.type_attribute(classinfo, check_name);
   auto* known = as<ObjectValue>(hook);
   static const Ref abc_meta = imported("abc", "ABCMeta");
-  bool is_abstract = known != nullptr && known->object.get() ==
-                                             _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta.get()), check_name);
+  bool is_abstract = known != nullptr &&
+                     known->object.get() == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta.get()), check_name);
   if (known != nullptr && known->source != nullptr) walk.identity_of(hook);
   if (!hook || is_abstract || !walk.is_python_function(hook)) return std::nullopt;
   std::optional<bool> truth = truth_by_methods(walk, walk.call_now(hook, {{classinfo, asked}, {}}));
@@ -124,11 +124,12 @@ bool is_subtype_of(Walk& walk, const ValuePtr& asked, PyTypeObject* type, const 
   PyObject* known = walk.identity_of(classinfo);
   if (known == nullptr || !PyType_Check(known)) break_on_builtin(walk, builtin, classinfo);
   auto* base = reinterpret_cast<PyTypeObject*>(known);
-  Ref check_name = check(
-      PyUnicode_InternFromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__" : "__instancecheck__"));
+  Ref check_name = check(PyUnicode_InternFromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__"
+                                                                                              : "__instancecheck__"));
   bool has_own_check = _PyType_Lookup(Py_TYPE(known), check_name) != _PyType_Lookup(&PyType_Type, check_name);
   // A metaclass of the program's may be given one.
-  ValuePtr kept = !has_own_check && Py_TYPE(known) != &PyType_Type ? walk.type_attribute(classinfo, check_name) : nullptr;
+  ValuePtr kept =
+      !has_own_check && Py_TYPE(known) != &PyType_Type ? walk.type_attribute(classinfo, check_name) : nullptr;
   if (kept && walk.source_of(kept) != nullptr) walk.identity_of(kept);
   if (has_own_check) {
     // type(x) is C says enough before C is asked.
@@ -150,7 +151,8 @@ ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
   walk.require_count(args, 2, 2);
   PyObject* type = walk.identity_of(args.positional[0]);
   if (type == nullptr || !PyType_Check(type)) break_on_builtin(walk, "issubclass", args.positional[0]);
-  return walk.boolean(is_subtype_of(walk, args.positional[0], reinterpret_cast<PyTypeObject*>(type), args.positional[1], "issubclass"));
+  return walk.boolean(
+      is_subtype_of(walk, args.positional[0], reinterpret_cast<PyTypeObject*>(type), args.positional[1], "issubclass"));
 }
 
 // hash(x): what a __hash__ in Python gives, cut to size as Python does; or that of a key.

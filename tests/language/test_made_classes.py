@@ -222,7 +222,9 @@ def test_a_metaclass_that_changes_is_followed(monkeypatch):
     monkeypatch.setattr(Meta, "__init__", lambda cls, *args: setattr(cls, "level", 2))
     local, level, _ = make_class(x)
     assert (local.level, level, type(local)) == (2, 2, Meta)
-    monkeypatch.setattr(Meta, "__new__", staticmethod(lambda meta, *args: type.__new__(meta, "Other", (), {})), raising=False)
+    monkeypatch.setattr(
+        Meta, "__new__", staticmethod(lambda meta, *args: type.__new__(meta, "Other", (), {})), raising=False
+    )
     assert make_class(x)[0].__name__ == "Other"
 
 
