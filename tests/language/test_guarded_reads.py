@@ -467,3 +467,60 @@ def test_a_check_that_a_metaclass_gets_and_changes(monkeypatch):
     assert captured(x)[:2] == (False, True)
     monkeypatch.undo()
     assert captured(x)[:2] == (False, False)
+
+
+class Switch:
+    pass
+
+
+def test_what_tells_truth_is_given_to_a_class_and_changes(monkeypatch):
+    captured = minidynamo.compile(
+        lambda x, switch: (1 if switch else 0, bool(switch), any([switch]), not switch, x + 1), fullgraph=True
+    )
+    x, switch = minidynamo.tensor([1.0]), Switch()
+
+    def truths():
+        return captured(x, switch)[:4]
+
+    yes, no = (1, True, True, False), (0, False, False, True)
+    assert truths() == yes
+    monkeypatch.setattr(Switch, "__len__", lambda self: 0, raising=False)
+    assert truths() == no
+    monkeypatch.setattr(Switch, "__len__", lambda self: 3)
+    assert truths() == yes
+    monkeypatch.setattr(Switch, "__bool__", lambda self: False, raising=False)
+    assert truths() == no
+    monkeypatch.setattr(Switch, "__bool__", lambda self: self.on, raising=False)
+    switch.on = True
+    assert truths() == yes
+    switch.on = False
+    assert truths() == no
+    monkeypatch.undo()
+    assert truths() == yes
+
+
+class Counted:
+    def __init__(self, n):
+        self.n = n
+
+    def __hash__(self):
+        return 1
+
+    def __eq__(self, other):
+        return self.n == other.n
+
+
+def test_the_equality_of_keys_of_one_hash_changes(monkeypatch):
+    def look_up(x):
+        table = {Counted(1): "one", Counted(2): "two", Counted(3): "three"}
+        return table.get(Counted(2)), len(table), Counted(3) in {Counted(1), Counted(3)}, x + 1
+
+    captured = minidynamo.compile(look_up, fullgraph=True)
+    x = minidynamo.tensor([1.0])
+    assert captured(x)[:3] == ("two", 3, True)
+    monkeypatch.setattr(Counted, "__eq__", lambda self, other: False)
+    assert captured(x)[:3] == (None, 3, False)
+    monkeypatch.setattr(Counted, "__eq__", lambda self, other: True)
+    assert captured(x)[:3] == ("three", 1, True)
+    monkeypatch.setattr(Counted, "__hash__", lambda self: self.n)
+    assert captured(x)[:3] == ("two", 3, True)
