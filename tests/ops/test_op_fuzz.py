@@ -249,7 +249,9 @@ def difference(ours, theirs, name, exact):
 
 def unspecified(x, y):
     """What becomes of infinities and NaN on the way, and of floats that no integer holds, is not the same everywhere."""
-    return not (np.isfinite(x).all() and np.isfinite(y).all()) or (np.abs(y) >= 2**31).any() or (np.abs(x) >= 2**31).any()
+    return (
+        not (np.isfinite(x).all() and np.isfinite(y).all()) or (np.abs(y) >= 2**31).any() or (np.abs(x) >= 2**31).any()
+    )
 
 
 def has_absurd_sizes(value):
