@@ -302,6 +302,10 @@ void fold(const OpCall& call, const Fold& fold, const Tensor& out, bool is_mean 
 }  // namespace
 
 void sum_kernel(const OpCall& call, std::span<Tensor> outs) {
+  // As bools, true plus true is true.
+  if (outs[0]->dtype() == DType::bool_) {
+    return fold(call, {Pointwise::maximum, DType::bool_, Scalar(false)}, outs[0]);
+  }
   fold(call, {Pointwise::add, accumulator_dtype(outs[0]->dtype()), Scalar(int64_t{0})}, outs[0]);
 }
 

@@ -131,7 +131,7 @@ SAMPLES = {
     "clamp": [call(X, -1, 1), call(X, min=0.5), call(X, max=f(4)), call(X, f(4), f(3, 1)), call(i(3), 2, 4)],
     **dict.fromkeys("clamp_min clamp_max".split(), [call(X, 0.25), call(X, f(4)), call(i(3), 2)]),
     "lerp": [call(f(3), p(3), 0.25), call(f(2, 3), p(3), p(2, 1))],
-    "sum": [*SEVERAL, call(i(3)), call(b(3)), call(i(3), dtype=Named("float64"))],
+    "sum": [*SEVERAL, call(index(2, 256, -2), dtype=Named("bool")), call(f(3, 4), 1, dtype=Named("bool")), call(i(3)), call(b(3)), call(i(3), dtype=Named("float64"))],
     "prod": [*REDUCE, call(i(3)), call(f(3), dtype=Named("float64"))],
     "mean": [*SEVERAL[:-1], call(i(3), dtype=Named("float32"))],
     **dict.fromkeys("var std".split(), [*SEVERAL[:-1], call(f(3, 4), 0, correction=0)]),
