@@ -70,17 +70,40 @@ class LoopBuilder {
 
   LoopOp parse(const Node& node) const {
     if (group_.folds_rows) {
-      if (std::optional<LoopOp> fold = as_fold(node)) return *fold;
+      if (std::optional<LoopOp> fold = as_fold(node)) {
+        if (const Operand* squared = square_within(node, *fold)) {
+          fold->operands[0] = squared;
+          fold->fold.run = fold->fold.of_squares;
+        }
+        return *fold;
+      }
     }
     LoopOp op = *as_loop_op(node);
     op.is_single = by_rows_ && is_over_rows(node);
     return op;
   }
 
+  // What `fold` adds up squares of, where nothing else reads these: it takes them itself.
+  const Operand* square_within(const Node& fold, const LoopOp& op) const {
+    if (!by_rows_ || op.fold.of_squares == nullptr || !in_group(*op.operands[0])) return nullptr;
+    const Node& square = *std::get<ValueRef>(*op.operands[0]).node;
+    const auto& readers = context_.users[static_cast<size_t>(square.index)];
+    bool is_alone = std::all_of(readers.begin(), readers.end(), [&](const Node* reader) { return reader == &fold; });
+    return is_alone && !context_.is_seen_outside(square, group_) ? squared_operand(square) : nullptr;
+  }
+  bool is_within_fold(const Node& node) const {
+    const auto& readers = context_.users[static_cast<size_t>(node.index)];
+    if (!by_rows_ || readers.empty()) return false;
+    std::optional<LoopOp> fold = as_fold(*readers[0]);
+    return fold && std::get<ValueRef>(*fold->operands[0]).node == &node &&
+           square_within(*readers[0], *fold) != nullptr;
+  }
+
   // Operations of which runs are made wait until something else needs them, so that runs are long.
   void choose_order() {
     if (!uses_machine_code()) {
-      nodes_ = group_.nodes;
+      std::copy_if(group_.nodes.begin(), group_.nodes.end(), std::back_inserter(nodes_),
+                   [&](const Node* node) { return !is_within_fold(*node); });
       return;
     }
     for (const Node* node : group_.nodes) {
@@ -98,7 +121,7 @@ class LoopBuilder {
     for (const Operand& operand : node.operands) {
       if (is_tensor(operand) && in_group(operand)) take_with_operands(*std::get<ValueRef>(operand).node);
     }
-    nodes_.push_back(&node);
+    if (!is_within_fold(node)) nodes_.push_back(&node);
   }
 
   // One element for each row.

@@ -109,4 +109,13 @@ std::optional<LoopOp> as_fold(const Node& node) {
   return op;
 }
 
+const Operand* squared_operand(const Node& node) {
+  std::optional<LoopOp> op = as_loop_op(node);
+  if (!op || !is_floating(op->dtype) || !is_tensor(*op->operands[0])) return nullptr;
+  if (op->row == static_cast<int>(Pointwise::square)) return op->operands[0];
+  bool is_product = op->row == static_cast<int>(Pointwise::mul) && is_tensor(*op->operands[1]);
+  bool is_square = is_product && std::get<ValueRef>(*op->operands[0]) == std::get<ValueRef>(*op->operands[1]);
+  return is_square ? op->operands[0] : nullptr;
+}
+
 }  // namespace md

@@ -25,6 +25,9 @@ std::optional<LoopOp> as_loop_op(const Node& node);
 // A reduction over the last dim, for a loop that folds rows.
 std::optional<LoopOp> as_fold(const Node& node);
 
+// x where the node is x * x, of floats; otherwise null.
+const Operand* squared_operand(const Node& node);
+
 bool is_tensor(const Operand& operand);
 bool is_number(const Operand& operand);
 // Bits of the operands that are numbers.

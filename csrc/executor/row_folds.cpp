@@ -17,6 +17,7 @@ struct RowLoops<float> {
   static float sum(const float* row, int64_t n) { return loops().sum_f32(row, n); }
   static float max(const float* row, int64_t n) { return loops().max_f32(row, n); }
   static float min(const float* row, int64_t n) { return loops().min_f32(row, n); }
+  static double squares(const float* row, int64_t n) { return loops().squares_f32(row, n, 0); }
   static void moments(const float* row, int64_t n, double* mean, double* squares) {
     loops().moments_f32(row, n, mean, squares);
   }
@@ -26,6 +27,7 @@ struct RowLoops<double> {
   static double sum(const double* row, int64_t n) { return loops().sum_f64(row, n); }
   static double max(const double* row, int64_t n) { return loops().max_f64(row, n); }
   static double min(const double* row, int64_t n) { return loops().min_f64(row, n); }
+  static double squares(const double* row, int64_t n) { return loops().squares_f64(row, n, 0); }
   static void moments(const double* row, int64_t n, double* mean, double* squares) {
     loops().moments_f64(row, n, mean, squares);
   }
@@ -38,6 +40,14 @@ T sum_row(const T* row, int64_t n, double) {
 template <typename T>
 T mean_row(const T* row, int64_t n, double) {
   return RowLoops<T>::sum(row, n) / static_cast<T>(n);
+}
+template <typename T>
+T sum_squares(const T* row, int64_t n, double) {
+  return static_cast<T>(RowLoops<T>::squares(row, n));
+}
+template <typename T>
+T mean_square(const T* row, int64_t n, double) {
+  return static_cast<T>(RowLoops<T>::squares(row, n) / static_cast<double>(n));
 }
 template <typename T>
 T max_row(const T* row, int64_t n, double) {
@@ -70,14 +80,20 @@ struct RowFoldRow {
   const char* op;
   RowFold f32, f64;
   const ShortFold* by_steps;  // nullptr: short rows have a kernel only
+  RowFold squares_f32 = nullptr, squares_f64 = nullptr;
 };
 #define MD_ROW_FOLD(op, function, by_steps) \
   {op, run_fold<float, function<float>>, run_fold<double, function<double>>, by_steps}
+#define MD_ROW_FOLD_OF_SQUARES(op, function, by_steps, of_squares) \
+  {op, run_fold<float, function<float>>, run_fold<double, function<double>>, by_steps, \
+   run_fold<float, of_squares<float>>, run_fold<double, of_squares<double>>}
 constexpr RowFoldRow kFolds[] = {
-    MD_ROW_FOLD("sum", sum_row, &kSum),        MD_ROW_FOLD("mean", mean_row, &kMean),
+    MD_ROW_FOLD_OF_SQUARES("sum", sum_row, &kSum, sum_squares),
+    MD_ROW_FOLD_OF_SQUARES("mean", mean_row, &kMean, mean_square),
     MD_ROW_FOLD("amax", max_row, &kMost),      MD_ROW_FOLD("amin", min_row, &kLeast),
     MD_ROW_FOLD("var", variance_row, nullptr), MD_ROW_FOLD("std", deviation_row, nullptr),
 };
+#undef MD_ROW_FOLD_OF_SQUARES
 #undef MD_ROW_FOLD
 
 bool is_last_dim(const Operand& dims, int rank) {
@@ -114,8 +130,9 @@ std::optional<RowFoldCall> as_row_fold(const Node& node) {
   if (is_short && row->by_steps == nullptr) return std::nullopt;
   std::optional<double> correction = correction_of(node);
   if (!correction) return std::nullopt;
-  return RowFoldCall{spec.dtype == DType::float32 ? row->f32 : row->f64, *correction,
-                     is_short ? row->by_steps : nullptr};
+  bool is_single_precision = spec.dtype == DType::float32;
+  return RowFoldCall{is_single_precision ? row->f32 : row->f64, *correction,
+                     is_single_precision ? row->squares_f32 : row->squares_f64, is_short ? row->by_steps : nullptr};
 }
 
 }  // namespace md

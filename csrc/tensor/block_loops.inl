@@ -129,8 +129,15 @@ inline Vector<T> extreme_of_vectors(Vector<T> a, Vector<T> b) {
   return ((Max ? a > b : a < b) | (a != a)) ? a : b;
 }
 
+#if MD_LEVEL_BYTES >= 64
+#include "tensor/wide_rows.inl"
+#endif
+
 template <typename T, bool Max>
 T extreme_of_whole_lanes(const T* src, int64_t n) {
+#if MD_LEVEL_BYTES >= 64
+  return wide_extreme<T, Max>(src, n);
+#else
   Lanes<T> lanes;
 #pragma GCC unroll 32
   for (int v = 0; v < kLaneVectors<T>; ++v) lanes.vectors[v] = load_vector(src + v * kVector<T>);
@@ -148,6 +155,7 @@ T extreme_of_whole_lanes(const T* src, int64_t n) {
   T best = lanes.vectors[0][0];
   for (int i = 1; i < kVector<T>; ++i) best = extreme_of<T, Max>(best, lanes.vectors[0][i]);
   return best;
+#endif
 }
 
 template <typename T, bool Max>
@@ -252,6 +260,9 @@ void axpy_run(T scale, const T* x, T* y, int64_t n) {
 // What follows src is likely to be the next row: it comes into the cache meanwhile.
 template <typename T>
 T exp_sum_run(const T* src, T shift, T* dst, int64_t n) {
+#if MD_LEVEL_BYTES >= 64
+  if constexpr (std::is_same_v<T, float>) return wide_exp_sum(src, shift, dst, n);
+#endif
   constexpr int64_t kBlock = 256, kCacheLine = 64 / sizeof(T);
   for (int64_t at = 0; at < n; at += kBlock) {
     int64_t end = least(at + kBlock, n);

@@ -1,0 +1,117 @@
+// Rows in vectors of 64 bytes, with instructions that the compiler does not find by itself. GCC 12 takes the forms without a
+// mask for reads of something uninitialized: all elements are asked for.
+
+// e^x within one unit in the last place: x = n ln 2 + r, |r| <= ln 2 / 2, and e^r = 1 + r + r^2 q(r). The coefficients make the
+// largest relative error least. -NaN and NaN stay.
+inline __m512 wide_exp(__m512 x) {
+  constexpr float kRange = 120, kLog2E = 0x1.715476p+0f, kLn2High = 0x1.62e400p-1f, kLn2Low = 0x1.7f7d1cp-20f;
+  constexpr float kQ[] = {0x1.fffffcp-2f, 0x1.555490p-3f, 0x1.5558f8p-5f, 0x1.123b02p-7f, 0x1.6a2256p-10f};
+  constexpr int kNearest = 8;
+  constexpr __mmask16 kAll = 0xffff;
+  x = _mm512_maskz_max_ps(kAll, _mm512_set1_ps(-kRange), x);
+  x = _mm512_maskz_min_ps(kAll, _mm512_set1_ps(kRange), x);
+  __m512 n = _mm512_maskz_roundscale_ps(kAll, _mm512_mul_ps(x, _mm512_set1_ps(kLog2E)), kNearest);
+  __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(kLn2High), x);
+  r = _mm512_fnmadd_ps(n, _mm512_set1_ps(kLn2Low), r);
+  __m512 q = _mm512_set1_ps(kQ[4]);
+#pragma GCC unroll 4
+  for (int i = 3; i >= 0; --i) q = _mm512_fmadd_ps(q, r, _mm512_set1_ps(kQ[i]));
+  q = _mm512_fmadd_ps(q, _mm512_mul_ps(r, r), r);
+  return _mm512_maskz_scalef_ps(kAll, _mm512_add_ps(q, _mm512_set1_ps(1)), n);
+}
+
+// kLanes elements: the exponentials are written and added to the lanes.
+inline __attribute__((always_inline)) void exp_lanes(const float* src, float shift, float* dst, Lanes<float>& lanes) {
+#pragma GCC unroll 4
+  for (int v = 0; v < kLaneVectors<float>; ++v) {
+    __m512 e = wide_exp(_mm512_sub_ps(_mm512_loadu_ps(src + v * kVector<float>), _mm512_set1_ps(shift)));
+    _mm512_storeu_ps(dst + v * kVector<float>, e);
+    lanes.vectors[v] += reinterpret_cast<Vector<float>>(e);
+  }
+}
+
+// What follows src is likely to be the next row: it comes into the cache meanwhile.
+inline float wide_exp_sum(const float* src, float shift, float* dst, int64_t n) {
+  constexpr int64_t kCacheLine = 64 / sizeof(float);
+  double total = 0;
+  for (int64_t at = 0; at < n;) {
+    int64_t end = least(at + kSumBlock, n);
+    Lanes<float> lanes = {};
+    for (; at + kLanes <= end; at += kLanes) {
+      for (int64_t i = 0; i < kLanes; i += kCacheLine) __builtin_prefetch(src + n + at + i);
+      exp_lanes(src + at, shift, dst + at, lanes);
+    }
+    if (at < end) {
+      float rest[kLanes] = {}, exponentials[kLanes];
+      for (int64_t i = at; i < end; ++i) rest[i - at] = src[i];
+      Lanes<float> of_rest = {};
+      exp_lanes(rest, shift, exponentials, of_rest);
+      for (int64_t i = 0; i < kLanes; ++i) exponentials[i] = i < end - at ? exponentials[i] : 0;
+      for (int64_t i = at; i < end; ++i) dst[i] = exponentials[i - at];
+#pragma GCC unroll 4
+      for (int v = 0; v < kLaneVectors<float>; ++v) lanes.vectors[v] += load_vector(exponentials + v * kVector<float>);
+      at = end;
+    }
+    total += double(fold_sum(lanes));
+  }
+  return float(total);
+}
+
+template <typename T>
+struct Wide;
+template <>
+struct Wide<float> {
+  using V = __m512;
+  static V load(const float* src) { return _mm512_loadu_ps(src); }
+  static unsigned unordered(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
+  template <bool Max>
+  static V extreme(V a, V b) {
+    return Max ? _mm512_maskz_max_ps(0xffff, a, b) : _mm512_maskz_min_ps(0xffff, a, b);
+  }
+};
+template <>
+struct Wide<double> {
+  using V = __m512d;
+  static V load(const double* src) { return _mm512_loadu_pd(src); }
+  static unsigned unordered(V a, V b) { return _mm512_cmp_pd_mask(a, b, _CMP_UNORD_Q); }
+  template <bool Max>
+  static V extreme(V a, V b) {
+    return Max ? _mm512_maskz_max_pd(0xff, a, b) : _mm512_maskz_min_pd(0xff, a, b);
+  }
+};
+
+template <typename T, bool Max, int Width = kVector<T> / 2>
+inline T fold_extreme(Vector<T> vector) {
+  if constexpr (Width == 0) {
+    return vector[0];
+  } else {
+    using V = typename Wide<T>::V;
+    Vector<T> other = turned<T, Width>(vector, std::make_index_sequence<size_t(kVector<T>)>());
+    V best = Wide<T>::template extreme<Max>(reinterpret_cast<V>(vector), reinterpret_cast<V>(other));
+    return fold_extreme<T, Max, Width / 2>(reinterpret_cast<Vector<T>>(best));
+  }
+}
+
+// Of n elements, a multiple of kLanes and not 0. NaNs are looked for beside the chain of extremes, which ignores them.
+template <typename T, bool Max>
+T wide_extreme(const T* src, int64_t n) {
+  using W = Wide<T>;
+  constexpr int kStep = kVector<T>;
+  typename W::V best[4];
+  unsigned has_nan = 0;
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) best[v] = W::load(src + v * kStep);
+  for (int64_t i = 0; i < n; i += 4 * kStep) {
+    typename W::V x[4];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      x[v] = W::load(src + i + v * kStep);
+      best[v] = W::template extreme<Max>(best[v], x[v]);
+    }
+    has_nan |= W::unordered(x[0], x[1]) | W::unordered(x[2], x[3]);
+  }
+  if (has_nan != 0) return T(__builtin_nan(""));
+  best[0] = W::template extreme<Max>(best[0], best[1]);
+  best[2] = W::template extreme<Max>(best[2], best[3]);
+  return fold_extreme<T, Max>(reinterpret_cast<Vector<T>>(W::template extreme<Max>(best[0], best[2])));
+}
