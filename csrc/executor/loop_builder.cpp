@@ -95,8 +95,7 @@ class LoopBuilder {
     const auto& readers = context_.users[static_cast<size_t>(node.index)];
     if (!by_rows_ || readers.empty()) return false;
     std::optional<LoopOp> fold = as_fold(*readers[0]);
-    return fold && std::get<ValueRef>(*fold->operands[0]).node == &node &&
-           square_within(*readers[0], *fold) != nullptr;
+    return fold && std::get<ValueRef>(*fold->operands[0]).node == &node && square_within(*readers[0], *fold) != nullptr;
   }
 
   // Operations of which runs are made wait until something else needs them, so that runs are long.

@@ -84,14 +84,16 @@ struct RowFoldRow {
 };
 #define MD_ROW_FOLD(op, function, by_steps) \
   {op, run_fold<float, function<float>>, run_fold<double, function<double>>, by_steps}
-#define MD_ROW_FOLD_OF_SQUARES(op, function, by_steps, of_squares) \
-  {op, run_fold<float, function<float>>, run_fold<double, function<double>>, by_steps, \
-   run_fold<float, of_squares<float>>, run_fold<double, of_squares<double>>}
+#define MD_ROW_FOLD_OF_SQUARES(op, function, by_steps, of_squares)                   \
+  {op,       run_fold<float, function<float>>,   run_fold<double, function<double>>, \
+   by_steps, run_fold<float, of_squares<float>>, run_fold<double, of_squares<double>>}
 constexpr RowFoldRow kFolds[] = {
     MD_ROW_FOLD_OF_SQUARES("sum", sum_row, &kSum, sum_squares),
     MD_ROW_FOLD_OF_SQUARES("mean", mean_row, &kMean, mean_square),
-    MD_ROW_FOLD("amax", max_row, &kMost),      MD_ROW_FOLD("amin", min_row, &kLeast),
-    MD_ROW_FOLD("var", variance_row, nullptr), MD_ROW_FOLD("std", deviation_row, nullptr),
+    MD_ROW_FOLD("amax", max_row, &kMost),
+    MD_ROW_FOLD("amin", min_row, &kLeast),
+    MD_ROW_FOLD("var", variance_row, nullptr),
+    MD_ROW_FOLD("std", deviation_row, nullptr),
 };
 #undef MD_ROW_FOLD_OF_SQUARES
 #undef MD_ROW_FOLD

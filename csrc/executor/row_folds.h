@@ -19,7 +19,7 @@ struct ShortFold {
 struct RowFoldCall {
   RowFold run = nullptr;
   double param = 0;
-  RowFold of_squares = nullptr;            // the same of the elements' squares
+  RowFold of_squares = nullptr;         // the same of the elements' squares
   const ShortFold* by_steps = nullptr;  // rows are short
 };
 

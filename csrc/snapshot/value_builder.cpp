@@ -120,7 +120,10 @@ ValueBuilder::ValueBuilder(const Snapshot& snapshot, const LocalsView& view, con
 void ValueBuilder::set_outputs(std::span<Tensor> outputs) { outputs_ = outputs; }
 
 Ref ValueBuilder::build(RecipeId id) {
-  if (!values_[id]) values_[id] = make(snapshot_.recipes[id], id);
+  if (values_[id]) return values_[id];
+  Ref made = make(snapshot_.recipes[id], id);
+  // Making may fill what waits, of which something may have asked for this very value: there is one object.
+  if (!values_[id]) values_[id] = std::move(made);
   return values_[id];
 }
 
@@ -227,18 +230,12 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       return check(PyObject_Vectorcall(parts[0], args.data(), args.size(), nullptr));
     }
     case RecipeKind::SequenceIterator:
-    case RecipeKind::RangeIterator: {
-      finish();  // an iterator over a list that is still empty would end at once
-      Ref iterator = check(PyObject_GetIter(parts[0]));
-      if (recipe.index > 0) set_position(iterator, recipe.index);
-      return iterator;
-    }
-    case RecipeKind::ReversedIterator: {
-      finish();
-      Ref iterator = check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyReversed_Type), parts[0]));
-      set_position(iterator, recipe.index);
-      return iterator;
-    }
+    case RecipeKind::RangeIterator:
+      if (recipe.index > 0) to_place_.push_back(id);
+      return check(PyObject_GetIter(parts[0]));
+    case RecipeKind::ReversedIterator:
+      to_place_.push_back(id);
+      return check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyReversed_Type), parts[0]));
     case RecipeKind::DictIterator: {
       finish();
       Ref iterator = check(PyObject_GetIter(parts[0]));
@@ -407,8 +404,13 @@ void ValueBuilder::finish() {
   while (!to_fill_.empty()) {
     RecipeId id = to_fill_.back();
     to_fill_.pop_back();
+    ++filling_;
     fill(id);
+    --filling_;
   }
+  // A list has no places beyond what is in it.
+  if (filling_ > 0) return;
+  for (RecipeId id : std::exchange(to_place_, {})) set_position(values_[id], snapshot_.recipes[id].index);
 }
 
 }  // namespace md

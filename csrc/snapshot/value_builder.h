@@ -42,6 +42,8 @@ class ValueBuilder {
   std::span<Tensor> outputs_;
   InlineArray<Ref, 16> values_;  // by recipe, null until built
   std::vector<RecipeId> to_fill_;
+  std::vector<RecipeId> to_place_;  // iterators that are still at their beginning
+  int filling_ = 0;
 };
 
 }  // namespace md

@@ -131,3 +131,59 @@ def test_an_iterator_is_asked_for_itself_once(kind):
     asked.clear()
     assert minidynamo.compile(function)() == expected
     assert asked == plain
+
+
+class Holder:
+    pass
+
+
+MAKERS = {
+    "range": lambda: iter(range(5)),
+    "list": lambda: iter([1, 2, 3, 4]),
+    "tuple": lambda: iter((1, 2, 3, 4)),
+    "str": lambda: iter("abcd"),
+    "reversed": lambda: reversed([1, 2, 3, 4]),
+    "dict": lambda: iter({1: 2, 3: 4, 5: 6}),
+    "enumerate": lambda: enumerate([1, 2, 3, 4]),
+    "zip": lambda: zip([1, 2, 3, 4], "abcd"),
+    "map": lambda: map(str, [1, 2, 3, 4]),
+    "filter": lambda: filter(None, [1, 2, 3, 4]),
+}
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_an_iterator_that_several_objects_hold_is_one(kind):
+    make = MAKERS[kind]
+    minidynamo._dynamo.reset()  # the kinds share one code object, and its limit
+
+    def hold(x):
+        iterator = make()
+        next(iterator)
+        first, second = Holder(), Holder()
+        first.held = iterator
+        second.held = iterator
+        return first, second, [iterator, [iterator]], {"it": iterator}, x + 1
+
+    for compiled in (hold, minidynamo.compile(hold), minidynamo.compile(hold, fullgraph=True)):
+        first, second, items, names, _ = compiled(minidynamo.ones(2))
+        assert first.held is second.held is items[0] is items[1][0] is names["it"]
+        assert [next(first.held), next(second.held)] == list(MAKERS[kind]())[1:3]
+
+
+def test_an_iterator_inside_what_it_goes_over_keeps_its_place():
+    def hold(x):
+        items = [0, 1]
+        holder = Holder()
+        holder.forwards = iter(items)
+        next(holder.forwards)
+        next(holder.forwards)
+        items += [holder, 3, 4]
+        holder.backwards = reversed(items)
+        next(holder.backwards)
+        return items, x + 1
+
+    for compiled in (hold, minidynamo.compile(hold)):
+        items, _ = compiled(minidynamo.ones(2))
+        holder = items[2]
+        assert next(holder.forwards) is holder and list(holder.forwards) == [3, 4]
+        assert next(holder.backwards) == 3 and next(holder.backwards) is holder and list(holder.backwards) == [1, 0]
