@@ -28,7 +28,7 @@ bool is_plain_special(std::string_view name) {
 
 // Names that make another kind of class than the walk knows.
 bool is_refused(std::string_view name) {
-  static constexpr std::array kNames{"__del__", "__classdictcell__", "__abstractmethods__"};
+  static constexpr std::array kNames{"__del__", "__abstractmethods__"};
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
