@@ -22,6 +22,7 @@ struct HookDispatch {
     PendingEntry* entry = pending_entry;
     if (entry != nullptr && !entry->taken_ && pv_func(frame) == entry->function_.get()) {
       entry->taken_ = true;
+      entry->give_way();
       return &entry->handler_;
     }
     return ambient_handler != nullptr ? ambient_handler : process_handler;
@@ -71,7 +72,20 @@ FrameHandler* AmbientHandler::current() { return ambient_handler; }
 PendingEntry::PendingEntry(BorrowedRef function, FrameHandler& handler)
     : function_(Ref::share(function)), handler_(handler), previous_(pending_entry) {
   pending_entry = this;
+  PvHook current = pv_installed();
+  if (current == HookDispatch::on_frame) return;
+  displaces_ = true;
+  displaced_ = current;
+  pv_install(HookDispatch::on_frame);
 }
-PendingEntry::~PendingEntry() { pending_entry = previous_; }
+
+PendingEntry::~PendingEntry() {
+  give_way();
+  pending_entry = previous_;
+}
+
+void PendingEntry::give_way() {
+  if (std::exchange(displaces_, false)) pv_install(displaced_);
+}
 
 }  // namespace md

@@ -48,7 +48,8 @@ class AmbientHandler {
 // The handler of every thread, after the others; null: none. Returns the one before.
 FrameHandler* exchange_process_handler(FrameHandler* handler);
 
-// The next frame of `function` in this thread goes to `handler`, once, while this lives.
+// The next frame of `function` in this thread goes to `handler`, once, while this lives; also where somebody has put another hook,
+// or none, in the place of this one.
 class PendingEntry {
  public:
   PendingEntry(BorrowedRef function, FrameHandler& handler);
@@ -63,6 +64,9 @@ class PendingEntry {
   FrameHandler& handler_;
   PendingEntry* previous_;
   bool taken_ = false;
+  PvHook displaced_ = nullptr;  // the hook that makes way until the frame is there
+  bool displaces_ = false;
+  void give_way();
 };
 
 }  // namespace md
