@@ -63,6 +63,7 @@ KNOWN = {
     "test_zip_longest_tuple_reuse": _PLACES,
     "test_genexps.__test__.doctests": _PLACES,
     "test_lru_recursion": "a recursion for which an idle hook has just enough C stack: a frame of the driver takes more of it",
+    "test_no_unwind_for_shim_frame": "looks for an instruction that the interpreter makes of one that it has executed often",
     "TestNamedTuple.test_large_size": _MANY_REGIONS,
     "TestPEP590.test_setvectorcall": _VECTORCALL,
     "TestPEP590.test_setvectorcall_load_attr_specialization_deopt": _VECTORCALL,
