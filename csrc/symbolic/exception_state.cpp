@@ -3,6 +3,8 @@
 //  2. A traceback only Python has: that there is one is known.
 #include "symbolic/exceptions.h"
 
+#include <unordered_set>
+
 namespace md {
 
 namespace {
@@ -67,12 +69,12 @@ void set_context(Walk& walk, const ValuePtr& value) {
   if (walk.handled().empty()) return;
   const ValuePtr& handled = walk.handled().back();
   if (handled == value) return;
-  // What it would be the context of no longer has it for one.
-  for (ValuePtr at = handled; InstanceValue* exception = exception_of(at); at = exception->exception->context) {
-    if (exception->exception->context != value) continue;
-    exception->exception->context = nullptr;
-    break;
-  }
+  // What it would be the context of no longer has it for one. The program may have made a cycle before.
+  std::unordered_set<const InstanceValue*> met;
+  InstanceValue* at = exception_of(handled);
+  while (at != nullptr && at->exception->context != value && met.insert(at).second)
+    at = exception_of(at->exception->context);
+  if (at != nullptr && at->exception->context == value) at->exception->context = nullptr;
   exception_of(value)->exception->context = handled;
 }
 

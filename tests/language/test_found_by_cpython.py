@@ -1005,3 +1005,39 @@ def test_locals_have_what_was_put_beside_them():
 
     x = minidynamo.ones(2)
     assert minidynamo.compile(names)(x) == names(x)
+
+
+def own_context():
+    try:
+        try:
+            raise ValueError(1)
+        except ValueError as error:
+            error.__context__ = error
+            raise TypeError(2)
+    except TypeError as error:
+        return error
+
+
+def context_in_a_circle():
+    first, second, third = ValueError(1), ValueError(2), ValueError(3)
+    first.__context__, second.__context__, third.__context__ = second, third, second
+    try:
+        try:
+            raise first
+        except ValueError:
+            raise TypeError(4)
+    except TypeError as error:
+        return error
+
+
+@pytest.mark.parametrize("make", (own_context, context_in_a_circle))
+def test_a_circle_of_contexts_does_not_hang(make):
+    def chain(x):
+        error, seen = make(), []
+        while error is not None and len(seen) < 6:
+            seen.append((type(error), error.args))
+            error = error.__context__
+        return seen, (x + 1).tolist()
+
+    x = minidynamo.ones(2)
+    assert minidynamo.compile(chain)(x) == chain(x)
