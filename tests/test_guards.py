@@ -8,6 +8,7 @@ import math
 import os
 import sys
 import types
+import typing
 import weakref
 
 import pytest
@@ -662,6 +663,15 @@ def test_a_program_holds_only_when_sealed():
 HOLDABLE = [1, 2.5, "s", b"b", None, True, ..., (1, ("a",)), int, Point, other_function, len, math, Point.method.__code__,
             list.append, str.join, object.__init__, dict.fromkeys, range(3), slice(1, 2), POINT]  # fmt: skip
 NOT_HOLDABLE = [[], {}, Slotted(), (1, []), [].__add__, object()]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="these are objects of plain Python")
+def test_what_forgets_its_weak_references_is_not_held():
+    """CPython 3.12 and later free `P.args` without clearing its weak references: a guard would read freed memory."""
+    parameters = typing.ParamSpec("P")
+    assert testing.GuardProgram.can_hold(parameters)
+    assert not testing.GuardProgram.can_hold(parameters.args)
+    assert not testing.GuardProgram.can_hold(parameters.kwargs)
 
 
 def test_what_can_be_held():

@@ -1,6 +1,7 @@
 #include "guards/held_object.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "guards/constants.h"
@@ -33,6 +34,12 @@ bool has_weak_list(PyTypeObject* type) {
   return type->tp_weaklistoffset > 0;
 }
 
+// `P.args` and `P.kwargs` of a ParamSpec: CPython 3.12 and later free them and leave their weak references dangling.
+bool leaves_weak_references(PyTypeObject* type) {
+  return PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE) && (std::strcmp(type->tp_name, "typing.ParamSpecArgs") == 0 ||
+                                                               std::strcmp(type->tp_name, "typing.ParamSpecKwargs") == 0);
+}
+
 }  // namespace
 
 void register_value_type(PyTypeObject* type) { value_types().push_back(type); }
@@ -46,7 +53,9 @@ bool can_hold_strongly(BorrowedRef object) {
   return std::ranges::find(value_types(), type) != value_types().end();
 }
 
-bool can_hold_weakly(BorrowedRef object) { return has_weak_list(object.type()); }
+bool can_hold_weakly(BorrowedRef object) {
+  return has_weak_list(object.type()) && !leaves_weak_references(object.type());
+}
 
 PyObject* DeathNotice::on_death(PyObject* capsule, PyObject*) {
   auto* state = static_cast<State*>(PyCapsule_GetContext(capsule));
