@@ -192,7 +192,7 @@ std::optional<FrameDriver::Advance> FrameDriver::serve() {
 
 // Where every frame is to stay under the driver it executes the rest of this one.
 FrameDriver::Advance FrameDriver::go_on_uncaptured(HandOver why) {
-  if (!policy_->keeps_empty_regions || why == HandOver::traced) return hand_over_here(why);
+  if (!policy_->keeps_empty_regions || is_interpreters(why)) return hand_over_here(why);
   only_concrete_ = true;
   return execute_here();
 }
