@@ -238,7 +238,8 @@ RegionEntryPtr report_if_bug(const RegionPlace& place) {
     throw;
   } catch (const Error& error) {
     if (!config().suppress_internal_errors) throw;
-    log_warning(str_cat("minidynamo could not capture ", place_name(place), " and leaves it to Python: ", error.what()));
+    log_warning(
+        str_cat("minidynamo could not capture ", place_name(place), " and leaves it to Python: ", error.what()));
     return nullptr;
   }
 }
