@@ -296,6 +296,19 @@ def _iter_until(function, sentinel, *, _stop=StopIteration):
         yield value
 
 
+def _items_by_number(items, *, _missing=IndexError, _stop=StopIteration):
+    at = 0
+    while True:
+        try:
+            item = items[at]
+        except _missing:
+            return
+        except _stop:
+            return
+        yield item
+        at += 1
+
+
 def _sum(items, start):
     for item in items:
         start = start + item
@@ -632,6 +645,11 @@ _ITERTOOLS = {
 }
 
 
+class _ByNumber:
+    def __getitem__(self, at):
+        raise IndexError
+
+
 def register(register_polyfill, register_made_class):
     """Hands over each (original, function in Python) and each (class, what calling an object of it does)."""
     register_made_class(operator.itemgetter, _call_itemgetter)
@@ -643,6 +661,7 @@ def register(register_polyfill, register_made_class):
     register_polyfill(functools.reduce, _reduce, "")
     register_polyfill(collections._count_elements, _count_elements, "")
     register_polyfill(type(iter(int, 1)), _iter_until, "")
+    register_polyfill(type(iter(_ByNumber())), _items_by_number, "")
     register_polyfill(sum, _sum, "")
     register_polyfill(functools.cached_property.__get__, _cached_property_get, "")
     for name in "heapify heappush heappop heapreplace heappushpop _heapify_max _heapreplace_max _heappop_max".split():
