@@ -359,6 +359,8 @@ void register_pure_calls() {
   add_growing(reinterpret_cast<PyObject*>(&PyUnicode_Type), {"maketrans"});
   for (PyTypeObject* type : {&PyUnicode_Type, &PyLong_Type, &PyFloat_Type, &PyComplex_Type})
     add_growing(reinterpret_cast<PyObject*>(type), {"__format__"});
+  for (PyTypeObject* type : {&PyUnicode_Type, &PyLong_Type, &PyFloat_Type, &PyComplex_Type, &PyBytes_Type})
+    add_attributes(reinterpret_cast<PyObject*>(type), {"__repr__"});
   add_growing(reinterpret_cast<PyObject*>(&PyBytes_Type), {"zfill", "ljust", "rjust", "center", "expandtabs"});
   add_class_methods(&PyLong_Type, {"from_bytes"});
   add_class_methods(&PyFloat_Type, {"fromhex"});

@@ -103,9 +103,24 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
   return part;
 }
 
-// What a generic class makes of itself and its parameters, in Python.
+// list[int] and the like, of a built-in class: an object with the class and its parameters, made anew each time.
+bool makes_generic_alias(PyTypeObject* type, PyObject* name) {
+  if (type == &PyType_Type) return true;
+  PyObject* hook = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? nullptr : _PyType_Lookup(type, name);
+  return hook != nullptr && Py_IS_TYPE(hook, &PyClassMethodDescr_Type) &&
+         reinterpret_cast<PyMethodDescrObject*>(hook)->d_method->ml_meth == &Py_GenericAlias;
+}
+
+// What a generic class makes of itself and its parameters.
 ValuePtr subscript_of_class(Walk& walk, const ValuePtr& type, const ValuePtr& key) {
   static PyObject* const kClassGetitem = PyUnicode_InternFromString("__class_getitem__");
+  static const Ref kGetitem = imported("operator", "getitem");
+  if (makes_generic_alias(reinterpret_cast<PyTypeObject*>(walk.identity_of(type).get()), kClassGetitem)) {
+    auto alias = make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(&Py_GenericAliasType)),
+                                       std::vector<ValuePtr>{type, key}, std::vector<std::pair<Ref, ValuePtr>>{});
+    alias->maker = walk.constant(kGetitem.get());
+    return alias;
+  }
   bool is_python =
       PyType_HasFeature(reinterpret_cast<PyTypeObject*>(walk.identity_of(type).get()), Py_TPFLAGS_HEAPTYPE);
   ValuePtr method = is_python ? walk.optional_attribute(type, kClassGetitem) : nullptr;
