@@ -246,6 +246,12 @@ ValuePtr call_type_new(Walk& walk, const CallArgs& args) {
                     args.keywords);
 }
 
+// object.__init_subclass__ does nothing.
+ValuePtr call_object_init_subclass(Walk& walk, const CallArgs& args) {
+  walk.require_count(args, 1, 1);
+  return walk.none();
+}
+
 // type.__init__ does nothing.
 ValuePtr call_type_init(Walk& walk, const CallArgs& args) {
   bool is_known = !args.positional.empty() && (args.positional.size() == 4 || args.keywords.empty());
@@ -454,6 +460,8 @@ void register_made_classes() {
   register_call(check(PyObject_GetAttrString(builtins, "__build_class__")).get(), call_build_class);
   auto* type = reinterpret_cast<PyObject*>(&PyType_Type);
   register_call(check(PyObject_GetAttrString(type, "__new__")).get(), call_type_new);
+  Ref hook = check(PyUnicode_InternFromString("__init_subclass__"));
+  register_call(_PyType_Lookup(&PyBaseObject_Type, hook), call_object_init_subclass);
   register_call(_PyType_Lookup(&PyType_Type, check(PyUnicode_InternFromString("__init__"))), call_type_init);
 }
 

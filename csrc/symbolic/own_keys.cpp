@@ -130,9 +130,9 @@ Walk::OwnKey& Walk::own_key(const ValuePtr& value) {
 Ref Walk::hashed_key(const ValuePtr& value) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   auto* object = as<ObjectValue>(value);
-  // A member of an enum of numbers or texts has their hash and their equality, and is itself when it is shown.
+  // A member of an enum of numbers or texts has their hash and their equality, by which it is guarded; what is shown is itself.
   if (object != nullptr && is_user_object(value) && plain_value(*this, value, {"__hash__", "__eq__"})) {
-    Ref member = Ref::share(identity_of(value));
+    Ref member = object->object;
     keys_.try_emplace(member.get(), value);
     return member;
   }

@@ -1097,13 +1097,13 @@ class Node:
 
 
 @dataclasses.dataclass
-class Named(Node):
+class SizedNode(Node):
     size: int = 3
 
 
 @whole()
 def nested_dataclasses_as_text(x):
-    node = Node("a", [Named("b", [Node("c")]), 2.5])
+    node = Node("a", [SizedNode("b", [Node("c")]), 2.5])
     return x, repr(node), str(node), f"{node!r}", "{} {!r:>40}".format(node, node.below[0]), "%s" % node
 
 
@@ -1111,7 +1111,7 @@ def nested_dataclasses_as_text(x):
 def dataclass_within_itself_as_text(x):
     node = Node("a")
     node.below.append(node)
-    other = Named("b", [node, node])
+    other = SizedNode("b", [node, node])
     return x, repr(node), repr(other)
 
 

@@ -547,4 +547,4 @@ def members_as_keys(x):
 @whole()
 def members_as_operands_of_tensors(x):
     y = x.reshape(-1)
-    return y.reshape(Color.RED, -1), y[Color.RED], y[: Color.BLUE], y.sum(Color.RED - 1), y.reshape((-1, Color.RED))
+    return y.reshape(Color.RED, -1), y[Color.RED], y.sum(Color.RED - 1), y.reshape((-1, Color.RED))
