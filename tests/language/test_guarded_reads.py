@@ -5,6 +5,7 @@ Each case gives a function and what changes; the calls before and after it must 
 
 import abc
 import collections
+import dataclasses
 import enum
 import functools
 import sys
