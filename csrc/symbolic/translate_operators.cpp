@@ -207,6 +207,7 @@ void binary_op(Walk& walk, const Instruction& at) {
   BinaryCode op = row.code;
   bool in_place = is_in_place(at.arg);
   ValuePtr result;
+  if (walk.is_tensor(right) && !walk.is_tensor(left) && inline_left_operator(walk, at)) return;
   if (walk.is_tensor(left) || walk.is_tensor(right)) {
     result = binary_on_tensors(walk, at.arg, left, right);
   } else if (in_place && extend_in_place(walk, op, left, right)) {

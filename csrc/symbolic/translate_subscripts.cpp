@@ -128,9 +128,23 @@ ValuePtr subscript_of_class(Walk& walk, const ValuePtr& type, const ValuePtr& ke
   return walk.call_now(method, {{key}, {}});
 }
 
+// The number by an __index__ in Python of what a built-in sequence is asked for; any other key is itself.
+ValuePtr index_by_method(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
+  static PyObject* const kIndex = PyUnicode_InternFromString("__index__");
+  bool is_sequence = walk.is_plain_tuple(container) || walk.is_plain_list(container) ||
+                     (!has_user_type(container) && type_of(container)->tp_as_sequence != nullptr &&
+                      walk.constant_of(container));
+  ValuePtr method = is_sequence && is_user_object(key) ? walk.user_method(key, kIndex) : nullptr;
+  if (!method) return key;
+  ValuePtr number = walk.call_now(method, {{key}, {}});
+  if (!walk.is_exactly(number, &PyLong_Type)) walk.raise_here();
+  return number;
+}
+
 // container[key]; null: a user's __getitem__ was inlined.
-ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
-  if (auto* tensor = as<TensorValue>(container)) return walk.index_tensor(tensor, key);
+ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& given) {
+  if (auto* tensor = as<TensorValue>(container)) return walk.index_tensor(tensor, given);
+  ValuePtr key = is_user_object(given) ? index_by_method(walk, container, given) : given;
   PyTypeObject* type = type_of(container);
   if (walk.is_dict(container, {"__getitem__"})) return subscript_of_dict(walk, container, key);
   if (type == &PyList_Type || walk.is_plain_tuple(container) || walk.is_plain_list(container))
