@@ -7,9 +7,8 @@ namespace md {
 namespace {
 
 struct SilencerObject {
-  PyObject_HEAD
-  PyObject* type;  // borrowed: whose MRO was taken
-  PyObject* mro;   // owned until it is given back
+  PyObject_HEAD PyObject* type;  // borrowed: whose MRO was taken
+  PyObject* mro;                 // owned until it is given back
 };
 
 PyObject* silence(PyObject* self, PyObject* const* args, Py_ssize_t count) {
@@ -38,9 +37,8 @@ void drop_silencer(PyObject* self) {
 }
 
 PyTypeObject* silencer_type() {
-  static PyType_Slot slots[] = {{Py_tp_methods, silencer_methods},
-                                {Py_tp_dealloc, reinterpret_cast<void*>(&drop_silencer)},
-                                {0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_methods, silencer_methods}, {Py_tp_dealloc, reinterpret_cast<void*>(&drop_silencer)}, {0, nullptr}};
   static PyType_Spec spec{"minidynamo._C._Silencer", sizeof(SilencerObject), 0, Py_TPFLAGS_DEFAULT, slots};
   static PyObject* const type = check(PyType_FromSpec(&spec)).release();
   return reinterpret_cast<PyTypeObject*>(type);
@@ -65,8 +63,7 @@ bool is_heard_of(PyObject* base) {
 Ref new_class(PyTypeObject* meta, BorrowedRef arguments) {
   PyObject *bases = PyTuple_GET_ITEM(arguments.get(), 1), *names = PyTuple_GET_ITEM(arguments.get(), 2);
   bool is_loud = false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i)
-    is_loud = is_loud || is_heard_of(PyTuple_GET_ITEM(bases, i));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) is_loud = is_loud || is_heard_of(PyTuple_GET_ITEM(bases, i));
   if (!is_loud) return Ref::steal(PyType_Type.tp_new(meta, arguments, nullptr));
   static PyObject* const kPlace = PyUnicode_InternFromString(" silencer");
   PyTypeObject* type = silencer_type();

@@ -163,7 +163,9 @@ ValuePtr call_hash(Walk& walk, const CallArgs& args) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   const ValuePtr& value = args.positional[0];
   ValuePtr method = is_user_object(value) ? walk.user_method(value, kHash) : nullptr;
-  if (!method) return walk.constant(check(PyLong_FromSsize_t(PyObject_Hash(walk.key_of(plain_or_itself(walk, value, {"__hash__"}))))));
+  if (!method)
+    return walk.constant(
+        check(PyLong_FromSsize_t(PyObject_Hash(walk.key_of(plain_or_itself(walk, value, {"__hash__"}))))));
   return walk.constant(hash_by_method(walk, value, method));
 }
 

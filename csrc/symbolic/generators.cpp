@@ -289,7 +289,8 @@ void Walk::suspend(ValuePtr value) {
 
 bool Walk::needs_closing(const IteratorValue& generator) const {
   // What a generator stands for has no frame of its own to be closed.
-  return generator.type == &PyGen_Type && !generator.exhausted && generator.frame->next > 0 && has_handlers(*generator.frame->bytecode);
+  return generator.type == &PyGen_Type && !generator.exhausted && generator.frame->next > 0 &&
+         has_handlers(*generator.frame->bytecode);
 }
 
 void register_generator_methods() {

@@ -242,8 +242,7 @@ ValuePtr call_type_new(Walk& walk, const CallArgs& args) {
   if (!entries) break_on_class(walk, "type() with names that are not known");
   auto names = make_value<DictValue>();
   names->entries = std::move(*entries);
-  return make_class(walk, args.positional[0], args.positional[1], args.positional[2], names,
-                    args.keywords);
+  return make_class(walk, args.positional[0], args.positional[1], args.positional[2], names, args.keywords);
 }
 
 // object.__init_subclass__ does nothing.

@@ -34,8 +34,8 @@ Ref joined(Walk& walk, const Pieces& pieces) {
     const Piece& piece = pieces[i];
     bool is_raw = piece.percent && piece.conversion == 0;
     Ref text = piece.literal ? piece.literal
-               : is_raw      ? walk.constant_of(plain_or_itself(walk, piece.value, {"__int__", "__index__", "__float__"}))
-                             : formatted_text(walk, piece.value, piece.conversion, piece.spec.get());
+               : is_raw ? walk.constant_of(plain_or_itself(walk, piece.value, {"__int__", "__index__", "__float__"}))
+                        : formatted_text(walk, piece.value, piece.conversion, piece.spec.get());
     if (!text) walk.graph_break(BreakReason::unknown_format, describe(piece.value));
     if (piece.percent) {
       text = Ref::steal(PyUnicode_Format(piece.percent, check(PyTuple_Pack(1, text.get()))));
@@ -54,9 +54,8 @@ bool has_letter(BorrowedRef text, Py_UCS4 letter) {
 // The argument that a field of str.format names: by its number, its name, or its turn. Null: by attributes or items, or none.
 const ValuePtr* argument_named(const CallArgs& args, BorrowedRef field, int& turn) {
   if (has_letter(field, '.') || has_letter(field, '[')) return nullptr;
-  bool is_number = PyUnicode_GET_LENGTH(field.get()) != 0 && std::ranges::all_of(text_of(field), [](unsigned char c) {
-    return c >= '0' && c <= '9';
-  });
+  bool is_number = PyUnicode_GET_LENGTH(field.get()) != 0 &&
+                   std::ranges::all_of(text_of(field), [](unsigned char c) { return c >= '0' && c <= '9'; });
   if (!is_number && PyUnicode_GET_LENGTH(field.get()) != 0) return args.keyword(text_of(field).c_str());
   // Numbers and turns do not mix.
   if ((turn > 0 && is_number) || (turn < 0 && !is_number)) return nullptr;
@@ -136,7 +135,8 @@ bool parse_percents(const std::string& text, const std::vector<ValuePtr>& values
 
 Ref filled_braces(Walk& walk, const CallArgs& args) {
   auto* text = args.positional.empty() ? nullptr : as<ObjectValue>(args.positional[0]);
-  if (text == nullptr || !PyUnicode_CheckExact(text->object.get()) || walk.is_varying(args.positional[0])) return nullptr;
+  if (text == nullptr || !PyUnicode_CheckExact(text->object.get()) || walk.is_varying(args.positional[0]))
+    return nullptr;
   bool asks = false;
   for (size_t i = 1; i < args.positional.size(); ++i) asks = asks || asks_methods(walk, args.positional[i]);
   for (const auto& [name, value] : args.keywords) asks = asks || asks_methods(walk, value);

@@ -131,9 +131,9 @@ ValuePtr subscript_of_class(Walk& walk, const ValuePtr& type, const ValuePtr& ke
 // The number by an __index__ in Python of what a built-in sequence is asked for; any other key is itself.
 ValuePtr index_by_method(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   static PyObject* const kIndex = PyUnicode_InternFromString("__index__");
-  bool is_sequence = walk.is_plain_tuple(container) || walk.is_plain_list(container) ||
-                     (!has_user_type(container) && type_of(container)->tp_as_sequence != nullptr &&
-                      walk.constant_of(container));
+  bool is_sequence =
+      walk.is_plain_tuple(container) || walk.is_plain_list(container) ||
+      (!has_user_type(container) && type_of(container)->tp_as_sequence != nullptr && walk.constant_of(container));
   ValuePtr method = is_sequence && is_user_object(key) ? walk.user_method(key, kIndex) : nullptr;
   if (!method) return key;
   ValuePtr number = walk.call_now(method, {{key}, {}});

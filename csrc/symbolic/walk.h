@@ -556,7 +556,7 @@ class Walk {
   bool has_own_identity(const ValuePtr& value);
   bool may_be_key(BorrowedRef object) const;
   std::vector<std::pair<PyObject*, ValuePtr>> shown_;  // by guarded_repr, outermost first
-  std::vector<size_t> catches_;  // depths at which a StopIteration is waited for
+  std::vector<size_t> catches_;                        // depths at which a StopIteration is waited for
   std::vector<std::unique_ptr<MadeClass>> made_classes_;
   std::vector<Handle<DictValue>> locals_dicts_;
   ValuePtr null_;

@@ -458,7 +458,16 @@ def gone_over_by_number(x, log):
     for n in ByNumber(log):
         y = y + n
     a, b = ByNumber(log, 2)
-    return y, a, b, list(ByNumber(log)), [*ByNumber(log, 1)], sum(ByNumber(log)), max(ByNumber(log)), 20 in list(ByNumber(log))
+    return (
+        y,
+        a,
+        b,
+        list(ByNumber(log)),
+        [*ByNumber(log, 1)],
+        sum(ByNumber(log)),
+        max(ByNumber(log)),
+        20 in list(ByNumber(log)),
+    )
 
 
 @whole(with_log())

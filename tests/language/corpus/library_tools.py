@@ -1146,7 +1146,9 @@ def templates_filled_by_methods(x):
         x,
         "{} {!r} {!s:>5} {:abc}".format(a, b, a, b),
         "{1} {0} {1:x} {name!r}".format(a, b, name=a),
-        "{{}} {0}".format(a, b),
+        "{{}} {0}".format(
+            a,
+        ),
         "{} {:.2f} {:>4}".format(a, 1.5, "t"),
         "%s %r %5s %-5r| %% %d %.1f" % (a, b, a, b, 3, 2.5),
         "%s" % a,
@@ -1155,33 +1157,26 @@ def templates_filled_by_methods(x):
     )
 
 
+BRACES = ("{} {}", "{} {0}", "{missing}", "{0.n} {0.log}", "{:{}}", "{!x}", "{", "{0!r:{1}}", "{1}")
+PERCENTS = ("%s %s", "%s", "%d", "%(n)s", "%*d %s", "%y", "%", "%a", "%c%s", "%s %%", "%5.2s|%-4r|")
+
+
 @snippet()
 def templates_that_do_not_fit(x):
     log, results = [], []
     a = Spelled(log, 1)
-    attempts = [
-        lambda: "{} {}".format(a),
-        lambda: "{} {0}".format(a),
-        lambda: "{missing}".format(a),
-        lambda: "{0.n} {0.log}".format(a),
-        lambda: "{:{}}".format(a, 3),
-        lambda: "{!x}".format(a),
-        lambda: "{".format(a),
-        lambda: "%s %s" % (a,),
-        lambda: "%s" % (a, a),
-        lambda: "%d" % a,
-        lambda: "%(n)s" % {"n": a},
-        lambda: "%*d %s" % (3, 4, a),
-        lambda: "%y" % a,
-        lambda: "%" % a,
-        lambda: "%a" % a,
-        lambda: "%c%s" % ("c", a),
-    ]
-    for attempt in attempts:
-        try:
-            results.append(attempt())
-        except (IndexError, KeyError, ValueError, TypeError) as error:
-            results.append((type(error).__name__, str(error)))
+    for template in BRACES:
+        for arguments in ((a,), (a, 3)):
+            try:
+                results.append(template.format(*arguments))
+            except (IndexError, KeyError, ValueError, TypeError, AttributeError) as error:
+                results.append((template, type(error).__name__, str(error)))
+    for template in PERCENTS:
+        for arguments in (a, (a,), (a, a), {"n": a}, (3, 4, a), ("c", a), [a]):
+            try:
+                results.append(template % arguments)
+            except (ValueError, TypeError) as error:
+                results.append((template, type(error).__name__, str(error)))
     return x, results, log
 
 
