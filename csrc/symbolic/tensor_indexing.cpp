@@ -207,6 +207,7 @@ ValuePtr numbers_of_rows(Walk& walk, TensorValue* tensor, const ValuePtr& key) {
     if (!constant) return key;
     if (constant.get() == Py_True) numbers.push_back(walk.integer(static_cast<int64_t>(i)));
   }
+  walk.refuse_told_sizes(tensor->spec);
   if (tensor->spec.sizes[0].value() != static_cast<int64_t>(elements->size())) walk.raise_here();
   return make_value<SequenceValue>(true, std::move(numbers));
 }

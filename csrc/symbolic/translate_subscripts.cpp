@@ -134,7 +134,9 @@ ValuePtr index_by_method(Walk& walk, const ValuePtr& container, const ValuePtr& 
   bool is_sequence =
       walk.is_plain_tuple(container) || walk.is_plain_list(container) ||
       (!has_user_type(container) && type_of(container)->tp_as_sequence != nullptr && walk.constant_of(container));
-  ValuePtr method = is_sequence && is_user_object(key) ? walk.user_method(key, kIndex) : nullptr;
+  // An int is its own index, whatever method its class has.
+  bool is_int = PyType_IsSubtype(type_of(key), &PyLong_Type) != 0;
+  ValuePtr method = is_sequence && !is_int && is_user_object(key) ? walk.user_method(key, kIndex) : nullptr;
   if (!method) return key;
   ValuePtr number = walk.call_now(method, {{key}, {}});
   if (!walk.is_exactly(number, &PyLong_Type)) walk.raise_here();

@@ -746,3 +746,13 @@ def index_that_is_no_number(x):
         return [1, 2][Scale("a")]
     except TypeError as error:
         return x, str(error)
+
+
+class Whole(int):
+    def __index__(self):
+        return 0
+
+
+@snippet()
+def numbers_of_a_class_by_index(x):
+    return x, [10, 20][Whole(1)], (1, 2)[Whole(1)], range(5)[Whole(1)], [1, 2][: Whole(1)]
