@@ -1210,3 +1210,8 @@ def generic_aliases_in_annotations(x):
         return x
 
     return inner(1), inner.__annotations__, inner, collections.deque[int]
+
+
+@snippet()
+def iterators_in_templates(x):
+    return x, "{}".format(map(str, [1]))[:4], "{!r}".format(iter([1]))[:14], ", ".join(map(str, [1, 2]))
