@@ -1135,7 +1135,7 @@ names = [f.__annotate__.__qualname__ for f in (plain, plain(1), Holder.method)]
 def test_what_makes_annotations_is_named_as_python_names_it():
     plain, ours = {}, {}
     exec(ANNOTATED, plain)
-    with minidynamo._dynamo.eval_frame.enable_everywhere():
+    with enable_everywhere():
         exec(ANNOTATED, ours)
     assert plain["names"] == ours["names"]
 
@@ -1144,12 +1144,6 @@ def test_what_makes_annotations_is_named_as_python_names_it():
 def test_a_program_replaces_the_set_of_conditional_annotations():
     program = compile("__conditional_annotations__ = 0\nx: int\n", "<program>", "exec")
 
-    def outcome():
-        try:
-            exec(program, {})
-        except Exception as error:
-            return type(error), str(error)
-
-    plain = outcome()
-    with minidynamo._dynamo.eval_frame.enable_everywhere():
-        assert outcome() == plain
+    plain = outcome(exec, program, {})
+    with enable_everywhere():
+        assert outcome(exec, program, {}) == plain
