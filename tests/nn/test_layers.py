@@ -149,7 +149,16 @@ CASES = [
     layer("TransformerDecoderLayer", call(8, 2, 16), T(5, 2, 8), T(6, 2, 8)),
     layer("Transformer", call(8, 2, 1, 2, 16), T(6, 2, 8), T(5, 2, 8)),
 ]  # fmt: skip
-CONTAINERS = {"Module", "Sequential", "ModuleList", "ModuleDict", "TransformerEncoder", "TransformerDecoder"}
+CONTAINERS = {
+    "Module",
+    "Sequential",
+    "ModuleList",
+    "ModuleDict",
+    "ParameterList",
+    "ParameterDict",
+    "TransformerEncoder",
+}
+CONTAINERS |= {"TransformerDecoder"}
 
 
 def case_id(case):

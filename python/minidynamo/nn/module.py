@@ -464,9 +464,10 @@ class Module:
         return ""
 
     def __repr__(self):
-        lines = [self.extra_repr()] if self.extra_repr() else []
-        if not self._modules:
-            return f"{type(self).__name__}({', '.join(lines)})"
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        if not self._modules and len(lines) < 2:
+            return f"{type(self).__name__}({extra})"
         for name, module in self._modules.items():
             lines.append(f"({name}): {module!r}".replace("\n", "\n  "))
         return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
