@@ -62,8 +62,18 @@ def later_loop(x, w, b):
     return (total / 3).expand(x.shape) + x.flip(-1) * total
 
 
+def mean_and_spread(x, w, b):
+    centre, variance = (x + 100).mean(-1, keepdim=True), (x + 100).var(-1, keepdim=True, correction=0)
+    return (x + 100 - centre) / (variance + 1e-5).sqrt(), centre, x.std(-1, keepdim=True) + x.mean(-1, keepdim=True)
+
+
+def spread_seen_outside(x, w, b):
+    deviation = x.std(-1, keepdim=True)
+    return (x - x.mean(-1, keepdim=True)) / deviation, deviation
+
+
 FUNCTIONS = [layer_norm, rms_norm, standardise, scaled, soft, without_the_dim, seen_on_the_way, two_inputs, chosen]
-FUNCTIONS += [of_another_dtype, later_loop]
+FUNCTIONS += [of_another_dtype, later_loop, mean_and_spread, spread_seen_outside]
 SIZES = [
     (1, 64),
     (5, 64),

@@ -75,6 +75,7 @@ class LoopBuilder {
           fold->operands[0] = squared;
           fold->fold.run = fold->fold.of_squares;
         }
+        if (leaves_mean(node, *fold)) fold->fold.run = fold->fold.with_mean;
         return *fold;
       }
     }
@@ -96,6 +97,24 @@ class LoopBuilder {
     if (!by_rows_ || readers.empty()) return false;
     std::optional<LoopOp> fold = as_fold(*readers[0]);
     return fold && std::get<ValueRef>(*fold->operands[0]).node == &node && square_within(*readers[0], *fold) != nullptr;
+  }
+
+  // The variance or deviation of the rows that `mean` is of, where its fold can leave the mean beside its own result.
+  const Node* spread_beside(const Node& mean, const LoopOp& op) const {
+    if (!by_rows_ || op.fold.mean_beside == nullptr) return nullptr;
+    auto found = std::find_if(group_.nodes.begin(), group_.nodes.end(), [&](const Node* node) {
+      std::optional<LoopOp> other = as_fold(*node);
+      return other && other->fold.with_mean != nullptr && !context_.is_seen_outside(*node, group_) &&
+             std::get<ValueRef>(*other->operands[0]) == std::get<ValueRef>(mean.operands[0]);
+    });
+    return found == group_.nodes.end() ? nullptr : *found;
+  }
+  bool leaves_mean(const Node& spread, const LoopOp& op) const {
+    if (op.fold.with_mean == nullptr) return false;
+    return std::any_of(group_.nodes.begin(), group_.nodes.end(), [&](const Node* node) {
+      std::optional<LoopOp> other = as_fold(*node);
+      return other && spread_beside(*node, *other) == &spread;
+    });
   }
 
   // Operations of which runs are made wait until something else needs them, so that runs are long.
@@ -314,6 +333,11 @@ class LoopBuilder {
     instruction.fold = op.fold;
     instruction.is_single = op.is_single;
     unsigned mask = op.row < 0 ? 0u : scalar_mask(op, step);
+    if (const Node* spread = op.fold.run == nullptr ? nullptr : spread_beside(node, op)) {
+      instruction.fold.run = op.fold.mean_beside;
+      instruction.src[0] = register_of(*spread, step);
+      return append(instruction, op, mask, &node);
+    }
     for (int i = 0; i < op.operand_count; ++i) instruction.src[i] = operand_register(op, i, mask, step);
     if (op.param != nullptr) {
       instruction.params = static_cast<int>(program().params.size());
