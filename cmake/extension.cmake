@@ -37,6 +37,10 @@ else()
   list(APPEND extension_sources "${stand_in}")
 endif()
 
+set(call_sources ${extension_sources})
+list(FILTER call_sources INCLUDE REGEX "/csrc/(cpython|bytecode|guards|frontends|snapshot|eval_frame)/")
+optimise_across_files(${call_sources})
+
 pybind11_add_module(_C MODULE NO_EXTRAS ${extension_sources})
 target_link_libraries(_C PRIVATE minidynamo_core)
 # The C interface for extensions that users compile is installed with the package.

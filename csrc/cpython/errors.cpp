@@ -68,6 +68,22 @@ void set_error_from_current_exception() noexcept {
   }
 }
 
+bool was_want_of_memory() noexcept {
+  try {
+    throw;
+  } catch (const PythonError&) {
+    if (PyErr_ExceptionMatches(PyExc_MemoryError) == 0) return false;
+    PyErr_Clear();
+    return true;
+  } catch (const Error& error) {
+    return error.kind() == ErrorKind::Memory;
+  } catch (const std::bad_alloc&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 void add_attribute_context(BorrowedRef object, BorrowedRef name) {
   if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) return;
   PyObject *type, *value, *traceback;

@@ -9,6 +9,9 @@ namespace md {
 // PythonError keeps the one that is set already. GIL held.
 void set_error_from_current_exception() noexcept;
 
+// To be called in a catch block only: whether memory was wanting, for C++ or for Python, whose exception is cleared then.
+bool was_want_of_memory() noexcept;
+
 // What PyObject_GetAttr() adds to an AttributeError that is set and knows neither: the object and the name that was asked for.
 void add_attribute_context(BorrowedRef object, BorrowedRef name);
 

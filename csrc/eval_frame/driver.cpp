@@ -19,9 +19,9 @@ namespace {
 // A frame in which so many regions in a row computed nothing is left to the interpreter.
 constexpr int kEmptyRegionLimit = 64;
 
-// Every element of the stack is a value of the walk, and looked at again in each run. No region starts above so many: the
-// expression of a display or f-string with tens of thousands of parts is executed here.
-constexpr int kDeepestStart = 1024;
+// Every local and every element of the stack is a value of the walk, and looked at again in each run. No region starts above so
+// many: the expression of a display, f-string or call with tens of thousands of parts is executed here.
+constexpr int kLargestStart = 2048;
 
 bool expects_bool(ContinuationKind kind, Opcode op) {
   bool truth =
@@ -43,7 +43,9 @@ Ref length_from(Ref result) {
 }  // namespace
 
 void add_slots(PvFrame* frame, int count, std::vector<PyObject*>& slots) {
-  for (int slot = 0; slot < count; ++slot) slots.push_back(pv_get(frame, slot));
+  size_t first = slots.size();
+  slots.resize(first + static_cast<size_t>(count));
+  for (int slot = 0; slot < count; ++slot) slots[first + static_cast<size_t>(slot)] = pv_get(frame, slot);
 }
 
 LocalsView view_of(PvFrame* frame, const std::vector<PyObject*>& slots) {
@@ -166,7 +168,8 @@ FrameDriver::Advance FrameDriver::advance() {
   if (std::exchange(owes_service_, false))
     if (std::optional<Advance> left = serve()) return *left;
   // A unit that was split can be entered by the interpreter only at its start.
-  if (only_concrete_ || !frame_.instruction().resumable || frame_.depth() > kDeepestStart) return execute_here();
+  bool is_large = frame_.bytecode().slot_count() + frame_.depth() > kLargestStart;
+  if (only_concrete_ || is_large || !frame_.instruction().resumable) return execute_here();
   std::optional<RegionRun> run;
   try {
     RegionPlace place{frame_.bytecode(), frame_.index(), frame_.depth(), view(), policy_, callers_};
@@ -192,7 +195,7 @@ std::optional<FrameDriver::Advance> FrameDriver::serve() {
 
 // Where every frame is to stay under the driver it executes the rest of this one.
 FrameDriver::Advance FrameDriver::go_on_uncaptured(HandOver why) {
-  if (!policy_->keeps_empty_regions || why == HandOver::traced) return hand_over_here(why);
+  if (!policy_->keeps_empty_regions || is_interpreters(why)) return hand_over_here(why);
   only_concrete_ = true;
   return execute_here();
 }

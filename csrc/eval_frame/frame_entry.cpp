@@ -31,13 +31,17 @@ PyObject* leave_for_want_of_stack(PyThreadState* ts, PvFrame* raw) {
 
 // The error belongs to the frame, at its first line.
 PyObject* throw_at_start(PyThreadState* ts, PvFrame* raw) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  LiveFrame frame(ts, raw);
-  bool entered = frame.enter();
-  PyErr_Restore(type, value, traceback);
-  if (!entered) return run_default(ts, raw, 1);
-  return leave_by_throw(frame);
+  SavedError error = SavedError::take();
+  std::optional<LiveFrame> frame;
+  try {
+    frame.emplace(ts, raw);
+  } catch (...) {  // for want of memory
+    set_error_from_current_exception();
+    PyErr_Clear();
+  }
+  bool entered = frame && frame->enter();
+  error.restore();
+  return entered ? leave_by_throw(*frame) : run_default(ts, raw, 1);
 }
 
 // Enters the frame and lets a driver run it. What is thrown on the way leaves the frame as its exception.
@@ -63,10 +67,21 @@ bool is_skipped(PvFrame* raw) {
   return true;
 }
 
+// Null for want of memory.
+const Bytecode* decoded(PvFrame* raw) {
+  try {
+    return Bytecode::of(pv_code(raw));
+  } catch (...) {
+    if (!was_want_of_memory()) throw;
+    return nullptr;
+  }
+}
+
 // The region at the start of a frame, and what comes after it.
 PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   if (pv_has_stack_room() == 0) return leave_for_want_of_stack(ts, raw);
-  const Bytecode* bytecode = Bytecode::of(pv_code(raw));
+  const Bytecode* bytecode = decoded(raw);
+  if (bytecode == nullptr) return leave_to_interpreter(ts, raw, HandOver::no_memory);
   std::vector<PyObject*> slots;
   add_slots(raw, bytecode->slot_count(), slots);
   RegionPlace place{*bytecode, 0, 0, view_of(raw, slots), policy, nullptr};
@@ -75,7 +90,7 @@ PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   if (entry != nullptr && entry->region.exit == ExitKind::HandOver) {
     why = hand_over_of(entry->region);
     entry = nullptr;
-  } else if (entry == nullptr && policy->keeps_empty_regions && why != HandOver::traced) {
+  } else if (entry == nullptr && policy->keeps_empty_regions && !is_interpreters(why)) {
     return drive(ts, raw, policy, [](FrameDriver& driver) { return driver.run_concretely(); });
   }
   if (entry == nullptr) return leave_to_interpreter(ts, raw, why);
@@ -172,6 +187,7 @@ class EverywhereFrames : public FrameHandler {
   // The body of a class or module, or a generator that is resumed.
   static PyObject* run_from_position(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
     if (pv_has_stack_room() == 0) return leave_for_want_of_stack(ts, raw);
+    if (decoded(raw) == nullptr) return leave_to_interpreter(ts, raw, HandOver::no_memory);
     return drive(ts, raw, policy, [](FrameDriver& driver) { return driver.run_resumed(); });
   }
 

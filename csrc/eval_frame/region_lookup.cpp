@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "cpython/errors.h"
 #include "cpython/frame.h"
 #include "cpython/imports.h"
 #include "cpython/text.h"
@@ -231,11 +232,16 @@ RegionEntryPtr unless_monitored(RegionEntryPtr entry, HandOver& why) {
   return nullptr;
 }
 
-// One warning for each code object; the frame goes on in the interpreter.
-RegionEntryPtr report_bug(const RegionPlace& place, const Error& error) {
-  if (!config().suppress_internal_errors) throw error;
-  log_warning(str_cat("minidynamo could not capture ", place_name(place), " and leaves it to Python: ", error.what()));
-  return nullptr;
+// In a handler: a bug is one warning for each code object, and the frame goes on in the interpreter. What is Python's goes on.
+RegionEntryPtr report_if_bug(const RegionPlace& place) {
+  try {
+    throw;
+  } catch (const Error& error) {
+    if (!config().suppress_internal_errors) throw;
+    log_warning(
+        str_cat("minidynamo could not capture ", place_name(place), " and leaves it to Python: ", error.what()));
+    return nullptr;
+  }
 }
 
 [[noreturn]] void raise_recompile_detected(const RegionPlace& place, CodeCache& cache, const CacheKey& key) {
@@ -301,9 +307,13 @@ FoundRegion find_or_capture(const RegionPlace& place, HandOver& why) {
   }
   try {
     return {unless_monitored(capture(place, cache, key), why)};
-  } catch (const Error& error) {
-    why = HandOver::internal_error;
-    return {report_bug(place, error)};
+  } catch (...) {
+    if (!was_want_of_memory()) {
+      why = HandOver::internal_error;
+      return {report_if_bug(place)};
+    }
+    why = HandOver::no_memory;
+    return {};
   }
 }
 

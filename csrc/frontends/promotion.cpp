@@ -113,6 +113,12 @@ std::optional<DType> promotion_target(const OpRow& op, std::span<const Promotion
     require_same(op, operands);
     return std::nullopt;
   }
+  if (op.promotion == Promotion::SameOrFactor) {
+    const PromotionOperand& factor = operands.back();
+    bool promotes = factor.kind == PromotionOperand::Kind::Tensor && factor.rank == 0;
+    require_same(op, promotes ? operands.first(operands.size() - 1) : operands);
+    return promotes ? common_dtype(operands) : std::nullopt;
+  }
   if (op.promotion == Promotion::NoBool) refuse_bools(op, operands);
   std::optional<DType> common = common_dtype(operands);
   if (op.promotion == Promotion::BoolToInt && common == DType::bool_) return DType::int64;

@@ -36,8 +36,9 @@ bool has_weak_list(PyTypeObject* type) {
 
 // `P.args` and `P.kwargs` of a ParamSpec: CPython 3.12 and later free them and leave their weak references dangling.
 bool leaves_weak_references(PyTypeObject* type) {
-  return PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE) && (std::strcmp(type->tp_name, "typing.ParamSpecArgs") == 0 ||
-                                                               std::strcmp(type->tp_name, "typing.ParamSpecKwargs") == 0);
+  return PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE) &&
+         (std::strcmp(type->tp_name, "typing.ParamSpecArgs") == 0 ||
+          std::strcmp(type->tp_name, "typing.ParamSpecKwargs") == 0);
 }
 
 }  // namespace

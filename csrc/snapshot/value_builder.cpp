@@ -3,6 +3,7 @@
 #include "frontends/arg_binding.h"
 #include "guards/named_results.h"
 #include "guards/tensor_type.h"
+#include "snapshot/class_maker.h"
 #include "snapshot/held_iterator.h"
 #include "snapshot/policy_function.h"
 #include "tensor/fill.h"
@@ -325,7 +326,7 @@ Ref ValueBuilder::make_class(const Recipe& recipe) {
   if (Ref cell = build(parts[4])) check_status(PyDict_SetItemString(names, "__classdictcell__", cell));
   Ref arguments = check(PyTuple_Pack(3, build(parts[0]).get(), build(parts[2]).get(), names.get()));
   Ref meta = build(parts[3]);
-  return check(PyType_Type.tp_new(reinterpret_cast<PyTypeObject*>(meta.get()), arguments, nullptr));
+  return check(new_class(reinterpret_cast<PyTypeObject*>(meta.get()), arguments.get()).release());
 }
 
 // type.__new__ gets it: it has its names of slots then, and an object in Python that asks for its name has been told it already.

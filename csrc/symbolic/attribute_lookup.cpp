@@ -43,6 +43,7 @@ Bound AttributeLookup::on_super() {
   if (descriptor->tp_descr_get == nullptr) return {found};
   if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
   if (ValuePtr unwrapped = unwrap_class_method(found)) return {make_value<BoundMethodValue>(unwrapped, start)};
+  if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, start)};
   if (has_python_get(found)) return inline_getter(python_get_, {found, is_class ? walk_.none() : super->self, start});
   if (is_class || descriptor != &PyProperty_Type) unknown();
   object_ = super->self;

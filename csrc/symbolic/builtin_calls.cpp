@@ -1,6 +1,7 @@
 // Builtins that the walk knows for values that are not all constants.
 #include "cpython/imports.h"
 #include "cpython/version_facts.h"
+#include "symbolic/enum_values.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/user_operators.h"
@@ -16,8 +17,9 @@ namespace {
   walk.graph_break(BreakReason::builtin_call, str_cat(name, "(", describe(value), ")"));
 }
 
-std::vector<ValuePtr> iterated(Walk& walk, const char* name, const ValuePtr& value) {
-  auto items = walk.iterate(value);
+std::vector<ValuePtr> iterated(Walk& walk, const char* name, const ValuePtr& value,
+                               LengthHint hint = LengthHint::Unknown) {
+  auto items = walk.iterate(value, hint);
   if (!items) break_on_builtin(walk, name, value);
   return std::move(*items);
 }
@@ -161,7 +163,9 @@ ValuePtr call_hash(Walk& walk, const CallArgs& args) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   const ValuePtr& value = args.positional[0];
   ValuePtr method = is_user_object(value) ? walk.user_method(value, kHash) : nullptr;
-  if (!method) return walk.constant(check(PyLong_FromSsize_t(PyObject_Hash(walk.key_of(value)))));
+  if (!method)
+    return walk.constant(
+        check(PyLong_FromSsize_t(PyObject_Hash(walk.key_of(plain_or_itself(walk, value, {"__hash__"}))))));
   return walk.constant(hash_by_method(walk, value, method));
 }
 
@@ -189,20 +193,6 @@ ValuePtr call_bool(Walk& walk, const CallArgs& args) {
   return walk.boolean(*truth);
 }
 
-// What list() and tuple() ask a user's object for once they have its iterator; the answer is only a hint.
-std::unique_ptr<std::vector<ValuePtr>> iterated_with_length(Walk& walk, const ValuePtr& value, bool asks) {
-  static PyObject* const kLen = PyUnicode_InternFromString("__len__");
-  ValuePtr method = walk.user_method(value, kLen);
-  if (!method) return nullptr;
-  ValuePtr iterator = walk.any_iterator_over(value);
-  if (!iterator) return nullptr;
-  if (asks && walk.int_of(walk.call_now(method, {{value}, {}})).value_or(-1) < 0) walk.raise_here();
-  auto elements = std::make_unique<std::vector<ValuePtr>>();
-  while (std::optional<ValuePtr> next = walk.next_of(as<IteratorValue>(iterator)))
-    elements->push_back(std::move(*next));
-  return elements;
-}
-
 template <bool is_list>
 ValuePtr call_sequence(Walk& walk, const CallArgs& args) {
   walk.require_count(args, 0, 1);
@@ -210,8 +200,8 @@ ValuePtr call_sequence(Walk& walk, const CallArgs& args) {
   if (!args.positional.empty()) {
     // tuple(t) of an exact tuple is that tuple.
     if (!is_list && walk.is_exactly(args.positional[0], &PyTuple_Type)) return args.positional[0];
-    auto elements = iterated_with_length(walk, args.positional[0], is_list || kTupleAsksForLength);
-    items = elements ? std::move(*elements) : iterated(walk, is_list ? "list" : "tuple", args.positional[0]);
+    LengthHint hint = is_list ? LengthHint::Asked : kTupleHint;
+    items = iterated(walk, is_list ? "list" : "tuple", args.positional[0], hint);
   }
   return make_value<SequenceValue>(is_list, std::move(items));
 }
@@ -270,7 +260,7 @@ ValuePtr call_set(Walk& walk, const CallArgs& args) {
     set->set = check(PySet_New(contents));
     return set;
   }
-  for (const ValuePtr& item : iterated(walk, "set", args.positional[0])) {
+  for (const ValuePtr& item : iterated(walk, "set", args.positional[0], LengthHint::NotAsked)) {
     set->add(walk.key_of(item).get());
   }
   return set;
@@ -439,7 +429,7 @@ ValuePtr call_sum(Walk& walk, const CallArgs& args) {
   // Texts are to be joined instead.
   for (PyTypeObject* refused : {&PyUnicode_Type, &PyBytes_Type, &PyByteArray_Type})
     if (PyTypeObject* type = type_of(first); type != nullptr && PyType_IsSubtype(type, refused) != 0) walk.raise_here();
-  std::vector<ValuePtr> items = iterated(walk, "sum", args.positional[0]);
+  std::vector<ValuePtr> items = iterated(walk, "sum", args.positional[0], LengthHint::NotAsked);
   // Numbers at the start are added by other rules than `+`: with what their rounding lost, since 3.12, and without methods.
   auto others = is_number(first) ? std::ranges::find_if_not(items, is_number) : items.begin();
   std::vector<ValuePtr> numbers(items.begin(), others);

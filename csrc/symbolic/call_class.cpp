@@ -53,7 +53,7 @@ ValuePtr call_tuple_new(Walk& walk, const CallArgs& args) {
   if (type != &PyTuple_Type && !is_plain_subclass(type, &PyTuple_Type)) break_on_creation(walk, type);
   std::vector<ValuePtr> items;
   if (args.positional.size() == 2) {
-    auto elements = walk.iterate(args.positional[1]);
+    auto elements = walk.iterate(args.positional[1], kTupleHint);
     if (!elements) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
     items = std::move(*elements);
   }

@@ -234,7 +234,7 @@ ValuePtr dict_from_keys(Walk& walk, const CallArgs& args) {
   if (args.positional.size() < 2 || args.positional.size() > 3 || !args.keywords.empty()) walk.raise_here();
   if (walk.identity_of(args.positional[0]).get() != reinterpret_cast<PyObject*>(&PyDict_Type))
     walk.graph_break(BreakReason::unknown_container, "fromkeys of a subclass");
-  auto keys = walk.iterate(args.positional[1]);
+  auto keys = walk.iterate(args.positional[1], LengthHint::NotAsked);
   if (!keys) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   auto dict = make_value<DictValue>();
   ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.none();

@@ -82,7 +82,7 @@ template <bool at_left>
 ValuePtr call_extend(Walk& walk, const CallArgs& args) {
   walk.require_method_count(args, 1, 1);
   // A deque that is extended by itself is copied first.
-  auto values = walk.iterate(args.positional[1]);
+  auto values = walk.iterate(args.positional[1], LengthHint::NotAsked);
   if (!values) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   std::vector<ValuePtr>& items = contents_of(walk, args);
   for (ValuePtr& value : *values) (at_left ? push_front : push_back)(walk, args.positional[0], items, std::move(value));

@@ -50,6 +50,20 @@ ValuePtr plain_or_itself(Walk& walk, const ValuePtr& value, std::initializer_lis
   return plain ? plain : value;
 }
 
+Ref member_text(Walk& walk, const ValuePtr& value) {
+  static PyObject* const kStr = PyUnicode_InternFromString("__str__");
+  PyTypeObject* base = base_of_member(value);
+  ValuePtr plain = base != nullptr ? plain_value(walk, value, {}) : nullptr;
+  auto* method = plain ? as<ObjectValue>(walk.type_attribute(value, kStr)) : nullptr;
+  if (method == nullptr) return nullptr;
+  // str has a text of its own; int and float show themselves.
+  const char* shown = base == &PyUnicode_Type ? "__str__" : "__repr__";
+  PyObject* own = _PyType_Lookup(base, check(PyUnicode_InternFromString(shown)));
+  if (method->object.get() != own) return nullptr;
+  if (method->source != nullptr) walk.identity_of(walk.type_attribute(value, kStr));
+  return check(PyObject_Str(walk.constant_of(plain)));
+}
+
 void open_members(Walk& walk, const Instruction& at, ValuePtr& left, ValuePtr& right) {
   OperatorMethods names = operator_methods(at);
   // text % member asks the member for its own text.

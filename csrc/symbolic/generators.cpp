@@ -221,6 +221,7 @@ ValuePtr Walk::call_now(const ValuePtr& callable, CallArgs args) {
 
 ValuePtr Walk::make_generator(std::shared_ptr<SymbolicFrame> body) {
   auto generator = make_value<IteratorValue>(IteratorKind::Generator, std::vector<ValuePtr>{});
+  generator->type = type_of_generator(reinterpret_cast<PyObject*>(body->bytecode->code()));
   generator->frame = std::move(body);
   generator->creation_step = steps_;
   generators_.push_back(generator);
@@ -287,7 +288,9 @@ void Walk::suspend(ValuePtr value) {
 }
 
 bool Walk::needs_closing(const IteratorValue& generator) const {
-  return !generator.exhausted && generator.frame->next > 0 && has_handlers(*generator.frame->bytecode);
+  // What a generator stands for has no frame of its own to be closed.
+  return generator.type == &PyGen_Type && !generator.exhausted && generator.frame->next > 0 &&
+         has_handlers(*generator.frame->bytecode);
 }
 
 void register_generator_methods() {

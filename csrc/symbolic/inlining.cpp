@@ -130,6 +130,7 @@ bool Walk::is_python_function(const ValuePtr& value) {
 
 void Walk::call_function(const ValuePtr& function, CallArgs args, ContinuationKind continuation,
                          ValuePtr continuation_value) {
+  if (ValuePtr text = guarded_repr(function, args)) return apply_continuation(continuation, continuation_value, text);
   int flags = callee_of(function).code->co_flags;
   bool is_generator = (flags & CO_GENERATOR) != 0 && (flags & (CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR)) == 0;
   if (!is_generator) return inline_function(function, std::move(args), continuation, std::move(continuation_value));
@@ -154,13 +155,16 @@ void Walk::inline_function(const ValuePtr& function, CallArgs args, Continuation
   frames_.push_back(std::move(inner));
 }
 
+void Walk::guard_code(ObjectValue& function) {
+  if (function.value_guarded) return;
+  guards_.code_match(function.source, reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.object.get())));
+  function.value_guarded = function.type_guarded = true;
+}
+
 // A frame of the function, its parameters bound, its code guarded.
 std::shared_ptr<SymbolicFrame> Walk::frame_of(const ValuePtr& function, CallArgs& args) {
   Callee callee = callee_of(function);
-  if (callee.real != nullptr && !callee.real->value_guarded) {
-    guards_.code_match(callee.real->source, callee.code);
-    callee.real->value_guarded = callee.real->type_guarded = true;
-  }
+  if (callee.real != nullptr) guard_code(*callee.real);
   int flags = callee.code->co_flags;
   if ((flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0)
     graph_break(BreakReason::async_construct, text_of(callee.code->co_name));

@@ -203,6 +203,14 @@ std::optional<ValuePtr> next_filtered(Walk& walk, IteratorValue* iterator) {
   return std::nullopt;
 }
 
+// By __getitem__ alone, from 0 on until there is no such item.
+ValuePtr old_iterator_over(Walk& walk, const ValuePtr& value) {
+  static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
+  static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
+  if (!has_user_type(value) || walk.type_attribute(value, kIter) || !walk.user_method(value, kGetitem)) return nullptr;
+  return walk.call_now(find_polyfill(reinterpret_cast<PyObject*>(&PySeqIter_Type)), {{value}, {}});
+}
+
 }  // namespace
 
 ValuePtr Walk::iterator_over(const ValuePtr& value) {
@@ -252,7 +260,7 @@ ValuePtr Walk::any_iterator_over(const ValuePtr& value) {
   static PyObject* const kNext = PyUnicode_InternFromString("__next__");
   if (ValuePtr iterator = iterator_over(value)) return iterator;
   ValuePtr method = user_method(value, kIter);
-  if (!method) return nullptr;
+  if (!method) return old_iterator_over(*this, value);
   ValuePtr made = call_now(method, {{value}, {}});
   if (made->kind == ValueKind::Iterator) return made;
   if (!user_method(made, kNext)) return nullptr;
@@ -313,12 +321,28 @@ std::optional<ValuePtr> Walk::next_of(IteratorValue* iterator) {
   return next;
 }
 
-std::unique_ptr<std::vector<ValuePtr>> Walk::iterate(const ValuePtr& value) {
-  if (auto elements = elements_of(value)) return elements;
-  // list() and its like ask a user's object for its length first.
-  for (const char* hint : {"__len__", "__length_hint__"})
-    if (has_user_type(value) && type_attribute(value, check(PyUnicode_InternFromString(hint)).get())) return nullptr;
+ValuePtr Walk::measured_iterator_over(const ValuePtr& value) {
+  static PyObject* const kLen = PyUnicode_InternFromString("__len__");
+  static PyObject* const kHint = PyUnicode_InternFromString("__length_hint__");
+  bool has_length = has_user_type(value) && type_attribute(value, kLen);
+  ValuePtr length = has_length ? user_method(value, kLen) : nullptr;
+  if (has_length && !length) return nullptr;
+  if (has_user_type(value) && type_attribute(value, kHint)) return nullptr;
   ValuePtr iterator = any_iterator_over(value);
+  if (!iterator || !length) return iterator;
+  // A TypeError is taken for an object without a length.
+  std::optional<ValuePtr> number = call_catching(length, {{value}, {}}, PyExc_TypeError);
+  if (number && int_of(*number).value_or(-1) < 0) raise_here();
+  return iterator;
+}
+
+std::unique_ptr<std::vector<ValuePtr>> Walk::iterate(const ValuePtr& value, LengthHint hint) {
+  if (auto elements = elements_of(value)) return elements;
+  for (const char* name : {"__len__", "__length_hint__"}) {
+    bool may_ask = hint == LengthHint::Unknown && has_user_type(value);
+    if (may_ask && type_attribute(value, check(PyUnicode_InternFromString(name)).get())) return nullptr;
+  }
+  ValuePtr iterator = hint == LengthHint::Asked ? measured_iterator_over(value) : any_iterator_over(value);
   if (!iterator) return nullptr;
   auto elements = std::make_unique<std::vector<ValuePtr>>();
   while (std::optional<ValuePtr> next = next_of(as<IteratorValue>(iterator))) elements->push_back(std::move(*next));

@@ -22,12 +22,13 @@ struct MadeClass {
 };
 
 class Walk;
+using Keywords = std::vector<std::pair<Ref, ValuePtr>>;
 // __x__: a name with a meaning of its own.
 bool is_special_name(BorrowedRef name);
 // type.__new__(meta, name, bases, names): the class, and the calls of __set_name__ and __init_subclass__. Breaks where making the
 // class would run other Python code.
 ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, const ValuePtr& bases,
-                    const Handle<DictValue>& names);
+                    const Handle<DictValue>& names, const Keywords& keywords = {});
 // What of the class's own holds where its objects keep something (a slot, __dict__). Another class has another one.
 bool is_descriptor_of_made_class(Walk& walk, const ValuePtr& value);
 // What an attribute of type itself (__name__, __bases__ ...) is for this class; null: not known.

@@ -8,6 +8,7 @@
 #include "cpython/object_layout.h"
 #include "cpython/text.h"
 #include "guards/constants.h"
+#include "snapshot/class_maker.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/walk.h"
 
@@ -131,16 +132,28 @@ ValuePtr metaclass_of(Walk& walk, ValuePtr meta, const std::vector<ValuePtr>& ba
   return meta;
 }
 
-// A class whose subclasses nobody hears of.
-PyObject* plain_base(Walk& walk, const ValuePtr& value) {
+// The bases hear of the new class by the __init_subclass__ behind it in its MRO.
+void tell_bases(Walk& walk, const MadeClass& made, const Keywords& keywords) {
   static PyObject* const kHook = PyUnicode_InternFromString("__init_subclass__");
-  if (class_of(value) == nullptr) break_on_class(walk, "a base that is no class");
-  PyObject* base = walk.identity_of(value);
-  ValuePtr hook = walk.class_attribute(value, kHook);
-  auto* found = as<ObjectValue>(hook);
-  if (found == nullptr || found->object.get() != _PyType_Lookup(&PyBaseObject_Type, kHook))
-    break_on_class(walk, "a base with an __init_subclass__");
-  return base;
+  ValuePtr hook = walk.made_attribute(made, kHook, 1);
+  auto* known = as<ObjectValue>(hook);
+  bool is_objects = known != nullptr && known->object.get() == _PyType_Lookup(&PyBaseObject_Type, kHook);
+  if (is_objects && known->source != nullptr) walk.identity_of(hook);
+  if (is_objects && !keywords.empty()) walk.raise_here();
+  if (is_objects) return;
+  ValuePtr function = hook;
+  if (auto* held = as<MadeValue>(hook)) function = held->positional.front();  // of a class made here
+  if (known != nullptr && Py_IS_TYPE(known->object.get(), &PyClassMethod_Type) && known->source != nullptr) {
+    walk.exact_type(hook);
+    function = walk.at(walk.sources().get(SourceKind::WrappedFunction, known->source, nullptr));
+  }
+  if (walk.exact_type(hook) != &PyClassMethod_Type || !function || !walk.is_python_function(function))
+    break_on_class(walk, "a base with an __init_subclass__ that cannot be followed");
+  try {
+    walk.call_now(function, {{made.value}, keywords});
+  } catch (const RaiseSignal&) {
+    break_on_class(walk, "an __init_subclass__ that raises");
+  }
 }
 
 // Several bases from outside: the order of the classes behind them is part of what the region relies on.
@@ -163,7 +176,8 @@ std::vector<ValuePtr> elements_of_bases(Walk& walk, const ValuePtr& bases) {
 Ref bases_of(Walk& walk, const std::vector<ValuePtr>& classes) {
   Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(classes.size())));
   for (size_t i = 0; i < classes.size(); ++i) {
-    PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(plain_base(walk, classes[i])));
+    if (class_of(classes[i]) == nullptr) break_on_class(walk, "a base that is no class");
+    PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(walk.identity_of(classes[i]).get()));
     if (classes.size() > 1) guard_mro(walk, classes[i]);
   }
   return tuple;
@@ -197,7 +211,9 @@ ValuePtr call_build_class(Walk& walk, const CallArgs& args) {
   static PyObject* const kCell = PyUnicode_InternFromString("__classcell__");
   if (args.positional.size() < 2) walk.raise_here();
   const ValuePtr* given = args.keyword("metaclass");
-  if (args.keywords.size() > (given != nullptr ? 1 : 0)) break_on_class(walk, "a class with keywords");
+  Keywords keywords;
+  for (const auto& [name, value] : args.keywords)
+    if (PyUnicode_CompareWithASCIIString(name, "metaclass") != 0) keywords.emplace_back(name, value);
   auto* body = as<FunctionValue>(args.positional[0]);
   bool is_body = body != nullptr && (reinterpret_cast<PyCodeObject*>(body->code.get())->co_flags & CO_OPTIMIZED) == 0;
   if (!is_body) break_on_class(walk, "a body that is no class statement's");
@@ -213,20 +229,26 @@ ValuePtr call_build_class(Walk& walk, const CallArgs& args) {
   int at = names->find(kCell);
   bool same = class_cell == nullptr ? at < 0 : at >= 0 && names->entries[static_cast<size_t>(at)].value == cell;
   if (!same) break_on_class(walk, "a class with a __classcell__ of its own");
-  if (meta == type) return make_class(walk, meta, name, bases, names);
-  ValuePtr made = walk.call_now(meta, {{name, bases, names}, {}});
+  if (meta == type) return make_class(walk, meta, name, bases, names, keywords);
+  ValuePtr made = walk.call_now(meta, {{name, bases, names}, keywords});
   if (class_cell != nullptr && class_cell->contents != made) break_on_class(walk, "a class for another one");
   return made;
 }
 
 // type.__new__(meta, name, bases, names), as a metaclass's own __new__ calls it.
 ValuePtr call_type_new(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 4, 4);
+  if (args.positional.size() != 4) walk.raise_here();
   auto entries = walk.entries_of(args.positional[3]);
   if (!entries) break_on_class(walk, "type() with names that are not known");
   auto names = make_value<DictValue>();
   names->entries = std::move(*entries);
-  return make_class(walk, args.positional[0], args.positional[1], args.positional[2], names);
+  return make_class(walk, args.positional[0], args.positional[1], args.positional[2], names, args.keywords);
+}
+
+// object.__init_subclass__ does nothing.
+ValuePtr call_object_init_subclass(Walk& walk, const CallArgs& args) {
+  walk.require_count(args, 1, 1);
+  return walk.none();
 }
 
 // type.__init__ does nothing.
@@ -257,7 +279,7 @@ bool is_descriptor_of_made_class(Walk& walk, const ValuePtr& value) {
 }
 
 ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, const ValuePtr& bases,
-                    const Handle<DictValue>& names) {
+                    const Handle<DictValue>& names, const Keywords& keywords) {
   static PyObject* const kCell = PyUnicode_InternFromString("__classcell__");
   static PyObject* const kNamesCell = PyUnicode_InternFromString("__classdictcell__");
   static PyObject* const kQualname = PyUnicode_InternFromString("__qualname__");
@@ -311,7 +333,7 @@ ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, cons
   made->first_names = made->names->entries.size();
   check_status(PyDict_SetItem(held, kQualname, as<ObjectValue>(made->qualname)->object));
   Ref arguments = check(PyTuple_Pack(3, text.get(), tuple.get(), held.get()));
-  Ref model = Ref::steal(PyType_Type.tp_new(class_of(meta), arguments, nullptr));
+  Ref model = new_class(class_of(meta), arguments.get());
   if (!model) walk.raise_here();
   auto value = make_value<ObjectValue>(model, nullptr);
   value->made_class = true;
@@ -324,6 +346,7 @@ ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, cons
     store_cell(walk, kept.names_cell, value);
   }
   tell_names(walk, kept);
+  tell_bases(walk, kept, keywords);
   return value;
 }
 
@@ -436,6 +459,8 @@ void register_made_classes() {
   register_call(check(PyObject_GetAttrString(builtins, "__build_class__")).get(), call_build_class);
   auto* type = reinterpret_cast<PyObject*>(&PyType_Type);
   register_call(check(PyObject_GetAttrString(type, "__new__")).get(), call_type_new);
+  Ref hook = check(PyUnicode_InternFromString("__init_subclass__"));
+  register_call(_PyType_Lookup(&PyBaseObject_Type, hook), call_object_init_subclass);
   register_call(_PyType_Lookup(&PyType_Type, check(PyUnicode_InternFromString("__init__"))), call_type_init);
 }
 

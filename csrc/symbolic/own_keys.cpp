@@ -130,6 +130,12 @@ Walk::OwnKey& Walk::own_key(const ValuePtr& value) {
 Ref Walk::hashed_key(const ValuePtr& value) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   auto* object = as<ObjectValue>(value);
+  // A member of an enum of numbers or texts has their hash and their equality, by which it is guarded; what is shown is itself.
+  if (object != nullptr && is_user_object(value) && plain_value(*this, value, {"__hash__", "__eq__"})) {
+    Ref member = object->object;
+    keys_.try_emplace(member.get(), value);
+    return member;
+  }
   if (!is_user_object(value) || (object != nullptr && may_be_key(object->object))) return key_of(value);
   int64_t step = step_number();
   if (ValuePtr method = user_method(value, kHash)) {

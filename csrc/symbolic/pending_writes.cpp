@@ -180,13 +180,13 @@ bool Walk::list_append(const ValuePtr& list, ValuePtr value) {
 
 bool Walk::list_extend(const ValuePtr& list, const ValuePtr& iterable) {
   if (!takes_items(list)) return false;
-  if (auto* iterator = as<IteratorValue>(iterable)) {
-    while (std::optional<ValuePtr> item = next_of(iterator)) list_append(list, std::move(*item));
+  if (auto elements = elements_of(iterable)) {
+    for (ValuePtr& item : *elements) list_append(list, std::move(item));
     return true;
   }
-  auto items = iterate(iterable);
-  if (!items) return false;
-  for (ValuePtr& item : *items) list_append(list, std::move(item));
+  ValuePtr iterator = measured_iterator_over(iterable);
+  if (!iterator) return false;
+  while (std::optional<ValuePtr> item = next_of(as<IteratorValue>(iterator))) list_append(list, std::move(*item));
   return true;
 }
 

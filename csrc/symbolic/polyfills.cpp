@@ -17,6 +17,24 @@ std::unordered_map<PyObject*, Polyfill>& polyfills() {
   return *table;
 }
 
+// By code object, which a polyfill holds: what its generators are taken for.
+std::unordered_map<PyObject*, PyTypeObject*>& stood_for() {
+  static auto* table = new std::unordered_map<PyObject*, PyTypeObject*>();
+  return *table;
+}
+
+bool is_generator_code(BorrowedRef code) {
+  return PyCode_Check(code.get()) && (reinterpret_cast<PyCodeObject*>(code.get())->co_flags & CO_GENERATOR) != 0;
+}
+
+// Its __next__ is that of the generator.
+void add_stand_in(BorrowedRef code, BorrowedRef type) {
+  static PyObject* const kNext = PyUnicode_InternFromString("__next__");
+  auto* original = reinterpret_cast<PyTypeObject*>(Py_NewRef(type.get()));
+  stood_for()[code] = original;
+  register_call(_PyType_Lookup(original, kNext), find_call(_PyType_Lookup(&PyGen_Type, kNext)));
+}
+
 bool is_number(Walk& walk, const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
   return walk.is_tensor(value) || type == &PyLong_Type || type == &PyBool_Type || type == &PyFloat_Type;
@@ -64,9 +82,26 @@ char keyword_parameter(BorrowedRef name) {
 
 }  // namespace
 
-void register_polyfill(BorrowedRef callable, BorrowedRef function, const std::string& parameters) {
+void register_polyfill(BorrowedRef callable, BorrowedRef function, const std::string& parameters, BorrowedRef inner) {
   Py_INCREF(callable.get());
   polyfills()[callable] = {Ref::share(function), parameters};
+  PyObject* code = PyFunction_GET_CODE(function.get());
+  if (is_generator_code(code)) {
+    PyObject* type = callable;
+    if (!PyType_Check(type)) type = reinterpret_cast<PyObject*>(PyDescr_TYPE(type));  // a class method
+    add_stand_in(code, type);
+  }
+  PyObject* constants = reinterpret_cast<PyCodeObject*>(code)->co_consts;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); ++i) {
+    PyObject* nested = PyTuple_GET_ITEM(constants, i);
+    bool is_shown = inner && is_generator_code(nested);
+    if (is_shown) add_stand_in(nested, inner);
+  }
+}
+
+PyTypeObject* type_of_generator(BorrowedRef code) {
+  auto found = stood_for().find(code);
+  return found == stood_for().end() ? &PyGen_Type : found->second;
 }
 
 bool fits_polyfill(Walk& walk, BorrowedRef callable, const CallArgs& args) {

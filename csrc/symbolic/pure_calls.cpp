@@ -10,6 +10,7 @@
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/no_warnings.h"
+#include "symbolic/text_templates.h"
 #include "symbolic/texts.h"
 
 namespace md {
@@ -251,6 +252,9 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     Ref text = known ? text_by_parts(walk, args.positional[0], conversion, spec.get()) : Ref();
     if (text) return walk.constant(text);
   }
+  static const Ref kTemplate = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "format"));
+  if (callable.get() == kTemplate.get())
+    if (Ref text = filled_braces(walk, args)) return walk.constant(text);
   std::vector<Ref> held;
   auto hold = [&](const ValuePtr& value) {
     // The class that a class method of a built-in class is called on.
@@ -355,6 +359,8 @@ void register_pure_calls() {
   add_growing(reinterpret_cast<PyObject*>(&PyUnicode_Type), {"maketrans"});
   for (PyTypeObject* type : {&PyUnicode_Type, &PyLong_Type, &PyFloat_Type, &PyComplex_Type})
     add_growing(reinterpret_cast<PyObject*>(type), {"__format__"});
+  for (PyTypeObject* type : {&PyUnicode_Type, &PyLong_Type, &PyFloat_Type, &PyComplex_Type, &PyBytes_Type})
+    add_attributes(reinterpret_cast<PyObject*>(type), {"__repr__"});
   add_growing(reinterpret_cast<PyObject*>(&PyBytes_Type), {"zfill", "ljust", "rjust", "center", "expandtabs"});
   add_class_methods(&PyLong_Type, {"from_bytes"});
   add_class_methods(&PyFloat_Type, {"fromhex"});

@@ -21,7 +21,7 @@ Ref contents_of(Walk& walk, const ValuePtr& value) {
 Ref operand(Walk& walk, const ValuePtr& value) {
   if (Ref set = walk.set_contents(value)) return check(PyFrozenSet_New(set));
   Ref keys = check(PyList_New(0));
-  auto items = walk.iterate(value);
+  auto items = walk.iterate(value, LengthHint::NotAsked);
   if (!items) break_on_set(walk, value);
   for (const ValuePtr& item : *items) check_status(PyList_Append(keys, walk.key_of(item)));
   return keys;

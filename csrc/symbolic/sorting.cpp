@@ -133,7 +133,7 @@ ValuePtr call_sorted(Walk& walk, const CallArgs& args) {
   require_options(walk, args, {"key", "reverse"});
   if (args.positional.size() != 1) walk.raise_here();
   bool reverse = reverse_of(walk, args);
-  auto items = walk.iterate(args.positional[0]);
+  auto items = walk.iterate(args.positional[0], LengthHint::Asked);
   if (!items) walk.graph_break(BreakReason::builtin_call, "sorted(" + describe(args.positional[0]) + ")");
   Comparisons comparisons{walk, {}};
   std::vector<Ref> keys = keys_of(walk, *items, key_function(walk, args), comparisons);
@@ -182,7 +182,8 @@ ValuePtr call_extreme(Walk& walk, const CallArgs& args) {
   const ValuePtr* fallback = args.keyword("default");
   bool several = args.positional.size() > 1;
   if (several && fallback != nullptr) walk.raise_here();
-  auto items = several ? std::make_unique<std::vector<ValuePtr>>(args.positional) : walk.iterate(args.positional[0]);
+  auto items = several ? std::make_unique<std::vector<ValuePtr>>(args.positional)
+                       : walk.iterate(args.positional[0], LengthHint::NotAsked);
   if (!items) {
     ValuePtr folded = args.keywords.empty() ? fold_pure_call(walk, function, args) : nullptr;
     if (!folded) walk.graph_break(BreakReason::builtin_call, "min or max of a " + describe(args.positional[0]));

@@ -1,9 +1,11 @@
 // x[key] and x[key] = value on symbolic tensors: a chain of views, then at most one read or write by tensors of indices.
+#include <algorithm>
+
 #include "cpython/imports.h"
 #include "frontends/dtype_object.h"
 #include "frontends/indexing.h"
 #include "guards/tensor_type.h"
-#include "symbolic/walk.h"
+#include "symbolic/enum_values.h"
 
 namespace md {
 
@@ -59,7 +61,7 @@ class SymbolicKey {
     if (auto* tensor = as<TensorValue>(item)) return place_of(indices_of(tensor, item));
     if (type_of(item) == &PyList_Type || type_of(item) == &PyTuple_Type) return place_of(tensor_of_list(item));
     if (walk_.has_symbolic_size(item)) return marked(item);
-    if (Ref constant = walk_.constant_of(item)) return constant;
+    if (Ref constant = walk_.constant_of(plain_or_itself(walk_, item, {"__index__"}))) return constant;
     if (std::optional<int64_t> index = walk_.int_of(item)) return check(PyLong_FromLongLong(*index));
     unknown(item);
   }
@@ -193,13 +195,30 @@ void store_at_mask(Walk& walk, TensorValue* tensor, const ValuePtr& key, const V
   walk.call_in_place(*masked_fill, {{ValuePtr(tensor), whole, value}, {}});
 }
 
+// A list of bools that are known, one for each row: the numbers of the rows. Any other key is itself.
+ValuePtr numbers_of_rows(Walk& walk, TensorValue* tensor, const ValuePtr& key) {
+  auto elements = type_of(key) == &PyList_Type ? walk.elements_of(key) : nullptr;
+  bool are_bools = elements && !elements->empty() &&
+                   std::ranges::all_of(*elements, [](const ValuePtr& each) { return type_of(each) == &PyBool_Type; });
+  if (!are_bools || tensor->spec.rank() == 0) return key;
+  std::vector<ValuePtr> numbers;
+  for (size_t i = 0; i < elements->size(); ++i) {
+    Ref constant = walk.constant_of((*elements)[i]);
+    if (!constant) return key;
+    if (constant.get() == Py_True) numbers.push_back(walk.integer(static_cast<int64_t>(i)));
+  }
+  walk.refuse_told_sizes(tensor->spec);
+  if (tensor->spec.sizes[0].value() != static_cast<int64_t>(elements->size())) walk.raise_here();
+  return make_value<SequenceValue>(true, std::move(numbers));
+}
+
 }  // namespace
 
 ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
   static const OpRow* const index = find_op("index");
   static const OpRow* const alias = find_op("alias");
   guard_tensor(tensor);
-  SymbolicKey parsed(*this, key);
+  SymbolicKey parsed(*this, numbers_of_rows(*this, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
   ValuePtr window = window_of(*this, tensor, parsed, plan.steps);
@@ -223,7 +242,7 @@ void Walk::store_into_tensor(const ValuePtr& container, const ValuePtr& key, con
   if (mask != nullptr && is_mask(*mask) && (is_number || source->spec.rank() == 0))
     return store_at_mask(*this, tensor, key, value);
   guard_tensor(tensor);
-  SymbolicKey parsed(*this, key);
+  SymbolicKey parsed(*this, numbers_of_rows(*this, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
   ValuePtr window = window_of(*this, tensor, parsed, plan.steps);

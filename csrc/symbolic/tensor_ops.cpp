@@ -3,7 +3,7 @@
 #include "frontends/promotion.h"
 #include "graph/views.h"
 #include "guards/named_results.h"
-#include "symbolic/walk.h"
+#include "symbolic/enum_values.h"
 #include "tensor/pointwise.h"
 #include "tensor/tensor_modes.h"
 
@@ -164,17 +164,25 @@ class OpCapture {
     return dims;
   }
 
-  Operand constant_operand(const Param& param, const ValuePtr& value) {
+  // Members of an enum of numbers are numbers.
+  ValuePtr number_in(const ValuePtr& value) {
+    return has_user_type(value) ? plain_or_itself(walk_, value, {"__index__", "__int__", "__float__"}) : value;
+  }
+
+  Operand constant_operand(const Param& param, const ValuePtr& given) {
+    ValuePtr value = number_in(given);
     if (row_->kind != OpKind::CallOut) {
       if (std::optional<Operand> symbolic = symbolic_operand(param, value)) return *symbolic;
     }
     Ref constant = walk_.constant_of(value);
     if (!constant) {
       // A list of ints made here, or an object of ours (Size), which is the same at every run.
-      if (auto elements = walk_.elements_of(value))
+      if (auto elements = walk_.elements_of(value)) {
+        for (ValuePtr& element : *elements) element = number_in(element);
         constant = walk_.constant_of(make_value<SequenceValue>(false, *elements));
-      else if (auto* object = as<ObjectValue>(value); object != nullptr && GuardSet::can_hold(object->object.get()))
+      } else if (auto* object = as<ObjectValue>(value); object != nullptr && GuardSet::can_hold(object->object.get())) {
         constant = Ref::share(walk_.identity_of(value));
+      }
     }
     if (!constant)
       walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", param.name, " is a ", describe(value)));

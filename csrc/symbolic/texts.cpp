@@ -1,5 +1,6 @@
 #include "symbolic/texts.h"
 
+#include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
 
 namespace md {
@@ -95,6 +96,7 @@ Ref represent_whole(Walk& walk, const ValuePtr& value) {
 
 Ref as_text(Walk& walk, const ValuePtr& value) {
   if (Ref text = text_by_method(walk, value, "__str__", {})) return text;
+  if (Ref text = member_text(walk, value)) return text;
   bool is_container = !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
   return is_container || is_objects_own(walk, value, "__str__") ? represent_whole(walk, value) : Ref();
 }
@@ -117,11 +119,41 @@ Ref text_by_parts(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef
   if (conversion == 0) {
     ValuePtr format = walk.constant(spec ? Ref::share(spec).get() : check(PyUnicode_FromString("")).get());
     if (Ref text = text_by_method(walk, value, "__format__", {format})) return text;
+    if (ValuePtr plain = has_user_type(value) ? plain_value(walk, value, {"__format__"}) : nullptr) {
+      if (is_plain) return as_text(walk, value);
+      Ref text = Ref::steal(PyObject_Format(walk.constant_of(plain), spec));
+      if (!text) walk.raise_here();
+      return text;
+    }
     bool own = !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE) || is_objects_own(walk, value, "__format__");
     return own && is_plain ? as_text(walk, value) : Ref();
   }
   Ref text = conversion == 1 ? as_text(walk, value) : represent_whole(walk, value);
   if (!text || is_plain) return text;
+  Ref result = Ref::steal(PyObject_Format(text, spec));
+  if (!result) walk.raise_here();
+  return result;
+}
+
+Ref formatted_text(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec) {
+  if (walk.is_tensor(value)) walk.graph_break(BreakReason::tensor_format, describe(value));
+  if (conversion != 3)
+    if (Ref text = text_by_parts(walk, value, conversion, spec)) return text;
+  Ref constant = exception_of(value) != nullptr ? text_model(walk, value, conversion >= 2) : walk.constant_of(value);
+  if (exception_of(value) != nullptr && !constant) return nullptr;
+  if (!constant) {
+    // A constant object of ours: a Size, a dtype.
+    auto* object = as<ObjectValue>(value);
+    if (object == nullptr || object->source != nullptr || object->made_class) return nullptr;
+    constant = object->object;
+  } else if (auto* object = as<ObjectValue>(value); object != nullptr && object->source == nullptr) {
+    constant = object->object;  // a Size prints as a Size
+  }
+  Ref text = conversion == 0   ? constant
+             : conversion == 1 ? Ref::steal(PyObject_Str(constant))
+             : conversion == 2 ? Ref::steal(PyObject_Repr(constant))
+                               : Ref::steal(PyObject_ASCII(constant));
+  if (!text) walk.raise_here();
   Ref result = Ref::steal(PyObject_Format(text, spec));
   if (!result) walk.raise_here();
   return result;

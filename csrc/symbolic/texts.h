@@ -8,4 +8,7 @@ namespace md {
 // of its elements. Null: it is not such a value, or not known.
 Ref text_by_parts(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec);
 
+// The text of a value by format(), after str() (1), repr() (2) or ascii() (3). Null: not known.
+Ref formatted_text(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec);
+
 }  // namespace md

@@ -66,7 +66,7 @@ void call_function_ex(Walk& walk, const Instruction& at) {
     }
   }
   ValuePtr sequence = walk.pop();
-  auto elements = walk.iterate(sequence);
+  auto elements = walk.iterate(sequence, kTupleHint);
   if (!elements) walk.graph_break(BreakReason::unknown_container, "arguments from a " + describe(sequence));
   args.positional = std::move(*elements);
   ValuePtr upper = walk.pop();

@@ -99,7 +99,7 @@ void set_update(Walk& walk, const Instruction& at) {
     Ref update = check(PyObject_GetAttrString(set->set, "update"));
     check(PyObject_CallOneArg(update, other));
   } else {
-    auto items = walk.iterate(walk.peek());
+    auto items = walk.iterate(walk.peek(), LengthHint::NotAsked);
     if (!items) walk.graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
     for (const ValuePtr& item : *items) keys.push_back(walk.key_of(item));
   }

@@ -96,8 +96,10 @@ void get_iter(Walk& walk, const Instruction&) {
   if (!iterator) {
     static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
     ValuePtr method = walk.user_method(iterable, kIter);
-    if (!method) walk.graph_break(BreakReason::unknown_iteration, describe(iterable));
+    if (!method) iterator = walk.any_iterator_over(iterable);
+    if (!method && !iterator) walk.graph_break(BreakReason::unknown_iteration, describe(iterable));
     walk.pop();
+    if (iterator) return walk.push(std::move(iterator));
     return walk.call(method, {{iterable}, {}}, ContinuationKind::PushIterator);
   }
   walk.pop();

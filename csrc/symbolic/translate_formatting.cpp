@@ -7,31 +7,6 @@ namespace md {
 
 namespace {
 
-// The text of a value by format(), after str() (1), repr() (2) or ascii() (3). Null: not known.
-Ref formatted(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec) {
-  if (walk.is_tensor(value)) walk.graph_break(BreakReason::tensor_format, describe(value));
-  if (conversion != 3)
-    if (Ref text = text_by_parts(walk, value, conversion, spec)) return text;
-  Ref constant = exception_of(value) != nullptr ? text_model(walk, value, conversion >= 2) : walk.constant_of(value);
-  if (exception_of(value) != nullptr && !constant) return nullptr;
-  if (!constant) {
-    // A constant object of ours: a Size, a dtype.
-    auto* object = as<ObjectValue>(value);
-    if (object == nullptr || object->source != nullptr || object->made_class) return nullptr;
-    constant = object->object;
-  } else if (auto* object = as<ObjectValue>(value); object != nullptr && object->source == nullptr) {
-    constant = object->object;  // a Size prints as a Size
-  }
-  Ref text = conversion == 0   ? constant
-             : conversion == 1 ? Ref::steal(PyObject_Str(constant))
-             : conversion == 2 ? Ref::steal(PyObject_Repr(constant))
-                               : Ref::steal(PyObject_ASCII(constant));
-  if (!text) walk.raise_here();
-  Ref result = Ref::steal(PyObject_Format(text, spec));
-  if (!result) walk.raise_here();
-  return result;
-}
-
 void push_formatted(Walk& walk, int operands, int conversion, BorrowedRef spec) {
   ValuePtr value = walk.peek(operands);
   if (walk.is_varying(value)) {
@@ -45,7 +20,7 @@ void push_formatted(Walk& walk, int operands, int conversion, BorrowedRef spec) 
       return;
     }
   }
-  Ref text = formatted(walk, value, conversion, spec);
+  Ref text = formatted_text(walk, value, conversion, spec);
   if (!text) walk.graph_break(BreakReason::unknown_format, describe(value));
   walk.pop_many(operands);
   walk.push(walk.constant(text));

@@ -7,6 +7,7 @@
 #include "symbolic/pure_calls.h"
 #include "symbolic/set_methods.h"
 #include "symbolic/size_constants.h"
+#include "symbolic/text_templates.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/walk.h"
 
@@ -165,9 +166,10 @@ std::optional<Computation> computation_of(BinaryCode op) {
 ValuePtr percent_format(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
   static PyObject* const kRemainder =
       check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "__mod__")).release();
+  if (op != BinaryCode::Remainder || type_of(left) != &PyUnicode_Type) return nullptr;
+  if (Ref text = filled_percents(walk, left, right)) return walk.constant(text);
   PyTypeObject* type = type_of(right);
-  bool known = op == BinaryCode::Remainder && type_of(left) == &PyUnicode_Type &&
-               (type == &PyDict_Type || type == &PyList_Type) && right->kind != ValueKind::Tensor;
+  bool known = (type == &PyDict_Type || type == &PyList_Type) && right->kind != ValueKind::Tensor;
   return known ? fold_pure_call(walk, kRemainder, {{left, right}, {}}) : nullptr;
 }
 
@@ -205,6 +207,7 @@ void binary_op(Walk& walk, const Instruction& at) {
   BinaryCode op = row.code;
   bool in_place = is_in_place(at.arg);
   ValuePtr result;
+  if (walk.is_tensor(right) && !walk.is_tensor(left) && inline_left_operator(walk, at)) return;
   if (walk.is_tensor(left) || walk.is_tensor(right)) {
     result = binary_on_tensors(walk, at.arg, left, right);
   } else if (in_place && extend_in_place(walk, op, left, right)) {

@@ -103,9 +103,24 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
   return part;
 }
 
-// What a generic class makes of itself and its parameters, in Python.
+// list[int] and the like, of a built-in class: an object with the class and its parameters, made anew each time.
+bool makes_generic_alias(PyTypeObject* type, PyObject* name) {
+  if (type == &PyType_Type) return true;
+  PyObject* hook = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? nullptr : _PyType_Lookup(type, name);
+  return hook != nullptr && Py_IS_TYPE(hook, &PyClassMethodDescr_Type) &&
+         reinterpret_cast<PyMethodDescrObject*>(hook)->d_method->ml_meth == &Py_GenericAlias;
+}
+
+// What a generic class makes of itself and its parameters.
 ValuePtr subscript_of_class(Walk& walk, const ValuePtr& type, const ValuePtr& key) {
   static PyObject* const kClassGetitem = PyUnicode_InternFromString("__class_getitem__");
+  static const Ref kGetitem = imported("operator", "getitem");
+  if (makes_generic_alias(reinterpret_cast<PyTypeObject*>(walk.identity_of(type).get()), kClassGetitem)) {
+    auto alias = make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(&Py_GenericAliasType)),
+                                       std::vector<ValuePtr>{type, key}, std::vector<std::pair<Ref, ValuePtr>>{});
+    alias->maker = walk.constant(kGetitem.get());
+    return alias;
+  }
   bool is_python =
       PyType_HasFeature(reinterpret_cast<PyTypeObject*>(walk.identity_of(type).get()), Py_TPFLAGS_HEAPTYPE);
   ValuePtr method = is_python ? walk.optional_attribute(type, kClassGetitem) : nullptr;
@@ -113,9 +128,25 @@ ValuePtr subscript_of_class(Walk& walk, const ValuePtr& type, const ValuePtr& ke
   return walk.call_now(method, {{key}, {}});
 }
 
+// The number by an __index__ in Python of what a built-in sequence is asked for; any other key is itself.
+ValuePtr index_by_method(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
+  static PyObject* const kIndex = PyUnicode_InternFromString("__index__");
+  bool is_sequence =
+      walk.is_plain_tuple(container) || walk.is_plain_list(container) ||
+      (!has_user_type(container) && type_of(container)->tp_as_sequence != nullptr && walk.constant_of(container));
+  // An int is its own index, whatever method its class has.
+  bool is_int = PyType_IsSubtype(type_of(key), &PyLong_Type) != 0;
+  ValuePtr method = is_sequence && !is_int && is_user_object(key) ? walk.user_method(key, kIndex) : nullptr;
+  if (!method) return key;
+  ValuePtr number = walk.call_now(method, {{key}, {}});
+  if (!walk.is_exactly(number, &PyLong_Type)) walk.raise_here();
+  return number;
+}
+
 // container[key]; null: a user's __getitem__ was inlined.
-ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
-  if (auto* tensor = as<TensorValue>(container)) return walk.index_tensor(tensor, key);
+ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& given) {
+  if (auto* tensor = as<TensorValue>(container)) return walk.index_tensor(tensor, given);
+  ValuePtr key = is_user_object(given) ? index_by_method(walk, container, given) : given;
   PyTypeObject* type = type_of(container);
   if (walk.is_dict(container, {"__getitem__"})) return subscript_of_dict(walk, container, key);
   if (type == &PyList_Type || walk.is_plain_tuple(container) || walk.is_plain_list(container))

@@ -170,6 +170,17 @@ void break_if_changed(Walk& walk, int64_t step, const ValuePtr& container, const
     walk.graph_break(BreakReason::unknown_comparison, "elements of a container that changes meanwhile");
 }
 
+bool inline_left_operator(Walk& walk, const Instruction& at) {
+  ValuePtr right = walk.peek(1), left = walk.peek(2);
+  if (!is_user_object(left) || walk.is_declined_operator()) return false;
+  PyTypeObject *left_type = walk.exact_type(left), *right_type = walk.exact_type(right);
+  if (PyType_IsSubtype(right_type, left_type) != 0) return false;
+  OperatorMethods names = operator_methods(at);
+  if (inline_method(walk, left, right, names.in_place, OperatorTry::InPlace, left, right)) return true;
+  if (has_method(walk, left, names.in_place)) return false;
+  return inline_method(walk, left, right, names.plain, OperatorTry::Plain, left, right);
+}
+
 bool inline_operator(Walk& walk, const Instruction& at) {
   ValuePtr right = walk.peek(1), left = walk.peek(2);
   bool left_user = is_operand_of_user(left), right_user = is_operand_of_user(right);

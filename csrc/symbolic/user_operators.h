@@ -16,6 +16,8 @@ void break_if_changed(Walk& walk, int64_t step, const ValuePtr& container, const
 // What hash() makes of the result of a __hash__ in Python.
 Ref hash_by_method(Walk& walk, const ValuePtr& value, const ValuePtr& method);
 bool inline_operator(Walk& walk, const Instruction& at);
+// The same of the left operand alone, whose method comes first where the right one is a tensor.
+bool inline_left_operator(Walk& walk, const Instruction& at);
 bool inline_unary(Walk& walk, const char* name);
 // __setitem__ and __delitem__.
 bool inline_item(Walk& walk, const ValuePtr& container, std::vector<ValuePtr> args, const char* name, int operands);

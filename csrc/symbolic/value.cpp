@@ -51,7 +51,7 @@ PyTypeObject* iterator_type(const IteratorValue& iterator) {
     case IteratorKind::Filter:
       return &PyFilter_Type;
     case IteratorKind::Generator:
-      return &PyGen_Type;
+      return iterator.type;
     case IteratorKind::Reversed:
       return type_of(iterator.bases[0]) == &PyList_Type ? &PyListRevIter_Type : &PyReversed_Type;
     case IteratorKind::Dict:

@@ -308,6 +308,7 @@ struct IteratorValue : Value {
   int64_t creation_step = 0;
   bool running = false;
   ValuePtr yielded, returned;
+  PyTypeObject* type = nullptr;  // the generator type, or what it stands for
 };
 
 struct SuperValue : Value {

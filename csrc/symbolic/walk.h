@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cpython/version_facts.h"
 #include "symbolic/made_class.h"
 #include "symbolic/region.h"
 #include "symbolic/size_symbols.h"
@@ -33,6 +34,10 @@ struct CallArgs {
 using OpcodeHandler = void (*)(Walk& walk, const Instruction& instruction);
 // A callable that the walk knows: takes the arguments, gives the result, or null if it pushed an inlined frame instead.
 using CallHandler = ValuePtr (*)(Walk& walk, const CallArgs& args);
+
+// What asks an object for its elements may ask it for their number first, once it has its iterator.
+enum class LengthHint : uint8_t { Unknown, NotAsked, Asked };
+inline constexpr LengthHint kTupleHint = kTupleAsksForLength ? LengthHint::Asked : LengthHint::NotAsked;
 
 // Ends the walk at the current instruction of the innermost frame.
 struct BreakSignal {
@@ -288,6 +293,10 @@ class Walk {
   // Enters a Python function, or makes a generator of it.
   void call_function(const ValuePtr& function, CallArgs args, ContinuationKind continuation,
                      ValuePtr continuation_value);
+  // The text by a __repr__ that knows what it is in the middle of (guarded_reprs.cpp); null: another function, or not known.
+  ValuePtr guarded_repr(const ValuePtr& function, const CallArgs& args);
+  // A function that exists is guarded by its code.
+  void guard_code(ObjectValue& function);
   // Calls something and runs it to its end inside the current instruction: what a builtin calls back.
   ValuePtr call_now(const ValuePtr& callable, CallArgs args);
   // The same; nullopt: it raised an exception of this class, which nobody else sees.
@@ -396,7 +405,9 @@ class Walk {
   ValuePtr any_iterator_over(const ValuePtr& value);         // the same, also by __iter__ and __next__ in Python
   std::optional<ValuePtr> next_of(IteratorValue* iterator);  // nullopt: exhausted
   // All elements of something iterable that the walk knows; null: not known.
-  std::unique_ptr<std::vector<ValuePtr>> iterate(const ValuePtr& value);
+  std::unique_ptr<std::vector<ValuePtr>> iterate(const ValuePtr& value, LengthHint hint = LengthHint::Unknown);
+  // The iterator of a user's object, after which its length is asked for; null: not known, and nobody was asked.
+  ValuePtr measured_iterator_over(const ValuePtr& value);
 
   // --- modes of the thread as the walk left them
   bool grad_mode = true;
@@ -544,7 +555,8 @@ class Walk {
   Ref hashed_key(const ValuePtr& value);
   bool has_own_identity(const ValuePtr& value);
   bool may_be_key(BorrowedRef object) const;
-  std::vector<size_t> catches_;  // depths at which a StopIteration is waited for
+  std::vector<std::pair<PyObject*, ValuePtr>> shown_;  // by guarded_repr, outermost first
+  std::vector<size_t> catches_;                        // depths at which a StopIteration is waited for
   std::vector<std::unique_ptr<MadeClass>> made_classes_;
   std::vector<Handle<DictValue>> locals_dicts_;
   ValuePtr null_;
@@ -617,7 +629,10 @@ void register_weak_references();
 // `parameters` has a letter for each positional parameter, that the original checks at once and a generator would check later:
 // I an iterable, N an int >= 0, n the same or None, p an int > 0 or None, Z an int, V a number, O anything,
 // * at the end: any number of the last. "": no check.
-void register_polyfill(BorrowedRef callable, BorrowedRef function, const std::string& parameters);
+// `inner` is the type of what its inner generators stand for; null: nobody meets them.
+void register_polyfill(BorrowedRef callable, BorrowedRef function, const std::string& parameters, BorrowedRef inner);
+// The type of a generator with this code, or of what it stands for.
+PyTypeObject* type_of_generator(BorrowedRef code);
 bool fits_polyfill(Walk& walk, BorrowedRef callable, const CallArgs& args);
 ValuePtr find_polyfill(BorrowedRef callable);
 

@@ -31,14 +31,15 @@ enum class OpKind : uint8_t {
 
 // How the front end chooses dtypes before the op runs. Final dtypes are in the graph, casts are nodes.
 enum class Promotion : uint8_t {
-  None,        // operands as they are
-  Arithmetic,  // common dtype of tensors and wrapped numbers
-  NoBool,      // Arithmetic; a bool among the operands is an error (sub)
-  BoolToInt,   // bool becomes int64, as beside a whole number (square)
-  TrueDivide,  // Arithmetic, integers become the default float
-  FloatUnary,  // integers become the default float
-  Compare,     // Arithmetic for the operands, bool result
-  Same,        // all tensor operands must have one dtype (matmul)
+  None,          // operands as they are
+  Arithmetic,    // common dtype of tensors and wrapped numbers
+  NoBool,        // Arithmetic; a bool among the operands is an error (sub)
+  BoolToInt,     // bool becomes int64, as beside a whole number (square)
+  TrueDivide,    // Arithmetic, integers become the default float
+  FloatUnary,    // integers become the default float
+  Compare,       // Arithmetic for the operands, bool result
+  Same,          // all tensor operands must have one dtype (matmul)
+  SameOrFactor,  // Same, but a last operand of rank 0 promotes with the others as in Arithmetic (lerp)
 };
 
 // One result as the shape rule sees it. For a view: strides, and the offset from argument 0's first element.

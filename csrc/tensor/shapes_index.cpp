@@ -185,8 +185,17 @@ void index_fill_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_written(call, outs);
 }
 
-// index_copy, index_add.
-void index_copy_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+namespace {
+
+// What index_copy and index_add have in common. The classes of their errors are torch's, and differ.
+struct Along {
+  const TensorSpec& self;
+  const TensorSpec& source;
+  int dim;
+  Dim count;    // of indices
+  bool counts;  // source has as many places along dim, one if it has no dims
+};
+Along along_of(const OpCall& call) {
   const TensorSpec& self = self_spec(call);
   const TensorSpec& index = tensor_arg(call, 2).spec();
   const TensorSpec& source = tensor_arg(call, 3).spec();
@@ -196,22 +205,43 @@ void index_copy_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     raise_op(ErrorKind::Runtime, call.row.name, "self and source expected to have the same dtype, but got (self) ",
              row(self.dtype).name, " and (source) ", row(source.dtype).name);
   }
-  bool fits = source.rank() == self.rank();
-  for (int i = 0; fits && i < self.rank(); ++i) {
-    fits = known_equal(source.sizes[i], i == dim ? index.numel() : self.sizes[i]);
-  }
-  if (self.rank() == 0) fits = fits && known_equal(index.numel(), 1);
-  if (!fits) {
-    // torch's classes: what index_copy counts are indices.
-    bool is_copy = call.row.kernel == index_copy_kernel;
-    int along = std::min(dim, std::max(source.rank() - 1, 0));
-    bool counts =
-        source.rank() == self.rank() && (source.rank() == 0 || known_equal(source.sizes[along], index.numel()));
-    bool of_index = source.rank() == 0 || (is_copy && !counts);
-    raise_op(of_index ? ErrorKind::Index : ErrorKind::Runtime, call.row.name, "source of shape ",
-             str(source.sizes.span()), " does not fit self of shape ", str(self.sizes.span()), " with ",
-             index.numel().str(), " indices along dimension ", dim);
-  }
+  bool has_dim = source.rank() == 0 ? dim == 0 : dim < source.rank();
+  bool counts = has_dim && known_equal(source.rank() == 0 ? Dim(1) : source.sizes[dim], index.numel());
+  return {self, source, dim, index.numel(), counts};
+}
+
+// Whether source has self's sizes but for dim.
+bool slices_fit(const Along& along) {
+  const DimVec &self = along.self.sizes, &source = along.source.sizes;
+  if (std::max(self.size(), 1) != std::max(source.size(), 1)) return false;
+  for (int i = 0; i < std::min(self.size(), source.size()); ++i)
+    if (i != along.dim && !known_equal(source[i], self[i])) return false;
+  return true;
+}
+
+[[noreturn]] void raise_unfit(const OpCall& call, const Along& along, ErrorKind kind) {
+  raise_op(kind, call.row.name, "source of shape ", str(along.source.sizes.span()), " does not fit self of shape ",
+           str(along.self.sizes.span()), " with ", along.count.str(), " indices along dimension ", along.dim);
+}
+
+}  // namespace
+
+// One of self and source may be a single number without dims where the other has one dim.
+void index_copy_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  Along along = along_of(call);
+  int self_rank = along.self.rank(), source_rank = along.source.rank();
+  bool of_ranks = source_rank == 0 ? !known_equal(along.count, 1) : self_rank != 0 && self_rank != source_rank;
+  if (of_ranks) raise_unfit(call, along, ErrorKind::Index);
+  if (!slices_fit(along)) raise_unfit(call, along, ErrorKind::Runtime);
+  if (!along.counts) raise_unfit(call, along, ErrorKind::Index);
+  push_written(call, outs);
+}
+
+void index_add_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  Along along = along_of(call);
+  bool fits = along.counts && along.self.rank() == along.source.rank() && slices_fit(along);
+  bool of_count = along.source.rank() == 0 && along.dim == 0 && !along.counts;
+  if (!fits) raise_unfit(call, along, of_count ? ErrorKind::Index : ErrorKind::Runtime);
   push_written(call, outs);
 }
 

@@ -62,7 +62,10 @@ std::string TensorSpec::str() const {
   std::string text = row(dtype).short_name;
   for (const DimVec* dims : {&sizes, &strides}) {
     text += "[";
-    for (int i = 0; i < dims->size(); ++i) text += (i == 0 ? "" : ", ") + (*dims)[i].str();
+    for (int i = 0; i < dims->size(); ++i) {
+      if (i > 0) text += ", ";
+      text += (*dims)[i].str();
+    }
     text += "]";
   }
   return text;

@@ -296,6 +296,19 @@ def _iter_until(function, sentinel, *, _stop=StopIteration):
         yield value
 
 
+def _items_by_number(items, *, _missing=IndexError, _stop=StopIteration):
+    at = 0
+    while True:
+        try:
+            item = items[at]
+        except _missing:
+            return
+        except _stop:
+            return
+        yield item
+        at += 1
+
+
 def _sum(items, start):
     for item in items:
         start = start + item
@@ -632,29 +645,36 @@ _ITERTOOLS = {
 }
 
 
+class _ByNumber:
+    def __getitem__(self, at):
+        raise IndexError
+
+
 def register(register_polyfill, register_made_class):
     """Hands over each (original, function in Python) and each (class, what calling an object of it does)."""
+    shown = {"groupby": type(next(itertools.groupby([1]))[1]), "tee": type(itertools.tee([])[0])}
     register_made_class(operator.itemgetter, _call_itemgetter)
     register_made_class(operator.attrgetter, _call_attrgetter)
     register_made_class(operator.methodcaller, _call_methodcaller)
     for name, parameters in _ITERTOOLS.items():
-        register_polyfill(getattr(itertools, name), globals()["_" + name], parameters)
-    register_polyfill(itertools.chain.__dict__["from_iterable"], _chain_from_iterable, "")
-    register_polyfill(functools.reduce, _reduce, "")
-    register_polyfill(collections._count_elements, _count_elements, "")
-    register_polyfill(type(iter(int, 1)), _iter_until, "")
-    register_polyfill(sum, _sum, "")
-    register_polyfill(functools.cached_property.__get__, _cached_property_get, "")
+        register_polyfill(getattr(itertools, name), globals()["_" + name], parameters, shown.get(name))
+    register_polyfill(itertools.chain.__dict__["from_iterable"], _chain_from_iterable, "", None)
+    register_polyfill(functools.reduce, _reduce, "", None)
+    register_polyfill(collections._count_elements, _count_elements, "", None)
+    register_polyfill(type(iter(int, 1)), _iter_until, "", None)
+    register_polyfill(type(iter(_ByNumber())), _items_by_number, "", None)
+    register_polyfill(sum, _sum, "", None)
+    register_polyfill(functools.cached_property.__get__, _cached_property_get, "", None)
     for name in "heapify heappush heappop heapreplace heappushpop _heapify_max _heapreplace_max _heappop_max".split():
         if hasattr(heapq, name):
-            register_polyfill(getattr(heapq, name), globals()["_" + name.lstrip("_")], "")
+            register_polyfill(getattr(heapq, name), globals()["_" + name.lstrip("_")], "", None)
     for name in "bisect_left bisect_right insort_left insort_right".split():
-        register_polyfill(getattr(bisect, name), globals()["_" + name], "")
+        register_polyfill(getattr(bisect, name), globals()["_" + name], "", None)
     named = {"setitem": _setitem, "delitem": _delitem, "indexOf": _index_of, "countOf": _count_of}
     for name, function in named.items():
-        register_polyfill(getattr(operator, name), function, "")
+        register_polyfill(getattr(operator, name), function, "", None)
     if hasattr(operator, "call"):
-        register_polyfill(operator.call, _call, "")
+        register_polyfill(operator.call, _call, "", None)
     for operators in (_operators(), _in_place_operators()):
         for original, function in operators:
-            register_polyfill(original, function, "")
+            register_polyfill(original, function, "", None)

@@ -274,6 +274,42 @@ def test_pending_calls_leave_a_frame_under_the_driver():
     assert execution_counters()["hand_overs"]["pending_call"] == before
 
 
+# In a process of its own: a test runner cannot do without memory.
+WITHOUT_MEMORY = """
+import _testcapi
+import minidynamo
+from minidynamo._dynamo.eval_frame import enable_everywhere, execution_counters
+
+def replace(text, old, new):
+    return text.replace(old, new)
+
+def function(replace, forget, remember):
+    text = chr(36696) * 4
+    try:
+        forget(0, 0)
+        try:
+            replace(text, "&", "&amp;")
+        except MemoryError:
+            return "raised"
+        return "not-raised"
+    finally:
+        remember()
+
+calls = replace, _testcapi.set_nomemory, _testcapi.remove_mem_hooks
+print(function(*calls), minidynamo.compile(function, backend="eager")(*calls), end=" ")
+with enable_everywhere():
+    print(function(*calls), end=" ")
+print(execution_counters()["hand_overs"]["no_memory"] > 0)
+"""
+
+
+def test_frames_run_where_there_is_no_memory_to_capture_them():
+    pytest.importorskip("_testcapi")
+    done = subprocess.run([sys.executable, "-c", WITHOUT_MEMORY], capture_output=True, text=True, timeout=60)
+    plain, *others = done.stdout.split()
+    assert others == [plain, plain, "True"], done.stderr
+
+
 def test_a_cycle_through_an_iterator_of_a_set_is_collected():
     class Thing:
         pass

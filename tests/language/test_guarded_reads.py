@@ -5,6 +5,7 @@ Each case gives a function and what changes; the calls before and after it must 
 
 import abc
 import collections
+import dataclasses
 import enum
 import functools
 import sys
@@ -524,3 +525,98 @@ def test_the_equality_of_keys_of_one_hash_changes(monkeypatch):
     assert captured(x)[:3] == ("three", 1, True)
     monkeypatch.setattr(Counted, "__hash__", lambda self: self.n)
     assert captured(x)[:3] == ("two", 3, True)
+
+
+def test_a_dataclass_that_is_being_shown():
+    """What is in the middle of its own text shows itself as dots, whoever asks for the text."""
+
+    @dataclasses.dataclass
+    class Outer:
+        part: object
+
+    def show(x, value):
+        return x + 1, f"{value}"
+
+    compiled = minidynamo.compile(show)
+
+    class Part:
+        by = None
+
+        def __repr__(self):
+            return "part" if self.by is None else self.by(tensor([1.0]), outer)[1]
+
+    outer = Outer(Part())
+    assert compiled(tensor([1.0]), outer)[1] == show(tensor([1.0]), outer)[1]
+    for _ in range(3):
+        Part.by = staticmethod(show)
+        plain = repr(outer)
+        Part.by = staticmethod(compiled)
+        assert repr(outer) == plain
+        Part.by = None
+        assert compiled(tensor([1.0]), outer)[1] == repr(outer)
+
+
+def test_members_of_an_enum_are_read_again():
+    class Mode(str, enum.Enum):
+        TRAIN = "train"
+        EVAL = "eval"
+
+    class Level(enum.IntEnum):
+        LOW = 1
+        HIGH = 2
+
+    def keep(x, mode, level):
+        return {mode: x, level: 1, "train": 2}, f"{mode} {level} {level:>3}", x.sum(level - 1), "%s %d" % (mode, level)
+
+    compiled = minidynamo.compile(keep)
+    for mode in (Mode.TRAIN, Mode.EVAL, "train", Mode.TRAIN):
+        for level in (Level.LOW, Level.HIGH, 1, Level.HIGH):
+            x = tensor([[1.0, 2.0], [3.0, 4.0]])
+            kept, *texts = compiled(x, mode, level)
+            expected, *plain = keep(x, mode, level)
+            assert [(type(key), key) for key in kept] == [(type(key), key) for key in expected]
+            assert all(a is b for a, b in zip(kept, expected))
+            assert texts[0] == plain[0]
+            assert texts[1].tolist() == plain[1].tolist()
+            assert texts[2] == plain[2]
+    Level.__str__ = lambda self: "changed"
+    assert compiled(x, Mode.EVAL, Level.HIGH)[1] == keep(x, Mode.EVAL, Level.HIGH)[1]
+    Mode.__hash__ = lambda self: 7
+    assert list(compiled(x, Mode.TRAIN, Level.HIGH)[0]) == list(keep(x, Mode.TRAIN, Level.HIGH)[0])
+
+
+def test_how_an_object_is_gone_over_may_change():
+    class Rows:
+        def __init__(self, log):
+            self.log = log
+
+        def __getitem__(self, at):
+            self.log.append(at)
+            if at > 2:
+                raise IndexError
+            return at
+
+    def over(x, rows):
+        return x + 1, list(rows), [n for n in rows]
+
+    def lengthy(self):
+        self.log.append("len")
+        return 3
+
+    def iterated(self):
+        self.log.append("iter")
+        return iter([7, 8])
+
+    compiled = minidynamo.compile(over)
+    for name, method in (("a", None), ("__len__", lengthy), ("__iter__", iterated), ("__iter__", None), ("b", None)):
+        setattr(Rows, name, method)
+        if name == "b":
+            del Rows.__len__, Rows.__iter__
+        results = []
+        for function in (over, compiled, compiled):
+            log = []
+            try:
+                results.append((function(tensor([1.0]), Rows(log))[1:], log))
+            except TypeError as error:
+                results.append((str(error), log))
+        assert results[0] == results[1] == results[2]

@@ -323,3 +323,78 @@ def test_names_that_the_metaclass_describes_are_the_classes_own():
     assert local().__name__ == plain().__name__ == "of an object"
     assert local().__bases__ is x and local().__mro__() == 3
     assert local.__bases__ == (object,) and local.__mro__ == (local, object)
+
+
+def test_who_hears_of_a_class_may_change():
+    class Parent:
+        pass
+
+    def make(x):
+        class Local(Parent):
+            pass
+
+        return getattr(Local, "told", "nothing"), Local.__mro__[1:], x + 1
+
+    compiled = minidynamo.compile(make)
+    told = []
+
+    def first(cls, **options):
+        told.append(cls.__name__)
+        cls.told = "first"
+
+    def second(cls, **options):
+        told.append(2)
+        cls.told = "second"
+
+    for hook in (None, first, second, None, first):
+        if hook is not None:
+            Parent.__init_subclass__ = classmethod(hook)
+        elif "__init_subclass__" in vars(Parent):
+            del Parent.__init_subclass__
+        for _ in range(3):
+            plain = make(tensor([1.0]))[:2]
+            heard = told[:]
+            told.clear()
+            assert compiled(tensor([1.0]))[:2] == plain
+            assert told == heard
+            told.clear()
+
+
+def test_a_class_that_its_bases_heard_of_is_a_class_like_others():
+    heard = []
+
+    class Parent:
+        def __init_subclass__(cls, flag=None):
+            heard.append((cls, flag))
+
+    @minidynamo.compile(fullgraph=True)
+    def make(x):
+        class Local(Parent, flag=3):
+            kind = 1
+
+            def f(self):
+                return x
+
+        return Local, Local().f() + 1
+
+    class Plain(Parent, flag=3):
+        kind = 1
+
+        def f(self):
+            return None
+
+    heard.clear()
+    local, _ = make(tensor([1.0]))
+    again, _ = make(tensor([1.0]))
+    assert local is not again
+    assert local.__mro__ == (local, Parent, object)
+    assert list(vars(local)) == list(vars(Plain))
+    assert Parent.__subclasses__() == [Plain, local, again]
+    assert super(local, local).__init_subclass__.__func__ is vars(Parent)["__init_subclass__"].__func__
+    assert sys.getrefcount(local.__mro__) == sys.getrefcount(Plain.__mro__)
+    heard.clear()
+
+    class Below(local, flag=4):
+        pass
+
+    assert heard == [(Below, 4)]

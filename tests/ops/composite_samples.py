@@ -25,6 +25,8 @@ SPREAD = Data("f", 3, 2, values=[3.0, 1.0, 0.0, 2.0, 0.0, 0.0])
 FUNCTIONS = {
     "tile": [call(X, (2,)), call(X, (2, 1, 3)), call(f(), (2,))],
     "ravel": [call(X), call(f())],
+    "moveaxis": [call(f(2, 3, 4), 0, -1), call(f(2, 3, 4), (0, 1), (2, 0)), call(X, 3, 0)],
+    "split_with_sizes": [call(X, [1, 3], 1), call(X, (1, 2)), call(X, [1, 1])],
     "unflatten": [call(f(2, 12), 1, (3, 4)), call(f(2, 12), -1, (-1, 6)), call(f(2, 12), 1, (5, 2)), call(X, 7, (1,))],
     "adjoint": [call(f(2, 3, 4))],
     "fliplr": [call(X), call(f(3))],
@@ -131,6 +133,7 @@ FUNCTIONS.pop("square")
 METHODS = {
     "tile": [call(X, 2, 3), call(X, (2, 1))],
     "view_as": [call(X, f(2, 6)), call(X, f(5))],
+    "where": [call(X, b(3, 4), 0.0), call(X, b(4), p(3, 1)), call(X, b(5), 1.0)],
     "reshape_as": [call(X, f(12))],
     "addcmul_": [call(X, p(4), f(3, 1), value=2.0)],
     "addcdiv_": [call(X, f(3, 4), p(4))],

@@ -194,3 +194,9 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     require_tensor("dist", input)
     require_tensor("dist", other, "other")
     return (input - other).norm(p)
+
+
+@composite("method")
+def where_of(input: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The elements of self where condition is true, those of other elsewhere."""
+    return minidynamo.where(condition, input, other)

@@ -96,7 +96,7 @@ def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Any = None) ->
     return input.copy_((-_uniform(input, generator)).log1p() * (-1 / lambd))
 
 
-@composite("function")
+@composite("function method")
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices drawn with probabilities in proportion to the elements of each row: (n,) or (m, n) gives (..,
     num_samples)."""

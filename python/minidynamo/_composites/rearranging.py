@@ -24,6 +24,20 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
     return input.repeat(counts)
 
 
+@composite("function method")
+def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """movedim."""
+    require_tensor("moveaxis", input)
+    return input.movedim(source, destination)
+
+
+@composite("function method")
+def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """split into parts of the given sizes."""
+    require_tensor("split_with_sizes", input)
+    return input.split(sizes_of("split_with_sizes", (split_sizes,), "split_sizes"), dim)
+
+
 @composite("method")
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """A view with the sizes of other."""

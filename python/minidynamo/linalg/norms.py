@@ -187,11 +187,13 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The sums of products along dim; other dims broadcast."""
+    """The sums of products along dim; other dims broadcast. Of two vectors the dot product, whatever dim is."""
     require_tensor("linalg.vecdot", x, "x")
     require_tensor("linalg.vecdot", y, "y")
     _floating("linalg_vecdot", x, None)
-    return (x * y).sum(dim)
+    if x.dtype != y.dtype:
+        raise RuntimeError(f"[linalg_vecdot] Expected x and y to have the same dtype, but got {x.dtype} and {y.dtype}")
+    return x.dot(y) if x.ndim == 1 and y.ndim == 1 else (x * y).sum(dim)
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:

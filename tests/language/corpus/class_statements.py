@@ -452,7 +452,7 @@ def with_a_metaclass(x):
     return x * Local.k * Other.k, type(Local), Local, Other
 
 
-@snippet(state=())
+@whole(state=())
 def with_init_subclass(x):
     Registering.names.clear()
 
@@ -864,3 +864,171 @@ def cached_in_a_list_of_the_caller_and_compared(x):
     kept.append(Local)
     kept.append(Local())
     return kept, kept[0] is Local, x
+
+
+class Base:
+    found = {}
+
+    def __init_subclass__(cls, /, name=None, scale=1, **options):
+        super().__init_subclass__(**options)
+        cls.scale = scale
+        Base.found[name or cls.__name__] = cls.__bases__[0].__name__
+
+    def apply(self, x):
+        return x * self.scale
+
+
+class SlottedBase:
+    __slots__ = ("value",)
+    told = []
+
+    def __init_subclass__(cls):
+        SlottedBase.told.append((cls.__name__, cls.__qualname__, hasattr(cls, "kind")))
+
+
+class DictBase(dict):
+    def __init_subclass__(cls, default=None):
+        cls.default = default
+
+
+class TakingOptions(type):
+    def __new__(meta, name, bases, names, *, size=0, **options):
+        made = super().__new__(meta, name, bases, names, **options)
+        made.size = size
+        return made
+
+    def __init__(cls, name, bases, names, **options):
+        super().__init__(name, bases, names)
+        cls.options = sorted(options)
+
+
+@whole()
+def keywords_for_the_base(x):
+    Base.found.clear()
+
+    class Local(Base, name="own", scale=3):
+        pass
+
+    class Further(Local, scale=x):
+        pass
+
+    return Local().apply(x), Further().apply(x), Base.found, Local, Further
+
+
+@whole()
+def keywords_for_the_base_alone(x):
+    class Local(DictBase, default=3):
+        pass
+
+    class Other(DictBase):
+        kind = 1
+
+    made = Local(a=1)
+    return x * Local.default, Other.default, made["a"], len(made), Local, Other
+
+
+@whole()
+def told_of_slotted_classes(x):
+    SlottedBase.told.clear()
+
+    class Local(SlottedBase):
+        __slots__ = ("other",)
+        kind = 2
+
+    made = Local()
+    made.value, made.other = x, 2
+    return made.value * made.other, list(SlottedBase.told), Local
+
+
+@whole()
+def base_made_here_is_told(x):
+    told = []
+
+    class Above:
+        def __init_subclass__(cls, **options):
+            told.append((cls.__name__, options))
+
+    class Below(Above, depth=1):
+        pass
+
+    class Deeper(Below):
+        pass
+
+    return x, told, Above, Below, Deeper
+
+
+@whole()
+def told_twice_of_two_bases(x):
+    order = []
+
+    class One:
+        def __init_subclass__(cls, **options):
+            order.append(("one", cls.__name__))
+            super().__init_subclass__(**options)
+
+    class Two:
+        def __init_subclass__(cls, **options):
+            order.append(("two", cls.__name__))
+            super().__init_subclass__(**options)
+
+    class Both(One, Two):
+        pass
+
+    return x, order, Both
+
+
+@whole()
+def keywords_for_the_metaclass(x):
+    class Local(metaclass=TakingOptions, size=3):
+        pass
+
+    return x * Local.size, Local.options, type(Local), Local
+
+
+@snippet()
+def keyword_that_nobody_takes(x):
+    try:
+
+        class Local(Outside, unknown=1):
+            pass
+
+    except TypeError as error:
+        return x, str(error)
+
+
+@snippet()
+def base_refuses(x):
+    class Strict:
+        def __init_subclass__(cls):
+            if not hasattr(cls, "name"):
+                raise ValueError(cls.__name__)
+
+    class Good(Strict):
+        name = "good"
+
+    try:
+
+        class Bad(Strict):
+            pass
+
+    except ValueError as error:
+        return x, Good.name, error.args
+
+
+@snippet()
+def told_with_a_break(x):
+    class Breaking:
+        def __init_subclass__(cls):
+            minidynamo._dynamo.graph_break()
+            cls.told = True
+
+    class Local(Breaking):
+        pass
+
+    return x, Local.told
+
+
+@whole()
+def told_as_by_hand(x):
+    Local = type("Local", (DictBase,), {"kind": 1})
+    return x, Local.default, Local.kind, Local

@@ -669,3 +669,90 @@ class Refused(metaclass=Refusing):
 @snippet(raises=KeyError)
 def check_of_a_metaclass_raises(x):
     return isinstance(3, Refused), x
+
+
+class Scale:
+    def __init__(self, by, log=None):
+        self.by = by
+        self.log = log if log is not None else []
+
+    def __mul__(self, other):
+        self.log.append("mul")
+        return other * self.by
+
+    def __add__(self, other):
+        self.log.append("add")
+        return NotImplemented
+
+    def __imul__(self, other):
+        self.log.append("imul")
+        self.by = other
+        return self
+
+    def __pow__(self, other):
+        return other.sum() ** self.by
+
+    def __index__(self):
+        self.log.append("index")
+        return self.by
+
+
+@whole()
+def operator_of_an_object_with_a_tensor(x):
+    log = []
+    s = Scale(2, log)
+    y = s * x
+    z = s**x
+    s *= x
+    return y, z, s.by, log
+
+
+@snippet()
+def operator_of_an_object_declines_a_tensor(x):
+    return Scale(2) + x
+
+
+@snippet()
+def operator_of_an_object_declines_a_tensor_and_is_caught(x):
+    log = []
+    try:
+        return Scale(2, log) + x
+    except TypeError:
+        return log, x
+
+
+@snippet()
+def tensor_with_an_object_on_the_right(x):
+    class Right:
+        def __rmul__(self, other):
+            return other + 1
+
+    try:
+        return x * Right()
+    except TypeError as error:
+        return str(error)
+
+
+@whole()
+def numbers_by_index(x):
+    log = []
+    one = Scale(1, log)
+    return x, [10, 20][one], (1, 2)[one], range(5)[one], "text"[one], b"text"[one], log
+
+
+@snippet()
+def index_that_is_no_number(x):
+    try:
+        return [1, 2][Scale("a")]
+    except TypeError as error:
+        return x, str(error)
+
+
+class Whole(int):
+    def __index__(self):
+        return 0
+
+
+@snippet()
+def numbers_of_a_class_by_index(x):
+    return x, [10, 20][Whole(1)], (1, 2)[Whole(1)], range(5)[Whole(1)], [1, 2][: Whole(1)]

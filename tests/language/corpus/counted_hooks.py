@@ -6,6 +6,7 @@ from collections import defaultdict
 from differential import snippet
 from differential import whole_on_311 as whole
 
+import minidynamo
 from minidynamo import tensor
 
 
@@ -358,3 +359,152 @@ class Doubtful:
 @snippet(with_log(), raises=TypeError)
 def truth_that_is_no_bool(x, log):
     return x, any([0, Doubtful()])
+
+
+class Measured:
+    """Iterated by __iter__ or by number; notes what is asked of it."""
+
+    def __init__(self, log, length=2):
+        self.log = log
+        self.length = length
+
+    def __len__(self):
+        self.log.append("len")
+        if self.length is None:
+            raise TypeError("no length")
+        return self.length
+
+    def __iter__(self):
+        self.log.append("iter")
+        for n in range(2):
+            self.log.append(("next", n))
+            yield n
+
+
+class ByNumber:
+    def __init__(self, log, count=3, ends_by=IndexError):
+        self.log = log
+        self.count = count
+        self.ends_by = ends_by
+
+    def __getitem__(self, at):
+        self.log.append(at)
+        if at >= self.count:
+            raise self.ends_by(at)
+        return at * 10
+
+
+class ByNumberWithLength(ByNumber):
+    def __len__(self):
+        self.log.append("len")
+        return 99
+
+
+def taking(*args):
+    return args
+
+
+@whole(with_log())
+def length_is_asked_for(x, log):
+    a = Measured(log)
+    out = [x]
+    out.extend(a)
+    out += a
+    return list(a), tuple(a), [*a], (*a, 1), taking(*a), sorted(a), out
+
+
+@whole(with_log())
+def length_is_not_asked_for(x, log):
+    a = Measured(log)
+    return x, set(a), sum(a), max(a), [n for n in a], {*a, 7}, dict.fromkeys(a, 1), any(a), list(zip(a, a))
+
+
+@whole(with_log())
+def length_that_there_is_not(x, log):
+    a = Measured(log, None)
+    return x, list(a), [*a]
+
+
+@snippet(with_log())
+def length_that_is_no_length(x, log):
+    results = []
+    for length in (-1, "two", True, 10**30):
+        try:
+            results.append(list(Measured(log, length)))
+        except (ValueError, OverflowError) as error:
+            results.append(type(error).__name__)
+    return x, results
+
+
+@snippet(with_log())
+def list_extended_by_who_looks_at_it(x, log):
+    class Looking:
+        def __init__(self, items):
+            self.items = items
+
+        def __iter__(self):
+            for n in range(3):
+                log.append(len(self.items))
+                yield n
+
+    items = [x]
+    items.extend(Looking(items))
+    return items
+
+
+@whole(with_log())
+def gone_over_by_number(x, log):
+    y = x
+    for n in ByNumber(log):
+        y = y + n
+    a, b = ByNumber(log, 2)
+    return (
+        y,
+        a,
+        b,
+        list(ByNumber(log)),
+        [*ByNumber(log, 1)],
+        sum(ByNumber(log)),
+        max(ByNumber(log)),
+        20 in list(ByNumber(log)),
+    )
+
+
+@whole(with_log())
+def gone_over_by_number_until_stopped(x, log):
+    return x, [n for n in ByNumber(log, 2, StopIteration)], list(ByNumberWithLength(log)), next(iter(ByNumber(log)))
+
+
+@snippet(with_log())
+def by_number_and_an_error(x, log):
+    try:
+        return [n for n in ByNumber(log, 2, KeyError)]
+    except KeyError as error:
+        return x, error.args
+
+
+@snippet(with_log())
+def by_number_and_a_break(x, log):
+    for n in ByNumber(log):
+        minidynamo._dynamo.graph_break()
+        x = x + n
+    return x
+
+
+@snippet(with_log())
+def iterator_by_number_is_shown(x, log):
+    iterator = iter(ByNumber(log))
+    first = next(iterator)
+    return x, first, type(iterator).__name__, list(iterator), list(iterator)
+
+
+class NoIteration(ByNumber):
+    __iter__ = None
+
+
+@snippet(with_log())
+def iteration_is_refused(x, log):
+    try:
+        list(NoIteration(log))
+    except TypeError as error:
+        return x, str(error)

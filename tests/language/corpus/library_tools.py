@@ -1088,3 +1088,130 @@ def formatted_by_the_method(x):
 @snippet(raises=ValueError)
 def formatted_wrongly(x):
     return (5).__format__("q"), x
+
+
+@dataclasses.dataclass
+class Node:
+    name: str
+    below: list = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class SizedNode(Node):
+    size: int = 3
+
+
+@whole()
+def nested_dataclasses_as_text(x):
+    node = Node("a", [SizedNode("b", [Node("c")]), 2.5])
+    return x, repr(node), str(node), f"{node!r}", "{} {!r:>40}".format(node, node.below[0]), "%s" % node
+
+
+@whole()
+def dataclass_within_itself_as_text(x):
+    node = Node("a")
+    node.below.append(node)
+    other = SizedNode("b", [node, node])
+    return x, repr(node), repr(other)
+
+
+@snippet()
+def dataclass_shows_a_tensor(x):
+    return repr(Node("a", [x])) == "text", x + 1
+
+
+class Spelled:
+    def __init__(self, log, n):
+        self.log = log
+        self.n = n
+
+    def __str__(self):
+        self.log.append(("str", self.n))
+        return f"s{self.n}"
+
+    def __repr__(self):
+        self.log.append(("repr", self.n))
+        return f"r{self.n}"
+
+    def __format__(self, spec):
+        self.log.append(("format", self.n, spec))
+        return f"f{self.n}{spec}"
+
+
+@whole()
+def templates_filled_by_methods(x):
+    log = []
+    a, b = Spelled(log, 1), Spelled(log, 2)
+    return (
+        x,
+        "{} {!r} {!s:>5} {:abc}".format(a, b, a, b),
+        "{1} {0} {1:x} {name!r}".format(a, b, name=a),
+        "{{}} {0}".format(
+            a,
+        ),
+        "{} {:.2f} {:>4}".format(a, 1.5, "t"),
+        "%s %r %5s %-5r| %% %d %.1f" % (a, b, a, b, 3, 2.5),
+        "%s" % a,
+        "%s and %s" % ([a], {1: b}),
+        log,
+    )
+
+
+BRACES = ("{} {}", "{} {0}", "{missing}", "{0.n} {0.log}", "{:{}}", "{!x}", "{", "{0!r:{1}}", "{1}")
+PERCENTS = ("%s %s", "%s", "%d", "%(n)s", "%*d %s", "%y", "%", "%a", "%c%s", "%s %%", "%5.2s|%-4r|")
+
+
+@snippet()
+def templates_that_do_not_fit(x):
+    log, results = [], []
+    a = Spelled(log, 1)
+    for template in BRACES:
+        for arguments in ((a,), (a, 3)):
+            try:
+                results.append(template.format(*arguments))
+            except (IndexError, KeyError, ValueError, TypeError, AttributeError) as error:
+                results.append((template, type(error).__name__, str(error)))
+    for template in PERCENTS:
+        for arguments in (a, (a,), (a, a), {"n": a}, (3, 4, a), ("c", a), [a]):
+            try:
+                results.append(template % arguments)
+            except (ValueError, TypeError) as error:
+                results.append((template, type(error).__name__, str(error)))
+    return x, results, log
+
+
+@whole()
+def iterators_and_their_types(x):
+    import itertools
+
+    first, second = itertools.tee([1, 2])
+    chained = itertools.chain([1], [2])
+    groups = itertools.groupby([1, 1, 2])
+    return (
+        x,
+        type(chained).__name__,
+        isinstance(chained, itertools.chain),
+        hasattr(chained, "send"),
+        type(itertools.count()) is itertools.count,
+        type(first).__name__,
+        type(groups) is itertools.groupby,
+        type(next(groups)[1]).__name__,
+        type(iter(list, [])).__name__,
+        type(itertools.chain.from_iterable([])) is itertools.chain,
+        next(chained),
+        chained.__next__(),
+        list(second),
+    )
+
+
+@whole()
+def generic_aliases_in_annotations(x):
+    def inner(a: list[int], b: dict[str, tuple[int, ...]] = None) -> type[int]:
+        return x
+
+    return inner(1), inner.__annotations__, inner, collections.deque[int]
+
+
+@snippet()
+def iterators_in_templates(x):
+    return x, "{}".format(map(str, [1]))[:4], "{!r}".format(iter([1]))[:14], ", ".join(map(str, [1, 2]))

@@ -505,3 +505,46 @@ class Odd(enum.IntEnum):
 @snippet()
 def enum_members_with_operators_of_their_own(x):
     return x, Odd.ONE + 1, Odd.ONE == 1, Odd.ONE - 1, pow(Odd.ONE, 2), int(Odd.ONE), [10, 20, 30][Odd.ONE], hex(Odd.ONE)
+
+
+class Word(enum.StrEnum):
+    ON = "on"
+    OFF = "off"
+
+
+@whole()
+def members_shown(x):
+    return (
+        x,
+        f"{Color.RED} {Color.RED!r} {Color.RED:03d} {Color.RED!s:>4}",
+        f"{Word.ON} {Word.ON!r} {Word.ON:>5}",
+        f"{Mode.TRAIN!r}",
+        str(Color.BLUE) + str(Word.OFF),
+        repr(Word.OFF),
+        "%s %d %5.1f %s %r" % (Color.RED, Color.BLUE, Color.RED, Word.ON, Mode.EVAL),
+        "{} {:>4} {!r}".format(Color.RED, Word.ON, Mode.EVAL),
+        "%s" % Word.ON,
+    )
+
+
+@whole()
+def members_as_keys(x):
+    table = {Mode.TRAIN: x, Color.RED: 1, "eval": 2}
+    table[Mode.EVAL] = 3
+    table["train"] = x + 1
+    return (
+        table,
+        table["train"],
+        table[Mode.EVAL],
+        table[1],
+        Color.BLUE in table,
+        {Color.BLUE, 2, Mode.EVAL, "eval"},
+        list(table),
+        hash(Color.RED) == hash(1),
+    )
+
+
+@whole()
+def members_as_operands_of_tensors(x):
+    y = x.reshape(-1)
+    return y.reshape(Color.RED, -1), y[Color.RED], y.sum(Color.RED - 1), y.reshape((-1, Color.RED))

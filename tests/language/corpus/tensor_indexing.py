@@ -187,3 +187,21 @@ def one_hot_by_index(x):
 def iterated_and_unpacked(x):
     first, second, third = x
     return first + second, [row.sum() for row in x], len(x)
+
+
+@whole()
+def by_lists_of_known_bools(x):
+    rows = x.shape[0]
+    mask = [i % 2 == 0 for i in range(rows)]
+    y = x.clone()
+    y[mask] = 7
+    y[[not each for each in mask]] += 1
+    return x[mask], x[[False] * rows], y
+
+
+@snippet()
+def by_a_list_of_too_many_bools(x):
+    try:
+        return x[[True] * (x.shape[0] + 1)]
+    except IndexError as error:
+        return type(error).__name__
