@@ -17,6 +17,8 @@ constexpr int64_t kMostPieces = 8;
 constexpr int64_t kLeastRows = 32, kLeastColumns = 64;
 // Columns of a packed matrix are split in two or four from so many elements on.
 constexpr int64_t kPackedHalf = 128 * 1024, kPackedQuarter = 512 * 1024;
+// Those of 16-bit types are not, where there are so many rows.
+constexpr int64_t kRowsForBands = 128;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t value, int64_t step) { return ceil_div(value, step) * step; }
@@ -56,7 +58,8 @@ bool is_better_apart(const MatmulSpec& spec, const MatmulBlock& block) {
 
 SplitMatmul::Grid SplitMatmul::packed_grid(const MatmulSpec& spec, int64_t wanted) {
   int64_t elements = spec.k * spec.n;
-  int64_t parts = elements >= kPackedQuarter ? 4 : elements >= kPackedHalf ? 2 : 1;
+  bool in_bands = item_size(spec.dtype) == 2 && spec.m >= kRowsForBands;
+  int64_t parts = in_bands ? 1 : elements >= kPackedQuarter ? 4 : elements >= kPackedHalf ? 2 : 1;
   Grid grid = {1, spec.m, round_up(ceil_div(spec.n, parts), kLeastColumns)};
   int64_t bands = std::clamp<int64_t>(wanted / parts, 1, std::max<int64_t>(spec.m / kLeastRows, 1));
   if (bands > 1) grid.rows = round_up(ceil_div(spec.m, bands), kLeastRows);
