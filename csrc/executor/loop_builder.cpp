@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "executor/chosen_rows.h"
 #include "executor/loop_draft.h"
 #include "executor/loop_iteration.h"
 #include "tensor/fill.h"
@@ -22,6 +23,14 @@ class LoopBuilder {
     bool is_short = group.folds_rows && folds_short_rows(group.sizes);
     by_rows_ = group.folds_rows && !is_short;
     if (is_short) steps_ = group.sizes[group.sizes.size() - 1].value();
+    for (const Node* node : group.nodes) {
+      bool is_gather = std::find(group.gathers.begin(), group.gathers.end(), node) != group.gathers.end();
+      if (is_gather) {
+        gather_of_[number(node)] = node;
+      } else if (node != group.sums) {
+        loop_nodes_.push_back(node);
+      }
+    }
   }
 
   BuiltLoop build() {
@@ -32,10 +41,10 @@ class LoopBuilder {
     collect_inputs();
     if (program().register_count + static_cast<int64_t>(nodes_.size()) * (steps_ + 1) > kMaxLoopRegisters)
       return failed("too many operands");
-    choose_iteration(program(), loop_sizes(), by_rows_);
-    pack_inputs(program());
+    if (!order()) return failed("what it reads does not lie by rows");
     if (program().sizes.size() > kMaxLoopRank) return failed("too many dimensions");
     emit_code();
+    if (chooses_rows() && any_copied()) return failed("what it reads does not lie by rows");
     if (needs_row_of_) return failed("an operation reads what a reduction leaves, and has no loop for that");
     if (program().scalars.size() > kMaxLoopScalars) return failed("too many numbers");
     find_runs(draft_);
@@ -66,6 +75,23 @@ class LoopBuilder {
     std::vector<int64_t> result;
     for (int d = 0; d < sizes().size() - (is_unrolled() ? 1 : 0); ++d) result.push_back(sizes()[d].value());
     return result;
+  }
+
+  bool chooses_rows() const { return !group_.gathers.empty() || group_.sums != nullptr; }
+  bool any_copied() const {
+    return std::any_of(program().inputs.begin(), program().inputs.end(), [](const Stream& s) { return is_copied(s); });
+  }
+
+  // In which order the elements are taken.
+  bool order() {
+    if (!chooses_rows()) {
+      choose_iteration(program(), loop_sizes(), by_rows_);
+      pack_inputs(program());
+      return true;
+    }
+    int lead = group_.sums != nullptr ? row_dims(*group_.sums)
+                                      : as_row_gather(*group_.gathers[0])->index.node->outs[0].spec.rank();
+    return !is_unrolled() && choose_row_iteration(program(), loop_sizes(), lead, by_rows_, row_strides_);
   }
 
   LoopOp parse(const Node& node) const {
@@ -120,14 +146,14 @@ class LoopBuilder {
   // Operations of which runs are made wait until something else needs them, so that runs are long.
   void choose_order() {
     if (!uses_machine_code()) {
-      std::copy_if(group_.nodes.begin(), group_.nodes.end(), std::back_inserter(nodes_),
+      std::copy_if(loop_nodes_.begin(), loop_nodes_.end(), std::back_inserter(nodes_),
                    [&](const Node* node) { return !is_within_fold(*node); });
       return;
     }
-    for (const Node* node : group_.nodes) {
+    for (const Node* node : loop_nodes_) {
       if (!can_join_a_run(*node)) take_with_operands(*node);
     }
-    for (const Node* node : group_.nodes) take_with_operands(*node);
+    for (const Node* node : loop_nodes_) take_with_operands(*node);
   }
   bool can_join_a_run(const Node& node) const {
     LoopOp op = parse(node);
@@ -157,7 +183,7 @@ class LoopBuilder {
 
   bool in_group(const Operand& operand) const {
     const Node* node = std::get<ValueRef>(operand).node;
-    return std::find(group_.nodes.begin(), group_.nodes.end(), node) != group_.nodes.end();
+    return std::find(loop_nodes_.begin(), loop_nodes_.end(), node) != loop_nodes_.end();
   }
 
   // Strides by dimension of the group's sizes; 0 where the value is broadcast.
@@ -181,6 +207,49 @@ class LoopBuilder {
     return stream;
   }
 
+  // A stream of rows that `choice` picks from those of `value`, which lie row_stride elements apart.
+  Stream new_chosen_stream(int value, const RowChoice& choice, std::vector<int64_t> strides, int64_t row_stride) {
+    Stream stream = new_stream(value, std::move(strides), 0);
+    stream.choice = static_cast<int>(program().choices.size());
+    program().choices.push_back(choice);
+    row_strides_.push_back(row_stride);
+    return stream;
+  }
+
+  // What sums are added up in is read and written.
+  void collect_sums() {
+    RowSums sums = *as_row_sums(*group_.sums);
+    const TensorSpec& spec = spec_of(sums.source);
+    int64_t length = 1, row = 1;
+    std::vector<int64_t> strides(static_cast<size_t>(spec.rank()));
+    for (int d = spec.rank() - 1; d >= 0; --d) {
+      strides[static_cast<size_t>(d)] = length;
+      length *= spec.sizes[d].value();
+      if (d == row_dims(*group_.sums)) row = length;
+    }
+    RowChoice choice = {.index = sums.index ? context_.places.number(*sums.index) : -1,
+                        .repeat = sums.repeat,
+                        .extent = group_.sums->outs[0].spec.sizes[0].value()};
+    program().inputs.push_back(new_chosen_stream(number(group_.sums), choice, strides, row));
+    Stream written = program().inputs.back();
+    written.reg = new_register();
+    program().outputs.push_back(std::move(written));
+  }
+  void emit_sums() {
+    Operand source = as_row_sums(*group_.sums)->source;
+    LoopOp op = {.row = static_cast<int>(Pointwise::add), .operand_count = 2};
+    op.dtype = op.result = group_.sums->outs[0].spec.dtype;
+    LoopInstruction instruction;
+    instruction.src[0] = std::find_if(program().inputs.begin(), program().inputs.end(), [&](const Stream& stream) {
+                           return stream.value == number(group_.sums);
+                         })->reg;
+    instruction.src[1] = in_group(source) ? register_of(*std::get<ValueRef>(source).node, 0)
+                                          : program().inputs[*stream_of(number(source), 0)].reg;
+    instruction.dst = program().outputs.back().reg;
+    instruction.loop = pointwise_loop(op.row, op.dtype, 0);
+    draft_.code.push_back({.step = instruction, .op = op});
+  }
+
   void collect_outputs() {
     for (const Node* node : nodes_) {
       if (!context_.is_seen_outside(*node, group_)) continue;
@@ -194,6 +263,7 @@ class LoopBuilder {
       program().outputs.push_back(new_stream(number(node), std::move(strides), 0));
       output_of_[node] = program().outputs.back().reg;
     }
+    if (group_.sums != nullptr) collect_sums();
     program().numel = 1;
     for (int64_t size : loop_sizes()) program().numel *= size;
   }
@@ -208,10 +278,23 @@ class LoopBuilder {
         if (!single) add_input(value);
       }
     }
+    if (group_.sums == nullptr) return;
+    Operand source = as_row_sums(*group_.sums)->source;
+    if (!in_group(source)) add_input(number(source));
   }
 
   void add_input(int value) {
     std::vector<int64_t> strides = broadcast_strides(place(value).spec);
+    if (auto gather = gather_of_.find(value); gather != gather_of_.end()) {
+      if (stream_of_.contains({value, 0})) return;
+      stream_of_[{value, 0}] = program().inputs.size();
+      RowGather rows = *as_row_gather(*gather->second);
+      const TensorSpec& table = spec_of(rows.table);
+      RowChoice choice = {.index = context_.places.number(rows.index), .extent = table.sizes[0].value()};
+      program().inputs.push_back(new_chosen_stream(context_.places.number(rows.table), choice, std::move(strides),
+                                                   table.strides[0].value()));
+      return;
+    }
     bool differs_by_step = is_unrolled() && strides.back() != 0;
     for (int64_t step = 0; step < (differs_by_step ? steps_ : 1); ++step) {
       if (stream_of_.contains({value, step})) return;
@@ -313,6 +396,7 @@ class LoopBuilder {
       for (const Node* node : nodes_) {
         if (!is_unrolled() || is_over_rows(*node)) register_of(*node, 0);
       }
+      if (group_.sums != nullptr) emit_sums();
     } while (!needs_splat_.empty());
     draft_.is_temporary.resize(static_cast<size_t>(program().register_count), false);
   }
@@ -405,6 +489,7 @@ class LoopBuilder {
     std::vector<Stream> inputs = program().inputs;
     std::stable_partition(inputs.begin(), inputs.end(), [&](const Stream& s) { return s.value == overwritten_; });
     for (const Stream& output : program().outputs) {
+      if (output.access == StreamAccess::Chosen) continue;
       auto writer = std::find_if(draft_.code.begin(), draft_.code.end(),
                                  [&](const DraftInstruction& i) { return i.step.dst == output.reg; });
       int written = static_cast<int>(writer - draft_.code.begin());
@@ -424,7 +509,10 @@ class LoopBuilder {
   }
 
   bool shares_buffer(const Stream& input) const {
-    return std::any_of(program().inputs.begin(), program().inputs.end(), [&](const Stream& other) {
+    bool is_index = std::any_of(program().choices.begin(), program().choices.end(), [&](const RowChoice& choice) {
+      return choice.index >= 0 && place(choice.index).buffer == place(input.value).buffer;
+    });
+    return is_index || std::any_of(program().inputs.begin(), program().inputs.end(), [&](const Stream& other) {
       return other.reg != input.reg && place(other.value).buffer == place(input.value).buffer;
     });
   }
@@ -445,6 +533,9 @@ class LoopBuilder {
     for (const LoopScalar& scalar : program().scalars) {
       if (scalar.value >= 0) built.lowered.touched.push_back(scalar.value);
     }
+    for (const RowChoice& choice : program().choices) {
+      if (choice.index >= 0) built.lowered.touched.push_back(choice.index);
+    }
     for (const DraftInstruction& instruction : draft_.code) {
       const LoopOp& op = instruction.op;
       ns += op.is_costly ? 0.8 : 0.02 * static_cast<double>(item_size(op.dtype));
@@ -464,7 +555,7 @@ class LoopBuilder {
     for (size_t i = 0; i < group_.nodes.size(); ++i) text += (i > 0 ? ", " : "") + group_.nodes[i]->op->name;
     text += " ->";
     for (const Node* node : group_.nodes) {
-      if (output_of_.contains(node)) text += " " + node->name;
+      if (output_of_.contains(node) || node == group_.sums) text += " " + node->name;
     }
     text += str_cat(" (", program().rows, " x ", program().row_length);
     return text + (is_unrolled() ? str_cat(", rows of ", steps_, " element by element)") : ")");
@@ -476,7 +567,10 @@ class LoopBuilder {
   bool by_rows_ = false;  // tiles are rows, which are folded
   int64_t steps_ = 0;     // elements of a row that is taken apart, 0: none is
   LoopDraft draft_;
-  std::vector<const Node*> nodes_;                  // of the group, in the order of the code
+  std::vector<const Node*> loop_nodes_;             // of the group, that the loop computes
+  std::vector<const Node*> nodes_;                  // the same in the order of the code
+  std::unordered_map<int, const Node*> gather_of_;  // by value: whose rows are read where they lie
+  std::vector<int64_t> row_strides_;                // by choice of rows
   std::unordered_map<const Node*, int> output_of_;  // register of a result in memory
   std::map<Part, int> result_register_;
   std::map<Part, size_t> stream_of_;        // position among the inputs
