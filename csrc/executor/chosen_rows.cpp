@@ -27,8 +27,7 @@ bool is_along_first(const Node& node) {
   if (node.op->name == "embedding") return true;
   const auto* dim = std::get_if<Scalar>(&node.operands[1]);
   const auto* self = std::get_if<ValueRef>(&node.operands[0]);
-  return dim != nullptr && self != nullptr &&
-         (dim->as_int() == 0 || dim->as_int() == -info_of(*self).spec.rank());
+  return dim != nullptr && self != nullptr && (dim->as_int() == 0 || dim->as_int() == -info_of(*self).spec.rank());
 }
 
 std::optional<ValueRef> as_index(const Operand& operand) {
@@ -120,7 +119,9 @@ class Joining {
   void number_nodes(size_t i) {
     for (const Node* node : groups_[i].nodes) group_of_[static_cast<size_t>(node->index)] = static_cast<int>(i);
   }
-  int group_of(const Node& node) const { return node.kind == NodeKind::Op ? group_of_[static_cast<size_t>(node.index)] : -1; }
+  int group_of(const Node& node) const {
+    return node.kind == NodeKind::Op ? group_of_[static_cast<size_t>(node.index)] : -1;
+  }
   bool is_single(const Node& node) const {
     int group = group_of(node);
     return group >= 0 && groups_[static_cast<size_t>(group)].kind == GroupKind::Single;
@@ -202,7 +203,8 @@ class Joining {
   }
   void put(Group joined, size_t at) {
     joined.kind = GroupKind::ChosenRows;
-    std::sort(joined.nodes.begin(), joined.nodes.end(), [](const Node* a, const Node* b) { return a->index < b->index; });
+    std::sort(joined.nodes.begin(), joined.nodes.end(),
+              [](const Node* a, const Node* b) { return a->index < b->index; });
     groups_[at] = std::move(joined);
     number_nodes(at);
   }

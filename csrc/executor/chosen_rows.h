@@ -20,7 +20,7 @@ std::optional<RowGather> as_row_gather(const Node& node);
 struct RowSums {
   ValueRef source;
   std::optional<ValueRef> index = {}, self = {};  // the rows to add to, and what is there before
-  int64_t repeat = 1;                   // without an index: so many rows of the source, one after another, are one sum
+  int64_t repeat = 1;  // without an index: so many rows of the source, one after another, are one sum
   bool is_mean = false;
 };
 std::optional<RowSums> as_row_sums(const Node& node);

@@ -100,9 +100,8 @@ class ChosenRowsStep : public Step {
     LoopRun run(program_, state);
     double row_ns = 5 + program_.ns_per_element * static_cast<double>(program_.row_length);
     if (!sums_) {
-      parallel_for(program_.rows, row_ns, [&](int64_t begin, int64_t end) {
-        run.run_chosen(begin, end, 0, program_.row_length);
-      });
+      parallel_for(program_.rows, row_ns,
+                   [&](int64_t begin, int64_t end) { run.run_chosen(begin, end, 0, program_.row_length); });
     } else if (sums_->self >= 0) {
       add_by_columns(run, row_ns);
     } else {

@@ -291,8 +291,8 @@ class LoopBuilder {
       RowGather rows = *as_row_gather(*gather->second);
       const TensorSpec& table = spec_of(rows.table);
       RowChoice choice = {.index = context_.places.number(rows.index), .extent = table.sizes[0].value()};
-      program().inputs.push_back(new_chosen_stream(context_.places.number(rows.table), choice, std::move(strides),
-                                                   table.strides[0].value()));
+      program().inputs.push_back(
+          new_chosen_stream(context_.places.number(rows.table), choice, std::move(strides), table.strides[0].value()));
       return;
     }
     bool differs_by_step = is_unrolled() && strides.back() != 0;
@@ -513,8 +513,8 @@ class LoopBuilder {
       return choice.index >= 0 && place(choice.index).buffer == place(input.value).buffer;
     });
     return is_index || std::any_of(program().inputs.begin(), program().inputs.end(), [&](const Stream& other) {
-      return other.reg != input.reg && place(other.value).buffer == place(input.value).buffer;
-    });
+             return other.reg != input.reg && place(other.value).buffer == place(input.value).buffer;
+           });
   }
 
   BuiltLoop finish() {

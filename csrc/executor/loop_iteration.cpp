@@ -117,9 +117,7 @@ bool choose_row_iteration(LoopProgram& program, const std::vector<int64_t>& size
       return;
     }
     int64_t step = stream.strides.back();
-    stream.access = step == 1   ? StreamAccess::RowLinear
-                    : step == 0 ? StreamAccess::RowScalar
-                                : StreamAccess::Strided;
+    stream.access = step == 1 ? StreamAccess::RowLinear : step == 0 ? StreamAccess::RowScalar : StreamAccess::Strided;
   });
   pack_inputs(program);
   bool is_copied_any = false;

@@ -108,9 +108,9 @@ class TileRunner {
       return;
     }
     const RowChoice& choice = program_.choices[static_cast<size_t>(stream.choice)];
-    chosen_[chosen_count_++] = {stream.reg,    stream.item_size, row_bytes,
-                                first,         indices[static_cast<size_t>(stream.choice)],
-                                choice.repeat, choice.extent};
+    chosen_[chosen_count_++] = {
+        stream.reg,    stream.item_size, row_bytes, first, indices[static_cast<size_t>(stream.choice)],
+        choice.repeat, choice.extent};
   }
 
   static void fetch(const std::byte* row, int64_t bytes) {

@@ -253,7 +253,7 @@ void fill_with(const Tensor& out, const OneElement& element) {
 struct Places {
   int dim;
   std::span<const int64_t> positions;
-  Tensor index = {};    // owns them where none is negative,
+  Tensor index = {};     // owns them where none is negative,
   Offsets wrapped = {};  // or this
 };
 Places places_of(const OpCall& call, const Tensor& out) {
