@@ -79,7 +79,7 @@ def seen(x, w, s, t):
 
 def normed(x, w, s, t):
     rows = x[s]
-    return (rows - rows.mean(-1, keepdim=True)) / (rows.std(-1, keepdim=True) + 1), rows.amax(-1)
+    return (rows - rows.mean(-1, keepdim=True)) / (rows.std(-1, keepdim=True) + 1)
 
 
 def selected(x, w, s, t):
