@@ -198,6 +198,15 @@ def test_more_dims_of_rows_and_of_indices():
     check(lambda x, s: minidynamo.zeros_like(x).index_add(0, s[:, 0], x[s[:, 1]]), x, s)
 
 
+def test_single_elements_and_short_rows():
+    for x in (minidynamo.tensor(-0.0), values(ROWS, 2)[:, 0]):
+        check(lambda x: (x * 2).sum(-1) + x.mean(0), x)
+    check(lambda x, s: x[s] * 2, values(ROWS, 2)[:, 0], places(9))
+    check(lambda x, s: x[s] * 2, values(ROWS, 70), places(1))
+    check(lambda x, s: x[s] * 2, values(ROWS, 70), minidynamo.tensor(3))
+    check(lambda x, s: x.index_add(0, s, x[s] * 2), values(ROWS, 70), places(1))
+
+
 def test_other_layouts():
     w, s, t = minidynamo.randn(COUNT), places(COUNT), places(COUNT)
     large = values(ROWS * 2, 3, WIDTH)

@@ -53,6 +53,7 @@ bool has_plain_rows(const TensorSpec& spec) {
 
 // The dims of a reduction, as a stretch [first, second) that ends before the last dim; empty where they are no such.
 std::pair<int, int> middle_dims(const Operand& dims, int rank) {
+  if (rank < 2) return {0, 0};
   std::vector<bool> reduced(static_cast<size_t>(rank), false);
   auto add = [&](int64_t dim) { reduced[static_cast<size_t>(dim < 0 ? dim + rank : dim)] = true; };
   if (const auto* one = std::get_if<Scalar>(&dims)) add(one->as_int());

@@ -36,6 +36,7 @@ class TileRunner {
       size_t d = program_.sizes.size() - 2;
       int64_t alike = std::min(program_.sizes[d] - index_[d] - 1, end - begin);
       begin += alike;
+      choose_head(alike);
       while (alike-- > 0) run_next_row();
     }
   }
@@ -71,6 +72,8 @@ class TileRunner {
 
  private:
   static constexpr int64_t kCacheLine = 64, kRowsAhead = 8;
+  // What another call of the code costs, in accesses to the first cache level, and of how many rows it pays to look.
+  static constexpr int64_t kCallAccesses = 40, kRowsWorthAligning = 8;
 
   std::byte* base(int reg) const { return bases_[static_cast<size_t>(reg)]; }
 
@@ -81,7 +84,8 @@ class TileRunner {
       for (const Stream& stream : *streams) {
         if (is_copied(stream)) steps_are_known_ = false;
         int64_t elements = stream.access == StreamAccess::Linear ? program_.row_length : stream.strides.end()[-2];
-        row_steps_[row_step_count_++] = {stream.reg, elements * stream.item_size};
+        int64_t element = stream.access == StreamAccess::RowScalar ? 0 : stream.item_size;
+        row_steps_[row_step_count_++] = {stream.reg, elements * stream.item_size, element, 0};
       }
     }
   }
@@ -104,7 +108,7 @@ class TileRunner {
     int64_t row_bytes = stream.strides.front() * stream.item_size;
     if (stream.access != StreamAccess::Chosen) {
       at_[static_cast<size_t>(stream.reg)] = first + row * row_bytes;
-      row_steps_[row_step_count_++] = {stream.reg, row_bytes};
+      row_steps_[row_step_count_++] = {stream.reg, row_bytes, stream.item_size, 0};
       return;
     }
     const RowChoice& choice = program_.choices[static_cast<size_t>(stream.choice)];
@@ -119,9 +123,41 @@ class TileRunner {
   }
 
   void run_next_row() {
-    for (size_t i = 0; i < row_step_count_; ++i) at_[static_cast<size_t>(row_steps_[i].reg)] += row_steps_[i].bytes;
+    for (size_t i = 0; i < row_step_count_; ++i)
+      at_[static_cast<size_t>(row_steps_[i].reg)] += row_steps_[i].bytes - row_steps_[i].head_bytes;
     if (program_.fetches_ahead) fetch_next_row(program_.row_length);
-    for (const LoopInstruction& instruction : program_.code) execute(instruction, program_.row_length);
+    if (head_ > 0) {
+      execute(program_.code[0], head_);
+      for (size_t i = 0; i < row_step_count_; ++i)
+        at_[static_cast<size_t>(row_steps_[i].reg)] += row_steps_[i].head_bytes;
+    }
+    for (const LoopInstruction& instruction : program_.code) execute(instruction, program_.row_length - head_);
+  }
+
+  // So many elements of each row come first that most streams go on at the start of a cache line: a vector that crosses
+  // the end of one is two accesses. Streams differ, as those of a stencil do. After a row they stay where they went on.
+  void choose_head(int64_t rows) {
+    head_ = 0;
+    for (size_t i = 0; i < row_step_count_; ++i) row_steps_[i].head_bytes = 0;
+    if (rows < kRowsWorthAligning || program_.code.size() != 1 || program_.code[0].code == nullptr) return;
+    std::array<int64_t, kCacheLine> streams = {};  // by elements to the start of a cache line
+    int64_t item = 0;
+    for (size_t i = 0; i < row_step_count_; ++i) item = std::max(item, row_steps_[i].element_bytes);
+    if (item == 0) return;
+    for (size_t i = 0; i < row_step_count_; ++i) {
+      auto address = reinterpret_cast<uintptr_t>(at_[static_cast<size_t>(row_steps_[i].reg)]);
+      bool stays = row_steps_[i].element_bytes == item && row_steps_[i].bytes % kCacheLine == 0;
+      int64_t before = static_cast<int64_t>(-address % static_cast<uintptr_t>(kCacheLine));
+      if (stays && before % item == 0) ++streams[static_cast<size_t>(before / item)];
+    }
+    int64_t best = std::max_element(streams.begin(), streams.end()) - streams.begin();
+    int64_t saved = (streams[static_cast<size_t>(best)] - streams[0]) * (program_.row_length * item / kCacheLine);
+    if (saved < kCallAccesses + 4 * static_cast<int64_t>(row_step_count_)) return;
+    head_ = best;
+    for (size_t i = 0; i < row_step_count_; ++i) {
+      row_steps_[i].head_bytes = head_ * row_steps_[i].element_bytes;
+      at_[static_cast<size_t>(row_steps_[i].reg)] += row_steps_[i].head_bytes;
+    }
   }
 
   void execute(const LoopInstruction& instruction, int64_t n) {
@@ -270,9 +306,12 @@ class TileRunner {
   struct RowStep {
     int reg;
     int64_t bytes;
+    int64_t element_bytes;  // 0: one element for the row
+    int64_t head_bytes;
   };
   std::array<RowStep, kMaxLoopRegisters> row_steps_;  // by stream
   size_t row_step_count_ = 0;
+  int64_t head_ = 0;
   bool steps_are_known_ = false;
   // A choice is of one stream, but for the sums: these are read and written.
   std::array<ChosenStream, kMaxRowChoices + 1> chosen_;
