@@ -141,6 +141,22 @@ def test_rows_that_do_not_lie_one_after_another(function):
     check(function, minidynamo.randn(5, 128), minidynamo.randn(5, 1), minidynamo.randn(1))
 
 
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+@pytest.mark.parametrize("rows", [2, 3, 4, 7, 300])
+def test_each_row_is_what_it_is_alone(rows, function):
+    if function is two_inputs:
+        pytest.skip("takes the norm of all rows")
+    x, w, b = minidynamo.randn(rows, 100), minidynamo.randn(100), minidynamo.randn(100)
+    x[0, 3], x[1, 5], x[rows - 1] = float("inf"), float("nan"), -0.0
+    compiled = minidynamo.compile(function)
+    together = compiled(x, w, b)
+    for row in range(min(rows, 20)):
+        alone = compiled(x[row : row + 1].clone(), w, b)
+        pairs = zip(together, alone, strict=True) if isinstance(alone, tuple) else [(together, alone)]
+        for all_rows, one in pairs:
+            same_bits(all_rows[row : row + 1], one)
+
+
 def test_what_a_reduction_leaves_without_the_dim_is_broadcast_along_another_one():
     for sizes in ((64, 64), (64, 64, 64), (64,)):
         x = minidynamo.randn(*sizes)

@@ -15,9 +15,10 @@ void copy_elements(int item_size, const std::byte* src, int64_t src_stride, std:
 
 // One thread's view of a run: register addresses for the tile at hand.
 class TileRunner {
+  using Addresses = std::array<std::byte*, kMaxLoopRegisters>;
+
  public:
-  TileRunner(const LoopProgram& program, const std::array<std::byte*, kMaxLoopRegisters>& bases)
-      : program_(program), bases_(bases) {
+  TileRunner(const LoopProgram& program, const Addresses& bases) : program_(program), bases_(bases) {
     if (program.scratch_bytes > kScratchBytes) {
       large_ = Storage::allocate(static_cast<size_t>(program.scratch_bytes));
       scratch_ = static_cast<std::byte*>(large_->data());
@@ -36,6 +37,7 @@ class TileRunner {
       size_t d = program_.sizes.size() - 2;
       int64_t alike = std::min(program_.sizes[d] - index_[d] - 1, end - begin);
       begin += alike;
+      if (takes_pairs()) run_pairs(alike);
       choose_head(alike);
       while (alike-- > 0) run_next_row();
     }
@@ -134,6 +136,40 @@ class TileRunner {
     for (const LoopInstruction& instruction : program_.code) execute(instruction, program_.row_length - head_);
   }
 
+  // What a fold leaves is there only long after its last element is read: two rows in turn wait for each other's less.
+  bool takes_pairs() const {
+    constexpr int64_t kPairBytes = 24 * 1024;  // of the first cache level
+    bool folds = std::any_of(program_.code.begin(), program_.code.end(),
+                             [](const LoopInstruction& instruction) { return instruction.fold.run != nullptr; });
+    int64_t bytes = 2 * program_.scratch_bytes;
+    // Rows that come from memory are better waited for one by one.
+    if (!folds || program_.fetches_ahead || 2 * padded_scratch_bytes() > kScratchBytes) return false;
+    for (size_t i = 0; i < row_step_count_; ++i)
+      bytes += (row_steps_[i].bytes == 0 ? 1 : 2) * row_steps_[i].element_bytes * program_.row_length;
+    return bytes <= kPairBytes;
+  }
+  int64_t padded_scratch_bytes() const { return (program_.scratch_bytes + kCacheLine - 1) / kCacheLine * kCacheLine; }
+
+  // Takes what it does from `rows`, which come after the row at hand.
+  void run_pairs(int64_t& rows) {
+    for (auto [reg, offset] : program_.scratch)
+      beside_[static_cast<size_t>(reg)] = scratch_ + padded_scratch_bytes() + offset;
+    for (const LoopScalar& scalar : program_.scalars) beside_[static_cast<size_t>(scalar.reg)] = base(scalar.reg);
+    for (; rows >= 2; rows -= 2) {
+      for (size_t i = 0; i < row_step_count_; ++i) {
+        std::byte*& at = at_[static_cast<size_t>(row_steps_[i].reg)];
+        at += row_steps_[i].bytes;
+        beside_[static_cast<size_t>(row_steps_[i].reg)] = at + row_steps_[i].bytes;
+      }
+      for (const LoopInstruction& instruction : program_.code) {
+        execute(instruction, program_.row_length, at_);
+        execute(instruction, program_.row_length, beside_);
+      }
+      for (size_t i = 0; i < row_step_count_; ++i)
+        at_[static_cast<size_t>(row_steps_[i].reg)] = beside_[static_cast<size_t>(row_steps_[i].reg)];
+    }
+  }
+
   // So many elements of each row come first that most streams go on at the start of a cache line: a vector that crosses
   // the end of one is two accesses. Streams differ, as those of a stencil do. After a row they stay where they went on.
   void choose_head(int64_t rows) {
@@ -160,17 +196,16 @@ class TileRunner {
     }
   }
 
-  void execute(const LoopInstruction& instruction, int64_t n) {
-    if (instruction.code != nullptr) return instruction.code(at_.data(), n);
-    void* dst = at_[static_cast<size_t>(instruction.dst)];
+  void execute(const LoopInstruction& instruction, int64_t n) { execute(instruction, n, at_); }
+  void execute(const LoopInstruction& instruction, int64_t n, const Addresses& at) const {
+    if (instruction.code != nullptr) return instruction.code(at.data(), n);
+    void* dst = at[static_cast<size_t>(instruction.dst)];
     if (instruction.fold.run != nullptr)
-      return instruction.fold.run(at_[static_cast<size_t>(instruction.src[0])], n, dst, instruction.fold.param);
+      return instruction.fold.run(at[static_cast<size_t>(instruction.src[0])], n, dst, instruction.fold.param);
     if (instruction.is_single) n = 1;
-    if (instruction.convert != nullptr)
-      return instruction.convert(at_[static_cast<size_t>(instruction.src[0])], dst, n);
+    if (instruction.convert != nullptr) return instruction.convert(at[static_cast<size_t>(instruction.src[0])], dst, n);
     const void* src[3];
-    for (int i = 0; i < 3; ++i)
-      src[i] = instruction.src[i] < 0 ? nullptr : at_[static_cast<size_t>(instruction.src[i])];
+    for (int i = 0; i < 3; ++i) src[i] = instruction.src[i] < 0 ? nullptr : at[static_cast<size_t>(instruction.src[i])];
     const Scalar* params = instruction.params < 0 ? nullptr : &program_.params[static_cast<size_t>(instruction.params)];
     instruction.loop(src, dst, n, params);
   }
@@ -297,8 +332,9 @@ class TileRunner {
   }
 
   const LoopProgram& program_;
-  const std::array<std::byte*, kMaxLoopRegisters>& bases_;
-  std::array<std::byte*, kMaxLoopRegisters> at_;
+  const Addresses& bases_;
+  Addresses at_;
+  Addresses beside_;  // of a second row
   // By stream, inputs first: where the row at hand starts, in elements; 0 where there is one row.
   std::array<int64_t, kMaxLoopRegisters> row_start_;
   std::array<int64_t, kMaxLoopRank> index_ = {};
