@@ -353,13 +353,15 @@ FrameDriver::Advance FrameDriver::go_on(std::vector<FrameImage>& images, size_t 
       return driver.resume(images, level + 1);
     });
   }
+  // What the frames that are gone held is not kept for what comes after them.
+  FrameImage gone = std::move(inner);
+  images.erase(images.begin() + static_cast<std::ptrdiff_t>(level) + 1, images.end());
   if (arrival_ && result) {
-    // What the frames that are gone held is not kept for what comes after them.
-    images.erase(images.begin() + static_cast<std::ptrdiff_t>(level) + 1, images.end());
+    gone = FrameImage();
     return arrive();
   }
   arrival_.reset();
-  return take_inner_result(inner, std::move(result));
+  return take_inner_result(gone, std::move(result));
 }
 
 FrameDriver::Advance FrameDriver::take_inner_result(const FrameImage& inner, Ref result) {

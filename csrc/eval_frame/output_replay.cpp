@@ -89,11 +89,15 @@ std::vector<FrameImage> OutputReplay::take_images() {
   place.after->finish();
   // From then on the images alone hold the values.
   builder_->release();
-  for (Place& each : places_) {
-    if (each.after) each.after->release();
-    if (each.locals) each.locals->release();
-  }
+  release();
   return images;
+}
+
+void OutputReplay::release() {
+  for (Place& place : places_) {
+    if (place.after) place.after->release();
+    if (place.locals) place.locals->release();
+  }
 }
 
 }  // namespace md

@@ -33,6 +33,8 @@ class OutputReplay {
   bool has_images() const { return site().failure.has_value(); }
   // The state after the call.
   std::vector<FrameImage> take_images();
+  // Lets go of what the places hold; what dies may run Python code.
+  void release();
 
  private:
   struct Place {

@@ -280,7 +280,9 @@ std::vector<FrameImage> ExitValues::take_images(OutputReplay* outputs, LiveFrame
   std::vector<FrameImage> images = build_images(snapshot_, builder_);
   build_effects();
   if (!apply_effects(outputs, frame)) return {};
+  // From then on the images alone hold the values.
   builder_.release();
+  if (outputs != nullptr) outputs->release();
   return images;
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "cpython/weak_reference.h"
 #include "guards/constants.h"
 #include "guards/guard_set.h"
 
@@ -92,8 +93,9 @@ void HeldObject::settle(DeathNotice& notice) {
 }
 
 BorrowedRef HeldObject::get() const {
-  PyObject* object = *cell();
-  return weak_ && object == Py_None ? nullptr : object;
+  if (!weak_) return object_;
+  PyObject* object = referent_of(owner_);
+  return object != Py_None ? object : nullptr;
 }
 
 }  // namespace md

@@ -10,6 +10,7 @@
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "cpython/text.h"
+#include "cpython/weak_reference.h"
 #include "guards/cached_calls.h"
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
@@ -235,7 +236,7 @@ Fetched fetch_HandledException(const Source&, PyObject*, const LocalsView&) {
 
 Fetched fetch_Referent(const Source&, PyObject* base, const LocalsView&) {
   if (base == nullptr || !PyWeakref_CheckRef(base)) return kUnknown;
-  return {Presence::Found, reinterpret_cast<PyWeakReference*>(base)->wr_object};
+  return {Presence::Found, referent_of(base)};
 }
 
 Fetched fetch_WeakItem(const Source& source, PyObject* base, const LocalsView&) {
@@ -407,7 +408,7 @@ Py_ssize_t slot_offset(BorrowedRef member_descriptor) {
 
 BorrowedRef Source::subject() const {
   if (!subject_) return nullptr;
-  PyObject* owner = reinterpret_cast<PyWeakReference*>(subject_.get())->wr_object;
+  PyObject* owner = referent_of(subject_);
   return owner != Py_None ? owner : nullptr;
 }
 

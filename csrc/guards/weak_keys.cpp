@@ -1,6 +1,7 @@
 #include "guards/weak_keys.h"
 
 #include "cpython/dict_probe.h"
+#include "cpython/weak_reference.h"
 #include "guards/cached_calls.h"
 #include "guards/constants.h"
 
@@ -12,8 +13,6 @@ bool compares_as_weakref(PyObject* object) {
   return PyWeakref_CheckRef(object) && Py_TYPE(object)->tp_richcompare == _PyWeakref_RefType.tp_richcompare &&
          Py_TYPE(object)->tp_hash == _PyWeakref_RefType.tp_hash;
 }
-
-PyObject* referent_of(PyObject* reference) { return reinterpret_cast<PyWeakReference*>(reference)->wr_object; }
 
 int weak_key_equal(PyObject* stored, PyObject* reference) {
   if (!compares_as_weakref(stored)) return constant_key_equal(stored, reference);

@@ -4,6 +4,7 @@
 //  2. The reference without a callback to an object that exists is one object, which Python makes once: that is taken.
 #include <algorithm>
 
+#include "cpython/weak_reference.h"
 #include "guards/constants.h"
 #include "guards/weak_keys.h"
 #include "symbolic/walk.h"
@@ -80,7 +81,7 @@ ValuePtr Walk::weak_item(const ValuePtr& dict, BorrowedRef reference) {
   bool is_plain = exact_type(dict) == &PyDict_Type && object->source != nullptr;
   int status = is_plain ? lookup_weak_key(object->object, reference, &found) : -1;
   if (status < 0) graph_break(BreakReason::unhashable_key, "a weak reference");
-  BorrowedRef referent = reinterpret_cast<PyWeakReference*>(reference.get())->wr_object;
+  BorrowedRef referent = referent_of(reference);
   const Source* source = sources().weak_item(object->source, referent);
   if (status == 0) {
     guards_.absent(source);

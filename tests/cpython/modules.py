@@ -36,6 +36,7 @@ _RETURNED = (
 )
 _NUMBERS = "counts the references to a small number, which captured regions hold as well"
 _PLACES = "asks whether Python uses the place of an object that died at once: a region makes its objects later"
+_WEAK = "counts the weak references to an object: a region that makes or follows one is guarded by one of its own"
 _MANY_REGIONS = "puts 150,000 values on the stack: under stress each region of three instructions notes all of them"
 _VECTORCALL = (
     "gives a function a vectorcall that does something else, which PyFunction_SetVectorcall() forbids: calls go through "
@@ -65,6 +66,11 @@ KNOWN = {
     "test_lru_recursion": "a recursion for which an idle hook has just enough C stack: a frame of the driver takes more of it",
     "test_no_unwind_for_shim_frame": "looks for an instruction that the interpreter makes of one that it has executed often",
     "TestNamedTuple.test_large_size": _MANY_REGIONS,
+    "MappingTestCase.test_weak_keys": _WEAK,
+    "ReferencesTestCase.test_getweakrefcount": _WEAK,
+    "ReferencesTestCase.test_getweakrefs": _WEAK,
+    "ReferencesTestCase.test_ref_reuse": _WEAK,
+    "SubclassableWeakrefTestCase.test_subclass_refs_dont_replace_standard_refs": _WEAK,
     "TestPEP590.test_setvectorcall": _VECTORCALL,
     "TestPEP590.test_setvectorcall_load_attr_specialization_deopt": _VECTORCALL,
     "TestPEP590.test_setvectorcall_load_attr_specialization_skip": _VECTORCALL,

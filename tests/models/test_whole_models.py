@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from programs import PROGRAMS
+from whole_models import PROGRAMS
 
 import minidynamo
 
