@@ -47,6 +47,7 @@ class LoopBuilder {
     if (chooses_rows() && any_copied()) return failed("what it reads does not lie by rows");
     if (needs_row_of_) return failed("an operation reads what a reduction leaves, and has no loop for that");
     if (program().scalars.size() > kMaxLoopScalars) return failed("too many numbers");
+    share_addresses();
     find_runs(draft_);
     if (!place_scratch(draft_, by_rows_)) return failed("too many values alive at once");
     return finish();
@@ -333,6 +334,33 @@ class LoopBuilder {
     scalar.reg = new_register();
     program().scalars.push_back(scalar);
     return scalar.reg;
+  }
+
+  // Parts of one buffer that are walked alike, as a stencil's neighbours are, keep their distance: machine code needs one
+  // address for all. Not where a part of the loop may be given other memory.
+  void share_addresses() {
+    if (overwritten_ >= 0) return;
+    std::vector<Stream>& inputs = program().inputs;
+    draft_.places.resize(static_cast<size_t>(program().register_count));
+    for (size_t i = 1; i < inputs.size(); ++i) {
+      auto end = inputs.begin() + static_cast<std::ptrdiff_t>(i);
+      auto first = std::find_if(inputs.begin(), end, [&](const Stream& s) { return keep_distance(s, inputs[i]); });
+      if (first == end) continue;
+      int64_t bytes = first_byte(inputs[i]) - first_byte(*first);
+      if (bytes != static_cast<int32_t>(bytes)) continue;
+      inputs[i].follows = true;
+      draft_.places[static_cast<size_t>(inputs[i].reg)] = {first->reg, static_cast<int32_t>(bytes)};
+    }
+  }
+  int64_t first_byte(const Stream& stream) const {
+    return place(stream.value).byte_offset() + stream.offset * stream.item_size;
+  }
+  bool keep_distance(const Stream& a, const Stream& b) const {
+    bool is_plain = a.access == b.access && (a.access == StreamAccess::Linear || a.access == StreamAccess::RowLinear);
+    bool is_packed = std::any_of(program().packs.begin(), program().packs.end(),
+                                 [&](const PackedRow& pack) { return pack.reg == a.reg || pack.reg == b.reg; });
+    return is_plain && !is_packed && !a.follows && a.item_size == b.item_size && a.strides == b.strides &&
+           place(a.value).buffer == place(b.value).buffer;
   }
 
   // A tensor of one element where the loop has no form that reads it once: its tile is filled with it.

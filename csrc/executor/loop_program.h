@@ -41,6 +41,7 @@ struct Stream {
   int64_t tile_offset = 0;  // Strided and Walked: where its tile lies in the scratch memory, in bytes
   uint8_t item_size = 4;
   int choice = -1;                    // Chosen: the position in LoopProgram::choices
+  bool follows = false;               // machine code finds it at a distance from another one
   int64_t offset = 0;                 // of its first element from that of the value, in elements
   std::vector<int64_t> strides = {};  // in elements, by dimension of the loop
 };

@@ -75,21 +75,30 @@ class TileRunner {
  private:
   static constexpr int64_t kCacheLine = 64, kRowsAhead = 8;
   // What another call of the code costs, in accesses to the first cache level, and of how many rows it pays to look.
-  static constexpr int64_t kCallAccesses = 40, kRowsWorthAligning = 8;
+  static constexpr int64_t kCallAccesses = 64, kRowsWorthAligning = 8;
 
   std::byte* base(int reg) const { return bases_[static_cast<size_t>(reg)]; }
 
-  // From each row to the next one the streams move by the same, if nothing is copied.
+  // From each row to the next one the streams move by the same, if nothing is copied. Those that follow others need not
+  // where all is machine code; they come last.
   void find_row_steps() {
     steps_are_known_ = true;
-    for (const auto* streams : {&program_.inputs, &program_.outputs}) {
-      for (const Stream& stream : *streams) {
-        if (is_copied(stream)) steps_are_known_ = false;
-        int64_t elements = stream.access == StreamAccess::Linear ? program_.row_length : stream.strides.end()[-2];
-        int64_t element = stream.access == StreamAccess::RowScalar ? 0 : stream.item_size;
-        row_steps_[row_step_count_++] = {stream.reg, elements * stream.item_size, element, 0};
+    bool is_code = std::all_of(program_.code.begin(), program_.code.end(),
+                               [](const LoopInstruction& instruction) { return instruction.code != nullptr; });
+    for (bool follow : {false, true}) {
+      for (const auto* streams : {&program_.inputs, &program_.outputs}) {
+        for (const Stream& stream : *streams) {
+          if ((is_code && stream.follows) == follow) add_row_step(stream);
+        }
       }
+      if (!follow) row_step_count_ = known_step_count_;
     }
+  }
+  void add_row_step(const Stream& stream) {
+    if (is_copied(stream)) steps_are_known_ = false;
+    int64_t elements = stream.access == StreamAccess::Linear ? program_.row_length : stream.strides.end()[-2];
+    int64_t element = stream.access == StreamAccess::RowScalar ? 0 : stream.item_size;
+    row_steps_[known_step_count_++] = {stream.reg, elements * stream.item_size, element, 0};
   }
 
   struct ChosenStream {
@@ -178,9 +187,9 @@ class TileRunner {
     if (rows < kRowsWorthAligning || program_.code.size() != 1 || program_.code[0].code == nullptr) return;
     std::array<int64_t, kCacheLine> streams = {};  // by elements to the start of a cache line
     int64_t item = 0;
-    for (size_t i = 0; i < row_step_count_; ++i) item = std::max(item, row_steps_[i].element_bytes);
+    for (size_t i = 0; i < known_step_count_; ++i) item = std::max(item, row_steps_[i].element_bytes);
     if (item == 0) return;
-    for (size_t i = 0; i < row_step_count_; ++i) {
+    for (size_t i = 0; i < known_step_count_; ++i) {
       auto address = reinterpret_cast<uintptr_t>(at_[static_cast<size_t>(row_steps_[i].reg)]);
       bool stays = row_steps_[i].element_bytes == item && row_steps_[i].bytes % kCacheLine == 0;
       int64_t before = static_cast<int64_t>(-address % static_cast<uintptr_t>(kCacheLine));
@@ -346,7 +355,7 @@ class TileRunner {
     int64_t head_bytes;
   };
   std::array<RowStep, kMaxLoopRegisters> row_steps_;  // by stream
-  size_t row_step_count_ = 0;
+  size_t row_step_count_ = 0, known_step_count_ = 0;  // that are taken; and with those that follow others
   int64_t head_ = 0;
   bool steps_are_known_ = false;
   // A choice is of one stream, but for the sums: these are read and written.
