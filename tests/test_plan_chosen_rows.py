@@ -1,5 +1,7 @@
 """Loops that read rows where an index says, and add them up where another one does: as the operations by themselves do."""
 
+import random
+
 import numpy
 import pytest
 
@@ -246,6 +248,28 @@ def test_what_is_there_before_stays_where_it_is_used_again():
     check(dies, x, w, s, t)
 
 
+def test_rows_that_are_added_to_themselves():
+    x, s = values(ROWS, WIDTH), places(ROWS)
+
+    def both(x, s):
+        rows = x[s] * 2
+        return rows.index_add(0, s, rows)
+
+    def one_of_two(x, s):
+        rows = x[s] * 2
+        other = rows + 1
+        return rows.index_add(0, s, other)
+
+    def plain(x, s):
+        rows = x * 2
+        return rows.index_add(0, s, rows + 1), x[s].index_add(0, s, x[s])
+
+    for function in (both, one_of_two, plain):
+        check(function, x, s)
+    check(lambda x, s: (lambda rows: rows.index_add(0, s, rows))(x[s]), x, s)
+    check(lambda x, s: x[s].index_add(0, x[:, 3], x[s] * 2), minidynamo.randint(0, ROWS, (ROWS, 70)), s)
+
+
 def test_other_factors():
     x, s, t = values(ROWS, WIDTH), places(COUNT), places(COUNT)
     check(lambda x, s, t: x.index_add(0, t, x[s] * 2, alpha=3), x, s, t)
@@ -296,3 +320,42 @@ def test_without_machine_code():
             check(function, values(ROWS, WIDTH), minidynamo.randn(COUNT), places(COUNT), places(COUNT))
     finally:
         config.machine_code = before
+
+
+def random_program(seed):
+    """Steps over a list of values: (function, positions of its operands). All values have the sizes of the first two."""
+    draw = random.Random(seed)
+    steps = []
+    for count in range(2, 14):
+        unary = [lambda a: a * 2, lambda a: a + 1, minidynamo.abs, lambda a: a - a.amax(-1, keepdim=True)]
+        binary = [minidynamo.add, minidynamo.sub, minidynamo.maximum]
+        at = draw.randrange(3)
+        rows = [
+            lambda a, s, at=at: a[s[at]],
+            lambda a, s, at=at: a.index_select(0, s[at]),
+            lambda a, s, at=at: a[s[3]].sum(1),
+            lambda a, s, at=at: a[(a[:, 0] % a.shape[0]).to(i64)],
+        ]
+        sums = [lambda a, b, s, at=at: a.index_add(0, s[at], b)]
+        kind, functions = draw.choices([(1, unary), (2, binary), (1, rows), (2, sums)], [2, 2, 4, 3])[0]
+        operands = [draw.randrange(max(0, count - 4), count) for _ in range(kind)]
+        steps.append((draw.choice(functions), operands, functions is rows or functions is sums))
+    return steps, [position for position in range(2, 14) if draw.random() < 0.3] + [13]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_random_programs(seed):
+    program, seen_outside = random_program(seed)
+    rows, width = 40, 64
+    indices = [minidynamo.randint(0, rows, (rows,)) for _ in range(3)] + [minidynamo.randint(0, rows, (rows, 3))]
+
+    def run(x, y, *indices):
+        values = [x, y]
+        for function, operands, takes_indices in program:
+            result = function(*[values[position] for position in operands], *([indices] if takes_indices else []))
+            values.append(result.clamp(-99, 99))
+        return tuple(values[position] for position in seen_outside)
+
+    for dtype in (f32, i64):
+        x, y = (minidynamo.randint(0, 9, (rows, width)).to(dtype) for _ in range(2))
+        check(run, x, y, *indices)

@@ -182,7 +182,10 @@ class Joining {
     both.nodes.push_back(&node);
     bool is_hidden = std::all_of(source.nodes.begin(), source.nodes.end(),
                                  [&](const Node* other) { return feeds_only(*other, both); });
-    if (!is_hidden) return;
+    bool is_only_source = std::none_of(source.nodes.begin(), source.nodes.end(), [&](const Node* other) {
+      return (sums->self && sums->self->node == other) || (sums->index && sums->index->node == other);
+    });
+    if (!is_hidden || !is_only_source) return;
     Group joined;
     joined.sizes = source.sizes;
     joined.gathers = source.gathers;
