@@ -265,7 +265,8 @@ Places places_of(const OpCall& call, const Tensor& out) {
   parallel_for(index->numel(), 0.15, [&](int64_t begin, int64_t end) {
     if (!loops().indices_fit(positions.data() + begin, end - begin, extent)) fits = false;
   });
-  if (fits) return {dim, positions, std::move(index)};
+  // What is written must not change where more is written.
+  if (fits && !ranges_meet(index, out)) return {dim, positions, std::move(index)};
   Offsets wrapped(positions.begin(), positions.end());
   for (int64_t& value : wrapped) value = wrapped_index(call, value, extent, dim);
   Places places = {dim, {}, {}, std::move(wrapped)};
