@@ -1,6 +1,7 @@
 // The engine's counters, its reset, and what it is told at import.
 #include "bindings/bindings.h"
 #include "bindings/tensor_object.h"
+#include "cpython/object_protocol.h"
 #include "eval_frame/capture_scope.h"
 #include "eval_frame/code_cache.h"
 #include "eval_frame/counters.h"
@@ -57,6 +58,7 @@ void register_tensor_subclass(const py::type& type) {
 }  // namespace
 
 void start_engine(py::module_& module) {
+  check_status(pv_learn_annotate_names());
   skip_folders();
   for (PyTypeObject* type : {dtype_type(), device_type()}) register_constant_type(type);
   register_value_type(size_type());

@@ -74,6 +74,30 @@ PyObject* pv_function_type_params(PyObject* function) {
 #endif
 }
 
+/* Late releases of 3.14 name it after its function. */
+static int names_annotate;
+
+int pv_learn_annotate_names(void) {
+#if PY_VERSION_HEX >= 0x030E0000
+  PyObject *names = PyDict_New(), *done = NULL, *name = NULL, *made = NULL;
+  if (names != NULL)
+    done = PyRun_String("def f(x: 1): pass\nname = f.__annotate__.__qualname__", Py_file_input, names, names);
+  if (done != NULL) made = PyDict_GetItemString(names, "name");
+  if (made != NULL) name = PyUnicode_FromString("f.__annotate__");
+  if (name != NULL) names_annotate = PyUnicode_Compare(made, name) == 0;
+  Py_XDECREF(name);
+  Py_XDECREF(done);
+  Py_XDECREF(names);
+  return PyErr_Occurred() == NULL ? 0 : -1;
+#else
+  return 0;
+#endif
+}
+
+PyObject* pv_annotate_name(PyObject* owner) {
+  return names_annotate ? PyUnicode_FromFormat("%U.__annotate__", owner) : Py_NewRef(Py_None);
+}
+
 void pv_set_function_attribute(PyObject* function, int flag, PyObject* stolen) {
   PyFunctionObject* target = (PyFunctionObject*)function;
   PyObject** member = flag == 1   ? &target->func_defaults
@@ -86,6 +110,10 @@ void pv_set_function_attribute(PyObject* function, int flag, PyObject* stolen) {
   PyObject* old = *member;
   *member = stolen;
   Py_XDECREF(old);
+  if (flag != 16 || !names_annotate || !PyFunction_Check(stolen)) return;
+  PyObject* name = pv_annotate_name(target->func_qualname);
+  if (name == NULL) return PyErr_Clear();
+  Py_SETREF(((PyFunctionObject*)stolen)->func_qualname, name);
 }
 
 int pv_has_pending_annotations(PyObject* function) {

@@ -26,6 +26,11 @@ PyObject* pv_function_type_params(PyObject* function);
 /* Stores a reference that it takes as the evaluator does: no copy, no check. flag: 1 defaults, 2 kwdefaults,
    4 annotations, 8 closure, 16 what makes the annotations (3.14). */
 void pv_set_function_attribute(PyObject* function, int flag, PyObject* stolen);
+/* Finds out what this version does, by Python code; to be called once, while nothing is under the evaluator. */
+int pv_learn_annotate_names(void);
+/* The qualified name that a function of this one gets as what makes the annotations of `owner`: a new reference. Py_None: it
+   keeps its own. */
+PyObject* pv_annotate_name(PyObject* owner);
 /* Whether the function's annotations do not exist yet, and making them runs code. */
 int pv_has_pending_annotations(PyObject* function);
 

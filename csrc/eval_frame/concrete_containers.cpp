@@ -80,6 +80,8 @@ StepResult step_LIST_APPEND(LiveFrame& f, const Instruction& i) {
   return finish_status(f, 1, PyList_Append(f.peek(i.arg + 1), f.peek(1)));
 }
 StepResult step_SET_ADD(LiveFrame& f, const Instruction& i) {
+  // Something else stands there where a program replaces __conditional_annotations__.
+  if (!PySet_Check(f.peek(i.arg + 1).get())) return evaluator(f);
   return finish_status(f, 1, PySet_Add(f.peek(i.arg + 1), f.peek(1)));
 }
 StepResult step_MAP_ADD(LiveFrame& f, const Instruction& i) {

@@ -112,7 +112,8 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     walk.exact_type(b);
     return walk.same_object(a, b);
   }
-  bool asks = walk.user_method(a, kEq) || walk.user_method(b, kEq);
+  // A metaclass is asked even of one class with itself.
+  bool asks = (is_user_object(a) || is_user_object(b)) && (walk.user_method(a, kEq) || walk.user_method(b, kEq));
   return asks ? equal_by_methods(walk, a, b) : std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 // Containers built, filled and unpacked; functions made.
 #include <algorithm>
 
+#include "cpython/object_protocol.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/walk.h"
 
@@ -195,7 +196,12 @@ void set_function_part(Walk& walk, FunctionValue* function, int flag, ValuePtr v
   if (flag == 1) function->defaults = std::move(value);
   if (flag == 2) function->kw_defaults = std::move(value);
   if (flag == 4) function->annotations = annotations_of(walk, value);
-  if (flag == 16) function->names.emplace_back(check(PyUnicode_InternFromString("__annotate__")), std::move(value));
+  if (flag == 16) {
+    Ref name = check(pv_annotate_name(reinterpret_cast<PyCodeObject*>(function->code.get())->co_qualname));
+    if (auto* maker = as<FunctionValue>(value); maker != nullptr && name.get() != Py_None)
+      maker->names.emplace_back(check(PyUnicode_InternFromString("__qualname__")), walk.constant(name));
+    function->names.emplace_back(check(PyUnicode_InternFromString("__annotate__")), std::move(value));
+  }
   if (flag == 8) {
     auto cells = walk.elements_of(value);
     MD_ASSERT(cells, "a closure is not a tuple of cells");

@@ -173,7 +173,7 @@ ValuePtr percent_format(Walk& walk, BinaryCode op, const ValuePtr& left, const V
   return known ? fold_pure_call(walk, kRemainder, {{left, right}, {}}) : nullptr;
 }
 
-// int | None, of classes whose metaclass leaves that to type.
+// int | None, of classes whose metaclass leaves that and comparison to type.
 ValuePtr union_of_classes(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
   static const Ref type = imported("types", "UnionType"), function = imported("operator", "or_");
   if (op != BinaryCode::Or) return nullptr;
@@ -181,8 +181,10 @@ ValuePtr union_of_classes(Walk& walk, BinaryCode op, const ValuePtr& left, const
   for (const ValuePtr& side : {left, right}) {
     auto* object = as<ObjectValue>(side);
     if (object == nullptr) return nullptr;
-    bool is_class = PyType_Check(object->object.get()) &&
-                    object->object.type()->tp_as_number->nb_or == PyType_Type.tp_as_number->nb_or;
+    PyTypeObject* metaclass = object->object.type();
+    bool is_class =
+        PyType_Check(object->object.get()) && metaclass->tp_as_number->nb_or == PyType_Type.tp_as_number->nb_or &&
+        metaclass->tp_richcompare == PyType_Type.tp_richcompare && metaclass->tp_hash == PyType_Type.tp_hash;
     if (!is_class && object->object.get() != Py_None) return nullptr;
     has_class = has_class || is_class;
   }

@@ -37,6 +37,8 @@ _RETURNED = (
 _NUMBERS = "counts the references to a small number, which captured regions hold as well"
 _PLACES = "asks whether Python uses the place of an object that died at once: a region makes its objects later"
 _WEAK = "counts the weak references to an object: a region that makes or follows one is guarded by one of its own"
+_SPECIALISED = "looks for an instruction that the interpreter makes of one that it has executed often"
+_TRACKED = "asks whether the collector tracks a tuple that was just made: those that a region made are tracked until it looks at them"
 _MANY_REGIONS = "puts 150,000 values on the stack: under stress each region of three instructions notes all of them"
 _VECTORCALL = (
     "gives a function a vectorcall that does something else, which PyFunction_SetVectorcall() forbids: calls go through "
@@ -64,7 +66,14 @@ KNOWN = {
     "test_zip_longest_tuple_reuse": _PLACES,
     "test_genexps.__test__.doctests": _PLACES,
     "test_lru_recursion": "a recursion for which an idle hook has just enough C stack: a frame of the driver takes more of it",
-    "test_no_unwind_for_shim_frame": "looks for an instruction that the interpreter makes of one that it has executed often",
+    "test_no_unwind_for_shim_frame": _SPECIALISED,
+    "TypeCacheWithSpecializationTests.test_class_call_specialization_user_type": _SPECIALISED,
+    "TypeCacheWithSpecializationTests.test_class_load_attr_specialization_static_type": _SPECIALISED,
+    "TypeCacheWithSpecializationTests.test_class_load_attr_specialization_user_type": _SPECIALISED,
+    "TypeCacheWithSpecializationTests.test_store_attr_specialization_user_type": _SPECIALISED,
+    "TypeCacheWithSpecializationTests.test_to_bool_specialization_user_type": _SPECIALISED,
+    "TypeCacheTests.test_tp_version_tag_unique": "skips where reading an attribute gave a class no version: a region has read it already",
+    "TupleTest.test_track_literals": _TRACKED,
     "TestNamedTuple.test_large_size": _MANY_REGIONS,
     "MappingTestCase.test_weak_keys": _WEAK,
     "ReferencesTestCase.test_getweakrefcount": _WEAK,

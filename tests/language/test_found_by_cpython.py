@@ -1077,3 +1077,73 @@ def test_a_circle_of_contexts_does_not_hang(make):
 
     x = minidynamo.ones(2)
     assert minidynamo.compile(chain)(x) == chain(x)
+
+
+class Compared(type):
+    asked = []
+
+    def __eq__(self, other):
+        self.asked.append(self)
+        return NotImplemented
+
+    __hash__ = type.__hash__
+
+
+class OfCompared(metaclass=Compared):
+    pass
+
+
+def test_a_metaclass_is_asked_whether_a_class_equals_itself():
+    def program():
+        return OfCompared == OfCompared, OfCompared != OfCompared
+
+    def count(function):
+        del Compared.asked[:]
+        return function(), len(Compared.asked)
+
+    assert count(program) == count(minidynamo.compile(program)) == ((True, False), 4)
+
+
+class Refusing(type):
+    def __eq__(self, other):
+        raise ZeroDivisionError
+
+
+def test_a_union_of_classes_compares_them():
+    first, second = Refusing("First", (), {}), Refusing("Second", (), {})
+
+    def program():
+        try:
+            return len((first | second).__args__)
+        except ZeroDivisionError:
+            return "raised"
+
+    assert program() == minidynamo.compile(program)()
+
+
+ANNOTATED = """
+def plain(x: int):
+    def inner(y: int): pass
+    return inner
+class Holder:
+    def method(self, x: int): pass
+names = [f.__annotate__.__qualname__ for f in (plain, plain(1), Holder.method)]
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="__annotate__ is of 3.14")
+def test_what_makes_annotations_is_named_as_python_names_it():
+    plain, ours = {}, {}
+    exec(ANNOTATED, plain)
+    with enable_everywhere():
+        exec(ANNOTATED, ours)
+    assert plain["names"] == ours["names"]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="conditional annotations are of 3.14")
+def test_a_program_replaces_the_set_of_conditional_annotations():
+    program = compile("__conditional_annotations__ = 0\nx: int\n", "<program>", "exec")
+
+    plain = outcome(exec, program, {})
+    with enable_everywhere():
+        assert outcome(exec, program, {}) == plain
