@@ -139,6 +139,44 @@ def test_stencils():
     check(heat, unusual(20, 30, 80, dtype=f64))
 
 
+def diffusion(u, v):
+    """Many neighbours out of two buffers, two results."""
+
+    def around(x):
+        return x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] - 4 * x[1:-1, 1:-1]
+
+    a, b = u[1:-1, 1:-1], v[1:-1, 1:-1]
+    return a + 2 * around(u) - a * b * b, b + around(v) + a * b * b - 3 * b
+
+
+@pytest.mark.parametrize("dtype", [f32, f64, i32, i64], ids=str)
+@pytest.mark.parametrize("width", [66, 67, 80, 127, 250, 258, 513, 514, 1026, 1400])
+def test_neighbours(width, dtype):
+    def some():
+        return (
+            unusual(21, width, dtype=dtype)
+            if dtype.is_floating_point
+            else minidynamo.randint(-9, 9, (21, width)).to(dtype)
+        )
+
+    u, v = some(), some()
+    check(diffusion, u, v)
+    check(diffusion, u, u)
+    # Other distances from the start of a cache line, other steps from row to row, one buffer for both.
+    both = minidynamo.cat([u, v, u, v]).reshape(84, width)
+    check(diffusion, both[3:40, 1:], both[40:77, 1:])
+    check(diffusion, both[3:63:3, :-1], both[4:64:3, 1:])
+    check(lambda x: diffusion(x[:21], x[1:22]) + (x[1:] > x[:-1], x[:, 1:] * x[:, :-1] + x[:, :1]), both)
+    check(lambda x: diffusion(x.t()[:40], x.t()[1:41]), both)
+
+
+def test_neighbours_in_memory_of_the_graph_itself():
+    x = unusual(40, 400, dtype=f32)
+    check(lambda x: diffusion(x * 2 + 1, (x * 2 + 1).abs()), x)
+    check(lambda x: (lambda y: y[1:] * 2 - y[:-1] + y[1:] * y[:-1])((x + 1) * 2), x)
+    check(lambda x: (lambda y: (y[:, :200] + y[:, 200:]) * y[:, :200] - 1)(x @ x.t() @ x), x.nan_to_num(0.0, 1.0, 1.0))
+
+
 def test_results_over_their_operands():
     def step(x, v):
         for _ in range(4):

@@ -62,8 +62,18 @@ def later_loop(x, w, b):
     return (total / 3).expand(x.shape) + x.flip(-1) * total
 
 
+def mean_and_spread(x, w, b):
+    centre, variance = (x + 100).mean(-1, keepdim=True), (x + 100).var(-1, keepdim=True, correction=0)
+    return (x + 100 - centre) / (variance + 1e-5).sqrt(), centre, x.std(-1, keepdim=True) + x.mean(-1, keepdim=True)
+
+
+def spread_seen_outside(x, w, b):
+    deviation = x.std(-1, keepdim=True)
+    return (x - x.mean(-1, keepdim=True)) / deviation, deviation
+
+
 FUNCTIONS = [layer_norm, rms_norm, standardise, scaled, soft, without_the_dim, seen_on_the_way, two_inputs, chosen]
-FUNCTIONS += [of_another_dtype, later_loop]
+FUNCTIONS += [of_another_dtype, later_loop, mean_and_spread, spread_seen_outside]
 SIZES = [
     (1, 64),
     (5, 64),
@@ -129,6 +139,22 @@ def test_rows_that_do_not_lie_one_after_another(function):
         check(function, x, w, b)
     check(function, minidynamo.randn(128, 9).t(), w, b)
     check(function, minidynamo.randn(5, 128), minidynamo.randn(5, 1), minidynamo.randn(1))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+@pytest.mark.parametrize("rows", [2, 3, 4, 7, 300])
+def test_each_row_is_what_it_is_alone(rows, function):
+    if function is two_inputs:
+        pytest.skip("takes the norm of all rows")
+    x, w, b = minidynamo.randn(rows, 100), minidynamo.randn(100), minidynamo.randn(100)
+    x[0, 3], x[1, 5], x[rows - 1] = float("inf"), float("nan"), -0.0
+    compiled = minidynamo.compile(function)
+    together = compiled(x, w, b)
+    for row in range(min(rows, 20)):
+        alone = compiled(x[row : row + 1].clone(), w, b)
+        pairs = zip(together, alone, strict=True) if isinstance(alone, tuple) else [(together, alone)]
+        for all_rows, one in pairs:
+            same_bits(all_rows[row : row + 1], one)
 
 
 def test_what_a_reduction_leaves_without_the_dim_is_broadcast_along_another_one():

@@ -100,6 +100,17 @@ def test_extremes_of_rows_with_missing_elements(dtype, length):
         numpy.testing.assert_array_equal(compiled(lambda t: getattr(t, name)(-1), x), wanted)
 
 
+def test_places_out_of_the_tensor_that_is_written_to():
+    for step in (1, 10**9):
+        x, y = torch.tensor([1, 1, 0, 2, 3]), torch.tensor([[3, 5], [1, 5], [0, 5], [1, 5]])
+        expected = x.index_add(0, x.clone(), torch.full((5,), step))
+        assert x.index_add_(0, x, torch.full((5,), step)).tolist() == expected.tolist()
+        expected = y.index_add(0, y[:, 0].clone(), y * step)
+        assert y.index_add_(0, y[:, 0], y * step).tolist() == expected.tolist()
+        x = torch.tensor([3, 3, 0, 1, 2])
+        assert x.index_fill_(0, x, step).tolist() == [step, step, step, step, 2]
+
+
 @pytest.mark.parametrize("count", [0, 1, 700, 20000])
 def test_rows_added_by_index_do_not_depend_on_threads(count):
     random = numpy.random.default_rng(2)

@@ -21,6 +21,7 @@ struct CodeRuns {
 };
 
 // Instructions that `is_alone` names are never part of a run.
-CodeRuns find_code_runs(std::span<const CodeInstruction> instructions, const std::vector<bool>& is_alone);
+CodeRuns find_code_runs(std::span<const CodeInstruction> instructions, const std::vector<bool>& is_alone,
+                        std::span<const CodePlace> places);
 
 }  // namespace md

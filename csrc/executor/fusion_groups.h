@@ -13,7 +13,7 @@
 
 namespace md {
 
-enum class GroupKind : uint8_t { Single, Pointwise, Anchor, Attention };
+enum class GroupKind : uint8_t { Single, Pointwise, Anchor, Attention, ChosenRows };
 
 struct Group {
   GroupKind kind = GroupKind::Single;
@@ -22,7 +22,11 @@ struct Group {
   const Node* producer = nullptr;    // the last node of that group
   DimVec sizes = {};                 // that a Pointwise or Anchor group runs over
   bool folds_rows = false;           // a Pointwise group with reductions over the last dim among its nodes
-  std::vector<Group> parts = {};     // of an Attention group: the scores, the softmax, what the weights mix
+  // Of an Attention group: the scores, the softmax, what the weights mix. Of a ChosenRows group: what it is without it.
+  std::vector<Group> parts = {};
+  // A ChosenRows group is a loop that reads rows where these find them, and adds them up where this one does.
+  std::vector<const Node*> gathers = {};
+  const Node* sums = nullptr;
 };
 
 // The pointwise nodes of an anchor group.

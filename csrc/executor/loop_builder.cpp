@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "executor/chosen_rows.h"
 #include "executor/loop_draft.h"
 #include "executor/loop_iteration.h"
 #include "tensor/fill.h"
@@ -22,6 +23,14 @@ class LoopBuilder {
     bool is_short = group.folds_rows && folds_short_rows(group.sizes);
     by_rows_ = group.folds_rows && !is_short;
     if (is_short) steps_ = group.sizes[group.sizes.size() - 1].value();
+    for (const Node* node : group.nodes) {
+      bool is_gather = std::find(group.gathers.begin(), group.gathers.end(), node) != group.gathers.end();
+      if (is_gather) {
+        gather_of_[number(node)] = node;
+      } else if (node != group.sums) {
+        loop_nodes_.push_back(node);
+      }
+    }
   }
 
   BuiltLoop build() {
@@ -32,12 +41,13 @@ class LoopBuilder {
     collect_inputs();
     if (program().register_count + static_cast<int64_t>(nodes_.size()) * (steps_ + 1) > kMaxLoopRegisters)
       return failed("too many operands");
-    choose_iteration(program(), loop_sizes(), by_rows_);
-    pack_inputs(program());
+    if (!order()) return failed("what it reads does not lie by rows");
     if (program().sizes.size() > kMaxLoopRank) return failed("too many dimensions");
     emit_code();
+    if (chooses_rows() && any_copied()) return failed("what it reads does not lie by rows");
     if (needs_row_of_) return failed("an operation reads what a reduction leaves, and has no loop for that");
     if (program().scalars.size() > kMaxLoopScalars) return failed("too many numbers");
+    share_addresses();
     find_runs(draft_);
     if (!place_scratch(draft_, by_rows_)) return failed("too many values alive at once");
     return finish();
@@ -68,6 +78,23 @@ class LoopBuilder {
     return result;
   }
 
+  bool chooses_rows() const { return !group_.gathers.empty() || group_.sums != nullptr; }
+  bool any_copied() const {
+    return std::any_of(program().inputs.begin(), program().inputs.end(), [](const Stream& s) { return is_copied(s); });
+  }
+
+  // In which order the elements are taken.
+  bool order() {
+    if (!chooses_rows()) {
+      choose_iteration(program(), loop_sizes(), by_rows_);
+      pack_inputs(program());
+      return true;
+    }
+    int lead = group_.sums != nullptr ? row_dims(*group_.sums)
+                                      : as_row_gather(*group_.gathers[0])->index.node->outs[0].spec.rank();
+    return !is_unrolled() && choose_row_iteration(program(), loop_sizes(), lead, by_rows_, row_strides_);
+  }
+
   LoopOp parse(const Node& node) const {
     if (group_.folds_rows) {
       if (std::optional<LoopOp> fold = as_fold(node)) {
@@ -75,6 +102,7 @@ class LoopBuilder {
           fold->operands[0] = squared;
           fold->fold.run = fold->fold.of_squares;
         }
+        if (leaves_mean(node, *fold)) fold->fold.run = fold->fold.with_mean;
         return *fold;
       }
     }
@@ -98,17 +126,35 @@ class LoopBuilder {
     return fold && std::get<ValueRef>(*fold->operands[0]).node == &node && square_within(*readers[0], *fold) != nullptr;
   }
 
+  // The variance or deviation of the rows that `mean` is of, where its fold can leave the mean beside its own result.
+  const Node* spread_beside(const Node& mean, const LoopOp& op) const {
+    if (!by_rows_ || op.fold.mean_beside == nullptr) return nullptr;
+    auto found = std::find_if(group_.nodes.begin(), group_.nodes.end(), [&](const Node* node) {
+      std::optional<LoopOp> other = as_fold(*node);
+      return other && other->fold.with_mean != nullptr && !context_.is_seen_outside(*node, group_) &&
+             std::get<ValueRef>(*other->operands[0]) == std::get<ValueRef>(mean.operands[0]);
+    });
+    return found == group_.nodes.end() ? nullptr : *found;
+  }
+  bool leaves_mean(const Node& spread, const LoopOp& op) const {
+    if (op.fold.with_mean == nullptr) return false;
+    return std::any_of(group_.nodes.begin(), group_.nodes.end(), [&](const Node* node) {
+      std::optional<LoopOp> other = as_fold(*node);
+      return other && spread_beside(*node, *other) == &spread;
+    });
+  }
+
   // Operations of which runs are made wait until something else needs them, so that runs are long.
   void choose_order() {
     if (!uses_machine_code()) {
-      std::copy_if(group_.nodes.begin(), group_.nodes.end(), std::back_inserter(nodes_),
+      std::copy_if(loop_nodes_.begin(), loop_nodes_.end(), std::back_inserter(nodes_),
                    [&](const Node* node) { return !is_within_fold(*node); });
       return;
     }
-    for (const Node* node : group_.nodes) {
+    for (const Node* node : loop_nodes_) {
       if (!can_join_a_run(*node)) take_with_operands(*node);
     }
-    for (const Node* node : group_.nodes) take_with_operands(*node);
+    for (const Node* node : loop_nodes_) take_with_operands(*node);
   }
   bool can_join_a_run(const Node& node) const {
     LoopOp op = parse(node);
@@ -138,7 +184,7 @@ class LoopBuilder {
 
   bool in_group(const Operand& operand) const {
     const Node* node = std::get<ValueRef>(operand).node;
-    return std::find(group_.nodes.begin(), group_.nodes.end(), node) != group_.nodes.end();
+    return std::find(loop_nodes_.begin(), loop_nodes_.end(), node) != loop_nodes_.end();
   }
 
   // Strides by dimension of the group's sizes; 0 where the value is broadcast.
@@ -162,6 +208,49 @@ class LoopBuilder {
     return stream;
   }
 
+  // A stream of rows that `choice` picks from those of `value`, which lie row_stride elements apart.
+  Stream new_chosen_stream(int value, const RowChoice& choice, std::vector<int64_t> strides, int64_t row_stride) {
+    Stream stream = new_stream(value, std::move(strides), 0);
+    stream.choice = static_cast<int>(program().choices.size());
+    program().choices.push_back(choice);
+    row_strides_.push_back(row_stride);
+    return stream;
+  }
+
+  // What sums are added up in is read and written.
+  void collect_sums() {
+    RowSums sums = *as_row_sums(*group_.sums);
+    const TensorSpec& spec = spec_of(sums.source);
+    int64_t length = 1, row = 1;
+    std::vector<int64_t> strides(static_cast<size_t>(spec.rank()));
+    for (int d = spec.rank() - 1; d >= 0; --d) {
+      strides[static_cast<size_t>(d)] = length;
+      length *= spec.sizes[d].value();
+      if (d == row_dims(*group_.sums)) row = length;
+    }
+    RowChoice choice = {.index = sums.index ? context_.places.number(*sums.index) : -1,
+                        .repeat = sums.repeat,
+                        .extent = group_.sums->outs[0].spec.sizes[0].value()};
+    program().inputs.push_back(new_chosen_stream(number(group_.sums), choice, strides, row));
+    Stream written = program().inputs.back();
+    written.reg = new_register();
+    program().outputs.push_back(std::move(written));
+  }
+  void emit_sums() {
+    Operand source = as_row_sums(*group_.sums)->source;
+    LoopOp op = {.row = static_cast<int>(Pointwise::add), .operand_count = 2};
+    op.dtype = op.result = group_.sums->outs[0].spec.dtype;
+    LoopInstruction instruction;
+    instruction.src[0] = std::find_if(program().inputs.begin(), program().inputs.end(), [&](const Stream& stream) {
+                           return stream.value == number(group_.sums);
+                         })->reg;
+    instruction.src[1] = in_group(source) ? register_of(*std::get<ValueRef>(source).node, 0)
+                                          : program().inputs[*stream_of(number(source), 0)].reg;
+    instruction.dst = program().outputs.back().reg;
+    instruction.loop = pointwise_loop(op.row, op.dtype, 0);
+    draft_.code.push_back({.step = instruction, .op = op});
+  }
+
   void collect_outputs() {
     for (const Node* node : nodes_) {
       if (!context_.is_seen_outside(*node, group_)) continue;
@@ -175,6 +264,7 @@ class LoopBuilder {
       program().outputs.push_back(new_stream(number(node), std::move(strides), 0));
       output_of_[node] = program().outputs.back().reg;
     }
+    if (group_.sums != nullptr) collect_sums();
     program().numel = 1;
     for (int64_t size : loop_sizes()) program().numel *= size;
   }
@@ -189,10 +279,23 @@ class LoopBuilder {
         if (!single) add_input(value);
       }
     }
+    if (group_.sums == nullptr) return;
+    Operand source = as_row_sums(*group_.sums)->source;
+    if (!in_group(source)) add_input(number(source));
   }
 
   void add_input(int value) {
     std::vector<int64_t> strides = broadcast_strides(place(value).spec);
+    if (auto gather = gather_of_.find(value); gather != gather_of_.end()) {
+      if (stream_of_.contains({value, 0})) return;
+      stream_of_[{value, 0}] = program().inputs.size();
+      RowGather rows = *as_row_gather(*gather->second);
+      const TensorSpec& table = spec_of(rows.table);
+      RowChoice choice = {.index = context_.places.number(rows.index), .extent = table.sizes[0].value()};
+      program().inputs.push_back(
+          new_chosen_stream(context_.places.number(rows.table), choice, std::move(strides), table.strides[0].value()));
+      return;
+    }
     bool differs_by_step = is_unrolled() && strides.back() != 0;
     for (int64_t step = 0; step < (differs_by_step ? steps_ : 1); ++step) {
       if (stream_of_.contains({value, step})) return;
@@ -231,6 +334,33 @@ class LoopBuilder {
     scalar.reg = new_register();
     program().scalars.push_back(scalar);
     return scalar.reg;
+  }
+
+  // Parts of one buffer that are walked alike, as a stencil's neighbours are, keep their distance: machine code needs one
+  // address for all. Not where a part of the loop may be given other memory.
+  void share_addresses() {
+    if (overwritten_ >= 0) return;
+    std::vector<Stream>& inputs = program().inputs;
+    draft_.places.resize(static_cast<size_t>(program().register_count));
+    for (size_t i = 1; i < inputs.size(); ++i) {
+      auto end = inputs.begin() + static_cast<std::ptrdiff_t>(i);
+      auto first = std::find_if(inputs.begin(), end, [&](const Stream& s) { return keep_distance(s, inputs[i]); });
+      if (first == end) continue;
+      int64_t bytes = first_byte(inputs[i]) - first_byte(*first);
+      if (bytes != static_cast<int32_t>(bytes)) continue;
+      inputs[i].follows = true;
+      draft_.places[static_cast<size_t>(inputs[i].reg)] = {first->reg, static_cast<int32_t>(bytes)};
+    }
+  }
+  int64_t first_byte(const Stream& stream) const {
+    return place(stream.value).byte_offset() + stream.offset * stream.item_size;
+  }
+  bool keep_distance(const Stream& a, const Stream& b) const {
+    bool is_plain = a.access == b.access && (a.access == StreamAccess::Linear || a.access == StreamAccess::RowLinear);
+    bool is_packed = std::any_of(program().packs.begin(), program().packs.end(),
+                                 [&](const PackedRow& pack) { return pack.reg == a.reg || pack.reg == b.reg; });
+    return is_plain && !is_packed && !a.follows && a.item_size == b.item_size && a.strides == b.strides &&
+           place(a.value).buffer == place(b.value).buffer;
   }
 
   // A tensor of one element where the loop has no form that reads it once: its tile is filled with it.
@@ -294,6 +424,7 @@ class LoopBuilder {
       for (const Node* node : nodes_) {
         if (!is_unrolled() || is_over_rows(*node)) register_of(*node, 0);
       }
+      if (group_.sums != nullptr) emit_sums();
     } while (!needs_splat_.empty());
     draft_.is_temporary.resize(static_cast<size_t>(program().register_count), false);
   }
@@ -314,6 +445,11 @@ class LoopBuilder {
     instruction.fold = op.fold;
     instruction.is_single = op.is_single;
     unsigned mask = op.row < 0 ? 0u : scalar_mask(op, step);
+    if (const Node* spread = op.fold.run == nullptr ? nullptr : spread_beside(node, op)) {
+      instruction.fold.run = op.fold.mean_beside;
+      instruction.src[0] = register_of(*spread, step);
+      return append(instruction, op, mask, &node);
+    }
     for (int i = 0; i < op.operand_count; ++i) instruction.src[i] = operand_register(op, i, mask, step);
     if (op.param != nullptr) {
       instruction.params = static_cast<int>(program().params.size());
@@ -381,6 +517,7 @@ class LoopBuilder {
     std::vector<Stream> inputs = program().inputs;
     std::stable_partition(inputs.begin(), inputs.end(), [&](const Stream& s) { return s.value == overwritten_; });
     for (const Stream& output : program().outputs) {
+      if (output.access == StreamAccess::Chosen) continue;
       auto writer = std::find_if(draft_.code.begin(), draft_.code.end(),
                                  [&](const DraftInstruction& i) { return i.step.dst == output.reg; });
       int written = static_cast<int>(writer - draft_.code.begin());
@@ -400,9 +537,12 @@ class LoopBuilder {
   }
 
   bool shares_buffer(const Stream& input) const {
-    return std::any_of(program().inputs.begin(), program().inputs.end(), [&](const Stream& other) {
-      return other.reg != input.reg && place(other.value).buffer == place(input.value).buffer;
+    bool is_index = std::any_of(program().choices.begin(), program().choices.end(), [&](const RowChoice& choice) {
+      return choice.index >= 0 && place(choice.index).buffer == place(input.value).buffer;
     });
+    return is_index || std::any_of(program().inputs.begin(), program().inputs.end(), [&](const Stream& other) {
+             return other.reg != input.reg && place(other.value).buffer == place(input.value).buffer;
+           });
   }
 
   BuiltLoop finish() {
@@ -420,6 +560,9 @@ class LoopBuilder {
     }
     for (const LoopScalar& scalar : program().scalars) {
       if (scalar.value >= 0) built.lowered.touched.push_back(scalar.value);
+    }
+    for (const RowChoice& choice : program().choices) {
+      if (choice.index >= 0) built.lowered.touched.push_back(choice.index);
     }
     for (const DraftInstruction& instruction : draft_.code) {
       const LoopOp& op = instruction.op;
@@ -440,7 +583,7 @@ class LoopBuilder {
     for (size_t i = 0; i < group_.nodes.size(); ++i) text += (i > 0 ? ", " : "") + group_.nodes[i]->op->name;
     text += " ->";
     for (const Node* node : group_.nodes) {
-      if (output_of_.contains(node)) text += " " + node->name;
+      if (output_of_.contains(node) || node == group_.sums) text += " " + node->name;
     }
     text += str_cat(" (", program().rows, " x ", program().row_length);
     return text + (is_unrolled() ? str_cat(", rows of ", steps_, " element by element)") : ")");
@@ -452,7 +595,10 @@ class LoopBuilder {
   bool by_rows_ = false;  // tiles are rows, which are folded
   int64_t steps_ = 0;     // elements of a row that is taken apart, 0: none is
   LoopDraft draft_;
-  std::vector<const Node*> nodes_;                  // of the group, in the order of the code
+  std::vector<const Node*> loop_nodes_;             // of the group, that the loop computes
+  std::vector<const Node*> nodes_;                  // the same in the order of the code
+  std::unordered_map<int, const Node*> gather_of_;  // by value: whose rows are read where they lie
+  std::vector<int64_t> row_strides_;                // by choice of rows
   std::unordered_map<const Node*, int> output_of_;  // register of a result in memory
   std::map<Part, int> result_register_;
   std::map<Part, size_t> stream_of_;        // position among the inputs

@@ -107,7 +107,7 @@ void find_runs(LoopDraft& draft) {
     instructions.push_back(code);
     is_alone.push_back(leaves_single(instruction));
   }
-  draft.runs = find_code_runs(instructions, is_alone);
+  draft.runs = find_code_runs(instructions, is_alone, draft.places);
 }
 
 bool place_scratch(LoopDraft& draft, bool folds_rows) {

@@ -18,6 +18,7 @@ struct LoopDraft {
   LoopProgram program;  // its code comes last
   std::vector<DraftInstruction> code;
   std::vector<bool> is_temporary;  // by register: a result that no stream is
+  std::vector<CodePlace> places;   // by register, as far as any has no address of its own
   CodeRuns runs;
 
   // Last instruction that reads each register, -1: none.

@@ -23,11 +23,10 @@ void permute(LoopProgram& program, const std::vector<int64_t>& sizes, const std:
   });
 }
 
-void merge_dimensions(LoopProgram& program, bool folds_rows) {
-  // A row that is folded stays one.
-  size_t end = program.sizes.size() - (folds_rows && !program.sizes.empty() ? 1 : 0);
-  for (size_t d = end; d-- > 1;) {
-    bool merges = true;
+// Dimensions from `kept` on are not merged with those before it.
+void merge_dimensions(LoopProgram& program, size_t kept) {
+  for (size_t d = program.sizes.size(); d-- > 1;) {
+    bool merges = d != kept;
     for_each_stream(program, [&](const Stream& stream) {
       merges = merges && stream.strides[d - 1] == stream.strides[d] * program.sizes[d];
     });
@@ -87,12 +86,43 @@ void choose_iteration(LoopProgram& program, const std::vector<int64_t>& sizes, b
     });
   }
   permute(program, sizes, order);
-  merge_dimensions(program, folds_rows);
+  // A row that is folded stays one.
+  merge_dimensions(program, folds_rows ? program.sizes.size() - 1 : program.sizes.size());
   if (program.sizes.empty()) {
     program.sizes = {1};
     for_each_stream(program, [](Stream& stream) { stream.strides = {1}; });
   }
   choose_access(program, folds_rows);
+}
+
+bool choose_row_iteration(LoopProgram& program, const std::vector<int64_t>& sizes, int lead, bool folds_rows,
+                          std::span<const int64_t> row_strides) {
+  std::vector<int> order;
+  size_t kept = 0;
+  for (int d = 0; d < static_cast<int>(sizes.size()); ++d) {
+    if (sizes[static_cast<size_t>(d)] == 1) continue;
+    if (d < lead) ++kept;
+    order.push_back(d);
+  }
+  permute(program, sizes, order);
+  merge_dimensions(program, kept);
+  bool is_folded_row = !folds_rows || (lead == static_cast<int>(sizes.size()) - 1 && sizes.back() > 1);
+  if (kept == 0 || program.sizes.size() != 2 || !is_folded_row) return false;
+  program.rows = program.sizes[0];
+  program.row_length = program.sizes[1];
+  for_each_stream(program, [&](Stream& stream) {
+    if (stream.choice >= 0) {
+      stream.access = StreamAccess::Chosen;
+      stream.strides = {row_strides[static_cast<size_t>(stream.choice)], 1};
+      return;
+    }
+    int64_t step = stream.strides.back();
+    stream.access = step == 1 ? StreamAccess::RowLinear : step == 0 ? StreamAccess::RowScalar : StreamAccess::Strided;
+  });
+  pack_inputs(program);
+  bool is_copied_any = false;
+  for_each_stream(program, [&](const Stream& stream) { is_copied_any |= is_copied(stream); });
+  return !is_copied_any;
 }
 
 void pack_inputs(LoopProgram& program) {

@@ -1,251 +1,14 @@
 #include "executor/loop_program.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
+#include "executor/tile_runner.h"
 #include "tensor/fill.h"
-#include "tensor/storage.h"
 #include "tensor/threads.h"
 
 namespace md {
 namespace {
-
-template <typename T>
-void copy_strided(const std::byte* src, int64_t src_stride, std::byte* dst, int64_t dst_stride, int64_t n) {
-  const T* from = reinterpret_cast<const T*>(src);
-  T* to = reinterpret_cast<T*>(dst);
-  for (int64_t i = 0; i < n; ++i) to[i * dst_stride] = from[i * src_stride];
-}
-
-// Strides in elements.
-void copy_elements(int item_size, const std::byte* src, int64_t src_stride, std::byte* dst, int64_t dst_stride,
-                   int64_t n) {
-  switch (item_size) {
-    case 1:
-      return copy_strided<uint8_t>(src, src_stride, dst, dst_stride, n);
-    case 2:
-      return copy_strided<uint16_t>(src, src_stride, dst, dst_stride, n);
-    case 4:
-      return copy_strided<uint32_t>(src, src_stride, dst, dst_stride, n);
-    default:
-      return copy_strided<uint64_t>(src, src_stride, dst, dst_stride, n);
-  }
-}
-
-// One thread's view of a run: register addresses for the tile at hand.
-class TileRunner {
- public:
-  TileRunner(const LoopProgram& program, const std::array<std::byte*, kMaxLoopRegisters>& bases)
-      : program_(program), bases_(bases) {
-    if (program.scratch_bytes > kScratchBytes) {
-      large_ = Storage::allocate(static_cast<size_t>(program.scratch_bytes));
-      scratch_ = static_cast<std::byte*>(large_->data());
-    }
-    for_each_stream([](const Stream&, int64_t& start) { start = 0; });
-    for (auto [reg, offset] : program.scratch) at_[static_cast<size_t>(reg)] = scratch_ + offset;
-    for (const LoopScalar& scalar : program.scalars) at_[static_cast<size_t>(scalar.reg)] = base(scalar.reg);
-    if (program.tile >= program.row_length && program.sizes.size() > 1) find_row_steps();
-  }
-
-  // Whole rows, which are tiles.
-  void run_rows(int64_t begin, int64_t end) {
-    while (begin < end) {
-      run_tile(begin++, 0, program_.row_length);
-      if (!steps_are_known_) continue;
-      size_t d = program_.sizes.size() - 2;
-      int64_t alike = std::min(program_.sizes[d] - index_[d] - 1, end - begin);
-      begin += alike;
-      while (alike-- > 0) run_next_row();
-    }
-  }
-
-  void run_tile(int64_t row, int64_t column, int64_t n) {
-    move_to(row);
-    const int64_t* start = row_start_.data();
-    for (const Stream& stream : program_.inputs) place_input(stream, *start++, row, column, n);
-    if (program_.fetches_ahead) fetch_next_row(n);
-    const int64_t* output_start = start;
-    for (const Stream& stream : program_.outputs) place_output(stream, *start++, row, column);
-    for (const LoopInstruction& instruction : program_.code) execute(instruction, n);
-    for (const Stream& stream : program_.outputs) store_output(stream, *output_start++, row, column, n);
-  }
-
- private:
-  std::byte* base(int reg) const { return bases_[static_cast<size_t>(reg)]; }
-
-  // From each row to the next one the streams move by the same, if nothing is copied.
-  void find_row_steps() {
-    steps_are_known_ = true;
-    for (const auto* streams : {&program_.inputs, &program_.outputs}) {
-      for (const Stream& stream : *streams) {
-        if (is_copied(stream)) steps_are_known_ = false;
-        int64_t elements = stream.access == StreamAccess::Linear ? program_.row_length : stream.strides.end()[-2];
-        row_steps_[row_step_count_++] = {stream.reg, elements * stream.item_size};
-      }
-    }
-  }
-
-  void run_next_row() {
-    for (size_t i = 0; i < row_step_count_; ++i) at_[static_cast<size_t>(row_steps_[i].reg)] += row_steps_[i].bytes;
-    if (program_.fetches_ahead) fetch_next_row(program_.row_length);
-    for (const LoopInstruction& instruction : program_.code) execute(instruction, program_.row_length);
-  }
-
-  void execute(const LoopInstruction& instruction, int64_t n) {
-    if (instruction.code != nullptr) return instruction.code(at_.data(), n);
-    void* dst = at_[static_cast<size_t>(instruction.dst)];
-    if (instruction.fold.run != nullptr)
-      return instruction.fold.run(at_[static_cast<size_t>(instruction.src[0])], n, dst, instruction.fold.param);
-    if (instruction.is_single) n = 1;
-    if (instruction.convert != nullptr)
-      return instruction.convert(at_[static_cast<size_t>(instruction.src[0])], dst, n);
-    const void* src[3];
-    for (int i = 0; i < 3; ++i)
-      src[i] = instruction.src[i] < 0 ? nullptr : at_[static_cast<size_t>(instruction.src[i])];
-    const Scalar* params = instruction.params < 0 ? nullptr : &program_.params[static_cast<size_t>(instruction.params)];
-    instruction.loop(src, dst, n, params);
-  }
-
-  template <typename F>
-  void for_each_stream(F&& f) {
-    size_t i = 0;
-    for (const Stream& stream : program_.inputs) f(stream, row_start_[i++]);
-    for (const Stream& stream : program_.outputs) f(stream, row_start_[i++]);
-  }
-
-  // The elements where the row starts: by counting on from the row before, where that was the last one.
-  void move_to(int64_t row) {
-    if (row == row_ || program_.sizes.size() < 2) return;
-    if (row == row_ + 1) {
-      count_on();
-    } else {
-      for_each_stream([&](const Stream& stream, int64_t& start) { start = row_offset(stream, row); });
-      int64_t rest = row;
-      for (size_t d = program_.sizes.size() - 1; d-- > 0; rest /= program_.sizes[d])
-        index_[d] = rest % program_.sizes[d];
-    }
-    row_ = row;
-  }
-
-  void count_on() {
-    size_t d = program_.sizes.size() - 2;
-    for (; d > 0 && index_[d] + 1 == program_.sizes[d]; --d) {
-      int64_t from = std::exchange(index_[d], 0);
-      for_each_stream([&](const Stream& stream, int64_t& start) { start -= from * stream.strides[d]; });
-    }
-    ++index_[d];
-    for_each_stream([&](const Stream& stream, int64_t& start) { start += stream.strides[d]; });
-  }
-
-  int64_t row_offset(const Stream& stream, int64_t row) const {
-    int64_t offset = 0;
-    for (size_t d = program_.sizes.size() - 1; d-- > 0;) {
-      offset += row % program_.sizes[d] * stream.strides[d];
-      row /= program_.sizes[d];
-    }
-    return offset;
-  }
-
-  std::byte* element(const Stream& stream, int64_t start, int64_t row, int64_t column) const {
-    int64_t offset = stream.access == StreamAccess::Linear ? row * program_.row_length + column
-                                                           : start + column * stream.strides.back();
-    return base(stream.reg) + offset * stream.item_size;
-  }
-
-  void place_input(const Stream& stream, int64_t start, int64_t row, int64_t column, int64_t n) {
-    std::byte*& at = at_[static_cast<size_t>(stream.reg)];
-    switch (stream.access) {
-      case StreamAccess::Linear:
-      case StreamAccess::RowLinear:
-      case StreamAccess::RowScalar:
-        at = element(stream, start, row, column);
-        return;
-      case StreamAccess::Strided:
-        at = tile_of(stream);
-        return copy_elements(stream.item_size, element(stream, start, row, column), stream.strides.back(), at, 1, n);
-      case StreamAccess::Walked:
-        at = tile_of(stream);
-        return walk<true>(stream, column, n, at);
-    }
-  }
-
-  // Folding a row takes longer than reading the next one.
-  void fetch_next_row(int64_t n) {
-    constexpr int64_t kCacheLine = 64;
-    for (const Stream& stream : program_.inputs) {
-      if (stream.access != StreamAccess::Linear) continue;
-      const std::byte* next = at_[static_cast<size_t>(stream.reg)] + n * stream.item_size;
-      for (int64_t at = 0; at < n * stream.item_size; at += kCacheLine) __builtin_prefetch(next + at);
-    }
-  }
-
-  void place_output(const Stream& stream, int64_t start, int64_t row, int64_t column) {
-    bool in_place = stream.access != StreamAccess::Strided && stream.access != StreamAccess::Walked;
-    at_[static_cast<size_t>(stream.reg)] = in_place ? element(stream, start, row, column) : tile_of(stream);
-  }
-
-  void store_output(const Stream& stream, int64_t start, int64_t row, int64_t column, int64_t n) {
-    if (stream.access == StreamAccess::Strided) {
-      copy_elements(stream.item_size, tile_of(stream), 1, element(stream, start, row, column), stream.strides.back(),
-                    n);
-    } else if (stream.access == StreamAccess::Walked) {
-      walk<false>(stream, column, n, tile_of(stream));
-    }
-  }
-
-  std::byte* tile_of(const Stream& stream) { return scratch_ + stream.tile_offset; }
-
-  // Between n elements from position `start` of the iteration on and a tile, run by run along the last dimension.
-  template <bool load>
-  void walk(const Stream& stream, int64_t start, int64_t n, std::byte* tile) {
-    int rank = static_cast<int>(program_.sizes.size());
-    std::array<int64_t, kMaxLoopRank> index;
-    int64_t rest = start, offset = 0;
-    for (int d = rank - 1; d >= 0; --d) {
-      index[static_cast<size_t>(d)] = rest % program_.sizes[static_cast<size_t>(d)];
-      rest /= program_.sizes[static_cast<size_t>(d)];
-      offset += index[static_cast<size_t>(d)] * stream.strides[static_cast<size_t>(d)];
-    }
-    size_t last = static_cast<size_t>(rank - 1);
-    while (n > 0) {
-      int64_t run = std::min(n, program_.sizes[last] - index[last]);
-      std::byte* outside = base(stream.reg) + offset * stream.item_size;
-      if constexpr (load) {
-        copy_elements(stream.item_size, outside, stream.strides[last], tile, 1, run);
-      } else {
-        copy_elements(stream.item_size, tile, 1, outside, stream.strides[last], run);
-      }
-      tile += run * stream.item_size;
-      n -= run;
-      index[last] += run;
-      offset += run * stream.strides[last];
-      for (size_t d = last; d > 0 && index[d] == program_.sizes[d]; --d) {
-        offset += stream.strides[d - 1] - index[d] * stream.strides[d];
-        index[d] = 0;
-        ++index[d - 1];
-      }
-    }
-  }
-
-  const LoopProgram& program_;
-  const std::array<std::byte*, kMaxLoopRegisters>& bases_;
-  std::array<std::byte*, kMaxLoopRegisters> at_;
-  // By stream, inputs first: where the row at hand starts, in elements; 0 where there is one row.
-  std::array<int64_t, kMaxLoopRegisters> row_start_;
-  std::array<int64_t, kMaxLoopRank> index_ = {};
-  int64_t row_ = 0;
-  struct RowStep {
-    int reg;
-    int64_t bytes;
-  };
-  std::array<RowStep, kMaxLoopRegisters> row_steps_;  // by stream
-  size_t row_step_count_ = 0;
-  bool steps_are_known_ = false;
-  alignas(64) std::byte small_[kScratchBytes];
-  StoragePtr large_;
-  std::byte* scratch_ = small_;
-};
 
 // Elements for scalar registers, in the type that the loops read.
 void load_scalars(const LoopProgram& program, const RunState& state, uint64_t* slots,
@@ -278,6 +41,10 @@ LoopRun::LoopRun(const LoopProgram& program, const RunState& state) : program_(p
       std::byte* first = state.address(state.layout->places[static_cast<size_t>(stream.value)]);
       bases_[static_cast<size_t>(stream.reg)] = first + stream.offset * stream.item_size;
     }
+  }
+  for (size_t i = 0; i < program.choices.size(); ++i) {
+    int index = program.choices[i].index;
+    indices_[i] = index < 0 ? nullptr : reinterpret_cast<const int64_t*>(state.address(index));
   }
   if (!program.packs.empty()) pack_rows();
 }
@@ -312,6 +79,14 @@ void LoopRun::run_block(int64_t begin, int64_t rows, int64_t pitch, int64_t leng
       n = std::min({program_.tile, program_.row_length - column, end - at});
       runner.run_tile(at / program_.row_length, column, n);
     }
+  }
+}
+
+void LoopRun::run_chosen(int64_t begin, int64_t end, int64_t column, int64_t length) const {
+  TileRunner runner(program_, bases_);
+  for (int64_t at = column, n; at < column + length; at += n) {
+    n = std::min(program_.tile, column + length - at);
+    runner.run_chosen_rows(begin, end, at, n, indices_);
   }
 }
 

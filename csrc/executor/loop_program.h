@@ -22,7 +22,16 @@ enum class StreamAccess : uint8_t {
   RowScalar,  // one element for a whole row; a result of a loop that folds rows likewise
   Strided,    // inside a row at one stride: copied into a tile first (results: copied out of it)
   Walked,     // rows are short: copied element by element over row ends
+  Chosen,     // a row of its own choice for each row of the loop: LoopProgram::choices
 };
+
+// Which row of a tensor a row of the loop reads or writes.
+struct RowChoice {
+  int index = -1;      // value: the rows, one int64 for each row of the loop, negative from the end; -1:
+  int64_t repeat = 1;  // so many rows of the loop share each
+  int64_t extent = 0;  // rows of the tensor
+};
+inline constexpr size_t kMaxRowChoices = 8;
 
 // A tensor that the loop reads or writes.
 struct Stream {
@@ -31,6 +40,8 @@ struct Stream {
   StreamAccess access = StreamAccess::Linear;
   int64_t tile_offset = 0;  // Strided and Walked: where its tile lies in the scratch memory, in bytes
   uint8_t item_size = 4;
+  int choice = -1;                    // Chosen: the position in LoopProgram::choices
+  bool follows = false;               // machine code finds it at a distance from another one
   int64_t offset = 0;                 // of its first element from that of the value, in elements
   std::vector<int64_t> strides = {};  // in elements, by dimension of the loop
 };
@@ -83,6 +94,7 @@ struct LoopProgram {
   std::vector<Stream> inputs;
   std::vector<Stream> outputs;
   std::vector<LoopScalar> scalars;
+  std::vector<RowChoice> choices;  // of rows: sizes are the rows and their length then
   std::vector<PackedRow> packs;
   int64_t packed_bytes = 0;
   std::vector<std::pair<int, int64_t>> scratch;  // intermediates: register, byte offset in the scratch memory
@@ -106,6 +118,8 @@ class LoopRun {
   LoopRun(const LoopRun& run, int64_t begin, std::span<const std::pair<int, std::byte*>> moved);
   // `rows` stretches of `length` elements, `pitch` apart. May be called by several threads for different elements.
   void run_block(int64_t begin, int64_t rows, int64_t pitch, int64_t length) const;
+  // Of a loop that chooses rows: the columns [column, column + length) of the rows [begin, end), in order.
+  void run_chosen(int64_t begin, int64_t end, int64_t column, int64_t length) const;
   LoopRun(const LoopRun&) = delete;
   LoopRun& operator=(const LoopRun&) = delete;
 
@@ -115,6 +129,7 @@ class LoopRun {
   const LoopProgram& program_;
   std::array<std::byte*, kMaxLoopRegisters> bases_;
   uint64_t slots_[kMaxLoopScalars];
+  std::array<const int64_t*, kMaxRowChoices> indices_ = {};
   StoragePtr packed_;
 };
 

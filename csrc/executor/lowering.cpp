@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "executor/anchor_steps.h"
 #include "executor/attention_step.h"
+#include "executor/chosen_rows.h"
 #include "executor/fused_pointwise.h"
 #include "executor/kernel_step.h"
 #include "executor/memory_plan.h"
@@ -153,12 +154,13 @@ void lower_group(const Group& group, LoweringContext& context, std::vector<Lower
   if (is_loop) step = lower_to_loop(group, context);
   if (group.kind == GroupKind::Anchor) step = lower_anchor(group, context);
   if (group.kind == GroupKind::Attention) step = lower_attention(group, context);
+  if (group.kind == GroupKind::ChosenRows) step = lower_chosen_rows(group, context);
   if (step.step != nullptr) {
     step.label = label_of(group.nodes, group, std::move(step.note));
     steps.push_back(std::move(step));
     return;
   }
-  if (group.kind == GroupKind::Attention) {
+  if (group.kind == GroupKind::Attention || group.kind == GroupKind::ChosenRows) {
     for (const Group& part : group.parts) lower_group(part, context, steps);
     return;
   }
@@ -243,6 +245,7 @@ std::shared_ptr<const NativePlan> lower_natively(const Graph& captured) {
   std::vector<LoweredStep> lowered;
   std::vector<Group> groups = group_nodes(graph, places, kRules);
   join_attention(groups, context);
+  join_chosen_rows(groups, context);
   for (const Group& group : groups) lower_group(group, context, lowered);
   MemoryPlanner(places.layout(), lowered).run();
 

@@ -57,15 +57,23 @@ template <typename T>
 T min_row(const T* row, int64_t n, double) {
   return RowLoops<T>::min(row, n);
 }
-template <typename T>
-T variance_row(const T* row, int64_t n, double correction) {
+template <typename T, bool root>
+void moments_row(const void* src, int64_t n, void* result, double correction) {
   double mean, squares;
-  RowLoops<T>::moments(row, n, &mean, &squares);
-  return static_cast<T>(squares / std::max(0.0, static_cast<double>(n) - correction));
+  RowLoops<T>::moments(static_cast<const T*>(src), n, &mean, &squares);
+  T variance = static_cast<T>(squares / std::max(0.0, static_cast<double>(n) - correction));
+  static_cast<T*>(result)[0] = root ? std::sqrt(variance) : variance;
+  static_cast<T*>(result)[1] = static_cast<T>(mean);
+}
+template <typename T, bool root>
+T spread_row(const T* row, int64_t n, double correction) {
+  T both[2];
+  moments_row<T, root>(row, n, both, correction);
+  return both[0];
 }
 template <typename T>
-T deviation_row(const T* row, int64_t n, double correction) {
-  return std::sqrt(variance_row<T>(row, n, correction));
+void take_mean(const void* src, int64_t, void* result, double) {
+  *static_cast<T*>(result) = static_cast<const T*>(src)[1];
 }
 
 template <typename T, T (*fold)(const T*, int64_t, double)>
@@ -81,22 +89,40 @@ struct RowFoldRow {
   RowFold f32, f64;
   const ShortFold* by_steps;  // nullptr: short rows have a kernel only
   RowFold squares_f32 = nullptr, squares_f64 = nullptr;
+  RowFold with_mean_f32 = nullptr, with_mean_f64 = nullptr;
+  RowFold mean_beside_f32 = nullptr, mean_beside_f64 = nullptr;
 };
-#define MD_ROW_FOLD(op, function, by_steps) \
-  {op, run_fold<float, function<float>>, run_fold<double, function<double>>, by_steps}
-#define MD_ROW_FOLD_OF_SQUARES(op, function, by_steps, of_squares)                   \
-  {op,       run_fold<float, function<float>>,   run_fold<double, function<double>>, \
-   by_steps, run_fold<float, of_squares<float>>, run_fold<double, of_squares<double>>}
+template <auto fold32, auto fold64>
+constexpr RowFoldRow row_of(const char* op, const ShortFold* by_steps) {
+  return {.op = op, .f32 = run_fold<float, fold32>, .f64 = run_fold<double, fold64>, .by_steps = by_steps};
+}
+template <auto fold32, auto fold64>
+constexpr RowFoldRow with_squares(RowFoldRow row) {
+  row.squares_f32 = run_fold<float, fold32>;
+  row.squares_f64 = run_fold<double, fold64>;
+  return row;
+}
+constexpr RowFoldRow with_mean_beside(RowFoldRow row) {
+  row.mean_beside_f32 = take_mean<float>;
+  row.mean_beside_f64 = take_mean<double>;
+  return row;
+}
+template <bool root>
+constexpr RowFoldRow spread(const char* op) {
+  RowFoldRow row = row_of<spread_row<float, root>, spread_row<double, root>>(op, nullptr);
+  row.with_mean_f32 = moments_row<float, root>;
+  row.with_mean_f64 = moments_row<double, root>;
+  return row;
+}
 constexpr RowFoldRow kFolds[] = {
-    MD_ROW_FOLD_OF_SQUARES("sum", sum_row, &kSum, sum_squares),
-    MD_ROW_FOLD_OF_SQUARES("mean", mean_row, &kMean, mean_square),
-    MD_ROW_FOLD("amax", max_row, &kMost),
-    MD_ROW_FOLD("amin", min_row, &kLeast),
-    MD_ROW_FOLD("var", variance_row, nullptr),
-    MD_ROW_FOLD("std", deviation_row, nullptr),
+    with_squares<sum_squares<float>, sum_squares<double>>(row_of<sum_row<float>, sum_row<double>>("sum", &kSum)),
+    with_mean_beside(with_squares<mean_square<float>, mean_square<double>>(
+        row_of<mean_row<float>, mean_row<double>>("mean", &kMean))),
+    row_of<max_row<float>, max_row<double>>("amax", &kMost),
+    row_of<min_row<float>, min_row<double>>("amin", &kLeast),
+    spread<false>("var"),
+    spread<true>("std"),
 };
-#undef MD_ROW_FOLD_OF_SQUARES
-#undef MD_ROW_FOLD
 
 bool is_last_dim(const Operand& dims, int rank) {
   int64_t dim = rank;
@@ -133,8 +159,12 @@ std::optional<RowFoldCall> as_row_fold(const Node& node) {
   std::optional<double> correction = correction_of(node);
   if (!correction) return std::nullopt;
   bool is_single_precision = spec.dtype == DType::float32;
-  return RowFoldCall{is_single_precision ? row->f32 : row->f64, *correction,
-                     is_single_precision ? row->squares_f32 : row->squares_f64, is_short ? row->by_steps : nullptr};
+  return RowFoldCall{.run = is_single_precision ? row->f32 : row->f64,
+                     .param = *correction,
+                     .of_squares = is_single_precision ? row->squares_f32 : row->squares_f64,
+                     .by_steps = is_short ? row->by_steps : nullptr,
+                     .with_mean = is_single_precision ? row->with_mean_f32 : row->with_mean_f64,
+                     .mean_beside = is_single_precision ? row->mean_beside_f32 : row->mean_beside_f64};
 }
 
 }  // namespace md

@@ -21,6 +21,8 @@ struct RowFoldCall {
   double param = 0;
   RowFold of_squares = nullptr;         // the same of the elements' squares
   const ShortFold* by_steps = nullptr;  // rows are short
+  RowFold with_mean = nullptr;          // of a variance: the same, and the mean as the element after the result
+  RowFold mean_beside = nullptr;        // of a mean: taken from such a result, which is its src
 };
 
 // Longer rows leave the cache. Shorter ones than the least are folded element by element.

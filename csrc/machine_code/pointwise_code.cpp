@@ -75,10 +75,10 @@ bool uses_machine_code() { return config().machine_code && std::string_view(inst
 bool has_machine_code(const CodeInstruction& instruction) { return find_recipe(instruction) != nullptr; }
 
 size_t assemble_pointwise(Assembler& assembler, std::span<const CodeInstruction> instructions, int first,
-                          size_t& offset) {
+                          size_t& offset, std::span<const CodePlace> places) {
   std::span<const CodeInstruction> taken = of_one_size(instructions);
   while (taken.size() >= kFewest) {
-    LoopFrame frame = {.is_wide = is_wide(taken)};
+    LoopFrame frame = {.is_wide = is_wide(taken), .places = places};
     Assembler trial;
     size_t done = 0;
     // With fewer instructions more is read outside, but not later: what fits here fits there.

@@ -28,6 +28,12 @@ struct CodeInstruction {
   const Scalar* param = nullptr;
 };
 
+// Where the elements of a loop register lie: at an address of their own, or so many bytes after those of another one.
+struct CodePlace {
+  int base = -1;
+  int32_t bytes = 0;
+};
+
 // registers[i]: the first element of loop register i, or the one element. Elements with the same number may lie at the
 // same address.
 using PointwiseCode = void (*)(std::byte* const* registers, int64_t n);
@@ -38,8 +44,9 @@ bool has_machine_code(const CodeInstruction& instruction);
 
 // Appends one function of type PointwiseCode for the first so many instructions, and returns how many: as far as they
 // have machine code, elements of one size and enough registers; 0 where that is less than two. The first instruction
-// is number `first` of the loop; the function starts `offset` bytes after the start of the code.
+// is number `first` of the loop; the function starts `offset` bytes after the start of the code. places: by loop register;
+// those that are not among them have addresses of their own. A function that knows of a base reads no other address.
 size_t assemble_pointwise(Assembler& assembler, std::span<const CodeInstruction> instructions, int first,
-                          size_t& offset);
+                          size_t& offset, std::span<const CodePlace> places = {});
 
 }  // namespace md

@@ -126,6 +126,11 @@ bool VectorBody::evict() {
 
 MemoryOperand VectorBody::address(int loop_register, int element_size) {
   MemoryOperand memory = {.base = kScratchPointer, .index = kIndex, .scale = element_size};
+  size_t place = static_cast<size_t>(loop_register);
+  if (place < frame_.places.size() && frame_.places[place].base >= 0) {
+    loop_register = frame_.places[place].base;
+    memory.displacement = frame_.places[place].bytes;
+  }
   auto found = std::find(frame_.pointers.begin(), frame_.pointers.end(), loop_register);
   if (found == frame_.pointers.end() && frame_.pointers.size() < kPointerCount)
     found = frame_.pointers.insert(frame_.pointers.end(), loop_register);

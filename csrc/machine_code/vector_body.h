@@ -22,6 +22,7 @@ struct LoopFrame {
   bool is_wide = false;  // elements of 8 bytes, not 4
   std::vector<CodeConstant> constants = {};
   std::vector<int> pointers = {};  // loop registers whose addresses are in word registers
+  std::span<const CodePlace> places = {};
   int lanes() const { return is_wide ? 8 : 16; }
   int element_size() const { return is_wide ? 8 : 4; }
 };

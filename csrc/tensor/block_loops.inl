@@ -400,16 +400,23 @@ inline bool indices_fit_run(const int64_t* index, int64_t n, int64_t extent) {
   return true;
 }
 
+// By blocks: the places are computed in vectors, so that what follows is little for each element and many reads are under
+// way at once.
 template <typename Word>
 bool take_run(const Word* src, const int64_t* index, int64_t n, int64_t extent, int64_t wrapped, int64_t stride,
               Word* dst) {
-  int64_t outside = 0;
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t place = index[i] + (index[i] < 0 ? wrapped : 0);
-    bool is_valid = (place >= 0) & (place < extent);
-    outside |= is_valid ? 0 : 1;
-    dst[i] = src[(is_valid ? place : 0) * stride];
+  constexpr int64_t kBlock = 256;
+  int64_t offsets[kBlock], outside = 0;
+  for (int64_t at = 0; at < n; at += kBlock) {
+    int64_t length = least(n - at, kBlock);
+    for (int64_t i = 0; i < length; ++i) {
+      int64_t place = index[at + i] + (index[at + i] < 0 ? wrapped : 0);
+      bool is_outside = (place < 0) | (place >= extent);
+      outside |= is_outside;
+      offsets[i] = (is_outside ? 0 : place) * stride;
+    }
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < length; ++i) dst[at + i] = src[offsets[i]];
   }
   return outside == 0;
 }

@@ -252,15 +252,26 @@ void fill_with(const Tensor& out, const OneElement& element) {
 // Where index_fill and the like write: a dim of out, and positions of it, wrapped.
 struct Places {
   int dim;
-  Offsets positions;
+  std::span<const int64_t> positions;
+  Tensor index = {};     // owns them where none is negative,
+  Offsets wrapped = {};  // or this
 };
 Places places_of(const OpCall& call, const Tensor& out) {
   int dim = wrap_dim(call, int_arg(call, 1), out->rank());
   int64_t extent = out->rank() == 0 ? 1 : out->sizes()[dim];
   Tensor index = as_contiguous(tensor_arg(call, 2), DType::int64);
-  Offsets positions(index.data<int64_t>(), index.data<int64_t>() + index->numel());
-  for (int64_t& value : positions) value = wrapped_index(call, value, extent, dim);
-  return {dim, std::move(positions)};
+  std::span<const int64_t> positions(index.data<const int64_t>(), static_cast<size_t>(index->numel()));
+  std::atomic<bool> fits = true;
+  parallel_for(index->numel(), 0.15, [&](int64_t begin, int64_t end) {
+    if (!loops().indices_fit(positions.data() + begin, end - begin, extent)) fits = false;
+  });
+  // What is written must not change where more is written.
+  if (fits && !ranges_meet(index, out)) return {dim, positions, std::move(index)};
+  Offsets wrapped(positions.begin(), positions.end());
+  for (int64_t& value : wrapped) value = wrapped_index(call, value, extent, dim);
+  Places places = {dim, {}, {}, std::move(wrapped)};
+  places.positions = places.wrapped;
+  return places;
 }
 
 // out at one position of dim.
@@ -290,7 +301,7 @@ struct RowAdder {
   int64_t length, bytes;  // of a row
 
   // The source's rows whose position is in [begin, end).
-  void add_to(int64_t begin, int64_t end, const Offsets& positions) const {
+  void add_to(int64_t begin, int64_t end, std::span<const int64_t> positions) const {
     std::array<size_t, kStretch> mine;
     for (size_t at = 0; at < positions.size(); at += mine.size()) {
       size_t count = 0, stop = std::min(at + mine.size(), positions.size());
@@ -308,7 +319,7 @@ struct RowAdder {
       }
     }
   }
-  char* to(const Offsets& positions, size_t i) const { return out + positions[i] * bytes; }
+  char* to(std::span<const int64_t> positions, size_t i) const { return out + positions[i] * bytes; }
   const char* from(size_t i) const { return source + static_cast<int64_t>(i) * bytes; }
 };
 

@@ -7,6 +7,9 @@
 
 namespace md {
 
+// Rows that are added up one after another; more of them in parts.
+inline constexpr int64_t kMostRowsInOneSum = 64;
+
 class ReductionSpace {
  public:
   ReductionSpace(const Tensor& input, const std::vector<bool>& reduced);

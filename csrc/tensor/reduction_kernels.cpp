@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t kTile = ElementWalk::kTile;
 constexpr int64_t kPart = 1 << 15;  // elements that one thread folds at a time when there is a single result
-constexpr int64_t kSumRows =
-    64;  // rows, or totals of rows, that one total takes: bounds the rounding error of column sums
+// Rows, or totals of rows, that one total takes: bounds the rounding error of column sums.
+constexpr int64_t kSumRows = kMostRowsInOneSum;
 
 struct Fold {
   Pointwise function;

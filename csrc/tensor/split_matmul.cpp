@@ -1,6 +1,7 @@
 #include "tensor/split_matmul.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/error.h"
 #include "tensor/gemm.h"
@@ -16,6 +17,8 @@ constexpr int64_t kMostPieces = 8;
 constexpr int64_t kLeastRows = 32, kLeastColumns = 64;
 // Columns of a packed matrix are split in two or four from so many elements on.
 constexpr int64_t kPackedHalf = 128 * 1024, kPackedQuarter = 512 * 1024;
+// Those of 16-bit types are not, where there are so many rows.
+constexpr int64_t kRowsForBands = 128;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t value, int64_t step) { return ceil_div(value, step) * step; }
@@ -46,11 +49,17 @@ bool takes_rows(const MatmulSpec& spec) {
   return usable && (vector || spec.m * spec.n * spec.k <= kTiny);
 }
 
+// For 16-bit types oneDNN's block kernels are much faster than its older ones, but take no result with gaps between its rows.
+bool is_better_apart(const MatmulSpec& spec, const MatmulBlock& block) {
+  return item_size(spec.dtype) == 2 && block.rows > 1 && block.columns < spec.n;
+}
+
 }  // namespace
 
 SplitMatmul::Grid SplitMatmul::packed_grid(const MatmulSpec& spec, int64_t wanted) {
   int64_t elements = spec.k * spec.n;
-  int64_t parts = elements >= kPackedQuarter ? 4 : elements >= kPackedHalf ? 2 : 1;
+  bool in_bands = item_size(spec.dtype) == 2 && spec.m >= kRowsForBands;
+  int64_t parts = in_bands ? 1 : elements >= kPackedQuarter ? 4 : elements >= kPackedHalf ? 2 : 1;
   Grid grid = {1, spec.m, round_up(ceil_div(spec.n, parts), kLeastColumns)};
   int64_t bands = std::clamp<int64_t>(wanted / parts, 1, std::max<int64_t>(spec.m / kLeastRows, 1));
   if (bands > 1) grid.rows = round_up(ceil_div(spec.m, bands), kLeastRows);
@@ -129,6 +138,8 @@ bool SplitMatmul::add_piece(const MatmulBlock& block, size_t packed_at) {
     part.batch = block.matrices;
     part.m = block.rows;
     part.n = block.columns;
+    piece.is_apart = is_better_apart(spec_, block);
+    if (piece.is_apart) part.c_strides = {block.rows * block.columns, block.columns, 1};
     piece.primitive = make_matmul(part);
     if (piece.primitive == nullptr) return false;
   }
@@ -201,8 +212,28 @@ void SplitMatmul::run_piece(const Piece& piece, const MatmulOperands& starts) co
     return spec_.dtype == DType::float64 ? run_own_loops<double>(piece.block, starts)
                                          : run_own_loops<float>(piece.block, starts);
   }
+  piece.is_apart ? run_apart(piece, starts) : run_primitive(piece, starts);
+}
+
+void SplitMatmul::run_primitive(const Piece& piece, const MatmulOperands& starts) const {
   const void* inputs[] = {starts.a, starts.b, starts.bias};
   execute(*piece.primitive, {inputs, spec_.has_bias ? size_t{3} : size_t{2}}, starts.c);
+}
+
+void SplitMatmul::run_apart(const Piece& piece, const MatmulOperands& starts) const {
+  const MatmulBlock& block = piece.block;
+  size_t item = item_size(spec_.dtype), row_bytes = static_cast<size_t>(block.columns) * item;
+  StoragePtr apart = Storage::allocate(static_cast<size_t>(block.matrices * block.rows) * row_bytes);
+  MatmulOperands into = starts;
+  into.c = apart->data();
+  run_primitive(piece, into);
+  const std::byte* from = static_cast<const std::byte*>(apart->data());
+  for (int64_t matrix = 0; matrix < block.matrices; ++matrix) {
+    for (int64_t row = 0; row < block.rows; ++row, from += row_bytes) {
+      int64_t to = matrix * spec_.c_strides[0] + row * spec_.c_strides[1];
+      std::memcpy(static_cast<std::byte*>(starts.c) + to * static_cast<int64_t>(item), from, row_bytes);
+    }
+  }
 }
 
 void SplitMatmul::run_piece(int64_t piece, const MatmulOperands& operands, const void* own_a, void* own_c) const {

@@ -71,6 +71,7 @@ class SplitMatmul : public WeightPacking {
     MatmulBlock block;
     OnednnPackingPtr primitive;  // of Engine::Primitive
     size_t packed_at = 0;        // where its columns of a packed b begin, in bytes
+    bool is_apart = false;       // the primitive writes row by row without gaps, and the rows are copied to c
   };
 
   struct Grid {
@@ -86,6 +87,8 @@ class SplitMatmul : public WeightPacking {
   // The same operands from where the piece begins.
   MatmulOperands starts_of(const Piece& piece, const MatmulOperands& operands) const;
   void run_piece(const Piece& piece, const MatmulOperands& starts) const;
+  void run_primitive(const Piece& piece, const MatmulOperands& starts) const;
+  void run_apart(const Piece& piece, const MatmulOperands& starts) const;
   template <typename T>
   void run_own_loops(const MatmulBlock& block, const MatmulOperands& starts) const;
 
