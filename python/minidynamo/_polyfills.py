@@ -447,11 +447,13 @@ def _bisect_right(a, x, lo=0, hi=None, *, key=None, _len=len, _isinstance=isinst
 
 
 def _insort_left(a, x, lo=0, hi=None, *, key=None, _bisect=_bisect_left):
-    a.insert(_bisect(a, x if key is None else key(x), lo, hi, key=key), x)
+    at = _bisect(a, x if key is None else key(x), lo, hi, key=key)
+    a.insert(at, x)
 
 
 def _insort_right(a, x, lo=0, hi=None, *, key=None, _bisect=_bisect_right):
-    a.insert(_bisect(a, x if key is None else key(x), lo, hi, key=key), x)
+    at = _bisect(a, x if key is None else key(x), lo, hi, key=key)
+    a.insert(at, x)
 
 
 def _cached_property_get(self, instance, owner=None, /, *, _missing=itertools, _fail=None):
