@@ -77,6 +77,33 @@ def equality_of_a_metaclass():
 
 
 @case
+def attributes_of_a_metaclass():
+    meta = type("Meta", (type,), {})
+    cls = meta("Thing", (), {"kept": 1})
+    return lambda x: (x, cls.kept, hasattr(cls, "other")), set_on(meta, "__getattribute__", lambda self, name: name)
+
+
+@case
+def truth_of_a_class():
+    meta = type("Meta", (type,), {})
+    cls = meta("Thing", (), {})
+    return lambda x: (x, bool(cls), not cls), set_on(meta, "__len__", lambda self: 0)
+
+
+@case
+def truth_of_a_class_by_a_static_method():
+    meta = type("Meta", (type,), {})
+    cls = meta("Thing", (), {})
+    return lambda x: (x, 1 if cls else 2), set_on(meta, "__len__", staticmethod(lambda: 0))
+
+
+@case
+def way_back_over_a_named_tuple():
+    cls = pair()
+    return lambda x: (x, list(reversed(cls(1, 2)))), set_on(cls, "__reversed__", lambda self: iter([3]))
+
+
+@case
 def which_nan_it_is():
     nan, items = float("nan"), []
     items.append(nan)
