@@ -216,7 +216,9 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
           PyObject_Vectorcall(parts[0], args.data(), args.size() - named, named > 0 ? recipe.object.get() : nullptr));
     }
     case RecipeKind::BoundMethod:
-      if (PyFunction_Check(parts[0].get())) return check(PyMethod_New(parts[0], parts[1]));
+      // A class method may be around anything that is called, which nothing binds.
+      if (PyFunction_Check(parts[0].get()) || Py_TYPE(parts[0].get())->tp_descr_get == nullptr)
+        return check(PyMethod_New(parts[0], parts[1]));
       if (Py_IS_TYPE(parts[0].get(), &PyClassMethodDescr_Type))
         return check(PyClassMethodDescr_Type.tp_descr_get(parts[0], nullptr, parts[1]));
       // A C method: its descriptor binds it.
@@ -232,6 +234,11 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     }
     case RecipeKind::SequenceIterator:
     case RecipeKind::RangeIterator:
+      if (recipe.index < 0) {
+        Ref ended = check(PyObject_GetIter(parts[0]));
+        while (Ref::steal(PyIter_Next(ended))) continue;
+        return ended;
+      }
       if (recipe.index > 0) to_place_.push_back(id);
       return check(PyObject_GetIter(parts[0]));
     case RecipeKind::ReversedIterator:

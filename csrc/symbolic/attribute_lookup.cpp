@@ -55,6 +55,8 @@ Bound AttributeLookup::on_class() {
   if (metatype->tp_getattro != PyType_Type.tp_getattro) {
     if (own_getattribute(metatype, &PyType_Type)) unknown();
     require_getattr_hook(metatype, &PyType_Type);
+  } else {
+    guard_own_way();
   }
   walk_.identity_of(object_);
   // A data descriptor of the metaclass (__name__, __dict__ ...) comes first.

@@ -194,8 +194,15 @@ ValuePtr Walk::class_attribute(const ValuePtr& type_value, BorrowedRef name) {
 }
 
 ValuePtr Walk::user_method(const ValuePtr& object, BorrowedRef name) {
-  ValuePtr method = has_user_type(object) ? type_attribute(object, name) : nullptr;
-  return method && is_python_function(method) ? method : nullptr;
+  return has_user_type(object) ? python_method(object, name) : nullptr;
+}
+
+ValuePtr Walk::python_method(const ValuePtr& object, BorrowedRef name) {
+  ValuePtr method = type_attribute(object, name);
+  if (!method || is_python_function(method)) return method;
+  // Nothing is called, but the class may come to have such a method.
+  if (source_of(method) != nullptr) identity_of(method);
+  return nullptr;
 }
 
 }  // namespace md

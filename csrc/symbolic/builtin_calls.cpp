@@ -371,7 +371,9 @@ ValuePtr reversed_over(Walk& walk, const ValuePtr& sequence, int64_t length) {
 ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
   walk.require_count(args, 1, 1);
   ValuePtr value = args.positional[0];
-  bool is_plain = type_of(value) == &PyList_Type || walk.is_plain_tuple(value);
+  bool is_plain =
+      type_of(value) == &PyList_Type ||
+      (walk.is_plain_tuple(value) && walk.inherits(value, &PyTuple_Type, {"__reversed__", "__len__", "__getitem__"}));
   if (auto elements = is_plain ? walk.elements_of(value) : nullptr)
     return reversed_over(walk, value, static_cast<int64_t>(elements->size()));
   if (type_of(value) == &PyRange_Type) {

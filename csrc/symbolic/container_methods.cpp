@@ -262,7 +262,8 @@ DictValue* ordered_of(Walk& walk, const CallArgs& args, const char* method) {
 
 bool last_of(Walk& walk, const CallArgs& args, size_t place) {
   const ValuePtr* last = args.positional.size() > place ? &args.positional[place] : args.keyword("last");
-  if (args.positional.size() > place + 1 || args.keywords.size() > (last != nullptr ? 1u : 0u)) walk.raise_here();
+  bool by_name = last != nullptr && args.positional.size() <= place;
+  if (args.positional.size() > place + 1 || args.keywords.size() > (by_name ? 1u : 0u)) walk.raise_here();
   std::optional<bool> truth = last != nullptr ? walk.truth_of(*last) : true;
   if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(*last));
   return *truth;

@@ -70,12 +70,17 @@ void open_members(Walk& walk, const Instruction& at, ValuePtr& left, ValuePtr& r
   bool is_text = type_of(left) == &PyUnicode_Type || type_of(left) == &PyBytes_Type ||
                  (type_of(left) != nullptr && PyType_IsSubtype(type_of(left), &PyUnicode_Type));
   if (at.op == Opcode::BINARY_OP && is_text && binary_operator(at.arg).code == BinaryCode::Remainder) return;
-  for (ValuePtr* side : {&left, &right}) {
-    if (!has_user_type(*side)) continue;
-    const char* reflected = names.reflected != nullptr ? names.reflected : names.plain;
-    const char* plain = names.plain != nullptr ? names.plain : reflected;
-    if (plain != nullptr) *side = plain_or_itself(walk, *side, {plain, reflected});
-  }
+  const char* reflected = names.reflected != nullptr ? names.reflected : names.plain;
+  const char* plain = names.plain != nullptr ? names.plain : reflected;
+  if (plain == nullptr) return;
+  auto opened = [&](const ValuePtr& side) {
+    return has_user_type(side) ? plain_or_itself(walk, side, {plain, reflected}) : side;
+  };
+  ValuePtr of_left = opened(left), of_right = opened(right);
+  // A method in Python is given the member, not what it equals.
+  if ((has_user_type(left) && of_left == left) || (has_user_type(right) && of_right == right)) return;
+  left = std::move(of_left);
+  right = std::move(of_right);
 }
 
 Ref lookup_key(Walk& walk, const ValuePtr& container, const ValuePtr& key) {

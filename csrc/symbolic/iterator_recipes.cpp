@@ -3,6 +3,32 @@
 
 namespace md {
 
+namespace {
+
+// Something of nobody's, of which an iterator of the same type has nothing to give.
+Ref nothing_like(const IteratorValue& iterator) {
+  const ValuePtr& base = iterator.bases[0];
+  if (iterator.iterator_kind == IteratorKind::Set) return check(PySet_New(nullptr));
+  if (iterator.iterator_kind == IteratorKind::Dict) {
+    auto* view = as<DictViewValue>(base);
+    PyTypeObject* type = type_of(view != nullptr ? view->dict : base);
+    Ref dict =
+        check(PyType_IsSubtype(type, &PyODict_Type) ? PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyODict_Type))
+                                                    : PyDict_New());
+    static constexpr const char* kViews[] = {"keys", "values", "items"};
+    return check(PyObject_CallMethod(dict, kViews[view != nullptr ? view->what : 0], nullptr));
+  }
+  auto* object = as<ObjectValue>(base);
+  // Iterators over texts of several kinds have several types.
+  if (object != nullptr && (PyUnicode_CheckExact(object->object.get()) || PyBytes_CheckExact(object->object.get())))
+    return object->object;
+  PyTypeObject* type = type_of(base);
+  bool is_list = type != nullptr && PyType_IsSubtype(type, &PyList_Type) != 0;
+  return check(is_list ? PyList_New(0) : PyTuple_New(0));
+}
+
+}  // namespace
+
 void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) {
   // An iterator is rebuilt over what the object was: the region has to end before the first write.
   for (const ValuePtr& base : iterator->bases) {
@@ -80,9 +106,9 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
   }
   if (iterator->exhausted) {
     // An iterator that has ended stays ended, whatever happens to what it went over.
-    recipe.kind = RecipeKind::SequenceIterator;
-    recipe.index = 0;
-    recipe.parts.push_back(constant_recipe(check(PyTuple_New(0))));
+    if (iterator->iterator_kind != IteratorKind::Reversed) recipe.kind = RecipeKind::SequenceIterator;
+    recipe.index = -1;
+    recipe.parts.push_back(constant_recipe(nothing_like(*iterator)));
     return;
   }
   add_parts(recipe, iterator->bases);

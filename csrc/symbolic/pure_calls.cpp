@@ -135,6 +135,19 @@ bool takes_plain_value(BorrowedRef callable) {
   return std::ranges::any_of(kNames, [&](const Ref& name) { return name.get() == callable.get(); });
 }
 
+// Functions that go over their argument. Any other is given an iterator as what it is, and takes nothing from it.
+bool goes_over_argument(BorrowedRef callable) {
+  static const Ref kNames[] = {imported("builtins", "max"),
+                               imported("builtins", "min"),
+                               imported("builtins", "bytes"),
+                               imported("builtins", "frozenset"),
+                               imported("math", "fsum"),
+                               imported("math", "prod"),
+                               check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "join")),
+                               check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBytes_Type), "join"))};
+  return std::ranges::any_of(kNames, [&](const Ref& name) { return name.get() == callable.get(); });
+}
+
 // A dict that is read only (str.format_map, %). Null: not all of it is constant.
 Ref dict_of_constants(Walk& walk, const ValuePtr& value) {
   auto entries = walk.entries_of(value);
@@ -256,6 +269,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
   if (callable.get() == kTemplate.get())
     if (Ref text = filled_braces(walk, args)) return walk.constant(text);
   std::vector<Ref> held;
+  bool from_iterator = false;
   auto hold = [&](const ValuePtr& value) {
     // The class that a class method of a built-in class is called on.
     auto* object = as<ObjectValue>(value);
@@ -292,9 +306,9 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     if (!constant && !is_exception) {
       // A list of constants made here is read only (str.join, max).
       bool is_plain = type_of(value) == &PyList_Type || type_of(value) == &PyTuple_Type;
-      auto elements = value->kind == ValueKind::Iterator ? walk.iterate(value)
-                      : is_plain                         ? walk.elements_of(value)
-                                                         : nullptr;
+      bool is_iterator = value->kind == ValueKind::Iterator && goes_over_argument(callable);
+      from_iterator = from_iterator || is_iterator;
+      auto elements = is_iterator ? walk.iterate(value) : is_plain ? walk.elements_of(value) : nullptr;
       constant = elements ? walk.constant_of(make_value<SequenceValue>(false, *elements)) : Ref();
       if (constant) constant = check(PySequence_List(constant));
       if (!constant && type_of(value) == &PySet_Type) constant = set_of_constants(walk, value);
@@ -326,7 +340,14 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     PyErr_Clear();
     walk.graph_break(BreakReason::builtin_call, "a function that warns");
   }
+  if (!result && from_iterator) {
+    PyErr_Clear();
+    walk.graph_break(BreakReason::builtin_call, "a function that fails before its iterator ends");
+  }
   if (!result) walk.raise_set();
+  // What gives its argument back gives that of each run.
+  for (const ValuePtr& value : args.positional)
+    if (auto* object = as<ObjectValue>(value); object != nullptr && object->object.get() == result.get()) return value;
   if (Py_IS_TYPE(result.get(), match_type())) {
     auto match =
         make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(match_type())), args.positional, args.keywords);

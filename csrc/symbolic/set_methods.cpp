@@ -51,6 +51,10 @@ template <const char* name>
 ValuePtr call_reading(Walk& walk, const CallArgs& args) {
   require_self(walk, args, name);
   Ref self = contents_of(walk, args.positional[0]);
+  // A frozenset is its own copy.
+  if (std::string_view(name) == "copy" && args.positional.size() == 1 &&
+      type_of(args.positional[0]) == &PyFrozenSet_Type)
+    return args.positional[0];
   std::vector<Ref> held{self, check(PyUnicode_InternFromString(name))};
   std::vector<PyObject*> plain{self};
   for (size_t i = 1; i < args.positional.size(); ++i)

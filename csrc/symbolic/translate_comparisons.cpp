@@ -9,13 +9,26 @@ namespace md {
 
 namespace {
 
-bool compares_by_identity(const ValuePtr& value) {
+bool compares_by_identity(Walk& walk, const ValuePtr& value) {
   auto* object = as<ObjectValue>(value);
   if (object == nullptr) return false;
   PyObject* real = object->object;
-  return PyFunction_Check(real) || PyModule_CheckExact(real) || real == Py_None || real == Py_Ellipsis ||
-         (PyType_Check(real) && Py_TYPE(real)->tp_richcompare == PyType_Type.tp_richcompare) ||
-         Py_TYPE(real)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+  if (PyFunction_Check(real) || PyModule_CheckExact(real) || real == Py_None || real == Py_Ellipsis) return true;
+  bool as_object = Py_TYPE(real)->tp_richcompare == PyBaseObject_Type.tp_richcompare ||
+                   (PyType_Check(real) && Py_TYPE(real)->tp_richcompare == PyType_Type.tp_richcompare);
+  if (!as_object || !PyType_HasFeature(Py_TYPE(real), Py_TPFLAGS_HEAPTYPE)) return as_object;
+  return walk.inherits(value, &PyBaseObject_Type, {"__eq__", "__ne__"});
+}
+
+// Not equal to itself, or a tuple that holds what is not.
+bool holds_nan(PyObject* known) {
+  if (PyTuple_Check(known)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(known); ++i)
+      if (holds_nan(PyTuple_GET_ITEM(known, i))) return true;
+    return false;
+  }
+  return (PyFloat_Check(known) || PyComplex_Check(known)) && PyObject_RichCompareBool(known, known, Py_EQ) == 1 &&
+         check(PyObject_RichCompare(known, known, Py_EQ)).get() == Py_False;
 }
 
 // Containers that hold themselves are compared until Python raises.
@@ -59,9 +72,9 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     return a == b;
   }
   // What is equal to a member of an enum is what equals its number or text.
-  if (has_user_type(a))
+  if (has_user_type(a) && !walk.user_method(b, kEq))
     if (ValuePtr plain = plain_value(walk, a, {"__eq__"})) return equality(walk, plain, b);
-  if (has_user_type(b))
+  if (has_user_type(b) && !walk.user_method(a, kEq))
     if (ValuePtr plain = plain_value(walk, b, {"__eq__"})) return equality(walk, a, plain);
   auto left = walk.elements_of(a), right = walk.elements_of(b);
   if (left && right) {
@@ -104,10 +117,16 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   if (y) {
     int equal = PyObject_RichCompareBool(x, y, Py_EQ);
     if (equal < 0) walk.raise_set();
+    // NaN is equal to what is the same object alone, and guards on values tell nothing of that.
+    if (holds_nan(x) && holds_nan(y)) {
+      bool whole = !PyTuple_Check(x.get()) && !PyTuple_Check(y.get());
+      if (!whole) walk.graph_break(BreakReason::unknown_comparison, "of tuples that hold NaN");
+      return walk.same_object(a, b);
+    }
     return equal == 1;
   }
-  // Classes, functions and modules compare by identity.
-  if (compares_by_identity(a) && compares_by_identity(b)) {
+  // Classes, functions and modules compare by identity, and objects for as long as their classes say nothing else.
+  if (compares_by_identity(walk, a) && compares_by_identity(walk, b)) {
     walk.exact_type(a);
     walk.exact_type(b);
     return walk.same_object(a, b);

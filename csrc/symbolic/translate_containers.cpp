@@ -171,8 +171,27 @@ void unpack_sequence(Walk& walk, const Instruction& at) {
   for (auto item = items.rbegin(); item != items.rend(); ++item) walk.push(*item);
 }
 
+// a, *b = value: the first names take one each, list() the rest, which asks an iterator for itself and its length.
+std::vector<ValuePtr> unpacked_with_rest(Walk& walk, size_t first) {
+  const ValuePtr& value = walk.peek();
+  bool may_be_user = has_user_type(value) && !as<IteratorValue>(value) && !walk.elements_of(value);
+  ValuePtr made = may_be_user && !walk.iterator_over(value) ? walk.any_iterator_over(value) : nullptr;
+  auto* iterator = as<IteratorValue>(made);
+  if (iterator == nullptr || iterator->iterator_kind != IteratorKind::User) return unpacked(walk, SIZE_MAX);
+  std::vector<ValuePtr> items;
+  while (items.size() < first) {
+    std::optional<ValuePtr> item = walk.next_of(iterator);
+    if (!item) walk.raise_here();
+    items.push_back(std::move(*item));
+  }
+  auto rest = walk.iterate(iterator->bases[0]);
+  if (!rest) walk.graph_break(BreakReason::unpack_unknown, describe(iterator->bases[0]));
+  items.insert(items.end(), rest->begin(), rest->end());
+  return items;
+}
+
 void unpack_ex(Walk& walk, const Instruction& at) {
-  std::vector<ValuePtr> items = unpacked(walk, SIZE_MAX);
+  std::vector<ValuePtr> items = unpacked_with_rest(walk, static_cast<size_t>(at.arg));
   int count = static_cast<int>(items.size());
   if (count < at.arg + at.arg2) walk.raise_here();
   walk.pop();

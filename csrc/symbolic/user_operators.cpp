@@ -12,8 +12,7 @@ ValuePtr method_of(Walk& walk, const ValuePtr& self, const char* name) {
 }
 // The method if it is the user's Python, which can be inlined; null: another one, or none.
 ValuePtr python_method(Walk& walk, const ValuePtr& self, const char* name) {
-  ValuePtr method = method_of(walk, self, name);
-  return method && walk.is_python_function(method) ? method : nullptr;
+  return walk.python_method(self, check(PyUnicode_InternFromString(name)).get());
 }
 
 // What is inlined gives NotImplemented to the driver, or ends the region before the operator.

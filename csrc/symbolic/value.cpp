@@ -158,8 +158,7 @@ PyTypeObject* type_of(const ValuePtr& value) {
       // C does not name the type of what a slot's method becomes in every version.
       static PyTypeObject* const slot_method = check(PyObject_GetAttrString(Py_None, "__init__")).type();
       if (function == &PyWrapperDescr_Type) return slot_method;
-      bool is_builtin =
-          function == &PyMethodDescr_Type || function == &PyClassMethodDescr_Type || function == &PyCFunction_Type;
+      bool is_builtin = function == &PyMethodDescr_Type || function == &PyClassMethodDescr_Type;
       return is_builtin ? &PyCFunction_Type : &PyMethod_Type;
     }
     case ValueKind::PolicyFunction:

@@ -478,7 +478,8 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
       if (ValuePtr plain = plain_value(*this, value, {"__bool__"})) return truth_of(plain);
     bool own_truth = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !inherits_truth(value);
     if (std::optional<int64_t> length = own_truth ? std::nullopt : length_of(value)) return *length != 0;
-    if (always_true(type) && (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr)) {
+    bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+    if (!may_change && always_true(type) && (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr)) {
       exact_type(value);
       return true;
     }

@@ -364,6 +364,8 @@ class Walk {
   ValuePtr class_attribute(const ValuePtr& type, BorrowedRef name);
   // The same where it is a Python function and the object's type a user's; null: Python does something else.
   ValuePtr user_method(const ValuePtr& object, BorrowedRef name);
+  // The same, whatever the type is. That the class has no such method, or which other, is guarded.
+  ValuePtr python_method(const ValuePtr& object, BorrowedRef name);
   // The type as a value.
   ValuePtr type_value(const ValuePtr& object);
   // A plain Python function, real or made here.

@@ -225,6 +225,8 @@ def _zip_longest(*iterables, fillvalue=None, _iter=iter, _next=next, _tuple=tupl
 
 
 def _reduce(function, iterable, /, *initial, _iter=iter, _next=next, _fail=None):
+    if initial[1:]:
+        _fail()
     iterator, end = _iter(iterable), []
     value = initial[0] if initial else _next(iterator, end)
     if value is end:
@@ -345,23 +347,29 @@ def _sink(heap, start, item, before, _len=len, _rise=_rise):
     _rise(heap, start, at, item, before)
 
 
-def _heapify(heap, /, *, _before=_is_less, _len=len, _reversed=reversed, _range=range, _sink=_sink):
-    for at in _reversed(_range(_len(heap) // 2)):
+def _heapify(heap, /, *, _before=_is_less, _len=len, _range=range, _sink=_sink, _type=type, _list=list, _fail=None):
+    if _type(heap) is not _list:
+        _fail()
+    for at in _range(_len(heap) // 2 - 1, -1, -1):
         _sink(heap, at, heap[at], _before)
 
 
-def _heapify_max(heap, /, *, _before=_is_more, _len=len, _reversed=reversed, _range=range, _sink=_sink):
-    for at in _reversed(_range(_len(heap) // 2)):
+def _heapify_max(heap, /, *, _before=_is_more, _len=len, _range=range, _sink=_sink, _type=type, _list=list, _fail=None):
+    if _type(heap) is not _list:
+        _fail()
+    for at in _range(_len(heap) // 2 - 1, -1, -1):
         _sink(heap, at, heap[at], _before)
 
 
-def _heappush(heap, item, /, *, _before=_is_less, _len=len, _rise=_rise):
+def _heappush(heap, item, /, *, _before=_is_less, _len=len, _rise=_rise, _type=type, _list=list, _fail=None):
+    if _type(heap) is not _list:
+        _fail()
     heap.append(item)
     _rise(heap, 0, _len(heap) - 1, item, _before)
 
 
-def _heappop(heap, /, *, _before=_is_less, _sink=_sink, _fail=None):
-    if not heap:
+def _heappop(heap, /, *, _before=_is_less, _sink=_sink, _type=type, _list=list, _fail=None):
+    if _type(heap) is not _list or not heap:
         _fail()
     last = heap.pop()
     if not heap:
@@ -371,8 +379,8 @@ def _heappop(heap, /, *, _before=_is_less, _sink=_sink, _fail=None):
     return first
 
 
-def _heappop_max(heap, /, *, _before=_is_more, _sink=_sink, _fail=None):
-    if not heap:
+def _heappop_max(heap, /, *, _before=_is_more, _sink=_sink, _type=type, _list=list, _fail=None):
+    if _type(heap) is not _list or not heap:
         _fail()
     last = heap.pop()
     if not heap:
@@ -382,23 +390,25 @@ def _heappop_max(heap, /, *, _before=_is_more, _sink=_sink, _fail=None):
     return first
 
 
-def _heapreplace(heap, item, /, *, _before=_is_less, _sink=_sink, _fail=None):
-    if not heap:
+def _heapreplace(heap, item, /, *, _before=_is_less, _sink=_sink, _type=type, _list=list, _fail=None):
+    if _type(heap) is not _list or not heap:
         _fail()
     first = heap[0]
     _sink(heap, 0, item, _before)
     return first
 
 
-def _heapreplace_max(heap, item, /, *, _before=_is_more, _sink=_sink, _fail=None):
-    if not heap:
+def _heapreplace_max(heap, item, /, *, _before=_is_more, _sink=_sink, _type=type, _list=list, _fail=None):
+    if _type(heap) is not _list or not heap:
         _fail()
     first = heap[0]
     _sink(heap, 0, item, _before)
     return first
 
 
-def _heappushpop(heap, item, /, *, _sink=_sink, _before=_is_less):
+def _heappushpop(heap, item, /, *, _sink=_sink, _before=_is_less, _type=type, _list=list, _fail=None):
+    if _type(heap) is not _list:
+        _fail()
     if not heap or not heap[0] < item:
         return item
     first = heap[0]
@@ -406,8 +416,8 @@ def _heappushpop(heap, item, /, *, _sink=_sink, _before=_is_less):
     return first
 
 
-def _bisect_left(a, x, lo=0, hi=None, *, key=None, _len=len, _fail=None):
-    if lo < 0:
+def _bisect_left(a, x, lo=0, hi=None, *, key=None, _len=len, _isinstance=isinstance, _dict=dict, _fail=None):
+    if lo < 0 or _isinstance(a, _dict):
         _fail()
     if hi is None:
         hi = _len(a)
@@ -421,8 +431,8 @@ def _bisect_left(a, x, lo=0, hi=None, *, key=None, _len=len, _fail=None):
     return lo
 
 
-def _bisect_right(a, x, lo=0, hi=None, *, key=None, _len=len, _fail=None):
-    if lo < 0:
+def _bisect_right(a, x, lo=0, hi=None, *, key=None, _len=len, _isinstance=isinstance, _dict=dict, _fail=None):
+    if lo < 0 or _isinstance(a, _dict):
         _fail()
     if hi is None:
         hi = _len(a)
@@ -437,11 +447,13 @@ def _bisect_right(a, x, lo=0, hi=None, *, key=None, _len=len, _fail=None):
 
 
 def _insort_left(a, x, lo=0, hi=None, *, key=None, _bisect=_bisect_left):
-    a.insert(_bisect(a, x if key is None else key(x), lo, hi, key=key), x)
+    at = _bisect(a, x if key is None else key(x), lo, hi, key=key)
+    a.insert(at, x)
 
 
 def _insort_right(a, x, lo=0, hi=None, *, key=None, _bisect=_bisect_right):
-    a.insert(_bisect(a, x if key is None else key(x), lo, hi, key=key), x)
+    at = _bisect(a, x if key is None else key(x), lo, hi, key=key)
+    a.insert(at, x)
 
 
 def _cached_property_get(self, instance, owner=None, /, *, _missing=itertools, _fail=None):

@@ -55,6 +55,69 @@ def name_of_a_function():
 
 
 @case
+def equality_of_a_class():
+    cls = the_class()
+    one, other = cls(), cls()
+    function = lambda x: (x, one == other, one != other, one in [other], [one] == [other], (other,).count(one))
+    return function, set_on(cls, "__eq__", lambda self, other: True)
+
+
+@case
+def inequality_of_a_class():
+    cls = the_class()
+    one, other = cls(), cls()
+    return lambda x: (x, one == other, one != other), set_on(cls, "__ne__", lambda self, other: "unequal")
+
+
+@case
+def equality_of_a_metaclass():
+    meta = type("Meta", (type,), {})
+    one, other = meta("One", (), {}), meta("Other", (), {})
+    return lambda x: (x, one == other, one in [other]), set_on(meta, "__eq__", lambda self, other: True)
+
+
+@case
+def attributes_of_a_metaclass():
+    meta = type("Meta", (type,), {})
+    cls = meta("Thing", (), {"kept": 1})
+    return lambda x: (x, cls.kept, hasattr(cls, "other")), set_on(meta, "__getattribute__", lambda self, name: name)
+
+
+@case
+def truth_of_a_class():
+    meta = type("Meta", (type,), {})
+    cls = meta("Thing", (), {})
+    return lambda x: (x, bool(cls), not cls), set_on(meta, "__len__", lambda self: 0)
+
+
+@case
+def truth_of_a_class_by_a_static_method():
+    meta = type("Meta", (type,), {})
+    cls = meta("Thing", (), {})
+    return lambda x: (x, 1 if cls else 2), set_on(meta, "__len__", staticmethod(lambda: 0))
+
+
+@case
+def way_back_over_a_named_tuple():
+    cls = pair()
+    return lambda x: (x, list(reversed(cls(1, 2)))), set_on(cls, "__reversed__", lambda self: iter([3]))
+
+
+@case
+def which_nan_it_is():
+    nan, items = float("nan"), []
+    items.append(nan)
+    return lambda x: (x, nan in items, [nan] == items, items.count(nan)), lambda: items.__setitem__(0, float("nan"))
+
+
+@case
+def which_nan_is_in_a_tuple():
+    nan, items = float("nan"), []
+    items.append((nan, 1))
+    return lambda x: (x, (nan, 1) in items), lambda: items.__setitem__(0, (float("nan"), 1))
+
+
+@case
 def defaults_of_a_function():
     def function(a=1):
         pass
