@@ -229,6 +229,7 @@ Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
 ValuePtr call_dict(Walk& walk, const CallArgs& args) { return made_dict(walk, args); }
 
 ValuePtr call_ordered_dict(Walk& walk, const CallArgs& args) {
+  if (!args.positional.empty()) walk.require_own_items(args.positional[0]);
   Handle<DictValue> dict = made_dict(walk, args);
   dict->type = walk.constant(reinterpret_cast<PyObject*>(&PyODict_Type));
   return dict;
@@ -256,7 +257,7 @@ ValuePtr call_set(Walk& walk, const CallArgs& args) {
   auto set = make_value<SetValue>();
   set->creation_step = walk.step_number();
   if (args.positional.empty()) return set;
-  if (Ref contents = walk.set_contents(args.positional[0])) {
+  if (Ref contents = walk.set_to_merge(args.positional[0])) {
     set->set = check(PySet_New(contents));
     return set;
   }

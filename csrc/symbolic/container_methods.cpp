@@ -220,6 +220,11 @@ ValuePtr dict_update(Walk& walk, const CallArgs& args) {
   return walk.none();
 }
 
+ValuePtr ordered_update(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() == 2) walk.require_own_items(args.positional[1]);
+  return dict_update(walk, args);
+}
+
 ValuePtr dict_copy(Walk& walk, const CallArgs& args) {
   walk.require_method_count(args, 0, 0);
   auto entries = type_of(args.positional[0]) == &PyDict_Type ? walk.entries_of(args.positional[0]) : nullptr;
@@ -336,7 +341,7 @@ void register_container_methods() {
                             {&PyODict_Type, "pop", dict_pop},
                             {&PyODict_Type, "clear", dict_clear},
                             {&PyODict_Type, "setdefault", dict_setdefault},
-                            {&PyODict_Type, "update", dict_update},
+                            {&PyODict_Type, "update", ordered_update},
                             {&PyODict_Type, "move_to_end", ordered_move_to_end},
                             {&PyODict_Type, "popitem", ordered_popitem}};
   Ref methods = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "__dict__"));

@@ -409,6 +409,21 @@ Ref Walk::set_contents(const ValuePtr& value) {
   return check(PySet_New(object->object));
 }
 
+void Walk::require_own_items(const ValuePtr& mapping) {
+  PyTypeObject* type = type_of(mapping);
+  bool is_subclass = type != nullptr && type != &PyDict_Type && PyType_IsSubtype(type, &PyDict_Type);
+  if (is_subclass && !inherits(mapping, &PyDict_Type, {"__getitem__"}))
+    graph_break(BreakReason::unknown_container, describe(mapping));
+}
+
+Ref Walk::set_to_merge(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  bool is_exact = type == &PySet_Type || type == &PyFrozenSet_Type;
+  bool is_set = type != nullptr && (PyType_IsSubtype(type, &PySet_Type) || PyType_IsSubtype(type, &PyFrozenSet_Type));
+  if (is_set && !is_exact) graph_break(BreakReason::unknown_container, "the table of a " + describe(value));
+  return set_contents(value);
+}
+
 bool Walk::set_change(EffectKind kind, const ValuePtr& value, BorrowedRef item) {
   auto apply = [&](PyObject* set) {
     if (kind == EffectKind::SetAdd) check_status(PySet_Add(set, item));

@@ -19,7 +19,7 @@ Ref contents_of(Walk& walk, const ValuePtr& value) {
 
 // What a method takes: a set, or the keys of anything that can be gone over. Never one that the walk goes on to change.
 Ref operand(Walk& walk, const ValuePtr& value) {
-  if (Ref set = walk.set_contents(value)) return check(PyFrozenSet_New(set));
+  if (Ref set = walk.set_to_merge(value)) return check(PyFrozenSet_New(set));
   Ref keys = check(PyList_New(0));
   auto items = walk.iterate(value, LengthHint::NotAsked);
   if (!items) break_on_set(walk, value);

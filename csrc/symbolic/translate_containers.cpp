@@ -95,7 +95,7 @@ void set_add(Walk& walk, const Instruction& at) {
 void set_update(Walk& walk, const Instruction& at) {
   auto* set = container_at<SetValue>(walk, at.arg);
   std::vector<Ref> keys;
-  if (Ref other = walk.set_contents(walk.peek())) {
+  if (Ref other = walk.set_to_merge(walk.peek())) {
     // Python merges two sets by their tables, which decides the order.
     Ref update = check(PyObject_GetAttrString(set->set, "update"));
     check(PyObject_CallOneArg(update, other));

@@ -265,8 +265,12 @@ class Walk {
   ValuePtr globals_dict(const ValuePtr& function);
   // The __dict__ of a function that the walk made.
   const Handle<DictValue>& function_dict(const ValuePtr& function);
+  // An OrderedDict takes in what subscripts of a dict's subclass give: breaks where that is not what the dict holds.
+  void require_own_items(const ValuePtr& mapping);
   // What a set holds, an exact one made here or from outside, or a constant frozenset: not to be changed. Null: no such set.
   Ref set_contents(const ValuePtr& set);
+  // The same of what another set takes in: any set by its table, without asking a subclass's __iter__. Null: no set.
+  Ref set_to_merge(const ValuePtr& value);
   // False: no exact set.
   bool set_change(EffectKind kind, const ValuePtr& set, BorrowedRef item);
   bool any_dict_written() const { return dict_written_; }

@@ -181,3 +181,43 @@ def class_method_around_what_is_not_a_function(x):
 @snippet(lambda: (tensor([1.0]), frozenset({1, 2}), "text", (1, 2)))
 def operand_is_the_result(x, members, text, pair):
     return x + 1, members.copy(), frozenset(members), text.strip(), str(text), tuple(pair), members, text, pair
+
+
+class OwnIterSet(set):
+    def __iter__(self):
+        return iter([9])
+
+
+class OwnIterFrozenset(frozenset):
+    def __iter__(self):
+        return iter([9])
+
+
+def with_sets():
+    return tensor([1.0, 2.0]), OwnIterSet([1, 2]), OwnIterFrozenset([1, 2])
+
+
+@snippet(with_sets)
+def sets_that_are_merged_by_their_tables(x, one, other):
+    copied, updated, removed = set(one), {0}, {1, 9}
+    updated.update(other)
+    removed.difference_update(one)
+    merged = {*one}, {0}.union(other), {1}.issubset(one), frozenset(other)
+    return x + 1, copied, updated, removed, merged, list(one), sorted(other)
+
+
+class Sevens(dict):
+    def __getitem__(self, key):
+        return 7
+
+
+def with_sevens():
+    return tensor([1.0, 2.0]), Sevens(a=1)
+
+
+@snippet(with_sevens)
+def dicts_with_items_of_their_own(x, held):
+    ordered, plain = collections.OrderedDict(held), dict(held)
+    later = collections.OrderedDict()
+    later.update(held)
+    return x + 1, ordered, plain, {**held}, later, collections.OrderedDict(held, b=2)
