@@ -6,7 +6,9 @@
 
 #include "executor/chosen_rows.h"
 #include "executor/loop_draft.h"
+#include "executor/loop_group.h"
 #include "executor/loop_iteration.h"
+#include "executor/loop_memory.h"
 #include "tensor/fill.h"
 
 namespace md {
@@ -14,32 +16,17 @@ namespace {
 
 constexpr double kCacheBytes = 4e6;  // of a core's second level and its share of the third, about
 
-// Rows that are folded are the loop's tiles, or, when they are short, taken apart: the loop runs over what is left of
-// each row, and does the operations on the row's first elements, its second ones, and so on, one after another.
 class LoopBuilder {
  public:
   LoopBuilder(const Group& group, LoweringContext& context, int overwritten)
-      : group_(group), context_(context), overwritten_(overwritten) {
-    bool is_short = group.folds_rows && folds_short_rows(group.sizes);
-    by_rows_ = group.folds_rows && !is_short;
-    if (is_short) steps_ = group.sizes[group.sizes.size() - 1].value();
-    for (const Node* node : group.nodes) {
-      bool is_gather = std::find(group.gathers.begin(), group.gathers.end(), node) != group.gathers.end();
-      if (is_gather) {
-        gather_of_[number(node)] = node;
-      } else if (node != group.sums) {
-        loop_nodes_.push_back(node);
-      }
-    }
-  }
+      : group_(group), context_(context), ops_(group, context), overwritten_(overwritten) {}
 
   BuiltLoop build() {
-    choose_order();
-    if (is_unrolled() && !all_results_are_folded())
+    if (is_unrolled() && !ops_.all_results_are_folded())
       return failed("elements of the rows that it folds are seen outside");
     collect_outputs();
     collect_inputs();
-    if (program().register_count + static_cast<int64_t>(nodes_.size()) * (steps_ + 1) > kMaxLoopRegisters)
+    if (program().register_count + static_cast<int64_t>(ops_.nodes().size()) * (ops_.steps() + 1) > kMaxLoopRegisters)
       return failed("too many operands");
     if (!order()) return failed("what it reads does not lie by rows");
     if (program().sizes.size() > kMaxLoopRank) return failed("too many dimensions");
@@ -47,9 +34,9 @@ class LoopBuilder {
     if (chooses_rows() && any_copied()) return failed("what it reads does not lie by rows");
     if (needs_row_of_) return failed("an operation reads what a reduction leaves, and has no loop for that");
     if (program().scalars.size() > kMaxLoopScalars) return failed("too many numbers");
-    share_addresses();
+    if (overwritten_ < 0) share_addresses(draft_, context_.places.layout());
     find_runs(draft_);
-    if (!place_scratch(draft_, by_rows_)) return failed("too many values alive at once");
+    if (!place_scratch(draft_, ops_.by_rows())) return failed("too many values alive at once");
     return finish();
   }
 
@@ -70,13 +57,9 @@ class LoopBuilder {
 
   LoopProgram& program() { return draft_.program; }
   const LoopProgram& program() const { return draft_.program; }
-  bool is_unrolled() const { return steps_ > 0; }
+  bool is_unrolled() const { return ops_.is_unrolled(); }
   const DimVec& sizes() const { return group_.sizes; }
-  std::vector<int64_t> loop_sizes() const {
-    std::vector<int64_t> result;
-    for (int d = 0; d < sizes().size() - (is_unrolled() ? 1 : 0); ++d) result.push_back(sizes()[d].value());
-    return result;
-  }
+  const Place& place(int value) const { return ops_.place(value); }
 
   bool chooses_rows() const { return !group_.gathers.empty() || group_.sums != nullptr; }
   bool any_copied() const {
@@ -86,106 +69,16 @@ class LoopBuilder {
   // In which order the elements are taken.
   bool order() {
     if (!chooses_rows()) {
-      choose_iteration(program(), loop_sizes(), by_rows_);
+      choose_iteration(program(), ops_.loop_sizes(), ops_.by_rows());
       pack_inputs(program());
       return true;
     }
     int lead = group_.sums != nullptr ? row_dims(*group_.sums)
                                       : as_row_gather(*group_.gathers[0])->index.node->outs[0].spec.rank();
-    return !is_unrolled() && choose_row_iteration(program(), loop_sizes(), lead, by_rows_, row_strides_);
+    return !is_unrolled() && choose_row_iteration(program(), ops_.loop_sizes(), lead, ops_.by_rows(), row_strides_);
   }
 
-  LoopOp parse(const Node& node) const {
-    if (group_.folds_rows) {
-      if (std::optional<LoopOp> fold = as_fold(node)) {
-        if (const Operand* squared = square_within(node, *fold)) {
-          fold->operands[0] = squared;
-          fold->fold.run = fold->fold.of_squares;
-        }
-        if (leaves_mean(node, *fold)) fold->fold.run = fold->fold.with_mean;
-        return *fold;
-      }
-    }
-    LoopOp op = *as_loop_op(node);
-    op.is_single = by_rows_ && is_over_rows(node);
-    return op;
-  }
-
-  // What `fold` adds up squares of, where nothing else reads these: it takes them itself.
-  const Operand* square_within(const Node& fold, const LoopOp& op) const {
-    if (!by_rows_ || op.fold.of_squares == nullptr || !in_group(*op.operands[0])) return nullptr;
-    const Node& square = *std::get<ValueRef>(*op.operands[0]).node;
-    const auto& readers = context_.users[static_cast<size_t>(square.index)];
-    bool is_alone = std::all_of(readers.begin(), readers.end(), [&](const Node* reader) { return reader == &fold; });
-    return is_alone && !context_.is_seen_outside(square, group_) ? squared_operand(square) : nullptr;
-  }
-  bool is_within_fold(const Node& node) const {
-    const auto& readers = context_.users[static_cast<size_t>(node.index)];
-    if (!by_rows_ || readers.empty()) return false;
-    std::optional<LoopOp> fold = as_fold(*readers[0]);
-    return fold && std::get<ValueRef>(*fold->operands[0]).node == &node && square_within(*readers[0], *fold) != nullptr;
-  }
-
-  // The variance or deviation of the rows that `mean` is of, where its fold can leave the mean beside its own result.
-  const Node* spread_beside(const Node& mean, const LoopOp& op) const {
-    if (!by_rows_ || op.fold.mean_beside == nullptr) return nullptr;
-    auto found = std::find_if(group_.nodes.begin(), group_.nodes.end(), [&](const Node* node) {
-      std::optional<LoopOp> other = as_fold(*node);
-      return other && other->fold.with_mean != nullptr && !context_.is_seen_outside(*node, group_) &&
-             std::get<ValueRef>(*other->operands[0]) == std::get<ValueRef>(mean.operands[0]);
-    });
-    return found == group_.nodes.end() ? nullptr : *found;
-  }
-  bool leaves_mean(const Node& spread, const LoopOp& op) const {
-    if (op.fold.with_mean == nullptr) return false;
-    return std::any_of(group_.nodes.begin(), group_.nodes.end(), [&](const Node* node) {
-      std::optional<LoopOp> other = as_fold(*node);
-      return other && spread_beside(*node, *other) == &spread;
-    });
-  }
-
-  // Operations of which runs are made wait until something else needs them, so that runs are long.
-  void choose_order() {
-    if (!uses_machine_code()) {
-      std::copy_if(loop_nodes_.begin(), loop_nodes_.end(), std::back_inserter(nodes_),
-                   [&](const Node* node) { return !is_within_fold(*node); });
-      return;
-    }
-    for (const Node* node : loop_nodes_) {
-      if (!can_join_a_run(*node)) take_with_operands(*node);
-    }
-    for (const Node* node : loop_nodes_) take_with_operands(*node);
-  }
-  bool can_join_a_run(const Node& node) const {
-    LoopOp op = parse(node);
-    CodeInstruction code = {.row = op.row, .dtype = op.dtype, .result = op.result, .operand_count = op.operand_count};
-    return op.fold.run == nullptr && !op.is_single && has_machine_code(code);
-  }
-  void take_with_operands(const Node& node) {
-    if (std::find(nodes_.begin(), nodes_.end(), &node) != nodes_.end()) return;
-    for (const Operand& operand : node.operands) {
-      if (is_tensor(operand) && in_group(operand)) take_with_operands(*std::get<ValueRef>(operand).node);
-    }
-    if (!is_within_fold(node)) nodes_.push_back(&node);
-  }
-
-  // One element for each row.
-  bool is_over_rows(const Node& node) const { return group_.folds_rows && !same(node.outs[0].spec.sizes, sizes()); }
-  bool all_results_are_folded() const {
-    return std::all_of(nodes_.begin(), nodes_.end(), [&](const Node* node) {
-      return is_over_rows(*node) || !context_.is_seen_outside(*node, group_);
-    });
-  }
-
-  const Place& place(int value) const { return context_.places.layout().places[static_cast<size_t>(value)]; }
-  int number(const Node* node) const { return context_.places.number({const_cast<Node*>(node), 0}); }
-  int number(const Operand& operand) const { return context_.places.number(std::get<ValueRef>(operand)); }
   int new_register() { return program().register_count++; }
-
-  bool in_group(const Operand& operand) const {
-    const Node* node = std::get<ValueRef>(operand).node;
-    return std::find(loop_nodes_.begin(), loop_nodes_.end(), node) != loop_nodes_.end();
-  }
 
   // Strides by dimension of the group's sizes; 0 where the value is broadcast.
   std::vector<int64_t> broadcast_strides(const TensorSpec& spec) const {
@@ -231,7 +124,7 @@ class LoopBuilder {
     RowChoice choice = {.index = sums.index ? context_.places.number(*sums.index) : -1,
                         .repeat = sums.repeat,
                         .extent = group_.sums->outs[0].spec.sizes[0].value()};
-    program().inputs.push_back(new_chosen_stream(number(group_.sums), choice, strides, row));
+    program().inputs.push_back(new_chosen_stream(ops_.number(group_.sums), choice, strides, row));
     Stream written = program().inputs.back();
     written.reg = new_register();
     program().outputs.push_back(std::move(written));
@@ -242,54 +135,54 @@ class LoopBuilder {
     op.dtype = op.result = group_.sums->outs[0].spec.dtype;
     LoopInstruction instruction;
     instruction.src[0] = std::find_if(program().inputs.begin(), program().inputs.end(), [&](const Stream& stream) {
-                           return stream.value == number(group_.sums);
+                           return stream.value == ops_.number(group_.sums);
                          })->reg;
-    instruction.src[1] = in_group(source) ? register_of(*std::get<ValueRef>(source).node, 0)
-                                          : program().inputs[*stream_of(number(source), 0)].reg;
+    instruction.src[1] = ops_.contains(source) ? register_of(*std::get<ValueRef>(source).node, 0)
+                                               : program().inputs[*stream_of(ops_.number(source), 0)].reg;
     instruction.dst = program().outputs.back().reg;
     instruction.loop = pointwise_loop(op.row, op.dtype, 0);
     draft_.code.push_back({.step = instruction, .op = op});
   }
 
   void collect_outputs() {
-    for (const Node* node : nodes_) {
+    for (const Node* node : ops_.nodes()) {
       if (!context_.is_seen_outside(*node, group_)) continue;
       std::vector<int64_t> strides = broadcast_strides(node->outs[0].spec);
       // What a reduction leaves without the last dim.
       const TensorSpec& spec = node->outs[0].spec;
-      if (is_over_rows(*node) && spec.rank() == sizes().size() - 1) {
+      if (ops_.is_over_rows(*node) && spec.rank() == sizes().size() - 1) {
         for (int d = 0; d < spec.rank(); ++d) strides[static_cast<size_t>(d)] = spec.strides[d].value();
         strides.back() = 0;
       }
-      program().outputs.push_back(new_stream(number(node), std::move(strides), 0));
+      program().outputs.push_back(new_stream(ops_.number(node), std::move(strides), 0));
       output_of_[node] = program().outputs.back().reg;
     }
     if (group_.sums != nullptr) collect_sums();
     program().numel = 1;
-    for (int64_t size : loop_sizes()) program().numel *= size;
+    for (int64_t size : ops_.loop_sizes()) program().numel *= size;
   }
 
   void collect_inputs() {
-    for (const Node* node : nodes_) {
-      LoopOp op = parse(*node);
+    for (const Node* node : ops_.nodes()) {
+      LoopOp op = ops_.parse(*node);
       for (int i = 0; i < op.operand_count; ++i) {
-        if (!is_tensor(*op.operands[i]) || in_group(*op.operands[i])) continue;
-        int value = number(*op.operands[i]);
+        if (!is_tensor(*op.operands[i]) || ops_.contains(*op.operands[i])) continue;
+        int value = ops_.number(*op.operands[i]);
         bool single = product(sizes().span()).value() > 1 && place(value).spec.numel().value() == 1;
         if (!single) add_input(value);
       }
     }
     if (group_.sums == nullptr) return;
     Operand source = as_row_sums(*group_.sums)->source;
-    if (!in_group(source)) add_input(number(source));
+    if (!ops_.contains(source)) add_input(ops_.number(source));
   }
 
   void add_input(int value) {
     std::vector<int64_t> strides = broadcast_strides(place(value).spec);
-    if (auto gather = gather_of_.find(value); gather != gather_of_.end()) {
+    if (const Node* gather = ops_.gather_of(value)) {
       if (stream_of_.contains({value, 0})) return;
       stream_of_[{value, 0}] = program().inputs.size();
-      RowGather rows = *as_row_gather(*gather->second);
+      RowGather rows = *as_row_gather(*gather);
       const TensorSpec& table = spec_of(rows.table);
       RowChoice choice = {.index = context_.places.number(rows.index), .extent = table.sizes[0].value()};
       program().inputs.push_back(
@@ -297,7 +190,7 @@ class LoopBuilder {
       return;
     }
     bool differs_by_step = is_unrolled() && strides.back() != 0;
-    for (int64_t step = 0; step < (differs_by_step ? steps_ : 1); ++step) {
+    for (int64_t step = 0; step < (differs_by_step ? ops_.steps() : 1); ++step) {
       if (stream_of_.contains({value, step})) return;
       stream_of_[{value, step}] = program().inputs.size();
       program().inputs.push_back(new_stream(value, strides, step));
@@ -336,33 +229,6 @@ class LoopBuilder {
     return scalar.reg;
   }
 
-  // Parts of one buffer that are walked alike, as a stencil's neighbours are, keep their distance: machine code needs one
-  // address for all. Not where a part of the loop may be given other memory.
-  void share_addresses() {
-    if (overwritten_ >= 0) return;
-    std::vector<Stream>& inputs = program().inputs;
-    draft_.places.resize(static_cast<size_t>(program().register_count));
-    for (size_t i = 1; i < inputs.size(); ++i) {
-      auto end = inputs.begin() + static_cast<std::ptrdiff_t>(i);
-      auto first = std::find_if(inputs.begin(), end, [&](const Stream& s) { return keep_distance(s, inputs[i]); });
-      if (first == end) continue;
-      int64_t bytes = first_byte(inputs[i]) - first_byte(*first);
-      if (bytes != static_cast<int32_t>(bytes)) continue;
-      inputs[i].follows = true;
-      draft_.places[static_cast<size_t>(inputs[i].reg)] = {first->reg, static_cast<int32_t>(bytes)};
-    }
-  }
-  int64_t first_byte(const Stream& stream) const {
-    return place(stream.value).byte_offset() + stream.offset * stream.item_size;
-  }
-  bool keep_distance(const Stream& a, const Stream& b) const {
-    bool is_plain = a.access == b.access && (a.access == StreamAccess::Linear || a.access == StreamAccess::RowLinear);
-    bool is_packed = std::any_of(program().packs.begin(), program().packs.end(),
-                                 [&](const PackedRow& pack) { return pack.reg == a.reg || pack.reg == b.reg; });
-    return is_plain && !is_packed && !a.follows && a.item_size == b.item_size && a.strides == b.strides &&
-           place(a.value).buffer == place(b.value).buffer;
-  }
-
   // A tensor of one element where the loop has no form that reads it once: its tile is filled with it.
   int splat_register(int value) {
     size_t position = program().inputs.size();
@@ -388,9 +254,9 @@ class LoopBuilder {
 
   bool is_single(const LoopOp& op, int i, int64_t step) const {
     bool has_loop_dtype = scalar_operand_dtype(op.dtype) == op.dtype;
-    if (in_group(*op.operands[i]))
-      return by_rows_ && is_over_rows(*std::get<ValueRef>(*op.operands[i]).node) && has_loop_dtype;
-    std::optional<size_t> stream = stream_of(number(*op.operands[i]), step);
+    if (ops_.contains(*op.operands[i]))
+      return ops_.by_rows() && ops_.is_over_rows(*std::get<ValueRef>(*op.operands[i]).node) && has_loop_dtype;
+    std::optional<size_t> stream = stream_of(ops_.number(*op.operands[i]), step);
     return !stream || (program().inputs[*stream].access == StreamAccess::RowScalar && has_loop_dtype);
   }
 
@@ -401,14 +267,14 @@ class LoopBuilder {
     DType dtype = is_condition ? DType::bool_ : op.row >= 0 ? scalar_operand_dtype(op.dtype) : op.dtype;
     bool once = (mask >> i & 1u) != 0;
     if (is_number(operand)) return scalar_register(operand, dtype);
-    if (in_group(operand)) {
+    if (ops_.contains(operand)) {
       const Node& node = *std::get<ValueRef>(operand).node;
-      bool one_for_many = by_rows_ && is_over_rows(node) && !op.is_single;
+      bool one_for_many = ops_.by_rows() && ops_.is_over_rows(node) && !op.is_single;
       if (one_for_many && !once) needs_row_of_ = true;
       return register_of(node, step);
     }
-    std::optional<size_t> found = stream_of(number(operand), step);
-    if (!found) return once ? scalar_register(operand, dtype) : splat_register(number(operand));
+    std::optional<size_t> found = stream_of(ops_.number(operand), step);
+    if (!found) return once ? scalar_register(operand, dtype) : splat_register(ops_.number(operand));
     Stream& stream = program().inputs[*found];
     if (stream.access == StreamAccess::RowScalar && !once && !op.is_single) needs_splat_.push_back(*found);
     return stream.reg;
@@ -421,8 +287,8 @@ class LoopBuilder {
       draft_.code.clear();
       program().params.clear();
       result_register_.clear();
-      for (const Node* node : nodes_) {
-        if (!is_unrolled() || is_over_rows(*node)) register_of(*node, 0);
+      for (const Node* node : ops_.nodes()) {
+        if (!is_unrolled() || ops_.is_over_rows(*node)) register_of(*node, 0);
       }
       if (group_.sums != nullptr) emit_sums();
     } while (!needs_splat_.empty());
@@ -431,10 +297,10 @@ class LoopBuilder {
 
   // Emits the node's instructions for the step, and those that it needs, unless that was done.
   int register_of(const Node& node, int64_t step) {
-    Part part = {number(&node), is_unrolled() && !is_over_rows(node) ? step : 0};
+    Part part = {ops_.number(&node), is_unrolled() && !ops_.is_over_rows(node) ? step : 0};
     auto known = result_register_.find(part);
     if (known != result_register_.end()) return known->second;
-    LoopOp op = parse(node);
+    LoopOp op = ops_.parse(node);
     int reg = is_unrolled() && op.fold.run != nullptr ? emit_fold_by_steps(node, op) : emit(node, op, part.step);
     result_register_[part] = reg;
     return reg;
@@ -445,7 +311,7 @@ class LoopBuilder {
     instruction.fold = op.fold;
     instruction.is_single = op.is_single;
     unsigned mask = op.row < 0 ? 0u : scalar_mask(op, step);
-    if (const Node* spread = op.fold.run == nullptr ? nullptr : spread_beside(node, op)) {
+    if (const Node* spread = op.fold.run == nullptr ? nullptr : ops_.spread_beside(node, op)) {
       instruction.fold.run = op.fold.mean_beside;
       instruction.src[0] = register_of(*spread, step);
       return append(instruction, op, mask, &node);
@@ -471,18 +337,18 @@ class LoopBuilder {
     const ShortFold& steps = *fold.fold.by_steps;
     bool divides = steps.is_mean;
     int total = operand_register(fold, 0, 0, 0);
-    if (steps_ == 1) {
+    if (ops_.steps() == 1) {
       total = combine(Pointwise::maximum, total, total, 0, !divides);
     } else if (steps.combine == Pointwise::add) {
       // Of negative zeros, too, the sum is zero.
       total = combine(Pointwise::add, total, scalar_register(Operand(Scalar(0.0)), op.dtype), 2, false);
     }
-    for (int64_t step = 1; step < steps_; ++step) {
+    for (int64_t step = 1; step < ops_.steps(); ++step) {
       int element = operand_register(fold, 0, 0, step);
-      total = combine(steps.combine, total, element, 0, step + 1 == steps_ && !divides);
+      total = combine(steps.combine, total, element, 0, step + 1 == ops_.steps() && !divides);
     }
     if (!divides) return total;
-    int count = scalar_register(Operand(Scalar(static_cast<double>(steps_))), op.dtype);
+    int count = scalar_register(Operand(Scalar(static_cast<double>(ops_.steps()))), op.dtype);
     return combine(Pointwise::div, total, count, 2, true);
   }
 
@@ -510,41 +376,6 @@ class LoopBuilder {
     return reg;
   }
 
-  // A result may lie over an operand of the same layout that no later instruction reads.
-  void find_shared_memory(LoweredStep& lowered) const {
-    std::vector<int> last = draft_.last_reads();
-    std::vector<int> taken;
-    std::vector<Stream> inputs = program().inputs;
-    std::stable_partition(inputs.begin(), inputs.end(), [&](const Stream& s) { return s.value == overwritten_; });
-    for (const Stream& output : program().outputs) {
-      if (output.access == StreamAccess::Chosen) continue;
-      auto writer = std::find_if(draft_.code.begin(), draft_.code.end(),
-                                 [&](const DraftInstruction& i) { return i.step.dst == output.reg; });
-      int written = static_cast<int>(writer - draft_.code.begin());
-      for (const Stream& input : inputs) {
-        bool same_layout = !is_copied(output) && input.access == output.access && input.strides == output.strides &&
-                           input.item_size == output.item_size;
-        // A cast reads and writes at different types: only later than the operand's last use.
-        int free_from = writer->step.convert != nullptr ? written - 1 : written;
-        if (!same_layout || last[static_cast<size_t>(input.reg)] > free_from || shares_buffer(input)) continue;
-        if (place(input.value).offset != 0 || std::find(taken.begin(), taken.end(), input.value) != taken.end())
-          continue;
-        taken.push_back(input.value);
-        lowered.may_share.emplace_back(output.value, input.value);
-        break;
-      }
-    }
-  }
-
-  bool shares_buffer(const Stream& input) const {
-    bool is_index = std::any_of(program().choices.begin(), program().choices.end(), [&](const RowChoice& choice) {
-      return choice.index >= 0 && place(choice.index).buffer == place(input.value).buffer;
-    });
-    return is_index || std::any_of(program().inputs.begin(), program().inputs.end(), [&](const Stream& other) {
-             return other.reg != input.reg && place(other.value).buffer == place(input.value).buffer;
-           });
-  }
-
   BuiltLoop finish() {
     BuiltLoop built;
     built.ok = true;
@@ -570,8 +401,8 @@ class LoopBuilder {
       work.flops += numel * (op.is_costly ? 20 : 1);
     }
     program().ns_per_element = ns;
-    program().fetches_ahead = by_rows_ && work.bytes > kCacheBytes;
-    find_shared_memory(built.lowered);
+    program().fetches_ahead = ops_.by_rows() && work.bytes > kCacheBytes;
+    find_shared_memory(draft_, context_.places.layout(), overwritten_, built.lowered);
     built.names = describe();
     join_runs(draft_);
     built.program = std::move(program());
@@ -586,18 +417,14 @@ class LoopBuilder {
       if (output_of_.contains(node) || node == group_.sums) text += " " + node->name;
     }
     text += str_cat(" (", program().rows, " x ", program().row_length);
-    return text + (is_unrolled() ? str_cat(", rows of ", steps_, " element by element)") : ")");
+    return text + (is_unrolled() ? str_cat(", rows of ", ops_.steps(), " element by element)") : ")");
   }
 
   const Group& group_;
   LoweringContext& context_;
+  LoopGroup ops_;
   int overwritten_;
-  bool by_rows_ = false;  // tiles are rows, which are folded
-  int64_t steps_ = 0;     // elements of a row that is taken apart, 0: none is
   LoopDraft draft_;
-  std::vector<const Node*> loop_nodes_;             // of the group, that the loop computes
-  std::vector<const Node*> nodes_;                  // the same in the order of the code
-  std::unordered_map<int, const Node*> gather_of_;  // by value: whose rows are read where they lie
   std::vector<int64_t> row_strides_;                // by choice of rows
   std::unordered_map<const Node*, int> output_of_;  // register of a result in memory
   std::map<Part, int> result_register_;

@@ -1,0 +1,83 @@
+#include "executor/loop_memory.h"
+
+#include <algorithm>
+
+namespace md {
+namespace {
+
+class StreamMemory {
+ public:
+  StreamMemory(const LoopProgram& program, const Layout& layout) : program_(program), layout_(layout) {}
+
+  const Place& place(int value) const { return layout_.places[static_cast<size_t>(value)]; }
+  int64_t first_byte(const Stream& stream) const {
+    return place(stream.value).byte_offset() + stream.offset * stream.item_size;
+  }
+
+  bool keep_distance(const Stream& a, const Stream& b) const {
+    bool is_plain = a.access == b.access && (a.access == StreamAccess::Linear || a.access == StreamAccess::RowLinear);
+    bool is_packed = std::any_of(program_.packs.begin(), program_.packs.end(),
+                                 [&](const PackedRow& pack) { return pack.reg == a.reg || pack.reg == b.reg; });
+    return is_plain && !is_packed && !a.follows && a.item_size == b.item_size && a.strides == b.strides &&
+           place(a.value).buffer == place(b.value).buffer;
+  }
+
+  // With another operand, or with an index.
+  bool shares_buffer(const Stream& input) const {
+    bool is_index = std::any_of(program_.choices.begin(), program_.choices.end(), [&](const RowChoice& choice) {
+      return choice.index >= 0 && place(choice.index).buffer == place(input.value).buffer;
+    });
+    return is_index || std::any_of(program_.inputs.begin(), program_.inputs.end(), [&](const Stream& other) {
+             return other.reg != input.reg && place(other.value).buffer == place(input.value).buffer;
+           });
+  }
+
+ private:
+  const LoopProgram& program_;
+  const Layout& layout_;
+};
+
+}  // namespace
+
+void share_addresses(LoopDraft& draft, const Layout& layout) {
+  StreamMemory memory(draft.program, layout);
+  std::vector<Stream>& inputs = draft.program.inputs;
+  draft.places.resize(static_cast<size_t>(draft.program.register_count));
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    auto end = inputs.begin() + static_cast<std::ptrdiff_t>(i);
+    auto first = std::find_if(inputs.begin(), end, [&](const Stream& s) { return memory.keep_distance(s, inputs[i]); });
+    if (first == end) continue;
+    int64_t bytes = memory.first_byte(inputs[i]) - memory.first_byte(*first);
+    if (bytes != static_cast<int32_t>(bytes)) continue;
+    inputs[i].follows = true;
+    draft.places[static_cast<size_t>(inputs[i].reg)] = {first->reg, static_cast<int32_t>(bytes)};
+  }
+}
+
+void find_shared_memory(const LoopDraft& draft, const Layout& layout, int overwritten, LoweredStep& lowered) {
+  StreamMemory memory(draft.program, layout);
+  std::vector<int> last = draft.last_reads();
+  std::vector<int> taken;
+  std::vector<Stream> inputs = draft.program.inputs;
+  std::stable_partition(inputs.begin(), inputs.end(), [&](const Stream& s) { return s.value == overwritten; });
+  for (const Stream& output : draft.program.outputs) {
+    if (output.access == StreamAccess::Chosen) continue;
+    auto writer = std::find_if(draft.code.begin(), draft.code.end(),
+                               [&](const DraftInstruction& i) { return i.step.dst == output.reg; });
+    int written = static_cast<int>(writer - draft.code.begin());
+    for (const Stream& input : inputs) {
+      bool same_layout = !is_copied(output) && input.access == output.access && input.strides == output.strides &&
+                         input.item_size == output.item_size;
+      // A cast reads and writes at different types: only later than the operand's last use.
+      int free_from = writer->step.convert != nullptr ? written - 1 : written;
+      if (!same_layout || last[static_cast<size_t>(input.reg)] > free_from || memory.shares_buffer(input)) continue;
+      bool is_taken = std::find(taken.begin(), taken.end(), input.value) != taken.end();
+      if (memory.place(input.value).offset != 0 || is_taken) continue;
+      taken.push_back(input.value);
+      lowered.may_share.emplace_back(output.value, input.value);
+      break;
+    }
+  }
+}
+
+}  // namespace md
