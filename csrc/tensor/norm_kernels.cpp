@@ -135,6 +135,8 @@ void norm_kernel(const OpCall& call, std::span<Tensor> outs) {
   ReductionSpace space(self, reduced_dims(call, call.args[2], self->rank()));
   ConvertLoop load = to_double(self->dtype());
   double order = norm_order(call);
+  // Of one element the norm is its magnitude; a power of it may be out of range.
+  if (space.length() == 1 && order != 0) order = 1;
   for_results(space, outs[0], 1.5, [&](int64_t result) { return norm_of(space, load, result, order); });
 }
 

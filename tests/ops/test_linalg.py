@@ -1,5 +1,6 @@
 """minidynamo.linalg: eager, in one graph, without NumPy, and against torch where it is installed."""
 
+import math
 import subprocess
 import sys
 
@@ -231,3 +232,10 @@ def test_what_is_not_finite_does_not_converge(name, number):
     for call in (function, md.compile(lambda x: function(x), fullgraph=True)):
         with pytest.raises(md.linalg.LinAlgError, match="not finite"):
             call(matrix)
+
+
+@pytest.mark.parametrize("order", [2.0**44, -3.0, 0.5, 1.0, 2.0, math.inf, math.nan])
+def test_the_norm_of_one_element_is_its_magnitude(order):
+    column = md.tensor([[0.31], [0.0], [-2.0]], dtype=md.float64)
+    assert md.linalg.vector_norm(column, order, dim=1).tolist() == [0.31, 0.0, 2.0]
+    assert md.norm(md.tensor(-0.5), order).item() == 0.5
