@@ -97,10 +97,14 @@ void bind_engine(py::module_& module) {
   register_pure_calls();
   module.def("_register_call",
              [](const std::string& name, const py::object& callable) { register_mode_call(name, callable.ptr()); });
-  module.def("_register_polyfill", [](const py::object& callable, const py::function& function,
-                                      const std::string& parameters, const py::object& inner) {
-    register_polyfill(callable.ptr(), function.ptr(), parameters, inner.is_none() ? nullptr : inner.ptr());
-  });
+  module.def(
+      "_register_polyfill",
+      [](const py::object& callable, const py::function& function, const std::string& parameters,
+         const py::object& inner) {
+        register_polyfill(callable.ptr(), function.ptr(), parameters, inner.is_none() ? nullptr : inner.ptr());
+      },
+      py::arg("callable"), py::arg("function"), py::kw_only(), py::arg("parameters") = "",
+      py::arg("inner") = py::none());
   module.def("_register_made_class", [](const py::type& type, const py::function& function) {
     register_made_class(reinterpret_cast<PyTypeObject*>(type.ptr()), function.ptr());
   });

@@ -112,7 +112,10 @@ void pv_set_function_attribute(PyObject* function, int flag, PyObject* stolen) {
   Py_XDECREF(old);
   if (flag != 16 || !names_annotate || !PyFunction_Check(stolen)) return;
   PyObject* name = pv_annotate_name(target->func_qualname);
-  if (name == NULL) return PyErr_Clear();
+  if (name == NULL) {
+    PyErr_Clear();
+    return;
+  }
   Py_SETREF(((PyFunctionObject*)stolen)->func_qualname, name);
 }
 

@@ -54,7 +54,7 @@ void LoopRun::pack_rows() {
   for (const PackedRow& pack : program_.packs) {
     std::byte* to = static_cast<std::byte*>(packed_->data()) + pack.place;
     std::byte*& base = bases_[static_cast<size_t>(pack.reg)];
-    copy_elements(pack.item_size, base, pack.stride, to, 1, program_.row_length);
+    copy_items(pack.item_size, base, pack.stride * pack.item_size, to, pack.item_size, program_.row_length);
     base = to;
   }
 }

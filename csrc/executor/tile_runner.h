@@ -5,13 +5,10 @@
 #include <utility>
 
 #include "executor/loop_program.h"
+#include "tensor/element_walk.h"
 #include "tensor/storage.h"
 
 namespace md {
-
-// Strides in elements.
-void copy_elements(int item_size, const std::byte* src, int64_t src_stride, std::byte* dst, int64_t dst_stride,
-                   int64_t n);
 
 // One thread's view of a run: register addresses for the tile at hand.
 class TileRunner {
@@ -276,7 +273,8 @@ class TileRunner {
         return;
       case StreamAccess::Strided:
         at = tile_of(stream);
-        return copy_elements(stream.item_size, element(stream, start, row, column), stream.strides.back(), at, 1, n);
+        return copy_items(stream.item_size, element(stream, start, row, column), byte_step(stream), at,
+                          stream.item_size, n);
       case StreamAccess::Walked:
         at = tile_of(stream);
         return walk<true>(stream, column, n, at);
@@ -299,12 +297,15 @@ class TileRunner {
 
   void store_output(const Stream& stream, int64_t start, int64_t row, int64_t column, int64_t n) {
     if (stream.access == StreamAccess::Strided) {
-      copy_elements(stream.item_size, tile_of(stream), 1, element(stream, start, row, column), stream.strides.back(),
-                    n);
+      copy_items(stream.item_size, tile_of(stream), stream.item_size, element(stream, start, row, column),
+                 byte_step(stream), n);
     } else if (stream.access == StreamAccess::Walked) {
       walk<false>(stream, column, n, tile_of(stream));
     }
   }
+
+  // From one element of the last dimension to the next.
+  static int64_t byte_step(const Stream& stream) { return stream.strides.back() * stream.item_size; }
 
   std::byte* tile_of(const Stream& stream) { return scratch_ + stream.tile_offset; }
 
@@ -324,9 +325,9 @@ class TileRunner {
       int64_t run = std::min(n, program_.sizes[last] - index[last]);
       std::byte* outside = base(stream.reg) + offset * stream.item_size;
       if constexpr (load) {
-        copy_elements(stream.item_size, outside, stream.strides[last], tile, 1, run);
+        copy_items(stream.item_size, outside, byte_step(stream), tile, stream.item_size, run);
       } else {
-        copy_elements(stream.item_size, tile, 1, outside, stream.strides[last], run);
+        copy_items(stream.item_size, tile, stream.item_size, outside, byte_step(stream), run);
       }
       tile += run * stream.item_size;
       n -= run;

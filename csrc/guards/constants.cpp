@@ -2,6 +2,7 @@
 
 #include <structmember.h>
 
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -164,6 +165,19 @@ bool is_constant(PyObject* object, int nesting) {
 void register_constant_type(PyTypeObject* type) { registered_types().push_back({type, always, same_value}); }
 
 bool is_guardable_constant(BorrowedRef object) { return is_constant(object, 0); }
+
+bool holds_nan(BorrowedRef constant) {
+  if (PyFloat_Check(constant.get())) return std::isnan(PyFloat_AS_DOUBLE(constant.get()));
+  if (PyComplex_Check(constant.get())) {
+    Py_complex number = PyComplex_AsCComplex(constant);
+    return std::isnan(number.real) || std::isnan(number.imag);
+  }
+  if (!PyTuple_Check(constant.get()) && !PyFrozenSet_Check(constant.get())) return false;
+  Ref elements = check(PySequence_Tuple(constant));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(elements.get()); ++i)
+    if (holds_nan(PyTuple_GET_ITEM(elements.get(), i))) return true;
+  return false;
+}
 
 Ref exact_constant(BorrowedRef object) {
   if (!PyTuple_Check(object.get()) || is_guardable_constant(object)) return Ref::share(object);

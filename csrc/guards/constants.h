@@ -9,6 +9,9 @@ namespace md {
 // None, bool, int, float, complex, str, bytes, Ellipsis, NotImplemented, what register_constant_type() added, and tuple, range and
 // slice of them.
 bool is_guardable_constant(BorrowedRef object);
+
+// A NaN, or a tuple or frozenset of constants with one among them: equal to what holds the same object alone.
+bool holds_nan(BorrowedRef constant);
 // A type without subclasses whose objects are immutable, and whose comparison, hash and repr run no Python code: dtype, device.
 void register_constant_type(PyTypeObject* type);
 // Subclasses of tuple become the tuple that they equal, at every depth; anything else is itself.

@@ -1,9 +1,9 @@
 #include "snapshot/value_builder.h"
 
+#include "cpython/class_maker.h"
 #include "frontends/arg_binding.h"
 #include "guards/named_results.h"
 #include "guards/tensor_type.h"
-#include "snapshot/class_maker.h"
 #include "snapshot/held_iterator.h"
 #include "snapshot/policy_function.h"
 #include "tensor/fill.h"

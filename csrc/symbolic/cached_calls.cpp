@@ -3,7 +3,6 @@
 //     and makes the entry the newest one. Otherwise the function is inlined, and keeping the result is an effect.
 //  2. A cache that is full would drop an entry at a miss: Python makes that call.
 #include <algorithm>
-#include <cmath>
 
 #include "guards/cached_calls.h"
 #include "guards/constants.h"
@@ -13,26 +12,14 @@ namespace md {
 
 namespace {
 
-// A NaN is found by its identity alone.
-bool has_nan(PyObject* constant) {
-  if (PyFloat_Check(constant)) return std::isnan(PyFloat_AS_DOUBLE(constant));
-  if (PyComplex_Check(constant)) {
-    Py_complex number = PyComplex_AsCComplex(constant);
-    return std::isnan(number.real) || std::isnan(number.imag);
-  }
-  if (!PyTuple_Check(constant)) return PyFrozenSet_Check(constant);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constant); ++i)
-    if (has_nan(PyTuple_GET_ITEM(constant, i))) return true;
-  return false;
-}
-
 Ref constant_argument(Walk& walk, const ValuePtr& value) {
   // A built-in class holds nothing that dies.
   if (auto* object = as<ObjectValue>(value); object != nullptr && PyType_CheckExact(object->object.get()))
     if (!PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object->object.get()), Py_TPFLAGS_HEAPTYPE))
       return Ref::share(walk.identity_of(value));
   Ref constant = walk.is_tensor(value) ? Ref() : walk.constant_of(value);
-  bool is_exact = constant && is_guardable_constant(constant.get()) && !has_nan(constant);
+  // A NaN is found by its identity alone.
+  bool is_exact = constant && is_guardable_constant(constant.get()) && !holds_nan(constant);
   if (!is_exact) walk.graph_break(BreakReason::unhashable_key, "an argument of a cached function: " + describe(value));
   if (PyObject_Hash(constant) == -1) walk.raise_set();
   return constant;

@@ -5,10 +5,10 @@
 #include <array>
 #include <string_view>
 
+#include "cpython/class_maker.h"
 #include "cpython/object_layout.h"
 #include "cpython/text.h"
 #include "guards/constants.h"
-#include "snapshot/class_maker.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/walk.h"
 

@@ -1,6 +1,7 @@
 #include "symbolic/pure_calls.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 
 #include "cpython/imports.h"
@@ -120,6 +121,10 @@ PyTypeObject* match_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
+bool is_one_of(BorrowedRef callable, std::span<const Ref> callables) {
+  return std::ranges::any_of(callables, [&](const Ref& one) { return one.get() == callable.get(); });
+}
+
 // Functions that take a number or text of a subclass for what it equals: methods of the built-in classes that neither keep it nor
 // ask it for its own text, and conversions whose methods are looked at.
 bool takes_plain_value(BorrowedRef callable) {
@@ -128,24 +133,24 @@ bool takes_plain_value(BorrowedRef callable) {
                    kFormatMap = check(PyObject_GetAttrString(text, "format_map"));
   if (Py_IS_TYPE(callable.get(), &PyMethodDescr_Type))
     return callable.get() != kFormat.get() && callable.get() != kFormatMap.get();
-  static const Ref kNames[] = {imported("builtins", "int"),   imported("builtins", "float"),
-                               imported("builtins", "range"), imported("builtins", "chr"),
-                               imported("builtins", "bin"),   imported("builtins", "hex"),
-                               imported("builtins", "oct"),   imported("builtins", "ord")};
-  return std::ranges::any_of(kNames, [&](const Ref& name) { return name.get() == callable.get(); });
+  static const Ref kCallables[] = {imported("builtins", "int"),   imported("builtins", "float"),
+                                   imported("builtins", "range"), imported("builtins", "chr"),
+                                   imported("builtins", "bin"),   imported("builtins", "hex"),
+                                   imported("builtins", "oct"),   imported("builtins", "ord")};
+  return is_one_of(callable, kCallables);
 }
 
 // Functions that go over their argument. Any other is given an iterator as what it is, and takes nothing from it.
 bool goes_over_argument(BorrowedRef callable) {
-  static const Ref kNames[] = {imported("builtins", "max"),
-                               imported("builtins", "min"),
-                               imported("builtins", "bytes"),
-                               imported("builtins", "frozenset"),
-                               imported("math", "fsum"),
-                               imported("math", "prod"),
-                               check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "join")),
-                               check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBytes_Type), "join"))};
-  return std::ranges::any_of(kNames, [&](const Ref& name) { return name.get() == callable.get(); });
+  static const Ref kCallables[] = {imported("builtins", "max"),
+                                   imported("builtins", "min"),
+                                   imported("builtins", "bytes"),
+                                   imported("builtins", "frozenset"),
+                                   imported("math", "fsum"),
+                                   imported("math", "prod"),
+                                   check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "join")),
+                                   check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBytes_Type), "join"))};
+  return is_one_of(callable, kCallables);
 }
 
 // A dict that is read only (str.format_map, %). Null: not all of it is constant.

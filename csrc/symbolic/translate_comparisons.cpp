@@ -20,17 +20,6 @@ bool compares_by_identity(Walk& walk, const ValuePtr& value) {
   return walk.inherits(value, &PyBaseObject_Type, {"__eq__", "__ne__"});
 }
 
-// Not equal to itself, or a tuple that holds what is not.
-bool holds_nan(PyObject* known) {
-  if (PyTuple_Check(known)) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(known); ++i)
-      if (holds_nan(PyTuple_GET_ITEM(known, i))) return true;
-    return false;
-  }
-  return (PyFloat_Check(known) || PyComplex_Check(known)) && PyObject_RichCompareBool(known, known, Py_EQ) == 1 &&
-         check(PyObject_RichCompare(known, known, Py_EQ)).get() == Py_False;
-}
-
 // Containers that hold themselves are compared until Python raises.
 constexpr int kDeepestEquality = 100;
 
@@ -119,8 +108,8 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     if (equal < 0) walk.raise_set();
     // NaN is equal to what is the same object alone, and guards on values tell nothing of that.
     if (holds_nan(x) && holds_nan(y)) {
-      bool whole = !PyTuple_Check(x.get()) && !PyTuple_Check(y.get());
-      if (!whole) walk.graph_break(BreakReason::unknown_comparison, "of tuples that hold NaN");
+      bool are_containers = PyTuple_Check(x.get()) || PyAnySet_Check(x.get());
+      if (are_containers) walk.graph_break(BreakReason::unknown_comparison, "of tuples that hold NaN");
       return walk.same_object(a, b);
     }
     return equal == 1;

@@ -115,14 +115,14 @@ bool makes_generic_alias(PyTypeObject* type, PyObject* name) {
 ValuePtr subscript_of_class(Walk& walk, const ValuePtr& type, const ValuePtr& key) {
   static PyObject* const kClassGetitem = PyUnicode_InternFromString("__class_getitem__");
   static const Ref kGetitem = imported("operator", "getitem");
-  if (makes_generic_alias(reinterpret_cast<PyTypeObject*>(walk.identity_of(type).get()), kClassGetitem)) {
+  auto* known = reinterpret_cast<PyTypeObject*>(walk.identity_of(type).get());
+  if (makes_generic_alias(known, kClassGetitem)) {
     auto alias = make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(&Py_GenericAliasType)),
                                        std::vector<ValuePtr>{type, key}, std::vector<std::pair<Ref, ValuePtr>>{});
     alias->maker = walk.constant(kGetitem.get());
     return alias;
   }
-  bool is_python =
-      PyType_HasFeature(reinterpret_cast<PyTypeObject*>(walk.identity_of(type).get()), Py_TPFLAGS_HEAPTYPE);
+  bool is_python = PyType_HasFeature(known, Py_TPFLAGS_HEAPTYPE);
   ValuePtr method = is_python ? walk.optional_attribute(type, kClassGetitem) : nullptr;
   if (!method) walk.graph_break(BreakReason::unknown_subscript, str_cat(describe(type), "[", describe(key), "]"));
   return walk.call_now(method, {{key}, {}});

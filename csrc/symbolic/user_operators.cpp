@@ -46,6 +46,16 @@ bool declines_comparison(PyTypeObject* type, PyTypeObject* other) {
   return is_known && !PyType_IsSubtype(other, type);
 }
 
+// Whether the left operand's method was inlined; nothing: it has none.
+std::optional<bool> inline_of_left(Walk& walk, const ValuePtr& left, const ValuePtr& right,
+                                   const OperatorMethods& names) {
+  if (inline_method(walk, left, right, names.in_place, OperatorTry::InPlace, left, right)) return true;
+  if (has_method(walk, left, names.in_place)) return false;
+  if (inline_method(walk, left, right, names.plain, OperatorTry::Plain, left, right)) return true;
+  if (has_method(walk, left, names.plain)) return false;
+  return std::nullopt;
+}
+
 bool is_operand_of_user(const ValuePtr& value) {
   // A Counter, or another subclass of dict that the walk made.
   bool is_dict = value->kind == ValueKind::Dict && PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
@@ -174,10 +184,7 @@ bool inline_left_operator(Walk& walk, const Instruction& at) {
   if (!is_user_object(left) || walk.is_declined_operator()) return false;
   PyTypeObject *left_type = walk.exact_type(left), *right_type = walk.exact_type(right);
   if (PyType_IsSubtype(right_type, left_type) != 0) return false;
-  OperatorMethods names = operator_methods(at);
-  if (inline_method(walk, left, right, names.in_place, OperatorTry::InPlace, left, right)) return true;
-  if (has_method(walk, left, names.in_place)) return false;
-  return inline_method(walk, left, right, names.plain, OperatorTry::Plain, left, right);
+  return inline_of_left(walk, left, right, operator_methods(at)).value_or(false);
 }
 
 bool inline_operator(Walk& walk, const Instruction& at) {
@@ -202,10 +209,7 @@ bool inline_operator(Walk& walk, const Instruction& at) {
     return call_operator(walk, at);
   bool has_own = !is_order || !left_user || !walk.inherits(left, &PyBaseObject_Type, {names.plain});
   if (left_user && has_own) {
-    if (inline_method(walk, left, right, names.in_place, OperatorTry::InPlace, left, right)) return true;
-    if (has_method(walk, left, names.in_place)) return false;
-    if (inline_method(walk, left, right, names.plain, OperatorTry::Plain, left, right)) return true;
-    if (has_method(walk, left, names.plain)) return false;
+    if (std::optional<bool> inlined = inline_of_left(walk, left, right, names)) return *inlined;
   } else if (has_own && !declines(left_type, right_type)) {
     return false;
   }

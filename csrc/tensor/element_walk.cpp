@@ -24,7 +24,11 @@ void copy_words(const char* src, int64_t src_step, char* dst, int64_t dst_step, 
   }
 }
 
-void copy_items(int64_t item, const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t n) {
+}  // namespace
+
+void copy_items(int64_t item, const void* from, int64_t src_step, void* to, int64_t dst_step, int64_t n) {
+  auto* src = static_cast<const char*>(from);
+  auto* dst = static_cast<char*>(to);
   if (src_step == item && dst_step == item) {
     std::memcpy(dst, src, static_cast<size_t>(n * item));
     return;
@@ -40,8 +44,6 @@ void copy_items(int64_t item, const char* src, int64_t src_step, char* dst, int6
       return copy_words<uint64_t>(src, src_step, dst, dst_step, n);
   }
 }
-
-}  // namespace
 
 ElementWalk::ElementWalk(std::span<const int64_t> sizes) : rank_(static_cast<int>(sizes.size())) {
   if (rank_ > kMaxRank)

@@ -7,6 +7,9 @@
 
 namespace md {
 
+// Copies n items of 1, 2, 4 or 8 bytes that lie `step` bytes apart.
+void copy_items(int64_t item, const void* from, int64_t src_step, void* to, int64_t dst_step, int64_t n);
+
 // The dims of an iteration space, ordered and merged so that the first operand's innermost dim comes last.
 class ElementWalk {
  public:

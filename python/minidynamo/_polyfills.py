@@ -12,6 +12,7 @@ import functools
 import heapq
 import itertools
 import operator
+import types
 
 
 def _chain(*iterables):
@@ -298,14 +299,12 @@ def _iter_until(function, sentinel, *, _stop=StopIteration):
         yield value
 
 
-def _items_by_number(items, *, _missing=IndexError, _stop=StopIteration):
+def _items_by_number(items, *, _ended=(IndexError, StopIteration)):
     at = 0
     while True:
         try:
             item = items[at]
-        except _missing:
-            return
-        except _stop:
+        except _ended:
             return
         yield item
         at += 1
@@ -354,13 +353,6 @@ def _heapify(heap, /, *, _before=_is_less, _len=len, _range=range, _sink=_sink, 
         _sink(heap, at, heap[at], _before)
 
 
-def _heapify_max(heap, /, *, _before=_is_more, _len=len, _range=range, _sink=_sink, _type=type, _list=list, _fail=None):
-    if _type(heap) is not _list:
-        _fail()
-    for at in _range(_len(heap) // 2 - 1, -1, -1):
-        _sink(heap, at, heap[at], _before)
-
-
 def _heappush(heap, item, /, *, _before=_is_less, _len=len, _rise=_rise, _type=type, _list=list, _fail=None):
     if _type(heap) is not _list:
         _fail()
@@ -379,26 +371,7 @@ def _heappop(heap, /, *, _before=_is_less, _sink=_sink, _type=type, _list=list, 
     return first
 
 
-def _heappop_max(heap, /, *, _before=_is_more, _sink=_sink, _type=type, _list=list, _fail=None):
-    if _type(heap) is not _list or not heap:
-        _fail()
-    last = heap.pop()
-    if not heap:
-        return last
-    first = heap[0]
-    _sink(heap, 0, last, _before)
-    return first
-
-
 def _heapreplace(heap, item, /, *, _before=_is_less, _sink=_sink, _type=type, _list=list, _fail=None):
-    if _type(heap) is not _list or not heap:
-        _fail()
-    first = heap[0]
-    _sink(heap, 0, item, _before)
-    return first
-
-
-def _heapreplace_max(heap, item, /, *, _before=_is_more, _sink=_sink, _type=type, _list=list, _fail=None):
     if _type(heap) is not _list or not heap:
         _fail()
     first = heap[0]
@@ -414,6 +387,18 @@ def _heappushpop(heap, item, /, *, _sink=_sink, _before=_is_less, _type=type, _l
     first = heap[0]
     _sink(heap, 0, item, _before)
     return first
+
+
+def _with_defaults(function, **defaults):
+    """The function with other keyword defaults."""
+    twin = types.FunctionType(function.__code__, globals(), function.__name__, function.__defaults__)
+    twin.__kwdefaults__ = {**function.__kwdefaults__, **defaults}
+    return twin
+
+
+_heapify_max = _with_defaults(_heapify, _before=_is_more)
+_heappop_max = _with_defaults(_heappop, _before=_is_more)
+_heapreplace_max = _with_defaults(_heapreplace, _before=_is_more)
 
 
 def _bisect_left(a, x, lo=0, hi=None, *, key=None, _len=len, _isinstance=isinstance, _dict=dict, _fail=None):
@@ -559,14 +544,8 @@ def _in_place_operators():
         a += b
         return a
 
-    for function in [iadd, isub, imul, itruediv, ifloordiv, imod, ipow, imatmul] + [
-        iand,
-        ior,
-        ixor,
-        ilshift,
-        irshift,
-        iconcat,
-    ]:
+    arithmetic = iadd, isub, imul, itruediv, ifloordiv, imod, ipow, imatmul
+    for function in (*arithmetic, iand, ior, ixor, ilshift, irshift, iconcat):
         yield getattr(operator, function.__name__), function
 
 
@@ -669,24 +648,24 @@ def register(register_polyfill, register_made_class):
     register_made_class(operator.attrgetter, _call_attrgetter)
     register_made_class(operator.methodcaller, _call_methodcaller)
     for name, parameters in _ITERTOOLS.items():
-        register_polyfill(getattr(itertools, name), globals()["_" + name], parameters, shown.get(name))
-    register_polyfill(itertools.chain.__dict__["from_iterable"], _chain_from_iterable, "", None)
-    register_polyfill(functools.reduce, _reduce, "", None)
-    register_polyfill(collections._count_elements, _count_elements, "", None)
-    register_polyfill(type(iter(int, 1)), _iter_until, "", None)
-    register_polyfill(type(iter(_ByNumber())), _items_by_number, "", None)
-    register_polyfill(sum, _sum, "", None)
-    register_polyfill(functools.cached_property.__get__, _cached_property_get, "", None)
+        register_polyfill(getattr(itertools, name), globals()["_" + name], parameters=parameters, inner=shown.get(name))
+    register_polyfill(itertools.chain.__dict__["from_iterable"], _chain_from_iterable)
+    register_polyfill(functools.reduce, _reduce)
+    register_polyfill(collections._count_elements, _count_elements)
+    register_polyfill(type(iter(int, 1)), _iter_until)
+    register_polyfill(type(iter(_ByNumber())), _items_by_number)
+    register_polyfill(sum, _sum)
+    register_polyfill(functools.cached_property.__get__, _cached_property_get)
     for name in "heapify heappush heappop heapreplace heappushpop _heapify_max _heapreplace_max _heappop_max".split():
         if hasattr(heapq, name):
-            register_polyfill(getattr(heapq, name), globals()["_" + name.lstrip("_")], "", None)
+            register_polyfill(getattr(heapq, name), globals()["_" + name.lstrip("_")])
     for name in "bisect_left bisect_right insort_left insort_right".split():
-        register_polyfill(getattr(bisect, name), globals()["_" + name], "", None)
+        register_polyfill(getattr(bisect, name), globals()["_" + name])
     named = {"setitem": _setitem, "delitem": _delitem, "indexOf": _index_of, "countOf": _count_of}
     for name, function in named.items():
-        register_polyfill(getattr(operator, name), function, "", None)
+        register_polyfill(getattr(operator, name), function)
     if hasattr(operator, "call"):
-        register_polyfill(operator.call, _call, "", None)
+        register_polyfill(operator.call, _call)
     for operators in (_operators(), _in_place_operators()):
         for original, function in operators:
-            register_polyfill(original, function, "", None)
+            register_polyfill(original, function)

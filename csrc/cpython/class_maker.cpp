@@ -1,6 +1,6 @@
 // type.__new__ looks for __init_subclass__ behind the new class in its MRO. While it does, that MRO is the class and object alone:
 // the last of its names is an object whose __set_name__ sees to it, and nobody else has the class yet.
-#include "snapshot/class_maker.h"
+#include "cpython/class_maker.h"
 
 namespace md {
 
