@@ -258,6 +258,7 @@ CLOSURE = make_closure("captured")
 EMPTY_CELL = types.CellType()
 METHOD = Point().method
 STATIC = staticmethod(other_function)
+SHOWN = {"a": 1}
 MODULE = types.ModuleType("module")
 MODULE.here = "in module"
 WITH_DICT = Point(a=1)
@@ -312,6 +313,8 @@ SOURCES = {
     "DictItem": ("L['x']['k']", None, on_x("DictItem", "k"), {"k": 9}, 9, [{}, {"j": 1}, {7: 1}], [[1], None]),
     "PropertyGetter": ("L['x'].fget", None, on_x("PropertyGetter"), property(other_function), other_function,
                        [property()], [STATIC, 3]),
+    "ShownMapping": ("L['x'].__mapping__", None, on_x("ShownMapping"), types.MappingProxyType(SHOWN), SHOWN, [],
+                     [{"a": 1}, 3]),
     "PropertySetter": ("L['x'].fset", None, on_x("PropertySetter"), property(None, other_function), other_function,
                        [property()], [STATIC, 3]),
     "GlobalsDict": ("L['x'].__globals__", None, on_x("GlobalsDict"), other_function, globals(), [], [Point, 3]),
@@ -337,6 +340,7 @@ def test_every_row_is_tried():
         "TENSOR_MATCH",
         "GLOBAL_STATE",
         "ABC_TOKEN",
+        "RECURSION_LIMIT",
     }
     assert tried == set(testing.GUARD_KINDS)
     assert set(SOURCES) | {"HandledException"} == set(testing.SOURCE_KINDS)

@@ -86,6 +86,7 @@ void bind_engine(py::module_& module) {
   register_class_calls();
   register_set_methods();
   register_made_calls();
+  register_mapping_proxies();
   register_sorting();
   register_output_calls();
   register_identities();

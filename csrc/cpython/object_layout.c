@@ -179,17 +179,28 @@ int pv_inline_words(PyObject* object, PyObject* name, PvWord* words) {
   return count;
 }
 
-int pv_own_attribute(PyTypeObject* type, PyObject* name, PyObject** value) {
-  *value = NULL;
+PyObject* pv_type_dict(PyTypeObject* type) {
 #if PY_VERSION_HEX >= 0x030C0000
   PyObject* dict = PyType_GetDict(type);
-  int found = dict != NULL ? pv_dict_lookup(dict, name, value) : 0;
   Py_XDECREF(dict); /* the type holds it */
-  return found;
+  return dict;
 #else
-  return pv_dict_lookup(type->tp_dict, name, value);
+  return type->tp_dict;
 #endif
 }
+
+int pv_own_attribute(PyTypeObject* type, PyObject* name, PyObject** value) {
+  *value = NULL;
+  PyObject* dict = pv_type_dict(type);
+  return dict != NULL ? pv_dict_lookup(dict, name, value) : 0;
+}
+
+/* mappingproxyobject of Objects/descrobject.c */
+typedef struct {
+  PyObject_HEAD PyObject* mapping;
+} MappingProxy;
+
+PyObject* pv_shown_mapping(PyObject* proxy) { return ((MappingProxy*)proxy)->mapping; }
 
 int pv_mro_lookup(PyTypeObject* type, Py_ssize_t place, PyObject* name, PyObject** value) {
   *value = NULL;

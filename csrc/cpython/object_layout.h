@@ -14,6 +14,10 @@ int pv_instance_lookup(PyObject* object, PyObject* name, PyObject** value);
 int pv_dict_lookup(PyObject* dict, PyObject* name, PyObject** value);
 /* The same along the MRO of a type, from a place in it on. */
 int pv_mro_lookup(PyTypeObject* type, Py_ssize_t place, PyObject* name, PyObject** value);
+/* The dict of this class alone, borrowed. */
+PyObject* pv_type_dict(PyTypeObject* type);
+/* The mapping that a mappingproxy shows, borrowed. */
+PyObject* pv_shown_mapping(PyObject* proxy);
 /* In the dict of this class alone. */
 int pv_own_attribute(PyTypeObject* type, PyObject* name, PyObject** value);
 /* Whether instances have attribute storage of their own: a dict or values. */

@@ -40,7 +40,7 @@ struct StateExpectation {
 
 struct Guard {
   GuardKind kind = GuardKind::TYPE_MATCH;
-  const Source* source = nullptr;        // null: GLOBAL_STATE
+  const Source* source = nullptr;        // null: GLOBAL_STATE, RECURSION_LIMIT
   const Source* other = nullptr;         // ALIAS, NOT_ALIAS
   HeldObject object;                     // type, constant, object, code or key; of TENSOR_MATCH the type
   SameConstant same_constant = nullptr;  // EQUALS_MATCH

@@ -111,6 +111,9 @@ std::string condition_SET_ITEMS(const Guard& guard, const Bytecode& bytecode) {
 std::string condition_ABC_TOKEN(const Guard& guard, const Bytecode&) {
   return str_cat("abc.get_cache_token() == ", guard.length);
 }
+std::string condition_RECURSION_LIMIT(const Guard& guard, const Bytecode&) {
+  return str_cat("sys.getrecursionlimit() == ", guard.length);
+}
 std::string condition_TEXT_STREAM(const Guard& guard, const Bytecode& bytecode) {
   return name(guard.source, bytecode) + " is a plain text stream";
 }

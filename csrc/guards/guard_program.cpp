@@ -128,6 +128,10 @@ bool check_ABC_TOKEN(const GuardInstruction& in, PyObject* const*, const LocalsV
   return current_abc_token() == in.number;
 }
 
+bool check_RECURSION_LIMIT(const GuardInstruction& in, PyObject* const*, const LocalsView&) {
+  return Py_GetRecursionLimit() == in.number;
+}
+
 int look_for_key(const GuardInstruction& in, PyObject* const* registers) {
   PyObject* dict = registers[in.target];
   PyObject* value = nullptr;
@@ -247,6 +251,7 @@ void set_operand(GuardInstruction& in, const Guard& guard) {
     case GuardKind::SLOT_MATCH:
     case GuardKind::LENGTH:
     case GuardKind::ABC_TOKEN:
+    case GuardKind::RECURSION_LIMIT:
       in.number = guard.length;
       return;
     case GuardKind::ABSENT:

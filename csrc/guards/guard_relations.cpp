@@ -49,6 +49,7 @@ constexpr Relation same_operand_NOT_ALIAS = nothing_more;
 constexpr Relation same_operand_NO_OVERLAP = nothing_more;
 constexpr Relation same_operand_SHAPE = same_relation;
 constexpr Relation same_operand_ABC_TOKEN = same_length;
+constexpr Relation same_operand_RECURSION_LIMIT = same_length;
 constexpr Relation same_operand_TEXT_STREAM = nothing_more;
 constexpr Relation same_operand_GLOBAL_STATE = nothing_more;
 

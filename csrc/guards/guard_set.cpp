@@ -17,7 +17,7 @@ struct GuardSet::Impl {
   SourcePool sources;
   std::vector<Guard> guards;
   std::vector<std::vector<int>> guards_on;  // by source id, until they are simplified
-  bool has_global_state = false;
+  uint32_t standing_alone = 0;              // a bit for each kind that stands on no source and is there
   bool sealed = false;
   GuardProgram program;
   GuardMemories memories;
@@ -48,9 +48,11 @@ static bool is_number(BorrowedRef constant) {
 void GuardSet::Impl::add(Guard guard) {
   MD_ASSERT(!sealed, "a guard comes before seal");
   if (guard.source == nullptr) {
-    MD_ASSERT(guard.kind == GuardKind::GLOBAL_STATE, "a guard stands on a source");
-    if (!has_global_state) guards.push_back(std::move(guard));
-    has_global_state = true;
+    MD_ASSERT(guard.kind == GuardKind::GLOBAL_STATE || guard.kind == GuardKind::RECURSION_LIMIT,
+              "a guard stands on a source");
+    uint32_t bit = uint32_t{1} << static_cast<int>(guard.kind);
+    if ((standing_alone & bit) == 0) guards.push_back(std::move(guard));
+    standing_alone |= bit;
     return;
   }
   guards_on.resize(std::max<size_t>(guards_on.size(), sources.size()));
@@ -105,7 +107,7 @@ void GuardSet::Impl::share_types() {
 void GuardSet::Impl::replace(std::vector<Guard> by) {
   guards.clear();
   guards_on.clear();
-  has_global_state = false;
+  standing_alone = 0;
   for (Guard& guard : by) add(std::move(guard));
 }
 
@@ -265,6 +267,12 @@ void GuardSet::set_items(const Source* source, BorrowedRef item_tuple) {
 void GuardSet::abc_token(const Source* source) {
   Guard guard = guard_on(GuardKind::ABC_TOKEN, source);
   guard.length = current_abc_token();
+  impl_->add(std::move(guard));
+}
+
+void GuardSet::recursion_limit() {
+  Guard guard = guard_on(GuardKind::RECURSION_LIMIT, nullptr);
+  guard.length = Py_GetRecursionLimit();
   impl_->add(std::move(guard));
 }
 

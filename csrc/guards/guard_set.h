@@ -67,7 +67,8 @@ class GuardSet {
   // A relation between dims whose symbols are at these places, the symbols in order. Tensors among them have a tensor_match,
   // ints a type_match.
   void shape(DimRelation relation, Dim left, Dim right, const SymbolList& symbols, std::span<const SizePlace> places);
-  void global_state();  // as it is now
+  void global_state();     // as it is now
+  void recursion_limit();  // as it is now
 
   // One guard as guard_filter_fn sees it.
   struct Fact {

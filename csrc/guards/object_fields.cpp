@@ -1,6 +1,7 @@
 #include "guards/object_fields.h"
 
 #include "cpython/library_types.h"
+#include "cpython/object_layout.h"
 #include "cpython/object_protocol.h"
 
 namespace md {
@@ -37,6 +38,7 @@ PyObject* type_doc(PyObject* object) {
   return found == Py_None || PyUnicode_CheckExact(found) ? found : nullptr;
 }
 PyObject* type_bases(PyObject* object) { return reinterpret_cast<PyTypeObject*>(object)->tp_bases; }
+PyObject* type_dict(PyObject* object) { return pv_type_dict(reinterpret_cast<PyTypeObject*>(object)); }
 PyObject* type_mro(PyObject* object) { return reinterpret_cast<PyTypeObject*>(object)->tp_mro; }
 
 PyFunctionObject* function(PyObject* object) { return reinterpret_cast<PyFunctionObject*>(object); }
@@ -74,6 +76,7 @@ const Row kRows[] = {{&PyType_Type, "__name__", type_name},
                      {&PyType_Type, "__doc__", type_doc},
                      {&PyType_Type, "__bases__", type_bases},
                      {&PyType_Type, "__mro__", type_mro},
+                     {&PyType_Type, "__dict__", type_dict},  // the dict, of which Python shows a mappingproxy
                      {&PyFunction_Type, "__name__", function_name},
                      {&PyFunction_Type, "__qualname__", function_qualname},
                      {&PyFunction_Type, "__code__", function_code},

@@ -256,6 +256,10 @@ Fetched fetch_PropertySetter(const Source&, PyObject* base, const LocalsView&) {
   return is_exactly(base, &PyProperty_Type) && offset >= 0 ? found_or_absent(object_member(base, offset)) : kUnknown;
 }
 
+Fetched fetch_ShownMapping(const Source&, PyObject* base, const LocalsView&) {
+  return is_exactly(base, &PyDictProxy_Type) ? found_or_unknown(pv_shown_mapping(base)) : kUnknown;
+}
+
 Fetched fetch_WrappedFunction(const Source&, PyObject* base, const LocalsView&) {
   if (auto inner = find_wrapper_callable(Py_TYPE(base))) return found_or_absent(inner(base));
   if (BorrowedRef replacement = find_replacement(base)) return found_or_absent(replacement);
@@ -355,6 +359,7 @@ std::string name_WeakItem(const Source& source, const std::string& base, const B
 }
 std::string name_PropertyGetter(const Source&, const std::string& base, const Bytecode&) { return base + ".fget"; }
 std::string name_PropertySetter(const Source&, const std::string& base, const Bytecode&) { return base + ".fset"; }
+std::string name_ShownMapping(const Source&, const std::string& base, const Bytecode&) { return base + ".__mapping__"; }
 std::string name_WrappedFunction(const Source&, const std::string& base, const Bytecode&) { return base + ".__func__"; }
 
 struct SourceRow {

@@ -176,6 +176,11 @@ Bound AttributeLookup::read_field(const ValuePtr& descriptor) {
     if (!value) unknown();
     return {value};
   }
+  if (PyType_Check(known->object.get()) && is("__dict__")) {
+    ValuePtr proxy = walk_.proxy_of_class(object_);
+    if (!proxy) unknown();
+    return {proxy};
+  }
   if (PyType_Check(known->object.get()) &&
       !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(known->object.get()), Py_TPFLAGS_HEAPTYPE)) {
     // A built-in class never changes.

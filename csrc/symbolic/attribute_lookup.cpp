@@ -94,6 +94,7 @@ Bound AttributeLookup::on_made_function() {
     return {function->annotations};
   }
   if (is("__module__")) return module_of_made(function);
+  if (is("__globals__")) return {walk_.globals_dict(maker_of(function))};
   if (is("__doc__")) return {walk_.constant(pv_code_doc(code))};
   if (is("__type_params__") && _PyType_Lookup(&PyFunction_Type, name_) != nullptr)
     return {make_value<SequenceValue>(false, std::vector<ValuePtr>())};
@@ -102,13 +103,19 @@ Bound AttributeLookup::on_made_function() {
   return on_builtin();
 }
 
-Bound AttributeLookup::module_of_made(FunctionValue* function) {
-  static PyObject* const kName = PyUnicode_InternFromString("__name__");
+ValuePtr AttributeLookup::maker_of(FunctionValue* function) {
   ValuePtr maker = function->globals_from ? function->globals_from : walk_.root().function;
   while (auto* made = as<FunctionValue>(maker)) maker = made->globals_from ? made->globals_from : walk_.root().function;
   auto* known = as<ObjectValue>(maker);
-  if (known == nullptr || known->source == nullptr || walk_.any_dict_written_at(kName)) unknown();
-  ValuePtr name = walk_.at(walk_.sources().get(SourceKind::Global, known->source, kName));
+  if (known == nullptr || known->source == nullptr) unknown();
+  return maker;
+}
+
+Bound AttributeLookup::module_of_made(FunctionValue* function) {
+  static PyObject* const kName = PyUnicode_InternFromString("__name__");
+  const Source* maker = as<ObjectValue>(maker_of(function))->source;
+  if (walk_.any_dict_written_at(kName)) unknown();
+  ValuePtr name = walk_.at(walk_.sources().get(SourceKind::Global, maker, kName));
   if (!name) unknown();
   return {name};
 }
@@ -131,7 +138,10 @@ Bound AttributeLookup::on_made_object() {
   PyTypeObject* type = type_of(object_);
   bool copies = type == &PyProperty_Type && (is("getter") || is("setter") || is("deleter"));
   if (copies) return {walk_.constant(_PyType_Lookup(type, name_)), true};
+  PyObject* of_proxy = type == &PyDictProxy_Type ? _PyType_Lookup(type, name_) : nullptr;
+  if (of_proxy != nullptr && Py_IS_TYPE(of_proxy, &PyMethodDescr_Type)) return {walk_.constant(of_proxy), true};
   if (is("__func__") && (type == &PyStaticMethod_Type || type == &PyClassMethod_Type)) return {made->positional[0]};
+  if (type->tp_getattro == PyObject_GenericGetAttr && _PyType_Lookup(type, name_) == nullptr) return missing();
   if (is_partial && is("func")) return {made->positional[0]};
   if (is_partial && is("args"))
     return {
@@ -238,7 +248,8 @@ Bound AttributeLookup::on_builtin() {
   if (auto* method = as<BoundMethodValue>(object_); method != nullptr && is("__self__")) return {method->self};
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) unknown();
   PyObject* descriptor = _PyType_Lookup(type, name_);
-  if (descriptor == nullptr && type->tp_dictoffset != 0) unknown();
+  // What a function made here was given, on_made_function() has found.
+  if (descriptor == nullptr && type->tp_dictoffset != 0 && object_->kind != ValueKind::Function) unknown();
   if (descriptor == nullptr) return missing();
   // A slot's method (__next__) is one as well, where it is known what calling it does.
   bool is_method = Py_IS_TYPE(descriptor, &PyMethodDescr_Type) ||
@@ -278,9 +289,10 @@ Bound AttributeLookup::missing() {
   std::string type = type_of(object_)->tp_name;
   bool is_class = known != nullptr && PyType_Check(known->object.get());
   if (is_class) type = reinterpret_cast<PyTypeObject*>(known->object.get())->tp_name;
-  if (type.size() > 50 || (object_->kind != ValueKind::Instance && known == nullptr) ||
-      !(is_class || PyType_HasFeature(type_of(object_), Py_TPFLAGS_HEAPTYPE)))
-    walk_.raise_here();
+  bool is_held = known != nullptr || object_->kind == ValueKind::Instance || object_->kind == ValueKind::Function ||
+                 object_->kind == ValueKind::Made;
+  bool by_object = PyType_HasFeature(type_of(object_), Py_TPFLAGS_HEAPTYPE) || type_of(object_) == &PyFunction_Type;
+  if (type.size() > 50 || !is_held || !(is_class || by_object)) walk_.raise_here();
   const char* format = is_class ? "type object '%s' has no attribute '%U'" : "'%s' object has no attribute '%U'";
   Ref text = check(PyUnicode_FromFormat(format, type.c_str(), name_.get()));
   walk_.raise_known(PyExc_AttributeError, {walk_.constant(text)});

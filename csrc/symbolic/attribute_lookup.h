@@ -20,6 +20,8 @@ class AttributeLookup {
   // A function that the walk made.
   Bound on_made_function();
   // The __name__ of the globals that it was made in.
+  // The function from outside whose globals this one has.
+  ValuePtr maker_of(FunctionValue* function);
   Bound module_of_made(FunctionValue* function);
   // Of an object whose methods are pure.
   Bound on_model(BorrowedRef model);

@@ -526,6 +526,12 @@ struct BuiltinRow {
   const char* name;
   CallHandler handler;
 };
+ValuePtr call_recursion_limit(Walk& walk, const CallArgs& args) {
+  walk.require_count(args, 0, 0);
+  walk.guards().recursion_limit();
+  return walk.integer(Py_GetRecursionLimit());
+}
+
 constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
                                     {"isinstance", call_isinstance},
                                     {"type", call_type},
@@ -573,6 +579,7 @@ bool Walk::is_instance(const ValuePtr& value, const ValuePtr& classinfo) {
 void register_builtin_calls() {
   Ref builtins = check(PyImport_ImportModule("builtins"));
   register_call(imported("operator", "abs").get(), call_abs);
+  register_call(imported("sys", "getrecursionlimit").get(), call_recursion_limit);
   register_call(imported("collections", "OrderedDict").get(), call_ordered_dict);
   register_call(imported("collections", "defaultdict").get(), call_default_dict);
   // Those of iterators that the walk makes.

@@ -29,7 +29,8 @@ bool has_plain_store(Walk& walk, const ValuePtr& value, BorrowedRef name) {
 }  // namespace
 
 bool Walk::class_store(const ValuePtr& value, BorrowedRef name, const ValuePtr& stored) {
-  if (!has_plain_store(*this, value, name)) return false;
+  // What was read of a class by its __dict__ is not asked for what is written.
+  if (shows_class_dict_ || !has_plain_store(*this, value, name)) return false;
   identity_of(value);
   PyTypeObject* type = class_in(value);
   auto same = std::ranges::find_if(written_classes_, [&](const ValuePtr& each) { return class_in(each) == type; });

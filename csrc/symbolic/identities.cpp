@@ -29,6 +29,7 @@ bool is_passing(const ValuePtr& value) {
     case ValueKind::Function:
     case ValueKind::Instance:
     case ValueKind::InstanceDict:
+    case ValueKind::Made:
       return false;
     default:
       return true;

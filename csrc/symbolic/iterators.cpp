@@ -215,6 +215,7 @@ ValuePtr old_iterator_over(Walk& walk, const ValuePtr& value) {
 
 ValuePtr Walk::iterator_over(const ValuePtr& value) {
   if (value->kind == ValueKind::Iterator) return value;
+  if (const ValuePtr shown = behind_proxy(value); shown != value) return any_iterator_over(shown);
   if (is_plain_sequence(*this, value)) {
     exact_type(value);
     auto iterator = make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});

@@ -10,6 +10,11 @@ namespace md {
 namespace {
 
 bool compares_by_identity(Walk& walk, const ValuePtr& value) {
+  if (value->kind == ValueKind::Made) {
+    PyTypeObject* type = type_of(value);
+    return type->tp_richcompare == PyBaseObject_Type.tp_richcompare &&
+           walk.inherits(value, &PyBaseObject_Type, {"__eq__", "__ne__"});
+  }
   auto* object = as<ObjectValue>(value);
   if (object == nullptr) return false;
   PyObject* real = object->object;
@@ -52,6 +57,8 @@ std::optional<bool> held_equality(Walk& walk, const ValuePtr& held, const ValueP
 }
 
 std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
+  const ValuePtr shown_a = walk.behind_proxy(a), shown_b = walk.behind_proxy(b);
+  if (shown_a != a || shown_b != b) return equality(walk, shown_a, shown_b);
   static PyObject* const kEq = PyUnicode_InternFromString("__eq__");
   EqualityDepth depth(walk);
   if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
@@ -275,7 +282,7 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
 }
 
 void contains_op(Walk& walk, const Instruction& at) {
-  ValuePtr container = walk.peek(1), item = walk.peek(2);
+  ValuePtr container = walk.behind_proxy(walk.peek(1)), item = walk.peek(2);
   std::optional<bool> found = known_contains(walk, container, item);
   if (!found) {
     static PyObject* const kContains = PyUnicode_InternFromString("__contains__");

@@ -144,7 +144,8 @@ ValuePtr index_by_method(Walk& walk, const ValuePtr& container, const ValuePtr& 
 }
 
 // container[key]; null: a user's __getitem__ was inlined.
-ValuePtr subscript(Walk& walk, const ValuePtr& container, const ValuePtr& given) {
+ValuePtr subscript(Walk& walk, const ValuePtr& asked, const ValuePtr& given) {
+  const ValuePtr container = walk.behind_proxy(asked);
   if (auto* tensor = as<TensorValue>(container)) return walk.index_tensor(tensor, given);
   ValuePtr key = is_user_object(given) ? index_by_method(walk, container, given) : given;
   PyTypeObject* type = type_of(container);

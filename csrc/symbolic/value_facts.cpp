@@ -320,12 +320,15 @@ std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
       return length_of(as<DictViewValue>(value)->dict);
     case ValueKind::InstanceDict:
       return instance_entries(*as<InstanceDictValue>(value))->size();
+    case ValueKind::Made:
     case ValueKind::Object:
       break;
     default:
       return std::nullopt;
   }
+  if (const ValuePtr shown = behind_proxy(value); shown != value) return length_of(shown);
   auto* known = as<ObjectValue>(value);
+  if (known == nullptr) return std::nullopt;
   PyObject* object = known->object;
   bool is_list = PyList_Check(object) || is_deque(value);
   if (is_list && !is_plain_list(value)) return std::nullopt;
@@ -371,6 +374,7 @@ std::unique_ptr<std::vector<ValuePtr>> Walk::elements_of(const ValuePtr& value) 
 }
 
 std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& value) {
+  if (const ValuePtr shown = behind_proxy(value); shown != value) return entries_of(shown);
   if (auto* dict = as<DictValue>(value)) {
     // A subclass may say otherwise to those who copy it.
     if (!is_dict(value, {"__iter__", "keys"})) return nullptr;
@@ -448,10 +452,13 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
     case ValueKind::PolicyFunction:
     case ValueKind::Iterator:
     case ValueKind::Super:
-    case ValueKind::Made:
     case ValueKind::RaisedPart:
     case ValueKind::Identity:
       return true;
+    case ValueKind::Made:
+      if (type_of(value) != &PyDictProxy_Type) return true;
+      if (std::optional<int64_t> length = length_of(value)) return *length != 0;
+      return std::nullopt;
     case ValueKind::Number:
       graph_break(BreakReason::data_dependent_branch, "truth of a number taken out of a tensor");
     case ValueKind::Computed:

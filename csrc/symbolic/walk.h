@@ -159,6 +159,10 @@ class Walk {
   // Elements of an exact tuple or list, real or made here; null: neither.
   std::unique_ptr<std::vector<ValuePtr>> elements_of(const ValuePtr& value);
   std::optional<int64_t> length_of(const ValuePtr& value);
+  // The mapping that a mappingproxy shows; any other value is itself.
+  ValuePtr behind_proxy(const ValuePtr& value);
+  // The __dict__ of a class. Null: not known.
+  ValuePtr proxy_of_class(const ValuePtr& type);
   ValuePtr element(ObjectValue* sequence, Py_ssize_t index);
   // Entries of an exact dict, real or made here; keys are constants. Null: not such a dict.
   std::unique_ptr<std::vector<DictValue::Entry>> entries_of(const ValuePtr& value);
@@ -536,6 +540,7 @@ class Walk {
   void add_frames(CallOutSite& site);
   std::vector<ValuePtr> mutables_, written_;  // lists, dicts and instances from outside: met, and written to
   std::vector<ValuePtr> written_classes_;
+  bool shows_class_dict_ = false;  // some class's __dict__ was asked for
   bool dict_written_ = false;
   bool goes_back_ = false;
   PendingWrites& write_to(const ValuePtr& object);
@@ -618,6 +623,7 @@ void register_super();
 void register_class_calls();
 void register_set_methods();
 void register_made_calls();
+void register_mapping_proxies();
 // A C class whose objects never change; `call` is Python for what calling one does: call(args, keywords, *more), or null.
 void register_made_class(PyTypeObject* type, BorrowedRef call);
 void register_sorting();

@@ -7,6 +7,7 @@ another one. Every call is compared with plain Python, so that a guard that is m
 import abc
 import collections
 import io
+import sys
 import types
 
 import pytest
@@ -341,6 +342,19 @@ def a_registration():
     return lambda x: x + (5 if isinstance(thing, base) else 1), [(ones(1),), same], change
 
 
+@case("RECURSION_LIMIT")
+def how_deep_calls_may_be():
+    def same():
+        sys.setrecursionlimit(RECURSION_LIMIT)
+        return (ones(1),)
+
+    def change():
+        sys.setrecursionlimit(RECURSION_LIMIT + 10)
+        return (ones(1),)
+
+    return lambda x: x + sys.getrecursionlimit(), [same, same], change
+
+
 @case("TEXT_STREAM")
 def where_output_goes():
     def write(x, stream):
@@ -410,6 +424,15 @@ def played(make, compile_function):
         seen.append((snapshot(result), [snapshot(each) for each in arguments if visible(each)]))
         captures.append(count.frame_count)
     return seen, captures
+
+
+RECURSION_LIMIT = sys.getrecursionlimit()
+
+
+@pytest.fixture(autouse=True)
+def recursion_limit_restored():
+    yield
+    sys.setrecursionlimit(RECURSION_LIMIT)
 
 
 @pytest.mark.parametrize(("kind", "make"), PARAMETERS, ids=[f"{kind}-{make.__name__}" for kind, make in PARAMETERS])

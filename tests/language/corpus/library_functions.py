@@ -6,7 +6,6 @@ import contextlib
 import copy
 import functools
 import heapq
-import inspect
 import itertools
 import math
 import operator
@@ -346,11 +345,6 @@ def heap(x):
     heapq.heapify(h)
     heapq.heappush(h, 0)
     return x, heapq.heappop(h), heapq.nlargest(2, [1, 5, 2])
-
-
-@snippet()
-def signature(x):
-    return x, list(inspect.signature(scaled).parameters)
 
 
 @whole()
