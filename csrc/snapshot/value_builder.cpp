@@ -291,10 +291,12 @@ Ref as_held_by_class(PyObject* name, const Ref& function) {
 
 namespace {
 
-// Borrowed; null: none.
-PyObject* set_name_hook(BorrowedRef value) {
+// A __set_name__ that nobody has called yet, borrowed: those in Python were called while walking, and None stands for one in a
+// class that is not filled yet. Null: none.
+PyObject* uncalled_set_name(BorrowedRef value) {
   static PyObject* const kSetName = PyUnicode_InternFromString("__set_name__");
-  return _PyType_Lookup(value.type(), kSetName);
+  PyObject* hook = _PyType_Lookup(value.type(), kSetName);
+  return hook == nullptr || hook == Py_None || PyFunction_Check(hook) ? nullptr : hook;
 }
 
 // name, qualified name, bases, metaclass, cell of its names
@@ -340,7 +342,8 @@ Ref ValueBuilder::make_class(const Recipe& recipe) {
 bool ValueBuilder::is_given_early(BorrowedRef name, RecipeId value) {
   if (PyUnicode_CompareWithASCIIString(name, "__slots__") == 0) return true;
   if (!is_there(value)) return false;
-  PyObject* hook = set_name_hook(build(value));
+  static PyObject* const kSetName = PyUnicode_InternFromString("__set_name__");
+  PyObject* hook = _PyType_Lookup(build(value).type(), kSetName);
   return hook == nullptr || !PyFunction_Check(hook);
 }
 
@@ -353,8 +356,7 @@ void ValueBuilder::fill_class(PyObject* type, const Recipe& recipe) {
     Ref value = build(parts[i + 1]);
     if (is_first && PyFunction_Check(value.get())) value = as_held_by_class(name, value);
     check_status(PyType_Type.tp_setattro(type, name, value));
-    PyObject* hook = is_first ? set_name_hook(value) : nullptr;
-    if (hook != nullptr && !PyFunction_Check(hook))
+    if (PyObject* hook = is_first ? uncalled_set_name(value) : nullptr)
       check(PyObject_CallFunctionObjArgs(hook, value.get(), type, name.get(), nullptr));
   }
 }

@@ -1032,3 +1032,29 @@ def told_with_a_break(x):
 def told_as_by_hand(x):
     Local = type("Local", (DictBase,), {"kind": 1})
     return x, Local.default, Local.kind, Local
+
+
+def with_attributes_set_again(cls):
+    for name, value in list(vars(cls).items()):
+        if not name.startswith("__"):
+            setattr(cls, name, value)
+    minidynamo._dynamo.graph_break()
+    return cls
+
+
+@snippet()
+def decorated_class_with_an_object_that_asks_for_its_name(x):
+    class Named:
+        def __set_name__(self, owner, name):
+            self.name = name + "!"
+
+        def __get__(self, instance, owner):
+            return self
+
+    @with_attributes_set_again
+    class Holder:
+        field = Named()
+
+    name = Holder.field.name
+    minidynamo._dynamo.graph_break()
+    return x + len(name), name
