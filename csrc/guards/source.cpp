@@ -141,7 +141,11 @@ Fetched fetch_Type(const Source&, PyObject* base, const LocalsView&) {
 
 Fetched fetch_TypeAttr(const Source& source, PyObject* base, const LocalsView&) {
   if (base == nullptr || !PyType_Check(base)) return kUnknown;
-  return found_or_absent(_PyType_Lookup(reinterpret_cast<PyTypeObject*>(base), source.key()));
+  auto* type = reinterpret_cast<PyTypeObject*>(base);
+  // No key with an __eq__ of its own is met on the way; Python's look-up then gives the type a version.
+  PyObject* value = nullptr;
+  if (pv_mro_lookup(type, 0, source.key(), &value) < 0) return kUnknown;
+  return found_or_absent(_PyType_Lookup(type, source.key()));
 }
 
 Fetched fetch_MroEntry(const Source& source, PyObject* base, const LocalsView&) {

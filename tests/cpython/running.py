@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .modules import known_reason
+from .modules import known_reason, reason_of_idle
 
 WORKER = Path(__file__).parent / "worker.py"
 # mode of worker.py and instructions to a region (0: as many as there are), by the name of the way to run
@@ -62,7 +62,7 @@ def failed(result):
     return {test for test, outcome in result["not_ok"].items() if outcome != "skip"}
 
 
-def lost(reference, found):
+def lost(reference, found, reason_of=known_reason):
     """Tests that pass in the reference and not here: {test: reason, or None where no reason is known}."""
     if "error" in reference:
         return {}
@@ -70,18 +70,19 @@ def lost(reference, found):
         return {f"({found['error']})": None}
     tests = {test for test, outcome in found["not_ok"].items() if reference["not_ok"].get(test, "ok") != outcome}
     missing = reference["tests"] - found["tests"]
-    return {test: known_reason(test) for test in sorted(tests - failed(reference))} | (
+    return {test: reason_of(test) for test in sorted(tests - failed(reference))} | (
         {f"({missing} tests that did not run)": None} if missing > 0 else {}
     )
 
 
 def losses(modules, reference, way):
     """{test: reason or None} over the results of all modules that were run both ways; {module: {way: result}}."""
+    reason_of = reason_of_idle if way == "idle" else known_reason
     return {
         (f"{module} {test}" if test.startswith("(") else test): reason
         for module, ways in modules.items()
         if reference in ways and way in ways
-        for test, reason in lost(ways[reference], ways[way]).items()
+        for test, reason in lost(ways[reference], ways[way], reason_of).items()
     }
 
 
