@@ -375,6 +375,9 @@ std::unique_ptr<std::vector<ValuePtr>> Walk::elements_of(const ValuePtr& value) 
 
 std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& value) {
   if (const ValuePtr shown = behind_proxy(value); shown != value) return entries_of(shown);
+  // An OrderedDict is asked for its `keys`, by whatever way its class has to read attributes.
+  bool is_ordered = type_of(value) != nullptr && PyType_IsSubtype(type_of(value), &PyODict_Type) != 0;
+  if (is_ordered && !is_dict(value, {"__getattribute__"})) return nullptr;
   if (auto* dict = as<DictValue>(value)) {
     // A subclass may say otherwise to those who copy it.
     if (!is_dict(value, {"__iter__", "keys"})) return nullptr;
@@ -384,7 +387,6 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& 
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !PyDict_Check(object->object.get()) || !is_dict(value, {"__iter__", "keys"})) return nullptr;
   exact_type(value);
-  bool is_ordered = PyODict_Check(object->object.get());
   if (is_ordered && !is_dict(value, {"__getitem__"})) return nullptr;
   if (object->writes) return std::make_unique<std::vector<DictValue::Entry>>(written_dict(object)->entries);
   auto entries = std::make_unique<std::vector<DictValue::Entry>>();

@@ -683,3 +683,27 @@ def test_how_an_object_is_gone_over_may_change():
             except TypeError as error:
                 results.append((str(error), log))
         assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize(
+    "copy", [lambda x, held: {**held}, lambda x, held: dict(held), lambda x, held: {"c": x} | held]
+)
+def test_an_ordered_dict_is_asked_for_its_keys_by_its_class(copy):
+    class Ordered(collections.OrderedDict):
+        pass
+
+    held = Ordered(a=1, b=2)
+    compiled = minidynamo.compile(copy)
+    assert list(compiled(tensor([1.0]), held)) == list(copy(tensor([1.0]), held))
+    asked = []
+
+    def read(self, name):
+        asked.append(name)
+        return collections.OrderedDict.__getattribute__(self, name)
+
+    Ordered.__getattribute__ = read
+    copy(tensor([1.0]), held)
+    by_python = list(asked)
+    asked.clear()
+    compiled(tensor([1.0]), held)
+    assert asked == by_python
