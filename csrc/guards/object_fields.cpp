@@ -32,6 +32,11 @@ PyObject* type_qualname(PyObject* object) {
   return type != nullptr ? type->ht_qualname : nullptr;
 }
 PyObject* type_module(PyObject* object) { return in_own_dict(object, "__module__"); }
+// Python makes an empty one where there is none.
+PyObject* type_annotations(PyObject* object) {
+  PyObject* found = in_own_dict(object, "__annotations__");
+  return found != nullptr && PyDict_CheckExact(found) ? found : nullptr;
+}
 PyObject* type_doc(PyObject* object) {
   if (heap_type(object) == nullptr) return nullptr;
   PyObject* found = or_none(in_own_dict(object, "__doc__"));
@@ -74,6 +79,7 @@ const Row kRows[] = {{&PyType_Type, "__name__", type_name},
                      {&PyType_Type, "__qualname__", type_qualname},
                      {&PyType_Type, "__module__", type_module},
                      {&PyType_Type, "__doc__", type_doc},
+                     {&PyType_Type, "__annotations__", type_annotations},
                      {&PyType_Type, "__bases__", type_bases},
                      {&PyType_Type, "__mro__", type_mro},
                      {&PyType_Type, "__dict__", type_dict},  // the dict, of which Python shows a mappingproxy

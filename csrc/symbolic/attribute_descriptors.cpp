@@ -198,6 +198,9 @@ Bound AttributeLookup::read_field(const ValuePtr& descriptor) {
   for (const char* lazy : {"__annotations__", "__dict__"})
     if (PyFunction_Check(known->object.get()) && PyUnicode_CompareWithASCIIString(name_, lazy) == 0)
       check(PyObject_GenericGetAttr(known->object, name_));
+  // Of classes since 3.14 by code of the program.
+  if (PyType_Check(known->object.get()) && is("__annotations__") && PY_VERSION_HEX < 0x030E0000)
+    check(PyObject_GetAttr(known->object, name_));
   ValuePtr value = walk_.at(walk_.sources().get(SourceKind::Field, known->source, name_, *field));
   if (!value) unknown();
   return {value};

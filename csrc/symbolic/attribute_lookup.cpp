@@ -203,6 +203,7 @@ Bound AttributeLookup::on_tensor() {
     return {walk_.call_op(*row, {{object_}, {}}, CallForm::Method)};
   // There are no gradients.
   if (is("grad") || is("grad_fn")) return {walk_.none()};
+  if (is("__class__")) return {walk_.type_value(object_)};
   PyTypeObject* type = type_of(object_);
   PyObject* descriptor = _PyType_Lookup(type, name_);
   if (descriptor == nullptr && (probing_ || !has_own_attribute(tensor))) return missing();

@@ -48,16 +48,19 @@ ValuePtr call_len(Walk& walk, const CallArgs& args) {
 bool has_known_hook(PyTypeObject* type) {
   static PyObject* const kHook = PyUnicode_InternFromString("__subclasshook__");
   static PyObject* const kBelow = PyUnicode_InternFromString("__subclasses__");
-  static PyObject* const module = check(PyImport_ImportModule("_collections_abc")).release();
   bool has_own_below = _PyType_Lookup(type, kBelow) != nullptr ||
                        _PyType_Lookup(Py_TYPE(type), kBelow) != _PyType_Lookup(&PyType_Type, kBelow);
   if (has_own_below && type != &PyType_Type) return false;
   PyObject* hook = _PyType_Lookup(type, kHook);
   if (hook == _PyType_Lookup(&PyBaseObject_Type, kHook)) return true;
-  Ref function = Ref::steal(PyObject_GetAttrString(hook, "__func__"));
+  Ref function = PyFunction_Check(hook) ? Ref::share(hook) : Ref::steal(PyObject_GetAttrString(hook, "__func__"));
   PyErr_Clear();
-  return function && PyFunction_Check(function.get()) &&
-         PyFunction_GET_GLOBALS(function.get()) == PyModule_GetDict(module);
+  if (!function || !PyFunction_Check(function.get())) return false;
+  // Those of protocols look at dicts of classes alone.
+  static const Ref kModules[] = {check(PyImport_ImportModule("_collections_abc")),
+                                 check(PyImport_ImportModule("typing"))};
+  return std::ranges::any_of(
+      kModules, [&](const Ref& module) { return PyFunction_GET_GLOBALS(function.get()) == PyModule_GetDict(module); });
 }
 
 bool all_hooks_known(PyTypeObject* type, int& budget) {
@@ -142,6 +145,34 @@ bool is_subtype_of(Walk& walk, const ValuePtr& asked, PyTypeObject* type, const 
     return *found;
   }
   return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(known)) != 0;
+}
+
+// Its class, unless it may claim another __class__: that takes a class attribute of that name, or an own way of reading attributes.
+PyTypeObject* class_it_shows(Walk& walk, const ValuePtr& value) {
+  PyTypeObject* type = walk.exact_type(value);
+  static PyObject* const kClass = PyUnicode_InternFromString("__class__");
+  static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
+  PyObject* reading = _PyType_Lookup(type, kGetattribute);
+  bool is_proxy = type == &_PyWeakref_ProxyType || type == &_PyWeakref_CallableProxyType;
+  if (is_proxy || (reading != nullptr && PyFunction_Check(reading))) break_on_builtin(walk, "isinstance", value);
+  if (_PyType_Lookup(type, kClass) != _PyType_Lookup(&PyBaseObject_Type, kClass))
+    break_on_builtin(walk, "isinstance", value);
+  return type;
+}
+
+// What ABCMeta.__instancecheck__(class, object) and __subclasscheck__(class, other) call.
+template <bool of_object>
+ValuePtr call_abstract_check(Walk& walk, const CallArgs& args) {
+  walk.require_count(args, 2, 2);
+  const ValuePtr &classinfo = args.positional[0], &asked = args.positional[1];
+  PyObject *base = walk.identity_of(classinfo), *other = of_object ? nullptr : walk.identity_of(asked).get();
+  if (base == nullptr || !PyType_Check(base)) break_on_builtin(walk, "an abstract check", classinfo);
+  if (!of_object && (other == nullptr || !PyType_Check(other))) break_on_builtin(walk, "issubclass", asked);
+  auto* type = of_object ? class_it_shows(walk, asked) : reinterpret_cast<PyTypeObject*>(other);
+  static PyObject* const kCheck = PyUnicode_InternFromString("__subclasscheck__");
+  std::optional<bool> found = abstract_check(walk, type, reinterpret_cast<PyTypeObject*>(base), classinfo, kCheck);
+  if (!found) break_on_builtin(walk, "an abstract check", classinfo);
+  return walk.boolean(*found);
 }
 
 ValuePtr call_isinstance(Walk& walk, const CallArgs& args) {
@@ -564,22 +595,15 @@ constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
 }  // namespace
 
 bool Walk::is_instance(const ValuePtr& value, const ValuePtr& classinfo) {
-  // An object may claim another __class__ only through a class attribute of that name, or its own way of reading attributes.
-  PyTypeObject* type = exact_type(value);
-  static PyObject* const kClass = PyUnicode_InternFromString("__class__");
-  static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
-  PyObject* reading = _PyType_Lookup(type, kGetattribute);
-  bool is_proxy = type == &_PyWeakref_ProxyType || type == &_PyWeakref_CallableProxyType;
-  if (is_proxy || (reading != nullptr && PyFunction_Check(reading))) break_on_builtin(*this, "isinstance", value);
-  if (_PyType_Lookup(type, kClass) != _PyType_Lookup(&PyBaseObject_Type, kClass))
-    break_on_builtin(*this, "isinstance", value);
-  return is_subtype_of(*this, value, type, classinfo);
+  return is_subtype_of(*this, value, class_it_shows(*this, value), classinfo);
 }
 
 void register_builtin_calls() {
   Ref builtins = check(PyImport_ImportModule("builtins"));
   register_call(imported("operator", "abs").get(), call_abs);
   register_call(imported("sys", "getrecursionlimit").get(), call_recursion_limit);
+  register_call(imported("_abc", "_abc_instancecheck").get(), call_abstract_check<true>);
+  register_call(imported("_abc", "_abc_subclasscheck").get(), call_abstract_check<false>);
   register_call(imported("collections", "OrderedDict").get(), call_ordered_dict);
   register_call(imported("collections", "defaultdict").get(), call_default_dict);
   // Those of iterators that the walk makes.

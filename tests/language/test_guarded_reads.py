@@ -8,8 +8,10 @@ import collections
 import dataclasses
 import enum
 import functools
+import inspect
 import sys
 import types
+import typing
 
 import pytest
 
@@ -31,6 +33,38 @@ def the_class(**namespace):
 
 def set_on(owner, name, value):
     return lambda: setattr(owner, name, value)
+
+
+@case
+def what_a_protocol_asks_for():
+    @typing.runtime_checkable
+    class Sized(typing.Protocol):
+        size: int
+
+        def grow(self): ...
+
+    cls = the_class(grow=lambda self: 1)
+    return lambda x: x + isinstance(cls(), Sized), set_on(cls, "size", 4)
+
+
+@case
+def annotations_of_a_class():
+    cls = the_class()
+    cls.__annotations__ = {"a": int}
+    return lambda x: (x, list(cls.__annotations__)), set_on(cls, "__annotations__", {"b": int})
+
+
+@case
+def names_of_a_class():
+    cls = the_class(a=1)
+    return lambda x: (x, [name for name in vars(cls) if not name.startswith("_")]), set_on(cls, "b", 2)
+
+
+@case
+def what_a_signature_tells():
+    def told(a, b=2): ...
+
+    return lambda x: (x, str(inspect.signature(told))), set_on(told, "__defaults__", (3,))
 
 
 @case

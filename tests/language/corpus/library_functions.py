@@ -449,9 +449,42 @@ class HasClose(typing.Protocol):
     def close(self): ...
 
 
-@snippet()
+@typing.runtime_checkable
+class Sized(typing.Protocol):
+    size: int
+
+    def close(self): ...
+
+
+@whole()
 def protocol(x):
-    return x, isinstance(Closing(), HasClose), isinstance(3, HasClose)
+    return x, isinstance(Closing(), HasClose), isinstance(3, HasClose), isinstance(x, HasClose)
+
+
+@whole()
+def protocol_of_classes(x):
+    return x, issubclass(Closing, HasClose), issubclass(int, HasClose)
+
+
+@whole()
+def protocol_with_an_attribute(x):
+    closing = Closing()
+    before = isinstance(closing, Sized)
+    closing.size = 3
+    return x, before, isinstance(closing, Sized)
+
+
+@snippet()
+def protocol_of_classes_with_an_attribute(x):
+    try:
+        return x, issubclass(Closing, Sized)
+    except TypeError as error:
+        return x + 1, str(error)
+
+
+@snippet()
+def annotations_of_classes(x):
+    return x, Sized.__annotations__, Holder.__annotations__
 
 
 class Shape(abc.ABC):
