@@ -10,9 +10,12 @@ import contextlib
 import dataclasses
 import enum
 import functools
+import inspect
 import itertools
 import math
 import operator
+import types
+import typing
 import minidynamo
 from minidynamo._dynamo import graph_break
 
@@ -141,6 +144,13 @@ class Record:
     rest: list = dataclasses.field(default_factory=list)
 
 
+@typing.runtime_checkable
+class Counting(typing.Protocol):
+    count: int
+
+    def grow(self, by=1): ...
+
+
 Pair = collections.namedtuple("Pair", "first second")
 
 
@@ -249,7 +259,8 @@ EXPRESSIONS = {
           "Record({t}, {i}).tensor", "Pair({t}, {i}).first", "Slotted({t}, {i}).left", "{o}[{i} % 4]", "[*{o}][1]",
           "dataclasses.replace(Record({t}), number={i}).tensor", "sum(paused(v) for v in {q})",
           "[paused(v) for v in {q}][0]", "{t}.roll(1)", "{t}.masked_fill({t} > 0, 0.5)", "minidynamo.cat([{t}, {t}])[:3]",
-          "(yes := {t}) + yes", "{t}.unsqueeze(0).squeeze(0)", "{t}.copy_({t})", "{t}.round()", "{t}.T", "{t}.zero_()"],
+          "(yes := {t}) + yes", "{t}.unsqueeze(0).squeeze(0)", "{t}.copy_({t})", "{t}.round()", "{t}.T", "{t}.zero_()",
+          "types.MappingProxyType({d})['a']", "types.MappingProxyType({d}).get('b', {t})"],
     "i": ["{i} + {i}", "{i} - {i}", "{i} * 2", "{i} // 3", "{i} % 5", "len({l})", "len({q})", "len({d})", "{t}.dim()",
           "{t}.shape[0]", "{t}.numel()", "max({i}, {i})", "min({l} + [1])", "sum({l})", "abs({i})", "{o}.count", "len({o})",
           "int({f})", "({i} if {b} else {i})", "{l}[0]", "{l}[-1]", "{l}.count({i})", "len({s})", "{i} & 3", "-{i}",
@@ -258,7 +269,9 @@ EXPRESSIONS = {
           "{l}.index({i})", "len({e})", "{p}[1]", "sum(counts({i} % 4))", "max({l}, default={i})", "~{i}", "{i} >> 1",
           "math.floor({f})", "{o}.other", "getattr({o}, 'count', {i})", "Color.RED.value", "Color({i}).value", "int({s} == {s})",
           "next(counts({i} % 3), {i})", "sum(v for v in {l} if v > {i})", "len(list(itertools.chain({l}, {l})))",
-          "operator.add({i}, {i})", "{l}.__len__()", "(lambda *a: len(a))(*{l})", "functools.reduce(lambda a, b: a - b, {l}, {i})"],
+          "operator.add({i}, {i})", "{l}.__len__()", "(lambda *a: len(a))(*{l})", "functools.reduce(lambda a, b: a - b, {l}, {i})",
+          "len(types.MappingProxyType({d}))", "len(inspect.signature(keywords).parameters)", "type({o}).__dict__.get('scale', {i})",
+          "inspect.signature(fails).bind({t}, {i}).arguments['number']"],
     "f": ["{f} + 0.5", "{f} * {i}", "float({i})", "round({f}, 1)", "{i} / 2", "abs({f})", "min({f}, 1.5)", "({f} if {b} else -{f})",
           "math.sqrt(abs({f}))", "{f} // 0.3", "{t}.sum().item()", "float({t}.mean())", "paused({f})"],
     "b": ["{i} > 2", "{i} == {i}", "{f} < 1.0", "not {b}", "({b} and {b})", "({b} or {b})", "{i} in {l}", "{l} == {l}",
@@ -266,10 +279,11 @@ EXPRESSIONS = {
           "{o} == {o}", "{o} is {o}", "{t} is {t}", "any(v > 1 for v in {l})", "all([v < 9 for v in {l}])", "bool({o})",
           "1 < {i} < 5", "hasattr({o}, 'count')", "callable({o})", "{t}.is_floating_point()", "{i} is None", "{i} in {e}",
           "{o} < {o}", "{i} in {o}", "{o} in [{o}]", "paused({b})", "{e} <= {e}", "{p} == {p}", "1 < paused({i}) <= {i}",
-          "{s}.startswith('a')", "hasattr({o}, 'others')", "{q}[0] is {t}", "(n and {b}) is False", "isinstance({i}, bool)"],
+          "{s}.startswith('a')", "hasattr({o}, 'others')", "{q}[0] is {t}", "(n and {b}) is False", "isinstance({i}, bool)",
+          "isinstance({o}, Counting)", "isinstance({l}, Counting)", "'grow' in vars(type({o}))", "'b' in types.MappingProxyType({d})"],
     "s": ["{s} + 'x'", "f'{{{i}}}:{{{b}}}'", "str({i})", "{s}.upper()", "'-'.join([{s}, {s}])", "repr({l})", "{s}[::-1]",
           "'%s!' % {i}", "f'{{{f}:.2f}}'", "{s} * 2", "type({o}).__name__", "str({t}.shape)", "'{{}}'.format({i})",
-          "Color.BLUE.name", "{s}.split('a')[0]", "f'{{{i}!r:>4}}'", "paused({s})", "str({e})", "repr({p}[1:])", "{s}.title()"],
+          "Color.BLUE.name", "{s}.split('a')[0]", "f'{{{i}!r:>4}}'", "paused({s})", "str({e})", "str(inspect.signature(doubly))", "repr({p}[1:])", "{s}.title()"],
     "l": ["[{i}, {i}]", "[v + 1 for v in {l}]", "{l} + [{i}]", "{l}[1:]", "list(range({i} % 4))", "sorted({l})",
           "[v for v in {l} if v % 2]", "list(reversed({l}))", "[a * b for a, b in zip({l}, {l})]", "{l} * 2", "list(map(abs, {l}))",
           "[k + v for k, v in enumerate({l})]", "list({l})", "[*{l}, *{l}]", "list(filter(None, {l}))", "sorted({e})", "paused({l})",
@@ -282,7 +296,7 @@ EXPRESSIONS = {
           "list(minidynamo.stack([{t}, {t}]).unbind(0))", "[v[:] for v in {q}]", "list(delegated({q}))"],
     "d": ["{{'a': {t}, 'b': {t}}}", "dict({d})", "{{**{d}, 'c': {t}}}", "{{k: v + 1 for k, v in {d}.items()}}", "dict(a={t})",
           "{d} | {{'e': {t}}}", "{{k: paused(v) for k, v in {d}.items()}}", "dict(zip('ab', {q}))", "{d}.copy()",
-          "collections.OrderedDict(a={t}, b={t})", "{{s: v for s, v in sorted({d}.items(), key=lambda kv: kv[0])}}"],
+          "collections.OrderedDict(a={t}, b={t})", "dict(types.MappingProxyType({d}))", "{{s: v for s, v in sorted({d}.items(), key=lambda kv: kv[0])}}"],
     "o": ["Box({t})", "Child({t}, {i})", "Child.made({t})", "({o} if {b} else {o})", "{o} + {o}", "paused({o})", "max([{o}, {o}])"],
     "e": ["{{{i}, {i}}}", "set({l})", "{e} | {e}", "{e} - {e}", "{{v % 3 for v in {l}}}", "{e} & {{1, 2, 3}}", "frozenset({l})"],
     "p": ["({t}, {i})", "({p}[0], {i})", "tuple([{t}, {i}])", "Pair({t}, {i})", "(lambda a, b: (b, a))({i}, {t})", "paused({p})"],
