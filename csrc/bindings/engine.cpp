@@ -75,6 +75,8 @@ void start_engine(py::module_& module) {
 void bind_engine(py::module_& module) {
   module.def("engine_counters", read_counters, "What the engine has done since the start or the last reset.");
   register_builtin_calls();
+  register_class_checks();
+  register_iteration_calls();
   register_container_methods();
   register_attribute_calls();
   register_generator_methods();

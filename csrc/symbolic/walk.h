@@ -616,6 +616,8 @@ void register_call(BorrowedRef callable, CallHandler handler);  // held strongly
 CallHandler find_call(BorrowedRef callable);
 // Fills the registry from the tables of builtin_calls.cpp, container_methods.cpp ...; called once at import.
 void register_builtin_calls();
+void register_class_checks();
+void register_iteration_calls();
 void register_container_methods();
 void register_attribute_calls();
 void register_generator_methods();

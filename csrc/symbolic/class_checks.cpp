@@ -1,0 +1,169 @@
+// isinstance and issubclass: classes, tuples and unions of them, abstract base classes, metaclasses with an answer of their own.
+#include <algorithm>
+
+#include "cpython/imports.h"
+#include "symbolic/builtin_calls.h"
+#include "symbolic/user_operators.h"
+
+namespace md {
+
+namespace {
+
+// The hook of an abstract base class runs no code of the program's.
+bool has_known_hook(PyTypeObject* type) {
+  static PyObject* const kHook = PyUnicode_InternFromString("__subclasshook__");
+  static PyObject* const kBelow = PyUnicode_InternFromString("__subclasses__");
+  bool has_own_below = _PyType_Lookup(type, kBelow) != nullptr ||
+                       _PyType_Lookup(Py_TYPE(type), kBelow) != _PyType_Lookup(&PyType_Type, kBelow);
+  if (has_own_below && type != &PyType_Type) return false;
+  PyObject* hook = _PyType_Lookup(type, kHook);
+  if (hook == _PyType_Lookup(&PyBaseObject_Type, kHook)) return true;
+  Ref function = PyFunction_Check(hook) ? Ref::share(hook) : Ref::steal(PyObject_GetAttrString(hook, "__func__"));
+  PyErr_Clear();
+  if (!function || !PyFunction_Check(function.get())) return false;
+  // Those of protocols look at dicts of classes alone.
+  static const Ref kModules[] = {check(PyImport_ImportModule("_collections_abc")),
+                                 check(PyImport_ImportModule("typing"))};
+  return std::ranges::any_of(
+      kModules, [&](const Ref& module) { return PyFunction_GET_GLOBALS(function.get()) == PyModule_GetDict(module); });
+}
+
+bool all_hooks_known(PyTypeObject* type, int& budget) {
+  if (--budget < 0 || !has_known_hook(type)) return false;
+  Ref below = check(PyObject_CallMethod(reinterpret_cast<PyObject*>(type), "__subclasses__", nullptr));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(below.get()); ++i)
+    if (!all_hooks_known(reinterpret_cast<PyTypeObject*>(PyList_GET_ITEM(below.get(), i)), budget)) return false;
+  return true;
+}
+
+// What an abstract base class says of a class: it remembers its answers until the next register().
+std::optional<bool> abstract_check(Walk& walk, PyTypeObject* type, PyTypeObject* base, const ValuePtr& classinfo,
+                                   PyObject* check_name) {
+  static PyObject* const abc_meta = imported("abc", "ABCMeta").release();
+  const Source* source = walk.source_of(classinfo);
+  bool is_abstract = _PyType_Lookup(Py_TYPE(base), check_name) ==
+                     _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta), check_name);
+  int budget = 1000;
+  if (source == nullptr || !is_abstract || !all_hooks_known(base, budget)) return std::nullopt;
+  walk.guards().abc_token(source);
+  int found = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), reinterpret_cast<PyObject*>(base));
+  check_status(found);
+  return found == 1;
+}
+
+// What a __instancecheck__ or __subclasscheck__ in Python says; no answer: the metaclass has none of its own.
+std::optional<bool> answer_of_metaclass(Walk& walk, const ValuePtr& asked, const ValuePtr& classinfo,
+                                        PyObject* check_name) {
+  ValuePtr hook = walk.type_attribute(classinfo, check_name);
+  auto* known = as<ObjectValue>(hook);
+  static const Ref abc_meta = imported("abc", "ABCMeta");
+  bool is_abstract = known != nullptr &&
+                     known->object.get() == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta.get()), check_name);
+  if (known != nullptr && known->source != nullptr) walk.identity_of(hook);
+  if (!hook || is_abstract || !walk.is_python_function(hook)) return std::nullopt;
+  std::optional<bool> truth = truth_by_methods(walk, walk.call_now(hook, {{classinfo, asked}, {}}));
+  if (!truth) walk.graph_break(BreakReason::unknown_truth, "the answer of a metaclass");
+  return truth;
+}
+
+// isinstance(asked, classinfo) and issubclass, where `type` is the class of what is asked, or it itself.
+bool is_subtype_of(Walk& walk, const ValuePtr& asked, PyTypeObject* type, const ValuePtr& classinfo,
+                   const char* builtin = "isinstance") {
+  if (auto elements = walk.elements_of(classinfo)) {
+    for (const ValuePtr& element : *elements)
+      if (is_subtype_of(walk, asked, type, element, builtin)) return true;
+    return false;
+  }
+  static PyObject* const union_type = imported("types", "UnionType").release();
+  if (auto* parts = as<ObjectValue>(classinfo);
+      parts != nullptr && parts->source != nullptr && Py_TYPE(parts->object.get()) == (PyTypeObject*)union_type) {
+    walk.exact_type(classinfo);
+    Ref member = check(PyObject_GetAttrString(union_type, "__args__"));
+    ValuePtr args = walk.at(walk.sources().get(SourceKind::SlotAttr, parts->source, member.get()));
+    return is_subtype_of(walk, asked, type, args, builtin);
+  }
+  auto* made = as<MadeValue>(classinfo);
+  if (made != nullptr && type_of(classinfo) == reinterpret_cast<PyTypeObject*>(union_type)) {
+    for (const ValuePtr& part : made->positional) {
+      auto* object = as<ObjectValue>(part);
+      bool is_none = object != nullptr && object->object.get() == Py_None;
+      if (is_none ? type == Py_TYPE(Py_None) : is_subtype_of(walk, asked, type, part, builtin)) return true;
+    }
+    return false;
+  }
+  PyObject* known = walk.identity_of(classinfo);
+  if (known == nullptr || !PyType_Check(known)) break_on_builtin(walk, builtin, classinfo);
+  auto* base = reinterpret_cast<PyTypeObject*>(known);
+  Ref check_name = check(PyUnicode_InternFromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__"
+                                                                                              : "__instancecheck__"));
+  bool has_own_check = _PyType_Lookup(Py_TYPE(known), check_name) != _PyType_Lookup(&PyType_Type, check_name);
+  // A metaclass of the program's may be given one.
+  ValuePtr kept =
+      !has_own_check && Py_TYPE(known) != &PyType_Type ? walk.type_attribute(classinfo, check_name) : nullptr;
+  if (kept && walk.source_of(kept) != nullptr) walk.identity_of(kept);
+  if (has_own_check) {
+    // type(x) is C says enough before C is asked.
+    if (type == base && std::string_view(builtin) == "isinstance") return true;
+    if (std::optional<bool> answer = answer_of_metaclass(walk, asked, classinfo, check_name)) return *answer;
+    std::optional<bool> found = abstract_check(walk, type, base, classinfo, check_name);
+    if (!found) break_on_builtin(walk, builtin, classinfo);
+    return *found;
+  }
+  return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(known)) != 0;
+}
+
+// Its class, unless it may claim another __class__: that takes a class attribute of that name, or an own way of reading attributes.
+PyTypeObject* class_it_shows(Walk& walk, const ValuePtr& value) {
+  PyTypeObject* type = walk.exact_type(value);
+  static PyObject* const kClass = PyUnicode_InternFromString("__class__");
+  static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
+  PyObject* reading = _PyType_Lookup(type, kGetattribute);
+  bool is_proxy = type == &_PyWeakref_ProxyType || type == &_PyWeakref_CallableProxyType;
+  if (is_proxy || (reading != nullptr && PyFunction_Check(reading))) break_on_builtin(walk, "isinstance", value);
+  if (_PyType_Lookup(type, kClass) != _PyType_Lookup(&PyBaseObject_Type, kClass))
+    break_on_builtin(walk, "isinstance", value);
+  return type;
+}
+
+// What ABCMeta.__instancecheck__(class, object) and __subclasscheck__(class, other) call.
+template <bool of_object>
+ValuePtr call_abstract_check(Walk& walk, const CallArgs& args) {
+  walk.require_count(args, 2, 2);
+  const ValuePtr &classinfo = args.positional[0], &asked = args.positional[1];
+  PyObject *base = walk.identity_of(classinfo), *other = of_object ? nullptr : walk.identity_of(asked).get();
+  if (base == nullptr || !PyType_Check(base)) break_on_builtin(walk, "an abstract check", classinfo);
+  if (!of_object && (other == nullptr || !PyType_Check(other))) break_on_builtin(walk, "issubclass", asked);
+  auto* type = of_object ? class_it_shows(walk, asked) : reinterpret_cast<PyTypeObject*>(other);
+  static PyObject* const kCheck = PyUnicode_InternFromString("__subclasscheck__");
+  std::optional<bool> found = abstract_check(walk, type, reinterpret_cast<PyTypeObject*>(base), classinfo, kCheck);
+  if (!found) break_on_builtin(walk, "an abstract check", classinfo);
+  return walk.boolean(*found);
+}
+
+ValuePtr call_isinstance(Walk& walk, const CallArgs& args) {
+  walk.require_count(args, 2, 2);
+  return walk.boolean(walk.is_instance(args.positional[0], args.positional[1]));
+}
+
+ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
+  walk.require_count(args, 2, 2);
+  PyObject* type = walk.identity_of(args.positional[0]);
+  if (type == nullptr || !PyType_Check(type)) break_on_builtin(walk, "issubclass", args.positional[0]);
+  return walk.boolean(
+      is_subtype_of(walk, args.positional[0], reinterpret_cast<PyTypeObject*>(type), args.positional[1], "issubclass"));
+}
+
+}  // namespace
+
+bool Walk::is_instance(const ValuePtr& value, const ValuePtr& classinfo) {
+  return is_subtype_of(*this, value, class_it_shows(*this, value), classinfo);
+}
+
+void register_class_checks() {
+  static constexpr BuiltinRow kRows[] = {{"isinstance", call_isinstance}, {"issubclass", call_issubclass}};
+  register_builtin_rows(kRows);
+  register_call(imported("_abc", "_abc_instancecheck").get(), call_abstract_check<true>);
+  register_call(imported("_abc", "_abc_subclasscheck").get(), call_abstract_check<false>);
+}
+
+}  // namespace md
