@@ -2,14 +2,10 @@
 #include "symbolic/builtin_calls.h"
 
 #include "cpython/imports.h"
-#include "cpython/version_facts.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/user_operators.h"
-#include "tensor/tensor_modes.h"
-
-#include <algorithm>
 
 namespace md {
 

@@ -22,10 +22,10 @@ bool has_known_hook(PyTypeObject* type) {
   PyErr_Clear();
   if (!function || !PyFunction_Check(function.get())) return false;
   // Those of protocols look at dicts of classes alone.
-  static const Ref kModules[] = {check(PyImport_ImportModule("_collections_abc")),
-                                 check(PyImport_ImportModule("typing"))};
+  static PyObject* const kModules[] = {check(PyImport_ImportModule("_collections_abc")).release(),
+                                       check(PyImport_ImportModule("typing")).release()};
   return std::ranges::any_of(
-      kModules, [&](const Ref& module) { return PyFunction_GET_GLOBALS(function.get()) == PyModule_GetDict(module); });
+      kModules, [&](PyObject* module) { return PyFunction_GET_GLOBALS(function.get()) == PyModule_GetDict(module); });
 }
 
 bool all_hooks_known(PyTypeObject* type, int& budget) {
@@ -56,9 +56,9 @@ std::optional<bool> answer_of_metaclass(Walk& walk, const ValuePtr& asked, const
                                         PyObject* check_name) {
   ValuePtr hook = walk.type_attribute(classinfo, check_name);
   auto* known = as<ObjectValue>(hook);
-  static const Ref abc_meta = imported("abc", "ABCMeta");
-  bool is_abstract = known != nullptr &&
-                     known->object.get() == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta.get()), check_name);
+  static PyObject* const abc_meta = imported("abc", "ABCMeta").release();
+  bool is_abstract =
+      known != nullptr && known->object.get() == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta), check_name);
   if (known != nullptr && known->source != nullptr) walk.identity_of(hook);
   if (!hook || is_abstract || !walk.is_python_function(hook)) return std::nullopt;
   std::optional<bool> truth = truth_by_methods(walk, walk.call_now(hook, {{classinfo, asked}, {}}));

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "cpython/imports.h"
-#include "cpython/version_facts.h"
 #include "symbolic/builtin_calls.h"
 #include "symbolic/user_operators.h"
 

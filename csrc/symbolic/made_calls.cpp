@@ -89,11 +89,11 @@ PyTypeObject* comparison_key_type() {
 
 // cmp_to_key(compare): what makes keys of objects. A key is such a value as well, made by calling that one.
 ValuePtr make_comparison_key(Walk& walk, const CallArgs& args) {
-  static const Ref function = imported("functools", "cmp_to_key");
+  static PyObject* const function = imported("functools", "cmp_to_key").release();
   if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
   auto made = make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(comparison_key_type())), args.positional,
                                     std::vector<std::pair<Ref, ValuePtr>>{});
-  made->maker = walk.constant(function.get());
+  made->maker = walk.constant(function);
   return made;
 }
 

@@ -121,35 +121,36 @@ PyTypeObject* match_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
-bool is_one_of(BorrowedRef callable, std::span<const Ref> callables) {
-  return std::ranges::any_of(callables, [&](const Ref& one) { return one.get() == callable.get(); });
+bool is_one_of(BorrowedRef callable, std::span<PyObject* const> callables) {
+  return std::ranges::find(callables, callable.get()) != callables.end();
 }
 
 // Functions that take a number or text of a subclass for what it equals: methods of the built-in classes that neither keep it nor
 // ask it for its own text, and conversions whose methods are looked at.
 bool takes_plain_value(BorrowedRef callable) {
   PyObject* text = reinterpret_cast<PyObject*>(&PyUnicode_Type);
-  static const Ref kFormat = check(PyObject_GetAttrString(text, "format")),
-                   kFormatMap = check(PyObject_GetAttrString(text, "format_map"));
-  if (Py_IS_TYPE(callable.get(), &PyMethodDescr_Type))
-    return callable.get() != kFormat.get() && callable.get() != kFormatMap.get();
-  static const Ref kCallables[] = {imported("builtins", "int"),   imported("builtins", "float"),
-                                   imported("builtins", "range"), imported("builtins", "chr"),
-                                   imported("builtins", "bin"),   imported("builtins", "hex"),
-                                   imported("builtins", "oct"),   imported("builtins", "ord")};
+  static PyObject *const kFormat = check(PyObject_GetAttrString(text, "format")).release(),
+                         *const kFormatMap = check(PyObject_GetAttrString(text, "format_map")).release();
+  if (Py_IS_TYPE(callable.get(), &PyMethodDescr_Type)) return callable.get() != kFormat && callable.get() != kFormatMap;
+  static PyObject* const kCallables[] = {
+      imported("builtins", "int").release(),   imported("builtins", "float").release(),
+      imported("builtins", "range").release(), imported("builtins", "chr").release(),
+      imported("builtins", "bin").release(),   imported("builtins", "hex").release(),
+      imported("builtins", "oct").release(),   imported("builtins", "ord").release()};
   return is_one_of(callable, kCallables);
 }
 
 // Functions that go over their argument. Any other is given an iterator as what it is, and takes nothing from it.
 bool goes_over_argument(BorrowedRef callable) {
-  static const Ref kCallables[] = {imported("builtins", "max"),
-                                   imported("builtins", "min"),
-                                   imported("builtins", "bytes"),
-                                   imported("builtins", "frozenset"),
-                                   imported("math", "fsum"),
-                                   imported("math", "prod"),
-                                   check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "join")),
-                                   check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBytes_Type), "join"))};
+  static PyObject* const kCallables[] = {
+      imported("builtins", "max").release(),
+      imported("builtins", "min").release(),
+      imported("builtins", "bytes").release(),
+      imported("builtins", "frozenset").release(),
+      imported("math", "fsum").release(),
+      imported("math", "prod").release(),
+      check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "join")).release(),
+      check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBytes_Type), "join")).release()};
   return is_one_of(callable, kCallables);
 }
 
@@ -257,21 +258,23 @@ Ref set_of_constants(Walk& walk, const ValuePtr& value) {
 ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
   if (ValuePtr converted = converted_by_method(walk, callable, args)) return converted;
   if (ValuePtr computed = computed_call(walk, callable, args)) return computed;
-  static const Ref kRepr = imported("builtins", "repr"), kFormat = imported("builtins", "format"),
-                   kAscii = imported("builtins", "ascii");
-  bool takes_text = callable.get() == reinterpret_cast<PyObject*>(&PyUnicode_Type) || callable.get() == kRepr.get() ||
-                    callable.get() == kFormat.get() || callable.get() == kAscii.get();
-  if (takes_text && callable.get() != kAscii.get() && args.keywords.empty() && !args.positional.empty() &&
+  static PyObject *const kRepr = imported("builtins", "repr").release(),
+                         *const kFormat = imported("builtins", "format").release(),
+                         *const kAscii = imported("builtins", "ascii").release();
+  bool takes_text = callable.get() == reinterpret_cast<PyObject*>(&PyUnicode_Type) || callable.get() == kRepr ||
+                    callable.get() == kFormat || callable.get() == kAscii;
+  if (takes_text && callable.get() != kAscii && args.keywords.empty() && !args.positional.empty() &&
       args.positional.size() < 3) {
-    bool is_format = callable.get() == kFormat.get();
+    bool is_format = callable.get() == kFormat;
     Ref spec = is_format && args.positional.size() == 2 ? walk.constant_of(args.positional[1]) : Ref();
     bool known = args.positional.size() == 1 || (spec && PyUnicode_CheckExact(spec.get()));
-    int conversion = is_format ? 0 : callable.get() == kRepr.get() ? 2 : 1;
+    int conversion = is_format ? 0 : callable.get() == kRepr ? 2 : 1;
     Ref text = known ? text_by_parts(walk, args.positional[0], conversion, spec.get()) : Ref();
     if (text) return walk.constant(text);
   }
-  static const Ref kTemplate = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "format"));
-  if (callable.get() == kTemplate.get())
+  static PyObject* const kTemplate =
+      check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "format")).release();
+  if (callable.get() == kTemplate)
     if (Ref text = filled_braces(walk, args)) return walk.constant(text);
   std::vector<Ref> held;
   bool from_iterator = false;
@@ -302,7 +305,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     }
     bool is_exception = exception_of(value) != nullptr;
     if (is_exception && !takes_text) return false;
-    bool for_repr = callable.get() == kRepr.get() || callable.get() == kAscii.get();
+    bool for_repr = callable.get() == kRepr || callable.get() == kAscii;
     Ref constant = is_exception            ? text_model(walk, value, for_repr)
                    : walk.is_tensor(value) ? Ref()
                                            : walk.constant_of(value);

@@ -16,14 +16,15 @@ const ValuePtr* key_function(Walk& walk, const CallArgs& args) {
 
 // a < b or a > b as the program has it; its own methods run in the walk.
 bool compare(Walk& walk, const ValuePtr& a, const ValuePtr& b, int op) {
-  static const Ref less = imported("operator", "lt"), more = imported("operator", "gt");
+  static PyObject *const less = imported("operator", "lt").release(), *const more =
+                                                                          imported("operator", "gt").release();
   // Two keys of cmp_to_key: what the function says of their objects, against zero.
   auto *left = as<MadeValue>(a), *right = as<MadeValue>(b);
   auto* maker = left != nullptr && right != nullptr ? as<MadeValue>(left->maker) : nullptr;
   if (maker != nullptr && as<MadeValue>(right->maker) != nullptr)
     return compare(walk, walk.call_now(maker->positional[0], {{left->positional[0], right->positional[0]}, {}}),
                    walk.integer(0), op);
-  ValuePtr result = walk.call_now(find_polyfill(op == Py_LT ? less.get() : more.get()), {{a, b}, {}});
+  ValuePtr result = walk.call_now(find_polyfill(op == Py_LT ? less : more), {{a, b}, {}});
   std::optional<bool> truth = walk.truth_of(result);
   if (!truth) walk.graph_break(BreakReason::unknown_sort, describe(a));
   return *truth;

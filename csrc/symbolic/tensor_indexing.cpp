@@ -119,7 +119,7 @@ class SymbolicKey {
 
   // Numbers in a list are a constant of the graph.
   ValuePtr tensor_of_list(const ValuePtr& value) {
-    static const Ref function = imported("minidynamo._C", "tensor");
+    static PyObject* const function = imported("minidynamo._C", "tensor").release();
     Ref list = plain_list(value);
     Ref keywords = check(Py_BuildValue("{s:O}", "dtype", dtype_to_python(DType::int64).get()));
     Ref made = Ref::steal(PyObject_Call(function, check(PyTuple_Pack(1, list.get())), keywords));

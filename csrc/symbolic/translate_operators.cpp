@@ -175,7 +175,8 @@ ValuePtr percent_format(Walk& walk, BinaryCode op, const ValuePtr& left, const V
 
 // int | None, of classes whose metaclass leaves that and comparison to type.
 ValuePtr union_of_classes(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
-  static const Ref type = imported("types", "UnionType"), function = imported("operator", "or_");
+  static PyObject *const type = imported("types", "UnionType").release(), *const function =
+                                                                              imported("operator", "or_").release();
   if (op != BinaryCode::Or) return nullptr;
   bool has_class = false;
   for (const ValuePtr& side : {left, right}) {
@@ -192,9 +193,9 @@ ValuePtr union_of_classes(Walk& walk, BinaryCode op, const ValuePtr& left, const
   for (const ValuePtr& side : {left, right}) walk.identity_of(side);
   // Of one class twice Python makes that class.
   if (as<ObjectValue>(left)->object.get() == as<ObjectValue>(right)->object.get()) return nullptr;
-  auto made = make_value<MadeValue>(walk.constant(type.get()), std::vector<ValuePtr>{left, right},
+  auto made = make_value<MadeValue>(walk.constant(type), std::vector<ValuePtr>{left, right},
                                     std::vector<std::pair<Ref, ValuePtr>>{});
-  made->maker = walk.constant(function.get());
+  made->maker = walk.constant(function);
   return made;
 }
 

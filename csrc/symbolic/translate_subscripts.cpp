@@ -114,12 +114,12 @@ bool makes_generic_alias(PyTypeObject* type, PyObject* name) {
 // What a generic class makes of itself and its parameters.
 ValuePtr subscript_of_class(Walk& walk, const ValuePtr& type, const ValuePtr& key) {
   static PyObject* const kClassGetitem = PyUnicode_InternFromString("__class_getitem__");
-  static const Ref kGetitem = imported("operator", "getitem");
+  static PyObject* const kGetitem = imported("operator", "getitem").release();
   auto* known = reinterpret_cast<PyTypeObject*>(walk.identity_of(type).get());
   if (makes_generic_alias(known, kClassGetitem)) {
     auto alias = make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(&Py_GenericAliasType)),
                                        std::vector<ValuePtr>{type, key}, std::vector<std::pair<Ref, ValuePtr>>{});
-    alias->maker = walk.constant(kGetitem.get());
+    alias->maker = walk.constant(kGetitem);
     return alias;
   }
   bool is_python = PyType_HasFeature(known, Py_TPFLAGS_HEAPTYPE);

@@ -305,9 +305,9 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
       return add_parts(recipe, {view->dict});
     }
     case ValueKind::Identity: {
-      static const Ref function = imported("builtins", "id");
+      static PyObject* const function = imported("builtins", "id").release();
       recipe.kind = RecipeKind::Call;
-      recipe.parts = {constant_recipe(function.get())};
+      recipe.parts = {constant_recipe(function)};
       recipe.object = check(PyTuple_New(0));
       return add_parts(recipe, {as<IdentityValue>(value)->of});
     }
