@@ -400,15 +400,26 @@ inline bool indices_fit_run(const int64_t* index, int64_t n, int64_t extent) {
   return true;
 }
 
-// By blocks: the places are computed in vectors, so that what follows is little for each element and many reads are under
-// way at once.
+// As far as indices are within [0, extent): a branch that is never taken costs nothing beside the reads. How many were read.
+template <typename Word>
+inline int64_t take_plain(const Word* src, const int64_t* index, int64_t n, int64_t extent, int64_t stride, Word* dst) {
+  for (int64_t i = 0; i < n; ++i) {
+    if (__builtin_expect(uint64_t(index[i]) >= uint64_t(extent), 0)) return i;
+    dst[i] = src[index[i] * stride];
+  }
+  return n;
+}
+
+// By blocks: the places of one with an index that is not plain are computed in vectors first.
 template <typename Word>
 bool take_run(const Word* src, const int64_t* index, int64_t n, int64_t extent, int64_t wrapped, int64_t stride,
               Word* dst) {
   constexpr int64_t kBlock = 256;
   int64_t offsets[kBlock], outside = 0;
-  for (int64_t at = 0; at < n; at += kBlock) {
-    int64_t length = least(n - at, kBlock);
+  for (int64_t at = 0, length; at < n; at += length) {
+    length = take_plain(src, index + at, n - at, extent, stride, dst + at);
+    at += length;
+    length = least(n - at, kBlock);
     for (int64_t i = 0; i < length; ++i) {
       int64_t place = index[at + i] + (index[at + i] < 0 ? wrapped : 0);
       bool is_outside = (place < 0) | (place >= extent);
