@@ -492,8 +492,10 @@ Fetched fetch_step(const Source& source, PyObject* base, const LocalsView& view)
 }
 
 Fetched fetch_path(const Source& source, const LocalsView& view) {
-  PyObject* base = source.base() != nullptr ? fetch_path(*source.base(), view).object : nullptr;
-  return fetch_step(source, base, view);
+  if (source.base() == nullptr) return fetch_step(source, nullptr, view);
+  // Of another frame, or of other arguments, there may be nothing at the base.
+  PyObject* base = fetch_path(*source.base(), view).object;
+  return base != nullptr ? fetch_step(source, base, view) : kUnknown;
 }
 
 Ref fetch(const Source* source, const LocalsView& view) { return Ref::share(fetch_path(*source, view).object); }

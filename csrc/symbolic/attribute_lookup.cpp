@@ -141,7 +141,10 @@ Bound AttributeLookup::on_made_object() {
   PyObject* of_proxy = type == &PyDictProxy_Type ? _PyType_Lookup(type, name_) : nullptr;
   if (of_proxy != nullptr && Py_IS_TYPE(of_proxy, &PyMethodDescr_Type)) return {walk_.constant(of_proxy), true};
   if (is("__func__") && (type == &PyStaticMethod_Type || type == &PyClassMethod_Type)) return {made->positional[0]};
-  if (type->tp_getattro == PyObject_GenericGetAttr && _PyType_Lookup(type, name_) == nullptr) return missing();
+  // A partial has no attributes of its own until it is given some, which ends the region; a class method has its function's.
+  bool has_none = type->tp_dictoffset == 0 || is_partial;
+  if (has_none && type->tp_getattro == PyObject_GenericGetAttr && _PyType_Lookup(type, name_) == nullptr)
+    return missing();
   if (is_partial && is("func")) return {made->positional[0]};
   if (is_partial && is("args"))
     return {

@@ -84,7 +84,7 @@ Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
   auto dict = make_value<DictValue>();
   if (args.positional.size() > 1) walk.raise_here();
   if (!args.positional.empty()) {
-    const ValuePtr& value = args.positional[0];
+    const ValuePtr value = walk.copied_mapping(args.positional[0]);
     if (auto entries = walk.entries_of(value)) {
       for (DictValue::Entry& entry : *entries) dict->set(entry.key.get(), entry.value);
     } else {

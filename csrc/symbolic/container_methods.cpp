@@ -156,7 +156,8 @@ void update_from(Walk& walk, const ValuePtr& dict, IteratorValue* pairs) {
   }
 }
 
-std::vector<DictValue::Entry> entries_for_update(Walk& walk, const ValuePtr& value) {
+std::vector<DictValue::Entry> entries_for_update(Walk& walk, const ValuePtr& given) {
+  const ValuePtr value = walk.copied_mapping(given);
   if (auto entries = walk.entries_of(value)) return std::move(*entries);
   auto pairs = walk.iterate(value);
   if (!pairs) walk.graph_break(BreakReason::unknown_container, describe(value));

@@ -59,6 +59,13 @@ ValuePtr Walk::behind_proxy(const ValuePtr& value) {
   return mapping ? behind_proxy(mapping) : value;
 }
 
+ValuePtr Walk::copied_mapping(const ValuePtr& value) {
+  const ValuePtr shown = behind_proxy(value);
+  if (shown != value && !is_dict(shown, {"__iter__", "keys", "__getitem__", "__getattribute__"}))
+    graph_break(BreakReason::unknown_container, describe(value));
+  return shown;
+}
+
 ValuePtr Walk::proxy_of_class(const ValuePtr& type) {
   auto* known = as<ObjectValue>(type);
   auto* object = reinterpret_cast<PyTypeObject*>(known->object.get());

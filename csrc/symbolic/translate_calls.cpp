@@ -57,7 +57,7 @@ void call_kw(Walk& walk, const Instruction& at) {
 void call_function_ex(Walk& walk, const Instruction& at) {
   CallArgs args;
   if (at.arg != 0) {
-    ValuePtr mapping = walk.pop();
+    ValuePtr mapping = walk.copied_mapping(walk.pop());
     auto entries = walk.entries_of(mapping);
     if (!entries) walk.graph_break(BreakReason::unknown_container, "keywords from a " + describe(mapping));
     for (auto& [key, value] : *entries) {

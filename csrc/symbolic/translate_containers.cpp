@@ -119,7 +119,7 @@ void map_add(Walk& walk, const Instruction& at) {
 template <bool merge>
 void dict_update(Walk& walk, const Instruction& at) {
   ValuePtr dict = walk.peek(at.arg + 1);
-  auto entries = walk.entries_of(walk.peek());
+  auto entries = walk.entries_of(walk.copied_mapping(walk.peek()));
   if (!entries) walk.graph_break(BreakReason::unknown_container, describe(walk.peek()));
   auto known = walk.entries_of(dict);
   if (!known) walk.graph_break(BreakReason::store_subscript, "into a " + describe(dict));

@@ -374,7 +374,6 @@ std::unique_ptr<std::vector<ValuePtr>> Walk::elements_of(const ValuePtr& value) 
 }
 
 std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& value) {
-  if (const ValuePtr shown = behind_proxy(value); shown != value) return entries_of(shown);
   // An OrderedDict is asked for its `keys`, by whatever way its class has to read attributes.
   bool is_ordered = type_of(value) != nullptr && PyType_IsSubtype(type_of(value), &PyODict_Type) != 0;
   if (is_ordered && !is_dict(value, {"__getattribute__"})) return nullptr;

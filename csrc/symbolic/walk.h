@@ -161,6 +161,8 @@ class Walk {
   std::optional<int64_t> length_of(const ValuePtr& value);
   // The mapping that a mappingproxy shows; any other value is itself.
   ValuePtr behind_proxy(const ValuePtr& value);
+  // What a copy of a mapping goes over: of a mappingproxy the dict, which has to have dict's own ways.
+  ValuePtr copied_mapping(const ValuePtr& value);
   // The __dict__ of a class. Null: not known.
   ValuePtr proxy_of_class(const ValuePtr& type);
   ValuePtr element(ObjectValue* sequence, Py_ssize_t index);

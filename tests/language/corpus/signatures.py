@@ -174,6 +174,27 @@ def proxy_asks_the_methods_of_its_mapping(x, proxy):
     return x, list(proxy.items()), proxy["a"], proxy.get("b", 4), list(proxy)
 
 
+@snippet(with_loud_proxy)
+def copy_of_a_proxy_asks_its_mapping_for_each_item(x, proxy):
+    return x, {**proxy}, dict(proxy), dict(proxy, b=2)
+
+
+@snippet()
+def proxy_where_a_dict_is_wanted(x):
+    try:
+        return type("Made", (), types.MappingProxyType({"a": 1}))
+    except TypeError as error:
+        return x + 1, str(error)
+
+
+@snippet()
+def attributes_that_a_class_method_has_of_its_function(x):
+    def told(cls, a: int): ...
+
+    each = [hasattr(made, "__annotations__") for made in (classmethod(told), staticmethod(told), property(told))]
+    return x, each, classmethod(told).__annotations__
+
+
 @whole(with_proxies)
 def proxy_without_the_key(x, held, proxy):
     try:
