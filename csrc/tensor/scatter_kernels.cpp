@@ -55,34 +55,63 @@ void for_each_scattered(const OpCall& call, const Tensor& out, const Tensor* src
 constexpr int64_t kPartialSums = 4;
 
 // Sums of a stretch of the values by index. Several tables in turn, so that an addition seldom waits for the one before.
+// False: an index is out of range. A branch that is never taken costs less than looking at all indices before.
 template <typename T>
-void add_by_index(const int64_t* index, const T* values, int64_t n, int64_t places, T* tables) {
+bool add_by_index(const int64_t* index, const T* values, int64_t n, int64_t places, T* tables) {
+  auto add = [&](int64_t i, T* table) {
+    if (static_cast<uint64_t>(index[i]) >= static_cast<uint64_t>(places)) [[unlikely]]
+      return false;
+    table[index[i]] += values[i];
+    return true;
+  };
   int64_t i = 0;
   for (; i + kPartialSums <= n; i += kPartialSums) {
-    for (int64_t k = 0; k < kPartialSums; ++k) tables[k * places + index[i + k]] += values[i + k];
+    for (int64_t k = 0; k < kPartialSums; ++k)
+      if (!add(i + k, tables + k * places)) return false;
   }
-  for (; i < n; ++i) tables[index[i]] += values[i];
+  for (; i < n; ++i)
+    if (!add(i, tables)) return false;
+  return true;
 }
 
 // Many values into few places: stretches of fixed length have tables of their own, so that the sums do not depend on
-// the number of threads.
+// the number of threads. What they add up to is written once all indices are seen.
 template <typename T>
-void add_many(const int64_t* index, const T* values, int64_t n, int64_t places, T* sums) {
-  constexpr int64_t kLongest = int64_t{1} << 18;
-  int64_t stretches = (n + kLongest - 1) / kLongest;
-  StoragePtr memory = Storage::allocate(static_cast<size_t>(stretches * kPartialSums * places) * sizeof(T));
-  T* tables = static_cast<T*>(memory->data());
-  parallel_for(stretches, 0.5 * static_cast<double>(kLongest), [&](int64_t begin, int64_t end) {
-    for (int64_t s = begin; s < end; ++s) {
-      T* own = tables + s * kPartialSums * places;
-      std::fill(own, own + kPartialSums * places, T(0));
-      add_by_index(index + s * kLongest, values + s * kLongest, std::min(kLongest, n - s * kLongest), places, own);
-    }
-  });
-  for (int64_t table = 0; table < stretches * kPartialSums; ++table) {
-    for (int64_t i = 0; i < places; ++i) sums[i] += tables[table * places + i];
+class TablesOfSums {
+ public:
+  TablesOfSums(int64_t n, int64_t places)
+      : n_(n),
+        places_(places),
+        stretches_((n + kLongest - 1) / kLongest),
+        memory_(Storage::allocate(static_cast<size_t>(stretches_ * kPartialSums * places) * sizeof(T))) {}
+
+  // False: an index is out of range.
+  bool add(const int64_t* index, const T* values) {
+    std::atomic<bool> fits = true;
+    parallel_for(stretches_, 0.5 * static_cast<double>(kLongest), [&](int64_t begin, int64_t end) {
+      for (int64_t s = begin; s < end; ++s) {
+        T* own = tables() + s * kPartialSums * places_;
+        std::fill(own, own + kPartialSums * places_, T(0));
+        int64_t first = s * kLongest;
+        if (!add_by_index(index + first, values + first, std::min(kLongest, n_ - first), places_, own)) fits = false;
+      }
+    });
+    return fits;
   }
-}
+
+  void write(T* sums) {
+    for (int64_t table = 0; table < stretches_ * kPartialSums; ++table) {
+      for (int64_t i = 0; i < places_; ++i) sums[i] += tables()[table * places_ + i];
+    }
+  }
+
+ private:
+  static constexpr int64_t kLongest = int64_t{1} << 18;
+  T* tables() { return static_cast<T*>(memory_->data()); }
+
+  int64_t n_, places_, stretches_;
+  StoragePtr memory_;
+};
 
 // Of floats in one dimension; false: nothing was done.
 bool add_along_one_dim(const OpCall& call, const Tensor& out) {
@@ -94,13 +123,18 @@ bool add_along_one_dim(const OpCall& call, const Tensor& out) {
   if (!is_plain) return false;
   const int64_t* places = index.data<const int64_t>();
   int64_t n = index->numel(), extent = out->sizes()[0];
-  check_scattered(call, index, 0, extent);
-  start_from_self(call, out);
   constexpr int64_t kFewPlaces = 1 << 13, kWorthTables = 16;
   bool has_tables = extent <= kFewPlaces && n >= kWorthTables * extent;
   auto add = [&]<typename T>(T* sums) {
     const T* values = src.data<const T>();
-    if (has_tables) return add_many(places, values, n, extent, sums);
+    if (has_tables) {
+      TablesOfSums<T> tables(n, extent);
+      if (!tables.add(places, values)) check_scattered(call, index, 0, extent);
+      start_from_self(call, out);
+      return tables.write(sums);
+    }
+    check_scattered(call, index, 0, extent);
+    start_from_self(call, out);
     for (int64_t i = 0; i < n; ++i) sums[places[i]] += values[i];
   };
   out->dtype() == DType::float32 ? add(out.data<float>()) : add(out.data<double>());

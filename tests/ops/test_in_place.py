@@ -298,6 +298,18 @@ def test_index_functions():
     assert md.masked_select(md.tensor([1, 2, 3]), md.tensor([True, False, True])).tolist() == [1, 3]
 
 
+@pytest.mark.parametrize("place", [-1, 7, 2**40])
+def test_sums_of_many_values_are_not_begun_with_an_index_out_of_range(place):
+    sums, index = md.arange(7.0), md.arange(1000) % 7
+    assert md.zeros(7).scatter_add_(0, index, md.ones(1000)).tolist() == [143.0] * 6 + [142.0]
+    for at in (0, 500, 999):
+        index = md.arange(1000) % 7
+        index[at] = place
+        with pytest.raises(RuntimeError, match=f"index {place} is out of bounds"):
+            sums.scatter_add_(0, index, md.ones(1000))
+        assert sums.tolist() == list(range(7)) and sums._version == 0
+
+
 def test_rearranging_ops():
     array = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     x = md.tensor(array)
