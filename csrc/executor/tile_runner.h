@@ -48,11 +48,11 @@ class TileRunner {
     for (const Stream& stream : program_.inputs) start_rows(stream, begin, column, indices);
     size_t chosen_inputs = chosen_count_;
     for (const Stream& stream : program_.outputs) start_rows(stream, begin, column, indices);
+    for (int64_t row = begin; row < std::min(begin + kRowsAhead, end); ++row) find_rows(row, chosen_inputs, n);
     for (int64_t row = begin; row < end; ++row) {
-      for (size_t i = 0; i < chosen_count_; ++i) at_[static_cast<size_t>(chosen_[i].reg)] = chosen_[i].at(row);
-      if (row + kRowsAhead < end) {
-        for (size_t i = 0; i < chosen_inputs; ++i) fetch(chosen_[i].at(row + kRowsAhead), n * chosen_[i].item_size);
-      }
+      for (size_t i = 0; i < chosen_count_; ++i)
+        at_[static_cast<size_t>(chosen_[i].reg)] = found_[static_cast<size_t>(row % kRowsFound)][i];
+      if (row + kRowsAhead < end) find_rows(row + kRowsAhead, chosen_inputs, n);
       for (const LoopInstruction& instruction : program_.code) execute(instruction, n);
       for (size_t i = 0; i < row_step_count_; ++i) at_[static_cast<size_t>(row_steps_[i].reg)] += row_steps_[i].bytes;
     }
@@ -70,7 +70,7 @@ class TileRunner {
   }
 
  private:
-  static constexpr int64_t kCacheLine = 64, kRowsAhead = 8;
+  static constexpr int64_t kCacheLine = 64, kRowsAhead = 8, kRowsFound = 16;
   // What another call of the code costs, in accesses to the first cache level, and of how many rows it pays to look.
   static constexpr int64_t kCallAccesses = 64, kRowsWorthAligning = 8;
 
@@ -123,6 +123,15 @@ class TileRunner {
     chosen_[chosen_count_++] = {
         stream.reg,    stream.item_size, row_bytes, first, indices[static_cast<size_t>(stream.choice)],
         choice.repeat, choice.extent};
+  }
+
+  // The places of this row of each chosen stream, of which the inputs are asked for.
+  void find_rows(int64_t row, size_t inputs, int64_t n) {
+    auto& found = found_[static_cast<size_t>(row % kRowsFound)];
+    for (size_t i = 0; i < chosen_count_; ++i) {
+      found[i] = chosen_[i].at(row);
+      if (i < inputs) fetch(found[i], n * chosen_[i].item_size);
+    }
   }
 
   static void fetch(const std::byte* row, int64_t bytes) {
@@ -361,6 +370,8 @@ class TileRunner {
   bool steps_are_known_ = false;
   // A choice is of one stream, but for the sums: these are read and written.
   std::array<ChosenStream, kMaxRowChoices + 1> chosen_;
+  // By row, as many as are under way.
+  std::array<std::array<std::byte*, kMaxRowChoices + 1>, kRowsFound> found_;
   size_t chosen_count_ = 0;
   alignas(64) std::byte small_[kScratchBytes];
   StoragePtr large_;
