@@ -36,11 +36,16 @@ constexpr GroupingRules kRules = {
     .most_folding_nodes = most_folding_nodes,
 };
 
-// Sets the arena offsets of buffers from the steps that touch them.
+// Sets the arena offsets of buffers from the steps that touch them. A value that dies where an output begins may lie in
+// the output's buffer from its own beginning on.
 class MemoryPlanner {
  public:
   MemoryPlanner(Layout& layout, std::span<const LoweredStep> steps)
-      : layout_(layout), steps_(steps), block_of_(layout.buffers.size(), -1) {}
+      : layout_(layout),
+        steps_(steps),
+        block_of_(layout.buffers.size(), -1),
+        first_step_(layout.buffers.size(), -1),
+        has_guest_(layout.buffers.size(), false) {}
 
   void run() {
     for (size_t s = 0; s < steps_.size(); ++s) {
@@ -55,6 +60,11 @@ class MemoryPlanner {
       if (block_of_[i] >= 0)
         layout_.buffers[i].arena_offset = blocks_[static_cast<size_t>(representative(block_of_[i]))].offset;
     }
+    for (Place& place : layout_.places) {
+      if (place.buffer < 0 || block_of_[static_cast<size_t>(place.buffer)] < 0) continue;
+      int host = hosts_[static_cast<size_t>(representative(block_of_[static_cast<size_t>(place.buffer)]))];
+      if (host >= 0) place.buffer = host;
+    }
   }
 
  private:
@@ -62,12 +72,14 @@ class MemoryPlanner {
 
   void touch(int buffer, int step) {
     const Buffer& info = layout_.buffers[static_cast<size_t>(buffer)];
+    if (first_step_[static_cast<size_t>(buffer)] < 0) first_step_[static_cast<size_t>(buffer)] = step;
     if (info.home != BufferHome::Arena) return;
     int& block = block_of_[static_cast<size_t>(buffer)];
     if (block < 0) {
       block = static_cast<int>(blocks_.size());
       blocks_.push_back({.nbytes = info.nbytes, .first = step, .last = step});
       joined_.push_back(block);
+      hosts_.push_back(-1);
     }
     blocks_[static_cast<size_t>(block)].last = step;
   }
@@ -79,23 +91,40 @@ class MemoryPlanner {
 
   // The result takes over the memory of an operand that dies at this step.
   void share(int result, int operand, int step) {
-    if (block_of_[static_cast<size_t>(result)] < 0 || block_of_[static_cast<size_t>(operand)] < 0) return;
+    if (block_of_[static_cast<size_t>(operand)] < 0) return;
+    if (layout_.buffers[static_cast<size_t>(result)].home == BufferHome::Output) return be_guest(operand, result, step);
+    if (block_of_[static_cast<size_t>(result)] < 0) return;
     int to = representative(block_of_[static_cast<size_t>(operand)]);
     int from = representative(block_of_[static_cast<size_t>(result)]);
     ArenaBlock& kept = blocks_[static_cast<size_t>(to)];
     ArenaBlock& moved = blocks_[static_cast<size_t>(from)];
-    if (to == from || kept.last != step || moved.first != step || kept.nbytes != moved.nbytes) return;
+    if (to == from || kept.last != step || moved.first != step || kept.nbytes != moved.nbytes || kept.nbytes < 0)
+      return;
     joined_[static_cast<size_t>(from)] = to;
     kept.last = moved.last;
-    moved.nbytes = 0;
-    moved.last = moved.first;
+    moved.nbytes = kLiesElsewhere;
+  }
+
+  // The operand, and what lay in its memory before, lies in the output's buffer.
+  void be_guest(int operand, int output, int step) {
+    int block = representative(block_of_[static_cast<size_t>(operand)]);
+    ArenaBlock& guest = blocks_[static_cast<size_t>(block)];
+    bool is_free = first_step_[static_cast<size_t>(output)] == step && !has_guest_[static_cast<size_t>(output)];
+    bool fits = guest.nbytes > 0 && guest.nbytes == layout_.buffers[static_cast<size_t>(output)].nbytes;
+    if (guest.last != step || !is_free || !fits) return;
+    has_guest_[static_cast<size_t>(output)] = true;
+    hosts_[static_cast<size_t>(block)] = output;
+    guest.nbytes = kLiesElsewhere;
   }
 
   Layout& layout_;
   std::span<const LoweredStep> steps_;
-  std::vector<int> block_of_;  // by buffer
+  std::vector<int> block_of_;    // by buffer
+  std::vector<int> first_step_;  // by buffer: where it is touched first
+  std::vector<bool> has_guest_;  // by buffer
   std::vector<ArenaBlock> blocks_;
   std::vector<int> joined_;  // by block: the one that it lies in
+  std::vector<int> hosts_;   // by block: the output's buffer that it lies in, or -1
 };
 
 std::vector<PlanInput> plan_inputs(const Graph& graph, const ValuePlaces& places) {

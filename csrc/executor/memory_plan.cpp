@@ -80,6 +80,7 @@ int64_t aligned(int64_t nbytes) {
 int64_t plan_arena(std::span<ArenaBlock> blocks) {
   std::vector<ArenaBlock*> by_first, by_last;
   for (ArenaBlock& block : blocks) {
+    if (block.nbytes == kLiesElsewhere) continue;
     by_first.push_back(&block);
     by_last.push_back(&block);
   }

@@ -520,6 +520,35 @@ void test_memory_plan() {
   CHECK(plan_arena(chain) == 128);
 }
 
+// A value that dies where an output begins lies in the output's memory; two that do so do not lie in the same.
+void test_guests_of_outputs() {
+  struct Case {
+    const char* text;
+    int64_t arena;
+  };
+  const Case cases[] = {
+      {"%x = input x : f32[64][1]\n%c = cumsum(%x, 0) : f32[64][1]\n%y = add(%c, %x) : f32[64][1]\nreturn %y\n", 0},
+      {"%x = input x : f32[64][1]\n%c = cumsum(%x, 0) : f32[64][1]\n%d = add(%c, %x) : f32[64][1]\n"
+       "%e = cumsum(%d, 0) : f32[64][1]\n%y = add(%e, %d) : f32[64][1]\nreturn %y\n",
+       256},
+      {"%x = input x : f32[64][1]\n%c = cumsum(%x, 0) : f32[64][1]\n%y = add(%c, %x) : f32[64][1]\n"
+       "%z = mul(%c, %x) : f32[64][1]\n%s = cumsum(%z, 0) : f32[64][1]\nreturn %y, %z, %s\n",
+       0},
+  };
+  for (const Case& c : cases) {
+    auto graph = parse_graph(c.text);
+    std::shared_ptr<const Plan> plan = lower(*graph);
+    CHECK(plan->facts().arena_nbytes == c.arena);
+    GraphInput inputs[] = {{.tensor = filled({64}, 3)}};
+    auto eager = eager_plan(std::shared_ptr<const Graph>(graph->clone()));
+    for (int round = 0; round < 2; ++round) {
+      std::vector<Tensor> outputs = run(*plan, *graph, inputs);
+      std::vector<Tensor> expected = run(*eager, *graph, inputs);
+      for (size_t i = 0; i < outputs.size(); ++i) CHECK(difference(expected[i], outputs[i], 0).empty());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace md
 
@@ -533,6 +562,7 @@ int main(int argc, char** argv) {
     return md_test::result();
   }
   md::test_memory_plan();
+  md::test_guests_of_outputs();
   md::test_fusion();
   md::test_products();
   md::test_special_values();
