@@ -122,6 +122,31 @@ def test_convolutions_and_what_follows(images, dtype):
     check(lambda: F.conv_transpose1d(x, w, stride=2).tanh())
 
 
+@pytest.mark.parametrize("images", [1, 3])
+def test_batch_norm_joins_the_convolution_before_it(images):
+    """Its factors are worked out between the two; a residual is added in the same step."""
+    convolution, norm = nn.Conv2d(4, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8)
+    norm.running_mean = minidynamo.randn(8)
+    norm.running_var = minidynamo.rand(8) + 0.5
+    norm.eval()
+
+    def block(x, residual):
+        with minidynamo.no_grad():
+            return F.relu(norm(convolution(x)) + residual)
+
+    def shared(x):
+        with minidynamo.no_grad():
+            y = convolution(x)
+            return norm(y), y.sum(), convolution(y[:, :4])
+
+    x, residual = noise(images, 4, 9, 10), noise(images, 8, 9, 10)
+    check(block, x, residual)
+    check(shared, x)
+    last = steps(block, x, residual)[-1]
+    assert last[0] == "convolution" and last[-1] == "relu" and len(last) == 5
+    assert [nodes[0] for nodes in steps(lambda x, w: (x @ w, x + 1, w + 1), noise(4, 4), noise(4, 4))][-1] == "matmul"
+
+
 def test_a_recurrent_loop_is_one_product_over_time():
     x, h, w, u = noise(6, 3, 8), noise(3, 8), noise(8, 8) / 3, noise(8, 8) / 3
 

@@ -13,9 +13,19 @@ class Grouping {
 
   std::vector<Group> run() {
     group_of_.assign(graph_.nodes().size(), -1);
+    is_waiting_.assign(graph_.nodes().size(), false);
+    std::vector<const Node*> anchors;
     for (const auto& node : graph_.nodes()) {
-      if (node->kind == NodeKind::Op) add(*node);
+      if (node->kind != NodeKind::Op) continue;
+      add_waiting_operands(*node);
+      if (rules_.is_anchor(*node)) {
+        is_waiting_[static_cast<size_t>(node->index)] = true;
+        anchors.push_back(node.get());
+      } else {
+        add(*node);
+      }
     }
+    for (const Node* anchor : anchors) add_if_waiting(*anchor);
     std::vector<Group> result;
     for (Draft& draft : drafts_) {
       if (draft.group.nodes.empty()) continue;
@@ -55,6 +65,19 @@ class Grouping {
     std::sort(ids.rbegin(), ids.rend());
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     return ids;
+  }
+
+  // An anchor waits for its first reader, so that what else that one reads is there before it: the factors of a batch
+  // norm after a convolution, say.
+  void add_waiting_operands(const Node& node) {
+    for (const Operand& operand : node.operands) {
+      for_each_value(operand, [&](const ValueRef& value) { add_if_waiting(*value.node); });
+    }
+  }
+  void add_if_waiting(const Node& node) {
+    if (!is_waiting_[static_cast<size_t>(node.index)]) return;
+    is_waiting_[static_cast<size_t>(node.index)] = false;
+    add(node);
   }
 
   void add(const Node& node) {
@@ -195,6 +218,7 @@ class Grouping {
   const ValuePlaces& places_;
   const GroupingRules& rules_;
   std::vector<int> group_of_;
+  std::vector<bool> is_waiting_;  // by node index: an anchor that nobody read yet
   std::vector<Draft> drafts_;
 };
 

@@ -3,7 +3,7 @@
 // reductions over the last dim and pointwise nodes over what they leave: the loop then goes row by row.
 //
 // Soundness: groups run in the order of their numbers, and every operand from outside a group comes from a group with
-// a lower number. A node joins only the highest-numbered group among its operands' groups; a lower group moves up into
+// a lower number. Nodes are taken in an order in which each follows its operands. A node joins only the highest-numbered group among its operands' groups; a lower group moves up into
 // it only if nothing in between reads it. So no cycle can arise, and grouping is linear in the size of the graph.
 #pragma once
 #include <vector>
