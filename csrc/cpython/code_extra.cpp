@@ -28,7 +28,9 @@ void* CodeExtra::get(PyCodeObject* code) const {
 }
 
 void CodeExtra::set(PyCodeObject* code, void* value) const {
-  check_status(set_extra(reinterpret_cast<PyObject*>(code), index_, value));
+  int status = set_extra(reinterpret_cast<PyObject*>(code), index_, value);
+  if (status < 0 && PyErr_Occurred() == nullptr) PyErr_NoMemory();  // CPython says nothing
+  check_status(status);
 }
 
 }  // namespace md
