@@ -2,12 +2,43 @@
 #include <algorithm>
 
 #include "cpython/imports.h"
+#include "cpython/object_layout.h"
 #include "symbolic/builtin_calls.h"
 #include "symbolic/user_operators.h"
 
 namespace md {
 
 namespace {
+
+bool is_method(PyObject* member) {
+  return member != nullptr && (PyFunction_Check(member) || Py_IS_TYPE(member, &PyStaticMethod_Type) ||
+                               Py_IS_TYPE(member, &PyClassMethod_Type));
+}
+
+// Until 3.11 the hook of a protocol is a plain function that looks at the frames which ask, if the protocol is none for
+// run time or has members that are no methods. Asked for a subclass of it, it sees those of abc.
+bool looks_at_frames(PyTypeObject* type) {
+  static PyObject* const kHook = PyUnicode_InternFromString("__subclasshook__");
+  static PyObject* const typing = check(PyImport_ImportModule("typing")).release();
+  PyObject* hook = _PyType_Lookup(type, kHook);
+  if (!PyFunction_Check(hook) || PyFunction_GET_GLOBALS(hook) != PyModule_GetDict(typing)) return false;
+  static PyObject* const kIsProtocol = PyUnicode_InternFromString("_is_protocol");
+  static PyObject* const kIsForRunTime = PyUnicode_InternFromString("_is_runtime_protocol");
+  PyTypeObject* owner = type;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+    if (PyDict_GetItemWithError(pv_type_dict(base), kHook) != hook) continue;
+    owner = base;
+    break;
+  }
+  if (PyDict_GetItemWithError(pv_type_dict(owner), kIsProtocol) != Py_True) return false;
+  if (_PyType_Lookup(owner, kIsForRunTime) != Py_True) return true;
+  Ref names = check(PyObject_CallMethod(typing, "_get_protocol_attrs", "O", owner));
+  Ref walked = check(PyObject_GetIter(names.get()));
+  while (Ref name = Ref::steal(PyIter_Next(walked.get())))
+    if (!is_method(_PyType_Lookup(owner, name.get()))) return true;
+  return false;
+}
 
 // The hook of an abstract base class runs no code of the program's.
 bool has_known_hook(PyTypeObject* type) {
@@ -44,11 +75,12 @@ std::optional<bool> abstract_check(Walk& walk, PyTypeObject* type, PyTypeObject*
   bool is_abstract = _PyType_Lookup(Py_TYPE(base), check_name) ==
                      _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta), check_name);
   int budget = 1000;
-  if (source == nullptr || !is_abstract || !all_hooks_known(base, budget)) return std::nullopt;
+  if (source == nullptr || !is_abstract || !all_hooks_known(base, budget) || looks_at_frames(base)) return std::nullopt;
   walk.guards().abc_token(source);
   int found = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), reinterpret_cast<PyObject*>(base));
-  check_status(found);
-  return found == 1;
+  if (found < 0 && !PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
+  PyErr_Clear();  // raised where the program asks
+  return found < 0 ? std::nullopt : std::optional<bool>(found == 1);
 }
 
 // What a __instancecheck__ or __subclasscheck__ in Python says; no answer: the metaclass has none of its own.

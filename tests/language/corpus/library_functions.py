@@ -466,12 +466,32 @@ def protocol_of_classes(x):
     return x, issubclass(Closing, HasClose), issubclass(int, HasClose)
 
 
-@whole()
+@snippet()
 def protocol_with_an_attribute(x):
     closing = Closing()
     before = isinstance(closing, Sized)
     closing.size = 3
     return x, before, isinstance(closing, Sized)
+
+
+@snippet()
+def protocol_that_nobody_asked_before(x):
+    """Until 3.11 the answer depends on the frames that ask."""
+
+    @typing.runtime_checkable
+    class Sized(typing.Protocol):
+        size: int
+
+    class Plain(typing.Protocol):
+        def close(self): ...
+
+    found = [isinstance(Closing(), Sized)]
+    for check, protocol in ((isinstance, Plain), (issubclass, Plain), (issubclass, Sized)):
+        try:
+            found.append(check(Closing if check is issubclass else Closing(), protocol))
+        except TypeError as error:
+            found.append(str(error))
+    return x + 1, found
 
 
 @snippet()
