@@ -281,7 +281,7 @@ def cpython_results(summary):
         handed_over = sum(counters["hand_overs"].values())
         cells = (
             sum("counters" in ways.get(way, {}) for ways in modules.values()),
-            *counters["instructions"].values(),
+            *(counters["instructions"][who] for who in ("translator", "driver", "interpreter")),
             counters["frames_driven"],
             handed_over,
             counters["snapshots_restored"],
