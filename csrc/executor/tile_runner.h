@@ -71,8 +71,8 @@ class TileRunner {
 
  private:
   static constexpr int64_t kCacheLine = 64, kRowsAhead = 8, kRowsFound = 16;
-  // What another call of the code costs, in accesses to the first cache level, and of how many rows it pays to look.
-  static constexpr int64_t kCallAccesses = 64, kRowsWorthAligning = 8;
+  // Of how many rows it pays to look.
+  static constexpr int64_t kRowsWorthAligning = 8;
 
   std::byte* base(int reg) const { return bases_[static_cast<size_t>(reg)]; }
 
@@ -95,7 +95,7 @@ class TileRunner {
     if (is_copied(stream)) steps_are_known_ = false;
     int64_t elements = stream.access == StreamAccess::Linear ? program_.row_length : stream.strides.end()[-2];
     int64_t element = stream.access == StreamAccess::RowScalar ? 0 : stream.item_size;
-    row_steps_[known_step_count_++] = {stream.reg, elements * stream.item_size, element, 0};
+    row_steps_[known_step_count_++] = {stream.reg, elements * stream.item_size, element};
   }
 
   struct ChosenStream {
@@ -116,7 +116,7 @@ class TileRunner {
     int64_t row_bytes = stream.strides.front() * stream.item_size;
     if (stream.access != StreamAccess::Chosen) {
       at_[static_cast<size_t>(stream.reg)] = first + row * row_bytes;
-      row_steps_[row_step_count_++] = {stream.reg, row_bytes, stream.item_size, 0};
+      row_steps_[row_step_count_++] = {stream.reg, row_bytes, stream.item_size};
       return;
     }
     const RowChoice& choice = program_.choices[static_cast<size_t>(stream.choice)];
@@ -140,15 +140,9 @@ class TileRunner {
   }
 
   void run_next_row() {
-    for (size_t i = 0; i < row_step_count_; ++i)
-      at_[static_cast<size_t>(row_steps_[i].reg)] += row_steps_[i].bytes - row_steps_[i].head_bytes;
+    for (size_t i = 0; i < row_step_count_; ++i) at_[static_cast<size_t>(row_steps_[i].reg)] += row_steps_[i].bytes;
     if (program_.fetches_ahead) fetch_next_row(program_.row_length);
-    if (head_ > 0) {
-      execute(program_.code[0], head_);
-      for (size_t i = 0; i < row_step_count_; ++i)
-        at_[static_cast<size_t>(row_steps_[i].reg)] += row_steps_[i].head_bytes;
-    }
-    for (const LoopInstruction& instruction : program_.code) execute(instruction, program_.row_length - head_);
+    for (const LoopInstruction& instruction : program_.code) execute(instruction, program_.row_length, at_, head_);
   }
 
   // What a fold leaves is there only long after its last element is read: two rows in turn wait for each other's less.
@@ -186,10 +180,9 @@ class TileRunner {
   }
 
   // So many elements of each row come first that most streams go on at the start of a cache line: a vector that crosses
-  // the end of one is two accesses. Streams differ, as those of a stencil do. After a row they stay where they went on.
+  // the end of one is two accesses. Streams differ, as those of a stencil do.
   void choose_head(int64_t rows) {
     head_ = 0;
-    for (size_t i = 0; i < row_step_count_; ++i) row_steps_[i].head_bytes = 0;
     if (rows < kRowsWorthAligning || program_.code.size() != 1 || program_.code[0].code == nullptr) return;
     std::array<int64_t, kCacheLine> streams = {};  // by elements to the start of a cache line
     int64_t item = 0;
@@ -203,17 +196,13 @@ class TileRunner {
     }
     int64_t best = std::max_element(streams.begin(), streams.end()) - streams.begin();
     int64_t saved = (streams[static_cast<size_t>(best)] - streams[0]) * (program_.row_length * item / kCacheLine);
-    if (saved < kCallAccesses + 4 * static_cast<int64_t>(row_step_count_)) return;
-    head_ = best;
-    for (size_t i = 0; i < row_step_count_; ++i) {
-      row_steps_[i].head_bytes = head_ * row_steps_[i].element_bytes;
-      at_[static_cast<size_t>(row_steps_[i].reg)] += row_steps_[i].head_bytes;
-    }
+    if (saved >= 2 * static_cast<int64_t>(known_step_count_)) head_ = best;
   }
 
   void execute(const LoopInstruction& instruction, int64_t n) { execute(instruction, n, at_); }
-  void execute(const LoopInstruction& instruction, int64_t n, const Addresses& at) const {
-    if (instruction.code != nullptr) return instruction.code(at.data(), n);
+  // Machine code takes so many elements at the head by themselves.
+  void execute(const LoopInstruction& instruction, int64_t n, const Addresses& at, int64_t head = 0) const {
+    if (instruction.code != nullptr) return instruction.code(at.data(), n, head);
     void* dst = at[static_cast<size_t>(instruction.dst)];
     if (instruction.fold.run != nullptr)
       return instruction.fold.run(at[static_cast<size_t>(instruction.src[0])], n, dst, instruction.fold.param);
@@ -362,7 +351,6 @@ class TileRunner {
     int reg;
     int64_t bytes;
     int64_t element_bytes;  // 0: one element for the row
-    int64_t head_bytes;
   };
   std::array<RowStep, kMaxLoopRegisters> row_steps_;  // by stream
   size_t row_step_count_ = 0, known_step_count_ = 0;  // that are taken; and with those that follow others

@@ -35,7 +35,13 @@ bool is_wide(std::span<const CodeInstruction> instructions) {
                      [](const CodeInstruction& instruction) { return element_size(instruction) == 8; });
 }
 
-// Whole vectors while `lanes` elements are left, then the rest under a mask.
+void assemble_mask(Assembler& assembler, WordRegister ones, WordRegister count) {
+  assembler.fill(ones);
+  assembler.keep_low_bits(ones, count);
+  assembler.mask_from(kTailMask, ones);
+}
+
+// The head under a mask, whole vectors while `lanes` elements are left, then the rest under a mask.
 void assemble_loop(Assembler& assembler, std::span<const CodeInstruction> instructions, int first, LoopFrame& frame) {
   size_t done = 0;
   size_t saved = frame.pointers.size() > kFreePointers ? frame.pointers.size() - kFreePointers : 0;
@@ -45,6 +51,13 @@ void assemble_loop(Assembler& assembler, std::span<const CodeInstruction> instru
   for (size_t i = 0; i < frame.constants.size(); ++i)
     broadcast(assembler, constant_register(i), frame.constants[i], frame.is_wide);
   assembler.clear(kIndex);
+  assembler.compare(kHead, kIndex);
+  Assembler::Jump to_vectors = assembler.jump_if(Assembler::Condition::LessOrEqual);
+  assembler.push(kHead);
+  assemble_mask(assembler, kScratchPointer, kHead);
+  VectorBody(assembler, frame, true).emit(instructions, first, done);
+  assembler.pop(kIndex);
+  assembler.bind(to_vectors);
   assembler.move(kLimit, kCount);
   assembler.add(kLimit, -frame.lanes());
   assembler.compare(kIndex, kLimit);
@@ -57,9 +70,7 @@ void assemble_loop(Assembler& assembler, std::span<const CodeInstruction> instru
   assembler.bind(to_tail);
   assembler.subtract(kCount, kIndex);
   Assembler::Jump to_end = assembler.jump_if(Assembler::Condition::LessOrEqual);
-  assembler.fill(kLimit);
-  assembler.keep_low_bits(kLimit, kCount);
-  assembler.mask_from(kTailMask, kLimit);
+  assemble_mask(assembler, kLimit, kCount);
   VectorBody(assembler, frame, true).emit(instructions, first, done);
   assembler.bind(to_end);
   assembler.clear_upper_halves();

@@ -35,8 +35,9 @@ struct CodePlace {
 };
 
 // registers[i]: the first element of loop register i, or the one element. Elements with the same number may lie at the
-// same address.
-using PointwiseCode = void (*)(std::byte* const* registers, int64_t n);
+// same address. So many elements at the head, fewer than a vector, come first by themselves: what follows them may then
+// start at the start of a cache line.
+using PointwiseCode = void (*)(std::byte* const* registers, int64_t n, int64_t head);
 
 // This processor's loops are those that machine code agrees with, and config.machine_code allows it.
 bool uses_machine_code();

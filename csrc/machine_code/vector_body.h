@@ -30,7 +30,8 @@ struct LoopFrame {
 inline constexpr size_t kHeldConstants = 12;
 inline constexpr MaskRegister kTailMask = {7};
 inline constexpr WordRegister kRegisters = WordRegister::rdi, kCount = WordRegister::rsi, kIndex = WordRegister::rax,
-                              kLimit = WordRegister::rdx, kScratchPointer = WordRegister::rcx;
+                              kLimit = WordRegister::rdx, kHead = WordRegister::rdx,
+                              kScratchPointer = WordRegister::rcx;
 // r8 and so on are the caller's to lose; the rest must be saved.
 inline constexpr WordRegister kPointers[] = {WordRegister::r8,  WordRegister::r9,  WordRegister::r10, WordRegister::r11,
                                              WordRegister::rbx, WordRegister::rbp, WordRegister::r12, WordRegister::r13,
