@@ -261,3 +261,22 @@ def test_what_is_one_step():
     assert len(steps(lambda x: x - x.mean(-1, keepdim=True), minidynamo.randn(20, 63))) == 2
     assert len(steps(lambda x: x - x.mean(-1, keepdim=True), minidynamo.randn(20, 9000))) == 2
     assert len(steps(lambda x: x - x.mean(0, keepdim=True), x)) == 2
+
+
+@pytest.mark.parametrize("dtype", [minidynamo.float32, minidynamo.float64], ids=str)
+@pytest.mark.parametrize("first", [0, 1, 5])
+def test_heads_of_rows_that_begin_inside_a_cache_line(dtype, first):
+    """Rows of a part of a field: most of what is read lies alike, some elements after the start of a cache line."""
+
+    def neighbours(u):
+        centre = u[1:-1, 1:-1]
+        total = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * centre
+        return centre + 0.1 * total, minidynamo.where(total > 0, centre, -centre), total > 0.5
+
+    for width in (64, 128, 192):
+        for last in (0, 1, 9, 30):
+            field = minidynamo.randn(24, width, dtype=dtype)[:, first : width - last]
+            minidynamo._dynamo.reset()
+            results, expected = minidynamo.compile(neighbours, fullgraph=True)(field), neighbours(field)
+            for result, other in zip(results, expected, strict=True):
+                assert minidynamo.equal(result, other)
