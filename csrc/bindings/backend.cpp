@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "bindings/graph.h"
+#include "cpython/errors.h"
 #include "cpython/text.h"
 #include "frontends/arg_binding.h"
 #include "guards/tensor_type.h"
@@ -88,22 +89,15 @@ class CallablePlan : public Plan {
 
 // Replaces the current exception by BackendCompilerFailed with it as the cause.
 [[noreturn]] void raise_backend_failed(BorrowedRef backend) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  Ref inner_type = Ref::steal(type), inner = Ref::steal(value), inner_traceback = Ref::steal(traceback);
-  if (inner_traceback) PyException_SetTraceback(inner, inner_traceback);
   // Ctrl-C and exit are not the backend's failures.
-  if (!PyObject_TypeCheck(inner.get(), reinterpret_cast<PyTypeObject*>(PyExc_Exception))) {
-    PyErr_Restore(inner_type.release(), inner.release(), inner_traceback.release());
-    throw PythonError();
-  }
+  if (PyErr_ExceptionMatches(PyExc_Exception) == 0) throw PythonError();
+  Ref inner = take_raised();
   Ref module = check(PyImport_ImportModule("minidynamo._dynamo.exc"));
   Ref failed_type = check(PyObject_GetAttrString(module, "BackendCompilerFailed"));
   Ref failed = check(PyObject_CallFunctionObjArgs(failed_type, backend.get(), inner.get(), nullptr));
   PyException_SetCause(failed, Ref(inner).release());
   PyErr_SetObject(failed_type, failed);
-  throw PythonError();
+  throw CaptureError();
 }
 
 Ref call_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,

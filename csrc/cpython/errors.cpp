@@ -99,6 +99,30 @@ void add_attribute_context(BorrowedRef object, BorrowedRef name) {
   PyErr_Restore(type, value, traceback);
 }
 
+Ref take_raised() {
+#if PY_VERSION_HEX >= 0x030C0000
+  return Ref::steal(PyErr_GetRaisedException());
+#else
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyException_SetTraceback(value, traceback != nullptr ? traceback : Py_None);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return Ref::steal(value);
+#endif
+}
+
+void set_raised(Ref exception) {
+#if PY_VERSION_HEX >= 0x030C0000
+  PyErr_SetRaisedException(exception.release());
+#else
+  PyObject* type = Py_NewRef(reinterpret_cast<PyObject*>(exception.type()));
+  PyObject* traceback = PyException_GetTraceback(exception);
+  PyErr_Restore(type, exception.release(), traceback);
+#endif
+}
+
 SavedError SavedError::take() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);

@@ -15,6 +15,14 @@ bool was_want_of_memory() noexcept;
 // What PyObject_GetAttr() adds to an AttributeError that is set and knows neither: the object and the name that was asked for.
 void add_attribute_context(BorrowedRef object, BorrowedRef name);
 
+// A Python exception that is set because a region may not be captured; nothing that the program did has raised it.
+struct CaptureError : PythonError {};
+
+// The exception that is set, as the object that a handler receives; afterwards none is.
+Ref take_raised();
+// Sets it as it was, traceback and context included.
+void set_raised(Ref exception);
+
 // A Python exception that was set, to be set again later.
 class SavedError {
  public:

@@ -1,4 +1,5 @@
 // Awaitables and asynchronous iterators.
+#include "cpython/errors.h"
 #include "eval_frame/concrete_steps.h"
 
 namespace md {
@@ -75,18 +76,13 @@ namespace {
 
 // The TypeError takes the exception that is set as its cause.
 void set_invalid_next(PyObject* found) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (traceback != nullptr) PyException_SetTraceback(value, traceback);
-  Ref owned_type = Ref::steal(type), cause = Ref::steal(value), owned_traceback = Ref::steal(traceback);
+  Ref cause = take_raised();
   PyErr_Format(PyExc_TypeError, "'async for' received an invalid object from __anext__: %.100s",
                Py_TYPE(found)->tp_name);
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  PyException_SetCause(value, Py_NewRef(cause.get()));
-  PyException_SetContext(value, cause.release());
-  PyErr_Restore(type, value, traceback);
+  Ref error = take_raised();
+  PyException_SetCause(error, Py_NewRef(cause.get()));
+  PyException_SetContext(error, cause.release());
+  set_raised(std::move(error));
 }
 
 }  // namespace

@@ -95,9 +95,12 @@ LocalsView FrameDriver::view() {
 }
 
 PyObject* FrameDriver::finish() {
-  PyObject* result = result_;
-  result_ = nullptr;
-  return result;
+  Ref result = Ref::steal(std::exchange(result_, nullptr));
+  // A generator that yields has not ended, and cannot leave with an exception.
+  bool ends = (frame_.bytecode().code()->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) == 0;
+  if (!result || !capture_error_ || !ends) return result.release();
+  set_raised(std::move(capture_error_));
+  return nullptr;
 }
 
 PyObject* FrameDriver::run() {
@@ -180,6 +183,9 @@ FrameDriver::Advance FrameDriver::advance() {
     if (is_fruitless(*entry)) return hand_over_here(HandOver::empty_regions);
     run.emplace(std::move(entry), place.view, memory);
     return run_region(*run);
+  } catch (const CaptureError&) {
+    keep_capture_error();
+    return raise_from_region(nullptr);
   } catch (...) {
     return raise_from_region(run ? &*run : nullptr);
   }
@@ -220,6 +226,14 @@ FrameDriver::Advance FrameDriver::raise_from_region(RegionRun* run) {
   if (is_ours) frame_.set_index(failed->instruction);
   frame_.set_current_unit(frame_.instruction().lasti);
   return handle_raise();
+}
+
+// error_on_graph_break may be meant for handlers in the function; fullgraph says that there is one graph or an error.
+void FrameDriver::keep_capture_error() {
+  if (!policy_->fullgraph) return;
+  Ref error = take_raised();
+  for (FrameDriver* driver = this; driver != nullptr; driver = driver->caller_) driver->capture_error_ = error;
+  set_raised(std::move(error));
 }
 
 // The frames become what they are at the call first.

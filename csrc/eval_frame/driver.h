@@ -37,6 +37,7 @@ class FrameDriver {
   bool is_fruitless(const RegionEntry& entry);
   Advance run_region(RegionRun& run);
   Advance raise_from_region(RegionRun* run);
+  void keep_capture_error();
   Advance raise_in_images(RegionRun& run, FailedCallOut& failed);
   Advance raise_saved();
   // An output has raised, or has changed what the region goes on with: the frames become what they are there.
@@ -82,6 +83,8 @@ class FrameDriver {
   bool leaves_rest_ = false;  // the innermost frame that is being restored goes to the interpreter
   bool is_done_ = false;      // the instruction at which that frame stands has been executed
   SavedError raising_;        // by the instruction at which the innermost frame that is being restored stands
+  // Of a region under fullgraph in this frame or in one that it waits for: handlers in them run, and cannot end it.
+  Ref capture_error_;
 };
 
 // The slots of a frame as a guard program reads them.

@@ -6,6 +6,7 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "cpython/errors.h"
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "eval_frame/capture_report.h"
@@ -32,7 +33,7 @@ std::string reason_of(const CodeCache& cache, const CacheEntry& entry, const Reg
 [[noreturn]] void raise_as(const char* exception, const std::string& text) {
   Ref type = imported("minidynamo._dynamo.exc", exception);
   PyErr_SetString(type, text.c_str());
-  throw PythonError();
+  throw CaptureError();
 }
 
 std::string headline(const RegionPlace& place) {

@@ -172,7 +172,7 @@ class Stopwatch {
 [[noreturn]] void raise_violations(const std::string& text) {
   Ref type = imported("minidynamo._dynamo.exc", "ConstraintViolationError");
   PyErr_SetString(type, text.c_str());
-  throw PythonError();
+  throw CaptureError();
 }
 
 RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKey& key) {
@@ -247,11 +247,12 @@ RegionEntryPtr report_if_bug(const RegionPlace& place) {
 [[noreturn]] void raise_recompile_detected(const RegionPlace& place, CodeCache& cache, const CacheKey& key) {
   PyCodeObject* code = place.bytecode.code();
   std::string failures = failure_lines(cache, key, place);
-  raise(
-      ErrorKind::Runtime, "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: '",
-      text_of(code->co_filename), "', function name: '", text_of(code->co_name),
-      "', line number: ", place.bytecode.line_at(place.index),
+  std::string text = str_cat(
+      "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: '", text_of(code->co_filename),
+      "', function name: '", text_of(code->co_name), "', line number: ", place.bytecode.line_at(place.index),
       failures.empty() ? ": it was not captured yet" : "\n    triggered by the following guard failure(s):", failures);
+  PyErr_SetString(PyExc_RuntimeError, text.c_str());
+  throw CaptureError();
 }
 
 // False: the place runs as plain Python this time. Raises where the stance says so.

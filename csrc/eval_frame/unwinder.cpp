@@ -1,24 +1,10 @@
 #include "eval_frame/unwinder.h"
 
 #include "base/error.h"
+#include "cpython/errors.h"
 
 namespace md {
 namespace {
-
-// The exception that is set, as the object that a handler receives.
-Ref take_raised() {
-#if PY_VERSION_HEX >= 0x030C0000
-  return Ref::steal(PyErr_GetRaisedException());
-#else
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  PyException_SetTraceback(value, traceback != nullptr ? traceback : Py_None);
-  Py_XDECREF(type);
-  Py_XDECREF(traceback);
-  return Ref::steal(value);
-#endif
-}
 
 void add_traceback_entry(LiveFrame& frame) {
   Ref frame_object = Ref::steal(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(frame.thread())));

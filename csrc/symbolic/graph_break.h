@@ -70,7 +70,7 @@ void forget_logged_breaks();
 // Keeps the breaks that are not silent, whether the log is switched on or not.
 using BreakRecording = Recording<GraphBreak>;
 
-// Sets minidynamo._dynamo.exc.Unsupported for the break, and throws PythonError. GIL held.
+// Sets minidynamo._dynamo.exc.Unsupported for the break, and throws CaptureError. GIL held.
 [[noreturn]] void raise_unsupported(const GraphBreak& graph_break);
 
 }  // namespace md

@@ -229,10 +229,7 @@ std::string attribute_text(BorrowedRef object, const char* name) {
 [[noreturn]] void leave_failed_call(Walk& walk, PyObject* cannot_capture) {
   if (PyErr_ExceptionMatches(PyExc_Exception) == 0) throw PythonError();
   if (PyErr_ExceptionMatches(cannot_capture) == 0) walk.raise_here();
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  Ref held_type = Ref::steal(type), error = Ref::steal(value), held_traceback = Ref::steal(traceback);
+  Ref error = take_raised();
   std::string reason = attribute_text(error.get(), "reason");
   for (const BreakRow& row : break_rows())
     if (reason == row.name)

@@ -1,4 +1,5 @@
 // From a graph break to the Python exception.
+#include "cpython/errors.h"
 #include "cpython/imports.h"
 #include "cpython/ref.h"
 #include "symbolic/graph_break.h"
@@ -31,7 +32,7 @@ void raise_unsupported(const GraphBreak& graph_break) {
   Ref stack = stack_of(graph_break);
   Ref exception = check(PyObject_CallFunction(type, "OssO", message.get(), row.title, row.id, stack.get()));
   PyErr_SetObject(type, exception);
-  throw PythonError();
+  throw CaptureError();
 }
 
 }  // namespace md

@@ -259,6 +259,70 @@ def test_an_error_after_a_break_runs_with_and_finally():
     assert log == ["enter", Unsupported, "finally"]
 
 
+def swallows(x, log):
+    """Its first region ends where reshape() raises: the second break is met in a frame that runs."""
+    try:
+        x = x.reshape(7, 7)
+    except RuntimeError:
+        log.append("reshape")
+    try:
+        graph_break()
+    except Exception as error:
+        log.append(type(error))
+    return x + 1
+
+
+def returns_in_finally(x, log):
+    try:
+        x = x.reshape(7, 7)
+    except RuntimeError:
+        log.append("reshape")
+    try:
+        graph_break()
+    finally:
+        return x + 1  # noqa: B012
+
+
+def swallows_a_callees(x, log):
+    try:
+        swallows(x, log)
+    except Exception as error:
+        log.append(type(error))
+    return x + 1
+
+
+@pytest.mark.parametrize("function", [swallows, returns_in_finally, swallows_a_callees])
+def test_the_functions_own_handlers_do_not_end_the_error(function):
+    log = []
+    with pytest.raises(Unsupported) as caught:
+        minidynamo.compile(function, fullgraph=True)(ones(), log)
+    assert log[0] == "reshape"
+    assert log[1:] in ([], [Unsupported], [Unsupported, Unsupported])
+    names = [entry.name for entry in traceback.extract_tb(caught.value.__traceback__)]
+    assert function.__name__ in names
+
+
+def test_handlers_end_what_is_not_the_captures():
+    """A call of another compiled function has its error to itself, and so has an exception that the program makes."""
+
+    def calls_another(x, log):
+        x = x + 1
+        graph_break()
+        try:
+            minidynamo.compile(breaks, fullgraph=True)(x)
+        except Unsupported as error:
+            log.append(error.gb_type)
+        try:
+            raise Unsupported("made here", "none", "none")
+        except Unsupported:
+            log.append("made")
+        return x + 1
+
+    log = []
+    assert minidynamo.compile(calls_another)(ones(), log).tolist() == [3.0, 3.0]
+    assert log == ["Call to `minidynamo._dynamo.graph_break()`", "made"]
+
+
 def test_the_flag_is_restored_after_an_exception():
     def function(x):
         with error_on_graph_break(True):
