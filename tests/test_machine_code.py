@@ -189,6 +189,63 @@ def test_results_over_their_operands():
     check(lambda x, v: step(*step(x.square(), v)), x, v)
 
 
+def drawn(rng, dtype, count, kind):
+    """Floats of every bit pattern, around 1, with zeros of both signs, of far apart magnitudes, next to powers of two."""
+    whole = {"f": numpy.uint32, "d": numpy.uint64}[dtype.char]
+    if kind == "bits":
+        return rng.integers(0, numpy.iinfo(whole).max, count, dtype=whole, endpoint=True).view(dtype)
+    values = rng.standard_normal(count)
+    if kind == "zeros":
+        values[rng.random(count) < 0.3] *= 0.0
+    if kind == "magnitudes":
+        most = 70 if dtype.char == "f" else 600
+        values = numpy.ldexp(values, rng.integers(-most, most, count))
+    if kind == "powers":
+        powers = numpy.ldexp(1.0, rng.integers(-3, 4, count)).astype(dtype).view(whole)
+        return (powers + rng.integers(-4, 5, count).astype(whole)).view(dtype)
+    return values.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [numpy.float32, numpy.float64], ids=lambda dtype: dtype.__name__)
+@pytest.mark.parametrize("kind", ["bits", "normal", "zeros", "magnitudes", "powers"])
+def test_quotients_by_one_number_are_rounded_once(dtype, kind):
+    """The code multiplies where it is sure of the result, and divides elsewhere."""
+    dtype = numpy.dtype(dtype)
+    rng = numpy.random.default_rng(11)
+    alone = minidynamo.compile(lambda x, d: x / d, fullgraph=True)
+    chain = minidynamo.compile(lambda x, d, e: (x - 0.5) / d / e + 1, fullgraph=True)
+    by_rows = minidynamo.compile(lambda x, d: x / d[:, None], fullgraph=True)
+    same = {"f": numpy.uint32, "d": numpy.uint64}[dtype.char]
+
+    def check_quotient(got, expected):
+        numbers = ~numpy.isnan(expected)
+        assert (numpy.isnan(got.numpy()) == ~numbers).all()
+        assert (got.numpy().view(same)[numbers] == expected.view(same)[numbers]).all()
+
+    with numpy.errstate(all="ignore"):
+        for divisors_kind in ["bits", "normal", "zeros", "magnitudes", "powers"]:
+            x, divisors = drawn(rng, dtype, 2003, kind), drawn(rng, dtype, 20, divisors_kind)
+            for d, e in zip(divisors, divisors[::-1], strict=True):
+                t, u, v = (minidynamo.from_numpy(numpy.atleast_1d(part).copy()) for part in (x, d, e))
+                check_quotient(alone(t, u), x / d)
+                check_quotient(chain(t, u, v), (x - dtype.type(0.5)) / d / e + dtype.type(1))
+            rows = x[:2000].reshape(20, 100).copy()
+            check_quotient(
+                by_rows(minidynamo.from_numpy(rows), minidynamo.from_numpy(divisors)), rows / divisors[:, None]
+            )
+
+
+def test_many_divisors():
+    """More than registers hold what is made of them."""
+
+    def function(x, *divisors):
+        for divisor in divisors:
+            x = x / divisor
+        return x
+
+    check(function, unusual(300, dtype=f32), *(minidynamo.tensor([0.5 + n]) for n in range(14)))
+
+
 def test_more_values_than_registers():
     def function(*args):
         products = [a * b for a, b in zip(args, args[1:])]

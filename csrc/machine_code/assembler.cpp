@@ -76,6 +76,14 @@ void Assembler::mask_not(MaskRegister dst, MaskRegister src) {
   byte(modrm(3, dst.id, src.id));
 }
 
+// kortestw, kortestb
+void Assembler::test_all_ones(MaskRegister a, MaskRegister b, int lanes) {
+  byte(0xc5);
+  byte(lanes == 8 ? 0xf9 : 0xf8);
+  byte(0x98);
+  byte(modrm(3, a.id, b.id));
+}
+
 void Assembler::mask_from(MaskRegister dst, WordRegister src) {
   byte(0xc5);
   byte(0xf8);

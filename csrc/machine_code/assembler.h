@@ -63,6 +63,8 @@ class Assembler {
   void mask_xnor(MaskRegister dst, MaskRegister a, MaskRegister b) { mask(0x46, dst, a, b); }
   void mask_xor(MaskRegister dst, MaskRegister a, MaskRegister b) { mask(0x47, dst, a, b); }
   void mask_not(MaskRegister dst, MaskRegister src);
+  // Sets Carry where a or b has a one for every lane, 8 or 16 of them.
+  void test_all_ones(MaskRegister a, MaskRegister b, int lanes);
   void mask_from(MaskRegister dst, WordRegister src);  // rax to rdi
 
   void load(WordRegister dst, const MemoryOperand& src);
@@ -79,7 +81,7 @@ class Assembler {
   void ret() { byte(0xc3); }
 
   // Jumps: forward ones are bound later.
-  enum class Condition : uint8_t { LessOrEqual = 0xe, Greater = 0xf };
+  enum class Condition : uint8_t { Carry = 0x2, LessOrEqual = 0xe, Greater = 0xf };
   using Jump = size_t;
   Jump jump_if(Condition condition);
   void jump_back_if(Condition condition, size_t target);

@@ -4,14 +4,21 @@
 #include <string_view>
 
 #include "base/config.h"
+#include "machine_code/one_divisor.h"
 #include "machine_code/pointwise_recipes.h"
 #include "machine_code/vector_body.h"
 #include "tensor/loops.h"
+#include "tensor/pointwise_table.h"
 
 namespace md {
 namespace {
 
-constexpr size_t kFewest = 2;  // a single operation has a loop of its own
+// A single operation has a loop of its own, which is as good but for what machine code makes of it before the loop.
+size_t fewest(std::span<const CodeInstruction> instructions) {
+  const CodeInstruction& first = instructions.front();
+  bool divides_by_one = first.row == static_cast<int>(Pointwise::div) && (first.once & 2) != 0;
+  return divides_by_one ? 1 : 2;
+}
 
 // 0 where the instruction has only bools.
 size_t element_size(const CodeInstruction& instruction) {
@@ -41,6 +48,20 @@ void assemble_mask(Assembler& assembler, WordRegister ones, WordRegister count) 
   assembler.mask_from(kTailMask, ones);
 }
 
+void assemble_constants(Assembler& assembler, const LoopFrame& frame) {
+  const auto& constants = frame.constants;
+  for (size_t i = 0; i < constants.size(); ++i) {
+    if (constants[i].of_divisor == 0) broadcast(assembler, constant_register(i), constants[i], frame.is_wide);
+    if (constants[i].of_divisor != 1) continue;
+    auto divisor =
+        std::find(constants.begin(), constants.end(), CodeConstant{.loop_register = constants[i].loop_register});
+    size_t at = static_cast<size_t>(divisor - constants.begin());
+    DivisorRegisters registers = {constant_register(at), constant_register(i), constant_register(i + 1),
+                                  constant_register(i + 2)};
+    prepare_divisor(assembler, registers, frame.is_wide);
+  }
+}
+
 // The head under a mask, whole vectors while `lanes` elements are left, then the rest under a mask.
 void assemble_loop(Assembler& assembler, std::span<const CodeInstruction> instructions, int first, LoopFrame& frame) {
   size_t done = 0;
@@ -48,8 +69,7 @@ void assemble_loop(Assembler& assembler, std::span<const CodeInstruction> instru
   for (size_t i = 0; i < saved; ++i) assembler.push(kPointers[kFreePointers + i]);
   for (size_t i = 0; i < frame.pointers.size(); ++i)
     assembler.load(kPointers[i], {.base = kRegisters, .displacement = 8 * frame.pointers[i]});
-  for (size_t i = 0; i < frame.constants.size(); ++i)
-    broadcast(assembler, constant_register(i), frame.constants[i], frame.is_wide);
+  assemble_constants(assembler, frame);
   assembler.clear(kIndex);
   assembler.compare(kHead, kIndex);
   Assembler::Jump to_vectors = assembler.jump_if(Assembler::Condition::LessOrEqual);
@@ -88,7 +108,7 @@ bool has_machine_code(const CodeInstruction& instruction) { return find_recipe(i
 size_t assemble_pointwise(Assembler& assembler, std::span<const CodeInstruction> instructions, int first,
                           size_t& offset, std::span<const CodePlace> places) {
   std::span<const CodeInstruction> taken = of_one_size(instructions);
-  while (taken.size() >= kFewest) {
+  while (!taken.empty() && taken.size() >= fewest(taken)) {
     LoopFrame frame = {.is_wide = is_wide(taken), .places = places};
     Assembler trial;
     size_t done = 0;

@@ -1,5 +1,6 @@
 #include "machine_code/pointwise_recipes.h"
 
+#include "machine_code/one_divisor.h"
 #include "tensor/pointwise_table.h"
 
 namespace md {
@@ -106,8 +107,12 @@ void float_sub_scaled(B& body, const O& o) {
   body.move(o.to(), o.a());
   body.multiply_add(kNegMulAdd, o.to(), param(body, o), o.b());
 }
+void float_div(B& body, const O& o) {
+  std::optional<DivisorRegisters> divisor = o.one_b < 0 ? std::nullopt : body.divisor(o.one_b);
+  divisor ? divide_by_one(body, o.to(), o.a(), *divisor) : body.floats(kDiv, o.to(), o.a(), o.b());
+}
 void float_div_trunc(B& body, const O& o) {
-  body.floats(kDiv, o.to(), o.a(), o.b());
+  float_div(body, o);
   body.round(o.to(), o.to(), kToZero);
 }
 void float_copysign(B& body, const O& o) {
@@ -266,7 +271,7 @@ constexpr RecipeRow kRecipes[] = {
     {Pointwise::sub, float_op<kSub>, int_sub, nullptr},
     {Pointwise::sub_scaled, float_sub_scaled, int_sub_scaled, nullptr},
     {Pointwise::mul, float_op<kMul>, int_mul, bool_op<kMaskAnd>},
-    {Pointwise::div, float_op<kDiv>, nullptr, nullptr},
+    {Pointwise::div, float_div, nullptr, nullptr},
     {Pointwise::div_trunc, float_div_trunc, nullptr, nullptr},
     {Pointwise::copysign, float_copysign, nullptr, nullptr},
     {Pointwise::fmax, float_extreme_number<kMax>, int_extreme<kIntMax>, bool_op<kMaskOr>},

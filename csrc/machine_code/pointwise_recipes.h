@@ -10,6 +10,7 @@ struct RecipeOperands {
   uint8_t dst = 0;
   uint8_t src[3] = {};
   const Scalar* param = nullptr;
+  int one_b = -1;  // the loop register of the second operand, where it is one element
   VectorRegister to() const { return {dst}; }
   VectorRegister a() const { return {src[0]}; }
   VectorRegister b() const { return {src[1]}; }

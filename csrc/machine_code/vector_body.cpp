@@ -59,6 +59,7 @@ void VectorBody::emit_one(const CodeInstruction& instruction) {
   }
   RecipeOperands operands = {.param = instruction.param};
   for (int i = 0; i < instruction.operand_count; ++i) operands.src[i] = operand(instruction, i).id;
+  if ((instruction.once & 2) != 0) operands.one_b = instruction.src[1];
   operands.dst = hold(instruction.dst, instruction.result == DType::bool_).id;
   if (!failed_) find_recipe(instruction)(*this, operands);
 }
@@ -210,6 +211,24 @@ VectorRegister VectorBody::constant(const CodeConstant& constant) {
   VectorRegister made = scratch();
   broadcast(assembler_, made, constant, is_wide());
   return made;
+}
+
+std::optional<DivisorRegisters> VectorBody::divisor(int loop_register) {
+  constexpr int kParts = 4, kAlsoShared = 1, kScratchVectors = 2, kScratchMasks = 2;
+  auto& constants = frame_.constants;
+  auto place = [&](int part) {
+    return std::find(constants.begin(), constants.end(),
+                     CodeConstant{.loop_register = loop_register, .of_divisor = part});
+  };
+  bool fits = std::popcount(free_vectors_) >= kScratchVectors && std::popcount(free_masks_) >= kScratchMasks;
+  if (!fits || place(0) == constants.end()) return std::nullopt;
+  if (place(1) == constants.end()) {
+    if (constants.size() + kParts - 1 + kAlsoShared > kHeldConstants) return std::nullopt;
+    for (int part = 1; part < kParts; ++part)
+      constants.push_back({.loop_register = loop_register, .of_divisor = part});
+  }
+  auto held = [&](int part) { return constant_register(static_cast<size_t>(place(part) - constants.begin())); };
+  return DivisorRegisters{.divisor = held(0), .reciprocal = held(1), .rest = held(2), .limit = held(3)};
 }
 
 void broadcast(Assembler& assembler, VectorRegister to, const CodeConstant& constant, bool is_wide) {

@@ -14,6 +14,7 @@ namespace md {
 struct CodeConstant {
   int loop_register = -1;  // one element of the caller's,
   uint64_t bits = 0;       // or this one
+  int of_divisor = 0;      // 1 to 3: what is made of the element, in the order of DivisorRegisters
   bool operator==(const CodeConstant&) const = default;
 };
 
@@ -40,6 +41,13 @@ inline constexpr size_t kPointerCount = std::size(kPointers), kFreePointers = 4;
 VectorRegister constant_register(size_t index);
 void broadcast(Assembler& assembler, VectorRegister to, const CodeConstant& constant, bool is_wide);
 
+// What quotients by one number need: see one_divisor.h. All but the divisor are made before the loop.
+struct DivisorRegisters {
+  VectorRegister divisor;
+  VectorRegister reciprocal, rest;  // 1 / divisor rounded, and what that leaves out
+  VectorRegister limit;             // how far magnitudes may be above the least; 0: this divisor is divided by
+};
+
 class VectorBody {
  public:
   VectorBody(Assembler& assembler, LoopFrame& frame, bool is_tail)
@@ -50,10 +58,13 @@ class VectorBody {
 
   // For recipes. A register that is made here is free again after the instruction.
   bool is_wide() const { return frame_.is_wide; }
+  int lanes() const { return frame_.lanes(); }
   VectorRegister scratch();
   MaskRegister scratch_mask();
   VectorRegister constant(double value);        // as a float of the element's size
   VectorRegister constant_bits(uint64_t bits);  // of the element's size
+  // Of one element of the caller's; nothing where there are too few registers.
+  std::optional<DivisorRegisters> divisor(int loop_register);
   VectorRegister sign_bit() { return constant_bits(is_wide() ? uint64_t{1} << 63 : uint64_t{1} << 31); }
   VectorRegister rest_bits() { return constant_bits(is_wide() ? ~(uint64_t{1} << 63) : 0x7fffffff); }
 

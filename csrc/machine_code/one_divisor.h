@@ -1,0 +1,13 @@
+// Quotients by one number without a division for each: the correctly rounded results of the division itself.
+#pragma once
+#include "machine_code/vector_body.h"
+
+namespace md {
+
+// Before the loop, the divisor is there. Overwrites zmm0 to zmm2 and k1.
+void prepare_divisor(Assembler& assembler, const DivisorRegisters& registers, bool is_wide);
+
+// dst = a / divisor. `a` stays.
+void divide_by_one(VectorBody& body, VectorRegister dst, VectorRegister a, const DivisorRegisters& registers);
+
+}  // namespace md
