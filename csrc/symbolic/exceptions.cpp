@@ -1,5 +1,7 @@
 #include "symbolic/exceptions.h"
 
+#include <algorithm>
+
 #include "cpython/frame.h"
 #include "symbolic/key_stand_in.h"
 
@@ -238,6 +240,10 @@ bool Walk::unwind(const ValuePtr& value, size_t depth) {
     ExceptionHandler handler = candidate.bytecode->handler_at(candidate.index);
     bool ends_loop = at > depth && stops && candidate.continuation == ContinuationKind::NextOrStop;
     if (handler.target < 0 && !ends_loop) continue;
+    // What dies on the way does so before the handler: the exception is Python's to raise then.
+    if (at == 0 && std::any_of(candidate.stack.begin() + handler.depth, candidate.stack.end(),
+                               [&](const ValuePtr& dropped) { return may_die_noticed(dropped); }))
+      return false;
     frames_.resize(handler.target >= 0 ? at + 1 : at);
     SymbolicFrame& target = frame();
     if (exception->exception->raised_step == 0) exception->exception->raised_step = instruction_step_;

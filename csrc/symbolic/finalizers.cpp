@@ -25,19 +25,69 @@ bool holds(const std::vector<ValuePtr>& values, const ValuePtr& value) {
   return std::ranges::find(values, value) != values.end();
 }
 
+// The frame's reference and the walk's.
+bool is_last(PyObject* object) { return Py_REFCNT(object) <= 2 && !is_guardable_constant(object); }
+
+// What dies with an object: all that it alone holds, or the walk beside it.
+class Dying {
+ public:
+  bool is_noticed(PyObject* object) {
+    pending_ = {object};
+    while (!pending_.empty() && !found_ && visited_ < kMost) {
+      PyObject* next = pending_.back();
+      pending_.pop_back();
+      ++visited_;
+      found_ = death_is_noticed(next);
+      if (!found_ && PyObject_IS_GC(next)) Py_TYPE(next)->tp_traverse(next, visit, this);
+    }
+    return found_;
+  }
+
+ private:
+  static constexpr int kMost = 10'000;
+  static int visit(PyObject* held, void* self) {
+    if (held != nullptr && Py_REFCNT(held) <= 2) static_cast<Dying*>(self)->pending_.push_back(held);
+    return 0;
+  }
+
+  std::vector<PyObject*> pending_;  // borrowed: nothing runs meanwhile
+  int visited_ = 0;
+  bool found_ = false;
+};
+
 }  // namespace
 
 // A frame at its start shares what it holds with its caller.
-void Walk::let_go(const ValuePtr& value) {
+PyObject* Walk::held_from_start(const ValuePtr& value) {
   auto* known = as<ObjectValue>(value);
-  if (known == nullptr || frames_.size() > 1 || (start_.index == 0 && returns_.empty())) return;
-  if (!holds(initial_slots_, value) && !holds(initial_stack_, value)) return;
+  if (known == nullptr || (start_.index == 0 && returns_.empty())) return nullptr;
+  if (!holds(initial_slots_, value) && !holds(initial_stack_, value)) return nullptr;
   exact_type(value);
-  if (death_is_noticed(known->object.get())) graph_break(BreakReason::last_reference);
-  // Under the evaluator everywhere whatever may die here does: what it holds, weak references to it. The frame's reference and the
-  // walk's are its last.
-  bool is_last = Py_REFCNT(known->object.get()) <= 2 && !is_guardable_constant(known->object);
-  if (root().policy->keeps_empty_regions && is_last) graph_break(BreakReason::last_reference);
+  return known->object.get();
+}
+
+bool Walk::may_die_noticed(const ValuePtr& value) {
+  PyObject* object = held_from_start(value);
+  return object != nullptr && (death_is_noticed(object) || (is_last(object) && Dying().is_noticed(object)));
+}
+
+void Walk::let_go(const ValuePtr& value) {
+  PyObject* object = frames_.size() > 1 ? nullptr : held_from_start(value);
+  if (object == nullptr) return;
+  // Under the evaluator everywhere whatever may die here does: weak references tell, too.
+  bool dies = root().policy->keeps_empty_regions && is_last(object);
+  if (dies || may_die_noticed(value)) graph_break(BreakReason::last_reference);
+}
+
+void Walk::look_for_dropped() {
+  std::erase_if(watched_, [&](const auto& watched) {
+    const auto& [value, place] = watched;
+    const std::vector<ValuePtr>& stack = root().stack;
+    if (place < stack.size() && stack[place] == value) return false;
+    if (holds(stack, value) || holds(root().slots, value)) return false;
+    if (may_die_noticed(value)) end_silently_before(instruction_step_);
+    return true;
+  });
 }
 
 }  // namespace md

@@ -208,6 +208,9 @@ void Walk::load_slots(SymbolicFrame& frame, int first, int count, const CallerPl
   while (static_cast<int>(frame.slots.size()) < slots) frame.slots.push_back(null_);
   initial_slots_ = frame.slots;
   initial_stack_ = frame.stack;
+  watched_.clear();
+  for (size_t at = 0; at < initial_stack_.size(); ++at)
+    if (as<ObjectValue>(initial_stack_[at]) != nullptr) watched_.emplace_back(initial_stack_[at], at);
 }
 
 Walk::~Walk() {
@@ -232,12 +235,14 @@ CapturedRegion Walk::run() {
   ShapeGuardScope scope(&sizes_);
   while (!finished_) {
     SymbolicFrame& current = frame();
+    bool is_root = frames_.size() == 1;
     current.index = current.next;
     stack_before_ = current.stack;
     instruction_step_ = steps_ + 1;
     advanced_ = false;
     try {
       step();
+      if (is_root && !watched_.empty() && !finished_) look_for_dropped();
     } catch (const BreakSignal& signal) {
       frame().stack = stack_before_;
       GraphBreak found{signal.reason, signal.context, signal.explanation, user_stack(),

@@ -320,6 +320,11 @@ class Walk {
   ValuePtr clear_slot(int slot);
   // The frame lets go of a value. Where the death of the object runs code of the program's, Python does it, in its place.
   void let_go(const ValuePtr& value);
+  // Null unless the frame at the bottom holds it since the region's start.
+  PyObject* held_from_start(const ValuePtr& value);
+  bool may_die_noticed(const ValuePtr& value);
+  // Whatever takes something from the frame's stack may be the last to hold it: Python executes it then.
+  void look_for_dropped();
   // It is suspended where closing it would run handlers.
   bool needs_closing(const IteratorValue& generator) const;
   // Enters a Python function, not a generator's.
@@ -508,6 +513,7 @@ class Walk {
   std::vector<Input> inputs_;
   std::vector<std::shared_ptr<SymbolicFrame>> frames_;
   std::vector<ValuePtr> initial_slots_, initial_stack_;  // of frames_[0]
+  std::vector<std::pair<ValuePtr, size_t>> watched_;     // objects of initial_stack_ that the frame still holds, and where
   struct ReturnedFrame {
     int index;
     std::vector<std::pair<int, ValuePtr>> changed;
