@@ -12,8 +12,8 @@ namespace md {
 namespace {
 
 constexpr uint8_t kMul = 0x59, kDiv = 0x5e, kMulAdd = 0xb8, kNegMulAdd = 0xbc, kAddInt32 = 0xfe, kAddInt64 = 0xd4;
-constexpr uint8_t kSubtractInt32 = 0xfa, kSubtractInt64 = 0xfb, kTest = 0x27, kCompareUnsigned = 0x1e, kBroadcast32 = 0x18,
-                  kBroadcast64 = 0x19, kMoveInt32 = 0x6f, kMove = 0x28;
+constexpr uint8_t kSubtractInt32 = 0xfa, kSubtractInt64 = 0xfb, kTest = 0x27, kCompareUnsigned = 0x1e,
+                  kBroadcast32 = 0x18, kBroadcast64 = 0x19, kMoveInt32 = 0x6f, kMove = 0x28;
 constexpr uint8_t kIsLess = 1;
 
 // Magnitudes from 2^-n to 2^n are divided without a division. They are compared as integers, without the sign and so shifted by
@@ -23,7 +23,8 @@ struct SafeRange {
 };
 SafeRange safe_range(bool is_wide) {
   auto shifted = [&](double value) {
-    return is_wide ? std::bit_cast<uint64_t>(value) << 1 : uint64_t{std::bit_cast<uint32_t>(static_cast<float>(value))} << 1;
+    return is_wide ? std::bit_cast<uint64_t>(value) << 1
+                   : uint64_t{std::bit_cast<uint32_t>(static_cast<float>(value))} << 1;
   };
   uint64_t least = shifted(is_wide ? 0x1p-500 : 0x1p-62f), most = shifted(is_wide ? 0x1p500 : 0x1p62f);
   return {least, most - least};

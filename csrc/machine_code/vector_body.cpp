@@ -224,8 +224,7 @@ std::optional<DivisorRegisters> VectorBody::divisor(int loop_register) {
   if (!fits || place(0) == constants.end()) return std::nullopt;
   if (place(1) == constants.end()) {
     if (constants.size() + kParts - 1 + kAlsoShared > kHeldConstants) return std::nullopt;
-    for (int part = 1; part < kParts; ++part)
-      constants.push_back({.loop_register = loop_register, .of_divisor = part});
+    for (int part = 1; part < kParts; ++part) constants.push_back({.loop_register = loop_register, .of_divisor = part});
   }
   auto held = [&](int part) { return constant_register(static_cast<size_t>(place(part) - constants.begin())); };
   return DivisorRegisters{.divisor = held(0), .reciprocal = held(1), .rest = held(2), .limit = held(3)};

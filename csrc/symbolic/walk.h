@@ -513,7 +513,7 @@ class Walk {
   std::vector<Input> inputs_;
   std::vector<std::shared_ptr<SymbolicFrame>> frames_;
   std::vector<ValuePtr> initial_slots_, initial_stack_;  // of frames_[0]
-  std::vector<std::pair<ValuePtr, size_t>> watched_;     // objects of initial_stack_ that the frame still holds, and where
+  std::vector<std::pair<ValuePtr, size_t>> watched_;  // objects of initial_stack_ that the frame still holds, and where
   struct ReturnedFrame {
     int index;
     std::vector<std::pair<int, ValuePtr>> changed;
