@@ -95,10 +95,12 @@ LocalsView FrameDriver::view() {
 }
 
 PyObject* FrameDriver::finish() {
-  Ref result = Ref::steal(std::exchange(result_, nullptr));
+  PyObject* result = std::exchange(result_, nullptr);
+  if (!capture_error_ || result == nullptr) return result;
   // A generator that yields has not ended, and cannot leave with an exception.
-  bool ends = (frame_.bytecode().code()->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) == 0;
-  if (!result || !capture_error_ || !ends) return result.release();
+  constexpr int kSuspended = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+  if ((frame_.bytecode().code()->co_flags & kSuspended) != 0) return result;
+  Py_DECREF(result);
   set_raised(std::move(capture_error_));
   return nullptr;
 }

@@ -55,6 +55,10 @@ class Dying {
   bool found_ = false;
 };
 
+bool dies_noticed(PyObject* object) {
+  return death_is_noticed(object) || (is_last(object) && Dying().is_noticed(object));
+}
+
 }  // namespace
 
 // A frame at its start shares what it holds with its caller.
@@ -68,7 +72,7 @@ PyObject* Walk::held_from_start(const ValuePtr& value) {
 
 bool Walk::may_die_noticed(const ValuePtr& value) {
   PyObject* object = held_from_start(value);
-  return object != nullptr && (death_is_noticed(object) || (is_last(object) && Dying().is_noticed(object)));
+  return object != nullptr && dies_noticed(object);
 }
 
 void Walk::let_go(const ValuePtr& value) {
@@ -76,7 +80,7 @@ void Walk::let_go(const ValuePtr& value) {
   if (object == nullptr) return;
   // Under the evaluator everywhere whatever may die here does: weak references tell, too.
   bool dies = root().policy->keeps_empty_regions && is_last(object);
-  if (dies || may_die_noticed(value)) graph_break(BreakReason::last_reference);
+  if (dies || dies_noticed(object)) graph_break(BreakReason::last_reference);
 }
 
 void Walk::look_for_dropped() {
