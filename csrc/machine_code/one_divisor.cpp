@@ -11,10 +11,7 @@
 namespace md {
 namespace {
 
-constexpr uint8_t kMul = 0x59, kDiv = 0x5e, kMulAdd = 0xb8, kNegMulAdd = 0xbc, kAddInt32 = 0xfe, kAddInt64 = 0xd4;
-constexpr uint8_t kSubtractInt32 = 0xfa, kSubtractInt64 = 0xfb, kTest = 0x27, kCompareUnsigned = 0x1e,
-                  kBroadcast32 = 0x18, kBroadcast64 = 0x19, kMoveInt32 = 0x6f, kMove = 0x28;
-constexpr uint8_t kIsLess = 1;
+constexpr uint8_t kMul = 0x59, kDiv = 0x5e, kMulAdd = 0xb8, kNegMulAdd = 0xbc;
 
 // Magnitudes from 2^-n to 2^n are divided without a division. They are compared as integers, without the sign and so shifted by
 // one: where the least one is, and how far the largest is from it.
@@ -30,93 +27,71 @@ SafeRange safe_range(bool is_wide) {
   return {least, most - least};
 }
 
-// The operations that both parts need, on elements of one size.
-class Operations {
- public:
-  Operations(Assembler& assembler, bool is_wide) : assembler_(assembler), is_wide_(is_wide) {}
-
-  void floats(uint8_t code, VectorRegister dst, VectorRegister a, VectorRegister b, Predicate predicate = {}) {
-    OpcodePrefix prefix = is_wide_ ? OpcodePrefix::P66 : OpcodePrefix::None;
-    assembler_.vector({OpcodeMap::Map0F, prefix, is_wide_, code}, dst.id, a.id, b, predicate);
-  }
-  void multiply_add(uint8_t code, VectorRegister sum, VectorRegister a, VectorRegister b) {
-    assembler_.vector({OpcodeMap::Map0F38, OpcodePrefix::P66, is_wide_, code}, sum.id, a.id, b);
-  }
-  void move(VectorRegister dst, VectorRegister src) { floats(kMove, dst, {0}, src); }
-  void literal(VectorRegister dst, uint64_t bits) {
-    uint8_t code = is_wide_ ? kBroadcast64 : kBroadcast32;
-    assembler_.vector({OpcodeMap::Map0F38, OpcodePrefix::P66, is_wide_, code}, dst.id, 0, assembler_.literal(bits));
-  }
-  // The bits of the magnitude, times two.
-  void magnitude(VectorRegister dst, VectorRegister a) { integers(is_wide_ ? kAddInt64 : kAddInt32, dst, a, a); }
-  void subtract_bits(VectorRegister dst, VectorRegister a, VectorRegister b) {
-    integers(is_wide_ ? kSubtractInt64 : kSubtractInt32, dst, a, b);
-  }
-  void is_below(MaskRegister dst, VectorRegister a, VectorRegister b) {
-    assembler_.vector({OpcodeMap::Map0F3A, OpcodePrefix::P66, is_wide_, kCompareUnsigned}, dst.id, a.id, b);
-    assembler_.immediate(kIsLess);
-  }
-  void is_not_zero(MaskRegister dst, VectorRegister a) {
-    assembler_.vector({OpcodeMap::Map0F38, OpcodePrefix::P66, is_wide_, kTest}, dst.id, a.id, a);
-  }
-  void is_zero(MaskRegister dst, VectorRegister a, MaskRegister where) {
-    assembler_.vector({OpcodeMap::Map0F38, OpcodePrefix::PF3, is_wide_, kTest}, dst.id, a.id, a, {where, false});
-  }
-  void keep(VectorRegister dst, MaskRegister mask, VectorRegister src) {
-    assembler_.vector({OpcodeMap::Map0F, OpcodePrefix::P66, is_wide_, kMoveInt32}, dst.id, 0, src, {mask, true});
-  }
-
- private:
-  void integers(uint8_t code, VectorRegister dst, VectorRegister a, VectorRegister b) {
-    assembler_.vector({OpcodeMap::Map0F, OpcodePrefix::P66, is_wide_, code}, dst.id, a.id, b);
-  }
-
-  Assembler& assembler_;
-  bool is_wide_;
-};
+// The bits of the magnitude, times two.
+void magnitude(VectorBody& body, VectorRegister dst, VectorRegister a) {
+  body.integers(OpcodeMap::Map0F, body.is_wide() ? 0xd4 : 0xfe, dst, a, a);
+}
+void subtract_bits(VectorBody& body, VectorRegister dst, VectorRegister a, VectorRegister b) {
+  body.integers(OpcodeMap::Map0F, body.is_wide() ? 0xfb : 0xfa, dst, a, b);
+}
+void is_below(VectorBody& body, MaskRegister dst, VectorRegister a, VectorRegister b) {
+  constexpr uint8_t kCompareUnsigned = 0x1e, kIsLess = 1;
+  body.assembler().vector({OpcodeMap::Map0F3A, OpcodePrefix::P66, body.is_wide(), kCompareUnsigned}, dst.id, a.id, b);
+  body.assembler().immediate(kIsLess);
+}
+constexpr uint8_t kTest = 0x27;
+void is_not_zero(VectorBody& body, MaskRegister dst, VectorRegister a) {
+  body.assembler().vector({OpcodeMap::Map0F38, OpcodePrefix::P66, body.is_wide(), kTest}, dst.id, a.id, a);
+}
+void is_zero(VectorBody& body, MaskRegister dst, VectorRegister a, MaskRegister where) {
+  body.assembler().vector({OpcodeMap::Map0F38, OpcodePrefix::PF3, body.is_wide(), kTest}, dst.id, a.id, a,
+                          {where, false});
+}
 
 }  // namespace
 
-void prepare_divisor(Assembler& assembler, const DivisorRegisters& registers, bool is_wide) {
+void prepare_divisor(VectorBody& body, const DivisorRegisters& registers) {
   constexpr VectorRegister one = {0}, distance = {1}, extent = {2};
   constexpr MaskRegister is_safe = {1};
-  Operations on(assembler, is_wide);
-  SafeRange range = safe_range(is_wide);
-  on.literal(one, is_wide ? std::bit_cast<uint64_t>(1.0) : std::bit_cast<uint32_t>(1.0f));
-  on.floats(kDiv, registers.reciprocal, one, registers.divisor);
-  on.move(registers.rest, one);
-  on.multiply_add(kNegMulAdd, registers.rest, registers.reciprocal, registers.divisor);
-  on.floats(kMul, registers.rest, registers.rest, registers.reciprocal);
-  on.literal(extent, range.extent);
-  on.literal(registers.limit, range.least);
-  on.magnitude(distance, registers.divisor);
-  on.subtract_bits(distance, distance, registers.limit);
-  on.is_below(is_safe, distance, extent);
-  on.keep(registers.limit, is_safe, extent);
+  SafeRange range = safe_range(body.is_wide());
+  auto literal = [&](VectorRegister dst, uint64_t bits) {
+    broadcast(body.assembler(), dst, CodeConstant{.bits = bits}, body.is_wide());
+  };
+  literal(one, body.is_wide() ? std::bit_cast<uint64_t>(1.0) : std::bit_cast<uint32_t>(1.0f));
+  body.floats(kDiv, registers.reciprocal, one, registers.divisor);
+  body.move(registers.rest, one);
+  body.multiply_add(kNegMulAdd, registers.rest, registers.reciprocal, registers.divisor);
+  body.floats(kMul, registers.rest, registers.rest, registers.reciprocal);
+  literal(extent, range.extent);
+  literal(registers.limit, range.least);
+  magnitude(body, distance, registers.divisor);
+  subtract_bits(body, distance, distance, registers.limit);
+  is_below(body, is_safe, distance, extent);
+  body.keep(registers.limit, is_safe, extent);
 }
 
 void divide_by_one(VectorBody& body, VectorRegister dst, VectorRegister a, const DivisorRegisters& registers) {
   Assembler& assembler = body.assembler();
-  Operations on(assembler, body.is_wide());
   VectorRegister least = body.constant_bits(safe_range(body.is_wide()).least), other = body.scratch();
-  MaskRegister is_right = body.scratch_mask(), is_zero = body.scratch_mask();
-  on.magnitude(other, a);
-  on.subtract_bits(other, other, least);
-  on.is_below(is_right, other, registers.limit);
-  on.floats(kMul, dst, a, registers.rest);
-  on.multiply_add(kMulAdd, dst, a, registers.reciprocal);
-  on.move(other, a);
-  on.multiply_add(kNegMulAdd, other, dst, registers.divisor);
-  on.multiply_add(kMulAdd, dst, other, registers.reciprocal);
+  MaskRegister is_right = body.scratch_mask(), zeros = body.scratch_mask();
+  magnitude(body, other, a);
+  subtract_bits(body, other, other, least);
+  is_below(body, is_right, other, registers.limit);
+  body.floats(kMul, dst, a, registers.rest);
+  body.multiply_add(kMulAdd, dst, a, registers.reciprocal);
+  body.move(other, a);
+  body.multiply_add(kNegMulAdd, other, dst, registers.divisor);
+  body.multiply_add(kMulAdd, dst, other, registers.reciprocal);
   assembler.test_all_ones(is_right, is_right, body.lanes());
   Assembler::Jump to_end = assembler.jump_if(Assembler::Condition::Carry);
-  on.magnitude(other, a);
-  on.is_not_zero(is_zero, registers.limit);
-  on.is_zero(is_zero, other, is_zero);
-  on.floats(kMul, dst, a, registers.reciprocal, {is_zero, false});
-  assembler.test_all_ones(is_right, is_zero, body.lanes());
+  magnitude(body, other, a);
+  is_not_zero(body, zeros, registers.limit);
+  is_zero(body, zeros, other, zeros);
+  body.floats(kMul, other, a, registers.reciprocal);
+  body.overwrite(dst, zeros, other);
+  assembler.test_all_ones(is_right, zeros, body.lanes());
   Assembler::Jump also_to_end = assembler.jump_if(Assembler::Condition::Carry);
-  on.floats(kDiv, dst, a, registers.divisor);
+  body.floats(kDiv, dst, a, registers.divisor);
   assembler.bind(to_end);
   assembler.bind(also_to_end);
 }

@@ -5,7 +5,7 @@
 namespace md {
 
 // Before the loop, the divisor is there. Overwrites zmm0 to zmm2 and k1.
-void prepare_divisor(Assembler& assembler, const DivisorRegisters& registers, bool is_wide);
+void prepare_divisor(VectorBody& body, const DivisorRegisters& registers);
 
 // dst = a / divisor. `a` stays.
 void divide_by_one(VectorBody& body, VectorRegister dst, VectorRegister a, const DivisorRegisters& registers);

@@ -48,7 +48,7 @@ void assemble_mask(Assembler& assembler, WordRegister ones, WordRegister count) 
   assembler.mask_from(kTailMask, ones);
 }
 
-void assemble_constants(Assembler& assembler, const LoopFrame& frame) {
+void assemble_constants(Assembler& assembler, LoopFrame& frame) {
   const auto& constants = frame.constants;
   for (size_t i = 0; i < constants.size(); ++i) {
     if (constants[i].of_divisor == 0) broadcast(assembler, constant_register(i), constants[i], frame.is_wide);
@@ -58,7 +58,8 @@ void assemble_constants(Assembler& assembler, const LoopFrame& frame) {
     size_t at = static_cast<size_t>(divisor - constants.begin());
     DivisorRegisters registers = {constant_register(at), constant_register(i), constant_register(i + 1),
                                   constant_register(i + 2)};
-    prepare_divisor(assembler, registers, frame.is_wide);
+    VectorBody body(assembler, frame, false);
+    prepare_divisor(body, registers);
   }
 }
 
