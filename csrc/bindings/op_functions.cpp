@@ -180,7 +180,7 @@ Ref make_functional_functions() {
   return make_functions([](uint8_t faces) { return (faces & kFunctional) != 0; }, "minidynamo.nn.functional");
 }
 Ref make_prims_functions() {
-  return make_functions([](uint8_t faces) { return (faces & ~kEagerOnly) == 0; }, "minidynamo.ops.prims");
+  return make_functions([](uint8_t faces) { return (faces & kPythonFaces) == 0; }, "minidynamo.ops.prims");
 }
 
 void register_op_methods() {

@@ -1,10 +1,9 @@
 #include "graph/passes.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "base/config.h"
+#include "graph/failing_ops.h"
 
 namespace md {
 namespace {
@@ -15,27 +14,6 @@ constexpr Pass kPasses[] = {
     {"merge_common_subexpressions", "Computes equal pure ops once.", merge_common_subexpressions},
     {"eliminate_dead_code", "Drops nodes that nothing uses and that cannot fail.", eliminate_dead_code},
 };
-
-// Ops whose kernel fails for some values of its operands, besides those that are not pure.
-constexpr auto kFailByValue = std::to_array<std::string_view>({
-    "index_select",
-    "gather",
-    "embedding",
-    "index",
-    "index_put",
-    "index_fill",
-    "index_copy",
-    "index_add",
-    "scatter",
-    "scatter_add",
-});
-// These fail on a zero divisor or a negative exponent, for integers only.
-constexpr auto kFailOnZero = std::to_array<std::string_view>({"floor_divide", "remainder", "div.rounding", "pow"});
-
-template <size_t N>
-bool contains(const std::array<std::string_view, N>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 bool verify_after_passes() {
 #ifdef NDEBUG
@@ -48,9 +26,10 @@ bool verify_after_passes() {
 }  // namespace
 
 bool must_run(const Node& node) {
+  if (node.kind == NodeKind::ScalarInput)
+    return node.outs[0].scalar_kind == Scalar::Kind::Int && !node.size.is_symbolic();
   if (node.kind != NodeKind::Op) return false;
-  if (!node.op->is_pure() || node.size.is_symbolic() || contains(kFailByValue, node.op->name)) return true;
-  return contains(kFailOnZero, node.op->name) && !node.outs.empty() && !is_floating(node.outs[0].spec.dtype);
+  return !node.op->is_pure() || node.size.is_symbolic() || may_fail(*node.op, node.operands, node.outs);
 }
 
 std::span<const Pass> passes() { return kPasses; }

@@ -18,7 +18,8 @@ void run_passes(Graph& graph);
 // Removes inputs that nothing uses; returns, for each that stays, its old position.
 std::vector<int> drop_unused_inputs(Graph& graph);
 
-// True when running the op can fail, or be seen, depending on its operands' values: it stays although its result is unused.
+// True when the node can fail, or be seen, depending on values: it stays although its result is unused. An op's int from the
+// caller fails where it does not fit 64 bits.
 bool must_run(const Node& node);
 // Whether the graph is to be run although nobody asks for a result.
 bool has_effects(const Graph& graph);

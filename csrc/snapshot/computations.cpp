@@ -14,11 +14,12 @@ PyObject* join(PyObject* const* part, size_t count) {
 using Evaluate = PyObject* (*)(PyObject* const* part, size_t count);
 struct ComputationRow {
   const char* name;
+  Raises raises;
   Evaluate evaluate;
 };
 constexpr ComputationRow kRows[] = {
-#define MD_COMPUTATION(name, expression) \
-  {#name,                                \
+#define MD_COMPUTATION(name, raises, expression) \
+  {#name, Raises::raises,                        \
    []([[maybe_unused]] PyObject* const* part, [[maybe_unused]] size_t count) -> PyObject* { return expression; }},
 #include "snapshot/computations.def"
 #undef MD_COMPUTATION
@@ -27,6 +28,8 @@ constexpr ComputationRow kRows[] = {
 }  // namespace
 
 const char* computation_name(Computation computation) { return kRows[static_cast<int>(computation)].name; }
+
+Raises raises(Computation computation) { return kRows[static_cast<int>(computation)].raises; }
 
 Ref compute(Computation computation, std::span<PyObject* const> parts) {
   return Ref::steal(kRows[static_cast<int>(computation)].evaluate(parts.data(), parts.size()));

@@ -8,12 +8,16 @@
 namespace md {
 
 enum class Computation : uint8_t {
-#define MD_COMPUTATION(name, expression) name,
+#define MD_COMPUTATION(name, raises, expression) name,
 #include "snapshot/computations.def"
 #undef MD_COMPUTATION
 };
 
+// For which parts of the types that it takes it raises.
+enum class Raises : uint8_t { Never, WithFloats, ByValue };
+
 const char* computation_name(Computation computation);
+Raises raises(Computation computation);
 // Null with an exception where Python raises (division by zero, too large for a float).
 Ref compute(Computation computation, std::span<PyObject* const> parts);
 

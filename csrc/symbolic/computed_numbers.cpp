@@ -2,6 +2,8 @@
 #include "symbolic/tensor_numbers.h"
 #include "symbolic/walk.h"
 
+#include <algorithm>
+
 namespace md {
 
 namespace {
@@ -48,6 +50,11 @@ bool has_fixed_result(Computation computation, const std::vector<ValuePtr>& oper
   }
 }
 
+bool may_raise(Computation computation, const std::vector<ValuePtr>& operands) {
+  if (raises(computation) != Raises::WithFloats) return raises(computation) == Raises::ByValue;
+  return std::ranges::any_of(operands, [](const ValuePtr& operand) { return type_of(operand) == &PyFloat_Type; });
+}
+
 BorrowedRef current_object(const ValuePtr& operand) {
   if (auto* computed = as<ComputedValue>(operand)) return computed->current.get();
   return as<ObjectValue>(operand)->object.get();
@@ -82,7 +89,10 @@ ValuePtr Walk::computed(Computation computation, std::vector<ValuePtr> operands)
   }
   Ref current = compute(computation, objects);
   if (!current) raise_here();
-  return make_value<ComputedValue>(computation, std::move(operands), std::move(current));
+  bool raises = may_raise(computation, operands);
+  ValuePtr value = make_value<ComputedValue>(computation, std::move(operands), std::move(current));
+  if (raises) may_raise_.push_back(value);
+  return value;
 }
 
 }  // namespace md

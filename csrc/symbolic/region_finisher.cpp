@@ -280,6 +280,7 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
   }
   for (const auto& frame : walk_.returns_) snapshot_.returns.push_back({frame.index, slots_of(frame.changed)});
   add_effects();
+  for (const ValuePtr& value : walk_.may_raise_) recipe_of(value);
   add_outputs(region);
   Graph& graph = *walk_.graph_;
   graph.set_outputs(outputs_);
@@ -287,10 +288,9 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
   if (region.met_operations) walk_.guards_.global_state();
   run_passes(graph);
   graph.assume(walk_.sizes_.assumptions());
-  // A number that no op takes in the end was guarded by its value.
   std::vector<std::vector<Node*>> users = graph.all_users();
   auto is_used = [&](const Node& node) {
-    return node.kind != NodeKind::ScalarInput || !users[static_cast<size_t>(node.index)].empty();
+    return node.kind != NodeKind::ScalarInput || must_run(node) || !users[static_cast<size_t>(node.index)].empty();
   };
   for (int kept : graph.retain(is_used, true)) {
     const Walk::Input& input = walk_.inputs_[static_cast<size_t>(kept)];

@@ -1,6 +1,7 @@
 // Ops on symbolic tensors: arguments become operands, promotion becomes cast nodes, the shape rule gives the result.
 #include "frontends/arg_binding.h"
 #include "frontends/promotion.h"
+#include "graph/failing_ops.h"
 #include "graph/views.h"
 #include "guards/named_results.h"
 #include "symbolic/enum_values.h"
@@ -33,7 +34,7 @@ class OpCapture {
     refuse_new_leaves();
     promote_operands();
     give_numbers_their_dtype();
-    if (may_fail_at_run_time() && walk_.graph().has_call_out()) keep_apart_from_call_outs();
+    if (walk_.graph().has_call_out() && may_fail_at_run_time()) keep_apart_from_call_outs();
     Node* node = append();
     node->form = form;
     if (is_op(*node, OpKind::CallOut)) refuse_written();
@@ -315,25 +316,14 @@ class OpCapture {
     return false;
   }
 
-  // An index out of range, a division of integers by zero. What else an op checks is decided by dtypes and sizes.
   bool may_fail_at_run_time() const {
-    auto is_integer = [this](const Operand& operand) {
-      bool found = false;
-      for_each_value(operand, [&](const ValueRef& value) {
-        const ValueInfo& info = walk_.graph().info(value);
-        found = found || (info.is_scalar ? info.scalar_kind == Scalar::Kind::Int : !is_floating(info.spec.dtype));
-      });
-      return found;
-    };
-    switch (row_->kind) {
-      case OpKind::Gather:
-      case OpKind::Write:
-        return std::any_of(operands_.begin() + 1, operands_.end(), is_integer);
-      case OpKind::PointwiseBinary:
-        return std::any_of(operands_.begin(), operands_.end(), is_integer) &&
-               (row_->name == "pow" || (row_->pointwise >= 0 && pointwise_rows()[row_->pointwise].may_fail));
-      default:
-        return false;
+    try {
+      return may_fail(*row_, operands_, infer_outs(*row_, operands_));
+    } catch (const UnknownScalarError&) {
+      return true;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Internal) throw;
+      walk_.raise_here();
     }
   }
 

@@ -523,6 +523,7 @@ class Walk {
   std::vector<ValuePtr> stack_before_;  // of the innermost frame, before the current instruction
   std::unordered_map<const Source*, ValuePtr> by_source_;
   std::unordered_map<const Value*, ValueRef> scalar_inputs_;
+  std::vector<ValuePtr> may_raise_;  // computed at every run, though nobody may ask for them
   std::vector<ValuePtr> stored_cells_;
   struct PendingEffect {
     EffectKind kind;

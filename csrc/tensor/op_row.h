@@ -69,8 +69,9 @@ struct CallOut {
 };
 
 // Where Python sees the op: function minidynamo.f, method Tensor.f, operator slot, minidynamo.nn.functional.f, method
-// Tensor.f_ that writes the result into argument 0. kEagerOnly: what it gives depends on data or storage, so that no
-// graph holds it.
+// Tensor.f_ that writes the result into argument 0. The other bits say what the op depends on. kEagerOnly: what it gives
+// depends on data or storage, so that no graph holds it. kChecksElements: its kernel fails for some elements of its
+// tensors (an index outside; integers where it is pointwise). kChecksNumber: for some values of its number.
 enum OpFace : uint8_t {
   kFunction = 1,
   kMethod = 2,
@@ -78,7 +79,10 @@ enum OpFace : uint8_t {
   kFunctional = 8,
   kInPlace = 16,
   kEagerOnly = 32,
+  kChecksElements = 64,
+  kChecksNumber = 128,
 };
+constexpr uint8_t kPythonFaces = kFunction | kMethod | kOperator | kFunctional | kInPlace;
 
 struct OpRow {
   std::string name;  // "add"
