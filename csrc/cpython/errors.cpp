@@ -123,16 +123,4 @@ void set_raised(Ref exception) {
 #endif
 }
 
-SavedError SavedError::take() {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  SavedError saved;
-  saved.type_ = Ref::steal(type);
-  saved.value_ = Ref::steal(value);
-  saved.traceback_ = Ref::steal(traceback);
-  return saved;
-}
-
-void SavedError::restore() { PyErr_Restore(type_.release(), value_.release(), traceback_.release()); }
-
 }  // namespace md

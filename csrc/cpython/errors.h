@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "cpython/ref.h"
 
+#include <utility>
+
 namespace md {
 
 // To be called in a catch block only: sets the Python exception that the caught C++ exception stands for.
@@ -23,17 +25,17 @@ Ref take_raised();
 // Sets it as it was, traceback and context included.
 void set_raised(Ref exception);
 
-// A Python exception that was set, to be set again later.
-class SavedError {
+// While it lives the exception that is set, if one is, is not; then it is set again.
+class ErrorAside {
  public:
-  // An exception must be set; afterwards none is.
-  static SavedError take();
-  explicit operator bool() const { return static_cast<bool>(type_); }
-  // Sets it, and is empty afterwards.
-  void restore();
+  ErrorAside() : error_(PyErr_Occurred() != nullptr ? take_raised() : Ref()) {}
+  ~ErrorAside() {
+    if (error_) set_raised(std::move(error_));
+  }
+  ErrorAside(const ErrorAside&) = delete;
 
  private:
-  Ref type_, value_, traceback_;
+  Ref error_;
 };
 
 }  // namespace md

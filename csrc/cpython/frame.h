@@ -19,6 +19,10 @@ PyObject* pv_default(PyThreadState* ts, PvFrame* frame, int throwflag);
 
 /* read; results are borrowed */
 PyCodeObject* pv_code(PvFrame* frame);
+/* Whether a call makes a generator, a coroutine or an asynchronous generator. */
+static inline int pv_makes_generator(PyCodeObject* code) {
+  return (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
+}
 PyObject* pv_func(PvFrame* frame); /* a PyFunctionObject, or NULL */
 PyObject* pv_globals(PvFrame* frame);
 PyObject* pv_builtins(PvFrame* frame);

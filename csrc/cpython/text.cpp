@@ -14,7 +14,7 @@ std::string_view text_view(BorrowedRef string) {
 
 std::string text_of(BorrowedRef string) {
   if (!string || !PyUnicode_Check(string.get())) return "?";
-  SavedError error = PyErr_Occurred() != nullptr ? SavedError::take() : SavedError();
+  ErrorAside aside;
   std::string text = "?";
   if (std::string_view exact = text_view(string); exact.data() != nullptr) {
     text = exact;
@@ -23,7 +23,6 @@ std::string text_of(BorrowedRef string) {
   } else {
     PyErr_Clear();
   }
-  if (error) error.restore();
   return text;
 }
 

@@ -128,14 +128,14 @@ void LinkedCall::run(const Call& call) {
   show(root_, site_.frames.front().index);
   ShownLocals shown(root_, locals_.front());
   run_from(1, call);
-  if (error_) error_.restore();
+  if (error_) set_raised(std::move(error_));
 }
 
 // The frames of a snapshot pass the exception on, not these.
 bool LinkedCall::run_from(size_t level, const Call& call) {
   bool done = link(level, call);
   if (done || !site_.failure || level != std::min(site_.failure->frames.size(), deepest_)) return done;
-  error_ = SavedError::take();
+  error_ = take_raised();
   return true;
 }
 

@@ -38,7 +38,7 @@ class LinkedCall {
   const std::vector<Ref>& functions_;
   const FrameLocals& locals_;
   size_t deepest_ = 0;  // frames that are linked while the call runs
-  SavedError error_;
+  Ref error_;
 };
 
 class LinkedFrames : public CallOutFrames {

@@ -89,14 +89,13 @@ CaptureReport::CaptureReport(const RegionPlace& place, CaptureId id, int known) 
 CaptureReport::~CaptureReport() {
   if (is_done_) return;
   // An exception is on its way, of Python's or of C++.
-  SavedError error = PyErr_Occurred() != nullptr ? SavedError::take() : SavedError();
+  ErrorAside aside;
   try {
     tell_step("Step 1: failed to capture ");
     if (events_wanted())
       emit_event(EventKind::capture_end, id_, place_facts(place_).add("outcome", "error").add("ops", 0));
   } catch (...) {  // nothing to tell it with
   }
-  if (error) error.restore();
 }
 
 void CaptureReport::walked() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cpython/code_extra.h"
+#include "cpython/frame.h"
 
 namespace md {
 
@@ -49,8 +50,7 @@ namespace {
 
 bool decide_may_be_root(PyCodeObject* code) {
   constexpr int kFunction = CO_OPTIMIZED | CO_NEWLOCALS;
-  constexpr int kSuspended = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
-  if ((code->co_flags & kFunction) != kFunction || (code->co_flags & kSuspended) != 0) return false;
+  if ((code->co_flags & kFunction) != kFunction || pv_makes_generator(code)) return false;
   Py_ssize_t size = 0;
   const char* text = PyUnicode_AsUTF8AndSize(code->co_filename, &size);
   if (text == nullptr) {

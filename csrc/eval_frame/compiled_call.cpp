@@ -83,8 +83,7 @@ PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* co
 }
 
 bool is_generator_like(BorrowedRef function) {
-  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()));
-  return (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
+  return pv_makes_generator(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()))) != 0;
 }
 
 }  // namespace

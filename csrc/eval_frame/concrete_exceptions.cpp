@@ -1,17 +1,10 @@
 // Raising, handlers, with.
+#include "cpython/errors.h"
 #include "cpython/object_protocol.h"
 #include "eval_frame/concrete_steps.h"
 
-#include <utility>
-
 namespace md {
 namespace {
-
-void set_raised(Ref exception) {
-  PyObject* type = Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())));
-  PyObject* traceback = PyException_GetTraceback(exception);
-  PyErr_Restore(type, exception.release(), traceback);
-}
 
 // Passing an exception on makes no traceback entry, and the evaluator's own way out of a frame is not reachable with
 // one set: where no handler of this frame takes it, the evaluator executes the instruction.

@@ -98,8 +98,7 @@ PyObject* FrameDriver::finish() {
   PyObject* result = std::exchange(result_, nullptr);
   if (!capture_error_ || result == nullptr) return result;
   // A generator that yields has not ended, and cannot leave with an exception.
-  constexpr int kSuspended = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
-  if ((frame_.bytecode().code()->co_flags & kSuspended) != 0) return result;
+  if (pv_makes_generator(frame_.bytecode().code())) return result;
   Py_DECREF(result);
   set_raised(std::move(capture_error_));
   return nullptr;
@@ -240,7 +239,7 @@ void FrameDriver::keep_capture_error() {
 
 // The frames become what they are at the call first.
 FrameDriver::Advance FrameDriver::raise_in_images(RegionRun& run, FailedCallOut& failed) {
-  raising_ = SavedError::take();
+  raising_ = take_raised();
   std::vector<FrameImage> images;
   try {
     images = run.take_failure_images(failed);
@@ -252,7 +251,7 @@ FrameDriver::Advance FrameDriver::raise_in_images(RegionRun& run, FailedCallOut&
 }
 
 FrameDriver::Advance FrameDriver::raise_saved() {
-  raising_.restore();
+  set_raised(std::move(raising_));
   frame_.set_current_unit(frame_.instruction().lasti);
   return handle_raise();
 }

@@ -82,7 +82,7 @@ class FrameDriver {
   bool owes_service_ = false;
   bool leaves_rest_ = false;  // the innermost frame that is being restored goes to the interpreter
   bool is_done_ = false;      // the instruction at which that frame stands has been executed
-  SavedError raising_;        // by the instruction at which the innermost frame that is being restored stands
+  Ref raising_;               // by the instruction at which the innermost frame that is being restored stands
   // Of a region under fullgraph in this frame or in one that it waits for: handlers in them run, and cannot end it.
   Ref capture_error_;
 };

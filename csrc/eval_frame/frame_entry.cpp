@@ -31,7 +31,7 @@ PyObject* leave_for_want_of_stack(PyThreadState* ts, PvFrame* raw) {
 
 // The error belongs to the frame, at its first line.
 PyObject* throw_at_start(PyThreadState* ts, PvFrame* raw) {
-  SavedError error = SavedError::take();
+  Ref error = take_raised();
   std::optional<LiveFrame> frame;
   try {
     frame.emplace(ts, raw);
@@ -40,7 +40,7 @@ PyObject* throw_at_start(PyThreadState* ts, PvFrame* raw) {
     PyErr_Clear();
   }
   bool entered = frame && frame->enter();
-  error.restore();
+  set_raised(std::move(error));
   return entered ? leave_by_throw(*frame) : run_default(ts, raw, 1);
 }
 
@@ -152,12 +152,8 @@ class EverywhereFrames : public FrameHandler {
   }
 
  private:
-  static constexpr int kSuspended = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
-
   // Its first call ends after an instruction or two; the generator's own frame comes later.
-  static bool makes_generator(PvFrame* raw) {
-    return (pv_code(raw)->co_flags & kSuspended) != 0 && pv_is_generator(raw) == 0;
-  }
+  static bool makes_generator(PvFrame* raw) { return pv_makes_generator(pv_code(raw)) && pv_is_generator(raw) == 0; }
 
   static bool starts_function(PvFrame* raw) {
     constexpr int kFunction = CO_OPTIMIZED | CO_NEWLOCALS;

@@ -21,12 +21,11 @@ void log(HandOver reason, PyCodeObject* code, int line, const char* opcode) {
   static thread_local bool is_logging = false;
   if (is_logging) return;
   is_logging = true;
-  SavedError error = PyErr_Occurred() != nullptr ? SavedError::take() : SavedError();
+  ErrorAside aside;
   OwnWork own_work;
   const HandOverRow& row = kHandOverRows[static_cast<size_t>(reason)];
   log_event(LogArtifact::handover, str_cat("HAND-OVER ", row.name, ": ", text_of(code->co_name), " (",
                                            text_of(code->co_filename), ":", line, ")", opcode, "\n  ", row.doc));
-  if (error) error.restore();
   is_logging = false;
 }
 

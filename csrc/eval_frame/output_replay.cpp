@@ -66,20 +66,20 @@ bool OutputReplay::run(const Effect& effect, ValueBuilder& builder, LiveFrame* f
 }
 
 void OutputReplay::keep_error() {
-  if (raised_) error_ = SavedError::take();
+  if (raised_) error_ = take_raised();
 }
 
-SavedError OutputReplay::take_error(LiveFrame& frame) {
+Ref OutputReplay::take_error(LiveFrame& frame) {
   Place& place = places_[stopped_];
-  if (place.output->runs_python) return SavedError::take();
+  if (place.output->runs_python) return take_raised();
   // C code ran without frames.
-  SavedError error = error_ ? std::move(error_) : SavedError::take();
+  Ref error = error_ ? std::move(error_) : take_raised();
   auto raise = [&] {
-    error.restore();
+    set_raised(std::move(error));
     return Ref();
   };
   call_in_frames(place, locals_of(place, *builder_), raise, frame);
-  return SavedError::take();
+  return take_raised();
 }
 
 std::vector<FrameImage> OutputReplay::take_images() {

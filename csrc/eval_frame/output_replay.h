@@ -28,7 +28,7 @@ class OutputReplay {
   bool raised() const { return raised_; }
   void keep_error();  // that is set
   // With the frames in its traceback that are not in the images.
-  SavedError take_error(LiveFrame& frame);
+  Ref take_error(LiveFrame& frame);
   int instruction() const { return site().frames.front().index; }  // of the region's own frame
   bool has_images() const { return site().failure.has_value(); }
   // The state after the call.
@@ -52,7 +52,7 @@ class OutputReplay {
   ValueBuilder* builder_ = nullptr;  // of the region's own snapshot
   size_t stopped_ = 0;
   bool raised_ = false;
-  SavedError error_;
+  Ref error_;
 };
 
 }  // namespace md

@@ -91,11 +91,8 @@ bool only_returns(const Bytecode& bytecode, int index) {
 
 // The text of the exception that is set, which is cleared.
 std::string take_exception_text() {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  Ref held_type = Ref::steal(type), held_value = Ref::steal(value), held_traceback = Ref::steal(traceback);
-  Ref text = held_value ? Ref::steal(PyObject_Str(held_value)) : Ref();
-  if (text) return text_of(text);
+  Ref error = take_raised();
+  if (Ref text = Ref::steal(PyObject_Str(error))) return text_of(text);
   PyErr_Clear();
   return "an exception without text";
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpython/errors.h"
 #include "cpython/frame.h"
 #include "symbolic/key_stand_in.h"
 
@@ -191,21 +192,16 @@ ValuePtr make_exception(Walk& walk, const ValuePtr& type, const std::vector<Valu
 }
 
 ValuePtr take_set_exception(Walk& walk) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  Ref held_type = Ref::steal(type), held_value = Ref::steal(value), held_traceback = Ref::steal(traceback);
-  if (!held_value || PyType_HasFeature(held_value.type(), Py_TPFLAGS_HEAPTYPE) ||
-      !holds_only_arguments(held_value.type()))
-    return nullptr;
+  Ref error = take_raised();
+  if (PyType_HasFeature(error.type(), Py_TPFLAGS_HEAPTYPE) || !holds_only_arguments(error.type())) return nullptr;
   std::vector<ValuePtr> args;
-  PyObject* values = reinterpret_cast<PyBaseExceptionObject*>(held_value.get())->args;
+  PyObject* values = reinterpret_cast<PyBaseExceptionObject*>(error.get())->args;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); ++i) {
     PyObject* item = PyTuple_GET_ITEM(values, i);
     if (!is_guardable_constant(item)) return nullptr;
     args.push_back(walk.constant(item));
   }
-  return make_exception(walk, walk.constant(reinterpret_cast<PyObject*>(held_value.type())), args);
+  return make_exception(walk, walk.constant(reinterpret_cast<PyObject*>(error.type())), args);
 }
 
 Ref text_model(Walk& walk, const ValuePtr& value, bool for_repr) {
