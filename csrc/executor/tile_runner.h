@@ -36,6 +36,7 @@ class TileRunner {
       begin += alike;
       if (takes_pairs()) run_pairs(alike);
       choose_head(alike);
+      if (fetch_count_ < 0) choose_fetches();
       while (alike-- > 0) run_next_row();
     }
   }
@@ -43,18 +44,16 @@ class TileRunner {
   // Of a loop that chooses rows: n columns of whole rows, no stream of which is copied.
   void run_chosen_rows(int64_t begin, int64_t end, int64_t column, int64_t n,
                        const std::array<const int64_t*, kMaxRowChoices>& indices) {
-    row_step_count_ = 0;
-    chosen_count_ = 0;
-    for (const Stream& stream : program_.inputs) start_rows(stream, begin, column, indices);
-    size_t chosen_inputs = chosen_count_;
-    for (const Stream& stream : program_.outputs) start_rows(stream, begin, column, indices);
-    for (int64_t row = begin; row < std::min(begin + kRowsAhead, end); ++row) find_rows(row, chosen_inputs, n);
-    for (int64_t row = begin; row < end; ++row) {
-      for (size_t i = 0; i < chosen_count_; ++i)
-        at_[static_cast<size_t>(chosen_[i].reg)] = found_[static_cast<size_t>(row % kRowsFound)][i];
-      if (row + kRowsAhead < end) find_rows(row + kRowsAhead, chosen_inputs, n);
-      for (const LoopInstruction& instruction : program_.code) execute(instruction, n);
-      for (size_t i = 0; i < row_step_count_; ++i) at_[static_cast<size_t>(row_steps_[i].reg)] += row_steps_[i].bytes;
+    row_step_count_ = chosen_count_ = repeated_count_ = 0;
+    for (const Stream& stream : program_.inputs) start_rows(stream, begin, column, n, indices);
+    for (const Stream& stream : program_.outputs) start_rows(stream, begin, column, 0, indices);
+    switch (chosen_count_) {
+      case 1:
+        return run_found_rows<1>(begin, end, n);
+      case 2:
+        return run_found_rows<2>(begin, end, n);
+      default:
+        return run_found_rows<kMaxRowChoices + 1>(begin, end, n);
     }
   }
 
@@ -70,7 +69,11 @@ class TileRunner {
   }
 
  private:
-  static constexpr int64_t kCacheLine = 64, kRowsAhead = 8, kRowsFound = 16;
+  static constexpr int64_t kCacheLine = 64, kRowsAhead = 8;
+  // How far to ask ahead, and what the caches hold: from the third level short rows come fast enough by themselves.
+  static constexpr int64_t kBytesAhead = 4 * 1024, kBytesWorthFetching = 12 * 1024 * 1024;
+  // What a core's second level keeps of what has been read.
+  static constexpr uintptr_t kBytesKept = 256 * 1024;
   // Of how many rows it pays to look.
   static constexpr int64_t kRowsWorthAligning = 8;
 
@@ -85,22 +88,29 @@ class TileRunner {
     for (bool follow : {false, true}) {
       for (const auto* streams : {&program_.inputs, &program_.outputs}) {
         for (const Stream& stream : *streams) {
-          if ((is_code && stream.follows) == follow) add_row_step(stream);
+          if ((is_code && stream.follows) == follow) add_row_step(stream, streams == &program_.outputs);
         }
       }
       if (!follow) row_step_count_ = known_step_count_;
     }
   }
-  void add_row_step(const Stream& stream) {
+  void add_row_step(const Stream& stream, bool is_written) {
     if (is_copied(stream)) steps_are_known_ = false;
     int64_t elements = stream.access == StreamAccess::Linear ? program_.row_length : stream.strides.end()[-2];
     int64_t element = stream.access == StreamAccess::RowScalar ? 0 : stream.item_size;
-    row_steps_[known_step_count_++] = {stream.reg, elements * stream.item_size, element};
+    row_steps_[known_step_count_++] = {stream.reg, elements * stream.item_size, element, is_written};
   }
+
+  struct RowStep {
+    int reg;
+    int64_t bytes;
+    int64_t element_bytes;  // 0: one element for the row
+    bool is_written = false;
+  };
 
   struct ChosenStream {
     int reg;
-    int64_t item_size, row_bytes;
+    int64_t row_bytes, fetched_bytes;
     std::byte* base;
     const int64_t* index;
     int64_t repeat, extent;
@@ -110,7 +120,8 @@ class TileRunner {
     }
   };
 
-  void start_rows(const Stream& stream, int64_t row, int64_t column,
+  // n: elements to ask for ahead.
+  void start_rows(const Stream& stream, int64_t row, int64_t column, int64_t n,
                   const std::array<const int64_t*, kMaxRowChoices>& indices) {
     std::byte* first = base(stream.reg) + column * stream.strides.back() * stream.item_size;
     int64_t row_bytes = stream.strides.front() * stream.item_size;
@@ -120,42 +131,70 @@ class TileRunner {
       return;
     }
     const RowChoice& choice = program_.choices[static_cast<size_t>(stream.choice)];
-    chosen_[chosen_count_++] = {
-        stream.reg,    stream.item_size, row_bytes, first, indices[static_cast<size_t>(stream.choice)],
-        choice.repeat, choice.extent};
-  }
-
-  // The places of this row of each chosen stream, of which the inputs are asked for.
-  void find_rows(int64_t row, size_t inputs, int64_t n) {
-    auto& found = found_[static_cast<size_t>(row % kRowsFound)];
+    const int64_t* index = indices[static_cast<size_t>(stream.choice)];
     for (size_t i = 0; i < chosen_count_; ++i) {
-      found[i] = chosen_[i].at(row);
-      if (i < inputs) fetch(found[i], n * chosen_[i].item_size);
+      const ChosenStream& other = chosen_[i];
+      if (other.base != first || other.index != index || other.row_bytes != row_bytes || other.repeat != choice.repeat)
+        continue;
+      repeated_[repeated_count_++] = {stream.reg, other.reg};
+      return;
     }
+    constexpr int64_t kMostFetched = 1024;
+    chosen_[chosen_count_++] = {.reg = stream.reg,
+                                .row_bytes = row_bytes,
+                                .fetched_bytes = std::min(n * stream.item_size, kMostFetched),
+                                .base = first,
+                                .index = index,
+                                .repeat = choice.repeat,
+                                .extent = choice.extent};
   }
 
-  static void fetch(const std::byte* row, int64_t bytes) {
-    constexpr int64_t kMost = 1024;
-    for (int64_t at = 0; at < std::min(bytes, kMost); at += kCacheLine) __builtin_prefetch(row + at);
+  // Each row's places are found, and asked for, some rows before. Few instructions for each: the processor waits for so many
+  // rows at once as it holds instructions of.
+  template <size_t Most>
+  void run_found_rows(int64_t begin, int64_t end, int64_t n) {
+    size_t count = Most <= 2 ? Most : chosen_count_;
+    std::array<ChosenStream, Most> chosen;
+    std::copy_n(chosen_.begin(), count, chosen.begin());
+    std::array<std::array<std::byte*, Most>, kRowsAhead> found;
+    auto find = [&](int64_t row) {
+      for (size_t i = 0; i < count; ++i) {
+        std::byte* place = found[static_cast<size_t>(row) % kRowsAhead][i] = chosen[i].at(row);
+        for (int64_t at = 0; at < chosen[i].fetched_bytes; at += kCacheLine) __builtin_prefetch(place + at);
+      }
+    };
+    for (int64_t row = begin; row < std::min(begin + kRowsAhead, end); ++row) find(row);
+    for (int64_t row = begin; row < end; ++row) {
+      for (size_t i = 0; i < count; ++i)
+        at_[static_cast<size_t>(chosen[i].reg)] = found[static_cast<size_t>(row) % kRowsAhead][i];
+      for (size_t i = 0; i < repeated_count_; ++i)
+        at_[static_cast<size_t>(repeated_[i].reg)] = at_[static_cast<size_t>(repeated_[i].of)];
+      if (row + kRowsAhead < end) find(row + kRowsAhead);
+      for (const LoopInstruction& instruction : program_.code) execute(instruction, n);
+      for (size_t i = 0; i < row_step_count_; ++i) at_[static_cast<size_t>(row_steps_[i].reg)] += row_steps_[i].bytes;
+    }
   }
 
   void run_next_row() {
     for (size_t i = 0; i < row_step_count_; ++i) at_[static_cast<size_t>(row_steps_[i].reg)] += row_steps_[i].bytes;
     if (program_.fetches_ahead) fetch_next_row(program_.row_length);
+    for (int i = 0; i < fetch_count_; ++i) fetch_later_row(fetches_[static_cast<size_t>(i)]);
     for (const LoopInstruction& instruction : program_.code) execute(instruction, program_.row_length, at_, head_);
   }
 
   // What a fold leaves is there only long after its last element is read: two rows in turn wait for each other's less.
   bool takes_pairs() const {
     constexpr int64_t kPairBytes = 24 * 1024;  // of the first cache level
-    bool folds = std::any_of(program_.code.begin(), program_.code.end(),
-                             [](const LoopInstruction& instruction) { return instruction.fold.run != nullptr; });
     int64_t bytes = 2 * program_.scratch_bytes;
     // Rows that come from memory are better waited for one by one.
-    if (!folds || program_.fetches_ahead || 2 * padded_scratch_bytes() > kScratchBytes) return false;
+    if (!folds() || program_.fetches_ahead || 2 * padded_scratch_bytes() > kScratchBytes) return false;
     for (size_t i = 0; i < row_step_count_; ++i)
       bytes += (row_steps_[i].bytes == 0 ? 1 : 2) * row_steps_[i].element_bytes * program_.row_length;
     return bytes <= kPairBytes;
+  }
+  bool folds() const {
+    return std::any_of(program_.code.begin(), program_.code.end(),
+                       [](const LoopInstruction& instruction) { return instruction.fold.run != nullptr; });
   }
   int64_t padded_scratch_bytes() const { return (program_.scratch_bytes + kCacheLine - 1) / kCacheLine * kCacheLine; }
 
@@ -197,6 +236,57 @@ class TileRunner {
     int64_t best = std::max_element(streams.begin(), streams.end()) - streams.begin();
     int64_t saved = (streams[static_cast<size_t>(best)] - streams[0]) * (program_.row_length * item / kCacheLine);
     if (saved >= 2 * static_cast<int64_t>(known_step_count_)) head_ = best;
+  }
+
+  // What a processor asks for by itself ends with a page, which is a few short rows. Asked for are the streams that others do
+  // not go ahead of: of a stencil the part that is new, and what is written.
+  void choose_fetches() {
+    fetch_count_ = 0;
+    if (program_.fetches_ahead || folds()) return;
+    int64_t bytes = 0;
+    for (size_t i = 0; i < known_step_count_; ++i) {
+      const RowStep& step = row_steps_[i];
+      int64_t length = step.element_bytes * program_.row_length;
+      const RowStep* leader = leader_of(step);
+      if (leader == nullptr || length < kCacheLine || step.bytes < length || step.bytes > kBytesAhead ||
+          has_one_ahead(step))
+        continue;
+      int64_t rows = std::clamp<int64_t>(kBytesAhead / step.bytes, 1, kRowsAhead);
+      int64_t beside = at_[static_cast<size_t>(step.reg)] - at_[static_cast<size_t>(leader->reg)];
+      fetches_[static_cast<size_t>(fetch_count_++)] = {leader->reg, step.is_written, beside + rows * step.bytes,
+                                                       length};
+      bytes += program_.rows * step.bytes;
+    }
+    if (bytes < kBytesWorthFetching) fetch_count_ = 0;
+  }
+  // Where this stream is can be told from one whose address is kept.
+  const RowStep* leader_of(const RowStep& step) const {
+    if (&step < &row_steps_[row_step_count_]) return &step;
+    const RowStep* end = row_steps_.data() + row_step_count_;
+    const RowStep* found =
+        std::find_if(row_steps_.data(), end, [&](const RowStep& other) { return other.bytes == step.bytes; });
+    return found == end ? nullptr : found;
+  }
+  bool has_one_ahead(const RowStep& step) const {
+    auto address = [this](const RowStep& of) { return reinterpret_cast<uintptr_t>(at_[static_cast<size_t>(of.reg)]); };
+    return std::any_of(row_steps_.begin(), row_steps_.begin() + known_step_count_, [&](const RowStep& other) {
+      uintptr_t distance = address(other) - address(step);
+      return other.bytes == step.bytes && distance > 0 && distance <= kBytesKept;
+    });
+  }
+
+  struct Fetch {
+    int reg;
+    bool is_written;
+    int64_t ahead, length;
+  };
+  void fetch_later_row(const Fetch& fetch) const {
+    const std::byte* row = at_[static_cast<size_t>(fetch.reg)] + fetch.ahead;
+    if (fetch.is_written) {
+      for (int64_t at = 0; at < fetch.length; at += kCacheLine) __builtin_prefetch(row + at, 1);
+    } else {
+      for (int64_t at = 0; at < fetch.length; at += kCacheLine) __builtin_prefetch(row + at);
+    }
   }
 
   void execute(const LoopInstruction& instruction, int64_t n) { execute(instruction, n, at_); }
@@ -347,20 +437,19 @@ class TileRunner {
   std::array<int64_t, kMaxLoopRegisters> row_start_;
   std::array<int64_t, kMaxLoopRank> index_ = {};
   int64_t row_ = 0;
-  struct RowStep {
-    int reg;
-    int64_t bytes;
-    int64_t element_bytes;  // 0: one element for the row
-  };
   std::array<RowStep, kMaxLoopRegisters> row_steps_;  // by stream
   size_t row_step_count_ = 0, known_step_count_ = 0;  // that are taken; and with those that follow others
   int64_t head_ = 0;
+  std::array<Fetch, kMaxLoopRegisters> fetches_;
+  int fetch_count_ = -1;  // not yet chosen
   bool steps_are_known_ = false;
   // A choice is of one stream, but for the sums: these are read and written.
   std::array<ChosenStream, kMaxRowChoices + 1> chosen_;
-  // By row, as many as are under way.
-  std::array<std::array<std::byte*, kMaxRowChoices + 1>, kRowsFound> found_;
-  size_t chosen_count_ = 0;
+  struct RepeatedStream {
+    int reg, of;  // at the same address
+  };
+  std::array<RepeatedStream, kMaxRowChoices + 1> repeated_;
+  size_t chosen_count_ = 0, repeated_count_ = 0;
   alignas(64) std::byte small_[kScratchBytes];
   StoragePtr large_;
   std::byte* scratch_ = small_;

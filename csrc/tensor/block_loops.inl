@@ -400,12 +400,21 @@ inline bool indices_fit_run(const int64_t* index, int64_t n, int64_t extent) {
   return true;
 }
 
-// As far as indices are within [0, extent): a branch that is never taken costs nothing beside the reads. How many were read.
-template <typename Word>
-inline int64_t take_plain(const Word* src, const int64_t* index, int64_t n, int64_t extent, int64_t stride, Word* dst) {
-  for (int64_t i = 0; i < n; ++i) {
-    if (__builtin_expect(uint64_t(index[i]) >= uint64_t(extent), 0)) return i;
-    dst[i] = src[index[i] * stride];
+// As far as indices are within [0, extent): blocks are looked at in vectors, so that reads wait for nothing. How many were read.
+template <typename Word, typename Place>
+inline int64_t take_plain(const Word* src, const int64_t* index, int64_t n, int64_t extent, Word* dst, Place place) {
+  constexpr int64_t kBlock = 128;
+  int64_t at = 0;
+  for (; at + kBlock <= n; at += kBlock) {
+    uint64_t signs = 0;
+    for (int64_t i = at; i < at + kBlock; ++i) signs |= uint64_t(index[i]) | (uint64_t(extent - 1) - uint64_t(index[i]));
+    if (int64_t(signs) < 0) return at;
+#pragma GCC unroll 8
+    for (int64_t i = at; i < at + kBlock; ++i) dst[i] = src[place(index[i])];
+  }
+  for (; at < n; ++at) {
+    if (uint64_t(index[at]) >= uint64_t(extent)) return at;
+    dst[at] = src[place(index[at])];
   }
   return n;
 }
@@ -417,7 +426,9 @@ bool take_run(const Word* src, const int64_t* index, int64_t n, int64_t extent, 
   constexpr int64_t kBlock = 256;
   int64_t offsets[kBlock], outside = 0;
   for (int64_t at = 0, length; at < n; at += length) {
-    length = take_plain(src, index + at, n - at, extent, stride, dst + at);
+    length = stride == 1 ? take_plain(src, index + at, n - at, extent, dst + at, [](int64_t place) { return place; })
+                         : take_plain(src, index + at, n - at, extent, dst + at,
+                                      [stride](int64_t place) { return place * stride; });
     at += length;
     length = least(n - at, kBlock);
     for (int64_t i = 0; i < length; ++i) {
