@@ -119,7 +119,7 @@ FUNCTIONS = [scaled, differences, twice, seen, selected, messages, copied, onto_
 @pytest.mark.parametrize("dtype", [f32, f64, bf16, minidynamo.int32, i64, minidynamo.uint8], ids=str)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_rows(function, dtype):
-    for width in (WIDTH, 128, 1500):
+    for width in (WIDTH, 16, 128, 1500):
         check(
             function,
             values(ROWS, width, dtype=dtype),
@@ -140,10 +140,11 @@ def test_rows_of_numbers(function, dtype):
         assert got.shape == other.shape and (got - other).abs().max().item() <= 1e-4
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-def test_threads(threads):
+@pytest.mark.parametrize("width", [100, 128])
+@pytest.mark.parametrize("threads", [1, 2, 3, 4])
+def test_threads(threads, width):
     before = minidynamo.get_num_threads()
-    x, w, s, t = values(500, 100), minidynamo.randn(9000), places(9000, rows=500), places(9000, rows=500)
+    x, w, s, t = values(500, width), minidynamo.randn(9000), places(9000, rows=500), places(9000, rows=500)
     try:
         minidynamo.set_num_threads(threads)
         for function in (scaled, messages, onto_itself):

@@ -1,6 +1,7 @@
 #include "executor/code_runs.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace md {
 namespace {
@@ -24,24 +25,48 @@ std::vector<Assembled> assemble_all(Assembler& assembler, std::span<const CodeIn
   return all;
 }
 
+// Where the code of each starts, as far as there is any.
+std::vector<std::optional<size_t>> assemble_each(Assembler& assembler, std::span<const CodeInstruction> instructions,
+                                                 std::span<const CodePlace> places, std::span<const CodeRows> rows) {
+  std::vector<std::optional<size_t>> offsets;
+  for (const CodeRows& each : rows) {
+    size_t offset = 0;
+    bool done = assemble_rows(assembler, instructions, each, offset, places);
+    offsets.push_back(done ? std::optional(offset) : std::nullopt);
+  }
+  return offsets;
+}
+
+template <typename Function>
+Function function_at(const ExecutableMemory& memory, size_t offset) {
+  return reinterpret_cast<Function>(reinterpret_cast<uintptr_t>(memory.at(offset)));
+}
+
 }  // namespace
 
 CodeRuns find_code_runs(std::span<const CodeInstruction> instructions, const std::vector<bool>& is_alone,
-                        std::span<const CodePlace> places) {
+                        std::span<const CodePlace> places, std::span<const CodeRows> rows) {
   CodeRuns found;
   std::vector<Assembled> all;
+  std::vector<std::optional<size_t>> offsets;
   if (uses_machine_code()) {
     Assembler assembler;
     all = assemble_all(assembler, instructions, is_alone, places);
+    bool is_one = all.size() == 1 && all[0].count == instructions.size();
+    if (is_one) offsets = assemble_each(assembler, instructions, places, rows);
     if (!all.empty()) found.memory = ExecutableMemory::copy_of(assembler.code());
     if (found.memory == nullptr) all.clear();
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    bool has_code = found.memory != nullptr && i < offsets.size() && offsets[i];
+    found.rows.push_back(has_code ? function_at<RowsCode>(*found.memory, *offsets[i]) : nullptr);
   }
   auto next = all.begin();
   for (size_t i = 0; i < instructions.size();) {
     CodeRun run = {.begin = i, .end = i + 1};
     if (next != all.end() && next->begin == i) {
       run.end = i + next->count;
-      run.code = reinterpret_cast<PointwiseCode>(reinterpret_cast<uintptr_t>(found.memory->at(next->offset)));
+      run.code = function_at<PointwiseCode>(*found.memory, next->offset);
       ++next;
     }
     found.runs.push_back(run);

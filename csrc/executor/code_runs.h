@@ -16,12 +16,13 @@ struct CodeRun {
 };
 
 struct CodeRuns {
-  std::vector<CodeRun> runs;  // all instructions, in order; without code each for itself
+  std::vector<CodeRun> runs;   // all instructions, in order; without code each for itself
+  std::vector<RowsCode> rows;  // of all instructions, by what was asked for; null where there is none
   std::shared_ptr<const ExecutableMemory> memory;
 };
 
 // Instructions that `is_alone` names are never part of a run.
 CodeRuns find_code_runs(std::span<const CodeInstruction> instructions, const std::vector<bool>& is_alone,
-                        std::span<const CodePlace> places);
+                        std::span<const CodePlace> places, std::span<const CodeRows> rows);
 
 }  // namespace md

@@ -91,6 +91,21 @@ std::vector<int> LoopDraft::last_reads() const {
   return last;
 }
 
+// Whole rows, and the parts of them that several threads take.
+static std::vector<CodeRows> rows_to_assemble(const LoopProgram& program) {
+  std::vector<CodeRows> all;
+  if (program.choices.empty() || program.register_count > kMaxRowLoopRegisters) return all;
+  CodeRows rows = {.elements = program.row_length, .stride = program.register_count, .ahead = kRowLoopAhead};
+  for (const Stream& stream : program.inputs) {
+    if (stream.access == StreamAccess::Chosen) rows.fetched.push_back(stream.reg);
+  }
+  for (int parts : {1, 2, 4}) {
+    rows.elements = program.row_length / parts;
+    if (program.row_length % parts == 0) all.push_back(rows);
+  }
+  return all;
+}
+
 void find_runs(LoopDraft& draft) {
   std::vector<int> last = draft.last_reads();
   std::vector<CodeInstruction> instructions;
@@ -107,7 +122,7 @@ void find_runs(LoopDraft& draft) {
     instructions.push_back(code);
     is_alone.push_back(leaves_single(instruction));
   }
-  draft.runs = find_code_runs(instructions, is_alone, draft.places);
+  draft.runs = find_code_runs(instructions, is_alone, draft.places, rows_to_assemble(draft.program));
 }
 
 bool place_scratch(LoopDraft& draft, bool folds_rows) {
@@ -149,6 +164,9 @@ void join_runs(LoopDraft& draft) {
     draft.program.machine_operations += static_cast<int>(run.end - run.begin);
     draft.program.code.push_back({.code = run.code});
   }
+  std::vector<CodeRows> rows = rows_to_assemble(draft.program);
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (draft.runs.rows[i] != nullptr) draft.program.row_loops.push_back({rows[i].elements, draft.runs.rows[i]});
   draft.program.machine_code = std::move(draft.runs.memory);
 }
 

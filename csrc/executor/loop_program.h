@@ -78,6 +78,13 @@ struct LoopInstruction {
   PointwiseCode code = nullptr;  // of several operations, instead of all the above
 };
 
+// All that is done to so many elements of each row.
+struct RowLoop {
+  int64_t elements = 0;
+  RowsCode code = nullptr;
+};
+inline constexpr int kMaxRowLoopRegisters = 24, kRowLoopAhead = 8;
+
 inline constexpr int kMaxLoopRegisters = kMaxCodeRegisters;
 inline constexpr int kMaxLoopScalars = 96;
 inline constexpr int kMaxLoopRank = 32;
@@ -100,6 +107,7 @@ struct LoopProgram {
   std::vector<std::pair<int, int64_t>> scratch;  // intermediates: register, byte offset in the scratch memory
   int64_t scratch_bytes = 0;
   std::vector<LoopInstruction> code;
+  std::vector<RowLoop> row_loops;                        // of a loop that chooses rows
   std::shared_ptr<const ExecutableMemory> machine_code;  // of the instructions that have any
   int machine_operations = 0;                            // that these instructions do
   std::vector<Scalar> params;

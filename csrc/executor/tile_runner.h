@@ -47,6 +47,8 @@ class TileRunner {
     row_step_count_ = chosen_count_ = repeated_count_ = 0;
     for (const Stream& stream : program_.inputs) start_rows(stream, begin, column, n, indices);
     for (const Stream& stream : program_.outputs) start_rows(stream, begin, column, 0, indices);
+    for (const RowLoop& loop : program_.row_loops)
+      if (loop.elements == n) return run_row_loop(loop, begin, end);
     switch (chosen_count_) {
       case 1:
         return run_found_rows<1>(begin, end, n);
@@ -159,8 +161,8 @@ class TileRunner {
     std::array<std::array<std::byte*, Most>, kRowsAhead> found;
     auto find = [&](int64_t row) {
       for (size_t i = 0; i < count; ++i) {
-        std::byte* place = found[static_cast<size_t>(row) % kRowsAhead][i] = chosen[i].at(row);
-        for (int64_t at = 0; at < chosen[i].fetched_bytes; at += kCacheLine) __builtin_prefetch(place + at);
+        found[static_cast<size_t>(row) % kRowsAhead][i] = chosen[i].at(row);
+        fetch(chosen[i], found[static_cast<size_t>(row) % kRowsAhead][i]);
       }
     };
     for (int64_t row = begin; row < std::min(begin + kRowsAhead, end); ++row) find(row);
@@ -173,6 +175,52 @@ class TileRunner {
       for (const LoopInstruction& instruction : program_.code) execute(instruction, n);
       for (size_t i = 0; i < row_step_count_; ++i) at_[static_cast<size_t>(row_steps_[i].reg)] += row_steps_[i].bytes;
     }
+  }
+
+  // The addresses of some rows are found first; the loop over them is machine code.
+  void run_row_loop(const RowLoop& loop, int64_t begin, int64_t end) {
+    constexpr int64_t kRows = 64;
+    std::array<std::byte*, (kRows + kRowLoopAhead) * kMaxRowLoopRegisters> places;
+    int64_t stride = program_.register_count;
+    auto fill = [&](int reg, int64_t from, int64_t to, auto&& place) {
+      std::byte** into = places.data() + from * stride + reg;
+      for (int64_t i = from; i < to; ++i, into += stride) *into = place(i);
+    };
+    for (const LoopScalar& scalar : program_.scalars)
+      fill(scalar.reg, 0, kRows, [&](int64_t) { return base(scalar.reg); });
+    for (int64_t row = begin, rows; row < end; row += rows) {
+      rows = std::min(end - row, kRows);
+      for (size_t i = 0; i < chosen_count_; ++i) {
+        const ChosenStream chosen = chosen_[i];
+        int64_t count = std::min(rows + kRowLoopAhead, end - row);
+        if (chosen.index == nullptr) {
+          fill(chosen.reg, 0, count, [&](int64_t at) { return chosen.at(row + at); });
+        } else {
+          const int64_t* index = chosen.index + row;
+          fill(chosen.reg, 0, count, [=](int64_t at) {
+            int64_t from_end = index[at] + chosen.extent;
+            return chosen.base + (index[at] < 0 ? from_end : index[at]) * chosen.row_bytes;
+          });
+        }
+        fill(chosen.reg, count, rows + kRowLoopAhead, [&](int64_t) { return chosen.base; });
+        if (row > begin) continue;
+        for (int64_t first = begin; first < std::min(begin + kRowsAhead, end); ++first) fetch(chosen, chosen.at(first));
+      }
+      for (size_t i = 0; i < repeated_count_; ++i)
+        fill(repeated_[i].reg, 0, rows + kRowLoopAhead,
+             [&](int64_t at) { return places[static_cast<size_t>(at * stride + repeated_[i].of)]; });
+      for (size_t i = 0; i < row_step_count_; ++i) {
+        std::byte*& at = at_[static_cast<size_t>(row_steps_[i].reg)];
+        fill(row_steps_[i].reg, 0, rows,
+             [from = at, bytes = row_steps_[i].bytes](int64_t later) { return from + later * bytes; });
+        at += rows * row_steps_[i].bytes;
+      }
+      loop.code(places.data(), rows);
+    }
+  }
+
+  static void fetch(const ChosenStream& chosen, const std::byte* place) {
+    for (int64_t at = 0; at < chosen.fetched_bytes; at += kCacheLine) __builtin_prefetch(place + at);
   }
 
   void run_next_row() {

@@ -97,6 +97,14 @@ void Assembler::load(WordRegister dst, const MemoryOperand& src) {
   operand(id_of(dst), src);
 }
 
+void Assembler::prefetch(const MemoryOperand& src) {
+  uint8_t rex = (src.index && is_high(*src.index) ? 2 : 0) | (is_high(src.base) ? 1 : 0);
+  if (rex != 0) byte(0x40 | rex);
+  byte(0x0f);
+  byte(0x18);
+  operand(1, src);
+}
+
 void Assembler::word_operation(uint8_t code, WordRegister reg, WordRegister rm) {
   byte(0x48 | (is_high(reg) ? 4 : 0) | (is_high(rm) ? 1 : 0));
   byte(code);

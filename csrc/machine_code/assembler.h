@@ -68,6 +68,7 @@ class Assembler {
   void mask_from(MaskRegister dst, WordRegister src);  // rax to rdi
 
   void load(WordRegister dst, const MemoryOperand& src);
+  void prefetch(const MemoryOperand& src);  // prefetcht0
   void move(WordRegister dst, WordRegister src);
   void add(WordRegister dst, int32_t value);
   void subtract(WordRegister dst, WordRegister value);

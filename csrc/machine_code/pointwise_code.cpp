@@ -63,13 +63,27 @@ void assemble_constants(Assembler& assembler, LoopFrame& frame) {
   }
 }
 
+void push_saved(Assembler& assembler, const LoopFrame& frame) {
+  for (size_t i = kFreePointers; i < frame.pointers.size(); ++i) assembler.push(kPointers[i]);
+}
+
+void load_pointers(Assembler& assembler, const LoopFrame& frame) {
+  for (size_t i = 0; i < frame.pointers.size(); ++i)
+    assembler.load(kPointers[i], {.base = kRegisters, .displacement = 8 * frame.pointers[i]});
+}
+
+void assemble_return(Assembler& assembler, const LoopFrame& frame) {
+  assembler.clear_upper_halves();
+  for (size_t i = frame.pointers.size(); i-- > kFreePointers;) assembler.pop(kPointers[i]);
+  assembler.ret();
+  assembler.place_literals();
+}
+
 // The head under a mask, whole vectors while `lanes` elements are left, then the rest under a mask.
 void assemble_loop(Assembler& assembler, std::span<const CodeInstruction> instructions, int first, LoopFrame& frame) {
   size_t done = 0;
-  size_t saved = frame.pointers.size() > kFreePointers ? frame.pointers.size() - kFreePointers : 0;
-  for (size_t i = 0; i < saved; ++i) assembler.push(kPointers[kFreePointers + i]);
-  for (size_t i = 0; i < frame.pointers.size(); ++i)
-    assembler.load(kPointers[i], {.base = kRegisters, .displacement = 8 * frame.pointers[i]});
+  push_saved(assembler, frame);
+  load_pointers(assembler, frame);
   assemble_constants(assembler, frame);
   assembler.clear(kIndex);
   assembler.compare(kHead, kIndex);
@@ -94,11 +108,47 @@ void assemble_loop(Assembler& assembler, std::span<const CodeInstruction> instru
   assemble_mask(assembler, kLimit, kCount);
   VectorBody(assembler, frame, true).emit(instructions, first, done);
   assembler.bind(to_end);
-  assembler.clear_upper_halves();
-  for (size_t i = saved; i-- > 0;) assembler.pop(kPointers[kFreePointers + i]);
-  assembler.ret();
-  assembler.place_literals();
+  assemble_return(assembler, frame);
 }
+
+void assemble_row_fetches(Assembler& assembler, const CodeRows& rows, const LoopFrame& frame) {
+  constexpr int kCacheLine = 64;
+  for (int loop_register : rows.fetched) {
+    assembler.load(kScratchPointer,
+                   {.base = kRegisters, .displacement = 8 * (rows.ahead * rows.stride + loop_register)});
+    for (int at = 0; at < static_cast<int>(rows.elements) * frame.element_size(); at += kCacheLine)
+      assembler.prefetch({.base = kScratchPointer, .displacement = at});
+  }
+}
+
+// The vectors of a row one after another without a loop: the processor looks as many rows ahead as it can hold instructions.
+void assemble_row_loop(Assembler& assembler, std::span<const CodeInstruction> instructions, const CodeRows& rows,
+                       LoopFrame& frame) {
+  push_saved(assembler, frame);
+  for (size_t i = 0; i < frame.constants.size(); ++i) {
+    if (frame.constants[i].loop_register < 0)
+      broadcast(assembler, constant_register(i), frame.constants[i], frame.is_wide);
+  }
+  size_t row = assembler.position();
+  load_pointers(assembler, frame);
+  assemble_row_fetches(assembler, rows, frame);
+  for (size_t i = 0; i < frame.constants.size(); ++i) {
+    if (frame.constants[i].loop_register >= 0)
+      broadcast(assembler, constant_register(i), frame.constants[i], frame.is_wide);
+  }
+  assembler.clear(kIndex);
+  for (int64_t at = 0; at < rows.elements; at += frame.lanes()) {
+    size_t done = 0;
+    if (at > 0) assembler.add(kIndex, frame.lanes());
+    VectorBody(assembler, frame, false).emit(instructions, 0, done);
+  }
+  assembler.add(kRegisters, 8 * rows.stride);
+  assembler.add(kCount, -1);
+  assembler.jump_back_if(Assembler::Condition::Greater, row);
+  assemble_return(assembler, frame);
+}
+
+constexpr size_t kFunctionAlignment = 64;
 
 }  // namespace
 
@@ -115,7 +165,6 @@ size_t assemble_pointwise(Assembler& assembler, std::span<const CodeInstruction>
     size_t done = 0;
     // With fewer instructions more is read outside, but not later: what fits here fits there.
     if (VectorBody(trial, frame, true).emit(taken, first, done)) {
-      constexpr size_t kFunctionAlignment = 64;
       assembler.align(kFunctionAlignment);
       offset = assembler.position();
       assemble_loop(assembler, taken, first, frame);
@@ -124,6 +173,26 @@ size_t assemble_pointwise(Assembler& assembler, std::span<const CodeInstruction>
     taken = taken.first(done);
   }
   return 0;
+}
+
+bool assemble_rows(Assembler& assembler, std::span<const CodeInstruction> instructions, const CodeRows& rows,
+                   size_t& offset, std::span<const CodePlace> places) {
+  constexpr int64_t kMostVectorInstructions = 128;
+  if (instructions.empty() || of_one_size(instructions).size() < instructions.size()) return false;
+  LoopFrame frame = {.is_wide = is_wide(instructions), .places = places};
+  int64_t vectors = rows.elements / frame.lanes();
+  if (vectors == 0 || rows.elements % frame.lanes() != 0) return false;
+  if (vectors * static_cast<int64_t>(instructions.size()) > kMostVectorInstructions) return false;
+  Assembler trial;
+  size_t done = 0;
+  if (!VectorBody(trial, frame, false).emit(instructions, 0, done)) return false;
+  bool divides = std::any_of(frame.constants.begin(), frame.constants.end(),
+                             [](const CodeConstant& constant) { return constant.of_divisor != 0; });
+  if (divides) return false;
+  assembler.align(kFunctionAlignment);
+  offset = assembler.position();
+  assemble_row_loop(assembler, instructions, rows, frame);
+  return true;
 }
 
 }  // namespace md

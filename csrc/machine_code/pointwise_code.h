@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "machine_code/assembler.h"
 #include "tensor/dtype.h"
@@ -39,6 +40,16 @@ struct CodePlace {
 // start at the start of a cache line.
 using PointwiseCode = void (*)(std::byte* const* registers, int64_t n, int64_t head);
 
+// Rows of so many elements, whole vectors, one after another.
+struct CodeRows {
+  int64_t elements = 0;
+  int stride = 0;                 // from the addresses of a row to those of the next one
+  std::vector<int> fetched = {};  // loop registers whose elements are asked for `ahead` rows before
+  int ahead = 0;
+};
+// registers[r * stride + i]: where the elements of loop register i are in row r; there are `ahead` rows more than are done.
+using RowsCode = void (*)(std::byte* const* registers, int64_t rows);
+
 // This processor's loops are those that machine code agrees with, and config.machine_code allows it.
 bool uses_machine_code();
 bool has_machine_code(const CodeInstruction& instruction);
@@ -49,5 +60,9 @@ bool has_machine_code(const CodeInstruction& instruction);
 // those that are not among them have addresses of their own. A function that knows of a base reads no other address.
 size_t assemble_pointwise(Assembler& assembler, std::span<const CodeInstruction> instructions, int first,
                           size_t& offset, std::span<const CodePlace> places = {});
+// Appends one function of type RowsCode for all the instructions. False, and nothing, where they are not one loop of machine
+// code, or the rows are long or no whole vectors.
+bool assemble_rows(Assembler& assembler, std::span<const CodeInstruction> instructions, const CodeRows& rows,
+                   size_t& offset, std::span<const CodePlace> places = {});
 
 }  // namespace md

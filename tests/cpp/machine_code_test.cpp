@@ -165,6 +165,28 @@ int run_as_code(Program& program, int64_t n, int64_t head) {
   return operations;
 }
 
+// The same elements as rows of a function for rows: what it does to the last rows is not asked for ahead.
+bool run_as_rows(Program& program, int64_t elements, int64_t rows) {
+  int count = static_cast<int>(program.registers.size());
+  CodeRows shape = {.elements = elements, .stride = count, .ahead = 2};
+  std::vector<std::byte*> at;
+  for (int64_t r = 0; r < rows + shape.ahead; ++r) {
+    std::vector<std::byte*> first = addresses(program);
+    for (size_t reg = 0; reg < first.size(); ++reg) {
+      auto row_bytes = static_cast<int64_t>(item_size(program.registers[reg].dtype)) * elements;
+      at.push_back(first[reg] + (program.is_one[reg] ? 0 : std::min(r, rows - 1) * row_bytes));
+    }
+  }
+  for (int reg = 0; reg < count; reg += 3) shape.fetched.push_back(reg);
+  Assembler assembler;
+  size_t offset = 0;
+  if (!assemble_rows(assembler, program.code, shape, offset)) return false;
+  auto memory = ExecutableMemory::copy_of(assembler.code());
+  CHECK(memory != nullptr);
+  reinterpret_cast<RowsCode>(reinterpret_cast<uintptr_t>(memory->at(offset)))(at.data(), rows);
+  return true;
+}
+
 std::string text_of(const Program& program) {
   std::string text;
   for (const CodeInstruction& instruction : program.code) {
@@ -174,11 +196,9 @@ std::string text_of(const Program& program) {
   return text;
 }
 
-void check_alike(Program program, int64_t n) {
-  Program other = program;
-  run_one_by_one(program, n);
-  // Fewer elements than the narrowest vector has.
-  run_as_code(other, n, (n + static_cast<int64_t>(program.code.size())) % 8);
+int programs_of_rows = 0;
+
+void check_seen(const Program& program, const Program& other, int64_t n) {
   for (size_t reg = 0; reg < program.registers.size(); ++reg) {
     bool is_seen = true;
     for (const CodeInstruction& instruction : program.code)
@@ -193,6 +213,18 @@ void check_alike(Program program, int64_t n) {
     }
     CHECK(same(program.registers[reg], other.registers[reg]));
   }
+}
+
+void check_alike(Program program, int64_t n) {
+  Program other = program, in_rows = program;
+  run_one_by_one(program, n);
+  // Fewer elements than the narrowest vector has.
+  run_as_code(other, n, (n + static_cast<int64_t>(program.code.size())) % 8);
+  check_seen(program, other, n);
+  constexpr int64_t kElements = 32;
+  if (n % kElements != 0 || !run_as_rows(in_rows, kElements, n / kElements)) return;
+  ++programs_of_rows;
+  check_seen(program, in_rows, n);
 }
 
 // Every dtype of a row that machine code has, with every choice of operands that are one element.
@@ -278,7 +310,7 @@ void check_program(Program program, int64_t n, std::mt19937& random) {
 void test_each_instruction(const std::vector<CodeInstruction>& all) {
   std::mt19937 random(1);
   for (const CodeInstruction& instruction : all) {
-    for (int64_t n : {1, 7, 16, 33, 100}) {
+    for (int64_t n : {1, 7, 16, 33, 64, 100}) {
       Program program;
       append(program, instruction, n, random);
       append(program, instruction, n, random);
@@ -291,6 +323,7 @@ void test_programs(const std::vector<CodeInstruction>& all) {
   for (unsigned seed = 0; seed < 3000; ++seed) {
     std::mt19937 random(seed);
     int64_t n = static_cast<int64_t>(random() % kLongest) + 1;
+    if (seed % 3 == 0) n = 32 * (1 + n % 3);
     size_t length = 2 + random() % (seed % 10 == 0 ? 60 : 12);
     Program program;
     DType first = all[random() % all.size()].dtype;
@@ -337,6 +370,7 @@ int main() {
   CHECK(all.size() > 300);
   test_each_instruction(all);
   test_programs(all);
+  CHECK(programs_of_rows > 500);
   test_in_place();
   return md_test::result();
 }
