@@ -107,7 +107,7 @@ class TileRunner {
     int reg;
     int64_t bytes;
     int64_t element_bytes;  // 0: one element for the row
-    bool is_written = false;
+    bool is_written;
   };
 
   struct ChosenStream {
@@ -129,7 +129,7 @@ class TileRunner {
     int64_t row_bytes = stream.strides.front() * stream.item_size;
     if (stream.access != StreamAccess::Chosen) {
       at_[static_cast<size_t>(stream.reg)] = first + row * row_bytes;
-      row_steps_[row_step_count_++] = {stream.reg, row_bytes, stream.item_size};
+      row_steps_[row_step_count_++] = {stream.reg, row_bytes, stream.item_size, false};
       return;
     }
     const RowChoice& choice = program_.choices[static_cast<size_t>(stream.choice)];
@@ -485,7 +485,8 @@ class TileRunner {
   std::array<int64_t, kMaxLoopRegisters> row_start_;
   std::array<int64_t, kMaxLoopRank> index_ = {};
   int64_t row_ = 0;
-  std::array<RowStep, kMaxLoopRegisters> row_steps_;  // by stream
+  // By stream. A runner is made for each few rows: what is large here is not set before it is used.
+  std::array<RowStep, kMaxLoopRegisters> row_steps_;
   size_t row_step_count_ = 0, known_step_count_ = 0;  // that are taken; and with those that follow others
   int64_t head_ = 0;
   std::array<Fetch, kMaxLoopRegisters> fetches_;

@@ -177,11 +177,12 @@ size_t assemble_pointwise(Assembler& assembler, std::span<const CodeInstruction>
 
 bool assemble_rows(Assembler& assembler, std::span<const CodeInstruction> instructions, const CodeRows& rows,
                    size_t& offset, std::span<const CodePlace> places) {
-  constexpr int64_t kMostVectorInstructions = 128;
+  // Longer rows hide what a call costs; their vectors are better a loop.
+  constexpr int64_t kMostVectors = 8, kMostVectorInstructions = 128;
   if (instructions.empty() || of_one_size(instructions).size() < instructions.size()) return false;
   LoopFrame frame = {.is_wide = is_wide(instructions), .places = places};
   int64_t vectors = rows.elements / frame.lanes();
-  if (vectors == 0 || rows.elements % frame.lanes() != 0) return false;
+  if (vectors == 0 || vectors > kMostVectors || rows.elements % frame.lanes() != 0) return false;
   if (vectors * static_cast<int64_t>(instructions.size()) > kMostVectorInstructions) return false;
   Assembler trial;
   size_t done = 0;
