@@ -6,17 +6,27 @@ FLOATS = [0.0, -0.0, 1.0, 1.5, 2.0, -3.25, 0.1, 1e16, 1e300, float("inf"), float
 LITERALS = ["0", "1", "2", "-1", "3", "1.5", "0.0", "True", "2.0"]
 BINARY = ["+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^"]
 COMPARISONS = ["<", "<=", "==", "!=", ">", ">=", "is", "is not"]
-# Of one number.
+# Of one number, another one: texts times numbers would not fit into memory.
 UNARY = [
     "-{}", "+{}", "~{}", "not {}", "abs({})", "int({})", "float({})", "bool({})", "complex({})", "round({})",
-    "round({}, 1)", "hash({})", "pow({}, 2)", "divmod({}, 3)[1]", "sum([{}, 1])", "max({}, 2)", "min({}, 2.5)",
-    "sorted([{}, 3, 2.5])[0]", "str({})", "repr({})", "hex({})", "bin({})", "chr({})", "f'{{{}}}'", "f'{{{}:.2f}}'",
-    "f'{{{}:5}}'", "'%s' % ({})", "'{{}}'.format({})", "len(str({}))", "int(str({}))", "({}).real", "({}).is_integer()",
-    "({}).conjugate()", "int({}).bit_length()", "type({}).__name__", "isinstance({}, int)", "isinstance({}, bool)",
-    "[10, 20, 30][{}]", "'abc'[{}]", "range(5)[{}]", "({}, 2)[0]", "{{1: 5, 2: 6}}.get({})", "operator.index({})",
-    "math.floor({})", "math.trunc({})", "math.sqrt({})", "math.log({})", "math.exp({})", "math.pow({}, 2)",
-    "math.fmod({}, 3)", "math.gcd({}, 6)", "math.isnan({})", "math.isfinite({})", "math.copysign(1.0, {})",
+    "round({}, 1)", "hash(int({}))", "pow({}, 2)", "divmod({}, 3)[1]", "sum([{}, 1])", "max({}, 2)", "min({}, 2.5)",
+    "sorted([{}, 3, 2.5])[0]", "int(str({}))", "len(repr({}))", "int(hex({}), 16)", "len(bin({}))", "ord(chr({}))",
+    "len('%s' % ({}))", "len(type({}).__name__)", "({}).real", "({}).is_integer()", "({}).conjugate()",
+    "int({}).bit_length()", "isinstance({}, int)", "isinstance({}, bool)", "[10, 20, 30][{}]", "ord('abc'[{}])",
+    "range(5)[{}]", "({}, 2)[0]", "{{1: 5, 2: 6}}.get({}, 7)", "operator.index({})", "math.floor({})", "math.trunc({})",
+    "math.sqrt({})", "math.log({})", "math.exp({})", "math.pow({}, 2)", "math.fmod({}, 3)", "math.gcd({}, 6)",
+    "math.isnan({})", "math.isfinite({})", "math.copysign(1.0, {})",
 ]  # fmt: skip
+# Of the numbers a and b.
+TEXTS = [
+    "str(a)",
+    "f'{a}'",
+    "f'{a:.2f} {b:5}'",
+    "f'{a!r:>12}{b}'",
+    "'%s %r' % (a, b)",
+    "'{}:{:g}'.format(a, b)",
+    "hex(a)",
+]
 # Of floats x, whole numbers i and one number.
 OF_TENSORS = [
     "x * {}", "x + {}", "{} - x", "x / {}", "x // {}", "x % {}", "x ** {}", "x > {}", "i * {}", "i + {}", "i // {}",
@@ -81,13 +91,15 @@ class ArithmeticWriter:
         self.set_new(indent, self.tensors, self.random.choice(OF_TENSORS).format(self.number(1)))
 
     def say(self, indent, _):
-        self.line(indent, f"print({self.number()}, {self.number(1)})")
+        self.line(indent, f"a, b = {self.number()}, {self.number(1)}")
+        self.line(indent, f"print({self.random.choice(TEXTS)}, a)")
 
     def pause(self, indent, _):
         self.line(indent, "minidynamo._dynamo.graph_break()")
 
     def keep(self, indent, _):
-        self.line(indent, f"out.append({self.number()})")
+        self.line(indent, f"a, b = {self.number()}, {self.number(1)}")
+        self.line(indent, f"out.append({self.random.choice([*TEXTS, 'a', 'b'])})")
 
     def change(self, indent, _):
         self.line(indent, f"{self.random.choice(self.numbers)} {self.random.choice('+-*')}= {self.number(1)}")
