@@ -1,7 +1,7 @@
 #include "executor/code_runs.h"
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 
 namespace md {
 namespace {
@@ -25,18 +25,6 @@ std::vector<Assembled> assemble_all(Assembler& assembler, std::span<const CodeIn
   return all;
 }
 
-// Where the code of each starts, as far as there is any.
-std::vector<std::optional<size_t>> assemble_each(Assembler& assembler, std::span<const CodeInstruction> instructions,
-                                                 std::span<const CodePlace> places, std::span<const CodeRows> rows) {
-  std::vector<std::optional<size_t>> offsets;
-  for (const CodeRows& each : rows) {
-    size_t offset = 0;
-    bool done = assemble_rows(assembler, instructions, each, offset, places);
-    offsets.push_back(done ? std::optional(offset) : std::nullopt);
-  }
-  return offsets;
-}
-
 template <typename Function>
 Function function_at(const ExecutableMemory& memory, size_t offset) {
   return reinterpret_cast<Function>(reinterpret_cast<uintptr_t>(memory.at(offset)));
@@ -48,18 +36,18 @@ CodeRuns find_code_runs(std::span<const CodeInstruction> instructions, const std
                         std::span<const CodePlace> places, std::span<const CodeRows> rows) {
   CodeRuns found;
   std::vector<Assembled> all;
-  std::vector<std::optional<size_t>> offsets;
+  std::vector<std::pair<int64_t, size_t>> row_offsets;  // by elements of a row
   if (uses_machine_code()) {
     Assembler assembler;
     all = assemble_all(assembler, instructions, is_alone, places);
     bool is_one = all.size() == 1 && all[0].count == instructions.size();
-    if (is_one) offsets = assemble_each(assembler, instructions, places, rows);
+    for (size_t i = 0, offset = 0; is_one && i < rows.size(); ++i)
+      if (assemble_rows(assembler, instructions, rows[i], offset, places))
+        row_offsets.emplace_back(rows[i].elements, offset);
     if (!all.empty()) found.memory = ExecutableMemory::copy_of(assembler.code());
     if (found.memory == nullptr) all.clear();
-  }
-  for (size_t i = 0; i < rows.size(); ++i) {
-    bool has_code = found.memory != nullptr && i < offsets.size() && offsets[i];
-    found.rows.push_back(has_code ? function_at<RowsCode>(*found.memory, *offsets[i]) : nullptr);
+    for (auto [elements, offset] : row_offsets)
+      if (found.memory != nullptr) found.row_loops.push_back({elements, function_at<RowsCode>(*found.memory, offset)});
   }
   auto next = all.begin();
   for (size_t i = 0; i < instructions.size();) {

@@ -16,8 +16,8 @@ struct CodeRun {
 };
 
 struct CodeRuns {
-  std::vector<CodeRun> runs;   // all instructions, in order; without code each for itself
-  std::vector<RowsCode> rows;  // of all instructions, by what was asked for; null where there is none
+  std::vector<CodeRun> runs;       // all instructions, in order; without code each for itself
+  std::vector<RowLoop> row_loops;  // of all instructions; those of what was asked for that there are
   std::shared_ptr<const ExecutableMemory> memory;
 };
 

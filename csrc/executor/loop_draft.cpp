@@ -95,7 +95,7 @@ std::vector<int> LoopDraft::last_reads() const {
 static std::vector<CodeRows> rows_to_assemble(const LoopProgram& program) {
   std::vector<CodeRows> all;
   if (program.choices.empty() || program.register_count > kMaxRowLoopRegisters) return all;
-  CodeRows rows = {.elements = program.row_length, .stride = program.register_count, .ahead = kRowLoopAhead};
+  CodeRows rows = {.elements = program.row_length, .stride = program.register_count, .ahead = kRowsAhead};
   for (const Stream& stream : program.inputs) {
     if (stream.access == StreamAccess::Chosen) rows.fetched.push_back(stream.reg);
   }
@@ -164,9 +164,7 @@ void join_runs(LoopDraft& draft) {
     draft.program.machine_operations += static_cast<int>(run.end - run.begin);
     draft.program.code.push_back({.code = run.code});
   }
-  std::vector<CodeRows> rows = rows_to_assemble(draft.program);
-  for (size_t i = 0; i < rows.size(); ++i)
-    if (draft.runs.rows[i] != nullptr) draft.program.row_loops.push_back({rows[i].elements, draft.runs.rows[i]});
+  draft.program.row_loops = std::move(draft.runs.row_loops);
   draft.program.machine_code = std::move(draft.runs.memory);
 }
 

@@ -78,12 +78,8 @@ struct LoopInstruction {
   PointwiseCode code = nullptr;  // of several operations, instead of all the above
 };
 
-// All that is done to so many elements of each row.
-struct RowLoop {
-  int64_t elements = 0;
-  RowsCode code = nullptr;
-};
-inline constexpr int kMaxRowLoopRegisters = 24, kRowLoopAhead = 8;
+// Of loops that choose rows: of how many registers row_loops may be, and how many rows before they are taken rows are asked for.
+inline constexpr int kMaxRowLoopRegisters = 24, kRowsAhead = 8;
 
 inline constexpr int kMaxLoopRegisters = kMaxCodeRegisters;
 inline constexpr int kMaxLoopScalars = 96;

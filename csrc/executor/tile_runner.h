@@ -49,14 +49,7 @@ class TileRunner {
     for (const Stream& stream : program_.outputs) start_rows(stream, begin, column, 0, indices);
     for (const RowLoop& loop : program_.row_loops)
       if (loop.elements == n) return run_row_loop(loop, begin, end);
-    switch (chosen_count_) {
-      case 1:
-        return run_found_rows<1>(begin, end, n);
-      case 2:
-        return run_found_rows<2>(begin, end, n);
-      default:
-        return run_found_rows<kMaxRowChoices + 1>(begin, end, n);
-    }
+    run_found_rows(begin, end, n);
   }
 
   void run_tile(int64_t row, int64_t column, int64_t n) {
@@ -71,7 +64,7 @@ class TileRunner {
   }
 
  private:
-  static constexpr int64_t kCacheLine = 64, kRowsAhead = 8;
+  static constexpr int64_t kCacheLine = 64;
   // How far to ask ahead, and what the caches hold: from the third level short rows come fast enough by themselves.
   static constexpr int64_t kBytesAhead = 4 * 1024, kBytesWorthFetching = 12 * 1024 * 1024;
   // What a core's second level keeps of what has been read.
@@ -151,24 +144,20 @@ class TileRunner {
                                 .extent = choice.extent};
   }
 
-  // Each row's places are found, and asked for, some rows before. Few instructions for each: the processor waits for so many
-  // rows at once as it holds instructions of.
-  template <size_t Most>
+  // Each row's places are found, and asked for, some rows before.
   void run_found_rows(int64_t begin, int64_t end, int64_t n) {
-    size_t count = Most <= 2 ? Most : chosen_count_;
-    std::array<ChosenStream, Most> chosen;
-    std::copy_n(chosen_.begin(), count, chosen.begin());
-    std::array<std::array<std::byte*, Most>, kRowsAhead> found;
+    std::array<std::array<std::byte*, kMaxRowChoices + 1>, kRowsAhead> found;
     auto find = [&](int64_t row) {
-      for (size_t i = 0; i < count; ++i) {
-        found[static_cast<size_t>(row) % kRowsAhead][i] = chosen[i].at(row);
-        fetch(chosen[i], found[static_cast<size_t>(row) % kRowsAhead][i]);
+      for (size_t i = 0; i < chosen_count_; ++i) {
+        std::byte* place = chosen_[i].at(row);
+        found[static_cast<size_t>(row) % kRowsAhead][i] = place;
+        fetch(place, chosen_[i].fetched_bytes);
       }
     };
     for (int64_t row = begin; row < std::min(begin + kRowsAhead, end); ++row) find(row);
     for (int64_t row = begin; row < end; ++row) {
-      for (size_t i = 0; i < count; ++i)
-        at_[static_cast<size_t>(chosen[i].reg)] = found[static_cast<size_t>(row) % kRowsAhead][i];
+      for (size_t i = 0; i < chosen_count_; ++i)
+        at_[static_cast<size_t>(chosen_[i].reg)] = found[static_cast<size_t>(row) % kRowsAhead][i];
       for (size_t i = 0; i < repeated_count_; ++i)
         at_[static_cast<size_t>(repeated_[i].reg)] = at_[static_cast<size_t>(repeated_[i].of)];
       if (row + kRowsAhead < end) find(row + kRowsAhead);
@@ -180,7 +169,7 @@ class TileRunner {
   // The addresses of some rows are found first; the loop over them is machine code.
   void run_row_loop(const RowLoop& loop, int64_t begin, int64_t end) {
     constexpr int64_t kRows = 64;
-    std::array<std::byte*, (kRows + kRowLoopAhead) * kMaxRowLoopRegisters> places;
+    std::array<std::byte*, (kRows + kRowsAhead) * kMaxRowLoopRegisters> places;
     int64_t stride = program_.register_count;
     auto fill = [&](int reg, int64_t from, int64_t to, auto&& place) {
       std::byte** into = places.data() + from * stride + reg;
@@ -192,22 +181,15 @@ class TileRunner {
       rows = std::min(end - row, kRows);
       for (size_t i = 0; i < chosen_count_; ++i) {
         const ChosenStream chosen = chosen_[i];
-        int64_t count = std::min(rows + kRowLoopAhead, end - row);
-        if (chosen.index == nullptr) {
-          fill(chosen.reg, 0, count, [&](int64_t at) { return chosen.at(row + at); });
-        } else {
-          const int64_t* index = chosen.index + row;
-          fill(chosen.reg, 0, count, [=](int64_t at) {
-            int64_t from_end = index[at] + chosen.extent;
-            return chosen.base + (index[at] < 0 ? from_end : index[at]) * chosen.row_bytes;
-          });
-        }
-        fill(chosen.reg, count, rows + kRowLoopAhead, [&](int64_t) { return chosen.base; });
+        int64_t count = std::min(rows + kRowsAhead, end - row);
+        fill(chosen.reg, 0, count, [&](int64_t at) { return chosen.at(row + at); });
+        fill(chosen.reg, count, rows + kRowsAhead, [&](int64_t) { return chosen.base; });
         if (row > begin) continue;
-        for (int64_t first = begin; first < std::min(begin + kRowsAhead, end); ++first) fetch(chosen, chosen.at(first));
+        for (int64_t at = 0; at < std::min<int64_t>(kRowsAhead, count); ++at)
+          fetch(chosen.at(row + at), chosen.fetched_bytes);
       }
       for (size_t i = 0; i < repeated_count_; ++i)
-        fill(repeated_[i].reg, 0, rows + kRowLoopAhead,
+        fill(repeated_[i].reg, 0, rows + kRowsAhead,
              [&](int64_t at) { return places[static_cast<size_t>(at * stride + repeated_[i].of)]; });
       for (size_t i = 0; i < row_step_count_; ++i) {
         std::byte*& at = at_[static_cast<size_t>(row_steps_[i].reg)];
@@ -219,8 +201,9 @@ class TileRunner {
     }
   }
 
-  static void fetch(const ChosenStream& chosen, const std::byte* place) {
-    for (int64_t at = 0; at < chosen.fetched_bytes; at += kCacheLine) __builtin_prefetch(place + at);
+  template <bool is_written = false>
+  static void fetch(const std::byte* from, int64_t bytes) {
+    for (int64_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(from + at, is_written);
   }
 
   void run_next_row() {
@@ -328,13 +311,9 @@ class TileRunner {
     bool is_written;
     int64_t ahead, length;
   };
-  void fetch_later_row(const Fetch& fetch) const {
-    const std::byte* row = at_[static_cast<size_t>(fetch.reg)] + fetch.ahead;
-    if (fetch.is_written) {
-      for (int64_t at = 0; at < fetch.length; at += kCacheLine) __builtin_prefetch(row + at, 1);
-    } else {
-      for (int64_t at = 0; at < fetch.length; at += kCacheLine) __builtin_prefetch(row + at);
-    }
+  void fetch_later_row(const Fetch& later) const {
+    const std::byte* row = at_[static_cast<size_t>(later.reg)] + later.ahead;
+    later.is_written ? fetch<true>(row, later.length) : fetch(row, later.length);
   }
 
   void execute(const LoopInstruction& instruction, int64_t n) { execute(instruction, n, at_); }
@@ -421,8 +400,7 @@ class TileRunner {
   void fetch_next_row(int64_t n) {
     for (const Stream& stream : program_.inputs) {
       if (stream.access != StreamAccess::Linear) continue;
-      const std::byte* next = at_[static_cast<size_t>(stream.reg)] + n * stream.item_size;
-      for (int64_t at = 0; at < n * stream.item_size; at += kCacheLine) __builtin_prefetch(next + at);
+      fetch(at_[static_cast<size_t>(stream.reg)] + n * stream.item_size, n * stream.item_size);
     }
   }
 

@@ -49,6 +49,11 @@ struct CodeRows {
 };
 // registers[r * stride + i]: where the elements of loop register i are in row r; there are `ahead` rows more than are done.
 using RowsCode = void (*)(std::byte* const* registers, int64_t rows);
+// What does all to so many elements of each row.
+struct RowLoop {
+  int64_t elements = 0;
+  RowsCode code = nullptr;
+};
 
 // This processor's loops are those that machine code agrees with, and config.machine_code allows it.
 bool uses_machine_code();

@@ -406,9 +406,7 @@ inline int64_t take_plain(const Word* src, const int64_t* index, int64_t n, int6
   constexpr int64_t kBlock = 128;
   int64_t at = 0;
   for (; at + kBlock <= n; at += kBlock) {
-    uint64_t signs = 0;
-    for (int64_t i = at; i < at + kBlock; ++i) signs |= uint64_t(index[i]) | (uint64_t(extent - 1) - uint64_t(index[i]));
-    if (int64_t(signs) < 0) return at;
+    if (!indices_fit_run(index + at, kBlock, extent)) return at;
 #pragma GCC unroll 8
     for (int64_t i = at; i < at + kBlock; ++i) dst[i] = src[place(index[i])];
   }
