@@ -249,19 +249,20 @@ class TileRunner {
     }
   }
 
-  // So many elements of each row come first that most streams go on at the start of a cache line: a vector that crosses
-  // the end of one is two accesses. Streams differ, as those of a stencil do.
+  // So many elements of each row come first that most streams go on where a vector starts that crosses the end of no cache
+  // line: one that does is two accesses. Streams differ, as those of a stencil do.
   void choose_head(int64_t rows) {
     head_ = 0;
     if (rows < kRowsWorthAligning || program_.code.size() != 1 || program_.code[0].code == nullptr) return;
-    std::array<int64_t, kCacheLine> streams = {};  // by elements to the start of a cache line
+    std::array<int64_t, kCacheLine> streams = {};  // by elements to the start of such a vector
+    const int64_t vector = code_vector_bytes();
     int64_t item = 0;
     for (size_t i = 0; i < known_step_count_; ++i) item = std::max(item, row_steps_[i].element_bytes);
     if (item == 0) return;
     for (size_t i = 0; i < known_step_count_; ++i) {
       auto address = reinterpret_cast<uintptr_t>(at_[static_cast<size_t>(row_steps_[i].reg)]);
       bool stays = row_steps_[i].element_bytes == item && row_steps_[i].bytes % kCacheLine == 0;
-      int64_t before = static_cast<int64_t>(-address % static_cast<uintptr_t>(kCacheLine));
+      int64_t before = static_cast<int64_t>(-address % static_cast<uintptr_t>(vector));
       if (stays && before % item == 0) ++streams[static_cast<size_t>(before / item)];
     }
     int64_t best = std::max_element(streams.begin(), streams.end()) - streams.begin();

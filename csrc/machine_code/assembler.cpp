@@ -20,6 +20,20 @@ void Assembler::set_word32(size_t at, int64_t value) {
 }
 
 // x and b extend the r/m field: of a vector register bits 4 and 3, of memory the index and the base.
+void Assembler::encode(VectorOpcode op, uint8_t reg, uint8_t vvvv, bool x, bool b, Predicate predicate,
+                       VectorWidth width) {
+  if (set_ == VectorSet::Avx2)
+    return vex(op, reg, vvvv, x, b, width == VectorWidth::Widest ? VectorWidth::Bits256 : width);
+  evex(op, reg, vvvv, x, b, predicate, width == VectorWidth::Widest ? VectorWidth::Bits512 : width);
+}
+
+void Assembler::vex(VectorOpcode op, uint8_t reg, uint8_t vvvv, bool x, bool b, VectorWidth width) {
+  byte(0xc4);
+  byte(((reg & 8) == 0 ? 0x80 : 0) | (x ? 0 : 0x40) | (b ? 0 : 0x20) | static_cast<int>(op.map));
+  byte((op.w ? 0x80 : 0) | (~vvvv & 15) << 3 | static_cast<int>(width) << 2 | static_cast<int>(op.prefix));
+  byte(op.code);
+}
+
 void Assembler::evex(VectorOpcode op, uint8_t reg, uint8_t vvvv, bool x, bool b, Predicate predicate,
                      VectorWidth width) {
   auto inverted = [](int bit, int shift) { return (bit == 0 ? 1 : 0) << shift; };
@@ -32,18 +46,18 @@ void Assembler::evex(VectorOpcode op, uint8_t reg, uint8_t vvvv, bool x, bool b,
 
 void Assembler::vector(VectorOpcode op, uint8_t reg, uint8_t vvvv, VectorRegister rm, Predicate predicate,
                        VectorWidth width) {
-  evex(op, reg, vvvv, (rm.id & 16) != 0, (rm.id & 8) != 0, predicate, width);
+  encode(op, reg, vvvv, (rm.id & 16) != 0, (rm.id & 8) != 0, predicate, width);
   byte(modrm(3, reg, rm.id));
 }
 
 void Assembler::vector(VectorOpcode op, uint8_t reg, uint8_t vvvv, const MemoryOperand& rm, Predicate predicate,
                        VectorWidth width) {
-  evex(op, reg, vvvv, rm.index && is_high(*rm.index), is_high(rm.base), predicate, width);
+  encode(op, reg, vvvv, rm.index && is_high(*rm.index), is_high(rm.base), predicate, width);
   operand(reg, rm);
 }
 
 void Assembler::vector(VectorOpcode op, uint8_t reg, uint8_t vvvv, Literal rm) {
-  evex(op, reg, vvvv, false, false, {}, VectorWidth::Bits512);
+  encode(op, reg, vvvv, false, false, {}, VectorWidth::Widest);
   byte(modrm(0, reg, kRipRelative));
   literal_uses_.emplace_back(position(), rm.index);
   word32(0);
@@ -61,8 +75,7 @@ void Assembler::operand(uint8_t reg, const MemoryOperand& memory) {
   if (needs_displacement) word32(memory.displacement);
 }
 
-// 16 bits of each mask.
-void Assembler::mask(uint8_t code, MaskRegister dst, MaskRegister a, MaskRegister b) {
+void Assembler::mask_operation(uint8_t code, MaskRegister dst, MaskRegister a, MaskRegister b) {
   byte(0xc5);
   byte(0x80 | (~a.id & 15) << 3 | 4);
   byte(code);
@@ -95,6 +108,23 @@ void Assembler::load(WordRegister dst, const MemoryOperand& src) {
   byte(0x48 | (is_high(dst) ? 4 : 0) | (src.index && is_high(*src.index) ? 2 : 0) | (is_high(src.base) ? 1 : 0));
   byte(0x8b);
   operand(id_of(dst), src);
+}
+
+void Assembler::byte_operation(uint8_t code, WordRegister reg, const MemoryOperand& memory) {
+  byte(0x40 | (is_high(reg) ? 4 : 0) | (memory.index && is_high(*memory.index) ? 2 : 0) |
+       (is_high(memory.base) ? 1 : 0));
+  byte(code);
+  operand(id_of(reg), memory);
+}
+
+void Assembler::load_byte(WordRegister dst, const MemoryOperand& src) { byte_operation(0x8a, dst, src); }
+void Assembler::store_byte(WordRegister src, const MemoryOperand& dst) { byte_operation(0x88, src, dst); }
+
+void Assembler::shift(uint8_t code, WordRegister dst, uint8_t bits) {
+  byte(0x48 | (is_high(dst) ? 1 : 0));
+  byte(0xc1);
+  byte(modrm(3, code, id_of(dst)));
+  byte(bits);
 }
 
 void Assembler::prefetch(const MemoryOperand& src) {

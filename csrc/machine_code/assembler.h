@@ -1,4 +1,4 @@
-// The x86-64 instructions with AVX-512 that loops over elements need, as bytes.
+// The x86-64 instructions with AVX2 or AVX-512 that loops over elements need, as bytes.
 // Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, sections 2.3 (VEX) and 2.7 (EVEX).
 #pragma once
 #include <cstddef>
@@ -8,11 +8,15 @@
 
 namespace md {
 
+// What loops are made of: 16 registers of 32 bytes, where a mask is a vector of ones and zeros, or 32 of 64 bytes and 8 of masks.
+enum class VectorSet : uint8_t { Avx2, Avx512 };
+constexpr int vector_bytes(VectorSet set) { return set == VectorSet::Avx512 ? 64 : 32; }
+
 struct VectorRegister {
-  uint8_t id;  // zmm0 to zmm31
+  uint8_t id;  // ymm0 to ymm15, or zmm0 to zmm31
 };
 struct MaskRegister {
-  uint8_t id;  // k0 to k7; k0 as a predicate means none
+  uint8_t id;  // ymm0 to ymm15, or k0 to k7; k0 as a predicate means none
 };
 enum class WordRegister : uint8_t { rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15 };
 
@@ -39,35 +43,42 @@ struct VectorOpcode {
   uint8_t code;
 };
 
-// Which elements an instruction writes; the others keep their value, or become zero.
+// Which elements an instruction of AVX-512 writes; the others keep their value, or become zero.
 struct Predicate {
   MaskRegister mask = {0};
   bool zeroes = false;
 };
 
-enum class VectorWidth : uint8_t { Bits128 = 0, Bits256 = 1, Bits512 = 2 };
+enum class VectorWidth : uint8_t { Bits128 = 0, Bits256 = 1, Bits512 = 2, Widest };
 
 class Assembler {
  public:
+  explicit Assembler(VectorSet set) : set_(set) {}
+  VectorSet vector_set() const { return set_; }
+
   // op reg, vvvv, rm. Where an instruction has two operands, vvvv is register 0.
   void vector(VectorOpcode op, uint8_t reg, uint8_t vvvv, VectorRegister rm, Predicate predicate = {},
-              VectorWidth width = VectorWidth::Bits512);
+              VectorWidth width = VectorWidth::Widest);
   void vector(VectorOpcode op, uint8_t reg, uint8_t vvvv, const MemoryOperand& rm, Predicate predicate = {},
-              VectorWidth width = VectorWidth::Bits512);
+              VectorWidth width = VectorWidth::Widest);
   void vector(VectorOpcode op, uint8_t reg, uint8_t vvvv, Literal rm);
   void immediate(uint8_t value) { byte(value); }  // the last operand of the instruction before
 
-  void mask_and(MaskRegister dst, MaskRegister a, MaskRegister b) { mask(0x41, dst, a, b); }
-  void mask_and_not(MaskRegister dst, MaskRegister not_a, MaskRegister b) { mask(0x42, dst, not_a, b); }
-  void mask_or(MaskRegister dst, MaskRegister a, MaskRegister b) { mask(0x45, dst, a, b); }
-  void mask_xnor(MaskRegister dst, MaskRegister a, MaskRegister b) { mask(0x46, dst, a, b); }
-  void mask_xor(MaskRegister dst, MaskRegister a, MaskRegister b) { mask(0x47, dst, a, b); }
+  // Of AVX-512's masks, 16 bits of each.
+  void mask_operation(uint8_t code, MaskRegister dst, MaskRegister a, MaskRegister b);
   void mask_not(MaskRegister dst, MaskRegister src);
   // Sets Carry where a or b has a one for every lane, 8 or 16 of them.
   void test_all_ones(MaskRegister a, MaskRegister b, int lanes);
   void mask_from(MaskRegister dst, WordRegister src);  // rax to rdi
+  // The first 64 bits, rax to rdi.
+  void vector_from(VectorRegister dst, WordRegister src) { vector(kMoveIn, dst.id, 0, as_vector(src), {}, kFirst); }
+  void word_from(WordRegister dst, VectorRegister src) { vector(kMoveOut, src.id, 0, as_vector(dst), {}, kFirst); }
 
   void load(WordRegister dst, const MemoryOperand& src);
+  void load_byte(WordRegister dst, const MemoryOperand& src);  // the others of dst stay
+  void store_byte(WordRegister src, const MemoryOperand& dst);
+  void shift_left(WordRegister dst, uint8_t bits) { shift(4, dst, bits); }
+  void shift_right(WordRegister dst, uint8_t bits) { shift(5, dst, bits); }
   void prefetch(const MemoryOperand& src);  // prefetcht0
   void move(WordRegister dst, WordRegister src);
   void add(WordRegister dst, int32_t value);
@@ -82,7 +93,7 @@ class Assembler {
   void ret() { byte(0xc3); }
 
   // Jumps: forward ones are bound later.
-  enum class Condition : uint8_t { Carry = 0x2, LessOrEqual = 0xe, Greater = 0xf };
+  enum class Condition : uint8_t { Carry = 0x2, Less = 0xc, LessOrEqual = 0xe, Greater = 0xf };
   using Jump = size_t;
   Jump jump_if(Condition condition);
   void jump_back_if(Condition condition, size_t target);
@@ -98,11 +109,20 @@ class Assembler {
   void byte(int value) { code_.push_back(static_cast<uint8_t>(value)); }
   void word32(int64_t value);
   void set_word32(size_t at, int64_t value);
+  void encode(VectorOpcode op, uint8_t reg, uint8_t vvvv, bool x, bool b, Predicate predicate, VectorWidth width);
+  void vex(VectorOpcode op, uint8_t reg, uint8_t vvvv, bool x, bool b, VectorWidth width);
   void evex(VectorOpcode op, uint8_t reg, uint8_t vvvv, bool x, bool b, Predicate predicate, VectorWidth width);
   void operand(uint8_t reg, const MemoryOperand& memory);
-  void mask(uint8_t code, MaskRegister dst, MaskRegister a, MaskRegister b);
   void word_operation(uint8_t code, WordRegister reg, WordRegister rm);
+  void byte_operation(uint8_t code, WordRegister reg, const MemoryOperand& memory);
+  void shift(uint8_t code, WordRegister dst, uint8_t bits);
 
+  static constexpr VectorOpcode kMoveIn = {OpcodeMap::Map0F, OpcodePrefix::P66, true, 0x6e},
+                                kMoveOut = {OpcodeMap::Map0F, OpcodePrefix::P66, true, 0x7e};
+  static constexpr VectorWidth kFirst = VectorWidth::Bits128;
+  static constexpr VectorRegister as_vector(WordRegister reg) { return {static_cast<uint8_t>(reg)}; }
+
+  VectorSet set_;
   std::vector<uint8_t> code_;
   std::vector<uint64_t> literals_;
   std::vector<std::pair<size_t, size_t>> literal_uses_;  // where in the code, which

@@ -28,12 +28,7 @@ SafeRange safe_range(bool is_wide) {
 }
 
 // The bits of the magnitude, times two.
-void magnitude(VectorBody& body, VectorRegister dst, VectorRegister a) {
-  body.integers(OpcodeMap::Map0F, body.is_wide() ? 0xd4 : 0xfe, dst, a, a);
-}
-void subtract_bits(VectorBody& body, VectorRegister dst, VectorRegister a, VectorRegister b) {
-  body.integers(OpcodeMap::Map0F, body.is_wide() ? 0xfb : 0xfa, dst, a, b);
-}
+void magnitude(VectorBody& body, VectorRegister dst, VectorRegister a) { body.sum(dst, a, a); }
 void is_below(VectorBody& body, MaskRegister dst, VectorRegister a, VectorRegister b) {
   constexpr uint8_t kCompareUnsigned = 0x1e, kIsLess = 1;
   body.assembler().vector({OpcodeMap::Map0F3A, OpcodePrefix::P66, body.is_wide(), kCompareUnsigned}, dst.id, a.id, b);
@@ -54,9 +49,7 @@ void prepare_divisor(VectorBody& body, const DivisorRegisters& registers) {
   constexpr VectorRegister one = {0}, distance = {1}, extent = {2};
   constexpr MaskRegister is_safe = {1};
   SafeRange range = safe_range(body.is_wide());
-  auto literal = [&](VectorRegister dst, uint64_t bits) {
-    broadcast(body.assembler(), dst, CodeConstant{.bits = bits}, body.is_wide());
-  };
+  auto literal = [&](VectorRegister dst, uint64_t bits) { body.broadcast(dst, CodeConstant{.bits = bits}); };
   literal(one, body.is_wide() ? std::bit_cast<uint64_t>(1.0) : std::bit_cast<uint32_t>(1.0f));
   body.floats(kDiv, registers.reciprocal, one, registers.divisor);
   body.move(registers.rest, one);
@@ -65,7 +58,7 @@ void prepare_divisor(VectorBody& body, const DivisorRegisters& registers) {
   literal(extent, range.extent);
   literal(registers.limit, range.least);
   magnitude(body, distance, registers.divisor);
-  subtract_bits(body, distance, distance, registers.limit);
+  body.difference(distance, distance, registers.limit);
   is_below(body, is_safe, distance, extent);
   body.keep(registers.limit, is_safe, extent);
 }
@@ -75,7 +68,7 @@ void divide_by_one(VectorBody& body, VectorRegister dst, VectorRegister a, const
   VectorRegister least = body.constant_bits(safe_range(body.is_wide()).least), other = body.scratch();
   MaskRegister is_right = body.scratch_mask(), zeros = body.scratch_mask();
   magnitude(body, other, a);
-  subtract_bits(body, other, other, least);
+  body.difference(other, other, least);
   is_below(body, is_right, other, registers.limit);
   body.floats(kMul, dst, a, registers.rest);
   body.multiply_add(kMulAdd, dst, a, registers.reciprocal);

@@ -1,4 +1,5 @@
-// Quotients by one number without a division for each: the correctly rounded results of the division itself.
+// Quotients by one number without a division for each: the correctly rounded results of the division itself. With
+// AVX-512 only.
 #pragma once
 #include "machine_code/vector_body.h"
 

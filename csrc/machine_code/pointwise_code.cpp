@@ -14,9 +14,10 @@ namespace md {
 namespace {
 
 // A single operation has a loop of its own, which is as good but for what machine code makes of it before the loop.
-size_t fewest(std::span<const CodeInstruction> instructions) {
+size_t fewest(VectorSet set, std::span<const CodeInstruction> instructions) {
   const CodeInstruction& first = instructions.front();
-  bool divides_by_one = first.row == static_cast<int>(Pointwise::div) && (first.once & 2) != 0;
+  bool divides_by_one =
+      set == VectorSet::Avx512 && first.row == static_cast<int>(Pointwise::div) && (first.once & 2) != 0;
   return divides_by_one ? 1 : 2;
 }
 
@@ -42,24 +43,18 @@ bool is_wide(std::span<const CodeInstruction> instructions) {
                      [](const CodeInstruction& instruction) { return element_size(instruction) == 8; });
 }
 
-void assemble_mask(Assembler& assembler, WordRegister ones, WordRegister count) {
-  assembler.fill(ones);
-  assembler.keep_low_bits(ones, count);
-  assembler.mask_from(kTailMask, ones);
-}
-
 void assemble_constants(Assembler& assembler, LoopFrame& frame) {
   const auto& constants = frame.constants;
+  auto body = VectorBody::create(assembler, frame, false);
   for (size_t i = 0; i < constants.size(); ++i) {
-    if (constants[i].of_divisor == 0) broadcast(assembler, constant_register(i), constants[i], frame.is_wide);
+    if (constants[i].of_divisor == 0) body->broadcast(frame.constant_register(i), constants[i]);
     if (constants[i].of_divisor != 1) continue;
     auto divisor =
         std::find(constants.begin(), constants.end(), CodeConstant{.loop_register = constants[i].loop_register});
     size_t at = static_cast<size_t>(divisor - constants.begin());
-    DivisorRegisters registers = {constant_register(at), constant_register(i), constant_register(i + 1),
-                                  constant_register(i + 2)};
-    VectorBody body(assembler, frame, false);
-    prepare_divisor(body, registers);
+    DivisorRegisters registers = {frame.constant_register(at), frame.constant_register(i),
+                                  frame.constant_register(i + 1), frame.constant_register(i + 2)};
+    prepare_divisor(*body, registers);
   }
 }
 
@@ -79,9 +74,21 @@ void assemble_return(Assembler& assembler, const LoopFrame& frame) {
   assembler.place_literals();
 }
 
+void assemble_tail(Assembler& assembler, std::span<const CodeInstruction> instructions, int first, LoopFrame& frame,
+                   WordRegister count) {
+  size_t done = 0;
+  auto body = VectorBody::create(assembler, frame, true);
+  body->make_tail_mask(count);
+  body->emit(instructions, first, done);
+}
+
+void assemble_body(Assembler& assembler, std::span<const CodeInstruction> instructions, int first, LoopFrame& frame) {
+  size_t done = 0;
+  VectorBody::create(assembler, frame, false)->emit(instructions, first, done);
+}
+
 // The head under a mask, whole vectors while `lanes` elements are left, then the rest under a mask.
 void assemble_loop(Assembler& assembler, std::span<const CodeInstruction> instructions, int first, LoopFrame& frame) {
-  size_t done = 0;
   push_saved(assembler, frame);
   load_pointers(assembler, frame);
   assemble_constants(assembler, frame);
@@ -89,8 +96,7 @@ void assemble_loop(Assembler& assembler, std::span<const CodeInstruction> instru
   assembler.compare(kHead, kIndex);
   Assembler::Jump to_vectors = assembler.jump_if(Assembler::Condition::LessOrEqual);
   assembler.push(kHead);
-  assemble_mask(assembler, kScratchPointer, kHead);
-  VectorBody(assembler, frame, true).emit(instructions, first, done);
+  assemble_tail(assembler, instructions, first, frame, kHead);
   assembler.pop(kIndex);
   assembler.bind(to_vectors);
   assembler.move(kLimit, kCount);
@@ -98,15 +104,15 @@ void assemble_loop(Assembler& assembler, std::span<const CodeInstruction> instru
   assembler.compare(kIndex, kLimit);
   Assembler::Jump to_tail = assembler.jump_if(Assembler::Condition::Greater);
   size_t body = assembler.position();
-  VectorBody(assembler, frame, false).emit(instructions, first, done);
+  assemble_body(assembler, instructions, first, frame);
   assembler.add(kIndex, frame.lanes());
   assembler.compare(kIndex, kLimit);
   assembler.jump_back_if(Assembler::Condition::LessOrEqual, body);
   assembler.bind(to_tail);
+  assembler.move(kEnd, kCount);
   assembler.subtract(kCount, kIndex);
   Assembler::Jump to_end = assembler.jump_if(Assembler::Condition::LessOrEqual);
-  assemble_mask(assembler, kLimit, kCount);
-  VectorBody(assembler, frame, true).emit(instructions, first, done);
+  assemble_tail(assembler, instructions, first, frame, kCount);
   assembler.bind(to_end);
   assemble_return(assembler, frame);
 }
@@ -124,23 +130,23 @@ void assemble_row_fetches(Assembler& assembler, const CodeRows& rows, const Loop
 // The vectors of a row one after another without a loop: the processor looks as many rows ahead as it can hold instructions.
 void assemble_row_loop(Assembler& assembler, std::span<const CodeInstruction> instructions, const CodeRows& rows,
                        LoopFrame& frame) {
+  auto constants = VectorBody::create(assembler, frame, false);
+  auto broadcast = [&](bool from_loop) {
+    for (size_t i = 0; i < frame.constants.size(); ++i) {
+      if ((frame.constants[i].loop_register >= 0) == from_loop)
+        constants->broadcast(frame.constant_register(i), frame.constants[i]);
+    }
+  };
   push_saved(assembler, frame);
-  for (size_t i = 0; i < frame.constants.size(); ++i) {
-    if (frame.constants[i].loop_register < 0)
-      broadcast(assembler, constant_register(i), frame.constants[i], frame.is_wide);
-  }
+  broadcast(false);
   size_t row = assembler.position();
   load_pointers(assembler, frame);
   assemble_row_fetches(assembler, rows, frame);
-  for (size_t i = 0; i < frame.constants.size(); ++i) {
-    if (frame.constants[i].loop_register >= 0)
-      broadcast(assembler, constant_register(i), frame.constants[i], frame.is_wide);
-  }
+  broadcast(true);
   assembler.clear(kIndex);
   for (int64_t at = 0; at < rows.elements; at += frame.lanes()) {
-    size_t done = 0;
     if (at > 0) assembler.add(kIndex, frame.lanes());
-    VectorBody(assembler, frame, false).emit(instructions, 0, done);
+    assemble_body(assembler, instructions, 0, frame);
   }
   assembler.add(kRegisters, 8 * rows.stride);
   assembler.add(kCount, -1);
@@ -152,19 +158,26 @@ constexpr size_t kFunctionAlignment = 64;
 
 }  // namespace
 
-bool uses_machine_code() { return config().machine_code && std::string_view(instruction_level()) == "avx512"; }
+std::optional<VectorSet> machine_code_set() {
+  if (!config().machine_code) return std::nullopt;
+  std::string_view level = instruction_level();
+  if (level == "avx512") return VectorSet::Avx512;
+  return level == "avx2" ? std::optional(VectorSet::Avx2) : std::nullopt;
+}
+
+int64_t code_vector_bytes() { return vector_bytes(machine_code_set().value_or(VectorSet::Avx512)); }
 
 bool has_machine_code(const CodeInstruction& instruction) { return find_recipe(instruction) != nullptr; }
 
 size_t assemble_pointwise(Assembler& assembler, std::span<const CodeInstruction> instructions, int first,
                           size_t& offset, std::span<const CodePlace> places) {
   std::span<const CodeInstruction> taken = of_one_size(instructions);
-  while (!taken.empty() && taken.size() >= fewest(taken)) {
-    LoopFrame frame = {.is_wide = is_wide(taken), .places = places};
-    Assembler trial;
+  while (!taken.empty() && taken.size() >= fewest(assembler.vector_set(), taken)) {
+    LoopFrame frame = {.set = assembler.vector_set(), .is_wide = is_wide(taken), .places = places};
+    Assembler trial(frame.set);
     size_t done = 0;
     // With fewer instructions more is read outside, but not later: what fits here fits there.
-    if (VectorBody(trial, frame, true).emit(taken, first, done)) {
+    if (VectorBody::create(trial, frame, true)->emit(taken, first, done)) {
       assembler.align(kFunctionAlignment);
       offset = assembler.position();
       assemble_loop(assembler, taken, first, frame);
@@ -180,13 +193,13 @@ bool assemble_rows(Assembler& assembler, std::span<const CodeInstruction> instru
   // Longer rows hide what a call costs; their vectors are better a loop.
   constexpr int64_t kMostVectors = 8, kMostVectorInstructions = 128;
   if (instructions.empty() || of_one_size(instructions).size() < instructions.size()) return false;
-  LoopFrame frame = {.is_wide = is_wide(instructions), .places = places};
+  LoopFrame frame = {.set = assembler.vector_set(), .is_wide = is_wide(instructions), .places = places};
   int64_t vectors = rows.elements / frame.lanes();
   if (vectors == 0 || vectors > kMostVectors || rows.elements % frame.lanes() != 0) return false;
   if (vectors * static_cast<int64_t>(instructions.size()) > kMostVectorInstructions) return false;
-  Assembler trial;
+  Assembler trial(frame.set);
   size_t done = 0;
-  if (!VectorBody(trial, frame, false).emit(instructions, 0, done)) return false;
+  if (!VectorBody::create(trial, frame, false)->emit(instructions, 0, done)) return false;
   bool divides = std::any_of(frame.constants.begin(), frame.constants.end(),
                              [](const CodeConstant& constant) { return constant.of_divisor != 0; });
   if (divides) return false;

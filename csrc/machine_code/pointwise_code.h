@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,7 +37,7 @@ struct CodePlace {
 };
 
 // registers[i]: the first element of loop register i, or the one element. Elements with the same number may lie at the
-// same address. So many elements at the head, fewer than a vector, come first by themselves: what follows them may then
+// same address. So many elements at the head, fewer than a vector's, come first by themselves: what follows them may then
 // start at the start of a cache line.
 using PointwiseCode = void (*)(std::byte* const* registers, int64_t n, int64_t head);
 
@@ -55,8 +56,11 @@ struct RowLoop {
   RowsCode code = nullptr;
 };
 
-// This processor's loops are those that machine code agrees with, and config.machine_code allows it.
-bool uses_machine_code();
+// What machine code agrees with the loops in use; none where there is no such code or config.machine_code does not allow it.
+std::optional<VectorSet> machine_code_set();
+inline bool uses_machine_code() { return machine_code_set().has_value(); }
+// Bytes of a vector of that code; of the longest there is, where there is none.
+int64_t code_vector_bytes();
 bool has_machine_code(const CodeInstruction& instruction);
 
 // Appends one function of type PointwiseCode for the first so many instructions, and returns how many: as far as they

@@ -13,27 +13,10 @@ constexpr uint8_t kAnd = 0xdb, kOr = 0xeb, kXor = 0xef;
 // Rounding without an exception for inexact results.
 constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10, kToZero = 11;
 
-// Quiet relations: those with a NaN are false, but for NotEqual.
-enum FloatRelation : uint8_t {
-  Equal = 0,
-  Unordered = 3,
-  NotEqual = 4,
-  Less = 0x11,
-  LessEqual = 0x12,
-  GreaterEqual = 0x1d,
-  Greater = 0x1e
-};
-enum IntegerRelation : uint8_t {
-  IntEqual = 0,
-  IntLess = 1,
-  IntLessEqual = 2,
-  IntNotEqual = 4,
-  IntGreaterEqual = 5,
-  IntGreater = 6
-};
-
 using B = VectorBody;
 using O = RecipeOperands;
+using enum FloatRelation;
+using Int = IntegerRelation;
 
 VectorRegister zero(B& body) { return body.constant_bits(0); }
 VectorRegister one(B& body) { return body.constant(1.0); }
@@ -156,12 +139,12 @@ void float_lerp(B& body, const O& o) {
   body.multiply_add(kMulAdd, rest, o.c(), distance);
   body.overwrite(o.to(), near, rest);
 }
-template <void (Assembler::*combine)(MaskRegister, MaskRegister, MaskRegister)>
+template <MaskLogic logic>
 void float_logical(B& body, const O& o) {
   MaskRegister other = body.scratch_mask();
   body.compare_floats(o.to_mask(), o.a(), zero(body), NotEqual);
   body.compare_floats(other, o.b(), zero(body), NotEqual);
-  (body.assembler().*combine)(o.to_mask(), o.to_mask(), other);
+  body.combine(logic, o.to_mask(), o.to_mask(), other);
 }
 
 void select(B& body, const O& o) { body.blend(o.to(), o.mask_a(), o.b(), o.c()); }
@@ -170,47 +153,36 @@ template <IntegerRelation relation>
 void int_compare(B& body, const O& o) {
   body.compare_integers(o.to_mask(), o.a(), o.b(), relation);
 }
-void int_sum(B& body, VectorRegister to, VectorRegister a, VectorRegister b) {
-  body.integers(OpcodeMap::Map0F, body.is_wide() ? 0xd4 : 0xfe, to, a, b);
-}
-void int_difference(B& body, VectorRegister to, VectorRegister a, VectorRegister b) {
-  body.integers(OpcodeMap::Map0F, body.is_wide() ? 0xfb : 0xfa, to, a, b);
-}
-void int_product(B& body, VectorRegister to, VectorRegister a, VectorRegister b) {
-  body.integers(OpcodeMap::Map0F38, 0x40, to, a, b);
-}
-void int_add(B& body, const O& o) { int_sum(body, o.to(), o.a(), o.b()); }
-void int_sub(B& body, const O& o) { int_difference(body, o.to(), o.a(), o.b()); }
-void int_mul(B& body, const O& o) { int_product(body, o.to(), o.a(), o.b()); }
-void int_neg(B& body, const O& o) { int_difference(body, o.to(), zero(body), o.a()); }
-void int_abs(B& body, const O& o) {
-  body.integers(OpcodeMap::Map0F38, body.is_wide() ? 0x1f : 0x1e, o.to(), {0}, o.a());
-}
-void int_square(B& body, const O& o) { int_product(body, o.to(), o.a(), o.a()); }
+void int_add(B& body, const O& o) { body.sum(o.to(), o.a(), o.b()); }
+void int_sub(B& body, const O& o) { body.difference(o.to(), o.a(), o.b()); }
+void int_mul(B& body, const O& o) { body.product(o.to(), o.a(), o.b()); }
+void int_neg(B& body, const O& o) { body.difference(o.to(), zero(body), o.a()); }
+void int_abs(B& body, const O& o) { body.absolute(o.to(), o.a()); }
+void int_square(B& body, const O& o) { body.product(o.to(), o.a(), o.a()); }
 void int_cube(B& body, const O& o) {
-  int_product(body, o.to(), o.a(), o.a());
-  int_product(body, o.to(), o.to(), o.a());
+  body.product(o.to(), o.a(), o.a());
+  body.product(o.to(), o.to(), o.a());
 }
 void int_add_scaled(B& body, const O& o) {
-  int_product(body, o.to(), int_param(body, o), o.b());
-  int_sum(body, o.to(), o.a(), o.to());
+  body.product(o.to(), int_param(body, o), o.b());
+  body.sum(o.to(), o.a(), o.to());
 }
 void int_sub_scaled(B& body, const O& o) {
-  int_product(body, o.to(), int_param(body, o), o.b());
-  int_difference(body, o.to(), o.a(), o.to());
+  body.product(o.to(), int_param(body, o), o.b());
+  body.difference(o.to(), o.a(), o.to());
 }
-constexpr uint8_t kIntMin = 0x39, kIntMax = 0x3d;
-template <uint8_t code>
+template <Extreme which>
 void int_extreme(B& body, const O& o) {
-  body.integers(OpcodeMap::Map0F38, code, o.to(), o.a(), o.b());
+  body.extreme(which, o.to(), o.a(), o.b());
 }
 void int_clamp(B& body, const O& o) {
-  body.integers(OpcodeMap::Map0F38, kIntMax, o.to(), o.a(), o.b());
-  body.integers(OpcodeMap::Map0F38, kIntMin, o.to(), o.to(), o.c());
+  VectorRegister at_least = body.scratch();
+  body.extreme(Extreme::Max, at_least, o.a(), o.b());
+  body.extreme(Extreme::Min, o.to(), at_least, o.c());
 }
-void int_relu(B& body, const O& o) { body.integers(OpcodeMap::Map0F38, kIntMax, o.to(), o.a(), zero(body)); }
-void int_is_zero(B& body, const O& o) { body.compare_integers(o.to_mask(), o.a(), zero(body), IntEqual); }
-void int_is_not_zero(B& body, const O& o) { body.compare_integers(o.to_mask(), o.a(), zero(body), IntNotEqual); }
+void int_relu(B& body, const O& o) { body.extreme(Extreme::Max, o.to(), o.a(), zero(body)); }
+void int_is_zero(B& body, const O& o) { body.compare_integers(o.to_mask(), o.a(), zero(body), Int::Equal); }
+void int_is_not_zero(B& body, const O& o) { body.compare_integers(o.to_mask(), o.a(), zero(body), Int::NotEqual); }
 template <uint8_t code>
 void int_logic(B& body, const O& o) {
   body.logic(code, o.to(), o.a(), o.b());
@@ -218,26 +190,20 @@ void int_logic(B& body, const O& o) {
 void int_not(B& body, const O& o) {
   body.logic(kXor, o.to(), o.a(), body.constant_bits(body.is_wide() ? ~uint64_t{0} : 0xffffffff));
 }
-template <void (Assembler::*combine)(MaskRegister, MaskRegister, MaskRegister)>
+template <MaskLogic logic>
 void int_logical(B& body, const O& o) {
   MaskRegister other = body.scratch_mask();
-  body.compare_integers(o.to_mask(), o.a(), zero(body), IntNotEqual);
-  body.compare_integers(other, o.b(), zero(body), IntNotEqual);
-  (body.assembler().*combine)(o.to_mask(), o.to_mask(), other);
+  body.compare_integers(o.to_mask(), o.a(), zero(body), Int::NotEqual);
+  body.compare_integers(other, o.b(), zero(body), Int::NotEqual);
+  body.combine(logic, o.to_mask(), o.to_mask(), other);
 }
 
-template <void (Assembler::*combine)(MaskRegister, MaskRegister, MaskRegister)>
+template <MaskLogic logic>
 void bool_op(B& body, const O& o) {
-  (body.assembler().*combine)(o.to_mask(), o.mask_a(), o.mask_b());
+  body.combine(logic, o.to_mask(), o.mask_a(), o.mask_b());
 }
-void bool_not(B& body, const O& o) { body.assembler().mask_not(o.to_mask(), o.mask_a()); }
-void bool_greater(B& body, const O& o) { body.assembler().mask_and_not(o.to_mask(), o.mask_b(), o.mask_a()); }
-
-constexpr auto kMaskAnd = &Assembler::mask_and;
-constexpr auto kMaskAndNot = &Assembler::mask_and_not;
-constexpr auto kMaskOr = &Assembler::mask_or;
-constexpr auto kMaskXor = &Assembler::mask_xor;
-constexpr auto kMaskXnor = &Assembler::mask_xnor;
+void bool_not(B& body, const O& o) { body.invert(o.to_mask(), o.mask_a()); }
+void bool_greater(B& body, const O& o) { body.combine(MaskLogic::AndNot, o.to_mask(), o.mask_b(), o.mask_a()); }
 
 struct RecipeRow {
   Pointwise row;
@@ -266,30 +232,30 @@ constexpr RecipeRow kRecipes[] = {
     {Pointwise::isnan, float_isnan, nullptr, nullptr},
     {Pointwise::isinf, float_isinf, nullptr, nullptr},
     {Pointwise::isfinite, float_isfinite, nullptr, nullptr},
-    {Pointwise::add, float_op<kAdd>, int_add, bool_op<kMaskOr>},
+    {Pointwise::add, float_op<kAdd>, int_add, bool_op<MaskLogic::Or>},
     {Pointwise::add_scaled, float_add_scaled, int_add_scaled, nullptr},
     {Pointwise::sub, float_op<kSub>, int_sub, nullptr},
     {Pointwise::sub_scaled, float_sub_scaled, int_sub_scaled, nullptr},
-    {Pointwise::mul, float_op<kMul>, int_mul, bool_op<kMaskAnd>},
+    {Pointwise::mul, float_op<kMul>, int_mul, bool_op<MaskLogic::And>},
     {Pointwise::div, float_div, nullptr, nullptr},
     {Pointwise::div_trunc, float_div_trunc, nullptr, nullptr},
     {Pointwise::copysign, float_copysign, nullptr, nullptr},
-    {Pointwise::fmax, float_extreme_number<kMax>, int_extreme<kIntMax>, bool_op<kMaskOr>},
-    {Pointwise::fmin, float_extreme_number<kMin>, int_extreme<kIntMin>, bool_op<kMaskAnd>},
-    {Pointwise::maximum, float_extreme<kMax>, int_extreme<kIntMax>, bool_op<kMaskOr>},
-    {Pointwise::minimum, float_extreme<kMin>, int_extreme<kIntMin>, bool_op<kMaskAnd>},
-    {Pointwise::logical_and, float_logical<kMaskAnd>, int_logical<kMaskAnd>, bool_op<kMaskAnd>},
-    {Pointwise::logical_or, float_logical<kMaskOr>, int_logical<kMaskOr>, bool_op<kMaskOr>},
-    {Pointwise::logical_xor, float_logical<kMaskXor>, int_logical<kMaskXor>, bool_op<kMaskXor>},
-    {Pointwise::bitwise_and, nullptr, int_logic<kAnd>, bool_op<kMaskAnd>},
-    {Pointwise::bitwise_or, nullptr, int_logic<kOr>, bool_op<kMaskOr>},
-    {Pointwise::bitwise_xor, nullptr, int_logic<kXor>, bool_op<kMaskXor>},
-    {Pointwise::eq, float_compare<Equal>, int_compare<IntEqual>, bool_op<kMaskXnor>},
-    {Pointwise::ne, float_compare<NotEqual>, int_compare<IntNotEqual>, bool_op<kMaskXor>},
-    {Pointwise::lt, float_compare<Less>, int_compare<IntLess>, bool_op<kMaskAndNot>},
-    {Pointwise::le, float_compare<LessEqual>, int_compare<IntLessEqual>, nullptr},
-    {Pointwise::gt, float_compare<Greater>, int_compare<IntGreater>, bool_greater},
-    {Pointwise::ge, float_compare<GreaterEqual>, int_compare<IntGreaterEqual>, nullptr},
+    {Pointwise::fmax, float_extreme_number<kMax>, int_extreme<Extreme::Max>, bool_op<MaskLogic::Or>},
+    {Pointwise::fmin, float_extreme_number<kMin>, int_extreme<Extreme::Min>, bool_op<MaskLogic::And>},
+    {Pointwise::maximum, float_extreme<kMax>, int_extreme<Extreme::Max>, bool_op<MaskLogic::Or>},
+    {Pointwise::minimum, float_extreme<kMin>, int_extreme<Extreme::Min>, bool_op<MaskLogic::And>},
+    {Pointwise::logical_and, float_logical<MaskLogic::And>, int_logical<MaskLogic::And>, bool_op<MaskLogic::And>},
+    {Pointwise::logical_or, float_logical<MaskLogic::Or>, int_logical<MaskLogic::Or>, bool_op<MaskLogic::Or>},
+    {Pointwise::logical_xor, float_logical<MaskLogic::Xor>, int_logical<MaskLogic::Xor>, bool_op<MaskLogic::Xor>},
+    {Pointwise::bitwise_and, nullptr, int_logic<kAnd>, bool_op<MaskLogic::And>},
+    {Pointwise::bitwise_or, nullptr, int_logic<kOr>, bool_op<MaskLogic::Or>},
+    {Pointwise::bitwise_xor, nullptr, int_logic<kXor>, bool_op<MaskLogic::Xor>},
+    {Pointwise::eq, float_compare<Equal>, int_compare<Int::Equal>, bool_op<MaskLogic::Xnor>},
+    {Pointwise::ne, float_compare<NotEqual>, int_compare<Int::NotEqual>, bool_op<MaskLogic::Xor>},
+    {Pointwise::lt, float_compare<Less>, int_compare<Int::Less>, bool_op<MaskLogic::AndNot>},
+    {Pointwise::le, float_compare<LessEqual>, int_compare<Int::LessEqual>, nullptr},
+    {Pointwise::gt, float_compare<Greater>, int_compare<Int::Greater>, bool_greater},
+    {Pointwise::ge, float_compare<GreaterEqual>, int_compare<Int::GreaterEqual>, nullptr},
     {Pointwise::where, select, select, nullptr},
     {Pointwise::clamp, float_clamp, int_clamp, nullptr},
     {Pointwise::lerp, float_lerp, nullptr, nullptr},

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <bit>
 
+#include "machine_code/avx2_body.h"
+#include "machine_code/avx512_body.h"
 #include "machine_code/pointwise_recipes.h"
 #include "tensor/pointwise_table.h"
 
 namespace md {
 namespace {
-
-constexpr uint8_t kLoad = 0x10, kStore = 0x11, kMoveAligned = 0x28;
 
 bool is_bool_operand(const CodeInstruction& instruction, int i) {
   bool is_condition = instruction.row == static_cast<int>(Pointwise::where) && i == 0;
@@ -18,7 +18,18 @@ bool is_bool_operand(const CodeInstruction& instruction, int i) {
 
 }  // namespace
 
-VectorRegister constant_register(size_t index) { return {static_cast<uint8_t>(31 - index)}; }
+VectorBody::VectorBody(Assembler& assembler, LoopFrame& frame, bool is_tail)
+    : assembler_(assembler), frame_(frame), is_tail_(is_tail) {
+  int free = frame.vector_count() - static_cast<int>(frame.most_constants());
+  if (is_tail && !frame.has_mask_registers()) --free;
+  free_vectors_ = (uint32_t{1} << free) - 1;
+  free_masks_ = frame.has_mask_registers() ? 0x7e : 0;
+}
+
+std::unique_ptr<VectorBody> VectorBody::create(Assembler& assembler, LoopFrame& frame, bool is_tail) {
+  if (frame.set == VectorSet::Avx2) return std::make_unique<Avx2Body>(assembler, frame, is_tail);
+  return std::make_unique<Avx512Body>(assembler, frame, is_tail);
+}
 
 bool VectorBody::emit(std::span<const CodeInstruction> instructions, int first, size_t& done) {
   note_uses(instructions);
@@ -94,6 +105,7 @@ uint8_t VectorBody::take_vector() {
 }
 
 uint8_t VectorBody::take_mask() {
+  if (!frame_.has_mask_registers()) return take_vector();
   if (free_masks_ == 0) {
     failed_ = true;
     return 1;
@@ -103,9 +115,17 @@ uint8_t VectorBody::take_mask() {
   return static_cast<uint8_t>(id);
 }
 
+bool VectorBody::is_vector(Held held) const {
+  return held.kind == Held::Vector || (held.kind == Held::Mask && !frame_.has_mask_registers());
+}
+
 void VectorBody::release(Held held) {
-  if (held.kind == Held::Vector) free_vectors_ |= uint32_t{1} << held.id;
-  if (held.kind == Held::Mask) free_masks_ = static_cast<uint8_t>(free_masks_ | 1 << held.id);
+  if (held.kind == Held::Nowhere) return;
+  if (is_vector(held)) {
+    free_vectors_ |= uint32_t{1} << held.id;
+  } else {
+    free_masks_ = static_cast<uint8_t>(free_masks_ | 1 << held.id);
+  }
 }
 
 // The value of the caller's memory that is needed last. A result never lies over an operand that is still needed, so
@@ -115,7 +135,7 @@ bool VectorBody::evict() {
   int latest = -1;
   for (size_t reg = 0; reg < held_.size(); ++reg) {
     bool is_used_now = std::find(in_use_.begin(), in_use_.end(), static_cast<int>(reg)) != in_use_.end();
-    if (held_[reg].kind != Held::Vector || !held_[reg].is_loaded || is_used_now || last_use_[reg] <= latest) continue;
+    if (!is_vector(held_[reg]) || !held_[reg].is_loaded || is_used_now || last_use_[reg] <= latest) continue;
     latest = last_use_[reg];
     chosen = &held_[reg];
   }
@@ -144,46 +164,13 @@ MemoryOperand VectorBody::address(int loop_register, int element_size) {
 }
 
 void VectorBody::load(int loop_register, Held to) {
-  Predicate predicate = is_tail_ ? Predicate{kTailMask, true} : Predicate{};
-  if (to.kind == Held::Vector) {
-    MemoryOperand memory = address(loop_register, frame_.element_size());
-    OpcodePrefix prefix = is_wide() ? OpcodePrefix::P66 : OpcodePrefix::None;
-    assembler_.vector({OpcodeMap::Map0F, prefix, is_wide(), kLoad}, to.id, 0, memory, predicate);
-    return;
-  }
-  // Bytes, as many as there are lanes.
-  VectorRegister bytes = scratch();
-  MemoryOperand memory = address(loop_register, 1);
-  if (is_wide() && !is_tail_) {
-    assembler_.vector({OpcodeMap::Map0F, OpcodePrefix::PF3, true, 0x7e}, bytes.id, 0, memory, {}, VectorWidth::Bits128);
-  } else {
-    assembler_.vector({OpcodeMap::Map0F, OpcodePrefix::PF2, false, 0x6f}, bytes.id, 0, memory, predicate,
-                      VectorWidth::Bits128);
-  }
-  assembler_.vector({OpcodeMap::Map0F38, OpcodePrefix::P66, false, 0x26}, to.id, bytes.id, bytes, {},
-                    VectorWidth::Bits128);
+  if (to.kind == Held::Vector) return load_vector({to.id}, address(loop_register, frame_.element_size()));
+  load_mask({to.id}, address(loop_register, 1));
 }
 
 void VectorBody::store(int loop_register, Held from) {
-  Predicate predicate = is_tail_ ? Predicate{kTailMask, false} : Predicate{};
-  if (from.kind == Held::Vector) {
-    MemoryOperand memory = address(loop_register, frame_.element_size());
-    OpcodePrefix prefix = is_wide() ? OpcodePrefix::P66 : OpcodePrefix::None;
-    assembler_.vector({OpcodeMap::Map0F, prefix, is_wide(), kStore}, from.id, 0, memory, predicate);
-    return;
-  }
-  // A register of 4 or 8 bytes each may be the source: what counts is that each byte is 1.
-  VectorRegister ones = constant_bits(is_wide() ? 0x0101010101010101 : 0x01010101);
-  VectorRegister bytes = scratch();
-  assembler_.vector({OpcodeMap::Map0F, OpcodePrefix::PF2, false, 0x6f}, bytes.id, 0, ones, {{from.id}, true},
-                    VectorWidth::Bits128);
-  MemoryOperand memory = address(loop_register, 1);
-  if (is_wide() && !is_tail_) {
-    assembler_.vector({OpcodeMap::Map0F, OpcodePrefix::P66, true, 0xd6}, bytes.id, 0, memory, {}, VectorWidth::Bits128);
-  } else {
-    assembler_.vector({OpcodeMap::Map0F, OpcodePrefix::PF2, false, 0x7f}, bytes.id, 0, memory, predicate,
-                      VectorWidth::Bits128);
-  }
+  if (from.kind == Held::Vector) return store_vector({from.id}, address(loop_register, frame_.element_size()));
+  store_mask({from.id}, address(loop_register, 1));
 }
 
 VectorRegister VectorBody::scratch() {
@@ -205,16 +192,17 @@ VectorRegister VectorBody::constant_bits(uint64_t bits) { return constant(CodeCo
 VectorRegister VectorBody::constant(const CodeConstant& constant) {
   auto& constants = frame_.constants;
   auto found = std::find(constants.begin(), constants.end(), constant);
-  if (found == constants.end() && constants.size() < kHeldConstants)
+  if (found == constants.end() && constants.size() < frame_.most_constants())
     found = constants.insert(constants.end(), constant);
-  if (found != constants.end()) return constant_register(static_cast<size_t>(found - constants.begin()));
+  if (found != constants.end()) return frame_.constant_register(static_cast<size_t>(found - constants.begin()));
   VectorRegister made = scratch();
-  broadcast(assembler_, made, constant, is_wide());
+  broadcast(made, constant);
   return made;
 }
 
 std::optional<DivisorRegisters> VectorBody::divisor(int loop_register) {
   constexpr int kParts = 4, kAlsoShared = 1, kScratchVectors = 2, kScratchMasks = 2;
+  if (!frame_.has_mask_registers()) return std::nullopt;
   auto& constants = frame_.constants;
   auto place = [&](int part) {
     return std::find(constants.begin(), constants.end(),
@@ -223,26 +211,23 @@ std::optional<DivisorRegisters> VectorBody::divisor(int loop_register) {
   bool fits = std::popcount(free_vectors_) >= kScratchVectors && std::popcount(free_masks_) >= kScratchMasks;
   if (!fits || place(0) == constants.end()) return std::nullopt;
   if (place(1) == constants.end()) {
-    if (constants.size() + kParts - 1 + kAlsoShared > kHeldConstants) return std::nullopt;
+    if (constants.size() + kParts - 1 + kAlsoShared > frame_.most_constants()) return std::nullopt;
     for (int part = 1; part < kParts; ++part) constants.push_back({.loop_register = loop_register, .of_divisor = part});
   }
-  auto held = [&](int part) { return constant_register(static_cast<size_t>(place(part) - constants.begin())); };
+  auto held = [&](int part) { return frame_.constant_register(static_cast<size_t>(place(part) - constants.begin())); };
   return DivisorRegisters{.divisor = held(0), .reciprocal = held(1), .rest = held(2), .limit = held(3)};
 }
 
-void broadcast(Assembler& assembler, VectorRegister to, const CodeConstant& constant, bool is_wide) {
-  VectorOpcode op = {OpcodeMap::Map0F38, OpcodePrefix::P66, is_wide, static_cast<uint8_t>(is_wide ? 0x19 : 0x18)};
-  if (constant.loop_register < 0) {
-    assembler.vector(op, to.id, 0, assembler.literal(constant.bits));
-    return;
-  }
-  assembler.load(kScratchPointer, {.base = kRegisters, .displacement = 8 * constant.loop_register});
-  assembler.vector(op, to.id, 0, MemoryOperand{.base = kScratchPointer});
+void VectorBody::broadcast(VectorRegister to, const CodeConstant& constant) {
+  bool w = is_wide() && frame_.has_mask_registers();
+  VectorOpcode op = {OpcodeMap::Map0F38, OpcodePrefix::P66, w, static_cast<uint8_t>(is_wide() ? 0x19 : 0x18)};
+  if (constant.loop_register < 0) return assembler_.vector(op, to.id, 0, assembler_.literal(constant.bits));
+  assembler_.load(kScratchPointer, {.base = kRegisters, .displacement = 8 * constant.loop_register});
+  assembler_.vector(op, to.id, 0, MemoryOperand{.base = kScratchPointer});
 }
 
 void VectorBody::floats(uint8_t code, VectorRegister dst, VectorRegister a, VectorRegister b) {
-  OpcodePrefix prefix = is_wide() ? OpcodePrefix::P66 : OpcodePrefix::None;
-  assembler_.vector({OpcodeMap::Map0F, prefix, is_wide(), code}, dst.id, a.id, b);
+  assembler_.vector({OpcodeMap::Map0F, float_prefix(), is_wide(), code}, dst.id, a.id, b);
 }
 
 void VectorBody::multiply_add(uint8_t code, VectorRegister sum, VectorRegister a, VectorRegister b) {
@@ -259,56 +244,26 @@ void VectorBody::logic(uint8_t code, VectorRegister dst, VectorRegister a, Vecto
   integers(OpcodeMap::Map0F, code, dst, a, b);
 }
 
-void VectorBody::choose_bits(VectorRegister mask_and_dst, VectorRegister where_set, VectorRegister where_clear) {
-  constexpr uint8_t kFirstChooses = 0xca;
-  assembler_.vector({OpcodeMap::Map0F3A, OpcodePrefix::P66, is_wide(), 0x25}, mask_and_dst.id, where_set.id,
-                    where_clear);
-  assembler_.immediate(kFirstChooses);
-}
-
 void VectorBody::integers(OpcodeMap map, uint8_t code, VectorRegister dst, VectorRegister a, VectorRegister b) {
   assembler_.vector({map, OpcodePrefix::P66, is_wide(), code}, dst.id, a.id, b);
 }
 
-void VectorBody::compare_floats(MaskRegister dst, VectorRegister a, VectorRegister b, uint8_t relation) {
-  OpcodePrefix prefix = is_wide() ? OpcodePrefix::P66 : OpcodePrefix::None;
-  assembler_.vector({OpcodeMap::Map0F, prefix, is_wide(), 0xc2}, dst.id, a.id, b);
-  assembler_.immediate(relation);
+void VectorBody::sum(VectorRegister dst, VectorRegister a, VectorRegister b) {
+  integers(OpcodeMap::Map0F, is_wide() ? 0xd4 : 0xfe, dst, a, b);
 }
 
-void VectorBody::compare_integers(MaskRegister dst, VectorRegister a, VectorRegister b, uint8_t relation) {
-  assembler_.vector({OpcodeMap::Map0F3A, OpcodePrefix::P66, is_wide(), 0x1f}, dst.id, a.id, b);
-  assembler_.immediate(relation);
+void VectorBody::difference(VectorRegister dst, VectorRegister a, VectorRegister b) {
+  integers(OpcodeMap::Map0F, is_wide() ? 0xfb : 0xfa, dst, a, b);
 }
 
-void VectorBody::sign_mask(MaskRegister dst, VectorRegister a) {
-  assembler_.vector({OpcodeMap::Map0F38, OpcodePrefix::PF3, is_wide(), 0x39}, dst.id, 0, a);
-}
-
-void VectorBody::blend(VectorRegister dst, MaskRegister mask, VectorRegister where_set, VectorRegister where_clear) {
-  assembler_.vector({OpcodeMap::Map0F38, OpcodePrefix::P66, is_wide(), 0x65}, dst.id, where_clear.id, where_set,
-                    {mask, false});
-}
-
-void VectorBody::keep(VectorRegister dst, MaskRegister mask, VectorRegister src) {
-  OpcodePrefix prefix = is_wide() ? OpcodePrefix::P66 : OpcodePrefix::None;
-  assembler_.vector({OpcodeMap::Map0F, prefix, is_wide(), kMoveAligned}, dst.id, 0, src, {mask, true});
-}
-
-void VectorBody::overwrite(VectorRegister dst, MaskRegister mask, VectorRegister src) {
-  OpcodePrefix prefix = is_wide() ? OpcodePrefix::P66 : OpcodePrefix::None;
-  assembler_.vector({OpcodeMap::Map0F, prefix, is_wide(), kMoveAligned}, dst.id, 0, src, {mask, false});
+void VectorBody::compare_floats(MaskRegister dst, VectorRegister a, VectorRegister b, FloatRelation relation) {
+  assembler_.vector({OpcodeMap::Map0F, float_prefix(), is_wide(), 0xc2}, dst.id, a.id, b);
+  assembler_.immediate(static_cast<uint8_t>(relation));
 }
 
 void VectorBody::move(VectorRegister dst, VectorRegister src) {
-  OpcodePrefix prefix = is_wide() ? OpcodePrefix::P66 : OpcodePrefix::None;
-  assembler_.vector({OpcodeMap::Map0F, prefix, is_wide(), kMoveAligned}, dst.id, 0, src);
-}
-
-void VectorBody::integers_to_floats(VectorRegister dst, VectorRegister src) {
-  OpcodePrefix prefix = is_wide() ? OpcodePrefix::PF3 : OpcodePrefix::None;
-  assembler_.vector({OpcodeMap::Map0F, prefix, is_wide(), static_cast<uint8_t>(is_wide() ? 0xe6 : 0x5b)}, dst.id, 0,
-                    src);
+  constexpr uint8_t kMoveAligned = 0x28;
+  assembler_.vector({OpcodeMap::Map0F, float_prefix(), is_wide(), kMoveAligned}, dst.id, 0, src);
 }
 
 }  // namespace md

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -20,26 +21,34 @@ struct CodeConstant {
 
 // What the parts of one loop agree on.
 struct LoopFrame {
+  VectorSet set;
   bool is_wide = false;  // elements of 8 bytes, not 4
-  std::vector<CodeConstant> constants = {};
-  std::vector<int> pointers = {};  // loop registers whose addresses are in word registers
   std::span<const CodePlace> places = {};
-  int lanes() const { return is_wide ? 8 : 16; }
+  std::vector<CodeConstant> constants = {};  // that stay in registers: the last ones
+  std::vector<int> pointers = {};            // loop registers whose addresses are in word registers
+  bool has_mask_registers() const { return set == VectorSet::Avx512; }
+  int vector_count() const { return has_mask_registers() ? 32 : 16; }
+  size_t most_constants() const { return has_mask_registers() ? 12 : 4; }
+  VectorRegister constant_register(size_t index) const {
+    return {static_cast<uint8_t>(vector_count() - 1 - static_cast<int>(index))};
+  }
+  MaskRegister tail_mask() const {
+    return {has_mask_registers() ? uint8_t{7} : constant_register(most_constants()).id};
+  }
+  int lanes() const { return vector_bytes(set) / element_size(); }
   int element_size() const { return is_wide ? 8 : 4; }
 };
 
-inline constexpr size_t kHeldConstants = 12;
-inline constexpr MaskRegister kTailMask = {7};
 inline constexpr WordRegister kRegisters = WordRegister::rdi, kCount = WordRegister::rsi, kIndex = WordRegister::rax,
                               kLimit = WordRegister::rdx, kHead = WordRegister::rdx,
                               kScratchPointer = WordRegister::rcx;
+// Under the mask of a head or a tail: the element after the last one.
+inline constexpr WordRegister kEnd = WordRegister::rdx;
 // r8 and so on are the caller's to lose; the rest must be saved.
 inline constexpr WordRegister kPointers[] = {WordRegister::r8,  WordRegister::r9,  WordRegister::r10, WordRegister::r11,
                                              WordRegister::rbx, WordRegister::rbp, WordRegister::r12, WordRegister::r13,
                                              WordRegister::r14, WordRegister::r15};
 inline constexpr size_t kPointerCount = std::size(kPointers), kFreePointers = 4;
-VectorRegister constant_register(size_t index);
-void broadcast(Assembler& assembler, VectorRegister to, const CodeConstant& constant, bool is_wide);
 
 // What quotients by one number need: see one_divisor.h. All but the divisor are made before the loop.
 struct DivisorRegisters {
@@ -48,13 +57,42 @@ struct DivisorRegisters {
   VectorRegister limit;             // how far magnitudes may be above the least; 0: this divisor is divided by
 };
 
+enum class MaskLogic : uint8_t { And, AndNot, Or, Xnor, Xor };  // AndNot: not the first, and the second
+
+// Quiet relations: those with a NaN are false, but for NotEqual.
+enum class FloatRelation : uint8_t {
+  Equal = 0,
+  Unordered = 3,
+  NotEqual = 4,
+  Less = 0x11,
+  LessEqual = 0x12,
+  GreaterEqual = 0x1d,
+  Greater = 0x1e
+};
+enum class IntegerRelation : uint8_t {
+  Equal = 0,
+  Less = 1,
+  LessEqual = 2,
+  NotEqual = 4,
+  GreaterEqual = 5,
+  Greater = 6
+};
+enum class Extreme : uint8_t { Min, Max };
+
+// Which registers hold what; the instructions that differ between the sets are a subclass's.
 class VectorBody {
  public:
-  VectorBody(Assembler& assembler, LoopFrame& frame, bool is_tail)
-      : assembler_(assembler), frame_(frame), is_tail_(is_tail) {}
+  // Of the frame's set. A tail is what a mask of fewer elements than a vector has is for.
+  static std::unique_ptr<VectorBody> create(Assembler& assembler, LoopFrame& frame, bool is_tail);
+  virtual ~VectorBody() = default;
+  VectorBody(const VectorBody&) = delete;
+  VectorBody& operator=(const VectorBody&) = delete;
 
   // False when an instruction finds no register; `done` are complete.
   bool emit(std::span<const CodeInstruction> instructions, int first, size_t& done);
+  // For the elements from kIndex to kEnd, which are so many. Overwrites kScratchPointer and vector 0.
+  virtual void make_tail_mask(WordRegister count) = 0;
+  void broadcast(VectorRegister to, const CodeConstant& constant);  // overwrites kScratchPointer
 
   // For recipes. A register that is made here is free again after the instruction.
   bool is_wide() const { return frame_.is_wide; }
@@ -63,7 +101,7 @@ class VectorBody {
   MaskRegister scratch_mask();
   VectorRegister constant(double value);        // as a float of the element's size
   VectorRegister constant_bits(uint64_t bits);  // of the element's size
-  // Of one element of the caller's; nothing where there are too few registers.
+  // Of one element of the caller's; nothing where there are too few registers, or dividing is as good.
   std::optional<DivisorRegisters> divisor(int loop_register);
   VectorRegister sign_bit() { return constant_bits(is_wide() ? uint64_t{1} << 63 : uint64_t{1} << 31); }
   VectorRegister rest_bits() { return constant_bits(is_wide() ? ~(uint64_t{1} << 63) : 0x7fffffff); }
@@ -72,17 +110,32 @@ class VectorBody {
   void multiply_add(uint8_t code, VectorRegister sum, VectorRegister a, VectorRegister b);
   void round(VectorRegister dst, VectorRegister a, uint8_t mode);
   void logic(uint8_t code, VectorRegister dst, VectorRegister a, VectorRegister b);
-  void choose_bits(VectorRegister mask_and_dst, VectorRegister where_set, VectorRegister where_clear);
   void integers(OpcodeMap map, uint8_t code, VectorRegister dst, VectorRegister a, VectorRegister b);
-  void compare_floats(MaskRegister dst, VectorRegister a, VectorRegister b, uint8_t relation);
-  void compare_integers(MaskRegister dst, VectorRegister a, VectorRegister b, uint8_t relation);
-  void sign_mask(MaskRegister dst, VectorRegister a);
-  void blend(VectorRegister dst, MaskRegister mask, VectorRegister where_set, VectorRegister where_clear);
-  void keep(VectorRegister dst, MaskRegister mask, VectorRegister src);       // zero elsewhere
-  void overwrite(VectorRegister dst, MaskRegister mask, VectorRegister src);  // dst elsewhere
+  void sum(VectorRegister dst, VectorRegister a, VectorRegister b);         // of integers
+  void difference(VectorRegister dst, VectorRegister a, VectorRegister b);  // of integers
+  void compare_floats(MaskRegister dst, VectorRegister a, VectorRegister b, FloatRelation relation);
   void move(VectorRegister dst, VectorRegister src);
-  void integers_to_floats(VectorRegister dst, VectorRegister src);
   Assembler& assembler() { return assembler_; }
+
+  virtual void choose_bits(VectorRegister mask_and_dst, VectorRegister where_set, VectorRegister where_clear) = 0;
+  // Of integers: dst may be an operand of a product, and of nothing else.
+  virtual void product(VectorRegister dst, VectorRegister a, VectorRegister b) = 0;
+  virtual void absolute(VectorRegister dst, VectorRegister a) = 0;
+  virtual void extreme(Extreme which, VectorRegister dst, VectorRegister a, VectorRegister b) = 0;
+  virtual void compare_integers(MaskRegister dst, VectorRegister a, VectorRegister b, IntegerRelation relation) = 0;
+  virtual void integers_to_floats(VectorRegister dst, VectorRegister src) = 0;
+  virtual void combine(MaskLogic logic, MaskRegister dst, MaskRegister a, MaskRegister b) = 0;
+  virtual void invert(MaskRegister dst, MaskRegister src) = 0;
+  virtual void sign_mask(MaskRegister dst, VectorRegister a) = 0;
+  virtual void blend(VectorRegister dst, MaskRegister mask, VectorRegister where_set, VectorRegister where_clear) = 0;
+  virtual void keep(VectorRegister dst, MaskRegister mask, VectorRegister src) = 0;       // zero elsewhere
+  virtual void overwrite(VectorRegister dst, MaskRegister mask, VectorRegister src) = 0;  // dst elsewhere
+
+ protected:
+  VectorBody(Assembler& assembler, LoopFrame& frame, bool is_tail);
+  bool is_tail() const { return is_tail_; }
+  MaskRegister tail_mask() const { return frame_.tail_mask(); }
+  OpcodePrefix float_prefix() const { return is_wide() ? OpcodePrefix::P66 : OpcodePrefix::None; }
 
  private:
   struct Held {
@@ -90,6 +143,12 @@ class VectorBody {
     uint8_t id = 0;
     bool is_loaded = false;  // memory has it, too
   };
+
+  // Between memory and registers, under the tail's mask in a tail. Bools are bytes.
+  virtual void load_vector(VectorRegister to, const MemoryOperand& memory) = 0;
+  virtual void store_vector(VectorRegister from, const MemoryOperand& memory) = 0;
+  virtual void load_mask(MaskRegister to, const MemoryOperand& memory) = 0;
+  virtual void store_mask(MaskRegister from, const MemoryOperand& memory) = 0;
 
   void emit_one(const CodeInstruction& instruction);
   Held operand(const CodeInstruction& instruction, int i);
@@ -101,6 +160,7 @@ class VectorBody {
   uint8_t take_vector();
   uint8_t take_mask();
   void release(Held held);
+  bool is_vector(Held held) const;  // that is, takes a vector's register
   bool evict();
   void note_uses(std::span<const CodeInstruction> instructions);
 
@@ -111,8 +171,8 @@ class VectorBody {
   std::array<int, kMaxCodeRegisters> last_use_ = {};
   std::vector<Held> scratch_;
   std::vector<int> in_use_;  // loop registers that the instruction at hand reads or writes
-  uint32_t free_vectors_ = (uint32_t{1} << (32 - kHeldConstants)) - 1;
-  uint8_t free_masks_ = 0x7e;
+  uint32_t free_vectors_;
+  uint8_t free_masks_;
   int at_ = 0;
   bool failed_ = false;
 };

@@ -143,7 +143,7 @@ int run_as_code(Program& program, int64_t n, int64_t head) {
   std::vector<std::byte*> at = addresses(program);
   int operations = 0;
   for (size_t begin = 0; begin < program.code.size();) {
-    Assembler assembler;
+    Assembler assembler(*machine_code_set());
     size_t offset = 0;
     std::span<const CodeInstruction> rest = std::span(program.code).subspan(begin);
     size_t count = assemble_pointwise(assembler, rest, static_cast<int>(begin), offset);
@@ -178,7 +178,7 @@ bool run_as_rows(Program& program, int64_t elements, int64_t rows) {
     }
   }
   for (int reg = 0; reg < count; reg += 3) shape.fetched.push_back(reg);
-  Assembler assembler;
+  Assembler assembler(*machine_code_set());
   size_t offset = 0;
   if (!assemble_rows(assembler, program.code, shape, offset)) return false;
   auto memory = ExecutableMemory::copy_of(assembler.code());
@@ -219,7 +219,8 @@ void check_alike(Program program, int64_t n) {
   Program other = program, in_rows = program;
   run_one_by_one(program, n);
   // Fewer elements than the narrowest vector has.
-  run_as_code(other, n, (n + static_cast<int64_t>(program.code.size())) % 8);
+  int64_t lanes = vector_bytes(*machine_code_set()) / 8;
+  run_as_code(other, n, (n + static_cast<int64_t>(program.code.size())) % lanes);
   check_seen(program, other, n);
   constexpr int64_t kElements = 32;
   if (n % kElements != 0 || !run_as_rows(in_rows, kElements, n / kElements)) return;
@@ -359,18 +360,31 @@ void test_in_place() {
   }
 }
 
-}  // namespace
-
-int main() {
-  if (!uses_machine_code()) {
-    std::puts("no machine code for this processor");
-    return 0;
-  }
+void test_set() {
   std::vector<CodeInstruction> all = all_instructions();
   CHECK(all.size() > 300);
   test_each_instruction(all);
+  programs_of_rows = 0;
   test_programs(all);
   CHECK(programs_of_rows > 500);
   test_in_place();
+}
+
+}  // namespace
+
+// Each set of instructions that this processor has, which is chosen with the loops that it agrees with.
+int main() {
+  int sets = 0;
+  for (const char* level : {"avx512", "avx2"}) {
+    try {
+      use_instruction_level(level);
+    } catch (const Error&) {
+      continue;
+    }
+    if (!uses_machine_code()) continue;
+    test_set();
+    ++sets;
+  }
+  if (sets == 0) std::puts("no machine code for this processor");
   return md_test::result();
 }
