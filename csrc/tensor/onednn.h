@@ -47,8 +47,8 @@ class OnednnPacking : public OnednnPrimitive {
 };
 using OnednnPackingPtr = std::shared_ptr<const OnednnPacking>;
 
-// All return null when oneDNN has no optimised implementation (float64, an unusual layout); results are cached by their
-// arguments.
+// All return null when oneDNN has no optimised implementation (float64, an unusual layout), of 16-bit floats also none of
+// float32 that could stand in (widened_primitive.h); results are cached by their arguments.
 // Inputs a, b, bias if any; for one thread.
 OnednnPackingPtr make_matmul(const MatmulSpec& spec);
 

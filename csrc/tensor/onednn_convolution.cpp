@@ -3,6 +3,7 @@
 
 #include "tensor/onednn_engine.h"
 #include "tensor/storage.h"
+#include "tensor/widened_primitive.h"
 
 namespace md {
 namespace {
@@ -206,10 +207,11 @@ OnednnPackingPtr make_convolution(const ConvolutionSpec& spec) {
   key.add('c').add(spec.dtype).add(std::span(spec.src)).add(std::span(spec.weights)).add(std::span(spec.dst));
   key.add(std::span(spec.strides)).add(std::span(spec.dilations)).add(std::span(spec.padding));
   key.add(spec.groups).add(spec.transposed).add(spec.has_bias).add(spec.packs_weights);
-  return make_cached(key, [&] {
+  OnednnPackingPtr made = make_cached(key, [&] {
     return spec.transposed ? build<dnnl::deconvolution_forward>(spec, dnnl::algorithm::deconvolution_direct)
                            : build<dnnl::convolution_forward>(spec, dnnl::algorithm::convolution_direct);
   });
+  return made ? made : make_cached(key.add(kWidened), [&] { return make_widened_convolution(spec); });
 }
 
 }  // namespace md

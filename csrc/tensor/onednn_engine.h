@@ -68,6 +68,8 @@ class Key {
   std::string text_;
 };
 
+inline constexpr char kWidened = 'w';  // in the key of what widened_primitive.h makes
+
 // Runs `make`, which gives null or throws dnnl::error where oneDNN has nothing; for one thread.
 template <typename Make>
 OnednnPackingPtr make_cached(const Key& key, const Make& make) {

@@ -3,7 +3,9 @@
 #include <mutex>
 
 #include "tensor/onednn_engine.h"
+#include "tensor/packed_gemm.h"
 #include "tensor/storage.h"
+#include "tensor/widened_primitive.h"
 
 namespace md {
 namespace {
@@ -126,7 +128,9 @@ OnednnPrimitivePtr build(const MatmulSpec& spec) {
       spec.has_bias ? dnnl::matmul::primitive_desc(engine(), a, wanted_b, bias, c, own_scratchpad(), true)
                     : dnnl::matmul::primitive_desc(engine(), a, wanted_b, c, own_scratchpad(), true);
   if (!desc || is_reference(desc)) return nullptr;
-  return std::make_shared<Matmul>(desc, bias, b);
+  bool copies_weights = std::string_view(desc.impl_info_str()).starts_with("gemm");
+  OnednnPackingPtr own = copies_weights ? make_packed_gemm(spec) : nullptr;
+  return own ? own : std::make_shared<Matmul>(desc, bias, b);
 }
 
 }  // namespace
@@ -141,7 +145,8 @@ OnednnPackingPtr make_matmul(const MatmulSpec& spec) {
   key.add(spec.has_bias).add(spec.packs_weights);
   key.add(std::span<const int64_t>(spec.a_strides)).add(std::span<const int64_t>(spec.b_strides));
   key.add(std::span<const int64_t>(spec.c_strides));
-  return make_cached(key, [&] { return build(spec); });
+  OnednnPackingPtr made = make_cached(key, [&] { return build(spec); });
+  return made ? made : make_cached(key.add(kWidened), [&] { return make_widened_matmul(spec); });
 }
 
 }  // namespace md
