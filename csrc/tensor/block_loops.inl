@@ -12,6 +12,18 @@ struct Lanes {
   Vector<T> vectors[kLaneVectors<T>];
 };
 
+// Vectors of lanes that a loop keeps in registers, beside what else it needs; the others are a pass of their own.
+constexpr int kRegisterVectors = MD_LEVEL_BYTES >= 64 ? 16 : 8;
+
+// pass.template operator()<the first vector of the lanes, how many>(), for all of them, `Each` registers for each vector.
+template <typename T, int Each, typename Pass>
+inline __attribute__((always_inline)) void for_lanes_in_registers(const Pass& pass) {
+  constexpr int kFit = kRegisterVectors / Each, kAtOnce = kFit < kLaneVectors<T> ? kFit : kLaneVectors<T>;
+  [&]<int... Part>(std::integer_sequence<int, Part...>) __attribute__((always_inline)) {
+    (pass.template operator()<Part * kAtOnce, kAtOnce>(), ...);
+  }(std::make_integer_sequence<int, kLaneVectors<T> / kAtOnce>());
+}
+
 template <typename T>
 using VectorIndex __attribute__((vector_size(MD_LEVEL_BYTES))) = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
 
@@ -50,12 +62,17 @@ inline __attribute__((always_inline)) T sum_in_lanes(int64_t n, const Whole& who
     for (int64_t i = 0; i < n; ++i) total += term(i);
     return total;
   }
-  Lanes<T> lanes = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
+  Lanes<T> lanes;
+  int64_t whole_end = n / kLanes * kLanes, i = whole_end;
+  for_lanes_in_registers<T, 1>([&]<int First, int Count>() __attribute__((always_inline)) {
+    Vector<T> sums[Count] = {};
+    for (int64_t at = 0; at < whole_end; at += kLanes) {
 #pragma GCC unroll 32
-    for (int v = 0; v < kLaneVectors<T>; ++v) lanes.vectors[v] += whole(i + v * kVector<T>);
-  }
+      for (int v = 0; v < Count; ++v) sums[v] += whole(at + (First + v) * kVector<T>);
+    }
+#pragma GCC unroll 32
+    for (int v = 0; v < Count; ++v) lanes.vectors[First + v] = sums[v];
+  });
   if (i < n) {
     T rest[kLanes] = {};
     for (int lane = 0; i < n; ++i, ++lane) rest[lane] = term(i);
@@ -139,13 +156,18 @@ T extreme_of_whole_lanes(const T* src, int64_t n) {
   return wide_extreme<T, Max>(src, n);
 #else
   Lanes<T> lanes;
+  for_lanes_in_registers<T, 1>([&]<int First, int Count>() __attribute__((always_inline)) {
+    Vector<T> best[Count];
 #pragma GCC unroll 32
-  for (int v = 0; v < kLaneVectors<T>; ++v) lanes.vectors[v] = load_vector(src + v * kVector<T>);
-  for (int64_t i = kLanes; i < n; i += kLanes) {
+    for (int v = 0; v < Count; ++v) best[v] = load_vector(src + (First + v) * kVector<T>);
+    for (int64_t i = kLanes; i < n; i += kLanes) {
 #pragma GCC unroll 32
-    for (int v = 0; v < kLaneVectors<T>; ++v)
-      lanes.vectors[v] = extreme_of_vectors<T, Max>(lanes.vectors[v], load_vector(src + i + v * kVector<T>));
-  }
+      for (int v = 0; v < Count; ++v)
+        best[v] = extreme_of_vectors<T, Max>(best[v], load_vector(src + i + (First + v) * kVector<T>));
+    }
+#pragma GCC unroll 32
+    for (int v = 0; v < Count; ++v) lanes.vectors[First + v] = best[v];
+  });
 #pragma GCC unroll 8
   for (int width = kLaneVectors<T> / 2; width > 0; width /= 2) {
 #pragma GCC unroll 8
@@ -314,16 +336,24 @@ double squares_run(const T* src, int64_t n, T mean) {
 // What the elements of a block differ from a number: the sum, and that of the squares.
 template <typename T>
 void add_differences(const T* block, int64_t n, T from, double& sum, double& squares) {
-  Lanes<T> sums = {}, products = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
+  Lanes<T> sums, products;
+  int64_t whole_end = n / kLanes * kLanes, i = whole_end;
+  for_lanes_in_registers<T, 2>([&]<int First, int Count>() __attribute__((always_inline)) {
+    Vector<T> own_sums[Count] = {}, own_products[Count] = {};
+    for (int64_t at = 0; at < whole_end; at += kLanes) {
 #pragma GCC unroll 32
-    for (int v = 0; v < kLaneVectors<T>; ++v) {
-      Vector<T> difference = load_vector(block + i + v * kVector<T>) - from;
-      sums.vectors[v] += difference;
-      products.vectors[v] += difference * difference;
+      for (int v = 0; v < Count; ++v) {
+        Vector<T> difference = load_vector(block + at + (First + v) * kVector<T>) - from;
+        own_sums[v] += difference;
+        own_products[v] += difference * difference;
+      }
     }
-  }
+#pragma GCC unroll 32
+    for (int v = 0; v < Count; ++v) {
+      sums.vectors[First + v] = own_sums[v];
+      products.vectors[First + v] = own_products[v];
+    }
+  });
   sum += double(fold_sum(sums));
   squares += double(fold_sum(products));
   for (; i < n; ++i) {
