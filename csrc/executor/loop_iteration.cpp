@@ -8,6 +8,12 @@ namespace {
 constexpr int64_t kMinRow = 64;  // shorter rows are walked over
 constexpr int64_t kRowsWorthPacking = 4;
 
+// An odd number of cache lines: rows that are read side by side then fall into different sets of a cache.
+int64_t packed_row_bytes(int64_t bytes) {
+  constexpr int64_t kCacheLine = 64;
+  return ((bytes + kCacheLine - 1) / kCacheLine | 1) * kCacheLine;
+}
+
 template <typename F>
 void for_each_stream(LoopProgram& program, F&& f) {
   for (Stream& stream : program.inputs) f(stream);
@@ -130,12 +136,11 @@ void pack_inputs(LoopProgram& program) {
   for (Stream& stream : program.inputs) {
     bool is_same = std::all_of(stream.strides.begin(), stream.strides.end() - 1, [](int64_t s) { return s == 0; });
     if (!is_same || stream.access != StreamAccess::Strided || stream.strides.back() == 0) continue;
-    constexpr int64_t kAlignment = 64;
     program.packs.push_back({.reg = stream.reg,
                              .stride = stream.strides.back(),
                              .item_size = stream.item_size,
                              .place = program.packed_bytes});
-    program.packed_bytes += (program.row_length * stream.item_size + kAlignment - 1) / kAlignment * kAlignment;
+    program.packed_bytes += packed_row_bytes(program.row_length * stream.item_size);
     stream.strides.back() = 1;
     stream.access = StreamAccess::RowLinear;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "executor/chosen_rows_runner.h"
 #include "executor/tile_runner.h"
 #include "tensor/fill.h"
 #include "tensor/threads.h"
@@ -83,10 +84,10 @@ void LoopRun::run_block(int64_t begin, int64_t rows, int64_t pitch, int64_t leng
 }
 
 void LoopRun::run_chosen(int64_t begin, int64_t end, int64_t column, int64_t length) const {
-  TileRunner runner(program_, bases_);
+  ChosenRowsRunner runner(program_, bases_, indices_);
   for (int64_t at = column, n; at < column + length; at += n) {
     n = std::min(program_.tile, column + length - at);
-    runner.run_chosen_rows(begin, end, at, n, indices_);
+    runner.run(begin, end, at, n);
   }
 }
 

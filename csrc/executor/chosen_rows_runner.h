@@ -1,0 +1,140 @@
+// One thread's way through the rows of a loop that chooses rows.
+#pragma once
+#include <algorithm>
+#include <array>
+
+#include "executor/row_fetches.h"
+
+namespace md {
+
+class ChosenRowsRunner {
+ public:
+  ChosenRowsRunner(const LoopProgram& program, const LoopAddresses& bases,
+                   const std::array<const int64_t*, kMaxRowChoices>& indices)
+      : program_(program), indices_(indices), at_(program, bases) {}
+
+  // n columns of whole rows, no stream of which is copied.
+  void run(int64_t begin, int64_t end, int64_t column, int64_t n) {
+    step_count_ = chosen_count_ = repeated_count_ = 0;
+    for (const Stream& stream : program_.inputs) start(stream, begin, column, n);
+    for (const Stream& stream : program_.outputs) start(stream, begin, column, 0);
+    for (const RowLoop& loop : program_.row_loops)
+      if (loop.elements == n) return run_row_loop(loop, begin, end);
+    run_found_rows(begin, end, n);
+  }
+
+ private:
+  struct ChosenStream {
+    int reg;
+    int64_t row_bytes, fetched_bytes;
+    std::byte* base;
+    const int64_t* index;
+    int64_t repeat, extent;
+    std::byte* at(int64_t row) const {
+      int64_t place = index == nullptr ? row / repeat : index[row] + (index[row] < 0 ? extent : 0);
+      return base + place * row_bytes;
+    }
+  };
+
+  // n: elements to ask for ahead.
+  void start(const Stream& stream, int64_t row, int64_t column, int64_t n) {
+    std::byte* first = at_.base(stream.reg) + column * stream.strides.back() * stream.item_size;
+    int64_t row_bytes = stream.strides.front() * stream.item_size;
+    if (stream.access != StreamAccess::Chosen) {
+      at_[stream.reg] = first + row * row_bytes;
+      steps_[step_count_++] = {stream.reg, row_bytes};
+      return;
+    }
+    const RowChoice& choice = program_.choices[static_cast<size_t>(stream.choice)];
+    const int64_t* index = indices_[static_cast<size_t>(stream.choice)];
+    for (size_t i = 0; i < chosen_count_; ++i) {
+      const ChosenStream& other = chosen_[i];
+      if (other.base != first || other.index != index || other.row_bytes != row_bytes || other.repeat != choice.repeat)
+        continue;
+      repeated_[repeated_count_++] = {stream.reg, other.reg};
+      return;
+    }
+    constexpr int64_t kMostFetched = 1024;
+    chosen_[chosen_count_++] = {.reg = stream.reg,
+                                .row_bytes = row_bytes,
+                                .fetched_bytes = std::min(n * stream.item_size, kMostFetched),
+                                .base = first,
+                                .index = index,
+                                .repeat = choice.repeat,
+                                .extent = choice.extent};
+  }
+
+  // Each row's places are found, and asked for, some rows before.
+  void run_found_rows(int64_t begin, int64_t end, int64_t n) {
+    std::array<std::array<std::byte*, kMaxRowChoices + 1>, kRowsAhead> found;
+    auto find = [&](int64_t row) {
+      for (size_t i = 0; i < chosen_count_; ++i) {
+        std::byte* place = chosen_[i].at(row);
+        found[static_cast<size_t>(row) % kRowsAhead][i] = place;
+        prefetch(place, chosen_[i].fetched_bytes);
+      }
+    };
+    for (int64_t row = begin; row < std::min(begin + kRowsAhead, end); ++row) find(row);
+    for (int64_t row = begin; row < end; ++row) {
+      for (size_t i = 0; i < chosen_count_; ++i) at_[chosen_[i].reg] = found[static_cast<size_t>(row) % kRowsAhead][i];
+      for (size_t i = 0; i < repeated_count_; ++i) at_[repeated_[i].reg] = at_[repeated_[i].of];
+      if (row + kRowsAhead < end) find(row + kRowsAhead);
+      at_.execute(n);
+      for (size_t i = 0; i < step_count_; ++i) at_[steps_[i].reg] += steps_[i].bytes;
+    }
+  }
+
+  // The addresses of some rows are found first; the loop over them is machine code.
+  void run_row_loop(const RowLoop& loop, int64_t begin, int64_t end) {
+    constexpr int64_t kRows = 64;
+    std::array<std::byte*, (kRows + kRowsAhead) * kMaxRowLoopRegisters> places;
+    int64_t stride = program_.register_count;
+    auto fill = [&](int reg, int64_t from, int64_t to, auto&& place) {
+      std::byte** into = places.data() + from * stride + reg;
+      for (int64_t i = from; i < to; ++i, into += stride) *into = place(i);
+    };
+    for (const LoopScalar& scalar : program_.scalars)
+      fill(scalar.reg, 0, kRows, [&](int64_t) { return at_.base(scalar.reg); });
+    for (int64_t row = begin, rows; row < end; row += rows) {
+      rows = std::min(end - row, kRows);
+      for (size_t i = 0; i < chosen_count_; ++i) {
+        const ChosenStream chosen = chosen_[i];
+        int64_t count = std::min(rows + kRowsAhead, end - row);
+        fill(chosen.reg, 0, count, [&](int64_t at) { return chosen.at(row + at); });
+        fill(chosen.reg, count, rows + kRowsAhead, [&](int64_t) { return chosen.base; });
+        if (row > begin) continue;
+        for (int64_t at = 0; at < std::min<int64_t>(kRowsAhead, count); ++at)
+          prefetch(chosen.at(row + at), chosen.fetched_bytes);
+      }
+      for (size_t i = 0; i < repeated_count_; ++i)
+        fill(repeated_[i].reg, 0, rows + kRowsAhead,
+             [&](int64_t at) { return places[static_cast<size_t>(at * stride + repeated_[i].of)]; });
+      for (size_t i = 0; i < step_count_; ++i) {
+        std::byte*& at = at_[steps_[i].reg];
+        fill(steps_[i].reg, 0, rows,
+             [from = at, bytes = steps_[i].bytes](int64_t later) { return from + later * bytes; });
+        at += rows * steps_[i].bytes;
+      }
+      loop.code(places.data(), rows);
+    }
+  }
+
+  const LoopProgram& program_;
+  const std::array<const int64_t*, kMaxRowChoices>& indices_;
+  LoopRegisters at_;
+  // Of the streams that choose no rows: to the next row.
+  struct PlainStep {
+    int reg;
+    int64_t bytes;
+  };
+  std::array<PlainStep, kMaxLoopRegisters> steps_;
+  // A choice is of one stream, but for the sums: these are read and written.
+  std::array<ChosenStream, kMaxRowChoices + 1> chosen_;
+  struct RepeatedStream {
+    int reg, of;  // at the same address
+  };
+  std::array<RepeatedStream, kMaxRowChoices + 1> repeated_;
+  size_t step_count_ = 0, chosen_count_ = 0, repeated_count_ = 0;
+};
+
+}  // namespace md
