@@ -9,7 +9,7 @@ import minidynamo
 import minidynamo.nn.functional as F
 from minidynamo import nn
 
-TOLERANCE = {minidynamo.float32: 2e-5, minidynamo.float64: 1e-12, minidynamo.bfloat16: 5e-2}
+TOLERANCE = {minidynamo.float32: 2e-5, minidynamo.float64: 1e-12, minidynamo.bfloat16: 5e-2, minidynamo.float16: 1e-2}
 
 
 def noise(*sizes, dtype=minidynamo.float32):

@@ -7,8 +7,10 @@
 #include <thread>
 
 #include "check.h"
+#include "tensor/packed_gemm.h"
 #include "tensor/packed_weights.h"
 #include "tensor/threads.h"
+#include "tensor/widened_primitive.h"
 #include "tensor_values.h"
 
 namespace {
@@ -202,6 +204,47 @@ void test_packed_weights() {
   CHECK(packed_weights_bytes() == before);
 }
 
+// b as it lies, or as the product packs it; a and b may lie by columns.
+void check_primitive(const OnednnPackingPtr& product, const MatmulSpec& spec, bool a_by_columns, bool b_by_columns) {
+  CHECK(product != nullptr);
+  if (product == nullptr) return;
+  Tensor a = matrix(spec.dtype, spec.m, spec.k, a_by_columns, 1), b = matrix(spec.dtype, spec.k, spec.n, b_by_columns, 2);
+  Tensor bias = make(spec.dtype, {spec.n}, noise(spec.n, 3));
+  Tensor out = Tensor::empty(spec.dtype, std::vector<int64_t>{spec.m, spec.n});
+  StoragePtr packed = spec.packs_weights ? Storage::allocate(product->packed_bytes()) : StoragePtr();
+  if (packed) product->pack(b->data(), packed->data());
+  const void* inputs[] = {a->data(), packed ? packed->data() : b->data(), bias->data()};
+  execute(*product, {inputs, spec.has_bias ? size_t{3} : size_t{2}}, out->data());
+  std::vector<double> expected = plain_product(a, b, spec.m, spec.k, spec.n), added = values(bias);
+  for (size_t i = 0; spec.has_bias && i < expected.size(); ++i) expected[i] += added[i % added.size()];
+  CHECK(close(values(out), expected, tolerance(spec.dtype) * std::sqrt(static_cast<double>(spec.k))));
+}
+
+// What stands in where oneDNN has nothing, or copies the weights at each call, is right on every processor.
+void test_stand_ins() {
+  constexpr int64_t kShapes[][3] = {{1, 1, 1}, {1, 40, 32}, {5, 385, 25}, {33, 70, 96}, {160, 800, 130}};
+  for (const auto& [m, k, n] : kShapes) {
+    for (int choice = 0; choice < 8; ++choice) {
+      bool a_by_columns = (choice & 1) != 0, b_by_columns = (choice & 2) != 0;
+      MatmulSpec spec = plain_spec(m, k, n);
+      if (a_by_columns) spec.a_strides = {0, 1, m};
+      if (b_by_columns) spec.b_strides = {0, 1, k};
+      spec.has_bias = (choice & 4) != 0;
+      for (bool packs : {false, true}) {
+        spec.packs_weights = packs;
+        for (DType dtype : {DType::bfloat16, DType::float16}) {
+          spec.dtype = dtype;
+          check_primitive(make_widened_matmul(spec), spec, a_by_columns, b_by_columns);
+        }
+        spec.dtype = DType::float32;
+        if (packs) check_primitive(make_packed_gemm(spec), spec, a_by_columns, b_by_columns);
+      }
+    }
+  }
+  CHECK(make_widened_matmul(plain_spec(2, 2, 2)) == nullptr);
+  CHECK(make_packed_gemm(plain_spec(2, 2, 2)) == nullptr);
+}
+
 // Many threads, one product.
 void test_shared_products() {
   Tensor a = matrix(DType::float32, 24, 40, false, 1), b = matrix(DType::float32, 40, 32, false, 2);
@@ -253,6 +296,7 @@ int main() {
   test_pieces();
   test_packed_layouts();
   test_packed_weights();
+  test_stand_ins();
   test_shared_products();
   set_num_threads(2);
   Tensor a = matrix(DType::float32, 200, 300, false, 1), b = matrix(DType::float32, 300, 150, true, 2);
