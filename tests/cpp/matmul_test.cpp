@@ -208,7 +208,8 @@ void test_packed_weights() {
 void check_primitive(const OnednnPackingPtr& product, const MatmulSpec& spec, bool a_by_columns, bool b_by_columns) {
   CHECK(product != nullptr);
   if (product == nullptr) return;
-  Tensor a = matrix(spec.dtype, spec.m, spec.k, a_by_columns, 1), b = matrix(spec.dtype, spec.k, spec.n, b_by_columns, 2);
+  Tensor a = matrix(spec.dtype, spec.m, spec.k, a_by_columns, 1),
+         b = matrix(spec.dtype, spec.k, spec.n, b_by_columns, 2);
   Tensor bias = make(spec.dtype, {spec.n}, noise(spec.n, 3));
   Tensor out = Tensor::empty(spec.dtype, std::vector<int64_t>{spec.m, spec.n});
   StoragePtr packed = spec.packs_weights ? Storage::allocate(product->packed_bytes()) : StoragePtr();
