@@ -9,7 +9,6 @@
 namespace md {
 namespace {
 
-constexpr int64_t kDepth = 384;          // of k at a time
 constexpr int64_t kColumns = 4096;       // of b, packed at a time
 constexpr int64_t kBesideBytes = 16384;  // a b of so many bytes stays in the first cache as it lies
 constexpr int64_t kPackRowsFrom = 160;   // an a of fewer rows and columns than that is read where it lies
@@ -38,12 +37,12 @@ class Gemm {
     int64_t strips = (columns + loops_.strip - 1) / loops_.strip;
     StoragePtr storage;
     if (packs_b_) {
-      storage = allocate(strips * loops_.strip * std::min(problem_.k, kDepth));
+      storage = allocate(strips * loops_.strip * std::min(problem_.k, kGemmDepth));
       packed_b_ = static_cast<T*>(storage->data());
     }
     for (int64_t j = 0; j < problem_.n; j += columns) {
-      for (int64_t p = 0; p < problem_.k; p += kDepth) {
-        run_slab(j, std::min(problem_.n - j, columns), p, std::min(problem_.k - p, kDepth));
+      for (int64_t p = 0; p < problem_.k; p += kGemmDepth) {
+        run_slab(j, std::min(problem_.n - j, columns), p, std::min(problem_.k - p, kGemmDepth));
       }
     }
   }

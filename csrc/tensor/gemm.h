@@ -8,6 +8,8 @@
 
 namespace md {
 
+inline constexpr int64_t kGemmDepth = 384;  // of k at a time
+
 // Strides in elements: a is at a[i * a_row + p * a_step], b at b[p * b_row + j * b_step], c's rows are contiguous.
 template <typename T>
 struct GemmProblem {

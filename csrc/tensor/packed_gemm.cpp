@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "tensor/gemm.h"
 #include "tensor/loops.h"
 #include "tensor/storage.h"
 
 namespace md {
 namespace {
-
-constexpr int64_t kDepth = 384;  // of k at a time, as in gemm.cpp
 
 // Packed are one stretch of k after another, in each the strips of all columns.
 class PackedGemm final : public OnednnPacking {
@@ -32,8 +31,8 @@ class PackedGemm final : public OnednnPacking {
                            .c = static_cast<float*>(dst),
                            .c_row = spec_.c_strides[1],
                            .add = false};
-    for (int64_t p = 0; p < spec_.k; p += kDepth, block.add = true) {
-      block.depth = std::min(spec_.k - p, kDepth);
+    for (int64_t p = 0; p < spec_.k; p += kGemmDepth, block.add = true) {
+      block.depth = std::min(spec_.k - p, kGemmDepth);
       loops_.rows(block);
       block.a += block.depth * block.a_step;
       block.b += block.depth * columns();
@@ -42,7 +41,7 @@ class PackedGemm final : public OnednnPacking {
   }
 
   size_t scratchpad_bytes() const override {
-    return static_cast<size_t>(std::min(spec_.m, kGemmRows) * std::min(spec_.k, kDepth)) * sizeof(float);
+    return static_cast<size_t>(std::min(spec_.m, kGemmRows) * std::min(spec_.k, kGemmDepth)) * sizeof(float);
   }
   std::string implementation() const override { return "own blocks"; }
   size_t packed_bytes() const override { return static_cast<size_t>(columns() * spec_.k) * sizeof(float); }
@@ -52,8 +51,8 @@ class PackedGemm final : public OnednnPacking {
   void pack(const void* weights, void* packed) const override {
     const auto* from = static_cast<const float*>(weights);
     auto* to = static_cast<float*>(packed);
-    for (int64_t p = 0; p < spec_.k; p += kDepth) {
-      int64_t depth = std::min(spec_.k - p, kDepth);
+    for (int64_t p = 0; p < spec_.k; p += kGemmDepth) {
+      int64_t depth = std::min(spec_.k - p, kGemmDepth);
       loops_.pack_columns(from + p * spec_.b_strides[1], spec_.b_strides[1], spec_.b_strides[2], depth, spec_.n, to);
       to += depth * columns();
     }
