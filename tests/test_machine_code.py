@@ -255,6 +255,24 @@ def test_more_values_than_registers():
     check(function, *(unusual(70, dtype=f32) for _ in range(45)))
 
 
+def test_code_that_was_made_stays_what_it_is():
+    """Rows that begin off a vector's alignment, after the flag is turned off: the plan keeps its code."""
+    minidynamo.set_num_threads(1)
+    try:
+        config.machine_code = True
+        for offset in range(1, 16):
+            function = lambda x: x[:, offset : offset + 980] * 2 + x[:, offset + 16 : offset + 996]  # noqa: B023, E731
+            minidynamo._dynamo.reset()
+            compiled = minidynamo.compile(function, fullgraph=True)
+            for machine_code in (True, True, False):
+                config.machine_code = machine_code
+                x = minidynamo.randn(32, 1024)
+                assert_same_bits(compiled(x).numpy(), function(x).numpy())
+            config.machine_code = True
+    finally:
+        minidynamo.set_num_threads(2)
+
+
 def test_the_log_says_what_is_machine_code(caplog):
     def function(x):
         return (x * 2 + 1).abs()

@@ -39,6 +39,7 @@ CodeRuns find_code_runs(std::span<const CodeInstruction> instructions, const std
   std::vector<std::pair<int64_t, size_t>> row_offsets;  // by elements of a row
   if (std::optional<VectorSet> set = machine_code_set()) {
     Assembler assembler(*set);
+    found.vector_bytes = vector_bytes(*set);
     all = assemble_all(assembler, instructions, is_alone, places);
     bool is_one = all.size() == 1 && all[0].count == instructions.size();
     for (size_t i = 0, offset = 0; is_one && i < rows.size(); ++i)

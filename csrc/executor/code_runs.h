@@ -18,6 +18,7 @@ struct CodeRun {
 struct CodeRuns {
   std::vector<CodeRun> runs;       // all instructions, in order; without code each for itself
   std::vector<RowLoop> row_loops;  // of all instructions; those of what was asked for that there are
+  int64_t vector_bytes = 0;        // of the code
   std::shared_ptr<const ExecutableMemory> memory;
 };
 

@@ -6,7 +6,6 @@ namespace md {
 namespace {
 
 constexpr int64_t kMinTile = 64;
-constexpr int64_t kCacheLine = 64;
 
 // The instruction's result is one element for the row.
 bool leaves_single(const DraftInstruction& instruction) {
@@ -165,6 +164,7 @@ void join_runs(LoopDraft& draft) {
     draft.program.code.push_back({.code = run.code});
   }
   draft.program.row_loops = std::move(draft.runs.row_loops);
+  draft.program.code_vector_bytes = draft.runs.vector_bytes;
   draft.program.machine_code = std::move(draft.runs.memory);
 }
 

@@ -9,10 +9,7 @@ constexpr int64_t kMinRow = 64;  // shorter rows are walked over
 constexpr int64_t kRowsWorthPacking = 4;
 
 // An odd number of cache lines: rows that are read side by side then fall into different sets of a cache.
-int64_t packed_row_bytes(int64_t bytes) {
-  constexpr int64_t kCacheLine = 64;
-  return ((bytes + kCacheLine - 1) / kCacheLine | 1) * kCacheLine;
-}
+int64_t packed_row_bytes(int64_t bytes) { return ((bytes + kCacheLine - 1) / kCacheLine | 1) * kCacheLine; }
 
 template <typename F>
 void for_each_stream(LoopProgram& program, F&& f) {

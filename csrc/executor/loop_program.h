@@ -15,6 +15,8 @@
 
 namespace md {
 
+inline constexpr int64_t kCacheLine = 64;
+
 // How a stream's elements are reached in one tile.
 enum class StreamAccess : uint8_t {
   Linear,     // in iteration order without gaps
@@ -106,6 +108,7 @@ struct LoopProgram {
   std::vector<RowLoop> row_loops;                        // of a loop that chooses rows
   std::shared_ptr<const ExecutableMemory> machine_code;  // of the instructions that have any
   int machine_operations = 0;                            // that these instructions do
+  int64_t code_vector_bytes = 0;                         // of theirs: the processor's choice when they were made
   std::vector<Scalar> params;
   int register_count = 0;
   bool fetches_ahead = false;  // rows are folded, and their memory is larger than a cache

@@ -8,8 +8,6 @@
 
 namespace md {
 
-inline constexpr int64_t kCacheLine = 64;
-
 template <bool is_written = false>
 void prefetch(const std::byte* from, int64_t bytes) {
   for (int64_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(from + at, is_written);

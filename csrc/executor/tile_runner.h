@@ -122,7 +122,7 @@ class TileRunner {
     head_ = 0;
     if (rows < kRowsWorthAligning || program_.code.size() != 1 || program_.code[0].code == nullptr) return;
     std::array<int64_t, kCacheLine> streams = {};  // by elements to the start of such a vector
-    const int64_t vector = code_vector_bytes();
+    const int64_t vector = program_.code_vector_bytes;
     int64_t item = 0;
     for (size_t i = 0; i < known_step_count_; ++i) item = std::max(item, row_steps_[i].element_bytes);
     if (item == 0) return;

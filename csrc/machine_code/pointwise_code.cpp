@@ -16,9 +16,8 @@ namespace {
 // A single operation has a loop of its own, which is as good but for what machine code makes of it before the loop.
 size_t fewest(VectorSet set, std::span<const CodeInstruction> instructions) {
   const CodeInstruction& first = instructions.front();
-  bool divides_by_one =
-      set == VectorSet::Avx512 && first.row == static_cast<int>(Pointwise::div) && (first.once & 2) != 0;
-  return divides_by_one ? 1 : 2;
+  bool divides_by_one = first.row == static_cast<int>(Pointwise::div) && (first.once & 2) != 0;
+  return divides_by_one && has_one_divisor(set) ? 1 : 2;
 }
 
 // 0 where the instruction has only bools.
@@ -164,8 +163,6 @@ std::optional<VectorSet> machine_code_set() {
   if (level == "avx512") return VectorSet::Avx512;
   return level == "avx2" ? std::optional(VectorSet::Avx2) : std::nullopt;
 }
-
-int64_t code_vector_bytes() { return vector_bytes(machine_code_set().value_or(VectorSet::Avx512)); }
 
 bool has_machine_code(const CodeInstruction& instruction) { return find_recipe(instruction) != nullptr; }
 

@@ -59,8 +59,6 @@ struct RowLoop {
 // What machine code agrees with the loops in use; none where there is no such code or config.machine_code does not allow it.
 std::optional<VectorSet> machine_code_set();
 inline bool uses_machine_code() { return machine_code_set().has_value(); }
-// Bytes of a vector of that code; of the longest there is, where there is none.
-int64_t code_vector_bytes();
 bool has_machine_code(const CodeInstruction& instruction);
 
 // Appends one function of type PointwiseCode for the first so many instructions, and returns how many: as far as they

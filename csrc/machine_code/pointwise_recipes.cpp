@@ -176,9 +176,8 @@ void int_extreme(B& body, const O& o) {
   body.extreme(which, o.to(), o.a(), o.b());
 }
 void int_clamp(B& body, const O& o) {
-  VectorRegister at_least = body.scratch();
-  body.extreme(Extreme::Max, at_least, o.a(), o.b());
-  body.extreme(Extreme::Min, o.to(), at_least, o.c());
+  body.extreme(Extreme::Max, o.to(), o.a(), o.b());
+  body.extreme(Extreme::Min, o.to(), o.to(), o.c());
 }
 void int_relu(B& body, const O& o) { body.extreme(Extreme::Max, o.to(), o.a(), zero(body)); }
 void int_is_zero(B& body, const O& o) { body.compare_integers(o.to_mask(), o.a(), zero(body), Int::Equal); }

@@ -5,6 +5,7 @@
 
 #include "machine_code/avx2_body.h"
 #include "machine_code/avx512_body.h"
+#include "machine_code/one_divisor.h"
 #include "machine_code/pointwise_recipes.h"
 #include "tensor/pointwise_table.h"
 
@@ -202,7 +203,7 @@ VectorRegister VectorBody::constant(const CodeConstant& constant) {
 
 std::optional<DivisorRegisters> VectorBody::divisor(int loop_register) {
   constexpr int kParts = 4, kAlsoShared = 1, kScratchVectors = 2, kScratchMasks = 2;
-  if (!frame_.has_mask_registers()) return std::nullopt;
+  if (!has_one_divisor(frame_.set)) return std::nullopt;
   auto& constants = frame_.constants;
   auto place = [&](int part) {
     return std::find(constants.begin(), constants.end(),

@@ -118,10 +118,10 @@ class VectorBody {
   Assembler& assembler() { return assembler_; }
 
   virtual void choose_bits(VectorRegister mask_and_dst, VectorRegister where_set, VectorRegister where_clear) = 0;
-  // Of integers: dst may be an operand of a product, and of nothing else.
+  // Of integers: dst may be an operand of a product or an extreme, and of nothing else.
   virtual void product(VectorRegister dst, VectorRegister a, VectorRegister b) = 0;
-  virtual void absolute(VectorRegister dst, VectorRegister a) = 0;
   virtual void extreme(Extreme which, VectorRegister dst, VectorRegister a, VectorRegister b) = 0;
+  virtual void absolute(VectorRegister dst, VectorRegister a) = 0;
   virtual void compare_integers(MaskRegister dst, VectorRegister a, VectorRegister b, IntegerRelation relation) = 0;
   virtual void integers_to_floats(VectorRegister dst, VectorRegister src) = 0;
   virtual void combine(MaskLogic logic, MaskRegister dst, MaskRegister a, MaskRegister b) = 0;

@@ -25,4 +25,12 @@ struct GemmProblem {
 void gemm(const GemmProblem<float>& problem);
 void gemm(const GemmProblem<double>& problem);
 
+// bias[n] to each of m rows of c.
+template <typename T>
+void add_bias(int64_t m, int64_t n, const T* bias, T* c, int64_t c_row) {
+  for (int64_t i = 0; i < m; ++i, c += c_row) {
+    for (int64_t j = 0; j < n; ++j) c[j] += bias[j];
+  }
+}
+
 }  // namespace md

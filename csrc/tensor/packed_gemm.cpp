@@ -37,7 +37,7 @@ class PackedGemm final : public OnednnPacking {
       block.a += block.depth * block.a_step;
       block.b += block.depth * columns();
     }
-    if (spec_.has_bias) add_bias(static_cast<const float*>(inputs[2]), block.c);
+    if (spec_.has_bias) add_bias(spec_.m, spec_.n, static_cast<const float*>(inputs[2]), block.c, block.c_row);
   }
 
   size_t scratchpad_bytes() const override {
@@ -60,11 +60,6 @@ class PackedGemm final : public OnednnPacking {
 
  private:
   int64_t columns() const { return (spec_.n + loops_.strip - 1) / loops_.strip * loops_.strip; }
-  void add_bias(const float* bias, float* c) const {
-    for (int64_t i = 0; i < spec_.m; ++i, c += spec_.c_strides[1]) {
-      for (int64_t j = 0; j < spec_.n; ++j) c[j] += bias[j];
-    }
-  }
 
   MatmulSpec spec_;
   const GemmLoops<float>& loops_;

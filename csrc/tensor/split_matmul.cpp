@@ -200,10 +200,7 @@ void SplitMatmul::run_own_loops(const MatmulBlock& block, const MatmulOperands& 
                           .c = c,
                           .c_row = spec_.c_strides[1]});
     }
-    if (bias == nullptr) continue;
-    for (int64_t r = 0; r < block.rows; ++r, c += spec_.c_strides[1]) {
-      for (int64_t j = 0; j < block.columns; ++j) c[j] += bias[j];
-    }
+    if (bias != nullptr) add_bias(block.rows, block.columns, bias, c, spec_.c_strides[1]);
   }
 }
 
