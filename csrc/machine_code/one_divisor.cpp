@@ -45,6 +45,11 @@ void is_zero(VectorBody& body, MaskRegister dst, VectorRegister a, MaskRegister 
 
 }  // namespace
 
+bool divides_in_turn() {
+  static const bool is_amd = __builtin_cpu_is("amd") != 0;
+  return is_amd;
+}
+
 void prepare_divisor(VectorBody& body, const DivisorRegisters& registers) {
   constexpr VectorRegister one = {0}, distance = {1}, extent = {2};
   constexpr MaskRegister is_safe = {1};

@@ -42,6 +42,11 @@ bool is_wide(std::span<const CodeInstruction> instructions) {
                      [](const CodeInstruction& instruction) { return element_size(instruction) == 8; });
 }
 
+bool has_divisor(const LoopFrame& frame) {
+  return std::any_of(frame.constants.begin(), frame.constants.end(),
+                     [](const CodeConstant& constant) { return constant.of_divisor != 0; });
+}
+
 void assemble_constants(Assembler& assembler, LoopFrame& frame) {
   const auto& constants = frame.constants;
   auto body = VectorBody::create(assembler, frame, false);
@@ -103,11 +108,21 @@ void assemble_loop(Assembler& assembler, std::span<const CodeInstruction> instru
   assembler.compare(kIndex, kLimit);
   Assembler::Jump to_tail = assembler.jump_if(Assembler::Condition::Greater);
   size_t body = assembler.position();
-  assemble_body(assembler, instructions, first, frame);
-  assembler.add(kIndex, frame.lanes());
-  assembler.compare(kIndex, kLimit);
+  auto go_on = [&] {
+    assemble_body(assembler, instructions, first, frame);
+    assembler.add(kIndex, frame.lanes());
+    assembler.compare(kIndex, kLimit);
+  };
+  go_on();
+  std::optional<Assembler::Jump> also_to_tail;
+  if (has_divisor(frame) && divides_in_turn()) {
+    also_to_tail = assembler.jump_if(Assembler::Condition::Greater);
+    frame.divides = true;
+    go_on();
+  }
   assembler.jump_back_if(Assembler::Condition::LessOrEqual, body);
   assembler.bind(to_tail);
+  if (also_to_tail) assembler.bind(*also_to_tail);
   assembler.move(kEnd, kCount);
   assembler.subtract(kCount, kIndex);
   Assembler::Jump to_end = assembler.jump_if(Assembler::Condition::LessOrEqual);
@@ -197,9 +212,7 @@ bool assemble_rows(Assembler& assembler, std::span<const CodeInstruction> instru
   Assembler trial(frame.set);
   size_t done = 0;
   if (!VectorBody::create(trial, frame, false)->emit(instructions, 0, done)) return false;
-  bool divides = std::any_of(frame.constants.begin(), frame.constants.end(),
-                             [](const CodeConstant& constant) { return constant.of_divisor != 0; });
-  if (divides) return false;
+  if (has_divisor(frame)) return false;
   assembler.align(kFunctionAlignment);
   offset = assembler.position();
   assemble_row_loop(assembler, instructions, rows, frame);

@@ -203,7 +203,7 @@ VectorRegister VectorBody::constant(const CodeConstant& constant) {
 
 std::optional<DivisorRegisters> VectorBody::divisor(int loop_register) {
   constexpr int kParts = 4, kAlsoShared = 1, kScratchVectors = 2, kScratchMasks = 2;
-  if (!has_one_divisor(frame_.set)) return std::nullopt;
+  if (frame_.divides || !has_one_divisor(frame_.set)) return std::nullopt;
   auto& constants = frame_.constants;
   auto place = [&](int part) {
     return std::find(constants.begin(), constants.end(),

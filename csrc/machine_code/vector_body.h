@@ -25,6 +25,7 @@ struct LoopFrame {
   bool is_wide = false;  // elements of 8 bytes, not 4
   std::span<const CodePlace> places = {};
   std::vector<CodeConstant> constants = {};  // that stay in registers: the last ones
+  bool divides = false;                      // by one number, too
   std::vector<int> pointers = {};            // loop registers whose addresses are in word registers
   bool has_mask_registers() const { return set == VectorSet::Avx512; }
   int vector_count() const { return has_mask_registers() ? 32 : 16; }
