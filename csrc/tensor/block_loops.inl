@@ -369,12 +369,25 @@ void differences_run(const T* src, int64_t n, T from, double& sum, double& squar
   for (int64_t at = 0; at < n; at += kSumBlock) add_differences(src + at, least(n - at, kSumBlock), from, sum, squares);
 }
 
+// In the same order at every level.
+template <typename T>
+T mean_of_first(const T* src, int64_t n) {
+  constexpr int64_t kFirst = 16;
+  if (n < kFirst) return T(double(sum_block(src, n)) / double(n));
+  T sums[kFirst / 2];
+  for (int64_t i = 0; i < kFirst / 2; ++i) sums[i] = src[i] + src[i + kFirst / 2];
+#pragma GCC unroll 3
+  for (int64_t width = kFirst / 4; width > 0; width /= 2) {
+    for (int64_t i = 0; i < width; ++i) sums[i] += sums[i + width];
+  }
+  return sums[0] * T(1.0 / kFirst);
+}
+
 // The mean, and the sum of (element - mean)^2: what differs from a number near the mean says how far it is off. The mean of
 // the first elements is near enough unless it is off by more than the elements are among themselves, so that digits cancel.
 template <typename T>
 void moments_run(const T* src, int64_t n, double* mean, double* squares) {
-  int64_t first = least(n, kLanes);
-  T near = T(double(sum_block(src, first)) / double(first));
+  T near = mean_of_first(src, n);
   double sum, products;
   if (__builtin_isfinite(near)) {
     differences_run(src, n, near, sum, products);
