@@ -543,6 +543,7 @@ constexpr void fill_blocks(LoopTable& table) {
   table.min_f64 = extreme_run<double, false>;
   table.gemm_f32 = gemm_loops<float>();
   table.gemm_f64 = gemm_loops<double>();
+  table.winograd_f32 = winograd_loops();
   table.dots_f32 = dots_run<float>;
   table.dots_f64 = dots_run<double>;
   table.axpy_f32 = axpy_run<float>;

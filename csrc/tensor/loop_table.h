@@ -51,6 +51,27 @@ struct GemmLoops {
   void (*rows)(const GemmBlock<T>& block);
 };
 
+// Rows of tiles of one image; a tile has 2 x 2 results of a 3 x 3 convolution, and 16 numbers that they are sums of.
+struct WinogradBand {
+  int64_t height, width, top, left;  // of the image, and the zeros above and left of it
+  int64_t dst_height, dst_width;
+  int64_t across;       // tiles of a row
+  int64_t first, down;  // rows
+  int64_t tile_step;    // between the 16 numbers of a tile; tiles follow one another
+};
+
+// Whole vectors are written: up to 15 floats after the last tile.
+struct WinogradLoops {
+  // Floats of scratch for a band.
+  int64_t (*scratch)(const WinogradBand& band);
+  // The tiles of one channel of the image.
+  void (*read)(const WinogradBand& band, const float* image, float* tiles, float* scratch);
+  // One channel of the result from its tiles. False: a number is not finite.
+  bool (*write)(const WinogradBand& band, const float* tiles, float bias, float* dst, float* scratch);
+  // `count` kernels of 9; number i of kernel k at dst[i * step + k].
+  void (*weights)(const float* src, int64_t count, float* dst, int64_t step);
+};
+
 struct LoopTable {
   const char* name;  // of the instruction-set level
   // By row, dtype and scalar_mask / (arity == 3 ? 2 : 1).
@@ -68,6 +89,7 @@ struct LoopTable {
   double (*min_f64)(const double* src, int64_t n);
   GemmLoops<float> gemm_f32;
   GemmLoops<double> gemm_f64;
+  WinogradLoops winograd_f32;
   // For matrix-vector products: out[j] = the dot product of a and b + j * b_step, and y += x * scale.
   void (*dots_f32)(const float* a, const float* b, int64_t b_step, int64_t count, int64_t n, float* out);
   void (*dots_f64)(const double* a, const double* b, int64_t b_step, int64_t count, int64_t n, double* out);

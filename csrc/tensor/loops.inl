@@ -6,6 +6,8 @@ namespace {
 #include "tensor/pointwise_functions.inl"
 
 #include "tensor/gemm_loops.inl"
+#include "tensor/winograd_loops.inl"
+
 #include "tensor/block_loops.inl"
 #include "tensor/convert_loops.inl"
 #include "tensor/pointwise_loops.inl"

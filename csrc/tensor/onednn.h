@@ -34,7 +34,7 @@ class OnednnPrimitive {
   // scratchpad: scratchpad_bytes() bytes, 64-byte aligned, this call's own; null when that is 0.
   virtual void execute(std::span<const void* const> inputs, void* dst, void* scratchpad) const = 0;
   virtual size_t scratchpad_bytes() const = 0;
-  virtual std::string implementation() const = 0;  // oneDNN's name of it: "brg:avx512_core"
+  virtual std::string implementation() const = 0;  // "oneDNN brg:avx512_core"
 };
 using OnednnPrimitivePtr = std::shared_ptr<const OnednnPrimitive>;
 

@@ -92,7 +92,7 @@ class Convolution final : public OnednnPacking {
               const Desc& weights, const Desc& dst)
       : spec_(std::move(spec)),
         primitive_(std::move(primitive)),
-        implementation_(desc.impl_info_str()),
+        implementation_(str_cat("oneDNN ", desc.impl_info_str())),
         src_(src, desc.src_desc(), false, pieces_),
         weights_(weights, desc.weights_desc(), false, pieces_),
         dst_(dst, desc.dst_desc(), true, pieces_),

@@ -28,7 +28,7 @@ class Matmul final : public OnednnPacking {
         arguments_{{DNNL_ARG_SRC, desc.src_desc()}, {DNNL_ARG_WEIGHTS, desc.weights_desc()}},
         scratchpad_(desc.scratchpad_desc()),
         plain_b_(plain_b),
-        implementation_(desc.impl_info_str()) {
+        implementation_(str_cat("oneDNN ", desc.impl_info_str())) {
     if (!bias.is_zero()) arguments_.push_back({DNNL_ARG_BIAS, bias});
     arguments_.push_back({DNNL_ARG_DST, desc.dst_desc()});
     if (scratchpad_bytes() > 0) arguments_.push_back({DNNL_ARG_SCRATCHPAD, scratchpad_});

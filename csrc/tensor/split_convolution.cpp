@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tensor/call_args.h"
+#include "tensor/winograd.h"
 
 namespace md {
 namespace {
@@ -94,7 +95,8 @@ bool SplitConvolution::add_piece(int64_t first_image, int64_t images, int64_t fi
   part.dst[1] = channels;
   if (!spec_.transposed) part.weights[0] = channels;
   int64_t dst_channel = volume(spec_.dst, 2);
-  Piece piece = {.primitive = make_convolution(part),
+  OnednnPackingPtr tiles = make_winograd(part);
+  Piece piece = {.primitive = tiles != nullptr ? tiles : make_convolution(part),
                  .src_start = first_image * volume(spec_.src, 1),
                  .weights_start = spec_.transposed ? 0 : first_channel * volume(spec_.weights, 1),
                  .bias_start = first_channel,
@@ -128,7 +130,7 @@ void SplitConvolution::pack(const void* weights, void* packed) const {
 }
 
 std::string SplitConvolution::implementation() const {
-  std::string what = str_cat("oneDNN ", pieces_[0].primitive->implementation());
+  std::string what = pieces_[0].primitive->implementation();
   return pieces_.size() == 1 ? what : str_cat(what, " in ", pieces_.size(), " pieces");
 }
 

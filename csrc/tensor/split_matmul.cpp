@@ -257,7 +257,7 @@ void SplitMatmul::pack(const void* b, void* packed) const {
 }
 
 std::string SplitMatmul::implementation() const {
-  std::string what = engine_ == Engine::Primitive ? str_cat("oneDNN ", pieces_[0].primitive->implementation())
+  std::string what = engine_ == Engine::Primitive ? pieces_[0].primitive->implementation()
                      : engine_ == Engine::Rows    ? std::string("own rows")
                                                   : std::string("own blocks");
   return pieces_.size() == 1 ? what : str_cat(what, " in ", pieces_.size(), " pieces");
