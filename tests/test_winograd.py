@@ -126,7 +126,12 @@ def kernels(caplog, function, *arguments):
 
 @pytest.mark.parametrize(
     "shape, is_tiled",
-    [((1, 64, 64, 56, 56), True), ((1, 16, 64, 56, 56), False), ((1, 64, 16, 56, 56), False), ((1, 64, 64, 8, 8), False)],
+    [
+        ((1, 64, 64, 56, 56), True),
+        ((1, 16, 64, 56, 56), False),
+        ((1, 64, 16, 56, 56), False),
+        ((1, 64, 64, 8, 8), False),
+    ],
 )
 def test_where_it_pays(caplog, shape, is_tiled):
     x, weight, _ = operands(*shape, False)

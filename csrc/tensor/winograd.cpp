@@ -16,9 +16,9 @@ namespace {
 
 constexpr int64_t kSide = 3, kNumbers = 16;  // of a kernel, and of a tile
 constexpr int64_t kLeastChannels = 32, kLeastTiles = 196;
-constexpr int64_t kBandBytes = 1 << 20;     // of tiles: what stays in the second cache
-constexpr int64_t kLine = 16;  // floats of a cache line, and what vectors may write beyond the last tile
-constexpr int64_t kPackRowsFrom = 160;      // weights of more rows or columns are packed for a product
+constexpr int64_t kBandBytes = 1 << 20;  // of tiles: what stays in the second cache
+constexpr int64_t kLine = 16;            // floats of a cache line, and what vectors may write beyond the last tile
+constexpr int64_t kPackRowsFrom = 160;   // weights of more rows or columns are packed for a product
 
 struct Shape {
   int64_t images, channels, height, width, dst_channels, dst_height, dst_width;
