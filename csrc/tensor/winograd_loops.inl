@@ -63,6 +63,8 @@ void winograd_read(const WinogradBand& band, const float* src, float* dst, float
     for (int i = 0; i < kTileSide; ++i)
       winograd_spread(lines + i * length, band.across, even, odd, dst + i * kTileSide * band.tile_step, band.tile_step);
   }
+  // What memory held before might be slow to multiply.
+  for (int i = 0; i < kTileSide * kTileSide; ++i) vector_at(dst + i * band.tile_step) = Vector<float>{};
 }
 
 bool winograd_write(const WinogradBand& band, const float* src, float bias, float* dst, float* scratch) {
