@@ -42,13 +42,12 @@ Ref length_from(Ref result) {
 
 }  // namespace
 
-void add_slots(PvFrame* frame, int count, std::vector<PyObject*>& slots) {
-  size_t first = slots.size();
-  slots.resize(first + static_cast<size_t>(count));
-  for (int slot = 0; slot < count; ++slot) slots[first + static_cast<size_t>(slot)] = pv_get(frame, slot);
+void add_slots(PvFrame* frame, int count, FrameSlots& slots) {
+  PyObject** added = slots.append(static_cast<size_t>(count));
+  for (int slot = 0; slot < count; ++slot) added[slot] = pv_get(frame, slot);
 }
 
-LocalsView view_of(PvFrame* frame, const std::vector<PyObject*>& slots) {
+LocalsView view_of(PvFrame* frame, const FrameSlots& slots) {
   return {slots.data(), static_cast<int>(slots.size()), pv_func(frame)};
 }
 
@@ -130,7 +129,7 @@ PyObject* FrameDriver::run_stopped(RegionRun& run) {
   return finish();
 }
 
-PyObject* FrameDriver::resume(std::vector<FrameImage>& images, size_t level) {
+PyObject* FrameDriver::resume(FrameImages& images, size_t level) {
   if (go_on(images, level) == Advance::Continue) return run();
   return finish();
 }
@@ -240,7 +239,7 @@ void FrameDriver::keep_capture_error() {
 // The frames become what they are at the call first.
 FrameDriver::Advance FrameDriver::raise_in_images(RegionRun& run, FailedCallOut& failed) {
   raising_ = take_raised();
-  std::vector<FrameImage> images;
+  FrameImages images;
   try {
     images = run.take_failure_images(failed);
   } catch (...) {
@@ -264,7 +263,7 @@ FrameDriver::Advance FrameDriver::stop_at_output(RegionRun& run) {
     return raise_saved();
   }
   is_done_ = !raising_;
-  std::vector<FrameImage> images = replay.take_images();
+  FrameImages images = replay.take_images();
   return go_on(images, 0);
 }
 
@@ -280,7 +279,7 @@ FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
     put(frame_, last_locals(run, state.slots));
     return return_result(std::move(result), state.index);
   }
-  std::vector<FrameImage> images = run.take_images(&frame_);
+  FrameImages images = run.take_images(&frame_);
   if (images.empty()) return stop_at_output(run);
   leaves_rest_ = region.leaves_rest;
   return go_on(images, 0);
@@ -343,7 +342,7 @@ FrameDriver::Advance FrameDriver::return_result(Ref result, int index) {
   return Advance::Left;
 }
 
-FrameDriver::Advance FrameDriver::go_on(std::vector<FrameImage>& images, size_t level) {
+FrameDriver::Advance FrameDriver::go_on(FrameImages& images, size_t level) {
   restore(frame_, images[level]);
   policy_ = images[level].state->policy;
   if (level + 1 == images.size()) {
@@ -370,7 +369,7 @@ FrameDriver::Advance FrameDriver::go_on(std::vector<FrameImage>& images, size_t 
   }
   // What the frames that are gone held is not kept for what comes after them.
   FrameImage gone = std::move(inner);
-  images.erase(images.begin() + static_cast<std::ptrdiff_t>(level) + 1, images.end());
+  images.truncate(level + 1);
   if (arrival_ && result) {
     gone = FrameImage();
     return arrive();
@@ -466,7 +465,7 @@ FrameDriver::Advance FrameDriver::execute_here() {
     AmbientPolicy ambient(policy_);
     done = step(frame_);
     // The instruction may have changed the policy: an error_on_graph_break entered or left.
-    if (ambient_policy() != nullptr) policy_ = ambient_policy();
+    if (ambient.now() != nullptr) policy_ = ambient.now();
   }
   frame_.set_index(done.index);
   if (done.outcome == Outcome::Return) return execute_last();

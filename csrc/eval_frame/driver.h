@@ -12,6 +12,11 @@
 
 namespace md {
 
+// The slots of a frame as a guard program reads them.
+using FrameSlots = InlineVector<PyObject*, 16>;
+void add_slots(PvFrame* frame, int count, FrameSlots& slots);
+LocalsView view_of(PvFrame* frame, const FrameSlots& slots);
+
 class FrameDriver {
  public:
   FrameDriver(LiveFrame& frame, const Policy* policy);
@@ -25,7 +30,7 @@ class FrameDriver {
   PyObject* run_from(RegionRun& run);     // a region whose plan has run, at the frame's start
   PyObject* run_inside(RegionRun& run);   // a region at the frame's start, its plan as well
   PyObject* run_stopped(RegionRun& run);  // a region at the frame's start that an output stopped
-  PyObject* resume(std::vector<FrameImage>& images, size_t level);  // frame is images[level]: restore, go on from there
+  PyObject* resume(FrameImages& images, size_t level);  // frame is images[level]: restore, go on from there
 
  private:
   enum class Advance : uint8_t { Continue, Left };
@@ -48,11 +53,11 @@ class FrameDriver {
   SlotObjects last_locals(RegionRun& run, const std::vector<SlotValue>& slots) const;
   Advance execute_here();
   // The frame becomes images[level], and goes on from there.
-  Advance go_on(std::vector<FrameImage>& images, size_t level);
+  Advance go_on(FrameImages& images, size_t level);
   // What a region has left to a waiting frame: the frame's result and where it returns, or what it and those above will hold.
   struct Arrival {
     RegionEntryPtr entry;  // keeps the states that the images refer to
-    std::vector<FrameImage> images;
+    FrameImages images;
     Ref result;
     int index;
     bool leaves_rest = false;
@@ -71,7 +76,7 @@ class FrameDriver {
   LiveFrame& frame_;
   const Policy* policy_;
   PyObject* result_ = nullptr;  // owned by the caller of run()
-  std::vector<PyObject*> slots_;
+  FrameSlots slots_;
   FrameDriver* caller_ = nullptr;
   const FrameImage* image_ = nullptr;  // as materialised, owned by the caller
   CallerChainPtr callers_;
@@ -86,9 +91,5 @@ class FrameDriver {
   // Of a region under fullgraph in this frame or in one that it waits for: handlers in them run, and cannot end it.
   Ref capture_error_;
 };
-
-// The slots of a frame as a guard program reads them.
-void add_slots(PvFrame* frame, int count, std::vector<PyObject*>& slots);
-LocalsView view_of(PvFrame* frame, const std::vector<PyObject*>& slots);
 
 }  // namespace md

@@ -82,7 +82,7 @@ PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   if (pv_has_stack_room() == 0) return leave_for_want_of_stack(ts, raw);
   const Bytecode* bytecode = decoded(raw);
   if (bytecode == nullptr) return leave_to_interpreter(ts, raw, HandOver::no_memory);
-  std::vector<PyObject*> slots;
+  FrameSlots slots;
   add_slots(raw, bytecode->slot_count(), slots);
   RegionPlace place{*bytecode, 0, 0, view_of(raw, slots), policy, nullptr};
   HandOver why;

@@ -65,13 +65,16 @@ HookInstallation::~HookInstallation() {
   }
 }
 
-AmbientHandler::AmbientHandler(FrameHandler* handler) : previous_(ambient_handler) { ambient_handler = handler; }
-AmbientHandler::~AmbientHandler() { ambient_handler = previous_; }
+AmbientHandler::AmbientHandler(FrameHandler* handler)
+    : place_(ambient_handler), previous_(std::exchange(place_, handler)) {}
+AmbientHandler::~AmbientHandler() { place_ = previous_; }
 FrameHandler* AmbientHandler::current() { return ambient_handler; }
 
 PendingEntry::PendingEntry(BorrowedRef function, FrameHandler& handler)
-    : function_(Ref::share(function)), handler_(handler), previous_(pending_entry) {
-  pending_entry = this;
+    : function_(Ref::share(function)),
+      handler_(handler),
+      place_(pending_entry),
+      previous_(std::exchange(place_, this)) {
   PvHook current = pv_installed();
   if (current == HookDispatch::on_frame) return;
   displaces_ = true;
@@ -81,7 +84,7 @@ PendingEntry::PendingEntry(BorrowedRef function, FrameHandler& handler)
 
 PendingEntry::~PendingEntry() {
   give_way();
-  pending_entry = previous_;
+  place_ = previous_;
 }
 
 void PendingEntry::give_way() {

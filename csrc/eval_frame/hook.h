@@ -42,6 +42,7 @@ class AmbientHandler {
   static FrameHandler* current();
 
  private:
+  FrameHandler*& place_;  // this thread's
   FrameHandler* previous_;
 };
 
@@ -62,6 +63,7 @@ class PendingEntry {
   friend struct HookDispatch;
   Ref function_;
   FrameHandler& handler_;
+  PendingEntry*& place_;  // this thread's
   PendingEntry* previous_;
   bool taken_ = false;
   PvHook displaced_ = nullptr;  // the hook that makes way until the frame is there

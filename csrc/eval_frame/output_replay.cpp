@@ -82,10 +82,10 @@ Ref OutputReplay::take_error(LiveFrame& frame) {
   return take_raised();
 }
 
-std::vector<FrameImage> OutputReplay::take_images() {
+FrameImages OutputReplay::take_images() {
   Place& place = places_[stopped_];
   for (auto [own, same] : place.output->same_after) place.after->share(own, builder_->build(same));
-  std::vector<FrameImage> images = build_images(*place.output->site.failure, *place.after);
+  FrameImages images = build_images(*place.output->site.failure, *place.after);
   place.after->finish();
   // From then on the images alone hold the values.
   builder_->release();

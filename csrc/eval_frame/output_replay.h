@@ -7,11 +7,10 @@
 
 #include "cpython/errors.h"
 #include "eval_frame/call_out_frames.h"
+#include "eval_frame/frame_image.h"
 #include "eval_frame/region_entry.h"
 
 namespace md {
-
-struct FrameImage;
 
 class OutputReplay {
  public:
@@ -32,7 +31,7 @@ class OutputReplay {
   int instruction() const { return site().frames.front().index; }  // of the region's own frame
   bool has_images() const { return site().failure.has_value(); }
   // The state after the call.
-  std::vector<FrameImage> take_images();
+  FrameImages take_images();
   // Lets go of what the places hold; what dies may run Python code.
   void release();
 

@@ -260,26 +260,28 @@ SlotObjects build_slots(const std::vector<SlotValue>& slots, ValueBuilder& build
   return objects;
 }
 
-std::vector<FrameImage> build_images(const Snapshot& snapshot, ValueBuilder& builder) {
-  std::vector<FrameImage> images;
+FrameImages build_images(const Snapshot& snapshot, ValueBuilder& builder) {
+  FrameImages images;
   images.reserve(snapshot.frames.size());
   for (const FrameState& state : snapshot.frames) {
-    FrameImage image;
+    FrameImage& image = images.emplace_back();
     image.state = &state;
     if (state.function != kNoRecipe) image.function = builder.build(state.function);
     image.slots = build_slots(state.slots, builder);
     image.stack.reserve(state.stack.size());
     for (RecipeId value : state.stack) image.stack.push_back(builder.build(value));
     if (state.continuation_value != kNoRecipe) image.continuation_value = builder.build(state.continuation_value);
-    images.push_back(std::move(image));
   }
   return images;
 }
 
-std::vector<FrameImage> ExitValues::take_images(OutputReplay* outputs, LiveFrame* frame) {
-  std::vector<FrameImage> images = build_images(snapshot_, builder_);
+FrameImages ExitValues::take_images(OutputReplay* outputs, LiveFrame* frame) {
+  FrameImages images = build_images(snapshot_, builder_);
   build_effects();
-  if (!apply_effects(outputs, frame)) return {};
+  if (!apply_effects(outputs, frame)) {
+    images.clear();
+    return images;
+  }
   // From then on the images alone hold the values.
   builder_.release();
   if (outputs != nullptr) outputs->release();
@@ -290,12 +292,12 @@ bool RegionRun::has_images_for(const FailedCallOut& failed) const {
   return region().call_outs[static_cast<size_t>(failed.site)].failure.has_value();
 }
 
-std::vector<FrameImage> RegionRun::take_failure_images(FailedCallOut& failed) {
+FrameImages RegionRun::take_failure_images(FailedCallOut& failed) {
   const Snapshot& snapshot = *region().call_outs[static_cast<size_t>(failed.site)].failure;
   ExitValues values(snapshot, view_);
   for (RecipeId id : snapshot.computed) values.builder().build(id);
   values.builder().set_outputs(failed.outputs);
-  std::vector<FrameImage> images = values.take_images();
+  FrameImages images = values.take_images();
   for (const auto& [target, value] : failed.written) {
     copy_elements(value, target);
     target->storage()->bump_version();

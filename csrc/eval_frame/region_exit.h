@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/inline_array.h"
+#include "eval_frame/frame_image.h"
 #include "eval_frame/live_frame.h"
 #include "eval_frame/output_replay.h"
 #include "eval_frame/region_entry.h"
@@ -11,19 +12,6 @@
 #include "symbolic/call_outs.h"
 
 namespace md {
-
-using SlotObjects = std::vector<std::pair<int, Ref>>;
-SlotObjects build_slots(const std::vector<SlotValue>& slots, ValueBuilder& builder);
-
-// What one frame will hold.
-struct FrameImage {
-  const FrameState* state = nullptr;
-  Ref function;  // inner frames
-  SlotObjects slots;
-  std::vector<Ref> stack;
-  Ref continuation_value;
-};
-std::vector<FrameImage> build_images(const Snapshot& snapshot, ValueBuilder& builder);
 
 // The values of one snapshot, on their way into the frames.
 class ExitValues {
@@ -35,7 +23,7 @@ class ExitValues {
   // Exit Return: the result, effects applied. Null: an output stopped it.
   Ref take_result(OutputReplay* outputs = nullptr, LiveFrame* frame = nullptr);
   // Other exits: what every frame holds, effects applied. From then on the images alone hold the values. Empty: an output stopped it.
-  std::vector<FrameImage> take_images(OutputReplay* outputs = nullptr, LiveFrame* frame = nullptr);
+  FrameImages take_images(OutputReplay* outputs = nullptr, LiveFrame* frame = nullptr);
 
  private:
   void build_effects();
@@ -61,13 +49,13 @@ class RegionRun {
   // Null, or empty: the region is left at an output, as stopped_output() says. `frame` is the region's, null if it has none;
   // a region with outputs that run Python code needs one.
   Ref take_result(LiveFrame* frame = nullptr) { return exit_.take_result(outputs_replay(), frame); }
-  std::vector<FrameImage> take_images(LiveFrame* frame) { return exit_.take_images(outputs_replay(), frame); }
+  FrameImages take_images(LiveFrame* frame) { return exit_.take_images(outputs_replay(), frame); }
   OutputReplay& replay() { return *replay_; }
   // Before take_images.
   SlotObjects build_slots(const std::vector<SlotValue>& slots) { return md::build_slots(slots, exit_.builder()); }
   // Whether its exception is raised in frames that are made first; their images.
   bool has_images_for(const FailedCallOut& failed) const;
-  std::vector<FrameImage> take_failure_images(FailedCallOut& failed);
+  FrameImages take_failure_images(FailedCallOut& failed);
 
  private:
   template <typename Find>

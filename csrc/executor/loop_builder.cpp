@@ -16,6 +16,13 @@ namespace {
 
 constexpr double kCacheBytes = 4e6;  // of a core's second level and its share of the third, about
 
+bool is_in_place(const LoopProgram& program) {
+  if (program.numel > program.tile || program.rows != 1 || program.scratch_bytes > kScratchBytes) return false;
+  auto is_plain = [](const Stream& stream) { return !is_copied(stream) && stream.access != StreamAccess::Chosen; };
+  return std::all_of(program.inputs.begin(), program.inputs.end(), is_plain) &&
+         std::all_of(program.outputs.begin(), program.outputs.end(), is_plain);
+}
+
 class LoopBuilder {
  public:
   LoopBuilder(const Group& group, LoweringContext& context, int overwritten)
@@ -402,6 +409,7 @@ class LoopBuilder {
     }
     program().ns_per_element = ns;
     program().fetches_ahead = ops_.by_rows() && work.bytes > kCacheBytes;
+    program().is_in_place = is_in_place(program());
     find_shared_memory(draft_, context_.places.layout(), overwritten_, built.lowered);
     built.names = describe();
     join_runs(draft_);

@@ -91,9 +91,16 @@ void LoopRun::run_chosen(int64_t begin, int64_t end, int64_t column, int64_t len
   }
 }
 
+void LoopRun::run_in_place() {
+  alignas(kCacheLine) std::byte scratch[kScratchBytes];
+  for (auto [reg, offset] : program_.scratch) bases_[static_cast<size_t>(reg)] = scratch + offset;
+  for (const LoopInstruction& instruction : program_.code) execute(program_, instruction, program_.numel, bases_);
+}
+
 void run_loop(const LoopProgram& program, const RunState& state) {
   if (program.numel == 0) return;
   LoopRun run(program, state);
+  if (program.is_in_place) return run.run_in_place();
   if (program.numel <= program.tile && program.rows == 1) {
     TileRunner(program, run.bases_).run_tile(0, 0, program.numel);
     return;

@@ -112,6 +112,7 @@ struct LoopProgram {
   std::vector<Scalar> params;
   int register_count = 0;
   bool fetches_ahead = false;  // rows are folded, and their memory is larger than a cache
+  bool is_in_place = false;    // all is one tile of which nothing is copied
   double ns_per_element = 0;
 };
 
@@ -125,6 +126,8 @@ class LoopRun {
   LoopRun(const LoopRun& run, int64_t begin, std::span<const std::pair<int, std::byte*>> moved);
   // `rows` stretches of `length` elements, `pitch` apart. May be called by several threads for different elements.
   void run_block(int64_t begin, int64_t rows, int64_t pitch, int64_t length) const;
+  // Of a loop whose elements are one tile of which nothing is copied: registers are where the values lie.
+  void run_in_place();
   // Of a loop that chooses rows: the columns [column, column + length) of the rows [begin, end), in order.
   void run_chosen(int64_t begin, int64_t end, int64_t column, int64_t length) const;
   LoopRun(const LoopRun&) = delete;

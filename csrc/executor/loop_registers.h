@@ -9,6 +9,21 @@ namespace md {
 
 using LoopAddresses = std::array<std::byte*, kMaxLoopRegisters>;
 
+// Machine code takes so many elements at the head by themselves.
+inline void execute(const LoopProgram& program, const LoopInstruction& instruction, int64_t n, const LoopAddresses& at,
+                    int64_t head = 0) {
+  if (instruction.code != nullptr) return instruction.code(at.data(), n, head);
+  void* dst = at[static_cast<size_t>(instruction.dst)];
+  if (instruction.fold.run != nullptr)
+    return instruction.fold.run(at[static_cast<size_t>(instruction.src[0])], n, dst, instruction.fold.param);
+  if (instruction.is_single) n = 1;
+  if (instruction.convert != nullptr) return instruction.convert(at[static_cast<size_t>(instruction.src[0])], dst, n);
+  const void* src[3];
+  for (int i = 0; i < 3; ++i) src[i] = instruction.src[i] < 0 ? nullptr : at[static_cast<size_t>(instruction.src[i])];
+  const Scalar* params = instruction.params < 0 ? nullptr : &program.params[static_cast<size_t>(instruction.params)];
+  instruction.loop(src, dst, n, params);
+}
+
 // A set of registers is made for each few rows: what is large here is not set before it is used.
 class LoopRegisters {
  public:
@@ -32,18 +47,9 @@ class LoopRegisters {
     for (const LoopInstruction& instruction : program_.code) execute(instruction, n, at_, head);
   }
   void execute(const LoopInstruction& instruction, int64_t n) const { execute(instruction, n, at_); }
-  // On registers elsewhere. Machine code takes so many elements at the head by themselves.
+  // On registers elsewhere.
   void execute(const LoopInstruction& instruction, int64_t n, const LoopAddresses& at, int64_t head = 0) const {
-    if (instruction.code != nullptr) return instruction.code(at.data(), n, head);
-    void* dst = at[static_cast<size_t>(instruction.dst)];
-    if (instruction.fold.run != nullptr)
-      return instruction.fold.run(at[static_cast<size_t>(instruction.src[0])], n, dst, instruction.fold.param);
-    if (instruction.is_single) n = 1;
-    if (instruction.convert != nullptr) return instruction.convert(at[static_cast<size_t>(instruction.src[0])], dst, n);
-    const void* src[3];
-    for (int i = 0; i < 3; ++i) src[i] = instruction.src[i] < 0 ? nullptr : at[static_cast<size_t>(instruction.src[i])];
-    const Scalar* params = instruction.params < 0 ? nullptr : &program_.params[static_cast<size_t>(instruction.params)];
-    instruction.loop(src, dst, n, params);
+    md::execute(program_, instruction, n, at, head);
   }
 
  private:

@@ -62,7 +62,10 @@ std::string print_info(const ValueInfo& info) {
 
 std::string print_infos(const Node& node) {
   std::string text;
-  for (const ValueInfo& info : node.outs) text += (text.empty() ? "" : ", ") + print_info(info);
+  for (const ValueInfo& info : node.outs) {
+    if (!text.empty()) text += ", ";
+    text += print_info(info);
+  }
   return text;
 }
 

@@ -101,7 +101,7 @@ Stance exchange_stance(Stance stance) { return std::exchange(current_stance, sta
 
 const Policy* ambient_policy() { return ambient; }
 
-const Policy* exchange_ambient_policy(const Policy* policy) { return std::exchange(ambient, policy); }
+const Policy*& ambient_policy_place() { return ambient; }
 
 bool error_on_graph_break() { return ambient != nullptr ? ambient->error_on_graph_break : error_outside; }
 

@@ -2,6 +2,7 @@
 // the code cache. The ambient policy of a thread is what a frame inherits that is reached through C or called at a break.
 #pragma once
 #include <cstdint>
+#include <utility>
 
 #include "cpython/ref.h"
 
@@ -49,7 +50,6 @@ Stance exchange_stance(Stance stance);
 
 // Of this thread; nullptr outside of compiled calls.
 const Policy* ambient_policy();
-const Policy* exchange_ambient_policy(const Policy* policy);
 
 // What error_on_graph_break is in this thread: the ambient policy's value, or outside of compiled calls the value that
 // the next compiled call starts with.
@@ -61,15 +61,21 @@ bool exchange_error_on_graph_break(bool value);
 BorrowedRef skipped_function();
 BorrowedRef exchange_skipped_function(BorrowedRef function);
 
+// Where this thread's ambient policy is held.
+const Policy*& ambient_policy_place();
+
 // Sets the ambient policy for a scope.
 class AmbientPolicy {
  public:
-  explicit AmbientPolicy(const Policy* policy) : previous_(exchange_ambient_policy(policy)) {}
-  ~AmbientPolicy() { exchange_ambient_policy(previous_); }
+  explicit AmbientPolicy(const Policy* policy)
+      : place_(ambient_policy_place()), previous_(std::exchange(place_, policy)) {}
+  ~AmbientPolicy() { place_ = previous_; }
+  const Policy* now() const { return place_; }
   AmbientPolicy(const AmbientPolicy&) = delete;
   AmbientPolicy& operator=(const AmbientPolicy&) = delete;
 
  private:
+  const Policy*& place_;
   const Policy* previous_;
 };
 

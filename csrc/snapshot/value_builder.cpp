@@ -122,7 +122,10 @@ void ValueBuilder::set_outputs(std::span<Tensor> outputs) { outputs_ = outputs; 
 
 Ref ValueBuilder::build(RecipeId id) {
   if (values_[id]) return values_[id];
-  Ref made = make(snapshot_.recipes[id], id);
+  const Recipe& recipe = snapshot_.recipes[id];
+  if (recipe.kind == RecipeKind::Output)
+    return values_[id] = default_tensor_type().wrap(std::move(outputs_[recipe.index]));
+  Ref made = make(recipe, id);
   // Making may fill what waits, of which something may have asked for this very value: there is one object.
   if (!values_[id]) values_[id] = std::move(made);
   return values_[id];
@@ -177,8 +180,6 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       return nullptr;
     case RecipeKind::Constant:
       return recipe.object;
-    case RecipeKind::Output:
-      return default_tensor_type().wrap(std::move(outputs_[recipe.index]));
     case RecipeKind::Number:
       return number_in(outputs_[recipe.index]);
     case RecipeKind::Tuple:
@@ -409,7 +410,7 @@ void ValueBuilder::release() {
   for (Ref& value : values_) value.reset();
 }
 
-void ValueBuilder::finish() {
+void ValueBuilder::finish_queued() {
   // Filling may build, and so queue, further containers, or finish from inside: each is taken off before it is filled.
   while (!to_fill_.empty()) {
     RecipeId id = to_fill_.back();

@@ -24,12 +24,15 @@ class ValueBuilder {
   // The object of a recipe that another builder made.
   void share(RecipeId id, Ref object) { values_[id] = std::move(object); }
   // Fills the containers made so far. Call after the last build.
-  void finish();
+  void finish() {
+    if (!to_fill_.empty() || !to_place_.empty()) finish_queued();
+  }
   // Lets go of everything fetched and built; what dies may run Python code.
   void release();
 
  private:
   Ref make(const Recipe& recipe, RecipeId id);
+  void finish_queued();
   void fill(RecipeId id);
   bool is_there(RecipeId id) const;
   Ref make_class(const Recipe& recipe);
