@@ -279,6 +279,20 @@ void axpy_run(T scale, const T* x, T* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] += scale * x[i];
 }
 
+template <typename T>
+void exp_run(const T* src, T shift, T* dst, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) dst[i] = math_exp(src[i] - shift);
+}
+#if MD_LEVEL_BYTES >= 32
+inline void exp_run(const float* src, float shift, float* dst, int64_t n) {
+  constexpr int64_t kLanesOfFloats = sizeof(Floats) / sizeof(float);
+  int64_t i = 0;
+  for (; i + kLanesOfFloats <= n; i += kLanesOfFloats) store_floats(dst + i, math_exp(load_floats(src + i) - shift));
+  if (i < n) store_first(dst + i, n - i, math_exp(load_first(src + i, n - i) - shift));
+}
+#endif
+
 // What follows src is likely to be the next row: it comes into the cache meanwhile.
 template <typename T>
 T exp_sum_run(const T* src, T shift, T* dst, int64_t n) {
@@ -289,8 +303,7 @@ T exp_sum_run(const T* src, T shift, T* dst, int64_t n) {
   for (int64_t at = 0; at < n; at += kBlock) {
     int64_t end = least(at + kBlock, n);
     for (int64_t i = at; i < end; i += kCacheLine) __builtin_prefetch(src + n + i);
-#pragma GCC ivdep
-    for (int64_t i = at; i < end; ++i) dst[i] = math_exp(src[i] - shift);
+    exp_run(src + at, shift, dst + at, end - at);
   }
   return sum_run(dst, n);
 }

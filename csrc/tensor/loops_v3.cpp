@@ -2,6 +2,8 @@
 #include "tensor/loop_headers.h"
 
 #if defined(__x86_64__)
+#include <immintrin.h>
+
 #pragma GCC push_options
 #pragma GCC target("arch=x86-64-v3")
 #define MD_LEVEL_NAME "avx2"

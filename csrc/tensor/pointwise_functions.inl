@@ -54,15 +54,14 @@ MD_MATH(atanh)
 MD_MATH(exp)
 MD_MATH(log)
 MD_MATH(sinh)
-#if MD_LEVEL_BYTES == 32
-// libmvec's form for AVX2 takes half as long again.
-#include "tensor/float_functions.inl"
-inline float math_tanh(float a) { return tanh_of(a); }
-inline double math_tanh(double a) { return tanh_of(a); }
-#else
 MD_MATH(tanh)
-#endif
 #undef MD_MATH
+// Functions of Floats, a vector of them, which loops take instead.
+#if MD_LEVEL_BYTES >= 64
+#include "tensor/wide_functions.inl"
+#elif MD_LEVEL_BYTES >= 32
+#include "tensor/float_functions.inl"
+#endif
 inline float math_pow(float a, float b) { return ::powf(a, b); }
 inline double math_pow(double a, double b) { return ::pow(a, b); }
 inline float math_atan2(float a, float b) { return ::atan2f(a, b); }

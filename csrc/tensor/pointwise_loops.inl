@@ -43,6 +43,38 @@ inline T param_value(const Scalar* params) {
   }
 }
 
+// The functions of Floats and those whose expressions are made of them.
+template <typename F, typename T>
+constexpr bool takes_floats = false;
+#if MD_LEVEL_BYTES >= 32
+#define MD_TAKES_FLOATS(name) \
+  template <>                 \
+  constexpr bool takes_floats<Function_##name, float> = true;
+MD_TAKES_FLOATS(exp)
+MD_TAKES_FLOATS(log)
+MD_TAKES_FLOATS(erf)
+MD_TAKES_FLOATS(tanh)
+MD_TAKES_FLOATS(sigmoid)
+MD_TAKES_FLOATS(silu)
+MD_TAKES_FLOATS(gelu)
+MD_TAKES_FLOATS(gelu_tanh)
+#undef MD_TAKES_FLOATS
+
+template <typename F>
+void loop_over_floats(const void* const* src, void* dst, int64_t n) {
+  constexpr int64_t kLanes = sizeof(Floats) / sizeof(float);
+  const float* a = static_cast<const float*>(src[0]);
+  float* out = static_cast<float*>(dst);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    store_floats(out + i, F::template apply<float, Floats>(load_floats(a + i), {}, {}, {}));
+  if (i < n) store_first(out + i, n - i, F::template apply<float, Floats>(load_first(a + i, n - i), {}, {}, {}));
+}
+#else
+template <typename F>
+void loop_over_floats(const void* const*, void*, int64_t);
+#endif
+
 // As guarded_loop_of, with a form over whole vectors: blocks of them, and a last vector that is filled up.
 template <typename F, typename T, unsigned Mask>
 void wide_loop_of(const void* const* src, void* dst, int64_t n) {
@@ -125,6 +157,7 @@ void guarded_loop_of(const void* const* src, void* dst, int64_t n) {
 // Mask bits: operand i is one element, read before the loop because dst may be it.
 template <typename F, typename T, unsigned Mask>
 void pointwise_loop_of(const void* const* src, void* dst, int64_t n, [[maybe_unused]] const Scalar* params) {
+  if constexpr (takes_floats<F, T>) return loop_over_floats<F>(src, dst, n);
   if constexpr (WideForm<F, T>::exists) return wide_loop_of<F, T, Mask>(src, dst, n);
   if constexpr (FastForm<F, T>::exists) return guarded_loop_of<F, T, Mask>(src, dst, n);
   using A = FirstOperand<F, T>;

@@ -1,31 +1,12 @@
 // Rows in vectors of 64 bytes, with instructions that the compiler does not find by itself. GCC 12 takes the forms without a
 // mask for reads of something uninitialized: all elements are asked for.
 
-// e^x within one unit in the last place: x = n ln 2 + r, |r| <= ln 2 / 2, and e^r = 1 + r + r^2 q(r). The coefficients make the
-// largest relative error least. -NaN and NaN stay.
-inline __m512 wide_exp(__m512 x) {
-  constexpr float kRange = 120, kLog2E = 0x1.715476p+0f, kLn2High = 0x1.62e400p-1f, kLn2Low = 0x1.7f7d1cp-20f;
-  constexpr float kQ[] = {0x1.fffffcp-2f, 0x1.555490p-3f, 0x1.5558f8p-5f, 0x1.123b02p-7f, 0x1.6a2256p-10f};
-  constexpr int kNearest = 8;
-  constexpr __mmask16 kAll = 0xffff;
-  x = _mm512_maskz_max_ps(kAll, _mm512_set1_ps(-kRange), x);
-  x = _mm512_maskz_min_ps(kAll, _mm512_set1_ps(kRange), x);
-  __m512 n = _mm512_maskz_roundscale_ps(kAll, _mm512_mul_ps(x, _mm512_set1_ps(kLog2E)), kNearest);
-  __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(kLn2High), x);
-  r = _mm512_fnmadd_ps(n, _mm512_set1_ps(kLn2Low), r);
-  __m512 q = _mm512_set1_ps(kQ[4]);
-#pragma GCC unroll 4
-  for (int i = 3; i >= 0; --i) q = _mm512_fmadd_ps(q, r, _mm512_set1_ps(kQ[i]));
-  q = _mm512_fmadd_ps(q, _mm512_mul_ps(r, r), r);
-  return _mm512_maskz_scalef_ps(kAll, _mm512_add_ps(q, _mm512_set1_ps(1)), n);
-}
-
 // kLanes elements: the exponentials are written and added to the lanes.
 inline __attribute__((always_inline)) void exp_lanes(const float* src, float shift, float* dst, Lanes<float>& lanes) {
 #pragma GCC unroll 4
   for (int v = 0; v < kLaneVectors<float>; ++v) {
-    __m512 e = wide_exp(_mm512_sub_ps(_mm512_loadu_ps(src + v * kVector<float>), _mm512_set1_ps(shift)));
-    _mm512_storeu_ps(dst + v * kVector<float>, e);
+    __m512 e = math_exp(load_floats(src + v * kVector<float>) - shift);
+    store_floats(dst + v * kVector<float>, e);
     lanes.vectors[v] += reinterpret_cast<Vector<float>>(e);
   }
 }
