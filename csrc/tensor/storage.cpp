@@ -6,6 +6,7 @@
 #endif
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <mutex>
@@ -55,8 +56,28 @@ size_t bucket_bytes(int bucket) {
   return base + (within + 1) * (base / kSteps);
 }
 
+// Blocks of whole pages would all have their data at the same distance from a page's start, where loops that read one and
+// write another wait for each other. Between header and data there is room to choose another one for each block.
+constexpr size_t kPage = 4096;
+constexpr size_t kStaggeredFrom = size_t{128} << 10;
+size_t lead_room(int bucket) { return bucket_bytes(bucket) >= kStaggeredFrom ? kPage - kAlignment : 0; }
+
+// What lies between header and data, such that these begin elsewhere in a page than those of the block before.
+size_t next_lead(const void* memory) {
+  constexpr size_t kStep = 9 * kAlignment, kPlaces = kPage / kStep;
+  static std::atomic<size_t> made{0};
+  size_t place = made.fetch_add(1, std::memory_order_relaxed) % kPlaces * kStep;
+  return (place - (reinterpret_cast<uintptr_t>(memory) + kHeader)) % kPage;
+}
+
+struct Block {
+  char* memory = nullptr;  // null: none
+  size_t lead = 0;
+};
+
 struct FreeBlock {
   FreeBlock* next;
+  size_t lead;
 };
 
 struct Bucket {
@@ -76,28 +97,29 @@ class Cache {
     return *instance;
   }
 
-  void* take(int bucket) {
+  Block take(int bucket) {
     Bucket& from = buckets_[bucket];
     std::lock_guard lock(from.mutex);
-    FreeBlock* block = from.first;
-    if (block == nullptr) return nullptr;
-    from.first = block->next;
+    FreeBlock* free = from.first;
+    if (free == nullptr) return {};
+    from.first = free->next;
+    Block block = {reinterpret_cast<char*>(free), free->lead};
     size_t size = bucket_bytes(bucket);
     bytes_.fetch_sub(size, std::memory_order_relaxed);
-    ASAN_UNPOISON_MEMORY_REGION(reinterpret_cast<char*>(block) + kHeader, size);
+    ASAN_UNPOISON_MEMORY_REGION(block.memory + kHeader, block.lead + size);
     return block;
   }
 
-  bool put(int bucket, void* memory) {
+  bool put(int bucket, Block block) {
     size_t size = bucket_bytes(bucket);
     if (bytes_.fetch_add(size, std::memory_order_relaxed) + size > limit_.load(std::memory_order_relaxed)) {
       bytes_.fetch_sub(size, std::memory_order_relaxed);
       return false;
     }
-    ASAN_POISON_MEMORY_REGION(static_cast<char*>(memory) + kHeader, size);
+    ASAN_POISON_MEMORY_REGION(block.memory + kHeader, block.lead + size);
     Bucket& into = buckets_[bucket];
     std::lock_guard lock(into.mutex);
-    into.first = new (memory) FreeBlock{into.first};
+    into.first = new (block.memory) FreeBlock{into.first, block.lead};
     return true;
   }
 
@@ -105,9 +127,9 @@ class Cache {
   void shrink_to(size_t limit) {
     for (int bucket = kBuckets - 1; bucket >= 0; --bucket) {
       while (bytes_.load(std::memory_order_relaxed) > limit) {
-        void* block = take(bucket);
-        if (block == nullptr) break;
-        std::free(block);
+        Block block = take(bucket);
+        if (block.memory == nullptr) break;
+        std::free(block.memory);
       }
     }
   }
@@ -147,16 +169,16 @@ void* allocate_aligned(size_t size) {
   return block;
 }
 
-void* allocate_block(int bucket, size_t nbytes) {
-  if (void* block = cache().take(bucket)) return block;
-  size_t size = kHeader + bucket_bytes(bucket);
-  void* block = allocate_aligned(size);
-  if (block == nullptr) {
+Block allocate_block(int bucket, size_t nbytes) {
+  if (Block block = cache().take(bucket); block.memory != nullptr) return block;
+  size_t room = lead_room(bucket), size = kHeader + room + bucket_bytes(bucket);
+  void* memory = allocate_aligned(size);
+  if (memory == nullptr) {
     empty_cache();
-    block = allocate_aligned(size);
+    memory = allocate_aligned(size);
   }
-  if (block == nullptr) raise_no_memory(nbytes);
-  return block;
+  if (memory == nullptr) raise_no_memory(nbytes);
+  return {static_cast<char*>(memory), room == 0 ? 0 : next_lead(memory)};
 }
 
 void* allocate_small(size_t nbytes) {
@@ -183,8 +205,9 @@ StoragePtr Storage::allocate(size_t nbytes) {
   }
   int bucket = bucket_of(nbytes);
   if (bucket >= kBuckets) raise_no_memory(nbytes);
-  char* block = static_cast<char*>(allocate_block(bucket, nbytes));
-  return StoragePtr(new (block) Storage(block + kHeader, nbytes, nullptr, as_context(bucket), false));
+  Block block = allocate_block(bucket, nbytes);
+  char* data = block.memory + kHeader + block.lead;
+  return StoragePtr(new (block.memory) Storage(data, nbytes, nullptr, as_context(bucket), false));
 }
 
 StoragePtr Storage::borrow(void* data, size_t nbytes, Deleter deleter, void* context) {
@@ -200,8 +223,10 @@ void Storage::destroy() {
     return;
   }
   int bucket = static_cast<int>(reinterpret_cast<intptr_t>(context_));
+  char* memory = reinterpret_cast<char*>(this);
+  size_t lead = static_cast<size_t>(static_cast<char*>(data_) - memory) - kHeader;
   this->~Storage();
-  if (bucket == kFromMalloc || !cache().put(bucket, this)) std::free(this);
+  if (bucket == kFromMalloc || !cache().put(bucket, {memory, lead})) std::free(memory);
 }
 
 size_t cached_bytes() { return cache().bytes(); }

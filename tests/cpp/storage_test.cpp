@@ -56,6 +56,26 @@ void test_recycling() {
   CHECK_THROWS(Storage::allocate(SIZE_MAX / 2), Error, "not enough memory");
 }
 
+// Two blocks made in turn do not lie at the same distance from the start of a page, and a recycled one lies where it lay.
+void test_places_in_a_page() {
+  constexpr size_t kPage = 4096, kDistance = 256;
+  empty_cache();
+  for (size_t nbytes : {size_t{200} << 10, size_t{5} << 20}) {
+    void* first;
+    {
+      StoragePtr a = Storage::allocate(nbytes), b = Storage::allocate(nbytes);
+      first = a->data();
+      size_t apart = (reinterpret_cast<uintptr_t>(a->data()) - reinterpret_cast<uintptr_t>(b->data())) % kPage;
+      CHECK(apart >= kDistance && apart <= kPage - kDistance);
+      std::memset(a->data(), 1, nbytes);
+      std::memset(b->data(), 1, nbytes);
+    }
+    StoragePtr again = Storage::allocate(nbytes), other = Storage::allocate(nbytes);
+    CHECK(again->data() == first || other->data() == first);
+  }
+  empty_cache();
+}
+
 void test_borrowing() {
   static int deleted = 0;
   int data[4] = {1, 2, 3, 4};
@@ -185,6 +205,7 @@ void test_random() {
 
 int main() {
   test_recycling();
+  test_places_in_a_page();
   test_borrowing();
   test_dims();
   test_scalars();
