@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/events.h"
 #include "base/inline_array.h"
+#include "base/inline_vector.h"
 #include "base/log.h"
 #include "base/ref_count.h"
 #include "base/trace_file.h"
@@ -131,6 +132,35 @@ void test_inline_array() {
   CHECK(shared.use_count() == 1);
 }
 
+void test_inline_vector() {
+  auto shared = std::make_shared<int>(1);
+  using Pointers = InlineVector<std::shared_ptr<int>, 4>;
+  for (size_t size : {size_t{0}, size_t{3}, size_t{4}, size_t{5}, size_t{100}}) {
+    Pointers pointers;
+    for (size_t i = 0; i < size; ++i) pointers.push_back(shared);
+    pointers.emplace_back();
+    CHECK(pointers.size() == size + 1 && pointers[size] == nullptr);
+    Pointers moved = std::move(pointers);
+    CHECK(pointers.empty() && moved.size() == size + 1 && shared.use_count() == static_cast<long>(size) + 1);
+    pointers.push_back(shared);
+    pointers = std::move(moved);
+    CHECK(moved.empty() && shared.use_count() == static_cast<long>(size) + 1);
+    CHECK(
+        std::all_of(pointers.begin(), pointers.begin() + size, [&](const auto& pointer) { return pointer == shared; }));
+    pointers.truncate(size / 2);
+    CHECK(pointers.size() == size / 2 && shared.use_count() == static_cast<long>(size / 2) + 1);
+    Pointers roomy;
+    roomy.reserve(size);
+    roomy = std::move(pointers);
+    CHECK(roomy.size() == size / 2);
+  }
+  CHECK(shared.use_count() == 1);
+  InlineVector<int, 4> numbers;
+  for (size_t count : {size_t{3}, size_t{2}, size_t{50}})
+    std::fill_n(numbers.append(count), count, static_cast<int>(count));
+  CHECK(numbers.size() == 55 && numbers[2] == 3 && numbers[4] == 2 && numbers[54] == 50);
+}
+
 void test_ref_count() {
   RefCount count;
   CHECK(count.is_one());
@@ -152,6 +182,7 @@ int main() {
   test_trace_file();
   test_error();
   test_inline_array();
+  test_inline_vector();
   test_ref_count();
   return md_test::result();
 }
