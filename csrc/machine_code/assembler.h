@@ -73,6 +73,11 @@ class Assembler {
   // The first 64 bits, rax to rdi.
   void vector_from(VectorRegister dst, WordRegister src) { vector(kMoveIn, dst.id, 0, as_vector(src), {}, kFirst); }
   void word_from(WordRegister dst, VectorRegister src) { vector(kMoveOut, src.id, 0, as_vector(dst), {}, kFirst); }
+  // The sign of each element as one bit, rax to rdi. AVX2.
+  void signs_from(WordRegister dst, VectorRegister src, bool is_wide) {
+    OpcodePrefix prefix = is_wide ? OpcodePrefix::P66 : OpcodePrefix::None;
+    vector({OpcodeMap::Map0F, prefix, false, 0x50}, static_cast<uint8_t>(dst), 0, src);
+  }
 
   void load(WordRegister dst, const MemoryOperand& src);
   void load_byte(WordRegister dst, const MemoryOperand& src);  // the others of dst stay
@@ -93,7 +98,7 @@ class Assembler {
   void ret() { byte(0xc3); }
 
   // Jumps: forward ones are bound later.
-  enum class Condition : uint8_t { Carry = 0x2, Less = 0xc, LessOrEqual = 0xe, Greater = 0xf };
+  enum class Condition : uint8_t { Carry = 0x2, Equal = 0x4, Less = 0xc, LessOrEqual = 0xe, Greater = 0xf };
   using Jump = size_t;
   Jump jump_if(Condition condition);
   void jump_back_if(Condition condition, size_t target);

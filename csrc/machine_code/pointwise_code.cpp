@@ -13,11 +13,19 @@
 namespace md {
 namespace {
 
+bool divides_by_one(const CodeInstruction& instruction, Pointwise row = Pointwise::div) {
+  return instruction.row == static_cast<int>(row) && (instruction.once & 2) != 0;
+}
+
 // A single operation has a loop of its own, which is as good but for what machine code makes of it before the loop.
 size_t fewest(VectorSet set, std::span<const CodeInstruction> instructions) {
-  const CodeInstruction& first = instructions.front();
-  bool divides_by_one = first.row == static_cast<int>(Pointwise::div) && (first.once & 2) != 0;
-  return divides_by_one && has_one_divisor(set) ? 1 : 2;
+  return divides_by_one(instructions.front()) && has_one_divisor(set) ? 1 : 2;
+}
+
+bool wants_divisor(VectorSet set, std::span<const CodeInstruction> instructions) {
+  return has_one_divisor(set) && std::any_of(instructions.begin(), instructions.end(), [](const auto& instruction) {
+           return divides_by_one(instruction) || divides_by_one(instruction, Pointwise::div_trunc);
+         });
 }
 
 // 0 where the instruction has only bools.
@@ -186,6 +194,7 @@ size_t assemble_pointwise(Assembler& assembler, std::span<const CodeInstruction>
   std::span<const CodeInstruction> taken = of_one_size(instructions);
   while (!taken.empty() && taken.size() >= fewest(assembler.vector_set(), taken)) {
     LoopFrame frame = {.set = assembler.vector_set(), .is_wide = is_wide(taken), .places = places};
+    frame.wants_divisor = wants_divisor(frame.set, taken);
     Assembler trial(frame.set);
     size_t done = 0;
     // With fewer instructions more is read outside, but not later: what fits here fits there.
@@ -206,6 +215,7 @@ bool assemble_rows(Assembler& assembler, std::span<const CodeInstruction> instru
   constexpr int64_t kMostVectors = 8, kMostVectorInstructions = 128;
   if (instructions.empty() || of_one_size(instructions).size() < instructions.size()) return false;
   LoopFrame frame = {.set = assembler.vector_set(), .is_wide = is_wide(instructions), .places = places};
+  frame.wants_divisor = wants_divisor(frame.set, instructions);
   int64_t vectors = rows.elements / frame.lanes();
   if (vectors == 0 || vectors > kMostVectors || rows.elements % frame.lanes() != 0) return false;
   if (vectors * static_cast<int64_t>(instructions.size()) > kMostVectorInstructions) return false;

@@ -203,13 +203,15 @@ VectorRegister VectorBody::constant(const CodeConstant& constant) {
 
 std::optional<DivisorRegisters> VectorBody::divisor(int loop_register) {
   constexpr int kParts = 4, kAlsoShared = 1, kScratchVectors = 2, kScratchMasks = 2;
-  if (frame_.divides || !has_one_divisor(frame_.set)) return std::nullopt;
+  if (frame_.divides || !frame_.wants_divisor) return std::nullopt;
   auto& constants = frame_.constants;
   auto place = [&](int part) {
     return std::find(constants.begin(), constants.end(),
                      CodeConstant{.loop_register = loop_register, .of_divisor = part});
   };
-  bool fits = std::popcount(free_vectors_) >= kScratchVectors && std::popcount(free_masks_) >= kScratchMasks;
+  bool fits = frame_.has_mask_registers()
+                  ? std::popcount(free_vectors_) >= kScratchVectors && std::popcount(free_masks_) >= kScratchMasks
+                  : std::popcount(free_vectors_) >= kScratchVectors + 1;
   if (!fits || place(0) == constants.end()) return std::nullopt;
   if (place(1) == constants.end()) {
     if (constants.size() + kParts - 1 + kAlsoShared > frame_.most_constants()) return std::nullopt;

@@ -22,14 +22,15 @@ struct CodeConstant {
 // What the parts of one loop agree on.
 struct LoopFrame {
   VectorSet set;
-  bool is_wide = false;  // elements of 8 bytes, not 4
+  bool is_wide = false;        // elements of 8 bytes, not 4
+  bool wants_divisor = false;  // quotients by one number are made without dividing, which takes more constants
   std::span<const CodePlace> places = {};
   std::vector<CodeConstant> constants = {};  // that stay in registers: the last ones
   bool divides = false;                      // by one number, too
   std::vector<int> pointers = {};            // loop registers whose addresses are in word registers
   bool has_mask_registers() const { return set == VectorSet::Avx512; }
   int vector_count() const { return has_mask_registers() ? 32 : 16; }
-  size_t most_constants() const { return has_mask_registers() ? 12 : 4; }
+  size_t most_constants() const { return has_mask_registers() ? 12 : wants_divisor ? 6 : 4; }
   VectorRegister constant_register(size_t index) const {
     return {static_cast<uint8_t>(vector_count() - 1 - static_cast<int>(index))};
   }
@@ -55,7 +56,7 @@ inline constexpr size_t kPointerCount = std::size(kPointers), kFreePointers = 4;
 struct DivisorRegisters {
   VectorRegister divisor;
   VectorRegister reciprocal, rest;  // 1 / divisor rounded, and what that leaves out
-  VectorRegister limit;             // how far magnitudes may be above the least; 0: this divisor is divided by
+  VectorRegister limit;  // how far magnitudes may be above the least; none is below it: this divisor is divided by
 };
 
 enum class MaskLogic : uint8_t { And, AndNot, Or, Xnor, Xor };  // AndNot: not the first, and the second
@@ -97,6 +98,7 @@ class VectorBody {
 
   // For recipes. A register that is made here is free again after the instruction.
   bool is_wide() const { return frame_.is_wide; }
+  bool has_mask_registers() const { return frame_.has_mask_registers(); }
   int lanes() const { return frame_.lanes(); }
   VectorRegister scratch();
   MaskRegister scratch_mask();

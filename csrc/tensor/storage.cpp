@@ -57,10 +57,9 @@ size_t bucket_bytes(int bucket) {
 }
 
 // Blocks of whole pages would all have their data at the same distance from a page's start, where loops that read one and
-// write another wait for each other. Between header and data there is room to choose another one for each block.
+// write another in memory wait for each other. Between header and data there is room to choose another one for each block.
 constexpr size_t kPage = 4096;
-constexpr size_t kStaggeredFrom = size_t{128} << 10;
-size_t lead_room(int bucket) { return bucket_bytes(bucket) >= kStaggeredFrom ? kPage - kAlignment : 0; }
+size_t lead_room(int bucket) { return bucket_bytes(bucket) >= kLargeBlock ? kPage - kAlignment : 0; }
 
 // What lies between header and data, such that these begin elsewhere in a page than those of the block before.
 size_t next_lead(const void* memory) {

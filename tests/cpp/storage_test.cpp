@@ -60,7 +60,7 @@ void test_recycling() {
 void test_places_in_a_page() {
   constexpr size_t kPage = 4096, kDistance = 256;
   empty_cache();
-  for (size_t nbytes : {size_t{200} << 10, size_t{5} << 20}) {
+  for (size_t nbytes : {size_t{5} << 20, size_t{17} << 20}) {
     void* first;
     {
       StoragePtr a = Storage::allocate(nbytes), b = Storage::allocate(nbytes);
