@@ -95,9 +95,9 @@ def test_whole_numbers_are_exact():
     assert (convolve(x, weight, None, 1).to(F64) == exact(x, weight, None, 1)).all().item()
 
 
-@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 3e38])
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 3e38, -1e25])
 @pytest.mark.parametrize("is_weight", [False, True])
-def test_what_is_not_finite_stays_where_it_was(value, is_weight):
+def test_what_is_not_finite_or_huge_stays_where_it_was(value, is_weight):
     x, weight, bias = operands(2, 32, 64, 28, 28, True)
     weight.mul_(0.1)
     x[1, 3, 10, 11] = value

@@ -66,7 +66,7 @@ struct WinogradLoops {
   int64_t (*scratch)(const WinogradBand& band);
   // The tiles of one channel of the image.
   void (*read)(const WinogradBand& band, const float* image, float* tiles, float* scratch);
-  // One channel of the result from its tiles. False: a number is not finite.
+  // One channel of the result from its tiles. False: a number is not finite, or 2^64 and more.
   bool (*write)(const WinogradBand& band, const float* tiles, float bias, float* dst, float* scratch);
   // `count` kernels of 9; number i of kernel k at dst[i * step + k].
   void (*weights)(const float* src, int64_t count, float* dst, int64_t step);

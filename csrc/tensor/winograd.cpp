@@ -154,7 +154,7 @@ class Winograd final : public OnednnPacking {
     return at;
   }
 
-  // False: a result is not finite.
+  // False: a result is not finite, or 2^64 and more.
   bool run_image(const Operands& operands, float* memory) const {
     bool is_finite = true;
     for (int64_t first = 0; first < shape_.down() && is_finite; first += rows_) {

@@ -69,6 +69,8 @@ void winograd_read(const WinogradBand& band, const float* src, float* dst, float
 
 bool winograd_write(const WinogradBand& band, const float* src, float bias, float* dst, float* scratch) {
   constexpr int64_t kStep = kVector<float>;
+  // Beside larger numbers the results of the same tile have no digits left. What is as large overflows, and is NaN times zero.
+  constexpr float kOverflowing = 0x1p64f;
   float* lines[2] = {scratch, scratch + 2 * whole_vectors(band.across)};
   Vector<float> doubt = {};
   for (int64_t r = 0; r < band.down; ++r, src += band.across) {
@@ -99,8 +101,8 @@ bool winograd_write(const WinogradBand& band, const float* src, float bias, floa
       float* row = dst + (y + i) * band.dst_width;
       __builtin_memcpy(row, lines[i], static_cast<size_t>(band.dst_width) * sizeof(float));
       int64_t x = 0;
-      for (; x + kStep <= band.dst_width; x += kStep) doubt += vector_at(row + x) * 0;
-      for (; x < band.dst_width; ++x) doubt[0] += row[x] * 0;
+      for (; x + kStep <= band.dst_width; x += kStep) doubt += vector_at(row + x) * kOverflowing * 0;
+      for (; x < band.dst_width; ++x) doubt[0] += row[x] * kOverflowing * 0;
     }
   }
   float total = 0;
