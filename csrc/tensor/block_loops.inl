@@ -286,10 +286,7 @@ void exp_run(const T* src, T shift, T* dst, int64_t n) {
 }
 #if MD_LEVEL_BYTES >= 32
 inline void exp_run(const float* src, float shift, float* dst, int64_t n) {
-  constexpr int64_t kLanesOfFloats = sizeof(Floats) / sizeof(float);
-  int64_t i = 0;
-  for (; i + kLanesOfFloats <= n; i += kLanesOfFloats) store_floats(dst + i, math_exp(load_floats(src + i) - shift));
-  if (i < n) store_first(dst + i, n - i, math_exp(load_first(src + i, n - i) - shift));
+  map_floats(src, dst, n, [shift](Floats x) __attribute__((always_inline)) { return math_exp(x - shift); });
 }
 #endif
 

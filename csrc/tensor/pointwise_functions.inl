@@ -62,6 +62,16 @@ MD_MATH(tanh)
 #elif MD_LEVEL_BYTES >= 32
 #include "tensor/float_functions.inl"
 #endif
+#if MD_LEVEL_BYTES >= 32
+// dst[i] = function(src[i]), of Floats; dst may be src.
+template <typename Function>
+inline __attribute__((always_inline)) void map_floats(const float* src, float* dst, int64_t n, const Function& function) {
+  constexpr int64_t kFloats = sizeof(Floats) / sizeof(float);
+  int64_t i = 0;
+  for (; i + kFloats <= n; i += kFloats) store_floats(dst + i, function(load_floats(src + i)));
+  if (i < n) store_first(dst + i, n - i, function(load_first(src + i, n - i)));
+}
+#endif
 inline float math_pow(float a, float b) { return ::powf(a, b); }
 inline double math_pow(double a, double b) { return ::pow(a, b); }
 inline float math_atan2(float a, float b) { return ::atan2f(a, b); }

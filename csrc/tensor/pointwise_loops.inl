@@ -60,15 +60,15 @@ MD_TAKES_FLOATS(gelu)
 MD_TAKES_FLOATS(gelu_tanh)
 #undef MD_TAKES_FLOATS
 
+// No lambda: GCC 12 compiles one in a template for the target of the command line.
+template <typename F>
+struct OfFloats {
+  inline Floats operator()(Floats x) const { return F::template apply<float, Floats>(x, {}, {}, {}); }
+};
+
 template <typename F>
 void loop_over_floats(const void* const* src, void* dst, int64_t n) {
-  constexpr int64_t kLanes = sizeof(Floats) / sizeof(float);
-  const float* a = static_cast<const float*>(src[0]);
-  float* out = static_cast<float*>(dst);
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    store_floats(out + i, F::template apply<float, Floats>(load_floats(a + i), {}, {}, {}));
-  if (i < n) store_first(out + i, n - i, F::template apply<float, Floats>(load_first(a + i, n - i), {}, {}, {}));
+  map_floats(static_cast<const float*>(src[0]), static_cast<float*>(dst), n, OfFloats<F>());
 }
 #else
 template <typename F>
