@@ -188,6 +188,18 @@ def test_sums_over_the_middle(number, sizes):
         check(REDUCTIONS[number], x, places(*sizes) if 0 not in sizes else minidynamo.zeros(*sizes, dtype=i64))
 
 
+@pytest.mark.parametrize("dtype", [f32, f64], ids=str)
+@pytest.mark.parametrize("width", [32, 33, 64, 100, 128, 256, 264, 300, 384, 520, 1100, 2100])
+def test_sums_of_all_widths(width, dtype):
+    x, s = values(ROWS, width, dtype=dtype), places(40, 7)
+    weights = values(40, 7, dtype=dtype)[:, :, None]
+    check(lambda x, s: x[s].sum(1), x, s)
+    check(lambda x, s: x[s].mean(1), x, s)
+    check(lambda x, s, w: (x[s] * w).sum(1), x, s, weights)
+    check(lambda x, s, w: (x[s] * w + x[s % 3]).sum((0, 1)), x, s[:9], weights[:9])
+    check(lambda x, s: (x[s] * 2 + x[0]).sum(1), x, places(3, 64))
+
+
 def test_more_dims_of_rows_and_of_indices():
     x, s = values(ROWS, 4, 50), places(12, 5)
     check(lambda x, s: x[s] * 2, x, s)

@@ -13,14 +13,21 @@ class ChosenRowsRunner {
                    const std::array<const int64_t*, kMaxRowChoices>& indices)
       : program_(program), indices_(indices), at_(program, bases) {}
 
-  // n columns of whole rows, no stream of which is copied.
+  // n columns of whole rows, no stream of which is copied; of whole sums, where rows are added up in turn.
   void run(int64_t begin, int64_t end, int64_t column, int64_t n) {
-    step_count_ = chosen_count_ = repeated_count_ = 0;
+    step_count_ = sum_count_ = chosen_count_ = repeated_count_ = 0;
+    rows_of_a_sum_ = end - begin;
     for (const Stream& stream : program_.inputs) start(stream, begin, column, n);
     for (const Stream& stream : program_.outputs) start(stream, begin, column, 0);
-    for (const RowLoop& loop : program_.row_loops)
-      if (loop.elements == n) return run_row_loop(loop, begin, end);
-    run_found_rows(begin, end, n);
+    auto loop = std::find_if(program_.row_loops.begin(), program_.row_loops.end(),
+                             [&](const RowLoop& loop) { return loop.elements == n; });
+    bool is_code = loop != program_.row_loops.end();
+    if (is_code) fetch_first_rows(begin, end);
+    for (int64_t row = begin; row < end; row += rows_of_a_sum_) {
+      int64_t stop = std::min(row + rows_of_a_sum_, end);
+      is_code ? run_row_loop(*loop, row, stop) : run_found_rows(row, stop, n);
+      for (size_t i = 0; i < sum_count_; ++i) at_[sums_[i].reg] += sums_[i].bytes;
+    }
   }
 
  private:
@@ -29,11 +36,8 @@ class ChosenRowsRunner {
     int64_t row_bytes, fetched_bytes;
     std::byte* base;
     const int64_t* index;
-    int64_t repeat, extent;
-    std::byte* at(int64_t row) const {
-      int64_t place = index == nullptr ? row / repeat : index[row] + (index[row] < 0 ? extent : 0);
-      return base + place * row_bytes;
-    }
+    int64_t extent;
+    std::byte* at(int64_t row) const { return base + (index[row] + (index[row] < 0 ? extent : 0)) * row_bytes; }
   };
 
   // n: elements to ask for ahead.
@@ -46,11 +50,16 @@ class ChosenRowsRunner {
       return;
     }
     const RowChoice& choice = program_.choices[static_cast<size_t>(stream.choice)];
+    if (program_.is_shared_row(stream)) {
+      at_[stream.reg] = first + row / choice.repeat * row_bytes;
+      sums_[sum_count_++] = {stream.reg, row_bytes};
+      rows_of_a_sum_ = choice.repeat;
+      return;
+    }
     const int64_t* index = indices_[static_cast<size_t>(stream.choice)];
     for (size_t i = 0; i < chosen_count_; ++i) {
       const ChosenStream& other = chosen_[i];
-      if (other.base != first || other.index != index || other.row_bytes != row_bytes || other.repeat != choice.repeat)
-        continue;
+      if (other.base != first || other.index != index || other.row_bytes != row_bytes) continue;
       repeated_[repeated_count_++] = {stream.reg, other.reg};
       return;
     }
@@ -60,7 +69,6 @@ class ChosenRowsRunner {
                                 .fetched_bytes = std::min(n * stream.item_size, kMostFetched),
                                 .base = first,
                                 .index = index,
-                                .repeat = choice.repeat,
                                 .extent = choice.extent};
   }
 
@@ -84,6 +92,14 @@ class ChosenRowsRunner {
     }
   }
 
+  // The code for rows asks for those that are so many further on.
+  void fetch_first_rows(int64_t begin, int64_t end) const {
+    for (size_t i = 0; i < chosen_count_; ++i) {
+      for (int64_t row = begin; row < std::min(begin + kRowsAhead, end); ++row)
+        prefetch(chosen_[i].at(row), chosen_[i].fetched_bytes);
+    }
+  }
+
   // The addresses of some rows are found first; the loop over them is machine code.
   void run_row_loop(const RowLoop& loop, int64_t begin, int64_t end) {
     constexpr int64_t kRows = 64;
@@ -95,16 +111,14 @@ class ChosenRowsRunner {
     };
     for (const LoopScalar& scalar : program_.scalars)
       fill(scalar.reg, 0, kRows, [&](int64_t) { return at_.base(scalar.reg); });
+    for (size_t i = 0; i < sum_count_; ++i) places[static_cast<size_t>(sums_[i].reg)] = at_[sums_[i].reg];
     for (int64_t row = begin, rows; row < end; row += rows) {
       rows = std::min(end - row, kRows);
       for (size_t i = 0; i < chosen_count_; ++i) {
         const ChosenStream chosen = chosen_[i];
-        int64_t count = std::min(rows + kRowsAhead, end - row);
+        int64_t count = std::min(rows + kRowsAhead, program_.rows - row);
         fill(chosen.reg, 0, count, [&](int64_t at) { return chosen.at(row + at); });
         fill(chosen.reg, count, rows + kRowsAhead, [&](int64_t) { return chosen.base; });
-        if (row > begin) continue;
-        for (int64_t at = 0; at < std::min<int64_t>(kRowsAhead, count); ++at)
-          prefetch(chosen.at(row + at), chosen.fetched_bytes);
       }
       for (size_t i = 0; i < repeated_count_; ++i)
         fill(repeated_[i].reg, 0, rows + kRowsAhead,
@@ -122,19 +136,20 @@ class ChosenRowsRunner {
   const LoopProgram& program_;
   const std::array<const int64_t*, kMaxRowChoices>& indices_;
   LoopRegisters at_;
-  // Of the streams that choose no rows: to the next row.
   struct PlainStep {
     int reg;
     int64_t bytes;
   };
-  std::array<PlainStep, kMaxLoopRegisters> steps_;
+  std::array<PlainStep, kMaxLoopRegisters> steps_;  // of the streams that choose no rows: to the next row
+  std::array<PlainStep, 2> sums_;                   // where rows are added up in turn: to the next sum
+  int64_t rows_of_a_sum_ = 0;
   // A choice is of one stream, but for the sums: these are read and written.
   std::array<ChosenStream, kMaxRowChoices + 1> chosen_;
   struct RepeatedStream {
     int reg, of;  // at the same address
   };
   std::array<RepeatedStream, kMaxRowChoices + 1> repeated_;
-  size_t step_count_ = 0, chosen_count_ = 0, repeated_count_ = 0;
+  size_t step_count_ = 0, sum_count_ = 0, chosen_count_ = 0, repeated_count_ = 0;
 };
 
 }  // namespace md

@@ -13,6 +13,7 @@ namespace md {
 namespace {
 
 constexpr int64_t kLineBytes = 64;
+constexpr int64_t kSumBytes = 8 * 1024;  // of sums that are made one after another, in the first cache level
 
 // One tensor of indices, and the node whose kernel knows what to say of those that are outside.
 struct CheckedIndex {
@@ -107,7 +108,8 @@ class ChosenRowsStep : public Step {
     } else {
       int64_t count = program_.rows / sums_->repeat;
       parallel_for(count, row_ns * static_cast<double>(sums_->repeat), [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) make_sum(run, state, row);
+        int64_t together = std::max<int64_t>(kSumBytes / sums_->row_bytes, 1);
+        for (int64_t row = begin; row < end; row += together) make_sums(run, state, row, std::min(row + together, end));
       });
     }
   }
@@ -136,20 +138,21 @@ class ChosenRowsStep : public Step {
     });
   }
 
-  // It starts as negative zero, which leaves what is added as it is.
-  void make_sum(const LoopRun& run, const RunState& state, int64_t row) const {
-    std::byte* sum = state.address(sums_->value) + row * sums_->row_bytes;
+  // They start as negative zero, which leaves what is added as it is.
+  void make_sums(const LoopRun& run, const RunState& state, int64_t begin, int64_t end) const {
+    std::byte* sums = state.address(sums_->value) + begin * sums_->row_bytes;
+    int64_t elements = (end - begin) * program_.row_length;
     if (sums_->dtype == DType::float32) {
-      std::fill_n(reinterpret_cast<float*>(sum), program_.row_length, -0.0f);
+      std::fill_n(reinterpret_cast<float*>(sums), elements, -0.0f);
     } else {
-      std::fill_n(reinterpret_cast<double*>(sum), program_.row_length, -0.0);
+      std::fill_n(reinterpret_cast<double*>(sums), elements, -0.0);
     }
-    run.run_chosen(row * sums_->repeat, (row + 1) * sums_->repeat, 0, program_.row_length);
+    run.run_chosen(begin * sums_->repeat, end * sums_->repeat, 0, program_.row_length);
     if (!sums_->is_mean || sums_->repeat == 1) return;
     alignas(8) char count[8];
     store_scalar(sums_->dtype, Scalar(static_cast<double>(sums_->repeat)), count);
-    const void* operands[] = {sum, count};
-    pointwise_loop(static_cast<int>(Pointwise::div), sums_->dtype, 2)(operands, sum, program_.row_length, nullptr);
+    const void* operands[] = {sums, count};
+    pointwise_loop(static_cast<int>(Pointwise::div), sums_->dtype, 2)(operands, sums, elements, nullptr);
   }
 
   LoopProgram program_;

@@ -41,11 +41,11 @@ CodeRuns find_code_runs(std::span<const CodeInstruction> instructions, const std
     Assembler assembler(*set);
     found.vector_bytes = vector_bytes(*set);
     all = assemble_all(assembler, instructions, is_alone, places);
-    bool is_one = all.size() == 1 && all[0].count == instructions.size();
-    for (size_t i = 0, offset = 0; is_one && i < rows.size(); ++i)
+    bool any_alone = std::find(is_alone.begin(), is_alone.end(), true) != is_alone.end();
+    for (size_t i = 0, offset = 0; !any_alone && i < rows.size(); ++i)
       if (assemble_rows(assembler, instructions, rows[i], offset, places))
         row_offsets.emplace_back(rows[i].elements, offset);
-    if (!all.empty()) found.memory = ExecutableMemory::copy_of(assembler.code());
+    if (!assembler.code().empty()) found.memory = ExecutableMemory::copy_of(assembler.code());
     if (found.memory == nullptr) all.clear();
     for (auto [elements, offset] : row_offsets)
       if (found.memory != nullptr) found.row_loops.push_back({elements, function_at<RowsCode>(*found.memory, offset)});

@@ -90,13 +90,34 @@ std::vector<int> LoopDraft::last_reads() const {
   return last;
 }
 
+// Columns whose sums fit into registers, and what is left of a row after those.
+static void add_summed_columns(const LoopProgram& program, CodeRows rows, std::vector<CodeRows>& all) {
+  std::optional<VectorSet> set = machine_code_set();
+  if (!set) return;
+  int64_t item = program.outputs.back().item_size;
+  int64_t most = most_summed(*set, item), vector = vector_bytes(*set) / item;
+  for (int64_t elements : {most, program.row_length % most / vector * vector}) {
+    rows.elements = elements;
+    if (elements > 0 && elements <= program.row_length) all.push_back(rows);
+  }
+}
+
 // Whole rows, and the parts of them that several threads take.
 static std::vector<CodeRows> rows_to_assemble(const LoopProgram& program) {
   std::vector<CodeRows> all;
   if (program.choices.empty() || program.register_count > kMaxRowLoopRegisters) return all;
   CodeRows rows = {.elements = program.row_length, .stride = program.register_count, .ahead = kRowsAhead};
   for (const Stream& stream : program.inputs) {
-    if (stream.access == StreamAccess::Chosen) rows.fetched.push_back(stream.reg);
+    if (stream.access != StreamAccess::Chosen) continue;
+    if (program.is_shared_row(stream)) {
+      rows.sum = {.read = stream.reg, .written = program.outputs.back().reg};
+    } else {
+      rows.fetched.push_back(stream.reg);
+    }
+  }
+  if (rows.sum.is_any()) {
+    add_summed_columns(program, rows, all);
+    return all;
   }
   for (int parts : {1, 2, 4}) {
     rows.elements = program.row_length / parts;
@@ -163,6 +184,7 @@ void join_runs(LoopDraft& draft) {
     draft.program.machine_operations += static_cast<int>(run.end - run.begin);
     draft.program.code.push_back({.code = run.code});
   }
+  if (!draft.runs.row_loops.empty()) draft.program.machine_operations = static_cast<int>(draft.code.size());
   draft.program.row_loops = std::move(draft.runs.row_loops);
   draft.program.code_vector_bytes = draft.runs.vector_bytes;
   draft.program.machine_code = std::move(draft.runs.memory);

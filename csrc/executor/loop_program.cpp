@@ -33,6 +33,15 @@ void load_scalars(const LoopProgram& program, const RunState& state, uint64_t* s
   }
 }
 
+// Of so many elements of a row at the most; nullptr: none.
+const RowLoop* longest_within(std::span<const RowLoop> loops, int64_t elements) {
+  const RowLoop* found = nullptr;
+  for (const RowLoop& loop : loops) {
+    if (loop.elements <= elements && (found == nullptr || loop.elements > found->elements)) found = &loop;
+  }
+  return found;
+}
+
 }  // namespace
 
 LoopRun::LoopRun(const LoopProgram& program, const RunState& state) : program_(program) {
@@ -87,6 +96,7 @@ void LoopRun::run_chosen(int64_t begin, int64_t end, int64_t column, int64_t len
   ChosenRowsRunner runner(program_, bases_, indices_);
   for (int64_t at = column, n; at < column + length; at += n) {
     n = std::min(program_.tile, column + length - at);
+    if (const RowLoop* loop = longest_within(program_.row_loops, n)) n = loop->elements;
     runner.run(begin, end, at, n);
   }
 }

@@ -114,6 +114,8 @@ struct LoopProgram {
   bool fetches_ahead = false;  // rows are folded, and their memory is larger than a cache
   bool is_in_place = false;    // all is one tile of which nothing is copied
   double ns_per_element = 0;
+  // Of a Chosen stream: one row for some rows in turn.
+  bool is_shared_row(const Stream& stream) const { return choices[static_cast<size_t>(stream.choice)].index < 0; }
 };
 
 void run_loop(const LoopProgram& program, const RunState& state);
@@ -128,7 +130,8 @@ class LoopRun {
   void run_block(int64_t begin, int64_t rows, int64_t pitch, int64_t length) const;
   // Of a loop whose elements are one tile of which nothing is copied: registers are where the values lie.
   void run_in_place();
-  // Of a loop that chooses rows: the columns [column, column + length) of the rows [begin, end), in order.
+  // Of a loop that chooses rows: the columns [column, column + length) of the rows [begin, end), in order. Rows that share
+  // one are asked for together.
   void run_chosen(int64_t begin, int64_t end, int64_t column, int64_t length) const;
   LoopRun(const LoopRun&) = delete;
   LoopRun& operator=(const LoopRun&) = delete;

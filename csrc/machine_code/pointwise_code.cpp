@@ -161,6 +161,12 @@ void assemble_row_loop(Assembler& assembler, std::span<const CodeInstruction> in
   };
   push_saved(assembler, frame);
   broadcast(false);
+  if (frame.sum.is_any()) {
+    assembler.load(kScratchPointer, {.base = kRegisters, .displacement = 8 * frame.sum.read});
+    constants->load_sum();
+    assembler.load(kScratchPointer, {.base = kRegisters, .displacement = 8 * frame.sum.written});
+    assembler.push(kScratchPointer);
+  }
   size_t row = assembler.position();
   load_pointers(assembler, frame);
   assemble_row_fetches(assembler, rows, frame);
@@ -168,11 +174,16 @@ void assemble_row_loop(Assembler& assembler, std::span<const CodeInstruction> in
   assembler.clear(kIndex);
   for (int64_t at = 0; at < rows.elements; at += frame.lanes()) {
     if (at > 0) assembler.add(kIndex, frame.lanes());
+    frame.sum_vector = static_cast<int>(at) / frame.lanes();
     assemble_body(assembler, instructions, 0, frame);
   }
   assembler.add(kRegisters, 8 * rows.stride);
   assembler.add(kCount, -1);
   assembler.jump_back_if(Assembler::Condition::Greater, row);
+  if (frame.sum.is_any()) {
+    assembler.pop(kScratchPointer);
+    constants->store_sum();
+  }
   assemble_return(assembler, frame);
 }
 
@@ -185,6 +196,12 @@ std::optional<VectorSet> machine_code_set() {
   std::string_view level = instruction_level();
   if (level == "avx512") return VectorSet::Avx512;
   return level == "avx2" ? std::optional(VectorSet::Avx2) : std::nullopt;
+}
+
+// A few registers are left for what is added.
+int64_t most_summed(VectorSet set, int64_t item_size) {
+  constexpr int64_t kMostVectors512 = 16, kMostVectors2 = 8;
+  return (set == VectorSet::Avx512 ? kMostVectors512 : kMostVectors2) * vector_bytes(set) / item_size;
 }
 
 bool has_machine_code(const CodeInstruction& instruction) { return find_recipe(instruction) != nullptr; }
@@ -213,12 +230,18 @@ bool assemble_rows(Assembler& assembler, std::span<const CodeInstruction> instru
                    size_t& offset, std::span<const CodePlace> places) {
   // Longer rows hide what a call costs; their vectors are better a loop.
   constexpr int64_t kMostVectors = 8, kMostVectorInstructions = 128;
+  const bool has_sum = rows.sum.is_any();
   if (instructions.empty() || of_one_size(instructions).size() < instructions.size()) return false;
   LoopFrame frame = {.set = assembler.vector_set(), .is_wide = is_wide(instructions), .places = places};
   frame.wants_divisor = wants_divisor(frame.set, instructions);
   int64_t vectors = rows.elements / frame.lanes();
-  if (vectors == 0 || vectors > kMostVectors || rows.elements % frame.lanes() != 0) return false;
+  int64_t most = has_sum ? most_summed(frame.set, frame.element_size()) / frame.lanes() : kMostVectors;
+  if (vectors == 0 || vectors > most || rows.elements % frame.lanes() != 0) return false;
   if (vectors * static_cast<int64_t>(instructions.size()) > kMostVectorInstructions) return false;
+  if (has_sum) {
+    frame.sum = rows.sum;
+    frame.sum_vectors = static_cast<int>(vectors);
+  }
   Assembler trial(frame.set);
   size_t done = 0;
   if (!VectorBody::create(trial, frame, false)->emit(instructions, 0, done)) return false;

@@ -41,14 +41,24 @@ struct CodePlace {
 // start at the start of a cache line.
 using PointwiseCode = void (*)(std::byte* const* registers, int64_t n, int64_t head);
 
+// What all rows are added to: where it is read, and where the last instruction leaves it. In vector registers meanwhile.
+struct SumPlace {
+  int read = -1, written = -1;
+  bool is_any() const { return read >= 0; }
+};
+// So many elements fit into registers at once.
+int64_t most_summed(VectorSet set, int64_t item_size);
+
 // Rows of so many elements, whole vectors, one after another.
 struct CodeRows {
   int64_t elements = 0;
   int stride = 0;                 // from the addresses of a row to those of the next one
   std::vector<int> fetched = {};  // loop registers whose elements are asked for `ahead` rows before
   int ahead = 0;
+  SumPlace sum = {};
 };
 // registers[r * stride + i]: where the elements of loop register i are in row r; there are `ahead` rows more than are done.
+// A sum is where it is in the first row.
 using RowsCode = void (*)(std::byte* const* registers, int64_t rows);
 // What does all to so many elements of each row.
 struct RowLoop {

@@ -23,8 +23,9 @@ VectorBody::VectorBody(Assembler& assembler, LoopFrame& frame, bool is_tail)
     : assembler_(assembler), frame_(frame), is_tail_(is_tail) {
   int free = frame.vector_count() - static_cast<int>(frame.most_constants());
   if (is_tail && !frame.has_mask_registers()) --free;
-  free_vectors_ = (uint32_t{1} << free) - 1;
+  free_vectors_ = (uint32_t{1} << (free - frame.sum_vectors)) - 1;
   free_masks_ = frame.has_mask_registers() ? 0x7e : 0;
+  if (frame.sum.is_any()) held_[static_cast<size_t>(frame.sum.read)] = held_sum();
 }
 
 std::unique_ptr<VectorBody> VectorBody::create(Assembler& assembler, LoopFrame& frame, bool is_tail) {
@@ -40,7 +41,8 @@ bool VectorBody::emit(std::span<const CodeInstruction> instructions, int first, 
     emit_one(instruction);
     if (failed_) return false;
     Held made = held_[static_cast<size_t>(instruction.dst)];
-    if (instruction.last_read >= first + static_cast<int>(instructions.size())) store(instruction.dst, made);
+    bool is_read_later = instruction.last_read >= first + static_cast<int>(instructions.size());
+    if (is_read_later && !is_sum(instruction.dst)) store(instruction.dst, made);
     if (failed_) return false;
     for (Held held : scratch_) release(held);
     scratch_.clear();
@@ -91,8 +93,25 @@ VectorBody::Held VectorBody::operand(const CodeInstruction& instruction, int i) 
 
 VectorBody::Held VectorBody::hold(int loop_register, bool is_mask) {
   Held& held = held_[static_cast<size_t>(loop_register)];
+  if (is_sum(loop_register)) return held = held_sum();
   held = {.kind = is_mask ? Held::Mask : Held::Vector, .id = is_mask ? take_mask() : take_vector()};
   return held;
+}
+
+bool VectorBody::is_sum(int loop_register) const { return loop_register == frame_.sum.written; }
+
+VectorBody::Held VectorBody::held_sum() const {
+  return {.kind = Held::Vector, .id = frame_.sum_register(frame_.sum_vector).id};
+}
+
+void VectorBody::load_sum() {
+  for (int i = 0; i < frame_.sum_vectors; ++i)
+    load_vector(frame_.sum_register(i), {.base = kScratchPointer, .displacement = i * vector_bytes(frame_.set)});
+}
+
+void VectorBody::store_sum() {
+  for (int i = 0; i < frame_.sum_vectors; ++i)
+    store_vector(frame_.sum_register(i), {.base = kScratchPointer, .displacement = i * vector_bytes(frame_.set)});
 }
 
 uint8_t VectorBody::take_vector() {

@@ -28,11 +28,16 @@ struct LoopFrame {
   std::vector<CodeConstant> constants = {};  // that stay in registers: the last ones
   bool divides = false;                      // by one number, too
   std::vector<int> pointers = {};            // loop registers whose addresses are in word registers
+  SumPlace sum = {};                         // that stays in registers: so many vectors, of which this one is at hand
+  int sum_vectors = 0, sum_vector = 0;
   bool has_mask_registers() const { return set == VectorSet::Avx512; }
   int vector_count() const { return has_mask_registers() ? 32 : 16; }
   size_t most_constants() const { return has_mask_registers() ? 12 : wants_divisor ? 6 : 4; }
   VectorRegister constant_register(size_t index) const {
     return {static_cast<uint8_t>(vector_count() - 1 - static_cast<int>(index))};
+  }
+  VectorRegister sum_register(int vector) const {
+    return {static_cast<uint8_t>(vector_count() - 1 - static_cast<int>(most_constants()) - vector)};
   }
   MaskRegister tail_mask() const {
     return {has_mask_registers() ? uint8_t{7} : constant_register(most_constants()).id};
@@ -95,6 +100,9 @@ class VectorBody {
   // For the elements from kIndex to kEnd, which are so many. Overwrites kScratchPointer and vector 0.
   virtual void make_tail_mask(WordRegister count) = 0;
   void broadcast(VectorRegister to, const CodeConstant& constant);  // overwrites kScratchPointer
+  // All vectors of the frame's sum, which lie where kScratchPointer says.
+  void load_sum();
+  void store_sum();
 
   // For recipes. A register that is made here is free again after the instruction.
   bool is_wide() const { return frame_.is_wide; }
@@ -156,6 +164,8 @@ class VectorBody {
   void emit_one(const CodeInstruction& instruction);
   Held operand(const CodeInstruction& instruction, int i);
   Held hold(int loop_register, bool is_mask);
+  bool is_sum(int loop_register) const;
+  Held held_sum() const;
   void load(int loop_register, Held to);
   void store(int loop_register, Held from);
   MemoryOperand address(int loop_register, int element_size);

@@ -166,15 +166,16 @@ int run_as_code(Program& program, int64_t n, int64_t head) {
 }
 
 // The same elements as rows of a function for rows: what it does to the last rows is not asked for ahead.
-bool run_as_rows(Program& program, int64_t elements, int64_t rows) {
+bool run_as_rows(Program& program, int64_t elements, int64_t rows, SumPlace sum = {}) {
   int count = static_cast<int>(program.registers.size());
-  CodeRows shape = {.elements = elements, .stride = count, .ahead = 2};
+  CodeRows shape = {.elements = elements, .stride = count, .ahead = 2, .sum = sum};
   std::vector<std::byte*> at;
   for (int64_t r = 0; r < rows + shape.ahead; ++r) {
     std::vector<std::byte*> first = addresses(program);
     for (size_t reg = 0; reg < first.size(); ++reg) {
       auto row_bytes = static_cast<int64_t>(item_size(program.registers[reg].dtype)) * elements;
-      at.push_back(first[reg] + (program.is_one[reg] ? 0 : std::min(r, rows - 1) * row_bytes));
+      bool stays = program.is_one[reg] || static_cast<int>(reg) == sum.read || static_cast<int>(reg) == sum.written;
+      at.push_back(first[reg] + (stays ? 0 : std::min(r, rows - 1) * row_bytes));
     }
   }
   for (int reg = 0; reg < count; reg += 3) shape.fetched.push_back(reg);
@@ -360,6 +361,58 @@ void test_in_place() {
   }
 }
 
+CodeInstruction of_two(Pointwise row, DType dtype, int a, int b, int dst) {
+  CodeInstruction instruction = {.row = static_cast<int>(row), .dtype = dtype, .result = dtype, .operand_count = 2};
+  instruction.src[0] = a, instruction.src[1] = b, instruction.dst = dst, instruction.last_read = kReadOutside;
+  return instruction;
+}
+
+// Rows, or their products with others, are added up one after another, in registers.
+void check_sums(DType dtype, int64_t elements, int64_t rows, bool of_products) {
+  std::mt19937 random(static_cast<unsigned>(elements * rows));
+  int64_t n = elements * rows;
+  Program program;
+  int source = program.add_register(dtype, n);
+  fill_at_random(program.registers[0], n, random);
+  if (of_products) {
+    int other = program.add_register(dtype, n), product = program.add_register(dtype, n);
+    fill_at_random(program.registers[1], n, random);
+    program.code = {of_two(Pointwise::mul, dtype, source, other, product)};
+    program.code[0].last_read = 1;
+    source = product;
+  }
+  int read = program.add_register(dtype, elements);
+  fill_at_random(program.registers.back(), elements, random);
+  int written = program.add_register(dtype, elements);
+  program.lies_over.back() = read;
+
+  Program expected = program;
+  run_one_by_one(expected, n);
+  std::vector<std::byte*> at = addresses(expected);
+  std::byte* sum = at[static_cast<size_t>(read)];
+  for (int64_t r = 0; r < rows; ++r) {
+    const void* operands[] = {
+        sum, at[static_cast<size_t>(source)] + r * elements * static_cast<int64_t>(item_size(dtype))};
+    pointwise_loop(static_cast<int>(Pointwise::add), dtype, 0)(operands, sum, elements, nullptr);
+  }
+  program.code.push_back(of_two(Pointwise::add, dtype, read, source, written));
+  CHECK(run_as_rows(program, elements, rows, {.read = read, .written = written}));
+  CHECK(same(program.registers[static_cast<size_t>(read)], expected.registers[static_cast<size_t>(read)]));
+}
+
+void test_sums() {
+  for (DType dtype : {DType::float32, DType::float64}) {
+    auto item = static_cast<int64_t>(item_size(dtype));
+    int64_t most = most_summed(*machine_code_set(), item), vector = vector_bytes(*machine_code_set()) / item;
+    for (int64_t elements : {vector, 3 * vector, most}) {
+      for (int64_t rows : {1, 2, 7}) {
+        check_sums(dtype, elements, rows, false);
+        check_sums(dtype, elements, rows, true);
+      }
+    }
+  }
+}
+
 void test_set() {
   std::vector<CodeInstruction> all = all_instructions();
   CHECK(all.size() > 300);
@@ -368,6 +421,7 @@ void test_set() {
   test_programs(all);
   CHECK(programs_of_rows > 500);
   test_in_place();
+  test_sums();
 }
 
 }  // namespace
