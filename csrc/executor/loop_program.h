@@ -12,10 +12,9 @@
 #include "machine_code/executable_memory.h"
 #include "machine_code/pointwise_code.h"
 #include "tensor/loops.h"
+#include "tensor/prefetch.h"
 
 namespace md {
-
-inline constexpr int64_t kCacheLine = 64;
 
 // How a stream's elements are reached in one tile.
 enum class StreamAccess : uint8_t {

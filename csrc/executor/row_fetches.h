@@ -5,20 +5,15 @@
 #include <span>
 
 #include "executor/loop_registers.h"
+#include "tensor/prefetch.h"
 
 namespace md {
-
-template <bool is_written = false>
-void prefetch(const std::byte* from, int64_t bytes) {
-  for (int64_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(from + at, is_written);
-}
 
 // From each row of a stream to the next one.
 struct RowStep {
   int reg;
   int64_t bytes;
   int64_t element_bytes;  // 0: one element for the row
-  bool is_written;
 };
 
 // What a processor asks for by itself ends with a page, which is a few short rows. Asked for are the streams that others do
@@ -39,7 +34,7 @@ class RowFetches {
         continue;
       int64_t rows = std::clamp<int64_t>(kBytesAhead / step.bytes, 1, kRowsAhead);
       int64_t beside = at[step.reg] - at[leader->reg];
-      fetches_[static_cast<size_t>(count_++)] = {leader->reg, step.is_written, beside + rows * step.bytes, length};
+      fetches_[static_cast<size_t>(count_++)] = {leader->reg, beside + rows * step.bytes, length};
       bytes += program.rows * step.bytes;
     }
     if (bytes < kBytesWorthFetching) count_ = 0;
@@ -47,8 +42,7 @@ class RowFetches {
   void ask(const LoopRegisters& at) const {
     for (int i = 0; i < count_; ++i) {
       const Fetch& later = fetches_[static_cast<size_t>(i)];
-      const std::byte* row = at[later.reg] + later.ahead;
-      later.is_written ? prefetch<true>(row, later.length) : prefetch(row, later.length);
+      prefetch(at[later.reg] + later.ahead, later.length);
     }
   }
 
@@ -75,7 +69,6 @@ class RowFetches {
 
   struct Fetch {
     int reg;
-    bool is_written;
     int64_t ahead, length;
   };
   std::array<Fetch, kMaxLoopRegisters> fetches_;

@@ -55,17 +55,17 @@ class TileRunner {
     for (bool follow : {false, true}) {
       for (const auto* streams : {&program_.inputs, &program_.outputs}) {
         for (const Stream& stream : *streams) {
-          if ((is_code && stream.follows) == follow) add_row_step(stream, streams == &program_.outputs);
+          if ((is_code && stream.follows) == follow) add_row_step(stream);
         }
       }
       if (!follow) row_step_count_ = known_step_count_;
     }
   }
-  void add_row_step(const Stream& stream, bool is_written) {
+  void add_row_step(const Stream& stream) {
     if (is_copied(stream)) steps_are_known_ = false;
     int64_t elements = stream.access == StreamAccess::Linear ? program_.row_length : stream.strides.end()[-2];
     int64_t element = stream.access == StreamAccess::RowScalar ? 0 : stream.item_size;
-    row_steps_[known_step_count_++] = {stream.reg, elements * stream.item_size, element, is_written};
+    row_steps_[known_step_count_++] = {stream.reg, elements * stream.item_size, element};
   }
 
   void run_next_row() {

@@ -15,6 +15,7 @@
 #include "tensor/loops.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/numeric_cast.h"
+#include "tensor/prefetch.h"
 #include "tensor/shape_rules.h"
 #include "tensor/threads.h"
 
@@ -129,8 +130,8 @@ class IndexedOffsets {
 };
 
 void prefetch_run(const char* run, int64_t bytes) {
-  constexpr int64_t kCacheLine = 64, kMost = 1024;
-  for (int64_t at = 0; at < std::min(bytes, kMost); at += kCacheLine) __builtin_prefetch(run + at);
+  constexpr int64_t kMost = 1024;
+  prefetch(run, std::min(bytes, kMost));
 }
 
 constexpr int64_t kRunsAhead = 4;
