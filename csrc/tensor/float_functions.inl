@@ -21,6 +21,12 @@ inline Floats floats_of(FloatBits bits) { return _mm256_castsi256_ps(bits); }
 inline Floats sign_of(Floats x) { return _mm256_and_ps(every(-0.0f), x); }
 inline Floats magnitude_of(Floats x) { return _mm256_andnot_ps(every(-0.0f), x); }
 inline bool any_set(Floats mask) { return _mm256_movemask_ps(mask) != 0; }
+// In magnitude.
+inline Floats no_more_than_one(Floats x) { return _mm256_max_ps(every(-1), _mm256_min_ps(every(1), x)); }
+// NaNs, too.
+inline bool any_beyond(Floats x, float limit) {
+  return any_set(_mm256_cmp_ps(magnitude_of(x), every(limit), _CMP_NLE_UQ));
+}
 
 // The sum of coefficients[i] x^i, by Horner's rule.
 template <int Terms>
@@ -66,8 +72,7 @@ inline __attribute__((noinline)) Floats exp_of_any(Floats x) {
 }
 inline Floats math_exp(Floats x) {
   constexpr float kOrdinary = 87;
-  Floats magnitude = magnitude_of(x);
-  if (__builtin_expect(any_set(_mm256_cmp_ps(magnitude, every(kOrdinary), _CMP_NLE_UQ)), 0)) return exp_of_any(x);
+  if (__builtin_expect(any_beyond(x, kOrdinary), 0)) return exp_of_any(x);
   ReducedFloats e = reduced_exp(x);
   return scaled(e.minus_one + 1, e.whole);
 }

@@ -63,6 +63,7 @@ MD_MATH(tanh)
 #include "tensor/float_functions.inl"
 #endif
 #if MD_LEVEL_BYTES >= 32
+#include "tensor/sine_functions.inl"
 // dst[i] = function(src[i]), of Floats; dst may be src.
 template <typename Function>
 inline __attribute__((always_inline)) void map_floats(const float* src, float* dst, int64_t n, const Function& function) {

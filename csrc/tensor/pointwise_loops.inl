@@ -52,6 +52,8 @@ constexpr bool takes_floats = false;
   constexpr bool takes_floats<Function_##name, float> = true;
 MD_TAKES_FLOATS(exp)
 MD_TAKES_FLOATS(log)
+MD_TAKES_FLOATS(sin)
+MD_TAKES_FLOATS(cos)
 MD_TAKES_FLOATS(erf)
 MD_TAKES_FLOATS(tanh)
 MD_TAKES_FLOATS(sigmoid)

@@ -15,6 +15,7 @@ inline void store_first(float* dst, int64_t count, Floats x) {
   _mm512_mask_storeu_ps(dst, __mmask16((1u << count) - 1), x);
 }
 
+inline Floats every(float a) { return _mm512_set1_ps(a); }
 inline Floats fma(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
 
 // By Horner's rule.
@@ -33,6 +34,15 @@ inline Floats looked_up(const float (&cells)[16], __m512i index) {
 
 inline Floats magnitude_up_to(Floats x, float limit) {
   return _mm512_maskz_min_ps(kAllFloats, _mm512_set1_ps(limit), _mm512_abs_ps(x));  // a NaN stays
+}
+// NaNs, too.
+inline bool any_beyond(Floats x, float limit) {
+  return _mm512_cmp_ps_mask(_mm512_abs_ps(x), every(limit), _CMP_NLE_UQ) != 0;
+}
+// In magnitude. Of NaNs it is one.
+inline Floats no_more_than_one(Floats x) {
+  constexpr int kLeastMagnitude = 2;
+  return _mm512_maskz_range_ps(kAllFloats, x, every(1), kLeastMagnitude);
 }
 inline Floats with_sign_of(Floats magnitude, Floats x) {
   return _mm512_or_ps(magnitude, _mm512_and_ps(_mm512_set1_ps(-0.0f), x));

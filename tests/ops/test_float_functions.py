@@ -1,4 +1,4 @@
-"""exp, log, erf, tanh and what is made of them, of float32: loops compute them by whole vectors, each element for itself."""
+"""exp, log, sin, cos, erf, tanh and what is made of them, of float32: loops compute them by whole vectors, each element for itself."""
 
 import math
 
@@ -11,7 +11,7 @@ np = pytest.importorskip("numpy")
 import accuracy  # noqa: E402
 
 LEVEL = _C.build_info()["instruction set"].partition("_")[0]
-IN_VECTORS = ("exp", "log", "erf", "tanh", "sigmoid", "silu", "gelu")
+IN_VECTORS = ("exp", "log", "sin", "cos", "erf", "tanh", "sigmoid", "silu", "gelu")
 # In ULP, from runs over all floats.
 LARGEST_ERRORS = {
     "avx512": {"exp": 1.02, "log": 1.45, "erf": 0.95, "tanh": 0.7},
@@ -53,7 +53,7 @@ def test_an_element_does_not_depend_on_its_place(name):
     assert compiled.tolist() == whole.tolist()
 
 
-@pytest.mark.parametrize("name", ["exp_", "log_", "erf_", "tanh_", "sigmoid_"])
+@pytest.mark.parametrize("name", ["exp_", "log_", "sin_", "cos_", "erf_", "tanh_", "sigmoid_"])
 @pytest.mark.parametrize("count", [1, 15, 16, 17, 31])
 def test_nothing_beyond_the_end_is_written(name, count):
     room = md.full([64], 0.75)
@@ -106,3 +106,22 @@ def test_the_ends_of_log():
     np.testing.assert_allclose(
         md.log(md.tensor(around_one)).numpy(), np.log1p(around_one.astype(np.float64) - 1), rtol=2e-7
     )
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_sine_and_cosine_of_all_magnitudes(name):
+    turns = np.arange(1, 200_001)
+    near = np.concatenate([turns[:60_000] * (math.pi / 4), turns * 0.07, 2.0 ** np.arange(-149, 128), turns * 1e33])
+    values = np.concatenate([near, np.nextafter(near.astype(np.float32), 0), -near]).astype(np.float32)
+    results = getattr(md, name)(md.tensor(values)).numpy()
+    exact = getattr(np, name)(values.astype(np.longdouble))
+    assert np.abs(results).max() == 1
+    assert (np.abs(results - exact) <= 3e-7 * np.maximum(np.abs(exact), 2.0**-126)).all()
+
+
+def test_sine_and_cosine_of_what_is_no_number():
+    values = md.tensor([math.inf, -math.inf, math.nan] * 11)
+    assert np.isnan(md.sin(values).numpy()).all() and np.isnan(md.cos(values).numpy()).all()
+    values = md.tensor([0.0, -0.0])
+    assert np.signbit(md.sin(values).numpy()).tolist() == [False, True]
+    assert md.cos(values).tolist() == [1, 1]
