@@ -391,8 +391,8 @@ void check_sums(DType dtype, int64_t elements, int64_t rows, bool of_products) {
   std::vector<std::byte*> at = addresses(expected);
   std::byte* sum = at[static_cast<size_t>(read)];
   for (int64_t r = 0; r < rows; ++r) {
-    const void* operands[] = {
-        sum, at[static_cast<size_t>(source)] + r * elements * static_cast<int64_t>(item_size(dtype))};
+    const void* operands[] = {sum,
+                              at[static_cast<size_t>(source)] + r * elements * static_cast<int64_t>(item_size(dtype))};
     pointwise_loop(static_cast<int>(Pointwise::add), dtype, 0)(operands, sum, elements, nullptr);
   }
   program.code.push_back(of_two(Pointwise::add, dtype, read, source, written));
