@@ -164,8 +164,8 @@ int pv_inline_words(PyObject* object, PyObject* name, PvWord* words) {
   PyObject* dict;
   PyDictValues* values = inline_values(object, &dict);
   if (values == NULL) return 0;
-  Py_ssize_t index = shared_key_index(((PyHeapTypeObject*)type)->ht_cached_keys, name);
-  if (index < 0) return 0; /* a place that is still to come */
+  PyDictKeysObject* keys = ((PyHeapTypeObject*)type)->ht_cached_keys;
+  Py_ssize_t index = shared_key_index(keys, name);
   int count = 0;
 #if PY_VERSION_HEX >= 0x030D0000
   words[count++] = word_at(values); /* `valid` is in it */
@@ -175,7 +175,8 @@ int pv_inline_words(PyObject* object, PyObject* name, PvWord* words) {
   words[count++] = word_at(_PyObject_ManagedDictPointer(object));
   words[count++] = word_at(_PyObject_ValuesPointer(object));
 #endif
-  words[count++] = word_at(&values->values[index]);
+  /* A name that no object of the type has had yet comes after those that there are. */
+  words[count++] = index >= 0 ? word_at(&values->values[index]) : word_at(&keys->dk_nentries);
   return count;
 }
 

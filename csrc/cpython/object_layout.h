@@ -35,7 +35,8 @@ typedef struct {
 /* The word in the object that says which dict holds its attributes. 0: none does. */
 int pv_dict_word(PyObject* object, PvWord* word);
 /* Of attributes that are kept in the object, not in a dict: the words that say so, and last the one with the attribute, 0 where it is
-   unset. While all hold the same in an object of this type, the attribute is the same. The number of words, at most 3; 0: not so. */
+   unset, or how many names objects of the type have, where this is none of them. While all hold the same in an object of this type,
+   the attribute is the same. The number of words, at most 3; 0: not so. */
 int pv_inline_words(PyObject* object, PyObject* name, PvWord* words);
 
 /* Where a module says which dict is its own. */

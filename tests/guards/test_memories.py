@@ -306,6 +306,28 @@ def test_the_short_way_is_taken():
     assert words > 5 and steps < len(guards.program) / 2
 
 
+@pytest.mark.parametrize("has_dict", [False, True])
+def test_an_attribute_that_no_object_of_the_class_has_yet(has_dict):
+    kind = type("Kind", (), {})
+    root, other = kind(), kind()
+    for each in (root, other):
+        each.a = 1
+        assert not has_dict or vars(each) == {"a": 1}
+    guards = Guards(root)
+    assert guards.agree(root)
+    other.missing = 1
+    assert guards.agree(root)
+    other.b = 2
+    assert guards.agree(root)
+    root.missing = 1
+    assert not guards.agree(root)
+    del root.missing
+    assert guards.agree(root)
+    if has_dict:
+        vars(root)["b"] = 1
+        assert not guards.agree(root)
+
+
 @pytest.mark.parametrize("make", [lambda n: 10**6 + n, lambda n: "t" * (n + 20), lambda n: [n], lambda n: {"x": n}])
 @pytest.mark.parametrize("kind", [Node, ManyAttributes, Slots])
 def test_another_object_at_the_same_address(make, kind):
