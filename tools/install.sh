@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs minidynamo in .venv-<version> of the Python named by $1, with the extra named by $2; prints the environment.
+# Installs minidynamo in .venv-<version> of the Python named by $1, with the extras named by $2; prints the environment.
 # The core library is built once, in build/core, for all versions. MINIDYNAMO_WERROR=ON makes warnings errors;
 # MINIDYNAMO_CORE_TESTS=OFF leaves out the tests of the core.
 set -euo pipefail
