@@ -6,6 +6,7 @@
 #include "cpython/text.h"
 #include "frontends/arg_binding.h"
 #include "guards/tensor_type.h"
+#include "snapshot/serving_code.h"
 
 namespace md {
 namespace {
@@ -35,11 +36,29 @@ class CallablePlan : public Plan {
       return;
     }
     PyGILState_STATE state = PyGILState_Ensure();
-    callable_.reset();
+    {
+      ServingCode serving;
+      callable_.reset();
+    }
     PyGILState_Release(state);
   }
 
   void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override {
+    ServingCode serving;
+    try {
+      call(inputs, outputs);
+    } catch (const Error&) {
+      // An error of a plan means that nothing has been run; what this one calls has.
+      set_error_from_current_exception();
+      throw PythonError();
+    }
+  }
+  std::string print() const override { return str_cat("call of what the backend '", backend_, "' made\n"); }
+  double estimated_ns() const override { return 0; }
+  bool needs_gil() const override { return true; }
+
+ private:
+  void call(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const {
     std::vector<Ref> owned;
     std::vector<PyObject*> args;
     for (const GraphInput& input : inputs) args.push_back(owned.emplace_back(to_python(input)).get());
@@ -56,11 +75,7 @@ class CallablePlan : public Plan {
     }
     for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = std::move(tensors[i]);
   }
-  std::string print() const override { return str_cat("call of what the backend '", backend_, "' made\n"); }
-  double estimated_ns() const override { return 0; }
-  bool needs_gil() const override { return true; }
 
- private:
   [[noreturn]] void refuse(const std::string& found) const {
     raise(ErrorKind::Type, "backend '", backend_, "': its callable must return a tuple or list of ",
           graph_->outputs().size(), " tensors, not ", found);
@@ -97,11 +112,14 @@ class CallablePlan : public Plan {
   Ref failed = check(PyObject_CallFunctionObjArgs(failed_type, backend.get(), inner.get(), nullptr));
   PyException_SetCause(failed, Ref(inner).release());
   PyErr_SetObject(failed_type, failed);
-  throw CaptureError();
+  CaptureError error;
+  error.outlives_handlers = true;
+  throw error;
 }
 
 Ref call_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
                  const std::vector<Ref>& example_inputs) {
+  ServingCode serving;
   Ref module = check(PyImport_ImportModule("minidynamo.fx"));
   Ref graph_object = graph_to_python(graph);
   Ref gm = check(PyObject_CallMethod(module, "GraphModule", "O", graph_object.get()));

@@ -16,6 +16,7 @@
 #include "eval_frame/code_cache.h"
 #include "eval_frame/guard_filter.h"
 #include "eval_frame/region_lookup.h"
+#include "snapshot/serving_code.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -94,6 +95,7 @@ bool has_guard_filter(const Policy* policy) {
 
 // minidynamo._dynamo.guard_filter checks what the filter answers.
 std::vector<bool> run_guard_filter(const Policy* policy, const std::vector<FilteredGuard>& guards) {
+  ServingCode serving;
   Ref filter = identity_of(policy).guard_filter;
   Ref rows = check(PyList_New(0));
   for (const FilteredGuard& guard : guards) {

@@ -6,6 +6,7 @@
 #include "base/trace_file.h"
 #include "bindings/bindings.h"
 #include "eval_frame/compile_times.h"
+#include "snapshot/serving_code.h"
 
 namespace py = pybind11;
 
@@ -22,6 +23,7 @@ py::object& listener() {
 void call_listener(EventKind kind, const std::string& line) {
   py::gil_scoped_acquire gil;
   py::error_scope keep_current_exception;
+  ServingCode serving;
   py::object callable = listener();
   try {
     callable(kEventRows[static_cast<int>(kind)].name, line);

@@ -5,6 +5,7 @@
 #include "cpython/errors.h"
 #include "cpython/imports.h"
 #include "cpython/text.h"
+#include "snapshot/serving_code.h"
 
 namespace md {
 namespace {
@@ -69,6 +70,7 @@ bool is_linear_algebra_error(BorrowedRef type) {
 
 void run_numpy(const LapackJob& job) {
   GilScope gil;
+  ServingCode serving;
   try {
     call_python(job);
   } catch (const PythonError&) {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "bindings/bindings.h"
+#include "snapshot/serving_code.h"
 
 namespace py = pybind11;
 
@@ -15,6 +16,7 @@ namespace {
 void send_to_python(int artifact, const std::string& text) {
   py::gil_scoped_acquire gil;
   py::error_scope keep_current_exception;
+  ServingCode serving;
   try {
     py::object name = artifact < 0 ? py::object(py::none()) : py::str(kLogRows[artifact].name);
     py::module_::import("minidynamo._logging").attr(artifact == kLogInfo ? "emit_info" : "emit")(name, text);

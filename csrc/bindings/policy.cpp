@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "bindings/bindings.h"
 #include "snapshot/policy_function.h"
+#include "snapshot/serving_code.h"
 
 namespace py = pybind11;
 
@@ -39,6 +40,13 @@ void bind_policy(py::module_& module) {
   module.def("_exchange_error_on_graph_break", &exchange_error_on_graph_break, py::arg("value").noconvert(),
              py::pos_only());
   module.def("_error_on_graph_break", &error_on_graph_break);
+  module.def(
+      "_call_serving",
+      [](const py::object& function, const py::args& args, const py::kwargs& kwargs) {
+        ServingCode serving;
+        return function(*args, **kwargs);
+      },
+      "Calls a function that serves frames and is no part of the program: nothing of it is captured.");
   module.def("_exchange_stance",
              [](const std::string& name) { return stance_name(exchange_stance(stance_named(name))); });
 }

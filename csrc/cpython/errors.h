@@ -18,7 +18,9 @@ bool was_want_of_memory() noexcept;
 void add_attribute_context(BorrowedRef object, BorrowedRef name);
 
 // A Python exception that is set because a region may not be captured; nothing that the program did has raised it.
-struct CaptureError : PythonError {};
+struct CaptureError : PythonError {
+  bool outlives_handlers = false;  // the frames that it passes end with it, whatever the program's handlers make of it
+};
 
 // The exception that is set, as the object that a handler receives; afterwards none is.
 Ref take_raised();
@@ -33,6 +35,7 @@ class ErrorAside {
     if (error_) set_raised(std::move(error_));
   }
   ErrorAside(const ErrorAside&) = delete;
+  BorrowedRef get() const { return error_; }
 
  private:
   Ref error_;

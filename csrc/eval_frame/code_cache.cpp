@@ -6,7 +6,7 @@
 
 #include "cpython/code_extra.h"
 #include "eval_frame/counters.h"
-#include "snapshot/policy.h"
+#include "snapshot/serving_code.h"
 
 namespace md {
 
@@ -49,6 +49,7 @@ CodeCache& CodeCache::of(PyCodeObject* code) {
 
 void CodeCache::reset_all() {
   // Freeing an entry may run code that makes new caches: take everything out first.
+  ServingCode serving;
   std::vector<Bucket> dropped;
   for (CodeCache* cache : living_caches()) {
     for (const CacheEntryPtr& entry : cache->all_entries()) entry->guards.stop_listening();
@@ -59,6 +60,7 @@ void CodeCache::reset_all() {
 }
 
 void CodeCache::drop_backend(uint64_t backend) {
+  ServingCode serving;
   std::vector<CacheEntryPtr> dropped;
   for (CodeCache* cache : living_caches()) {
     std::erase_if(cache->buckets_, [&](Bucket& bucket) {
@@ -93,6 +95,7 @@ void CodeCache::guarded_object_died() {
 
 int CodeCache::sweep(void*) {
   // What the entries held may run code when it is freed: the caches are whole first.
+  ServingCode serving;
   std::vector<CacheEntryPtr> dead;
   for (CodeCache* cache : std::exchange(caches_to_sweep(), {})) cache->take_dead(dead);
   for (uint64_t backend : std::exchange(backends_to_drop(), {})) drop_backend(backend);

@@ -95,7 +95,8 @@ const Policy* policy_for_call(const CompileOptions& options) {
   Policy policy;
   policy.fullgraph = options.fullgraph || (caller != nullptr && caller->fullgraph);
   policy.error_on_graph_break = error_on_graph_break();
-  policy.nested_graph_breaks = config().nested_graph_breaks;
+  // A frame that a nested break makes is seen by no other hook.
+  policy.nested_graph_breaks = config().nested_graph_breaks && !another_hook_is_there();
   policy.dynamic = options.dynamic;
   policy.backend = forced_backend != 0 ? forced_backend : options.backend;
   policy.recompile_limit = options.recompile_limit;

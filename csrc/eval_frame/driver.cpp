@@ -168,6 +168,7 @@ FrameDriver::Advance FrameDriver::handle_raise(bool adds_entry) {
 
 FrameDriver::Advance FrameDriver::advance() {
   if (pv_traced(frame_.thread(), frame_.raw()) != 0) return hand_over_here(HandOver::traced);
+  if (is_below_another_hook()) return hand_over_here(HandOver::another_hook);
   if (std::exchange(owes_service_, false))
     if (std::optional<Advance> left = serve()) return *left;
   // A unit that was split can be entered by the interpreter only at its start.
@@ -183,8 +184,8 @@ FrameDriver::Advance FrameDriver::advance() {
     if (is_fruitless(*entry)) return hand_over_here(HandOver::empty_regions);
     run.emplace(std::move(entry), place.view, memory);
     return run_region(*run);
-  } catch (const CaptureError&) {
-    keep_capture_error();
+  } catch (const CaptureError& error) {
+    keep_capture_error(error);
     return raise_from_region(nullptr);
   } catch (...) {
     return raise_from_region(run ? &*run : nullptr);
@@ -229,8 +230,8 @@ FrameDriver::Advance FrameDriver::raise_from_region(RegionRun* run) {
 }
 
 // error_on_graph_break may be meant for handlers in the function; fullgraph says that there is one graph or an error.
-void FrameDriver::keep_capture_error() {
-  if (!policy_->fullgraph) return;
+void FrameDriver::keep_capture_error(const CaptureError& capture_error) {
+  if (!policy_->fullgraph && !capture_error.outlives_handlers) return;
   Ref error = take_raised();
   for (FrameDriver* driver = this; driver != nullptr; driver = driver->caller_) driver->capture_error_ = error;
   set_raised(std::move(error));

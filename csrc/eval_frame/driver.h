@@ -42,7 +42,7 @@ class FrameDriver {
   bool is_fruitless(const RegionEntry& entry);
   Advance run_region(RegionRun& run);
   Advance raise_from_region(RegionRun* run);
-  void keep_capture_error();
+  void keep_capture_error(const CaptureError& error);
   Advance raise_in_images(RegionRun& run, FailedCallOut& failed);
   Advance raise_saved();
   // An output has raised, or has changed what the region goes on with: the frames become what they are there.

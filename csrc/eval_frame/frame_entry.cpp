@@ -6,8 +6,8 @@
 #include "eval_frame/capture_scope.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/driver.h"
-#include "eval_frame/own_work.h"
 #include "eval_frame/region_lookup.h"
+#include "snapshot/serving_code.h"
 
 #include <memory>
 #include <optional>
@@ -94,6 +94,8 @@ PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
     return drive(ts, raw, policy, [](FrameDriver& driver) { return driver.run_concretely(); });
   }
   if (entry == nullptr) return leave_to_interpreter(ts, raw, why);
+  if (entry->plan == nullptr && !policy->keeps_empty_regions && another_hook_is_there())
+    return leave_to_interpreter(ts, raw, HandOver::another_hook);
   RegionRun run(std::move(entry), place.view, memory);
   bool inside = run.region().needs_frame();
   if (!inside && !run.run_plan()) return leave_to_interpreter(ts, raw, HandOver::plan_failed);
@@ -173,7 +175,7 @@ class EverywhereFrames : public FrameHandler {
   }
 
   static std::optional<HandOver> refusal(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
-    if (OwnWork::in_progress()) return HandOver::while_capturing;
+    if (ServingCode::in_progress()) return HandOver::while_capturing;
     if (policy->disable || config().disable || is_skipped(raw)) return HandOver::disabled;
     if (pv_traced(ts, raw) != 0) return HandOver::traced;
     if (pv_func(raw) == nullptr) return HandOver::worthless;

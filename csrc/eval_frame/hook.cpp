@@ -1,6 +1,9 @@
 #include "eval_frame/hook.h"
 
+#include <algorithm>
+#include <memory>
 #include <utility>
+#include <vector>
 
 namespace md {
 namespace {
@@ -9,10 +12,28 @@ thread_local PendingEntry* pending_entry = nullptr;
 thread_local FrameHandler* ambient_handler = nullptr;
 FrameHandler* process_handler = nullptr;
 
-int installations = 0;
-PvHook previous_hook = nullptr;
-// Somebody installed a hook over this one while it was installed, and so still calls it.
-bool is_below_another = false;
+// A frame that was given to the hook below, and comes back where that one was put over an older installation of this one.
+struct PassedOn {
+  PvFrame* frame;
+  size_t levels;  // that are below the hook that has it
+};
+thread_local PassedOn passed_on{nullptr, 0};
+
+}  // namespace
+
+// This library's hook was put over `below`, null for the evaluator, for so many installations.
+struct HookLevel {
+  PvHook below;
+  int users;
+};
+
+namespace {
+
+// In the order in which they were put there.
+std::vector<std::unique_ptr<HookLevel>>& hook_levels() {
+  static auto* levels = new std::vector<std::unique_ptr<HookLevel>>();
+  return *levels;
+}
 
 }  // namespace
 
@@ -25,15 +46,17 @@ struct HookDispatch {
       entry->give_way();
       return &entry->handler_;
     }
+    if (is_below_another_hook()) return nullptr;
     return ambient_handler != nullptr ? ambient_handler : process_handler;
   }
 
   static PyObject* on_frame(PyThreadState* ts, PvFrame* frame, int throwflag) {
     // generator.throw() and close() raise at the frame's position: the evaluator's.
-    if (throwflag)
+    if (throwflag && !is_below_another_hook())
       return process_handler != nullptr ? process_handler->run_thrown(ts, frame) : run_default(ts, frame, throwflag);
-    FrameHandler* handler = handler_of(frame);
-    return handler != nullptr ? handler->run(ts, frame) : run_default(ts, frame);
+    if (passed_on.frame == frame) return run_default(ts, frame, throwflag);
+    FrameHandler* handler = throwflag ? nullptr : handler_of(frame);
+    return handler != nullptr ? handler->run(ts, frame) : run_default(ts, frame, throwflag);
   }
 };
 
@@ -41,28 +64,46 @@ PyObject* FrameHandler::run_thrown(PyThreadState* ts, PvFrame* frame) { return r
 
 FrameHandler* exchange_process_handler(FrameHandler* handler) { return std::exchange(process_handler, handler); }
 
+bool is_below_another_hook() {
+  PvHook current = pv_installed();
+  return current != nullptr && current != HookDispatch::on_frame;
+}
+
+bool another_hook_is_there() {
+  PvHook current = pv_installed();
+  if (current != HookDispatch::on_frame) return current != nullptr;
+  return std::ranges::any_of(hook_levels(), [](const auto& level) { return level->below != nullptr; });
+}
+
 PyObject* run_default(PyThreadState* ts, PvFrame* frame, int throwflag) {
-  return previous_hook != nullptr ? previous_hook(ts, frame, throwflag) : pv_default(ts, frame, throwflag);
+  size_t levels = passed_on.frame == frame ? passed_on.levels : hook_levels().size();
+  PvHook below = levels > 0 ? hook_levels()[std::min(levels, hook_levels().size()) - 1]->below : nullptr;
+  if (below == nullptr) return pv_default(ts, frame, throwflag);
+  PassedOn outer = std::exchange(passed_on, {frame, levels - 1});
+  PyObject* result = below(ts, frame, throwflag);
+  passed_on = outer;
+  return result;
 }
 
 HookInstallation::HookInstallation() {
-  if (installations++ > 0) return;
+  auto& levels = hook_levels();
   PvHook current = pv_installed();
-  // Calling a hook that calls this one would never end.
-  if (current == HookDispatch::on_frame || (is_below_another && current != nullptr)) return;
-  is_below_another = false;
-  previous_hook = current;
-  pv_install(HookDispatch::on_frame);
+  if (current != HookDispatch::on_frame || levels.empty()) {
+    // Left there by a hook that was over this one while it was installed: nothing is known to be below.
+    PvHook below = current == HookDispatch::on_frame ? nullptr : current;
+    levels.push_back(std::make_unique<HookLevel>(HookLevel{below, 0}));
+    pv_install(HookDispatch::on_frame);
+  }
+  level_ = levels.back().get();
+  ++level_->users;
 }
 
 HookInstallation::~HookInstallation() {
-  if (--installations > 0) return;
-  if (pv_installed() == HookDispatch::on_frame) {
-    pv_install(previous_hook);
-    previous_hook = nullptr;
-  } else {
-    is_below_another = true;
-  }
+  if (--level_->users > 0) return;
+  auto& levels = hook_levels();
+  bool is_top = levels.back().get() == level_;
+  if (is_top && pv_installed() == HookDispatch::on_frame) pv_install(level_->below);
+  std::erase_if(levels, [this](const auto& level) { return level.get() == level_; });
 }
 
 AmbientHandler::AmbientHandler(FrameHandler* handler)

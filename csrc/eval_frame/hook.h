@@ -1,8 +1,11 @@
 // The PEP 523 hook: which frames come to this library, and to whom. All under the GIL.
 //   1. a frame of the function that the innermost pending entry of this thread names: to that entry
-//   2. any other new frame, while this thread has an ambient handler: to that handler
-//   3. any other frame, while there is a handler of the process: to that handler
-//   4. the previous hook, or the evaluator
+//   2. while another library's hook is over this one: to the hook below, or the evaluator
+//   3. any other new frame, while this thread has an ambient handler: to that handler
+//   4. any other frame, while there is a handler of the process: to that handler
+//   5. the hook below, or the evaluator
+// Other libraries have hooks of their own, and put them over this one and take them away at any time: TorchDynamo does so around
+// each call of a function that it compiles. Frames that the program calls are then theirs first.
 #pragma once
 #include "cpython/frame.h"
 #include "cpython/ref.h"
@@ -20,16 +23,26 @@ class FrameHandler {
   virtual PyObject* run_thrown(PyThreadState* ts, PvFrame* frame);
 };
 
+// Whether another library's hook is the interpreter's evaluator now. What is called meanwhile is not looked into.
+bool is_below_another_hook();
+// Whether there is one, over this one or below: it is to see the frames in which this library has nothing to do.
+bool another_hook_is_there();
+
 // What would have run the frame without this library.
 PyObject* run_default(PyThreadState* ts, PvFrame* frame, int throwflag = 0);
 
-// The hook taxes every Python call of the process: it is installed while one of these lives.
+struct HookLevel;
+
+// The hook taxes every Python call of the process: it is installed while one of these lives, and over all others when one is made.
 class HookInstallation {
  public:
   HookInstallation();
   ~HookInstallation();
   HookInstallation(const HookInstallation&) = delete;
   HookInstallation& operator=(const HookInstallation&) = delete;
+
+ private:
+  HookLevel* level_;
 };
 
 // Frames of this thread that have no pending entry go to `handler` (null: to the evaluator) while this lives.

@@ -97,14 +97,24 @@ std::string take_exception_text() {
   return "an exception without text";
 }
 
-// A backend that fails is an error where breaks are; elsewhere one warning, and the place is Python's from then on.
+// Of a CaptureError that is set. One graph or an error is what the program asked for where breaks are errors.
+bool is_suppressed(const RegionPlace& place) {
+  if (!config().suppress_errors || place.policy->breaks_are_errors()) return false;
+  ErrorAside error;
+  return PyErr_GivenExceptionMatches(error.get(), imported("minidynamo._dynamo.exc", "Unsupported")) == 0;
+}
+
+void warn_of_suppressed(const RegionPlace& place) {
+  log_warning(str_cat(place_name(place), " is left to Python: ", take_exception_text()));
+}
+
+// Where a failure of the backend is suppressed the place is Python's from then on.
 void make_plan_or_hand_over(const RegionPlace& place, RegionEntry& entry) {
   try {
     make_plan(place, entry);
-  } catch (const PythonError&) {
-    bool is_failure = PyErr_ExceptionMatches(PyExc_Exception) != 0;
-    if (!is_failure || place.policy->breaks_are_errors()) throw;
-    log_warning(str_cat(place_name(place), " is left to Python: ", take_exception_text()));
+  } catch (const CaptureError&) {
+    if (!is_suppressed(place)) throw;
+    warn_of_suppressed(place);
     entry.region.exit = ExitKind::HandOver;
   }
 }
@@ -190,7 +200,7 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
     start.callers = nullptr;
     region = capture_region(start);
   }
-  if (!region.violations.empty()) raise_violations(region.violations);
+  if (!region.violations.empty() && !config().allow_ignore_mark_dynamic) raise_violations(region.violations);
   if (region.graph_break) report_break(place, region, report);
   ++counters().regions_captured;
   if (region.skips_frame) region = type_guarded_hand_over(place, std::move(region));
@@ -269,6 +279,21 @@ bool stance_allows_capture(const RegionPlace& place, CodeCache& cache, const Cac
   return true;
 }
 
+// Null where the limit is reached.
+RegionEntryPtr capture_within_limits(const RegionPlace& place, CodeCache& cache, const CacheKey& key) {
+  ReachedLimit reached = reached_limit(cache, key, *place.policy);
+  if (reached.flag != nullptr) {
+    ++counters().limits_reached;
+    if (!place.policy->keeps_empty_regions) report_limit(cache, key, place, reached);
+    return nullptr;
+  }
+  if (cache.count(key) > 0) {
+    ++counters().recompiles;
+    report_recompile(cache, key, place);
+  }
+  return capture(place, cache, key);
+}
+
 }  // namespace
 
 void set_plan_maker(PlanMaker maker) { plan_maker = maker; }
@@ -290,21 +315,15 @@ FoundRegion find_or_capture(const RegionPlace& place, HandOver& why) {
   if (CacheEntryPtr found = turn.waited() ? cache.lookup(key, place.view) : nullptr)
     return {unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why)};
   why = HandOver::recompile_limit;
-  // Backends, log handlers and warnings run Python: none of that is the user's compiled call.
-  AmbientPolicy none(nullptr);
   OwnWork own_work;
-  ReachedLimit reached = reached_limit(cache, key, *place.policy);
-  if (reached.flag != nullptr) {
-    ++counters().limits_reached;
-    if (!place.policy->keeps_empty_regions) report_limit(cache, key, place, reached);
-    return {};
-  }
-  if (cache.count(key) > 0) {
-    ++counters().recompiles;
-    report_recompile(cache, key, place);
-  }
   try {
-    return {unless_monitored(capture(place, cache, key), why)};
+    return {unless_monitored(capture_within_limits(place, cache, key), why)};
+  } catch (const CaptureError&) {
+    if (!is_suppressed(place)) throw;
+    why = HandOver::internal_error;
+    if (cache.first_warning(key)) warn_of_suppressed(place);
+    PyErr_Clear();
+    return {};
   } catch (...) {
     if (!was_want_of_memory()) {
       why = HandOver::internal_error;

@@ -4,7 +4,7 @@
 
 #include "cpython/errors.h"
 #include "cpython/traceback.h"
-#include "snapshot/policy.h"
+#include "snapshot/serving_code.h"
 #include "tensor/copy.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/tensor_modes.h"
@@ -141,7 +141,7 @@ struct CallOutRun {
     std::vector<PyObject*> args;
     for (const Tensor& tensor : given) args.push_back(held.emplace_back(default_tensor_type().wrap(tensor)).get());
     try {
-      AmbientPolicy none(nullptr);
+      ServingCode serving;
       CallOutFramesScope no_frames(nullptr);
       ModesScope modes(context.grad_mode, context.inference_mode);
       Ref result = Ref::steal(PyObject_Vectorcall(context.run, args.data(), args.size(), nullptr));

@@ -6,7 +6,7 @@
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "guards/held_object.h"
-#include "snapshot/policy.h"
+#include "snapshot/serving_code.h"
 #include "symbolic/call_outs.h"
 #include "symbolic/pure_calls.h"
 #include "tensor/tensor_modes.h"
@@ -214,7 +214,7 @@ class TracedScope {
  private:
   Capture& capture_;
   TensorModes modes_;
-  AmbientPolicy none_{nullptr};
+  ServingCode serving_;
 };
 
 // What was recorded before the call failed is run by Python instead.

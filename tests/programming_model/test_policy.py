@@ -408,12 +408,12 @@ def test_failing_backend():
 
 
 @pytest.mark.counts_regions
-def test_failing_backend_without_fullgraph_is_python(caplog):
+def test_failing_backend_under_suppress_errors_is_python(caplog):
     def backend(gm, example_inputs):
         raise RuntimeError("cannot")
 
     compiled = minidynamo.compile(lambda x: x + 1, backend=backend)
-    with caplog.at_level("WARNING", "minidynamo"):
+    with caplog.at_level("WARNING", "minidynamo"), minidynamo._dynamo.config.patch(suppress_errors=True):
         for _ in range(3):
             assert compiled(ones()).tolist() == [2.0] * 2
     assert len([r for r in caplog.records if r.levelname == "WARNING"]) == 1

@@ -172,7 +172,7 @@ class CustomOpDef:
 
     def _call_fake(self, arguments):
         if self._fake is not None:
-            return self._fake(**arguments)
+            return _C._call_serving(self._fake, **arguments)
         if self._needs_fake():
             raise RuntimeError(f"There was no fake impl registered for {self!r}. Add one with register_fake.")
         return None

@@ -1,0 +1,319 @@
+"""Code that serves a frame is never captured, under any policy: backends and what they return, fakes, callbacks ..."""
+
+import functools
+import logging
+import threading
+
+import pytest
+
+import minidynamo
+from minidynamo import _C, _dynamo
+from minidynamo._dynamo import callback, error_on_graph_break, graph_break
+from minidynamo._dynamo.eval_frame import enable_everywhere
+
+pytestmark = pytest.mark.counts_regions
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    _dynamo.reset()
+    yield
+    _dynamo.reset()
+
+
+def ones(n=2):
+    return minidynamo.ones(n)
+
+
+class Seen:
+    """What serving code leaves behind, and what shows whether somebody captured it."""
+
+    def __init__(self):
+        self.runs = 0
+
+    def work(self):
+        """Breaks the graph in several ways, calls itself and others; an error under each strict policy if captured."""
+        self.runs += 1
+        graph_break()
+        assert not minidynamo.compiler.is_compiling()
+        assert _C._error_on_graph_break() is False
+        value = functools.reduce(lambda a, b: a + b, map(self.part, [1, 2]))
+        return value, sum(self.generate()), ones().sum().item()
+
+    def part(self, number):
+        graph_break()
+        return number
+
+    def generate(self):
+        for number in range(2):
+            graph_break()
+            yield self.part(number)
+
+
+def as_function(run):
+    def function(*args):
+        return run(*args)
+
+    return function
+
+
+def as_closure_of_closures(run):
+    return as_function(as_function(run))
+
+
+def as_partial(run):
+    return functools.partial(lambda extra, *args: run(*args), 1)
+
+
+class Holder:
+    def __init__(self, run):
+        self.run = run
+
+    def method(self, *args):
+        graph_break()
+        return self.run(*args)
+
+    @classmethod
+    def of_class(cls, run, *args):
+        return run(*args)
+
+    def __call__(self, *args):
+        graph_break()
+        return self.run(*args)
+
+
+class Outer(Holder):
+    @property
+    def inner(self):
+        return Holder(self.run)
+
+    def __call__(self, *args):
+        return self.inner(*args)
+
+
+# A callable in the form of each kind of callable.
+FORMS = {
+    "function": as_function,
+    "closures": as_closure_of_closures,
+    "lambda": lambda run: lambda *args: run(*args),
+    "partial": as_partial,
+    "method": lambda run: Holder(run).method,
+    "class method": lambda run: functools.partial(Holder.of_class, run),
+    "object": Holder,
+    "object that calls another": Outer,
+    "wrapped": lambda run: functools.wraps(run)(as_function(run)),
+    "under disable": lambda run: minidynamo.compiler.disable(as_function(run)),
+    "under errors": lambda run: error_on_graph_break(False)(as_function(run)),
+}
+
+
+def serve_as_backend(form, seen):
+    def backend(gm, example_inputs):
+        seen.work()
+        return gm.forward
+
+    return {"backend": form(backend)}
+
+
+def serve_as_what_a_backend_returns(form, seen):
+    def backend(gm, example_inputs):
+        def run(*args):
+            seen.work()
+            return gm.forward(*args)
+
+        return form(run)
+
+    return {"backend": backend}
+
+
+def serve_as_both(form, seen):
+    def backend(gm, example_inputs):
+        seen.work()
+
+        def helper(*args):
+            seen.work()
+            return gm(*args)
+
+        return form(lambda *args: helper(*args))
+
+    return {"backend": form(backend)}
+
+
+def serve_as_thread(form, seen):
+    """What a backend returns hands its work to a thread, and waits for it."""
+
+    def backend(gm, example_inputs):
+        def run(*args):
+            results = []
+            thread = threading.Thread(target=form(lambda: results.append((seen.work(), gm.forward(*args)))))
+            thread.start()
+            thread.join()
+            return results[0][1]
+
+        return run
+
+    return {"backend": backend}
+
+
+def serve_as_guard_filter(form, seen):
+    def keep(guards):
+        seen.work()
+        return [True for _ in guards]
+
+    return {"backend": "eager", "options": {"guard_filter_fn": form(keep)}}
+
+
+def serve_as_forced_backend(form, seen):
+    return {"forced": serve_as_both(form, seen)["backend"]}
+
+
+def serve_as_callback(form, seen):
+    def tell(args):
+        seen.work()
+
+    return {"callback": form(tell)}
+
+
+def serve_as_log_handler(form, seen):
+    class Handler(logging.Handler):
+        def emit(self, record):
+            form(lambda: seen.work())()
+
+    return {"handler": Handler()}
+
+
+def serve_as_filter_of_logs(form, seen):
+    def passes(record):
+        seen.work()
+        return False
+
+    return {"log filter": form(passes)}
+
+
+KINDS = {name.removeprefix("serve_as_"): value for name, value in dict(globals()).items() if name.startswith("serve_")}
+
+
+def program(x):
+    return x.sin() + 1
+
+
+def program_with_a_break(x):
+    x = x.sin()
+    with error_on_graph_break(False):
+        graph_break()
+    return x + 1
+
+
+def program_that_calls(compiled):
+    def program(x):
+        y = x * 2
+        graph_break()
+        return compiled(x) + y - y
+
+    return program
+
+
+def calls_of(policy, settings):
+    """calls(x): calls of the program under a policy, all of which give sin(x) + 1."""
+    keywords = {key: settings[key] for key in ("backend", "options") if key in settings}
+    if policy == "fullgraph":
+        keywords["fullgraph"] = True
+    breaks = policy in ("errors around", "errors behind a break", "after a break")
+    compiled = minidynamo.compile(program_with_a_break if breaks else program, **keywords)
+    if policy in ("errors", "errors behind a break"):
+        return error_on_graph_break(True)(compiled)
+    if policy == "from a compiled frame":
+        return minidynamo.compile(program_that_calls(compiled), **keywords)
+    around = {"errors around": lambda: error_on_graph_break(True), "everywhere": enable_everywhere}.get(policy)
+    if around is None:
+        return compiled
+
+    def call(x):
+        with around():
+            return compiled(x)
+
+    return call
+
+
+POLICIES = (
+    "default",
+    "fullgraph",
+    "errors",
+    "errors around",
+    "errors behind a break",
+    "after a break",
+    "from a compiled frame",
+    "everywhere",
+)
+PROGRAM = {"program", "program_with_a_break"}
+SERVING = {
+    "work",
+    "part",
+    "generate",
+    "function",
+    "<lambda>",
+    "method",
+    "of_class",
+    "__call__",
+    "inner",
+    "run",
+    "helper",
+}
+SERVING |= {"backend", "keep", "tell", "emit", "passes"}
+
+
+@pytest.fixture
+def served():
+    """served(settings): the surroundings that a kind of serving code needs."""
+    logger = logging.getLogger("minidynamo")
+    undo = []
+
+    def surround(settings):
+        if "callback" in settings:
+            callback.callback_handler.register_start_callback(settings["callback"])
+            callback.callback_handler.register_end_callback(settings["callback"])
+            undo.append(callback.callback_handler.clear)
+        if "handler" in settings or "log filter" in settings:
+            minidynamo._logging.set_logs(graph_code=True, guards=True, recompiles=True, graph_breaks=True, perf=True)
+            undo.append(minidynamo._logging.set_logs)
+        if "handler" in settings:
+            logger.addHandler(settings["handler"])
+            undo.append(lambda: logger.removeHandler(settings["handler"]))
+        if "log filter" in settings:
+            for handler in logger.handlers:
+                handler.addFilter(settings["log filter"])
+                undo.append(lambda handler=handler: handler.removeFilter(settings["log filter"]))
+        if "forced" in settings:
+            minidynamo.compiler.set_stance(force_backend=settings["forced"])
+            undo.append(lambda: minidynamo.compiler.set_stance("default"))
+
+    yield surround
+    for each in reversed(undo):
+        each()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_serving_code(kind, policy, form, served):
+    if (kind, policy) == ("thread", "everywhere"):
+        pytest.skip("everywhere mode is for all threads that exist")
+    seen = Seen()
+    settings = KINDS[kind](FORMS[form], seen)
+    served(settings)
+    calls = calls_of(policy, settings)
+
+    def call_all():
+        for n in (2, 2, 3, 2):
+            x = ones(n)
+            results.append((calls(x).tolist(), (x.sin() + 1).tolist()))
+
+    results = []
+    captures = _C.record_captures(call_all)
+    assert all(got == expected for got, expected in results)
+    assert seen.runs > 0
+    captured = {capture["name"] for capture in captures}
+    assert captured & PROGRAM
+    assert not captured & SERVING
+    if policy != "everywhere":
+        assert captured <= PROGRAM
