@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 
@@ -41,8 +42,14 @@ def test_unknown_name():
         config.zzz = 1
     with pytest.raises(AttributeError, match=message):
         config.zzz = object()
+    with pytest.raises(AttributeError, match=message), config.patch(zzz=1):
+        pass
     with pytest.raises(AttributeError, match=message):
-        config.patch(zzz=1)
+        config.patch("zzz", 1)(lambda: None)()
+    with pytest.raises(AttributeError, match=message):
+        del config.zzz
+    with pytest.raises(AttributeError, match="zzz"), mock.patch.object(config, "zzz", 1):
+        pass
     assert not hasattr(config, "zzz")
 
 
@@ -92,15 +99,156 @@ def test_patch_decorates():
     assert config.recompile_limit == ROWS["recompile_limit"]["default"]
 
 
-@pytest.mark.parametrize("arguments", [(), (3,)])
-def test_patch_without_flags(arguments):
-    with pytest.raises(TypeError, match="patch"):
-        config.patch(*arguments)
+@pytest.mark.parametrize(
+    ("arguments", "keywords"),
+    [((3,), {}), (("verbose",), {}), ((3, True), {}), ((None, True), {}), (({"verbose": True},), {"disable": True})],
+)
+def test_wrong_arguments_of_patch(arguments, keywords):
+    with pytest.raises(AssertionError, match="argument"):
+        config.patch(*arguments, **keywords)
 
 
-def test_a_flag_cannot_be_deleted():
-    with pytest.raises(AttributeError, match="cannot be deleted"):
-        del config.verbose
+def test_a_patch_of_nothing():
+    with config.patch():
+        pass
+
+
+INERT = {name: default for name, default, _ in _C.inert_flag_rows()}
+SAMPLES = {**{name: OTHER[type(row["default"])](row["default"]) for name, row in ROWS.items()}}
+SAMPLES |= {name: object() for name in INERT}
+SAMPLES |= {alias: SAMPLES[name] for alias, name in _C.config_aliases().items()} | {"debug": True}
+
+
+def patched_by_mock(name, value):
+    return mock.patch.object(config, name, value)
+
+
+def patched_by_mock_of_names(name, value):
+    return mock.patch("minidynamo._dynamo.config." + name, value)
+
+
+def patched_by_name(name, value):
+    return config.patch(name, value)
+
+
+def patched_by_keyword(name, value):
+    return config.patch(**{name: value})
+
+
+def patched_by_dict(name, value):
+    return config.patch({name: value})
+
+
+WAYS = [value for name, value in dict(globals()).items() if name.startswith("patched_by_")]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_way_to_set_a_flag_for_a_time(name, way):
+    value, before = SAMPLES[name], getattr(config, name)
+    same_flag = [name] + [alias for alias, of in _C.config_aliases().items() if of == name]
+
+    def is_set():
+        return all(getattr(config, each) is value or getattr(config, each) == value for each in same_flag)
+
+    assert not is_set()
+    with way(name, value):
+        assert is_set()
+    assert getattr(config, name) == before and hasattr(config, name)
+    with pytest.raises(KeyError), way(name, value):
+        assert is_set()
+        raise KeyError
+    assert getattr(config, name) == before
+
+    @way(name, value)
+    def decorated(*arguments, key=0):
+        return is_set(), arguments, key
+
+    assert decorated(1, key=2) == (True, (1,), 2) and decorated.__name__ == "decorated"
+    assert getattr(config, name) == before
+    if before is not None or way is not patched_by_name:  # which takes None for no value
+        with way(name, value), way(name, before):
+            assert getattr(config, name) == before
+    assert getattr(config, name) == before
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_test_case_is_patched(way):
+    import unittest
+
+    class Case(unittest.TestCase):
+        def test(self):
+            self.assertEqual(config.recompile_limit, 3)
+
+    for name in ("recompile_limit", "cache_size_limit"):
+        case = way(name, 3)(Case)
+        result = unittest.TestResult()
+        unittest.TestLoader().loadTestsFromTestCase(case).run(result)
+        assert result.testsRun == 1 and result.wasSuccessful(), result.failures + result.errors
+        assert case.__name__ == "Case" and config.recompile_limit == 8
+
+
+@pytest.mark.parametrize("name", ["verbose", "cprofile", "cache_size_limit", "debug"])
+def test_a_flag_that_is_deleted_is_gone_until_it_is_set(name):
+    before = getattr(config, name)
+    delattr(config, name)
+    assert not hasattr(config, name)
+    setattr(config, name, before)
+    assert getattr(config, name) == before
+
+
+@pytest.mark.parametrize("name", ["recompile_limit", "cprofile"])
+def test_deleting_a_flag_gives_it_its_default(name):
+    default = config.get_config_copy()[name]
+    setattr(config, name, 7)
+    delattr(config, name)
+    assert config.get_config_copy()[name] == default
+    setattr(config, name, default)
+
+
+def test_values_that_can_change_are_kept():
+    functions = config.reorderable_logging_functions
+    functions.add(print)
+    try:
+        assert config.reorderable_logging_functions == {print} and config.get_config_copy()[
+            "reorderable_logging_functions"
+        ] == {print}
+        assert config.get_config_copy()["reorderable_logging_functions"] is not functions
+        with config.patch(reorderable_logging_functions=set()):
+            assert config.reorderable_logging_functions == set()
+        assert config.reorderable_logging_functions is functions
+    finally:
+        functions.clear()
+
+
+def test_saved_and_loaded():
+    saved, copied = config.save_config(), config.get_config_copy()
+    assert copied.keys() == ROWS.keys() | INERT.keys()
+    with config.patch(recompile_limit=3, cprofile=True):
+        config.load_config(saved)
+        assert (config.recompile_limit, config.cprofile) == (8, False)
+    config.load_config({"recompile_limit": 5, "a flag of another version": 1})
+    assert config.recompile_limit == 5
+    config.load_config(copied)
+    assert config.get_config_copy() == copied
+
+
+# Documented as different: a break in an inlined function keeps the graphs of its callers.
+DIFFERENT_DEFAULTS = {"nested_graph_breaks"}
+
+
+def test_torchs_names_and_defaults():
+    theirs = pytest.importorskip("torch._dynamo.config")
+    paths = {"base_dir", "debug_dir_root"}
+    for name, entry in theirs._config.items():
+        ours = getattr(config, name)
+        if entry.alias is not None:
+            assert _C.config_aliases()[name] == entry.alias.rpartition(".")[2]
+        elif name in paths:
+            assert isinstance(ours, str)
+        else:
+            assert (ours == entry.default) == (name not in DIFFERENT_DEFAULTS), name
+            assert type(ours) is type(entry.default), name
 
 
 def import_with(environment):

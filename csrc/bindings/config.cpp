@@ -40,6 +40,26 @@ py::dict row_facts(const ConfigRow& row) {
   return facts;
 }
 
+struct InertFlag {
+  const char* name;
+  const char* default_value;  // a Python expression
+  const char* doc;
+};
+constexpr InertFlag kInertFlags[] = {
+#define MD_INERT_FLAG(name, default_value, doc) {#name, default_value, doc},
+#define MD_FLAG_ALIAS(alias, name)
+#include "base/inert_flags.def"
+#undef MD_INERT_FLAG
+#undef MD_FLAG_ALIAS
+};
+constexpr std::pair<const char*, const char*> kAliases[] = {
+#define MD_INERT_FLAG(name, default_value, doc)
+#define MD_FLAG_ALIAS(alias, name) {#alias, #name},
+#include "base/inert_flags.def"
+#undef MD_INERT_FLAG
+#undef MD_FLAG_ALIAS
+};
+
 }  // namespace
 
 void bind_config(py::module_& module) {
@@ -53,6 +73,16 @@ void bind_config(py::module_& module) {
     py::list rows;
     for (const ConfigRow& row : config_rows()) rows.append(row_facts(row));
     return rows;
+  });
+  module.def("inert_flag_rows", [] {
+    py::list rows;
+    for (const InertFlag& flag : kInertFlags) rows.append(py::make_tuple(flag.name, flag.default_value, flag.doc));
+    return rows;
+  });
+  module.def("config_aliases", [] {
+    py::dict names;
+    for (const auto& [alias, name] : kAliases) names[alias] = name;
+    return names;
   });
   module.def("config_fingerprint", &config_fingerprint);
 }

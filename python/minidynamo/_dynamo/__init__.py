@@ -79,16 +79,58 @@ def is_dynamo_disable_recursive(method):
     return getattr(method, "disables_callees", None) if isinstance(method, _C.PolicyFunction) else None
 
 
-def optimize(backend=None, *, nopython=False, disable=False, dynamic=None):
-    """The first torchdynamo's compile(): a decorator, and a context manager that captures what is called inside."""
+def optimize(
+    backend=None,
+    *,
+    nopython=False,
+    error_on_graph_break=None,
+    guard_export_fn=None,
+    guard_fail_fn=None,
+    guard_filter_fn=None,
+    disable=False,
+    dynamic=None,
+    package=None,
+    recompile_limit=None,
+    isolate_recompiles=False,
+    shapes_spec=None,
+):
+    """The first torchdynamo's compile(): a decorator, and a context manager that captures what is called inside.
+
+    nopython is compile()'s fullgraph, guard_filter_fn that of its options. error_on_graph_break holds in what is
+    captured; None: as around it. guard_export_fn, guard_fail_fn, package and shapes_spec must be None.
+    """
     from ._optimize import Optimize
 
-    return Optimize(backend, nopython=nopython, disable=disable, dynamic=dynamic)
+    for name, value in (
+        ("guard_export_fn", guard_export_fn),
+        ("guard_fail_fn", guard_fail_fn),
+        ("package", package),
+        ("shapes_spec", shapes_spec),
+    ):
+        if value is not None:
+            raise NotImplementedError(f"optimize(): there is no {name}")
+    options = {
+        "fullgraph": nopython,
+        "disable": disable,
+        "dynamic": dynamic,
+        "recompile_limit": recompile_limit,
+        "isolate_recompiles": isolate_recompiles,
+    }
+    if guard_filter_fn is not None:
+        options["options"] = {"guard_filter_fn": guard_filter_fn}
+    return Optimize(backend, options, error_on_graph_break)
 
 
-def optimize_assert(backend=None, *, dynamic=None):
+def optimize_assert(backend=None, *, dynamic=None, package=None, recompile_limit=None, isolate_recompiles=False):
     """optimize() of functions that must be one graph: a graph break is an error."""
-    return optimize(backend, nopython=True, dynamic=dynamic)
+    return optimize(
+        backend,
+        nopython=True,
+        dynamic=dynamic,
+        package=package,
+        recompile_limit=recompile_limit,
+        isolate_recompiles=isolate_recompiles,
+    )
 
 
 def reset():

@@ -4,6 +4,7 @@ import functools
 
 from .. import _C
 from .._compile import compile
+from .decorators import error_on_graph_break
 
 
 class Optimize:
@@ -12,40 +13,49 @@ class Optimize:
     A backend with start() and stop(), such as utils.CompilationProfiler, has them called around each block or call.
     """
 
-    def __init__(self, backend, *, nopython, disable, dynamic):
+    def __init__(self, backend, options, errors):
         self._backend = backend
-        self._options = {"fullgraph": nopython, "disable": disable, "dynamic": dynamic}
+        self._options = options
+        self._errors = errors  # error_on_graph_break inside; None: as around it
         self._entered = []
 
     def __call__(self, function):
         compiled = compile(function, backend=self._backend, **self._options)
+        if self._errors is not None and not self._options["disable"]:
+            compiled = error_on_graph_break(self._errors)(compiled)
         if not hasattr(self._backend, "start"):
             return compiled
 
         @functools.wraps(function)
         def watched(*args, **kwargs):
-            self._backend.start()
+            _C._call_serving(self._backend.start)
             try:
                 return compiled(*args, **kwargs)
             finally:
-                self._backend.stop()
+                _C._call_serving(self._backend.stop)
 
         return watched
 
     def __enter__(self):
         if hasattr(self._backend, "start"):
-            self._backend.start()
+            _C._call_serving(self._backend.start)
         # The handle keeps the backend, which the block's policy names by a number.
         handle = compile(_nothing, backend=self._backend, **self._options)
         captures = isinstance(handle, _C.CompiledFunction)
-        self._entered.append([handle, _C._enter_ambient(handle) if captures else None])
+        # What is set when the block's policy is made holds in it.
+        errors = error_on_graph_break(self._errors) if captures and self._errors is not None else None
+        if errors is not None:
+            errors.__enter__()
+        self._entered.append([handle, _C._enter_ambient(handle) if captures else None, errors])
         return self
 
     def __exit__(self, exc_type, exc_value, traceback):
         entered = self._entered.pop()
-        entered[1] = None
+        entered[1] = None  # the end of the block
+        if entered[2] is not None:
+            entered[2].__exit__(None, None, None)
         if hasattr(self._backend, "stop"):
-            self._backend.stop()
+            _C._call_serving(self._backend.stop)
 
 
 def _nothing():

@@ -1,106 +1,216 @@
 """The flags of minidynamo, as attributes of this module. The table is csrc/base/config_flags.def.
 
-Reading or writing an unknown name raises AttributeError, a value of the wrong type TypeError.
+TorchDynamo's flags that have no effect here are there as well (csrc/base/inert_flags.def), with its defaults; they take
+any value. Reading or writing an unknown name raises AttributeError, a value of the wrong type TypeError.
 """
 
+import os
 import sys
 from types import ModuleType
 
-from .._C import config_rows, get_config, load_config_from_environment, set_config
+from .._C import (
+    config_aliases,
+    config_rows,
+    get_config,
+    inert_flag_rows,
+    load_config_from_environment,
+    set_config,
+)
 
 _FLAGS = {row["name"]: row for row in config_rows()}
-
-# Names of TorchDynamo for the same flags. `debug` was the first one's switch for the logs of what is captured.
-_ALIASES = {"cache_size_limit": "recompile_limit"}
-
-
-def _named(name):
-    return _ALIASES.get(name, name)
+_ALIASES = config_aliases()
+_INERT = {name: default for name, default, _ in inert_flag_rows()}
+_inert_values = {}  # of those that were looked at or set
+# Deleted, until they are set again: unittest.mock.patch deletes what it has set, and sets it again only if it is gone.
+_hidden = set()
 
 
 def _set_debug(enabled):
+    """`debug` was the first torchdynamo's switch for the logs of what is captured."""
     from .. import _logging
 
+    if not isinstance(enabled, bool):
+        raise TypeError(f"minidynamo._dynamo.config.debug must be bool, not {type(enabled).__name__}")
     _logging.set_logs(graph_breaks=enabled, graph_code=enabled, guards=enabled, recompiles=enabled)
 
 
+def _get_debug():
+    from .. import _C
+
+    return _C.log_enabled("graph_code")
+
+
+def _default_of_inert(name):
+    return eval(_INERT[name], {"os": os, "package_folder": os.path.dirname(os.path.dirname(__file__))})
+
+
+def _read(name):
+    name = _ALIASES.get(name, name)
+    if name == "debug":
+        return _get_debug()
+    if name not in _INERT:
+        return get_config(name)
+    if name not in _inert_values:
+        _inert_values[name] = _default_of_inert(name)
+    return _inert_values[name]
+
+
+def _write(name, value):
+    name = _ALIASES.get(name, name)
+    if name == "debug":
+        _set_debug(value)
+    elif name in _INERT:
+        _inert_values[name] = value
+    else:
+        set_config(name, value)
+
+
+def _write_default(name):
+    if name == "debug":
+        _set_debug(False)
+    elif name in _INERT:
+        _inert_values.pop(name, None)
+    elif name in _FLAGS:
+        set_config(name, _FLAGS[name]["default"])
+    elif name not in _ALIASES:
+        get_config(name)  # which is the error
+
+
 class ConfigPatch:
-    """Sets flags for a block or for each call of a function; made by `patch`."""
+    """Sets flags for a block, for each call of a function, or for a unittest.TestCase; made by `patch`.
+
+    An unknown flag is the AttributeError of the block or call, before anything is changed.
+    """
 
     def __init__(self, changes):
-        self._changes = {_named(name): value for name, value in changes.items()}
-        for name in self._changes:
-            get_config(name)
-        self._saved = []
+        self.changes = changes
+        self._prior = []
 
     def __enter__(self):
-        saved = {name: get_config(name) for name in self._changes}
+        prior = {name: getattr(_module, name) for name in self.changes}
         try:
-            for name, value in self._changes.items():
-                set_config(name, value)
+            for name, value in self.changes.items():
+                setattr(_module, name, value)
         except BaseException:
-            _restore(saved)
+            _restore(prior)
             raise
-        self._saved.append(saved)
+        self._prior.append(prior)
 
     def __exit__(self, exc_type, exc_value, traceback):
-        _restore(self._saved.pop())
+        _restore(self._prior.pop())
 
     def __call__(self, function):
+        if isinstance(function, type) and _is_test_case(function):
+            return _patched_test_case(self, function)
         from functools import wraps
 
         @wraps(function)
         def patched(*args, **kwargs):
-            with ConfigPatch(self._changes):
+            with ConfigPatch(self.changes):
                 return function(*args, **kwargs)
 
         return patched
 
 
-def _restore(saved):
-    for name, value in saved.items():
-        set_config(name, value)
+def _restore(prior):
+    for name, value in prior.items():
+        setattr(_module, name, value)
 
 
-def patch(name=None, value=None, /, **changes):
+def _is_test_case(cls):
+    unittest = sys.modules.get("unittest")
+    return unittest is not None and issubclass(cls, unittest.TestCase)
+
+
+def _patched_test_case(patch, cls):
+    class TestCase(cls):
+        @classmethod
+        def setUpClass(cls):
+            patch.__enter__()
+            try:
+                super().setUpClass()
+            except BaseException:
+                patch.__exit__(None, None, None)
+                raise
+
+        @classmethod
+        def tearDownClass(cls):
+            try:
+                super().tearDownClass()
+            finally:
+                patch.__exit__(None, None, None)
+
+    for name in ("__name__", "__qualname__", "__module__"):
+        setattr(TestCase, name, getattr(cls, name))
+    return TestCase
+
+
+def patch(arg1=None, arg2=None, **kwargs):
     """patch(flag=value, ...), patch("flag", value) or patch({"flag": value}): a context manager and decorator."""
-    if isinstance(name, str):
-        changes[name] = value
-    elif isinstance(name, dict):
-        changes.update(name)
-    elif name is not None:
-        raise TypeError(f"patch() takes a flag name or a dict, not {type(name).__name__}")
-    if not changes:
-        raise TypeError("patch() needs at least one flag to change")
-    return ConfigPatch(changes)
+    if arg1 is None:
+        if arg2 is not None:
+            raise AssertionError("second positional argument is only valid when first argument is a key string")
+        return ConfigPatch(kwargs)
+    if kwargs:
+        raise AssertionError("cannot pass both positional and keyword arguments to patch")
+    if arg2 is not None:
+        if not isinstance(arg1, str):
+            raise AssertionError("first argument must be a string when passing 2 positional args to patch")
+        return ConfigPatch({arg1: arg2})
+    if not isinstance(arg1, dict):
+        raise AssertionError("first argument must be a dict when passing a single positional arg to patch")
+    return ConfigPatch(arg1)
+
+
+def get_config_copy():
+    """A dict of all flags, without aliases; changing it changes nothing."""
+    from copy import deepcopy
+
+    return {name: deepcopy(_read(name)) for name in (*_FLAGS, *_INERT)}
+
+
+def save_config():
+    """The flags as bytes, for load_config()."""
+    import pickle
+
+    left_out = _read("_save_config_ignore")
+    return pickle.dumps({name: value for name, value in get_config_copy().items() if name not in left_out}, protocol=2)
+
+
+def load_config(maybe_pickled_config):
+    """Sets the flags to what save_config() or get_config_copy() gave; names that are not known are left out."""
+    if not isinstance(maybe_pickled_config, dict):
+        import pickle
+
+        maybe_pickled_config = pickle.loads(maybe_pickled_config)
+    for name, value in maybe_pickled_config.items():
+        if name in _FLAGS or name in _INERT or name in _ALIASES:
+            setattr(_module, name, value)
 
 
 class _ConfigModule(ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        if name == "debug":
-            from .. import _C
-
-            return _C.log_enabled("graph_code")
-        return get_config(_named(name))
+        if name in _hidden:
+            raise AttributeError(f"{self.__name__}.{name} does not exist")
+        return _read(name)
 
     def __setattr__(self, name, value):
         if name.startswith("__"):
             super().__setattr__(name, value)
-        elif name == "debug":
-            if not isinstance(value, bool):
-                raise TypeError(f"minidynamo._dynamo.config.debug must be bool, not {type(value).__name__}")
-            _set_debug(value)
-        else:
-            set_config(_named(name), value)
+            return
+        _write(name, value)
+        _hidden.discard(name)
 
     def __delattr__(self, name):
-        raise AttributeError(f"minidynamo._dynamo.config.{name} cannot be deleted")
+        _write_default(name)
+        _hidden.add(name)
 
     def __dir__(self):
-        return [*super().__dir__(), *_FLAGS]
+        return [*super().__dir__(), *_FLAGS, *_INERT, *_ALIASES]
 
 
 load_config_from_environment()
-sys.modules[__name__].__class__ = _ConfigModule
+_module = sys.modules[__name__]
+_module.__class__ = _ConfigModule
