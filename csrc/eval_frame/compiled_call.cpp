@@ -54,6 +54,19 @@ PyObject* raise_in_frame(BorrowedRef function, const Policy* policy, PyObject* c
       .release();
 }
 
+// What a backend returned has raised, or a signal's handler: the exception passes the function's frame, at its first line.
+PyObject* raise_at_start(BorrowedRef function, const Policy* policy, PyObject* const* args, size_t nargsf,
+                         PyObject* keyword_names) {
+  Ref error = take_raised();
+  DrivenCall call(policy);
+  return call_with_continuation(function, args, nargsf, keyword_names,
+                                [&](LiveFrame& frame) {
+                                  set_raised(std::move(error));
+                                  return leave_by_throw(frame);
+                                })
+      .release();
+}
+
 PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* const* args, size_t nargsf,
                         PyObject* keyword_names) {
   auto* python_function = reinterpret_cast<PyFunctionObject*>(function.get());
@@ -71,7 +84,11 @@ PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* co
                                   [&](LiveFrame& frame) { return FrameDriver(frame, policy).run_inside(run); })
         .release();
   }
-  if (!run.run_plan()) return call_undriven(function, args, nargsf, keyword_names);
+  try {
+    if (!run.run_plan()) return call_undriven(function, args, nargsf, keyword_names);
+  } catch (const PythonError&) {
+    return raise_at_start(function, policy, args, nargsf, keyword_names);
+  }
   if (run.region().exit == ExitKind::Return) {
     if (Ref result = run.take_result()) return result.release();
     return raise_in_frame(function, policy, args, nargsf, keyword_names, run);
