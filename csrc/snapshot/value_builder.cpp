@@ -76,9 +76,8 @@ void append_to(PyObject* list, PyObject* item) {
   check(PyObject_CallFunctionObjArgs(append, list, item, nullptr));
 }
 
-// Its __dict__ may have keys that are no names.
-void set_on_function(PyObject* function, PyObject* key, PyObject* value) {
-  if (PyUnicode_Check(key)) return check_status(PyObject_GenericSetAttr(function, key, value));
+// In a function's __dict__, whose keys may be no names, or names of descriptors.
+void set_in_dict(PyObject* function, PyObject* key, PyObject* value) {
   check_status(PyDict_SetItem(check(PyObject_GetAttrString(function, "__dict__")), key, value));
 }
 
@@ -391,10 +390,15 @@ void ValueBuilder::fill(RecipeId id) {
       else
         check_status(PyCell_Set(value, build(parts[0])));
       return;
-    case RecipeKind::Function:
-      for (size_t i = parts.size() - 2 * static_cast<size_t>(recipe.index); i < parts.size(); i += 2)
-        set_on_function(value, build(parts[i]), build(parts[i + 1]));
+    case RecipeKind::Function: {
+      // The attributes that are kept elsewhere come first, so many; then its __dict__.
+      size_t first = parts.size() - 2 * static_cast<size_t>(recipe.index);
+      size_t dict = first + 2 * PyLong_AsSize_t(recipe.object);
+      for (size_t i = first; i < dict; i += 2)
+        check_status(PyObject_GenericSetAttr(value, build(parts[i]), build(parts[i + 1])));
+      for (size_t i = dict; i < parts.size(); i += 2) set_in_dict(value, build(parts[i]), build(parts[i + 1]));
       return;
+    }
     case RecipeKind::Class:
       return fill_class(value, recipe);
     case RecipeKind::Instance:

@@ -108,6 +108,9 @@ void SetValue::add(BorrowedRef item) { check_status(PySet_Add(set, item)); }
 ValuePtr* FunctionValue::find(BorrowedRef name) {
   for (auto& [key, value] : names)
     if (same_key(key.get(), name)) return &value;
+  // What its __dict__ has under the name of a data descriptor is no attribute.
+  PyObject* descriptor = _PyType_Lookup(&PyFunction_Type, name);
+  if (descriptor != nullptr && Py_TYPE(descriptor)->tp_descr_set != nullptr) return nullptr;
   int at = dict ? dict->find(name) : -1;
   return at < 0 ? nullptr : &dict->entries[static_cast<size_t>(at)].value;
 }

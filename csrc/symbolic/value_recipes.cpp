@@ -82,6 +82,7 @@ void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) 
     recipe.parts.push_back(recipe_of(part));
   add_parts(recipe, function->closure);
   recipe.index = static_cast<int32_t>(function->names.size() + (function->dict ? function->dict->entries.size() : 0));
+  recipe.object = check(PyLong_FromSize_t(function->names.size()));
   for (const auto& [key, attribute] : function->names) {
     recipe.parts.push_back(constant_recipe(key.get()));
     recipe.parts.push_back(recipe_of(attribute));
