@@ -47,10 +47,37 @@ def config():
         (f"`{r['name']}`", r["type"], f"`{r['default']!r}`", f"`{r['env']}`" if r["env"] else "", r["doc"])
         for r in _C.config_rows()
     ]
+    inert = [(f"`{name}`", f"`{default}`", doc) for name, default, doc in _C.inert_flag_rows()]
+    aliases = [(f"`{alias}`", f"`{name}`") for alias, name in _C.config_aliases().items()]
     return (
-        "# Configuration\n\nThe flags of `minidynamo._dynamo.config`; the table is `csrc/base/config_flags.def`.\n\n"
+        CONFIG
         + table(("flag", "type", "default", "environment", "meaning"), rows)
+        + INERT
+        + table(("flag", "default", "no effect, because"), inert)
+        + "\n## Other names\n\n"
+        + table(("name", "of"), aliases)
     )
+
+
+CONFIG = """# Configuration
+
+The flags of `minidynamo._dynamo.config`, for the whole process; the table is `csrc/base/config_flags.def`. A value of another type
+is a `TypeError`, an unknown name an `AttributeError`.
+
+`config.patch(flag=value, ...)`, `config.patch("flag", value)` and `config.patch({"flag": value})` set flags for a block, for each
+call of the function that they decorate, or for a `unittest.TestCase`; `unittest.mock.patch.object(config, "flag", value)` does
+as well. `config.get_config_copy()` gives all flags as a dict, `config.save_config()` as bytes, and `config.load_config()` takes
+either.
+
+"""
+
+INERT = """
+## Flags of TorchDynamo without effect
+
+They are there with their defaults in TorchDynamo 2.13, so that programs that set them run, and take any value. The table is
+`csrc/base/inert_flags.def`.
+
+"""
 
 
 LOGS = """# Logs
