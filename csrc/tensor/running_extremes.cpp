@@ -19,21 +19,35 @@ bool replaces(T value, T best, const Better& better) {
   return better(value, best);
 }
 
+// The best element so far, and the places of the next one and of the best.
+template <typename T>
+struct Best {
+  T value = 0;
+  int64_t next = 0, place = 0;
+};
+
+template <typename T, typename Better>
+void take(Best<T>& best, T value, const Better& better) {
+  if (best.next == 0 || replaces(value, best.value, better)) {
+    best.value = value;
+    best.place = best.next;
+  }
+  ++best.next;
+}
+
 template <typename T, typename Better>
 void run(const Tensor& self, int dim, std::span<Tensor> outs, const Better& better) {
-  for_lines<T>(self, outs[0], dim, 2.0, [&](T* values, int64_t n) {
-    for (int64_t i = 1; i < n; ++i) values[i] = replaces(values[i], values[i - 1], better) ? values[i] : values[i - 1];
+  scan_lines<T>(self, outs[0], dim, 2.0, Best<T>(), [&](T* values, int64_t n, Best<T>& best) {
+    for (int64_t i = 0; i < n; ++i) {
+      take(best, values[i], better);
+      values[i] = best.value;
+    }
   });
   // A double holds every index.
-  for_lines<T>(self, outs[1], dim, 2.0, [&](T* values, int64_t n) {
-    T best = n == 0 ? T(0) : values[0];
-    int64_t place = 0;
+  scan_lines<T>(self, outs[1], dim, 2.0, Best<T>(), [&](T* values, int64_t n, Best<T>& best) {
     for (int64_t i = 0; i < n; ++i) {
-      if (replaces(values[i], best, better)) {
-        best = values[i];
-        place = i;
-      }
-      values[i] = static_cast<T>(place);
+      take(best, values[i], better);
+      values[i] = static_cast<T>(best.place);
     }
   });
 }

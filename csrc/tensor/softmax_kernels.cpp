@@ -16,12 +16,14 @@ struct FloatLoops {
   float (*exp_sum)(const float*, float, float*, int64_t) = loops().exp_sum_f32;
   void (*normalize)(const float*, float*, int64_t, double, const float*, const float*) = loops().normalize_f32;
   void (*running_sum)(const float*, float*, int64_t) = loops().running_sum_f32;
+  double (*exact_sum)(const float*, int64_t) = loops().exact_sum_f32;
 };
 struct DoubleLoops {
   double (*max)(const double*, int64_t) = loops().max_f64;
   double (*exp_sum)(const double*, double, double*, int64_t) = loops().exp_sum_f64;
   void (*normalize)(const double*, double*, int64_t, double, const double*, const double*) = loops().normalize_f64;
   void (*running_sum)(const double*, double*, int64_t) = loops().running_sum_f64;
+  double (*exact_sum)(const double*, int64_t) = loops().exact_sum_f64;
 };
 template <typename T>
 using LoopsOf = std::conditional_t<std::is_same_v<T, double>, DoubleLoops, FloatLoops>;
@@ -84,28 +86,43 @@ Tensor as_lines(const Tensor& tensor, int64_t length) {
   return Tensor::view(tensor, TensorSpec::contiguous(tensor->dtype(), {rows, length}), tensor->offset());
 }
 
-// Each element becomes the fold of all up to it; integers wrap around.
+// Each element becomes the fold of all up to it, which starts as `neutral`; integers wrap around.
 template <typename Combine>
-void accumulate(const OpCall& call, const Tensor& out, const Combine& combine) {
+void accumulate(const OpCall& call, const Tensor& out, int neutral, const Combine& combine) {
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
   if (!is_floating(out->dtype())) {
-    for_lines<int64_t>(self, out, dim, 1.0, [&](int64_t* values, int64_t n) {
-      for (int64_t i = 1; i < n; ++i)
-        values[i] =
-            static_cast<int64_t>(combine(static_cast<uint64_t>(values[i - 1]), static_cast<uint64_t>(values[i])));
+    auto start = static_cast<uint64_t>(neutral);
+    scan_lines<int64_t>(self, out, dim, 1.0, start, [&](int64_t* values, int64_t n, uint64_t& total) {
+      for (int64_t i = 0; i < n; ++i) {
+        total = combine(total, static_cast<uint64_t>(values[i]));
+        values[i] = static_cast<int64_t>(total);
+      }
     });
     return;
   }
   in_computing_type(out->dtype(), [&]<typename T>(T) {
-    for_lines<T>(self, out, dim, 1.0, [&](T* values, int64_t n) {
-      double total = n == 0 ? 0 : static_cast<double>(values[0]);  // float32 would lose a bit with each doubling
-      for (int64_t i = 1; i < n; ++i) {
+    // In double: float32 would lose a bit with each doubling.
+    scan_lines<T>(self, out, dim, 1.0, double(neutral), [&](T* values, int64_t n, double& total) {
+      for (int64_t i = 0; i < n; ++i) {
         total = combine(total, static_cast<double>(values[i]));
         values[i] = static_cast<T>(total);
       }
     });
   });
+}
+
+// A piece of a running sum; `before` is the sum of the pieces before it.
+template <typename T>
+void running_sum(const LoopsOf<T>& run, T* values, int64_t n, double& before) {
+  double total = before + run.exact_sum(values, n);
+  run.running_sum(values, values, n);
+  if (before != 0) {
+    T shift = static_cast<T>(before);
+    const void* operands[] = {values, &shift};
+    pointwise_loop(static_cast<int>(Pointwise::add), dtype_of<T>(), 2)(operands, values, n, nullptr);
+  }
+  before = total;
 }
 
 }  // namespace
@@ -163,14 +180,17 @@ void cumsum_kernel(const OpCall& call, std::span<Tensor> outs) {
     return in_computing_type(outs[0]->dtype(), [&]<typename T>(T) {
       LoopsOf<T> run;
       if (for_plain_rows<T>(self, outs[0], dim, 0.3, run.running_sum)) return;
-      for_lines<T>(self, outs[0], dim, 1.0, [&](T* values, int64_t n) { run.running_sum(values, values, n); });
+      bool is_whole = self->rank() == 0 || self->sizes()[dim] <= kScanPiece;
+      scan_lines<T>(self, outs[0], dim, 1.0, 0.0, [&](T* values, int64_t n, double& before) {
+        is_whole ? run.running_sum(values, values, n) : running_sum<T>(run, values, n, before);
+      });
     });
   }
-  accumulate(call, outs[0], [](auto total, auto value) { return total + value; });
+  accumulate(call, outs[0], 0, [](auto total, auto value) { return total + value; });
 }
 
 void cumprod_kernel(const OpCall& call, std::span<Tensor> outs) {
-  accumulate(call, outs[0], [](auto total, auto value) { return total * value; });
+  accumulate(call, outs[0], 1, [](auto total, auto value) { return total * value; });
 }
 
 }  // namespace md
