@@ -7,7 +7,9 @@ namespace md::dlpack {
 inline constexpr int32_t kCpu = 1;
 inline constexpr uint32_t kMajor = 1, kMinor = 0;
 inline constexpr uint64_t kReadOnly = 1, kIsCopied = 2;
-enum TypeCode : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBFloat = 4, kBool = 6 };
+enum TypeCode : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kOpaque = 3, kBFloat = 4, kComplex = 5, kBool = 6 };
+// After these, numbers of less than 16 bits.
+inline constexpr uint8_t kLastCode = 17;
 
 struct Device {
   int32_t type;

@@ -1,5 +1,6 @@
 #include "bindings/tensor_dlpack.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "bindings/dlpack.h"
 #include "bindings/tensor_buffer.h"
 #include "cpython/errors.h"
+#include "tensor/element_walk.h"
 
 namespace md {
 namespace {
@@ -85,12 +87,91 @@ void destroy_versioned(PyObject* capsule) { destroy_capsule<dlpack::ManagedVersi
 
 // ---- import ----
 
+// A producer is not trusted: what cannot be is a ValueError that names the field.
+template <typename... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  raise(ErrorKind::Value, "from_dlpack(): ", parts...);
+}
+
+// Whether DLPack has such a type, though there may be no dtype for it.
+bool is_a_type(const dlpack::DataType& type) {
+  auto one_of = [&](std::initializer_list<int> sizes) { return std::ranges::find(sizes, type.bits) != sizes.end(); };
+  if (type.lanes == 0) return false;
+  switch (type.code) {
+    case dlpack::kInt:
+    case dlpack::kUInt:
+      return one_of({1, 2, 4, 8, 16, 32, 64, 128});
+    case dlpack::kFloat:
+      return one_of({16, 32, 64, 80, 96, 128});
+    case dlpack::kBFloat:
+      return type.bits == 16;
+    case dlpack::kComplex:
+      return one_of({32, 64, 128, 160, 192, 256});
+    case dlpack::kBool:
+      return type.bits == 8;
+    default:
+      return type.code == dlpack::kOpaque || (type.code <= dlpack::kLastCode && one_of({4, 6, 8}));
+  }
+}
+
 DType dtype_of(const dlpack::DataType& type) {
   for (const TypeRow& row : kTypes) {
     if (type.lanes == 1 && row.code == type.code && item_size(row.dtype) * 8 == type.bits) return row.dtype;
   }
-  raise(ErrorKind::Runtime, "from_dlpack(): Unsupported type code ", int{type.code}, " with ", int{type.bits},
-        " bits and ", type.lanes, " lanes");
+  ErrorKind kind = is_a_type(type) ? ErrorKind::Runtime : ErrorKind::Value;
+  raise(kind, "from_dlpack(): Unsupported type code ", int{type.code}, " with ", int{type.bits}, " bits and ",
+        type.lanes, " lanes", kind == ErrorKind::Value ? " in dtype" : "");
+}
+
+void check_sizes(const dlpack::Array& array) {
+  if (array.ndim < 0 || array.ndim > ElementWalk::kMaxRank)
+    refuse("ndim is ", array.ndim, ", not one of 0 to ", ElementWalk::kMaxRank);
+  if (array.ndim > 0 && array.shape == nullptr) refuse("shape is NULL, with an ndim of ", array.ndim);
+  for (int i = 0; i < array.ndim; ++i)
+    if (array.shape[i] < 0) refuse("shape[", i, "] is ", array.shape[i], ", a negative size");
+}
+
+int64_t in_memory(int64_t bytes) {
+  constexpr int kAddressBits = 57;
+  if (bytes >> kAddressBits != 0) refuse("shape and strides span ", bytes, " bytes, more than there can be");
+  return bytes;
+}
+
+// Bytes that the elements span, from the first one on.
+int64_t span_of(const dlpack::Array& array, int64_t item) {
+  int64_t elements = 1, bytes = 0, last = 0;
+  bool is_empty = false;
+  for (int i = 0; i < array.ndim; ++i) {
+    is_empty = is_empty || array.shape[i] == 0;
+    if (array.shape[i] != 0 && __builtin_mul_overflow(elements, array.shape[i], &elements))
+      refuse("shape has more than 2^63 elements");
+  }
+  if (is_empty) return 0;
+  if (__builtin_mul_overflow(elements, item, &bytes)) refuse("shape has more than 2^63 bytes");
+  if (array.strides == nullptr) return in_memory(bytes);
+  for (int i = 0; i < array.ndim; ++i) {
+    if (array.shape[i] == 1) continue;
+    if (array.strides[i] < 0) refuse("negative strides are not supported: copy the array first");
+    int64_t way = 0;
+    if (__builtin_mul_overflow(array.shape[i] - 1, array.strides[i], &way) || __builtin_add_overflow(last, way, &last))
+      refuse("strides[", i, "] is ", array.strides[i], ", beyond 2^63 elements");
+  }
+  if (__builtin_add_overflow(last, int64_t{1}, &last) || __builtin_mul_overflow(last, item, &bytes))
+    refuse("strides reach beyond 2^63 bytes");
+  return in_memory(bytes);
+}
+
+// Where the first element is.
+char* start_of(const dlpack::Array& array, int64_t item, int64_t span) {
+  auto data = reinterpret_cast<uintptr_t>(array.data);
+  if (span > 0 && data == 0) refuse("data is NULL, and shape is not empty");
+  uintptr_t start = 0, end = 0;
+  if (__builtin_add_overflow(data, array.byte_offset, &start) ||
+      __builtin_add_overflow(start, static_cast<uintptr_t>(span), &end))
+    refuse("byte_offset is ", array.byte_offset, ", beyond the end of memory");
+  if (start % static_cast<uintptr_t>(item) != 0)
+    refuse("data and byte_offset: the data is not aligned to its element size");
+  return reinterpret_cast<char*>(start);
 }
 
 TensorSpec spec_of(const dlpack::Array& array) {
@@ -100,14 +181,12 @@ TensorSpec spec_of(const dlpack::Array& array) {
   }
   TensorSpec spec;
   spec.dtype = dtype_of(array.dtype);
+  check_sizes(array);
+  bool is_empty = span_of(array, static_cast<int64_t>(item_size(spec.dtype))) == 0;
   for (int i = 0; i < array.ndim; ++i) spec.sizes.push_back(array.shape[i]);
   DimVec contiguous = contiguous_strides(spec.sizes.span());
-  bool is_empty = spec.numel().value() == 0;
   for (int i = 0; i < array.ndim; ++i) {
     bool unread = is_empty || array.shape[i] == 1 || array.strides == nullptr;
-    if (!unread && array.strides[i] < 0) {
-      raise(ErrorKind::Value, "from_dlpack(): negative strides are not supported: copy the array first");
-    }
     spec.strides.push_back(unread ? contiguous[i] : Dim(array.strides[i]));
   }
   return spec;
@@ -124,10 +203,8 @@ Tensor take(BorrowedRef capsule, const char* name, const char* used_name, bool r
   auto* form = static_cast<Form*>(PyCapsule_GetPointer(capsule.get(), name));
   if (form == nullptr) throw PythonError();
   TensorSpec spec = spec_of(form->array);
-  char* data = static_cast<char*>(form->array.data) + form->array.byte_offset;
-  if (reinterpret_cast<uintptr_t>(data) % item_size(spec.dtype) != 0) {
-    raise(ErrorKind::Runtime, "from_dlpack(): the data is not aligned to its element size");
-  }
+  auto item = static_cast<int64_t>(item_size(spec.dtype));
+  char* data = start_of(form->array, item, span_of(form->array, item));
   check_status(PyCapsule_SetName(capsule.get(), used_name));
   StoragePtr storage = Storage::borrow(data, spanned_bytes(spec), release_form<Form>, form);
   if (read_only) storage->mark_read_only();
