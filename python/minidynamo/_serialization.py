@@ -35,14 +35,21 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     map_location   None or the CPU, the only device
     weights_only   False: a pickle is read too, which can run any code, by pickle_module or `pickle`; None is True
     mmap           is taken for the sake of torch's signature; the file is always read into memory
-    Raises ValueError for a file that is neither, or is a pickle and weights_only is not False.
+    Raises ValueError for a file that is neither, or is a pickle and weights_only is not False, and for what is no
+    regular file; such a file is refused before its values are read.
     """
     if map_location is not None and _C.device(map_location) != _C.device("cpu"):
         raise ValueError(f"load(): map_location must be None or the CPU, not {map_location!r}")
-    if not hasattr(f, "read"):
-        with open(f, "rb") as file:
-            return _unpacked(file.read(), os.fspath(f), pickle_module, weights_only)
-    return _unpacked(f.read(), getattr(f, "name", "the file"), pickle_module, weights_only)
+    from ._file_reading import open_regular
+
+    if hasattr(f, "read"):
+        return _unpacked(f, getattr(f, "name", "the file"), pickle_module, weights_only)
+    try:
+        file = open_regular(f)
+    except ValueError as error:
+        raise ValueError(f"load(): {error}") from None
+    with file:
+        return _unpacked(file, os.fspath(f), pickle_module, weights_only)
 
 
 def _packed(obj):
@@ -67,17 +74,18 @@ def _packed(obj):
         raise TypeError(f"save(): {error}; save(..., pickle_module=pickle) writes any object") from None
 
 
-def _unpacked(data, name, pickle_module, weights_only):
+def _unpacked(file, name, pickle_module, weights_only):
     import json
 
     from . import safetensors
+    from ._file_reading import Source
 
-    if not isinstance(data, bytes):
-        raise TypeError(f"load(): {name!r} gives {type(data).__name__}, not bytes")
-    if not safetensors.looks_like(data):
-        return _unpickled(data, name, pickle_module, weights_only)
+    source = Source(file, name)
+    start = source.read(safetensors.LOOK)
+    if not safetensors.looks_like(start, source.left):
+        return _unpickled(source.from_start(start), start, name, pickle_module, weights_only)
     try:
-        tensors, metadata = safetensors.load_with_metadata(data)
+        tensors, metadata = safetensors.read(source, start)
         requiring = json.loads(metadata.get(_REQUIRE_GRAD, "[]"))
         for each in requiring:
             tensors[each].requires_grad_()
@@ -86,15 +94,15 @@ def _unpacked(data, name, pickle_module, weights_only):
         raise ValueError(f"load(): {name!r}: {error}") from None
 
 
-def _unpickled(data, name, pickle_module, weights_only):
+def _unpickled(file, start, name, pickle_module, weights_only):
     if weights_only is None or weights_only:
-        kind = "a zip file, as torch writes it" if data.startswith(b"PK") else "not a safetensors file"
+        kind = "a zip file, as torch writes it" if start.startswith(b"PK") else "not a safetensors file"
         raise ValueError(
             f"load(): {name!r} is {kind}; a pickle is read only with weights_only=False, and can run any code"
         )
     if pickle_module is None:
         import pickle as pickle_module
-    return pickle_module.loads(data)
+    return pickle_module.load(file)
 
 
 if _C.frame_evaluation:

@@ -6,12 +6,15 @@ file claims is believed before it was compared with the size that the file has.
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import math
 import os
 import struct
 
 from . import _C
+from ._file_reading import Source, open_regular
 
 # The name in the file: the dtype, bytes per value.
 _DTYPES = {
@@ -28,6 +31,8 @@ _DTYPES = {
 }
 _NAMES = {_C._dtypes[dtype]: (name, size) for name, (dtype, size) in _DTYPES.items()}
 _LENGTH = struct.Struct("<Q")
+# What tells a safetensors file from others: the length of the header, and where that begins.
+LOOK = _LENGTH.size + 1
 _MAX_HEADER = 100_000_000
 _MAX_RANK = 64
 _MAX_ELEMENTS = 2**63 - 1
@@ -35,44 +40,50 @@ _MAX_ELEMENTS = 2**63 - 1
 
 def load_file(path: str | os.PathLike[str]) -> dict[str, _C.Tensor]:
     """Returns a dict of the tensors in the file, in the order of its header."""
-    with open(path, "rb") as file:
-        data = file.read()
-    try:
-        return load(data)
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from None
+    with open_regular(path) as file:
+        try:
+            return read(Source(file, path))[0]
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
 
 
 def load(data: bytes | bytearray | memoryview) -> dict[str, _C.Tensor]:
     """Returns a dict of the tensors in `data`, the bytes of a safetensors file."""
-    return load_with_metadata(data)[0]
+    data = data if isinstance(data, bytes) else memoryview(data).cast("B")
+    return read(Source(io.BytesIO(data), "data"))[0]
 
 
-def load_with_metadata(data):
-    """(load(data), the free text entries of the file)."""
-    data = memoryview(data).cast("B")
-    header_size = _header_size(data[: _LENGTH.size], len(data))
-    values = data[_LENGTH.size + header_size :]
-    header = _parse_header(bytes(data[_LENGTH.size : _LENGTH.size + header_size]))
+def read(source, start=b""):
+    """(the tensors, the free text entries) of a Source, of which `start`, at most LOOK bytes, was read before."""
+    start += source.read(LOOK - len(start))
+    header = _parse_header(_read_header(source, start))
     entries = {name: _check_entry(name, entry) for name, entry in header.items() if name != "__metadata__"}
-    _check_layout(entries, len(values))
-    tensors = {name: _tensor(dtype, shape, values[begin:end]) for name, (dtype, shape, begin, end) in entries.items()}
+    places = _check_layout(entries, source.left)
+    tensors = dict.fromkeys(entries)
+    for name in places:
+        dtype, shape, begin, end = entries[name]
+        block = source.read(end - begin)
+        if len(block) < end - begin:
+            raise ValueError(f"tensor {name!r} of a safetensors file: {len(block)} bytes of {end - begin}")
+        tensors[name] = _tensor(dtype, shape, block)
+    if source.read(1):
+        raise ValueError("a safetensors file has more bytes than its header names")
     return tensors, header.get("__metadata__", {})
 
 
-def looks_like(data):
-    """Whether `data` starts as a safetensors file: a length that fits, and a JSON object."""
-    if len(data) < _LENGTH.size:
+def looks_like(start, left):
+    """Whether a safetensors file starts with these LOOK bytes: a length that fits into what is left, then JSON."""
+    if len(start) < LOOK or start[_LENGTH.size :] != b"{":
         return False
-    (size,) = _LENGTH.unpack(data[: _LENGTH.size])
-    return size <= min(_MAX_HEADER, len(data) - _LENGTH.size) and data[_LENGTH.size : _LENGTH.size + 1] == b"{"
+    (size,) = _LENGTH.unpack_from(start)
+    return size <= (_MAX_HEADER if left is None else min(_MAX_HEADER, left + 1))
 
 
 def metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     """Returns the free text entries (`__metadata__`) of the file."""
-    with open(path, "rb") as file:
-        header_size = _header_size(file.read(_LENGTH.size), os.fstat(file.fileno()).st_size)
-        return _parse_header(file.read(header_size)).get("__metadata__", {})
+    with open_regular(path) as file:
+        source = Source(file, path)
+        return _parse_header(_read_header(source, source.read(LOOK))).get("__metadata__", {})
 
 
 def save_file(tensors, path, metadata=None):
@@ -138,10 +149,41 @@ def _bytes_of(tensor):
 def _header_size(start, file_size):
     if len(start) < _LENGTH.size:
         raise ValueError(f"not a safetensors file: {len(start)} bytes, shorter than the length of its header")
-    (size,) = _LENGTH.unpack(start)
-    if size > min(_MAX_HEADER, file_size - _LENGTH.size):
-        raise ValueError(f"not a safetensors file: a header of {size} bytes in a file of {file_size}")
+    (size,) = _LENGTH.unpack_from(start)
+    if size > (_MAX_HEADER if file_size is None else min(_MAX_HEADER, file_size - _LENGTH.size)):
+        where = "" if file_size is None else f" in a file of {file_size}"
+        raise ValueError(f"not a safetensors file: a header of {size} bytes{where}")
     return size
+
+
+# After so many bytes of a header it is looked at whether they can be JSON.
+_LOOKS = (1 << 10, 1 << 16, 1 << 19)
+
+
+def _read_header(source, start):
+    size = _header_size(start, None if source.left is None else len(start) + source.left)
+    text = start[_LENGTH.size :]
+    for look in _LOOKS:
+        if look < size:
+            text += source.read(look - len(text))
+            _check_beginning(text)
+    text += source.read(size - len(text))
+    if len(text) < size:
+        raise ValueError(f"not a safetensors file: a header of {size} bytes, of which there are {len(text)}")
+    return text
+
+
+def _check_beginning(data):
+    """Raises ValueError if no JSON object begins like this."""
+    try:
+        text = codecs.utf_8_decode(data)[0]
+        json.JSONDecoder().raw_decode(text)
+    except json.JSONDecodeError as error:
+        # Cut short: in the midst of a string, which no control character ends, or of a token at the end.
+        if not (error.msg.startswith("Unterminated string") or error.pos > len(text) - 16):
+            raise ValueError(f"the safetensors header is not valid JSON: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the safetensors header is not valid JSON: {error}") from None
 
 
 def _parse_header(text):
@@ -190,21 +232,25 @@ def _check_entry(name, entry):
 
 
 def _check_layout(entries, size):
-    """The blocks of the tensors must follow each other and fill the rest of the file: no hole, no overlap."""
+    """The names in the order of their blocks, which must fill the rest of the file: no hole, no overlap."""
     position = 0
-    for name, (_, _, begin, end) in sorted(entries.items(), key=lambda item: item[1][2:]):
-        if begin != position or end > size:
+    names = sorted(entries, key=lambda name: entries[name][2:])
+    for name in names:
+        _, _, begin, end = entries[name]
+        if begin != position or size is not None and end > size:
+            limit = "" if size is None else f" and {size} the last"
             raise ValueError(
                 f"tensor {name!r} of a safetensors file lies at bytes {begin} to {end}, "
-                f"where byte {position} is the next one and {size} the last"
+                f"where byte {position} is the next one{limit}"
             )
         position = end
-    if position != size:
+    if size is not None and position != size:
         raise ValueError(f"a safetensors file has {size} bytes of values, its header names {position}")
+    return names
 
 
 def _tensor(dtype, shape, block):
     name = "uint8" if dtype == "BOOL" else _DTYPES[dtype][0]
-    tensor = _C._rebuild_tensor(_C.Tensor, bytes(block), _C._dtypes[name], tuple(shape), False, None)
+    tensor = _C._rebuild_tensor(_C.Tensor, block, _C._dtypes[name], tuple(shape), False, None)
     # A bool in memory is 0 or 1, whatever the file has.
     return tensor != 0 if dtype == "BOOL" else tensor

@@ -1,6 +1,7 @@
 """Module: a callable with parameters, buffers, submodules and hooks."""
 
 from collections import OrderedDict, namedtuple
+from collections.abc import Mapping
 from itertools import count
 
 import minidynamo
@@ -433,6 +434,8 @@ class Module:
         Returns (missing_keys, unexpected_keys). Raises RuntimeError that lists every key that does not fit; nothing is
         changed then.
         """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         places = {}
         for path, module in self.named_modules(remove_duplicate=False):
             for table in (module._parameters, module._buffers):

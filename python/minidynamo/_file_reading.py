@@ -1,0 +1,93 @@
+"""Files that are not trusted: opened only if regular, and read no further than they have been found to make sense."""
+
+import io
+import os
+import stat
+
+# Read at once where the size of what there is is not known.
+_PIECE = 1 << 24
+
+_KINDS = (
+    (stat.S_ISCHR, "a character device"),
+    (stat.S_ISBLK, "a block device"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def open_regular(path):
+    """The file, open for reading; ValueError if it is none that has a size. A directory is an error of open()."""
+    _refuse(os.stat(path), path)
+    # What has taken its place since is neither waited for nor read.
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))
+    try:
+        _refuse(os.fstat(file.fileno()), path)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _refuse(status, path):
+    for is_kind, name in _KINDS:
+        if is_kind(status.st_mode):
+            raise ValueError(f"{os.fspath(path)!r} is {name}, not a regular file")
+
+
+class Source:
+    """The bytes of a file object from where it stands. `left` is how many there are, None if only reading can tell."""
+
+    def __init__(self, file, name):
+        self._file = file
+        self.name = name
+        self._taken = b""
+        self.left = _bytes_left(file)
+
+    def read(self, size):
+        """The next bytes, fewer at the end of the file."""
+        pieces = []
+        while size > 0:
+            piece = self._file.read(size if self.left is not None else min(size, _PIECE))
+            if not isinstance(piece, bytes):
+                raise TypeError(f"{self.name!r} gives {type(piece).__name__}, not bytes")
+            if not piece:
+                break
+            pieces.append(piece)
+            size -= len(piece)
+        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        if self.left is not None:
+            self.left -= len(data)
+        return data
+
+    def from_start(self, taken):
+        """A file object that gives again what was read of it before: `taken`."""
+        if getattr(self._file, "seekable", bool)():
+            self._file.seek(-len(taken), os.SEEK_CUR)
+            return self._file
+        return io.BufferedReader(_Again(taken, self._file))
+
+
+class _Again(io.RawIOBase):
+    def __init__(self, first, file):
+        self._first = first
+        self._file = file
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        data = self._first[: len(buffer)] or self._file.read(len(buffer))
+        self._first = self._first[len(data) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _bytes_left(file):
+    if type(file) is io.BytesIO:
+        return max(0, file.getbuffer().nbytes - file.tell())
+    is_plain = type(file) in (io.BufferedReader, io.BufferedRandom) and type(file.raw) is io.FileIO
+    if is_plain or type(file) is io.FileIO:
+        status = os.fstat(file.fileno())
+        if stat.S_ISREG(status.st_mode):
+            return max(0, status.st_size - file.tell())
+    return None
