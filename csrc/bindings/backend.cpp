@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "bindings/graph.h"
 #include "cpython/errors.h"
+#include "cpython/imports.h"
 #include "cpython/text.h"
 #include "frontends/arg_binding.h"
 #include "guards/tensor_type.h"
@@ -107,8 +108,7 @@ class CallablePlan : public Plan {
   // Ctrl-C and exit are not the backend's failures.
   if (PyErr_ExceptionMatches(PyExc_Exception) == 0) throw PythonError();
   Ref inner = take_raised();
-  Ref module = check(PyImport_ImportModule("minidynamo._dynamo.exc"));
-  Ref failed_type = check(PyObject_GetAttrString(module, "BackendCompilerFailed"));
+  Ref failed_type = imported("minidynamo._dynamo.exc", "BackendCompilerFailed");
   Ref failed = check(PyObject_CallFunctionObjArgs(failed_type, backend.get(), inner.get(), nullptr));
   PyException_SetCause(failed, Ref(inner).release());
   PyErr_SetObject(failed_type, failed);
@@ -120,9 +120,8 @@ class CallablePlan : public Plan {
 Ref call_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
                  const std::vector<Ref>& example_inputs) {
   ServingCode serving;
-  Ref module = check(PyImport_ImportModule("minidynamo.fx"));
   Ref graph_object = graph_to_python(graph);
-  Ref gm = check(PyObject_CallMethod(module, "GraphModule", "O", graph_object.get()));
+  Ref gm = check(PyObject_CallOneArg(imported("minidynamo.fx", "GraphModule"), graph_object));
   Ref inputs = check(PyList_New(0));
   for (const Ref& input : example_inputs) check_status(PyList_Append(inputs, input));
   Ref compiled = Ref::steal(PyObject_CallFunctionObjArgs(backend, gm.get(), inputs.get(), nullptr));

@@ -12,6 +12,7 @@
 #include "bindings/bindings.h"
 #include "bindings/compiled_function.h"
 #include "cpython/errors.h"
+#include "cpython/imports.h"
 #include "eval_frame/ambient_block.h"
 #include "eval_frame/code_cache.h"
 #include "eval_frame/guard_filter.h"
@@ -106,8 +107,8 @@ std::vector<bool> run_guard_filter(const Policy* policy, const std::vector<Filte
                                   guard.is_global ? Py_True : Py_False));
     check_status(PyList_Append(rows, row));
   }
-  Ref module = check(PyImport_ImportModule("minidynamo._dynamo.guard_filter"));
-  Ref answers = check(PyObject_CallMethod(module, "kept_guards", "OO", filter.get(), rows.get()));
+  Ref ask = imported("minidynamo._dynamo.guard_filter", "kept_guards");
+  Ref answers = check(PyObject_CallFunctionObjArgs(ask, filter.get(), rows.get(), nullptr));
   std::vector<bool> kept;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(answers.get()); ++i)
     kept.push_back(PyList_GET_ITEM(answers.get(), i) == Py_True);

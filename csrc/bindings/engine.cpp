@@ -1,6 +1,7 @@
 // The engine's counters, its reset, and what it is told at import.
 #include "bindings/bindings.h"
 #include "bindings/tensor_object.h"
+#include "cpython/imports.h"
 #include "cpython/object_protocol.h"
 #include "eval_frame/capture_scope.h"
 #include "eval_frame/code_cache.h"
@@ -73,6 +74,7 @@ void start_engine(py::module_& module) {
 }
 
 void bind_engine(py::module_& module) {
+  module.def("_hold_module", [](const py::module_& held) { hold_own_module(held.ptr()); });
   module.def("engine_counters", read_counters, "What the engine has done since the start or the last reset.");
   register_builtin_calls();
   register_class_checks();

@@ -2,19 +2,34 @@
 
 #include <pybind11/stl.h>
 
+#include <fstream>
+
 #include "base/error.h"
 #include "bindings/bindings.h"
+#include "cpython/imports.h"
 
 namespace py = pybind11;
 
 namespace md {
 namespace {
 
+std::string line_of_file(const std::string& file, int line) {
+  std::ifstream stream(file);
+  std::string text;
+  for (int i = 0; i < line; ++i)
+    if (!std::getline(stream, text)) return "";
+  text.resize(text.find_last_not_of(" \t\r\f\v") + 1);
+  return text;
+}
+
 // A source that cannot be read is shown without its text; asking for it must not disturb an exception being handled.
 std::string read_source_line(const std::string& file, int line) {
   py::error_scope keep_current_exception;
   try {
-    py::object text = py::module_::import("linecache").attr("getline")(file, line);
+    // Not loaded, or half: the file is read as what it most likely is.
+    BorrowedRef linecache = loaded_names("linecache", "lazycache");
+    if (!linecache) return line_of_file(file, line);
+    py::object text = py::handle(PyDict_GetItemString(linecache, "getline"))(file, line);
     return text.attr("rstrip")().cast<std::string>();
   } catch (const std::exception&) {
     return "";

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "bindings/bindings.h"
+#include "cpython/imports.h"
 #include "snapshot/serving_code.h"
 
 namespace py = pybind11;
@@ -11,15 +12,18 @@ namespace py = pybind11;
 namespace md {
 namespace {
 
-// A record goes to minidynamo._logging, which is imported by the first one. What fails there is reported, not raised:
-// a log handler must not change what the program does.
+// A record goes to minidynamo._log_records. What fails there is reported, not raised: a log handler must not change what the
+// program does.
 void send_to_python(int artifact, const std::string& text) {
   py::gil_scoped_acquire gil;
   py::error_scope keep_current_exception;
   ServingCode serving;
   try {
     py::object name = artifact < 0 ? py::object(py::none()) : py::str(kLogRows[artifact].name);
-    py::module_::import("minidynamo._logging").attr(artifact == kLogInfo ? "emit_info" : "emit")(name, text);
+    Ref emit = imported("minidynamo._log_records", artifact == kLogInfo ? "emit_info" : "emit");
+    py::handle(emit.get())(name, text);
+  } catch (const PythonError&) {
+    PyErr_WriteUnraisable(nullptr);
   } catch (py::error_already_set& error) {
     error.discard_as_unraisable("minidynamo log record");
   }
@@ -60,7 +64,14 @@ void bind_log(py::module_& module) {
       "log_event", [](const std::string& name, const std::string& text) { log_event(artifact_by_name(name), text); },
       py::arg("name"), py::arg("text"), py::pos_only());
   module.def("set_log_info_enabled", &set_log_info_enabled, py::arg("enabled"), py::pos_only());
-  module.def("log_warning", [](const std::string& text) { log_warning(text); }, py::arg("text"), py::pos_only());
+  // From Python: no frame is in the midst of an instruction.
+  module.def(
+      "log_warning",
+      [](const std::string& text) {
+        py::handle(imported("minidynamo._log_records", "use_logging").get())();
+        log_warning(text);
+      },
+      py::arg("text"), py::pos_only());
 }
 
 }  // namespace md

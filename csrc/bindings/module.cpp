@@ -1,6 +1,8 @@
 #include "bindings/bindings.h"
+#include "cpython/imports.h"
 
 PYBIND11_MODULE(_C, module) {
+  md::import_library_modules();
   md::bind_exceptions(module);
   md::bind_config(module);
   md::bind_log(module);

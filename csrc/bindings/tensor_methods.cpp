@@ -12,6 +12,7 @@
 #include "bindings/tensor_interchange.h"
 #include "bindings/tensor_object.h"
 #include "bindings/tensor_slots.h"
+#include "cpython/imports.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/eager.h"
@@ -302,8 +303,7 @@ PyObject* reduce_ex(PyObject* self, PyObject*) {
   return guarded([&] {
     const Tensor& tensor = tensor_of(self);
     require_data(tensor, "__reduce_ex__");
-    Ref module = check(PyImport_ImportModule("minidynamo._C"));
-    Ref rebuild = check(PyObject_GetAttrString(module, "_rebuild_tensor"));
+    Ref rebuild = imported("minidynamo._C", "_rebuild_tensor");
     Ref bytes = tensor_to_bytes(tensor);
     Ref shape = find_tensor_fact("shape")->value(tensor.spec(), {}, nullptr);
     return check(Py_BuildValue("(O(ONOONO))", rebuild.get(), Py_TYPE(self), bytes.release(),

@@ -5,6 +5,7 @@
 #include "bindings/tensor_data.h"
 #include "bindings/tensor_object.h"
 #include "bindings/tensor_slots.h"
+#include "cpython/imports.h"
 #include "frontends/eager.h"
 #include "frontends/op_callables.h"
 #include "frontends/promotion.h"
@@ -64,11 +65,7 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* tensor_repr(PyObject* self) {
-  return guarded([&] {
-    Ref module = check(PyImport_ImportModule("minidynamo._tensor_str"));
-    Ref function = check(PyObject_GetAttrString(module, "tensor_repr"));
-    return check(PyObject_CallOneArg(function, self));
-  });
+  return guarded([&] { return check(PyObject_CallOneArg(imported("minidynamo._tensor_str", "tensor_repr"), self)); });
 }
 
 void fill_tensor_slots(PyTypeObject& type) {

@@ -3,14 +3,18 @@
 #include <new>
 #include <stdexcept>
 
+#include "cpython/imports.h"
+
 namespace md {
 namespace {
 
-// Null, with the import's own exception set, only in a broken installation.
+// Null, with an ImportError set, only in a broken installation.
 Ref class_of_ours(const char* module_name, const char* name) {
-  Ref module = Ref::steal(PyImport_ImportModule(module_name));
-  if (!module) return nullptr;
-  return Ref::steal(PyObject_GetAttrString(module, name));
+  try {
+    return imported(module_name, name);
+  } catch (const PythonError&) {
+    return nullptr;
+  }
 }
 
 Ref internal_error_class() { return class_of_ours("minidynamo._dynamo.exc", "InternalError"); }

@@ -190,7 +190,8 @@ Bound AttributeLookup::on_module() {
 }
 
 bool AttributeLookup::load_own_part(BorrowedRef module) {
-  if (module.get() != PyImport_AddModule("minidynamo")) return false;
+  static PyObject* const kName = PyUnicode_InternFromString("minidynamo");
+  if (module.get() != Ref::steal(PyImport_GetModule(kName)).get()) return false;
   Ref part = Ref::steal(PyObject_GetAttr(module, name_));
   if (!part) PyErr_Clear();
   return static_cast<bool>(part);

@@ -1,4 +1,5 @@
 // Setting and deleting attributes: on what the walk made, and as writes that come when the region is left.
+#include "cpython/imports.h"
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "cpython/text.h"
@@ -265,9 +266,8 @@ const OpcodeRegistration registration{{Opcode::STORE_ATTR, store_attr}, {Opcode:
 void register_attribute_stores() {
   Ref set_on_object = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__setattr__"));
   register_call(set_on_object.get(), call_object_setattr);
-  Ref builtins = check(PyImport_ImportModule("builtins"));
-  register_call(check(PyObject_GetAttrString(builtins, "setattr")).get(), call_setattr);
-  register_call(check(PyObject_GetAttrString(builtins, "delattr")).get(), call_delattr);
+  register_call(imported("builtins", "setattr").get(), call_setattr);
+  register_call(imported("builtins", "delattr").get(), call_delattr);
 }
 
 }  // namespace md

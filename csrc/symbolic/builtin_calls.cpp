@@ -236,9 +236,7 @@ std::vector<ValuePtr> iterated(Walk& walk, const char* name, const ValuePtr& val
 }
 
 void register_builtin_rows(std::span<const BuiltinRow> rows) {
-  Ref builtins = check(PyImport_ImportModule("builtins"));
-  for (const BuiltinRow& row : rows)
-    register_call(check(PyObject_GetAttrString(builtins, row.name)).get(), row.handler);
+  for (const BuiltinRow& row : rows) register_call(imported("builtins", row.name).get(), row.handler);
 }
 
 void register_builtin_calls() {

@@ -15,13 +15,15 @@ bool is_method(PyObject* member) {
                                Py_IS_TYPE(member, &PyClassMethod_Type));
 }
 
+// Null: the program has not loaded it, or only half.
+PyObject* names_of_typing() { return loaded_names("typing", "dataclass_transform"); }
+
 // Until 3.11 the hook of a protocol is a plain function that looks at the frames which ask, if the protocol is none for
 // run time or has members that are no methods. Asked for a subclass of it, it sees those of abc.
 bool looks_at_frames(PyTypeObject* type) {
   static PyObject* const kHook = PyUnicode_InternFromString("__subclasshook__");
-  static PyObject* const typing = check(PyImport_ImportModule("typing")).release();
-  PyObject* hook = _PyType_Lookup(type, kHook);
-  if (!PyFunction_Check(hook) || PyFunction_GET_GLOBALS(hook) != PyModule_GetDict(typing)) return false;
+  PyObject *hook = _PyType_Lookup(type, kHook), *typing = names_of_typing();
+  if (typing == nullptr || !PyFunction_Check(hook) || PyFunction_GET_GLOBALS(hook) != typing) return false;
   static PyObject* const kIsProtocol = PyUnicode_InternFromString("_is_protocol");
   static PyObject* const kIsForRunTime = PyUnicode_InternFromString("_is_runtime_protocol");
   PyTypeObject* owner = type;
@@ -33,11 +35,19 @@ bool looks_at_frames(PyTypeObject* type) {
   }
   if (PyDict_GetItemWithError(pv_type_dict(owner), kIsProtocol) != Py_True) return false;
   if (_PyType_Lookup(owner, kIsForRunTime) != Py_True) return true;
-  Ref names = check(PyObject_CallMethod(typing, "_get_protocol_attrs", "O", owner));
+  PyObject* lister = PyDict_GetItemString(typing, "_get_protocol_attrs");
+  if (lister == nullptr) return true;
+  Ref names = check(PyObject_CallOneArg(lister, reinterpret_cast<PyObject*>(owner)));
   Ref walked = check(PyObject_GetIter(names.get()));
   while (Ref name = Ref::steal(PyIter_Next(walked.get())))
     if (!is_method(_PyType_Lookup(owner, name.get()))) return true;
   return false;
+}
+
+// One of the hooks of collections.abc, which all have the same globals.
+PyObject* hook_of_iterable() {
+  Ref hook = check(PyObject_GetAttrString(imported("_collections_abc", "Iterable"), "__subclasshook__"));
+  return check(PyObject_GetAttrString(hook, "__func__")).release();
 }
 
 // The hook of an abstract base class runs no code of the program's.
@@ -53,10 +63,9 @@ bool has_known_hook(PyTypeObject* type) {
   PyErr_Clear();
   if (!function || !PyFunction_Check(function.get())) return false;
   // Those of protocols look at dicts of classes alone.
-  static PyObject* const kModules[] = {check(PyImport_ImportModule("_collections_abc")).release(),
-                                       check(PyImport_ImportModule("typing")).release()};
-  return std::ranges::any_of(
-      kModules, [&](PyObject* module) { return PyFunction_GET_GLOBALS(function.get()) == PyModule_GetDict(module); });
+  static PyObject* const kOfIterable = hook_of_iterable();
+  PyObject* globals = PyFunction_GET_GLOBALS(function.get());
+  return globals == PyFunction_GET_GLOBALS(kOfIterable) || globals == names_of_typing();
 }
 
 bool all_hooks_known(PyTypeObject* type, int& budget) {

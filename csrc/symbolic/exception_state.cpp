@@ -1,6 +1,7 @@
 // Context, cause, traceback and notes of the exceptions that the walk makes, and which one is being handled.
 //  1. What the thread handles where the region starts is not known. Where it matters, that is nothing, which is guarded.
 //  2. A traceback only Python has: that there is one is known.
+#include "cpython/imports.h"
 #include "symbolic/exceptions.h"
 
 #include <unordered_set>
@@ -119,9 +120,8 @@ bool set_exception_field(Walk& walk, const ValuePtr& value, BorrowedRef name, co
 }
 
 void register_exception_state_calls() {
-  Ref sys = check(PyImport_ImportModule("sys"));
-  register_call(check(PyObject_GetAttrString(sys, "exc_info")).get(), call_exc_info);
-  register_call(check(PyObject_GetAttrString(sys, "exception")).get(), call_exception);
+  register_call(imported("sys", "exc_info").get(), call_exc_info);
+  register_call(imported("sys", "exception").get(), call_exception);
   register_call(check(PyObject_GetAttrString(PyExc_BaseException, "add_note")).get(), call_add_note);
 }
 

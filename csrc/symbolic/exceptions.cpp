@@ -4,6 +4,7 @@
 
 #include "cpython/errors.h"
 #include "cpython/frame.h"
+#include "cpython/imports.h"
 #include "symbolic/key_stand_in.h"
 
 namespace md {
@@ -219,9 +220,8 @@ Ref text_model(Walk& walk, const ValuePtr& value, bool for_repr) {
 void register_exception_calls() {
   // Every built-in class has its own wrapper of the one function.
   initproc init = reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_init;
-  Ref builtins = check(PyImport_ImportModule("builtins"));
   PyObject *name = nullptr, *value = nullptr;
-  for (Py_ssize_t at = 0; PyDict_Next(PyModule_GetDict(builtins), &at, &name, &value);) {
+  for (Py_ssize_t at = 0; PyDict_Next(imported_names("builtins"), &at, &name, &value);) {
     if (!PyExceptionClass_Check(value) || reinterpret_cast<PyTypeObject*>(value)->tp_init != init) continue;
     register_call(check(PyObject_GetAttrString(value, "__init__")).get(), call_exception_init);
   }

@@ -1,4 +1,5 @@
 // id(): a number that only the exit knows. The walk tells two of them apart as it tells the objects apart.
+#include "cpython/imports.h"
 #include "guards/constants.h"
 #include "symbolic/walk.h"
 
@@ -97,9 +98,6 @@ void Walk::keep_identities_apart_from_all(BorrowedRef key, BorrowedRef keys) {
     keep_identities_apart(key, PyTuple_GET_ITEM(items.get(), i));
 }
 
-void register_identities() {
-  Ref builtins = check(PyImport_ImportModule("builtins"));
-  register_call(check(PyObject_GetAttrString(builtins, "id")).get(), call_id);
-}
+void register_identities() { register_call(imported("builtins", "id").get(), call_id); }
 
 }  // namespace md

@@ -1,4 +1,5 @@
 // vars(x) and x.__dict__: a dict that holds nothing itself. What is read there and written there are the attributes of x.
+#include "cpython/imports.h"
 #include "cpython/object_layout.h"
 #include "symbolic/name_spaces.h"
 
@@ -166,8 +167,7 @@ void Walk::store_instance_item(const InstanceDictValue& dict, BorrowedRef key, V
 }
 
 void register_instance_dicts() {
-  Ref builtins = check(PyImport_ImportModule("builtins"));
-  register_call(check(PyObject_GetAttrString(builtins, "vars")).get(), call_vars);
+  register_call(imported("builtins", "vars").get(), call_vars);
   register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__reduce_ex__")).get(),
                 call_reduce);
 }

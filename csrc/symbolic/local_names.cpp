@@ -4,6 +4,7 @@
 //  2. From 3.13 on each call gives a dict of its own (PEP 667), with what was put into the frame object beside the locals.
 #include <algorithm>
 
+#include "cpython/imports.h"
 #include "cpython/version_facts.h"
 #include "symbolic/name_spaces.h"
 
@@ -86,9 +87,8 @@ const Handle<DictValue>& Walk::keep_locals(Handle<DictValue> dict) {
 }
 
 void register_local_names() {
-  Ref builtins = check(PyImport_ImportModule("builtins"));
-  register_call(check(PyObject_GetAttrString(builtins, "locals")).get(), call_locals);
-  register_call(check(PyObject_GetAttrString(builtins, "dir")).get(), call_dir);
+  register_call(imported("builtins", "locals").get(), call_locals);
+  register_call(imported("builtins", "dir").get(), call_dir);
 }
 
 }  // namespace md

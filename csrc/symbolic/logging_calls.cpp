@@ -12,8 +12,11 @@ namespace {
 
 constexpr int kMostParents = 64;
 
+// The names of the module when its calls were registered.
+PyObject* logging_names = nullptr;
+
 PyObject* in_logging(const char* name) {
-  return imported("logging", name).release();  // for good
+  return check(Py_XNewRef(PyDict_GetItemString(logging_names, name))).release();  // for good
 }
 
 PyObject* logger_class() {
@@ -179,18 +182,33 @@ void register_rows(std::integer_sequence<int, rows...>) {
   (register_call(in_logging(kMethods[rows].name), call_function<rows>), ...);
 }
 
+// Whether the program has put nothing of its own in the place of what is registered.
+bool are_its_own(BorrowedRef names) {
+  auto is_its_own = [&](PyObject* owner, const char* name) {
+    Ref function = Ref::steal(PyObject_GetAttrString(owner, name));
+    if (!function) PyErr_Clear();
+    if (!function || !PyFunction_Check(function.get()) || PyFunction_GET_GLOBALS(function.get()) != names) return false;
+    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()));
+    return PyUnicode_CompareWithASCIIString(code->co_name, name) == 0;
+  };
+  PyObject *type = logger_class(), *module = PyDict_GetItemString(PyImport_GetModuleDict(), "logging");
+  bool all = is_its_own(type, "isEnabledFor") && is_its_own(module, "getLogger");
+  for (const LogMethod& method : kMethods)
+    all = all && is_its_own(type, method.name) && is_its_own(module, method.name);
+  return all;
+}
+
 }  // namespace
 
 // Once the program has loaded the module.
 void register_logging_calls() {
   static bool done = false;
   if (done) return;
-  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "logging");
-  // The last name that it defines: it may be loading now.
-  if (module == nullptr || !PyModule_Check(module) ||
-      PyDict_GetItemString(PyModule_GetDict(module), "captureWarnings") == nullptr)
-    return;
+  BorrowedRef names = loaded_names("logging", "captureWarnings");
+  if (!names) return;
   done = true;
+  logging_names = check(PyDict_Copy(names)).release();
+  if (!are_its_own(names)) return;
   register_rows(std::make_integer_sequence<int, static_cast<int>(std::size(kMethods))>());
   register_call(check(PyObject_GetAttrString(logger_class(), "isEnabledFor")).get(), call_is_enabled);
   register_call(in_logging("getLogger"), call_get_logger);

@@ -175,10 +175,9 @@ void register_made_calls() {
   register_call(reinterpret_cast<PyObject*>(partial_type()), make_partial);
   register_call(imported("functools", "cmp_to_key").get(), make_comparison_key);
   register_call(reinterpret_cast<PyObject*>(&PyMethod_Type), make_method);
-  Ref module = check(PyImport_ImportModule("operator"));
   const std::pair<const char*, CallHandler> rows[] = {
       {"itemgetter", make_itemgetter}, {"attrgetter", make_attrgetter}, {"methodcaller", make_methodcaller}};
-  for (const auto& [name, handler] : rows) register_call(check(PyObject_GetAttrString(module, name)).get(), handler);
+  for (const auto& [name, handler] : rows) register_call(imported("operator", name).get(), handler);
 }
 
 }  // namespace md

@@ -1,4 +1,5 @@
 // Class statements: the body is run as an inlined function over a dict of names, and the class is made where the region is left.
+#include "cpython/imports.h"
 #include "symbolic/made_class.h"
 
 #include <algorithm>
@@ -455,8 +456,7 @@ ValuePtr Walk::made_attribute(const MadeClass& made, BorrowedRef name, Py_ssize_
 }
 
 void register_made_classes() {
-  Ref builtins = check(PyImport_ImportModule("builtins"));
-  register_call(check(PyObject_GetAttrString(builtins, "__build_class__")).get(), call_build_class);
+  register_call(imported("builtins", "__build_class__").get(), call_build_class);
   auto* type = reinterpret_cast<PyObject*>(&PyType_Type);
   register_call(check(PyObject_GetAttrString(type, "__new__")).get(), call_type_new);
   Ref hook = check(PyUnicode_InternFromString("__init_subclass__"));

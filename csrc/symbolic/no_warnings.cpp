@@ -15,9 +15,13 @@ int scopes = 0;
 // What the stand-in stands for, held for good: somebody may have taken the stand-in for it.
 PyObject* original = nullptr;
 
+// Null: it is none any more.
 PyObject* module() {
-  static PyObject* const warnings = check(PyImport_ImportModule("warnings")).release();
-  return warnings;
+  static PyObject* const kName = PyUnicode_InternFromString("warnings");
+  static PyObject* loaded = nullptr;
+  if (PyObject* now = PyImport_GetModule(kName)) Py_XSETREF(loaded, now);
+  PyErr_Clear();
+  return loaded;
 }
 
 }  // namespace

@@ -85,9 +85,18 @@ void add_growing(BorrowedRef owner, std::initializer_list<const char*> names) {
   for (const char* name : names) growing_calls().insert(check(PyObject_GetAttrString(owner, name)).get());
 }
 
-// Functions written in Python that are pure as well.
-void add_python_functions(const char* module, std::initializer_list<const char*> names) {
-  add_attributes(check(PyImport_ImportModule(module)).get(), names);
+void add_functions(const char* module, std::initializer_list<const char*> names) {
+  for (const char* name : names) add(imported_if_there(module, name).get());
+}
+
+// All functions of a module but those named.
+void add_all_functions(const char* module, std::initializer_list<const char*> except) {
+  PyObject *name = nullptr, *value = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(imported_names(module), &at, &name, &value);) {
+    bool excluded = std::ranges::any_of(
+        except, [&](const char* other) { return PyUnicode_CompareWithASCIIString(name, other) == 0; });
+    if (PyCFunction_Check(value) && !excluded) add(value);
+  }
 }
 
 void add_class_methods(PyTypeObject* type, std::initializer_list<const char*> names) {
@@ -367,22 +376,18 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
 }
 
 void register_pure_calls() {
-  Ref builtins = check(PyImport_ImportModule("builtins"));
-  add_attributes(builtins.get(), {"abs", "bin",   "chr",    "complex", "divmod", "float",    "hex",   "int",
-                                  "max", "min",   "oct",    "ord",     "pow",    "repr",     "round", "slice",
-                                  "str", "ascii", "format", "bytes",   "range",  "frozenset"});
-  Ref math = check(PyImport_ImportModule("math"));
-  Ref names = check(PyObject_Dir(math));
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names.get()); ++i) {
-    std::string text = text_of(PyList_GET_ITEM(names.get(), i));
-    Ref attribute = check(PyObject_GetAttr(math, PyList_GET_ITEM(names.get(), i)));
-    // factorial, comb and perm make large numbers of small ones.
-    if (PyCFunction_Check(attribute.get()) && text != "factorial" && text != "comb" && text != "perm")
-      add(attribute.get());
-  }
+  add_functions("builtins",
+                {"abs", "bin", "chr",  "complex", "divmod", "float", "hex",   "int",    "max",   "min",   "oct",
+                 "ord", "pow", "repr", "round",   "slice",  "str",   "ascii", "format", "bytes", "range", "frozenset"});
+  // factorial, comb and perm make large numbers of small ones.
+  add_all_functions("math", {"factorial", "comb", "perm"});
   add(reinterpret_cast<PyObject*>(device_type()));
   add(reinterpret_cast<PyObject*>(size_type()));
-  add_growing(math.get(), {"factorial", "comb", "perm"});
+  for (const char* name : {"factorial", "comb", "perm"}) {
+    Ref function = imported("math", name);
+    add(function.get());
+    growing_calls().insert(function.get());
+  }
   add_growing(reinterpret_cast<PyObject*>(&PyUnicode_Type),
               {"zfill", "ljust", "rjust", "center", "expandtabs", "format", "format_map"});
   add_growing(reinterpret_cast<PyObject*>(&PyUnicode_Type), {"maketrans"});
@@ -395,26 +400,21 @@ void register_pure_calls() {
   add_class_methods(&PyFloat_Type, {"fromhex"});
   add_class_methods(&PyBytes_Type, {"fromhex"});
   add_attributes(reinterpret_cast<PyObject*>(&PySlice_Type), {"indices"});
-  add_attributes(check(PyImport_ImportModule("posix")).get(), {"fspath", "_path_normpath"});
-  Ref complex_math = check(PyImport_ImportModule("cmath")), complex_names = check(PyObject_Dir(complex_math));
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(complex_names.get()); ++i) {
-    Ref attribute = check(PyObject_GetAttr(complex_math, PyList_GET_ITEM(complex_names.get(), i)));
-    if (PyCFunction_Check(attribute.get())) add(attribute.get());
-  }
-  add_attributes(check(PyImport_ImportModule("sys")).get(), {"intern"});
-  add_attributes(check(PyImport_ImportModule("zlib")).get(), {"crc32", "adler32"});
-  add_attributes(check(PyImport_ImportModule("binascii")).get(),
-                 {"hexlify", "unhexlify", "b2a_hex", "a2b_hex", "b2a_base64", "a2b_base64", "crc32"});
+  add_functions("posix", {"fspath", "_path_normpath"});
+  add_all_functions("cmath", {});
+  add_functions("sys", {"intern"});
+  add_functions("zlib", {"crc32", "adler32"});
+  add_functions("binascii", {"hexlify", "unhexlify", "b2a_hex", "a2b_hex", "b2a_base64", "a2b_base64", "crc32"});
   add_attributes(reinterpret_cast<PyObject*>(pattern_type()),
                  {"match", "fullmatch", "search", "sub", "subn", "split", "findall"});
   add_attributes(reinterpret_cast<PyObject*>(match_type()),
                  {"group", "groups", "groupdict", "span", "start", "end", "expand", "__getitem__"});
-  add_attributes(check(PyImport_ImportModule("operator")).get(), {"index", "length_hint"});
-  add_python_functions("re", {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "escape"});
-  add_python_functions("keyword", {"iskeyword", "issoftkeyword"});
-  add_python_functions("textwrap", {"dedent", "indent", "shorten", "fill", "wrap"});
-  add_attributes(check(PyImport_ImportModule("_struct")).get(), {"calcsize", "pack", "unpack"});
-  add_attributes(check(PyImport_ImportModule("_bisect")).get(), {"bisect_left", "bisect_right"});
+  add_functions("operator", {"index", "length_hint"});
+  add_functions("re", {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "escape"});
+  add_functions("keyword", {"iskeyword", "issoftkeyword"});
+  add_functions("textwrap", {"dedent", "indent", "shorten", "fill", "wrap"});
+  add_functions("_struct", {"calcsize", "pack", "unpack"});
+  add_functions("_bisect", {"bisect_left", "bisect_right"});
   add_methods(&PyUnicode_Type, {"zfill", "ljust", "rjust", "center", "expandtabs", "format", "format_map"});
   add_methods(&PyBytes_Type, {"zfill", "ljust", "rjust", "center", "expandtabs"});
   add_methods(&PyLong_Type, {});

@@ -6,7 +6,7 @@ The names follow torch, at the same places: `import minidynamo as torch`.
 import os
 import sys
 
-from . import _dynamo
+from . import _C, _dynamo, _lapack, _log_records, _tensor_str
 from ._C import __version__, _rebuild_tensor  # noqa: F401  pickles of tensors name it here
 from ._compile import compile
 from ._dynamo import explain
@@ -54,6 +54,11 @@ def __getattr__(name):
         return ops
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
+
+# What the extension looks into in the midst of a frame; minidynamo.fx and the guard filters say so themselves.
+for _each in (_C, _dynamo.exc, _dynamo.traced_calls, _lapack, _log_records, _tensor_str):
+    _C._hold_module(_each)
+del _each
 
 # Last: names such as `sum` and `float` hide the builtins in this module from here on.
 globals().update(TENSOR_NAMES)

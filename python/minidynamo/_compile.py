@@ -126,6 +126,8 @@ def _split_options(mode, options):
         return None, options
     rest = dict(options)
     guard_filter = rest.pop("guard_filter_fn")
+    from ._dynamo import guard_filter as _  # noqa: F401  asks the filter
+
     if guard_filter is not None and not callable(guard_filter):
         raise TypeError(f"compile(): guard_filter_fn must be callable, not {type(guard_filter).__name__}")
     return guard_filter, rest or None
@@ -142,6 +144,8 @@ def _chosen_backend(backend, mode, options):
             unknown = ", ".join(map(repr, options))
             raise RuntimeError(f"compile(): the backend {backend!r} has no option {unknown}")
         return backend
+    from . import fx  # noqa: F401  what the backend will be given
+
     settings = {key: value for key, value in (("mode", mode), ("options", options)) if value is not None}
     if settings:
         from functools import partial, update_wrapper

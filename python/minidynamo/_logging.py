@@ -9,9 +9,9 @@ MINIDYNAMO_LOGS_OUT names a file to append them to, MINIDYNAMO_LOGS_FORMAT is a 
 import logging
 import os
 import sys
-import time
 
 from . import _C
+from ._log_records import prefix_of
 
 _ARTIFACTS = {row["name"]: row for row in _C.log_rows()}
 _LOGS = ("all", "dynamo")
@@ -25,12 +25,8 @@ class _PrefixFormatter(logging.Formatter):
 
     def format(self, record):
         level = "V" if record.levelno == logging.DEBUG else record.levelname[0]
-        stamp = time.strftime("%m%d %H:%M:%S", time.localtime(record.created))
-        microseconds = int(record.created % 1 * 1e6)
-        prefix = f"{level}{stamp}.{microseconds:06d} {record.process} minidynamo] "
         artifact = record.name.rpartition(".")[2]
-        if artifact in _ARTIFACTS:
-            prefix += f"[__{artifact}] "
+        prefix = prefix_of(level, record.created, record.process, artifact if artifact in _ARTIFACTS else None)
         return "\n".join(prefix + line for line in super().format(record).split("\n"))
 
 
@@ -50,15 +46,15 @@ class _StderrHandler(logging.StreamHandler):
 
 
 def emit(artifact, text):
-    """Where the records of the extension arrive; None is a warning."""
+    """A record of the extension, of an artifact; None is a warning."""
     if artifact is None:
         _ROOT.warning("%s", text)
     else:
         logging.getLogger(f"minidynamo.{artifact}").debug("%s", text)
 
 
-def emit_info(_, text):
-    """Where the steps of captures arrive."""
+def emit_info(text):
+    """A step of a capture."""
     _ROOT.info("%s", text)
 
 

@@ -250,3 +250,6 @@ def _visit(value, found):
     elif isinstance(value, (tuple, list)):
         for item in value:
             _visit(item, found)
+
+
+_C._hold_module(sys.modules[__name__])

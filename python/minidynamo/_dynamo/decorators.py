@@ -10,6 +10,7 @@ from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
 from .. import _C
 from .._C import PolicyFunction
 from .._C import _exchange_error_on_graph_break as _exchange
+from .traced_calls import trace_nonstrict, trace_opaque
 
 
 def graph_break(msg=""):
@@ -236,14 +237,10 @@ _SUBSTITUTED = {}
 
 
 def _trace_opaque(function, /, *args, **kwargs):
-    from .traced_calls import trace_opaque
-
     return trace_opaque(function, *args, **kwargs)
 
 
 def _trace_nonstrict(function, /, *args, **kwargs):
-    from .traced_calls import trace_nonstrict
-
     return trace_nonstrict(function, *args, **kwargs)
 
 

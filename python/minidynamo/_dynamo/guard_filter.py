@@ -1,7 +1,11 @@
 """guard_filter_fn: what a program is shown of the guards of a capture, and how its answer is read."""
 
+import re
+import sys
 from dataclasses import dataclass
 from typing import Any
+
+from .. import _C
 
 
 class GuardSource:
@@ -77,10 +81,11 @@ def _entry(kind, name, has_value, value, owners, is_global):
 
 
 def _without_scope(name):
-    import re
-
     return re.sub(r"L\['(.*?)'\]", r"\1", name)
 
 
 def _is_module(value):
     return any(each.__module__ == "minidynamo.nn.module" and each.__name__ == "Module" for each in type(value).__mro__)
+
+
+_C._hold_module(sys.modules[__name__])

@@ -5,6 +5,8 @@ Where a guard is dropped, the capture is used though what it looked at has chang
 capture itself reads when it runs (its input tensors, what it writes to) stays guarded whatever a filter says.
 """
 
+import sys
+
 
 def keep_portable_guards_unsafe(guard_entries):
     """Keeps the guards on tensors that are no globals, on relations between sizes, and on the modes of the thread."""
@@ -16,10 +18,11 @@ def keep_portable_guards_unsafe(guard_entries):
 
 def keep_tensor_guards_unsafe(guard_entries, keep_parameters=False):
     """Keeps the guards on tensors; on parameters of modules only if asked to."""
-    from ..nn import Parameter
-
+    # It is called in the midst of a frame, where nothing is imported: without minidynamo.nn there are no parameters.
+    nn = sys.modules.get("minidynamo.nn")
+    parameter = () if nn is None else nn.Parameter
     return [
-        entry.guard_type == "TENSOR_MATCH" and (keep_parameters or not isinstance(entry.value, Parameter))
+        entry.guard_type == "TENSOR_MATCH" and (keep_parameters or not isinstance(entry.value, parameter))
         for entry in guard_entries
     ]
 
