@@ -8,6 +8,7 @@
 #include "cpython/text.h"
 #include "frontends/device_object.h"
 #include "frontends/size_object.h"
+#include "symbolic/codec_calls.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/no_warnings.h"
@@ -342,6 +343,8 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     if (!hold(args.keywords[i].second)) return nullptr;
   }
   if (growing_calls().contains(callable) && may_be_large(held)) return nullptr;
+  if (looks_for_codec(callable, held, names.get()))
+    walk.graph_break(BreakReason::builtin_call, "a codec, or what it does about an error, that programs may replace");
   std::vector<PyObject*> plain;
   for (const Ref& value : held) plain.push_back(value);
   Ref result;
