@@ -238,12 +238,49 @@ PyObject* bind_to(PyObject* object, PyObject* instance, PyObject*) {
 
 PyObject* represent(PyObject* object) { return PyUnicode_FromFormat("<compiled %R>", as_compiled(object)->wrapped); }
 
+// Pickled and copied by name, as functions are.
+PyObject* reduce(PyObject* object, PyObject*) { return PyObject_GetAttrString(object, "__qualname__"); }
+
+// What the function inside has under the name that the closure is.
+PyObject* get_of_function(PyObject* object, void* name) {
+  PyObject* function = as_compiled(object)->function;
+  if (function != nullptr) return PyObject_GetAttrString(function, static_cast<const char*>(name));
+  PyErr_SetString(PyExc_ReferenceError, "this compiled function was cleared by the garbage collector");
+  return nullptr;
+}
+
+int set_of_function(PyObject* object, PyObject* value, void* name) {
+  PyObject* function = as_compiled(object)->function;
+  if (function == nullptr) return 0;
+  return value != nullptr ? PyObject_SetAttrString(function, static_cast<const char*>(name), value)
+                          : PyObject_DelAttrString(function, static_cast<const char*>(name));
+}
+
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
+constexpr PyGetSetDef function_field(const char* name) {
+  return {name, get_of_function, set_of_function, nullptr, const_cast<char*>(name)};
+}
+
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyMemberDef members[] = {
     {"__dictoffset__", T_PYSSIZET, offsetof(CompiledFunction, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(CompiledFunction, weak_references), READONLY, nullptr},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledFunction, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 PyGetSetDef fields[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                        function_field("__code__"),
+                        function_field("__defaults__"),
+                        function_field("__kwdefaults__"),
+                        function_field("__globals__"),
+                        function_field("__builtins__"),
+                        function_field("__closure__"),
+                        function_field("__annotations__"),
+#if PY_VERSION_HEX >= 0x030C0000
+                        function_field("__type_params__"),
+#endif
+#if PY_VERSION_HEX >= 0x030E0000
+                        function_field("__annotate__"),
+#endif
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(create_or_null)},
                        {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
@@ -252,6 +289,7 @@ PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(create_or_null)},
                        {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
                        {Py_tp_descr_get, reinterpret_cast<void*>(bind_to)},
                        {Py_tp_repr, reinterpret_cast<void*>(represent)},
+                       {Py_tp_methods, methods},
                        {Py_tp_members, members},
                        {Py_tp_getset, fields},
                        {0, nullptr}};

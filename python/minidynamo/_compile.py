@@ -84,9 +84,9 @@ compile.allow_in_graph = allow_in_graph
 
 
 def _compiled_module(module, options):
-    from ._dynamo.optimized_module import OptimizedModule, call_of
+    from ._dynamo.optimized_module import compiled_module
 
-    return OptimizedModule(module, compile(call_of(module), **options))
+    return compiled_module(module, compile, options)
 
 
 _UNMARKED = -1

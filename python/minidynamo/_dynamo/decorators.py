@@ -274,9 +274,9 @@ def _decorate(function, **change):
     if isinstance(function, FunctionType):
         return PolicyFunction(function, **change)
     if is_module(function):
-        from .optimized_module import OptimizedModule
+        from .optimized_module import changed_module
 
-        return OptimizedModule(function, PolicyFunction(function.__call__, **change))
+        return changed_module(function, PolicyFunction, change)
     if isinstance(function, type):
         return _decorate_class(function, change)
     if isinstance(function, (staticmethod, classmethod)):

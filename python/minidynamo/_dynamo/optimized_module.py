@@ -1,20 +1,52 @@
 """What compile() and disable() make of a module: a module that calls another in some way of its own."""
 
+import copy
+from functools import partial
+
 from ..nn import Module
 
 
 class OptimizedModule(Module):
     """Calls its _orig_mod through `captured`; attributes are read from and written to _orig_mod.
 
-    state_dict() has the names of _orig_mod behind "_orig_mod.", as torch has it.
+    state_dict() has the names of _orig_mod behind "_orig_mod.", as torch has it. A copy is made as this was: `capture`
+    gives `captured` for a module.
     """
 
-    _own = frozenset({"_orig_mod", "_captured", "training"})
+    _own = frozenset({"_orig_mod", "_captured", "_capture", "training"})
 
-    def __init__(self, module, captured):
+    def __init__(self, module, capture):
         super().__init__()
         self._modules["_orig_mod"] = module
-        object.__setattr__(self, "_captured", captured)
+        self._set_capture(capture)
+
+    def _set_capture(self, capture):
+        object.__setattr__(self, "_capture", capture)
+        object.__setattr__(self, "_captured", capture(self._modules["_orig_mod"]))
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        del state["_captured"]
+        return state
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._set_capture(state["_capture"])
+
+    # Not those of _orig_mod, which __getattr__ would find.
+    def __copy__(self):
+        made = type(self).__new__(type(self))
+        made.__setstate__({**self.__getstate__(), "_modules": dict(self._modules)})
+        return made
+
+    def __deepcopy__(self, memo):
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        state = self.__getstate__()
+        # Backends and filters of guards are what they are.
+        capture = state.pop("_capture")
+        made.__setstate__({**copy.deepcopy(state, memo), "_capture": capture})
+        return made
 
     def __call__(self, *args, **kwargs):
         return self._captured(*args, **kwargs)
@@ -66,13 +98,34 @@ class OptimizedModule(Module):
         return self._orig_mod.register_forward_pre_hook(*args, **kwargs)
 
 
-def call_of(module):
-    """A function that calls the module, with a code object of its own: its captures compete with no other module's."""
+def capture_with(compile, options, module):
+    """compile() of calls of the module; with the first two arguments a `capture` that can be pickled."""
+    return compile(call_of(module), **options)
+
+
+def change_with(policy, change, module):
+    """Calls of the module under another policy: disable() and the like."""
+    return policy(module.__call__, **change)
+
+
+def compiled_module(module, compile, options):
+    return OptimizedModule(module, partial(capture_with, compile, options))
+
+
+def changed_module(module, policy, change):
+    return OptimizedModule(module, partial(change_with, policy, change))
+
+
+def call_of(module, callee=None):
+    """A function that calls the module, or what is given, with a code object of its own: its captures compete with no
+    other module's."""
+    callee = module if callee is None else callee
 
     def call(*args, **kwargs):
-        return module(*args, **kwargs)
+        return callee(*args, **kwargs)
 
-    call.__code__ = call.__code__.replace(co_name=type(module).__name__)
-    call.__name__ = call.__qualname__ = type(module).__name__
+    name = type(module).__name__
+    call.__code__ = call.__code__.replace(co_name=name, co_qualname=name)
+    call.__name__ = call.__qualname__ = name
     call.__module__ = type(module).__module__
     return call

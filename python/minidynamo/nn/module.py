@@ -38,6 +38,8 @@ class Module:
     """
 
     training = True
+    # What compile() has made of _call_impl.
+    _compiled_call_impl = None
 
     # Read before __init__ has run by __getattr__ and __setattr__.
     _parameters = None
@@ -61,6 +63,13 @@ class Module:
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args, **kwargs):
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
+        if self._forward_pre_hooks or self._forward_hooks:
+            return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    def _call_impl(self, *args, **kwargs):
         if self._forward_pre_hooks or self._forward_hooks:
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
@@ -408,9 +417,16 @@ class Module:
     def compile(self, *args, **kwargs):
         """Captures the calls of this module from now on, without making another object."""
         from .._compile import compile
+        from .._dynamo.optimized_module import call_of
 
-        self.__class__ = _compiled_class(type(self))
-        object.__setattr__(self, "_compiled_call_impl", compile(super(type(self), self).__call__, *args, **kwargs))
+        call = call_of(self, self._call_impl)
+        object.__setattr__(self, "_compiled_call_impl", compile(call, *args, **kwargs))
+
+    def __getstate__(self):
+        # A copy is not compiled, as in torch.
+        state = self.__dict__.copy()
+        state.pop("_compiled_call_impl", None)
+        return state
 
     # ---- state
 
@@ -499,16 +515,3 @@ def _load(table, name, value, assign):
         table[name] = value if isinstance(value, Parameter) else Parameter(value, tensor.requires_grad)
     else:
         table[name] = value
-
-
-def _compiled_class(cls):
-    """A subclass whose calls go to the captured form; made once for each class."""
-    made = cls.__dict__.get("_compiled_class")
-    if made is None:
-
-        def __call__(self, *args, **kwargs):
-            return self._compiled_call_impl(*args, **kwargs)
-
-        made = type(cls.__name__, (cls,), {"__call__": __call__, "__module__": cls.__module__})
-        cls._compiled_class = made
-    return made
