@@ -214,14 +214,74 @@ def test_why_raise():
 
     with pytest.raises(ValueError):
         minidynamo.compile(raises)(ones())
-    assert re.search(r"is captured up to line \d+, and raises an exception from there\.$", _dynamo.why(raises))
+    place = f"{__file__}:{raises.__code__.co_firstlineno + 2}"
+    assert _dynamo.why(raises).endswith(f"raises is captured whole: it raises ValueError at {place}.")
+
+
+def adds(x, n):
+    y = x * 2
+    return y + n
+
+
+def reshapes(x, shape):
+    return halved(x, shape)
+
+
+def halved(x, shape):
+    return (x * 2).reshape(shape)
+
+
+def catches(x, n):
+    try:
+        return x[n]
+    except IndexError:
+        return x * 2
+
+
+@pytest.mark.parametrize(
+    "function, good, bad, name, place",
+    [
+        (adds, 3, "a", "TypeError", (adds, 2)),
+        (reshapes, (3, 1), (5,), "RuntimeError", (halved, 1)),
+        (catches, 1, 9, "IndexError", (catches, 2)),
+    ],
+)
+def test_why_an_operation_failed(function, good, bad, name, place):
+    _dynamo.reset()
+    compiled = minidynamo.compile(function)
+    x = minidynamo.ones(3)
+    compiled(x, good)
+    before = _dynamo.why(function)
+    assert "is captured whole" in before and "fails" not in before
+    for _ in range(2):
+        try:
+            compiled(x, bad)
+        except Exception as error:
+            assert type(error).__name__ == name
+    line = place[0].__code__.co_firstlineno + place[1]
+    assert f"; an operation fails with {name} at {__file__}:{line}." in _dynamo.why(function)
+    compiled(x, good)
+    assert "is captured whole" in _dynamo.why(function)
+
+
+def test_why_an_operation_failed_alone():
+    _dynamo.reset()
+    with pytest.raises(TypeError):
+        minidynamo.compile(adds)(minidynamo.ones(3), "a")
+    assert (
+        _dynamo.why(adds)
+        == f"adds is captured whole: an operation fails with TypeError at {__file__}:{adds.__code__.co_firstlineno + 2}."
+    )
 
 
 def test_why_module():
     net = minidynamo.nn.Linear(3, 2)
     compiled = minidynamo.compile(net)
     compiled(ones(1, 3))
-    assert "is captured whole" in _dynamo.why(compiled)
+    assert "Linear is captured whole" in _dynamo.why(compiled)
+    net.compile()
+    net(ones(1, 3))
+    assert "Linear is captured whole" in _dynamo.why(net)
 
 
 def test_why_of_no_function():

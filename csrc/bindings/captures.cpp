@@ -21,6 +21,16 @@ py::object break_of(const CapturedRegion& region) {
   return break_facts(*region.graph_break);
 }
 
+// What the instruction at which the region ends raises: (file, line, class, whether it is a raise statement); or None.
+py::object raised_by(const RegionEntry& entry) {
+  const CapturedRegion& region = entry.region;
+  if (region.exit != ExitKind::Raise || region.snapshot.frames.empty()) return py::none();
+  const FrameState& state = region.snapshot.frames.back();
+  Opcode op = (*state.bytecode)[state.index].op;
+  return py::make_tuple(py::handle(state.bytecode->code()->co_filename), state.bytecode->line_at(state.index),
+                        entry.raised, op == Opcode::RAISE_VARARGS || op == Opcode::RERAISE);
+}
+
 // file, line, name: of the function; start: the line of the first instruction; ops: where each operation of the graph was
 // written, outermost frame first.
 py::dict facts_of(const RegionEntry& entry, const Bytecode& bytecode) {
@@ -39,6 +49,8 @@ py::dict facts_of(const RegionEntry& entry, const Bytecode& bytecode) {
   facts["line"] = code->co_firstlineno;
   facts["start"] = bytecode.line_at(entry.instruction);
   facts["exit"] = exit_name(region.exit);
+  facts["at_start"] = entry.instruction == 0;
+  facts["raises"] = raised_by(entry);
   facts["skips_frame"] = region.skips_frame;
   facts["break"] = break_of(region);
   facts["guards"] = entry.guards.print(bytecode);

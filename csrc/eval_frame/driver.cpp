@@ -29,6 +29,12 @@ bool expects_bool(ContinuationKind kind, Opcode op) {
   return truth && op != Opcode::CONTAINS_OP;
 }
 
+// Without its module.
+std::string name_of_class(PyObject* type) {
+  std::string_view name = PyType_Check(type) ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "";
+  return std::string(name.substr(name.rfind('.') + 1));
+}
+
 // What len() makes of the result of __len__.
 Ref length_from(Ref result) {
   Ref number = Ref::steal(PyNumber_Index(result));
@@ -283,6 +289,7 @@ FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
   FrameImages images = run.take_images(&frame_);
   if (images.empty()) return stop_at_output(run);
   leaves_rest_ = region.leaves_rest;
+  left_ = run.entry().get();
   return go_on(images, 0);
 }
 
@@ -352,7 +359,7 @@ FrameDriver::Advance FrameDriver::go_on(FrameImages& images, size_t level) {
       frame_.set_index(frame_.index() + 1);
       return Advance::Continue;
     }
-    return raising_ ? raise_saved() : execute_here();
+    return raising_ ? raise_saved() : execute_here(std::exchange(left_, nullptr));
   }
   FrameImage& inner = images[level + 1];
   frame_.set_current_unit(frame_.instruction().lasti);
@@ -364,6 +371,7 @@ FrameDriver::Advance FrameDriver::go_on(FrameImages& images, size_t level) {
       FrameDriver driver(frame, *this, inner);
       driver.raising_ = std::move(raising_);
       driver.leaves_rest_ = std::exchange(leaves_rest_, false);
+      driver.left_ = std::exchange(left_, nullptr);
       driver.is_done_ = std::exchange(is_done_, false);
       return driver.resume(images, level + 1);
     });
@@ -460,7 +468,7 @@ FrameDriver::Advance FrameDriver::take_inner_result(const FrameImage& inner, Ref
   return Advance::Continue;
 }
 
-FrameDriver::Advance FrameDriver::execute_here() {
+FrameDriver::Advance FrameDriver::execute_here(RegionEntry* left) {
   StepResult done;
   {
     AmbientPolicy ambient(policy_);
@@ -478,6 +486,7 @@ FrameDriver::Advance FrameDriver::execute_here() {
     case Outcome::HandOver:
       return hand_over_here(done.reason);
     case Outcome::Raised:
+      if (left != nullptr) left->raised = name_of_class(PyErr_Occurred());
       return handle_raise();
     case Outcome::Reraised:
       return handle_raise(false);

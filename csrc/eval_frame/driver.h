@@ -51,7 +51,8 @@ class FrameDriver {
   Advance return_result(Ref result, int index);
   // What whoever holds the frame object will see in it; nothing if nobody does.
   SlotObjects last_locals(RegionRun& run, const std::vector<SlotValue>& slots) const;
-  Advance execute_here();
+  // `left`: the region that ends here, null if none does.
+  Advance execute_here(RegionEntry* left = nullptr);
   // The frame becomes images[level], and goes on from there.
   Advance go_on(FrameImages& images, size_t level);
   // What a region has left to a waiting frame: the frame's result and where it returns, or what it and those above will hold.
@@ -85,9 +86,10 @@ class FrameDriver {
   bool only_concrete_ = false;  // no region from here on
   // A region went through a back edge, where Python serves signals and other threads: it is done before the next instruction.
   bool owes_service_ = false;
-  bool leaves_rest_ = false;  // the innermost frame that is being restored goes to the interpreter
-  bool is_done_ = false;      // the instruction at which that frame stands has been executed
-  Ref raising_;               // by the instruction at which the innermost frame that is being restored stands
+  bool leaves_rest_ = false;     // the innermost frame that is being restored goes to the interpreter
+  bool is_done_ = false;         // the instruction at which that frame stands has been executed
+  RegionEntry* left_ = nullptr;  // the region whose images these are, until the innermost frame is restored
+  Ref raising_;                  // by the instruction at which the innermost frame that is being restored stands
   // Of a region under fullgraph in this frame or in one that it waits for: handlers in them run, and cannot end it.
   Ref capture_error_;
 };

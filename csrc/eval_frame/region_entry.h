@@ -19,6 +19,7 @@ struct RegionEntry : CacheEntry {
   std::vector<std::string> recompile_reasons;  // the guards of older entries that failed
   bool draws = false;                          // random numbers
   bool is_sized = false;                       // the plan depends on the sizes that come
+  std::string raised;                          // the class of what the instruction at which it ends raised last
 };
 using RegionEntryPtr = std::shared_ptr<RegionEntry>;
 

@@ -200,7 +200,8 @@ def _python_function(function):
     from .optimized_module import call_of
 
     if is_module(function):
-        return function.__dict__.get("_captured") or call_of(function)
+        fields = function.__dict__
+        return fields.get("_captured") or fields.get("_compiled_call_impl") or call_of(function)
     return function
 
 
@@ -254,10 +255,21 @@ def _what_became_of(captures, limit_was_met):
         file, line, _ = first["user_stack"][-1]
         more = f", the first of {len(broken)} places" if len(broken) > 1 else ""
         return f"breaks the graph at {file}:{line} ({first['id']}: {first['title']}){more}."
-    ops = sum(len(each["ops"]) for each in captures)
-    if ops == 0:
-        return "is not captured: there is no operation on tensors in it that anything needs."
-    if captures[-1]["exit"] == "raise":
-        return f"is captured up to line {captures[-1]['start']}, and raises an exception from there."
-    variants = f" for each of {len(captures)} kinds of arguments" if len(captures) > 1 else ""
-    return f"is captured whole{variants}: {ops} operation{'s' if ops > 1 else ''}."
+    raising = [each for each in captures if each["raises"] is not None]
+    ending = [each for each in captures if each["raises"] is None]
+    ops = sum(len(each["ops"]) for each in ending)
+    failures = "; ".join(dict.fromkeys(_failure_of(*each["raises"]) for each in raising))
+    if ops > 0:
+        kinds = sum(each["at_start"] for each in ending)
+        variants = f" for each of {kinds} kinds of arguments" if kinds > 1 else ""
+        more = f"; {failures}" if raising else ""
+        return f"is captured whole{variants}: {ops} operation{'s' if ops > 1 else ''}{more}."
+    if raising:
+        return f"is captured whole: {failures}."
+    return "is not captured: there is no operation on tensors in it that anything needs."
+
+
+def _failure_of(file, line, name, is_statement):
+    name = name or "an exception"
+    what = f"it raises {name}" if is_statement else f"an operation fails with {name}"
+    return f"{what} at {file}:{line}"
