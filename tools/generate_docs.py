@@ -6,7 +6,6 @@ named.
 """
 
 import inspect
-import json
 import sys
 from pathlib import Path
 
@@ -286,14 +285,16 @@ def everywhere():
     parts = [EVERYWHERE]
     parts.append(table(("reason", "why the interpreter runs the frame, or its rest"), _C.hand_over_rows().items()))
     parts.append(EVERYWHERE_RESULTS)
-    summaries = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]
+    sys.path.insert(0, str(DOCS.parent))
+    from tests.cpython.running import read_results
+
+    summaries = [read_results(path) for path in sorted(RESULTS.glob("*.json"))]
     for summary in summaries:
         parts.extend(cpython_results(summary))
     return "\n".join(parts)
 
 
 def cpython_results(summary):
-    sys.path.insert(0, str(DOCS.parent))
     from tests.cpython.running import WAYS, losses, outside, text_of, totals
 
     modules = {name: summary["modules"][name] for name in sorted(summary["modules"])}

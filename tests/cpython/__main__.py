@@ -12,8 +12,8 @@ import platform
 import sys
 from pathlib import Path
 
-from .modules import MODULES
-from .running import WAYS, is_there, losses, outside, run, text_of, totals
+from .modules import test_modules
+from .running import WAYS, is_there, losses, outside, read_results, run, text_of, totals, write_results
 
 
 def run_module(module, ways, arguments):
@@ -56,7 +56,7 @@ def main():
     arguments = parser.parse_args()
     if arguments.messages:
         arguments.messages.mkdir(parents=True, exist_ok=True)
-    modules = [module for module in arguments.modules or MODULES if is_there(module)]
+    modules = [module for module in arguments.modules or test_modules() if is_there(module)]
     if not modules:
         sys.exit("this Python has no such test modules")
     print(f"{'module':28}", *(f"{way:>14}" for way in WAYS), "outside", flush=True)
@@ -67,9 +67,9 @@ def main():
         if arguments.json:
             stored = {"python": platform.python_version(), "modules": {}}
             if arguments.json.exists():
-                stored = json.loads(arguments.json.read_text())
+                stored = read_results(arguments.json)
             stored["modules"].setdefault(module, {}).update(results[module])
-            arguments.json.write_text(json.dumps(stored, indent=1) + "\n")
+            write_results(arguments.json, stored)
     sys.exit(1 if show(results) else 0)
 
 

@@ -1,25 +1,26 @@
 """Which of CPython's test modules run under everywhere mode, and what is known of their results."""
 
-MODULES = """
-test_abc test_array test_asyncgen test_augassign test_baseexception test_binop test_bisect test_bool test_builtin
-test_bytes test_call test_class test_cmath test_collections test_compare test_complex test_context test_contextlib
-test_contextlib_async test_copy test_copyreg test_coroutines test_dataclasses test_decimal test_decorators
-test_defaultdict test_deque test_descr test_dict test_dict_version test_dictviews test_dynamic
-test_dynamicclassattribute test_enum test_enumerate test_except_star test_exception_group test_exception_hierarchy
-test_exception_variations test_exceptions test_extcall test_finalization test_float test_flufl test_fnmatch test_format
-test_fractions test_frame test_fstring test_funcattrs test_functools test_gc test_generator_stop test_generators
-test_genericalias test_genexps test_global test_grammar test_hash test_heapq test_index test_inspect test_int
-test_int_literal test_isinstance test_iter test_itertools test_json test_keyword test_keywordonlyarg test_list
-test_listcomps test_long test_math test_metaclass test_module test_monitoring test_named_expressions test_numeric_tower
-test_opcodes test_operator test_optimizer test_ordered_dict test_patma test_pickle test_positional_only_arg test_pow
-test_pprint test_print test_property test_queue test_raise test_random test_range test_re test_reprlib test_richcmp
-test_sched test_scope test_set test_setcomps test_shlex test_slice test_sort test_statistics test_str test_string
-test_string_literals test_strtod test_subclassinit test_super test_syntax test_sys_setprofile test_sys_settrace
-test_textwrap test_threading test_traceback test_tuple test_type_aliases test_type_annotations test_type_cache
-test_type_comments test_type_params test_typechecks test_types test_typing test_unary test_unicode test_unpack
-test_unpack_ex test_userdict test_userlist test_userstring test_warnings test_weakref test_weakset test_with
-test_yield_from
+import importlib.util
+from pathlib import Path
+
+# Those that need the network or a display, or test the machinery of tests itself.
+NOT_RUN = """
+test_idle test_smtpnet test_tcl test_tix test_tk test_tkinter test_ttk test_ttk_guionly test_ttk_textonly test_turtle
+test_urllib2net test_urllibnet
 """.split()
+
+
+def test_modules():
+    """The names of all modules and packages of tests of the running Python but those that are not run."""
+    spec = importlib.util.find_spec("test")
+    if spec is None:
+        return []
+    folder = Path(spec.submodule_search_locations[0])
+    names = {file.stem for file in folder.glob("test_*.py")} | {
+        file.parent.name for file in folder.glob("test_*/__init__.py")
+    }
+    return sorted(names.difference(NOT_RUN))
+
 
 # In every run of the test suite, with all their tests.
 QUICK = ["test_class", "test_contextlib", "test_iter", "test_raise", "test_scope", "test_with"]

@@ -1,8 +1,10 @@
 """Runs test modules of CPython in processes of their own and compares their outcomes by test."""
 
+import contextlib
 import importlib.util
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -16,9 +18,21 @@ WORKER = Path(__file__).parent / "worker.py"
 WAYS = {"plain": ("plain", 0), "idle": ("idle", 0), "everywhere": ("everywhere", 0), "stressed": ("everywhere", 3)}
 
 
+# A test that takes more fails, rather than the machine.
+BYTES = 6 << 30
+
+
 def is_there(module):
     """Whether the running Python has this test module."""
     return importlib.util.find_spec("test") is not None and importlib.util.find_spec(f"test.{module}") is not None
+
+
+def asks_for_resources(module):
+    """Whether the tests want to know if they may use the network and the like, which they may not."""
+    origin = Path(importlib.util.find_spec(f"test.{module}").origin)
+    files = origin.parent.rglob("*.py") if origin.name == "__init__.py" else [origin]
+    words = ("requires_resource", "is_resource_enabled", "support.requires(", "import requires")
+    return any(word in file.read_text(errors="replace") for file in files for word in words)
 
 
 def run(module, way, timeout=600):
@@ -27,35 +41,85 @@ def run(module, way, timeout=600):
     Kept is {"tests": how many ran, "not_ok": {test: outcome}, "counters"}, or {"error"} if the process failed.
     """
     mode, stress = WAYS[way]
-    command = [sys.executable, "-W", "ignore", str(WORKER), mode, module, str(stress)]
     # The tests write into the working directory and find the package where this process found it.
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
-    with (
-        tempfile.TemporaryDirectory() as directory,
-        subprocess.Popen(
-            command,
-            cwd=directory,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        ) as process,
-    ):
-        try:
-            output, messages = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            # With the processes that the tests have started: they hold the pipes.
-            os.killpg(process.pid, signal.SIGKILL)
-            return {"error": f"no end after {timeout} s"}, process.communicate()[1]
-    if process.returncode != 0:
-        return {"error": f"exit status {process.returncode}"}, messages
-    result = json.loads(output.splitlines()[-1])
-    outcomes = result["outcomes"]
-    not_ok = {test: outcome for test, outcome in outcomes.items() if outcome != "ok"}
-    return {"tests": len(outcomes), "not_ok": not_ok, "counters": result["counters"]}, messages
+    # Removed by itself in the end, whatever the tests have left there.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+        place, result = Path(directory, "tests"), Path(directory, "result.json")
+        place.mkdir()
+        command = [sys.executable, "-W", "ignore", "-X", "faulthandler", str(WORKER)]
+        command += [str(result), mode, module, str(stress), "x" if asks_for_resources(module) else ""]
+        with (
+            open(Path(directory, "messages"), "w+", errors="replace") as messages,
+            subprocess.Popen(
+                command,
+                cwd=place,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=messages,
+                stderr=messages,
+                start_new_session=True,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES)),
+            ) as process,
+        ):
+            error = end_of(process, timeout)
+            messages.seek(0)
+            text = messages.read()
+        if error or not result.exists():
+            return {"error": error or "no result"}, text
+        found = json.loads(result.read_text())
+    not_ok = {test: outcome for test, outcome in found["outcomes"].items() if outcome != "ok"}
+    return {"tests": len(found["outcomes"]), "not_ok": not_ok, "counters": without_zeros(found["counters"])}, text
+
+
+def end_of(process, timeout):
+    """Waits; returns what went wrong, or None."""
+    try:
+        status = process.wait(timeout)
+        error = f"exit status {status}" if status else None
+    except subprocess.TimeoutExpired:
+        error = f"no end after {timeout} s"
+    # With the processes that the tests have started.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    return error
+
+
+def without_zeros(counters):
+    """Nested dicts of numbers without what is zero."""
+    found = {name: without_zeros(value) if isinstance(value, dict) else value for name, value in counters.items()}
+    return {name: value for name, value in found.items() if value}
+
+
+def read_results(path):
+    """{"python", "modules": {module: {way: result}}} of a file that write_results() made."""
+    stored = json.loads(path.read_text())
+    for ways in stored["modules"].values():
+        for way, result in ways.items():
+            if way != "plain" and "not_ok" in result and "not_ok" in ways.get("plain", {}):
+                both = {**ways["plain"]["not_ok"], **result["not_ok"]}
+                result["not_ok"] = {test: outcome for test, outcome in both.items() if outcome != "ok"}
+    return stored
+
+
+def write_results(path, stored):
+    """A line for each module and way; of the tests that do not pass, those that fare otherwise than in the plain way."""
+    lines = []
+    for module, ways in sorted(stored["modules"].items()):
+        rows = [f'  "{way}": {json.dumps(compact(ways, way), sort_keys=True)}' for way in WAYS if way in ways]
+        lines.append(f' "{module}": {{\n' + ",\n".join(rows) + "}")
+    head = {name: value for name, value in stored.items() if name != "modules"}
+    body = ",\n".join(lines)
+    path.write_text(f'{json.dumps(head)[:-1]}, "modules": {{\n{body}}}}}\n')
+
+
+def compact(ways, way):
+    result, plain = ways[way], ways.get("plain", {})
+    if way == "plain" or "not_ok" not in result or "not_ok" not in plain:
+        return result
+    tests = {**dict.fromkeys(plain["not_ok"], "ok"), **result["not_ok"]}
+    other = {test: outcome for test, outcome in tests.items() if plain["not_ok"].get(test, "ok") != outcome}
+    return {**result, "not_ok": other}
 
 
 def failed(result):
@@ -112,5 +176,5 @@ def add_counters(total, counters):
 
 def outside(counters):
     """The share of the counted instructions that the interpreter did not execute."""
-    instructions = counters["instructions"]
-    return 1 - instructions["interpreter"] / max(1, sum(instructions.values()))
+    instructions = counters.get("instructions", {})
+    return 1 - instructions.get("interpreter", 0) / max(1, sum(instructions.values()))

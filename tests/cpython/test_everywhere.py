@@ -12,7 +12,7 @@ import minidynamo
 from minidynamo import _C
 from minidynamo._dynamo import eval_frame
 
-from .modules import MODULES, QUICK
+from .modules import QUICK, test_modules
 from .running import is_there, lost, outside, run
 
 needs_tests = pytest.mark.skipif(not is_there("test_grammar"), reason="this Python has no test package")
@@ -40,17 +40,15 @@ def test_quick_module(module, way):
     counters = compare(module, way)
     assert outside(counters) > 0.7
     assert counters["snapshots_restored"] > 1000
-    assert counters["hand_overs"]["internal_error"] == 0
+    assert "internal_error" not in counters["hand_overs"]
 
 
 @needs_tests
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("way", ["everywhere", "stressed"])
-@pytest.mark.parametrize("module", [module for module in MODULES if module not in QUICK])
+@pytest.mark.parametrize("module", [module for module in test_modules() if module not in QUICK])
 def test_module(module, way):
-    if not is_there(module):
-        pytest.skip("not in this version")
-    assert compare(module, way)["hand_overs"]["internal_error"] == 0
+    assert "internal_error" not in compare(module, way).get("hand_overs", {})
 
 
 def in_process(program):

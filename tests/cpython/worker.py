@@ -1,19 +1,13 @@
-"""Runs one test module of CPython in one way: python worker.py MODE MODULE [STRESS]
+"""Runs one test module of CPython in one way: python worker.py RESULT MODE MODULE [STRESS]
 
 MODE is "plain" (no hook), "idle" (a hook that only calls the interpreter) or "everywhere"; STRESS ends every region after
-so many instructions. The last line of standard output is a JSON object: outcomes by test id, and in everywhere mode the
-counters of the evaluator. What tests fail with goes to standard error.
+so many instructions. RESULT is the file to write a JSON object to: outcomes by test id, and the counters of the evaluator.
+What tests fail with goes to standard error.
+
+Nothing is imported before the module is, under the hook: what it imports, it imports first.
 """
 
-import contextlib
-import faulthandler
-import io
-import json
-import resource
 import sys
-import unittest
-
-from outcomes import Outcomes
 
 import minidynamo
 from minidynamo import _C
@@ -21,43 +15,61 @@ from minidynamo._dynamo import eval_frame
 
 # A walk follows loops; the tests have long ones.
 WALK_LIMIT = 1000
-# A test that takes more fails, rather than the machine.
-BYTES = 6 << 30
 
 
-class IdleHook:
-    def __init__(self):
-        self.hook = _C._testing.IdleHook()
-
-    def __enter__(self):
-        self.hook.start()
-
-    def __exit__(self, *exception):
-        self.hook.stop()
-
-
-def hooked(mode):
+def start_hook(mode):
+    """Returns what ends it."""
     if mode == "everywhere":
-        return eval_frame.enable_everywhere()
-    return IdleHook() if mode == "idle" else contextlib.nullcontext()
+        eval_frame.enable_everywhere()
+        return eval_frame.disable_everywhere
+    if mode == "idle":
+        hook = _C._testing.IdleHook()
+        hook.start()
+        return hook.stop
+    return lambda: None
 
 
-def main(mode, module, stress="0"):
-    faulthandler.enable()
-    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+def run_tests(module, without_resources):
+    """The result of the tests; what makes the module as a whole skip is the outcome of one test."""
+    if without_resources:
+        import test.support
+
+        test.support.use_resources = []
+    try:
+        __import__(f"test.{module}")
+    except BaseException as error:
+        import unittest
+
+        if not isinstance(error, unittest.SkipTest):
+            raise
+        return {f"test.{module}": "skip"}, []
+    import unittest
+
+    from outcomes import Outcomes
+
+    result = Outcomes()
+    unittest.defaultTestLoader.loadTestsFromName(f"test.{module}").run(result)
+    return result.outcomes, [*result.failures, *result.errors]
+
+
+def main(path, mode, module, stress="0", without_resources=""):
     minidynamo._dynamo.config.walk_limit = WALK_LIMIT
     minidynamo._dynamo.config.snapshot_stress = int(stress)
-    suite = unittest.defaultTestLoader.loadTestsFromName(f"test.{module}")
-    result = Outcomes()
+    import io
+
     output, sys.stdout = sys.stdout, io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    end_hook = start_hook(mode)
     try:
-        with hooked(mode):
-            suite.run(result)
+        outcomes, failures = run_tests(module, bool(without_resources))
     finally:
+        end_hook()
         sys.stdout = output
-    for test, text in [*result.failures, *result.errors]:
+    import json
+
+    for test, text in failures:
         print(f"--- {test.id()}\n{text}", file=sys.stderr)
-    print(json.dumps({"outcomes": result.outcomes, "counters": eval_frame.execution_counters()}))
+    with open(path, "w") as file:
+        json.dump({"outcomes": outcomes, "counters": eval_frame.execution_counters()}, file)
 
 
 if __name__ == "__main__":
