@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "frontends/size_object.h"
+#include "symbolic/size_comparisons.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -29,7 +30,38 @@ bool is_comparison(Computation computation) {
   }
 }
 
+bool compare(Computation comparison, Dim a, Dim b) {
+  switch (comparison) {
+    case Computation::Less:
+      return known_less(a, b);
+    case Computation::GreaterEqual:
+      return !known_less(a, b);
+    case Computation::Greater:
+      return known_less(b, a);
+    case Computation::LessEqual:
+      return !known_less(b, a);
+    case Computation::Equal:
+      return md::known_equal(a, b);
+    default:
+      return !md::known_equal(a, b);
+  }
+}
+
+// Whether a question was answered by the sizes of this capture.
+struct AskedSizes : ShapeGuardSink {
+  bool asked = false;
+  void relation(Dim, DimRelation, Dim) override { asked = true; }
+};
+
 }  // namespace
+
+std::optional<bool> compared_for_all(Computation comparison, Dim a, Dim b) {
+  if (!is_comparison(comparison)) return std::nullopt;
+  AskedSizes sizes;
+  ShapeGuardScope scope(&sizes);
+  bool holds = compare(comparison, a, b);
+  return sizes.asked ? std::nullopt : std::optional(holds);
+}
 
 void Walk::make_sizes_symbolic(TensorValue* tensor) {
   TensorSpec& spec = tensor->spec;
@@ -177,21 +209,10 @@ std::optional<bool> Walk::decided(const ComputedValue& value) {
   if (value.dim) return is_for_python(*value.dim) ? std::nullopt : std::optional(!md::known_equal(*value.dim, 0));
   if (!is_comparison(value.computation)) return std::nullopt;
   std::optional<Dim> a = dim_of(value.parts[0]), b = a ? dim_of(value.parts[1]) : std::nullopt;
-  if (!a || !b || is_for_python(*a) || is_for_python(*b)) return std::nullopt;
-  switch (value.computation) {
-    case Computation::Less:
-      return known_less(*a, *b);
-    case Computation::GreaterEqual:
-      return !known_less(*a, *b);
-    case Computation::Greater:
-      return known_less(*b, *a);
-    case Computation::LessEqual:
-      return !known_less(*b, *a);
-    case Computation::Equal:
-      return md::known_equal(*a, *b);
-    default:
-      return !md::known_equal(*a, *b);
-  }
+  if (!a || !b) return std::nullopt;
+  if (std::optional<bool> always = compared_for_all(value.computation, *a, *b)) return always;
+  if (is_for_python(*a) || is_for_python(*b)) return std::nullopt;
+  return compare(value.computation, *a, *b);
 }
 
 void Walk::specialise(const TensorSpec& spec) {

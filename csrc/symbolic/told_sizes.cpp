@@ -6,6 +6,7 @@
 
 #include "graph/symbols.h"
 #include "guards/tensor_type.h"
+#include "symbolic/size_comparisons.h"
 #include "symbolic/tensor_numbers.h"
 #include "symbolic/walk.h"
 
@@ -103,6 +104,15 @@ ValuePtr Walk::computed_of_told(Computation computation, std::vector<ValuePtr>& 
   bool numbers_beside = std::ranges::any_of(operands, [](const ValuePtr& operand) { return as<NumberValue>(operand); });
   std::optional<Dim> dim = numbers_beside ? std::nullopt : computed_dim(computation, operands);
   if (dim) return size_value(*dim);
+  auto has_size = [](const ValuePtr& operand) {
+    auto* number = as<NumberValue>(operand);
+    return number == nullptr || number->size.is_symbolic();
+  };
+  if (operands.size() == 2 && std::ranges::all_of(operands, has_size)) {
+    std::optional<Dim> a = dim_of(operands[0]), b = dim_of(operands[1]);
+    std::optional<bool> always = a && b ? compared_for_all(computation, *a, *b) : std::nullopt;
+    if (always) return boolean(*always);
+  }
   for (ValuePtr& operand : operands)
     if (ValuePtr number = number_of_told(operand)) operand = number;
   return computed_in_graph(*this, computation, operands);

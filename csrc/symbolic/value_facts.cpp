@@ -188,6 +188,9 @@ Ref Walk::constant_of(const ValuePtr& value) {
       // By the sizes' relation alone.
     } else if (dim && dim->is_symbolic() && !is_for_python(*dim)) {
       static_cast<void>(dim->value());
+    } else if (computed->parts.empty()) {
+      // The size of what was made with such a number: Python looks at it, as at the number.
+      graph_break(BreakReason::opaque_number);
     } else {
       for (const ValuePtr& part : computed->parts) constant_of(part);
     }

@@ -251,10 +251,13 @@ void expand_shape(const OpCall& call, std::vector<OutSpec>& outs) {
       continue;
     }
     Dim size = self.sizes[i - shift];
+    Dim stride = self.strides[i - shift];
     if (keeps || known_equal_if_hinted(size, wanted[i])) {
-      insert_dim(spec, i, size, self.strides[i - shift]);
+      insert_dim(spec, i, size, stride);
     } else if (known_equal(size, 1) && (wanted[i].is_symbolic() || wanted[i].value() >= 0)) {
-      insert_dim(spec, i, wanted[i], 0);
+      // One element expanded to one keeps its stride.
+      bool stays = !same(stride, Dim(0)) && known_equal(wanted[i], 1);
+      insert_dim(spec, i, wanted[i], stays ? stride : Dim(0));
     } else {
       raise_op(ErrorKind::Runtime, call.row.name, "The expanded size of the tensor (", wanted[i].str(),
                ") must match the existing size (", size.str(), ") at non-singleton dimension ", i,
