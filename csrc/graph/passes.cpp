@@ -15,15 +15,15 @@ constexpr Pass kPasses[] = {
     {"eliminate_dead_code", "Drops nodes that nothing uses and that cannot fail.", eliminate_dead_code},
 };
 
-bool verify_after_passes() {
+}  // namespace
+
+bool verifies_graphs() {
 #ifdef NDEBUG
   return config().verify_graphs;
 #else
   return true;
 #endif
 }
-
-}  // namespace
 
 bool must_run(const Node& node) {
   if (node.kind == NodeKind::ScalarInput)
@@ -41,7 +41,7 @@ bool has_effects(const Graph& graph) {
 void run_passes(Graph& graph) {
   for (const Pass& pass : kPasses) {
     bool changed = pass.run(graph);
-    if (!changed || !verify_after_passes()) continue;
+    if (!changed || !verifies_graphs()) continue;
     try {
       verify(graph);
     } catch (const Error& error) {

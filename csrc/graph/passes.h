@@ -1,4 +1,4 @@
-// Passes: graph to graph, run in the order of one array, verified after each in debug builds.
+// Passes: graph to graph, run in the order of one array, verified after each where verifies_graphs() says so.
 #pragma once
 #include <span>
 #include <vector>
@@ -13,6 +13,8 @@ struct Pass {
   bool (*run)(Graph& graph);  // true when it changed something
 };
 std::span<const Pass> passes();
+// Whether graphs and what refers to them are checked: in debug builds, or as config.verify_graphs says.
+bool verifies_graphs();
 // All passes, in order. Inputs stay, also unused ones.
 void run_passes(Graph& graph);
 // Removes inputs that nothing uses; returns, for each that stays, its old position.

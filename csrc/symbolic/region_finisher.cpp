@@ -5,6 +5,7 @@
 #include "graph/symbols.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/output_queue.h"
+#include "symbolic/value_check.h"
 
 #include <algorithm>
 
@@ -283,6 +284,7 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
   for (const ValuePtr& value : walk_.may_raise_) recipe_of(value);
   add_outputs(region);
   Graph& graph = *walk_.graph_;
+  if (verifies_graphs()) check_values(graph, keep_alive_, outputs_);
   graph.set_outputs(outputs_);
   region.met_operations = graph.op_count() > 0;
   if (region.met_operations) walk_.guards_.global_state();
@@ -299,6 +301,7 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
   settle_symbols(region);
   walk_.sizes_.add_guards(walk_.guards_);
   region.violations = walk_.sizes_.violations(walk_.start_.bytecode);
+  if (verifies_graphs()) verify(*walk_.graph_);
   region.graph = walk_.graph_;
   region.graph_break = std::move(graph_break);
   region.snapshot = std::move(snapshot_);

@@ -31,6 +31,7 @@ class SizeSymbols : public ShapeGuardSink {
   void relation(Dim a, DimRelation relation, Dim b) override;
 
   bool empty() const { return symbols_.symbols().empty(); }
+  size_t relation_count() const { return known_.size(); }
   const SymbolList& symbols() const { return symbols_; }
   const SizePlace& place_of(Dim symbol) const;
   // The number that the symbol had to be, if it had to.

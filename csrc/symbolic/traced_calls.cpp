@@ -217,11 +217,6 @@ class TracedScope {
   ServingCode serving_;
 };
 
-// What was recorded before the call failed is run by Python instead.
-void drop_nodes_from(Graph& graph, int first) {
-  graph.retain([first](const Node& node) { return node.index < first; }, false);
-}
-
 std::string attribute_text(BorrowedRef object, const char* name) {
   return text_of(check(PyObject_GetAttrString(object, name)));
 }
@@ -294,19 +289,31 @@ ValuePtr call_traced(Walk& walk, BorrowedRef callable, const CallArgs& args) {
   Ref keywords = check(PyDict_New());
   for (const auto& [name, value] : args.keywords)
     check_status(PyDict_SetItem(keywords, name, to_object(capture, value)));
-  int first = static_cast<int>(walk.graph().nodes().size());
-  Ref result;
-  {
-    TracedScope scope(capture);
-    result = Ref::steal(PyObject_Call(callable, positional, keywords));
-    try {
-      if (!result) leave_failed_call(walk, cannot_capture);
-      return from_object(capture, result.get());
-    } catch (...) {
-      drop_nodes_from(walk.graph(), first);
-      throw;
-    }
-  }
+  TracedScope scope(capture);
+  Ref result = Ref::steal(PyObject_Call(callable, positional, keywords));
+  if (!result) leave_failed_call(walk, cannot_capture);
+  return from_object(capture, result.get());
+}
+
+namespace {
+
+thread_local ConstantResults* constant_results = nullptr;
+
+}  // namespace
+
+ConstantResults::ConstantResults() : outer_(std::exchange(constant_results, this)) {}
+ConstantResults::~ConstantResults() { constant_results = outer_; }
+ConstantResults* ConstantResults::current() { return constant_results; }
+
+Ref ConstantResults::next(uint64_t walk) {
+  if (walk != walk_) taken_ = 0;
+  walk_ = walk;
+  return taken_ < results_.size() ? results_[taken_++] : Ref();
+}
+
+void ConstantResults::add(const Ref& result) {
+  results_.push_back(result);
+  taken_ = results_.size();
 }
 
 ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args) {
@@ -322,10 +329,13 @@ ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args)
     PyTuple_SET_ITEM(positional.get(), i, known(args.positional[i]).release());
   Ref keywords = check(PyDict_New());
   for (const auto& [name, value] : args.keywords) check_status(PyDict_SetItem(keywords, name, known(value)));
-  Ref result;
-  {
+  ConstantResults* results = ConstantResults::current();
+  Ref result = results != nullptr ? results->next(walk.number()) : Ref();
+  walk.uses_modes();
+  if (!result) {
     TracedScope scope(none);
     result = Ref::steal(PyObject_Call(callable, positional, keywords));
+    if (result && results != nullptr) results->add(result);
   }
   if (!result) leave_failed_call(walk, cannot_capture);
   if (const TensorType* type = tensor_type_of(result.get())) {

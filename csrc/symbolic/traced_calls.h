@@ -10,8 +10,27 @@ namespace md {
 // Python's to raise again at the call.
 ValuePtr call_traced(Walk& walk, BorrowedRef callable, const CallArgs& args);
 
-// Calls it on known arguments; the result becomes a constant of the capture.
+// Calls it on known arguments; the result becomes a constant of the capture. When a walk is done again, what was called before is
+// not called again.
 ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args);
+
+// What constant_result() was given, for all walks of one capture.
+class ConstantResults {
+ public:
+  ConstantResults();
+  ~ConstantResults();
+  ConstantResults(const ConstantResults&) = delete;
+  // The next result of this walk that an earlier one was given; null: none.
+  Ref next(uint64_t walk);
+  void add(const Ref& result);
+  static ConstantResults* current();
+
+ private:
+  std::vector<Ref> results_;
+  size_t taken_ = 0;
+  uint64_t walk_ = 0;
+  ConstantResults* outer_;
+};
 
 // True in this thread while call_traced runs.
 bool is_tracing();

@@ -11,6 +11,7 @@
 #include "symbolic/key_stand_in.h"
 #include "symbolic/output_queue.h"
 #include "symbolic/region_finisher.h"
+#include "symbolic/traced_calls.h"
 #include "symbolic/value_cycles.h"
 #include "tensor/dim_table.h"
 #include "tensor/tensor_modes.h"
@@ -240,6 +241,7 @@ CapturedRegion Walk::run() {
     stack_before_ = current.stack;
     instruction_step_ = steps_ + 1;
     advanced_ = false;
+    Extent before = extent();
     try {
       step();
       if (is_root && !watched_.empty() && !finished_) look_for_dropped();
@@ -247,7 +249,7 @@ CapturedRegion Walk::run() {
       frame().stack = stack_before_;
       GraphBreak found{signal.reason, signal.context, signal.explanation, user_stack(),
                        opcode_gloss(bytecode()[frame().index].op)};
-      bool restarted = restart_ != nullptr && steps_ == restart_->step;
+      bool restarted = ends_below_restart();
       bool in_generator = restarted && restart_->in_generator;
       if (restarted && !restart_->graph_break.user_stack.empty()) found.user_stack = restart_->graph_break.user_stack;
       // Calls made and iterators advanced inside the instruction belong to it: the region ends before.
@@ -274,6 +276,7 @@ CapturedRegion Walk::run() {
       }
       if (frames_.size() > 1 && !may_nest())
         throw RestartSignal{frames_[1]->entry_step, found, frame().policy, in_generator};
+      walk_again_if_appended(before, found, false);
       CapturedRegion region = finish(ExitKind::Break, std::move(found));
       region.skips_frame = skips;
       region.leaves_rest = signal.reason == BreakReason::step_unsupported_call && !restarted;
@@ -284,11 +287,25 @@ CapturedRegion Walk::run() {
       if (exception != nullptr && exception->exception->raised_step != 0)
         end_silently_before(exception->exception->raised_step);
       if (advanced_ || steps_ != instruction_step_) end_silently_before(instruction_step_);
+      walk_again_if_appended(before, {BreakReason::call_out, "", "", {}, ""}, true);
       frame().stack = stack_before_;
       return finish(ExitKind::Raise, std::nullopt);
     }
   }
   return finish(ExitKind::Return, std::nullopt);
+}
+
+Walk::Extent Walk::extent() const {
+  return {graph_->nodes().size(), inputs_.size(), effects_.size(),        queued_.size(),
+          call_outs_.size(),      guards_.size(), sizes_.relation_count()};
+}
+
+void Walk::walk_again_if_appended(const Extent& before, const GraphBreak& found, bool raises) {
+  if (extent() == before) return;
+  RestartSignal again{steps_, found, frame().policy};
+  again.is_own = true;
+  again.raises = raises;
+  throw again;
 }
 
 void Walk::end_silently_before(int64_t step) {
@@ -373,6 +390,7 @@ void Walk::step() {
   met_strict_ = met_strict_ || current.policy->error_on_graph_break;
   forget_differences();
   if (restart_ != nullptr && steps_ == restart_->step) {
+    if (restart_->raises) throw RaiseSignal{};
     const GraphBreak& found = restart_->graph_break;
     throw BreakSignal{found.reason, found.context, found.explanation};
   }
@@ -403,7 +421,7 @@ void Walk::step() {
 CapturedRegion Walk::finish(ExitKind exit, std::optional<GraphBreak> found) {
   const Policy* break_policy = frame().policy;
   int repeated_records = 0;
-  if (found && restart_ != nullptr && steps_ == restart_->step) {
+  if (found && ends_below_restart()) {
     if (!restart_->graph_break.user_stack.empty()) found->user_stack = restart_->graph_break.user_stack;
     break_policy = restart_->policy;
     repeated_records = calls_wrapper() ? 1 : 0;
@@ -479,6 +497,7 @@ void Walk::set_policy(const Policy* policy) {
 CapturedRegion capture_region(const WalkStart& start) {
   register_logging_calls();
   DimTableScope dims;
+  ConstantResults constant_results;
   std::optional<RestartSignal> restart;
   OperatorSites declined;
   for (;;) {

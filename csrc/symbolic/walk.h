@@ -54,6 +54,8 @@ struct RestartSignal {
   GraphBreak graph_break;
   const Policy* policy;       // in force at the break
   bool in_generator = false;  // the break was met in the body of a generator
+  // What the step itself came to, once it had appended something: a break, or an exception that Python raises.
+  bool is_own = false, raises = false;
 };
 
 // Operators whose methods are not inlined but called one after another, because one of them gives NotImplemented.
@@ -457,6 +459,17 @@ class Walk {
 
  private:
   friend class RegionFinisher;
+  // How much the walk has appended to what the region is made of.
+  struct Extent {
+    size_t nodes, inputs, effects, outputs, call_outs;
+    int guards;
+    size_t relations;
+    bool operator==(const Extent&) const = default;
+  };
+  Extent extent() const;
+  // Ends as the current step does, without what it has appended.
+  void walk_again_if_appended(const Extent& before, const GraphBreak& found, bool raises);
+  bool ends_below_restart() const { return restart_ != nullptr && steps_ == restart_->step && !restart_->is_own; }
   ValuePtr outside_class(const MadeClass& made, BorrowedRef type);
   void make_sizes_symbolic(TensorValue* tensor);
   std::optional<Dim> computed_dim(Computation computation, const std::vector<ValuePtr>& operands);
