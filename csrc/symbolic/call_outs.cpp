@@ -27,15 +27,16 @@ struct Written {
 
 struct Context {
   std::string name;
-  Ref run;                        // process-lifetime things: custom operators, functions that were marked
-  std::vector<TensorSpec> specs;  // of all outputs
-  size_t result_count;
+  Ref run;                          // process-lifetime things: custom operators, functions that were marked
+  std::vector<TensorSpec> results;  // their sizes and strides are operands where they are symbolic
   // Operands: what run() is given, then targets, (original, current) of inputs written before, outputs of the site's snapshot,
-  // tensors among the frames' locals.
+  // tensors among the frames' locals, sizes and strides of results.
   size_t operand_count;
   size_t pairs_begin;
   size_t failure_begin;
   size_t locals_begin;
+  size_t sizes_begin;
+  std::vector<size_t> sized;  // the results that have operands there, two each
   bool has_failure = false;
   size_t told_frames = 0;  // that the snapshot has
   bool grad_mode, inference_mode;
@@ -67,6 +68,28 @@ class ModesScope {
 
 const Tensor& tensor_at(const OpCall& call, size_t i) { return std::get<Tensor>(call.args[i]); }
 
+bool is_symbolic(const TensorSpec& spec) {
+  return any_symbolic(spec.sizes.span()) || any_symbolic(spec.strides.span());
+}
+
+// Of result `i` in this call.
+TensorSpec result_spec(const Context& context, const OpCall& call, size_t i) {
+  TensorSpec spec = context.results[i];
+  for (size_t at = 0; at < context.sized.size(); ++at) {
+    if (context.sized[at] != i) continue;
+    spec.sizes = std::get<DimVec>(call.args[context.sizes_begin + 2 * at]);
+    spec.strides = std::get<DimVec>(call.args[context.sizes_begin + 2 * at + 1]);
+  }
+  return spec;
+}
+
+// Of the copy that is written to.
+TensorSpec written_spec(const OpCall& call, const Written& written) {
+  TensorSpec spec = tensor_at(call, written.operand).spec();
+  spec.requires_grad = false;
+  return spec;
+}
+
 }  // namespace
 
 // One run of one call-out.
@@ -87,7 +110,7 @@ struct CallOutRun {
     bool in_region = current_frames != nullptr && current_frames->walk() == context.walk;
     if (in_region) {
       std::vector<Tensor> locals;
-      for (size_t i = context.locals_begin; i < call.args.size(); ++i) locals.push_back(tensor_at(call, i));
+      for (size_t i = context.locals_begin; i < context.sizes_begin; ++i) locals.push_back(tensor_at(call, i));
       current_frames->run(context.site, locals, attempt);
     } else {
       attempt(context.lines.size());
@@ -101,7 +124,7 @@ struct CallOutRun {
  private:
   void copy_written(std::vector<Tensor>& given) {
     for (const Written& written : context.written) {
-      Tensor copy = Tensor::empty(context.specs[written.out]);
+      Tensor copy = Tensor::empty(written_spec(call, written));
       copy_elements(given[written.operand], copy);
       // The same tensor twice stays the same tensor.
       Tensor original = given[written.operand];
@@ -160,7 +183,7 @@ struct CallOutRun {
   }
 
   void take_results(BorrowedRef result, const std::vector<Tensor>& given) {
-    size_t count = context.result_count;
+    size_t count = context.results.size();
     if (!PyTuple_Check(result.get()) || PyTuple_GET_SIZE(result.get()) != static_cast<Py_ssize_t>(count))
       refuse(context, str_cat("gave something else than ", count, " tensors"));
     for (size_t i = 0; i < count; ++i) {
@@ -168,7 +191,7 @@ struct CallOutRun {
       const TensorType* type = tensor_type_of(item);
       if (type == nullptr) refuse(context, str_cat("result ", i, " is a ", item.type()->tp_name, ", not a Tensor"));
       const Tensor& tensor = type->unwrap(item);
-      const TensorSpec& expected = context.specs[i];
+      TensorSpec expected = result_spec(context, call, i);
       if (tensor->kind() != TensorKind::Real) refuse(context, str_cat("result ", i, " is a tensor without data"));
       if (tensor->dtype() != expected.dtype || !same(tensor.spec().sizes, expected.sizes))
         refuse(context, str_cat("result ", i, " is ", tensor.spec().str(), ", but its fake says ", expected.str()));
@@ -187,8 +210,9 @@ void run_call_out(void* raw, const OpCall& call, std::span<Tensor> outs) {
 }
 
 void call_out_shapes(const OpCall& call, std::vector<OutSpec>& outs) {
-  for (const TensorSpec& spec : static_cast<const Context*>(call.row.call_out.context)->specs)
-    outs.push_back(OutSpec{spec});
+  const auto& context = *static_cast<const Context*>(call.row.call_out.context);
+  for (size_t i = 0; i < context.results.size(); ++i) outs.push_back(OutSpec{result_spec(context, call, i)});
+  for (const Written& written : context.written) outs.push_back(OutSpec{written_spec(call, written)});
 }
 
 // The last graph or plan that has the row may go in any thread, and after the interpreter.
@@ -205,9 +229,9 @@ void release_row(const OpRow* row) {
   delete row;
 }
 
-std::string schema_text(size_t operands, size_t results) {
+std::string schema_text(size_t tensors, size_t operands, size_t results) {
   std::string text = "call_out(";
-  for (size_t i = 0; i < operands; ++i) text += str_cat(i == 0 ? "" : ", ", "Tensor a", i);
+  for (size_t i = 0; i < operands; ++i) text += str_cat(i == 0 ? "" : ", ", i < tensors ? "Tensor a" : "int[] a", i);
   if (results == 1) return text + ") -> Tensor";
   text += ") -> (";
   for (size_t i = 0; i < results; ++i) text += i == 0 ? "Tensor" : ", Tensor";
@@ -219,7 +243,8 @@ std::shared_ptr<const OpRow> make_row(Context* context, size_t operands) {
   row->call_out.context = context;
   std::shared_ptr<const OpRow> owner(row, release_row);
   row->name = context->name;
-  row->schema = parse_schema(schema_text(operands, context->specs.size()));
+  row->schema =
+      parse_schema(schema_text(context->sizes_begin, operands, context->results.size() + context->written.size()));
   row->kind = OpKind::CallOut;
   row->promotion = Promotion::None;
   row->shape_rule = call_out_shapes;
@@ -259,8 +284,7 @@ Node* append_call_out(Walk& walk, const CallOutRequest& request) {
   auto context = std::make_unique<Context>();
   context->name = request.name;
   context->run = Ref::share(request.run);
-  context->specs = request.results;
-  context->result_count = request.results.size();
+  context->results = request.results;
   context->operand_count = request.operands.size();
   context->lines = walk.user_stack();
   context->root_instruction = walk.root().index;
@@ -272,15 +296,12 @@ Node* append_call_out(Walk& walk, const CallOutRequest& request) {
     check_apart_from_others(walk, request, at, tensor);
     if (std::find(written.begin(), written.end(), tensor) != written.end()) continue;
     written.push_back(tensor);
-    TensorSpec spec = tensor->spec;
-    spec.requires_grad = false;
     int target = -1;
     if (walk.base_of(tensor)->source != nullptr) {
       target = static_cast<int>(operands.size());
       operands.push_back(walk.original_value(tensor));
     }
-    context->written.push_back({static_cast<size_t>(at), context->specs.size(), target});
-    context->specs.push_back(std::move(spec));
+    context->written.push_back({static_cast<size_t>(at), request.results.size() + context->written.size(), target});
   }
   context->pairs_begin = operands.size();
   for (const auto& [original, now] : walk.written_values()) {
@@ -293,6 +314,9 @@ Node* append_call_out(Walk& walk, const CallOutRequest& request) {
   operands.insert(operands.end(), failure_outputs.begin(), failure_outputs.end());
   context->locals_begin = operands.size();
   operands.insert(operands.end(), locals.begin(), locals.end());
+  context->sizes_begin = operands.size();
+  for (size_t i = 0; i < request.results.size(); ++i)
+    if (is_symbolic(request.results[i])) context->sized.push_back(i);
   context->site = site;
   context->grad_mode = walk.grad_mode;
   context->inference_mode = walk.inference_mode;
@@ -300,7 +324,11 @@ Node* append_call_out(Walk& walk, const CallOutRequest& request) {
   for (const Written& each : context->written) outs.push_back(each.out);
   std::vector<Operand> node_operands(operands.size());
   for (size_t i = 0; i < operands.size(); ++i) node_operands[i].emplace<ValueRef>(operands[i]);
-  std::shared_ptr<const OpRow> row = make_row(context.release(), operands.size());
+  for (size_t i : context->sized) {
+    node_operands.emplace_back(request.results[i].sizes);
+    node_operands.emplace_back(request.results[i].strides);
+  }
+  std::shared_ptr<const OpRow> row = make_row(context.release(), node_operands.size());
   Node* node = walk.graph().add_op(*row, std::move(node_operands), walk.location());
   node->owned_op = row;
   if (!written.empty()) walk.cannot_undo();

@@ -245,11 +245,9 @@ namespace {
   throw PythonError();
 }
 
-// A run makes the results as the program's fake said: for the sizes of this capture alone.
+// A run makes the results as the program's fake said, of the sizes of its operands.
 TensorSpec spec_of_result(Walk& walk, TensorSpec spec) {
-  walk.specialise(spec);
-  for (DimVec* dims : {&spec.sizes, &spec.strides})
-    for (Dim& dim : *dims) dim = dim.value();
+  walk.refuse_told_sizes(spec);
   spec.requires_grad = false;
   return spec;
 }
