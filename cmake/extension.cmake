@@ -25,7 +25,7 @@ else()
 endif()
 option(MINIDYNAMO_FRAME_EVALUATION "Build the frame evaluator" ${supported_python})
 if(MINIDYNAMO_FRAME_EVALUATION)
-  list(FILTER internal_sources EXCLUDE REGEX "/py[0-9]+\\.c$")
+  list(FILTER internal_sources EXCLUDE REGEX "/(py[0-9]+|thread_exit)\\.c$")
   list(APPEND extension_sources ${internal_sources} "${version_source}")
 else()
   message(STATUS "No frame evaluator for this Python: compile() will return what it is given")
@@ -41,7 +41,11 @@ set(call_sources ${extension_sources})
 list(FILTER call_sources INCLUDE REGEX "/csrc/(cpython|bytecode|guards|frontends|snapshot|eval_frame)/")
 optimise_across_files(${call_sources})
 
+# Unwinding goes through thread_exit.c first. Only the linker knows who refers to it: it stays a file of its own.
+list(APPEND extension_sources "${PROJECT_SOURCE_DIR}/csrc/cpython/thread_exit.c")
+
 pybind11_add_module(_C MODULE NO_EXTRAS ${extension_sources})
+target_link_options(_C PRIVATE "LINKER:--wrap=__gxx_personality_v0")
 target_link_libraries(_C PRIVATE minidynamo_core)
 # The C interface for extensions that users compile is installed with the package.
 target_include_directories(_C PRIVATE "${PROJECT_SOURCE_DIR}/python/minidynamo/include")

@@ -1,0 +1,21 @@
+/* Before 3.14 a thread that wants the GIL of an interpreter that is ending is ended by pthread_exit(), which unwinds its stack. Through
+   our frames that would run destructors without the GIL, and abort at the first noexcept function. Such a thread sleeps until
+   the process ends, as it does from 3.14 on. */
+#include <Python.h>
+#include <stdint.h>
+#include <unistd.h>
+#include <unwind.h>
+
+/* What the compiler names in every frame that has something to clean up; the linker is told to come here instead (--wrap). */
+_Unwind_Reason_Code __real___gxx_personality_v0(int version, _Unwind_Action actions, uint64_t exception_class,
+                                                struct _Unwind_Exception* exception, struct _Unwind_Context* context);
+_Unwind_Reason_Code __wrap___gxx_personality_v0(int version, _Unwind_Action actions, uint64_t exception_class,
+                                                struct _Unwind_Exception* exception, struct _Unwind_Context* context);
+
+__attribute__((used)) _Unwind_Reason_Code __wrap___gxx_personality_v0(int version, _Unwind_Action actions,
+                                                                      uint64_t exception_class,
+                                                                      struct _Unwind_Exception* exception,
+                                                                      struct _Unwind_Context* context) {
+  while ((actions & _UA_FORCE_UNWIND) != 0 && !Py_IsInitialized()) pause();
+  return __real___gxx_personality_v0(version, actions, exception_class, exception, context);
+}
