@@ -1,7 +1,8 @@
+// The extension module, for the main interpreter alone: its state is the process's.
 #include "bindings/bindings.h"
 #include "cpython/imports.h"
 
-PYBIND11_MODULE(_C, module) {
+PYBIND11_MODULE(_C_of_process, module) {
   md::import_library_modules();
   md::bind_exceptions(module);
   md::bind_config(module);
@@ -23,4 +24,44 @@ PYBIND11_MODULE(_C, module) {
   md::bind_tensor(module);
   md::bind_lapack(module);
   md::start_engine(module);
+}
+
+namespace {
+
+bool refuse_sub_interpreter() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return false;
+  PyErr_SetString(PyExc_ImportError,
+                  "minidynamo does not support sub-interpreters: it can be imported in the main interpreter only");
+  return true;
+}
+
+using CreateModule = PyObject* (*)(PyObject* spec, PyModuleDef* definition);
+CreateModule create_for_process = nullptr;
+
+PyObject* create_module(PyObject* spec, PyModuleDef* definition) {
+  return refuse_sub_interpreter() ? nullptr : create_for_process(spec, definition);
+}
+
+// Puts our question before what the binding library does. From 3.12 on the slot claims what it does not hold, or the
+// interpreter would refuse first, in words that name no reason.
+void refuse_in(PyModuleDef_Slot* slots) {
+  for (PyModuleDef_Slot* slot = slots; slot->slot != 0; ++slot) {
+    if (slot->slot == Py_mod_create && slot->value != reinterpret_cast<void*>(&create_module)) {
+      create_for_process = reinterpret_cast<CreateModule>(slot->value);
+      slot->value = reinterpret_cast<void*>(&create_module);
+    }
+#ifdef Py_mod_multiple_interpreters
+    if (slot->slot == Py_mod_multiple_interpreters) slot->value = Py_MOD_PER_INTERPRETER_GIL_SUPPORTED;
+#endif
+  }
+}
+
+}  // namespace
+
+// 3.13 calls this in the main interpreter whoever imports, and the slot in the one that does; before, both are called there.
+extern "C" PYBIND11_EXPORT PyObject* PyInit__C() {
+  if (refuse_sub_interpreter()) return nullptr;
+  PyObject* definition = PyInit__C_of_process();
+  if (definition != nullptr) refuse_in(reinterpret_cast<PyModuleDef*>(definition)->m_slots);
+  return definition;
 }
