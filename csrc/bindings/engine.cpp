@@ -6,6 +6,7 @@
 #include "eval_frame/capture_scope.h"
 #include "eval_frame/code_cache.h"
 #include "eval_frame/counters.h"
+#include "eval_frame/signal_service.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/size_object.h"
@@ -59,6 +60,7 @@ void register_tensor_subclass(const py::type& type) {
 }  // namespace
 
 void start_engine(py::module_& module) {
+  serve_signals_in_plans();
   check_status(pv_learn_annotate_names());
   skip_folders();
   for (PyTypeObject* type : {dtype_type(), device_type()}) register_constant_type(type);

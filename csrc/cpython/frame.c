@@ -3,6 +3,7 @@
 #define Py_BUILD_CORE 1
 #endif
 #include "cpython/frame.h"
+#include "cpython/stack_room.h"
 
 #undef _PyGC_FINALIZED
 #include "internal/pycore_ceval.h"
@@ -24,9 +25,24 @@ PvHook pv_installed(void) {
   return hook == _PyEval_EvalFrameDefault ? NULL : hook;
 }
 
-PyObject* pv_default(PyThreadState* ts, PvFrame* frame, int throwflag) {
+/* Under a hook each call of a Python function is one of the evaluator, which 3.12 and 3.13 count as a call of C code. Without one it
+   is none: where there is stack for it, it is not to be one here either. */
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000
+static PyObject* evaluate(PyThreadState* ts, PvFrame* frame, int throwflag) {
+  enum { kUnitsOfEvaluator = 2 };
+  int units = pv_has_stack_room() ? kUnitsOfEvaluator : 0;
+  ts->c_recursion_remaining += units;
+  PyObject* result = _PyEval_EvalFrameDefault(ts, frame, throwflag);
+  ts->c_recursion_remaining -= units;
+  return result;
+}
+#else
+static PyObject* evaluate(PyThreadState* ts, PvFrame* frame, int throwflag) {
   return _PyEval_EvalFrameDefault(ts, frame, throwflag);
 }
+#endif
+
+PyObject* pv_default(PyThreadState* ts, PvFrame* frame, int throwflag) { return evaluate(ts, frame, throwflag); }
 
 PyObject* pv_globals(PvFrame* frame) { return frame->f_globals; }
 PyObject* pv_builtins(PvFrame* frame) { return frame->f_builtins; }
@@ -39,7 +55,7 @@ static PyObject* leave(PyThreadState* ts, PvFrame* frame, int depth, int throwfl
   pv_set_depth(frame, depth);
   pv_unlink(ts, frame);
   pv_leave(ts);
-  return _PyEval_EvalFrameDefault(ts, frame, throwflag);
+  return evaluate(ts, frame, throwflag);
 }
 
 PyObject* pv_eval_rest(PyThreadState* ts, PvFrame* frame, int unit, int depth) {

@@ -38,14 +38,10 @@ int pv_enter(PyThreadState* ts) {
   // The evaluator needs two C units to raise or to take over.
   if (ts->py_recursion_remaining <= 0 || ts->c_recursion_remaining <= 2) return -1;
   ts->py_recursion_remaining--;
-  ts->c_recursion_remaining--;
   return 0;
 }
 
-void pv_leave(PyThreadState* ts) {
-  ts->py_recursion_remaining++;
-  ts->c_recursion_remaining++;
-}
+void pv_leave(PyThreadState* ts) { ts->py_recursion_remaining++; }
 
 int pv_handle_pending(PyThreadState* ts) {
   struct _ceval_state* ceval = &ts->interp->ceval;

@@ -4,49 +4,43 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#if PY_VERSION_HEX >= 0x030E0000
-int pv_has_stack_room(void) { return 1; }
-int pv_take_room(PyThreadState* ts) {
-  (void)ts;
-  return 0;
-}
-void pv_give_room_back(PyThreadState* ts, int taken) {
-  (void)ts;
-  (void)taken;
-}
-#else
+enum { kMostKept = 4 * 1024 * 1024, kShareKept = 2 };
 
-/* What a walk, a kernel and the handling of the error may need. A thread may have a stack of a few pages only. */
-enum { kMargin = 512 * 1024, kShare = 4 };
+/* Addresses; lowest is 0 before the thread has asked, and 1 where it cannot be known. */
+static _Thread_local uintptr_t lowest_address = 0, lowest_of_ours = 0;
 
-/* The lowest address that a frame of ours may reach; 1: not known. */
-static uintptr_t limit_of_thread(void) {
+static void find_limits(void) {
   pthread_attr_t attributes;
   void* lowest = NULL;
   size_t size = 0;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 1;
+  lowest_address = lowest_of_ours = 1;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
   int failed = pthread_attr_getstack(&attributes, &lowest, &size);
   pthread_attr_destroy(&attributes);
-  if (failed != 0) return 1;
-  return (uintptr_t)lowest + (size / kShare < kMargin ? size / kShare : kMargin);
+  if (failed != 0) return;
+  size_t kept = size / kShareKept;
+  if (kept > kMostKept) kept = kMostKept;
+  if (kept < kCaptureStack) kept = kCaptureStack;
+  lowest_address = (uintptr_t)lowest;
+  lowest_of_ours = lowest_address + kept;
+}
+
+size_t pv_stack_left(void) {
+  if (lowest_address == 0) find_limits();
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  if (lowest_address == 1) return SIZE_MAX;
+  return here > lowest_address ? here - lowest_address : 0;
 }
 
 int pv_has_stack_room(void) {
-  static _Thread_local uintptr_t limit = 0;
-  if (limit == 0) limit = limit_of_thread();
-  return (uintptr_t)__builtin_frame_address(0) > limit;
+  if (lowest_of_ours == 0) find_limits();
+  return (uintptr_t)__builtin_frame_address(0) > lowest_of_ours;
 }
 
+int pv_recursion_left(PyThreadState* ts) {
 #if PY_VERSION_HEX >= 0x030C0000
-#define MD_REMAINING c_recursion_remaining
+  return ts->py_recursion_remaining;
 #else
-#define MD_REMAINING recursion_remaining
+  return ts->recursion_remaining;
 #endif
-
-int pv_take_room(PyThreadState* ts) {
-  int taken = ts->MD_REMAINING;
-  ts->MD_REMAINING -= taken;
-  return taken;
 }
-void pv_give_room_back(PyThreadState* ts, int taken) { ts->MD_REMAINING += taken; }
-#endif

@@ -1,16 +1,21 @@
-// How much of its C stack a thread has left. Before 3.14 CPython counts calls, and takes a frame for smaller than ours.
+// How much of its C stack, and how many calls below its recursion limit, a thread has left.
 #pragma once
 #include <Python.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* 0: one more frame of ours might not fit. Always 1 where CPython asks itself (from 3.14). */
+/* What a walk, the making of a plan and the kernels may need. */
+enum { kCaptureStack = 256 * 1024 };
+
+/* Bytes of this thread's C stack below the caller; SIZE_MAX: not known. */
+size_t pv_stack_left(void);
+/* 0: what is left is the program's, which calls C code of its own there: no frame of ours is begun. Half of a stack, or 4 MiB. */
 int pv_has_stack_room(void);
-/* Until the second call the evaluator finds no room, and raises RecursionError. Returns what to give back. */
-int pv_take_room(PyThreadState* ts);
-void pv_give_room_back(PyThreadState* ts, int taken);
+/* Calls of Python functions up to the recursion limit. */
+int pv_recursion_left(PyThreadState* ts);
 
 #ifdef __cplusplus
 }

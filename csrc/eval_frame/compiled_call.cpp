@@ -1,12 +1,15 @@
 #include "eval_frame/compiled_call.h"
 
 #include "base/config.h"
+#include "base/interrupts.h"
 #include "cpython/errors.h"
+#include "cpython/stack_room.h"
 #include "eval_frame/argument_slots.h"
 #include "eval_frame/driver.h"
 #include "eval_frame/frame_entry.h"
 #include "eval_frame/pending.h"
 #include "eval_frame/region_lookup.h"
+#include "eval_frame/signal_service.h"
 
 namespace md {
 
@@ -54,13 +57,16 @@ PyObject* raise_in_frame(BorrowedRef function, const Policy* policy, PyObject* c
       .release();
 }
 
-// What a backend returned has raised, or a signal's handler: the exception passes the function's frame, at its first line.
-PyObject* raise_at_start(BorrowedRef function, const Policy* policy, PyObject* const* args, size_t nargsf,
-                         PyObject* keyword_names) {
+// What a backend returned has raised, or a signal's handler: the frame is made for the exception, where it begins, or, its region
+// left, where that returns.
+PyObject* raise_in_made_frame(BorrowedRef function, const Policy* policy, PyObject* const* args, size_t nargsf,
+                              PyObject* keyword_names, RegionRun* left) {
   Ref error = take_raised();
   DrivenCall call(policy);
   return call_with_continuation(function, args, nargsf, keyword_names,
                                 [&](LiveFrame& frame) {
+                                 if (left != nullptr)
+                                   return FrameDriver(frame, policy).run_ended(*left, std::move(error));
                                   set_raised(std::move(error));
                                   return leave_by_throw(frame);
                                 })
@@ -87,10 +93,14 @@ PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* co
   try {
     if (!run.run_plan()) return call_undriven(function, args, nargsf, keyword_names);
   } catch (const PythonError&) {
-    return raise_at_start(function, policy, args, nargsf, keyword_names);
+    return raise_in_made_frame(function, policy, args, nargsf, keyword_names, nullptr);
   }
   if (run.region().exit == ExitKind::Return) {
-    if (Ref result = run.take_result()) return result.release();
+    if (Ref result = run.take_result()) {
+      if (interrupt_waits() && !run_waiting_handlers())
+        return raise_in_made_frame(function, policy, args, nargsf, keyword_names, &run);
+      return result.release();
+    }
     return raise_in_frame(function, policy, args, nargsf, keyword_names, run);
   }
   DrivenCall call(policy);
@@ -128,7 +138,8 @@ PyObject* call_compiled(BorrowedRef function, const CompileOptions& options, PyO
     const Policy* caller = ambient_policy();
     bool disabled = config().disable || stance() == Stance::ForceEager || (caller != nullptr && caller->disable);
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()));
-    if (disabled || is_generator_like(function) || pv_code_traced(PyThreadState_Get(), code) != 0)
+    if (disabled || is_generator_like(function) || pv_has_stack_room() == 0 ||
+        pv_code_traced(PyThreadState_Get(), code) != 0)
       return call_undriven(function, args, nargsf, keyword_names);
     return call_captured(function, policy_for_call(options), args, nargsf, keyword_names);
   } catch (...) {

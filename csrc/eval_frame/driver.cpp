@@ -1,11 +1,13 @@
 #include "eval_frame/driver.h"
 
 #include "base/config.h"
+#include "base/interrupts.h"
 #include "cpython/errors.h"
 #include "eval_frame/concrete.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/pending.h"
 #include "eval_frame/region_lookup.h"
+#include "eval_frame/signal_service.h"
 #include "eval_frame/unwinder.h"
 #include "snapshot/operator_methods.h"
 #include "symbolic/call_outs.h"
@@ -132,6 +134,11 @@ PyObject* FrameDriver::run_inside(RegionRun& run) {
 
 PyObject* FrameDriver::run_stopped(RegionRun& run) {
   if (stop_at_output(run) == Advance::Continue) return this->run();
+  return finish();
+}
+
+PyObject* FrameDriver::run_ended(RegionRun& run, Ref error) {
+  if (raise_at_return(run, std::move(error)) == Advance::Continue) return this->run();
   return finish();
 }
 
@@ -283,6 +290,7 @@ FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
     const FrameState& state = region.snapshot.frames.front();
     Ref result = run.take_result(&frame_);
     if (!result) return stop_at_output(run);
+    if (interrupt_waits() && !run_waiting_handlers()) return raise_at_return(run, take_raised());
     put(frame_, last_locals(run, state.slots));
     return return_result(std::move(result), state.index);
   }
@@ -291,6 +299,15 @@ FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
   leaves_rest_ = region.leaves_rest;
   left_ = run.entry().get();
   return go_on(images, 0);
+}
+
+FrameDriver::Advance FrameDriver::raise_at_return(RegionRun& run, Ref error) {
+  const FrameState& state = run.region().snapshot.frames.front();
+  put(frame_, run.build_slots(state.slots));
+  frame_.drop_to(0);
+  frame_.set_index(state.index);
+  raising_ = std::move(error);
+  return raise_saved();
 }
 
 SlotObjects FrameDriver::last_locals(RegionRun& run, const std::vector<SlotValue>& slots) const {
@@ -359,7 +376,10 @@ FrameDriver::Advance FrameDriver::go_on(FrameImages& images, size_t level) {
       frame_.set_index(frame_.index() + 1);
       return Advance::Continue;
     }
-    return raising_ ? raise_saved() : execute_here(std::exchange(left_, nullptr));
+    if (raising_) return raise_saved();
+    if (interrupt_waits())
+      if (std::optional<Advance> left = serve()) return *left;
+    return execute_here(std::exchange(left_, nullptr));
   }
   FrameImage& inner = images[level + 1];
   frame_.set_current_unit(frame_.instruction().lasti);

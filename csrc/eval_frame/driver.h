@@ -30,6 +30,7 @@ class FrameDriver {
   PyObject* run_from(RegionRun& run);                   // a region whose plan has run, at the frame's start
   PyObject* run_inside(RegionRun& run);                 // a region at the frame's start, its plan as well
   PyObject* run_stopped(RegionRun& run);                // a region at the frame's start that an output stopped
+  PyObject* run_ended(RegionRun& run, Ref error);       // a region at the frame's start that has returned, and then this
   PyObject* resume(FrameImages& images, size_t level);  // frame is images[level]: restore, go on from there
 
  private:
@@ -49,6 +50,8 @@ class FrameDriver {
   Advance stop_at_output(RegionRun& run);
   Advance leave_region(RegionRun& run);
   Advance return_result(Ref result, int index);
+  // A handler of a signal has raised after the region's effects, where it returns.
+  Advance raise_at_return(RegionRun& run, Ref error);
   // What whoever holds the frame object will see in it; nothing if nobody does.
   SlotObjects last_locals(RegionRun& run, const std::vector<SlotValue>& slots) const;
   // `left`: the region that ends here, null if none does.

@@ -2,7 +2,6 @@
 
 #include "base/config.h"
 #include "cpython/errors.h"
-#include "cpython/stack_room.h"
 #include "eval_frame/capture_scope.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/driver.h"
@@ -19,14 +18,6 @@ namespace {
 PyObject* leave_to_interpreter(PyThreadState* ts, PvFrame* raw, HandOver reason) {
   note_hand_over(reason, pv_code(raw));
   return run_default(ts, raw);
-}
-
-// The interpreter raises RecursionError, and clears the frame as its version does.
-PyObject* leave_for_want_of_stack(PyThreadState* ts, PvFrame* raw) {
-  int taken = pv_take_room(ts);
-  PyObject* result = leave_to_interpreter(ts, raw, HandOver::no_room);
-  pv_give_room_back(ts, taken);
-  return result;
 }
 
 // The error belongs to the frame, at its first line.
@@ -79,7 +70,6 @@ const Bytecode* decoded(PvFrame* raw) {
 
 // The region at the start of a frame, and what comes after it.
 PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
-  if (pv_has_stack_room() == 0) return leave_for_want_of_stack(ts, raw);
   const Bytecode* bytecode = decoded(raw);
   if (bytecode == nullptr) return leave_to_interpreter(ts, raw, HandOver::no_memory);
   FrameSlots slots;
@@ -184,7 +174,6 @@ class EverywhereFrames : public FrameHandler {
 
   // The body of a class or module, or a generator that is resumed.
   static PyObject* run_from_position(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
-    if (pv_has_stack_room() == 0) return leave_for_want_of_stack(ts, raw);
     if (decoded(raw) == nullptr) return leave_to_interpreter(ts, raw, HandOver::no_memory);
     return drive(ts, raw, policy, [](FrameDriver& driver) { return driver.run_resumed(); });
   }

@@ -5,6 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "cpython/stack_room.h"
+#include "eval_frame/hand_over.h"
+
 namespace md {
 namespace {
 
@@ -18,6 +21,7 @@ struct PassedOn {
   size_t levels;  // that are below the hook that has it
 };
 thread_local PassedOn passed_on{nullptr, 0};
+int pauses = 0;
 
 }  // namespace
 
@@ -38,25 +42,32 @@ std::vector<std::unique_ptr<HookLevel>>& hook_levels() {
 }  // namespace
 
 struct HookDispatch {
-  // The handler of a new frame, or null.
-  static FrameHandler* handler_of(PvFrame* frame) {
+  // Of the pending entry that a new frame belongs to; null: none.
+  static FrameHandler* take_pending(PvFrame* frame) {
     PendingEntry* entry = pending_entry;
-    if (entry != nullptr && !entry->taken_ && pv_func(frame) == entry->function_.get()) {
-      entry->taken_ = true;
-      entry->give_way();
-      return &entry->handler_;
-    }
-    if (is_below_another_hook()) return nullptr;
-    return ambient_handler != nullptr ? ambient_handler : process_handler;
+    if (entry == nullptr || entry->taken_ || pv_func(frame) != entry->function_.get()) return nullptr;
+    entry->taken_ = true;
+    entry->give_way();
+    return &entry->handler_;
   }
 
   static PyObject* on_frame(PyThreadState* ts, PvFrame* frame, int throwflag) {
-    // generator.throw() and close() raise at the frame's position: the evaluator's.
-    if (throwflag && !is_below_another_hook())
-      return process_handler != nullptr ? process_handler->run_thrown(ts, frame) : run_default(ts, frame, throwflag);
     if (passed_on.frame == frame) return run_default(ts, frame, throwflag);
-    FrameHandler* handler = throwflag ? nullptr : handler_of(frame);
-    return handler != nullptr ? handler->run(ts, frame) : run_default(ts, frame, throwflag);
+    if (!throwflag)
+      if (FrameHandler* handler = take_pending(frame)) return handler->run(ts, frame);
+    if (pv_has_stack_room() == 0) return run_without_hook(ts, frame, throwflag);
+    if (is_below_another_hook()) return run_default(ts, frame, throwflag);
+    // generator.throw() and close() raise at the frame's position: the evaluator's.
+    if (throwflag)
+      return process_handler != nullptr ? process_handler->run_thrown(ts, frame) : run_default(ts, frame, throwflag);
+    FrameHandler* handler = ambient_handler != nullptr ? ambient_handler : process_handler;
+    return handler != nullptr ? handler->run(ts, frame) : run_default(ts, frame);
+  }
+
+  static PyObject* run_without_hook(PyThreadState* ts, PvFrame* frame, int throwflag) {
+    note_hand_over(HandOver::no_stack, pv_code(frame));
+    HookPause pause;
+    return run_default(ts, frame, throwflag);
   }
 };
 
@@ -88,11 +99,12 @@ PyObject* run_default(PyThreadState* ts, PvFrame* frame, int throwflag) {
 HookInstallation::HookInstallation() {
   auto& levels = hook_levels();
   PvHook current = pv_installed();
-  if (current != HookDispatch::on_frame || levels.empty()) {
+  bool is_paused = pauses > 0 && !levels.empty() && current == levels.back()->below;
+  if (!is_paused && (current != HookDispatch::on_frame || levels.empty())) {
     // Left there by a hook that was over this one while it was installed: nothing is known to be below.
     PvHook below = current == HookDispatch::on_frame ? nullptr : current;
     levels.push_back(std::make_unique<HookLevel>(HookLevel{below, 0}));
-    pv_install(HookDispatch::on_frame);
+    if (pauses == 0) pv_install(HookDispatch::on_frame);
   }
   level_ = levels.back().get();
   ++level_->users;
@@ -104,6 +116,17 @@ HookInstallation::~HookInstallation() {
   bool is_top = levels.back().get() == level_;
   if (is_top && pv_installed() == HookDispatch::on_frame) pv_install(level_->below);
   std::erase_if(levels, [this](const auto& level) { return level.get() == level_; });
+}
+
+// A hook that somebody has put over this one stays.
+HookPause::HookPause() {
+  if (pauses++ == 0 && pv_installed() == HookDispatch::on_frame && !hook_levels().empty())
+    pv_install(hook_levels().back()->below);
+}
+
+HookPause::~HookPause() {
+  auto& levels = hook_levels();
+  if (--pauses == 0 && !levels.empty() && pv_installed() == levels.back()->below) pv_install(HookDispatch::on_frame);
 }
 
 AmbientHandler::AmbientHandler(FrameHandler* handler)

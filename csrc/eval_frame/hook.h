@@ -4,6 +4,7 @@
 //   3. any other new frame, while this thread has an ambient handler: to that handler
 //   4. any other frame, while there is a handler of the process: to that handler
 //   5. the hook below, or the evaluator
+// Where the C stack runs short only the first and the last hold.
 // Other libraries have hooks of their own, and put them over this one and take them away at any time: TorchDynamo does so around
 // each call of a function that it compiles. Frames that the program calls are then theirs first.
 #pragma once
@@ -43,6 +44,16 @@ class HookInstallation {
 
  private:
   HookLevel* level_;
+};
+
+// No frame comes to this library but those of pending entries while one lives, and a Python function that calls another needs no C
+// stack for it. Of the process, since the interpreter has one hook for all threads.
+class HookPause {
+ public:
+  HookPause();
+  ~HookPause();
+  HookPause(const HookPause&) = delete;
+  HookPause& operator=(const HookPause&) = delete;
 };
 
 // Frames of this thread that have no pending entry go to `handler` (null: to the evaluator) while this lives.

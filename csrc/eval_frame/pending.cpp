@@ -9,13 +9,16 @@
 namespace md {
 namespace {
 
+// Of a frame that has to be made, whatever room there is for others.
+constexpr size_t kLeastStack = 64 * 1024;
+
 class ContinuationHandler : public FrameHandler {
  public:
   explicit ContinuationHandler(const FrameContinuation& continuation) : continuation_(continuation) {}
 
   PyObject* run(PyThreadState* ts, PvFrame* raw) override {
     LiveFrame frame(ts, raw);
-    if (pv_has_stack_room() == 0 || !frame.enter()) return refuse(ts, raw);
+    if (pv_stack_left() < kLeastStack || !frame.enter()) return refuse(ts, raw);
     try {
       if (PyErr_Occurred()) throw PythonError();
       return continuation_(frame);

@@ -1,8 +1,10 @@
 #include "eval_frame/region_exit.h"
 
 #include "cpython/cached_function.h"
+#include "cpython/stack_room.h"
 #include "eval_frame/call_out_frames.h"
 #include "eval_frame/counters.h"
+#include "eval_frame/signal_service.h"
 #include "guards/tensor_type.h"
 #include "symbolic/call_outs.h"
 #include "tensor/copy.h"
@@ -41,6 +43,22 @@ bool read_input(BorrowedRef object, GraphInput& input) {
     input.scalar = Scalar(static_cast<int64_t>(value));
   }
   return true;
+}
+
+bool same_input(const GraphInput& a, const GraphInput& b) {
+  if (a.tensor.defined() || b.tensor.defined()) return is_same(a.tensor, b.tensor);
+  if (a.scalar.kind() != b.scalar.kind()) return false;
+  return a.scalar.is_float() ? a.scalar.as_double() == b.scalar.as_double() : a.scalar.as_int() == b.scalar.as_int();
+}
+
+// Python runs frames to the recursion limit, and counts calls of C code with them; and each frame that is made at the exit takes
+// some of the C stack.
+bool has_room_for(const CapturedRegion& region) {
+  constexpr int kFewFrames = 8;
+  constexpr size_t kStackOfFrame = 8 * 1024;
+  if (region.depth <= kFewFrames) return true;
+  return pv_recursion_left(PyThreadState_Get()) > 2 * region.depth &&
+         pv_stack_left() / kStackOfFrame > region.snapshot.frames.size();
 }
 
 // The guards have seen to it that both have the same sizes and dtype.
@@ -100,15 +118,28 @@ bool RegionRun::run_with_call_outs(LiveFrame& frame) {
 }
 
 bool RegionRun::run_plan(LiveFrame* frame) {
-  if (unfit_) return false;
+  if (unfit_ || !has_room_for(region())) return false;
   if (entry_->plan == nullptr) return true;
   if (region().call_outs.empty()) return run_steps();
   MD_ASSERT(frame != nullptr, "a region with call-outs runs in its frame");
   return run_with_call_outs(*frame);
 }
 
+// Whether what the run has read is still what a run from here would read.
+bool RegionRun::still_holds() {
+  if (!entry_->region.guards.check(view_) || !exit_.builder().is_current()) return false;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const Source* source = region().inputs[i].source;
+    if (source == nullptr) continue;
+    GraphInput now;
+    if (!read_input(fetch(source, view_).get(), now) || !same_input(now, inputs_[i])) return false;
+  }
+  return true;
+}
+
 bool RegionRun::run_steps() {
   int64_t call_outs = call_outs_begun();
+  int64_t served = signals_served();
   std::optional<RandomTransaction> drawn;
   if (entry_->draws) drawn.emplace();
   try {
@@ -116,11 +147,18 @@ bool RegionRun::run_steps() {
     const Plan& plan = sized != nullptr ? *sized : *entry_->plan;
     GilRelease release(!plan.needs_gil() && plan.estimated_ns() > kReleaseGilAboveNs);
     plan.run(inputs_.span(), outputs_.span());
+  } catch (const SignalRaised&) {
+    if (drawn) drawn->roll_back();
+    throw;
   } catch (const Error& error) {
     // What has been called is not called again.
     if (error.kind() == ErrorKind::Internal || call_outs_begun() != call_outs) throw;
     if (drawn) drawn->roll_back();
     ++counters().plan_failures;
+    return false;
+  }
+  if (served != signals_served() && call_outs == call_outs_begun() && !still_holds()) {
+    if (drawn) drawn->roll_back();
     return false;
   }
   for (GraphInput& input : inputs_) input.tensor = Tensor();

@@ -62,6 +62,7 @@ class RegionRun {
   void read_inputs(Find find, bool from_sources);
   bool compute_numbers();
   bool run_steps();
+  bool still_holds();
   bool run_with_call_outs(LiveFrame& frame);
   OutputReplay* outputs_replay() { return replay_ ? &*replay_ : nullptr; }
   RegionEntryPtr entry_;

@@ -8,6 +8,7 @@
 #include "cpython/errors.h"
 #include "cpython/frame.h"
 #include "cpython/imports.h"
+#include "cpython/stack_room.h"
 #include "cpython/text.h"
 #include "eval_frame/capture_record.h"
 #include "eval_frame/capture_report.h"
@@ -307,6 +308,8 @@ FoundRegion find_or_capture(const RegionPlace& place, HandOver& why) {
     const GuardMemory* memory = found->guards.last_memory();
     return {unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why), memory};
   }
+  why = HandOver::no_stack;
+  if (pv_stack_left() < kCaptureStack) return {};
   why = HandOver::recompile_limit;
   if (stance() != Stance::Default && !stance_allows_capture(place, cache, key)) return {};
   CaptureTurn turn(cache);

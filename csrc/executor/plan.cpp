@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/interrupts.h"
 #include "executor/native_plan.h"
 
 namespace md {
@@ -121,7 +122,11 @@ void NativePlan::run_with(std::span<const GraphInput> inputs, std::span<Tensor> 
 
 void NativePlan::run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const {
   run_with(inputs, outputs, [&](RunState& state) {
-    for (const auto& step : steps_) step->run(state);
+    for (const auto& step : steps_) {
+      serve_interrupts();
+      step->run(state);
+    }
+    serve_interrupts();
   });
 }
 
@@ -135,6 +140,7 @@ void NativePlan::run_timed(std::span<const GraphInput> inputs, std::span<Tensor>
   run_with(inputs, outputs, [&](RunState& state) {
     Clock::time_point begin = Clock::now();
     for (size_t i = 0; i < steps_.size(); ++i) {
+      serve_interrupts();
       steps_[i]->run(state);
       Clock::time_point end = Clock::now();
       ns[i] = between(std::exchange(begin, end), end);

@@ -1,3 +1,4 @@
+#include "base/interrupts.h"
 #include "graph/graph.h"
 
 namespace md {
@@ -65,6 +66,7 @@ std::vector<Tensor> run_eagerly(const Graph& graph, std::span<const GraphInput> 
     if (node->kind != NodeKind::Op) continue;
     args.clear();
     for (const Operand& operand : node->operands) args.push_back(to_arg(operand, value_of));
+    serve_interrupts();
     tensors = run_op(*node->op, args);
     if (tensors.size() != node->outs.size()) {
       raise_op(ErrorKind::Runtime, node->op->name, "gave ", tensors.size(), " results, its shape rule says ",

@@ -117,6 +117,14 @@ ValueBuilder::ValueBuilder(const Snapshot& snapshot, const LocalsView& view, con
   }
 }
 
+bool ValueBuilder::is_current() const {
+  for (size_t id = 0; id < snapshot_.recipes.size(); ++id) {
+    const Recipe& recipe = snapshot_.recipes[id];
+    if (recipe.kind == RecipeKind::Source && fetch(recipe.source, view_).get() != values_[id].get()) return false;
+  }
+  return true;
+}
+
 void ValueBuilder::set_outputs(std::span<Tensor> outputs) { outputs_ = outputs; }
 
 Ref ValueBuilder::build(RecipeId id) {

@@ -16,6 +16,9 @@ class ValueBuilder {
   // `memory`: of the region's guards, that were checked just now; may be null.
   ValueBuilder(const Snapshot& snapshot, const LocalsView& view, const GuardMemory* memory = nullptr);
 
+  // Whether the sources still give what was fetched.
+  bool is_current() const;
+
   // Graph outputs; must be called before build when the snapshot has Output recipes. Takes the handles.
   void set_outputs(std::span<Tensor> outputs);
 

@@ -16,6 +16,7 @@ namespace {
 thread_local int64_t begun = 0;
 thread_local std::optional<FailedCallOut> failed;
 thread_local CallOutFrames* current_frames = nullptr;
+thread_local int64_t begun_at_start = 0;  // of what current_frames are for
 thread_local UncommittedWrites* uncommitted = nullptr;
 
 // One written operand: copied before the call, the copy is the node's output `out`.
@@ -336,8 +337,12 @@ Node* append_call_out(Walk& walk, const CallOutRequest& request) {
   return node;
 }
 
-CallOutFramesScope::CallOutFramesScope(CallOutFrames* frames) : previous_(std::exchange(current_frames, frames)) {}
-CallOutFramesScope::~CallOutFramesScope() { current_frames = previous_; }
+CallOutFramesScope::CallOutFramesScope(CallOutFrames* frames)
+    : previous_(std::exchange(current_frames, frames)), begun_before_(std::exchange(begun_at_start, begun)) {}
+CallOutFramesScope::~CallOutFramesScope() {
+  current_frames = previous_;
+  begun_at_start = begun_before_;
+}
 
 UncommittedWrites::UncommittedWrites() : outer_(std::exchange(uncommitted, this)) {}
 UncommittedWrites::~UncommittedWrites() {
@@ -349,6 +354,8 @@ UncommittedWrites::~UncommittedWrites() {
 }
 
 int64_t call_outs_begun() { return begun; }
+
+bool call_out_has_run() { return current_frames != nullptr && begun != begun_at_start; }
 
 std::optional<FailedCallOut> take_failed_call_out() { return std::exchange(failed, std::nullopt); }
 

@@ -47,7 +47,11 @@ class CallOutFramesScope {
 
  private:
   CallOutFrames* previous_;
+  int64_t begun_before_;
 };
+
+// Whether the plan that this thread runs has come past a call-out.
+bool call_out_has_run();
 
 // While a plan runs: writes by call-outs that are to be in the inputs if the plan fails. The destructor puts them there, unless
 // commit_at_exit() was called first: then the region's own effects do.

@@ -256,6 +256,7 @@ std::optional<ValuePtr> Walk::run_generator(IteratorValue* generator) {
   generator->running = true;
   size_t depth = frames_.size();
   frames_.push_back(generator->frame);
+  deepest_ = std::max(deepest_, frames_.size());
   run_held(depth);
   generator->running = false;
   if (generator->exhausted) return std::nullopt;

@@ -153,6 +153,7 @@ void Walk::inline_function(const ValuePtr& function, CallArgs args, Continuation
   inner->continuation = continuation;
   inner->continuation_value = std::move(continuation_value);
   frames_.push_back(std::move(inner));
+  deepest_ = std::max(deepest_, frames_.size());
 }
 
 void Walk::guard_code(ObjectValue& function) {

@@ -87,6 +87,7 @@ struct CapturedRegion {
   bool is_strict_inside = false;          // some of it is under error_on_graph_break
   bool skips_frame = false;               // the program asked here for the frame to be left to Python
   bool leaves_rest = false;               // and here for what comes after the break, in the innermost frame
+  int depth = 1;                          // frames at once, the region's own among them
   int repeated_records = 0;               // records of invisible callers that break again at the same place
   std::vector<const Bytecode*> entered;   // of the other functions that the region goes through; its guards keep them
 

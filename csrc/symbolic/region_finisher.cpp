@@ -265,6 +265,7 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
   check_outputs();
   region.exit = exit;
   region.entered = walk_.entered_;
+  region.depth = static_cast<int>(walk_.deepest_);
   region.is_strict_inside = walk_.met_strict_;
   if (exit == ExitKind::Return) {
     snapshot_.result = recipe_of(walk_.result_);

@@ -612,6 +612,7 @@ class Walk {
   ValuePtr thrown_;  // into the generator that is about to run
   std::vector<Handle<IteratorValue>> generators_;
   std::vector<ValuePtr> handled_;
+  size_t deepest_ = 1;                    // frames at once
   std::vector<const Bytecode*> entered_;  // of the other functions that the walk went through
   bool finished_ = false;
   friend ValuePtr load_cell(Walk& walk, CellValue* cell);

@@ -1,0 +1,51 @@
+#include "eval_frame/signal_service.h"
+
+#include "base/interrupts.h"
+#include "cpython/ref.h"
+#include "cpython/signals.h"
+#include "snapshot/policy.h"
+#include "symbolic/call_outs.h"
+
+namespace md {
+
+namespace {
+
+int64_t served = 0;
+
+// The GIL may have been released for the run.
+class WithGil {
+ public:
+  WithGil() : state_(PyGILState_Ensure()) {}
+  ~WithGil() { PyGILState_Release(state_); }
+  WithGil(const WithGil&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+// A handler is nobody's compiled call, and sees the frames as they stand.
+bool run_handlers() {
+  AmbientPolicy none(nullptr);
+  CallOutFramesScope no_frames(nullptr);
+  return pv_run_signal_handlers() == 0;
+}
+
+void serve() {
+  if (pv_is_main_thread() == 0 || call_out_has_run()) return;
+  WithGil gil;
+  if (PyErr_Occurred() != nullptr) return;
+  ++served;
+  if (!run_handlers()) throw SignalRaised();
+}
+
+}  // namespace
+
+void serve_signals_in_plans() {
+  if (const int* flag = pv_signal_flag()) interrupts = {flag, serve};
+}
+
+int64_t signals_served() { return served; }
+
+bool run_waiting_handlers() { return pv_is_main_thread() == 0 || run_handlers(); }
+
+}  // namespace md
