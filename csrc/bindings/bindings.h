@@ -11,6 +11,7 @@ void bind_graph_break(pybind11::module_& module);
 void bind_policy(pybind11::module_& module);
 void bind_engine(pybind11::module_& module);
 void bind_captures(pybind11::module_& module);
+void bind_check_captures(pybind11::module_& module);
 void bind_compiled_function(pybind11::module_& module);
 void bind_graph(pybind11::module_& module);
 void bind_reset(pybind11::module_& module);

@@ -14,6 +14,7 @@ PYBIND11_MODULE(_C_of_process, module) {
   md::bind_graph(module);
   md::bind_reset(module);
   md::bind_captures(module);
+  md::bind_check_captures(module);
   md::bind_build_info(module);
   md::bind_events(module);
   md::bind_bytecode(module);

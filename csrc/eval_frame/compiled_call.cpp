@@ -84,7 +84,7 @@ PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* co
   if (entry == nullptr || entry->region.exit == ExitKind::HandOver)
     return call_with_callees_captured(function, policy, args, nargsf, keyword_names);
   RegionRun run(std::move(entry), slots.view(), memory);
-  if (run.region().needs_frame()) {
+  if (run.entry()->needs_frame()) {
     DrivenCall call(policy);
     return call_with_continuation(function, args, nargsf, keyword_names,
                                   [&](LiveFrame& frame) { return FrameDriver(frame, policy).run_inside(run); })

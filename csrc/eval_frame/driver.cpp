@@ -180,6 +180,7 @@ FrameDriver::Advance FrameDriver::handle_raise(bool adds_entry) {
 }
 
 FrameDriver::Advance FrameDriver::advance() {
+  if (check_) return go_on_checked();
   if (pv_traced(frame_.thread(), frame_.raw()) != 0) return hand_over_here(HandOver::traced);
   if (is_below_another_hook()) return hand_over_here(HandOver::another_hook);
   if (std::exchange(owes_service_, false))
@@ -227,6 +228,8 @@ bool FrameDriver::is_fruitless(const RegionEntry& entry) {
 }
 
 FrameDriver::Advance FrameDriver::run_region(RegionRun& run) {
+  if (run.entry()->checks_left > 0)
+    if (std::optional<Advance> advance = check_region(run)) return *advance;
   if (!run.run_plan(&frame_)) return hand_over_here(HandOver::plan_failed);
   return leave_region(run);
 }

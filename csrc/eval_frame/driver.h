@@ -3,6 +3,7 @@
 //   -> look up the region at the next instruction ... -> return, or hand the rest over.
 #pragma once
 #include "cpython/errors.h"
+#include "eval_frame/check_captures.h"
 #include "eval_frame/hand_over.h"
 #include "eval_frame/region_exit.h"
 #include "snapshot/caller_chain.h"
@@ -74,6 +75,19 @@ class FrameDriver {
   Advance handle_raise(bool adds_entry = true);
   Advance hand_over_here(HandOver reason);
   Advance execute_last();
+  // config.check_captures (checked_run.cpp). Nothing: the region is run as usual.
+  std::optional<Advance> check_region(RegionRun& run);
+  Advance go_on_checked();
+  Advance stop_checked();
+  Advance raise_checked();
+  // The call at which the frame stands goes to where the region ends.
+  Advance enter_checked();
+  // Every frame from where the region was entered down to this one is as it is to be, and gives up what it holds.
+  void give_up_frames(size_t count);
+  Advance leave_early();
+  Advance give_up_check(Uncompared reason, HandOver why);
+  Advance fail_check(const std::string& what, Ref cause);
+  Advance raise_mismatch();
   PyObject* finish();
   LocalsView view();
 
@@ -93,6 +107,15 @@ class FrameDriver {
   bool is_done_ = false;         // the instruction at which that frame stands has been executed
   RegionEntry* left_ = nullptr;  // the region whose images these are, until the innermost frame is restored
   Ref raising_;                  // by the instruction at which the innermost frame that is being restored stands
+  std::unique_ptr<CaptureCheck> check_;  // while the frame runs in plain Python for it
+  int checked_depth_ = 0;                // of the stack, below what the frame's call takes
+  // The region's exit was compared inside a call: the frame goes on from there as it would have without a check.
+  struct Compared {
+    RegionEntryPtr entry;  // keeps the states that the images refer to
+    FrameImages images;    // with Python's own values
+  };
+  std::optional<Compared> compared_;
+  bool leaves_early_ = false;  // a frame between: it will be made anew
   // Of a region under fullgraph in this frame or in one that it waits for: handlers in them run, and cannot end it.
   Ref capture_error_;
 };

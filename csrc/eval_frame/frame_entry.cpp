@@ -87,7 +87,7 @@ PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   if (entry->plan == nullptr && !policy->keeps_empty_regions && another_hook_is_there())
     return leave_to_interpreter(ts, raw, HandOver::another_hook);
   RegionRun run(std::move(entry), place.view, memory);
-  bool inside = run.region().needs_frame();
+  bool inside = run.entry()->needs_frame();
   if (!inside && !run.run_plan()) return leave_to_interpreter(ts, raw, HandOver::plan_failed);
   return drive(ts, raw, policy,
                [&](FrameDriver& driver) { return inside ? driver.run_inside(run) : driver.run_from(run); });

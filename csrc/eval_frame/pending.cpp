@@ -50,6 +50,19 @@ Ref call_with_continuation(BorrowedRef function, PyObject* const* arguments, siz
   return Ref::steal(PyObject_Vectorcall(function, arguments, nargsf, keyword_names));
 }
 
+struct AwaitedFrame::Parts {
+  ContinuationHandler handler;
+  HookInstallation installation;
+  PendingEntry entry;
+  Parts(BorrowedRef function, const FrameContinuation& continuation) : handler(continuation), entry(function, handler) {}
+};
+
+AwaitedFrame::AwaitedFrame(BorrowedRef function, const FrameContinuation& continuation) {
+  Bytecode::of(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get())));
+  parts_ = std::make_unique<Parts>(function, continuation);
+}
+AwaitedFrame::~AwaitedFrame() = default;
+
 namespace {
 
 Ref resume_with_continuation(BorrowedRef function, BorrowedRef generator, const FrameContinuation& continuation) {

@@ -20,6 +20,9 @@ struct RegionEntry : CacheEntry {
   bool draws = false;                          // random numbers
   bool is_sized = false;                       // the plan depends on the sizes that come
   std::string raised;                          // the class of what the instruction at which it ends raised last
+  int64_t checks_left = 0;                     // config.check_captures
+  // The user's frames are to be linked while the region is run or left.
+  bool needs_frame() const { return checks_left > 0 || region.needs_frame(); }
 };
 using RegionEntryPtr = std::shared_ptr<RegionEntry>;
 

@@ -326,6 +326,27 @@ FrameImages ExitValues::take_images(OutputReplay* outputs, LiveFrame* frame) {
   return images;
 }
 
+HeldExit ExitValues::hold_back() {
+  HeldExit held;
+  if (snapshot_.result != kNoRecipe) {
+    held.result = builder_.build(snapshot_.result);
+  } else {
+    held.images = build_images(snapshot_, builder_);
+  }
+  build_effects();
+  auto value_of = [&](RecipeId id) { return id != kNoRecipe ? builder_.build(id) : Ref(); };
+  for (const Effect& effect : snapshot_.effects)
+    held.effects.push_back({&effect, value_of(effect.target), value_of(effect.value), value_of(effect.key)});
+  return held;
+}
+
+HeldExit RegionRun::hold_back() {
+  HeldExit held = exit_.hold_back();
+  exit_.builder().release();
+  if (replay_) replay_->release();
+  return held;
+}
+
 bool RegionRun::has_images_for(const FailedCallOut& failed) const {
   return region().call_outs[static_cast<size_t>(failed.site)].failure.has_value();
 }

@@ -13,6 +13,18 @@
 
 namespace md {
 
+// An effect that nobody has applied, with what it is about.
+struct HeldEffect {
+  const Effect* effect;
+  Ref target, value, key;
+};
+// What leaving a region would do.
+struct HeldExit {
+  Ref result;  // exit Return
+  FrameImages images;
+  std::vector<HeldEffect> effects;
+};
+
 // The values of one snapshot, on their way into the frames.
 class ExitValues {
  public:
@@ -24,6 +36,9 @@ class ExitValues {
   Ref take_result(OutputReplay* outputs = nullptr, LiveFrame* frame = nullptr);
   // Other exits: what every frame holds, effects applied. From then on the images alone hold the values. Empty: an output stopped it.
   FrameImages take_images(OutputReplay* outputs = nullptr, LiveFrame* frame = nullptr);
+
+  // Everything is built and nothing applied.
+  HeldExit hold_back();
 
  private:
   void build_effects();
@@ -40,6 +55,7 @@ class RegionRun {
 
   const CapturedRegion& region() const { return entry_->region; }
   const RegionEntryPtr& entry() const { return entry_; }
+  const LocalsView& view() const { return view_; }
 
   // Runs the plan. False: it failed and nothing is visible; Python has to run from the region's start.
   // Throws PythonError when a backend's callable or a call-out raised. `frame` is the one that the region is of, entered; a region
@@ -51,6 +67,9 @@ class RegionRun {
   Ref take_result(LiveFrame* frame = nullptr) { return exit_.take_result(outputs_replay(), frame); }
   FrameImages take_images(LiveFrame* frame) { return exit_.take_images(outputs_replay(), frame); }
   OutputReplay& replay() { return *replay_; }
+  ValueBuilder& builder() { return exit_.builder(); }
+  // Instead of either; nothing else is asked afterwards.
+  HeldExit hold_back();
   // Before take_images.
   SlotObjects build_slots(const std::vector<SlotValue>& slots) { return md::build_slots(slots, exit_.builder()); }
   // Whether its exception is raised in frames that are made first; their images.

@@ -213,6 +213,7 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   }
   auto entry = std::make_shared<RegionEntry>(std::move(region));
   entry->instruction = place.index;
+  entry->checks_left = config().check_captures;
   entry->walk_ns = stopwatch.lap();
   report.walked();
   if (entry->region.exit != ExitKind::HandOver) make_plan_or_hand_over(place, *entry);

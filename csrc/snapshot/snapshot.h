@@ -61,6 +61,7 @@ struct FrameState {
   const Bytecode* bytecode = nullptr;
   RecipeId function = kNoRecipe;  // inner frames: the function object to enter
   int32_t index = 0;              // the instruction being executed (callers), or at which the region ends (innermost)
+  int64_t executed = -1;          // instructions of the frame that the region goes through before that one; -1: not known
   // Outermost frame: only slots that changed; inner frames: every set slot. A frame that returns: slots that changed, for
   // whoever holds its frame object (a traceback, sys._getframe); what is neither unset nor a constant there is left unset.
   std::vector<SlotValue> slots;
@@ -98,6 +99,7 @@ struct Snapshot {
   // Where frames returned that the region left for their callers, innermost first; frames[0] is then a frame that waited.
   struct ReturnedFrame {
     int index;
+    int64_t executed;              // as of a FrameState
     std::vector<SlotValue> slots;  // as of a frame that returns
   };
   std::vector<ReturnedFrame> returns;

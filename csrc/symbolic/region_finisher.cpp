@@ -59,6 +59,7 @@ FrameState RegionFinisher::root_state(bool innermost) {
   FrameState state;
   state.bytecode = frame.bytecode;
   state.index = frame.index;
+  state.executed = frame.executed();
   state.policy = frame.policy;
   for (int slot = 0; slot < static_cast<int>(frame.slots.size()); ++slot) {
     const ValuePtr& value = frame.slots[slot];
@@ -78,6 +79,7 @@ FrameState RegionFinisher::inner_state(size_t depth, bool innermost) {
   FrameState state;
   state.bytecode = frame.bytecode;
   state.index = frame.index;
+  state.executed = frame.executed();
   state.policy = frame.policy;
   state.function = recipe_of(frame.function);
   state.continuation = frame.continuation;
@@ -272,6 +274,7 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
     FrameState state;
     state.bytecode = walk_.root().bytecode;
     state.index = walk_.root().index;
+    state.executed = walk_.root().executed();
     state.policy = walk_.root().policy;
     state.slots = slots_of(walk_.changed_slots());
     snapshot_.frames.push_back(std::move(state));
@@ -280,7 +283,7 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
       if (frame->locals) end_before(frame->locals_step, BreakReason::frame_inspection, "the dict of locals()");
     add_frames(walk_.frames_.size());
   }
-  for (const auto& frame : walk_.returns_) snapshot_.returns.push_back({frame.index, slots_of(frame.changed)});
+  for (const auto& frame : walk_.returns_) snapshot_.returns.push_back({frame.index, frame.executed, slots_of(frame.changed)});
   add_effects();
   for (const ValuePtr& value : walk_.may_raise_) recipe_of(value);
   add_outputs(region);

@@ -14,6 +14,7 @@ struct SymbolicFrame {
   std::vector<ValuePtr> stack;
   int index = 0;  // the instruction being walked, or the call that waits for its callee
   int next = 0;   // where the walk goes on
+  int64_t begun = 0;  // instructions of it that the walk has begun
   const Policy* policy = nullptr;
   // What the caller does with the result.
   ContinuationKind continuation = ContinuationKind::None;
@@ -25,6 +26,9 @@ struct SymbolicFrame {
   int64_t entry_step = 0;    // the walk's step, counted from 1, that entered this frame
   std::vector<ValuePtr> handled;  // of a suspended generator: the exceptions that it handles
   size_t handled_below = 0;       // of a running one: how many are handled outside of it
+
+  // Instructions before the one at `index`; nothing where the walk came to the frame in the midst of it.
+  int64_t executed() const { return begun - 1; }
 };
 
 }  // namespace md

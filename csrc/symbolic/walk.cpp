@@ -152,7 +152,7 @@ ValuePtr Walk::enter_caller() {
   ValuePtr continuation_value = at(caller_source(sources(), caller, callers_slot_ + 1, ".result"));
   load_slots(*frame, callers_slot_ + 2, caller.slot_count() - 2, &caller);
   callers_slot_ += caller.slot_count();
-  returns_.push_back({frames_.back()->index, std::move(changed)});
+  returns_.push_back({frames_.back()->index, frames_.back()->executed(), std::move(changed)});
   if (returns_.size() < start_.callers->size()) frame->continuation = (*start_.callers)[returns_.size()].continuation;
   frames_.clear();
   frames_.push_back(std::move(frame));
@@ -387,6 +387,7 @@ void Walk::step() {
   SymbolicFrame& current = frame();
   const Instruction& instruction = (*current.bytecode)[current.index];
   ++steps_;
+  ++current.begun;
   met_strict_ = met_strict_ || current.policy->error_on_graph_break;
   forget_differences();
   if (restart_ != nullptr && steps_ == restart_->step) {

@@ -529,6 +529,7 @@ class Walk {
   std::vector<std::pair<ValuePtr, size_t>> watched_;  // objects of initial_stack_ that the frame still holds, and where
   struct ReturnedFrame {
     int index;
+    int64_t executed;
     std::vector<std::pair<int, ValuePtr>> changed;
   };
   std::vector<ReturnedFrame> returns_;  // Snapshot::returns

@@ -70,6 +70,24 @@ class InternalError(DynamoException):
     """A bug in minidynamo."""
 
 
+class CaptureMismatch(InternalError):
+    """Under config.check_captures: what a region gives is not what plain Python comes to.
+
+    captured and python are the first two values that differ, graph the region's graph as text. Where Python does not come to
+    the region's exit, python is the exception that it raises instead, or None.
+    """
+
+    def __init__(self, msg, captured=None, python=None, graph=""):
+        super().__init__(msg)
+        self.msg = msg
+        self.captured = captured
+        self.python = python
+        self.graph = graph
+
+    def __reduce__(self):
+        return type(self), (self.msg, self.captured, self.python, self.graph)
+
+
 class BackendCompilerFailed(DynamoException):
     """A backend raised, or returned something that cannot be called. The backend's own exception is the __cause__."""
 

@@ -13,6 +13,7 @@ class _Counters(collections.defaultdict):
     frames       total: captures begun, ok: captures made
     stats        calls_captured: operations in graphs, unique_graphs: graphs
     graph_break  how often each reason broke a graph, by its title
+    check_captures  hits under config.check_captures: compared, mismatches, uncompared, and these by reason
     recompiles   total: places captured again, refused: look-ups that a recompile limit refused
     """
 
@@ -31,6 +32,7 @@ class _Counters(collections.defaultdict):
             ("recompiles", "refused"): engine["limits_reached"],
         }
         values.update((("graph_break", title), count) for title, count in _C.graph_break_counts().items())
+        values.update((("check_captures", name), count) for name, count in _C.check_captures_counts().items())
         for (group, name), value in values.items():
             seen = self._seen.get((group, name), 0)
             more = value - seen if value >= seen else value  # less: there was a reset

@@ -1,0 +1,75 @@
+#include "eval_frame/memory_image.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "eval_frame/tensor_comparison.h"
+#include "tensor/copy.h"
+
+namespace md {
+
+namespace {
+
+StoragePtr copy_of(const Storage& storage) {
+  StoragePtr copy = Storage::allocate(storage.nbytes());
+  if (storage.nbytes() > 0) std::memcpy(copy->data(), storage.data(), storage.nbytes());
+  return copy;
+}
+
+bool same_bytes(const Storage& a, const Storage& b) {
+  return a.nbytes() == 0 || std::memcmp(a.data(), b.data(), a.nbytes()) == 0;
+}
+
+}  // namespace
+
+MemoryImage::Kept* MemoryImage::find(const Storage* storage) {
+  auto found = std::ranges::find(kept_, storage, &StoragePtr::get);
+  return found != kept_.end() ? &images_[static_cast<size_t>(found - kept_.begin())] : nullptr;
+}
+
+void MemoryImage::keep(const Tensor& tensor) {
+  const StoragePtr& storage = tensor->storage();
+  if (tensor->kind() != TensorKind::Real || !storage || find(storage.get()) != nullptr) return;
+  kept_.push_back(storage);
+  images_.push_back({copy_of(*storage.get()), {}, storage->version(), {}});
+}
+
+void MemoryImage::put_back() {
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    Storage& storage = *kept_[i].get();
+    Kept& image = images_[i];
+    image.expected = copy_of(storage);
+    if (!same_bytes(storage, *image.before.get()))
+      std::memcpy(storage.data(), image.before->data(), storage.nbytes());
+    // The plan's own writes are counted already, and Python's will be once more.
+    image.version = storage.version() + (storage.version() - image.version);
+  }
+}
+
+void MemoryImage::expect_write(const Tensor& target, const Tensor& value, int count) {
+  Kept* image = find(target->storage().get());
+  MD_ASSERT(image != nullptr, "a write to memory that was not kept");
+  copy_elements(value, Tensor::from_storage(image->expected, target->offset(), target.spec()));
+  image->version += static_cast<uint64_t>(count);
+  image->written.push_back(target);
+}
+
+std::string MemoryImage::difference(Tensor& captured, Tensor& python) const {
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    const Storage& storage = *kept_[i].get();
+    const Kept& image = images_[i];
+    if (image.written.empty() && !same_bytes(storage, *image.expected.get())) return "Python writes to memory to which the region does not";
+    for (const Tensor& target : image.written) {
+      captured = Tensor::from_storage(image.expected, target->offset(), target.spec());
+      python = target;
+      if (std::string text = element_difference(captured, python); !text.empty()) return str_cat("written memory: ", text);
+    }
+    if (storage.version() != image.version)
+      return str_cat("memory is counted as written ", static_cast<int64_t>(image.version - storage.version()), " times more than by Python");
+  }
+  captured = python = Tensor();
+  return "";
+}
+
+}  // namespace md

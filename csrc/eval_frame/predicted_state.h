@@ -1,0 +1,40 @@
+// What the objects that a region knows will hold after it: copies of their contents, to which the region's effects are applied
+// instead. Compared afterwards with what Python's own run has left in them.
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "eval_frame/memory_image.h"
+#include "eval_frame/region_exit.h"
+#include "eval_frame/value_comparison.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+
+class PredictedState {
+ public:
+  // Everything that the guards' sources name, as it is before the plan runs.
+  void keep_known(const GuardSet& guards, const LocalsView& view, ValueComparison& comparison);
+  // After the plan: its writes are taken back. The effects are to be applied by nobody else.
+  void predict(const std::vector<HeldEffect>& effects, ValueComparison& comparison);
+  void compare(ValueComparison& comparison) const;
+
+ private:
+  struct Attribute {
+    Ref object, name, value;  // null: deleted
+  };
+  void keep(BorrowedRef object);
+  PyObject* copy_of(BorrowedRef object);
+  void predict_effect(const HeldEffect& held, ValueComparison& comparison);
+  void predict_attribute(BorrowedRef object, BorrowedRef name, BorrowedRef value);
+  void compare_copy(BorrowedRef object, BorrowedRef copy, ValueComparison& comparison) const;
+  void compare_attribute(const Attribute& attribute, ValueComparison& comparison) const;
+
+  MemoryImage memory_;
+  std::vector<std::pair<Ref, Ref>> copies_;  // containers, in the order in which they were met
+  std::unordered_map<PyObject*, size_t> by_object_;
+  std::vector<Attribute> attributes_;
+  TensorModes modes_;
+};
+
+}  // namespace md

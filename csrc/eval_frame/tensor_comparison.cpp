@@ -1,0 +1,88 @@
+#include "eval_frame/tensor_comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+#include "tensor/copy.h"
+
+namespace md {
+
+namespace {
+
+Tensor contiguous_copy(const Tensor& tensor, DType dtype) {
+  Tensor copy = Tensor::empty(TensorSpec::contiguous(dtype, tensor.spec().sizes));
+  copy_elements(tensor, copy);
+  return copy;
+}
+
+std::string place_text(int64_t position, const Tensor& tensor) {
+  std::string text = "]";
+  for (int dim = tensor->rank() - 1; dim >= 0; --dim) {
+    text = str_cat(dim > 0 ? ", " : "[", position % tensor->sizes()[dim], text);
+    position /= tensor->sizes()[dim];
+  }
+  return tensor->rank() > 0 ? text : "";
+}
+
+double largest_finite(const double* values, int64_t count) {
+  double largest = 0;
+  for (int64_t i = 0; i < count; ++i)
+    if (std::isfinite(values[i])) largest = std::max(largest, std::abs(values[i]));
+  return largest;
+}
+
+bool is_close(double captured, double python, double margin) {
+  if (std::isnan(captured) || std::isnan(python)) return std::isnan(captured) && std::isnan(python);
+  return captured == python || (std::isfinite(captured) && std::isfinite(python) && std::abs(captured - python) <= margin);
+}
+
+}  // namespace
+
+double tolerance_of(DType dtype) {
+  switch (dtype) {
+    case DType::float16:
+    case DType::bfloat16:
+      return 2e-2;
+    case DType::float32:
+      return 1e-4;
+    case DType::float64:
+      return 1e-10;
+    default:
+      return 0;
+  }
+}
+
+std::string spec_difference(const Tensor& captured, const Tensor& python) {
+  const TensorSpec &ours = captured.spec(), &theirs = python.spec();
+  if (captured->kind() != python->kind()) return "one of them has no storage";
+  if (ours.dtype != theirs.dtype) return str_cat("dtype ", row(ours.dtype).name, ", in Python ", row(theirs.dtype).name);
+  if (ours.str() != theirs.str()) return str_cat("sizes and strides ", ours.str(), ", in Python ", theirs.str());
+  if (ours.requires_grad != theirs.requires_grad)
+    return str_cat("requires_grad ", ours.requires_grad, ", in Python ", theirs.requires_grad);
+  return "";
+}
+
+std::string element_difference(const Tensor& captured, const Tensor& python) {
+  int64_t count = captured->numel();
+  DType dtype = captured->dtype();
+  if (captured->kind() != TensorKind::Real || count == 0) return "";
+  if (!is_floating(dtype)) {
+    Tensor ours = contiguous_copy(captured, dtype), theirs = contiguous_copy(python, dtype);
+    const auto *a = static_cast<const std::byte*>(ours->data()), *b = static_cast<const std::byte*>(theirs->data());
+    size_t size = item_size(dtype);
+    for (int64_t i = 0; i < count; ++i, a += size, b += size)
+      if (std::memcmp(a, b, size) != 0) return str_cat("another element at ", place_text(i, captured));
+    return "";
+  }
+  Tensor ours = contiguous_copy(captured, DType::float64), theirs = contiguous_copy(python, DType::float64);
+  const double *a = ours.data<double>(), *b = theirs.data<double>();
+  double margin = tolerance_of(dtype) * std::max(largest_finite(a, count), largest_finite(b, count));
+  for (int64_t i = 0; i < count; ++i)
+    if (!is_close(a[i], b[i], margin))
+      return str_cat("element ", place_text(i, captured), " is ", a[i], ", in Python ", b[i]);
+  return "";
+}
+
+}  // namespace md

@@ -1,0 +1,75 @@
+// Whether the objects that a region gives are those that plain Python came to: the same types, contents and identities.
+// Two graphs of objects are walked side by side; each object of one side stands for one of the other. An object from before the region
+// stands for itself. Numbers and texts, and tuples of nothing else, have no identity.
+#pragma once
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cpython/ref.h"
+#include "tensor/tensor.h"
+
+namespace md {
+
+struct ValueDifference {
+  std::string place;  // local 'x'[0].weight
+  std::string text;
+  Ref captured, python;
+};
+
+class ValueComparison {
+ public:
+  // `tolerance` of Python floats, relative.
+  explicit ValueComparison(double tolerance) : tolerance_(tolerance) {}
+
+  // Both are there before anything is compared.
+  void know(BorrowedRef captured, BorrowedRef python);
+  void know(BorrowedRef object) { know(object, object); }
+  void know_storage(const StoragePtr& storage);
+  bool is_known(BorrowedRef captured) const { return python_of_.contains(captured.get()); }
+  // What stands for an object of the captured side; the object itself where nothing else does.
+  PyObject* python_of(BorrowedRef captured) const;
+
+  // Null: unset. Nothing is compared after the first difference.
+  void compare(const std::string& place, BorrowedRef captured, BorrowedRef python);
+  // Of two dicts, whichever objects these are.
+  void compare_entries(const std::string& place, BorrowedRef captured, BorrowedRef python);
+  void differ(const std::string& place, std::string text, BorrowedRef captured = nullptr, BorrowedRef python = nullptr);
+  const std::optional<ValueDifference>& difference() const { return difference_; }
+
+ private:
+  struct Pair {
+    std::string place;
+    Ref captured, python;
+  };
+  void run();
+  void compare_pair(const Pair& pair);
+  void push(std::string place, BorrowedRef captured, BorrowedRef python);
+  void push_attribute(const Pair& pair, const char* name);
+  bool same_types(const Pair& pair);
+  bool pair_up(const Pair& pair);
+  bool compare_atoms(const Pair& pair);
+  void look_inside(const Pair& pair);
+  bool look_inside_container(const Pair& pair);
+  bool look_inside_callable(const Pair& pair);
+  void look_inside_instance(const Pair& pair);
+  void look_inside_class(const Pair& pair);
+  void look_inside_exception(const Pair& pair);
+  void look_inside_function(const Pair& pair);
+  void look_inside_tensor(const Pair& pair);
+  void look_inside_set(const Pair& pair);
+  void look_inside_reduced(const Pair& pair);
+  void push_slots(const Pair& pair);
+  void push_items(const Pair& pair, BorrowedRef captured, BorrowedRef python);
+
+  double tolerance_;
+  std::unordered_map<PyObject*, PyObject*> python_of_, captured_of_;
+  std::unordered_map<const Storage*, const Storage*> storages_, captured_storages_;
+  std::vector<Ref> kept_;  // the maps are keyed by address
+  std::vector<Pair> pairs_;
+  std::optional<ValueDifference> difference_;
+  bool is_running_ = false;
+};
+
+}  // namespace md

@@ -1,0 +1,486 @@
+"""config.check_captures: what is captured wrongly is found, what is captured rightly is not, and each side effect happens once.
+
+Faults are put in from outside: a backend whose callable gives something else, and guards that are dropped, so that what an earlier
+call saw stands for what this one sees.
+"""
+
+import collections
+import dataclasses
+import random
+
+import pytest
+
+import minidynamo
+from minidynamo import _C
+from minidynamo._dynamo import config
+from minidynamo._dynamo.exc import CaptureMismatch, InternalError
+from minidynamo._dynamo.utils import counters
+
+pytestmark = pytest.mark.usefixtures("checked")
+
+
+@pytest.fixture
+def no_mismatches():
+    """Here they are wanted."""
+
+
+@pytest.fixture
+def checked():
+    with config.patch(check_captures=10):
+        minidynamo._dynamo.reset()
+        yield
+
+
+def vector():
+    return minidynamo.tensor([1.0, -2.0, 3.0])
+
+
+def hits():
+    counts = _C.check_captures_counts()
+    return counts["compared"], counts["uncompared"], counts["mismatches"]
+
+
+def grown(before):
+    return tuple(now - then for now, then in zip(hits(), before, strict=True))
+
+
+# ---- backends that give something else
+
+FAULTS = {
+    "value": lambda x, y: (y * 1.001, y),
+    "one element": lambda x, y: (y + minidynamo.tensor([0.0, 0.0, 0.01]), y),
+    "nan": lambda x, y: (y * float("nan"), y),
+    "swapped": lambda x, y: (x * 3, x * 2),
+    "aliased results": lambda x, y: (y, y),
+    "result is the input": lambda x, y: (x, y),
+    "results in one memory": lambda x, y: tuple(minidynamo.stack([x * 2, x * 3]).unbind(0)),
+}
+
+
+def twice_and_thrice(x):
+    return x * 2, x * 3
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_backend_that_gives_something_else(fault):
+    def backend(gm, example_inputs):
+        return lambda x: FAULTS[fault](x, x * 2)
+
+    with pytest.raises(CaptureMismatch) as found:
+        minidynamo.compile(twice_and_thrice, backend=backend)(vector())
+    assert isinstance(found.value, InternalError)
+    assert "mul" in found.value.graph
+    assert found.value.graph in str(found.value)
+
+
+def test_the_same_backend_without_a_fault():
+    def backend(gm, example_inputs):
+        return lambda x: (x * 2, x * 3)
+
+    before = hits()
+    minidynamo.compile(twice_and_thrice, backend=backend)(vector())
+    assert grown(before) == (1, 0, 0)
+
+
+def test_a_backend_that_writes_to_its_input():
+    def backend(gm, example_inputs):
+        def run(x):
+            results = gm(x)
+            x.add_(1)
+            return results
+
+        return run
+
+    x = vector()
+    with pytest.raises(CaptureMismatch, match="Python"):
+        minidynamo.compile(twice_and_thrice, backend=backend)(x)
+    assert x.tolist() == [1.0, -2.0, 3.0]
+
+
+def test_rounding_is_no_fault():
+    def backend(gm, example_inputs):
+        return lambda x: (x * 2 + 1e-5, x * 3)
+
+    minidynamo.compile(twice_and_thrice, backend=backend)(vector())
+
+
+# ---- guards that are dropped
+
+
+class Box:
+    def __init__(self, n):
+        self.n = n
+        self.seen = []
+
+
+class Slotted:
+    __slots__ = ("n",)
+
+
+@dataclasses.dataclass
+class Pair:
+    a: object
+    b: object
+
+
+def local_number(x, n):
+    k = n + 1
+    minidynamo._dynamo.graph_break()
+    return x * k
+
+
+def number_on_the_stack(x, n):
+    return minidynamo.add(x, minidynamo.add(x, 1) if bool(minidynamo._dynamo.graph_break()) else n * 2), n * 2
+
+
+def result_number(x, n):
+    return x + 1, n * 2
+
+
+def result_text(x, n):
+    return x + 1, f"{n}!"
+
+
+def result_type(x, n):
+    return x + 1, (1 if n < 3 else 1.0)
+
+
+def number_of_results(x, n):
+    return [x + 1] * n
+
+
+def nested_results(x, n):
+    return {"a": [(x + 1, {n})]}
+
+
+def operand(x, n):
+    return x.sum() if n == 2 else x.sum(0, keepdim=True)
+
+
+def made_object(x, n):
+    return Pair(x + 1, n)
+
+
+def made_function(x, n):
+    def inner(y):
+        return y * n
+
+    return x + 1, inner
+
+
+def append_to_list(x, n, out):
+    out.append(n)
+    return x + 1
+
+
+def set_in_dict(x, n, out):
+    out[0] = {}
+    out[0]["k"] = n
+    return x + 1
+
+
+def set_attribute(x, n, out):
+    out[0].n = n
+    return x + 1
+
+
+def write_or_not(x, n, out):
+    if n == 2:
+        out[0].n = 5
+    return x + 1
+
+
+def write_tensor(x, n, out):
+    x.add_(n)
+    return x * 2
+
+
+def write_tensor_or_not(x, n, out):
+    if n != 2:
+        x.add_(1)
+    return x * 2
+
+
+def set_global(x, n):
+    global TOTAL
+    TOTAL = n
+    minidynamo._dynamo.graph_break()
+    return x + 1
+
+
+def set_nonlocal(x, n):
+    k = 0
+
+    def inner():
+        nonlocal k
+        k = n
+
+    inner()
+    minidynamo._dynamo.graph_break()
+    return x + k
+
+
+def raise_or_not(x, n):
+    y = x + 1
+    if n != 2:
+        raise ValueError("not two")
+    return y
+
+
+def another_break(x, n):
+    y = x + 1
+    if n == 2:
+        minidynamo._dynamo.graph_break()
+    else:
+        y = y + 1
+        minidynamo._dynamo.graph_break()
+    return y
+
+
+def another_number_of_rounds(x, n):
+    y = x
+    for i in range(n):
+        y = y + i
+    minidynamo._dynamo.graph_break()
+    return y
+
+
+def handled_exception(x, n):
+    try:
+        raise ValueError(n)
+    except ValueError as error:
+        return x + 1, error
+
+
+def alias_or_copy(x, n):
+    y = x + 1
+    return (y, y) if n == 2 else (y, y.clone())
+
+
+def view_or_copy(x, n):
+    return x[1:] if n == 2 else x[1:].clone()
+
+
+def strides(x, n):
+    y = x.reshape(3, 1).expand(3, 3) + 0
+    return y if n == 2 else y.t()
+
+
+def dtype(x, n):
+    return x.to(minidynamo.float64) if n == 2 else x + 0
+
+
+def drawn(x, n):
+    minidynamo.manual_seed(0)
+    return minidynamo.rand(n)[0] + x
+
+
+def grad_mode(x, n):
+    minidynamo.set_grad_enabled(n == 2)
+    minidynamo._dynamo.graph_break()
+    return x + 1
+
+
+def inner_break(x, n):
+    k = n + 1
+    minidynamo._dynamo.graph_break()
+    return x * k
+
+
+def break_inside(x, n):
+    return inner_break(x + 1, n) + 1
+
+
+PROGRAMS = {
+    function.__name__: function
+    for function in (
+        local_number, number_on_the_stack, result_number, result_text, result_type, number_of_results, nested_results,
+        operand, made_object, made_function, append_to_list, set_in_dict, set_attribute, write_or_not, write_tensor,
+        write_tensor_or_not, set_global, set_nonlocal, raise_or_not, another_break, another_number_of_rounds,
+        handled_exception, alias_or_copy, view_or_copy, strides, dtype, drawn, grad_mode, break_inside,
+    )
+}  # fmt: skip
+
+
+def arguments(function, n):
+    extra = ([Box(0), 1],) if function.__code__.co_argcount == 3 else ()
+    return vector(), n, *extra
+
+
+@pytest.fixture
+def grad_mode_stays():
+    before = minidynamo.is_grad_enabled()
+    yield
+    minidynamo.set_grad_enabled(before)
+
+
+@pytest.mark.usefixtures("grad_mode_stays")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_of_an_earlier_call(name):
+    function = PROGRAMS[name]
+    unguarded = {"guard_filter_fn": lambda entries: [entry.guard_type == "TENSOR_MATCH" for entry in entries]}
+    captured = minidynamo.compile(function, options=unguarded, dynamic=False)
+    before = hits()
+    captured(*arguments(function, 2))
+    compared, uncompared, mismatches = grown(before)
+    assert compared > 0
+    assert (uncompared, mismatches) == (0, 0)
+    with pytest.raises(CaptureMismatch):
+        captured(*arguments(function, 3))
+
+
+@pytest.mark.usefixtures("grad_mode_stays")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_guarded_programs(name):
+    function = PROGRAMS[name]
+    captured = minidynamo.compile(function)
+    before = hits()
+    for n in (2, 3, 2, 4):
+        try:
+            captured(*arguments(function, n))
+        except ValueError as error:
+            assert str(error) == "not two"
+    assert grown(before)[2] == 0
+    assert grown(before)[0] >= 4
+
+
+# ---- each side effect once
+
+
+def test_side_effects_happen_once(capsys):
+    def program(x, box):
+        print("called", box.n)
+        box.n += 1
+        box.seen.append(x + box.n)
+        x.mul_(2)
+        minidynamo._dynamo.graph_break()
+        box.n += 10
+        print("done")
+        return x + box.n
+
+    captured, box, x = minidynamo.compile(program), Box(0), vector()
+    for _ in range(3):
+        captured(x, box)
+    assert box.n == 33
+    assert len(box.seen) == 3
+    assert x.tolist() == [8.0, -16.0, 24.0]
+    assert capsys.readouterr().out == "called 0\ndone\ncalled 11\ndone\ncalled 22\ndone\n"
+
+
+def test_random_numbers_are_drawn_once():
+    def program(x):
+        return x + minidynamo.rand(3)
+
+    def draw(function):
+        minidynamo.manual_seed(3)
+        return [function(vector()).tolist() for _ in range(3)]
+
+    assert draw(minidynamo.compile(program)) == draw(program)
+
+
+def test_only_the_first_hits():
+    captured = minidynamo.compile(twice_and_thrice)
+    before = hits()
+    with config.patch(check_captures=2):
+        for _ in range(5):
+            captured(vector())
+    assert grown(before) == (2, 0, 0)
+
+
+def test_nothing_is_checked_without_the_flag():
+    before = hits()
+    with config.patch(check_captures=0):
+        minidynamo.compile(twice_and_thrice)(vector())
+    assert grown(before) == (0, 0, 0)
+
+
+def test_captured_code_is_told_that_it_is():
+    def program(x):
+        return x + (1 if minidynamo.compiler.is_compiling() else 2)
+
+    assert minidynamo.compile(program)(vector()).tolist() == [2.0, -1.0, 4.0]
+
+
+def test_a_handler_of_the_program_does_not_hide_it():
+    def program(x):
+        try:
+            y = x * 2
+            minidynamo._dynamo.graph_break()
+        except Exception:
+            return None
+        return y
+
+    def backend(gm, example_inputs):
+        return lambda x: (x * 5,)
+
+    with config.patch(suppress_internal_errors=True), pytest.raises(CaptureMismatch):
+        minidynamo.compile(program, backend=backend)(vector())
+
+
+def test_counters():
+    counters.clear()
+    minidynamo.compile(twice_and_thrice)(vector())
+    assert counters["check_captures"]["compared"] == 1
+    assert counters["check_captures"]["mismatches"] == 0
+
+
+def test_what_is_not_compared_is_counted():
+    @minidynamo.library.custom_op("check_captures::double", mutates_args=())
+    def double(x: minidynamo.Tensor) -> minidynamo.Tensor:
+        ran.append(1)
+        return x * 2
+
+    @double.register_fake
+    def _(x):
+        return minidynamo.empty_like(x)
+
+    ran = []
+    before = hits()
+    minidynamo.compile(lambda x: double(x) + 1)(vector())
+    assert grown(before) == (0, 1, 0)
+    assert len(ran) == 1
+
+
+# ---- what a region gives in all kinds
+
+
+def give_many(x, n):
+    made = collections.OrderedDict(a=x + 1, b=[x, (x,)])
+    items = iter([x, x + 1, n])
+    next(items)
+    counted = collections.defaultdict(list, k=[n])
+    queue = collections.deque([x, n], maxlen=3)
+    box = Box(n)
+    box.itself = box
+    slotted = Slotted()
+    slotted.n = made
+
+    def inner(y, k=n):
+        return y + x + k
+
+    pairs = enumerate(zip([x], [n], strict=False), 3)
+    method = box.seen.append
+    minidynamo._dynamo.graph_break()
+    return made, next(items), counted, queue, box, slotted.n is made, inner(x), next(pairs), method
+
+
+def test_all_kinds_of_values():
+    captured = minidynamo.compile(give_many)
+    before = hits()
+    for n in (1, 2, 1):
+        captured(vector(), n)
+    assert grown(before)[1:] == (0, 0)
+    assert grown(before)[0] >= 3
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_programs(seed):
+    from random_programs.run import run
+    from random_programs.writer import write_program
+
+    before = hits()
+    run(write_program(random.Random(50_000 + seed)), "onednn" if seed % 4 == 0 else "eager")
+    compared, uncompared, mismatches = grown(before)
+    assert mismatches == 0
+    assert compared > 0
+    assert uncompared <= compared
