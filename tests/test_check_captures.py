@@ -158,29 +158,31 @@ def operand(x, n):
 
 
 def made_object(x, n):
-    return Pair(x + 1, n)
+    return Pair(x + 1, n * 2)
 
 
 def made_function(x, n):
+    k = n * 2
+
     def inner(y):
-        return y * n
+        return y * k
 
     return x + 1, inner
 
 
 def append_to_list(x, n, out):
-    out.append(n)
+    out.append(n * 2)
     return x + 1
 
 
 def set_in_dict(x, n, out):
     out[0] = {}
-    out[0]["k"] = n
+    out[0]["k"] = n * 2
     return x + 1
 
 
 def set_attribute(x, n, out):
-    out[0].n = n
+    out[0].n = n * 2
     return x + 1
 
 
@@ -191,7 +193,7 @@ def write_or_not(x, n, out):
 
 
 def write_tensor(x, n, out):
-    x.add_(n)
+    x.add_(n * 2 if n == 2 else n)
     return x * 2
 
 
@@ -203,7 +205,7 @@ def write_tensor_or_not(x, n, out):
 
 def set_global(x, n):
     global TOTAL
-    TOTAL = n
+    TOTAL = 4 if n == 2 else 5
     minidynamo._dynamo.graph_break()
     return x + 1
 
@@ -213,7 +215,7 @@ def set_nonlocal(x, n):
 
     def inner():
         nonlocal k
-        k = n
+        k = 4 if n == 2 else 5
 
     inner()
     minidynamo._dynamo.graph_break()
@@ -247,7 +249,7 @@ def another_number_of_rounds(x, n):
 
 def handled_exception(x, n):
     try:
-        raise ValueError(n)
+        raise ValueError(n * 2)
     except ValueError as error:
         return x + 1, error
 
@@ -282,7 +284,7 @@ def grad_mode(x, n):
 
 
 def inner_break(x, n):
-    k = n + 1
+    k = 4 if n == 2 else 5
     minidynamo._dynamo.graph_break()
     return x * k
 

@@ -39,6 +39,19 @@ bool ArgumentSlots::bind(PyObject* const* args, Py_ssize_t count, PyObject* keyw
   return (taken == code_->co_argcount && code_->co_kwonlyargcount == 0) || fill_defaults();
 }
 
+void ArgumentSlots::put_made(LiveFrame& frame) const {
+  int slot = code_->co_argcount + code_->co_kwonlyargcount;
+  for (const Ref* made : {&rest_, &keywords_}) {
+    if (!*made) continue;
+    if (frame.bytecode().slot_kind(slot) == SlotKind::Local) {
+      frame.put(slot, *made);
+    } else {
+      check_status(PyCell_Set(frame.get(slot), *made));
+    }
+    ++slot;
+  }
+}
+
 int ArgumentSlots::parameter_named(PyObject* name) const {
   int parameters = code_->co_argcount + code_->co_kwonlyargcount;
   for (int i = code_->co_posonlyargcount; i < parameters; ++i) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "eval_frame/live_frame.h"
 #include "guards/locals_view.h"
 
 namespace md {
@@ -16,6 +17,8 @@ class ArgumentSlots {
   // False: the arguments do not fit the parameters; the call itself raises the TypeError.
   bool bound() const { return bound_; }
   LocalsView view() const { return {slots_, slot_count_, reinterpret_cast<PyObject*>(function_)}; }
+  // Of the call's frame, entered: its *args and **kwargs are made anew, and a region may hold, or have written to, those here.
+  void put_made(LiveFrame& frame) const;
 
  private:
   bool bind(PyObject* const* args, Py_ssize_t count, PyObject* keyword_names);

@@ -80,7 +80,7 @@ CaptureCheck::CaptureCheck(RegionEntryPtr entry, const Policy* policy)
 
 std::unique_ptr<CaptureCheck> CaptureCheck::start(RegionRun& run, std::span<LiveFrame* const> frames) {
   std::unique_ptr<CaptureCheck> check(new CaptureCheck(run.entry(), nullptr));
-  check->keep_starts(frames, run.view());
+  check->keep_starts(frames);
   check->predicted_.keep_known(run.entry()->guards, run.view(), check->comparison_);
   RandomTransaction drawn;
   AmbientPolicy none(nullptr);
@@ -96,18 +96,11 @@ std::unique_ptr<CaptureCheck> CaptureCheck::start(RegionRun& run, std::span<Live
   return check;
 }
 
-// What the frame holds and what the region was told of may be two objects: *args and **kwargs of a call that had no frame yet.
-void CaptureCheck::keep_starts(std::span<LiveFrame* const> frames, const LocalsView& view) {
+void CaptureCheck::keep_starts(std::span<LiveFrame* const> frames) {
   for (LiveFrame* frame : frames) {
     Start& start = starts_.emplace_back();
     for (int slot = 0; slot < frame->bytecode().slot_count(); ++slot) start.slots.push_back(Ref::share(frame->get(slot)));
     for (int distance = frame->depth(); distance > 0; --distance) start.stack.push_back(Ref::share(frame->peek(distance)));
-  }
-  const LiveFrame& own = *frames.front();
-  for (int slot = 0; slot < own.bytecode().slot_count(); ++slot) {
-    if (own.bytecode().slot_kind(slot) != SlotKind::Local || !view.get(slot)) continue;
-    comparison_.know(view.get(slot), own.get(slot));
-    starts_.front().slots[static_cast<size_t>(slot)] = Ref::share(view.get(slot));
   }
 }
 

@@ -102,7 +102,7 @@ class CaptureCheck {
  private:
   CaptureCheck(RegionEntryPtr entry, const Policy* policy);
   int stop() const;
-  void keep_starts(std::span<LiveFrame* const> frames, const LocalsView& view);
+  void keep_starts(std::span<LiveFrame* const> frames);
   void compare_frame(size_t level, const Standing& standing);
   void compare_slots(size_t level, const Standing& standing);
   void compare_stack(size_t level, const Standing& standing);

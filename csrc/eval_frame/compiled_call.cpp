@@ -47,31 +47,51 @@ PyObject* call_with_callees_captured(BorrowedRef function, const Policy* policy,
   return result;
 }
 
-// An output without a frame has raised: the frame is made for the exception.
-PyObject* raise_in_frame(BorrowedRef function, const Policy* policy, PyObject* const* args, size_t nargsf,
-                         PyObject* keyword_names, RegionRun& run) {
-  run.replay().keep_error();
-  DrivenCall call(policy);
-  return call_with_continuation(function, args, nargsf, keyword_names,
-                                [&](LiveFrame& frame) { return FrameDriver(frame, policy).run_stopped(run); })
-      .release();
-}
+// Makes the frame of a call whose region has seen its arguments, and drives it.
+struct CallInFrame {
+  BorrowedRef function;
+  const Policy* policy;
+  PyObject* const* args;
+  size_t nargsf;
+  PyObject* keyword_names;
+  const ArgumentSlots& slots;
 
-// What a backend returned has raised, or a signal's handler: the frame is made for the exception, where it begins, or, its region
-// left, where that returns.
-PyObject* raise_in_made_frame(BorrowedRef function, const Policy* policy, PyObject* const* args, size_t nargsf,
-                              PyObject* keyword_names, RegionRun* left) {
-  Ref error = take_raised();
-  DrivenCall call(policy);
-  return call_with_continuation(function, args, nargsf, keyword_names,
-                                [&](LiveFrame& frame) {
-                                 if (left != nullptr)
-                                   return FrameDriver(frame, policy).run_ended(*left, std::move(error));
-                                  set_raised(std::move(error));
-                                  return leave_by_throw(frame);
-                                })
-      .release();
-}
+  template <typename Drive>
+  PyObject* operator()(Drive drive) const {
+    DrivenCall call(policy);
+    return call_with_continuation(function, args, nargsf, keyword_names,
+                                  [&](LiveFrame& frame) {
+                                    slots.put_made(frame);
+                                    return drive(frame);
+                                  })
+        .release();
+  }
+
+  PyObject* run_inside(RegionRun& run) const {
+    return (*this)([&](LiveFrame& frame) { return FrameDriver(frame, policy).run_inside(run); });
+  }
+  PyObject* run_from(RegionRun& run) const {
+    return (*this)([&](LiveFrame& frame) { return FrameDriver(frame, policy).run_from(run); });
+  }
+  // An output without a frame has raised.
+  PyObject* run_stopped(RegionRun& run) const {
+    run.replay().keep_error();
+    return (*this)([&](LiveFrame& frame) { return FrameDriver(frame, policy).run_stopped(run); });
+  }
+  // What a backend returned has raised, or a signal's handler: the exception passes the frame at its first line.
+  PyObject* raise_at_start() const {
+    Ref error = take_raised();
+    return (*this)([&](LiveFrame& frame) {
+      set_raised(std::move(error));
+      return leave_by_throw(frame);
+    });
+  }
+  // A signal's handler has raised when the region had been left, where it returns.
+  PyObject* raise_at_return(RegionRun& run) const {
+    Ref error = take_raised();
+    return (*this)([&](LiveFrame& frame) { return FrameDriver(frame, policy).run_ended(run, std::move(error)); });
+  }
+};
 
 PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* const* args, size_t nargsf,
                         PyObject* keyword_names) {
@@ -84,29 +104,18 @@ PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* co
   if (entry == nullptr || entry->region.exit == ExitKind::HandOver)
     return call_with_callees_captured(function, policy, args, nargsf, keyword_names);
   RegionRun run(std::move(entry), slots.view(), memory);
-  if (run.entry()->needs_frame()) {
-    DrivenCall call(policy);
-    return call_with_continuation(function, args, nargsf, keyword_names,
-                                  [&](LiveFrame& frame) { return FrameDriver(frame, policy).run_inside(run); })
-        .release();
-  }
+  CallInFrame in_frame{function, policy, args, nargsf, keyword_names, slots};
+  if (run.entry()->needs_frame()) return in_frame.run_inside(run);
   try {
     if (!run.run_plan()) return call_undriven(function, args, nargsf, keyword_names);
   } catch (const PythonError&) {
-    return raise_in_made_frame(function, policy, args, nargsf, keyword_names, nullptr);
+    return in_frame.raise_at_start();
   }
-  if (run.region().exit == ExitKind::Return) {
-    if (Ref result = run.take_result()) {
-      if (interrupt_waits() && !run_waiting_handlers())
-        return raise_in_made_frame(function, policy, args, nargsf, keyword_names, &run);
-      return result.release();
-    }
-    return raise_in_frame(function, policy, args, nargsf, keyword_names, run);
-  }
-  DrivenCall call(policy);
-  return call_with_continuation(function, args, nargsf, keyword_names,
-                                [&](LiveFrame& frame) { return FrameDriver(frame, policy).run_from(run); })
-      .release();
+  if (run.region().exit != ExitKind::Return) return in_frame.run_from(run);
+  Ref result = run.take_result();
+  if (!result) return in_frame.run_stopped(run);
+  if (interrupt_waits() && !run_waiting_handlers()) return in_frame.raise_at_return(run);
+  return result.release();
 }
 
 bool is_generator_like(BorrowedRef function) {

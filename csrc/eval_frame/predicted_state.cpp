@@ -91,11 +91,20 @@ void PredictedState::predict(const std::vector<HeldEffect>& effects, ValueCompar
   for (const StoragePtr& storage : memory_.storages()) comparison.know_storage(storage);
 }
 
-void PredictedState::predict_attribute(BorrowedRef object, BorrowedRef name, BorrowedRef value) {
-  std::erase_if(attributes_, [&](const Attribute& known) {
+namespace {
+
+template <typename Attributes>
+void replace(Attributes& attributes, BorrowedRef object, BorrowedRef name, BorrowedRef value) {
+  std::erase_if(attributes, [&](const auto& known) {
     return known.object.get() == object.get() && PyUnicode_Compare(known.name, name) == 0;
   });
-  attributes_.push_back({Ref::share(object), Ref::share(name), Ref::share(value)});
+  attributes.push_back({Ref::share(object), Ref::share(name), Ref::share(value)});
+}
+
+}  // namespace
+
+void PredictedState::predict_attribute(BorrowedRef object, BorrowedRef name, BorrowedRef value) {
+  replace(attributes_, object, name, value);
   Ref dict = has_data_descriptor(object, name) ? Ref() : dict_of_instance(object);
   PyObject* copy = dict ? copy_of(dict) : nullptr;
   if (copy == nullptr) return;
@@ -130,7 +139,9 @@ void PredictedState::predict_effect(const HeldEffect& held, ValueComparison& com
       break;
     }
   }
-  if (copy == nullptr) return;  // a module's namespace
+  bool names = effect.kind == EffectKind::DictSet || effect.kind == EffectKind::DictDelete;
+  if (copy == nullptr && names && PyUnicode_Check(held.key.get())) replace(names_, held.target, held.key, held.value);
+  if (copy == nullptr) return;
   switch (effect.kind) {
     case EffectKind::SetCell:
       check_status(PyCell_Set(copy, held.value));
@@ -181,6 +192,9 @@ void PredictedState::compare_attribute(const Attribute& attribute, ValueComparis
 void PredictedState::compare(ValueComparison& comparison) const {
   for (const auto& [object, copy] : copies_) compare_copy(object, copy, comparison);
   for (const Attribute& attribute : attributes_) compare_attribute(attribute, comparison);
+  for (const Attribute& name : names_)
+    comparison.compare(str_cat("global '", text_of(name.name), "'"), name.value,
+                       PyDict_GetItemWithError(name.object, name.name));
   Tensor captured, python;
   if (std::string text = memory_.difference(captured, python); !text.empty()) {
     Ref ours = captured.defined() ? default_tensor_type().wrap(captured) : Ref();

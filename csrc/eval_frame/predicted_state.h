@@ -34,6 +34,7 @@ class PredictedState {
   std::vector<std::pair<Ref, Ref>> copies_;  // containers, in the order in which they were met
   std::unordered_map<PyObject*, size_t> by_object_;
   std::vector<Attribute> attributes_;
+  std::vector<Attribute> names_;  // in namespaces of modules, of which there is no copy
   TensorModes modes_;
 };
 

@@ -338,8 +338,25 @@ void ValueComparison::push_slots(const Pair& pair) {
   }
 }
 
+namespace {
+
+// What is still to come: iterators of the same may begin at different places in ranges of different lengths. Null: no such iterator.
+Ref rest_of_range(BorrowedRef iterator) {
+  if (!Py_IS_TYPE(iterator.get(), &PyRangeIter_Type) && !Py_IS_TYPE(iterator.get(), &PyLongRangeIter_Type)) return nullptr;
+  Ref reduced = check(PyObject_CallMethod(iterator, "__reduce__", nullptr));
+  Py_ssize_t begin = 0;
+  if (PyTuple_GET_SIZE(reduced.get()) > 2 && PyTuple_GET_ITEM(reduced.get(), 2) != Py_None)
+    begin = PyNumber_AsSsize_t(PyTuple_GET_ITEM(reduced.get(), 2), nullptr);
+  PyObject* range = PyTuple_GET_ITEM(PyTuple_GET_ITEM(reduced.get(), 1), 0);
+  return check(PySequence_GetSlice(range, begin, PY_SSIZE_T_MAX));
+}
+
+}  // namespace
+
 // Iterators, functools.partial and others in C say what they are made of; the program's own classes are not asked.
 void ValueComparison::look_inside_reduced(const Pair& pair) {
+  if (Ref ours = rest_of_range(pair.captured))
+    return push(pair.place + " (what is to come)", ours, rest_of_range(pair.python));
   static PyObject* const name = PyUnicode_InternFromString("__reduce__");
   PyObject* reduce = _PyType_Lookup(pair.captured.type(), name);
   bool is_own = reduce != nullptr && Py_IS_TYPE(reduce, &PyMethodDescr_Type) &&
