@@ -211,11 +211,11 @@ def set_global(x, n):
 
 
 def set_nonlocal(x, n):
-    k = 0
+    k, m = 0, 4 if n == 2 else 5
 
     def inner():
         nonlocal k
-        k = 4 if n == 2 else 5
+        k = m
 
     inner()
     minidynamo._dynamo.graph_break()
@@ -283,14 +283,14 @@ def grad_mode(x, n):
     return x + 1
 
 
-def inner_break(x, n):
-    k = 4 if n == 2 else 5
+def inner_break(x, m):
+    k = m
     minidynamo._dynamo.graph_break()
     return x * k
 
 
 def break_inside(x, n):
-    return inner_break(x + 1, n) + 1
+    return inner_break(x + 1, 4 if n == 2 else 5) + 1
 
 
 PROGRAMS = {

@@ -8,6 +8,7 @@
 #include "eval_frame/tensor_comparison.h"
 #include "graph/graph.h"
 #include "guards/tensor_type.h"
+#include "tensor/kernels.h"
 
 namespace md {
 
@@ -38,12 +39,26 @@ bool makes_finalized(const Snapshot& snapshot, ValueBuilder& builder) {
   });
 }
 
+// By node: whether elements of its results may be whatever was in memory.
+std::vector<bool> undefined_nodes(const Graph& graph) {
+  std::vector<bool> undefined(graph.nodes().size());
+  for (const auto& node : graph.nodes()) {
+    bool found = node->kind == NodeKind::Op && node->op->kernel == empty_kernel;
+    for (const Operand& operand : node->operands)
+      for_each_value(
+          operand, [&](const ValueRef& value) { found = found || undefined[static_cast<size_t>(value.node->index)]; });
+    undefined[static_cast<size_t>(node->index)] = found;
+  }
+  return undefined;
+}
+
 // Whether Python's own call makes each inner frame that the region ends in, and leaves below its operands what the snapshot says.
 bool may_follow(const Snapshot& snapshot) {
   for (size_t level = 1; level < snapshot.frames.size(); ++level) {
     const FrameState &caller = snapshot.frames[level - 1], &inner = snapshot.frames[level];
     Opcode op = (*caller.bytecode)[caller.index].op;
-    if (pv_makes_generator(inner.bytecode->code()) != 0 || op == Opcode::BEFORE_WITH || op == Opcode::SEND) return false;
+    if (pv_makes_generator(inner.bytecode->code()) != 0 || op == Opcode::BEFORE_WITH || op == Opcode::SEND)
+      return false;
     if (inner.continuation == ContinuationKind::Hold || inner.continuation == ContinuationKind::None) return false;
   }
   return true;
@@ -70,7 +85,8 @@ std::optional<Uncompared> CaptureCheck::refusal(RegionRun& run) {
   if (std::ranges::any_of(region.outputs, &OutputSite::runs_python)) return Uncompared::output_in_python;
   if (makes_finalized(region.snapshot, run.builder())) return Uncompared::finalizer;
   auto is_unknown = [](const auto& frame) { return frame.executed < 0; };
-  if (std::ranges::any_of(region.snapshot.returns, is_unknown) || std::ranges::any_of(region.snapshot.frames, is_unknown))
+  if (std::ranges::any_of(region.snapshot.returns, is_unknown) ||
+      std::ranges::any_of(region.snapshot.frames, is_unknown))
     return Uncompared::unknown_exit;
   return may_follow(region.snapshot) ? std::nullopt : std::optional(Uncompared::inner_frame);
 }
@@ -88,6 +104,7 @@ std::unique_ptr<CaptureCheck> CaptureCheck::start(RegionRun& run, std::span<Live
   check->held_ = run.hold_back();
   check->drawn_ = random_state();
   drawn.roll_back();
+  check->ignore_undefined();
   check->predicted_.predict(check->held_.effects, check->comparison_);
   const CapturedRegion& region = check->region();
   check->left_ = region.snapshot.returns.empty() ? region.snapshot.frames.front().executed
@@ -99,9 +116,21 @@ std::unique_ptr<CaptureCheck> CaptureCheck::start(RegionRun& run, std::span<Live
 void CaptureCheck::keep_starts(std::span<LiveFrame* const> frames) {
   for (LiveFrame* frame : frames) {
     Start& start = starts_.emplace_back();
-    for (int slot = 0; slot < frame->bytecode().slot_count(); ++slot) start.slots.push_back(Ref::share(frame->get(slot)));
-    for (int distance = frame->depth(); distance > 0; --distance) start.stack.push_back(Ref::share(frame->peek(distance)));
+    for (int slot = 0; slot < frame->bytecode().slot_count(); ++slot)
+      start.slots.push_back(Ref::share(frame->get(slot)));
+    for (int distance = frame->depth(); distance > 0; --distance)
+      start.stack.push_back(Ref::share(frame->peek(distance)));
   }
+}
+
+void CaptureCheck::ignore_undefined() {
+  const Graph& graph = *region().graph;
+  std::vector<bool> undefined = undefined_nodes(graph);
+  for (const auto& [index, tensor] : held_.outputs) {
+    const Node* node = graph.outputs()[static_cast<size_t>(index)].node;
+    if (undefined[static_cast<size_t>(node->index)]) comparison_.ignore_elements(tensor);
+  }
+  held_.outputs.clear();
 }
 
 int CaptureCheck::stop() const {
@@ -215,11 +244,11 @@ void CaptureCheck::raise(const LiveFrame& frame, const std::string& text, Borrow
   const Bytecode& code = frame.bytecode();
   const Bytecode& start = returned_ == 0 ? code : *region().snapshot.frames.front().bytecode;
   std::string graph = print(*region().graph);
-  std::string message = str_cat(
-      "What was captured is not what plain Python does: ", text, "\n  region at instruction ", entry_->instruction, " of ",
-      text_of(start.code()->co_name), ", exit ", exit_name(region().exit), " at ", text_of(code.code()->co_name), " (",
-      text_of(code.code()->co_filename), ":", code.line_at(frame.index()), ")\n  captured: ", shown(captured),
-      "\n  Python:   ", shown(python), "\n", graph);
+  std::string message =
+      str_cat("What was captured is not what plain Python does: ", text, "\n  region at instruction ",
+              entry_->instruction, " of ", text_of(start.code()->co_name), ", exit ", exit_name(region().exit), " at ",
+              text_of(code.code()->co_name), " (", text_of(code.code()->co_filename), ":", code.line_at(frame.index()),
+              ")\n  captured: ", shown(captured), "\n  Python:   ", shown(python), "\n", graph);
   Ref type = imported("minidynamo._dynamo.exc", "CaptureMismatch");
   Ref error = check(PyObject_CallFunction(type, "sOOs", message.c_str(), captured ? captured.get() : Py_None,
                                           python ? python.get() : Py_None, graph.c_str()));

@@ -68,6 +68,11 @@ class CaptureCheck {
   const Policy* policy() const { return policy_; }
   void set_policy(const Policy* policy) { policy_ = policy; }
 
+  // Why Python may come to another place although nothing is wrong: an output of the region may have raised.
+  std::optional<Uncompared> excuse() const {
+    return region().outputs.empty() ? std::nullopt : std::optional(Uncompared::output_raised);
+  }
+
   bool is_at_stop() const { return left_ <= 0; }
   void count_step() { --left_; }
   // The frame stands where it is to be.
@@ -102,6 +107,7 @@ class CaptureCheck {
  private:
   CaptureCheck(RegionEntryPtr entry, const Policy* policy);
   int stop() const;
+  void ignore_undefined();
   void keep_starts(std::span<LiveFrame* const> frames);
   void compare_frame(size_t level, const Standing& standing);
   void compare_slots(size_t level, const Standing& standing);

@@ -53,7 +53,7 @@ FrameDriver::Advance FrameDriver::go_on_checked() {
     case Outcome::Next:
       return Advance::Continue;
     case Outcome::Return:
-      return fail_check("leaves the frame", nullptr);
+      return excuse_check() ? execute_last() : fail_check("leaves the frame", nullptr);
     case Outcome::HandOver:
       return give_up_check(done.reason == HandOver::traced ? Uncompared::traced : Uncompared::handed_over, done.reason);
     case Outcome::Raised:
@@ -72,15 +72,22 @@ FrameDriver::Advance FrameDriver::give_up_check(Uncompared reason, HandOver why)
 // The exception leaves the frame; the region's exit does not say so.
 FrameDriver::Advance FrameDriver::raise_checked() {
   Ref error = take_raised();
-  bool is_outputs = !check_->region().outputs.empty();
-  if (is_outputs || is_from_outside(error)) {
-    count_uncompared(is_outputs ? Uncompared::output_raised : Uncompared::limits);
-    check_.reset();
-    set_raised(std::move(error));
-    result_ = leave_by_throw(frame_);
-    return Advance::Left;
-  }
-  return fail_check("raises", std::move(error));
+  std::optional<Uncompared> excuse = check_->excuse();
+  if (is_from_outside(error)) excuse = Uncompared::limits;
+  if (!excuse) return fail_check("raises", std::move(error));
+  count_uncompared(*excuse);
+  check_.reset();
+  set_raised(std::move(error));
+  result_ = leave_by_throw(frame_);
+  return Advance::Left;
+}
+
+bool FrameDriver::excuse_check() {
+  std::optional<Uncompared> excuse = check_->excuse();
+  if (!excuse) return false;
+  count_uncompared(*excuse);
+  check_.reset();
+  return true;
 }
 
 FrameDriver::Advance FrameDriver::fail_check(const std::string& what, Ref cause) {
@@ -103,7 +110,11 @@ FrameDriver::Advance FrameDriver::raise_mismatch() {
 }
 
 FrameDriver::Advance FrameDriver::stop_checked() {
-  if (!check_->stands_right(frame_)) return fail_check("takes another way", nullptr);
+  if (!check_->stands_right(frame_)) {
+    bool is_inside = check_->is_inside();
+    if (!excuse_check()) return fail_check("takes another way", nullptr);
+    return is_inside ? hand_over_here(HandOver::worthless) : Advance::Continue;
+  }
   if (check_->returns_here()) {
     check_->go_to_caller(caller_->policy_);
     caller_->check_ = std::move(check_);
@@ -206,7 +217,7 @@ FrameDriver::Advance FrameDriver::enter_checked() {
   frame_.set_index(done.index);
   if (check_) {
     if (done.outcome == Outcome::Raised || done.outcome == Outcome::Reraised) return raise_checked();
-    return fail_check("does not call what the region ends in", nullptr);
+    if (!excuse_check()) return fail_check("does not call what the region ends in", nullptr);
   }
   if (done.outcome == Outcome::HandOver) return hand_over_here(done.reason);
   if (done.outcome == Outcome::Return) return execute_last();

@@ -86,6 +86,7 @@ class FrameDriver {
   void give_up_frames(size_t count);
   Advance leave_early();
   Advance give_up_check(Uncompared reason, HandOver why);
+  bool excuse_check();  // whether a failure may be nobody's fault; then there is no check any more
   Advance fail_check(const std::string& what, Ref cause);
   Advance raise_mismatch();
   PyObject* finish();

@@ -40,8 +40,7 @@ void MemoryImage::put_back() {
     Storage& storage = *kept_[i].get();
     Kept& image = images_[i];
     image.expected = copy_of(storage);
-    if (!same_bytes(storage, *image.before.get()))
-      std::memcpy(storage.data(), image.before->data(), storage.nbytes());
+    if (!same_bytes(storage, *image.before.get())) std::memcpy(storage.data(), image.before->data(), storage.nbytes());
     // The plan's own writes are counted already, and Python's will be once more.
     image.version = storage.version() + (storage.version() - image.version);
   }
@@ -59,14 +58,17 @@ std::string MemoryImage::difference(Tensor& captured, Tensor& python) const {
   for (size_t i = 0; i < kept_.size(); ++i) {
     const Storage& storage = *kept_[i].get();
     const Kept& image = images_[i];
-    if (image.written.empty() && !same_bytes(storage, *image.expected.get())) return "Python writes to memory to which the region does not";
+    if (image.written.empty() && !same_bytes(storage, *image.expected.get()))
+      return "Python writes to memory to which the region does not";
     for (const Tensor& target : image.written) {
       captured = Tensor::from_storage(image.expected, target->offset(), target.spec());
       python = target;
-      if (std::string text = element_difference(captured, python); !text.empty()) return str_cat("written memory: ", text);
+      if (std::string text = element_difference(captured, python); !text.empty())
+        return str_cat("written memory: ", text);
     }
     if (storage.version() != image.version)
-      return str_cat("memory is counted as written ", static_cast<int64_t>(image.version - storage.version()), " times more than by Python");
+      return str_cat("memory is counted as written ", static_cast<int64_t>(image.version - storage.version()),
+                     " times more than by Python");
   }
   captured = python = Tensor();
   return "";

@@ -54,7 +54,8 @@ struct AwaitedFrame::Parts {
   ContinuationHandler handler;
   HookInstallation installation;
   PendingEntry entry;
-  Parts(BorrowedRef function, const FrameContinuation& continuation) : handler(continuation), entry(function, handler) {}
+  Parts(BorrowedRef function, const FrameContinuation& continuation)
+      : handler(continuation), entry(function, handler) {}
 };
 
 AwaitedFrame::AwaitedFrame(BorrowedRef function, const FrameContinuation& continuation) {

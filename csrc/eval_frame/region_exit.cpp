@@ -337,6 +337,9 @@ HeldExit ExitValues::hold_back() {
   auto value_of = [&](RecipeId id) { return id != kNoRecipe ? builder_.build(id) : Ref(); };
   for (const Effect& effect : snapshot_.effects)
     held.effects.push_back({&effect, value_of(effect.target), value_of(effect.value), value_of(effect.key)});
+  for (size_t id = 0; id < snapshot_.recipes.size(); ++id)
+    if (const Recipe& recipe = snapshot_.recipes[id]; recipe.kind == RecipeKind::Output)
+      held.outputs.emplace_back(recipe.index, builder_.build(static_cast<RecipeId>(id)));
   return held;
 }
 

@@ -23,6 +23,7 @@ struct HeldExit {
   Ref result;  // exit Return
   FrameImages images;
   std::vector<HeldEffect> effects;
+  std::vector<std::pair<int, Ref>> outputs;  // of the graph, as far as they are tensors that were made
 };
 
 // The values of one snapshot, on their way into the frames.

@@ -35,7 +35,8 @@ double largest_finite(const double* values, int64_t count) {
 
 bool is_close(double captured, double python, double margin) {
   if (std::isnan(captured) || std::isnan(python)) return std::isnan(captured) && std::isnan(python);
-  return captured == python || (std::isfinite(captured) && std::isfinite(python) && std::abs(captured - python) <= margin);
+  return captured == python ||
+         (std::isfinite(captured) && std::isfinite(python) && std::abs(captured - python) <= margin);
 }
 
 }  // namespace
@@ -57,7 +58,8 @@ double tolerance_of(DType dtype) {
 std::string spec_difference(const Tensor& captured, const Tensor& python) {
   const TensorSpec &ours = captured.spec(), &theirs = python.spec();
   if (captured->kind() != python->kind()) return "one of them has no storage";
-  if (ours.dtype != theirs.dtype) return str_cat("dtype ", row(ours.dtype).name, ", in Python ", row(theirs.dtype).name);
+  if (ours.dtype != theirs.dtype)
+    return str_cat("dtype ", row(ours.dtype).name, ", in Python ", row(theirs.dtype).name);
   if (ours.str() != theirs.str()) return str_cat("sizes and strides ", ours.str(), ", in Python ", theirs.str());
   if (ours.requires_grad != theirs.requires_grad)
     return str_cat("requires_grad ", ours.requires_grad, ", in Python ", theirs.requires_grad);

@@ -99,6 +99,11 @@ void ValueComparison::know_storage(const StoragePtr& storage) {
   captured_storages_.try_emplace(storage.get(), storage.get());
 }
 
+void ValueComparison::ignore_elements(BorrowedRef tensor) {
+  undefined_.insert(tensor.get());
+  kept_.push_back(Ref::share(tensor));
+}
+
 PyObject* ValueComparison::python_of(BorrowedRef captured) const {
   auto found = python_of_.find(captured.get());
   return found != python_of_.end() ? found->second : captured.get();
@@ -137,7 +142,8 @@ void ValueComparison::run() {
 void ValueComparison::compare_pair(const Pair& pair) {
   if (!pair.captured && !pair.python) return;
   if (!pair.captured || !pair.python)
-    return differ(pair.place, pair.captured ? "set, in Python unset" : "unset, in Python set", pair.captured, pair.python);
+    return differ(pair.place, pair.captured ? "set, in Python unset" : "unset, in Python set", pair.captured,
+                  pair.python);
   if (compare_atoms(pair)) return;
   if (pair.captured.get() != pair.python.get() && !same_types(pair)) return;
   if (pair_up(pair) && pair.captured.get() != pair.python.get()) look_inside(pair);
@@ -146,7 +152,8 @@ void ValueComparison::compare_pair(const Pair& pair) {
 // False: they have an identity.
 bool ValueComparison::compare_atoms(const Pair& pair) {
   if (!is_atom(pair.captured) || !is_atom(pair.python)) return false;
-  if (!same_atoms(pair.captured, pair.python, tolerance_)) differ(pair.place, "another value", pair.captured, pair.python);
+  if (!same_atoms(pair.captured, pair.python, tolerance_))
+    differ(pair.place, "another value", pair.captured, pair.python);
   return true;
 }
 
@@ -172,7 +179,8 @@ bool ValueComparison::pair_up(const Pair& pair) {
   auto [found, is_new] = python_of_.try_emplace(pair.captured.get(), pair.python.get());
   auto [back, is_new_back] = captured_of_.try_emplace(pair.python.get(), pair.captured.get());
   if (found->second != pair.python.get() || back->second != pair.captured.get())
-    differ(pair.place, "another object than in Python: one of them is what is elsewhere too", pair.captured, pair.python);
+    differ(pair.place, "another object than in Python: one of them is what is elsewhere too", pair.captured,
+           pair.python);
   return is_new && is_new_back;
 }
 
@@ -201,9 +209,8 @@ void ValueComparison::push_items(const Pair& pair, BorrowedRef captured, Borrowe
 void ValueComparison::compare_entries(const std::string& place, BorrowedRef captured, BorrowedRef python) {
   Ref ours = items_of_dict(captured), theirs = items_of_dict(python);
   if (PyList_GET_SIZE(ours.get()) != PyList_GET_SIZE(theirs.get()))
-    return differ(place,
-                  str_cat(PyList_GET_SIZE(ours.get()), " keys, in Python ", PyList_GET_SIZE(theirs.get())), captured,
-                  python);
+    return differ(place, str_cat(PyList_GET_SIZE(ours.get()), " keys, in Python ", PyList_GET_SIZE(theirs.get())),
+                  captured, python);
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(ours.get()); ++i) {
     PyObject *a = PyList_GET_ITEM(ours.get(), i), *b = PyList_GET_ITEM(theirs.get(), i);
     push(str_cat(place, ", key ", i), PyTuple_GET_ITEM(a, 0), PyTuple_GET_ITEM(b, 0));
@@ -288,7 +295,12 @@ void ValueComparison::look_inside_function(const Pair& pair) {
   if (ours->func_globals != theirs->func_globals) differ(pair.place, "other globals", pair.captured, pair.python);
   push_part("__defaults__", ours->func_defaults, theirs->func_defaults);
   push_part("__kwdefaults__", ours->func_kwdefaults, theirs->func_kwdefaults);
-  push_part("__closure__", ours->func_closure, theirs->func_closure);
+  // The tuple itself is nobody's else.
+  if (ours->func_closure != nullptr && theirs->func_closure != nullptr) {
+    push_items({pair.place + ".__closure__", pair.captured, pair.python}, ours->func_closure, theirs->func_closure);
+  } else {
+    push_part("__closure__", ours->func_closure, theirs->func_closure);
+  }
   push_part("__name__", ours->func_name, theirs->func_name);
   push_part("__qualname__", ours->func_qualname, theirs->func_qualname);
   push_part("__module__", ours->func_module, theirs->func_module);
@@ -342,7 +354,8 @@ namespace {
 
 // What is still to come: iterators of the same may begin at different places in ranges of different lengths. Null: no such iterator.
 Ref rest_of_range(BorrowedRef iterator) {
-  if (!Py_IS_TYPE(iterator.get(), &PyRangeIter_Type) && !Py_IS_TYPE(iterator.get(), &PyLongRangeIter_Type)) return nullptr;
+  if (!Py_IS_TYPE(iterator.get(), &PyRangeIter_Type) && !Py_IS_TYPE(iterator.get(), &PyLongRangeIter_Type))
+    return nullptr;
   Ref reduced = check(PyObject_CallMethod(iterator, "__reduce__", nullptr));
   Py_ssize_t begin = 0;
   if (PyTuple_GET_SIZE(reduced.get()) > 2 && PyTuple_GET_ITEM(reduced.get(), 2) != Py_None)
@@ -393,10 +406,12 @@ void ValueComparison::look_inside_tensor(const Pair& pair) {
       return differ(pair.place, "memory is shared that is not in Python, or the other way round", pair.captured,
                     pair.python);
     if (ours->offset() != theirs->offset())
-      return differ(pair.place, str_cat("begins at element ", ours->offset(), " of its memory, in Python at ", theirs->offset()),
+      return differ(pair.place,
+                    str_cat("begins at element ", ours->offset(), " of its memory, in Python at ", theirs->offset()),
                     pair.captured, pair.python);
   }
-  if (std::string text = element_difference(ours, theirs); !text.empty())
+  bool is_defined = !undefined_.contains(pair.captured.get());
+  if (std::string text = is_defined ? element_difference(ours, theirs) : ""; !text.empty())
     return differ(pair.place, text, pair.captured, pair.python);
   Ref dict = own_dict(pair.captured), other = own_dict(pair.python);
   if (dict && other) compare_entries(pair.place + ".__dict__", dict, other);

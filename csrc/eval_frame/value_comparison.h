@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "cpython/ref.h"
@@ -27,6 +28,8 @@ class ValueComparison {
   void know(BorrowedRef captured, BorrowedRef python);
   void know(BorrowedRef object) { know(object, object); }
   void know_storage(const StoragePtr& storage);
+  // The elements of a tensor of the captured side are whatever was in memory.
+  void ignore_elements(BorrowedRef tensor);
   bool is_known(BorrowedRef captured) const { return python_of_.contains(captured.get()); }
   // What stands for an object of the captured side; the object itself where nothing else does.
   PyObject* python_of(BorrowedRef captured) const;
@@ -66,6 +69,7 @@ class ValueComparison {
   double tolerance_;
   std::unordered_map<PyObject*, PyObject*> python_of_, captured_of_;
   std::unordered_map<const Storage*, const Storage*> storages_, captured_storages_;
+  std::unordered_set<PyObject*> undefined_;
   std::vector<Ref> kept_;  // the maps are keyed by address
   std::vector<Pair> pairs_;
   std::optional<ValueDifference> difference_;

@@ -61,7 +61,7 @@ struct FrameState {
   const Bytecode* bytecode = nullptr;
   RecipeId function = kNoRecipe;  // inner frames: the function object to enter
   int32_t index = 0;              // the instruction being executed (callers), or at which the region ends (innermost)
-  int64_t executed = -1;          // instructions of the frame that the region goes through before that one; -1: not known
+  int64_t executed = -1;  // instructions of the frame that the region goes through before that one; -1: not known
   // Outermost frame: only slots that changed; inner frames: every set slot. A frame that returns: slots that changed, for
   // whoever holds its frame object (a traceback, sys._getframe); what is neither unset nor a constant there is left unset.
   std::vector<SlotValue> slots;

@@ -283,7 +283,8 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
       if (frame->locals) end_before(frame->locals_step, BreakReason::frame_inspection, "the dict of locals()");
     add_frames(walk_.frames_.size());
   }
-  for (const auto& frame : walk_.returns_) snapshot_.returns.push_back({frame.index, frame.executed, slots_of(frame.changed)});
+  for (const auto& frame : walk_.returns_)
+    snapshot_.returns.push_back({frame.index, frame.executed, slots_of(frame.changed)});
   add_effects();
   for (const ValuePtr& value : walk_.may_raise_) recipe_of(value);
   add_outputs(region);

@@ -165,6 +165,8 @@ std::vector<int> make_symbolic(TensorSpec& spec, const std::vector<std::optional
     int found = -1;
     for (size_t before = 0; before < at; ++before) {
       int inner = order[before];
+      // One step per element, but none of them: the stride is not a product with the size.
+      if (!spec.sizes[inner].is_symbolic() && seen.sizes[inner].value() == 0) continue;
       bool is_symbolic = spec.sizes[inner].is_symbolic() || spec.strides[inner].is_symbolic();
       if (is_symbolic && goes_over(inner) && (found < 0 || inner == dim + 1)) found = inner;
     }

@@ -12,8 +12,8 @@ struct SymbolicFrame {
   ValuePtr function;            // the function that runs: an ObjectValue with a source, or a FunctionValue
   std::vector<ValuePtr> slots;  // NullValue where unset
   std::vector<ValuePtr> stack;
-  int index = 0;  // the instruction being walked, or the call that waits for its callee
-  int next = 0;   // where the walk goes on
+  int index = 0;      // the instruction being walked, or the call that waits for its callee
+  int next = 0;       // where the walk goes on
   int64_t begun = 0;  // instructions of it that the walk has begun
   const Policy* policy = nullptr;
   // What the caller does with the result.
