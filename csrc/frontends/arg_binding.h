@@ -39,6 +39,11 @@ struct BoundOp {
 // conversion can name the wrong argument. Throws Error(Type).
 BoundOp bind_overload(const OpRow& row, std::span<const ValueForm> forms, BorrowedRef kw_names);
 
+// What an op takes as a list: tuples and lists, of subclasses too, and no other sequence.
+inline bool is_list_argument(PyTypeObject* type) {
+  return PyType_HasFeature(type, Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS) != 0;
+}
+
 // Converts one Python object for one parameter; throws Error(Type) naming op, argument and type found. Tensors are unwrapped.
 Arg arg_from_python(const OpRow& row, const Param& param, BorrowedRef value);
 // The Python object for a non-tensor Arg (graph nodes' args in the FX face); tensors are wrapped.

@@ -64,7 +64,7 @@ const Tensor* find_tensor(BorrowedRef value) {
   return nullptr;
 }
 
-bool is_sequence(BorrowedRef value) { return PyTuple_Check(value.get()) || PyList_Check(value.get()); }
+bool is_sequence(BorrowedRef value) { return is_list_argument(value.type()); }
 
 bool is_tensor_list(BorrowedRef sequence) {
   return PySequence_Fast_GET_SIZE(sequence.get()) > 0 &&

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "frontends/promotion.h"
+#include "tensor/gradient_flow.h"
 #include "tensor/pointwise.h"
 #include "tensor/tensor_modes.h"
 
@@ -78,9 +79,7 @@ bool is_an_argument(const Tensor& result, std::span<const Arg> args) {
 }  // namespace
 
 bool result_requires_grad(const OpRow& row, bool some_input_does, DType dtype) {
-  static const OpRow* const detach = find_op("detach");
-  bool computes = row.kind != OpKind::Creation && row.kind != OpKind::Random && &row != detach;
-  return some_input_does && computes && tensor_modes().grad_enabled && is_floating(dtype);
+  return some_input_does && passes_gradient(row) && tensor_modes().grad_enabled && is_floating(dtype);
 }
 
 void cast_args(const OpRow& row, std::span<Arg> args) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tensor/gradient_flow.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -104,11 +105,6 @@ Arg fake_value(ValueRef value) {
   const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
   if (info.is_scalar) return Scalar::unknown(info.scalar_kind);
   return Tensor::fake(info.spec);
-}
-
-// Whether a result of the op takes part in gradients when an operand does.
-bool passes_gradient(const OpRow& op) {
-  return op.kind != OpKind::Creation && op.kind != OpKind::Random && op.name != "detach";
 }
 
 bool any_requires_grad(std::span<const Operand> operands) {

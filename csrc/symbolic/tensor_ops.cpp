@@ -5,6 +5,7 @@
 #include "graph/views.h"
 #include "guards/named_results.h"
 #include "symbolic/enum_values.h"
+#include "tensor/gradient_flow.h"
 #include "tensor/pointwise.h"
 #include "tensor/tensor_modes.h"
 
@@ -82,7 +83,7 @@ class OpCapture {
     if (type == &PyFloat_Type) return ValueForm::Float;
     if (type == &PyBool_Type) return ValueForm::Bool;
     auto* sequence = as<SequenceValue>(value);
-    if (sequence == nullptr || (sequence->is_list && sequence->type)) return ValueForm::Other;
+    if (sequence == nullptr || !is_list_argument(type)) return ValueForm::Other;
     bool of_tensors = !sequence->items.empty() && walk_.is_tensor(sequence->items[0]);
     return of_tensors ? ValueForm::TensorList : ValueForm::IntList;
   }
@@ -116,7 +117,7 @@ class OpCapture {
       return number->ref;
     }
     if (param.type == ParamType::TensorList) {
-      auto elements = walk_.elements_of(value);
+      auto elements = list_elements(value);
       if (!elements) walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", describe(value)));
       std::vector<ValueRef> refs;
       for (const ValuePtr& element : *elements) {
@@ -135,6 +136,13 @@ class OpCapture {
     return constant_operand(param, value);
   }
 
+  // Other sequences are refused where the call is run; no answer: what it holds is not known.
+  std::unique_ptr<std::vector<ValuePtr>> list_elements(const ValuePtr& value) {
+    auto elements = walk_.elements_of(value);
+    if (elements && !is_list_argument(type_of(value))) walk_.raise_here();
+    return elements;
+  }
+
   // What the sizes of the result may depend on: the plan is lowered for each such number.
   static bool is_for_size(const Param& param, const NumberValue* number) {
     bool takes_sizes =
@@ -151,7 +159,7 @@ class OpCapture {
       return dim ? std::optional<Operand>(Scalar::symbolic(*dim)) : std::nullopt;
     }
     std::vector<ValuePtr> items{value};
-    if (auto elements = walk_.elements_of(value)) items = *elements;
+    if (auto elements = list_elements(value)) items = *elements;
     DimVec dims;
     for (const ValuePtr& item : items) {
       std::optional<Dim> dim = walk_.dim_of(item);
@@ -178,7 +186,7 @@ class OpCapture {
     Ref constant = walk_.constant_of(value);
     if (!constant) {
       // A list of ints made here, or an object of ours (Size), which is the same at every run.
-      if (auto elements = walk_.elements_of(value)) {
+      if (auto elements = list_elements(value)) {
         for (ValuePtr& element : *elements) element = number_in(element);
         constant = walk_.constant_of(make_value<SequenceValue>(false, *elements));
       } else if (auto* object = as<ObjectValue>(value); object != nullptr && GuardSet::can_hold(object->object.get())) {
@@ -369,7 +377,7 @@ class OpCapture {
   }
 
   ValuePtr wrap(Node* node) {
-    bool grad = walk_.grad_mode && !walk_.inference_mode && row_->name != "detach" && any_requires_grad();
+    bool grad = walk_.grad_mode && !walk_.inference_mode && passes_gradient(*row_) && any_requires_grad();
     std::vector<ValuePtr> results;
     ValuePtr base = viewed(*node);
     static const OpRow* const contiguous = find_op("contiguous");

@@ -1,6 +1,7 @@
 // Writes into symbolic tensors. The graph stays functional: a write makes a new value of the base, and every tensor that
 // shares the base is derived from it again when it is next read. A written input is an effect at the exit.
 #include "base/error.h"
+#include "frontends/arg_binding.h"
 #include "frontends/in_place.h"
 #include "graph/views.h"
 #include "symbolic/walk.h"
@@ -152,6 +153,8 @@ void Walk::write_tensor(TensorValue* tensor, ValueRef value) {
   } catch (const Error& error) {
     graph_break(BreakReason::tensor_write, error.what());
   }
+  // A write under no_grad leaves the flag of what is written, whatever mode its values were computed in.
+  next.node->outs[static_cast<size_t>(next.out)].spec.requires_grad = graph_->info(base->original).spec.requires_grad;
   base->current = next;
   ++base->version;
   if (tensor->views.empty()) {
@@ -231,6 +234,7 @@ std::vector<ValuePtr> Walk::out_targets(const OpRow& row, const ValuePtr& out) {
   if (is_tensor(out)) return {out};
   auto targets = elements_of(out);
   if (!targets) graph_break(BreakReason::tensor_write, str_cat(row.name, " with out= a ", describe(out)));
+  if (!is_list_argument(type_of(out))) raise_here();
   for (const ValuePtr& target : *targets)
     if (!is_tensor(target)) raise_here();
   return *targets;
@@ -249,6 +253,8 @@ ValuePtr Walk::call_with_out(const OpRow& row, const CallArgs& args, CallForm fo
   if (same_object(out, none())) return call_op(row, plain, form);
   std::vector<ValuePtr> targets = out_targets(row, out);
   for (const ValuePtr& target : targets) {
+    // With gradients there is no out=: the call raises.
+    if (as<TensorValue>(target)->spec.requires_grad && grad_mode) raise_here();
     check_reads(*this, row.name + " with out=", as<TensorValue>(target), plain);
     check_reads(*this, row.name + " with out=", as<TensorValue>(target), {{target}, {}});
     if (has_expanded_dim(as<TensorValue>(target)->spec)) raise_here();

@@ -9,6 +9,7 @@
 #include "snapshot/serving_code.h"
 #include "symbolic/call_outs.h"
 #include "symbolic/pure_calls.h"
+#include "tensor/gradient_flow.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -121,7 +122,7 @@ std::vector<Tensor> WalkRecorder::record(const OpRow& row, std::span<const Arg> 
   std::vector<Operand> operands(args.size());
   for (size_t i = 0; i < args.size(); ++i) std::visit(SetOperand{capture, operands[i]}, args[i]);
   Node* node = capture.walk.graph().add_op(row, std::move(operands), capture.walk.location());
-  return record_node(capture, node, node->outs.size(), row.name != "detach");
+  return record_node(capture, node, node->outs.size(), passes_gradient(row));
 }
 
 // ---- arguments and results
