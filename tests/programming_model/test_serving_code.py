@@ -30,12 +30,13 @@ class Seen:
 
     def __init__(self):
         self.runs = 0
+        self.while_tracing = False
 
     def work(self):
         """Breaks the graph in several ways, calls itself and others; an error under each strict policy if captured."""
         self.runs += 1
         graph_break()
-        assert not minidynamo.compiler.is_compiling()
+        assert minidynamo.compiler.is_compiling() == self.while_tracing
         assert _C._error_on_graph_break() is False
         value = functools.reduce(lambda a, b: a + b, map(self.part, [1, 2]))
         return value, sum(self.generate()), ones().sum().item()
@@ -190,18 +191,91 @@ def serve_as_filter_of_logs(form, seen):
     return {"log filter": form(passes)}
 
 
+def serve_as_fake(form, seen):
+    seen.while_tracing = True
+
+    @minidynamo.library.custom_op("serving::sine", mutates_args=())
+    def sine(x: minidynamo.Tensor) -> minidynamo.Tensor:
+        return x.sin()
+
+    fake = form(lambda x: (seen.work(), minidynamo.empty_like(x))[1])
+    sine.register_fake(lambda x: fake(x))
+    return {"sine": sine}
+
+
+def serve_as_kernel(form, seen):
+    @minidynamo.library.custom_op("serving::sine", mutates_args=())
+    def sine(x: minidynamo.Tensor) -> minidynamo.Tensor:
+        raise AssertionError("another kernel is registered")
+
+    kernel = form(lambda x: (seen.work(), x.sin())[1])
+    sine.register_fake(lambda x: minidynamo.empty_like(x))
+    sine.register_kernel("cpu", lambda x: kernel(x))
+    return {"sine": sine}
+
+
+def serve_as_traced_function(form, seen):
+    seen.while_tracing = True
+
+    def sine(x):
+        form(lambda: seen.work())()
+        return x.sin()
+
+    return {"sine": _dynamo.nonstrict_trace(sine)}
+
+
+def serve_as_constant(form, seen):
+    seen.while_tracing = True
+
+    @_dynamo.assume_constant_result
+    def none():
+        form(lambda: seen.work())()
+        return 0
+
+    return {"sine": lambda x: (x + none()).sin()}
+
+
+def serve_as_finalizer(form, seen):
+    """Of what a backend returned, when its captures are dropped."""
+
+    class Run:
+        def __init__(self, gm):
+            self.gm = gm
+
+        def __call__(self, *args):
+            return self.gm.forward(*args)
+
+        def __del__(self):
+            form(lambda: seen.work())()
+
+    return {"backend": lambda gm, example_inputs: Run(gm), "dropped": True}
+
+
+def serve_as_profiler(form, seen):
+    class Profiler:
+        def __init__(self):
+            self.start = self.stop = form(lambda: seen.work())
+
+        def __call__(self, gm, example_inputs):
+            return gm.forward
+
+    return {"optimize": Profiler()}
+
+
 KINDS = {name.removeprefix("serve_as_"): value for name, value in dict(globals()).items() if name.startswith("serve_")}
 
 
-def program(x):
-    return x.sin() + 1
+def programs_of(sine):
+    def program(x):
+        return sine(x) + 1
 
+    def program_with_a_break(x):
+        x = sine(x)
+        with error_on_graph_break(False):
+            graph_break()
+        return x + 1
 
-def program_with_a_break(x):
-    x = x.sin()
-    with error_on_graph_break(False):
-        graph_break()
-    return x + 1
+    return program, program_with_a_break
 
 
 def program_that_calls(compiled):
@@ -219,7 +293,11 @@ def calls_of(policy, settings):
     if policy == "fullgraph":
         keywords["fullgraph"] = True
     breaks = policy in ("errors around", "errors behind a break", "after a break")
-    compiled = minidynamo.compile(program_with_a_break if breaks else program, **keywords)
+    program = programs_of(settings.get("sine", minidynamo.sin))[breaks]
+    if "optimize" in settings:
+        compiled = _dynamo.optimize(settings["optimize"], nopython=keywords.pop("fullgraph", False))(program)
+    else:
+        compiled = minidynamo.compile(program, **keywords)
     if policy in ("errors", "errors behind a break"):
         return error_on_graph_break(True)(compiled)
     if policy == "from a compiled frame":
@@ -245,21 +323,16 @@ POLICIES = (
     "from a compiled frame",
     "everywhere",
 )
-PROGRAM = {"program", "program_with_a_break"}
-SERVING = {
-    "work",
-    "part",
-    "generate",
-    "function",
-    "<lambda>",
-    "method",
-    "of_class",
-    "__call__",
-    "inner",
-    "run",
-    "helper",
-}
-SERVING |= {"backend", "keep", "tell", "emit", "passes"}
+PROGRAM = {"program", "program_with_a_break", "dropping", "watched"}  # the last is optimize()'s
+NAMES = "work part generate function <lambda> method of_class __call__ inner run helper backend keep tell emit passes"
+SERVING = {*NAMES.split(), "__del__", "sine", "none"}
+
+
+def dropping(x):
+    """Drops all captures in the middle of a captured function."""
+    x = x + 1
+    _dynamo.reset()
+    return x * 2
 
 
 @pytest.fixture
@@ -292,12 +365,19 @@ def served():
         each()
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("kind", KINDS)
+# Functions under all policies, other callables under three. Everywhere mode is for all threads, those of a backend too.
+CASES = [
+    (kind, policy, form)
+    for kind in KINDS
+    for policy in POLICIES
+    for form in FORMS
+    if (form == "function" or policy in ("default", "fullgraph", "errors behind a break"))
+    and (kind, policy) != ("thread", "everywhere")
+]
+
+
+@pytest.mark.parametrize(("kind", "policy", "form"), CASES)
 def test_serving_code(kind, policy, form, served):
-    if (kind, policy) == ("thread", "everywhere"):
-        pytest.skip("everywhere mode is for all threads that exist")
     seen = Seen()
     settings = KINDS[kind](FORMS[form], seen)
     served(settings)
@@ -310,6 +390,9 @@ def test_serving_code(kind, policy, form, served):
 
     results = []
     captures = _C.record_captures(call_all)
+    if "dropped" in settings:  # the record has kept them
+        captures = [{"name": capture["name"]} for capture in captures]
+        captures += _C.record_captures(lambda: minidynamo.compile(dropping)(ones()))
     assert all(got == expected for got, expected in results)
     assert seen.runs > 0
     captured = {capture["name"] for capture in captures}
