@@ -3,6 +3,7 @@
 #include "base/config.h"
 #include "base/interrupts.h"
 #include "cpython/errors.h"
+#include "cpython/stack_room.h"
 #include "eval_frame/concrete.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/pending.h"
@@ -183,6 +184,7 @@ FrameDriver::Advance FrameDriver::advance() {
   if (check_) return go_on_checked();
   if (pv_traced(frame_.thread(), frame_.raw()) != 0) return hand_over_here(HandOver::traced);
   if (is_below_another_hook()) return hand_over_here(HandOver::another_hook);
+  if (pv_has_stack_room() == 0) return hand_over_here(HandOver::no_stack);
   if (std::exchange(owes_service_, false))
     if (std::optional<Advance> left = serve()) return *left;
   // A unit that was split can be entered by the interpreter only at its start.

@@ -25,7 +25,9 @@ inline constexpr HandOverRow kHandOverRows[] = {
 inline constexpr size_t kHandOverCount = sizeof(kHandOverRows) / sizeof(kHandOverRows[0]);
 
 // Whether the frame leaves even where every frame is to stay under the driver.
-constexpr bool is_interpreters(HandOver reason) { return reason == HandOver::traced || reason == HandOver::no_memory; }
+constexpr bool is_interpreters(HandOver reason) {
+  return reason == HandOver::traced || reason == HandOver::no_memory || reason == HandOver::no_stack;
+}
 
 // Since the start or the last reset.
 std::array<int64_t, kHandOverCount>& hand_over_counts();

@@ -127,7 +127,7 @@ bool RegionRun::run_plan(LiveFrame* frame) {
 
 // Whether what the run has read is still what a run from here would read.
 bool RegionRun::still_holds() {
-  if (!entry_->region.guards.check(view_) || !exit_.builder().is_current()) return false;
+  if (!entry_->guards.check(view_) || !exit_.builder().is_current()) return false;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Source* source = region().inputs[i].source;
     if (source == nullptr) continue;

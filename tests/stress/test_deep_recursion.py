@@ -1,0 +1,205 @@
+"""Recursion reaches the depth that it reaches in plain Python, and ends there with the same exception."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+# Each takes (x, n) and calls itself n deep.
+KINDS = {
+    "function": """
+def f(x, n):
+    return x if n == 0 else f(x + 1, n - 1)
+""",
+    "numbers alone": """
+def count(n):
+    return 0 if n == 0 else 1 + count(n - 1)
+def f(x, n):
+    return x + count(n)
+""",
+    "two functions": """
+def f(x, n):
+    return x if n == 0 else g(x + 1, n - 1)
+def g(x, n):
+    return x if n == 0 else f(x + 1, n - 1)
+""",
+    "method": """
+class C:
+    def f(self, x, n):
+        return x if n == 0 else self.f(x + 1, n - 1)
+f = C().f
+""",
+    "closure": """
+def make():
+    def f(x, n):
+        return x if n == 0 else f(x + 1, n - 1)
+    return f
+f = make()
+""",
+    "keyword arguments and defaults": """
+def f(x, n, *, step=1, **rest):
+    return x if n == 0 else f(x + step, n=n - 1, step=step, **rest)
+""",
+    "a break at each level": """
+def f(x, n):
+    if n == 0:
+        return x
+    breaks()
+    return f(x + 1, n - 1) * 1
+""",
+    "handlers": """
+def f(x, n):
+    try:
+        return x if n == 0 else f(x + 1, n - 1)
+    finally:
+        x = None
+""",
+    "raised from the bottom": """
+def down(x, n):
+    if n == 0:
+        raise KeyError("bottom")
+    return down(x + 1, n - 1)
+def f(x, n):
+    try:
+        return down(x, n)
+    except KeyError:
+        return x + n
+""",
+    "limit caught": """
+def down(x, n):
+    return x if n == 0 else down(x + 1, n - 1)
+def f(x, n):
+    try:
+        return down(x, n)
+    except RecursionError as error:
+        return x + len(str(error))
+""",
+    "decorated": """
+import functools
+def same(g):
+    @functools.wraps(g)
+    def call(*args):
+        return g(*args)
+    return call
+@same
+def f(x, n):
+    return x if n == 0 else f(x + 1, n - 1)
+""",
+}
+
+PROGRAM = """
+import sys, threading
+import minidynamo as md
+
+@md._dynamo.disable
+def breaks():
+    pass
+
+{source}
+
+plain, compiled = f, md.compile(f{options})
+{after}
+
+def outcome(g, n):
+    try:
+        return g(md.zeros(1), n).item()
+    except RecursionError as error:
+        return repr(error)
+
+def work():
+    sys.setrecursionlimit({limit})
+    for n in {depths}:
+        wanted, got = outcome(plain, n), outcome(compiled, n)
+        again = outcome(compiled, n)
+        print("same" if wanted == got == again else (n, wanted, got, again))
+    print("done")
+
+if {stack} == 0:
+    work()
+else:
+    threading.stack_size({stack})
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+"""
+
+
+def run(source, depths, limit, stack=0, after="", options=""):
+    program = PROGRAM.format(source=source, depths=depths, limit=limit, stack=stack, after=after, options=options)
+    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=560)
+    assert ended.returncode == 0 and "Traceback" not in ended.stderr, (ended.returncode, ended.stderr)
+    return ended.stdout.splitlines()
+
+
+MIB = 1 << 20
+
+
+# Calls with *args and **kwargs go through C code in plain Python as well: 20,000 of them overflow the stack of the main thread.
+USES_C_STACK = {"keyword arguments and defaults", "decorated"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_raised_limit(kind):
+    assert run(KINDS[kind], (5000, 4000 if kind in USES_C_STACK else 20000), 10**6) == ["same"] * 2 + ["done"]
+
+
+@pytest.mark.parametrize("stack", [256 * 1024, MIB, 64 * MIB])
+@pytest.mark.parametrize("kind", ["function", "numbers alone", "a break at each level", "raised from the bottom"])
+def test_threads_with_stacks_of_all_sizes(kind, stack):
+    assert run(KINDS[kind], (10, 1000, 20000), 10**6, stack) == ["same"] * 3 + ["done"]
+
+
+# From well below the limit to well above; what is near depends on how many frames the program itself has.
+@pytest.mark.parametrize("kind", KINDS)
+def test_ordinary_limit(kind):
+    assert run(KINDS[kind], (10, 400, 800, 1100, 3000, 50), 1000) == ["same"] * 6 + ["done"]
+
+
+@pytest.mark.parametrize("limit", [60, 200, 3000])
+def test_other_limits(limit):
+    depths = (limit // 4, limit // 2, limit - 30, limit, 2 * limit, limit // 4)
+    assert run(KINDS["function"], depths, limit) == ["same"] * 6 + ["done"]
+
+
+def test_exactly_the_limit():
+    """The deepest call that does not raise is the same one, to a frame."""
+    assert run(KINDS["function"], tuple(range(80, 101)), 100) == ["same"] * 21 + ["done"]
+    assert run(KINDS["numbers alone"], tuple(range(80, 101)), 100) == ["same"] * 21 + ["done"]
+
+
+# The recursion goes through the compiled function itself: C code at each level, for which a large stack has room.
+def test_compiled_at_each_level():
+    source = """
+def f(x, n):
+    return x if n == 0 else g(x + 1, n - 1)
+g = f
+"""
+    twin = """
+plain_source = plain
+def twin(x, n):
+    return x if n == 0 else twin(x + 1, n - 1)
+plain, g = twin, compiled
+"""
+    assert run(source, (1000, 3000, 8000, 20000), 50000, 512 * MIB, twin) == ["same"] * 4 + ["done"]
+
+
+def test_no_hook_is_left_away():
+    """After a recursion for which the hook made way, frames are captured as before."""
+    after = """
+import atexit
+def later(x):
+    breaks()
+    return inner(x) + 1
+def inner(x):
+    breaks()
+    return x * 2
+def report():
+    md._dynamo.reset()
+    md.compile(later)(md.ones(1))
+    print(md._dynamo.explain(later)(md.ones(1)).graph_count)
+    sys.stdout.flush()
+atexit.register(report)
+"""
+    lines = run(KINDS["function"], (20000,), 10**6, 0, after)
+    assert lines[:2] == ["same", "done"] and lines[2:] == run(KINDS["function"], (), 10**6, 0, after)[1:]
