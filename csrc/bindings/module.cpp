@@ -36,7 +36,7 @@ bool refuse_sub_interpreter() {
   return true;
 }
 
-using CreateModule = PyObject* (*)(PyObject* spec, PyModuleDef* definition);
+using CreateModule = PyObject* (*)(PyObject * spec, PyModuleDef* definition);
 CreateModule create_for_process = nullptr;
 
 PyObject* create_module(PyObject* spec, PyModuleDef* definition) {

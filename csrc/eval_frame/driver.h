@@ -25,13 +25,13 @@ class FrameDriver {
   FrameDriver(LiveFrame& frame, FrameDriver& caller, const FrameImage& image);
 
   // The frame is entered. Each leaves it and gives its result.
-  PyObject* run();                                      // from the frame's position
-  PyObject* run_resumed();                              // the same of a frame that starts or is resumed
-  PyObject* run_concretely();                           // the same without any region
-  PyObject* run_from(RegionRun& run);                   // a region whose plan has run, at the frame's start
-  PyObject* run_inside(RegionRun& run);                 // a region at the frame's start, its plan as well
-  PyObject* run_stopped(RegionRun& run);                // a region at the frame's start that an output stopped
-  PyObject* run_ended(RegionRun& run, Ref error);       // a region at the frame's start that has returned, and then this
+  PyObject* run();                                 // from the frame's position
+  PyObject* run_resumed();                         // the same of a frame that starts or is resumed
+  PyObject* run_concretely();                      // the same without any region
+  PyObject* run_from(RegionRun& run);              // a region whose plan has run, at the frame's start
+  PyObject* run_inside(RegionRun& run);            // a region at the frame's start, its plan as well
+  PyObject* run_stopped(RegionRun& run);           // a region at the frame's start that an output stopped
+  PyObject* run_ended(RegionRun& run, Ref error);  // a region at the frame's start that has returned, and then this
   PyObject* resume(FrameImages& images, size_t level);  // frame is images[level]: restore, go on from there
 
  private:

@@ -127,7 +127,9 @@ else:
 
 def run(source, depths, limit, stack=0, after="", options=""):
     program = PROGRAM.format(source=source, depths=depths, limit=limit, stack=stack, after=after, options=options)
-    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=560)
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=560
+    )
     assert ended.returncode == 0 and "Traceback" not in ended.stderr, (ended.returncode, ended.stderr)
     return ended.stdout.splitlines()
 
