@@ -39,6 +39,29 @@ bool makes_finalized(const Snapshot& snapshot, ValueBuilder& builder) {
   });
 }
 
+// A function or another descriptor, and what is to be its self, as one bound method; null: something else.
+Ref bound(const Ref& callable, const Ref& self) {
+  descrgetfunc get = callable.type()->tp_descr_get;
+  if (get == nullptr) return nullptr;
+  Ref method = Ref::steal(get(callable, self, reinterpret_cast<PyObject*>(self.type())));
+  if (!method) PyErr_Clear();
+  return method;
+}
+
+// What is to be called may lie on the stack as a bound method beside NULL, or as its two parts.
+void bind_alike(std::vector<Ref>& a, std::vector<Ref>& b) {
+  constexpr size_t kNull = kNullAfterCallable ? 1 : 0, kCallable = 1 - kNull;
+  for (size_t at = 0; at + 1 < a.size(); ++at) {
+    for (auto [whole, parts] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+      bool differ = !(*whole)[at + kNull] && (*whole)[at + kCallable] && (*parts)[at] && (*parts)[at + 1];
+      Ref method = differ ? bound((*parts)[at], (*parts)[at + 1]) : Ref();
+      if (!method) continue;
+      (*parts)[at + kNull].reset();
+      (*parts)[at + kCallable] = std::move(method);
+    }
+  }
+}
+
 // By node: whether elements of its results may be whatever was in memory.
 std::vector<bool> undefined_nodes(const Graph& graph) {
   std::vector<bool> undefined(graph.nodes().size());
@@ -201,9 +224,13 @@ void CaptureCheck::compare_stack(size_t level, const Standing& standing) {
   size_t expected = keeps ? starts_[returned_].stack.size() : image.stack.size();
   if (static_cast<int>(expected) != standing.depth)
     return comparison_.differ("the stack", str_cat(expected, " values, in Python ", standing.depth));
-  for (size_t at = 0; at < expected; ++at)
-    comparison_.compare(str_cat("stack[", at, "]"), keeps ? starts_[returned_].stack[at] : image.stack[at],
-                        frame.peek(frame.depth() - static_cast<int>(at)));
+  std::vector<Ref> ours, theirs;
+  for (size_t at = 0; at < expected; ++at) {
+    ours.push_back(keeps ? starts_[returned_].stack[at] : image.stack[at]);
+    theirs.push_back(Ref::share(frame.peek(frame.depth() - static_cast<int>(at))));
+  }
+  bind_alike(ours, theirs);
+  for (size_t at = 0; at < expected; ++at) comparison_.compare(str_cat("stack[", at, "]"), ours[at], theirs[at]);
 }
 
 void CaptureCheck::compare_frame(size_t level, const Standing& standing) {
@@ -212,6 +239,8 @@ void CaptureCheck::compare_frame(size_t level, const Standing& standing) {
 }
 
 bool CaptureCheck::compare(std::span<const Standing> frames) {
+  Opcode last = frames.back().frame->instruction().op;
+  if (region().exit == ExitKind::Raise && last == Opcode::RAISE_VARARGS) comparison_.ignore_exception_links();
   if (region().exit == ExitKind::Return) {
     LiveFrame& frame = *frames.front().frame;
     const Instruction& at = frame.instruction();

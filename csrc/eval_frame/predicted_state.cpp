@@ -75,6 +75,7 @@ PyObject* PredictedState::copy_of(BorrowedRef object) {
 void PredictedState::keep_known(const GuardSet& guards, const LocalsView& view, ValueComparison& comparison) {
   const SourcePool& sources = guards.sources();
   for (int id = 0; id < sources.size(); ++id) {
+    if (sources[id]->kind() == SourceKind::CachedResults) continue;  // whose entries C code makes
     Ref object = fetch(sources[id], view);
     if (!object) continue;
     comparison.know(object);

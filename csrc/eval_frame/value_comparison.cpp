@@ -31,6 +31,16 @@ bool is_atom(PyObject* object, int depth = 0) {
   return true;
 }
 
+// Of what has no identity.
+bool is_constant_set(PyObject* object) {
+  if (!PyFrozenSet_CheckExact(object)) return false;
+  Py_ssize_t at = 0;
+  PyObject* item = nullptr;
+  while (pv_next_in_set(object, &at, &item) != 0)
+    if (!is_atom(item)) return false;
+  return true;
+}
+
 bool same_float(double a, double b, double tolerance) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   if (a == b) return std::signbit(a) == std::signbit(b) || tolerance > 0;
@@ -151,7 +161,8 @@ void ValueComparison::compare_pair(const Pair& pair) {
 
 // False: they have an identity.
 bool ValueComparison::compare_atoms(const Pair& pair) {
-  if (!is_atom(pair.captured) || !is_atom(pair.python)) return false;
+  auto has_identity = [](PyObject* object) { return !is_atom(object) && !is_constant_set(object); };
+  if (has_identity(pair.captured) || has_identity(pair.python)) return false;
   if (!same_atoms(pair.captured, pair.python, tolerance_))
     differ(pair.place, "another value", pair.captured, pair.python);
   return true;
@@ -323,7 +334,9 @@ void ValueComparison::look_inside_class(const Pair& pair) {
 }
 
 void ValueComparison::look_inside_exception(const Pair& pair) {
-  for (const char* part : {"args", "__cause__", "__context__", "__suppress_context__"}) push_attribute(pair, part);
+  push_attribute(pair, "args");
+  if (ignores_links_) return;
+  for (const char* part : {"__cause__", "__context__", "__suppress_context__"}) push_attribute(pair, part);
 }
 
 void ValueComparison::look_inside_instance(const Pair& pair) {
@@ -364,12 +377,23 @@ Ref rest_of_range(BorrowedRef iterator) {
   return check(PySequence_GetSlice(range, begin, PY_SSIZE_T_MAX));
 }
 
+// An iterator from the end that has nothing to come never will, whatever becomes of its sequence.
+bool has_ended_backward(BorrowedRef iterator) {
+  static PyTypeObject* const of_lists = [] {
+    Ref list = check(PyList_New(0)), made = check(PyObject_CallMethod(list, "__reversed__", nullptr));
+    return reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(made.type())));
+  }();
+  bool is_backward = Py_IS_TYPE(iterator.get(), of_lists) || Py_IS_TYPE(iterator.get(), &PyReversed_Type);
+  return is_backward && PyObject_LengthHint(iterator, 1) == 0;
+}
+
 }  // namespace
 
 // Iterators, functools.partial and others in C say what they are made of; the program's own classes are not asked.
 void ValueComparison::look_inside_reduced(const Pair& pair) {
   if (Ref ours = rest_of_range(pair.captured))
     return push(pair.place + " (what is to come)", ours, rest_of_range(pair.python));
+  if (has_ended_backward(pair.captured) && has_ended_backward(pair.python)) return;
   static PyObject* const name = PyUnicode_InternFromString("__reduce__");
   PyObject* reduce = _PyType_Lookup(pair.captured.type(), name);
   bool is_own = reduce != nullptr && Py_IS_TYPE(reduce, &PyMethodDescr_Type) &&

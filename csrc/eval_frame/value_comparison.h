@@ -28,6 +28,8 @@ class ValueComparison {
   void know(BorrowedRef captured, BorrowedRef python);
   void know(BorrowedRef object) { know(object, object); }
   void know_storage(const StoragePtr& storage);
+  // What `raise` makes of an exception is not there yet, or already.
+  void ignore_exception_links() { ignores_links_ = true; }
   // The elements of a tensor of the captured side are whatever was in memory.
   void ignore_elements(BorrowedRef tensor);
   bool is_known(BorrowedRef captured) const { return python_of_.contains(captured.get()); }
@@ -74,6 +76,7 @@ class ValueComparison {
   std::vector<Pair> pairs_;
   std::optional<ValueDifference> difference_;
   bool is_running_ = false;
+  bool ignores_links_ = false;
 };
 
 }  // namespace md
