@@ -6,6 +6,8 @@ handles the exception, and the summary says how many were compared.
 
 import pytest
 
+from unchecked_programs import UNCHECKED
+
 import minidynamo
 from minidynamo import _C
 
@@ -20,11 +22,19 @@ def skip_marked(items, marker, reason):
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
+def skip_unchecked(items):
+    for item in items:
+        name = getattr(item, "callspec", None) and item.callspec.params.get("name")
+        if isinstance(name, str) and name in UNCHECKED:
+            item.add_marker(pytest.mark.skip(reason=UNCHECKED[name]))
+
+
 def pytest_collection_modifyitems(items):
     if config.snapshot_stress != 0:
         skip_marked(items, "counts_regions", "regions end where the stress switch says")
     if CHECKS:
         skip_marked(items, "counts_python_runs", "plain Python runs beside what is captured")
+        skip_unchecked(items)
 
 
 if CHECKS:

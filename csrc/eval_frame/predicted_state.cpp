@@ -9,8 +9,9 @@ namespace md {
 
 namespace {
 
-// Of the program's own classes; what C code keeps in others is its own business.
+// Of functions, and of the program's own classes; what C code keeps in others is its own business.
 Ref dict_of_instance(BorrowedRef object) {
+  if (PyFunction_Check(object.get())) return check(PyObject_GetAttrString(object, "__dict__"));
   bool is_plain = PyType_HasFeature(object.type(), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object.get()) &&
                   !PyModule_Check(object.get()) && pv_has_instance_storage(object) != 0;
   if (!is_plain) return nullptr;
@@ -21,6 +22,15 @@ Ref dict_of_instance(BorrowedRef object) {
 
 bool is_deque(BorrowedRef object) { return PyObject_TypeCheck(object.get(), deque_type()) != 0; }
 
+// A subclass's own ways to iterate are not asked.
+Ref plain_copy(BorrowedRef dict) {
+  Ref copy = check(PyDict_New());
+  Py_ssize_t at = 0;
+  PyObject *key = nullptr, *value = nullptr;
+  while (PyDict_Next(dict, &at, &key, &value) != 0) check_status(PyDict_SetItem(copy, key, value));
+  return copy;
+}
+
 // As the comparison wants it; null: no container.
 Ref contents_of(BorrowedRef object) {
   if (PyList_Check(object.get()) || is_deque(object)) return check(PySequence_List(object));
@@ -30,7 +40,7 @@ Ref contents_of(BorrowedRef object) {
     check_status(PyDict_MergeFromSeq2(copy, items, 1));
     return copy;
   }
-  if (PyDict_Check(object.get())) return check(PyDict_Copy(object));
+  if (PyDict_Check(object.get())) return plain_copy(object);
   if (PySet_Check(object.get())) return check(PySet_New(object));
   if (PyCell_Check(object.get())) return check(PyCell_New(PyCell_GET(object.get())));
   return nullptr;

@@ -88,7 +88,9 @@ Ref own_dict(BorrowedRef object) {
   return dict && PyDict_Check(dict.get()) ? std::move(dict) : Ref();
 }
 
+// The program's own __repr__ is not called.
 std::string key_text(BorrowedRef key) {
+  if (!is_atom(key)) return key.type()->tp_name;
   Ref text = Ref::steal(PyObject_Repr(key));
   if (!text) PyErr_Clear();
   return text_of(text);
@@ -377,6 +379,19 @@ Ref rest_of_range(BorrowedRef iterator) {
   return check(PySequence_GetSlice(range, begin, PY_SSIZE_T_MAX));
 }
 
+// Of an iterator from the end of a text or tuple: what is to come, whichever of the two holds it. Null: no such iterator.
+Ref rest_backward(BorrowedRef iterator) {
+  if (!Py_IS_TYPE(iterator.get(), &PyReversed_Type)) return nullptr;
+  Ref reduced = check(PyObject_CallMethod(iterator, "__reduce__", nullptr));
+  PyObject* sequence = PyTuple_GET_ITEM(PyTuple_GET_ITEM(reduced.get(), 1), 0);
+  if (!PyUnicode_CheckExact(sequence) && !PyTuple_CheckExact(sequence)) return nullptr;
+  Ref rest = check(PySequence_List(sequence));
+  bool has_index = PyTuple_GET_SIZE(reduced.get()) > 2;
+  Py_ssize_t count = has_index ? PyNumber_AsSsize_t(PyTuple_GET_ITEM(reduced.get(), 2), nullptr) + 1 : 0;
+  check_status(PyList_SetSlice(rest, count, PY_SSIZE_T_MAX, nullptr));
+  return rest;
+}
+
 // An iterator from the end that has nothing to come never will, whatever becomes of its sequence.
 bool has_ended_backward(BorrowedRef iterator) {
   static PyTypeObject* const of_lists = [] {
@@ -393,6 +408,8 @@ bool has_ended_backward(BorrowedRef iterator) {
 void ValueComparison::look_inside_reduced(const Pair& pair) {
   if (Ref ours = rest_of_range(pair.captured))
     return push(pair.place + " (what is to come)", ours, rest_of_range(pair.python));
+  Ref ours = rest_backward(pair.captured), theirs = ours ? rest_backward(pair.python) : Ref();
+  if (theirs) return push(pair.place + " (what is to come)", ours, theirs);
   if (has_ended_backward(pair.captured) && has_ended_backward(pair.python)) return;
   static PyObject* const name = PyUnicode_InternFromString("__reduce__");
   PyObject* reduce = _PyType_Lookup(pair.captured.type(), name);
@@ -409,7 +426,7 @@ void ValueComparison::look_inside_reduced(const Pair& pair) {
     Ref ours = attribute_of(pair.captured, part), theirs = attribute_of(pair.python, part);
     if (!ours && !theirs) continue;
     // A mapping proxy is made anew at each look.
-    if (Py_IS_TYPE(ours.get(), &PyDictProxy_Type)) {
+    if (ours && theirs && Py_IS_TYPE(ours.get(), &PyDictProxy_Type)) {
       push(str_cat(pair.place, ".", part), pv_shown_mapping(ours), pv_shown_mapping(theirs));
     } else {
       push(str_cat(pair.place, ".", part), ours, theirs);

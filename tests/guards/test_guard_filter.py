@@ -57,6 +57,7 @@ def test_what_a_filter_is_shown():
     assert all(not entry.has_value for entry in state)
 
 
+@pytest.mark.counts_python_runs
 def test_a_dropped_guard_is_not_checked(monkeypatch):
     captured, count = compiled(by_name, compiler.skip_guard_on_globals_unsafe)
     x = minidynamo.ones(2)
@@ -75,6 +76,7 @@ def test_a_kept_guard_is_checked(monkeypatch):
     assert count.frame_count == 2
 
 
+@pytest.mark.counts_python_runs
 @pytest.mark.parametrize(
     "guard_filter_fn", [compiler.skip_guard_on_all_nn_modules_unsafe, compiler.keep_tensor_guards_unsafe]
 )
@@ -201,6 +203,7 @@ def test_the_backend_is_not_given_the_filter():
     assert "guard_filter_fn" in options
 
 
+@pytest.mark.counts_python_runs
 def test_filters_have_captures_of_their_own(monkeypatch):
     x = minidynamo.ones(2)
     unsafe = minidynamo.compile(by_name, options={"guard_filter_fn": compiler.skip_all_guards_unsafe})

@@ -468,6 +468,7 @@ def test_a_counter_and_globals_that_change_cost_no_memory():
     assert (captured(x, net) - net.linear(x) * 3.0).abs().max().item() == 0
 
 
+@pytest.mark.counts_python_runs
 def test_threads():
     nets = [nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2)) for _ in range(3)]
     captured = minidynamo.compile(lambda net, x: net(x))

@@ -18,6 +18,7 @@ def names_of_subclasses():
     return [each.__name__ for each in Base.__subclasses__()]
 
 
+@pytest.mark.counts_python_runs
 def test_only_the_programs_own_class_is_a_subclass():
     @minidynamo.compile(fullgraph=True)
     def make(x):
@@ -360,6 +361,7 @@ def test_who_hears_of_a_class_may_change():
             told.clear()
 
 
+@pytest.mark.counts_python_runs
 def test_a_class_that_its_bases_heard_of_is_a_class_like_others():
     heard = []
 

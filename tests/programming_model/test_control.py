@@ -249,6 +249,7 @@ def test_a_forbidden_function_is_an_error_in_every_mode():
 # ---- nonstrict_trace, constants, replacements
 
 
+@pytest.mark.counts_python_runs
 def test_nonstrict_trace_puts_the_operations_into_the_graph():
     held = minidynamo.tensor([10.0, 20.0])
     calls = []
@@ -278,6 +279,7 @@ def test_nonstrict_trace_puts_the_operations_into_the_graph():
     assert again(ones()).tolist() == [12.0, 22.0]
 
 
+@pytest.mark.counts_python_runs
 def test_nonstrict_trace_breaks_where_data_is_needed():
     def traced(x):
         return x + 1 if x.sum() > 0 else x - 1
@@ -301,6 +303,7 @@ def test_a_tensor_kept_from_a_traced_call_is_an_error_when_it_is_used():
         kept[0] + 1
 
 
+@pytest.mark.counts_python_runs
 def test_a_constant_result_is_computed_once():
     calls = []
 
