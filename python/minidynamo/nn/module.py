@@ -58,6 +58,8 @@ class Module:
         fields["_forward_hooks"] = {}
         fields["_forward_hooks_with_kwargs"] = {}
         fields["_forward_hooks_always_called"] = {}
+        # In the dict, where guards on it cost nothing beside those on the hooks.
+        fields["_compiled_call_impl"] = None
 
     def forward(self, *args):
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
@@ -420,13 +422,11 @@ class Module:
         from .._dynamo.optimized_module import call_of
 
         call = call_of(self, self._call_impl)
-        object.__setattr__(self, "_compiled_call_impl", compile(call, *args, **kwargs))
+        self.__dict__["_compiled_call_impl"] = compile(call, *args, **kwargs)
 
     def __getstate__(self):
         # A copy is not compiled, as in torch.
-        state = self.__dict__.copy()
-        state.pop("_compiled_call_impl", None)
-        return state
+        return {**self.__dict__, "_compiled_call_impl": None}
 
     # ---- state
 
