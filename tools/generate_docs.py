@@ -94,7 +94,8 @@ Nothing but warnings is printed by default. `MINIDYNAMO_LOGS` is a comma list of
 
 Anything else is a ValueError at import. `minidynamo._logging.set_logs(graph_breaks=True, dynamo=logging.INFO)` does the
 same in a program, unless `MINIDYNAMO_LOGS` is set. Records go to the loggers `minidynamo.NAME` of the standard library,
-warnings and steps to `minidynamo`. `MINIDYNAMO_LOGS_OUT=FILE` writes them to a file, `MINIDYNAMO_LOGS_FORMAT` is a
+warnings and steps to `minidynamo`; as long as a program has not imported `logging`, its warnings are printed to stderr
+without it. `MINIDYNAMO_LOGS_OUT=FILE` writes them to a file, `MINIDYNAMO_LOGS_FORMAT` is a
 format of `logging`. The table is `csrc/base/log_artifacts.def`.
 
 """
@@ -273,9 +274,10 @@ frames that were handed over is not in this number, since nobody can count it; t
 
 EVERYWHERE_RESULTS = """## CPython's own tests
 
-`python -m tests.cpython` runs CPython's regression tests, each module in processes of its own: without a hook, with
-an idle hook (one that only calls the interpreter), in everywhere mode, and so with a region for every 3
-instructions. Compared is test by test: what passes under the idle hook has to pass under everywhere mode. An idle
+`python -m tests.cpython` runs CPython's regression tests but those that need the network or a display, each module in
+processes of its own: without a hook, with an idle hook (one that only calls the interpreter), in everywhere mode, and
+so with a region for every 3 instructions. The module is the first that such a process imports after minidynamo, under
+the hook. Compared is test by test: what passes under the idle hook has to pass under everywhere mode. An idle
 hook loses tests by itself, because every Python call then takes C stack and because inlined calls are off; no
 evaluator by PEP 523 can avoid that.
 """
