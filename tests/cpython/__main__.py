@@ -12,7 +12,7 @@ import platform
 import sys
 from pathlib import Path
 
-from .modules import test_modules
+from .modules import all_modules
 from .running import WAYS, is_there, losses, outside, read_results, run, text_of, totals, write_results
 
 
@@ -56,7 +56,7 @@ def main():
     arguments = parser.parse_args()
     if arguments.messages:
         arguments.messages.mkdir(parents=True, exist_ok=True)
-    modules = [module for module in arguments.modules or test_modules() if is_there(module)]
+    modules = [module for module in arguments.modules or all_modules() if is_there(module)]
     if not modules:
         sys.exit("this Python has no such test modules")
     print(f"{'module':28}", *(f"{way:>14}" for way in WAYS), "outside", flush=True)

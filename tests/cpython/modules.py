@@ -10,7 +10,7 @@ test_urllib2net test_urllibnet
 """.split()
 
 
-def test_modules():
+def all_modules():
     """The names of all modules and packages of tests of the running Python but those that are not run."""
     spec = importlib.util.find_spec("test")
     if spec is None:

@@ -12,7 +12,7 @@ import minidynamo
 from minidynamo import _C
 from minidynamo._dynamo import eval_frame
 
-from .modules import QUICK, test_modules
+from .modules import QUICK, all_modules
 from .running import is_there, lost, outside, run
 
 needs_tests = pytest.mark.skipif(not is_there("test_grammar"), reason="this Python has no test package")
@@ -46,7 +46,7 @@ def test_quick_module(module, way):
 @needs_tests
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("way", ["everywhere", "stressed"])
-@pytest.mark.parametrize("module", [module for module in test_modules() if module not in QUICK])
+@pytest.mark.parametrize("module", [module for module in all_modules() if module not in QUICK])
 def test_module(module, way):
     assert "internal_error" not in compare(module, way).get("hand_overs", {})
 
