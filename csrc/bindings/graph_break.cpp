@@ -26,9 +26,12 @@ std::string line_of_file(const std::string& file, int line) {
 std::string read_source_line(const std::string& file, int line) {
   py::error_scope keep_current_exception;
   try {
-    // Not loaded, or half: the file is read as what it most likely is.
+    // Not loaded, or half, or about to import what it reads files with: the file is read as what it most likely is.
     BorrowedRef linecache = loaded_names("linecache", "lazycache");
-    if (!linecache) return line_of_file(file, line);
+    PyObject* cache = linecache ? PyDict_GetItemString(linecache, "cache") : nullptr;
+    if (cache == nullptr) return line_of_file(file, line);
+    bool is_read = PyDict_Check(cache) && PyDict_GetItemString(cache, file.c_str()) != nullptr;
+    if (!is_read && !loaded_names("tokenize", "main")) return line_of_file(file, line);
     py::object text = py::handle(PyDict_GetItemString(linecache, "getline"))(file, line);
     return text.attr("rstrip")().cast<std::string>();
   } catch (const std::exception&) {
