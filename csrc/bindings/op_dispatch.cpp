@@ -10,9 +10,12 @@
 #include "bindings/tensor_object.h"
 #include "cpython/errors.h"
 #include "frontends/arg_binding.h"
+#include "frontends/dtype_object.h"
 #include "frontends/eager.h"
+#include "frontends/foreign_tensors.h"
 #include "frontends/in_place.h"
 #include "guards/named_results.h"
+#include "tensor/checked_numbers.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -94,13 +97,85 @@ struct PreparedCall {
   std::vector<Arg> args;
 };
 
-PreparedCall prepare(const OpRow& row, const CallValues& values) {
+// No overload takes a tensor of another library: that is what is wrong then.
+BoundOp bind_call_of(const OpRow& row, std::span<const ValueForm> forms, const CallValues& values) {
+  try {
+    return bind_overload(row, forms, values.kw_names());
+  } catch (const Error&) {
+    std::vector<PyObject*> objects;
+    for (int i = 0; i < values.count(); ++i) objects.push_back(values[i].get());
+    refuse_foreign_tensors(std::string(python_name(row)), objects);
+    throw;
+  }
+}
+
+PreparedCall prepare_as_given(const OpRow& row, const CallValues& values) {
   bool overloaded = overloads_of(row).size() > 1;
   if (!overloaded && is_plain(row.schema, values)) return {&row, plain_args(row, values)};
   std::vector<ValueForm> forms;
   for (int i = 0; i < values.count(); ++i) forms.push_back(value_form(values[i]));
-  BoundOp bound = bind_overload(row, forms, values.kw_names());
+  BoundOp bound = bind_call_of(row, forms, values);
   return {bound.row, bound_args(*bound.row, bound.call, values)};
+}
+
+// What torch makes of an int between 2 ** 63 and 2 ** 64: a float beside floats, else the number modulo 2 ** 64.
+class WideInts {
+ public:
+  WideInts(const OpRow& row, const CallValues& values) : row_(row) {
+    for (int i = 0; i < values.count(); ++i) note_dtype(values[i]);
+    for (int i = 0; i < values.count(); ++i) {
+      held_.push_back(fitted(values[i]));
+      objects_.push_back(held_.back().get());
+    }
+  }
+  CallValues values(const CallValues& given) const {
+    return CallValues(nullptr, objects_.data(), given.positional_count(), given.kw_names().get());
+  }
+  bool any() const { return any_; }
+
+ private:
+  void note_dtype(BorrowedRef value) {
+    if (is_tensor(value)) {
+      if (!has_tensor_) dtype_ = tensor_of(value)->dtype();
+      has_tensor_ = true;
+    } else if (std::optional<DType> dtype = dtype_from_python(value); dtype && !has_tensor_) {
+      dtype_ = *dtype;
+    }
+  }
+
+  Ref fitted(BorrowedRef value) {
+    int overflow = 0;
+    if (PyLong_CheckExact(value.get())) PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow <= 0) return Ref::share(value);
+    uint64_t number = PyLong_AsUnsignedLongLong(value);
+    if (number == static_cast<uint64_t>(-1) && PyErr_Occurred()) {
+      PyErr_Clear();
+      return Ref::share(value);
+    }
+    any_ = true;
+    if (is_floating(dtype_)) return check(PyFloat_FromDouble(static_cast<double>(number)));
+    bool wraps =
+        has_tensor_ && dtype_ != DType::bool_ && row_.pointwise >= 0 && !checked_operand(row_.pointwise, 1, dtype_);
+    if (!wraps) raise_does_not_fit(std::string(python_name(row_)), dtype_);
+    return check(PyLong_FromLongLong(static_cast<int64_t>(number)));
+  }
+
+  const OpRow& row_;
+  DType dtype_ = DType::int64;
+  bool has_tensor_ = false, any_ = false;
+  std::vector<Ref> held_;
+  std::vector<PyObject*> objects_;
+};
+
+PreparedCall prepare(const OpRow& row, const CallValues& values) {
+  try {
+    return prepare_as_given(row, values);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Overflow) throw;
+    WideInts wide(row, values);
+    if (!wide.any()) throw;
+    return prepare_as_given(row, wide.values(values));
+  }
 }
 
 Ref wrap_tuple(std::vector<Tensor>& results) {
@@ -113,11 +188,11 @@ Ref wrap_tuple(std::vector<Tensor>& results) {
 
 // The op says that the result may be its first argument (contiguous), and nothing about it is new.
 bool is_first_argument(const OpRow& row, const Tensor& result, BorrowedRef first) {
-  static const OpRow* const contiguous = find_op("contiguous");
   if (!first || !is_tensor(first)) return false;
   const Tensor& tensor = tensor_of(first);
   if (is_same(tensor, result)) return true;
-  return &row == contiguous && result->kind() == TensorKind::Real && result->data() == tensor->data();
+  return is_argument_itself(row, tensor.spec(), result.spec()) && result->kind() == TensorKind::Real &&
+         result->data() == tensor->data();
 }
 
 // A made tensor that requires grad is a leaf, since nothing was computed.
@@ -148,6 +223,8 @@ bool read_operand(const OpRow& row, const Param& param, BorrowedRef value, Arg& 
   } else if (is_numpy_array(value)) {
     bool writable = false;
     out = tensor_over_buffer(value, row.name.c_str(), &writable);
+  } else if (is_foreign_tensor(value)) {
+    raise_foreign_tensor(std::string(python_name(row)), value);
   } else if (is_tensor(value) || (takes_numbers && is_number(value))) {
     out = arg_from_python(row, param, value);
   } else {
@@ -260,7 +337,7 @@ std::vector<PyObject*> out_objects(const OpRow& row, BorrowedRef out) {
   }
   for (PyObject* object : objects) {
     if (is_tensor(object)) continue;
-    raise(ErrorKind::Type, python_name(row), "(): argument 'out' must be Tensor, not ", Py_TYPE(object)->tp_name);
+    raise_no_tensor(std::string(python_name(row)), "out", object);
   }
   return objects;
 }
@@ -367,6 +444,11 @@ PyObject* dispatch_operator(const OpRow& row, PyObject* a, PyObject* b) noexcept
     if (!ours) return Py_NewRef(Py_NotImplemented);
     for (size_t i = 2; i < params.size(); ++i) args[i] = *params[i].default_value;
     return wrap_results(row, apply_op(row, {args, params.size()})).release();
+  } catch (const Error& error) {
+    PyObject* operands[] = {a, b};
+    if (error.kind() == ErrorKind::Overflow) return dispatch(row, nullptr, operands, 2, nullptr);
+    set_error_from_current_exception();
+    return nullptr;
   } catch (...) {
     set_error_from_current_exception();
     return nullptr;

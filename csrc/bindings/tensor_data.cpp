@@ -5,11 +5,13 @@
 #include "base/error.h"
 #include "bindings/fast_call.h"
 #include "bindings/tensor_buffer.h"
+#include "bindings/tensor_dlpack.h"
 #include "bindings/tensor_elements.h"
 #include "bindings/tensor_object.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/eager.h"
+#include "frontends/foreign_tensors.h"
 #include "frontends/promotion.h"
 
 namespace md {
@@ -19,10 +21,13 @@ namespace {
 constexpr int kMaxRank = 64;
 
 // str and bytes are sequences of themselves: never opened.
+Tensor tensor_over_foreign(BorrowedRef data);
+
 bool is_sequence(BorrowedRef data) {
   if (PyList_Check(data.get()) || PyTuple_Check(data.get())) return true;
   if (PyUnicode_Check(data.get()) || PyBytes_Check(data.get()) || PyByteArray_Check(data.get())) return false;
   if (is_tensor(data)) return tensor_of(data)->rank() > 0;
+  if (is_foreign_tensor(data)) return tensor_over_foreign(data)->rank() > 0;
   if (!PySequence_Check(data.get())) return false;
   bool has_length = PySequence_Size(data) >= 0;  // a 0-d array has none
   if (!has_length) PyErr_Clear();
@@ -35,6 +40,12 @@ bool is_sequence(BorrowedRef data) {
   }
   if (PyComplex_Check(data.get())) raise(ErrorKind::Type, "tensor(): there is no dtype for complex numbers");
   raise(ErrorKind::Runtime, "tensor(): Could not infer dtype of ", data.type()->tp_name);
+}
+
+// Over the same memory; of one that requires grad, of what it holds.
+Tensor tensor_over_foreign(BorrowedRef data) {
+  return tensor_from_dlpack(foreign_requires_grad(data) ? check(PyObject_CallMethod(data, "detach", nullptr))
+                                                        : Ref::share(data));
 }
 
 // A list or tuple over the same items.
@@ -62,6 +73,7 @@ DType leaf_dtype(BorrowedRef leaf) {
   if (PyLong_Check(leaf.get())) return DType::int64;
   if (PyFloat_Check(leaf.get())) return scalar_dtype(DTypeCategory::Floating);
   if (is_tensor(leaf)) return tensor_of(leaf)->dtype();
+  if (is_foreign_tensor(leaf)) return tensor_over_foreign(leaf)->dtype();
   if (PyObject_CheckBuffer(leaf.get()) && !PyBytes_Check(leaf.get()) && !PyByteArray_Check(leaf.get())) {
     bool writable = false;
     return tensor_over_buffer(leaf, "tensor()", &writable)->dtype();
@@ -123,7 +135,11 @@ Tensor tensor_from_sequence(BorrowedRef data, std::optional<DType> dtype) {
       raise_no_number(leaf);
     }
     MD_ASSERT(out < end);
-    element_from_python(*dtype, out, leaf);
+    if (is_foreign_tensor(leaf)) {
+      element_from_python(*dtype, out, tensor_to_number(tensor_over_foreign(leaf), "tensor"));
+    } else {
+      element_from_python(*dtype, out, leaf);
+    }
     out += item_size(*dtype);
   });
   return result;
@@ -153,6 +169,19 @@ Ref wrap_leaf(Tensor tensor, bool requires_grad) {
 
 }  // namespace
 
+bool foreign_requires_grad(BorrowedRef data) {
+  static PyObject* const kRequiresGrad = PyUnicode_InternFromString("requires_grad");
+  if (!is_foreign_tensor(data)) return false;
+  Ref flag = Ref::steal(PyObject_GetAttr(data, kRequiresGrad));
+  if (!flag) PyErr_Clear();
+  return flag.get() == Py_True;
+}
+
+Ref wrap_shared(BorrowedRef data, Tensor tensor) {
+  bool requires_grad = is_floating(tensor->dtype()) && foreign_requires_grad(data);
+  return requires_grad ? wrap_leaf(std::move(tensor), true) : wrap_tensor(std::move(tensor));
+}
+
 std::optional<DType> read_dtype(const char* function, BorrowedRef value) {
   if (!value || value.get() == Py_None) return std::nullopt;
   if (std::optional<DType> dtype = dtype_from_python(value)) return dtype;
@@ -179,6 +208,7 @@ Tensor tensor_from_data(BorrowedRef data, std::optional<DType> dtype) {
     bool writable = false;
     return copy_of(tensor_over_buffer(data, "tensor()", &writable), dtype);
   }
+  if (is_foreign_tensor(data)) return copy_of(tensor_over_foreign(data), dtype);
   return tensor_from_sequence(data, dtype);
 }
 
@@ -189,6 +219,8 @@ Tensor tensor_sharing_data(BorrowedRef data, std::optional<DType> dtype) {
     tensor = tensor_of(data);
   } else if (is_array(data)) {
     tensor = tensor_over_buffer(data, "as_tensor()", &writable);
+  } else if (is_foreign_tensor(data)) {
+    tensor = tensor_over_foreign(data);
   } else {
     return tensor_from_sequence(data, dtype);
   }

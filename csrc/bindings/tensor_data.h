@@ -13,6 +13,10 @@ namespace md {
 Tensor tensor_from_data(BorrowedRef data, std::optional<DType> dtype);
 // as_tensor: shares the memory of a tensor or array that has the dtype already.
 Tensor tensor_sharing_data(BorrowedRef data, std::optional<DType> dtype);
+// Whether data is another library's tensor that requires grad.
+bool foreign_requires_grad(BorrowedRef data);
+// The object for what tensor_sharing_data gave: a leaf that requires grad where data does in its library.
+Ref wrap_shared(BorrowedRef data, Tensor tensor);
 
 // What tensor(data, *, dtype, device, requires_grad) and Tensor.new_tensor give; dtype: where the call names none.
 Ref leaf_from_call(const char* function, std::optional<DType> dtype, PyObject* const* args, Py_ssize_t arg_count,

@@ -33,7 +33,7 @@ PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyOb
     check_device("as_tensor", values[2]);
     std::optional<DType> dtype = read_dtype("as_tensor", values[1]);
     if (is_tensor(values[0]) && (!dtype || *dtype == tensor_of(values[0])->dtype())) return Ref::share(values[0]);
-    return wrap_tensor(tensor_sharing_data(values[0], dtype));
+    return wrap_shared(values[0], tensor_sharing_data(values[0], dtype));
   });
 }
 

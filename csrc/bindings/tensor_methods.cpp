@@ -16,6 +16,7 @@
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/eager.h"
+#include "frontends/foreign_tensors.h"
 #include "frontends/tensor_conversions.h"
 #include "frontends/tensor_facts.h"
 
@@ -86,7 +87,7 @@ PyObject* type_as(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, P
   return guarded([&] {
     BorrowedRef other = read_args("type_as", {"other"}, args, arg_count, kw_names)[0];
     if (!is_tensor(other)) {
-      raise(ErrorKind::Type, "type_as(): argument 'other' must be Tensor, not ", other.type()->tp_name);
+      raise_no_tensor("type_as", "other", other);
     }
     return converted(self, {.dtype = tensor_of(other)->dtype()});
   });
@@ -96,7 +97,7 @@ PyObject* type_as(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, P
 
 const Tensor& other_tensor(const char* method, BorrowedRef other) {
   if (is_tensor(other)) return tensor_of(other);
-  raise(ErrorKind::Type, method, "(): argument 'other' must be Tensor, not ", other.type()->tp_name);
+  raise_no_tensor(method, "other", other);
 }
 
 double tolerance(const char* name, BorrowedRef value, double when_left_out) {
@@ -321,7 +322,7 @@ PyObject* make_subclass(PyObject*, PyObject* const* args, Py_ssize_t arg_count, 
         PyType_Check(values[0]) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(values[0]), &tensor_type);
     if (!is_subclass) raise(ErrorKind::Type, "_make_subclass(): argument 'cls' must be a subclass of Tensor");
     if (!is_tensor(values[1])) {
-      raise(ErrorKind::Type, "_make_subclass(): argument 'data' must be Tensor, not ", Py_TYPE(values[1])->tp_name);
+      raise_no_tensor("_make_subclass", "data", values[1]);
     }
     Ref made = wrap_tensor_as(reinterpret_cast<PyTypeObject*>(values[0]), alias_of(tensor_of(values[1])));
     set_requires_grad(made, read_bool("_make_subclass", "require_grad", values[2], false),

@@ -8,6 +8,7 @@
 #include "cpython/errors.h"
 #include "frontends/arg_binding.h"
 #include "frontends/eager.h"
+#include "frontends/foreign_tensors.h"
 #include "frontends/in_place.h"
 #include "frontends/indexing.h"
 
@@ -52,6 +53,7 @@ Arg value_to_store(BorrowedRef value) {
     bool writable = false;
     return tensor_over_buffer(value, "__setitem__", &writable);
   }
+  if (is_foreign_tensor(value)) raise_foreign_tensor("__setitem__", value);
   if (!is_number && PySequence_Check(value.get())) {
     raise(ErrorKind::Type, "can't assign a ", value.type()->tp_name, " to a minidynamo.Tensor");
   }

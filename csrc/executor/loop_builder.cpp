@@ -9,6 +9,7 @@
 #include "executor/loop_group.h"
 #include "executor/loop_iteration.h"
 #include "executor/loop_memory.h"
+#include "tensor/checked_numbers.h"
 #include "tensor/fill.h"
 
 namespace md {
@@ -213,7 +214,7 @@ class LoopBuilder {
   }
 
   // A number, or a tensor of one element, as one element of the dtype that the loop wants.
-  int scalar_register(const Operand& operand, DType dtype) {
+  int scalar_register(const Operand& operand, DType dtype, const LoopScalar& checks = {}) {
     LoopScalar scalar = {.dtype = dtype};
     if (const auto* constant = std::get_if<Scalar>(&operand)) {
       store_scalar(dtype, *constant, &scalar.bits);
@@ -221,13 +222,15 @@ class LoopBuilder {
       ValueRef value = std::get<ValueRef>(operand);
       if (info_of(value).is_scalar) {
         scalar.input = context_.places.input_position(*value.node);
+        scalar.checked_by = checks.checked_by;
+        scalar.holds = checks.holds;
       } else {
         scalar.value = context_.places.number(value);
       }
     }
     for (const LoopScalar& known : program().scalars) {
       if (known.dtype == dtype && known.value == scalar.value && known.input == scalar.input &&
-          known.bits == scalar.bits) {
+          known.bits == scalar.bits && known.checked_by == scalar.checked_by && known.holds == scalar.holds) {
         return known.reg;
       }
     }
@@ -273,7 +276,12 @@ class LoopBuilder {
         op.row >= 0 && i == 0 && pointwise_rows()[static_cast<size_t>(op.row)].result == PointwiseResult::Select;
     DType dtype = is_condition ? DType::bool_ : op.row >= 0 ? scalar_operand_dtype(op.dtype) : op.dtype;
     bool once = (mask >> i & 1u) != 0;
-    if (is_number(operand)) return scalar_register(operand, dtype);
+    if (is_number(operand)) {
+      std::optional<DType> holds = op.row >= 0 ? checked_operand(op.row, i, op.dtype) : std::nullopt;
+      LoopScalar checks;
+      if (holds) checks.checked_by = op.op, checks.holds = *holds;
+      return scalar_register(operand, dtype, checks);
+    }
     if (ops_.contains(operand)) {
       const Node& node = *std::get<ValueRef>(operand).node;
       bool one_for_many = ops_.by_rows() && ops_.is_over_rows(node) && !op.is_single;

@@ -1,5 +1,7 @@
 #include "executor/loop_op.h"
 
+#include "tensor/checked_numbers.h"
+#include "tensor/fill.h"
 #include "tensor/pointwise.h"
 
 namespace md {
@@ -45,7 +47,7 @@ std::optional<LoopOp> as_pointwise(const Node& node) {
   PointwiseForm form = form_of(node);
   if (form.row < 0) return std::nullopt;
   const PointwiseRow& row = pointwise_rows()[static_cast<size_t>(form.row)];
-  LoopOp op = {.row = form.row, .operand_count = form.operand_count, .is_costly = row.is_costly};
+  LoopOp op = {.row = form.row, .operand_count = form.operand_count, .op = node.op, .is_costly = row.is_costly};
   bool dtype_known = false;
   for (int i = 0; i < form.operand_count; ++i) {
     const Operand& operand = node.operands[static_cast<size_t>(form.operands[i])];
@@ -70,6 +72,13 @@ std::optional<LoopOp> as_pointwise(const Node& node) {
     if (form.param < 0) return std::nullopt;
     op.param = std::get_if<Scalar>(&node.operands[static_cast<size_t>(form.param)]);
     if (op.param == nullptr) return std::nullopt;
+  }
+  // What does not fit is the kernel's to refuse; numbers of the run are looked at when they are known.
+  if (op.param != nullptr && checks_param(op.row) && !fits(op.dtype, *op.param)) return std::nullopt;
+  for (int i = 0; i < op.operand_count; ++i) {
+    const Scalar* number = std::get_if<Scalar>(op.operands[i]);
+    std::optional<DType> holds = number != nullptr ? checked_operand(op.row, i, op.dtype) : std::nullopt;
+    if (holds && !fits(*holds, *number)) return std::nullopt;
   }
   // Which function a power is depends on the exponent: its kernel looks at each run.
   bool form_varies = op.row == static_cast<int>(Pointwise::pow) && std::holds_alternative<ValueRef>(*op.operands[1]) &&

@@ -15,6 +15,7 @@ struct LoopOp {
   int operand_count = 0;
   const Operand* operands[3] = {};
   const Scalar* param = nullptr;
+  const OpRow* op = nullptr;  // whose loop it is: names it where a number does not fit
   bool is_costly = false;
   RowFoldCall fold = {};   // of a row, instead
   bool is_single = false;  // one element for each row

@@ -5,6 +5,7 @@
 
 #include "executor/chosen_rows_runner.h"
 #include "executor/tile_runner.h"
+#include "tensor/checked_numbers.h"
 #include "tensor/fill.h"
 #include "tensor/threads.h"
 
@@ -26,7 +27,10 @@ void load_scalars(const LoopProgram& program, const RunState& state, uint64_t* s
         store_scalar(scalar.dtype, load_scalar(place.spec.dtype, src), &slots[i]);
       }
     } else if (scalar.input >= 0) {
-      store_scalar(scalar.dtype, state.inputs[static_cast<size_t>(scalar.input)].scalar, &slots[i]);
+      const Scalar& number = state.inputs[static_cast<size_t>(scalar.input)].scalar;
+      if (scalar.checked_by != nullptr && !fits(scalar.holds, number))
+        raise_does_not_fit(scalar.checked_by->name, scalar.holds);
+      store_scalar(scalar.dtype, number, &slots[i]);
     } else {
       slots[i] = scalar.bits;
     }

@@ -12,6 +12,7 @@
 #include "machine_code/executable_memory.h"
 #include "machine_code/pointwise_code.h"
 #include "tensor/loops.h"
+#include "tensor/op_row.h"
 #include "tensor/prefetch.h"
 
 namespace md {
@@ -62,10 +63,12 @@ struct PackedRow {
 // A single element, read when a run starts.
 struct LoopScalar {
   int reg = -1;
-  DType dtype = DType::float32;  // as the loop reads it
-  int value = -1;                // a tensor of one element,
-  int input = -1;                // or a scalar input,
-  uint64_t bits = 0;             // or this element
+  DType dtype = DType::float32;       // as the loop reads it
+  int value = -1;                     // a tensor of one element,
+  int input = -1;                     // or a scalar input,
+  uint64_t bits = 0;                  // or this element
+  const OpRow* checked_by = nullptr;  // a scalar input that must fit `holds`, or this op raises
+  DType holds = DType::float32;
 };
 
 struct LoopInstruction {

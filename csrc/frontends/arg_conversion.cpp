@@ -6,6 +6,7 @@
 #include "frontends/arg_binding.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
+#include "frontends/foreign_tensors.h"
 #include "frontends/size_object.h"
 #include "guards/tensor_type.h"
 
@@ -53,6 +54,7 @@ struct ArgName {
   raise(ErrorKind::Type, name.str(), " must be ", type_words(name.param.type), ", not ", found);
 }
 [[noreturn]] void raise_wrong_type(const ArgName& name, BorrowedRef value) {
+  if (is_foreign_tensor(value)) raise_foreign_tensor(std::string(python_name(name.row)), value);
   raise_wrong_type(name, std::string(value.type()->tp_name));
 }
 
@@ -124,6 +126,7 @@ Arg tensor_list_arg(const ArgName& name, BorrowedRef value) {
     BorrowedRef item = PySequence_Fast_GET_ITEM(value.get(), i);
     const Tensor* tensor = find_tensor(item);
     if (tensor == nullptr) {
+      if (is_foreign_tensor(item)) raise_wrong_type(name, item);
       raise(ErrorKind::Type, name.str(), " must be tuple of Tensors, but element ", i, " is ", item.type()->tp_name);
     }
     tensors.push_back(*tensor);
@@ -132,7 +135,7 @@ Arg tensor_list_arg(const ArgName& name, BorrowedRef value) {
 }
 
 Arg scalar_arg(const ArgName& name, BorrowedRef value) {
-  if (find_tensor(value) == nullptr) {
+  if (find_tensor(value) == nullptr && !is_foreign_tensor(value)) {
     if (std::optional<Scalar> scalar = scalar_from_python(name, value)) return *scalar;
   }
   raise_wrong_type(name, value);
@@ -255,6 +258,7 @@ ValueForm value_form(BorrowedRef value) {
   if (is_sequence(value)) return is_tensor_list(value) ? ValueForm::TensorList : ValueForm::IntList;
   if (value.type() == device_type()) return ValueForm::Device;
   if (dtype_from_python(value)) return ValueForm::Dtype;
+  if (is_foreign_tensor(value)) return ValueForm::Other;
   if (PyIndex_Check(value.get())) return ValueForm::Int;
   PyNumberMethods* methods = value.type()->tp_as_number;
   return methods != nullptr && methods->nb_float != nullptr ? ValueForm::Float : ValueForm::Other;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "frontends/foreign_tensors.h"
 #include "guards/tensor_type.h"
 #include "tensor/copy.h"
 
@@ -62,6 +63,7 @@ class IndexParser {
     if (item.get() == Py_Ellipsis) return {Item::Kind::Ellipsis, item};
     if (item.get() == Py_None) return {Item::Kind::None, item};
     if (PySlice_Check(item.get())) return {Item::Kind::Slice, item};
+    if (is_foreign_tensor(item) && !PyObject_CheckBuffer(item.get())) raise_foreign_tensor("__getitem__", item);
     if (is_integer_item(item)) return {Item::Kind::Int, item};
     const TensorType* type = tensor_type_of(item);
     bool is_bool = PyBool_Check(item.get());

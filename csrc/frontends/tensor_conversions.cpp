@@ -6,6 +6,7 @@
 #include "cpython/text.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
+#include "frontends/foreign_tensors.h"
 #include "guards/tensor_type.h"
 
 namespace md {
@@ -18,6 +19,7 @@ constexpr ConversionMethod kMethods[] = {
 };
 
 [[noreturn]] void raise_bad(const char* what, BorrowedRef value) {
+  if (is_foreign_tensor(value)) raise_foreign_tensor("to", value);
   raise(ErrorKind::Type, "to() received an invalid combination of arguments: ", what, " is ", value.type()->tp_name);
 }
 

@@ -1,11 +1,21 @@
 #include "graph/failing_ops.h"
 
+#include <optional>
+
+#include "tensor/checked_numbers.h"
 #include "tensor/fill.h"
 
 namespace md {
 namespace {
 
-bool is_number(const Param& param) { return param.type == ParamType::Number || param.type == ParamType::Scalar; }
+// Whether the row's kernel looks at the number, and which dtype must hold it.
+std::optional<DType> checked_number(const OpRow& op, size_t at, DType dtype) {
+  ParamType type = op.schema.params[at].type;
+  if (type != ParamType::Number && type != ParamType::Scalar) return std::nullopt;
+  if (op.pointwise < 0) return dtype;
+  if (type == ParamType::Number) return checked_operand(op.pointwise, static_cast<int>(at), dtype);
+  return checks_param(op.pointwise) ? std::optional(dtype) : std::nullopt;
+}
 
 bool fits_always(const Operand& number, DType dtype) {
   if (const auto* scalar = std::get_if<Scalar>(&number))
@@ -19,8 +29,10 @@ bool fits_always(const Operand& number, DType dtype) {
 bool may_fail(const OpRow& op, std::span<const Operand> operands, std::span<const ValueInfo> outs) {
   if (op.faces & kChecksElements) return op.pointwise < 0 || !is_floating(outs[0].spec.dtype);
   if (!(op.faces & kChecksNumber)) return false;
-  for (size_t i = 0; i < operands.size(); ++i)
-    if (is_number(op.schema.params[i]) && !fits_always(operands[i], outs[0].spec.dtype)) return true;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    std::optional<DType> holds = checked_number(op, i, outs[0].spec.dtype);
+    if (holds && !fits_always(operands[i], *holds)) return true;
+  }
   return false;
 }
 

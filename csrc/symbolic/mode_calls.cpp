@@ -3,6 +3,7 @@
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "frontends/dtype_object.h"
+#include "frontends/foreign_tensors.h"
 #include "symbolic/traced_calls.h"
 #include "tensor/tensor_modes.h"
 
@@ -101,6 +102,7 @@ Ref plain_object(Walk& walk, const ValuePtr& value) {
   }
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !GuardSet::can_hold(object->object.get())) return nullptr;
+  if (is_foreign_tensor(object->object)) return nullptr;  // what it holds is not guarded
   return Ref::share(walk.identity_of(value));
 }
 

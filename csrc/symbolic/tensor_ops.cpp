@@ -1,5 +1,6 @@
 // Ops on symbolic tensors: arguments become operands, promotion becomes cast nodes, the shape rule gives the result.
 #include "frontends/arg_binding.h"
+#include "frontends/eager.h"
 #include "frontends/promotion.h"
 #include "graph/failing_ops.h"
 #include "graph/views.h"
@@ -380,8 +381,7 @@ class OpCapture {
     bool grad = walk_.grad_mode && !walk_.inference_mode && passes_gradient(*row_) && any_requires_grad();
     std::vector<ValuePtr> results;
     ValuePtr base = viewed(*node);
-    static const OpRow* const contiguous = find_op("contiguous");
-    if (base && row_ == contiguous) return base;  // itself, as eager dispatch has it
+    if (base && is_argument_itself(*row_, as<TensorValue>(base)->spec, node->outs[0].spec)) return base;
     for (size_t i = 0; i < node->outs.size(); ++i) {
       TensorSpec& spec = node->outs[i].spec;
       spec.requires_grad = grad && is_floating(spec.dtype);

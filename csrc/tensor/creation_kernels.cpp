@@ -1,4 +1,5 @@
 // Kernels of ops that make tensors from numbers.
+#include <cmath>
 #include <cstring>
 
 #include "tensor/call_args.h"
@@ -40,12 +41,25 @@ void generate(const Tensor& out, DType computed, const Function& function) {
 
 }  // namespace
 
+// torch writes a single element without a look at what the half types hold.
+void require_fill_fits(const OpCall& call, const Tensor& out, const Scalar& value) {
+  bool single_half = out->numel() == 1 && is_floating(out->dtype()) && item_size(out->dtype()) == 2;
+  if (!single_half) require_fits(call, out->dtype(), value);
+}
+
+// A number, or the one that a tensor without dims holds.
+static Scalar number_arg(const OpCall& call, int index) {
+  if (arg_is<Scalar>(call, index)) return scalar_arg(call, index);
+  const Tensor& tensor = tensor_arg(call, index);
+  return load_scalar(tensor->dtype(), tensor->data());
+}
+
 void empty_kernel(const OpCall&, std::span<Tensor>) {}
 void zeros_kernel(const OpCall&, std::span<Tensor> outs) { fill(outs[0], Scalar(int64_t{0})); }
 void ones_kernel(const OpCall&, std::span<Tensor> outs) { fill(outs[0], Scalar(int64_t{1})); }
 void full_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Scalar& value = scalar_arg(call, call.row.schema.find("fill_value"));
-  require_fits(call, outs[0]->dtype(), value);
+  require_fill_fits(call, outs[0], value);
   fill(outs[0], value);
 }
 
@@ -67,8 +81,14 @@ void arange_kernel(const OpCall& call, std::span<Tensor> outs) {
 }
 
 void linspace_kernel(const OpCall& call, std::span<Tensor> outs) {
-  double start = scalar_arg(call, 0).as_double(), end = scalar_arg(call, 1).as_double();
+  Scalar first = number_arg(call, 0), last = number_arg(call, 1);
   int64_t steps = outs[0]->numel();
+  if (steps == 1) require_fill_fits(call, outs[0], first);
+  for (const Scalar* bound : {&first, &last})
+    if (steps > 1) require_fits(call, outs[0]->dtype(), *bound);
+  bool whole = !is_floating(outs[0]->dtype());
+  double start = whole ? std::trunc(first.as_double()) : first.as_double();
+  double end = whole ? std::trunc(last.as_double()) : last.as_double();
   double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
   // From both ends, so that the last element is exactly end.
   generate<double>(outs[0], DType::float64, [=](int64_t i) {

@@ -34,13 +34,18 @@ template <>
 bool fits_type<bool>(const Scalar&) {
   return true;
 }
-template <>
-bool fits_type<Half>(const Scalar&) {
-  return true;
+// The half types' own largest numbers.
+bool fits_half(const Scalar& value, double largest) {
+  double number = value.as_double();
+  return !std::isfinite(number) || std::abs(number) <= largest;
 }
 template <>
-bool fits_type<BFloat16>(const Scalar&) {
-  return true;
+bool fits_type<Half>(const Scalar& value) {
+  return fits_half(value, 65504.0);
+}
+template <>
+bool fits_type<BFloat16>(const Scalar& value) {
+  return fits_half(value, 0x1.fep127);
 }
 
 }  // namespace

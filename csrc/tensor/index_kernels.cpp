@@ -370,6 +370,10 @@ void copy_into_kernel(const OpCall& call, std::span<Tensor> outs) {
 }
 
 void fill_kernel(const OpCall& call, std::span<Tensor> outs) {
+  if (const Scalar* number = std::get_if<Scalar>(&call.args[1])) {
+    require_fill_fits(call, outs[0], *number);
+    return fill_with(outs[0], OneElement(call, *number, outs[0]->dtype(), false));
+  }
   fill_with(outs[0], OneElement(call, call.args[1], outs[0]->dtype()));
 }
 
@@ -449,6 +453,7 @@ void index_copy_kernel(const OpCall& call, std::span<Tensor> outs) {
 }
 
 void index_add_kernel(const OpCall& call, std::span<Tensor> outs) {
+  require_fits(call, outs[0]->dtype(), scalar_arg(call, 4));
   if (add_plain_rows(call, outs[0])) return;
   static const OpRow* const add = find_op("add");
   for_each_place(call, outs[0], [&](Tensor part, const Tensor& source) {

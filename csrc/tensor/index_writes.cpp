@@ -65,12 +65,12 @@ AddElement add_element(DType dtype) {
   return nullptr;
 }
 
-OneElement::OneElement(const OpCall& call, const Arg& value, DType dtype) {
+OneElement::OneElement(const OpCall& call, const Arg& value, DType dtype, bool checks) {
   if (const Tensor* tensor = std::get_if<Tensor>(&value)) {
     Tensor cast = as_contiguous(*tensor, dtype);
     std::memcpy(bytes, cast->data(), item_size(dtype));
   } else {
-    require_fits(call, dtype, std::get<Scalar>(value));
+    if (checks) require_fits(call, dtype, std::get<Scalar>(value));
     store_scalar(dtype, std::get<Scalar>(value), bytes);
   }
 }

@@ -9,7 +9,9 @@
 #include "tensor/gemm.h"
 #include "tensor/kernels.h"
 #include "tensor/packed_weights.h"
+#include "tensor/pointwise.h"
 #include "tensor/row_product.h"
+#include "tensor/shape_rules.h"
 #include "tensor/split_matmul.h"
 #include "tensor/threads.h"
 
@@ -342,6 +344,8 @@ void addmm_kernel(const OpCall& call, std::span<Tensor> outs) {
   multiply(tensor_arg(call, 1), tensor_arg(call, 2), outs[0]);
   const Scalar& beta = scalar_arg(call, 3);
   const Scalar& alpha = scalar_arg(call, 4);
+  require_fits(call, scalar_operand_dtype(outs[0]->dtype()), beta);
+  require_fits(call, scalar_operand_dtype(outs[0]->dtype()), alpha);
   if (alpha.as_double() != 1) combine("mul", outs[0], alpha, {});
   // beta 0 ignores self, NaNs in it too.
   if (beta.as_double() != 0) combine("add", outs[0], tensor_arg(call, 0), beta);

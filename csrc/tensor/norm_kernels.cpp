@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "tensor/call_args.h"
+#include "tensor/copy.h"
 #include "tensor/fill.h"
 #include "tensor/kernels.h"
 #include "tensor/loops.h"
@@ -130,8 +131,26 @@ void logsumexp_kernel(const OpCall& call, std::span<Tensor> outs) {
   });
 }
 
+// The sum of the singular values of the matrices that two dims make.
+static void nuclear_norm(const OpCall& call, const Tensor& out) {
+  static const OpRow *const permute = find_op("permute"), *const svdvals = find_op("linalg_svdvals"),
+                            *const sum = find_op("sum");
+  const Tensor& self = tensor_arg(call, 0);
+  std::vector<bool> reduced = reduced_dims(call, call.args[2], self->rank());
+  DimVec order;
+  for (bool last : {false, true})
+    for (int i = 0; i < self->rank(); ++i)
+      if (reduced[static_cast<size_t>(i)] == last) order.push_back(i);
+  Arg permuted[] = {self, order};
+  Arg matrices[] = {as_contiguous(run_op(*permute, permuted).at(0), out->dtype())};
+  Arg values[] = {run_op(*svdvals, matrices).at(0), DimVec{-1}, Scalar(false), Arg()};
+  Tensor sums = run_op(*sum, values).at(0);
+  copy_elements(Tensor::view(sums, out.spec(), 0), out);
+}
+
 void norm_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& self = tensor_arg(call, 0);
+  if (is_nuclear_norm(call)) return nuclear_norm(call, outs[0]);
   ReductionSpace space(self, reduced_dims(call, call.args[2], self->rank()));
   ConvertLoop load = to_double(self->dtype());
   double order = norm_order(call);

@@ -1,5 +1,6 @@
 // The kernel of every pointwise op, and eager dispatch's short way to it.
 #include "tensor/call_args.h"
+#include "tensor/checked_numbers.h"
 #include "tensor/element_walk.h"
 #include "tensor/fill.h"
 #include "tensor/kernels.h"
@@ -158,10 +159,12 @@ static void check_power(const OpCall& call) {
 void pointwise_kernel(const OpCall& call, std::span<Tensor> outs) {
   check_power(call);
   const Tensor& out = outs[0];
-  if (out->numel() == 0) return;
   PointwiseForm form = pointwise_form(call.row, call.args);
+  DType dtype = loop_dtype(call, form, pointwise_rows()[static_cast<size_t>(form.row)], out);
+  check_numbers(call, form, dtype);
+  if (out->numel() == 0) return;
   const PointwiseRow& row = pointwise_rows()[static_cast<size_t>(form.row)];
-  PointwiseCall ready{.op = call.row, .row = row, .row_index = form.row, .dtype = loop_dtype(call, form, row, out)};
+  PointwiseCall ready{.op = call.row, .row = row, .row_index = form.row, .dtype = dtype};
   Tensor first;
   Arg first_arg;
   for (int i = 0; i < form.operand_count; ++i) {
@@ -233,6 +236,8 @@ bool run_with_number(const OpRow& op, const Tensor& tensor, const Scalar& value,
   if (!is_plain(tensor)) return false;
   PointwiseLoop loop = fast_loop(op, tensor->dtype(), mask, 2);
   if (loop == nullptr) return false;
+  std::optional<DType> holds = checked_operand(op.pointwise, mask == 2 ? 1 : 0, tensor->dtype());
+  if (holds && !fits(*holds, value)) return false;
   Tensor result = new_result(op, tensor);
   alignas(8) unsigned char number[8];
   store_scalar(scalar_operand_dtype(tensor->dtype()), value, number);

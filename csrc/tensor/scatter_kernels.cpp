@@ -6,6 +6,7 @@
 #include "tensor/index_writes.h"
 #include "tensor/kernels.h"
 #include "tensor/loops.h"
+#include "tensor/numeric_cast.h"
 #include "tensor/shape_rules.h"
 #include "tensor/storage.h"
 #include "tensor/threads.h"
@@ -152,6 +153,43 @@ void scatter_kernel(const OpCall& call, std::span<Tensor> outs) {
   for_each_scattered(call, out, src, [&](int64_t to, int64_t from) {
     const char* value = src == nullptr ? number.bytes : src->data<const char>() + from * static_cast<int64_t>(item);
     copy_run(item, value, out.data<char>() + to * static_cast<int64_t>(item), 1);
+  });
+}
+
+namespace {
+
+template <typename T>
+void combine_typed(bool multiplies, void* to, const void* from) {
+  T& place = *static_cast<T*>(to);
+  auto a = comparable(place), b = comparable(*static_cast<const T*>(from));
+  place = numeric_cast<T>(multiplies ? a * b : a + b);
+}
+
+using CombineElement = void (*)(bool multiplies, void* to, const void* from);
+CombineElement combine_element(DType dtype) {
+  switch (dtype) {
+#define MD_DTYPE(name, ctype, category, short_name, python_name) \
+  case DType::name:                                              \
+    return combine_typed<ctype>;
+#include "tensor/dtypes.def"
+#undef MD_DTYPE
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void scatter_reduce_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& out = outs[0];
+  int64_t item = static_cast<int64_t>(item_size(out->dtype()));
+  bool multiplies = arg_as<std::string>(call, 4) == "multiply";
+  const Tensor* src = arg_is<Tensor>(call, 3) ? &tensor_arg(call, 3) : nullptr;
+  OneElement number(call, src != nullptr ? Arg(Scalar(int64_t{0})) : call.args[3], out->dtype());
+  start_from_self(call, out);
+  CombineElement combine = combine_element(out->dtype());
+  for_each_scattered(call, out, src, [&](int64_t to, int64_t from) {
+    const char* value = src == nullptr ? number.bytes : src->data<const char>() + from * item;
+    combine(multiplies, out.data<char>() + to * item, value);
   });
 }
 

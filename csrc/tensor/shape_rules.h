@@ -16,8 +16,11 @@ std::vector<bool> reduced_dims(const OpCall& call, const Arg& dims, int rank);
 std::vector<bool> truth_reduced_dims(const OpCall& call);
 // The p of norm as a number.
 double norm_order(const OpCall& call);
+bool is_nuclear_norm(const OpCall& call);
 // Raises if the number is none that fits() the dtype. Known numbers only: kernels ask, shape rules cannot.
 void require_fits(const OpCall& call, DType dtype, const Scalar& value);
+// As a fill of the whole tensor.
+void require_fill_fits(const OpCall& call, const Tensor& out, const Scalar& value);
 // "; shapes (2, 3) and (4,)": of all tensors of the call, to end a message with.
 std::string operand_shapes(const OpCall& call);
 // Sizes that all operands broadcast to. Raises with the shapes.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tensor/call_args.h"
+#include "tensor/checked_numbers.h"
 #include "tensor/fill.h"
 #include "tensor/shape_rules.h"
 
@@ -45,8 +46,7 @@ static std::string shapes_of(std::span<const Tensor* const> tensors) {
 
 void require_fits(const OpCall& call, DType dtype, const Scalar& value) {
   if (fits(dtype, value)) return;
-  raise_op(ErrorKind::Runtime, call.row.name, "value ", value.str(), " cannot be converted to type ", row(dtype).name,
-           " without overflow");
+  raise_does_not_fit(call.row.name, dtype);
 }
 
 std::string operand_shapes(const OpCall& call) {

@@ -96,7 +96,8 @@ void arange_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   bool floating = range.start.is_float() || range.end.is_float() || range.step.is_float();
   DType dtype = dtype_arg(call).value_or(floating ? default_dtype() : DType::int64);
   double count = std::ceil((end - start) / step);
-  if (!floating) {
+  // Elements of 64 bits are counted in whole numbers, as torch does.
+  if (!floating || (dtype == DType::int64 && range.step.as_int() != 0)) {
     // Exact also where double is not.
     __int128 distance = static_cast<__int128>(range.end.as_int()) - range.start.as_int();
     __int128 stride = range.step.as_int();
@@ -109,6 +110,12 @@ void arange_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 }
 
 void linspace_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  for (int bound : {0, 1}) {
+    if (!arg_is<Tensor>(call, bound) || tensor_arg(call, bound)->rank() == 0) continue;
+    raise_op(ErrorKind::Runtime, call.row.name, "only supports 0-dimensional start and end tensors, but got ",
+             call.row.schema.params[static_cast<size_t>(bound)].name, " with ", tensor_arg(call, bound)->rank(),
+             " dimension(s)", operand_shapes(call));
+  }
   int64_t steps = int_arg(call, 2);
   if (steps < 0) raise_op(ErrorKind::Runtime, call.row.name, "number of steps must be non-negative, got ", steps);
   push(call, outs, dtype_arg(call).value_or(default_dtype()), {Dim(steps)});

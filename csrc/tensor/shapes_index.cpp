@@ -246,6 +246,20 @@ void index_add_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 }
 
 // scatter, scatter_add.
+void scatter_reduce_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const std::string& reduce = arg_as<std::string>(call, 4);
+  if (reduce != "add" && reduce != "multiply")
+    raise_op(ErrorKind::Runtime, call.row.name, "reduce argument must be either add or multiply.");
+  const TensorSpec& index = tensor_arg(call, 2).spec();
+  const TensorSpec* src = arg_is<Tensor>(call, 3) ? &tensor_arg(call, 3).spec() : nullptr;
+  bool lacks_dims =
+      src != nullptr && src->rank() > 0 && src->rank() < index.rank() && index.rank() <= self_spec(call).rank();
+  if (lacks_dims && !known_equal(src->numel(), 0) && !known_equal(index.numel(), 0))
+    raise_op(ErrorKind::Index, call.row.name, "Dimension out of range: src has fewer dims than index",
+             operand_shapes(call));
+  scatter_shape(call, outs);
+}
+
 void scatter_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
   const TensorSpec& index = tensor_arg(call, 2).spec();

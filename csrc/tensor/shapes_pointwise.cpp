@@ -139,6 +139,12 @@ DimVec pointwise_strides(const DimVec& sizes, std::span<const Tensor* const> ten
   return plain ? contiguous_strides(sizes.span()) : strides_like(sizes, tensors);
 }
 
+void round_decimals_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& self = tensor_arg(call, 0).spec();
+  if (!is_floating(self.dtype)) raise_unsupported(call, self.dtype);
+  outs.push_back({TensorSpec::contiguous(self.dtype, self.sizes), 0});
+}
+
 void pointwise_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   PointwiseForm form = pointwise_form(call.row, call.args);
   Operands operands = read_operands(call, form);

@@ -1,4 +1,5 @@
 // Shape rules of reductions and of what works along one dim.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -90,6 +91,13 @@ void floating_reduction_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   reduce_to(call, dtype, outs);
 }
 
+// var and std of all elements.
+void whole_deviation_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  DType dtype = tensor_arg(call, 0)->dtype();
+  require_floating(call, dtype);
+  push_contiguous(outs, dtype, {});
+}
+
 // The extremes and negative orders have no value for no elements.
 void norm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
@@ -101,8 +109,15 @@ void norm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     raise_op(ErrorKind::Runtime, call.row.name, "the dtype of the input (", row(self.dtype).name,
              ") should be convertible without narrowing to the specified dtype (", row(dtype).name, ")");
   }
-  double order = norm_order(call);
   std::vector<bool> reduced = reduced_dims(call, call.args[2], self.rank());
+  if (is_nuclear_norm(call)) {
+    if (std::count(reduced.begin(), reduced.end(), true) != 2) {
+      raise_op(ErrorKind::Runtime, call.row.name, "The nuclear norm is of matrices: it takes two dims",
+               operand_shapes(call));
+    }
+    return push_contiguous(outs, dtype, reduced_sizes(self.sizes, reduced, keepdim_arg(call)));
+  }
+  double order = norm_order(call);
   for (int i = 0; i < self.rank() && (order < 0 || std::isinf(order)); ++i) {
     if (!reduced[static_cast<size_t>(i)] || !known_equal(self.sizes[i], 0)) continue;
     raise_op(ErrorKind::Runtime, call.row.name, "cannot compute the ", Scalar(order).str(), " norm over dim ", i,
@@ -166,13 +181,17 @@ void cumulative_extreme_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, DType::int64, self.sizes);
 }
 
+bool is_nuclear_norm(const OpCall& call) {
+  const auto* name = std::get_if<std::string>(&call.args[1]);
+  return name != nullptr && *name == "nuc";
+}
+
 double norm_order(const OpCall& call) {
   if (arg_is_none(call, 1)) return 2;
   const auto* name = std::get_if<std::string>(&call.args[1]);
   if (name == nullptr) return scalar_arg(call, 1).as_double();
   if (*name == "fro") return 2;
-  ErrorKind kind = *name == "nuc" ? ErrorKind::NotImplemented : ErrorKind::Runtime;
-  raise_op(kind, call.row.name, "Order ", *name, " not supported: p must be a number or 'fro'");
+  raise_op(ErrorKind::Runtime, call.row.name, "Order ", *name, " not supported: p must be a number, 'fro' or 'nuc'");
 }
 
 void softmax_shape(const OpCall& call, std::vector<OutSpec>& outs) {

@@ -1,5 +1,6 @@
 // Shape rules of views: strides and offsets over the elements of argument 0.
 #include "tensor/call_args.h"
+#include "tensor/fill.h"
 #include "tensor/shape_rules.h"
 
 namespace md {
@@ -138,6 +139,11 @@ void view_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 
 void reshape_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   reshape_to(call, infer_sizes(call, dims_arg(call, 1)), outs);
+}
+
+// reshape into memory of its own.
+void reshape_copy_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  outs.push_back({TensorSpec::contiguous(self_spec(call).dtype, infer_sizes(call, dims_arg(call, 1))), 0});
 }
 
 void flatten_shape(const OpCall& call, std::vector<OutSpec>& outs) {
@@ -344,6 +350,17 @@ void narrow_shape(const OpCall& call, std::vector<OutSpec>& outs) {
              ") exceeds dimension size (", extent.str(), ")", operand_shapes(call));
   }
   push_part(self, dim, begin, length, outs);
+}
+
+// Where it starts, a tensor says.
+void narrow_tensor_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  static const OpRow* const narrow = find_op("narrow");
+  const Tensor& start = tensor_arg(call, 2);
+  if (start->rank() != 0 || is_floating(start->dtype()) || start->dtype() == DType::bool_)
+    raise_op(ErrorKind::Runtime, call.row.name, "start must be an 0-dim integral Tensor", operand_shapes(call));
+  if (start->kind() != TensorKind::Real) raise_op(ErrorKind::Runtime, call.row.name, "start has no value here");
+  Arg args[] = {call.args[0], call.args[1], load_scalar(start->dtype(), start->data()), call.args[3]};
+  narrow_shape({*narrow, args}, outs);
 }
 
 void slice_shape(const OpCall& call, std::vector<OutSpec>& outs) {

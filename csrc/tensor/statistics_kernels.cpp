@@ -84,6 +84,16 @@ void deviation(const OpCall& call, const Tensor& out, bool root) {
 
 }  // namespace
 
+void whole_var_kernel(const OpCall& call, std::span<Tensor> outs) {
+  static const OpRow* const row = find_op("var.unbiased");
+  Arg args[] = {call.args[0], Arg(), call.args[1], Scalar(false)};
+  deviation({*row, args}, outs[0], false);
+}
+void whole_std_kernel(const OpCall& call, std::span<Tensor> outs) {
+  static const OpRow* const row = find_op("std.unbiased");
+  Arg args[] = {call.args[0], Arg(), call.args[1], Scalar(false)};
+  deviation({*row, args}, outs[0], true);
+}
 void var_kernel(const OpCall& call, std::span<Tensor> outs) { deviation(call, outs[0], false); }
 void std_kernel(const OpCall& call, std::span<Tensor> outs) { deviation(call, outs[0], true); }
 

@@ -36,6 +36,12 @@ std::string list(const DimVec& dims) {
   return text + "]";
 }
 
+// Elements that share memory may all be given the same.
+bool writes_one_value(const OpRow& row) {
+  static const OpRow *const fill = find_op("fill"), *const zero = find_op("zero");
+  return &row == fill || &row == zero;
+}
+
 // A kernel may write over what it reads only where it reads each element before it writes there.
 bool may_write_directly(const OpRow& row, std::span<const Arg> args, const Tensor& target) {
   if (row.kernel == nullptr || row.kind == OpKind::View) return false;
@@ -67,7 +73,7 @@ void check_writable(const OpRow& op, std::span<const Arg> args, const Tensor& ta
              "the memory of the written-to tensor is read-only: it belongs to an object "
              "that does not allow writes. Please clone() the tensor before performing the operation.");
   }
-  if (target->numel() > 0 && has_expanded_dim(target.spec())) {
+  if (target->numel() > 0 && has_expanded_dim(target.spec()) && !writes_one_value(op)) {
     raise_op(ErrorKind::Runtime, op.name,
              "unsupported operation: more than one element of the written-to tensor refers to a single memory "
              "location. Please clone() the tensor before performing the operation.");

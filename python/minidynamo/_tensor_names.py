@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import e, inf, nan, pi
 
 from . import _C, _composites
+from ._composites.registry import type_of
 from ._dtype_info import finfo, iinfo
 from ._grad_modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
@@ -46,7 +47,7 @@ def allclose(
 
 def _method(name, input):
     if not isinstance(input, _C.Tensor):
-        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
+        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type_of(input)}")
     return getattr(input, name)
 
 

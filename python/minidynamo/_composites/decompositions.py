@@ -64,5 +64,8 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 
 @composite("function")
 def chain_matmul(*matrices: Tensor) -> Tensor:
-    """linalg.multi_dot of matrices."""
-    return matrices[0] if len(matrices) == 1 else linalg.multi_dot(matrices)
+    """linalg.multi_dot of matrices; of one, a copy."""
+    if len(matrices) == 1:
+        require_tensor("chain_matmul", matrices[0], "matrices")
+        return matrices[0].clone()
+    return linalg.multi_dot(matrices)

@@ -170,6 +170,9 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         for _, later in terms[number + 1 :]:
             kept = kept + later
         total, labels = _contract(total, labels, terms[number][0], terms[number][1], kept)
+    if len(terms) == 1 and not total.is_floating_point() and any(label not in result for label in labels):
+        # The sum of one operand widens whole numbers, as sum does; products of several do not.
+        total = total.long()
     total, labels = _sum_out(total, labels, [label for label in labels if label in result])
     return total.permute([labels.index(label) for label in result])
 
@@ -354,7 +357,15 @@ def ger(input: Tensor, vec2: Tensor) -> Tensor:
     return input.outer(vec2)
 
 
+def _whole(factor: float, like: Tensor) -> Any:
+    return factor != 0 if like.dtype is minidynamo.bool else int(factor)
+
+
 def _scaled_sum(self: Tensor, product: Tensor, beta: float, alpha: float) -> Tensor:
+    if not self.is_floating_point():
+        # Whole numbers stay such: factors lose their fractions.
+        product = product.to(self.dtype)
+        alpha, beta = _whole(alpha, self), _whole(beta, self)
     # What beta = 0 leaves out may be NaN.
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:

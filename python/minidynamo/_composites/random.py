@@ -49,7 +49,18 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
 
 
 @composite("function")
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, dtype: Any = None, generator: Any = None) -> Tensor:
+def normal(
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    generator: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
     """Normal numbers: mean and std are tensors that broadcast, or numbers with a size."""
     if isinstance(std, Tensor):
         if std.numel() > 0 and not bool((std >= 0).all()):
@@ -57,7 +68,8 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, dtype: Any = No
     elif std < 0:
         raise RuntimeError(f"[normal] expects std >= 0.0, but found std {std}")
     if size is not None:
-        return minidynamo.randn(size, dtype=dtype, generator=generator) * std + mean
+        result = minidynamo.randn(size, dtype=dtype, generator=generator, device=device) * std + mean
+        return result.requires_grad_() if requires_grad else result
     if isinstance(mean, Tensor) and isinstance(std, Tensor):
         shape = minidynamo.broadcast_shapes(mean.shape, std.shape)
     elif isinstance(mean, Tensor):
@@ -131,8 +143,17 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
 
 
 @composite("function")
-def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Any = None) -> Tensor:
+def randint_like(
+    input: Tensor,
+    low: int,
+    high: int | None = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Whole numbers, uniform in [0, low) or [low, high), with the sizes and dtype of input."""
     require_tensor("randint_like", input)
     dtype = input.dtype if dtype is None else dtype
-    return minidynamo.randint(0 if high is None else low, low if high is None else high, input.shape, dtype=dtype)
+    low, high = (0, low) if high is None else (low, high)
+    return minidynamo.randint(low, high, input.shape, dtype=dtype, device=device, requires_grad=requires_grad)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, require_tensor, require_tensors, sizes_of, wrapped_dim
+from .registry import composite, prims, require_tensor, require_tensors, sizes_of, wrapped_dim
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite("function method")
 def ravel(input: Tensor) -> Tensor:
-    """All elements as one dim, a view where possible."""
+    """All elements one after another as one dim, a view where they lie so."""
     require_tensor("ravel", input)
-    return input.reshape(-1)
+    return input.contiguous().view(-1)
 
 
 @composite("function method")
@@ -72,6 +72,9 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
         known = known * part if part != -1 else known
     whole = input.shape[at] if input.dim() > 0 else 1
     fits = whole % known == 0 if -1 in parts and known != 0 else whole == known
+    if fits and known != 0:
+        # Beside a dim of size 0 only the dim itself says what -1 is.
+        parts = tuple([whole // known if part == -1 else part for part in parts])
     if not fits:
         raise RuntimeError(
             f"[unflatten] Provided sizes {list(parts)} don't multiply up to the size of dim {dim} ({whole}) in"
@@ -206,7 +209,9 @@ def repeat_interleave(
         spread = input.unsqueeze(at + 1)
         sizes = list(spread.shape)
         sizes[at + 1] = repeats
-        return spread.expand(sizes).flatten(at, at + 1)
+        result = list(input.shape)
+        result[at] = result[at] * repeats
+        return prims.reshape_copy(spread.expand(sizes), result)
     if repeats.dim() > 1:
         raise RuntimeError("[repeat_interleave] repeats must be 0-dim or 1-dim tensor")
     if repeats.dim() == 0 or repeats.shape[0] == 1:

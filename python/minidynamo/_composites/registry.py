@@ -35,10 +35,18 @@ def composite(faces: str, *names: str) -> Callable[[_Function], _Function]:
     return enter
 
 
+def type_of(value: Any) -> str:
+    """A type's name for a message; of a tensor of another library also what makes one of ours."""
+    cls = type(value)
+    if not hasattr(cls, "__dlpack__"):
+        return cls.__name__
+    return f"{cls.__module__}.{cls.__qualname__}: minidynamo.from_dlpack() makes a minidynamo.Tensor of it"
+
+
 def require_tensor(op: str, value: Any, name: str = "input") -> None:
     """Raises TypeError unless the argument is a tensor."""
     if not isinstance(value, _C.Tensor):
-        raise TypeError(f"{op}(): argument '{name}' must be Tensor, not {type(value).__name__}")
+        raise TypeError(f"{op}(): argument '{name}' must be Tensor, not {type_of(value)}")
 
 
 def require_tensors(op: str, values: Any, name: str = "tensors") -> None:
@@ -47,9 +55,7 @@ def require_tensors(op: str, values: Any, name: str = "tensors") -> None:
         raise TypeError(f"{op}(): argument '{name}' must be tuple of Tensors, not {type(values).__name__}")
     for at, value in enumerate(values):
         if not isinstance(value, _C.Tensor):
-            raise TypeError(
-                f"{op}(): argument '{name}' must be tuple of Tensors, but element {at} is {type(value).__name__}"
-            )
+            raise TypeError(f"{op}(): argument '{name}' must be tuple of Tensors, but element {at} is {type_of(value)}")
 
 
 def wrapped_dim(op: str, dim: Any, rank: int) -> int:

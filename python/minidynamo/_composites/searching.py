@@ -45,7 +45,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     require_tensor("take", index, "index")
     if index.dtype != minidynamo.int64:
         raise RuntimeError(f"[take] Expected a long tensor for index, but got {index.dtype}")
-    return input.reshape(-1)[index]
+    return input.reshape(-1)[index.reshape(-1)].reshape(index.shape)
 
 
 @composite("function method")
@@ -163,7 +163,7 @@ def unique(
 
 
 def _unique_slices(input: Tensor, dim: int, return_inverse: bool, return_counts: bool) -> Any:
-    rows = input.movedim(dim, 0).reshape(input.shape[dim], -1)
+    rows = _slices(input, dim)
     # Each column refines the order that the columns before it made of the rows.
     ranks = minidynamo.zeros(rows.shape[0], dtype=minidynamo.int64)
     for column in rows.unbind(1):
@@ -175,6 +175,18 @@ def _unique_slices(input: Tensor, dim: int, return_inverse: bool, return_counts:
     return _unique_results((input.index_select(dim, first), places, counts), return_inverse, return_counts)
 
 
+def _slices(input: Tensor, dim: int) -> Tensor:
+    """What lies at each place of dim, as rows."""
+    width = 1
+    for at, size in enumerate(input.shape):
+        width = width if at == dim else width * size
+    if width == 0:
+        raise RuntimeError(
+            "[unique] There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
+        )
+    return input.movedim(dim, 0).reshape(input.shape[dim], width)
+
+
 @composite("function method")
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
@@ -182,7 +194,9 @@ def unique_consecutive(
     """Runs of equal elements as one; on request which run each element is in, and the lengths."""
     require_tensor("unique_consecutive", input)
     if dim is not None:
-        raise NotImplementedError("[unique_consecutive] dim is not there yet")
+        return _consecutive_slices(
+            input, wrapped_dim("unique_consecutive", dim, input.dim()), return_inverse, return_counts
+        )
     flat = input.reshape(-1)
     if flat.numel() == 0:
         nothing = flat.new_zeros(0, dtype=minidynamo.int64)
@@ -191,3 +205,14 @@ def unique_consecutive(
     runs = starts.cumsum(0) - 1
     counts = minidynamo.bincount(runs)
     return _unique_results((flat[starts], runs.reshape(input.shape), counts), return_inverse, return_counts)
+
+
+def _consecutive_slices(input: Tensor, dim: int, return_inverse: bool, return_counts: bool) -> Any:
+    rows = _slices(input, dim)
+    if rows.shape[0] == 0:
+        nothing = rows.new_zeros(0, dtype=minidynamo.int64)
+        return _unique_results((input.clone(), nothing, nothing), return_inverse, return_counts)
+    starts = minidynamo.cat([rows.new_ones(1, dtype=minidynamo.bool), (rows[1:] != rows[:-1]).any(1)])
+    runs = starts.cumsum(0) - 1
+    values = input.index_select(dim, starts.nonzero().reshape(-1))
+    return _unique_results((values, runs, minidynamo.bincount(runs)), return_inverse, return_counts)

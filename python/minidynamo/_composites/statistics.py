@@ -25,23 +25,35 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     return (input != 0).sum(dim)
 
 
+def _dim_and_correction(op: str, dim: Any, unbiased: Any, correction: Any) -> tuple[Any, Any]:
+    if isinstance(dim, bool):
+        if unbiased is not None:
+            raise TypeError(f"{op}(): argument 'dim' must be tuple of ints, not bool")
+        dim, unbiased = None, dim
+    if unbiased is None:
+        return dim, correction
+    if not isinstance(unbiased, bool):
+        raise TypeError(f"{op}(): argument 'unbiased' must be bool, not {type(unbiased).__name__}")
+    return dim, int(unbiased)
+
+
 @composite("function")
 def std_mean(
-    input: Tensor, dim: Any = None, *, correction: Any = 1, unbiased: bool | None = None, keepdim: bool = False
+    input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = 1
 ) -> Any:
-    """(std, mean) over dim or over all."""
+    """(std, mean) over dim or over all. std_mean(input, unbiased) is over all, too."""
     require_tensor("std_mean", input)
-    correction = correction if unbiased is None else int(unbiased)
+    dim, correction = _dim_and_correction("std_mean", dim, unbiased, correction)
     return input.std(dim, correction=correction, keepdim=keepdim), input.mean(dim, keepdim=keepdim)
 
 
 @composite("function")
 def var_mean(
-    input: Tensor, dim: Any = None, *, correction: Any = 1, unbiased: bool | None = None, keepdim: bool = False
+    input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = 1
 ) -> Any:
-    """(var, mean) over dim or over all."""
+    """(var, mean) over dim or over all. var_mean(input, unbiased) is over all, too."""
     require_tensor("var_mean", input)
-    correction = correction if unbiased is None else int(unbiased)
+    dim, correction = _dim_and_correction("var_mean", dim, unbiased, correction)
     return input.var(dim, correction=correction, keepdim=keepdim), input.mean(dim, keepdim=keepdim)
 
 
@@ -232,10 +244,12 @@ def diff(
     if input.dim() == 0:
         raise RuntimeError("[diff] expects input to be at least one-dimensional")
     at = wrapped_dim("diff", dim, input.dim())
-    if prepend is not None or append is not None:
-        input = minidynamo.cat([part for part in (prepend, input, append) if part is not None], at)
     if n < 0:
         raise RuntimeError(f"[diff] order must be non-negative but got {n}")
+    if n == 0:
+        return input.clone()
+    if prepend is not None or append is not None:
+        input = minidynamo.cat([part for part in (prepend, input, append) if part is not None], at)
     for _ in range(n):
         extent = input.shape[at]
         if extent <= 1:
@@ -269,8 +283,6 @@ def cov(
 ) -> Tensor:
     """The covariances of the rows, each a variable, over the columns."""
     require_tensor("cov", input)
-    if fweights is not None or aweights is not None:
-        raise NotImplementedError("[cov] weights are not there yet")
     if input.dim() > 2:
         raise RuntimeError(f"[cov] expected input to have two or fewer dimensions; shape {tuple(input.shape)}")
     rows = input.reshape(1, -1) if input.dim() < 2 else input
@@ -278,8 +290,41 @@ def cov(
         raise RuntimeError("[cov] bool dtype is not supported for input")
     if not rows.is_floating_point():
         rows = rows + 0.0
-    centred = rows - rows.mean(1, True)
-    return (centred.matmul(centred.t()) / max(rows.shape[1] - float(correction), 0.0)).squeeze()
+    if fweights is None and aweights is None:
+        centred = rows - rows.mean(1, True)
+        return (centred.matmul(centred.t()) / max(rows.shape[1] - float(correction), 0.0)).squeeze()
+    weights = _cov_weights(rows.shape[1], fweights, aweights)
+    total = weights.sum()
+    if rows.shape[1] > 0 and not bool(total != 0):
+        raise RuntimeError("[cov] weights sum to zero, can't be normalized")
+    rest = total - correction
+    if aweights is not None and correction != 0:
+        rest = total - correction * (weights * aweights).sum() / total
+    centred = rows - (rows * weights).sum(1, True) / total
+    # With a correction of all there is, nothing is left to divide by.
+    return (centred.matmul((centred * weights).t()) / rest.clamp(min=0)).squeeze()
+
+
+def _cov_weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor:
+    for name, weights, whole in (("fweights", fweights, True), ("aweights", aweights, False)):
+        if weights is None:
+            continue
+        if weights.dim() > 1:
+            raise RuntimeError(f"[cov] expected {name} to have one or fewer dimensions; shape {tuple(weights.shape)}")
+        if whole and (weights.is_floating_point() or weights.dtype == minidynamo.bool):
+            raise RuntimeError(f"[cov] expected fweights to have integral dtype but got {weights.dtype}")
+        if not whole and not weights.is_floating_point():
+            raise RuntimeError(f"[cov] expected aweights to have floating point dtype but got {weights.dtype}")
+        if weights.numel() != count:
+            raise RuntimeError(
+                f"[cov] expected {name} to have the same numel as there are observations in the input but got"
+                f" {weights.numel()} != {count}"
+            )
+        if count > 0 and bool((weights < 0).any()):
+            raise RuntimeError(f"[cov] {name} cannot be negative")
+    if fweights is None or aweights is None:
+        return fweights if aweights is None else aweights
+    return fweights * aweights
 
 
 @composite("function method")

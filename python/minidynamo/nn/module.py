@@ -8,7 +8,16 @@ import minidynamo
 
 from .parameter import Buffer, Parameter
 
-IncompatibleKeys = namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])
+
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    __slots__ = ()
+
+    def __repr__(self):
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return super().__repr__()
+
+    __str__ = __repr__
 
 
 class RemovableHandle:
@@ -447,8 +456,8 @@ class Module:
     def load_state_dict(self, state_dict, strict=True, assign=False):
         """Copies values into the parameters and buffers, or with assign=True puts the given tensors in their place.
 
-        Returns (missing_keys, unexpected_keys). Raises RuntimeError that lists every key that does not fit; nothing is
-        changed then.
+        Tensors of other libraries that have __dlpack__ are taken, too. Returns (missing_keys, unexpected_keys).
+        Raises RuntimeError that lists every key that does not fit; nothing is changed then.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -458,6 +467,7 @@ class Module:
                 for name, tensor in table.items():
                     if tensor is not None and name not in module._non_persistent_buffers_set:
                         places[f"{path}.{name}" if path else name] = (table, name)
+        state_dict = {key: _as_ours(value) for key, value in state_dict.items()}
         missing = [key for key in places if key not in state_dict]
         unexpected = [key for key in state_dict if key not in places]
         errors = []
@@ -475,7 +485,7 @@ class Module:
         for key, (table, name) in places.items():
             if key in state_dict:
                 _load(table, name, state_dict[key], assign)
-        return IncompatibleKeys(missing, unexpected)
+        return _IncompatibleKeys(missing, unexpected)
 
     # ---- text
 
@@ -494,6 +504,13 @@ class Module:
 
 def _type_name(value):
     return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+
+
+def _as_ours(value):
+    """A tensor over the memory of another library's; anything else as it is."""
+    if isinstance(value, minidynamo.Tensor) or not hasattr(type(value), "__dlpack__"):
+        return value
+    return minidynamo.as_tensor(value)
 
 
 def _misfit(key, value, tensor):

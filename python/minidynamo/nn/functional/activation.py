@@ -103,6 +103,13 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     """input clamped to [min_val, max_val]."""
     if min_val > max_val:
         raise ValueError("hardtanh(): min_val cannot be greater than max_val")
+    if not input.is_floating_point():
+        if input.dtype is minidynamo.bool:
+            raise RuntimeError("[hardtanh] Bool inputs not supported for hardtanh")
+        # Bounds in the dtype of whole numbers.
+        min_val, max_val = int(min_val), int(max_val)
+        if input.dtype is minidynamo.uint8 and (min_val < 0 or max_val < 0):
+            raise RuntimeError("[hardtanh] cannot do hardtanh on an unsigned type with negative limits")
     return _into(input, input.clamp(min_val, max_val), inplace)
 
 
@@ -183,6 +190,8 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input where positive, else weight * input; weight has one element, or one for each channel (dim 1)."""
+    if weight.dim() > 1:
+        raise RuntimeError(f"[prelu] Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
     if weight.numel() != 1:
         channels = input.shape[1] if input.dim() > 1 else 1
         if weight.numel() != channels:
@@ -201,6 +210,8 @@ def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """input where positive, else input times a slope: random in [lower, upper) in training, else their mean."""
+    if lower > upper:
+        raise RuntimeError(f"[rrelu] Lower bound should be less than or equal to the upper bound, got {lower}, {upper}")
     slope: Any = (lower + upper) / 2
     if training:
         slope = minidynamo.rand_like(input) * (upper - lower) + lower
@@ -268,7 +279,9 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """dropout of whole channels: (N, C, D, H, W)."""
+    """dropout of whole channels: (N, C, D, H, W) or (C, D, H, W)."""
+    if input.dim() == 4:
+        return _channel_dropout("dropout3d", input.unsqueeze(0), p, training, inplace, 3).squeeze(0)
     return _channel_dropout("dropout3d", input, p, training, inplace, input.dim() - 2)
 
 

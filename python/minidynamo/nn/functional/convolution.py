@@ -204,7 +204,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     # (N, C, rows, columns, kernel rows, kernel columns)
     columns = windows.permute(0, 1, 4, 5, 2, 3)
     size = columns.shape[1] * kernel[0] * kernel[1]
-    result = columns.reshape(columns.shape[0], size, columns.shape[4] * columns.shape[5])
+    result = prims.reshape_copy(columns, (columns.shape[0], size, columns.shape[4] * columns.shape[5]))
     return result.squeeze(0) if input.dim() == 3 else result
 
 

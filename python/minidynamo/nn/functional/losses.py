@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.registry import prims
 
 __all__ = [
     "binary_cross_entropy",
@@ -153,7 +154,7 @@ def nll_loss(
         )
     kept = target != ignore_index
     place = minidynamo.where(kept, target, 0).unsqueeze(dim)
-    chosen = input.gather(dim, place).squeeze(dim)
+    chosen = prims.chosen_classes(input, dim, place).squeeze(dim)
     weights = kept.to(input.dtype)
     if weight is not None:
         weights = weights * weight[place.squeeze(dim)]
@@ -230,7 +231,8 @@ def kl_div(
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The dot product along dim of x1 and x2 divided by their norms, each at least eps."""
-    x1, x2 = minidynamo.broadcast_tensors(x1, x2)
+    dtype = minidynamo.promote_types(x1.dtype, x2.dtype)
+    x1, x2 = minidynamo.broadcast_tensors(x1.to(dtype), x2.to(dtype))
     length = x1.norm(2, dim).clamp(min=eps) * x2.norm(2, dim).clamp(min=eps)
     return (x1 * x2).sum(dim) / length
 
@@ -283,8 +285,9 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """input where target is 1, max(0, margin - input) where it is -1."""
     zero = minidynamo.zeros_like(input)
-    near = minidynamo.where(target == 1, input, zero)
-    return _reduced(near + minidynamo.where(target == -1, (margin - input).clamp(min=0), zero), reduction)
+    # torch's rule: what has another target counts in both ways.
+    far = minidynamo.where(target != 1, (margin - input).clamp(min=0), zero)
+    return _reduced(far + minidynamo.where(target != -1, input, zero), reduction)
 
 
 def soft_margin_loss(
@@ -307,6 +310,8 @@ def triplet_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, distance to positive - distance to negative + margin)."""
+    if margin <= 0:
+        raise ValueError(f"triplet_margin_loss(): margin must be greater than 0, got {margin}")
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
@@ -340,6 +345,8 @@ def gaussian_nll_loss(
         var = var * minidynamo.ones_like(input)
     if var.shape != input.shape and input.shape[:-1] == var.shape:
         var = var.unsqueeze(-1)
+    elif var.shape != input.shape and (var.shape[:-1] != input.shape[:-1] or var.shape[-1] != 1):
+        raise ValueError(f"gaussian_nll_loss(): var is of incorrect size {tuple(var.shape)}")
     var = var.clamp(min=eps)
     loss = 0.5 * (var.log() + (input - target).square() / var)
     if full:

@@ -66,6 +66,8 @@ def batch_norm(
     In training the running ones move by momentum towards the batch's, the variance without bias. The result has
     input's dtype, also where the others are wider.
     """
+    if input.dim() == 1 and input.numel() == 0:
+        return input.clone()
     _require_channels("batch_norm", input, running_mean, running_var, weight, bias)
     dtype = input.dtype
     input = _joined(input, running_mean, running_var, weight, bias)
@@ -135,7 +137,10 @@ def group_norm(
         )
     dtype = input.dtype
     input = _joined(input, weight, bias)
-    groups = input.reshape(input.shape[0], num_groups, -1)
+    width = input.shape[1] // num_groups
+    for size in input.shape[2:]:
+        width = width * size
+    groups = input.reshape(input.shape[0], num_groups, width)
     result = minidynamo.layer_norm(groups, [groups.shape[2]], None, None, eps).reshape(input.shape)
     if weight is not None:
         result = result * _per_channel(weight, input.dim())
@@ -174,7 +179,13 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         raise ValueError(
             f"local_response_norm(): Expected 3D or higher dimensionality input (got {input.dim()} dimensions)"
         )
+    if input.numel() == 0:
+        return input
     squares = input.square().movedim(1, -1)
     squares = minidynamo.nn.functional.pad(squares, (size // 2, (size - 1) // 2))
-    mean = squares.unfold(-1, size, 1).mean(-1).movedim(-1, 1)
+    windows = squares.unfold(-1, size, 1)
+    # Whole numbers stay such: their mean is the quotient without its fraction.
+    floating = input.is_floating_point()
+    mean = windows.mean(-1) if floating else windows.sum(-1).div(size, rounding_mode="trunc")
+    mean = mean.movedim(-1, 1)
     return input / (mean * alpha + k) ** beta

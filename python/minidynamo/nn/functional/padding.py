@@ -7,6 +7,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.registry import require_tensor
 
 __all__ = ["pad"]
 
@@ -37,6 +38,24 @@ def _mirrored(places: Tensor, extent: int) -> Tensor:
     return (extent - 1) - ((extent - 1) - places).abs()
 
 
+def _around(input: Tensor, dim: int, before: int, after: int) -> Tensor:
+    """On at the other end of what is left once negative numbers have cut off their part."""
+    extent = input.shape[dim]
+    if extent + before + after < 0:
+        raise RuntimeError(
+            "[pad] Negative padding value is resulting in an empty dimension: padding"
+            f" ({before}, {after}) at dimension {dim}; shape {tuple(input.shape)}"
+        )
+    kept = minidynamo.arange(max(-before, 0), extent - max(-after, 0))
+    # What is laid at one end are the elements of the other one that lie there in the result.
+    parts = [kept]
+    if before > 0:
+        parts.insert(0, kept[kept.shape[0] - before :])
+    if after > 0:
+        parts.append(kept[:after])
+    return input.index_select(dim, minidynamo.cat(parts) if len(parts) > 1 else kept)
+
+
 def _by_places(input: Tensor, pairs: list[Any], mode: str) -> Tensor:
     for dim, before, after in pairs:
         extent = input.shape[dim]
@@ -51,11 +70,14 @@ def _by_places(input: Tensor, pairs: list[Any], mode: str) -> Tensor:
                 f" dimension {dim};"
                 f" shape {tuple(input.shape)}"
             )
+        if mode == "circular":
+            input = _around(input, dim, before, after)
+            continue
         places = minidynamo.arange(-before, extent + after)
         if mode == "reflect":
             places = _mirrored(places, extent)
         else:
-            places = places.clamp(0, extent - 1) if mode == "replicate" else places % extent
+            places = places.clamp(0, extent - 1)
         input = input.index_select(dim, places)
     return input
 
@@ -66,6 +88,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     mode: "constant" fills with value, where negative numbers cut off; "reflect" mirrors without repeating the edge,
     "replicate" repeats the edge, "circular" goes on at the other end.
     """
+    require_tensor("pad", input)
     pad = list(pad)
     if len(pad) % 2 != 0:
         raise RuntimeError(f"[pad] Padding length must be divisible by 2, got {len(pad)}")

@@ -8,19 +8,25 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.registry import prims
 
 __all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
 
 _RANKS = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 
 
-def _places(extent: int, size: int, align_corners: bool, scale: float | None) -> Tensor:
+def _places(extent: int, size: int, align_corners: bool, scale: float | None, dtype: Any) -> Tensor:
     """Where each output element lies in the input, counted in its elements."""
-    number = minidynamo.arange(size, dtype=minidynamo.float32)
+    number = minidynamo.arange(size, dtype=dtype)
     if align_corners:
         return number * ((extent - 1) / (size - 1) if size > 1 else 0.0)
     step = 1 / scale if scale is not None else extent / size
     return (number + 0.5) * step - 0.5
+
+
+def _place_dtype(input: Tensor) -> Any:
+    """Places and weights are computed in float32, for float64 in its own."""
+    return minidynamo.float64 if input.dtype is minidynamo.float64 else minidynamo.float32
 
 
 def _nearest(input: Tensor, dim: int, size: int, scale: float | None, exact: bool) -> Tensor:
@@ -33,7 +39,7 @@ def _nearest(input: Tensor, dim: int, size: int, scale: float | None, exact: boo
 
 def _linear(input: Tensor, dim: int, size: int, scale: float | None, align_corners: bool) -> Tensor:
     extent = input.shape[dim]
-    places = _places(extent, size, align_corners, scale).clamp(min=0)
+    places = _places(extent, size, align_corners, scale, _place_dtype(input)).clamp(min=0)
     below = places.floor().clamp(max=extent - 1)
     shape = [1] * input.dim()
     shape[dim] = size
@@ -45,7 +51,7 @@ def _linear(input: Tensor, dim: int, size: int, scale: float | None, align_corne
 
 def _cubic(input: Tensor, dim: int, size: int, scale: float | None, align_corners: bool) -> Tensor:
     extent = input.shape[dim]
-    places = _places(extent, size, align_corners, scale)
+    places = _places(extent, size, align_corners, scale, _place_dtype(input))
     below = places.floor()
     t = places - below
     a = -0.75
@@ -122,6 +128,10 @@ def interpolate(
         pools = minidynamo.nn.functional
         pool = (pools.adaptive_avg_pool1d, pools.adaptive_avg_pool2d, pools.adaptive_avg_pool3d)[rank - 1]
         return pool(input, sizes)
+    dtype = input.dtype
+    whole = not input.is_floating_point() and not mode.startswith("nearest")
+    if whole:
+        input = input.float()
     for at in range(rank):
         if mode.startswith("nearest"):
             input = _nearest(input, 2 + at, sizes[at], scales[at], mode == "nearest-exact")
@@ -129,7 +139,7 @@ def interpolate(
             input = _cubic(input, 2 + at, sizes[at], scales[at], bool(align_corners))
         else:
             input = _linear(input, 2 + at, sizes[at], scales[at], bool(align_corners))
-    return input
+    return input.round().clamp(0, 255).to(dtype) if whole else input
 
 
 def upsample(
@@ -137,6 +147,14 @@ def upsample(
 ) -> Tensor:
     """interpolate."""
     return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def _count(input: Tensor) -> int:
+    """How many images (C, H, W) there are."""
+    count = 1
+    for size in input.shape[:-3]:
+        count = count * size
+    return count
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
@@ -149,8 +167,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             f" shape {tuple(input.shape)}"
         )
     channels, height, width = input.shape[-3] // (r * r), input.shape[-2], input.shape[-1]
-    parts = input.reshape(-1, channels, r, r, height, width).permute(0, 1, 4, 2, 5, 3)
-    return parts.reshape(*input.shape[:-3], channels, height * r, width * r)
+    parts = input.reshape(_count(input), channels, r, r, height, width).permute(0, 1, 4, 2, 5, 3)
+    return prims.reshape_copy(parts, (*input.shape[:-3], channels, height * r, width * r))
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -162,8 +180,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
             f" {tuple(input.shape)}"
         )
     channels, height, width = input.shape[-3], input.shape[-2] // r, input.shape[-1] // r
-    parts = input.reshape(-1, channels, height, r, width, r).permute(0, 1, 3, 5, 2, 4)
-    return parts.reshape(*input.shape[:-3], channels * r * r, height, width)
+    parts = input.reshape(_count(input), channels, height, r, width, r).permute(0, 1, 3, 5, 2, 4)
+    return prims.reshape_copy(parts, (*input.shape[:-3], channels * r * r, height, width))
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -173,4 +191,4 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             f"[channel_shuffle] Number of channels must be divisible by groups {groups}; shape {tuple(input.shape)}"
         )
     parts = input.reshape(input.shape[0], groups, input.shape[1] // groups, *input.shape[2:])
-    return parts.transpose(1, 2).reshape(input.shape)
+    return prims.reshape_copy(parts.transpose(1, 2), input.shape)
