@@ -78,6 +78,121 @@ def test_filling(way, compiled):
         assert call(md.zeros(2, dtype=dtype), number).tolist()[0] == element
 
 
+# Calls of a tensor x of two elements and a number, by the dtype of x: (way, what torch 2.13 takes, what it refuses).
+CHECKED = {
+    "clamp(min)": lambda x, n: x.clamp(min=n),
+    "clamp(max)": lambda x, n: x.clamp(max=n),
+    "clamp(both)": lambda x, n: md.clamp(x, -n, n),
+    "clamp_min": lambda x, n: x.clamp_min(n),
+    "clamp_max_": lambda x, n: x.clone().clamp_max_(n),
+    "where(x, n)": lambda x, n: md.where(MASK, x, n),
+    "where(n, x)": lambda x, n: md.where(MASK, n, x),
+    "add(alpha)": lambda x, n: md.add(x, x, alpha=n),
+    "sub(alpha)": lambda x, n: x.sub(x, alpha=n),
+    "addmm(beta)": lambda x, n: md.addmm(x.view(2, 1), x.view(2, 1), x[:1].view(1, 1), beta=n),
+    "index_add": lambda x, n: x.index_add(0, FIRST, x[:1], alpha=n),
+    "addcmul": lambda x, n: md.addcmul(x, x, x, value=n),
+    "hardtanh": lambda x, n: md.nn.functional.hardtanh(x, -n, n),
+    "pad": lambda x, n: md.nn.functional.pad(x, (1, 1), value=n),
+    "after other steps": lambda x, n: (x + 1).clamp(max=n) * 2,
+}
+TOO_LARGE = {
+    INT8: 1000,
+    UINT8: 1000,
+    md.int16: 2**20,
+    md.int32: 2**40,
+    md.float32: 1e39,
+    md.float16: 1e6,
+    md.bfloat16: 1e39,
+}
+# Halves are computed in float32, or become infinite.
+HALVES_TAKE = {"where(x, n)", "where(n, x)", "addmm(beta)", "addcmul"}
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+@pytest.mark.parametrize("name", CHECKED)
+def test_numbers_that_must_fit(name, compiled):
+    call = md.compile(CHECKED[name]) if compiled else CHECKED[name]
+    for dtype, number in TOO_LARGE.items():
+        if name == "hardtanh" and dtype is UINT8:
+            continue  # takes no negative bounds
+        x = md.ones(2, dtype=dtype)
+        for fitting in (3, 3, 5):  # as constants of a graph, and as its inputs
+            call(x, fitting)
+        half = dtype in (md.float16, md.bfloat16)
+        if half and (name in HALVES_TAKE and not (name == "addmm(beta)" and number > 1e38)):
+            call(x, number)
+            continue
+        with pytest.raises(RuntimeError, match="value cannot be converted to type .* without overflow"):
+            call(x, number)
+        assert x.tolist() == [1, 1]
+
+
+WRAPPING = {
+    "+": (lambda x, n: x + n, -23), "-": (lambda x, n: x - n, 25), "*": (lambda x, n: x * n, -24),
+    "reversed -": (lambda x, n: n - x, -25), "//": (lambda x, n: x // n, -1), "&": (lambda x, n: x & n, 0),
+    "|": (lambda x, n: x | n, -23), "==": (lambda x, n: x == n, False), "<": (lambda x, n: x < n, False),
+    "add_": (lambda x, n: x.clone().add_(n), -23), "fmod": (lambda x, n: x.fmod(n), 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+@pytest.mark.parametrize("name", WRAPPING)
+def test_operands_wrap(name, compiled):
+    function, wanted = WRAPPING[name]
+    call = md.compile(function) if compiled else function
+    for _ in range(2):
+        assert call(md.ones(2, dtype=INT8), 1000).tolist() == [wanted, wanted]
+
+
+def test_linspace():
+    for dtype, end in TOO_LARGE.items():
+        for compiled in (False, True):
+            call = lambda n, dtype=dtype: md.linspace(0, n, 3, dtype=dtype)
+            with pytest.raises(RuntimeError, match="without overflow"):
+                (md.compile(call) if compiled else call)(end)
+    assert md.linspace(300, 1, 0, dtype=INT8).shape == (0,)
+    assert md.linspace(4.3, 0, 3, dtype=md.int64).tolist() == [4, 2, 0]
+    assert md.linspace(0, 1e6, 1, dtype=md.float16).tolist() == [0.0]
+
+
+# Ints from 2 ** 63 to 2 ** 64 - 1: floats beside floats, else modulo 2 ** 64.
+WIDE = [
+    (lambda x, n: x + n, md.int64, [-(2**63) + 1] * 2),
+    (lambda x, n: n - x, md.int64, [2**63 - 1] * 2),
+    (lambda x, n: x * n, md.int64, [-(2**63)] * 2),
+    (lambda x, n: x == n, md.int64, [False] * 2),
+    (lambda x, n: x > n, md.int64, [True] * 2),
+    (lambda x, n: md.add(x, n), md.int32, [1] * 2),
+    (lambda x, n: x.add_(n), md.int64, [-(2**63) + 1] * 2),
+    (lambda x, n: x + n, md.float32, [2.0**63] * 2),
+    (lambda x, n: x > n, md.float32, [False] * 2),
+    (lambda x, n: x.clamp(min=n), md.float32, [2.0**63] * 2),
+    (lambda x, n: x.clone().fill_(n), md.float64, [2.0**63] * 2),
+    (lambda x, n: md.full((2,), n, dtype=md.float32), md.float32, [2.0**63] * 2),
+]
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+@pytest.mark.parametrize("number", range(len(WIDE)))
+def test_ints_of_64_bits_without_sign(number, compiled):
+    function, dtype, wanted = WIDE[number]
+    call = md.compile(function) if compiled else function
+    for _ in range(3):
+        assert call(md.ones(2, dtype=dtype), 2**63).tolist() == wanted
+    assert call(md.ones(2, dtype=dtype), 2) is not None
+    assert call(md.ones(2, dtype=dtype), 2**63).tolist() == wanted
+    with pytest.raises(OverflowError):
+        call(md.ones(2, dtype=dtype), 2**64)
+
+
+@pytest.mark.parametrize("call", [lambda x, n: x.clamp(max=n), lambda x, n: x.fill_(n), lambda x, n: md.full((2,), n)])
+def test_ints_that_int64_cannot_hold(call):
+    for function in (call, md.compile(call)):
+        with pytest.raises(RuntimeError, match="value cannot be converted to type int64_t without overflow"):
+            function(md.ones(2, dtype=md.int64), 2**63)
+
+
 def test_data_of_tensors():
     for dtype, number in REFUSED:
         if dtype.is_floating_point:

@@ -49,7 +49,10 @@ Tensor tensor_over_foreign(BorrowedRef data) {
 }
 
 // A list or tuple over the same items.
-Ref items_of(BorrowedRef data) { return check(PySequence_Fast(data, "tensor(): expected a sequence")); }
+Ref items_of(BorrowedRef data) {
+  Ref sequence = is_foreign_tensor(data) ? wrap_tensor(tensor_over_foreign(data)) : Ref::share(data);
+  return check(PySequence_Fast(sequence, "tensor(): expected a sequence"));
+}
 
 DimVec sizes_of(BorrowedRef data) {
   DimVec sizes;

@@ -348,7 +348,15 @@ void addmm_kernel(const OpCall& call, std::span<Tensor> outs) {
   require_fits(call, scalar_operand_dtype(outs[0]->dtype()), alpha);
   if (alpha.as_double() != 1) combine("mul", outs[0], alpha, {});
   // beta 0 ignores self, NaNs in it too.
-  if (beta.as_double() != 0) combine("add", outs[0], tensor_arg(call, 0), beta);
+  if (beta.as_double() == 0) return;
+  const Tensor& self = tensor_arg(call, 0);
+  if (fits(self->dtype(), beta)) return combine("add", outs[0], self, beta);
+  // A factor that the half types do not hold.
+  Tensor scaled = Tensor::empty(TensorSpec::contiguous(self->dtype(), self.spec().sizes));
+  static const OpRow* const mul = find_op("mul");
+  Arg args[] = {self, beta};
+  pointwise_kernel({*mul, args}, {&scaled, 1});
+  combine("add", outs[0], scaled, Scalar(int64_t{1}));
 }
 
 void linear_kernel(const OpCall& call, std::span<Tensor> outs) {

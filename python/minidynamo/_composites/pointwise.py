@@ -20,13 +20,17 @@ def _require_alike(op: str, input: Any, tensor1: Any, tensor2: Any) -> None:
     require_tensor(op, tensor2, "tensor2")
 
 
-def _scaled(op: str, tensor: Tensor, value: float) -> Tensor:
-    """tensor * value in the dtype of tensor, which must hold the value; whole numbers take it without its fraction."""
+def _is_wide(tensor: Tensor) -> bool:
+    return tensor.dtype is minidynamo.float32 or tensor.dtype is minidynamo.float64
+
+
+def _scaled(tensor: Tensor, value: float) -> Tensor:
+    """tensor * value in the dtype of tensor; whole numbers, which must hold the value, take it without its fraction."""
     if value == 1:
         return tensor
     if tensor.is_floating_point():
-        return minidynamo.mul(tensor, value)
-    return minidynamo.mul(tensor, minidynamo.full((), value, dtype=tensor.dtype))
+        return tensor * value
+    return tensor * minidynamo.full((), value, dtype=tensor.dtype)
 
 
 @composite("function method")
@@ -34,7 +38,9 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     """input + value * tensor1 * tensor2."""
     _require_alike("addcmul", input, tensor1, tensor2)
     _, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
-    return input + _scaled("addcmul", tensor1, value) * tensor2
+    if value != 1 and _is_wide(tensor1):
+        return minidynamo.add(input, tensor1 * tensor2, alpha=value)
+    return input + _scaled(tensor1, value) * tensor2
 
 
 @composite("method")
@@ -42,7 +48,9 @@ def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
     """The in-place form of addcmul."""
     _require_alike("addcmul_", input, tensor1, tensor2)
     _, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
-    return input.add_(_scaled("addcmul_", tensor1, value) * tensor2)
+    if value != 1 and _is_wide(tensor1):
+        return input.add_(tensor1 * tensor2, alpha=value)
+    return input.add_(_scaled(tensor1, value) * tensor2)
 
 
 @composite("function method")
@@ -51,7 +59,9 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     _require_alike("addcdiv", input, tensor1, tensor2)
     _refuse_integer_division(tensor1, tensor2)
     _, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
-    return input + _scaled("addcdiv", tensor1, value) / tensor2
+    if value != 1 and _is_wide(tensor1):
+        return minidynamo.add(input, tensor1 / tensor2, alpha=value)
+    return input + _scaled(tensor1, value) / tensor2
 
 
 @composite("method")
@@ -60,7 +70,9 @@ def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
     _require_alike("addcdiv_", input, tensor1, tensor2)
     _refuse_integer_division(tensor1, tensor2)
     _, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
-    return input.add_(_scaled("addcdiv_", tensor1, value) / tensor2)
+    if value != 1 and _is_wide(tensor1):
+        return input.add_(tensor1 / tensor2, alpha=value)
+    return input.add_(_scaled(tensor1, value) / tensor2)
 
 
 def _category(tensor: Tensor) -> int:

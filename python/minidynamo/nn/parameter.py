@@ -3,6 +3,8 @@
 import minidynamo
 from minidynamo import _C
 
+from .._composites.registry import require_tensor
+
 
 class Parameter(minidynamo.Tensor):
     """A tensor that a Module lists among its parameters when it is set as an attribute.
@@ -13,6 +15,7 @@ class Parameter(minidynamo.Tensor):
 
     def __new__(cls, data=None, requires_grad=True):
         data = minidynamo.empty(0) if data is None else data
+        require_tensor("Parameter", data, "data")
         return minidynamo.Tensor._make_subclass(cls, data.detach(), requires_grad)
 
     def __init__(self, data=None, requires_grad=True):
