@@ -20,6 +20,11 @@ struct TensorExpectation {
   std::vector<int64_t> dims;  // sizes, then strides; kAnyDim where it is symbolic
   // By dim, of a tensor with symbolic sizes: the dim over whose elements its stride goes; -1: the stride is the number.
   std::vector<int> stride_over;
+  // Where its objects keep the dict of attributes that a program sets, if that there is none is part of the guard; else 0.
+  Py_ssize_t no_dict_at = 0;
+  bool has_dict(PyObject* object) const {
+    return no_dict_at != 0 && *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + no_dict_at) != nullptr;
+  }
   static constexpr int64_t kAnyDim = INT64_MIN;
 };
 
@@ -60,6 +65,11 @@ bool implies(const Guard& stronger, const Guard& weaker);
 
 // A key of a guarded dict is the expected one: a constant by value, anything else by identity.
 bool is_expected_key(PyObject* key, const HeldObject& expected);
+
+// Whether objects of a class are sequences or mappings for patterns: registering the class with an abstract base class changes that.
+inline Py_ssize_t pattern_flags(const PyTypeObject* type) {
+  return static_cast<Py_ssize_t>(type->tp_flags & (Py_TPFLAGS_SEQUENCE | Py_TPFLAGS_MAPPING));
+}
 
 // Grows with every class that is registered with an abstract base class.
 Py_ssize_t current_abc_token();

@@ -78,7 +78,8 @@ std::string condition_TENSOR_MATCH(const Guard& guard, const Bytecode& bytecode)
   return str_cat(name(guard.source, bytecode), " is ", describe(guard.object.get()), " ", row(tensor.dtype).name,
                  " size=", dims_text(tensor.dims.data(), tensor.rank),
                  " stride=", dims_text(tensor.dims.data() + tensor.rank, tensor.rank),
-                 " requires_grad=", tensor.requires_grad ? "True" : "False");
+                 " requires_grad=", tensor.requires_grad ? "True" : "False",
+                 tensor.no_dict_at != 0 ? " no attributes" : "");
 }
 std::string condition_TYPE_MATCH(const Guard& guard, const Bytecode& bytecode) {
   return "type(" + name(guard.source, bytecode) + ") is " + describe(guard.object.get());
@@ -107,6 +108,18 @@ std::string condition_DICT_KEYS(const Guard& guard, const Bytecode& bytecode) {
 }
 std::string condition_SET_ITEMS(const Guard& guard, const Bytecode& bytecode) {
   return condition_DICT_KEYS(guard, bytecode);
+}
+std::string condition_MRO(const Guard& guard, const Bytecode& bytecode) {
+  std::string classes;
+  for (const HeldObject& each : guard.keys) classes += (classes.empty() ? "" : ", ") + describe(each.get());
+  return str_cat("type.mro(", name(guard.source, bytecode), ") == [", classes, "]");
+}
+std::string condition_MATCH_FLAGS(const Guard& guard, const Bytecode& bytecode) {
+  auto holds = [&](unsigned long flag) {
+    return (static_cast<unsigned long>(guard.length) & flag) != 0 ? "match" : "do not match";
+  };
+  return str_cat("objects of ", name(guard.source, bytecode), " ", holds(Py_TPFLAGS_SEQUENCE),
+                 " sequence patterns and ", holds(Py_TPFLAGS_MAPPING), " mapping patterns");
 }
 std::string condition_ABC_TOKEN(const Guard& guard, const Bytecode&) {
   return str_cat("abc.get_cache_token() == ", guard.length);
@@ -207,6 +220,7 @@ std::string tensor_failure(const Guard& guard, PyObject* object, const Bytecode&
     return str_cat(what, "type mismatch. expected ", describe(guard.object.get()), ", actual ",
                    Py_TYPE(object)->tp_name);
   }
+  if (guard.tensor.has_dict(object)) return what + "has attributes that the program has set";
   return what + tensor_mismatch(guard.tensor, *guard.tensor.unwrap(object).impl());
 }
 

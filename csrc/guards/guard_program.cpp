@@ -35,6 +35,7 @@ bool check_TENSOR_MATCH(const GuardInstruction& in, PyObject* const* registers, 
   const TensorExpectation& expected = guard.tensor;
   const TensorImpl* impl = expected.unwrap(object).impl();
   const TensorSpec& spec = impl->spec();
+  if (expected.has_dict(object)) return false;
   if (impl->kind() != TensorKind::Real || spec.dtype != expected.dtype || spec.rank() != expected.rank ||
       spec.requires_grad != expected.requires_grad) {
     return false;
@@ -124,6 +125,11 @@ bool check_SET_ITEMS(const GuardInstruction& in, PyObject* const* registers, con
   return true;
 }
 
+bool check_MATCH_FLAGS(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  PyObject* object = registers[in.target];
+  return PyType_Check(object) && pattern_flags(reinterpret_cast<PyTypeObject*>(object)) == in.number;
+}
+
 bool check_ABC_TOKEN(const GuardInstruction& in, PyObject* const*, const LocalsView&) {
   return current_abc_token() == in.number;
 }
@@ -176,6 +182,27 @@ uint64_t lookup_version(LookupDict where, PyObject* base, const LocalsView& view
       break;
   }
   return 0;
+}
+
+bool has_classes_in_mro(PyTypeObject* type, const std::vector<HeldObject>& classes) {
+  PyObject* mro = type->tp_mro;
+  if (mro == nullptr || PyTuple_GET_SIZE(mro) != static_cast<Py_ssize_t>(classes.size())) return false;
+  for (size_t i = 0; i < classes.size(); ++i)
+    if (PyTuple_GET_ITEM(mro, static_cast<Py_ssize_t>(i)) != classes[i].get().get()) return false;
+  return true;
+}
+
+bool check_MRO(const GuardInstruction& in, PyObject* const* registers, const LocalsView& view) {
+  PyObject* object = registers[in.target];
+  uint64_t version = lookup_version(LookupDict::Type, object, view);
+  if (version != 0 && version == in.memo.version) return true;
+  if (!PyType_Check(object) || !has_classes_in_mro(reinterpret_cast<PyTypeObject*>(object), in.operand->keys))
+    return false;
+  // A look-up gives a type a version where it had none.
+  static PyObject* const kAny = PyUnicode_InternFromString("__mro__");
+  if (version == 0) _PyType_Lookup(reinterpret_cast<PyTypeObject*>(object), kAny);
+  in.memo.version = lookup_version(LookupDict::Type, object, view);
+  return true;
 }
 
 // As fetch_step. In the version of the dict in which it was found before, nothing is looked up.
@@ -249,6 +276,7 @@ void set_operand(GuardInstruction& in, const Guard& guard) {
       in.cell = guard.object.cell();
       return;
     case GuardKind::SLOT_MATCH:
+    case GuardKind::MATCH_FLAGS:
     case GuardKind::LENGTH:
     case GuardKind::ABC_TOKEN:
     case GuardKind::RECURSION_LIMIT:

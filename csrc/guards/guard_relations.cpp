@@ -20,7 +20,7 @@ bool same_keys(const Guard& a, const Guard& b) {
 bool same_tensor(const Guard& a, const Guard& b) {
   return same_object(a, b) && a.tensor.dtype == b.tensor.dtype && a.tensor.requires_grad == b.tensor.requires_grad &&
          a.tensor.rank == b.tensor.rank && a.tensor.dims == b.tensor.dims &&
-         a.tensor.stride_over == b.tensor.stride_over;
+         a.tensor.stride_over == b.tensor.stride_over && a.tensor.no_dict_at == b.tensor.no_dict_at;
 }
 
 bool same_relation(const Guard& a, const Guard& b) {
@@ -37,9 +37,11 @@ constexpr Relation same_operand_EQUALS_MATCH = same_constant;
 constexpr Relation same_operand_ID_MATCH = same_object;
 constexpr Relation same_operand_CODE_MATCH = same_object;
 constexpr Relation same_operand_SLOT_MATCH = same_length;
+constexpr Relation same_operand_MATCH_FLAGS = same_length;
 constexpr Relation same_operand_LENGTH = same_length;
 constexpr Relation same_operand_DICT_KEYS = same_keys;
 constexpr Relation same_operand_SET_ITEMS = same_keys;
+constexpr Relation same_operand_MRO = same_keys;
 constexpr Relation same_operand_DICT_CONTAINS = same_constant;
 constexpr Relation same_operand_DICT_MISSING = same_constant;
 constexpr Relation same_operand_PRESENT = nothing_more;

@@ -27,6 +27,7 @@ struct GuardSet::Impl {
   void add_keys(GuardKind kind, const Source* source, BorrowedRef tuple);
   void share_types();
   void drop_implied();
+  void fold_absent_dicts();
   std::unordered_multimap<const Source*, const Source*> items_fetched() const;
   void replace(std::vector<Guard> by);
   void sort();
@@ -77,7 +78,7 @@ void GuardSet::Impl::share_types() {
   std::unordered_map<PyObject*, const Source*> first_of_type;
   std::unordered_map<const Source*, PyObject*> typed;
   for (const Guard& guard : guards) {
-    if (guard.kind != GuardKind::TYPE_MATCH) continue;
+    if (guard.kind != GuardKind::TYPE_MATCH && guard.kind != GuardKind::TENSOR_MATCH) continue;
     const Source*& first = first_of_type.try_emplace(guard.object.get().get(), guard.source).first->second;
     if (guard.source->id() < first->id()) first = guard.source;
     typed.emplace(guard.source, guard.object.get().get());
@@ -145,6 +146,25 @@ void GuardSet::Impl::drop_implied() {
     if (!dropped[i]) kept.push_back(std::move(guards[i]));
   }
   replace(std::move(kept));
+}
+
+// That a tensor has no dict of attributes is checked with the tensor.
+void GuardSet::Impl::fold_absent_dicts() {
+  auto is_absent_dict = [](const Guard& guard) {
+    return guard.kind == GuardKind::ABSENT && guard.source->kind() == SourceKind::InstanceDict;
+  };
+  std::unordered_set<const Source*> without_dict;
+  for (const Guard& guard : guards)
+    if (is_absent_dict(guard)) without_dict.insert(guard.source->base());
+  std::unordered_set<const Source*> folded;
+  for (Guard& guard : guards) {
+    if (guard.kind != GuardKind::TENSOR_MATCH || !without_dict.contains(guard.source)) continue;
+    if (guard.type()->tp_dictoffset <= 0) continue;
+    guard.tensor.no_dict_at = guard.type()->tp_dictoffset;
+    folded.insert(guard.source);
+  }
+  std::erase_if(guards,
+                [&](const Guard& guard) { return is_absent_dict(guard) && folded.contains(guard.source->base()); });
 }
 
 // What stands directly on the arguments comes before what is reached through them: a short fetch, and a type is checked
@@ -264,6 +284,14 @@ void GuardSet::set_items(const Source* source, BorrowedRef item_tuple) {
   impl_->add_keys(GuardKind::SET_ITEMS, source, item_tuple);
 }
 
+void GuardSet::mro(const Source* source, PyTypeObject* type) { impl_->add_keys(GuardKind::MRO, source, type->tp_mro); }
+
+void GuardSet::match_flags(const Source* source, PyTypeObject* type) {
+  Guard guard = guard_on(GuardKind::MATCH_FLAGS, source);
+  guard.length = pattern_flags(type);
+  impl_->add(std::move(guard));
+}
+
 void GuardSet::abc_token(const Source* source) {
   Guard guard = guard_on(GuardKind::ABC_TOKEN, source);
   guard.length = current_abc_token();
@@ -327,6 +355,7 @@ void GuardSet::seal(GuardDeathListener* listener) {
   MD_ASSERT(!impl_->sealed, "sealed once");
   impl_->share_types();
   impl_->drop_implied();
+  impl_->fold_absent_dicts();
   impl_->sort();
   impl_->guards_on.clear();
   std::vector<Guard*> in_order;

@@ -55,6 +55,10 @@ class GuardSet {
   void dict_keys(const Source* source, BorrowedRef key_tuple);
   // The elements in the order of a set.
   void set_items(const Source* source, BorrowedRef item_tuple);
+  // What the class at the source derives from, in order.
+  void mro(const Source* source, PyTypeObject* type);
+  // Which patterns objects of the class at the source match (kPatternFlags).
+  void match_flags(const Source* source, PyTypeObject* type);
   // What abstract base classes say of classes is as it is now.
   void abc_token(const Source* source);
   void text_stream(const Source* source);  // is_plain_text_stream

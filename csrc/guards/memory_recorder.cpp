@@ -331,6 +331,9 @@ bool MemoryRecorder::proves_check(const GuardInstruction& in) {
       memory_->tensors_.push_back(in);
       memory_->tensors_.back().slot = -1;
       return rests_on_owner(in, in.target);
+    case GuardOp::MRO:
+    case GuardOp::MATCH_FLAGS:
+      return PyType_Check(object(in.target)) && in_type(in.target).basis != Basis::Nothing;
     case GuardOp::DICT_KEYS:
     case GuardOp::DICT_CONTAINS:
     case GuardOp::DICT_MISSING: {

@@ -87,6 +87,7 @@ void AttributeLookup::unknown() {
 void AttributeLookup::require_getattr_hook(PyTypeObject* type, PyTypeObject* base) {
   static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
   if (!is_own_way(type, base)) unknown();
+  guard_own_way();
   hook_ = walk_.type_attribute(object_, kGetattr);
   if (!hook_ || (!walk_.is_python_function(hook_) && !is_known_hook())) unknown();
 }

@@ -6,6 +6,7 @@
 #include "guards/held_object.h"
 #include "guards/named_results.h"
 #include "symbolic/attribute_lookup.h"
+#include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
 
 namespace md {
@@ -169,7 +170,8 @@ ValuePtr Walk::type_value(const ValuePtr& object) {
     return constant(reinterpret_cast<PyObject*>(type));
   ValuePtr value = at(sources().get(SourceKind::Type, source, nullptr), Ref::share(reinterpret_cast<PyObject*>(type)));
   // The type guard on the object says what this is.
-  as<ObjectValue>(value)->value_guarded = as<ObjectValue>(value)->type_guarded = true;
+  as<ObjectValue>(value)->value_guarded = true;
+  as<ObjectValue>(value)->type_guarded = !may_change(Py_TYPE(type));
   return value;
 }
 

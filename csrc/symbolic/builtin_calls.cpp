@@ -2,6 +2,7 @@
 #include "symbolic/builtin_calls.h"
 
 #include "cpython/imports.h"
+#include "symbolic/class_relations.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/pure_calls.h"
@@ -117,7 +118,7 @@ ValuePtr call_default_dict(Walk& walk, const CallArgs& args) {
   if (!args.positional.empty()) {
     factory = args.positional[0];
     rest.positional.erase(rest.positional.begin());
-    bool known = walk.same_object(factory, walk.none()) || walk.exact_type(factory)->tp_call != nullptr;
+    bool known = walk.same_object(factory, walk.none()) || is_callable(walk, factory);
     if (!known) walk.raise_here();
   }
   Handle<DictValue> dict = made_dict(walk, rest);
@@ -164,8 +165,7 @@ ValuePtr call_hasattr(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_callable(Walk& walk, const CallArgs& args) {
   walk.require_count(args, 1, 1);
-  PyTypeObject* type = walk.exact_type(args.positional[0]);
-  return walk.boolean(type->tp_call != nullptr);
+  return walk.boolean(is_callable(walk, args.positional[0]));
 }
 
 ValuePtr call_abs(Walk& walk, const CallArgs& args) {

@@ -1,5 +1,6 @@
 // Calls of classes: what type.__call__ and the __new__ of object and tuple do.
 #include "cpython/library_types.h"
+#include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
 
 namespace md {
@@ -158,7 +159,7 @@ ValuePtr Walk::make_object(const ValuePtr& type_value, CallArgs& args, Continuat
     break_on_creation(*this, type);
   }
   PyTypeObject* made_type = exact_type(made);
-  if (!PyType_IsSubtype(made_type, type)) return made;
+  if (!is_object_of(*this, made, type)) return made;
   ValuePtr init = type_attribute(made, kInit);
   if (made_type->tp_init == PyBaseObject_Type.tp_init) {
     if (init && source_of(init) != nullptr) identity_of(init);

@@ -4,6 +4,7 @@
 #include "cpython/imports.h"
 #include "cpython/object_layout.h"
 #include "symbolic/builtin_calls.h"
+#include "symbolic/class_relations.h"
 #include "symbolic/user_operators.h"
 
 namespace md {
@@ -150,7 +151,7 @@ bool is_subtype_of(Walk& walk, const ValuePtr& asked, PyTypeObject* type, const 
     if (!found) break_on_builtin(walk, builtin, classinfo);
     return *found;
   }
-  return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(known)) != 0;
+  return std::string_view(builtin) == "issubclass" ? derives_from(walk, asked, base) : is_object_of(walk, asked, base);
 }
 
 // Its class, unless it may claim another __class__: that takes a class attribute of that name, or an own way of reading attributes.
@@ -163,6 +164,11 @@ PyTypeObject* class_it_shows(Walk& walk, const ValuePtr& value) {
   if (is_proxy || (reading != nullptr && PyFunction_Check(reading))) break_on_builtin(walk, "isinstance", value);
   if (_PyType_Lookup(type, kClass) != _PyType_Lookup(&PyBaseObject_Type, kClass))
     break_on_builtin(walk, "isinstance", value);
+  // The class may be given one later.
+  for (PyObject* name : {kClass, kGetattribute}) {
+    ValuePtr found = may_change(type) ? walk.type_attribute(value, name) : nullptr;
+    if (found && walk.source_of(found) != nullptr) walk.identity_of(found);
+  }
   return type;
 }
 

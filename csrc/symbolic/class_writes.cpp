@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cpython/object_layout.h"
-#include "symbolic/walk.h"
+#include "symbolic/class_relations.h"
 
 namespace md {
 
@@ -62,7 +62,7 @@ std::optional<ValuePtr> Walk::written_on_class(const ValuePtr& value, BorrowedRe
   PyTypeObject* type = class_in(value);
   for (const ValuePtr& each : written_classes_) {
     const ValuePtr* stored = as<ObjectValue>(each)->writes->find(name);
-    if (stored == nullptr || PyType_IsSubtype(type, class_in(each)) == 0) continue;
+    if (stored == nullptr || !derives_from(*this, value, class_in(each))) continue;
     // Which of the two a subclass finds first may change from run to run.
     if (class_in(each) != type)
       graph_break(BreakReason::custom_attribute_lookup, "an attribute of a base that is written to");

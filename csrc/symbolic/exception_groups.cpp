@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "cpython/imports.h"
+#include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
 
 namespace md {
@@ -45,14 +46,11 @@ const std::vector<ValuePtr>& exceptions_in(const ValuePtr& group) {
   return as<SequenceValue>(*exception_of(group)->find(exceptions_name()))->items;
 }
 
-bool is_of(PyTypeObject* type, PyObject* base) {
-  return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(base)) != 0;
-}
-
 // The class follows from what is in it.
 ValuePtr new_group(Walk& walk, const ValuePtr& message, std::vector<ValuePtr> exceptions, const ValuePtr& given) {
   bool is_plain = true;
-  for (const ValuePtr& each : exceptions) is_plain = is_of(walk.exact_type(each), PyExc_Exception) && is_plain;
+  for (const ValuePtr& each : exceptions)
+    is_plain = is_object_of(walk, each, reinterpret_cast<PyTypeObject*>(PyExc_Exception)) && is_plain;
   PyTypeObject* type = is_plain ? plain_group_class() : base_group_class();
   auto group = make_value<InstanceValue>(class_value(walk, type));
   group->exception = std::make_unique<ExceptionState>();
@@ -107,7 +105,7 @@ Split split(Walk& walk, const ValuePtr& exception, const Matcher& matches) {
 }
 
 Matcher of_classes(Walk& walk, const ValuePtr& classes) {
-  return [&walk, classes](const ValuePtr& each) { return matches_clause(walk, walk.exact_type(each), classes); };
+  return [&walk, classes](const ValuePtr& each) { return matches_clause(walk, each, classes); };
 }
 
 // Classes that except* takes: exceptions, and no groups.
@@ -119,7 +117,7 @@ bool is_valid_for_star(Walk& walk, const ValuePtr& classes) {
     });
   BorrowedRef known = walk.identity_of(classes);
   return known && PyExceptionClass_Check(known.get()) &&
-         !is_of(reinterpret_cast<PyTypeObject*>(known.get()), PyExc_BaseExceptionGroup);
+         !derives_from(walk, classes, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup));
 }
 
 // From the top: classes, exception (None where all of it was taken).

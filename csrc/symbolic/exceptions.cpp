@@ -5,6 +5,7 @@
 #include "cpython/errors.h"
 #include "cpython/frame.h"
 #include "cpython/imports.h"
+#include "symbolic/class_relations.h"
 #include "symbolic/key_stand_in.h"
 
 namespace md {
@@ -28,22 +29,22 @@ bool holds_only_arguments(PyTypeObject* type) {
                                                  known == PyExc_StopIteration || known == PyExc_AttributeError);
 }
 
-bool catches(Walk& walk, PyTypeObject* type, const ValuePtr& classes, bool in_tuple = false) {
+bool catches(Walk& walk, const ValuePtr& exception, const ValuePtr& classes, bool in_tuple = false) {
   if (auto elements = in_tuple ? nullptr : walk.elements_of(classes)) {
     bool found = false;
-    for (const ValuePtr& element : *elements) found = catches(walk, type, element, true) || found;
+    for (const ValuePtr& element : *elements) found = catches(walk, exception, element, true) || found;
     return found;
   }
   PyObject* known = walk.identity_of(classes);
   if (known == nullptr || !PyExceptionClass_Check(known)) walk.raise_here();
-  return is_subclass(type, known);
+  return is_object_of(walk, exception, reinterpret_cast<PyTypeObject*>(known));
 }
 
 void check_exc_match(Walk& walk, const Instruction& at) {
   ValuePtr value = walk.peek(2);
   if (exception_of(value) == nullptr && value->kind != ValueKind::Object)
     walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
-  bool matches = catches(walk, walk.exact_type(value), walk.peek(1));
+  bool matches = catches(walk, value, walk.peek(1));
   walk.pop();
   walk.push(walk.boolean(matches));
 }
@@ -128,7 +129,9 @@ ValuePtr call_exception_init(Walk& walk, const CallArgs& args) {
 
 }  // namespace
 
-bool matches_clause(Walk& walk, PyTypeObject* type, const ValuePtr& classes) { return catches(walk, type, classes); }
+bool matches_clause(Walk& walk, const ValuePtr& exception, const ValuePtr& classes) {
+  return catches(walk, exception, classes);
+}
 
 ValuePtr exception_to_raise(Walk& walk, const ValuePtr& operand) {
   if (exception_of(operand) != nullptr) return operand;

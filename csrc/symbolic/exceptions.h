@@ -20,7 +20,7 @@ ValuePtr take_set_exception(Walk& walk);
 // A real exception with the same text, for str() and, where `for_repr`, for repr(); null: not known.
 Ref text_model(Walk& walk, const ValuePtr& value, bool for_repr);
 // Whether an except clause of these classes takes an exception of this type. Anything but exception classes is an error of Python's.
-bool matches_clause(Walk& walk, PyTypeObject* type, const ValuePtr& classes);
+bool matches_clause(Walk& walk, const ValuePtr& exception, const ValuePtr& classes);
 // An exception to raise, from an instance or a class; null: only Python can make it.
 ValuePtr exception_to_raise(Walk& walk, const ValuePtr& operand);
 // Without becoming the context of anything, or getting one.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/config.h"
+#include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
 
 namespace md {
@@ -199,8 +200,7 @@ std::optional<ValuePtr> Walk::call_catching(const ValuePtr& callable, CallArgs a
   try {
     return call_now(callable, std::move(args));
   } catch (const RaiseSignal& signal) {
-    bool caught = signal.exception &&
-                  PyType_IsSubtype(type_of(signal.exception), reinterpret_cast<PyTypeObject*>(exception)) != 0;
+    bool caught = signal.exception && is_object_of(*this, signal.exception, reinterpret_cast<PyTypeObject*>(exception));
     if (!caught) throw;
     return std::nullopt;
   }

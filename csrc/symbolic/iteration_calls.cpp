@@ -3,6 +3,7 @@
 
 #include "cpython/imports.h"
 #include "symbolic/builtin_calls.h"
+#include "symbolic/class_relations.h"
 #include "symbolic/user_operators.h"
 
 namespace md {
@@ -10,8 +11,7 @@ namespace md {
 namespace {
 
 ValuePtr call_iter(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() == 2 && args.keywords.empty() && walk.exact_type(args.positional[0])->tp_call == nullptr)
-    walk.raise_here();
+  if (args.positional.size() == 2 && args.keywords.empty() && !is_callable(walk, args.positional[0])) walk.raise_here();
   if (args.positional.size() == 2 && args.keywords.empty())
     return walk.call_now(find_polyfill(reinterpret_cast<PyObject*>(&PyCallIter_Type)), args);
   walk.require_count(args, 1, 1);

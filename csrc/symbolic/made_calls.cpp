@@ -2,7 +2,7 @@
 #include <unordered_map>
 
 #include "cpython/imports.h"
-#include "symbolic/walk.h"
+#include "symbolic/class_relations.h"
 
 namespace md {
 
@@ -43,7 +43,7 @@ ValuePtr make(Walk& walk, PyTypeObject* type, const CallArgs& args) {
 ValuePtr make_partial(Walk& walk, const CallArgs& args) {
   if (args.positional.empty()) walk.raise_here();
   PyTypeObject* type = walk.exact_type(args.positional[0]);
-  if (type->tp_call == nullptr) walk.raise_here();
+  if (!is_callable(walk, args.positional[0])) walk.raise_here();
   auto* inner = as<MadeValue>(args.positional[0]);
   if (inner == nullptr || type != partial_type()) return make(walk, partial_type(), args);
   // A partial of a partial is one partial.

@@ -10,8 +10,8 @@
 #include "cpython/object_layout.h"
 #include "cpython/text.h"
 #include "guards/constants.h"
+#include "symbolic/class_relations.h"
 #include "symbolic/name_spaces.h"
-#include "symbolic/walk.h"
 
 namespace md {
 
@@ -125,8 +125,8 @@ ValuePtr metaclass_of(Walk& walk, ValuePtr meta, const std::vector<ValuePtr>& ba
   for (const ValuePtr& base : bases) {
     if (class_of(base) == nullptr) break_on_class(walk, "a base that is no class");
     ValuePtr other = walk.type_value(base);
-    if (PyType_IsSubtype(class_of(meta), class_of(other)) != 0) continue;
-    if (PyType_IsSubtype(class_of(other), class_of(meta)) == 0) walk.raise_here();
+    if (derives_from(walk, meta, class_of(other))) continue;
+    if (!derives_from(walk, other, class_of(meta))) walk.raise_here();
     meta = other;
   }
   if (!makes_classes_as_type(walk, meta)) break_on_class(walk, "a metaclass that makes classes in its own way");
@@ -157,17 +157,6 @@ void tell_bases(Walk& walk, const MadeClass& made, const Keywords& keywords) {
   }
 }
 
-// Several bases from outside: the order of the classes behind them is part of what the region relies on.
-void guard_mro(Walk& walk, const ValuePtr& base) {
-  auto* known = as<ObjectValue>(base);
-  PyObject* mro = reinterpret_cast<PyTypeObject*>(known->object.get())->tp_mro;
-  if (known->source == nullptr) return;
-  for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(mro); ++i) {
-    const Source* place = walk.sources().get(SourceKind::MroEntry, known->source, nullptr, static_cast<int>(i));
-    walk.identity_of(walk.at(place, Ref::share(PyTuple_GET_ITEM(mro, i))));
-  }
-}
-
 std::vector<ValuePtr> elements_of_bases(Walk& walk, const ValuePtr& bases) {
   auto elements = walk.is_exactly(bases, &PyTuple_Type) ? walk.elements_of(bases) : nullptr;
   if (!elements) break_on_class(walk, "bases that are no tuple");
@@ -179,6 +168,7 @@ Ref bases_of(Walk& walk, const std::vector<ValuePtr>& classes) {
   for (size_t i = 0; i < classes.size(); ++i) {
     if (class_of(classes[i]) == nullptr) break_on_class(walk, "a base that is no class");
     PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(walk.identity_of(classes[i]).get()));
+    // The order of the classes behind several bases is part of what the region relies on.
     if (classes.size() > 1) guard_mro(walk, classes[i]);
   }
   return tuple;

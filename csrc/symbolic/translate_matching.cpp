@@ -1,5 +1,5 @@
 // Structural pattern matching.
-#include "symbolic/walk.h"
+#include "symbolic/class_relations.h"
 
 namespace md {
 
@@ -7,8 +7,7 @@ namespace {
 
 template <unsigned long flag>
 void match_flag(Walk& walk, const Instruction&) {
-  bool matches = PyType_HasFeature(walk.exact_type(walk.peek()), flag);
-  walk.push(walk.boolean(matches));
+  walk.push(walk.boolean(matches_pattern(walk, walk.peek(), flag)));
 }
 
 // (subject, keys) stay; pushes the tuple of values, or None.

@@ -190,7 +190,11 @@ ValuePtr union_of_classes(Walk& walk, BinaryCode op, const ValuePtr& left, const
     has_class = has_class || is_class;
   }
   if (!has_class) return nullptr;
-  for (const ValuePtr& side : {left, right}) walk.identity_of(side);
+  for (const ValuePtr& side : {left, right}) {
+    walk.identity_of(side);
+    bool is_class = PyType_Check(as<ObjectValue>(side)->object.get());
+    if (is_class && !walk.inherits(side, &PyType_Type, {"__or__", "__ror__", "__eq__", "__hash__"})) return nullptr;
+  }
   // Of one class twice Python makes that class.
   if (as<ObjectValue>(left)->object.get() == as<ObjectValue>(right)->object.get()) return nullptr;
   auto made = make_value<MadeValue>(walk.constant(type), std::vector<ValuePtr>{left, right},

@@ -2,6 +2,7 @@
 #include "symbolic/user_operators.h"
 
 #include "snapshot/operator_methods.h"
+#include "symbolic/class_relations.h"
 
 namespace md {
 
@@ -78,7 +79,7 @@ class OperatorCalls {
     PyTypeObject *left = walk_.exact_type(left_), *right = walk_.exact_type(right_);
     bool reflects = compares_ || left != right;
     ValuePtr result = ask(left_, right_, names_.in_place);
-    if (!result && left != right && PyType_IsSubtype(right, left) && (compares_ || overrides())) {
+    if (!result && left != right && is_object_of(walk_, right_, left) && (compares_ || overrides())) {
       result = ask(right_, left_, names_.reflected);
       reflects = false;
     }
@@ -182,8 +183,7 @@ void break_if_changed(Walk& walk, int64_t step, const ValuePtr& container, const
 bool inline_left_operator(Walk& walk, const Instruction& at) {
   ValuePtr right = walk.peek(1), left = walk.peek(2);
   if (!is_user_object(left) || walk.is_declined_operator()) return false;
-  PyTypeObject *left_type = walk.exact_type(left), *right_type = walk.exact_type(right);
-  if (PyType_IsSubtype(right_type, left_type) != 0) return false;
+  if (is_object_of(walk, right, walk.exact_type(left))) return false;
   return inline_of_left(walk, left, right, operator_methods(at)).value_or(false);
 }
 
@@ -194,7 +194,7 @@ bool inline_operator(Walk& walk, const Instruction& at) {
   if (walk.is_tensor(left) || walk.is_tensor(right) || left->kind == ValueKind::Null) return false;
   PyTypeObject *left_type = walk.exact_type(left), *right_type = walk.exact_type(right);
   // The method of a subclass on the right may come first.
-  bool is_subclass_right = left_type != right_type && PyType_IsSubtype(right_type, left_type);
+  bool is_subclass_right = left_type != right_type && is_object_of(walk, right, left_type);
   if (is_subclass_right && !left_user) return false;
   if (is_subclass_right || walk.is_declined_operator()) return call_operator(walk, at);
   OperatorMethods names = operator_methods(at);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "symbolic/class_relations.h"
 #include "symbolic/enum_values.h"
 
 namespace md {
@@ -37,6 +38,9 @@ bool is_hash_of_constants(BorrowedRef method) {
   static PyObject* const known[] = {attribute_of("enum", "Enum", "__hash__"), attribute_of("enum", "Flag", "__hash__")};
   return std::ranges::find(known, method.get()) != std::end(known);
 }
+
+// Another __class__ can be assigned.
+bool class_may_change(BorrowedRef object) { return may_change(object.type()) || PyModule_Check(object.get()); }
 
 bool always_true(PyTypeObject* type) {
   return type == &PyFunction_Type || type == &PyCFunction_Type || type == &PyModule_Type || type == &PyMethod_Type ||
@@ -280,7 +284,8 @@ BorrowedRef Walk::identity_of(const ValuePtr& value) {
     if (!GuardSet::can_hold(object->object.get()))
       graph_break(BreakReason::unguardable_object, object->object.type()->tp_name);
     guards_.id_match(object->source, object->object.get());
-    object->value_guarded = object->type_guarded = true;
+    object->value_guarded = true;
+    object->type_guarded = object->type_guarded || !class_may_change(object->object);
   }
   return object->object.get();
 }
