@@ -340,6 +340,8 @@ def test_every_row_is_tried():
         "TENSOR_MATCH",
         "GLOBAL_STATE",
         "ABC_TOKEN",
+        "MRO",
+        "MATCH_FLAGS",
         "RECURSION_LIMIT",
     }
     assert tried == set(testing.GUARD_KINDS)

@@ -448,7 +448,7 @@ PyGetSetDef* tensor_getset() {
     all->push_back({"is_leaf", get_is_leaf, nullptr, "Whether no op with gradients made it.", nullptr});
     all->push_back({"_version", get_version, nullptr, "How often its storage was written in place.", nullptr});
     all->push_back({"__array_priority__", get_array_priority, nullptr, nullptr, nullptr});
-    all->push_back({"__dict__", tensor_get_dict, PyObject_GenericSetDict, nullptr, nullptr});
+    all->push_back({"__dict__", tensor_get_dict, tensor_set_dict, nullptr, nullptr});
     all->push_back({nullptr, nullptr, nullptr, nullptr, nullptr});
     return all;
   }();

@@ -58,22 +58,35 @@ int tensor_clear(PyObject* self) {
   return 0;
 }
 
-void track_if_it_has_a_dict(PyObject* self) {
-  if (as_tensor_object(self)->dict != nullptr && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+// Guards may rely on there being none. Of a subclass the collector knows from the start.
+void note_dict(PyObject* self, const PyObject* before) {
+  PyObject* dict = as_tensor_object(self)->dict;
+  if (dict == before) return;
+  note_tensor_change();
+  if (dict != nullptr && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
 }
 
 int tensor_setattro(PyObject* self, PyObject* name, PyObject* value) {
+  const PyObject* before = as_tensor_object(self)->dict;
   int status = PyObject_GenericSetAttr(self, name, value);
-  track_if_it_has_a_dict(self);
+  note_dict(self, before);
   return status;
 }
 
 }  // namespace
 
 PyObject* tensor_get_dict(PyObject* self, void* context) {
+  const PyObject* before = as_tensor_object(self)->dict;
   PyObject* dict = PyObject_GenericGetDict(self, context);
-  track_if_it_has_a_dict(self);
+  note_dict(self, before);
   return dict;
+}
+
+int tensor_set_dict(PyObject* self, PyObject* value, void* context) {
+  const PyObject* before = as_tensor_object(self)->dict;
+  int status = PyObject_GenericSetDict(self, value, context);
+  note_dict(self, before);
+  return status;
 }
 
 void replace_tensor(PyObject* object, Tensor tensor) {

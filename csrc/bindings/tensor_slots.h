@@ -16,6 +16,7 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 // x.T, x.mT: a new reference; throws.
 Ref view_attribute(PyObject* self, const char* name);
 PyObject* tensor_get_dict(PyObject* self, void* context);
+int tensor_set_dict(PyObject* self, PyObject* value, void* context);
 
 // Live as long as the process. Methods: those of the op table and of the facts, then the others.
 PyMethodDef* tensor_methods();

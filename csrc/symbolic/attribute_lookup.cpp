@@ -8,6 +8,7 @@
 #include "guards/constants.h"
 #include "guards/held_object.h"
 #include "guards/named_results.h"
+#include "symbolic/class_relations.h"
 
 namespace md {
 
@@ -200,6 +201,9 @@ bool AttributeLookup::load_own_part(BorrowedRef module) {
 Bound AttributeLookup::on_tensor() {
   auto* tensor = as<TensorValue>(object_);
   walk_.guard_tensor(tensor);
+  PyObject* descriptor = descriptor_of_tensor();
+  bool comes_first = descriptor != nullptr && is_data_descriptor(Py_TYPE(descriptor));
+  if (ValuePtr own = comes_first ? nullptr : own_of_tensor(tensor)) return {own};
   if (is("shape")) return {walk_.shape_value(tensor->spec)};
   if (const TensorFact* fact = find_tensor_fact(text_of(name_)); fact != nullptr && !fact->is_method)
     return {walk_.constant(fact->value(tensor->spec, {}, nullptr))};
@@ -208,13 +212,40 @@ Bound AttributeLookup::on_tensor() {
   // There are no gradients.
   if (is("grad") || is("grad_fn")) return {walk_.none()};
   if (is("__class__")) return {walk_.type_value(object_)};
+  if (descriptor == nullptr) return missing();
+  if (ValuePtr method = composite_method(descriptor)) return {method, true};
+  if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) walk_.graph_break(BreakReason::tensor_attribute, text_of(name_));
+  return {walk_.constant(descriptor), true};
+}
+
+PyObject* AttributeLookup::descriptor_of_tensor() {
   PyTypeObject* type = type_of(object_);
   PyObject* descriptor = _PyType_Lookup(type, name_);
-  if (descriptor == nullptr && (probing_ || !has_own_attribute(tensor))) return missing();
-  if (ValuePtr method = composite_method(descriptor)) return {method, true};
-  if (descriptor == nullptr || !Py_IS_TYPE(descriptor, &PyMethodDescr_Type))
+  if (!may_change(type)) return descriptor;
+  // Parameter: what it has of its own, or is given, is left to Python.
+  guard_own_way();
+  ValuePtr found = walk_.type_attribute(object_, name_);
+  if (found && walk_.source_of(found) != nullptr) walk_.identity_of(found);
+  bool is_of_tensor = descriptor == _PyType_Lookup(default_tensor_type().type, name_);
+  if (!is_of_tensor || type->tp_getattro != PyObject_GenericGetAttr)
     walk_.graph_break(BreakReason::tensor_attribute, text_of(name_));
-  return {walk_.constant(descriptor), true};
+  return descriptor;
+}
+
+ValuePtr AttributeLookup::own_of_tensor(const TensorValue* tensor) {
+  if (tensor->source == nullptr) return nullptr;  // one that is made here has been given none
+  PyObject* value = nullptr;
+  int found = pv_instance_lookup(tensor->object, name_, &value);
+  // Perhaps the dict of this tensor's attributes.
+  if (found < 0 || walk_.any_dict_written_at(name_)) walk_.graph_break(BreakReason::tensor_attribute, text_of(name_));
+  if (pv_instance_dict(tensor->object) == nullptr) {
+    walk_.guards().absent(walk_.sources().get(SourceKind::InstanceDict, tensor->source, nullptr));
+    return nullptr;
+  }
+  const Source* source = walk_.sources().get(SourceKind::InstanceAttr, tensor->source, name_);
+  if (found > 0) return walk_.at(source);
+  walk_.guards().absent(source);
+  return nullptr;
 }
 
 ValuePtr AttributeLookup::composite_method(PyObject* descriptor) {
@@ -226,13 +257,6 @@ ValuePtr AttributeLookup::composite_method(PyObject* descriptor) {
   ValuePtr found = walk_.at(walk_.sources().get(SourceKind::TypeAttr, type, name_));
   auto* known = as<ObjectValue>(found);
   return known != nullptr && known->object.get() == descriptor ? found : nullptr;
-}
-
-bool AttributeLookup::has_own_attribute(const TensorValue* tensor) {
-  if (tensor->source == nullptr) return false;
-  Ref object = fetch(tensor->source, walk_.view());
-  PyObject* value = nullptr;
-  return !object || pv_instance_lookup(object, name_, &value) != 0;
 }
 
 Bound AttributeLookup::on_named_results() {
@@ -287,7 +311,8 @@ ValuePtr AttributeLookup::own_value() {
 Bound AttributeLookup::missing() {
   if (hook_) return call_getattr_hook();
   static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
-  if (object_->kind == ValueKind::Object || object_->kind == ValueKind::Instance)
+  bool has_class = object_->kind == ValueKind::Object || object_->kind == ValueKind::Instance;
+  if (has_class || (walk_.is_tensor(object_) && may_change(type_of(object_))))
     walk_.type_attribute(object_, kGetattr);  // one that the class is given later answers
   if (probing_) return {nullptr};
   auto* known = as<ObjectValue>(object_);

@@ -35,8 +35,10 @@ class AttributeLookup {
   Bound on_tensor();
   // A method of the tensor type itself that is a Python function; null: it is none.
   ValuePtr composite_method(PyObject* descriptor);
-  // Only an object that exists can have been given one.
-  bool has_own_attribute(const TensorValue* tensor);
+  // What the class has under the name, guarded; null: nothing.
+  PyObject* descriptor_of_tensor();
+  // What the program has set on a tensor that exists; null: nothing, which is guarded.
+  ValuePtr own_of_tensor(const TensorValue* tensor);
   // A named result; else a method that any tuple has.
   Bound on_named_results();
   // A method of an exact built-in type: its descriptor, unbound.

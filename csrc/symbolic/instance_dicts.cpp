@@ -49,9 +49,10 @@ ValuePtr call_vars(Walk& walk, const CallArgs& args) {
   static PyObject* const kDict = PyUnicode_InternFromString("__dict__");
   if (args.positional.empty() && args.keywords.empty()) return names_of_frame(walk);
   if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
-  size_t depth = walk.frame_depth();
-  ValuePtr value = walk.attribute(args.positional[0], kDict);
-  return walk.frame_depth() > depth ? nullptr : value;
+  // Python says in its own words that there is none.
+  ValuePtr value = walk.optional_attribute(args.positional[0], kDict);
+  if (!value) walk.raise_here();
+  return value;
 }
 
 // What object gives to copy and pickle for an object of a plain class: how to make another one, and its __dict__.
@@ -146,7 +147,10 @@ ValuePtr Walk::instance_item(const InstanceDictValue& dict, BorrowedRef key) {
   PyObject* value = nullptr;
   int found = pv_instance_lookup(owner->object, key, &value);
   if (found < 0) graph_break(BreakReason::unguardable_object, "a __dict__ with keys of its own equality");
-  if (found > 0) return at(source, Ref::share(value));
+  if (found > 0) {
+    guards_.present(source);  // that it is there may be all that is asked
+    return at(source, Ref::share(value));
+  }
   guards_.absent(source);
   return nullptr;
 }

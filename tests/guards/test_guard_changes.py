@@ -224,6 +224,71 @@ def keys_in_order():
     return total, [(ones(1), {"a": 1, "bc": 2}), (ones(1), {"a": 5, "bc": 6})], (ones(1), {"bc": 1, "a": 2})
 
 
+@case("MRO")
+def bases_of_a_class():
+    base, other = type("Base", (), {}), type("Other", (), {})
+    kind = type("Kind", (base,), {})
+    thing = kind()
+
+    def same():
+        kind.unrelated = base.unrelated = 1
+        return (ones(1),)
+
+    def change():
+        kind.__bases__ = (other,)
+        return (ones(1),)
+
+    return lambda x: x + 1 if isinstance(thing, base) else x - 1, [(ones(1),), same], change
+
+
+@case("MATCH_FLAGS")
+def a_class_becomes_a_sequence():
+    thing = type("Kind", (), {})()
+
+    def match(x):
+        match thing:
+            case [*_]:
+                return x + 1
+        return x - 1
+
+    def same():
+        collections.abc.Sized.register(type(thing))
+        return (ones(1),)
+
+    def change():
+        collections.abc.Sequence.register(type(thing))
+        return (ones(1),)
+
+    return match, [(ones(1),), same], change
+
+
+@case("TENSOR_MATCH")
+def attributes_of_a_tensor():
+    x = ones(2)
+
+    def change():
+        x.flag = 1
+        return (x,)
+
+    return lambda x: x * 2 if hasattr(x, "flag") else x + 1, [(x,), (ones(2),)], change
+
+
+@case("ABSENT")
+def an_attribute_beside_others():
+    x = ones(2)
+    x.other = 1
+
+    def same():
+        x.other = 2
+        return (x,)
+
+    def change():
+        x.flag = 1
+        return (x,)
+
+    return lambda x: x * 2 if hasattr(x, "flag") else x + 1, [(x,), same], change
+
+
 @case("SET_ITEMS")
 def elements_of_a_set():
     def total(x, items):
