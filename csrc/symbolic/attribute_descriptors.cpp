@@ -281,7 +281,7 @@ ValuePtr AttributeLookup::unwrap(const ValuePtr& found, SourceKind kind, PyTypeO
 
 ValuePtr AttributeLookup::unwrap_class_method(const ValuePtr& found) {
   ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyClassMethod_Type);
-  PyTypeObject* type = unwrapped ? walk_.exact_type(unwrapped) : nullptr;
+  PyTypeObject* type = unwrapped ? descriptor_type(unwrapped) : nullptr;
   if (type != nullptr && type != &PyFunction_Type && type->tp_descr_get != nullptr) unknown();
   return unwrapped;
 }

@@ -38,7 +38,7 @@ Bound AttributeLookup::on_super() {
   ValuePtr found = walk_.super_attribute(*super, name_, start);
   if (!found) unknown();
   bool is_class = start == super->self;
-  PyTypeObject* descriptor = walk_.exact_type(found);
+  PyTypeObject* descriptor = descriptor_type(found);
   if (descriptor == &PyFunction_Type || descriptor == &PyWrapperDescr_Type || descriptor == &PyMethodDescr_Type)
     return {found, !is_class, super->self};
   if (descriptor->tp_descr_get == nullptr) return {found};
@@ -62,7 +62,7 @@ Bound AttributeLookup::on_class() {
   walk_.identity_of(object_);
   // A data descriptor of the metaclass (__name__, __dict__ ...) comes first.
   ValuePtr meta = walk_.type_attribute(object_, name_);
-  if (meta && is_data_descriptor(walk_.exact_type(meta))) return read_descriptor(meta);
+  if (meta && is_data_descriptor(descriptor_type(meta))) return read_descriptor(meta);
   ValuePtr found = walk_.class_attribute(object_, name_);
   if (!found) return meta ? bind(meta) : missing();
   if (is_descriptor_of_made_class(walk_, found)) unknown();

@@ -5,6 +5,7 @@
 #include "cpython/text.h"
 #include "guards/object_fields.h"
 #include "symbolic/attributes.h"
+#include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
 
 namespace md {
@@ -52,6 +53,9 @@ Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& s
   if (!has_plain_setattr(walk, object, is_object_own)) return Place::Unknown;
   ValuePtr on_type = walk.type_attribute(object, name);
   PyTypeObject* descriptor = on_type ? walk.exact_type(on_type) : nullptr;
+  if (descriptor != nullptr && may_change(descriptor))
+    for (const char* method : {"__set__", "__delete__"})
+      walk.type_attribute(on_type, check(PyUnicode_InternFromString(method)).get());
   if (descriptor != nullptr && is_data_descriptor(descriptor)) {
     static PyObject* const kSet = PyUnicode_InternFromString("__set__");
     if (ValuePtr method = descriptor_method(walk, on_type, kSet)) {
