@@ -2,6 +2,7 @@
 
 #include "frontends/dtype_object.h"
 #include "frontends/tensor_conversions.h"
+#include "guards/held_object.h"
 
 namespace md {
 
@@ -14,9 +15,8 @@ Ref plain_argument(Walk& walk, std::string_view method, const ValuePtr& value) {
     return Ref::share(dtype_to_python(other->spec.dtype));
   }
   if (Ref constant = walk.constant_of(value)) return constant;
-  // An object of another kind is an error, which Python raises.
   auto* object = as<ObjectValue>(value);
-  if (object == nullptr || !GuardSet::can_hold(object->object.get()))
+  if (object == nullptr || !can_hold_strongly(object->object.get()))
     walk.graph_break(BreakReason::tensor_operands, str_cat(method, ": ", describe(value)));
   return Ref::share(walk.identity_of(value));
 }

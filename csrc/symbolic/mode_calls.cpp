@@ -3,7 +3,9 @@
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "frontends/dtype_object.h"
-#include "frontends/foreign_tensors.h"
+#include "guards/held_object.h"
+#include "symbolic/enum_values.h"
+#include "symbolic/number_objects.h"
 #include "symbolic/traced_calls.h"
 #include "tensor/tensor_modes.h"
 
@@ -86,11 +88,14 @@ ValuePtr asked_break(Walk& walk, const CallArgs& args) {
                    explanation);
 }
 
-// The plain object for constants and lists of them, nested; null: something in it is not known.
-Ref plain_object(Walk& walk, const ValuePtr& value) {
-  if (walk.is_tensor(value)) return nullptr;
+// The plain object for constants and lists of them, nested; null: something in it is not known. What only an object's identity
+// tells nothing of (an array, a buffer, a deque) is not known: it may hold other numbers each time.
+Ref plain_object(Walk& walk, const ValuePtr& given) {
+  if (walk.is_tensor(given)) return nullptr;
+  ValuePtr value = number_of_object(walk, plain_or_itself(walk, given, {"__index__", "__float__"}), NumberUse::Any);
   if (Ref constant = walk.constant_of(value)) return constant;
-  bool is_plain = type_of(value) == &PyList_Type || walk.is_plain_tuple(value);
+  bool is_list = type_of(value) != nullptr && PyType_IsSubtype(type_of(value), &PyList_Type) != 0;
+  bool is_plain = (is_list && walk.is_plain_list(value)) || walk.is_plain_tuple(value);
   if (auto elements = is_plain ? walk.elements_of(value) : nullptr) {
     Ref list = check(PyList_New(0));
     for (const ValuePtr& element : *elements) {
@@ -101,9 +106,7 @@ Ref plain_object(Walk& walk, const ValuePtr& value) {
     return list;
   }
   auto* object = as<ObjectValue>(value);
-  if (object == nullptr || !GuardSet::can_hold(object->object.get())) return nullptr;
-  if (is_foreign_tensor(object->object)) return nullptr;  // what it holds is not guarded
-  return Ref::share(walk.identity_of(value));
+  return object != nullptr && can_hold_strongly(object->object.get()) ? Ref::share(walk.identity_of(value)) : Ref();
 }
 
 // tensor(data), as_tensor(data) of known data: a constant of the graph, copied at each run, since the program may change what it

@@ -4,8 +4,10 @@
 #include "frontends/promotion.h"
 #include "graph/failing_ops.h"
 #include "graph/views.h"
+#include "guards/held_object.h"
 #include "guards/named_results.h"
 #include "symbolic/enum_values.h"
+#include "symbolic/number_objects.h"
 #include "tensor/gradient_flow.h"
 #include "tensor/pointwise.h"
 #include "tensor/tensor_modes.h"
@@ -80,6 +82,7 @@ class OpCapture {
     if (walk_.is_tensor(value)) return ValueForm::Tensor;
     if (auto* object = as<ObjectValue>(value)) return value_form(object->object.get());
     PyTypeObject* type = type_of(value);
+    if (is_number_object(value)) return type->tp_as_number->nb_index != nullptr ? ValueForm::Int : ValueForm::Float;
     if (type == &PyLong_Type) return ValueForm::Int;
     if (type == &PyFloat_Type) return ValueForm::Float;
     if (type == &PyBool_Type) return ValueForm::Bool;
@@ -103,7 +106,19 @@ class OpCapture {
     return operand_of_arg(*param.default_value);
   }
 
-  Operand operand(const Param& param, const ValuePtr& value) {
+  // Members of an enum of numbers are numbers, and so are objects that say of themselves which number they are.
+  ValuePtr number_in(const Param& param, const ValuePtr& value) {
+    if (!has_user_type(value)) return value;
+    bool takes_float = param.type == ParamType::Number || param.type == ParamType::Scalar ||
+                       param.type == ParamType::Float || param.type == ParamType::Any;
+    bool takes_number = takes_float || param.type == ParamType::Int || param.type == ParamType::IntList;
+    ValuePtr plain = plain_or_itself(walk_, value, {"__index__", "__int__", "__float__"});
+    if (plain != value || !takes_number) return plain;
+    return number_of_object(walk_, value, takes_float ? NumberUse::Any : NumberUse::Index);
+  }
+
+  Operand operand(const Param& param, const ValuePtr& given) {
+    ValuePtr value = number_in(param, given);
     if (auto* tensor = as<TensorValue>(value)) {
       // The program's own code, which may look at the sizes, is run at capture alone.
       if (row_->kind == OpKind::CallOut) walk_.specialise(tensor->spec);
@@ -174,13 +189,7 @@ class OpCapture {
     return dims;
   }
 
-  // Members of an enum of numbers are numbers.
-  ValuePtr number_in(const ValuePtr& value) {
-    return has_user_type(value) ? plain_or_itself(walk_, value, {"__index__", "__int__", "__float__"}) : value;
-  }
-
-  Operand constant_operand(const Param& param, const ValuePtr& given) {
-    ValuePtr value = number_in(given);
+  Operand constant_operand(const Param& param, const ValuePtr& value) {
     if (row_->kind != OpKind::CallOut) {
       if (std::optional<Operand> symbolic = symbolic_operand(param, value)) return *symbolic;
     }
@@ -188,10 +197,14 @@ class OpCapture {
     if (!constant) {
       // A list of ints made here, or an object of ours (Size), which is the same at every run.
       if (auto elements = list_elements(value)) {
-        for (ValuePtr& element : *elements) element = number_in(element);
+        for (ValuePtr& element : *elements) element = number_in(param, element);
         constant = walk_.constant_of(make_value<SequenceValue>(false, *elements));
-      } else if (auto* object = as<ObjectValue>(value); object != nullptr && GuardSet::can_hold(object->object.get())) {
-        constant = Ref::share(walk_.identity_of(value));
+      } else if (auto* object = as<ObjectValue>(value)) {
+        // A dtype or a device is what it is; any other object may be another number, or none, the next time.
+        if (can_hold_strongly(object->object.get()))
+          constant = Ref::share(walk_.identity_of(value));
+        else if (value_form(object->object.get()) == ValueForm::Other)
+          walk_.raise_here();
       }
     }
     if (!constant)

@@ -163,8 +163,8 @@ Ref to_object(Capture& capture, const ValuePtr& value) {
   if (known == nullptr || !GuardSet::can_hold(known->object.get())) no_argument(walk, value);
   // Functions and classes are known by identity; the state of any other object would be read unguarded.
   PyTypeObject* type = walk.exact_type(value);
-  bool stateless = type == &PyFunction_Type || type == &PyType_Type || type == &PyCFunction_Type ||
-                   !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+  bool stateless =
+      type == &PyFunction_Type || type == &PyType_Type || type == &PyCFunction_Type || can_hold_strongly(known->object);
   if (!stateless) no_argument(walk, value);
   return Ref::share(walk.identity_of(value));
 }
