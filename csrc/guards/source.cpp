@@ -94,7 +94,10 @@ Fetched fetch_Closure(const Source& source, PyObject* base, const LocalsView&) {
 Fetched fetch_Defaults(const Source& source, PyObject* base, const LocalsView&) {
   PyFunctionObject* function = as_function(base);
   if (function == nullptr) return kUnknown;
-  return function->func_defaults != nullptr ? in_tuple(function->func_defaults, source.index()) : kAbsent;
+  PyObject* defaults = function->func_defaults;
+  if (defaults == nullptr) return kAbsent;
+  Py_ssize_t index = source.index() < 0 ? PyTuple_GET_SIZE(defaults) + source.index() : source.index();
+  return index >= 0 ? in_tuple(defaults, index) : kAbsent;
 }
 
 Fetched fetch_KwDefault(const Source& source, PyObject* base, const LocalsView&) {
@@ -422,7 +425,7 @@ BorrowedRef Source::subject() const {
 }
 
 const Source* SourcePool::get(SourceKind kind, const Source* base, BorrowedRef key, Py_ssize_t index) {
-  MD_ASSERT(index >= 0, "a source index counts from the start");
+  MD_ASSERT(index >= 0 || kind == SourceKind::Defaults, "a source index counts from the start");
   if (kind == SourceKind::WeakItem) return weak_item(base, key);
   Ref subject;
   if (kind == SourceKind::SlotAttr) {

@@ -91,7 +91,9 @@ class ArgumentBinder {
     int count = defaults != nullptr && defaults != Py_None ? static_cast<int>(PyTuple_GET_SIZE(defaults)) : 0;
     int at = parameter - (callee_.code->co_argcount - count);
     if (at < 0) walk_.raise_here();
-    const Source* source = walk_.sources().get(SourceKind::Defaults, callee_.real->source, nullptr, at);
+    // Defaults belong to the last parameters, however many there are.
+    const Source* source = walk_.sources().get(SourceKind::Defaults, callee_.real->source, nullptr, at - count);
+    walk_.guards().present(source);  // that there is one may be all that is asked
     return walk_.at(source, Ref::share(PyTuple_GET_ITEM(defaults, at)));
   }
 
@@ -107,7 +109,9 @@ class ArgumentBinder {
     PyObject* defaults = PyFunction_GET_KW_DEFAULTS(callee_.real->object.get());
     PyObject* value = defaults != nullptr ? PyDict_GetItemWithError(defaults, name) : nullptr;
     if (value == nullptr) walk_.raise_here();
-    return walk_.at(walk_.sources().get(SourceKind::KwDefault, callee_.real->source, name), Ref::share(value));
+    const Source* source = walk_.sources().get(SourceKind::KwDefault, callee_.real->source, name);
+    walk_.guards().present(source);
+    return walk_.at(source, Ref::share(value));
   }
 
   Walk& walk_;
@@ -157,9 +161,9 @@ void Walk::inline_function(const ValuePtr& function, CallArgs args, Continuation
 }
 
 void Walk::guard_code(ObjectValue& function) {
-  if (function.value_guarded) return;
+  // Beside its identity, if that is guarded: the same function may be given other code, and other functions have this code.
   guards_.code_match(function.source, reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.object.get())));
-  function.value_guarded = function.type_guarded = true;
+  function.type_guarded = true;
 }
 
 // A frame of the function, its parameters bound, its code guarded.
