@@ -285,3 +285,21 @@ def test_memory_is_shared_as_in_plain_python():
     results = [write(a) for _ in range(3)]
     assert a.tolist() == [3.0, 3.0]
     assert all(result.tolist() == [3.0, 3.0] for result in results)
+
+
+def element_of(x, held):
+    return x + (held[0] if hasattr(held, "__getitem__") else len(held))
+
+
+@pytest.mark.parametrize("make", [*BUFFERS.values(), lambda: {0: 1.0}, lambda: {1.0}])
+def test_what_is_handed_to_a_traced_call(make):
+    minidynamo._dynamo.reset()
+    traced = minidynamo._dynamo.nonstrict_trace(element_of)
+    compiled = minidynamo.compile(lambda x, held: traced(x, held) * 2)
+    held, x = make(), tensor([1.0])
+    for step in range(3):
+        if isinstance(held, set):
+            held.add(step + 5)
+        else:
+            held[0] = type(held[0])(step + 3)
+        assert compiled(x, held).tolist() == (element_of(x, held) * 2).tolist()
