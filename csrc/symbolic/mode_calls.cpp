@@ -88,8 +88,8 @@ ValuePtr asked_break(Walk& walk, const CallArgs& args) {
                    explanation);
 }
 
-// The plain object for constants and lists of them, nested; null: something in it is not known. What only an object's identity
-// tells nothing of (an array, a buffer, a deque) is not known: it may hold other numbers each time.
+// The plain object for constants and lists of them, nested; null: something in it is not known. The identity of an array, a buffer or
+// a deque does not say which numbers it holds.
 Ref plain_object(Walk& walk, const ValuePtr& given) {
   if (walk.is_tensor(given)) return nullptr;
   ValuePtr value = number_of_object(walk, plain_or_itself(walk, given, {"__index__", "__float__"}), NumberUse::Any);
