@@ -44,40 +44,63 @@ std::optional<int64_t> effective_level(Walk& walk, ValuePtr logger) {
   return std::nullopt;
 }
 
-bool has_own_methods(Walk& walk, const ValuePtr& logger) {
-  static PyObject* const kName = PyUnicode_InternFromString("isEnabledFor");
-  static PyObject* const kMethod = check(PyObject_GetAttr(logger_class(), kName)).release();
-  ValuePtr found = walk.optional_attribute(logger, kName);
+// The method that every logger has, as it is in the module.
+bool has_own_method(Walk& walk, const ValuePtr& logger, const char* name) {
+  Ref key = check(PyUnicode_InternFromString(name));
+  Ref own = check(PyObject_GetAttr(logger_class(), key));
+  ValuePtr found = walk.optional_attribute(logger, key.get());
   auto* method = as<BoundMethodValue>(found);
   auto* function = method != nullptr ? as<ObjectValue>(method->function) : nullptr;
-  if (function == nullptr || function->object.get() != kMethod) return false;
+  if (function == nullptr || function->object.get() != own.get()) return false;
   walk.identity_of(method->function);
   return true;
 }
 
-// Logger.isEnabledFor; nullopt: not known.
-std::optional<bool> is_enabled(Walk& walk, const ValuePtr& logger, int64_t level) {
+// Whether Logger.isEnabledFor says so, and what it keeps.
+struct Enabled {
+  bool answer;
+  ValuePtr cache;  // null: the answer is there already, or is not kept
+};
+
+// nullopt: not known. Where `reads_cache` is false, what is called looks into the cache itself if the levels say yes.
+std::optional<Enabled> enabled_for(Walk& walk, const ValuePtr& logger, int64_t level, bool reads_cache) {
   auto* object = as<ObjectValue>(logger);
   if (object == nullptr || !PyObject_TypeCheck(object->object.get(), reinterpret_cast<PyTypeObject*>(logger_class())))
     return std::nullopt;
-  if (!has_own_methods(walk, logger)) return std::nullopt;
+  for (const char* name : {"isEnabledFor", "getEffectiveLevel"})
+    if (!has_own_method(walk, logger, name)) return std::nullopt;
   ValuePtr disabled = field(walk, logger, "disabled");
   std::optional<bool> is_disabled = disabled ? walk.truth_of(disabled) : std::nullopt;
   if (!is_disabled) return std::nullopt;
-  if (*is_disabled) return false;
+  if (*is_disabled) return Enabled{false, nullptr};
   ValuePtr manager = field(walk, logger, "manager");
   std::optional<int64_t> off = manager ? number(walk, manager, "_disable") : std::nullopt;
   if (!off) return std::nullopt;
   std::optional<int64_t> threshold = *off < level ? effective_level(walk, logger) : 0;
   if (!threshold) return std::nullopt;
-  if (*off < level && level >= *threshold) return true;  // the call that is made looks into the cache itself
+  bool answer = *off < level && level >= *threshold;
+  if (answer && !reads_cache) return Enabled{true, nullptr};
   // What was found once stays so until setLevel() and the like clear the cache, whatever the level is by then.
   ValuePtr cache = field(walk, logger, "_cache");
   if (!cache || !walk.is_exactly(cache, &PyDict_Type)) return std::nullopt;
-  Ref key = check(PyLong_FromLongLong(level));
-  if (ValuePtr found = walk.dict_item(cache, key.get())) return walk.truth_of(found);
-  walk.dict_set(cache, key.get(), walk.boolean(false));
-  return false;
+  ValuePtr found = walk.dict_item(cache, check(PyLong_FromLongLong(level)).get());
+  if (!found) return Enabled{answer, cache};
+  std::optional<bool> kept = walk.truth_of(found);
+  return kept ? std::optional(Enabled{*kept, nullptr}) : std::nullopt;
+}
+
+// Logger.isEnabledFor; nullopt: not known.
+std::optional<bool> is_enabled(Walk& walk, const ValuePtr& logger, int64_t level, bool reads_cache) {
+  std::optional<Enabled> enabled = enabled_for(walk, logger, level, reads_cache);
+  if (!enabled) return std::nullopt;
+  if (enabled->cache)
+    walk.dict_set(enabled->cache, check(PyLong_FromLongLong(level)).get(), walk.boolean(enabled->answer));
+  return enabled->answer;
+}
+
+// A message of this level goes nowhere.
+bool is_off(Walk& walk, const ValuePtr& logger, std::optional<int64_t> level) {
+  return level && is_enabled(walk, logger, *level, false) == false;
 }
 
 // extra={...} is read at the call.
@@ -125,7 +148,7 @@ ValuePtr call_method(Walk& walk, const CallArgs& args) {
   static PyObject* const function = check(PyObject_GetAttrString(logger_class(), kMethods[row].name)).release();
   if (args.positional.size() < 2) walk.graph_break(BreakReason::log_call, kMethods[row].name);
   std::optional<int64_t> level = level_of(walk, kMethods[row], args, 1);
-  if (level && is_enabled(walk, args.positional[0], *level) == false) return walk.none();
+  if (is_off(walk, args.positional[0], level)) return walk.none();
   queue(walk, function, kMethods[row].name, args);
   return walk.none();
 }
@@ -139,7 +162,7 @@ ValuePtr call_function(Walk& walk, const CallArgs& args) {
   ValuePtr root = loaded_name(walk, "logging", "root");
   ValuePtr handlers = root ? field(walk, root, "handlers") : nullptr;
   std::optional<int64_t> count = handlers ? walk.length_of(handlers) : std::nullopt;
-  if (level && count.value_or(0) > 0 && is_enabled(walk, root, *level) == false) return walk.none();
+  if (count.value_or(0) > 0 && is_off(walk, root, level)) return walk.none();
   queue(walk, function, kMethods[row].name, args);
   return walk.none();
 }
@@ -147,7 +170,7 @@ ValuePtr call_function(Walk& walk, const CallArgs& args) {
 ValuePtr call_is_enabled(Walk& walk, const CallArgs& args) {
   std::optional<int64_t> level =
       args.positional.size() == 2 && args.keywords.empty() ? walk.int_of(args.positional[1]) : std::nullopt;
-  std::optional<bool> enabled = level ? is_enabled(walk, args.positional[0], *level) : std::nullopt;
+  std::optional<bool> enabled = level ? is_enabled(walk, args.positional[0], *level, true) : std::nullopt;
   if (!enabled) walk.graph_break(BreakReason::log_call, "logging: isEnabledFor()");
   return walk.boolean(*enabled);
 }
