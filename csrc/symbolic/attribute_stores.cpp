@@ -1,6 +1,9 @@
 // Setting and deleting attributes: on what the walk made, and as writes that come when the region is left.
 #include "cpython/imports.h"
 #include "cpython/library_types.h"
+
+#include <structmember.h>
+
 #include "cpython/object_layout.h"
 #include "cpython/text.h"
 #include "guards/object_fields.h"
@@ -46,6 +49,12 @@ ValuePtr descriptor_method(Walk& walk, const ValuePtr& descriptor, BorrowedRef n
   return method && walk.is_python_function(method) ? method : nullptr;
 }
 
+// A store there cannot fail: a slot that is for Python code to write.
+bool is_writable_slot(BorrowedRef descriptor) {
+  return is_object_slot(descriptor) &&
+         (reinterpret_cast<PyMemberDescrObject*>(descriptor.get())->d_member->flags & READONLY) == 0;
+}
+
 // Where the generic way puts the attribute: a slot, the object's own storage, a setter of a property, the __set__ of a user's
 // descriptor (both are then `setter`), or nowhere that is known.
 enum class Place : uint8_t { Own, Setter, Descriptor, Unknown };
@@ -65,7 +74,7 @@ Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& s
     if ((setter = part_of_property(on_type, 1))) return Place::Setter;
     auto* known = as<ObjectValue>(on_type);
     if (known == nullptr) return Place::Unknown;
-    if (descriptor == &PyMemberDescr_Type && is_object_slot(known->object.get())) {
+    if (descriptor == &PyMemberDescr_Type && is_writable_slot(known->object.get())) {
       if (is_descriptor_of_made_class(walk, on_type)) return Place::Own;
       if (known->source == nullptr) return Place::Unknown;
       walk.guards().slot_match(known->source, known->object.get());
