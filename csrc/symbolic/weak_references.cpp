@@ -19,13 +19,23 @@ bool is_dropped(const ValuePtr& value, const std::vector<ValuePtr>& held) {
   return may_hold && std::ranges::find(held, value) == held.end();
 }
 
+// It outlives the walk and is what the region will find: no model of a class that is made here, nothing that the walk made of
+// constants.
+bool stays(const ObjectValue& value) {
+  BorrowedRef object = value.object.get();
+  if (is_guardable_constant(object)) return false;
+  bool is_static_type = PyType_Check(object.get()) &&
+                        !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object.get()), Py_TPFLAGS_HEAPTYPE);
+  return value.source != nullptr || is_static_type;
+}
+
 // weakref.ref(object), weakref.ref(object, callback)
 ValuePtr make_reference(Walk& walk, const CallArgs& args) {
   walk.require_count(args, 1, 2);
   const ValuePtr& of = args.positional[0];
   auto* object = as<ObjectValue>(of);
-  bool is_known = object != nullptr && !is_guardable_constant(object->object.get()) &&
-                  PyType_SUPPORTS_WEAKREFS(object->object.type()) && walk.exact_type(of) != nullptr;
+  bool is_known = object != nullptr && stays(*object) && PyType_SUPPORTS_WEAKREFS(object->object.type()) &&
+                  walk.exact_type(of) != nullptr;
   if (!is_known) walk.graph_break(BreakReason::object_creation, "a weak reference");
   BorrowedRef referent = walk.identity_of(of);
   Ref reference = check(PyWeakref_NewRef(referent.get(), nullptr));
