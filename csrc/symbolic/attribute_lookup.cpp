@@ -9,6 +9,7 @@
 #include "guards/held_object.h"
 #include "guards/named_results.h"
 #include "symbolic/class_relations.h"
+#include "symbolic/name_spaces.h"
 
 namespace md {
 
@@ -252,6 +253,7 @@ ValuePtr AttributeLookup::composite_method(PyObject* descriptor) {
   if (descriptor == nullptr || !PyFunction_Check(descriptor)) return nullptr;
   static PyObject* const kPackage = PyUnicode_InternFromString("minidynamo");
   static PyObject* const kTensor = PyUnicode_InternFromString("Tensor");
+  if (!loaded_module(walk_, kPackage)) return nullptr;
   const Source* package = walk_.sources().get(SourceKind::LoadedModule, nullptr, kPackage);
   const Source* type = walk_.sources().get(SourceKind::ModuleAttr, package, kTensor);
   ValuePtr found = walk_.at(walk_.sources().get(SourceKind::TypeAttr, type, name_));

@@ -7,6 +7,7 @@
 #include "cpython/imports.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/name_spaces.h"
 
 namespace md {
 
@@ -34,8 +35,8 @@ ValuePtr class_value(Walk& walk, PyTypeObject* type) {
   static PyObject* const kName = PyUnicode_InternFromString("ExceptionGroup");
   ValuePtr constant = walk.constant(reinterpret_cast<PyObject*>(type));
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return constant;
-  const Source* module = walk.sources().get(SourceKind::LoadedModule, nullptr, kBuiltins);
-  ValuePtr known = walk.at(walk.sources().get(SourceKind::ModuleAttr, module, kName));
+  ValuePtr module = loaded_module(walk, kBuiltins);
+  ValuePtr known = module ? walk.optional_attribute(module, kName) : nullptr;
   if (!known || walk.identity_of(known).get() != reinterpret_cast<PyObject*>(type)) return constant;
   return known;
 }

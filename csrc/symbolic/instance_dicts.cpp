@@ -76,8 +76,8 @@ ValuePtr call_reduce(Walk& walk, const CallArgs& args) {
   }
   if (!is_plain) walk.graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
   Ref module = check(PyUnicode_InternFromString("copyreg")), name = check(PyUnicode_InternFromString("__newobj__"));
-  const Source* copyreg = walk.sources().get(SourceKind::LoadedModule, nullptr, module.get());
-  ValuePtr maker = walk.at(walk.sources().get(SourceKind::ModuleAttr, copyreg, name.get()));
+  ValuePtr copyreg = loaded_module(walk, module.get());
+  ValuePtr maker = copyreg ? walk.optional_attribute(copyreg, name.get()) : nullptr;
   if (!maker) walk.graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
   auto of_class = make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.type_value(args.positional[0])});
   ValuePtr state = *walk.length_of(dict) > 0 ? dict : walk.none();

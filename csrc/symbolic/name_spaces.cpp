@@ -10,10 +10,27 @@ ObjectValue* globals_function(Walk& walk) {
 }
 
 ValuePtr builtin_value(Walk& walk, ObjectValue* function, BorrowedRef name) {
-  const Source* builtin = walk.sources().get(SourceKind::Builtin, function->source, name);
-  ValuePtr value = walk.at(builtin);
+  static PyObject* const kSign = PyUnicode_InternFromString("__build_class__");
+  auto builtin = [&](BorrowedRef key) { return walk.sources().get(SourceKind::Builtin, function->source, key); };
+  if (walk.any_dict_written()) {
+    auto* model = reinterpret_cast<PyFunctionObject*>(function->object.get());
+    if (!walk.at(builtin(kSign)) || walk.is_waiting_for_writes(model->func_builtins, kSign))
+      walk.graph_break(BreakReason::unknown_container, "the dict of builtins, which is written to");
+    walk.guards().present(builtin(kSign));
+  }
+  ValuePtr value = walk.at(builtin(name));
   if (!value) walk.raise_here();
   return value;
+}
+
+ValuePtr loaded_module(Walk& walk, BorrowedRef name) {
+  static PyObject* const kSign = PyUnicode_InternFromString("builtins");
+  auto module = [&](BorrowedRef key) { return walk.sources().get(SourceKind::LoadedModule, nullptr, key); };
+  if (walk.any_dict_written()) {
+    if (!walk.at(module(kSign)) || walk.is_waiting_for_writes(PyImport_GetModuleDict(), kSign)) return nullptr;
+    walk.guards().present(module(kSign));
+  }
+  return walk.at(module(name));
 }
 
 ValuePtr global_value(Walk& walk, BorrowedRef name) {

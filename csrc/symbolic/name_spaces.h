@@ -9,6 +9,8 @@ ObjectValue* globals_function(Walk& walk);
 // The value of a name there, or among the builtins; an error of Python's where it is in neither.
 ValuePtr global_value(Walk& walk, BorrowedRef name);
 ValuePtr builtin_value(Walk& walk, ObjectValue* function, BorrowedRef name);
+// The module that is loaded under the name, as the import statement finds it. Null: none, or one that this region may have put there.
+ValuePtr loaded_module(Walk& walk, BorrowedRef name);
 // vars()
 ValuePtr names_of_frame(Walk& walk);
 // globals()

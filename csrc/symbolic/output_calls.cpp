@@ -9,6 +9,7 @@
 #include "guards/constants.h"
 #include "guards/text_stream.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/name_spaces.h"
 #include "symbolic/texts.h"
 
 namespace md {
@@ -265,7 +266,7 @@ ValuePtr call_warn(Walk& walk, const CallArgs& args) {
 
 ValuePtr loaded_name(Walk& walk, const char* module, const char* name) {
   Ref key = check(PyUnicode_InternFromString(module));
-  ValuePtr found = walk.at(walk.sources().get(SourceKind::LoadedModule, nullptr, key.get()));
+  ValuePtr found = loaded_module(walk, key.get());
   if (!found) return nullptr;
   return walk.optional_attribute(found, check(PyUnicode_InternFromString(name)).get());
 }

@@ -481,4 +481,15 @@ bool Walk::any_dict_written_at(BorrowedRef key) const {
   return false;
 }
 
+bool Walk::is_waiting_for_writes(BorrowedRef table, BorrowedRef sign) {
+  for (const ValuePtr& value : written_) {
+    auto* object = as<ObjectValue>(value);
+    if (!PyDict_CheckExact(object->object.get())) continue;
+    PyObject* found = nullptr;
+    if (object->object.get() == table.get() || lookup_constant(object->object, sign, &found) != 0) return true;
+    guards_.dict_contains(object->source, sign, false);
+  }
+  return false;
+}
+
 }  // namespace md

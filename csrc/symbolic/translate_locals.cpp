@@ -129,8 +129,8 @@ bool imports_from_table(Walk& walk, ObjectValue* function, BorrowedRef name) {
   static PyObject* const original = imported("builtins", "__import__").release();
   auto* model = reinterpret_cast<PyFunctionObject*>(function->object.get());
   if (!PyDict_CheckExact(model->func_builtins) || !PyDict_CheckExact(PyImport_GetModuleDict())) return false;
-  ValuePtr importer = walk.at(walk.sources().get(SourceKind::Builtin, function->source, kImport));
-  if (!importer || walk.identity_of(importer).get() != original) return false;
+  ValuePtr importer = builtin_value(walk, function, kImport);
+  if (walk.identity_of(importer).get() != original) return false;
   Ref module = Ref::steal(PyImport_GetModule(name));
   if (!module || !PyModule_CheckExact(module.get())) {
     PyErr_Clear();
@@ -142,8 +142,8 @@ bool imports_from_table(Walk& walk, ObjectValue* function, BorrowedRef name) {
   return !loading || loading.get() == Py_False;
 }
 
-ValuePtr loaded_module(Walk& walk, BorrowedRef name) {
-  ValuePtr module = walk.at(walk.sources().get(SourceKind::LoadedModule, nullptr, name));
+ValuePtr imported_module(Walk& walk, BorrowedRef name) {
+  ValuePtr module = loaded_module(walk, name);
   if (module) walk.identity_of(module);
   return module;
 }
@@ -155,12 +155,12 @@ void import_name(Walk& walk, const Instruction& at) {
   std::optional<int64_t> level = walk.int_of(walk.peek(2));
   if (level != 0 || !imports_from_table(walk, globals_function(walk), name))
     break_with_name<BreakReason::import_statement>(walk, at);
-  ValuePtr module = loaded_module(walk, name);
+  ValuePtr module = imported_module(walk, name);
   auto wanted = walk.elements_of(names);
   // `import a.b` gives a.
   Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name.get()), 1);
   if ((!wanted || wanted->empty()) && dot > 0)
-    module = loaded_module(walk, check(PyUnicode_Substring(name, 0, dot)).get());
+    module = imported_module(walk, check(PyUnicode_Substring(name, 0, dot)).get());
   if (!module) break_with_name<BreakReason::import_statement>(walk, at);
   // Names that a package does not have yet may be modules to be loaded.
   if (wanted)

@@ -284,6 +284,9 @@ class Walk {
   bool any_dict_written() const { return dict_written_; }
   // Whether a dict was written, somewhere in this region, under this key.
   bool any_dict_written_at(BorrowedRef key) const;
+  // Whether a dict that the interpreter looks names up in by itself waits for writes. That the dicts that do are others is guarded:
+  // they do not have the key `sign`, which it has.
+  bool is_waiting_for_writes(BorrowedRef table, BorrowedRef sign);
 
   // --- classes made by the walk (made_classes.cpp)
   // Null: a class that exists.
