@@ -62,18 +62,17 @@ Ref make_instance(PyObject* type) {
   return check(make(made, empty, nullptr));
 }
 
-// Empty: of a deque by calling it, of a subclass of list as list makes it.
-Ref make_list(PyObject* type, PyObject* maxlen) {
+// Empty, as list makes it.
+Ref make_list(PyObject* type) {
   static PyObject* const empty = PyTuple_New(0);
-  if (maxlen != nullptr) return check(PyObject_CallFunctionObjArgs(type, empty, maxlen, nullptr));
   return check(PyList_Type.tp_new(reinterpret_cast<PyTypeObject*>(type), empty, nullptr));
 }
 
-void append_to(PyObject* list, PyObject* item) {
-  static PyObject* const name = PyUnicode_InternFromString("append");
-  if (PyList_Check(list)) return check_status(PyList_Append(list, item));
-  Ref append = check(PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(list)), name));
-  check(PyObject_CallFunctionObjArgs(append, list, item, nullptr));
+// With places for as many as it will hold: an iterator over it notices what is added, not what is put in a place.
+Ref make_deque(PyObject* type, PyObject* maxlen, size_t length) {
+  Ref places = check(PyTuple_New(static_cast<Py_ssize_t>(length)));
+  for (size_t i = 0; i < length; ++i) PyTuple_SET_ITEM(places.get(), i, Py_NewRef(Py_None));
+  return check(PyObject_CallFunctionObjArgs(type, places.get(), maxlen, nullptr));
 }
 
 // In a function's __dict__, whose keys may be no names, or names of descriptors.
@@ -111,6 +110,7 @@ ValueBuilder::ValueBuilder(const Snapshot& snapshot, const LocalsView& view, con
     : snapshot_(snapshot), view_(view), values_(snapshot.recipes.size()) {
   for (size_t id = 0; id < snapshot.recipes.size(); ++id) {
     const Recipe& recipe = snapshot.recipes[id];
+    iterates_dicts_ = iterates_dicts_ || recipe.kind == RecipeKind::DictIterator;
     if (recipe.kind != RecipeKind::Source) continue;
     values_[id] = remembered(recipe.source, view, memory);
     MD_ASSERT(values_[id], "a value that an exit needs is gone");
@@ -149,9 +149,9 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       return check(PyDict_New());
     case RecipeKind::TypedList: {
       // Building a part may fill what is queued.
-      Ref type = build(recipe.parts[0]), items = build(recipe.parts[1]);
+      Ref type = build(recipe.parts[0]), maxlen = build(recipe.parts[1]);
       to_fill_.push_back(id);
-      return make_list(type, items);
+      return maxlen ? make_deque(type, maxlen, recipe.parts.size() - 2) : make_list(type);
     }
     case RecipeKind::TypedDict: {
       Ref type = build(recipe.parts[0]), factory = build(recipe.parts[1]);
@@ -369,6 +369,14 @@ void ValueBuilder::fill_class(PyObject* type, const Recipe& recipe) {
   }
 }
 
+// While its values are made somebody may go over it, who would notice a new key.
+void ValueBuilder::fill_dict(PyObject* dict, const std::vector<RecipeId>& parts, size_t first) {
+  auto* set_item = PyODict_Check(dict) ? &PyODict_SetItem : &PyDict_SetItem;
+  for (size_t i = first; iterates_dicts_ && i < parts.size(); i += 2)
+    check_status(set_item(dict, build(parts[i]), Py_None));
+  for (size_t i = first; i < parts.size(); i += 2) check_status(set_item(dict, build(parts[i]), build(parts[i + 1])));
+}
+
 void ValueBuilder::fill(RecipeId id) {
   const Recipe& recipe = snapshot_.recipes[id];
   const std::vector<RecipeId>& parts = recipe.parts;
@@ -378,20 +386,20 @@ void ValueBuilder::fill(RecipeId id) {
       for (RecipeId part : parts) check_status(PyList_Append(value, build(part)));
       return;
     case RecipeKind::TypedList:
-      for (size_t i = 2; i < parts.size(); ++i) append_to(value, build(parts[i]));
+      for (size_t i = 2; i < parts.size(); ++i) {
+        Ref item = build(parts[i]);
+        bool is_list = PyList_Check(value.get());
+        check_status(is_list ? PyList_Append(value, item)
+                             : PySequence_SetItem(value, static_cast<Py_ssize_t>(i) - 2, item));
+      }
       return;
     case RecipeKind::Set:
       for (RecipeId part : parts) check_status(PySet_Add(value, build(part)));
       return;
     case RecipeKind::Dict:
-      for (size_t i = 0; i < parts.size(); i += 2)
-        check_status(PyDict_SetItem(value, build(parts[i]), build(parts[i + 1])));
-      return;
-    case RecipeKind::TypedDict: {
-      auto* set_item = PyODict_Check(value.get()) ? &PyODict_SetItem : &PyDict_SetItem;
-      for (size_t i = 2; i < parts.size(); i += 2) check_status(set_item(value, build(parts[i]), build(parts[i + 1])));
-      return;
-    }
+      return fill_dict(value, parts, 0);
+    case RecipeKind::TypedDict:
+      return fill_dict(value, parts, 2);
     case RecipeKind::Cell:
       if (recipe.index != 0)
         build(parts[0]);  // making the class fills it

@@ -37,6 +37,7 @@ class ValueBuilder {
   Ref make(const Recipe& recipe, RecipeId id);
   void finish_queued();
   void fill(RecipeId id);
+  void fill_dict(PyObject* dict, const std::vector<RecipeId>& parts, size_t first);
   bool is_there(RecipeId id) const;
   Ref make_class(const Recipe& recipe);
   bool is_given_early(BorrowedRef name, RecipeId value);
@@ -50,6 +51,7 @@ class ValueBuilder {
   std::vector<RecipeId> to_fill_;
   std::vector<RecipeId> to_place_;  // iterators that are still at their beginning
   int filling_ = 0;
+  bool iterates_dicts_ = false;  // an iterator over a dict is among the recipes
 };
 
 }  // namespace md

@@ -284,6 +284,7 @@ ValuePtr ordered_move_to_end(Walk& walk, const CallArgs& args) {
   DictValue::Entry entry = dict->entries[static_cast<size_t>(at)];
   dict->entries.erase(dict->entries.begin() + at);
   dict->entries.insert(last ? dict->entries.end() : dict->entries.begin(), entry);
+  ++dict->erased;  // an iterator notices
   return walk.none();
 }
 

@@ -84,7 +84,8 @@ ValuePtr call_extend(Walk& walk, const CallArgs& args) {
   // A deque that is extended by itself is copied first.
   auto values = walk.iterate(args.positional[1], LengthHint::NotAsked);
   if (!values) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
-  std::vector<ValuePtr>& items = contents_of(walk, args);
+  bool is_same = values->empty() || room_of(walk, args.positional[0]) == 0;
+  std::vector<ValuePtr>& items = contents_of(walk, args, /*keeps_iterators=*/is_same);
   for (ValuePtr& value : *values) (at_left ? push_front : push_back)(walk, args.positional[0], items, std::move(value));
   return walk.none();
 }
@@ -102,7 +103,8 @@ ValuePtr call_pop(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_clear(Walk& walk, const CallArgs& args) {
   walk.require_method_count(args, 0, 0);
-  contents_of(walk, args).clear();
+  bool is_same = walk.length_of(args.positional[0]) == 0;
+  contents_of(walk, args, /*keeps_iterators=*/is_same).clear();
   return walk.none();
 }
 

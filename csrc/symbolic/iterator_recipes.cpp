@@ -36,8 +36,11 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
     const ValuePtr& held = view != nullptr ? view->dict : base;
     auto* attributes = as<InstanceDictValue>(held);
     if (attributes != nullptr && !iterator->exhausted) walk_.end_before_iteration(*iterator);
-    // One that has begun would not find its place again.
-    if (is_deque(held) && (iterator->exhausted || iterator->index > 0)) walk_.end_before_iteration(*iterator);
+    // One that has begun would not find its place again, one that has noticed a change would not notice it.
+    auto* deque = is_deque(held) ? as<SequenceValue>(held) : nullptr;
+    bool has_changed = deque != nullptr && deque->changes != iterator->start;
+    if (is_deque(held) && (iterator->exhausted || iterator->index > 0 || has_changed))
+      walk_.end_before_iteration(*iterator);
     auto* object = as<ObjectValue>(held);
     if (object != nullptr && object->writes && !iterator->exhausted)
       throw RestartSignal{object->writes->first_step,
