@@ -2,6 +2,8 @@
 // the last of its names is an object whose __set_name__ sees to it, and nobody else has the class yet.
 #include "cpython/class_maker.h"
 
+#include "cpython/object_layout.h"
+
 namespace md {
 
 namespace {
@@ -79,6 +81,11 @@ Ref new_class(PyTypeObject* meta, BorrowedRef arguments) {
   give_back(held);
   check_status(PyType_Type.tp_setattro(made, kPlace, nullptr));
   return made;
+}
+
+void put_in_class(PyTypeObject* type, BorrowedRef name, BorrowedRef value) {
+  check_status(PyDict_SetItem(pv_type_dict(type), name, value));
+  PyType_Modified(type);
 }
 
 }  // namespace md

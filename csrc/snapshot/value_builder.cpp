@@ -1,5 +1,7 @@
 #include "snapshot/value_builder.h"
 
+#include <algorithm>
+
 #include "cpython/class_maker.h"
 #include "frontends/arg_binding.h"
 #include "guards/named_results.h"
@@ -164,11 +166,8 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     case RecipeKind::Cell:
       if (!recipe.parts.empty()) to_fill_.push_back(id);
       return check(PyCell_New(nullptr));
-    case RecipeKind::Class: {
-      Ref type = make_class(recipe);
-      to_fill_.push_back(id);
-      return type;
-    }
+    case RecipeKind::Class:
+      return make_class(recipe, id);
     case RecipeKind::Instance: {
       Ref type = build(recipe.parts[0]);
       to_fill_.push_back(id);
@@ -299,14 +298,6 @@ Ref as_held_by_class(PyObject* name, const Ref& function) {
 
 namespace {
 
-// A __set_name__ that nobody has called yet, borrowed: those in Python were called while walking, and None stands for one in a
-// class that is not filled yet. Null: none.
-PyObject* uncalled_set_name(BorrowedRef value) {
-  static PyObject* const kSetName = PyUnicode_InternFromString("__set_name__");
-  PyObject* hook = _PyType_Lookup(value.type(), kSetName);
-  return hook == nullptr || hook == Py_None || PyFunction_Check(hook) ? nullptr : hook;
-}
-
 // name, qualified name, bases, metaclass, cell of its names
 constexpr size_t kClassParts = 5;
 
@@ -314,8 +305,7 @@ constexpr size_t kClassParts = 5;
 
 // Without building anything.
 bool ValueBuilder::is_there(RecipeId id) const {
-  RecipeKind kind = snapshot_.recipes[id].kind;
-  return kind == RecipeKind::Constant || kind == RecipeKind::Source;
+  return values_[id] || snapshot_.recipes[id].kind == RecipeKind::Constant;
 }
 
 // type(*parts), where the parts [first, last) are iterators, or are iterated over from here on; with `name` a keyword is True.
@@ -329,44 +319,54 @@ Ref ValueBuilder::call_on_iterators(PyTypeObject* type, std::span<const Ref> par
   return check(PyObject_Vectorcall(reinterpret_cast<PyObject*>(type), args.data(), held.size(), name));
 }
 
-// Its names are there, in their order; what is not there before it is made comes later, since it may hold the class.
-Ref ValueBuilder::make_class(const Recipe& recipe) {
-  Ref names = check(PyDict_New());
+// type gets the names as the body left them. What they hold was there before the class, though it may have come to hold it since: a
+// class that is asked for meanwhile is made at once, without what is not there yet.
+Ref ValueBuilder::make_class(const Recipe& recipe, RecipeId id) {
   const std::vector<RecipeId>& parts = recipe.parts;
   size_t end = kClassParts + 2 * static_cast<size_t>(recipe.index);
+  if (std::ranges::find(in_making_, id) == in_making_.end()) {
+    in_making_.push_back(id);
+    for (size_t i = 0; i < end; ++i) build(parts[i]);
+    in_making_.pop_back();
+    if (values_[id]) return values_[id];
+  }
+  Ref names = check(PyDict_New());
   for (size_t i = kClassParts; i < end; i += 2) {
-    Ref name = build(parts[i]);
-    bool is_early = is_given_early(name, parts[i + 1]);
-    check_status(PyDict_SetItem(names, name, is_early ? build(parts[i + 1]) : Ref::share(Py_None)));
+    bool is_given = is_given_to_type(parts[i + 1]);
+    check_status(PyDict_SetItem(names, build(parts[i]), is_given ? build(parts[i + 1]) : Ref::share(Py_None)));
+    if (!is_given) late_names_.push_back({id, i});
   }
   check_status(PyDict_SetItemString(names, "__qualname__", build(parts[1])));
   if (Ref cell = build(parts[4])) check_status(PyDict_SetItemString(names, "__classdictcell__", cell));
   Ref arguments = check(PyTuple_Pack(3, build(parts[0]).get(), build(parts[2]).get(), names.get()));
   Ref meta = build(parts[3]);
-  return check(new_class(reinterpret_cast<PyTypeObject*>(meta.get()), arguments.get()).release());
+  Ref type = check(new_class(reinterpret_cast<PyTypeObject*>(meta.get()), arguments.get()).release());
+  to_fill_.push_back(id);
+  return type;
 }
 
-// type.__new__ gets it: it has its names of slots then, and an object in Python that asks for its name has been told it already.
-bool ValueBuilder::is_given_early(BorrowedRef name, RecipeId value) {
-  if (PyUnicode_CompareWithASCIIString(name, "__slots__") == 0) return true;
+// An object whose __set_name__ is in Python has been told its name while walking.
+bool ValueBuilder::is_given_to_type(RecipeId value) {
   if (!is_there(value)) return false;
   static PyObject* const kSetName = PyUnicode_InternFromString("__set_name__");
   PyObject* hook = _PyType_Lookup(build(value).type(), kSetName);
   return hook == nullptr || !PyFunction_Check(hook);
 }
 
-void ValueBuilder::fill_class(PyObject* type, const Recipe& recipe) {
+// What type was not given, in its place, whatever a descriptor of the metaclass would do with a store; then what the program stored
+// and deleted.
+void ValueBuilder::fill_class(PyObject* type, const Recipe& recipe, RecipeId id) {
   const std::vector<RecipeId>& parts = recipe.parts;
-  for (size_t i = kClassParts; i < parts.size(); i += 2) {
-    bool is_first = i < kClassParts + 2 * static_cast<size_t>(recipe.index);
-    Ref name = build(parts[i]);
-    if (is_first && is_given_early(name, parts[i + 1])) continue;
-    Ref value = build(parts[i + 1]);
-    if (is_first && PyFunction_Check(value.get())) value = as_held_by_class(name, value);
-    check_status(PyType_Type.tp_setattro(type, name, value));
-    if (PyObject* hook = is_first ? uncalled_set_name(value) : nullptr)
-      check(PyObject_CallFunctionObjArgs(hook, value.get(), type, name.get(), nullptr));
+  for (const LateName& late : late_names_) {
+    if (late.type != id) continue;
+    Ref name = build(parts[late.part]), value = build(parts[late.part + 1]);
+    if (PyFunction_Check(value.get()))
+      check_status(PyType_Type.tp_setattro(type, name, as_held_by_class(name, value)));  // it may fill a slot
+    else
+      put_in_class(reinterpret_cast<PyTypeObject*>(type), name, value);
   }
+  for (size_t i = kClassParts + 2 * static_cast<size_t>(recipe.index); i < parts.size(); i += 2)
+    check_status(PyType_Type.tp_setattro(type, build(parts[i]), build(parts[i + 1])));
 }
 
 // While its values are made somebody may go over it, who would notice a new key.
@@ -416,7 +416,7 @@ void ValueBuilder::fill(RecipeId id) {
       return;
     }
     case RecipeKind::Class:
-      return fill_class(value, recipe);
+      return fill_class(value, recipe, id);
     case RecipeKind::Instance:
       for (size_t i = 1; i < parts.size(); i += 2)
         check_status(PyObject_GenericSetAttr(value, build(parts[i]), build(parts[i + 1])));

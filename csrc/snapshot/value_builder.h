@@ -39,11 +39,11 @@ class ValueBuilder {
   void fill(RecipeId id);
   void fill_dict(PyObject* dict, const std::vector<RecipeId>& parts, size_t first);
   bool is_there(RecipeId id) const;
-  Ref make_class(const Recipe& recipe);
-  bool is_given_early(BorrowedRef name, RecipeId value);
+  Ref make_class(const Recipe& recipe, RecipeId id);
+  bool is_given_to_type(RecipeId value);
   Ref call_on_iterators(PyTypeObject* type, std::span<const Ref> parts, size_t first, size_t last,
                         PyObject* name = nullptr);
-  void fill_class(PyObject* type, const Recipe& recipe);
+  void fill_class(PyObject* type, const Recipe& recipe, RecipeId id);
   const Snapshot& snapshot_;
   LocalsView view_;
   std::span<Tensor> outputs_;
@@ -51,7 +51,13 @@ class ValueBuilder {
   std::vector<RecipeId> to_fill_;
   std::vector<RecipeId> to_place_;  // iterators that are still at their beginning
   int filling_ = 0;
-  bool iterates_dicts_ = false;  // an iterator over a dict is among the recipes
+  bool iterates_dicts_ = false;      // an iterator over a dict is among the recipes
+  std::vector<RecipeId> in_making_;  // classes of which the names are being built
+  struct LateName {
+    RecipeId type;
+    size_t part;  // of its recipe
+  };
+  std::vector<LateName> late_names_;  // held by a class that was made without them
 };
 
 }  // namespace md

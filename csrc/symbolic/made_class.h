@@ -17,8 +17,10 @@ struct MadeClass {
   ValuePtr bases;                      // a tuple
   std::vector<ValuePtr> base_classes;  // what it holds
   Handle<DictValue> names;             // what the class itself holds, but for what every class is given
-  size_t first_names = 0;              // so many of them are there since the class was made
-  ValuePtr names_cell;                 // __classdict__ of the body; null: the body has none
+  Handle<DictValue> first_names;       // as type.__new__ got them
+  // Stored since then, in order; null: deleted.
+  std::vector<std::pair<Ref, ValuePtr>> stores;
+  ValuePtr names_cell;  // __classdict__ of the body; null: the body has none
 };
 
 class Walk;

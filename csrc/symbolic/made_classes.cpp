@@ -321,7 +321,8 @@ ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, cons
     if (!module) break_on_class(walk, "a class of a module without a name");
     made->names->set(kModule, module);
   }
-  made->first_names = made->names->entries.size();
+  made->first_names = make_value<DictValue>();
+  made->first_names->entries = made->names->entries;
   check_status(PyDict_SetItem(held, kQualname, as<ObjectValue>(made->qualname)->object));
   Ref arguments = check(PyTuple_Pack(3, text.get(), tuple.get(), held.get()));
   Ref model = new_class(class_of(meta), arguments.get());
@@ -369,11 +370,12 @@ bool store_on_class(Walk& walk, MadeClass& made, BorrowedRef name, const ValuePt
   if (!value) {
     if (at < 0) return false;
     check_status(PyObject_DelAttr(reinterpret_cast<PyObject*>(made.model()), name));
-    if (static_cast<size_t>(at) < made.first_names) --made.first_names;
+    made.stores.emplace_back(Ref::share(name), nullptr);
     return made.names->erase(name);
   }
   check_status(PyObject_SetAttr(reinterpret_cast<PyObject*>(made.model()), name, stand_in(walk, name, value)));
   made.names->set(name, value);
+  made.stores.emplace_back(Ref::share(name), value);
   return true;
 }
 

@@ -106,11 +106,15 @@ RecipeId RegionFinisher::key_recipe(BorrowedRef key) {
 
 void RegionFinisher::describe_class(const MadeClass& made, Recipe& recipe) {
   recipe.kind = RecipeKind::Class;
-  recipe.index = static_cast<int32_t>(made.first_names);
+  recipe.index = static_cast<int32_t>(made.first_names->entries.size());
   add_parts(recipe, {made.name, made.qualname, made.bases, made.meta, made.names_cell});
-  for (const DictValue::Entry& entry : made.names->entries) {
+  for (const DictValue::Entry& entry : made.first_names->entries) {
     recipe.parts.push_back(constant_recipe(entry.key.get()));
     recipe.parts.push_back(recipe_of(entry.value));
+  }
+  for (const auto& [name, value] : made.stores) {
+    recipe.parts.push_back(constant_recipe(name));
+    recipe.parts.push_back(recipe_of(value));
   }
 }
 
