@@ -44,11 +44,11 @@ std::optional<int64_t> effective_level(Walk& walk, ValuePtr logger) {
   return std::nullopt;
 }
 
-// The method that every logger has, as it is in the module.
-bool has_own_method(Walk& walk, const ValuePtr& logger, const char* name) {
+// The method is that of a class of the module.
+bool has_own_method(Walk& walk, const ValuePtr& object, PyObject* of, const char* name) {
   Ref key = check(PyUnicode_InternFromString(name));
-  Ref own = check(PyObject_GetAttr(logger_class(), key));
-  ValuePtr found = walk.optional_attribute(logger, key.get());
+  Ref own = check(PyObject_GetAttr(of, key));
+  ValuePtr found = walk.optional_attribute(object, key.get());
   auto* method = as<BoundMethodValue>(found);
   auto* function = method != nullptr ? as<ObjectValue>(method->function) : nullptr;
   if (function == nullptr || function->object.get() != own.get()) return false;
@@ -68,7 +68,7 @@ std::optional<Enabled> enabled_for(Walk& walk, const ValuePtr& logger, int64_t l
   if (object == nullptr || !PyObject_TypeCheck(object->object.get(), reinterpret_cast<PyTypeObject*>(logger_class())))
     return std::nullopt;
   for (const char* name : {"isEnabledFor", "getEffectiveLevel"})
-    if (!has_own_method(walk, logger, name)) return std::nullopt;
+    if (!has_own_method(walk, logger, logger_class(), name)) return std::nullopt;
   ValuePtr disabled = field(walk, logger, "disabled");
   std::optional<bool> is_disabled = disabled ? walk.truth_of(disabled) : std::nullopt;
   if (!is_disabled) return std::nullopt;
@@ -94,7 +94,7 @@ std::optional<bool> is_enabled(Walk& walk, const ValuePtr& logger, int64_t level
   std::optional<Enabled> enabled = enabled_for(walk, logger, level, reads_cache);
   if (!enabled) return std::nullopt;
   if (enabled->cache)
-    walk.dict_set(enabled->cache, check(PyLong_FromLongLong(level)).get(), walk.boolean(enabled->answer));
+    walk.store_in_dict(enabled->cache, check(PyLong_FromLongLong(level)).get(), walk.boolean(enabled->answer));
   return enabled->answer;
 }
 
@@ -175,6 +175,31 @@ ValuePtr call_is_enabled(Walk& walk, const CallArgs& args) {
   return walk.boolean(*enabled);
 }
 
+PyObject* adapter_class() {
+  static PyObject* const type = in_logging("LoggerAdapter");
+  return type;
+}
+
+// The running frame is that of an adapter's log(), which goes on to ask the logger itself, and does nothing else before.
+bool is_in_log_of(Walk& walk, const ValuePtr& adapter) {
+  static PyObject* const log = check(PyObject_GetAttrString(adapter_class(), "log")).release();
+  bool is_log =
+      PyFunction_Check(log) && PyFunction_GET_CODE(log) == reinterpret_cast<PyObject*>(walk.bytecode().code());
+  return is_log && has_own_method(walk, adapter, adapter_class(), "process");
+}
+
+// LoggerAdapter.isEnabledFor
+ValuePtr call_adapter_is_enabled(Walk& walk, const CallArgs& args) {
+  walk.require_method_count(args, 1, 1);
+  ValuePtr logger = field(walk, args.positional[0], "logger");
+  ValuePtr method = logger ? field(walk, logger, "isEnabledFor") : nullptr;
+  if (!method) walk.raise_here();
+  std::optional<int64_t> level =
+      is_in_log_of(walk, args.positional[0]) ? walk.int_of(args.positional[1]) : std::nullopt;
+  std::optional<bool> enabled = level ? is_enabled(walk, logger, *level, false) : std::nullopt;
+  return enabled ? walk.boolean(*enabled) : walk.call_now(method, {{args.positional[1]}, {}});
+}
+
 // A logger that exists; one that does not is made by Python.
 ValuePtr call_get_logger(Walk& walk, const CallArgs& args) {
   auto refuse = [&] { walk.graph_break(BreakReason::log_call, "logging: getLogger() of a new logger"); };
@@ -234,6 +259,7 @@ void register_logging_calls() {
   if (!are_its_own(names)) return;
   register_rows(std::make_integer_sequence<int, static_cast<int>(std::size(kMethods))>());
   register_call(check(PyObject_GetAttrString(logger_class(), "isEnabledFor")).get(), call_is_enabled);
+  register_call(check(PyObject_GetAttrString(adapter_class(), "isEnabledFor")).get(), call_adapter_is_enabled);
   register_call(in_logging("getLogger"), call_get_logger);
 }
 

@@ -281,6 +281,26 @@ PROGRAMS = {
         "r = [log.isEnabledFor(n) for n in (30, 35, 40)], dict(log._cache)",
         "logging.getLogger('md.tables').setLevel(0)",
     ),
+    "an adapter": (
+        "log = logging.getLogger('md.tables')\nlog.setLevel(20)\na = logging.LoggerAdapter(log, {})",
+        "r = a.isEnabledFor(20), a.isEnabledFor(10), dict(log._cache)",
+        "log.setLevel(0)",
+    ),
+    "an adapter that logs": (
+        "log = logging.getLogger('md.tables')\nlog.setLevel(30)\na = logging.LoggerAdapter(logging.LoggerAdapter(log, {}), {})",
+        "a.info('i')\na.log(10, 'd')\nr = dict(log._cache)",
+        "log.setLevel(0)",
+    ),
+    "an adapter of its own": (
+        "class A(logging.LoggerAdapter):\n def process(self, m, k): seen.append(m); return m, k\nlog = logging.getLogger('md.tables')\nlog.setLevel(50)\na = A(log, {})\na.isEnabledFor(20)\nlog.level = 10",
+        "a.info('said')\nr = list(seen), dict(log._cache)",
+        "log.setLevel(0)\nseen.clear()",
+    ),
+    "an adapter of something else": (
+        "class L:\n def isEnabledFor(self, level): return level > 5\na = logging.LoggerAdapter(L(), {})",
+        "r = a.isEnabledFor(3), a.isEnabledFor(7)",
+        "pass",
+    ),
     "a method of a class": (
         "old = Plain.__init__\nPlain.__init__ = lambda self, n=0: setattr(self, 'n', 'other')",
         "r = Plain().n",
