@@ -112,7 +112,6 @@ ValueBuilder::ValueBuilder(const Snapshot& snapshot, const LocalsView& view, con
     : snapshot_(snapshot), view_(view), values_(snapshot.recipes.size()) {
   for (size_t id = 0; id < snapshot.recipes.size(); ++id) {
     const Recipe& recipe = snapshot.recipes[id];
-    iterates_dicts_ = iterates_dicts_ || recipe.kind == RecipeKind::DictIterator;
     if (recipe.kind != RecipeKind::Source) continue;
     values_[id] = remembered(recipe.source, view, memory);
     MD_ASSERT(values_[id], "a value that an exit needs is gone");
@@ -324,17 +323,19 @@ Ref ValueBuilder::call_on_iterators(PyTypeObject* type, std::span<const Ref> par
 Ref ValueBuilder::make_class(const Recipe& recipe, RecipeId id) {
   const std::vector<RecipeId>& parts = recipe.parts;
   size_t end = kClassParts + 2 * static_cast<size_t>(recipe.index);
-  if (std::ranges::find(in_making_, id) == in_making_.end()) {
-    in_making_.push_back(id);
+  if (!classes_) classes_ = std::make_unique<ClassWork>();
+  std::vector<RecipeId>& in_making = classes_->in_making;
+  if (std::ranges::find(in_making, id) == in_making.end()) {
+    in_making.push_back(id);
     for (size_t i = 0; i < end; ++i) build(parts[i]);
-    in_making_.pop_back();
+    in_making.pop_back();
     if (values_[id]) return values_[id];
   }
   Ref names = check(PyDict_New());
   for (size_t i = kClassParts; i < end; i += 2) {
     bool is_given = is_given_to_type(parts[i + 1]);
     check_status(PyDict_SetItem(names, build(parts[i]), is_given ? build(parts[i + 1]) : Ref::share(Py_None)));
-    if (!is_given) late_names_.push_back({id, i});
+    if (!is_given) classes_->late.push_back({id, i});
   }
   check_status(PyDict_SetItemString(names, "__qualname__", build(parts[1])));
   if (Ref cell = build(parts[4])) check_status(PyDict_SetItemString(names, "__classdictcell__", cell));
@@ -357,7 +358,8 @@ bool ValueBuilder::is_given_to_type(RecipeId value) {
 // and deleted.
 void ValueBuilder::fill_class(PyObject* type, const Recipe& recipe, RecipeId id) {
   const std::vector<RecipeId>& parts = recipe.parts;
-  for (const LateName& late : late_names_) {
+  for (size_t k = 0; k < classes_->late.size(); ++k) {  // building may make further classes
+    const LateName late = classes_->late[k];
     if (late.type != id) continue;
     Ref name = build(parts[late.part]), value = build(parts[late.part + 1]);
     if (PyFunction_Check(value.get()))
@@ -371,8 +373,11 @@ void ValueBuilder::fill_class(PyObject* type, const Recipe& recipe, RecipeId id)
 
 // While its values are made somebody may go over it, who would notice a new key.
 void ValueBuilder::fill_dict(PyObject* dict, const std::vector<RecipeId>& parts, size_t first) {
+  if (!iterates_dicts_)
+    iterates_dicts_ =
+        std::ranges::find(snapshot_.recipes, RecipeKind::DictIterator, &Recipe::kind) != snapshot_.recipes.end();
   auto* set_item = PyODict_Check(dict) ? &PyODict_SetItem : &PyDict_SetItem;
-  for (size_t i = first; iterates_dicts_ && i < parts.size(); i += 2)
+  for (size_t i = first; *iterates_dicts_ && i < parts.size(); i += 2)
     check_status(set_item(dict, build(parts[i]), Py_None));
   for (size_t i = first; i < parts.size(); i += 2) check_status(set_item(dict, build(parts[i]), build(parts[i + 1])));
 }

@@ -1,5 +1,7 @@
 // Evaluates recipes at an exit. Sources are all fetched before anything is built; nothing here runs the user's code.
 #pragma once
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -51,13 +53,16 @@ class ValueBuilder {
   std::vector<RecipeId> to_fill_;
   std::vector<RecipeId> to_place_;  // iterators that are still at their beginning
   int filling_ = 0;
-  bool iterates_dicts_ = false;      // an iterator over a dict is among the recipes
-  std::vector<RecipeId> in_making_;  // classes of which the names are being built
+  std::optional<bool> iterates_dicts_;  // an iterator over a dict is among the recipes; not set: not asked yet
   struct LateName {
     RecipeId type;
     size_t part;  // of its recipe
   };
-  std::vector<LateName> late_names_;  // held by a class that was made without them
+  struct ClassWork {
+    std::vector<RecipeId> in_making;  // of which the names are being built
+    std::vector<LateName> late;       // held by a class that was made without them
+  };
+  std::unique_ptr<ClassWork> classes_;  // null: none was made
 };
 
 }  // namespace md
