@@ -272,6 +272,8 @@ bool CodeCache::first_warning(const CacheKey& key) {
   return true;
 }
 
+bool CodeCache::first_suppression(const CacheKey& key) { return !std::exchange(find_or_add(key).suppressed, true); }
+
 bool CodeCache::was_seen(const CacheKey& key) { return std::exchange(find_or_add(key).seen, true); }
 
 }  // namespace md

@@ -70,6 +70,8 @@ class CodeCache : private GuardDeathListener {
   void set_told(const CacheKey& key);
   // True the first time for a key.
   bool first_warning(const CacheKey& key);
+  // Likewise, of an error that is suppressed.
+  bool first_suppression(const CacheKey& key);
   // False the first time for a key.
   bool was_seen(const CacheKey& key);
   // A place has as many entries as it may have, and further ones were asked for.
@@ -88,7 +90,7 @@ class CodeCache : private GuardDeathListener {
   struct Bucket {
     CacheKey key;
     std::vector<CacheEntryPtr> entries;  // the last found first, or where there is an index, in its order
-    bool warned = false, told = false;
+    bool warned = false, told = false, suppressed = false;
     std::set<std::string> varying;
     bool seen = false;
     FailureCounts failures;

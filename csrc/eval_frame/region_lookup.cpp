@@ -177,10 +177,8 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-[[noreturn]] void raise_violations(const std::string& text) {
-  Ref type = imported("minidynamo._dynamo.exc", "ConstraintViolationError");
-  PyErr_SetString(type, text.c_str());
-  throw CaptureError();
+void set_violations(const std::string& text) {
+  PyErr_SetString(imported("minidynamo._dynamo.exc", "ConstraintViolationError"), text.c_str());
 }
 
 RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKey& key) {
@@ -201,7 +199,13 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
     start.callers = nullptr;
     region = capture_region(start);
   }
-  if (!region.violations.empty() && !config().allow_ignore_mark_dynamic) raise_violations(region.violations);
+  if (!region.violations.empty() && !config().allow_ignore_mark_dynamic) {
+    set_violations(region.violations);
+    if (!is_suppressed(place)) throw CaptureError();
+    warn_of_suppressed(place);
+    region = type_guarded_hand_over(place, std::move(region));
+    region.graph_break.reset();
+  }
   if (region.graph_break) report_break(place, region, report);
   ++counters().regions_captured;
   if (region.skips_frame) region = type_guarded_hand_over(place, std::move(region));
@@ -325,8 +329,10 @@ FoundRegion find_or_capture(const RegionPlace& place, HandOver& why) {
   } catch (const CaptureError&) {
     if (!is_suppressed(place)) throw;
     why = HandOver::internal_error;
-    if (cache.first_warning(key)) warn_of_suppressed(place);
-    PyErr_Clear();
+    if (cache.first_suppression(key))
+      warn_of_suppressed(place);
+    else
+      PyErr_Clear();
     return {};
   } catch (...) {
     if (!was_want_of_memory()) {
