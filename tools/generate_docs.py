@@ -60,21 +60,21 @@ def config():
 
 CONFIG = """# Configuration
 
-The flags of `minidynamo._dynamo.config`, for the whole process; the table is `csrc/base/config_flags.def`. A value of another type
-is a `TypeError`, an unknown name an `AttributeError`.
+The flags of `minidynamo._dynamo.config`, for the whole process; the table is `csrc/base/config_flags.def`. A value of
+another type is a `TypeError`, an unknown name an `AttributeError`.
 
-`config.patch(flag=value, ...)`, `config.patch("flag", value)` and `config.patch({"flag": value})` set flags for a block, for each
-call of the function that they decorate, or for a `unittest.TestCase`; `unittest.mock.patch.object(config, "flag", value)` does
-as well. `config.get_config_copy()` gives all flags as a dict, `config.save_config()` as bytes, and `config.load_config()` takes
-either.
+`config.patch(flag=value, ...)`, `config.patch("flag", value)` and `config.patch({"flag": value})` set flags for a
+block, for each call of the function that they decorate, or for a `unittest.TestCase`; so does
+`unittest.mock.patch.object(config, "flag", value)`. `config.get_config_copy()` gives all flags as a dict,
+`config.save_config()` as bytes, and `config.load_config()` takes either.
 
 """
 
 INERT = """
 ## Flags of TorchDynamo without effect
 
-They are there with their defaults in TorchDynamo 2.13, so that programs that set them run, and take any value. The table is
-`csrc/base/inert_flags.def`.
+They are there with their defaults in TorchDynamo 2.13, so that programs that set them run, and take any value. The
+table is `csrc/base/inert_flags.def`.
 
 """
 
