@@ -6,6 +6,7 @@
 #include "cpython/stack_room.h"
 #include "eval_frame/concrete.h"
 #include "eval_frame/counters.h"
+#include "eval_frame/hook.h"
 #include "eval_frame/pending.h"
 #include "eval_frame/region_lookup.h"
 #include "eval_frame/signal_service.h"
@@ -162,6 +163,8 @@ PyObject* FrameDriver::run_concretely() {
 FrameDriver::Advance FrameDriver::hand_over_here(HandOver reason) {
   note_hand_over(reason, frame_.bytecode(), frame_.index());
   AmbientPolicy ambient(policy_);
+  std::optional<HookPause> pause;
+  if (reason == HandOver::no_room || reason == HandOver::no_stack) pause.emplace();
   result_ = hand_over(frame_);
   return Advance::Left;
 }
@@ -232,7 +235,7 @@ bool FrameDriver::is_fruitless(const RegionEntry& entry) {
 FrameDriver::Advance FrameDriver::run_region(RegionRun& run) {
   if (run.entry()->checks_left > 0)
     if (std::optional<Advance> advance = check_region(run)) return *advance;
-  if (!run.run_plan(&frame_)) return hand_over_here(HandOver::plan_failed);
+  if (!run.run_plan(&frame_)) return hand_over_here(run.failure());
   return leave_region(run);
 }
 

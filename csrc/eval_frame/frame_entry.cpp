@@ -17,6 +17,8 @@ namespace {
 
 PyObject* leave_to_interpreter(PyThreadState* ts, PvFrame* raw, HandOver reason) {
   note_hand_over(reason, pv_code(raw));
+  std::optional<HookPause> pause;
+  if (reason == HandOver::no_room) pause.emplace();
   return run_default(ts, raw);
 }
 
@@ -88,7 +90,7 @@ PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
     return leave_to_interpreter(ts, raw, HandOver::another_hook);
   RegionRun run(std::move(entry), place.view, memory);
   bool inside = run.entry()->needs_frame();
-  if (!inside && !run.run_plan()) return leave_to_interpreter(ts, raw, HandOver::plan_failed);
+  if (!inside && !run.run_plan()) return leave_to_interpreter(ts, raw, run.failure());
   return drive(ts, raw, policy,
                [&](FrameDriver& driver) { return inside ? driver.run_inside(run) : driver.run_from(run); });
 }

@@ -118,7 +118,11 @@ bool RegionRun::run_with_call_outs(LiveFrame& frame) {
 }
 
 bool RegionRun::run_plan(LiveFrame* frame) {
-  if (unfit_ || !has_room_for(region())) return false;
+  if (unfit_) return false;
+  if (!has_room_for(region())) {
+    failure_ = HandOver::no_room;
+    return false;
+  }
   if (entry_->plan == nullptr) return true;
   if (region().call_outs.empty()) return run_steps();
   MD_ASSERT(frame != nullptr, "a region with call-outs runs in its frame");

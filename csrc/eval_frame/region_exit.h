@@ -5,6 +5,7 @@
 
 #include "base/inline_array.h"
 #include "eval_frame/frame_image.h"
+#include "eval_frame/hand_over.h"
 #include "eval_frame/live_frame.h"
 #include "eval_frame/output_replay.h"
 #include "eval_frame/region_entry.h"
@@ -62,6 +63,8 @@ class RegionRun {
   // Throws PythonError when a backend's callable or a call-out raised. `frame` is the one that the region is of, entered; a region
   // without call-outs needs none.
   bool run_plan(LiveFrame* frame = nullptr);
+  // Why it was not run, and what the rest of the frame is left for.
+  HandOver failure() const { return failure_; }
 
   // Null, or empty: the region is left at an output, as stopped_output() says. `frame` is the region's, null if it has none;
   // a region with outputs that run Python code needs one.
@@ -91,6 +94,7 @@ class RegionRun {
   std::optional<OutputReplay> replay_;
   InlineArray<GraphInput, 8> inputs_;
   InlineArray<Tensor, 4> outputs_;
+  HandOver failure_ = HandOver::plan_failed;
   bool unfit_ = false;  // an argument that no graph input can hold
 };
 
