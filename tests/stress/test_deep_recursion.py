@@ -141,6 +141,7 @@ MIB = 1 << 20
 USES_C_STACK = {"keyword arguments and defaults", "decorated"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_raised_limit(kind):
     assert run(KINDS[kind], (5000, 4000 if kind in USES_C_STACK else 20000), 10**6) == ["same"] * 2 + ["done"]
@@ -158,7 +159,7 @@ def test_ordinary_limit(kind):
     assert run(KINDS[kind], (10, 400, 800, 1100, 3000, 50), 1000) == ["same"] * 6 + ["done"]
 
 
-@pytest.mark.parametrize("limit", [60, 200, 3000])
+@pytest.mark.parametrize("limit", [60, 200, pytest.param(3000, marks=pytest.mark.slow)])
 def test_other_limits(limit):
     depths = (limit // 4, limit // 2, limit - 30, limit, 2 * limit, limit // 4)
     assert run(KINDS["function"], depths, limit) == ["same"] * 6 + ["done"]

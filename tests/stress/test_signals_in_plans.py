@@ -176,11 +176,14 @@ def test_ctrl_c():
 
 # Behind a call of Python code the handler waits for the end of the region, and for all its effects.
 AFTER_A_CALL = """
+        def tell_inside(x):
+            if armed:
+                signal.setitimer(signal.ITIMER_REAL, 0.003)
+            return x + 1
+
         @md.library.custom_op("signals::tell", mutates_args=())
         def tell(x: md.Tensor) -> md.Tensor:
-            if armed:
-                signal.setitimer(signal.ITIMER_REAL, 0.001)
-            return x + 1
+            return tell_inside(x)
 
         @tell.register_fake
         def _(x):
@@ -203,11 +206,16 @@ AFTER_A_CALL = """
         signal.signal(signal.SIGALRM, handler)
         compiled = run(f, md.ones(BIG))
         armed.append(1)
-        x, box.n, items[:] = md.zeros(BIG), 0, []
-        try:
-            compiled(x)
-        except Stop as error:
-            print(line_of(error, f) in {lines}, end=" ")
+        while True:
+            x, box.n, items[:], seen[:] = md.zeros(BIG), 0, [], []
+            try:
+                compiled(x)
+            except Stop as error:
+                line = line_of(error, f)
+                if line is None or line_of(error, tell_inside) is not None or line == 2:  # behind the call of f, or before the plan goes on
+                    continue
+                print(line in {lines}, end=" ")
+            break
         print(x.sum().item() == BIG, box.n, items, len(seen))
 """
 
