@@ -5,7 +5,6 @@ handles the exception, and the summary says how many were compared.
 """
 
 import pytest
-
 from unchecked_programs import UNCHECKED
 
 import minidynamo
@@ -24,9 +23,10 @@ def skip_marked(items, marker, reason):
 
 def skip_unchecked(items):
     for item in items:
-        name = getattr(item, "callspec", None) and item.callspec.params.get("name")
-        if isinstance(name, str) and name in UNCHECKED:
-            item.add_marker(pytest.mark.skip(reason=UNCHECKED[name]))
+        parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        for name in parameters:
+            if isinstance(name, str) and name in UNCHECKED:
+                item.add_marker(pytest.mark.skip(reason=UNCHECKED[name]))
 
 
 def pytest_collection_modifyitems(items):
