@@ -17,5 +17,6 @@ UNCHECKED = {
     "tensor_indexing.iterated_and_unpacked": "a restored iterator over a tensor is one over a tuple",
     "docs/programming_model/pure_functions.md": "shows what comes of promising a function that is not pure",
     "docs/programming_model/skipped_functions.md": "shows what comes of promising a function that is not pure",
+    "docs/troubleshooting.md": "shows a mismatch",
     "tensors.iteration": "a restored iterator over a tensor is one over a tuple",
 }

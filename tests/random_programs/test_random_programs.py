@@ -4,6 +4,8 @@ import random
 
 import pytest
 
+from minidynamo._dynamo import config
+
 from .run import run
 from .writer import write_program
 
@@ -28,3 +30,12 @@ def test_programs(start):
 def test_many_programs(start):
     for seed in range(start, start + 250):
         check_seed(seed)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("start", range(100_000, 120_000, 250))
+def test_many_checked_programs(start):
+    """What each region gives is compared with plain Python where it ends, not only what the program shows of it."""
+    with config.patch(check_captures=10):
+        for seed in range(start, start + 250):
+            check_seed(seed)
