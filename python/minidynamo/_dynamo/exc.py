@@ -73,8 +73,8 @@ class InternalError(DynamoException):
 class CaptureMismatch(InternalError):
     """Under config.check_captures: what a region gives is not what plain Python comes to.
 
-    captured and python are the first two values that differ, graph the region's graph as text. Where Python does not come
-    to the region's exit, python is the exception that it raises instead, or None.
+    captured and python are the first two values that differ, graph the region's graph as text. Where Python does not
+    come to the region's exit, python is the exception that it raises instead, or None.
     """
 
     def __init__(self, msg, captured=None, python=None, graph=""):
