@@ -36,6 +36,9 @@ _RETURNED = (
     "looks at the locals of a frame that returns: what its last region would store in them is not written any more"
 )
 _NUMBERS = "counts the references to a small number, which captured regions hold as well"
+_REFERENCES = (
+    "counts the references to a constant, or asks whether there is one alone: captured regions hold it as well"
+)
 _PLACES = "asks whether Python uses the place of an object that died at once: a region makes its objects later"
 _WEAK = "counts the weak references to an object: a region that makes or follows one is guarded by one of its own"
 _SPECIALISED = "looks for an instruction that the interpreter makes of one that it has executed often"
@@ -62,6 +65,10 @@ KNOWN = {
     "TestIncompleteFrameAreInvisible.test_sneaky_frame_object_teardown": _RETURNED,
     "TestTracebackException.test_print": _RETURNED,
     "test_bug_782369": _NUMBERS,
+    "BytesMemorySliceSliceTest.test_getbuffer": _REFERENCES,
+    "BytesMemorySliceTest.test_getbuffer": _REFERENCES,
+    "BytesMemoryviewTest.test_getbuffer": _REFERENCES,
+    "CBytesIOTest.test_sizeof": _REFERENCES,
     "test_tuple_reuse": _PLACES,  # of itertools and enumerate
     "test_product_tuple_reuse": _PLACES,
     "test_zip_tuple_reuse": _PLACES,
@@ -69,6 +76,11 @@ KNOWN = {
     "test_genexps.__test__.doctests": _PLACES,
     "test_lru_recursion": "a recursion for which an idle hook has just enough C stack: a frame of the driver takes more of it",
     "test_no_unwind_for_shim_frame": _SPECIALISED,
+    "test_binary_specialize": _SPECIALISED,  # of test_dis, as the next four
+    "test_call_specialize": _SPECIALISED,
+    "test_load_attr_specialize": _SPECIALISED,
+    "test_show_caches": _SPECIALISED,
+    "test_super_instructions": _SPECIALISED,
     "TypeCacheWithSpecializationTests.test_class_call_specialization_user_type": _SPECIALISED,
     "TypeCacheWithSpecializationTests.test_class_load_attr_specialization_static_type": _SPECIALISED,
     "TypeCacheWithSpecializationTests.test_class_load_attr_specialization_user_type": _SPECIALISED,
@@ -105,6 +117,7 @@ IDLE = {
     "test_c_return_count": _NOT_INLINED,
     "test_20_async_for_loop": "a coroutine that await does not inline hands on its result by a StopIteration, of which the tracer is told",
     "test_super_deep": _C_STACK,
+    "test_loop_quicken": "looks for instructions that are not quickened while an evaluator of frames is set",
     "test_lru_recursion": _C_STACK,
     "test_recursive_traceback": _C_STACK,
     "test_property_load_attr_specialization": "looks for an instruction that is not specialised while an evaluator of frames is set",
