@@ -8,6 +8,8 @@
 #include "bindings/tensor_object.h"
 #include "eval_frame/check_captures.h"
 #include "symbolic/marked_calls.h"
+#include "tensor/fake_views.h"
+#include "tensor/memory_overlap.h"
 
 namespace py = pybind11;
 
@@ -62,7 +64,57 @@ py::object fake_of(const py::object& tensor) {
 // For writes that no operation of ours did.
 void note_written(const py::object& tensor) {
   if (!is_tensor(tensor.ptr())) raise(ErrorKind::Type, "a Tensor is expected");
-  if (const StoragePtr& storage = tensor_of(tensor.ptr())->storage()) storage->bump_version();
+  const Tensor& written = tensor_of(tensor.ptr());
+  if (const StoragePtr& storage = written->storage()) storage->bump_version();
+  FakeViews* views = FakeViews::current();
+  if (views != nullptr && written->kind() == TensorKind::Fake) views->written(written);
+}
+
+// The same elements, in one memory.
+bool is_one_window(const py::object& a, const py::object& b) {
+  const Tensor &first = tensor_of(a.ptr()), &second = tensor_of(b.ptr());
+  bool are_real = first->kind() == TensorKind::Real && second->kind() == TensorKind::Real;
+  return are_real && first->storage().get() == second->storage().get() && is_same_window(first, second);
+}
+
+struct Views {
+  std::vector<ViewCall> calls;
+};
+
+py::object viewed(const Views& views, const py::object& tensor) {
+  if (views.calls.empty()) return tensor;
+  return py::reinterpret_steal<py::object>(wrap_tensor(apply_views(views.calls, tensor_of(tensor.ptr()))).release());
+}
+
+// What a function does with fakes.
+py::object watch(FakeViews& views, const py::object& function, const py::args& args, const py::kwargs& kwargs) {
+  FakeViewsScope scope(&views);
+  return function(*args, **kwargs);
+}
+
+void bind_fake_views(py::module_& module) {
+  py::class_<Views>(module, "_Views")
+      .def("of", &viewed, "The same views of another tensor.")
+      .def("__len__", [](const Views& self) { return self.calls.size(); });
+  py::class_<FakeViews>(module, "_FakeViews")
+      .def(py::init<>())
+      .def("watch", &watch, "Calls the function; what it does with fakes is noted.")
+      .def(
+          "root",
+          [](const FakeViews& self, const py::object& fake) {
+            return reinterpret_cast<uintptr_t>(self.root(tensor_of(fake.ptr())).impl());
+          },
+          "A number for what the fake is a view of, or for the fake.")
+      .def("views",
+           [](const FakeViews& self, const py::object& fake) { return Views{self.views(tensor_of(fake.ptr()))}; })
+      .def(
+          "root_tensor",
+          [](const FakeViews& self, const py::object& fake) {
+            return py::reinterpret_steal<py::object>(wrap_tensor(self.root(tensor_of(fake.ptr()))).release());
+          },
+          "What the fake is a view of.")
+      .def("is_written",
+           [](const FakeViews& self, const py::object& fake) { return self.is_written(tensor_of(fake.ptr())); });
 }
 
 // Whether two tensors lie in the same memory.
@@ -93,6 +145,8 @@ void bind_traced_calls(py::module_& module) {
   });
   module.def("_fake_of", &fake_of);
   module.def("_shares_storage", &shares_storage);
+  module.def("_is_one_window", &is_one_window);
+  bind_fake_views(module);
 }
 
 }  // namespace md

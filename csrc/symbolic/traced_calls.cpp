@@ -5,6 +5,8 @@
 #include "cpython/errors.h"
 #include "cpython/imports.h"
 #include "cpython/text.h"
+#include "frontends/eager.h"
+#include "graph/views.h"
 #include "guards/held_object.h"
 #include "snapshot/serving_code.h"
 #include "symbolic/call_outs.h"
@@ -97,32 +99,43 @@ Capture& capture_of_args(std::span<const Arg> args) {
   raise(ErrorKind::Internal, "an op was recorded without a recording tensor");
 }
 
-std::vector<Tensor> record_node(Capture& capture, Node* node, size_t count, bool differentiable) {
-  bool grad = capture.walk.grad_mode && !capture.walk.inference_mode && differentiable;
-  bool any = false;
-  for (const Operand& operand : node->operands)
-    for_each_value(operand, [&](const ValueRef& value) {
-      const ValueInfo& info = capture.walk.graph().info(value);
-      any = any || (!info.is_scalar && info.spec.requires_grad);
-    });
+std::vector<Tensor> recording_results(Capture& capture, Node* node, size_t count) {
   std::vector<Tensor> outs;
   for (size_t i = 0; i < count; ++i) {
-    TensorSpec& spec = node->outs[i].spec;
-    spec.requires_grad = grad && any && is_floating(spec.dtype);
-    ValuePtr value = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec);
+    ValuePtr value = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, node->outs[i].spec);
     outs.push_back(recording_tensor(capture, value));
   }
   return outs;
 }
 
+bool results_require_grad(const Capture& capture, const Node& node) {
+  if (!capture.walk.grad_mode || capture.walk.inference_mode || !passes_gradient(*node.op)) return false;
+  bool any = false;
+  for (const Operand& operand : node.operands)
+    for_each_value(operand, [&](const ValueRef& value) {
+      const ValueInfo& info = capture.walk.graph().info(value);
+      any = any || (!info.is_scalar && info.spec.requires_grad);
+    });
+  return any;
+}
+
 std::vector<Tensor> WalkRecorder::record(const OpRow& row, std::span<const Arg> args) {
   Capture& capture = capture_of_args(args);
-  if (row.kind == OpKind::CallOut)
-    raise(ErrorKind::NotImplemented, python_name(row), "() cannot be recorded: it is opaque");
+  if (row.kind == OpKind::CallOut || (row.faces & kEagerOnly))
+    raise(ErrorKind::NotImplemented, python_name(row), "() cannot be recorded");
   std::vector<Operand> operands(args.size());
   for (size_t i = 0; i < args.size(); ++i) std::visit(SetOperand{capture, operands[i]}, args[i]);
   Node* node = capture.walk.graph().add_op(row, std::move(operands), capture.walk.location());
-  return record_node(capture, node, node->outs.size(), passes_gradient(row));
+  bool requires_grad = results_require_grad(capture, *node);
+  for (ValueInfo& out : node->outs) out.spec.requires_grad = requires_grad && is_floating(out.spec.dtype);
+  std::vector<Tensor> outs = recording_results(capture, node, node->outs.size());
+  const Tensor* viewed = args.empty() ? nullptr : std::get_if<Tensor>(&args[0]);
+  if (viewed == nullptr || !viewed->defined() || !is_recording(*viewed) || !is_window(*node)) return outs;
+  auto* of = as<TensorValue>(value_of(capture, *viewed));
+  if (is_argument_itself(row, of->spec, node->outs[0].spec)) return {*viewed};
+  for (size_t i = 0; i < outs.size(); ++i)
+    capture.walk.make_alias(as<TensorValue>(value_of(capture, outs[i])), of, *node, static_cast<int>(i));
+  return outs;
 }
 
 // ---- arguments and results
@@ -249,7 +262,6 @@ namespace {
 // A run makes the results as the program's fake said, of the sizes of its operands.
 TensorSpec spec_of_result(Walk& walk, TensorSpec spec) {
   walk.refuse_told_sizes(spec);
-  spec.requires_grad = false;
   return spec;
 }
 
@@ -271,7 +283,7 @@ std::vector<Tensor> record_call_out(const std::string& name, BorrowedRef run, st
       if (tensor == nullptr) capture.walk.graph_break(BreakReason::tensor_write, name + " writes to a constant");
       request.written.emplace_back(at, tensor);
     }
-    return record_node(capture, append_call_out(capture.walk, request), like.size(), false);
+    return recording_results(capture, append_call_out(capture.walk, request), like.size());
   } catch (const RestartSignal&) {
     refuse_call_out(break_row(BreakReason::caught_call_out).name, name);
   } catch (const BreakSignal& signal) {

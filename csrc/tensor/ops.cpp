@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "tensor/call_args.h"
+#include "tensor/fake_views.h"
 #include "tensor/kernels.h"
 #include "tensor/op_row.h"
 #include "tensor/pointwise.h"
@@ -186,6 +187,7 @@ std::vector<Tensor> run_op(const OpRow& row, std::span<const Arg> args) {
   std::vector<Tensor> outs;
   if (found.kind == TensorKind::Fake) {
     for (const OutSpec& out : *specs) outs.push_back(Tensor::fake(out.spec));
+    if (FakeViews* views = FakeViews::current()) views->made(call, *specs, outs);
     return outs;
   }
   if (row.call_out.run == nullptr) return run_real(call, *specs);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "tensor/copy.h"
+#include "tensor/fake_views.h"
 #include "tensor/memory_overlap.h"
 
 namespace md {
@@ -67,7 +68,10 @@ std::string_view scalar_type_name(DType dtype) {
 bool can_write(DType from, DType to) { return row(from).category <= row(to).category; }
 
 void check_writable(const OpRow& op, std::span<const Arg> args, const Tensor& target) {
-  if (target->kind() != TensorKind::Real) return;
+  if (target->kind() != TensorKind::Real) {
+    if (FakeViews* views = FakeViews::current()) views->written(target);
+    return;
+  }
   if (target->storage()->read_only()) {
     raise_op(ErrorKind::Runtime, op.name,
              "the memory of the written-to tensor is read-only: it belongs to an object "

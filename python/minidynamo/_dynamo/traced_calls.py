@@ -35,29 +35,70 @@ def trace_nonstrict(function, /, *args, **kwargs):
 
 
 def trace_opaque(function, /, *args, **kwargs):
-    """One node for a function under allow_in_graph: its result is found by running it on fake tensors."""
+    """One node for a function under allow_in_graph: its results are found by running it on fake tensors.
+
+    A result that is an argument, or a view of one or of another result, is that view of it in the graph too.
+    """
     name = getattr(function, "__name__", type(function).__name__)
     template, tensors = flatten((args, kwargs))
     given = [_C._fake_of(tensor) for tensor in tensors]
+    views = _C._FakeViews()
     try:
         fake_args, fake_kwargs = unflatten(template, given)
-        result = function(*fake_args, **fake_kwargs)
+        result = views.watch(function, *fake_args, **fake_kwargs)
     except Exception as error:
         raise CannotCapture("traced_call", f"{name} raised {type(error).__name__} on fakes: {error}") from error
     result_template, fakes = flatten(result)
-    # An argument that is returned is that argument; only what is new comes out of the node.
-    origins = [next((i for i, each in enumerate(given) if each is fake), None) for fake in fakes]
-    new = [number for number, origin in enumerate(origins) if origin is None]
-    if not new:
-        raise CannotCapture("traced_call", f"{name} returns no new tensor")
+    if not all(map(_C._is_fake, fakes)):
+        raise CannotCapture("traced_call", f"{name} returns a tensor that it has not made of its arguments")
+    origins = _Origins(views, given, fakes)
 
     def run(*tensors):
         args, kwargs = unflatten(template, tensors)
         results = flatten(function(*args, **kwargs))[1]
-        return tuple(results[number] for number in new)
+        if len(results) != len(fakes):
+            raise RuntimeError(f"{name} gave {len(results)} tensors, but {len(fakes)} on tensors without data")
+        made = origins.made(results)
+        for number, viewed in enumerate(origins.views_of(tensors, made)):
+            if viewed is not results[number] and not _C._is_one_window(viewed, results[number]):
+                raise RuntimeError(f"{name}: result {number} is another view than on tensors without data")
+        return tuple(made)
 
-    made = iter(_C._record_call_out(name, run, tensors, [fakes[number] for number in new]))
-    return unflatten(result_template, [next(made) if origin is None else tensors[origin] for origin in origins])
+    written = [position for position, fake in enumerate(given) if views.is_written(fake)]
+    made = _C._record_call_out(name, run, tensors, origins.made_fakes, written)
+    return unflatten(result_template, origins.views_of(tensors, made))
+
+
+class _Origins:
+    """Of the results of a function: each is, or is a view of, an argument or a tensor that the function made."""
+
+    def __init__(self, views, given, fakes):
+        self.made_fakes = []
+        self._direct = []  # for each made tensor: the result that it is, or a view of it and its own sizes and strides
+        self._origins = []  # for each result: of an argument?, the position among arguments or made tensors, views
+        places = {views.root(fake): (True, position) for position, fake in enumerate(given)}
+        for number, fake in enumerate(fakes):
+            if not views.views(fake) and views.root(fake) not in places:
+                places[views.root(fake)] = False, len(self.made_fakes)
+                self.made_fakes.append(fake)
+                self._direct.append((number, None))
+        for number, fake in enumerate(fakes):
+            if views.root(fake) not in places:
+                places[views.root(fake)] = False, len(self.made_fakes)
+                base = views.root_tensor(fake)
+                self.made_fakes.append(base)
+                self._direct.append((number, (base.shape, base.stride())))
+            self._origins.append((*places[views.root(fake)], views.views(fake)))
+
+    def made(self, results):
+        """The tensors that a run has made; one that is no result itself lies in the memory of one that is."""
+        return [
+            results[number] if window is None else results[number].as_strided(*window, 0)
+            for number, window in self._direct
+        ]
+
+    def views_of(self, tensors, made):
+        return [views.of((tensors if given else made)[position]) for given, position, views in self._origins]
 
 
 class _Leaf:
@@ -68,13 +109,16 @@ class _Leaf:
 
 
 def flatten(value):
-    """(template, tensors) of nested lists, tuples and dicts."""
+    """(template, tensors) of nested lists, tuples and dicts; one tensor is there once."""
     tensors = []
+    leaves = {}
 
     def replace(value):
         if isinstance(value, _C.Tensor):
-            tensors.append(value)
-            return _Leaf(len(tensors) - 1)
+            if id(value) not in leaves:
+                leaves[id(value)] = _Leaf(len(tensors))
+                tensors.append(value)
+            return leaves[id(value)]
         if type(value) in (list, tuple):
             return type(value)(map(replace, value))
         if type(value) is dict:

@@ -61,6 +61,8 @@ class CustomOpDef:
         if any(map(_C._is_recording, tensors)):
             return self._record(arguments)
         if any(map(_C._is_fake, tensors)):
+            for tensor in self._written(arguments):
+                _C._note_written(tensor)
             return self._call_fake(arguments)
         # No frame of ours but this one lies between the caller and the kernel, here and in captured code.
         result = self._kernel()(**arguments)
