@@ -362,6 +362,7 @@ FrameDriver::Advance FrameDriver::arrive() {
     return return_result(std::move(arrival.result), arrival.index);
   }
   leaves_rest_ = arrival.leaves_rest;
+  left_ = arrival.entry.get();
   return go_on(arrival.images, 0);
 }
 
@@ -379,15 +380,18 @@ FrameDriver::Advance FrameDriver::go_on(FrameImages& images, size_t level) {
   restore(frame_, images[level]);
   policy_ = images[level].state->policy;
   if (level + 1 == images.size()) {
+    RegionEntry* left = std::exchange(left_, nullptr);
     if (leaves_rest_) return hand_over_here(HandOver::skipped);
     if (std::exchange(is_done_, false)) {
       frame_.set_index(frame_.index() + 1);
       return Advance::Continue;
     }
     if (raising_) return raise_saved();
-    if (interrupt_waits())
-      if (std::optional<Advance> left = serve()) return *left;
-    return execute_here(std::exchange(left_, nullptr));
+    // What came while the plan ran. Where nothing has run the interpreter does not look either: a signal reaches the innermost of
+    // generators that wait for each other.
+    if (left != nullptr && left->plan != nullptr && interrupt_waits())
+      if (std::optional<Advance> served = serve()) return *served;
+    return execute_here(left);
   }
   FrameImage& inner = images[level + 1];
   frame_.set_current_unit(frame_.instruction().lasti);
