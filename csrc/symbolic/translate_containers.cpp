@@ -224,6 +224,9 @@ void set_function_part(Walk& walk, FunctionValue* function, int flag, ValuePtr v
   if (flag == 8) {
     auto cells = walk.elements_of(value);
     MD_ASSERT(cells, "a closure is not a tuple of cells");
+    // A region that begins between their load and here finds the cells on the stack, objects like others there.
+    for (ValuePtr& cell : *cells)
+      if (auto* object = as<ObjectValue>(cell)) cell = walk.cell_at(object->source, object->object);
     function->closure = std::move(*cells);
   }
 }
