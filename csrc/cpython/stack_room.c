@@ -44,3 +44,29 @@ int pv_recursion_left(PyThreadState* ts) {
   return ts->recursion_remaining;
 #endif
 }
+
+#if PY_VERSION_HEX >= 0x030E0000
+/* The evaluator looks at the stack itself. */
+int pv_take_room(PyThreadState* ts) {
+  (void)ts;
+  return 0;
+}
+void pv_give_room_back(PyThreadState* ts, int taken) {
+  (void)ts;
+  (void)taken;
+}
+#else
+#if PY_VERSION_HEX >= 0x030C0000
+#define MD_REMAINING c_recursion_remaining
+#else
+#define MD_REMAINING recursion_remaining
+#endif
+
+int pv_take_room(PyThreadState* ts) {
+  int taken = ts->MD_REMAINING;
+  ts->MD_REMAINING -= taken;
+  return taken;
+}
+
+void pv_give_room_back(PyThreadState* ts, int taken) { ts->MD_REMAINING += taken; }
+#endif

@@ -14,6 +14,9 @@ enum { kCaptureStack = 256 * 1024 };
 size_t pv_stack_left(void);
 /* 0: what is left is the program's, which calls C code of its own there: no frame of ours is begun. Half of a stack, or 4 MiB. */
 int pv_has_stack_room(void);
+/* So that the evaluator, entered next, raises RecursionError; what was taken is to be given back. */
+int pv_take_room(PyThreadState* ts);
+void pv_give_room_back(PyThreadState* ts, int taken);
 /* Calls of Python functions up to the recursion limit. */
 int pv_recursion_left(PyThreadState* ts);
 

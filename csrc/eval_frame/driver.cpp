@@ -164,7 +164,8 @@ FrameDriver::Advance FrameDriver::hand_over_here(HandOver reason) {
   note_hand_over(reason, frame_.bytecode(), frame_.index());
   AmbientPolicy ambient(policy_);
   std::optional<HookPause> pause;
-  if (reason == HandOver::no_room || reason == HandOver::no_stack) pause.emplace();
+  bool is_deep = reason == HandOver::no_room || reason == HandOver::no_stack;
+  if (is_deep && pv_is_generator(frame_.raw()) == 0) pause.emplace();
   result_ = hand_over(frame_);
   return Advance::Left;
 }

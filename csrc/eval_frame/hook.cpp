@@ -66,8 +66,17 @@ struct HookDispatch {
 
   static PyObject* run_without_hook(PyThreadState* ts, PvFrame* frame, int throwflag) {
     note_hand_over(HandOver::no_stack, pv_code(frame));
+    if (pv_is_generator(frame) != 0) return resume_without_hook(ts, frame, throwflag);
     HookPause pause;
     return run_default(ts, frame, throwflag);
+  }
+
+  // Who resumes a generator does so from C code: without the hook as with it the stack ends some day.
+  static PyObject* resume_without_hook(PyThreadState* ts, PvFrame* frame, int throwflag) {
+    int taken = pv_stack_left() < kCaptureStack ? pv_take_room(ts) : 0;
+    PyObject* result = run_default(ts, frame, throwflag);
+    pv_give_room_back(ts, taken);
+    return result;
   }
 };
 

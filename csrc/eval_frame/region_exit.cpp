@@ -1,5 +1,6 @@
 #include "eval_frame/region_exit.h"
 
+#include "base/interrupts.h"
 #include "cpython/cached_function.h"
 #include "cpython/stack_room.h"
 #include "eval_frame/call_out_frames.h"
@@ -149,8 +150,12 @@ bool RegionRun::run_steps() {
   try {
     std::shared_ptr<const Plan> sized = entry_->is_sized ? entry_->plan->for_inputs(inputs_.span()) : nullptr;
     const Plan& plan = sized != nullptr ? *sized : *entry_->plan;
-    GilRelease release(!plan.needs_gil() && plan.estimated_ns() > kReleaseGilAboveNs);
-    plan.run(inputs_.span(), outputs_.span());
+    {
+      GilRelease release(!plan.needs_gil() && plan.estimated_ns() > kReleaseGilAboveNs);
+      plan.run(inputs_.span(), outputs_.span());
+    }
+    // Of the last step, and of the time in which others had the GIL.
+    serve_interrupts();
   } catch (const SignalRaised&) {
     if (drawn) drawn->roll_back();
     throw;

@@ -126,7 +126,6 @@ void NativePlan::run(std::span<const GraphInput> inputs, std::span<Tensor> outpu
       serve_interrupts();
       step->run(state);
     }
-    serve_interrupts();
   });
 }
 

@@ -35,7 +35,8 @@ def network() -> nn.Module:
 
 
 def scores_of(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
-    return model["classifier"](model["features"](images / 16)).log_softmax(1)
+    logits: torch.Tensor = model["classifier"](model["features"](images / 16))
+    return logits.log_softmax(1)
 
 
 def main() -> None:

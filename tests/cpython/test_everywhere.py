@@ -88,9 +88,9 @@ def test_counters_tell_who_executed_what():
 
 
 DEEP = """
-import json, sys, threading
+import contextlib, json, sys, threading
 from minidynamo._dynamo import graph_break
-from minidynamo._dynamo.eval_frame import enable_everywhere, execution_counters
+from minidynamo._dynamo.eval_frame import enable_everywhere
 
 def calls(count):
     graph_break()
@@ -114,29 +114,41 @@ def kept(function):
 def steps(count):
     return count and 1 + steps(count - 1)
 
-results = []
+result = None
 
 def run():
-    with enable_everywhere():
-        for function in (lambda: calls(100), lambda: calls(150000), lambda: len(list(numbers(150000))),
-                         lambda: steps(100), lambda: steps(150000)):
-            try:
-                results.append(function())
-            except RecursionError:
-                results.append("too deep")
+    global result
+    with EVALUATOR:
+        try:
+            result = CALL
+        except RecursionError:
+            result = "too deep"
 
 sys.setrecursionlimit(200000)
-run()
-threading.stack_size(1 << 20)
-thread = threading.Thread(target=run)
-thread.start()
-thread.join()
-print(json.dumps(results))
+if SMALL:
+    threading.stack_size(1 << 20)
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+else:
+    run()
+print(json.dumps(result))
 """
 
 
-def test_the_end_of_the_stack_is_a_recursion_error():
-    assert in_process(DEEP) == [100, "too deep", "too deep", 100, "too deep"] * 2
+@pytest.mark.parametrize("small", [False, True])
+@pytest.mark.parametrize(
+    "call", ["calls(100)", "calls(150000)", "len(list(numbers(150000)))", "steps(100)", "steps(150000)"]
+)
+def test_deep_recursion_ends_as_in_plain_python(call, small):
+    def ended(evaluator):
+        program = DEEP.replace("CALL", call).replace("SMALL", str(small)).replace("EVALUATOR", evaluator)
+        return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    plain, driven = ended("contextlib.nullcontext()"), ended("enable_everywhere()")
+    # Where the C stack ends plain Python is killed.
+    if plain.returncode == 0:
+        assert (driven.returncode, driven.stdout) == (0, plain.stdout), driven.stderr[-2000:]
 
 
 TRACED = """

@@ -176,7 +176,7 @@ SAMPLES = {
     "expand_as": [call(f(3, 1), f(3, 4))],
     "broadcast_to": [call(f(3, 1), (3, 4))],
     "narrow": [call(X, 1, 1, 2)],
-    "narrow.tensor": [call(X, 1, index(1, shape=()), 2), call(X, 0, Data("i", values=-1, dtype="int32"), 1)],
+    "narrow.tensor": [call(X, 1, Data("i", values=1), 2), call(X, 0, Data("i", values=-1, dtype="int32"), 1)],
     "split": [call(f(5, 2), 2), call(f(5, 2), 1, 1), call(f(5), 2, dim=0)],
     "split.sizes": [call(f(5, 2), [2, 3]), call(f(2, 3), (1, 2), 1)],
     "chunk": [call(f(5, 2), 2), call(f(2, 5), 3, 1)],

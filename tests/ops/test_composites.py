@@ -149,7 +149,8 @@ def test_einsum_by_lists_of_subscripts():
 def test_einsum_of_whole_numbers_and_halves():
     x = md.arange(6).reshape(2, 3)
     assert md.einsum("ij,kj->ik", x, x).tolist() == [[5, 14], [14, 50]]
-    assert md.einsum("ij->i", x.to(md.int32)).dtype == md.int32
+    assert md.einsum("ij->i", x.to(md.int32)).dtype == md.int64  # a sum, as in torch
+    assert md.einsum("ij,kj->ik", x.to(md.int32), x.to(md.int32)).dtype == md.int32
     assert md.einsum("ij,kj->ik", x.half(), x.half()).dtype == md.float16
 
 
