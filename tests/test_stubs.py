@@ -72,7 +72,10 @@ def test_mypy_accepts_the_examples_in_strict_mode(folder, tmp_path):
     examples = sorted(map(str, (ROOT / "examples" / folder).glob("*.py")))
     if not examples:
         pytest.skip("no Python files")
-    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--ignore-missing-imports"]
+    # PyTorch, where it is there, counts as not installed: what its own functions lack is not the examples' fault.
+    config = tmp_path / "mypy.ini"
+    config.write_text("[mypy]\nstrict = True\nignore_missing_imports = True\n[mypy-torch.*]\nfollow_imports = skip\n")
+    command = [sys.executable, "-m", "mypy", "--config-file", str(config), "--follow-imports=silent"]
     environment = {**os.environ, "MYPYPATH": str(ROOT / "python"), "MYPY_CACHE_DIR": str(tmp_path)}
     done = subprocess.run([*command, *examples], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -35,8 +35,7 @@ def network() -> nn.Module:
 
 
 def scores_of(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
-    logits: torch.Tensor = model["classifier"](model["features"](images / 16))
-    return logits.log_softmax(1)
+    return model["classifier"](model["features"](images / 16)).log_softmax(1)
 
 
 def main() -> None:
