@@ -165,7 +165,15 @@ PyObject* tensor_iter(PyObject* self) {
     PyErr_SetString(PyExc_TypeError, "iteration over a 0-d tensor");
     return nullptr;
   }
-  return PySeqIter_New(self);
+  // Of all rows at once, as torch has it: a tuple of views.
+  Py_ssize_t count = length(self);
+  Ref rows = Ref::steal(PyTuple_New(count));
+  for (Py_ssize_t i = 0; rows && i < count; ++i) {
+    PyObject* row = item(self, i);
+    if (row == nullptr) return nullptr;
+    PyTuple_SET_ITEM(rows.get(), i, row);
+  }
+  return rows ? PyObject_GetIter(rows) : nullptr;
 }
 
 }  // namespace md
