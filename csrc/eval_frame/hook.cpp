@@ -1,7 +1,6 @@
 #include "eval_frame/hook.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -23,19 +22,17 @@ struct PassedOn {
 thread_local PassedOn passed_on{nullptr, 0};
 int pauses = 0;
 
-}  // namespace
-
 // This library's hook was put over `below`, null for the evaluator, for so many installations.
 struct HookLevel {
+  uint64_t number;  // no other has it
   PvHook below;
   int users;
 };
+uint64_t levels_made = 0;
 
-namespace {
-
-// In the order in which they were put there.
-std::vector<std::unique_ptr<HookLevel>>& hook_levels() {
-  static auto* levels = new std::vector<std::unique_ptr<HookLevel>>();
+// In the order in which they were put there. It keeps its room: a call with a break allocates nothing here.
+std::vector<HookLevel>& hook_levels() {
+  static auto* levels = new std::vector<HookLevel>();
   return *levels;
 }
 
@@ -92,12 +89,12 @@ bool is_below_another_hook() {
 bool another_hook_is_there() {
   PvHook current = pv_installed();
   if (current != HookDispatch::on_frame) return current != nullptr;
-  return std::ranges::any_of(hook_levels(), [](const auto& level) { return level->below != nullptr; });
+  return std::ranges::any_of(hook_levels(), [](const HookLevel& level) { return level.below != nullptr; });
 }
 
 PyObject* run_default(PyThreadState* ts, PvFrame* frame, int throwflag) {
   size_t levels = passed_on.frame == frame ? passed_on.levels : hook_levels().size();
-  PvHook below = levels > 0 ? hook_levels()[std::min(levels, hook_levels().size()) - 1]->below : nullptr;
+  PvHook below = levels > 0 ? hook_levels()[std::min(levels, hook_levels().size()) - 1].below : nullptr;
   if (below == nullptr) return pv_default(ts, frame, throwflag);
   PassedOn outer = std::exchange(passed_on, {frame, levels - 1});
   PyObject* result = below(ts, frame, throwflag);
@@ -108,34 +105,35 @@ PyObject* run_default(PyThreadState* ts, PvFrame* frame, int throwflag) {
 HookInstallation::HookInstallation() {
   auto& levels = hook_levels();
   PvHook current = pv_installed();
-  bool is_paused = pauses > 0 && !levels.empty() && current == levels.back()->below;
+  bool is_paused = pauses > 0 && !levels.empty() && current == levels.back().below;
   if (!is_paused && (current != HookDispatch::on_frame || levels.empty())) {
     // Left there by a hook that was over this one while it was installed: nothing is known to be below.
     PvHook below = current == HookDispatch::on_frame ? nullptr : current;
-    levels.push_back(std::make_unique<HookLevel>(HookLevel{below, 0}));
+    levels.push_back({++levels_made, below, 0});
     if (pauses == 0) pv_install(HookDispatch::on_frame);
   }
-  level_ = levels.back().get();
-  ++level_->users;
+  level_ = levels.back().number;
+  ++levels.back().users;
 }
 
 HookInstallation::~HookInstallation() {
-  if (--level_->users > 0) return;
   auto& levels = hook_levels();
-  bool is_top = levels.back().get() == level_;
-  if (is_top && pv_installed() == HookDispatch::on_frame) pv_install(level_->below);
-  std::erase_if(levels, [this](const auto& level) { return level.get() == level_; });
+  auto level = std::ranges::find(levels, level_, &HookLevel::number);
+  if (--level->users > 0) return;
+  bool is_top = level + 1 == levels.end();
+  if (is_top && pv_installed() == HookDispatch::on_frame) pv_install(level->below);
+  levels.erase(level);
 }
 
 // A hook that somebody has put over this one stays.
 HookPause::HookPause() {
   if (pauses++ == 0 && pv_installed() == HookDispatch::on_frame && !hook_levels().empty())
-    pv_install(hook_levels().back()->below);
+    pv_install(hook_levels().back().below);
 }
 
 HookPause::~HookPause() {
   auto& levels = hook_levels();
-  if (--pauses == 0 && !levels.empty() && pv_installed() == levels.back()->below) pv_install(HookDispatch::on_frame);
+  if (--pauses == 0 && !levels.empty() && pv_installed() == levels.back().below) pv_install(HookDispatch::on_frame);
 }
 
 AmbientHandler::AmbientHandler(FrameHandler* handler)

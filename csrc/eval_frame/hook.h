@@ -8,6 +8,8 @@
 // Other libraries have hooks of their own, and put them over this one and take them away at any time: TorchDynamo does so around
 // each call of a function that it compiles. Frames that the program calls are then theirs first.
 #pragma once
+#include <cstdint>
+
 #include "cpython/frame.h"
 #include "cpython/ref.h"
 
@@ -32,8 +34,6 @@ bool another_hook_is_there();
 // What would have run the frame without this library.
 PyObject* run_default(PyThreadState* ts, PvFrame* frame, int throwflag = 0);
 
-struct HookLevel;
-
 // The hook taxes every Python call of the process: it is installed while one of these lives, and over all others when one is made.
 class HookInstallation {
  public:
@@ -43,7 +43,7 @@ class HookInstallation {
   HookInstallation& operator=(const HookInstallation&) = delete;
 
  private:
-  HookLevel* level_;
+  uint64_t level_;
 };
 
 // No frame comes to this library but those of pending entries while one lives, and a Python function that calls another needs no C
