@@ -4,12 +4,15 @@ A module may be loading just then, or be one of a test's own in the place of ano
 """
 
 import ast
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import minidynamo
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ROOT / "csrc"
@@ -180,7 +183,10 @@ print("SEEN", seen)
 @pytest.mark.parametrize("imports", ["", "import logging, linecache"], ids=["bare", "with logging"])
 def test_nothing_is_imported_while_programs_run(imports):
     program = PROGRAM.format(imports=imports)
-    done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, timeout=120)
+    # Without site, which imports modules of its own; the package is found where it is.
+    environment = {**os.environ, "PYTHONPATH": str(Path(minidynamo.__file__).parent.parent)}
+    command = [sys.executable, "-S", "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     seen = ast.literal_eval(done.stdout.splitlines()[-1].removeprefix("SEEN "))
     allowed = {"minidynamo._logging"} if imports else set()

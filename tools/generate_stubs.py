@@ -290,7 +290,8 @@ def generate(module):
     names = sorted({*re.findall(r"\b(?:Any|Callable|Iterable|Iterator|Mapping|Sequence|Supports\w+|overload)\b", body)})
     typing_names = [name for name in names if name in ("Any", "overload") or name.startswith("Supports")]
     abc_names = [name for name in names if name not in typing_names]
-    imports = [f"from collections.abc import {', '.join(abc_names)}"] if abc_names else []
+    imports = ["import types"] if re.search(r"\btypes\.\w", body) else []
+    imports += [f"from collections.abc import {', '.join(abc_names)}"] if abc_names else []
     imports += [f"from typing import {', '.join(typing_names)}"] if typing_names else []
     return "\n".join([HEADER, "", op_signatures.ALIASES, *imports, "", body, ""])
 

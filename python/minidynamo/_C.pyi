@@ -5,6 +5,7 @@ from builtins import float as _float
 from builtins import int as _int
 from builtins import str as _str
 from builtins import tuple as _tuple
+import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, SupportsIndex, SupportsInt, overload
 

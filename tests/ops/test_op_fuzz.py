@@ -135,7 +135,8 @@ class Fuzzed:
 
 def fuzzed(data, rng):
     """A tensor argument, changed by chance."""
-    shape, values = data.shape, [float(value) for value in data.numbers()]
+    numbers = data.numbers()
+    shape, values = data.shape, [float(value) for value in (numbers if isinstance(numbers, list) else [numbers])]
     dtype = data.dtype or {"b": "bool", "i": "int64"}.get(data.kind, "float32")
     if rng.random() < 0.2:
         dtype = rng.choice(DTYPES)
