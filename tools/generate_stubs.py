@@ -21,6 +21,9 @@ SETTABLE = ("grad", "requires_grad")
 # What a class has of itself, or gets on some versions of Python only.
 LEFT_OUT = {
     "__annotations__",
+    # Functions of some versions of Python only have them.
+    "__annotate__",
+    "__type_params__",
     "__buffer__",
     "__dict__",
     # Any name would be an attribute.

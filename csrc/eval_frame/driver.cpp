@@ -3,6 +3,7 @@
 #include "base/config.h"
 #include "base/interrupts.h"
 #include "cpython/errors.h"
+#include "cpython/version_facts.h"
 #include "cpython/stack_room.h"
 #include "eval_frame/concrete.h"
 #include "eval_frame/counters.h"
@@ -165,7 +166,7 @@ FrameDriver::Advance FrameDriver::hand_over_here(HandOver reason) {
   AmbientPolicy ambient(policy_);
   std::optional<HookPause> pause;
   bool is_deep = reason == HandOver::no_room || reason == HandOver::no_stack;
-  if (is_deep && pv_is_generator(frame_.raw()) == 0) pause.emplace();
+  if (is_deep && !(kResumesThroughC && pv_is_generator(frame_.raw()) != 0)) pause.emplace();
   result_ = hand_over(frame_);
   return Advance::Left;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cpython/stack_room.h"
+#include "cpython/version_facts.h"
 #include "eval_frame/hand_over.h"
 
 namespace md {
@@ -63,7 +64,7 @@ struct HookDispatch {
 
   static PyObject* run_without_hook(PyThreadState* ts, PvFrame* frame, int throwflag) {
     note_hand_over(HandOver::no_stack, pv_code(frame));
-    if (pv_is_generator(frame) != 0) return resume_without_hook(ts, frame, throwflag);
+    if (kResumesThroughC && pv_is_generator(frame) != 0) return resume_without_hook(ts, frame, throwflag);
     HookPause pause;
     return run_default(ts, frame, throwflag);
   }

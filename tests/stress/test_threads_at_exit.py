@@ -138,7 +138,9 @@ while len(begun) < 20:
 
 def run_program(stage, ending):
     program = PROGRAM.format(stage=stage, ending=textwrap.dedent(ending))
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    # From 3.12 on fork() warns where there are threads.
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
 def check(stage, ending):
