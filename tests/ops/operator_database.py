@@ -301,6 +301,15 @@ def samples_of(op, dtype):
     return op.sample_inputs("cpu", dtype, requires_grad=False)
 
 
+def compared_samples(op, dtype, only):
+    """The samples that `only` chooses, with their numbers; without dtypes or memory formats that are not here."""
+    for number, sample in enumerate(samples_of(op, dtype)):
+        if not only(number) or has_other_dtypes([sample.input, sample.args, sample.kwargs]):
+            continue
+        if not takes_memory_format(sample):
+            yield number, sample
+
+
 def differences(name, op, dtype_name, most=5, only=lambda number: True):
     """(samples compared, [what differs]) of one operator; Missing where minidynamo has none."""
     dtype = getattr(torch, dtype_name)
@@ -308,11 +317,7 @@ def differences(name, op, dtype_name, most=5, only=lambda number: True):
         return 0, []
     call = translated(op.op)
     found, compared = [], 0
-    for number, sample in enumerate(samples_of(op, dtype)):
-        if not only(number) or has_other_dtypes([sample.input, sample.args, sample.kwargs]):
-            continue
-        if takes_memory_format(sample):
-            continue
+    for number, sample in compared_samples(op, dtype, only):
         ours_of = [converted(sample.input), converted(list(sample.args)), converted(sample.kwargs)]
         theirs, error = run_torch(op.op, sample)
         if error is not None or any(has_other_dtypes(part) for part in parts_of(theirs)):
@@ -405,11 +410,7 @@ def layout_differences(name, op, dtype_name, most=5, strides=True, only=lambda n
         return 0, []
     here = translated(op.op)
     found, compared = [], 0
-    for number, sample in enumerate(samples_of(op, dtype)):
-        if not only(number) or has_other_dtypes([sample.input, sample.args, sample.kwargs]):
-            continue
-        if takes_memory_format(sample):
-            continue
+    for number, sample in compared_samples(op, dtype, only):
         given = [copy_of(sample.input), copy_of(list(sample.args)), copy_of(sample.kwargs)]
         ours_given = converted(given)
         theirs, error = outcome(op.op, given[0], *given[1], **given[2])
