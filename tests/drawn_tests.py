@@ -1,5 +1,6 @@
 """Settings and dtypes of tests on drawn tensors."""
 
+import hypothesis
 from hypothesis import HealthCheck, settings
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -7,12 +8,13 @@ INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
 DTYPES = (*FLOATS, *INTEGERS, "bool")
 
 
-def drawn(count, derandomize):
-    """count examples, however long they take; the same ones each time, or others."""
-    return settings(
+def drawn(count, seed):
+    """Count examples, however long they take: of the same seed the same ones."""
+    rules = settings(
         max_examples=count,
         deadline=None,
-        derandomize=derandomize,
+        derandomize=False,
         database=None,
         suppress_health_check=list(HealthCheck),
     )
+    return lambda test: hypothesis.seed(seed)(rules(test))

@@ -147,23 +147,33 @@ POOL = [
 ]
 
 
+def call_wrongly(function, rows, choose):
+    args = [choose.choice(POOL)() for _ in range(choose.randrange(5))]
+    if is_descriptor(function):
+        args.insert(0, choose.choice(POOL[:9])())
+    keywords = {}
+    names = [n for row in rows for _, n, _ in parameters(row)]
+    if names and choose.random() < 0.3:
+        keywords[choose.choice(names)] = choose.choice(POOL)()
+    try:
+        result = function(*args, **keywords)
+    except USER_ERRORS as error:
+        assert type(error) in USER_ERRORS and str(error)
+    else:
+        assert result is not None
+
+
 @pytest.mark.parametrize(("name", "function", "rows"), CALLABLES, ids=IDS)
 def test_random_arguments(name, function, rows):
     choose = random.Random(name)
     for _ in range(60):
-        args = [choose.choice(POOL)() for _ in range(choose.randrange(5))]
-        if is_descriptor(function):
-            args.insert(0, choose.choice(POOL[:9])())
-        keywords = {}
-        names = [n for row in rows for _, n, _ in parameters(row)]
-        if names and choose.random() < 0.3:
-            keywords[choose.choice(names)] = choose.choice(POOL)()
-        try:
-            result = function(*args, **keywords)
-        except USER_ERRORS as error:
-            assert type(error) in USER_ERRORS and str(error)
-        else:
-            assert result is not None
+        call_wrongly(function, rows, choose)
+
+
+def check_drawn(seed):
+    choose = random.Random(seed)
+    _, function, rows = choose.choice(CALLABLES)
+    call_wrongly(function, rows, choose)
 
 
 SHAPE_ERRORS = [

@@ -123,17 +123,13 @@ def test_each_statement(statement, mode, a, b):
     check("def f(w, c, x):\n" + textwrap.indent("\n".join(lines), "    "))
 
 
+def check_drawn(number):
+    check(program(random.Random(number), 1 + number % 5))
+
+
 @pytest.mark.parametrize("number", range(150))
 def test_drawn_programs(number):
-    draw = random.Random(number)
-    check(program(draw, 1 + number % 4))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("number", range(150, 5000))
-def test_more_drawn_programs(number):
-    draw = random.Random(number)
-    check(program(draw, 1 + number % 5))
+    check_drawn(number)
 
 
 def test_a_parameter_written_inside_a_module():

@@ -356,8 +356,8 @@ def random_program(seed):
     return steps, [position for position in range(2, 14) if draw.random() < 0.3] + [13]
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_random_programs(seed):
+def check_drawn(seed):
+    minidynamo.manual_seed(seed)
     program, seen_outside = random_program(seed)
     rows, width = 40, 64
     indices = [minidynamo.randint(0, rows, (rows,)) for _ in range(3)] + [minidynamo.randint(0, rows, (rows, 3))]
@@ -372,3 +372,8 @@ def test_random_programs(seed):
     for dtype in (f32, i64):
         x, y = (minidynamo.randint(0, 9, (rows, width)).to(dtype) for _ in range(2))
         check(run, x, y, *indices)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_random_programs(seed):
+    check_drawn(seed)

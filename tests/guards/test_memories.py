@@ -9,7 +9,8 @@ import sys
 
 import pytest
 from at_once import at_once
-from hypothesis import HealthCheck, given, settings
+from drawn_tests import drawn
+from hypothesis import given
 from hypothesis import strategies as st
 
 import minidynamo
@@ -275,9 +276,7 @@ def change_object(draw, value):
     return undo
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.data())
-def test_random_changes_of_random_objects(data):
+def change_and_compare(data):
     root = tree(data.draw)
     guards = Guards(root)
     try:
@@ -292,6 +291,14 @@ def test_random_changes_of_random_objects(data):
         for kind in (Node, OtherNode, ManyAttributes):
             if "shared" in vars(kind):
                 del kind.shared
+
+
+def run_objects(count, seed):
+    drawn(count, seed)(given(st.data())(change_and_compare))()
+
+
+def test_random_changes_of_random_objects():
+    run_objects(150, 0)
 
 
 @pytest.mark.skipif(not HAS_VERSIONS, reason="dicts have no versions")
@@ -433,9 +440,7 @@ CHANGES = {
 }
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.sampled_from(sorted(CHANGES)), min_size=1, max_size=8))
-def test_changes_of_a_module(changes):
+def change_modules(changes):
     minidynamo._dynamo.reset()
     minidynamo.manual_seed(0)
     nets = [Block().eval(), Block().eval()]
@@ -449,6 +454,15 @@ def test_changes_of_a_module(changes):
                 CHANGES[name](net)
             for _ in range(3):
                 assert (captured(x) - nets[1](x)).abs().max().item() < 1e-5, changes
+
+
+def run_modules(count, seed):
+    changes = st.lists(st.sampled_from(sorted(CHANGES)), min_size=1, max_size=8)
+    drawn(count, seed)(given(changes)(change_modules))()
+
+
+def test_changes_of_a_module():
+    run_modules(40, 0)
 
 
 @pytest.mark.counts_regions

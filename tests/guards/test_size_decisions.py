@@ -1,6 +1,6 @@
 """A decision on a size that a varying number has made: in each call as plain Python decides.
 
-The programs are size_decisions.py. `pytest -m exhaustive` runs many more of them.
+The programs are size_decisions.py. `python -m tests.drawn size_decisions` runs more, `pytest -m exhaustive` all.
 """
 
 import contextlib
@@ -79,6 +79,10 @@ def run(combinations):
 def test_each_maker_with_each_decision(seed):
     chosen = size_decisions.drawn(300, seed)
     assert run(chosen) == []
+
+
+def run_drawn(count, seed):
+    assert run(size_decisions.drawn(count, seed)) == []
 
 
 @pytest.mark.exhaustive

@@ -1,10 +1,11 @@
 """Functions over sizes, called with one set of shapes after another: compiled as plain Python.
 
-The functions and their arguments are size_functions.py. `pytest -m exhaustive` runs many more sequences.
+The functions and their arguments are size_functions.py. `python -m tests.drawn size_sequences` runs more.
 """
 
 import contextlib
 import io
+import random
 import traceback
 
 import pytest
@@ -83,9 +84,6 @@ def test_sequence(arguments, function, mode):
         check(mode, arguments, function, range(start * CALLS, (start + 1) * CALLS))
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("arguments, function", FUNCTIONS, ids=[function.__name__ for _, function in FUNCTIONS])
-def test_many_sequences(arguments, function, mode):
-    for start in range(100):
-        check(mode, arguments, function, range(1000 + start * CALLS, 1000 + (start + 1) * CALLS))
+def check_drawn(number):
+    draw = random.Random(number)
+    check(draw.choice(list(MODES)), *draw.choice(FUNCTIONS), range(number * CALLS, (number + 1) * CALLS))

@@ -1,5 +1,7 @@
 """Captured once, right for every size: against plain Python."""
 
+import random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -164,6 +166,23 @@ def test_as_plain_python(function, mode):
         assert outcome(compiled, (n, m)) == outcome(function, (n, m))
 
     check()
+
+
+def check_drawn(number):
+    """One function over sizes that are drawn, as one that was compiled for others before."""
+    draw = random.Random(number)
+    function = draw.choice(FUNCTIONS)
+    compiled = minidynamo.compile(function, dynamic=draw.choice(MODES), recompile_limit=64)
+    for _ in range(8):
+        shape = draw.randint(0, 9), draw.randint(0, 9)
+        assert outcome(compiled, shape) == outcome(function, shape), (function.__name__, shape)
+
+
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_drawn_calls(start):
+    for number in range(start, start + 20):
+        minidynamo._dynamo.reset()
+        check_drawn(number)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -86,14 +86,6 @@ def test_iterators_meet_changes(first):
     minidynamo._dynamo.reset()
 
 
-@pytest.mark.exhaustive
-def test_iterators_meet_changes_at_length():
-    for seed in range(400, 20_400):
-        check(seed)
-        if seed % 100 == 0:
-            minidynamo._dynamo.reset()
-
-
 COUNTED = {
     "map": lambda numbers: map(abs, numbers),
     "filter": lambda numbers: filter(None, numbers),

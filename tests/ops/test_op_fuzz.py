@@ -2,7 +2,7 @@
 
 A good sample is changed: other dtypes, sizes, layouts, numbers and indices, far out of range, too. Held are: no crash, eager and
 compiled alike, and torch's outcome where it is installed: an equal result, or an exception of the same class. The short form is
-in the suite, the long one, marked exhaustive, makes 50,000 calls; tools/asan.sh runs it under sanitizers.
+in the suite; `python -m tests.drawn calls` makes as many calls as one likes, under tools/asan.sh with sanitizers.
 """
 
 import itertools
@@ -440,8 +440,6 @@ def test_short():
     assert not session.differing, session.differing
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("part", range(50))
-def test_fifty_thousand_calls(part):
-    session = run(1000, 100 + part)
+def run_calls(count, seed):
+    session = run(count, seed)
     assert not session.differing, session.differing

@@ -41,11 +41,3 @@ def check_seed(seed):
 def test_functions(start):
     for seed in range(start, start + 40):
         check_seed(seed)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.filterwarnings("ignore::SyntaxWarning")
-@pytest.mark.parametrize("start", range(1000, 21000, 250))
-def test_many_functions(start):
-    for seed in range(start, start + 250):
-        check_seed(seed)

@@ -4,8 +4,6 @@ import random
 
 import pytest
 
-from minidynamo._dynamo import config
-
 from .run import run
 from .writer import write_program
 
@@ -23,19 +21,3 @@ def check_seed(seed):
 def test_programs(start):
     for seed in range(start, start + 20):
         check_seed(seed)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("start", range(1000, 21000, 250))
-def test_many_programs(start):
-    for seed in range(start, start + 250):
-        check_seed(seed)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("start", range(100_000, 120_000, 250))
-def test_many_checked_programs(start):
-    """What each region gives is compared with plain Python where it ends, not only what the program shows of it."""
-    with config.patch(check_captures=10):
-        for seed in range(start, start + 250):
-            check_seed(seed)

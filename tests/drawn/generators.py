@@ -1,0 +1,67 @@
+"""The table of what makes programs, calls or files from a seed and holds them against an oracle.
+
+A row says how many the suite runs itself, in the module named, with other seeds.
+"""
+
+import importlib
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent.parent
+# Their modules find each other by name, as under pytest.
+FOLDERS = (TESTS, TESTS / "guards", TESTS / "language", TESTS / "ops")
+
+
+@dataclass(frozen=True)
+class Generator:
+    """What a module draws: `run(count, seed)` makes count programs, or `check(seed)` makes one. Raises where one is wrong."""
+
+    module: str
+    run: str = ""
+    check: str = ""
+    checked: bool = True  # whether config.check_captures may be on: it compiles, and draws no random numbers beside
+
+
+GENERATORS = {
+    "programs": Generator("random_programs.test_random_programs", check="check_seed"),
+    "arithmetic": Generator("random_programs.test_arithmetic", check="check_seed"),
+    "iterators": Generator("test_iterators_and_changes", check="check"),
+    "grad_flags": Generator("test_captured_grad_flags", check="check_drawn"),
+    "writes": Generator("test_captured_writes", check="run_program"),
+    "size_decisions": Generator("test_size_decisions", run="run_drawn"),
+    "size_sequences": Generator("test_size_sequences", check="check_drawn"),
+    "symbolic_sizes": Generator("test_symbolic_sizes", check="check_drawn"),
+    "guarded_objects": Generator("test_memories", run="run_objects"),
+    "changed_modules": Generator("test_memories", run="run_modules"),
+    "calls": Generator("test_op_fuzz", run="run_calls"),
+    "operations": Generator("test_ops_differential", run="run_drawn"),
+    "bad_arguments": Generator("test_bad_input", check="check_drawn", checked=False),
+    "row_loops": Generator("test_plan_rows", check="check_drawn"),
+    "chosen_rows": Generator("test_plan_chosen_rows", check="check_drawn"),
+    "machine_code": Generator("test_machine_code", check="check_drawn"),
+    "texts": Generator("test_repr", run="run_drawn", checked=False),
+    "tensor_files": Generator("test_safetensors_fuzz", run="run_drawn", checked=False),
+}
+
+
+def load(name):
+    """run(count, seed) of a row."""
+    for folder in map(str, FOLDERS):
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+    row = GENERATORS[name]
+    module = importlib.import_module(row.module)
+    if row.run:
+        return getattr(module, row.run)
+    check = getattr(module, row.check)
+
+    def run(count, seed):
+        for number in range(seed, seed + count):
+            try:
+                check(number)
+            except BaseException as error:
+                error.add_note(f"{name}: seed {number}")
+                raise
+
+    return run
