@@ -1,5 +1,6 @@
 // Convolutions: oneDNN's, or windows gathered into the columns of a matrix and a matrix product.
 #include <algorithm>
+#include <type_traits>
 
 #include "tensor/call_args.h"
 #include "tensor/copy.h"
@@ -81,6 +82,15 @@ void gather_columns(const WindowGeometry& geometry, const T* image, int64_t chan
   });
 }
 
+template <typename T>
+T sum_of(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  } else {
+    return a + b;
+  }
+}
+
 // The other way: what overlaps is added up, in the order of the kernel positions.
 template <typename T>
 void scatter_columns(const WindowGeometry& geometry, const T* columns, int64_t channels, T* image) {
@@ -92,7 +102,7 @@ void scatter_columns(const WindowGeometry& geometry, const T* columns, int64_t c
       for (int64_t position = 0; position < window; ++position) {
         const T* row = columns + (c * window + position) * width;
         for_each_cell(geometry, position, [&](int64_t place, int64_t at) {
-          if (place >= 0) channel[place] += row[at];
+          if (place >= 0) channel[place] = sum_of(channel[place], row[at]);
         });
       }
     }
@@ -107,10 +117,30 @@ void add_bias(const Convolution& conv, const WindowGeometry& geometry) {
   parallel_for(conv.out->sizes()[0] * channels, 0.3 * static_cast<double>(width), [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
       T* values = conv.out.data<T>() + line * width;
-      for (int64_t i = 0; i < width; ++i) values[i] += conv.bias.data<T>()[line % channels];
+      for (int64_t i = 0; i < width; ++i) values[i] = sum_of(values[i], conv.bias.data<T>()[line % channels]);
     }
   });
 }
+
+// Whole numbers wrap around as their dtype does.
+void multiply(const GemmProblem<int64_t>& problem) {
+  parallel_for(problem.m, static_cast<double>(problem.n * problem.k), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t* row = problem.c + i * problem.c_row;
+      std::fill_n(row, problem.n, 0);
+      for (int64_t p = 0; p < problem.k; ++p) {
+        auto factor = static_cast<uint64_t>(problem.a[i * problem.a_row + p * problem.a_step]);
+        const int64_t* b = problem.b + p * problem.b_row;
+        for (int64_t j = 0; j < problem.n; ++j) {
+          uint64_t product = factor * static_cast<uint64_t>(b[j * problem.b_step]);
+          row[j] = static_cast<int64_t>(static_cast<uint64_t>(row[j]) + product);
+        }
+      }
+    }
+  });
+}
+void multiply(const GemmProblem<float>& problem) { gemm(problem); }
+void multiply(const GemmProblem<double>& problem) { gemm(problem); }
 
 template <typename T>
 void by_columns(const Convolution& conv) {
@@ -128,11 +158,11 @@ void by_columns(const Convolution& conv) {
     const T* weight = conv.weight.data<T>() + part % conv.groups * (in_channels * out_channels * window);
     if (conv.transposed) {
       // weight (C, O * window), read by columns.
-      gemm(GemmProblem<T>{rows, width, in_channels, weight, 1, rows, in, width, 1, columns, width});
+      multiply(GemmProblem<T>{rows, width, in_channels, weight, 1, rows, in, width, 1, columns, width});
       scatter_columns(geometry, columns, out_channels, out);
     } else {
       gather_columns(geometry, in, in_channels, columns);
-      gemm(GemmProblem<T>{out_channels, width, rows, weight, rows, 1, columns, width, 1, out, width});
+      multiply(GemmProblem<T>{out_channels, width, rows, weight, rows, 1, columns, width, 1, out, width});
     }
   }
   add_bias<T>(conv, geometry);
@@ -180,10 +210,10 @@ void convolution_kernel(const OpCall& call, std::span<Tensor> outs) {
   if (out->numel() == 0) return;
   Convolution conv = read(call, out, out->dtype());
   if (conv.weight->numel() == 0 || conv.input->numel() == 0) return fill_with_bias(conv);
-  if (by_onednn(call, conv)) return;
+  if (is_floating(out->dtype()) && by_onednn(call, conv)) return;
   if (out->dtype() == DType::float64) return by_columns<double>(conv);
-  conv = read(call, out, DType::float32);
-  by_columns<float>(conv);
+  conv = read(call, out, is_floating(out->dtype()) ? DType::float32 : DType::int64);
+  is_floating(out->dtype()) ? by_columns<float>(conv) : by_columns<int64_t>(conv);
   if (!is_same(conv.out, out)) copy_elements(conv.out, out);
 }
 

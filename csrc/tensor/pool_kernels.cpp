@@ -158,14 +158,27 @@ void mean_windows(const WindowGeometry& geometry, const Tensor& self, const Tens
   });
 }
 
+// What the elements of a window are added up in. Whole numbers wrap around, and their mean is cut off.
+template <typename T>
+using WindowSum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
+
+template <typename T>
+T mean_of(WindowSum<T> sum, int64_t count) {
+  if constexpr (std::is_integral_v<T>) {
+    return count == 0 ? 0 : static_cast<T>(sum) / count;
+  } else {
+    return static_cast<T>(count == 0 ? 0 : sum / static_cast<double>(count));
+  }
+}
+
 // Adds to the sums of a row of windows what a row of the input gives them.
 template <typename T>
-void add_row(const WindowDim& dim, const T* row, double* sums) {
+void add_row(const WindowDim& dim, const T* row, WindowSum<T>* sums) {
   for (int64_t k = 0; k < dim.kernel; ++k) {
     int64_t first = k * dim.dilation - dim.padding;  // the input position of window 0
     int64_t begin = first >= 0 ? 0 : (-first + dim.stride - 1) / dim.stride;
     int64_t end = first >= dim.input ? 0 : std::min(dim.output, (dim.input - 1 - first) / dim.stride + 1);
-    for (int64_t o = begin; o < end; ++o) sums[o] += static_cast<double>(row[first + o * dim.stride]);
+    for (int64_t o = begin; o < end; ++o) sums[o] += static_cast<WindowSum<T>>(row[first + o * dim.stride]);
   }
 }
 
@@ -190,11 +203,11 @@ void mean_moving_windows(const WindowGeometry& geometry, const Tensor& self, con
   int64_t rows = d.output * h.output;
   double ns = 0.6 * static_cast<double>(geometry.kernel_size() * w.output);
   parallel_for(out->numel() / w.output, ns, [&](int64_t begin, int64_t end) {
-    std::vector<double> sums(static_cast<size_t>(w.output));
+    std::vector<WindowSum<T>> sums(static_cast<size_t>(w.output));
     for (int64_t i = begin; i < end; ++i) {
       const T* plane = self.data<T>() + i / rows * geometry.input_size();
       Range depth = covered(d, i % rows / h.output), height = covered(h, i % h.output);
-      std::fill(sums.begin(), sums.end(), 0.0);
+      std::fill(sums.begin(), sums.end(), WindowSum<T>{});
       for (int64_t z = depth.begin; z < depth.end; z += depth.step) {
         for (int64_t y = height.begin; y < height.end; y += height.step) {
           add_row(w, plane + (z * h.input + y) * w.input, sums.data());
@@ -205,7 +218,7 @@ void mean_moving_windows(const WindowGeometry& geometry, const Tensor& self, con
       T* to = out.data<T>() + i * w.output;
       for (int64_t o = 0; o < w.output; ++o) {
         int64_t count = divisor.fixed ? *divisor.fixed : across * count_along(w, o, divisor.with_padding);
-        to[o] = static_cast<T>(count == 0 ? 0 : sums[static_cast<size_t>(o)] / static_cast<double>(count));
+        to[o] = mean_of<T>(sums[static_cast<size_t>(o)], count);
       }
     }
   });
@@ -237,6 +250,9 @@ void avg_pool_kernel(const OpCall& call, std::span<Tensor> outs) {
   WindowGeometry geometry = geometry_of(call, tensor_arg(call, 0), out, window_arg(call, "kernel_size").size());
   Divisor divisor{bool_arg(call, call.row.schema.find("count_include_pad")),
                   optional_int_arg(call, call.row.schema.find("divisor_override"))};
+  if (out->dtype() == DType::int64) {
+    return mean_moving_windows<int64_t>(geometry, as_contiguous(tensor_arg(call, 0), DType::int64), out, divisor);
+  }
   in_wide_type(tensor_arg(call, 0), out, [&]<typename T>(T, const Tensor& input, const Tensor& result) {
     mean_moving_windows<T>(geometry, input, result, divisor);
   });

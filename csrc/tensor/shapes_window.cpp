@@ -37,11 +37,16 @@ void require_floating(const OpCall& call, DType dtype) {
   }
 }
 
-// (N, C, ...) or (C, ...), nothing but N of size zero.
-void require_pool_input(const OpCall& call, int spatial) {
+// Sums that are exact in int64 too.
+void require_floating_or(const OpCall& call, DType dtype, DType whole) {
+  if (dtype != whole) require_floating(call, dtype);
+}
+
+// (N, C, ...) or (C, ...). No dim from `first_not_empty` on is of size zero.
+void require_pool_input(const OpCall& call, int spatial, int first_not_empty) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   bool fits = self.rank() == spatial + 1 || self.rank() == spatial + 2;
-  for (int i = self.rank() - spatial; fits && i < self.rank(); ++i) fits = !known_equal(self.sizes[i], 0);
+  for (int i = first_not_empty; fits && i < self.rank(); ++i) fits = !known_equal(self.sizes[i], 0);
   if (!fits) {
     raise_op(ErrorKind::Runtime, call.row.name, "Expected ", spatial + 1, "D or ", spatial + 2,
              "D (batch mode) tensor with optional 0 dim batch size for input, but got", operand_shapes(call));
@@ -65,7 +70,7 @@ Dim pooled_size(const OpCall& call, Dim input, Dim kernel, Dim stride, Dim paddi
 DimVec pooled_sizes(const OpCall& call) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   const DimVec& kernel = window_arg(call, "kernel_size");
-  require_pool_input(call, kernel.size());
+  require_pool_input(call, kernel.size(), self.rank() == kernel.size() + 2 ? 1 : 0);
   for (const char* name : {"kernel_size", "stride"}) require_positive(call, name);
   require_not_negative(call, "padding");
   bool dilates = call.row.schema.find("dilation") >= 0;
@@ -99,7 +104,7 @@ void max_pool_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 
 void avg_pool_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   DType dtype = tensor_arg(call, 0)->dtype();
-  require_floating(call, dtype);
+  require_floating_or(call, dtype, DType::int64);
   push_contiguous(outs, dtype, pooled_sizes(call));
 }
 
@@ -108,7 +113,9 @@ void adaptive_pool_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   const DimVec& wanted = window_arg(call, "output_size");
   require_floating(call, self.dtype);
-  require_pool_input(call, wanted.size());
+  // As torch: means of no channels are no means, places of the largest of none need a channel beside a batch.
+  bool gives_places = call.row.schema.returns.size() > 1;
+  require_pool_input(call, wanted.size(), gives_places ? 1 : self.rank() - wanted.size());
   DimVec sizes = self.sizes;
   for (int i = 0; i < wanted.size(); ++i) {
     if (known_less(wanted[i], 0)) {
@@ -119,7 +126,7 @@ void adaptive_pool_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     sizes[self.rank() - wanted.size() + i] = wanted[i];
   }
   push_contiguous(outs, self.dtype, sizes);
-  if (call.row.schema.returns.size() > 1) push_contiguous(outs, DType::int64, sizes);
+  if (gives_places) push_contiguous(outs, DType::int64, sizes);
 }
 
 namespace {
@@ -158,7 +165,7 @@ void convolution_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     raise_op(ErrorKind::Runtime, call.row.name, "input and weight must have two dims more than stride ",
              str(stride.span()), " has numbers", operand_shapes(call));
   }
-  require_floating(call, input.dtype);
+  if (transposed || input.dtype == DType::bool_) require_floating_or(call, input.dtype, DType::int64);
   for (const char* name : {"stride", "dilation"}) require_positive(call, name);
   for (const char* name : {"padding", "output_padding"}) require_not_negative(call, name);
   require_channels(call, input, weight, transposed);
