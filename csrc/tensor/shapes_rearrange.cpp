@@ -100,6 +100,10 @@ void same_elements_shape(const OpCall& call, std::vector<OutSpec>& outs) {
       raise_op(ErrorKind::Runtime, call.row.name, "shifts and dimensions must align. shifts: ", shifts,
                ", dims:", dims.size());
     }
+    if (self.rank() == 0 && !dims.empty()) {
+      raise_op(ErrorKind::Index, call.row.name, "Dimension specified as ", dims[0].str(),
+               " but tensor has no dimensions");
+    }
     for (Dim dim : dims) wrap_dim(call, dim.value(), self.rank());
   } else {
     wrapped_dims(call, dims, self.rank());
