@@ -95,9 +95,22 @@ void apply_in_place(const OpRow& row, std::span<Arg> args) {
   }
 }
 
+namespace {
+
+// zeros(2, out=x) makes what x holds, unless a dtype is asked for.
+void make_as_target(const OpRow& row, std::span<Arg> args, DType target) {
+  int param = row.schema.find("dtype");
+  if (row.kind != OpKind::Creation || param < 0) return;
+  Arg& dtype = args[static_cast<size_t>(param)];
+  if (is_none(dtype)) dtype = target;
+}
+
+}  // namespace
+
 std::vector<Tensor> apply_out(const OpRow& row, std::span<Arg> args, std::span<const Tensor> targets,
                               ResizeWarning warn) {
   require_values(row, args);
+  if (targets.size() == 1) make_as_target(row, args, targets[0]->dtype());
   std::vector<Tensor> written(targets.begin(), targets.end());
   bool requires_grad = any_requires_grad(args);
   for (const Tensor& target : targets) {
