@@ -180,6 +180,13 @@ def _output_sizes(op: str, input: Tensor, output_size: Any, rank: int) -> list[i
     return [input.shape[at - rank] if size is None else size for at, size in enumerate(wanted)]
 
 
+def _sizes_or_kept(input: Tensor, output_size: Any) -> Any:
+    """output_size, of which None keeps a size: it needs a batch or channels beside what it names."""
+    if isinstance(output_size, (list, tuple)) and input.dim() <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
+    return output_size
+
+
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of output_size windows, which cover the input evenly."""
     return prims.adaptive_avg_pool(input, _output_sizes("adaptive_avg_pool1d", input, output_size, 1))
@@ -187,12 +194,12 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of output_size windows, which cover the input evenly; None keeps a size."""
-    return prims.adaptive_avg_pool(input, _output_sizes("adaptive_avg_pool2d", input, output_size, 2))
+    return prims.adaptive_avg_pool(input, _output_sizes("adaptive_avg_pool2d", input, _sizes_or_kept(input, output_size), 2))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of output_size windows, which cover the input evenly; None keeps a size."""
-    return prims.adaptive_avg_pool(input, _output_sizes("adaptive_avg_pool3d", input, output_size, 3))
+    return prims.adaptive_avg_pool(input, _output_sizes("adaptive_avg_pool3d", input, _sizes_or_kept(input, output_size), 3))
 
 
 def _adaptive_max_pool(op: str, input: Tensor, output_size: Any, rank: int, return_indices: bool) -> Any:
@@ -207,12 +214,12 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest element of each of output_size windows, which cover the input evenly."""
-    return _adaptive_max_pool("adaptive_max_pool2d", input, output_size, 2, return_indices)
+    return _adaptive_max_pool("adaptive_max_pool2d", input, _sizes_or_kept(input, output_size), 2, return_indices)
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest element of each of output_size windows, which cover the input evenly."""
-    return _adaptive_max_pool("adaptive_max_pool3d", input, output_size, 3, return_indices)
+    return _adaptive_max_pool("adaptive_max_pool3d", input, _sizes_or_kept(input, output_size), 3, return_indices)
 
 
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False) -> Tensor:
