@@ -1,10 +1,11 @@
 """Makes the packages beside the tests importable; under switches for testing, tests run or are judged in another way.
 
 config.snapshot_stress: regions end where the switch says. config.check_captures: no hit may be a mismatch, also where the program
-handles the exception, and the summary says how many were compared.
+handles the exception; the summary says how many were compared, and a run that compares too few of them fails.
 """
 
 import pytest
+from checked_shares import CheckedShares
 from unchecked_programs import UNCHECKED
 
 import minidynamo
@@ -13,6 +14,7 @@ from minidynamo import _C
 config = minidynamo._dynamo.config
 # Of the whole session: a test may switch it off.
 CHECKS = config.check_captures > 0
+shares = CheckedShares()
 
 
 def skip_marked(items, marker, reason):
@@ -22,19 +24,21 @@ def skip_marked(items, marker, reason):
 
 
 def skip_unchecked(items):
+    skip_marked(items, "counts_python_runs", "unchecked: plain Python runs beside what is captured")
     for item in items:
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         for name in parameters:
             if isinstance(name, str) and name in UNCHECKED:
-                item.add_marker(pytest.mark.skip(reason=UNCHECKED[name]))
+                item.add_marker(pytest.mark.skip(reason=f"unchecked: {UNCHECKED[name]}"))
 
 
+@pytest.hookimpl(trylast=True)  # of what is left by -m and -k
 def pytest_collection_modifyitems(items):
     if config.snapshot_stress != 0:
         skip_marked(items, "counts_regions", "regions end where the stress switch says")
     if CHECKS:
-        skip_marked(items, "counts_python_runs", "plain Python runs beside what is captured")
         skip_unchecked(items)
+        shares.collected(items)
 
 
 if CHECKS:
@@ -46,10 +50,19 @@ if CHECKS:
         found = _C.check_captures_counts()["mismatches"] - before
         assert found == 0, f"{found} hits gave what plain Python does not come to"
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(session):
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput["checked_shares"] = shares.told()
+        elif shares.complaints() and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(node):
+        if hasattr(node, "workeroutput"):
+            shares.hear(node.workeroutput["checked_shares"])
+
     def pytest_terminal_summary(terminalreporter):
-        counts = _C.check_captures_counts()
-        hits = counts["compared"] + counts["uncompared"] + counts["mismatches"]
-        terminalreporter.write_sep("-", f"captures checked: {hits} hits")
-        for name, count in counts.items():
-            if count:
-                terminalreporter.write_line(f"{name}: {count} ({100 * count / hits:.1f} %)")
+        terminalreporter.write_sep("-", "captures checked")
+        for line in [*shares.lines(), *shares.complaints()]:
+            terminalreporter.write_line(line)

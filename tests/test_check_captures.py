@@ -7,8 +7,12 @@ call saw stands for what this one sees.
 import collections
 import dataclasses
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from checked_shares import complaints
 
 import minidynamo
 from minidynamo import _C
@@ -486,3 +490,63 @@ def test_random_programs(seed):
     assert mismatches == 0
     assert compared > 0
     assert uncompared <= compared
+
+
+# ---- what a whole run is judged by
+
+
+@pytest.mark.parametrize(
+    ("compared", "uncompared", "tests", "unchecked", "found"),
+    [
+        (9_000, 1_000, 5_000, 100, 0),
+        (8_999, 1_001, 5_000, 100, 1),
+        (9_000, 1_000, 5_000, 101, 1),
+        (8_999, 1_001, 5_000, 101, 2),
+        (10, 90, 100, 50, 0),  # some files
+    ],
+)
+def test_a_run_that_compares_too_little(compared, uncompared, tests, unchecked, found):
+    hits = {"compared": compared, "uncompared": uncompared, "mismatches": 0}
+    assert len(complaints(hits, tests, unchecked)) == found
+
+
+RUN = """
+import pytest, minidynamo
+
+@pytest.mark.parametrize("n", range({hits}))
+def test_hits(n):
+    compiled = minidynamo.compile({function})
+    assert compiled(minidynamo.ones(2)).tolist() == [2.0, 2.0]
+"""
+
+
+OPERATOR = """
+@minidynamo.library.custom_op("judged::double", mutates_args=())
+def double(x: minidynamo.Tensor) -> minidynamo.Tensor:
+    return x * 2
+
+double.register_fake(lambda x: minidynamo.empty_like(x))
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize(("function", "status"), [("lambda x: x + 1", 0), ("lambda x: double(x)", 1)])
+def test_a_run_is_judged(tmp_path, monkeypatch, workers, function, status):
+    """With an operator in Python no hit is compared; the least numbers are set down for so small a run."""
+    here = Path(__file__).parent
+    (tmp_path / "conftest.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(here)!r})\nimport checked_shares\nchecked_shares.LEAST_HITS = 8\n"
+        + (here / "conftest.py").read_text()
+    )
+    text = RUN.format(hits=10, function=function)
+    if "double" in function:
+        text += OPERATOR
+    (tmp_path / "test_hits.py").write_text(text)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    monkeypatch.setenv("MINIDYNAMO_CHECK_CAPTURES", "10")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *(["-n", str(workers)] if workers else [])]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == status, done.stdout + done.stderr
+    assert f"{'un' if status else ''}compared: 10 of 10 hits (100.00 %)" in done.stdout
+    assert "left out: 0 of 10 tests" in done.stdout
+    assert ("more than 10%" in done.stdout) == bool(status)
