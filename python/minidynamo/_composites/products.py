@@ -61,9 +61,9 @@ def _diagonals(operand: Tensor, labels: list[str]) -> tuple[Tensor, list[str]]:
     return operand, labels
 
 
-def _contract(left: Tensor, left_labels: list[str], right: Tensor, right_labels: list[str], kept: list[str]) -> Any:
-    """The product of two operands, summed over the labels that neither the output nor a later operand has: one bmm."""
-    sizes = {}
+def _sizes_of(left: Tensor, left_labels: list[str], right: Tensor, right_labels: list[str]) -> dict[str, int]:
+    """Of each label, what its two sizes broadcast to."""
+    sizes: dict[str, int] = {}
     for operand, labels in ((left, left_labels), (right, right_labels)):
         for at, label in enumerate(labels):
             size = operand.shape[at]
@@ -74,36 +74,70 @@ def _contract(left: Tensor, left_labels: list[str], right: Tensor, right_labels:
                     f" shapes {tuple(left.shape)} and {tuple(right.shape)}"
                 )
             sizes[label] = size if known == 1 else known
-    # A label that one side alone has and nobody keeps is summed there first.
-    left, left_labels = _sum_out(left, left_labels, _wanted(left_labels, kept + right_labels))
-    right, right_labels = _sum_out(right, right_labels, _wanted(right_labels, kept + left_labels))
+    return sizes
+
+
+def _contract(
+    left: Tensor, left_labels: list[str], right: Tensor, right_labels: list[str], result: list[str], left_over: Any
+) -> Any:
+    """The product of two operands, summed over the labels that neither the output nor a later operand has: one bmm.
+
+    left_over counts the operands to come, these two among them, that are longer than 1 along a label."""
+    sizes = _sizes_of(left, left_labels, right, right_labels)
+    summed, alone_left, alone_right = [], [], []
+    for label in sizes:
+        if label in result:
+            continue
+        in_left = label in left_labels and left.shape[left_labels.index(label)] != 1
+        in_right = label in right_labels and right.shape[right_labels.index(label)] != 1
+        if in_left and in_right:
+            left_over[label] = left_over[label] - 1
+            if left_over[label] == 1:
+                summed.append(label)
+        elif left_over[label] == 1 and (in_left or in_right):
+            (alone_left if in_left else alone_right).append(label)
+    # What one side alone has is summed there first; the sum of whole numbers is int64.
+    left, left_labels = _sum_out(left, left_labels, alone_left)
+    right, right_labels = _sum_out(right, right_labels, alone_right)
+    for label in summed + alone_left + alone_right:
+        left_over[label] = 0
     shared = [label for label in left_labels if label in right_labels]
-    batch = [label for label in shared if label in kept]
-    summed = [label for label in shared if label not in kept]
+    batch = [label for label in shared if label not in summed]
     rows = [label for label in left_labels if label not in shared]
     columns = [label for label in right_labels if label not in shared]
     left = _arranged(left, left_labels, batch + rows + summed, sizes, batch + summed)
     right = _arranged(right, right_labels, batch + summed + columns, sizes, batch + summed)
+    rows_sizes = [left.shape[len(batch) + at] for at in range(len(rows))]
+    columns_sizes = [right.shape[len(batch) + len(summed) + at] for at in range(len(columns))]
+    lengths = [sizes[label] for label in batch] + rows_sizes + columns_sizes
     count = {"batch": 1, "rows": 1, "summed": 1, "columns": 1}
-    for name, labels in (("batch", batch), ("rows", rows), ("summed", summed), ("columns", columns)):
-        for label in labels:
-            count[name] = count[name] * sizes[label]
+    for name, parts in (
+        ("batch", [sizes[label] for label in batch]),
+        ("rows", rows_sizes),
+        ("summed", [sizes[label] for label in summed]),
+        ("columns", columns_sizes),
+    ):
+        for size in parts:
+            count[name] = count[name] * size
     left = left.reshape(count["batch"], count["rows"], count["summed"])
     right = right.reshape(count["batch"], count["summed"], count["columns"])
-    product = left * right if count["summed"] == 1 and not summed else left.matmul(right)
-    labels = batch + rows + columns
-    return product.reshape([sizes[label] for label in labels]), labels
+    product = left.matmul(right) if summed else left * right
+    return product.reshape(lengths), batch + rows + columns
 
 
-def _wanted(labels: list[str], among: list[str]) -> list[str]:
-    return [label for label in labels if label in among]
-
-
-def _sum_out(operand: Tensor, labels: list[str], kept: list[str]) -> tuple[Tensor, list[str]]:
-    gone = [at for at, label in enumerate(labels) if label not in kept]
-    if not gone:
+def _sum_out(operand: Tensor, labels: list[str], gone: list[str]) -> tuple[Tensor, list[str]]:
+    """The sum over labels. What is 1 long is not summed: it keeps its dtype."""
+    places = [at for at, label in enumerate(labels) if label in gone]
+    if not places:
         return operand, labels
-    return operand.sum(gone, dtype=operand.dtype), kept
+    return operand.sum(places), [label for label in labels if label not in gone]
+
+
+def _dropped(operand: Tensor, labels: list[str], kept: list[str]) -> tuple[Tensor, list[str]]:
+    """Without the dims of size 1 whose labels are not kept."""
+    return operand.reshape([operand.shape[at] for at, label in enumerate(labels) if label in kept]), [
+        label for label in labels if label in kept
+    ]
 
 
 def _arranged(operand: Tensor, labels: list[str], order: list[str], sizes: dict[str, int], full: list[str]) -> Tensor:
@@ -164,17 +198,25 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         ellipsis_rank = max(ellipsis_rank, len([label for label in labels if label.startswith("...")]))
         terms.append(_diagonals(operand, labels))
     result = _output_labels(output if arrow else None, inputs, ellipsis_rank, terms)
+    left_over = _operands_along(terms)
     total, labels = terms[0]
-    for number in range(1, len(terms)):
-        kept = list(result)
-        for _, later in terms[number + 1 :]:
-            kept = kept + later
-        total, labels = _contract(total, labels, terms[number][0], terms[number][1], kept)
-    if len(terms) == 1 and not total.is_floating_point() and any(label not in result for label in labels):
-        # The sum of one operand widens whole numbers, as sum does; products of several do not.
-        total = total.long()
-    total, labels = _sum_out(total, labels, [label for label in labels if label in result])
+    for operand, operand_labels in terms[1:]:
+        total, labels = _contract(total, labels, operand, operand_labels, result, left_over)
+    gone = [label for at, label in enumerate(labels) if label not in result and total.shape[at] != 1]
+    if len(terms) == 1:
+        gone = [label for label in labels if label not in result]
+    total, labels = _sum_out(total, labels, gone)
+    total, labels = _dropped(total, labels, result)
     return total.permute([labels.index(label) for label in result])
+
+
+def _operands_along(terms: list[Any]) -> dict[str, int]:
+    """Of each label, how many operands are longer than 1 along it."""
+    counts: dict[str, int] = {}
+    for operand, labels in terms:
+        for at, label in enumerate(labels):
+            counts[label] = counts.get(label, 0) + (1 if operand.shape[at] != 1 else 0)
+    return counts
 
 
 def _output_labels(output: str | None, inputs: str, rank: int, terms: list[Any]) -> list[str]:
