@@ -1,5 +1,6 @@
 """The page of explain(): what it holds, and what a browser shows of it."""
 
+import linecache
 import re
 import shutil
 import subprocess
@@ -161,12 +162,31 @@ def test_methods_of_one_name_are_told_apart():
     assert len(rows) == 2 and any("self.first(x) * 2" in row for row in rows) and any("x + 1" in row for row in rows)
 
 
-def test_source_that_is_not_there():
+def page_of_source(source, name):
     namespace = {}
-    exec("def f(x):\n    return x + 1\n", namespace)
+    exec(compile(source, name, "exec"), namespace)
     text = minidynamo.explain(namespace["f"])(ones()).html()
-    assert "Its source cannot be read." in text
     Page(text)
+    return text
+
+
+# python -c and interactive Pythons keep a source of theirs in linecache under such a name.
+@pytest.mark.parametrize("kept", [None, "print('another')\n", "def f(x):\n    return x - 'another'\n"])
+@pytest.mark.parametrize("name", ["<string>", "<stdin>", "<unknown>"])
+def test_source_that_is_not_there(name, kept, monkeypatch):
+    if kept is None:
+        monkeypatch.delitem(linecache.cache, name, raising=False)
+    else:
+        monkeypatch.setitem(linecache.cache, name, (len(kept), None, kept.splitlines(True), name))
+    text = page_of_source("def f(x):\n    return x + 1\n", name)
+    assert "Its source cannot be read." in text and "another" not in text
+
+
+def test_source_of_a_cell_is_shown(monkeypatch):
+    source = "def f(x):\n    return x + 12345\n"
+    monkeypatch.setitem(linecache.cache, "<cell 7>", (len(source), None, source.splitlines(True), "<cell 7>"))
+    text = page_of_source(source, "<cell 7>")
+    assert "12345" in text and "Its source cannot be read." not in text
 
 
 def test_nothing_captured():

@@ -12,6 +12,14 @@ from html import escape
 
 from .marks import colour_class, graph_chip, is_own, shown_path
 
+# What CPython calls sources without a name: any number of them, and linecache has at most one (3.13: python -c).
+_SHARED_NAMES = {"<string>", "<stdin>", "<unknown>"}
+
+
+def _lines_of(file):
+    """The lines of that file; none where they may be another source's."""
+    return [] if file in _SHARED_NAMES else linecache.getlines(file)
+
 
 class _Function:
     """A function of which lines are shown: its file, name, and first and last line."""
@@ -61,7 +69,7 @@ class Sources:
         if around:
             return max(around)[:2]
         if first is not None:  # a lambda or an expression: what stands there as one block
-            lines = linecache.getlines(file)[first - 1 :]
+            lines = _lines_of(file)[first - 1 :]
             return (first, first - 1 + len(inspect.getblock(lines))) if lines else (first, first)
         for known in self._functions.values():
             if (known.file, known.name) == (file, name) and known.first <= line <= known.last:
@@ -73,7 +81,7 @@ class Sources:
         if file not in self._spans:
             kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
             try:
-                tree = ast.parse("".join(linecache.getlines(file)))
+                tree = ast.parse("".join(_lines_of(file)))
             except (SyntaxError, ValueError):
                 tree = ast.Module([], [])
             self._spans[file] = [
@@ -85,7 +93,7 @@ class Sources:
 
 
 def _panel(function):
-    lines = linecache.getlines(function.file)
+    lines = _lines_of(function.file)
     header = (
         f'<header><code><b>{escape(function.name)}</b></code><span class="md-soft md-code">'
         f"{escape(shown_path(function.file))}:{function.first}</span></header>"
