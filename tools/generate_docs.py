@@ -301,8 +301,6 @@ def cpython_results(summary):
 
     modules = {name: summary["modules"][name] for name in sorted(summary["modules"])}
     parts = [f"### Python {summary['python']}\n"]
-    if "commit" in summary:
-        parts.append(f"Of commit {summary['commit']}.\n")
     rows = []
     for way in ("everywhere", "stressed"):
         counters = totals(modules, way)

@@ -108,9 +108,8 @@ def write_results(path, stored):
     for module, ways in sorted(stored["modules"].items()):
         rows = [f'  "{way}": {json.dumps(compact(ways, way), sort_keys=True)}' for way in WAYS if way in ways]
         lines.append(f' "{module}": {{\n' + ",\n".join(rows) + "}")
-    head = {name: value for name, value in stored.items() if name != "modules"}
     body = ",\n".join(lines)
-    path.write_text(f'{json.dumps(head)[:-1]}, "modules": {{\n{body}}}}}\n')
+    path.write_text(f'{{"python": {json.dumps(stored["python"])}, "modules": {{\n{body}}}}}\n')
 
 
 def compact(ways, way):
