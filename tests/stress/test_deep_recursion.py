@@ -147,10 +147,17 @@ def test_raised_limit(kind):
     assert run(KINDS[kind], (5000, 4000 if kind in USES_C_STACK else 20000), 10**6) == ["same"] * 2 + ["done"]
 
 
+# CPython 3.13 frees a traceback entry by entry, each in a C call within the last, up to 10,000 deep: on 256 KiB
+# more than some 8,000 entries end plain Python too.
+def deepest(kind, stack):
+    overflows = sys.version_info[:2] == (3, 13) and kind == "raised from the bottom" and stack < MIB
+    return 5000 if overflows else 20000
+
+
 @pytest.mark.parametrize("stack", [256 * 1024, MIB, 64 * MIB])
 @pytest.mark.parametrize("kind", ["function", "numbers alone", "a break at each level", "raised from the bottom"])
 def test_threads_with_stacks_of_all_sizes(kind, stack):
-    assert run(KINDS[kind], (10, 1000, 20000), 10**6, stack) == ["same"] * 3 + ["done"]
+    assert run(KINDS[kind], (10, 1000, deepest(kind, stack)), 10**6, stack) == ["same"] * 3 + ["done"]
 
 
 # From well below the limit to well above; what is near depends on how many frames the program itself has.
