@@ -11,6 +11,7 @@ UNCHECKED = {
     "exception_groups.all_clauses": "except* is left to the interpreter, and breaks the graph of what is called",
     "exception_groups.rest_goes_on": "except* is left to the interpreter, and breaks the graph of what is called",
     "exception_groups.nested_groups": "except* is left to the interpreter, and breaks the graph of what is called",
+    "deepcopy's memo": "the identity of a new object is its address",
     "library_tools.identities_beside_numbers": "the identity of a new object is its address",
     "pure_libraries.named_tuple_class_made_inside": "the classmethod is made after its function got another docstring",
     "loops.for_over_tensor": "a restored iterator over a tensor is one over a tuple",

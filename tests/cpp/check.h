@@ -1,7 +1,9 @@
 // A test is a main() that makes checks and returns md_test::result().
 #pragma once
+#include <cstdint>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <string>
 
 namespace md_test {
@@ -14,6 +16,17 @@ inline void fail(const char* file, int line, const char* text, const char* why) 
 }
 
 inline int result() { return failures == 0 ? 0 : 1; }
+
+// What the command line asks for instead of the test: WHAT FIRST COUNT, of what is drawn from the seeds.
+struct Drawn {
+  std::string what;
+  uint32_t first, count;
+};
+
+inline std::optional<Drawn> asked_for(int argc, char** argv) {
+  if (argc != 4) return std::nullopt;
+  return Drawn{argv[1], static_cast<uint32_t>(std::stoul(argv[2])), static_cast<uint32_t>(std::stoul(argv[3]))};
+}
 
 }  // namespace md_test
 

@@ -321,8 +321,8 @@ void test_each_instruction(const std::vector<CodeInstruction>& all) {
   }
 }
 
-void test_programs(const std::vector<CodeInstruction>& all) {
-  for (unsigned seed = 0; seed < 3000; ++seed) {
+void test_programs(const std::vector<CodeInstruction>& all, unsigned first, unsigned count) {
+  for (unsigned seed = first; seed < first + count; ++seed) {
     std::mt19937 random(seed);
     int64_t n = static_cast<int64_t>(random() % kLongest) + 1;
     if (seed % 3 == 0) n = 32 * (1 + n % 3);
@@ -413,12 +413,13 @@ void test_sums() {
   }
 }
 
-void test_set() {
+void test_set(const std::optional<md_test::Drawn>& drawn) {
   std::vector<CodeInstruction> all = all_instructions();
+  if (drawn) return test_programs(all, drawn->first, drawn->count);
   CHECK(all.size() > 300);
   test_each_instruction(all);
   programs_of_rows = 0;
-  test_programs(all);
+  test_programs(all, 0, 3000);
   CHECK(programs_of_rows > 500);
   test_in_place();
   test_sums();
@@ -427,7 +428,7 @@ void test_set() {
 }  // namespace
 
 // Each set of instructions that this processor has, which is chosen with the loops that it agrees with.
-int main() {
+int main(int argc, char** argv) {
   int sets = 0;
   for (const char* level : {"avx512", "avx2"}) {
     try {
@@ -436,7 +437,7 @@ int main() {
       continue;
     }
     if (!uses_machine_code()) continue;
-    test_set();
+    test_set(md_test::asked_for(argc, argv));
     ++sets;
   }
   if (sets == 0) std::puts("no machine code for this processor");

@@ -4,6 +4,7 @@ A row says how many the suite runs itself, in the module named, with other seeds
 """
 
 import importlib
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,8 @@ FOLDERS = (TESTS, TESTS / "guards", TESTS / "language", TESTS / "ops")
 class Generator:
     """What a module draws: `run(count, seed)` makes count programs, or `check(seed)` makes one. Raises where one is wrong."""
 
-    module: str
+    module: str = ""
+    binary: tuple = ()  # or a C++ test and what of it, which takes a seed and a number itself
     run: str = ""
     check: str = ""
     checked: bool = True  # whether config.check_captures may be on: it compiles, and draws no random numbers beside
@@ -32,7 +34,7 @@ GENERATORS = {
     "size_decisions": Generator("test_size_decisions", run="run_drawn"),
     "size_sequences": Generator("test_size_sequences", check="check_drawn"),
     "symbolic_sizes": Generator("test_symbolic_sizes", check="check_drawn"),
-    "guarded_objects": Generator("test_memories", run="run_objects"),
+    "guarded_objects": Generator("test_memories", run="run_objects", checked=False),
     "changed_modules": Generator("test_memories", run="run_modules"),
     "calls": Generator("test_op_fuzz", run="run_calls"),
     "operations": Generator("test_ops_differential", run="run_drawn"),
@@ -41,16 +43,29 @@ GENERATORS = {
     "chosen_rows": Generator("test_plan_chosen_rows", check="check_drawn"),
     "machine_code": Generator("test_machine_code", check="check_drawn"),
     "texts": Generator("test_repr", run="run_drawn", checked=False),
+    "graphs": Generator(binary=("plan_test", "graphs"), checked=False),
+    "products": Generator(binary=("plan_test", "products"), checked=False),
+    "instructions": Generator(binary=("machine_code_test", "instructions"), checked=False),
     "tensor_files": Generator("test_safetensors_fuzz", run="run_drawn", checked=False),
 }
 
 
+def run_binary(name, what, count, seed):
+    """The one of those in the build folders that was built last."""
+    built = sorted((TESTS.parent / "build").glob(f"*/{name}"), key=lambda path: path.stat().st_mtime)
+    assert built, f"{name} is not built: tools/dev_build.sh, or make test"
+    done = subprocess.run([built[-1], what, str(seed), str(count)], capture_output=True, text=True)
+    assert done.returncode == 0, f"{done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
+
+
 def load(name):
     """run(count, seed) of a row."""
+    row = GENERATORS[name]
+    if row.binary:
+        return lambda count, seed: run_binary(*row.binary, count, seed)
     for folder in map(str, FOLDERS):
         if folder not in sys.path:
             sys.path.insert(0, folder)
-    row = GENERATORS[name]
     module = importlib.import_module(row.module)
     if row.run:
         return getattr(module, row.run)
