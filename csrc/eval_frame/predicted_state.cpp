@@ -22,25 +22,9 @@ Ref dict_of_instance(BorrowedRef object) {
 
 bool is_deque(BorrowedRef object) { return PyObject_TypeCheck(object.get(), deque_type()) != 0; }
 
-// A subclass's own ways to iterate are not asked.
-Ref plain_copy(BorrowedRef dict) {
-  Ref copy = check(PyDict_New());
-  Py_ssize_t at = 0;
-  PyObject *key = nullptr, *value = nullptr;
-  while (PyDict_Next(dict, &at, &key, &value) != 0) check_status(PyDict_SetItem(copy, key, value));
-  return copy;
-}
-
-// As the comparison wants it; null: no container.
+// Of another container than a dict, as the comparison wants it; null: no container.
 Ref contents_of(BorrowedRef object) {
   if (PyList_Check(object.get()) || is_deque(object)) return check(PySequence_List(object));
-  if (PyODict_Check(object.get())) {
-    Ref items = check(PyObject_CallMethod(reinterpret_cast<PyObject*>(&PyODict_Type), "items", "O", object.get()));
-    Ref copy = check(PyDict_New());
-    check_status(PyDict_MergeFromSeq2(copy, items, 1));
-    return copy;
-  }
-  if (PyDict_Check(object.get())) return plain_copy(object);
   if (PySet_Check(object.get())) return check(PySet_New(object));
   if (PyCell_Check(object.get())) return check(PyCell_New(PyCell_GET(object.get())));
   return nullptr;
@@ -73,13 +57,17 @@ void PredictedState::keep(BorrowedRef object) {
   copy_of(object);
 }
 
-PyObject* PredictedState::copy_of(BorrowedRef object) {
-  if (auto found = by_object_.find(object.get()); found != by_object_.end()) return copies_[found->second].second;
-  Ref copy = is_namespace(object) ? Ref() : contents_of(object);
-  if (!copy) return nullptr;
-  by_object_.emplace(object.get(), copies_.size());
-  copies_.emplace_back(Ref::share(object), std::move(copy));
-  return copies_.back().second;
+PredictedState::Copy* PredictedState::copy_of(BorrowedRef object) {
+  if (auto found = by_object_.find(object.get()); found != by_object_.end()) return found->second;
+  if (is_namespace(object)) return nullptr;
+  if (PyDict_Check(object.get())) {
+    copies_.push_back({Ref::share(object), DictShadow(object)});
+  } else {
+    Ref contents = contents_of(object);
+    if (!contents) return nullptr;
+    copies_.push_back({Ref::share(object), std::move(contents)});
+  }
+  return by_object_[object.get()] = &copies_.back();
 }
 
 void PredictedState::keep_known(const GuardSet& guards, const LocalsView& view, ValueComparison& comparison) {
@@ -117,15 +105,56 @@ void replace(Attributes& attributes, BorrowedRef object, BorrowedRef name, Borro
 void PredictedState::predict_attribute(BorrowedRef object, BorrowedRef name, BorrowedRef value) {
   replace(attributes_, object, name, value);
   Ref dict = has_data_descriptor(object, name) ? Ref() : dict_of_instance(object);
-  PyObject* copy = dict ? copy_of(dict) : nullptr;
+  Copy* copy = dict ? copy_of(dict) : nullptr;
   if (copy == nullptr) return;
-  if (value) check_status(PyDict_SetItem(copy, name, value));
-  if (!value && PyDict_DelItem(copy, name) < 0) PyErr_Clear();
+  auto& entries = std::get<DictShadow>(copy->contents);
+  if (value) {
+    entries.set(name, value);
+  } else {
+    entries.erase(name);
+  }
 }
+
+namespace {
+
+void apply(const HeldEffect& held, DictShadow& entries) {
+  if (held.effect->kind == EffectKind::DictSet) entries.set(held.key, held.value);
+  if (held.effect->kind == EffectKind::DictDelete) entries.erase(held.key);
+  if (held.effect->kind == EffectKind::DictClear) entries.clear();
+}
+
+void apply(const HeldEffect& held, PyObject* target) {
+  const Effect& effect = *held.effect;
+  switch (effect.kind) {
+    case EffectKind::SetCell:
+      return check_status(PyCell_Set(target, held.value));
+    case EffectKind::ListAppend:
+      return check_status(PyList_Append(target, held.value));
+    case EffectKind::ListSplice:
+      return check_status(PyList_SetSlice(target, effect.start, effect.stop, held.value));
+    case EffectKind::DequeAssign:
+      return check_status(PyList_SetSlice(target, 0, PyList_GET_SIZE(target), held.value));
+    case EffectKind::DictSet:
+      return check_status(PyDict_SetItem(target, held.key, held.value));
+    case EffectKind::DictDelete:
+      return check_status(PyDict_DelItem(target, held.key));
+    case EffectKind::DictClear:
+      return PyDict_Clear(target);
+    case EffectKind::SetAdd:
+      return check_status(PySet_Add(target, held.value));
+    case EffectKind::SetDiscard:
+      return check_status(PySet_Discard(target, held.value) < 0 ? -1 : 0);
+    case EffectKind::SetClear:
+      return check_status(PySet_Clear(target));
+    default:
+      return;
+  }
+}
+
+}  // namespace
 
 void PredictedState::predict_effect(const HeldEffect& held, ValueComparison& comparison) {
   const Effect& effect = *held.effect;
-  PyObject* copy = nullptr;
   switch (effect.kind) {
     case EffectKind::AttributeSet:
     case EffectKind::AttributeDelete:
@@ -143,52 +172,27 @@ void PredictedState::predict_effect(const HeldEffect& held, ValueComparison& com
     case EffectKind::CacheHit:
     case EffectKind::CacheMiss:
       return;
-    default: {
-      // What the region has made nobody else sees yet.
-      bool is_ours = !comparison.is_known(held.target) && !by_object_.contains(held.target.get());
-      copy = is_ours ? held.target.get() : copy_of(held.target);
+    default:
       break;
-    }
   }
+  // What the region has made nobody else sees yet.
+  if (!comparison.is_known(held.target) && !by_object_.contains(held.target.get()))
+    return apply(held, held.target.get());
+  Copy* copy = copy_of(held.target);
   bool names = effect.kind == EffectKind::DictSet || effect.kind == EffectKind::DictDelete;
   if (copy == nullptr && names && PyUnicode_Check(held.key.get())) replace(names_, held.target, held.key, held.value);
   if (copy == nullptr) return;
-  switch (effect.kind) {
-    case EffectKind::SetCell:
-      check_status(PyCell_Set(copy, held.value));
-      return;
-    case EffectKind::ListAppend:
-      return check_status(PyList_Append(copy, held.value));
-    case EffectKind::ListSplice:
-      return check_status(PyList_SetSlice(copy, effect.start, effect.stop, held.value));
-    case EffectKind::DequeAssign:
-      return check_status(PyList_SetSlice(copy, 0, PyList_GET_SIZE(copy), held.value));
-    case EffectKind::DictSet:
-      return check_status(PyDict_SetItem(copy, held.key, held.value));
-    case EffectKind::DictDelete:
-      return check_status(PyDict_DelItem(copy, held.key));
-    case EffectKind::DictClear:
-      return PyDict_Clear(copy);
-    case EffectKind::SetAdd:
-      return check_status(PySet_Add(copy, held.value));
-    case EffectKind::SetDiscard:
-      check_status(PySet_Discard(copy, held.value));
-      return;
-    case EffectKind::SetClear:
-      return check_status(PySet_Clear(copy));
-    default:
-      return;
-  }
+  if (auto* entries = std::get_if<DictShadow>(&copy->contents)) return apply(held, *entries);
+  apply(held, std::get<Ref>(copy->contents).get());
 }
 
-void PredictedState::compare_copy(BorrowedRef object, BorrowedRef copy, ValueComparison& comparison) const {
-  PyObject* python = comparison.python_of(object);
-  std::string place = str_cat("a ", object.type()->tp_name, " from before");
-  if (PyDict_Check(copy.get())) {
-    if (comparison.difference()) return;
-    return comparison.compare_entries(place, copy, python);
-  }
-  comparison.compare(place, copy, check(contents_of(python).release()));
+void PredictedState::compare_copy(const Copy& copy, ValueComparison& comparison) const {
+  if (comparison.difference()) return;
+  PyObject* python = comparison.python_of(copy.object);
+  std::string place = str_cat("a ", copy.object.type()->tp_name, " from before");
+  if (const auto* entries = std::get_if<DictShadow>(&copy.contents))
+    return comparison.compare_items(place, entries->items(), items_of_dict(python));
+  comparison.compare(place, std::get<Ref>(copy.contents), check(contents_of(python).release()));
 }
 
 void PredictedState::compare_attribute(const Attribute& attribute, ValueComparison& comparison) const {
@@ -201,7 +205,7 @@ void PredictedState::compare_attribute(const Attribute& attribute, ValueComparis
 }
 
 void PredictedState::compare(ValueComparison& comparison) const {
-  for (const auto& [object, copy] : copies_) compare_copy(object, copy, comparison);
+  for (const Copy& copy : copies_) compare_copy(copy, comparison);
   for (const Attribute& attribute : attributes_) compare_attribute(attribute, comparison);
   for (const Attribute& name : names_)
     comparison.compare(str_cat("global '", text_of(name.name), "'"), name.value,

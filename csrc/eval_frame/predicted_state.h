@@ -1,9 +1,12 @@
 // What the objects that a region knows will hold after it: copies of their contents, to which the region's effects are applied
 // instead. Compared afterwards with what Python's own run has left in them.
 #pragma once
+#include <deque>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
+#include "eval_frame/dict_shadow.h"
 #include "eval_frame/memory_image.h"
 #include "eval_frame/region_exit.h"
 #include "eval_frame/value_comparison.h"
@@ -23,16 +26,20 @@ class PredictedState {
   struct Attribute {
     Ref object, name, value;  // null: deleted
   };
+  struct Copy {
+    Ref object;
+    std::variant<Ref, DictShadow> contents;
+  };
   void keep(BorrowedRef object);
-  PyObject* copy_of(BorrowedRef object);
+  Copy* copy_of(BorrowedRef object);
   void predict_effect(const HeldEffect& held, ValueComparison& comparison);
   void predict_attribute(BorrowedRef object, BorrowedRef name, BorrowedRef value);
-  void compare_copy(BorrowedRef object, BorrowedRef copy, ValueComparison& comparison) const;
+  void compare_copy(const Copy& copy, ValueComparison& comparison) const;
   void compare_attribute(const Attribute& attribute, ValueComparison& comparison) const;
 
   MemoryImage memory_;
-  std::vector<std::pair<Ref, Ref>> copies_;  // containers, in the order in which they were met
-  std::unordered_map<PyObject*, size_t> by_object_;
+  std::deque<Copy> copies_;  // containers, in the order in which they were met; they stay where they are
+  std::unordered_map<PyObject*, Copy*> by_object_;
   std::vector<Attribute> attributes_;
   std::vector<Attribute> names_;  // in namespaces of modules, of which there is no copy
   TensorModes modes_;

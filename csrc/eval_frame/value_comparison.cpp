@@ -8,6 +8,7 @@
 #include "cpython/object_layout.h"
 #include "cpython/text.h"
 #include "cpython/weak_reference.h"
+#include "eval_frame/dict_shadow.h"
 #include "eval_frame/tensor_comparison.h"
 #include "guards/source.h"
 #include "guards/tensor_type.h"
@@ -73,12 +74,6 @@ Ref attribute_of(BorrowedRef object, const char* name) {
   Ref value = Ref::steal(PyObject_GetAttrString(object, name));
   if (!value) PyErr_Clear();
   return value;
-}
-
-Ref items_of_dict(BorrowedRef dict) {
-  if (!PyODict_Check(dict.get())) return check(PyDict_Items(dict));
-  Ref items = check(PyObject_CallMethod(reinterpret_cast<PyObject*>(&PyODict_Type), "items", "O", dict.get()));
-  return check(PySequence_List(items));
 }
 
 Ref own_dict(BorrowedRef object) {
@@ -220,10 +215,13 @@ void ValueComparison::push_items(const Pair& pair, BorrowedRef captured, Borrowe
 }
 
 void ValueComparison::compare_entries(const std::string& place, BorrowedRef captured, BorrowedRef python) {
-  Ref ours = items_of_dict(captured), theirs = items_of_dict(python);
+  compare_items(place, items_of_dict(captured), items_of_dict(python));
+}
+
+void ValueComparison::compare_items(const std::string& place, BorrowedRef ours, BorrowedRef theirs) {
   if (PyList_GET_SIZE(ours.get()) != PyList_GET_SIZE(theirs.get()))
-    return differ(place, str_cat(PyList_GET_SIZE(ours.get()), " keys, in Python ", PyList_GET_SIZE(theirs.get())),
-                  captured, python);
+    return differ(place, str_cat(PyList_GET_SIZE(ours.get()), " keys, in Python ", PyList_GET_SIZE(theirs.get())), ours,
+                  theirs);
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(ours.get()); ++i) {
     PyObject *a = PyList_GET_ITEM(ours.get(), i), *b = PyList_GET_ITEM(theirs.get(), i);
     push(str_cat(place, ", key ", i), PyTuple_GET_ITEM(a, 0), PyTuple_GET_ITEM(b, 0));
@@ -256,26 +254,39 @@ bool ValueComparison::look_inside_container(const Pair& pair) {
 void ValueComparison::look_inside_set(const Pair& pair) {
   if (PySet_GET_SIZE(pair.captured.get()) != PySet_GET_SIZE(pair.python.get()))
     return differ(pair.place, "another number of elements", pair.captured, pair.python);
-  std::vector<PyObject*> ours, theirs;
-  auto add_new = [](PyObject* set, const auto& known, std::vector<PyObject*>& rest, auto missing) {
+  // The program's own __hash__ and __eq__ are not asked: atoms are looked for by what they equal, others by what they are.
+  struct Elements {
+    Ref atoms = check(PySet_New(nullptr));
+    std::unordered_set<PyObject*> others;
+  };
+  auto elements_of = [](PyObject* set) {
+    Elements found;
     Py_ssize_t at = 0;
     PyObject* item = nullptr;
     while (pv_next_in_set(set, &at, &item) != 0) {
-      auto found = known.find(item);
-      if (!is_atom(item) && found == known.end()) {
-        rest.push_back(item);
+      if (is_atom(item)) {
+        check_status(PySet_Add(found.atoms, item));
       } else {
-        missing(is_atom(item) ? item : found->second);
+        found.others.insert(item);
+      }
+    }
+    return found;
+  };
+  Elements captured = elements_of(pair.captured), python = elements_of(pair.python);
+  if (!is_equal(captured.atoms, python.atoms)) return differ(pair.place, "another element", pair.captured, pair.python);
+  std::vector<PyObject*> ours, theirs;
+  auto add_new = [&](const Elements& from, const auto& known, const Elements& to, std::vector<PyObject*>& rest) {
+    for (PyObject* item : from.others) {
+      auto found = known.find(item);
+      if (found == known.end()) {
+        rest.push_back(item);
+      } else if (!to.others.contains(found->second)) {
+        differ(pair.place, "another element", pair.captured, pair.python);
       }
     }
   };
-  auto contains = [&](PyObject* set, PyObject* item) {
-    int found = PySet_Contains(set, item);
-    if (found < 0) PyErr_Clear();
-    if (found == 0) differ(pair.place, "another element", pair.captured, pair.python);
-  };
-  add_new(pair.captured, python_of_, ours, [&](PyObject* item) { contains(pair.python, item); });
-  add_new(pair.python, captured_of_, theirs, [&](PyObject* item) { contains(pair.captured, item); });
+  add_new(captured, python_of_, python, ours);
+  add_new(python, captured_of_, captured, theirs);
   if (ours.size() != theirs.size()) return differ(pair.place, "other elements", pair.captured, pair.python);
   if (ours.size() == 1) push(pair.place + ", an element", ours.front(), theirs.front());
 }

@@ -40,6 +40,8 @@ class ValueComparison {
   void compare(const std::string& place, BorrowedRef captured, BorrowedRef python);
   // Of two dicts, whichever objects these are.
   void compare_entries(const std::string& place, BorrowedRef captured, BorrowedRef python);
+  // As items_of_dict() gives them.
+  void compare_items(const std::string& place, BorrowedRef ours, BorrowedRef theirs);
   void differ(const std::string& place, std::string text, BorrowedRef captured = nullptr, BorrowedRef python = nullptr);
   const std::optional<ValueDifference>& difference() const { return difference_; }
 
