@@ -48,6 +48,11 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
                           walk_.frame().policy};
   }
   recipe.index = static_cast<int32_t>(iterator->index);
+  // A place behind the end of a list that has become shorter cannot be set.
+  auto end_behind = [&](int64_t place, int64_t length_where_unknown) {
+    if (!iterator->exhausted && place > walk_.length_of(iterator->bases[0]).value_or(length_where_unknown))
+      walk_.end_before_iteration(*iterator);
+  };
   switch (iterator->iterator_kind) {
     case IteratorKind::Range: {
       recipe.kind = RecipeKind::RangeIterator;
@@ -80,12 +85,11 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
       end_before(*iterator);
     case IteratorKind::Sequence:
       recipe.kind = RecipeKind::SequenceIterator;
+      end_behind(iterator->index, iterator->index);
       break;
     case IteratorKind::Reversed:
       recipe.kind = RecipeKind::ReversedIterator;
-      // A place behind the end of a list that has become shorter cannot be set.
-      if (!iterator->exhausted && iterator->start - iterator->index >= walk_.length_of(iterator->bases[0]).value_or(0))
-        walk_.end_before_iteration(*iterator);
+      end_behind(iterator->start - iterator->index + 1, 0);
       recipe.index = static_cast<int>(iterator->exhausted ? -1 : iterator->start - iterator->index);
       break;
     case IteratorKind::Dict: {

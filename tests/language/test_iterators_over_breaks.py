@@ -218,6 +218,21 @@ def test_a_container_holds_its_iterator(cycle):
         check([*CYCLES[cycle], "inner.append(it)", "inner.append(made)", "keep = (inner, it, made)", "BREAK()", end])
 
 
+SHORTER = ("made.clear()", "del made[1:]", "made.pop()", "made.pop(0)", "made[:] = made[:1]")
+LONGER = ("made.append(7)", "made.extend((7, 8, 9, 6, 5))", "made += made", "made.insert(0, 7)")
+
+
+@pytest.mark.parametrize("kind", ("list", "list subclass", "bytearray"))
+@pytest.mark.parametrize("iterator", ("iter", "enumerate", "zip", "map", "reversed", "generator"))
+def test_a_place_behind_the_end(kind, iterator):
+    """Where a sequence has become shorter than the iterator's place, and grows again behind a break."""
+    start = [f"made = {CONTAINERS[kind]}", f"it = {ITERATORS[iterator].format('made')}"]
+    for taken in (1, 2, 3):
+        for shorter in SHORTER:
+            for longer in LONGER[:2] if taken != 2 else LONGER:
+                check([*start, *["next(it)"] * taken, shorter, "BREAK()", longer, "rest = list(it)"])
+
+
 @pytest.mark.parametrize("kind", CHANGES)
 def test_an_iterator_meets_a_change(kind):
     for iterator in ("iter", "enumerate", "zip", "map", "reversed", "generator"):
