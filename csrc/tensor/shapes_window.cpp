@@ -165,7 +165,10 @@ void convolution_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     raise_op(ErrorKind::Runtime, call.row.name, "input and weight must have two dims more than stride ",
              str(stride.span()), " has numbers", operand_shapes(call));
   }
-  if (transposed || input.dtype == DType::bool_) require_floating_or(call, input.dtype, DType::int64);
+  // torch has other whole numbers than int64 for plain windows only.
+  bool plain = !transposed && input.dtype != DType::bool_;
+  for (Dim value : dilation) plain = plain && known_equal(value, 1);
+  if (!plain) require_floating_or(call, input.dtype, DType::int64);
   for (const char* name : {"stride", "dilation"}) require_positive(call, name);
   for (const char* name : {"padding", "output_padding"}) require_not_negative(call, name);
   require_channels(call, input, weight, transposed);
