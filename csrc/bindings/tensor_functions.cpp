@@ -11,8 +11,10 @@
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/eager.h"
+#include "frontends/memory_format_object.h"
 #include "frontends/promotion.h"
 #include "frontends/size_object.h"
+#include "tensor/memory_format.h"
 #include "tensor/op_row.h"
 #include "tensor/random.h"
 #include "tensor/tensor_modes.h"
@@ -375,6 +377,13 @@ void bind_tensor(pybind11::module_& module) {
     check_status(PyModule_AddObjectRef(module.ptr(), "Size", reinterpret_cast<PyObject*>(size_type())));
     check_status(PyModule_AddObjectRef(module.ptr(), "device", reinterpret_cast<PyObject*>(device_type())));
     check_status(PyModule_AddObjectRef(module.ptr(), "Generator", reinterpret_cast<PyObject*>(generator_type())));
+    check_status(
+        PyModule_AddObjectRef(module.ptr(), "memory_format", reinterpret_cast<PyObject*>(memory_format_type())));
+    Ref formats = check(PyDict_New());
+    for (const MemoryFormatRow& format : kMemoryFormats) {
+      check_status(PyDict_SetItemString(formats, format.name.data(), memory_format_object(format.name)));
+    }
+    check_status(PyModule_AddObjectRef(module.ptr(), "_memory_formats", formats));
     Ref dtypes = check(PyDict_New());
     for (int i = 0; i < kDTypeCount; ++i) {
       check_status(PyDict_SetItemString(dtypes, kDTypes[i].name, dtype_to_python(static_cast<DType>(i))));

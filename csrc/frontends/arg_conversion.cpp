@@ -7,6 +7,7 @@
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/foreign_tensors.h"
+#include "frontends/memory_format_object.h"
 #include "frontends/size_object.h"
 #include "guards/tensor_type.h"
 
@@ -195,6 +196,7 @@ Arg dtype_arg(const ArgName& name, BorrowedRef value) {
 }
 
 Arg str_arg(const ArgName& name, BorrowedRef value) {
+  if (std::string_view format = memory_format_name(value); !format.empty()) return std::string(format);
   if (!PyUnicode_Check(value.get())) raise_wrong_type(name, value);
   Py_ssize_t length = 0;
   const char* chars = PyUnicode_AsUTF8AndSize(value, &length);
@@ -257,6 +259,7 @@ ValueForm value_form(BorrowedRef value) {
   if (PyUnicode_Check(value.get())) return ValueForm::Str;
   if (is_sequence(value)) return is_tensor_list(value) ? ValueForm::TensorList : ValueForm::IntList;
   if (value.type() == device_type()) return ValueForm::Device;
+  if (value.type() == memory_format_type()) return ValueForm::Str;
   if (dtype_from_python(value)) return ValueForm::Dtype;
   if (is_foreign_tensor(value)) return ValueForm::Other;
   if (PyIndex_Check(value.get())) return ValueForm::Int;

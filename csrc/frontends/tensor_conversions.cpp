@@ -7,6 +7,7 @@
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/foreign_tensors.h"
+#include "frontends/memory_format_object.h"
 #include "guards/tensor_type.h"
 
 namespace md {
@@ -69,6 +70,8 @@ void read_keyword(Conversion& conversion, BorrowedRef name, BorrowedRef value) {
     conversion.copy = python_bool("copy", value);
   } else if (key == "non_blocking") {
     python_bool("non_blocking", value);
+  } else if (key == "memory_format") {
+    set_memory_format(conversion, "to", value);
   } else if (key == "other") {
     const TensorType* type = tensor_type_of(value);
     if (type == nullptr) raise_bad("'other'", value);
@@ -81,6 +84,16 @@ void read_keyword(Conversion& conversion, BorrowedRef name, BorrowedRef value) {
 }  // namespace
 
 std::span<const ConversionMethod> conversion_methods() { return kMethods; }
+
+void set_memory_format(Conversion& conversion, const char* method, BorrowedRef value) {
+  if (value.get() == Py_None) return;
+  std::string_view name = memory_format_name(value);
+  if (name.empty()) {
+    raise(ErrorKind::Type, method, "(): argument 'memory_format' must be minidynamo.memory_format, not ",
+          value.type()->tp_name);
+  }
+  if (name != "preserve_format") conversion.memory_format = name;
+}
 
 const ConversionMethod* find_conversion_method(std::string_view name) {
   for (const ConversionMethod& method : kMethods) {

@@ -13,6 +13,7 @@ namespace md {
 struct Conversion {
   DType dtype;
   bool copy = false;
+  std::string_view memory_format = {};  // empty: as the tensor lies
 };
 
 // x.float(), x.cpu() ...: the dtype that the method's name means; nullopt in `dtype` for those that keep it.
@@ -21,6 +22,8 @@ struct ConversionMethod {
   std::optional<DType> dtype;
 };
 std::span<const ConversionMethod> conversion_methods();
+// Sets the format that a value names: a memory format, or None. Throws Error(Type) for others.
+void set_memory_format(Conversion& conversion, const char* method, BorrowedRef value);
 const ConversionMethod* find_conversion_method(std::string_view name);
 
 // x.to(dtype), x.to(device), x.to(device, dtype), x.to(other); non_blocking, copy and memory_format as torch has them.

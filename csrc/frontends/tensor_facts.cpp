@@ -6,7 +6,9 @@
 #include "cpython/text.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
+#include "frontends/memory_format_object.h"
 #include "frontends/size_object.h"
+#include "tensor/memory_format.h"
 
 namespace md {
 namespace {
@@ -105,8 +107,14 @@ Ref element_size(const TensorSpec& spec, Args args, PyObject* kw_names) {
   return itemsize(spec, args, kw_names);
 }
 Ref is_contiguous(const TensorSpec& spec, Args args, PyObject* kw_names) {
-  require_no_args("is_contiguous", args, kw_names);
-  return python_bool(spec.is_contiguous());
+  if (args.empty()) return python_bool(spec.is_contiguous());
+  size_t keywords = kw_names == nullptr ? 0 : PyTuple_GET_SIZE(kw_names);
+  bool named = keywords == 1 && text_of(PyTuple_GET_ITEM(kw_names, 0)) == "memory_format";
+  std::string_view format = memory_format_name(args[0]);
+  if (args.size() != 1 || !named || format.empty()) {
+    raise(ErrorKind::Type, "is_contiguous() takes one argument, memory_format, given by name");
+  }
+  return python_bool(lies_in_format(spec, format));
 }
 Ref is_floating_point(const TensorSpec& spec, Args args, PyObject* kw_names) {
   require_no_args("is_floating_point", args, kw_names);
@@ -145,7 +153,9 @@ constexpr TensorFact kFacts[] = {
     {"numel", true, numel, "numel() -> int\n\nThe number of elements."},
     {"nelement", true, numel, "nelement() -> int\n\nThe number of elements."},
     {"element_size", true, element_size, "element_size() -> int\n\nBytes of one element."},
-    {"is_contiguous", true, is_contiguous, "is_contiguous() -> bool\n\nWhether the elements lie in row-major order."},
+    {"is_contiguous", true, is_contiguous,
+     "is_contiguous(*, memory_format=contiguous_format) -> bool\n\nWhether the elements lie in row-major order, or in "
+     "a format."},
     {"is_floating_point", true, is_floating_point, "is_floating_point() -> bool"},
     {"is_complex", true, is_complex, "is_complex() -> bool\n\nAlways False."},
     {"is_signed", true, is_signed, "is_signed() -> bool"},

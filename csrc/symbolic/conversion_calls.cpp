@@ -69,6 +69,8 @@ ValuePtr call_conversion(Walk& walk, std::string_view method, TensorValue* tenso
     walk.raise_here();
   }
   if (!wanted) return nullptr;
+  if (!wanted->memory_format.empty())
+    walk.graph_break(BreakReason::tensor_method, str_cat(method, " with a memory format"));
   static const OpRow* const cast = find_op("cast");
   static const OpRow* const clone = find_op("clone");
   const ValuePtr& self = args.positional[0];

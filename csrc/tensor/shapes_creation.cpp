@@ -4,6 +4,7 @@
 
 #include "tensor/call_args.h"
 #include "tensor/creation.h"
+#include "tensor/memory_format.h"
 #include "tensor/shape_rules.h"
 #include "tensor/tensor_modes.h"
 
@@ -199,7 +200,8 @@ void randperm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 void like_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const Tensor* self = &tensor_arg(call, 0);
   push(call, outs, dtype_arg(call).value_or((*self)->dtype()), self->spec().sizes);
-  outs.back().spec.strides = pointwise_strides(self->spec().sizes, {&self, 1});
+  const DimVec& sizes = self->spec().sizes;
+  outs.back().spec.strides = strides_in_format(call, sizes, pointwise_strides(sizes, {&self, 1}));
 }
 
 // new_zeros, ...

@@ -1,6 +1,7 @@
 // Shape rules of views: strides and offsets over the elements of argument 0.
 #include "tensor/call_args.h"
 #include "tensor/fill.h"
+#include "tensor/memory_format.h"
 #include "tensor/shape_rules.h"
 
 namespace md {
@@ -442,8 +443,18 @@ void unbind_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 
 void contiguous_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
-  if (self.is_contiguous()) return push_view(outs, self);
-  push_copy(outs, self.dtype, self.sizes);
+  DimVec contiguous = TensorSpec::contiguous(self.dtype, self.sizes).strides;
+  TensorSpec copy = same_dtype(self);
+  copy.sizes = self.sizes;
+  copy.strides = strides_in_format(call, self.sizes, contiguous);
+  bool lies = same(copy.strides, contiguous) ? self.is_contiguous() : lies_as(self, copy.strides);
+  if (lies) return push_view(outs, self);
+  int format = call.row.schema.find("memory_format");
+  if (format < static_cast<int>(call.args.size()) && !arg_is_none(call, format) &&
+      arg_as<std::string>(call, format) == "preserve_format") {
+    raise_op(ErrorKind::Runtime, call.row.name, "preserve memory format is unsupported by the contiguous operator");
+  }
+  outs.push_back({std::move(copy), 0, true});
 }
 
 // clone keeps a dense layout, as torch's preserve_format.
@@ -451,7 +462,7 @@ void clone_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const Tensor* self = &tensor_arg(call, 0);
   TensorSpec spec = same_dtype(self->spec());
   spec.sizes = self->spec().sizes;
-  spec.strides = pointwise_strides(spec.sizes, {&self, 1});
+  spec.strides = strides_in_format(call, spec.sizes, pointwise_strides(spec.sizes, {&self, 1}));
   outs.push_back({std::move(spec), 0});
 }
 

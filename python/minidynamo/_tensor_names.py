@@ -99,6 +99,8 @@ TENSOR_NAMES = {
     **_C._op_functions,
     **_composites.functions,
     **_C._dtypes,
+    **_C._memory_formats,
+    "memory_format": _C.memory_format,
     **{alias: _C._dtypes[name] for alias, name in _DTYPE_ALIASES.items()},
     **{name: getattr(_C, name) for name in _PLAIN},
     "allclose": allclose,

@@ -1,0 +1,66 @@
+#include "tensor/memory_format.h"
+
+#include <algorithm>
+
+#include "tensor/call_args.h"
+#include "tensor/shape_rules.h"
+
+namespace md {
+namespace {
+
+const MemoryFormatRow& format_named(const OpCall& call, const std::string& name) {
+  auto found = std::find_if(kMemoryFormats.begin(), kMemoryFormats.end(),
+                            [&](const MemoryFormatRow& format) { return format.name == name; });
+  if (found == kMemoryFormats.end()) {
+    raise(ErrorKind::Type, python_name(call.row), "(): argument 'memory_format' must be memory_format, not '", name,
+          "'");
+  }
+  return *found;
+}
+
+// Batch, dims of space, channels: the channels of one place lie side by side.
+DimVec channels_last_strides(const DimVec& sizes) {
+  DimVec strides = sizes;
+  strides[1] = Dim(1);
+  auto at_least_one = [&](int dim) { return known_equal(sizes[dim], 0) ? Dim(1) : sizes[dim]; };
+  Dim stride = at_least_one(1);
+  for (int dim = sizes.size() - 1; dim >= 2; --dim) {
+    strides[dim] = stride;
+    stride = stride * at_least_one(dim);
+  }
+  strides[0] = stride;
+  return strides;
+}
+
+}  // namespace
+
+bool lies_as(const TensorSpec& spec, const DimVec& strides) {
+  for (int i = 0; i < spec.rank(); ++i) {
+    if (!known_equal(spec.sizes[i], 1) && !known_equal(spec.strides[i], strides[i])) return false;
+  }
+  return true;
+}
+
+bool lies_in_format(const TensorSpec& spec, std::string_view format) {
+  for (const MemoryFormatRow& row : kMemoryFormats) {
+    if (row.name != format) continue;
+    if (row.rank == 0) return spec.is_contiguous();
+    return row.rank == spec.rank() && lies_as(spec, channels_last_strides(spec.sizes));
+  }
+  return false;
+}
+
+DimVec strides_in_format(const OpCall& call, const DimVec& sizes, DimVec preserved) {
+  int param = call.row.schema.find("memory_format");
+  if (param < 0 || param >= static_cast<int>(call.args.size()) || arg_is_none(call, param)) return preserved;
+  const MemoryFormatRow& format = format_named(call, arg_as<std::string>(call, param));
+  if (format.name == "preserve_format") return preserved;
+  if (format.rank == 0) return TensorSpec::contiguous(DType::float32, sizes).strides;
+  if (format.rank != sizes.size()) {
+    raise_op(ErrorKind::Runtime, call.row.name, "required rank ", format.rank, " tensor to use ",
+             std::string(format.name), " format", operand_shapes(call));
+  }
+  return channels_last_strides(sizes);
+}
+
+}  // namespace md
