@@ -4,6 +4,8 @@ config.snapshot_stress: regions end where the switch says. config.check_captures
 handles the exception; the summary says how many were compared, and a run that compares too few of them fails.
 """
 
+import gc
+
 import pytest
 from checked_shares import CheckedShares
 from unchecked_programs import UNCHECKED
@@ -39,6 +41,12 @@ def pytest_collection_modifyitems(items):
     if CHECKS:
         skip_unchecked(items)
         shares.collected(items)
+
+
+def pytest_collection_finish():
+    """What collecting 30,000 tests leaves is out of the collector's sight: each gc.collect() of a test would walk through it."""
+    gc.collect()
+    gc.freeze()
 
 
 if CHECKS:
