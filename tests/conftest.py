@@ -1,10 +1,13 @@
 """Makes the packages beside the tests importable; under switches for testing, tests run or are judged in another way.
 
+--one-in N: of the tests whose results no version of Python changes only one in N runs, on each version another one.
 config.snapshot_stress: regions end where the switch says. config.check_captures: no hit may be a mismatch, also where the program
 handles the exception; the summary says how many were compared, and a run that compares too few of them fails.
 """
 
 import gc
+import sys
+from pathlib import Path
 
 import pytest
 from checked_shares import CheckedShares
@@ -13,10 +16,36 @@ from unchecked_programs import UNCHECKED
 import minidynamo
 from minidynamo import _C
 
-config = minidynamo._dynamo.config
+SETTINGS = minidynamo._dynamo.config
 # Of the whole session: a test may switch it off.
-CHECKS = config.check_captures > 0
+CHECKS = SETTINGS.check_captures > 0
 shares = CheckedShares()
+
+# What the tensor library computes, and what is read from files: files and folders beside this one.
+SAME_ON_EACH_VERSION = {
+    *("models", "nn", "ops"),
+    *("test_bad_input.py", "test_benchmarks.py", "test_cpp_extension.py", "test_digits_convolution.py"),
+    *("test_fast_loops.py", "test_hostile_files.py", "test_layering.py", "test_machine_code.py"),
+    *("test_numbers_that_fit.py", "test_plain_calls.py", "test_plan_chosen_rows.py", "test_plan_products.py"),
+    *("test_plan_rows.py", "test_repr.py", "test_rows.py", "test_safetensors.py", "test_safetensors_fuzz.py"),
+    *("test_sentence_search.py", "test_winograd.py"),
+}
+HERE = Path(__file__).parent
+assert all((HERE / name).exists() for name in SAME_ON_EACH_VERSION)
+
+
+def pytest_addoption(parser):
+    text = "run one in N of the tests whose results no version of Python changes"
+    parser.addoption("--one-in", type=int, default=1, metavar="N", help=text)
+
+
+def keep_one_in(count, config, items):
+    """Leaves out the others, as if they had been deselected."""
+    ours = [item for item in items if item.path.is_relative_to(HERE)]
+    same = [item for item in ours if item.path.relative_to(HERE).parts[0] in SAME_ON_EACH_VERSION]
+    left_out = set(same) - set(same[sys.version_info.minor % count :: count])
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
 
 
 def skip_marked(items, marker, reason):
@@ -35,8 +64,9 @@ def skip_unchecked(items):
 
 
 @pytest.hookimpl(trylast=True)  # of what is left by -m and -k
-def pytest_collection_modifyitems(items):
-    if config.snapshot_stress != 0:
+def pytest_collection_modifyitems(config, items):
+    keep_one_in(config.getoption("--one-in"), config, items)
+    if SETTINGS.snapshot_stress != 0:
         skip_marked(items, "counts_regions", "regions end where the stress switch says")
     if CHECKS:
         skip_unchecked(items)
