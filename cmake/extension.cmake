@@ -37,9 +37,28 @@ else()
   list(APPEND extension_sources "${stand_in}")
 endif()
 
+# Only this file sees the option, so that objects of one build can be linked in another.
+set_property(SOURCE "${PROJECT_SOURCE_DIR}/csrc/bindings/build_info.cpp" APPEND PROPERTY COMPILE_DEFINITIONS
+             "MINIDYNAMO_FRAME_EVALUATION=$<BOOL:${MINIDYNAMO_FRAME_EVALUATION}>")
+
 set(call_sources ${extension_sources})
 list(FILTER call_sources INCLUDE REGEX "/csrc/(cpython|bytecode|guards|frontends|snapshot|eval_frame)/")
 optimise_across_files(${call_sources})
+
+if(MINIDYNAMO_EXTENSION_DIR)
+  set(linked_sources)
+  foreach(source IN LISTS extension_sources)
+    file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}" "${source}")
+    set(object "${MINIDYNAMO_EXTENSION_DIR}/CMakeFiles/_C.dir/${name}${CMAKE_CXX_OUTPUT_EXTENSION}")
+    if(name MATCHES "^csrc/.*\\.cpp$" AND NOT name MATCHES "/build_info\\.cpp$")
+      set_source_files_properties("${object}" PROPERTIES EXTERNAL_OBJECT ON)
+      list(APPEND linked_sources "${object}")
+    else()
+      list(APPEND linked_sources "${source}")
+    endif()
+  endforeach()
+  set(extension_sources ${linked_sources})
+endif()
 
 # Unwinding goes through thread_exit.c first. Only the linker knows who refers to it: it stays a file of its own.
 list(APPEND extension_sources "${PROJECT_SOURCE_DIR}/csrc/cpython/thread_exit.c")
@@ -49,9 +68,8 @@ target_link_options(_C PRIVATE "LINKER:--wrap=__gxx_personality_v0")
 target_link_libraries(_C PRIVATE minidynamo_core)
 # The C interface for extensions that users compile is installed with the package.
 target_include_directories(_C PRIVATE "${PROJECT_SOURCE_DIR}/python/minidynamo/include")
-set_source_files_properties("${PROJECT_SOURCE_DIR}/csrc/bindings/build_info.cpp" PROPERTIES COMPILE_DEFINITIONS
+set_property(SOURCE "${PROJECT_SOURCE_DIR}/csrc/bindings/build_info.cpp" APPEND PROPERTY COMPILE_DEFINITIONS
   "MINIDYNAMO_VERSION=\"${PROJECT_VERSION}\";MINIDYNAMO_COMPILER=\"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}\";MINIDYNAMO_BUILD_TYPE=\"${CMAKE_BUILD_TYPE}\"")
-target_compile_definitions(_C PRIVATE MINIDYNAMO_FRAME_EVALUATION=$<BOOL:${MINIDYNAMO_FRAME_EVALUATION}>)
 set_target_properties(_C PROPERTIES INSTALL_RPATH "$ORIGIN")
 
 install(TARGETS _C LIBRARY DESTINATION minidynamo)
