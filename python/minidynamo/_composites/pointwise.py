@@ -7,7 +7,7 @@ import math
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, require_tensor
+from .registry import composite, is_narrow, require_tensor, widened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     _, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
     if value != 1 and _is_wide(tensor1):
         return minidynamo.add(input, tensor1 * tensor2, alpha=value)
+    if is_narrow(tensor1):
+        wide, wide1, wide2 = widened(input, tensor1, tensor2)
+        return (wide + wide1 * value * wide2).to(tensor1.dtype)
     return input + _scaled(tensor1, value) * tensor2
 
 
@@ -50,6 +53,9 @@ def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
     _, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
     if value != 1 and _is_wide(tensor1):
         return input.add_(tensor1 * tensor2, alpha=value)
+    if is_narrow(tensor1):
+        wide1, wide2 = widened(tensor1, tensor2)
+        return input.copy_(input.float() + wide1 * value * wide2)
     return input.add_(_scaled(tensor1, value) * tensor2)
 
 
@@ -61,6 +67,9 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     _, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
     if value != 1 and _is_wide(tensor1):
         return minidynamo.add(input, tensor1 / tensor2, alpha=value)
+    if is_narrow(tensor1):
+        wide, wide1, wide2 = widened(input, tensor1, tensor2)
+        return (wide + wide1 * value / wide2).to(tensor1.dtype)
     return input + _scaled(tensor1, value) / tensor2
 
 
@@ -72,6 +81,9 @@ def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
     _, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
     if value != 1 and _is_wide(tensor1):
         return input.add_(tensor1 / tensor2, alpha=value)
+    if is_narrow(tensor1):
+        wide1, wide2 = widened(tensor1, tensor2)
+        return input.copy_(input.float() + wide1 * value / wide2)
     return input.add_(_scaled(tensor1, value) / tensor2)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, require_tensor, require_tensors, wrapped_dim
+from .registry import composite, require_tensor, require_tensors, widened, wrapped_dim
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -403,7 +403,10 @@ def _whole(factor: float, like: Tensor) -> Any:
     return factor != 0 if like.dtype is minidynamo.bool else int(factor)
 
 
-def _scaled_sum(self: Tensor, product: Tensor, beta: float, alpha: float) -> Tensor:
+def _scaled_sum(self: Tensor, product: Tensor, beta: float, alpha: float, dtype: Any = None) -> Tensor:
+    """beta * self + alpha * product; in `dtype` where the product is that of widened factors."""
+    if dtype is not None and dtype is not product.dtype:
+        return _scaled_sum(*widened(self), product, beta, alpha).to(minidynamo.promote_types(self.dtype, dtype))
     if not self.is_floating_point():
         # Whole numbers stay such: factors lose their fractions.
         product = product.to(self.dtype)
@@ -419,21 +422,21 @@ def _scaled_sum(self: Tensor, product: Tensor, beta: float, alpha: float) -> Ten
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2), for stacks of matrices."""
     require_tensor("baddbmm", input)
-    return _scaled_sum(input, minidynamo.bmm(batch1, batch2), beta, alpha)
+    return _scaled_sum(input, minidynamo.bmm(*widened(batch1, batch2)), beta, alpha, batch1.dtype)
 
 
 @composite("function method")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha times the sum of the products of two stacks of matrices."""
     require_tensor("addbmm", input)
-    return _scaled_sum(input, minidynamo.bmm(batch1, batch2).sum(0), beta, alpha)
+    return _scaled_sum(input, minidynamo.bmm(*widened(batch1, batch2)).sum(0), beta, alpha, batch1.dtype)
 
 
 @composite("function method")
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
     require_tensor("addmv", input)
-    return _scaled_sum(input, minidynamo.mv(mat, vec), beta, alpha)
+    return _scaled_sum(input, minidynamo.mv(*widened(mat, vec)), beta, alpha, mat.dtype)
 
 
 @composite("function method")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, require_tensor
+from .registry import composite, require_tensor, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,15 +28,15 @@ def _require_floating(op: str, input: Tensor) -> None:
 
 
 @composite("function method")
-def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, out: Tensor | None = None) -> Tensor:
     """1 with the probability that each element is, or with p; else 0. In the dtype of input."""
     require_tensor("bernoulli", input)
     if p is None:
         _require_floating("bernoulli", input)
-        return (_uniform(input, generator) < input).to(input.dtype)
+        return written((_uniform(input, generator) < input).to(input.dtype), out)
     if not 0 <= p <= 1:
         raise RuntimeError(f"[bernoulli] expects p to be in [0, 1], but got p={p}")
-    return (_uniform(input, generator) < p).to(input.dtype)
+    return written((_uniform(input, generator) < p).to(input.dtype), out)
 
 
 @composite("method")
@@ -109,7 +109,14 @@ def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Any = None) ->
 
 
 @composite("function method")
-def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """Indices drawn with probabilities in proportion to the elements of each row: (n,) or (m, n) gives (..,
     num_samples)."""
     _require_floating("multinomial", input)
@@ -130,7 +137,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         totals = input.double().cumsum(-1)
         shape = (*input.shape[:-1], num_samples)
         drawn = minidynamo.rand(shape, dtype=minidynamo.float64, generator=generator) * totals[..., -1:]
-        return minidynamo.searchsorted(totals, drawn, right=True).clamp(max=input.shape[-1] - 1)
+        return written(minidynamo.searchsorted(totals, drawn, right=True).clamp(max=input.shape[-1] - 1), out)
     # The first of exponential waiting times with these rates; what has no probability never comes.
     waiting = -(-minidynamo.rand(input.shape, dtype=minidynamo.float64, generator=generator)).log1p() / input.double()
     if not bool(((input > 0).sum(-1) >= num_samples).all()):
@@ -139,7 +146,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
             " category to"
             " sample)"
         )
-    return waiting.topk(num_samples, -1, False).indices
+    return written(waiting.topk(num_samples, -1, False).indices, out)
 
 
 @composite("function")

@@ -35,12 +35,31 @@ def composite(faces: str, *names: str) -> Callable[[_Function], _Function]:
     return enter
 
 
+def widened(*tensors: Any) -> tuple[Any, ...]:
+    """float32 for 16-bit tensors: several steps in their dtype would round at each."""
+    return tuple([tensor.float() if is_narrow(tensor) else tensor for tensor in tensors])
+
+
+def is_narrow(tensor: Any) -> bool:
+    """Whether the elements are 16-bit floats."""
+    return tensor.dtype is _C._dtypes["float16"] or tensor.dtype is _C._dtypes["bfloat16"]
+
+
 def type_of(value: Any) -> str:
     """A type's name for a message; of a tensor of another library also what makes one of ours."""
     cls = type(value)
     if not hasattr(cls, "__dlpack__"):
         return cls.__name__
     return f"{cls.__module__}.{cls.__qualname__}: minidynamo.from_dlpack() makes a minidynamo.Tensor of it"
+
+
+def written(result: Any, out: Any) -> Any:
+    """The result, or `out` that holds it: a tensor of the same dtype, or as many as there are results."""
+    if out is None:
+        return result
+    if isinstance(result, _C.Tensor):
+        return _C._op_functions["clone"](result, out=out)
+    return type(result)(*[written(part, each) for part, each in zip(result, out)])
 
 
 def require_tensor(op: str, value: Any, name: str = "input") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, prims, require_tensor, wrapped_dim
+from .registry import composite, prims, require_tensor, wrapped_dim, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 
 @composite("function method")
-def take(input: Tensor, index: Tensor) -> Tensor:
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements at the places index of the flattened tensor; negative ones count from the end."""
     require_tensor("take", input)
     require_tensor("take", index, "index")
     if index.dtype != minidynamo.int64:
         raise RuntimeError(f"[take] Expected a long tensor for index, but got {index.dtype}")
-    return input.reshape(-1)[index.reshape(-1)].reshape(index.shape)
+    return written(input.reshape(-1)[index.reshape(-1)].reshape(index.shape), out)
 
 
 @composite("function method")

@@ -8,7 +8,7 @@ from collections import namedtuple
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, require_tensor, wrapped_dim
+from .registry import composite, require_tensor, wrapped_dim, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,12 +58,12 @@ def var_mean(
 
 
 @composite("function method")
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
     """(min, max) along dim or of all."""
     require_tensor("aminmax", input)
     if dim is None:
-        return _min_max(input.amin(), input.amax())
-    return _min_max(input.amin(dim, keepdim), input.amax(dim, keepdim))
+        return written(_min_max(input.amin(), input.amax()), out)
+    return written(_min_max(input.amin(dim, keepdim), input.amax(dim, keepdim)), out)
 
 
 @composite("function method")

@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.registry import widened
 
 __all__ = ["bilinear", "scaled_dot_product_attention"]
 
@@ -47,6 +48,8 @@ def scaled_dot_product_attention(
         heads = query.shape[-3]
         key = minidynamo.repeat_interleave(key, heads // key.shape[-3], -3)
         value = minidynamo.repeat_interleave(value, heads // value.shape[-3], -3)
+    dtype = query.dtype
+    query, key, value = widened(query, key, value)
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = (query * factor).matmul(key.transpose(-2, -1))
     if is_causal:
@@ -62,7 +65,7 @@ def scaled_dot_product_attention(
         weights = weights.masked_fill((attn_mask == -math.inf).all(-1, True), 0.0)
     if dropout_p > 0:
         weights = minidynamo.nn.functional.dropout(weights, dropout_p)
-    return weights.matmul(value)
+    return weights.matmul(value).to(dtype)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Any = None) -> Tensor:

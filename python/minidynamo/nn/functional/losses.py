@@ -8,7 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
-from ..._composites.registry import prims
+from ..._composites.registry import prims, widened
 
 __all__ = [
     "binary_cross_entropy",
@@ -232,9 +232,9 @@ def kl_div(
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The dot product along dim of x1 and x2 divided by their norms, each at least eps."""
     dtype = minidynamo.promote_types(x1.dtype, x2.dtype)
-    x1, x2 = minidynamo.broadcast_tensors(x1.to(dtype), x2.to(dtype))
+    x1, x2 = minidynamo.broadcast_tensors(*widened(x1.to(dtype), x2.to(dtype)))
     length = x1.norm(2, dim).clamp(min=eps) * x2.norm(2, dim).clamp(min=eps)
-    return (x1 * x2).sum(dim) / length
+    return ((x1 * x2).sum(dim) / length).to(dtype)
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:

@@ -194,12 +194,16 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of output_size windows, which cover the input evenly; None keeps a size."""
-    return prims.adaptive_avg_pool(input, _output_sizes("adaptive_avg_pool2d", input, _sizes_or_kept(input, output_size), 2))
+    return prims.adaptive_avg_pool(
+        input, _output_sizes("adaptive_avg_pool2d", input, _sizes_or_kept(input, output_size), 2)
+    )
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of output_size windows, which cover the input evenly; None keeps a size."""
-    return prims.adaptive_avg_pool(input, _output_sizes("adaptive_avg_pool3d", input, _sizes_or_kept(input, output_size), 3))
+    return prims.adaptive_avg_pool(
+        input, _output_sizes("adaptive_avg_pool3d", input, _sizes_or_kept(input, output_size), 3)
+    )
 
 
 def _adaptive_max_pool(op: str, input: Tensor, output_size: Any, rank: int, return_indices: bool) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
-from ..._composites.registry import prims
+from ..._composites.registry import is_narrow, prims
 
 __all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
 
@@ -130,7 +130,8 @@ def interpolate(
         return pool(input, sizes)
     dtype = input.dtype
     whole = not input.is_floating_point() and not mode.startswith("nearest")
-    if whole:
+    # Each dim is a step that would round to a narrow dtype.
+    if whole or (is_narrow(input) and not mode.startswith("nearest")):
         input = input.float()
     for at in range(rank):
         if mode.startswith("nearest"):
@@ -139,7 +140,7 @@ def interpolate(
             input = _cubic(input, 2 + at, sizes[at], scales[at], bool(align_corners))
         else:
             input = _linear(input, 2 + at, sizes[at], scales[at], bool(align_corners))
-    return input.round().clamp(0, 255).to(dtype) if whole else input
+    return input.round().clamp(0, 255).to(dtype) if whole else input.to(dtype)
 
 
 def upsample(
