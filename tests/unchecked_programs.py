@@ -6,9 +6,6 @@ A test that is run with many programs is listed with the program's name.
 UNCHECKED = {
     "class_statements.subclasses_seen": "each class is made twice, and its bases know both",
     "subclasses": "each class is made twice, and its bases know both",
-    "counted_hooks.hash_and_eq": "keys are hashed once more for the copy that is compared",
-    "own_keys.sets": "keys are hashed once more for the copy that is compared",
-    "own_keys.keys_of_the_caller": "keys are hashed once more for the copy that is compared",
     "exception_groups.all_clauses": "except* is left to the interpreter, and breaks the graph of what is called",
     "exception_groups.rest_goes_on": "except* is left to the interpreter, and breaks the graph of what is called",
     "exception_groups.nested_groups": "except* is left to the interpreter, and breaks the graph of what is called",
