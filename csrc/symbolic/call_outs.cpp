@@ -253,6 +253,13 @@ std::shared_ptr<const OpRow> make_row(Context* context, size_t operands) {
   return owner;
 }
 
+// The tensors that are handed along for the frames and for a failure are none that the results come from.
+void keep_gradient_of_operands(const Graph& graph, Node& node, const std::vector<ValueRef>& operands) {
+  auto requires_grad = [&](const ValueRef& value) { return graph.info(value).spec.requires_grad; };
+  if (std::any_of(operands.begin(), operands.end(), requires_grad)) return;
+  for (ValueInfo& out : node.outs) out.spec.requires_grad = false;
+}
+
 // What an operand must be for a write into it to be followed.
 void check_written(Walk& walk, const CallOutRequest& request, TensorValue* tensor) {
   if (tensor->spec.requires_grad && walk.grad_mode)
@@ -332,6 +339,7 @@ Node* append_call_out(Walk& walk, const CallOutRequest& request) {
   std::shared_ptr<const OpRow> row = make_row(context.release(), node_operands.size());
   Node* node = walk.graph().add_op(*row, std::move(node_operands), walk.location());
   node->owned_op = row;
+  keep_gradient_of_operands(walk.graph(), *node, request.operands);
   if (!written.empty()) walk.cannot_undo();
   for (size_t i = 0; i < written.size(); ++i) walk.write_tensor(written[i], {node, static_cast<int>(outs[i])});
   return node;
