@@ -137,18 +137,39 @@ std::optional<Dim> Walk::dim_of(const ValuePtr& value) {
   return sizes_.symbol({object->source, -1}, number);
 }
 
-bool Walk::has_symbolic_size(const ValuePtr& value) {
+namespace {
+
+// The sequences that are being looked through: one that holds itself holds nothing more.
+struct Enclosing {
+  const Value* sequence;
+  const Enclosing* outer;
+};
+
+bool encloses(const Enclosing* scope, const Value* sequence) {
+  for (; scope != nullptr; scope = scope->outer)
+    if (scope->sequence == sequence) return true;
+  return false;
+}
+
+bool holds_symbolic_size(Walk& walk, const ValuePtr& value, const Enclosing* outer) {
   if (auto* sequence = as<SequenceValue>(value)) {
+    if (encloses(outer, value.get())) return false;
+    const Enclosing scope{value.get(), outer};
     return std::any_of(sequence->items.begin(), sequence->items.end(),
-                       [this](const ValuePtr& item) { return has_symbolic_size(item); });
+                       [&](const ValuePtr& item) { return holds_symbolic_size(walk, item, &scope); });
   }
   if (auto* slice = as<SliceValue>(value))
-    return has_symbolic_size(slice->start) || has_symbolic_size(slice->stop) || has_symbolic_size(slice->step);
+    return walk.has_symbolic_size(slice->start) || walk.has_symbolic_size(slice->stop) ||
+           walk.has_symbolic_size(slice->step);
   if (auto* number = as<NumberValue>(value)) return number->type == &PyLong_Type;
-  if (!is_varying(value)) return false;
-  std::optional<Dim> dim = dim_of(value);
+  if (!walk.is_varying(value)) return false;
+  std::optional<Dim> dim = walk.dim_of(value);
   return dim && dim->is_symbolic();
 }
+
+}  // namespace
+
+bool Walk::has_symbolic_size(const ValuePtr& value) { return holds_symbolic_size(*this, value, nullptr); }
 
 // Whole numbers in, a whole number out; an operand that is no size: no answer.
 std::optional<Dim> Walk::computed_dim(Computation computation, const std::vector<ValuePtr>& operands) {

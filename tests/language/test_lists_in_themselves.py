@@ -1,0 +1,55 @@
+"""Lists that hold themselves, compared with what they are not: the answer or RecursionError of plain Python, and no crash."""
+
+import pytest
+
+import minidynamo as md
+
+
+def made():
+    items = [1]
+    items.append(items)
+    return items
+
+
+def nested():
+    items = [1, (2, [])]
+    items[1][1].append(items)
+    return items
+
+
+COMPARISONS = {
+    "!= number": lambda items: items != 2,
+    "== number": lambda items: items == 2,
+    "number ==": lambda items: 2 == items,
+    "== text": lambda items: items == "a",
+    "== shorter": lambda items: items == [1],
+    "== itself": lambda items: items[0] == 1 and items == items,  # noqa: PLR0124
+    "in": lambda items: 3 in items,
+    "count": lambda items: items.count(2),
+    "filtered": lambda items: len(list(filter(lambda item: item != 2, items))),
+    "comprehension": lambda items: len([item for item in items if item != 2]),
+}
+
+
+def outcome(function, items):
+    try:
+        return function(items)
+    except RecursionError:
+        return RecursionError
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["one graph", "after a break"])
+@pytest.mark.parametrize("make", [made, nested], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons(name, make, broken):
+    compare = COMPARISONS[name]
+
+    def function(x):
+        items = make()
+        if broken:
+            md._dynamo.graph_break()
+        return outcome(compare, items), x + 1
+
+    got, y = md.compile(function)(md.zeros(1))
+    assert got == outcome(compare, make())
+    assert y.tolist() == [1.0]
