@@ -19,6 +19,17 @@ std::unordered_set<CodeCache*>& living_caches() {
   return *caches;
 }
 
+size_t mixed(size_t hash, size_t with) { return hash ^ (with + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2)); }
+
+size_t hash_of(const CallerChain& chain) {
+  size_t hash = chain.size();
+  for (const CallerPlace& place : chain) {
+    hash = mixed(hash, reinterpret_cast<size_t>(place.bytecode));
+    hash = mixed(hash, static_cast<size_t>(place.index));
+  }
+  return hash;
+}
+
 // Caches with entries that died since the last sweep.
 std::unordered_set<CodeCache*>& caches_to_sweep() {
   static auto* caches = new std::unordered_set<CodeCache*>();
@@ -120,19 +131,22 @@ bool CodeCache::limit_was_met() const {
   return std::ranges::any_of(buckets_, [](const Bucket& bucket) { return bucket.warned; });
 }
 
-// Those of one instruction are neighbours: a few, of other depths, policies and callers.
-std::span<const CodeCache::Bucket> CodeCache::buckets_at(int instruction) const {
+CodeCache::Order::Order(const CacheKey& key)
+    : instruction(key.instruction), hash(mixed(key.callers ? hash_of(*key.callers) : 0, key.depth)) {}
+
+// A few: of other policies.
+std::span<const CodeCache::Bucket> CodeCache::neighbours(const Order& order) const {
   auto at = [](const Bucket& bucket) {
     ++counters().cache_places_visited;
-    return bucket.key.instruction;
+    return bucket.order;
   };
-  auto first = std::ranges::lower_bound(buckets_, instruction, {}, at);
-  auto last = std::find_if(first, buckets_.end(), [&](const Bucket& bucket) { return at(bucket) != instruction; });
+  auto first = std::ranges::lower_bound(buckets_, order, {}, at);
+  auto last = std::find_if(first, buckets_.end(), [&](const Bucket& bucket) { return at(bucket) != order; });
   return {first, last};
 }
 
 const CodeCache::Bucket* CodeCache::find(const CacheKey& key) const {
-  for (const Bucket& bucket : buckets_at(key.instruction))
+  for (const Bucket& bucket : neighbours(Order(key)))
     if (bucket.key == key) return &bucket;
   return nullptr;
 }
@@ -141,10 +155,8 @@ CodeCache::Bucket* CodeCache::find(const CacheKey& key) { return const_cast<Buck
 
 CodeCache::Bucket& CodeCache::find_or_add(const CacheKey& key) {
   if (Bucket* known = find(key)) return *known;
-  auto behind = buckets_at(key.instruction).end() - std::span<const Bucket>(buckets_).begin();
-  Bucket& added = *buckets_.emplace(buckets_.begin() + behind);
-  added.key = key;
-  return added;
+  auto behind = neighbours(Order(key)).end() - std::span<const Bucket>(buckets_).begin();
+  return *buckets_.emplace(buckets_.begin() + behind, key);
 }
 
 CacheEntryPtr CodeCache::lookup(const CacheKey& key, const LocalsView& view) {
@@ -233,7 +245,7 @@ int CodeCache::count(const CacheKey& key) const {
 
 int CodeCache::count_under_all_policies(const CacheKey& key) const {
   int total = 0;
-  for (const Bucket& bucket : buckets_at(key.instruction))
+  for (const Bucket& bucket : neighbours(Order(key)))
     if (bucket.key.depth == key.depth && same_chain(bucket.key.callers, key.callers)) total += count(bucket.key);
   return total;
 }

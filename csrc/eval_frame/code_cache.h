@@ -2,6 +2,7 @@
 // GIL held throughout; a published entry is immutable; an entry in use by a run is kept by its shared pointer.
 #pragma once
 #include <atomic>
+#include <compare>
 #include <map>
 #include <memory>
 #include <set>
@@ -87,8 +88,17 @@ class CodeCache : private GuardDeathListener {
   std::atomic<uint64_t> capturing{0};
 
  private:
+  // Where a bucket stands: those of one instruction, depth and chain of callers are neighbours.
+  struct Order {
+    int instruction;
+    size_t hash;  // of the depth and the callers; not of the policy
+    explicit Order(const CacheKey& key);
+    friend auto operator<=>(const Order&, const Order&) = default;
+  };
   struct Bucket {
+    explicit Bucket(const CacheKey& of) : key(of), order(of) {}
     CacheKey key;
+    Order order;
     std::vector<CacheEntryPtr> entries;  // the last found first, or where there is an index, in its order
     bool warned = false, told = false, suppressed = false;
     std::set<std::string> varying;
@@ -115,8 +125,8 @@ class CodeCache : private GuardDeathListener {
   Bucket* find(const CacheKey& key);
   const Bucket* find(const CacheKey& key) const;
   Bucket& find_or_add(const CacheKey& key);
-  std::span<const Bucket> buckets_at(int instruction) const;
-  std::vector<Bucket> buckets_;  // by their instruction: straight code may have tens of thousands
+  std::span<const Bucket> neighbours(const Order& order) const;
+  std::vector<Bucket> buckets_;  // in their order: straight code may have tens of thousands, and so may one instruction
   bool has_dead_ = false;        // an object that an entry held died, and nobody has swept since
   int frame_id_;
   int next_id_ = 0;

@@ -49,3 +49,26 @@ def test_an_entry_whose_object_died_is_swept_at_the_next_one():
     before = dict(minidynamo._C.engine_counters())
     assert captured(x, Level).tolist() == [2.0]
     assert minidynamo._C.engine_counters()["limits_reached"] == before["limits_reached"]
+
+
+def reached_by(paths):
+    """Returns how many places of its cache a function looked at that breaks below so many different callers, cold and warm."""
+    lines = "\n".join(f"def path_{number}(x):\n    return broken(x) + {number}" for number in range(paths))
+    calls = "\n".join(f"    x = path_{number}(x)" for number in range(paths))
+    namespace = {"minidynamo": minidynamo}
+    program = f"def broken(x):\n    x = x + 1\n    minidynamo._dynamo.graph_break()\n    return x * 1\n{lines}\ndef all_paths(x):\n{calls}\n    return x"
+    exec(program, namespace)  # noqa: S102
+    captured = minidynamo.compile(namespace["all_paths"])
+    counts = []
+    for _ in range(2):
+        before = dict(minidynamo._C.engine_counters())
+        assert captured(minidynamo.tensor([0.0])).tolist() == [paths + sum(range(paths))]
+        now = minidynamo._C.engine_counters()
+        counts.append(now["cache_places_visited"] - before["cache_places_visited"])
+    return counts
+
+
+def test_four_times_the_callers_cost_about_four_times_as_much():
+    few, many = reached_by(30), reached_by(120)
+    for of_few, of_many in zip(few, many, strict=True):
+        assert 0 < of_many < 7 * of_few
