@@ -112,4 +112,8 @@ PyObject* read_object_field(PyObject* object, int field) {
   return PyObject_TypeCheck(object, owner_of(row)) ? row.read(object) : nullptr;
 }
 
+bool has_member(PyTypeObject* type, BorrowedRef member_descriptor) {
+  return PyType_IsSubtype(type, PyDescr_TYPE(member_descriptor.get())) != 0;
+}
+
 }  // namespace md

@@ -11,4 +11,7 @@ std::optional<int> object_field(PyTypeObject* type, BorrowedRef name);
 // What is there now, borrowed; null: `object` is of another type, or Python would compute it.
 PyObject* read_object_field(PyObject* object, int field);
 
+// Whether objects of this type have the member that the descriptor reads: a class may have borrowed it from another one.
+bool has_member(PyTypeObject* type, BorrowedRef member_descriptor);
+
 }  // namespace md

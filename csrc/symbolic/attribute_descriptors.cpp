@@ -222,6 +222,7 @@ Bound AttributeLookup::read_tuple_field(const ValuePtr& descriptor) {
 }
 
 ValuePtr AttributeLookup::slot_value(const ValuePtr& descriptor) {
+  if (!has_member(type_of(object_), as<ObjectValue>(descriptor)->object.get())) unknown();
   if (auto* instance = as<InstanceValue>(object_)) {
     ValuePtr* found = instance->find(name_);
     // Fields of built-in exceptions of which only Python knows.

@@ -49,9 +49,9 @@ ValuePtr descriptor_method(Walk& walk, const ValuePtr& descriptor, BorrowedRef n
   return method && walk.is_python_function(method) ? method : nullptr;
 }
 
-// A store there cannot fail: a slot that is for Python code to write.
-bool is_writable_slot(BorrowedRef descriptor) {
-  return is_object_slot(descriptor) &&
+// A store there cannot fail: a slot of the object's own that is for Python code to write.
+bool is_writable_slot(PyTypeObject* type, BorrowedRef descriptor) {
+  return is_object_slot(descriptor) && has_member(type, descriptor) &&
          (reinterpret_cast<PyMemberDescrObject*>(descriptor.get())->d_member->flags & READONLY) == 0;
 }
 
@@ -74,7 +74,7 @@ Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& s
     if ((setter = part_of_property(on_type, 1))) return Place::Setter;
     auto* known = as<ObjectValue>(on_type);
     if (known == nullptr) return Place::Unknown;
-    if (descriptor == &PyMemberDescr_Type && is_writable_slot(known->object.get())) {
+    if (descriptor == &PyMemberDescr_Type && is_writable_slot(type_of(object), known->object.get())) {
       if (is_descriptor_of_made_class(walk, on_type)) return Place::Own;
       if (known->source == nullptr) return Place::Unknown;
       walk.guards().slot_match(known->source, known->object.get());

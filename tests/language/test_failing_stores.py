@@ -98,6 +98,21 @@ class NoName(NameError): pass
 class NoAttribute(AttributeError): pass
 class Task(threading.Thread): pass
 
+# With descriptors of classes that have nothing to do with it.
+class Borrower:
+    slot = Slotted.a
+    table = Plain.__dict__["__dict__"]
+    arguments = BaseException.__dict__["args"]
+    suppressed = BaseException.__dict__["__suppress_context__"]
+    called = functools.partial.__dict__["func"]
+    code = types.FunctionType.__dict__["__code__"]
+    cells = types.FunctionType.__dict__["__closure__"]
+    start = slice.__dict__["start"]
+    both = Property.both
+class BorrowerWithSlot:
+    __slots__ = ("own",)
+    slot = Slotted.b
+
 Point = collections.namedtuple("Point", "x y")
 class Named(Point): pass
 
@@ -180,6 +195,22 @@ STORES = {
         "o.__class__ = Plain",
     ),
     "SlottedBelow()": ("o.a = 1", "del o.b", "o.c = 1"),
+    **{
+        maker: tuple(
+            form.format(name)
+            for name in ("slot", "table", "arguments", "suppressed", "called", "code", "cells", "start", "both")
+            for form in ("o.{} = {{}}", "o.{}", "del o.{}", "getattr(o, '{}', 1)", "hasattr(o, '{}')")
+        )
+        for maker in ("Borrower()", "type('Below', (Borrower,), {})()")
+    },
+    **{
+        maker: ("o.slot = 1", "o.slot", "del o.slot", "getattr(o, 'slot', 1)", "hasattr(o, 'slot')")
+        for maker in (
+            "BorrowerWithSlot()",
+            "type('Sneaky', (), {'slot': Slotted.a})()",
+            "type('Sneaky', (), {'slot': type('Class', (), {'__slots__': ('slot',)}).slot})()",
+        )
+    },
     "Property()": (
         "o.fixed = 1",
         "del o.fixed",
