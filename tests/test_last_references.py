@@ -1,9 +1,14 @@
 """What an object does when it dies happens where plain Python lets it die, also when it was made before a break."""
 
+import functools
+import types
+import weakref
+
 import pytest
 
 import minidynamo
 from minidynamo._dynamo import graph_break
+from minidynamo._dynamo.eval_frame import enable_everywhere
 
 LOG = []
 
@@ -241,3 +246,122 @@ def test_dies_in_its_place(function):
     compiled = minidynamo.compile(function)
     for _ in range(3):
         assert outcome(compiled) == expected
+
+
+class Holder:
+    pass
+
+
+def closure_of(dying):
+    return lambda: dying
+
+
+def with_default(dying):
+    def function(value=dying):
+        return value
+
+    return function
+
+
+def with_attribute(owner, dying):
+    owner.held = dying
+    return owner
+
+
+def watched_by(watched):
+    """A weak reference to it tells the log."""
+    WATCHING.append(weakref.ref(watched, lambda reference: LOG.append("gone")))
+
+
+def watched_function():
+    function = eval("lambda: 42")
+    watched_by(function)
+    return function
+
+
+def function_of_watched_code():
+    function = eval("lambda: 42")
+    watched_by(function.__code__)
+    return function
+
+
+WATCHING = []
+# What something else alone holds dies with it.
+HOLDERS = {
+    "itself": Dying,
+    "closure": lambda: closure_of(Dying()),
+    "default": lambda: with_default(Dying()),
+    "attribute of a function": lambda: with_attribute(lambda: 1, Dying()),
+    "attribute of an object": lambda: with_attribute(Holder(), Dying()),
+    "list": lambda: [Dying()],
+    "dict": lambda: {1: Dying()},
+    "tuple": lambda: (1, (Dying(),)),
+    "partial": lambda: functools.partial(len, Dying()),
+    "bound method": lambda: Dying().method,
+    "iterator": lambda: iter([Dying()]),
+    "map": lambda: map(len, [Dying()]),
+    "cell": lambda: types.CellType(Dying()),
+    "shared": lambda: KEPT,
+}
+# Only under the evaluator everywhere is it looked for weak references.
+WATCHED = {"function": watched_function, "code": function_of_watched_code}
+KEPT = Dying()
+
+
+def delete_attribute(holder):
+    del holder.kept
+    return len(LOG)
+
+
+def store_attribute(holder):
+    holder.kept = None
+    return len(LOG)
+
+
+def delete_item(holder):
+    del holder.table["kept"]
+    return len(LOG)
+
+
+def store_item(holder):
+    holder.table["kept"] = None
+    return len(LOG)
+
+
+def delete_global(holder):
+    global GIVEN
+    del GIVEN
+    return len(LOG)
+
+
+def store_global(holder):
+    global GIVEN
+    GIVEN = None
+    return len(LOG)
+
+
+def ends_of_life(drop, make, way):
+    global GIVEN
+    holder = Holder()
+    holder.table = {"kept": make()}
+    holder.kept = make()
+    GIVEN = make()
+    LOG.clear()
+    if way == "everywhere":
+        with enable_everywhere():
+            return drop(holder)
+    minidynamo._dynamo.reset()
+    return (minidynamo.compile(drop, backend="eager") if way == "compiled" else drop)(holder)
+
+
+@pytest.mark.parametrize(
+    "drop", [delete_attribute, store_attribute, delete_item, store_item, delete_global, store_global]
+)
+def test_what_only_an_object_holds_dies_where_that_is_dropped(drop):
+    for name, make in HOLDERS.items():
+        wanted = ends_of_life(drop, make, "plain")
+        assert wanted == (name != "shared")
+        for way in ("compiled", "everywhere"):
+            assert ends_of_life(drop, make, way) == wanted, (name, way)
+    for name, make in WATCHED.items():
+        assert ends_of_life(drop, make, "plain") == ends_of_life(drop, make, "everywhere") == 1, name

@@ -61,6 +61,14 @@ bool dies_noticed(PyObject* object) {
 
 }  // namespace
 
+// What a container or an object is to hold no longer: with it dies what it alone holds. Under the evaluator everywhere whatever
+// may die does so in its place: weak references tell, too.
+void Walk::leave_finalizer_to_python(PyObject* old) {
+  if (old == nullptr) return;
+  bool dies = root().policy->keeps_empty_regions && is_last(old);
+  if (dies || dies_noticed(old)) graph_break(BreakReason::last_reference);
+}
+
 // A frame at its start shares what it holds with its caller.
 PyObject* Walk::held_from_start(const ValuePtr& value) {
   auto* known = as<ObjectValue>(value);

@@ -322,12 +322,6 @@ PyObject* find_item(PyObject* dict, BorrowedRef key) {
 
 }  // namespace
 
-void Walk::leave_finalizer_to_python(PyObject* old) {
-  if (old == nullptr) return;
-  PyTypeObject* type = Py_TYPE(old);
-  if (type->tp_finalize != nullptr || type->tp_del != nullptr) graph_break(BreakReason::last_reference);
-}
-
 void Walk::store_in_dict(const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
   leave_finalizer_to_python(find_item(as<ObjectValue>(dict)->object, key));
   PendingWrites& writes = write_to(dict);
