@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from checked_shares import CheckedShares
+from same_on_each_version import SAME_ON_EACH_VERSION
 from unchecked_programs import UNCHECKED
 
 import minidynamo
@@ -21,17 +22,7 @@ SETTINGS = minidynamo._dynamo.config
 CHECKS = SETTINGS.check_captures > 0
 shares = CheckedShares()
 
-# What the tensor library computes, and what is read from files: files and folders beside this one.
-SAME_ON_EACH_VERSION = {
-    *("models", "nn", "ops"),
-    *("test_bad_input.py", "test_benchmarks.py", "test_cpp_extension.py", "test_digits_convolution.py"),
-    *("test_fast_loops.py", "test_hostile_files.py", "test_layering.py", "test_machine_code.py"),
-    *("test_numbers_that_fit.py", "test_plain_calls.py", "test_plan_chosen_rows.py", "test_plan_products.py"),
-    *("test_plan_rows.py", "test_repr.py", "test_rows.py", "test_safetensors.py", "test_safetensors_fuzz.py"),
-    *("test_sentence_search.py", "test_winograd.py"),
-}
 HERE = Path(__file__).parent
-assert all((HERE / name).exists() for name in SAME_ON_EACH_VERSION)
 
 
 def pytest_addoption(parser):

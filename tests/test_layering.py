@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from same_on_each_version import SAME_ON_EACH_VERSION
 
 CSRC = Path(__file__).parent.parent / "csrc"
 ORDER = "base cpython tensor machine_code bytecode graph guards frontends snapshot symbolic executor eval_frame bindings".split()
@@ -66,3 +67,8 @@ def test_no_fast_math():
     for path in [root / "CMakeLists.txt", root / "CMakePresets.json", *(root / "cmake").glob("*.cmake")]:
         for line in path.read_text().splitlines():
             assert line.lstrip().startswith("#") or not re.search(r"-ffast-math|-Ofast", line), path
+
+
+def test_each_test_that_runs_in_part_is_there():
+    missing = [name for name in SAME_ON_EACH_VERSION if not (Path(__file__).parent / name).exists()]
+    assert not missing

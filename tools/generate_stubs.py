@@ -81,8 +81,9 @@ def pybind_signatures(name, doc):
 
 
 def annotated(signature):
-    """Parameters without a type may be anything."""
+    """Parameters without a type may be anything; a default that is an object's name is not told."""
     names = []
+    signature = re.sub(r"=(?!(?:None|True|False)\b)[A-Za-z_]\w*", "=...", signature)
     for part in signature.strip("()").split(", ") if signature != "()" else []:
         plain = part in ("/", "*") or part in ("self", "cls", "/")
         names.append(part if plain else re.sub(r"^(\**\w+)(=.*)?$", r"\1: Any\2", part))
