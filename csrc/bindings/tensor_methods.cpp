@@ -74,11 +74,10 @@ Ref in_memory_format(PyObject* self, const Conversion& conversion) {
 }
 
 Ref converted(PyObject* self, const Conversion& conversion) {
-  const Tensor& tensor = tensor_of(self);
-  bool changes = conversion.copy || !conversion.memory_format.empty();
-  if (tensor->dtype() == conversion.dtype && !changes) return Ref::share(self);
-  bool same = tensor->dtype() == conversion.dtype;
   if (!conversion.memory_format.empty()) return in_memory_format(self, conversion);
+  const Tensor& tensor = tensor_of(self);
+  bool same = tensor->dtype() == conversion.dtype;
+  if (same && !conversion.copy) return Ref::share(self);
   return wrap_tensor(same ? apply_named("clone", {tensor}) : apply_named("cast", {tensor, conversion.dtype}));
 }
 

@@ -13,8 +13,9 @@ bool is_python_function(PyTypeObject* type, const char* name) {
 }
 
 bool asks_program(BorrowedRef key, int depth = 0) {
-  if (PyTuple_CheckExact(key.get()) || PyFrozenSet_CheckExact(key.get())) {
-    if (depth == kDeepestKey || PyFrozenSet_CheckExact(key.get())) return true;
+  if (PyFrozenSet_CheckExact(key.get())) return true;
+  if (PyTuple_CheckExact(key.get())) {
+    if (depth == kDeepestKey) return true;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key.get()); ++i)
       if (asks_program(PyTuple_GET_ITEM(key.get(), i), depth + 1)) return true;
     return false;

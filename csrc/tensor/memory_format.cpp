@@ -8,14 +8,10 @@
 namespace md {
 namespace {
 
-const MemoryFormatRow& format_named(const OpCall& call, const std::string& name) {
-  auto found = std::find_if(kMemoryFormats.begin(), kMemoryFormats.end(),
-                            [&](const MemoryFormatRow& format) { return format.name == name; });
-  if (found == kMemoryFormats.end()) {
-    raise(ErrorKind::Type, python_name(call.row), "(): argument 'memory_format' must be memory_format, not '", name,
-          "'");
-  }
-  return *found;
+// Null for a name that no format has.
+const MemoryFormatRow* find_format(std::string_view name) {
+  auto found = std::ranges::find(kMemoryFormats, name, &MemoryFormatRow::name);
+  return found == kMemoryFormats.end() ? nullptr : &*found;
 }
 
 // Batch, dims of space, channels: the channels of one place lie side by side.
@@ -42,23 +38,31 @@ bool lies_as(const TensorSpec& spec, const DimVec& strides) {
 }
 
 bool lies_in_format(const TensorSpec& spec, std::string_view format) {
-  for (const MemoryFormatRow& row : kMemoryFormats) {
-    if (row.name != format) continue;
-    if (row.rank == 0) return spec.is_contiguous();
-    return row.rank == spec.rank() && lies_as(spec, channels_last_strides(spec.sizes));
+  const MemoryFormatRow* row = find_format(format);
+  if (row == nullptr) return false;
+  if (row->rank == 0) return spec.is_contiguous();
+  return row->rank == spec.rank() && lies_as(spec, channels_last_strides(spec.sizes));
+}
+
+const MemoryFormatRow* memory_format_arg(const OpCall& call) {
+  int param = call.row.schema.find("memory_format");
+  if (param < 0 || param >= static_cast<int>(call.args.size()) || arg_is_none(call, param)) return nullptr;
+  const auto& name = arg_as<std::string>(call, param);
+  const MemoryFormatRow* format = find_format(name);
+  if (format == nullptr) {
+    raise(ErrorKind::Type, python_name(call.row), "(): argument 'memory_format' must be memory_format, not '", name,
+          "'");
   }
-  return false;
+  return format;
 }
 
 DimVec strides_in_format(const OpCall& call, const DimVec& sizes, DimVec preserved) {
-  int param = call.row.schema.find("memory_format");
-  if (param < 0 || param >= static_cast<int>(call.args.size()) || arg_is_none(call, param)) return preserved;
-  const MemoryFormatRow& format = format_named(call, arg_as<std::string>(call, param));
-  if (format.name == "preserve_format") return preserved;
-  if (format.rank == 0) return TensorSpec::contiguous(DType::float32, sizes).strides;
-  if (format.rank != sizes.size()) {
-    raise_op(ErrorKind::Runtime, call.row.name, "required rank ", format.rank, " tensor to use ",
-             std::string(format.name), " format", operand_shapes(call));
+  const MemoryFormatRow* format = memory_format_arg(call);
+  if (format == nullptr || format->name == "preserve_format") return preserved;
+  if (format->rank == 0) return TensorSpec::contiguous(DType::float32, sizes).strides;
+  if (format->rank != sizes.size()) {
+    raise_op(ErrorKind::Runtime, call.row.name, "required rank ", format->rank, " tensor to use ",
+             std::string(format->name), " format", operand_shapes(call));
   }
   return channels_last_strides(sizes);
 }

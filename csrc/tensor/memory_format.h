@@ -25,6 +25,9 @@ bool lies_as(const TensorSpec& spec, const DimVec& strides);
 bool lies_in_format(const TensorSpec& spec, std::string_view format);
 
 // Strides of sizes in the format that the parameter memory_format names; `preserved` where it is None or
+// What the argument memory_format of a call names, null where there is none. Raises TypeError for a name that no format has.
+const MemoryFormatRow* memory_format_arg(const OpCall& call);
+
 // "preserve_format". Throws Error(Runtime) for sizes of another rank than the format's.
 DimVec strides_in_format(const OpCall& call, const DimVec& sizes, DimVec preserved);
 

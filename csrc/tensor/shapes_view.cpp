@@ -449,9 +449,8 @@ void contiguous_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   copy.strides = strides_in_format(call, self.sizes, contiguous);
   bool lies = same(copy.strides, contiguous) ? self.is_contiguous() : lies_as(self, copy.strides);
   if (lies) return push_view(outs, self);
-  int format = call.row.schema.find("memory_format");
-  if (format < static_cast<int>(call.args.size()) && !arg_is_none(call, format) &&
-      arg_as<std::string>(call, format) == "preserve_format") {
+  const MemoryFormatRow* format = memory_format_arg(call);
+  if (format != nullptr && format->name == "preserve_format") {
     raise_op(ErrorKind::Runtime, call.row.name, "preserve memory format is unsupported by the contiguous operator");
   }
   outs.push_back({std::move(copy), 0, true});

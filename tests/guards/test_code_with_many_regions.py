@@ -9,20 +9,26 @@ import minidynamo
 pytestmark = pytest.mark.counts_regions
 
 
+def counts_of_two_calls(captured, result):
+    """Returns how many regions ran and how many places of caches were looked at, cold and warm."""
+    counts = []
+    for _ in range(2):
+        before = dict(minidynamo._C.engine_counters())
+        assert captured(minidynamo.tensor([0.0])).tolist() == [result]
+        now = minidynamo._C.engine_counters()
+        counts.append(tuple(now[name] - before[name] for name in ("regions_run", "cache_places_visited")))
+    return counts
+
+
 def visited(parts):
     """Returns how many places of its cache one cold and one warm call of a function with this many breaks looked at."""
     lines = "\n".join("    x = x + 1\n    minidynamo._dynamo.graph_break()" for _ in range(parts))
     namespace = {"minidynamo": minidynamo}
     exec(f"def broken(x):\n{lines}\n    return x + 1", namespace)  # noqa: S102
     captured = minidynamo.compile(namespace["broken"])
-    counts = []
-    for _ in range(2):
-        before = dict(minidynamo._C.engine_counters())
-        assert captured(minidynamo.tensor([0.0])).tolist() == [parts + 1.0]
-        now = minidynamo._C.engine_counters()
-        assert now["regions_run"] - before["regions_run"] > parts
-        counts.append(now["cache_places_visited"] - before["cache_places_visited"])
-    return counts
+    counts = counts_of_two_calls(captured, parts + 1.0)
+    assert all(regions > parts for regions, _ in counts)
+    return [places for _, places in counts]
 
 
 def test_four_times_the_regions_cost_about_four_times_as_much():
@@ -59,13 +65,7 @@ def reached_by(paths):
     program = f"def broken(x):\n    x = x + 1\n    minidynamo._dynamo.graph_break()\n    return x * 1\n{lines}\ndef all_paths(x):\n{calls}\n    return x"
     exec(program, namespace)  # noqa: S102
     captured = minidynamo.compile(namespace["all_paths"])
-    counts = []
-    for _ in range(2):
-        before = dict(minidynamo._C.engine_counters())
-        assert captured(minidynamo.tensor([0.0])).tolist() == [paths + sum(range(paths))]
-        now = minidynamo._C.engine_counters()
-        counts.append(now["cache_places_visited"] - before["cache_places_visited"])
-    return counts
+    return [places for _, places in counts_of_two_calls(captured, paths + sum(range(paths)))]
 
 
 def test_four_times_the_callers_cost_about_four_times_as_much():
