@@ -159,8 +159,8 @@ bool holds_symbolic_size(Walk& walk, const ValuePtr& value, const Enclosing* out
                        [&](const ValuePtr& item) { return holds_symbolic_size(walk, item, &scope); });
   }
   if (auto* slice = as<SliceValue>(value))
-    return walk.has_symbolic_size(slice->start) || walk.has_symbolic_size(slice->stop) ||
-           walk.has_symbolic_size(slice->step);
+    return holds_symbolic_size(walk, slice->start, outer) || holds_symbolic_size(walk, slice->stop, outer) ||
+           holds_symbolic_size(walk, slice->step, outer);
   if (auto* number = as<NumberValue>(value)) return number->type == &PyLong_Type;
   if (!walk.is_varying(value)) return false;
   std::optional<Dim> dim = walk.dim_of(value);

@@ -17,6 +17,12 @@ def nested():
     return items
 
 
+def sliced():
+    items = [1]
+    items.append(slice(items))
+    return items
+
+
 COMPARISONS = {
     "!= number": lambda items: items != 2,
     "== number": lambda items: items == 2,
@@ -39,7 +45,7 @@ def outcome(function, items):
 
 
 @pytest.mark.parametrize("broken", [False, True], ids=["one graph", "after a break"])
-@pytest.mark.parametrize("make", [made, nested], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [made, nested, sliced], ids=lambda make: make.__name__)
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_comparisons(name, make, broken):
     compare = COMPARISONS[name]
