@@ -176,8 +176,8 @@ void test_passes() {
   std::string random =
       "%x = input x : f32[3][1]\n"
       "%i = input i : i64[2][1]\n"
-      "%a = rand_like(%x, dtype=None, device=None, requires_grad=False) : f32[3][1]\n"
-      "%b = rand_like(%x, dtype=None, device=None, requires_grad=False) : f32[3][1]\n"
+      "%a = rand_like(%x, dtype=None, device=None, requires_grad=False, memory_format=None) : f32[3][1]\n"
+      "%b = rand_like(%x, dtype=None, device=None, requires_grad=False, memory_format=None) : f32[3][1]\n"
       "%s = index_select(%x, 0, %i) : f32[2][1]\n"
       "return %b\n";
   check_passes(random, random);
