@@ -28,6 +28,7 @@ HERE = Path(__file__).parent
 def pytest_addoption(parser):
     text = "run one in N of the tests whose results no version of Python changes"
     parser.addoption("--one-in", type=int, default=1, metavar="N", help=text)
+    parser.addoption("--update-golden", action="store_true", help="write the records of tests/golden anew")
 
 
 def keep_one_in(count, config, items):
