@@ -7,6 +7,7 @@ EXTRAS ?= test
 
 .PHONY: demo test format clean
 
+demo: export MINIDYNAMO_CORE_TESTS ?= OFF
 demo:
 	venv=$$(tools/install.sh "$(PYTHON)") && "$$venv/bin/python" examples/digits/demo.py
 
