@@ -34,11 +34,16 @@ Ref tuple_of(std::span<Ref> items) {
 }
 
 // list, tuple and reversed iterators take their position through __setstate__.
-// Of the next element; -1 for a reversed iterator that has ended.
+// Of the next element; -1 for a reversed iterator that has none.
 void set_position(PyObject* iterator, int position) {
   Ref number = check(PyLong_FromLong(position));
   static PyObject* const name = PyUnicode_InternFromString("__setstate__");
   check(PyObject_CallMethodOneArg(iterator, name, number));
+}
+
+Ref ended(Ref iterator) {
+  while (Ref::steal(PyIter_Next(iterator))) continue;
+  return iterator;
 }
 
 Ref make_function(const std::vector<Ref>& parts) {
@@ -240,16 +245,15 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     }
     case RecipeKind::SequenceIterator:
     case RecipeKind::RangeIterator:
-      if (recipe.index < 0) {
-        Ref ended = check(PyObject_GetIter(parts[0]));
-        while (Ref::steal(PyIter_Next(ended))) continue;
-        return ended;
-      }
+      if (recipe.index < 0) return ended(check(PyObject_GetIter(parts[0])));
       if (recipe.index > 0) to_place_.push_back(id);
       return check(PyObject_GetIter(parts[0]));
-    case RecipeKind::ReversedIterator:
+    case RecipeKind::ReversedIterator: {
+      Ref iterator = check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyReversed_Type), parts[0]));
+      if (recipe.index < 0) return ended(std::move(iterator));
       to_place_.push_back(id);
-      return check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyReversed_Type), parts[0]));
+      return iterator;
+    }
     case RecipeKind::DictIterator: {
       finish();
       Ref iterator = check(PyObject_GetIter(parts[0]));
@@ -446,7 +450,10 @@ void ValueBuilder::finish_queued() {
   }
   // A list has no places beyond what is in it.
   if (filling_ > 0) return;
-  for (RecipeId id : std::exchange(to_place_, {})) set_position(values_[id], snapshot_.recipes[id].index);
+  for (RecipeId id : std::exchange(to_place_, {})) {
+    const Recipe& recipe = snapshot_.recipes[id];
+    set_position(values_[id], recipe.index - (recipe.kind == RecipeKind::ReversedIterator ? 1 : 0));
+  }
 }
 
 }  // namespace md

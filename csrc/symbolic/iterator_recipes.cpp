@@ -90,7 +90,7 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
     case IteratorKind::Reversed:
       recipe.kind = RecipeKind::ReversedIterator;
       end_behind(iterator->start - iterator->index + 1, 0);
-      recipe.index = static_cast<int>(iterator->exhausted ? -1 : iterator->start - iterator->index);
+      recipe.index = static_cast<int32_t>(iterator->start - iterator->index + 1);
       break;
     case IteratorKind::Dict: {
       recipe.kind = RecipeKind::DictIterator;

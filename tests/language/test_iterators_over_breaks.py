@@ -57,6 +57,68 @@ ITERATORS = {
     "nested": "enumerate(zip({0}, iter({0})))",
     "generator": "(each for each in {})",
 }
+# These, with the containers above and those below, are gone through in one situation each: `KIND`.
+MORE_CONTAINERS = {
+    "wide str": "'a\\xe9b'",
+    "empty str": "''",
+    "empty bytes": "b''",
+    "empty tuple": "()",
+    "empty range": "range(0)",
+    "range of large numbers": "range(2**70, 2**70 + 5)",
+    "falling range": "range(9, 0, -2)",
+    "empty dict": "{}",
+    "tuple subclass": "Pair((1, 2, 3))",
+    "str subclass": "Text('abc')",
+    "bytes subclass": "Raw(b'abc')",
+    "frozenset subclass": "Frozen((1, 2))",
+    "items of a proxy": "types.MappingProxyType({'a': 1, 'b': 2}).items()",
+    "shape": "ones(2, 3).shape",
+    "tensor": "ones(3)",
+    "count": "itertools.islice(itertools.count(3), 4)",
+    "repeat": "itertools.repeat(4, 3)",
+    "product": "itertools.product('ab', (1, 2))",
+    "attributes": "vars(types.SimpleNamespace(a=1))",
+    "named fields": "time.gmtime(0)",
+    "called until": "iter([1, 2, 3].pop, 1)",
+}
+MORE_ITERATORS = {
+    "starmap": "itertools.starmap(max, zip({0}, {0}))",
+    "zip_longest": "itertools.zip_longest({}, 'abcd')",
+    "dropwhile": "itertools.dropwhile(bool, {})",
+    "filterfalse": "itertools.filterfalse(bool, {})",
+    "compress": "itertools.compress({}, (1, 0, 1))",
+    "tee": "itertools.tee({})[0]",
+    "groupby": "map(operator.itemgetter(0), itertools.groupby({}))",
+    "chain.from_iterable": "itertools.chain.from_iterable([{0}, {0}])",
+    "product": "itertools.product({}, 'ab')",
+    "permutations": "itertools.permutations({}, 2)",
+    "islice with a step": "itertools.islice({}, 0, None, 2)",
+    "strict zip": "zip({0}, {0}, strict=True)",
+    "iter of iter": "iter(iter({}))",
+    "__iter__": "{}.__iter__()",
+    "map of two": "map(max, {0}, {0})",
+    "filter of a function": "filter(lambda each: each != 2, {})",
+    "iter of a tuple": "iter(tuple({}))",
+    "reversed tuple": "reversed(tuple({}))",
+    "reversed list": "reversed(list({}))",
+    "enumerate of reversed": "enumerate(reversed({}))",
+    "iter of bytes": "iter(bytes(range(len({}))))",
+    "reversed bytes": "reversed(bytes(range(len({}))))",
+    "reversed str": "reversed('abc'[: len({})])",
+    "reversed range": "reversed(range(len({})))",
+    "iter of keys": "iter(dict.fromkeys({}).keys())",
+    "reversed dict": "reversed(dict.fromkeys({}))",
+    "reversed keys": "reversed(dict.fromkeys({}).keys())",
+    "reversed values": "reversed(dict.fromkeys({}, 4).values())",
+    "reversed items": "reversed(dict.fromkeys({}).items())",
+}
+KIND = (
+    "rest = [told(it), next(it, None)]",
+    "BREAK()",
+    "rest += [told(it), list(it)]",
+    "BREAK()",
+    "rest += [told(it), next(it, None)]",
+)
 # What the program does with the iterator `it` over `made`; `held` is what it keeps beside them.
 SITUATIONS = {
     "alone": ("BREAK()", "rest = list(it)"),
@@ -143,10 +205,15 @@ CHANGES = {
 }
 
 PRELUDE = """
-import array, collections, functools, itertools, types
+import array, collections, functools, itertools, operator, time, types
+from minidynamo import ones
 
 class Items(list): pass
 class Table(dict): pass
+class Pair(tuple): pass
+class Text(str): pass
+class Raw(bytes): pass
+class Frozen(frozenset): pass
 class Node: pass
 Point = collections.namedtuple("Point", "x y")
 
@@ -166,8 +233,17 @@ class Own:
 
 def shown(value):
     return str(value)
+
+def told(it):
+    return type(it).__name__, it is iter(it), tried(lambda: operator.length_hint(it)), tried(lambda: it.__reduce__()[0])
+
+def tried(ask):
+    try:
+        return ask()
+    except TypeError as error:
+        return str(error)
 """
-CAUGHT = (TypeError, RuntimeError, ValueError, StopIteration, IndexError, KeyError)
+CAUGHT = (TypeError, AttributeError, RuntimeError, ValueError, StopIteration, IndexError, KeyError)
 
 
 def program(lines):
@@ -209,6 +285,13 @@ def nothing_stays():
 def test_an_iterator_goes_on_behind_a_break(iterator, situation):
     for container in CONTAINERS.values():
         check([f"made = {container}", f"it = {ITERATORS[iterator].format('made')}", *SITUATIONS[situation]])
+
+
+@pytest.mark.parametrize("iterator", [*ITERATORS, *MORE_ITERATORS])
+def test_an_iterator_stays_of_its_kind(iterator):
+    form = (ITERATORS | MORE_ITERATORS)[iterator]
+    for container in (CONTAINERS | MORE_CONTAINERS).values():
+        check([f"made = {container}", f"it = {form.format('made')}", *KIND])
 
 
 @pytest.mark.parametrize("cycle", CYCLES)
