@@ -40,6 +40,7 @@ void bind_policy(py::module_& module) {
   module.def("_exchange_error_on_graph_break", &exchange_error_on_graph_break, py::arg("value").noconvert(),
              py::pos_only());
   module.def("_error_on_graph_break", &error_on_graph_break);
+  module.def("_is_in_compiled_code", [] { return ambient_policy() != nullptr && !ambient_policy()->disable; });
   module.def(
       "_call_serving",
       [](const py::object& function, const py::args& args, const py::kwargs& kwargs) {

@@ -410,13 +410,92 @@ def test_an_unknown_stance_is_rejected_at_once():
         compiler.set_stance("nope")
 
 
-def test_a_stance_cannot_be_set_inside_of_captured_code():
-    def function(x):
-        compiler.set_stance("default")
-        return x
+@compiler.set_stance("force_eager")
+def with_a_stance(x):
+    return x * 2
 
-    with pytest.raises(AssertionError, match="forbidden callable"):
-        minidynamo.compile(function)(ones())
+
+STANCE = compiler.set_stance("default")
+
+
+def calls_set_stance(x):
+    compiler.set_stance("force_eager")
+    return x
+
+
+def behind_a_break(x):
+    minidynamo._dynamo.graph_break()
+    compiler.set_stance("force_eager")
+    return x
+
+
+def catches_it(x):
+    try:
+        compiler.set_stance("force_eager")
+    except AssertionError:
+        return x
+    return x + 1
+
+
+def decorates(x):
+    @compiler.set_stance("force_eager")
+    def inner(y):
+        return y * 2
+
+    return inner(x)
+
+
+def calls_a_decorated_one(x):
+    return with_a_stance(x) + 1
+
+
+def enters_one(x):
+    with STANCE:
+        return x + 1
+
+
+def skips_itself(x):
+    minidynamo._dynamo.skip_frame("")
+    compiler.set_stance("force_eager")
+    return x
+
+
+FORBIDDEN = (AssertionError, "forbidden callable")
+REFUSED = (RuntimeError, "attempted to set_stance in a minidynamo.compile region")
+STANCES_WITHIN = {
+    calls_set_stance: FORBIDDEN,
+    behind_a_break: FORBIDDEN,
+    catches_it: FORBIDDEN,
+    decorates: FORBIDDEN,
+    calls_a_decorated_one: FORBIDDEN,
+    enters_one: REFUSED,
+    skips_itself: REFUSED,
+    with_a_stance: REFUSED,
+}
+
+
+@pytest.mark.parametrize("function", STANCES_WITHIN)
+def test_a_stance_cannot_be_set_within_compiled_code(function):
+    kind, message = STANCES_WITHIN[function]
+    compiled = minidynamo.compile(function)
+    for _ in range(2):
+        with pytest.raises(kind, match=message):
+            compiled(ones())
+    counter = CompileCounter()
+    minidynamo.compile(lambda x: x + 1, backend=counter)(ones())
+    assert counter.frame_count == 1  # it is as it was
+
+
+def test_what_is_disabled_within_compiled_code_sets_stances():
+    def inner(x):
+        with compiler.set_stance("force_eager"):
+            return with_a_stance(x)
+
+    def running(x):
+        return minidynamo._dynamo.run(lambda y: y + 1)(x)
+
+    assert minidynamo.compile(lambda x: compiler.disable(inner)(x) + 1)(ones()).tolist() == [3.0, 3.0]
+    assert minidynamo.compile(running)(ones()).tolist() == [2.0, 2.0]
 
 
 def test_run_uses_what_exists():

@@ -152,42 +152,21 @@ def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_si
 def run(fn=None):
     """Uses the captures that exist and makes no new ones, in calls of the function, or in a block if fn is left out."""
     if fn is None:
-        return set_stance._temporary("eager_on_recompile")
+        return _TemporaryStance(("eager_on_recompile", None))
     _require_callable("run", fn)
 
     @functools.wraps(fn)
     def running(*args, **kwargs):
-        with set_stance._temporary("eager_on_recompile"):
+        with _TemporaryStance(("eager_on_recompile", None)):
             return fn(*args, **kwargs)
 
     return running
 
 
-class set_stance:
-    """Says what is done where no capture fits, in the whole process: a call, a context manager or a decorator.
-
-    default             capture
-    force_eager         compiled functions run as plain Python
-    eager_on_recompile  captures that exist are used, other calls run as plain Python
-    fail_on_recompile   captures that exist are used, other calls raise RuntimeError
-    eager_then_compile  the first call runs as plain Python, later ones are captured (also aot_eager_then_compile)
-
-    force_backend, a name or a callable, replaces the backend of every compiled function; with the stance default only.
-    Raises ValueError for any other name. skip_guard_eval_unsafe is taken and has no effect: guards are always checked.
-    """
-
-    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
-        if force_backend is not None and stance != "default":
-            raise RuntimeError(f"set_stance(): force_backend goes with the stance 'default', not with {stance!r}")
-        self._stance = stance, _forced(force_backend)
-        self._previous = _exchange_stance(self._stance)
-
-    @classmethod
-    def _temporary(cls, stance):
-        self = cls.__new__(cls)
-        self._stance = stance if isinstance(stance, tuple) else (stance, None)
-        self._previous = None
-        return self
+class _TemporaryStance:
+    def __init__(self, stance, previous=None):
+        self._stance = stance
+        self._previous = previous  # what it goes back to; None: to what there is when it is entered
 
     def __enter__(self):
         previous = _exchange_stance(self._stance)
@@ -198,6 +177,32 @@ class set_stance:
     def __exit__(self, exc_type, exc_value, traceback):
         _exchange_stance(self._previous)
 
+
+class set_stance(_TemporaryStance):
+    """Says what is done where no capture fits, in the whole process: a call, a context manager or a decorator.
+
+    default             capture
+    force_eager         compiled functions run as plain Python
+    eager_on_recompile  captures that exist are used, other calls run as plain Python
+    fail_on_recompile   captures that exist are used, other calls raise RuntimeError
+    eager_then_compile  the first call runs as plain Python, later ones are captured (also aot_eager_then_compile)
+
+    force_backend, a name or a callable, replaces the backend of every compiled function; with the stance default only.
+    Raises ValueError for any other name, RuntimeError within a compiled function (AssertionError where it is captured), but
+    not within what is disabled there. skip_guard_eval_unsafe is taken and has no effect: guards are always checked.
+    """
+
+    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
+        if force_backend is not None and stance != "default":
+            raise RuntimeError(f"set_stance(): force_backend goes with the stance 'default', not with {stance!r}")
+        _refuse_in_compiled_code()
+        super().__init__((stance, _forced(force_backend)))
+        self._previous = _exchange_stance(self._stance)
+
+    def __enter__(self):
+        _refuse_in_compiled_code()
+        return super().__enter__()
+
     def __call__(self, function):
         _require_callable("set_stance", function)
         # As a decorator it says something about the function only.
@@ -206,10 +211,16 @@ class set_stance:
 
         @functools.wraps(function)
         def with_stance(*args, **kwargs):
-            with set_stance._temporary(stance):
+            _refuse_in_compiled_code()
+            with _TemporaryStance(stance):
                 return function(*args, **kwargs)
 
-        return with_stance
+        return forbid_in_graph(with_stance)
+
+
+def _refuse_in_compiled_code():
+    if _C._is_in_compiled_code():
+        raise RuntimeError("attempted to set_stance in a minidynamo.compile region")
 
 
 def _exchange_stance(stance):
