@@ -10,7 +10,6 @@
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "eval_frame/capture_report.h"
-#include "eval_frame/running_stack.h"
 #include "symbolic/graph_break.h"
 
 namespace md {
@@ -41,8 +40,15 @@ std::string headline(const RegionPlace& place) {
                  function_place(place.bytecode));
 }
 
+SourceLine line_of(const RegionPlace& place) {
+  PyCodeObject* code = place.bytecode.code();
+  return {text_of(code->co_filename), place.bytecode.line_at(place.index), text_of(code->co_name)};
+}
+
+// Of the program as far as it was captured: callers of compiled code may be any number.
 std::string user_stack_lines(const RegionPlace& place, const char* prefix) {
-  std::string text, lines = format_stack(running_stack(place.bytecode, 0));
+  const SourceLine line = line_of(place);
+  std::string text, lines = format_stack({&line, 1});
   for (size_t at = 0; at < lines.size();) {
     size_t end = lines.find('\n', at);
     text += str_cat(prefix, lines.substr(at, end - at), "\n");
@@ -189,9 +195,7 @@ void report_limit(CodeCache& cache, const CacheKey& key, const RegionPlace& plac
   }
   if (is_strict) {
     GraphBreak found{BreakReason::recompile_limit, limit_text(cache, key, place, reached), "", {}, ""};
-    PyCodeObject* code = place.bytecode.code();
-    found.user_stack.push_back(
-        {text_of(code->co_filename), place.bytecode.line_at(place.index), text_of(code->co_name)});
+    found.user_stack.push_back(line_of(place));
     raise_unsupported(found);
   }
   // A function in which no operation was met loses nothing.

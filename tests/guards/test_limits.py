@@ -1,5 +1,6 @@
 """The recompile limits: what is captured, what is told, what raises, and that what exists still serves."""
 
+import linecache
 import logging
 import weakref
 
@@ -39,10 +40,26 @@ def test_the_warning(caplog):
     ]
     assert lines[2].startswith("   last reason: ") and lines[2].endswith("/7: L['text'] == 'aaaaaaa'")
     assert lines[3:6] == ["   guards that kept failing:", "   8 times: EQUALS_MATCH of L['text']", "User stack trace:"]
-    assert any(line.startswith(f'  File "{__file__}"') for line in lines[6:])
-    assert lines[-2:] == [
+    line = code.co_firstlineno
+    assert lines[6:] == [
+        f'  File "{__file__}", line {line}, in add_length',
+        "    " + linecache.getline(__file__, line).strip(),
         'To log all recompilation reasons, use MINIDYNAMO_LOGS="recompiles".',
         "To diagnose recompilation issues, see docs/troubleshooting.md",
+    ]
+
+
+def test_the_warning_from_deep_calls_is_as_long(caplog):
+    captured = minidynamo.compile(add_length)
+
+    def call(depth, text):
+        return call(depth - 1, text) if depth else captured(minidynamo.ones(2), text)
+
+    for text in texts(20):
+        call(200, text)
+    (warning,) = warnings_in(caplog)
+    assert [line.strip() for line in warning.splitlines() if line.startswith("  File ")] == [
+        f'File "{__file__}", line {add_length.__code__.co_firstlineno}, in add_length'
     ]
 
 
