@@ -1,5 +1,6 @@
 // Sizes that differ from run to run: where the walk meets them, and what it may do with them.
 #include <algorithm>
+#include <unordered_set>
 
 #include "frontends/size_object.h"
 #include "symbolic/size_comparisons.h"
@@ -139,28 +140,16 @@ std::optional<Dim> Walk::dim_of(const ValuePtr& value) {
 
 namespace {
 
-// The sequences that are being looked through: one that holds itself holds nothing more.
-struct Enclosing {
-  const Value* sequence;
-  const Enclosing* outer;
-};
-
-bool encloses(const Enclosing* scope, const Value* sequence) {
-  for (; scope != nullptr; scope = scope->outer)
-    if (scope->sequence == sequence) return true;
-  return false;
-}
-
-bool holds_symbolic_size(Walk& walk, const ValuePtr& value, const Enclosing* outer) {
+// Each sequence is looked through once: it may be held in many places, and by itself.
+bool holds_symbolic_size(Walk& walk, const ValuePtr& value, std::unordered_set<const Value*>& met) {
   if (auto* sequence = as<SequenceValue>(value)) {
-    if (encloses(outer, value.get())) return false;
-    const Enclosing scope{value.get(), outer};
+    if (!met.insert(sequence).second) return false;
     return std::any_of(sequence->items.begin(), sequence->items.end(),
-                       [&](const ValuePtr& item) { return holds_symbolic_size(walk, item, &scope); });
+                       [&](const ValuePtr& item) { return holds_symbolic_size(walk, item, met); });
   }
   if (auto* slice = as<SliceValue>(value))
-    return holds_symbolic_size(walk, slice->start, outer) || holds_symbolic_size(walk, slice->stop, outer) ||
-           holds_symbolic_size(walk, slice->step, outer);
+    return holds_symbolic_size(walk, slice->start, met) || holds_symbolic_size(walk, slice->stop, met) ||
+           holds_symbolic_size(walk, slice->step, met);
   if (auto* number = as<NumberValue>(value)) return number->type == &PyLong_Type;
   if (!walk.is_varying(value)) return false;
   std::optional<Dim> dim = walk.dim_of(value);
@@ -169,7 +158,10 @@ bool holds_symbolic_size(Walk& walk, const ValuePtr& value, const Enclosing* out
 
 }  // namespace
 
-bool Walk::has_symbolic_size(const ValuePtr& value) { return holds_symbolic_size(*this, value, nullptr); }
+bool Walk::has_symbolic_size(const ValuePtr& value) {
+  std::unordered_set<const Value*> met;
+  return holds_symbolic_size(*this, value, met);
+}
 
 // Whole numbers in, a whole number out; an operand that is no size: no answer.
 std::optional<Dim> Walk::computed_dim(Computation computation, const std::vector<ValuePtr>& operands) {

@@ -1,4 +1,4 @@
-"""Lists that hold themselves, compared with what they are not: the answer or RecursionError of plain Python, and no crash."""
+"""Lists that hold themselves, or one list in many places, compared with what they are not: the answer or RecursionError of plain Python, and no crash."""
 
 import pytest
 
@@ -20,6 +20,14 @@ def nested():
 def sliced():
     items = [1]
     items.append(slice(items))
+    return items
+
+
+def shared():
+    """Of 2 ** 60 numbers to one who looks into each place."""
+    items = [1]
+    for _ in range(60):
+        items = [items, items]
     return items
 
 
@@ -45,7 +53,7 @@ def outcome(function, items):
 
 
 @pytest.mark.parametrize("broken", [False, True], ids=["one graph", "after a break"])
-@pytest.mark.parametrize("make", [made, nested, sliced], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [made, nested, sliced, shared], ids=lambda make: make.__name__)
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_comparisons(name, make, broken):
     compare = COMPARISONS[name]
