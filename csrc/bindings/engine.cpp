@@ -1,6 +1,7 @@
 // The engine's counters, its reset, and what it is told at import.
 #include "bindings/bindings.h"
 #include "bindings/tensor_object.h"
+#include "bytecode/bytecode.h"
 #include "cpython/imports.h"
 #include "cpython/object_protocol.h"
 #include "eval_frame/capture_scope.h"
@@ -61,6 +62,9 @@ void register_tensor_subclass(const py::type& type) {
 }  // namespace
 
 void start_engine(py::module_& module) {
+  Bytecode::reserve_place();
+  CodeCache::reserve_place();
+  reserve_place_of_decisions();
   serve_signals_in_plans();
   check_status(pv_learn_annotate_names());
   skip_folders();

@@ -33,6 +33,8 @@ bool names_a_locals_observer(PyObject* names) {
 
 }  // namespace
 
+void Bytecode::reserve_place() { attached_bytecode(); }
+
 const Bytecode* Bytecode::of(PyCodeObject* code) {
   if (void* known = attached_bytecode().get(code)) return static_cast<const Bytecode*>(known);
   auto bytecode = std::make_unique<Bytecode>(code);

@@ -56,6 +56,8 @@ class Bytecode {
  public:
   // Cached on the code object's co_extra; the result lives as long as the code object.
   static const Bytecode* of(PyCodeObject* code);
+  // In co_extra, at import.
+  static void reserve_place();
   explicit Bytecode(PyCodeObject* code);
 
   PyCodeObject* code() const { return code_; }  // borrowed: this object dies with it

@@ -1,5 +1,8 @@
 #include "cpython/code_extra.h"
 
+#include <algorithm>
+#include <new>
+
 #include "base/error.h"
 
 namespace md {
@@ -19,7 +22,22 @@ CodeExtra::CodeExtra(freefunc release) : index_(request_index(release)) {
   MD_ASSERT(index_ >= 0, "no co_extra index left");
 }
 
+// Up to our place and no further: the interpreter makes room for everybody, and then each library's release is called
+// for each code object of ours, with NULL, even after what it calls has been freed at the interpreter's end.
+void CodeExtra::make_room(PyCodeObject* code) const {
+  auto* extra = static_cast<CodeExtraArray*>(code->co_extra);
+  Py_ssize_t count = extra == nullptr ? 0 : extra->count;
+  if (count > index_) return;
+  void* room = PyMem_Realloc(extra, sizeof(CodeExtraArray) + static_cast<size_t>(index_) * sizeof(void*));
+  if (room == nullptr) throw std::bad_alloc();
+  extra = static_cast<CodeExtraArray*>(room);
+  std::fill(extra->values + count, extra->values + index_ + 1, nullptr);
+  extra->count = index_ + 1;
+  code->co_extra = extra;
+}
+
 void CodeExtra::set(PyCodeObject* code, void* value) const {
+  make_room(code);
   int status = set_extra(reinterpret_cast<PyObject*>(code), index_, value);
   if (status < 0 && PyErr_Occurred() == nullptr) PyErr_NoMemory();  // CPython says nothing
   check_status(status);

@@ -12,7 +12,8 @@ struct CodeExtraArray {
 
 class CodeExtra {
  public:
-  // release, which may be null, frees a value when its code object dies. Throws Error(Internal) when no index is left.
+  // release, which may be null, frees a value when its code object dies; NULL too, where nothing was set. Made when
+  // minidynamo is imported: what asks for a place later lies behind ours. Throws Error(Internal) when no index is left.
   explicit CodeExtra(freefunc release);
   // Null where nothing has been set.
   void* get(PyCodeObject* code) const {
@@ -23,6 +24,8 @@ class CodeExtra {
   void set(PyCodeObject* code, void* value) const;
 
  private:
+  void make_room(PyCodeObject* code) const;
+
   Py_ssize_t index_;
 };
 

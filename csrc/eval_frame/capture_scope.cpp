@@ -67,16 +67,22 @@ bool decide_may_be_root(PyCodeObject* code) {
   return true;
 }
 
+const CodeExtra& attached_decisions() {
+  static const CodeExtra extra(nullptr);
+  return extra;
+}
+
 }  // namespace
+
+void reserve_place_of_decisions() { attached_decisions(); }
 
 // Decided once for a code object: every Python call that is reached while a compiled frame runs asks this.
 bool may_be_root(PyCodeObject* code) {
-  static const CodeExtra decisions(nullptr);
   static char yes, no;
-  void* decision = decisions.get(code);
+  void* decision = attached_decisions().get(code);
   if (decision == nullptr) {
     decision = decide_may_be_root(code) ? &yes : &no;
-    decisions.set(code, decision);
+    attached_decisions().set(code, decision);
   }
   return decision == &yes;
 }

@@ -8,5 +8,7 @@ namespace md {
 // Folders whose code is never a root, one row each; installed once at import (absolute, with a trailing separator).
 void add_skipped_folder(BorrowedRef path);
 bool may_be_root(PyCodeObject* code);
+// In co_extra, at import.
+void reserve_place_of_decisions();
 
 }  // namespace md

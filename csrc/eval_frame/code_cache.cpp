@@ -14,6 +14,11 @@ namespace {
 
 void release_cache(void* extra) { delete static_cast<CodeCache*>(extra); }
 
+const CodeExtra& attached_caches() {
+  static const CodeExtra extra(release_cache);
+  return extra;
+}
+
 std::unordered_set<CodeCache*>& living_caches() {
   static auto* caches = new std::unordered_set<CodeCache*>();
   return *caches;
@@ -50,11 +55,12 @@ CodeCache::~CodeCache() {
   for (const CacheEntryPtr& entry : all_entries()) entry->guards.stop_listening();
 }
 
+void CodeCache::reserve_place() { attached_caches(); }
+
 CodeCache& CodeCache::of(PyCodeObject* code) {
-  static const CodeExtra attached(release_cache);
-  if (void* known = attached.get(code)) return *static_cast<CodeCache*>(known);
+  if (void* known = attached_caches().get(code)) return *static_cast<CodeCache*>(known);
   auto cache = std::make_unique<CodeCache>();
-  attached.set(code, cache.get());
+  attached_caches().set(code, cache.get());
   return *cache.release();
 }
 

@@ -42,6 +42,8 @@ class CodeCache : private GuardDeathListener {
  public:
   // Made at the first call; belongs to the code object.
   static CodeCache& of(PyCodeObject* code);
+  // In co_extra, at import.
+  static void reserve_place();
   // Drops every entry of every code object.
   static void reset_all();
   // Drops those that were captured for a backend which nobody will ask for again.

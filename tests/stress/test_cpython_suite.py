@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 RUNNER = Path(__file__).parent / "run_cpython_tests.py"
-# Not here: test_dis asks what the evaluator has specialised, and test_code leaves a dead co_extra callback that CPython
-# calls for every code object with an extra of somebody else.
+# Not here: test_dis asks what the evaluator has specialised.
 MODULES = """
-test_asyncgen test_augassign test_binop test_bool test_builtin test_call test_collections test_compile
+test_asyncgen test_augassign test_binop test_bool test_builtin test_call test_code test_collections test_compile
 test_context test_contextlib test_copy test_coroutines test_dataclasses test_decorators test_descr test_dict
 test_enum test_except_star test_exception_variations test_exceptions test_extcall test_frame test_fstring test_functools
 test_gc test_generators test_genexps test_grammar test_import test_iter test_json test_keywordonlyarg test_list
