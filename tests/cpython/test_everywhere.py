@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import threading
+import unittest
 
 import pytest
 
@@ -13,6 +14,7 @@ from minidynamo import _C
 from minidynamo._dynamo import eval_frame
 
 from .modules import QUICK, all_modules
+from .outcomes import Outcomes
 from .running import is_there, lost, outside, run
 
 needs_tests = pytest.mark.skipif(not is_there("test_grammar"), reason="this Python has no test package")
@@ -49,6 +51,22 @@ def test_quick_module(module, way):
 @pytest.mark.parametrize("module", [module for module in all_modules() if module not in QUICK])
 def test_module(module, way):
     assert "internal_error" not in compare(module, way).get("hand_overs", {})
+
+
+class WithAnIdOfItsOwn(unittest.TestCase):
+    __test__ = False
+
+    def setUp(self):
+        self.id = 3
+
+    def runTest(self):
+        self.assertEqual(self.id, 3)
+
+
+def test_outcome_of_a_test_that_has_an_attribute_called_id():
+    result = Outcomes()
+    WithAnIdOfItsOwn().run(result)
+    assert list(result.outcomes.values()) == ["ok"]
 
 
 def in_process(program):

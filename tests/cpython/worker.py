@@ -45,11 +45,11 @@ def run_tests(module, without_resources):
         return {f"test.{module}": "skip"}, []
     import unittest
 
-    from outcomes import Outcomes
+    from outcomes import Outcomes, name_of
 
     result = Outcomes()
     unittest.defaultTestLoader.loadTestsFromName(f"test.{module}").run(result)
-    return result.outcomes, [*result.failures, *result.errors]
+    return result.outcomes, [(name_of(test), text) for test, text in [*result.failures, *result.errors]]
 
 
 def main(path, mode, module, stress="0", without_resources=""):
@@ -67,7 +67,7 @@ def main(path, mode, module, stress="0", without_resources=""):
     import json
 
     for test, text in failures:
-        print(f"--- {test.id()}\n{text}", file=sys.stderr)
+        print(f"--- {test}\n{text}", file=sys.stderr)
     with open(path, "w") as file:
         json.dump({"outcomes": outcomes, "counters": eval_frame.execution_counters()}, file)
 
