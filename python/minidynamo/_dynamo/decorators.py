@@ -188,8 +188,8 @@ class set_stance(_TemporaryStance):
     eager_then_compile  the first call runs as plain Python, later ones are captured (also aot_eager_then_compile)
 
     force_backend, a name or a callable, replaces the backend of every compiled function; with the stance default only.
-    Raises ValueError for any other name, RuntimeError within a compiled function (AssertionError where it is captured), but
-    not within what is disabled there. skip_guard_eval_unsafe is taken and has no effect: guards are always checked.
+    Raises ValueError for any other name, RuntimeError within a compiled function (AssertionError where it is captured),
+    but not within what is disabled there. skip_guard_eval_unsafe is taken and has no effect: guards are always checked.
     """
 
     def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
