@@ -381,7 +381,7 @@ def generate_package(module):
     imports = []
     for name, value in sorted(_tensor_names.TENSOR_NAMES.items()):
         is_op = name in module._op_functions and name not in _composites.functions
-        if is_op or name in module._dtypes or name in _tensor_names._DTYPE_ALIASES:
+        if is_op or name in module._dtypes or name in _tensor_names._DTYPE_ALIASES or name in module._memory_formats:
             continue
         if value is not None:
             home = "math" if isinstance(value, float) else getattr(value, "__module__", None) or "minidynamo._C"
@@ -413,6 +413,7 @@ def generate_package(module):
         "",
         '_Callable = TypeVar("_Callable", bound=Callable[..., Any])',
         *(f"{name}: _dtype" for name in sorted(dtypes)),
+        *(f"{name}: memory_format" for name in sorted(module._memory_formats)),
         "newaxis: None",
         "",
         "def explain(function: Callable[..., Any]) -> Callable[..., Any]: ...",

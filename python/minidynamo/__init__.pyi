@@ -48,13 +48,10 @@ from ._C import cached_bytes as cached_bytes
 from ._composites.joining import cartesian_prod as cartesian_prod
 from ._composites.products import cdist as cdist
 from ._composites.decompositions import chain_matmul as chain_matmul
-from ._C import channels_last as channels_last
-from ._C import channels_last_3d as channels_last_3d
 from ._composites.decompositions import cholesky as cholesky
 from .linalg.solutions import cholesky_inverse as cholesky_inverse
 from .linalg.solutions import cholesky_solve as cholesky_solve
 from ._composites.joining import column_stack as column_stack
-from ._C import contiguous_format as contiguous_format
 from ._composites.statistics import corrcoef as corrcoef
 from ._composites.statistics import count_nonzero as count_nonzero
 from ._composites.statistics import cov as cov
@@ -128,7 +125,6 @@ from ._composites.random import normal as normal
 from ._tensor_names import numel as numel
 from math import pi as pi
 from ._composites.decompositions import pinverse as pinverse
-from ._C import preserve_format as preserve_format
 from ._C import promote_types as promote_types
 from ._composites.decompositions import qr as qr
 from ._composites.statistics import quantile as quantile
@@ -197,6 +193,10 @@ int8: _dtype
 long: _dtype
 short: _dtype
 uint8: _dtype
+channels_last: memory_format
+channels_last_3d: memory_format
+contiguous_format: memory_format
+preserve_format: memory_format
 newaxis: None
 
 def explain(function: Callable[..., Any]) -> Callable[..., Any]: ...

@@ -52,12 +52,14 @@ def without_callers(text):
 
 
 def without_places(text, first_line):
-    """Addresses by the order of their first appearance, the programs' file by its name, its lines from the function's first."""
+    """Addresses by the order of their first appearance, the programs' file by its name, its lines from the function's first;
+    other files by their names, without lines."""
     seen = {}
     text = re.sub(
         r"0x[0-9a-f]{6,}", lambda match: seen.setdefault(match[0], f"<address {len(seen)}>"), without_callers(text)
     )
     text = text.replace(PROGRAMS, Path(PROGRAMS).name)
+    text = re.sub(r"(?:/[^\s:]+)+/(\w+\.py):\d+", r"\1", text)
     pattern = r'(\bprograms\.py(?::|", line | line )|  line )(\d+)'
     text = re.sub(pattern, lambda match: f"{match[1]}{int(match[2]) - first_line:+}", text)
     text = re.sub(
