@@ -16,6 +16,7 @@ TYPES = {
     "dtype": "_dtype",
     "str": "_str",
     "device": "_device | _str",
+    "memory_format": "_memory_format",
     "any": "Any",
 }
 ALIASES = """from builtins import bool as _bool
@@ -24,7 +25,8 @@ from builtins import int as _int
 from builtins import str as _str
 from builtins import tuple as _tuple"""
 ALIASES_OF_TYPES = """_device = device
-_dtype = dtype"""
+_dtype = dtype
+_memory_format = memory_format"""
 
 
 class Parameter:

@@ -49,9 +49,11 @@ void push_defaults(const OpRow& row, std::vector<Arg>& args) {
 }
 
 // Positional values that are one to one with the first parameters, the others having defaults.
-bool is_plain(const Schema& schema, const CallValues& values) {
+bool is_plain(const OpRow& row, const CallValues& values) {
+  const Schema& schema = row.schema;
   int given = values.positional_count();
   if (values.kw_names() || given > schema.positional_count()) return false;
+  if ((row.faces & kNeedsTensor) && given > 0 && !is_tensor(values[0])) return false;
   for (int i = 0; i < static_cast<int>(schema.params.size()); ++i) {
     const Param& param = schema.params[i];
     if (i < given ? param.variadic_ints : !param.default_value) return false;
@@ -111,7 +113,7 @@ BoundOp bind_call_of(const OpRow& row, std::span<const ValueForm> forms, const C
 
 PreparedCall prepare_as_given(const OpRow& row, const CallValues& values) {
   bool overloaded = overloads_of(row).size() > 1;
-  if (!overloaded && is_plain(row.schema, values)) return {&row, plain_args(row, values)};
+  if (!overloaded && is_plain(row, values)) return {&row, plain_args(row, values)};
   std::vector<ValueForm> forms;
   for (int i = 0; i < values.count(); ++i) forms.push_back(value_form(values[i]));
   BoundOp bound = bind_call_of(row, forms, values);
@@ -191,7 +193,7 @@ bool is_first_argument(const OpRow& row, const Tensor& result, BorrowedRef first
   if (!first || !is_tensor(first)) return false;
   const Tensor& tensor = tensor_of(first);
   if (is_same(tensor, result)) return true;
-  return is_argument_itself(row, tensor.spec(), result.spec()) && result->kind() == TensorKind::Real &&
+  return row.is_argument(tensor.spec(), result.spec()) && result->kind() == TensorKind::Real &&
          result->data() == tensor->data();
 }
 
@@ -348,6 +350,8 @@ Ref dispatch_with_out(const OpRow& row, PyObject* const* args, Py_ssize_t arg_co
   BorrowedRef out = args[out_at];
   ShorterCall without(args, arg_count, kw_names, out_at);
   PreparedCall call = prepare(row, CallValues(nullptr, without.values.data(), arg_count, without.names));
+  if (!call.row->takes_out())
+    raise(ErrorKind::Type, python_name(row), "() got an unexpected keyword argument 'out'");
   if (out.get() == Py_None) return wrap_results(*call.row, apply_op(*call.row, call.args));
   std::vector<PyObject*> objects = out_objects(*call.row, out);
   std::vector<Tensor> targets;

@@ -48,22 +48,6 @@ void push_fact_methods(std::vector<PyMethodDef>& methods, std::index_sequence<kF
 
 // ---- conversions ----
 
-// torch's guess of a format from strides: channels last where they grow in that order, though not without gaps.
-std::string_view suggested_format(const TensorSpec& spec) {
-  if (spec.rank() != 4 && spec.rank() != 5) return "contiguous_format";
-  Dim least = 0;
-  auto grows = [&](int dim) {
-    if (known_equal(spec.sizes[dim], 0) || known_less(spec.strides[dim], least)) return false;
-    least = known_less(1, spec.sizes[dim]) ? spec.strides[dim] * spec.sizes[dim] : spec.strides[dim];
-    return true;
-  };
-  bool last = !known_equal(spec.strides[1], 0) && grows(1);
-  for (int dim = spec.rank() - 1; last && dim >= 2; --dim) last = grows(dim);
-  last = last && !known_equal(least, spec.strides[1]) && grows(0);
-  if (!last) return "contiguous_format";
-  return spec.rank() == 4 ? "channels_last" : "channels_last_3d";
-}
-
 Ref in_memory_format(PyObject* self, const Conversion& conversion) {
   const Tensor& tensor = tensor_of(self);
   bool same = tensor->dtype() == conversion.dtype;
@@ -85,7 +69,7 @@ template <size_t kMethodIndex>
 PyObject* convert(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
   return guarded([&] {
     const ConversionMethod& method = conversion_methods()[kMethodIndex];
-    BorrowedRef format = read_args(method.name, {"memory_format?"}, args, arg_count, kw_names)[0];
+    BorrowedRef format = read_args(method.name, {"*", "memory_format?"}, args, arg_count, kw_names)[0];
     Conversion conversion{.dtype = method.dtype ? *method.dtype : tensor_of(self)->dtype()};
     if (format) set_memory_format(conversion, method.name, format);
     return converted(self, conversion);

@@ -11,6 +11,7 @@
 #include "frontends/foreign_tensors.h"
 #include "frontends/in_place.h"
 #include "frontends/indexing.h"
+#include "tensor/write_op.h"
 
 namespace md {
 namespace {
@@ -89,6 +90,8 @@ void store(const Tensor& tensor, BorrowedRef key, BorrowedRef object) {
     if (const Tensor* source = std::get_if<Tensor>(&value)) {
       return write_named("copy", {window, without_leading_ones(*source, window->rank())});
     }
+    // fill_ writes the same everywhere and takes these; an assignment does not.
+    if (window->kind() == TensorKind::Real) require_elements_apart(*find_op("fill"), window);
     return write_named("fill", {window, value});
   }
   if (plan.mask.defined() && is_one_number(value)) {

@@ -1,5 +1,6 @@
 #include "frontends/arg_binding.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 
@@ -114,6 +115,8 @@ const char* form_words(ValueForm form) {
       return "str";
     case ValueForm::Device:
       return "device";
+    case ValueForm::MemoryFormat:
+      return "memory_format";
     case ValueForm::Other:
       break;
   }
@@ -133,6 +136,10 @@ struct Overloads {
   std::vector<const OpRow*> rows;
   size_t table_size = 0;
 };
+
+bool has_operand(const OpRow& row, std::span<const ValueForm> forms) {
+  return !(row.faces & kNeedsTensor) || std::ranges::find(forms, ValueForm::Tensor) != forms.end();
+}
 
 bool forms_fit(const Schema& schema, const BoundCall& call, std::span<const ValueForm> forms) {
   for (size_t i = 0; i < schema.params.size(); ++i) {
@@ -189,6 +196,8 @@ bool accepts(const Param& param, ValueForm form) {
       return form == ValueForm::Str;
     case ParamType::Device:
       return form == ValueForm::Str || form == ValueForm::Device;
+    case ParamType::MemoryFormat:
+      return form == ValueForm::MemoryFormat;
     case ParamType::Any:
       return true;
   }
@@ -200,10 +209,15 @@ BoundOp bind_overload(const OpRow& row, std::span<const ValueForm> forms, Borrow
   std::vector<bool> positional_is_int;
   for (ValueForm form : forms.first(forms.size() - keywords)) positional_is_int.push_back(form == ValueForm::Int);
   const std::vector<const OpRow*>& rows = overloads_of(row);
-  if (rows.size() <= 1) return {&row, bind_call(row.schema, positional_is_int, kw_names)};
+  if (rows.size() <= 1) {
+    BoundCall bound = bind_call(row.schema, positional_is_int, kw_names);
+    if (!has_operand(row, forms)) raise_no_overload({&row}, forms);
+    return {&row, std::move(bound)};
+  }
   for (const OpRow* candidate : rows) {
     Binder binder(candidate->schema, nullptr);
-    if (binder.bind(positional_is_int, kw_names) && forms_fit(candidate->schema, binder.bound, forms)) {
+    bool fits = binder.bind(positional_is_int, kw_names) && forms_fit(candidate->schema, binder.bound, forms);
+    if (fits && has_operand(*candidate, forms)) {
       return {candidate, std::move(binder.bound)};
     }
   }

@@ -38,6 +38,8 @@ const char* type_words(ParamType type) {
       return "str";
     case ParamType::Device:
       return "device or str";
+    case ParamType::MemoryFormat:
+      return "minidynamo.memory_format";
     case ParamType::Any:
       return "a value that an op can take";
   }
@@ -196,12 +198,17 @@ Arg dtype_arg(const ArgName& name, BorrowedRef value) {
 }
 
 Arg str_arg(const ArgName& name, BorrowedRef value) {
-  if (std::string_view format = memory_format_name(value); !format.empty()) return std::string(format);
   if (!PyUnicode_Check(value.get())) raise_wrong_type(name, value);
   Py_ssize_t length = 0;
   const char* chars = PyUnicode_AsUTF8AndSize(value, &length);
   if (chars == nullptr) throw PythonError();
   return std::string(chars, static_cast<size_t>(length));
+}
+
+Arg memory_format_arg(const ArgName& name, BorrowedRef value) {
+  std::string_view format = memory_format_name(value);
+  if (format.empty()) raise_wrong_type(name, value);
+  return std::string(format);
 }
 
 Arg any_sequence_arg(const ArgName& name, BorrowedRef value) {
@@ -259,7 +266,7 @@ ValueForm value_form(BorrowedRef value) {
   if (PyUnicode_Check(value.get())) return ValueForm::Str;
   if (is_sequence(value)) return is_tensor_list(value) ? ValueForm::TensorList : ValueForm::IntList;
   if (value.type() == device_type()) return ValueForm::Device;
-  if (value.type() == memory_format_type()) return ValueForm::Str;
+  if (value.type() == memory_format_type()) return ValueForm::MemoryFormat;
   if (dtype_from_python(value)) return ValueForm::Dtype;
   if (is_foreign_tensor(value)) return ValueForm::Other;
   if (PyIndex_Check(value.get())) return ValueForm::Int;
@@ -297,6 +304,8 @@ Arg arg_from_python(const OpRow& row, const Param& param, BorrowedRef value) {
       return str_arg(name, value);
     case ParamType::Device:
       return device_from_python(value, name.str());
+    case ParamType::MemoryFormat:
+      return memory_format_arg(name, value);
     case ParamType::Any:
       return any_arg(name, value);
   }

@@ -82,12 +82,6 @@ bool result_requires_grad(const OpRow& row, bool some_input_does, DType dtype) {
   return some_input_does && passes_gradient(row) && tensor_modes().grad_enabled && is_floating(dtype);
 }
 
-bool is_argument_itself(const OpRow& row, const TensorSpec& given, const TensorSpec& result) {
-  static const OpRow *const contiguous = find_op("contiguous"), *const positive = find_op("positive"),
-                            *const flatten = find_op("flatten");
-  return &row == contiguous || &row == positive || (&row == flatten && given.rank() == result.rank());
-}
-
 void cast_args(const OpRow& row, std::span<Arg> args) {
   std::optional<DType> target = promotion_target(row, operands_of(row, args).span());
   if (!target) return;

@@ -24,9 +24,6 @@ Tensor apply_plainly(const OpRow& row, const Scalar& a, const Tensor& b);
 // Whether a result of this dtype requires grad when some input does; asks this thread's grad mode.
 bool result_requires_grad(const OpRow& row, bool some_input_does, DType dtype);
 
-// Whether the op gives its first argument itself where its result has that one's memory and spec.
-bool is_argument_itself(const OpRow& row, const TensorSpec& given, const TensorSpec& result);
-
 // Rewrites args so that their dtypes are final: what apply_op does first, and what a capture does with recording tensors.
 void cast_args(const OpRow& row, std::span<Arg> args);
 

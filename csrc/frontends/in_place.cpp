@@ -105,6 +105,13 @@ void make_as_target(const OpRow& row, std::span<Arg> args, DType target) {
   if (is_none(dtype)) dtype = target;
 }
 
+// In the target's own memory where there is room, so that its views see what is written.
+Tensor resized(const Tensor& target, const DimVec& sizes) {
+  TensorSpec spec = TensorSpec::contiguous(target->dtype(), sizes);
+  size_t end = static_cast<size_t>(target->offset() + spec.numel().value()) * item_size(spec.dtype);
+  return end <= target->storage()->nbytes() ? Tensor::view(target, spec, target->offset()) : Tensor::empty(spec);
+}
+
 }  // namespace
 
 std::vector<Tensor> apply_out(const OpRow& row, std::span<Arg> args, std::span<const Tensor> targets,
@@ -134,8 +141,7 @@ std::vector<Tensor> apply_out(const OpRow& row, std::span<Arg> args, std::span<c
     if (result->kind() != TensorKind::Real || targets[i]->kind() != TensorKind::Real) continue;
     if (!same_sizes(result.spec(), targets[i].spec())) {
       if (targets[i]->numel() != 0) warn(targets[i].spec(), result.spec());
-      TensorSpec spec = TensorSpec::contiguous(targets[i]->dtype(), result.spec().sizes);
-      written[i] = Tensor::empty(spec);
+      written[i] = resized(targets[i], result.spec().sizes);
     }
     copy_elements(result, written[i]);
     written[i]->storage()->bump_version();

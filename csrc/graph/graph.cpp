@@ -85,7 +85,8 @@ bool operand_fits(const Param& param, const Operand& operand) {
   if (const auto* scalar = std::get_if<Scalar>(&operand)) return takes_scalar_value(param.type, scalar->kind());
   if (std::holds_alternative<DimVec>(operand)) return param.type == ParamType::IntList || param.type == ParamType::Any;
   if (std::holds_alternative<DType>(operand)) return param.type == ParamType::Dtype || param.type == ParamType::Any;
-  return param.type == ParamType::Str || param.type == ParamType::Device || param.type == ParamType::Any;
+  return param.type == ParamType::Str || param.type == ParamType::Device || param.type == ParamType::MemoryFormat ||
+         param.type == ParamType::Any;
 }
 
 Operand to_operand(const Arg& arg) {

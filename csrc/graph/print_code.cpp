@@ -66,6 +66,12 @@ std::string code_operand(const Operand& operand) {
   return "None";
 }
 
+// Formats are objects in Python and names in graphs.
+std::string code_operand(const Param& param, const Operand& operand) {
+  const auto* text = std::get_if<std::string>(&operand);
+  return text != nullptr && param.type == ParamType::MemoryFormat ? "minidynamo." + *text : code_operand(operand);
+}
+
 // Operands from the first one on that differ from the defaults; after one left out, by name.
 std::string code_arguments(const Node& node, size_t first) {
   std::string text;
@@ -78,7 +84,7 @@ std::string code_arguments(const Node& node, size_t first) {
     }
     if (!text.empty()) text += ", ";
     if (by_name || param.keyword_only) text += param.name + "=";
-    text += code_operand(node.operands[i]);
+    text += code_operand(param, node.operands[i]);
   }
   return text;
 }

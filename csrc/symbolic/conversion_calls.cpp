@@ -1,8 +1,10 @@
 #include "symbolic/conversion_calls.h"
 
 #include "frontends/dtype_object.h"
+#include "frontends/memory_format_object.h"
 #include "frontends/tensor_conversions.h"
 #include "guards/held_object.h"
+#include "tensor/memory_format.h"
 
 namespace md {
 
@@ -51,9 +53,25 @@ std::optional<Conversion> conversion(Walk& walk, std::string_view method, const 
   }
   const ConversionMethod* row = find_conversion_method(method);
   if (row == nullptr) return std::nullopt;
-  if (args.positional.size() > 1 || with_keywords)
-    walk.graph_break(BreakReason::tensor_method, str_cat(method, " with a memory format"));
-  return Conversion{.dtype = row->dtype.value_or(spec.dtype)};
+  Conversion wanted{.dtype = row->dtype.value_or(spec.dtype)};
+  if (args.positional.size() > 1 || args.keywords.size() > 1) walk.raise_here();
+  for (const auto& [name, value] : args.keywords) {
+    if (PyUnicode_CompareWithASCIIString(name, "memory_format") != 0) walk.raise_here();
+    set_memory_format(wanted, row->name, plain_argument(walk, method, value));
+  }
+  return wanted;
+}
+
+// The tensor in a memory format: itself where it has the dtype and lies so already, else a copy.
+ValuePtr in_memory_format(Walk& walk, TensorValue* tensor, ValuePtr value, const Conversion& wanted) {
+  static PyObject* const kMemoryFormat = PyUnicode_InternFromString("memory_format");
+  static const OpRow *const cast = find_op("cast"), *const clone = find_op("clone");
+  bool same = wanted.dtype == tensor->spec.dtype;
+  if (same && !wanted.copy && suggested_format(tensor->spec) == wanted.memory_format) return value;
+  if (!same)
+    value = walk.call_op(*cast, {{value, walk.constant(dtype_to_python(wanted.dtype))}, {}}, CallForm::Method);
+  ValuePtr format = walk.constant(memory_format_object(wanted.memory_format));
+  return walk.call_op(*clone, {{value}, {{Ref::share(kMemoryFormat), format}}}, CallForm::Method);
 }
 
 }  // namespace
@@ -69,11 +87,10 @@ ValuePtr call_conversion(Walk& walk, std::string_view method, TensorValue* tenso
     walk.raise_here();
   }
   if (!wanted) return nullptr;
-  if (!wanted->memory_format.empty())
-    walk.graph_break(BreakReason::tensor_method, str_cat(method, " with a memory format"));
+  const ValuePtr& self = args.positional[0];
+  if (!wanted->memory_format.empty()) return in_memory_format(walk, tensor, self, *wanted);
   static const OpRow* const cast = find_op("cast");
   static const OpRow* const clone = find_op("clone");
-  const ValuePtr& self = args.positional[0];
   if (wanted->dtype != tensor->spec.dtype)
     return walk.call_op(*cast, {{self, walk.constant(dtype_to_python(wanted->dtype))}, {}}, CallForm::Method);
   return wanted->copy ? walk.call_op(*clone, {{self}, {}}, CallForm::Method) : self;

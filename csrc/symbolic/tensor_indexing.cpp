@@ -6,6 +6,7 @@
 #include "frontends/indexing.h"
 #include "guards/tensor_type.h"
 #include "symbolic/enum_values.h"
+#include "tensor/memory_overlap.h"
 
 namespace md {
 
@@ -253,6 +254,7 @@ void Walk::store_into_tensor(const ValuePtr& container, const ValuePtr& key, con
   }
   if (source != nullptr && source->spec.rank() > as<TensorValue>(window)->spec.rank())
     graph_break(BreakReason::tensor_write, "a value of more dims than the place for it");
+  if (has_expanded_dim(as<TensorValue>(window)->spec)) raise_here();
   call_in_place(source != nullptr ? *copy : *fill, {{window, value}, {}});
 }
 

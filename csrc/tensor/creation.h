@@ -13,7 +13,7 @@ ArangeRange arange_range(const OpCall& call);
 struct IntRange {
   int64_t low, high;  // high is not in it
 };
-// Of randint(high, size) and randint.low(low, high, size).
+// Of randint(high, size), randint.low(low, high, size) and randint_like.
 IntRange randint_range(const OpCall& call);
 
 }  // namespace md

@@ -16,25 +16,31 @@
 namespace md {
 namespace {
 
-// As in torch, gather's is a RuntimeError and the others' are IndexErrors.
-int64_t checked_index(const OpCall& call, int64_t index, int64_t extent) {
-  if (index < 0 || index >= extent) {
-    raise_op(call.row.name == "gather" ? ErrorKind::Runtime : ErrorKind::Index, call.row.name, "index ", index,
-             " is out of range for a dimension of size ", extent, "; shape ",
-             str(tensor_arg(call, call.row.name == "embedding" ? 1 : 0).spec().sizes.span()));
-  }
-  return index;
+// Of an index outside of [0, extent).
+using RaiseOutside = void (*)(const OpCall& call, int64_t index, int64_t extent);
+
+template <ErrorKind kKind, int kIndexed>
+void raise_outside(const OpCall& call, int64_t index, int64_t extent) {
+  raise_op(kKind, call.row.name, "index ", index, " is out of range for a dimension of size ", extent, "; shape ",
+           str(tensor_arg(call, kIndexed).spec().sizes.span()));
+}
+
+void raise_no_class(const OpCall&, int64_t index, int64_t) {
+  raise(ErrorKind::Index, "Target ", index, " is out of bounds.");
 }
 
 // All indices, checked before anything is written.
 class Indices {
  public:
-  Indices(const OpCall& call, const Tensor& index, int64_t extent) : plain_(as_contiguous(index, DType::int64)) {
+  Indices(const OpCall& call, const Tensor& index, int64_t extent, RaiseOutside raise_outside)
+      : plain_(as_contiguous(index, DType::int64)) {
     std::atomic<bool> fits = true;
     parallel_for(size(), 0.15, [&](int64_t begin, int64_t end) {
       if (!loops().indices_fit(data() + begin, end - begin, extent)) fits = false;
     });
-    for (int64_t i = 0; i < size() && !fits; ++i) checked_index(call, data()[i], extent);
+    for (int64_t i = 0; i < size() && !fits; ++i) {
+      if (data()[i] < 0 || data()[i] >= extent) raise_outside(call, data()[i], extent);
+    }
   }
   const int64_t* data() const { return plain_.data<const int64_t>(); }
   int64_t size() const { return plain_->numel(); }
@@ -145,21 +151,21 @@ void stack_kernel(const OpCall& call, std::span<Tensor> outs) {
 void index_select_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
-  Indices indices(call, tensor_arg(call, 2), self->rank() == 0 ? 1 : self->sizes()[dim]);
+  Indices indices(call, tensor_arg(call, 2), self->rank() == 0 ? 1 : self->sizes()[dim],
+                  raise_outside<ErrorKind::Index, 0>);
   if (outs[0]->numel() > 0) take(as_contiguous(self, self->dtype()), dim, indices, outs[0]);
 }
 
 void embedding_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& weight = tensor_arg(call, 1);
-  Indices indices(call, tensor_arg(call, 0), weight->sizes()[0]);
+  Indices indices(call, tensor_arg(call, 0), weight->sizes()[0], raise_outside<ErrorKind::Index, 1>);
   if (outs[0]->numel() > 0) take(as_contiguous(weight, weight->dtype()), 0, indices, outs[0]);
 }
 
-void gather_kernel(const OpCall& call, std::span<Tensor> outs) {
+static void gather(const OpCall& call, const Tensor& out, RaiseOutside raise_outside) {
   const Tensor& self = tensor_arg(call, 0);
-  const Tensor& out = outs[0];
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
-  Indices indices(call, tensor_arg(call, 2), self->rank() == 0 ? 1 : self->sizes()[dim]);
+  Indices indices(call, tensor_arg(call, 2), self->rank() == 0 ? 1 : self->sizes()[dim], raise_outside);
   if (out->numel() == 0) return;
   int last = out->rank() - 1;
   int64_t width = last < 0 ? 1 : out->sizes()[last];
@@ -180,6 +186,12 @@ void gather_kernel(const OpCall& call, std::span<Tensor> outs) {
     });
   });
 }
+
+// As in torch, gather's is a RuntimeError and the others' are IndexErrors.
+void gather_kernel(const OpCall& call, std::span<Tensor> outs) {
+  gather(call, outs[0], raise_outside<ErrorKind::Runtime, 0>);
+}
+void chosen_classes_kernel(const OpCall& call, std::span<Tensor> outs) { gather(call, outs[0], raise_no_class); }
 
 void masked_fill_kernel(const OpCall& call, std::span<Tensor> outs) {
   static const OpRow* const where = find_op("where");

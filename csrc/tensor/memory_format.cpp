@@ -1,6 +1,7 @@
 #include "tensor/memory_format.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "tensor/call_args.h"
 #include "tensor/shape_rules.h"
@@ -18,17 +19,53 @@ const MemoryFormatRow* find_format(std::string_view name) {
 DimVec channels_last_strides(const DimVec& sizes) {
   DimVec strides = sizes;
   strides[1] = Dim(1);
-  auto at_least_one = [&](int dim) { return known_equal(sizes[dim], 0) ? Dim(1) : sizes[dim]; };
-  Dim stride = at_least_one(1);
+  Dim stride = sizes[1];
   for (int dim = sizes.size() - 1; dim >= 2; --dim) {
     strides[dim] = stride;
-    stride = stride * at_least_one(dim);
+    stride = stride * sizes[dim];
   }
   strides[0] = stride;
   return strides;
 }
 
+// Whether the elements lie without gaps and none twice, in some order of the dims.
+bool is_packed(const TensorSpec& spec) {
+  std::vector<int> order;
+  for (int i = 0; i < spec.rank(); ++i) {
+    if (known_less(1, spec.sizes[i])) order.push_back(i);
+  }
+  std::ranges::sort(order, [&](int a, int b) { return known_less(spec.strides[a], spec.strides[b]); });
+  Dim expected = 1;
+  for (int dim : order) {
+    if (!known_equal(spec.strides[dim], expected)) return false;
+    expected = expected * spec.sizes[dim];
+  }
+  return true;
+}
+
 }  // namespace
+
+std::string_view suggested_format(const TensorSpec& spec) {
+  if (spec.rank() != 4 && spec.rank() != 5) return "contiguous_format";
+  Dim least = 0;
+  auto grows = [&](int dim) {
+    if (known_equal(spec.sizes[dim], 0) || known_less(spec.strides[dim], least)) return false;
+    least = known_less(1, spec.sizes[dim]) ? spec.strides[dim] * spec.sizes[dim] : spec.strides[dim];
+    return true;
+  };
+  bool last = !known_equal(spec.strides[1], 0) && grows(1);
+  for (int dim = spec.rank() - 1; last && dim >= 2; --dim) last = grows(dim);
+  last = last && !known_equal(least, spec.strides[1]) && grows(0);
+  if (!last) return "contiguous_format";
+  return spec.rank() == 4 ? "channels_last" : "channels_last_3d";
+}
+
+DimVec preserved_strides(const Tensor& tensor) {
+  const TensorSpec& spec = tensor.spec();
+  if (tensor->is_contiguous() || is_packed(spec)) return spec.strides;
+  const Tensor* self = &tensor;
+  return pointwise_strides(spec.sizes, {&self, 1});
+}
 
 bool lies_as(const TensorSpec& spec, const DimVec& strides) {
   for (int i = 0; i < spec.rank(); ++i) {

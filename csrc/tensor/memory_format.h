@@ -24,11 +24,16 @@ bool lies_as(const TensorSpec& spec, const DimVec& strides);
 // Whether a tensor lies in a format; false for sizes of another rank than the format's.
 bool lies_in_format(const TensorSpec& spec, std::string_view format);
 
-// Strides of sizes in the format that the parameter memory_format names; `preserved` where it is None or
+// The format in which a tensor lies by torch's guess from its strides.
+std::string_view suggested_format(const TensorSpec& spec);
+
 // What the argument memory_format of a call names, null where there is none. Raises TypeError for a name that no format has.
 const MemoryFormatRow* memory_format_arg(const OpCall& call);
 
+// Strides of sizes in the format that the parameter memory_format names; `preserved` where it is None or
 // "preserve_format". Throws Error(Runtime) for sizes of another rank than the format's.
 DimVec strides_in_format(const OpCall& call, const DimVec& sizes, DimVec preserved);
+// Of a copy: those of a tensor that fills its memory, else packed in the order of its dims.
+DimVec preserved_strides(const Tensor& tensor);
 
 }  // namespace md

@@ -72,7 +72,9 @@ struct CallOut {
 // Tensor.f_ that writes the result into argument 0. The other bits say what the op depends on. kEagerOnly: what it gives
 // depends on data or storage, so that no graph holds it. kChecksElements: its kernel fails for some elements of its
 // tensors (an index outside; integers where it is pointwise). kChecksNumber: for some values of its number.
-enum OpFace : uint8_t {
+// kNeedsTensor: of operands that may be numbers one is a tensor. kIsArgument: a result of as many dims that is no copy is
+// argument 0 itself. kCutsGradient: the result requires no grad whatever its operands do.
+enum OpFace : uint16_t {
   kFunction = 1,
   kMethod = 2,
   kOperator = 4,
@@ -81,15 +83,18 @@ enum OpFace : uint8_t {
   kEagerOnly = 32,
   kChecksElements = 64,
   kChecksNumber = 128,
+  kNeedsTensor = 256,
+  kIsArgument = 512,
+  kCutsGradient = 1024,
 };
-constexpr uint8_t kPythonFaces = kFunction | kMethod | kOperator | kFunctional | kInPlace;
+constexpr uint16_t kPythonFaces = kFunction | kMethod | kOperator | kFunctional | kInPlace;
 
 struct OpRow {
   std::string name;  // "add"
   Schema schema;
   OpKind kind;
   Promotion promotion;
-  uint8_t faces;  // OpFace bits
+  uint16_t faces;  // OpFace bits
   ShapeRule shape_rule;
   Kernel kernel;       // null for call-outs and for views that always alias
   int pointwise = -1;  // row of tensor/pointwise.def, -1 if none
@@ -100,7 +105,12 @@ struct OpRow {
   // minidynamo.f(..., generator=g) draws from g.
   bool takes_generator() const { return kind == OpKind::Random && (faces & kFunction); }
   // minidynamo.f(..., out=t) writes the result into t.
-  bool takes_out() const { return (faces & kFunction) && kind != OpKind::View && !(faces & kEagerOnly); }
+  bool takes_out() const { return (faces & kFunction) && kind != OpKind::View && !returns_list(); }
+  bool returns_list() const { return !schema.returns.empty() && schema.returns[0] == ParamType::TensorList; }
+  // Whether a result of this many dims, not a copy, is argument 0 itself.
+  bool is_argument(const TensorSpec& given, const TensorSpec& result) const {
+    return (faces & kIsArgument) && given.rank() == result.rank();
+  }
 };
 
 // All rows, static first. Pointers stay valid for the life of the process.

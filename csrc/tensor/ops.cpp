@@ -20,7 +20,7 @@ OpRow make_row(const char* schema, OpKind kind, Promotion promotion, int faces, 
   row.name = row.schema.name;
   row.kind = kind;
   row.promotion = promotion;
-  row.faces = static_cast<uint8_t>(faces);
+  row.faces = static_cast<uint16_t>(faces);
   row.shape_rule = rule;
   row.kernel = kernel;
   row.pointwise = pointwise;

@@ -17,7 +17,7 @@ constexpr TypeWord kTypeWords[] = {
     {"Tensor", ParamType::Tensor}, {"Scalar", ParamType::Scalar}, {"Number", ParamType::Number},
     {"int", ParamType::Int},       {"float", ParamType::Float},   {"bool", ParamType::Bool},
     {"dtype", ParamType::Dtype},   {"str", ParamType::Str},       {"device", ParamType::Device},
-    {"any", ParamType::Any},
+    {"memory_format", ParamType::MemoryFormat}, {"any", ParamType::Any},
 };
 
 bool promotes(const Param& param) {

@@ -10,7 +10,7 @@
 namespace md {
 
 // Written: Tensor, Tensor[], Scalar, Number (Tensor or Scalar), int, int[], int[*] (f(1, 2) means f((1, 2))), float,
-// bool, dtype, str, device, any;
+// bool, dtype, str, device, memory_format, any;
 // "?" after a type allows None, "Tensor(a!)" is written to, "*" starts the keyword-only parameters.
 enum class ParamType : uint8_t {
   Tensor,
@@ -24,6 +24,7 @@ enum class ParamType : uint8_t {
   Dtype,
   Str,
   Device,
+  MemoryFormat,
   Any
 };
 

@@ -27,7 +27,8 @@ void check_sizes(const OpCall& call, const DimVec& sizes, size_t item) {
 
 void push(const OpCall& call, std::vector<OutSpec>& outs, DType dtype, DimVec sizes) {
   check_sizes(call, sizes, item_size(dtype));
-  bool whole_numbers = call.row.shape_rule == randint_shape || call.row.shape_rule == randperm_shape;
+  bool whole_numbers = call.row.shape_rule == randint_shape || call.row.shape_rule == randint_like_shape ||
+                       call.row.shape_rule == randperm_shape;
   bool random = call.row.kind == OpKind::Random;
   if (random && !whole_numbers && !is_floating(dtype)) {
     raise_op(ErrorKind::NotImplemented, call.row.name, "not implemented for '", row(dtype).name, "'");
@@ -53,6 +54,13 @@ DType dtype_of_number(const Scalar& value) {
 // empty, zeros, ones, rand, randn.
 void creation_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push(call, outs, dtype_arg(call).value_or(default_dtype()), dims_arg(call, 0));
+  const MemoryFormatRow* format = memory_format_arg(call);
+  if (format == nullptr) return;
+  if (format->name == "preserve_format") {
+    raise_op(ErrorKind::Runtime, call.row.name, "preserve memory format is unsupported where there is no tensor");
+  }
+  TensorSpec& spec = outs.back().spec;
+  spec.strides = strides_in_format(call, spec.sizes, {});
 }
 
 void manual_seed_shape(const OpCall&, std::vector<OutSpec>&) {}
@@ -86,7 +94,10 @@ void arange_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   if (symbolic_arange(call, range, outs)) return;
   double start = range.start.as_double(), end = range.end.as_double(), step = range.step.as_double();
   const std::string& name = call.row.name;
-  if (step == 0) raise_op(ErrorKind::Runtime, name, "step must be nonzero");
+  bool floating = range.start.is_float() || range.end.is_float() || range.step.is_float();
+  DType dtype = dtype_arg(call).value_or(floating ? default_dtype() : DType::int64);
+  if (dtype == DType::bool_) raise_op(ErrorKind::NotImplemented, name, "not implemented for 'Bool'");
+  if (step == 0 || std::isnan(step)) raise_op(ErrorKind::Runtime, name, "step must be nonzero");
   if (!std::isfinite(start) || !std::isfinite(end)) {
     raise_op(ErrorKind::Runtime, name, "unsupported range: ", range.start.str(), " -> ", range.end.str());
   }
@@ -94,11 +105,10 @@ void arange_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     raise_op(ErrorKind::Runtime, name, "upper bound and lower bound inconsistent with step sign: start ",
              range.start.str(), ", end ", range.end.str(), ", step ", range.step.str());
   }
-  bool floating = range.start.is_float() || range.end.is_float() || range.step.is_float();
-  DType dtype = dtype_arg(call).value_or(floating ? default_dtype() : DType::int64);
   double count = std::ceil((end - start) / step);
   // Elements of 64 bits are counted in whole numbers, as torch does.
-  if (!floating || (dtype == DType::int64 && range.step.as_int() != 0)) {
+  if (!floating || dtype == DType::int64) {
+    if (range.step.as_int() == 0) raise_op(ErrorKind::Value, name, "step must be nonzero");
     // Exact also where double is not.
     __int128 distance = static_cast<__int128>(range.end.as_int()) - range.start.as_int();
     __int128 stride = range.step.as_int();
@@ -133,8 +143,8 @@ void eye_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 }
 
 IntRange randint_range(const OpCall& call) {
-  bool has_low = call.row.schema.params[0].name == "low";
-  return {has_low ? int_arg(call, 0) : 0, int_arg(call, has_low ? 1 : 0)};
+  int low = call.row.schema.find("low");
+  return {low < 0 ? 0 : int_arg(call, low), int_arg(call, call.row.schema.find("high"))};
 }
 
 // Whole numbers up to this one are all different in the dtype.
@@ -171,9 +181,8 @@ static bool holds(DType dtype, int64_t value) {
   return value >= least && value <= largest_exact(dtype);
 }
 
-void randint_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+static void check_range(const OpCall& call, DType dtype) {
   IntRange range = randint_range(call);
-  DType dtype = dtype_arg(call).value_or(DType::int64);
   if (range.low >= range.high) {
     raise_op(ErrorKind::Runtime, call.row.name, "expects 'low' to be less than 'high', but got low=", range.low,
              " >= high=", range.high);
@@ -182,6 +191,11 @@ void randint_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     raise_op(ErrorKind::Runtime, call.row.name, "low=", range.low, " or high - 1=", range.high - 1,
              " is out of bounds for ", row(dtype).name);
   }
+}
+
+void randint_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  DType dtype = dtype_arg(call).value_or(DType::int64);
+  check_range(call, dtype);
   push(call, outs, dtype, dims_arg(call, call.row.schema.find("size")));
 }
 
@@ -198,10 +212,14 @@ void randperm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 
 // zeros_like, ...: a dense layout is kept.
 void like_shape(const OpCall& call, std::vector<OutSpec>& outs) {
-  const Tensor* self = &tensor_arg(call, 0);
-  push(call, outs, dtype_arg(call).value_or((*self)->dtype()), self->spec().sizes);
-  const DimVec& sizes = self->spec().sizes;
-  outs.back().spec.strides = strides_in_format(call, sizes, pointwise_strides(sizes, {&self, 1}));
+  const Tensor& self = tensor_arg(call, 0);
+  push(call, outs, dtype_arg(call).value_or(self->dtype()), self.spec().sizes);
+  outs.back().spec.strides = strides_in_format(call, self.spec().sizes, preserved_strides(self));
+}
+
+void randint_like_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  check_range(call, dtype_arg(call).value_or(tensor_arg(call, 0)->dtype()));
+  like_shape(call, outs);
 }
 
 // new_zeros, ...

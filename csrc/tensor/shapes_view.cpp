@@ -443,25 +443,22 @@ void unbind_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 
 void contiguous_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
-  DimVec contiguous = TensorSpec::contiguous(self.dtype, self.sizes).strides;
-  TensorSpec copy = same_dtype(self);
-  copy.sizes = self.sizes;
-  copy.strides = strides_in_format(call, self.sizes, contiguous);
-  bool lies = same(copy.strides, contiguous) ? self.is_contiguous() : lies_as(self, copy.strides);
-  if (lies) return push_view(outs, self);
   const MemoryFormatRow* format = memory_format_arg(call);
-  if (format != nullptr && format->name == "preserve_format") {
+  if (lies_in_format(self, format->name)) return push_view(outs, self);
+  if (format->name == "preserve_format") {
     raise_op(ErrorKind::Runtime, call.row.name, "preserve memory format is unsupported by the contiguous operator");
   }
+  TensorSpec copy = same_dtype(self);
+  copy.sizes = self.sizes;
+  copy.strides = strides_in_format(call, self.sizes, {});
   outs.push_back({std::move(copy), 0, true});
 }
 
-// clone keeps a dense layout, as torch's preserve_format.
 void clone_shape(const OpCall& call, std::vector<OutSpec>& outs) {
-  const Tensor* self = &tensor_arg(call, 0);
-  TensorSpec spec = same_dtype(self->spec());
-  spec.sizes = self->spec().sizes;
-  spec.strides = strides_in_format(call, spec.sizes, pointwise_strides(spec.sizes, {&self, 1}));
+  const Tensor& self = tensor_arg(call, 0);
+  TensorSpec spec = same_dtype(self.spec());
+  spec.sizes = self.spec().sizes;
+  spec.strides = strides_in_format(call, spec.sizes, preserved_strides(self));
   outs.push_back({std::move(spec), 0});
 }
 

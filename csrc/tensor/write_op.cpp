@@ -67,6 +67,13 @@ std::string_view scalar_type_name(DType dtype) {
 
 bool can_write(DType from, DType to) { return row(from).category <= row(to).category; }
 
+void require_elements_apart(const OpRow& op, const Tensor& target) {
+  if (target->numel() == 0 || !has_expanded_dim(target.spec())) return;
+  raise_op(ErrorKind::Runtime, op.name,
+           "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+           "location. Please clone() the tensor before performing the operation.");
+}
+
 void check_writable(const OpRow& op, std::span<const Arg> args, const Tensor& target) {
   if (target->kind() != TensorKind::Real) {
     if (FakeViews* views = FakeViews::current()) views->written(target);
@@ -77,11 +84,7 @@ void check_writable(const OpRow& op, std::span<const Arg> args, const Tensor& ta
              "the memory of the written-to tensor is read-only: it belongs to an object "
              "that does not allow writes. Please clone() the tensor before performing the operation.");
   }
-  if (target->numel() > 0 && has_expanded_dim(target.spec()) && !writes_one_value(op)) {
-    raise_op(ErrorKind::Runtime, op.name,
-             "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-             "location. Please clone() the tensor before performing the operation.");
-  }
+  if (!writes_one_value(op)) require_elements_apart(op, target);
   for_each_tensor(args, [&](const Tensor& tensor) {
     if (tensor->kind() != TensorKind::Real || !overlaps_in_part(target, tensor)) return;
     raise_op(ErrorKind::Runtime, op.name,

@@ -15,6 +15,8 @@ bool can_write(DType from, DType to);
 // Throws Error(Runtime) where torch does: the target has an expanded dim, or overlaps a tensor argument in part.
 // Before promotion casts the arguments.
 void check_writable(const OpRow& row, std::span<const Arg> args, const Tensor& target);
+// Throws Error(Runtime) where two elements are the same memory by an expanded dim.
+void require_elements_apart(const OpRow& row, const Tensor& target);
 
 // args complete, dtypes final. The result must have the target's sizes and a dtype that can be written to it.
 // Right for every overlap of target and arguments. Bumps the version of the target's storage.

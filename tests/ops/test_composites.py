@@ -59,7 +59,7 @@ def same_class(error, theirs):
 
 def test_every_composite_has_samples():
     tested = set(FUNCTIONS) | set(METHODS) | set(BREAKING) | {"einsum", "broadcast_shapes", "row_stack"}
-    random = {"bernoulli", "bernoulli_", "normal", "normal_", "uniform_", "exponential_", "multinomial", "randint_like"}
+    random = {"bernoulli", "bernoulli_", "normal", "normal_", "uniform_", "exponential_", "multinomial"}
     assert {*_composites.functions, *_composites.methods} - tested - random == set()
 
 

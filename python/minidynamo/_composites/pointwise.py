@@ -139,8 +139,9 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 def sinc(input: Tensor) -> Tensor:
     """sin(pi x) / (pi x), and 1 at 0."""
     require_tensor("sinc", input)
-    x = _as_floating(input) * math.pi
-    return minidynamo.where(x == 0, 1.0, x.sin() / x)
+    x = _as_floating(input)
+    scaled = widened(x)[0] * math.pi
+    return minidynamo.where(scaled == 0, 1.0, scaled.sin() / scaled).to(x.dtype)
 
 
 @composite("function method")

@@ -147,20 +147,3 @@ def multinomial(
             " sample)"
         )
     return written(waiting.topk(num_samples, -1, False).indices, out)
-
-
-@composite("function")
-def randint_like(
-    input: Tensor,
-    low: int,
-    high: int | None = None,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Whole numbers, uniform in [0, low) or [low, high), with the sizes and dtype of input."""
-    require_tensor("randint_like", input)
-    dtype = input.dtype if dtype is None else dtype
-    low, high = (0, low) if high is None else (low, high)
-    return minidynamo.randint(low, high, input.shape, dtype=dtype, device=device, requires_grad=requires_grad)

@@ -400,9 +400,22 @@ class Module:
         return self
 
     def to(self, *args, **kwargs):
-        """Converts the floating parameters and buffers to a dtype, in place; devices other than the CPU are refused."""
-        # Integers keep their dtype, as they count or index.
-        return self._apply(lambda tensor: tensor.to(*args, **kwargs) if tensor.is_floating_point() else tensor)
+        """Converts the floating parameters and buffers to a dtype, in place; devices other than the CPU are refused.
+
+        A memory_format is that of the tensors with 4 or 5 dims.
+        """
+        memory_format = kwargs.pop("memory_format", None)
+        if memory_format is not None and not isinstance(memory_format, minidynamo.memory_format):
+            raise TypeError(f"to(): argument 'memory_format' must be minidynamo.memory_format, not {memory_format!r}")
+
+        def converted(tensor):
+            in_format = {"memory_format": memory_format} if tensor.dim() in (4, 5) else {}
+            # Integers keep their dtype, as they count or index.
+            if not tensor.is_floating_point():
+                return tensor.to(**in_format)
+            return tensor.to(*args, **kwargs, **in_format)
+
+        return self._apply(converted)
 
     def _to_dtype(self, dtype):
         return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)

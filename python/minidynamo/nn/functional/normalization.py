@@ -21,16 +21,17 @@ def _holds(result: Tensor, other: Tensor) -> bool:
 
 
 def _joined(input: Tensor, *parameters: Any) -> Tensor:
-    """input in the dtype that the parameters, None among them, have in common with it."""
+    """input in the dtype that the parameters, None among them, have in common with it, halves in float32."""
     dtype = input.dtype
     for parameter in parameters:
         if parameter is not None and parameter.dtype is not dtype:
             dtype = minidynamo.promote_types(dtype, parameter.dtype)
-    return input.to(dtype)
+    return input.to(minidynamo.float32 if dtype in (minidynamo.float16, minidynamo.bfloat16) else dtype)
 
 
 def _scaled(input: Tensor, mean: Tensor, var: Tensor, weight: Any, bias: Any, eps: float) -> Tensor:
     """input with mean 0 and variance 1, times weight plus bias: one factor and one offset for each channel."""
+    mean, var = mean.to(input.dtype), var.to(input.dtype)
     factor = (var + eps).rsqrt()
     if weight is not None:
         factor = factor * weight
@@ -83,9 +84,9 @@ def batch_norm(
     dims = [0, *range(2, input.dim())]
     mean, var = input.mean(dims), input.var(dims, correction=0)
     if running_mean is not None:
-        running_mean.copy_(running_mean * (1 - momentum) + mean * momentum)
+        running_mean.copy_(running_mean.to(mean.dtype) * (1 - momentum) + mean * momentum)
     if running_var is not None:
-        running_var.copy_(running_var * (1 - momentum) + var * (count / (count - 1)) * momentum)
+        running_var.copy_(running_var.to(var.dtype) * (1 - momentum) + var * (count / (count - 1)) * momentum)
     return _scaled(input, mean, var, weight, bias, eps).to(dtype)
 
 
@@ -115,10 +116,12 @@ def instance_norm(
         )
     mean, var = input.mean(dims, keepdim=True), input.var(dims, correction=0, keepdim=True)
     if running_mean is not None:
-        running_mean.copy_(running_mean * (1 - momentum) + mean.reshape(input.shape[:2]).mean(0) * momentum)
+        running_mean.copy_(
+            running_mean.to(mean.dtype) * (1 - momentum) + mean.reshape(input.shape[:2]).mean(0) * momentum
+        )
     if running_var is not None:
         batch = var.reshape(input.shape[:2]).mean(0) * (count / (count - 1))
-        running_var.copy_(running_var * (1 - momentum) + batch * momentum)
+        running_var.copy_(running_var.to(mean.dtype) * (1 - momentum) + batch * momentum)
     result = (input - mean) * (var + eps).rsqrt()
     if weight is not None:
         result = result * _per_channel(weight, input.dim())
