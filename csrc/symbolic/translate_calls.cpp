@@ -5,6 +5,7 @@
 #include "frontends/tensor_facts.h"
 #include "guards/cached_calls.h"
 #include "guards/constants.h"
+#include "guards/held_object.h"
 #include "snapshot/policy_function.h"
 #include "symbolic/conversion_calls.h"
 #include "symbolic/marked_calls.h"
@@ -131,6 +132,15 @@ ValuePtr symbolic_fact(Walk& walk, const std::string& name, const TensorSpec& sp
   return walk.size_value(spec.sizes[static_cast<int>(dim < 0 ? dim + spec.rank() : dim)]);
 }
 
+// A number, or an object that is the same at every run (a memory format).
+Ref fact_argument(Walk& walk, const std::string& name, const ValuePtr& value) {
+  if (Ref constant = walk.constant_of(value)) return constant;
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || !can_hold_strongly(object->object.get()))
+    walk.graph_break(BreakReason::tensor_method, name);
+  return Ref::share(walk.identity_of(value));
+}
+
 // A method descriptor of the tensor type that is no op: a conversion, a fact, or a break.
 ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& args) {
   std::string name = text_of(reinterpret_cast<PyDescrObject*>(descriptor)->d_name);
@@ -143,19 +153,20 @@ ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& ar
     if (name == "tolist") return numbers_of(walk, tensor);
   }
   const TensorFact* fact = find_tensor_fact(name);
-  if (tensor == nullptr || fact == nullptr || !args.keywords.empty())
-    walk.graph_break(reason_for_tensor_method(name), name);
+  if (tensor == nullptr || fact == nullptr) walk.graph_break(reason_for_tensor_method(name), name);
   std::vector<Ref> held;
   std::vector<PyObject*> plain;
-  for (size_t i = 1; i < args.positional.size(); ++i) {
-    held.push_back(walk.constant_of(args.positional[i]));
-    if (!held.back()) walk.graph_break(BreakReason::tensor_method, name);
-    plain.push_back(held.back());
+  auto add = [&](const ValuePtr& value) { plain.push_back(held.emplace_back(fact_argument(walk, name, value)).get()); };
+  for (size_t i = 1; i < args.positional.size(); ++i) add(args.positional[i]);
+  Ref names = args.keywords.empty() ? Ref() : check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+  for (size_t i = 0; i < args.keywords.size(); ++i) {
+    PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
+    add(args.keywords[i].second);
   }
   walk.guard_tensor(tensor);
   try {
-    if (ValuePtr size = symbolic_fact(walk, name, tensor->spec, plain)) return size;
-    return walk.constant(fact->value(tensor->spec, plain, nullptr));
+    ValuePtr size = names ? nullptr : symbolic_fact(walk, name, tensor->spec, plain);
+    return size ? size : walk.constant(fact->value(tensor->spec, plain, names.get()));
   } catch (const Error&) {
     walk.raise_here();
   } catch (const PythonError&) {
