@@ -138,7 +138,8 @@ class WideInts {
  private:
   void note_dtype(BorrowedRef value) {
     if (is_tensor(value)) {
-      if (!has_tensor_) dtype_ = tensor_of(value)->dtype();
+      // A condition comes before what it chooses from.
+      if (!has_tensor_ || dtype_ == DType::bool_) dtype_ = tensor_of(value)->dtype();
       has_tensor_ = true;
     } else if (std::optional<DType> dtype = dtype_from_python(value); dtype && !has_tensor_) {
       dtype_ = *dtype;
@@ -155,7 +156,10 @@ class WideInts {
       return Ref::share(value);
     }
     any_ = true;
-    if (is_floating(dtype_)) return check(PyFloat_FromDouble(static_cast<double>(number)));
+    bool to_float = row_.promotion == Promotion::TrueDivide || is_floating(dtype_);
+    // Whatever is not zero is True.
+    bool to_truth = row_.pointwise < 0 && dtype_ == DType::bool_;
+    if (to_float || to_truth) return check(PyFloat_FromDouble(static_cast<double>(number)));
     bool wraps =
         has_tensor_ && dtype_ != DType::bool_ && row_.pointwise >= 0 && !checked_operand(row_.pointwise, 1, dtype_);
     if (!wraps) raise_does_not_fit(std::string(python_name(row_)), dtype_);

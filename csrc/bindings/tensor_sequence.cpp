@@ -58,7 +58,12 @@ Arg value_to_store(BorrowedRef value) {
   if (!is_number && PySequence_Check(value.get())) {
     raise(ErrorKind::Type, "can't assign a ", value.type()->tp_name, " to a minidynamo.Tensor");
   }
-  return arg_from_python(*copy, copy->schema.params[1], value);
+  try {
+    return arg_from_python(*copy, copy->schema.params[1], value);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Overflow) throw;
+    raise(ErrorKind::Value, "Overflow when unpacking long long");
+  }
 }
 
 // Leading dims of size one that the target does not have go.

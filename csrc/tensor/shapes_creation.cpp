@@ -121,6 +121,7 @@ void arange_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 }
 
 void linspace_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  if (dtype_arg(call) == DType::bool_) raise_op(ErrorKind::NotImplemented, call.row.name, "not implemented for 'Bool'");
   for (int bound : {0, 1}) {
     if (!arg_is<Tensor>(call, bound) || tensor_arg(call, bound)->rank() == 0) continue;
     raise_op(ErrorKind::Runtime, call.row.name, "only supports 0-dimensional start and end tensors, but got ",

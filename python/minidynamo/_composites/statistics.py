@@ -213,15 +213,18 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """How many elements fall into each of `bins` equal intervals of [min, max], by default of the elements' own
     range."""
     require_tensor("histc", input)
-    if not input.is_floating_point():
-        raise NotImplementedError(f"[histc] not implemented for '{input.dtype}'")
     if bins <= 0:
         raise RuntimeError(f"[histc] bins must be > 0, but got {bins}")
+    if not (-math.inf < min < math.inf and -math.inf < max < math.inf):
+        raise RuntimeError(f"[histc] range of [{min}, {max}] is not finite")
     if max < min:
         raise RuntimeError(f"[histc] max must be larger than min, but got {min} and {max}")
+    if not input.is_floating_point():
+        raise NotImplementedError(f"[histc] not implemented for '{input.dtype}'")
     flat = input.reshape(-1)
-    low: Any = minidynamo.full((), min, dtype=input.dtype)
-    high: Any = minidynamo.full((), max, dtype=input.dtype)
+    # What a half can hold is looked at where more than one is written.
+    low: Any = minidynamo.full((2,), min, dtype=input.dtype)[0]
+    high: Any = minidynamo.full((2,), max, dtype=input.dtype)[0]
     if min == max and flat.numel() > 0:
         low, high = flat.amin(), flat.amax()
     single = low == high

@@ -54,6 +54,17 @@ def _widened(input: Tensor) -> Tensor:
     return input.float() if is_narrow else input
 
 
+def _require_floats(op: str, input: Tensor) -> None:
+    if not input.is_floating_point():
+        raise NotImplementedError(f"[{op}] not implemented for '{str(input.dtype).rpartition('.')[2]}'")
+
+
+def _fitted(number: float, dtype: Any) -> Tensor:
+    """The number as a tensor of the dtype without dims; RuntimeError where the dtype cannot hold it."""
+    # What a half can hold is looked at where more than one is written.
+    return minidynamo.full((2,), number, dtype=dtype)[0]
+
+
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(input, 0)."""
     return input.relu_() if inplace else minidynamo.relu(input)
@@ -130,6 +141,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta * input)) / beta; input itself where beta * input is above the threshold."""
+    _require_floats("softplus", input)
     wide = _widened(input)
     scaled = wide * beta
     return minidynamo.where(scaled > threshold, wide, scaled.exp().log1p() / beta).to(input.dtype)
@@ -157,7 +169,10 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """max(0, input) + min(0, alpha * (exp(input / alpha) - 1))."""
-    result = minidynamo.where(input > 0, input, alpha * (input.clamp(max=0) / alpha).expm1())
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    _require_floats("celu", input)
+    result = minidynamo.where(input < 0, alpha * (input.clamp(max=0) / alpha).expm1(), input)
     return _into(input, result, inplace)
 
 
@@ -173,19 +188,27 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """input moved by lambd towards 0, not beyond it."""
-    if lambd < 0:
-        raise RuntimeError(f"[softshrink] lambda must be greater or equal to 0, but found to be {lambd}")
-    return minidynamo.where(input > lambd, input - lambd, minidynamo.where(input < -lambd, input + lambd, input * 0))
+    _require_floats("softshrink", input)
+    largest = minidynamo.finfo(input.dtype).max
+    if not 0 <= lambd <= largest:
+        raise RuntimeError(f"[softshrink] lambda must be in range [0, {largest}], but found to be {lambd}")
+    limit = _fitted(lambd, input.dtype)
+    return minidynamo.where(input > limit, input - limit, minidynamo.where(input < -limit, input + limit, input * 0))
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """input, and 0 between -lambd and lambd."""
-    return minidynamo.where((input >= -lambd) & (input <= lambd), 0.0, input)
+    _require_floats("hardshrink", input)
+    limit = _fitted(lambd, input.dtype)
+    return minidynamo.where((input >= -limit) & (input <= limit), 0.0, input)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """input where it is above the threshold, else value."""
-    return _into(input, minidynamo.where(input <= threshold, value, input), inplace)
+    """input where it is above the threshold, else value, which the dtype of input holds."""
+    if input.dtype is minidynamo.bool:
+        raise NotImplementedError("[threshold] not implemented for 'bool'")
+    wide = _widened(input)
+    return _into(input, input.masked_fill(wide <= _fitted(threshold, wide.dtype), value), inplace)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
