@@ -20,16 +20,18 @@ class GilScope {
   PyGILState_STATE state_;
 };
 
-// (memory, dtype's name, sizes). The tensor outlives it: the call keeps none of the arrays.
+// (memory, dtype's name, sizes, strides in bytes), of tensors without gaps. The tensor outlives it: the call keeps none of the arrays.
 Ref described(const Tensor& tensor, int access) {
   static char nothing;
   auto bytes = static_cast<Py_ssize_t>(static_cast<size_t>(tensor->numel()) * item_size(tensor->dtype()));
   Ref memory = check(PyMemoryView_FromMemory(bytes == 0 ? &nothing : tensor.data<char>(), bytes, access));
-  Ref sizes = check(PyTuple_New(tensor->rank()));
+  Ref sizes = check(PyTuple_New(tensor->rank())), strides = check(PyTuple_New(tensor->rank()));
   for (int i = 0; i < tensor->rank(); ++i) {
     PyTuple_SET_ITEM(sizes.get(), i, check(PyLong_FromLongLong(tensor->sizes()[i])).release());
+    int64_t stride = tensor->strides()[i] * static_cast<int64_t>(item_size(tensor->dtype()));
+    PyTuple_SET_ITEM(strides.get(), i, check(PyLong_FromLongLong(stride)).release());
   }
-  return check(Py_BuildValue("(OsO)", memory.get(), row(tensor->dtype()).name, sizes.get()));
+  return check(Py_BuildValue("(OsOO)", memory.get(), row(tensor->dtype()).name, sizes.get(), strides.get()));
 }
 
 Ref described(std::span<const Tensor> tensors, int access) {

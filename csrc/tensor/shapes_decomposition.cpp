@@ -1,4 +1,6 @@
 // Shape rules of decompositions and solutions of matrices. The last two dims are a matrix, those before count a stack.
+#include <utility>
+
 #include "tensor/call_args.h"
 #include "tensor/shape_rules.h"
 
@@ -45,6 +47,15 @@ void push(std::vector<OutSpec>& outs, DType dtype, DimVec sizes, std::initialize
   outs.push_back({TensorSpec::contiguous(dtype, std::move(sizes)), 0});
 }
 
+// Matrices one after another, each by columns: as a LAPACK has them, and torch's strides.
+void push_matrices(std::vector<OutSpec>& outs, DType dtype, DimVec stack, Dim rows, Dim columns) {
+  push(outs, dtype, std::move(stack), {columns, rows});
+  TensorSpec& spec = outs.back().spec;
+  int last = spec.rank() - 1;
+  std::swap(spec.sizes[last], spec.sizes[last - 1]);
+  std::swap(spec.strides[last], spec.strides[last - 1]);
+}
+
 // The operands' stacks have equal sizes: the callers have broadcast them.
 void require_one_stack(const OpCall& call, const TensorSpec& a, const TensorSpec& b) {
   bool fits = a.dtype == b.dtype && a.rank() == b.rank() && known_equal(rows_of(a), rows_of(b));
@@ -56,14 +67,14 @@ void require_one_stack(const OpCall& call, const TensorSpec& a, const TensorSpec
 
 void square_matrices_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& a = square_arg(call, 0);
-  push(outs, a.dtype, a.sizes, {});
+  push_matrices(outs, a.dtype, stack_sizes(a), rows_of(a), columns_of(a));
 }
 
 void solve_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& a = square_arg(call, 0);
   const TensorSpec& b = matrices_arg(call, 1);
   require_one_stack(call, a, b);
-  push(outs, b.dtype, b.sizes, {});
+  push_matrices(outs, b.dtype, stack_sizes(b), rows_of(b), columns_of(b));
 }
 
 void determinant_shape(const OpCall& call, std::vector<OutSpec>& outs) {
@@ -83,18 +94,18 @@ void qr_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   if (mode == "r") {
     push(outs, a.dtype, {}, {Dim(0)});
   } else {
-    push(outs, a.dtype, stack_sizes(a), {m, inner});
+    push_matrices(outs, a.dtype, stack_sizes(a), m, inner);
   }
-  push(outs, a.dtype, stack_sizes(a), {inner, n});
+  push_matrices(outs, a.dtype, stack_sizes(a), inner, n);
 }
 
 void svd_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& a = matrices_arg(call, 0);
   Dim m = rows_of(a), n = columns_of(a), least = known_less(m, n) ? m : n;
   bool full = arg_as<std::string>(call, 1) == "full";
-  push(outs, a.dtype, stack_sizes(a), {m, full ? m : least});
+  push_matrices(outs, a.dtype, stack_sizes(a), m, full ? m : least);
   push(outs, a.dtype, stack_sizes(a), {least});
-  push(outs, a.dtype, stack_sizes(a), {full ? n : least, n});
+  push_matrices(outs, a.dtype, stack_sizes(a), full ? n : least, n);
 }
 
 void singular_values_shape(const OpCall& call, std::vector<OutSpec>& outs) {
@@ -110,7 +121,7 @@ void eigh_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     raise_op(ErrorKind::Runtime, call.row.name, "Expected UPLO argument to be 'L' or 'U', but got ", triangle);
   }
   push(outs, a.dtype, stack_sizes(a), {columns_of(a)});
-  if (call.row.schema.returns.size() > 1) push(outs, a.dtype, a.sizes, {});
+  if (call.row.schema.returns.size() > 1) push_matrices(outs, a.dtype, stack_sizes(a), rows_of(a), columns_of(a));
 }
 
 void lstsq_shape(const OpCall& call, std::vector<OutSpec>& outs) {

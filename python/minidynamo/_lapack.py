@@ -49,7 +49,7 @@ _ITERATIVE = ("linalg_svd", "linalg_svdvals", "linalg_eigh", "linalg_eigvalsh", 
 
 
 def run(routine, operands, mode, tolerance, results):
-    """Fills results. Each operand and result is (memory, the dtype's name, sizes), contiguous.
+    """Fills results. Each operand and result is (memory, the dtype's name, sizes, strides in bytes), without gaps.
 
     Raises numpy.linalg.LinAlgError in words of torch, ImportError without NumPy.
     """
@@ -57,7 +57,7 @@ def run(routine, operands, mode, tolerance, results):
         import numpy
     except ImportError as error:
         raise ImportError(f"decompositions of matrices need NumPy, which cannot be imported: {error}") from None
-    arrays = [numpy.ndarray(sizes, dtype, memory) for memory, dtype, sizes in operands]
+    arrays = [numpy.ndarray(sizes, dtype, memory, 0, strides) for memory, dtype, sizes, strides in operands]
     function, failure = _ROUTINES[routine]
     if routine in _ITERATIVE and not numpy.isfinite(arrays[0]).all():
         raise numpy.linalg.LinAlgError(failure)
@@ -68,6 +68,6 @@ def run(routine, operands, mode, tolerance, results):
     except numpy.linalg.LinAlgError:
         raise numpy.linalg.LinAlgError(failure) from None
     found = found if isinstance(found, tuple) else (found,)
-    for (memory, dtype, sizes), values in zip(results, found):
+    for (memory, dtype, sizes, strides), values in zip(results, found):
         if values is not None:
-            numpy.ndarray(sizes, dtype, memory)[...] = values
+            numpy.ndarray(sizes, dtype, memory, 0, strides)[...] = values

@@ -464,4 +464,4 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         n = n // 2
         if n > 0:
             base = base.matmul(base)
-    return result.clone() if result is input else result
+    return result.clone(memory_format=minidynamo.contiguous_format) if result is input else result

@@ -87,7 +87,8 @@ def searchsorted(
             "[searchsorted] side and right can't be set to opposites, got side of left while right was True"
         )
     if not isinstance(input, Tensor):
-        input = minidynamo.tensor(input, dtype=sorted_sequence.dtype if isinstance(input, float) else None)
+        of_kind = isinstance(input, float) and sorted_sequence.is_floating_point()
+        input = minidynamo.tensor(input, dtype=sorted_sequence.dtype if of_kind else None)
     if sorter is not None:
         if sorter.dtype != minidynamo.int64:
             raise RuntimeError(f"[searchsorted] sorter must be a tensor of long dtype but got dtype {sorter.dtype}")

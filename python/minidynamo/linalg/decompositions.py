@@ -20,7 +20,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """
     require_tensor("linalg.cholesky", A, "A")
     if upper and A.dim() >= 2:
-        return prims.linalg_cholesky(A.mT).mT
+        return prims.linalg_cholesky(A.mT).contiguous().mT
     return prims.linalg_cholesky(A)
 
 

@@ -213,4 +213,4 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     require_tensor("linalg.vander", x, "x")
     x = x if x.dim() > 0 else x.reshape(1)
     count = x.shape[-1] if N is None else N
-    return x.unsqueeze(-1) ** minidynamo.arange(count)
+    return x.contiguous().unsqueeze(-1) ** minidynamo.arange(count)

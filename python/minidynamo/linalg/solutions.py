@@ -85,7 +85,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     if upper:
         return prims.linalg_solve(*_one_stack(triangle, B))
     triangle, B = _one_stack(triangle.flip((-2, -1)), B.flip(-2))
-    return prims.linalg_solve(triangle, B).flip(-2)
+    return prims.linalg_solve(triangle, B).mT.flip(-1).mT
 
 
 def _ones(A: Tensor) -> Tensor:

@@ -265,7 +265,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 
 def _check_probability(op: str, p: float) -> None:
-    if p < 0.0 or p > 1.0:
+    if not 0.0 <= p <= 1.0:
         raise ValueError(f"{op}(): dropout probability has to be between 0 and 1, but got {p}")
 
 
