@@ -453,7 +453,8 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     if input.dim() < 2 or input.shape[-1] != input.shape[-2]:
         raise RuntimeError(f"[matrix_power] A must be batches of square matrices; shape {tuple(input.shape)}")
     if n < 0:
-        return matrix_power(minidynamo.linalg.inv(input), -n)
+        inverse = minidynamo.linalg.inv(input)
+        return inverse if n == -1 else matrix_power(inverse, -n)
     power = minidynamo.eye(input.shape[-1], dtype=input.dtype).expand(input.shape)
     if n == 0:
         return power.clone()
