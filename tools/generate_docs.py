@@ -159,6 +159,14 @@ def forms(row):
     return ", ".join(found) or "in graphs only"
 
 
+MEMORY_FORMATS = [
+    ("`contiguous_format`", "row-major: the last dim varies fastest"),
+    ("`preserve_format`", "those of a tensor that fills its memory; else without gaps, the dims in the same order"),
+    ("`channels_last`", "of (N, C, H, W): the channels of one place side by side, as if (N, H, W, C) were row-major"),
+    ("`channels_last_3d`", "of (N, C, D, H, W): as if (N, D, H, W, C) were row-major"),
+]
+
+
 def ops():
     rows = _C._op_rows()
     parts = [
@@ -170,6 +178,15 @@ def ops():
         "An op raises `TypeError` for an argument of the wrong type, `IndexError` for a dim or an index out of range,",
         "`NotImplementedError` for a dtype that it has no code for, and `RuntimeError` for shapes and dtypes that",
         "do not fit together; the message names the op and the shapes.\n",
+        "## Memory formats\n",
+        "`memory_format` is one of four objects of the class `minidynamo.memory_format`, which a name as text does not",
+        "stand for. It says in which order the dims of a new tensor lie in memory, nothing else: sizes and elements are",
+        "the same. What is wrong in an order (`channels_last` of a tensor that has not 4 dims) is a `RuntimeError`.\n",
+        table(("format", "strides of the result"), MEMORY_FORMATS),
+        "`preserve_format`, which `None` means, is the default of everything but `contiguous` and `empty`. `to`, the",
+        "conversions such as `float` and `double`, `is_contiguous` and `nn.Module.to` (for the parameters and buffers",
+        "with 4 or 5 dims) take formats as well. `contiguous` and `to` give the tensor itself where it lies so already",
+        "and nothing else is asked for. No operation is computed in another way for it.\n",
     ]
     for kind, title in OP_KINDS.items():
         parts.append(f"## {title}\n")

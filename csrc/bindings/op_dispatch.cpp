@@ -354,8 +354,7 @@ Ref dispatch_with_out(const OpRow& row, PyObject* const* args, Py_ssize_t arg_co
   BorrowedRef out = args[out_at];
   ShorterCall without(args, arg_count, kw_names, out_at);
   PreparedCall call = prepare(row, CallValues(nullptr, without.values.data(), arg_count, without.names));
-  if (!call.row->takes_out())
-    raise(ErrorKind::Type, python_name(row), "() got an unexpected keyword argument 'out'");
+  if (!call.row->takes_out()) raise(ErrorKind::Type, python_name(row), "() got an unexpected keyword argument 'out'");
   if (out.get() == Py_None) return wrap_results(*call.row, apply_op(*call.row, call.args));
   std::vector<PyObject*> objects = out_objects(*call.row, out);
   std::vector<Tensor> targets;

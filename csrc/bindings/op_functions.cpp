@@ -95,7 +95,7 @@ constexpr OpAlias kAliases[] = {
 // One Python name of the table and the first of its rows: the one that a callable stands for.
 struct NamedOp {
   std::string name;
-  size_t index;   // of its first row
+  size_t index;    // of its first row
   uint16_t faces;  // of all its rows
 };
 

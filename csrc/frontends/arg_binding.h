@@ -23,7 +23,20 @@ struct BoundCall {
 BoundCall bind_call(const Schema& schema, const std::vector<bool>& positional_is_int, BorrowedRef kw_names);
 
 // What an overload is chosen by: the form of a value, known for symbolic values too.
-enum class ValueForm : uint8_t { None, Tensor, TensorList, Bool, Int, Float, IntList, Dtype, Str, Device, MemoryFormat, Other };
+enum class ValueForm : uint8_t {
+  None,
+  Tensor,
+  TensorList,
+  Bool,
+  Int,
+  Float,
+  IntList,
+  Dtype,
+  Str,
+  Device,
+  MemoryFormat,
+  Other
+};
 ValueForm value_form(BorrowedRef value);
 bool accepts(const Param& param, ValueForm form);
 

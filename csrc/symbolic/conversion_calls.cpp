@@ -68,8 +68,7 @@ ValuePtr in_memory_format(Walk& walk, TensorValue* tensor, ValuePtr value, const
   static const OpRow *const cast = find_op("cast"), *const clone = find_op("clone");
   bool same = wanted.dtype == tensor->spec.dtype;
   if (same && !wanted.copy && suggested_format(tensor->spec) == wanted.memory_format) return value;
-  if (!same)
-    value = walk.call_op(*cast, {{value, walk.constant(dtype_to_python(wanted.dtype))}, {}}, CallForm::Method);
+  if (!same) value = walk.call_op(*cast, {{value, walk.constant(dtype_to_python(wanted.dtype))}, {}}, CallForm::Method);
   ValuePtr format = walk.constant(memory_format_object(wanted.memory_format));
   return walk.call_op(*clone, {{value}, {{Ref::share(kMemoryFormat), format}}}, CallForm::Method);
 }

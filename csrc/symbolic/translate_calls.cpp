@@ -136,8 +136,7 @@ ValuePtr symbolic_fact(Walk& walk, const std::string& name, const TensorSpec& sp
 Ref fact_argument(Walk& walk, const std::string& name, const ValuePtr& value) {
   if (Ref constant = walk.constant_of(value)) return constant;
   auto* object = as<ObjectValue>(value);
-  if (object == nullptr || !can_hold_strongly(object->object.get()))
-    walk.graph_break(BreakReason::tensor_method, name);
+  if (object == nullptr || !can_hold_strongly(object->object.get())) walk.graph_break(BreakReason::tensor_method, name);
   return Ref::share(walk.identity_of(value));
 }
 

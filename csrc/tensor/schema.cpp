@@ -14,10 +14,12 @@ struct TypeWord {
   ParamType type;
 };
 constexpr TypeWord kTypeWords[] = {
-    {"Tensor", ParamType::Tensor}, {"Scalar", ParamType::Scalar}, {"Number", ParamType::Number},
-    {"int", ParamType::Int},       {"float", ParamType::Float},   {"bool", ParamType::Bool},
-    {"dtype", ParamType::Dtype},   {"str", ParamType::Str},       {"device", ParamType::Device},
-    {"memory_format", ParamType::MemoryFormat}, {"any", ParamType::Any},
+    {"Tensor", ParamType::Tensor}, {"Scalar", ParamType::Scalar},
+    {"Number", ParamType::Number}, {"int", ParamType::Int},
+    {"float", ParamType::Float},   {"bool", ParamType::Bool},
+    {"dtype", ParamType::Dtype},   {"str", ParamType::Str},
+    {"device", ParamType::Device}, {"memory_format", ParamType::MemoryFormat},
+    {"any", ParamType::Any},
 };
 
 bool promotes(const Param& param) {
