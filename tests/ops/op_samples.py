@@ -222,6 +222,8 @@ SAMPLES = {
     "new_full": [call(f(2), (2, 3), 1.5), call(i(2), (2,), 3), call(f(1), (2,), 1, dtype=Named("int32"))],
     "randint": [call(5, (2, 3)), call(high=3, size=(2,)), call(2, (4,), dtype=Named("float32"))],
     "randint.low": [call(-3, 5, (2, 3)), call(1, 2, (3,))],
+    "randint_like": [call(f(2, 3), 5), call(i(2), 3, dtype=Named("float32"))],
+    "randint_like.low": [call(f(2, 3), -3, 5), call(i(2), 1, 2, memory_format=None)],
     "randperm": [call(5), call(0)],
 }  # fmt: skip
 

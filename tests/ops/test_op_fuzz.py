@@ -70,6 +70,8 @@ NO_VALUES = {
     "randn_like",
     "randint",
     "randint.low",
+    "randint_like",
+    "randint_like.low",
     "randperm",
     "multinomial",
 }

@@ -117,6 +117,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     if not input.is_floating_point():
         if input.dtype is minidynamo.bool:
             raise RuntimeError("[hardtanh] Bool inputs not supported for hardtanh")
+        if not (-(2**63) <= min_val and max_val < 2**63):
+            raise RuntimeError("[hardtanh] value cannot be converted to type int64_t without overflow")
         # Bounds in the dtype of whole numbers.
         min_val, max_val = int(min_val), int(max_val)
         if input.dtype is minidynamo.uint8 and (min_val < 0 or max_val < 0):
