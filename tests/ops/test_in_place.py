@@ -364,3 +364,26 @@ def test_sorting(dtype):
     if dtype is md.float32:
         nans = md.tensor([1.0, float("nan"), -1.0])
         assert nans.argsort().tolist() == [2, 0, 1] and nans.argsort(descending=True).tolist() == [1, 0, 2]
+
+
+def test_views_of_a_resized_out_see_the_result():
+    target = md.ones(1, 2)
+    view = target.view(-1)
+    with pytest.warns(UserWarning, match="was resized"):
+        md.add(md.zeros(2), 5, out=target)
+    assert target.shape == (2,) and view.tolist() == target.tolist() == [5, 5]
+    row = md.zeros(2, 3)
+    with pytest.warns(UserWarning, match="was resized"):
+        md.add(md.zeros(2), 1, out=row[1])
+    assert row.tolist() == [[0, 0, 0], [1, 1, 0]]
+    with pytest.warns(UserWarning, match="was resized"):  # no room: memory of its own
+        md.add(md.zeros(5), 1, out=target)
+    assert target.tolist() == [1] * 5 and view.tolist() == [5, 5]
+
+
+def test_masked_select_writes_into_out():
+    out = md.zeros(0)
+    assert md.masked_select(md.arange(4.0), md.tensor([True, False, True, False]), out=out) is out
+    assert out.tolist() == [0, 2]
+    with pytest.raises(TypeError, match="out"):
+        md.where(md.ones(2) > 0, out=out)
