@@ -10,4 +10,13 @@ inline PyObject* referent_of(PyObject* weak_reference) {
   return Py_REFCNT(object) > 0 ? object : Py_None;
 }
 
+// Something is called when the object dies.
+inline bool has_death_callback(PyObject* object) {
+  if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) || Py_TYPE(object)->tp_weaklistoffset <= 0) return false;
+  char* place = reinterpret_cast<char*>(object) + Py_TYPE(object)->tp_weaklistoffset;
+  for (auto* each = *reinterpret_cast<PyWeakReference**>(place); each != nullptr; each = each->wr_next)
+    if (each->wr_callback != nullptr) return true;
+  return false;
+}
+
 }  // namespace md

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cpython/frame.h"
+#include "cpython/weak_reference.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -21,12 +22,17 @@ bool death_is_noticed(PyObject* object) {
   return !closes_quietly(object);
 }
 
+// What is in a container may be known to the walk from several places, too.
+constexpr Py_ssize_t kHeldInContainer = 5;
+
 bool holds(const std::vector<ValuePtr>& values, const ValuePtr& value) {
   return std::ranges::find(values, value) != values.end();
 }
 
-// The frame's reference and the walk's.
-bool is_last(PyObject* object) { return Py_REFCNT(object) <= 2 && !is_guardable_constant(object); }
+// The references of the frame or container that holds it, and of the walk.
+bool is_last(PyObject* object, Py_ssize_t held = 2) {
+  return Py_REFCNT(object) <= held && !is_guardable_constant(object);
+}
 
 // What dies with an object: all that it alone holds, or the walk beside it.
 class Dying {
@@ -37,7 +43,7 @@ class Dying {
       PyObject* next = pending_.back();
       pending_.pop_back();
       ++visited_;
-      found_ = death_is_noticed(next);
+      found_ = death_is_noticed(next) || has_death_callback(next);
       if (!found_ && PyObject_IS_GC(next)) Py_TYPE(next)->tp_traverse(next, visit, this);
     }
     return found_;
@@ -55,18 +61,46 @@ class Dying {
   bool found_ = false;
 };
 
-bool dies_noticed(PyObject* object) {
-  return death_is_noticed(object) || (is_last(object) && Dying().is_noticed(object));
+bool dies_noticed(PyObject* object, Py_ssize_t held = 2) {
+  return death_is_noticed(object) || (is_last(object, held) && Dying().is_noticed(object));
 }
 
 }  // namespace
 
 // What a container or an object is to hold no longer: with it dies what it alone holds. Under the evaluator everywhere whatever
 // may die does so in its place: weak references tell, too.
-void Walk::leave_finalizer_to_python(PyObject* old) {
+void Walk::leave_finalizer_to_python(PyObject* old, Py_ssize_t held) {
   if (old == nullptr) return;
-  bool dies = root().policy->keeps_empty_regions && is_last(old);
-  if (dies || dies_noticed(old)) graph_break(BreakReason::last_reference);
+  bool dies = root().policy->keeps_empty_regions && is_last(old, held);
+  if (dies || dies_noticed(old, held)) graph_break(BreakReason::last_reference);
+}
+
+void Walk::leave_finalizers_to_python(std::span<const ValuePtr> dropped, const std::vector<ValuePtr>& kept) {
+  for (const ValuePtr& value : dropped) {
+    auto* object = as<ObjectValue>(value);
+    if (object != nullptr && std::ranges::find(kept, value) == kept.end()) leave_finalizer_to_python(object->object.get(), kHeldInContainer);
+  }
+}
+
+void Walk::leave_entries_to_python(PyObject* dict) {
+  PyObject *key = nullptr, *value = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);) {
+    leave_finalizer_to_python(key, kHeldInContainer);
+    leave_finalizer_to_python(value, kHeldInContainer);
+  }
+}
+
+void Walk::leave_entry_to_python(PyObject* dict, BorrowedRef key, bool keeps_key) {
+  PyObject *each = nullptr, *value = nullptr;
+  if (is_guardable_constant(key)) {
+    if (lookup_constant(dict, key, &value) > 0) leave_finalizer_to_python(value, kHeldInContainer);
+    return;
+  }
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &each, &value);) {
+    if (each != key.get()) continue;
+    if (!keeps_key) leave_finalizer_to_python(each, kHeldInContainer);
+    leave_finalizer_to_python(value, kHeldInContainer);
+  }
 }
 
 // A frame at its start shares what it holds with its caller.

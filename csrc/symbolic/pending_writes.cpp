@@ -7,6 +7,8 @@
 #include "guards/constants.h"
 #include "symbolic/walk.h"
 
+#include <structmember.h>
+
 namespace md {
 
 namespace {
@@ -204,6 +206,8 @@ std::vector<ValuePtr>* Walk::deque_contents(const ValuePtr& deque, bool keeps_it
   bool is_logged = std::ranges::any_of(effects_, [&](const PendingEffect& effect) {
     return effect.kind == EffectKind::DequeAssign && effect.value == object->writes->contents;
   });
+  // Which of them it is to lose is not known here.
+  if (!is_logged) leave_finalizers_to_python(contents->items, {});
   if (!is_logged) effects_.push_back({EffectKind::DequeAssign, deque, nullptr, object->writes->contents});
   return &contents->items;
 }
@@ -218,6 +222,8 @@ void Walk::freeze_deques() {
 void Walk::list_splice(const ValuePtr& list, int64_t start, int64_t stop, std::vector<ValuePtr> values) {
   SequenceValue* contents = list_contents(list);
   MD_ASSERT(contents != nullptr, "a splice of what is no list");
+  if (list->kind != ValueKind::Sequence)
+    leave_finalizers_to_python(std::span(contents->items).subspan(start, stop - start), values);
   contents->items.erase(contents->items.begin() + start, contents->items.begin() + stop);
   contents->items.insert(contents->items.begin() + start, values.begin(), values.end());
   if (list->kind == ValueKind::Sequence) return;
@@ -312,18 +318,8 @@ bool Walk::dict_set(const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
   return true;
 }
 
-namespace {
-
-// Without a comparison that could run code; null: nothing is there, or unknown.
-PyObject* find_item(PyObject* dict, BorrowedRef key) {
-  PyObject* value = nullptr;
-  return is_guardable_constant(key) && lookup_constant(dict, key, &value) > 0 ? value : nullptr;
-}
-
-}  // namespace
-
 void Walk::store_in_dict(const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
-  leave_finalizer_to_python(find_item(as<ObjectValue>(dict)->object, key));
+  leave_entry_to_python(as<ObjectValue>(dict)->object, key, /*keeps_key=*/value != nullptr);
   PendingWrites& writes = write_to(dict);
   if (auto* contents = as<DictValue>(writes.contents)) {
     if (value) {
@@ -361,6 +357,7 @@ bool Walk::dict_clear(const ValuePtr& dict) {
   auto* object = as<ObjectValue>(dict);
   if (object == nullptr || !PyDict_Check(object->object.get())) return false;
   exact_type(dict);
+  leave_entries_to_python(object->object);
   auto emptied = make_value<DictValue>();
   auto* before = as<DictValue>(write_to(dict).contents);
   emptied->erased = before != nullptr ? before->erased + 1 : 1;
@@ -378,6 +375,13 @@ const Handle<DictValue>& Walk::function_dict(const ValuePtr& value) {
   }
   return function->dict;
 }
+
+namespace {
+
+// The set, copies of it, the tuple that is being looked through, and the walk's keys.
+constexpr Py_ssize_t kHeldInSets = 9;
+
+}  // namespace
 
 Ref Walk::set_contents(const ValuePtr& value) {
   if (auto* made = as<SetValue>(value)) return made->set;
@@ -418,6 +422,14 @@ Ref Walk::set_to_merge(const ValuePtr& value) {
   return set_contents(value);
 }
 
+void Walk::leave_element_to_python(PyObject* set, BorrowedRef item) {
+  Ref elements = check(PySequence_Tuple(set));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(elements.get()); ++i) {
+    PyObject* each = PyTuple_GET_ITEM(elements.get(), i);
+    if (!item || each == item.get()) leave_finalizer_to_python(each, kHeldInSets);
+  }
+}
+
 bool Walk::set_change(EffectKind kind, const ValuePtr& value, BorrowedRef item) {
   auto apply = [&](PyObject* set) {
     if (kind == EffectKind::SetAdd) check_status(PySet_Add(set, item));
@@ -433,12 +445,27 @@ bool Walk::set_change(EffectKind kind, const ValuePtr& value, BorrowedRef item) 
   Ref contents = object != nullptr && PySet_CheckExact(object->object.get()) ? set_contents(value) : Ref();
   if (!contents) return false;
   if (item && !identities_.empty()) keep_identities_apart_from_all(item, contents.get());
+  if (kind != EffectKind::SetAdd) leave_element_to_python(contents, item);
   PendingWrites& writes = write_to(value);
   if (!writes.contents) writes.contents = make_value<SetValue>(check(PySet_New(contents)));
   apply(as<SetValue>(writes.contents)->set);
   effects_.push_back({kind, value, nullptr, item ? value_of_key(item) : nullptr});
   return true;
 }
+
+namespace {
+
+// What a member of a C layout holds: __slots__, fields of built-in types.
+Ref in_slot(PyObject* object, BorrowedRef name) {
+  PyObject* descriptor = _PyType_Lookup(Py_TYPE(object), name);
+  if (descriptor == nullptr || Py_TYPE(descriptor) != &PyMemberDescr_Type) return nullptr;
+  Ref held = Ref::steal(PyMember_GetOne(reinterpret_cast<char*>(object),
+                                        reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member));
+  if (!held) PyErr_Clear();
+  return held;
+}
+
+}  // namespace
 
 void Walk::attribute_store(const ValuePtr& object, BorrowedRef name, ValuePtr value) {
   // Its log holds the items.
@@ -447,6 +474,7 @@ void Walk::attribute_store(const ValuePtr& object, BorrowedRef name, ValuePtr va
     graph_break(BreakReason::store_attribute, "an attribute of an object of a subclass of dict or list");
   PyObject* old = nullptr;
   if (pv_instance_lookup(known, name, &old) > 0) leave_finalizer_to_python(old);
+  leave_finalizer_to_python(in_slot(known, name), 3);
   write_to(object).stores.emplace_back(Ref::share(name), value);
   log_store(value ? EffectKind::AttributeSet : EffectKind::AttributeDelete, object, name, value);
 }

@@ -225,6 +225,7 @@ ValuePtr load_cell(Walk& walk, CellValue* cell) {
 
 void store_cell(Walk& walk, const ValuePtr& value, ValuePtr contents) {
   auto* cell = as<CellValue>(value);
+  if (cell->source != nullptr) walk.leave_finalizer_to_python(PyCell_GET(cell->object.get()));
   cell->contents = std::move(contents);
   cell->loaded = true;
   if (cell->source != nullptr && !cell->stored) {
