@@ -22,7 +22,7 @@ bool death_is_noticed(PyObject* object) {
   return !closes_quietly(object);
 }
 
-// What is in a container may be known to the walk from several places, too.
+// What is in a container, or is put into one, may be known to the walk from several places, and as a key.
 constexpr Py_ssize_t kHeldInContainer = 5;
 
 bool holds(const std::vector<ValuePtr>& values, const ValuePtr& value) {
@@ -114,7 +114,7 @@ PyObject* Walk::held_from_start(const ValuePtr& value) {
 
 bool Walk::may_die_noticed(const ValuePtr& value) {
   PyObject* object = held_from_start(value);
-  return object != nullptr && dies_noticed(object);
+  return object != nullptr && dies_noticed(object, kHeldInContainer);
 }
 
 void Walk::let_go(const ValuePtr& value) {
@@ -122,7 +122,7 @@ void Walk::let_go(const ValuePtr& value) {
   if (object == nullptr) return;
   // Under the evaluator everywhere whatever may die here does: weak references tell, too.
   bool dies = root().policy->keeps_empty_regions && is_last(object);
-  if (dies || dies_noticed(object)) graph_break(BreakReason::last_reference);
+  if (dies || dies_noticed(object, kHeldInContainer)) graph_break(BreakReason::last_reference);
 }
 
 void Walk::look_for_dropped() {
