@@ -2,6 +2,7 @@
 
 import array
 import collections
+import ctypes
 
 import pytest
 
@@ -303,3 +304,17 @@ def test_what_is_handed_to_a_traced_call(make):
         else:
             held[0] = type(held[0])(step + 3)
         assert compiled(x, held).tolist() == (element_of(x, held) * 2).tolist()
+
+
+@pytest.mark.parametrize("way", (minidynamo.tensor, minidynamo.as_tensor), ids=lambda way: way.__name__)
+def test_arrays_of_ctypes(way):
+    """Their buffers have no strides."""
+    numbers, table, empty = (ctypes.c_int * 2)(1, 2), (ctypes.c_double * 2 * 3)((1, 2), (3, 4)), (ctypes.c_int * 0)()
+    compiled = minidynamo.compile(lambda x, numbers: x + way(numbers))
+    for number in (1, 7):
+        numbers[0] = number
+        assert way(numbers).tolist() == [number, 2]
+        assert compiled(minidynamo.zeros(2), numbers).tolist() == [number, 2]
+    assert way(table).tolist() == [[1, 2], [3, 4], [0, 0]]
+    assert way(table).stride() == (2, 1)
+    assert way(empty).tolist() == []
