@@ -144,7 +144,8 @@ DType require_dtype(const Py_buffer& view, const char* what) {
 TensorSpec spec_of_buffer(const Py_buffer& view, DType dtype, const char* what) {
   TensorSpec spec;
   spec.dtype = dtype;
-  if (view.ndim > 0 && view.shape == nullptr) raise(ErrorKind::Value, what, ": the given buffer does not tell its shape");
+  if (view.ndim > 0 && view.shape == nullptr)
+    raise(ErrorKind::Value, what, ": the given buffer does not tell its shape");
   // ctypes leaves them out, though they are asked for: C-contiguous then.
   if (view.strides == nullptr) {
     for (int i = 0; i < view.ndim; ++i) spec.sizes.push_back(view.shape[i]);

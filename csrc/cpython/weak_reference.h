@@ -10,10 +10,14 @@ inline PyObject* referent_of(PyObject* weak_reference) {
   return Py_REFCNT(object) > 0 ? object : Py_None;
 }
 
-// Something is called when the object dies.
+// Something is called when the object dies. From 3.12 on the list may stand before the object: at a negative offset.
 inline bool has_death_callback(PyObject* object) {
-  if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) || Py_TYPE(object)->tp_weaklistoffset <= 0) return false;
-  char* place = reinterpret_cast<char*>(object) + Py_TYPE(object)->tp_weaklistoffset;
+  Py_ssize_t offset = Py_TYPE(object)->tp_weaklistoffset;
+  // Lists of static types are the interpreter's, and these never die.
+  bool is_static =
+      PyType_Check(object) && !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object), Py_TPFLAGS_HEAPTYPE);
+  if (offset == 0 || is_static) return false;
+  char* place = reinterpret_cast<char*>(object) + offset;
   for (auto* each = *reinterpret_cast<PyWeakReference**>(place); each != nullptr; each = each->wr_next)
     if (each->wr_callback != nullptr) return true;
   return false;

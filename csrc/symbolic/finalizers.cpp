@@ -78,7 +78,8 @@ void Walk::leave_finalizer_to_python(PyObject* old, Py_ssize_t held) {
 void Walk::leave_finalizers_to_python(std::span<const ValuePtr> dropped, const std::vector<ValuePtr>& kept) {
   for (const ValuePtr& value : dropped) {
     auto* object = as<ObjectValue>(value);
-    if (object != nullptr && std::ranges::find(kept, value) == kept.end()) leave_finalizer_to_python(object->object.get(), kHeldInContainer);
+    if (object != nullptr && std::ranges::find(kept, value) == kept.end())
+      leave_finalizer_to_python(object->object.get(), kHeldInContainer);
   }
 }
 

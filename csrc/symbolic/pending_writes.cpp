@@ -459,8 +459,8 @@ namespace {
 Ref in_slot(PyObject* object, BorrowedRef name) {
   PyObject* descriptor = _PyType_Lookup(Py_TYPE(object), name);
   if (descriptor == nullptr || Py_TYPE(descriptor) != &PyMemberDescr_Type) return nullptr;
-  Ref held = Ref::steal(PyMember_GetOne(reinterpret_cast<char*>(object),
-                                        reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member));
+  Ref held = Ref::steal(
+      PyMember_GetOne(reinterpret_cast<char*>(object), reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member));
   if (!held) PyErr_Clear();
   return held;
 }
