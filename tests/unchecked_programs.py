@@ -11,8 +11,6 @@ UNCHECKED = {
     "exception_groups.nested_groups": "except* is left to the interpreter, and breaks the graph of what is called",
     "deepcopy's memo": "the identity of a new object is its address",
     "library_tools.identities_beside_numbers": "the identity of a new object is its address",
-    "namedtuple below": "the classmethod is made after its function got another docstring",
-    "pure_libraries.named_tuple_class_made_inside": "the classmethod is made after its function got another docstring",
     "loops.for_over_tensor": "a restored iterator over a tensor is one over a tuple",
     "tensor_indexing.iterated_and_unpacked": "a restored iterator over a tensor is one over a tuple",
     "docs/programming_model/pure_functions.md": "shows what comes of promising a function that is not pure",

@@ -221,10 +221,14 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       return check(PyObject_GetAttrString(parts[0], "__dict__"));
     case RecipeKind::Call: {
       finish();
-      std::vector<PyObject*> args(parts.begin() + 1, parts.end());
+      size_t end = parts.size() - 2 * static_cast<size_t>(recipe.index);
+      std::vector<PyObject*> args(parts.begin() + 1, parts.begin() + static_cast<ptrdiff_t>(end));
       size_t named = static_cast<size_t>(PyTuple_GET_SIZE(recipe.object.get()));
-      return check(
+      Ref result = check(
           PyObject_Vectorcall(parts[0], args.data(), args.size() - named, named > 0 ? recipe.object.get() : nullptr));
+      for (size_t i = end; i < parts.size(); i += 2)
+        check_status(PyObject_GenericSetAttr(result, parts[i], parts[i + 1]));
+      return result;
     }
     case RecipeKind::BoundMethod:
       // A class method may be around anything that is called, which nothing binds.
@@ -236,6 +240,7 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       return check(Py_TYPE(parts[0].get())
                        ->tp_descr_get(parts[0], parts[1], reinterpret_cast<PyObject*>(Py_TYPE(parts[1].get()))));
     case RecipeKind::PolicyFunction:
+      finish();  // it copies what the function has now
       return make_policy_function(parts[0], static_cast<PolicyChange>(recipe.index), parts[1].get());
     case RecipeKind::Exception: {
       finish();  // a group takes what is in its list now

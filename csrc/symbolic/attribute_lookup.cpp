@@ -9,6 +9,7 @@
 #include "guards/held_object.h"
 #include "guards/named_results.h"
 #include "symbolic/class_relations.h"
+#include "symbolic/copied_names.h"
 #include "symbolic/name_spaces.h"
 
 namespace md {
@@ -81,10 +82,8 @@ Bound AttributeLookup::on_class() {
 
 Bound AttributeLookup::on_made_function() {
   auto* function = as<FunctionValue>(object_);
-  auto* code = reinterpret_cast<PyCodeObject*>(function->code.get());
   if (ValuePtr* set = function->find(name_)) return {*set};
-  if (is("__name__")) return {walk_.constant(code->co_name)};
-  if (is("__qualname__")) return {walk_.constant(code->co_qualname)};
+  if (Ref text = name_by_code(*function, name_)) return {walk_.constant(text)};
   if (is("__code__")) return {walk_.constant(function->code.get())};
   if (is("__dict__")) return {walk_.function_dict(object_)};
   if (is("__annotate__") && _PyType_Lookup(&PyFunction_Type, name_) != nullptr) return {walk_.none()};
@@ -97,7 +96,6 @@ Bound AttributeLookup::on_made_function() {
   }
   if (is("__module__")) return module_of_made(function);
   if (is("__globals__")) return {walk_.globals_dict(maker_of(function))};
-  if (is("__doc__")) return {walk_.constant(pv_code_doc(code))};
   if (is("__type_params__") && _PyType_Lookup(&PyFunction_Type, name_) != nullptr)
     return {make_value<SequenceValue>(false, std::vector<ValuePtr>())};
   if (is("__defaults__")) return {function->defaults ? function->defaults : walk_.none()};

@@ -1,5 +1,5 @@
 // staticmethod, classmethod and property of functions, as decorators in the body of a class.
-#include "symbolic/walk.h"
+#include "symbolic/copied_names.h"
 
 namespace md {
 
@@ -7,9 +7,13 @@ namespace {
 
 bool is_function(Walk& walk, const ValuePtr& value) { return walk.is_exactly(value, &PyFunction_Type); }
 
+// The first part is what names are copied of.
 ValuePtr make(Walk& walk, PyTypeObject* type, std::vector<ValuePtr> parts) {
-  return make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(type)), std::move(parts),
-                               std::vector<std::pair<Ref, ValuePtr>>{});
+  auto made = make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(type)), std::move(parts),
+                                    std::vector<std::pair<Ref, ValuePtr>>{});
+  if (!made->positional.empty()) made->copied = names_to_copy(walk, type, made->positional[0]);
+  made->creation_step = walk.step_number();
+  return made;
 }
 
 // Making one reads attributes of what it wraps: of a function, that runs no code.

@@ -4,6 +4,7 @@
 #include "cpython/text.h"
 #include "frontends/dtype_object.h"
 #include "guards/held_object.h"
+#include "symbolic/copied_names.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/number_objects.h"
 #include "symbolic/traced_calls.h"
@@ -215,7 +216,10 @@ ValuePtr decorate(Walk& walk, const CallArgs& args) {
   const ValuePtr* reason = args.keyword("reason");
   Ref text = reason != nullptr ? walk.constant_of(*reason) : Ref::share(Py_None);
   if (!text) walk.graph_break(BreakReason::object_creation, "PolicyFunction with a reason that is not known");
-  return make_value<PolicyFunctionValue>(function, change, walk.constant(text));
+  auto wrapper = make_value<PolicyFunctionValue>(function, change, walk.constant(text));
+  wrapper->copied = names_to_update(walk, function);
+  wrapper->creation_step = walk.step_number();
+  return wrapper;
 }
 
 // The condition of a check: one of numbers out of tensors is relied on, and Python raises where it does not hold.

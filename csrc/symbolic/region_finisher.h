@@ -31,6 +31,7 @@ class RegionFinisher {
   void settle_symbols(CapturedRegion& region);
   void describe_class(const MadeClass& made, Recipe& recipe);
   void describe_function(FunctionValue* function, Recipe& recipe);
+  void add_copied(Recipe& recipe, const MadeValue& made, PyTypeObject* type);
   void add_attributes(Recipe& recipe, const InstanceValue& instance);
   void describe_exception(const ValuePtr& value, Recipe& recipe);
   void describe_iterator(IteratorValue* iterator, Recipe& recipe);

@@ -218,6 +218,9 @@ struct CellValue : Value {
   bool holds_names = false;        // of the class that it is said to contain: type puts them there
 };
 
+// What a function shows of itself, by name. Null: what its code and its globals say.
+using ShownNames = std::vector<std::pair<Ref, ValuePtr>>;
+
 struct FunctionValue : Value {
   static constexpr ValueKind kKind = ValueKind::Function;
   FunctionValue() : Value(kKind) {}
@@ -243,7 +246,9 @@ struct PolicyFunctionValue : Value {
       : Value(kKind), function(std::move(function)), change(change), reason(std::move(reason)) {}
   ValuePtr function;
   PolicyChange change;
-  ValuePtr reason;  // a constant str or None
+  ValuePtr reason;            // a constant str or None
+  ShownNames copied;          // of the function, when it was made (copied_names.h)
+  int64_t creation_step = 0;  // of the walk
 };
 
 // What makes an instance an exception.
@@ -324,8 +329,10 @@ struct MadeValue : Value {
   ValuePtr type;
   std::vector<ValuePtr> positional;
   std::vector<std::pair<Ref, ValuePtr>> keywords;
-  ValuePtr maker;  // what is called to make it; null: the class
-  Ref model;       // an equal object, of a class whose methods are pure; null: none
+  ValuePtr maker;             // what is called to make it; null: the class
+  Ref model;                  // an equal object, of a class whose methods are pure; null: none
+  ShownNames copied;          // of the function that it wraps, when it was made (copied_names.h)
+  int64_t creation_step = 0;  // of the walk
 };
 
 struct NumberValue : Value {

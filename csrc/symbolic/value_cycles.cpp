@@ -61,6 +61,10 @@ void take_parts(const ValuePtr& value, Values& into) {
   } else if (auto* made = as<MadeValue>(value)) {
     take_all(made->positional, into);
     take_seconds(made->keywords, into);
+    take_seconds(made->copied, into);
+  } else if (auto* wrapper = as<PolicyFunctionValue>(value)) {
+    into.push_back(wrapper->function);
+    take_seconds(wrapper->copied, into);
   }
 }
 

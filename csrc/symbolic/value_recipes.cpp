@@ -3,6 +3,7 @@
 
 #include "cpython/imports.h"
 #include "guards/constants.h"
+#include "symbolic/copied_names.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/key_stand_in.h"
 
@@ -155,6 +156,31 @@ void RegionFinisher::end_before_raise(const ValuePtr& exception) {
              "an exception that was raised is kept");
 }
 
+namespace {
+
+bool shows_the_same(const ShownNames& a, const ShownNames& b) {
+  return std::ranges::equal(a, b, [](const auto& one, const auto& other) {
+    return one.first.get() == other.first.get() && one.second == other.second;
+  });
+}
+
+}  // namespace
+
+// What the function showed when it was wrapped, where it shows something else now.
+void RegionFinisher::add_copied(Recipe& recipe, const MadeValue& made, PyTypeObject* type) {
+  if (made.copied.empty()) return;
+  ShownNames now = names_to_copy(walk_, type, made.positional[0]);
+  for (size_t i = 0; i < now.size(); ++i) {
+    const auto& [name, value] = made.copied[i];
+    if (value.get() == now[i].second.get()) continue;
+    Ref by_code = value ? Ref() : name_by_code(*as<FunctionValue>(made.positional[0]), name.get());
+    if (!value && !by_code) end_before(made.creation_step, BreakReason::object_creation, "a wrapper of a function");
+    recipe.parts.push_back(constant_recipe(name.get()));
+    recipe.parts.push_back(value ? recipe_of(value) : constant_recipe(by_code.get()));
+    ++recipe.index;
+  }
+}
+
 void RegionFinisher::add_attributes(Recipe& recipe, const InstanceValue& instance) {
   for (const auto& [key, attribute] : instance.attributes) {
     recipe.parts.push_back(constant_recipe(key.get()));
@@ -253,6 +279,8 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
     }
     case ValueKind::PolicyFunction: {
       auto* wrapper = as<PolicyFunctionValue>(value);
+      if (!shows_the_same(names_to_update(walk_, wrapper->function), wrapper->copied))
+        end_before(wrapper->creation_step, BreakReason::object_creation, "a wrapper of a function");
       recipe.kind = RecipeKind::PolicyFunction;
       recipe.index = static_cast<int32_t>(wrapper->change);
       return add_parts(recipe, {wrapper->function, wrapper->reason});
@@ -278,7 +306,7 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
         PyTuple_SET_ITEM(recipe.object.get(), i, Py_NewRef(made->keywords[i].first.get()));
         recipe.parts.push_back(recipe_of(made->keywords[i].second));
       }
-      return;
+      return add_copied(recipe, *made, type_of(value));
     }
     case ValueKind::Number:
       recipe.kind = RecipeKind::Number;

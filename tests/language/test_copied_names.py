@@ -1,0 +1,118 @@
+"""What a wrapper made inside copies of its function: what the function showed then, whatever it is given before or after.
+
+A table of wrappers, of names and of ways to change them, with functions made inside and from outside, alone and over a graph break.
+"""
+
+import functools
+
+import pytest
+
+import minidynamo
+from minidynamo._dynamo import disable, error_on_graph_break
+
+WRAPPERS = {
+    "classmethod": classmethod,
+    "staticmethod": staticmethod,
+    "property": property,
+    "setter": lambda function: property(function).setter(function),
+    "partial": functools.partial,
+    "wraps": lambda function: functools.wraps(function)(lambda: None),
+    "disable": disable,
+    "disabled twice": lambda function: disable(error_on_graph_break(False)(function)),
+}
+NAMES = {
+    "__doc__": "another text",
+    "__name__": "another_name",
+    "__qualname__": "another.name",
+    "__module__": "another_module",
+    "__annotations__": {"y": "int"},
+    "plain": 4,
+}
+SHOWN = (*NAMES, "kept")
+
+
+def shown(wrapper, inside):
+    """Of the wrapper and of the function in it."""
+    owner = getattr(wrapper, "fget", None) or wrapper
+    names = {name: getattr(owner, name, "none") for name in SHOWN}
+    own = {name: getattr(wrapper, "__dict__", {}).get(name, "none") for name in SHOWN}
+    same = wrapper.__annotations__ is inside.__annotations__ if hasattr(wrapper, "__annotations__") else None
+    return names, own, wrapper.__doc__, {name: getattr(inside, name, "none") for name in SHOWN}, same
+
+
+def made_here(documented):
+    if documented:
+
+        def function(y: float, z=4):
+            """A text."""
+            return y, z
+
+    else:
+
+        def function(y, z=4):
+            return y, z
+
+    return function
+
+
+def change(function, names):
+    for name in names:
+        setattr(function, name, NAMES[name])
+
+
+def wrap_inside(x, wrapper, outside, documented, before, after, breaks):
+    function = outside or made_here(documented)
+    function.kept = 1
+    change(function, before)
+    made = WRAPPERS[wrapper](function)
+    if breaks == "between":
+        minidynamo._dynamo.graph_break()
+    change(function, after)
+    if breaks == "after":
+        minidynamo._dynamo.graph_break()
+    return x + 1, made, function
+
+
+CHANGES = [((), (name,)) for name in NAMES] + [((name,), (name,)) for name in NAMES]
+CHANGES += [((name,), ()) for name in NAMES] + [((), tuple(NAMES)), (tuple(NAMES), ()), ((), ())]
+
+
+@pytest.mark.parametrize("breaks", ["never", "between", "after"])
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+@pytest.mark.parametrize("kind", ["outside", "plain", "documented"])
+def test_wrapper_shows_what_its_function_showed(kind, wrapper, breaks):
+    x = minidynamo.ones(2)
+    for before, after in CHANGES:
+        minidynamo._dynamo.reset()
+        compiled = minidynamo.compile(wrap_inside)
+        expected, got = [], []
+        for run, into in ((wrap_inside, expected), (compiled, got), (compiled, got)):
+            outside = made_here(False) if kind == "outside" else None
+            _, made, function = run(x, wrapper, outside, kind == "documented", before, after, breaks)
+            into.append(shown(made, function))
+        assert got == expected * 2, (before, after)
+
+
+def named_by_their_maker(x):
+    """As collections.namedtuple does it, without a graph break."""
+
+    @classmethod
+    def make(cls, items):
+        return cls(*items)
+
+    make.__func__.__doc__ = "Makes one."
+    make.__func__.__qualname__ = "Pair.make"
+    Pair = type("Pair", (), {"make": make, "__init__": lambda self, *items: setattr(self, "items", items)})
+    return x + 1, Pair.make((1, 2)).items, Pair
+
+
+def test_class_with_a_named_class_method_is_one_graph():
+    run = minidynamo.compile(named_by_their_maker, fullgraph=True)
+    for _ in range(2):
+        expected, got = named_by_their_maker(minidynamo.ones(1)), run(minidynamo.ones(1))
+        assert expected[1] == got[1]
+        for pair in (expected[2], got[2]):
+            own = vars(pair)["make"]
+            assert own.__doc__ is None and own.__func__.__doc__ == "Makes one."
+            assert own.__qualname__.endswith("named_by_their_maker.<locals>.make")
+            assert own.__func__.__qualname__ == "Pair.make"
