@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <climits>
 
+#include "graph/passes.h"
+
 namespace md {
 namespace {
 
 class Grouping {
  public:
   Grouping(const Graph& graph, const ValuePlaces& places, const GroupingRules& rules)
-      : graph_(graph), places_(places), rules_(rules) {}
+      : graph_(graph), places_(places), rules_(rules), is_used_(leading_outside(graph)) {}
 
   std::vector<Group> run() {
     group_of_.assign(graph_.nodes().size(), -1);
@@ -38,6 +40,19 @@ class Grouping {
   }
 
  private:
+  // By node index: to an output, or to what acts outside.
+  static std::vector<bool> leading_outside(const Graph& graph) {
+    std::vector<bool> leads(graph.nodes().size(), false);
+    auto mark = [&](const ValueRef& value) { leads[static_cast<size_t>(value.node->index)] = true; };
+    for (const ValueRef& output : graph.outputs()) mark(output);
+    for (size_t i = graph.nodes().size(); i-- > 0;) {
+      const Node& node = *graph.nodes()[i];
+      if (!leads[i] && (node.kind != NodeKind::Op || node.op->is_pure())) continue;
+      for (const Operand& operand : node.operands) for_each_value(operand, mark);
+    }
+    return leads;
+  }
+
   struct Draft {
     Group group;
     int first_reader = INT_MAX;  // lowest group that reads from this one
@@ -99,7 +114,9 @@ class Grouping {
 
   int choose(const Node& node, const std::vector<int>& from) {
     bool folds = rules_.folds_rows(node);
-    bool pointwise = folds || rules_.is_pointwise(node);
+    // A loop computes what is used. What runs only because it may raise is left to its kernel.
+    bool raises_alone = !is_used_[static_cast<size_t>(node.index)] && must_run(node);
+    bool pointwise = folds || (!raises_alone && rules_.is_pointwise(node));
     bool is_anchor = rules_.is_anchor(node);
     Draft fresh;
     if (!from.empty()) {
@@ -217,6 +234,7 @@ class Grouping {
   const Graph& graph_;
   const ValuePlaces& places_;
   const GroupingRules& rules_;
+  const std::vector<bool> is_used_;  // by node index
   std::vector<int> group_of_;
   std::vector<bool> is_waiting_;  // by node index: an anchor that nobody read yet
   std::vector<Draft> drafts_;

@@ -137,7 +137,7 @@ std::vector<PlanInput> plan_inputs(const Graph& graph, const ValuePlaces& places
   return inputs;
 }
 
-// Dead nodes may remain in a graph that no pass has seen. Those of a loop cannot fail.
+// Dead nodes may remain in a graph that no pass has seen. One that may raise is in no loop.
 bool is_unused(const Group& group, const LoweringContext& context) {
   return std::none_of(group.nodes.begin(), group.nodes.end(),
                       [&](const Node* node) { return context.is_seen_outside(*node, group); });
