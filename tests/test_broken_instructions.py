@@ -171,6 +171,7 @@ def test_what_a_broken_instruction_looked_at_is_not_guarded():
     assert len(captured) == 4
 
 
+@pytest.mark.counts_python_runs
 def test_a_function_with_a_constant_result_is_called_once():
     calls = []
 

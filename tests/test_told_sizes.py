@@ -85,6 +85,7 @@ FUNCTIONS = {
     "checked_as_a_size": lambda x: (md._check_is_size(x.item(), max=5), md.arange(12)[: x.item()]),
 }
 BACKENDS = ("onednn", "eager")
+CHECKS = _dynamo.config.check_captures > 0
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -100,7 +101,8 @@ def test_one_graph_as_plain_python(name, backend):
     for number in NUMBERS:
         x = md.tensor(number)
         assert outcome(compiled, x) == outcome(program, x), number
-    assert counted("regions_captured") == before + 1
+    # Under config.check_captures the frame of a plan that fails goes to the interpreter, and what it calls is captured.
+    assert CHECKS or counted("regions_captured") == before + 1
 
 
 def test_no_call_is_pythons_where_nothing_was_relied_on():

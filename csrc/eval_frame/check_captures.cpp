@@ -75,6 +75,22 @@ std::vector<bool> undefined_nodes(const Graph& graph) {
   return undefined;
 }
 
+// By node: the loosest of the floats that ops on the way to it give.
+std::vector<double> node_tolerances(const Graph& graph) {
+  std::vector<double> tolerances(graph.nodes().size());
+  for (const auto& node : graph.nodes()) {
+    if (node->kind != NodeKind::Op) continue;
+    double loosest = 0;
+    for (const ValueInfo& out : node->outs) loosest = std::max(loosest, tolerance_of(out.spec.dtype));
+    for (const Operand& operand : node->operands)
+      for_each_value(operand, [&](const ValueRef& value) {
+        loosest = std::max(loosest, tolerances[static_cast<size_t>(value.node->index)]);
+      });
+    tolerances[static_cast<size_t>(node->index)] = loosest;
+  }
+  return tolerances;
+}
+
 // Whether Python's own call makes each inner frame that the region ends in, and leaves below its operands what the snapshot says.
 bool may_follow(const Snapshot& snapshot) {
   for (size_t level = 1; level < snapshot.frames.size(); ++level) {
@@ -127,7 +143,7 @@ std::unique_ptr<CaptureCheck> CaptureCheck::start(RegionRun& run, std::span<Live
   check->held_ = run.hold_back();
   check->drawn_ = random_state();
   drawn.roll_back();
-  check->ignore_undefined();
+  check->judge_outputs();
   check->predicted_.predict(check->held_.effects, check->comparison_);
   const CapturedRegion& region = check->region();
   check->left_ = region.snapshot.returns.empty() ? region.snapshot.frames.front().executed
@@ -146,12 +162,14 @@ void CaptureCheck::keep_starts(std::span<LiveFrame* const> frames) {
   }
 }
 
-void CaptureCheck::ignore_undefined() {
+void CaptureCheck::judge_outputs() {
   const Graph& graph = *region().graph;
   std::vector<bool> undefined = undefined_nodes(graph);
+  std::vector<double> tolerances = node_tolerances(graph);
   for (const auto& [index, tensor] : held_.outputs) {
     const Node* node = graph.outputs()[static_cast<size_t>(index)].node;
     if (undefined[static_cast<size_t>(node->index)]) comparison_.ignore_elements(tensor);
+    comparison_.loosen(tensor, tolerances[static_cast<size_t>(node->index)]);
   }
   held_.outputs.clear();
 }

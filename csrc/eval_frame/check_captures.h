@@ -107,7 +107,7 @@ class CaptureCheck {
  private:
   CaptureCheck(RegionEntryPtr entry, const Policy* policy);
   int stop() const;
-  void ignore_undefined();
+  void judge_outputs();
   void keep_starts(std::span<LiveFrame* const> frames);
   void compare_frame(size_t level, const Standing& standing);
   void compare_slots(size_t level, const Standing& standing);

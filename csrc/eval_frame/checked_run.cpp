@@ -139,9 +139,9 @@ FrameDriver::Advance FrameDriver::stop_checked() {
     policy_ = region.snapshot.frames.front().policy;
     ++counters().snapshots_restored;
   }
-  bool leaves_rest = region.leaves_rest;
+  const RegionEntryPtr left = check_->entry();
   check_.reset();
-  return leaves_rest ? hand_over_here(HandOver::skipped) : execute_here();
+  return region.leaves_rest ? hand_over_here(HandOver::skipped) : execute_here(left.get());
 }
 
 void FrameDriver::give_up_frames(size_t count) {

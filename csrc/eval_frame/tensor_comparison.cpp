@@ -66,7 +66,7 @@ std::string spec_difference(const Tensor& captured, const Tensor& python) {
   return "";
 }
 
-std::string element_difference(const Tensor& captured, const Tensor& python) {
+std::string element_difference(const Tensor& captured, const Tensor& python, double tolerance) {
   int64_t count = captured->numel();
   DType dtype = captured->dtype();
   if (captured->kind() != TensorKind::Real || count == 0) return "";
@@ -80,7 +80,8 @@ std::string element_difference(const Tensor& captured, const Tensor& python) {
   }
   Tensor ours = contiguous_copy(captured, DType::float64), theirs = contiguous_copy(python, DType::float64);
   const double *a = ours.data<double>(), *b = theirs.data<double>();
-  double margin = tolerance_of(dtype) * std::max(largest_finite(a, count), largest_finite(b, count));
+  double margin =
+      std::max(tolerance, tolerance_of(dtype)) * std::max(largest_finite(a, count), largest_finite(b, count));
   for (int64_t i = 0; i < count; ++i)
     if (!is_close(a[i], b[i], margin))
       return str_cat("element ", place_text(i, captured), " is ", a[i], ", in Python ", b[i]);

@@ -11,7 +11,7 @@ double tolerance_of(DType dtype);
 
 // What differs, "" if nothing does: dtype, sizes, strides, requires_grad.
 std::string spec_difference(const Tensor& captured, const Tensor& python);
-// The same of elements; the specs are equal.
-std::string element_difference(const Tensor& captured, const Tensor& python);
+// The same of elements; the specs are equal. Floats may differ by `tolerance` where that is more than their dtype's.
+std::string element_difference(const Tensor& captured, const Tensor& python, double tolerance = 0);
 
 }  // namespace md

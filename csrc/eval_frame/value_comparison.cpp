@@ -111,6 +111,11 @@ void ValueComparison::ignore_elements(BorrowedRef tensor) {
   kept_.push_back(Ref::share(tensor));
 }
 
+void ValueComparison::loosen(BorrowedRef tensor, double tolerance) {
+  tolerances_[tensor.get()] = tolerance;
+  kept_.push_back(Ref::share(tensor));
+}
+
 PyObject* ValueComparison::python_of(BorrowedRef captured) const {
   auto found = python_of_.find(captured.get());
   return found != python_of_.end() ? found->second : captured.get();
@@ -462,9 +467,12 @@ void ValueComparison::look_inside_tensor(const Pair& pair) {
                     str_cat("begins at element ", ours->offset(), " of its memory, in Python at ", theirs->offset()),
                     pair.captured, pair.python);
   }
-  bool is_defined = !undefined_.contains(pair.captured.get());
-  if (std::string text = is_defined ? element_difference(ours, theirs) : ""; !text.empty())
-    return differ(pair.place, text, pair.captured, pair.python);
+  if (!undefined_.contains(pair.captured.get())) {
+    auto found = tolerances_.find(pair.captured.get());
+    double tolerance = found != tolerances_.end() ? found->second : 0;
+    if (std::string text = element_difference(ours, theirs, tolerance); !text.empty())
+      return differ(pair.place, text, pair.captured, pair.python);
+  }
   Ref dict = own_dict(pair.captured), other = own_dict(pair.python);
   if (dict && other) compare_entries(pair.place + ".__dict__", dict, other);
 }

@@ -32,6 +32,8 @@ class ValueComparison {
   void ignore_exception_links() { ignores_links_ = true; }
   // The elements of a tensor of the captured side are whatever was in memory.
   void ignore_elements(BorrowedRef tensor);
+  // They come from floats that are rounded to this.
+  void loosen(BorrowedRef tensor, double tolerance);
   bool is_known(BorrowedRef captured) const { return python_of_.contains(captured.get()); }
   // What stands for an object of the captured side; the object itself where nothing else does.
   PyObject* python_of(BorrowedRef captured) const;
@@ -74,7 +76,8 @@ class ValueComparison {
   std::unordered_map<PyObject*, PyObject*> python_of_, captured_of_;
   std::unordered_map<const Storage*, const Storage*> storages_, captured_storages_;
   std::unordered_set<PyObject*> undefined_;
-  std::vector<Ref> kept_;  // the maps are keyed by address
+  std::unordered_map<PyObject*, double> tolerances_;  // of tensors of the captured side
+  std::vector<Ref> kept_;                             // the maps are keyed by address
   std::vector<Pair> pairs_;
   std::optional<ValueDifference> difference_;
   bool is_running_ = false;
