@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cpython/object_protocol.h"
+#include "cpython/text.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/walk.h"
 
@@ -231,7 +232,17 @@ void set_function_part(Walk& walk, FunctionValue* function, int flag, ValuePtr v
   }
 }
 
+// A function takes these out of its globals when it is made, and is made before the region's writes are applied.
+void require_written_globals(Walk& walk) {
+  static PyObject* const kNames[] = {PyUnicode_InternFromString("__name__"),
+                                     PyUnicode_InternFromString("__builtins__")};
+  for (PyObject* name : kNames)
+    if (walk.any_dict_written_at(name))
+      walk.graph_break(BreakReason::object_creation, str_cat("a function whose ", text_of(name), " was written"));
+}
+
 void make_function(Walk& walk, const Instruction& at) {
+  require_written_globals(walk);
   auto function = make_value<FunctionValue>();
   auto* code = as<ObjectValue>(walk.pop());
   MD_ASSERT(code != nullptr, "a function is made of no code object");

@@ -3,6 +3,7 @@
 A table of wrappers, of names and of ways to change them, with functions made inside and from outside, alone and over a graph break.
 """
 
+import builtins
 import functools
 
 import pytest
@@ -116,3 +117,44 @@ def test_class_with_a_named_class_method_is_one_graph():
             assert own.__doc__ is None and own.__func__.__doc__ == "Makes one."
             assert own.__qualname__.endswith("named_by_their_maker.<locals>.make")
             assert own.__func__.__qualname__ == "Pair.make"
+
+
+WRITTEN = """
+def plain(x, before, after):
+    global __name__, __builtins__
+    if "name" in before:
+        __name__ = "before"
+    if "del name" in before:
+        del __name__
+    if "builtins" in before:
+        __builtins__ = {"len": lambda items: "another length"}
+    if "item" in before:
+        globals()["__name__"] = "an item"
+    def made(items=()):
+        return len(items)
+    if "name" in after:
+        __name__ = "after"
+    if "builtins" in after:
+        __builtins__ = {"len": lambda items: "a later length"}
+    return x + 1, made
+"""
+CHANGED = [(), ("name",), ("del name",), ("builtins",), ("item",), ("name", "builtins")]
+
+
+def made_beside(compiles, before, after):
+    """In a module of its own: what the function made in it takes of the module's globals."""
+    module = {"__name__": "module", "__builtins__": builtins.__dict__}
+    exec(WRITTEN, module)  # noqa: S102
+    run = minidynamo.compile(module["plain"]) if compiles else module["plain"]
+    told = []
+    for _ in range(3):
+        module.update(__name__="module", __builtins__=builtins.__dict__)
+        made = run(minidynamo.ones(2), before, after)[1]
+        told.append((made.__module__, made(), made.__builtins__ is module["__builtins__"], module.get("__name__")))
+    return told
+
+
+@pytest.mark.parametrize("after", [(), ("name",), ("builtins",)], ids=str)
+@pytest.mark.parametrize("before", CHANGED, ids=str)
+def test_function_takes_its_globals_as_they_are_when_it_is_made(before, after):
+    assert made_beside(True, before, after) == made_beside(False, before, after)
