@@ -212,6 +212,7 @@ FrameDriver::Advance FrameDriver::enter_checked() {
     frame_.drop_to(0);
     for (const Ref& value : compared.images[0].stack) frame_.push(value);
     leaves_rest_ = compared.entry->region.leaves_rest;
+    left_ = compared.entry.get();
     return go_on(compared.images, 0);
   }
   frame_.set_index(done.index);
