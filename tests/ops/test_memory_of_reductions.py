@@ -1,5 +1,6 @@
 """What a reduction or scan takes beside its input and its result: no copy of the input in a wider dtype."""
 
+import os
 import subprocess
 import sys
 
@@ -60,7 +61,9 @@ SLACK = 1 << 20
 @pytest.mark.parametrize("how", ["plain", "compiled"])
 def test_no_wider_copy(how, name, dtype, sizes):
     command = [sys.executable, "-c", PROGRAM, CALLS[name], dtype, sizes, how]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    # A check keeps the plan's result beside Python's.
+    unchecked = os.environ | {"MINIDYNAMO_CHECK_CAPTURES": "0"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=unchecked)
     if "Permission" in done.stderr:
         pytest.skip("the peak cannot be reset here")
     assert done.returncode == 0, done.stderr
