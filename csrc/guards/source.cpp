@@ -189,8 +189,9 @@ Fetched fetch_DictItem(const Source& source, PyObject* base, const LocalsView&) 
   return lookup_result(status, value);
 }
 
+// The order of an OrderedDict is one of its own.
 Fetched in_dict_order(const Source& source, PyObject* base, bool is_key) {
-  if (!is_exactly(base, &PyDict_Type)) return kUnknown;
+  if (base == nullptr || !PyDict_Check(base) || PyODict_Check(base)) return kUnknown;
   Py_ssize_t position = 0;
   PyObject *key = nullptr, *value = nullptr;
   for (Py_ssize_t i = 0; i <= source.index(); ++i)
