@@ -53,13 +53,12 @@ bool same_input(const GraphInput& a, const GraphInput& b) {
 }
 
 // Python runs frames to the recursion limit, and counts calls of C code with them; and each frame that is made at the exit takes
-// some of the C stack.
+// some of the C stack, which the entry has looked at for a few.
 bool has_room_for(const CapturedRegion& region) {
   constexpr int kFewFrames = 8;
   constexpr size_t kStackOfFrame = 8 * 1024;
-  if (region.depth <= kFewFrames) return true;
-  return pv_recursion_left(PyThreadState_Get()) > 2 * region.depth &&
-         pv_stack_left() / kStackOfFrame > region.snapshot.frames.size();
+  if (region.depth > 1 && pv_recursion_left(PyThreadState_Get()) <= 2 * region.depth) return false;
+  return region.depth <= kFewFrames || pv_stack_left() / kStackOfFrame > region.snapshot.frames.size();
 }
 
 // The guards have seen to it that both have the same sizes and dtype.

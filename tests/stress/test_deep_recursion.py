@@ -178,6 +178,57 @@ def test_exactly_the_limit():
     assert run(KINDS["numbers alone"], tuple(range(80, 101)), 100) == ["same"] * 21 + ["done"]
 
 
+FEW_LEFT = """
+import sys
+import minidynamo as md
+from minidynamo._dynamo.eval_frame import enable_everywhere
+
+def down(n):
+    return 1 + down(n - 1) if n else 0
+
+class C:
+    def down(self, n):
+        return n and down(n - 1)
+
+def method_down(n):
+    return C().down(n)
+
+def depth():
+    frame, count = sys._getframe(1), 0
+    while frame is not None:
+        frame, count = frame.f_back, count + 1
+    return count
+
+def outcome(call, room, n):
+    limit = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(depth() + room)
+        return call(n)
+    except RecursionError as error:
+        # Its text depends on what the interpreter has specialised: a comparison is not always a call.
+        return type(error)
+    finally:
+        sys.setrecursionlimit(limit)
+
+def outcomes(call):
+    return [(room, n, outcome(call, room, n)) for room in range(3, 24) for n in range(24)]
+
+for plain in (down, method_down):
+    wanted = outcomes(plain)
+    for _ in range(2):
+        with enable_everywhere():
+            got = outcomes(plain)
+        print([pair for pair in zip(wanted, got) if pair[0] != pair[1]])
+"""
+
+
+def test_few_calls_left():
+    """Calls that a region has inlined, few or many, do not go beyond the limit."""
+    ended = subprocess.run([sys.executable, "-c", FEW_LEFT], capture_output=True, text=True, timeout=300)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.splitlines() == ["[]"] * 4
+
+
 # The recursion goes through the compiled function itself: C code at each level, for which a large stack has room.
 def test_compiled_at_each_level():
     source = """
