@@ -75,8 +75,20 @@ const ValuePtr* PendingWrites::find(BorrowedRef key) const {
 }
 
 int DictValue::find(BorrowedRef key) const {
+  if (entries.size() > KeyIndex::kShort && KeyIndex::has_plain_hash(key)) {
+    if (!index_) index_ = std::make_unique<KeyIndex>();
+    if (index_->worth(entries.size(), erased)) return find_indexed(key);
+  }
   for (size_t i = 0; i < entries.size(); ++i)
     if (same_key(entries[i].key.get(), key)) return static_cast<int>(i);
+  return -1;
+}
+
+int DictValue::find_indexed(BorrowedRef key) const {
+  while (index_->covered() < entries.size()) index_->add(entries[index_->covered()].key.get());
+  for (const std::vector<int>* places : {&index_->with_hash_of(key), &index_->others()})
+    for (int at : *places)
+      if (same_key(entries[static_cast<size_t>(at)].key.get(), key)) return at;
   return -1;
 }
 

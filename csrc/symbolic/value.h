@@ -16,6 +16,7 @@
 #include "guards/tensor_type.h"
 #include "snapshot/computations.h"
 #include "snapshot/policy_function.h"
+#include "symbolic/key_index.h"
 
 namespace md {
 
@@ -179,7 +180,7 @@ struct DictValue : Value {
     ValuePtr value;
   };
   std::vector<Entry> entries;
-  int64_t erased = 0;               // entries taken out so far
+  int64_t erased = 0;               // entries taken out so far; whatever moves entries counts here
   bool displayed = false;           // made by {...}: no copy of a table from which something was taken out
   ValuePtr type;                    // a subclass of dict; null: dict itself
   ValuePtr factory;                 // of a defaultdict
@@ -187,6 +188,10 @@ struct DictValue : Value {
   int find(BorrowedRef key) const;  // -1: missing
   void set(BorrowedRef key, ValuePtr value);
   bool erase(BorrowedRef key);
+
+ private:
+  mutable std::unique_ptr<KeyIndex> index_;  // null: not asked for yet
+  int find_indexed(BorrowedRef key) const;
 };
 
 // A real set does what the program does, so that the order is Python's own. No other reference to it exists.

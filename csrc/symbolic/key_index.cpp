@@ -1,0 +1,30 @@
+#include "symbolic/key_index.h"
+
+namespace md {
+
+bool KeyIndex::has_plain_hash(BorrowedRef key) {
+  PyObject* object = key.get();
+  return PyUnicode_CheckExact(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+         PyBytes_CheckExact(object) || PyBool_Check(object);
+}
+
+bool KeyIndex::worth(size_t count, int64_t erased) {
+  if (erased != erased_ || count < covered_) {
+    *this = {};
+    erased_ = erased;
+  }
+  return scans_ >= kScans || ++scans_ == kScans;
+}
+
+void KeyIndex::add(BorrowedRef key) {
+  auto& places = has_plain_hash(key) ? places_[PyObject_Hash(key)] : others_;
+  places.push_back(static_cast<int>(covered_++));
+}
+
+const std::vector<int>& KeyIndex::with_hash_of(BorrowedRef key) const {
+  static const auto* const none = new std::vector<int>();
+  auto found = places_.find(PyObject_Hash(key));
+  return found == places_.end() ? *none : found->second;
+}
+
+}  // namespace md
