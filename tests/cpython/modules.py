@@ -45,6 +45,7 @@ _SPECIALISED = "looks for an instruction that the interpreter makes of one that 
 _TRACKED = "asks whether the collector tracks a tuple that was just made: those that a region made are tracked until it looks at them"
 _OWN_TEXTS = "asks whether equal keys are one object: a region that makes a dict has its own texts for them"
 _MANY_REGIONS = "puts 150,000 values on the stack: under stress each region of three instructions notes all of them"
+_ALLOCATED = "asks at which line memory was taken, and how much: a region makes its objects later, or not at all"
 _VECTORCALL = (
     "gives a function a vectorcall that does something else, which PyFunction_SetVectorcall() forbids: calls go through "
     "the code of the function"
@@ -73,6 +74,12 @@ KNOWN = {
     "PythonAPITestCase.test_PyLong_Long": _NUMBERS,
     "PythonAPITestCase.test_PyString_FromString": _REFERENCES,
     "SysModuleTest.test_refcount": _REFERENCES,
+    "BugsTest.test_bug_xmltoolkit63": _REFERENCES,
+    "TestTracemallocEnabled.test_get_traced_memory": _ALLOCATED,
+    "TestTracemallocEnabled.test_get_traces": _ALLOCATED,
+    "TestTracemallocEnabled.test_get_traces_intern_traceback": _ALLOCATED,
+    "TestTracemallocEnabled.test_new_reference": _ALLOCATED,
+    "TestTracemallocEnabled.test_set_traceback_limit": _ALLOCATED,
     "test_tuple_reuse": _PLACES,  # of itertools and enumerate
     "test_product_tuple_reuse": _PLACES,
     "test_zip_tuple_reuse": _PLACES,
