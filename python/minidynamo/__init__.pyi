@@ -173,6 +173,7 @@ from ._C import _values_indices
 from ._C import __version__ as __version__
 from ._C import device as _device
 from ._C import dtype as _dtype
+from ._C import memory_format as _memory_format
 from .library.custom_op import ops as ops
 
 _Callable = TypeVar("_Callable", bound=Callable[..., Any])
@@ -192,10 +193,10 @@ int8: _dtype
 long: _dtype
 short: _dtype
 uint8: _dtype
-channels_last: memory_format
-channels_last_3d: memory_format
-contiguous_format: memory_format
-preserve_format: memory_format
+channels_last: _memory_format
+channels_last_3d: _memory_format
+contiguous_format: _memory_format
+preserve_format: _memory_format
 newaxis: None
 
 def explain(function: Callable[..., Any]) -> Callable[..., Any]: ...
