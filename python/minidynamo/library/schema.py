@@ -105,7 +105,7 @@ def _parameter(name, parameter, hints, mutates_args, signature, number):
             f"infer_schema(func): Parameter {name} has unsupported type {hints[name]}. "
             f"Got func with signature {signature})"
         )
-    mutated = mutates_args == "unknown" and found[0].startswith("Tensor") or name in mutates_args
+    mutated = found[0].startswith("Tensor") if mutates_args == "unknown" else name in mutates_args
     if mutated and not found[0].startswith("Tensor"):
         raise ValueError(
             f"infer_schema(func): Parameter {name} is in mutable_args but only Tensors or collections of Tensors "
