@@ -83,6 +83,25 @@ def test_registry(registry):
         _dynamo.lookup_backend("nope")
 
 
+@pytest.mark.parametrize(
+    ("torch_name", "name"),
+    [("inductor", "onednn"), ("aot_eager", "eager"), ("aot_eager_decomp_partition", "eager")],
+)
+def test_names_that_torch_has_for_backends(registry, torch_name, name):
+
+    def mine(gm, example_inputs):
+        return gm.forward
+
+    assert _dynamo.lookup_backend(torch_name) is _dynamo.lookup_backend(name)
+    assert _compile._chosen_backend(torch_name, None, None) == name
+    assert torch_name not in _dynamo.list_backends()
+    with pytest.raises(RuntimeError, match=f"the backend '{torch_name}' has no option 'trace.enabled'"):
+        compile(f, backend=torch_name, options={"trace.enabled": True})
+    _dynamo.register_backend(mine, name=torch_name)
+    assert _dynamo.lookup_backend(torch_name) is mine
+    assert _compile._chosen_backend(torch_name, None, None) is mine
+
+
 def test_options_reach_a_callable_backend():
     def backend(gm, example_inputs, **settings):
         return settings

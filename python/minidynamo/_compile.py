@@ -4,7 +4,7 @@ import sys
 from types import FunctionType, MethodType
 
 from . import _C
-from ._dynamo.backends import get_default_backend, lookup_backend
+from ._dynamo.backends import get_default_backend, known_name, lookup_backend
 from ._dynamo.decorators import allow_in_graph, is_module
 
 # Known to the extension by name; every other backend is passed as a callable.
@@ -139,11 +139,11 @@ def _chosen_backend(backend, mode, options):
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"compile(): options must be a dict, not {type(options).__name__}")
     chosen = lookup_backend(backend)
-    if backend in _NATIVE_BACKENDS:
+    if known_name(backend) in _NATIVE_BACKENDS:
         if options:
             unknown = ", ".join(map(repr, options))
             raise RuntimeError(f"compile(): the backend {backend!r} has no option {unknown}")
-        return backend
+        return known_name(backend)
     from . import fx  # noqa: F401  what the backend will be given
 
     settings = {key: value for key, value in (("mode", mode), ("options", options)) if value is not None}

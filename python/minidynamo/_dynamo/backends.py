@@ -18,6 +18,16 @@ def eager(gm, example_inputs):
 # The first two are known to the extension by name, which then runs them without Python.
 _BACKENDS = {"onednn": onednn, "eager": eager}
 
+# What torch calls the like. Not listed; a backend registered under such a name takes precedence.
+_TORCH_NAMES = {"inductor": "onednn", "aot_eager": "eager", "aot_eager_decomp_partition": "eager"}
+
+
+def known_name(backend):
+    """The name that a backend is registered under; a callable, or a name that nothing has, is returned as it is."""
+    if isinstance(backend, str) and backend not in _BACKENDS:
+        return _TORCH_NAMES.get(backend, backend)
+    return backend
+
 
 _TAGS = {}
 
@@ -63,9 +73,9 @@ def lookup_backend(compiler_fn):
     if isinstance(compiler_fn, str):
         from .exc import InvalidBackend
 
-        if compiler_fn not in _BACKENDS:
+        if known_name(compiler_fn) not in _BACKENDS:
             raise InvalidBackend(compiler_fn)
-        return _BACKENDS[compiler_fn]
+        return _BACKENDS[known_name(compiler_fn)]
     if not callable(compiler_fn):
         raise TypeError(f"a backend must be a name or a callable, not {type(compiler_fn).__name__}")
     return compiler_fn
