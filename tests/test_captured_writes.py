@@ -44,7 +44,7 @@ def outcome(function, args):
         return type(error), str(error), [facts(arg) for arg in args]
     before = [facts(value) for value in flat(results)]
     layout = places(args, results)
-    versions = [arg._version for arg in args if isinstance(arg, md.Tensor)]
+    versions = [value._version for value in [*args, *flat(results)] if isinstance(value, md.Tensor)]
     # What shares memory shows it: a write through one tensor is seen through the others.
     for value in flat(results):
         if isinstance(value, md.Tensor) and value.numel() > 0 and 0 not in value.stride():

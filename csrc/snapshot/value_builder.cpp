@@ -136,8 +136,12 @@ void ValueBuilder::set_outputs(std::span<Tensor> outputs) { outputs_ = outputs; 
 Ref ValueBuilder::build(RecipeId id) {
   if (values_[id]) return values_[id];
   const Recipe& recipe = snapshot_.recipes[id];
-  if (recipe.kind == RecipeKind::Output)
-    return values_[id] = default_tensor_type().wrap(std::move(outputs_[recipe.index]));
+  if (recipe.kind == RecipeKind::Output) {
+    Tensor& output = outputs_[recipe.index];
+    if (const StoragePtr& storage = output->storage(); recipe.writes > 0 && storage)
+      while (storage->version() < static_cast<uint64_t>(recipe.writes)) storage->bump_version();
+    return values_[id] = default_tensor_type().wrap(std::move(output));
+  }
   Ref made = make(recipe, id);
   // Making may fill what waits, of which something may have asked for this very value: there is one object.
   if (!values_[id]) values_[id] = std::move(made);

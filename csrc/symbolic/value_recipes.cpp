@@ -55,6 +55,7 @@ void RegionFinisher::describe_tensor(TensorValue* tensor, Recipe& recipe) {
   if (tensor->source != nullptr) return hand_on(tensor->source, recipe);
   recipe.kind = RecipeKind::Output;
   recipe.index = static_cast<int32_t>(outputs_.size());
+  if (tensor->base != nullptr && tensor->base->source == nullptr) recipe.writes = tensor->base->version;
   outputs_.push_back(walk_.output_value(tensor));
 }
 
