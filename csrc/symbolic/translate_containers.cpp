@@ -3,6 +3,7 @@
 
 #include "cpython/object_protocol.h"
 #include "cpython/text.h"
+#include "symbolic/name_spaces.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/walk.h"
 
@@ -236,8 +237,10 @@ void set_function_part(Walk& walk, FunctionValue* function, int flag, ValuePtr v
 void require_written_globals(Walk& walk) {
   static PyObject* const kNames[] = {PyUnicode_InternFromString("__name__"),
                                      PyUnicode_InternFromString("__builtins__")};
+  if (!walk.any_dict_written()) return;
+  ValuePtr globals = walk.globals_dict(ValuePtr(globals_function(walk)));
   for (PyObject* name : kNames)
-    if (walk.any_dict_written_at(name))
+    if (walk.written_item(globals, name))
       walk.graph_break(BreakReason::object_creation, str_cat("a function whose ", text_of(name), " was written"));
 }
 
