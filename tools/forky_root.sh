@@ -3,7 +3,7 @@
 #   tools/forky_root.sh 3.14 [arguments of pytest]
 # Makes the root with debootstrap in MINIDYNAMO_FORKY_ROOT (default: build/forky) and keeps it. Needs root.
 # Where the root cannot be had (no root, debootstrap, mount, network or archive), or the tests could not begin within
-# MINIDYNAMO_FORKY_SECONDS (default: 1500) or end within 1200 more, it says so and ends with status 77.
+# MINIDYNAMO_FORKY_SECONDS (default: 1500), it says so and ends with status 77. Tests that have begun run to their end.
 # The C++ tests are left out, because they know no Python; MINIDYNAMO_CORE_TESTS=ON builds and runs them too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -112,8 +112,4 @@ tell "built the package"
 if [ "$core_tests" = ON ]; then
   inside /root/minidynamo/.venv-build/bin/ctest --test-dir /root/minidynamo/build/core --output-on-failure
 fi
-status=0
-timeout 1200 chroot "$root" env -i "${settings[@]}" \
-  sh -c 'cd /root/minidynamo && exec "$0" -m pytest "$@"' ".venv-$version/bin/python" "$@" || status=$?
-[ "$status" != 124 ] || skip "its tests did not end in time"
-exit "$status"
+inside sh -c 'cd /root/minidynamo && exec "$0" -m pytest "$@"' ".venv-$version/bin/python" "$@"
