@@ -15,6 +15,18 @@ bool same_layout(const TensorSpec& a, const TensorSpec& b) {
   return a.dtype == b.dtype && same(a.sizes, b.sizes) && same(a.strides, b.strides);
 }
 
+// A stride over a dim without elements is a product with its size in a view, and as with one element in a new tensor:
+// equal expressions are equal numbers where no such dim is empty, which becomes a guard.
+bool strides_over_elements(const TensorSpec& spec) {
+  for (int inner = 0; inner < spec.rank(); ++inner) {
+    Dim size = spec.sizes[inner], step = size * spec.strides[inner];
+    auto goes_over = [step](Dim stride) { return same(stride, step); };
+    if (size.is_symbolic() && std::any_of(spec.strides.begin(), spec.strides.end(), goes_over) && known_equal(size, 0))
+      return false;
+  }
+  return true;
+}
+
 // index_put has no name of its own in Python: it is what x[i, j] = y writes.
 bool has_in_place_form(const OpRow& row) {
   static const OpRow* const index_put = find_op("index_put");
@@ -139,7 +151,9 @@ ValueRef Walk::whole_base(TensorValue* tensor, ValueRef value) {
     Node* node = graph_->add_op(*copy, {tensor->base->current, value, Scalar(false)}, location());
     next = {node, 0};
   }
-  if (!same_layout(graph_->info(next).spec, layout))
+  // The memory of an input stays its own.
+  bool is_kept = tensor->base->source != nullptr || strides_over_elements(layout);
+  if (!is_kept || !same_layout(graph_->info(next).spec, layout))
     graph_break(BreakReason::tensor_write, "its elements do not lie one after another");
   return next;
 }
