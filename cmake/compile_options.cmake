@@ -15,6 +15,8 @@ add_library(minidynamo_options INTERFACE)
 target_compile_options(minidynamo_options INTERFACE -Wall -Wextra $<$<BOOL:${MINIDYNAMO_WERROR}>:-Werror>)
 target_include_directories(minidynamo_options INTERFACE "${PROJECT_SOURCE_DIR}/csrc")
 if(MINIDYNAMO_SANITIZE)
+  # An index past a container's end may lie within its memory.
+  target_compile_definitions(minidynamo_options INTERFACE _GLIBCXX_ASSERTIONS)
   target_compile_options(minidynamo_options INTERFACE -fsanitize=${MINIDYNAMO_SANITIZE} -fno-sanitize-recover=all
                          -fno-omit-frame-pointer)
   target_link_options(minidynamo_options INTERFACE -fsanitize=${MINIDYNAMO_SANITIZE})

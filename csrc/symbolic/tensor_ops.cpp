@@ -394,7 +394,8 @@ class OpCapture {
     bool grad = walk_.grad_mode && !walk_.inference_mode && passes_gradient(*row_) && any_requires_grad();
     std::vector<ValuePtr> results;
     ValuePtr base = viewed(*node);
-    if (base && row_->is_argument(as<TensorValue>(base)->spec, node->outs[0].spec)) return base;
+    if (base && node->outs.size() == 1 && row_->is_argument(as<TensorValue>(base)->spec, node->outs[0].spec))
+      return base;
     for (size_t i = 0; i < node->outs.size(); ++i) {
       TensorSpec& spec = node->outs[i].spec;
       spec.requires_grad = grad && is_floating(spec.dtype);

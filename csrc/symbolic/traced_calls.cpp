@@ -132,7 +132,7 @@ std::vector<Tensor> WalkRecorder::record(const OpRow& row, std::span<const Arg> 
   const Tensor* viewed = args.empty() ? nullptr : std::get_if<Tensor>(&args[0]);
   if (viewed == nullptr || !viewed->defined() || !is_recording(*viewed) || !is_window(*node)) return outs;
   auto* of = as<TensorValue>(value_of(capture, *viewed));
-  if (row.is_argument(of->spec, node->outs[0].spec)) return {*viewed};
+  if (outs.size() == 1 && row.is_argument(of->spec, node->outs[0].spec)) return {*viewed};
   for (size_t i = 0; i < outs.size(); ++i)
     capture.walk.make_alias(as<TensorValue>(value_of(capture, outs[i])), of, *node, static_cast<int>(i));
   return outs;
