@@ -340,12 +340,16 @@ void matmul_kernel(const OpCall& call, std::span<Tensor> outs) {
   multiply(left, right, outs[0]);
 }
 
+// Whole numbers stay such: a factor of them loses its fraction. A bool is a number.
+Scalar factor_of(const OpCall& call, int arg, DType dtype) {
+  const Scalar& factor = scalar_arg(call, arg);
+  require_fits(call, scalar_operand_dtype(dtype), factor);
+  return is_floating(dtype) && factor.is_float() ? factor : Scalar(factor.as_int());
+}
+
 void addmm_kernel(const OpCall& call, std::span<Tensor> outs) {
   multiply(tensor_arg(call, 1), tensor_arg(call, 2), outs[0]);
-  const Scalar& beta = scalar_arg(call, 3);
-  const Scalar& alpha = scalar_arg(call, 4);
-  require_fits(call, scalar_operand_dtype(outs[0]->dtype()), beta);
-  require_fits(call, scalar_operand_dtype(outs[0]->dtype()), alpha);
+  Scalar beta = factor_of(call, 3, outs[0]->dtype()), alpha = factor_of(call, 4, outs[0]->dtype());
   if (alpha.as_double() != 1) combine("mul", outs[0], alpha, {});
   // beta 0 ignores self, NaNs in it too.
   if (beta.as_double() == 0) return;

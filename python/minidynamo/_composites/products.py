@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import minidynamo
 
 from .._C import Tensor
@@ -400,7 +402,23 @@ def ger(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 def _whole(factor: float, like: Tensor) -> Any:
-    return factor != 0 if like.dtype is minidynamo.bool else int(factor)
+    if like.dtype is minidynamo.bool:
+        return factor != 0
+    # torch takes a negative number for whole numbers without sign, and wraps it.
+    info = minidynamo.iinfo(like.dtype)
+    if not -max(info.max, -info.min) <= factor <= info.max:
+        raise RuntimeError(f"value cannot be converted to type {info.dtype} without overflow")
+    return int(factor)
+
+
+def _require_held(dtype: Any, *factors: float) -> None:
+    """Raises RuntimeError for a finite number that a 16-bit dtype holds as an infinity alone."""
+    if not dtype.is_floating_point or dtype.itemsize > 2:
+        return
+    info = minidynamo.finfo(dtype)
+    for factor in factors:
+        if math.isfinite(factor) and abs(factor) > info.max:
+            raise RuntimeError(f"value cannot be converted to type {info.dtype} without overflow")
 
 
 def _scaled_sum(self: Tensor, product: Tensor, beta: float, alpha: float, dtype: Any = None) -> Tensor:
@@ -436,6 +454,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
     require_tensor("addmv", input)
+    _require_held(input.dtype, beta, alpha)
     return _scaled_sum(input, minidynamo.mv(*widened(mat, vec)), beta, alpha, mat.dtype)
 
 
@@ -443,7 +462,17 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2)."""
     require_tensor("addr", input)
-    return _scaled_sum(input, minidynamo.outer(vec1, vec2), beta, alpha)
+    product = minidynamo.outer(vec1, vec2)
+    dtype = minidynamo.result_type(input, product)
+    for name, number in (("beta", beta), ("alpha", alpha)):
+        if isinstance(number, bool) and dtype is not minidynamo.bool:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+        if isinstance(number, float) and not dtype.is_floating_point:
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    _require_held(dtype, beta, alpha)
+    if dtype is minidynamo.bool:
+        beta, alpha = bool(beta), bool(alpha)
+    return _scaled_sum(input.to(dtype), product.to(dtype), beta, alpha)
 
 
 @composite("function method")
