@@ -21,11 +21,6 @@ OPEN = {
     "linalg.svd": "singular vectors are unique up to their signs, those of no singular value up to rotations",
     "svd": "as linalg.svd",
 }
-# Faults of minidynamo that are not mended yet, each as (operator, dtype).
-FAULTS = dict.fromkeys(
-    [("nn.functional.interpolate.bilinear", "uint8"), ("nn.functional.interpolate.bicubic", "uint8")],
-    "torch weighs in whole numbers of 16 bits and rounds between rows and columns",
-)
 # Wrong calls that both libraries refuse, each with an exception that no documentation names.
 WRONG_CALLS_OPEN = {
     "__rdiv__": "called on a number: a method of torch's written in Python fails inside, a slot of a type refuses it",
@@ -106,6 +101,4 @@ def test_wrong_calls(name):
 @pytest.mark.parametrize("dtype", database.DTYPES)
 @pytest.mark.parametrize("name", COMPARED)
 def test_all_samples(name, dtype, way):
-    if (name, dtype) in FAULTS:
-        pytest.xfail(FAULTS[name, dtype])
     check(name, database.outcomes(name, ENTRIES[name], dtype, way))

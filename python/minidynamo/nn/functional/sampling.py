@@ -9,6 +9,7 @@ import minidynamo
 
 from ..._C import Tensor
 from ..._composites.registry import is_narrow, prims
+from .byte_images import weigh_bytes
 
 __all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
 
@@ -25,8 +26,8 @@ def _places(extent: int, size: int, align_corners: bool, scale: float | None, dt
 
 
 def _place_dtype(input: Tensor) -> Any:
-    """Places and weights are computed in float32, for float64 in its own."""
-    return minidynamo.float64 if input.dtype is minidynamo.float64 else minidynamo.float32
+    """Places and weights are computed in float32, for float64 in its own, and for bytes to be rounded from float64."""
+    return minidynamo.float32 if input.dtype is minidynamo.float32 else minidynamo.float64
 
 
 def _nearest(input: Tensor, dim: int, size: int, scale: float | None, exact: bool) -> Tensor:
@@ -37,36 +38,45 @@ def _nearest(input: Tensor, dim: int, size: int, scale: float | None, exact: boo
     return input.index_select(dim, places.long())
 
 
-def _linear(input: Tensor, dim: int, size: int, scale: float | None, align_corners: bool) -> Tensor:
-    extent = input.shape[dim]
-    places = _places(extent, size, align_corners, scale, _place_dtype(input)).clamp(min=0)
+def _linear_taps(places: Tensor, extent: int) -> tuple[list[Tensor], list[Tensor]]:
+    """The elements that each output element is made of, and how much of each."""
+    places = places.clamp(min=0)
     below = places.floor().clamp(max=extent - 1)
-    shape = [1] * input.dim()
-    shape[dim] = size
-    weight = (places - below).to(input.dtype).reshape(shape)
-    low = input.index_select(dim, below.long())
-    high = input.index_select(dim, (below + 1).clamp(max=extent - 1).long())
-    return low * (1 - weight) + high * weight
+    weight = places - below
+    return [below.long(), (below + 1).clamp(max=extent - 1).long()], [1 - weight, weight]
 
 
-def _cubic(input: Tensor, dim: int, size: int, scale: float | None, align_corners: bool) -> Tensor:
-    extent = input.shape[dim]
-    places = _places(extent, size, align_corners, scale, _place_dtype(input))
+def _cubic_taps(places: Tensor, extent: int) -> tuple[list[Tensor], list[Tensor]]:
     below = places.floor()
     t = places - below
     a = -0.75
-    far = [t + 1, 2 - t]
-    near = [t, 1 - t]
-    outer = [((a * x - 5 * a) * x + 8 * a) * x - 4 * a for x in far]
-    inner = [((a + 2) * x - (a + 3)) * x * x + 1 for x in near]
+    outer = [((a * x - 5 * a) * x + 8 * a) * x - 4 * a for x in (t + 1, 2 - t)]
+    inner = [((a + 2) * x - (a + 3)) * x * x + 1 for x in (t, 1 - t)]
+    indices = [(below + step).clamp(0, extent - 1).long() for step in (-1, 0, 1, 2)]
+    return indices, [outer[0], inner[0], inner[1], outer[1]]
+
+
+def _weigh(input: Tensor, dim: int, indices: list[Tensor], weights: list[Tensor]) -> Tensor:
     shape = [1] * input.dim()
-    shape[dim] = size
+    shape[dim] = -1
     total: Any = None
-    for step, weight in ((-1, outer[0]), (0, inner[0]), (1, inner[1]), (2, outer[1])):
-        part = input.index_select(dim, (below + step).clamp(0, extent - 1).long())
-        part = part * weight.to(input.dtype).reshape(shape)
+    for index, weight in zip(indices, weights, strict=True):
+        part = input.index_select(dim, index) * weight.reshape(shape)
         total = part if total is None else total + part
     return total
+
+
+def _resample(input: Tensor, sizes: list[int], scales: list[Any], mode: str, align_corners: bool) -> Tensor:
+    taps = _cubic_taps if mode == "bicubic" else _linear_taps
+    bytes_ = input.dtype is minidynamo.uint8
+    # Rounded between the dims, bytes depend on their order.
+    for at in reversed(range(len(sizes))):
+        dim, extent, size = 2 + at, input.shape[2 + at], sizes[at]
+        if bytes_ and size == extent:  # also where there is a scale
+            continue
+        places = _places(extent, size, align_corners, scales[at], _place_dtype(input))
+        input = (weigh_bytes if bytes_ else _weigh)(input, dim, *taps(places, extent))
+    return input
 
 
 def interpolate(
@@ -128,19 +138,16 @@ def interpolate(
         pools = minidynamo.nn.functional
         pool = (pools.adaptive_avg_pool1d, pools.adaptive_avg_pool2d, pools.adaptive_avg_pool3d)[rank - 1]
         return pool(input, sizes)
-    dtype = input.dtype
-    whole = not input.is_floating_point() and not mode.startswith("nearest")
-    # Each dim is a step that would round to a narrow dtype.
-    if whole or (is_narrow(input) and not mode.startswith("nearest")):
-        input = input.float()
-    for at in range(rank):
-        if mode.startswith("nearest"):
+    if mode.startswith("nearest"):
+        for at in range(rank):
             input = _nearest(input, 2 + at, sizes[at], scales[at], mode == "nearest-exact")
-        elif mode == "bicubic":
-            input = _cubic(input, 2 + at, sizes[at], scales[at], bool(align_corners))
-        else:
-            input = _linear(input, 2 + at, sizes[at], scales[at], bool(align_corners))
-    return input.round().clamp(0, 255).to(dtype) if whole else input.to(dtype)
+        return input
+    dtype = input.dtype
+    if not input.is_floating_point() and (dtype is not minidynamo.uint8 or rank != 2):
+        raise NotImplementedError(f"[interpolate] {mode} is not implemented for {dtype}; shape {tuple(input.shape)}")
+    # Each dim is a step that would round to a narrow dtype.
+    wide = input.float() if is_narrow(input) else input
+    return _resample(wide, sizes, scales, mode, bool(align_corners)).to(dtype)
 
 
 def upsample(
