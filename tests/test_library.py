@@ -48,7 +48,11 @@ def make_square(with_fake=True):
         ("def f(x: Tensor, y: Tensor | None) -> None: ...", ("x",), "(Tensor(a0!) x, Tensor? y) -> ()"),
         ("def f(x: Tensor, sizes: Sequence[int]) -> list[Tensor]: ...", (), "(Tensor x, SymInt[] sizes) -> Tensor[]"),
         ("def f(x: Tensor, y: Tensor) -> Tensor: ...", "unknown", "(Tensor(a0!) x, Tensor(a1!) y) -> Tensor"),
-        ("def f(x: Tensor, n: int, know: float) -> None: ...", "unknown", "(Tensor(a0!) x, SymInt n, float know) -> ()"),
+        (
+            "def f(x: Tensor, n: int, know: float) -> None: ...",
+            "unknown",
+            "(Tensor(a0!) x, SymInt n, float know) -> ()",
+        ),
     ],
 )
 def test_schemas(function, mutates, text):
