@@ -23,6 +23,7 @@ class Generator:
     run: str = ""
     check: str = ""
     checked: bool = True  # whether config.check_captures may be on: it compiles, and draws no random numbers beside
+    needs: str = ""  # the module that it is held against
 
 
 GENERATORS = {
@@ -36,14 +37,14 @@ GENERATORS = {
     "symbolic_sizes": Generator("test_symbolic_sizes", check="check_drawn"),
     "guarded_objects": Generator("test_memories", run="run_objects", checked=False),
     "changed_modules": Generator("test_memories", run="run_modules"),
-    "calls": Generator("test_op_fuzz", run="run_calls"),
+    "calls": Generator("test_op_fuzz", run="run_calls", needs="torch"),
     "operations": Generator("test_ops_differential", run="run_drawn"),
-    "byte_images": Generator("test_byte_images", check="check_drawn"),
+    "byte_images": Generator("test_byte_images", check="check_drawn", checked=False, needs="torch"),
     "bad_arguments": Generator("test_bad_input", check="check_drawn", checked=False),
     "row_loops": Generator("test_plan_rows", check="check_drawn"),
     "chosen_rows": Generator("test_plan_chosen_rows", check="check_drawn"),
     "machine_code": Generator("test_machine_code", check="check_drawn"),
-    "texts": Generator("test_repr", run="run_drawn", checked=False),
+    "texts": Generator("test_repr", run="run_drawn", checked=False, needs="torch"),
     "graphs": Generator(binary=("plan_test", "graphs"), checked=False),
     "products": Generator(binary=("plan_test", "products"), checked=False),
     "instructions": Generator(binary=("machine_code_test", "instructions"), checked=False),

@@ -45,8 +45,8 @@ def test_each_runs(name):
     row = GENERATORS[name]
     if not is_built(row):
         pytest.skip(f"{row.binary[0]} is not built")
-    if row.module in ("test_repr", "test_op_fuzz"):
-        pytest.importorskip("torch")
+    if row.needs:
+        pytest.importorskip(row.needs)
     before = _C.check_captures_counts()
     with config.patch(check_captures=10 if row.checked else 0):
         load(name)(5, 3_000_000)

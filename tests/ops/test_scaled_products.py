@@ -56,6 +56,13 @@ def same(ours, theirs):
     )
 
 
+@pytest.mark.parametrize(("own", "other"), itertools.product(DTYPES, DTYPES))
+def test_addr_of_a_tensor_without_dims(own, other):
+    calls = [lib.addr(tensor(lib, (1,), own)[0], *(tensor(lib, (2,), other) for _ in range(2))) for lib in (md, torch)]
+    ours, theirs = ((str(result.dtype).rpartition(".")[2], result.tolist()) for result in calls)
+    assert ours == theirs
+
+
 @pytest.mark.parametrize(("name", "own", "other"), CASES)
 def test_as_torch(name, own, other):
     wrong = []

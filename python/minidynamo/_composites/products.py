@@ -463,7 +463,8 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     """beta * input + alpha * outer(vec1, vec2)."""
     require_tensor("addr", input)
     product = minidynamo.outer(vec1, vec2)
-    dtype = minidynamo.result_type(input, product)
+    # A tensor without dims counts as any other here.
+    dtype = minidynamo.promote_types(input.dtype, product.dtype)
     for name, number in (("beta", beta), ("alpha", alpha)):
         if isinstance(number, bool) and dtype is not minidynamo.bool:
             raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
