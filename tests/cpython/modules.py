@@ -42,6 +42,20 @@ _REFERENCES = (
 _PLACES = "asks whether Python uses the place of an object that died at once: a region makes its objects later"
 _WEAK = "counts the weak references to an object: a region that makes or follows one is guarded by one of its own"
 _SPECIALISED = "looks for an instruction that the interpreter makes of one that it has executed often"
+# Of test_opcache: each asks for the instruction first.
+_RACES = """
+binary_subscr_list_int for_iter_list load_attr_class load_attr_instance_value load_attr_method_lazy_dict
+load_attr_method_no_dict load_attr_method_with_values load_attr_module load_attr_with_hint load_global_module
+store_attr_instance_value store_attr_with_hint store_subscr_list_int unpack_sequence_list
+""".split()
+_PLACES_OF_ATTRIBUTES = (
+    "counts the places that a class has laid out for attributes: an object that is made and dropped inside a region never "
+    "gave it one"
+)
+_DEPTH = (
+    "sets a recursion limit that suffices where the interpreter has specialised the calls of C functions, which then take "
+    "nothing of it: without a hook it fails as well when it is run first"
+)
 _TRACKED = "asks whether the collector tracks a tuple that was just made: those that a region made are tracked until it looks at them"
 _OWN_TEXTS = "asks whether equal keys are one object: a region that makes a dict has its own texts for them"
 _MANY_REGIONS = "puts 150,000 values on the stack: under stress each region of three instructions notes all of them"
@@ -97,6 +111,11 @@ KNOWN = {
     "TypeCacheWithSpecializationTests.test_class_load_attr_specialization_user_type": _SPECIALISED,
     "TypeCacheWithSpecializationTests.test_store_attr_specialization_user_type": _SPECIALISED,
     "TypeCacheWithSpecializationTests.test_to_bool_specialization_user_type": _SPECIALISED,
+    "TestCallCache.test_assign_init_code": _SPECIALISED,  # of test_opcache, as those of _RACES
+    "TestInstanceDict.test_dict_dematerialization": _PLACES_OF_ATTRIBUTES,
+    "TestInstanceDict.test_dict_dematerialization_copy": _PLACES_OF_ATTRIBUTES,
+    "TestInstanceDict.test_dict_dematerialization_pickle": _PLACES_OF_ATTRIBUTES,
+    "TestSupport.test_recursion": _DEPTH,
     "TypeCacheTests.test_tp_version_tag_unique": "skips where reading an attribute gave a class no version: a region has read it already",
     "TupleTest.test_track_literals": _TRACKED,
     "TestNamedTuple.test_large_size": _MANY_REGIONS,
@@ -109,7 +128,7 @@ KNOWN = {
     "TestPEP590.test_setvectorcall": _VECTORCALL,
     "TestPEP590.test_setvectorcall_load_attr_specialization_deopt": _VECTORCALL,
     "TestPEP590.test_setvectorcall_load_attr_specialization_skip": _VECTORCALL,
-}
+} | {f"TestRacesDoNotCrash.test_{name}": _SPECIALISED for name in _RACES}
 
 # Tests that measure time or count on the order of threads: they fail now and then on a busy machine, also without a hook.
 UNSTEADY = {
