@@ -39,6 +39,7 @@ GENERATORS = {
     "changed_modules": Generator("test_memories", run="run_modules"),
     "calls": Generator("test_op_fuzz", run="run_calls", needs="torch"),
     "operations": Generator("test_ops_differential", run="run_drawn"),
+    "interpolation": Generator("test_interpolation", check="check_drawn", checked=False, needs="torch"),
     "byte_images": Generator("test_byte_images", check="check_drawn", checked=False, needs="torch"),
     "bad_arguments": Generator("test_bad_input", check="check_drawn", checked=False),
     "row_loops": Generator("test_plan_rows", check="check_drawn"),

@@ -51,7 +51,7 @@ def test_bytes_of_other_ranks(mode, sizes):
 def draw(rng):
     """(shape, keywords) of a call."""
     shape = (rng.choice((1, 2)), rng.choice((1, 2, 3, 4, 5, 8)), rng.randint(1, 9), rng.randint(1, 9))
-    keywords = {"mode": rng.choice(("bilinear", "bicubic"))}
+    keywords = {"mode": rng.choice(("bilinear", "bicubic")), "antialias": rng.random() < 0.4}
     if rng.random() < 0.5:
         keywords["align_corners"] = rng.random() < 0.5
     if rng.random() < 0.5:

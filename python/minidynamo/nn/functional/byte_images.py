@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import minidynamo
 
@@ -10,20 +11,26 @@ from ..._C import Tensor
 
 __all__: list[str] = []
 
-# Of the weights' fractions: the largest weight fits 16 bits with its sign.
-_BITS = 15
+# Of the weights' fractions. As many bits less are used as the largest weight needs to fit 16 bits with its sign.
+_BITS = 22
+_LEAST_BITS = 14  # no weight is 2
 
 
 def _whole_weights(weights: list[Tensor]) -> list[Tensor]:
-    """Rounded to fractions of 2**_BITS; to half as many where the largest would not fit."""
+    """As fractions of 2**_BITS."""
     largest = weights[0].max()
     for weight in weights[1:]:
         largest = largest.maximum(weight.max())
-    one = float(1 << _BITS)
-    fits = (largest * one + 0.5) < one
-    unit = minidynamo.where(fits, one, one / 2)
-    step = minidynamo.where(fits, 1, 2)
-    return [((weight * unit).abs() + 0.5).floor().copysign(weight).int() * step.int() for weight in weights]
+    step = minidynamo.ones((), dtype=largest.dtype)
+    for bits in range(_BITS - 1, _LEAST_BITS - 1, -1):
+        fits = largest * float(2 << bits) + 0.5 < 32768
+        step = minidynamo.where(fits, step, float(1 << (_BITS - bits)))
+    unit = float(1 << _BITS) / step
+    return [(((weight * unit).abs() + 0.5).floor().copysign(weight) * step).int() for weight in weights]
+
+
+def _rounded(total: Tensor, dtype: Any) -> Tensor:
+    return ((total + (1 << (_BITS - 1))) >> _BITS).clamp(0, 255).to(dtype)
 
 
 def weigh_bytes(input: Tensor, dim: int, indices: list[Tensor], weights: list[Tensor]) -> Tensor:
@@ -38,9 +45,16 @@ def weigh_bytes(input: Tensor, dim: int, indices: list[Tensor], weights: list[Te
         taps[at] = taps[at].masked_fill(met, 0.0)
     shape = [1] * input.dim()
     shape[dim] = -1
-    total = None
+    total: Any = None
     for index, weight in zip(indices, _whole_weights(taps), strict=True):
         part = input.index_select(dim, index).int() * weight.reshape(shape)
-        total = part + (1 << (_BITS - 1)) if total is None else total + part
-    assert total is not None
-    return (total >> _BITS).clamp(0, 255).to(input.dtype)
+        total = part if total is None else total + part
+    return _rounded(total, input.dtype)
+
+
+def weigh_bytes_of_windows(windows: Tensor, dim: int, weights: Tensor) -> Tensor:
+    """The sum over the dim behind `dim`; weights are float64, of the sizes of both dims."""
+    shape = [1] * windows.dim()
+    shape[dim : dim + 2] = weights.shape
+    whole = _whole_weights([weights])[0].reshape(shape)
+    return _rounded((windows.int() * whole).sum(dim + 1), windows.dtype)

@@ -9,20 +9,25 @@ import minidynamo
 
 from ..._C import Tensor
 from ..._composites.registry import is_narrow, prims
-from .byte_images import weigh_bytes
+from .byte_images import weigh_bytes, weigh_bytes_of_windows
 
 __all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
 
 _RANKS = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 
 
+def _step(extent: int, size: int, align_corners: bool, scale: float | None) -> float:
+    """How many elements of the input an output element is from the next."""
+    if align_corners:
+        return (extent - 1) / (size - 1) if size > 1 else 0.0
+    return 1 / scale if scale is not None else extent / size
+
+
 def _places(extent: int, size: int, align_corners: bool, scale: float | None, dtype: Any) -> Tensor:
     """Where each output element lies in the input, counted in its elements."""
     number = minidynamo.arange(size, dtype=dtype)
-    if align_corners:
-        return number * ((extent - 1) / (size - 1) if size > 1 else 0.0)
-    step = 1 / scale if scale is not None else extent / size
-    return (number + 0.5) * step - 0.5
+    step = _step(extent, size, align_corners, scale)
+    return number * step if align_corners else (number + 0.5) * step - 0.5
 
 
 def _place_dtype(input: Tensor) -> Any:
@@ -32,6 +37,9 @@ def _place_dtype(input: Tensor) -> Any:
 
 def _nearest(input: Tensor, dim: int, size: int, scale: float | None, exact: bool) -> Tensor:
     extent = input.shape[dim]
+    # As in torch, a scale of an image's does not count where the size stays or is doubled.
+    if input.dim() == 4 and not exact and size in (extent, 2 * extent):
+        scale = None
     step = 1 / scale if scale is not None else extent / size
     number = minidynamo.arange(size, dtype=minidynamo.float32)
     places = ((number + 0.5 if exact else number) * step).floor().clamp(max=extent - 1)
@@ -46,14 +54,57 @@ def _linear_taps(places: Tensor, extent: int) -> tuple[list[Tensor], list[Tensor
     return [below.long(), (below + 1).clamp(max=extent - 1).long()], [1 - weight, weight]
 
 
+def _cubic_near(x: Tensor, a: float) -> Tensor:
+    """The weight of an element nearer than 1."""
+    return ((a + 2) * x - (a + 3)) * x * x + 1
+
+
+def _cubic_far(x: Tensor, a: float) -> Tensor:
+    """That of one between 1 and 2."""
+    return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+
 def _cubic_taps(places: Tensor, extent: int) -> tuple[list[Tensor], list[Tensor]]:
     below = places.floor()
     t = places - below
-    a = -0.75
-    outer = [((a * x - 5 * a) * x + 8 * a) * x - 4 * a for x in (t + 1, 2 - t)]
-    inner = [((a + 2) * x - (a + 3)) * x * x + 1 for x in (t, 1 - t)]
+    far = [_cubic_far(x, -0.75) for x in (t + 1, 2 - t)]
+    near = [_cubic_near(x, -0.75) for x in (t, 1 - t)]
     indices = [(below + step).clamp(0, extent - 1).long() for step in (-1, 0, 1, 2)]
-    return indices, [outer[0], inner[0], inner[1], outer[1]]
+    return indices, [far[0], near[0], near[1], far[1]]
+
+
+def _linear_filter(x: Tensor) -> Tensor:
+    return (1 - x).clamp(min=0)
+
+
+def _cubic_filter(x: Tensor) -> Tensor:
+    return minidynamo.where(x < 1, _cubic_near(x, -0.5), minidynamo.where(x < 2, _cubic_far(x, -0.5), 0.0))
+
+
+def _windows(extent: int, size: int, step: float, radius: int, dtype: Any) -> tuple[Tensor, Tensor]:
+    """What each output element is made of without aliasing: all elements within a filter that is as wide as its step.
+
+    Indices and weights, of shape (size, elements of the longest window).
+    """
+    wide = max(step, 1.0)
+    reach = radius * wide
+    centers = ((minidynamo.arange(size, dtype=dtype) + 0.5) * step).unsqueeze(1)
+    first = (centers - reach + 0.5).floor().clamp(min=0)
+    end = (centers + reach + 0.5).floor().clamp(max=extent)
+    indices = first + minidynamo.arange(math.ceil(reach) * 2 + 1, dtype=dtype)
+    filter_ = _linear_filter if radius == 1 else _cubic_filter
+    weights = filter_(((indices - centers + 0.5) / wide).abs()).masked_fill(indices >= end, 0.0)
+    total = weights.sum(1, keepdim=True)
+    return indices.clamp(max=extent - 1).long(), weights / total.masked_fill(total == 0, 1.0)
+
+
+def _filter_windows(input: Tensor, dim: int, indices: Tensor, weights: Tensor) -> Tensor:
+    windows = input.index_select(dim, indices.flatten()).unflatten(dim, indices.shape)
+    if input.dtype is minidynamo.uint8:
+        return weigh_bytes_of_windows(windows, dim, weights)
+    shape = [1] * windows.dim()
+    shape[dim : dim + 2] = weights.shape
+    return (windows * weights.reshape(shape)).sum(dim + 1)
 
 
 def _weigh(input: Tensor, dim: int, indices: list[Tensor], weights: list[Tensor]) -> Tensor:
@@ -66,13 +117,22 @@ def _weigh(input: Tensor, dim: int, indices: list[Tensor], weights: list[Tensor]
     return total
 
 
-def _resample(input: Tensor, sizes: list[int], scales: list[Any], mode: str, align_corners: bool) -> Tensor:
+def _resample(
+    input: Tensor, sizes: list[int], scales: list[Any], mode: str, align_corners: bool, antialias: bool
+) -> Tensor:
     taps = _cubic_taps if mode == "bicubic" else _linear_taps
     bytes_ = input.dtype is minidynamo.uint8
+    # Unlike torch's cubic, its other ways leave a dim whose size stays, also where there is a scale.
+    leaves = bytes_ or antialias or mode != "bicubic"
     # Rounded between the dims, bytes depend on their order.
     for at in reversed(range(len(sizes))):
         dim, extent, size = 2 + at, input.shape[2 + at], sizes[at]
-        if bytes_ and size == extent:  # also where there is a scale
+        if leaves and size == extent:
+            continue
+        if antialias:
+            step = _step(extent, size, align_corners, scales[at])
+            windows = _windows(extent, size, step, 2 if mode == "bicubic" else 1, _place_dtype(input))
+            input = _filter_windows(input, dim, *windows)
             continue
         places = _places(extent, size, align_corners, scales[at], _place_dtype(input))
         input = (weigh_bytes if bytes_ else _weigh)(input, dim, *taps(places, extent))
@@ -105,8 +165,11 @@ def interpolate(
         raise NotImplementedError(
             f"[interpolate] Got {input.dim()}D input, and the mode {mode}; shape {tuple(input.shape)}"
         )
-    if antialias:
-        raise NotImplementedError("[interpolate] antialias is not there yet")
+    if antialias and (rank != 2 or mode not in ("bilinear", "bicubic")):
+        raise ValueError(
+            "[interpolate] Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as"
+            f" input; mode {mode}, shape {tuple(input.shape)}"
+        )
     if (size is None) == (scale_factor is None):
         both = (
             "either size or scale_factor should be defined"
@@ -126,6 +189,10 @@ def interpolate(
             " with spatial"
             f" dimensions of {list(input.shape[2:])} and output size of {sizes}"
         )
+    if mode == "area":
+        pools = minidynamo.nn.functional
+        pool = (pools.adaptive_avg_pool1d, pools.adaptive_avg_pool2d, pools.adaptive_avg_pool3d)[rank - 1]
+        return pool(input, sizes)
     for at in range(rank):
         if input.shape[2 + at] <= 0 or sizes[at] <= 0:
             raise RuntimeError(
@@ -134,10 +201,6 @@ def interpolate(
             )
     if recompute_scale_factor:
         scales = [None] * rank
-    if mode == "area":
-        pools = minidynamo.nn.functional
-        pool = (pools.adaptive_avg_pool1d, pools.adaptive_avg_pool2d, pools.adaptive_avg_pool3d)[rank - 1]
-        return pool(input, sizes)
     if mode.startswith("nearest"):
         for at in range(rank):
             input = _nearest(input, 2 + at, sizes[at], scales[at], mode == "nearest-exact")
@@ -145,9 +208,11 @@ def interpolate(
     dtype = input.dtype
     if not input.is_floating_point() and (dtype is not minidynamo.uint8 or rank != 2):
         raise NotImplementedError(f"[interpolate] {mode} is not implemented for {dtype}; shape {tuple(input.shape)}")
+    if antialias and is_narrow(input) and list(input.shape[2:]) != sizes:
+        raise NotImplementedError(f"[interpolate] antialias is not implemented for {dtype}; shape {tuple(input.shape)}")
     # Each dim is a step that would round to a narrow dtype.
     wide = input.float() if is_narrow(input) else input
-    return _resample(wide, sizes, scales, mode, bool(align_corners)).to(dtype)
+    return _resample(wide, sizes, scales, mode, bool(align_corners), antialias).to(dtype)
 
 
 def upsample(
