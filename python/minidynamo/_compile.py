@@ -139,11 +139,12 @@ def _chosen_backend(backend, mode, options):
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"compile(): options must be a dict, not {type(options).__name__}")
     chosen = lookup_backend(backend)
-    if known_name(backend) in _NATIVE_BACKENDS:
+    name = known_name(backend)
+    if name in _NATIVE_BACKENDS:
         if options:
             unknown = ", ".join(map(repr, options))
             raise RuntimeError(f"compile(): the backend {backend!r} has no option {unknown}")
-        return known_name(backend)
+        return name
     from . import fx  # noqa: F401  what the backend will be given
 
     settings = {key: value for key, value in (("mode", mode), ("options", options)) if value is not None}

@@ -73,9 +73,10 @@ def lookup_backend(compiler_fn):
     if isinstance(compiler_fn, str):
         from .exc import InvalidBackend
 
-        if known_name(compiler_fn) not in _BACKENDS:
+        backend = _BACKENDS.get(known_name(compiler_fn))
+        if backend is None:
             raise InvalidBackend(compiler_fn)
-        return _BACKENDS[known_name(compiler_fn)]
+        return backend
     if not callable(compiler_fn):
         raise TypeError(f"a backend must be a name or a callable, not {type(compiler_fn).__name__}")
     return compiler_fn
