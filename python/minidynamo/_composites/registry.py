@@ -45,6 +45,12 @@ def is_narrow(tensor: Any) -> bool:
     return tensor.dtype is _C._dtypes["float16"] or tensor.dtype is _C._dtypes["bfloat16"]
 
 
+def fitted(number: float, dtype: Any) -> Any:
+    """The number as a tensor of the dtype without dims; RuntimeError where the dtype cannot hold it."""
+    # What a half can hold is looked at where more than one is written.
+    return _C._op_functions["full"]((2,), number, dtype=dtype)[0]
+
+
 def type_of(value: Any) -> str:
     """A type's name for a message; of a tensor of another library also what makes one of ours."""
     cls = type(value)

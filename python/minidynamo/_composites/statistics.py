@@ -8,7 +8,7 @@ from collections import namedtuple
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, require_tensor, wrapped_dim, written
+from .registry import composite, fitted, require_tensor, wrapped_dim, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -222,9 +222,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     if not input.is_floating_point():
         raise NotImplementedError(f"[histc] not implemented for '{input.dtype}'")
     flat = input.reshape(-1)
-    # What a half can hold is looked at where more than one is written.
-    low: Any = minidynamo.full((2,), min, dtype=input.dtype)[0]
-    high: Any = minidynamo.full((2,), max, dtype=input.dtype)[0]
+    low, high = fitted(min, input.dtype), fitted(max, input.dtype)
     if min == max and flat.numel() > 0:
         low, high = flat.amin(), flat.amax()
     single = low == high

@@ -8,7 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
-from ..._composites.registry import prims
+from ..._composites.registry import fitted, prims
 
 __all__ = [
     "alpha_dropout",
@@ -57,12 +57,6 @@ def _widened(input: Tensor) -> Tensor:
 def _require_floats(op: str, input: Tensor) -> None:
     if not input.is_floating_point():
         raise NotImplementedError(f"[{op}] not implemented for '{str(input.dtype).rpartition('.')[2]}'")
-
-
-def _fitted(number: float, dtype: Any) -> Tensor:
-    """The number as a tensor of the dtype without dims; RuntimeError where the dtype cannot hold it."""
-    # What a half can hold is looked at where more than one is written.
-    return minidynamo.full((2,), number, dtype=dtype)[0]
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -194,14 +188,14 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     largest = minidynamo.finfo(input.dtype).max
     if not 0 <= lambd <= largest:
         raise RuntimeError(f"[softshrink] lambda must be in range [0, {largest}], but found to be {lambd}")
-    limit = _fitted(lambd, input.dtype)
+    limit = fitted(lambd, input.dtype)
     return minidynamo.where(input > limit, input - limit, minidynamo.where(input < -limit, input + limit, input * 0))
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """input, and 0 between -lambd and lambd."""
     _require_floats("hardshrink", input)
-    limit = _fitted(lambd, input.dtype)
+    limit = fitted(lambd, input.dtype)
     return minidynamo.where((input >= -limit) & (input <= limit), 0.0, input)
 
 
@@ -210,7 +204,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     if input.dtype is minidynamo.bool:
         raise NotImplementedError("[threshold] not implemented for 'bool'")
     wide = _widened(input)
-    return _into(input, input.masked_fill(wide <= _fitted(threshold, wide.dtype), value), inplace)
+    return _into(input, input.masked_fill(wide <= fitted(threshold, wide.dtype), value), inplace)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
