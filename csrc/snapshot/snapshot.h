@@ -46,8 +46,8 @@ inline constexpr RecipeId kNoRecipe = -1;
 
 struct Recipe {
   RecipeKind kind = RecipeKind::Null;
-  int32_t index = 0;   // Output, iterators; Computed: the Computation
-  int32_t writes = 0;  // Output: the least version of its storage, which plain code would have written in place
+  int32_t index = 0;               // Output, iterators; Computed: the Computation
+  int32_t writes = 0;              // Output: how often plain code has written its storage in place
   const Source* source = nullptr;  // Source
   Ref object;                      // Constant: an atom, or a code object nested in the captured code
   std::vector<RecipeId> parts;

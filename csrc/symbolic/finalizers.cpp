@@ -24,6 +24,8 @@ bool death_is_noticed(PyObject* object) {
 
 // What is in a container, or is put into one, may be known to the walk from several places, and as a key.
 constexpr Py_ssize_t kHeldInContainer = 5;
+// The set, copies of it, the tuple that is being looked through, and the walk's keys.
+constexpr Py_ssize_t kHeldInSets = 9;
 
 bool holds(const std::vector<ValuePtr>& values, const ValuePtr& value) {
   return std::ranges::find(values, value) != values.end();
@@ -78,8 +80,7 @@ void Walk::leave_finalizer_to_python(PyObject* old, Py_ssize_t held) {
 void Walk::leave_finalizers_to_python(std::span<const ValuePtr> dropped, const std::vector<ValuePtr>& kept) {
   for (const ValuePtr& value : dropped) {
     auto* object = as<ObjectValue>(value);
-    if (object != nullptr && std::ranges::find(kept, value) == kept.end())
-      leave_finalizer_to_python(object->object.get(), kHeldInContainer);
+    if (object != nullptr && !holds(kept, value)) leave_finalizer_to_python(object->object.get(), kHeldInContainer);
   }
 }
 
@@ -101,6 +102,14 @@ void Walk::leave_entry_to_python(PyObject* dict, BorrowedRef key, bool keeps_key
     if (each != key.get()) continue;
     if (!keeps_key) leave_finalizer_to_python(each, kHeldInContainer);
     leave_finalizer_to_python(value, kHeldInContainer);
+  }
+}
+
+void Walk::leave_element_to_python(PyObject* set, BorrowedRef item) {
+  Ref elements = check(PySequence_Tuple(set));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(elements.get()); ++i) {
+    PyObject* each = PyTuple_GET_ITEM(elements.get(), i);
+    if (!item || each == item.get()) leave_finalizer_to_python(each, kHeldInSets);
   }
 }
 

@@ -376,13 +376,6 @@ const Handle<DictValue>& Walk::function_dict(const ValuePtr& value) {
   return function->dict;
 }
 
-namespace {
-
-// The set, copies of it, the tuple that is being looked through, and the walk's keys.
-constexpr Py_ssize_t kHeldInSets = 9;
-
-}  // namespace
-
 Ref Walk::set_contents(const ValuePtr& value) {
   if (auto* made = as<SetValue>(value)) return made->set;
   auto* object = as<ObjectValue>(value);
@@ -420,14 +413,6 @@ Ref Walk::set_to_merge(const ValuePtr& value) {
   bool is_set = type != nullptr && (PyType_IsSubtype(type, &PySet_Type) || PyType_IsSubtype(type, &PyFrozenSet_Type));
   if (is_set && !is_exact) graph_break(BreakReason::unknown_container, "the table of a " + describe(value));
   return set_contents(value);
-}
-
-void Walk::leave_element_to_python(PyObject* set, BorrowedRef item) {
-  Ref elements = check(PySequence_Tuple(set));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(elements.get()); ++i) {
-    PyObject* each = PyTuple_GET_ITEM(elements.get(), i);
-    if (!item || each == item.get()) leave_finalizer_to_python(each, kHeldInSets);
-  }
 }
 
 bool Walk::set_change(EffectKind kind, const ValuePtr& value, BorrowedRef item) {
