@@ -37,6 +37,8 @@ ValuePtr call_hash(Walk& walk, const CallArgs& args) {
   walk.require_count(args, 1, 1);
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   const ValuePtr& value = args.positional[0];
+  if (value->kind == ValueKind::Identity)
+    walk.graph_break(BreakReason::builtin_call, "hash() of a number of id()");
   ValuePtr method = is_user_object(value) ? walk.user_method(value, kHash) : nullptr;
   if (!method)
     return walk.constant(
@@ -93,7 +95,7 @@ Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
         auto items = walk.iterate(pair);
         if (!items || items->size() != 2) walk.graph_break(BreakReason::unknown_container, describe(pair));
         Ref key = walk.key_of((*items)[0]);
-        dict->set(key.get(), (*items)[1]);
+        walk.dict_set(dict, key.get(), (*items)[1]);
       }
     }
   }
@@ -137,7 +139,7 @@ ValuePtr call_set(Walk& walk, const CallArgs& args) {
     return set;
   }
   for (const ValuePtr& item : iterated(walk, "set", args.positional[0], LengthHint::NotAsked)) {
-    set->add(walk.key_of(item).get());
+    walk.set_change(EffectKind::SetAdd, set, walk.key_of(item).get());
   }
   return set;
 }

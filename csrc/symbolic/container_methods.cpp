@@ -244,7 +244,7 @@ ValuePtr dict_from_keys(Walk& walk, const CallArgs& args) {
   if (!keys) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   auto dict = make_value<DictValue>();
   ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.none();
-  for (const ValuePtr& key : *keys) dict->set(walk.key_of(key).get(), value);
+  for (const ValuePtr& key : *keys) walk.dict_set(dict, walk.key_of(key).get(), value);
   return dict;
 }
 
@@ -279,7 +279,9 @@ ValuePtr ordered_move_to_end(Walk& walk, const CallArgs& args) {
   DictValue* dict = ordered_of(walk, args, "move_to_end");
   if (args.positional.size() < 2) walk.raise_here();
   bool last = last_of(walk, args, 2);
-  int at = dict->find(walk.key_of(args.positional[1]));
+  Ref key = walk.key_of(args.positional[1]);
+  walk.keep_apart_in_dict(key, *dict);
+  int at = dict->find(key);
   if (at < 0) walk.raise_known(PyExc_KeyError, {args.positional[1]});
   DictValue::Entry entry = dict->entries[static_cast<size_t>(at)];
   dict->entries.erase(dict->entries.begin() + at);

@@ -1,6 +1,8 @@
 // id(): a number that only the exit knows. The walk tells two of them apart as it tells the objects apart.
 #include "cpython/imports.h"
+#include "cpython/object_layout.h"
 #include "guards/constants.h"
+#include "symbolic/key_stand_in.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -41,6 +43,10 @@ bool is_number(BorrowedRef key) {
   return PyLong_Check(key.get()) || PyFloat_Check(key.get()) || PyComplex_Check(key.get());
 }
 
+[[noreturn]] void break_on_numbers(Walk& walk) {
+  walk.graph_break(BreakReason::unhashable_key, "a number of id() beside other numbers");
+}
+
 ValuePtr call_id(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
   return walk.identity_number(args.positional[0]);
@@ -56,33 +62,30 @@ ValuePtr Walk::identity_number(const ValuePtr& value) {
   for (const Handle<IdentityValue>& known : identities_) {
     if (known->of == of) return known;
     bool known_shared = may_be_shared(known->of);
+    bool from_outside = source_of(of) != nullptr && source_of(known->of) != nullptr;
     auto *one = as<ObjectValue>(of), *other = as<ObjectValue>(known->of);
     if (shared && known_shared) {
       // The very object of the program's own.
       bool same = one != nullptr && other != nullptr && one->source == nullptr && other->source == nullptr &&
                   one->object.get() == other->object.get();
       if (same) return known;
-    } else if (shared == known_shared && same_object(of, known->of)) {
+    } else if (shared != known_shared && !from_outside && type_of(of) != type_of(known->of)) {
+      exact_type(of);
+      exact_type(known->of);
+    } else if (same_object(of, known->of)) {
       return known;
     }
   }
-  static PyObject* const object_type = reinterpret_cast<PyObject*>(&PyBaseObject_Type);
-  auto identity = make_value<IdentityValue>(of, check(PyObject_CallNoArgs(object_type)));
+  auto identity = make_value<IdentityValue>(of, make_identity_stand_in());
   identities_.push_back(identity);
   keys_[identity->key.get()] = identity;
   return identity;
 }
 
-bool Walk::is_identity_key(BorrowedRef key) const {
-  if (identities_.empty()) return false;
-  auto found = keys_.find(key);
-  return found != keys_.end() && found->second->kind == ValueKind::Identity;
-}
-
 void Walk::keep_identities_apart(BorrowedRef key, BorrowedRef other) {
-  if ((is_identity_key(key) && is_number(other)) || (is_identity_key(other) && is_number(key)))
-    graph_break(BreakReason::unhashable_key, "a number of id() beside other numbers");
-  if (key.get() == other.get() || !is_identity_key(key) || !is_identity_key(other)) return;
+  bool is_identity = is_identity_stand_in(key), is_other = is_identity_stand_in(other);
+  if ((is_identity && is_number(other)) || (is_other && is_number(key))) break_on_numbers(*this);
+  if (key.get() == other.get() || !is_identity || !is_other) return;
   // Two equal numbers or texts, of which Python does not say whether they are one object.
   ValuePtr one = as<IdentityValue>(keys_[key])->of, another = as<IdentityValue>(keys_[other])->of;
   if (!may_be_shared(one) || !may_be_shared(another)) return;
@@ -91,11 +94,43 @@ void Walk::keep_identities_apart(BorrowedRef key, BorrowedRef other) {
     graph_break(BreakReason::builtin_call, "id() of equal numbers or texts");
 }
 
-void Walk::keep_identities_apart_from_all(BorrowedRef key, BorrowedRef keys) {
+void Walk::keep_apart_in_set(BorrowedRef key, BorrowedRef set) {
   if (identities_.empty()) return;
-  Ref items = check(PySequence_Tuple(keys));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
-    keep_identities_apart(key, PyTuple_GET_ITEM(items.get(), i));
+  // A loop over numbers beside few of id() does not go through the whole set each time.
+  if (is_number(key) && PySet_GET_SIZE(set.get()) > static_cast<Py_ssize_t>(identities_.size())) {
+    for (const Handle<IdentityValue>& identity : identities_)
+      if (PySet_Contains(set, identity->key) == 1) break_on_numbers(*this);
+  } else if (is_number(key) || is_identity_stand_in(key)) {
+    PyObject* other = nullptr;
+    for (Py_ssize_t at = 0; pv_next_in_set(set, &at, &other) != 0;) keep_identities_apart(key, other);
+  }
+}
+
+void Walk::keep_apart_in_dict(BorrowedRef key, const DictValue& dict) {
+  if (identities_.empty()) return;
+  if (is_number(key) && dict.entries.size() > identities_.size()) {
+    for (const Handle<IdentityValue>& identity : identities_)
+      if (dict.find(identity->key.get()) >= 0) break_on_numbers(*this);
+  } else if (is_number(key) || is_identity_stand_in(key)) {
+    for (const DictValue::Entry& entry : dict.entries) keep_identities_apart(key, entry.key.get());
+  }
+}
+
+void Walk::keep_apart_in_writes(BorrowedRef key, const PendingWrites& writes) {
+  if (identities_.empty()) return;
+  if (auto* contents = as<DictValue>(writes.contents)) return keep_apart_in_dict(key, *contents);
+  for (const auto& [stored, value] : writes.stores) keep_identities_apart(key, stored.get());
+}
+
+void Walk::keep_all_apart(BorrowedRef keys, BorrowedRef others) {
+  if (identities_.empty()) return;
+  Ref left = check(PySequence_Tuple(keys)), right = check(PySequence_Tuple(others));
+  for (const auto& [one, other] : {std::pair(left.get(), right.get()), std::pair(right.get(), left.get())})
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(one); ++i) {
+      if (!is_identity_stand_in(PyTuple_GET_ITEM(one, i))) continue;
+      for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(other); ++j)
+        keep_identities_apart(PyTuple_GET_ITEM(one, i), PyTuple_GET_ITEM(other, j));
+    }
 }
 
 void register_identities() { register_call(imported("builtins", "id").get(), call_id); }

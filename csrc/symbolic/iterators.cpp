@@ -1,6 +1,7 @@
 // Iteration over what the walk knows.
 #include "base/config.h"
 #include "cpython/object_layout.h"
+#include "symbolic/key_stand_in.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/walk.h"
 
@@ -141,7 +142,7 @@ ValuePtr set_iterator(Walk& walk, const ValuePtr& value) {
   Ref order = check(PySequence_Tuple(object != nullptr ? object->object : set));
   // Where numbers of id() and objects made here stand in a set differs from run to run.
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
-    if (BorrowedRef key = PyTuple_GET_ITEM(order.get(), i); walk.is_identity_key(key) || walk.has_place_of_its_own(key))
+    if (BorrowedRef key = PyTuple_GET_ITEM(order.get(), i); is_identity_stand_in(key) || walk.has_place_of_its_own(key))
       return nullptr;
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)

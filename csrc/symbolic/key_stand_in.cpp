@@ -48,6 +48,16 @@ PyTypeObject* stand_in_type() {
   return type;
 }
 
+PyTypeObject* identity_stand_in_type() {
+  static PyTypeObject* const type = [] {
+    PyType_Slot slots[] = {{0, nullptr}};
+    PyType_Spec spec = {"minidynamo.IdentityStandIn", sizeof(PyObject), 0,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+    return reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&spec)).release());
+  }();
+  return type;
+}
+
 }  // namespace
 
 Ref make_key_stand_in(Py_hash_t hash) {
@@ -70,6 +80,10 @@ std::vector<Ref> elements_met(BorrowedRef set, Py_hash_t hash) {
   check_status(status);
   return found;
 }
+
+Ref make_identity_stand_in() { return check(PyType_GenericAlloc(identity_stand_in_type(), 0)); }
+
+bool is_identity_stand_in(BorrowedRef object) { return Py_IS_TYPE(object.get(), identity_stand_in_type()); }
 
 void note_difference(BorrowedRef key, BorrowedRef other) { differences.emplace_back(key.get(), other.get()); }
 

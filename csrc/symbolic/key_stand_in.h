@@ -15,6 +15,10 @@ Py_hash_t hash_of_stand_in(BorrowedRef stand_in);
 // The elements of this hash in the order in which a look-up in the set meets them; nobody is asked for anything.
 std::vector<Ref> elements_met(BorrowedRef set, Py_hash_t hash);
 
+// What stands there for a number of id(), which only the exit knows: it equals itself alone.
+Ref make_identity_stand_in();
+bool is_identity_stand_in(BorrowedRef object);
+
 // The program has compared them: they are not equal. Until forget_differences(), which each instruction begins with.
 void note_difference(BorrowedRef key, BorrowedRef other);
 void forget_differences();

@@ -50,7 +50,7 @@ class KeySearch {
     bool asks = false;
     for (const Ref& other : held) {
       bool other_own = is_key_stand_in(other.get());
-      if ((is_own_ || other_own) && has_place(other))
+      if ((is_own_ && has_place(other)) || (other_own && has_unknown_hash()))
         break_on_key(walk_, "keys of both kinds of hash in one container");
       if (other.get() != key_.get() && PyObject_Hash(other) != hash_) continue;
       met.push_back(other);
@@ -85,6 +85,9 @@ class KeySearch {
 
   // Its hash is its address.
   bool has_place(const Ref& key) const { return !is_key_stand_in(key.get()) && !is_guardable_constant(key.get()); }
+
+  // At each run another one.
+  bool has_unknown_hash() const { return is_identity_stand_in(key_) || walk_.has_place_of_its_own(key_); }
 
   bool is_equal(const Ref& other, const std::vector<Ref>& held) {
     if (!is_own_ && !is_key_stand_in(other.get())) {

@@ -272,13 +272,13 @@ std::optional<ValuePtr> Walk::written_item(const ValuePtr& dict, BorrowedRef key
 ValuePtr Walk::dict_item(const ValuePtr& dict, BorrowedRef key) {
   if (auto* attributes = as<InstanceDictValue>(dict)) return instance_item(*attributes, key);
   if (auto* made = as<DictValue>(dict)) {
-    if (!identities_.empty())
-      for (const DictValue::Entry& entry : made->entries) keep_identities_apart(key, entry.key.get());
+    keep_apart_in_dict(key, *made);
     int at = made->find(key);
     return at < 0 ? nullptr : made->entries[at].value;
   }
   auto* object = as<ObjectValue>(dict);
   exact_type(dict);
+  if (object->writes) keep_apart_in_writes(key, *object->writes);
   if (std::optional<ValuePtr> written = written_item(dict, key)) return *written;
   if (referents_.contains(key.get())) return weak_item(dict, key);
   if (!is_guardable_constant(exact_constant(key))) {
@@ -306,7 +306,7 @@ bool Walk::dict_set(const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
     return true;
   }
   if (auto* made = as<DictValue>(dict)) {
-    if (!identities_.empty()) dict_item(dict, key);
+    keep_apart_in_dict(key, *made);
     made->set(key, std::move(value));
     return true;
   }
@@ -333,7 +333,10 @@ void Walk::store_in_dict(const ValuePtr& dict, BorrowedRef key, ValuePtr value) 
 }
 
 bool Walk::dict_delete(const ValuePtr& dict, BorrowedRef key) {
-  if (auto* made = as<DictValue>(dict)) return made->erase(key);
+  if (auto* made = as<DictValue>(dict)) {
+    keep_apart_in_dict(key, *made);
+    return made->erase(key);
+  }
   if (!dict_item(dict, key)) return false;
   if (auto* attributes = as<InstanceDictValue>(dict)) {
     store_instance_item(*attributes, key, nullptr);
@@ -422,14 +425,14 @@ bool Walk::set_change(EffectKind kind, const ValuePtr& value, BorrowedRef item) 
     if (kind == EffectKind::SetClear) check_status(PySet_Clear(set));
   };
   if (auto* made = as<SetValue>(value)) {
-    if (item && !identities_.empty()) keep_identities_apart_from_all(item, made->set.get());
+    if (item) keep_apart_in_set(item, made->set.get());
     apply(made->set);
     return true;
   }
   auto* object = as<ObjectValue>(value);
   Ref contents = object != nullptr && PySet_CheckExact(object->object.get()) ? set_contents(value) : Ref();
   if (!contents) return false;
-  if (item && !identities_.empty()) keep_identities_apart_from_all(item, contents.get());
+  if (item) keep_apart_in_set(item, contents.get());
   if (kind != EffectKind::SetAdd) leave_element_to_python(contents, item);
   PendingWrites& writes = write_to(value);
   if (!writes.contents) writes.contents = make_value<SetValue>(check(PySet_New(contents)));

@@ -59,6 +59,8 @@ ValuePtr call_reading(Walk& walk, const CallArgs& args) {
   std::vector<PyObject*> plain{self};
   for (size_t i = 1; i < args.positional.size(); ++i)
     plain.push_back(held.emplace_back(operand(walk, args.positional[i])).get());
+  for (size_t i = 0; i < plain.size(); ++i)
+    for (size_t j = i == 0 ? 1 : i; j < plain.size(); ++j) walk.keep_all_apart(plain[i], plain[j]);
   return result_of(walk, Ref::steal(PyObject_VectorcallMethod(held[1], plain.data(), plain.size(), nullptr)));
 }
 
@@ -76,7 +78,9 @@ ValuePtr call_remove(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) walk.raise_here();
   if (type_of(args.positional[1]) == &PySet_Type) break_on_set(walk, args.positional[1]);
   Ref key = walk.key_in(args.positional[0], args.positional[1]);
-  int found = PySet_Contains(contents_of(walk, args.positional[0]), key);
+  Ref contents = contents_of(walk, args.positional[0]);
+  walk.keep_apart_in_set(key, contents);
+  int found = PySet_Contains(contents, key);
   check_status(found);
   if (found == 0) walk.raise_known(PyExc_KeyError, {args.positional[1]});
   walk.set_change(EffectKind::SetDiscard, args.positional[0], key.get());
@@ -102,6 +106,8 @@ ValuePtr call_pop(Walk& walk, const CallArgs& args) {
 // The same change with each of the items, which may be those of the set itself.
 void change_with_each(Walk& walk, EffectKind kind, const ValuePtr& set, const Ref& items) {
   Ref keys = check(PySequence_Tuple(items));
+  walk.keep_all_apart(keys, keys);
+  walk.keep_all_apart(contents_of(walk, set), keys);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i)
     walk.set_change(kind, set, PyTuple_GET_ITEM(keys.get(), i));
 }
@@ -160,7 +166,9 @@ ValuePtr combine_sets(Walk& walk, const ValuePtr& left, const ValuePtr& right, b
   if (!is_set_like(left) || !is_set_like(right)) return nullptr;
   if (in_place && type_of(left) == &PySet_Type) return nullptr;
   Ref a = operator_side(walk, left), b = operator_side(walk, right);
-  return a && b ? result_of(walk, apply(a, b)) : nullptr;
+  if (!a || !b) return nullptr;
+  walk.keep_all_apart(a, b);
+  return result_of(walk, apply(a, b));
 }
 
 bool change_set_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {

@@ -255,7 +255,7 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
     Ref set = walk.set_contents(container);
     if (!set) return std::nullopt;
     Ref known = walk.key_in(container, item);
-    walk.keep_identities_apart_from_all(known.get(), set.get());
+    walk.keep_apart_in_set(known.get(), set.get());
     int found = PySet_Contains(set, known);
     check_status(found);
     return found == 1;

@@ -19,7 +19,7 @@ void build_sequence(Walk& walk, const Instruction& at) {
 void build_set(Walk& walk, const Instruction& at) {
   auto set = make_value<SetValue>();
   set->creation_step = walk.step_number();
-  for (int i = at.arg; i >= 1; --i) set->add(walk.key_in(set, walk.peek(i)).get());
+  for (int i = at.arg; i >= 1; --i) walk.set_change(EffectKind::SetAdd, set, walk.key_in(set, walk.peek(i)).get());
   walk.pop_many(at.arg);
   walk.push(set);
 }
@@ -27,7 +27,7 @@ void build_set(Walk& walk, const Instruction& at) {
 void build_map(Walk& walk, const Instruction& at) {
   auto dict = make_value<DictValue>();
   dict->displayed = true;
-  for (int i = 2 * at.arg; i >= 2; i -= 2) dict->set(walk.key_in(dict, walk.peek(i)).get(), walk.peek(i - 1));
+  for (int i = 2 * at.arg; i >= 2; i -= 2) walk.dict_set(dict, walk.key_in(dict, walk.peek(i)).get(), walk.peek(i - 1));
   walk.pop_many(2 * at.arg);
   walk.push(dict);
 }
@@ -89,25 +89,29 @@ void list_extend(Walk& walk, const Instruction& at) {
 }
 
 void set_add(Walk& walk, const Instruction& at) {
-  auto* set = container_at<SetValue>(walk, at.arg);
-  set->add(walk.key_in(walk.peek(at.arg + 1), walk.peek()).get());
+  container_at<SetValue>(walk, at.arg);
+  const ValuePtr set = walk.peek(at.arg + 1);
+  walk.set_change(EffectKind::SetAdd, set, walk.key_in(set, walk.peek()).get());
   walk.pop();
 }
 
 void set_update(Walk& walk, const Instruction& at) {
   auto* set = container_at<SetValue>(walk, at.arg);
-  std::vector<Ref> keys;
+  Ref keys = check(PyList_New(0));
   if (Ref other = walk.set_to_merge(walk.peek())) {
     // Python merges two sets by their tables, which decides the order.
+    walk.keep_all_apart(set->set.get(), other.get());
     Ref update = check(PyObject_GetAttrString(set->set, "update"));
     check(PyObject_CallOneArg(update, other));
   } else {
     auto items = walk.iterate(walk.peek(), LengthHint::NotAsked);
     if (!items) walk.graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
-    for (const ValuePtr& item : *items) keys.push_back(walk.key_of(item));
+    for (const ValuePtr& item : *items) check_status(PyList_Append(keys, walk.key_of(item)));
   }
+  walk.keep_all_apart(keys.get(), keys.get());
+  walk.keep_all_apart(set->set.get(), keys.get());
   walk.pop();
-  for (const Ref& key : keys) set->add(key.get());
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) set->add(PyList_GET_ITEM(keys.get(), i));
 }
 
 void map_add(Walk& walk, const Instruction& at) {

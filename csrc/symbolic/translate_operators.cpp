@@ -149,7 +149,7 @@ ValuePtr merge_dicts(Walk& walk, BinaryCode op, bool in_place, const ValuePtr& l
   }
   auto merged = make_value<DictValue>();
   merged->entries = std::move(*a);
-  for (const DictValue::Entry& entry : *b) merged->set(entry.key.get(), entry.value);
+  for (const DictValue::Entry& entry : *b) walk.dict_set(merged, entry.key.get(), entry.value);
   return merged;
 }
 

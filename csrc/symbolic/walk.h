@@ -183,10 +183,14 @@ class Walk {
   // --- identities (identities.cpp)
   // id(): the same Value for the same object. Breaks for what may be one object or two (numbers, texts).
   ValuePtr identity_number(const ValuePtr& value);
-  // A look-up must not compare id() with another number: it breaks where it would.
+  // Which of these numbers is another number, and which of them are one where the objects may be one, only Python knows: no look-up,
+  // store, or operation on sets may compare such keys. It breaks where it would, before anything is changed.
   void keep_identities_apart(BorrowedRef key, BorrowedRef other);
-  void keep_identities_apart_from_all(BorrowedRef key, BorrowedRef keys);
-  bool is_identity_key(BorrowedRef key) const;
+  void keep_apart_in_set(BorrowedRef key, BorrowedRef set);
+  void keep_apart_in_dict(BorrowedRef key, const DictValue& dict);
+  void keep_apart_in_writes(BorrowedRef key, const PendingWrites& writes);
+  // Of two collections, each of which may be put into the other; of one with itself, what becomes the keys of a new container.
+  void keep_all_apart(BorrowedRef keys, BorrowedRef others);
   // --- vars() (instance_dicts.cpp)
   // Null: the object has a __dict__ of another kind, or none.
   ValuePtr instance_dict(const ValuePtr& owner);
