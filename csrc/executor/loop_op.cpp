@@ -3,6 +3,7 @@
 #include "tensor/checked_numbers.h"
 #include "tensor/fill.h"
 #include "tensor/pointwise.h"
+#include "tensor/pointwise_form.h"
 
 namespace md {
 

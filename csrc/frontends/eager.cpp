@@ -4,7 +4,7 @@
 
 #include "frontends/promotion.h"
 #include "tensor/gradient_flow.h"
-#include "tensor/pointwise.h"
+#include "tensor/pointwise_fast_path.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {

@@ -6,6 +6,7 @@
 #include "tensor/call_args.h"
 #include "tensor/fill.h"
 #include "tensor/loop_table.h"
+#include "tensor/pointwise.h"
 
 namespace md {
 namespace {

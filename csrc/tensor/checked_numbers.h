@@ -3,11 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "tensor/pointwise.h"
+#include "tensor/pointwise_form.h"
 
 namespace md {
-
-struct OpCall;
 
 // The dtype that must hold a number as this operand of a loop over `dtype`; nothing: any number is taken.
 std::optional<DType> checked_operand(int pointwise_row, int operand, DType dtype);

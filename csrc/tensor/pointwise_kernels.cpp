@@ -5,6 +5,8 @@
 #include "tensor/fill.h"
 #include "tensor/kernels.h"
 #include "tensor/loops.h"
+#include "tensor/pointwise_fast_path.h"
+#include "tensor/pointwise_form.h"
 #include "tensor/threads.h"
 
 namespace md {

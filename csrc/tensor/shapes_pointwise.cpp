@@ -4,6 +4,7 @@
 
 #include "tensor/call_args.h"
 #include "tensor/pointwise.h"
+#include "tensor/pointwise_form.h"
 #include "tensor/shape_rules.h"
 #include "tensor/tensor_modes.h"
 

@@ -5,6 +5,7 @@
 #include "check.h"
 #include "tensor/loops.h"
 #include "tensor/pointwise.h"
+#include "tensor/pointwise_fast_path.h"
 #include "tensor/threads.h"
 #include "tensor_values.h"
 
