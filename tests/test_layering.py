@@ -31,7 +31,7 @@ def violations(folder, name, text):
         if "internal/" in target and not (folder == "cpython" and name.endswith(".c")):
             found.append(f"only csrc/cpython/*.c may include {target}")
         if "dnnl" in target and quote == "<" and not (folder == "tensor" and name.startswith("onednn")):
-            found.append(f"only csrc/tensor/onednn* may include {target}")
+            found.append(f"only csrc/tensor/gemm/onednn* may include {target}")
     return found
 
 

@@ -171,7 +171,7 @@ def ops():
     rows = _C._op_rows()
     parts = [
         "# Ops\n",
-        "Every op on tensors; the table is `csrc/tensor/ops.def`. Names, arguments and results are torch's.",
+        "Every op on tensors; the table is `csrc/tensor/ops/ops.def`. Names, arguments and results are torch's.",
         "`Number` is a tensor or a Python number, `int[*]` takes `f(2, 3)` and `f((2, 3))`, `?` allows `None`,",
         "and what follows `*` is given by name. Overloads of one name have a suffix after a dot: the first that",
         "takes the arguments is called.\n",

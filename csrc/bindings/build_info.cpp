@@ -1,6 +1,6 @@
 #include "bindings/bindings.h"
-#include "tensor/onednn_info.h"
-#include "tensor/threads.h"
+#include "tensor/gemm/onednn_info.h"
+#include "tensor/parallel/threads.h"
 
 namespace py = pybind11;
 

@@ -8,7 +8,7 @@
 #include "bindings/tensor_object.h"
 #include "cpython/errors.h"
 #include "frontends/device_object.h"
-#include "tensor/copy.h"
+#include "tensor/simd/copy.h"
 
 namespace md {
 namespace {

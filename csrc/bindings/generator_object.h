@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "cpython/ref.h"
-#include "tensor/random.h"
+#include "tensor/kernels/random.h"
 
 namespace md {
 

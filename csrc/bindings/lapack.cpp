@@ -1,5 +1,5 @@
 // The LAPACK of decompositions: NumPy's, over the tensors' own memory.
-#include "tensor/lapack.h"
+#include "tensor/kernels/lapack.h"
 
 #include "bindings/bindings.h"
 #include "cpython/errors.h"

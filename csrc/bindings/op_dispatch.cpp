@@ -15,7 +15,7 @@
 #include "frontends/foreign_tensors.h"
 #include "frontends/in_place.h"
 #include "guards/named_results.h"
-#include "tensor/checked_numbers.h"
+#include "tensor/ops/checked_numbers.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {

@@ -1,7 +1,7 @@
 // One call of an op from Python: bind by schema, convert, promote, run, wrap.
 #pragma once
 #include "cpython/ref.h"
-#include "tensor/op_row.h"
+#include "tensor/ops/op_row.h"
 
 namespace md {
 

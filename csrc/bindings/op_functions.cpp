@@ -9,7 +9,7 @@
 #include "bindings/op_dispatch.h"
 #include "bindings/tensor_object.h"
 #include "frontends/op_callables.h"
-#include "tensor/op_row.h"
+#include "tensor/ops/op_row.h"
 
 namespace md {
 namespace {

@@ -9,7 +9,7 @@
 #include "bindings/dlpack.h"
 #include "bindings/tensor_buffer.h"
 #include "cpython/errors.h"
-#include "tensor/element_walk.h"
+#include "tensor/simd/element_walk.h"
 
 namespace md {
 namespace {

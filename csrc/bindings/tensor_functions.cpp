@@ -14,11 +14,11 @@
 #include "frontends/memory_format_object.h"
 #include "frontends/promotion.h"
 #include "frontends/size_object.h"
-#include "tensor/memory_format.h"
-#include "tensor/op_row.h"
-#include "tensor/random.h"
+#include "tensor/kernels/random.h"
+#include "tensor/ops/op_row.h"
+#include "tensor/parallel/threads.h"
+#include "tensor/shapes/memory_format.h"
 #include "tensor/tensor_modes.h"
-#include "tensor/threads.h"
 
 namespace md {
 namespace {

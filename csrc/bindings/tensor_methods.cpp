@@ -19,7 +19,7 @@
 #include "frontends/foreign_tensors.h"
 #include "frontends/tensor_conversions.h"
 #include "frontends/tensor_facts.h"
-#include "tensor/memory_format.h"
+#include "tensor/shapes/memory_format.h"
 
 namespace md {
 namespace {

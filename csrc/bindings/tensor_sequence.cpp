@@ -11,7 +11,7 @@
 #include "frontends/foreign_tensors.h"
 #include "frontends/in_place.h"
 #include "frontends/indexing.h"
-#include "tensor/write_op.h"
+#include "tensor/ops/write_op.h"
 
 namespace md {
 namespace {

@@ -8,8 +8,8 @@
 #include "bindings/tensor_object.h"
 #include "eval_frame/check_captures.h"
 #include "symbolic/marked_calls.h"
-#include "tensor/fake_views.h"
 #include "tensor/memory_overlap.h"
+#include "tensor/ops/fake_views.h"
 
 namespace py = pybind11;
 

@@ -8,7 +8,7 @@
 #include "eval_frame/tensor_comparison.h"
 #include "graph/graph.h"
 #include "guards/tensor_type.h"
-#include "tensor/kernels.h"
+#include "tensor/ops/kernels.h"
 
 namespace md {
 

@@ -12,7 +12,7 @@
 
 #include "eval_frame/predicted_state.h"
 #include "eval_frame/region_exit.h"
-#include "tensor/random.h"
+#include "tensor/kernels/random.h"
 
 namespace md {
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "eval_frame/tensor_comparison.h"
-#include "tensor/copy.h"
+#include "tensor/simd/copy.h"
 
 namespace md {
 

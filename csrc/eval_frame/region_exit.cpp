@@ -8,8 +8,8 @@
 #include "eval_frame/signal_service.h"
 #include "guards/tensor_type.h"
 #include "symbolic/call_outs.h"
-#include "tensor/copy.h"
-#include "tensor/random.h"
+#include "tensor/kernels/random.h"
+#include "tensor/simd/copy.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {

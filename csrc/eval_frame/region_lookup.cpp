@@ -21,7 +21,7 @@
 #include "eval_frame/running_stack.h"
 #include "graph/passes.h"
 #include "snapshot/value_builder.h"
-#include "tensor/random.h"
+#include "tensor/kernels/random.h"
 
 namespace md {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "tensor/copy.h"
+#include "tensor/simd/copy.h"
 
 namespace md {
 

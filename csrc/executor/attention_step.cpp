@@ -4,8 +4,8 @@
 #include <array>
 
 #include "executor/matmul_step.h"
-#include "tensor/softmax.h"
-#include "tensor/split_matmul.h"
+#include "tensor/gemm/split_matmul.h"
+#include "tensor/kernels/softmax.h"
 
 namespace md {
 namespace {

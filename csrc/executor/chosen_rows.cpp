@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "graph/value_info.h"
-#include "tensor/reduction.h"
+#include "tensor/kernels/reduction.h"
 
 namespace md {
 namespace {

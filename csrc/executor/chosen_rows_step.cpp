@@ -5,9 +5,9 @@
 #include "executor/chosen_rows.h"
 #include "executor/loop_builder.h"
 #include "graph/value_info.h"
-#include "tensor/copy.h"
 #include "tensor/fill.h"
-#include "tensor/threads.h"
+#include "tensor/parallel/threads.h"
+#include "tensor/simd/copy.h"
 
 namespace md {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "executor/epilogue.h"
 #include "graph/value_info.h"
-#include "tensor/split_convolution.h"
+#include "tensor/gemm/split_convolution.h"
 
 namespace md {
 namespace {

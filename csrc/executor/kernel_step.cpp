@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tensor/copy.h"
+#include "tensor/simd/copy.h"
 
 namespace md {
 namespace {

@@ -9,8 +9,8 @@
 #include "executor/loop_group.h"
 #include "executor/loop_iteration.h"
 #include "executor/loop_memory.h"
-#include "tensor/checked_numbers.h"
 #include "tensor/fill.h"
+#include "tensor/ops/checked_numbers.h"
 
 namespace md {
 namespace {

@@ -1,9 +1,9 @@
 #include "executor/loop_op.h"
 
-#include "tensor/checked_numbers.h"
 #include "tensor/fill.h"
-#include "tensor/pointwise.h"
-#include "tensor/pointwise_form.h"
+#include "tensor/ops/checked_numbers.h"
+#include "tensor/ops/pointwise_form.h"
+#include "tensor/simd/pointwise.h"
 
 namespace md {
 

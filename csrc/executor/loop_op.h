@@ -4,7 +4,7 @@
 
 #include "executor/row_folds.h"
 #include "graph/value_info.h"
-#include "tensor/loops.h"
+#include "tensor/simd/loops.h"
 
 namespace md {
 

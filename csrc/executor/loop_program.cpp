@@ -5,9 +5,9 @@
 
 #include "executor/chosen_rows_runner.h"
 #include "executor/tile_runner.h"
-#include "tensor/checked_numbers.h"
 #include "tensor/fill.h"
-#include "tensor/threads.h"
+#include "tensor/ops/checked_numbers.h"
+#include "tensor/parallel/threads.h"
 
 namespace md {
 namespace {

@@ -11,9 +11,9 @@
 #include "executor/run_state.h"
 #include "machine_code/executable_memory.h"
 #include "machine_code/pointwise_code.h"
-#include "tensor/loops.h"
-#include "tensor/op_row.h"
+#include "tensor/ops/op_row.h"
 #include "tensor/prefetch.h"
+#include "tensor/simd/loops.h"
 
 namespace md {
 

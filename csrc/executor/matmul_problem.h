@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "tensor/onednn.h"
+#include "tensor/gemm/onednn.h"
 
 namespace md {
 

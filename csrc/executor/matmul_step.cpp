@@ -1,7 +1,7 @@
 #include "executor/matmul_step.h"
 
-#include "tensor/packed_weights.h"
-#include "tensor/split_matmul.h"
+#include "tensor/gemm/packed_weights.h"
+#include "tensor/gemm/split_matmul.h"
 
 namespace md {
 namespace {

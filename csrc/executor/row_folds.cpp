@@ -5,7 +5,7 @@
 #include <cmath>
 #include <memory>
 
-#include "tensor/loops.h"
+#include "tensor/simd/loops.h"
 
 namespace md {
 namespace {

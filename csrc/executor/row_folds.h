@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "graph/graph.h"
-#include "tensor/pointwise_table.h"
+#include "tensor/simd/pointwise_table.h"
 
 namespace md {
 

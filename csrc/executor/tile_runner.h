@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "executor/row_fetches.h"
-#include "tensor/element_walk.h"
+#include "tensor/simd/element_walk.h"
 
 namespace md {
 

@@ -3,8 +3,8 @@
 #include <array>
 
 #include "frontends/promotion.h"
-#include "tensor/gradient_flow.h"
-#include "tensor/pointwise_fast_path.h"
+#include "tensor/kernels/pointwise_fast_path.h"
+#include "tensor/ops/gradient_flow.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {

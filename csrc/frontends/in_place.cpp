@@ -2,10 +2,10 @@
 
 #include "base/error.h"
 #include "frontends/eager.h"
-#include "tensor/copy.h"
 #include "tensor/memory_overlap.h"
+#include "tensor/ops/write_op.h"
+#include "tensor/simd/copy.h"
 #include "tensor/tensor_modes.h"
-#include "tensor/write_op.h"
 
 namespace md {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <span>
 
-#include "tensor/op_row.h"
+#include "tensor/ops/op_row.h"
 
 namespace md {
 

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "frontends/foreign_tensors.h"
 #include "guards/tensor_type.h"
-#include "tensor/copy.h"
+#include "tensor/simd/copy.h"
 
 namespace md {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cpython/ref.h"
-#include "tensor/op_row.h"
+#include "tensor/ops/op_row.h"
 
 namespace md {
 

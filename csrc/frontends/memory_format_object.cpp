@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "tensor/memory_format.h"
+#include "tensor/shapes/memory_format.h"
 
 namespace md {
 namespace {

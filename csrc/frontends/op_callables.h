@@ -2,7 +2,7 @@
 #pragma once
 #include "bytecode/binary_operators.h"
 #include "cpython/ref.h"
-#include "tensor/op_row.h"
+#include "tensor/ops/op_row.h"
 
 namespace md {
 

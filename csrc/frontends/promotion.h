@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "tensor/op_row.h"
+#include "tensor/ops/op_row.h"
 
 namespace md {
 

@@ -8,7 +8,7 @@
 #include "frontends/dtype_object.h"
 #include "frontends/memory_format_object.h"
 #include "frontends/size_object.h"
-#include "tensor/memory_format.h"
+#include "tensor/shapes/memory_format.h"
 
 namespace md {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "tensor/checked_numbers.h"
 #include "tensor/fill.h"
+#include "tensor/ops/checked_numbers.h"
 
 namespace md {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "tensor/gradient_flow.h"
+#include "tensor/ops/gradient_flow.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {

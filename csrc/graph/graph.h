@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "tensor/op_row.h"
+#include "tensor/ops/op_row.h"
 
 namespace md {
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "cpython/ref.h"
-#include "tensor/op_row.h"
+#include "tensor/ops/op_row.h"
 
 namespace md {
 

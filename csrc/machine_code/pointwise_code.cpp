@@ -7,8 +7,8 @@
 #include "machine_code/one_divisor.h"
 #include "machine_code/pointwise_recipes.h"
 #include "machine_code/vector_body.h"
-#include "tensor/loops.h"
-#include "tensor/pointwise_table.h"
+#include "tensor/simd/loops.h"
+#include "tensor/simd/pointwise_table.h"
 
 namespace md {
 namespace {

@@ -1,7 +1,7 @@
 #include "machine_code/pointwise_recipes.h"
 
 #include "machine_code/one_divisor.h"
-#include "tensor/pointwise_table.h"
+#include "tensor/simd/pointwise_table.h"
 
 namespace md {
 namespace {

@@ -7,7 +7,7 @@
 #include "machine_code/avx512_body.h"
 #include "machine_code/one_divisor.h"
 #include "machine_code/pointwise_recipes.h"
-#include "tensor/pointwise_table.h"
+#include "tensor/simd/pointwise_table.h"
 
 namespace md {
 namespace {

@@ -5,8 +5,8 @@
 #include "cpython/errors.h"
 #include "cpython/traceback.h"
 #include "snapshot/serving_code.h"
-#include "tensor/copy.h"
 #include "tensor/memory_overlap.h"
+#include "tensor/simd/copy.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {

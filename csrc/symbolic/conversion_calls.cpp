@@ -4,7 +4,7 @@
 #include "frontends/memory_format_object.h"
 #include "frontends/tensor_conversions.h"
 #include "guards/held_object.h"
-#include "tensor/memory_format.h"
+#include "tensor/shapes/memory_format.h"
 
 namespace md {
 

@@ -8,8 +8,8 @@
 #include "guards/named_results.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/number_objects.h"
-#include "tensor/gradient_flow.h"
-#include "tensor/pointwise.h"
+#include "tensor/ops/gradient_flow.h"
+#include "tensor/simd/pointwise.h"
 #include "tensor/tensor_modes.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include "graph/views.h"
 #include "symbolic/walk.h"
 #include "tensor/memory_overlap.h"
-#include "tensor/write_op.h"
+#include "tensor/ops/write_op.h"
 
 namespace md {
 namespace {

@@ -11,7 +11,7 @@
 #include "snapshot/serving_code.h"
 #include "symbolic/call_outs.h"
 #include "symbolic/pure_calls.h"
-#include "tensor/gradient_flow.h"
+#include "tensor/ops/gradient_flow.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {

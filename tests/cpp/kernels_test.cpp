@@ -3,10 +3,10 @@
 #include <limits>
 
 #include "check.h"
-#include "tensor/loops.h"
-#include "tensor/pointwise.h"
-#include "tensor/pointwise_fast_path.h"
-#include "tensor/threads.h"
+#include "tensor/kernels/pointwise_fast_path.h"
+#include "tensor/parallel/threads.h"
+#include "tensor/simd/loops.h"
+#include "tensor/simd/pointwise.h"
 #include "tensor_values.h"
 
 namespace {

@@ -11,7 +11,7 @@
 #include "check.h"
 #include "machine_code/executable_memory.h"
 #include "machine_code/pointwise_code.h"
-#include "tensor/loops.h"
+#include "tensor/simd/loops.h"
 
 using namespace md;
 

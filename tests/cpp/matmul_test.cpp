@@ -1,5 +1,5 @@
 // Matrix products of every dtype, layout and size class against a plain loop; products in pieces, packed weights.
-#include "tensor/split_matmul.h"
+#include "tensor/gemm/split_matmul.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,10 +7,10 @@
 #include <thread>
 
 #include "check.h"
-#include "tensor/packed_gemm.h"
-#include "tensor/packed_weights.h"
-#include "tensor/threads.h"
-#include "tensor/widened_primitive.h"
+#include "tensor/gemm/packed_gemm.h"
+#include "tensor/gemm/packed_weights.h"
+#include "tensor/gemm/widened_primitive.h"
+#include "tensor/parallel/threads.h"
 #include "tensor_values.h"
 
 namespace {

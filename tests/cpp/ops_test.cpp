@@ -1,12 +1,12 @@
 // The op table: every row parses, has a rule and a kernel where it needs one, and rules work on fakes with symbolic sizes.
-#include "tensor/op_row.h"
+#include "tensor/ops/op_row.h"
 
 #include <set>
 
 #include "check.h"
 #include "graph/text.h"
 #include "tensor/dim_table.h"
-#include "tensor/pointwise.h"
+#include "tensor/simd/pointwise.h"
 #include "tensor/tensor_modes.h"
 
 namespace {

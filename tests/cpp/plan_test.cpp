@@ -12,7 +12,7 @@
 #include "graph/passes.h"
 #include "random_graphs.h"
 #include "rounding_bounds.h"
-#include "tensor/loops.h"
+#include "tensor/simd/loops.h"
 
 namespace md {
 namespace {

@@ -8,10 +8,10 @@
 #include "check.h"
 #include "tensor/dim.h"
 #include "tensor/dim_code.h"
-#include "tensor/random.h"
+#include "tensor/kernels/random.h"
+#include "tensor/ops/schema.h"
+#include "tensor/parallel/threads.h"
 #include "tensor/scalar.h"
-#include "tensor/schema.h"
-#include "tensor/threads.h"
 #include "tensor_values.h"
 
 namespace {

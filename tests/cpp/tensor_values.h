@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "tensor/fill.h"
-#include "tensor/op_row.h"
+#include "tensor/ops/op_row.h"
 
 namespace md_test {
 

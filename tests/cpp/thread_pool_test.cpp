@@ -1,5 +1,5 @@
 // The thread pool: each item once, failures, runs inside of runs, several callers, forked children.
-#include "tensor/thread_pool.h"
+#include "tensor/parallel/thread_pool.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

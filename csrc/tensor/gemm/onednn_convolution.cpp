@@ -1,0 +1,217 @@
+// Convolutions and transposed ones by oneDNN: in its own layouts, with reorders around where those differ from ours.
+#include <utility>
+
+#include "tensor/gemm/onednn_engine.h"
+#include "tensor/gemm/widened_primitive.h"
+#include "tensor/storage.h"
+
+namespace md {
+namespace {
+
+using namespace onednn;
+using Dims = dnnl::memory::dims;
+using Desc = dnnl::memory::desc;
+
+// Pieces of one scratchpad, each on a cache line of its own.
+class Pieces {
+ public:
+  size_t add(size_t bytes) {
+    size_t at = bytes_;
+    bytes_ += (bytes + 63) / 64 * 64;
+    return at;
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  size_t bytes_ = 0;
+};
+
+// A tensor in our layout and in the primitive's.
+struct Operand {
+  Operand(const Desc& plain, const Desc& wanted, bool is_result, Pieces& pieces) : ours(plain), theirs(wanted) {
+    if (ours == theirs) return;
+    const Desc& from = is_result ? theirs : ours;
+    const Desc& to = is_result ? ours : theirs;
+    dnnl::reorder::primitive_desc desc(engine(), from, engine(), to, own_scratchpad());
+    reorder = dnnl::reorder(desc);
+    place = pieces.add(theirs.get_size());
+    scratch = desc.scratchpad_desc();
+    scratch_place = pieces.add(scratch.get_size());
+  }
+  bool is_reordered() const { return ours != theirs; }
+
+  Desc ours, theirs, scratch;
+  dnnl::primitive reorder;
+  size_t place = 0, scratch_place = 0;
+};
+
+class Run {
+ public:
+  explicit Run(char* scratchpad) : scratchpad_(scratchpad) {}
+
+  dnnl::memory memory(const Desc& desc, void* data) { return dnnl::memory(desc, engine(), data); }
+  dnnl::memory piece(const Desc& desc, size_t place) { return memory(desc, scratchpad_ + place); }
+
+  // The operand as the primitive reads it.
+  dnnl::memory loaded(const Operand& operand, const void* data) {
+    dnnl::memory plain = memory(operand.ours, const_cast<void*>(data));
+    if (!operand.is_reordered()) return plain;
+    dnnl::memory own = piece(operand.theirs, operand.place);
+    reorder(operand, plain, own);
+    return own;
+  }
+  dnnl::memory result(const Operand& operand, void* data) {
+    return operand.is_reordered() ? piece(operand.theirs, operand.place) : memory(operand.ours, data);
+  }
+  void stored(const Operand& operand, dnnl::memory& own, void* data) {
+    if (!operand.is_reordered()) return;
+    dnnl::memory plain = memory(operand.ours, data);
+    reorder(operand, own, plain);
+  }
+  void execute(const dnnl::primitive& primitive, std::vector<std::pair<int, dnnl::memory>>& arguments) {
+    std::vector<dnnl_exec_arg_t> args;
+    for (auto& [id, argument] : arguments) args.push_back({id, argument.get()});
+    check(dnnl_primitive_execute(primitive.get(), stream(), static_cast<int>(args.size()), args.data()), "execution");
+  }
+
+ private:
+  void reorder(const Operand& operand, dnnl::memory& from, dnnl::memory& to) {
+    std::vector<std::pair<int, dnnl::memory>> arguments{{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
+    if (operand.scratch.get_size() > 0)
+      arguments.emplace_back(DNNL_ARG_SCRATCHPAD, piece(operand.scratch, operand.scratch_place));
+    execute(operand.reorder, arguments);
+  }
+
+  char* scratchpad_;
+};
+
+class Convolution final : public OnednnPacking {
+ public:
+  template <typename PrimitiveDesc>
+  Convolution(ConvolutionSpec spec, const PrimitiveDesc& desc, dnnl::primitive primitive, const Desc& src,
+              const Desc& weights, const Desc& dst)
+      : spec_(std::move(spec)),
+        primitive_(std::move(primitive)),
+        implementation_(str_cat("oneDNN ", desc.impl_info_str())),
+        src_(src, desc.src_desc(), false, pieces_),
+        weights_(weights, desc.weights_desc(), false, pieces_),
+        dst_(dst, desc.dst_desc(), true, pieces_),
+        bias_(desc.bias_desc()),
+        scratch_(desc.scratchpad_desc()),
+        scratch_place_(pieces_.add(scratch_.get_size())) {}
+
+  void execute(std::span<const void* const> inputs, void* dst, void* scratchpad) const override {
+    ThreadCountScope scope(1);
+    Run run(static_cast<char*>(scratchpad));
+    std::vector<std::pair<int, dnnl::memory>> arguments{{DNNL_ARG_SRC, run.loaded(src_, inputs[0])},
+                                                        {DNNL_ARG_WEIGHTS, weights(run, inputs[1])}};
+    if (spec_.has_bias) arguments.emplace_back(DNNL_ARG_BIAS, run.memory(bias_, const_cast<void*>(inputs[2])));
+    dnnl::memory result = run.result(dst_, dst);
+    arguments.emplace_back(DNNL_ARG_DST, result);
+    if (scratch_.get_size() > 0) arguments.emplace_back(DNNL_ARG_SCRATCHPAD, run.piece(scratch_, scratch_place_));
+    run.execute(primitive_, arguments);
+    run.stored(dst_, result, dst);
+  }
+  size_t scratchpad_bytes() const override { return pieces_.bytes(); }
+  std::string implementation() const override { return implementation_; }
+  size_t packed_bytes() const override { return weights_.theirs.get_size(); }
+  std::string packed_layout() const override { return layout_text(weights_.ours) + layout_text(weights_.theirs); }
+  void pack(const void* weights, void* packed) const override {
+    ThreadCountScope scope(1);
+    dnnl::memory from(weights_.ours, engine(), const_cast<void*>(weights));
+    dnnl::memory to(weights_.theirs, engine(), packed);
+    dnnl::stream on(engine());
+    dnnl::reorder(from, to).execute(on, from, to);
+    on.wait();
+  }
+
+ private:
+  dnnl::memory weights(Run& run, const void* data) const {
+    if (spec_.packs_weights) return run.memory(weights_.theirs, const_cast<void*>(data));
+    return run.loaded(weights_, data);
+  }
+
+  ConvolutionSpec spec_;
+  dnnl::primitive primitive_;
+  std::string implementation_;
+  Pieces pieces_;
+  Operand src_, weights_, dst_;
+  Desc bias_, scratch_;
+  size_t scratch_place_;
+};
+
+Dims row_major(const Dims& sizes) {
+  Dims strides(sizes.size(), 1);
+  for (size_t i = sizes.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * sizes[i];
+  return strides;
+}
+
+// oneDNN's (groups, O / groups, C / groups, kernel...) over ours; without a dim of groups where there is one group.
+Desc plain_weights(const ConvolutionSpec& spec, dnnl::memory::data_type type) {
+  Dims sizes(spec.weights.begin(), spec.weights.end());
+  Dims strides = row_major(sizes);
+  int64_t leading = sizes[0] / spec.groups, leading_stride = strides[0];
+  sizes[0] = leading;
+  if (spec.transposed) {
+    std::swap(sizes[0], sizes[1]);
+    std::swap(strides[0], strides[1]);
+  }
+  if (spec.groups > 1) {
+    sizes.insert(sizes.begin(), spec.groups);
+    strides.insert(strides.begin(), leading * leading_stride);
+  }
+  return Desc(sizes, type, strides);
+}
+
+struct Window {
+  Dims strides, dilates, before, after;
+};
+
+Window window_of(const ConvolutionSpec& spec) {
+  Window window;
+  for (size_t i = 0; i < spec.strides.size(); ++i) {
+    const std::vector<int64_t>& steps = spec.transposed ? spec.src : spec.dst;
+    const std::vector<int64_t>& covered = spec.transposed ? spec.dst : spec.src;
+    int64_t span = (steps[i + 2] - 1) * spec.strides[i] + spec.dilations[i] * (spec.weights[i + 2] - 1) + 1;
+    window.strides.push_back(spec.strides[i]);
+    window.dilates.push_back(spec.dilations[i] - 1);
+    window.before.push_back(spec.padding[i]);
+    window.after.push_back(span - covered[i + 2] - spec.padding[i]);
+  }
+  return window;
+}
+
+template <typename Primitive>
+OnednnPackingPtr build(const ConvolutionSpec& spec, dnnl::algorithm algorithm) {
+  dnnl::memory::data_type type = *data_type(spec.dtype);
+  auto plain = [&](const std::vector<int64_t>& sizes) {
+    Dims dims(sizes.begin(), sizes.end());
+    return Desc(dims, type, row_major(dims));
+  };
+  auto any = [&](const Desc& desc) { return Desc(desc.get_dims(), type, dnnl::memory::format_tag::any); };
+  Desc src = plain(spec.src), weights = plain_weights(spec, type), dst = plain(spec.dst);
+  Desc bias = spec.has_bias ? Desc({dst.get_dims()[1]}, type, Dims{1}) : Desc();
+  Window window = window_of(spec);
+  typename Primitive::primitive_desc desc(engine(), dnnl::prop_kind::forward_inference, algorithm, any(src),
+                                          any(weights), bias, any(dst), window.strides, window.dilates, window.before,
+                                          window.after, own_scratchpad(), true);
+  if (!desc || is_reference(desc)) return nullptr;
+  return std::make_shared<Convolution>(spec, desc, Primitive(desc), src, weights, dst);
+}
+
+}  // namespace
+
+OnednnPackingPtr make_convolution(const ConvolutionSpec& spec) {
+  if (!data_type(spec.dtype)) return nullptr;
+  Key key;
+  key.add('c').add(spec.dtype).add(std::span(spec.src)).add(std::span(spec.weights)).add(std::span(spec.dst));
+  key.add(std::span(spec.strides)).add(std::span(spec.dilations)).add(std::span(spec.padding));
+  key.add(spec.groups).add(spec.transposed).add(spec.has_bias).add(spec.packs_weights);
+  OnednnPackingPtr made = make_cached(key, [&] {
+    return spec.transposed ? build<dnnl::deconvolution_forward>(spec, dnnl::algorithm::deconvolution_direct)
+                           : build<dnnl::convolution_forward>(spec, dnnl::algorithm::convolution_direct);
+  });
+  return made ? made : make_cached(key.add(kWidened), [&] { return make_widened_convolution(spec); });
+}
+
+}  // namespace md

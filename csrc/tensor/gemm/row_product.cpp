@@ -1,0 +1,43 @@
+#include "tensor/gemm/row_product.h"
+
+#include <algorithm>
+
+#include "tensor/simd/loops.h"
+
+namespace md {
+namespace {
+
+template <typename T>
+struct RowLoops {
+  void (*dots)(const T*, const T*, int64_t, int64_t, int64_t, T*);
+  void (*axpy)(T, const T*, T*, int64_t);
+};
+RowLoops<float> row_loops(float) { return {loops().dots_f32, loops().axpy_f32}; }
+RowLoops<double> row_loops(double) { return {loops().dots_f64, loops().axpy_f64}; }
+
+// b's columns contiguous: dots; b's rows contiguous: sums of scaled rows.
+template <typename T>
+void multiply(const RowProduct& p, const T* a, const T* b, T* c, int64_t begin, int64_t end) {
+  RowLoops<T> run = row_loops(T());
+  bool dots = p.b_row == 1 && p.a_step == 1;
+  for (int64_t i = begin; i < end; ++i) {
+    T* row = c + i * p.c_row;
+    if (dots) {
+      run.dots(a + i * p.a_row, b, p.b_step, p.n, p.k, row);
+    } else {
+      std::fill_n(row, p.n, T(0));
+      for (int64_t q = 0; q < p.k; ++q) run.axpy(a[i * p.a_row + q * p.a_step], b + q * p.b_row, row, p.n);
+    }
+  }
+}
+
+}  // namespace
+
+void multiply_rows(const RowProduct& product, const float* a, const float* b, float* c, int64_t begin, int64_t end) {
+  multiply(product, a, b, c, begin, end);
+}
+void multiply_rows(const RowProduct& product, const double* a, const double* b, double* c, int64_t begin, int64_t end) {
+  multiply(product, a, b, c, begin, end);
+}
+
+}  // namespace md

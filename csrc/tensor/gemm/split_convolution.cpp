@@ -1,0 +1,137 @@
+#include "tensor/gemm/split_convolution.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tensor/gemm/winograd.h"
+#include "tensor/ops/call_args.h"
+
+namespace md {
+namespace {
+
+constexpr double kProductsInNs = 60;  // one thread
+constexpr double kPieceNs = 40e3;
+constexpr int64_t kLeastChannels = 32, kMostChannelPieces = 4;
+
+std::vector<int64_t> numbers(const DimVec& dims) {
+  std::vector<int64_t> values;
+  for (Dim dim : dims) values.push_back(dim.value());
+  return values;
+}
+
+int64_t volume(const std::vector<int64_t>& sizes, size_t from) {
+  return std::accumulate(sizes.begin() + static_cast<std::ptrdiff_t>(from), sizes.end(), int64_t{1}, std::multiplies());
+}
+
+double estimate_ns(const ConvolutionSpec& spec) {
+  double products = static_cast<double>(volume(spec.weights, 1)) *
+                    static_cast<double>(volume(spec.transposed ? spec.src : spec.dst, 0));
+  return products / kProductsInNs;
+}
+
+// Channels of the result in one piece. A transposed convolution has them in the second dim of its weights, and groups have
+// their own: those stay whole.
+int64_t channels_per_piece(const ConvolutionSpec& spec, double ns) {
+  int64_t channels = spec.dst[1];
+  if (spec.transposed || spec.groups > 1 || spec.dst[0] > 1) return channels;
+  int64_t parts = std::clamp<int64_t>(static_cast<int64_t>(ns / kPieceNs), 1, kMostChannelPieces);
+  parts = std::clamp<int64_t>(channels / kLeastChannels, 1, parts);
+  int64_t each = (channels + parts - 1) / parts;
+  return (each + kLeastChannels - 1) / kLeastChannels * kLeastChannels;
+}
+
+}  // namespace
+
+ConvolutionSpec convolution_spec(const OpCall& call, const TensorSpec& out) {
+  ConvolutionSpec spec;
+  auto list = [&](const char* name) { return numbers(dims_arg(call, call.row.schema.find(name))); };
+  spec.dtype = tensor_arg(call, 0).spec().dtype;
+  spec.src = numbers(tensor_arg(call, 0).spec().sizes);
+  spec.weights = numbers(tensor_arg(call, 1).spec().sizes);
+  spec.dst = numbers(out.sizes);
+  spec.strides = list("stride");
+  spec.dilations = list("dilation");
+  spec.padding = list("padding");
+  spec.groups = int_arg(call, call.row.schema.find("groups"));
+  spec.transposed = bool_arg(call, call.row.schema.find("transposed"));
+  spec.has_bias = !arg_is_none(call, 2);
+  return spec;
+}
+
+SplitConvolutionPtr SplitConvolution::make(const ConvolutionSpec& spec) {
+  if (volume(spec.src, 0) == 0 || volume(spec.weights, 0) == 0 || volume(spec.dst, 0) == 0) return nullptr;
+  std::shared_ptr<SplitConvolution> split(new SplitConvolution(spec));
+  double ns = estimate_ns(spec);
+  int64_t images = spec.dst[0];
+  double ns_per_image = ns / static_cast<double>(images);
+  int64_t images_per_piece =
+      std::clamp<int64_t>(static_cast<int64_t>(kPieceNs / std::max(ns_per_image, 1.0)), 1, images);
+  int64_t each = channels_per_piece(spec, ns);
+  for (int64_t channel = 0; channel < spec.dst[1]; channel += each) {
+    if (!split->add_channels(channel, std::min(each, spec.dst[1] - channel), images_per_piece)) return nullptr;
+  }
+  split->ns_per_piece_ = ns / static_cast<double>(split->pieces_.size());
+  return split;
+}
+
+bool SplitConvolution::add_channels(int64_t first, int64_t channels, int64_t images_per_piece) {
+  size_t leader_at = pieces_.size();
+  for (int64_t image = 0; image < spec_.dst[0]; image += images_per_piece) {
+    if (!add_piece(image, std::min(images_per_piece, spec_.dst[0] - image), first, channels)) return false;
+  }
+  if (!spec_.packs_weights) return true;
+  const OnednnPacking& leader = *pieces_[leader_at].primitive;
+  for (size_t i = leader_at; i < pieces_.size(); ++i) {
+    if (pieces_[i].primitive->packed_layout() != leader.packed_layout()) return false;
+  }
+  packed_bytes_ += (leader.packed_bytes() + 63) / 64 * 64;
+  packed_layout_ += leader.packed_layout() + ";";
+  return true;
+}
+
+bool SplitConvolution::add_piece(int64_t first_image, int64_t images, int64_t first_channel, int64_t channels) {
+  ConvolutionSpec part = spec_;
+  part.src[0] = part.dst[0] = images;
+  part.dst[1] = channels;
+  if (!spec_.transposed) part.weights[0] = channels;
+  int64_t dst_channel = volume(spec_.dst, 2);
+  OnednnPackingPtr tiles = make_winograd(part);
+  Piece piece = {.primitive = tiles != nullptr ? tiles : make_convolution(part),
+                 .src_start = first_image * volume(spec_.src, 1),
+                 .weights_start = spec_.transposed ? 0 : first_channel * volume(spec_.weights, 1),
+                 .bias_start = first_channel,
+                 .packed_at = packed_bytes_,
+                 .block = {.first_element = (first_image * spec_.dst[1] + first_channel) * dst_channel,
+                           .elements = images * channels * dst_channel}};
+  if (piece.primitive == nullptr) return false;
+  pieces_.push_back(std::move(piece));
+  return true;
+}
+
+void SplitConvolution::run_piece(const Piece& piece, const ConvolutionOperands& operands) const {
+  int64_t item = static_cast<int64_t>(item_size(spec_.dtype));
+  auto at = [](const void* data, int64_t bytes) { return static_cast<const std::byte*>(data) + bytes; };
+  int64_t weights = spec_.packs_weights ? static_cast<int64_t>(piece.packed_at) : piece.weights_start * item;
+  const void* inputs[] = {at(operands.src, piece.src_start * item), at(operands.weights, weights),
+                          spec_.has_bias ? at(operands.bias, piece.bias_start * item) : nullptr};
+  execute(*piece.primitive, {inputs, spec_.has_bias ? size_t{3} : size_t{2}},
+          static_cast<std::byte*>(operands.dst) + piece.block.first_element * item);
+}
+
+void SplitConvolution::pack(const void* weights, void* packed) const {
+  const Piece* done = nullptr;
+  for (const Piece& piece : pieces_) {
+    if (done != nullptr && done->packed_at == piece.packed_at) continue;
+    done = &piece;
+    size_t start = static_cast<size_t>(piece.weights_start) * item_size(spec_.dtype);
+    piece.primitive->pack(static_cast<const std::byte*>(weights) + start,
+                          static_cast<std::byte*>(packed) + piece.packed_at);
+  }
+}
+
+std::string SplitConvolution::implementation() const {
+  std::string what = pieces_[0].primitive->implementation();
+  return pieces_.size() == 1 ? what : str_cat(what, " in ", pieces_.size(), " pieces");
+}
+
+}  // namespace md

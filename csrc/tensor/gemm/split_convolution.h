@@ -1,0 +1,77 @@
+// A convolution as pieces that threads of the pool take, each a call of oneDNN for one thread: some images, or where there are
+// few of them some channels of the result. The split follows from the shapes alone.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tensor/gemm/onednn.h"
+#include "tensor/gemm/packed_weights.h"
+#include "tensor/ops/op_row.h"
+#include "tensor/parallel/threads.h"
+
+namespace md {
+
+// The convolution that a call of the op `convolution` is, its result being `out`. Tensors may be fake.
+ConvolutionSpec convolution_spec(const OpCall& call, const TensorSpec& out);
+
+struct ConvolutionOperands {
+  const void* src;
+  const void* weights;
+  const void* bias;  // null: none
+  void* dst;
+};
+
+// A part of the result: elements that lie one after another.
+struct ConvolutionBlock {
+  int64_t first_element, elements;
+};
+
+class SplitConvolution : public WeightPacking {
+ public:
+  // Null when oneDNN has no optimised implementation. With spec.packs_weights, weights are given as pack() made them.
+  static std::shared_ptr<const SplitConvolution> make(const ConvolutionSpec& spec);
+
+  // done(block) is called by the thread that has just made it.
+  template <typename Done>
+  void run(const ConvolutionOperands& operands, const Done& done) const {
+    parallel_for(static_cast<int64_t>(pieces_.size()), ns_per_piece_, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const Piece& piece = pieces_[static_cast<size_t>(i)];
+        run_piece(piece, operands);
+        done(piece.block);
+      }
+    });
+  }
+  void run(const ConvolutionOperands& operands) const {
+    run(operands, [](const ConvolutionBlock&) {});
+  }
+
+  size_t packed_bytes() const override { return packed_bytes_; }
+  void pack(const void* weights, void* packed) const override;
+  const std::string& packed_layout() const override { return packed_layout_; }
+  std::string implementation() const;
+
+ private:
+  // Starts in elements, of packed weights in bytes.
+  struct Piece {
+    OnednnPackingPtr primitive;
+    int64_t src_start, weights_start, bias_start;
+    size_t packed_at;
+    ConvolutionBlock block;
+  };
+
+  explicit SplitConvolution(const ConvolutionSpec& spec) : spec_(spec) {}
+  bool add_channels(int64_t first, int64_t channels, int64_t images_per_piece);
+  bool add_piece(int64_t first_image, int64_t images, int64_t first_channel, int64_t channels);
+  void run_piece(const Piece& piece, const ConvolutionOperands& operands) const;
+
+  ConvolutionSpec spec_;
+  std::vector<Piece> pieces_;
+  double ns_per_piece_ = 0;
+  size_t packed_bytes_ = 0;
+  std::string packed_layout_;
+};
+using SplitConvolutionPtr = std::shared_ptr<const SplitConvolution>;
+
+}  // namespace md

@@ -1,0 +1,266 @@
+#include "tensor/gemm/split_matmul.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "tensor/gemm/gemm.h"
+#include "tensor/gemm/row_product.h"
+#include "tensor/storage.h"
+
+namespace md {
+namespace {
+
+constexpr int64_t kTiny = 16 * 16 * 16;  // multiplications below which a primitive's call costs more than the product
+constexpr double kPieceNs = 20e3;
+constexpr int64_t kMostPieces = 8;
+constexpr int64_t kLeastRows = 32, kLeastColumns = 64;
+// Columns of a packed matrix are split in two or four from so many elements on.
+constexpr int64_t kPackedHalf = 128 * 1024, kPackedQuarter = 512 * 1024;
+// Those of 16-bit types are not, where there are so many rows.
+constexpr int64_t kRowsForBands = 128;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t round_up(int64_t value, int64_t step) { return ceil_div(value, step) * step; }
+
+// Multiplications in a nanosecond, one thread.
+double rate(DType dtype) {
+  switch (dtype) {
+    case DType::float64:
+      return 20;
+    case DType::float32:
+      return 50;
+    default:
+      return 100;
+  }
+}
+
+double estimate_ns(const MatmulSpec& spec) {
+  double m = static_cast<double>(spec.m), n = static_cast<double>(spec.n), k = static_cast<double>(spec.k);
+  double bytes = (m * k + k * n + m * n) * static_cast<double>(item_size(spec.dtype));
+  return static_cast<double>(spec.batch) * std::max(m * n * k / rate(spec.dtype), bytes / 40);
+}
+
+// What row_product.h can read, where it is the best there is.
+bool takes_rows(const MatmulSpec& spec) {
+  if (spec.packs_weights || (spec.dtype != DType::float32 && spec.dtype != DType::float64)) return false;
+  bool usable = spec.b_strides[2] == 1 || (spec.b_strides[1] == 1 && spec.a_strides[2] == 1);
+  bool vector = spec.m == 1 || (spec.n == 1 && spec.a_strides[2] == 1);
+  return usable && (vector || spec.m * spec.n * spec.k <= kTiny);
+}
+
+// For 16-bit types oneDNN's block kernels are much faster than its older ones, but take no result with gaps between its rows.
+bool is_better_apart(const MatmulSpec& spec, const MatmulBlock& block) {
+  return item_size(spec.dtype) == 2 && block.rows > 1 && block.columns < spec.n;
+}
+
+}  // namespace
+
+SplitMatmul::Grid SplitMatmul::packed_grid(const MatmulSpec& spec, int64_t wanted) {
+  int64_t elements = spec.k * spec.n;
+  bool in_bands = item_size(spec.dtype) == 2 && spec.m >= kRowsForBands;
+  int64_t parts = in_bands ? 1 : elements >= kPackedQuarter ? 4 : elements >= kPackedHalf ? 2 : 1;
+  Grid grid = {1, spec.m, round_up(ceil_div(spec.n, parts), kLeastColumns)};
+  int64_t bands = std::clamp<int64_t>(wanted / parts, 1, std::max<int64_t>(spec.m / kLeastRows, 1));
+  if (bands > 1) grid.rows = round_up(ceil_div(spec.m, bands), kLeastRows);
+  return grid;
+}
+
+SplitMatmul::Grid SplitMatmul::choose_grid(const MatmulSpec& spec) {
+  int64_t wanted = std::clamp<int64_t>(static_cast<int64_t>(estimate_ns(spec) / kPieceNs), 1, kMostPieces);
+  if (spec.packs_weights) return packed_grid(spec, wanted);
+  Grid grid = {spec.batch, spec.m, spec.n};
+  if (spec.batch > 1) {
+    int64_t parts = std::min(spec.batch, wanted);
+    grid.matrices = spec.batch_dims.empty() ? ceil_div(spec.batch, parts) : 1;
+    wanted /= parts;
+  }
+  // Each piece makes its own copy of the columns of b that it reads.
+  wanted = std::min<int64_t>(wanted, 4);
+  if (spec.m >= spec.n) {
+    int64_t parts = std::clamp<int64_t>(spec.m / kLeastRows, 1, wanted);
+    if (parts > 1) grid.rows = round_up(ceil_div(spec.m, parts), kLeastRows);
+  } else {
+    int64_t parts = std::clamp<int64_t>(spec.n / kLeastColumns, 1, wanted);
+    if (parts > 1) grid.columns = round_up(ceil_div(spec.n, parts), kLeastColumns);
+  }
+  return grid;
+}
+
+SplitMatmul::SplitMatmul(const MatmulSpec& spec)
+    : spec_(spec),
+      engine_(takes_rows(spec)               ? Engine::Rows
+              : spec.dtype == DType::float64 ? Engine::Gemm
+                                             : Engine::Primitive) {}
+
+SplitMatmulPtr SplitMatmul::make(const MatmulSpec& spec) { return make_with(spec, choose_grid(spec)); }
+
+SplitMatmulPtr SplitMatmul::make_by_rows(const MatmulSpec& spec, int64_t rows) {
+  return make_with(spec, {.matrices = 1, .rows = rows, .columns = spec.n});
+}
+
+SplitMatmulPtr SplitMatmul::make_with(const MatmulSpec& spec, const Grid& grid) {
+  if (spec.batch <= 0 || spec.m <= 0 || spec.n <= 0 || spec.k <= 0) return nullptr;
+  if (spec.packs_weights && (spec.batch > 1 || spec.dtype == DType::float64)) return nullptr;
+  std::shared_ptr<SplitMatmul> split(new SplitMatmul(spec));
+  for (int64_t column = 0; column < spec.n; column += grid.columns) {
+    int64_t columns = std::min(grid.columns, spec.n - column);
+    if (!split->add_column(column, columns, grid.matrices, grid.rows)) return nullptr;
+  }
+  split->ns_per_piece_ = estimate_ns(spec) / static_cast<double>(split->pieces_.size());
+  return split;
+}
+
+// The pieces of the same columns, one after another: a thread that takes several reads the same part of b.
+bool SplitMatmul::add_column(int64_t first_column, int64_t columns, int64_t matrices, int64_t rows) {
+  size_t first = pieces_.size();
+  for (int64_t matrix = 0; matrix < spec_.batch; matrix += matrices) {
+    for (int64_t row = 0; row < spec_.m; row += rows) {
+      MatmulBlock block = {
+          matrix, std::min(matrices, spec_.batch - matrix), row, std::min(rows, spec_.m - row), first_column, columns};
+      if (!add_piece(block, packed_bytes_)) return false;
+    }
+  }
+  if (!spec_.packs_weights) return true;
+  const OnednnPacking& leader = *pieces_[first].primitive;
+  for (size_t i = first; i < pieces_.size(); ++i) {
+    if (pieces_[i].primitive->packed_layout() != leader.packed_layout()) return false;
+  }
+  packed_bytes_ += (leader.packed_bytes() + 63) / 64 * 64;
+  packed_layout_ += leader.packed_layout() + ";";
+  return true;
+}
+
+bool SplitMatmul::add_piece(const MatmulBlock& block, size_t packed_at) {
+  Piece piece = {.block = block, .primitive = nullptr, .packed_at = packed_at};
+  if (engine_ == Engine::Primitive) {
+    MatmulSpec part = spec_;
+    part.batch = block.matrices;
+    part.m = block.rows;
+    part.n = block.columns;
+    piece.is_apart = is_better_apart(spec_, block);
+    if (piece.is_apart) part.c_strides = {block.rows * block.columns, block.columns, 1};
+    piece.primitive = make_matmul(part);
+    if (piece.primitive == nullptr) return false;
+  }
+  pieces_.push_back(std::move(piece));
+  return true;
+}
+
+MatmulOperands SplitMatmul::starts_of(const Piece& piece, const MatmulOperands& operands) const {
+  const MatmulBlock& block = piece.block;
+  int64_t a = block.first_matrix * spec_.a_strides[0], b = block.first_matrix * spec_.b_strides[0];
+  if (!spec_.batch_dims.empty()) {
+    a = b = 0;
+    int64_t rest = block.first_matrix;
+    for (size_t d = spec_.batch_dims.size(); d-- > 0;) {
+      const MatmulSpec::BatchDim& dim = spec_.batch_dims[d];
+      a += rest % dim.size * dim.a_stride;
+      b += rest % dim.size * dim.b_stride;
+      rest /= dim.size;
+    }
+  }
+  a += block.first_row * spec_.a_strides[1];
+  b += block.first_column * spec_.b_strides[2];
+  int64_t c = block.first_matrix * spec_.c_strides[0] + block.first_row * spec_.c_strides[1] + block.first_column;
+  int64_t item = static_cast<int64_t>(item_size(spec_.dtype));
+  auto at = [](const void* data, int64_t bytes) { return static_cast<const std::byte*>(data) + bytes; };
+  return {.a = at(operands.a, a * item),
+          .b = at(operands.b, spec_.packs_weights ? static_cast<int64_t>(piece.packed_at) : b * item),
+          .bias = operands.bias == nullptr ? nullptr : at(operands.bias, block.first_column * item),
+          .c = static_cast<std::byte*>(operands.c) + c * item};
+}
+
+template <typename T>
+void SplitMatmul::run_own_loops(const MatmulBlock& block, const MatmulOperands& starts) const {
+  const T* bias = static_cast<const T*>(starts.bias);
+  for (int64_t i = 0; i < block.matrices; ++i) {
+    const T* a = static_cast<const T*>(starts.a) + i * spec_.a_strides[0];
+    const T* b = static_cast<const T*>(starts.b) + i * spec_.b_strides[0];
+    T* c = static_cast<T*>(starts.c) + i * spec_.c_strides[0];
+    if (engine_ == Engine::Rows) {
+      RowProduct rows = {.n = block.columns,
+                         .k = spec_.k,
+                         .a_row = spec_.a_strides[1],
+                         .a_step = spec_.a_strides[2],
+                         .b_row = spec_.b_strides[1],
+                         .b_step = spec_.b_strides[2],
+                         .c_row = spec_.c_strides[1]};
+      multiply_rows(rows, a, b, c, 0, block.rows);
+    } else {
+      gemm(GemmProblem<T>{.m = block.rows,
+                          .n = block.columns,
+                          .k = spec_.k,
+                          .a = a,
+                          .a_row = spec_.a_strides[1],
+                          .a_step = spec_.a_strides[2],
+                          .b = b,
+                          .b_row = spec_.b_strides[1],
+                          .b_step = spec_.b_strides[2],
+                          .c = c,
+                          .c_row = spec_.c_strides[1]});
+    }
+    if (bias != nullptr) add_bias(block.rows, block.columns, bias, c, spec_.c_strides[1]);
+  }
+}
+
+void SplitMatmul::run_piece(const Piece& piece, const MatmulOperands& starts) const {
+  if (engine_ != Engine::Primitive) {
+    return spec_.dtype == DType::float64 ? run_own_loops<double>(piece.block, starts)
+                                         : run_own_loops<float>(piece.block, starts);
+  }
+  piece.is_apart ? run_apart(piece, starts) : run_primitive(piece, starts);
+}
+
+void SplitMatmul::run_primitive(const Piece& piece, const MatmulOperands& starts) const {
+  const void* inputs[] = {starts.a, starts.b, starts.bias};
+  execute(*piece.primitive, {inputs, spec_.has_bias ? size_t{3} : size_t{2}}, starts.c);
+}
+
+void SplitMatmul::run_apart(const Piece& piece, const MatmulOperands& starts) const {
+  const MatmulBlock& block = piece.block;
+  size_t item = item_size(spec_.dtype), row_bytes = static_cast<size_t>(block.columns) * item;
+  StoragePtr apart = Storage::allocate(static_cast<size_t>(block.matrices * block.rows) * row_bytes);
+  MatmulOperands into = starts;
+  into.c = apart->data();
+  run_primitive(piece, into);
+  const std::byte* from = static_cast<const std::byte*>(apart->data());
+  for (int64_t matrix = 0; matrix < block.matrices; ++matrix) {
+    for (int64_t row = 0; row < block.rows; ++row, from += row_bytes) {
+      int64_t to = matrix * spec_.c_strides[0] + row * spec_.c_strides[1];
+      std::memcpy(static_cast<std::byte*>(starts.c) + to * static_cast<int64_t>(item), from, row_bytes);
+    }
+  }
+}
+
+void SplitMatmul::run_piece(int64_t piece, const MatmulOperands& operands, const void* own_a, void* own_c) const {
+  const Piece& chosen = pieces_[static_cast<size_t>(piece)];
+  MatmulOperands starts = starts_of(chosen, operands);
+  if (own_a != nullptr) starts.a = own_a;
+  if (own_c != nullptr) starts.c = own_c;
+  run_piece(chosen, starts);
+}
+
+void SplitMatmul::pack(const void* b, void* packed) const {
+  std::vector<const Piece*> leaders;
+  for (const Piece& piece : pieces_) {
+    if (leaders.empty() || leaders.back()->packed_at != piece.packed_at) leaders.push_back(&piece);
+  }
+  size_t step = static_cast<size_t>(spec_.b_strides[2]) * item_size(spec_.dtype);
+  parallel_for(static_cast<int64_t>(leaders.size()), static_cast<double>(packed_bytes_), [&](int64_t i, int64_t end) {
+    for (; i < end; ++i) {
+      const Piece& leader = *leaders[static_cast<size_t>(i)];
+      leader.primitive->pack(static_cast<const std::byte*>(b) + static_cast<size_t>(leader.block.first_column) * step,
+                             static_cast<std::byte*>(packed) + leader.packed_at);
+    }
+  });
+}
+
+std::string SplitMatmul::implementation() const {
+  std::string what = engine_ == Engine::Primitive ? pieces_[0].primitive->implementation()
+                     : engine_ == Engine::Rows    ? std::string("own rows")
+                                                  : std::string("own blocks");
+  return pieces_.size() == 1 ? what : str_cat(what, " in ", pieces_.size(), " pieces");
+}
+
+}  // namespace md

@@ -1,0 +1,104 @@
+// A matrix product as pieces that threads of the pool take, each a call of oneDNN for one thread or of own loops. oneDNN's own
+// threads are OpenMP's: a call would last until each of them has had a processor, be it for nothing.
+//
+// How a product is split follows from its shape alone, never from the number of threads. Packed matrices are split by
+// columns in a way that depends on k and n only, so that products of any number of rows share them.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tensor/gemm/onednn.h"
+#include "tensor/gemm/packed_weights.h"
+#include "tensor/parallel/threads.h"
+
+namespace md {
+
+// A part of c: matrices, rows, columns.
+struct MatmulBlock {
+  int64_t first_matrix, matrices;
+  int64_t first_row, rows;
+  int64_t first_column, columns;
+};
+
+struct MatmulOperands {
+  const void* a;
+  const void* b;
+  const void* bias;  // null: none
+  void* c;
+};
+
+class SplitMatmul : public WeightPacking {
+ public:
+  // Null when neither oneDNN nor own loops are made for the product. With spec.packs_weights, b is given as pack() made it;
+  // then null also where packing does not pay.
+  static std::shared_ptr<const SplitMatmul> make(const MatmulSpec& spec);
+  // One piece for each stretch of so many rows of each matrix.
+  static std::shared_ptr<const SplitMatmul> make_by_rows(const MatmulSpec& spec, int64_t rows);
+
+  void run(const MatmulOperands& operands) const {
+    run(operands, [](const MatmulBlock&) {});
+  }
+  // done(block) is called by the thread that has just made it.
+  template <typename Done>
+  void run(const MatmulOperands& operands, const Done& done) const {
+    parallel_for(static_cast<int64_t>(pieces_.size()), ns_per_piece_, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const Piece& piece = pieces_[static_cast<size_t>(i)];
+        run_piece(piece, starts_of(piece, operands));
+        done(piece.block);
+      }
+    });
+  }
+
+  // For callers that run the pieces themselves. A block's own a or c may lie elsewhere, row by row without gaps.
+  int64_t piece_count() const { return static_cast<int64_t>(pieces_.size()); }
+  const MatmulBlock& block(int64_t piece) const { return pieces_[static_cast<size_t>(piece)].block; }
+  void run_piece(int64_t piece, const MatmulOperands& operands, const void* own_a, void* own_c) const;
+  double ns_per_piece() const { return ns_per_piece_; }
+
+  const MatmulSpec& spec() const { return spec_; }
+  // A packed b would be read faster. Own loops read it best as it lies.
+  bool packing_pays() const { return engine_ == Engine::Primitive && spec_.batch == 1; }
+  size_t packed_bytes() const override { return packed_bytes_; }
+  void pack(const void* b, void* packed) const override;
+  const std::string& packed_layout() const override { return packed_layout_; }
+  std::string implementation() const;
+
+ private:
+  enum class Engine : uint8_t { Primitive, Rows, Gemm };
+  struct Piece {
+    MatmulBlock block;
+    OnednnPackingPtr primitive;  // of Engine::Primitive
+    size_t packed_at = 0;        // where its columns of a packed b begin, in bytes
+    bool is_apart = false;       // the primitive writes row by row without gaps, and the rows are copied to c
+  };
+
+  struct Grid {
+    int64_t matrices, rows, columns;  // of a whole piece
+  };
+
+  explicit SplitMatmul(const MatmulSpec& spec);
+  static std::shared_ptr<const SplitMatmul> make_with(const MatmulSpec& spec, const Grid& grid);
+  static Grid choose_grid(const MatmulSpec& spec);
+  static Grid packed_grid(const MatmulSpec& spec, int64_t wanted);
+  bool add_column(int64_t first_column, int64_t columns, int64_t matrices, int64_t rows);
+  bool add_piece(const MatmulBlock& block, size_t packed_at);
+  // The same operands from where the piece begins.
+  MatmulOperands starts_of(const Piece& piece, const MatmulOperands& operands) const;
+  void run_piece(const Piece& piece, const MatmulOperands& starts) const;
+  void run_primitive(const Piece& piece, const MatmulOperands& starts) const;
+  void run_apart(const Piece& piece, const MatmulOperands& starts) const;
+  template <typename T>
+  void run_own_loops(const MatmulBlock& block, const MatmulOperands& starts) const;
+
+  MatmulSpec spec_;
+  Engine engine_;
+  std::vector<Piece> pieces_;
+  double ns_per_piece_ = 0;
+  size_t packed_bytes_ = 0;
+  std::string packed_layout_;
+};
+using SplitMatmulPtr = std::shared_ptr<const SplitMatmul>;
+
+}  // namespace md

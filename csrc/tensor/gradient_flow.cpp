@@ -1,9 +1,0 @@
-#include "tensor/gradient_flow.h"
-
-namespace md {
-
-bool passes_gradient(const OpRow& row) {
-  return row.kind != OpKind::Creation && row.kind != OpKind::Random && !(row.faces & kCutsGradient);
-}
-
-}  // namespace md

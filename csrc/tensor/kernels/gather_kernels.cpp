@@ -1,0 +1,216 @@
+// Kernels that copy parts of tensors together: cat, stack, indexing, masks, triangles.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "tensor/fill.h"
+#include "tensor/numeric_cast.h"
+#include "tensor/ops/call_args.h"
+#include "tensor/ops/kernels.h"
+#include "tensor/ops/shape_rules.h"
+#include "tensor/parallel/threads.h"
+#include "tensor/simd/copy.h"
+#include "tensor/simd/loops.h"
+#include "tensor/simd/pointwise.h"
+
+namespace md {
+namespace {
+
+// Of an index outside of [0, extent).
+using RaiseOutside = void (*)(const OpCall& call, int64_t index, int64_t extent);
+
+template <ErrorKind kKind, int kIndexed>
+void raise_outside(const OpCall& call, int64_t index, int64_t extent) {
+  raise_op(kKind, call.row.name, "index ", index, " is out of range for a dimension of size ", extent, "; shape ",
+           str(tensor_arg(call, kIndexed).spec().sizes.span()));
+}
+
+void raise_no_class(const OpCall&, int64_t index, int64_t) {
+  raise(ErrorKind::Index, "Target ", index, " is out of bounds.");
+}
+
+// All indices, checked before anything is written.
+class Indices {
+ public:
+  Indices(const OpCall& call, const Tensor& index, int64_t extent, RaiseOutside raise_outside)
+      : plain_(as_contiguous(index, DType::int64)) {
+    std::atomic<bool> fits = true;
+    parallel_for(size(), 0.15, [&](int64_t begin, int64_t end) {
+      if (!loops().indices_fit(data() + begin, end - begin, extent)) fits = false;
+    });
+    for (int64_t i = 0; i < size() && !fits; ++i) {
+      if (data()[i] < 0 || data()[i] >= extent) raise_outside(call, data()[i], extent);
+    }
+  }
+  const int64_t* data() const { return plain_.data<const int64_t>(); }
+  int64_t size() const { return plain_->numel(); }
+  int64_t operator[](int64_t i) const { return data()[i]; }
+
+ private:
+  Tensor plain_;
+};
+
+// Calls run(Item{}) with an unsigned number of the item's size.
+template <typename Run>
+void with_item(size_t size, const Run& run) {
+  switch (size) {
+    case 1:
+      return run(uint8_t{});
+    case 2:
+      return run(uint16_t{});
+    case 4:
+      return run(uint32_t{});
+    default:
+      return run(uint64_t{});
+  }
+}
+
+// out[i, j] = src[i, indices[j]] for rows of `extent` elements.
+void take_elements(const Tensor& src, int64_t rows, int64_t extent, const Indices& indices, const Tensor& out) {
+  int64_t count = indices.size();
+  const int64_t* at = indices.data();
+  with_item(item_size(src->dtype()), [&]<typename Item>(Item) {
+    parallel_for(rows * count, 1.0, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end;) {
+        int64_t column = i % count, n = std::min(end - i, count - column);
+        const Item* from = src.data<Item>() + i / count * extent;
+        Item* to = out.data<Item>() + i;
+        for (int64_t k = 0; k < n; ++k) to[k] = from[at[column + k]];
+        i += n;
+      }
+    });
+  });
+}
+
+// out[.., i, ..] = src[.., indices[i], ..], both contiguous.
+void take(const Tensor& src, int dim, const Indices& indices, const Tensor& out) {
+  int64_t outer = 1, inner = 1;
+  for (int i = 0; i < dim; ++i) outer *= src->sizes()[i];
+  for (int i = dim + 1; i < src->rank(); ++i) inner *= src->sizes()[i];
+  int64_t extent = src->rank() == 0 ? 1 : src->sizes()[dim];
+  if (inner == 1) return take_elements(src, outer, extent, indices, out);
+  int64_t count = indices.size();
+  const int64_t* at = indices.data();
+  size_t bytes = static_cast<size_t>(inner) * item_size(src->dtype());
+  parallel_for(outer * count, 5.0 + 0.05 * static_cast<double>(bytes), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t from = i / count * extent + at[i % count];
+      std::memcpy(out.data<char>() + static_cast<size_t>(i) * bytes,
+                  src.data<char>() + static_cast<size_t>(from) * bytes, bytes);
+    }
+  });
+}
+
+void triangle(const OpCall& call, const Tensor& out, bool lower) {
+  Tensor src = as_contiguous(tensor_arg(call, 0), out->dtype());
+  if (out->numel() == 0) return;
+  int64_t diagonal = int_arg(call, 1);
+  int64_t rows = out->sizes()[out->rank() - 2], columns = out->sizes()[out->rank() - 1];
+  size_t item = item_size(out->dtype());
+  parallel_for(out->numel() / columns, 0.1 * static_cast<double>(columns), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      // Columns before `border` are below or on the diagonal.
+      __int128 wide = static_cast<__int128>(i % rows) + diagonal + (lower ? 1 : 0);
+      size_t border = static_cast<size_t>(std::clamp<__int128>(wide, 0, columns)) * item;
+      size_t width = static_cast<size_t>(columns) * item;
+      const char* from = src.data<char>() + static_cast<size_t>(i) * width;
+      char* to = out.data<char>() + static_cast<size_t>(i) * width;
+      size_t kept_begin = lower ? 0 : border;
+      size_t kept_end = lower ? border : width;
+      std::memset(to, 0, kept_begin);
+      std::memcpy(to + kept_begin, from + kept_begin, kept_end - kept_begin);
+      std::memset(to + kept_end, 0, width - kept_end);
+    }
+  });
+}
+
+}  // namespace
+
+void cat_kernel(const OpCall& call, std::span<Tensor> outs) {
+  int dim = wrap_dim(call, int_arg(call, 1), outs[0]->rank());
+  int64_t start = 0;
+  for (const Tensor& tensor : tensors_arg(call, 0)) {
+    if (tensor->numel() == 0 && tensor->rank() != outs[0]->rank()) continue;
+    int64_t length = tensor->sizes()[dim];
+    copy_elements(tensor, part_of(outs[0], dim, start, length));
+    start += length;
+  }
+}
+
+void stack_kernel(const OpCall& call, std::span<Tensor> outs) {
+  int dim = wrap_dim(call, int_arg(call, 1), outs[0]->rank());
+  int64_t position = 0;
+  for (const Tensor& tensor : tensors_arg(call, 0)) {
+    TensorSpec spec = outs[0].spec();
+    spec.sizes.erase(dim);
+    spec.strides.erase(dim);
+    copy_elements(tensor, Tensor::view(outs[0], spec, outs[0]->offset() + position++ * outs[0]->strides()[dim]));
+  }
+}
+
+void index_select_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  int dim = wrap_dim(call, int_arg(call, 1), self->rank());
+  Indices indices(call, tensor_arg(call, 2), self->rank() == 0 ? 1 : self->sizes()[dim],
+                  raise_outside<ErrorKind::Index, 0>);
+  if (outs[0]->numel() > 0) take(as_contiguous(self, self->dtype()), dim, indices, outs[0]);
+}
+
+void embedding_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& weight = tensor_arg(call, 1);
+  Indices indices(call, tensor_arg(call, 0), weight->sizes()[0], raise_outside<ErrorKind::Index, 1>);
+  if (outs[0]->numel() > 0) take(as_contiguous(weight, weight->dtype()), 0, indices, outs[0]);
+}
+
+static void gather(const OpCall& call, const Tensor& out, RaiseOutside raise_outside) {
+  const Tensor& self = tensor_arg(call, 0);
+  int dim = wrap_dim(call, int_arg(call, 1), self->rank());
+  Indices indices(call, tensor_arg(call, 2), self->rank() == 0 ? 1 : self->sizes()[dim], raise_outside);
+  if (out->numel() == 0) return;
+  int last = out->rank() - 1;
+  int64_t width = last < 0 ? 1 : out->sizes()[last];
+  int64_t dim_stride = self->rank() == 0 ? 0 : self->strides()[dim];
+  int64_t step = last < 0 || last == dim || last >= self->rank() ? 0 : self->strides()[last];
+  with_item(item_size(self->dtype()), [&]<typename Item>(Item) {
+    parallel_for(out->numel() / width, 2.0 * static_cast<double>(width), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const Item* from = self.data<Item>();
+        for (int64_t d = last - 1, rest = row; d >= 0; --d) {
+          if (d != dim && d < self->rank()) from += rest % out->sizes()[d] * self->strides()[d];
+          rest /= out->sizes()[d];
+        }
+        Item* to = out.data<Item>() + row * width;
+        const int64_t* index = indices.data() + row * width;
+        for (int64_t i = 0; i < width; ++i) to[i] = from[index[i] * dim_stride + i * step];
+      }
+    });
+  });
+}
+
+// As in torch, gather's is a RuntimeError and the others' are IndexErrors.
+void gather_kernel(const OpCall& call, std::span<Tensor> outs) {
+  gather(call, outs[0], raise_outside<ErrorKind::Runtime, 0>);
+}
+void chosen_classes_kernel(const OpCall& call, std::span<Tensor> outs) { gather(call, outs[0], raise_no_class); }
+
+void masked_fill_kernel(const OpCall& call, std::span<Tensor> outs) {
+  static const OpRow* const where = find_op("where");
+  const Tensor& self = tensor_arg(call, 0);
+  Arg value = call.args[2];
+  if (Tensor* tensor = std::get_if<Tensor>(&value)) {
+    if ((*tensor)->rank() != 0) {
+      raise_op(ErrorKind::Runtime, call.row.name, "only supports a 0-dimensional value tensor, but got tensor with ",
+               (*tensor)->rank(), " dimension(s)", operand_shapes(call));
+    }
+    if ((*tensor)->dtype() != self->dtype()) *tensor = as_contiguous(*tensor, self->dtype());
+  } else {
+    require_fits(call, self->dtype(), std::get<Scalar>(value));
+  }
+  Arg args[] = {tensor_arg(call, 1), value, self};
+  pointwise_kernel({*where, args}, outs);
+}
+
+void tril_kernel(const OpCall& call, std::span<Tensor> outs) { triangle(call, outs[0], true); }
+void triu_kernel(const OpCall& call, std::span<Tensor> outs) { triangle(call, outs[0], false); }
+
+}  // namespace md

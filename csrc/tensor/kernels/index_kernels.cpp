@@ -1,0 +1,511 @@
+// Reads and writes by tensors of indices, and whole overwrites. Indices are checked before anything is written that was
+// there before.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <type_traits>
+
+#include "tensor/fill.h"
+#include "tensor/kernels/index_writes.h"
+#include "tensor/memory_overlap.h"
+#include "tensor/numeric_cast.h"
+#include "tensor/ops/call_args.h"
+#include "tensor/ops/kernels.h"
+#include "tensor/ops/shape_rules.h"
+#include "tensor/parallel/threads.h"
+#include "tensor/prefetch.h"
+#include "tensor/shapes/index_layout.h"
+#include "tensor/simd/copy.h"
+#include "tensor/simd/loops.h"
+
+namespace md {
+namespace {
+
+using Offsets = std::vector<int64_t>;
+
+// In elements, in row-major order of the dims.
+Offsets offsets_over(std::span<const int> dims, const Tensor& tensor) {
+  Offsets offsets = {0};
+  for (int dim : dims) {
+    Offsets longer;
+    longer.reserve(offsets.size() * static_cast<size_t>(tensor->sizes()[dim]));
+    for (int64_t offset : offsets) {
+      for (int64_t i = 0; i < tensor->sizes()[dim]; ++i) longer.push_back(offset + i * tensor->strides()[dim]);
+    }
+    offsets = std::move(longer);
+  }
+  return offsets;
+}
+
+Tensor broadcast_to(const Tensor& tensor, const DimVec& sizes, DType dtype) {
+  TensorSpec spec;
+  spec.dtype = tensor->dtype();
+  spec.sizes = sizes;
+  int shift = sizes.size() - tensor->rank();
+  for (int i = 0; i < sizes.size(); ++i) {
+    bool repeated = i < shift || tensor->sizes()[i - shift] == 1;
+    spec.strides.push_back(repeated ? Dim(0) : tensor.spec().strides[i - shift]);
+  }
+  return as_contiguous(Tensor::view(tensor, spec, tensor->offset()), dtype);
+}
+
+int64_t wrapped_index(const OpCall& call, int64_t index, int64_t extent, int dim) {
+  if (index < -extent || index >= extent) {
+    raise_op(ErrorKind::Index, call.row.name, "index ", index, " is out of bounds for dimension ", dim, " with size ",
+             extent);
+  }
+  return index < 0 ? index + extent : index;
+}
+
+// The positions in `tensor` (self, or the result that has its sizes) that an index call reads or writes, as three
+// nested parts: element i of the result is at before + indexed + after.
+struct IndexedPositions {
+  Offsets before, indexed, after;
+  bool after_is_run = false;  // after[i] == i
+};
+
+// What the tensors of indices say, a stretch at a time.
+class IndexedOffsets {
+ public:
+  IndexedOffsets(const OpCall& call, const IndexLayout& layout, const Tensor& tensor)
+      : call_(call), count_(product(layout.broadcast.span()).value()) {
+    for (size_t k = 0; k < layout.dims.size(); ++k) {
+      Tensor index = broadcast_to(tensors_arg(call, 1)[k], layout.broadcast, DType::int64);
+      int dim = layout.dims[k];
+      parts_.push_back({std::move(index), dim, tensor->sizes()[dim], tensor->strides()[dim]});
+    }
+  }
+  int64_t count() const { return count_; }
+
+  // In elements of the tensor. False when an index is out of range: such an element's offset is within range.
+  bool read(int64_t begin, int64_t n, int64_t* offsets) const {
+    bool fits = true;
+    for (size_t k = 0; k < parts_.size(); ++k) {
+      const Part& part = parts_[k];
+      const int64_t* values = part.index.data<const int64_t>() + begin;
+      bool inside = true;
+      for (int64_t i = 0; i < n; ++i) {
+        int64_t place = values[i] < 0 ? values[i] + part.extent : values[i];
+        bool is_valid = place >= 0 && place < part.extent;
+        inside &= is_valid;
+        int64_t offset = (is_valid ? place : 0) * part.stride;
+        offsets[i] = k == 0 ? offset : offsets[i] + offset;
+      }
+      fits &= inside;
+    }
+    return fits;
+  }
+
+  // Of one tensor of indices: the elements themselves.
+  bool is_one() const { return parts_.size() == 1; }
+  template <typename Word>
+  bool take(int64_t begin, int64_t n, const Word* src, Word* dst) const {
+    const Part& part = parts_[0];
+    const int64_t* values = part.index.template data<const int64_t>() + begin;
+    if constexpr (sizeof(Word) == sizeof(uint32_t)) {
+      return loops().take_words(src, values, n, part.extent, part.extent, part.stride, dst);
+    } else {
+      return loops().take_long_words(src, values, n, part.extent, part.extent, part.stride, dst);
+    }
+  }
+
+  // Of the first index that does not fit.
+  void raise_outside() const {
+    for (const Part& part : parts_) {
+      for (int64_t i = 0; i < count_; ++i)
+        wrapped_index(call_, part.index.data<const int64_t>()[i], part.extent, part.dim);
+    }
+  }
+
+ private:
+  struct Part {
+    Tensor index;
+    int dim;
+    int64_t extent, stride;
+  };
+  const OpCall& call_;
+  int64_t count_;
+  std::vector<Part> parts_;
+};
+
+void prefetch_run(const char* run, int64_t bytes) {
+  constexpr int64_t kMost = 1024;
+  prefetch(run, std::min(bytes, kMost));
+}
+
+constexpr int64_t kRunsAhead = 4;
+
+constexpr int64_t kStretch = 512;
+
+// Calls visit(first, offsets, n) for stretches of the indices [begin, end).
+template <typename Visit>
+bool for_each_stretch(const IndexedOffsets& indexed, int64_t begin, int64_t end, const Visit& visit) {
+  int64_t offsets[kStretch];
+  bool fits = true;
+  for (int64_t at = begin, n; at < end; at += n) {
+    n = std::min(end - at, kStretch);
+    fits &= indexed.read(at, n, offsets);
+    visit(at, offsets, n);
+  }
+  return fits;
+}
+
+// The dims around the indexed ones.
+IndexedPositions around_indexed(const IndexLayout& layout, const Tensor& tensor) {
+  IndexedPositions positions;
+  std::vector<int> before, after;
+  for (int dim = 0; dim < tensor->rank(); ++dim) {
+    if (std::binary_search(layout.dims.begin(), layout.dims.end(), dim)) continue;
+    (dim < layout.broadcast_at ? before : after).push_back(dim);
+  }
+  positions.before = offsets_over(before, tensor);
+  positions.after = offsets_over(after, tensor);
+  positions.after_is_run = true;
+  for (size_t i = 0; i < positions.after.size() && positions.after_is_run; ++i) {
+    positions.after_is_run = positions.after[i] == static_cast<int64_t>(i);
+  }
+  return positions;
+}
+
+IndexedPositions positions_of(const OpCall& call, const IndexLayout& layout, const Tensor& tensor) {
+  IndexedPositions positions = around_indexed(layout, tensor);
+  IndexedOffsets indexed(call, layout, tensor);
+  positions.indexed.resize(static_cast<size_t>(indexed.count()));
+  std::atomic<bool> fits = true;
+  parallel_for(indexed.count(), 0.7, [&](int64_t begin, int64_t end) {
+    if (!indexed.read(begin, end - begin, positions.indexed.data() + begin)) fits = false;
+  });
+  if (!fits) indexed.raise_outside();
+  return positions;
+}
+
+// Calls visit(offset in elements, position in the result, length of a run).
+template <typename Visit>
+void for_each_run(const IndexedPositions& positions, Visit visit) {
+  int64_t at = 0;
+  int64_t width = static_cast<int64_t>(positions.after.size());
+  if (width == 0) return;
+  for (int64_t before : positions.before) {
+    for (int64_t indexed : positions.indexed) {
+      if (positions.after_is_run) {
+        visit(before + indexed, at, width);
+      } else {
+        for (int64_t i = 0; i < width; ++i)
+          visit(before + indexed + positions.after[static_cast<size_t>(i)], at + i, 1);
+      }
+      at += width;
+    }
+  }
+}
+
+// dst[before, indexed] = src: single elements, or runs of some bytes. False when an index is out of range.
+template <typename Word>
+bool read_elements(const IndexedOffsets& indexed, const Offsets& before, const Word* src, Word* dst) {
+  std::atomic<bool> fits = true;
+  for (size_t b = 0; b < before.size(); ++b) {
+    const Word* from = src + before[b];
+    Word* to = dst + static_cast<int64_t>(b) * indexed.count();
+    parallel_for(indexed.count(), 1.0, [&](int64_t begin, int64_t end) {
+      bool all = true;
+      if (indexed.is_one()) {
+        all = indexed.take(begin, end - begin, from, to + begin);
+      } else {
+        all = for_each_stretch(indexed, begin, end, [&](int64_t at, const int64_t* offsets, int64_t n) {
+          for (int64_t i = 0; i < n; ++i) to[at + i] = from[offsets[i]];
+        });
+      }
+      if (!all) fits = false;
+    });
+  }
+  return fits;
+}
+
+bool read_runs(const IndexedOffsets& indexed, const Offsets& before, size_t run, size_t item, const char* src,
+               char* dst) {
+  std::atomic<bool> fits = true;
+  for (size_t b = 0; b < before.size(); ++b) {
+    const char* from = src + before[b] * static_cast<int64_t>(item);
+    char* to = dst + static_cast<int64_t>(b) * indexed.count() * static_cast<int64_t>(run);
+    parallel_for(indexed.count(), 5 + 0.05 * static_cast<double>(run), [&](int64_t begin, int64_t end) {
+      bool all = for_each_stretch(indexed, begin, end, [&](int64_t at, const int64_t* offsets, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) {
+          if (i + kRunsAhead < n)
+            prefetch_run(from + offsets[i + kRunsAhead] * static_cast<int64_t>(item), static_cast<int64_t>(run));
+          std::memcpy(to + static_cast<size_t>(at + i) * run, from + offsets[i] * static_cast<int64_t>(item), run);
+        }
+      });
+      if (!all) fits = false;
+    });
+  }
+  return fits;
+}
+
+void fill_with(const Tensor& out, const OneElement& element) {
+  if (out->numel() == 0) return;
+  TensorSpec spec = out.spec();
+  for (Dim& stride : spec.strides) stride = 0;
+  Tensor one = Tensor::empty(out->dtype(), {});
+  std::memcpy(one->data(), element.bytes, item_size(out->dtype()));
+  copy_elements(Tensor::view(one, spec, 0), out);
+}
+
+// Where index_fill and the like write: a dim of out, and positions of it, wrapped.
+struct Places {
+  int dim;
+  std::span<const int64_t> positions;
+  Tensor index = {};     // owns them where none is negative,
+  Offsets wrapped = {};  // or this
+};
+Places places_of(const OpCall& call, const Tensor& out) {
+  int dim = wrap_dim(call, int_arg(call, 1), out->rank());
+  int64_t extent = out->rank() == 0 ? 1 : out->sizes()[dim];
+  Tensor index = as_contiguous(tensor_arg(call, 2), DType::int64);
+  std::span<const int64_t> positions(index.data<const int64_t>(), static_cast<size_t>(index->numel()));
+  std::atomic<bool> fits = true;
+  parallel_for(index->numel(), 0.15, [&](int64_t begin, int64_t end) {
+    if (!loops().indices_fit(positions.data() + begin, end - begin, extent)) fits = false;
+  });
+  // What is written must not change where more is written.
+  if (fits && !ranges_meet(index, out)) return {dim, positions, std::move(index)};
+  Offsets wrapped(positions.begin(), positions.end());
+  for (int64_t& value : wrapped) value = wrapped_index(call, value, extent, dim);
+  Places places = {dim, {}, {}, std::move(wrapped)};
+  places.positions = places.wrapped;
+  return places;
+}
+
+// out at one position of dim.
+Tensor at_position(const Tensor& out, int dim, int64_t position) {
+  if (out->rank() == 0) return out;
+  TensorSpec spec = out.spec();
+  spec.sizes.erase(dim);
+  spec.strides.erase(dim);
+  return Tensor::view(out, spec, out->offset() + position * out->strides()[dim]);
+}
+
+// write(part of out, part of the source argument) at each place, out starting as self.
+template <typename Write>
+void for_each_place(const OpCall& call, const Tensor& out, const Write& write) {
+  Places places = places_of(call, out);
+  start_from_self(call, out);
+  for (size_t i = 0; i < places.positions.size(); ++i) {
+    write(at_position(out, places.dim, places.positions[i]),
+          at_position(tensor_arg(call, 3), places.dim, static_cast<int64_t>(i)));
+  }
+}
+
+struct RowAdder {
+  PointwiseLoop add;
+  char* out;
+  const char* source;
+  int64_t length, bytes;  // of a row
+
+  // The source's rows whose position is in [begin, end).
+  void add_to(int64_t begin, int64_t end, std::span<const int64_t> positions) const {
+    std::array<size_t, kStretch> mine;
+    for (size_t at = 0; at < positions.size(); at += mine.size()) {
+      size_t count = 0, stop = std::min(at + mine.size(), positions.size());
+      for (size_t i = at; i < stop; ++i) {
+        mine[count] = i;
+        count += positions[i] >= begin && positions[i] < end ? 1 : 0;
+      }
+      for (size_t k = 0; k < count; ++k) {
+        if (size_t next = k + kRunsAhead; next < count) {
+          prefetch_run(to(positions, mine[next]), bytes);
+          prefetch_run(from(mine[next]), bytes);
+        }
+        const void* operands[] = {to(positions, mine[k]), from(mine[k])};
+        add(operands, to(positions, mine[k]), length, nullptr);
+      }
+    }
+  }
+  char* to(std::span<const int64_t> positions, size_t i) const { return out + positions[i] * bytes; }
+  const char* from(size_t i) const { return source + static_cast<int64_t>(i) * bytes; }
+};
+
+// Rows that lie one after another, added as they are.
+bool add_plain_rows(const OpCall& call, const Tensor& out) {
+  const Tensor& source = tensor_arg(call, 3);
+  const auto* alpha = std::get_if<Scalar>(&call.args[4]);
+  bool is_plain = out->rank() > 0 && wrap_dim(call, int_arg(call, 1), out->rank()) == 0 && out->is_contiguous() &&
+                  source->is_contiguous() && source->rank() == out->rank() && source->dtype() == out->dtype() &&
+                  alpha != nullptr && alpha->as_double() == 1 && out->dtype() != DType::bool_;
+  if (!is_plain) return false;
+  Places places = places_of(call, out);
+  start_from_self(call, out);
+  int64_t length = out->sizes()[0] == 0 ? 0 : out->numel() / out->sizes()[0];
+  int64_t bytes = length * static_cast<int64_t>(item_size(out->dtype()));
+  double ns = static_cast<double>(places.positions.size()) * (10 + 0.1 * static_cast<double>(bytes));
+  // Each thread adds to rows of its own, in the order of the source, so that the sums do not depend on their number.
+  int64_t rows = out->sizes()[0], parts = std::min<int64_t>(threads_for(ns), rows);
+  PointwiseLoop add = pointwise_loop(static_cast<int>(Pointwise::add), out->dtype());
+  parallel_for(parts, ns / static_cast<double>(std::max<int64_t>(parts, 1)), [&](int64_t begin, int64_t end) {
+    RowAdder adder = {add, out.data<char>(), source.data<const char>(), length, bytes};
+    adder.add_to(rows * begin / parts, rows * end / parts, places.positions);
+  });
+  return true;
+}
+
+}  // namespace
+
+void copy_into_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& out = outs[0];
+  if (out->numel() == 0) return;
+  Tensor src;
+  if (arg_is<Tensor>(call, 1)) {
+    src = tensor_arg(call, 1);
+  } else {
+    src = Tensor::empty(out->dtype(), {});
+    store_scalar(out->dtype(), scalar_arg(call, 1), src->data());
+  }
+  TensorSpec spec = out.spec();
+  spec.dtype = src->dtype();
+  int shift = out->rank() - src->rank();
+  for (int i = 0; i < out->rank(); ++i) {
+    bool repeated = i < shift || src->sizes()[i - shift] == 1;
+    spec.strides[i] = repeated ? Dim(0) : src.spec().strides[i - shift];
+  }
+  copy_elements(Tensor::view(src, spec, src->offset()), out);
+}
+
+void fill_kernel(const OpCall& call, std::span<Tensor> outs) {
+  if (const Scalar* number = std::get_if<Scalar>(&call.args[1])) {
+    require_fill_fits(call, outs[0], *number);
+    return fill_with(outs[0], OneElement(call, *number, outs[0]->dtype(), false));
+  }
+  fill_with(outs[0], OneElement(call, call.args[1], outs[0]->dtype()));
+}
+
+void zero_kernel(const OpCall& call, std::span<Tensor> outs) {
+  fill_with(outs[0], OneElement(call, Scalar(int64_t{0}), outs[0]->dtype()));
+}
+
+void index_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  IndexLayout layout = index_layout(call);
+  IndexedPositions around = around_indexed(layout, self);
+  size_t item = item_size(self->dtype());
+  const char* src = self.data<const char>();
+  char* dst = outs[0].data<char>();
+  bool is_plain = outs[0]->numel() > 0 && self->numel() > 0 && around.after_is_run &&
+                  (around.after.size() > 1 || item == 4 || item == 8);
+  if (is_plain) {
+    IndexedOffsets indexed(call, layout, self);
+    bool fits = around.after.size() > 1 ? read_runs(indexed, around.before, around.after.size() * item, item, src, dst)
+                : item == 4             ? read_elements(indexed, around.before, reinterpret_cast<const uint32_t*>(src),
+                                                        reinterpret_cast<uint32_t*>(dst))
+                                        : read_elements(indexed, around.before, reinterpret_cast<const uint64_t*>(src),
+                                                        reinterpret_cast<uint64_t*>(dst));
+    if (!fits) indexed.raise_outside();
+    return;
+  }
+  IndexedPositions positions = positions_of(call, layout, self);
+  for_each_run(positions, [&](int64_t offset, int64_t at, int64_t n) {
+    copy_run(item, src + offset * static_cast<int64_t>(item), dst + at * static_cast<int64_t>(item), n);
+  });
+}
+
+void index_put_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& out = outs[0];
+  IndexLayout layout = index_layout(call);
+  IndexedPositions positions = positions_of(call, layout, out);
+  int64_t item = static_cast<int64_t>(item_size(out->dtype()));
+  Tensor values = arg_is<Tensor>(call, 3) ? broadcast_to(tensor_arg(call, 3), layout.sizes, out->dtype()) : Tensor();
+  start_from_self(call, out);
+  OneElement number(call, values.defined() ? Arg(Scalar(int64_t{0})) : call.args[3], out->dtype());
+  bool accumulate = bool_arg(call, 4);
+  AddElement add = add_element(out->dtype());
+  char* dst = out.data<char>();
+  for_each_run(positions, [&](int64_t offset, int64_t at, int64_t n) {
+    char* to = dst + offset * item;
+    const char* from = values.defined() ? values.data<const char>() + at * item : number.bytes;
+    if (accumulate) {
+      for (int64_t i = 0; i < n; ++i) add(to + i * item, values.defined() ? from + i * item : from);
+    } else if (values.defined()) {
+      copy_run(static_cast<size_t>(item), from, to, n);
+    } else {
+      fill_elements(out->dtype(), from, to, n);
+    }
+  });
+}
+
+void scatter_view_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& out = outs[0];
+  start_from_self(call, out);
+  TensorSpec spec;
+  spec.dtype = out->dtype();
+  spec.sizes = dims_arg(call, 2);
+  spec.strides = dims_arg(call, 3);
+  copy_elements(tensor_arg(call, 1), Tensor::view(out, spec, out->offset() + int_arg(call, 4)));
+}
+
+void index_fill_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& out = outs[0];
+  Places places = places_of(call, out);
+  OneElement element(call, call.args[3], out->dtype());
+  start_from_self(call, out);
+  for (int64_t position : places.positions) fill_with(at_position(out, places.dim, position), element);
+}
+
+void index_copy_kernel(const OpCall& call, std::span<Tensor> outs) {
+  for_each_place(call, outs[0], [](const Tensor& part, const Tensor& source) { copy_elements(source, part); });
+}
+
+void index_add_kernel(const OpCall& call, std::span<Tensor> outs) {
+  require_fits(call, outs[0]->dtype(), scalar_arg(call, 4));
+  if (add_plain_rows(call, outs[0])) return;
+  static const OpRow* const add = find_op("add");
+  for_each_place(call, outs[0], [&](Tensor part, const Tensor& source) {
+    Arg args[] = {part, source, call.args[4]};
+    pointwise_kernel({*add, args}, {&part, 1});
+  });
+}
+
+void nonzero_kernel(const OpCall& call, std::span<Tensor> outs) {
+  Tensor flags = as_contiguous(tensor_arg(call, 0), DType::bool_);
+  int64_t* out = outs[0].data<int64_t>();
+  int rank = flags->rank();
+  for (int64_t i = 0; i < flags->numel(); ++i) {
+    if (!flags.data<bool>()[i]) continue;
+    int64_t rest = i;
+    for (int d = rank - 1; d >= 0; --d) {
+      out[d] = rest % flags->sizes()[d];
+      rest /= flags->sizes()[d];
+    }
+    out += rank;
+  }
+}
+
+void where_condition_kernel(const OpCall& call, std::span<Tensor> outs) {
+  Tensor flags = as_contiguous(tensor_arg(call, 0), DType::bool_);
+  int64_t found = 0;
+  for (int64_t i = 0; i < flags->numel(); ++i) {
+    if (!flags.data<bool>()[i]) continue;
+    int64_t rest = i;
+    for (int d = flags->rank() - 1; d >= 0; --d) {
+      outs[static_cast<size_t>(d)].data<int64_t>()[found] = rest % flags->sizes()[d];
+      rest /= flags->sizes()[d];
+    }
+    if (flags->rank() == 0) outs[0].data<int64_t>()[0] = 0;
+    ++found;
+  }
+}
+
+void masked_select_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  const Tensor& mask = tensor_arg(call, 1);
+  const Tensor* tensors[] = {&self, &mask};
+  DimVec sizes = broadcast_sizes(call, tensors);
+  Tensor values = broadcast_to(self, sizes, self->dtype());
+  Tensor flags = broadcast_to(mask, sizes, DType::bool_);
+  size_t item = item_size(self->dtype());
+  char* out = outs[0].data<char>();
+  for (int64_t i = 0; i < flags->numel(); ++i) {
+    if (!flags.data<bool>()[i]) continue;
+    std::memcpy(out, values.data<char>() + static_cast<size_t>(i) * item, item);
+    out += item;
+  }
+}
+
+}  // namespace md

@@ -1,0 +1,125 @@
+// Work along one dim: each line of elements is read into a row of float or double, changed, and written back.
+#pragma once
+#include <algorithm>
+
+#include "tensor/parallel/threads.h"
+#include "tensor/simd/element_walk.h"
+#include "tensor/simd/loops.h"
+#include "tensor/storage.h"
+
+namespace md {
+
+// float64 computes in double, everything else in float, integers in int64_t.
+template <typename T>
+constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<T, double>) {
+    return DType::float64;
+  } else if constexpr (std::is_same_v<T, int64_t>) {
+    return DType::int64;
+  } else {
+    return DType::float32;
+  }
+}
+
+// The lines of src along one dim, and where they go in dst, which is contiguous with src's sizes. A piece of a line is read into
+// values of T and written back from there.
+template <typename T>
+class Lines {
+ public:
+  Lines(const Tensor& src, const Tensor& dst, int dim)
+      : src_(src), dst_(dst), length_(src->rank() == 0 ? 1 : src->sizes()[dim]), starts_(starts_of(src, dim)) {
+    for (int i = dim + 1; i < src->rank(); ++i) inside_ *= dst->sizes()[i];
+    int64_t step = src->rank() == 0 ? 1 : src->strides()[dim];
+    line_.add(item_size(src->dtype()), &step);
+    line_.add(item_size(dst->dtype()), &inside_);
+    line_.finish(false);
+  }
+
+  int64_t count() const { return starts_.count(); }
+  int64_t length() const { return length_; }
+
+  // raw has room for n elements of 8 bytes.
+  void read(int64_t line, int64_t begin, int64_t n, void* raw, T* values) const {
+    load_(line_.read(0, src_.template data<char>() + starts_.offset(0, line), begin, n, raw), values, n);
+  }
+
+  void write(int64_t line, int64_t begin, int64_t n, void* raw, const T* values) const {
+    int64_t first = line / inside_ * inside_ * length_ + line % inside_;
+    char* place = dst_.template data<char>() + static_cast<size_t>(first) * item_size(dst_->dtype());
+    void* target = line_.write_place(1, place, begin, n, raw);
+    save_(values, target, n);
+    if (target == raw) line_.write_back(1, place, begin, n, target);
+  }
+
+ private:
+  // The lines in dst's order: dims before and after, without dim.
+  static ElementWalk starts_of(const Tensor& src, int dim) {
+    int64_t sizes[ElementWalk::kMaxRank], strides[ElementWalk::kMaxRank];
+    int rank = 0;
+    for (int i = 0; i < src->rank(); ++i) {
+      if (i == dim) continue;
+      sizes[rank] = src->sizes()[i];
+      strides[rank++] = src->strides()[i];
+    }
+    ElementWalk starts({sizes, static_cast<size_t>(rank)});
+    starts.add(item_size(src->dtype()), strides);
+    starts.finish(false);
+    return starts;
+  }
+
+  const Tensor& src_;
+  const Tensor& dst_;
+  int64_t length_;
+  int64_t inside_ = 1;  // lines that lie side by side in dst
+  ElementWalk starts_;
+  ElementWalk line_{{&length_, 1}};
+  ConvertLoop load_ = loops().convert[static_cast<int>(src_->dtype())][static_cast<int>(dtype_of<T>())];
+  ConvertLoop save_ = loops().convert[static_cast<int>(dtype_of<T>())][static_cast<int>(dst_->dtype())];
+};
+
+// dst is contiguous with src's sizes. change(line, n) works in place on n elements along dim.
+template <typename T, typename Change>
+void for_lines(const Tensor& src, const Tensor& dst, int dim, double ns_per_item, const Change& change) {
+  if (dst->numel() == 0) return;
+  Lines<T> lines(src, dst, dim);
+  int64_t n = lines.length();
+  parallel_for(lines.count(), ns_per_item * static_cast<double>(n), [&](int64_t begin, int64_t end) {
+    StoragePtr raw = Storage::allocate(static_cast<size_t>(n) * 8);
+    StoragePtr row = Storage::allocate(static_cast<size_t>(n) * sizeof(T));
+    T* values = static_cast<T*>(row->data());
+    for (int64_t i = begin; i < end; ++i) {
+      lines.read(i, 0, n, raw->data(), values);
+      change(values, n);
+      lines.write(i, 0, n, raw->data(), values);
+    }
+  });
+}
+
+// What scan_lines() holds of a line at once: a long line in another dtype takes no memory of its length.
+inline constexpr int64_t kScanPiece = 2048;
+
+// As for_lines, for what needs only the elements before: change(piece, n, carry) gets the pieces of each line in order, and
+// `carry`, a copy of `start` for each line, from the piece before.
+template <typename T, typename Carry, typename Change>
+void scan_lines(const Tensor& src, const Tensor& dst, int dim, double ns_per_item, const Carry& start,
+                const Change& change) {
+  if (dst->numel() == 0) return;
+  Lines<T> lines(src, dst, dim);
+  int64_t piece = std::min(lines.length(), kScanPiece);
+  parallel_for(lines.count(), ns_per_item * static_cast<double>(lines.length()), [&](int64_t begin, int64_t end) {
+    StoragePtr raw = Storage::allocate(static_cast<size_t>(piece) * 8);
+    StoragePtr row = Storage::allocate(static_cast<size_t>(piece) * sizeof(T));
+    T* values = static_cast<T*>(row->data());
+    for (int64_t i = begin; i < end; ++i) {
+      Carry carry = start;
+      for (int64_t at = 0; at < lines.length(); at += piece) {
+        int64_t n = std::min(piece, lines.length() - at);
+        lines.read(i, at, n, raw->data(), values);
+        change(values, n, carry);
+        lines.write(i, at, n, raw->data(), values);
+      }
+    }
+  });
+}
+
+}  // namespace md

@@ -1,0 +1,162 @@
+// logsumexp and norm: each result from tiles of its elements, in double.
+#include <cmath>
+#include <limits>
+
+#include "tensor/fill.h"
+#include "tensor/kernels/reduction.h"
+#include "tensor/ops/call_args.h"
+#include "tensor/ops/kernels.h"
+#include "tensor/ops/shape_rules.h"
+#include "tensor/parallel/threads.h"
+#include "tensor/simd/copy.h"
+#include "tensor/simd/loops.h"
+
+namespace md {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// visit(values, n) for each tile of one result's elements, converted to double.
+template <typename Visit>
+void for_tiles(const ReductionSpace& space, ConvertLoop to_double, int64_t result, const Visit& visit) {
+  alignas(64) char gathered[ElementWalk::kTileBytes];
+  alignas(64) double values[ElementWalk::kTile];
+  const ElementWalk& walk = space.inner();
+  const char* data = space.result_data(result);
+  for (int64_t at = 0; at < walk.count();) {
+    int64_t n = walk.tile_length(at, walk.count());
+    to_double(walk.read(0, data, at, n, gathered), values, n);
+    visit(values, n);
+    at += n;
+  }
+}
+
+// As for_tiles, in float; of float32 whose elements lie one after another nothing is copied.
+template <typename Visit>
+void for_float_tiles(const ReductionSpace& space, ConvertLoop to_float, bool is_float, int64_t result,
+                     const Visit& visit) {
+  alignas(64) char gathered[ElementWalk::kTileBytes];
+  alignas(64) float values[ElementWalk::kTile];
+  const ElementWalk& walk = space.inner();
+  const char* data = space.result_data(result);
+  for (int64_t at = 0, n; at < walk.count(); at += n) {
+    n = walk.tile_length(at, walk.count());
+    const void* src = walk.read(0, data, at, n, gathered);
+    if (!is_float) to_float(src, values, n);
+    visit(is_float ? static_cast<const float*>(src) : values, n);
+  }
+}
+
+// compute(i) gives result i.
+template <typename Compute>
+void for_results(const ReductionSpace& space, const Tensor& out, double ns_per_item, const Compute& compute) {
+  parallel_for(out->numel(), ns_per_item * static_cast<double>(space.length()), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      store_scalar(out->dtype(), Scalar(compute(i)),
+                   out.data<char>() + static_cast<size_t>(i) * item_size(out->dtype()));
+    }
+  });
+}
+
+ConvertLoop to_double(DType dtype) {
+  return loops().convert[static_cast<int>(dtype)][static_cast<int>(DType::float64)];
+}
+
+template <typename Term>
+double sum_of(const ReductionSpace& space, ConvertLoop load, int64_t result, const Term& term) {
+  double total = 0;
+  for_tiles(space, load, result, [&](double* values, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) values[i] = term(values[i]);
+    total += loops().sum_f64(values, n);
+  });
+  return total;
+}
+
+// The largest or smallest of term(element); a NaN wins.
+template <typename Term>
+double extreme_of(const ReductionSpace& space, ConvertLoop load, int64_t result, bool largest, const Term& term) {
+  double best = largest ? -kInfinity : kInfinity;
+  for_tiles(space, load, result, [&](double* values, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) values[i] = term(values[i]);
+    double part = largest ? loops().max_f64(values, n) : loops().min_f64(values, n);
+    bool better = largest ? part > best : part < best;
+    if (!std::isnan(best) && (better || std::isnan(part))) best = part;
+  });
+  return best;
+}
+
+double norm_of(const ReductionSpace& space, ConvertLoop load, int64_t result, double order) {
+  auto magnitude = [](double value) { return std::fabs(value); };
+  if (std::isinf(order)) return extreme_of(space, load, result, order > 0, magnitude);
+  if (order == 0) return sum_of(space, load, result, [](double value) { return value != 0 ? 1.0 : 0.0; });
+  if (order == 1) return sum_of(space, load, result, magnitude);
+  if (order == 2) return std::sqrt(sum_of(space, load, result, [](double value) { return value * value; }));
+  double total = sum_of(space, load, result, [order](double value) { return std::pow(std::fabs(value), order); });
+  return std::pow(total, 1 / order);
+}
+
+void logsumexp_in_float(const ReductionSpace& space, DType dtype, const Tensor& out) {
+  ConvertLoop load = loops().convert[static_cast<int>(dtype)][static_cast<int>(DType::float32)];
+  bool is_float = dtype == DType::float32;
+  for_results(space, out, 0.5, [&](int64_t result) {
+    float shift = -std::numeric_limits<float>::infinity();
+    for_float_tiles(space, load, is_float, result, [&](const float* values, int64_t n) {
+      float part = loops().max_f32(values, n);
+      if (!std::isnan(shift) && (part > shift || std::isnan(part))) shift = part;
+    });
+    if (std::isinf(shift)) shift = 0;
+    double total = 0;
+    for_float_tiles(space, load, is_float, result, [&](const float* values, int64_t n) {
+      alignas(64) float exponentials[ElementWalk::kTile];
+      total += static_cast<double>(loops().exp_sum_f32(values, shift, exponentials, n));
+    });
+    return std::log(total) + static_cast<double>(shift);
+  });
+}
+
+}  // namespace
+
+void logsumexp_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  ReductionSpace space(self, reduced_dims(call, call.args[1], self->rank()));
+  if (self->dtype() != DType::float64) return logsumexp_in_float(space, self->dtype(), outs[0]);
+  ConvertLoop load = to_double(self->dtype());
+  for_results(space, outs[0], 4.0, [&](int64_t result) {
+    double shift = extreme_of(space, load, result, true, [](double value) { return value; });
+    if (std::isinf(shift)) shift = 0;
+    double total = 0;
+    for_tiles(space, load, result,
+              [&](double* values, int64_t n) { total += loops().exp_sum_f64(values, shift, values, n); });
+    return std::log(total) + shift;
+  });
+}
+
+// The sum of the singular values of the matrices that two dims make.
+static void nuclear_norm(const OpCall& call, const Tensor& out) {
+  static const OpRow *const permute = find_op("permute"), *const svdvals = find_op("linalg_svdvals"),
+                            *const sum = find_op("sum");
+  const Tensor& self = tensor_arg(call, 0);
+  std::vector<bool> reduced = reduced_dims(call, call.args[2], self->rank());
+  DimVec order;
+  for (bool last : {false, true})
+    for (int i = 0; i < self->rank(); ++i)
+      if (reduced[static_cast<size_t>(i)] == last) order.push_back(i);
+  Arg permuted[] = {self, order};
+  Arg matrices[] = {as_contiguous(run_op(*permute, permuted).at(0), out->dtype())};
+  Arg values[] = {run_op(*svdvals, matrices).at(0), DimVec{-1}, Scalar(false), Arg()};
+  Tensor sums = run_op(*sum, values).at(0);
+  copy_elements(Tensor::view(sums, out.spec(), 0), out);
+}
+
+void norm_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  if (is_nuclear_norm(call)) return nuclear_norm(call, outs[0]);
+  ReductionSpace space(self, reduced_dims(call, call.args[2], self->rank()));
+  ConvertLoop load = to_double(self->dtype());
+  double order = norm_order(call);
+  // Of one element the norm is its magnitude; a power of it may be out of range.
+  if (space.length() == 1 && order != 0) order = 1;
+  for_results(space, outs[0], 1.5, [&](int64_t result) { return norm_of(space, load, result, order); });
+}
+
+}  // namespace md

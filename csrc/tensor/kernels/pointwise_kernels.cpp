@@ -1,0 +1,275 @@
+// The kernel of every pointwise op, and eager dispatch's short way to it.
+#include "tensor/fill.h"
+#include "tensor/kernels/pointwise_fast_path.h"
+#include "tensor/ops/call_args.h"
+#include "tensor/ops/checked_numbers.h"
+#include "tensor/ops/kernels.h"
+#include "tensor/ops/pointwise_form.h"
+#include "tensor/parallel/threads.h"
+#include "tensor/simd/element_walk.h"
+#include "tensor/simd/loops.h"
+
+namespace md {
+namespace {
+
+constexpr int64_t kFastLimit = 1 << 15;  // elements: below, one thread does it
+
+// A pointwise call made ready: operands that are one element are read from `numbers`.
+struct PointwiseCall {
+  const OpRow& op;
+  const PointwiseRow& row;
+  int row_index;
+  DType dtype;  // of the loop
+  int operand_count = 0;
+  const Tensor* tensors[3] = {};  // null: one element
+  alignas(8) unsigned char numbers[3][8] = {};
+  unsigned mask = 0;
+  const Scalar* params = nullptr;
+};
+
+bool is_condition(const PointwiseCall& call, int operand) {
+  return operand == 0 && call.row.result == PointwiseResult::Select;
+}
+DType operand_dtype(const PointwiseCall& call, int operand) {
+  return is_condition(call, operand) ? DType::bool_ : call.dtype;
+}
+
+// A tensor of one element is a number to the loops, where they take one.
+bool becomes_number(const PointwiseCall& call, int operand, const Tensor& tensor) {
+  if (tensor->numel() != 1) return false;
+  return pointwise_loop(call.row_index, call.dtype, call.mask | (1u << operand)) != nullptr;
+}
+
+void add_operand(PointwiseCall& call, const Arg& arg, bool may_be_number) {
+  int operand = call.operand_count++;
+  void* number = call.numbers[operand];
+  DType number_dtype = scalar_operand_dtype(call.dtype);
+  if (const Scalar* scalar = std::get_if<Scalar>(&arg)) {
+    store_scalar(number_dtype, *scalar, number);
+  } else {
+    const Tensor& tensor = std::get<Tensor>(arg);
+    if (!may_be_number || !becomes_number(call, operand, tensor)) {
+      call.tensors[operand] = &tensor;
+      return;
+    }
+    loops().convert[static_cast<int>(call.dtype)][static_cast<int>(number_dtype)](tensor->data(), number, 1);
+  }
+  call.mask |= 1u << operand;
+}
+
+// In ns, as measured: what moves through memory, and what transcendental functions compute.
+double cost_per_item(const PointwiseCall& call, double bytes_moved) {
+  double computed = call.row.is_costly ? 0.12 * static_cast<double>(item_size(call.dtype)) : 0;
+  return 0.03 * bytes_moved + computed;
+}
+
+void check_divisors(const PointwiseCall& call) {
+  if (!call.row.may_fail || is_floating(call.dtype)) return;
+  if (call.tensors[1] == nullptr) return check_divisor(call.op, call.dtype, call.numbers[1], 1);
+  const Tensor& divisor = *call.tensors[1];
+  std::span<const int64_t> sizes(divisor->sizes(), static_cast<size_t>(divisor->rank()));
+  ElementWalk walk(sizes);
+  walk.add(divisor);
+  walk.finish();
+  alignas(64) char buffer[ElementWalk::kTileBytes];
+  for (int64_t at = 0; at < walk.count();) {
+    int64_t n = walk.tile_length(at, walk.count());
+    check_divisor(call.op, call.dtype, walk.read(0, divisor->data(), at, n, buffer), n);
+    at += n;
+  }
+}
+
+// All operands are dense in the order of out: one loop call per thread.
+bool run_dense(const PointwiseCall& call, PointwiseLoop loop, const Tensor& out) {
+  const void* src[3];
+  int64_t steps[3];
+  int64_t steps_moved = 0;
+  bool same_order = true;
+  for (int i = 0; i < call.operand_count; ++i) {
+    const Tensor* tensor = call.tensors[i];
+    src[i] = tensor == nullptr ? call.numbers[i] : (*tensor)->data();
+    steps[i] = tensor == nullptr ? 0 : static_cast<int64_t>(item_size(operand_dtype(call, i)));
+    steps_moved += steps[i];
+    if (tensor != nullptr) {
+      same_order = same_order && (*tensor)->is_contiguous() && (*tensor)->numel() == out->numel();
+    }
+  }
+  if (!same_order || !out->is_contiguous()) return false;
+  char* dst = static_cast<char*>(out->data());
+  int64_t dst_step = static_cast<int64_t>(item_size(out->dtype()));
+  double moved = static_cast<double>(steps_moved + dst_step);
+  parallel_for(out->numel(), cost_per_item(call, moved), [&](int64_t begin, int64_t end) {
+    const void* at[3];
+    for (int i = 0; i < call.operand_count; ++i) at[i] = static_cast<const char*>(src[i]) + begin * steps[i];
+    loop(at, dst + begin * dst_step, end - begin, call.params);
+  });
+  return true;
+}
+
+void run_strided(const PointwiseCall& call, PointwiseLoop loop, const Tensor& out) {
+  ElementWalk walk({out->sizes(), static_cast<size_t>(out->rank())});
+  walk.add(out);
+  int places[3] = {};
+  int count = 1;
+  for (int i = 0; i < call.operand_count; ++i) {
+    if (call.tensors[i] == nullptr) continue;
+    walk.add(*call.tensors[i]);
+    places[i] = count++;
+  }
+  walk.finish();
+  parallel_for(walk.count(), cost_per_item(call, 16) + 0.5, [&](int64_t begin, int64_t end) {
+    alignas(64) char buffers[4][ElementWalk::kTileBytes];
+    for (int64_t at = begin; at < end;) {
+      int64_t n = walk.tile_length(at, end);
+      const void* src[3];
+      for (int i = 0; i < call.operand_count; ++i) {
+        src[i] = places[i] == 0 ? call.numbers[i] : walk.read(places[i], (*call.tensors[i])->data(), at, n, buffers[i]);
+      }
+      void* dst = walk.write_place(0, out->data(), at, n, buffers[3]);
+      loop(src, dst, n, call.params);
+      if (dst == buffers[3]) walk.write_back(0, out->data(), at, n, dst);
+      at += n;
+    }
+  });
+}
+
+DType loop_dtype(const OpCall& call, const PointwiseForm& form, const PointwiseRow& row, const Tensor& out) {
+  for (int i = row.result == PointwiseResult::Select ? 1 : 0; i < form.operand_count; ++i) {
+    if (arg_is<Tensor>(call, form.operands[i])) return tensor_arg(call, form.operands[i])->dtype();
+  }
+  return out->dtype();
+}
+
+// No loop takes numbers for all operands: the first number becomes a tensor again.
+Tensor filled(DType dtype, const Arg& arg) {
+  if (const Tensor* tensor = std::get_if<Tensor>(&arg)) return *tensor;
+  return Tensor::scalar(dtype, std::get<Scalar>(arg));
+}
+
+}  // namespace
+
+// A number that is known only when a plan runs passes no shape rule.
+static void check_power(const OpCall& call) {
+  if (call.row.pointwise != static_cast<int>(Pointwise::pow)) return;
+  const Scalar* exponent = std::get_if<Scalar>(&call.args[1]);
+  if (exponent == nullptr || exponent->as_int() >= 0 || !arg_is<Tensor>(call, 0)) return;
+  if (!is_floating(tensor_arg(call, 0)->dtype())) {
+    raise_op(ErrorKind::Runtime, call.row.name, "Integers to negative integer powers are not allowed.");
+  }
+}
+
+void pointwise_kernel(const OpCall& call, std::span<Tensor> outs) {
+  check_power(call);
+  const Tensor& out = outs[0];
+  PointwiseForm form = pointwise_form(call.row, call.args);
+  DType dtype = loop_dtype(call, form, pointwise_rows()[static_cast<size_t>(form.row)], out);
+  check_numbers(call, form, dtype);
+  if (out->numel() == 0) return;
+  const PointwiseRow& row = pointwise_rows()[static_cast<size_t>(form.row)];
+  PointwiseCall ready{.op = call.row, .row = row, .row_index = form.row, .dtype = dtype};
+  Tensor first;
+  Arg first_arg;
+  for (int i = 0; i < form.operand_count; ++i) {
+    const Arg& arg = call.args[static_cast<size_t>(form.operands[i])];
+    bool number = std::holds_alternative<Scalar>(arg);
+    bool loop_takes_it = pointwise_loop(form.row, ready.dtype, ready.mask | (1u << i)) != nullptr;
+    if (number && !loop_takes_it) {
+      first_arg = filled(operand_dtype(ready, i), arg);
+      add_operand(ready, first_arg, false);
+    } else {
+      // One operand stays a tensor when the result has one element too.
+      add_operand(ready, arg, i > 0 || out->numel() > 1);
+    }
+  }
+  if (form.param >= 0) ready.params = &scalar_arg(call, form.param);
+  check_divisors(ready);
+  PointwiseLoop loop = pointwise_loop(form.row, ready.dtype, ready.mask);
+  MD_ASSERT(loop != nullptr, "[", call.row.name, "] has no loop for ", md::row(ready.dtype).name);
+  if (!run_dense(ready, loop, out)) run_strided(ready, loop, out);
+}
+
+namespace {
+
+// An op whose row never depends on its arguments' values, or does so only through arguments that the short way does not
+// have.
+PointwiseLoop fast_loop(const OpRow& op, DType dtype, unsigned mask, int arity) {
+  if (op.pointwise < 0) return nullptr;
+  const PointwiseRow& row = pointwise_rows()[static_cast<size_t>(op.pointwise)];
+  bool may_fail = row.may_fail && !is_floating(dtype);
+  bool plain =
+      row.arity == arity && row.param_count == 0 && !may_fail && op.pointwise != static_cast<int>(Pointwise::pow);
+  return plain ? pointwise_loop(op.pointwise, dtype, mask) : nullptr;
+}
+
+bool is_plain(const Tensor& tensor) {
+  return tensor->kind() == TensorKind::Real && tensor->is_contiguous() && tensor->numel() <= kFastLimit;
+}
+
+bool same_sizes(const Tensor& a, const Tensor& b) {
+  if (a->rank() != b->rank()) return false;
+  for (int i = 0; i < a->rank(); ++i) {
+    if (a->sizes()[i] != b->sizes()[i]) return false;
+  }
+  return true;
+}
+
+Tensor new_result(const OpRow& op, const Tensor& like) {
+  DType dtype = pointwise_result_dtype(op.pointwise, like->dtype());
+  return Tensor::empty(dtype, {like->sizes(), static_cast<size_t>(like->rank())});
+}
+
+}  // namespace
+
+bool run_pointwise_fast(const OpRow& op, const Tensor& a, const Tensor& b, Tensor& out) {
+  if (!is_plain(a) || !is_plain(b) || a->dtype() != b->dtype() || !same_sizes(a, b)) return false;
+  PointwiseLoop loop = fast_loop(op, a->dtype(), 0, 2);
+  if (loop == nullptr) return false;
+  Tensor result = new_result(op, a);
+  const void* src[] = {a->data(), b->data()};
+  loop(src, result->data(), a->numel(), nullptr);
+  out = std::move(result);
+  return true;
+}
+
+namespace {
+
+// The number is operand 1 (mask 2) or operand 0 (mask 1).
+bool run_with_number(const OpRow& op, const Tensor& tensor, const Scalar& value, unsigned mask, Tensor& out) {
+  if (!is_plain(tensor)) return false;
+  PointwiseLoop loop = fast_loop(op, tensor->dtype(), mask, 2);
+  if (loop == nullptr) return false;
+  std::optional<DType> holds = checked_operand(op.pointwise, mask == 2 ? 1 : 0, tensor->dtype());
+  if (holds && !fits(*holds, value)) return false;
+  Tensor result = new_result(op, tensor);
+  alignas(8) unsigned char number[8];
+  store_scalar(scalar_operand_dtype(tensor->dtype()), value, number);
+  const void* src[2];
+  src[mask == 2 ? 0 : 1] = tensor->data();
+  src[mask == 2 ? 1 : 0] = number;
+  loop(src, result->data(), tensor->numel(), nullptr);
+  out = std::move(result);
+  return true;
+}
+
+}  // namespace
+
+bool run_pointwise_fast(const OpRow& op, const Tensor& a, const Scalar& b, Tensor& out) {
+  return run_with_number(op, a, b, 2, out);
+}
+
+bool run_pointwise_fast(const OpRow& op, const Scalar& a, const Tensor& b, Tensor& out) {
+  return run_with_number(op, b, a, 1, out);
+}
+
+bool run_pointwise_fast(const OpRow& op, const Tensor& a, Tensor& out) {
+  if (!is_plain(a)) return false;
+  PointwiseLoop loop = fast_loop(op, a->dtype(), 0, 1);
+  if (loop == nullptr) return false;
+  Tensor result = new_result(op, a);
+  const void* src[] = {a->data()};
+  loop(src, result->data(), a->numel(), nullptr);
+  out = std::move(result);
+  return true;
+}
+
+}  // namespace md

@@ -1,0 +1,191 @@
+// Recurrent layers: for each step one matrix product with the state, then the gates.
+#include <algorithm>
+
+#include "tensor/gemm/gemm.h"
+#include "tensor/kernels/lines.h"
+#include "tensor/ops/call_args.h"
+#include "tensor/ops/kernels.h"
+#include "tensor/ops/shape_rules.h"
+#include "tensor/simd/copy.h"
+#include "tensor/simd/pointwise.h"
+
+namespace md {
+namespace {
+
+// Rows of one step's gates and of the state, [gates * width] and [width]. x is what the input gives, h what the state
+// gives with its bias; both may be written to.
+template <typename T>
+struct Row {
+  T* x;
+  T* h;
+  T* state;
+  T* cell;
+  int64_t width;
+};
+
+// The vector code of a pointwise function, in place.
+template <typename T>
+void apply(Pointwise function, T* values, int64_t n) {
+  const void* src[] = {values};
+  pointwise_loop(static_cast<int>(function), dtype_of<T>())(src, values, n, nullptr);
+}
+
+template <typename T>
+void add_to(T* values, const T* other, int64_t n) {
+  const void* src[] = {values, other};
+  pointwise_loop(static_cast<int>(Pointwise::add), dtype_of<T>())(src, values, n, nullptr);
+}
+
+template <typename T>
+void simple_row(const Row<T>& row, Pointwise activation) {
+  add_to(row.x, row.h, row.width);
+  apply(activation, row.x, row.width);
+  std::copy_n(row.x, row.width, row.state);
+}
+
+template <typename T>
+void tanh_row(const Row<T>& row) {
+  simple_row(row, Pointwise::tanh);
+}
+
+template <typename T>
+void relu_row(const Row<T>& row) {
+  simple_row(row, Pointwise::relu);
+}
+
+// Gates: input, forget, candidate, output.
+template <typename T>
+void lstm_row(const Row<T>& row) {
+  int64_t width = row.width;
+  add_to(row.x, row.h, 4 * width);
+  apply(Pointwise::sigmoid, row.x, 2 * width);
+  apply(Pointwise::tanh, row.x + 2 * width, width);
+  apply(Pointwise::sigmoid, row.x + 3 * width, width);
+  const T *input = row.x, *forget = row.x + width, *fresh = row.x + 2 * width, *output = row.x + 3 * width;
+  for (int64_t i = 0; i < width; ++i) row.cell[i] = forget[i] * row.cell[i] + input[i] * fresh[i];
+  std::copy_n(row.cell, width, row.state);
+  apply(Pointwise::tanh, row.state, width);
+  for (int64_t i = 0; i < width; ++i) row.state[i] *= output[i];
+}
+
+// Gates: reset, update, candidate.
+template <typename T>
+void gru_row(const Row<T>& row) {
+  int64_t width = row.width;
+  add_to(row.x, row.h, 2 * width);
+  apply(Pointwise::sigmoid, row.x, 2 * width);
+  const T *reset = row.x, *update = row.x + width, *from_state = row.h + 2 * width;
+  T* fresh = row.x + 2 * width;
+  for (int64_t i = 0; i < width; ++i) fresh[i] += reset[i] * from_state[i];
+  apply(Pointwise::tanh, fresh, width);
+  for (int64_t i = 0; i < width; ++i) row.state[i] = (T(1) - update[i]) * fresh[i] + update[i] * row.state[i];
+}
+
+template <typename T>
+using Step = void (*)(const Row<T>& row);
+
+template <typename T>
+Step<T> step_of(const std::string& kind) {
+  if (kind == "lstm") return lstm_row<T>;
+  if (kind == "gru") return gru_row<T>;
+  return kind == "relu" ? relu_row<T> : tanh_row<T>;
+}
+
+int gate_count(const std::string& kind) {
+  if (kind == "lstm") return 4;
+  if (kind == "gru") return 3;
+  return kind == "tanh" || kind == "relu" ? 1 : 0;
+}
+
+constexpr int kCell = 2, kBias = 4, kKind = 5, kReverse = 6, kProjection = 7;
+
+template <typename T>
+Tensor owned(const Tensor& from) {
+  Tensor tensor = Tensor::empty(TensorSpec::contiguous(dtype_of<T>(), from.spec().sizes));
+  copy_elements(from, tensor);
+  return tensor;
+}
+
+// out[rows, outputs] = in[rows, inputs] @ weight[outputs, inputs].T
+template <typename T>
+void multiply(const T* in, const Tensor& weight, T* out, int64_t rows) {
+  int64_t outputs = weight->sizes()[0], inputs = weight->sizes()[1];
+  gemm(GemmProblem<T>{rows, outputs, inputs, in, inputs, 1, weight.data<T>(), 1, inputs, out, outputs});
+}
+
+template <typename T>
+void run(const OpCall& call, std::span<Tensor> outs) {
+  constexpr DType dtype = dtype_of<T>();
+  auto given = [&](int arg) { return arg_is_none(call, arg) ? Tensor() : as_contiguous(tensor_arg(call, arg), dtype); };
+  // The gates are computed in place.
+  Tensor gates = owned<T>(tensor_arg(call, 0)), weight = given(3), bias = given(kBias), projection = given(kProjection);
+  int64_t steps = gates->sizes()[0], batch = gates->sizes()[1], gate_width = gates->sizes()[2];
+  int64_t width = gate_width / gate_count(arg_as<std::string>(call, kKind));
+  Tensor state = owned<T>(tensor_arg(call, 1)), cell = owned<T>(tensor_arg(call, arg_is_none(call, kCell) ? 1 : kCell));
+  Tensor results = Tensor::empty(TensorSpec::contiguous(dtype, outs[0].spec().sizes));
+  const int64_t gate_sizes[] = {batch, gate_width}, wide_sizes[] = {batch, width};
+  Tensor from_state = Tensor::empty(dtype, gate_sizes);
+  Tensor wide_state = projection.defined() ? Tensor::empty(dtype, wide_sizes) : state;
+  Step<T> step = step_of<T>(arg_as<std::string>(call, kKind));
+  for (int64_t number = 0; number < steps && gates->numel() > 0; ++number) {
+    int64_t time = bool_arg(call, kReverse) ? steps - 1 - number : number;
+    multiply(state.data<T>(), weight, from_state.data<T>(), batch);
+    for (int64_t row = 0; row < batch; ++row) {
+      T* h = from_state.data<T>() + row * gate_width;
+      if (bias.defined()) add_to(h, bias.data<T>(), gate_width);
+      step(Row<T>{gates.data<T>() + (time * batch + row) * gate_width, h, wide_state.data<T>() + row * width,
+                  cell.data<T>() + row * width, width});
+    }
+    if (projection.defined()) multiply(wide_state.data<T>(), projection, state.data<T>(), batch);
+    std::copy_n(state.data<T>(), state->numel(), results.data<T>() + time * state->numel());
+  }
+  copy_elements(results, outs[0]);
+  copy_elements(state, outs[1]);
+  copy_elements(cell, outs[2]);
+}
+
+}  // namespace
+
+void recurrent_layer_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& projected = tensor_arg(call, 0).spec();
+  const TensorSpec& hidden = tensor_arg(call, 1).spec();
+  const TensorSpec& weight = tensor_arg(call, 3).spec();
+  const std::string& kind = arg_as<std::string>(call, kKind);
+  Dim gates = gate_count(kind);
+  if (same(gates, Dim(0))) raise_op(ErrorKind::Value, call.row.name, "unknown kind '", kind, "'");
+  // width: of a gate, and of the cell. The state has it, too, unless it is projected.
+  bool fits = projected.rank() == 3 && hidden.rank() == 2 && weight.rank() == 2;
+  Dim width = fits ? hidden.sizes[1] : Dim(0);
+  if (fits && !arg_is_none(call, kProjection)) {
+    const TensorSpec& projection = tensor_arg(call, kProjection).spec();
+    fits = projection.rank() == 2 && known_equal(projection.sizes[0], width);
+    if (fits) width = projection.sizes[1];
+  }
+  fits = fits && known_equal(projected.sizes[1], hidden.sizes[0]) && known_equal(weight.sizes[1], hidden.sizes[1]) &&
+         known_equal(projected.sizes[2], gates * width) && known_equal(weight.sizes[0], projected.sizes[2]);
+  if (fits && !arg_is_none(call, kCell)) {
+    const TensorSpec& cell = tensor_arg(call, kCell).spec();
+    fits = cell.rank() == 2 && known_equal(cell.sizes[0], hidden.sizes[0]) && known_equal(cell.sizes[1], width);
+  }
+  if (fits && !arg_is_none(call, kBias)) {
+    const TensorSpec& bias = tensor_arg(call, kBias).spec();
+    fits = bias.rank() == 1 && known_equal(bias.sizes[0], weight.sizes[0]);
+  }
+  if (fits) fits = arg_is_none(call, kProjection) || (kind == "lstm" && !arg_is_none(call, kCell));
+  if (!fits)
+    raise_op(ErrorKind::Runtime, call.row.name, "sizes of input, state and weights do not fit", operand_shapes(call));
+  if (!is_floating(projected.dtype)) {
+    raise_op(ErrorKind::NotImplemented, call.row.name, "not implemented for '", row(projected.dtype).name, "'");
+  }
+  DimVec sizes = {projected.sizes[0], hidden.sizes[0], hidden.sizes[1]};
+  outs.push_back({TensorSpec::contiguous(projected.dtype, sizes), 0});
+  outs.push_back({TensorSpec::contiguous(projected.dtype, hidden.sizes), 0});
+  outs.push_back({TensorSpec::contiguous(projected.dtype, {hidden.sizes[0], width}), 0});
+}
+
+void recurrent_layer_kernel(const OpCall& call, std::span<Tensor> outs) {
+  if (outs[0]->dtype() == DType::float64) return run<double>(call, outs);
+  run<float>(call, outs);
+}
+
+}  // namespace md

@@ -1,0 +1,34 @@
+// Reductions over any layout: an input split into kept and reduced dims.
+#pragma once
+#include <vector>
+
+#include "tensor/ops/op_row.h"
+#include "tensor/simd/element_walk.h"
+
+namespace md {
+
+// Rows that are added up one after another; more of them in parts.
+inline constexpr int64_t kMostRowsInOneSum = 64;
+
+class ReductionSpace {
+ public:
+  ReductionSpace(const Tensor& input, const std::vector<bool>& reduced);
+
+  const Tensor& input() const { return *input_; }
+  int64_t results() const { return results_; }       // elements of the output, in row-major order of the kept dims
+  int64_t length() const { return inner_.count(); }  // elements that make one result, in row-major order
+  const char* result_data(int64_t result) const;     // the first of them
+  const ElementWalk& inner() const { return inner_; }
+
+  // Where the innermost kept dim is the one whose elements lie side by side: its size and the same for the rest, else
+  // 0.
+  int64_t columns() const { return columns_; }
+
+ private:
+  const Tensor* input_;
+  int64_t results_;
+  ElementWalk outer_, inner_;
+  int64_t columns_ = 0;
+};
+
+}  // namespace md

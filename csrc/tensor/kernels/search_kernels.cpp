@@ -1,0 +1,140 @@
+// Where elements are: argmax, argmin, max and min along a dim, and places among sorted ones.
+#include <algorithm>
+#include <cstring>
+
+#include "tensor/kernels/reduction.h"
+#include "tensor/numeric_cast.h"
+#include "tensor/ops/call_args.h"
+#include "tensor/ops/kernels.h"
+#include "tensor/ops/shape_rules.h"
+#include "tensor/parallel/threads.h"
+#include "tensor/simd/copy.h"
+#include "tensor/simd/loops.h"
+
+namespace md {
+namespace {
+
+// The first of the best elements; the first NaN beats everything.
+template <typename T>
+int64_t find_best(const ReductionSpace& space, const char* data, bool largest) {
+  alignas(64) char gathered[ElementWalk::kTileBytes];
+  const ElementWalk& walk = space.inner();
+  decltype(comparable(T{})) best{};
+  int64_t best_index = -1;
+  for (int64_t at = 0; at < walk.count();) {
+    int64_t n = walk.tile_length(at, walk.count());
+    const T* tile = static_cast<const T*>(walk.read(0, data, at, n, gathered));
+    for (int64_t i = 0; i < n; ++i) {
+      auto value = comparable(tile[i]);
+      if (best_index < 0 || (largest ? value > best : value < best)) {
+        best = value;
+        best_index = at + i;
+      } else if (value != value) {
+        return at + i;
+      }
+      if (best != best) return best_index;
+    }
+    at += n;
+  }
+  return best_index;
+}
+
+// A contiguous run: the best value of each block by vector code, then where it is in the best block.
+template <typename T>
+int64_t find_in_run(const ReductionSpace& space, const char* data, bool largest) {
+  constexpr int64_t kBlock = 4096;
+  const LoopTable& table = loops();
+  int dtype = static_cast<int>(space.input()->dtype());
+  if (!space.inner().is_dense(0) || table.find[dtype] == nullptr) return find_best<T>(space, data, largest);
+  const T* values = reinterpret_cast<const T*>(data);
+  T best{};
+  int64_t best_block = -1;
+  for (int64_t at = 0; at < space.length(); at += kBlock) {
+    T value{};
+    table.extreme[dtype][largest](values + at, std::min(kBlock, space.length() - at), &value);
+    auto compared = comparable(value);
+    if (best_block >= 0 && !(largest ? compared > comparable(best) : compared < comparable(best)) &&
+        !(compared != compared)) {
+      continue;
+    }
+    best = value;
+    best_block = at;
+    if (compared != compared) break;
+  }
+  return best_block + table.find[dtype](values + best_block, std::min(kBlock, space.length() - best_block), &best);
+}
+
+using Finder = int64_t (*)(const ReductionSpace&, const char*, bool);
+
+Finder finder(DType dtype) {
+  switch (dtype) {
+#define MD_DTYPE(name, ctype, category, short_name, python_name) \
+  case DType::name:                                              \
+    return find_in_run<ctype>;
+#include "tensor/dtypes.def"
+#undef MD_DTYPE
+  }
+  return nullptr;
+}
+
+// values may be null: indices only.
+void search(const OpCall& call, bool largest, const Tensor* values, const Tensor& indices) {
+  const Tensor& self = tensor_arg(call, 0);
+  ReductionSpace space(self, reduced_dims(call, call.args[1], self->rank()));
+  Finder find = finder(self->dtype());
+  size_t item = item_size(self->dtype());
+  parallel_for(indices->numel(), static_cast<double>(space.length()), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const char* data = space.result_data(i);
+      int64_t index = find(space, data, largest);
+      indices.data<int64_t>()[i] = index;
+      if (values == nullptr) continue;
+      std::memcpy(values->data<char>() + static_cast<size_t>(i) * item, data + space.inner().offset(0, index), item);
+    }
+  });
+}
+
+// NaN goes to the end.
+template <typename T>
+int64_t place_among(const T* sorted, int64_t n, T value, bool right) {
+  auto wanted = comparable(value);
+  const T* found = std::partition_point(sorted, sorted + n, [&](const T& element) {
+    return right ? !(comparable(element) > wanted) : !(comparable(element) >= wanted);
+  });
+  return found - sorted;
+}
+
+template <typename T>
+void search_lines(const Tensor& boundaries, const Tensor& values, bool right, const Tensor& out) {
+  int64_t n = boundaries->sizes()[boundaries->rank() - 1];
+  int64_t line = boundaries->rank() == 1 ? values->numel() : values->sizes()[values->rank() - 1];
+  parallel_for(values->numel(), 20.0, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T* sorted = boundaries.data<T>() + (boundaries->rank() == 1 ? 0 : i / line * n);
+      out.data<int64_t>()[i] = place_among(sorted, n, values.data<T>()[i], right);
+    }
+  });
+}
+
+}  // namespace
+
+void search_sorted_kernel(const OpCall& call, std::span<Tensor> outs) {
+  if (outs[0]->numel() == 0) return;
+  Tensor boundaries = as_contiguous(tensor_arg(call, 0), tensor_arg(call, 0)->dtype());
+  Tensor values = as_contiguous(tensor_arg(call, 1), boundaries->dtype());
+  bool right = bool_arg(call, 2);
+  switch (boundaries->dtype()) {
+#define MD_DTYPE(name, ctype, category, short_name, python_name) \
+  case DType::name:                                              \
+    return search_lines<ctype>(boundaries, values, right, outs[0]);
+#include "tensor/dtypes.def"
+#undef MD_DTYPE
+  }
+}
+
+void argmax_kernel(const OpCall& call, std::span<Tensor> outs) { search(call, true, nullptr, outs[0]); }
+void argmin_kernel(const OpCall& call, std::span<Tensor> outs) { search(call, false, nullptr, outs[0]); }
+void max_dim_kernel(const OpCall& call, std::span<Tensor> outs) { search(call, true, &outs[0], outs[1]); }
+void min_dim_kernel(const OpCall& call, std::span<Tensor> outs) { search(call, false, &outs[0], outs[1]); }
+
+}  // namespace md

@@ -1,0 +1,196 @@
+// Ops on whole lines: softmax, log_softmax, layer_norm, cumsum, cumprod.
+#include <cmath>
+
+#include "tensor/kernels/lines.h"
+#include "tensor/kernels/softmax.h"
+#include "tensor/ops/call_args.h"
+#include "tensor/ops/kernels.h"
+#include "tensor/ops/shape_rules.h"
+#include "tensor/simd/copy.h"
+
+namespace md {
+namespace {
+
+struct FloatLoops {
+  float (*max)(const float*, int64_t) = loops().max_f32;
+  float (*exp_sum)(const float*, float, float*, int64_t) = loops().exp_sum_f32;
+  void (*normalize)(const float*, float*, int64_t, double, const float*, const float*) = loops().normalize_f32;
+  void (*running_sum)(const float*, float*, int64_t) = loops().running_sum_f32;
+  double (*exact_sum)(const float*, int64_t) = loops().exact_sum_f32;
+};
+struct DoubleLoops {
+  double (*max)(const double*, int64_t) = loops().max_f64;
+  double (*exp_sum)(const double*, double, double*, int64_t) = loops().exp_sum_f64;
+  void (*normalize)(const double*, double*, int64_t, double, const double*, const double*) = loops().normalize_f64;
+  void (*running_sum)(const double*, double*, int64_t) = loops().running_sum_f64;
+  double (*exact_sum)(const double*, int64_t) = loops().exact_sum_f64;
+};
+template <typename T>
+using LoopsOf = std::conditional_t<std::is_same_v<T, double>, DoubleLoops, FloatLoops>;
+
+// dst may be src.
+template <typename T>
+void softmax_line(const LoopsOf<T>& run, const T* src, T* dst, int64_t n) {
+  T shift = run.max(src, n);
+  T scale = T(1) / run.exp_sum(src, shift, dst, n);
+  const void* operands[] = {dst, &scale};
+  pointwise_loop(static_cast<int>(Pointwise::mul), dtype_of<T>(), 2)(operands, dst, n, nullptr);
+}
+
+template <typename T>
+void log_softmax_line(const LoopsOf<T>& run, T* values, int64_t n) {
+  T shift = run.max(values, n);
+  std::vector<T> exponentials(static_cast<size_t>(n));
+  T log_sum = std::log(run.exp_sum(values, shift, exponentials.data(), n));
+  for (int64_t i = 0; i < n; ++i) values[i] = values[i] - shift - log_sum;
+}
+
+template <typename Run>
+void in_computing_type(DType dtype, const Run& run) {
+  if (dtype == DType::float64) {
+    run(double{});
+  } else {
+    run(float{});
+  }
+}
+
+// Calls run(src, dst, n) for lines that lie one after another in the type that they are computed in. False: they do not.
+template <typename T, typename Run>
+bool for_plain_rows(const Tensor& self, const Tensor& out, int dim, double ns_per_item, const Run& run) {
+  bool in_rows = self->rank() > 0 && dim == self->rank() - 1 && self->is_contiguous() &&
+                 self->dtype() == dtype_of<T>() && out->dtype() == dtype_of<T>() && self->numel() > 0;
+  if (!in_rows) return false;
+  int64_t n = self->sizes()[dim];
+  parallel_for(self->numel() / n, ns_per_item * static_cast<double>(n), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) run(self.data<const T>() + i * n, out.data<T>() + i * n, n);
+  });
+  return true;
+}
+
+void softmax(const OpCall& call, const Tensor& out, bool logarithm) {
+  const Tensor& self = tensor_arg(call, 0);
+  int dim = wrap_dim(call, int_arg(call, 1), self->rank());
+  in_computing_type(out->dtype(), [&]<typename T>(T) {
+    LoopsOf<T> run;
+    auto line = [&](const T* src, T* dst, int64_t n) { softmax_line<T>(run, src, dst, n); };
+    if (!logarithm && for_plain_rows<T>(self, out, dim, 0.5, line)) return;
+    for_lines<T>(self, out, dim, 2.0, [&](T* values, int64_t n) {
+      logarithm ? log_softmax_line<T>(run, values, n) : softmax_line<T>(run, values, values, n);
+    });
+  });
+}
+
+// The normalised dims as one line, which is what a contiguous copy allows.
+Tensor as_lines(const Tensor& tensor, int64_t length) {
+  int64_t rows = length == 0 ? 0 : tensor->numel() / length;
+  return Tensor::view(tensor, TensorSpec::contiguous(tensor->dtype(), {rows, length}), tensor->offset());
+}
+
+// Each element becomes the fold of all up to it, which starts as `neutral`; integers wrap around.
+template <typename Combine>
+void accumulate(const OpCall& call, const Tensor& out, int neutral, const Combine& combine) {
+  const Tensor& self = tensor_arg(call, 0);
+  int dim = wrap_dim(call, int_arg(call, 1), self->rank());
+  if (!is_floating(out->dtype())) {
+    auto start = static_cast<uint64_t>(neutral);
+    scan_lines<int64_t>(self, out, dim, 1.0, start, [&](int64_t* values, int64_t n, uint64_t& total) {
+      for (int64_t i = 0; i < n; ++i) {
+        total = combine(total, static_cast<uint64_t>(values[i]));
+        values[i] = static_cast<int64_t>(total);
+      }
+    });
+    return;
+  }
+  in_computing_type(out->dtype(), [&]<typename T>(T) {
+    // In double: float32 would lose a bit with each doubling.
+    scan_lines<T>(self, out, dim, 1.0, double(neutral), [&](T* values, int64_t n, double& total) {
+      for (int64_t i = 0; i < n; ++i) {
+        total = combine(total, static_cast<double>(values[i]));
+        values[i] = static_cast<T>(total);
+      }
+    });
+  });
+}
+
+// A piece of a running sum; `before` is the sum of the pieces before it.
+template <typename T>
+void running_sum(const LoopsOf<T>& run, T* values, int64_t n, double& before) {
+  double total = before + run.exact_sum(values, n);
+  run.running_sum(values, values, n);
+  if (before != 0) {
+    T shift = static_cast<T>(before);
+    const void* operands[] = {values, &shift};
+    pointwise_loop(static_cast<int>(Pointwise::add), dtype_of<T>(), 2)(operands, values, n, nullptr);
+  }
+  before = total;
+}
+
+}  // namespace
+
+void softmax_rows(DType dtype, void* values, int64_t rows, int64_t n) {
+  in_computing_type(dtype, [&]<typename T>(T) {
+    LoopsOf<T> run;
+    if (dtype == dtype_of<T>()) {
+      T* row = static_cast<T*>(values);
+      for (int64_t i = 0; i < rows; ++i, row += n) softmax_line<T>(run, row, row, n);
+      return;
+    }
+    ConvertLoop load = loops().convert[static_cast<int>(dtype)][static_cast<int>(dtype_of<T>())];
+    ConvertLoop save = loops().convert[static_cast<int>(dtype_of<T>())][static_cast<int>(dtype)];
+    StoragePtr line = Storage::allocate(static_cast<size_t>(n) * sizeof(T));
+    T* wide = static_cast<T*>(line->data());
+    for (int64_t i = 0; i < rows; ++i) {
+      std::byte* row = static_cast<std::byte*>(values) + static_cast<size_t>(i * n) * item_size(dtype);
+      load(row, wide, n);
+      softmax_line<T>(run, wide, wide, n);
+      save(wide, row, n);
+    }
+  });
+}
+
+void softmax_kernel(const OpCall& call, std::span<Tensor> outs) { softmax(call, outs[0], false); }
+void log_softmax_kernel(const OpCall& call, std::span<Tensor> outs) { softmax(call, outs[0], true); }
+
+void layer_norm_kernel(const OpCall& call, std::span<Tensor> outs) {
+  if (outs[0]->numel() == 0) return;
+  Tensor self = as_contiguous(tensor_arg(call, 0), tensor_arg(call, 0)->dtype());
+  int64_t length = product(dims_arg(call, 1).span()).value();
+  double eps = scalar_arg(call, 4).as_double();
+  in_computing_type(self->dtype(), [&]<typename T>(T) {
+    Tensor weight = arg_is_none(call, 2) ? Tensor() : as_contiguous(tensor_arg(call, 2), dtype_of<T>());
+    Tensor bias = arg_is_none(call, 3) ? Tensor() : as_contiguous(tensor_arg(call, 3), dtype_of<T>());
+    const T* scale = weight.defined() ? weight.data<T>() : nullptr;
+    const T* shift = bias.defined() ? bias.data<T>() : nullptr;
+    LoopsOf<T> run;
+    if (self->dtype() != dtype_of<T>()) {
+      return for_lines<T>(as_lines(self, length), as_lines(outs[0], length), 1, 0.5,
+                          [&](T* values, int64_t n) { run.normalize(values, values, n, eps, scale, shift); });
+    }
+    parallel_for(self->numel() / length, 0.2 * static_cast<double>(length), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        run.normalize(self.data<T>() + i * length, outs[0].data<T>() + i * length, length, eps, scale, shift);
+    });
+  });
+}
+
+void cumsum_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  int dim = wrap_dim(call, int_arg(call, 1), self->rank());
+  if (is_floating(outs[0]->dtype())) {
+    return in_computing_type(outs[0]->dtype(), [&]<typename T>(T) {
+      LoopsOf<T> run;
+      if (for_plain_rows<T>(self, outs[0], dim, 0.3, run.running_sum)) return;
+      bool is_whole = self->rank() == 0 || self->sizes()[dim] <= kScanPiece;
+      scan_lines<T>(self, outs[0], dim, 1.0, 0.0, [&](T* values, int64_t n, double& before) {
+        is_whole ? run.running_sum(values, values, n) : running_sum<T>(run, values, n, before);
+      });
+    });
+  }
+  accumulate(call, outs[0], 0, [](auto total, auto value) { return total + value; });
+}
+
+void cumprod_kernel(const OpCall& call, std::span<Tensor> outs) {
+  accumulate(call, outs[0], 1, [](auto total, auto value) { return total * value; });
+}
+
+}  // namespace md

@@ -1,0 +1,91 @@
+#include "tensor/ops/checked_numbers.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "tensor/fill.h"
+#include "tensor/ops/call_args.h"
+#include "tensor/simd/loop_table.h"
+#include "tensor/simd/pointwise.h"
+
+namespace md {
+namespace {
+
+// What floating dtypes ask of a number, beside the integers, which must hold it.
+enum class Floats : uint8_t {
+  Own,      // that the dtype holds it
+  Compute,  // that the dtype in which the loop computes does
+  Single,   // that float32 does, of float32 itself; for the half types it is infinite
+  Halves,   // that the half types do, of those alone
+};
+
+struct CheckedRow {
+  uint8_t operands = 0;  // bit i: operand i
+  bool param = false;
+  Floats floats = Floats::Own;
+};
+
+constexpr std::array<CheckedRow, static_cast<size_t>(kPointwiseCount)> make_rows() {
+  std::array<CheckedRow, static_cast<size_t>(kPointwiseCount)> rows{};
+  auto at = [&](Pointwise row) -> CheckedRow& { return rows[static_cast<size_t>(row)]; };
+  at(Pointwise::clamp) = {.operands = 6};
+  // With a number they are clamp_min and clamp_max, and clamp with one bound.
+  at(Pointwise::maximum) = at(Pointwise::minimum) = {.operands = 2};
+  at(Pointwise::where) = {.operands = 6, .floats = Floats::Single};
+  at(Pointwise::lerp) = {.operands = 4, .floats = Floats::Compute};
+  at(Pointwise::pow) = {.operands = 2, .floats = Floats::Halves};
+  at(Pointwise::add) = at(Pointwise::sub) = {.param = true};
+  at(Pointwise::add_scaled) = at(Pointwise::sub_scaled) = {.param = true};
+  return rows;
+}
+constexpr auto kRows = make_rows();
+
+constexpr std::string_view kTypeNames[] = {
+#define MD_DTYPE(name, ctype, category, short_name, python_name) #ctype,
+#include "tensor/dtypes.def"
+#undef MD_DTYPE
+};
+
+bool is_half(DType dtype) { return is_floating(dtype) && item_size(dtype) == 2; }
+
+}  // namespace
+
+std::optional<DType> checked_operand(int row, int operand, DType dtype) {
+  const CheckedRow& checked = kRows[static_cast<size_t>(row)];
+  if (!(checked.operands >> operand & 1)) return std::nullopt;
+  if (!is_floating(dtype)) return dtype;
+  switch (checked.floats) {
+    case Floats::Own:
+      return dtype;
+    case Floats::Compute:
+      return scalar_operand_dtype(dtype);
+    case Floats::Single:
+      return is_half(dtype) ? std::nullopt : std::optional(dtype);
+    case Floats::Halves:
+      break;
+  }
+  return is_half(dtype) ? std::optional(dtype) : std::nullopt;
+}
+
+bool checks_param(int row) { return kRows[static_cast<size_t>(row)].param; }
+
+void raise_does_not_fit(const std::string& op, DType dtype) {
+  std::string_view name = kTypeNames[static_cast<size_t>(dtype)];
+  if (name.starts_with("::md::")) name.remove_prefix(6);
+  bool own = is_half(dtype);
+  // torch's table of types says int for int32_t alone.
+  raise_op(ErrorKind::Runtime, op, "value cannot be converted to type ", own ? "c10::" : "",
+           dtype == DType::int32 ? std::string_view("int") : name, " without overflow");
+}
+
+void check_numbers(const OpCall& call, const PointwiseForm& form, DType dtype) {
+  auto check = [&](int arg, DType holds) {
+    const Scalar* number = std::get_if<Scalar>(&call.args[static_cast<size_t>(arg)]);
+    if (number != nullptr && !fits(holds, *number)) raise_does_not_fit(call.row.name, holds);
+  };
+  for (int i = 0; i < form.operand_count; ++i)
+    if (std::optional<DType> holds = checked_operand(form.row, i, dtype)) check(form.operands[i], *holds);
+  if (form.param >= 0 && checks_param(form.row)) check(form.param, dtype);
+}
+
+}  // namespace md

@@ -1,0 +1,10 @@
+// Which ops take part in gradients.
+#pragma once
+#include "tensor/ops/op_row.h"
+
+namespace md {
+
+// Whether a floating result requires grad where an operand does and the mode allows it.
+bool passes_gradient(const OpRow& row);
+
+}  // namespace md

@@ -1,0 +1,138 @@
+// THE op table's row. Static rows come from ops.def; custom ops and allow_in_graph make rows at run time.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensor/ops/schema.h"
+
+namespace md {
+
+struct OpRow;
+
+enum class OpKind : uint8_t {
+  PointwiseUnary,   // one tensor in, same sizes out
+  PointwiseBinary,  // broadcast
+  PointwiseTernary,
+  Compare,  // broadcast, bool out
+  Reduction,
+  Matmul,
+  Decomposition,  // of matrices, by a LAPACK from outside
+  Softmax,
+  View,      // the result aliases argument 0, the shape rule says how; the kernel copies where it says OutSpec::copies
+  Creation,  // no tensor in
+  Cast,
+  Gather,   // cat, stack, index: copies with own loops
+  Write,    // argument 0 with some elements replaced; the kernel may be given argument 0 itself as the result
+  Random,   // changes the generator's state
+  CallOut,  // an opaque function, registered from bindings
+};
+
+// How the front end chooses dtypes before the op runs. Final dtypes are in the graph, casts are nodes.
+enum class Promotion : uint8_t {
+  None,          // operands as they are
+  Arithmetic,    // common dtype of tensors and wrapped numbers
+  NoBool,        // Arithmetic; a bool among the operands is an error (sub)
+  BoolToInt,     // bool becomes int64, as beside a whole number (square)
+  TrueDivide,    // Arithmetic, integers become the default float
+  FloatUnary,    // integers become the default float
+  Compare,       // Arithmetic for the operands, bool result
+  Same,          // all tensor operands must have one dtype (matmul)
+  SameOrFactor,  // Same, but a last operand of rank 0 promotes with the others as in Arithmetic (lerp)
+};
+
+// One result as the shape rule sees it. For a view: strides, and the offset from argument 0's first element.
+struct OutSpec {
+  TensorSpec spec;
+  Dim view_offset = 0;
+  bool copies = false;  // a View row whose result cannot alias here (reshape, contiguous, to): the kernel fills it
+};
+
+// args are in schema order, complete, defaults filled in; tensors among them may be fake.
+struct OpCall {
+  const OpRow& row;
+  std::span<const Arg> args;
+};
+
+// Throws Error with the op's name and the shapes. Written once, over Dim.
+using ShapeRule = void (*)(const OpCall& call, std::vector<OutSpec>& outs);
+// outs are allocated as the shape rule says; inputs are real and of the dtypes that the front end chose.
+using Kernel = void (*)(const OpCall& call, std::span<Tensor> outs);
+
+// An opaque step: custom ops, allow_in_graph calls.
+struct CallOut {
+  void (*run)(void* context, const OpCall& call, std::span<Tensor> outs) = nullptr;
+  void (*release)(void* context) = nullptr;
+  void* context = nullptr;
+  bool needs_gil = true;
+};
+
+// Where Python sees the op: function minidynamo.f, method Tensor.f, operator slot, minidynamo.nn.functional.f, method
+// Tensor.f_ that writes the result into argument 0. The other bits say what the op depends on. kEagerOnly: what it gives
+// depends on data or storage, so that no graph holds it. kChecksElements: its kernel fails for some elements of its
+// tensors (an index outside; integers where it is pointwise). kChecksNumber: for some values of its number.
+// kNeedsTensor: of operands that may be numbers one is a tensor. kIsArgument: a result of as many dims that is no copy is
+// argument 0 itself. kCutsGradient: the result requires no grad whatever its operands do.
+enum OpFace : uint16_t {
+  kFunction = 1,
+  kMethod = 2,
+  kOperator = 4,
+  kFunctional = 8,
+  kInPlace = 16,
+  kEagerOnly = 32,
+  kChecksElements = 64,
+  kChecksNumber = 128,
+  kNeedsTensor = 256,
+  kIsArgument = 512,
+  kCutsGradient = 1024,
+};
+constexpr uint16_t kPythonFaces = kFunction | kMethod | kOperator | kFunctional | kInPlace;
+
+struct OpRow {
+  std::string name;  // "add"
+  Schema schema;
+  OpKind kind;
+  Promotion promotion;
+  uint16_t faces;  // OpFace bits
+  ShapeRule shape_rule;
+  Kernel kernel;       // null for call-outs and for views that always alias
+  int pointwise = -1;  // row of tensor/simd/pointwise.def, -1 if none
+  const char* derivative = nullptr;
+  std::string doc;
+  CallOut call_out = {};
+  bool is_pure() const { return kind != OpKind::Random && kind != OpKind::CallOut; }
+  // minidynamo.f(..., generator=g) draws from g.
+  bool takes_generator() const { return kind == OpKind::Random && (faces & kFunction); }
+  // minidynamo.f(..., out=t) writes the result into t.
+  bool takes_out() const { return (faces & kFunction) && kind != OpKind::View && !returns_list(); }
+  bool returns_list() const { return !schema.returns.empty() && schema.returns[0] == ParamType::TensorList; }
+  // Whether a result of this many dims, not a copy, is argument 0 itself.
+  bool is_argument(const TensorSpec& given, const TensorSpec& result) const {
+    return (faces & kIsArgument) && given.rank() == result.rank();
+  }
+};
+
+// All rows, static first. Pointers stay valid for the life of the process.
+std::span<const OpRow* const> op_rows();
+const OpRow* find_op(std::string_view name);  // nullptr: none
+// Rows of one Python name, in the order in which they are tried: "max", "max.dim". A name without dots has them all.
+std::string_view python_name(const OpRow& row);  // "max" of "max.dim"
+std::vector<const OpRow*> op_overloads(std::string_view python_name);
+const OpRow* add_op_row(OpRow row);  // run-time rows; an older row of the same name is shadowed, not freed
+
+// Shape rule and kernel on real tensors, shape rule alone when any tensor is fake, the recorder when any is recording.
+// args complete as in OpCall, dtypes already final.
+std::vector<Tensor> run_op(const OpRow& row, std::span<const Arg> args);
+
+// Appends the defaults of trailing parameters left out.
+void fill_defaults(const OpRow& row, std::vector<Arg>& args);
+
+// Receives ops on recording tensors.
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  virtual std::vector<Tensor> record(const OpRow& row, std::span<const Arg> args) = 0;
+};
+
+}  // namespace md

@@ -1,0 +1,199 @@
+#include <deque>
+#include <map>
+#include <mutex>
+
+#include "base/error.h"
+#include "tensor/ops/call_args.h"
+#include "tensor/ops/fake_views.h"
+#include "tensor/ops/kernels.h"
+#include "tensor/ops/op_row.h"
+#include "tensor/ops/shape_rules.h"
+#include "tensor/simd/pointwise.h"
+
+namespace md {
+namespace {
+
+OpRow make_row(const char* schema, OpKind kind, Promotion promotion, int faces, ShapeRule rule, Kernel kernel,
+               int pointwise, const char* doc) {
+  OpRow row{};
+  row.schema = parse_schema(schema);
+  row.name = row.schema.name;
+  row.kind = kind;
+  row.promotion = promotion;
+  row.faces = static_cast<uint16_t>(faces);
+  row.shape_rule = rule;
+  row.kernel = kernel;
+  row.pointwise = pointwise;
+  row.doc = doc;
+  return row;
+}
+
+// Rows are never freed, nor are the lists that op_rows() has given out.
+class OpTable {
+ public:
+  OpTable() {
+    lists_.emplace_back().reserve(1024);
+#define MD_OP(schema, kind, promotion, faces, rule, kernel, pointwise, doc) \
+  add(make_row(schema, OpKind::kind, Promotion::promotion, faces, rule, kernel, row_number(#pointwise), doc));
+#include "tensor/ops/ops.def"
+#undef MD_OP
+  }
+
+  const OpRow* add(OpRow row) {
+    std::lock_guard lock(mutex_);
+    const OpRow* added = &rows_.emplace_back(std::move(row));
+    std::vector<const OpRow*>* list = &lists_.back();
+    if (list->size() == list->capacity()) {
+      std::vector<const OpRow*> longer;
+      longer.reserve(list->capacity() * 2);
+      longer.insert(longer.end(), list->begin(), list->end());
+      list = &lists_.emplace_back(std::move(longer));
+    }
+    list->push_back(added);
+    by_name_[added->name] = added;
+    return added;
+  }
+
+  const OpRow* find(std::string_view name) {
+    std::lock_guard lock(mutex_);
+    auto it = by_name_.find(name);
+    return it == by_name_.end() ? nullptr : it->second;
+  }
+
+  std::span<const OpRow* const> rows() {
+    std::lock_guard lock(mutex_);
+    return lists_.back();
+  }
+
+ private:
+  static int row_number(std::string_view pointwise) { return pointwise == "none" ? -1 : find_pointwise(pointwise); }
+
+  std::mutex mutex_;
+  std::deque<OpRow> rows_;
+  std::deque<std::vector<const OpRow*>> lists_;
+  std::map<std::string, const OpRow*, std::less<>> by_name_;
+};
+
+OpTable& table() {
+  static OpTable* instance = new OpTable;
+  return *instance;
+}
+
+// What the tensors among the arguments are.
+struct Found {
+  TensorKind kind = TensorKind::Real;
+  Recorder* recorder = nullptr;
+
+  void see(const Tensor& tensor) {
+    if (!tensor.defined() || tensor->kind() == TensorKind::Real) return;
+    if (tensor->kind() == TensorKind::Recording) recorder = tensor.recorder();
+    if (tensor->kind() > kind) kind = tensor->kind();
+  }
+};
+
+Found find_kinds(std::span<const Arg> args) {
+  Found found;
+  for (const Arg& arg : args) {
+    if (const Tensor* tensor = std::get_if<Tensor>(&arg)) {
+      found.see(*tensor);
+    } else if (const std::vector<Tensor>* list = std::get_if<std::vector<Tensor>>(&arg)) {
+      for (const Tensor& tensor : *list) found.see(tensor);
+    }
+  }
+  return found;
+}
+
+// Shape rules append to one vector per thread, taken while in use because kernels may call ops.
+class OutSpecs {
+ public:
+  OutSpecs() : specs_(std::move(spare())) { specs_.clear(); }
+  ~OutSpecs() { spare() = std::move(specs_); }
+  OutSpecs(const OutSpecs&) = delete;
+  OutSpecs& operator=(const OutSpecs&) = delete;
+  std::vector<OutSpec>& operator*() { return specs_; }
+
+ private:
+  static std::vector<OutSpec>& spare() {
+    thread_local std::vector<OutSpec> vector;
+    return vector;
+  }
+  std::vector<OutSpec> specs_;
+};
+
+const Tensor& viewed_tensor(const OpCall& call) {
+  const Tensor* base = call.args.empty() ? nullptr : std::get_if<Tensor>(&call.args[0]);
+  MD_ASSERT(base != nullptr && base->defined(), "the view op ", call.row.name, " needs a tensor first");
+  return *base;
+}
+
+std::vector<Tensor> run_real(const OpCall& call, const std::vector<OutSpec>& specs) {
+  std::vector<Tensor> outs;
+  outs.reserve(specs.size());
+  bool runs_kernel = call.row.kind != OpKind::View;
+  for (const OutSpec& out : specs) {
+    if (call.row.kind == OpKind::View && !out.copies) {
+      const Tensor& base = viewed_tensor(call);
+      outs.push_back(Tensor::view(base, out.spec, base->offset() + out.view_offset.value()));
+    } else {
+      outs.push_back(Tensor::empty(out.spec));
+      runs_kernel = true;
+    }
+  }
+  if (runs_kernel) {
+    MD_ASSERT(call.row.kernel != nullptr, "no kernel for ", call.row.name);
+    call.row.kernel(call, outs);
+  }
+  return outs;
+}
+
+}  // namespace
+
+std::span<const OpRow* const> op_rows() { return table().rows(); }
+const OpRow* find_op(std::string_view name) { return table().find(name); }
+const OpRow* add_op_row(OpRow row) { return table().add(std::move(row)); }
+
+std::string_view python_name(const OpRow& row) {
+  std::string_view name = row.name;
+  return name.substr(0, name.find('.'));
+}
+
+std::vector<const OpRow*> op_overloads(std::string_view name) {
+  std::vector<const OpRow*> overloads;
+  for (const OpRow* row : op_rows()) {
+    // A run-time row shadows the one before it.
+    if (python_name(*row) == name && find_op(row->name) == row) overloads.push_back(row);
+  }
+  return overloads;
+}
+
+void fill_defaults(const OpRow& row, std::vector<Arg>& args) {
+  for (size_t i = args.size(); i < row.schema.params.size(); ++i) {
+    const Param& param = row.schema.params[i];
+    if (!param.default_value) {
+      raise(ErrorKind::Type, python_name(row), "() missing required argument: '", param.name, "'");
+    }
+    args.push_back(*param.default_value);
+  }
+}
+
+std::vector<Tensor> run_op(const OpRow& row, std::span<const Arg> args) {
+  MD_ASSERT(args.size() == row.schema.params.size(), "[", row.name, "] needs ", row.schema.params.size(),
+            " arguments, got ", args.size());
+  Found found = find_kinds(args);
+  if (found.kind == TensorKind::Recording) return found.recorder->record(row, args);
+  OpCall call{row, args};
+  OutSpecs specs;
+  row.shape_rule(call, *specs);
+  std::vector<Tensor> outs;
+  if (found.kind == TensorKind::Fake) {
+    for (const OutSpec& out : *specs) outs.push_back(Tensor::fake(out.spec));
+    if (FakeViews* views = FakeViews::current()) views->made(call, *specs, outs);
+    return outs;
+  }
+  if (row.call_out.run == nullptr) return run_real(call, *specs);
+  for (const OutSpec& out : *specs) outs.push_back(Tensor::empty(out.spec));
+  row.call_out.run(row.call_out.context, call, outs);
+  return outs;
+}
+
+}  // namespace md

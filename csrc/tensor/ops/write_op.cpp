@@ -1,0 +1,124 @@
+#include "tensor/ops/write_op.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "tensor/memory_overlap.h"
+#include "tensor/ops/fake_views.h"
+#include "tensor/simd/copy.h"
+
+namespace md {
+namespace {
+
+struct ScalarTypeName {
+  DType dtype;
+  std::string_view name;
+};
+constexpr ScalarTypeName kScalarTypeNames[] = {
+    {DType::bool_, "Bool"},    {DType::uint8, "Byte"},     {DType::int8, "Char"},    {DType::int16, "Short"},
+    {DType::int32, "Int"},     {DType::int64, "Long"},     {DType::float16, "Half"}, {DType::bfloat16, "BFloat16"},
+    {DType::float32, "Float"}, {DType::float64, "Double"},
+};
+
+template <typename Visit>
+void for_each_tensor(std::span<const Arg> args, Visit visit) {
+  for (const Arg& arg : args) {
+    if (const Tensor* tensor = std::get_if<Tensor>(&arg)) {
+      if (tensor->defined()) visit(*tensor);
+    } else if (const auto* list = std::get_if<std::vector<Tensor>>(&arg)) {
+      for (const Tensor& tensor : *list) visit(tensor);
+    }
+  }
+}
+
+std::string list(const DimVec& dims) {
+  std::string text = "[";
+  for (int i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ", ") + dims[i].str();
+  return text + "]";
+}
+
+// Elements that share memory may all be given the same.
+bool writes_one_value(const OpRow& row) {
+  static const OpRow *const fill = find_op("fill"), *const zero = find_op("zero");
+  return &row == fill || &row == zero;
+}
+
+// A kernel may write over what it reads only where it reads each element before it writes there.
+bool may_write_directly(const OpRow& row, std::span<const Arg> args, const Tensor& target) {
+  if (row.kernel == nullptr || row.kind == OpKind::View) return false;
+  bool elementwise = row.pointwise >= 0;
+  if (!elementwise && row.kind != OpKind::Write) return false;
+  bool safe = true;
+  for_each_tensor(args, [&](const Tensor& tensor) {
+    if (tensor->kind() != TensorKind::Real) return;
+    safe = safe && (is_same_window(tensor, target) || !ranges_meet(tensor, target));
+  });
+  return safe;
+}
+
+}  // namespace
+
+std::string_view scalar_type_name(DType dtype) {
+  for (const ScalarTypeName& entry : kScalarTypeNames) {
+    if (entry.dtype == dtype) return entry.name;
+  }
+  return "";
+}
+
+bool can_write(DType from, DType to) { return row(from).category <= row(to).category; }
+
+void require_elements_apart(const OpRow& op, const Tensor& target) {
+  if (target->numel() == 0 || !has_expanded_dim(target.spec())) return;
+  raise_op(ErrorKind::Runtime, op.name,
+           "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+           "location. Please clone() the tensor before performing the operation.");
+}
+
+void check_writable(const OpRow& op, std::span<const Arg> args, const Tensor& target) {
+  if (target->kind() != TensorKind::Real) {
+    if (FakeViews* views = FakeViews::current()) views->written(target);
+    return;
+  }
+  if (target->storage()->read_only()) {
+    raise_op(ErrorKind::Runtime, op.name,
+             "the memory of the written-to tensor is read-only: it belongs to an object "
+             "that does not allow writes. Please clone() the tensor before performing the operation.");
+  }
+  if (!writes_one_value(op)) require_elements_apart(op, target);
+  for_each_tensor(args, [&](const Tensor& tensor) {
+    if (tensor->kind() != TensorKind::Real || !overlaps_in_part(target, tensor)) return;
+    raise_op(ErrorKind::Runtime, op.name,
+             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+             "memory location. Please clone() the tensor before performing the operation.");
+  });
+}
+
+void check_write(const OpRow& op, const TensorSpec& result, const TensorSpec& target) {
+  bool fits = result.rank() == target.rank();
+  for (int i = 0; fits && i < result.rank(); ++i) fits = known_equal(result.sizes[i], target.sizes[i]);
+  if (!fits) {
+    raise_op(ErrorKind::Runtime, op.name, "output with shape ", list(target.sizes),
+             " doesn't match the broadcast shape ", list(result.sizes));
+  }
+  if (!can_write(result.dtype, target.dtype)) {
+    raise_op(ErrorKind::Runtime, op.name, "result type ", scalar_type_name(result.dtype),
+             " can't be cast to the desired output type ", scalar_type_name(target.dtype));
+  }
+}
+
+void write_op(const OpRow& op, std::span<const Arg> args, const Tensor& target) {
+  OpCall call{op, args};
+  std::vector<OutSpec> specs;
+  op.shape_rule(call, specs);
+  MD_ASSERT(specs.size() == 1, "[", op.name, "] has several results");
+  check_write(op, specs[0].spec, target.spec());
+  if (specs[0].spec.dtype == target->dtype() && may_write_directly(op, args, target)) {
+    Tensor out = target;
+    op.kernel(call, {&out, 1});
+  } else {
+    copy_elements(run_op(op, args).at(0), target);
+  }
+  target->storage()->bump_version();
+}
+
+}  // namespace md

@@ -1,0 +1,71 @@
+#include "tensor/simd/copy.h"
+
+#include "base/error.h"
+#include "tensor/parallel/threads.h"
+#include "tensor/simd/element_walk.h"
+#include "tensor/simd/loops.h"
+
+namespace md {
+namespace {
+
+double copy_cost(const Tensor& tensor) { return 0.1 * static_cast<double>(item_size(tensor->dtype())); }
+
+// Elements correspond by position in the common sizes.
+void copy_same_sizes(const Tensor& src, const Tensor& dst) {
+  ConvertLoop convert = loops().convert[static_cast<int>(src->dtype())][static_cast<int>(dst->dtype())];
+  ElementWalk walk({dst->sizes(), static_cast<size_t>(dst->rank())});
+  walk.add(dst);
+  walk.add(src);
+  walk.finish();
+  if (walk.is_dense(0) && walk.is_dense(1)) {
+    size_t src_item = item_size(src->dtype()), dst_item = item_size(dst->dtype());
+    parallel_for(walk.count(), copy_cost(dst), [&](int64_t begin, int64_t end) {
+      convert(src.data<char>() + static_cast<size_t>(begin) * src_item,
+              dst.data<char>() + static_cast<size_t>(begin) * dst_item, end - begin);
+    });
+    return;
+  }
+  parallel_for(walk.count(), copy_cost(dst) + 0.5, [&](int64_t begin, int64_t end) {
+    alignas(64) char from[ElementWalk::kTileBytes];
+    alignas(64) char to[ElementWalk::kTileBytes];
+    for (int64_t at = begin; at < end;) {
+      int64_t n = walk.tile_length(at, end);
+      const void* elements = walk.read(1, src->data(), at, n, from);
+      void* place = walk.write_place(0, dst->data(), at, n, to);
+      convert(elements, place, n);
+      if (place == to) walk.write_back(0, dst->data(), at, n, to);
+      at += n;
+    }
+  });
+}
+
+// dst is contiguous and has other sizes: elements correspond in row-major order.
+void copy_reshaped(const Tensor& src, const Tensor& dst) {
+  TensorSpec spec = TensorSpec::contiguous(dst->dtype(), src->spec().sizes);
+  copy_same_sizes(src, Tensor::view(dst, spec, dst->offset()));
+}
+
+}  // namespace
+
+void copy_elements(const Tensor& src, const Tensor& dst) {
+  if (dst->numel() == 0) return;
+  if (same(src->spec().sizes, dst->spec().sizes)) return copy_same_sizes(src, dst);
+  MD_ASSERT(dst->is_contiguous() && src->numel() == dst->numel(), "copy of ", src.spec().str(), " to ",
+            dst.spec().str());
+  copy_reshaped(src, dst);
+}
+
+Tensor part_of(const Tensor& tensor, int dim, int64_t start, int64_t length) {
+  TensorSpec spec = tensor.spec();
+  spec.sizes[dim] = length;
+  return Tensor::view(tensor, spec, tensor->offset() + start * tensor->strides()[dim]);
+}
+
+Tensor as_contiguous(const Tensor& tensor, DType dtype) {
+  if (tensor->dtype() == dtype && tensor->is_contiguous()) return tensor;
+  Tensor copy = Tensor::empty(TensorSpec::contiguous(dtype, tensor->spec().sizes));
+  copy_elements(tensor, copy);
+  return copy;
+}
+
+}  // namespace md

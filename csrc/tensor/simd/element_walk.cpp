@@ -1,0 +1,184 @@
+#include "tensor/simd/element_walk.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace md {
+namespace {
+
+template <typename Word>
+void copy_words(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t n) {
+  constexpr int64_t kItem = sizeof(Word);
+  if (src_step == 0 && dst_step == kItem) {
+    Word value;
+    std::memcpy(&value, src, sizeof value);
+    std::fill_n(reinterpret_cast<Word*>(dst), n, value);
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    Word value;
+    std::memcpy(&value, src + i * src_step, sizeof value);
+    std::memcpy(dst + i * dst_step, &value, sizeof value);
+  }
+}
+
+}  // namespace
+
+void copy_items(int64_t item, const void* from, int64_t src_step, void* to, int64_t dst_step, int64_t n) {
+  auto* src = static_cast<const char*>(from);
+  auto* dst = static_cast<char*>(to);
+  if (src_step == item && dst_step == item) {
+    std::memcpy(dst, src, static_cast<size_t>(n * item));
+    return;
+  }
+  switch (item) {
+    case 1:
+      return copy_words<uint8_t>(src, src_step, dst, dst_step, n);
+    case 2:
+      return copy_words<uint16_t>(src, src_step, dst, dst_step, n);
+    case 4:
+      return copy_words<uint32_t>(src, src_step, dst, dst_step, n);
+    default:
+      return copy_words<uint64_t>(src, src_step, dst, dst_step, n);
+  }
+}
+
+ElementWalk::ElementWalk(std::span<const int64_t> sizes) : rank_(static_cast<int>(sizes.size())) {
+  if (rank_ > kMaxRank)
+    raise(ErrorKind::Runtime, "tensors of more than ", kMaxRank, " dims are not supported, got ", rank_);
+  std::copy(sizes.begin(), sizes.end(), sizes_);
+  for (int64_t size : sizes) count_ *= size;
+}
+
+void ElementWalk::add(size_t item_bytes, const int64_t* strides) {
+  int64_t item = static_cast<int64_t>(item_bytes);
+  for (int i = 0; i < rank_; ++i) strides_[operand_count_][i] = strides[i] * item;
+  items_[operand_count_++] = item;
+}
+
+void ElementWalk::add(const Tensor& tensor) {
+  int64_t strides[kMaxRank];
+  int shift = rank_ - tensor->rank();
+  for (int i = 0; i < rank_; ++i) {
+    bool broadcast = i < shift || (tensor->sizes()[i - shift] == 1 && sizes_[i] != 1);
+    strides[i] = broadcast ? 0 : tensor->strides()[i - shift];
+  }
+  add(item_size(tensor->dtype()), strides);
+}
+
+void ElementWalk::finish(bool reorder) {
+  if (reorder) {
+    // Insertion sort by the first operand's strides, largest first; equal ones stay.
+    for (int i = 1; i < rank_; ++i) {
+      for (int j = i; j > 0 && strides_[0][j - 1] < strides_[0][j]; --j) {
+        std::swap(sizes_[j - 1], sizes_[j]);
+        for (int op = 0; op < operand_count_; ++op) std::swap(strides_[op][j - 1], strides_[op][j]);
+      }
+    }
+  }
+  merge_dims();
+  for (int op = 0; op < operand_count_; ++op) {
+    dense_[op] = rank_ == 0 || (rank_ == 1 && (sizes_[0] <= 1 || strides_[op][0] == items_[op]));
+    if (rank_ > 1) {
+      int64_t expected = items_[op];
+      dense_[op] = true;
+      for (int i = rank_ - 1; i >= 0; --i) {
+        dense_[op] = dense_[op] && strides_[op][i] == expected;
+        expected *= sizes_[i];
+      }
+    }
+  }
+}
+
+// Dims of size one go; a dim joins the one inside it when every operand steps through both evenly.
+void ElementWalk::merge_dims() {
+  int kept = 0;
+  for (int i = 0; i < rank_; ++i) {
+    if (sizes_[i] == 1) continue;
+    bool joins = kept > 0;
+    for (int op = 0; op < operand_count_ && joins; ++op) joins = strides_[op][kept - 1] == strides_[op][i] * sizes_[i];
+    int into = joins ? kept - 1 : kept++;
+    sizes_[into] = joins ? sizes_[into] * sizes_[i] : sizes_[i];
+    for (int op = 0; op < operand_count_; ++op) strides_[op][into] = strides_[op][i];
+  }
+  rank_ = kept;
+}
+
+int64_t ElementWalk::tile_length(int64_t begin, int64_t end) const {
+  int64_t wanted = std::min(kTile, end - begin);
+  if (rank_ <= 1 || sizes_[rank_ - 1] < kTile / 4) return wanted;
+  int64_t row = sizes_[rank_ - 1];
+  return std::min(wanted, row - begin % row);
+}
+
+int64_t ElementWalk::offset(int operand, int64_t index) const {
+  int64_t offset = 0;
+  for (int i = rank_ - 1; i >= 0; --i) {
+    offset += index % sizes_[i] * strides_[operand][i];
+    index /= sizes_[i];
+  }
+  return offset;
+}
+
+bool ElementWalk::in_place(int operand, int64_t begin, int64_t n) const {
+  if (dense_[operand]) return true;
+  int64_t row = sizes_[rank_ - 1];
+  return strides_[operand][rank_ - 1] == items_[operand] && begin % row + n <= row;
+}
+
+template <bool ToBuffer>
+void ElementWalk::copy(int operand, char* data, int64_t begin, int64_t n, char* buffer) const {
+  int64_t item = items_[operand];
+  const int64_t* strides = strides_[operand];
+  int last = rank_ - 1;
+  int64_t row = sizes_[last];
+  // Position in each dim, kept like an odometer.
+  int64_t position[kMaxRank];
+  int64_t rest = begin;
+  int64_t at = 0;
+  for (int i = last; i >= 0; --i) {
+    position[i] = rest % sizes_[i];
+    at += position[i] * strides[i];
+    rest /= sizes_[i];
+  }
+  while (n > 0) {
+    int64_t length = std::min(n, row - position[last]);
+    if constexpr (ToBuffer) {
+      copy_items(item, data + at, strides[last], buffer, item, length);
+    } else {
+      copy_items(item, buffer, item, data + at, strides[last], length);
+    }
+    buffer += length * item;
+    n -= length;
+    at -= position[last] * strides[last];
+    position[last] = 0;
+    for (int i = last - 1; i >= 0; --i) {
+      at += strides[i];
+      if (++position[i] < sizes_[i]) break;
+      at -= position[i] * strides[i];
+      position[i] = 0;
+    }
+  }
+}
+
+const void* ElementWalk::read(int operand, const void* data, int64_t begin, int64_t n, void* buffer) const {
+  char* bytes = const_cast<char*>(static_cast<const char*>(data));
+  if (dense_[operand]) return bytes + begin * items_[operand];
+  if (in_place(operand, begin, n)) return bytes + offset(operand, begin);
+  copy<true>(operand, bytes, begin, n, static_cast<char*>(buffer));
+  return buffer;
+}
+
+void* ElementWalk::write_place(int operand, void* data, int64_t begin, int64_t n, void* buffer) const {
+  char* bytes = static_cast<char*>(data);
+  if (dense_[operand]) return bytes + begin * items_[operand];
+  return in_place(operand, begin, n) ? bytes + offset(operand, begin) : buffer;
+}
+
+void ElementWalk::write_back(int operand, void* data, int64_t begin, int64_t n, const void* buffer) const {
+  copy<false>(operand, static_cast<char*>(data), begin, n, const_cast<char*>(static_cast<const char*>(buffer)));
+}
+
+}  // namespace md

@@ -1,0 +1,21 @@
+// Everything that loops.inl needs from outside, to be compiled before a level's target is set: an inline function of a
+// header
+// compiled for one level must never be the copy that the linker keeps for all.
+#pragma once
+#include <stdlib.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "tensor/simd/loop_table.h"
+#include "tensor/simd/vector_math.h"
+
+namespace md {
+
+extern const LoopTable kLoopsBaseline;
+#if defined(__x86_64__)
+extern const LoopTable kLoopsV3;
+extern const LoopTable kLoopsV4;
+#endif
+
+}  // namespace md

@@ -1,0 +1,128 @@
+// The inner loops that exist once per instruction-set level, as one table of function pointers. Includes little: the
+// loops take
+// long to compile.
+#pragma once
+#include <cstdint>
+
+#include "tensor/simd/pointwise_table.h"
+
+namespace md {
+
+inline constexpr int kPointwiseCount = 0
+#define MD_POINTWISE(...) +1
+#include "tensor/simd/pointwise.def"
+#undef MD_POINTWISE
+    ;
+
+// dst[i] = To(src[i]).
+using ConvertLoop = void (*)(const void* src, void* dst, int64_t n);
+
+// The largest or smallest of n > 0 elements, a NaN before all; and where the first is that equals a value, or is NaN if
+// that is. For half types and bool there are none.
+using ExtremeLoop = void (*)(const void* src, int64_t n, void* best);
+// *total = *total + src[0] + ... or times them: int64_t, wrapping around, for integers and bool, else of the dtype; none for
+// half types.
+using FoldLoop = void (*)(const void* src, int64_t n, void* total);
+using FindLoop = int64_t (*)(const void* src, int64_t n, const void* value);
+
+constexpr int64_t kGemmRows = 152;  // rows of a that are packed at a time
+
+// c[m, n] = a[m, depth] @ b[depth, n], or added to it. b is packed; so is a, into packed_a, unless that is null: then
+// a_step must be 1.
+template <typename T>
+struct GemmBlock {
+  int64_t m, n, depth;
+  const T* a;
+  int64_t a_row, a_step;
+  T* packed_a;  // room for min(m, kGemmRows) * depth
+  const T* b;   // packed into strips, or where it lies: then n is a multiple of `vector` and b_row any stride
+  int64_t b_row;
+  bool b_is_packed;
+  T* c;
+  int64_t c_row;
+  bool add;
+};
+
+template <typename T>
+struct GemmLoops {
+  int64_t strip;   // columns: packed b has room for a multiple
+  int64_t vector;  // elements of one
+  void (*pack_columns)(const T* b, int64_t b_row, int64_t b_step, int64_t depth, int64_t n, T* packed);
+  void (*rows)(const GemmBlock<T>& block);
+};
+
+// Rows of tiles of one image; a tile has 2 x 2 results of a 3 x 3 convolution, and 16 numbers that they are sums of.
+struct WinogradBand {
+  int64_t height, width, top, left;  // of the image, and the zeros above and left of it
+  int64_t dst_height, dst_width;
+  int64_t across;       // tiles of a row
+  int64_t first, down;  // rows
+  int64_t tile_step;    // between the 16 numbers of a tile; tiles follow one another
+};
+
+// Whole vectors are written: up to 15 floats after the last tile.
+struct WinogradLoops {
+  // Floats of scratch for a band.
+  int64_t (*scratch)(const WinogradBand& band);
+  // The tiles of one channel of the image.
+  void (*read)(const WinogradBand& band, const float* image, float* tiles, float* scratch);
+  // One channel of the result from its tiles. False: a number is not finite, or 2^64 and more.
+  bool (*write)(const WinogradBand& band, const float* tiles, float bias, float* dst, float* scratch);
+  // `count` kernels of 9; number i of kernel k at dst[i * step + k].
+  void (*weights)(const float* src, int64_t count, float* dst, int64_t step);
+};
+
+struct LoopTable {
+  const char* name;  // of the instruction-set level
+  // By row, dtype and scalar_mask / (arity == 3 ? 2 : 1).
+  PointwiseLoop pointwise[kPointwiseCount][kDTypeCount][4];
+  ConvertLoop convert[kDTypeCount][kDTypeCount];  // from, to
+  ExtremeLoop extreme[kDTypeCount][2];            // smallest, largest
+  FoldLoop sum[kDTypeCount], product[kDTypeCount];
+  FindLoop find[kDTypeCount];  // -1: nowhere
+  // float32 and float64 only. Sums are pairwise over blocks; max and min carry NaN; n > 0.
+  float (*sum_f32)(const float* src, int64_t n);
+  double (*sum_f64)(const double* src, int64_t n);
+  float (*max_f32)(const float* src, int64_t n);
+  double (*max_f64)(const double* src, int64_t n);
+  float (*min_f32)(const float* src, int64_t n);
+  double (*min_f64)(const double* src, int64_t n);
+  GemmLoops<float> gemm_f32;
+  GemmLoops<double> gemm_f64;
+  WinogradLoops winograd_f32;
+  // For matrix-vector products: out[j] = the dot product of a and b + j * b_step, and y += x * scale.
+  void (*dots_f32)(const float* a, const float* b, int64_t b_step, int64_t count, int64_t n, float* out);
+  void (*dots_f64)(const double* a, const double* b, int64_t b_step, int64_t count, int64_t n, double* out);
+  void (*axpy_f32)(float scale, const float* x, float* y, int64_t n);
+  void (*axpy_f64)(double scale, const double* x, double* y, int64_t n);
+  // The sum with little rounding, in double; and that of (element - mean)^2.
+  double (*exact_sum_f32)(const float* src, int64_t n);
+  double (*exact_sum_f64)(const double* src, int64_t n);
+  double (*squares_f32)(const float* src, int64_t n, float mean);
+  double (*squares_f64)(const double* src, int64_t n, double mean);
+  // The mean, and the sum of (element - mean)^2; n > 0.
+  void (*moments_f32)(const float* src, int64_t n, double* mean, double* squares);
+  void (*moments_f64)(const double* src, int64_t n, double* mean, double* squares);
+  // dst = (src - mean) / sqrt(variance + eps) * scale + shift; scale and shift may be null. dst may be src.
+  void (*normalize_f32)(const float* src, float* dst, int64_t n, double eps, const float* scale, const float* shift);
+  void (*normalize_f64)(const double* src, double* dst, int64_t n, double eps, const double* scale,
+                        const double* shift);
+  // All of index[0..n) are in [0, extent).
+  bool (*indices_fit)(const int64_t* index, int64_t n, int64_t extent);
+  // dst[i] = src[index[i] * stride]; false when an index is not in [-wrapped, extent): its element is then src[0].
+  // wrapped: extent, or 0 where negative indices are not allowed. extent > 0. For elements of 4 and 8 bytes.
+  bool (*take_words)(const uint32_t* src, const int64_t* index, int64_t n, int64_t extent, int64_t wrapped,
+                     int64_t stride, uint32_t* dst);
+  bool (*take_long_words)(const uint64_t* src, const int64_t* index, int64_t n, int64_t extent, int64_t wrapped,
+                          int64_t stride, uint64_t* dst);
+  // dst[i] = src[0] + ... + src[i]; dst may be src.
+  void (*running_sum_f32)(const float* src, float* dst, int64_t n);
+  void (*running_sum_f64)(const double* src, double* dst, int64_t n);
+  // dst[i] = exp(src[i] - shift); returns the sum of dst.
+  float (*exp_sum_f32)(const float* src, float shift, float* dst, int64_t n);
+  double (*exp_sum_f64)(const double* src, double shift, double* dst, int64_t n);
+  // n blocks of the random generator from a position on: word k of block i at words[k * n + i].
+  void (*random_words)(uint64_t seed, uint64_t position, int64_t n, uint32_t* words);
+};
+
+}  // namespace md

@@ -1,0 +1,60 @@
+#include "tensor/simd/pointwise.h"
+
+#include <string_view>
+
+#include "tensor/simd/loops.h"
+
+namespace md {
+namespace {
+
+constexpr bool Plain = false;
+constexpr bool Costly = true;
+constexpr bool Divides = false;
+
+constexpr PointwiseRow kRows[] = {
+#define MD_POINTWISE(name, arity, params, result, traits, ...) \
+  {#name, arity, params, PointwiseResult::result, std::string_view(#traits) == "Divides", traits},
+#include "tensor/simd/pointwise.def"
+#undef MD_POINTWISE
+};
+
+const PointwiseRow& row_at(int row) { return kRows[static_cast<size_t>(row)]; }
+
+int mask_slot(int row, unsigned mask) { return static_cast<int>(row_at(row).arity == 3 ? mask / 2 : mask); }
+
+bool mask_exists(int row, unsigned mask) {
+  switch (row_at(row).arity) {
+    case 1:
+      return mask == 0;
+    case 2:
+      return mask <= 2;
+    default:
+      return mask <= 6 && mask % 2 == 0;
+  }
+}
+
+}  // namespace
+
+std::span<const PointwiseRow> pointwise_rows() { return kRows; }
+
+int find_pointwise(std::string_view name) {
+  for (int i = 0; i < kPointwiseCount; ++i) {
+    if (name == kRows[i].name) return i;
+  }
+  return -1;
+}
+
+PointwiseLoop pointwise_loop(int row, DType dtype, unsigned scalar_mask) {
+  if (!mask_exists(row, scalar_mask)) return nullptr;
+  return loops().pointwise[row][static_cast<int>(dtype)][mask_slot(row, scalar_mask)];
+}
+
+bool pointwise_supports(int row, DType dtype) { return loops().pointwise[row][static_cast<int>(dtype)][0] != nullptr; }
+
+DType scalar_operand_dtype(DType dtype) { return is_floating(dtype) && item_size(dtype) == 2 ? DType::float32 : dtype; }
+
+DType pointwise_result_dtype(int row, DType dtype) {
+  return row_at(row).result == PointwiseResult::Bool ? DType::bool_ : dtype;
+}
+
+}  // namespace md

@@ -1,0 +1,240 @@
+// The functions that the expressions of pointwise.def use. Included once per instruction-set level, inside its own
+// namespace,
+// so nothing here may be seen by two levels: everything is in an unnamed namespace and no library template is
+// instantiated.
+
+struct Unsupported {};
+constexpr Unsupported unsupported;
+
+inline float float_abs(float a) { return __builtin_fabsf(a); }
+inline double float_abs(double a) { return __builtin_fabs(a); }
+inline float float_sqrt(float a) { return __builtin_sqrtf(a); }
+inline double float_sqrt(double a) { return __builtin_sqrt(a); }
+inline float float_floor(float a) { return __builtin_floorf(a); }
+inline double float_floor(double a) { return __builtin_floor(a); }
+inline float float_ceil(float a) { return __builtin_ceilf(a); }
+inline double float_ceil(double a) { return __builtin_ceil(a); }
+inline float float_trunc(float a) { return __builtin_truncf(a); }
+inline double float_trunc(double a) { return __builtin_trunc(a); }
+inline float float_rint(float a) { return __builtin_rintf(a); }
+inline double float_rint(double a) { return __builtin_rint(a); }
+inline float float_copysign(float a, float b) { return __builtin_copysignf(a, b); }
+inline double float_copysign(double a, double b) { return __builtin_copysign(a, b); }
+inline bool float_signbit(float a) { return __builtin_bit_cast(uint32_t, a) >> 31; }
+inline bool float_signbit(double a) { return __builtin_bit_cast(uint64_t, a) >> 63; }
+inline float infinity(float) { return __builtin_inff(); }
+inline double infinity(double) { return __builtin_inf(); }
+
+// The vector forms of these come from libmvec through the declarations in vector_math.h.
+#define MD_MATH(name)                                        \
+  inline float math_##name(float a) { return ::name##f(a); } \
+  inline double math_##name(double a) { return ::name(a); }
+MD_MATH(exp2)
+MD_MATH(expm1)
+MD_MATH(log2)
+MD_MATH(log10)
+MD_MATH(log1p)
+MD_MATH(sin)
+MD_MATH(cos)
+MD_MATH(tan)
+MD_MATH(asin)
+MD_MATH(acos)
+MD_MATH(atan)
+MD_MATH(cosh)
+MD_MATH(erf)
+MD_MATH(erfc)
+MD_MATH(asinh)
+MD_MATH(acosh)
+MD_MATH(atanh)
+#undef MD_MATH
+#define MD_MATH(name)                                        \
+  inline float math_##name(float a) { return ::name##f(a); } \
+  inline double math_##name(double a) { return name##_of(a); }
+#include "tensor/simd/double_functions.inl"
+MD_MATH(exp)
+MD_MATH(log)
+MD_MATH(sinh)
+MD_MATH(tanh)
+#undef MD_MATH
+// Functions of Floats, a vector of them, which loops take instead.
+#if MD_LEVEL_BYTES >= 64
+#include "tensor/simd/wide_functions.inl"
+#elif MD_LEVEL_BYTES >= 32
+#include "tensor/simd/float_functions.inl"
+#endif
+#if MD_LEVEL_BYTES >= 32
+#include "tensor/simd/sine_functions.inl"
+// dst[i] = function(src[i]), of Floats; dst may be src.
+template <typename Function>
+inline __attribute__((always_inline)) void map_floats(const float* src, float* dst, int64_t n, const Function& function) {
+  constexpr int64_t kFloats = sizeof(Floats) / sizeof(float);
+  int64_t i = 0;
+  for (; i + kFloats <= n; i += kFloats) store_floats(dst + i, function(load_floats(src + i)));
+  if (i < n) store_first(dst + i, n - i, function(load_first(src + i, n - i)));
+}
+#endif
+inline float math_pow(float a, float b) { return ::powf(a, b); }
+inline double math_pow(double a, double b) { return ::pow(a, b); }
+inline float math_atan2(float a, float b) { return ::atan2f(a, b); }
+inline double math_atan2(double a, double b) { return ::atan2(a, b); }
+inline float math_hypot(float a, float b) { return ::hypotf(a, b); }
+inline double math_hypot(double a, double b) { return ::hypot(a, b); }
+
+// A NaN on either side wins.
+template <typename T>
+inline T max_of(T a, T b) {
+  return (a > b) | (a != a) ? a : b;
+}
+template <typename T>
+inline T min_of(T a, T b) {
+  return (a < b) | (a != a) ? a : b;
+}
+
+template <typename T>
+inline T float_lerp(T a, T b, T weight) {
+  return float_abs(weight) < T(0.5) ? a + weight * (b - a) : b - (b - a) * (T(1) - weight);
+}
+
+// A short quotient is exact, or one too large where the division rounded up to a whole number; so is what is left of a.
+inline float float_fmod(float a, float b) {
+  double quotient = __builtin_trunc(double(a) / double(b));
+  if (!(__builtin_fabs(quotient) < 0x1p28)) return ::fmodf(a, b);
+  if (quotient == 0) return a;  // b may be infinite
+  double rest = double(a) - quotient * double(b);  // exact: 28 and 24 bits
+  return __builtin_copysignf(float(rest), a);
+}
+inline double float_fmod(double a, double b) {
+  double quotient = __builtin_trunc(a / b);
+  if (!(__builtin_fabs(quotient) < 0x1p51)) return ::fmod(a, b);
+  if (quotient == 0) return a;
+  double rest = __builtin_fma(-quotient, b, a);
+  if ((rest < 0) != (a < 0) && rest != 0) rest += __builtin_copysign(b, a);
+  return __builtin_copysign(rest, a);
+}
+
+// Sign of the divisor, as Python's %.
+template <typename T>
+inline T float_remainder(T a, T b) {
+  T rest = float_fmod(a, b);
+  return rest != T(0) && (b < T(0)) != (rest < T(0)) ? rest + b : rest;
+}
+
+template <typename T>
+inline T float_div_floor(T a, T b) {
+  if (b == T(0)) return a / b;
+  T rest = float_fmod(a, b);
+  T quotient = (a - rest) / b;
+  if (rest != T(0) && (b < T(0)) != (rest < T(0))) quotient -= T(1);
+  if (quotient == T(0)) return T(__builtin_copysign(0.0, double(a / b)));
+  T rounded = float_floor(quotient);
+  return quotient - rounded > T(0.5) ? rounded + T(1) : rounded;
+}
+
+// Integer arithmetic wraps around: done on unsigned words of at least 32 bits.
+template <typename T>
+struct WordOf {
+  using type = uint32_t;
+};
+template <>
+struct WordOf<int64_t> {
+  using type = uint64_t;
+};
+template <typename T>
+using Word = typename WordOf<T>::type;
+
+template <typename T>
+inline T wrap_add(T a, T b) {
+  return T(Word<T>(a) + Word<T>(b));
+}
+template <typename T>
+inline T wrap_sub(T a, T b) {
+  return T(Word<T>(a) - Word<T>(b));
+}
+template <typename T>
+inline T wrap_mul(T a, T b) {
+  return T(Word<T>(a) * Word<T>(b));
+}
+template <typename T>
+inline T wrap_neg(T a) {
+  return T(Word<T>(0) - Word<T>(a));
+}
+
+// Divisors are not zero (check_divisor), and where they are nothing may trap; nor may the smallest number by -1.
+template <typename T>
+inline bool divides_plainly(T b) {
+  return b != T(0) && !(T(-1) < T(0) && b == T(-1));
+}
+
+// Rounded is the double's way to a whole number: __builtin_trunc or __builtin_floor. Exact: the quotient of numbers of
+// up to 50 bits that is not whole is further from a whole one than double rounds.
+template <typename T, typename Round>
+inline T int_quotient(T a, T b, Round round) {
+  T by = divides_plainly(b) ? b : T(1);
+  T quotient;
+  if constexpr (sizeof(T) < sizeof(int64_t)) {
+    quotient = T(int32_t(round(double(a) / double(by))));
+  } else {
+    auto is_short = [](T value) { return uint64_t(value) + (uint64_t(1) << 49) < (uint64_t(1) << 50); };
+    if (is_short(a) & is_short(by)) {
+      quotient = T(round(double(a) / double(by)));
+    } else {
+      quotient = T(a / by);
+      if (round(-0.5) < 0 && a % by != T(0) && (a < T(0)) != (by < T(0))) quotient = T(quotient - 1);
+    }
+  }
+  return b == T(0) ? T(0) : divides_plainly(b) ? quotient : wrap_neg(a);
+}
+struct RoundToZero {
+  double operator()(double a) const { return __builtin_trunc(a); }
+};
+struct RoundDown {
+  double operator()(double a) const { return __builtin_floor(a); }
+};
+
+template <typename T>
+inline T int_div_trunc(T a, T b) {
+  return int_quotient(a, b, RoundToZero{});
+}
+template <typename T>
+inline T int_div_floor(T a, T b) {
+  return int_quotient(a, b, RoundDown{});
+}
+// By zero: zero, whatever the quotient.
+template <typename T>
+inline T int_fmod(T a, T b) {
+  return b == T(0) ? T(0) : wrap_sub(a, wrap_mul(int_div_trunc(a, b), b));
+}
+template <typename T>
+inline T int_remainder(T a, T b) {
+  return b == T(0) ? T(0) : wrap_sub(a, wrap_mul(int_div_floor(a, b), b));
+}
+
+// A negative power of an integer is zero, unless the base is 1 or -1.
+template <typename T>
+inline T int_pow(T a, T b) {
+  if (b < T(0)) {
+    if (a == T(1)) return T(1);
+    if (a == T(-1)) return b % T(2) == T(0) ? T(1) : T(-1);
+    return T(0);
+  }
+  T result = T(1);
+  while (b != T(0)) {
+    if (b & T(1)) result = wrap_mul(result, a);
+    b = T(b / T(2));
+    a = wrap_mul(a, a);
+  }
+  return result;
+}
+
+template <typename T>
+inline T int_shift_left(T a, T b) {
+  constexpr int bits = int(sizeof(T)) * 8;
+  return b < T(0) || int64_t(b) >= bits ? T(0) : T(Word<T>(a) << Word<T>(b));
+}
+template <typename T>
+inline T int_shift_right(T a, T b) {
+  constexpr int bits = int(sizeof(T)) * 8;
+  int64_t count = b < T(0) || int64_t(b) >= bits ? bits - 1 : int64_t(b);
+  if (T(-1) > T(0) && (int64_t(b) >= bits)) return T(0);
+  return T(a >> count);
+}

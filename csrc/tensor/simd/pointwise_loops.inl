@@ -1,0 +1,286 @@
+// Loops over the functions of pointwise.def.
+
+// One struct per row: apply() returns Unsupported where the dtype has no such function.
+#define MD_POINTWISE(name, arity_, params_, result_, traits_, floating, integer, boolean)                              \
+  struct Function_##name {                                                                                             \
+    static constexpr int arity = arity_;                                                                               \
+    static constexpr int params = params_;                                                                             \
+    static constexpr PointwiseResult result = PointwiseResult::result_;                                                \
+    template <typename T, typename A>                                                                                  \
+    static inline auto apply([[maybe_unused]] A a, [[maybe_unused]] T b, [[maybe_unused]] T c, [[maybe_unused]] T p) { \
+      [[maybe_unused]] A cond = a;                                                                                     \
+      if constexpr (std::is_same_v<T, bool>) {                                                                         \
+        return (boolean);                                                                                              \
+      } else if constexpr (std::is_floating_point_v<T>) {                                                              \
+        return (floating);                                                                                             \
+      } else {                                                                                                         \
+        return (integer);                                                                                              \
+      }                                                                                                                \
+    }                                                                                                                  \
+  };
+#include "tensor/simd/pointwise.def"
+#undef MD_POINTWISE
+
+#include "tensor/simd/fast_forms.inl"
+
+template <typename F, typename T>
+using FirstOperand = std::conditional_t<F::result == PointwiseResult::Select, bool, T>;
+template <typename F, typename T>
+using ResultOf = std::conditional_t<F::result == PointwiseResult::Bool, bool, T>;
+
+template <typename F, typename T>
+constexpr bool is_supported =
+    !std::is_same_v<decltype(F::template apply<T, FirstOperand<F, T>>({}, T{}, T{}, T{})), Unsupported>;
+
+template <typename T>
+inline T param_value(const Scalar* params) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return T(params->as_double());
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return params->as_int() != 0;
+  } else {
+    return T(params->as_int());
+  }
+}
+
+// The functions of Floats and those whose expressions are made of them.
+template <typename F, typename T>
+constexpr bool takes_floats = false;
+#if MD_LEVEL_BYTES >= 32
+#define MD_TAKES_FLOATS(name) \
+  template <>                 \
+  constexpr bool takes_floats<Function_##name, float> = true;
+MD_TAKES_FLOATS(exp)
+MD_TAKES_FLOATS(log)
+MD_TAKES_FLOATS(sin)
+MD_TAKES_FLOATS(cos)
+MD_TAKES_FLOATS(erf)
+MD_TAKES_FLOATS(tanh)
+MD_TAKES_FLOATS(sigmoid)
+MD_TAKES_FLOATS(silu)
+MD_TAKES_FLOATS(gelu)
+MD_TAKES_FLOATS(gelu_tanh)
+#undef MD_TAKES_FLOATS
+
+// No lambda: GCC 12 compiles one in a template for the target of the command line.
+template <typename F>
+struct OfFloats {
+  inline Floats operator()(Floats x) const { return F::template apply<float, Floats>(x, {}, {}, {}); }
+};
+
+template <typename F>
+void loop_over_floats(const void* const* src, void* dst, int64_t n) {
+  map_floats(static_cast<const float*>(src[0]), static_cast<float*>(dst), n, OfFloats<F>());
+}
+#else
+template <typename F>
+void loop_over_floats(const void* const*, void*, int64_t);
+#endif
+
+// As guarded_loop_of, with a form over whole vectors: blocks of them, and a last vector that is filled up.
+template <typename F, typename T, unsigned Mask>
+void wide_loop_of(const void* const* src, void* dst, int64_t n) {
+  using Form = WideForm<F, T>;
+  constexpr int64_t kBlock = 256, kLanes = Form::lanes;
+  const T* operands[2] = {static_cast<const T*>(src[0]), static_cast<const T*>(src[1])};
+  T* out = static_cast<T*>(dst);
+  // A block's operands are read twice: the result must not lie over them before.
+  bool in_place = out == operands[0] || out == operands[1];
+  T padded[2][kBlock], made[kBlock], exact[kBlock];
+  unsigned holds[kBlock / kLanes];
+  int64_t longest = n < kBlock ? (n + kLanes - 1) / kLanes * kLanes : kBlock;
+  for (int64_t i = 0; i < longest; ++i) {
+    padded[0][i] = Mask & 1 ? *operands[0] : T(1);
+    padded[1][i] = Mask & 2 ? *operands[1] : T(1);
+  }
+  for (int64_t at = 0; at < n; at += kBlock) {
+    int64_t count = n - at < kBlock ? n - at : kBlock;
+    const T* read[2];
+    for (int k = 0; k < 2; ++k) {
+      bool is_number = (Mask >> k) & 1;
+      read[k] = is_number ? padded[k] : operands[k] + at;
+      if (is_number || count == kBlock) continue;
+      __builtin_memcpy(padded[k], read[k], size_t(count) * sizeof(T));
+      read[k] = padded[k];
+    }
+    T* place = in_place || count < kBlock ? made : out + at;
+    unsigned all_hold = (1u << kLanes) - 1;
+    for (int64_t i = 0; i < count; i += kLanes) {
+      holds[i / kLanes] = Form::run(read[0] + i, read[1] + i, place + i);
+      all_hold &= holds[i / kLanes];
+    }
+    if (all_hold != (1u << kLanes) - 1) {
+      for (int64_t i = 0; i < count; ++i) exact[i] = F::template apply<T, T>(read[0][i], read[1][i], T{}, T{});
+      for (int64_t i = 0; i < count; ++i) {
+        if ((holds[i / kLanes] >> (i % kLanes) & 1) == 0) place[i] = exact[i];
+      }
+    }
+    if (place == made) __builtin_memcpy(out + at, made, size_t(count) * sizeof(T));
+  }
+}
+
+// A function of one or two numbers with a fast form: the form over blocks, and over again where it does not hold.
+template <typename F, typename T, unsigned Mask>
+void guarded_loop_of(const void* const* src, void* dst, int64_t n) {
+  constexpr int64_t kBlock = 256;
+  using Flag = std::conditional_t<sizeof(T) == sizeof(double), uint64_t, uint32_t>;
+  const T* operands[2] = {static_cast<const T*>(src[0]), static_cast<const T*>(F::arity > 1 ? src[1] : src[0])};
+  T* out = static_cast<T*>(dst);
+  // A block's operands are read twice: the result must not lie over them before.
+  bool in_place = out == operands[0] || out == operands[1];
+  T a_value = *operands[0], b_value = *operands[1];
+  T made[kBlock], exact[kBlock];
+  for (int64_t at = 0; at < n; at += kBlock) {
+    int64_t count = n - at < kBlock ? n - at : kBlock;
+    const T* a = operands[0] + (Mask & 1 ? 0 : at);
+    const T* b = operands[1] + (Mask & 2 ? 0 : at);
+    T* place = in_place ? made : out + at;
+    Flag failed = 0;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < count; ++i) {
+      bool holds;
+      place[i] = FastForm<F, T>::value(Mask & 1 ? a_value : a[i], Mask & 2 ? b_value : b[i], holds);
+      failed |= holds ? Flag(0) : Flag(1);
+    }
+    if (failed != 0) {
+      for (int64_t i = 0; i < count; ++i) {
+        exact[i] = F::template apply<T, T>(Mask & 1 ? a_value : a[i], Mask & 2 ? b_value : b[i], T{}, T{});
+      }
+      for (int64_t i = 0; i < count; ++i) {
+        bool holds;
+        FastForm<F, T>::value(Mask & 1 ? a_value : a[i], Mask & 2 ? b_value : b[i], holds);
+        place[i] = holds ? place[i] : exact[i];
+      }
+    }
+    if (in_place) __builtin_memcpy(out + at, made, size_t(count) * sizeof(T));
+  }
+}
+
+// Mask bits: operand i is one element, read before the loop because dst may be it.
+template <typename F, typename T, unsigned Mask>
+void pointwise_loop_of(const void* const* src, void* dst, int64_t n, [[maybe_unused]] const Scalar* params) {
+  if constexpr (takes_floats<F, T>) return loop_over_floats<F>(src, dst, n);
+  if constexpr (WideForm<F, T>::exists) return wide_loop_of<F, T, Mask>(src, dst, n);
+  if constexpr (FastForm<F, T>::exists) return guarded_loop_of<F, T, Mask>(src, dst, n);
+  using A = FirstOperand<F, T>;
+  using R = ResultOf<F, T>;
+  const A* a = static_cast<const A*>(src[0]);
+  [[maybe_unused]] const T* b = nullptr;
+  [[maybe_unused]] const T* c = nullptr;
+  if constexpr (F::arity > 1) b = static_cast<const T*>(src[1]);
+  if constexpr (F::arity > 2) c = static_cast<const T*>(src[2]);
+  [[maybe_unused]] A a_value{};
+  [[maybe_unused]] T b_value{}, c_value{}, p{};
+  if constexpr (Mask & 1) a_value = *a;
+  if constexpr (Mask & 2) b_value = *b;
+  if constexpr (Mask & 4) c_value = *c;
+  if constexpr (F::params > 0) p = param_value<T>(params);
+  R* out = static_cast<R*>(dst);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    A x = a_value;
+    T y = b_value, z = c_value;
+    if constexpr (!(Mask & 1)) x = a[i];
+    if constexpr (F::arity > 1 && !(Mask & 2)) y = b[i];
+    if constexpr (F::arity > 2 && !(Mask & 4)) z = c[i];
+    out[i] = R(F::template apply<T, A>(x, y, z, p));
+  }
+}
+
+// float16 and bfloat16: the float32 loop over tiles.
+template <typename F, typename H, unsigned Mask>
+void half_loop_of(const void* const* src, void* dst, int64_t n, const Scalar* params) {
+  constexpr int64_t kTile = 512;
+  constexpr bool half_result = F::result != PointwiseResult::Bool;
+  alignas(64) float tiles[F::arity][kTile];
+  alignas(64) float result[kTile];
+  const void* tile_src[3] = {};
+  for (int64_t at = 0; at < n; at += kTile) {
+    int64_t count = n - at < kTile ? n - at : kTile;
+    for (int i = 0; i < F::arity; ++i) {
+      if ((Mask >> i) & 1) {
+        tile_src[i] = src[i];
+      } else if (i == 0 && F::result == PointwiseResult::Select) {
+        tile_src[i] = static_cast<const bool*>(src[i]) + at;
+      } else {
+        convert_loop<H, float>(static_cast<const H*>(src[i]) + at, tiles[i], count);
+        tile_src[i] = tiles[i];
+      }
+    }
+    if constexpr (half_result) {
+      pointwise_loop_of<F, float, Mask>(tile_src, result, count, params);
+      convert_loop<float, H>(result, static_cast<H*>(dst) + at, count);
+    } else {
+      pointwise_loop_of<F, float, Mask>(tile_src, static_cast<bool*>(dst) + at, count, params);
+    }
+  }
+}
+
+#if MD_LEVEL_BYTES >= 64
+// One square root of 64 bytes takes longer than two of 32.
+template <typename T>
+__attribute__((target("prefer-vector-width=256"))) void sqrt_loop(const void* const* src, void* dst, int64_t n,
+                                                                  const Scalar*) {
+  const T* a = static_cast<const T*>(src[0]);
+  T* out = static_cast<T*>(dst);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      out[i] = __builtin_sqrtf(a[i]);
+    } else {
+      out[i] = __builtin_sqrt(a[i]);
+    }
+  }
+}
+template <typename F, typename T>
+constexpr bool is_sqrt = std::is_same_v<F, Function_sqrt> && std::is_floating_point_v<T>;
+#else
+template <typename F, typename T>
+constexpr bool is_sqrt = false;
+template <typename T>
+void sqrt_loop(const void* const*, void*, int64_t, const Scalar*);
+#endif
+
+template <typename F, typename T, unsigned Mask>
+constexpr PointwiseLoop select_loop() {
+  if constexpr (is_sqrt<F, T>) {
+    return sqrt_loop<T>;
+  } else if constexpr (is_half<T>) {
+    if constexpr (is_supported<F, float>) {
+      return half_loop_of<F, T, Mask>;
+    } else {
+      return nullptr;
+    }
+  } else if constexpr (is_supported<F, T>) {
+    return pointwise_loop_of<F, T, Mask>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <typename F, typename T>
+constexpr void fill_masks(PointwiseLoop* masks) {
+  masks[0] = select_loop<F, T, 0>();
+  if constexpr (F::arity == 2) {
+    masks[1] = select_loop<F, T, 1>();
+    masks[2] = select_loop<F, T, 2>();
+  } else if constexpr (F::arity == 3) {
+    masks[1] = select_loop<F, T, 2>();
+    masks[2] = select_loop<F, T, 4>();
+    masks[3] = select_loop<F, T, 6>();
+  }
+}
+
+template <typename F>
+constexpr void fill_dtypes(PointwiseLoop (*dtypes)[4]) {
+#define MD_DTYPE(name, ctype, category, short_name, python_name) \
+  fill_masks<F, ctype>(dtypes[static_cast<int>(DType::name)]);
+#include "tensor/dtypes.def"
+#undef MD_DTYPE
+}
+
+constexpr void fill_pointwise(LoopTable& table) {
+#define MD_POINTWISE(name, ...) fill_dtypes<Function_##name>(table.pointwise[static_cast<int>(Pointwise::name)]);
+#include "tensor/simd/pointwise.def"
+#undef MD_POINTWISE
+}

@@ -1,0 +1,36 @@
+// The rows of pointwise.def and the type of their loops.
+#pragma once
+#include <cstdint>
+
+#include "tensor/dtype.h"
+#include "tensor/scalar.h"
+
+namespace md {
+
+enum class PointwiseResult : uint8_t {
+  Same,  // dtype of the operands
+  Bool,
+  Select,  // operand 0 is bool, the others and the result have the loop's dtype
+};
+
+struct PointwiseRow {
+  const char* name;
+  uint8_t arity;
+  uint8_t param_count;  // trailing numbers that are not operands: alpha, negative_slope
+  PointwiseResult result;
+  bool may_fail;   // integers only: a zero divisor raises, so the caller checks operand 1 first (check_divisor)
+  bool is_costly;  // transcendental: about ten times an addition
+};
+
+enum class Pointwise : int {
+#define MD_POINTWISE(name, ...) name,
+#include "tensor/simd/pointwise.def"
+#undef MD_POINTWISE
+};
+
+// dst[i] = f(src[0][i], src[1][i], ...) for i < n. dst may be one of the sources, exactly; other overlap is not
+// allowed.
+// Any alignment. params has param_count numbers, null when there are none.
+using PointwiseLoop = void (*)(const void* const* src, void* dst, int64_t n, const Scalar* params);
+
+}  // namespace md
