@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "executor/loop_builder.h"
+#include "executor/loops/loop_builder.h"
 
 namespace md {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "executor/loop_program.h"
+#include "executor/loops/loop_program.h"
 #include "executor/lowering.h"
 
 namespace md {

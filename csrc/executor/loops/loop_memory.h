@@ -1,6 +1,6 @@
 // Which streams of a loop lie in the same memory, and what comes of it.
 #pragma once
-#include "executor/loop_draft.h"
+#include "executor/loops/loop_draft.h"
 #include "executor/lowering.h"
 #include "executor/run_state.h"
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "executor/loop_program.h"
+#include "executor/loops/loop_program.h"
 
 namespace md {
 

@@ -2,9 +2,9 @@
 #pragma once
 #include <vector>
 
-#include "executor/code_runs.h"
-#include "executor/loop_op.h"
-#include "executor/loop_program.h"
+#include "executor/loops/code_runs.h"
+#include "executor/loops/loop_op.h"
+#include "executor/loops/loop_program.h"
 
 namespace md {
 

@@ -1,14 +1,14 @@
-#include "executor/loop_builder.h"
+#include "executor/loops/loop_builder.h"
 
 #include <algorithm>
 #include <map>
 #include <unordered_map>
 
-#include "executor/chosen_rows.h"
-#include "executor/loop_draft.h"
-#include "executor/loop_group.h"
-#include "executor/loop_iteration.h"
-#include "executor/loop_memory.h"
+#include "executor/loops/chosen_rows.h"
+#include "executor/loops/loop_draft.h"
+#include "executor/loops/loop_group.h"
+#include "executor/loops/loop_iteration.h"
+#include "executor/loops/loop_memory.h"
 #include "tensor/fill.h"
 #include "tensor/ops/checked_numbers.h"
 

@@ -1,4 +1,4 @@
-#include "executor/loop_op.h"
+#include "executor/loops/loop_op.h"
 
 #include "tensor/fill.h"
 #include "tensor/ops/checked_numbers.h"

@@ -1,9 +1,9 @@
-#include "executor/loop_group.h"
+#include "executor/loops/loop_group.h"
 
 #include <algorithm>
 
-#include "executor/chosen_rows.h"
-#include "executor/loop_draft.h"
+#include "executor/loops/chosen_rows.h"
+#include "executor/loops/loop_draft.h"
 
 namespace md {
 

@@ -1,10 +1,10 @@
-#include "executor/loop_program.h"
+#include "executor/loops/loop_program.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "executor/chosen_rows_runner.h"
-#include "executor/tile_runner.h"
+#include "executor/loops/chosen_rows_runner.h"
+#include "executor/loops/tile_runner.h"
 #include "tensor/fill.h"
 #include "tensor/ops/checked_numbers.h"
 #include "tensor/parallel/threads.h"

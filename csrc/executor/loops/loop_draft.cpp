@@ -1,4 +1,4 @@
-#include "executor/loop_draft.h"
+#include "executor/loops/loop_draft.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "executor/loop_program.h"
+#include "executor/loops/loop_program.h"
 #include "executor/lowering.h"
 
 namespace md {

@@ -1,4 +1,4 @@
-#include "executor/loop_iteration.h"
+#include "executor/loops/loop_iteration.h"
 
 #include <algorithm>
 

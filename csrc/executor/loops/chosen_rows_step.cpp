@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "executor/chosen_rows.h"
-#include "executor/loop_builder.h"
+#include "executor/loops/chosen_rows.h"
+#include "executor/loops/loop_builder.h"
 #include "graph/value_info.h"
 #include "tensor/fill.h"
 #include "tensor/parallel/threads.h"

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "executor/row_folds.h"
+#include "executor/loops/row_folds.h"
 #include "graph/value_info.h"
 #include "tensor/simd/loops.h"
 

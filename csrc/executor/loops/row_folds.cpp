@@ -1,4 +1,4 @@
-#include "executor/row_folds.h"
+#include "executor/loops/row_folds.h"
 
 #include <algorithm>
 #include <array>

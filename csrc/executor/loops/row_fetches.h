@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "executor/loop_registers.h"
+#include "executor/loops/loop_registers.h"
 #include "tensor/prefetch.h"
 
 namespace md {

@@ -3,7 +3,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "executor/loop_op.h"
+#include "executor/loops/loop_op.h"
 #include "executor/lowering.h"
 
 namespace md {

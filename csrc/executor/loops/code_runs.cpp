@@ -1,4 +1,4 @@
-#include "executor/code_runs.h"
+#include "executor/loops/code_runs.h"
 
 #include <algorithm>
 #include <utility>

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "executor/row_fetches.h"
+#include "executor/loops/row_fetches.h"
 #include "tensor/simd/element_walk.h"
 
 namespace md {

@@ -1,4 +1,4 @@
-#include "executor/loop_memory.h"
+#include "executor/loops/loop_memory.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/row_folds.h"
+#include "executor/loops/row_folds.h"
 #include "executor/run_state.h"
 #include "machine_code/executable_memory.h"
 #include "machine_code/pointwise_code.h"

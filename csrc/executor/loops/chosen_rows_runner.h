@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "executor/row_fetches.h"
+#include "executor/loops/row_fetches.h"
 
 namespace md {
 

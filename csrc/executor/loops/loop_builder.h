@@ -1,7 +1,7 @@
 // From a group of pointwise nodes, with reductions of rows among them or not, to the loop that runs them in one pass over
 // memory: which stream of memory is reached how, in which order, and which register holds what.
 #pragma once
-#include "executor/loop_program.h"
+#include "executor/loops/loop_program.h"
 #include "executor/lowering.h"
 
 namespace md {

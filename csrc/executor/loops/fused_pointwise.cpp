@@ -1,7 +1,7 @@
-#include "executor/fused_pointwise.h"
+#include "executor/loops/fused_pointwise.h"
 
-#include "executor/loop_builder.h"
-#include "executor/loop_op.h"
+#include "executor/loops/loop_builder.h"
+#include "executor/loops/loop_op.h"
 
 namespace md {
 namespace {

@@ -1,4 +1,4 @@
-#include "executor/chosen_rows.h"
+#include "executor/loops/chosen_rows.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <array>
 
-#include "executor/loop_program.h"
+#include "executor/loops/loop_program.h"
 #include "tensor/storage.h"
 
 namespace md {
