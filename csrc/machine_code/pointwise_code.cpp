@@ -5,7 +5,7 @@
 
 #include "base/config.h"
 #include "machine_code/one_divisor.h"
-#include "machine_code/pointwise_recipes.h"
+#include "machine_code/pointwise_emitters.h"
 #include "machine_code/vector_body.h"
 #include "tensor/simd/loops.h"
 #include "tensor/simd/pointwise_table.h"
@@ -204,7 +204,7 @@ int64_t most_summed(VectorSet set, int64_t item_size) {
   return (set == VectorSet::Avx512 ? kMostVectors512 : kMostVectors2) * vector_bytes(set) / item_size;
 }
 
-bool has_machine_code(const CodeInstruction& instruction) { return find_recipe(instruction) != nullptr; }
+bool has_machine_code(const CodeInstruction& instruction) { return find_emitter(instruction) != nullptr; }
 
 size_t assemble_pointwise(Assembler& assembler, std::span<const CodeInstruction> instructions, int first,
                           size_t& offset, std::span<const CodePlace> places) {

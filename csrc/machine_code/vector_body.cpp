@@ -6,7 +6,7 @@
 #include "machine_code/avx2_body.h"
 #include "machine_code/avx512_body.h"
 #include "machine_code/one_divisor.h"
-#include "machine_code/pointwise_recipes.h"
+#include "machine_code/pointwise_emitters.h"
 #include "tensor/simd/pointwise_table.h"
 
 namespace md {
@@ -71,11 +71,11 @@ void VectorBody::emit_one(const CodeInstruction& instruction) {
   for (int i = 0; i < instruction.operand_count; ++i) {
     if ((instruction.once >> i & 1) == 0) in_use_.push_back(instruction.src[i]);
   }
-  RecipeOperands operands = {.param = instruction.param};
+  EmitterOperands operands = {.param = instruction.param};
   for (int i = 0; i < instruction.operand_count; ++i) operands.src[i] = operand(instruction, i).id;
   if ((instruction.once & 2) != 0) operands.one_b = instruction.src[1];
   operands.dst = hold(instruction.dst, instruction.result == DType::bool_).id;
-  if (!failed_) find_recipe(instruction)(*this, operands);
+  if (!failed_) find_emitter(instruction)(*this, operands);
 }
 
 VectorBody::Held VectorBody::operand(const CodeInstruction& instruction, int i) {

@@ -104,7 +104,7 @@ class VectorBody {
   void load_sum();
   void store_sum();
 
-  // For recipes. A register that is made here is free again after the instruction.
+  // For emitters. A register that is made here is free again after the instruction.
   bool is_wide() const { return frame_.is_wide; }
   bool has_mask_registers() const { return frame_.has_mask_registers(); }
   int lanes() const { return frame_.lanes(); }

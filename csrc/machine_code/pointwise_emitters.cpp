@@ -1,4 +1,4 @@
-#include "machine_code/pointwise_recipes.h"
+#include "machine_code/pointwise_emitters.h"
 
 #include "machine_code/one_divisor.h"
 #include "tensor/simd/pointwise_table.h"
@@ -14,7 +14,7 @@ constexpr uint8_t kAnd = 0xdb, kOr = 0xeb, kXor = 0xef;
 constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10, kToZero = 11;
 
 using B = VectorBody;
-using O = RecipeOperands;
+using O = EmitterOperands;
 using enum FloatRelation;
 using Int = IntegerRelation;
 
@@ -204,12 +204,12 @@ void bool_op(B& body, const O& o) {
 void bool_not(B& body, const O& o) { body.invert(o.to_mask(), o.mask_a()); }
 void bool_greater(B& body, const O& o) { body.combine(MaskLogic::AndNot, o.to_mask(), o.mask_b(), o.mask_a()); }
 
-struct RecipeRow {
+struct EmitterRow {
   Pointwise row;
-  Recipe floats, integers, bools;
+  Emitter floats, integers, bools;
 };
 
-constexpr RecipeRow kRecipes[] = {
+constexpr EmitterRow kEmitters[] = {
     {Pointwise::neg, float_neg, int_neg, nullptr},
     {Pointwise::abs, float_abs, int_abs, nullptr},
     {Pointwise::sign, float_sign, nullptr, nullptr},
@@ -267,7 +267,7 @@ void float_from_int(B& body, const O& o) { body.integers_to_floats(o.to(), o.a()
 bool is_float(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
 bool is_integer(DType dtype) { return dtype == DType::int32 || dtype == DType::int64; }
 
-Recipe find_cast(DType from, DType to) {
+Emitter find_cast(DType from, DType to) {
   if (from == DType::bool_) return is_float(to) ? float_from_bool : is_integer(to) ? int_from_bool : nullptr;
   if (to == DType::bool_) return is_float(from) ? float_is_not_zero : is_integer(from) ? int_is_not_zero : nullptr;
   return is_integer(from) && is_float(to) && item_size(from) == item_size(to) ? float_from_int : nullptr;
@@ -275,13 +275,13 @@ Recipe find_cast(DType from, DType to) {
 
 }  // namespace
 
-Recipe find_recipe(const CodeInstruction& instruction) {
+Emitter find_emitter(const CodeInstruction& instruction) {
   if (instruction.row < 0) return find_cast(instruction.dtype, instruction.result);
   // The loop rounds the product of two numbers, before it starts; others are part of one multiply_add.
   bool is_scaled = instruction.row == static_cast<int>(Pointwise::add_scaled) ||
                    instruction.row == static_cast<int>(Pointwise::sub_scaled);
   if (is_scaled && is_float(instruction.dtype) && (instruction.once & 2) != 0) return nullptr;
-  for (const RecipeRow& row : kRecipes) {
+  for (const EmitterRow& row : kEmitters) {
     if (static_cast<int>(row.row) != instruction.row) continue;
     if (is_float(instruction.dtype)) return row.floats;
     if (is_integer(instruction.dtype)) return row.integers;

@@ -1,4 +1,4 @@
-// THE table of pointwise rows that have machine code: one recipe for floats, one for integers of 32 and 64 bits, one for
+// THE table of pointwise rows that have machine code: one emitter for floats, one for integers of 32 and 64 bits, one for
 // bools, as pointwise.def has one expression for each.
 #pragma once
 #include "machine_code/vector_body.h"
@@ -6,7 +6,7 @@
 namespace md {
 
 // Registers of one instruction: vectors, or masks where a value is a bool. They differ, but where operands are the same.
-struct RecipeOperands {
+struct EmitterOperands {
   uint8_t dst = 0;
   uint8_t src[3] = {};
   const Scalar* param = nullptr;
@@ -20,9 +20,9 @@ struct RecipeOperands {
   MaskRegister mask_b() const { return {src[1]}; }
 };
 
-using Recipe = void (*)(VectorBody& body, const RecipeOperands& operands);
+using Emitter = void (*)(VectorBody& body, const EmitterOperands& operands);
 
 // nullptr: none.
-Recipe find_recipe(const CodeInstruction& instruction);
+Emitter find_emitter(const CodeInstruction& instruction);
 
 }  // namespace md
