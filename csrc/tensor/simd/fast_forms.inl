@@ -81,8 +81,8 @@ inline float fast_pow(float base, float exponent, bool& holds) {
   double z = s * s;
   double z2 = z * z;
   constexpr double kTwice = 2 * 0x1.71547652b82fep0;  // 2 / ln 2
-  double log2 = s * (((kTwice + kTwice / 3 * z) + z2 * (kTwice / 5 + kTwice / 7 * z)) +
-                     z2 * z2 * (kTwice / 9 + kTwice / 11 * z));
+  double log2 =
+      s * (((kTwice + kTwice / 3 * z) + z2 * (kTwice / 5 + kTwice / 7 * z)) + z2 * z2 * (kTwice / 9 + kTwice / 11 * z));
   double e = double(exponent) * (k + log2);
   holds = (base >= 0x1p-126f) & (base < __builtin_inff()) & (__builtin_fabs(e) < 1000);
   double n = __builtin_rint(e);
@@ -118,8 +118,8 @@ inline double fast_pow(double base, double exponent, bool& holds) {
   constexpr double kTwoThirds = 0x1.5555555555555p-1, kTwoThirdsLow = 0x1.5555555555555p-55;
   double t_first = z * kTwoThirds, t_rest = z2 * (even + z * odd);
   double t = t_first + t_rest;
-  double t_low = __builtin_fma(z, kTwoThirds, -t_first) + z * kTwoThirdsLow + z_low * kTwoThirds +
-                 (t_rest - (t - t_first));
+  double t_low =
+      __builtin_fma(z, kTwoThirds, -t_first) + z * kTwoThirdsLow + z_low * kTwoThirds + (t_rest - (t - t_first));
   double w = 2 + t;
   double w_low = (t - (w - 2)) + t_low;
   double p = s * w;
@@ -142,10 +142,10 @@ inline double fast_pow(double base, double exponent, bool& holds) {
   return (sum + sum_low) * power_of_two(n);
 }
 
-#define MD_FAST_FORM(function, type, form)                                               \
-  template <>                                                                            \
-  struct FastForm<Function_##function, type> {                                           \
-    static constexpr bool exists = true;                                                 \
+#define MD_FAST_FORM(function, type, form)                                                                   \
+  template <>                                                                                                \
+  struct FastForm<Function_##function, type> {                                                               \
+    static constexpr bool exists = true;                                                                     \
     static inline type value([[maybe_unused]] type a, [[maybe_unused]] type b, bool& holds) { return form; } \
   };
 MD_FAST_FORM(fmod, float, fast_fmod(a, b, holds))

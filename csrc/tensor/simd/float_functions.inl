@@ -79,7 +79,7 @@ inline Floats math_exp(Floats x) {
 
 // x = m 2^k with m around 1, f = m - 1: log x = k ln 2 + f - f^2 / 2 + f^3 p(f), of a normal x times 2^-shift.
 inline __attribute__((always_inline)) Floats log_of_normal(Floats x, Floats shift) {
-  constexpr float kSeries[] = {0x1.555554p-2f, -0x1.000226p-2f, 0x1.99a01cp-3f,  -0x1.54728ap-3f,
+  constexpr float kSeries[] = {0x1.555554p-2f, -0x1.000226p-2f, 0x1.99a01cp-3f, -0x1.54728ap-3f,
                                0x1.22d932p-3f, -0x1.0d824ap-3f, 0x1.055e92p-3f, -0x1.38c8f4p-4f};
   constexpr int kRootHalf = 0x3f3504f3, kExponent = ~((1 << kFractionBits) - 1);
   FloatBits above = _mm256_sub_epi32(bits_of(x), _mm256_set1_epi32(kRootHalf));
@@ -93,8 +93,7 @@ inline __attribute__((always_inline)) Floats log_of_normal(Floats x, Floats shif
 inline __attribute__((noinline)) Floats log_of_any(Floats x) {
   constexpr float kLeastNormal = 0x1p-126f, kScale = 0x1p23f, kShift = 23;
   Floats is_tiny = _mm256_cmp_ps(x, every(kLeastNormal), _CMP_LT_OQ);
-  Floats result =
-      log_of_normal(_mm256_blendv_ps(x, x * kScale, is_tiny), _mm256_and_ps(is_tiny, every(kShift)));
+  Floats result = log_of_normal(_mm256_blendv_ps(x, x * kScale, is_tiny), _mm256_and_ps(is_tiny, every(kShift)));
   result = _mm256_blendv_ps(x, result, _mm256_cmp_ps(x, every(__builtin_inff()), _CMP_LT_OQ));
   result = _mm256_blendv_ps(result, every(-__builtin_inff()), _mm256_cmp_ps(x, every(0), _CMP_EQ_OQ));
   return _mm256_or_ps(result, _mm256_cmp_ps(x, every(0), _CMP_LT_OQ));  // all bits: a NaN
@@ -109,7 +108,7 @@ inline Floats math_log(Floats x) {
 // 1 - e^-y with y = -log(1 - erf |x|), which begins with 2 / sqrt(pi) |x|; from 3.92 on erf is 1.
 inline Floats math_erf(Floats x) {
   constexpr float kIsOne = 3.95f, kFirst = 0x1.20dd76p+0f;
-  constexpr float kSeries[] = {-0x1.f7ac92p-25f, 0x1.45f2fep-1f,  0x1.a4f95ep-4f,  -0x1.39c0dcp-6f, -0x1.5b02a6p-13f,
+  constexpr float kSeries[] = {-0x1.f7ac92p-25f, 0x1.45f2fep-1f,   0x1.a4f95ep-4f,  -0x1.39c0dcp-6f, -0x1.5b02a6p-13f,
                                0x1.b63324p-10f,  -0x1.4cfa7ap-11f, 0x1.efd924p-14f, -0x1.388f08p-17f};
   Floats t = _mm256_min_ps(every(kIsOne), magnitude_of(x));  // a NaN stays
   ReducedFloats e = reduced_exp(_mm256_fnmsub_ps(t, every(kFirst), t * series(t, kSeries)));

@@ -79,7 +79,8 @@ void gemm_tile(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t b_r
 template <typename T, int Rows, bool PackedA>
 inline void gemm_tile_of(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t b_row, int64_t width, T* c,
                          int64_t c_row, bool add, const T* ahead) {
-  if (width == kStrip<T>) return gemm_tile<T, Rows, kTileVectors, PackedA>(depth, a, a_row, b, b_row, c, c_row, add, ahead);
+  if (width == kStrip<T>)
+    return gemm_tile<T, Rows, kTileVectors, PackedA>(depth, a, a_row, b, b_row, c, c_row, add, ahead);
   T whole[Rows * kStrip<T>];
   bool full = width % kVector<T> == 0;
   T* place = full ? c : whole;

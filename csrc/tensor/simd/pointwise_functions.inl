@@ -66,7 +66,8 @@ MD_MATH(tanh)
 #include "tensor/simd/sine_functions.inl"
 // dst[i] = function(src[i]), of Floats; dst may be src.
 template <typename Function>
-inline __attribute__((always_inline)) void map_floats(const float* src, float* dst, int64_t n, const Function& function) {
+inline __attribute__((always_inline)) void map_floats(const float* src, float* dst, int64_t n,
+                                                      const Function& function) {
   constexpr int64_t kFloats = sizeof(Floats) / sizeof(float);
   int64_t i = 0;
   for (; i + kFloats <= n; i += kFloats) store_floats(dst + i, function(load_floats(src + i)));
@@ -99,7 +100,7 @@ inline T float_lerp(T a, T b, T weight) {
 inline float float_fmod(float a, float b) {
   double quotient = __builtin_trunc(double(a) / double(b));
   if (!(__builtin_fabs(quotient) < 0x1p28)) return ::fmodf(a, b);
-  if (quotient == 0) return a;  // b may be infinite
+  if (quotient == 0) return a;                     // b may be infinite
   double rest = double(a) - quotient * double(b);  // exact: 28 and 24 bits
   return __builtin_copysignf(float(rest), a);
 }

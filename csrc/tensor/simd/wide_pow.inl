@@ -11,22 +11,26 @@ alignas(64) constexpr double kInverse[16] = {
 };
 // -log2(kInverse), and -log(kInverse) in two parts, the first with few enough bits to be added to k ln 2 exactly.
 alignas(64) constexpr double kLog2OfCell[16] = {
-    -0x1.efec61b011f85p-2, -0x1.b0b67f4f46812p-2, -0x1.7418acebbf18fp-2, -0x1.39de8e1559f6ep-2,
-    -0x1.01d9bbcfa61d4p-2, -0x1.97c1cb13c7ec0p-3, -0x1.2f9e32d5bfdd1p-3, -0x1.960caf9abb7c1p-4,
-    -0x1.a6f9c377dd31dp-5, 0x0.0p+0, 0x1.3aa2fdd27f1bfp-4, 0x1.476a9f983f74dp-3,
-    0x1.e840be74e6a4dp-3, 0x1.406463b1b0448p-2, 0x1.88e9c72e0b224p-2, 0x1.ce0a4923a587dp-2,
+    -0x1.efec61b011f85p-2, -0x1.b0b67f4f46812p-2, -0x1.7418acebbf18fp-2, -0x1.39de8e1559f6ep-2, -0x1.01d9bbcfa61d4p-2,
+    -0x1.97c1cb13c7ec0p-3, -0x1.2f9e32d5bfdd1p-3, -0x1.960caf9abb7c1p-4, -0x1.a6f9c377dd31dp-5, 0x0.0p+0,
+    0x1.3aa2fdd27f1bfp-4,  0x1.476a9f983f74dp-3,  0x1.e840be74e6a4dp-3,  0x1.406463b1b0448p-2,  0x1.88e9c72e0b224p-2,
+    0x1.ce0a4923a587dp-2,
 };
 alignas(64) constexpr double kLogOfCell[16] = {
-    -0x1.57bf753c8d000p-2, -0x1.2bef07cdc9000p-2, -0x1.01eae5626c000p-2, -0x1.b31d8575bc000p-3,
-    -0x1.6574ebe8c2000p-3, -0x1.1aa2b7e240000p-3, -0x1.a4e7640b1c000p-4, -0x1.1973bd1464000p-4,
-    -0x1.252f32f8d0000p-5, 0x0.0p+0, 0x1.b42dd71198000p-5, 0x1.c5e548f5bc000p-4,
-    0x1.526e5e3a1c000p-3, 0x1.bc286742d8000p-3, 0x1.1058bf9ae5000p-2, 0x1.404308686a000p-2,
+    -0x1.57bf753c8d000p-2, -0x1.2bef07cdc9000p-2, -0x1.01eae5626c000p-2, -0x1.b31d8575bc000p-3, -0x1.6574ebe8c2000p-3,
+    -0x1.1aa2b7e240000p-3, -0x1.a4e7640b1c000p-4, -0x1.1973bd1464000p-4, -0x1.252f32f8d0000p-5, 0x0.0p+0,
+    0x1.b42dd71198000p-5,  0x1.c5e548f5bc000p-4,  0x1.526e5e3a1c000p-3,  0x1.bc286742d8000p-3,  0x1.1058bf9ae5000p-2,
+    0x1.404308686a000p-2,
 };
 alignas(64) constexpr double kLogOfCellLow[16] = {
-    -0x1.fadadee5d40efp-46, -0x1.aa5ba4a5004f4p-45, -0x1.a44ecfade85aep-44, -0x1.c75de562a63cbp-44,
-    0x1.98d1d34f0f462p-44, 0x1.1ad48dde3b366p-44, 0x1.e4336b94407c8p-47, -0x1.560a154f930b3p-44,
-    -0x1.8401ae021b67bp-45, 0x0.0p+0, -0x1.c8d7ae5d6704cp-46, 0x1.d0c97585fbe06p-46,
-    -0x1.790aa37fc5238p-44, 0x1.9a873f39d121cp-44, -0x1.4affd817d52cdp-44, 0x1.f8f043049f7d3p-44,
+    -0x1.fadadee5d40efp-46, -0x1.aa5ba4a5004f4p-45,
+    -0x1.a44ecfade85aep-44, -0x1.c75de562a63cbp-44,
+    0x1.98d1d34f0f462p-44,  0x1.1ad48dde3b366p-44,
+    0x1.e4336b94407c8p-47,  -0x1.560a154f930b3p-44,
+    -0x1.8401ae021b67bp-45, 0x0.0p+0,
+    -0x1.c8d7ae5d6704cp-46, 0x1.d0c97585fbe06p-46,
+    -0x1.790aa37fc5238p-44, 0x1.9a873f39d121cp-44,
+    -0x1.4affd817d52cdp-44, 0x1.f8f043049f7d3p-44,
 };
 // The bits of 2^(i / 16), less i << 48: adding n << 48 for n = 16 e + i gives 2^(n / 16). And what they lack, relatively.
 alignas(64) constexpr uint64_t kRootsOfTwo[16] = {
@@ -36,19 +40,36 @@ alignas(64) constexpr uint64_t kRootsOfTwo[16] = {
     0x3feee89f995ad3ad, 0x3fef199bdd85529c, 0x3fef5818dcfba487, 0x3fefa4afa2a490da,
 };
 alignas(64) constexpr double kRootsOfTwoRest[16] = {
-    0x0.0p+0, 0x1.79aa65d837b6dp-54, -0x1.01b15eaa59348p-55, 0x1.68efde3a8a894p-54,
-    0x1.34d754db0abb6p-55, 0x1.59f48a72a4c6dp-55, 0x1.690cebb7aafb0p-56, 0x1.063e1e21c5409p-54,
-    -0x1.3b3efbf5e2228p-54, -0x1.b32dcb94da51dp-56, 0x1.db72fc1f0eab4p-55, 0x1.1affc2b91ce27p-56,
-    0x1.c1a7792cb3387p-55, 0x1.36eae30af0cb3p-56, 0x1.4a385a63d07a7p-56, -0x1.ff7128fd391f0p-55,
+    0x0.0p+0,
+    0x1.79aa65d837b6dp-54,
+    -0x1.01b15eaa59348p-55,
+    0x1.68efde3a8a894p-54,
+    0x1.34d754db0abb6p-55,
+    0x1.59f48a72a4c6dp-55,
+    0x1.690cebb7aafb0p-56,
+    0x1.063e1e21c5409p-54,
+    -0x1.3b3efbf5e2228p-54,
+    -0x1.b32dcb94da51dp-56,
+    0x1.db72fc1f0eab4p-55,
+    0x1.1affc2b91ce27p-56,
+    0x1.c1a7792cb3387p-55,
+    0x1.36eae30af0cb3p-56,
+    0x1.4a385a63d07a7p-56,
+    -0x1.ff7128fd391f0p-55,
 };
 // Interpolations at Chebyshev's nodes: log2(1 + r) / r, (2^r - 1) / r, (log(1 + r) - r + r^2 / 2) / r^3, (exp(r) - 1 - r) / r^2.
-constexpr double kLog2Series[6] = {0x1.71547652bcfbdp+0, -0x1.71547652c094dp-1, 0x1.ec7097c30e6cbp-2, -0x1.715471122ee34p-2, 0x1.27bdf8d71e62dp-2, -0x1.eced39152f468p-3};
+constexpr double kLog2Series[6] = {0x1.71547652bcfbdp+0,  -0x1.71547652c094dp-1, 0x1.ec7097c30e6cbp-2,
+                                   -0x1.715471122ee34p-2, 0x1.27bdf8d71e62dp-2,  -0x1.eced39152f468p-3};
 constexpr double kExp2Series[3] = {0x1.62e42fefa39efp-1, 0x1.ebff917b28217p-3, 0x1.c6b299bd67a41p-5};
-constexpr double kLogSeries[9] = {0x1.5555555555555p-2, -0x1.fffffffffffc1p-3, 0x1.9999999999960p-3, -0x1.555555563e34bp-3, 0x1.24924925693fbp-3, -0x1.ffffe2dccdcf6p-4, 0x1.c71c56e195f5cp-4, -0x1.9a46666e40ebdp-4, 0x1.74fc99c85f1bap-4};
-constexpr double kExpSeries[6] = {0x1.0000000000001p-1, 0x1.5555555555556p-3, 0x1.55555554e4e34p-5, 0x1.11111110df174p-7, 0x1.6c17f353d3ca1p-10, 0x1.a01b118a75c35p-13};
+constexpr double kLogSeries[9] = {0x1.5555555555555p-2,  -0x1.fffffffffffc1p-3, 0x1.9999999999960p-3,
+                                  -0x1.555555563e34bp-3, 0x1.24924925693fbp-3,  -0x1.ffffe2dccdcf6p-4,
+                                  0x1.c71c56e195f5cp-4,  -0x1.9a46666e40ebdp-4, 0x1.74fc99c85f1bap-4};
+constexpr double kExpSeries[6] = {0x1.0000000000001p-1, 0x1.5555555555556p-3,  0x1.55555554e4e34p-5,
+                                  0x1.11111110df174p-7, 0x1.6c17f353d3ca1p-10, 0x1.a01b118a75c35p-13};
 // ln 2 and ln 2 / 16, the first parts with few enough bits for exact products with whole numbers.
 constexpr double kWideLn2High = 0x1.62e42fefa3800p-1, kWideLn2Low = 0x1.ef35793c76730p-45;
-constexpr double kSixteenth = 0x1.62e42fefa0000p-5, kSixteenthLow = 0x1.cf79abc9e3b3ap-44, kSixteenths = 0x1.71547652b82fep+4;
+constexpr double kSixteenth = 0x1.62e42fefa0000p-5, kSixteenthLow = 0x1.cf79abc9e3b3ap-44,
+                 kSixteenths = 0x1.71547652b82fep+4;
 
 using Doubles = __m512d;
 typedef uint64_t Words __attribute__((vector_size(64)));  // arithmetic on bits wraps around

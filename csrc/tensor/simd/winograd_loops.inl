@@ -143,6 +143,4 @@ void winograd_weights(const float* src, int64_t count, float* dst, int64_t step)
   }
 }
 
-constexpr WinogradLoops winograd_loops() {
-  return {winograd_scratch, winograd_read, winograd_write, winograd_weights};
-}
+constexpr WinogradLoops winograd_loops() { return {winograd_scratch, winograd_read, winograd_write, winograd_weights}; }
