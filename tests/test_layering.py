@@ -1,6 +1,7 @@
-"""The order of the folders of csrc/ and what each may include."""
+"""The order of the folders of csrc/, and of the rooms in them, and what each may include."""
 
 import re
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,21 @@ from same_on_each_version import SAME_ON_EACH_VERSION
 CSRC = Path(__file__).parent.parent / "csrc"
 ORDER = "base cpython tensor machine_code bytecode graph guards frontends snapshot symbolic executor eval_frame bindings".split()
 CORE = {"base", "tensor", "machine_code", "graph", "executor"}
+# The rooms of a folder; "" are the files that lie in no room. A file includes only its own room and those before it.
+ROOMS = {
+    "tensor": ["", "parallel", "simd", "ops", "shapes", "gemm", "kernels"],
+    "executor": ["loops", ""],
+}
+# What a step is, and what it may know of its plan: headers that come before the first room.
+BEFORE_ROOMS = {
+    "executor": "fusion_groups.h lowering.h not_fused.def plan_facts.h run_state.h step.h value_places.h".split(),
+}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
-SOURCES = sorted(path for path in CSRC.rglob("*") if path.suffix in {".h", ".cpp", ".c", ".def"})
+SOURCES = sorted(path for path in CSRC.rglob("*") if path.suffix in {".h", ".cpp", ".c", ".def", ".inl"})
+DEFINITION = re.compile(
+    r"^(?:struct|class|union|enum(?: class)?) (?:alignas\(\d+\) )?(\w+)(?: final)?(?: : [^;{]*)? \{|^using (\w+) =",
+    re.M,
+)
 
 
 def allowed_folders(folder):
@@ -20,17 +34,29 @@ def allowed_folders(folder):
     return before & CORE if folder in CORE else before
 
 
+def place_of(folder, rest):
+    """Where a file stands among the rooms of its folder: a number, larger for what comes later."""
+    if rest in BEFORE_ROOMS.get(folder, []):
+        return -1
+    room, _, name = rest.rpartition("/")
+    return ROOMS[folder].index(room) if folder in ROOMS else 0
+
+
 def violations(folder, name, text):
-    """What the includes of a file break, as a list of texts."""
+    """What the includes of a file break, as a list of texts. name: within the folder."""
     found = []
     for quote, target in INCLUDE.findall(text):
-        if quote == '"' and not target.startswith("internal/") and target.split("/")[0] not in allowed_folders(folder):
+        target_folder, _, rest = target.partition("/")
+        is_ours = quote == '"' and not target.startswith("internal/")
+        if is_ours and target_folder not in allowed_folders(folder):
             found.append(f"{folder}/ may not include {target}")
+        elif is_ours and target_folder == folder and place_of(folder, rest) > place_of(folder, name):
+            found.append(f"{folder}/{name} may not include {target}")
         if target == "Python.h" and folder in CORE:
             found.append(f"{folder}/ may not include {target}")
         if "internal/" in target and not (folder == "cpython" and name.endswith(".c")):
             found.append(f"only csrc/cpython/*.c may include {target}")
-        if "dnnl" in target and quote == "<" and not (folder == "tensor" and name.startswith("onednn")):
+        if "dnnl" in target and quote == "<" and not (folder == "tensor" and name.startswith("gemm/onednn")):
             found.append(f"only csrc/tensor/gemm/onednn* may include {target}")
     return found
 
@@ -39,10 +65,22 @@ def test_every_folder_has_its_place():
     assert {path.name for path in CSRC.iterdir() if path.is_dir() and any(path.iterdir())} <= set(ORDER)
 
 
+def test_every_room_has_its_place():
+    rooms = defaultdict(set)
+    for path in SOURCES:
+        folder, *inner, _ = path.relative_to(CSRC).parts
+        rooms[folder].add("/".join(inner))
+    assert {folder: names for folder, names in rooms.items() if names != {""}} == {
+        folder: set(names) for folder, names in ROOMS.items()
+    }
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(CSRC)))
 def test_includes(path):
-    folder = path.relative_to(CSRC).parts[0]
-    assert violations(folder, path.name, path.read_text()) == []
+    folder, _, name = path.relative_to(CSRC).as_posix().partition("/")
+    assert violations(folder, name, path.read_text()) == []
+    for quote, target in INCLUDE.findall(path.read_text()):
+        assert quote == "<" or target.startswith(("internal/", "minidynamo/")) or (CSRC / target).exists(), target
 
 
 @pytest.mark.parametrize(
@@ -52,14 +90,37 @@ def test_includes(path):
         ("executor", "plan.h", '#include "guards/guard_set.h"'),
         ("graph", "graph.h", '#include "cpython/ref.h"'),
         ("tensor", "tensor.h", "#include <Python.h>"),
-        ("tensor", "kernels.cpp", "#include <oneapi/dnnl/dnnl.hpp>"),
+        ("tensor", "kernels/matmul_kernels.cpp", "#include <oneapi/dnnl/dnnl.hpp>"),
+        ("tensor", "tensor.h", '#include "tensor/ops/op_row.h"'),
+        ("tensor", "simd/loops.inl", '#include "tensor/kernels/lines.h"'),
+        ("executor", "loops/loop_op.h", '#include "executor/plan.h"'),
+        ("executor", "step.h", '#include "executor/loops/loop_program.h"'),
         ("eval_frame", "driver.cpp", '#include "internal/pycore_frame.h"'),
         ("cpython", "frame.cpp", "#include <internal/pycore_frame.h>"),
         ("symbolic", "walk.h", '#include "walk_state.h"'),
     ],
 )
 def test_a_forbidden_include_is_found(folder, name, line):
-    assert violations(folder, name, f"// a comment\n{line}\n")
+    assert len(violations(folder, name, f"// a comment\n{line}\n")) == 1
+
+
+def test_contributing_lists_every_folder():
+    text = " ".join((CSRC.parent / "CONTRIBUTING.md").read_text().split())
+    assert f"in this order: {', '.join(ORDER)}." in text
+    rooms = [f"`{folder}/`: {', '.join(room or 'what lies in no room' for room in ROOMS[folder])}" for folder in ROOMS]
+    assert all(line in text for line in rooms), rooms
+    assert f"{', '.join(name for name in ORDER if name in CORE and name != 'executor')} and executor" in text
+
+
+def test_no_type_has_the_name_of_another():
+    """All headers share one namespace."""
+    places = defaultdict(set)
+    for path in SOURCES:
+        if path.suffix == ".h":
+            for match in DEFINITION.finditer(path.read_text()):
+                places[match[1] or match[2]].add(path.relative_to(CSRC).as_posix())
+    assert len(places) > 400
+    assert {name: sorted(paths) for name, paths in places.items() if len(paths) > 1} == {}
 
 
 def test_no_fast_math():
