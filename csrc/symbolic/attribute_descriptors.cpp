@@ -1,5 +1,6 @@
 // Descriptors that a look-up finds, asked as Python asks them.
 #include "symbolic/attribute_lookup.h"
+#include "symbolic/outcomes.h"
 
 #include <structmember.h>
 #include "cpython/library_types.h"
@@ -81,7 +82,7 @@ bool AttributeLookup::has_python_get(const ValuePtr& descriptor) {
 }
 
 void AttributeLookup::unknown() {
-  walk_.graph_break(BreakReason::custom_attribute_lookup, str_cat(describe(object_), ".", text_of(name_)));
+  graph_break(BreakReason::custom_attribute_lookup, str_cat(describe(object_), ".", text_of(name_)));
 }
 
 void AttributeLookup::require_getattr_hook(PyTypeObject* type, PyTypeObject* base) {

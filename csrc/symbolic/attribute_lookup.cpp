@@ -11,6 +11,7 @@
 #include "symbolic/class_relations.h"
 #include "symbolic/copied_names.h"
 #include "symbolic/name_spaces.h"
+#include "symbolic/outcomes.h"
 
 namespace md {
 
@@ -213,7 +214,7 @@ Bound AttributeLookup::on_tensor() {
   if (is("__class__")) return {walk_.type_value(object_)};
   if (descriptor == nullptr) return missing();
   if (ValuePtr method = composite_method(descriptor)) return {method, true};
-  if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) walk_.graph_break(BreakReason::tensor_attribute, text_of(name_));
+  if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) graph_break(BreakReason::tensor_attribute, text_of(name_));
   return {walk_.constant(descriptor), true};
 }
 
@@ -227,7 +228,7 @@ PyObject* AttributeLookup::descriptor_of_tensor() {
   if (found && walk_.source_of(found) != nullptr) walk_.identity_of(found);
   bool is_of_tensor = descriptor == _PyType_Lookup(default_tensor_type().type, name_);
   if (!is_of_tensor || type->tp_getattro != PyObject_GenericGetAttr)
-    walk_.graph_break(BreakReason::tensor_attribute, text_of(name_));
+    graph_break(BreakReason::tensor_attribute, text_of(name_));
   return descriptor;
 }
 
@@ -236,7 +237,7 @@ ValuePtr AttributeLookup::own_of_tensor(const TensorValue* tensor) {
   PyObject* value = nullptr;
   int found = pv_instance_lookup(tensor->object, name_, &value);
   // Perhaps the dict of this tensor's attributes.
-  if (found < 0 || walk_.any_dict_written_at(name_)) walk_.graph_break(BreakReason::tensor_attribute, text_of(name_));
+  if (found < 0 || walk_.any_dict_written_at(name_)) graph_break(BreakReason::tensor_attribute, text_of(name_));
   if (pv_instance_dict(tensor->object) == nullptr) {
     walk_.guards().absent(walk_.sources().get(SourceKind::InstanceDict, tensor->source, nullptr));
     return nullptr;
@@ -322,7 +323,7 @@ Bound AttributeLookup::missing() {
   bool is_held = known != nullptr || object_->kind == ValueKind::Instance || object_->kind == ValueKind::Function ||
                  object_->kind == ValueKind::Made;
   bool by_object = PyType_HasFeature(type_of(object_), Py_TPFLAGS_HEAPTYPE) || type_of(object_) == &PyFunction_Type;
-  if (type.size() > 50 || !is_held || !(is_class || by_object)) walk_.raise_here();
+  if (type.size() > 50 || !is_held || !(is_class || by_object)) raise_here();
   const char* format = is_class ? "type object '%s' has no attribute '%U'" : "'%s' object has no attribute '%U'";
   Ref text = check(PyUnicode_FromFormat(format, type.c_str(), name_.get()));
   walk_.raise_known(PyExc_AttributeError, {walk_.constant(text)});

@@ -1,6 +1,7 @@
 // Setting and deleting attributes: on what the walk made, and as writes that come when the region is left.
 #include "cpython/imports.h"
 #include "cpython/library_types.h"
+#include "symbolic/outcomes.h"
 
 #include <structmember.h>
 
@@ -15,8 +16,8 @@ namespace md {
 
 namespace {
 
-[[noreturn]] void break_on_store(Walk& walk, const ValuePtr& object, BorrowedRef name) {
-  walk.graph_break(BreakReason::store_attribute, str_cat(describe(object), ".", text_of(name)));
+[[noreturn]] void break_on_store(Walk&, const ValuePtr& object, BorrowedRef name) {
+  graph_break(BreakReason::store_attribute, str_cat(describe(object), ".", text_of(name)));
 }
 
 // Setting and deleting attributes of the object is object's own way, guarded.
@@ -159,7 +160,7 @@ ValuePtr user_setattr(Walk& walk, const ValuePtr& object) {
 
 // object.__setattr__(self, name, value), as a user's __setattr__ calls it.
 ValuePtr call_object_setattr(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 3 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() != 3 || !args.keywords.empty()) raise_here();
   Ref name = walk.constant_of(args.positional[1]);
   if (!name || !PyUnicode_CheckExact(name.get())) break_on_store(walk, args.positional[0], nullptr);
   ValuePtr setter;
@@ -194,7 +195,7 @@ bool store_on_definition(Walk& walk, const ValuePtr& object, BorrowedRef name, c
 }
 
 ValuePtr call_setattr(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 3 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() != 3 || !args.keywords.empty()) raise_here();
   if (user_setattr(walk, args.positional[0])) break_on_store(walk, args.positional[0], nullptr);
   Ref name = walk.constant_of(args.positional[1]);
   if (name && PyUnicode_CheckExact(name.get()) &&
@@ -204,7 +205,7 @@ ValuePtr call_setattr(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_delattr(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 2 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
   Ref name = walk.constant_of(args.positional[1]);
   bool is_name = name && PyUnicode_CheckExact(name.get());
   if (is_name && store_on_definition(walk, args.positional[0], name.get(), nullptr)) return walk.none();
@@ -212,7 +213,7 @@ ValuePtr call_delattr(Walk& walk, const CallArgs& args) {
   if (!name || !PyUnicode_CheckExact(name.get()) ||
       place_of(walk, args.positional[0], name.get(), setter) != Place::Own)
     break_on_store(walk, args.positional[0], nullptr);
-  if (!delete_own(walk, args.positional[0], name.get())) walk.raise_here();
+  if (!delete_own(walk, args.positional[0], name.get())) raise_here();
   return walk.none();
 }
 
@@ -268,7 +269,7 @@ void delete_attr(Walk& walk, const Instruction& at) {
   }
   ValuePtr setter;
   if (place_of(walk, object, name, setter) != Place::Own) break_on_store(walk, object, name);
-  if (!delete_own(walk, object, name)) walk.raise_here();
+  if (!delete_own(walk, object, name)) raise_here();
   walk.pop();
 }
 

@@ -8,6 +8,7 @@
 #include "symbolic/attribute_lookup.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/outcomes.h"
 
 namespace md {
 
@@ -76,14 +77,14 @@ ValuePtr bound_method(const Bound& bound, const ValuePtr& object) {
 
 // object.__getattribute__(self, name), as a user's __getattribute__ calls it.
 ValuePtr call_object_getattribute(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 2 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
   const ValuePtr& object = args.positional[0];
   Ref name = walk.constant_of(args.positional[1]);
   bool plain = object->kind == ValueKind::Instance ||
                (object->kind == ValueKind::Object && PyType_HasFeature(walk.exact_type(object), Py_TPFLAGS_HEAPTYPE) &&
                 !PyType_Check(as<ObjectValue>(object)->object.get()));
   if (!name || !PyUnicode_CheckExact(name.get()) || !plain)
-    walk.graph_break(BreakReason::custom_attribute_lookup, describe(object));
+    graph_break(BreakReason::custom_attribute_lookup, describe(object));
   size_t depth = walk.frame_depth();
   AttributeLookup lookup(walk, object, name.get());
   Bound bound = lookup.generic();
@@ -94,7 +95,7 @@ ValuePtr call_object_getattribute(Walk& walk, const CallArgs& args) {
 // object.__init__(self) does nothing.
 ValuePtr call_object_init(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty())
-    walk.graph_break(BreakReason::object_creation, "object.__init__ with arguments");
+    graph_break(BreakReason::object_creation, "object.__init__ with arguments");
   walk.exact_type(args.positional[0]);
   return walk.none();
 }

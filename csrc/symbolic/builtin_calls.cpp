@@ -5,6 +5,7 @@
 #include "symbolic/class_relations.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/name_spaces.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/user_operators.h"
 
@@ -13,11 +14,11 @@ namespace md {
 namespace {
 
 ValuePtr call_len(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 1, 1);
+  require_count(args, 1, 1);
   const ValuePtr& value = args.positional[0];
   if (auto* tensor = as<TensorValue>(value)) {
     walk.guard_tensor(tensor);
-    if (tensor->spec.rank() == 0) walk.raise_here();
+    if (tensor->spec.rank() == 0) raise_here();
     return walk.size_value(tensor->spec.sizes[0]);
   }
   std::optional<int64_t> length = walk.length_of(value);
@@ -28,17 +29,16 @@ ValuePtr call_len(Walk& walk, const CallArgs& args) {
       return nullptr;
     }
   }
-  if (!length) walk.graph_break(BreakReason::unknown_length, describe(value));
+  if (!length) graph_break(BreakReason::unknown_length, describe(value));
   return walk.integer(*length);
 }
 
 // hash(x): what a __hash__ in Python gives, cut to size as Python does; or that of a key.
 ValuePtr call_hash(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 1, 1);
+  require_count(args, 1, 1);
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   const ValuePtr& value = args.positional[0];
-  if (value->kind == ValueKind::Identity)
-    walk.graph_break(BreakReason::builtin_call, "hash() of a number of id()");
+  if (value->kind == ValueKind::Identity) graph_break(BreakReason::builtin_call, "hash() of a number of id()");
   ValuePtr method = is_user_object(value) ? walk.user_method(value, kHash) : nullptr;
   if (!method)
     return walk.constant(
@@ -49,30 +49,30 @@ ValuePtr call_hash(Walk& walk, const CallArgs& args) {
 ValuePtr call_type(Walk& walk, const CallArgs& args) {
   if (args.positional.size() == 3 && args.keywords.empty()) {
     auto entries = walk.entries_of(args.positional[2]);
-    if (!entries) walk.graph_break(BreakReason::class_definition, "type() with names that are not known");
+    if (!entries) graph_break(BreakReason::class_definition, "type() with names that are not known");
     auto names = make_value<DictValue>();
     names->entries = std::move(*entries);
     return make_class(walk, walk.constant(reinterpret_cast<PyObject*>(&PyType_Type)), args.positional[0],
                       args.positional[1], names);
   }
   if (args.positional.size() != 1 || !args.keywords.empty())
-    walk.graph_break(BreakReason::class_definition, "type() with these arguments");
+    graph_break(BreakReason::class_definition, "type() with these arguments");
   return walk.type_value(args.positional[0]);
 }
 
 ValuePtr call_bool(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 0, 1);
+  require_count(args, 0, 1);
   if (args.positional.empty()) return walk.boolean(false);
   if (ValuePtr truth = walk.computed(Computation::Truth, {args.positional[0]})) return truth;
   std::optional<bool> truth = truth_by_methods(walk, args.positional[0]);
-  if (!truth && walk.is_tensor(args.positional[0])) walk.graph_break(BreakReason::tensor_to_number, "bool()");
-  if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(args.positional[0]));
+  if (!truth && walk.is_tensor(args.positional[0])) graph_break(BreakReason::tensor_to_number, "bool()");
+  if (!truth) graph_break(BreakReason::unknown_truth, describe(args.positional[0]));
   return walk.boolean(*truth);
 }
 
 template <bool is_list>
 ValuePtr call_sequence(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 0, 1);
+  require_count(args, 0, 1);
   std::vector<ValuePtr> items;
   if (!args.positional.empty()) {
     // tuple(t) of an exact tuple is that tuple.
@@ -85,7 +85,7 @@ ValuePtr call_sequence(Walk& walk, const CallArgs& args) {
 
 Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
   auto dict = make_value<DictValue>();
-  if (args.positional.size() > 1) walk.raise_here();
+  if (args.positional.size() > 1) raise_here();
   if (!args.positional.empty()) {
     const ValuePtr value = walk.copied_mapping(args.positional[0]);
     if (auto entries = walk.entries_of(value)) {
@@ -93,7 +93,7 @@ Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
     } else {
       for (const ValuePtr& pair : iterated(walk, "dict", value)) {
         auto items = walk.iterate(pair);
-        if (!items || items->size() != 2) walk.graph_break(BreakReason::unknown_container, describe(pair));
+        if (!items || items->size() != 2) graph_break(BreakReason::unknown_container, describe(pair));
         Ref key = walk.key_of((*items)[0]);
         walk.dict_set(dict, key.get(), (*items)[1]);
       }
@@ -121,7 +121,7 @@ ValuePtr call_default_dict(Walk& walk, const CallArgs& args) {
     factory = args.positional[0];
     rest.positional.erase(rest.positional.begin());
     bool known = walk.same_object(factory, walk.none()) || is_callable(walk, factory);
-    if (!known) walk.raise_here();
+    if (!known) raise_here();
   }
   Handle<DictValue> dict = made_dict(walk, rest);
   dict->type = walk.constant(type);
@@ -130,7 +130,7 @@ ValuePtr call_default_dict(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_set(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 0, 1);
+  require_count(args, 0, 1);
   auto set = make_value<SetValue>();
   set->creation_step = walk.step_number();
   if (args.positional.empty()) return set;
@@ -145,7 +145,7 @@ ValuePtr call_set(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_getattr(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 2, 3);
+  require_count(args, 2, 3);
   Ref name = walk.constant_of(args.positional[1]);
   if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin(walk, "getattr", args.positional[0]);
   if (args.positional.size() == 3) {
@@ -159,14 +159,14 @@ ValuePtr call_getattr(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_hasattr(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 2, 2);
+  require_count(args, 2, 2);
   Ref name = walk.constant_of(args.positional[1]);
   if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin(walk, "hasattr", args.positional[0]);
   return walk.boolean(static_cast<bool>(walk.optional_attribute(args.positional[0], name.get())));
 }
 
 ValuePtr call_callable(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 1, 1);
+  require_count(args, 1, 1);
   return walk.boolean(is_callable(walk, args.positional[0]));
 }
 
@@ -174,7 +174,7 @@ ValuePtr call_abs(Walk& walk, const CallArgs& args) {
   static PyObject* const kAbs = PyUnicode_InternFromString("__abs__");
   static PyObject* const kFunction = imported("builtins", "abs").release();
   static const OpRow* const op = find_op("abs");
-  walk.require_count(args, 1, 1);
+  require_count(args, 1, 1);
   const ValuePtr& value = args.positional[0];
   if (walk.is_tensor(value)) return walk.call_op(*op, args, CallForm::Function);
   if (ValuePtr method = walk.user_method(value, kAbs)) {
@@ -198,12 +198,12 @@ ValuePtr call_pow(Walk& walk, const CallArgs& args) {
 }
 
 template <BreakReason reason>
-ValuePtr break_always(Walk& walk, const CallArgs&) {
-  walk.graph_break(reason);
+ValuePtr break_always(Walk&, const CallArgs&) {
+  graph_break(reason);
 }
 
 ValuePtr call_recursion_limit(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 0, 0);
+  require_count(args, 0, 0);
   walk.guards().recursion_limit();
   return walk.integer(Py_GetRecursionLimit());
 }
@@ -227,8 +227,8 @@ constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
 
 }  // namespace
 
-void break_on_builtin(Walk& walk, const char* name, const ValuePtr& value) {
-  walk.graph_break(BreakReason::builtin_call, str_cat(name, "(", describe(value), ")"));
+void break_on_builtin(Walk&, const char* name, const ValuePtr& value) {
+  graph_break(BreakReason::builtin_call, str_cat(name, "(", describe(value), ")"));
 }
 
 std::vector<ValuePtr> iterated(Walk& walk, const char* name, const ValuePtr& value, LengthHint hint) {

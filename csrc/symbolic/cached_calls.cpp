@@ -6,6 +6,7 @@
 
 #include "guards/cached_calls.h"
 #include "guards/constants.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -20,7 +21,7 @@ Ref constant_argument(Walk& walk, const ValuePtr& value) {
   Ref constant = walk.is_tensor(value) ? Ref() : walk.constant_of(value);
   // A NaN is found by its identity alone.
   bool is_exact = constant && is_guardable_constant(constant.get()) && !holds_nan(constant);
-  if (!is_exact) walk.graph_break(BreakReason::unhashable_key, "an argument of a cached function: " + describe(value));
+  if (!is_exact) graph_break(BreakReason::unhashable_key, "an argument of a cached function: " + describe(value));
   if (PyObject_Hash(constant) == -1) walk.raise_set();
   return constant;
 }

@@ -2,6 +2,7 @@
 #include "cpython/library_types.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/outcomes.h"
 
 namespace md {
 
@@ -27,13 +28,13 @@ bool is_plain_subclass(PyTypeObject* type, PyTypeObject* base) {
   return type == base;
 }
 
-[[noreturn]] void break_on_creation(Walk& walk, PyTypeObject* type) {
-  walk.graph_break(BreakReason::object_creation, type->tp_name);
+[[noreturn]] void break_on_creation(Walk&, PyTypeObject* type) {
+  graph_break(BreakReason::object_creation, type->tp_name);
 }
 
 PyTypeObject* class_argument(Walk& walk, const CallArgs& args) {
   PyObject* type = args.positional.empty() ? nullptr : walk.identity_of(args.positional[0]).get();
-  if (type == nullptr || !PyType_Check(type)) walk.raise_here();
+  if (type == nullptr || !PyType_Check(type)) raise_here();
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
@@ -43,19 +44,19 @@ ValuePtr call_object_new(Walk& walk, const CallArgs& args) {
   if (!is_plain_subclass(type, &PyBaseObject_Type)) break_on_creation(walk, type);
   bool has_more = args.positional.size() > 1 || !args.keywords.empty();
   if (has_more && (type->tp_new != PyBaseObject_Type.tp_new || type->tp_init == PyBaseObject_Type.tp_init))
-    walk.raise_here();
+    raise_here();
   return make_value<InstanceValue>(args.positional[0]);
 }
 
 // tuple.__new__(cls, iterable)
 ValuePtr call_tuple_new(Walk& walk, const CallArgs& args) {
   PyTypeObject* type = class_argument(walk, args);
-  if (args.positional.size() > 2 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() > 2 || !args.keywords.empty()) raise_here();
   if (type != &PyTuple_Type && !is_plain_subclass(type, &PyTuple_Type)) break_on_creation(walk, type);
   std::vector<ValuePtr> items;
   if (args.positional.size() == 2) {
     auto elements = walk.iterate(args.positional[1], kTupleHint);
-    if (!elements) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
+    if (!elements) graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
     items = std::move(*elements);
   }
   auto made = make_value<SequenceValue>(false, std::move(items));
@@ -91,7 +92,7 @@ ValuePtr call_type_call(Walk& walk, const CallArgs& args) {
 
 // types.MethodType(function, self)
 ValuePtr call_method_type(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 2, 2);
+  require_count(args, 2, 2);
   const ValuePtr &function = args.positional[0], &self = args.positional[1];
   bool is_object = self->kind == ValueKind::Instance || self->kind == ValueKind::Object;
   if (!walk.is_python_function(function) || !is_object || walk.is_exactly(self, Py_TYPE(Py_None)))

@@ -5,6 +5,7 @@
 #include "cpython/errors.h"
 #include "cpython/traceback.h"
 #include "snapshot/serving_code.h"
+#include "symbolic/outcomes.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/simd/copy.h"
 #include "tensor/tensor_modes.h"
@@ -263,9 +264,9 @@ void keep_gradient_of_operands(const Graph& graph, Node& node, const std::vector
 // What an operand must be for a write into it to be followed.
 void check_written(Walk& walk, const CallOutRequest& request, TensorValue* tensor) {
   if (tensor->spec.requires_grad && walk.grad_mode)
-    walk.graph_break(BreakReason::tensor_write, request.name + " writes to a tensor that requires grad");
+    graph_break(BreakReason::tensor_write, request.name + " writes to a tensor that requires grad");
   if (has_expanded_dim(tensor->spec))
-    walk.graph_break(BreakReason::tensor_write, request.name + " writes to an expanded tensor");
+    graph_break(BreakReason::tensor_write, request.name + " writes to an expanded tensor");
 }
 
 // One tensor under two names is one tensor to the operator, whereas two views of one tensor would become two.
@@ -274,7 +275,7 @@ void check_apart_from_others(Walk& walk, const CallOutRequest& request, int at, 
   for (size_t i = 0; i < request.tensors.size(); ++i) {
     TensorValue* other = request.tensors[i];
     if (other == nullptr || other == tensor || static_cast<int>(i) == at || other->base != base) continue;
-    walk.graph_break(BreakReason::tensor_write, request.name + " writes to a tensor of which it is given another view");
+    graph_break(BreakReason::tensor_write, request.name + " writes to a tensor of which it is given another view");
   }
 }
 
@@ -282,11 +283,11 @@ void check_apart_from_others(Walk& walk, const CallOutRequest& request, int at, 
 
 Node* append_call_out(Walk& walk, const CallOutRequest& request) {
   if (walk.has_output())
-    walk.graph_break(
+    graph_break(
         BreakReason::caught_call_out, request.name,
         "What was printed or logged before it is written when the region is left, so that the region ends here.");
   bool has_failure = !walk.may_call_out();
-  if (has_failure && !walk.may_describe_failure()) walk.graph_break(BreakReason::caught_call_out, request.name);
+  if (has_failure && !walk.may_describe_failure()) graph_break(BreakReason::caught_call_out, request.name);
   std::vector<ValueRef> failure_outputs, locals;
   int site = walk.add_call_out_site(locals, has_failure ? &failure_outputs : nullptr);
   auto context = std::make_unique<Context>();

@@ -5,6 +5,7 @@
 #include "cpython/object_layout.h"
 #include "symbolic/builtin_calls.h"
 #include "symbolic/class_relations.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/user_operators.h"
 
 namespace md {
@@ -104,7 +105,7 @@ std::optional<bool> answer_of_metaclass(Walk& walk, const ValuePtr& asked, const
   if (known != nullptr && known->source != nullptr) walk.identity_of(hook);
   if (!hook || is_abstract || !walk.is_python_function(hook)) return std::nullopt;
   std::optional<bool> truth = truth_by_methods(walk, walk.call_now(hook, {{classinfo, asked}, {}}));
-  if (!truth) walk.graph_break(BreakReason::unknown_truth, "the answer of a metaclass");
+  if (!truth) graph_break(BreakReason::unknown_truth, "the answer of a metaclass");
   return truth;
 }
 
@@ -175,7 +176,7 @@ PyTypeObject* class_it_shows(Walk& walk, const ValuePtr& value) {
 // What ABCMeta.__instancecheck__(class, object) and __subclasscheck__(class, other) call.
 template <bool of_object>
 ValuePtr call_abstract_check(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 2, 2);
+  require_count(args, 2, 2);
   const ValuePtr &classinfo = args.positional[0], &asked = args.positional[1];
   PyObject *base = walk.identity_of(classinfo), *other = of_object ? nullptr : walk.identity_of(asked).get();
   if (base == nullptr || !PyType_Check(base)) break_on_builtin(walk, "an abstract check", classinfo);
@@ -188,12 +189,12 @@ ValuePtr call_abstract_check(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_isinstance(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 2, 2);
+  require_count(args, 2, 2);
   return walk.boolean(walk.is_instance(args.positional[0], args.positional[1]));
 }
 
 ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 2, 2);
+  require_count(args, 2, 2);
   PyObject* type = walk.identity_of(args.positional[0]);
   if (type == nullptr || !PyType_Check(type)) break_on_builtin(walk, "issubclass", args.positional[0]);
   return walk.boolean(

@@ -5,6 +5,7 @@
 
 #include "cpython/object_layout.h"
 #include "symbolic/class_relations.h"
+#include "symbolic/outcomes.h"
 
 namespace md {
 

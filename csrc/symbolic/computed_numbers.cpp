@@ -1,4 +1,5 @@
 // Numbers, and text made of them, that differ from run to run: computed at the exit instead of guarded by value.
+#include "symbolic/outcomes.h"
 #include "symbolic/tensor_numbers.h"
 #include "symbolic/walk.h"
 

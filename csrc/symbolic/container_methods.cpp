@@ -1,6 +1,7 @@
 // Methods of list and dict, on what the walk made; reading ones also on those that exist.
 #include <algorithm>
 
+#include "symbolic/outcomes.h"
 #include "symbolic/sequence_search.h"
 #include "symbolic/user_operators.h"
 
@@ -8,9 +9,9 @@ namespace md {
 
 namespace {
 
-[[noreturn]] void break_on_method(Walk& walk, const CallArgs& args, const char* method) {
-  walk.graph_break(BreakReason::store_subscript,
-                   str_cat(method, " on a ", args.positional.empty() ? "?" : describe(args.positional[0])));
+[[noreturn]] void break_on_method(Walk&, const CallArgs& args, const char* method) {
+  graph_break(BreakReason::store_subscript,
+              str_cat(method, " on a ", args.positional.empty() ? "?" : describe(args.positional[0])));
 }
 
 // The elements of a list that is about to be changed.
@@ -32,33 +33,33 @@ const ValuePtr& dict_of(Walk& walk, const CallArgs& args, const char* method) {
 }
 
 ValuePtr list_append(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 1, 1);
+  require_method_count(args, 1, 1);
   if (!walk.list_append(args.positional[0], args.positional[1])) break_on_method(walk, args, "append");
   return walk.none();
 }
 
 ValuePtr list_extend(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 1, 1);
+  require_method_count(args, 1, 1);
   if (!walk.takes_items(args.positional[0])) break_on_method(walk, args, "extend");
   if (!walk.list_extend(args.positional[0], args.positional[1]))
-    walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
+    graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   return walk.none();
 }
 
 // list.__init__(self, items)
 ValuePtr list_init(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 0, 1);
+  require_method_count(args, 0, 1);
   int64_t length = static_cast<int64_t>(list_of(walk, args, "__init__").size());
   walk.list_splice(args.positional[0], 0, length, {});
   if (args.positional.size() > 1 && !walk.list_extend(args.positional[0], args.positional[1]))
-    walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
+    graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   return walk.none();
 }
 
 ValuePtr list_pop(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 0, 1);
+  require_method_count(args, 0, 1);
   std::optional<int64_t> index = args.positional.size() > 1 ? walk.int_of(args.positional[1]) : -1;
-  if (!index) walk.graph_break(BreakReason::unknown_subscript, "list.pop at an unknown place");
+  if (!index) graph_break(BreakReason::unknown_subscript, "list.pop at an unknown place");
   std::vector<ValuePtr>& items = list_of(walk, args, "pop");
   int64_t length = static_cast<int64_t>(items.size());
   int64_t at = *index < 0 ? *index + length : *index;
@@ -70,9 +71,9 @@ ValuePtr list_pop(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr list_insert(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 2, 2);
+  require_method_count(args, 2, 2);
   std::optional<int64_t> index = walk.int_of(args.positional[1]);
-  if (!index) walk.graph_break(BreakReason::unknown_subscript, "list.insert at an unknown place");
+  if (!index) graph_break(BreakReason::unknown_subscript, "list.insert at an unknown place");
   int64_t length = static_cast<int64_t>(list_of(walk, args, "insert").size());
   int64_t at = *index < 0 ? std::max<int64_t>(0, *index + length) : std::min(*index, length);
   walk.list_splice(args.positional[0], at, at, {args.positional[2]});
@@ -80,7 +81,7 @@ ValuePtr list_insert(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr list_reverse(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 0, 0);
+  require_method_count(args, 0, 0);
   const std::vector<ValuePtr>& items = list_of(walk, args, "reverse");
   std::vector<ValuePtr> reversed(items.rbegin(), items.rend());
   walk.list_splice(args.positional[0], 0, static_cast<int64_t>(items.size()), std::move(reversed));
@@ -88,45 +89,45 @@ ValuePtr list_reverse(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr list_clear(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 0, 0);
+  require_method_count(args, 0, 0);
   int64_t length = static_cast<int64_t>(list_of(walk, args, "clear").size());
   walk.list_splice(args.positional[0], 0, length, {});
   return walk.none();
 }
 
 ValuePtr list_remove(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 1, 1);
+  require_method_count(args, 1, 1);
   const std::vector<ValuePtr> items = list_of(walk, args, "remove");
   for (size_t i = 0; i < items.size(); ++i) {
     int64_t step = walk.step_number();
     std::optional<bool> equal = walk.known_equal(items[i], args.positional[1]);
     break_if_changed(walk, step, args.positional[0], items);
-    if (!equal) walk.graph_break(BreakReason::unknown_comparison, describe(items[i]));
+    if (!equal) graph_break(BreakReason::unknown_comparison, describe(items[i]));
     if (!*equal) continue;
     walk.list_splice(args.positional[0], static_cast<int64_t>(i), static_cast<int64_t>(i) + 1, {});
     return walk.none();
   }
-  walk.raise_here();
+  raise_here();
 }
 
 template <bool counts>
 ValuePtr list_index(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 1, 1);
+  require_method_count(args, 1, 1);
   auto items = walk.elements_of(args.positional[0]);
   if (!items) break_on_method(walk, args, "index");
   return search_items(walk, args, *items, counts);
 }
 
 ValuePtr list_copy(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 0, 0);
+  require_method_count(args, 0, 0);
   auto items = walk.elements_of(args.positional[0]);
-  if (!items) walk.raise_here();
+  if (!items) raise_here();
   return make_value<SequenceValue>(true, std::move(*items));
 }
 
 template <int what>
 ValuePtr dict_view(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 0, 0);
+  require_method_count(args, 0, 0);
   auto* object = as<ObjectValue>(args.positional[0]);
   bool is_known = object == nullptr || (PyDict_Check(object->object.get()) && walk.is_dict(args.positional[0], {}));
   if (!is_known) break_on_method(walk, args, "view");
@@ -134,7 +135,7 @@ ValuePtr dict_view(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr dict_get(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 1, 2);
+  require_method_count(args, 1, 2);
   Ref key = walk.key_in(args.positional[0], args.positional[1]);
   ValuePtr missing = args.positional.size() > 2 ? args.positional[2] : walk.none();
   ValuePtr item = walk.dict_item(dict_of(walk, args, "get"), key.get());
@@ -143,7 +144,7 @@ ValuePtr dict_get(Walk& walk, const CallArgs& args) {
 
 DictValue::Entry entry_of_pair(Walk& walk, const ValuePtr& pair) {
   auto items = walk.iterate(pair);
-  if (!items || items->size() != 2) walk.raise_here();
+  if (!items || items->size() != 2) raise_here();
   return {walk.key_of((*items)[0]), (*items)[1]};
 }
 
@@ -160,14 +161,14 @@ std::vector<DictValue::Entry> entries_for_update(Walk& walk, const ValuePtr& giv
   const ValuePtr value = walk.copied_mapping(given);
   if (auto entries = walk.entries_of(value)) return std::move(*entries);
   auto pairs = walk.iterate(value);
-  if (!pairs) walk.graph_break(BreakReason::unknown_container, describe(value));
+  if (!pairs) graph_break(BreakReason::unknown_container, describe(value));
   std::vector<DictValue::Entry> entries;
   for (const ValuePtr& pair : *pairs) entries.push_back(entry_of_pair(walk, pair));
   return entries;
 }
 
 ValuePtr dict_pop(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 1, 2);
+  require_method_count(args, 1, 2);
   const ValuePtr& dict = dict_of(walk, args, "pop");
   Ref key = walk.key_in(dict, args.positional[1]);
   ValuePtr value = walk.dict_item(dict, key.get());
@@ -178,24 +179,24 @@ ValuePtr dict_pop(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr dict_popitem(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 0, 0);
+  require_method_count(args, 0, 0);
   const ValuePtr& dict = dict_of(walk, args, "popitem");
   auto entries = walk.entries_of(dict);
   if (!entries) break_on_method(walk, args, "popitem");
-  if (entries->empty()) walk.raise_here();
+  if (entries->empty()) raise_here();
   DictValue::Entry last = entries->back();
   walk.dict_delete(dict, last.key.get());
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.value_of_key(last.key.get()), last.value});
 }
 
 ValuePtr dict_clear(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 0, 0);
+  require_method_count(args, 0, 0);
   walk.dict_clear(dict_of(walk, args, "clear"));
   return walk.none();
 }
 
 ValuePtr dict_setdefault(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 1, 2);
+  require_method_count(args, 1, 2);
   const ValuePtr& dict = dict_of(walk, args, "setdefault");
   Ref key = walk.key_in(dict, args.positional[1]);
   if (ValuePtr known = walk.dict_item(dict, key.get())) return known;
@@ -206,7 +207,7 @@ ValuePtr dict_setdefault(Walk& walk, const CallArgs& args) {
 
 ValuePtr dict_update(Walk& walk, const CallArgs& args) {
   const ValuePtr& dict = dict_of(walk, args, "update");
-  if (args.positional.size() > 2) walk.raise_here();
+  if (args.positional.size() > 2) raise_here();
   std::vector<DictValue::Entry> stores;
   auto* iterator = args.positional.size() == 2 ? as<IteratorValue>(args.positional[1]) : nullptr;
   if (iterator != nullptr) {
@@ -227,9 +228,9 @@ ValuePtr ordered_update(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr dict_copy(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 0, 0);
+  require_method_count(args, 0, 0);
   auto entries = type_of(args.positional[0]) == &PyDict_Type ? walk.entries_of(args.positional[0]) : nullptr;
-  if (!entries) walk.graph_break(BreakReason::unknown_container, describe(args.positional[0]));
+  if (!entries) graph_break(BreakReason::unknown_container, describe(args.positional[0]));
   auto copy = make_value<DictValue>();
   copy->entries = std::move(*entries);
   return copy;
@@ -237,11 +238,11 @@ ValuePtr dict_copy(Walk& walk, const CallArgs& args) {
 
 // dict.fromkeys(keys, value), on dict itself.
 ValuePtr dict_from_keys(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() < 2 || args.positional.size() > 3 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() < 2 || args.positional.size() > 3 || !args.keywords.empty()) raise_here();
   if (walk.identity_of(args.positional[0]).get() != reinterpret_cast<PyObject*>(&PyDict_Type))
-    walk.graph_break(BreakReason::unknown_container, "fromkeys of a subclass");
+    graph_break(BreakReason::unknown_container, "fromkeys of a subclass");
   auto keys = walk.iterate(args.positional[1], LengthHint::NotAsked);
-  if (!keys) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
+  if (!keys) graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   auto dict = make_value<DictValue>();
   ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.none();
   for (const ValuePtr& key : *keys) walk.dict_set(dict, walk.key_of(key).get(), value);
@@ -250,7 +251,7 @@ ValuePtr dict_from_keys(Walk& walk, const CallArgs& args) {
 
 // dict.__getitem__(d, key), as a __getattr__ may be.
 ValuePtr dict_get_item(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 1, 1);
+  require_method_count(args, 1, 1);
   const ValuePtr& dict = dict_of(walk, args, "__getitem__");
   if (type_of(dict) != &PyDict_Type &&
       walk.type_attribute(dict, check(PyUnicode_InternFromString("__missing__")).get()))
@@ -269,15 +270,15 @@ DictValue* ordered_of(Walk& walk, const CallArgs& args, const char* method) {
 bool last_of(Walk& walk, const CallArgs& args, size_t place) {
   const ValuePtr* last = args.positional.size() > place ? &args.positional[place] : args.keyword("last");
   bool by_name = last != nullptr && args.positional.size() <= place;
-  if (args.positional.size() > place + 1 || args.keywords.size() > (by_name ? 1u : 0u)) walk.raise_here();
+  if (args.positional.size() > place + 1 || args.keywords.size() > (by_name ? 1u : 0u)) raise_here();
   std::optional<bool> truth = last != nullptr ? walk.truth_of(*last) : true;
-  if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(*last));
+  if (!truth) graph_break(BreakReason::unknown_truth, describe(*last));
   return *truth;
 }
 
 ValuePtr ordered_move_to_end(Walk& walk, const CallArgs& args) {
   DictValue* dict = ordered_of(walk, args, "move_to_end");
-  if (args.positional.size() < 2) walk.raise_here();
+  if (args.positional.size() < 2) raise_here();
   bool last = last_of(walk, args, 2);
   Ref key = walk.key_of(args.positional[1]);
   walk.keep_apart_in_dict(key, *dict);

@@ -4,6 +4,7 @@
 #include "frontends/memory_format_object.h"
 #include "frontends/tensor_conversions.h"
 #include "guards/held_object.h"
+#include "symbolic/outcomes.h"
 #include "tensor/shapes/memory_format.h"
 
 namespace md {
@@ -19,7 +20,7 @@ Ref plain_argument(Walk& walk, std::string_view method, const ValuePtr& value) {
   if (Ref constant = walk.constant_of(value)) return constant;
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !can_hold_strongly(object->object.get()))
-    walk.graph_break(BreakReason::tensor_operands, str_cat(method, ": ", describe(value)));
+    graph_break(BreakReason::tensor_operands, str_cat(method, ": ", describe(value)));
   return Ref::share(walk.identity_of(value));
 }
 
@@ -47,16 +48,16 @@ std::optional<Conversion> conversion(Walk& walk, std::string_view method, const 
   bool with_keywords = !args.keywords.empty();
   if (method == "type_as") {
     auto* other = args.positional.size() == 2 && !with_keywords ? as<TensorValue>(args.positional[1]) : nullptr;
-    if (other == nullptr) walk.raise_here();
+    if (other == nullptr) raise_here();
     walk.guard_tensor(other);
     return Conversion{.dtype = other->spec.dtype};
   }
   const ConversionMethod* row = find_conversion_method(method);
   if (row == nullptr) return std::nullopt;
   Conversion wanted{.dtype = row->dtype.value_or(spec.dtype)};
-  if (args.positional.size() > 1 || args.keywords.size() > 1) walk.raise_here();
+  if (args.positional.size() > 1 || args.keywords.size() > 1) raise_here();
   for (const auto& [name, value] : args.keywords) {
-    if (PyUnicode_CompareWithASCIIString(name, "memory_format") != 0) walk.raise_here();
+    if (PyUnicode_CompareWithASCIIString(name, "memory_format") != 0) raise_here();
     set_memory_format(wanted, row->name, plain_argument(walk, method, value));
   }
   return wanted;
@@ -81,9 +82,9 @@ ValuePtr call_conversion(Walk& walk, std::string_view method, TensorValue* tenso
   try {
     wanted = conversion(walk, method, tensor->spec, args);
   } catch (const Error&) {
-    walk.raise_here();
+    raise_here();
   } catch (const PythonError&) {
-    walk.raise_here();
+    raise_here();
   }
   if (!wanted) return nullptr;
   const ValuePtr& self = args.positional[0];

@@ -3,6 +3,7 @@
 
 #include "cpython/library_types.h"
 #include "guards/object_fields.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/sequence_search.h"
 
 namespace md {
@@ -11,7 +12,7 @@ namespace {
 
 std::vector<ValuePtr>& contents_of(Walk& walk, const CallArgs& args, bool keeps_iterators = false) {
   std::vector<ValuePtr>* items = walk.deque_contents(args.positional[0], keeps_iterators);
-  if (items == nullptr) walk.graph_break(BreakReason::unknown_container, describe(args.positional[0]));
+  if (items == nullptr) graph_break(BreakReason::unknown_container, describe(args.positional[0]));
   return *items;
 }
 
@@ -23,7 +24,7 @@ int64_t room_of(Walk& walk, const ValuePtr& deque) {
     auto* object = as<ObjectValue>(deque);
     std::optional<int> field = object_field(walk.exact_type(deque), kMaxlen);
     ValuePtr maxlen = walk.at(walk.sources().get(SourceKind::Field, object->source, kMaxlen, *field));
-    if (!maxlen) walk.graph_break(BreakReason::unknown_container, "a deque of more than 256 places");
+    if (!maxlen) graph_break(BreakReason::unknown_container, "a deque of more than 256 places");
     if (Ref known = walk.constant_of(maxlen); known.get() == Py_None) return -1;
     return *walk.int_of(maxlen);
   }
@@ -45,7 +46,7 @@ void push_front(Walk& walk, const ValuePtr& deque, std::vector<ValuePtr>& items,
 
 ValuePtr call_deque(Walk& walk, const CallArgs& args) {
   ValuePtr items = args.positional.empty() ? nullptr : args.positional[0], maxlen = walk.none();
-  if (args.positional.size() > 2) walk.raise_here();
+  if (args.positional.size() > 2) raise_here();
   if (args.positional.size() == 2) maxlen = args.positional[1];
   for (const auto& [name, value] : args.keywords) {
     if (PyUnicode_CompareWithASCIIString(name, "iterable") == 0 && !items) {
@@ -53,17 +54,17 @@ ValuePtr call_deque(Walk& walk, const CallArgs& args) {
     } else if (PyUnicode_CompareWithASCIIString(name, "maxlen") == 0 && args.positional.size() < 2) {
       maxlen = value;
     } else {
-      walk.raise_here();
+      raise_here();
     }
   }
   bool is_bounded = !walk.same_object(maxlen, walk.none());
   std::optional<int64_t> room = is_bounded ? walk.int_of(maxlen) : 0;
-  if (!room || *room < 0) walk.raise_here();
+  if (!room || *room < 0) raise_here();
   auto made = make_value<SequenceValue>(true, std::vector<ValuePtr>{});
   made->type = walk.constant(reinterpret_cast<PyObject*>(deque_type()));
   made->maxlen = maxlen;
   auto elements = items ? walk.iterate(items) : std::make_unique<std::vector<ValuePtr>>();
-  if (!elements) walk.graph_break(BreakReason::unknown_iteration, describe(items));
+  if (!elements) graph_break(BreakReason::unknown_iteration, describe(items));
   made->items = std::move(*elements);
   if (is_bounded && static_cast<int64_t>(made->items.size()) > *room)
     made->items.erase(made->items.begin(), made->items.end() - *room);
@@ -72,7 +73,7 @@ ValuePtr call_deque(Walk& walk, const CallArgs& args) {
 
 template <bool at_left>
 ValuePtr call_append(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 1, 1);
+  require_method_count(args, 1, 1);
   std::vector<ValuePtr>& items = contents_of(walk, args);
   (at_left ? push_front : push_back)(walk, args.positional[0], items, args.positional[1]);
   return walk.none();
@@ -80,10 +81,10 @@ ValuePtr call_append(Walk& walk, const CallArgs& args) {
 
 template <bool at_left>
 ValuePtr call_extend(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 1, 1);
+  require_method_count(args, 1, 1);
   // A deque that is extended by itself is copied first.
   auto values = walk.iterate(args.positional[1], LengthHint::NotAsked);
-  if (!values) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
+  if (!values) graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   bool is_same = values->empty() || room_of(walk, args.positional[0]) == 0;
   std::vector<ValuePtr>& items = contents_of(walk, args, /*keeps_iterators=*/is_same);
   for (ValuePtr& value : *values) (at_left ? push_front : push_back)(walk, args.positional[0], items, std::move(value));
@@ -92,7 +93,7 @@ ValuePtr call_extend(Walk& walk, const CallArgs& args) {
 
 template <bool at_left>
 ValuePtr call_pop(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 0, 0);
+  require_method_count(args, 0, 0);
   std::optional<int64_t> length = walk.length_of(args.positional[0]);
   if (length && *length == 0) walk.raise_known(PyExc_IndexError, {walk.string("pop from an empty deque")});
   std::vector<ValuePtr>& items = contents_of(walk, args);
@@ -102,16 +103,16 @@ ValuePtr call_pop(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_clear(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 0, 0);
+  require_method_count(args, 0, 0);
   bool is_same = walk.length_of(args.positional[0]) == 0;
   contents_of(walk, args, /*keeps_iterators=*/is_same).clear();
   return walk.none();
 }
 
 ValuePtr call_rotate(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 0, 1);
+  require_method_count(args, 0, 1);
   std::optional<int64_t> by = args.positional.size() > 1 ? walk.int_of(args.positional[1]) : 1;
-  if (!by) walk.graph_break(BreakReason::unknown_subscript, "deque.rotate by an unknown number");
+  if (!by) graph_break(BreakReason::unknown_subscript, "deque.rotate by an unknown number");
   int64_t length = walk.length_of(args.positional[0]).value_or(0);
   std::vector<ValuePtr>& items = contents_of(walk, args, /*keeps_iterators=*/length < 2);
   if (length == 0) return walk.none();
@@ -121,16 +122,16 @@ ValuePtr call_rotate(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_reverse(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 0, 0);
+  require_method_count(args, 0, 0);
   std::vector<ValuePtr>& items = contents_of(walk, args, /*keeps_iterators=*/true);
   std::reverse(items.begin(), items.end());
   return walk.none();
 }
 
 ValuePtr call_copy(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 0, 0);
+  require_method_count(args, 0, 0);
   auto elements = walk.elements_of(args.positional[0]);
-  if (!elements) walk.raise_here();
+  if (!elements) raise_here();
   int64_t room = room_of(walk, args.positional[0]);
   auto made = make_value<SequenceValue>(true, std::move(*elements));
   made->type = walk.constant(reinterpret_cast<PyObject*>(deque_type()));
@@ -140,9 +141,9 @@ ValuePtr call_copy(Walk& walk, const CallArgs& args) {
 
 template <bool counts>
 ValuePtr call_search(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 1, 1);
+  require_method_count(args, 1, 1);
   auto items = walk.elements_of(args.positional[0]);
-  if (!items) walk.raise_here();
+  if (!items) raise_here();
   return search_items(walk, args, *items, counts);
 }
 

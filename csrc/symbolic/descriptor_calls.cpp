@@ -1,5 +1,6 @@
 // staticmethod, classmethod and property of functions, as decorators in the body of a class.
 #include "symbolic/copied_names.h"
+#include "symbolic/outcomes.h"
 
 namespace md {
 
@@ -19,8 +20,8 @@ ValuePtr make(Walk& walk, PyTypeObject* type, std::vector<ValuePtr> parts) {
 // Making one reads attributes of what it wraps: of a function, that runs no code.
 template <PyTypeObject* type>
 ValuePtr make_wrapper(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 1, 1);
-  if (!is_function(walk, args.positional[0])) walk.graph_break(BreakReason::object_creation, type->tp_name);
+  require_count(args, 1, 1);
+  if (!is_function(walk, args.positional[0])) graph_break(BreakReason::object_creation, type->tp_name);
   return make(walk, type, args.positional);
 }
 
@@ -28,28 +29,28 @@ constexpr const char* kParts[] = {"fget", "fset", "fdel"};
 
 ValuePtr make_property(Walk& walk, const CallArgs& args) {
   std::vector<ValuePtr> parts = args.positional;
-  if (parts.size() > std::size(kParts)) walk.graph_break(BreakReason::object_creation, "property");
+  if (parts.size() > std::size(kParts)) graph_break(BreakReason::object_creation, "property");
   for (const auto& [name, value] : args.keywords) {
     size_t at = 0;
     while (at < std::size(kParts) && PyUnicode_CompareWithASCIIString(name, kParts[at]) != 0) ++at;
-    if (at == std::size(kParts)) walk.graph_break(BreakReason::object_creation, "property");
-    if (at < args.positional.size()) walk.raise_here();
+    if (at == std::size(kParts)) graph_break(BreakReason::object_creation, "property");
+    if (at < args.positional.size()) raise_here();
     while (parts.size() <= at) parts.push_back(walk.none());
     parts[at] = value;
   }
   for (const ValuePtr& part : parts)
     if (!walk.same_object(part, walk.none()) && !is_function(walk, part))
-      walk.graph_break(BreakReason::object_creation, "property");
+      graph_break(BreakReason::object_creation, "property");
   return make(walk, &PyProperty_Type, std::move(parts));
 }
 
 // property.setter(self, function) and its like: another property, with this part.
 template <size_t at>
 ValuePtr copy_property(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 2, 2);
+  require_count(args, 2, 2);
   auto* made = as<MadeValue>(args.positional[0]);
   if (made == nullptr || type_of(args.positional[0]) != &PyProperty_Type || !is_function(walk, args.positional[1]))
-    walk.graph_break(BreakReason::object_creation, "property");
+    graph_break(BreakReason::object_creation, "property");
   std::vector<ValuePtr> parts = made->positional;
   while (parts.size() <= at) parts.push_back(walk.none());
   parts[at] = args.positional[1];
@@ -58,11 +59,11 @@ ValuePtr copy_property(Walk& walk, const CallArgs& args) {
 
 // function.__get__(function, object, type=None)
 ValuePtr bind_function(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 2, 3);
+  require_count(args, 2, 3);
   const ValuePtr &function = args.positional[0], &object = args.positional[1];
-  if (!walk.is_python_function(function)) walk.raise_here();
+  if (!walk.is_python_function(function)) raise_here();
   if (!walk.same_object(object, walk.none())) return make_value<BoundMethodValue>(function, object);
-  if (args.positional.size() == 2 || walk.same_object(args.positional[2], walk.none())) walk.raise_here();
+  if (args.positional.size() == 2 || walk.same_object(args.positional[2], walk.none())) raise_here();
   return function;
 }
 

@@ -8,6 +8,7 @@
 #include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/name_spaces.h"
+#include "symbolic/outcomes.h"
 
 namespace md {
 
@@ -81,7 +82,7 @@ ValuePtr subset(Walk& walk, const ValuePtr& group, const std::vector<ValuePtr>& 
   state.split_from = from->exception->split_from ? from->exception->split_from : group;
   if (ValuePtr* notes = from->find(kNotes)) {
     auto items = walk.elements_of(*notes);
-    if (!items) walk.graph_break(BreakReason::exception_construct, "notes of a group");
+    if (!items) graph_break(BreakReason::exception_construct, "notes of a group");
     exception_of(made)->attributes.emplace_back(Ref::share(kNotes), make_value<SequenceValue>(true, *items));
   }
   return made;
@@ -125,9 +126,8 @@ bool is_valid_for_star(Walk& walk, const ValuePtr& classes) {
 void check_eg_match(Walk& walk, const Instruction& at) {
   ValuePtr value = walk.peek(2), classes = walk.peek(1);
   bool is_none = walk.same_object(value, walk.none());
-  if (!is_none && exception_of(value) == nullptr)
-    walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
-  if (!is_valid_for_star(walk, classes)) walk.raise_here();
+  if (!is_none && exception_of(value) == nullptr) graph_break(BreakReason::exception_construct, opcode_name(at.op));
+  if (!is_valid_for_star(walk, classes)) raise_here();
   Split parts{nullptr, value};
   if (!is_none) parts = split(walk, value, of_classes(walk, classes));
   if (parts.match && !is_group(parts.match)) {
@@ -151,8 +151,7 @@ void add_leaves(const ValuePtr& exception, std::vector<ValuePtr>& leaves) {
 void prep_reraise_star(Walk& walk, const Instruction& at) {
   ValuePtr original = walk.peek(2);
   auto left = walk.elements_of(walk.peek(1));
-  if (exception_of(original) == nullptr || !left)
-    walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
+  if (exception_of(original) == nullptr || !left) graph_break(BreakReason::exception_construct, opcode_name(at.op));
   std::erase_if(*left, [&](const ValuePtr& each) { return walk.same_object(each, walk.none()); });
   ValuePtr result;
   if (!left->empty() && !is_group(original)) {
@@ -162,7 +161,7 @@ void prep_reraise_star(Walk& walk, const Instruction& at) {
     for (const ValuePtr& each : *left) {
       InstanceValue* exception = exception_of(each);
       bool is_part = each == original || (exception != nullptr && exception->exception->split_from == original);
-      if (!is_part) walk.graph_break(BreakReason::exception_construct, "an exception raised in except*");
+      if (!is_part) graph_break(BreakReason::exception_construct, "an exception raised in except*");
       add_leaves(each, leaves);
     }
     result = split(walk, original, [&](const ValuePtr& each) {
@@ -176,10 +175,9 @@ void prep_reraise_star(Walk& walk, const Instruction& at) {
 const OpcodeRegistration registration{{Opcode::CHECK_EG_MATCH, check_eg_match},
                                       {Opcode::PREP_RERAISE_STAR, prep_reraise_star}};
 
-const ValuePtr& group_argument(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 1, 1);
-  if (!is_group(args.positional[0]))
-    walk.graph_break(BreakReason::unknown_c_function, "a method of an exception group");
+const ValuePtr& group_argument(Walk&, const CallArgs& args) {
+  require_method_count(args, 1, 1);
+  if (!is_group(args.positional[0])) graph_break(BreakReason::unknown_c_function, "a method of an exception group");
   return args.positional[0];
 }
 
@@ -189,7 +187,7 @@ Split split_by(Walk& walk, const CallArgs& args) {
   if (!walk.is_python_function(condition)) return split(walk, group, of_classes(walk, condition));
   return split(walk, group, [&](const ValuePtr& each) {
     std::optional<bool> truth = walk.truth_of(walk.call_now(condition, {{each}, {}}));
-    if (!truth) walk.graph_break(BreakReason::unknown_truth, "what a condition of split() gives");
+    if (!truth) graph_break(BreakReason::unknown_truth, "what a condition of split() gives");
     return *truth;
   });
 }
@@ -216,17 +214,17 @@ ValuePtr call_derive(Walk& walk, const CallArgs& args) {
 bool is_group_class(PyTypeObject* type) { return type == plain_group_class() || type == base_group_class(); }
 
 ValuePtr make_group(Walk& walk, const ValuePtr& type, const CallArgs& args) {
-  walk.require_count(args, 2, 2);
+  require_count(args, 2, 2);
   bool is_sequence =
       walk.is_exactly(args.positional[1], &PyList_Type) || walk.is_exactly(args.positional[1], &PyTuple_Type);
   auto exceptions = is_sequence ? walk.elements_of(args.positional[1]) : nullptr;
-  if (!exceptions) walk.graph_break(BreakReason::object_creation, "an exception group");
+  if (!exceptions) graph_break(BreakReason::object_creation, "an exception group");
   bool is_valid = walk.is_exactly(args.positional[0], &PyUnicode_Type) && !exceptions->empty();
   for (const ValuePtr& each : *exceptions) is_valid = is_valid && is_exception_class(walk.exact_type(each));
-  if (!is_valid) walk.raise_here();
+  if (!is_valid) raise_here();
   ValuePtr made = new_group(walk, args.positional[0], *exceptions, args.positional[1]);
   bool wants_plain = as<ObjectValue>(type)->object.get() == reinterpret_cast<PyObject*>(plain_group_class());
-  if (wants_plain && type_of(made) != plain_group_class()) walk.raise_here();
+  if (wants_plain && type_of(made) != plain_group_class()) raise_here();
   return made;
 }
 

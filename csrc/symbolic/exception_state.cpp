@@ -3,6 +3,7 @@
 //  2. A traceback only Python has: that there is one is known.
 #include "cpython/imports.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/outcomes.h"
 
 #include <unordered_set>
 
@@ -22,7 +23,7 @@ bool is_named(BorrowedRef name, const char* text) { return PyUnicode_CompareWith
 void require_nothing_handled(Walk& walk) {
   Ref handled = Ref::steal(PyErr_GetHandledException());
   if (handled && handled.get() != Py_None)
-    walk.graph_break(BreakReason::unknown_c_function, "what is handled when the region starts");
+    graph_break(BreakReason::unknown_c_function, "what is handled when the region starts");
   walk.guards().absent(walk.sources().get(SourceKind::HandledException, nullptr, nullptr));
 }
 
@@ -34,13 +35,13 @@ ValuePtr handled_now(Walk& walk) {
 }
 
 ValuePtr call_exception(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 0, 0);
+  require_count(args, 0, 0);
   ValuePtr handled = handled_now(walk);
   return handled ? handled : walk.none();
 }
 
 ValuePtr call_exc_info(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 0, 0);
+  require_count(args, 0, 0);
   ValuePtr handled = handled_now(walk);
   std::vector<ValuePtr> parts(3, walk.none());
   if (handled) parts = {walk.type_value(handled), handled, make_value<RaisedPartValue>(handled, true)};
@@ -49,10 +50,10 @@ ValuePtr call_exc_info(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_add_note(Walk& walk, const CallArgs& args) {
   static PyObject* const kNotes = PyUnicode_InternFromString("__notes__");
-  walk.require_method_count(args, 1, 1);
+  require_method_count(args, 1, 1);
   InstanceValue* exception = exception_of(args.positional[0]);
-  if (exception == nullptr) walk.graph_break(BreakReason::unknown_c_function, "add_note");
-  if (walk.exact_type(args.positional[1]) != &PyUnicode_Type) walk.raise_here();
+  if (exception == nullptr) graph_break(BreakReason::unknown_c_function, "add_note");
+  if (walk.exact_type(args.positional[1]) != &PyUnicode_Type) raise_here();
   ValuePtr* notes = exception->find(kNotes);
   if (notes == nullptr) {
     exception->attributes.emplace_back(Ref::share(kNotes),
@@ -60,7 +61,7 @@ ValuePtr call_add_note(Walk& walk, const CallArgs& args) {
     return walk.none();
   }
   if (!walk.is_exactly(*notes, &PyList_Type) || !walk.list_append(*notes, args.positional[1]))
-    walk.graph_break(BreakReason::unknown_c_function, "add_note");
+    graph_break(BreakReason::unknown_c_function, "add_note");
   return walk.none();
 }
 

@@ -7,6 +7,7 @@
 #include "cpython/imports.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/key_stand_in.h"
+#include "symbolic/outcomes.h"
 
 namespace md {
 
@@ -36,14 +37,14 @@ bool catches(Walk& walk, const ValuePtr& exception, const ValuePtr& classes, boo
     return found;
   }
   PyObject* known = walk.identity_of(classes);
-  if (known == nullptr || !PyExceptionClass_Check(known)) walk.raise_here();
+  if (known == nullptr || !PyExceptionClass_Check(known)) raise_here();
   return is_object_of(walk, exception, reinterpret_cast<PyTypeObject*>(known));
 }
 
 void check_exc_match(Walk& walk, const Instruction& at) {
   ValuePtr value = walk.peek(2);
   if (exception_of(value) == nullptr && value->kind != ValueKind::Object)
-    walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
+    graph_break(BreakReason::exception_construct, opcode_name(at.op));
   bool matches = catches(walk, value, walk.peek(1));
   walk.pop();
   walk.push(walk.boolean(matches));
@@ -51,7 +52,7 @@ void check_exc_match(Walk& walk, const Instruction& at) {
 
 void push_exc_info(Walk& walk, const Instruction& at) {
   InstanceValue* exception = exception_of(walk.peek());
-  if (exception == nullptr) walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
+  if (exception == nullptr) graph_break(BreakReason::exception_construct, opcode_name(at.op));
   ValuePtr value = walk.pop();
   walk.handled().push_back(value);
   walk.push(make_value<RaisedPartValue>(value, false));
@@ -59,8 +60,7 @@ void push_exc_info(Walk& walk, const Instruction& at) {
 }
 
 void pop_except(Walk& walk, const Instruction& at) {
-  if (walk.peek()->kind != ValueKind::RaisedPart)
-    walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
+  if (walk.peek()->kind != ValueKind::RaisedPart) graph_break(BreakReason::exception_construct, opcode_name(at.op));
   walk.pop();
   walk.handled().pop_back();
 }
@@ -69,13 +69,13 @@ void reraise(Walk& walk, const Instruction&) { raise_again(walk, walk.peek()); }
 
 void raise_varargs(Walk& walk, const Instruction& at) {
   if (at.arg == 0) {
-    if (walk.handled().empty()) walk.raise_here();
+    if (walk.handled().empty()) raise_here();
     raise_again(walk, walk.handled().back());
   }
   ValuePtr exception = exception_to_raise(walk, walk.peek(at.arg));
   bool is_from_none = at.arg == 2 && walk.same_object(walk.peek(), walk.none());
   ValuePtr cause = at.arg == 2 && !is_from_none ? exception_to_raise(walk, walk.peek()) : nullptr;
-  if (!exception || (at.arg == 2 && !is_from_none && !cause)) walk.raise_here();
+  if (!exception || (at.arg == 2 && !is_from_none && !cause)) raise_here();
   if (at.arg == 2) set_cause(*exception_of(exception), cause);
   exception_of(exception)->exception->split_from = nullptr;
   walk.raise_exception(exception);
@@ -84,7 +84,7 @@ void raise_varargs(Walk& walk, const Instruction& at) {
 // From the top: exception, what was handled before, position, the self of __exit__ from 3.14 on, __exit__.
 void with_except_start(Walk& walk, const Instruction& at) {
   ValuePtr exception = walk.peek(1);
-  if (exception_of(exception) == nullptr) walk.graph_break(BreakReason::exception_construct, opcode_name(at.op));
+  if (exception_of(exception) == nullptr) graph_break(BreakReason::exception_construct, opcode_name(at.op));
   ValuePtr traceback = make_value<RaisedPartValue>(exception, true);
   CallArgs args{{walk.type_value(exception), exception, traceback}, {}};
   if (at.arg == 5 && walk.peek(4)->kind != ValueKind::Null)
@@ -95,7 +95,7 @@ void with_except_start(Walk& walk, const Instruction& at) {
 // A StopIteration does not leave a generator.
 void stop_iteration_error(Walk& walk, const Instruction&) {
   InstanceValue* exception = exception_of(walk.peek());
-  if (exception == nullptr || is_subclass(class_of(*exception), PyExc_StopIteration)) walk.raise_here();
+  if (exception == nullptr || is_subclass(class_of(*exception), PyExc_StopIteration)) raise_here();
 }
 
 const OpcodeRegistration registration{{Opcode::PUSH_EXC_INFO, push_exc_info},
@@ -113,7 +113,7 @@ PyObject* args_name() {
 
 // BaseException.__init__(self, *args), reached by super().__init__(...): it sets `args`.
 ValuePtr call_exception_init(Walk& walk, const CallArgs& args) {
-  if (args.positional.empty() || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.empty() || !args.keywords.empty()) raise_here();
   const ValuePtr& self = args.positional[0];
   std::vector<ValuePtr> kept(args.positional.begin() + 1, args.positional.end());
   if (InstanceValue* made = exception_of(self)) {
@@ -122,7 +122,7 @@ ValuePtr call_exception_init(Walk& walk, const CallArgs& args) {
   }
   bool is_real = self->kind == ValueKind::Object && is_exception_class(walk.exact_type(self)) &&
                  is_args_descriptor(walk.type_attribute(self, args_name())) && walk.source_of(self) != nullptr;
-  if (!is_real) walk.graph_break(BreakReason::object_creation, "__init__ of an exception");
+  if (!is_real) graph_break(BreakReason::object_creation, "__init__ of an exception");
   walk.attribute_store(self, args_name(), make_value<SequenceValue>(false, std::move(kept)));
   return walk.none();
 }
@@ -141,8 +141,8 @@ ValuePtr exception_to_raise(Walk& walk, const ValuePtr& operand) {
   return make_exception(walk, operand, {});
 }
 
-void raise_again(Walk& walk, const ValuePtr& exception) {
-  if (exception_of(exception) == nullptr) walk.raise_here();
+void raise_again(Walk&, const ValuePtr& exception) {
+  if (exception_of(exception) == nullptr) raise_here();
   PyErr_Clear();
   throw RaiseSignal{exception};
 }
@@ -185,7 +185,7 @@ ValuePtr exception_init(Walk& walk, const Handle<InstanceValue>& exception) {
   ValuePtr init = walk.type_attribute(exception, kInit);
   if (init && walk.is_python_function(init)) return init;
   bool is_builtin = init && init->kind == ValueKind::Object && type_of(init) == &PyWrapperDescr_Type;
-  if (!is_builtin) walk.graph_break(BreakReason::object_creation, describe(exception));
+  if (!is_builtin) graph_break(BreakReason::object_creation, describe(exception));
   walk.identity_of(init);
   return nullptr;
 }

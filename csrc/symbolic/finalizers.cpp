@@ -3,6 +3,7 @@
 
 #include "cpython/frame.h"
 #include "cpython/weak_reference.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/walk.h"
 
 namespace md {

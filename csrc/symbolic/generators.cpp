@@ -6,6 +6,7 @@
 #include "base/config.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/outcomes.h"
 
 namespace md {
 
@@ -19,11 +20,11 @@ bool is_handler(const Bytecode& bytecode, const ExceptionHandler& handler) {
   return op != Opcode::STOPITERATION_ERROR && op != Opcode::CALL_INTRINSIC;
 }
 
-IteratorValue* generator_of(Walk& walk, const CallArgs& args, size_t count) {
+IteratorValue* generator_of(Walk&, const CallArgs& args, size_t count) {
   auto* iterator = args.positional.empty() ? nullptr : as<IteratorValue>(args.positional[0]);
   if (iterator == nullptr || iterator->iterator_kind != IteratorKind::Generator)
-    walk.graph_break(BreakReason::foreign_next, args.positional.empty() ? "" : describe(args.positional[0]));
-  if (args.positional.size() != count || !args.keywords.empty()) walk.raise_here();
+    graph_break(BreakReason::foreign_next, args.positional.empty() ? "" : describe(args.positional[0]));
+  if (args.positional.size() != count || !args.keywords.empty()) raise_here();
   return iterator;
 }
 
@@ -50,9 +51,9 @@ ValuePtr call_throw(Walk& walk, const CallArgs& args) {
   bool has_type = args.positional.size() == 4;
   IteratorValue* generator = generator_of(walk, args, has_type ? 4 : 2);
   const ValuePtr& value = args.positional[has_type ? 2 : 1];
-  if (exception_of(value) == nullptr) walk.graph_break(BreakReason::generator_call, "throw()");
+  if (exception_of(value) == nullptr) graph_break(BreakReason::generator_call, "throw()");
   if (has_type && walk.type_value(value) != args.positional[1])
-    walk.graph_break(BreakReason::generator_call, "throw() of another class");
+    graph_break(BreakReason::generator_call, "throw() of another class");
   if (auto yielded = walk.throw_into(generator, value)) return *yielded;
   end_of(walk, generator);
 }
@@ -69,7 +70,7 @@ ValuePtr close_by_exception(Walk& walk, IteratorValue* generator) {
     if (!is_end) throw;
     return walk.none();
   }
-  if (yielded) walk.raise_here();
+  if (yielded) raise_here();
   return PY_VERSION_HEX >= 0x030D0000 ? generator->returned : walk.none();
 }
 
@@ -81,19 +82,19 @@ ValuePtr call_close(Walk& walk, const CallArgs& args) {
 }
 
 void return_generator(Walk& walk, const Instruction& at) {
-  if (walk.frame().generator == nullptr) walk.graph_break(BreakReason::async_construct, opcode_name(at.op));
+  if (walk.frame().generator == nullptr) graph_break(BreakReason::async_construct, opcode_name(at.op));
   walk.push(walk.none());
 }
 
 void yield_value(Walk& walk, const Instruction& at) {
-  if (walk.frame().generator == nullptr) walk.graph_break(BreakReason::async_construct, opcode_name(at.op));
+  if (walk.frame().generator == nullptr) graph_break(BreakReason::async_construct, opcode_name(at.op));
   walk.suspend(walk.pop());
 }
 
 void get_yield_from_iter(Walk& walk, const Instruction& at) {
-  if (walk.frame().generator == nullptr) walk.graph_break(BreakReason::async_construct, opcode_name(at.op));
+  if (walk.frame().generator == nullptr) graph_break(BreakReason::async_construct, opcode_name(at.op));
   ValuePtr iterator = walk.iterator_over(walk.peek());
-  if (!iterator) walk.graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
+  if (!iterator) graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
   walk.pop();
   walk.push(std::move(iterator));
 }
@@ -102,10 +103,10 @@ void send(Walk& walk, const Instruction& at) {
   ValuePtr sent = walk.peek(1);
   auto* iterator = as<IteratorValue>(walk.peek(2));
   if (iterator == nullptr || walk.frame().generator == nullptr)
-    walk.graph_break(BreakReason::async_construct, opcode_name(at.op));
+    graph_break(BreakReason::async_construct, opcode_name(at.op));
   bool is_generator = iterator->iterator_kind == IteratorKind::Generator;
   // Another iterator takes a value through its own send.
-  if (!is_generator && !walk.same_object(sent, walk.none())) walk.graph_break(BreakReason::generator_call, "send()");
+  if (!is_generator && !walk.same_object(sent, walk.none())) graph_break(BreakReason::generator_call, "send()");
   std::optional<ValuePtr> next = is_generator ? walk.resume(iterator, sent) : walk.next_of(iterator);
   ValuePtr result = next ? *next : is_generator ? iterator->returned : walk.none();
   walk.pop();

@@ -3,6 +3,7 @@
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "symbolic/key_stand_in.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -43,12 +44,12 @@ bool is_number(BorrowedRef key) {
   return PyLong_Check(key.get()) || PyFloat_Check(key.get()) || PyComplex_Check(key.get());
 }
 
-[[noreturn]] void break_on_numbers(Walk& walk) {
-  walk.graph_break(BreakReason::unhashable_key, "a number of id() beside other numbers");
+[[noreturn]] void break_on_numbers() {
+  graph_break(BreakReason::unhashable_key, "a number of id() beside other numbers");
 }
 
 ValuePtr call_id(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   return walk.identity_number(args.positional[0]);
 }
 
@@ -84,7 +85,7 @@ ValuePtr Walk::identity_number(const ValuePtr& value) {
 
 void Walk::keep_identities_apart(BorrowedRef key, BorrowedRef other) {
   bool is_identity = is_identity_stand_in(key), is_other = is_identity_stand_in(other);
-  if ((is_identity && is_number(other)) || (is_other && is_number(key))) break_on_numbers(*this);
+  if ((is_identity && is_number(other)) || (is_other && is_number(key))) break_on_numbers();
   if (key.get() == other.get() || !is_identity || !is_other) return;
   // Two equal numbers or texts, of which Python does not say whether they are one object.
   ValuePtr one = as<IdentityValue>(keys_[key])->of, another = as<IdentityValue>(keys_[other])->of;
@@ -99,7 +100,7 @@ void Walk::keep_apart_in_set(BorrowedRef key, BorrowedRef set) {
   // A loop over numbers beside few of id() does not go through the whole set each time.
   if (is_number(key) && PySet_GET_SIZE(set.get()) > static_cast<Py_ssize_t>(identities_.size())) {
     for (const Handle<IdentityValue>& identity : identities_)
-      if (PySet_Contains(set, identity->key) == 1) break_on_numbers(*this);
+      if (PySet_Contains(set, identity->key) == 1) break_on_numbers();
   } else if (is_number(key) || is_identity_stand_in(key)) {
     PyObject* other = nullptr;
     for (Py_ssize_t at = 0; pv_next_in_set(set, &at, &other) != 0;) keep_identities_apart(key, other);
@@ -110,7 +111,7 @@ void Walk::keep_apart_in_dict(BorrowedRef key, const DictValue& dict) {
   if (identities_.empty()) return;
   if (is_number(key) && dict.entries.size() > identities_.size()) {
     for (const Handle<IdentityValue>& identity : identities_)
-      if (dict.find(identity->key.get()) >= 0) break_on_numbers(*this);
+      if (dict.find(identity->key.get()) >= 0) break_on_numbers();
   } else if (is_number(key) || is_identity_stand_in(key)) {
     for (const DictValue::Entry& entry : dict.entries) keep_identities_apart(key, entry.key.get());
   }

@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "cpython/text.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -51,7 +52,7 @@ class ArgumentBinder {
       std::vector<ValuePtr> rest(args.positional.begin() + taken, args.positional.end());
       slots_[parameters()] = make_value<SequenceValue>(false, std::move(rest));
     } else if (count > taken) {
-      walk_.raise_here();
+      raise_here();
     }
   }
 
@@ -62,12 +63,12 @@ class ArgumentBinder {
     for (auto& [name, value] : args.keywords) {
       int slot = parameter_named(name.get());
       if (slot >= 0) {
-        if (!unset(slot)) walk_.raise_here();
+        if (!unset(slot)) raise_here();
         slots_[slot] = value;
       } else if (takes_rest && rest->find(name.get()) < 0) {
         rest->set(name.get(), value);
       } else {
-        walk_.raise_here();
+        raise_here();
       }
     }
     if (takes_rest) slots_[parameters() + ((callee_.code->co_flags & CO_VARARGS) != 0 ? 1 : 0)] = rest;
@@ -84,13 +85,13 @@ class ArgumentBinder {
       auto defaults = callee_.made->defaults ? walk_.elements_of(callee_.made->defaults) : nullptr;
       int count = defaults ? static_cast<int>(defaults->size()) : 0;
       int at = parameter - (callee_.code->co_argcount - count);
-      if (at < 0) walk_.raise_here();
+      if (at < 0) raise_here();
       return (*defaults)[at];
     }
     PyObject* defaults = PyFunction_GET_DEFAULTS(callee_.real->object.get());
     int count = defaults != nullptr && defaults != Py_None ? static_cast<int>(PyTuple_GET_SIZE(defaults)) : 0;
     int at = parameter - (callee_.code->co_argcount - count);
-    if (at < 0) walk_.raise_here();
+    if (at < 0) raise_here();
     // Defaults belong to the last parameters, however many there are.
     const Source* source = walk_.sources().get(SourceKind::Defaults, callee_.real->source, nullptr, at - count);
     walk_.guards().present(source);  // that there is one may be all that is asked
@@ -102,13 +103,13 @@ class ArgumentBinder {
     if (callee_.made != nullptr) {
       auto* defaults = as<DictValue>(callee_.made->kw_defaults);
       int at = defaults != nullptr ? defaults->find(name) : -1;
-      if (at < 0) walk_.raise_here();
+      if (at < 0) raise_here();
       return defaults->entries[at].value;
     }
-    if (walk_.any_dict_written_at(name)) walk_.graph_break(BreakReason::unguardable_object, "keyword defaults");
+    if (walk_.any_dict_written_at(name)) graph_break(BreakReason::unguardable_object, "keyword defaults");
     PyObject* defaults = PyFunction_GET_KW_DEFAULTS(callee_.real->object.get());
     PyObject* value = defaults != nullptr ? PyDict_GetItemWithError(defaults, name) : nullptr;
-    if (value == nullptr) walk_.raise_here();
+    if (value == nullptr) raise_here();
     const Source* source = walk_.sources().get(SourceKind::KwDefault, callee_.real->source, name);
     walk_.guards().present(source);
     return walk_.at(source, Ref::share(value));

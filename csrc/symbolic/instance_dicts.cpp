@@ -2,6 +2,7 @@
 #include "cpython/imports.h"
 #include "cpython/object_layout.h"
 #include "symbolic/name_spaces.h"
+#include "symbolic/outcomes.h"
 
 namespace md {
 
@@ -27,9 +28,8 @@ bool has_layout_of_object(PyTypeObject* type) {
   return type == &PyBaseObject_Type;
 }
 
-void require_text(Walk& walk, BorrowedRef key) {
-  if (!PyUnicode_CheckExact(key.get()))
-    walk.graph_break(BreakReason::unknown_subscript, "a __dict__ at what is no name");
+void require_text(Walk&, BorrowedRef key) {
+  if (!PyUnicode_CheckExact(key.get())) graph_break(BreakReason::unknown_subscript, "a __dict__ at what is no name");
 }
 
 // An attribute of this name in the dict is not what setting the attribute would reach.
@@ -42,16 +42,16 @@ void require_no_data_descriptor(Walk& walk, const ValuePtr& owner, BorrowedRef n
   if (may_change && !is_data)
     for (const char* method : {"__set__", "__delete__"})
       is_data = is_data || walk.type_attribute(found, check(PyUnicode_InternFromString(method)).get());
-  if (is_data) walk.graph_break(BreakReason::store_attribute, "a __dict__ beside a descriptor of the same name");
+  if (is_data) graph_break(BreakReason::store_attribute, "a __dict__ beside a descriptor of the same name");
 }
 
 ValuePtr call_vars(Walk& walk, const CallArgs& args) {
   static PyObject* const kDict = PyUnicode_InternFromString("__dict__");
   if (args.positional.empty() && args.keywords.empty()) return names_of_frame(walk);
-  if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   // Python says in its own words that there is none.
   ValuePtr value = walk.optional_attribute(args.positional[0], kDict);
-  if (!value) walk.raise_here();
+  if (!value) raise_here();
   return value;
 }
 
@@ -74,11 +74,11 @@ ValuePtr call_reduce(Walk& walk, const CallArgs& args) {
     ValuePtr slots = walk.type_attribute(self, check(PyUnicode_InternFromString("__slotnames__")).get());
     is_plain = is_plain && (!slots || walk.length_of(slots).value_or(1) == 0);
   }
-  if (!is_plain) walk.graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
+  if (!is_plain) graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
   Ref module = check(PyUnicode_InternFromString("copyreg")), name = check(PyUnicode_InternFromString("__newobj__"));
   ValuePtr copyreg = loaded_module(walk, module.get());
   ValuePtr maker = copyreg ? walk.optional_attribute(copyreg, name.get()) : nullptr;
-  if (!maker) walk.graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
+  if (!maker) graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
   auto of_class = make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.type_value(args.positional[0])});
   ValuePtr state = *walk.length_of(dict) > 0 ? dict : walk.none();
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{maker, of_class, state, walk.none(), walk.none()});

@@ -4,6 +4,7 @@
 #include "cpython/imports.h"
 #include "symbolic/builtin_calls.h"
 #include "symbolic/class_relations.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/user_operators.h"
 
 namespace md {
@@ -11,12 +12,12 @@ namespace md {
 namespace {
 
 ValuePtr call_iter(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() == 2 && args.keywords.empty() && !is_callable(walk, args.positional[0])) walk.raise_here();
+  if (args.positional.size() == 2 && args.keywords.empty() && !is_callable(walk, args.positional[0])) raise_here();
   if (args.positional.size() == 2 && args.keywords.empty())
     return walk.call_now(find_polyfill(reinterpret_cast<PyObject*>(&PyCallIter_Type)), args);
-  walk.require_count(args, 1, 1);
+  require_count(args, 1, 1);
   ValuePtr iterator = walk.any_iterator_over(args.positional[0]);
-  if (!iterator) walk.graph_break(BreakReason::unknown_iteration, describe(args.positional[0]));
+  if (!iterator) graph_break(BreakReason::unknown_iteration, describe(args.positional[0]));
   auto* made = as<IteratorValue>(iterator);
   return made->iterator_kind == IteratorKind::User ? made->bases[0] : iterator;
 }
@@ -26,7 +27,7 @@ ValuePtr call_user_next(Walk& walk, const CallArgs& args) {
   static PyObject* const kNext = PyUnicode_InternFromString("__next__");
   const ValuePtr& value = args.positional[0];
   ValuePtr method = walk.user_method(value, kNext);
-  if (!method) walk.graph_break(BreakReason::foreign_next, describe(value));
+  if (!method) graph_break(BreakReason::foreign_next, describe(value));
   if (args.positional.size() == 2)
     return walk.call_catching(method, {{value}, {}}, PyExc_StopIteration).value_or(args.positional[1]);
   walk.inline_function(method, {{value}, {}}, ContinuationKind::Push, nullptr);
@@ -34,7 +35,7 @@ ValuePtr call_user_next(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_next(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 1, 2);
+  require_count(args, 1, 2);
   auto* iterator = as<IteratorValue>(args.positional[0]);
   if (iterator == nullptr) return call_user_next(walk, args);
   if (std::optional<ValuePtr> next = walk.next_of(iterator)) return *next;
@@ -46,9 +47,9 @@ ValuePtr call_next(Walk& walk, const CallArgs& args) {
 
 // __next__ of an iterator of a built-in type.
 ValuePtr call_method_next(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 1, 1);
+  require_count(args, 1, 1);
   if (args.positional[0]->kind != ValueKind::Iterator)
-    walk.graph_break(BreakReason::foreign_next, describe(args.positional[0]));
+    graph_break(BreakReason::foreign_next, describe(args.positional[0]));
   return call_next(walk, args);
 }
 
@@ -57,7 +58,7 @@ ValuePtr call_enumerate(Walk& walk, const CallArgs& args) {
   const ValuePtr* start_value = args.positional.size() > 1 ? &args.positional[1] : args.keyword("start");
   if (args.positional.empty() || args.positional.size() > 2 ||
       args.keywords.size() > (args.positional.size() > 1 ? 0u : 1u))
-    walk.raise_here();
+    raise_here();
   if (start_value != nullptr) {
     std::optional<int64_t> known = walk.int_of(*start_value);
     if (!known) break_on_builtin(walk, "enumerate", *start_value);
@@ -77,7 +78,7 @@ ValuePtr call_zip(Walk& walk, const CallArgs& args) {
     if (!truth) break_on_builtin(walk, "zip", *value);
     strict = *truth;
   } else if (!args.keywords.empty()) {
-    walk.raise_here();
+    raise_here();
   }
   std::vector<ValuePtr> bases;
   for (const ValuePtr& value : args.positional) {
@@ -93,8 +94,7 @@ ValuePtr call_zip(Walk& walk, const CallArgs& args) {
 template <IteratorKind kind>
 ValuePtr call_map_filter(Walk& walk, const CallArgs& args) {
   bool is_map = kind == IteratorKind::Map;
-  if (args.positional.size() < 2 || (!is_map && args.positional.size() > 2) || !args.keywords.empty())
-    walk.raise_here();
+  if (args.positional.size() < 2 || (!is_map && args.positional.size() > 2) || !args.keywords.empty()) raise_here();
   std::vector<ValuePtr> bases{args.positional[0]};
   for (size_t i = 1; i < args.positional.size(); ++i) {
     ValuePtr inner = walk.any_iterator_over(args.positional[i]);
@@ -112,7 +112,7 @@ ValuePtr reversed_over(Walk& walk, const ValuePtr& sequence, int64_t length) {
 }
 
 ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 1, 1);
+  require_count(args, 1, 1);
   ValuePtr value = args.positional[0];
   bool is_plain =
       type_of(value) == &PyList_Type ||
@@ -167,13 +167,13 @@ ValuePtr sum_of_numbers(Walk& walk, BorrowedRef function, const ValuePtr& start,
 
 ValuePtr call_sum(Walk& walk, const CallArgs& args) {
   static PyObject* const function = imported("builtins", "sum").release();
-  if (args.positional.empty() || args.positional.size() > 2) walk.raise_here();
+  if (args.positional.empty() || args.positional.size() > 2) raise_here();
   const ValuePtr* start = args.positional.size() > 1 ? &args.positional[1] : args.keyword("start");
-  if (args.keywords.size() > (start != nullptr && args.positional.size() == 1 ? 1u : 0u)) walk.raise_here();
+  if (args.keywords.size() > (start != nullptr && args.positional.size() == 1 ? 1u : 0u)) raise_here();
   ValuePtr first = start != nullptr ? *start : walk.integer(0);
   // Texts are to be joined instead.
   for (PyTypeObject* refused : {&PyUnicode_Type, &PyBytes_Type, &PyByteArray_Type})
-    if (PyTypeObject* type = type_of(first); type != nullptr && PyType_IsSubtype(type, refused) != 0) walk.raise_here();
+    if (PyTypeObject* type = type_of(first); type != nullptr && PyType_IsSubtype(type, refused) != 0) raise_here();
   std::vector<ValuePtr> items = iterated(walk, "sum", args.positional[0], LengthHint::NotAsked);
   // Numbers at the start are added by other rules than `+`: with what their rounding lost, since 3.12, and without methods.
   auto others = is_number(first) ? std::ranges::find_if_not(items, is_number) : items.begin();
@@ -194,12 +194,12 @@ ValuePtr call_sum(Walk& walk, const CallArgs& args) {
 
 template <bool stop_at>
 ValuePtr call_any_all(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 1, 1);
+  require_count(args, 1, 1);
   ValuePtr iterator = walk.any_iterator_over(args.positional[0]);
   if (!iterator) break_on_builtin(walk, stop_at ? "any" : "all", args.positional[0]);
   while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator))) {
     std::optional<bool> truth = truth_by_methods(walk, *item);
-    if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(*item));
+    if (!truth) graph_break(BreakReason::unknown_truth, describe(*item));
     if (*truth == stop_at) return walk.boolean(stop_at);
   }
   return walk.boolean(!stop_at);

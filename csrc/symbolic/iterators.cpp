@@ -2,6 +2,7 @@
 #include "base/config.h"
 #include "cpython/object_layout.h"
 #include "symbolic/key_stand_in.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/walk.h"
 
@@ -101,7 +102,7 @@ std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
   if (is_changed) {
     ValueKind kind = (view != nullptr ? view->dict : base)->kind;
     if (kind == ValueKind::Dict || kind == ValueKind::InstanceDict) walk.end_before_iteration(*iterator);
-    walk.raise_here();
+    raise_here();
   }
   if (iterator->index >= static_cast<int64_t>(entries->size())) return std::nullopt;
   const DictValue::Entry& entry = (*entries)[iterator->index];
@@ -166,9 +167,9 @@ std::optional<ValuePtr> next_zipped(Walk& walk, IteratorValue* iterator) {
     std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(base));
     if (!item && iterator->strict) {
       // All end together, or it is an error.
-      if (!items.empty()) walk.raise_here();
+      if (!items.empty()) raise_here();
       for (size_t i = 1; i < iterator->bases.size(); ++i)
-        if (walk.next_of(as<IteratorValue>(iterator->bases[i]))) walk.raise_here();
+        if (walk.next_of(as<IteratorValue>(iterator->bases[i]))) raise_here();
     }
     if (!item) return std::nullopt;
     items.push_back(std::move(*item));
@@ -198,7 +199,7 @@ std::optional<ValuePtr> next_filtered(Walk& walk, IteratorValue* iterator) {
   while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator->bases[1]))) {
     std::optional<bool> truth =
         truth_by_methods(walk, by_truth ? *item : walk.call_now(iterator->bases[0], {{*item}, {}}));
-    if (!truth) walk.graph_break(BreakReason::unknown_truth, "in filter()");
+    if (!truth) graph_break(BreakReason::unknown_truth, "in filter()");
     if (*truth) return item;
   }
   return std::nullopt;

@@ -7,14 +7,13 @@
 #include "cpython/imports.h"
 #include "cpython/version_facts.h"
 #include "symbolic/name_spaces.h"
+#include "symbolic/outcomes.h"
 
 namespace md {
 
 namespace {
 
-[[noreturn]] void break_on_frame(Walk& walk, const char* what) {
-  walk.graph_break(BreakReason::frame_inspection, what);
-}
+[[noreturn]] void break_on_frame(Walk&, const char* what) { graph_break(BreakReason::frame_inspection, what); }
 
 // A comprehension without a frame of its own hides some of its names.
 bool hides_names(const Bytecode& code) {
@@ -55,7 +54,7 @@ Handle<DictValue> locals_dict(Walk& walk, const char* what) {
 }
 
 ValuePtr call_locals(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 0, 0);
+  require_count(args, 0, 0);
   return locals_dict(walk, "locals()");
 }
 

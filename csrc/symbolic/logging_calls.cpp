@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cpython/imports.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/output_calls.h"
 
 namespace md {
@@ -126,7 +127,7 @@ void queue(Walk& walk, PyObject* function, const char* name, const CallArgs& arg
     else
       is_known = is_known && can_be_given(value);
   }
-  if (!is_known) walk.graph_break(request.reason, request.context);
+  if (!is_known) graph_break(request.reason, request.context);
   walk.queue_output(std::move(request));
 }
 
@@ -139,14 +140,14 @@ constexpr LogMethod kMethods[] = {{"debug", 10},     {"info", 20},     {"warning
 
 std::optional<int64_t> level_of(Walk& walk, const LogMethod& method, const CallArgs& args, size_t at) {
   if (method.level >= 0) return method.level;
-  if (args.positional.size() <= at) walk.graph_break(BreakReason::log_call, "logging: log()");
+  if (args.positional.size() <= at) graph_break(BreakReason::log_call, "logging: log()");
   return walk.int_of(args.positional[at]);
 }
 
 template <int row>
 ValuePtr call_method(Walk& walk, const CallArgs& args) {
   static PyObject* const function = check(PyObject_GetAttrString(logger_class(), kMethods[row].name)).release();
-  if (args.positional.size() < 2) walk.graph_break(BreakReason::log_call, kMethods[row].name);
+  if (args.positional.size() < 2) graph_break(BreakReason::log_call, kMethods[row].name);
   std::optional<int64_t> level = level_of(walk, kMethods[row], args, 1);
   if (is_off(walk, args.positional[0], level)) return walk.none();
   queue(walk, function, kMethods[row].name, args);
@@ -157,7 +158,7 @@ ValuePtr call_method(Walk& walk, const CallArgs& args) {
 template <int row>
 ValuePtr call_function(Walk& walk, const CallArgs& args) {
   static PyObject* const function = in_logging(kMethods[row].name);
-  if (args.positional.empty()) walk.graph_break(BreakReason::log_call, kMethods[row].name);
+  if (args.positional.empty()) graph_break(BreakReason::log_call, kMethods[row].name);
   std::optional<int64_t> level = level_of(walk, kMethods[row], args, 0);
   ValuePtr root = loaded_name(walk, "logging", "root");
   ValuePtr handlers = root ? field(walk, root, "handlers") : nullptr;
@@ -171,7 +172,7 @@ ValuePtr call_is_enabled(Walk& walk, const CallArgs& args) {
   std::optional<int64_t> level =
       args.positional.size() == 2 && args.keywords.empty() ? walk.int_of(args.positional[1]) : std::nullopt;
   std::optional<bool> enabled = level ? is_enabled(walk, args.positional[0], *level, true) : std::nullopt;
-  if (!enabled) walk.graph_break(BreakReason::log_call, "logging: isEnabledFor()");
+  if (!enabled) graph_break(BreakReason::log_call, "logging: isEnabledFor()");
   return walk.boolean(*enabled);
 }
 
@@ -190,10 +191,10 @@ bool is_in_log_of(Walk& walk, const ValuePtr& adapter) {
 
 // LoggerAdapter.isEnabledFor
 ValuePtr call_adapter_is_enabled(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 1, 1);
+  require_method_count(args, 1, 1);
   ValuePtr logger = field(walk, args.positional[0], "logger");
   ValuePtr method = logger ? field(walk, logger, "isEnabledFor") : nullptr;
-  if (!method) walk.raise_here();
+  if (!method) raise_here();
   std::optional<int64_t> level =
       is_in_log_of(walk, args.positional[0]) ? walk.int_of(args.positional[1]) : std::nullopt;
   std::optional<bool> enabled = level ? is_enabled(walk, logger, *level, false) : std::nullopt;
@@ -202,7 +203,7 @@ ValuePtr call_adapter_is_enabled(Walk& walk, const CallArgs& args) {
 
 // A logger that exists; one that does not is made by Python.
 ValuePtr call_get_logger(Walk& walk, const CallArgs& args) {
-  auto refuse = [&] { walk.graph_break(BreakReason::log_call, "logging: getLogger() of a new logger"); };
+  auto refuse = [&] { graph_break(BreakReason::log_call, "logging: getLogger() of a new logger"); };
   const ValuePtr* name = args.positional.size() == 1 ? &args.positional[0] : args.keyword("name");
   if (args.positional.size() + args.keywords.size() > 1) refuse();
   ValuePtr root = loaded_name(walk, "logging", "root");

@@ -3,6 +3,7 @@
 
 #include "cpython/imports.h"
 #include "symbolic/class_relations.h"
+#include "symbolic/outcomes.h"
 
 namespace md {
 
@@ -41,9 +42,9 @@ ValuePtr make(Walk& walk, PyTypeObject* type, const CallArgs& args) {
 }
 
 ValuePtr make_partial(Walk& walk, const CallArgs& args) {
-  if (args.positional.empty()) walk.raise_here();
+  if (args.positional.empty()) raise_here();
   PyTypeObject* type = walk.exact_type(args.positional[0]);
-  if (!is_callable(walk, args.positional[0])) walk.raise_here();
+  if (!is_callable(walk, args.positional[0])) raise_here();
   auto* inner = as<MadeValue>(args.positional[0]);
   if (inner == nullptr || type != partial_type()) return make(walk, partial_type(), args);
   // A partial of a partial is one partial.
@@ -55,7 +56,7 @@ ValuePtr make_partial(Walk& walk, const CallArgs& args) {
 // itemgetter and its like: an error in their arguments is Python's to raise.
 template <bool is_method>
 ValuePtr make_getter(Walk& walk, PyTypeObject* type, const CallArgs& args) {
-  if (args.positional.empty() || (!is_method && !args.keywords.empty())) walk.raise_here();
+  if (args.positional.empty() || (!is_method && !args.keywords.empty())) raise_here();
   return make(walk, type, args);
 }
 
@@ -69,13 +70,13 @@ ValuePtr make_itemgetter(Walk& walk, const CallArgs& args) {
 ValuePtr make_attrgetter(Walk& walk, const CallArgs& args) {
   static PyTypeObject* const type = getter("attrgetter");
   for (const ValuePtr& name : args.positional)
-    if (type_of(name) != &PyUnicode_Type) walk.raise_here();
+    if (type_of(name) != &PyUnicode_Type) raise_here();
   return make_getter<false>(walk, type, args);
 }
 
 ValuePtr make_methodcaller(Walk& walk, const CallArgs& args) {
   static PyTypeObject* const type = getter("methodcaller");
-  if (args.positional.empty() || type_of(args.positional[0]) != &PyUnicode_Type) walk.raise_here();
+  if (args.positional.empty() || type_of(args.positional[0]) != &PyUnicode_Type) raise_here();
   return make_getter<true>(walk, type, args);
 }
 
@@ -90,7 +91,7 @@ PyTypeObject* comparison_key_type() {
 // cmp_to_key(compare): what makes keys of objects. A key is such a value as well, made by calling that one.
 ValuePtr make_comparison_key(Walk& walk, const CallArgs& args) {
   static PyObject* const function = imported("functools", "cmp_to_key").release();
-  if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   auto made = make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(comparison_key_type())), args.positional,
                                     std::vector<std::pair<Ref, ValuePtr>>{});
   made->maker = walk.constant(function);
@@ -99,9 +100,9 @@ ValuePtr make_comparison_key(Walk& walk, const CallArgs& args) {
 
 // types.MethodType(function, object)
 ValuePtr make_method(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 2 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
   if (!walk.is_python_function(args.positional[0]) || walk.same_object(args.positional[1], walk.none()))
-    walk.graph_break(BreakReason::object_creation, "a method of " + describe(args.positional[0]));
+    graph_break(BreakReason::object_creation, "a method of " + describe(args.positional[0]));
   return make_value<BoundMethodValue>(args.positional[0], args.positional[1]);
 }
 

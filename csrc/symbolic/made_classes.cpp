@@ -1,6 +1,7 @@
 // Class statements: the body is run as an inlined function over a dict of names, and the class is made where the region is left.
 #include "cpython/imports.h"
 #include "symbolic/made_class.h"
+#include "symbolic/outcomes.h"
 
 #include <algorithm>
 #include <array>
@@ -17,8 +18,8 @@ namespace md {
 
 namespace {
 
-[[noreturn]] void break_on_class(Walk& walk, std::string context) {
-  walk.graph_break(BreakReason::class_definition, std::move(context));
+[[noreturn]] void break_on_class(Walk&, std::string context) {
+  graph_break(BreakReason::class_definition, std::move(context));
 }
 
 // Names with a meaning that are no methods, and that any object may stand under.
@@ -126,7 +127,7 @@ ValuePtr metaclass_of(Walk& walk, ValuePtr meta, const std::vector<ValuePtr>& ba
     if (class_of(base) == nullptr) break_on_class(walk, "a base that is no class");
     ValuePtr other = walk.type_value(base);
     if (derives_from(walk, meta, class_of(other))) continue;
-    if (!derives_from(walk, other, class_of(meta))) walk.raise_here();
+    if (!derives_from(walk, other, class_of(meta))) raise_here();
     meta = other;
   }
   if (!makes_classes_as_type(walk, meta)) break_on_class(walk, "a metaclass that makes classes in its own way");
@@ -140,7 +141,7 @@ void tell_bases(Walk& walk, const MadeClass& made, const Keywords& keywords) {
   auto* known = as<ObjectValue>(hook);
   bool is_objects = known != nullptr && known->object.get() == _PyType_Lookup(&PyBaseObject_Type, kHook);
   if (is_objects && known->source != nullptr) walk.identity_of(hook);
-  if (is_objects && !keywords.empty()) walk.raise_here();
+  if (is_objects && !keywords.empty()) raise_here();
   if (is_objects) return;
   ValuePtr function = hook;
   if (auto* held = as<MadeValue>(hook)) function = held->positional.front();  // of a class made here
@@ -200,7 +201,7 @@ void require_place(Walk& walk, const ValuePtr& meta, BorrowedRef name, const Val
 // __build_class__(body, name, *bases, metaclass=type)
 ValuePtr call_build_class(Walk& walk, const CallArgs& args) {
   static PyObject* const kCell = PyUnicode_InternFromString("__classcell__");
-  if (args.positional.size() < 2) walk.raise_here();
+  if (args.positional.size() < 2) raise_here();
   const ValuePtr* given = args.keyword("metaclass");
   Keywords keywords;
   for (const auto& [name, value] : args.keywords)
@@ -228,7 +229,7 @@ ValuePtr call_build_class(Walk& walk, const CallArgs& args) {
 
 // type.__new__(meta, name, bases, names), as a metaclass's own __new__ calls it.
 ValuePtr call_type_new(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 4) walk.raise_here();
+  if (args.positional.size() != 4) raise_here();
   auto entries = walk.entries_of(args.positional[3]);
   if (!entries) break_on_class(walk, "type() with names that are not known");
   auto names = make_value<DictValue>();
@@ -238,14 +239,14 @@ ValuePtr call_type_new(Walk& walk, const CallArgs& args) {
 
 // object.__init_subclass__ does nothing.
 ValuePtr call_object_init_subclass(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 1, 1);
+  require_count(args, 1, 1);
   return walk.none();
 }
 
 // type.__init__ does nothing.
 ValuePtr call_type_init(Walk& walk, const CallArgs& args) {
   bool is_known = !args.positional.empty() && (args.positional.size() == 4 || args.keywords.empty());
-  if (!is_known || (args.positional.size() != 2 && args.positional.size() != 4)) walk.raise_here();
+  if (!is_known || (args.positional.size() != 2 && args.positional.size() != 4)) raise_here();
   return walk.none();
 }
 
@@ -326,7 +327,7 @@ ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, cons
   check_status(PyDict_SetItem(held, kQualname, as<ObjectValue>(made->qualname)->object));
   Ref arguments = check(PyTuple_Pack(3, text.get(), tuple.get(), held.get()));
   Ref model = new_class(class_of(meta), arguments.get());
-  if (!model) walk.raise_here();
+  if (!model) raise_here();
   auto value = make_value<ObjectValue>(model, nullptr);
   value->made_class = true;
   made->value = value;

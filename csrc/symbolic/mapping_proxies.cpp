@@ -1,6 +1,7 @@
 // mappingproxy: what is asked of one is asked of the mapping that it shows. A class's __dict__ is a new one over the class's own dict.
 #include "cpython/object_layout.h"
 #include "guards/object_fields.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -14,25 +15,24 @@ ValuePtr proxy_of(Walk& walk, const ValuePtr& mapping) {
 
 // types.MappingProxyType(mapping): of a dict, or of another proxy.
 ValuePtr make_proxy(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   PyTypeObject* type = walk.exact_type(args.positional[0]);
   if (!PyType_IsSubtype(type, &PyDict_Type) && type != &PyDictProxy_Type)
-    walk.graph_break(BreakReason::object_creation, "a mappingproxy of " + describe(args.positional[0]));
+    graph_break(BreakReason::object_creation, "a mappingproxy of " + describe(args.positional[0]));
   return proxy_of(walk, args.positional[0]);
 }
 
 // A method of mappingproxy is the method of that name that the mapping has.
 ValuePtr call_on_mapping(Walk& walk, const CallArgs& args, const char* name) {
-  if (args.positional.empty()) walk.raise_here();
+  if (args.positional.empty()) raise_here();
   const ValuePtr mapping = walk.behind_proxy(args.positional[0]);
-  if (mapping == args.positional[0])
-    walk.graph_break(BreakReason::builtin_call, str_cat(name, " of ", describe(mapping)));
+  if (mapping == args.positional[0]) graph_break(BreakReason::builtin_call, str_cat(name, " of ", describe(mapping)));
   CallArgs rest{{args.positional.begin() + 1, args.positional.end()}, args.keywords};
   return walk.call_now(walk.attribute(mapping, check(PyUnicode_InternFromString(name))), std::move(rest));
 }
 
 ValuePtr proxy_get(Walk& walk, const CallArgs& args) {
-  walk.require_method_count(args, 1, 2);
+  require_method_count(args, 1, 2);
   CallArgs all = args;
   if (all.positional.size() == 2) all.positional.push_back(walk.none());
   return call_on_mapping(walk, all, "get");
@@ -41,7 +41,7 @@ ValuePtr proxy_get(Walk& walk, const CallArgs& args) {
 template <size_t name>
 ValuePtr proxy_method(Walk& walk, const CallArgs& args) {
   static constexpr const char* kNames[] = {"keys", "values", "items", "copy"};
-  walk.require_method_count(args, 0, 0);
+  require_method_count(args, 0, 0);
   return call_on_mapping(walk, args, kNames[name]);
 }
 

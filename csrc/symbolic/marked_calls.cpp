@@ -4,6 +4,7 @@
 
 #include "cpython/text.h"
 #include "guards/wrapper_callables.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/traced_calls.h"
 
 namespace md {
@@ -54,8 +55,7 @@ ValuePtr inline_replacement(Walk& walk, const ValuePtr& callable, const MarkedCa
   const Source* source = as<ObjectValue>(callable)->source;
   if (source == nullptr) {
     // A builtin that was reached without a source is the same at every run, and so is what replaces it.
-    walk.graph_break(BreakReason::builtin_call,
-                     "the replacement of " + callable_text(as<ObjectValue>(callable)->object));
+    graph_break(BreakReason::builtin_call, "the replacement of " + callable_text(as<ObjectValue>(callable)->object));
   }
   ValuePtr function =
       walk.at(walk.sources().get(SourceKind::WrappedFunction, source, nullptr), Ref::share(marked.payload));
@@ -99,7 +99,7 @@ ValuePtr call_marked(Walk& walk, const ValuePtr& callable, const MarkedCall& mar
   Ref object = Ref::share(walk.identity_of(callable));
   switch (marked.mark) {
     case CallMark::Disallowed:
-      walk.graph_break(BreakReason::disallowed_call, callable_text(object.get()));
+      graph_break(BreakReason::disallowed_call, callable_text(object.get()));
     case CallMark::Forbidden:
       PyErr_Format(PyExc_AssertionError, "Attempt to trace forbidden callable %R", object.get());
       throw PythonError();
@@ -108,7 +108,7 @@ ValuePtr call_marked(Walk& walk, const ValuePtr& callable, const MarkedCall& mar
     case CallMark::Replaced:
       return inline_replacement(walk, callable, marked, args, continuation, continuation_value);
     case CallMark::Skipped:
-      walk.graph_break(BreakReason::skipped_call, text_of(marked.payload));
+      graph_break(BreakReason::skipped_call, text_of(marked.payload));
     case CallMark::Traced:
       return call_traced(walk, marked.payload ? BorrowedRef(marked.payload.get()) : BorrowedRef(object.get()), args);
   }

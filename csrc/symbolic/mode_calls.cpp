@@ -7,6 +7,7 @@
 #include "symbolic/copied_names.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/number_objects.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/traced_calls.h"
 #include "tensor/tensor_modes.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 bool bool_argument(Walk& walk, const CallArgs& args) {
   Ref value = args.positional.size() == 1 && args.keywords.empty() ? walk.constant_of(args.positional[0]) : Ref();
-  if (!value || !PyBool_Check(value.get())) walk.raise_here();
+  if (!value || !PyBool_Check(value.get())) raise_here();
   return value.get() == Py_True;
 }
 
@@ -83,10 +84,10 @@ ValuePtr asked_break(Walk& walk, const CallArgs& args) {
   std::string title = break_row(reason).title;
   std::string name = title.substr(title.find('`'));
   std::string explanation = str_cat(break_row(reason).explanation, " Message: ", message_of(walk, args));
-  walk.graph_break(reason,
-                   str_cat("Called ", name, " with args `[", argument_list(walk, args), "]`, kwargs `{",
-                           keyword_list(walk, args), "}`"),
-                   explanation);
+  graph_break(reason,
+              str_cat("Called ", name, " with args `[", argument_list(walk, args), "]`, kwargs `{",
+                      keyword_list(walk, args), "}`"),
+              explanation);
 }
 
 // The plain object for constants and lists of them, nested; null: something in it is not known. The identity of an array, a buffer or
@@ -123,13 +124,13 @@ ValuePtr make_tensor(Walk& walk, const char* name, const CallArgs& args) {
     if (held.back()) check_status(PyDict_SetItem(keywords, name, held.back()));
   }
   for (const Ref& object : held)
-    if (!object) walk.graph_break(BreakReason::tensor_operands, str_cat(name, "() of data that is not known"));
+    if (!object) graph_break(BreakReason::tensor_operands, str_cat(name, "() of data that is not known"));
   Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
   for (size_t i = 0; i < args.positional.size(); ++i) PyTuple_SET_ITEM(positional.get(), i, held[i].release());
   Ref made = Ref::steal(PyObject_Call(function, positional, keywords));
-  if (!made) walk.raise_here();
+  if (!made) raise_here();
   const Tensor& tensor = tensor_type_of(made.get())->unwrap(made);
-  if (tensor.requires_grad()) walk.graph_break(BreakReason::tensor_operands, str_cat(name, "() that requires grad"));
+  if (tensor.requires_grad()) graph_break(BreakReason::tensor_operands, str_cat(name, "() that requires grad"));
   walk.uses_modes();  // the default dtype
   Node* constant = walk.graph().add_constant("constant", tensor);
   Node* node = walk.graph().add_op(*clone, {ValueRef{constant, 0}}, walk.location());
@@ -145,13 +146,13 @@ ValuePtr as_tensor(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr is_tensor(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   walk.exact_type(args.positional[0]);
   return walk.boolean(walk.is_tensor(args.positional[0]));
 }
 
 ValuePtr get_default_dtype(Walk& walk, const CallArgs& args) {
-  if (!args.positional.empty() || !args.keywords.empty()) walk.raise_here();
+  if (!args.positional.empty() || !args.keywords.empty()) raise_here();
   walk.uses_modes();
   return walk.constant(dtype_to_python(default_dtype()));
 }
@@ -161,10 +162,10 @@ ValuePtr seed_generator(Walk& walk, const CallArgs& args) {
   static const OpRow* const row = find_op("manual_seed");
   Ref seed = args.positional.size() == 1 && args.keywords.empty() ? walk.constant_of(args.positional[0]) : Ref();
   if (!seed || !PyLong_CheckExact(seed.get()))
-    walk.graph_break(BreakReason::builtin_call, "manual_seed() of a seed that is not known");
+    graph_break(BreakReason::builtin_call, "manual_seed() of a seed that is not known");
   int overflow = 0;
   int64_t number = PyLong_AsLongLongAndOverflow(seed, &overflow);
-  if (overflow != 0) walk.graph_break(BreakReason::builtin_call, "manual_seed() of a large seed");
+  if (overflow != 0) graph_break(BreakReason::builtin_call, "manual_seed() of a large seed");
   walk.graph().add_op(*row, {Scalar(number)}, walk.location());
   return walk.none();
 }
@@ -173,7 +174,7 @@ ValuePtr seed_generator(Walk& walk, const CallArgs& args) {
 ValuePtr nonstrict_trace(Walk& walk, const CallArgs& args) {
   static PyObject* const call = imported("minidynamo._dynamo.traced_calls", "call_nonstrict").release();
   if (args.positional.size() != 1 || !args.keywords.empty() || !walk.is_python_function(args.positional[0]))
-    walk.graph_break(BreakReason::traced_call, "nonstrict_trace() of something else than a Python function");
+    graph_break(BreakReason::traced_call, "nonstrict_trace() of something else than a Python function");
   return make_value<BoundMethodValue>(walk.constant(call), args.positional[0]);
 }
 
@@ -187,7 +188,7 @@ std::optional<bool> flag_of(Walk& walk, const CallArgs& args, const char* name) 
   const ValuePtr* value = args.keyword(name);
   if (value == nullptr) return std::nullopt;
   Ref constant = walk.constant_of(*value);
-  if (!constant || !PyBool_Check(constant.get())) walk.raise_here();
+  if (!constant || !PyBool_Check(constant.get())) raise_here();
   return constant.get() == Py_True;
 }
 
@@ -197,25 +198,25 @@ PolicyChange change_of(Walk& walk, const CallArgs& args) {
   std::optional<bool> recursive = flag_of(walk, args, "recursive");
   size_t known =
       (args.keyword("reason") != nullptr ? 1 : 0) + (errors ? 1 : 0) + (disable ? 1 : 0) + (recursive ? 1 : 0);
-  if (args.keywords.size() != known || errors.has_value() == disable.value_or(false)) walk.raise_here();
+  if (args.keywords.size() != known || errors.has_value() == disable.value_or(false)) raise_here();
   if (errors) return *errors ? PolicyChange::ErrorOnGraphBreak : PolicyChange::NoErrorOnGraphBreak;
   return recursive.value_or(true) ? PolicyChange::Disable : PolicyChange::DisableFrame;
 }
 
 // PolicyFunction(function, ...): what our decorators return.
 ValuePtr decorate(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 1) walk.raise_here();
+  if (args.positional.size() != 1) raise_here();
   const ValuePtr& function = args.positional[0];
   bool is_known = function->kind == ValueKind::PolicyFunction || function->kind == ValueKind::BoundMethod ||
                   walk.is_python_function(function);
   // Its attributes are copied when the region is left.
   auto* object = as<ObjectValue>(function);
   if (!is_known || (object != nullptr && object->writes))
-    walk.graph_break(BreakReason::object_creation, str_cat("PolicyFunction of a ", describe(function)));
+    graph_break(BreakReason::object_creation, str_cat("PolicyFunction of a ", describe(function)));
   PolicyChange change = change_of(walk, args);
   const ValuePtr* reason = args.keyword("reason");
   Ref text = reason != nullptr ? walk.constant_of(*reason) : Ref::share(Py_None);
-  if (!text) walk.graph_break(BreakReason::object_creation, "PolicyFunction with a reason that is not known");
+  if (!text) graph_break(BreakReason::object_creation, "PolicyFunction with a reason that is not known");
   auto wrapper = make_value<PolicyFunctionValue>(function, change, walk.constant(text));
   wrapper->copied = names_to_update(walk, function);
   wrapper->creation_step = walk.step_number();
@@ -224,14 +225,14 @@ ValuePtr decorate(Walk& walk, const CallArgs& args) {
 
 // The condition of a check: one of numbers out of tensors is relied on, and Python raises where it does not hold.
 ValuePtr holds(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   if (auto* number = as<NumberValue>(args.positional[0]); number != nullptr && number->type == &PyBool_Type) {
     walk.rely_on(number);
     return walk.boolean(true);
   }
-  if (type_of(args.positional[0]) != &PyBool_Type) walk.raise_here();
+  if (type_of(args.positional[0]) != &PyBool_Type) raise_here();
   std::optional<bool> truth = walk.truth_of(args.positional[0]);
-  if (!truth) walk.raise_here();
+  if (!truth) raise_here();
   return walk.boolean(*truth);
 }
 

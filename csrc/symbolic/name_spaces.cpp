@@ -1,5 +1,7 @@
 #include "symbolic/name_spaces.h"
 
+#include "symbolic/outcomes.h"
+
 namespace md {
 
 ObjectValue* globals_function(Walk& walk) {
@@ -15,11 +17,11 @@ ValuePtr builtin_value(Walk& walk, ObjectValue* function, BorrowedRef name) {
   if (walk.any_dict_written()) {
     auto* model = reinterpret_cast<PyFunctionObject*>(function->object.get());
     if (!walk.at(builtin(kSign)) || walk.is_waiting_for_writes(model->func_builtins, kSign))
-      walk.graph_break(BreakReason::unknown_container, "the dict of builtins, which is written to");
+      graph_break(BreakReason::unknown_container, "the dict of builtins, which is written to");
     walk.guards().present(builtin(kSign));
   }
   ValuePtr value = walk.at(builtin(name));
-  if (!value) walk.raise_here();
+  if (!value) raise_here();
   return value;
 }
 
@@ -37,7 +39,7 @@ ValuePtr global_value(Walk& walk, BorrowedRef name) {
   ObjectValue* function = globals_function(walk);
   auto* model = reinterpret_cast<PyFunctionObject*>(function->object.get());
   if (!PyDict_CheckExact(model->func_globals) || !PyDict_CheckExact(model->func_builtins))
-    walk.graph_break(BreakReason::unknown_container, "globals that are not a dict");
+    graph_break(BreakReason::unknown_container, "globals that are not a dict");
   if (walk.any_dict_written()) {
     if (auto written = walk.written_item(walk.globals_dict(ValuePtr(function)), name))
       return *written ? *written : builtin_value(walk, function, name);
@@ -49,11 +51,11 @@ ValuePtr global_value(Walk& walk, BorrowedRef name) {
 }
 
 ValuePtr call_globals(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 0, 0);
+  require_count(args, 0, 0);
   ObjectValue* function = globals_function(walk);
   auto* model = reinterpret_cast<PyFunctionObject*>(function->object.get());
   if (!PyDict_CheckExact(model->func_globals))
-    walk.graph_break(BreakReason::unknown_container, "globals that are not a dict");
+    graph_break(BreakReason::unknown_container, "globals that are not a dict");
   return walk.globals_dict(ValuePtr(function));
 }
 

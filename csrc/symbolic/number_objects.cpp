@@ -1,5 +1,6 @@
 #include "symbolic/number_objects.h"
 
+#include "symbolic/outcomes.h"
 #include "symbolic/user_operators.h"
 
 namespace md {
@@ -9,7 +10,7 @@ namespace {
 ValuePtr method_in_python(Walk& walk, const ValuePtr& value, const char* name) {
   ValuePtr method = walk.type_attribute(value, check(PyUnicode_InternFromString(name)).get());
   if (method && !walk.is_python_function(method))
-    walk.graph_break(BreakReason::tensor_operands, str_cat(name, " of a ", describe(value)));
+    graph_break(BreakReason::tensor_operands, str_cat(name, " of a ", describe(value)));
   return method;
 }
 
@@ -34,10 +35,10 @@ ValuePtr number_of_object(Walk& walk, const ValuePtr& value, NumberUse use) {
   ValuePtr index = method_in_python(walk, value, "__index__");
   ValuePtr real = use == NumberUse::Any ? method_in_python(walk, value, "__float__") : nullptr;
   if (has_buffer || is_sequence || (index && real))
-    walk.graph_break(BreakReason::tensor_operands, str_cat("the number that a ", describe(value), " is"));
+    graph_break(BreakReason::tensor_operands, str_cat("the number that a ", describe(value), " is"));
   if (!index && !real) return value;
   ValuePtr number = walk.call_now(index ? index : real, {{value}, {}});
-  if (!walk.is_exactly(number, index ? &PyLong_Type : &PyFloat_Type)) walk.raise_here();
+  if (!walk.is_exactly(number, index ? &PyLong_Type : &PyFloat_Type)) raise_here();
   return number;
 }
 

@@ -10,6 +10,7 @@
 #include "guards/text_stream.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/name_spaces.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/texts.h"
 
 namespace md {
@@ -199,10 +200,10 @@ bool is_known_keyword(const Ref& name) {
 bool is_separator(Walk& walk, const CallArgs& args, const char* name) {
   const ValuePtr* value = args.keyword(name);
   if (value == nullptr || (*value)->kind == ValueKind::Computed) return true;
-  if (walk.is_tensor(*value)) walk.raise_here();
+  if (walk.is_tensor(*value)) raise_here();
   PyTypeObject* type = walk.exact_type(*value);
   if (type == &PyUnicode_Type || type == Py_TYPE(Py_None)) return true;
-  if (!PyType_IsSubtype(type, &PyUnicode_Type)) walk.raise_here();
+  if (!PyType_IsSubtype(type, &PyUnicode_Type)) raise_here();
   return false;
 }
 
@@ -219,9 +220,9 @@ PyObject* print_function() {
 }
 
 ValuePtr call_print(Walk& walk, const CallArgs& args) {
-  auto refuse = [&] { walk.graph_break(BreakReason::print_call, "print()"); };
+  auto refuse = [&] { graph_break(BreakReason::print_call, "print()"); };
   for (const auto& [name, value] : args.keywords)
-    if (!is_known_keyword(name)) walk.raise_here();
+    if (!is_known_keyword(name)) raise_here();
   bool is_plain = is_separator(walk, args, "sep") && is_separator(walk, args, "end");
   if (!is_plain || !is_plain_flag(walk, args)) refuse();
   // What cannot be printed is found before anything is asked of the stream.
@@ -257,7 +258,7 @@ ValuePtr call_warn(Walk& walk, const CallArgs& args) {
   auto is_known = [](const auto& argument) { return can_be_given(argument); };
   if (!std::ranges::all_of(args.positional, is_known) ||
       !std::ranges::all_of(args.keywords, is_known, &std::pair<Ref, ValuePtr>::second))
-    walk.graph_break(BreakReason::unknown_c_function, "warn");
+    graph_break(BreakReason::unknown_c_function, "warn");
   walk.queue_output({Ref::share(warn_function()), args, true, BreakReason::unknown_c_function, "warn"});
   return walk.none();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/config.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/region_finisher.h"
 
 namespace md {

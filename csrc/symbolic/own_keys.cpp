@@ -3,6 +3,7 @@
 #include "guards/constants.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/key_stand_in.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/user_operators.h"
 
 namespace md {
@@ -28,9 +29,7 @@ bool holds_same(const std::vector<Ref>& before, const std::vector<Ref>& after) {
   return std::ranges::equal(before, after, [](const Ref& a, const Ref& b) { return a.get() == b.get(); });
 }
 
-[[noreturn]] void break_on_key(Walk& walk, const std::string& context) {
-  walk.graph_break(BreakReason::unhashable_key, context);
-}
+[[noreturn]] void break_on_key(const std::string& context) { graph_break(BreakReason::unhashable_key, context); }
 
 // The look-up of one key among those that a container holds.
 class KeySearch {
@@ -51,7 +50,7 @@ class KeySearch {
     for (const Ref& other : held) {
       bool other_own = is_key_stand_in(other.get());
       if ((is_own_ && has_place(other)) || (other_own && has_unknown_hash()))
-        break_on_key(walk_, "keys of both kinds of hash in one container");
+        break_on_key("keys of both kinds of hash in one container");
       if (other.get() != key_.get() && PyObject_Hash(other) != hash_) continue;
       met.push_back(other);
       asks = asks || (other.get() != key_.get() && (is_own_ || other_own));
@@ -80,7 +79,7 @@ class KeySearch {
       return;
     }
     auto* dict = as<DictValue>(container_);
-    if (!dict->displayed || dict->erased != 0) break_on_key(walk_, "several keys of one hash");
+    if (!dict->displayed || dict->erased != 0) break_on_key("several keys of one hash");
   }
 
   // Its hash is its address.
@@ -96,9 +95,9 @@ class KeySearch {
       return equal == 1;
     }
     std::optional<bool> equal = equal_by_methods(walk_, walk_.value_of_key(other.get()), value_);
-    if (!equal) break_on_key(walk_, describe(value_));
+    if (!equal) break_on_key(describe(value_));
     auto after = keys_held(container_);
-    if (!after || !holds_same(held, *after)) break_on_key(walk_, "a container that changes while it is searched");
+    if (!after || !holds_same(held, *after)) break_on_key("a container that changes while it is searched");
     return *equal;
   }
 
@@ -114,7 +113,7 @@ class KeySearch {
 Ref hash_by_method(Walk& walk, const ValuePtr& value, const ValuePtr& method) {
   ValuePtr result = walk.call_now(method, {{value}, {}});
   Ref number = walk.constant_of(result);
-  if (!number || !PyLong_CheckExact(number.get())) walk.raise_here();
+  if (!number || !PyLong_CheckExact(number.get())) raise_here();
   Py_ssize_t hash = PyLong_AsSsize_t(number);
   if (hash == -1 && PyErr_Occurred() != nullptr) {
     PyErr_Clear();
@@ -146,7 +145,7 @@ Ref Walk::hashed_key(const ValuePtr& value) {
     Py_hash_t hash = PyLong_AsSsize_t(number);
     OwnKey& key = own_key(value);
     if (key.key && (!is_key_stand_in(key.key.get()) || hash_of_stand_in(key.key.get()) != hash))
-      break_on_key(*this, "an object whose hash changes");
+      break_on_key("an object whose hash changes");
     if (!key.key) {
       key.key = make_key_stand_in(hash);
       key.step = step;

@@ -12,6 +12,7 @@
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/no_warnings.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/text_templates.h"
 #include "symbolic/texts.h"
 
@@ -237,7 +238,7 @@ ValuePtr converted_by_method(Walk& walk, BorrowedRef callable, const CallArgs& a
     ValuePtr method = walk.user_method(args.positional[0], check(PyUnicode_InternFromString(row.method)).get());
     if (!method) return nullptr;
     ValuePtr result = walk.call_now(method, {args.positional, {}});
-    if (row.result != nullptr && !walk.is_exactly(result, row.result)) walk.raise_here();
+    if (row.result != nullptr && !walk.is_exactly(result, row.result)) raise_here();
     return result;
   }
   return nullptr;
@@ -344,7 +345,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
   }
   if (growing_calls().contains(callable) && may_be_large(held)) return nullptr;
   if (looks_for_codec(callable, held, names.get()))
-    walk.graph_break(BreakReason::builtin_call, "a codec, or what it does about an error, that programs may replace");
+    graph_break(BreakReason::builtin_call, "a codec, or what it does about an error, that programs may replace");
   std::vector<PyObject*> plain;
   for (const Ref& value : held) plain.push_back(value);
   Ref result;
@@ -358,11 +359,11 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
   }
   if (warns) {
     PyErr_Clear();
-    walk.graph_break(BreakReason::builtin_call, "a function that warns");
+    graph_break(BreakReason::builtin_call, "a function that warns");
   }
   if (!result && from_iterator) {
     PyErr_Clear();
-    walk.graph_break(BreakReason::builtin_call, "a function that fails before its iterator ends");
+    graph_break(BreakReason::builtin_call, "a function that fails before its iterator ends");
   }
   if (!result) walk.raise_set();
   // What gives its argument back gives that of each run.

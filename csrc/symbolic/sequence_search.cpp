@@ -1,5 +1,6 @@
 #include "symbolic/sequence_search.h"
 
+#include "symbolic/outcomes.h"
 #include "symbolic/user_operators.h"
 
 namespace md {
@@ -10,11 +11,11 @@ ValuePtr search_items(Walk& walk, const CallArgs& args, const std::vector<ValueP
     int64_t step = walk.step_number();
     std::optional<bool> equal = walk.known_equal(items[i], args.positional[1]);
     break_if_changed(walk, step, args.positional[0], items);
-    if (!equal) walk.graph_break(BreakReason::unknown_comparison, describe(items[i]));
+    if (!equal) graph_break(BreakReason::unknown_comparison, describe(items[i]));
     if (*equal && !counts) return walk.integer(static_cast<int64_t>(i));
     if (*equal) ++count;
   }
-  if (!counts) walk.raise_here();
+  if (!counts) raise_here();
   return walk.integer(count);
 }
 

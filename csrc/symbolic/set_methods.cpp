@@ -1,14 +1,15 @@
 // Sets: methods and operators. A real set of the walk's does what the program does.
 #include "symbolic/set_methods.h"
 
+#include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
 
 namespace md {
 
 namespace {
 
-[[noreturn]] void break_on_set(Walk& walk, const ValuePtr& value) {
-  walk.graph_break(BreakReason::unknown_container, "a set operation on a " + describe(value));
+[[noreturn]] void break_on_set(Walk&, const ValuePtr& value) {
+  graph_break(BreakReason::unknown_container, "a set operation on a " + describe(value));
 }
 
 Ref contents_of(Walk& walk, const ValuePtr& value) {
@@ -38,12 +39,12 @@ ValuePtr result_of(Walk& walk, const Ref& result) {
   if (!result) walk.raise_set();
   if (PySet_CheckExact(result.get())) return made_set(walk, Ref::share(result.get()));
   if (ValuePtr value = value_of_result(walk, result)) return value;
-  walk.graph_break(BreakReason::unknown_container, "a set operation");
+  graph_break(BreakReason::unknown_container, "a set operation");
 }
 
 void require_self(Walk& walk, const CallArgs& args, const char* name) {
-  if (args.positional.empty() || !args.keywords.empty()) walk.raise_here();
-  if (!walk.set_contents(args.positional[0])) walk.graph_break(BreakReason::unknown_container, str_cat("set.", name));
+  if (args.positional.empty() || !args.keywords.empty()) raise_here();
+  if (!walk.set_contents(args.positional[0])) graph_break(BreakReason::unknown_container, str_cat("set.", name));
 }
 
 // Methods that change nothing. `self` has the type that the result is to have.
@@ -67,7 +68,7 @@ ValuePtr call_reading(Walk& walk, const CallArgs& args) {
 // add and discard
 template <EffectKind kind>
 ValuePtr call_with_item(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 2 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
   if (type_of(args.positional[1]) == &PySet_Type) break_on_set(walk, args.positional[1]);
   if (!walk.set_change(kind, args.positional[0], walk.key_in(args.positional[0], args.positional[1]).get()))
     break_on_set(walk, args.positional[0]);
@@ -75,7 +76,7 @@ ValuePtr call_with_item(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_remove(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 2 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
   if (type_of(args.positional[1]) == &PySet_Type) break_on_set(walk, args.positional[1]);
   Ref key = walk.key_in(args.positional[0], args.positional[1]);
   Ref contents = contents_of(walk, args.positional[0]);
@@ -88,14 +89,14 @@ ValuePtr call_remove(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_clear(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   if (!walk.set_change(EffectKind::SetClear, args.positional[0], nullptr)) break_on_set(walk, args.positional[0]);
   return walk.none();
 }
 
 // Which element it takes depends on what was taken before: only of a set made here.
 ValuePtr call_pop(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() != 1 || !args.keywords.empty()) walk.raise_here();
+  if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   auto* set = as<SetValue>(args.positional[0]);
   if (set == nullptr) break_on_set(walk, args.positional[0]);
   if (!walk.iterator_over(args.positional[0])) break_on_set(walk, args.positional[0]);

@@ -1,5 +1,6 @@
 // sorted, list.sort, min and max: the keys are known while walking, what is sorted need not be.
 #include "cpython/imports.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/walk.h"
 
@@ -26,7 +27,7 @@ bool compare(Walk& walk, const ValuePtr& a, const ValuePtr& b, int op) {
                    walk.integer(0), op);
   ValuePtr result = walk.call_now(find_polyfill(op == Py_LT ? less : more), {{a, b}, {}});
   std::optional<bool> truth = walk.truth_of(result);
-  if (!truth) walk.graph_break(BreakReason::unknown_sort, describe(a));
+  if (!truth) graph_break(BreakReason::unknown_sort, describe(a));
   return *truth;
 }
 
@@ -79,7 +80,7 @@ std::vector<Ref> keys_of(Walk& walk, const std::vector<ValuePtr>& items, const V
     comparisons.keys.push_back(function != nullptr ? walk.call_now(*function, {{item}, {}}) : item);
   std::vector<Ref> keys;
   for (const ValuePtr& key : comparisons.keys) {
-    if (walk.is_tensor(key)) walk.graph_break(BreakReason::unknown_sort, describe(key));
+    if (walk.is_tensor(key)) graph_break(BreakReason::unknown_sort, describe(key));
     keys.push_back(walk.constant_of(key));
     if (!keys.back()) break;
   }
@@ -90,7 +91,7 @@ std::vector<Ref> keys_of(Walk& walk, const std::vector<ValuePtr>& items, const V
 }
 
 // The items in the order that Python's own sort gives to their keys.
-std::vector<ValuePtr> in_order(Walk& walk, const std::vector<ValuePtr>& items, const std::vector<Ref>& keys,
+std::vector<ValuePtr> in_order(Walk&, const std::vector<ValuePtr>& items, const std::vector<Ref>& keys,
                                bool reverse, Comparisons& comparisons) {
   Ref list = check(PyList_New(0));
   Ref places = check(PyList_New(0));
@@ -107,7 +108,7 @@ std::vector<ValuePtr> in_order(Walk& walk, const std::vector<ValuePtr>& items, c
     PyErr_Clear();
     std::rethrow_exception(comparisons.failure);
   }
-  if (!sorted) walk.raise_here();
+  if (!sorted) raise_here();
   std::vector<ValuePtr> result;
   for (size_t i = 0; i < keys.size(); ++i)
     result.push_back(items[PyLong_AsSize_t(PyList_GET_ITEM(places.get(), static_cast<Py_ssize_t>(i)))]);
@@ -117,25 +118,25 @@ std::vector<ValuePtr> in_order(Walk& walk, const std::vector<ValuePtr>& items, c
 bool reverse_of(Walk& walk, const CallArgs& args) {
   const ValuePtr* reverse = args.keyword("reverse");
   std::optional<bool> truth = reverse != nullptr ? walk.truth_of(*reverse) : false;
-  if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(*reverse));
+  if (!truth) graph_break(BreakReason::unknown_truth, describe(*reverse));
   return *truth;
 }
 
-void require_options(Walk& walk, const CallArgs& args, std::initializer_list<const char*> names) {
-  if (args.positional.empty()) walk.raise_here();
+void require_options(Walk&, const CallArgs& args, std::initializer_list<const char*> names) {
+  if (args.positional.empty()) raise_here();
   for (const auto& [name, value] : args.keywords) {
     bool known = false;
     for (const char* option : names) known = known || PyUnicode_CompareWithASCIIString(name, option) == 0;
-    if (!known) walk.raise_here();
+    if (!known) raise_here();
   }
 }
 
 ValuePtr call_sorted(Walk& walk, const CallArgs& args) {
   require_options(walk, args, {"key", "reverse"});
-  if (args.positional.size() != 1) walk.raise_here();
+  if (args.positional.size() != 1) raise_here();
   bool reverse = reverse_of(walk, args);
   auto items = walk.iterate(args.positional[0], LengthHint::Asked);
-  if (!items) walk.graph_break(BreakReason::builtin_call, "sorted(" + describe(args.positional[0]) + ")");
+  if (!items) graph_break(BreakReason::builtin_call, "sorted(" + describe(args.positional[0]) + ")");
   Comparisons comparisons{walk, {}};
   std::vector<Ref> keys = keys_of(walk, *items, key_function(walk, args), comparisons);
   return make_value<SequenceValue>(true, in_order(walk, *items, keys, reverse, comparisons));
@@ -143,17 +144,17 @@ ValuePtr call_sorted(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_list_sort(Walk& walk, const CallArgs& args) {
   require_options(walk, args, {"key", "reverse"});
-  if (args.positional.size() != 1) walk.raise_here();
+  if (args.positional.size() != 1) raise_here();
   bool reverse = reverse_of(walk, args);
   SequenceValue* list = walk.list_contents(args.positional[0]);
-  if (list == nullptr) walk.graph_break(BreakReason::unknown_sort, describe(args.positional[0]));
+  if (list == nullptr) graph_break(BreakReason::unknown_sort, describe(args.positional[0]));
   // The list is empty while its keys are made. A break in between ends the region before.
   std::vector<ValuePtr> items = std::exchange(list->items, {});
   std::vector<Ref> keys;
   Comparisons comparisons{walk, {}};
   try {
     keys = keys_of(walk, items, key_function(walk, args), comparisons);
-    if (!list->items.empty()) walk.raise_here();
+    if (!list->items.empty()) raise_here();
   } catch (...) {
     list->items = std::move(items);
     throw;
@@ -161,11 +162,11 @@ ValuePtr call_list_sort(Walk& walk, const CallArgs& args) {
   std::vector<ValuePtr> sorted;
   try {
     sorted = in_order(walk, items, keys, reverse, comparisons);
-    if (!list->items.empty()) walk.raise_here();
+    if (!list->items.empty()) raise_here();
   } catch (const RaiseSignal&) {
     // How far the sort has come by then shows in the list.
     list->items = std::move(items);
-    walk.raise_here();
+    raise_here();
   } catch (...) {
     list->items = std::move(items);
     throw;
@@ -182,15 +183,15 @@ ValuePtr call_extreme(Walk& walk, const CallArgs& args) {
   require_options(walk, args, {"key", "default"});
   const ValuePtr* fallback = args.keyword("default");
   bool several = args.positional.size() > 1;
-  if (several && fallback != nullptr) walk.raise_here();
+  if (several && fallback != nullptr) raise_here();
   auto items = several ? std::make_unique<std::vector<ValuePtr>>(args.positional)
                        : walk.iterate(args.positional[0], LengthHint::NotAsked);
   if (!items) {
     ValuePtr folded = args.keywords.empty() ? fold_pure_call(walk, function, args) : nullptr;
-    if (!folded) walk.graph_break(BreakReason::builtin_call, "min or max of a " + describe(args.positional[0]));
+    if (!folded) graph_break(BreakReason::builtin_call, "min or max of a " + describe(args.positional[0]));
     return folded;
   }
-  if (items->empty() && fallback == nullptr) walk.raise_here();
+  if (items->empty() && fallback == nullptr) raise_here();
   if (items->empty()) return *fallback;
   if (args.keywords.empty()) {
     if (ValuePtr size = walk.smallest_or_largest(op == Py_GT, *items)) return size;
@@ -202,7 +203,7 @@ ValuePtr call_extreme(Walk& walk, const CallArgs& args) {
     bool walked = Py_IS_TYPE(keys[i].get(), walked_key_type());
     int better = walked ? compare(walk, comparisons.keys[i], comparisons.keys[best], op)
                         : PyObject_RichCompareBool(keys[i], keys[best], op);
-    if (better < 0) walk.raise_here();
+    if (better < 0) raise_here();
     if (better == 1) best = i;
   }
   return (*items)[best];

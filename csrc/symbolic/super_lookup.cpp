@@ -1,4 +1,5 @@
 // super(): attributes along the MRO behind a class.
+#include "symbolic/outcomes.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -8,7 +9,7 @@ namespace {
 // What is neither an instance nor a subclass of the class is Python's to judge.
 ValuePtr made_super(Walk& walk, const ValuePtr& type_value, const ValuePtr& self) {
   BorrowedRef known = walk.identity_of(type_value);
-  if (!known || !PyType_Check(known.get())) walk.raise_here();
+  if (!known || !PyType_Check(known.get())) raise_here();
   auto* type = reinterpret_cast<PyTypeObject*>(known.get());
   auto* object = as<ObjectValue>(self);
   bool is_class = object != nullptr && PyType_Check(object->object.get()) &&
@@ -16,7 +17,7 @@ ValuePtr made_super(Walk& walk, const ValuePtr& type_value, const ValuePtr& self
   if (is_class) {
     walk.identity_of(self);
   } else if (PyType_IsSubtype(walk.exact_type(self), type) == 0) {
-    walk.graph_break(BreakReason::super_lookup, "super() of an object that is no instance of the class");
+    graph_break(BreakReason::super_lookup, "super() of an object that is no instance of the class");
   }
   return make_value<SuperValue>(type_value, self);
 }
@@ -25,7 +26,7 @@ ValuePtr made_super(Walk& walk, const ValuePtr& type_value, const ValuePtr& self
 ValuePtr implicit_super(Walk& walk) {
   SymbolicFrame& frame = walk.frame();
   const Bytecode& code = *frame.bytecode;
-  if (code.code()->co_argcount == 0) walk.raise_here();
+  if (code.code()->co_argcount == 0) raise_here();
   // A cell that was passed as self is an object like others.
   auto contents = [&](int slot) {
     auto* cell = code.slot_kind(slot) != SlotKind::Local ? as<CellValue>(frame.slots[slot]) : nullptr;
@@ -36,22 +37,22 @@ ValuePtr implicit_super(Walk& walk) {
                     PyUnicode_CompareWithASCIIString(code.slot_name(slot), "__class__") == 0;
     if (!is_class) continue;
     ValuePtr type = contents(slot), self = contents(0);
-    if (!type || !self || self->kind == ValueKind::Null) walk.raise_here();
+    if (!type || !self || self->kind == ValueKind::Null) raise_here();
     return made_super(walk, type, self);
   }
-  walk.raise_here();
+  raise_here();
 }
 
 ValuePtr call_super(Walk& walk, const CallArgs& args) {
-  if (!args.keywords.empty() || args.positional.size() > 2) walk.raise_here();
+  if (!args.keywords.empty() || args.positional.size() > 2) raise_here();
   if (args.positional.empty()) return implicit_super(walk);
-  if (args.positional.size() == 1) walk.graph_break(BreakReason::super_lookup, "super() with one argument");
+  if (args.positional.size() == 1) graph_break(BreakReason::super_lookup, "super() with one argument");
   return made_super(walk, args.positional[0], args.positional[1]);
 }
 
 ValuePtr super_on_stack(Walk& walk) {
   if (walk.identity_of(walk.peek(3)).get() != reinterpret_cast<PyObject*>(&PySuper_Type))
-    walk.graph_break(BreakReason::super_lookup, "a global of the name super");
+    graph_break(BreakReason::super_lookup, "a global of the name super");
   return make_value<SuperValue>(walk.peek(2), walk.peek(1));
 }
 

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "frontends/size_object.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/size_comparisons.h"
 #include "symbolic/walk.h"
 

@@ -6,6 +6,7 @@
 #include "frontends/indexing.h"
 #include "guards/tensor_type.h"
 #include "symbolic/enum_values.h"
+#include "symbolic/outcomes.h"
 #include "tensor/memory_overlap.h"
 
 namespace md {
@@ -49,10 +50,10 @@ class SymbolicKey {
     try {
       return index_plan(spec, model_.get(), indices_.empty() ? TensorFromKey() : TensorFromKey(fake_of));
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::NotImplemented) walk_.graph_break(BreakReason::unknown_subscript, error.what());
-      walk_.raise_here();
+      if (error.kind() == ErrorKind::NotImplemented) graph_break(BreakReason::unknown_subscript, error.what());
+      raise_here();
     } catch (const PythonError&) {
-      walk_.raise_here();
+      raise_here();
     }
   }
 
@@ -97,9 +98,9 @@ class SymbolicKey {
   ValuePtr indices_of(TensorValue* tensor, const ValuePtr& item) {
     static const OpRow* const cast = find_op("cast");
     walk_.guard_tensor(tensor);
-    if (is_mask(*tensor)) walk_.graph_break(BreakReason::data_dependent_shape, "a tensor at a mask");
-    if (is_floating(tensor->spec.dtype)) walk_.raise_here();
-    if (tensor->spec.rank() == 0) walk_.graph_break(BreakReason::tensor_to_number, "a tensor as an index");
+    if (is_mask(*tensor)) graph_break(BreakReason::data_dependent_shape, "a tensor at a mask");
+    if (is_floating(tensor->spec.dtype)) raise_here();
+    if (tensor->spec.rank() == 0) graph_break(BreakReason::tensor_to_number, "a tensor as an index");
     if (tensor->spec.dtype == DType::int64) return item;
     return walk_.call_op(*cast, {{item, walk_.constant(dtype_to_python(DType::int64))}, {}}, CallForm::Method);
   }
@@ -112,7 +113,7 @@ class SymbolicKey {
       bool nested = type_of(element) == &PyList_Type || type_of(element) == &PyTuple_Type;
       Ref item = nested ? plain_list(element) : walk_.constant_of(element);
       if (!item || PyBool_Check(item.get())) unknown(value);
-      if (!nested && !PyLong_CheckExact(item.get())) walk_.raise_here();
+      if (!nested && !PyLong_CheckExact(item.get())) raise_here();
       check_status(PyList_Append(list, item));
     }
     return list;
@@ -124,13 +125,13 @@ class SymbolicKey {
     Ref list = plain_list(value);
     Ref keywords = check(Py_BuildValue("{s:O}", "dtype", dtype_to_python(DType::int64).get()));
     Ref made = Ref::steal(PyObject_Call(function, check(PyTuple_Pack(1, list.get())), keywords));
-    if (!made) walk_.raise_here();
+    if (!made) raise_here();
     Node* constant = walk_.graph().add_constant("constant", tensor_type_of(made.get())->unwrap(made));
     return make_value<TensorValue>(ValueRef{constant, 0}, constant->outs[0].spec);
   }
 
   [[noreturn]] void unknown(const ValuePtr& item) {
-    walk_.graph_break(BreakReason::unknown_subscript, str_cat("a tensor at a ", describe(item)));
+    graph_break(BreakReason::unknown_subscript, str_cat("a tensor at a ", describe(item)));
   }
 
   Walk& walk_;
@@ -158,7 +159,7 @@ ValuePtr window_of(Walk& walk, TensorValue* tensor, const SymbolicKey& key, cons
       viewed = as<TensorValue>(result);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
-      walk.raise_here();
+      raise_here();
     }
   }
   return result;
@@ -183,11 +184,11 @@ void store_at_mask(Walk& walk, TensorValue* tensor, const ValuePtr& key, const V
   auto* mask = as<TensorValue>(key);
   walk.guard_tensor(tensor);
   walk.guard_tensor(mask);
-  if (mask->spec.rank() == 0) walk.graph_break(BreakReason::unknown_subscript, "a tensor at a mask without dims");
+  if (mask->spec.rank() == 0) graph_break(BreakReason::unknown_subscript, "a tensor at a mask without dims");
   // The sizes have to be the very ones here, where masked_fill broadcasts.
-  if (mask->spec.rank() > tensor->spec.rank()) walk.raise_here();
+  if (mask->spec.rank() > tensor->spec.rank()) raise_here();
   for (int i = 0; i < mask->spec.rank(); ++i)
-    if (!known_equal(mask->spec.sizes[i], tensor->spec.sizes[i])) walk.raise_here();
+    if (!known_equal(mask->spec.sizes[i], tensor->spec.sizes[i])) raise_here();
   ValuePtr whole = key;
   if (mask->spec.dtype != DType::bool_)
     whole = walk.call_op(*cast, {{key, walk.constant(dtype_to_python(DType::bool_))}, {}}, CallForm::Method);
@@ -209,7 +210,7 @@ ValuePtr numbers_of_rows(Walk& walk, TensorValue* tensor, const ValuePtr& key) {
     if (constant.get() == Py_True) numbers.push_back(walk.integer(static_cast<int64_t>(i)));
   }
   walk.refuse_told_sizes(tensor->spec);
-  if (tensor->spec.sizes[0].value() != static_cast<int64_t>(elements->size())) walk.raise_here();
+  if (tensor->spec.sizes[0].value() != static_cast<int64_t>(elements->size())) raise_here();
   return make_value<SequenceValue>(true, std::move(numbers));
 }
 

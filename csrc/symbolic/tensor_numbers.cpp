@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "symbolic/outcomes.h"
+
 namespace md {
 
 namespace {
@@ -38,12 +40,12 @@ ValueRef cast(Walk& walk, ValueRef ref, DType dtype) {
 // What fails where the result does not fit, and Python runs the region instead: not once the region has called out.
 ValueRef checked(Walk& walk, const char* op, std::vector<Operand> operands) {
   if (walk.graph().has_call_out())
-    walk.graph_break(BreakReason::tensor_to_number, "arithmetic of a whole number after a custom operator");
+    graph_break(BreakReason::tensor_to_number, "arithmetic of a whole number after a custom operator");
   return add(walk, op, std::move(operands));
 }
 
-[[noreturn]] void refuse(Walk& walk, const std::string& what) {
-  walk.graph_break(BreakReason::tensor_to_number, what + " of a number taken out of a tensor");
+[[noreturn]] void refuse(Walk&, const std::string& what) {
+  graph_break(BreakReason::tensor_to_number, what + " of a number taken out of a tensor");
 }
 
 // An operand beside a number of the graph: one too, a number that varies, or a constant.
@@ -231,7 +233,7 @@ ValuePtr nested(Walk& walk, ValueRef ref) {
 
 ValuePtr number_of(Walk& walk, TensorValue* tensor) {
   walk.guard_tensor(tensor);
-  if (!known_equal(tensor->spec.numel(), 1)) walk.raise_here();
+  if (!known_equal(tensor->spec.numel(), 1)) raise_here();
   return taken_out(walk, walk.graph_value(tensor));
 }
 
@@ -239,7 +241,7 @@ ValuePtr numbers_of(Walk& walk, TensorValue* tensor) {
   walk.guard_tensor(tensor);
   walk.specialise(tensor->spec);
   if (tensor->spec.numel().value() > kMostNumbers)
-    walk.graph_break(BreakReason::tensor_to_list, str_cat("tolist() of ", tensor->spec.str()));
+    graph_break(BreakReason::tensor_to_list, str_cat("tolist() of ", tensor->spec.str()));
   return nested(walk, walk.graph_value(tensor));
 }
 

@@ -8,6 +8,7 @@
 #include "guards/named_results.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/number_objects.h"
+#include "symbolic/outcomes.h"
 #include "tensor/ops/gradient_flow.h"
 #include "tensor/simd/pointwise.h"
 #include "tensor/tensor_modes.h"
@@ -34,7 +35,7 @@ class OpCapture {
 
   ValuePtr run(const CallArgs& args, CallForm form) {
     bind(args);
-    if (row_->faces & kEagerOnly) walk_.graph_break(BreakReason::data_dependent_shape, std::string(python_name(*row_)));
+    if (row_->faces & kEagerOnly) graph_break(BreakReason::data_dependent_shape, std::string(python_name(*row_)));
     refuse_new_leaves();
     promote_operands();
     give_numbers_their_dtype();
@@ -61,7 +62,7 @@ class OpCapture {
       row_ = op.row;
       bound = std::move(op.call);
     } catch (const Error&) {
-      walk_.raise_here();
+      raise_here();
     }
     const std::vector<Param>& params = row_->schema.params;
     if (!params.empty()) viewed_at_ = bound.value_of_param[0];
@@ -102,7 +103,7 @@ class OpCapture {
   }
 
   Operand default_operand(const Param& param) {
-    if (!param.default_value) walk_.raise_here();
+    if (!param.default_value) raise_here();
     return operand_of_arg(*param.default_value);
   }
 
@@ -123,22 +124,22 @@ class OpCapture {
       // The program's own code, which may look at the sizes, is run at capture alone.
       if (row_->kind == OpKind::CallOut) walk_.specialise(tensor->spec);
       if (param.type != ParamType::Tensor && param.type != ParamType::Number)
-        walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": a tensor as ", param.name));
+        graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": a tensor as ", param.name));
       return walk_.graph_value(tensor);
     }
     if (auto* number = as<NumberValue>(value); number != nullptr && !is_for_size(param, number)) {
       if (!takes_numbers_of_the_graph() || param.type != ParamType::Number)
-        walk_.graph_break(BreakReason::tensor_to_number, str_cat(row_->name, ": ", param.name, " out of a tensor"));
+        graph_break(BreakReason::tensor_to_number, str_cat(row_->name, ": ", param.name, " out of a tensor"));
       numbers_.push_back(operands_.size());
       return number->ref;
     }
     if (param.type == ParamType::TensorList) {
       auto elements = list_elements(value);
-      if (!elements) walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", describe(value)));
+      if (!elements) graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", describe(value)));
       std::vector<ValueRef> refs;
       for (const ValuePtr& element : *elements) {
         auto* tensor = as<TensorValue>(element);
-        if (tensor == nullptr) walk_.raise_here();
+        if (tensor == nullptr) raise_here();
         if (row_->kind == OpKind::CallOut) walk_.specialise(tensor->spec);
         refs.push_back(walk_.graph_value(tensor));
       }
@@ -155,7 +156,7 @@ class OpCapture {
   // Other sequences are refused where the call is run; no answer: what it holds is not known.
   std::unique_ptr<std::vector<ValuePtr>> list_elements(const ValuePtr& value) {
     auto elements = walk_.elements_of(value);
-    if (elements && !is_list_argument(type_of(value))) walk_.raise_here();
+    if (elements && !is_list_argument(type_of(value))) raise_here();
     return elements;
   }
 
@@ -204,20 +205,20 @@ class OpCapture {
         if (can_hold_strongly(object->object.get()))
           constant = Ref::share(walk_.identity_of(value));
         else if (value_form(object->object.get()) == ValueForm::Other)
-          walk_.raise_here();
+          raise_here();
       }
     }
     if (!constant)
-      walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", param.name, " is a ", describe(value)));
+      graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", param.name, " is a ", describe(value)));
     try {
       Arg arg = arg_from_python(*row_, param, constant.get());
       if (std::holds_alternative<Tensor>(arg) || std::holds_alternative<std::vector<Tensor>>(arg))
-        walk_.graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", param.name));
+        graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", param.name));
       return operand_of_arg(arg);
     } catch (const Error&) {
-      walk_.raise_here();
+      raise_here();
     } catch (const PythonError&) {
-      walk_.raise_here();
+      raise_here();
     }
   }
 
@@ -240,7 +241,7 @@ class OpCapture {
         dtype = walk_.graph().info(*ref).spec.dtype;
     }
     if (!dtype || *dtype == DType::float16 || *dtype == DType::bfloat16)
-      walk_.graph_break(BreakReason::tensor_to_number, str_cat(row_->name, " with a number out of a tensor"));
+      graph_break(BreakReason::tensor_to_number, str_cat(row_->name, " with a number out of a tensor"));
     for (size_t i : numbers_) operands_[i] = cast(std::get<ValueRef>(operands_[i]), *dtype);
   }
 
@@ -290,7 +291,7 @@ class OpCapture {
           operands_[i] = cast(*ref, *casts[i]);
       }
     } catch (const Error&) {
-      walk_.raise_here();
+      raise_here();
     }
   }
 
@@ -323,7 +324,7 @@ class OpCapture {
       }
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
-      walk_.raise_here();  // the op raises when it is run: Python does that
+      raise_here();  // the op raises when it is run: Python does that
     }
   }
 
@@ -345,13 +346,13 @@ class OpCapture {
       return true;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
-      walk_.raise_here();
+      raise_here();
     }
   }
 
   // A region is not run again by Python once it has called out: its later steps raise without their own line and handlers.
   void keep_apart_from_call_outs() const {
-    if (!walk_.frame().policy->fullgraph) walk_.graph_break(BreakReason::call_out, row_->name);
+    if (!walk_.frame().policy->fullgraph) graph_break(BreakReason::call_out, row_->name);
     auto is_committed = [this](ValueRef value) {
       for (const auto& node : walk_.graph().nodes()) {
         if (!is_op(*node, OpKind::CallOut)) continue;
@@ -363,7 +364,7 @@ class OpCapture {
     };
     bool safe = walk_.may_call_out();
     for (const auto& [original, now] : walk_.written_values()) safe = safe && is_committed(now);
-    if (!safe) walk_.graph_break(BreakReason::caught_call_out, row_->name + " after a custom operator");
+    if (!safe) graph_break(BreakReason::caught_call_out, row_->name + " after a custom operator");
   }
 
   // zeros(2, requires_grad=True) is a leaf, which results of a graph are not.
@@ -371,7 +372,7 @@ class OpCapture {
     int param = row_->schema.find("requires_grad");
     auto* asked = param < 0 ? nullptr : std::get_if<Scalar>(&operands_[static_cast<size_t>(param)]);
     if (asked != nullptr && asked->as_int() != 0)
-      walk_.graph_break(BreakReason::tensor_operands, row_->name + "() that requires grad");
+      graph_break(BreakReason::tensor_operands, row_->name + "() that requires grad");
   }
 
   // A custom op may keep or write what it is given: then it must be the tensor itself.
@@ -379,7 +380,7 @@ class OpCapture {
     for (const ValuePtr& value : values_) {
       auto* tensor = as<TensorValue>(value);
       if (tensor != nullptr && tensor->base != nullptr && tensor->base->version > 0)
-        walk_.graph_break(BreakReason::tensor_write, row_->name + " of a tensor that was written in this region");
+        graph_break(BreakReason::tensor_write, row_->name + " of a tensor that was written in this region");
     }
   }
 
@@ -463,7 +464,7 @@ namespace {
 // A generator of its own is no part of what a region restores when it fails: its calls stay Python's.
 CallArgs without_generator(Walk& walk, const OpRow& row, const CallArgs& args) {
   if (!walk.same_object(*args.keyword("generator"), walk.none()))
-    walk.graph_break(BreakReason::tensor_operands, row.name + " with generator=");
+    graph_break(BreakReason::tensor_operands, row.name + " with generator=");
   CallArgs plain{args.positional, {}};
   for (const auto& keyword : args.keywords)
     if (PyUnicode_CompareWithASCIIString(keyword.first, "generator") != 0) plain.keywords.push_back(keyword);

@@ -4,6 +4,7 @@
 #include "frontends/arg_binding.h"
 #include "frontends/in_place.h"
 #include "graph/views.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/walk.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/ops/write_op.h"
@@ -197,12 +198,12 @@ void check_read_beside_write(Walk& walk, const std::string& op, TensorValue* tar
   // What the region itself computed with a gradient is no leaf, and goes on requiring one.
   bool stays = target->source == nullptr && walk.base_of(target)->source == nullptr && target->spec.requires_grad;
   if (tensor->spec.requires_grad && walk.grad_mode && !stays)
-    walk.graph_break(BreakReason::tensor_write, op + " with a tensor that requires grad");
+    graph_break(BreakReason::tensor_write, op + " with a tensor that requires grad");
   walk.graph_value(tensor);
   if (tensor == target || tensor->base != walk.base_of(target)) return;
   Window read = window_of(walk, *tensor), written = window_of(walk, *target);
   if (!same_window(read, written) && !are_apart(read, written))
-    walk.graph_break(BreakReason::tensor_write, op + " of two views of one tensor");
+    graph_break(BreakReason::tensor_write, op + " of two views of one tensor");
 }
 
 void check_reads(Walk& walk, const std::string& op, TensorValue* target, const CallArgs& args) {

@@ -5,6 +5,7 @@
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "symbolic/enum_values.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/texts.h"
 
 namespace md {
@@ -36,10 +37,10 @@ Ref joined(Walk& walk, const Pieces& pieces) {
     Ref text = piece.literal ? piece.literal
                : is_raw ? walk.constant_of(plain_or_itself(walk, piece.value, {"__int__", "__index__", "__float__"}))
                         : formatted_text(walk, piece.value, piece.conversion, piece.spec.get());
-    if (!text) walk.graph_break(BreakReason::unknown_format, describe(piece.value));
+    if (!text) graph_break(BreakReason::unknown_format, describe(piece.value));
     if (piece.percent) {
       text = Ref::steal(PyUnicode_Format(piece.percent, check(PyTuple_Pack(1, text.get()))));
-      if (!text) walk.raise_here();
+      if (!text) raise_here();
     }
     PyTuple_SET_ITEM(texts.get(), i, text.release());
   }

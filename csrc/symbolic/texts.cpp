@@ -2,6 +2,7 @@
 
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/outcomes.h"
 
 namespace md {
 
@@ -53,7 +54,7 @@ Ref text_by_method(Walk& walk, const ValuePtr& value, const char* name, std::vec
   if (!method) return nullptr;
   args.insert(args.begin(), value);
   ValuePtr result = walk.call_now(method, {std::move(args), {}});
-  if (!walk.is_exactly(result, &PyUnicode_Type)) walk.raise_here();
+  if (!walk.is_exactly(result, &PyUnicode_Type)) raise_here();
   return walk.constant_of(result);
 }
 
@@ -122,7 +123,7 @@ Ref text_by_parts(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef
     if (ValuePtr plain = has_user_type(value) ? plain_value(walk, value, {"__format__"}) : nullptr) {
       if (is_plain) return as_text(walk, value);
       Ref text = Ref::steal(PyObject_Format(walk.constant_of(plain), spec));
-      if (!text) walk.raise_here();
+      if (!text) raise_here();
       return text;
     }
     bool own = !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE) || is_objects_own(walk, value, "__format__");
@@ -131,12 +132,12 @@ Ref text_by_parts(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef
   Ref text = conversion == 1 ? as_text(walk, value) : represent_whole(walk, value);
   if (!text || is_plain) return text;
   Ref result = Ref::steal(PyObject_Format(text, spec));
-  if (!result) walk.raise_here();
+  if (!result) raise_here();
   return result;
 }
 
 Ref formatted_text(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec) {
-  if (walk.is_tensor(value)) walk.graph_break(BreakReason::tensor_format, describe(value));
+  if (walk.is_tensor(value)) graph_break(BreakReason::tensor_format, describe(value));
   if (conversion != 3)
     if (Ref text = text_by_parts(walk, value, conversion, spec)) return text;
   Ref constant = exception_of(value) != nullptr ? text_model(walk, value, conversion >= 2) : walk.constant_of(value);
@@ -153,9 +154,9 @@ Ref formatted_text(Walk& walk, const ValuePtr& value, int conversion, BorrowedRe
              : conversion == 1 ? Ref::steal(PyObject_Str(constant))
              : conversion == 2 ? Ref::steal(PyObject_Repr(constant))
                                : Ref::steal(PyObject_ASCII(constant));
-  if (!text) walk.raise_here();
+  if (!text) raise_here();
   Ref result = Ref::steal(PyObject_Format(text, spec));
-  if (!result) walk.raise_here();
+  if (!result) raise_here();
   return result;
 }
 

@@ -6,6 +6,7 @@
 
 #include "graph/symbols.h"
 #include "guards/tensor_type.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/size_comparisons.h"
 #include "symbolic/tensor_numbers.h"
 #include "symbolic/walk.h"

@@ -10,6 +10,7 @@
 #include "guards/held_object.h"
 #include "snapshot/serving_code.h"
 #include "symbolic/call_outs.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
 #include "tensor/ops/gradient_flow.h"
 #include "tensor/tensor_modes.h"
@@ -145,8 +146,8 @@ PyObject* cannot_capture_type() {
   return type;
 }
 
-[[noreturn]] void no_argument(Walk& walk, const ValuePtr& value) {
-  walk.graph_break(BreakReason::traced_call, str_cat("an argument is a ", describe(value)));
+[[noreturn]] void no_argument(Walk&, const ValuePtr& value) {
+  graph_break(BreakReason::traced_call, str_cat("an argument is a ", describe(value)));
 }
 
 Ref to_object(Capture& capture, const ValuePtr& value) {
@@ -187,7 +188,7 @@ ValuePtr from_object(Capture& capture, BorrowedRef object) {
   if (const TensorType* type = tensor_type_of(object)) {
     const Tensor& tensor = type->unwrap(object);
     if (!is_recording(tensor))
-      walk.graph_break(BreakReason::traced_call, "the result is a tensor that was not computed from the arguments");
+      graph_break(BreakReason::traced_call, "the result is a tensor that was not computed from the arguments");
     return value_of(capture_of(tensor), tensor);
   }
   if (is_guardable_constant(object)) return walk.constant(object);
@@ -202,12 +203,12 @@ ValuePtr from_object(Capture& capture, BorrowedRef object) {
     PyObject *key, *item;
     Py_ssize_t position = 0;
     while (PyDict_Next(object, &position, &key, &item) != 0) {
-      if (!is_guardable_constant(key)) walk.graph_break(BreakReason::traced_call, "the result has an unknown key");
+      if (!is_guardable_constant(key)) graph_break(BreakReason::traced_call, "the result has an unknown key");
       dict->set(key, from_object(capture, item));
     }
     return dict;
   }
-  walk.graph_break(BreakReason::traced_call, str_cat("the result is a ", object.type()->tp_name));
+  graph_break(BreakReason::traced_call, str_cat("the result is a ", object.type()->tp_name));
 }
 
 // The call must not be seen by capture, and runs under the modes as the walk left them.
@@ -235,14 +236,14 @@ std::string attribute_text(BorrowedRef object, const char* name) {
   return text_of(check(PyObject_GetAttrString(object, name)));
 }
 
-[[noreturn]] void leave_failed_call(Walk& walk, PyObject* cannot_capture) {
+[[noreturn]] void leave_failed_call(Walk&, PyObject* cannot_capture) {
   if (PyErr_ExceptionMatches(PyExc_Exception) == 0) throw PythonError();
-  if (PyErr_ExceptionMatches(cannot_capture) == 0) walk.raise_here();
+  if (PyErr_ExceptionMatches(cannot_capture) == 0) raise_here();
   Ref error = take_raised();
   std::string reason = attribute_text(error.get(), "reason");
   for (const BreakRow& row : break_rows())
     if (reason == row.name)
-      walk.graph_break(static_cast<BreakReason>(&row - break_rows().data()), attribute_text(error.get(), "context"));
+      graph_break(static_cast<BreakReason>(&row - break_rows().data()), attribute_text(error.get(), "context"));
   raise(ErrorKind::Internal, "no break reason is named ", reason);
 }
 
@@ -280,7 +281,7 @@ std::vector<Tensor> record_call_out(const std::string& name, BorrowedRef run, st
     for (const Tensor& tensor : like) request.results.push_back(spec_of_result(capture.walk, tensor.spec()));
     for (int at : written) {
       TensorValue* tensor = request.tensors[static_cast<size_t>(at)];
-      if (tensor == nullptr) capture.walk.graph_break(BreakReason::tensor_write, name + " writes to a constant");
+      if (tensor == nullptr) graph_break(BreakReason::tensor_write, name + " writes to a constant");
       request.written.emplace_back(at, tensor);
     }
     return recording_results(capture, append_call_out(capture.walk, request), like.size());
@@ -332,7 +333,7 @@ ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args)
   PyObject* cannot_capture = cannot_capture_type();
   Capture none{walk, ++captures, {}, {}, nullptr};
   auto known = [&](const ValuePtr& value) {
-    if (walk.is_tensor(value)) walk.graph_break(BreakReason::traced_call, "a constant result of a tensor argument");
+    if (walk.is_tensor(value)) graph_break(BreakReason::traced_call, "a constant result of a tensor argument");
     return to_object(none, value);
   };
   Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
@@ -355,7 +356,7 @@ ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args)
     return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec);
   }
   if (ValuePtr value = value_of_result(walk, result)) return value;
-  walk.graph_break(BreakReason::traced_call, str_cat("the constant result is a ", result.type()->tp_name));
+  graph_break(BreakReason::traced_call, str_cat("the constant result is a ", result.type()->tp_name));
 }
 
 }  // namespace md

@@ -9,6 +9,7 @@
 #include "snapshot/policy_function.h"
 #include "symbolic/conversion_calls.h"
 #include "symbolic/marked_calls.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/tensor_numbers.h"
 #include "symbolic/walk.h"
@@ -60,15 +61,15 @@ void call_function_ex(Walk& walk, const Instruction& at) {
   if (at.arg != 0) {
     ValuePtr mapping = walk.copied_mapping(walk.pop());
     auto entries = walk.entries_of(mapping);
-    if (!entries) walk.graph_break(BreakReason::unknown_container, "keywords from a " + describe(mapping));
+    if (!entries) graph_break(BreakReason::unknown_container, "keywords from a " + describe(mapping));
     for (auto& [key, value] : *entries) {
-      if (!PyUnicode_CheckExact(key.get())) walk.raise_here();
+      if (!PyUnicode_CheckExact(key.get())) raise_here();
       args.keywords.emplace_back(key, value);
     }
   }
   ValuePtr sequence = walk.pop();
   auto elements = walk.iterate(sequence, kTupleHint);
-  if (!elements) walk.graph_break(BreakReason::unknown_container, "arguments from a " + describe(sequence));
+  if (!elements) graph_break(BreakReason::unknown_container, "arguments from a " + describe(sequence));
   args.positional = std::move(*elements);
   ValuePtr upper = walk.pop();
   ValuePtr lower = walk.pop();
@@ -136,7 +137,7 @@ ValuePtr symbolic_fact(Walk& walk, const std::string& name, const TensorSpec& sp
 Ref fact_argument(Walk& walk, const std::string& name, const ValuePtr& value) {
   if (Ref constant = walk.constant_of(value)) return constant;
   auto* object = as<ObjectValue>(value);
-  if (object == nullptr || !can_hold_strongly(object->object.get())) walk.graph_break(BreakReason::tensor_method, name);
+  if (object == nullptr || !can_hold_strongly(object->object.get())) graph_break(BreakReason::tensor_method, name);
   return Ref::share(walk.identity_of(value));
 }
 
@@ -152,7 +153,7 @@ ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& ar
     if (name == "tolist") return numbers_of(walk, tensor);
   }
   const TensorFact* fact = find_tensor_fact(name);
-  if (tensor == nullptr || fact == nullptr) walk.graph_break(reason_for_tensor_method(name), name);
+  if (tensor == nullptr || fact == nullptr) graph_break(reason_for_tensor_method(name), name);
   std::vector<Ref> held;
   std::vector<PyObject*> plain;
   auto add = [&](const ValuePtr& value) { plain.push_back(held.emplace_back(fact_argument(walk, name, value)).get()); };
@@ -167,9 +168,9 @@ ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& ar
     ValuePtr size = names ? nullptr : symbolic_fact(walk, name, tensor->spec, plain);
     return size ? size : walk.constant(fact->value(tensor->spec, plain, names.get()));
   } catch (const Error&) {
-    walk.raise_here();
+    raise_here();
   } catch (const PythonError&) {
-    walk.raise_here();
+    raise_here();
   }
 }
 
@@ -204,11 +205,11 @@ bool is_known_call(const CallArgs& args) {
          std::ranges::all_of(args.keywords, [&](const auto& keyword) { return is_known(keyword.second); });
 }
 
-[[noreturn]] void break_on_disabled(Walk& walk, const ValuePtr& callable, PolicyChange change, BorrowedRef reason) {
+[[noreturn]] void break_on_disabled(Walk&, const ValuePtr& callable, PolicyChange change, BorrowedRef reason) {
   std::string context = name_of_callable(callable);
   if (reason && PyUnicode_Check(reason.get())) context += str_cat(" (reason: ", text_of(reason), ")");
   bool frame_only = change == PolicyChange::DisableFrame;
-  walk.graph_break(frame_only ? BreakReason::disabled_frame_call : BreakReason::disabled_call, context);
+  graph_break(frame_only ? BreakReason::disabled_frame_call : BreakReason::disabled_call, context);
 }
 
 // A call of an object that exists. Null result: a frame was inlined.
@@ -234,13 +235,13 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
     if (ValuePtr result = fold_pure_call(walk, object, args)) return result;
   }
   if (PyFunction_Check(object)) {
-    if (as<ObjectValue>(callable)->source == nullptr) walk.graph_break(BreakReason::unguardable_object, "function");
+    if (as<ObjectValue>(callable)->source == nullptr) graph_break(BreakReason::unguardable_object, "function");
     walk.call_function(callable, std::move(args), continuation, continuation_value);
     return nullptr;
   }
   if (ValuePtr polyfill = may_polyfill(args) ? find_polyfill(object) : nullptr) {
     walk.identity_of(callable);
-    if (!fits_polyfill(walk, object, args)) walk.graph_break(BreakReason::builtin_call, name_of_callable(callable));
+    if (!fits_polyfill(walk, object, args)) graph_break(BreakReason::builtin_call, name_of_callable(callable));
     bool generates =
         (reinterpret_cast<PyCodeObject*>(as<FunctionValue>(polyfill)->code.get())->co_flags & CO_GENERATOR) != 0;
     if (!generates) return walk.call_now(polyfill, args);
@@ -253,7 +254,7 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
     bool of_tensor = args.positional.size() == 1 && walk.is_tensor(args.positional[0]);
     if (of_tensor && args.keywords.empty())
       if (ValuePtr number = converted_to_number(walk, object, as<TensorValue>(args.positional[0]))) return number;
-    walk.graph_break(of_tensor ? reason_for_builtin(object) : BreakReason::builtin_call, name_of_callable(callable));
+    graph_break(of_tensor ? reason_for_builtin(object) : BreakReason::builtin_call, name_of_callable(callable));
   }
   if (Py_IS_TYPE(object, &PyMethodDescr_Type) && find_tensor_type(PyDescr_TYPE(object)) != nullptr)
     return call_tensor_method(walk, object, args);
@@ -263,7 +264,7 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
   if (PyWeakref_CheckRef(object)) return walk.call_weak_reference(callable, args);
   if (is_cached_function(object)) return walk.call_cached(callable, args);
   if (PyCFunction_Check(object) || Py_IS_TYPE(object, &PyMethodDescr_Type) || Py_IS_TYPE(object, &PyWrapperDescr_Type))
-    walk.graph_break(BreakReason::unknown_c_function, name_of_callable(callable));
+    graph_break(BreakReason::unknown_c_function, name_of_callable(callable));
   return walk.call_through_type(callable, args, continuation, continuation_value);
 }
 

@@ -1,6 +1,7 @@
 // Comparison, identity, membership.
 #include "frontends/op_callables.h"
 #include "symbolic/enum_values.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/set_methods.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/walk.h"
@@ -33,10 +34,10 @@ constexpr size_t kMostEntries = 256;
 
 class EqualityDepth {
  public:
-  explicit EqualityDepth(Walk& walk) {
+  explicit EqualityDepth(Walk&) {
     if (++depth_ <= kDeepestEquality) return;
     --depth_;
-    walk.graph_break(BreakReason::unknown_comparison, "of deeply nested containers");
+    graph_break(BreakReason::unknown_comparison, "of deeply nested containers");
   }
   ~EqualityDepth() { --depth_; }
   EqualityDepth(const EqualityDepth&) = delete;
@@ -102,7 +103,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
       if (!partner) return false;
       int64_t step = walk.step_number();
       std::optional<bool> equal = held_equality(walk, entry.value, partner);
-      if (walk.step_number() != step) walk.graph_break(BreakReason::unknown_comparison, "of dicts by methods");
+      if (walk.step_number() != step) graph_break(BreakReason::unknown_comparison, "of dicts by methods");
       if (!equal || !*equal) return equal;
     }
     return true;
@@ -116,7 +117,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     // NaN is equal to what is the same object alone, and guards on values tell nothing of that.
     if (holds_nan(x) && holds_nan(y)) {
       bool are_containers = PyTuple_Check(x.get()) || PyAnySet_Check(x.get());
-      if (are_containers) walk.graph_break(BreakReason::unknown_comparison, "of tuples that hold NaN");
+      if (are_containers) graph_break(BreakReason::unknown_comparison, "of tuples that hold NaN");
       return walk.same_object(a, b);
     }
     return equal == 1;
@@ -185,14 +186,14 @@ void compare_op(Walk& walk, const Instruction& at) {
     PyTypeObject* type = type_of(other);
     bool known = walk.is_tensor(other) || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
     if (row == nullptr || !known)
-      walk.graph_break(BreakReason::tensor_operands, str_cat("comparison with a ", describe(other)));
+      graph_break(BreakReason::tensor_operands, str_cat("comparison with a ", describe(other)));
     // A number on the left asks the tensor for the mirrored comparison.
     static constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
     bool mirrored = !walk.is_tensor(left);
     if (mirrored) row = compare_operator_row(kMirrored[at.arg]);
     result =
         walk.call_op(*row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, CallForm::Operator);
-    if (at.arg2 != 0) walk.graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
+    if (at.arg2 != 0) graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
   } else if (inline_operator(walk, at)) {
     return;
   } else if ((result = order_of_sequences(walk, left, right, at.arg))) {
@@ -202,11 +203,11 @@ void compare_op(Walk& walk, const Instruction& at) {
   } else if ((result = walk.computed(kComparisons[at.arg], {left, right}))) {
   } else if ((at.arg == Py_EQ || at.arg == Py_NE) && !may_be_nan(left) && !may_be_nan(right)) {
     std::optional<bool> equal = equality(walk, left, right);
-    if (!equal) walk.graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
+    if (!equal) graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
     result = walk.boolean(*equal == (at.arg == Py_EQ));
   } else {
     Ref a = walk.constant_of(left), b = a ? walk.constant_of(right) : Ref();
-    if (!b) walk.graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
+    if (!b) graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
     Ref folded = Ref::steal(PyObject_RichCompare(a, b, at.arg));
     if (!folded) walk.raise_set();
     result = walk.constant(folded);
@@ -243,7 +244,7 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
     for (const DictValue::Entry& entry : *entries) {
       int64_t step = walk.step_number();
       std::optional<bool> equal = entry.value == item ? true : held_equality(walk, entry.value, item);
-      if (walk.step_number() != step) walk.graph_break(BreakReason::unknown_contains, "values of a dict by methods");
+      if (walk.step_number() != step) graph_break(BreakReason::unknown_contains, "values of a dict by methods");
       if (!equal || *equal) return equal;
     }
     return false;
@@ -287,7 +288,7 @@ void contains_op(Walk& walk, const Instruction& at) {
   if (!found) {
     static PyObject* const kContains = PyUnicode_InternFromString("__contains__");
     ValuePtr method = walk.user_method(container, kContains);
-    if (!method) walk.graph_break(BreakReason::unknown_contains, str_cat(describe(item), " in ", describe(container)));
+    if (!method) graph_break(BreakReason::unknown_contains, str_cat(describe(item), " in ", describe(container)));
     walk.inline_function(method, {{container, item}, {}},
                          at.arg != 0 ? ContinuationKind::PushNotBool : ContinuationKind::PushBool, nullptr);
     return walk.drop_below_callee(2);

@@ -4,6 +4,7 @@
 #include "cpython/object_protocol.h"
 #include "cpython/text.h"
 #include "symbolic/name_spaces.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/walk.h"
 
@@ -50,7 +51,7 @@ void build_string(Walk& walk, const Instruction& at) {
   Ref pieces = check(PyTuple_New(at.arg));
   for (int i = 0; i < at.arg; ++i) {
     Ref piece = walk.constant_of(walk.peek(at.arg - i));
-    if (!piece) walk.graph_break(BreakReason::unknown_format, describe(walk.peek(at.arg - i)));
+    if (!piece) graph_break(BreakReason::unknown_format, describe(walk.peek(at.arg - i)));
     PyTuple_SET_ITEM(pieces.get(), i, piece.release());
   }
   Ref empty = check(PyUnicode_FromString(""));
@@ -70,21 +71,20 @@ void build_slice(Walk& walk, const Instruction& at) {
 template <typename T>
 T* container_at(Walk& walk, int distance) {
   T* container = as<T>(walk.peek(distance + 1));
-  if (container == nullptr)
-    walk.graph_break(BreakReason::store_subscript, "into a " + describe(walk.peek(distance + 1)));
+  if (container == nullptr) graph_break(BreakReason::store_subscript, "into a " + describe(walk.peek(distance + 1)));
   return container;
 }
 
 void list_append(Walk& walk, const Instruction& at) {
   ValuePtr list = walk.peek(at.arg + 1);
-  if (!walk.list_append(list, walk.peek())) walk.graph_break(BreakReason::store_subscript, "into a " + describe(list));
+  if (!walk.list_append(list, walk.peek())) graph_break(BreakReason::store_subscript, "into a " + describe(list));
   walk.pop();
 }
 
 void list_extend(Walk& walk, const Instruction& at) {
   ValuePtr list = walk.peek(at.arg + 1);
-  if (!walk.is_exactly(list, &PyList_Type)) walk.graph_break(BreakReason::store_subscript, "into a " + describe(list));
-  if (!walk.list_extend(list, walk.peek())) walk.graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
+  if (!walk.is_exactly(list, &PyList_Type)) graph_break(BreakReason::store_subscript, "into a " + describe(list));
+  if (!walk.list_extend(list, walk.peek())) graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
   walk.pop();
 }
 
@@ -105,7 +105,7 @@ void set_update(Walk& walk, const Instruction& at) {
     check(PyObject_CallOneArg(update, other));
   } else {
     auto items = walk.iterate(walk.peek(), LengthHint::NotAsked);
-    if (!items) walk.graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
+    if (!items) graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
     for (const ValuePtr& item : *items) check_status(PyList_Append(keys, walk.key_of(item)));
   }
   walk.keep_all_apart(keys.get(), keys.get());
@@ -118,7 +118,7 @@ void map_add(Walk& walk, const Instruction& at) {
   ValuePtr dict = walk.peek(at.arg + 2);
   Ref key = walk.key_in(dict, walk.peek(2));
   if (!walk.dict_set(dict, key.get(), walk.peek()))
-    walk.graph_break(BreakReason::store_subscript, "into a " + describe(dict));
+    graph_break(BreakReason::store_subscript, "into a " + describe(dict));
   walk.pop_many(2);
 }
 
@@ -126,9 +126,9 @@ template <bool merge>
 void dict_update(Walk& walk, const Instruction& at) {
   ValuePtr dict = walk.peek(at.arg + 1);
   auto entries = walk.entries_of(walk.copied_mapping(walk.peek()));
-  if (!entries) walk.graph_break(BreakReason::unknown_container, describe(walk.peek()));
+  if (!entries) graph_break(BreakReason::unknown_container, describe(walk.peek()));
   auto known = walk.entries_of(dict);
-  if (!known) walk.graph_break(BreakReason::store_subscript, "into a " + describe(dict));
+  if (!known) graph_break(BreakReason::store_subscript, "into a " + describe(dict));
   auto is_known = [&](BorrowedRef key) {
     return std::ranges::any_of(*known, [&](const DictValue::Entry& entry) {
       return PyUnicode_Check(entry.key.get()) && PyUnicode_Compare(entry.key, key) == 0;
@@ -136,16 +136,16 @@ void dict_update(Walk& walk, const Instruction& at) {
   };
   if (merge)
     for (const DictValue::Entry& entry : *entries)
-      if (!PyUnicode_Check(entry.key.get()) || is_known(entry.key)) walk.raise_here();
+      if (!PyUnicode_Check(entry.key.get()) || is_known(entry.key)) raise_here();
   for (DictValue::Entry& entry : *entries)
     if (!walk.dict_set(dict, entry.key.get(), entry.value))
-      walk.graph_break(BreakReason::store_subscript, "into a " + describe(dict));
+      graph_break(BreakReason::store_subscript, "into a " + describe(dict));
   walk.pop();
 }
 
 void list_to_tuple(Walk& walk, const Instruction&) {
   auto items = walk.is_exactly(walk.peek(), &PyList_Type) ? walk.elements_of(walk.peek()) : nullptr;
-  if (!items) walk.graph_break(BreakReason::unknown_container, describe(walk.peek()));
+  if (!items) graph_break(BreakReason::unknown_container, describe(walk.peek()));
   ValuePtr tuple = make_value<SequenceValue>(false, std::move(*items));
   walk.pop();
   walk.push(std::move(tuple));
@@ -166,13 +166,13 @@ std::vector<ValuePtr> unpacked(Walk& walk, size_t most) {
     return items;
   }
   auto items = walk.iterate(value);
-  if (!items) walk.graph_break(BreakReason::unpack_unknown, describe(value));
+  if (!items) graph_break(BreakReason::unpack_unknown, describe(value));
   return std::move(*items);
 }
 
 void unpack_sequence(Walk& walk, const Instruction& at) {
   std::vector<ValuePtr> items = unpacked(walk, static_cast<size_t>(at.arg) + 1);
-  if (static_cast<int>(items.size()) != at.arg) walk.raise_here();
+  if (static_cast<int>(items.size()) != at.arg) raise_here();
   walk.pop();
   for (auto item = items.rbegin(); item != items.rend(); ++item) walk.push(*item);
 }
@@ -187,11 +187,11 @@ std::vector<ValuePtr> unpacked_with_rest(Walk& walk, size_t first) {
   std::vector<ValuePtr> items;
   while (items.size() < first) {
     std::optional<ValuePtr> item = walk.next_of(iterator);
-    if (!item) walk.raise_here();
+    if (!item) raise_here();
     items.push_back(std::move(*item));
   }
   auto rest = walk.iterate(iterator->bases[0]);
-  if (!rest) walk.graph_break(BreakReason::unpack_unknown, describe(iterator->bases[0]));
+  if (!rest) graph_break(BreakReason::unpack_unknown, describe(iterator->bases[0]));
   items.insert(items.end(), rest->begin(), rest->end());
   return items;
 }
@@ -199,7 +199,7 @@ std::vector<ValuePtr> unpacked_with_rest(Walk& walk, size_t first) {
 void unpack_ex(Walk& walk, const Instruction& at) {
   std::vector<ValuePtr> items = unpacked_with_rest(walk, static_cast<size_t>(at.arg));
   int count = static_cast<int>(items.size());
-  if (count < at.arg + at.arg2) walk.raise_here();
+  if (count < at.arg + at.arg2) raise_here();
   walk.pop();
   for (int i = count - 1; i >= count - at.arg2; --i) walk.push(items[i]);
   std::vector<ValuePtr> middle(items.begin() + at.arg, items.end() - at.arg2);
@@ -245,7 +245,7 @@ void require_written_globals(Walk& walk) {
   ValuePtr globals = walk.globals_dict(ValuePtr(globals_function(walk)));
   for (PyObject* name : kNames)
     if (walk.written_item(globals, name))
-      walk.graph_break(BreakReason::object_creation, str_cat("a function whose ", text_of(name), " was written"));
+      graph_break(BreakReason::object_creation, str_cat("a function whose ", text_of(name), " was written"));
 }
 
 void make_function(Walk& walk, const Instruction& at) {
@@ -264,7 +264,7 @@ void set_function_attribute(Walk& walk, const Instruction& at) {
   ValuePtr function = walk.pop();
   ValuePtr value = walk.pop();
   auto* made = as<FunctionValue>(function);
-  if (made == nullptr) walk.graph_break(BreakReason::unsupported_opcode, "SET_FUNCTION_ATTRIBUTE");
+  if (made == nullptr) graph_break(BreakReason::unsupported_opcode, "SET_FUNCTION_ATTRIBUTE");
   set_function_part(walk, made, at.arg, std::move(value));
   walk.push(std::move(function));
 }

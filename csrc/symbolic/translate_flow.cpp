@@ -1,4 +1,5 @@
 // Jumps, loops, return, with and exceptions.
+#include "symbolic/outcomes.h"
 #include "symbolic/user_operators.h"
 
 namespace md {
@@ -7,11 +8,11 @@ namespace {
 
 [[noreturn]] void break_on_truth(Walk& walk, const ValuePtr& value) {
   auto* tensor = as<TensorValue>(value);
-  if (tensor == nullptr) walk.graph_break(BreakReason::unknown_truth, describe(value));
+  if (tensor == nullptr) graph_break(BreakReason::unknown_truth, describe(value));
   walk.guard_tensor(tensor);
   // More than one element has no truth in any case.
-  if (!known_equal(tensor->spec.numel(), 1)) walk.raise_here();
-  walk.graph_break(BreakReason::data_dependent_branch, str_cat("truth of a tensor ", tensor->spec.str()));
+  if (!known_equal(tensor->spec.numel(), 1)) raise_here();
+  graph_break(BreakReason::data_dependent_branch, str_cat("truth of a tensor ", tensor->spec.str()));
 }
 
 // The truth of the top value: known, or given by a user's __bool__ or __len__ that is inlined with the continuation.
@@ -97,7 +98,7 @@ void get_iter(Walk& walk, const Instruction&) {
     static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
     ValuePtr method = walk.user_method(iterable, kIter);
     if (!method) iterator = walk.any_iterator_over(iterable);
-    if (!method && !iterator) walk.graph_break(BreakReason::unknown_iteration, describe(iterable));
+    if (!method && !iterator) graph_break(BreakReason::unknown_iteration, describe(iterable));
     walk.pop();
     if (iterator) return walk.push(std::move(iterator));
     return walk.call(method, {{iterable}, {}}, ContinuationKind::PushIterator);
@@ -115,7 +116,7 @@ void for_iter(Walk& walk, const Instruction& at) {
     static PyObject* const kNext = PyUnicode_InternFromString("__next__");
     if (ValuePtr method = opaque ? nullptr : walk.user_method(top, kNext))
       return walk.inline_function(method, {{top}, {}}, ContinuationKind::NextOrStop, nullptr);
-    walk.graph_break(opaque ? BreakReason::opaque_iterator : BreakReason::foreign_next, describe(top));
+    graph_break(opaque ? BreakReason::opaque_iterator : BreakReason::foreign_next, describe(top));
   }
   std::optional<ValuePtr> next = walk.next_of(iterator);
   if (next) {
@@ -140,20 +141,18 @@ void before_with(Walk& walk, const Instruction&) {
   static PyObject* const kExit = PyUnicode_InternFromString("__exit__");
   ValuePtr manager = walk.peek();
   if (manager->kind != ValueKind::Object && manager->kind != ValueKind::Instance)
-    walk.graph_break(BreakReason::context_manager, describe(manager));
+    graph_break(BreakReason::context_manager, describe(manager));
   ValuePtr enter = walk.type_attribute(manager, kEnter);
   ValuePtr exit = walk.type_attribute(manager, kExit);
-  if (!enter || !exit) walk.raise_here();
+  if (!enter || !exit) raise_here();
   if (!walk.is_python_function(enter) || !walk.is_python_function(exit))
-    walk.graph_break(BreakReason::context_manager, describe(manager));
+    graph_break(BreakReason::context_manager, describe(manager));
   walk.pop();
   walk.push(make_value<BoundMethodValue>(exit, manager));
   walk.inline_function(enter, {{manager}, {}}, ContinuationKind::Push, nullptr);
 }
 
-void async_only(Walk& walk, const Instruction& at) {
-  walk.graph_break(BreakReason::async_construct, opcode_name(at.op));
-}
+void async_only(Walk&, const Instruction& at) { graph_break(BreakReason::async_construct, opcode_name(at.op)); }
 
 const OpcodeRegistration registration{{Opcode::JUMP, jump_forward},
                                       {Opcode::JUMP_BACKWARD, jump_forward},

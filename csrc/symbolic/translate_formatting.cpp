@@ -1,5 +1,6 @@
 // f-strings.
 #include "symbolic/exceptions.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/texts.h"
 #include "symbolic/walk.h"
 
@@ -21,14 +22,14 @@ void push_formatted(Walk& walk, int operands, int conversion, BorrowedRef spec) 
     }
   }
   Ref text = formatted_text(walk, value, conversion, spec);
-  if (!text) walk.graph_break(BreakReason::unknown_format, describe(value));
+  if (!text) graph_break(BreakReason::unknown_format, describe(value));
   walk.pop_many(operands);
   walk.push(walk.constant(text));
 }
 
 Ref spec_at_top(Walk& walk) {
   Ref spec = walk.constant_of(walk.peek());
-  if (!spec) walk.graph_break(BreakReason::unknown_format, "a format that is not known");
+  if (!spec) graph_break(BreakReason::unknown_format, "a format that is not known");
   return spec;
 }
 

@@ -2,6 +2,7 @@
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "symbolic/name_spaces.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -22,7 +23,7 @@ void load_const(Walk& walk, const Instruction& at) { walk.push(walk.constant(wal
 
 void load_fast(Walk& walk, const Instruction& at) {
   ValuePtr value = walk.frame().slots[at.arg];
-  if (value->kind == ValueKind::Null) walk.raise_here();
+  if (value->kind == ValueKind::Null) raise_here();
   walk.push(std::move(value));
 }
 
@@ -40,7 +41,7 @@ void store_fast(Walk& walk, const Instruction& at) {
 
 void delete_fast(Walk& walk, const Instruction& at) {
   ValuePtr& slot = walk.frame().slots[at.arg];
-  if (slot->kind == ValueKind::Null) walk.raise_here();
+  if (slot->kind == ValueKind::Null) raise_here();
   walk.let_go(slot);
   walk.clear_slot(at.arg);
 }
@@ -78,7 +79,7 @@ CellValue* cell_in(Walk& walk, int slot) {
 
 void load_deref(Walk& walk, const Instruction& at) {
   ValuePtr contents = load_cell(walk, cell_in(walk, at.arg));
-  if (!contents) walk.raise_here();
+  if (!contents) raise_here();
   walk.push(std::move(contents));
 }
 
@@ -88,7 +89,7 @@ void store_deref(Walk& walk, const Instruction& at) {
 }
 
 void delete_deref(Walk& walk, const Instruction& at) {
-  if (!load_cell(walk, cell_in(walk, at.arg))) walk.raise_here();
+  if (!load_cell(walk, cell_in(walk, at.arg))) raise_here();
   store_cell(walk, walk.frame().slots[at.arg], nullptr);
 }
 
@@ -96,7 +97,7 @@ void load_global(Walk& walk, const Instruction& at) { walk.push(global_value(wal
 
 ValuePtr plain_globals(Walk& walk) {
   ValuePtr dict = walk.globals_dict(ValuePtr(globals_function(walk)));
-  if (!walk.is_exactly(dict, &PyDict_Type)) walk.graph_break(BreakReason::store_global);
+  if (!walk.is_exactly(dict, &PyDict_Type)) graph_break(BreakReason::store_global);
   return dict;
 }
 
@@ -108,12 +109,12 @@ void store_global(Walk& walk, const Instruction& at) {
 }
 
 void delete_global(Walk& walk, const Instruction& at) {
-  if (!walk.dict_delete(plain_globals(walk), walk.bytecode().name(at.arg))) walk.raise_here();
+  if (!walk.dict_delete(plain_globals(walk), walk.bytecode().name(at.arg))) raise_here();
 }
 
 template <BreakReason reason>
 void break_with_name(Walk& walk, const Instruction& at) {
-  walk.graph_break(reason, text_of(walk.bytecode().name(at.arg)));
+  graph_break(reason, text_of(walk.bytecode().name(at.arg)));
 }
 
 void load_build_class(Walk& walk, const Instruction&) {
@@ -213,7 +214,7 @@ const OpcodeRegistration registration{{Opcode::NOP, nop},
 }  // namespace
 
 ValuePtr load_cell(Walk& walk, CellValue* cell) {
-  if (cell->holds_names) walk.graph_break(BreakReason::class_definition, "the names of the class itself");
+  if (cell->holds_names) graph_break(BreakReason::class_definition, "the names of the class itself");
   if (cell->loaded) return cell->contents;
   const Source* contents = walk.sources().get(SourceKind::CellContents, cell->source, nullptr);
   ValuePtr value = walk.at(contents);

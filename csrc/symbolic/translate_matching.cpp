@@ -1,5 +1,6 @@
 // Structural pattern matching.
 #include "symbolic/class_relations.h"
+#include "symbolic/outcomes.h"
 
 namespace md {
 
@@ -15,13 +16,13 @@ void match_keys(Walk& walk, const Instruction&) {
   ValuePtr subject = walk.peek(2);
   auto keys = walk.elements_of(walk.peek());
   if (!keys || type_of(subject) != &PyDict_Type)
-    walk.graph_break(BreakReason::unknown_subscript, "a mapping pattern on a " + describe(subject));
+    graph_break(BreakReason::unknown_subscript, "a mapping pattern on a " + describe(subject));
   std::vector<ValuePtr> values;
   for (size_t i = 0; i < keys->size(); ++i) {
     Ref key = walk.constant_of((*keys)[i]);
-    if (!key) walk.graph_break(BreakReason::unhashable_key, describe((*keys)[i]));
+    if (!key) graph_break(BreakReason::unhashable_key, describe((*keys)[i]));
     for (size_t j = 0; j < i; ++j)
-      if (walk.known_equal((*keys)[i], (*keys)[j]).value_or(true)) walk.raise_here();
+      if (walk.known_equal((*keys)[i], (*keys)[j]).value_or(true)) raise_here();
     ValuePtr value = walk.dict_item(subject, key.get());
     if (!value) return walk.push(walk.none());
     values.push_back(std::move(value));
@@ -35,12 +36,12 @@ std::unique_ptr<std::vector<ValuePtr>> match_args(Walk& walk, const ValuePtr& ty
   auto* known = reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type)->object.get());
   ValuePtr found = count > 0 ? walk.optional_attribute(type, kMatchArgs) : nullptr;
   if (!found && count > 0) {
-    if (!PyType_HasFeature(known, _Py_TPFLAGS_MATCH_SELF) || count > 1) walk.raise_here();
+    if (!PyType_HasFeature(known, _Py_TPFLAGS_MATCH_SELF) || count > 1) raise_here();
     return nullptr;
   }
-  if (found && !walk.is_exactly(found, &PyTuple_Type)) walk.raise_here();
+  if (found && !walk.is_exactly(found, &PyTuple_Type)) raise_here();
   auto names = found ? walk.elements_of(found) : std::make_unique<std::vector<ValuePtr>>();
-  if (!names || static_cast<int>(names->size()) < count) walk.raise_here();
+  if (!names || static_cast<int>(names->size()) < count) raise_here();
   names->resize(count);
   return names;
 }
@@ -49,7 +50,7 @@ std::unique_ptr<std::vector<ValuePtr>> match_args(Walk& walk, const ValuePtr& ty
 void match_class(Walk& walk, const Instruction& at) {
   ValuePtr subject = walk.peek(3), type = walk.peek(2);
   PyObject* known = walk.identity_of(type);
-  if (known == nullptr || !PyType_Check(known)) walk.raise_here();
+  if (known == nullptr || !PyType_Check(known)) raise_here();
   ValuePtr result = walk.none();
   if (walk.is_instance(subject, type)) {
     std::vector<ValuePtr> values;
@@ -66,7 +67,7 @@ void match_class(Walk& walk, const Instruction& at) {
       Ref text = walk.constant_of(name);
       bool is_repeated =
           text && std::ranges::any_of(seen, [&](const Ref& other) { return PyUnicode_Compare(other, text) == 0; });
-      if (!text || !PyUnicode_CheckExact(text.get()) || is_repeated) walk.raise_here();
+      if (!text || !PyUnicode_CheckExact(text.get()) || is_repeated) raise_here();
       seen.push_back(text);
       ValuePtr value = walk.optional_attribute(subject, text.get());
       all = static_cast<bool>(value);

@@ -1,12 +1,13 @@
 // Names in the body of a class statement. Other code that looks names up in a dict is not walked.
 #include "symbolic/name_spaces.h"
+#include "symbolic/outcomes.h"
 
 namespace md {
 
 namespace {
 
 DictValue& names_of(Walk& walk, const Instruction& at) {
-  if (!walk.frame().names) walk.graph_break(BreakReason::unsupported_opcode, opcode_name(at.op));
+  if (!walk.frame().names) graph_break(BreakReason::unsupported_opcode, opcode_name(at.op));
   return *walk.frame().names;
 }
 
@@ -27,7 +28,7 @@ void store_name(Walk& walk, const Instruction& at) {
 }
 
 void delete_name(Walk& walk, const Instruction& at) {
-  if (!names_of(walk, at).erase(walk.bytecode().name(at.arg))) walk.raise_here();
+  if (!names_of(walk, at).erase(walk.bytecode().name(at.arg))) raise_here();
 }
 
 void setup_annotations(Walk& walk, const Instruction& at) {
@@ -45,7 +46,7 @@ ValuePtr from_cell(Walk& walk, int slot) {
   auto* cell = as<CellValue>(walk.frame().slots[slot]);
   MD_ASSERT(cell != nullptr, "slot ", slot, " holds no cell");
   ValuePtr contents = load_cell(walk, cell);
-  if (!contents) walk.raise_here();
+  if (!contents) raise_here();
   return contents;
 }
 
@@ -57,7 +58,7 @@ void load_class_deref(Walk& walk, const Instruction& at) {
 // The dict on the stack is that of the class body, here or around.
 ValuePtr from_dict(Walk& walk, const Instruction& at, BorrowedRef name) {
   auto* names = as<DictValue>(walk.peek());
-  if (names == nullptr || names->type) walk.graph_break(BreakReason::unsupported_opcode, opcode_name(at.op));
+  if (names == nullptr || names->type) graph_break(BreakReason::unsupported_opcode, opcode_name(at.op));
   return find(*names, name);
 }
 

@@ -4,6 +4,7 @@
 #include "cpython/version_facts.h"
 #include "frontends/op_callables.h"
 #include "symbolic/enum_values.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/set_methods.h"
 #include "symbolic/size_constants.h"
@@ -43,7 +44,7 @@ ValuePtr binary_on_tensors(Walk& walk, int arg, const ValuePtr& left, const Valu
   const BinaryOperator& op = binary_operator(arg);
   const OpRow* row = binary_operator_row(op);
   std::string text = op.sign;
-  if (row == nullptr) walk.graph_break(BreakReason::tensor_operands, "operator " + text);
+  if (row == nullptr) graph_break(BreakReason::tensor_operands, "operator " + text);
   bool in_place =
       is_in_place(arg) && walk.is_tensor(left) && has_in_place_form(type_of(left), op.code) && (row->faces & kInPlace);
   const ValuePtr& other = walk.is_tensor(left) ? right : left;
@@ -52,9 +53,9 @@ ValuePtr binary_on_tensors(Walk& walk, int arg, const ValuePtr& left, const Valu
   if (!known) {
     // None, str and the like are errors that Python raises; a class of the user's may have its own operator.
     if (type_of(other) == nullptr || PyType_HasFeature(type_of(other), Py_TPFLAGS_HEAPTYPE))
-      walk.graph_break(BreakReason::tensor_operands, str_cat("operator ", text, " with a ", describe(other)));
+      graph_break(BreakReason::tensor_operands, str_cat("operator ", text, " with a ", describe(other)));
     walk.exact_type(other);
-    walk.raise_here();
+    raise_here();
   }
   if (in_place) return walk.call_in_place(*row, {{left, right}, {}});
   return walk.call_op(*row, {{left, right}, {}}, CallForm::Operator);
@@ -203,8 +204,8 @@ ValuePtr union_of_classes(Walk& walk, BinaryCode op, const ValuePtr& left, const
   return made;
 }
 
-[[noreturn]] void break_on_operator(Walk& walk, const char* op, const ValuePtr& left, const ValuePtr& right) {
-  walk.graph_break(BreakReason::unknown_operator, str_cat(describe(left), " ", op, " ", describe(right)));
+[[noreturn]] void break_on_operator(Walk&, const char* op, const ValuePtr& left, const ValuePtr& right) {
+  graph_break(BreakReason::unknown_operator, str_cat(describe(left), " ", op, " ", describe(right)));
 }
 
 void binary_op(Walk& walk, const Instruction& at) {
@@ -249,10 +250,10 @@ void unary_op(Walk& walk, const Instruction&) {
   ValuePtr value = walk.peek();
   ValuePtr result;
   if (op == '~' && kInvertedBoolWarns && type_of(value) == &PyBool_Type)
-    walk.graph_break(BreakReason::unknown_operator, "~ of a bool, which warns");
+    graph_break(BreakReason::unknown_operator, "~ of a bool, which warns");
   if (walk.is_tensor(value)) {
     const OpRow* row = unary_operator_row(op);
-    if (row == nullptr) walk.graph_break(BreakReason::tensor_operands, str_cat("operator ", op));
+    if (row == nullptr) graph_break(BreakReason::tensor_operands, str_cat("operator ", op));
     result = walk.call_op(*row, {{value}, {}}, CallForm::Operator);
   } else if (inline_unary(walk, op == '-' ? "__neg__" : op == '+' ? "__pos__" : "__invert__")) {
     return;
@@ -262,7 +263,7 @@ void unary_op(Walk& walk, const Instruction&) {
                                      {value}))) {
   } else {
     Ref constant = walk.constant_of(value);
-    if (!constant) walk.graph_break(BreakReason::unknown_operator, str_cat(op, describe(value)));
+    if (!constant) graph_break(BreakReason::unknown_operator, str_cat(op, describe(value)));
     Ref folded = Ref::steal(op == '-'   ? PyNumber_Negative(constant)
                             : op == '+' ? PyNumber_Positive(constant)
                                         : PyNumber_Invert(constant));

@@ -1,6 +1,7 @@
 // Subscripts and slices, read, written and deleted.
 #include "cpython/imports.h"
 #include "symbolic/enum_values.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/size_constants.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/walk.h"
@@ -33,7 +34,7 @@ ValuePtr missing_in_object(Walk& walk, const ValuePtr& container, BorrowedRef kn
   if (type_of(container) == reinterpret_cast<PyTypeObject*>(default_dict)) {
     const Source* source = walk.sources().get(SourceKind::SlotAttr, as<ObjectValue>(container)->source, kFactory);
     ValuePtr factory = walk.at(source);
-    if (!factory) walk.graph_break(BreakReason::unknown_subscript, "a defaultdict without a factory");
+    if (!factory) graph_break(BreakReason::unknown_subscript, "a defaultdict without a factory");
     if (walk.same_object(factory, walk.none())) return nullptr;
     ValuePtr made = walk.call_now(factory, {});
     walk.cannot_undo();
@@ -86,14 +87,14 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
     return (*elements)[at];
   }
   Ref constant = walk.constant_of(key);
-  if (!constant || !PySlice_Check(constant.get()) || is_deque(container)) walk.raise_here();
+  if (!constant || !PySlice_Check(constant.get()) || is_deque(container)) raise_here();
   if (BorrowedRef size = size_constant(container)) {
     Ref part = Ref::steal(PyObject_GetItem(size, constant));
-    if (!part) walk.raise_here();
+    if (!part) raise_here();
     return walk.constant(part);
   }
   Py_ssize_t start = 0, stop = 0, step = 0;
-  if (PySlice_Unpack(constant, &start, &stop, &step) < 0) walk.raise_here();
+  if (PySlice_Unpack(constant, &start, &stop, &step) < 0) raise_here();
   Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(elements->size()), &start, &stop, step);
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < count; ++i) items.push_back((*elements)[start + i * step]);
@@ -124,7 +125,7 @@ ValuePtr subscript_of_class(Walk& walk, const ValuePtr& type, const ValuePtr& ke
   }
   bool is_python = PyType_HasFeature(known, Py_TPFLAGS_HEAPTYPE);
   ValuePtr method = is_python ? walk.optional_attribute(type, kClassGetitem) : nullptr;
-  if (!method) walk.graph_break(BreakReason::unknown_subscript, str_cat(describe(type), "[", describe(key), "]"));
+  if (!method) graph_break(BreakReason::unknown_subscript, str_cat(describe(type), "[", describe(key), "]"));
   return walk.call_now(method, {{key}, {}});
 }
 
@@ -139,7 +140,7 @@ ValuePtr index_by_method(Walk& walk, const ValuePtr& container, const ValuePtr& 
   ValuePtr method = is_sequence && !is_int && is_user_object(key) ? walk.user_method(key, kIndex) : nullptr;
   if (!method) return key;
   ValuePtr number = walk.call_now(method, {{key}, {}});
-  if (!walk.is_exactly(number, &PyLong_Type)) walk.raise_here();
+  if (!walk.is_exactly(number, &PyLong_Type)) raise_here();
   return number;
 }
 
@@ -163,7 +164,7 @@ ValuePtr subscript(Walk& walk, const ValuePtr& asked, const ValuePtr& given) {
   if (type == &PyType_Type) return subscript_of_class(walk, container, key);
   static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
   ValuePtr method = walk.user_method(container, kGetitem);
-  if (!method) walk.graph_break(BreakReason::unknown_subscript, str_cat(describe(container), "[", describe(key), "]"));
+  if (!method) graph_break(BreakReason::unknown_subscript, str_cat(describe(container), "[", describe(key), "]"));
   walk.inline_function(method, {{container, key}, {}}, ContinuationKind::Push, nullptr);
   return nullptr;
 }
@@ -187,9 +188,9 @@ void binary_slice(Walk& walk, const Instruction&) {
 void replace_steps(Walk& walk, const ValuePtr& list, const Ref& slice, const std::vector<ValuePtr>* values) {
   std::vector<ValuePtr> items = walk.list_contents(list)->items;
   Py_ssize_t start = 0, stop = 0, step = 1, length = static_cast<Py_ssize_t>(items.size());
-  if (PySlice_Unpack(slice, &start, &stop, &step) < 0) walk.raise_here();
+  if (PySlice_Unpack(slice, &start, &stop, &step) < 0) raise_here();
   Py_ssize_t count = PySlice_AdjustIndices(length, &start, &stop, step);
-  if (values != nullptr && static_cast<Py_ssize_t>(values->size()) != count) walk.raise_here();
+  if (values != nullptr && static_cast<Py_ssize_t>(values->size()) != count) raise_here();
   std::vector<ValuePtr> result;
   for (Py_ssize_t i = 0; i < length; ++i) {
     Py_ssize_t distance = i - start;
@@ -205,25 +206,25 @@ void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, con
   std::optional<int64_t> index = walk.int_of(key);
   Ref slice = index ? Ref() : walk.constant_of(key);
   if (!index && (!slice || !PySlice_Check(slice.get())))
-    walk.graph_break(BreakReason::store_subscript, str_cat(describe(list), "[", describe(key), "]"));
+    graph_break(BreakReason::store_subscript, str_cat(describe(list), "[", describe(key), "]"));
   std::vector<ValuePtr> values;
   if (slice && value != nullptr) {
     auto items = walk.iterate(*value);
-    if (!items) walk.graph_break(BreakReason::unknown_iteration, describe(*value));
+    if (!items) graph_break(BreakReason::unknown_iteration, describe(*value));
     values = std::move(*items);
   } else if (value != nullptr) {
     values.push_back(*value);
   }
   const SequenceValue* contents = walk.list_contents(list);
-  if (contents == nullptr) walk.graph_break(BreakReason::store_subscript, "into a list of a class of its own");
+  if (contents == nullptr) graph_break(BreakReason::store_subscript, "into a list of a class of its own");
   Py_ssize_t length = static_cast<Py_ssize_t>(contents->items.size());
   Py_ssize_t start = 0, stop = 0, step = 1;
   if (index) {
     start = *index < 0 ? *index + length : *index;
-    if (start < 0 || start >= length) walk.raise_here();
+    if (start < 0 || start >= length) raise_here();
     stop = start + 1;
   } else {
-    if (PySlice_Unpack(slice, &start, &stop, &step) < 0) walk.raise_here();
+    if (PySlice_Unpack(slice, &start, &stop, &step) < 0) raise_here();
     PySlice_AdjustIndices(length, &start, &stop, step);
     if (step != 1) return replace_steps(walk, list, slice, value != nullptr ? &values : nullptr);
     stop = std::max(start, stop);
@@ -258,7 +259,7 @@ void store_subscr(Walk& walk, const Instruction&) {
   } else if (inline_item(walk, container, {key, value}, "__setitem__", 3)) {
     return;
   } else {
-    walk.graph_break(BreakReason::store_subscript, str_cat(describe(container), "[", describe(key), "]"));
+    graph_break(BreakReason::store_subscript, str_cat(describe(container), "[", describe(key), "]"));
   }
   walk.pop_many(3);
 }
@@ -272,7 +273,7 @@ void delete_subscr(Walk& walk, const Instruction&) {
   }
   if (inline_item(walk, container, {key}, "__delitem__", 2)) return;
   if (!walk.is_dict(container, {"__delitem__"}))
-    walk.graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
+    graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
   Ref constant = walk.key_in(container, key);
   if (!walk.dict_delete(container, constant.get())) walk.raise_known(PyExc_KeyError, {key});
   walk.pop_many(2);
@@ -286,14 +287,14 @@ void store_slice(Walk& walk, const Instruction&) {
   } else if (walk.is_tensor(container)) {
     walk.store_into_tensor(container, slice, value);
   } else {
-    walk.graph_break(BreakReason::store_subscript, str_cat(describe(container), "[slice]"));
+    graph_break(BreakReason::store_subscript, str_cat(describe(container), "[slice]"));
   }
   walk.pop_many(4);
 }
 
 void get_len(Walk& walk, const Instruction&) {
   std::optional<int64_t> length = walk.length_of(walk.peek());
-  if (!length) walk.graph_break(BreakReason::unknown_length, describe(walk.peek()));
+  if (!length) graph_break(BreakReason::unknown_length, describe(walk.peek()));
   walk.push(walk.integer(*length));
 }
 

@@ -3,6 +3,7 @@
 
 #include "snapshot/operator_methods.h"
 #include "symbolic/class_relations.h"
+#include "symbolic/outcomes.h"
 
 namespace md {
 
@@ -135,8 +136,8 @@ class OperatorCalls {
   }
 
   [[noreturn]] void give_up() {
-    walk_.graph_break(BreakReason::unknown_operator,
-                      str_cat(names_.sign, " of ", describe(left_), " and ", describe(right_)));
+    graph_break(BreakReason::unknown_operator,
+                str_cat(names_.sign, " of ", describe(left_), " and ", describe(right_)));
   }
 
   Walk& walk_;
@@ -150,7 +151,7 @@ bool call_operator(Walk& walk, const Instruction& at) {
   ValuePtr result = OperatorCalls(walk, at, walk.peek(2), walk.peek(1)).run();
   if (at.op == Opcode::COMPARE_OP && at.arg2 != 0) {
     std::optional<bool> truth = truth_by_methods(walk, result);
-    if (!truth) walk.graph_break(BreakReason::unknown_truth, describe(result));
+    if (!truth) graph_break(BreakReason::unknown_truth, describe(result));
     result = walk.boolean(*truth);
   }
   walk.pop_many(2);
@@ -177,7 +178,7 @@ void break_if_changed(Walk& walk, int64_t step, const ValuePtr& container, const
   if (walk.step_number() == step) return;
   auto now = walk.elements_of(container);
   if (!now || *now != elements)
-    walk.graph_break(BreakReason::unknown_comparison, "elements of a container that changes meanwhile");
+    graph_break(BreakReason::unknown_comparison, "elements of a container that changes meanwhile");
 }
 
 bool inline_left_operator(Walk& walk, const Instruction& at) {
@@ -247,10 +248,10 @@ std::optional<bool> truth_by_methods(Walk& walk, ValuePtr value) {
   if (!method) method = walk.type_attribute(value, kLen);
   if (!method || !walk.is_python_function(method)) return std::nullopt;
   ValuePtr result = walk.call_now(method, {{value}, {}});
-  if (!walk.is_exactly(result, tells_truth ? &PyBool_Type : &PyLong_Type)) walk.raise_here();
+  if (!walk.is_exactly(result, tells_truth ? &PyBool_Type : &PyLong_Type)) raise_here();
   if (tells_truth) return walk.truth_of(result);
   std::optional<int64_t> length = walk.int_of(result);
-  if (!length || *length < 0) walk.raise_here();
+  if (!length || *length < 0) raise_here();
   return *length != 0;
 }
 

@@ -1,6 +1,7 @@
 // Looking at values: each answer adds the guard that makes it valid.
 #include "cpython/imports.h"
 #include "guards/named_results.h"
+#include "symbolic/outcomes.h"
 
 #include <algorithm>
 

@@ -9,6 +9,7 @@
 #include "guards/wrapper_callables.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/key_stand_in.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/output_queue.h"
 #include "symbolic/region_finisher.h"
 #include "symbolic/traced_calls.h"
@@ -465,20 +466,6 @@ ValuePtr& Walk::peek(int distance) {
   std::vector<ValuePtr>& stack = frame().stack;
   MD_ASSERT(static_cast<int>(stack.size()) >= distance, "symbolic stack underflow");
   return stack[stack.size() - distance];
-}
-
-void Walk::graph_break(BreakReason reason, std::string context, std::string explanation) {
-  throw BreakSignal{reason, std::move(context), std::move(explanation)};
-}
-
-void Walk::raise_here() {
-  // An error of looking ahead is Python's to raise again, at its own place.
-  PyErr_Clear();
-  throw RaiseSignal{};
-}
-
-void Walk::require_count(const CallArgs& args, size_t least, size_t most) {
-  if (args.positional.size() < least || args.positional.size() > most || !args.keywords.empty()) raise_here();
 }
 
 std::vector<SourceLine> Walk::user_stack() const {

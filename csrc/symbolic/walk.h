@@ -13,6 +13,7 @@
 
 #include "cpython/version_facts.h"
 #include "symbolic/made_class.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/region.h"
 #include "symbolic/size_symbols.h"
 #include "symbolic/symbolic_frame.h"
@@ -39,15 +40,6 @@ using CallHandler = ValuePtr (*)(Walk& walk, const CallArgs& args);
 enum class LengthHint : uint8_t { Unknown, NotAsked, Asked };
 inline constexpr LengthHint kTupleHint = kTupleAsksForLength ? LengthHint::Asked : LengthHint::NotAsked;
 
-// Ends the walk at the current instruction of the innermost frame.
-struct BreakSignal {
-  BreakReason reason;
-  std::string context;
-  std::string explanation;
-};
-struct RaiseSignal {
-  ValuePtr exception;  // null: only Python knows which
-};
 // The walk must be done again and end at this step, the call below which the break was met.
 struct RestartSignal {
   int64_t step;
@@ -95,14 +87,6 @@ class Walk {
   const Bytecode& bytecode() { return *frame().bytecode; }
 
   // --- outcomes
-  [[noreturn]] void graph_break(BreakReason reason, std::string context = "", std::string explanation = "");
-  // The instruction raises in plain Python: it is left to Python.
-  [[noreturn]] void raise_here();
-  // So many positional arguments, and no keywords; else it raises here. Of a method: so many after self.
-  void require_count(const CallArgs& args, size_t least, size_t most);
-  void require_method_count(const CallArgs& args, size_t least, size_t most) {
-    require_count(args, least + 1, most + 1);
-  }
   bool is_declined_operator() { return declined_.contains({frame().bytecode, frame().index}); }
   // As raise_here, where the exception is known: it goes on to the handler that takes it, if one does (exceptions.cpp).
   [[noreturn]] void raise_exception(const ValuePtr& exception);

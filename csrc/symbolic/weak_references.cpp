@@ -7,6 +7,7 @@
 #include "cpython/weak_reference.h"
 #include "guards/constants.h"
 #include "guards/weak_keys.h"
+#include "symbolic/outcomes.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -31,12 +32,12 @@ bool stays(const ObjectValue& value) {
 
 // weakref.ref(object), weakref.ref(object, callback)
 ValuePtr make_reference(Walk& walk, const CallArgs& args) {
-  walk.require_count(args, 1, 2);
+  require_count(args, 1, 2);
   const ValuePtr& of = args.positional[0];
   auto* object = as<ObjectValue>(of);
   bool is_known = object != nullptr && stays(*object) && PyType_SUPPORTS_WEAKREFS(object->object.type()) &&
                   walk.exact_type(of) != nullptr;
-  if (!is_known) walk.graph_break(BreakReason::object_creation, "a weak reference");
+  if (!is_known) graph_break(BreakReason::object_creation, "a weak reference");
   BorrowedRef referent = walk.identity_of(of);
   Ref reference = check(PyWeakref_NewRef(referent.get(), nullptr));
   bool has_callback = args.positional.size() == 2 && !walk.same_object(args.positional[1], walk.none());
