@@ -4,9 +4,9 @@ import pickle
 
 import pytest
 
-from minidynamo import _compile, _dynamo
-from minidynamo._compile import compile
-from minidynamo._dynamo import exc
+from minidynamo import _dynamo
+from minidynamo._dynamo import _compile, exc
+from minidynamo._dynamo._compile import compile
 
 
 @pytest.fixture

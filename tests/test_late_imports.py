@@ -30,12 +30,12 @@ IN_CPP = {
 # Functions of the package that import: a program calls each, and means to.
 CALLED_BY_PROGRAMS = {
     "__init__.py": {"show_config", "__getattr__"},
-    "_compile.py": {"_compiled_module", "_split_options", "_chosen_backend", "_caller_of"},
-    "_lapack.py": {"_lstsq", "run"},  # NumPy is what decompositions are made of
+    "_dynamo/_compile.py": {"_compiled_module", "_split_options", "_chosen_backend", "_caller_of"},
+    "linalg/_lapack.py": {"_lstsq", "run"},  # NumPy is what decompositions are made of
     "_logging.py": {"_tell_steps", "_tell_summary", "_is_module"},
     "_log_records.py": {"use_logging"},
-    "_serialization.py": {"load", "_packed", "_unpacked", "_unpickled"},
-    "_tensor_names.py": {"set_printoptions"},
+    "_serialization/saving.py": {"load", "_packed", "_unpacked", "_unpickled"},
+    "_tensor/names.py": {"set_printoptions"},
     "_dynamo/__init__.py": {"optimize", "explain", "why", "__getattr__"},
     "_dynamo/_explain.py": None,
     "_dynamo/backends.py": {"lookup_backend"},

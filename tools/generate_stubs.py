@@ -376,18 +376,19 @@ def compile_lines(function):
 def generate_package(module):
     """What python/minidynamo/__init__.py puts together at run time."""
     import minidynamo
-    from minidynamo import _composites, _tensor_names
+    from minidynamo import _composites
+    from minidynamo._tensor import names as tensor_names
 
     imports = []
-    for name, value in sorted(_tensor_names.TENSOR_NAMES.items()):
+    for name, value in sorted(tensor_names.TENSOR_NAMES.items()):
         is_op = name in module._op_functions and name not in _composites.functions
-        if is_op or name in module._dtypes or name in _tensor_names._DTYPE_ALIASES or name in module._memory_formats:
+        if is_op or name in module._dtypes or name in tensor_names._DTYPE_ALIASES or name in module._memory_formats:
             continue
         if value is not None:
             home = "math" if isinstance(value, float) else getattr(value, "__module__", None) or "minidynamo._C"
             home = "._C" if hasattr(module, name) else home.replace("minidynamo.", ".")
             imports.append(f"from {home} import {getattr(value, '__name__', name)} as {name}")
-    dtypes = [*module._dtypes, *_tensor_names._DTYPE_ALIASES]
+    dtypes = [*module._dtypes, *tensor_names._DTYPE_ALIASES]
     results = sorted(set(re.findall(r"class (_\w+)\(", "\n".join(named_results()))))
     modules = [name for name in minidynamo._LAZY_MODULES if name != "_logging"]
     lines = [
@@ -401,8 +402,8 @@ def generate_package(module):
         "from . import _dynamo as _dynamo",
         "from . import _logging as _logging",
         "from . import linalg as linalg",
-        "from ._size_checks import _check as _check",
-        "from ._size_checks import _check_is_size as _check_is_size",
+        "from ._tensor.size_checks import _check as _check",
+        "from ._tensor.size_checks import _check_is_size as _check_is_size",
         *(f"from . import {name} as {name}" for name in modules),
         *imports,
         *(f"from ._C import {name}" for name in results),

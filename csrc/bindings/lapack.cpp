@@ -41,7 +41,7 @@ Ref described(std::span<const Tensor> tensors, int access) {
 }
 
 void call_python(const LapackJob& job) {
-  Ref run = imported("minidynamo._lapack", "run");
+  Ref run = imported("minidynamo.linalg._lapack", "run");
   Ref operands = described(job.operands, PyBUF_READ), results = described(job.results, PyBUF_WRITE);
   Ref tolerance = job.tolerance ? check(PyFloat_FromDouble(*job.tolerance)) : Ref::share(Py_None);
   Ref routine = check(PyUnicode_FromStringAndSize(job.routine.data(), static_cast<Py_ssize_t>(job.routine.size())));

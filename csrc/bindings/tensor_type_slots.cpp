@@ -65,7 +65,8 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* tensor_repr(PyObject* self) {
-  return guarded([&] { return check(PyObject_CallOneArg(imported("minidynamo._tensor_str", "tensor_repr"), self)); });
+  return guarded(
+      [&] { return check(PyObject_CallOneArg(imported("minidynamo._tensor.printing", "tensor_repr"), self)); });
 }
 
 void fill_tensor_slots(PyTypeObject& type) {

@@ -1,4 +1,4 @@
-// Functions not written in Python that are inlined as Python ones (minidynamo._polyfills).
+// Functions not written in Python that are inlined as Python ones (minidynamo._dynamo._polyfills).
 #include "symbolic/walk.h"
 
 #include <algorithm>

@@ -48,7 +48,7 @@ std::string module_of(const SymbolicFrame& frame) {
 // A function of this package that changes a mode or says something to capture, on behalf of the user's frame that called it.
 bool is_ours(const SymbolicFrame& frame) {
   std::string name = module_of(frame);
-  return name == "minidynamo._dynamo.decorators" || name == "minidynamo._grad_modes";
+  return name == "minidynamo._dynamo.decorators" || name == "minidynamo._tensor.grad_modes";
 }
 
 // What our own functions are decorated with.

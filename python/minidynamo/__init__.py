@@ -6,15 +6,15 @@ The names follow torch, at the same places: `import minidynamo as torch`.
 import os
 import sys
 
-from . import _C, _dynamo, _lapack, _log_records, _tensor_str
+from . import _C, _dynamo, _log_records, linalg
 from ._C import __version__, _rebuild_tensor  # noqa: F401  pickles of tensors name it here
-from ._compile import compile
 from ._dynamo import explain
-from ._serialization import load, save
-from ._size_checks import _check, _check_is_size  # noqa: F401  where torch has them
-from ._tensor_names import TENSOR_NAMES
-
-from . import linalg  # isort: skip  made of what the lines above import
+from ._dynamo._compile import compile
+from ._serialization.saving import load, save
+from ._tensor import printing as _printing
+from ._tensor.names import TENSOR_NAMES
+from ._tensor.size_checks import _check, _check_is_size  # noqa: F401  where torch has them
+from .linalg import _lapack
 
 # Submodules that are imported when they are first used, because few programs need what they import.
 _LAZY_MODULES = ("_logging", "compiler", "cuda", "fx", "library", "nn", "torchdynamo", "utils")
@@ -56,13 +56,16 @@ def __getattr__(name):
 
 
 # What the extension looks into in the midst of a frame; minidynamo.fx and the guard filters say so themselves.
-for _each in (_C, _dynamo.exc, _dynamo.traced_calls, _lapack, _log_records, _tensor_str):
+for _each in (_C, _dynamo.exc, _dynamo.traced_calls, _lapack, _log_records, _printing):
     _C._hold_module(_each)
 del _each
 
 # Last: names such as `sum` and `float` hide the builtins in this module from here on.
 globals().update(TENSOR_NAMES)
 del TENSOR_NAMES
+
+if "MINIDYNAMO_LOGS_OUT" in os.environ or "MINIDYNAMO_LOGS_FORMAT" in os.environ:
+    _log_records.use_logging()  # for a file or a format of the program's own
 
 if "MINIDYNAMO_LOGS" in os.environ:
     from ._logging import load_environment

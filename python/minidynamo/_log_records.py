@@ -52,8 +52,3 @@ def _print(level, artifact, text):
     if sys.stderr is not None:
         prefix = prefix_of(level, time.time(), os.getpid(), artifact)
         sys.stderr.write("".join(f"{prefix}{line}\n" for line in text.split("\n")))
-
-
-# What a file or a format of the program's own takes.
-if "MINIDYNAMO_LOGS_OUT" in os.environ or "MINIDYNAMO_LOGS_FORMAT" in os.environ:
-    from . import _logging  # noqa: F401

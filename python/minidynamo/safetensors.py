@@ -14,7 +14,7 @@ import os
 import struct
 
 from . import _C
-from ._file_reading import Source, open_regular
+from ._serialization.file_reading import Source, open_regular
 
 # The name in the file: the dtype, bytes per value.
 _DTYPES = {

@@ -2,8 +2,8 @@
 
 import sys
 
-from .. import _C, _polyfills
-from . import config, exc
+from .. import _C
+from . import _polyfills, config, exc
 from .backends import list_backends, lookup_backend, register_backend
 from .decorators import (
     allow_in_graph,

@@ -166,7 +166,7 @@ def _table_of_times(regions):
 
 
 def explain(function):
-    from .._compile import compile
+    from ._compile import compile
 
     function = _python_function(function)
 
@@ -206,7 +206,7 @@ def _python_function(function):
 
 
 def _code_of(function):
-    from .._compile import _function_of
+    from ._compile import _function_of
 
     return getattr(_function_of(function), "__code__", None) if callable(function) else None
 

@@ -3,7 +3,7 @@
 import functools
 
 from .. import _C
-from .._compile import compile
+from ._compile import compile
 from .decorators import error_on_graph_break
 
 

@@ -233,7 +233,7 @@ def _forced(backend):
     """What holds a backend that is forced upon all compiled functions: a compiled function of its own."""
     if backend is None:
         return None
-    from .._compile import compile
+    from ._compile import compile
 
     handle = compile(_nothing, backend=backend)
     return handle if isinstance(handle, _C.CompiledFunction) else None

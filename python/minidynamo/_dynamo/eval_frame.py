@@ -33,7 +33,7 @@ def enable_everywhere(*, backend="eager", recompile_limit=None):
     backend          what runs graphs, where tensors are met: a name or a callable as for compile()
     recompile_limit  replaces config.recompile_limit for these frames
     """
-    from .._compile import compile
+    from ._compile import compile
 
     compiled = None
     if _C.frame_evaluation:

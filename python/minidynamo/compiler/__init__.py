@@ -1,7 +1,6 @@
 """The public face of capture."""
 
 from .. import _C
-from .._compile import compile
 from .._dynamo import (
     allow_in_graph,
     assume_constant_result,
@@ -13,6 +12,7 @@ from .._dynamo import (
     set_stance,
     substitute_in_graph,
 )
+from .._dynamo._compile import compile
 from .._dynamo.backends import get_default_backend, set_default_backend
 from .guard_filters import (
     keep_portable_guards_unsafe,

@@ -74,7 +74,7 @@ def _check_fake(op, args, kwargs):
 
 
 def _check_capture(op, args, kwargs):
-    from .._compile import compile
+    from .._dynamo._compile import compile
 
     plain_args, plain_kwargs, plain_tensors = _copied(args, kwargs)
     other_args, other_kwargs, other_tensors = _copied(args, kwargs)

@@ -440,7 +440,7 @@ class Module:
 
     def compile(self, *args, **kwargs):
         """Captures the calls of this module from now on, without making another object."""
-        from .._compile import compile
+        from .._dynamo._compile import compile
         from .._dynamo.optimized_module import call_of
 
         call = call_of(self, self._call_impl)

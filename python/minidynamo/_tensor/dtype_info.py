@@ -1,6 +1,6 @@
 """finfo and iinfo: the limits of a dtype."""
 
-from . import _C
+from .. import _C
 
 # bits, eps, largest, smallest normal, decimal digits that survive
 _FLOATS = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import e, inf, nan, pi
 
-from . import _C, _composites
-from ._composites.registry import type_of
-from ._dtype_info import finfo, iinfo
-from ._grad_modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .. import _C, _composites, linalg  # noqa: F401  linalg enters composites
+from .._composites.registry import type_of
+from .dtype_info import finfo, iinfo
+from .grad_modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 _DTYPE_ALIASES = {
     "double": "float64",
@@ -28,7 +28,7 @@ def set_printoptions(
     sci_mode: bool | None = None,
 ) -> None:
     """Sets how tensors are printed; what is None stays as it is."""
-    from ._tensor_str import set_printoptions
+    from .printing import set_printoptions
 
     set_printoptions(precision, threshold, edgeitems, linewidth, profile, sci_mode)
 

@@ -3,9 +3,9 @@
 import sys
 from types import FunctionType, MethodType
 
-from . import _C
-from ._dynamo.backends import get_default_backend, known_name, lookup_backend
-from ._dynamo.decorators import allow_in_graph, is_module
+from .. import _C
+from .backends import get_default_backend, known_name, lookup_backend
+from .decorators import allow_in_graph, is_module
 
 # Known to the extension by name; every other backend is passed as a callable.
 _NATIVE_BACKENDS = ("onednn", "eager")
@@ -84,7 +84,7 @@ compile.allow_in_graph = allow_in_graph
 
 
 def _compiled_module(module, options):
-    from ._dynamo.optimized_module import compiled_module
+    from .optimized_module import compiled_module
 
     return compiled_module(module, compile, options)
 
@@ -126,7 +126,7 @@ def _split_options(mode, options):
         return None, options
     rest = dict(options)
     guard_filter = rest.pop("guard_filter_fn")
-    from ._dynamo import guard_filter as _  # noqa: F401  asks the filter
+    from . import guard_filter as _  # noqa: F401  asks the filter
 
     if guard_filter is not None and not callable(guard_filter):
         raise TypeError(f"compile(): guard_filter_fn must be callable, not {type(guard_filter).__name__}")
@@ -145,7 +145,7 @@ def _chosen_backend(backend, mode, options):
             unknown = ", ".join(map(repr, options))
             raise RuntimeError(f"compile(): the backend {backend!r} has no option {unknown}")
         return name
-    from . import fx  # noqa: F401  what the backend will be given
+    from .. import fx  # noqa: F401  what the backend will be given
 
     settings = {key: value for key, value in (("mode", mode), ("options", options)) if value is not None}
     if settings:

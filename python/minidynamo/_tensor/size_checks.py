@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ._C import _holds
+from .._C import _holds
 
 
 def _check(cond: bool, message: Callable[[], object] | None = None) -> None:

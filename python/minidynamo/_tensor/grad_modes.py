@@ -5,7 +5,7 @@ __init__, __enter__ and __exit__ are inlined by captures: they do nothing but re
 
 import functools
 
-from ._C import _exchange_grad_mode, _exchange_inference_mode
+from .._C import _exchange_grad_mode, _exchange_inference_mode
 
 _GENERATOR = 0x20  # inspect.CO_GENERATOR
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import namedtuple
 
-from .. import linalg
 from .._C import Tensor
-from ..linalg import solutions
-from .registry import composite, require_tensor
+from .._composites.registry import composite, require_tensor
+from . import decompositions, norms, solutions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 _svd = namedtuple("_svd", "U S V")
 
 for _name in ("det", "slogdet"):
-    composite("function method")(getattr(linalg, _name))
+    composite("function method")(getattr(decompositions, _name))
 for _name in ("cholesky_solve", "cholesky_inverse", "logdet"):
     composite("function method")(getattr(solutions, _name))
 
@@ -25,28 +24,28 @@ for _name in ("cholesky_solve", "cholesky_inverse", "logdet"):
 def inverse(input: Tensor) -> Tensor:
     """linalg.inv."""
     require_tensor("inverse", input)
-    return linalg.inv(input)
+    return solutions.inv(input)
 
 
 @composite("function method")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """linalg.pinv with rtol=rcond."""
     require_tensor("pinverse", input)
-    return linalg.pinv(input, rtol=rcond)
+    return decompositions.pinv(input, rtol=rcond)
 
 
 @composite("function method")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """linalg.cholesky."""
     require_tensor("cholesky", input)
-    return linalg.cholesky(input, upper=upper)
+    return decompositions.cholesky(input, upper=upper)
 
 
 @composite("function method")
 def qr(input: Tensor, some: bool = True) -> Any:
     """linalg.qr: complete without some."""
     require_tensor("qr", input)
-    return linalg.qr(input, "reduced" if some else "complete")
+    return decompositions.qr(input, "reduced" if some else "complete")
 
 
 @composite("function method")
@@ -56,9 +55,11 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     if not compute_uv:
         stack, (rows, columns) = input.shape[:-2], input.shape[-2:]
         return _svd(
-            input.new_zeros([*stack, rows, rows]), linalg.svdvals(input), input.new_zeros([*stack, columns, columns])
+            input.new_zeros([*stack, rows, rows]),
+            decompositions.svdvals(input),
+            input.new_zeros([*stack, columns, columns]),
         )
-    U, S, Vh = linalg.svd(input, not some)
+    U, S, Vh = decompositions.svd(input, not some)
     return _svd(U, S, Vh.mT)
 
 
@@ -68,4 +69,4 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     if len(matrices) == 1:
         require_tensor("chain_matmul", matrices[0], "matrices")
         return matrices[0].clone()
-    return linalg.multi_dot(matrices)
+    return norms.multi_dot(matrices)

@@ -2,7 +2,7 @@
 
 import os
 
-from . import _C
+from .. import _C
 
 # In the metadata of a file: a tensor alone has this name, and the tensors listed require grad.
 _ALONE = "minidynamo.tensor"
@@ -40,7 +40,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     """
     if map_location is not None and _C.device(map_location) != _C.device("cpu"):
         raise ValueError(f"load(): map_location must be None or the CPU, not {map_location!r}")
-    from ._file_reading import open_regular
+    from .file_reading import open_regular
 
     if hasattr(f, "read"):
         return _unpacked(f, getattr(f, "name", "the file"), pickle_module, weights_only)
@@ -55,7 +55,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
 def _packed(obj):
     import json
 
-    from . import safetensors
+    from .. import safetensors
 
     alone = isinstance(obj, _C.Tensor)
     if not alone and not isinstance(obj, dict):
@@ -77,8 +77,8 @@ def _packed(obj):
 def _unpacked(file, name, pickle_module, weights_only):
     import json
 
-    from . import safetensors
-    from ._file_reading import Source
+    from .. import safetensors
+    from .file_reading import Source
 
     source = Source(file, name)
     start = source.read(safetensors.LOOK)

@@ -2,7 +2,7 @@
 
 from math import ceil, isfinite
 
-from . import _C
+from .. import _C
 
 _FLOATING_AS_FLOAT32 = (_C._dtypes["float16"], _C._dtypes["bfloat16"])
 _DTYPES_LEFT_OUT = (_C._dtypes["int64"], _C._dtypes["bool"])

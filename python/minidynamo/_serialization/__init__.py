@@ -1,0 +1,1 @@
+"""save() and load(), and how files are read."""
