@@ -34,7 +34,8 @@ def pytest_addoption(parser):
 def keep_one_in(count, config, items):
     """Leaves out the others, as if they had been deselected."""
     ours = [item for item in items if item.path.is_relative_to(HERE)]
-    same = [item for item in ours if item.path.relative_to(HERE).parts[0] in SAME_ON_EACH_VERSION]
+    places = {item: item.path.relative_to(HERE) for item in ours}
+    same = [item for item in ours if {places[item].parts[0], places[item].as_posix()} & SAME_ON_EACH_VERSION]
     left_out = set(same) - set(same[sys.version_info.minor % count :: count])
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]

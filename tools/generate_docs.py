@@ -360,7 +360,7 @@ def cpython_results(summary):
 
 
 def constructs():
-    sys.path.insert(0, str(DOCS.parent / "tests" / "language"))
+    sys.path.insert(0, str(DOCS.parent / "tests" / "capture"))
     import constructs_page
 
     return constructs_page.page()

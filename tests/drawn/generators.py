@@ -11,7 +11,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
 # Their modules find each other by name, as under pytest.
-FOLDERS = (TESTS, TESTS / "guards", TESTS / "language", TESTS / "ops")
+FOLDERS = (TESTS, *sorted(path for path in TESTS.iterdir() if path.is_dir() and not (path / "__init__.py").exists()))
 
 
 @dataclass(frozen=True)

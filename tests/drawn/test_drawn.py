@@ -17,7 +17,7 @@ from .generators import GENERATORS, TESTS, load
 NO_GENERATORS = {
     "guards/test_index.py": "the order of calls",
     "ops/test_whole_number_windows.py": "elements",
-    "test_check_captures.py": "programs of a generator of the table",
+    "api/test_check_captures.py": "programs of a generator of the table",
 }
 
 

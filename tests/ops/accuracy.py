@@ -238,7 +238,7 @@ NOTES = """
   magnitude, which `tests/ops/test_accuracy.py` holds.
 - Convolutions of float32 with kernels of 3 x 3 by tiles (`config.winograd`) are off by at most 1e-7 of the sum of the products'
   magnitudes for 64 channels, 2e-7 for 400; oneDNN's by 2e-7 for both. The error is relative to the largest number of a window and the
-  largest of its kernel: where kernels have numbers of very different magnitude, the direct sum is nearer. `tests/test_winograd.py`
+  largest of its kernel: where kernels have numbers of very different magnitude, the direct sum is nearer. `tests/executor/test_winograd.py`
   holds 4e-7.
 - NaN, infinities, zeros of both signs and subnormal numbers give what torch gives; nothing is flushed to zero.
 """

@@ -14,7 +14,7 @@ import pytest
 
 import minidynamo as md
 
-sys.path.insert(0, str(Path(__file__).parent / "ops"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
 from op_samples import SAMPLES, UNDETERMINED, cases, faces, realize  # noqa: E402
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import minidynamo
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def run(*arguments):

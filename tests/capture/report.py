@@ -1,4 +1,4 @@
-"""Prints which constructs of the corpus are captured without a break: python tests/language/report.py
+"""Prints which constructs of the corpus are captured without a break: python tests/capture/report.py
 
 One line for each snippet that breaks, and the totals by topic.
 """

@@ -9,7 +9,7 @@ import pytest
 import minidynamo
 from minidynamo import _dynamo
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "sentence_search"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "sentence_search"
 
 
 @pytest.fixture(autouse=True)

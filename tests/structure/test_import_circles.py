@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parent.parent / "python" / "minidynamo"
+PACKAGE = Path(__file__).parents[2] / "python" / "minidynamo"
 
 
 def modules_in(package):

@@ -11,7 +11,7 @@ import pytest
 
 from minidynamo import _C
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def load_generator():

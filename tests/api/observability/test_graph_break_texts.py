@@ -12,7 +12,7 @@ import pytest
 from minidynamo import _C, _dynamo, _logging
 from minidynamo._dynamo import exc
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[3]
 ROWS = _C.graph_break_rows()
 HERE = __file__
 # The text of this file's first line is what the stacks below show.

@@ -19,7 +19,7 @@ import pytest
 
 import minidynamo
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^( *)```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 

@@ -10,7 +10,7 @@ import pytest
 import minidynamo
 
 numpy = pytest.importorskip("numpy")
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import harness  # noqa: E402
 import plots  # noqa: E402

@@ -8,7 +8,7 @@ import pytest
 import minidynamo as md
 from minidynamo import _dynamo
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "digits_convolution"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "digits_convolution"
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 import minidynamo
 from minidynamo import safetensors
 
-DIGITS = Path(__file__).parent.parent / "examples" / "digits" / "weights.safetensors"
+DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "weights.safetensors"
 
 
 def pack(header, values=b"", length=None):

@@ -533,7 +533,7 @@ double.register_fake(lambda x: minidynamo.empty_like(x))
 @pytest.mark.parametrize(("function", "status"), [("lambda x: x + 1", 0), ("lambda x: double(x)", 1)])
 def test_a_run_is_judged(tmp_path, monkeypatch, workers, function, status):
     """With an operator in Python no hit is compared; the least numbers are set down for so small a run."""
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]
     (tmp_path / "conftest.py").write_text(
         f"import sys\nsys.path.insert(0, {str(here)!r})\nimport checked_shares\nchecked_shares.LEAST_HITS = 8\n"
         + (here / "conftest.py").read_text()

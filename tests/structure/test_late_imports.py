@@ -14,7 +14,7 @@ import pytest
 
 import minidynamo
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "csrc"
 PACKAGE = ROOT / "python" / "minidynamo"
 

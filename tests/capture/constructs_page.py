@@ -13,7 +13,7 @@ from minidynamo import _C  # noqa: E402
 
 HEAD = """# Constructs
 
-What `tests/language/corpus` has a snippet for, topic by topic: the constructs that are captured without a graph break, then
+What `tests/corpus` has a snippet for, topic by topic: the constructs that are captured without a graph break, then
 those that break, and why. A snippet that breaks is still the same as plain Python: that is what all of them are tested for.
 The names are those of the functions in the corpus. As seen on CPython 3.11.
 """
