@@ -16,7 +16,7 @@ namespace md {
 
 namespace {
 
-[[noreturn]] void break_on_store(Walk&, const ValuePtr& object, BorrowedRef name) {
+[[noreturn]] void break_on_store(const ValuePtr& object, BorrowedRef name) {
   graph_break(BreakReason::store_attribute, str_cat(describe(object), ".", text_of(name)));
 }
 
@@ -162,10 +162,10 @@ ValuePtr user_setattr(Walk& walk, const ValuePtr& object) {
 ValuePtr call_object_setattr(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 3 || !args.keywords.empty()) raise_here();
   Ref name = walk.constant_of(args.positional[1]);
-  if (!name || !PyUnicode_CheckExact(name.get())) break_on_store(walk, args.positional[0], nullptr);
+  if (!name || !PyUnicode_CheckExact(name.get())) break_on_store(args.positional[0], nullptr);
   ValuePtr setter;
   Place place = place_of(walk, args.positional[0], name.get(), setter, true);
-  if (place == Place::Unknown) break_on_store(walk, args.positional[0], name.get());
+  if (place == Place::Unknown) break_on_store(args.positional[0], name.get());
   if (place != Place::Own) {
     walk.call_now(setter, {{args.positional[0], args.positional[2]}, {}});
     return walk.none();
@@ -196,7 +196,7 @@ bool store_on_definition(Walk& walk, const ValuePtr& object, BorrowedRef name, c
 
 ValuePtr call_setattr(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 3 || !args.keywords.empty()) raise_here();
-  if (user_setattr(walk, args.positional[0])) break_on_store(walk, args.positional[0], nullptr);
+  if (user_setattr(walk, args.positional[0])) break_on_store(args.positional[0], nullptr);
   Ref name = walk.constant_of(args.positional[1]);
   if (name && PyUnicode_CheckExact(name.get()) &&
       store_on_definition(walk, args.positional[0], name.get(), args.positional[2]))
@@ -212,7 +212,7 @@ ValuePtr call_delattr(Walk& walk, const CallArgs& args) {
   ValuePtr setter;
   if (!name || !PyUnicode_CheckExact(name.get()) ||
       place_of(walk, args.positional[0], name.get(), setter) != Place::Own)
-    break_on_store(walk, args.positional[0], nullptr);
+    break_on_store(args.positional[0], nullptr);
   if (!delete_own(walk, args.positional[0], name.get())) raise_here();
   return walk.none();
 }
@@ -246,7 +246,7 @@ void store_attr(Walk& walk, const Instruction& at) {
   }
   ValuePtr setter;
   Place place = place_of(walk, object, name, setter);
-  if (place == Place::Unknown) break_on_store(walk, object, name);
+  if (place == Place::Unknown) break_on_store(object, name);
   if (place == Place::Descriptor) {
     auto* bound = as<BoundMethodValue>(setter);
     walk.inline_function(bound->function, {{bound->self, object, value}, {}}, ContinuationKind::Discard, nullptr);
@@ -268,7 +268,7 @@ void delete_attr(Walk& walk, const Instruction& at) {
     return;
   }
   ValuePtr setter;
-  if (place_of(walk, object, name, setter) != Place::Own) break_on_store(walk, object, name);
+  if (place_of(walk, object, name, setter) != Place::Own) break_on_store(object, name);
   if (!delete_own(walk, object, name)) raise_here();
   walk.pop();
 }

@@ -147,7 +147,7 @@ ValuePtr call_set(Walk& walk, const CallArgs& args) {
 ValuePtr call_getattr(Walk& walk, const CallArgs& args) {
   require_count(args, 2, 3);
   Ref name = walk.constant_of(args.positional[1]);
-  if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin(walk, "getattr", args.positional[0]);
+  if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin("getattr", args.positional[0]);
   if (args.positional.size() == 3) {
     ValuePtr found = walk.optional_attribute(args.positional[0], name.get());
     return found ? found : args.positional[2];
@@ -161,7 +161,7 @@ ValuePtr call_getattr(Walk& walk, const CallArgs& args) {
 ValuePtr call_hasattr(Walk& walk, const CallArgs& args) {
   require_count(args, 2, 2);
   Ref name = walk.constant_of(args.positional[1]);
-  if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin(walk, "hasattr", args.positional[0]);
+  if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin("hasattr", args.positional[0]);
   return walk.boolean(static_cast<bool>(walk.optional_attribute(args.positional[0], name.get())));
 }
 
@@ -182,7 +182,7 @@ ValuePtr call_abs(Walk& walk, const CallArgs& args) {
     return nullptr;
   }
   ValuePtr result = fold_pure_call(walk, kFunction, args);
-  if (!result) break_on_builtin(walk, "abs", value);
+  if (!result) break_on_builtin("abs", value);
   return result;
 }
 
@@ -193,7 +193,7 @@ ValuePtr call_pow(Walk& walk, const CallArgs& args) {
                     (walk.is_tensor(args.positional[0]) || walk.is_tensor(args.positional[1]));
   if (of_tensors) return walk.call_op(*op, args, CallForm::Operator);
   ValuePtr result = fold_pure_call(walk, kFunction, args);
-  if (!result) break_on_builtin(walk, "pow", args.positional.empty() ? walk.none() : args.positional[0]);
+  if (!result) break_on_builtin("pow", args.positional.empty() ? walk.none() : args.positional[0]);
   return result;
 }
 
@@ -227,13 +227,13 @@ constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
 
 }  // namespace
 
-void break_on_builtin(Walk&, const char* name, const ValuePtr& value) {
+void break_on_builtin(const char* name, const ValuePtr& value) {
   graph_break(BreakReason::builtin_call, str_cat(name, "(", describe(value), ")"));
 }
 
 std::vector<ValuePtr> iterated(Walk& walk, const char* name, const ValuePtr& value, LengthHint hint) {
   auto items = walk.iterate(value, hint);
-  if (!items) break_on_builtin(walk, name, value);
+  if (!items) break_on_builtin(name, value);
   return std::move(*items);
 }
 

@@ -28,9 +28,7 @@ bool is_plain_subclass(PyTypeObject* type, PyTypeObject* base) {
   return type == base;
 }
 
-[[noreturn]] void break_on_creation(Walk&, PyTypeObject* type) {
-  graph_break(BreakReason::object_creation, type->tp_name);
-}
+[[noreturn]] void break_on_creation(PyTypeObject* type) { graph_break(BreakReason::object_creation, type->tp_name); }
 
 PyTypeObject* class_argument(Walk& walk, const CallArgs& args) {
   PyObject* type = args.positional.empty() ? nullptr : walk.identity_of(args.positional[0]).get();
@@ -41,7 +39,7 @@ PyTypeObject* class_argument(Walk& walk, const CallArgs& args) {
 // object.__new__(cls, ...): arguments are for an __init__ that the class has, and an error if it has its own __new__.
 ValuePtr call_object_new(Walk& walk, const CallArgs& args) {
   PyTypeObject* type = class_argument(walk, args);
-  if (!is_plain_subclass(type, &PyBaseObject_Type)) break_on_creation(walk, type);
+  if (!is_plain_subclass(type, &PyBaseObject_Type)) break_on_creation(type);
   bool has_more = args.positional.size() > 1 || !args.keywords.empty();
   if (has_more && (type->tp_new != PyBaseObject_Type.tp_new || type->tp_init == PyBaseObject_Type.tp_init))
     raise_here();
@@ -52,7 +50,7 @@ ValuePtr call_object_new(Walk& walk, const CallArgs& args) {
 ValuePtr call_tuple_new(Walk& walk, const CallArgs& args) {
   PyTypeObject* type = class_argument(walk, args);
   if (args.positional.size() > 2 || !args.keywords.empty()) raise_here();
-  if (type != &PyTuple_Type && !is_plain_subclass(type, &PyTuple_Type)) break_on_creation(walk, type);
+  if (type != &PyTuple_Type && !is_plain_subclass(type, &PyTuple_Type)) break_on_creation(type);
   std::vector<ValuePtr> items;
   if (args.positional.size() == 2) {
     auto elements = walk.iterate(args.positional[1], kTupleHint);
@@ -67,7 +65,7 @@ ValuePtr call_tuple_new(Walk& walk, const CallArgs& args) {
 // dict.__new__(cls, ...): empty, whatever the arguments.
 ValuePtr call_dict_new(Walk& walk, const CallArgs& args) {
   PyTypeObject* type = class_argument(walk, args);
-  if (!is_plain_subclass(type, &PyDict_Type)) break_on_creation(walk, type);
+  if (!is_plain_subclass(type, &PyDict_Type)) break_on_creation(type);
   auto made = make_value<DictValue>();
   made->type = args.positional[0];
   return made;
@@ -76,7 +74,7 @@ ValuePtr call_dict_new(Walk& walk, const CallArgs& args) {
 // list.__new__(cls, ...): empty, whatever the arguments.
 ValuePtr call_list_new(Walk& walk, const CallArgs& args) {
   PyTypeObject* type = class_argument(walk, args);
-  if (!is_plain_subclass(type, &PyList_Type)) break_on_creation(walk, type);
+  if (!is_plain_subclass(type, &PyList_Type)) break_on_creation(type);
   auto made = make_value<SequenceValue>(true, std::vector<ValuePtr>{});
   made->type = args.positional[0];
   return made;
@@ -96,7 +94,7 @@ ValuePtr call_method_type(Walk& walk, const CallArgs& args) {
   const ValuePtr &function = args.positional[0], &self = args.positional[1];
   bool is_object = self->kind == ValueKind::Instance || self->kind == ValueKind::Object;
   if (!walk.is_python_function(function) || !is_object || walk.is_exactly(self, Py_TYPE(Py_None)))
-    break_on_creation(walk, &PyMethod_Type);
+    break_on_creation(&PyMethod_Type);
   return make_value<BoundMethodValue>(function, self);
 }
 
@@ -122,7 +120,7 @@ ValuePtr Walk::call_class(const ValuePtr& type_value, CallArgs& args, Continuati
     if (as<ObjectValue>(method)->source != nullptr) identity_of(method);
     return make_object(type_value, args, continuation);
   }
-  if (!method || !is_python_function(method)) break_on_creation(*this, type);
+  if (!method || !is_python_function(method)) break_on_creation(type);
   args.positional.insert(args.positional.begin(), type_value);
   call_function(method, std::move(args), continuation, continuation_value);
   return nullptr;
@@ -137,7 +135,7 @@ ValuePtr Walk::make_object(const ValuePtr& type_value, CallArgs& args, Continuat
   if (is_exception_class(type)) {
     Handle<InstanceValue> exception = new_exception(*this, type_value, args.positional);
     // Others choose their class or check their arguments when they are made.
-    if (!exception) break_on_creation(*this, type);
+    if (!exception) break_on_creation(type);
     return initialise(exception, exception_init(*this, exception), args, continuation);
   }
   if (type == &PyBaseObject_Type && args.positional.empty() && args.keywords.empty())
@@ -148,7 +146,7 @@ ValuePtr Walk::make_object(const ValuePtr& type_value, CallArgs& args, Continuat
     return made;
   }
   ValuePtr maker = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? optional_attribute(type_value, kNew) : nullptr;
-  if (!maker) break_on_creation(*this, type);
+  if (!maker) break_on_creation(type);
   CallArgs given = args;
   given.positional.insert(given.positional.begin(), type_value);
   ValuePtr made;
@@ -157,7 +155,7 @@ ValuePtr Walk::make_object(const ValuePtr& type_value, CallArgs& args, Continuat
   } else if (CallHandler handler = type_of(maker) == &PyCFunction_Type ? find_call(identity_of(maker)) : nullptr) {
     made = handler(*this, given);
   } else {
-    break_on_creation(*this, type);
+    break_on_creation(type);
   }
   PyTypeObject* made_type = exact_type(made);
   if (!is_object_of(*this, made, type)) return made;
@@ -171,7 +169,7 @@ ValuePtr Walk::make_object(const ValuePtr& type_value, CallArgs& args, Continuat
     handler(*this, args);
     return made;
   }
-  if (!init || !is_python_function(init)) break_on_creation(*this, type);
+  if (!init || !is_python_function(init)) break_on_creation(type);
   return initialise(made, init, args, continuation);
 }
 

@@ -135,7 +135,7 @@ bool is_subtype_of(Walk& walk, const ValuePtr& asked, PyTypeObject* type, const 
     return false;
   }
   PyObject* known = walk.identity_of(classinfo);
-  if (known == nullptr || !PyType_Check(known)) break_on_builtin(walk, builtin, classinfo);
+  if (known == nullptr || !PyType_Check(known)) break_on_builtin(builtin, classinfo);
   auto* base = reinterpret_cast<PyTypeObject*>(known);
   Ref check_name = check(PyUnicode_InternFromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__"
                                                                                               : "__instancecheck__"));
@@ -149,7 +149,7 @@ bool is_subtype_of(Walk& walk, const ValuePtr& asked, PyTypeObject* type, const 
     if (type == base && std::string_view(builtin) == "isinstance") return true;
     if (std::optional<bool> answer = answer_of_metaclass(walk, asked, classinfo, check_name)) return *answer;
     std::optional<bool> found = abstract_check(walk, type, base, classinfo, check_name);
-    if (!found) break_on_builtin(walk, builtin, classinfo);
+    if (!found) break_on_builtin(builtin, classinfo);
     return *found;
   }
   return std::string_view(builtin) == "issubclass" ? derives_from(walk, asked, base) : is_object_of(walk, asked, base);
@@ -162,9 +162,8 @@ PyTypeObject* class_it_shows(Walk& walk, const ValuePtr& value) {
   static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
   PyObject* reading = _PyType_Lookup(type, kGetattribute);
   bool is_proxy = type == &_PyWeakref_ProxyType || type == &_PyWeakref_CallableProxyType;
-  if (is_proxy || (reading != nullptr && PyFunction_Check(reading))) break_on_builtin(walk, "isinstance", value);
-  if (_PyType_Lookup(type, kClass) != _PyType_Lookup(&PyBaseObject_Type, kClass))
-    break_on_builtin(walk, "isinstance", value);
+  if (is_proxy || (reading != nullptr && PyFunction_Check(reading))) break_on_builtin("isinstance", value);
+  if (_PyType_Lookup(type, kClass) != _PyType_Lookup(&PyBaseObject_Type, kClass)) break_on_builtin("isinstance", value);
   // The class may be given one later.
   for (PyObject* name : {kClass, kGetattribute}) {
     ValuePtr found = may_change(type) ? walk.type_attribute(value, name) : nullptr;
@@ -179,12 +178,12 @@ ValuePtr call_abstract_check(Walk& walk, const CallArgs& args) {
   require_count(args, 2, 2);
   const ValuePtr &classinfo = args.positional[0], &asked = args.positional[1];
   PyObject *base = walk.identity_of(classinfo), *other = of_object ? nullptr : walk.identity_of(asked).get();
-  if (base == nullptr || !PyType_Check(base)) break_on_builtin(walk, "an abstract check", classinfo);
-  if (!of_object && (other == nullptr || !PyType_Check(other))) break_on_builtin(walk, "issubclass", asked);
+  if (base == nullptr || !PyType_Check(base)) break_on_builtin("an abstract check", classinfo);
+  if (!of_object && (other == nullptr || !PyType_Check(other))) break_on_builtin("issubclass", asked);
   auto* type = of_object ? class_it_shows(walk, asked) : reinterpret_cast<PyTypeObject*>(other);
   static PyObject* const kCheck = PyUnicode_InternFromString("__subclasscheck__");
   std::optional<bool> found = abstract_check(walk, type, reinterpret_cast<PyTypeObject*>(base), classinfo, kCheck);
-  if (!found) break_on_builtin(walk, "an abstract check", classinfo);
+  if (!found) break_on_builtin("an abstract check", classinfo);
   return walk.boolean(*found);
 }
 
@@ -196,7 +195,7 @@ ValuePtr call_isinstance(Walk& walk, const CallArgs& args) {
 ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
   require_count(args, 2, 2);
   PyObject* type = walk.identity_of(args.positional[0]);
-  if (type == nullptr || !PyType_Check(type)) break_on_builtin(walk, "issubclass", args.positional[0]);
+  if (type == nullptr || !PyType_Check(type)) break_on_builtin("issubclass", args.positional[0]);
   return walk.boolean(
       is_subtype_of(walk, args.positional[0], reinterpret_cast<PyTypeObject*>(type), args.positional[1], "issubclass"));
 }

@@ -9,7 +9,7 @@ namespace md {
 
 namespace {
 
-[[noreturn]] void break_on_method(Walk&, const CallArgs& args, const char* method) {
+[[noreturn]] void break_on_method(const CallArgs& args, const char* method) {
   graph_break(BreakReason::store_subscript,
               str_cat(method, " on a ", args.positional.empty() ? "?" : describe(args.positional[0])));
 }
@@ -17,7 +17,7 @@ namespace {
 // The elements of a list that is about to be changed.
 std::vector<ValuePtr>& list_of(Walk& walk, const CallArgs& args, const char* method) {
   SequenceValue* list = args.positional.empty() ? nullptr : walk.list_contents(args.positional[0]);
-  if (list == nullptr) break_on_method(walk, args, method);
+  if (list == nullptr) break_on_method(args, method);
   return list->items;
 }
 
@@ -28,19 +28,19 @@ const ValuePtr& dict_of(Walk& walk, const CallArgs& args, const char* method) {
   bool is_subclass = object != nullptr && PyDict_Check(object->object.get()) && walk.is_dict(args.positional[0], {});
   bool is_dict = !args.positional.empty() && (args.positional[0]->kind == ValueKind::Dict || is_subclass ||
                                               walk.is_exactly(args.positional[0], &PyDict_Type));
-  if (!is_dict) break_on_method(walk, args, method);
+  if (!is_dict) break_on_method(args, method);
   return args.positional[0];
 }
 
 ValuePtr list_append(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 1);
-  if (!walk.list_append(args.positional[0], args.positional[1])) break_on_method(walk, args, "append");
+  if (!walk.list_append(args.positional[0], args.positional[1])) break_on_method(args, "append");
   return walk.none();
 }
 
 ValuePtr list_extend(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 1);
-  if (!walk.takes_items(args.positional[0])) break_on_method(walk, args, "extend");
+  if (!walk.takes_items(args.positional[0])) break_on_method(args, "extend");
   if (!walk.list_extend(args.positional[0], args.positional[1]))
     graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   return walk.none();
@@ -114,7 +114,7 @@ template <bool counts>
 ValuePtr list_index(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 1);
   auto items = walk.elements_of(args.positional[0]);
-  if (!items) break_on_method(walk, args, "index");
+  if (!items) break_on_method(args, "index");
   return search_items(walk, args, *items, counts);
 }
 
@@ -130,7 +130,7 @@ ValuePtr dict_view(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 0);
   auto* object = as<ObjectValue>(args.positional[0]);
   bool is_known = object == nullptr || (PyDict_Check(object->object.get()) && walk.is_dict(args.positional[0], {}));
-  if (!is_known) break_on_method(walk, args, "view");
+  if (!is_known) break_on_method(args, "view");
   return make_value<DictViewValue>(args.positional[0], what);
 }
 
@@ -182,7 +182,7 @@ ValuePtr dict_popitem(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 0);
   const ValuePtr& dict = dict_of(walk, args, "popitem");
   auto entries = walk.entries_of(dict);
-  if (!entries) break_on_method(walk, args, "popitem");
+  if (!entries) break_on_method(args, "popitem");
   if (entries->empty()) raise_here();
   DictValue::Entry last = entries->back();
   walk.dict_delete(dict, last.key.get());
@@ -255,15 +255,15 @@ ValuePtr dict_get_item(Walk& walk, const CallArgs& args) {
   const ValuePtr& dict = dict_of(walk, args, "__getitem__");
   if (type_of(dict) != &PyDict_Type &&
       walk.type_attribute(dict, check(PyUnicode_InternFromString("__missing__")).get()))
-    break_on_method(walk, args, "__getitem__");
+    break_on_method(args, "__getitem__");
   ValuePtr item = walk.dict_item(dict, walk.key_of(args.positional[1]).get());
   if (!item) walk.raise_known(PyExc_KeyError, {args.positional[1]});
   return item;
 }
 
-DictValue* ordered_of(Walk& walk, const CallArgs& args, const char* method) {
+DictValue* ordered_of(const CallArgs& args, const char* method) {
   auto* dict = args.positional.empty() ? nullptr : as<DictValue>(args.positional[0]);
-  if (dict == nullptr) break_on_method(walk, args, method);
+  if (dict == nullptr) break_on_method(args, method);
   return dict;
 }
 
@@ -277,7 +277,7 @@ bool last_of(Walk& walk, const CallArgs& args, size_t place) {
 }
 
 ValuePtr ordered_move_to_end(Walk& walk, const CallArgs& args) {
-  DictValue* dict = ordered_of(walk, args, "move_to_end");
+  DictValue* dict = ordered_of(args, "move_to_end");
   if (args.positional.size() < 2) raise_here();
   bool last = last_of(walk, args, 2);
   Ref key = walk.key_of(args.positional[1]);
@@ -292,7 +292,7 @@ ValuePtr ordered_move_to_end(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr ordered_popitem(Walk& walk, const CallArgs& args) {
-  DictValue* dict = ordered_of(walk, args, "popitem");
+  DictValue* dict = ordered_of(args, "popitem");
   bool last = last_of(walk, args, 1);
   if (dict->entries.empty()) walk.raise_known(PyExc_KeyError, {walk.string("dictionary is empty")});
   DictValue::Entry entry = last ? dict->entries.back() : dict->entries.front();
@@ -304,7 +304,7 @@ ValuePtr ordered_popitem(Walk& walk, const CallArgs& args) {
 template <ValuePtr (*handler)(Walk&, const CallArgs&)>
 ValuePtr of_dict(Walk& walk, const CallArgs& args) {
   PyTypeObject* type = args.positional.empty() ? nullptr : type_of(args.positional[0]);
-  if (type != nullptr && PyType_IsSubtype(type, &PyODict_Type) != 0) break_on_method(walk, args, "a method of dict");
+  if (type != nullptr && PyType_IsSubtype(type, &PyODict_Type) != 0) break_on_method(args, "a method of dict");
   return handler(walk, args);
 }
 

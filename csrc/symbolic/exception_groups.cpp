@@ -175,14 +175,14 @@ void prep_reraise_star(Walk& walk, const Instruction& at) {
 const OpcodeRegistration registration{{Opcode::CHECK_EG_MATCH, check_eg_match},
                                       {Opcode::PREP_RERAISE_STAR, prep_reraise_star}};
 
-const ValuePtr& group_argument(Walk&, const CallArgs& args) {
+const ValuePtr& group_argument(const CallArgs& args) {
   require_method_count(args, 1, 1);
   if (!is_group(args.positional[0])) graph_break(BreakReason::unknown_c_function, "a method of an exception group");
   return args.positional[0];
 }
 
 Split split_by(Walk& walk, const CallArgs& args) {
-  const ValuePtr& group = group_argument(walk, args);
+  const ValuePtr& group = group_argument(args);
   const ValuePtr& condition = args.positional[1];
   if (!walk.is_python_function(condition)) return split(walk, group, of_classes(walk, condition));
   return split(walk, group, [&](const ValuePtr& each) {
@@ -204,7 +204,7 @@ ValuePtr call_subgroup(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr call_derive(Walk& walk, const CallArgs& args) {
-  const ValuePtr& group = group_argument(walk, args);
+  const ValuePtr& group = group_argument(args);
   CallArgs given{{*exception_of(group)->find(message_name()), args.positional[1]}, {}};
   return make_group(walk, walk.constant(reinterpret_cast<PyObject*>(base_group_class())), given);
 }

@@ -65,12 +65,12 @@ void pop_except(Walk& walk, const Instruction& at) {
   walk.handled().pop_back();
 }
 
-void reraise(Walk& walk, const Instruction&) { raise_again(walk, walk.peek()); }
+void reraise(Walk& walk, const Instruction&) { raise_again(walk.peek()); }
 
 void raise_varargs(Walk& walk, const Instruction& at) {
   if (at.arg == 0) {
     if (walk.handled().empty()) raise_here();
-    raise_again(walk, walk.handled().back());
+    raise_again(walk.handled().back());
   }
   ValuePtr exception = exception_to_raise(walk, walk.peek(at.arg));
   bool is_from_none = at.arg == 2 && walk.same_object(walk.peek(), walk.none());
@@ -141,7 +141,7 @@ ValuePtr exception_to_raise(Walk& walk, const ValuePtr& operand) {
   return make_exception(walk, operand, {});
 }
 
-void raise_again(Walk&, const ValuePtr& exception) {
+void raise_again(const ValuePtr& exception) {
   if (exception_of(exception) == nullptr) raise_here();
   PyErr_Clear();
   throw RaiseSignal{exception};
@@ -262,7 +262,7 @@ bool Walk::unwind(const ValuePtr& value, size_t depth) {
 
 void Walk::raise_exception(const ValuePtr& exception) {
   if (exception_of(exception) != nullptr) set_context(*this, exception);
-  raise_again(*this, exception);
+  raise_again(exception);
 }
 
 void Walk::raise_known(PyObject* type, const std::vector<ValuePtr>& args) {

@@ -24,7 +24,7 @@ bool matches_clause(Walk& walk, const ValuePtr& exception, const ValuePtr& class
 // An exception to raise, from an instance or a class; null: only Python can make it.
 ValuePtr exception_to_raise(Walk& walk, const ValuePtr& operand);
 // Without becoming the context of anything, or getting one.
-[[noreturn]] void raise_again(Walk& walk, const ValuePtr& exception);
+[[noreturn]] void raise_again(const ValuePtr& exception);
 
 // --- what is known of an exception but its arguments (exception_state.cpp)
 // It is raised while the innermost handled one is handled.

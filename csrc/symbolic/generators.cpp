@@ -20,7 +20,7 @@ bool is_handler(const Bytecode& bytecode, const ExceptionHandler& handler) {
   return op != Opcode::STOPITERATION_ERROR && op != Opcode::CALL_INTRINSIC;
 }
 
-IteratorValue* generator_of(Walk&, const CallArgs& args, size_t count) {
+IteratorValue* generator_of(const CallArgs& args, size_t count) {
   auto* iterator = args.positional.empty() ? nullptr : as<IteratorValue>(args.positional[0]);
   if (iterator == nullptr || iterator->iterator_kind != IteratorKind::Generator)
     graph_break(BreakReason::foreign_next, args.positional.empty() ? "" : describe(args.positional[0]));
@@ -35,13 +35,13 @@ IteratorValue* generator_of(Walk&, const CallArgs& args, size_t count) {
 }
 
 ValuePtr call_send(Walk& walk, const CallArgs& args) {
-  IteratorValue* generator = generator_of(walk, args, 2);
+  IteratorValue* generator = generator_of(args, 2);
   if (auto value = walk.resume(generator, args.positional[1])) return *value;
   end_of(walk, generator);
 }
 
 ValuePtr call_generator_next(Walk& walk, const CallArgs& args) {
-  IteratorValue* generator = generator_of(walk, args, 1);
+  IteratorValue* generator = generator_of(args, 1);
   if (auto value = walk.resume(generator, walk.none())) return *value;
   end_of(walk, generator);
 }
@@ -49,7 +49,7 @@ ValuePtr call_generator_next(Walk& walk, const CallArgs& args) {
 // throw(value), or throw(type, value, traceback).
 ValuePtr call_throw(Walk& walk, const CallArgs& args) {
   bool has_type = args.positional.size() == 4;
-  IteratorValue* generator = generator_of(walk, args, has_type ? 4 : 2);
+  IteratorValue* generator = generator_of(args, has_type ? 4 : 2);
   const ValuePtr& value = args.positional[has_type ? 2 : 1];
   if (exception_of(value) == nullptr) graph_break(BreakReason::generator_call, "throw()");
   if (has_type && walk.type_value(value) != args.positional[1])
@@ -75,7 +75,7 @@ ValuePtr close_by_exception(Walk& walk, IteratorValue* generator) {
 }
 
 ValuePtr call_close(Walk& walk, const CallArgs& args) {
-  IteratorValue* generator = generator_of(walk, args, 1);
+  IteratorValue* generator = generator_of(args, 1);
   if (walk.needs_closing(*generator)) return close_by_exception(walk, generator);
   generator->exhausted = true;
   return walk.none();

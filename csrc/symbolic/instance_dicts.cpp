@@ -28,7 +28,7 @@ bool has_layout_of_object(PyTypeObject* type) {
   return type == &PyBaseObject_Type;
 }
 
-void require_text(Walk&, BorrowedRef key) {
+void require_text(BorrowedRef key) {
   if (!PyUnicode_CheckExact(key.get())) graph_break(BreakReason::unknown_subscript, "a __dict__ at what is no name");
 }
 
@@ -116,7 +116,7 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::instance_entries(const Inst
   auto held = make_value<DictValue>();
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
     BorrowedRef key = PyTuple_GET_ITEM(keys.get(), i);
-    require_text(*this, key);
+    require_text(key);
     const Source* attribute = sources().get(SourceKind::InstanceAttr, owner->source, key);
     held->entries.push_back({Ref::share(key), at(attribute)});
   }
@@ -135,7 +135,7 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::instance_entries(const Inst
 }
 
 ValuePtr Walk::instance_item(const InstanceDictValue& dict, BorrowedRef key) {
-  require_text(*this, key);
+  require_text(key);
   if (auto* instance = as<InstanceValue>(dict.owner)) {
     ValuePtr* found = instance->find(key);
     return found != nullptr ? *found : nullptr;
@@ -156,7 +156,7 @@ ValuePtr Walk::instance_item(const InstanceDictValue& dict, BorrowedRef key) {
 }
 
 void Walk::store_instance_item(const InstanceDictValue& dict, BorrowedRef key, ValuePtr value) {
-  require_text(*this, key);
+  require_text(key);
   require_no_data_descriptor(*this, dict.owner, key);
   auto* instance = as<InstanceValue>(dict.owner);
   if (instance == nullptr) return attribute_store(dict.owner, key, std::move(value));

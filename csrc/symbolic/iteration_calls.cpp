@@ -61,11 +61,11 @@ ValuePtr call_enumerate(Walk& walk, const CallArgs& args) {
     raise_here();
   if (start_value != nullptr) {
     std::optional<int64_t> known = walk.int_of(*start_value);
-    if (!known) break_on_builtin(walk, "enumerate", *start_value);
+    if (!known) break_on_builtin("enumerate", *start_value);
     start = *known;
   }
   ValuePtr inner = walk.any_iterator_over(args.positional[0]);
-  if (!inner) break_on_builtin(walk, "enumerate", args.positional[0]);
+  if (!inner) break_on_builtin("enumerate", args.positional[0]);
   auto iterator = make_value<IteratorValue>(IteratorKind::Enumerate, std::vector<ValuePtr>{inner});
   iterator->index = start;
   return iterator;
@@ -75,7 +75,7 @@ ValuePtr call_zip(Walk& walk, const CallArgs& args) {
   bool strict = false;
   if (const ValuePtr* value = args.keyword("strict"); value != nullptr && args.keywords.size() == 1) {
     std::optional<bool> truth = walk.truth_of(*value);
-    if (!truth) break_on_builtin(walk, "zip", *value);
+    if (!truth) break_on_builtin("zip", *value);
     strict = *truth;
   } else if (!args.keywords.empty()) {
     raise_here();
@@ -83,7 +83,7 @@ ValuePtr call_zip(Walk& walk, const CallArgs& args) {
   std::vector<ValuePtr> bases;
   for (const ValuePtr& value : args.positional) {
     ValuePtr inner = walk.any_iterator_over(value);
-    if (!inner) break_on_builtin(walk, "zip", value);
+    if (!inner) break_on_builtin("zip", value);
     bases.push_back(std::move(inner));
   }
   auto iterator = make_value<IteratorValue>(IteratorKind::Zip, std::move(bases));
@@ -98,7 +98,7 @@ ValuePtr call_map_filter(Walk& walk, const CallArgs& args) {
   std::vector<ValuePtr> bases{args.positional[0]};
   for (size_t i = 1; i < args.positional.size(); ++i) {
     ValuePtr inner = walk.any_iterator_over(args.positional[i]);
-    if (!inner) break_on_builtin(walk, is_map ? "map" : "filter", args.positional[i]);
+    if (!inner) break_on_builtin(is_map ? "map" : "filter", args.positional[i]);
     bases.push_back(std::move(inner));
   }
   return make_value<IteratorValue>(kind, std::move(bases));
@@ -124,11 +124,11 @@ ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
     static PyObject* const backwards = check(PySlice_New(nullptr, nullptr, check(PyLong_FromLong(-1)))).release();
     Ref range = walk.constant_of(value);
     ValuePtr iterator = range ? walk.iterator_over(walk.constant(check(PyObject_GetItem(range, backwards)))) : nullptr;
-    if (!iterator) break_on_builtin(walk, "reversed", value);
+    if (!iterator) break_on_builtin("reversed", value);
     return iterator;
   }
   Ref text = type_of(value) == &PyUnicode_Type ? walk.constant_of(value) : Ref();
-  if (!text) break_on_builtin(walk, "reversed", value);
+  if (!text) break_on_builtin("reversed", value);
   auto items = iterated(walk, "reversed", value);
   auto length = static_cast<int64_t>(items.size());
   return reversed_over(walk, make_value<SequenceValue>(false, std::move(items)), length);
@@ -181,7 +181,7 @@ ValuePtr call_sum(Walk& walk, const CallArgs& args) {
   if (!numbers.empty()) {
     ValuePtr total = sum_of_numbers(walk, function, first, numbers);
     bool is_plain = others != items.end() && is_sum_plain(first, numbers);
-    if (!total && !is_plain) break_on_builtin(walk, "sum", args.positional[0]);
+    if (!total && !is_plain) break_on_builtin("sum", args.positional[0]);
     if (total) {
       first = total;
       items.erase(items.begin(), others);
@@ -196,7 +196,7 @@ template <bool stop_at>
 ValuePtr call_any_all(Walk& walk, const CallArgs& args) {
   require_count(args, 1, 1);
   ValuePtr iterator = walk.any_iterator_over(args.positional[0]);
-  if (!iterator) break_on_builtin(walk, stop_at ? "any" : "all", args.positional[0]);
+  if (!iterator) break_on_builtin(stop_at ? "any" : "all", args.positional[0]);
   while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator))) {
     std::optional<bool> truth = truth_by_methods(walk, *item);
     if (!truth) graph_break(BreakReason::unknown_truth, describe(*item));

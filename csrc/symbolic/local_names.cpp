@@ -13,7 +13,7 @@ namespace md {
 
 namespace {
 
-[[noreturn]] void break_on_frame(Walk&, const char* what) { graph_break(BreakReason::frame_inspection, what); }
+[[noreturn]] void break_on_frame(const char* what) { graph_break(BreakReason::frame_inspection, what); }
 
 // A comprehension without a frame of its own hides some of its names.
 bool hides_names(const Bytecode& code) {
@@ -26,7 +26,7 @@ ValuePtr value_in(Walk& walk, const SymbolicFrame& frame, int slot) {
   ValuePtr value = frame.slots[static_cast<size_t>(slot)];
   if (frame.bytecode->slot_kind(slot) == SlotKind::Local) return value->kind == ValueKind::Null ? nullptr : value;
   auto* cell = as<CellValue>(value);
-  if (cell == nullptr) break_on_frame(walk, "a frame without its cells");
+  if (cell == nullptr) break_on_frame("a frame without its cells");
   return load_cell(walk, cell);
 }
 
@@ -34,8 +34,8 @@ ValuePtr value_in(Walk& walk, const SymbolicFrame& frame, int slot) {
 Handle<DictValue> locals_dict(Walk& walk, const char* what) {
   SymbolicFrame& frame = walk.frame();
   bool is_plain = !frame.names && frame.generator == nullptr && (frame.bytecode->code()->co_flags & CO_OPTIMIZED) != 0;
-  if (!is_plain || hides_names(*frame.bytecode)) break_on_frame(walk, what);
-  if (walk.may_have_frame_object()) break_on_frame(walk, what);
+  if (!is_plain || hides_names(*frame.bytecode)) break_on_frame(what);
+  if (walk.may_have_frame_object()) break_on_frame(what);
   Handle<DictValue> dict = kOneLocalsDict ? frame.locals : Handle<DictValue>();
   if (!dict) dict = walk.keep_locals(make_value<DictValue>());
   for (int slot = 0; slot < frame.bytecode->slot_count(); ++slot) {
@@ -60,10 +60,10 @@ ValuePtr call_locals(Walk& walk, const CallArgs& args) {
 
 // Names in their order; of an object, what its class and the classes behind it have is not looked into.
 ValuePtr call_dir(Walk& walk, const CallArgs& args) {
-  if (!args.positional.empty() || !args.keywords.empty()) break_on_frame(walk, "dir()");
+  if (!args.positional.empty() || !args.keywords.empty()) break_on_frame("dir()");
   Ref names = check(PyList_New(0));
   for (const DictValue::Entry& entry : locals_dict(walk, "dir()")->entries) {
-    if (!PyUnicode_CheckExact(entry.key.get())) break_on_frame(walk, "dir()");
+    if (!PyUnicode_CheckExact(entry.key.get())) break_on_frame("dir()");
     check_status(PyList_Append(names, entry.key));
   }
   check_status(PyList_Sort(names));

@@ -18,7 +18,7 @@ namespace md {
 
 namespace {
 
-[[noreturn]] void break_on_class(Walk&, std::string context) {
+[[noreturn]] void break_on_class(std::string context) {
   graph_break(BreakReason::class_definition, std::move(context));
 }
 
@@ -58,7 +58,7 @@ Ref plain_function() {
 Ref names_of_slots(Walk& walk, const ValuePtr& value) {
   Ref names = walk.constant_of(value);
   bool is_known = names && (PyUnicode_CheckExact(names.get()) || PyTuple_CheckExact(names.get()));
-  if (!is_known) break_on_class(walk, "a class with __slots__ that are no tuple of names");
+  if (!is_known) break_on_class("a class with __slots__ that are no tuple of names");
   return names;
 }
 
@@ -73,11 +73,11 @@ Ref stand_in(Walk& walk, BorrowedRef key, const ValuePtr& value) {
   bool is_plain = !is_special_name(key) || is_plain_special(name);
   if (name == "__doc__" && type == &PyUnicode_Type) {
     Ref text = walk.constant_of(value);
-    if (!text) break_on_class(walk, "a __doc__ that is not known");
+    if (!text) break_on_class("a __doc__ that is not known");
     return text;
   }
   if (walk.same_object(value, walk.none()) && (is_plain || name == "__hash__")) return Ref::share(Py_None);
-  if (!is_plain) break_on_class(walk, str_cat("a class with a ", type->tp_name, " as ", name));
+  if (!is_plain) break_on_class(str_cat("a class with a ", type->tp_name, " as ", name));
   return check(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
 }
 
@@ -90,11 +90,11 @@ void tell_names(Walk& walk, const MadeClass& made) {
     if (!has_user_type(entry.value) || entry.value->kind == ValueKind::Made) continue;
     ValuePtr hook = walk.type_attribute(entry.value, kSetName);
     if (!hook) continue;
-    if (!walk.is_python_function(hook)) break_on_class(walk, "a class with an object that has a __set_name__");
+    if (!walk.is_python_function(hook)) break_on_class("a class with an object that has a __set_name__");
     try {
       walk.call_now(hook, {{entry.value, made.value, walk.constant(entry.key)}, {}});
     } catch (const RaiseSignal&) {
-      break_on_class(walk, "a __set_name__ that raises");  // Python adds to what it raises
+      break_on_class("a __set_name__ that raises");  // Python adds to what it raises
     }
   }
 }
@@ -122,15 +122,15 @@ PyTypeObject* class_of(const ValuePtr& value) {
 
 // The most derived one of it and those of the bases.
 ValuePtr metaclass_of(Walk& walk, ValuePtr meta, const std::vector<ValuePtr>& bases) {
-  if (class_of(meta) == nullptr) break_on_class(walk, "a metaclass that is no class");
+  if (class_of(meta) == nullptr) break_on_class("a metaclass that is no class");
   for (const ValuePtr& base : bases) {
-    if (class_of(base) == nullptr) break_on_class(walk, "a base that is no class");
+    if (class_of(base) == nullptr) break_on_class("a base that is no class");
     ValuePtr other = walk.type_value(base);
     if (derives_from(walk, meta, class_of(other))) continue;
     if (!derives_from(walk, other, class_of(meta))) raise_here();
     meta = other;
   }
-  if (!makes_classes_as_type(walk, meta)) break_on_class(walk, "a metaclass that makes classes in its own way");
+  if (!makes_classes_as_type(walk, meta)) break_on_class("a metaclass that makes classes in its own way");
   return meta;
 }
 
@@ -150,24 +150,24 @@ void tell_bases(Walk& walk, const MadeClass& made, const Keywords& keywords) {
     function = walk.at(walk.sources().get(SourceKind::WrappedFunction, known->source, nullptr));
   }
   if (walk.exact_type(hook) != &PyClassMethod_Type || !function || !walk.is_python_function(function))
-    break_on_class(walk, "a base with an __init_subclass__ that cannot be followed");
+    break_on_class("a base with an __init_subclass__ that cannot be followed");
   try {
     walk.call_now(function, {{made.value}, keywords});
   } catch (const RaiseSignal&) {
-    break_on_class(walk, "an __init_subclass__ that raises");
+    break_on_class("an __init_subclass__ that raises");
   }
 }
 
 std::vector<ValuePtr> elements_of_bases(Walk& walk, const ValuePtr& bases) {
   auto elements = walk.is_exactly(bases, &PyTuple_Type) ? walk.elements_of(bases) : nullptr;
-  if (!elements) break_on_class(walk, "bases that are no tuple");
+  if (!elements) break_on_class("bases that are no tuple");
   return std::move(*elements);
 }
 
 Ref bases_of(Walk& walk, const std::vector<ValuePtr>& classes) {
   Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(classes.size())));
   for (size_t i = 0; i < classes.size(); ++i) {
-    if (class_of(classes[i]) == nullptr) break_on_class(walk, "a base that is no class");
+    if (class_of(classes[i]) == nullptr) break_on_class("a base that is no class");
     PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(walk.identity_of(classes[i]).get()));
     // The order of the classes behind several bases is part of what the region relies on.
     if (classes.size() > 1) guard_mro(walk, classes[i]);
@@ -182,20 +182,20 @@ PyObject* own_attribute(PyTypeObject* type, BorrowedRef name) {
 }
 
 // The cell in which functions of the body find the names of the class, which type fills with those.
-ValuePtr names_cell_of(Walk& walk, const ValuePtr& value) {
+ValuePtr names_cell_of(const ValuePtr& value) {
   auto* cell = as<CellValue>(value);
   if (cell == nullptr || cell->source != nullptr || cell->holds_names)
-    break_on_class(walk, "a class with a __classdictcell__ of its own");
+    break_on_class("a class with a __classdictcell__ of its own");
   return value;
 }
 
 // What is not there when the class is made is stored afterwards, where a descriptor of the metaclass (of __name__, __bases__ ...)
 // would take it for something else.
-void require_place(Walk& walk, const ValuePtr& meta, BorrowedRef name, const ValuePtr& value) {
+void require_place(const ValuePtr& meta, BorrowedRef name, const ValuePtr& value) {
   if (value->kind == ValueKind::Object || !is_special_name(name) || is_plain_special(text_of(name))) return;
   PyObject* descriptor = _PyType_Lookup(class_of(meta), name);
   if (descriptor != nullptr && Py_TYPE(descriptor)->tp_descr_set != nullptr)
-    break_on_class(walk, str_cat("a class with its own ", text_of(name)));
+    break_on_class(str_cat("a class with its own ", text_of(name)));
 }
 
 // __build_class__(body, name, *bases, metaclass=type)
@@ -208,7 +208,7 @@ ValuePtr call_build_class(Walk& walk, const CallArgs& args) {
     if (PyUnicode_CompareWithASCIIString(name, "metaclass") != 0) keywords.emplace_back(name, value);
   auto* body = as<FunctionValue>(args.positional[0]);
   bool is_body = body != nullptr && (reinterpret_cast<PyCodeObject*>(body->code.get())->co_flags & CO_OPTIMIZED) == 0;
-  if (!is_body) break_on_class(walk, "a body that is no class statement's");
+  if (!is_body) break_on_class("a body that is no class statement's");
   ValuePtr name = args.positional[1];
   std::vector<ValuePtr> classes(args.positional.begin() + 2, args.positional.end());
   ValuePtr type = walk.constant(reinterpret_cast<PyObject*>(&PyType_Type));
@@ -220,10 +220,10 @@ ValuePtr call_build_class(Walk& walk, const CallArgs& args) {
   auto* class_cell = as<CellValue>(cell);
   int at = names->find(kCell);
   bool same = class_cell == nullptr ? at < 0 : at >= 0 && names->entries[static_cast<size_t>(at)].value == cell;
-  if (!same) break_on_class(walk, "a class with a __classcell__ of its own");
+  if (!same) break_on_class("a class with a __classcell__ of its own");
   if (meta == type) return make_class(walk, meta, name, bases, names, keywords);
   ValuePtr made = walk.call_now(meta, {{name, bases, names}, keywords});
-  if (class_cell != nullptr && class_cell->contents != made) break_on_class(walk, "a class for another one");
+  if (class_cell != nullptr && class_cell->contents != made) break_on_class("a class for another one");
   return made;
 }
 
@@ -231,7 +231,7 @@ ValuePtr call_build_class(Walk& walk, const CallArgs& args) {
 ValuePtr call_type_new(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 4) raise_here();
   auto entries = walk.entries_of(args.positional[3]);
-  if (!entries) break_on_class(walk, "type() with names that are not known");
+  if (!entries) break_on_class("type() with names that are not known");
   auto names = make_value<DictValue>();
   names->entries = std::move(*entries);
   return make_class(walk, args.positional[0], args.positional[1], args.positional[2], names, args.keywords);
@@ -277,9 +277,9 @@ ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, cons
   static PyObject* const kQualname = PyUnicode_InternFromString("__qualname__");
   static PyObject* const kModule = PyUnicode_InternFromString("__module__");
   Ref text = walk.constant_of(name);
-  if (!text || !PyUnicode_CheckExact(text.get())) break_on_class(walk, "a class whose name is not known");
+  if (!text || !PyUnicode_CheckExact(text.get())) break_on_class("a class whose name is not known");
   std::vector<ValuePtr> classes = elements_of_bases(walk, bases);
-  if (metaclass_of(walk, meta, classes) != meta) break_on_class(walk, "a class of another metaclass");
+  if (metaclass_of(walk, meta, classes) != meta) break_on_class("a class of another metaclass");
   Ref tuple = bases_of(walk, classes);
   auto made = std::make_unique<MadeClass>();
   made->meta = meta;
@@ -290,27 +290,27 @@ ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, cons
   made->names = make_value<DictValue>();
   Ref held = check(PyDict_New());
   for (const DictValue::Entry& entry : names->entries) {
-    if (!PyUnicode_CheckExact(entry.key.get())) break_on_class(walk, "a class with a key that is no name");
+    if (!PyUnicode_CheckExact(entry.key.get())) break_on_class("a class with a key that is no name");
     std::string key = text_of(entry.key.get());
-    if (is_refused(key)) break_on_class(walk, str_cat("a class with ", key));
+    if (is_refused(key)) break_on_class(str_cat("a class with ", key));
     if (PyUnicode_Compare(entry.key, kQualname) == 0) {
       Ref qualname = walk.constant_of(entry.value);
-      if (!qualname || !PyUnicode_CheckExact(qualname.get())) break_on_class(walk, "a __qualname__ that is not known");
+      if (!qualname || !PyUnicode_CheckExact(qualname.get())) break_on_class("a __qualname__ that is not known");
       made->qualname = walk.constant(qualname);
       continue;
     }
     if (PyUnicode_Compare(entry.key, kCell) == 0) {
       auto* class_cell = as<CellValue>(entry.value);
       if (class_cell == nullptr || class_cell->source != nullptr)
-        break_on_class(walk, "a class with a __classcell__ of its own");
+        break_on_class("a class with a __classcell__ of its own");
       cell = entry.value;
       continue;
     }
     if (PyUnicode_Compare(entry.key, kNamesCell) == 0) {
-      made->names_cell = names_cell_of(walk, entry.value);
+      made->names_cell = names_cell_of(entry.value);
       continue;
     }
-    require_place(walk, meta, entry.key.get(), entry.value);
+    require_place(meta, entry.key.get(), entry.value);
     made->names->set(entry.key.get(), entry.value);
     check_status(PyDict_SetItem(held, entry.key, stand_in(walk, entry.key.get(), entry.value)));
   }
@@ -319,7 +319,7 @@ ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, cons
     const Source* source = walk.sources().get(SourceKind::Global, globals_function(walk)->source,
                                               check(PyUnicode_InternFromString("__name__")).get());
     ValuePtr module = walk.any_dict_written() ? nullptr : walk.at(source);
-    if (!module) break_on_class(walk, "a class of a module without a name");
+    if (!module) break_on_class("a class of a module without a name");
     made->names->set(kModule, module);
   }
   made->first_names = make_value<DictValue>();

@@ -8,13 +8,13 @@ namespace md {
 
 namespace {
 
-[[noreturn]] void break_on_set(Walk&, const ValuePtr& value) {
+[[noreturn]] void break_on_set(const ValuePtr& value) {
   graph_break(BreakReason::unknown_container, "a set operation on a " + describe(value));
 }
 
 Ref contents_of(Walk& walk, const ValuePtr& value) {
   Ref contents = walk.set_contents(value);
-  if (!contents) break_on_set(walk, value);
+  if (!contents) break_on_set(value);
   return contents;
 }
 
@@ -23,7 +23,7 @@ Ref operand(Walk& walk, const ValuePtr& value) {
   if (Ref set = walk.set_to_merge(value)) return check(PyFrozenSet_New(set));
   Ref keys = check(PyList_New(0));
   auto items = walk.iterate(value, LengthHint::NotAsked);
-  if (!items) break_on_set(walk, value);
+  if (!items) break_on_set(value);
   for (const ValuePtr& item : *items) check_status(PyList_Append(keys, walk.key_of(item)));
   return keys;
 }
@@ -69,15 +69,15 @@ ValuePtr call_reading(Walk& walk, const CallArgs& args) {
 template <EffectKind kind>
 ValuePtr call_with_item(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
-  if (type_of(args.positional[1]) == &PySet_Type) break_on_set(walk, args.positional[1]);
+  if (type_of(args.positional[1]) == &PySet_Type) break_on_set(args.positional[1]);
   if (!walk.set_change(kind, args.positional[0], walk.key_in(args.positional[0], args.positional[1]).get()))
-    break_on_set(walk, args.positional[0]);
+    break_on_set(args.positional[0]);
   return walk.none();
 }
 
 ValuePtr call_remove(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
-  if (type_of(args.positional[1]) == &PySet_Type) break_on_set(walk, args.positional[1]);
+  if (type_of(args.positional[1]) == &PySet_Type) break_on_set(args.positional[1]);
   Ref key = walk.key_in(args.positional[0], args.positional[1]);
   Ref contents = contents_of(walk, args.positional[0]);
   walk.keep_apart_in_set(key, contents);
@@ -90,7 +90,7 @@ ValuePtr call_remove(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_clear(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
-  if (!walk.set_change(EffectKind::SetClear, args.positional[0], nullptr)) break_on_set(walk, args.positional[0]);
+  if (!walk.set_change(EffectKind::SetClear, args.positional[0], nullptr)) break_on_set(args.positional[0]);
   return walk.none();
 }
 
@@ -98,8 +98,8 @@ ValuePtr call_clear(Walk& walk, const CallArgs& args) {
 ValuePtr call_pop(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   auto* set = as<SetValue>(args.positional[0]);
-  if (set == nullptr) break_on_set(walk, args.positional[0]);
-  if (!walk.iterator_over(args.positional[0])) break_on_set(walk, args.positional[0]);
+  if (set == nullptr) break_on_set(args.positional[0]);
+  if (!walk.iterator_over(args.positional[0])) break_on_set(args.positional[0]);
   if (PySet_GET_SIZE(set->set.get()) == 0) walk.raise_known(PyExc_KeyError, {walk.string("pop from an empty set")});
   return walk.value_of_key(check(PySet_Pop(set->set)).get());
 }

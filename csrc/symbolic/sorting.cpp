@@ -91,8 +91,8 @@ std::vector<Ref> keys_of(Walk& walk, const std::vector<ValuePtr>& items, const V
 }
 
 // The items in the order that Python's own sort gives to their keys.
-std::vector<ValuePtr> in_order(Walk&, const std::vector<ValuePtr>& items, const std::vector<Ref>& keys,
-                               bool reverse, Comparisons& comparisons) {
+std::vector<ValuePtr> in_order(const std::vector<ValuePtr>& items, const std::vector<Ref>& keys, bool reverse,
+                               Comparisons& comparisons) {
   Ref list = check(PyList_New(0));
   Ref places = check(PyList_New(0));
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -122,7 +122,7 @@ bool reverse_of(Walk& walk, const CallArgs& args) {
   return *truth;
 }
 
-void require_options(Walk&, const CallArgs& args, std::initializer_list<const char*> names) {
+void require_options(const CallArgs& args, std::initializer_list<const char*> names) {
   if (args.positional.empty()) raise_here();
   for (const auto& [name, value] : args.keywords) {
     bool known = false;
@@ -132,18 +132,18 @@ void require_options(Walk&, const CallArgs& args, std::initializer_list<const ch
 }
 
 ValuePtr call_sorted(Walk& walk, const CallArgs& args) {
-  require_options(walk, args, {"key", "reverse"});
+  require_options(args, {"key", "reverse"});
   if (args.positional.size() != 1) raise_here();
   bool reverse = reverse_of(walk, args);
   auto items = walk.iterate(args.positional[0], LengthHint::Asked);
   if (!items) graph_break(BreakReason::builtin_call, "sorted(" + describe(args.positional[0]) + ")");
   Comparisons comparisons{walk, {}};
   std::vector<Ref> keys = keys_of(walk, *items, key_function(walk, args), comparisons);
-  return make_value<SequenceValue>(true, in_order(walk, *items, keys, reverse, comparisons));
+  return make_value<SequenceValue>(true, in_order(*items, keys, reverse, comparisons));
 }
 
 ValuePtr call_list_sort(Walk& walk, const CallArgs& args) {
-  require_options(walk, args, {"key", "reverse"});
+  require_options(args, {"key", "reverse"});
   if (args.positional.size() != 1) raise_here();
   bool reverse = reverse_of(walk, args);
   SequenceValue* list = walk.list_contents(args.positional[0]);
@@ -161,7 +161,7 @@ ValuePtr call_list_sort(Walk& walk, const CallArgs& args) {
   }
   std::vector<ValuePtr> sorted;
   try {
-    sorted = in_order(walk, items, keys, reverse, comparisons);
+    sorted = in_order(items, keys, reverse, comparisons);
     if (!list->items.empty()) raise_here();
   } catch (const RaiseSignal&) {
     // How far the sort has come by then shows in the list.
@@ -180,7 +180,7 @@ ValuePtr call_list_sort(Walk& walk, const CallArgs& args) {
 template <int op>
 ValuePtr call_extreme(Walk& walk, const CallArgs& args) {
   static PyObject* const function = imported("builtins", op == Py_GT ? "max" : "min").release();
-  require_options(walk, args, {"key", "default"});
+  require_options(args, {"key", "default"});
   const ValuePtr* fallback = args.keyword("default");
   bool several = args.positional.size() > 1;
   if (several && fallback != nullptr) raise_here();

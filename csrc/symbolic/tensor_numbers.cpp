@@ -44,7 +44,7 @@ ValueRef checked(Walk& walk, const char* op, std::vector<Operand> operands) {
   return add(walk, op, std::move(operands));
 }
 
-[[noreturn]] void refuse(Walk&, const std::string& what) {
+[[noreturn]] void refuse(const std::string& what) {
   graph_break(BreakReason::tensor_to_number, what + " of a number taken out of a tensor");
 }
 
@@ -70,11 +70,11 @@ Side side_of(Walk& walk, const ValuePtr& value, const char* what) {
   if (ValuePtr told = walk.number_of_told(value)) return side_of(walk, told, what);
   PyTypeObject* type = type_of(value);
   bool is_number = type == &PyBool_Type || type == &PyLong_Type || type == &PyFloat_Type;
-  if (!is_number) refuse(walk, str_cat(what, " with a ", describe(value)));
+  if (!is_number) refuse(str_cat(what, " with a ", describe(value)));
   if (walk.is_varying(value) && type != &PyBool_Type) return {type, walk.scalar_input(value), std::nullopt};
   Ref constant = walk.constant_of(value);
   std::optional<Scalar> scalar = constant ? scalar_of(constant) : std::nullopt;
-  if (!scalar) refuse(walk, str_cat(what, " with a ", describe(value)));
+  if (!scalar) refuse(str_cat(what, " with a ", describe(value)));
   return {type, *scalar, scalar};
 }
 
@@ -122,11 +122,11 @@ ValuePtr whole_arithmetic(Walk& walk, Computation computation, const Side& a, co
     case Computation::FloorDivide:
     case Computation::Remainder:
       // By a number above zero neither can fail.
-      if (swapped || !b.constant || b.constant->as_int() <= 0) refuse(walk, "division");
+      if (swapped || !b.constant || b.constant->as_int() <= 0) refuse("division");
       return number(&PyLong_Type,
                     add(walk, computation == Computation::Remainder ? "remainder" : "floor_divide", {tensor, right}));
     default:
-      refuse(walk, "division");
+      refuse("division");
   }
 }
 
@@ -145,10 +145,10 @@ ValuePtr float_arithmetic(Walk& walk, Computation computation, const Side& a, co
       return number(&PyFloat_Type, add(walk, "add", {add(walk, "neg", {tensor}), right, one()}));
     case Computation::TrueDivide:
       // Python raises at zero.
-      if (swapped || !b.constant || is_zero(b)) refuse(walk, "division");
+      if (swapped || !b.constant || is_zero(b)) refuse("division");
       return number(&PyFloat_Type, add(walk, "div", {tensor, right}));
     default:
-      refuse(walk, "division");
+      refuse("division");
   }
 }
 
@@ -170,8 +170,7 @@ ValuePtr comparison(Walk& walk, Computation computation, const Side& a, const Si
   };
   // Python compares a whole number with a float exactly, whatever their size.
   bool with_float = a.is(&PyFloat_Type) || b.is(&PyFloat_Type);
-  if (with_float && !(is_exact_as_float(a) && is_exact_as_float(b)))
-    refuse(walk, "comparison with a number of another type");
+  if (with_float && !(is_exact_as_float(a) && is_exact_as_float(b))) refuse("comparison with a number of another type");
   DType dtype = with_float ? DType::float64 : DType::int64;
   Operand left = as_dtype(walk, a, dtype), right = as_dtype(walk, b, dtype);
   bool swapped = !is_tensor(walk, left);
@@ -192,9 +191,9 @@ ValuePtr unary(Walk& walk, Computation computation, const ValuePtr& value) {
                     checked(walk, "checked_mul", {cast(walk, own->ref, DType::int64), Scalar(int64_t{-1})}));
     case Computation::Absolute:
       if (is_float) return number(&PyFloat_Type, add(walk, "abs", {own->ref}));
-      refuse(walk, "abs()");
+      refuse("abs()");
     case Computation::Int:
-      if (is_float) refuse(walk, "int()");
+      if (is_float) refuse("int()");
       return own->type == &PyLong_Type ? value : number(&PyLong_Type, cast(walk, own->ref, DType::int64));
     case Computation::Float:
       return is_float ? value : number(&PyFloat_Type, cast(walk, own->ref, DType::float64));
@@ -205,7 +204,7 @@ ValuePtr unary(Walk& walk, Computation computation, const ValuePtr& value) {
       return number(&PyBool_Type, own->type == &PyBool_Type ? add(walk, "logical_not", {own->ref})
                                                             : add(walk, "eq", {own->ref, Scalar(int64_t{0})}));
     default:
-      refuse(walk, computation_name(computation));
+      refuse(computation_name(computation));
   }
 }
 
@@ -273,7 +272,7 @@ ValuePtr computed_in_graph(Walk& walk, Computation computation, const std::vecto
     case Computation::GreaterEqual:
       break;
     default:
-      if (operands.size() != 1) refuse(walk, computation_name(computation));
+      if (operands.size() != 1) refuse(computation_name(computation));
       return unary(walk, computation, operands[0]);
   }
   const char* what = computation_name(computation);

@@ -146,7 +146,7 @@ PyObject* cannot_capture_type() {
   return type;
 }
 
-[[noreturn]] void no_argument(Walk&, const ValuePtr& value) {
+[[noreturn]] void no_argument(const ValuePtr& value) {
   graph_break(BreakReason::traced_call, str_cat("an argument is a ", describe(value)));
 }
 
@@ -174,12 +174,12 @@ Ref to_object(Capture& capture, const ValuePtr& value) {
     return dict;
   }
   auto* known = as<ObjectValue>(value);
-  if (known == nullptr || !GuardSet::can_hold(known->object.get())) no_argument(walk, value);
+  if (known == nullptr || !GuardSet::can_hold(known->object.get())) no_argument(value);
   // Functions and classes are known by identity; the state of any other object would be read unguarded.
   PyTypeObject* type = walk.exact_type(value);
   bool stateless =
       type == &PyFunction_Type || type == &PyType_Type || type == &PyCFunction_Type || can_hold_strongly(known->object);
-  if (!stateless) no_argument(walk, value);
+  if (!stateless) no_argument(value);
   return Ref::share(walk.identity_of(value));
 }
 
@@ -236,7 +236,7 @@ std::string attribute_text(BorrowedRef object, const char* name) {
   return text_of(check(PyObject_GetAttrString(object, name)));
 }
 
-[[noreturn]] void leave_failed_call(Walk&, PyObject* cannot_capture) {
+[[noreturn]] void leave_failed_call(PyObject* cannot_capture) {
   if (PyErr_ExceptionMatches(PyExc_Exception) == 0) throw PythonError();
   if (PyErr_ExceptionMatches(cannot_capture) == 0) raise_here();
   Ref error = take_raised();
@@ -303,7 +303,7 @@ ValuePtr call_traced(Walk& walk, BorrowedRef callable, const CallArgs& args) {
     check_status(PyDict_SetItem(keywords, name, to_object(capture, value)));
   TracedScope scope(capture);
   Ref result = Ref::steal(PyObject_Call(callable, positional, keywords));
-  if (!result) leave_failed_call(walk, cannot_capture);
+  if (!result) leave_failed_call(cannot_capture);
   return from_object(capture, result.get());
 }
 
@@ -349,7 +349,7 @@ ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args)
     result = Ref::steal(PyObject_Call(callable, positional, keywords));
     if (result && results != nullptr) results->add(result);
   }
-  if (!result) leave_failed_call(walk, cannot_capture);
+  if (!result) leave_failed_call(cannot_capture);
   if (const TensorType* type = tensor_type_of(result.get())) {
     Node* constant = walk.graph().add_constant("constant", type->unwrap(result));
     Node* node = walk.graph().add_op(*clone, {ValueRef{constant, 0}}, walk.location());

@@ -205,7 +205,7 @@ bool is_known_call(const CallArgs& args) {
          std::ranges::all_of(args.keywords, [&](const auto& keyword) { return is_known(keyword.second); });
 }
 
-[[noreturn]] void break_on_disabled(Walk&, const ValuePtr& callable, PolicyChange change, BorrowedRef reason) {
+[[noreturn]] void break_on_disabled(const ValuePtr& callable, PolicyChange change, BorrowedRef reason) {
   std::string context = name_of_callable(callable);
   if (reason && PyUnicode_Check(reason.get())) context += str_cat(" (reason: ", text_of(reason), ")");
   bool frame_only = change == PolicyChange::DisableFrame;
@@ -299,7 +299,7 @@ void Walk::call(const ValuePtr& callable, CallArgs args, ContinuationKind contin
       auto* wrapper = as<PolicyFunctionValue>(callable);
       const Policy* inside = policy_inside(wrapper->change, frame().policy);
       if (inside == nullptr)
-        break_on_disabled(*this, callable, wrapper->change, as<ObjectValue>(wrapper->reason)->object.get());
+        break_on_disabled(callable, wrapper->change, as<ObjectValue>(wrapper->reason)->object.get());
       return call_under(inside, wrapper->function, args, continuation, continuation_value);
     }
     case ValueKind::Made:
@@ -333,7 +333,7 @@ ValuePtr Walk::open_wrapper(const ValuePtr& callable, const WrapperType& wrapper
   inside = wrapper.policy_inside(object, frame().policy);
   if (inside == nullptr && !is_policy_function(object))
     graph_break(BreakReason::disabled_call, name_of_callable(callable));
-  if (inside == nullptr) break_on_disabled(*this, callable, policy_change(object), disable_reason(object));
+  if (inside == nullptr) break_on_disabled(callable, policy_change(object), disable_reason(object));
   BorrowedRef inner = wrapper.inner(object);
   const Source* outer = as<ObjectValue>(callable)->source;
   if (!inner || outer == nullptr) graph_break(BreakReason::unknown_callable, describe(callable));

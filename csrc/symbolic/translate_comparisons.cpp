@@ -34,7 +34,7 @@ constexpr size_t kMostEntries = 256;
 
 class EqualityDepth {
  public:
-  explicit EqualityDepth(Walk&) {
+  EqualityDepth() {
     if (++depth_ <= kDeepestEquality) return;
     --depth_;
     graph_break(BreakReason::unknown_comparison, "of deeply nested containers");
@@ -61,7 +61,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   const ValuePtr shown_a = walk.behind_proxy(a), shown_b = walk.behind_proxy(b);
   if (shown_a != a || shown_b != b) return equality(walk, shown_a, shown_b);
   static PyObject* const kEq = PyUnicode_InternFromString("__eq__");
-  EqualityDepth depth(walk);
+  EqualityDepth depth;
   if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
   if (a->kind == ValueKind::Identity || b->kind == ValueKind::Identity) {
     if (a->kind != b->kind) return std::nullopt;

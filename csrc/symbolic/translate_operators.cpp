@@ -204,7 +204,7 @@ ValuePtr union_of_classes(Walk& walk, BinaryCode op, const ValuePtr& left, const
   return made;
 }
 
-[[noreturn]] void break_on_operator(Walk&, const char* op, const ValuePtr& left, const ValuePtr& right) {
+[[noreturn]] void break_on_operator(const char* op, const ValuePtr& left, const ValuePtr& right) {
   graph_break(BreakReason::unknown_operator, str_cat(describe(left), " ", op, " ", describe(right)));
 }
 
@@ -235,11 +235,11 @@ void binary_op(Walk& walk, const Instruction& at) {
   } else if (computation_of(op) && (result = walk.computed(*computation_of(op), {left, right}))) {
   } else {
     Ref a = walk.constant_of(left), b = a ? walk.constant_of(right) : Ref();
-    if (!b || may_be_large(op, a.get(), b.get())) break_on_operator(walk, row.sign, left, right);
+    if (!b || may_be_large(op, a.get(), b.get())) break_on_operator(row.sign, left, right);
     Ref folded = Ref::steal(apply_binary(at.arg, a, b));
     if (!folded) walk.raise_set();
     result = value_of_result(walk, folded);
-    if (!result) break_on_operator(walk, row.sign, left, right);
+    if (!result) break_on_operator(row.sign, left, right);
   }
   walk.pop_many(2);
   walk.push(std::move(result));
