@@ -1,5 +1,6 @@
 // minidynamo._C.CompiledFunction: what compile() returns. A plain CPython type with vectorcall; the engine is in eval_frame/.
 #include "eval_frame/compiled_call.h"
+#include "symbolic/wrapper_types.h"
 
 #include <structmember.h>
 

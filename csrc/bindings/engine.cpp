@@ -17,9 +17,13 @@
 #include "snapshot/policy.h"
 #include "snapshot/policy_function.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/made_calls.h"
 #include "symbolic/mode_calls.h"
+#include "symbolic/polyfills.h"
 #include "symbolic/pure_calls.h"
+#include "symbolic/registry.h"
 #include "symbolic/walk.h"
+#include "symbolic/wrapper_types.h"
 
 namespace py = pybind11;
 
@@ -83,30 +87,7 @@ void start_engine(py::module_& module) {
 void bind_engine(py::module_& module) {
   module.def("_hold_module", [](const py::module_& held) { hold_own_module(held.ptr()); });
   module.def("engine_counters", read_counters, "What the engine has done since the start or the last reset.");
-  register_builtin_calls();
-  register_class_checks();
-  register_iteration_calls();
-  register_container_methods();
-  register_attribute_calls();
-  register_generator_methods();
-  register_exception_calls();
-  register_exception_state_calls();
-  register_exception_group_calls();
-  register_weak_references();
-  register_super();
-  register_class_calls();
-  register_set_methods();
-  register_made_calls();
-  register_mapping_proxies();
-  register_sorting();
-  register_output_calls();
-  register_identities();
-  register_deque_methods();
-  register_instance_dicts();
-  register_made_classes();
-  register_local_names();
-  register_descriptors();
-  register_pure_calls();
+  fill_call_registry();
   module.def("_register_call",
              [](const std::string& name, const py::object& callable) { register_mode_call(name, callable.ptr()); });
   module.def(

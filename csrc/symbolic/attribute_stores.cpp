@@ -2,6 +2,7 @@
 #include "cpython/imports.h"
 #include "cpython/library_types.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 
 #include <structmember.h>
 
@@ -275,13 +276,15 @@ void delete_attr(Walk& walk, const Instruction& at) {
 
 const OpcodeRegistration registration{{Opcode::STORE_ATTR, store_attr}, {Opcode::DELETE_ATTR, delete_attr}};
 
-}  // namespace
-
-void register_attribute_stores() {
+void add_attribute_store_calls() {
   Ref set_on_object = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__setattr__"));
   register_call(set_on_object.get(), call_object_setattr);
   register_call(imported("builtins", "setattr").get(), call_setattr);
   register_call(imported("builtins", "delattr").get(), call_delattr);
 }
+
+const CallRegistration call_registration(add_attribute_store_calls);
+
+}  // namespace
 
 }  // namespace md

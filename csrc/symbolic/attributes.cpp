@@ -9,6 +9,7 @@
 #include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 
 namespace md {
 
@@ -102,17 +103,18 @@ ValuePtr call_object_init(Walk& walk, const CallArgs& args) {
 
 const OpcodeRegistration registration{{Opcode::LOAD_ATTR, load_attr}, {Opcode::LOAD_METHOD, load_method}};
 
-}  // namespace
-
-void register_attribute_calls() {
+void add_attribute_calls() {
   auto method = [](const char* name) {
     return check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), name));
   };
   register_call(method("__init__").get(), call_object_init);
   register_call(method("__getattribute__").get(), call_object_getattribute);
   register_value_type(tuple_field_type());
-  register_attribute_stores();
 }
+
+const CallRegistration call_registration(add_attribute_calls);
+
+}  // namespace
 
 void Walk::push_callable(ValuePtr callable) {
   if (kNullAfterCallable) {

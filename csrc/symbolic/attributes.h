@@ -19,6 +19,4 @@ ValuePtr own_value(Walk& walk, const ValuePtr& object, BorrowedRef name);
 ValuePtr part_of_property(const ValuePtr& descriptor, size_t part);
 inline bool is_data_descriptor(PyTypeObject* descriptor_type) { return descriptor_type->tp_descr_set != nullptr; }
 
-void register_attribute_stores();
-
 }  // namespace md

@@ -7,6 +7,7 @@
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
+#include "symbolic/registry.h"
 #include "symbolic/user_operators.h"
 
 namespace md {
@@ -241,12 +242,18 @@ void register_builtin_rows(std::span<const BuiltinRow> rows) {
   for (const BuiltinRow& row : rows) register_call(imported("builtins", row.name).get(), row.handler);
 }
 
-void register_builtin_calls() {
+namespace {
+
+void add_builtin_calls() {
   register_call(imported("operator", "abs").get(), call_abs);
   register_call(imported("sys", "getrecursionlimit").get(), call_recursion_limit);
   register_call(imported("collections", "OrderedDict").get(), call_ordered_dict);
   register_call(imported("collections", "defaultdict").get(), call_default_dict);
   register_builtin_rows(kBuiltins);
 }
+
+const CallRegistration call_registration(add_builtin_calls);
+
+}  // namespace
 
 }  // namespace md

@@ -3,6 +3,7 @@
 #include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 
 namespace md {
 
@@ -86,16 +87,6 @@ ValuePtr call_type_call(Walk& walk, const CallArgs& args) {
   CallArgs inner = args;
   inner.positional.erase(inner.positional.begin());
   return walk.make_object(args.positional[0], inner, ContinuationKind::Hold);
-}
-
-// types.MethodType(function, self)
-ValuePtr call_method_type(Walk& walk, const CallArgs& args) {
-  require_count(args, 2, 2);
-  const ValuePtr &function = args.positional[0], &self = args.positional[1];
-  bool is_object = self->kind == ValueKind::Instance || self->kind == ValueKind::Object;
-  if (!walk.is_python_function(function) || !is_object || walk.is_exactly(self, Py_TYPE(Py_None)))
-    break_on_creation(&PyMethod_Type);
-  return make_value<BoundMethodValue>(function, self);
 }
 
 struct NewRow {
@@ -188,12 +179,17 @@ ValuePtr Walk::initialise(const ValuePtr& instance, const ValuePtr& init, CallAr
   return instance;
 }
 
-void register_class_calls() {
+namespace {
+
+void add_class_calls() {
   for (const NewRow& row : kNew)
     register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(row.type), "__new__")).get(), row.handler);
   register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyType_Type), "__call__")).get(),
                 call_type_call);
-  register_call(reinterpret_cast<PyObject*>(&PyMethod_Type), call_method_type);
 }
+
+const CallRegistration call_registration(add_class_calls);
+
+}  // namespace
 
 }  // namespace md

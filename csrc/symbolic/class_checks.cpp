@@ -6,6 +6,7 @@
 #include "symbolic/builtin_calls.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 #include "symbolic/user_operators.h"
 
 namespace md {
@@ -206,11 +207,17 @@ bool Walk::is_instance(const ValuePtr& value, const ValuePtr& classinfo) {
   return is_subtype_of(*this, value, class_it_shows(*this, value), classinfo);
 }
 
-void register_class_checks() {
+namespace {
+
+void add_class_checks() {
   static constexpr BuiltinRow kRows[] = {{"isinstance", call_isinstance}, {"issubclass", call_issubclass}};
   register_builtin_rows(kRows);
   register_call(imported("_abc", "_abc_instancecheck").get(), call_abstract_check<true>);
   register_call(imported("_abc", "_abc_subclasscheck").get(), call_abstract_check<false>);
 }
+
+const CallRegistration call_registration(add_class_checks);
+
+}  // namespace
 
 }  // namespace md

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 #include "symbolic/sequence_search.h"
 #include "symbolic/user_operators.h"
 
@@ -314,9 +315,7 @@ struct MethodRow {
   CallHandler handler;
 };
 
-}  // namespace
-
-void register_container_methods() {
+void add_container_methods() {
   const MethodRow rows[] = {{&PyList_Type, "append", list_append},
                             {&PyList_Type, "extend", list_extend},
                             {&PyList_Type, "__init__", list_init},
@@ -354,5 +353,9 @@ void register_container_methods() {
   for (const MethodRow& row : rows)
     register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(row.type), row.name)).get(), row.handler);
 }
+
+const CallRegistration call_registration(add_container_methods);
+
+}  // namespace
 
 }  // namespace md

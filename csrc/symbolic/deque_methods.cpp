@@ -4,6 +4,7 @@
 #include "cpython/library_types.h"
 #include "guards/object_fields.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 #include "symbolic/sequence_search.h"
 
 namespace md {
@@ -159,12 +160,14 @@ const MethodRow kMethods[] = {{"append", call_append<false>}, {"appendleft", cal
                               {"__copy__", call_copy},        {"index", call_search<false>},
                               {"count", call_search<true>}};
 
-}  // namespace
-
-void register_deque_methods() {
+void add_deque_methods() {
   auto* type = reinterpret_cast<PyObject*>(deque_type());
   register_call(type, call_deque);
   for (const MethodRow& row : kMethods) register_call(check(PyObject_GetAttrString(type, row.name)).get(), row.handler);
 }
+
+const CallRegistration call_registration(add_deque_methods);
+
+}  // namespace
 
 }  // namespace md

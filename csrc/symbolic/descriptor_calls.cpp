@@ -1,6 +1,7 @@
 // staticmethod, classmethod and property of functions, as decorators in the body of a class.
 #include "symbolic/copied_names.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 
 namespace md {
 
@@ -67,9 +68,7 @@ ValuePtr bind_function(Walk& walk, const CallArgs& args) {
   return function;
 }
 
-}  // namespace
-
-void register_descriptors() {
+void add_descriptor_calls() {
   static PyObject* const kGet = PyUnicode_InternFromString("__get__");
   register_call(_PyType_Lookup(&PyFunction_Type, kGet), bind_function);
   register_call(reinterpret_cast<PyObject*>(&PyStaticMethod_Type), make_wrapper<&PyStaticMethod_Type>);
@@ -80,5 +79,9 @@ void register_descriptors() {
   for (const auto& [name, handler] : kCopies)
     register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyProperty_Type), name)).get(), handler);
 }
+
+const CallRegistration call_registration(add_descriptor_calls);
+
+}  // namespace
 
 }  // namespace md

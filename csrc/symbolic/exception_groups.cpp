@@ -9,6 +9,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 
 namespace md {
 
@@ -228,11 +229,17 @@ ValuePtr make_group(Walk& walk, const ValuePtr& type, const CallArgs& args) {
   return made;
 }
 
-void register_exception_group_calls() {
+namespace {
+
+void add_exception_group_calls() {
   const std::pair<const char*, CallHandler> rows[] = {
       {"split", call_split}, {"subgroup", call_subgroup}, {"derive", call_derive}};
   for (const auto& [name, handler] : rows)
     register_call(check(PyObject_GetAttrString(PyExc_BaseExceptionGroup, name)).get(), handler);
 }
+
+const CallRegistration call_registration(add_exception_group_calls);
+
+}  // namespace
 
 }  // namespace md

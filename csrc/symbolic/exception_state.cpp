@@ -4,6 +4,7 @@
 #include "cpython/imports.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 
 #include <unordered_set>
 
@@ -120,10 +121,16 @@ bool set_exception_field(Walk& walk, const ValuePtr& value, BorrowedRef name, co
   return true;
 }
 
-void register_exception_state_calls() {
+namespace {
+
+void add_exception_state_calls() {
   register_call(imported("sys", "exc_info").get(), call_exc_info);
   register_call(imported("sys", "exception").get(), call_exception);
   register_call(check(PyObject_GetAttrString(PyExc_BaseException, "add_note")).get(), call_add_note);
 }
+
+const CallRegistration call_registration(add_exception_state_calls);
+
+}  // namespace
 
 }  // namespace md

@@ -8,6 +8,7 @@
 #include "symbolic/class_relations.h"
 #include "symbolic/key_stand_in.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 
 namespace md {
 
@@ -220,7 +221,9 @@ Ref text_model(Walk& walk, const ValuePtr& value, bool for_repr) {
   return args ? Ref::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(type), args)) : Ref();
 }
 
-void register_exception_calls() {
+namespace {
+
+void add_exception_calls() {
   // Every built-in class has its own wrapper of the one function.
   initproc init = reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_init;
   PyObject *name = nullptr, *value = nullptr;
@@ -229,6 +232,10 @@ void register_exception_calls() {
     register_call(check(PyObject_GetAttrString(value, "__init__")).get(), call_exception_init);
   }
 }
+
+const CallRegistration call_registration(add_exception_calls);
+
+}  // namespace
 
 // The frame above which an exception of the walk's goes on, and where; unknown to the walk below `depth`.
 bool Walk::unwind(const ValuePtr& value, size_t depth) {

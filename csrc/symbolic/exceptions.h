@@ -34,17 +34,14 @@ void set_cause(InstanceValue& exception, const ValuePtr& cause);
 ValuePtr exception_field(Walk& walk, const ValuePtr& exception, BorrowedRef name, const ValuePtr& descriptor);
 // False: left to Python. The type's way of setting attributes is object's own.
 bool set_exception_field(Walk& walk, const ValuePtr& exception, BorrowedRef name, const ValuePtr& value);
-void register_exception_state_calls();
 
 // --- exception groups (exception_groups.cpp)
 bool is_group_class(PyTypeObject* type);
 // What calling the class gives.
 ValuePtr make_group(Walk& walk, const ValuePtr& type, const CallArgs& args);
-void register_exception_group_calls();
 
 // What keeps `args` in BaseException.
 bool is_args_descriptor(const ValuePtr& value);
 bool is_exception_class(PyTypeObject* type);
-void register_exception_calls();
 
 }  // namespace md

@@ -7,6 +7,8 @@
 #include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/polyfills.h"
+#include "symbolic/registry.h"
 
 namespace md {
 
@@ -295,11 +297,17 @@ bool Walk::needs_closing(const IteratorValue& generator) const {
          has_handlers(*generator.frame->bytecode);
 }
 
-void register_generator_methods() {
+namespace {
+
+void add_generator_methods() {
   const std::pair<const char*, CallHandler> rows[] = {
       {"send", call_send}, {"throw", call_throw}, {"__next__", call_generator_next}, {"close", call_close}};
   for (const auto& [name, handler] : rows)
     register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyGen_Type), name)).get(), handler);
 }
+
+const CallRegistration call_registration(add_generator_methods);
+
+}  // namespace
 
 }  // namespace md

@@ -4,6 +4,7 @@
 #include "guards/constants.h"
 #include "symbolic/key_stand_in.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -134,6 +135,12 @@ void Walk::keep_all_apart(BorrowedRef keys, BorrowedRef others) {
     }
 }
 
-void register_identities() { register_call(imported("builtins", "id").get(), call_id); }
+namespace {
+
+void add_identity_calls() { register_call(imported("builtins", "id").get(), call_id); }
+
+const CallRegistration call_registration(add_identity_calls);
+
+}  // namespace
 
 }  // namespace md

@@ -5,6 +5,7 @@
 #include "cpython/text.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/walk.h"
+#include "symbolic/wrapper_types.h"
 
 namespace md {
 

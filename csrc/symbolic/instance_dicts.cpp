@@ -3,6 +3,7 @@
 #include "cpython/object_layout.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 
 namespace md {
 
@@ -170,10 +171,16 @@ void Walk::store_instance_item(const InstanceDictValue& dict, BorrowedRef key, V
   }
 }
 
-void register_instance_dicts() {
+namespace {
+
+void add_instance_dict_calls() {
   register_call(imported("builtins", "vars").get(), call_vars);
   register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__reduce_ex__")).get(),
                 call_reduce);
 }
+
+const CallRegistration call_registration(add_instance_dict_calls);
+
+}  // namespace
 
 }  // namespace md

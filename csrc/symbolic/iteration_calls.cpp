@@ -5,6 +5,8 @@
 #include "symbolic/builtin_calls.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/polyfills.h"
+#include "symbolic/registry.h"
 #include "symbolic/user_operators.h"
 
 namespace md {
@@ -216,16 +218,18 @@ constexpr BuiltinRow kRows[] = {{"iter", call_iter},
                                 {"map", call_map_filter<IteratorKind::Map>},
                                 {"filter", call_map_filter<IteratorKind::Filter>}};
 
-}  // namespace
-
-void register_iteration_calls() {
+void add_iteration_calls() {
   register_builtin_rows(kRows);
   // Those of iterators that the walk makes.
   Ref next_name = check(PyUnicode_InternFromString("__next__"));
   for (PyTypeObject* type : {&PyListIter_Type, &PyTupleIter_Type, &PyRangeIter_Type, &PyDictIterKey_Type,
                              &PyDictIterValue_Type, &PyDictIterItem_Type, &PySetIter_Type, &PyEnum_Type, &PyZip_Type,
-                             &PyMap_Type, &PyFilter_Type, &PyGen_Type, &PyListRevIter_Type, &PyReversed_Type})
+                             &PyMap_Type, &PyFilter_Type, &PyListRevIter_Type, &PyReversed_Type})
     register_call(_PyType_Lookup(type, next_name), call_method_next);
 }
+
+const CallRegistration call_registration(add_iteration_calls);
+
+}  // namespace
 
 }  // namespace md

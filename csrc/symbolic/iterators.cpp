@@ -3,6 +3,7 @@
 #include "cpython/object_layout.h"
 #include "symbolic/key_stand_in.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/polyfills.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/walk.h"
 

@@ -8,6 +8,7 @@
 #include "cpython/version_facts.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 
 namespace md {
 
@@ -85,9 +86,15 @@ const Handle<DictValue>& Walk::keep_locals(Handle<DictValue> dict) {
   return locals_dicts_.back();
 }
 
-void register_local_names() {
+namespace {
+
+void add_local_name_calls() {
   register_call(imported("builtins", "locals").get(), call_locals);
   register_call(imported("builtins", "dir").get(), call_dir);
 }
+
+const CallRegistration call_registration(add_local_name_calls);
+
+}  // namespace
 
 }  // namespace md

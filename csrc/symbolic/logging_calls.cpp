@@ -6,6 +6,7 @@
 #include "cpython/imports.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/output_calls.h"
+#include "symbolic/registry.h"
 
 namespace md {
 
@@ -247,21 +248,21 @@ bool are_its_own(BorrowedRef names) {
   return all;
 }
 
-}  // namespace
-
 // Once the program has loaded the module.
-void register_logging_calls() {
-  static bool done = false;
-  if (done) return;
+bool add_logging_calls() {
   BorrowedRef names = loaded_names("logging", "captureWarnings");
-  if (!names) return;
-  done = true;
+  if (!names) return false;
   logging_names = check(PyDict_Copy(names)).release();
-  if (!are_its_own(names)) return;
+  if (!are_its_own(names)) return true;
   register_rows(std::make_integer_sequence<int, static_cast<int>(std::size(kMethods))>());
   register_call(check(PyObject_GetAttrString(logger_class(), "isEnabledFor")).get(), call_is_enabled);
   register_call(check(PyObject_GetAttrString(adapter_class(), "isEnabledFor")).get(), call_adapter_is_enabled);
   register_call(in_logging("getLogger"), call_get_logger);
+  return true;
 }
+
+const LateCallRegistration call_registration(add_logging_calls);
+
+}  // namespace
 
 }  // namespace md

@@ -3,7 +3,9 @@
 
 #include "cpython/imports.h"
 #include "symbolic/class_relations.h"
+#include "symbolic/made_calls.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 
 namespace md {
 
@@ -172,7 +174,9 @@ void register_made_class(PyTypeObject* type, BorrowedRef call) {
   made_classes()[type] = Ref::share(call);
 }
 
-void register_made_calls() {
+namespace {
+
+void add_made_calls() {
   register_call(reinterpret_cast<PyObject*>(partial_type()), make_partial);
   register_call(imported("functools", "cmp_to_key").get(), make_comparison_key);
   register_call(reinterpret_cast<PyObject*>(&PyMethod_Type), make_method);
@@ -180,5 +184,9 @@ void register_made_calls() {
       {"itemgetter", make_itemgetter}, {"attrgetter", make_attrgetter}, {"methodcaller", make_methodcaller}};
   for (const auto& [name, handler] : rows) register_call(imported("operator", name).get(), handler);
 }
+
+const CallRegistration call_registration(add_made_calls);
+
+}  // namespace
 
 }  // namespace md

@@ -2,6 +2,7 @@
 #include "cpython/imports.h"
 #include "symbolic/made_class.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 
 #include <algorithm>
 #include <array>
@@ -448,7 +449,9 @@ ValuePtr Walk::made_attribute(const MadeClass& made, BorrowedRef name, Py_ssize_
   return nullptr;
 }
 
-void register_made_classes() {
+namespace {
+
+void add_class_making_calls() {
   register_call(imported("builtins", "__build_class__").get(), call_build_class);
   auto* type = reinterpret_cast<PyObject*>(&PyType_Type);
   register_call(check(PyObject_GetAttrString(type, "__new__")).get(), call_type_new);
@@ -456,5 +459,9 @@ void register_made_classes() {
   register_call(_PyType_Lookup(&PyBaseObject_Type, hook), call_object_init_subclass);
   register_call(_PyType_Lookup(&PyType_Type, check(PyUnicode_InternFromString("__init__"))), call_type_init);
 }
+
+const CallRegistration call_registration(add_class_making_calls);
+
+}  // namespace
 
 }  // namespace md

@@ -2,6 +2,7 @@
 #include "cpython/object_layout.h"
 #include "guards/object_fields.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -81,7 +82,9 @@ ValuePtr Walk::proxy_of_class(const ValuePtr& type) {
   return proxy_of(*this, dict);
 }
 
-void register_mapping_proxies() {
+namespace {
+
+void add_mapping_proxy_calls() {
   auto* type = reinterpret_cast<PyObject*>(&PyDictProxy_Type);
   register_call(type, make_proxy);
   const std::pair<const char*, CallHandler> rows[] = {{"get", proxy_get},
@@ -91,5 +94,9 @@ void register_mapping_proxies() {
                                                       {"copy", proxy_method<3>}};
   for (const auto& [name, handler] : rows) register_call(check(PyObject_GetAttrString(type, name)).get(), handler);
 }
+
+const CallRegistration call_registration(add_mapping_proxy_calls);
+
+}  // namespace
 
 }  // namespace md

@@ -11,6 +11,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 #include "symbolic/texts.h"
 
 namespace md {
@@ -279,9 +280,15 @@ bool can_be_given(const ValuePtr& value) {
          (value->kind == ValueKind::Object && !tensor_type_of(as<ObjectValue>(value)->object));
 }
 
-void register_output_calls() {
+namespace {
+
+void add_output_calls() {
   register_call(print_function(), call_print);
   register_call(warn_function(), call_warn);
 }
+
+const CallRegistration call_registration(add_output_calls);
+
+}  // namespace
 
 }  // namespace md

@@ -1,4 +1,5 @@
 // Functions not written in Python that are inlined as Python ones (minidynamo._dynamo._polyfills).
+#include "symbolic/polyfills.h"
 #include "symbolic/walk.h"
 
 #include <algorithm>

@@ -13,6 +13,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/no_warnings.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 #include "symbolic/text_templates.h"
 #include "symbolic/texts.h"
 
@@ -244,10 +245,6 @@ ValuePtr converted_by_method(Walk& walk, BorrowedRef callable, const CallArgs& a
   return nullptr;
 }
 
-}  // namespace
-
-namespace {
-
 // A function of the standard library, or a method of a pattern, which parses templates in Python.
 bool may_run_python(BorrowedRef callable) {
   if (PyFunction_Check(callable.get())) return true;
@@ -379,7 +376,9 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
   return value_of_result(walk, result);
 }
 
-void register_pure_calls() {
+namespace {
+
+void add_pure_calls() {
   add_functions("builtins",
                 {"abs", "bin", "chr",  "complex", "divmod", "float", "hex",   "int",    "max",   "min",   "oct",
                  "ord", "pow", "repr", "round",   "slice",  "str",   "ascii", "format", "bytes", "range", "frozenset"});
@@ -428,5 +427,9 @@ void register_pure_calls() {
   add_methods(size_type(), {});
   add_methods(&PyRange_Type, {});
 }
+
+const CallRegistration call_registration(add_pure_calls);
+
+}  // namespace
 
 }  // namespace md

@@ -3,6 +3,7 @@
 
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
+#include "symbolic/registry.h"
 
 namespace md {
 
@@ -182,11 +183,17 @@ bool change_set_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const 
   return true;
 }
 
-void register_set_methods() {
+namespace {
+
+void add_set_methods() {
   for (PyTypeObject* type : {&PySet_Type, &PyFrozenSet_Type})
     for (const MethodRow& row : kMethods)
       if (!row.changes || type == &PySet_Type)
         register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), row.name)).get(), row.handler);
 }
+
+const CallRegistration call_registration(add_set_methods);
+
+}  // namespace
 
 }  // namespace md

@@ -1,7 +1,9 @@
 // sorted, list.sort, min and max: the keys are known while walking, what is sorted need not be.
 #include "cpython/imports.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/polyfills.h"
 #include "symbolic/pure_calls.h"
+#include "symbolic/registry.h"
 #include "symbolic/walk.h"
 
 #include <exception>
@@ -209,13 +211,15 @@ ValuePtr call_extreme(Walk& walk, const CallArgs& args) {
   return (*items)[best];
 }
 
-}  // namespace
-
-void register_sorting() {
+void add_sorting_calls() {
   register_call(imported("builtins", "sorted").get(), call_sorted);
   register_call(imported("builtins", "max").get(), call_extreme<Py_GT>);
   register_call(imported("builtins", "min").get(), call_extreme<Py_LT>);
   register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyList_Type), "sort")).get(), call_list_sort);
 }
+
+const CallRegistration call_registration(add_sorting_calls);
+
+}  // namespace
 
 }  // namespace md

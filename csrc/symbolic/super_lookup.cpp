@@ -1,5 +1,6 @@
 // super(): attributes along the MRO behind a class.
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -100,6 +101,12 @@ ValuePtr Walk::super_attribute(const SuperValue& super, BorrowedRef name, ValueP
   return found;
 }
 
-void register_super() { register_call(reinterpret_cast<PyObject*>(&PySuper_Type), call_super); }
+namespace {
+
+void add_super_calls() { register_call(reinterpret_cast<PyObject*>(&PySuper_Type), call_super); }
+
+const CallRegistration call_registration(add_super_calls);
+
+}  // namespace
 
 }  // namespace md

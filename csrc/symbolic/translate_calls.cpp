@@ -10,9 +10,12 @@
 #include "symbolic/conversion_calls.h"
 #include "symbolic/marked_calls.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/polyfills.h"
 #include "symbolic/pure_calls.h"
+#include "symbolic/registry.h"
 #include "symbolic/tensor_numbers.h"
 #include "symbolic/walk.h"
+#include "symbolic/wrapper_types.h"
 
 #include <algorithm>
 

@@ -2,6 +2,7 @@
 #include "frontends/op_callables.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 #include "symbolic/set_methods.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/walk.h"

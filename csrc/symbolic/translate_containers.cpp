@@ -6,6 +6,7 @@
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
+#include "symbolic/registry.h"
 #include "symbolic/walk.h"
 
 namespace md {

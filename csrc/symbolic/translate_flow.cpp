@@ -1,5 +1,6 @@
 // Jumps, loops, return, with and exceptions.
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 #include "symbolic/user_operators.h"
 
 namespace md {

@@ -1,6 +1,7 @@
 // f-strings.
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 #include "symbolic/texts.h"
 #include "symbolic/walk.h"
 

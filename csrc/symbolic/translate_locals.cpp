@@ -3,6 +3,7 @@
 #include "cpython/text.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 #include "symbolic/walk.h"
 
 namespace md {

@@ -1,6 +1,7 @@
 // Structural pattern matching.
 #include "symbolic/class_relations.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 
 namespace md {
 

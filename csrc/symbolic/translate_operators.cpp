@@ -6,6 +6,7 @@
 #include "symbolic/enum_values.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
+#include "symbolic/registry.h"
 #include "symbolic/set_methods.h"
 #include "symbolic/size_constants.h"
 #include "symbolic/text_templates.h"

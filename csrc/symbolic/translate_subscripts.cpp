@@ -2,6 +2,7 @@
 #include "cpython/imports.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 #include "symbolic/size_constants.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/walk.h"

@@ -6,7 +6,6 @@
 #include "base/config.h"
 #include "cpython/text.h"
 #include "guards/constants.h"
-#include "guards/wrapper_callables.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/key_stand_in.h"
 #include "symbolic/outcomes.h"
@@ -14,27 +13,13 @@
 #include "symbolic/region_finisher.h"
 #include "symbolic/traced_calls.h"
 #include "symbolic/value_cycles.h"
+#include "symbolic/wrapper_types.h"
 #include "tensor/dim_table.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
 
 namespace {
-
-OpcodeHandler* handler_table() {
-  static OpcodeHandler table[256] = {};
-  return table;
-}
-
-std::unordered_map<PyObject*, CallHandler>& call_registry() {
-  static auto* registry = new std::unordered_map<PyObject*, CallHandler>();  // lives as long as the process
-  return *registry;
-}
-
-std::vector<WrapperType>& wrapper_types() {
-  static auto* types = new std::vector<WrapperType>();
-  return *types;
-}
 
 std::atomic<uint64_t> walks{0};
 
@@ -72,40 +57,6 @@ const Source* caller_source(SourcePool& sources, const CallerPlace& caller, int 
 }
 
 }  // namespace
-
-OpcodeHandler opcode_handler(Opcode op) { return handler_table()[static_cast<int>(op)]; }
-
-OpcodeRegistration::OpcodeRegistration(std::initializer_list<std::pair<Opcode, OpcodeHandler>> rows) {
-  for (auto [op, handler] : rows) handler_table()[static_cast<int>(op)] = handler;
-}
-
-void register_call(BorrowedRef callable, CallHandler handler) {
-  Py_INCREF(callable.get());
-  call_registry()[callable] = handler;
-}
-
-CallHandler find_call(BorrowedRef callable) {
-  auto& registry = call_registry();
-  auto found = registry.find(callable);
-  return found == registry.end() ? nullptr : found->second;
-}
-
-void register_wrapper_type(const WrapperType& wrapper) {
-  wrapper_types().push_back(wrapper);
-  add_wrapper_callable(wrapper.type, wrapper.inner);
-}
-
-const WrapperType* find_wrapper_type(PyTypeObject* type) {
-  for (const WrapperType& wrapper : wrapper_types())
-    if (wrapper.type == type) return &wrapper;
-  return nullptr;
-}
-
-const ValuePtr* CallArgs::keyword(const char* name) const {
-  for (const auto& [key, value] : keywords)
-    if (PyUnicode_CompareWithASCIIString(key, name) == 0) return &value;
-  return nullptr;
-}
 
 Walk::Walk(const WalkStart& start, const RestartSignal* restart, const OperatorSites& declined)
     : number_(++walks),
@@ -483,7 +434,7 @@ void Walk::set_policy(const Policy* policy) {
 }
 
 CapturedRegion capture_region(const WalkStart& start) {
-  register_logging_calls();
+  fill_late_call_registry();
   DimTableScope dims;
   ConstantResults constant_results;
   std::optional<RestartSignal> restart;

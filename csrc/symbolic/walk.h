@@ -15,6 +15,7 @@
 #include "symbolic/made_class.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/region.h"
+#include "symbolic/registry.h"
 #include "symbolic/size_symbols.h"
 #include "symbolic/symbolic_frame.h"
 #include "symbolic/walk_trace.h"
@@ -25,16 +26,6 @@ class Walk;
 struct OutputRequest;
 struct QueuedOutput;
 struct WrapperType;
-
-struct CallArgs {
-  std::vector<ValuePtr> positional;
-  std::vector<std::pair<Ref, ValuePtr>> keywords;
-  const ValuePtr* keyword(const char* name) const;
-};
-
-using OpcodeHandler = void (*)(Walk& walk, const Instruction& instruction);
-// A callable that the walk knows: takes the arguments, gives the result, or null if it pushed an inlined frame instead.
-using CallHandler = ValuePtr (*)(Walk& walk, const CallArgs& args);
 
 // What asks an object for its elements may ask it for their number first, once it has its iterator.
 enum class LengthHint : uint8_t { Unknown, NotAsked, Asked };
@@ -624,62 +615,5 @@ bool catches(const Bytecode& bytecode, int index);
 // A cell's contents (null: empty) and a store into it, shared by LOAD_DEREF, closures and STORE_DEREF.
 ValuePtr load_cell(Walk& walk, CellValue* cell);
 void store_cell(Walk& walk, const ValuePtr& cell, ValuePtr contents);
-
-// THE table of opcode handlers; null: a break (unsupported_opcode).
-OpcodeHandler opcode_handler(Opcode op);
-struct OpcodeRegistration {
-  OpcodeRegistration(std::initializer_list<std::pair<Opcode, OpcodeHandler>> rows);
-};
-
-// THE registry of known callables, by identity: builtins, methods of built-in types, our own functions.
-void register_call(BorrowedRef callable, CallHandler handler);  // held strongly
-CallHandler find_call(BorrowedRef callable);
-// Fills the registry from the tables of builtin_calls.cpp, container_methods.cpp ...; called once at import.
-void register_builtin_calls();
-void register_class_checks();
-void register_iteration_calls();
-void register_container_methods();
-void register_attribute_calls();
-void register_generator_methods();
-void register_super();
-void register_class_calls();
-void register_set_methods();
-void register_made_calls();
-void register_mapping_proxies();
-// A C class whose objects never change; `call` is Python for what calling one does: call(args, keywords, *more), or null.
-void register_made_class(PyTypeObject* type, BorrowedRef call);
-void register_sorting();
-void register_output_calls();
-void register_logging_calls();
-void register_identities();
-void register_deque_methods();
-void register_instance_dicts();
-void register_made_classes();
-void register_local_names();
-void register_descriptors();
-void register_weak_references();
-// A function of ours that does what a callable not written in Python does, without globals: it is inlined instead, and nobody sees
-// its frame. Null: none.
-// `parameters` has a letter for each positional parameter, that the original checks at once and a generator would check later:
-// I an iterable, N an int >= 0, n the same or None, p an int > 0 or None, Z an int, V a number, O anything,
-// * at the end: any number of the last. "": no check.
-// `inner` is the type of what its inner generators stand for; null: nobody meets them.
-void register_polyfill(BorrowedRef callable, BorrowedRef function, const std::string& parameters, BorrowedRef inner);
-// The type of a generator with this code, or of what it stands for.
-PyTypeObject* type_of_generator(BorrowedRef code);
-bool fits_polyfill(Walk& walk, BorrowedRef callable, const CallArgs& args);
-ValuePtr find_polyfill(BorrowedRef callable);
-
-// Callable types of bindings that stand for a Python function under a policy: CompiledFunction, PolicyFunction, disabled functions.
-struct WrapperType {
-  PyTypeObject* type;
-  BorrowedRef (*inner)(PyObject* wrapper);
-  // The policy in force inside, given the caller's; null: not to be captured (a disabled function).
-  const Policy* (*policy_inside)(PyObject* wrapper, const Policy* caller);
-  // True when with nested_graph_breaks off the wrapper counts as a frame of its own.
-  bool counts_as_frame;
-};
-void register_wrapper_type(const WrapperType& wrapper);
-const WrapperType* find_wrapper_type(PyTypeObject* type);
 
 }  // namespace md

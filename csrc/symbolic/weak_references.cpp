@@ -8,6 +8,7 @@
 #include "guards/constants.h"
 #include "guards/weak_keys.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/registry.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -102,6 +103,12 @@ ValuePtr Walk::weak_item(const ValuePtr& dict, BorrowedRef reference) {
   return at(source, Ref::share(found));
 }
 
-void register_weak_references() { register_call(reinterpret_cast<PyObject*>(&_PyWeakref_RefType), make_reference); }
+namespace {
+
+void add_weak_reference_calls() { register_call(reinterpret_cast<PyObject*>(&_PyWeakref_RefType), make_reference); }
+
+const CallRegistration call_registration(add_weak_reference_calls);
+
+}  // namespace
 
 }  // namespace md
