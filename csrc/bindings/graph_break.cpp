@@ -2,11 +2,13 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "base/error.h"
 #include "bindings/bindings.h"
 #include "cpython/imports.h"
+#include "symbolic/endings.h"
 
 namespace py = pybind11;
 
@@ -84,6 +86,30 @@ GraphBreak make_break(const std::string& name, const std::string& context, const
   raise(ErrorKind::Value, "there is no graph-break reason named '", name, "'");
 }
 
+constexpr std::pair<const char*, bool EndingFacts::*> kEndingFacts[] = {
+    {"breaks", &EndingFacts::breaks},
+    {"skips", &EndingFacts::skips},
+    {"is_inside", &EndingFacts::is_inside},
+    {"has_appended", &EndingFacts::has_appended},
+    {"raised_before", &EndingFacts::raised_before},
+    {"in_ours", &EndingFacts::in_ours},
+    {"in_stricter", &EndingFacts::in_stricter},
+    {"inlined", &EndingFacts::inlined},
+    {"nests", &EndingFacts::nests},
+    {"fullgraph", &EndingFacts::fullgraph},
+    {"breaks_are_errors", &EndingFacts::breaks_are_errors}};
+
+// The name of the row; the facts given are true.
+std::string decide_ending_by_names(const py::args& names) {
+  EndingFacts facts;
+  for (const py::handle& name : names) {
+    auto row = std::ranges::find(kEndingFacts, name.cast<std::string>(), [](const auto& each) { return each.first; });
+    if (row == std::end(kEndingFacts)) raise(ErrorKind::Value, "an ending does not depend on that");
+    facts.*row->second = true;
+  }
+  return ending_row(decide_ending(facts)).name;
+}
+
 }  // namespace
 
 std::vector<FrameTuple> frames_of(std::span<const SourceLine> lines) {
@@ -112,6 +138,12 @@ void bind_graph_break(py::module_& module) {
       if (break_counts()[i] > 0) counts[break_rows()[i].title] = break_counts()[i];
     return counts;
   });
+  module.def("_ending_rows", [] {
+    std::vector<std::string> names;
+    for (const EndingRow& row : ending_rows()) names.emplace_back(row.name);
+    return names;
+  });
+  module.def("_decide_ending", &decide_ending_by_names);
   module.def("record_breaks", &record_breaks, py::arg("function"), py::pos_only());
   module.def(
       "log_graph_break",

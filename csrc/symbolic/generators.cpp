@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "symbolic/class_relations.h"
+#include "symbolic/endings.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/polyfills.h"

@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "cpython/text.h"
+#include "symbolic/endings.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/walk.h"
 #include "symbolic/wrapper_types.h"

@@ -1,4 +1,5 @@
 // Recipes of iterators: a new one over what the old one went over, at its place.
+#include "symbolic/endings.h"
 #include "symbolic/region_finisher.h"
 
 namespace md {

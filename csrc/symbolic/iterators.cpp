@@ -1,6 +1,7 @@
 // Iteration over what the walk knows.
 #include "base/config.h"
 #include "cpython/object_layout.h"
+#include "symbolic/endings.h"
 #include "symbolic/key_stand_in.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/polyfills.h"

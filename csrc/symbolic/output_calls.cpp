@@ -8,6 +8,7 @@
 #include "frontends/size_object.h"
 #include "guards/constants.h"
 #include "guards/text_stream.h"
+#include "symbolic/endings.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"

@@ -3,6 +3,7 @@
 #include "base/config.h"
 #include "graph/passes.h"
 #include "graph/symbols.h"
+#include "symbolic/endings.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/output_queue.h"
 #include "symbolic/value_check.h"

@@ -10,6 +10,7 @@
 #include "guards/held_object.h"
 #include "snapshot/serving_code.h"
 #include "symbolic/call_outs.h"
+#include "symbolic/endings.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
 #include "tensor/ops/gradient_flow.h"

@@ -6,6 +6,7 @@
 #include "base/config.h"
 #include "cpython/text.h"
 #include "guards/constants.h"
+#include "symbolic/endings.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/key_stand_in.h"
 #include "symbolic/outcomes.h"
@@ -198,50 +199,9 @@ CapturedRegion Walk::run() {
       step();
       if (is_root && !watched_.empty() && !finished_) look_for_dropped();
     } catch (const BreakSignal& signal) {
-      frame().stack = stack_before_;
-      GraphBreak found{signal.reason, signal.context, signal.explanation, user_stack(),
-                       opcode_gloss(bytecode()[frame().index].op)};
-      bool restarted = ends_below_restart();
-      bool in_generator = restarted && restart_->in_generator;
-      if (restarted && !restart_->graph_break.user_stack.empty()) found.user_stack = restart_->graph_break.user_stack;
-      // Calls made and iterators advanced inside the instruction belong to it: the region ends before.
-      if (advanced_ || steps_ != instruction_step_)
-        throw RestartSignal{instruction_step_, found, frame().policy, in_generator};
-      if (SymbolicFrame* ours = first_of_ours()) {
-        // What our own context managers do is not the user's break: the driver makes the call. One graph it is not, though.
-        if (frame().policy->fullgraph) throw RestartSignal{ours->entry_step, found, frame().policy, in_generator};
-        GraphBreak silent{BreakReason::call_out, found.context, "", {}, ""};
-        throw RestartSignal{ours->entry_step, silent, frame().policy};
-      }
-      // The frame that is to be skipped is the innermost one: its caller makes the call.
-      bool skips = signal.reason == BreakReason::skip_frame_call && !restarted;
-      // With nested breaks the frame's own record is the only one.
-      if (skips && may_nest() && !frame().policy->breaks_are_errors() && frames_.size() > 1) {
-        GraphBreak silent{BreakReason::call_out, found.context, "", {}, ""};
-        throw RestartSignal{frames_.back()->entry_step, silent, frame().policy};
-      }
-      if (skips && frames_.size() > 1)
-        throw RestartSignal{frames_[may_nest() ? frames_.size() - 1 : 1]->entry_step, found, frame().policy};
-      if (size_t strict = first_stricter_frame(); strict > 0) {
-        size_t at = may_nest() ? strict : 1;
-        throw RestartSignal{frames_[at]->entry_step, found, frames_[at - 1]->policy, in_generator};
-      }
-      if (frames_.size() > 1 && !may_nest())
-        throw RestartSignal{frames_[1]->entry_step, found, frame().policy, in_generator};
-      walk_again_if_appended(before, found, false);
-      CapturedRegion region = finish(ExitKind::Break, std::move(found));
-      region.skips_frame = skips;
-      region.leaves_rest = signal.reason == BreakReason::step_unsupported_call && !restarted;
-      return region;
+      return end_at_break(signal, before);
     } catch (const RaiseSignal& signal) {
-      if (signal.exception && unwind(signal.exception, 0)) continue;
-      InstanceValue* exception = signal.exception ? exception_of(signal.exception) : nullptr;
-      if (exception != nullptr && exception->exception->raised_step != 0)
-        end_silently_before(exception->exception->raised_step);
-      if (advanced_ || steps_ != instruction_step_) end_silently_before(instruction_step_);
-      walk_again_if_appended(before, {BreakReason::call_out, "", "", {}, ""}, true);
-      frame().stack = stack_before_;
-      return finish(ExitKind::Raise, std::nullopt);
+      if (!signal.exception || !unwind(signal.exception, 0)) return end_at_raise(signal, before);
     }
   }
   return finish(ExitKind::Return, std::nullopt);
@@ -252,11 +212,81 @@ Walk::Extent Walk::extent() const {
           call_outs_.size(),      guards_.size(), sizes_.relation_count()};
 }
 
-void Walk::walk_again_if_appended(const Extent& before, const GraphBreak& found, bool raises) {
-  if (extent() == before) return;
-  RestartSignal again{steps_, found, frame().policy};
-  again.is_own = true;
-  again.raises = raises;
+EndingFacts Walk::ending_facts(const Extent& before) {
+  EndingFacts facts;
+  facts.is_inside = advanced_ || steps_ != instruction_step_;
+  facts.has_appended = extent() != before;
+  facts.in_ours = first_of_ours() != nullptr;
+  facts.in_stricter = first_stricter_frame() > 0;
+  facts.inlined = frames_.size() > 1;
+  facts.nests = may_nest();
+  facts.fullgraph = frame().policy->fullgraph;
+  facts.breaks_are_errors = frame().policy->breaks_are_errors();
+  return facts;
+}
+
+CapturedRegion Walk::end_at_break(const BreakSignal& signal, const Extent& before) {
+  GraphBreak found{signal.reason, signal.context, signal.explanation, user_stack(),
+                   opcode_gloss(bytecode()[frame().index].op)};
+  bool restarted = ends_below_restart();
+  if (restarted && !restart_->graph_break.user_stack.empty()) found.user_stack = restart_->graph_break.user_stack;
+  EndingFacts facts = ending_facts(before);
+  facts.breaks = true;
+  facts.skips = signal.reason == BreakReason::skip_frame_call && !restarted;
+  CapturedRegion region = carry_out(decide_ending(facts), std::move(found));
+  region.skips_frame = facts.skips;
+  region.leaves_rest = signal.reason == BreakReason::step_unsupported_call && !restarted;
+  return region;
+}
+
+CapturedRegion Walk::end_at_raise(const RaiseSignal& signal, const Extent& before) {
+  InstanceValue* exception = signal.exception ? exception_of(signal.exception) : nullptr;
+  int64_t raised_step = exception != nullptr ? exception->exception->raised_step : 0;
+  EndingFacts facts = ending_facts(before);
+  facts.raised_before = raised_step != 0;
+  return carry_out(decide_ending(facts), {BreakReason::call_out, "", "", {}, ""}, raised_step);
+}
+
+CapturedRegion Walk::carry_out(Ending ending, GraphBreak found, int64_t raised_step) {
+  const EndingRow& row = ending_row(ending);
+  RestartSignal again{0, std::move(found), frame().policy};
+  size_t callee = 0;  // the frame whose call the region ends before
+  switch (row.place) {
+    case EndPlace::Here:
+      frame().stack = stack_before_;
+      return ending == Ending::Raise ? finish(ExitKind::Raise, std::nullopt)
+                                     : finish(ExitKind::Break, std::move(again.graph_break));
+    case EndPlace::ThisStep:
+      again.step = steps_;
+      again.is_own = true;
+      again.raises = !row.is_told;
+      throw again;
+    case EndPlace::Instruction:
+      again.step = instruction_step_;
+      break;
+    case EndPlace::FirstRaise:
+      again.step = raised_step;
+      break;
+    case EndPlace::OurCall:
+      again.step = first_of_ours()->entry_step;
+      break;
+    case EndPlace::InnermostCall:
+      callee = frames_.size() - 1;
+      break;
+    case EndPlace::OutermostCall:
+      callee = 1;
+      break;
+    case EndPlace::StricterCall:
+      callee = first_stricter_frame();
+      break;
+  }
+  if (callee > 0) again.step = frames_[callee]->entry_step;
+  if (row.policy == EndPolicy::Callers) again.policy = frames_[callee - 1]->policy;
+  if (row.is_told) {
+    again.in_generator = ends_below_restart() && restart_->in_generator;
+  } else {
+    again.graph_break = {BreakReason::call_out, again.graph_break.context, "", {}, ""};
+  }
   throw again;
 }
 

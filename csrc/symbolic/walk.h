@@ -7,11 +7,11 @@
 #pragma once
 #include <functional>
 #include <memory>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
 #include "cpython/version_facts.h"
+#include "symbolic/endings.h"
 #include "symbolic/made_class.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/region.h"
@@ -30,28 +30,6 @@ struct WrapperType;
 // What asks an object for its elements may ask it for their number first, once it has its iterator.
 enum class LengthHint : uint8_t { Unknown, NotAsked, Asked };
 inline constexpr LengthHint kTupleHint = kTupleAsksForLength ? LengthHint::Asked : LengthHint::NotAsked;
-
-// The walk must be done again and end at this step, the call below which the break was met.
-struct RestartSignal {
-  int64_t step;
-  GraphBreak graph_break;
-  const Policy* policy;       // in force at the break
-  bool in_generator = false;  // the break was met in the body of a generator
-  // What the step itself came to, once it had appended something: a break, or an exception that Python raises.
-  bool is_own = false, raises = false;
-};
-
-// Operators whose methods are not inlined but called one after another, because one of them gives NotImplemented.
-struct OperatorSite {
-  const Bytecode* bytecode;
-  int index;
-  auto operator<=>(const OperatorSite&) const = default;
-};
-using OperatorSites = std::set<OperatorSite>;
-// The walk must be done again with this one among them.
-struct DeclinedSignal {
-  OperatorSite site;
-};
 
 class Walk {
  public:
@@ -454,8 +432,11 @@ class Walk {
     bool operator==(const Extent&) const = default;
   };
   Extent extent() const;
-  // Ends as the current step does, without what it has appended.
-  void walk_again_if_appended(const Extent& before, const GraphBreak& found, bool raises);
+  EndingFacts ending_facts(const Extent& before);
+  CapturedRegion end_at_break(const BreakSignal& signal, const Extent& before);
+  CapturedRegion end_at_raise(const RaiseSignal& signal, const Extent& before);
+  // Finishes the region here, or throws what makes the trace be done again up to where the row says.
+  CapturedRegion carry_out(Ending ending, GraphBreak found, int64_t raised_step = 0);
   bool ends_below_restart() const { return restart_ != nullptr && steps_ == restart_->step && !restart_->is_own; }
   ValuePtr outside_class(const MadeClass& made, BorrowedRef type);
   void make_sizes_symbolic(TensorValue* tensor);
