@@ -135,12 +135,6 @@ Ref call_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
   return compiled;
 }
 
-std::shared_ptr<const Plan> native_plan(BorrowedRef name, const std::shared_ptr<const Graph>& graph) {
-  if (PyUnicode_CompareWithASCIIString(name, "onednn") == 0) return lower(graph);
-  if (PyUnicode_CompareWithASCIIString(name, "eager") == 0) return eager_plan(graph);
-  raise(ErrorKind::Internal, "there is no backend '", text_of(name), "' in the extension");
-}
-
 GraphInput tensor_input(const Node& node, BorrowedRef value, bool exact_layout) {
   const TensorType* type = tensor_type_of(value);
   if (type == nullptr) {
@@ -173,12 +167,11 @@ GraphInput scalar_input(const Node& node, BorrowedRef value) {
 
 }  // namespace
 
-std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, std::shared_ptr<const Graph> graph,
-                                              const std::vector<Ref>& example_inputs) {
-  if (PyUnicode_Check(backend)) return native_plan(backend, graph);
+std::shared_ptr<const Plan> plan_from_callable(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
+                                               const std::vector<Ref>& example_inputs) {
   Ref compiled = call_backend(backend, graph, example_inputs);
   if (std::shared_ptr<const Plan> plan = plan_of_python(compiled, *graph)) return plan;
-  return std::make_shared<CallablePlan>(std::move(compiled), name_of(backend), std::move(graph));
+  return std::make_shared<CallablePlan>(std::move(compiled), name_of(backend), graph);
 }
 
 std::vector<GraphInput> graph_inputs(const Graph& graph, std::span<PyObject* const> values, bool exact_layout) {

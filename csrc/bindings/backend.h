@@ -1,4 +1,4 @@
-// From a captured graph to a plan, by the backend that the user chose.
+// From a captured graph to a plan, by a backend in Python.
 #pragma once
 #include <memory>
 #include <span>
@@ -10,11 +10,10 @@
 
 namespace md {
 
-// backend is the str "onednn" or "eager", which run without Python, or a callable(gm, example_inputs) -> callable.
-// example_inputs: a tensor or number for each input of the graph, which must be concrete. GIL held.
-// PythonError is minidynamo._dynamo.exc.BackendCompilerFailed when a callable raises or returns what cannot be called.
-std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, std::shared_ptr<const Graph> graph,
-                                              const std::vector<Ref>& example_inputs);
+// By a callable(gm, example_inputs) -> callable. example_inputs: a tensor or number for each input of the graph, which must be
+// concrete. PythonError is minidynamo._dynamo.exc.BackendCompilerFailed when it raises or returns what cannot be called. GIL held.
+std::shared_ptr<const Plan> plan_from_callable(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
+                                               const std::vector<Ref>& example_inputs);
 
 // Python objects for the inputs of a graph, in order. Throws Error(Type) or Error(Value) naming the input that does not fit
 // what the graph was captured for; strides count only if exact_layout.

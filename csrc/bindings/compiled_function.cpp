@@ -6,19 +6,15 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <unordered_map>
 
 #include "base/inline_array.h"
 #include "bindings/backend.h"
 #include "bindings/bindings.h"
 #include "bindings/compiled_function.h"
 #include "cpython/errors.h"
-#include "cpython/imports.h"
 #include "eval_frame/ambient_block.h"
+#include "eval_frame/backends.h"
 #include "eval_frame/code_cache.h"
-#include "eval_frame/guard_filter.h"
-#include "eval_frame/region_lookup.h"
-#include "snapshot/serving_code.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -38,83 +34,6 @@ struct CompiledFunction {
 };
 
 CompiledFunction* as_compiled(PyObject* object) { return reinterpret_cast<CompiledFunction*>(object); }
-
-// What a number in Policy::backend stands for, and how many living compiled functions have it. Functions with the same backend
-// and the same guard filter share a number, and so their captures; isolated ones have one of their own.
-struct BackendIdentity {
-  Ref backend;
-  Ref guard_filter;  // null: none
-  bool isolated = false;
-  int users = 0;
-};
-std::unordered_map<uint64_t, BackendIdentity>& identities() {
-  static auto* known = new std::unordered_map<uint64_t, BackendIdentity>();
-  return *known;
-}
-
-uint64_t identity_number(BorrowedRef backend, BorrowedRef guard_filter, bool isolated) {
-  if (!isolated && !guard_filter) return backend_id(backend);
-  for (const auto& [number, known] : identities()) {
-    bool same = known.backend.get() == backend.get() && known.guard_filter.get() == guard_filter.get();
-    if (same && !known.isolated && !isolated) return number;
-  }
-  return new_backend_id();
-}
-
-void keep_identity(uint64_t number, BorrowedRef backend, BorrowedRef guard_filter, bool isolated) {
-  BackendIdentity& identity = identities()[number];
-  identity.backend = Ref::share(backend);
-  identity.guard_filter = Ref::share(guard_filter);
-  identity.isolated = isolated;
-  ++identity.users;
-}
-
-void let_go_of_identity(uint64_t number) {
-  auto found = identities().find(number);
-  if (found == identities().end() || --found->second.users > 0) return;
-  BackendIdentity last = std::move(found->second);
-  identities().erase(found);
-  // Another one with this filter, or the next isolated one, has another number.
-  if (last.isolated || last.guard_filter) CodeCache::drop_backend_soon(number);
-}
-
-const BackendIdentity& identity_of(const Policy* policy) {
-  auto found = identities().find(policy->backend);
-  MD_ASSERT(found != identities().end(), "the backend of a policy is gone");
-  return found->second;
-}
-
-std::shared_ptr<const Plan> make_plan(const Policy* policy, const std::shared_ptr<Graph>& graph,
-                                      const std::vector<Ref>& example_inputs) {
-  Ref backend = identity_of(policy).backend;
-  return plan_from_backend(backend.get(), graph, example_inputs);
-}
-
-bool has_guard_filter(const Policy* policy) {
-  auto found = identities().find(policy->backend);
-  return found != identities().end() && found->second.guard_filter;
-}
-
-// minidynamo._dynamo.guard_filter checks what the filter answers.
-std::vector<bool> run_guard_filter(const Policy* policy, const std::vector<FilteredGuard>& guards) {
-  ServingCode serving;
-  Ref filter = identity_of(policy).guard_filter;
-  Ref rows = check(PyList_New(0));
-  for (const FilteredGuard& guard : guards) {
-    Ref owners = check(PyList_New(0));
-    for (const Ref& owner : guard.owners) check_status(PyList_Append(owners, owner));
-    Ref row = check(Py_BuildValue("(ssOOOO)", guard.kind, guard.name.c_str(), guard.value ? Py_True : Py_False,
-                                  guard.value ? guard.value.get() : Py_None, owners.get(),
-                                  guard.is_global ? Py_True : Py_False));
-    check_status(PyList_Append(rows, row));
-  }
-  Ref ask = imported("minidynamo._dynamo.guard_filter", "kept_guards");
-  Ref answers = check(PyObject_CallFunctionObjArgs(ask, filter.get(), rows.get(), nullptr));
-  std::vector<bool> kept;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(answers.get()); ++i)
-    kept.push_back(PyList_GET_ITEM(answers.get(), i) == Py_True);
-  return kept;
-}
 
 PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf, PyObject* keyword_names) {
   CompiledFunction* self = as_compiled(object);
@@ -143,7 +62,7 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
 
 int clear(PyObject* object) {
   CompiledFunction* self = as_compiled(object);
-  if (self->backend != nullptr) let_go_of_identity(self->options.backend);
+  if (self->backend != nullptr) let_go_of_backend(self->options.backend);
   self->function = self->self = nullptr;
   Py_CLEAR(self->backend);
   Py_CLEAR(self->guard_filter);
@@ -208,7 +127,8 @@ Ref create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   Ref default_backend = backend == nullptr ? check(PyUnicode_InternFromString("onednn")) : Ref::share(backend);
   CompileOptions compile_options = options_from(fullgraph, dynamic, limit);
   BorrowedRef filter = guard_filter != Py_None ? guard_filter : nullptr;
-  compile_options.backend = identity_number(default_backend, filter, isolated == Py_True);
+  BackendIdentity identity{default_backend, Ref::share(filter), isolated == Py_True};
+  compile_options.backend = backend_number(identity);
   Ref object = check(type->tp_alloc(type, 0));
   CompiledFunction* self = as_compiled(object);
   self->wrapped = Py_NewRef(wrapped);
@@ -218,7 +138,7 @@ Ref create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   self->options = compile_options;
   self->vectorcall = call;
   self->guard_filter = Py_XNewRef(filter.get());
-  keep_identity(compile_options.backend, default_backend, filter, isolated == Py_True);
+  hold_backend(compile_options.backend, std::move(identity));
   copy_metadata(self, name);
   return object;
 }
@@ -349,9 +269,8 @@ void bind_compiled_function(pybind11::module_& module) {
   module.def("_drop_captures",
              [](const pybind11::object& backend) { CodeCache::drop_backend(backend_id(backend.ptr())); });
   pybind11::class_<AmbientBlock>(module, "_AmbientBlock");
-  set_plan_maker(make_plan);
+  set_callable_plan_maker(plan_from_callable);
   set_backend_death_handler(CodeCache::drop_backend_soon);
-  set_guard_filters(&has_guard_filter, &run_guard_filter);
   register_wrapper_type({compiled_function_type(), function_inside, policy_inside, false});
 }
 

@@ -5,6 +5,7 @@
 #include "bindings/backend.h"
 #include "bindings/bindings.h"
 #include "bindings/plan_facts.h"
+#include "eval_frame/backends.h"
 #include "frontends/arg_binding.h"
 #include "graph/passes.h"
 #include "guards/tensor_type.h"

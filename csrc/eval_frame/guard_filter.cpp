@@ -2,12 +2,41 @@
 
 #include <unordered_set>
 
+#include "cpython/imports.h"
+#include "eval_frame/backends.h"
+#include "snapshot/serving_code.h"
+
 namespace md {
 
 namespace {
 
-HasGuardFilter has_filter = nullptr;
-GuardFilterRunner run_filter = nullptr;
+struct FilteredGuard {
+  const char* kind;
+  std::string name;         // L['x'].weight; "": of the process
+  Ref value;                // what is there now; null: nothing
+  std::vector<Ref> owners;  // what is on the way, outermost first
+  bool is_global;           // reached from a global
+};
+
+// One answer for each guard; minidynamo._dynamo.guard_filter checks them.
+std::vector<bool> run_filter(const Ref& filter, const std::vector<FilteredGuard>& guards) {
+  ServingCode serving;
+  Ref rows = check(PyList_New(0));
+  for (const FilteredGuard& guard : guards) {
+    Ref owners = check(PyList_New(0));
+    for (const Ref& owner : guard.owners) check_status(PyList_Append(owners, owner));
+    Ref row = check(Py_BuildValue("(ssOOOO)", guard.kind, guard.name.c_str(), guard.value ? Py_True : Py_False,
+                                  guard.value ? guard.value.get() : Py_None, owners.get(),
+                                  guard.is_global ? Py_True : Py_False));
+    check_status(PyList_Append(rows, row));
+  }
+  Ref ask = imported("minidynamo._dynamo.guard_filter", "kept_guards");
+  Ref answers = check(PyObject_CallFunctionObjArgs(ask, filter.get(), rows.get(), nullptr));
+  std::vector<bool> kept;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(answers.get()); ++i)
+    kept.push_back(PyList_GET_ITEM(answers.get(), i) == Py_True);
+  return kept;
+}
 
 // The sources that a region reads when it runs, and those that they stand on.
 class ReadSources {
@@ -61,17 +90,13 @@ FilteredGuard describe(const GuardSet::Fact& fact, const RegionPlace& place) {
 
 }  // namespace
 
-void set_guard_filters(HasGuardFilter has, GuardFilterRunner run) {
-  has_filter = has;
-  run_filter = run;
-}
-
 void filter_guards(const RegionPlace& place, RegionEntry& entry) {
-  if (has_filter == nullptr || !has_filter(place.policy)) return;
+  Ref filter = Ref::share(guard_filter_of(place.policy));
+  if (!filter) return;
   std::vector<GuardSet::Fact> facts = entry.guards.facts();
   std::vector<FilteredGuard> guards;
   for (const GuardSet::Fact& fact : facts) guards.push_back(describe(fact, place));
-  std::vector<bool> kept = run_filter(place.policy, guards);
+  std::vector<bool> kept = run_filter(filter, guards);
   MD_ASSERT(kept.size() == facts.size(), "one answer for each guard");
   ReadSources read(entry.region);
   for (size_t i = 0; i < facts.size(); ++i)

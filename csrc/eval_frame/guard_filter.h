@@ -10,19 +10,6 @@
 
 namespace md {
 
-struct FilteredGuard {
-  const char* kind;
-  std::string name;         // L['x'].weight; "": of the process
-  Ref value;                // what is there now; null: nothing
-  std::vector<Ref> owners;  // what is on the way, outermost first
-  bool is_global;           // reached from a global
-};
-
-// Whether there is a filter for the policy, and a call of it, with one answer for each guard. Installed by bindings.
-using HasGuardFilter = bool (*)(const Policy* policy);
-using GuardFilterRunner = std::vector<bool> (*)(const Policy* policy, const std::vector<FilteredGuard>& guards);
-void set_guard_filters(HasGuardFilter has, GuardFilterRunner run);
-
 // Before the guards are sealed. Throws PythonError for what the filter raises.
 void filter_guards(const RegionPlace& place, RegionEntry& entry);
 

@@ -10,6 +10,7 @@
 #include "cpython/imports.h"
 #include "cpython/stack_room.h"
 #include "cpython/text.h"
+#include "eval_frame/backends.h"
 #include "eval_frame/capture_record.h"
 #include "eval_frame/capture_report.h"
 #include "eval_frame/capture_turn.h"
@@ -26,8 +27,6 @@
 namespace md {
 
 namespace {
-
-PlanMaker plan_maker = nullptr;
 
 bool is_policy_error(const RegionPlace& place, const CapturedRegion& region) {
   if (!region.graph_break) return false;
@@ -58,14 +57,13 @@ void report_break(const RegionPlace& place, const CapturedRegion& region, Captur
 void make_plan(const RegionPlace& place, RegionEntry& entry) {
   CapturedRegion& region = entry.region;
   if (region.graph->outputs().empty() && !has_effects(*region.graph)) return;
-  MD_ASSERT(plan_maker != nullptr, "no plan maker is installed");
   std::vector<Ref> examples;
   ValueBuilder builder(region.snapshot, place.view);
   for (const RegionInput& input : region.inputs)
     examples.push_back(input.source != nullptr ? fetch(input.source, place.view) : builder.build(input.computed));
   entry.draws =
       std::ranges::any_of(region.graph->nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
-  entry.plan = plan_maker(place.policy, region.graph, examples);
+  entry.plan = plan_for(place.policy, region.graph, examples);
   entry.is_sized = region.graph->is_symbolic();
 }
 
@@ -301,8 +299,6 @@ RegionEntryPtr capture_within_limits(const RegionPlace& place, CodeCache& cache,
 }
 
 }  // namespace
-
-void set_plan_maker(PlanMaker maker) { plan_maker = maker; }
 
 FoundRegion find_or_capture(const RegionPlace& place, HandOver& why) {
   why = HandOver::worthless;

@@ -32,9 +32,4 @@ inline HandOver hand_over_of(const CapturedRegion& region) {
   return region.skips_frame ? HandOver::skipped : HandOver::worthless;
 }
 
-// Turns a graph into a plan by the policy's backend; example_inputs are Python objects in graph input order. Installed by bindings.
-using PlanMaker = std::shared_ptr<const Plan> (*)(const Policy* policy, const std::shared_ptr<Graph>& graph,
-                                                  const std::vector<Ref>& example_inputs);
-void set_plan_maker(PlanMaker maker);
-
 }  // namespace md

@@ -1,0 +1,77 @@
+#include "eval_frame/backends.h"
+
+#include <unordered_map>
+
+#include "cpython/text.h"
+#include "eval_frame/code_cache.h"
+
+namespace md {
+
+namespace {
+
+CallablePlanMaker callable_plan_maker = nullptr;
+
+struct HeldBackend {
+  BackendIdentity identity;
+  int users = 0;
+};
+std::unordered_map<uint64_t, HeldBackend>& held_backends() {
+  static auto* held = new std::unordered_map<uint64_t, HeldBackend>();
+  return *held;
+}
+
+}  // namespace
+
+uint64_t backend_number(const BackendIdentity& identity) {
+  if (!identity.isolated && !identity.guard_filter) return backend_id(identity.backend);
+  for (const auto& [number, held] : held_backends()) {
+    const BackendIdentity& known = held.identity;
+    bool same =
+        known.backend.get() == identity.backend.get() && known.guard_filter.get() == identity.guard_filter.get();
+    if (same && !known.isolated && !identity.isolated) return number;
+  }
+  return new_backend_id();
+}
+
+void hold_backend(uint64_t number, BackendIdentity identity) {
+  HeldBackend& held = held_backends()[number];
+  held.identity = std::move(identity);
+  ++held.users;
+}
+
+void let_go_of_backend(uint64_t number) {
+  auto found = held_backends().find(number);
+  if (found == held_backends().end() || --found->second.users > 0) return;
+  BackendIdentity last = std::move(found->second.identity);
+  held_backends().erase(found);
+  // Another one with this filter, or the next isolated one, has another number.
+  if (last.isolated || last.guard_filter) CodeCache::drop_backend_soon(number);
+}
+
+BorrowedRef guard_filter_of(const Policy* policy) {
+  auto found = held_backends().find(policy->backend);
+  return found != held_backends().end() ? found->second.identity.guard_filter.get() : nullptr;
+}
+
+std::shared_ptr<const Plan> plan_for(const Policy* policy, const std::shared_ptr<Graph>& graph,
+                                     const std::vector<Ref>& example_inputs) {
+  auto found = held_backends().find(policy->backend);
+  MD_ASSERT(found != held_backends().end(), "the backend of a policy is gone");
+  Ref backend = found->second.identity.backend;  // a callable may be the last user of itself
+  return plan_from_backend(backend.get(), graph, example_inputs);
+}
+
+std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
+                                              const std::vector<Ref>& example_inputs) {
+  if (!PyUnicode_Check(backend.get())) {
+    MD_ASSERT(callable_plan_maker != nullptr, "nobody makes plans of callables");
+    return callable_plan_maker(backend, graph, example_inputs);
+  }
+  if (PyUnicode_CompareWithASCIIString(backend, "onednn") == 0) return lower(graph);
+  if (PyUnicode_CompareWithASCIIString(backend, "eager") == 0) return eager_plan(graph);
+  raise(ErrorKind::Internal, "there is no backend '", text_of(backend), "' in the extension");
+}
+
+void set_callable_plan_maker(CallablePlanMaker maker) { callable_plan_maker = maker; }
+
+}  // namespace md
