@@ -3,11 +3,12 @@
 #include <atomic>
 #include <chrono>
 
+#include "base/host_hooks.h"
+
 namespace md {
 namespace {
 
 std::atomic<EventListener> trace_listener = nullptr;
-std::atomic<EventListener> other_listener = nullptr;
 
 double seconds_now() {
   auto since = std::chrono::system_clock::now().time_since_epoch();
@@ -17,11 +18,10 @@ double seconds_now() {
 }  // namespace
 
 void set_trace_listener(EventListener listener) { trace_listener = listener; }
-void set_event_listener(EventListener listener) { other_listener = listener; }
 
 bool events_wanted() {
   return trace_listener.load(std::memory_order_relaxed) != nullptr ||
-         other_listener.load(std::memory_order_relaxed) != nullptr;
+         host_hooks.event_listener.load(std::memory_order_relaxed) != nullptr;
 }
 
 std::string event_line(EventKind kind, const CaptureId& capture, const JsonObject& payload) {
@@ -35,7 +35,7 @@ void emit_event(EventKind kind, const CaptureId& capture, const JsonObject& payl
   if (!events_wanted()) return;
   std::string text = event_line(kind, capture, payload);
   if (EventListener listener = trace_listener) listener(kind, text);
-  if (EventListener listener = other_listener) listener(kind, text);
+  if (EventListener listener = host_hooks.event_listener) listener(kind, text);
 }
 
 }  // namespace md

@@ -29,9 +29,8 @@ inline constexpr int kEventCount = sizeof(kEventRows) / sizeof(kEventRows[0]);
 // One line without its end: {"time": seconds since 1970, "kind": ..., "frame": ..., "compile_id": ..., "payload": {...}}.
 using EventListener = void (*)(EventKind kind, const std::string& line);
 
-// Up to two: the trace file and the one of bindings.
+// The trace file; another one is HostHooks::event_listener.
 void set_trace_listener(EventListener listener);
-void set_event_listener(EventListener listener);
 
 bool events_wanted();
 

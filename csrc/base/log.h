@@ -25,10 +25,8 @@ inline constexpr LogRow kLogRows[] = {
 };
 inline constexpr int kLogArtifactCount = sizeof(kLogRows) / sizeof(kLogRows[0]);
 
-// The sink is set once by bindings; what belongs to no artifact goes through it too, under these numbers.
+// Of what belongs to no artifact, for HostHooks::log_sink.
 inline constexpr int kLogWarning = -1, kLogInfo = -2;
-using LogSink = void (*)(int artifact, const std::string& text);
-void set_log_sink(LogSink sink);
 void set_log_enabled(LogArtifact artifact, bool enabled);
 bool log_enabled(LogArtifact artifact);
 

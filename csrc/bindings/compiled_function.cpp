@@ -1,6 +1,8 @@
 // minidynamo._C.CompiledFunction: what compile() returns. A plain CPython type with vectorcall; the engine is in eval_frame/.
+#include "base/host_hooks.h"
 #include "eval_frame/compiled_call.h"
-#include "symbolic/wrapper_types.h"
+#include "guards/wrapper_callables.h"
+#include "snapshot/policy_function.h"
 
 #include <structmember.h>
 
@@ -231,6 +233,20 @@ const Policy* policy_inside(PyObject* object, const Policy* caller) {
   return intern(policy);
 }
 
+const Policy* policy_inside_decorated(PyObject* wrapper, const Policy* caller) {
+  return policy_inside(policy_change(wrapper), caller);
+}
+
+BorrowedRef function_inside_decorated(PyObject* wrapper) { return wrapped_function(wrapper); }
+
+const WrapperType* find_wrapper(PyTypeObject* type) {
+  static const WrapperType rows[] = {
+      {compiled_function_type(), function_inside, policy_inside, false},
+      {policy_function_type(), function_inside_decorated, policy_inside_decorated, true}};
+  auto found = std::ranges::find(rows, type, &WrapperType::type);
+  return found != std::end(rows) ? found : nullptr;
+}
+
 }  // namespace
 
 PyTypeObject* compiled_function_type() {
@@ -269,9 +285,9 @@ void bind_compiled_function(pybind11::module_& module) {
   module.def("_drop_captures",
              [](const pybind11::object& backend) { CodeCache::drop_backend(backend_id(backend.ptr())); });
   pybind11::class_<AmbientBlock>(module, "_AmbientBlock");
-  set_callable_plan_maker(plan_from_callable);
-  set_backend_death_handler(CodeCache::drop_backend_soon);
-  register_wrapper_type({compiled_function_type(), function_inside, policy_inside, false});
+  host_hooks.plan_from_callable = plan_from_callable;
+  host_hooks.drop_backend = CodeCache::drop_backend_soon;
+  host_hooks.find_wrapper_type = find_wrapper;
 }
 
 }  // namespace md

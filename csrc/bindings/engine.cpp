@@ -23,7 +23,6 @@
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
 #include "symbolic/walk.h"
-#include "symbolic/wrapper_types.h"
 
 namespace py = pybind11;
 
@@ -36,12 +35,6 @@ py::dict read_counters() {
   for (const CounterRow& row : kCounterRows) result[row.name] = counters().*row.field;
   return result;
 }
-
-const Policy* policy_inside_wrapper(PyObject* wrapper, const Policy* caller) {
-  return policy_inside(policy_change(wrapper), caller);
-}
-
-BorrowedRef function_inside(PyObject* wrapper) { return wrapped_function(wrapper); }
 
 void skip_folders() {
   // The folder of os.py is the standard library's.
@@ -102,7 +95,6 @@ void bind_engine(py::module_& module) {
     register_made_class(reinterpret_cast<PyTypeObject*>(type.ptr()), function.ptr());
   });
   module.def("_register_tensor_type", &register_tensor_subclass);
-  register_wrapper_type({policy_function_type(), function_inside, policy_inside_wrapper, true});
 }
 
 }  // namespace md

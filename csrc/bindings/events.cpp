@@ -1,5 +1,6 @@
 // Events for Python: a listener, the trace directory, and what captures took.
 #include "base/events.h"
+#include "base/host_hooks.h"
 
 #include <pybind11/stl.h>
 
@@ -53,7 +54,7 @@ void bind_events(py::module_& module) {
       "_set_event_listener",
       [](const py::object& callable) {
         listener() = callable;
-        set_event_listener(callable.is_none() ? nullptr : &call_listener);
+        host_hooks.event_listener = callable.is_none() ? nullptr : &call_listener;
       },
       py::arg("callable"), py::pos_only(), "callable(kind, line) for every event; None: nobody.");
   module.def(

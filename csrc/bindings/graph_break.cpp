@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/host_hooks.h"
 #include "bindings/bindings.h"
 #include "cpython/imports.h"
 #include "symbolic/endings.h"
@@ -126,7 +127,7 @@ py::dict break_facts(const GraphBreak& graph_break) {
 }
 
 void bind_graph_break(py::module_& module) {
-  set_source_reader(&read_source_line);
+  host_hooks.read_source_line = &read_source_line;
   module.def("graph_break_rows", [] {
     py::list rows;
     for (const BreakRow& row : break_rows()) rows.append(row_facts(row));

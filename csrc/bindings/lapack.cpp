@@ -1,5 +1,6 @@
 // The LAPACK of decompositions: NumPy's, over the tensors' own memory.
 #include "tensor/kernels/lapack.h"
+#include "base/host_hooks.h"
 
 #include "bindings/bindings.h"
 #include "cpython/errors.h"
@@ -82,6 +83,6 @@ void run_numpy(const LapackJob& job) {
 
 }  // namespace
 
-void bind_lapack(pybind11::module_&) { set_lapack(run_numpy); }
+void bind_lapack(pybind11::module_&) { host_hooks.run_lapack = run_numpy; }
 
 }  // namespace md

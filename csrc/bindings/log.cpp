@@ -1,4 +1,5 @@
 #include "base/log.h"
+#include "base/host_hooks.h"
 
 #include <string_view>
 
@@ -47,7 +48,7 @@ py::dict row_facts(const LogRow& row) {
 }  // namespace
 
 void bind_log(py::module_& module) {
-  set_log_sink(&send_to_python);
+  host_hooks.log_sink = &send_to_python;
   module.def("log_rows", [] {
     py::list rows;
     for (const LogRow& row : kLogRows) rows.append(row_facts(row));

@@ -2,14 +2,13 @@
 
 #include <unordered_map>
 
+#include "base/host_hooks.h"
 #include "cpython/text.h"
 #include "eval_frame/code_cache.h"
 
 namespace md {
 
 namespace {
-
-CallablePlanMaker callable_plan_maker = nullptr;
 
 struct HeldBackend {
   BackendIdentity identity;
@@ -64,14 +63,13 @@ std::shared_ptr<const Plan> plan_for(const Policy* policy, const std::shared_ptr
 std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
                                               const std::vector<Ref>& example_inputs) {
   if (!PyUnicode_Check(backend.get())) {
-    MD_ASSERT(callable_plan_maker != nullptr, "nobody makes plans of callables");
-    return callable_plan_maker(backend, graph, example_inputs);
+    auto* make = host_hooks.plan_from_callable.load();
+    MD_ASSERT(make != nullptr, "nobody makes plans of callables");
+    return make(backend, graph, example_inputs);
   }
   if (PyUnicode_CompareWithASCIIString(backend, "onednn") == 0) return lower(graph);
   if (PyUnicode_CompareWithASCIIString(backend, "eager") == 0) return eager_plan(graph);
   raise(ErrorKind::Internal, "there is no backend '", text_of(backend), "' in the extension");
 }
-
-void set_callable_plan_maker(CallablePlanMaker maker) { callable_plan_maker = maker; }
 
 }  // namespace md

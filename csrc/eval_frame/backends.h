@@ -33,10 +33,4 @@ std::shared_ptr<const Plan> plan_for(const Policy* policy, const std::shared_ptr
 std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
                                               const std::vector<Ref>& example_inputs);
 
-// Installed by bindings.
-using CallablePlanMaker = std::shared_ptr<const Plan> (*)(BorrowedRef callable,
-                                                          const std::shared_ptr<const Graph>& graph,
-                                                          const std::vector<Ref>& example_inputs);
-void set_callable_plan_maker(CallablePlanMaker maker);
-
 }  // namespace md

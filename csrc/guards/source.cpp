@@ -269,7 +269,7 @@ Fetched fetch_ShownMapping(const Source&, PyObject* base, const LocalsView&) {
 }
 
 Fetched fetch_WrappedFunction(const Source&, PyObject* base, const LocalsView&) {
-  if (auto inner = find_wrapper_callable(Py_TYPE(base))) return found_or_absent(inner(base));
+  if (const WrapperType* wrapper = find_wrapper_type(Py_TYPE(base))) return found_or_absent(wrapper->inner(base));
   if (BorrowedRef replacement = find_replacement(base)) return found_or_absent(replacement);
   static const Py_ssize_t in_static = object_member_offset(&PyStaticMethod_Type, "__func__");
   static const Py_ssize_t in_class = object_member_offset(&PyClassMethod_Type, "__func__");

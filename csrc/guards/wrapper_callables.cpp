@@ -1,21 +1,12 @@
 #include "guards/wrapper_callables.h"
 
 #include <unordered_map>
-#include <vector>
+
+#include "base/host_hooks.h"
 
 namespace md {
 
 namespace {
-
-struct WrapperRow {
-  PyTypeObject* type;
-  FunctionInside inside;
-};
-
-std::vector<WrapperRow>& wrapper_rows() {
-  static auto* rows = new std::vector<WrapperRow>();
-  return *rows;
-}
 
 std::unordered_map<PyObject*, PyObject*>& replacements() {
   static auto* table = new std::unordered_map<PyObject*, PyObject*>();
@@ -34,12 +25,9 @@ BorrowedRef find_replacement(BorrowedRef callable) {
   return found == replacements().end() ? nullptr : found->second;
 }
 
-void add_wrapper_callable(PyTypeObject* type, FunctionInside inside) { wrapper_rows().push_back({type, inside}); }
-
-FunctionInside find_wrapper_callable(PyTypeObject* type) {
-  for (const WrapperRow& row : wrapper_rows())
-    if (row.type == type) return row.inside;
-  return nullptr;
+const WrapperType* find_wrapper_type(PyTypeObject* type) {
+  auto* find = host_hooks.find_wrapper_type.load();
+  return find != nullptr ? find(type) : nullptr;
 }
 
 }  // namespace md

@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/host_hooks.h"
+
 namespace md {
 namespace {
 
@@ -39,8 +41,6 @@ std::unordered_map<PyObject*, NumberedBackend>& numbered_backends() {
   return *backends;
 }
 
-void (*backend_death_handler)(uint64_t) = nullptr;
-
 PyObject* forget_backend(PyObject*, PyObject* weak_reference) {
   auto& backends = numbered_backends();
   for (auto entry = backends.begin(); entry != backends.end(); ++entry) {
@@ -48,7 +48,7 @@ PyObject* forget_backend(PyObject*, PyObject* weak_reference) {
     Ref keeper = std::move(entry->second.keeper);
     uint64_t id = entry->second.id;
     backends.erase(entry);
-    if (backend_death_handler != nullptr) backend_death_handler(id);
+    if (auto* drop = host_hooks.drop_backend.load()) drop(id);
     break;
   }
   Py_RETURN_NONE;
@@ -82,8 +82,6 @@ uint64_t new_backend_id() {
   static uint64_t last_id = 0;
   return ++last_id;
 }
-
-void set_backend_death_handler(void (*handler)(uint64_t backend)) { backend_death_handler = handler; }
 
 uint64_t backend_id(BorrowedRef backend) {
   auto& backends = numbered_backends();

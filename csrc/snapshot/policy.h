@@ -34,8 +34,6 @@ const Policy* with_error_on_graph_break(const Policy* policy, bool value);
 uint64_t backend_id(BorrowedRef backend);
 // A number that no backend has.
 uint64_t new_backend_id();
-// Told when the backend with a number dies: nobody will ask for what was captured for it.
-void set_backend_death_handler(void (*handler)(uint64_t backend));
 
 // What happens to calls whose capture does not exist yet; of the process, set by compiler.set_stance.
 enum class Stance : uint8_t {

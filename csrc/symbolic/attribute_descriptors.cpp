@@ -1,8 +1,8 @@
 // Descriptors that a look-up finds, asked as Python asks them.
+#include "guards/wrapper_callables.h"
 #include "symbolic/attribute_lookup.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/polyfills.h"
-#include "symbolic/wrapper_types.h"
 
 #include <structmember.h>
 #include "cpython/library_types.h"

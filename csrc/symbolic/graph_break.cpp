@@ -8,6 +8,7 @@
 
 #include "base/config.h"
 #include "base/error.h"
+#include "base/host_hooks.h"
 #include "base/log.h"
 
 namespace md {
@@ -22,7 +23,6 @@ constexpr BreakRow kRows[] = {
 
 constexpr const char* kDocsPage = "docs/graph_breaks.md";
 
-SourceReader source_reader = nullptr;
 std::set<std::string> logged_breaks;  // written under the GIL
 
 // By row; under the GIL.
@@ -92,15 +92,15 @@ std::string opcode_gloss(Opcode op) {
   }
 }
 
-void set_source_reader(SourceReader reader) { source_reader = reader; }
-
 std::string source_text(const SourceLine& line) {
-  std::string text = source_reader == nullptr ? std::string() : source_reader(line.file, line.line);
+  auto* read = host_hooks.read_source_line.load();
+  std::string text = read == nullptr ? std::string() : read(line.file, line.line);
   return text.substr(indent_of(text));
 }
 
 int source_indent(const std::string& file, int line) {
-  return source_reader == nullptr ? 0 : static_cast<int>(indent_of(source_reader(file, line)));
+  auto* read = host_hooks.read_source_line.load();
+  return read == nullptr ? 0 : static_cast<int>(indent_of(read(file, line)));
 }
 
 std::span<const int64_t> break_counts() { return counts; }

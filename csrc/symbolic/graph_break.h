@@ -41,9 +41,6 @@ struct GraphBreak {
 // "CALL: a call, as in f(x, y)", or the bare name of an instruction that needs no words.
 std::string opcode_gloss(Opcode op);
 
-// Reads one line of a source file, without the end; "" if there is none. Installed by bindings (linecache).
-using SourceReader = std::string (*)(const std::string& file, int line);
-void set_source_reader(SourceReader reader);
 std::string source_text(const SourceLine& line);       // without indentation; "" if there is none
 int source_indent(const std::string& file, int line);  // bytes of white space before it
 // traceback's layout, one trailing newline per line.

@@ -3,10 +3,10 @@
 
 #include "base/config.h"
 #include "cpython/text.h"
+#include "guards/wrapper_callables.h"
 #include "symbolic/endings.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/walk.h"
-#include "symbolic/wrapper_types.h"
 
 namespace md {
 

@@ -6,6 +6,7 @@
 #include "guards/cached_calls.h"
 #include "guards/constants.h"
 #include "guards/held_object.h"
+#include "guards/wrapper_callables.h"
 #include "snapshot/policy_function.h"
 #include "symbolic/conversion_calls.h"
 #include "symbolic/marked_calls.h"
@@ -15,7 +16,6 @@
 #include "symbolic/registry.h"
 #include "symbolic/tensor_numbers.h"
 #include "symbolic/walk.h"
-#include "symbolic/wrapper_types.h"
 
 #include <algorithm>
 

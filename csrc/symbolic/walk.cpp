@@ -6,6 +6,7 @@
 #include "base/config.h"
 #include "cpython/text.h"
 #include "guards/constants.h"
+#include "guards/wrapper_callables.h"
 #include "symbolic/endings.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/key_stand_in.h"
@@ -14,7 +15,6 @@
 #include "symbolic/region_finisher.h"
 #include "symbolic/traced_calls.h"
 #include "symbolic/value_cycles.h"
-#include "symbolic/wrapper_types.h"
 #include "tensor/dim_table.h"
 #include "tensor/tensor_modes.h"
 

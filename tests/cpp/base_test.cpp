@@ -9,6 +9,7 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "base/events.h"
+#include "base/host_hooks.h"
 #include "base/inline_array.h"
 #include "base/inline_vector.h"
 #include "base/log.h"
@@ -47,7 +48,7 @@ void test_environment() {
 }
 
 void test_log() {
-  set_log_sink([](int artifact, const std::string& text) { logged += str_cat(artifact, ":", text, ";"); });
+  host_hooks.log_sink = [](int artifact, const std::string& text) { logged += str_cat(artifact, ":", text, ";"); };
   log_event(LogArtifact::guards, "unseen");
   set_log_enabled(LogArtifact::guards, true);
   log_event(LogArtifact::guards, "seen");
@@ -78,11 +79,12 @@ std::string heard;
 void test_events() {
   CHECK(!events_wanted());
   emit_event(EventKind::graph, {1, 2}, JsonObject().add("unheard", true));
-  set_event_listener(
-      [](EventKind kind, const std::string& line) { heard += kEventRows[static_cast<int>(kind)].name + line; });
+  host_hooks.event_listener = [](EventKind kind, const std::string& line) {
+    heard += kEventRows[static_cast<int>(kind)].name + line;
+  };
   CHECK(events_wanted());
   emit_event(EventKind::graph, {1, 2}, JsonObject().add("n", 3));
-  set_event_listener(nullptr);
+  host_hooks.event_listener = nullptr;
   CHECK(!events_wanted());
   CHECK(heard.starts_with("graph{\"time\": "));
   CHECK(heard.ends_with(", \"kind\": \"graph\", \"frame\": 1, \"compile_id\": \"1/2\", \"payload\": {\"n\": 3}}"));

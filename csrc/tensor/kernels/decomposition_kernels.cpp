@@ -1,22 +1,16 @@
 // Decompositions and solutions of matrices, by a LAPACK from outside.
 #include <vector>
 
+#include "base/host_hooks.h"
 #include "tensor/kernels/lapack.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
 #include "tensor/simd/copy.h"
 
 namespace md {
-namespace {
-
-LapackLibrary installed = nullptr;
-
-}  // namespace
-
-void set_lapack(LapackLibrary library) { installed = library; }
-
 void lapack_kernel(const OpCall& call, std::span<Tensor> outs) {
-  if (installed == nullptr) raise_op(ErrorKind::Import, call.row.name, "there is no LAPACK in this program");
+  auto* run = host_hooks.run_lapack.load();
+  if (run == nullptr) raise_op(ErrorKind::Import, call.row.name, "there is no LAPACK in this program");
   LapackJob job{.routine = call.row.name, .operands = {}, .mode = {}, .tolerance = {}, .results = outs};
   std::vector<Tensor> operands;
   for (const Arg& arg : call.args) {
@@ -25,7 +19,7 @@ void lapack_kernel(const OpCall& call, std::span<Tensor> outs) {
     if (const auto* number = std::get_if<Scalar>(&arg)) job.tolerance = number->as_double();
   }
   job.operands = operands;
-  installed(job);
+  run(job);
 }
 
 }  // namespace md

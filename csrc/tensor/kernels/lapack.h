@@ -1,4 +1,4 @@
-// LAPACK comes from outside: whoever embeds this library says how it is called.
+// A call of LAPACK, which comes from outside (HostHooks::run_lapack).
 #pragma once
 #include <optional>
 #include <span>
@@ -16,9 +16,5 @@ struct LapackJob {
   std::optional<double> tolerance;   // the row's number argument
   std::span<Tensor> results;         // contiguous, of the sizes and dtypes of the row's shape rule; to be filled
 };
-
-// Throws Error: LinearAlgebra for a matrix that has no such decomposition, Import if there is no LAPACK.
-using LapackLibrary = void (*)(const LapackJob& job);
-void set_lapack(LapackLibrary library);
 
 }  // namespace md
