@@ -1,5 +1,6 @@
 """What the user reads about a graph break: exception, log record, documentation."""
 
+import hashlib
 import logging
 import pickle
 import re
@@ -51,8 +52,53 @@ def test_a_row_is_complete(row):
     assert row["hints"] or row["silent"]
 
 
-def test_ids_are_numbered_in_order():
-    assert [row["id"] for row in ROWS] == [f"MD{number:04}" for number in range(1, len(ROWS) + 1)]
+LEDGER = [tuple(line.split()) for line in (ROOT / "docs" / "graph_break_ids.txt").read_text().splitlines()]
+
+
+def test_ids_are_those_of_the_ledger():
+    numbers = [row["id"] for row in ROWS]
+    assert numbers == sorted(numbers)
+    assert {(row["id"], row["name"]) for row in ROWS} <= set(LEDGER)
+    assert [number for number, _ in LEDGER] == [f"MD{number:04}" for number in range(1, len(LEDGER) + 1)]
+    assert len({name for _, name in LEDGER}) == len(LEDGER)
+
+
+def test_the_ledger_only_grows():
+    start = "".join(f"{number} {name}\n" for number, name in LEDGER[:66])
+    assert (
+        hashlib.sha256(start.encode()).hexdigest() == "f8b3335d3a9caf4d7ae858b8a0b3d568742e5b7cdeb673da366e745881f1bd12"
+    )
+
+
+def test_each_reason_is_given_somewhere():
+    sources = "".join(path.read_text() for path in (ROOT / "csrc").rglob("*") if path.suffix in {".cpp", ".h", ".inl"})
+    python = "".join(path.read_text() for path in (ROOT / "python").rglob("*.py"))
+    given = {*re.findall(r"\bBreakReason::(\w+)", sources), *re.findall(r'CannotCapture\("(\w+)"', python)}
+    assert {row["name"] for row in ROWS} <= given
+
+
+# Reasons that no test names yet. The list may only become shorter.
+NOT_NAMED_YET = set(
+    """
+    builtin_call print_call c_callback held_by_c_caller unknown_callable object_creation generator_call
+    super_lookup frame_inspection tensor_export tensor_method tensor_attribute tensor_operands unsupported_opcode
+    class_definition import_statement async_construct exception_construct context_manager store_attribute
+    store_subscript store_global foreign_next opaque_iterator unknown_iteration unknown_container unpack_unknown
+    unknown_subscript unhashable_key unknown_sort custom_attribute_lookup unknown_truth unknown_comparison
+    unknown_operator unknown_length unknown_contains unknown_format unguardable_object inline_depth
+    snapshot_stress call_out opaque_number caught_call_out log_call last_reference
+    """.split()
+)
+
+
+def test_each_reason_is_named_by_a_test():
+    tests = [path.read_text() for path in (ROOT / "tests").rglob("*.py") if path != Path(HERE)]
+    named = {
+        row["name"]
+        for row in ROWS
+        if any(re.search(rf"""["']{row["name"]}["']|\b{row["id"]}\b""", text) for text in tests)
+    }
+    assert {row["name"] for row in ROWS} - named == NOT_NAMED_YET
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])
