@@ -123,6 +123,22 @@ def test_no_type_has_the_name_of_another():
     assert {name: sorted(paths) for name, paths in places.items() if len(paths) > 1} == {}
 
 
+def test_each_hook_is_installed_by_the_bindings_and_called_below():
+    hooks = re.findall(r"^MD_HOOK\((\w+),", (CSRC / "base" / "host_hooks.def").read_text(), re.MULTILINE)
+    assert hooks
+    texts = {path.relative_to(CSRC).parts[0]: "" for path in SOURCES}
+    for path in SOURCES:
+        texts[path.relative_to(CSRC).parts[0]] += path.read_text()
+    for hook in hooks:
+        assert [folder for folder, text in texts.items() if f"host_hooks.{hook} = " in text] == ["bindings"], hook
+        assert any(re.search(rf"host_hooks\.{hook}\b", texts[folder]) for folder in ORDER[:-1]), hook
+
+
+def test_no_other_function_is_installed_from_above():
+    setters = re.compile(r"^void set_\w+\((?:\w+ \(\*|\w+(?:Handler|Maker|Reader|Sink|Library)\b)", re.MULTILINE)
+    assert [str(path) for path in SOURCES if path.suffix == ".h" and setters.search(path.read_text())] == []
+
+
 def test_no_fast_math():
     root = CSRC.parent
     for path in [root / "CMakeLists.txt", root / "CMakePresets.json", *(root / "cmake").glob("*.cmake")]:
