@@ -10,7 +10,7 @@ namespace md {
 namespace {
 
 // In the order of dtypes.def.
-#define MD_DTYPE(name, type, category, short_name, python_name) DType::name,
+#define MD_DTYPE(name, ...) DType::name,
 constexpr DType kOrder[] = {
 #include "tensor/dtypes.def"
 };

@@ -74,7 +74,7 @@ struct ElementRow {
   void (*from_python)(void*, BorrowedRef);
 };
 constexpr ElementRow kElements[] = {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) {to_python<ctype>, from_python<ctype, DType::name>},
+#define MD_DTYPE(name, ctype, ...) {to_python<ctype>, from_python<ctype, DType::name>},
 #include "tensor/dtypes.def"
 #undef MD_DTYPE
 };

@@ -46,9 +46,17 @@ double flops_per_element(OpKind kind) {
       return 12;  // the exponential is most of it
     case OpKind::Reduction:
       return 1;
-    default:
-      return 4;
+    case OpKind::PointwiseUnary:
+    case OpKind::PointwiseBinary:
+    case OpKind::PointwiseTernary:
+    case OpKind::Compare:
+    case OpKind::Matmul:
+    case OpKind::Decomposition:
+    case OpKind::Random:
+    case OpKind::CallOut:
+      break;
   }
+  return 4;
 }
 
 // The length of the sums of a product.

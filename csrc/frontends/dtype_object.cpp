@@ -17,9 +17,7 @@ PyObject* dtype_reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(
 PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromSize_t(item_size(dtype_of(self))); }
 PyObject* get_is_floating_point(PyObject* self, void*) { return PyBool_FromLong(is_floating(dtype_of(self))); }
 PyObject* get_is_complex(PyObject*, void*) { return PyBool_FromLong(0); }
-PyObject* get_is_signed(PyObject* self, void*) {
-  return PyBool_FromLong(dtype_of(self) != DType::bool_ && dtype_of(self) != DType::uint8);
-}
+PyObject* get_is_signed(PyObject* self, void*) { return PyBool_FromLong(row(dtype_of(self)).is_signed); }
 
 PyMethodDef dtype_methods[] = {
     {"__reduce__", dtype_reduce, METH_NOARGS, nullptr},

@@ -1,23 +1,30 @@
 #include "frontends/promotion.h"
 
-#include "tensor/tensor_modes.h"
+#include <algorithm>
 
 namespace md {
 namespace {
 
 DTypeCategory category(DType dtype) { return row(dtype).category; }
 
-// Among the integers, uint8 is the only unsigned one: it meets int8 in int16, and any wider one in that.
+// The narrowest signed integer that holds whole numbers of so many bits.
+DType signed_integer(int digits) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const DTypeRow& row = kDTypes[i];
+    if (row.category == DTypeCategory::Integer && row.is_signed && row.digits >= digits) return static_cast<DType>(i);
+  }
+  return DType::int64;
+}
+
+// An unsigned one meets a signed one in the narrowest that holds both.
 DType promote_integers(DType a, DType b) {
-  bool unsigned_meets_int8 = (a == DType::uint8 && b == DType::int8) || (a == DType::int8 && b == DType::uint8);
-  if (unsigned_meets_int8) return DType::int16;
-  if (item_size(a) != item_size(b)) return item_size(a) > item_size(b) ? a : b;
-  return a;
+  if (row(a).is_signed != row(b).is_signed) return signed_integer(std::max(row(a).digits, row(b).digits));
+  return row(a).digits >= row(b).digits ? a : b;
 }
 
 DType promote_floats(DType a, DType b) {
-  bool two_halves = a != b && item_size(a) == 2 && item_size(b) == 2;
-  if (two_halves) return DType::float32;
+  bool two_halves = a != b && is_half(a) && is_half(b);
+  if (two_halves) return row(a).accumulator;
   return item_size(a) >= item_size(b) ? a : b;
 }
 
@@ -74,18 +81,6 @@ DType promote_types(DType a, DType b) {
       return promote_floats(a, b);
   }
   return a;
-}
-
-DType scalar_dtype(DTypeCategory scalar_category) {
-  switch (scalar_category) {
-    case DTypeCategory::Bool:
-      return DType::bool_;
-    case DTypeCategory::Integer:
-      return DType::int64;
-    case DTypeCategory::Floating:
-      break;
-  }
-  return default_dtype();
 }
 
 std::optional<DType> common_dtype(std::span<const PromotionOperand> operands) {

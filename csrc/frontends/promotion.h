@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tensor/ops/op_row.h"
+#include "tensor/tensor_modes.h"  // scalar_dtype
 
 namespace md {
 
@@ -30,8 +31,6 @@ std::optional<DType> promotion_target(const OpRow& row, std::span<const Promotio
 std::optional<DType> common_dtype(std::span<const PromotionOperand> operands);
 
 DType promote_types(DType a, DType b);
-// Dtype of a 0-d tensor made from a number: int64, bool or the default floating dtype.
-DType scalar_dtype(DTypeCategory category);
 
 // What an argument is to promotion: of Kind::Other if its parameter takes no part. Not for Tensor[] arguments.
 PromotionOperand promotion_operand(const Param& param, const Arg& arg);

@@ -61,9 +61,16 @@ bool takes_scalar_value(ParamType type, Scalar::Kind kind) {
       return kind != Scalar::Kind::Float;
     case ParamType::Bool:
       return kind == Scalar::Kind::Bool;
-    default:
+    case ParamType::Tensor:
+    case ParamType::TensorList:
+    case ParamType::IntList:
+    case ParamType::Dtype:
+    case ParamType::Str:
+    case ParamType::Device:
+    case ParamType::MemoryFormat:
       return false;
   }
+  return false;
 }
 
 bool operand_fits(const Param& param, const Operand& operand) {

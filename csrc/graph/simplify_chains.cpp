@@ -7,39 +7,12 @@ namespace {
 // Every value of `from` is a value of `to`, so that casting on from there gives the same.
 bool is_widening(DType from, DType to) {
   if (from == to) return true;
-  auto digits = [](DType dtype) {
-    switch (dtype) {
-      case DType::bool_:
-        return 1;
-      case DType::int8:
-        return 7;
-      case DType::uint8:
-        return 8;
-      case DType::int16:
-        return 15;
-      case DType::int32:
-        return 31;
-      case DType::int64:
-        return 63;
-      case DType::float16:
-        return 11;
-      case DType::bfloat16:
-        return 8;
-      case DType::float32:
-        return 24;
-      case DType::float64:
-        return 53;
-    }
-    return 0;
-  };
+  const DTypeRow &narrow = row(from), &wide = row(to);
   if (is_floating(from)) {
-    bool wider_range = to == DType::float64 || to == DType::float32;
-    return is_floating(to) && wider_range && digits(from) < digits(to);
+    return is_floating(to) && narrow.digits < wide.digits && narrow.exponent_bits <= wide.exponent_bits;
   }
-  bool from_signed = from != DType::bool_ && from != DType::uint8;
-  bool to_signed = to != DType::bool_ && to != DType::uint8;
-  if (is_floating(to)) return to != DType::float16 && digits(from) <= digits(to);
-  return digits(from) <= digits(to) && (!from_signed || to_signed) && to != DType::bool_;
+  if (is_floating(to)) return to != DType::float16 && narrow.digits <= wide.digits;
+  return narrow.digits <= wide.digits && (!narrow.is_signed || wide.is_signed) && to != DType::bool_;
 }
 
 // The value that a cast or transpose is applied to.

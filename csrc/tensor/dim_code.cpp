@@ -139,9 +139,13 @@ std::optional<int64_t> DimCode::evaluate(std::span<const int64_t> values) const 
       case Op::Multiply:
         if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;
         break;
-      default:
+      case Op::FloorDivide:
         if (b == 0 || (a == INT64_MIN && b == -1)) return std::nullopt;
         result = a / b - (a % b != 0 && (a < 0) != (b < 0));
+        break;
+      case Op::Number:
+      case Op::Symbol:
+        break;
     }
     stack[top - 1] = result;
   }

@@ -19,23 +19,41 @@ struct BFloat16 {
 };
 
 enum class DType : uint8_t {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) name,
+#define MD_DTYPE(name, ...) name,
 #include "tensor/dtypes.def"
 #undef MD_DTYPE
 };
 
 enum class DTypeCategory : uint8_t { Bool, Integer, Floating };
+// The numbers are DLPack's.
+enum class DLPackKind : uint8_t { Int = 0, UInt = 1, Float = 2, BFloat = 4, Bool = 6 };
+
+// nullptr: the other side has no such dtype.
+struct DTypeNames {
+  DLPackKind dlpack;
+  const char* buffer;  // struct's letter in the buffer protocol
+  const char* numpy;
+  const char* torch;  // "FloatTensor", after "torch."
+  const char* safetensors;
+};
 
 struct DTypeRow {
   const char* name;        // "float32", printed as minidynamo.float32
   const char* short_name;  // "f32", in graph_code
+  const char* type_name;   // "float", in C++
   DTypeCategory category;
   uint8_t size;  // bytes
+  bool is_signed;
+  uint8_t digits;         // all whole numbers of so many bits are values
+  uint8_t exponent_bits;  // 0 for whole numbers
+  DType accumulator;      // what kernels compute in
+  DTypeNames names;
 };
 
 inline constexpr DTypeRow kDTypes[] = {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) \
-  {python_name, short_name, DTypeCategory::category, sizeof(ctype)},
+#define MD_DTYPE(name, ctype, category, short_name, python_name, is_signed, digits, exponent, accumulator, ...) \
+  {python_name, short_name, #ctype,   DTypeCategory::category, sizeof(ctype),                                   \
+   is_signed,   digits,     exponent, DType::accumulator,      __VA_ARGS__},
 #include "tensor/dtypes.def"
 #undef MD_DTYPE
 };
@@ -44,5 +62,12 @@ inline constexpr int kDTypeCount = sizeof(kDTypes) / sizeof(kDTypes[0]);
 inline const DTypeRow& row(DType dtype) { return kDTypes[static_cast<int>(dtype)]; }
 inline size_t item_size(DType dtype) { return row(dtype).size; }
 inline bool is_floating(DType dtype) { return row(dtype).category == DTypeCategory::Floating; }
+// Floats of 16 bits: kernels compute them in wider ones.
+inline bool is_half(DType dtype) { return row(dtype).accumulator != dtype; }
+// All whole numbers from 0 to this one are values.
+inline int64_t largest_exact(DType dtype) {
+  uint64_t end = uint64_t{1} << row(dtype).digits;
+  return static_cast<int64_t>(is_floating(dtype) ? end : end - 1);
+}
 
 }  // namespace md

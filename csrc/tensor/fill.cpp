@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "tensor/dtype_dispatch.h"
 #include "tensor/numeric_cast.h"
 
 namespace md {
@@ -51,26 +52,13 @@ bool fits_type<BFloat16>(const Scalar& value) {
 }  // namespace
 
 bool fits(DType dtype, const Scalar& value) {
-  switch (dtype) {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) \
-  case DType::name:                                              \
-    return fits_type<ctype>(value);
-#include "tensor/dtypes.def"
-#undef MD_DTYPE
-  }
-  return true;
+  return with_type(dtype, [&]<typename T>() { return fits_type<T>(value); });
 }
 
 void store_scalar(DType dtype, const Scalar& value, void* dst) {
-  switch (dtype) {
-#define MD_DTYPE(name, ctype, category, short_name, python_name)                                         \
-  case DType::name:                                                                                      \
-    *static_cast<ctype*>(dst) =                                                                          \
-        value.is_float() ? numeric_cast<ctype>(value.as_double()) : numeric_cast<ctype>(value.as_int()); \
-    return;
-#include "tensor/dtypes.def"
-#undef MD_DTYPE
-  }
+  with_type(dtype, [&]<typename T>() {
+    *static_cast<T*>(dst) = value.is_float() ? numeric_cast<T>(value.as_double()) : numeric_cast<T>(value.as_int());
+  });
 }
 
 Scalar load_scalar(DType dtype, const void* src) {
@@ -79,9 +67,10 @@ Scalar load_scalar(DType dtype, const void* src) {
       return Scalar(*static_cast<const bool*>(src));
     case DTypeCategory::Integer:
       return Scalar(convert_element<int64_t>(dtype, src));
-    default:
-      return Scalar(convert_element<double>(dtype, src));
+    case DTypeCategory::Floating:
+      break;
   }
+  return Scalar(convert_element<double>(dtype, src));
 }
 
 void fill_elements(DType dtype, const void* src, void* dst, int64_t n) {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tensor/dtype.h"
+#include "tensor/dtype_dispatch.h"
 
 namespace md {
 
@@ -38,14 +38,7 @@ inline auto comparable(T value) {
 
 template <typename To>
 inline To convert_element(DType dtype, const void* src) {
-  switch (dtype) {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) \
-  case DType::name:                                              \
-    return numeric_cast<To>(*static_cast<const ctype*>(src));
-#include "tensor/dtypes.def"
-#undef MD_DTYPE
-  }
-  return To{};
+  return with_type(dtype, [&]<typename T>() { return numeric_cast<To>(*static_cast<const T*>(src)); });
 }
 
 }  // namespace md

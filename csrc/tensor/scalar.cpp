@@ -26,9 +26,10 @@ std::string Scalar::str() const {
       return int_ != 0 ? "True" : "False";
     case Kind::Int:
       return std::to_string(int_);
-    default:
-      return float_str(float_);
+    case Kind::Float:
+      break;
   }
+  return float_str(float_);
 }
 
 bool identical(const Scalar& a, const Scalar& b) {

@@ -23,4 +23,16 @@ void set_default_dtype(DType dtype) {
   current_default.store(dtype, std::memory_order_relaxed);
 }
 
+DType scalar_dtype(DTypeCategory category) {
+  switch (category) {
+    case DTypeCategory::Bool:
+      return DType::bool_;
+    case DTypeCategory::Integer:
+      return DType::int64;
+    case DTypeCategory::Floating:
+      break;
+  }
+  return default_dtype();
+}
+
 }  // namespace md

@@ -12,9 +12,16 @@ std::optional<dnnl::memory::data_type> data_type(DType dtype) {
       return dnnl::memory::data_type::bf16;
     case DType::float16:
       return dnnl::memory::data_type::f16;
-    default:
-      return std::nullopt;
+    case DType::bool_:
+    case DType::uint8:
+    case DType::int8:
+    case DType::int16:
+    case DType::int32:
+    case DType::int64:
+    case DType::float64:
+      break;
   }
+  return std::nullopt;
 }
 
 const dnnl::engine& engine() {

@@ -25,10 +25,10 @@ int64_t round_up(int64_t value, int64_t step) { return ceil_div(value, step) * s
 
 // Multiplications in a nanosecond, one thread.
 double rate(DType dtype) {
-  switch (dtype) {
-    case DType::float64:
+  switch (row(dtype).size) {
+    case 8:
       return 20;
-    case DType::float32:
+    case 4:
       return 50;
     default:
       return 100;

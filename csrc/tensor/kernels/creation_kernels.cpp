@@ -43,7 +43,7 @@ void generate(const Tensor& out, DType computed, const Function& function) {
 
 // torch writes a single element without a look at what the half types hold.
 void require_fill_fits(const OpCall& call, const Tensor& out, const Scalar& value) {
-  bool single_half = out->numel() == 1 && is_floating(out->dtype()) && item_size(out->dtype()) == 2;
+  bool single_half = out->numel() == 1 && is_half(out->dtype());
   if (!single_half) require_fits(call, out->dtype(), value);
 }
 

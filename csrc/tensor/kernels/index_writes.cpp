@@ -3,6 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "tensor/dtype_dispatch.h"
 #include "tensor/fill.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/numeric_cast.h"
@@ -55,14 +56,7 @@ void copy_run(size_t item, const char* src, char* dst, int64_t n) {
 }
 
 AddElement add_element(DType dtype) {
-  switch (dtype) {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) \
-  case DType::name:                                              \
-    return add_typed<ctype>;
-#include "tensor/dtypes.def"
-#undef MD_DTYPE
-  }
-  return nullptr;
+  return with_type(dtype, []<typename T>() -> AddElement { return add_typed<T>; });
 }
 
 OneElement::OneElement(const OpCall& call, const Arg& value, DType dtype, bool checks) {

@@ -289,9 +289,12 @@ void multiply(const Tensor& left, const Tensor& right, const Tensor& out, bool r
       return multiply_each<int16_t>(p, a, b, multiply_integers<int16_t>);
     case DType::int32:
       return multiply_each<int32_t>(p, a, b, multiply_integers<int32_t>);
-    default:
+    case DType::int64:
       return multiply_each<int64_t>(p, a, b, multiply_integers<int64_t>);
+    case DType::bool_:
+      break;
   }
+  MD_ASSERT(false, "matrix product of ", row(out->dtype()).name);
 }
 
 // out = function(out, other), broadcasting other: bias and beta * self.

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tensor/dtype_dispatch.h"
 #include "tensor/numeric_cast.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
@@ -115,13 +116,7 @@ void max_pool(const OpCall& call, std::span<Tensor> outs, int spatial, RangeOf r
   if (outs[0]->numel() == 0) return;
   Tensor self = as_contiguous(tensor_arg(call, 0), outs[0]->dtype());
   WindowGeometry geometry = geometry_of(call, self, outs[0], spatial);
-  switch (self->dtype()) {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) \
-  case DType::name:                                              \
-    return max_windows<ctype>(geometry, self, outs, range_of);
-#include "tensor/dtypes.def"
-#undef MD_DTYPE
-  }
+  with_type(self->dtype(), [&]<typename T>() { max_windows<T>(geometry, self, outs, range_of); });
 }
 
 // Of one window for each plane.

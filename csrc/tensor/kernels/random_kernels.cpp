@@ -26,19 +26,6 @@ uint64_t below(uint64_t count, uint64_t word) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(word) * count) >> 64);
 }
 
-int significand_bits(DType dtype) {
-  switch (dtype) {
-    case DType::float64:
-      return 53;
-    case DType::float32:
-      return 24;
-    case DType::float16:
-      return 11;
-    default:
-      return 8;
-  }
-}
-
 // Words of consecutive blocks.
 struct Words {
   const uint32_t* words;
@@ -72,7 +59,7 @@ void generate(const Tensor& out, const Fill& fill) {
 // In [0, 1), with as many bits as the dtype's significand has, so that rounding never gives 1.
 template <typename T>
 void uniform(const Tensor& out) {
-  int bits = significand_bits(out->dtype());
+  int bits = row(out->dtype()).digits;
   T scale = static_cast<T>(std::ldexp(1.0, -bits));
   generate<T>(out, [=](Words words, T* values) {
     for (int64_t i = 0; i < words.n; ++i) {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "tensor/dtype_dispatch.h"
 #include "tensor/numeric_cast.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
@@ -83,14 +84,9 @@ void sort(const OpCall& call, int dim_arg, bool descending, const Tensor* values
   int64_t kept = indices->rank() == 0 ? 1 : indices->sizes()[dim];
   Tensor sorted_indices = Tensor::empty(TensorSpec::contiguous(DType::int64, index_lines.spec().sizes));
   Tensor sorted = Tensor::empty(TensorSpec::contiguous(self->dtype(), index_lines.spec().sizes));
-  switch (self->dtype()) {
-#define MD_DTYPE(name, ctype, category, short_name, python_name)                                              \
-  case DType::name:                                                                                           \
-    sort_lines<ctype>(lines, length, kept, descending, sorted.data<ctype>(), sorted_indices.data<int64_t>()); \
-    break;
-#include "tensor/dtypes.def"
-#undef MD_DTYPE
-  }
+  with_type(self->dtype(), [&]<typename T>() {
+    sort_lines<T>(lines, length, kept, descending, sorted.data<T>(), sorted_indices.data<int64_t>());
+  });
   copy_elements(sorted_indices, index_lines);
   if (values != nullptr) copy_elements(sorted, dim_last(*values, dim));
 }

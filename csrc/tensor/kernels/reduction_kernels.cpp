@@ -1,6 +1,8 @@
 // sum, mean, prod, amax, amin, any, all: folds with one pointwise function.
 #include <cstring>
+#include <type_traits>
 
+#include "tensor/dtype_dispatch.h"
 #include "tensor/fill.h"
 #include "tensor/kernels/reduction.h"
 #include "tensor/ops/call_args.h"
@@ -24,32 +26,26 @@ struct Fold {
   double divisor = 1;
 };
 
-DType accumulator_dtype(DType dtype) { return scalar_operand_dtype(dtype); }
-
 template <typename T>
 void fold_values(Pointwise function, const T* src, int64_t n, T* total) {
   using Word = std::conditional_t<std::is_integral_v<T>,
                                   std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>, T>;
   T value = *total;
-  switch (function) {
-    case Pointwise::add:
-      for (int64_t i = 0; i < n; ++i) value = static_cast<T>(static_cast<Word>(value) + static_cast<Word>(src[i]));
-      break;
-    case Pointwise::mul:
-      for (int64_t i = 0; i < n; ++i) {
-        if constexpr (sizeof(T) < sizeof(int)) {
-          value = static_cast<T>(static_cast<unsigned>(value) * static_cast<unsigned>(src[i]));
-        } else {
-          value = static_cast<T>(static_cast<Word>(value) * static_cast<Word>(src[i]));
-        }
+  if (function == Pointwise::add) {
+    for (int64_t i = 0; i < n; ++i) value = static_cast<T>(static_cast<Word>(value) + static_cast<Word>(src[i]));
+  } else if (function == Pointwise::mul) {
+    for (int64_t i = 0; i < n; ++i) {
+      if constexpr (sizeof(T) < sizeof(int)) {
+        value = static_cast<T>(static_cast<unsigned>(value) * static_cast<unsigned>(src[i]));
+      } else {
+        value = static_cast<T>(static_cast<Word>(value) * static_cast<Word>(src[i]));
       }
-      break;
-    case Pointwise::maximum:
-      for (int64_t i = 0; i < n; ++i) value = (value > src[i]) | (value != value) ? value : src[i];
-      break;
-    default:
-      for (int64_t i = 0; i < n; ++i) value = (value < src[i]) | (value != value) ? value : src[i];
-      break;
+    }
+  } else if (function == Pointwise::maximum) {
+    for (int64_t i = 0; i < n; ++i) value = (value > src[i]) | (value != value) ? value : src[i];
+  } else {
+    MD_ASSERT(function == Pointwise::minimum, "no such fold");
+    for (int64_t i = 0; i < n; ++i) value = (value < src[i]) | (value != value) ? value : src[i];
   }
   *total = value;
 }
@@ -90,24 +86,15 @@ bool fold_fast(Pointwise function, DType dtype, const void* src, int64_t n, void
 // total = function(total, every element of src).
 void fold_run(Pointwise function, DType dtype, const void* src, int64_t n, void* total) {
   if (fold_fast(function, dtype, src, n, total)) return;
-  switch (dtype) {
-    case DType::bool_:
-      return fold_bools(function, static_cast<const bool*>(src), n, static_cast<bool*>(total));
-    case DType::uint8:
-      return fold_values(function, static_cast<const uint8_t*>(src), n, static_cast<uint8_t*>(total));
-    case DType::int8:
-      return fold_values(function, static_cast<const int8_t*>(src), n, static_cast<int8_t*>(total));
-    case DType::int16:
-      return fold_values(function, static_cast<const int16_t*>(src), n, static_cast<int16_t*>(total));
-    case DType::int32:
-      return fold_values(function, static_cast<const int32_t*>(src), n, static_cast<int32_t*>(total));
-    case DType::int64:
-      return fold_values(function, static_cast<const int64_t*>(src), n, static_cast<int64_t*>(total));
-    case DType::float32:
-      return fold_values(function, static_cast<const float*>(src), n, static_cast<float*>(total));
-    default:
-      return fold_values(function, static_cast<const double*>(src), n, static_cast<double*>(total));
-  }
+  with_type(dtype, [&]<typename T>() {
+    if constexpr (std::is_same_v<T, bool>) {
+      fold_bools(function, static_cast<const bool*>(src), n, static_cast<bool*>(total));
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      fold_values(function, static_cast<const T*>(src), n, static_cast<T*>(total));
+    } else {
+      MD_ASSERT(false, "a fold in ", row(dtype).name);
+    }
+  });
 }
 
 class Folder {
@@ -306,23 +293,23 @@ void sum_kernel(const OpCall& call, std::span<Tensor> outs) {
   if (outs[0]->dtype() == DType::bool_) {
     return fold(call, {Pointwise::maximum, DType::bool_, Scalar(false)}, outs[0]);
   }
-  fold(call, {Pointwise::add, accumulator_dtype(outs[0]->dtype()), Scalar(int64_t{0})}, outs[0]);
+  fold(call, {Pointwise::add, row(outs[0]->dtype()).accumulator, Scalar(int64_t{0})}, outs[0]);
 }
 
 void prod_kernel(const OpCall& call, std::span<Tensor> outs) {
-  fold(call, {Pointwise::mul, accumulator_dtype(outs[0]->dtype()), Scalar(int64_t{1})}, outs[0]);
+  fold(call, {Pointwise::mul, row(outs[0]->dtype()).accumulator, Scalar(int64_t{1})}, outs[0]);
 }
 
 void mean_kernel(const OpCall& call, std::span<Tensor> outs) {
-  fold(call, {Pointwise::add, accumulator_dtype(outs[0]->dtype()), Scalar(int64_t{0})}, outs[0], true);
+  fold(call, {Pointwise::add, row(outs[0]->dtype()).accumulator, Scalar(int64_t{0})}, outs[0], true);
 }
 
 void amax_kernel(const OpCall& call, std::span<Tensor> outs) {
-  fold(call, {Pointwise::maximum, accumulator_dtype(outs[0]->dtype()), Scalar(int64_t{0})}, outs[0]);
+  fold(call, {Pointwise::maximum, row(outs[0]->dtype()).accumulator, Scalar(int64_t{0})}, outs[0]);
 }
 
 void amin_kernel(const OpCall& call, std::span<Tensor> outs) {
-  fold(call, {Pointwise::minimum, accumulator_dtype(outs[0]->dtype()), Scalar(int64_t{0})}, outs[0]);
+  fold(call, {Pointwise::minimum, row(outs[0]->dtype()).accumulator, Scalar(int64_t{0})}, outs[0]);
 }
 
 void any_kernel(const OpCall& call, std::span<Tensor> outs) {

@@ -1,5 +1,6 @@
 // round(decimals=n): to multiples of a power of ten.
 #include <cmath>
+#include <type_traits>
 
 #include "tensor/numeric_cast.h"
 #include "tensor/ops/call_args.h"
@@ -33,16 +34,13 @@ void round_all(const Tensor& self, int64_t decimals, const Tensor& out) {
 void round_decimals_kernel(const OpCall& call, std::span<Tensor> outs) {
   Tensor self = as_contiguous(tensor_arg(call, 0), tensor_arg(call, 0)->dtype());
   int64_t decimals = int_arg(call, 1);
-  switch (self->dtype()) {
-    case DType::float16:
-      return round_all<Half>(self, decimals, outs[0]);
-    case DType::bfloat16:
-      return round_all<BFloat16>(self, decimals, outs[0]);
-    case DType::float32:
-      return round_all<float>(self, decimals, outs[0]);
-    default:
-      return round_all<double>(self, decimals, outs[0]);
-  }
+  with_type(self->dtype(), [&]<typename T>() {
+    if constexpr (std::is_integral_v<T>) {
+      MD_ASSERT(false, "decimals of ", row(self->dtype()).name);
+    } else {
+      round_all<T>(self, decimals, outs[0]);
+    }
+  });
 }
 
 }  // namespace md

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "tensor/dtype_dispatch.h"
 #include "tensor/kernels/index_writes.h"
 #include "tensor/numeric_cast.h"
 #include "tensor/ops/kernels.h"
@@ -167,14 +168,7 @@ void combine_typed(bool multiplies, void* to, const void* from) {
 
 using CombineElement = void (*)(bool multiplies, void* to, const void* from);
 CombineElement combine_element(DType dtype) {
-  switch (dtype) {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) \
-  case DType::name:                                              \
-    return combine_typed<ctype>;
-#include "tensor/dtypes.def"
-#undef MD_DTYPE
-  }
-  return nullptr;
+  return with_type(dtype, []<typename T>() -> CombineElement { return combine_typed<T>; });
 }
 
 }  // namespace

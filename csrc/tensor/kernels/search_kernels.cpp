@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tensor/dtype_dispatch.h"
 #include "tensor/kernels/reduction.h"
 #include "tensor/numeric_cast.h"
 #include "tensor/ops/call_args.h"
@@ -67,14 +68,7 @@ int64_t find_in_run(const ReductionSpace& space, const char* data, bool largest)
 using Finder = int64_t (*)(const ReductionSpace&, const char*, bool);
 
 Finder finder(DType dtype) {
-  switch (dtype) {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) \
-  case DType::name:                                              \
-    return find_in_run<ctype>;
-#include "tensor/dtypes.def"
-#undef MD_DTYPE
-  }
-  return nullptr;
+  return with_type(dtype, []<typename T>() -> Finder { return find_in_run<T>; });
 }
 
 // values may be null: indices only.
@@ -123,13 +117,7 @@ void search_sorted_kernel(const OpCall& call, std::span<Tensor> outs) {
   Tensor boundaries = as_contiguous(tensor_arg(call, 0), tensor_arg(call, 0)->dtype());
   Tensor values = as_contiguous(tensor_arg(call, 1), boundaries->dtype());
   bool right = bool_arg(call, 2);
-  switch (boundaries->dtype()) {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) \
-  case DType::name:                                              \
-    return search_lines<ctype>(boundaries, values, right, outs[0]);
-#include "tensor/dtypes.def"
-#undef MD_DTYPE
-  }
+  with_type(boundaries->dtype(), [&]<typename T>() { search_lines<T>(boundaries, values, right, outs[0]); });
 }
 
 void argmax_kernel(const OpCall& call, std::span<Tensor> outs) { search(call, true, nullptr, outs[0]); }

@@ -40,14 +40,6 @@ constexpr std::array<CheckedRow, static_cast<size_t>(kPointwiseCount)> make_rows
 }
 constexpr auto kRows = make_rows();
 
-constexpr std::string_view kTypeNames[] = {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) #ctype,
-#include "tensor/dtypes.def"
-#undef MD_DTYPE
-};
-
-bool is_half(DType dtype) { return is_floating(dtype) && item_size(dtype) == 2; }
-
 }  // namespace
 
 std::optional<DType> checked_operand(int row, int operand, DType dtype) {
@@ -70,7 +62,7 @@ std::optional<DType> checked_operand(int row, int operand, DType dtype) {
 bool checks_param(int row) { return kRows[static_cast<size_t>(row)].param; }
 
 void raise_does_not_fit(const std::string& op, DType dtype) {
-  std::string_view name = kTypeNames[static_cast<size_t>(dtype)];
+  std::string_view name = row(dtype).type_name;
   if (name.starts_with("::md::")) name.remove_prefix(6);
   bool own = is_half(dtype);
   // torch's table of types says int for int32_t alone.

@@ -38,17 +38,6 @@ void push(const OpCall& call, std::vector<OutSpec>& outs, DType dtype, DimVec si
 
 std::optional<DType> dtype_arg(const OpCall& call) { return optional_dtype_arg(call, call.row.schema.find("dtype")); }
 
-DType dtype_of_number(const Scalar& value) {
-  switch (value.category()) {
-    case DTypeCategory::Floating:
-      return default_dtype();
-    case DTypeCategory::Integer:
-      return DType::int64;
-    default:
-      return DType::bool_;
-  }
-}
-
 }  // namespace
 
 // empty, zeros, ones, rand, randn.
@@ -66,7 +55,7 @@ void creation_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 void manual_seed_shape(const OpCall&, std::vector<OutSpec>&) {}
 
 void full_shape(const OpCall& call, std::vector<OutSpec>& outs) {
-  push(call, outs, dtype_arg(call).value_or(dtype_of_number(scalar_arg(call, 1))), dims_arg(call, 0));
+  push(call, outs, dtype_arg(call).value_or(scalar_dtype(scalar_arg(call, 1).category())), dims_arg(call, 0));
 }
 
 ArangeRange arange_range(const OpCall& call) {
@@ -148,37 +137,11 @@ IntRange randint_range(const OpCall& call) {
   return {low < 0 ? 0 : int_arg(call, low), int_arg(call, call.row.schema.find("high"))};
 }
 
-// Whole numbers up to this one are all different in the dtype.
-static int64_t largest_exact(DType dtype) {
-  switch (dtype) {
-    case DType::bool_:
-      return 1;
-    case DType::uint8:
-      return UINT8_MAX;
-    case DType::int8:
-      return INT8_MAX;
-    case DType::int16:
-      return INT16_MAX;
-    case DType::int32:
-      return INT32_MAX;
-    case DType::float32:
-      return int64_t{1} << 24;
-    case DType::float16:
-      return int64_t{1} << 11;
-    case DType::bfloat16:
-      return int64_t{1} << 8;
-    case DType::float64:
-      return int64_t{1} << 53;
-    default:
-      return INT64_MAX;
-  }
-}
-
 // What the dtype can hold at all; floats round whole numbers.
 static bool holds(DType dtype, int64_t value) {
   if (dtype == DType::float16) return std::abs(value) <= 65504;
   if (is_floating(dtype) || dtype == DType::int64) return true;
-  int64_t least = dtype == DType::bool_ || dtype == DType::uint8 ? 0 : -largest_exact(dtype) - 1;
+  int64_t least = row(dtype).is_signed ? -largest_exact(dtype) - 1 : 0;
   return value >= least && value <= largest_exact(dtype);
 }
 

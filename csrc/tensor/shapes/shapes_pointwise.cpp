@@ -45,7 +45,7 @@ DType number_dtype(const OpCall& call, const PointwiseForm& form, int first) {
       case DTypeCategory::Integer:
         result = DType::int64;
         break;
-      default:
+      case DTypeCategory::Bool:
         break;
     }
   }

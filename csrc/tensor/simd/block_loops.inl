@@ -542,7 +542,7 @@ constexpr void fill_folds(LoopTable& table, DType dtype) {
 }
 
 constexpr void fill_blocks(LoopTable& table) {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) fill_folds<ctype>(table, DType::name);
+#define MD_DTYPE(name, ctype, ...) fill_folds<ctype>(table, DType::name);
 #include "tensor/dtypes.def"
 #undef MD_DTYPE
   table.sum_f32 = sum_run<float>;

@@ -51,7 +51,7 @@ PointwiseLoop pointwise_loop(int row, DType dtype, unsigned scalar_mask) {
 
 bool pointwise_supports(int row, DType dtype) { return loops().pointwise[row][static_cast<int>(dtype)][0] != nullptr; }
 
-DType scalar_operand_dtype(DType dtype) { return is_floating(dtype) && item_size(dtype) == 2 ? DType::float32 : dtype; }
+DType scalar_operand_dtype(DType dtype) { return row(dtype).accumulator; }
 
 DType pointwise_result_dtype(int row, DType dtype) {
   return row_at(row).result == PointwiseResult::Bool ? DType::bool_ : dtype;

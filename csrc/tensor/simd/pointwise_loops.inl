@@ -273,8 +273,7 @@ constexpr void fill_masks(PointwiseLoop* masks) {
 
 template <typename F>
 constexpr void fill_dtypes(PointwiseLoop (*dtypes)[4]) {
-#define MD_DTYPE(name, ctype, category, short_name, python_name) \
-  fill_masks<F, ctype>(dtypes[static_cast<int>(DType::name)]);
+#define MD_DTYPE(name, ctype, ...) fill_masks<F, ctype>(dtypes[static_cast<int>(DType::name)]);
 #include "tensor/dtypes.def"
 #undef MD_DTYPE
 }

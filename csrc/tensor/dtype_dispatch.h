@@ -1,0 +1,20 @@
+// From a dtype to the C++ type of its elements.
+#pragma once
+#include "tensor/dtype.h"
+
+namespace md {
+
+// f.operator()<T>(), as in with_type(dtype, [&]<typename T>() { ... }): compiled for every row of dtypes.def.
+template <typename F>
+decltype(auto) with_type(DType dtype, F&& f) {
+  switch (dtype) {
+#define MD_DTYPE(name, ctype, ...) \
+  case DType::name:                \
+    return f.template operator()<ctype>();
+#include "tensor/dtypes.def"
+#undef MD_DTYPE
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace md
