@@ -53,7 +53,7 @@ bool is_plain(const OpRow& row, const CallValues& values) {
   const Schema& schema = row.schema;
   int given = values.positional_count();
   if (values.kw_names() || given > schema.positional_count()) return false;
-  if ((row.faces & kNeedsTensor) && given > 0 && !is_tensor(values[0])) return false;
+  if (row.has(kNeedsTensor) && given > 0 && !is_tensor(values[0])) return false;
   for (int i = 0; i < static_cast<int>(schema.params.size()); ++i) {
     const Param& param = schema.params[i];
     if (i < given ? param.variadic_ints : !param.default_value) return false;

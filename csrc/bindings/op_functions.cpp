@@ -95,8 +95,8 @@ constexpr OpAlias kAliases[] = {
 // One Python name of the table and the first of its rows: the one that a callable stands for.
 struct NamedOp {
   std::string name;
-  size_t index;    // of its first row
-  uint16_t faces;  // of all its rows
+  size_t index;   // of its first row
+  uint8_t faces;  // of all its rows
 };
 
 std::vector<NamedOp> named_ops() {
@@ -107,7 +107,7 @@ std::vector<NamedOp> named_ops() {
     static_rows[i] = rows[i];
     std::vector<const OpRow*> overloads = op_overloads(python_name(*rows[i]));
     if (overloads[0] != rows[i]) continue;
-    uint16_t faces = 0;
+    uint8_t faces = 0;
     for (const OpRow* row : overloads) faces |= row->faces;
     ops.push_back({std::string(python_name(*rows[i])), i, faces});
   }
@@ -174,13 +174,13 @@ std::vector<PyMethodDef> op_method_defs() {
 }
 
 Ref make_op_functions() {
-  return make_functions([](uint16_t faces) { return (faces & kFunction) != 0; }, "minidynamo");
+  return make_functions([](uint8_t faces) { return (faces & kFunction) != 0; }, "minidynamo");
 }
 Ref make_functional_functions() {
-  return make_functions([](uint16_t faces) { return (faces & kFunctional) != 0; }, "minidynamo.nn.functional");
+  return make_functions([](uint8_t faces) { return (faces & kFunctional) != 0; }, "minidynamo.nn.functional");
 }
 Ref make_prims_functions() {
-  return make_functions([](uint16_t faces) { return (faces & kPythonFaces) == 0; }, "minidynamo.ops.prims");
+  return make_functions([](uint8_t faces) { return faces == 0; }, "minidynamo.ops.prims");
 }
 
 void register_op_methods() {

@@ -138,7 +138,7 @@ struct Overloads {
 };
 
 bool has_operand(const OpRow& row, std::span<const ValueForm> forms) {
-  return !(row.faces & kNeedsTensor) || std::ranges::find(forms, ValueForm::Tensor) != forms.end();
+  return !row.has(kNeedsTensor) || std::ranges::find(forms, ValueForm::Tensor) != forms.end();
 }
 
 bool forms_fit(const Schema& schema, const BoundCall& call, std::span<const ValueForm> forms) {

@@ -35,7 +35,7 @@ class OpCapture {
 
   ValuePtr run(const CallArgs& args, CallForm form) {
     bind(args);
-    if (row_->faces & kEagerOnly) graph_break(BreakReason::data_dependent_shape, std::string(python_name(*row_)));
+    if (row_->has(kEagerOnly)) graph_break(BreakReason::data_dependent_shape, std::string(python_name(*row_)));
     refuse_new_leaves();
     promote_operands();
     give_numbers_their_dtype();
@@ -477,7 +477,7 @@ ValuePtr Walk::call_op(const OpRow& row, const CallArgs& args, CallForm form) {
   if (row.takes_generator() && args.keyword("generator") != nullptr)
     return call_op(row, without_generator(*this, row, args), form);
   if (args.keyword("out") != nullptr && row.takes_out()) return call_with_out(row, args, form);
-  if (row.faces & kEagerOnly) graph_break(BreakReason::data_dependent_shape, row.name);
+  if (row.has(kEagerOnly)) graph_break(BreakReason::data_dependent_shape, row.name);
   return OpCapture(*this, row).run(args, form);
 }
 

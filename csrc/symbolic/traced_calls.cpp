@@ -123,7 +123,7 @@ bool results_require_grad(const Capture& capture, const Node& node) {
 
 std::vector<Tensor> WalkRecorder::record(const OpRow& row, std::span<const Arg> args) {
   Capture& capture = capture_of_args(args);
-  if (row.kind == OpKind::CallOut || (row.faces & kEagerOnly))
+  if (row.kind == OpKind::CallOut || row.has(kEagerOnly))
     raise(ErrorKind::NotImplemented, python_name(row), "() cannot be recorded");
   std::vector<Operand> operands(args.size());
   for (size_t i = 0; i < args.size(); ++i) std::visit(SetOperand{capture, operands[i]}, args[i]);

@@ -3,7 +3,7 @@
 namespace md {
 
 bool passes_gradient(const OpRow& row) {
-  return row.kind != OpKind::Creation && row.kind != OpKind::Random && !(row.faces & kCutsGradient);
+  return row.kind != OpKind::Creation && row.kind != OpKind::Random && !row.has(kCutsGradient);
 }
 
 }  // namespace md

@@ -69,38 +69,69 @@ struct CallOut {
 };
 
 // Where Python sees the op: function minidynamo.f, method Tensor.f, operator slot, minidynamo.nn.functional.f, method
-// Tensor.f_ that writes the result into argument 0. The other bits say what the op depends on. kEagerOnly: what it gives
-// depends on data or storage, so that no graph holds it. kChecksElements: its kernel fails for some elements of its
-// tensors (an index outside; integers where it is pointwise). kChecksNumber: for some values of its number.
-// kNeedsTensor: of operands that may be numbers one is a tensor. kIsArgument: a result of as many dims that is no copy is
-// argument 0 itself. kCutsGradient: the result requires no grad whatever its operands do.
-enum OpFace : uint16_t {
-  kFunction = 1,
-  kMethod = 2,
-  kOperator = 4,
-  kFunctional = 8,
-  kInPlace = 16,
-  kEagerOnly = 32,
-  kChecksElements = 64,
-  kChecksNumber = 128,
-  kNeedsTensor = 256,
-  kIsArgument = 512,
-  kCutsGradient = 1024,
+// Tensor.f_ that writes the result into argument 0.
+enum OpFace : uint8_t { kUnseen = 0, kFunction = 1, kMethod = 2, kOperator = 4, kFunctional = 8, kInPlace = 16 };
+
+// What the op depends on. kEagerOnly: what it gives depends on data or storage, so that no graph holds it. kChecksElements: its
+// kernel fails for some elements of its tensors (an index outside; integers where it is pointwise). kChecksNumber: for some values
+// of its number. kNeedsTensor: of operands that may be numbers one is a tensor. kIsArgument: a result of as many dims that is no
+// copy is argument 0 itself. kCutsGradient: the result requires no grad whatever its operands do.
+enum OpTrait : uint8_t {
+  kPlain = 0,
+  kEagerOnly = 1,
+  kChecksElements = 2,
+  kChecksNumber = 4,
+  kNeedsTensor = 8,
+  kIsArgument = 16,
+  kCutsGradient = 32,
 };
-constexpr uint16_t kPythonFaces = kFunction | kMethod | kOperator | kFunctional | kInPlace;
+
+// What passes and fusion may take the op for; they never look at its name.
+enum class OpRole : uint8_t {
+  None,
+  Sum,  // of dims, argument 1; so are the next ones
+  Mean,
+  Largest,
+  Smallest,
+  Variance,
+  Deviation,
+  Index,        // self, indices, dims
+  IndexSelect,  // self, dim, index
+  Embedding,    // index, table
+  IndexAdd,     // self, dim, index, source, alpha
+  Matmul,       // self, other
+  Linear,       // input, weight, bias
+  Addmm,        // self, mat1, mat2, beta, alpha
+  Convolution,
+  Softmax,      // self, dim, dtype
+  Permutation,  // a view with the dims in another order
+  Select,       // a view: self, dim, index
+  Conversion,   // a copy where the dtype is another one
+};
+
+struct OpTraits {
+  uint8_t bits = 0;  // OpTrait
+  OpRole role = OpRole::None;
+  constexpr OpTraits(OpTrait trait) : bits(trait) {}
+  constexpr OpTraits(int bits) : bits(static_cast<uint8_t>(bits)) {}
+  constexpr OpTraits(OpRole role) : role(role) {}
+  constexpr OpTraits(int bits, OpRole role) : bits(static_cast<uint8_t>(bits)), role(role) {}
+};
+constexpr OpTraits operator|(int traits, OpRole role) { return {traits, role}; }
 
 struct OpRow {
   std::string name;  // "add"
   Schema schema;
   OpKind kind;
   Promotion promotion;
-  uint16_t faces;  // OpFace bits
+  uint8_t faces;  // OpFace bits
+  OpTraits traits = kPlain;
   ShapeRule shape_rule;
   Kernel kernel;       // null for call-outs and for views that always alias
   int pointwise = -1;  // row of tensor/simd/pointwise.def, -1 if none
-  const char* derivative = nullptr;
   std::string doc;
   CallOut call_out = {};
+  bool has(OpTrait trait) const { return (traits.bits & trait) != 0; }
   bool is_pure() const { return kind != OpKind::Random && kind != OpKind::CallOut; }
   // minidynamo.f(..., generator=g) draws from g.
   bool takes_generator() const { return kind == OpKind::Random && (faces & kFunction); }
@@ -109,7 +140,7 @@ struct OpRow {
   bool returns_list() const { return !schema.returns.empty() && schema.returns[0] == ParamType::TensorList; }
   // Whether a result of this many dims, not a copy, is argument 0 itself.
   bool is_argument(const TensorSpec& given, const TensorSpec& result) const {
-    return (faces & kIsArgument) && given.rank() == result.rank();
+    return has(kIsArgument) && given.rank() == result.rank();
   }
 };
 
