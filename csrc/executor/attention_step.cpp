@@ -21,7 +21,7 @@ const Node* single_user(const Node& node, const LoweringContext& context) {
 
 // Of its last dim, in its own dtype.
 bool is_row_softmax(const Node& node) {
-  if (node.op->name != "softmax" || !node.outs[0].spec.is_contiguous()) return false;
+  if (node.op->role() != OpRole::Softmax || !node.outs[0].spec.is_contiguous()) return false;
   const auto* dim = std::get_if<Scalar>(&node.operands[1]);
   int rank = node.outs[0].spec.rank();
   bool last = dim != nullptr && (dim->as_int() == -1 || dim->as_int() == rank - 1);

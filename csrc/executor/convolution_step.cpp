@@ -76,7 +76,7 @@ Work work_of(const Node& node, const ConvolutionSpec& spec) {
 }  // namespace
 
 bool is_convolution(const Node& node) {
-  if (node.kind != NodeKind::Op || node.op->name != "convolution" || !node.outs[0].spec.is_contiguous()) return false;
+  if (!is_op(node, OpRole::Convolution) || !node.outs[0].spec.is_contiguous()) return false;
   bool has_bias = !std::holds_alternative<std::monostate>(node.operands[2]);
   for (size_t i = 0; i < (has_bias ? 3u : 2u); ++i) {
     if (!spec_of(node.operands[i]).is_contiguous() || spec_of(node.operands[i]).dtype != node.outs[0].spec.dtype)

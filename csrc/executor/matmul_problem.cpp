@@ -160,12 +160,11 @@ std::optional<MatmulProblem> from_addmm(const Node& node) {
 }
 
 struct MatmulForm {
-  const char* op;
+  OpRole op;
   std::optional<MatmulProblem> (*read)(const Node& node);
 };
 constexpr MatmulForm kForms[] = {
-    {"matmul", from_matmul}, {"mm", from_matmul}, {"bmm", from_matmul}, {"linear", from_linear}, {"addmm", from_addmm},
-};
+    {OpRole::Matmul, from_matmul}, {OpRole::Linear, from_linear}, {OpRole::Addmm, from_addmm}};
 
 // Rows that lie over each other have no layout that a primitive knows.
 bool is_matrix(const std::array<int64_t, 3>& strides, int64_t rows, int64_t columns) {
@@ -182,7 +181,7 @@ bool has_layout(const MatmulSpec& spec) {
 std::optional<MatmulProblem> as_matmul(const Node& node) {
   if (node.kind != NodeKind::Op || node.op->kind != OpKind::Matmul) return std::nullopt;
   for (const MatmulForm& form : kForms) {
-    if (node.op->name != form.op) continue;
+    if (node.op->role() != form.op) continue;
     std::optional<MatmulProblem> problem = form.read(node);
     if (!problem || !node.outs[0].spec.is_contiguous() || !is_floating(node.outs[0].spec.dtype)) return std::nullopt;
     if (spec_of(problem->a).dtype != node.outs[0].spec.dtype || spec_of(problem->b).dtype != node.outs[0].spec.dtype) {

@@ -91,6 +91,7 @@ struct SizeAssumption {
 };
 
 inline bool is_op(const Node& node, OpKind kind) { return node.kind == NodeKind::Op && node.op->kind == kind; }
+inline bool is_op(const Node& node, OpRole role) { return node.kind == NodeKind::Op && node.op->role() == role; }
 
 class Graph {
  public:

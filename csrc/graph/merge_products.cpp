@@ -18,14 +18,12 @@ struct Slice {
 };
 
 std::optional<Slice> as_slice(Node& node) {
-  if (!is_op(node, OpKind::Matmul)) return std::nullopt;
-  bool is_linear = node.op->name == "linear";
-  if (!is_linear && node.op->name != "matmul" && node.op->name != "mm") return std::nullopt;
+  if (!is_op(node, OpRole::Matmul) && !is_op(node, OpRole::Linear)) return std::nullopt;
   const auto* input = std::get_if<ValueRef>(&node.operands[0]);
   const auto* matrix = std::get_if<ValueRef>(&node.operands[1]);
   if (input == nullptr || matrix == nullptr || info_of(*matrix).spec.rank() != 2) return std::nullopt;
   const Node& view = *input->node;
-  if (!is_op(view, OpKind::View) || view.op->name != "select") return std::nullopt;
+  if (!is_op(view, OpRole::Select)) return std::nullopt;
   ValueRef base = std::get<ValueRef>(view.operands[0]);
   const auto* dim = std::get_if<Scalar>(&view.operands[1]);
   const auto* index = std::get_if<Scalar>(&view.operands[2]);
@@ -85,7 +83,7 @@ void merge(Graph& graph, const std::vector<Slice>& slices) {
   std::vector<Operand> operands = first.operands;
   operands[0] = slices[0].base;
   Node* whole =
-      graph.insert_op(first, first.op->name == "linear" ? *first.op : *matmul, std::move(operands), first.location);
+      graph.insert_op(first, is_op(first, OpRole::Linear) ? *first.op : *matmul, std::move(operands), first.location);
   for (const Slice& slice : slices) {
     slice.product->op = select;
     slice.product->operands = {ValueRef{whole}, Scalar(int64_t{0}), Scalar(slice.index)};

@@ -38,10 +38,7 @@ bool shorten_cast(const Graph& graph, Node& node) {
 
 // What a view of a view comes back to: the value with the same sizes and strides at the same place.
 ValueRef undone_transposes(const Graph& graph, const Node& node) {
-  auto is_swap = [](const Node& view) {
-    return is_op(view, OpKind::View) &&
-           (view.op->name == "transpose" || view.op->name == "t" || view.op->name == "permute");
-  };
+  auto is_swap = [](const Node& view) { return is_op(view, OpRole::Permutation); };
   if (!has_source(node) || !is_swap(node)) return {};
   const Node& inner = *source_of(node).node;
   if (!has_source(inner) || !is_swap(inner)) return {};

@@ -12,19 +12,20 @@ constexpr int64_t kLeastRowBytes = 128;
 
 // THE table of gathers: which operand holds the rows and which says where they are, and whether places may be negative.
 struct GatherRow {
-  const char* op;
+  OpRole op;
   size_t table, index;
   bool wraps;
 };
-constexpr GatherRow kGathers[] = {{"index", 0, 1, true}, {"index_select", 0, 2, false}, {"embedding", 1, 0, false}};
+constexpr GatherRow kGathers[] = {
+    {OpRole::Index, 0, 1, true}, {OpRole::IndexSelect, 0, 2, false}, {OpRole::Embedding, 1, 0, false}};
 
 // Operands that say which dim is meant: the first one, or nothing.
 bool is_along_first(const Node& node) {
-  if (node.op->name == "index") {
+  if (node.op->role() == OpRole::Index) {
     const auto* dims = std::get_if<DimVec>(&node.operands[2]);
     return dims != nullptr && dims->size() == 1 && (*dims)[0].value() == 0;
   }
-  if (node.op->name == "embedding") return true;
+  if (node.op->role() == OpRole::Embedding) return true;
   const auto* dim = std::get_if<Scalar>(&node.operands[1]);
   const auto* self = std::get_if<ValueRef>(&node.operands[0]);
   return dim != nullptr && self != nullptr && (dim->as_int() == 0 || dim->as_int() == -info_of(*self).spec.rank());
@@ -93,7 +94,7 @@ std::optional<RowSums> as_middle_sum(const Node& node) {
   int64_t repeat = 1;
   for (int d = first; d < end; ++d) repeat *= spec.sizes[d].value();
   if (first == end || repeat < 1 || repeat > kMostRowsInOneSum) return std::nullopt;
-  return RowSums{.source = *source, .repeat = repeat, .is_mean = node.op->name == "mean"};
+  return RowSums{.source = *source, .repeat = repeat, .is_mean = node.op->role() == OpRole::Mean};
 }
 
 // Its rows' dims are the index's.
@@ -222,8 +223,8 @@ class Joining {
 
 std::optional<RowGather> as_row_gather(const Node& node) {
   if (!is_op(node, OpKind::Gather) || node.outs.size() != 1) return std::nullopt;
-  auto row =
-      std::find_if(std::begin(kGathers), std::end(kGathers), [&](const GatherRow& r) { return node.op->name == r.op; });
+  auto row = std::find_if(std::begin(kGathers), std::end(kGathers),
+                          [&](const GatherRow& r) { return node.op->role() == r.op; });
   if (row == std::end(kGathers) || !is_along_first(node)) return std::nullopt;
   const auto* table = std::get_if<ValueRef>(&node.operands[row->table]);
   std::optional<ValueRef> index = as_index(node.operands[row->index]);
@@ -233,8 +234,9 @@ std::optional<RowGather> as_row_gather(const Node& node) {
 
 std::optional<RowSums> as_row_sums(const Node& node) {
   if (node.kind != NodeKind::Op || node.outs.size() != 1) return std::nullopt;
-  if (node.op->name == "index_add") return as_index_add(node);
-  if (node.op->name == "sum" || node.op->name == "mean") return as_middle_sum(node);
+  OpRole role = node.op->role();
+  if (role == OpRole::IndexAdd) return as_index_add(node);
+  if (role == OpRole::Sum || role == OpRole::Mean) return as_middle_sum(node);
   return std::nullopt;
 }
 

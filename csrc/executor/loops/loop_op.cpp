@@ -94,7 +94,8 @@ std::optional<LoopOp> as_pointwise(const Node& node) {
 
 // `to` with another dtype is a cast; with the same one it is a view.
 bool is_converting_copy(const Node& node) {
-  return node.op->name == "to" && is_tensor(node.operands[0]) && dtype_of(node.operands[0]) != node.outs[0].spec.dtype;
+  return is_op(node, OpRole::Conversion) && is_tensor(node.operands[0]) &&
+         dtype_of(node.operands[0]) != node.outs[0].spec.dtype;
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ constexpr ShortFold kSum = {Pointwise::add}, kMean = {Pointwise::add, true}, kMo
                     kLeast = {Pointwise::minimum};
 
 struct RowFoldRow {
-  const char* op;
+  OpRole op;
   RowFold f32, f64;
   const ShortFold* by_steps;  // nullptr: short rows have a kernel only
   RowFold squares_f32 = nullptr, squares_f64 = nullptr;
@@ -93,7 +93,7 @@ struct RowFoldRow {
   RowFold mean_beside_f32 = nullptr, mean_beside_f64 = nullptr;
 };
 template <auto fold32, auto fold64>
-constexpr RowFoldRow row_of(const char* op, const ShortFold* by_steps) {
+constexpr RowFoldRow row_of(OpRole op, const ShortFold* by_steps) {
   return {.op = op, .f32 = run_fold<float, fold32>, .f64 = run_fold<double, fold64>, .by_steps = by_steps};
 }
 template <auto fold32, auto fold64>
@@ -108,20 +108,20 @@ constexpr RowFoldRow with_mean_beside(RowFoldRow row) {
   return row;
 }
 template <bool root>
-constexpr RowFoldRow spread(const char* op) {
+constexpr RowFoldRow spread(OpRole op) {
   RowFoldRow row = row_of<spread_row<float, root>, spread_row<double, root>>(op, nullptr);
   row.with_mean_f32 = moments_row<float, root>;
   row.with_mean_f64 = moments_row<double, root>;
   return row;
 }
 constexpr RowFoldRow kFolds[] = {
-    with_squares<sum_squares<float>, sum_squares<double>>(row_of<sum_row<float>, sum_row<double>>("sum", &kSum)),
+    with_squares<sum_squares<float>, sum_squares<double>>(row_of<sum_row<float>, sum_row<double>>(OpRole::Sum, &kSum)),
     with_mean_beside(with_squares<mean_square<float>, mean_square<double>>(
-        row_of<mean_row<float>, mean_row<double>>("mean", &kMean))),
-    row_of<max_row<float>, max_row<double>>("amax", &kMost),
-    row_of<min_row<float>, min_row<double>>("amin", &kLeast),
-    spread<false>("var"),
-    spread<true>("std"),
+        row_of<mean_row<float>, mean_row<double>>(OpRole::Mean, &kMean))),
+    row_of<max_row<float>, max_row<double>>(OpRole::Largest, &kMost),
+    row_of<min_row<float>, min_row<double>>(OpRole::Smallest, &kLeast),
+    spread<false>(OpRole::Variance),
+    spread<true>(OpRole::Deviation),
 };
 
 bool is_last_dim(const Operand& dims, int rank) {
@@ -146,7 +146,7 @@ bool folds_short_rows(const DimVec& sizes) { return sizes[sizes.size() - 1].valu
 std::optional<RowFoldCall> as_row_fold(const Node& node) {
   if (!is_op(node, OpKind::Reduction) || node.outs.size() != 1) return std::nullopt;
   auto row =
-      std::find_if(std::begin(kFolds), std::end(kFolds), [&](const RowFoldRow& r) { return node.op->name == r.op; });
+      std::find_if(std::begin(kFolds), std::end(kFolds), [&](const RowFoldRow& r) { return node.op->role() == r.op; });
   const auto* self = std::get_if<ValueRef>(&node.operands[0]);
   if (row == std::end(kFolds) || self == nullptr) return std::nullopt;
   const TensorSpec& spec = self->node->outs[static_cast<size_t>(self->out)].spec;

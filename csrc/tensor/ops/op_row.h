@@ -132,6 +132,7 @@ struct OpRow {
   std::string doc;
   CallOut call_out = {};
   bool has(OpTrait trait) const { return (traits.bits & trait) != 0; }
+  OpRole role() const { return traits.role; }
   bool is_pure() const { return kind != OpKind::Random && kind != OpKind::CallOut; }
   // minidynamo.f(..., generator=g) draws from g.
   bool takes_generator() const { return kind == OpKind::Random && (faces & kFunction); }

@@ -14,7 +14,7 @@ namespace md {
 namespace {
 
 OpRow make_row(const char* schema, OpKind kind, Promotion promotion, int faces, OpTraits traits, ShapeRule rule,
-               Kernel kernel, int pointwise, const char* doc) {
+               Kernel kernel, Pointwise pointwise, const char* doc) {
   OpRow row{};
   row.schema = parse_schema(schema);
   row.name = row.schema.name;
@@ -24,7 +24,7 @@ OpRow make_row(const char* schema, OpKind kind, Promotion promotion, int faces, 
   row.traits = traits;
   row.shape_rule = rule;
   row.kernel = kernel;
-  row.pointwise = pointwise;
+  row.pointwise = static_cast<int>(pointwise);
   row.doc = doc;
   return row;
 }
@@ -35,7 +35,7 @@ class OpTable {
   OpTable() {
     lists_.emplace_back().reserve(1024);
 #define MD_OP(schema, kind, promotion, faces, traits, rule, kernel, pointwise, doc) \
-  add(make_row(schema, OpKind::kind, Promotion::promotion, faces, traits, rule, kernel, row_number(#pointwise), doc));
+  add(make_row(schema, OpKind::kind, Promotion::promotion, faces, traits, rule, kernel, Pointwise::pointwise, doc));
 #include "tensor/ops/ops.def"
 #undef MD_OP
   }
@@ -67,8 +67,6 @@ class OpTable {
   }
 
  private:
-  static int row_number(std::string_view pointwise) { return pointwise == "none" ? -1 : find_pointwise(pointwise); }
-
   std::mutex mutex_;
   std::deque<OpRow> rows_;
   std::deque<std::vector<const OpRow*>> lists_;

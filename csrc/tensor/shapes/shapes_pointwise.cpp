@@ -17,22 +17,27 @@ struct Operands {
   DType dtype = DType::bool_;
 };
 
+// Rows that torch refuses bools in words of their own.
+struct BoolRefusal {
+  Pointwise row;
+  const char* words;
+};
+constexpr BoolRefusal kBoolRefusals[] = {
+    {Pointwise::neg,
+     "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+     "`~` or `logical_not()` operator instead."},
+    {Pointwise::sub,
+     "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+     "operator instead."},
+    {Pointwise::relu, "Boolean inputs not supported for relu"},
+};
+
 [[noreturn]] void raise_unsupported(const OpCall& call, DType dtype) {
-  const std::string& name = call.row.name;
-  if (dtype == DType::bool_ && name == "neg") {
-    raise_op(
-        ErrorKind::Runtime, name,
-        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
-        "`~` or `logical_not()` operator instead.");
+  for (const BoolRefusal& refusal : kBoolRefusals) {
+    if (dtype == DType::bool_ && static_cast<int>(refusal.row) == call.row.pointwise)
+      raise_op(ErrorKind::Runtime, call.row.name, refusal.words);
   }
-  if (dtype == DType::bool_ && name == "sub") {
-    raise_op(ErrorKind::Runtime, name,
-             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-             "operator instead.");
-  }
-  if (dtype == DType::bool_ && name == "relu")
-    raise_op(ErrorKind::Runtime, name, "Boolean inputs not supported for relu");
-  raise_op(ErrorKind::NotImplemented, name, "not implemented for '", row(dtype).name, "'");
+  raise_op(ErrorKind::NotImplemented, call.row.name, "not implemented for '", row(dtype).name, "'");
 }
 
 // Numbers alone (where(cond, 1.0, 2)): the default dtype, int64 or bool, whichever is widest.

@@ -48,12 +48,11 @@ void require_floating(const OpCall& call, DType dtype) {
 }
 
 // Nothing to choose from: an error, unless there are no results either.
-void require_elements(const OpCall& call, const std::vector<bool>& reduced, bool whole) {
+void require_elements(const OpCall& call, const std::vector<bool>& reduced, bool whole, ErrorKind of_whole) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   if (whole) {
     if (!known_equal(self.numel(), 0)) return;
-    ErrorKind kind = call.row.name.starts_with("arg") ? ErrorKind::Index : ErrorKind::Runtime;
-    raise_op(kind, call.row.name, "Expected reduction dim to be specified for input.numel() == 0; shape ",
+    raise_op(of_whole, call.row.name, "Expected reduction dim to be specified for input.numel() == 0; shape ",
              str(self.sizes.span()));
   }
   for (int i = 0; i < self.rank(); ++i) {
@@ -133,7 +132,7 @@ void extreme_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   Arg none;
   const Arg& dims = has_dims ? call.args[1] : none;
   std::vector<bool> reduced = reduced_dims(call, dims, self.rank());
-  require_elements(call, reduced, is_whole(dims));
+  require_elements(call, reduced, is_whole(dims), ErrorKind::Runtime);
   push_contiguous(outs, self.dtype, reduced_sizes(self.sizes, reduced, has_dims && keepdim_arg(call)));
 }
 
@@ -141,7 +140,7 @@ void extreme_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 void extreme_dim_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   std::vector<bool> reduced = reduced_dims(call, call.args[1], self.rank());
-  require_elements(call, reduced, false);
+  require_elements(call, reduced, false, ErrorKind::Index);
   DimVec sizes = reduced_sizes(self.sizes, reduced, keepdim_arg(call));
   push_contiguous(outs, self.dtype, sizes);
   push_contiguous(outs, DType::int64, sizes);
@@ -152,7 +151,7 @@ void index_reduction_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   if (self.dtype == DType::bool_) raise_op(ErrorKind::Runtime, call.row.name, "does not support bool input");
   std::vector<bool> reduced = reduced_dims(call, call.args[1], self.rank());
-  require_elements(call, reduced, is_whole(call.args[1]));
+  require_elements(call, reduced, is_whole(call.args[1]), ErrorKind::Index);
   push_contiguous(outs, DType::int64, reduced_sizes(self.sizes, reduced, keepdim_arg(call)));
 }
 

@@ -193,24 +193,26 @@ void transpose_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_view(outs, std::move(spec));
 }
 
-// t: at most two dims; mT: the last two.
-void t_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+// With the last two dims swapped, if there are two.
+static void push_swapped(const OpCall& call, std::vector<OutSpec>& outs, bool takes_rank, const char* words) {
   TensorSpec spec = self_spec(call);
   spec.requires_grad = false;
-  if (call.row.name == "t" && spec.rank() > 2) {
-    raise_op(ErrorKind::Runtime, call.row.name, "expects a tensor with <= 2 dimensions, but self has shape ",
-             str(spec.sizes.span()));
-  }
-  if (call.row.name == "H" && spec.rank() != 2 && spec.rank() != 0) {
-    raise_op(ErrorKind::Runtime, call.row.name, "is only supported on matrices (2-D tensors), but self has shape ",
-             str(spec.sizes.span()));
-  }
-  if (call.row.name == "mT" && spec.rank() < 2) {
-    raise_op(ErrorKind::Runtime, call.row.name, "expects a tensor with >= 2 dimensions, but self has shape ",
-             str(spec.sizes.span()));
-  }
+  if (!takes_rank) raise_op(ErrorKind::Runtime, call.row.name, words, ", but self has shape ", str(spec.sizes.span()));
   if (spec.rank() >= 2) swap_dims(spec, spec.rank() - 2, spec.rank() - 1);
   push_view(outs, std::move(spec));
+}
+
+void t_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  push_swapped(call, outs, self_spec(call).rank() <= 2, "expects a tensor with <= 2 dimensions");
+}
+
+void adjoint_matrix_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  int rank = self_spec(call).rank();
+  push_swapped(call, outs, rank == 0 || rank == 2, "is only supported on matrices (2-D tensors)");
+}
+
+void transposed_matrices_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  push_swapped(call, outs, self_spec(call).rank() >= 2, "expects a tensor with >= 2 dimensions");
 }
 
 void squeeze_shape(const OpCall& call, std::vector<OutSpec>& outs) {

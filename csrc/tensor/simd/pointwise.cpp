@@ -37,13 +37,6 @@ bool mask_exists(int row, unsigned mask) {
 
 std::span<const PointwiseRow> pointwise_rows() { return kRows; }
 
-int find_pointwise(std::string_view name) {
-  for (int i = 0; i < kPointwiseCount; ++i) {
-    if (name == kRows[i].name) return i;
-  }
-  return -1;
-}
-
 PointwiseLoop pointwise_loop(int row, DType dtype, unsigned scalar_mask) {
   if (!mask_exists(row, scalar_mask)) return nullptr;
   return loops().pointwise[row][static_cast<int>(dtype)][mask_slot(row, scalar_mask)];

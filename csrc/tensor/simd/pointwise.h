@@ -2,14 +2,12 @@
 #pragma once
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "tensor/simd/pointwise_table.h"
 
 namespace md {
 
-std::span<const PointwiseRow> pointwise_rows();
-int find_pointwise(std::string_view name);  // -1: none. The rows of the table are the values of Pointwise.
+std::span<const PointwiseRow> pointwise_rows();  // the values of Pointwise
 
 // Bit i of scalar_mask: operand i is one element, of dtype scalar_operand_dtype(dtype), read once.
 // Masks: 0 for all rows; 1 and 2 for two operands; 2, 4 and 6 for three. nullptr: no such loop, or dtype not supported.

@@ -23,6 +23,7 @@ struct PointwiseRow {
 };
 
 enum class Pointwise : int {
+  none = -1,
 #define MD_POINTWISE(name, ...) name,
 #include "tensor/simd/pointwise.def"
 #undef MD_POINTWISE
