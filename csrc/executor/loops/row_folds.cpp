@@ -11,56 +11,33 @@ namespace md {
 namespace {
 
 template <typename T>
-struct RowLoops;
-template <>
-struct RowLoops<float> {
-  static float sum(const float* row, int64_t n) { return loops().sum_f32(row, n); }
-  static float max(const float* row, int64_t n) { return loops().max_f32(row, n); }
-  static float min(const float* row, int64_t n) { return loops().min_f32(row, n); }
-  static double squares(const float* row, int64_t n) { return loops().squares_f32(row, n, 0); }
-  static void moments(const float* row, int64_t n, double* mean, double* squares) {
-    loops().moments_f32(row, n, mean, squares);
-  }
-};
-template <>
-struct RowLoops<double> {
-  static double sum(const double* row, int64_t n) { return loops().sum_f64(row, n); }
-  static double max(const double* row, int64_t n) { return loops().max_f64(row, n); }
-  static double min(const double* row, int64_t n) { return loops().min_f64(row, n); }
-  static double squares(const double* row, int64_t n) { return loops().squares_f64(row, n, 0); }
-  static void moments(const double* row, int64_t n, double* mean, double* squares) {
-    loops().moments_f64(row, n, mean, squares);
-  }
-};
-
-template <typename T>
 T sum_row(const T* row, int64_t n, double) {
-  return RowLoops<T>::sum(row, n);
+  return loops_of<T>().sum(row, n);
 }
 template <typename T>
 T mean_row(const T* row, int64_t n, double) {
-  return RowLoops<T>::sum(row, n) / static_cast<T>(n);
+  return loops_of<T>().sum(row, n) / static_cast<T>(n);
 }
 template <typename T>
 T sum_squares(const T* row, int64_t n, double) {
-  return static_cast<T>(RowLoops<T>::squares(row, n));
+  return static_cast<T>(loops_of<T>().squares(row, n, 0));
 }
 template <typename T>
 T mean_square(const T* row, int64_t n, double) {
-  return static_cast<T>(RowLoops<T>::squares(row, n) / static_cast<double>(n));
+  return static_cast<T>(loops_of<T>().squares(row, n, 0) / static_cast<double>(n));
 }
 template <typename T>
 T max_row(const T* row, int64_t n, double) {
-  return RowLoops<T>::max(row, n);
+  return loops_of<T>().max(row, n);
 }
 template <typename T>
 T min_row(const T* row, int64_t n, double) {
-  return RowLoops<T>::min(row, n);
+  return loops_of<T>().min(row, n);
 }
 template <typename T, bool root>
 void moments_row(const void* src, int64_t n, void* result, double correction) {
   double mean, squares;
-  RowLoops<T>::moments(static_cast<const T*>(src), n, &mean, &squares);
+  loops_of<T>().moments(static_cast<const T*>(src), n, &mean, &squares);
   T variance = static_cast<T>(squares / std::max(0.0, static_cast<double>(n) - correction));
   static_cast<T*>(result)[0] = root ? std::sqrt(variance) : variance;
   static_cast<T*>(result)[1] = static_cast<T>(mean);

@@ -14,20 +14,11 @@ constexpr int64_t kBesideBytes = 16384;  // a b of so many bytes stays in the fi
 constexpr int64_t kPackRowsFrom = 160;   // an a of fewer rows and columns than that is read where it lies
 
 template <typename T>
-const GemmLoops<T>& gemm_loops() {
-  if constexpr (sizeof(T) == sizeof(float)) {
-    return loops().gemm_f32;
-  } else {
-    return loops().gemm_f64;
-  }
-}
-
-template <typename T>
 class Gemm {
  public:
   explicit Gemm(const GemmProblem<T>& problem)
       : problem_(problem),
-        loops_(gemm_loops<T>()),
+        loops_(loops_of<T>().gemm),
         packs_b_(problem.b_step != 1 || problem.n % loops_.vector != 0 ||
                  problem.k * problem.n * static_cast<int64_t>(sizeof(T)) > kBesideBytes),
         packs_a_(problem.a_step != 1 || std::max(problem.m, problem.k) >= kPackRowsFrom) {}

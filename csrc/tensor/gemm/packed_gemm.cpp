@@ -13,7 +13,7 @@ namespace {
 // Packed are one stretch of k after another, in each the strips of all columns.
 class PackedGemm final : public OnednnPacking {
  public:
-  explicit PackedGemm(const MatmulSpec& spec) : spec_(spec), loops_(loops().gemm_f32) {}
+  explicit PackedGemm(const MatmulSpec& spec) : spec_(spec), loops_(loops().f32.gemm) {}
 
   void execute(std::span<const void* const> inputs, void* dst, void* scratchpad) const override {
     MD_ASSERT(inputs.size() == (spec_.has_bias ? 3u : 2u), "a packed product got ", inputs.size(), " inputs");

@@ -7,18 +7,10 @@
 namespace md {
 namespace {
 
-template <typename T>
-struct RowLoops {
-  void (*dots)(const T*, const T*, int64_t, int64_t, int64_t, T*);
-  void (*axpy)(T, const T*, T*, int64_t);
-};
-RowLoops<float> row_loops(float) { return {loops().dots_f32, loops().axpy_f32}; }
-RowLoops<double> row_loops(double) { return {loops().dots_f64, loops().axpy_f64}; }
-
 // b's columns contiguous: dots; b's rows contiguous: sums of scaled rows.
 template <typename T>
 void multiply(const RowProduct& p, const T* a, const T* b, T* c, int64_t begin, int64_t end) {
-  RowLoops<T> run = row_loops(T());
+  const FloatLoops<T>& run = loops_of<T>();
   bool dots = p.b_row == 1 && p.a_step == 1;
   for (int64_t i = begin; i < end; ++i) {
     T* row = c + i * p.c_row;

@@ -79,8 +79,8 @@ class Winograd final : public OnednnPacking {
         top_(spec.padding[0]),
         left_(spec.padding[1]),
         direct_(std::move(direct)),
-        gemm_(loops().gemm_f32),
-        winograd_(loops().winograd_f32),
+        gemm_(loops().f32.gemm),
+        winograd_(loops().winograd),
         rows_(band_rows(shape_, gemm_)),
         row_(up_to_multiple(rows_ * shape_.across(), gemm_.vector)),
         scratch_(plan_scratch()) {}

@@ -67,7 +67,7 @@ double sum_of(const ReductionSpace& space, ConvertLoop load, int64_t result, con
   double total = 0;
   for_tiles(space, load, result, [&](double* values, int64_t n) {
     for (int64_t i = 0; i < n; ++i) values[i] = term(values[i]);
-    total += loops().sum_f64(values, n);
+    total += loops().f64.sum(values, n);
   });
   return total;
 }
@@ -78,7 +78,7 @@ double extreme_of(const ReductionSpace& space, ConvertLoop load, int64_t result,
   double best = largest ? -kInfinity : kInfinity;
   for_tiles(space, load, result, [&](double* values, int64_t n) {
     for (int64_t i = 0; i < n; ++i) values[i] = term(values[i]);
-    double part = largest ? loops().max_f64(values, n) : loops().min_f64(values, n);
+    double part = largest ? loops().f64.max(values, n) : loops().f64.min(values, n);
     bool better = largest ? part > best : part < best;
     if (!std::isnan(best) && (better || std::isnan(part))) best = part;
   });
@@ -101,14 +101,14 @@ void logsumexp_in_float(const ReductionSpace& space, DType dtype, const Tensor& 
   for_results(space, out, 0.5, [&](int64_t result) {
     float shift = -std::numeric_limits<float>::infinity();
     for_float_tiles(space, load, is_float, result, [&](const float* values, int64_t n) {
-      float part = loops().max_f32(values, n);
+      float part = loops().f32.max(values, n);
       if (!std::isnan(shift) && (part > shift || std::isnan(part))) shift = part;
     });
     if (std::isinf(shift)) shift = 0;
     double total = 0;
     for_float_tiles(space, load, is_float, result, [&](const float* values, int64_t n) {
       alignas(64) float exponentials[ElementWalk::kTile];
-      total += static_cast<double>(loops().exp_sum_f32(values, shift, exponentials, n));
+      total += static_cast<double>(loops().f32.exp_sum(values, shift, exponentials, n));
     });
     return std::log(total) + static_cast<double>(shift);
   });
@@ -126,7 +126,7 @@ void logsumexp_kernel(const OpCall& call, std::span<Tensor> outs) {
     if (std::isinf(shift)) shift = 0;
     double total = 0;
     for_tiles(space, load, result,
-              [&](double* values, int64_t n) { total += loops().exp_sum_f64(values, shift, values, n); });
+              [&](double* values, int64_t n) { total += loops().f64.exp_sum(values, shift, values, n); });
     return std::log(total) + shift;
   });
 }

@@ -125,13 +125,7 @@ void mean_planes(int64_t length, const Tensor& self, const Tensor& out) {
   parallel_for(out->numel(), 0.1 * static_cast<double>(length), [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) {
       const T* values = self.data<T>() + plane * length;
-      T total;
-      if constexpr (std::is_same_v<T, double>) {
-        total = loops().sum_f64(values, length);
-      } else {
-        total = loops().sum_f32(values, length);
-      }
-      out.data<T>()[plane] = total / static_cast<T>(length);
+      out.data<T>()[plane] = loops_of<T>().sum(values, length) / static_cast<T>(length);
     }
   });
 }

@@ -11,26 +11,9 @@
 namespace md {
 namespace {
 
-struct FloatLoops {
-  float (*max)(const float*, int64_t) = loops().max_f32;
-  float (*exp_sum)(const float*, float, float*, int64_t) = loops().exp_sum_f32;
-  void (*normalize)(const float*, float*, int64_t, double, const float*, const float*) = loops().normalize_f32;
-  void (*running_sum)(const float*, float*, int64_t) = loops().running_sum_f32;
-  double (*exact_sum)(const float*, int64_t) = loops().exact_sum_f32;
-};
-struct DoubleLoops {
-  double (*max)(const double*, int64_t) = loops().max_f64;
-  double (*exp_sum)(const double*, double, double*, int64_t) = loops().exp_sum_f64;
-  void (*normalize)(const double*, double*, int64_t, double, const double*, const double*) = loops().normalize_f64;
-  void (*running_sum)(const double*, double*, int64_t) = loops().running_sum_f64;
-  double (*exact_sum)(const double*, int64_t) = loops().exact_sum_f64;
-};
-template <typename T>
-using LoopsOf = std::conditional_t<std::is_same_v<T, double>, DoubleLoops, FloatLoops>;
-
 // dst may be src.
 template <typename T>
-void softmax_line(const LoopsOf<T>& run, const T* src, T* dst, int64_t n) {
+void softmax_line(const FloatLoops<T>& run, const T* src, T* dst, int64_t n) {
   T shift = run.max(src, n);
   T scale = T(1) / run.exp_sum(src, shift, dst, n);
   const void* operands[] = {dst, &scale};
@@ -38,7 +21,7 @@ void softmax_line(const LoopsOf<T>& run, const T* src, T* dst, int64_t n) {
 }
 
 template <typename T>
-void log_softmax_line(const LoopsOf<T>& run, T* values, int64_t n) {
+void log_softmax_line(const FloatLoops<T>& run, T* values, int64_t n) {
   T shift = run.max(values, n);
   std::vector<T> exponentials(static_cast<size_t>(n));
   T log_sum = std::log(run.exp_sum(values, shift, exponentials.data(), n));
@@ -71,7 +54,7 @@ void softmax(const OpCall& call, const Tensor& out, bool logarithm) {
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
   in_computing_type(out->dtype(), [&]<typename T>(T) {
-    LoopsOf<T> run;
+    const FloatLoops<T>& run = loops_of<T>();
     auto line = [&](const T* src, T* dst, int64_t n) { softmax_line<T>(run, src, dst, n); };
     if (!logarithm && for_plain_rows<T>(self, out, dim, 0.5, line)) return;
     for_lines<T>(self, out, dim, 2.0, [&](T* values, int64_t n) {
@@ -114,7 +97,7 @@ void accumulate(const OpCall& call, const Tensor& out, int neutral, const Combin
 
 // A piece of a running sum; `before` is the sum of the pieces before it.
 template <typename T>
-void running_sum(const LoopsOf<T>& run, T* values, int64_t n, double& before) {
+void running_sum(const FloatLoops<T>& run, T* values, int64_t n, double& before) {
   double total = before + run.exact_sum(values, n);
   run.running_sum(values, values, n);
   if (before != 0) {
@@ -129,7 +112,7 @@ void running_sum(const LoopsOf<T>& run, T* values, int64_t n, double& before) {
 
 void softmax_rows(DType dtype, void* values, int64_t rows, int64_t n) {
   in_computing_type(dtype, [&]<typename T>(T) {
-    LoopsOf<T> run;
+    const FloatLoops<T>& run = loops_of<T>();
     if (dtype == dtype_of<T>()) {
       T* row = static_cast<T*>(values);
       for (int64_t i = 0; i < rows; ++i, row += n) softmax_line<T>(run, row, row, n);
@@ -161,7 +144,7 @@ void layer_norm_kernel(const OpCall& call, std::span<Tensor> outs) {
     Tensor bias = arg_is_none(call, 3) ? Tensor() : as_contiguous(tensor_arg(call, 3), dtype_of<T>());
     const T* scale = weight.defined() ? weight.data<T>() : nullptr;
     const T* shift = bias.defined() ? bias.data<T>() : nullptr;
-    LoopsOf<T> run;
+    const FloatLoops<T>& run = loops_of<T>();
     if (self->dtype() != dtype_of<T>()) {
       return for_lines<T>(as_lines(self, length), as_lines(outs[0], length), 1, 0.5,
                           [&](T* values, int64_t n) { run.normalize(values, values, n, eps, scale, shift); });
@@ -178,7 +161,7 @@ void cumsum_kernel(const OpCall& call, std::span<Tensor> outs) {
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
   if (is_floating(outs[0]->dtype())) {
     return in_computing_type(outs[0]->dtype(), [&]<typename T>(T) {
-      LoopsOf<T> run;
+      const FloatLoops<T>& run = loops_of<T>();
       if (for_plain_rows<T>(self, outs[0], dim, 0.3, run.running_sum)) return;
       bool is_whole = self->rank() == 0 || self->sizes()[dim] <= kScanPiece;
       scan_lines<T>(self, outs[0], dim, 1.0, 0.0, [&](T* values, int64_t n, double& before) {

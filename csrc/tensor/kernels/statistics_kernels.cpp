@@ -14,17 +14,6 @@
 namespace md {
 namespace {
 
-struct FloatLoops {
-  double (*exact_sum)(const float*, int64_t) = loops().exact_sum_f32;
-  double (*squares)(const float*, int64_t, float) = loops().squares_f32;
-};
-struct DoubleLoops {
-  double (*exact_sum)(const double*, int64_t) = loops().exact_sum_f64;
-  double (*squares)(const double*, int64_t, double) = loops().squares_f64;
-};
-template <typename T>
-using LoopsOf = std::conditional_t<std::is_same_v<T, double>, DoubleLoops, FloatLoops>;
-
 // Adds up part(values, n) over the tiles of one result's elements.
 template <typename T, typename Part>
 double sum_of(const ReductionSpace& space, ConvertLoop load, bool converts, const char* data, const Part& part) {
@@ -44,7 +33,7 @@ double sum_of(const ReductionSpace& space, ConvertLoop load, bool converts, cons
 // The sum of (element - mean)^2 of one result's elements.
 template <typename T>
 double squares_of(const ReductionSpace& space, DType dtype, const char* data) {
-  LoopsOf<T> run;
+  const FloatLoops<T>& run = loops_of<T>();
   bool converts = dtype != dtype_of<T>();
   ConvertLoop load = loops().convert[static_cast<int>(dtype)][static_cast<int>(dtype_of<T>())];
   double n = static_cast<double>(space.length());

@@ -541,36 +541,30 @@ constexpr void fill_folds(LoopTable& table, DType dtype) {
   }
 }
 
+template <typename T>
+constexpr FloatLoops<T> float_loops() {
+  return {.sum = sum_run<T>,
+          .max = extreme_run<T, true>,
+          .min = extreme_run<T, false>,
+          .gemm = gemm_loops<T>(),
+          .dots = dots_run<T>,
+          .axpy = axpy_run<T>,
+          .exact_sum = exact_sum_run<T>,
+          .squares = squares_run<T>,
+          .moments = moments_run<T>,
+          .normalize = normalize_run<T>,
+          .running_sum = running_sum_run<T>,
+          .exp_sum = exp_sum_run<T>};
+}
+
 constexpr void fill_blocks(LoopTable& table) {
 #define MD_DTYPE(name, ctype, ...) fill_folds<ctype>(table, DType::name);
 #include "tensor/dtypes.def"
 #undef MD_DTYPE
-  table.sum_f32 = sum_run<float>;
-  table.sum_f64 = sum_run<double>;
-  table.max_f32 = extreme_run<float, true>;
-  table.max_f64 = extreme_run<double, true>;
-  table.min_f32 = extreme_run<float, false>;
-  table.min_f64 = extreme_run<double, false>;
-  table.gemm_f32 = gemm_loops<float>();
-  table.gemm_f64 = gemm_loops<double>();
-  table.winograd_f32 = winograd_loops();
-  table.dots_f32 = dots_run<float>;
-  table.dots_f64 = dots_run<double>;
-  table.axpy_f32 = axpy_run<float>;
-  table.axpy_f64 = axpy_run<double>;
-  table.exact_sum_f32 = exact_sum_run<float>;
-  table.exact_sum_f64 = exact_sum_run<double>;
-  table.squares_f32 = squares_run<float>;
-  table.squares_f64 = squares_run<double>;
-  table.normalize_f32 = normalize_run<float>;
-  table.normalize_f64 = normalize_run<double>;
-  table.moments_f32 = moments_run<float>;
-  table.moments_f64 = moments_run<double>;
+  table.f32 = float_loops<float>();
+  table.f64 = float_loops<double>();
+  table.winograd = winograd_loops();
   table.indices_fit = indices_fit_run;
   table.take_words = take_run<uint32_t>;
   table.take_long_words = take_run<uint64_t>;
-  table.running_sum_f32 = running_sum_run<float>;
-  table.running_sum_f64 = running_sum_run<double>;
-  table.exp_sum_f32 = exp_sum_run<float>;
-  table.exp_sum_f64 = exp_sum_run<double>;
 }

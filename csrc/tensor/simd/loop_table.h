@@ -72,6 +72,30 @@ struct WinogradLoops {
   void (*weights)(const float* src, int64_t count, float* dst, int64_t step);
 };
 
+// T: float or double.
+template <typename T>
+struct FloatLoops {
+  // Sums are pairwise over blocks; max and min carry NaN; n > 0.
+  T (*sum)(const T* src, int64_t n);
+  T (*max)(const T* src, int64_t n);
+  T (*min)(const T* src, int64_t n);
+  GemmLoops<T> gemm;
+  // For matrix-vector products: out[j] = the dot product of a and b + j * b_step, and y += x * scale.
+  void (*dots)(const T* a, const T* b, int64_t b_step, int64_t count, int64_t n, T* out);
+  void (*axpy)(T scale, const T* x, T* y, int64_t n);
+  // The sum with little rounding, in double; and that of (element - mean)^2.
+  double (*exact_sum)(const T* src, int64_t n);
+  double (*squares)(const T* src, int64_t n, T mean);
+  // The mean, and the sum of (element - mean)^2; n > 0.
+  void (*moments)(const T* src, int64_t n, double* mean, double* squares);
+  // dst = (src - mean) / sqrt(variance + eps) * scale + shift; scale and shift may be null. dst may be src.
+  void (*normalize)(const T* src, T* dst, int64_t n, double eps, const T* scale, const T* shift);
+  // dst[i] = src[0] + ... + src[i]; dst may be src.
+  void (*running_sum)(const T* src, T* dst, int64_t n);
+  // dst[i] = exp(src[i] - shift); returns the sum of dst.
+  T (*exp_sum)(const T* src, T shift, T* dst, int64_t n);
+};
+
 struct LoopTable {
   const char* name;  // of the instruction-set level
   // By row, dtype and scalar_mask / (arity == 3 ? 2 : 1).
@@ -80,33 +104,9 @@ struct LoopTable {
   ExtremeLoop extreme[kDTypeCount][2];            // smallest, largest
   FoldLoop sum[kDTypeCount], product[kDTypeCount];
   FindLoop find[kDTypeCount];  // -1: nowhere
-  // float32 and float64 only. Sums are pairwise over blocks; max and min carry NaN; n > 0.
-  float (*sum_f32)(const float* src, int64_t n);
-  double (*sum_f64)(const double* src, int64_t n);
-  float (*max_f32)(const float* src, int64_t n);
-  double (*max_f64)(const double* src, int64_t n);
-  float (*min_f32)(const float* src, int64_t n);
-  double (*min_f64)(const double* src, int64_t n);
-  GemmLoops<float> gemm_f32;
-  GemmLoops<double> gemm_f64;
-  WinogradLoops winograd_f32;
-  // For matrix-vector products: out[j] = the dot product of a and b + j * b_step, and y += x * scale.
-  void (*dots_f32)(const float* a, const float* b, int64_t b_step, int64_t count, int64_t n, float* out);
-  void (*dots_f64)(const double* a, const double* b, int64_t b_step, int64_t count, int64_t n, double* out);
-  void (*axpy_f32)(float scale, const float* x, float* y, int64_t n);
-  void (*axpy_f64)(double scale, const double* x, double* y, int64_t n);
-  // The sum with little rounding, in double; and that of (element - mean)^2.
-  double (*exact_sum_f32)(const float* src, int64_t n);
-  double (*exact_sum_f64)(const double* src, int64_t n);
-  double (*squares_f32)(const float* src, int64_t n, float mean);
-  double (*squares_f64)(const double* src, int64_t n, double mean);
-  // The mean, and the sum of (element - mean)^2; n > 0.
-  void (*moments_f32)(const float* src, int64_t n, double* mean, double* squares);
-  void (*moments_f64)(const double* src, int64_t n, double* mean, double* squares);
-  // dst = (src - mean) / sqrt(variance + eps) * scale + shift; scale and shift may be null. dst may be src.
-  void (*normalize_f32)(const float* src, float* dst, int64_t n, double eps, const float* scale, const float* shift);
-  void (*normalize_f64)(const double* src, double* dst, int64_t n, double eps, const double* scale,
-                        const double* shift);
+  FloatLoops<float> f32;
+  FloatLoops<double> f64;
+  WinogradLoops winograd;
   // All of index[0..n) are in [0, extent).
   bool (*indices_fit)(const int64_t* index, int64_t n, int64_t extent);
   // dst[i] = src[index[i] * stride]; false when an index is not in [-wrapped, extent): its element is then src[0].
@@ -115,12 +115,6 @@ struct LoopTable {
                      int64_t stride, uint32_t* dst);
   bool (*take_long_words)(const uint64_t* src, const int64_t* index, int64_t n, int64_t extent, int64_t wrapped,
                           int64_t stride, uint64_t* dst);
-  // dst[i] = src[0] + ... + src[i]; dst may be src.
-  void (*running_sum_f32)(const float* src, float* dst, int64_t n);
-  void (*running_sum_f64)(const double* src, double* dst, int64_t n);
-  // dst[i] = exp(src[i] - shift); returns the sum of dst.
-  float (*exp_sum_f32)(const float* src, float shift, float* dst, int64_t n);
-  double (*exp_sum_f64)(const double* src, double shift, double* dst, int64_t n);
   // n blocks of the random generator from a position on: word k of block i at words[k * n + i].
   void (*random_words)(uint64_t seed, uint64_t position, int64_t n, uint32_t* words);
 };
