@@ -56,16 +56,6 @@ void ValuePlaces::add_buffer(const Node& node, int out, BufferHome home, int ind
   layout_.buffers.push_back(buffer);
 }
 
-int ValuePlaces::add_scratch(int64_t nbytes) {
-  int value = static_cast<int>(layout_.places.size());
-  layout_.places.push_back({.buffer = static_cast<int>(layout_.buffers.size()),
-                            .offset = 0,
-                            .spec = TensorSpec::contiguous(DType::uint8, DimVec({nbytes}))});
-  layout_.buffers.push_back(
-      {.home = BufferHome::Arena, .index = -1, .root = value, .nbytes = nbytes, .arena_offset = 0});
-  return value;
-}
-
 void ValuePlaces::place_node(const Node& node, bool escapes) {
   switch (node.kind) {
     case NodeKind::TensorInput:

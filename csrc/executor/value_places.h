@@ -19,9 +19,6 @@ class ValuePlaces {
   // True for a node that became a place only.
   bool is_alias(const Node& node) const { return is_alias_[static_cast<size_t>(node.index)]; }
 
-  // Memory for one step's own use; the number of a value without a node.
-  int add_scratch(int64_t nbytes);
-
   Layout& layout() { return layout_; }
   const Layout& layout() const { return layout_; }
 

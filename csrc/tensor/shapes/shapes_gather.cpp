@@ -2,13 +2,10 @@
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/shape_rules.h"
 #include "tensor/shapes/index_layout.h"
+#include "tensor/shapes/shape_support.h"
 
 namespace md {
 namespace {
-
-void push(std::vector<OutSpec>& outs, DType dtype, DimVec sizes) {
-  outs.push_back({TensorSpec::contiguous(dtype, std::move(sizes)), 0});
-}
 
 // torch's old rule: an empty 1-d tensor joins anything.
 bool is_skipped(const TensorSpec& spec) { return spec.rank() == 1 && same(spec.sizes[0], Dim(0)); }
@@ -51,7 +48,7 @@ void cat_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     total = total + spec.sizes[dim];
   }
   sizes[dim] = total;
-  push(outs, first->dtype, std::move(sizes));
+  push_contiguous(outs, first->dtype, std::move(sizes));
 }
 
 void stack_shape(const OpCall& call, std::vector<OutSpec>& outs) {
@@ -74,7 +71,7 @@ void stack_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   }
   DimVec sizes = first.sizes;
   sizes.insert(dim, static_cast<int64_t>(tensors.size()));
-  push(outs, first.dtype, std::move(sizes));
+  push_contiguous(outs, first.dtype, std::move(sizes));
 }
 
 void index_select_shape(const OpCall& call, std::vector<OutSpec>& outs) {
@@ -92,7 +89,7 @@ void index_select_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   }
   DimVec sizes = self.sizes;
   if (!sizes.empty()) sizes[dim] = index.rank() == 0 ? Dim(1) : index.sizes[0];
-  push(outs, self.dtype, std::move(sizes));
+  push_contiguous(outs, self.dtype, std::move(sizes));
 }
 
 void gather_shape(const OpCall& call, std::vector<OutSpec>& outs) {
@@ -110,7 +107,7 @@ void gather_shape(const OpCall& call, std::vector<OutSpec>& outs) {
              str(index.sizes.span()), " to be no larger than self ", str(self.sizes.span()), " apart from dimension ",
              dim);
   }
-  push(outs, self.dtype, index.sizes);
+  push_contiguous(outs, self.dtype, index.sizes);
 }
 
 void embedding_shape(const OpCall& call, std::vector<OutSpec>& outs) {
@@ -122,7 +119,7 @@ void embedding_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   }
   DimVec sizes = input.sizes;
   sizes.push_back(weight.sizes[1]);
-  push(outs, weight.dtype, std::move(sizes));
+  push_contiguous(outs, weight.dtype, std::move(sizes));
 }
 
 void masked_fill_shape(const OpCall& call, std::vector<OutSpec>& outs) {
@@ -147,7 +144,7 @@ void triangle_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     raise_op(ErrorKind::Runtime, call.row.name, "input tensor must have at least 2 dimensions, but its shape is ",
              str(self.sizes.span()));
   }
-  push(outs, self.dtype, self.sizes);
+  push_contiguous(outs, self.dtype, self.sizes);
 }
 
 }  // namespace md

@@ -5,12 +5,11 @@
 #include "tensor/ops/kernels.h"
 #include "tensor/ops/shape_rules.h"
 #include "tensor/shapes/index_layout.h"
+#include "tensor/shapes/shape_support.h"
 #include "tensor/simd/copy.h"
 
 namespace md {
 namespace {
-
-const TensorSpec& self_spec(const OpCall& call) { return tensor_arg(call, 0).spec(); }
 
 std::string list(const DimVec& dims) {
   std::string text = "[";

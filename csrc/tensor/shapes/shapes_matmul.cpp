@@ -1,6 +1,7 @@
 // Shape rules of matrix products.
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/shape_rules.h"
+#include "tensor/shapes/shape_support.h"
 
 namespace md {
 namespace {
@@ -36,10 +37,6 @@ void check_rank(const OpCall& call, int arg, int rank, const char* what) {
            what, ", but its shape is ", str(spec.sizes.span()));
 }
 
-void push(std::vector<OutSpec>& outs, DType dtype, DimVec sizes) {
-  outs.push_back({TensorSpec::contiguous(dtype, std::move(sizes)), 0});
-}
-
 }  // namespace
 
 void mm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
@@ -49,7 +46,7 @@ void mm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& b = tensor_arg(call, 1).spec();
   check_inner(call, a, b, 0);
   check_dtypes(call, a, b);
-  push(outs, a.dtype, {a.sizes[0], b.sizes[1]});
+  push_contiguous(outs, a.dtype, {a.sizes[0], b.sizes[1]});
 }
 
 void bmm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
@@ -62,7 +59,7 @@ void bmm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   }
   check_inner(call, a, b, 1);
   check_dtypes(call, a, b);
-  push(outs, a.dtype, {a.sizes[0], a.sizes[1], b.sizes[2]});
+  push_contiguous(outs, a.dtype, {a.sizes[0], a.sizes[1], b.sizes[2]});
 }
 
 void matmul_shape(const OpCall& call, std::vector<OutSpec>& outs) {
@@ -96,7 +93,7 @@ void matmul_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   }
   if (a.rank() > 1) sizes.push_back(a.sizes[a.rank() - 2]);
   if (b.rank() > 1) sizes.push_back(b.sizes[b.rank() - 1]);
-  push(outs, a.dtype, std::move(sizes));
+  push_contiguous(outs, a.dtype, std::move(sizes));
 }
 
 void addmm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
@@ -117,7 +114,7 @@ void addmm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     raise_op(ErrorKind::Runtime, call.row.name, "self of shape ", str(self.sizes.span()), " must be expandable to ",
              str(sizes.span()));
   }
-  push(outs, a.dtype, std::move(sizes));
+  push_contiguous(outs, a.dtype, std::move(sizes));
 }
 
 void linear_shape(const OpCall& call, std::vector<OutSpec>& outs) {
@@ -146,7 +143,7 @@ void linear_shape(const OpCall& call, std::vector<OutSpec>& outs) {
                str(weight.sizes.span()));
     }
   }
-  push(outs, input.dtype, std::move(sizes));
+  push_contiguous(outs, input.dtype, std::move(sizes));
 }
 
 }  // namespace md

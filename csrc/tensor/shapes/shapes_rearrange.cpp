@@ -3,15 +3,10 @@
 
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/shape_rules.h"
+#include "tensor/shapes/shape_support.h"
 
 namespace md {
 namespace {
-
-const TensorSpec& self_spec(const OpCall& call) { return tensor_arg(call, 0).spec(); }
-
-void push_contiguous(std::vector<OutSpec>& outs, DType dtype, DimVec sizes) {
-  outs.push_back({TensorSpec::contiguous(dtype, std::move(sizes)), 0});
-}
 
 std::vector<int> wrapped_dims(const OpCall& call, const DimVec& dims, int rank) {
   std::vector<int> wrapped;

@@ -5,6 +5,7 @@
 
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/shape_rules.h"
+#include "tensor/shapes/shape_support.h"
 
 namespace md {
 namespace {
@@ -19,10 +20,6 @@ DimVec reduced_sizes(const DimVec& sizes, const std::vector<bool>& reduced, bool
     }
   }
   return result;
-}
-
-void push_contiguous(std::vector<OutSpec>& outs, DType dtype, DimVec sizes) {
-  outs.push_back({TensorSpec::contiguous(dtype, std::move(sizes)), 0});
 }
 
 bool keepdim_arg(const OpCall& call) {

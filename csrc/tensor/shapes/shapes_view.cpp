@@ -3,11 +3,10 @@
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/shape_rules.h"
 #include "tensor/shapes/memory_format.h"
+#include "tensor/shapes/shape_support.h"
 
 namespace md {
 namespace {
-
-const TensorSpec& self_spec(const OpCall& call) { return tensor_arg(call, 0).spec(); }
 
 TensorSpec same_dtype(const TensorSpec& self) {
   TensorSpec spec;

@@ -1,6 +1,7 @@
 // Shape rules of what moves windows over tensors: convolutions, pools, unfold.
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/shape_rules.h"
+#include "tensor/shapes/shape_support.h"
 #include "tensor/shapes/window_geometry.h"
 
 namespace md {
@@ -8,10 +9,6 @@ namespace md {
 const DimVec& window_arg(const OpCall& call, const char* name) { return dims_arg(call, call.row.schema.find(name)); }
 
 namespace {
-
-void push_contiguous(std::vector<OutSpec>& outs, DType dtype, DimVec sizes) {
-  outs.push_back({TensorSpec::contiguous(dtype, std::move(sizes)), 0});
-}
 
 void require_positive(const OpCall& call, const char* name) {
   for (Dim value : window_arg(call, name)) {
