@@ -13,24 +13,8 @@
 namespace md {
 namespace {
 
-// struct's letters; a null one cannot be exported. int64 is 'l', which NumPy calls int64.
-struct FormatRow {
-  DType dtype;
-  const char* format;
-};
-constexpr FormatRow kFormats[] = {
-    {DType::bool_, "?"},   {DType::uint8, "B"},   {DType::int8, "b"},    {DType::int16, "h"},
-    {DType::int32, "i"},   {DType::int64, "l"},   {DType::float16, "e"}, {DType::bfloat16, nullptr},
-    {DType::float32, "f"}, {DType::float64, "d"},
-};
+// int64 is 'l', which NumPy calls int64.
 static_assert(sizeof(long) == 8);
-
-const char* format_of(DType dtype) {
-  for (const FormatRow& row : kFormats) {
-    if (row.dtype == dtype) return row.format;
-  }
-  return nullptr;
-}
 
 // ---- export ----
 
@@ -43,7 +27,7 @@ struct Export {
 const char* why_no_buffer(const Tensor& tensor) {
   if (tensor->kind() != TensorKind::Real) return "the values of a tensor are not known while it is traced";
   if (tensor.requires_grad()) return "a Tensor that requires grad has no buffer: use tensor.detach()";
-  if (format_of(tensor->dtype()) == nullptr) return "bfloat16 has no buffer format";
+  if (row(tensor->dtype()).names.buffer == nullptr) return "bfloat16 has no buffer format";
   return "";
 }
 
@@ -84,7 +68,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->itemsize = static_cast<Py_ssize_t>(item_size(tensor->dtype()));
     view->readonly = tensor->storage()->read_only();
     view->ndim = tensor->rank();
-    view->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(format_of(tensor->dtype())) : nullptr;
+    view->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(row(tensor->dtype()).names.buffer) : nullptr;
     view->shape = (flags & PyBUF_ND) ? made->shape.data() : nullptr;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? made->strides.data() : nullptr;
     view->suboffsets = nullptr;
@@ -187,10 +171,11 @@ std::optional<DType> dtype_of_format(const char* format, size_t size) {
   if (std::strlen(format) != 1) return std::nullopt;
   constexpr std::string_view kSigned = "bhilqn";
   bool is_signed = kSigned.find(*format) != std::string_view::npos;
-  for (const FormatRow& row : kFormats) {
-    if (row.format == nullptr || item_size(row.dtype) != size) continue;
-    bool same_kind = is_signed ? kSigned.find(row.format[0]) != std::string_view::npos : row.format[0] == *format;
-    if (same_kind) return row.dtype;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const char* letter = kDTypes[i].names.buffer;
+    if (letter == nullptr || kDTypes[i].size != size) continue;
+    bool same_kind = is_signed ? kSigned.find(*letter) != std::string_view::npos : *letter == *format;
+    if (same_kind) return static_cast<DType>(i);
   }
   return std::nullopt;
 }

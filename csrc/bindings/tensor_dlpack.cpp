@@ -14,17 +14,6 @@
 namespace md {
 namespace {
 
-struct TypeRow {
-  DType dtype;
-  dlpack::TypeCode code;
-};
-constexpr TypeRow kTypes[] = {
-    {DType::bool_, dlpack::kBool},    {DType::uint8, dlpack::kUInt},      {DType::int8, dlpack::kInt},
-    {DType::int16, dlpack::kInt},     {DType::int32, dlpack::kInt},       {DType::int64, dlpack::kInt},
-    {DType::float16, dlpack::kFloat}, {DType::bfloat16, dlpack::kBFloat}, {DType::float32, dlpack::kFloat},
-    {DType::float64, dlpack::kFloat},
-};
-
 constexpr const char* kName = "dltensor";
 constexpr const char* kUsedName = "used_dltensor";
 constexpr const char* kVersionedName = "dltensor_versioned";
@@ -51,10 +40,7 @@ void delete_export(Form* form) {
 }
 
 dlpack::DataType type_of(DType dtype) {
-  for (const TypeRow& row : kTypes) {
-    if (row.dtype == dtype) return {row.code, static_cast<uint8_t>(item_size(dtype) * 8), 1};
-  }
-  raise(ErrorKind::Internal, "a dtype without a DLPack type");
+  return {static_cast<uint8_t>(row(dtype).names.dlpack), static_cast<uint8_t>(item_size(dtype) * 8), 1};
 }
 
 template <typename Form>
@@ -115,8 +101,10 @@ bool is_a_type(const dlpack::DataType& type) {
 }
 
 DType dtype_of(const dlpack::DataType& type) {
-  for (const TypeRow& row : kTypes) {
-    if (type.lanes == 1 && row.code == type.code && item_size(row.dtype) * 8 == type.bits) return row.dtype;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const DTypeRow& row = kDTypes[i];
+    bool is_kind = static_cast<uint8_t>(row.names.dlpack) == type.code;
+    if (type.lanes == 1 && is_kind && row.size * 8 == type.bits) return static_cast<DType>(i);
   }
   ErrorKind kind = is_a_type(type) ? ErrorKind::Runtime : ErrorKind::Value;
   raise(kind, "from_dlpack(): Unsupported type code ", int{type.code}, " with ", int{type.bits}, " bits and ",

@@ -28,7 +28,8 @@ Tensor alias_of(const Tensor& tensor) { return apply_named("detach", {tensor}); 
 Ref tensor_to_numpy(BorrowedRef self, bool force) {
   const Tensor& tensor = tensor_of(self);
   require_data(tensor, "numpy");
-  if (tensor->dtype() == DType::bfloat16) raise(ErrorKind::Type, "numpy(): Got unsupported ScalarType BFloat16");
+  if (row(tensor->dtype()).names.numpy == nullptr)
+    raise(ErrorKind::Type, "numpy(): Got unsupported ScalarType BFloat16");
   if (!tensor.requires_grad()) return array_over(self);
   if (!force) {
     raise(ErrorKind::Runtime, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
