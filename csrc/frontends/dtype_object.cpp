@@ -19,6 +19,13 @@ PyObject* get_is_floating_point(PyObject* self, void*) { return PyBool_FromLong(
 PyObject* get_is_complex(PyObject*, void*) { return PyBool_FromLong(0); }
 PyObject* get_is_signed(PyObject* self, void*) { return PyBool_FromLong(row(dtype_of(self)).is_signed); }
 
+// What the package's Python knows of the row.
+PyObject* get_row(PyObject* self, void*) {
+  const DTypeRow& row = md::row(dtype_of(self));
+  return Py_BuildValue("{s:z,s:z,s:i,s:i,s:i}", "torch", row.names.torch, "safetensors", row.names.safetensors, "digits",
+                       int{row.digits}, "exponent_bits", int{row.exponent_bits}, "size", int{row.size});
+}
+
 PyMethodDef dtype_methods[] = {
     {"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
@@ -28,6 +35,7 @@ PyGetSetDef dtype_getset[] = {
     {"is_floating_point", get_is_floating_point, nullptr, nullptr, nullptr},
     {"is_complex", get_is_complex, nullptr, nullptr, nullptr},
     {"is_signed", get_is_signed, nullptr, nullptr, nullptr},
+    {"_row", get_row, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

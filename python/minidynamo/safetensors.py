@@ -17,18 +17,7 @@ from . import _C
 from ._serialization.file_reading import Source, open_regular
 
 # The name in the file: the dtype, bytes per value.
-_DTYPES = {
-    "BOOL": ("bool", 1),
-    "U8": ("uint8", 1),
-    "I8": ("int8", 1),
-    "I16": ("int16", 2),
-    "I32": ("int32", 4),
-    "I64": ("int64", 8),
-    "F16": ("float16", 2),
-    "BF16": ("bfloat16", 2),
-    "F32": ("float32", 4),
-    "F64": ("float64", 8),
-}
+_DTYPES = {dtype._row["safetensors"]: (name, dtype._row["size"]) for name, dtype in _C._dtypes.items()}
 _NAMES = {_C._dtypes[dtype]: (name, size) for name, (dtype, size) in _DTYPES.items()}
 _LENGTH = struct.Struct("<Q")
 # What tells a safetensors file from others: the length of the header, and where that begins.

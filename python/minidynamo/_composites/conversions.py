@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import minidynamo
 
+from .. import _C
 from .._C import Tensor
 from .registry import composite
 
@@ -11,28 +12,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_NAMES = {
-    "BFloat16Tensor": "bfloat16",
-    "BoolTensor": "bool",
-    "ByteTensor": "uint8",
-    "CharTensor": "int8",
-    "DoubleTensor": "float64",
-    "FloatTensor": "float32",
-    "HalfTensor": "float16",
-    "IntTensor": "int32",
-    "LongTensor": "int64",
-    "ShortTensor": "int16",
-}
+_TYPES = {name: dtype._row["torch"] for name, dtype in _C._dtypes.items()}
+_NAMES = {torch_name: name for name, torch_name in _TYPES.items()}
 
 
 @composite("method")
 def type_of(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the dtype as "torch.FloatTensor"; with a dtype or such a name, the tensor in that dtype."""
     if dtype is None:
-        wanted = str(input.dtype).rpartition(".")[2]
-        for name, known in _NAMES.items():
-            if known == wanted:
-                return f"torch.{name}"
+        return f"torch.{_TYPES[str(input.dtype).rpartition('.')[2]]}"
     if isinstance(dtype, str):
         name = dtype.rpartition(".")[2]
         if name not in _NAMES:

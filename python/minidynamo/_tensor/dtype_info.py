@@ -1,15 +1,26 @@
 """finfo and iinfo: the limits of a dtype."""
 
+from math import floor, log10
+
 from .. import _C
 
-# bits, eps, largest, smallest normal, decimal digits that survive
+_ROWS = {name: dtype._row for name, dtype in _C._dtypes.items()}
+
+
+def _limits(size, digits, exponent_bits):
+    """Bits, eps, largest, smallest normal, decimal digits that survive, of a floating dtype."""
+    largest_exponent = 2 ** (exponent_bits - 1) - 1
+    eps = 2.0 ** (1 - digits)
+    largest = (2 - eps) * 2.0**largest_exponent
+    return 8 * size, eps, largest, 2.0 ** (1 - largest_exponent), floor((digits - 1) * log10(2))
+
+
 _FLOATS = {
-    "float16": (16, 2.0**-10, 65504.0, 2.0**-14, 3),
-    "bfloat16": (16, 2.0**-7, (2 - 2.0**-7) * 2.0**127, 2.0**-126, 2),
-    "float32": (32, 2.0**-23, (2 - 2.0**-23) * 2.0**127, 2.0**-126, 6),
-    "float64": (64, 2.0**-52, (2 - 2.0**-52) * 2.0**1023, 2.0**-1022, 15),
+    name: _limits(row["size"], row["digits"], row["exponent_bits"])
+    for name, row in _ROWS.items()
+    if row["exponent_bits"]
 }
-_INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
+_INTEGERS = tuple(name for name, row in _ROWS.items() if not row["exponent_bits"] and name != "bool")
 
 
 def _name(function, dtype):
