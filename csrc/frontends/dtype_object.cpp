@@ -22,8 +22,8 @@ PyObject* get_is_signed(PyObject* self, void*) { return PyBool_FromLong(row(dtyp
 // What the package's Python knows of the row.
 PyObject* get_row(PyObject* self, void*) {
   const DTypeRow& row = md::row(dtype_of(self));
-  return Py_BuildValue("{s:z,s:z,s:i,s:i,s:i}", "torch", row.names.torch, "safetensors", row.names.safetensors, "digits",
-                       int{row.digits}, "exponent_bits", int{row.exponent_bits}, "size", int{row.size});
+  return Py_BuildValue("{s:z,s:z,s:i,s:i,s:i}", "torch", row.names.torch, "safetensors", row.names.safetensors,
+                       "digits", int{row.digits}, "exponent_bits", int{row.exponent_bits}, "size", int{row.size});
 }
 
 PyMethodDef dtype_methods[] = {
