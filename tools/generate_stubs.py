@@ -175,8 +175,8 @@ def signatures(name, function, first):
 
 
 def function_lines(name, function, first=""):
-    of_tensor = getattr(function, "__objclass__", None)
-    found = tensor_signatures(name, function) if of_tensor is not None and of_tensor.__name__ == "Tensor" else []
+    of_tensor = getattr(function, "__qualname__", "").startswith("Tensor.")
+    found = tensor_signatures(name, function) if of_tensor else []
     found = found or signatures(name, function, first)
     lines = []
     for signature in found:

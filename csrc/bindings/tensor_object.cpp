@@ -120,6 +120,7 @@ void ready_tensor_type() {
   tensor_type.tp_free = PyObject_GC_Del;
   fill_tensor_slots(tensor_type);
   check_status(PyType_Ready(&tensor_type));
+  open_reflected_operators(tensor_type);
   register_tensor_type({&tensor_type, tensor_of, wrap_tensor});
 }
 

@@ -1,4 +1,7 @@
 // Number, comparison and conversion slots.
+#include <algorithm>
+#include <utility>
+
 #include "bindings/op_dispatch.h"
 #include "bindings/tensor_elements.h"
 #include "bindings/tensor_object.h"
@@ -11,9 +14,21 @@ namespace {
 
 PyObject* not_implemented() { return Py_NewRef(Py_NotImplemented); }
 
+// Reflected operators that in torch are functions in Python: they call a function of both operands, whichever is a tensor, so
+// that Tensor.__rmod__(2, x) is x % 2. torch's others of that kind fail where the right operand is a number.
+constexpr BinaryCode kOpenReflected[] = {BinaryCode::FloorDivide, BinaryCode::Lshift,    BinaryCode::MatrixMultiply,
+                                         BinaryCode::Power,       BinaryCode::Remainder, BinaryCode::Rshift};
+constexpr bool is_open_reflected(BinaryCode code) {
+  return std::ranges::find(kOpenReflected, code) != std::end(kOpenReflected);
+}
+
+bool is_tensor(PyObject* object) { return PyObject_TypeCheck(object, &tensor_type) != 0; }
+
 template <BinaryCode kCode>
 PyObject* binary(PyObject* a, PyObject* b) {
   static const OpRow* const row = binary_operator_row(binary_operator(kCode));
+  if constexpr (is_open_reflected(kCode))
+    if (!is_tensor(a) && !is_tensor(b)) return not_implemented();
   return row == nullptr ? not_implemented() : dispatch_operator(*row, a, b);
 }
 
@@ -144,6 +159,18 @@ PyObject* compare(PyObject* a, PyObject* b) {
 }  // namespace
 
 PyNumberMethods tensor_as_number = make_number_methods();
+
+// The method of a slot takes what is of its class: with `object` in the place of Tensor it takes any right operand, and classes
+// that inherit it still have the slot.
+void open_reflected_operators(PyTypeObject& type) {
+  for (BinaryCode code : kOpenReflected) {
+    Ref method = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&type), binary_operator(code).reflected));
+    check(PyObject_GetAttrString(method, "__qualname__"));  // which the method keeps from here on
+    auto* descriptor = reinterpret_cast<PyDescrObject*>(method.get());
+    Py_DECREF(std::exchange(descriptor->d_type, &PyBaseObject_Type));
+    Py_INCREF(&PyBaseObject_Type);
+  }
+}
 
 PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
   switch (op) {

@@ -23,5 +23,7 @@ PyMethodDef* tensor_methods();
 PyGetSetDef* tensor_getset();
 
 void fill_tensor_slots(PyTypeObject& type);
+// Once the type is ready.
+void open_reflected_operators(PyTypeObject& type);
 
 }  // namespace md

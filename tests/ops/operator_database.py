@@ -190,8 +190,8 @@ def outcome_of_sample(name, op, sample, call, ours_call):
     return Outcome("different" if unlike else "right", unlike)
 
 
-def outcomes(name, op, dtype_name, way="function", only=lambda number: True):
-    """Of the samples that `only` chooses: one outcome each. An operator that is not here at all has one for all."""
+def outcomes(name, op, dtype_name, way="function", only=lambda number: True, compared=lambda sample: True):
+    """Of the samples that `only` and `compared` choose: one outcome each. An operator that is not here at all has one for all."""
     dtype = getattr(torch, dtype_name)
     calls = FORMS[way](op)
     if dtype not in op.dtypes or calls is None:
@@ -202,13 +202,13 @@ def outcomes(name, op, dtype_name, way="function", only=lambda number: True):
         yield Outcome("absent", f"name {missing}")
         return
     for number, sample in enumerate(samples_of(op, dtype, way)):
-        if only(number):
+        if only(number) and compared(sample):
             found = outcome_of_sample(name, op, sample, calls[0], ours_call)
             where = f"{name} {way} {dtype_name} #{number} ({shown(sample)}): " if found.kind == "different" else ""
             yield found._replace(text=where + found.text)
 
 
-def error_outcomes(name, op):
+def error_outcomes(name, op, compared=lambda sample: True):
     """Of the calls that torch's database has as wrong ones: refused by both with one class of exception, or different."""
     if op.error_inputs_func is None:
         return
@@ -220,6 +220,8 @@ def error_outcomes(name, op):
     seed(0)
     for number, wrong in enumerate(op.error_inputs("cpu")):
         sample = wrong.sample_input
+        if not compared(sample):
+            continue
         found = outcome_of_error(op, sample, call)
         where = f"{name} errors #{number} ({shown(sample)}): " if found.kind == "different" else ""
         yield found._replace(text=where + found.text)
