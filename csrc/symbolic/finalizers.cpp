@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cpython/frame.h"
+#include "cpython/object_layout.h"
 #include "cpython/weak_reference.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/walk.h"
@@ -25,8 +26,8 @@ bool death_is_noticed(PyObject* object) {
 
 // What is in a container, or is put into one, may be known to the walk from several places, and as a key.
 constexpr Py_ssize_t kHeldInContainer = 5;
-// The set, copies of it, the tuple that is being looked through, and the walk's keys.
-constexpr Py_ssize_t kHeldInSets = 9;
+// The set, copies of it, and the walk's keys.
+constexpr Py_ssize_t kHeldInSets = 8;
 
 bool holds(const std::vector<ValuePtr>& values, const ValuePtr& value) {
   return std::ranges::find(values, value) != values.end();
@@ -107,11 +108,11 @@ void Walk::leave_entry_to_python(PyObject* dict, BorrowedRef key, bool keeps_key
 }
 
 void Walk::leave_element_to_python(PyObject* set, BorrowedRef item) {
-  Ref elements = check(PySequence_Tuple(set));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(elements.get()); ++i) {
-    PyObject* each = PyTuple_GET_ITEM(elements.get(), i);
-    if (!item || each == item.get()) leave_finalizer_to_python(each, kHeldInSets);
-  }
+  // Nobody notices the death of a constant; what equals itself alone is the element itself.
+  if (item && (is_guardable_constant(item) || PySet_Contains(set, item) != 1)) return;
+  if (item) return leave_finalizer_to_python(item.get(), kHeldInSets);
+  PyObject* each = nullptr;
+  for (Py_ssize_t at = 0; pv_next_in_set(set, &at, &each) != 0;) leave_finalizer_to_python(each, kHeldInSets);
 }
 
 // A frame at its start shares what it holds with its caller.

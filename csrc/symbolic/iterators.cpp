@@ -97,12 +97,18 @@ int64_t erased_from(const ValuePtr& dict) {
 std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
   ValuePtr base = iterator->bases[0];
   auto* view = as<DictViewValue>(base);
-  auto entries = walk.entries_of(view != nullptr ? view->dict : base);
+  const ValuePtr& dict = view != nullptr ? view->dict : base;
+  auto* object = as<ObjectValue>(dict);
+  auto* held = as<DictValue>(object != nullptr && object->writes ? object->writes->contents : dict);
+  std::shared_ptr<const std::vector<DictValue::Entry>> seen = iterator->entries;
+  if (held == nullptr && (!seen || object == nullptr || object->writes)) seen = walk.entries_of(dict);
+  // While nothing is written to it, a dict from outside is what it was.
+  iterator->entries = object != nullptr && !object->writes ? seen : nullptr;
+  const std::vector<DictValue::Entry>* entries = held != nullptr ? &held->entries : seen.get();
   // A dict that changes while it is gone over raises.
-  bool is_changed = static_cast<int64_t>(entries->size()) != iterator->stop ||
-                    erased_from(view != nullptr ? view->dict : base) != iterator->start;
+  bool is_changed = static_cast<int64_t>(entries->size()) != iterator->stop || erased_from(dict) != iterator->start;
   if (is_changed) {
-    ValueKind kind = (view != nullptr ? view->dict : base)->kind;
+    ValueKind kind = dict->kind;
     if (kind == ValueKind::Dict || kind == ValueKind::InstanceDict) walk.end_before_iteration(*iterator);
     raise_here();
   }
@@ -114,9 +120,11 @@ std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.value_of_key(entry.key.get()), entry.value});
 }
 
-bool is_unchanged_set(Walk& walk, const IteratorValue& iterator) {
+bool is_unchanged_set(Walk& walk, IteratorValue& iterator) {
   if (auto* object = as<ObjectValue>(iterator.bases[0])) return !object->writes;
-  PyObject* set = as<SetValue>(iterator.bases[0])->set;
+  auto* made = as<SetValue>(iterator.bases[0]);
+  if (std::exchange(iterator.changes_seen, made->changes) == made->changes) return true;
+  PyObject* set = made->set;
   const auto& seen = as<SequenceValue>(iterator.bases[1])->items;
   if (PySet_GET_SIZE(set) != static_cast<Py_ssize_t>(seen.size())) return false;
   Py_ssize_t position = 0;
@@ -153,6 +161,7 @@ ValuePtr set_iterator(Walk& walk, const ValuePtr& value) {
   auto iterator = make_value<IteratorValue>(
       IteratorKind::Set, std::vector<ValuePtr>{value, make_value<SequenceValue>(false, std::move(items))});
   iterator->stop = PySet_GET_SIZE(set.get());
+  if (auto* made = as<SetValue>(value)) iterator->changes_seen = made->changes;
   iterator->creation_step = walk.step_number();
   return iterator;
 }

@@ -1,11 +1,19 @@
 #include "symbolic/key_index.h"
 
+#include "symbolic/key_stand_in.h"
+
 namespace md {
 
 bool KeyIndex::has_plain_hash(BorrowedRef key) {
   PyObject* object = key.get();
+  if (PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (!has_plain_hash(PyTuple_GET_ITEM(object, i))) return false;
+    return true;
+  }
   return PyUnicode_CheckExact(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
-         PyBytes_CheckExact(object) || PyBool_Check(object);
+         PyBytes_CheckExact(object) || PyBool_Check(object) || PyComplex_CheckExact(object) ||
+         is_key_stand_in(object) || Py_TYPE(object)->tp_hash == PyBaseObject_Type.tp_hash;
 }
 
 bool KeyIndex::worth(size_t count, int64_t erased) {

@@ -1,4 +1,4 @@
-// Where the keys of a long dict of the walk are, so that a look-up does not compare it from its start: an instruction that
+// Where the keys of a long dict of the walk, or of its stores into one from outside, are, so that a look-up does not compare it from its start: an instruction that
 // puts n keys into a dict takes n steps, not n * n.
 #pragma once
 #include <cstdint>
@@ -15,7 +15,7 @@ class KeyIndex {
   static constexpr size_t kShort = 16;
   static constexpr int kScans = 32;
 
-  // Of an exact built-in type whose hash and equality run no code of a program's.
+  // Whether asking for its hash runs no code of a program's: of an exact built-in type, or hashed by its address.
   static bool has_plain_hash(BorrowedRef key);
 
   // Begins anew after a dict whose entries moved, which its count of erased entries tells. False: compare from the start.

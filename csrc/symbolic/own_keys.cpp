@@ -10,8 +10,14 @@ namespace md {
 
 namespace {
 
+bool is_made_here(const ValuePtr& container) {
+  auto* dict = as<DictValue>(container);
+  return container->kind == ValueKind::Set || (dict != nullptr && !dict->type && dict->owner == nullptr);
+}
+
 // What a dict or set that the walk made holds; null: another container.
 std::unique_ptr<std::vector<Ref>> keys_held(const ValuePtr& container) {
+  if (!is_made_here(container)) return nullptr;
   auto keys = std::make_unique<std::vector<Ref>>();
   if (auto* set = as<SetValue>(container)) {
     Ref items = check(PySequence_Tuple(set->set));
@@ -19,9 +25,7 @@ std::unique_ptr<std::vector<Ref>> keys_held(const ValuePtr& container) {
       keys->push_back(Ref::share(PyTuple_GET_ITEM(items.get(), i)));
     return keys;
   }
-  auto* dict = as<DictValue>(container);
-  if (dict == nullptr || dict->type || dict->owner != nullptr) return nullptr;
-  for (const DictValue::Entry& entry : dict->entries) keys->push_back(entry.key);
+  for (const DictValue::Entry& entry : as<DictValue>(container)->entries) keys->push_back(entry.key);
   return keys;
 }
 
@@ -167,7 +171,7 @@ Ref Walk::hashed_key(const ValuePtr& value) {
 // Values of the stack are given by reference, and what is called may move the stack.
 Ref Walk::key_in(const ValuePtr& of, const ValuePtr& key_value) {
   ValuePtr container = of, value = key_value;
-  bool made_here = keys_held(container) != nullptr;
+  bool made_here = is_made_here(container);
   Ref key = made_here ? hashed_key(value) : key_of(value);
   if (!made_here || own_keys_.empty()) return key;
   return KeySearch(*this, container, value, key).run();

@@ -40,6 +40,9 @@ class WithoutWrites {
 };
 
 bool is_delete(EffectKind kind) { return kind == EffectKind::DictDelete || kind == EffectKind::AttributeDelete; }
+bool is_store(EffectKind kind) {
+  return is_delete(kind) || kind == EffectKind::DictSet || kind == EffectKind::AttributeSet;
+}
 
 }  // namespace
 
@@ -241,19 +244,42 @@ BorrowedRef key_object(const ValuePtr& key) {
   return identity != nullptr ? identity->key.get() : as<ObjectValue>(key)->object.get();
 }
 
+size_t place_of_store(const PendingWrites* writes, BorrowedRef key) {
+  size_t hash =
+      is_guardable_constant(key) ? static_cast<size_t>(PyObject_Hash(key)) : std::hash<const void*>()(key.get());
+  return hash * 31 + std::hash<const void*>()(writes);
+}
+
 }  // namespace
+
+// Null: there is none, or something in between has seen it.
+Walk::PendingEffect* Walk::last_store(const PendingWrites* writes, BorrowedRef key) {
+  for (; stores_indexed_ < effects_.size(); ++stores_indexed_) {
+    const PendingEffect& effect = effects_[stores_indexed_];
+    if (effect.kind == EffectKind::Output) output_end_ = stores_indexed_ + 1;
+    if (effect.kind == EffectKind::DictClear)
+      cleared_at_[as<ObjectValue>(effect.target)->writes.get()] = stores_indexed_ + 1;
+    if (!is_store(effect.kind)) continue;
+    const PendingWrites* written = as<ObjectValue>(effect.target)->writes.get();
+    stores_by_key_[place_of_store(written, key_object(effect.key))].push_back(stores_indexed_);
+  }
+  auto found = stores_by_key_.find(place_of_store(writes, key));
+  if (found == stores_by_key_.end()) return nullptr;
+  auto cleared = cleared_at_.find(writes);
+  size_t first = std::max(output_end_, cleared != cleared_at_.end() ? cleared->second : 0);
+  for (auto at = found->second.rbegin(); at != found->second.rend() && *at >= first; ++at) {
+    PendingEffect& effect = effects_[*at];
+    if (as<ObjectValue>(effect.target)->writes.get() == writes && identical_constants(key_object(effect.key), key))
+      return &effect;
+  }
+  return nullptr;
+}
 
 // A second store under one key takes the place of the first, which nobody has seen.
 void Walk::log_store(EffectKind kind, const ValuePtr& target, BorrowedRef key, ValuePtr value) {
-  const PendingWrites* writes = as<ObjectValue>(target)->writes.get();
-  for (auto effect = effects_.rbegin(); !is_delete(kind) && effect != effects_.rend(); ++effect) {
-    if (effect->kind == EffectKind::Output) break;  // which may show it
-    auto* written = as<ObjectValue>(effect->target);
-    if (written == nullptr || written->writes.get() != writes) continue;
-    if (!effect->key) break;  // cleared in between
-    if (!identical_constants(key_object(effect->key), key)) continue;
-    if (is_delete(effect->kind)) break;
-    effect->value = std::move(value);
+  PendingEffect* last = is_delete(kind) ? nullptr : last_store(as<ObjectValue>(target)->writes.get(), key);
+  if (last != nullptr && !is_delete(last->kind)) {
+    last->value = std::move(value);
     return;
   }
   effects_.push_back({kind, target, value_of_key(key), std::move(value)});
@@ -427,7 +453,7 @@ bool Walk::set_change(EffectKind kind, const ValuePtr& value, BorrowedRef item) 
   };
   if (auto* made = as<SetValue>(value)) {
     if (item) keep_apart_in_set(item, made->set.get());
-    apply(made->set);
+    apply(made->to_change());
     return true;
   }
   auto* object = as<ObjectValue>(value);

@@ -102,7 +102,7 @@ ValuePtr call_pop(Walk& walk, const CallArgs& args) {
   if (set == nullptr) break_on_set(args.positional[0]);
   if (!walk.iterator_over(args.positional[0])) break_on_set(args.positional[0]);
   if (PySet_GET_SIZE(set->set.get()) == 0) walk.raise_known(PyExc_KeyError, {walk.string("pop from an empty set")});
-  return walk.value_of_key(check(PySet_Pop(set->set)).get());
+  return walk.value_of_key(check(PySet_Pop(set->to_change())).get());
 }
 
 // The same change with each of the items, which may be those of the set itself.

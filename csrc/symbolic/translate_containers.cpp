@@ -102,7 +102,7 @@ void set_update(Walk& walk, const Instruction& at) {
   if (Ref other = walk.set_to_merge(walk.peek())) {
     // Python merges two sets by their tables, which decides the order.
     walk.keep_all_apart(set->set.get(), other.get());
-    Ref update = check(PyObject_GetAttrString(set->set, "update"));
+    Ref update = check(PyObject_GetAttrString(set->to_change(), "update"));
     check(PyObject_CallOneArg(update, other));
   } else {
     auto items = walk.iterate(walk.peek(), LengthHint::NotAsked);
@@ -128,16 +128,10 @@ void dict_update(Walk& walk, const Instruction& at) {
   ValuePtr dict = walk.peek(at.arg + 1);
   auto entries = walk.entries_of(walk.copied_mapping(walk.peek()));
   if (!entries) graph_break(BreakReason::unknown_container, describe(walk.peek()));
-  auto known = walk.entries_of(dict);
-  if (!known) graph_break(BreakReason::store_subscript, "into a " + describe(dict));
-  auto is_known = [&](BorrowedRef key) {
-    return std::ranges::any_of(*known, [&](const DictValue::Entry& entry) {
-      return PyUnicode_Check(entry.key.get()) && PyUnicode_Compare(entry.key, key) == 0;
-    });
-  };
+  if (!walk.is_dict(dict, {})) graph_break(BreakReason::store_subscript, "into a " + describe(dict));
   if (merge)
     for (const DictValue::Entry& entry : *entries)
-      if (!PyUnicode_Check(entry.key.get()) || is_known(entry.key)) raise_here();
+      if (!PyUnicode_Check(entry.key.get()) || walk.dict_item(dict, entry.key.get())) raise_here();
   for (DictValue::Entry& entry : *entries)
     if (!walk.dict_set(dict, entry.key.get(), entry.value))
       graph_break(BreakReason::store_subscript, "into a " + describe(dict));

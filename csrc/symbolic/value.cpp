@@ -1,5 +1,7 @@
 #include "symbolic/value.h"
 
+#include <algorithm>
+
 #include "cpython/library_types.h"
 #include "guards/guard_set.h"
 #include "symbolic/key_stand_in.h"
@@ -69,24 +71,31 @@ PyTypeObject* iterator_type(const IteratorValue& iterator) {
 }  // namespace
 
 const ValuePtr* PendingWrites::find(BorrowedRef key) const {
+  auto is_at = [&](int at) { return same_key(stores[static_cast<size_t>(at)].first, key); };
+  if (stores.size() > KeyIndex::kShort && KeyIndex::has_plain_hash(key) && index_.worth(stores.size(), 0)) {
+    while (index_.covered() < stores.size()) index_.add(stores[index_.covered()].first.get());
+    int last = -1;
+    for (const std::vector<int>* places : {&index_.with_hash_of(key), &index_.others()})
+      if (auto found = std::find_if(places->rbegin(), places->rend(), is_at); found != places->rend())
+        last = std::max(last, *found);
+    return last < 0 ? nullptr : &stores[static_cast<size_t>(last)].second;
+  }
   for (auto store = stores.rbegin(); store != stores.rend(); ++store)
     if (same_key(store->first, key)) return &store->second;
   return nullptr;
 }
 
 int DictValue::find(BorrowedRef key) const {
-  if (entries.size() > KeyIndex::kShort && KeyIndex::has_plain_hash(key)) {
-    if (!index_) index_ = std::make_unique<KeyIndex>();
-    if (index_->worth(entries.size(), erased)) return find_indexed(key);
-  }
+  if (entries.size() > KeyIndex::kShort && KeyIndex::has_plain_hash(key) && index_.worth(entries.size(), erased))
+    return find_indexed(key);
   for (size_t i = 0; i < entries.size(); ++i)
     if (same_key(entries[i].key.get(), key)) return static_cast<int>(i);
   return -1;
 }
 
 int DictValue::find_indexed(BorrowedRef key) const {
-  while (index_->covered() < entries.size()) index_->add(entries[index_->covered()].key.get());
-  for (const std::vector<int>* places : {&index_->with_hash_of(key), &index_->others()})
+  while (index_.covered() < entries.size()) index_.add(entries[index_.covered()].key.get());
+  for (const std::vector<int>* places : {&index_.with_hash_of(key), &index_.others()})
     for (int at : *places)
       if (same_key(entries[static_cast<size_t>(at)].key.get(), key)) return at;
   return -1;
@@ -114,8 +123,6 @@ bool SetValue::contains(BorrowedRef item) const {
   check_status(found);
   return found == 1;
 }
-
-void SetValue::add(BorrowedRef item) { check_status(PySet_Add(set, item)); }
 
 ValuePtr* FunctionValue::find(BorrowedRef name) {
   for (auto& [key, value] : names)

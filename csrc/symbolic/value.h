@@ -115,6 +115,9 @@ struct PendingWrites {
   std::vector<ValuePtr> appended;  // list: while contents is null
   std::vector<std::pair<Ref, ValuePtr>> stores;  // dict keys or attribute names, in order; null: deleted
   const ValuePtr* find(BorrowedRef key) const;   // the last store; null: none
+
+ private:
+  mutable KeyIndex index_;
 };
 
 struct ObjectValue : Value {
@@ -190,7 +193,7 @@ struct DictValue : Value {
   bool erase(BorrowedRef key);
 
  private:
-  mutable std::unique_ptr<KeyIndex> index_;  // null: not asked for yet
+  mutable KeyIndex index_;
   int find_indexed(BorrowedRef key) const;
 };
 
@@ -201,8 +204,13 @@ struct SetValue : Value {
   explicit SetValue(Ref set) : Value(kKind), set(std::move(set)) {}
   Ref set;                    // of keys (Walk::key_of)
   int64_t creation_step = 0;  // of the walk
+  int64_t changes = 0;        // an iterator looks through the set again after one
   bool contains(BorrowedRef item) const;
-  void add(BorrowedRef item);
+  void add(BorrowedRef item) { check_status(PySet_Add(to_change(), item)); }
+  PyObject* to_change() {
+    ++changes;
+    return set;
+  }
 };
 
 struct SliceValue : Value {
@@ -311,6 +319,8 @@ struct IteratorValue : Value {
   int64_t index = 0;  // elements taken; Enumerate: the next count
   // Range: what is left. Reversed: start is where it began. Dict: stop is how many entries it had, start how many had been taken out.
   int64_t start = 0, stop = 0, step = 1;
+  int64_t changes_seen = 0;                                      // of the set, when it was looked through last
+  std::shared_ptr<const std::vector<DictValue::Entry>> entries;  // of a dict from outside that is not written to
   bool exhausted = false;
   bool strict = false;  // Zip
   // Generator: its frame, which is on the walk's stack while it runs.

@@ -517,6 +517,12 @@ class Walk {
     Location location = {};  // kept for the side_effects log
   };
   std::vector<PendingEffect> effects_;
+  // Where in effects_ the stores under a key are, by a hash of what is written to and of the key.
+  std::unordered_map<size_t, std::vector<size_t>> stores_by_key_;
+  size_t stores_indexed_ = 0;  // effects looked at
+  size_t output_end_ = 0;      // behind the last output among them, which may show what was stored before
+  std::unordered_map<const PendingWrites*, size_t> cleared_at_;  // behind the last of them that empties the dict
+  PendingEffect* last_store(const PendingWrites* writes, BorrowedRef key);
   ValuePtr weak_item(const ValuePtr& dict, BorrowedRef reference);
   std::unordered_map<PyObject*, ValuePtr> referents_;  // by weak reference, a constant of this walk
   struct CacheAdditions;

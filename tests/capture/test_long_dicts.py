@@ -162,3 +162,76 @@ def test_display_of_many_keys():
     with enable_everywhere():
         got = eval(code)
     assert list(got.items()) == list(wanted.items())
+
+
+# ---- dicts of so many entries that going through them at each store would take minutes: each is captured as a whole ----
+MANY = 20_000
+CONSTANTS = {
+    "numbers": lambda n: n,
+    "texts": lambda n: f"key{n}",
+    "tuples": lambda n: (n, f"key{n}", 1.5),
+}
+# Each leaves a dict of MANY keys; `outside` is an empty dict of the caller's.
+WAYS = {
+    "dict() of pairs": "d = dict(zip(keys, keys))",
+    "dict() of a dict": "d = dict(dict.fromkeys(keys, 1))",
+    "fromkeys": "d = dict.fromkeys(keys, 1)",
+    "update with pairs": "d = {}\n    d.update(zip(keys, keys))",
+    "update with a list of pairs": "d = {}\n    d.update(list(zip(keys, keys)))",
+    "update with a dict": "d = {1: 2}\n    d.update(dict.fromkeys(keys, 1))",
+    "merged": "d = dict.fromkeys(keys[:1000], 1) | dict.fromkeys(keys, 2)",
+    "merged in place": "d = dict.fromkeys(keys[::3], 1)\n    d |= dict.fromkeys(keys, 2)",
+    "display of dicts": "d = {**dict.fromkeys(keys[1:], 1), **dict.fromkeys(keys, 2)}",
+    "copied": "d = dict.fromkeys(keys, 1).copy()",
+    "gone over": "d = dict(dict.fromkeys(keys, 1).items())",
+    "keys gone over": "d = dict.fromkeys(dict.fromkeys(keys, 1))",
+    "stored twice": "d = dict(zip(keys + keys, keys[::-1] + keys))",
+    "into one from outside": "d = outside\n    d.update(zip(keys, keys))",
+    "into one from outside, twice": "d = outside\n    d.update(zip(keys, keys))\n    d.update(dict.fromkeys(keys, 1))",
+    "into one from outside, in place": "d = outside\n    d |= dict.fromkeys(keys, 1)",
+    "an OrderedDict": "d = collections.OrderedDict(zip(keys, keys))",
+    "a loop": "d = {}\n    for key in keys[:9000]:\n        d[key] = 1\n    d.update(dict.fromkeys(keys, 2))",
+    "a loop into one from outside": "d = outside\n    for key in keys[:9000]:\n        d[key] = 1\n    d.update(zip(keys, keys))",
+    "beside id()": "d = {id(outside): 1}\n    d = dict.fromkeys(keys, d[id(outside)])",
+}
+
+
+def long_program(way, kind):
+    keys = tuple(CONSTANTS[kind](n) for n in range(MANY))
+    names = {"collections": collections}
+    exec(f"def program(outside):\n    keys = {keys!r}\n    {WAYS[way]}\n    return d", names)
+    return names["program"]
+
+
+@pytest.mark.parametrize("kind", CONSTANTS)
+@pytest.mark.parametrize("way", WAYS)
+def test_dict_of_very_many_keys(way, kind):
+    program = long_program(way, kind)
+    compiled = minidynamo.compile(program, fullgraph=True)
+    for _ in range(2):
+        assert list(compiled({}).items()) == list(program({}).items())
+
+
+@pytest.mark.parametrize("kind", CONSTANTS)
+def test_call_with_very_many_keywords(kind):
+    """**mapping twice: what is given already is looked for at each of them."""
+    keys = [f"k{n}" for n in range(MANY)]
+    text = "dict(**{first}, **{second})".replace("{first}", repr(dict.fromkeys(keys[::2], kind)))
+    program = eval("lambda: " + text.replace("{second}", repr(dict.fromkeys(keys[1::2], kind))))
+    compiled = minidynamo.compile(program)
+    assert list(compiled().items()) == list(program().items())
+
+
+def test_set_of_very_many_elements():
+    """Gone over while nothing changes it, and changed one by one."""
+    elements = tuple(range(MANY))
+    names = {}
+    exec(
+        f"def program(outside):\n    elements = {elements!r}\n    s = set(elements)\n"
+        "    total = sum(list(s))\n    for n in elements[:9000]:\n        s.discard(n)\n        outside.discard(n)\n"
+        "    return total, len(s), sorted(outside)",
+        names,
+    )
+    program, compiled = names["program"], minidynamo.compile(names["program"], fullgraph=True)
+    for _ in range(2):
+        assert compiled(set(range(500))) == program(set(range(500)))
