@@ -95,7 +95,7 @@ Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
       for (const ValuePtr& pair : iterated(walk, "dict", value)) {
         auto items = walk.iterate(pair);
         if (!items || items->size() != 2) graph_break(BreakReason::unknown_container, describe(pair));
-        Ref key = walk.key_of((*items)[0]);
+        Ref key = walk.key_of((*items)[0], /*alone=*/false);
         walk.dict_set(dict, key.get(), (*items)[1]);
       }
     }
@@ -140,7 +140,7 @@ ValuePtr call_set(Walk& walk, const CallArgs& args) {
     return set;
   }
   for (const ValuePtr& item : iterated(walk, "set", args.positional[0], LengthHint::NotAsked)) {
-    walk.set_change(EffectKind::SetAdd, set, walk.key_of(item).get());
+    walk.set_change(EffectKind::SetAdd, set, walk.key_of(item, /*alone=*/false).get());
   }
   return set;
 }

@@ -146,7 +146,7 @@ ValuePtr dict_get(Walk& walk, const CallArgs& args) {
 DictValue::Entry entry_of_pair(Walk& walk, const ValuePtr& pair) {
   auto items = walk.iterate(pair);
   if (!items || items->size() != 2) raise_here();
-  return {walk.key_of((*items)[0]), (*items)[1]};
+  return {walk.key_of((*items)[0], /*alone=*/false), (*items)[1]};
 }
 
 // What comes from an iterator is stored as it comes: the iterator may raise half-way.
@@ -168,9 +168,23 @@ std::vector<DictValue::Entry> entries_for_update(Walk& walk, const ValuePtr& giv
   return entries;
 }
 
+// Whether the dict is known to be empty, or has to be for a key without a hash: dict.pop asks a key for its hash only where it may
+// find something.
+bool is_empty_for(Walk& walk, const ValuePtr& dict, const ValuePtr& key) {
+  if (PyType_IsSubtype(type_of(dict), &PyODict_Type) != 0) return false;
+  if (auto* made = as<DictValue>(dict)) return made->entries.empty();
+  PyTypeObject* type = type_of(key);
+  bool is_unhashable = type != nullptr && (type->tp_hash == PyObject_HashNotImplemented || type == &PySlice_Type);
+  return is_unhashable && walk.length_of(dict) == 0;
+}
+
 ValuePtr dict_pop(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 2);
   const ValuePtr& dict = dict_of(walk, args, "pop");
+  if (is_empty_for(walk, dict, args.positional[1])) {
+    if (args.positional.size() < 3) walk.raise_known(PyExc_KeyError, {args.positional[1]});
+    return args.positional[2];
+  }
   Ref key = walk.key_in(dict, args.positional[1]);
   ValuePtr value = walk.dict_item(dict, key.get());
   if (!value && args.positional.size() < 3) walk.raise_known(PyExc_KeyError, {args.positional[1]});
@@ -246,7 +260,7 @@ ValuePtr dict_from_keys(Walk& walk, const CallArgs& args) {
   if (!keys) graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   auto dict = make_value<DictValue>();
   ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.none();
-  for (const ValuePtr& key : *keys) walk.dict_set(dict, walk.key_of(key).get(), value);
+  for (const ValuePtr& key : *keys) walk.dict_set(dict, walk.key_of(key, /*alone=*/false).get(), value);
   return dict;
 }
 

@@ -25,7 +25,7 @@ Ref operand(Walk& walk, const ValuePtr& value) {
   Ref keys = check(PyList_New(0));
   auto items = walk.iterate(value, LengthHint::NotAsked);
   if (!items) break_on_set(value);
-  for (const ValuePtr& item : *items) check_status(PyList_Append(keys, walk.key_of(item)));
+  for (const ValuePtr& item : *items) check_status(PyList_Append(keys, walk.key_of(item, /*alone=*/false)));
   return keys;
 }
 

@@ -107,7 +107,7 @@ void set_update(Walk& walk, const Instruction& at) {
   } else {
     auto items = walk.iterate(walk.peek(), LengthHint::NotAsked);
     if (!items) graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
-    for (const ValuePtr& item : *items) check_status(PyList_Append(keys, walk.key_of(item)));
+    for (const ValuePtr& item : *items) check_status(PyList_Append(keys, walk.key_of(item, /*alone=*/false)));
   }
   walk.keep_all_apart(keys.get(), keys.get());
   walk.keep_all_apart(set->set.get(), keys.get());

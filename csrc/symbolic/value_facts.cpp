@@ -29,6 +29,30 @@ bool is_known_constant(const ObjectValue& value) {
 // The place of a key that is no constant is found by counting.
 constexpr Py_ssize_t kMostKeysByPlace = 64;
 
+// What is raised where a dict or a set is given a list: since 3.14 it says what the list was to be.
+bool containers_speak_as_hash() {
+  static const bool same = [] {
+    Ref dict = check(PyDict_New()), set = check(PySet_New(nullptr)), list = check(PyList_New(0));
+    auto words = [](bool is_done) {
+      PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+      PyErr_Fetch(&type, &value, &traceback);
+      PyErr_NormalizeException(&type, &value, &traceback);
+      Ref held[] = {Ref::steal(type), Ref::steal(value), Ref::steal(traceback)};
+      MD_ASSERT(!is_done && held[1], "a list has a hash");
+      return check(PyObject_Str(held[1]));
+    };
+    Ref of_hash = words(PyObject_Hash(list) != -1);
+    Ref of_containers[] = {words(PyDict_SetItem(dict, list, Py_None) == 0),
+                           words(PyDict_DelItem(dict, list) == 0),
+                           words(static_cast<bool>(Ref::steal(PyObject_GetItem(dict, list)))),
+                           words(PySequence_Contains(dict, list) != -1),
+                           words(PySet_Add(set, list) == 0),
+                           words(PySet_Contains(set, list) != -1)};
+    return std::ranges::all_of(of_containers, [&](const Ref& text) { return PyUnicode_Compare(text, of_hash) == 0; });
+  }();
+  return same;
+}
+
 PyObject* attribute_of(const char* module, const char* type, const char* name) {
   Ref owner = imported(module, type);
   return check(PyObject_GetAttrString(owner, name)).release();
@@ -249,7 +273,13 @@ bool Walk::has_own_identity(const ValuePtr& value) {
   return inherits(value, &PyBaseObject_Type, {"__eq__"});
 }
 
-Ref Walk::key_of(const ValuePtr& value) {
+void Walk::raise_unhashable(bool alone) {
+  if (alone && containers_speak_as_hash()) raise_set();
+  PyErr_Clear();
+  raise_here();
+}
+
+Ref Walk::key_of(const ValuePtr& value, bool alone) {
   if (auto* identity = as<IdentityValue>(value)) return identity->key;
   // Its hash is the address of the class that is to be.
   if (auto* object = as<ObjectValue>(value); object != nullptr && object->made_class)
@@ -257,14 +287,15 @@ Ref Walk::key_of(const ValuePtr& value) {
   if (Ref reference = weak_key_of(value)) return reference;
   Ref key = is_tensor(value) ? Ref() : constant_of(value);
   if (key) {
-    if (PyObject_Hash(key) == -1) raise_set();
+    if (PyObject_Hash(key) == -1) raise_unhashable(alone);
     return key;
   }
   if (!has_own_identity(value)) {
     PyTypeObject* type = type_of(value);
     if (type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type) {
       exact_type(value);
-      raise_known(PyExc_TypeError, {string(str_cat("unhashable type: '", type->tp_name, "'"))});
+      PyErr_Format(PyExc_TypeError, "unhashable type: '%s'", type->tp_name);
+      raise_unhashable(alone);
     }
     graph_break(BreakReason::unhashable_key, describe(value));
   }

@@ -98,8 +98,10 @@ class Walk {
   // The constant that the value is: an atom, or a tuple or slice of constants. Null if it is none.
   Ref constant_of(const ValuePtr& value);
   // The object as a key of a dict or an element of a set: a constant, or an object that is equal to itself alone, guarded by
-  // identity. Breaks on what has its own equality, raises for what has no hash.
-  Ref key_of(const ValuePtr& value);
+  // identity. Breaks on what has its own equality, raises for what has no hash: Python raises where it is not alone but one of
+  // those out of an iterable, after what it does with those before it.
+  Ref key_of(const ValuePtr& value, bool alone = true);
+  [[noreturn]] void raise_unhashable(bool alone);
   // The same for a look-up in a container or a store into it, with a __hash__ and __eq__ of the program's own called as Python
   // calls them (own_keys.cpp): the key that is there and equal to it, or itself.
   Ref key_in(const ValuePtr& container, const ValuePtr& value);
