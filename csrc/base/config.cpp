@@ -10,7 +10,7 @@
 namespace md {
 namespace {
 
-// A row and how to reach its field.
+// A table row and accessors for its field.
 struct Field {
   ConfigValue (*read)(const Config&);
   void (*write)(Config&, const ConfigValue&);
@@ -24,7 +24,7 @@ constexpr Field kFields[] = {
 #undef MD_FLAG
 };
 
-// In the order of ConfigValue's alternatives.
+// In the order of the alternatives of ConfigValue.
 constexpr const char* kTypeNames[] = {"bool", "int", "str"};
 
 size_t find_row(std::string_view name) {
@@ -73,10 +73,10 @@ ConfigValue parse_environment(const ConfigRow& row, std::string_view text) {
   return std::string(text);
 }
 
-// Part of every setting: a new one makes all earlier fingerprints unlike the ones to come.
+// Mixed into every fingerprint; bumping it invalidates all earlier ones.
 int64_t generation = 0;
 
-// Settings seen so far have their number, so that going back to one gives its fingerprint again.
+// Settings seen before keep their number, so switching back restores the earlier fingerprint.
 uint64_t intern_settings() {
   static std::map<std::string, uint64_t> known;
   return known.try_emplace(str_cat(capture_settings(), generation), known.size()).first->second;

@@ -11,7 +11,7 @@ namespace md {
 using ConfigValue = std::variant<bool, int64_t, std::string>;
 
 struct Config {
-  // Field types by the word in the table.
+  // Field types by their name in the table.
   using type_bool = bool;
   using type_int = int64_t;
   using type_str = std::string;
@@ -23,7 +23,7 @@ struct Config {
 struct ConfigRow {
   const char* name;
   const char* type;  // "bool", "int" or "str"
-  const char* env;   // nullptr: none
+  const char* env;   // nullptr if there is none
   bool affects_capture;
   const char* doc;
   ConfigValue default_value;
@@ -41,9 +41,9 @@ void set_config(std::string_view name, const ConfigValue& value);
 // Reads the env column of every row once; called at import. Throws Error(Value) naming the variable.
 void load_config_from_environment();
 
-// Changes whenever a flag with affects_capture gets a new value; equal settings give equal fingerprints.
+// Changes whenever a flag with affects_capture changes value; equal settings have equal fingerprints.
 uint64_t config_fingerprint();
-// Makes every fingerprint a new one: something else that captures depend on has changed.
+// Invalidates every fingerprint: something else that captures depend on has changed.
 void renew_config_fingerprints();
 
 }  // namespace md

@@ -1,4 +1,4 @@
-// The only ways to fail: Error carries the Python exception class it becomes at the border.
+// The only error type: Error carries the Python exception class that it becomes at the C++/Python boundary.
 #pragma once
 #include <cstdint>
 #include <sstream>
@@ -19,9 +19,9 @@ enum class ErrorKind : uint8_t {
   NotImplemented,
   Memory,
   Overflow,
-  Import,         // an optional dependency is not there
-  LinearAlgebra,  // a matrix without inverse or decomposition: minidynamo.linalg.LinAlgError
-  Internal,       // a bug of ours: becomes minidynamo._dynamo.exc.InternalError
+  Import,         // an optional dependency is missing
+  LinearAlgebra,  // singular matrix or failed decomposition: minidynamo.linalg.LinAlgError
+  Internal,       // a bug in minidynamo: becomes minidynamo._dynamo.exc.InternalError
 };
 
 class Error : public std::runtime_error {
@@ -33,7 +33,7 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
-// Concatenates anything that an ostream prints.
+// Concatenates anything that can be streamed to an ostream.
 template <typename... Parts>
 std::string str_cat(const Parts&... parts) {
   std::ostringstream out;
@@ -46,7 +46,7 @@ template <typename... Parts>
   throw Error(kind, str_cat(parts...));
 }
 
-// The layout of every user error of an op: "[add] what must hold, with the shapes".
+// The format of every user-facing error of an op: "[add] what must hold, with the shapes".
 template <typename... Parts>
 [[noreturn]] void raise_op(ErrorKind kind, std::string_view op, const Parts&... parts) {
   throw Error(kind, str_cat("[", op, "] ", parts...));
@@ -56,7 +56,7 @@ template <typename... Parts>
 
 }  // namespace md
 
-// An invariant of ours; a violation is a bug, reported as InternalError, never undefined behaviour.
+// An internal invariant; a violation is a bug, reported as InternalError, never undefined behaviour.
 #define MD_ASSERT(condition, ...)                                                              \
   do {                                                                                         \
     if (!(condition)) [[unlikely]]                                                             \

@@ -1,5 +1,5 @@
-// What happens while programs are captured, told as JSON objects to whoever listens: the file of MINIDYNAMO_TRACE, and
-// functions in Python. Without a listener an event costs one load. GIL held.
+// Events during capture, sent as JSON objects to a listener: the MINIDYNAMO_TRACE file and Python callbacks. Without a
+// listener an event costs one load. Requires the GIL.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -26,15 +26,16 @@ inline constexpr EventRow kEventRows[] = {
 };
 inline constexpr int kEventCount = sizeof(kEventRows) / sizeof(kEventRows[0]);
 
-// One line without its end: {"time": seconds since 1970, "kind": ..., "frame": ..., "compile_id": ..., "payload": {...}}.
+// One line without its newline: {"time": seconds since 1970, "kind": ..., "frame": ...,
+// "compile_id": ..., "payload": {...}}.
 using EventListener = void (*)(EventKind kind, const std::string& line);
 
-// The trace file; another one is HostHooks::event_listener.
+// Listener of the trace file; the other listener is HostHooks::event_listener.
 void set_trace_listener(EventListener listener);
 
 bool events_wanted();
 
-// The capture that an event belongs to: the number of its code object, and its own within that.
+// Identifies a capture: the number of its code object and its index within that.
 struct CaptureId {
   int frame = -1;
   int entry = -1;

@@ -1,4 +1,4 @@
-// The functions of the program that embeds the library, as host_hooks.def has them.
+// Functions provided by the host program; the rows of host_hooks.def.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// An array whose length is known when it is made and does not change; up to kInline elements need no heap.
+// An array whose length is fixed at construction; up to kInline elements are stored without a heap allocation.
 #pragma once
 #include <cstddef>
 #include <memory>

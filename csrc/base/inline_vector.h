@@ -1,4 +1,4 @@
-// A vector whose first kInline elements need no heap.
+// A vector that stores its first kInline elements without a heap allocation.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -39,7 +39,7 @@ class InlineVector {
     if (size_ == capacity_) grow(2 * capacity_);
     T* made = data_ + size_;
     if constexpr (sizeof...(Args) == 0) {
-      ::new (static_cast<void*>(made)) T;  // zeros nothing that T does not
+      ::new (static_cast<void*>(made)) T;  // default-initialises: does not zero trivial types
     } else {
       std::construct_at(made, std::forward<Args>(args)...);
     }
@@ -47,13 +47,13 @@ class InlineVector {
     return *made;
   }
   void push_back(T value) { emplace_back(std::move(value)); }
-  // The last one goes last.
+  // Destroys in order: the last element last.
   void truncate(size_t size) {
     size_t end = std::exchange(size_, size);
     std::destroy(data_ + size, data_ + end);
   }
   void clear() { truncate(0); }
-  // For plain elements, which are not set.
+  // Appends `count` uninitialised trivial elements.
   T* append(size_t count) {
     static_assert(std::is_trivial_v<T>);
     if (size_ + count > capacity_) grow(size_ + count > 2 * capacity_ ? size_ + count : 2 * capacity_);
@@ -72,7 +72,7 @@ class InlineVector {
     data_ = bigger;
     capacity_ = capacity;
   }
-  // This one has no elements and no heap.
+  // Precondition: this vector is empty and uses its inline storage.
   void take(InlineVector& other) {
     if (other.data_ == other.own()) {
       std::uninitialized_move_n(other.data_, other.size_, own());

@@ -1,10 +1,10 @@
-// Whether somebody wants the program's attention while a plan runs: asked between steps, which know nothing of signals.
+// Interrupts of a running plan, polled between steps; the executor knows nothing of signals.
 #pragma once
 
 namespace md {
 
-// flag: set by somebody else, at any time; from then on serve() is called at each question until it has been cleared. serve() may
-// throw, which ends the run.
+// flag: set asynchronously by another party; while it is non-zero every poll calls serve(). serve()
+// may throw, which aborts the run.
 struct Interrupts {
   const int* flag;
   void (*serve)();

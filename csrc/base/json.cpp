@@ -5,7 +5,7 @@
 namespace md {
 namespace {
 
-// The length of the UTF-8 sequence that starts here; 0: none does.
+// Length of the valid UTF-8 sequence at the start of `text`; 0 if there is none.
 size_t sequence_length(std::string_view text) {
   auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
   unsigned char first = byte(0);
@@ -17,7 +17,7 @@ size_t sequence_length(std::string_view text) {
   if (length == 0 || length > text.size()) return 0;
   for (size_t at = 1; at < length; ++at)
     if ((byte(at) & 0xC0) != 0x80) return 0;
-  // Longer than need be, surrogates, beyond the last code point.
+  // Overlong encodings, surrogates, beyond the last code point.
   unsigned char second = byte(1);
   if (first == 0xE0 && second < 0xA0) return 0;
   if (first == 0xED && second >= 0xA0) return 0;

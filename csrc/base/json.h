@@ -7,7 +7,7 @@
 
 namespace md {
 
-// In quotes. What is no UTF-8 becomes U+FFFD, so that the result always is.
+// Returns a quoted string; invalid UTF-8 becomes U+FFFD, so the result is always valid.
 std::string json_string(std::string_view text);
 std::string json_list(std::span<const std::string> texts);
 
@@ -19,9 +19,9 @@ class JsonObject {
   JsonObject& add(std::string_view key, int number) { return add(key, static_cast<int64_t>(number)); }
   JsonObject& add(std::string_view key, bool value) { return add_json(key, value ? "true" : "false"); }
   JsonObject& add(std::string_view key, std::span<const std::string> texts) { return add_json(key, json_list(texts)); }
-  // Finite.
+  // Must be finite.
   JsonObject& add_seconds(std::string_view key, double seconds);
-  // `json` is JSON already.
+  // `json` is already encoded.
   JsonObject& add_json(std::string_view key, std::string_view json);
 
   std::string text() const { return "{" + fields_ + "}"; }

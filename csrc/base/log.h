@@ -1,4 +1,4 @@
-// Log artifacts. C++ emits (artifact, text) events; python/minidynamo/_logging.py formats and routes them.
+// Log artifacts. C++ emits (artifact, text) records; python/minidynamo/_logging.py formats and routes them.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -25,16 +25,16 @@ inline constexpr LogRow kLogRows[] = {
 };
 inline constexpr int kLogArtifactCount = sizeof(kLogRows) / sizeof(kLogRows[0]);
 
-// Of what belongs to no artifact, for HostHooks::log_sink.
+// Pseudo-artifacts passed to HostHooks::log_sink for records of no artifact.
 inline constexpr int kLogWarning = -1, kLogInfo = -2;
 void set_log_enabled(LogArtifact artifact, bool enabled);
 bool log_enabled(LogArtifact artifact);
 
-// Formats nothing unless enabled: ask log_enabled first when the text is costly.
+// Does nothing unless enabled; check log_enabled() first when building the text is costly.
 void log_event(LogArtifact artifact, const std::string& text);
 void log_warning(const std::string& text);
 
-// The steps of each capture, for the level INFO of `dynamo`.
+// Reports the steps of each capture, for level INFO of `dynamo`.
 void set_log_info_enabled(bool enabled);
 bool log_info_enabled();
 void log_info(const std::string& text);

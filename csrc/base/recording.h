@@ -1,4 +1,5 @@
-// Keeps what is recorded on this thread while it exists; recordings nest, and each sees all that is recorded within it.
+// Collects what is recorded on this thread during its lifetime. Recordings nest; each sees
+// everything recorded within it.
 #pragma once
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// The count of an object's owners, shared by threads.
+// Atomic reference count of a shared object.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -8,8 +8,8 @@ namespace md {
 class RefCount {
  public:
   void add() { count_.fetch_add(1, std::memory_order_relaxed); }
-  // True for the last owner, who then frees the object. A single owner needs no locked instruction: nobody else is there
-  // to add to the count.
+  // Returns true if this was the last reference; the caller then frees the object. A sole owner needs no locked
+  // instruction, because no other thread can add a reference.
   bool drop() { return is_one() || count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
   bool is_one() const { return count_.load(std::memory_order_acquire) == 1; }
 

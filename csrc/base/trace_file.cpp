@@ -43,7 +43,7 @@ void give_up(TraceFile& file, const std::string& what, int error) {
   log_warning(text);
 }
 
-// A name that no earlier process of the same number has taken.
+// Opens a file with a name not used by an earlier process with the same pid.
 bool open_file(TraceFile& file) {
   std::error_code failed;
   std::filesystem::create_directories(file.directory, failed);
@@ -86,7 +86,7 @@ std::string first_line(const TraceFile& file) {
 void write_event(EventKind, const std::string& line) {
   TraceFile& file = trace_file();
   if (file.directory.empty()) return;
-  // A child of fork has the parent's file open: its lines go to one of its own.
+  // After fork() the child inherits the parent's file; it opens its own.
   if (file.descriptor >= 0 && file.owner != ::getpid()) close_file(file);
   if (file.descriptor < 0 && !(open_file(file) && write_all(file, first_line(file)))) return;
   write_all(file, line + "\n");
