@@ -24,7 +24,7 @@ typedef struct {
 
 static CachedFunction* as_cached(PyObject* object) { return (CachedFunction*)object; }
 
-/* Whether a sample that has seen one miss and one hit looks as it must. */
+/* Whether a sample with one recorded miss and one hit has the expected layout. */
 static int looks_right(PyObject* sample, PyObject* wrapped, PyObject* key) {
   CachedFunction* cached = as_cached(sample);
   if (Py_TYPE(sample)->tp_basicsize != (Py_ssize_t)sizeof(CachedFunction)) return 0;
@@ -38,7 +38,7 @@ static int looks_right(PyObject* sample, PyObject* wrapped, PyObject* key) {
          Py_TYPE(cached->kwd_mark) == &PyBaseObject_Type;
 }
 
-/* The type, held for the life of the process; NULL: its objects are laid out otherwise. */
+/* The type, kept alive for the whole process; NULL if its objects have another layout. */
 static PyTypeObject* find_type(void) {
   PyTypeObject* type = NULL;
   PyObject* functools = PyImport_ImportModule("functools");
@@ -83,12 +83,13 @@ PyObject* pv_cached_entry_result(PyObject* entry) { return ((Entry*)entry)->resu
 
 void pv_cached_count_failure(PyObject* object) { ++as_cached(object)->misses; }
 
-/* In the place of the wrapped function for one call: puts that back, and gives what it gave. `parts`: object, function, result. */
+/* Replaces the wrapped function for one call: restores it and returns its recorded result.
+   `parts`: object, function, result. */
 static PyObject* give_result(PyObject* parts, PyObject* Py_UNUSED(args), PyObject* Py_UNUSED(kwargs)) {
   CachedFunction* cached = as_cached(PyTuple_GET_ITEM(parts, 0));
   PyObject* stand_in = cached->function;
   cached->function = Py_NewRef(PyTuple_GET_ITEM(parts, 1));
-  Py_DECREF(stand_in); /* whoever calls it holds it too */
+  Py_DECREF(stand_in); /* the caller holds another reference */
   return Py_NewRef(PyTuple_GET_ITEM(parts, 2));
 }
 
@@ -96,7 +97,7 @@ int pv_cached_store(PyObject* object, PyObject* args, PyObject* kwargs, PyObject
   static PyMethodDef method = {"give_result", (PyCFunction)(void (*)(void))give_result, METH_VARARGS | METH_KEYWORDS,
                                NULL};
   CachedFunction* cached = as_cached(object);
-  PyObject* function = cached->function; /* and its reference, from when something else stands there */
+  PyObject* function = cached->function; /* owns its reference once the slot is overwritten */
   PyObject* parts = PyTuple_Pack(3, object, function, result);
   PyObject* stand_in = parts != NULL ? PyCFunction_New(&method, parts) : NULL;
   Py_XDECREF(parts);

@@ -1,5 +1,6 @@
-// type.__new__ looks for __init_subclass__ behind the new class in its MRO. While it does, that MRO is the class and object alone:
-// the last of its names is an object whose __set_name__ sees to it, and nobody else has the class yet.
+// type.__new__ looks up __init_subclass__ along the MRO behind the new class. During that call the MRO
+// is (class, object): an object stored as the last name of the class swaps it in its __set_name__. No
+// other code has seen the class yet.
 #include "cpython/class_maker.h"
 
 #include "cpython/object_layout.h"
@@ -9,8 +10,8 @@ namespace md {
 namespace {
 
 struct SilencerObject {
-  PyObject_HEAD PyObject* type;  // borrowed: whose MRO was taken
-  PyObject* mro;                 // owned until it is given back
+  PyObject_HEAD PyObject* type;  // borrowed: the class whose MRO was swapped
+  PyObject* mro;                 // owned until restored
 };
 
 PyObject* silence(PyObject* self, PyObject* const* args, Py_ssize_t count) {
@@ -72,7 +73,7 @@ Ref new_class(PyTypeObject* meta, BorrowedRef arguments) {
   Ref silencer = check(type->tp_alloc(type, 0));
   check_status(PyDict_SetItem(names, kPlace, silencer));
   Ref made = Ref::steal(PyType_Type.tp_new(meta, arguments, nullptr));
-  // A class that failed to be made is dropped with whatever MRO it has.
+  // If creation failed, the class is freed with whichever MRO it has.
   auto* held = reinterpret_cast<SilencerObject*>(silencer.get());
   if (!made) {
     Py_CLEAR(held->mro);

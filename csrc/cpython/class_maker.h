@@ -1,15 +1,15 @@
-// Classes made and filled past what would be called for it.
+// Creates and fills classes without running the hooks that Python would call.
 #pragma once
 #include "cpython/ref.h"
 
 namespace md {
 
-// type.__new__ without the call of __init_subclass__ that ends it: a new class of this metaclass; arguments: (name, bases, names),
-// where names may be changed. No code in Python runs but what __set_name__ of the objects among the names does. Null: an exception
-// is set.
+// type.__new__ without its final call of __init_subclass__: returns a new class of this metaclass. arguments: (name,
+// bases, names); names may be modified. Runs no Python code except __set_name__ of objects among the names. Returns
+// null with an exception set on failure.
 Ref new_class(PyTypeObject* meta, BorrowedRef arguments);
 
-// The class holds the value under a name that it has already, of which no slot of the class depends.
+// Overwrites an existing name in the dict of the class; no type slot may depend on that name.
 void put_in_class(PyTypeObject* type, BorrowedRef name, BorrowedRef value);
 
 }  // namespace md

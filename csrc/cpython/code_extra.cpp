@@ -22,8 +22,9 @@ CodeExtra::CodeExtra(freefunc release) : index_(request_index(release)) {
   MD_ASSERT(index_ >= 0, "no co_extra index left");
 }
 
-// Up to our place and no further: the interpreter makes room for everybody, and then each library's release is called
-// for each code object of ours, with NULL, even after what it calls has been freed at the interpreter's end.
+// Grows co_extra up to our index and no further: the interpreter would allocate every index, and then call the
+// release function of each library, with NULL, for each of our code objects, even after that function was
+// freed at interpreter shutdown.
 void CodeExtra::make_room(PyCodeObject* code) const {
   auto* extra = static_cast<CodeExtraArray*>(code->co_extra);
   Py_ssize_t count = extra == nullptr ? 0 : extra->count;
@@ -39,7 +40,7 @@ void CodeExtra::make_room(PyCodeObject* code) const {
 void CodeExtra::set(PyCodeObject* code, void* value) const {
   make_room(code);
   int status = set_extra(reinterpret_cast<PyObject*>(code), index_, value);
-  if (status < 0 && PyErr_Occurred() == nullptr) PyErr_NoMemory();  // CPython says nothing
+  if (status < 0 && PyErr_Occurred() == nullptr) PyErr_NoMemory();  // CPython sets no exception here
   check_status(status);
   MD_ASSERT(get(code) == value, "co_extra lies elsewhere");
 }

@@ -1,10 +1,11 @@
-// Values of ours on code objects, in co_extra. GIL held.
+// minidynamo's values on code objects, in co_extra. Requires the GIL.
 #pragma once
 #include "cpython/ref.h"
 
 namespace md {
 
-// What co_extra points to, as codeobject.c has it in 3.11 to 3.14; CodeExtra::set holds that against the interpreter.
+// The layout behind co_extra, as defined by codeobject.c in 3.11 to 3.14; CodeExtra::set
+// checks it against the interpreter.
 struct CodeExtraArray {
   Py_ssize_t count;
   void* values[1];
@@ -12,15 +13,16 @@ struct CodeExtraArray {
 
 class CodeExtra {
  public:
-  // release, which may be null, frees a value when its code object dies; NULL too, where nothing was set. Made when
-  // minidynamo is imported: what asks for a place later lies behind ours. Throws Error(Internal) when no index is left.
+  // `release` (may be null) frees a value when its code object is deallocated; it is also called with NULL
+  // where nothing was set. Constructed at import, so indices requested later come after ours. Throws
+  // Error(Internal) if no index is left.
   explicit CodeExtra(freefunc release);
-  // Null where nothing has been set.
+  // Returns null if nothing has been set.
   void* get(PyCodeObject* code) const {
     auto* extra = static_cast<const CodeExtraArray*>(code->co_extra);
     return extra == nullptr || extra->count <= index_ ? nullptr : extra->values[index_];
   }
-  // Takes over `value`; what was there before is released.
+  // Takes ownership of `value`; the previous value is released.
   void set(PyCodeObject* code, void* value) const;
 
  private:

@@ -1,4 +1,4 @@
-// The probe sequence of CPython's dict, the same on all supported versions.
+// The probe sequence of CPython's dict, equal in all supported versions.
 #ifndef Py_BUILD_CORE
 #define Py_BUILD_CORE 1
 #endif
@@ -10,7 +10,7 @@
 #include "internal/pycore_dict.h"
 #pragma GCC diagnostic pop
 
-/* An entry index in the hash table, DKIX_EMPTY or DKIX_DUMMY; its width follows the size of the table. */
+/* An entry index in the hash table, DKIX_EMPTY or DKIX_DUMMY; its width depends on the size of the table. */
 static Py_ssize_t entry_index(const PyDictKeysObject* keys, size_t position) {
   const void* indices = keys->dk_indices;
   if (keys->dk_log2_size < 8) return ((const int8_t*)indices)[position];
@@ -19,7 +19,7 @@ static Py_ssize_t entry_index(const PyDictKeysObject* keys, size_t position) {
   return (Py_ssize_t)((const int64_t*)indices)[position];
 }
 
-/* In a table whose keys are all exact str nothing but a str is found, and comparing runs no code. */
+/* A table whose keys are all exact str can only match a str, and comparing them runs no code. */
 static int find_among_str(PyObject* dict, PyObject* key, PyObject** value) {
   if (!PyUnicode_CheckExact(key)) return 0;
   *value = PyDict_GetItemWithError(dict, key);

@@ -1,4 +1,4 @@
-// Where dicts keep their versions. 3.12 deprecates the field, 3.14 is without.
+// Access to the version tags of dicts. 3.12 deprecates the field, 3.14 removes it.
 #ifndef Py_BUILD_CORE
 #define Py_BUILD_CORE 1
 #endif
@@ -34,7 +34,7 @@ uint64_t pv_attributes_version(PyObject* object) {
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 static const uint64_t* version_place(PyDictObject* dict) {
 #if PY_VERSION_HEX >= 0x030D0000
-  /* The values of such a dict may be an object's own, which is written to past it. */
+  /* The values of a split dict may be inline values of an object, which are written without changing the version. */
   if (dict->ma_values != NULL) return NULL;
 #endif
   return &dict->ma_version_tag;

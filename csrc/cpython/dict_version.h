@@ -1,4 +1,4 @@
-// The versions of dicts (PEP 509), where this Python has them: equal numbers mean the same dict with the same contents.
+// Version tags of dicts (PEP 509), where this Python has them: equal tags mean the same dict with the same contents.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -7,11 +7,11 @@
 extern "C" {
 #endif
 
-/* 0: no dict, or one whose every change is not counted. */
+/* Returns 0 if it is no dict, or if some changes of it do not update the version. */
 uint64_t pv_dict_version(PyObject* dict);
-/* Where that number stands while the dict lives; NULL for 0. */
+/* Address of the version, valid while the dict lives; NULL where pv_dict_version() is 0. */
 const uint64_t* pv_dict_version_place(PyObject* dict);
-/* Of the dict that holds the attributes in the object's own storage; 0 also where they are not in a dict. */
+/* Version of the dict that stores the object's attributes; 0 also if they are not stored in a dict. */
 uint64_t pv_attributes_version(PyObject* object);
 
 #ifdef __cplusplus

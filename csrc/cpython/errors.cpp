@@ -8,7 +8,7 @@
 namespace md {
 namespace {
 
-// Null, with an ImportError set, only in a broken installation.
+// Returns null, with an ImportError set, only in a broken installation.
 Ref class_of_ours(const char* module_name, const char* name) {
   try {
     return imported(module_name, name);

@@ -1,4 +1,4 @@
-// The border where C++ exceptions become Python's.
+// The boundary where C++ exceptions become Python exceptions.
 #pragma once
 #include "base/error.h"
 #include "cpython/ref.h"
@@ -7,27 +7,29 @@
 
 namespace md {
 
-// To be called in a catch block only: sets the Python exception that the caught C++ exception stands for.
-// PythonError keeps the one that is set already. GIL held.
+// Call only in a catch block: sets the Python exception that corresponds to the caught C++ exception. PythonError keeps
+// the one already set. Requires the GIL.
 void set_error_from_current_exception() noexcept;
 
-// To be called in a catch block only: whether memory was wanting, for C++ or for Python, whose exception is cleared then.
+// Call only in a catch block: whether the exception was an out-of-memory error, in C++ or in Python
+// (whose exception is then cleared).
 bool was_want_of_memory() noexcept;
 
-// What PyObject_GetAttr() adds to an AttributeError that is set and knows neither: the object and the name that was asked for.
+// Fills in `name` and `obj` of the current AttributeError if both are unset, as PyObject_GetAttr() does.
 void add_attribute_context(BorrowedRef object, BorrowedRef name);
 
-// A Python exception that is set because a region may not be captured; nothing that the program did has raised it.
+// A Python exception raised because a region may not be captured, not by the program itself.
 struct CaptureError : PythonError {
-  bool outlives_handlers = false;  // the frames that it passes end with it, whatever the program's handlers make of it
+  bool outlives_handlers = false;  // frames that it propagates through end with it, even if a
+                                   // handler of the program catches it
 };
 
-// The exception that is set, as the object that a handler receives; afterwards none is.
+// Takes the current exception, normalised, and clears it.
 Ref take_raised();
-// Sets it as it was, traceback and context included.
+// Restores an exception with its traceback and context.
 void set_raised(Ref exception);
 
-// While it lives the exception that is set, if one is, is not; then it is set again.
+// Saves and clears the current exception, if any, during its lifetime.
 class ErrorAside {
  public:
   ErrorAside() : error_(PyErr_Occurred() != nullptr ? take_raised() : Ref()) {}

@@ -1,4 +1,4 @@
-// What the frames of all versions have in common; py3XX.c holds what differs.
+// What the frames of all versions have in common; py3XX.c holds the differences.
 #ifndef Py_BUILD_CORE
 #define Py_BUILD_CORE 1
 #endif
@@ -25,8 +25,8 @@ PvHook pv_installed(void) {
   return hook == _PyEval_EvalFrameDefault ? NULL : hook;
 }
 
-/* Under a hook each call of a Python function is one of the evaluator, which 3.12 and 3.13 count as a call of C code. Without one it
-   is none: where there is stack for it, it is not to be one here either. */
+/* Under a hook each call of a Python function enters the evaluator, which 3.12 and 3.13 count as a C recursion; without
+   a hook it does not. Where the stack suffices, it is not counted here either. */
 #if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000
 static PyObject* evaluate(PyThreadState* ts, PvFrame* frame, int throwflag) {
   enum { kUnitsOfEvaluator = 2 };
@@ -68,7 +68,7 @@ PyObject* pv_eval_throw(PyThreadState* ts, PvFrame* frame, int unit, int depth) 
   return leave(ts, frame, depth, 1);
 }
 
-// What clears a frame is exported from 3.13 on.
+// The function that clears a frame is exported since 3.13.
 #if PY_VERSION_HEX >= 0x030D0000
 
 int pv_leave_raised(PyThreadState* ts, PvFrame* frame) {
@@ -89,7 +89,7 @@ int pv_leave_raised(PyThreadState* ts, PvFrame* frame) {
 
 #endif
 
-// gi_iframe is the frame itself, on 3.14 by its type and before as raw storage.
+// gi_iframe is the frame itself: typed as such on 3.14, as raw storage before.
 PvFrame* pv_generator_frame(PyObject* generator) {
   PyGenObject* gen = (PyGenObject*)generator;
   return gen->gi_frame_state < FRAME_COMPLETED ? (PvFrame*)&gen->gi_iframe : NULL;

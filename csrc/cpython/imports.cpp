@@ -9,7 +9,7 @@
 namespace md {
 namespace {
 
-// What capture needs of the standard library. Each is imported with minidynamo, and most are loaded before it.
+// Modules of the standard library that capture needs. All are imported with minidynamo; most are loaded before it.
 constexpr const char* kLibraryModules[] = {"_abc",     "_bisect",     "_collections", "_collections_abc",
                                            "_io",      "_string",     "_struct",      "_warnings",
                                            "abc",      "binascii",    "builtins",     "cmath",
@@ -18,7 +18,7 @@ constexpr const char* kLibraryModules[] = {"_abc",     "_bisect",     "_collecti
                                            "re",       "sys",         "textwrap",     "types",
                                            "warnings", "zlib"};
 
-// Hold references, as long as the process lives.
+// Owns its references for the lifetime of the process.
 std::unordered_map<std::string, Ref>& names_of_library() {
   static auto* names = new std::unordered_map<std::string, Ref>();
   return *names;

@@ -1,4 +1,4 @@
-// Types of the standard library written in C that the C API does not name. They are never freed.
+// C types of the standard library that the C API does not name. They are never freed.
 #pragma once
 #include "cpython/imports.h"
 
@@ -14,7 +14,7 @@ inline PyTypeObject* simple_namespace_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
-// Python has the descriptor of field i of a named tuple, an object that never changes, give it away as (i, doc).
+// Type of the immutable descriptor of a namedtuple field; its __reduce__ returns the field's index as (i, doc).
 inline PyTypeObject* tuple_field_type() {
   static PyObject* const type = imported("_collections", "_tuplegetter").release();
   return reinterpret_cast<PyTypeObject*>(type);

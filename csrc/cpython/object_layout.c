@@ -1,4 +1,4 @@
-// Where each version keeps instance attributes and the state of the built-in iterators.
+// Version-specific layout of instance attributes and of the state of built-in iterators.
 #ifndef Py_BUILD_CORE
 #define Py_BUILD_CORE 1
 #endif
@@ -37,7 +37,7 @@ typedef struct {
 } RangeIterator;
 #endif
 
-/* The values of an instance that has no dict of its own yet, NULL if it has one or neither. */
+/* The inline values of an instance without a dict; NULL if it has a dict or neither. */
 static PyDictValues* inline_values(PyObject* object, PyObject** dict) {
   *dict = NULL;
 #if PY_VERSION_HEX >= 0x030D0000
@@ -77,7 +77,7 @@ static Py_ssize_t shared_key_index(PyDictKeysObject* keys, PyObject* name) {
 int pv_dict_lookup(PyObject* dict, PyObject* name, PyObject** value) {
   *value = NULL;
   if (((PyDictObject*)dict)->ma_keys->dk_kind == DICT_KEYS_GENERAL) {
-    /* A key that is no exact str may have any __eq__. */
+    /* A key that is not an exact str may have any __eq__. */
     Py_ssize_t position = 0;
     PyObject* key;
     PyObject* item;
@@ -168,14 +168,14 @@ int pv_inline_words(PyObject* object, PyObject* name, PvWord* words) {
   Py_ssize_t index = shared_key_index(keys, name);
   int count = 0;
 #if PY_VERSION_HEX >= 0x030D0000
-  words[count++] = word_at(values); /* `valid` is in it */
+  words[count++] = word_at(values); /* contains `valid` */
 #elif PY_VERSION_HEX >= 0x030C0000
   words[count++] = word_at(_PyObject_DictOrValuesPointer(object));
 #else
   words[count++] = word_at(_PyObject_ManagedDictPointer(object));
   words[count++] = word_at(_PyObject_ValuesPointer(object));
 #endif
-  /* A name that no object of the type has had yet comes after those that there are. */
+  /* Names new to the shared keys are appended behind the existing ones. */
   words[count++] = index >= 0 ? word_at(&values->values[index]) : word_at(&keys->dk_nentries);
   return count;
 }
@@ -183,7 +183,7 @@ int pv_inline_words(PyObject* object, PyObject* name, PvWord* words) {
 PyObject* pv_type_dict(PyTypeObject* type) {
 #if PY_VERSION_HEX >= 0x030C0000
   PyObject* dict = PyType_GetDict(type);
-  Py_XDECREF(dict); /* the type holds it */
+  Py_XDECREF(dict); /* the type owns it */
   return dict;
 #else
   return type->tp_dict;
@@ -196,7 +196,7 @@ int pv_own_attribute(PyTypeObject* type, PyObject* name, PyObject** value) {
   return dict != NULL ? pv_dict_lookup(dict, name, value) : 0;
 }
 
-/* mappingproxyobject of Objects/descrobject.c */
+/* copy of mappingproxyobject in Objects/descrobject.c */
 typedef struct {
   PyObject_HEAD PyObject* mapping;
 } MappingProxy;

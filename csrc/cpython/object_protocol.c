@@ -14,7 +14,7 @@
 #include "internal/pycore_setobject.h"
 #endif
 
-/* Exported by every version, declared in headers that differ. */
+/* Exported by every version, but declared in different headers. */
 PyAPI_FUNC(int) _PyObject_GetMethod(PyObject* obj, PyObject* name, PyObject** method);
 PyAPI_FUNC(PyObject*) _PyObject_FunctionStr(PyObject*);
 
@@ -47,7 +47,7 @@ PyObject* pv_function_text(PyObject* callable) { return _PyObject_FunctionStr(ca
 PyObject* pv_make_function(PyObject* code, PyObject* globals) {
   PyObject* function = PyFunction_New(code, globals);
 #if PY_VERSION_HEX >= 0x030D0000
-  /* Without a version calls of the function are never specialised. */
+  /* Without a version number, calls of the function are never specialised. */
   if (function != NULL) _PyFunction_SetVersion((PyFunctionObject*)function, ((PyCodeObject*)code)->co_version);
 #endif
   return function;
@@ -63,7 +63,7 @@ PyObject* pv_code_doc(PyCodeObject* code) {
 
 PyObject* pv_function_type_params(PyObject* function) {
 #if PY_VERSION_HEX >= 0x030C0000
-  static PyObject* none_of_them; /* the empty tuple, which is one object */
+  static PyObject* none_of_them; /* the empty tuple is a singleton */
   PyObject* known = ((PyFunctionObject*)function)->func_typeparams;
   if (known != NULL) return known;
   if (none_of_them == NULL) none_of_them = PyTuple_New(0);
@@ -74,7 +74,7 @@ PyObject* pv_function_type_params(PyObject* function) {
 #endif
 }
 
-/* Late releases of 3.14 name it after its function. */
+/* Late releases of 3.14 name the annotate function after its function. */
 static int names_annotate;
 
 int pv_learn_annotate_names(void) {
@@ -142,7 +142,7 @@ PyObject* pv_function_annotate(PyObject* function) {
 PyObject* pv_new_tuple(PyTypeObject* type, Py_ssize_t length) {
   PyObject* tuple = PyTuple_Type.tp_alloc(type, length);
 #if PY_VERSION_HEX >= 0x030E0000
-  /* A tuple remembers its hash. */
+  /* Tuples cache their hash. */
   if (tuple != NULL) ((PyTupleObject*)tuple)->ob_hash = -1;
 #endif
   return tuple;

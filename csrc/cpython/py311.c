@@ -23,7 +23,7 @@ void pv_set_current(PvFrame* frame, int unit) { frame->prev_instr = _PyCode_CODE
 void pv_set_depth(PvFrame* frame, int depth) { frame->stacktop = frame->f_code->co_nlocalsplus + depth; }
 void pv_hide_stack(PvFrame* frame) { frame->stacktop = -1; }
 
-// The caller's cframe is reused, so that use_tracing propagates by itself.
+// The caller's cframe is reused, so use_tracing propagates by itself.
 void pv_link(PyThreadState* ts, PvFrame* frame) {
   frame->is_entry = true;
   frame->previous = ts->cframe->current_frame;

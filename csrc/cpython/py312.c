@@ -1,5 +1,5 @@
-// CPython 3.12: prev_instr is the unit before the next instruction; the evaluator clears a finished frame,
-// and nothing that clears is exported: every frame must leave through the evaluator.
+// CPython 3.12: prev_instr is the unit before the next instruction; the evaluator clears a finished frame, and no
+// function that clears one is exported: every frame must leave through the evaluator.
 #ifndef Py_BUILD_CORE
 #define Py_BUILD_CORE 1
 #endif
@@ -35,7 +35,7 @@ void pv_unlink(PyThreadState* ts, PvFrame* frame) {
 }
 
 int pv_enter(PyThreadState* ts) {
-  // The evaluator needs two C units to raise or to take over.
+  // The evaluator needs two C units to raise or to continue.
   if (ts->py_recursion_remaining <= 0 || ts->c_recursion_remaining <= 2) return -1;
   ts->py_recursion_remaining--;
   return 0;
@@ -50,6 +50,6 @@ int pv_handle_pending(PyThreadState* ts) {
   if (Py_MakePendingCalls() < 0) return -1; /* signals first */
   if (PyErr_CheckSignals() < 0) return -1;  /* runs a scheduled collection */
   if (_Py_atomic_load_relaxed(&ceval->gil_drop_request)) PyEval_RestoreThread(PyEval_SaveThread());
-  /* Py_MakePendingCalls() serves the main thread only. */
+  /* Py_MakePendingCalls() serves only the main thread. */
   return _Py_atomic_load_relaxed(&ceval->pending.calls_to_do) != 0;
 }

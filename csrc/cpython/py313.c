@@ -37,7 +37,7 @@ void pv_unlink(PyThreadState* ts, PvFrame* frame) {
 }
 
 int pv_enter(PyThreadState* ts) {
-  // The evaluator needs two C units to raise or to take over.
+  // The evaluator needs two C units to raise or to continue.
   if (ts->py_recursion_remaining <= 0 || ts->c_recursion_remaining <= 2) return -1;
   ts->py_recursion_remaining--;
   return 0;

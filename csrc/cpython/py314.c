@@ -1,5 +1,5 @@
 // CPython 3.14: slots are tagged stack references; instr_ptr is the instruction being executed or about to be; the
-// evaluator clears a finished frame; the C stack is measured by its address.
+// evaluator clears a finished frame; C stack use is measured by address.
 #ifndef Py_BUILD_CORE
 #define Py_BUILD_CORE 1
 #endif
@@ -21,7 +21,8 @@ PyObject* pv_func(PvFrame* frame) {
 int pv_next(PvFrame* frame) { return _PyInterpreterFrame_LASTI(frame); }
 int pv_depth(PvFrame* frame) { return (int)(frame->stackpointer - _PyFrame_Stackbase(frame)); }
 
-// A code position on the stack is a tagged int in a frame and an object of this type, an int, everywhere else.
+// A code position on the stack is a tagged int in a frame, and everywhere else an object of
+// this type, which acts as an int.
 static PyTypeObject* position_type(void) {
   static PyTypeObject* type;
   if (type == NULL) {
@@ -89,7 +90,7 @@ void pv_set_depth(PvFrame* frame, int depth) { frame->stackpointer = _PyFrame_St
 void pv_hide_stack(PvFrame* frame) { frame->stackpointer = _PyFrame_Stackbase(frame); }
 
 void pv_link(PyThreadState* ts, PvFrame* frame) {
-  // What the evaluator had borrowed becomes owned, as every reference is that pv_put stores.
+  // Converts the evaluator's borrowed stack references to owned ones, as pv_put stores them.
   for (_PyStackRef* value = _PyFrame_Stackbase(frame); value < frame->stackpointer; value++)
     *value = PyStackRef_MakeHeapSafe(*value);
   frame->previous = ts->current_frame;
@@ -102,7 +103,7 @@ void pv_unlink(PyThreadState* ts, PvFrame* frame) {
 }
 
 int pv_enter(PyThreadState* ts) {
-  // The margin is for the evaluator, which then raises or takes over.
+  // The margin is for the evaluator, which then raises or continues.
   if (ts->py_recursion_remaining <= 0 || _Py_ReachedRecursionLimitWithMargin(ts, 1)) return -1;
   ts->py_recursion_remaining--;
   return 0;

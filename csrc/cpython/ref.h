@@ -1,4 +1,4 @@
-// Owned and borrowed PyObject references. Every PyObject* that is stored anywhere is one of these.
+// Owned and borrowed PyObject references. Every stored PyObject* is one of these.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -9,7 +9,7 @@
 
 namespace md {
 
-// Does not own; null allowed. Implicit from PyObject*, so that parameters can be BorrowedRef.
+// Does not own; may be null. Implicit from PyObject*, so that parameters can be BorrowedRef.
 class BorrowedRef {
  public:
   BorrowedRef() = default;
@@ -24,7 +24,7 @@ class BorrowedRef {
   PyObject* object_ = nullptr;
 };
 
-// Owns one reference; null allowed.
+// Owns one reference; may be null.
 class Ref {
  public:
   Ref() = default;
@@ -43,7 +43,7 @@ class Ref {
     ref.object_ = object;
     return ref;
   }
-  // Adds a reference of its own.
+  // Adds a new reference.
   static Ref share(PyObject* object) { return steal(Py_XNewRef(object)); }
 
   PyObject* get() const { return object_; }
@@ -51,7 +51,7 @@ class Ref {
   operator BorrowedRef() const& { return object_; }
   explicit operator bool() const { return object_ != nullptr; }
   PyTypeObject* type() const { return Py_TYPE(object_); }
-  // Gives the reference to the caller.
+  // Transfers the reference to the caller.
   PyObject* release() { return std::exchange(object_, nullptr); }
   void reset() { Ref().swap(*this); }
   void swap(Ref& other) noexcept { std::swap(object_, other.object_); }
@@ -60,10 +60,10 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
-// A Python exception is set in the thread state; unwinds C++ up to the border.
+// A Python exception is set in the thread state; unwinds C++ up to the boundary.
 struct PythonError {};
 
-// For "new reference" APIs: owns the result, throws PythonError on null.
+// For "new reference" APIs: takes the result; throws PythonError on null.
 inline Ref check(PyObject* result) {
   if (result == nullptr) throw PythonError();
   return Ref::steal(result);

@@ -15,7 +15,7 @@ int pv_run_signal_handlers(void) { return PyErr_CheckSignals(); }
 const int* pv_signal_flag(void) { return (const int*)&_PyRuntime.signals.is_tripped; }
 int pv_run_signal_handlers(void) { return PyErr_CheckSignals(); }
 #else
-/* The flag that is seen from outside is the evaluator's, which PyErr_CheckSignals() leaves set. */
+/* The flag polled here is the evaluator's, which PyErr_CheckSignals() does not reset. */
 const int* pv_signal_flag(void) { return (const int*)&_PyRuntime.ceval.signals_pending; }
 int pv_run_signal_handlers(void) { return Py_MakePendingCalls(); }
 #endif

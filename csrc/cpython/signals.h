@@ -1,4 +1,4 @@
-// Signals between the arrival and the Python handler, which runs in the main thread at a point where somebody asks.
+// Signals that have arrived but whose Python handler, which runs in the main thread when polled, has not run yet.
 #pragma once
 #include <Python.h>
 
@@ -6,10 +6,10 @@
 extern "C" {
 #endif
 
-/* Not 0 while a handler waits; for relaxed loads by any thread. */
+/* Non-zero while a handler is pending; any thread may read it with relaxed loads. */
 const int* pv_signal_flag(void);
 int pv_is_main_thread(void);
-/* GIL held, main thread: runs the handlers. -1 with an exception set: one raised. */
+/* Runs the handlers. Requires the GIL and the main thread. Returns -1 with an exception set if a handler raised. */
 int pv_run_signal_handlers(void);
 
 #ifdef __cplusplus

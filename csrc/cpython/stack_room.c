@@ -6,7 +6,7 @@
 
 enum { kMostKept = 4 * 1024 * 1024, kShareKept = 2 };
 
-/* Addresses; lowest is 0 before the thread has asked, and 1 where it cannot be known. */
+/* Addresses. lowest is 0 until the thread has determined it, and 1 if it is unknown. */
 static _Thread_local uintptr_t lowest_address = 0, lowest_of_ours = 0;
 
 static void find_limits(void) {
@@ -46,7 +46,7 @@ int pv_recursion_left(PyThreadState* ts) {
 }
 
 #if PY_VERSION_HEX >= 0x030E0000
-/* The evaluator looks at the stack itself. */
+/* The evaluator checks the stack itself. */
 int pv_take_room(PyThreadState* ts) {
   (void)ts;
   return 0;

@@ -7,17 +7,18 @@
 extern "C" {
 #endif
 
-/* What a walk, the making of a plan and the kernels may need. */
+/* Upper bound of the stack used by a trace, a lowering and the kernels. */
 enum { kCaptureStack = 256 * 1024 };
 
-/* Bytes of this thread's C stack below the caller; SIZE_MAX: not known. */
+/* Bytes of this thread's C stack below the caller; SIZE_MAX if unknown. */
 size_t pv_stack_left(void);
-/* 0: what is left is the program's, which calls C code of its own there: no frame of ours is begun. Half of a stack, or 4 MiB. */
+/* 0 if the rest of the stack is reserved for the program's own C calls (half of the stack, at most 4
+   MiB): begin no captured frame. */
 int pv_has_stack_room(void);
-/* So that the evaluator, entered next, raises RecursionError; what was taken is to be given back. */
+/* Makes the evaluator, entered next, raise RecursionError; the caller must return what was taken. */
 int pv_take_room(PyThreadState* ts);
 void pv_give_room_back(PyThreadState* ts, int taken);
-/* Calls of Python functions up to the recursion limit. */
+/* Number of Python calls left before the recursion limit. */
 int pv_recursion_left(PyThreadState* ts);
 
 #ifdef __cplusplus

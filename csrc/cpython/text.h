@@ -1,5 +1,5 @@
-// Python's strings as C++ text. A str may hold lone surrogates (a file name that is no UTF-8, a name given to setattr), which
-// UTF-8 cannot say.
+// Python strings as C++ text. A str may contain lone surrogates (a file name that is not UTF-8, a name passed to
+// setattr), which UTF-8 cannot represent.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,11 +8,12 @@
 
 namespace md {
 
-// For messages, logs and names of tables: lone surrogates as \udc80, what is no str (or null) as "?". Never fails; an exception
-// that is set stays. GIL held.
+// For messages, logs and names of tables: lone surrogates as \udc80, anything but a str (or null) as "?". Never fails;
+// preserves the current exception. Requires the GIL.
 std::string text_of(BorrowedRef string);
 
-// The same without a copy, as long as the str lives; its data is null where the str has lone surrogates. GIL held.
+// The same without a copy, valid while the str lives; its data() is null if the str has
+// lone surrogates. Requires the GIL.
 std::string_view text_view(BorrowedRef string);
 
 }  // namespace md

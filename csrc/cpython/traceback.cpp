@@ -15,7 +15,7 @@ void add_traceback_entry(const char* file, int line, const char* function) {
   if (globals && code)
     frame = Ref::steal(reinterpret_cast<PyObject*>(
         PyFrame_New(PyThreadState_Get(), reinterpret_cast<PyCodeObject*>(code.get()), globals, nullptr)));
-  PyErr_Clear();  // without memory the entry is left out
+  PyErr_Clear();  // out of memory: leave the entry out
   PyErr_Restore(type, value, traceback);
   if (frame) PyTraceBack_Here(reinterpret_cast<PyFrameObject*>(frame.get()));
 }

@@ -3,7 +3,8 @@
 
 namespace md {
 
-// Puts an entry above those of the exception that is set, as if a frame of this function had passed it on. Keeps the exception.
+// Prepends an entry to the traceback of the current exception, as if it had propagated through a frame of this
+// function. Keeps the exception set.
 void add_traceback_entry(const char* file, int line, const char* function);
 
 }  // namespace md

@@ -1,4 +1,4 @@
-// Whether something watches the program: settrace and setprofile, from 3.12 on through sys.monitoring.
+// Whether the program is being traced: by settrace or setprofile, since 3.12 by sys.monitoring.
 #ifndef Py_BUILD_CORE
 #define Py_BUILD_CORE 1
 #endif
