@@ -1,4 +1,4 @@
-// The binary operators by BINARY_OP's argument; the second half of the arguments is the in-place forms.
+// The binary operators by argument of BINARY_OP; the second half of the arguments are the in-place forms.
 #pragma once
 #include "cpython/ref.h"
 
@@ -15,14 +15,14 @@ constexpr int kBinaryOperators = static_cast<int>(BinaryCode::Count);
 struct BinaryOperator {
   BinaryCode code;
   const char* sign;  // "+"
-  // As Python's TypeError names them.
+  // As named in Python's TypeError.
   const char* sign_in_errors;
   const char* in_place_sign;  // "+="
-  // Special methods: of the left operand, of the right one, of the left one changed in place.
+  // Special methods: of the left operand, the reflected one of the right operand, the in-place one.
   const char* method;
   const char* reflected;
   const char* in_place;
-  const char* tensor_op;  // in ops.def, whether or not there is such a row
+  const char* tensor_op;  // name in ops.def, which need not have such a row
   binaryfunc apply;
   binaryfunc apply_in_place;
 };
@@ -34,7 +34,7 @@ inline const BinaryOperator& binary_operator(int arg) {
   return binary_operator(static_cast<BinaryCode>(arg % kBinaryOperators));
 }
 
-// What BINARY_OP does: a new reference, or null with an exception.
+// Executes BINARY_OP: returns a new reference, or null with an exception set.
 inline PyObject* apply_binary(int arg, BorrowedRef left, BorrowedRef right) {
   const BinaryOperator& row = binary_operator(arg);
   return (is_in_place(arg) ? row.apply_in_place : row.apply)(left, right);

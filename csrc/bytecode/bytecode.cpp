@@ -38,7 +38,7 @@ void Bytecode::reserve_place() { attached_bytecode(); }
 const Bytecode* Bytecode::of(PyCodeObject* code) {
   if (void* known = attached_bytecode().get(code)) return static_cast<const Bytecode*>(known);
   auto bytecode = std::make_unique<Bytecode>(code);
-  // Decoding may have run another thread that was first.
+  // Decoding may have switched threads: another thread may have attached the result first.
   if (void* known = attached_bytecode().get(code)) return static_cast<const Bytecode*>(known);
   attached_bytecode().set(code, bytecode.get());
   return bytecode.release();
@@ -74,7 +74,7 @@ ExceptionHandler Bytecode::handler_at(int index) const {
   while (it != handlers_.begin()) {
     --it;
     if (index < it->end) return it->handler;
-    // Empty ranges cover nothing and may hide the one before them.
+    // Empty ranges cover nothing but would hide the range before them.
     if (it->begin != it->end) break;
   }
   return {-1, 0, false};

@@ -1,5 +1,5 @@
-// One neutral instruction list per code object, whatever the CPython version.
-// In: a code object. Out: Bytecode {instructions, exception table, live locals}, immutable, made once per code object.
+// A version-neutral instruction list per code object. Input: a code object. Output: Bytecode {instructions, exception
+// table, live locals}, immutable, created once per code object.
 #pragma once
 #include "cpython/ref.h"
 
@@ -20,29 +20,29 @@ const char* opcode_name(Opcode op);
 
 struct Instruction {
   Opcode op;
-  // False for the later instructions of a unit that was split (a pair, LOAD_GLOBAL with NULL):
-  // the interpreter cannot be entered here, the driver must first execute up to a resumable one.
+  // False for all but the first instruction of a split unit (a pair, LOAD_GLOBAL with NULL): the interpreter cannot
+  // resume here; the driver must first execute up to a resumable instruction.
   bool resumable;
   int32_t arg = 0;
   int32_t arg2 = 0;
   int32_t unit;           // where the interpreter resumes: first EXTENDED_ARG or KW_NAMES of this instruction
-  int32_t lasti;          // the real opcode's unit: f_lasti, line and column
+  int32_t lasti;          // unit of the real opcode: f_lasti, line and column
   int32_t next_unit = 0;  // the unit after this instruction and its caches
 };
 
 struct ExceptionHandler {
-  int32_t target;  // instruction index, -1: none
-  int32_t depth;   // stack depth that the handler expects below (lasti,) exception
+  int32_t target;  // instruction index, -1 if there is none
+  int32_t depth;   // stack depth to restore below (lasti,) exception
   bool push_lasti;
 };
 
-// A row of the exception table: instructions begin .. end-1 are covered.
+// A row of the exception table: covers instructions begin .. end-1.
 struct HandlerRange {
   int32_t begin, end;
   ExceptionHandler handler;
 };
 
-// How a callable and its self (or NULL) lie on the stack below the arguments.
+// Stack order of a callable and its self (or NULL) below the arguments.
 #if PY_VERSION_HEX >= 0x030D0000
 inline constexpr bool kNullAfterCallable = true;  // callable, NULL or self
 #else
@@ -54,13 +54,13 @@ enum class SlotKind : uint8_t { Local, CellLocal, Cell, Free };
 
 class Bytecode {
  public:
-  // Cached on the code object's co_extra; the result lives as long as the code object.
+  // Cached in co_extra; the result lives as long as the code object.
   static const Bytecode* of(PyCodeObject* code);
-  // In co_extra, at import.
+  // Reserves the co_extra index; called at import.
   static void reserve_place();
   explicit Bytecode(PyCodeObject* code);
 
-  PyCodeObject* code() const { return code_; }  // borrowed: this object dies with it
+  PyCodeObject* code() const { return code_; }  // borrowed: this object is freed with it
   const std::vector<Instruction>& instructions() const { return instructions_; }
   const Instruction& operator[](int index) const { return instructions_[index]; }
   int size() const { return static_cast<int>(instructions_.size()); }
@@ -72,10 +72,10 @@ class Bytecode {
   const std::vector<HandlerRange>& handlers() const { return handlers_; }
   // Operand stack depth on entry to an instruction, -1 if unreachable.
   int depth_at(int index) const { return depths_[index]; }
-  // Slots that may be read before being written on some path from here, handlers included.
-  // Cells and free variables are always live.
+  // Slots that may be read before being written on some path from here, including handlers. Cells and
+  // free variables are always live.
   bool is_live(int index, int slot) const;
-  // Is a back edge's target (the head of a loop).
+  // Whether it is the target of a back edge (a loop head).
   bool is_loop_head(int index) const { return loop_heads_[index]; }
 
   int slot_count() const { return static_cast<int>(slots_.size()); }  // co_nlocalsplus
@@ -84,7 +84,8 @@ class Bytecode {
   BorrowedRef constant(int index) const;
   BorrowedRef name(int index) const;
   int line_at(int index) const;  // 1-based source line, 0 if none
-  // Names locals, vars, dir, eval, exec or breakpoint: no local may be left unset at an exit.
+  // Whether the code uses the names locals, vars, dir, eval, exec or breakpoint: then
+  // every local must be set at an exit.
   bool observes_locals() const { return observes_locals_; }
   // One line per instruction, for logs and tests.
   std::string print() const;
@@ -103,16 +104,16 @@ class Bytecode {
   std::vector<HandlerRange> handlers_;
 };
 
-// Fall-through stack effect; jump effect where an instruction jumps with another depth (FOR_ITER, *_OR_POP, SEND).
+// Stack effect on fall-through, and on the jump where that differs (FOR_ITER, *_OR_POP, SEND).
 struct StackEffect {
   int pops;
   int pushes;
 };
 StackEffect stack_effect(const Instruction& instruction, bool jump);
 
-// True for instructions with a jump target in arg.
+// Whether arg is a jump target.
 bool has_target(Opcode op);
-// True for instructions after which the next one is not reached (JUMP, RETURN_*, RERAISE, RAISE_VARARGS).
+// Whether control never falls through to the next instruction (JUMP, RETURN_*, RERAISE, RAISE_VARARGS).
 bool ends_flow(Opcode op);
 
 }  // namespace md

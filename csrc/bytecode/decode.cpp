@@ -11,7 +11,7 @@
 namespace md {
 namespace {
 
-// How the argument of a version's opcode becomes neutral instructions: one row, one function.
+// How a versioned opcode and its argument are decoded into neutral instructions: one form, one function.
 #define MD_FORMS(X)  \
   X(Unknown)         \
   X(Plain)           \
@@ -77,7 +77,7 @@ constexpr std::array<RawRow, 256> make_raw_rows() {
 }
 constexpr std::array<RawRow, 256> kRawRows = make_raw_rows();
 
-// Neutral names of the intrinsics; the others stay CALL_INTRINSIC with their number.
+// Intrinsics with a neutral opcode; the others remain CALL_INTRINSIC with their number.
 struct IntrinsicRow {
   int number;
   Opcode op;
@@ -88,15 +88,15 @@ constexpr IntrinsicRow kUnaryIntrinsics[] = {
 };
 constexpr IntrinsicRow kBinaryIntrinsics[] = {{1, Opcode::PREP_RERAISE_STAR}};
 
-// Units that an exhausted FOR_ITER skips besides its own jump: END_FOR; on 3.13 POP_TOP, later POP_ITER.
+// Units that an exhausted FOR_ITER skips in addition to its jump: END_FOR, since 3.13 also POP_TOP or POP_ITER.
 constexpr int kForIterSkips = PY_VERSION_HEX >= 0x030D0000 ? 2 : PY_VERSION_HEX >= 0x030C0000 ? 1 : 0;
 constexpr int kEndForPops = PY_VERSION_HEX >= 0x030D0000 ? 1 : 2;
 constexpr int kCompareShift = PY_VERSION_HEX >= 0x030D0000 ? 5 : PY_VERSION_HEX >= 0x030C0000 ? 4 : 0;
 constexpr bool kCompareMakesBool = PY_VERSION_HEX >= 0x030D0000;
-// Where __exit__ lies under an exception that leaves its with statement; from 3.14 on there is its self, or NULL, above.
+// Stack depth of __exit__ below the exception that leaves a with statement; since 3.14 its self, or NULL, is above it.
 constexpr int kExitDepth = PY_VERSION_HEX >= 0x030E0000 ? 5 : 4;
-constexpr int kSubscript = 26;                            // BINARY_OP's argument
-constexpr int kTemplate = 0x100, kInterpolation = 0x101;  // as numbers of intrinsics
+constexpr int kSubscript = 26;                            // argument of BINARY_OP
+constexpr int kTemplate = 0x100, kInterpolation = 0x101;  // encoded as intrinsic numbers
 
 class Decoder {
  public:
@@ -116,7 +116,7 @@ class Decoder {
   void emit(Opcode op, int arg = 0, int arg2 = 0);
   void load_fast(int slot);
   void load_extra_constant(BorrowedRef object);
-  // Whether the unit that stands so many behind this one becomes `op` and has this argument.
+  // Whether the code unit `units` ahead decodes to `op` with this argument.
   bool follows(int units, Opcode op, int arg) const;
   void emit_intrinsic(const IntrinsicRow* begin, const IntrinsicRow* end, int operands);
   void end_instruction();
@@ -127,14 +127,14 @@ class Decoder {
   const uint8_t* units_;
   int unit_count_;
   DecodedCode out_;
-  // The instruction being read.
+  // The instruction being decoded.
   RawRow row_;
   int begin_ = 0;     // first prefix
   int position_ = 0;  // the real opcode
-  int next_ = 0;      // behind the caches
+  int next_ = 0;      // after the caches
   int arg_ = 0;
   int keyword_names_ = -1;
-  bool without_keywords_ = false;  // PUSH_NULL stood before CALL_FUNCTION_EX
+  bool without_keywords_ = false;  // PUSH_NULL preceded CALL_FUNCTION_EX
   bool in_prefix_ = false;
 };
 
@@ -166,14 +166,14 @@ void Decoder::formForIter() { emit(row_.op, next_ + arg_ + kForIterSkips); }
 void Decoder::formBackward() { emit(row_.op, next_ - arg_); }
 void Decoder::formBackwardQuiet() { emit(row_.op, next_ - arg_, 1); }
 
-// From 3.13 on a closure's cell is loaded with LOAD_FAST.
+// Since 3.13 the cell of a closure is loaded with LOAD_FAST.
 void Decoder::load_fast(int slot) {
   bool is_cell = PY_VERSION_HEX >= 0x030D0000 && pv_slot_kind(code_, slot) != 0;
   emit(is_cell ? Opcode::LOAD_CLOSURE : Opcode::LOAD_FAST, slot);
 }
 void Decoder::formLoadFast() { load_fast(arg_); }
 
-// The first half is the row's; the second loads.
+// The row names the first half; the second half is a load.
 void Decoder::formPair() {
   if (row_.op == Opcode::LOAD_FAST)
     load_fast(arg_ >> 4);
@@ -208,7 +208,7 @@ void Decoder::formUnpackEx() { emit(row_.op, arg_ & 0xFF, arg_ >> 8); }
 void Decoder::formResume() { emit(row_.op, arg_ & 3); }
 void Decoder::formEndFor() { emit(row_.op, kEndForPops); }
 void Decoder::formStatement() {
-  // 3.11 drops the result itself, later versions push None and pop it.
+  // 3.11 drops the result itself; later versions push None and pop it.
   emit(row_.op);
   emit(Opcode::POP_TOP);
 }
@@ -224,14 +224,14 @@ void Decoder::formBinaryIntrinsic() { emit_intrinsic(std::begin(kBinaryIntrinsic
 
 void Decoder::formWithExceptStart() { emit(row_.op, kExitDepth); }
 
-// ---- 3.14
+// ---- since 3.14
 
 bool Decoder::follows(int units, Opcode op, int arg) const {
   int unit = position_ + units;
   return unit < unit_count_ && kRawRows[units_[2 * unit]].op == op && units_[2 * unit + 1] == arg;
 }
 
-// The NULL in place of a dict of keywords belongs to the call.
+// A NULL in place of the keyword dict is part of the call.
 void Decoder::formPushNull() {
   if (!follows(1, Opcode::CALL_FUNCTION_EX, 0)) return emit(row_.op);
   without_keywords_ = true;
@@ -244,7 +244,7 @@ void Decoder::formBinaryOp() {
   emit(row_.op, arg_);
 }
 
-// Behind the code object's own constants.
+// Appended after the code object's own constants.
 void Decoder::load_extra_constant(BorrowedRef object) {
   auto known = std::find_if(out_.extra_constants.begin(), out_.extra_constants.end(),
                             [&](const Ref& constant) { return constant.get() == object.get(); });
@@ -262,13 +262,13 @@ void Decoder::formCommonConstant() {
   load_extra_constant(object);
 }
 
-// The start of a with statement is spread over six instructions. BEFORE_WITH leaves __exit__ bound.
+// The start of a with statement spans six instructions. BEFORE_WITH leaves __exit__ bound.
 void Decoder::formCopy() {
   for (int enter : {0, 2}) {
     if (arg_ != 1 || !follows(1, Opcode::BEFORE_WITH, enter + 1) || !follows(2, Opcode::SWAP, 2) ||
         !follows(3, Opcode::SWAP, 3) || !follows(4, Opcode::BEFORE_WITH, enter) || !follows(5, Opcode::CALL, 0))
       continue;
-    // Positions and tracebacks show the call.
+    // Positions and tracebacks refer to the call.
     position_ += 5;
     next_ = position_ + 1 + kRawRows[units_[2 * position_]].caches;
     out_.unit_to_index[position_] = static_cast<int32_t>(out_.instructions.size());

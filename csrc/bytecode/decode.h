@@ -1,4 +1,4 @@
-// Code units of one CPython version to neutral instructions.
+// Decodes the code units of one CPython version into neutral instructions.
 #pragma once
 #include "bytecode/bytecode.h"
 
@@ -7,7 +7,7 @@ namespace md {
 struct DecodedCode {
   std::vector<Instruction> instructions;
   std::vector<int32_t> unit_to_index;  // -1 inside caches
-  std::vector<Ref> extra_constants;    // behind those of the code object
+  std::vector<Ref> extra_constants;    // indexed after those of the code object
 };
 
 DecodedCode decode(PyCodeObject* code);

@@ -7,7 +7,7 @@
 namespace md {
 namespace {
 
-// Six bits a byte, most significant first; bit 6 says that more follow (bit 7 marks the start of an entry).
+// Six bits per byte, most significant first; bit 6: more bytes follow (bit 7 marks the start of an entry).
 class VarintReader {
  public:
   explicit VarintReader(PyObject* bytes)
@@ -33,7 +33,7 @@ class VarintReader {
 
 std::vector<HandlerRange> read_exception_table(PyCodeObject* code, const std::vector<Instruction>& instructions,
                                                const std::vector<int32_t>& unit_to_index) {
-  // An instruction is covered when its real opcode is, as in the interpreter's look-up.
+  // An instruction is covered if its real opcode is, as in the interpreter's lookup.
   auto first_at = [&](int32_t unit) {
     auto it = std::lower_bound(instructions.begin(), instructions.end(), unit,
                                [](const Instruction& i, int32_t u) { return i.lasti < u; });

@@ -1,4 +1,4 @@
-// The exception table of a code object, in instruction indices, in order.
+// The exception table of a code object, converted to instruction indices, in order.
 #pragma once
 #include "bytecode/bytecode.h"
 

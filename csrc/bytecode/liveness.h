@@ -1,4 +1,4 @@
-// Data flow over the neutral instructions, exception edges included.
+// Data-flow analysis over the neutral instructions, including exception edges.
 #pragma once
 #include "bytecode/bytecode.h"
 
@@ -11,7 +11,7 @@ std::vector<int32_t> handler_indices(size_t instruction_count, const std::vector
 std::vector<int32_t> stack_depths(const std::vector<Instruction>& instructions,
                                   const std::vector<HandlerRange>& handlers);
 
-// For every reachable instruction a row of `words` words: the slots that may be read before they are written.
+// One row of `words` words per reachable instruction: the slots that may be read before they are written.
 std::vector<uint64_t> live_slots(const std::vector<Instruction>& instructions,
                                  const std::vector<HandlerRange>& handlers, const std::vector<int32_t>& depths,
                                  int words);

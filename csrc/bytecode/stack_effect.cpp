@@ -17,7 +17,7 @@ const OpcodeRow& row(Opcode op) { return kOpcodeRows[static_cast<int>(op)]; }
 
 int bit_count(int value) { return __builtin_popcount(static_cast<unsigned>(value)); }
 
-// How many values an instruction pops whose row says -1.
+// Number of values popped by an instruction whose row says -1.
 int computed_pops(const Instruction& i) {
   switch (i.op) {
     case Opcode::CALL:
