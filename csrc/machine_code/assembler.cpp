@@ -19,7 +19,7 @@ void Assembler::set_word32(size_t at, int64_t value) {
   for (size_t i = 0; i < 4; ++i) code_[at + i] = static_cast<uint8_t>(value >> (8 * i));
 }
 
-// x and b extend the r/m field: of a vector register bits 4 and 3, of memory the index and the base.
+// x and b extend the r/m field: bits 4 and 3 of a vector register, or the index and base of a memory operand.
 void Assembler::encode(VectorOpcode op, uint8_t reg, uint8_t vvvv, bool x, bool b, Predicate predicate,
                        VectorWidth width) {
   if (set_ == VectorSet::Avx2)
@@ -63,7 +63,7 @@ void Assembler::vector(VectorOpcode op, uint8_t reg, uint8_t vvvv, Literal rm) {
   word32(0);
 }
 
-// A displacement always takes 32 bits: the short form of EVEX counts in units of the operand.
+// Always a 32-bit displacement: the 8-bit form of EVEX is scaled by the operand size.
 void Assembler::operand(uint8_t reg, const MemoryOperand& memory) {
   bool needs_displacement = memory.displacement != 0 || (id_of(memory.base) & 7) == kRipRelative;
   bool needs_sib = memory.index || (id_of(memory.base) & 7) == kSib;
@@ -217,7 +217,7 @@ void Assembler::place_literals() {
     word32(static_cast<int64_t>(bits & 0xffffffff));
     word32(static_cast<int64_t>(bits >> 32));
   }
-  // From the end of the four bytes: no instruction that reads a literal has an immediate.
+  // Relative to the end of the four bytes: no instruction with a literal operand has an immediate.
   for (auto [at, index] : literal_uses_) {
     set_word32(at, static_cast<int64_t>(start + index * sizeof(uint64_t)) - static_cast<int64_t>(at + 4));
   }

@@ -7,8 +7,8 @@ constexpr OpcodeMap k0F = OpcodeMap::Map0F, k38 = OpcodeMap::Map0F38, k3A = Opco
 constexpr OpcodePrefix k66 = OpcodePrefix::P66;
 constexpr VectorWidth k128 = VectorWidth::Bits128;
 constexpr uint8_t kAnd = 0xdb, kAndNot = 0xdf, kOr = 0xeb, kXor = 0xef;
-constexpr uint8_t kShiftImmediate = 0x73, kShiftRight = 2, kShiftLeft = 6;  // of 64 bits: which, as the register field
-// What the bytes of a tail are moved with. They are the caller's, and addresses are never in them.
+constexpr uint8_t kShiftImmediate = 0x73, kShiftRight = 2, kShiftLeft = 6;  // 64-bit; kShift* are the register field
+// Registers for moving the bytes of a tail. Argument registers, which never hold addresses here.
 constexpr WordRegister kBytes = WordRegister::rsi, kAt = WordRegister::rdi;
 
 }  // namespace
@@ -29,7 +29,7 @@ void Avx2Body::greater(VectorRegister dst, VectorRegister a, VectorRegister b) {
   is_wide() ? integers(k38, 0x37, dst, a, b) : integers(k0F, 0x66, dst, a, b);
 }
 
-// The elements whose number is less than count.
+// Sets the elements with index < count.
 void Avx2Body::make_tail_mask(WordRegister count) {
   VectorRegister mask = {tail_mask().id}, counts = {0};
   Literal numbers = assembler().literal(0x0706050403020100);
@@ -53,7 +53,7 @@ void Avx2Body::store_vector(VectorRegister from, const MemoryOperand& memory) {
   assembler().vector({k0F, float_prefix(), false, 0x11}, from.id, 0, memory);
 }
 
-// Bytes become elements, of which those above zero are chosen.
+// Widens bytes to elements and compares them with zero.
 void Avx2Body::load_mask(MaskRegister to, const MemoryOperand& memory) {
   VectorRegister elements = {to.id};
   VectorOpcode widen = {k38, k66, false, static_cast<uint8_t>(is_wide() ? 0x32 : 0x31)};
@@ -88,7 +88,7 @@ void Avx2Body::store_mask(MaskRegister from, const MemoryOperand& memory) {
   assembler().vector({k0F, k66, false, 0xd6}, bytes.id, 0, memory, {}, k128);
 }
 
-// One by one, from the last to the first: nothing is read behind them.
+// Element by element, from last to first, so that nothing behind them is read.
 void Avx2Body::load_bytes(VectorRegister to, MemoryOperand memory) {
   memory.index = kAt;
   memory.displacement -= 1;
@@ -134,7 +134,7 @@ void Avx2Body::product(VectorRegister dst, VectorRegister a, VectorRegister b) {
   is_wide() ? long_product(dst, a, b) : integers(k38, 0x40, dst, a, b);
 }
 
-// The low halves' product, and to its upper half that of each low half with the other's upper half.
+// The product of the low halves, plus the cross products shifted into the upper half.
 void Avx2Body::long_product(VectorRegister dst, VectorRegister a, VectorRegister b) {
   constexpr uint8_t kSwapHalves = 0xb1, kLowHalves = 0x55;
   VectorRegister crossed = scratch(), other = scratch();
@@ -190,8 +190,8 @@ void Avx2Body::compare_integers(MaskRegister dst, VectorRegister a, VectorRegist
   invert(dst, dst);
 }
 
-// Of 64 bits: the halves become parts of floats of fixed exponents, 2^52 + low and 2^84 + 2^63 + 2^32 high (whose sign bit is
-// turned over), exactly; the sum of what they stand for is rounded once.
+// 64-bit: the halves become parts of floats with fixed exponents, 2^52 + low and 2^84 + 2^63 + 2^32 high (with its sign
+// bit flipped), exactly; their sum minus the offsets is rounded once.
 void Avx2Body::integers_to_floats(VectorRegister dst, VectorRegister src) {
   if (!is_wide()) return assembler().vector({k0F, OpcodePrefix::None, false, 0x5b}, dst.id, 0, src);
   constexpr uint64_t kLow = 0x4330000000000000, kHigh = 0x4530000080000000, kBoth = 0x4530000080100000;

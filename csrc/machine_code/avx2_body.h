@@ -1,4 +1,4 @@
-// The instructions of a body that AVX2 has: a mask is a vector whose elements are all ones or zero.
+// Instruction selection for AVX2: a mask is a vector whose elements are all ones or all zeros.
 #pragma once
 #include "machine_code/vector_body.h"
 
@@ -26,7 +26,7 @@ class Avx2Body final : public VectorBody {
   void store_vector(VectorRegister from, const MemoryOperand& memory) override;
   void load_mask(MaskRegister to, const MemoryOperand& memory) override;
   void store_mask(MaskRegister from, const MemoryOperand& memory) override;
-  VectorRegister ones();   // every bit
+  VectorRegister ones();   // all bits set
   VectorRegister zeros();  // these two are scratch registers
   void greater(VectorRegister dst, VectorRegister a, VectorRegister b);
   void load_bytes(VectorRegister to, MemoryOperand memory);

@@ -21,7 +21,7 @@ void Avx512Body::store_vector(VectorRegister from, const MemoryOperand& memory) 
   assembler().vector({OpcodeMap::Map0F, float_prefix(), is_wide(), kStore}, from.id, 0, memory, stored());
 }
 
-// Bytes, as many as there are lanes.
+// Loads one byte per lane.
 void Avx512Body::load_mask(MaskRegister to, const MemoryOperand& memory) {
   VectorRegister bytes = scratch();
   if (is_wide() && !is_tail()) {
@@ -36,7 +36,7 @@ void Avx512Body::load_mask(MaskRegister to, const MemoryOperand& memory) {
 }
 
 void Avx512Body::store_mask(MaskRegister from, const MemoryOperand& memory) {
-  // A register of 4 or 8 bytes each may be the source: what counts is that each byte is 1.
+  // Also works on a register of 4- or 8-byte elements: all that matters is that each byte is 1.
   VectorRegister ones = constant_bits(is_wide() ? 0x0101010101010101 : 0x01010101);
   VectorRegister bytes = scratch();
   assembler().vector({OpcodeMap::Map0F, OpcodePrefix::PF2, false, 0x6f}, bytes.id, 0, ones, {from, true},

@@ -1,4 +1,4 @@
-// The instructions of a body that AVX-512 has, with masks in registers of their own.
+// Instruction selection for AVX-512, with separate mask registers.
 #pragma once
 #include "machine_code/vector_body.h"
 

@@ -7,7 +7,7 @@
 namespace md {
 
 std::shared_ptr<const ExecutableMemory> ExecutableMemory::copy_of(std::span<const uint8_t> code) {
-  // Private pages, so that a forked child's code is its own.
+  // Private pages, so that a forked child has its own copy of the code.
   void* pages = mmap(nullptr, code.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) return nullptr;
   std::memcpy(pages, code.data(), code.size());

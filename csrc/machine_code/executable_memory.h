@@ -1,4 +1,4 @@
-// Pages that hold machine code: written first, then read and executed, never both.
+// Pages that hold machine code: first writable, then readable and executable, never both.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace md {
 
 class ExecutableMemory {
  public:
-  // nullptr where the system gives no such pages; the caller then goes without machine code.
+  // nullptr if the system refuses such pages; the caller then runs without machine code.
   static std::shared_ptr<const ExecutableMemory> copy_of(std::span<const uint8_t> code);
   ~ExecutableMemory();
   const uint8_t* at(size_t offset) const { return pages_ + offset; }

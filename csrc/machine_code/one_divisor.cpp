@@ -1,9 +1,9 @@
-// With y = 1/d rounded and z the rest of it, q = a y + a z is within one unit in the last place of a/d, a - q d is exact,
-// and q + (a - q d) y is a/d rounded. Nothing on the way may be too large or too small, so magnitudes far from 1, infinities
-// and NaNs are divided; zeros need only their sign.
-// Source: P. Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, IBM Journal of Research and
-// Development 34 (1990); N. Brisebarre, J.-M. Muller, S. K. Raina, Accelerating correctly rounded floating-point division when
-// the divisor is known in advance, IEEE Transactions on Computers 53 (2004).
+// With y = 1/d rounded and z its residual, q = a y + a z is within one ulp of a/d, a - q d is exact, and q + (a - q d)
+// y is a/d correctly rounded. No intermediate may overflow or underflow, so magnitudes far from 1, infinities and NaNs
+// use a division; zeros only need their sign. Source: P. Markstein, Computation of elementary functions on the IBM
+// RISC System/6000 processor, IBM Journal of Research and Development 34 (1990); N. Brisebarre, J.-M. Muller, S. K.
+// Raina, Accelerating correctly rounded floating-point division when the divisor is known in advance, IEEE
+// Transactions on Computers 53 (2004).
 #include "machine_code/one_divisor.h"
 
 #include <bit>
@@ -13,9 +13,9 @@ namespace {
 
 constexpr uint8_t kMul = 0x59, kDiv = 0x5e, kMulAdd = 0xb8, kNegMulAdd = 0xbc;
 
-// Magnitudes from 2^-n to 2^n are divided without a division. They are compared as integers, without the sign and so shifted by
-// one: where the least one is, and how far the largest is from it. AVX2 compares signed integers only, so that all distances are
-// those minus the half of what there is; none is below `none`.
+// Magnitudes from 2^-n to 2^n are computed without a division. Their bits are compared as integers, shifted left by one
+// to drop the sign: `least` is the lower bound, `extent` the distance to the upper one. AVX2 has only signed
+// comparisons, so there distances are biased by half the range; no distance is below `none`.
 struct SafeRange {
   uint64_t least, extent, none;
 };
@@ -49,7 +49,7 @@ void is_zero(VectorBody& body, MaskRegister dst, VectorRegister a, MaskRegister 
                           {where, false});
 }
 
-// dst = a / divisor where all that is on the way is safe.
+// dst = a / divisor, where all intermediates are in the safe range.
 void multiply_and_correct(VectorBody& body, VectorRegister dst, VectorRegister a, VectorRegister rest_of_a,
                           const DivisorRegisters& registers) {
   body.floats(kMul, dst, a, registers.rest);
@@ -59,7 +59,7 @@ void multiply_and_correct(VectorBody& body, VectorRegister dst, VectorRegister a
   body.multiply_add(kMulAdd, dst, rest_of_a, registers.reciprocal);
 }
 
-// A vector that is not safe as a whole is divided. Overwrites kScratchPointer.
+// Divides any vector that is not safe as a whole. Clobbers kScratchPointer.
 void divide_by_one_with_avx2(VectorBody& body, VectorRegister dst, VectorRegister a,
                              const DivisorRegisters& registers) {
   Assembler& assembler = body.assembler();

@@ -17,7 +17,7 @@ bool divides_by_one(const CodeInstruction& instruction, Pointwise row = Pointwis
   return instruction.row == static_cast<int>(row) && (instruction.once & 2) != 0;
 }
 
-// A single operation has a loop of its own, which is as good but for what machine code makes of it before the loop.
+// A single operation has a compiled loop, as good as machine code unless that can hoist work out of the loop.
 size_t fewest(VectorSet set, std::span<const CodeInstruction> instructions) {
   return divides_by_one(instructions.front()) && has_one_divisor(set) ? 1 : 2;
 }
@@ -28,7 +28,7 @@ bool wants_divisor(VectorSet set, std::span<const CodeInstruction> instructions)
          });
 }
 
-// 0 where the instruction has only bools.
+// 0 if the instruction has only bools.
 size_t element_size(const CodeInstruction& instruction) {
   DType dtype = instruction.dtype == DType::bool_ ? instruction.result : instruction.dtype;
   return dtype == DType::bool_ ? 0 : item_size(dtype);
@@ -99,7 +99,7 @@ void assemble_body(Assembler& assembler, std::span<const CodeInstruction> instru
   VectorBody::create(assembler, frame, false)->emit(instructions, first, done);
 }
 
-// The head under a mask, whole vectors while `lanes` elements are left, then the rest under a mask.
+// A masked head, whole vectors while `lanes` elements are left, then a masked tail.
 void assemble_loop(Assembler& assembler, std::span<const CodeInstruction> instructions, int first, LoopFrame& frame) {
   push_saved(assembler, frame);
   load_pointers(assembler, frame);
@@ -149,7 +149,7 @@ void assemble_row_fetches(Assembler& assembler, const CodeRows& rows, const Loop
   }
 }
 
-// The vectors of a row one after another without a loop: the processor looks as many rows ahead as it can hold instructions.
+// The vectors of a row, unrolled: the processor looks as many rows ahead as its instruction window holds.
 void assemble_row_loop(Assembler& assembler, std::span<const CodeInstruction> instructions, const CodeRows& rows,
                        LoopFrame& frame) {
   auto constants = VectorBody::create(assembler, frame, false);
@@ -198,7 +198,7 @@ std::optional<VectorSet> machine_code_set() {
   return level == "avx2" ? std::optional(VectorSet::Avx2) : std::nullopt;
 }
 
-// A few registers are left for what is added.
+// Leaves a few registers for the summands.
 int64_t most_summed(VectorSet set, int64_t item_size) {
   constexpr int64_t kMostVectors512 = 16, kMostVectors2 = 8;
   return (set == VectorSet::Avx512 ? kMostVectors512 : kMostVectors2) * vector_bytes(set) / item_size;
@@ -214,7 +214,7 @@ size_t assemble_pointwise(Assembler& assembler, std::span<const CodeInstruction>
     frame.wants_divisor = wants_divisor(frame.set, taken);
     Assembler trial(frame.set);
     size_t done = 0;
-    // With fewer instructions more is read outside, but not later: what fits here fits there.
+    // With fewer instructions more values are read outside, but none later, so what fits here still fits.
     if (VectorBody::create(trial, frame, true)->emit(taken, first, done)) {
       assembler.align(kFunctionAlignment);
       offset = assembler.position();
@@ -228,7 +228,7 @@ size_t assemble_pointwise(Assembler& assembler, std::span<const CodeInstruction>
 
 bool assemble_rows(Assembler& assembler, std::span<const CodeInstruction> instructions, const CodeRows& rows,
                    size_t& offset, std::span<const CodePlace> places) {
-  // Longer rows hide what a call costs; their vectors are better a loop.
+  // Longer rows hide the cost of a call; their vectors are better handled by a loop.
   constexpr int64_t kMostVectors = 8, kMostVectorInstructions = 128;
   const bool has_sum = rows.sum.is_any();
   if (instructions.empty() || of_one_size(instructions).size() < instructions.size()) return false;

@@ -6,11 +6,11 @@
 namespace md {
 namespace {
 
-// Opcodes of vaddps and kin.
+// Opcodes of vaddps and its relatives.
 constexpr uint8_t kAdd = 0x58, kMul = 0x59, kSub = 0x5c, kMin = 0x5d, kDiv = 0x5e, kMax = 0x5f, kSqrt = 0x51;
 constexpr uint8_t kMulAdd = 0xb8, kNegMulAdd = 0xbc;
 constexpr uint8_t kAnd = 0xdb, kOr = 0xeb, kXor = 0xef;
-// Rounding without an exception for inexact results.
+// Rounding modes, with the inexact exception suppressed.
 constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10, kToZero = 11;
 
 using B = VectorBody;
@@ -64,7 +64,7 @@ void float_frac(B& body, const O& o) {
   body.floats(kSub, o.to(), o.a(), o.to());
 }
 void float_signbit(B& body, const O& o) { body.sign_mask(o.to_mask(), o.a()); }
-// The second operand where either is NaN or both are zeros.
+// The second operand if either is NaN or both are zero.
 void float_relu(B& body, const O& o) { body.floats(kMax, o.to(), zero(body), o.a()); }
 void float_leaky_relu(B& body, const O& o) {
   MaskRegister mask = body.scratch_mask();
@@ -102,7 +102,7 @@ void float_copysign(B& body, const O& o) {
   body.move(o.to(), body.sign_bit());
   body.choose_bits(o.to(), o.b(), o.a());
 }
-// a where it is NaN, else what the instruction finds, which is b where b is NaN.
+// a if it is NaN, else the instruction's result, which is b if b is NaN.
 void extreme(B& body, uint8_t code, VectorRegister to, VectorRegister a, VectorRegister b) {
   MaskRegister mask = body.scratch_mask();
   body.compare_floats(mask, a, a, Unordered);
@@ -113,7 +113,7 @@ template <uint8_t code>
 void float_extreme(B& body, const O& o) {
   extreme(body, code, o.to(), o.a(), o.b());
 }
-// b where a is NaN, which is what the instruction finds, and a where b is.
+// b if a is NaN, which is the instruction's result, and a if b is NaN.
 template <uint8_t code>
 void float_extreme_number(B& body, const O& o) {
   MaskRegister mask = body.scratch_mask();
@@ -277,7 +277,7 @@ Emitter find_cast(DType from, DType to) {
 
 Emitter find_emitter(const CodeInstruction& instruction) {
   if (instruction.row < 0) return find_cast(instruction.dtype, instruction.result);
-  // The loop rounds the product of two numbers, before it starts; others are part of one multiply_add.
+  // The interpreter loop rounds the product of two numbers before it starts; the others are part of one multiply_add.
   bool is_scaled = instruction.row == static_cast<int>(Pointwise::add_scaled) ||
                    instruction.row == static_cast<int>(Pointwise::sub_scaled);
   if (is_scaled && is_float(instruction.dtype) && (instruction.once & 2) != 0) return nullptr;
@@ -285,7 +285,7 @@ Emitter find_emitter(const CodeInstruction& instruction) {
     if (static_cast<int>(row.row) != instruction.row) continue;
     if (is_float(instruction.dtype)) return row.floats;
     if (is_integer(instruction.dtype)) return row.integers;
-    // A bool that is read once has no mask.
+    // A bool that is a single element has no mask.
     return instruction.dtype == DType::bool_ && instruction.once == 0 ? row.bools : nullptr;
   }
   return nullptr;

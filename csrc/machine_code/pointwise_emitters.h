@@ -1,16 +1,16 @@
-// THE table of pointwise rows that have machine code: one emitter for floats, one for integers of 32 and 64 bits, one for
-// bools, as pointwise.def has one expression for each.
+// Table of pointwise rows with machine code: one emitter for floats, one for 32- and 64-bit integers, one for bools,
+// like the three expressions in pointwise.def.
 #pragma once
 #include "machine_code/vector_body.h"
 
 namespace md {
 
-// Registers of one instruction: vectors, or masks where a value is a bool. They differ, but where operands are the same.
+// Registers of one instruction: vectors, or masks for bools. Distinct, except where operands are the same value.
 struct EmitterOperands {
   uint8_t dst = 0;
   uint8_t src[3] = {};
   const Scalar* param = nullptr;
-  int one_b = -1;  // the loop register of the second operand, where it is one element
+  int one_b = -1;  // loop register of the second operand if that is a single element
   VectorRegister to() const { return {dst}; }
   VectorRegister a() const { return {src[0]}; }
   VectorRegister b() const { return {src[1]}; }
@@ -22,7 +22,7 @@ struct EmitterOperands {
 
 using Emitter = void (*)(VectorBody& body, const EmitterOperands& operands);
 
-// nullptr: none.
+// nullptr if there is none.
 Emitter find_emitter(const CodeInstruction& instruction);
 
 }  // namespace md

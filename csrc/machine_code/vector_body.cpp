@@ -148,8 +148,8 @@ void VectorBody::release(Held held) {
   }
 }
 
-// The value of the caller's memory that is needed last. A result never lies over an operand that is still needed, so
-// it can be read again.
+// Evicts the value from caller memory whose next use is farthest. A result never overwrites an operand that is still
+// needed, so the value can be reloaded.
 bool VectorBody::evict() {
   Held* chosen = nullptr;
   int latest = -1;

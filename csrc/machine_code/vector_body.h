@@ -1,4 +1,4 @@
-// The body of a loop of machine code, one vector of elements at a time: which value is in which register.
+// Body of a machine code loop, one vector of elements at a time: register allocation.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -11,24 +11,24 @@
 
 namespace md {
 
-// Values for every element that stay in a register, or are read again at each use when there are too many.
+// Broadcast values that stay in a register, or are reloaded at each use if there are too many.
 struct CodeConstant {
-  int loop_register = -1;  // one element of the caller's,
-  uint64_t bits = 0;       // or this one
-  int of_divisor = 0;      // 1 to 3: what is made of the element, in the order of DivisorRegisters
+  int loop_register = -1;  // a single element in caller memory,
+  uint64_t bits = 0;       // or these bits
+  int of_divisor = 0;      // 1 to 3: derived from the element, in the order of DivisorRegisters
   bool operator==(const CodeConstant&) const = default;
 };
 
-// What the parts of one loop agree on.
+// Shared by all parts of one loop.
 struct LoopFrame {
   VectorSet set;
-  bool is_wide = false;        // elements of 8 bytes, not 4
-  bool wants_divisor = false;  // quotients by one number are made without dividing, which takes more constants
+  bool is_wide = false;        // 8-byte elements, not 4-byte
+  bool wants_divisor = false;  // division by one number uses a reciprocal, which needs more constants
   std::span<const CodePlace> places = {};
-  std::vector<CodeConstant> constants = {};  // that stay in registers: the last ones
-  bool divides = false;                      // by one number, too
+  std::vector<CodeConstant> constants = {};  // kept in registers, the last ones of the set
+  bool divides = false;                      // contains a division by one number
   std::vector<int> pointers = {};            // loop registers whose addresses are in word registers
-  SumPlace sum = {};                         // that stays in registers: so many vectors, of which this one is at hand
+  SumPlace sum = {};                         // kept in registers: sum_vectors in all, currently sum_vector
   int sum_vectors = 0, sum_vector = 0;
   bool has_mask_registers() const { return set == VectorSet::Avx512; }
   int vector_count() const { return has_mask_registers() ? 32 : 16; }
@@ -49,24 +49,24 @@ struct LoopFrame {
 inline constexpr WordRegister kRegisters = WordRegister::rdi, kCount = WordRegister::rsi, kIndex = WordRegister::rax,
                               kLimit = WordRegister::rdx, kHead = WordRegister::rdx,
                               kScratchPointer = WordRegister::rcx;
-// Under the mask of a head or a tail: the element after the last one.
+// Under the mask of a head or a tail: one past the last element.
 inline constexpr WordRegister kEnd = WordRegister::rdx;
-// r8 and so on are the caller's to lose; the rest must be saved.
+// The first kFreePointers, r8 to r11, are caller-saved; the others are callee-saved.
 inline constexpr WordRegister kPointers[] = {WordRegister::r8,  WordRegister::r9,  WordRegister::r10, WordRegister::r11,
                                              WordRegister::rbx, WordRegister::rbp, WordRegister::r12, WordRegister::r13,
                                              WordRegister::r14, WordRegister::r15};
 inline constexpr size_t kPointerCount = std::size(kPointers), kFreePointers = 4;
 
-// What quotients by one number need: see one_divisor.h. All but the divisor are made before the loop.
+// Registers for division by one number: see one_divisor.h. All but the divisor are computed before the loop.
 struct DivisorRegisters {
   VectorRegister divisor;
-  VectorRegister reciprocal, rest;  // 1 / divisor rounded, and what that leaves out
-  VectorRegister limit;  // how far magnitudes may be above the least; none is below it: this divisor is divided by
+  VectorRegister reciprocal, rest;  // 1 / divisor rounded, and its residual
+  VectorRegister limit;  // largest distance of a magnitude from the least one; if none is below it, the loop divides
 };
 
-enum class MaskLogic : uint8_t { And, AndNot, Or, Xnor, Xor };  // AndNot: not the first, and the second
+enum class MaskLogic : uint8_t { And, AndNot, Or, Xnor, Xor };  // AndNot: (not first) and second
 
-// Quiet relations: those with a NaN are false, but for NotEqual.
+// Quiet comparisons: false if an operand is NaN, except NotEqual.
 enum class FloatRelation : uint8_t {
   Equal = 0,
   Unordered = 3,
@@ -86,33 +86,33 @@ enum class IntegerRelation : uint8_t {
 };
 enum class Extreme : uint8_t { Min, Max };
 
-// Which registers hold what; the instructions that differ between the sets are a subclass's.
+// Tracks which register holds which value; instructions that differ between the vector sets are in subclasses.
 class VectorBody {
  public:
-  // Of the frame's set. A tail is what a mask of fewer elements than a vector has is for.
+  // For the frame's vector set. is_tail: all accesses are masked.
   static std::unique_ptr<VectorBody> create(Assembler& assembler, LoopFrame& frame, bool is_tail);
   virtual ~VectorBody() = default;
   VectorBody(const VectorBody&) = delete;
   VectorBody& operator=(const VectorBody&) = delete;
 
-  // False when an instruction finds no register; `done` are complete.
+  // Returns false if an instruction finds no free register; the first `done` instructions are complete.
   bool emit(std::span<const CodeInstruction> instructions, int first, size_t& done);
-  // For the elements from kIndex to kEnd, which are so many. Overwrites kScratchPointer and vector 0.
+  // Masks the elements from kIndex to kEnd, `count` of them. Clobbers kScratchPointer and vector 0.
   virtual void make_tail_mask(WordRegister count) = 0;
-  void broadcast(VectorRegister to, const CodeConstant& constant);  // overwrites kScratchPointer
-  // All vectors of the frame's sum, which lie where kScratchPointer says.
+  void broadcast(VectorRegister to, const CodeConstant& constant);  // clobbers kScratchPointer
+  // Loads all vectors of the frame's sum from the address in kScratchPointer.
   void load_sum();
   void store_sum();
 
-  // For emitters. A register that is made here is free again after the instruction.
+  // For emitters. Registers allocated here are freed after the instruction.
   bool is_wide() const { return frame_.is_wide; }
   bool has_mask_registers() const { return frame_.has_mask_registers(); }
   int lanes() const { return frame_.lanes(); }
   VectorRegister scratch();
   MaskRegister scratch_mask();
-  VectorRegister constant(double value);        // as a float of the element's size
-  VectorRegister constant_bits(uint64_t bits);  // of the element's size
-  // Of one element of the caller's; nothing where there are too few registers, or dividing is as good.
+  VectorRegister constant(double value);        // as a float of the element size
+  VectorRegister constant_bits(uint64_t bits);  // of the element size
+  // For a single element in caller memory; nullopt if registers are short or a division is as fast.
   std::optional<DivisorRegisters> divisor(int loop_register);
   VectorRegister sign_bit() { return constant_bits(is_wide() ? uint64_t{1} << 63 : uint64_t{1} << 31); }
   VectorRegister rest_bits() { return constant_bits(is_wide() ? ~(uint64_t{1} << 63) : 0x7fffffff); }
@@ -129,7 +129,7 @@ class VectorBody {
   Assembler& assembler() { return assembler_; }
 
   virtual void choose_bits(VectorRegister mask_and_dst, VectorRegister where_set, VectorRegister where_clear) = 0;
-  // Of integers: dst may be an operand of a product or an extreme, and of nothing else.
+  // Of integers: dst may alias an operand of a product or an extreme, but of nothing else.
   virtual void product(VectorRegister dst, VectorRegister a, VectorRegister b) = 0;
   virtual void extreme(Extreme which, VectorRegister dst, VectorRegister a, VectorRegister b) = 0;
   virtual void absolute(VectorRegister dst, VectorRegister a) = 0;
@@ -152,10 +152,10 @@ class VectorBody {
   struct Held {
     enum Kind : uint8_t { Nowhere, Vector, Mask } kind = Nowhere;
     uint8_t id = 0;
-    bool is_loaded = false;  // memory has it, too
+    bool is_loaded = false;  // memory also holds it
   };
 
-  // Between memory and registers, under the tail's mask in a tail. Bools are bytes.
+  // Between memory and registers, masked in a tail. Bools are bytes.
   virtual void load_vector(VectorRegister to, const MemoryOperand& memory) = 0;
   virtual void store_vector(VectorRegister from, const MemoryOperand& memory) = 0;
   virtual void load_mask(MaskRegister to, const MemoryOperand& memory) = 0;
@@ -173,7 +173,7 @@ class VectorBody {
   uint8_t take_vector();
   uint8_t take_mask();
   void release(Held held);
-  bool is_vector(Held held) const;  // that is, takes a vector's register
+  bool is_vector(Held held) const;  // whether it occupies a vector register
   bool evict();
   void note_uses(std::span<const CodeInstruction> instructions);
 
@@ -183,7 +183,7 @@ class VectorBody {
   std::array<Held, kMaxCodeRegisters> held_ = {};
   std::array<int, kMaxCodeRegisters> last_use_ = {};
   std::vector<Held> scratch_;
-  std::vector<int> in_use_;  // loop registers that the instruction at hand reads or writes
+  std::vector<int> in_use_;  // loop registers that the current instruction reads or writes
   uint32_t free_vectors_;
   uint8_t free_masks_;
   int at_ = 0;
