@@ -1,5 +1,5 @@
-// Equal pure ops on equal operands are computed once. A node whose storage is seen outside stays: plain Python gives
-// two tensors there, which a later write must not join.
+// Computes equal pure ops on equal operands once. A node whose storage escapes is kept: eager Python creates two
+// tensors there, which a later write must not alias.
 #include <bit>
 
 #include "graph/passes.h"

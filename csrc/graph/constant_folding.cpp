@@ -1,5 +1,5 @@
-// Ops whose operands are all constants run once, here. A node whose storage is seen outside stays: each run must give
-// the caller a new tensor.
+// Runs ops whose operands are all constants once, here. A node whose storage escapes is kept:
+// each run must return a new tensor.
 #include "graph/passes.h"
 
 namespace md {
@@ -42,7 +42,7 @@ bool fold(Node& node) {
   try {
     results = run_op(*node.op, args);
   } catch (const Error&) {
-    return false;  // it fails again when the graph runs, at its place
+    return false;  // it fails again at its place when the graph runs
   }
   if (results.size() != 1 || results[0]->kind() != TensorKind::Real) return false;
   const TensorSpec& spec = results[0].spec();

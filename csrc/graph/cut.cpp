@@ -11,7 +11,8 @@ bool share_any(const SymbolList& a, const SymbolList& b) {
   return std::ranges::any_of(a.symbols(), [&](Dim symbol) { return b.find(symbol) >= 0; });
 }
 
-// The position of the first node that needs a size told by an op before it, one past the end if only an assumption does.
+// Position of the first node that needs an unbacked size produced by an earlier op; one past the end if only
+// a runtime assertion needs one.
 std::optional<size_t> first_in_need(const Graph& graph) {
   SymbolList told;
   for (const auto& node : graph.nodes()) {
@@ -24,7 +25,7 @@ std::optional<size_t> first_in_need(const Graph& graph) {
   return std::nullopt;
 }
 
-// Values of ops before the cut that are used after it or tell a size, each once.
+// Values of ops before the cut that are used after it or define a size, without duplicates.
 std::vector<ValueRef> values_across(const Graph& graph, size_t at) {
   std::vector<ValueRef> across;
   auto add = [&](const ValueRef& value) {

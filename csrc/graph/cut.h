@@ -1,4 +1,4 @@
-// Graphs in which some sizes are numbers out of tensors: cut in two where these numbers are known.
+// Graphs with unbacked sizes (read from tensors): cut in two where these sizes are known.
 #pragma once
 #include <memory>
 #include <optional>
@@ -8,11 +8,12 @@
 namespace md {
 
 struct CutGraph {
-  std::shared_ptr<const Graph> first;  // takes what the whole graph takes
+  std::shared_ptr<const Graph> first;  // inputs: those of the whole graph
   std::shared_ptr<const Graph>
-      second;  // takes the same and then what the first one gives; gives what the whole one gives
+      second;  // inputs: the original inputs, then the outputs of `first`; outputs: the original outputs
 };
-// In front of the first node that needs such a size; what is before it stays before it. No answer: no node needs one.
+// Cuts before the first node that needs such a size; nodes before it stay in the first
+// part. nullopt if no node needs one.
 std::optional<CutGraph> cut_at_told_sizes(const Graph& graph);
 
 }  // namespace md

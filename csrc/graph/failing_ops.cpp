@@ -8,7 +8,7 @@
 namespace md {
 namespace {
 
-// Whether the row's kernel looks at the number, and which dtype must hold it.
+// If the row's kernel checks the number, the dtype that must be able to hold it.
 std::optional<DType> checked_number(const OpRow& op, size_t at, DType dtype) {
   ParamType type = op.schema.params[at].type;
   if (type != ParamType::Number && type != ParamType::Scalar) return std::nullopt;

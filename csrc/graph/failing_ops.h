@@ -1,4 +1,4 @@
-// Which ops can fail when the graph runs. Sizes and dtypes were looked at when the op was captured.
+// Which ops can fail when the graph runs. Sizes and dtypes were checked when the op was captured.
 #pragma once
 #include <span>
 
@@ -6,8 +6,8 @@
 
 namespace md {
 
-// For some elements of its tensors or values of run-time scalars: an index outside, integers divided by zero, a number
-// that no element can hold. outs: what the op gives.
+// Depending on elements of its tensors or values of run-time scalars: index out of range, integer division by zero, a
+// number that no element can hold. outs: the op's results.
 bool may_fail(const OpRow& op, std::span<const Operand> operands, std::span<const ValueInfo> outs);
 
 }  // namespace md

@@ -42,7 +42,7 @@ std::string identifier(const std::string& stem) {
   return name;
 }
 
-// The local variable that stands for the argument L_x_ is l_x_.
+// The local variable for argument L_x_ is l_x_.
 std::string lower_case(std::string name) {
   for (char& c : name) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -290,7 +290,7 @@ std::vector<bool> Graph::escaping() const {
   for (const ValueRef& output : outputs_) escapes[static_cast<size_t>(output.node->index)] = true;
   for (size_t i = nodes_.size(); i-- > 0;) {
     const Node& node = *nodes_[i];
-    // A call-out may keep or return what it was given.
+    // A host call may keep or return its arguments.
     bool is_call_out = is_op(node, OpKind::CallOut);
     if (!is_call_out && !(escapes[i] && is_op(node, OpKind::View))) continue;
     for (size_t k = 0; k < (is_call_out ? node.operands.size() : 1); ++k) {

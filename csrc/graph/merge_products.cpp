@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kFewest = 4;
 
-// One product of a slice: linear(base[index], ...) or base[index] @ matrix.
+// The product of one slice: linear(base[index], ...) or base[index] @ matrix.
 struct Slice {
   Node* product;
   ValueRef base;
@@ -43,7 +43,7 @@ bool same_operand(const Operand& a, const Operand& b) {
   return other != nullptr && *value == *other;
 }
 
-// Products that differ in the slice alone.
+// Whether the products differ only in the slice.
 bool same_product(const Slice& a, const Slice& b) {
   if (a.product->op != b.product->op || a.base != b.base) return false;
   for (size_t i = 1; i < a.product->operands.size(); ++i) {
@@ -56,7 +56,7 @@ std::vector<std::vector<Slice>> find_slices(const Graph& graph) {
   std::vector<bool> escapes = graph.escaping();
   std::vector<std::vector<Slice>> found;
   for (const auto& node : graph.nodes()) {
-    // What is seen outside keeps its own memory.
+    // Values that escape keep their own storage.
     if (node->kind != NodeKind::Op || escapes[static_cast<size_t>(node->index)]) continue;
     std::optional<Slice> slice = as_slice(*node);
     if (!slice) continue;
@@ -68,7 +68,7 @@ std::vector<std::vector<Slice>> find_slices(const Graph& graph) {
       same->push_back(*slice);
     }
   }
-  // Not where most of the whole product would be for nothing.
+  // Not worthwhile if most of the whole product would be unused.
   std::erase_if(found, [](const std::vector<Slice>& group) {
     int64_t count = info_of(group[0].base).spec.sizes[0].value();
     return group.size() < kFewest || 2 * static_cast<int64_t>(group.size()) < count;
@@ -78,7 +78,7 @@ std::vector<std::vector<Slice>> find_slices(const Graph& graph) {
 
 void merge(Graph& graph, const std::vector<Slice>& slices) {
   static const OpRow* const select = find_op("select");
-  static const OpRow* const matmul = find_op("matmul");  // mm takes no stack of matrices
+  static const OpRow* const matmul = find_op("matmul");  // mm takes no batch of matrices
   Node& first = *slices[0].product;
   std::vector<Operand> operands = first.operands;
   operands[0] = slices[0].base;

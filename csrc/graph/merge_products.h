@@ -1,12 +1,12 @@
-// Products of the slices of one tensor with the same matrix as one product of the whole tensor, as a recurrent layer that is
-// written as a loop over time has them.
+// Merges products of slices of one tensor with the same matrix into one product of the whole tensor, as in a recurrent
+// layer written as a loop over time.
 #pragma once
 #include "graph/graph.h"
 
 namespace md {
 
-// A graph with the same inputs and results, where each of those products is a slice of the whole one; null when there are
-// none. For lowering: people are shown the graph that they wrote.
+// Returns a graph with the same inputs and results, where each of those products is a slice of the merged one; null if
+// there are none. For lowering only: users are shown their original graph.
 std::unique_ptr<Graph> merge_products(const Graph& graph);
 
 }  // namespace md

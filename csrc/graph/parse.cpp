@@ -1,4 +1,4 @@
-// Reads the text form described at the top of print.cpp. Every line is checked: types against the shape rules.
+// Reads the text form described at the top of print.cpp. Checks every line: types against the shape rules.
 #include <charconv>
 #include <limits>
 

@@ -1,4 +1,4 @@
-// Passes: graph to graph, run in the order of one array, verified after each where verifies_graphs() says so.
+// Graph-to-graph passes, run in the order of one array, verified after each if verifies_graphs().
 #pragma once
 #include <span>
 #include <vector>
@@ -10,20 +10,20 @@ namespace md {
 struct Pass {
   const char* name;
   const char* doc;
-  bool (*run)(Graph& graph);  // true when it changed something
+  bool (*run)(Graph& graph);  // returns whether it changed anything
 };
 std::span<const Pass> passes();
-// Whether graphs and what refers to them are checked: in debug builds, or as config.verify_graphs says.
+// Whether graphs and references into them are verified: in debug builds, or if config.verify_graphs is set.
 bool verifies_graphs();
-// All passes, in order. Inputs stay, also unused ones.
+// Runs all passes, in order. Keeps all inputs, also unused ones.
 void run_passes(Graph& graph);
-// Removes inputs that nothing uses; returns, for each that stays, its old position.
+// Removes unused inputs; returns the old position of each remaining one.
 std::vector<int> drop_unused_inputs(Graph& graph);
 
-// True when the node can fail, or be seen, depending on values: it stays although its result is unused. An op's int from the
-// caller fails where it does not fit 64 bits.
+// Whether the node can fail or has a value-dependent observable effect: it stays even if its result is unused. An op
+// with a run-time int fails if that does not fit into 64 bits.
 bool must_run(const Node& node);
-// Whether the graph is to be run although nobody asks for a result.
+// Whether the graph must run even if no result is used.
 bool has_effects(const Graph& graph);
 
 bool eliminate_dead_code(Graph& graph);

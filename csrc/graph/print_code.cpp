@@ -17,7 +17,7 @@
 namespace md {
 namespace {
 
-// Ops that Python writes with an operator. The module operator has each under the name of its special method, too.
+// Ops with a Python operator. The module operator also has each under the name of its special method.
 constexpr OperatorSymbol kOperators[] = {
 #define MD_BINARY_OPERATOR(name, sign, sign_in_errors, stem, slot, op) {op, sign, "__" stem "__", true},
 #include "base/binary_operators.def"
@@ -66,13 +66,13 @@ std::string code_operand(const Operand& operand) {
   return "None";
 }
 
-// Formats are objects in Python and names in graphs.
+// Memory formats are objects in Python and names in graphs.
 std::string code_operand(const Param& param, const Operand& operand) {
   const auto* text = std::get_if<std::string>(&operand);
   return text != nullptr && param.type == ParamType::MemoryFormat ? "minidynamo." + *text : code_operand(operand);
 }
 
-// Operands from the first one on that differ from the defaults; after one left out, by name.
+// Prints from operand `first` on, leaving out defaults; after an omitted one, by name.
 std::string code_arguments(const Node& node, size_t first) {
   std::string text;
   bool by_name = false;
@@ -89,7 +89,7 @@ std::string code_arguments(const Node& node, size_t first) {
   return text;
 }
 
-// Unary operators bind tighter than all but **, and a negative number is one.
+// Unary operators bind tighter than all but **; a negative number is one.
 std::string code_left_side(const Operand& operand) {
   std::string text = code_operand(operand);
   return text[0] == '-' ? "(" + text + ")" : text;
@@ -115,7 +115,7 @@ std::string code_expression(const Node& node) {
   return op_path(*node.op) + "(" + code_arguments(node, 0) + ")";
 }
 
-// For each node, the names that no later statement uses, in operand order.
+// For each node, the names without later uses, in operand order.
 std::vector<std::vector<std::string>> dead_names(const Graph& graph) {
   std::vector<std::vector<std::string>> dead(graph.nodes().size());
   std::vector<bool> seen(graph.nodes().size(), false);
@@ -238,7 +238,7 @@ const OperatorSymbol* operator_symbol(const OpRow& op) {
 std::string_view method_name(const OpRow& op) { return op.kind == OpKind::Cast ? "to" : python_name(op); }
 
 CallForm call_form(const Node& node) {
-  if (node.op->kind == OpKind::Cast) return CallForm::Method;  // promotion's, too
+  if (node.op->kind == OpKind::Cast) return CallForm::Method;  // including those inserted by promotion
   bool has_function = (node.op->faces & (kFunction | kFunctional)) != 0;
   bool self_is_value = !node.operands.empty() && std::holds_alternative<ValueRef>(node.operands[0]);
   if (node.form == CallForm::Function && !has_function && (node.op->faces & kMethod) != 0) return CallForm::Method;

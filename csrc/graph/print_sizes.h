@@ -1,4 +1,4 @@
-// The sizes of what a graph computes, for the log.
+// The sizes of the values in a graph, for the log.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace md {
 
-// One line for each tensor, `name: (s0, 3)`; where a size is symbolic, another with the sizes at capture.
+// One line per tensor, `name: (s0, 3)`; if a size is symbolic, a second line with the sizes at capture.
 std::string print_sizes(const Graph& graph);
 
 }  // namespace md

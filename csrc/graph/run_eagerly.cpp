@@ -4,7 +4,7 @@
 namespace md {
 namespace {
 
-// What each node gave: tensors, or the one scalar of a scalar input.
+// Results of a node: tensors, or the scalar of a scalar input.
 struct NodeResult {
   std::vector<Tensor> tensors;
   Scalar scalar;
@@ -16,7 +16,7 @@ void check_input_count(const Graph& graph, size_t given) {
   }
 }
 
-// By node index: the position after which its results are not needed.
+// By node index: the position of the last use of its results.
 std::vector<int> last_uses(const Graph& graph) {
   std::vector<int> last(graph.nodes().size(), -1);
   for (const auto& node : graph.nodes()) {
@@ -31,7 +31,7 @@ std::vector<int> last_uses(const Graph& graph) {
   return last;
 }
 
-// Grad modes are settled at capture: the result requires grad as the graph says, unless the op passed an operand through.
+// Grad modes were resolved at capture: results require grad as recorded, unless the op returned an operand itself.
 void set_grad(const Node& node, std::span<const Arg> args, std::vector<Tensor>& results) {
   for (size_t i = 0; i < results.size(); ++i) {
     bool passed_through = false;

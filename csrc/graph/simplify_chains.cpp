@@ -1,10 +1,10 @@
-// Casts of casts and transposes of transposes. Only uses by ops are rewired: an output stays the tensor that it was.
+// Simplifies casts of casts and transposes of transposes. Rewires only uses by ops: an output remains the same tensor.
 #include "graph/passes.h"
 
 namespace md {
 namespace {
 
-// Every value of `from` is a value of `to`, so that casting on from there gives the same.
+// Every value of `from` is representable in `to`, so a further cast has the same result.
 bool is_widening(DType from, DType to) {
   if (from == to) return true;
   const DTypeRow &narrow = row(from), &wide = row(to);
@@ -15,7 +15,7 @@ bool is_widening(DType from, DType to) {
   return narrow.digits <= wide.digits && (!narrow.is_signed || wide.is_signed) && to != DType::bool_;
 }
 
-// The value that a cast or transpose is applied to.
+// The operand of a cast or transpose.
 ValueRef source_of(const Node& node) { return std::get<ValueRef>(node.operands[0]); }
 
 bool has_source(const Node& node) {
@@ -23,20 +23,20 @@ bool has_source(const Node& node) {
          !source_of(node).node->outs[0].is_scalar;
 }
 
-// cast(cast(x, wider), y) is cast(x, y); a cast to bool first asks "is it zero", which every widening keeps.
+// cast(cast(x, wider), y) is cast(x, y); a cast to bool tests for zero, which every widening preserves.
 bool shorten_cast(const Graph& graph, Node& node) {
   if (!has_source(node) || node.op->kind != OpKind::Cast) return false;
   const Node& inner = *source_of(node).node;
   if (!has_source(inner) || inner.op != node.op) return false;
   ValueRef origin = source_of(inner);
   if (!is_widening(graph.info(origin).spec.dtype, inner.outs[0].spec.dtype)) return false;
-  // Same result layout: both keep the layout of what they are applied to.
+  // Same result layout: both preserve the layout of their operand.
   if (!same(graph.info(origin).spec.strides, inner.outs[0].spec.strides)) return false;
   node.operands[0] = origin;
   return true;
 }
 
-// What a view of a view comes back to: the value with the same sizes and strides at the same place.
+// If the composed view is the identity, returns the original value.
 ValueRef undone_transposes(const Graph& graph, const Node& node) {
   auto is_swap = [](const Node& view) { return is_op(view, OpRole::Permutation); };
   if (!has_source(node) || !is_swap(node)) return {};
@@ -45,7 +45,7 @@ ValueRef undone_transposes(const Graph& graph, const Node& node) {
   ValueRef origin = source_of(inner);
   const TensorSpec& before = graph.info(origin).spec;
   const TensorSpec& after = node.outs[0].spec;
-  // Permutations with equal sizes and strides are the identity on elements; an ambiguous stride has size 1 or 0.
+  // A permutation that preserves sizes and strides is the identity on elements; an ambiguous stride has size 1 or 0.
   if (!same(before.sizes, after.sizes) || !same(before.strides, after.strides)) return {};
   if (any_symbolic(before.sizes.span()) || before.requires_grad != after.requires_grad) return {};
   return origin;
@@ -57,7 +57,7 @@ bool simplify_chains(Graph& graph) {
   std::vector<ValueRef> replacement(graph.nodes().size());
   bool changed = false;
   for (const auto& node : graph.nodes()) {
-    // What a call-out is given may be seen by Python code: it stays.
+    // Python code may observe the operands of a host call: not rewired.
     bool may_rewire = !is_op(*node, OpKind::CallOut);
     for (Operand& operand : node->operands) {
       for_each_value(operand, [&](ValueRef& value) {

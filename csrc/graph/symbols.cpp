@@ -7,7 +7,7 @@ void add_dims(SymbolList& symbols, const DimVec& dims) {
   for (Dim dim : dims) symbols.add(dim);
 }
 
-// Puts numbers into one clone of a graph, node after node.
+// Substitutes numbers for symbols in a clone of a graph, node by node.
 class Substitution {
  public:
   Substitution(const SymbolList& symbols, std::span<const int64_t> values)
@@ -33,7 +33,7 @@ class Substitution {
     }
     std::vector<ValueInfo> captured = std::move(node.outs);
     for (ValueInfo& info : captured) put(info.spec);
-    // The shape rule of a call-out is the program's own code; its operands had these sizes at the capture.
+    // The shape rule of a host call is user code; its operands had these sizes at capture.
     node.outs = is_op(node, OpKind::CallOut) ? captured : infer_outs(*node.op, node.operands);
     check_as_captured(node, captured);
   }
@@ -49,7 +49,7 @@ class Substitution {
     put(spec.strides);
   }
 
-  // A stride counts where there are two elements to go between.
+  // A stride only matters if the dim has at least two elements.
   static bool same_strides(const TensorSpec& a, const TensorSpec& b) {
     if (a.numel().value() == 0) return true;
     for (int i = 0; i < a.rank(); ++i)

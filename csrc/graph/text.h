@@ -1,4 +1,4 @@
-// The words that the printers and the parser of graphs share.
+// Helpers shared by the printers and the parser of graphs.
 #pragma once
 #include <string>
 
@@ -7,7 +7,7 @@
 namespace md {
 
 const char* scalar_kind_name(Scalar::Kind kind);  // "bool", "int", "float"
-// Element i, counted in row-major order of the sizes.
+// Element i, in row-major order.
 Scalar get_element(const Tensor& tensor, int64_t i);
 // An operand as Python source.
 std::string operand_code(const Operand& operand);

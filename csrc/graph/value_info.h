@@ -1,4 +1,4 @@
-// What is known of the value that an operand is.
+// Static information about the value of an operand.
 #pragma once
 #include "graph/graph.h"
 

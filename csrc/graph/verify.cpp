@@ -3,7 +3,7 @@
 namespace md {
 namespace {
 
-// Reports a broken rule with the node that breaks it.
+// Reports a violated invariant with its node.
 class Verifier {
  public:
   explicit Verifier(const Graph& graph) : graph_(graph) {}

@@ -1,4 +1,4 @@
-// What a View node is: a window on its operand 0, or a copy where no window has the shape.
+// Classifies View nodes: a strided view of operand 0, or a copy if no strided view has the shape.
 #pragma once
 #include <vector>
 
@@ -6,7 +6,7 @@
 
 namespace md {
 
-// The shape rule's answer for the node's operands: sizes, strides, and where each result starts in operand 0.
+// The shape rule's results for the node's operands: sizes, strides, and the offset of each result in operand 0.
 std::vector<OutSpec> view_outs(const Node& node);
 // All results alias operand 0.
 bool is_window(const Node& node);
