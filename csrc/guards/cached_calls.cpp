@@ -11,12 +11,12 @@ namespace md {
 
 namespace {
 
-// As constant_key_equal, also for the mark and for types in a key.
+// As constant_key_equal, but also handles the keyword mark and types in a key.
 int part_equal(PyObject* stored, PyObject* part) {
   if (stored == part) return 1;
   bool is_plain = is_guardable_constant(part);
   if (is_plain) return constant_key_equal(stored, part);
-  // `part` is equal to itself alone, and says so where a stored constant asks it.
+  // `part` only equals itself, and returns False or NotImplemented when compared with a stored constant.
   if (is_guardable_constant(stored) || is_equal_to_itself_alone(stored)) return 0;
   return PyType_CheckExact(stored) && PyType_CheckExact(part) ? 0 : -1;
 }

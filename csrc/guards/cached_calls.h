@@ -1,20 +1,20 @@
-// What a function under functools.lru_cache has kept for a call.
-//  1. A call is its arguments as a constant: (positional, names and values of the keywords in turn). Only the first positional
-//     one may be another object, with the identity of object itself for its equality: it is given beside them, or null.
-//  2. Looking runs no Python code and changes nothing.
+// Looks up cached results of functions wrapped by functools.lru_cache.
+// 1. A call is represented by its arguments as a constant: (positional, alternating keyword names and values). Only the
+// first positional argument may be a non-constant, with identity as its equality: it is passed separately, else null.
+// 2. A lookup runs no Python code and changes nothing.
 #pragma once
 #include "cpython/ref.h"
 
 namespace md {
 
 bool is_cached_function(PyObject* object);
-// Hash and equality of the object are those of `object`.
+// Whether the object uses the hash and equality of `object`.
 bool is_equal_to_itself_alone(PyObject* object);
-// The key as the cache makes it; null: `cached` is no such function.
+// The cache key as the wrapper builds it; null if `cached` is no such wrapper.
 Ref cached_call_key(PyObject* cached, PyObject* first, PyObject* call);
-// 1 found (borrowed), 0 not there, -1 cannot be said.
+// Returns 1 if found (borrowed), 0 if absent, -1 if unknown.
 int lookup_cached_call(PyObject* cached, PyObject* first, PyObject* call, PyObject** result);
-// The number of calls kept, and of those that fit (-1: no bound).
+// The number of cached calls, and the capacity (-1: unbounded).
 void cached_call_counts(PyObject* cached, Py_ssize_t& kept, Py_ssize_t& bound);
 
 }  // namespace md

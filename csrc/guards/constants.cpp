@@ -14,7 +14,7 @@
 namespace md {
 namespace {
 
-// Deeper nesting is not worth a guard, and recursion stays bounded.
+// Deeper nesting is not worth a guard, and the recursion stays bounded.
 constexpr int kMaxNesting = 50;
 
 struct RangeOffsets {
@@ -89,7 +89,7 @@ bool same_tuple(PyObject* a, PyObject* b) {
   return true;
 }
 
-// In the same order as well: it may have been gone over.
+// The order counts too: the frozenset may have been iterated over.
 bool same_frozenset(PyObject* a, PyObject* b) {
   if (PySet_GET_SIZE(a) != PySet_GET_SIZE(b)) return false;
   Py_ssize_t left = 0, right = 0;
@@ -120,7 +120,7 @@ struct ConstantType {
   SameConstant same;
 };
 
-// Likeliest first. PyRange_Type's members are always exact ints.
+// Most likely first. The members of a range are always exact ints.
 const ConstantType kConstantTypes[] = {
     {&PyLong_Type, always, same_int},
     {&PyUnicode_Type, always, same_str},
@@ -198,7 +198,7 @@ bool identical_constants(BorrowedRef a, BorrowedRef b) {
 SameConstant same_constant_of(PyTypeObject* type) { return find_constant_type(type)->same; }
 
 int constant_key_equal(PyObject* stored, PyObject* key) {
-  // An object whose type compares by identity equals no other object; `key` itself was tried before.
+  // An object whose type compares by identity equals no other object; `key` itself was checked before.
   if (Py_TYPE(stored)->tp_richcompare == PyBaseObject_Type.tp_richcompare) return 0;
   if (!is_guardable_constant(stored)) return -1;
   int equal = PyObject_RichCompareBool(stored, key, Py_EQ);
@@ -218,13 +218,13 @@ int lookup_constant(PyObject* dict, PyObject* key, PyObject** value) {
 
 std::string repr_constant(BorrowedRef constant) {
   Ref text = Ref::steal(PyObject_Repr(constant));
-  // An int of more digits than Python turns into decimal text.
+  // An int with more digits than Python converts to decimal text.
   if (!text && PyLong_CheckExact(constant.get())) {
     PyErr_Clear();
     text = Ref::steal(PyNumber_ToBase(constant, 16));
   }
   if (text) return text_of(text);
-  PyErr_Clear();  // such an int in a tuple
+  PyErr_Clear();  // such an int inside a tuple
   return std::string("<") + constant.type()->tp_name + ">";
 }
 

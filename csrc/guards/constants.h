@@ -6,30 +6,32 @@
 
 namespace md {
 
-// None, bool, int, float, complex, str, bytes, Ellipsis, NotImplemented, what register_constant_type() added, and tuple, range and
-// slice of them.
+// None, bool, int, float, complex, str, bytes, Ellipsis, NotImplemented, types added by register_constant_type(), and
+// tuples, ranges and slices of them.
 bool is_guardable_constant(BorrowedRef object);
 
-// A NaN, or a tuple or frozenset of constants with one among them: equal to what holds the same object alone.
+// Whether it is a NaN, or a tuple or frozenset of constants containing one: these equal only
+// containers of the same object.
 bool holds_nan(BorrowedRef constant);
-// A type without subclasses whose objects are immutable, and whose comparison, hash and repr run no Python code: dtype, device.
+// Registers a type without subclasses whose objects are immutable and whose comparison, hash and repr run
+// no Python code: dtype, device.
 void register_constant_type(PyTypeObject* type);
-// Subclasses of tuple become the tuple that they equal, at every depth; anything else is itself.
+// Converts instances of tuple subclasses to plain tuples, at every depth; returns anything else unchanged.
 Ref exact_constant(BorrowedRef object);
-// Same exact type and same value, floats by bits, no Python code run. Both sides guardable constants.
+// Whether type and value are the same, comparing floats by bits; runs no Python code. Both must be guardable constants.
 bool identical_constants(BorrowedRef a, BorrowedRef b);
-// What identical_constants does for two different objects of this type.
+// Implements identical_constants for two distinct objects of one type.
 using SameConstant = bool (*)(PyObject* a, PyObject* b);
 SameConstant same_constant_of(PyTypeObject* type);
-// Equality as a dict sees it (1 == True == 1.0): 1, 0, or -1 when the stored key could run Python code.
+// Equality as in a dict lookup (1 == True == 1.0): 1, 0, or -1 if comparing could run Python code of the stored key.
 int constant_key_equal(PyObject* stored, PyObject* key);
-// The value of a constant key in an exact dict: 1 found, 0 not there, -1 cannot be said without running Python code.
+// Looks up a constant key in an exact dict: returns 1 if found, 0 if absent, -1 if unknown without running Python code.
 int lookup_constant(PyObject* dict, PyObject* key, PyObject** value);
 
 // Python's repr; for atoms only, so that no user code runs.
 std::string repr_constant(BorrowedRef constant);
 
-// Offset of an object member of a built-in type whose struct is private (property.fget); -1 if there is none.
+// Offset of an object member of a built-in type with a private struct (property.fget); -1 if there is none.
 Py_ssize_t object_member_offset(PyTypeObject* type, const char* member);
 inline PyObject* object_member(PyObject* object, Py_ssize_t offset) {
   return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset);

@@ -1,4 +1,4 @@
-// One step from a base to what a source names: what both fetch() and the guard program take.
+// One step from a base to what a source names; shared by fetch() and the guard program.
 #pragma once
 #include "guards/source.h"
 
@@ -6,8 +6,8 @@ namespace md {
 
 enum class Presence : uint8_t {
   Found,
-  Absent,   // the place exists and nothing is there
-  Unknown,  // the base is missing or of another type, or only Python code could tell
+  Absent,   // the location exists but is empty
+  Unknown,  // the base is missing or of another type, or the answer would require running Python code
 };
 
 struct Fetched {
@@ -15,9 +15,9 @@ struct Fetched {
   PyObject* object;  // borrowed; null unless Found
 };
 
-// `base` is what the source's base holds now; null when it has none or it was not found.
+// `base` is the object at the source's base; null if the source has no base or it was not found.
 Fetched fetch_step(const Source& source, PyObject* base, const LocalsView& view);
-// All steps from the region's start.
+// All steps from the start of the region.
 Fetched fetch_path(const Source& source, const LocalsView& view);
 
 }  // namespace md

@@ -1,4 +1,4 @@
-// What a guard says, and why it failed, in words.
+// Describes guards and why they failed.
 #include <cctype>
 
 #include "bytecode/bytecode.h"
@@ -19,7 +19,7 @@ std::string describe_module(PyObject* module) {
   return "<module '" + text_of(module_name) + "'>";
 }
 
-// The middle of a long text says little.
+// Elides the middle of a long text.
 std::string shown(BorrowedRef constant) {
   constexpr size_t kMost = 160, kTail = 20;
   std::string text = repr_constant(constant);
@@ -31,7 +31,7 @@ std::string shown(BorrowedRef constant) {
   return str_cat(text.substr(0, left), " ... ", text.substr(right));
 }
 
-// Without running a __repr__ of the user's.
+// Runs no user-defined __repr__.
 std::string describe(BorrowedRef object) {
   if (!object) return "<an object that is gone>";
   if (is_guardable_constant(object)) return shown(object);
@@ -54,7 +54,7 @@ std::string dims_text(const int64_t* dims, int rank) {
   return text + (rank == 1 ? ",)" : ")");
 }
 
-// The text with each whole word `symbol` replaced.
+// Replaces each whole word `symbol` in the text.
 std::string with_symbol(const std::string& text, const std::string& symbol, const std::string& by) {
   auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   std::string result;
@@ -151,7 +151,7 @@ std::string condition_NOT_ALIAS(const Guard& guard, const Bytecode& bytecode) {
 std::string condition_NO_OVERLAP(const Guard& guard, const Bytecode& bytecode) {
   return name(guard.source, bytecode) + " shares no memory with " + name(guard.other, bytecode);
 }
-// s0 < 4, and where the symbols are: L['x'].size()[0] is s0.
+// s0 < 4, followed by where the symbols come from: L['x'].size()[0] is s0.
 std::string condition_SHAPE(const Guard& guard, const Bytecode& bytecode) {
   const SizeExpectation& size = *guard.size;
   auto named = [&](std::string text) {
@@ -181,7 +181,7 @@ constexpr const char* kKindNames[] = {
 #undef MD_GUARD
 };
 
-// ---- the two kinds that say which part failed ----
+// ---- the two kinds that report which part failed ----
 
 std::string dims_mismatch(const char* what, const int64_t* expected, const int64_t* actual, int rank) {
   for (int i = 0; i < rank; ++i) {
@@ -211,7 +211,7 @@ std::string tensor_mismatch(const TensorExpectation& expected, const TensorImpl&
 }
 
 std::string tensor_failure(const Guard& guard, PyObject* object, const Bytecode& bytecode) {
-  // A local is called by its name alone.
+  // A local is shown by its bare name.
   bool is_local = guard.source->kind() == SourceKind::Local && guard.source->index() < bytecode.slot_count();
   std::string who =
       is_local ? text_of(bytecode.slot_name(static_cast<int>(guard.source->index()))) : name(guard.source, bytecode);
@@ -252,7 +252,7 @@ std::string failure_without_values(const Guard& guard, PyObject* object, const B
     std::string text = tensor_failure(guard, object, bytecode);
     return text.substr(0, text.find(". expected "));
   }
-  // Of a relation the numbers are those of the code.
+  // The numbers in a relation come from the code.
   if (guard.kind == GuardKind::SHAPE || guard.source == nullptr) return condition(guard, bytecode);
   return str_cat(guard_kind_name(guard.kind), " of ", name(guard.source, bytecode));
 }

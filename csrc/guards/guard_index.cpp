@@ -16,7 +16,7 @@ size_t mix(size_t hash, size_t value) {
 
 size_t pointer_hash(const void* pointer) { return reinterpret_cast<size_t>(pointer) >> 4; }
 
-// Of constants whose hash runs no Python code and is equal for what identical_constants says is equal.
+// For constants whose hash runs no Python code and agrees with identical_constants.
 std::optional<size_t> constant_hash(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   if (type == &PyFloat_Type) return std::bit_cast<uint64_t>(PyFloat_AS_DOUBLE(object));
@@ -34,7 +34,7 @@ size_t sizes_hash(size_t hash, const int64_t* sizes, int rank) {
   return hash;
 }
 
-// What is told of an object of a type for which sets tell more than that.
+// The hash beyond the type, for types with more to compare.
 size_t detail_hash(PyObject* object, Detail detail) {
   if (const TensorType* type = tensor_type_of(object)) {
     const TensorImpl* impl = type->unwrap(object).impl();
@@ -69,7 +69,7 @@ bool has_expectation(const Guard& guard) {
 
 void Expectation::add(const Guard& guard) {
   BorrowedRef object = guard.object.get();
-  if (!object) return;  // gone: the set never holds
+  if (!object) return;  // dead: the set never holds
   auto expect = [&](PyTypeObject* of_type, Detail more) {
     if (!any && more <= detail) return;
     any = false;
@@ -95,7 +95,7 @@ void Expectation::add(const Guard& guard) {
       return;
     }
     case GuardKind::ID_MATCH: {
-      // Of a function the code is looked at, of a constant the value.
+      // For a function the code is compared, for a constant the value.
       expect(object.type(), Detail::Value);
       value_hash = detail_hash(object, Detail::Value);
       return;
@@ -148,7 +148,7 @@ std::span<const std::pair<size_t, uint32_t>> GuardIndex::candidates(const Locals
   size_t hash = 0;
   for (const Place& place : places_) {
     PyObject* object = fetch_path(*place.source, view).object;
-    if (object == nullptr) return {};  // every set expects something there
+    if (object == nullptr) return {};  // every set expects an object there
     Detail detail = place.detail_of(Py_TYPE(object));
     hash = mix(hash, object_hash(Py_TYPE(object), detail, detail == Detail::Type ? 0 : detail_hash(object, detail)));
   }

@@ -1,7 +1,7 @@
-// Which of many guard sets may hold, told by a hash of what is at the places where they were seen to differ.
-//  1. An expectation says what a guard set wants at a place: a type, and of some types more. Where the guards hold, the object
-//     there fits it, so that a set with another hash need not be tried.
-//  2. What is hashed of a type at a place is what all sets that expect the type there can tell.
+// Finds the candidates among many guard sets with a hash of the objects at discriminating sources.
+// 1. An expectation is what a guard set requires at a source: a type, and for some types more. If the guards hold, the
+// object there fits it, so sets with another hash need not be tried.
+// 2. For each type and source, the hash covers what all sets that expect this type there can compare.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,11 +12,11 @@
 
 namespace md {
 
-// How much of an object is looked at: its type; dtype and rank of a tensor, the value of a constant, a function's code;
-// the sizes of a tensor too.
+// How much of an object is compared: its type; also dtype and rank of a tensor, the value of a constant, a function's
+// code; also the sizes of a tensor.
 enum class Detail : uint8_t { Type, Value, Sizes };
 
-// Whether the guard says which object, or kind of object, is to be at its source.
+// Whether the guard determines which object, or kind of object, is at its source.
 bool has_expectation(const Guard& guard);
 
 struct Expectation {
@@ -31,19 +31,19 @@ struct Expectation {
 
 class GuardIndex {
  public:
-  // `sets` stay where they are, and the places' pools live, as long as the index does. Places at which a set has no expectation
-  // are passed over. Empty: the index knows no place.
+  // The sets must not move, and the pools of `places` must outlive the index. Sources for which some set has no
+  // expectation are ignored; if that leaves none, the index is empty.
   GuardIndex() = default;
   GuardIndex(std::span<const GuardSet* const> sets, std::span<const Source* const> places);
 
   bool empty() const { return places_.empty(); }
-  // Numbers of the sets that may hold, as second.
+  // The `second` members are the numbers of the sets that may hold.
   std::span<const std::pair<size_t, uint32_t>> candidates(const LocalsView& view) const;
 
  private:
   struct Place {
     const Source* source;
-    std::vector<std::pair<PyTypeObject*, Detail>> details;  // of types with more than the type to tell
+    std::vector<std::pair<PyTypeObject*, Detail>> details;  // types for which more than the type is compared
     Detail detail_of(PyTypeObject* type) const;
   };
   std::vector<Place> places_;

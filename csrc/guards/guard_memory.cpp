@@ -19,7 +19,7 @@ bool GuardMemory::has_roots_of(const LocalsView& view) const {
          (builtins_ == nullptr || builtins_ == function->func_builtins);
 }
 
-// A dict has changed: everything that was looked up in it is looked up again, and what was found is checked.
+// A dict has changed: repeats the lookups that went through it and the checks of what they found.
 bool GuardMemory::check_again(Witness& witness, const LocalsView& view) {
   if (witness.recheck < 0) return false;
   uint64_t now = *witness.place;
@@ -94,7 +94,7 @@ bool GuardMemories::wants_memory(const GuardProgram& program) {
   return true;
 }
 
-// One that leaves most of the work to do only adds to it.
+// Whether the memo saves enough: one that leaves most of the work to its steps only adds cost.
 bool GuardMemories::pays(const GuardProgram& program, const GuardMemory& memory) {
   return memory.words() / 2 + memory.steps() < program.instructions().size();
 }
@@ -106,7 +106,7 @@ void GuardMemories::keep(std::unique_ptr<GuardMemory> memory) {
   memories_.insert(memories_.begin(), std::move(memory));
 }
 
-// A check that is in progress below this one may be in this very memory: it is freed later.
+// A running check further up the stack may be using this memo, so it is freed later.
 void GuardMemories::drop(GuardMemory& memory) {
   constexpr int kWorthIt = 8;
   if (!memory.is_stale())

@@ -1,9 +1,8 @@
-// What a pass of a guard program rested on, as words of memory: while they hold what they held, the same checks pass again.
-//
-// An object is known for certain (a dict holds it in a version that is checked before, or an immutable object that is itself
-// certain does, or the guards hold it) or by its address alone (a slot, an element of a list): another object may be at that
-// address now, so that only what is read from it again counts. A word lies in an object that lives while the words before it hold.
-// Nothing here is owned. GIL held; only steps may allocate, and so run the collector.
+// Memo of a passed guard check: the memory words that it depended on. If none has changed, the guards still hold.
+// An object is known for certain (owned by a dict whose version is checked before it, by an immutable object that is
+// itself certain, or by the guards) or by address only (in a slot or a list element): then another object may occupy
+// that address, so only what is read from it again counts. Each word lies in an object that is alive if the preceding
+// words hold. Owns nothing. Requires the GIL; only steps may allocate, and so run the garbage collector.
 #pragma once
 #include <memory>
 #include <vector>
@@ -14,23 +13,23 @@ namespace md {
 
 class GuardMemory {
  public:
-  enum class Answer : uint8_t { Holds, Fails, Unknown };  // Unknown: the program has to say
+  enum class Answer : uint8_t { Holds, Fails, Unknown };  // Unknown: run the program
   Answer check(const LocalsView& view);
 
-  // The objects that everything remembered is reached from are the same.
+  // Whether the roots, through which everything in the memo was reached, are the same objects.
   bool has_roots_of(const LocalsView& view) const;
 
-  // The object at a source, borrowed, if this memory answered the last check of the program, which held; null: not known.
+  // The object at a source, borrowed, if this memo answered the last check and it held; null if unknown.
   PyObject* object_at(const Source* source) const {
     uint32_t at = program_.register_of(source);
     return at != kNoRegister && known_[at] ? objects_[at] : nullptr;
   }
 
-  // What a check does: words compared, and instructions.
+  // Cost of a check: words compared, and instructions run.
   size_t words() const { return witnesses_.size(); }
   size_t steps() const { return steps_.size(); }
   int hits = 0;
-  // Nothing is known any more.
+  // Invalidates the memo.
   void forget() { is_stale_ = true; }
   bool is_stale() const { return is_stale_; }
 
@@ -42,7 +41,7 @@ class GuardMemory {
     int slot;
     PyObject* object;
   };
-  // A word, and the recheck that is made when it has changed; -1: none can be.
+  // A word and its expected value; `recheck` is run if it has changed, -1 if the memo is then invalid.
   struct Witness {
     const uint64_t* place;
     uint64_t expected;
@@ -51,10 +50,10 @@ class GuardMemory {
   struct RecheckStep {
     GuardInstruction instruction;
     PyTypeObject*
-        type;  // of a Fetch: it has to find the object that it found, of this type; null: whatever the checks admit
+        type;  // for a Fetch: it must find the same object, of this type; null: any object that passes the checks
   };
 
-  // The place of a witness that never holds: its recheck is made each time.
+  // The address of a witness that always differs: its recheck runs each time.
   static constexpr uint64_t kNever = 0;
   bool words_hold(const LocalsView& view);
   bool check_again(Witness& witness, const LocalsView& view);
@@ -69,23 +68,23 @@ class GuardMemory {
   std::vector<PyObject*> objects_;         // by register
   std::vector<bool> known_;                // by register
   std::vector<GuardInstruction> tensors_;  // the checks of known tensors
-  uint64_t tensor_changes_ = 0;            // when they were made last
+  uint64_t tensor_changes_ = 0;            // tensor_changes() at their last run
   std::vector<uint32_t> presets_;          // registers of known objects that the steps read
-  std::vector<GuardInstruction> steps_;    // what is not remembered
+  std::vector<GuardInstruction> steps_;    // the part that is not memoised
 };
 
-// What fetch() gives, from a memory that knows it (null: none).
+// fetch(), answered by the memo if it knows the object; `memory` may be null.
 inline Ref remembered(const Source* source, const LocalsView& view, const GuardMemory* memory) {
   PyObject* object = memory != nullptr ? memory->object_at(source) : nullptr;
   return object != nullptr ? Ref::share(object) : fetch(source, view);
 }
 
-// The memories of one program, each with other roots.
+// The memos of one guard program, with different roots.
 class GuardMemories {
  public:
-  // The program's answer for this view.
+  // The program's result for this view.
   bool check(const GuardProgram& program, const LocalsView& view);
-  // What gave the last answer, if that was true; null: the program itself.
+  // The memo that answered the last successful check; null if the full program ran.
   const GuardMemory* last() const { return last_; }
 
  private:
@@ -96,10 +95,10 @@ class GuardMemories {
   void keep(std::unique_ptr<GuardMemory> memory);
   void drop(GuardMemory& memory);
 
-  std::vector<std::unique_ptr<GuardMemory>> memories_;  // the last used first
+  std::vector<std::unique_ptr<GuardMemory>> memories_;  // most recently used first
   const GuardMemory* last_ = nullptr;
-  int running_ = 0;   // checks in progress: the collector may come here again from one
-  int patience_ = 1;  // whole passes that come before a recording; grows where memories are of little use
+  int running_ = 0;   // checks in progress: the garbage collector may re-enter from one
+  int patience_ = 1;  // full runs before the next recording (backoff); grows when memos do not pay off
   int waited_ = 0;
 };
 

@@ -21,7 +21,7 @@ bool fits_symbolic(const TensorExpectation& expected, const int64_t* sizes, cons
   for (int i = 0; i < expected.rank; ++i) {
     if (dims[i] != kAny && sizes[i] != dims[i]) return false;
     int over = expected.stride_over[static_cast<size_t>(i)];
-    // As strides of a new tensor are: an extent of zero counts as one.
+    // As in the strides of a new tensor, an extent of zero counts as one.
     int64_t stride = over < 0 ? dims[expected.rank + i] : strides[over] * (sizes[over] == 0 ? 1 : sizes[over]);
     if (strides[i] != stride) return false;
   }
@@ -62,7 +62,7 @@ bool check_EQUALS_MATCH(const GuardInstruction& in, PyObject* const* registers, 
 }
 
 bool check_ID_MATCH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
-  // Where a weakly held object was, None stands; None itself is guarded by EQUALS_MATCH.
+  // A dead weakly held object is represented by None; None itself is guarded by EQUALS_MATCH.
   PyObject* object = registers[in.target];
   return object == *in.cell && object != Py_None;
 }
@@ -84,7 +84,7 @@ bool check_LENGTH(const GuardInstruction& in, PyObject* const* registers, const 
   return (type == &PySet_Type || type == &PyFrozenSet_Type) && PySet_GET_SIZE(object) == in.number;
 }
 
-// An OrderedDict has an order of its own beside that of the dict.
+// An OrderedDict keeps an order separate from its dict's.
 bool has_ordered_keys(PyObject* dict, const std::vector<HeldObject>& keys) {
   Ref iterator = Ref::steal(PyODict_Type.tp_iter(dict));
   bool same = static_cast<bool>(iterator);
@@ -152,10 +152,10 @@ bool check_DICT_MISSING(const GuardInstruction& in, PyObject* const* registers, 
   return look_for_key(in, registers) == 0;
 }
 
-// The fetch before it is the check.
+// The preceding fetch is the check.
 bool check_PRESENT(const GuardInstruction&, PyObject* const*, const LocalsView&) { return true; }
 
-// The version of the dict that the look-up goes to; 0: it has none, or the base is of another type.
+// Version of the dict that a lookup goes to; 0 if it has none, or if the base is of another type.
 uint64_t lookup_version(LookupDict where, PyObject* base, const LocalsView& view) {
   auto function = [&]() -> PyFunctionObject* {
     PyObject* object = base != nullptr ? base : view.function;
@@ -198,27 +198,27 @@ bool check_MRO(const GuardInstruction& in, PyObject* const* registers, const Loc
   if (version != 0 && version == in.memo.version) return true;
   if (!PyType_Check(object) || !has_classes_in_mro(reinterpret_cast<PyTypeObject*>(object), in.operand->keys))
     return false;
-  // A look-up gives a type a version where it had none.
+  // A lookup assigns a version to a type that has none.
   static PyObject* const kAny = PyUnicode_InternFromString("__mro__");
   if (version == 0) _PyType_Lookup(reinterpret_cast<PyTypeObject*>(object), kAny);
   in.memo.version = lookup_version(LookupDict::Type, object, view);
   return true;
 }
 
-// As fetch_step. In the version of the dict in which it was found before, nothing is looked up.
+// As fetch_step, but skips the lookup if the dict's version is the one recorded with the previous result.
 Fetched look_up(const GuardInstruction& in, PyObject* base, const LocalsView& view) {
   if (in.lookup == LookupDict::None) return fetch_step(*in.source, base, view);
   uint64_t version = lookup_version(in.lookup, base, view);
   if (version != 0 && version == in.memo.version)
     return {in.memo.object != nullptr ? Presence::Found : Presence::Absent, in.memo.object};
   Fetched fetched = fetch_step(*in.source, base, view);
-  // A look-up gives a type a version where it had none.
+  // A lookup assigns a version to a type that has none.
   bool is_known = fetched.presence != Presence::Unknown;
   in.memo = {is_known ? lookup_version(in.lookup, base, view) : 0, fetched.object};
   return fetched;
 }
 
-// The only check that fetches by itself: `other` is the register of the source's base.
+// The only check that fetches: `other` is the register of the source's base.
 bool check_ABSENT(const GuardInstruction& in, PyObject* const* registers, const LocalsView& view) {
   PyObject* base = in.other != kNoRegister ? registers[in.other] : nullptr;
   return look_up(in, base, view).presence == Presence::Absent;
@@ -246,7 +246,7 @@ bool check_SHAPE(const GuardInstruction& in, PyObject* const* registers, const L
   return left && right && holds(expected.relation, *left, *right);
 }
 
-// A TENSOR_MATCH of both came before: the order of the table, and of depths.
+// A TENSOR_MATCH of both came before, by the order of the table and of depths.
 bool check_NO_OVERLAP(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
   const TensorType* a = tensor_type_of(registers[in.target]);
   const TensorType* b = tensor_type_of(registers[in.other]);
@@ -265,7 +265,7 @@ bool check_GLOBAL_STATE(const GuardInstruction& in, PyObject* const*, const Loca
          default_dtype() == expected.default_dtype;
 }
 
-// What a check's operand is, so that the hot ones read it without passing through the guard.
+// Copies a check's operand into the instruction, so that frequent checks do not go through the guard.
 void set_operand(GuardInstruction& in, const Guard& guard) {
   switch (guard.kind) {
     case GuardKind::TYPE_MATCH:
@@ -379,7 +379,7 @@ class GuardProgram::Emitter {
     return target;
   }
 
-  // The load rides on the next instruction.
+  // Attaches the load to the next instruction.
   void load_slot(const Source* source, uint32_t target) {
     if (pending_slot_ >= 0) emit(make(GuardOp::Nothing, -1));
     pending_slot_ = static_cast<int32_t>(source->index());
@@ -432,7 +432,7 @@ inline GuardProgram::Outcome GuardProgram::execute(const GuardInstruction& in, c
   return holds ? Outcome::Holds : Outcome::Fails;
 }
 
-// Index of the first instruction that fails, -1 if none.
+// Index of the first instruction that fails, -1 if none does.
 int GuardProgram::run(const LocalsView& view, PyObject** registers) const {
   const GuardInstruction* const begin = instructions_.data();
   const GuardInstruction* const end = begin + instructions_.size();
@@ -455,7 +455,7 @@ GuardProgram::Miss GuardProgram::first_miss(const LocalsView& view) const {
   return {&in, in.target != kNoRegister ? registers[in.target] : nullptr, slot_is_unset};
 }
 
-// The registers that it reads hold objects, save one that it loads itself.
+// Whether the registers that it reads hold objects, except one that it loads itself.
 bool GuardProgram::can_execute(const GuardInstruction& in, PyObject* const* registers) const {
   auto has = [&](uint32_t which) {
     return which == kNoRegister || registers[which] != nullptr || (in.slot >= 0 && which == in.slot_register);
@@ -473,7 +473,7 @@ std::vector<GuardProgram::Miss> GuardProgram::all_misses(const LocalsView& view)
   std::vector<Miss> misses;
   for (const GuardInstruction& in : instructions_) {
     if (!can_execute(in, registers.data())) {
-      // The load that rides on it is still wanted.
+      // Its attached load must still be done.
       if (in.slot >= 0 && in.slot < view.slot_count) registers[in.slot_register] = view.slots[in.slot];
       continue;
     }

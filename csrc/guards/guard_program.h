@@ -1,4 +1,4 @@
-// Guards as flat code: each source is fetched once into a register, checks read registers.
+// Guards compiled to flat code: each source is fetched once into a register, checks read registers.
 #pragma once
 #include <span>
 #include <vector>
@@ -18,17 +18,18 @@ enum class GuardOp : uint8_t {
 
 inline constexpr uint32_t kNoRegister = UINT32_MAX;
 
-// What a look-up by name found last, and in which version of which dict or type: while that stands, it need not be done again.
-// Written by checks, under the GIL; the object is borrowed from the dict or type, which holds it in this version.
+// Memo of a lookup by name: the object found, and the version of the dict or type at that time; valid while
+// the version is unchanged. Written by checks, under the GIL; the object is borrowed from the dict or type,
+// which owns it in this version.
 struct LookupMemo {
-  uint64_t version = 0;  // 0: nothing is known
+  uint64_t version = 0;  // 0: empty
   PyObject* object = nullptr;
 };
 
-// The dict that a look-up goes to, seen from the base that it is made on; of a type that and those of its bases.
+// Which dict a lookup uses, relative to its base object; Type: the dicts along the type's MRO.
 enum class LookupDict : uint8_t { None, Base, Attributes, Globals, Builtins, Module, Type };
 
-// An instruction may first load one slot into a register: nearly every check on an argument is then one instruction.
+// An instruction may first load one slot into a register, so most checks on arguments take one instruction.
 struct GuardInstruction {
   GuardOp op;
   LookupDict lookup;       // of a Fetch, an ABSENT or a DICT_KEYS
@@ -36,7 +37,7 @@ struct GuardInstruction {
   uint32_t other;          // register of a fetch's base, or the second one of ALIAS
   int32_t guard;           // index of the guard that a check belongs to, -1: none
   int32_t slot;            // -1: no load
-  uint32_t slot_register;  // where the slot goes
+  uint32_t slot_register;  // destination of the load
   union {
     const Guard* operand;
     const Source* source;
@@ -48,16 +49,16 @@ struct GuardInstruction {
 
 class GuardProgram {
  public:
-  // The guards, sorted, stay where they are as long as the program lives.
+  // The guards must be sorted and must not move during the program's lifetime.
   void compile(const std::vector<Guard*>& guards);
 
-  // All instructions, with registers that the caller has room for: register_count() of them.
+  // Runs all instructions; the caller provides register_count() registers.
   bool check(const LocalsView& view, PyObject** registers) const { return run(view, registers) < 0; }
-  // One after the other; the registers that they read and do not load are set.
+  // Runs a sequence of instructions; registers that they read but do not load must be set.
   static bool check(std::span<const GuardInstruction> instructions, const LocalsView& view, PyObject** registers);
   bool has_fetches() const { return has_fetches_; }
   uint32_t register_count() const { return register_count_; }
-  // kNoRegister: no guard stands on the source or on what is reached from it.
+  // kNoRegister if no guard depends on the source.
   uint32_t register_of(const Source* source) const {
     auto id = static_cast<size_t>(source->id());
     return id < registers_.size() ? registers_[id] : kNoRegister;
@@ -65,11 +66,11 @@ class GuardProgram {
 
   struct Miss {
     const GuardInstruction* instruction = nullptr;  // null: none
-    PyObject* object = nullptr;                     // borrowed: what the failed check looked at
-    bool slot_is_unset = false;                     // the load of the slot failed
+    PyObject* object = nullptr;                     // borrowed: the object that failed the check
+    bool slot_is_unset = false;                     // the slot to load was unset
   };
   Miss first_miss(const LocalsView& view) const;
-  // All checks and fetches that fail; what needs an object that was not found is left out.
+  // All failing checks and fetches, except those that depend on an object that was not found.
   std::vector<Miss> all_misses(const LocalsView& view) const;
   const std::vector<GuardInstruction>& instructions() const { return instructions_; }
 

@@ -1,4 +1,4 @@
-// Which guards say the same, and which say more than another.
+// Which guards are equal, and which imply others.
 #include <algorithm>
 #include <iterator>
 
@@ -30,7 +30,7 @@ bool same_relation(const Guard& a, const Guard& b) {
 
 using Relation = bool (*)(const Guard&, const Guard&);
 
-// By kind, in the order of the table: whether two guards of this kind on the same sources have the same operand.
+// By kind, in the order of the table: whether two guards of this kind on the same sources have equal operands.
 constexpr Relation same_operand_TENSOR_MATCH = same_tensor;
 constexpr Relation same_operand_TYPE_MATCH = same_object;
 constexpr Relation same_operand_EQUALS_MATCH = same_constant;
@@ -61,7 +61,7 @@ constexpr Relation kSameOperand[] = {
 #undef MD_GUARD
 };
 
-// The type that the constant or object of the stronger guard has, while __class__ cannot be assigned.
+// The type of the stronger guard's constant or object, provided that __class__ cannot be assigned.
 bool has_fixed_type(const Guard& stronger, const Guard& weaker) {
   BorrowedRef object = stronger.object.get();
   if (!object || object.type() != weaker.type()) return false;
@@ -81,7 +81,7 @@ bool is_number_of_keys(const Guard& stronger, const Guard& weaker) {
   return static_cast<Py_ssize_t>(stronger.keys.size()) == weaker.length;
 }
 
-// 1 or 0 as a dict with exactly these keys would answer; -1 cannot be said.
+// Whether a dict with exactly these keys contains the key: 1, 0, or -1 if unknown.
 int keys_contain(const Guard& keys, const Guard& contains) {
   for (const HeldObject& key : keys.keys) {
     int equal = constant_key_equal(key.get(), contains.object.get());
@@ -125,7 +125,7 @@ bool same_guard(const Guard& a, const Guard& b) {
 }
 
 bool implies(const Guard& stronger, const Guard& weaker) {
-  // Every check but ABSENT's fetches what it looks at.
+  // Every check except ABSENT fetches its source.
   if (weaker.kind == GuardKind::PRESENT) return stronger.kind != GuardKind::ABSENT && stronger.kind != weaker.kind;
   return std::ranges::any_of(kImplications, [&](const Implication& row) {
     return row.stronger == stronger.kind && row.weaker == weaker.kind && row.when(stronger, weaker);

@@ -12,12 +12,12 @@
 namespace md {
 
 struct GuardSet::Impl {
-  // The weak references in `guards` and the notice know each other; the notice goes last.
+  // The weak references in `guards` and the notice refer to each other; the notice is destroyed last.
   DeathNotice notice;
   SourcePool sources;
   std::vector<Guard> guards;
-  std::vector<std::vector<int>> guards_on;  // by source id, until they are simplified
-  uint32_t standing_alone = 0;              // a bit for each kind that stands on no source and is there
+  std::vector<std::vector<int>> guards_on;  // by source id, until simplified
+  uint32_t standing_alone = 0;              // one bit for each kind present without a source
   bool sealed = false;
   GuardProgram program;
   GuardMemories memories;
@@ -72,9 +72,9 @@ void GuardSet::Impl::add_object(GuardKind kind, const Source* source, BorrowedRe
   add(std::move(guard));
 }
 
-// Where two objects are guarded to be of one class, what is guarded of the class is guarded once.
+// If several objects are guarded to have the same class, guards on the class are merged into one.
 void GuardSet::Impl::share_types() {
-  // The one with the smallest number stands for a class: what it stands on has smaller ones still, so that sharing ends.
+  // The source with the smallest id represents the class: its bases have smaller ids, so the recursion ends.
   std::unordered_map<PyObject*, const Source*> first_of_type;
   std::unordered_map<const Source*, PyObject*> typed;
   for (const Guard& guard : guards) {
@@ -94,7 +94,7 @@ void GuardSet::Impl::share_types() {
     return shared[source] = sources.on_base(source, base);
   };
   for (Guard& guard : guards) {
-    // Numbers that vary are known by the name of the place where each was read.
+    // Numbers that vary are identified by the name of the source where each was read.
     if (guard.kind == GuardKind::EQUALS_MATCH && is_number(guard.object.get())) continue;
     guard.source = share(share, guard.source);
     guard.other = share(share, guard.other);
@@ -112,7 +112,7 @@ void GuardSet::Impl::replace(std::vector<Guard> by) {
   for (Guard& guard : by) add(std::move(guard));
 }
 
-// By dict: the items that some guard fetches.
+// By dict: the items fetched by some guard.
 std::unordered_multimap<const Source*, const Source*> GuardSet::Impl::items_fetched() const {
   std::unordered_set<const Source*> seen;
   std::unordered_multimap<const Source*, const Source*> items;
@@ -132,7 +132,7 @@ void GuardSet::Impl::drop_implied() {
           same_source, [&](int stronger) { return !dropped[stronger] && implies(guards[stronger], guards[weaker]); });
     }
   }
-  // Fetching a value finds its key.
+  // Fetching an item implies that its key exists.
   std::unordered_multimap<const Source*, const Source*> fetched_items = items_fetched();
   for (size_t i = 0; i < guards.size(); ++i) {
     if (guards[i].kind != GuardKind::DICT_CONTAINS) continue;
@@ -148,7 +148,7 @@ void GuardSet::Impl::drop_implied() {
   replace(std::move(kept));
 }
 
-// That a tensor has no dict of attributes is checked with the tensor.
+// Merges the guard that a tensor has no instance dict into its TENSOR_MATCH.
 void GuardSet::Impl::fold_absent_dicts() {
   auto is_absent_dict = [](const Guard& guard) {
     return guard.kind == GuardKind::ABSENT && guard.source->kind() == SourceKind::InstanceDict;
@@ -167,8 +167,8 @@ void GuardSet::Impl::fold_absent_dicts() {
                 [&](const Guard& guard) { return is_absent_dict(guard) && folded.contains(guard.source->base()); });
 }
 
-// What stands directly on the arguments comes before what is reached through them: a short fetch, and a type is checked
-// before its attributes. Then in the order of guard_kinds.def.
+// Guards directly on arguments come first: their fetches are short, and a type is checked before its attributes. Then
+// in the order of guard_kinds.def.
 void GuardSet::Impl::sort() {
   auto rank = [](const Guard& guard) {
     int depth = 0;

@@ -1,5 +1,6 @@
-// The guards of one region, compiled into a flat program. In: facts that the walk relied on. Out: check(view), explain(view).
-// No Python code runs in check; nothing is allocated; a fetched object is borrowed, since nothing can release it meanwhile.
+// The guards of one region, compiled into a flat program. Input: facts that the tracer relied on. Output:
+// check(view), explain(view). check() runs no Python code and allocates nothing; fetched objects are borrowed, since
+// nothing can release them meanwhile.
 #pragma once
 #include <memory>
 #include <set>
@@ -38,12 +39,13 @@ class GuardSet {
   SourcePool& sources();
   const SourcePool& sources() const;
 
-  // Whether type_match, id_match, code_match and a key of dict_keys can refer to this object (held_object.h); the walk asks
-  // first and breaks if not. A temporary (a bound method just made) can be held, and the entry dies with it.
+  // Whether type_match, id_match, code_match and keys of dict_keys can refer to this object
+  // (held_object.h); the tracer checks this first and breaks the graph if not. A temporary (a new bound
+  // method) can be held; the entry dies with it.
   static bool can_hold(BorrowedRef object);
 
-  // Adding a fact twice, or a weaker one beside a stronger one (TYPE_MATCH beside ID_MATCH), keeps one guard.
-  // A symbolic size may be any; a stride that goes over symbolic sizes is as stride_over says (TensorExpectation).
+  // Adding a fact twice, or a weaker fact beside a stronger one (TYPE_MATCH beside ID_MATCH), keeps one guard. Symbolic
+  // sizes match any size; strides that depend on symbolic sizes are given by stride_over (TensorExpectation).
   void tensor_match(const Source* source, PyTypeObject* type, const TensorSpec& spec,
                     std::span<const int> stride_over = {});
   void type_match(const Source* source, PyTypeObject* type);
@@ -53,68 +55,70 @@ class GuardSet {
   void slot_match(const Source* source, BorrowedRef member_descriptor);
   void length(const Source* source, Py_ssize_t length);
   void dict_keys(const Source* source, BorrowedRef key_tuple);
-  // The elements in the order of a set.
+  // The elements in iteration order of the set.
   void set_items(const Source* source, BorrowedRef item_tuple);
-  // What the class at the source derives from, in order.
+  // The MRO of the class at the source.
   void mro(const Source* source, PyTypeObject* type);
-  // Which patterns objects of the class at the source match (kPatternFlags).
+  // Which patterns instances of the class at the source match (kPatternFlags).
   void match_flags(const Source* source, PyTypeObject* type);
-  // What abstract base classes say of classes is as it is now.
+  // No class has been registered with an abstract base class since.
   void abc_token(const Source* source);
   void text_stream(const Source* source);  // is_plain_text_stream
   void dict_contains(const Source* source, BorrowedRef key, bool contains);
   void present(const Source* source);
   void absent(const Source* source);
   void alias(const Source* a, const Source* b, bool same);
-  // Both sources have a tensor_match.
+  // Both sources need a tensor_match.
   void no_overlap(const Source* a, const Source* b);
-  // A relation between dims whose symbols are at these places, the symbols in order. Tensors among them have a tensor_match,
-  // ints a type_match.
+  // A relation between dims whose symbols are read at `places`, the symbols in order. Tensors among them need a
+  // tensor_match, ints a type_match.
   void shape(DimRelation relation, Dim left, Dim right, const SymbolList& symbols, std::span<const SizePlace> places);
-  void global_state();     // as it is now
-  void recursion_limit();  // as it is now
+  void global_state();     // the current one
+  void recursion_limit();  // the current one
 
-  // One guard as guard_filter_fn sees it.
+  // A guard as seen by guard_filter_fn.
   struct Fact {
     GuardKind kind;
-    const Source* source;  // null: of the process
+    const Source* source;  // null: process-wide
   };
-  // The guards that are left when those are dropped that others imply. Before seal.
+  // The guards that remain after dropping implied ones. Before seal().
   std::vector<Fact> facts();
-  // Drops the guards, by their places in facts(), that are not to be kept. Before seal.
+  // Drops the guards, indexed as in facts(), that are not to be kept. Before seal().
   void keep_only(const std::vector<bool>& kept);
 
-  // Sorts, drops what stronger guards imply, assigns registers, turns objects into weak references by the rule of
-  // held_object.h. After this nothing is added. The listener (may be null) outlives this set, or stop_listening comes
-  // first; it is called at most once, possibly inside seal, or from the collector, never inside check. It must not free
-  // this set.
+  // Sorts, drops implied guards, assigns registers, and makes references weak by the rule of held_object.h. No
+  // guards can be added afterwards. The listener (may be null) must outlive this set or stop_listening() must be
+  // called first; it is called at most once, possibly inside seal() or from the garbage collector, never inside
+  // check(). It must not free this set.
   void seal(GuardDeathListener* listener);
   void stop_listening();
-  // An object held weakly is gone: check is false from then on.
+  // Whether a weakly held object has died: check() is false from then on.
   bool dead() const;
 
   // False before seal.
   bool check(const LocalsView& view) const;
-  // What answered the last check, if that was true and the program did not have to be run; valid until the next check.
+  // The memo that answered the last check, null if the program ran or the check failed; valid until the next check.
   const class GuardMemory* last_memory() const;
-  // The text of the first guard that fails, "" if none: `tensor 'x' size mismatch at index 0. expected 3, actual 4`, `L['flag'] == True`.
-  // `L['x'] is missing`. `bytecode` gives the names of the slots.
+  // The text of the first failing guard, "" if none: `tensor 'x' size mismatch at index 0. expected 3, actual 4`,
+  // `L['flag'] == True`. `L['x'] is missing`. `bytecode` provides the names of slots.
   std::string explain(const LocalsView& view, const Bytecode& bytecode) const;
-  // Every guard that fails, each as in explain; what stands on a source that cannot be fetched is left out.
+  // Every failing guard, each as in explain(), except those on sources that cannot be fetched.
   std::vector<std::string> explain_all(const LocalsView& view, const Bytecode& bytecode) const;
-  // Which guard fails first, without the values: `EQUALS_MATCH of L['n']`, `tensor 'x' size mismatch at index 0`. "" if none.
+  // Which guard fails first, without values: `EQUALS_MATCH of L['n']`, `tensor 'x' size
+  // mismatch at index 0`. "" if none.
   std::string failing(const LocalsView& view, const Bytecode& bytecode) const;
-  // The place at which the guards tell these objects from the captured ones; null: none, or no place that has an expectation.
+  // The discriminating source: where the guards distinguish these objects from the captured ones; null if
+  // there is none with an expectation.
   const Source* telling_place(const LocalsView& view) const;
-  // What the guards expect there (guard_index.h); kind Any: nothing.
+  // What the guards expect at the source (guard_index.h); kind Any: nothing.
   struct Expectation expectation_at(const Source* place) const;
-  // Adds the name of each source that is guarded by the value of an exact int, float or range and holds another one now, and of
-  // each size of a tensor that is guarded by its number and is another one now.
+  // Adds the name of each source guarded by the value of an exact int, float or range whose value differs now, and of
+  // each tensor size guarded as a constant that differs now.
   void add_varying_numbers(const LocalsView& view, const Bytecode& bytecode, std::set<std::string>& names) const;
   int size() const;
-  // One line per guard: `TENSOR_MATCH: L['x'] float32 (3,) ...`, for the guards log.
+  // One line per guard, for the guards log: `TENSOR_MATCH: L['x'] float32 (3,) ...`.
   std::vector<std::string> print(const Bytecode& bytecode) const;
-  // One line per instruction of the program. After seal.
+  // One line per instruction of the program. After seal().
   std::vector<std::string> print_program(const Bytecode& bytecode) const;
 
  private:

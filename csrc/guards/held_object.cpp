@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kCapsuleName = "minidynamo.death_notice";
 
-// Descriptors that C types make; they live as long as their type.
+// Descriptors created by C types; they live as long as their type.
 bool is_builtin_descriptor(PyTypeObject* type) {
   return type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyGetSetDescr_Type ||
          type == &PyMemberDescr_Type || type == &PyClassMethodDescr_Type;
@@ -35,7 +35,7 @@ bool has_weak_list(PyTypeObject* type) {
   return type->tp_weaklistoffset > 0;
 }
 
-// `P.args` and `P.kwargs` of a ParamSpec: CPython 3.12 and later free them and leave their weak references dangling.
+// `P.args` and `P.kwargs` of a ParamSpec: since CPython 3.12 freeing them leaves dangling weak references.
 bool leaves_weak_references(PyTypeObject* type) {
   return PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE) &&
          (std::strcmp(type->tp_name, "typing.ParamSpecArgs") == 0 ||
@@ -88,7 +88,7 @@ void HeldObject::settle(DeathNotice& notice) {
   Ref reference = check(PyWeakref_NewRef(object_, notice.callback()));
   object_ = nullptr;
   weak_ = true;
-  // The object may die here, which tells the listener at once.
+  // The object may die here, which notifies the listener at once.
   owner_.swap(reference);
 }
 

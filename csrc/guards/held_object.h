@@ -1,7 +1,7 @@
-// An object that a guard compares with, held by the lifetime rule: an entry hangs on a code object, which the cycle
-// collector does not see, so nothing held strongly may reach a code object.
+// An object that a guard compares with, and its lifetime rule: a cache entry belongs to a code object, which the cycle
+// collector does not traverse, so nothing owned may reach a code object.
 // Strong: constants, static types, descriptors of static types, instances of registered value types.
-// Weak: what else can be weakly referenced (functions, modules, classes, code objects, instances).
+// Weak: other objects that support weak references (functions, modules, classes, code objects, instances).
 // Not at all: the rest (lists, dicts, instances with __slots__ and no __weakref__).
 #pragma once
 #include "cpython/ref.h"
@@ -10,13 +10,13 @@ namespace md {
 
 class GuardDeathListener;
 
-// Instances hold nothing that could reach a code object and are few (dtype, device): they may be held strongly.
+// Instances of the type reach no code object and are few (dtype, device): they may be held strongly.
 void register_value_type(PyTypeObject* type);
 
 bool can_hold_strongly(BorrowedRef object);
 bool can_hold_weakly(BorrowedRef object);
 
-// What the weak references of one GuardSet call: remembers the first death and tells the listener, once.
+// The callback of the weak references of one GuardSet: notifies the listener of the first death, once.
 class DeathNotice {
  public:
   DeathNotice() = default;
@@ -24,10 +24,10 @@ class DeathNotice {
   DeathNotice& operator=(const DeathNotice&) = delete;
   ~DeathNotice();
 
-  // Null: nobody is told.
+  // null: no notification.
   void listen(GuardDeathListener* listener) { state_.listener = listener; }
   bool dead() const { return state_.dead; }
-  // The callable for weak references, made when first asked for.
+  // The callable for weak references, created on first use.
   BorrowedRef callback();
 
  private:
@@ -38,7 +38,8 @@ class DeathNotice {
   static PyObject* on_death(PyObject* capsule, PyObject* reference);
 
   State state_;
-  // Its context is &state_, taken away by the destructor: a callback may outlive this object in the collector's list.
+  // Its context is &state_, cleared by the destructor: a callback may outlive this object
+  // in the garbage collector's list.
   Ref capsule_;
   Ref callback_;
 };
@@ -50,13 +51,13 @@ class HeldObject {
   HeldObject(HeldObject&&) = default;
   HeldObject& operator=(HeldObject&&) = default;
 
-  // Turns into a weak reference where the rule says so.
+  // Converts to a weak reference if the rule requires it.
   void settle(DeathNotice& notice);
-  // Where the object's address stands: Py_None there once a weakly held object is gone. Stable after settle().
+  // Location of the object's address; holds Py_None once a weakly held object is dead. Stable after settle().
   PyObject* const* cell() const {
     return weak_ ? &reinterpret_cast<PyWeakReference*>(owner_.get())->wr_object : &object_;
   }
-  // Null when gone.
+  // Null if dead.
   BorrowedRef get() const;
   explicit operator bool() const { return static_cast<bool>(owner_); }
 

@@ -1,12 +1,13 @@
-// What a region sees at its start: a frame's slots (locals, cells, then the value stack), or the argument array of a
-// CompiledFunction call that has no frame. At a function's entry the cells are not made yet: slots hold plain arguments.
+// The state at the start of a region: a frame's slots (locals, cells, then the value stack), or the
+// argument array of a call of a CompiledFunction without a frame. At function entry the cells have not been
+// created: slots hold plain arguments.
 #pragma once
 #include "cpython/ref.h"
 
 namespace md {
 
 struct LocalsView {
-  PyObject* const* slots;  // borrowed, null where unset
+  PyObject* const* slots;  // borrowed, null if unset
   int slot_count;          // locals plus stack depth
   PyObject* function;      // borrowed PyFunctionObject
 

@@ -13,13 +13,14 @@ bool is_static(PyTypeObject* type) { return !PyType_HasFeature(type, Py_TPFLAGS_
 // __class__ can be assigned.
 bool type_may_change(PyObject* object) { return !is_static(Py_TYPE(object)) || PyModule_Check(object); }
 
-// What stays the same object from call to call: one with attributes of its own. Containers are made anew, tensors come and go.
+// Objects likely to be the same in later calls: those with attributes of their own.
+// Containers and tensors are usually new.
 bool can_be_root(PyObject* object) {
   bool is_container = PyDict_Check(object) || PyList_Check(object) || PyTuple_Check(object);
   return pv_has_instance_storage(object) != 0 && !is_container && tensor_type_of(object) == nullptr;
 }
 
-// Of an EQUALS_MATCH or an ID_MATCH; the guard holds it.
+// Operand of an EQUALS_MATCH or an ID_MATCH; owned by the guard.
 PyObject* expected(const GuardInstruction& in) {
   return in.op == GuardOp::EQUALS_MATCH ? *in.operand->object.cell() : *in.cell;
 }
@@ -77,13 +78,13 @@ bool MemoryRecorder::is_held(PyTypeObject* type) const {
   return is_static(type) || held_types_.contains(reinterpret_cast<PyObject*>(type));
 }
 
-// The object has its type for certain, and so its layout; false: that cannot be said.
+// Establishes that the object has its type and thus its layout; returns false if impossible.
 bool MemoryRecorder::has_type(uint32_t which) {
   Known& known = this->known(which);
   if (known.has_type) return true;
   PyObject* object = this->object(which);
   if (!is_held(Py_TYPE(object))) return false;
-  // What is found again after a change of a dict has the same static type (RecheckStep).
+  // An object found again after a dict has changed has the same static type (RecheckStep).
   if (known.trust != Trust::Certain || type_may_change(object)) word(which, &object->ob_type);
   known.is_read = true;
   return known.has_type = true;
@@ -102,7 +103,7 @@ bool MemoryRecorder::has_size(uint32_t which) {
   return true;
 }
 
-// ---- look-ups ----
+// ---- lookups ----
 
 MemoryRecorder::Ground MemoryRecorder::in_dict(PyObject* dict) {
   auto [found, is_new] = groups_.try_emplace(dict, static_cast<int32_t>(memory_->rechecks_.size()));
@@ -136,14 +137,14 @@ MemoryRecorder::Ground MemoryRecorder::in_attributes(const Source& source, uint3
 MemoryRecorder::Ground MemoryRecorder::in_type(uint32_t base) {
   auto* type = reinterpret_cast<PyTypeObject*>(object(base));
   if (known(base).trust != Trust::Certain || !PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) return {};
-  // A type that is found in a dict may be another one at the same address after a recheck of that dict.
+  // After a recheck of the dict, a different type may occupy the same address.
   if (known(base).group >= 0 && !is_held(type)) return {};
   word(base, &type->tp_flags);
-  word(base, &type->tp_version_tag);  // and what fills it up to a word
+  word(base, &type->tp_version_tag);  // the word also includes what follows the tag
   return {Basis::Words};
 }
 
-// The globals or builtins of a function, of the view's where there is no base.
+// Globals or builtins of the function `base`, or of the view's function if there is no base.
 MemoryRecorder::Ground MemoryRecorder::in_names(uint32_t base, PyObject* PyFunctionObject::* names) {
   bool is_own = base == kNoRegister;
   PyObject* function = is_own ? view_.function : object(base);
@@ -158,7 +159,7 @@ MemoryRecorder::Ground MemoryRecorder::in_names(uint32_t base, PyObject* PyFunct
   return in_dict(place);
 }
 
-// What a place in the object `base` refers to, where Python code does not change it.
+// The target of a pointer at `place` in the object `base` that Python code cannot change.
 MemoryRecorder::Ground MemoryRecorder::linked(uint32_t base, const void* place, PyObject* target) {
   if (!has_type(base) || target == nullptr) return {};
   word(base, place);
@@ -179,7 +180,7 @@ MemoryRecorder::Ground MemoryRecorder::in_list(const Source& source, uint32_t ba
   return {Basis::Words, Trust::ByAddress};
 }
 
-// What the look-up of a source rests on, when `base` is known; nothing: it is made each time.
+// What the lookup of a source depends on, given that `base` is known; Basis::Nothing: it is repeated each time.
 MemoryRecorder::Ground MemoryRecorder::ground_of(const Source& source, uint32_t base) {
   PyObject* object = base != kNoRegister ? this->object(base) : nullptr;
   switch (source.kind()) {
@@ -253,7 +254,7 @@ void MemoryRecorder::add(const GuardInstruction& in) {
   if (in.slot >= 0) add_root(in);
   if (in.op == GuardOp::Fetch) return add_fetch(in);
   if (!proves_check(in)) return add_step(in);
-  // Its load is still wanted.
+  // Its attached load must still be done.
   if (in.slot >= 0 && is_loose(in.slot_register)) {
     GuardInstruction load = in;
     load.op = GuardOp::Nothing;
@@ -273,12 +274,12 @@ void MemoryRecorder::add_fetch(const GuardInstruction& in) {
   Known& found = known(in.target);
   bool reads_loose = is_loose(in.other);
   bool is_leaf = !found.has_children;
-  // Of what may be another object each time only constants are worth a word.
+  // For objects that may differ each time, only constants are worth a word.
   if (reads_loose || (is_leaf && !found.is_constant && is_by_address(in))) return add_step(in);
   Ground ground = ground_of(*in.source, in.other);
   if (ground.basis == Basis::Nothing) {
     if (is_leaf || in.other == kNoRegister) return add_step(in);
-    // Made by each check, before what is reached from it.
+    // Repeated by each check, before anything reached through it.
     memory_->witnesses_.push_back({&GuardMemory::kNever, 1, static_cast<int32_t>(memory_->rechecks_.size())});
     memory_->rechecks_.push_back({{in, Py_TYPE(object(in.target))}});
     known(in.other).is_read = true;
@@ -289,7 +290,7 @@ void MemoryRecorder::add_fetch(const GuardInstruction& in) {
   if (ground.basis == Basis::Group) memory_->rechecks_[static_cast<size_t>(ground.group)].push_back({in, nullptr});
 }
 
-// Whatever a later recheck finds is looked at again by this instruction.
+// Repeats this instruction on whatever a later recheck finds.
 bool MemoryRecorder::rests_on_owner(const GuardInstruction& in, uint32_t which) {
   Known& known = this->known(which);
   if (known.trust != Trust::Certain) return false;
@@ -297,7 +298,7 @@ bool MemoryRecorder::rests_on_owner(const GuardInstruction& in, uint32_t which) 
   return true;
 }
 
-// The guard holds this very object: its address is its own.
+// Whether it is the very object owned by the guard, so its address cannot be reused.
 bool MemoryRecorder::is_this_object(const GuardInstruction& in) {
   if (object(in.target) != expected(in)) return false;
   Known& known = this->known(in.target);
@@ -305,7 +306,7 @@ bool MemoryRecorder::is_this_object(const GuardInstruction& in) {
   return true;
 }
 
-// True: words, or rechecks of what it rests on, stand for the check.
+// Whether words, or rechecks of what it depends on, replace the check.
 bool MemoryRecorder::proves_check(const GuardInstruction& in) {
   if (is_loose(in.target) || is_loose(in.other)) return false;
   switch (in.op) {

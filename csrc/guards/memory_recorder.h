@@ -1,4 +1,5 @@
-// Makes a GuardMemory of a pass: goes through the program once more and notes for each instruction what its outcome rests on.
+// Records a GuardMemory after a successful check: re-runs the program and notes the words
+// that each instruction depends on.
 #pragma once
 #include <unordered_map>
 #include <unordered_set>
@@ -10,25 +11,25 @@ namespace md {
 
 class MemoryRecorder {
  public:
-  // The registers as the program has left them, all checks having held.
+  // The registers are those left by the program; all checks have held.
   MemoryRecorder(const GuardProgram& program, const LocalsView& view, PyObject* const* registers);
   std::unique_ptr<GuardMemory> record();
 
  private:
   enum class Trust : uint8_t { Loose, ByAddress, Certain };  // Loose: fetched by each check
-  // What the words noted so far say of a register.
+  // What the recorded words establish about the object in a register.
   struct Known {
     Trust trust = Trust::Loose;
-    bool has_type = false;      // a word says which type the object has
+    bool has_type = false;      // a word determines the object's type
     bool has_children = false;  // something is fetched from it
-    bool is_constant = false;   // it is the very object that a guard holds
-    bool is_read = false;       // words lie in it
+    bool is_constant = false;   // it is the very object that a guard owns
+    bool is_read = false;       // recorded words lie in it
     int32_t group = -1;         // the recheck after which it is known, -1: none is needed
   };
-  enum class Basis : uint8_t { Nothing, Words, Group };  // what a look-up rests on
+  enum class Basis : uint8_t { Nothing, Words, Group };  // what a lookup depends on
   struct Ground {
     Basis basis = Basis::Nothing;
-    Trust trust = Trust::Certain;  // of what was found
+    Trust trust = Trust::Certain;  // provenance of the object found
     int32_t group = -1;
   };
 
@@ -67,9 +68,9 @@ class MemoryRecorder {
   PyObject* const* registers_;
   std::unique_ptr<GuardMemory> memory_;
   std::vector<Known> known_;
-  std::unordered_set<PyObject*> held_types_;  // guards hold them: their addresses stay theirs
+  std::unordered_set<PyObject*> held_types_;  // owned by guards, so their addresses are not reused
   std::unordered_map<PyObject*, int32_t> groups_;
-  std::unordered_set<const void*> noted_;  // places of words
+  std::unordered_set<const void*> noted_;  // addresses of words
   std::unordered_set<uint32_t> presets_;
 };
 

@@ -8,7 +8,7 @@
 namespace md {
 namespace {
 
-// The descriptions point into the names, which are kept with them.
+// The descriptions point into the names, which are stored with them.
 struct NamedResults {
   std::string name;
   std::deque<std::string> field_names;
@@ -26,7 +26,7 @@ std::unordered_map<PyTypeObject*, const NamedResults*>& by_type() {
   return *types;
 }
 
-// One result to a line, as torch prints them.
+// One result per line, as torch prints them.
 PyObject* repr(PyObject* self) {
   try {
     const NamedResults& results = *by_type().at(Py_TYPE(self));

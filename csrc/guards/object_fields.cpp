@@ -32,7 +32,7 @@ PyObject* type_qualname(PyObject* object) {
   return type != nullptr ? type->ht_qualname : nullptr;
 }
 PyObject* type_module(PyObject* object) { return in_own_dict(object, "__module__"); }
-// Python makes an empty one where there is none.
+// Python creates an empty one if there is none.
 PyObject* type_annotations(PyObject* object) {
   PyObject* found = in_own_dict(object, "__annotations__");
   return found != nullptr && PyDict_CheckExact(found) ? found : nullptr;
@@ -60,7 +60,7 @@ PyObject* function_annotations(PyObject* object) {
 PyObject* function_doc(PyObject* object) { return or_none(function(object)->func_doc); }
 PyObject* function_dict(PyObject* object) { return function(object)->func_dict; }
 
-// Python makes the number when it is asked for: only small ones are objects that stay.
+// Python creates the int on access: only small ints are objects with a lifetime of their own.
 PyObject* deque_maxlen(PyObject* object) {
   Ref maxlen = check(PyObject_GetAttrString(object, "maxlen"));
   if (maxlen.get() == Py_None) return Py_None;
@@ -69,12 +69,12 @@ PyObject* deque_maxlen(PyObject* object) {
 }
 
 struct Row {
-  PyTypeObject* owner;  // or a subclass of it; null: collections.deque, which C does not name
+  PyTypeObject* owner;  // or a subclass of it; null: collections.deque, which C cannot name
   const char* name;
   PyObject* (*read)(PyObject* object);
 };
 
-// Members, which Python reads by their offset as well, need no row.
+// Members, which Python also reads by offset, need no row.
 const Row kRows[] = {{&PyType_Type, "__name__", type_name},
                      {&PyType_Type, "__qualname__", type_qualname},
                      {&PyType_Type, "__module__", type_module},
@@ -82,7 +82,7 @@ const Row kRows[] = {{&PyType_Type, "__name__", type_name},
                      {&PyType_Type, "__annotations__", type_annotations},
                      {&PyType_Type, "__bases__", type_bases},
                      {&PyType_Type, "__mro__", type_mro},
-                     {&PyType_Type, "__dict__", type_dict},  // the dict, of which Python shows a mappingproxy
+                     {&PyType_Type, "__dict__", type_dict},  // the dict, which Python wraps in a mappingproxy
                      {&PyFunction_Type, "__name__", function_name},
                      {&PyFunction_Type, "__qualname__", function_qualname},
                      {&PyFunction_Type, "__code__", function_code},

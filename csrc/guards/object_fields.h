@@ -1,4 +1,5 @@
-// What built-in objects hold and show as an attribute that is computed: names, bases, code. Read without running any code.
+// Fields of built-in objects that Python exposes as computed attributes: names, bases, code.
+// Read without running any code.
 #pragma once
 #include <optional>
 
@@ -6,12 +7,12 @@
 
 namespace md {
 
-// The place in the table of attribute `name` as objects of `type` have it; nullopt: not one of these.
+// Row of attribute `name` of objects of `type`; nullopt if there is none.
 std::optional<int> object_field(PyTypeObject* type, BorrowedRef name);
-// What is there now, borrowed; null: `object` is of another type, or Python would compute it.
+// The current value, borrowed; null if `object` is of another type, or if Python would compute a new object.
 PyObject* read_object_field(PyObject* object, int field);
 
-// Whether objects of this type have the member that the descriptor reads: a class may have borrowed it from another one.
+// Whether objects of this type have the member that the descriptor reads: a class may have taken it from another class.
 bool has_member(PyTypeObject* type, BorrowedRef member_descriptor);
 
 }  // namespace md

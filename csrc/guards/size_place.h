@@ -1,4 +1,4 @@
-// Where a region reads a number that is symbolic in it: a size of a tensor, or an int itself.
+// Where a region reads a symbolic number: a size of a tensor, or an int itself.
 #pragma once
 #include <optional>
 
@@ -13,7 +13,7 @@ struct SizePlace {
   friend bool operator==(const SizePlace&, const SizePlace&) = default;
 };
 
-// What is there now; no answer: no tensor of that rank, no int, or one that does not fit.
+// The current value; nullopt if it is no tensor of that rank, no int, or does not fit.
 std::optional<int64_t> read_size(const SizePlace& place, BorrowedRef object);
 
 // `L['x'].size()[0]`, `L['n']`.

@@ -49,7 +49,7 @@ PyFunctionObject* as_function(PyObject* object) {
   return is_exactly(object, &PyFunction_Type) ? reinterpret_cast<PyFunctionObject*>(object) : nullptr;
 }
 
-// Global and Builtin read from the frame's function unless they stand on another one.
+// Global and Builtin use the frame's function unless they have a base.
 PyFunctionObject* function_of(const Source& source, PyObject* base, const LocalsView& view) {
   return as_function(source.base() != nullptr ? base : view.function);
 }
@@ -145,7 +145,8 @@ Fetched fetch_Type(const Source&, PyObject* base, const LocalsView&) {
 Fetched fetch_TypeAttr(const Source& source, PyObject* base, const LocalsView&) {
   if (base == nullptr || !PyType_Check(base)) return kUnknown;
   auto* type = reinterpret_cast<PyTypeObject*>(base);
-  // No key with an __eq__ of its own is met on the way; Python's look-up then gives the type a version.
+  // Fails if a key with a user-defined __eq__ could be compared; afterwards Python's lookup
+  // assigns a version to the type.
   PyObject* value = nullptr;
   if (pv_mro_lookup(type, 0, source.key(), &value) < 0) return kUnknown;
   return found_or_absent(_PyType_Lookup(type, source.key()));
@@ -174,7 +175,7 @@ Fetched fetch_Item(const Source& source, PyObject* base, const LocalsView&) {
   if (base != nullptr && PyTuple_Check(base)) return in_tuple(base, source.index());
   if (is_exactly(base, deque_type())) {
     if (source.index() >= Py_SIZE(base)) return kAbsent;
-    Ref item = Ref::steal(PySequence_GetItem(base, source.index()));  // which the deque holds as well
+    Ref item = Ref::steal(PySequence_GetItem(base, source.index()));  // the deque also owns it
     PyErr_Clear();
     return found_or_unknown(item.get());
   }
@@ -189,7 +190,7 @@ Fetched fetch_DictItem(const Source& source, PyObject* base, const LocalsView&) 
   return lookup_result(status, value);
 }
 
-// The order of an OrderedDict is one of its own.
+// An OrderedDict keeps an order of its own.
 Fetched in_dict_order(const Source& source, PyObject* base, bool is_key) {
   if (base == nullptr || !PyDict_Check(base) || PyODict_Check(base)) return kUnknown;
   Py_ssize_t position = 0;
@@ -238,7 +239,7 @@ Fetched fetch_CachedResult(const Source& source, PyObject* base, const LocalsVie
 }
 
 Fetched fetch_HandledException(const Source&, PyObject*, const LocalsView&) {
-  Ref handled = Ref::steal(PyErr_GetHandledException());  // which the thread holds as well
+  Ref handled = Ref::steal(PyErr_GetHandledException());  // the thread also owns it
   return handled && handled.get() != Py_None ? Fetched{Presence::Found, handled.get()} : kAbsent;
 }
 
@@ -398,7 +399,7 @@ bool same_key(BorrowedRef a, BorrowedRef b) {
   return identical_constants(a, b);
 }
 
-// A place for an object: unset means no attribute (T_OBJECT_EX), or None (T_OBJECT, in built-in types alone).
+// A member that holds an object: unset means no attribute (T_OBJECT_EX), or None (T_OBJECT, in built-in types only).
 const PyMemberDef* object_member(BorrowedRef descriptor) {
   if (!descriptor || descriptor.type() != &PyMemberDescr_Type) return nullptr;
   const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(descriptor.get())->d_member;
@@ -462,7 +463,7 @@ const Source* SourcePool::intern(SourceKind kind, const Source* base, BorrowedRe
   auto [first, last] = by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
     const Source& other = sources_[it->second];
-    // One weak reference without a callback exists per object.
+    // An object has at most one weak reference without a callback.
     if (other.kind_ == kind && other.base_ == base && other.index_ == index && same_key(other.key_, key) &&
         other.subject_.get() == subject.get()) {
       return &other;
@@ -497,7 +498,7 @@ Fetched fetch_step(const Source& source, PyObject* base, const LocalsView& view)
 
 Fetched fetch_path(const Source& source, const LocalsView& view) {
   if (source.base() == nullptr) return fetch_step(source, nullptr, view);
-  // Of another frame, or of other arguments, there may be nothing at the base.
+  // In another frame, or with other arguments, the base may not exist.
   PyObject* base = fetch_path(*source.base(), view).object;
   return base != nullptr ? fetch_step(source, base, view) : kUnknown;
 }

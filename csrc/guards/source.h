@@ -1,4 +1,4 @@
-// Where an object came from, relative to a region's start. A Source has two duties: fetch(view) and name().
+// Where an object came from, relative to the start of a region. A Source can be fetched from a view and has a name.
 #pragma once
 #include <deque>
 #include <string>
@@ -21,16 +21,17 @@ class Source {
  public:
   SourceKind kind() const { return kind_; }
   const Source* base() const { return base_; }
-  // The name or constant key; of a SlotAttr the slot's name.
+  // The name or constant key; for a SlotAttr the slot's name.
   BorrowedRef key() const { return key_; }
-  // Slot, position, or, of a SlotAttr, the offset in the object.
+  // Slot, position, or, for a SlotAttr, the offset in the object.
   Py_ssize_t index() const { return index_; }
-  int id() const { return id_; }        // position in its pool: a base has a smaller id than what stands on it
+  int id() const { return id_; }        // position in its pool: a base has a smaller id
+                                        // than the sources derived from it
   int depth() const { return depth_; }  // number of bases below
-  // The same for the same place in whatever pool.
+  // Equal for the same place in any pool.
   size_t place_hash() const { return place_hash_; }
-  // The type whose instances have the slot of a SlotAttr, the first argument of a CachedResult that has one beside `key`, what the
-  // key of a WeakItem refers to; null when it is gone.
+  // SlotAttr: the type whose instances have the slot. CachedResult: the first argument, if not part of `key`.
+  // WeakItem: the referent of the key. Null if dead.
   BorrowedRef subject() const;
   BorrowedRef subject_reference() const { return subject_; }
 
@@ -46,20 +47,20 @@ class Source {
   size_t place_hash_ = 0;
 };
 
-// The same place, in whatever pools.
+// Whether they denote the same place, in any pools.
 bool same_place(const Source* a, const Source* b);
 
-// Owns and interns the sources of one region: equal sources are one pointer.
+// Owns and interns the sources of one region: equal sources have the same pointer.
 class SourcePool {
  public:
-  // `key` is a guardable constant (SourceKinds with a key), for a SlotAttr the member descriptor.
+  // `key` is a guardable constant (kinds with a key), for a SlotAttr the member descriptor.
   const Source* get(SourceKind kind, const Source* base, BorrowedRef key, Py_ssize_t index = 0);
   // `first` may be null (cached_calls.h).
   const Source* cached_result(const Source* base, BorrowedRef first, BorrowedRef call);
   const Source* weak_item(const Source* base, BorrowedRef referent);
   const Source* local(int slot) { return get(SourceKind::Local, nullptr, nullptr, slot); }
   const Source* function() { return get(SourceKind::Function, nullptr, nullptr); }
-  // What `source` would be if it stood on `base`.
+  // `source` with its base replaced by `base`.
   const Source* on_base(const Source* source, const Source* base);
   int size() const { return static_cast<int>(sources_.size()); }
   const Source* operator[](int id) const { return &sources_[id]; }
@@ -70,16 +71,17 @@ class SourcePool {
   std::unordered_multimap<size_t, int> by_hash_;
 };
 
-// The object there now; null (and no exception) when it is not there or the path has other types. Runs no Python code.
+// The current object; null (without an exception) if there is none or if an object on the path has
+// another type. Runs no Python code.
 Ref fetch(const Source* source, const LocalsView& view);
 
-// L['x'], G['np'].pi, L['self'].weight, L['xs'][0]: as in guard logs. Stack values are S[0], S[1]; C['f']['x'] is local x of the
-// frame of f, which waits for this one.
+// L['x'], G['np'].pi, L['self'].weight, L['xs'][0], as in guard logs. Stack values are S[0], S[1]; C['f']['x'] is local
+// x of the suspended caller frame of f.
 std::string name(const Source* source, const Bytecode& bytecode);
 
-// True when a SlotAttr source can stand on this descriptor: a member of __slots__ that holds an object.
+// Whether a SlotAttr source can use this descriptor: a member of __slots__ that holds an object.
 bool is_object_slot(BorrowedRef member_descriptor);
-// Where in the object it is; -1: no such descriptor.
+// Its offset in the object; -1 if there is no such descriptor.
 Py_ssize_t slot_offset(BorrowedRef member_descriptor);
 
 }  // namespace md

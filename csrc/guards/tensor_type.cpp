@@ -7,7 +7,7 @@
 namespace md {
 namespace {
 
-// Read on every guard check; written at import only, under the GIL. Never destroyed.
+// Read by every guard check; written at import only, under the GIL. Never destroyed.
 std::vector<TensorType>& tensor_types() {
   static auto* types = new std::vector<TensorType>;
   return *types;
@@ -16,7 +16,7 @@ std::vector<TensorType>& tensor_types() {
 }  // namespace
 
 void register_tensor_type(const TensorType& type) {
-  // Pointers that find_tensor_type gave out stay valid: the vector never grows past this.
+  // Pointers returned by find_tensor_type stay valid: the vector never grows past this.
   constexpr size_t kMost = 16;
   std::vector<TensorType>& types = tensor_types();
   types.reserve(kMost);

@@ -1,4 +1,5 @@
-// Which Python types count as tensors. minidynamo.Tensor is registered from bindings; nothing above names a concrete type.
+// Which Python types count as tensors. minidynamo.Tensor is registered by bindings; no
+// room above names a concrete type.
 #pragma once
 #include "cpython/ref.h"
 #include "tensor/tensor.h"
@@ -7,16 +8,16 @@ namespace md {
 
 struct TensorType {
   PyTypeObject* type;  // exact; static or kept alive by its module
-  // The tensor inside; valid while the object lives. That it becomes another one is counted (tensor_changes).
+  // The wrapped tensor; valid while the object lives. Replacing it increments tensor_changes().
   const Tensor& (*unwrap)(PyObject*);
   Ref (*wrap)(Tensor tensor);  // a new Python object
 };
 
 void register_tensor_type(const TensorType& type);
-// nullptr when the exact type is none. A handful of types: a linear look.
+// nullptr if the exact type is not a tensor type. A linear search over a handful of types.
 const TensorType* find_tensor_type(PyTypeObject* type);
 inline const TensorType* tensor_type_of(BorrowedRef object) { return find_tensor_type(object.type()); }
-// The type that outputs get.
+// The type of graph outputs.
 const TensorType& default_tensor_type();
 
 }  // namespace md

@@ -12,7 +12,7 @@ namespace md {
 namespace {
 
 PyTypeObject* io_type(const char* name) {
-  return reinterpret_cast<PyTypeObject*>(imported("_io", name).release());  // for good
+  return reinterpret_cast<PyTypeObject*>(imported("_io", name).release());  // never released
 }
 
 struct IoTypes {
@@ -33,7 +33,7 @@ const IoTypes& io_types() {
   return types;
 }
 
-// What print() asks of a stream is as the base has it.
+// Whether the methods that print() uses are inherited from the base.
 bool writes_like(PyObject* object, PyTypeObject* base) {
   static PyObject* const kNames[] = {PyUnicode_InternFromString("write"), PyUnicode_InternFromString("flush")};
   PyTypeObject* type = Py_TYPE(object);
@@ -44,7 +44,7 @@ bool writes_like(PyObject* object, PyTypeObject* base) {
   });
 }
 
-// Its encoder is a function of C.
+// Whether its encoder is a C function.
 bool has_plain_encoding(PyObject* stream) {
   Py_ssize_t at = io_types().encoding;
   PyObject* encoding = at >= 0 ? object_member(stream, at) : nullptr;

@@ -1,11 +1,11 @@
-// Streams of module io that write without running code in Python.
+// Streams of module io that write without running Python code.
 #pragma once
 #include "cpython/ref.h"
 
 namespace md {
 
-// A StringIO, or a TextIOWrapper with a codec of C over BufferedWriter, BufferedRandom or BytesIO, the former over FileIO; also of a
-// subclass that leaves writing as it is. Looks at it in place: nothing runs, nothing is allocated.
+// A StringIO, or a TextIOWrapper with a C codec over BufferedWriter, BufferedRandom or BytesIO, the buffered ones over
+// FileIO; also subclasses that do not override writing. Reads objects in place: runs and allocates nothing.
 bool is_plain_text_stream(PyObject* object);
 
 }  // namespace md

@@ -1,12 +1,13 @@
-// Dicts whose keys are weak references, as weakref.WeakKeyDictionary has one.
+// Dicts whose keys are weak references, as in weakref.WeakKeyDictionary.
 #pragma once
 #include "cpython/ref.h"
 
 namespace md {
 
-// A weak reference in weakref's own way, to an object that is equal to itself alone.
+// Whether it is a plain weakref.ref to an object that only equals itself.
 bool is_plain_weak_key(PyObject* object);
-// What is under a reference equal to such a one. 1 found (borrowed), 0 not there, -1 cannot be said without running Python code.
+// The value for a key equal to such a reference. Returns 1 if found (borrowed), 0 if absent, -1 if
+// unknown without running Python code.
 int lookup_weak_key(PyObject* dict, PyObject* reference, PyObject** value);
 
 }  // namespace md
