@@ -1,6 +1,6 @@
-// The frames that wait for the frame in which a region starts, so that a walk can go on where they do: those that were
-// materialised at a nested break. Each adds to the view, after the slots of the frame itself:
-//   its function, the value of its continuation (unset where it has none), its locals and cells, its value stack.
+// The suspended callers of the frame in which a region starts, so that a trace can continue in them: frames
+// materialised at a nested graph break. Each adds to the view, after the slots of the frame itself: its function, the
+// value of its continuation (unset if it has none), its locals and cells, its value stack.
 #pragma once
 #include <memory>
 #include <vector>
@@ -13,15 +13,16 @@ namespace md {
 
 struct CallerPlace {
   const Bytecode* bytecode;
-  int index;  // the instruction that waits
+  int index;  // the suspended instruction
   int depth;
-  ContinuationKind continuation;  // what it does with the result of the frame above
+  ContinuationKind continuation;  // how it uses the result of the frame above
   const Policy* policy;
   int slot_count() const { return 2 + bytecode->slot_count() + depth; }
   friend bool operator==(const CallerPlace&, const CallerPlace&) = default;
 };
 
-// Innermost first. Ends before a code object that occurs twice: each depth of a recursion finds the regions of the others.
+// Innermost first. Ends before a code object that occurs twice, so each depth of a recursion
+// finds the regions of the others.
 using CallerChain = std::vector<CallerPlace>;
 using CallerChainPtr = std::shared_ptr<const CallerChain>;
 

@@ -1,4 +1,4 @@
-// What an exit works out from numbers and text that are not known while capturing. Pure: nothing here runs the user's code.
+// Deferred scalar ops: what an exit computes from numbers and text unknown at capture. Pure: runs no user code.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -13,12 +13,12 @@ enum class Computation : uint8_t {
 #undef MD_COMPUTATION
 };
 
-// For which parts of the types that it takes it raises.
+// For which of the accepted operands it raises.
 enum class Raises : uint8_t { Never, WithFloats, ByValue };
 
 const char* computation_name(Computation computation);
 Raises raises(Computation computation);
-// Null with an exception where Python raises (division by zero, too large for a float).
+// Returns null with an exception set where Python raises (division by zero, too large for a float).
 Ref compute(Computation computation, std::span<PyObject* const> parts);
 
 }  // namespace md

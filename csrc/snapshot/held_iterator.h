@@ -1,11 +1,11 @@
-// An iterator under an object that gives it to whoever asks for one: asking the iterator itself would call its __iter__
-// once more.
+// Wraps an iterator in an object whose __iter__ returns it: calling iter() on the iterator itself would
+// call its __iter__ a second time.
 #pragma once
 #include "cpython/ref.h"
 
 namespace md {
 
-// The iterable itself if it is no iterator.
+// Returns the iterable itself if it is no iterator.
 Ref held_iterator(BorrowedRef iterable);
 
 }  // namespace md

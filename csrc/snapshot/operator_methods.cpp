@@ -11,7 +11,7 @@ constexpr OperatorMethods kComparisons[] = {{nullptr, "__lt__", "__gt__", "<"}, 
                                             {nullptr, "__eq__", "__eq__", "=="}, {nullptr, "__ne__", "__ne__", "!="},
                                             {nullptr, "__gt__", "__lt__", ">"},  {nullptr, "__ge__", "__le__", ">="}};
 
-// NotImplemented where the type has no such method.
+// Returns NotImplemented if the type has no such method.
 Ref try_method(PyObject* self, PyObject* other, const char* name) {
   Ref text = Ref::steal(PyUnicode_InternFromString(name));
   if (!text) return nullptr;

@@ -5,20 +5,20 @@
 
 namespace md {
 
-// Which of them gave a result, the last element of a PushOperator continuation's (left, right, try).
+// Which of them is being called; the last element of a PushOperator continuation's (left, right, try).
 enum class OperatorTry : uint8_t { InPlace, Plain, Reflected };
 
 struct OperatorMethods {
-  const char* in_place;   // null: the instruction is not the in-place form
+  const char* in_place;   // null: not an in-place instruction
   const char* plain;      // of the left operand
   const char* reflected;  // of the right operand
   const char* sign;       // as in error messages
 };
-// Of a BINARY_OP or COMPARE_OP.
+// For a BINARY_OP or COMPARE_OP.
 OperatorMethods operator_methods(const Instruction& at);
 
-// Goes on where a method that was called for the operator gave `result`: the methods after it, TypeError at the end.
-// Null: an exception is set.
+// Continues after a method called for the operator returned `result`: tries the remaining methods, then raises
+// TypeError. Returns null with an exception set.
 Ref finish_operator(const Instruction& at, BorrowedRef operands, Ref result);
 
 }  // namespace md

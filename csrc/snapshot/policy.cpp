@@ -29,8 +29,8 @@ thread_local const Policy* ambient = nullptr;
 thread_local bool error_outside = false;
 thread_local BorrowedRef function_to_skip;
 
-// Weak references to the backends that have a number, by address. The callback of a dying backend takes its entry out,
-// so that a new object at its address gets a new number. What cannot be weakly referenced is kept alive instead.
+// Weak references to the numbered backends, by address. The callback of a dying backend removes its entry, so that a
+// new object at the same address gets a new number. Objects without weak reference support are kept alive instead.
 struct NumberedBackend {
   uint64_t id;
   Ref keeper;

@@ -1,5 +1,5 @@
-// How a call is to be captured. Interned: equal policies are one pointer for the life of the process, part of the key of
-// the code cache. The ambient policy of a thread is what a frame inherits that is reached through C or called at a break.
+// How a call is captured. Interned: equal policies have the same pointer for the life of the process, part of the key
+// of the code cache. The ambient policy of a thread is inherited by frames reached through C or called at a break.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -15,33 +15,33 @@ struct Policy {
   bool error_on_graph_break = false;
   bool disable = false;
   bool nested_graph_breaks = true;
-  bool keeps_empty_regions = false;  // everywhere mode: what computes nothing is run all the same
+  bool keeps_empty_regions = false;  // everywhere mode: keeps regions that compute nothing
   DynamicShapes dynamic = DynamicShapes::Automatic;
   uint64_t backend = 0;             // backend_id()
   int64_t recompile_limit = -1;     // -1: config.recompile_limit
   uint64_t config_fingerprint = 0;  // md::config_fingerprint() when the call began
 
-  // An error instead of a graph break.
+  // Whether a graph break is an error.
   bool breaks_are_errors() const { return fullgraph || error_on_graph_break; }
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 
-// GIL held.
+// Requires the GIL.
 const Policy* intern(const Policy& policy);
 const Policy* with_error_on_graph_break(const Policy* policy, bool value);
 
-// A number for a backend, never given to another one, even when the object's address is used again. GIL held.
+// The number of a backend; never reused, even if the object's address is. Requires the GIL.
 uint64_t backend_id(BorrowedRef backend);
 // A number that no backend has.
 uint64_t new_backend_id();
 
-// What happens to calls whose capture does not exist yet; of the process, set by compiler.set_stance.
+// How calls without an existing capture are handled; process-wide, set by compiler.set_stance.
 enum class Stance : uint8_t {
   Default,
-  ForceEager,        // compiled functions are called as plain Python
-  EagerOnRecompile,  // what exists is used, nothing is captured
-  FailOnRecompile,   // likewise, and where it would be captured, RuntimeError
-  EagerThenCompile,  // the first call at a place is plain Python, the second is captured
+  ForceEager,        // compiled functions run eagerly
+  EagerOnRecompile,  // existing captures are used, nothing is captured
+  FailOnRecompile,   // the same, but RuntimeError instead of a new capture
+  EagerThenCompile,  // the first call at a place runs eagerly, the second is captured
 };
 Stance stance();
 Stance exchange_stance(Stance stance);
@@ -49,17 +49,17 @@ Stance exchange_stance(Stance stance);
 // Of this thread; nullptr outside of compiled calls.
 const Policy* ambient_policy();
 
-// What error_on_graph_break is in this thread: the ambient policy's value, or outside of compiled calls the value that
-// the next compiled call starts with.
+// error_on_graph_break in this thread: the ambient policy's value, or outside of compiled calls the value that the
+// next compiled call starts with.
 bool error_on_graph_break();
 bool exchange_error_on_graph_break(bool value);
 
-// The function whose frame, when it is next entered in this thread, is left to Python while what it calls is captured;
-// null if none. Borrowed: the caller of the function keeps it.
+// The function whose next frame in this thread runs uncaptured while its callees are captured; null if none. Borrowed:
+// the caller of the function owns it.
 BorrowedRef skipped_function();
 BorrowedRef exchange_skipped_function(BorrowedRef function);
 
-// Where this thread's ambient policy is held.
+// Location of this thread's ambient policy.
 const Policy*& ambient_policy_place();
 
 // Sets the ambient policy for a scope.

@@ -70,7 +70,7 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flagged_count, Py
   return nullptr;
 }
 
-// As functools.update_wrapper does, without importing functools.
+// As functools.update_wrapper, without importing functools.
 void copy_metadata(PolicyFunction* self) {
   Ref own = check(PyDict_New());
   Ref wrapped_dict = Ref::steal(PyObject_GetAttrString(self->function, "__dict__"));
@@ -161,7 +161,7 @@ void destroy(PyObject* object) {
 
 bool binds_as_function(PyObject* function) { return PyFunction_Check(function) || is_policy_function(function); }
 
-// A Python function binds as a method; anything else binds as it would have without the wrapper.
+// A Python function binds as a method; anything else binds as it would without the wrapper.
 PyObject* bind(PyObject* object, PyObject* instance, PyObject* owner) {
   PolicyFunction* self = as_policy_function(object);
   if (binds_as_function(self->function)) {

@@ -1,12 +1,12 @@
-// Code that serves a frame instead of being the program's: backends and what they return, fakes and other functions that are run while
-// tracing, guard filters, log handlers, listeners of events, finalizers of what captures held. It is never captured and runs outside of
-// any policy; a compiled function that it calls is captured as one that plain Python calls.
+// Code that runs on behalf of minidynamo, not of the program: backends and what they return, fakes and other functions
+// called while tracing, guard filters, log handlers, event listeners, finalizers of what captures own. It is never
+// captured and runs without a policy; a compiled function that it calls is captured as if called from eager Python.
 #pragma once
 #include "snapshot/policy.h"
 
 namespace md {
 
-// In this thread, while it lives.
+// In this thread, during its lifetime.
 class ServingCode {
  public:
   ServingCode() : none_(nullptr), errors_outside_(exchange_error_on_graph_break(false)) { ++depth_; }
@@ -21,7 +21,7 @@ class ServingCode {
  private:
   static inline thread_local int depth_ = 0;
   AmbientPolicy none_;
-  bool errors_outside_;  // of the calls that plain Python makes
+  bool errors_outside_;  // value for calls outside of compiled code
 };
 
 }  // namespace md

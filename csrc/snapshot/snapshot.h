@@ -1,8 +1,9 @@
-// What every slot holds when a region is left. Made by the walk, immutable; restore() is in eval_frame/.
-//  1. A recipe says how one value is had; recipes name each other by number, parts may come later (cycles through mutable containers).
-//  2. One value is one recipe, so identity is kept: two slots with one recipe get one object.
-//  3. frames[0] is the frame that runs the region, or one that waited for it (caller_chain.h); the others were inlined into
-//     it, outermost first.
+// The contents of every slot when a region is left. Created by the tracer, immutable; restore() is in eval_frame/.
+// 1. A recipe rematerialises one value; recipes refer to each other by number, also forward
+// (cycles through mutable containers).
+// 2. One value is one recipe, which preserves identity: two slots with the same recipe get the same object.
+// 3. frames[0] is the frame that runs the region, or a suspended caller (caller_chain.h); the others were
+// inlined into it, outermost first.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -47,7 +48,7 @@ inline constexpr RecipeId kNoRecipe = -1;
 struct Recipe {
   RecipeKind kind = RecipeKind::Null;
   int32_t index = 0;               // Output, iterators; Computed: the Computation
-  int32_t writes = 0;              // Output: how often plain code has written its storage in place
+  int32_t writes = 0;              // Output: number of in-place writes to its storage by eager code
   const Source* source = nullptr;  // Source
   Ref object;                      // Constant: an atom, or a code object nested in the captured code
   std::vector<RecipeId> parts;
@@ -62,12 +63,12 @@ struct FrameState {
   const Bytecode* bytecode = nullptr;
   RecipeId function = kNoRecipe;  // inner frames: the function object to enter
   int32_t index = 0;              // the instruction being executed (callers), or at which the region ends (innermost)
-  int64_t executed = -1;  // instructions of the frame that the region goes through before that one; -1: not known
-  // Outermost frame: only slots that changed; inner frames: every set slot. A frame that returns: slots that changed, for
-  // whoever holds its frame object (a traceback, sys._getframe); what is neither unset nor a constant there is left unset.
+  int64_t executed = -1;          // instructions of the frame executed in the region before that one; -1: unknown
+  // Outermost frame: only changed slots; inner frames: every set slot. A frame that returns: changed slots, visible
+  // through its frame object (a traceback, sys._getframe), where only unset slots and constants are restored.
   std::vector<SlotValue> slots;
   std::vector<RecipeId> stack;  // whole value stack, bottom first
-  bool keep_stack = false;      // outermost frame: the stack is as it was at the region's start
+  bool keep_stack = false;      // outermost frame: the stack is unchanged since the region's start
   ContinuationKind continuation = ContinuationKind::None;
   RecipeId continuation_value = kNoRecipe;
   const Policy* policy = nullptr;  // in force in this frame from here on
@@ -80,11 +81,11 @@ struct Effect {
   bool flag = false;
   RecipeId key = kNoRecipe;     // of a dict, or the attribute's name
   int64_t start = 0, stop = 0;  // of a list
-  int count = 0;                // WriteTensor: what the version of the target's storage grows by
-  Location location = {};       // where the program says so; null: nobody asked for it
+  int count = 0;                // WriteTensor: the increment of the target's storage version
+  Location location = {};       // position in the user's code; null if not requested
 };
 
-// A number that follows from sizes and ints at the region's start.
+// A number computed from sizes and ints at the region's start.
 struct SizeNumber {
   DimCode code;
   std::vector<SizePlace> places;  // of the code's symbols
@@ -95,13 +96,14 @@ struct Snapshot {
   std::vector<SizeNumber> sizes;
   std::vector<FrameState> frames;
   std::vector<Effect> effects;
-  std::vector<RecipeId> computed;  // worked out before anything runs, since Python may raise there
-  RecipeId result = kNoRecipe;     // what a region that reached the end returns
-  // Where frames returned that the region left for their callers, innermost first; frames[0] is then a frame that waited.
+  std::vector<RecipeId> computed;  // evaluated before any code runs, since Python may raise there
+  RecipeId result = kNoRecipe;     // the return value of a region that reached the end
+  // Where frames left through the region returned to their callers, innermost first;
+  // frames[0] is then a suspended caller.
   struct ReturnedFrame {
     int index;
-    int64_t executed;              // as of a FrameState
-    std::vector<SlotValue> slots;  // as of a frame that returns
+    int64_t executed;              // as in FrameState
+    std::vector<SlotValue> slots;  // as for a frame that returns
   };
   std::vector<ReturnedFrame> returns;
 };

@@ -14,7 +14,7 @@ namespace md {
 
 namespace {
 
-// Advances an iterator that was just made; its elements are known to exist.
+// Advances a new iterator; its elements are known to exist.
 void advance(PyObject* iterator, int count) {
   for (int i = 0; i < count; ++i) {
     Ref skipped = Ref::steal(PyIter_Next(iterator));
@@ -25,7 +25,7 @@ void advance(PyObject* iterator, int count) {
   }
 }
 
-// Takes the references.
+// Moves the references.
 Ref tuple_of(std::span<Ref> items) {
   Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
   for (size_t i = 0; i < items.size(); ++i)
@@ -33,8 +33,8 @@ Ref tuple_of(std::span<Ref> items) {
   return tuple;
 }
 
-// list, tuple and reversed iterators take their position through __setstate__.
-// Of the next element; -1 for a reversed iterator that has none.
+// list, tuple and reversed iterators take their position through __setstate__: that of the next element; -1 for
+// an exhausted reversed iterator.
 void set_position(PyObject* iterator, int position) {
   Ref number = check(PyLong_FromLong(position));
   static PyObject* const name = PyUnicode_InternFromString("__setstate__");
@@ -69,20 +69,20 @@ Ref make_instance(PyObject* type) {
   return check(make(made, empty, nullptr));
 }
 
-// Empty, as list makes it.
+// Empty, as if created by list().
 Ref make_list(PyObject* type) {
   static PyObject* const empty = PyTuple_New(0);
   return check(PyList_Type.tp_new(reinterpret_cast<PyTypeObject*>(type), empty, nullptr));
 }
 
-// With places for as many as it will hold: an iterator over it notices what is added, not what is put in a place.
+// Created with its final length: iterators over it detect insertions, but not assignments to elements.
 Ref make_deque(PyObject* type, PyObject* maxlen, size_t length) {
   Ref places = check(PyTuple_New(static_cast<Py_ssize_t>(length)));
   for (size_t i = 0; i < length; ++i) PyTuple_SET_ITEM(places.get(), i, Py_NewRef(Py_None));
   return check(PyObject_CallFunctionObjArgs(type, places.get(), maxlen, nullptr));
 }
 
-// In a function's __dict__, whose keys may be no names, or names of descriptors.
+// Stores into a function's __dict__, whose keys may not be valid names, or may be names of descriptors.
 void set_in_dict(PyObject* function, PyObject* key, PyObject* value) {
   check_status(PyDict_SetItem(check(PyObject_GetAttrString(function, "__dict__")), key, value));
 }
@@ -143,13 +143,13 @@ Ref ValueBuilder::build(RecipeId id) {
     return values_[id] = default_tensor_type().wrap(std::move(output));
   }
   Ref made = make(recipe, id);
-  // Making may fill what waits, of which something may have asked for this very value: there is one object.
+  // Building may run the deferred fills, which may have requested this value: it must be created once only.
   if (!values_[id]) values_[id] = std::move(made);
   return values_[id];
 }
 
 Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
-  // Containers that can be part of themselves are made empty here and filled by finish().
+  // Containers that may contain themselves are created empty here and filled by finish().
   switch (recipe.kind) {
     case RecipeKind::List:
       to_fill_.push_back(id);
@@ -158,7 +158,7 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       to_fill_.push_back(id);
       return check(PyDict_New());
     case RecipeKind::TypedList: {
-      // Building a part may fill what is queued.
+      // Building a part may run the deferred fills.
       Ref type = build(recipe.parts[0]), maxlen = build(recipe.parts[1]);
       to_fill_.push_back(id);
       return maxlen ? make_deque(type, maxlen, recipe.parts.size() - 2) : make_list(type);
@@ -186,7 +186,7 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
   }
   std::vector<Ref> parts;
   parts.reserve(recipe.parts.size());
-  // An attribute of a function may hold the function.
+  // An attribute of a function may refer to the function.
   size_t attributes = recipe.kind == RecipeKind::Function ? 2 * static_cast<size_t>(recipe.index) : 0;
   for (size_t i = 0; i + attributes < recipe.parts.size(); ++i) parts.push_back(build(recipe.parts[i]));
   switch (recipe.kind) {
@@ -235,19 +235,19 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
       return result;
     }
     case RecipeKind::BoundMethod:
-      // A class method may be around anything that is called, which nothing binds.
+      // A classmethod may wrap any callable; one that is not a descriptor is not bound.
       if (PyFunction_Check(parts[0].get()) || Py_TYPE(parts[0].get())->tp_descr_get == nullptr)
         return check(PyMethod_New(parts[0], parts[1]));
       if (Py_IS_TYPE(parts[0].get(), &PyClassMethodDescr_Type))
         return check(PyClassMethodDescr_Type.tp_descr_get(parts[0], nullptr, parts[1]));
-      // A C method: its descriptor binds it.
+      // A C method: bound by its descriptor.
       return check(Py_TYPE(parts[0].get())
                        ->tp_descr_get(parts[0], parts[1], reinterpret_cast<PyObject*>(Py_TYPE(parts[1].get()))));
     case RecipeKind::PolicyFunction:
-      finish();  // it copies what the function has now
+      finish();  // it copies the current contents of the function
       return make_policy_function(parts[0], static_cast<PolicyChange>(recipe.index), parts[1].get());
     case RecipeKind::Exception: {
-      finish();  // a group takes what is in its list now
+      finish();  // a group copies the current contents of the list
       std::vector<PyObject*> args;
       for (size_t i = 1; i < parts.size(); ++i) args.push_back(parts[i]);
       return check(PyObject_Vectorcall(parts[0], args.data(), args.size(), nullptr));
@@ -286,7 +286,7 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     }
     case RecipeKind::DictView: {
       static constexpr const char* kMethods[] = {"keys", "values", "items"};
-      // The view of the C class: a subclass may call something else by the name.
+      // The view of the C class: a subclass may override the method.
       PyTypeObject* owner = PyODict_Check(parts[0].get()) ? &PyODict_Type : &PyDict_Type;
       return check(
           PyObject_CallMethod(reinterpret_cast<PyObject*>(owner), kMethods[recipe.index], "O", parts[0].get()));
@@ -298,7 +298,7 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
 
 namespace {
 
-// As type.__new__ turns some functions into methods of another kind.
+// type.__new__ converts some functions to static or class methods.
 Ref as_held_by_class(PyObject* name, const Ref& function) {
   if (PyUnicode_CompareWithASCIIString(name, "__new__") == 0) return check(PyStaticMethod_New(function));
   for (const char* hook : {"__init_subclass__", "__class_getitem__"})
@@ -310,20 +310,21 @@ Ref as_held_by_class(PyObject* name, const Ref& function) {
 
 namespace {
 
-// name, qualified name, bases, metaclass, cell of its names
+// name, qualified name, bases, metaclass, cell of the class dict
 constexpr size_t kClassParts = 5;
 
 }  // namespace
 
-// Without building anything.
+// Whether it is available without building anything.
 bool ValueBuilder::is_there(RecipeId id) const {
   return values_[id] || snapshot_.recipes[id].kind == RecipeKind::Constant;
 }
 
-// type(*parts), where the parts [first, last) are iterators, or are iterated over from here on; with `name` a keyword is True.
+// type(*parts), where parts [first, last) are iterators or are iterated over from here on;
+// `name` is a keyword passed as True.
 Ref ValueBuilder::call_on_iterators(PyTypeObject* type, std::span<const Ref> parts, size_t first, size_t last,
                                     PyObject* name) {
-  finish();  // an object's class may have no __next__ yet
+  finish();  // an object's class may still lack its __next__
   std::vector<Ref> held(parts.begin(), parts.end());
   for (size_t i = first; i < last; ++i) held[i] = held_iterator(held[i]);
   std::vector<PyObject*> args(held.begin(), held.end());
@@ -331,8 +332,9 @@ Ref ValueBuilder::call_on_iterators(PyTypeObject* type, std::span<const Ref> par
   return check(PyObject_Vectorcall(reinterpret_cast<PyObject*>(type), args.data(), held.size(), name));
 }
 
-// type gets the names as the body left them. What they hold was there before the class, though it may have come to hold it since: a
-// class that is asked for meanwhile is made at once, without what is not there yet.
+// Passes type() the names as the class body left them. They refer to values that existed before the class, but that may
+// have come to refer to it since: if such a value needs the class while it is being built, it is created at once,
+// without the values that are not built yet.
 Ref ValueBuilder::make_class(const Recipe& recipe, RecipeId id) {
   const std::vector<RecipeId>& parts = recipe.parts;
   size_t end = kClassParts + 2 * static_cast<size_t>(recipe.index);
@@ -359,7 +361,7 @@ Ref ValueBuilder::make_class(const Recipe& recipe, RecipeId id) {
   return type;
 }
 
-// An object whose __set_name__ is in Python has been told its name while walking.
+// An object with a Python __set_name__ had it called during tracing, so it is not passed to type().
 bool ValueBuilder::is_given_to_type(RecipeId value) {
   if (!is_there(value)) return false;
   static PyObject* const kSetName = PyUnicode_InternFromString("__set_name__");
@@ -367,16 +369,16 @@ bool ValueBuilder::is_given_to_type(RecipeId value) {
   return hook == nullptr || !PyFunction_Check(hook);
 }
 
-// What type was not given, in its place, whatever a descriptor of the metaclass would do with a store; then what the program stored
-// and deleted.
+// Sets the names not passed to type() in place, bypassing descriptors of the metaclass; then applies the
+// program's later stores and deletions.
 void ValueBuilder::fill_class(PyObject* type, const Recipe& recipe, RecipeId id) {
   const std::vector<RecipeId>& parts = recipe.parts;
-  for (size_t k = 0; k < classes_->late.size(); ++k) {  // building may make further classes
+  for (size_t k = 0; k < classes_->late.size(); ++k) {  // building may create further classes
     const LateName late = classes_->late[k];
     if (late.type != id) continue;
     Ref name = build(parts[late.part]), value = build(parts[late.part + 1]);
     if (PyFunction_Check(value.get()))
-      check_status(PyType_Type.tp_setattro(type, name, as_held_by_class(name, value)));  // it may fill a slot
+      check_status(PyType_Type.tp_setattro(type, name, as_held_by_class(name, value)));  // it may fill a type slot
     else
       put_in_class(reinterpret_cast<PyTypeObject*>(type), name, value);
   }
@@ -384,7 +386,7 @@ void ValueBuilder::fill_class(PyObject* type, const Recipe& recipe, RecipeId id)
     check_status(PyType_Type.tp_setattro(type, build(parts[i]), build(parts[i + 1])));
 }
 
-// While its values are made somebody may go over it, who would notice a new key.
+// While its values are being built, someone may iterate over it, and would notice a new key.
 void ValueBuilder::fill_dict(PyObject* dict, const std::vector<RecipeId>& parts, size_t first) {
   if (!iterates_dicts_)
     iterates_dicts_ =
@@ -420,12 +422,12 @@ void ValueBuilder::fill(RecipeId id) {
       return fill_dict(value, parts, 2);
     case RecipeKind::Cell:
       if (recipe.index != 0)
-        build(parts[0]);  // making the class fills it
+        build(parts[0]);  // building the class fills it
       else
         check_status(PyCell_Set(value, build(parts[0])));
       return;
     case RecipeKind::Function: {
-      // The attributes that are kept elsewhere come first, so many; then its __dict__.
+      // The attributes stored outside __dict__ come first, `object` pairs of them; then those of its __dict__.
       size_t first = parts.size() - 2 * static_cast<size_t>(recipe.index);
       size_t dict = first + 2 * PyLong_AsSize_t(recipe.object);
       for (size_t i = first; i < dict; i += 2)
@@ -449,7 +451,8 @@ void ValueBuilder::release() {
 }
 
 void ValueBuilder::finish_queued() {
-  // Filling may build, and so queue, further containers, or finish from inside: each is taken off before it is filled.
+  // Filling may build, and so enqueue, further containers, or call finish() recursively: each
+  // is dequeued before it is filled.
   while (!to_fill_.empty()) {
     RecipeId id = to_fill_.back();
     to_fill_.pop_back();
@@ -457,7 +460,7 @@ void ValueBuilder::finish_queued() {
     fill(id);
     --filling_;
   }
-  // A list has no places beyond what is in it.
+  // A list iterator cannot be positioned beyond the list's current elements.
   if (filling_ > 0) return;
   for (RecipeId id : std::exchange(to_place_, {})) {
     const Recipe& recipe = snapshot_.recipes[id];

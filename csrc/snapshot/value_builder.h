@@ -1,4 +1,4 @@
-// Evaluates recipes at an exit. Sources are all fetched before anything is built; nothing here runs the user's code.
+// Evaluates recipes at an exit. All sources are fetched before anything is built; runs no user code.
 #pragma once
 #include <memory>
 #include <optional>
@@ -14,25 +14,25 @@ namespace md {
 
 class ValueBuilder {
  public:
-  // Fetches what every Source recipe names; throws Error(Internal) if one is gone, with nothing changed.
-  // `memory`: of the region's guards, that were checked just now; may be null.
+  // Fetches all Source recipes; throws Error(Internal) if one is gone, with nothing changed. `memory`: the memo of the
+  // region's guards, checked just now; may be null.
   ValueBuilder(const Snapshot& snapshot, const LocalsView& view, const GuardMemory* memory = nullptr);
 
-  // Whether the sources still give what was fetched.
+  // Whether the sources still yield the objects that were fetched.
   bool is_current() const;
 
-  // Graph outputs; must be called before build when the snapshot has Output recipes. Takes the handles.
+  // Graph outputs; must be called before build() if the snapshot has Output recipes. Moves the handles.
   void set_outputs(std::span<Tensor> outputs);
 
   // The object of a recipe (null for Null). Each recipe is built at most once.
   Ref build(RecipeId id);
-  // The object of a recipe that another builder made.
+  // Reuses the object that another builder created for a recipe.
   void share(RecipeId id, Ref object) { values_[id] = std::move(object); }
-  // Fills the containers made so far. Call after the last build.
+  // Fills the containers created so far. Call after the last build().
   void finish() {
     if (!to_fill_.empty() || !to_place_.empty()) finish_queued();
   }
-  // Lets go of everything fetched and built; what dies may run Python code.
+  // Releases everything fetched and built; objects that die may run Python code.
   void release();
 
  private:
@@ -51,18 +51,18 @@ class ValueBuilder {
   std::span<Tensor> outputs_;
   InlineArray<Ref, 16> values_;  // by recipe, null until built
   std::vector<RecipeId> to_fill_;
-  std::vector<RecipeId> to_place_;  // iterators that are still at their beginning
+  std::vector<RecipeId> to_place_;  // iterators not yet advanced to their position
   int filling_ = 0;
-  std::optional<bool> iterates_dicts_;  // an iterator over a dict is among the recipes; not set: not asked yet
+  std::optional<bool> iterates_dicts_;  // whether any recipe is an iterator over a dict; nullopt: not determined yet
   struct LateName {
     RecipeId type;
-    size_t part;  // of its recipe
+    size_t part;  // index in its recipe
   };
   struct ClassWork {
-    std::vector<RecipeId> in_making;  // of which the names are being built
-    std::vector<LateName> late;       // held by a class that was made without them
+    std::vector<RecipeId> in_making;  // whose names are being built
+    std::vector<LateName> late;       // values of classes that were created without them
   };
-  std::unique_ptr<ClassWork> classes_;  // null: none was made
+  std::unique_ptr<ClassWork> classes_;  // null: no class was created
 };
 
 }  // namespace md
