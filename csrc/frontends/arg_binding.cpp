@@ -10,7 +10,7 @@
 namespace md {
 namespace {
 
-// NumPy's names for parameters, which torch takes as well.
+// NumPy's names for parameters, which torch accepts as well.
 struct ParamAlias {
   std::string_view alias;
   std::string_view name;
@@ -27,7 +27,7 @@ int find_param(const Schema& schema, std::string_view name) {
   return -1;
 }
 
-// Fills `bound` or says why not, into `why` where that is wanted: overloads are tried without making messages.
+// Fills `bound` or fails, with the reason in `why` if requested: overloads are tried without building messages.
 class Binder {
  public:
   Binder(const Schema& schema, std::string* why) : schema_(schema), why_(why) {
@@ -131,7 +131,7 @@ const char* form_words(ValueForm form) {
         "), but expected one of:", expected);
 }
 
-// Kept for each row; an entry is made again when rows have been added since, which may shadow some of its own.
+// Cached per row; recomputed if rows were added since, which may shadow some of its entries.
 struct Overloads {
   std::vector<const OpRow*> rows;
   size_t table_size = 0;
@@ -160,7 +160,7 @@ BoundCall bind_call(const Schema& schema, const std::vector<bool>& positional_is
 }
 
 const std::vector<const OpRow*>& overloads_of(const OpRow& row) {
-  // Under the GIL only; never destroyed.
+  // Requires the GIL; never destroyed.
   static auto* known = new std::unordered_map<const OpRow*, Overloads>;
   Overloads& overloads = (*known)[&row];
   size_t table_size = op_rows().size();

@@ -1,4 +1,4 @@
-// Python objects to an op's arguments and back.
+// Converts Python objects to an op's arguments and back.
 #include <optional>
 #include <string>
 
@@ -46,7 +46,7 @@ const char* type_words(ParamType type) {
   return "";
 }
 
-// What an argument is called in a message, made only when one is needed.
+// The name of an argument in messages, built only when needed.
 struct ArgName {
   const OpRow& row;
   const Param& param;
@@ -61,7 +61,7 @@ struct ArgName {
   raise_wrong_type(name, std::string(value.type()->tp_name));
 }
 
-// The exact type, or the nearest base that is a tensor type: subclasses share their base's layout.
+// By exact type, or else by the nearest base that is a tensor type: subclasses share their base's layout.
 const Tensor* find_tensor(BorrowedRef value) {
   for (PyTypeObject* type = value.type(); type != nullptr; type = type->tp_base) {
     if (const TensorType* tensor_type = find_tensor_type(type)) return &tensor_type->unwrap(value);
@@ -76,7 +76,7 @@ bool is_tensor_list(BorrowedRef sequence) {
          find_tensor(PySequence_Fast_GET_ITEM(sequence.get(), 0)) != nullptr;
 }
 
-// Of an int of more than 64 bits; the classes are torch's.
+// For an int of more than 64 bits; the classes are torch's.
 ErrorKind overflow_kind(const Param& param, bool is_element) {
   if (param.type == ParamType::IntList) return is_element || param.variadic_ints ? ErrorKind::Type : ErrorKind::Value;
   return param.type == ParamType::Int ? ErrorKind::Value : ErrorKind::Overflow;
@@ -155,7 +155,7 @@ Arg int_arg(const ArgName& name, BorrowedRef value) {
   return Scalar(*number);
 }
 
-// Dims may be given as one number, sizes only where they may be given as several arguments too.
+// Dims may be a single number; sizes only if they may also be passed as separate arguments.
 bool takes_one_number(const Param& param) {
   return param.variadic_ints || (param.name != "size" && param.name != "stride" && param.name != "normalized_shape");
 }

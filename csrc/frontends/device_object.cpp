@@ -8,12 +8,12 @@ namespace md {
 namespace {
 
 struct DeviceObject {
-  PyObject_HEAD int index;  // -1: none given
+  PyObject_HEAD int index;  // -1: none
 };
 
 int index_of(PyObject* self) { return reinterpret_cast<DeviceObject*>(self)->index; }
 
-// Whether the text names the CPU; throws Error(Runtime) if not.
+// Parses a CPU device; throws Error(Runtime) for other devices.
 int parse_device(std::string_view text, const std::string& what) {
   if (text == "cpu") return -1;
   if (text == "cpu:0") return 0;
@@ -83,7 +83,7 @@ PyGetSetDef device_getset[] = {
 };
 
 PyTypeObject* make_type() {
-  static PyTypeObject type;  // all zero
+  static PyTypeObject type;  // zero-initialised
   Py_SET_REFCNT(reinterpret_cast<PyObject*>(&type), 1);
   type.tp_name = "minidynamo.device";
   type.tp_basicsize = sizeof(DeviceObject);

@@ -1,4 +1,4 @@
-// minidynamo.device: there is the CPU only, but programs name it.
+// minidynamo.device: only the CPU is supported, but programs name it.
 #pragma once
 #include <string>
 
@@ -7,9 +7,9 @@
 namespace md {
 
 PyTypeObject* device_type();  // lives as long as the process
-BorrowedRef cpu_device();     // the object that x.device gives
-// "cpu" for a device, "cpu", "cpu:0" or None. Throws Error(Runtime) naming any other device, Error(Type) for other objects;
-// `what` begins the message ("zeros(): argument 'device'").
+BorrowedRef cpu_device();     // the object returned by x.device
+// Returns "cpu" for a device, "cpu", "cpu:0" or None. Throws Error(Runtime) naming any other device, Error(Type) for
+// other objects; `what` begins the message ("zeros(): argument 'device'").
 std::string device_from_python(BorrowedRef object, const std::string& what);
 
 }  // namespace md

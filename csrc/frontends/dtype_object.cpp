@@ -57,7 +57,7 @@ struct DTypeObjects {
   PyObject* objects[kDTypeCount];
 };
 
-// Never destroyed: the objects are immortal as far as the process is concerned.
+// Never destroyed: the objects live as long as the process.
 DTypeObjects* make_objects() {
   auto* made = new DTypeObjects;
   check_status(PyType_Ready(&made->type));

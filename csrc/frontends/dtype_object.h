@@ -1,4 +1,4 @@
-// minidynamo.float32 ...: one Python object for each dtype.
+// minidynamo.float32 ...: one Python object per dtype.
 #pragma once
 #include <optional>
 #include <string>

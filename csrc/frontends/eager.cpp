@@ -16,7 +16,7 @@ Tensor cast(const Tensor& tensor, DType dtype) {
   return std::move(run_op(*row, args).at(0));
 }
 
-// The operands of a call; those of ops with more arguments than fit are kept on the heap.
+// The operands of a call; heap allocated if there are more than fit inline.
 class Operands {
  public:
   void push(const PromotionOperand& operand) {
@@ -69,7 +69,7 @@ void for_each_tensor(std::span<const Arg> args, Visit visit) {
   }
 }
 
-// A result that is an argument itself keeps what it has: it is the user's tensor.
+// A result that is itself an argument keeps its requires_grad: it is the user's tensor.
 bool is_an_argument(const Tensor& result, std::span<const Arg> args) {
   bool found = false;
   for_each_tensor(args, [&](const Tensor& tensor) { found = found || is_same(tensor, result); });
@@ -97,7 +97,7 @@ void cast_args(const OpRow& row, std::span<Arg> args) {
 
 namespace {
 
-// zeros(2, requires_grad=True): the parameter is the front end's, whatever grad mode says.
+// zeros(2, requires_grad=True): the parameter belongs to the front end and ignores grad mode.
 void apply_requires_grad_param(const OpRow& row, std::span<const Arg> args, Tensor& result) {
   int param = row.schema.find("requires_grad");
   if (param < 0 || std::get<Scalar>(args[static_cast<size_t>(param)]).as_int() == 0) return;
@@ -126,7 +126,7 @@ std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args) {
 
 namespace {
 
-// Whether promotion leaves tensors of one dtype, and a number beside them, as they are.
+// Whether promotion leaves tensors of this dtype, and a number beside them, unchanged.
 bool keeps_dtype(const OpRow& row, DType dtype) {
   bool to_float = row.promotion == Promotion::TrueDivide || row.promotion == Promotion::FloatUnary;
   return !to_float || is_floating(dtype);

@@ -9,7 +9,7 @@ namespace md {
 bool is_foreign_tensor(BorrowedRef value) {
   static PyObject* const kDlpack = PyUnicode_InternFromString("__dlpack__");
   PyTypeObject* type = value.type();
-  // The built-in types have no such method.
+  // Built-in types have no such method.
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && PyObject_CheckBuffer(value.get()) == 0) return false;
   if (_PyType_Lookup(type, kDlpack) == nullptr) return false;
   for (PyTypeObject* base = type; base != nullptr; base = base->tp_base)

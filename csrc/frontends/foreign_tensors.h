@@ -1,4 +1,4 @@
-// Tensors of other libraries, as arguments: what has __dlpack__ and is no tensor of ours.
+// Tensors of other libraries as arguments: objects with __dlpack__ that are not our tensors.
 #pragma once
 #include <span>
 #include <string>
@@ -8,13 +8,13 @@
 namespace md {
 
 bool is_foreign_tensor(BorrowedRef value);
-// "torch.Tensor": the module and the name.
+// "torch.Tensor": module and name.
 std::string full_type_name(BorrowedRef value);
-// Raises TypeError that names both types and says how one becomes the other.
+// Raises TypeError that names both types and how to convert.
 [[noreturn]] void raise_foreign_tensor(const std::string& op, BorrowedRef value);
-// An argument that must be a tensor is none.
+// Raises because an argument that must be a tensor is not one.
 [[noreturn]] void raise_no_tensor(const std::string& op, const char* argument, BorrowedRef value);
-// The same where one of the values is foreign.
+// Raises the same if one of the values is foreign.
 void refuse_foreign_tensors(const std::string& op, std::span<PyObject* const> values);
 
 }  // namespace md

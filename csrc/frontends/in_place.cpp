@@ -40,7 +40,7 @@ bool has_fake(std::span<const Arg> args) {
 
 bool same_sizes(const TensorSpec& a, const TensorSpec& b) { return same(a.sizes, b.sizes); }
 
-// cumsum_ and cumprod_: a dtype that is asked for is that of the tensor.
+// cumsum_ and cumprod_: an explicit dtype must be the tensor's.
 void check_asked_dtype(const OpRow& row, std::span<const Arg> args, DType target) {
   for (size_t i = 0; i < args.size(); ++i) {
     const DType* asked = std::get_if<DType>(&args[i]);
@@ -50,7 +50,8 @@ void check_asked_dtype(const OpRow& row, std::span<const Arg> args, DType target
   }
 }
 
-// A pointwise result that needs no memory of its own is written where it belongs. False: nothing was done.
+// Computes a pointwise op directly into its destination, without a temporary. Returns false,
+// without side effects, if impossible.
 bool wrote_directly(const OpRow& row, std::span<Arg> args, std::span<const Tensor> targets) {
   if (row.pointwise < 0 || targets.size() != 1 || targets[0]->kind() != TensorKind::Real || has_fake(args))
     return false;
@@ -97,7 +98,7 @@ void apply_in_place(const OpRow& row, std::span<Arg> args) {
 
 namespace {
 
-// zeros(2, out=x) makes what x holds, unless a dtype is asked for.
+// zeros(2, out=x) uses the dtype of x unless one is given.
 void make_as_target(const OpRow& row, std::span<Arg> args, DType target) {
   int param = row.schema.find("dtype");
   if (row.kind != OpKind::Creation || param < 0) return;
@@ -105,7 +106,7 @@ void make_as_target(const OpRow& row, std::span<Arg> args, DType target) {
   if (is_none(dtype)) dtype = target;
 }
 
-// In the target's own memory where there is room, so that its views see what is written.
+// Uses the target's own storage if it is large enough, so that its views see the result.
 Tensor resized(const Tensor& target, const DimVec& sizes) {
   TensorSpec spec = TensorSpec::contiguous(target->dtype(), sizes);
   size_t end = static_cast<size_t>(target->offset() + spec.numel().value()) * item_size(spec.dtype);

@@ -16,7 +16,7 @@ bool is_integer_item(BorrowedRef item) {
          !PySequence_Check(item.get());
 }
 
-// What one item of a key is, made once: tensors and what becomes one are looked at twice.
+// One item of a key, parsed once: tensors, and objects converted to tensors, are needed twice.
 struct Item {
   enum class Kind : uint8_t { Int, Slice, None, Ellipsis, Bool, Tensor } kind;
   BorrowedRef object;
@@ -103,7 +103,7 @@ class IndexParser {
   void add(const Item& item) {
     switch (item.kind) {
       case Item::Kind::Ellipsis:
-        // A second one stands for no dims, as torch has it.
+        // A second ellipsis stands for no dims, as in torch.
         skip(std::exchange(ellipsis_dims_, 0));
         return;
       case Item::Kind::None:
@@ -136,7 +136,7 @@ class IndexParser {
     plan_.dims.push_back(out_dim_ + dims_from_here);
   }
 
-  // A mask stands for the indices of its True elements; one without dims is about a new dim of size one.
+  // A mask stands for the indices of its True elements; a 0-d mask indexes a new dim of size one.
   void add_mask(const Tensor& mask) {
     static const OpRow* const nonzero = find_op("nonzero");
     if (mask->rank() == 0) {
@@ -194,7 +194,7 @@ class IndexParser {
   void push(const char* op, const std::vector<Arg>& parameters) {
     const OpRow* row = find_op(op);
     MD_ASSERT(row != nullptr, op);
-    std::vector<Arg> args(1, Tensor());  // the place of the value that the step before made
+    std::vector<Arg> args(1, Tensor());  // placeholder for the value produced by the previous step
     args.insert(args.end(), parameters.begin(), parameters.end());
     plan_.steps.push_back({row, std::move(args)});
   }
@@ -202,7 +202,7 @@ class IndexParser {
   const TensorSpec& spec_;
   const TensorFromKey& as_tensor_;
   IndexPlan plan_;
-  int in_dim_ = 0;   // next dim of the tensor that is indexed
+  int in_dim_ = 0;   // next dim of the indexed tensor
   int out_dim_ = 0;  // next dim of the value after the steps so far
   int ellipsis_dims_ = 0;
 };

@@ -1,5 +1,4 @@
-// x[key] as a chain of view ops and at most one read by tensors of indices: one parse for eager indexing and for
-// capture.
+// x[key] as a chain of view ops and at most one gather by index tensors: one parse for eager indexing and for capture.
 #pragma once
 #include <functional>
 #include <vector>
@@ -9,14 +8,14 @@
 
 namespace md {
 
-// One view op; args[0] is an undefined Tensor, the place of the value that the step before made.
+// One view op; args[0] is an undefined Tensor, a placeholder for the value of the previous step.
 struct IndexStep {
   const OpRow* row;
   std::vector<Arg> args;
 };
 
-// After the steps, the dims `dims` are indexed by `indices` (int64) together. `mask` is the only index when it is one
-// bool tensor for leading dims: a write of one number needs no indices then.
+// After the steps, the dims `dims` are indexed by `indices` (int64) together. `mask` is set if the only index is one
+// bool tensor for leading dims, so a scalar store can use masked_fill instead of index_put.
 struct IndexPlan {
   std::vector<IndexStep> steps;
   std::vector<Tensor> indices;
@@ -24,13 +23,13 @@ struct IndexPlan {
   Tensor mask;
 };
 
-// Makes a tensor of a list, a nested tuple or an array in a key; may be null: such keys are NotImplemented. It may give a fake of
-// int64 indices, which the plan then holds.
+// Converts a list, a nested tuple or an array in a key to a tensor; may be null: such keys are NotImplemented. It may
+// return a fake of int64 indices, which the plan then contains.
 using TensorFromKey = std::function<Tensor(BorrowedRef)>;
 
 // key: int, slice, None, Ellipsis, bool, a tensor of indices or a mask, a list, or a tuple of them. No steps and no
-// indices: all of the tensor. Throws Error(Index) for too many indices, indices of another type, or a mask of other
-// sizes; Error(Value) for a negative step; Error(NotImplemented) for tensors and bools when as_tensor is null.
+// indices: the whole tensor. Throws Error(Index) for too many indices, indices of another type, or a mask of other
+// sizes; Error(Value) for a negative step; Error(NotImplemented) for tensors and bools if as_tensor is null.
 IndexPlan index_plan(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor);
 
 }  // namespace md

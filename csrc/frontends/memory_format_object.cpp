@@ -16,7 +16,7 @@ PyObject* format_repr(PyObject* self) {
   return PyUnicode_FromFormat("minidynamo.%s", std::string(memory_format_name(self)).c_str());
 }
 
-// copy and pickle find the one object by its name.
+// copy and pickle find the singleton by its name.
 PyObject* format_reduce(PyObject* self, PyObject*) {
   return PyUnicode_FromString(std::string(memory_format_name(self)).c_str());
 }
@@ -27,7 +27,7 @@ PyMethodDef format_methods[] = {
 };
 
 PyTypeObject* make_type() {
-  static PyTypeObject type;  // all zero
+  static PyTypeObject type;  // zero-initialised
   Py_SET_REFCNT(reinterpret_cast<PyObject*>(&type), 1);
   type.tp_name = "minidynamo.memory_format";
   type.tp_basicsize = sizeof(MemoryFormatObject);
@@ -39,7 +39,7 @@ PyTypeObject* make_type() {
   return &type;
 }
 
-// One object for each row of kMemoryFormats, never freed.
+// One object per row of kMemoryFormats, never freed.
 const std::array<PyObject*, kMemoryFormats.size()>& format_objects() {
   static const auto objects = [] {
     std::array<PyObject*, kMemoryFormats.size()> made{};

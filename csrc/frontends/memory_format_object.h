@@ -1,4 +1,4 @@
-// minidynamo.contiguous_format ...: one Python object for each memory format.
+// minidynamo.contiguous_format ...: one Python object per memory format.
 #pragma once
 #include <string_view>
 

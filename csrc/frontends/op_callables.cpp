@@ -5,7 +5,7 @@
 namespace md {
 namespace {
 
-// Lives as long as the process: destroying it would drop references after the interpreter is gone.
+// Lives as long as the process: destroying it would drop references after interpreter shutdown.
 struct OpCallables {
   std::unordered_map<PyObject*, const OpRow*> rows;
   std::unordered_map<PyObject*, const OpRow*> in_place_rows;

@@ -34,7 +34,7 @@ std::optional<DType> promote_optional(std::optional<DType> a, std::optional<DTyp
   return promote_types(*a, *b);
 }
 
-// A group with precedence keeps its dtype unless the other group is of a higher category.
+// The group with precedence determines the dtype unless the other group is of a higher category.
 std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> lower) {
   if (!higher || !lower) return higher ? higher : lower;
   return category(*lower) > category(*higher) ? promote_types(*higher, *lower) : higher;
@@ -54,7 +54,7 @@ void require_same(const OpRow& op, std::span<const PromotionOperand> operands) {
 
 }  // namespace
 
-// sub, in torch's words.
+// sub, with torch's message.
 static void refuse_bools(const OpRow& op, std::span<const PromotionOperand> operands) {
   int bools = 0, all = 0;
   for (const PromotionOperand& operand : operands) {

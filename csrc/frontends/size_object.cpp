@@ -5,7 +5,7 @@
 namespace md {
 namespace {
 
-// Adopts the items of an exact tuple.
+// Takes the items of an exact tuple.
 Ref size_from_tuple(BorrowedRef tuple) {
   Py_ssize_t length = PyTuple_GET_SIZE(tuple.get());
   Ref size = check(pv_new_tuple(size_type(), length));
@@ -15,7 +15,7 @@ Ref size_from_tuple(BorrowedRef tuple) {
   return size;
 }
 
-// Whatever a tuple operation gives, as a Size.
+// Converts the result of a tuple operation to a Size.
 PyObject* wrap_tuple(PyObject* tuple) {
   if (tuple == nullptr || !PyTuple_CheckExact(tuple)) return tuple;
   Ref owned = Ref::steal(tuple);
@@ -57,7 +57,7 @@ PyObject* size_numel(PyObject* self, PyObject*) {
   return count.release();
 }
 
-// A number slot, so that a plain tuple on the left gives a Size as well.
+// A number slot, so that tuple + Size is a Size as well.
 PyObject* size_add(PyObject* a, PyObject* b) {
   if (!PyTuple_Check(a) || !PyTuple_Check(b)) return Py_NewRef(Py_NotImplemented);
   return wrap_tuple(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
@@ -87,7 +87,7 @@ PyTypeObject* make_type() {
   size_as_number.nb_add = size_add;
   size_as_sequence.sq_repeat = size_repeat;
   size_as_mapping.mp_subscript = size_subscript;
-  static PyTypeObject type;  // all zero
+  static PyTypeObject type;  // zero-initialised
   Py_SET_REFCNT(reinterpret_cast<PyObject*>(&type), 1);
   type.tp_name = "minidynamo.Size";
   type.tp_base = &PyTuple_Type;

@@ -1,4 +1,4 @@
-// minidynamo.Size: a tuple of ints with numel(), what x.shape gives.
+// minidynamo.Size: a tuple of ints with numel(), the type of x.shape.
 #pragma once
 #include <span>
 

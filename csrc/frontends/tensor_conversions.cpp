@@ -40,7 +40,7 @@ void set_dtype(Conversion& conversion, BorrowedRef value) {
 
 void set_device(BorrowedRef value) { device_from_python(value, "to(): argument 'device'"); }
 
-// The first positional value says which form it is. Returns how many positional values belong to the form.
+// The first positional value determines the form. Returns how many positional values belong to it.
 size_t read_target(Conversion& conversion, std::span<PyObject* const> positional) {
   if (positional.empty()) return 0;
   BorrowedRef first = positional[0];

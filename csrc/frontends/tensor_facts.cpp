@@ -25,7 +25,7 @@ void require_no_args(const char* name, Args args, PyObject* kw_names) {
   }
 }
 
-// args: positional values, then one for each keyword. None counts as left out.
+// args: positional values, then keyword values. None counts as omitted.
 std::optional<int64_t> optional_dim(const char* name, Args args, PyObject* kw_names) {
   size_t keywords = kw_names == nullptr ? 0 : PyTuple_GET_SIZE(kw_names);
   for (size_t i = 0; i < keywords; ++i) {
