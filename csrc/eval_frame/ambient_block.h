@@ -1,4 +1,4 @@
-// A stretch of a thread's run in which the functions that are called are captured, without a compiled function around them.
+// A scope in which the functions called on this thread are captured, without a compiled function around them.
 #pragma once
 #include <memory>
 
@@ -9,7 +9,7 @@
 
 namespace md {
 
-// Ended in the thread that made it, in reverse order of making.
+// Must be destroyed on the thread that created it, in reverse order of creation.
 class AmbientBlock {
  public:
   explicit AmbientBlock(const CompileOptions& options)

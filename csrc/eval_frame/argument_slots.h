@@ -1,4 +1,4 @@
-// A call's arguments laid out as the slots that the function's frame would have at its first instruction.
+// Lays out a call's arguments as the slots that the function's frame would have at its first instruction.
 #pragma once
 #include <array>
 #include <vector>
@@ -14,10 +14,11 @@ class ArgumentSlots {
   ArgumentSlots(PyFunctionObject* function, PyObject* const* args, Py_ssize_t count, PyObject* keyword_names);
   ArgumentSlots(const ArgumentSlots&) = delete;
 
-  // False: the arguments do not fit the parameters; the call itself raises the TypeError.
+  // False if the arguments do not match the parameters; the call itself then raises the TypeError.
   bool bound() const { return bound_; }
   LocalsView view() const { return {slots_, slot_count_, reinterpret_cast<PyObject*>(function_)}; }
-  // Of the call's frame, entered: its *args and **kwargs are made anew, and a region may hold, or have written to, those here.
+  // Stores *args and **kwargs into the entered frame of the call: Python created new ones for it, but a region may own,
+  // or have written to, those created here.
   void put_made(LiveFrame& frame) const;
 
  private:
@@ -30,7 +31,7 @@ class ArgumentSlots {
   PyFunctionObject* function_;
   PyCodeObject* code_;
   int slot_count_;
-  PyObject** slots_;  // borrowed: arguments live as long as the call, what is made here in rest_ and keywords_
+  PyObject** slots_;  // borrowed from the caller, or from rest_ and keywords_
   std::array<PyObject*, kInline> inline_;
   std::vector<PyObject*> heap_;
   Ref rest_, keywords_;

@@ -43,7 +43,7 @@ void let_go_of_backend(uint64_t number) {
   if (found == held_backends().end() || --found->second.users > 0) return;
   BackendIdentity last = std::move(found->second.identity);
   held_backends().erase(found);
-  // Another one with this filter, or the next isolated one, has another number.
+  // A later backend with this filter, or another isolated one, gets a new number.
   if (last.isolated || last.guard_filter) CodeCache::drop_backend_soon(number);
 }
 
@@ -56,7 +56,7 @@ std::shared_ptr<const Plan> plan_for(const Policy* policy, const std::shared_ptr
                                      const std::vector<Ref>& example_inputs) {
   auto found = held_backends().find(policy->backend);
   MD_ASSERT(found != held_backends().end(), "the backend of a policy is gone");
-  Ref backend = found->second.identity.backend;  // a callable may be the last user of itself
+  Ref backend = found->second.identity.backend;  // the call may release the last user of the backend
   return plan_from_backend(backend.get(), graph, example_inputs);
 }
 

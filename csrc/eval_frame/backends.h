@@ -1,4 +1,4 @@
-// The backends of compiled functions: what a number in Policy::backend stands for, and the plan that it makes of a graph. GIL held.
+// Backends of compiled functions: maps Policy::backend to a backend, and makes its plans of graphs. Requires the GIL.
 #pragma once
 #include <memory>
 #include <vector>
@@ -10,26 +10,26 @@
 
 namespace md {
 
-// A backend, and what else tells apart what is captured for it.
+// A backend, and everything else that separates the captures made for it from others.
 struct BackendIdentity {
   Ref backend;            // the str "onednn" or "eager", or a callable(gm, example_inputs) -> callable
-  Ref guard_filter;       // null: none
-  bool isolated = false;  // shares its captures with no other compiled function
+  Ref guard_filter;       // null if there is none
+  bool isolated = false;  // shares no captures with other compiled functions
 };
 
-// The number of such a one: that of a compiled function that lives and has the same, or a new one.
+// Returns the number of a live compiled function with an equal identity, or a new number.
 uint64_t backend_number(const BackendIdentity& identity);
-// A compiled function with this number lives from here on, until it lets go of it.
+// Registers a live compiled function with this number, until let_go_of_backend().
 void hold_backend(uint64_t number, BackendIdentity identity);
 void let_go_of_backend(uint64_t number);
 
-BorrowedRef guard_filter_of(const Policy* policy);  // null: none
+BorrowedRef guard_filter_of(const Policy* policy);  // null if there is none
 
-// The plan of the graph by the policy's backend; example_inputs are Python objects in graph input order.
+// Makes the plan of the graph with the policy's backend; example_inputs are Python objects in graph input order.
 std::shared_ptr<const Plan> plan_for(const Policy* policy, const std::shared_ptr<Graph>& graph,
                                      const std::vector<Ref>& example_inputs);
-// The same for a backend. A str needs no Python; a callable's plan is made by the host.
-// PythonError is minidynamo._dynamo.exc.BackendCompilerFailed when a callable raises or returns what cannot be called.
+// The same for a given backend. A str needs no Python; the plan of a callable is made by the host. Throws PythonError
+// with minidynamo._dynamo.exc.BackendCompilerFailed set if a callable raises or returns something not callable.
 std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
                                               const std::vector<Ref>& example_inputs);
 

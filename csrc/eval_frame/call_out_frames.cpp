@@ -9,7 +9,7 @@ namespace md {
 
 namespace {
 
-// A function that makes frames of the code; its free variables are empty.
+// A function whose calls create frames of the code; its free variables are empty cells.
 Ref function_like(BorrowedRef model, PyCodeObject* code) {
   Ref function = check(PyFunction_New(reinterpret_cast<PyObject*>(code),
                                       reinterpret_cast<PyFunctionObject*>(model.get())->func_globals));
@@ -20,7 +20,7 @@ Ref function_like(BorrowedRef model, PyCodeObject* code) {
   return function;
 }
 
-// The function whose frame it is; null: none can be made.
+// The function that owns the frame; null if no frame can be created.
 Ref function_of(const CallOutFrame& frame, const LocalsView& view) {
   Ref function = frame.function != nullptr ? fetch(frame.function, view)
                  : frame.made_here         ? Ref::share(view.function)
@@ -31,7 +31,7 @@ Ref function_of(const CallOutFrame& frame, const LocalsView& view) {
   return same_code ? std::move(function) : Ref();
 }
 
-// The arguments only served to make the frame.
+// The arguments were only needed to create the frame.
 void clear_locals(LiveFrame& frame) {
   for (int slot = 0; slot < frame.bytecode().slot_count(); ++slot) {
     SlotKind kind = frame.bytecode().slot_kind(slot);
@@ -44,10 +44,10 @@ bool is_local(LiveFrame& frame, int slot) { return frame.bytecode().slot_kind(sl
 
 bool holds_cell(LiveFrame& frame, int slot) { return frame.get(slot) && PyCell_Check(frame.get(slot).get()); }
 
-// Of a frame that was made here, with cells of its own.
+// Of a frame created here, with cells of its own.
 void set_locals(LiveFrame& frame, const std::vector<LocalValue>& values) {
   for (const auto& [slot, value] : values) {
-    bool is_cell = value && PyCell_Check(value.get());  // one that exists, which a function of the region's has
+    bool is_cell = value && PyCell_Check(value.get());  // an existing cell, shared with a function of the region
     if (is_local(frame, slot) || is_cell) {
       frame.put(slot, value);
     } else if (holds_cell(frame, slot)) {
@@ -56,7 +56,7 @@ void set_locals(LiveFrame& frame, const std::vector<LocalValue>& values) {
   }
 }
 
-// The locals of the region's own frame for a time: the region goes on from what they were.
+// Temporarily sets the locals of the region's own frame; the region continues with the previous ones.
 class ShownLocals {
  public:
   ShownLocals(LiveFrame& frame, const std::vector<LocalValue>& values) : frame_(frame) {
@@ -93,7 +93,8 @@ void show(LiveFrame& frame, int index) {
   frame.set_current_unit(frame.instruction().lasti);
 }
 
-// A function that never returns is left by an exception at its start, where nothing handles it; the result is null then as well.
+// A function that never returns is left by raising at its start, where no handler is
+// active; then the result is null too.
 PyObject* leave(LiveFrame& frame, int return_index) {
   frame.set_index(std::max(return_index, 0));
   if (return_index < 0) {
@@ -123,7 +124,7 @@ FrameLocals build_locals(const CallOutSite& site, ValueBuilder& builder) {
 }
 
 void LinkedCall::run(const Call& call) {
-  // What is entered here belongs to no compiled call.
+  // Frames entered here belong to no compiled call.
   AmbientPolicy none(nullptr);
   show(root_, site_.frames.front().index);
   ShownLocals shown(root_, locals_.front());
@@ -131,7 +132,7 @@ void LinkedCall::run(const Call& call) {
   if (error_) set_raised(std::move(error_));
 }
 
-// The frames of a snapshot pass the exception on, not these.
+// The exception propagates through the frames of a snapshot, not through these.
 bool LinkedCall::run_from(size_t level, const Call& call) {
   bool done = link(level, call);
   if (done || !site_.failure || level != std::min(site_.failure->frames.size(), deepest_)) return done;

@@ -1,5 +1,6 @@
-// The user's frames while a region calls Python code: those that were inlined are made and linked for the time of the call.
-// They have the right function, line, globals and locals. What the operator does to a container that the region made, it does to a copy.
+// The user's frames during a host call: inlined frames are created and linked for the duration of the call,
+// with the right function, line, globals and locals. Containers created by the region are replaced by copies,
+// so the operator modifies the copy.
 #pragma once
 #include "cpython/errors.h"
 #include "eval_frame/live_frame.h"
@@ -14,15 +15,16 @@ struct LocalValue {
   Ref value;
 };
 
-// What the frames of a site hold, outermost first.
+// Locals of the frames of a site, outermost first.
 using FrameLocals = std::vector<std::vector<LocalValue>>;
 
-// The functions whose frames a site has, null where no frame can be made; the first is the region's own, which is entered.
+// The functions of a site's frames, null where no frame can be created; the first is that of the region's own
+// frame, which is entered already.
 std::vector<Ref> functions_of(const CallOutSite& site, const LocalsView& view);
 FrameLocals build_locals(const CallOutSite& site, ValueBuilder& builder);
 
-// Runs `call` with the frames of the site linked. If it gave false, then by the exception that it has set, which is set afterwards;
-// where the site has a snapshot its frames have no part in the traceback yet.
+// Runs `call` with the frames of the site linked. `call` returns false with an exception set, which is set afterwards
+// too; if the site has a snapshot, its frames are not in the traceback yet.
 class LinkedCall {
  public:
   using Call = std::function<bool(size_t linked)>;
@@ -37,13 +39,13 @@ class LinkedCall {
   const CallOutSite& site_;
   const std::vector<Ref>& functions_;
   const FrameLocals& locals_;
-  size_t deepest_ = 0;  // frames that are linked while the call runs
+  size_t deepest_ = 0;  // number of frames linked while the call runs
   Ref error_;
 };
 
 class LinkedFrames : public CallOutFrames {
  public:
-  // The root frame is entered; its position shows the call from then on. All must outlive this.
+  // The root frame must be entered; its position shows the call from then on. All arguments must outlive this.
   LinkedFrames(LiveFrame& root, const CapturedRegion& region, const LocalsView& view)
       : root_(root), region_(region), view_(view) {}
   uint64_t walk() const override { return region_.walk; }

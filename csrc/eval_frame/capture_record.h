@@ -1,4 +1,4 @@
-// What is kept of a capture for who asks what was captured while a call ran: explain().
+// Records of captures made during a call, for explain().
 #pragma once
 #include "base/recording.h"
 #include "bytecode/bytecode.h"
@@ -8,7 +8,7 @@
 namespace md {
 
 struct CaptureRecord {
-  Ref code;  // keeps the bytecode
+  Ref code;  // keeps the bytecode alive
   const Bytecode* bytecode;
   RegionEntryPtr entry;
 };

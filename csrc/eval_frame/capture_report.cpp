@@ -29,7 +29,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// The middle one of a few runs, in microseconds.
+// The median of a few runs, in microseconds.
 double check_latency(const GuardSet& guards, const LocalsView& view) {
   constexpr int kRuns = 5;
   std::vector<int64_t> times;
@@ -88,13 +88,13 @@ CaptureReport::CaptureReport(const RegionPlace& place, CaptureId id, int known) 
 
 CaptureReport::~CaptureReport() {
   if (is_done_) return;
-  // An exception is on its way, of Python's or of C++.
+  // An exception, of Python or C++, is propagating.
   ErrorAside aside;
   try {
     tell_step("Step 1: failed to capture ");
     if (events_wanted())
       emit_event(EventKind::capture_end, id_, place_facts(place_).add("outcome", "error").add("ops", 0));
-  } catch (...) {  // nothing to tell it with
+  } catch (...) {  // cannot be reported
   }
 }
 

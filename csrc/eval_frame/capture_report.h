@@ -1,4 +1,4 @@
-// What is told of a capture while it is made: the logs and the events.
+// Reports a capture while it is made, to logs and events.
 #pragma once
 #include <string>
 
@@ -10,14 +10,14 @@ namespace md {
 
 std::string place_name(const RegionPlace& place);  // f (file.py:3)
 
-// Tells of the start, and of the end when it goes: how it went, or that it failed.
+// Reports the start, and on destruction the end: the outcome, or that it failed.
 class CaptureReport {
  public:
   CaptureReport(const RegionPlace& place, CaptureId id, int known);
   ~CaptureReport();
   CaptureReport(const CaptureReport&) = delete;
 
-  void walked();  // the walk is done, the plan is next
+  void walked();  // tracing is done, lowering is next
   void graph_break(const GraphBreak& found, bool raised);
   // The entry is in the cache, its guards sealed.
   void captured(const RegionEntry& entry);
@@ -34,7 +34,7 @@ class CaptureReport {
   bool is_done_ = false;
 };
 
-// JSON of the place that a record is about: function, file, line, start_line.
+// JSON of the place of a record: function, file, line, start_line.
 JsonObject place_facts(const RegionPlace& place);
 
 }  // namespace md

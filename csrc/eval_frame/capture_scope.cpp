@@ -17,8 +17,8 @@ std::vector<std::string>& skipped_folders() {
   return *folders;
 }
 
-// The part of a path that begins with an installed package's name, empty if it is in none. Packages live inside the standard
-// library's folder but are not part of it.
+// The part of a path that starts with the name of an installed package, empty if there is none. Packages are inside the
+// standard library's folder but are not part of it.
 std::string_view inside_packages(std::string_view path) {
   for (std::string_view folder : {"/site-packages/", "/dist-packages/"})
     if (size_t at = path.rfind(folder); at != std::string_view::npos) return path.substr(at + folder.size());
@@ -76,7 +76,7 @@ const CodeExtra& attached_decisions() {
 
 void reserve_place_of_decisions() { attached_decisions(); }
 
-// Decided once for a code object: every Python call that is reached while a compiled frame runs asks this.
+// Cached per code object: it is needed for every Python call made by a compiled frame.
 bool may_be_root(PyCodeObject* code) {
   static char yes, no;
   void* decision = attached_decisions().get(code);

@@ -25,7 +25,7 @@ Waiting& waiting() {
 
 uint32_t forks = 0;
 
-// Not 0. Another one in a child of a fork, where the threads of the parent are gone and end no turn.
+// Never 0. Different in a forked child, where the threads of the parent no longer exist and so end no capture.
 uint64_t this_thread() {
   static const int watched = pthread_atfork(nullptr, nullptr, [] { ++forks; });
   static std::atomic<uint32_t> next{0};
@@ -34,7 +34,7 @@ uint64_t this_thread() {
   return static_cast<uint64_t>(forks) << 32 | number;
 }
 
-// The mutex is never held by one who waits for the GIL.
+// The mutex is never held while waiting for the GIL.
 template <typename IsFree>
 void wait_without_gil(IsFree is_free) {
   PyThreadState* state = PyEval_SaveThread();

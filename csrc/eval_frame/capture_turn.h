@@ -1,4 +1,4 @@
-// One thread at a time captures a code object: others that ask for it wait, and find what the first one made.
+// A lock per code object for capturing it: other threads wait, and find what the first one captured.
 #pragma once
 #include "eval_frame/code_cache.h"
 
@@ -6,14 +6,14 @@ namespace md {
 
 class CaptureTurn {
  public:
-  // Waits, without the GIL, while another thread has the turn; throws PythonError when a signal handler raises. A thread
-  // that has it already goes on.
+  // Waits, without the GIL, while another thread holds the lock; throws PythonError if a
+  // signal handler raises. Recursive.
   explicit CaptureTurn(CodeCache& cache);
   ~CaptureTurn();
   CaptureTurn(const CaptureTurn&) = delete;
-  // False: the other thread did not end in good time, because it may wait for this one.
+  // False if the other thread did not finish in time, perhaps because it waits for this one.
   bool is_ours() const { return ours_; }
-  // There may be a new entry.
+  // Whether there may be a new entry.
   bool waited() const { return waited_; }
 
  private:

@@ -14,7 +14,7 @@ namespace md {
 
 namespace {
 
-// The loosest of the floats that the region computes with: Python numbers may come from any.
+// The largest rounding tolerance of any float dtype in the graph: Python numbers may be computed from any.
 double number_tolerance(const Graph& graph) {
   double tolerance = 0;
   for (const auto& node : graph.nodes())
@@ -39,7 +39,7 @@ bool makes_finalized(const Snapshot& snapshot, ValueBuilder& builder) {
   });
 }
 
-// A function or another descriptor, and what is to be its self, as one bound method; null: something else.
+// A function or other descriptor and its self as a bound method; null for anything else.
 Ref bound(const Ref& callable, const Ref& self) {
   descrgetfunc get = callable.type()->tp_descr_get;
   if (get == nullptr) return nullptr;
@@ -48,7 +48,7 @@ Ref bound(const Ref& callable, const Ref& self) {
   return method;
 }
 
-// What is to be called may lie on the stack as a bound method beside NULL, or as its two parts.
+// The callable on the stack may be a bound method next to NULL, or its two parts: makes both sides alike.
 void bind_alike(std::vector<Ref>& a, std::vector<Ref>& b) {
   constexpr size_t kNull = kNullAfterCallable ? 1 : 0, kCallable = 1 - kNull;
   for (size_t at = 0; at + 1 < a.size(); ++at) {
@@ -62,7 +62,7 @@ void bind_alike(std::vector<Ref>& a, std::vector<Ref>& b) {
   }
 }
 
-// By node: whether elements of its results may be whatever was in memory.
+// By node: whether elements of its results may be uninitialised memory.
 std::vector<bool> undefined_nodes(const Graph& graph) {
   std::vector<bool> undefined(graph.nodes().size());
   for (const auto& node : graph.nodes()) {
@@ -75,7 +75,7 @@ std::vector<bool> undefined_nodes(const Graph& graph) {
   return undefined;
 }
 
-// By node: the loosest of the floats that ops on the way to it give.
+// By node: the largest rounding tolerance of the ops that contribute to it.
 std::vector<double> node_tolerances(const Graph& graph) {
   std::vector<double> tolerances(graph.nodes().size());
   for (const auto& node : graph.nodes()) {
@@ -91,7 +91,8 @@ std::vector<double> node_tolerances(const Graph& graph) {
   return tolerances;
 }
 
-// Whether Python's own call makes each inner frame that the region ends in, and leaves below its operands what the snapshot says.
+// Whether Python creates each inner frame in which the region ends by an ordinary call, with the stack below
+// the operands as in the snapshot.
 bool may_follow(const Snapshot& snapshot) {
   for (size_t level = 1; level < snapshot.frames.size(); ++level) {
     const FrameState &caller = snapshot.frames[level - 1], &inner = snapshot.frames[level];
@@ -189,7 +190,7 @@ void CaptureCheck::go_to_caller(const Policy* policy) {
 BorrowedRef CaptureCheck::inner_function(const LiveFrame& caller) const {
   BorrowedRef captured = inner_image().function;
   if (comparison_.is_known(captured)) return comparison_.python_of(captured);
-  // The region has made it: it is among the operands.
+  // Created by the region: it is among the operands.
   PyObject* code = PyFunction_GET_CODE(captured.get());
   for (int distance = 1; distance <= caller.depth(); ++distance) {
     PyObject* operand = caller.peek(distance);

@@ -1,8 +1,9 @@
-// config.check_captures: what a region's plan gives, held back, against what plain Python comes to from the region's first instruction on.
-//  1. The plan runs. What leaving the region would write is built, and not written; memory and random numbers are put back.
-//  2. The driver executes the frame instruction by instruction (checked_run.cpp), what it calls in plain Python, until the exit. Frames that
-//     wait for this one follow, each to its own place.
-//  3. There both are compared, and Python's state goes on.
+// config.check_captures: compares the result of a region's plan, held back, with eager execution from
+// the region's first instruction.
+// 1. The plan runs. What leaving the region would write is built but not written; memory and random state are restored.
+// 2. The driver executes the frame instruction by instruction (checked_run.cpp), with its callees uncompiled, up to the
+// exit. Suspended callers follow, each to its own position.
+// 3. There both states are compared, and execution continues with Python's.
 #pragma once
 #include <array>
 #include <memory>
@@ -40,7 +41,8 @@ struct CheckCounts {
 CheckCounts& check_counts();
 void count_uncompared(Uncompared reason);
 
-// While one lives this thread runs plain Python that stands for captured code: what asks whether it is captured is told so.
+// During its lifetime this thread runs eager Python in place of captured code: queries
+// whether code is captured answer yes.
 class CheckedPython {
  public:
   CheckedPython() { ++depth_; }
@@ -52,55 +54,57 @@ class CheckedPython {
   static inline thread_local int depth_ = 0;
 };
 
-// The same policy, under which nothing is captured.
+// The same policy with capturing disabled.
 const Policy* plain_policy(const Policy* policy);
 
 class CaptureCheck {
  public:
-  // Why the region cannot be compared; nothing: it can.
+  // Why the region cannot be compared; nullopt if it can.
   static std::optional<Uncompared> refusal(RegionRun& run);
-  // Runs the plan. Null: it failed and nothing is visible. frames: the region's own, entered, and those that wait for it, innermost first.
+  // Runs the plan. Returns null if it failed without visible effects. frames: the region's own, entered, and its
+  // suspended callers, innermost first.
   static std::unique_ptr<CaptureCheck> start(RegionRun& run, std::span<LiveFrame* const> frames);
 
   const RegionEntryPtr& entry() const { return entry_; }
   const CapturedRegion& region() const { return entry_->region; }
-  // Under which the frame's instructions are executed; programs change it.
+  // Policy for executing the frame's instructions; programs may change it.
   const Policy* policy() const { return policy_; }
   void set_policy(const Policy* policy) { policy_ = policy; }
 
-  // Why Python may come to another place although nothing is wrong: an output of the region may have raised.
+  // A legitimate reason why Python may reach another place: deferred I/O of the region may have raised.
   std::optional<Uncompared> excuse() const {
     return region().outputs.empty() ? std::nullopt : std::optional(Uncompared::output_raised);
   }
 
   bool is_at_stop() const { return left_ <= 0; }
   void count_step() { --left_; }
-  // The frame stands where it is to be.
+  // Whether the frame is at its expected position.
   bool stands_right(const LiveFrame& frame) const { return frame.index() == stop(); }
-  // Whether this frame returns there to one that waits.
+  // Whether this frame returns there to a suspended caller.
   bool returns_here() const { return returned_ < region().snapshot.returns.size(); }
-  // The next frame goes on, under this policy.
+  // Continues with the next frame, under this policy.
   void go_to_caller(const Policy* policy);
-  // Whether the region ends in a function that this frame calls at its stop.
+  // Whether the region ends in a function called by this frame at its stop.
   bool ends_inside() const { return !returns_here() && level_ + 1 < region().snapshot.frames.size(); }
-  bool is_inside() const { return level_ > 0; }  // of one that was entered
+  bool is_inside() const { return level_ > 0; }  // in a frame that was entered
   const FrameImage& inner_image() const { return held_.images[level_ + 1]; }
-  // Python's own function for it; null: not to be found.
+  // The function that Python calls for it; null if not found.
   BorrowedRef inner_function(const LiveFrame& caller) const;
-  // How many values there are on the stack below those that the call takes.
+  // Number of values on the stack below the operands of the call.
   int depth_at_stop(const LiveFrame& frame) const;
   void go_inside(const LiveFrame& inner);
   BorrowedRef continuation_value(size_t level) const { return held_.images[level].continuation_value; }
-  // What stands for a value of the snapshot, or for the parts of a tuple.
+  // The counterpart of a value in the snapshot, or of the parts of a tuple.
   Ref python_value(BorrowedRef captured) const;
 
-  // At the exit: the frames of the snapshot, outermost first, and how much of each one's stack there is below what its call takes.
+  // At the exit: the frames of the snapshot, outermost first, and the depth of each stack
+  // below the operands of its call.
   struct Standing {
     LiveFrame* frame;
     int depth;
   };
   bool compare(std::span<const Standing> frames);
-  // Sets CaptureMismatch: the difference that compare() found, or that Python did not reach the exit, and why.
+  // Raises CaptureMismatch: the difference found by compare(), or that Python did not reach the exit, and why.
   void raise_mismatch(const LiveFrame& frame);
   void raise_not_reached(const LiveFrame& frame, const std::string& what, Ref cause);
 
@@ -123,10 +127,10 @@ class CaptureCheck {
   ValueComparison comparison_;
   PredictedState predicted_;
   RandomState drawn_;
-  std::vector<Start> starts_;  // the region's own frame and those that wait for it
-  size_t returned_ = 0;        // frames that have returned
-  size_t level_ = 0;           // of the snapshot's frames: the one that runs
-  int64_t left_ = 0;           // instructions of it
+  std::vector<Start> starts_;  // the region's own frame and its suspended callers
+  size_t returned_ = 0;        // number of frames that have returned
+  size_t level_ = 0;           // index of the running frame among the snapshot's
+  int64_t left_ = 0;           // instructions left to execute in it
 };
 
 }  // namespace md

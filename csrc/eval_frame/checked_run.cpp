@@ -1,4 +1,4 @@
-// A frame under config.check_captures: the driver executes it in plain Python as far as the region goes.
+// A frame under config.check_captures: the driver executes it eagerly as far as the region extends.
 #include "base/config.h"
 #include "cpython/errors.h"
 #include "eval_frame/concrete.h"
@@ -11,7 +11,7 @@ namespace md {
 
 namespace {
 
-// What happens to a program whatever is captured of it.
+// Exceptions that can occur however the program is captured.
 bool is_from_outside(BorrowedRef error) {
   for (PyObject* type : {PyExc_RecursionError, PyExc_MemoryError, PyExc_KeyboardInterrupt, PyExc_SystemExit})
     if (PyErr_GivenExceptionMatches(error, type) != 0) return true;
@@ -69,7 +69,7 @@ FrameDriver::Advance FrameDriver::give_up_check(Uncompared reason, HandOver why)
   return hand_over_here(why);
 }
 
-// The exception leaves the frame; the region's exit does not say so.
+// The exception leaves the frame, which the region's exit does not do.
 FrameDriver::Advance FrameDriver::raise_checked() {
   Ref error = take_raised();
   std::optional<Uncompared> excuse = check_->excuse();
@@ -95,7 +95,7 @@ FrameDriver::Advance FrameDriver::fail_check(const std::string& what, Ref cause)
   return raise_mismatch();
 }
 
-// Handlers of the program run, and cannot end it.
+// The program's handlers run, but cannot catch it for good.
 FrameDriver::Advance FrameDriver::raise_mismatch() {
   bool is_inside = check_->is_inside();
   check_.reset();
@@ -104,7 +104,7 @@ FrameDriver::Advance FrameDriver::raise_mismatch() {
   set_raised(std::move(error));
   frame_.set_current_unit(frame_.instruction().lasti);
   if (!is_inside) return handle_raise();
-  // No region may start in a frame whose caller waits in C.
+  // No region may start in a frame whose caller is in C.
   result_ = leave_by_throw(frame_);
   return Advance::Left;
 }
@@ -168,7 +168,7 @@ void FrameDriver::give_up_frames(size_t count) {
   check_.reset();
 }
 
-// By a return: whoever called the frame in C has nothing more to do than to take the result.
+// Leaves by returning: the C code that called the frame only needs a result.
 FrameDriver::Advance FrameDriver::leave_early() {
   const Bytecode& code = frame_.bytecode();
   frame_.drop_to(0);
@@ -185,7 +185,7 @@ FrameDriver::Advance FrameDriver::leave_early() {
 FrameDriver::Advance FrameDriver::enter_checked() {
   BorrowedRef function = check_->inner_function(frame_);
   if (!function) return give_up_check(Uncompared::inner_frame, HandOver::worthless);
-  RegionEntryPtr entry = check_->entry();  // keeps the state
+  RegionEntryPtr entry = check_->entry();  // keeps the state alive
   FrameImage inner;
   inner.state = check_->inner_image().state;
   PyObject** handled_place = pv_exc_slot(frame_.thread());

@@ -65,7 +65,7 @@ CodeCache& CodeCache::of(PyCodeObject* code) {
 }
 
 void CodeCache::reset_all() {
-  // Freeing an entry may run code that makes new caches: take everything out first.
+  // Freeing an entry may run code that creates new caches: move everything out first.
   ServingCode serving;
   std::vector<Bucket> dropped;
   for (CodeCache* cache : living_caches()) {
@@ -98,11 +98,11 @@ static std::vector<uint64_t>& backends_to_drop() {
 
 void CodeCache::drop_backend_soon(uint64_t backend) {
   backends_to_drop().push_back(backend);
-  Py_AddPendingCall(sweep, nullptr);  // full: the next one drops it as well
+  Py_AddPendingCall(sweep, nullptr);  // if the queue is full, the next insert() drops it
 }
 
-// Told in the middle of anything, the collector's work too. The interpreter sweeps as soon as it is between two
-// instructions; if it cannot be asked to, the next entry of the place does.
+// May be called at any point, even during garbage collection. The interpreter sweeps at the next instruction boundary;
+// if it cannot be scheduled, the next insert() does.
 void CodeCache::guarded_object_died() {
   has_dead_ = true;
   bool is_first = caches_to_sweep().empty();
@@ -111,7 +111,7 @@ void CodeCache::guarded_object_died() {
 }
 
 int CodeCache::sweep(void*) {
-  // What the entries held may run code when it is freed: the caches are whole first.
+  // Freeing the entries may run code: the caches must be consistent first.
   ServingCode serving;
   std::vector<CacheEntryPtr> dead;
   for (CodeCache* cache : std::exchange(caches_to_sweep(), {})) cache->take_dead(dead);
@@ -140,7 +140,7 @@ bool CodeCache::limit_was_met() const {
 CodeCache::Order::Order(const CacheKey& key)
     : instruction(key.instruction), hash(mixed(key.callers ? hash_of(*key.callers) : 0, key.depth)) {}
 
-// A few: of other policies.
+// Only a few, which differ in policy.
 std::span<const CodeCache::Bucket> CodeCache::neighbours(const Order& order) const {
   auto at = [](const Bucket& bucket) {
     ++counters().cache_places_visited;
@@ -190,7 +190,7 @@ CacheEntryPtr CodeCache::Bucket::search_in_turn(const LocalsView& view) {
   return nullptr;
 }
 
-// The entry captured last, where it does not fit what comes now.
+// Records where the newest entry differs from the new arguments.
 void CodeCache::Bucket::note_telling_place(const LocalsView& view) {
   constexpr size_t kMostPlaces = 4;
   auto newest = std::ranges::max_element(entries, {}, &CacheEntry::id);
@@ -202,7 +202,7 @@ void CodeCache::Bucket::note_telling_place(const LocalsView& view) {
 }
 
 void CodeCache::Bucket::build_index() {
-  constexpr size_t kFewEntries = 3;  // are found as fast in turn
+  constexpr size_t kFewEntries = 3;  // a linear search is as fast
   index = GuardIndex();
   last_found = 0;
   if (entries.size() <= kFewEntries) return;
@@ -216,7 +216,7 @@ void CodeCache::Bucket::build_index() {
 void CodeCache::insert(const CacheKey& key, CacheEntryPtr entry, const LocalsView& view) {
   entry->guards.seal(this);
   entry->id = next_id_++;
-  // What they held may run code when it is freed, at the end, when the cache is whole.
+  // Freed at the end, when the cache is consistent, because that may run code.
   std::vector<CacheEntryPtr> dead;
   if (has_dead_) take_dead(dead);
   has_dead_ = has_dead_ || entry->guards.dead();

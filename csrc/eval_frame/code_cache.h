@@ -1,5 +1,6 @@
-// The regions of a code object: (instruction, stack depth, policy, waiting callers) -> a few entries, kept in co_extra, so that they die with it.
-// GIL held throughout; a published entry is immutable; an entry in use by a run is kept by its shared pointer.
+// The regions of a code object: (instruction, stack depth, policy, suspended callers) -> a few entries, stored in
+// co_extra, so they die with the code object. Requires the GIL; published entries are immutable; a shared pointer
+// keeps an entry alive while it runs.
 #pragma once
 #include <atomic>
 #include <compare>
@@ -27,7 +28,7 @@ struct CacheKey {
   }
 };
 
-// What the cache knows of an entry. It dies when an object that its guards hold weakly does.
+// Base of a cached region. It dies when an object that its guards hold weakly dies.
 class CacheEntry {
  public:
   explicit CacheEntry(GuardSet guard_set) : guards(std::move(guard_set)) {}
@@ -40,44 +41,44 @@ using CacheEntryPtr = std::shared_ptr<CacheEntry>;
 
 class CodeCache : private GuardDeathListener {
  public:
-  // Made at the first call; belongs to the code object.
+  // Created on first use; owned by the code object.
   static CodeCache& of(PyCodeObject* code);
-  // In co_extra, at import.
+  // Reserves the co_extra index; called at import.
   static void reserve_place();
-  // Drops every entry of every code object.
+  // Drops all entries of all code objects.
   static void reset_all();
-  // Drops those that were captured for a backend which nobody will ask for again.
+  // Drops the entries captured for a backend that will not be used again.
   static void drop_backend(uint64_t backend);
-  // The same as soon as the interpreter is between two instructions: for whoever is told in the middle of anything.
+  // The same at the next instruction boundary of the interpreter, for callers that may run at any point.
   static void drop_backend_soon(uint64_t backend);
 
-  // The entry whose guards hold; null: none. Tried first is the one that was found last, then those that an index over the places
-  // at which entries were seen to differ names; entries that no such place tells apart are tried in turn.
+  // The entry whose guards hold, or null. Tries the last hit first, then the candidates found by an index over
+  // discriminating sources; entries that the index cannot distinguish are tried in turn.
   CacheEntryPtr lookup(const CacheKey& key, const LocalsView& view);
-  // Seals the guards and gives the entry its number. The view is the one that it was captured for.
+  // Seals the guards and assigns the entry's id. `view` is the one that it was captured for.
   void insert(const CacheKey& key, CacheEntryPtr entry, const LocalsView& view);
-  // Living entries, newest first.
+  // Live entries, newest first.
   std::vector<CacheEntryPtr> entries(const CacheKey& key) const;
-  std::vector<CacheEntryPtr> all_entries() const;  // of every key
+  std::vector<CacheEntryPtr> all_entries() const;  // for all keys
   int count(const CacheKey& key) const;
-  // Of this place, under whatever policies.
+  // Of this place, under all policies.
   int count_under_all_policies(const CacheKey& key) const;
-  // How often each guard was the first to fail, as GuardSet::failing tells, when no entry of this key held.
+  // How often each guard was the first to fail, as reported by GuardSet::failing, when no entry of the key held.
   using FailureCounts = std::map<std::string, int>;
   void count_failure(const CacheKey& key, const std::string& failing);
   FailureCounts failure_counts(const CacheKey& key) const;
-  // Sources whose number or range at an earlier capture of this key was another one than now, or than at a later capture; null: none.
+  // Sources whose number or range differed between captures of this key, or differs now; null if there are none.
   const std::set<std::string>* varying_numbers(const CacheKey& key, const LocalsView& view, const Bytecode& bytecode);
-  // Everything is told that is told once of the limit of a key.
+  // Whether all one-time warnings about the key's limit have been given.
   bool is_told(const CacheKey& key) const;
   void set_told(const CacheKey& key);
-  // True the first time for a key.
+  // True on the first call for a key.
   bool first_warning(const CacheKey& key);
-  // Likewise, of an error that is suppressed.
+  // The same, for suppressed errors.
   bool first_suppression(const CacheKey& key);
-  // False the first time for a key.
+  // False on the first call for a key.
   bool was_seen(const CacheKey& key);
-  // A place has as many entries as it may have, and further ones were asked for.
+  // Whether some place has reached its limit and further entries were requested.
   bool limit_was_met() const;
   int frame_id() const { return frame_id_; }  // order of first capture among code objects
   int next_entry_id() const { return next_id_; }
@@ -86,14 +87,14 @@ class CodeCache : private GuardDeathListener {
   ~CodeCache() override;
   CodeCache(const CodeCache&) = delete;
 
-  // The thread that captures something of this code object now (capture_turn.h).
+  // The thread that is capturing this code object, 0 if none (capture_turn.h).
   std::atomic<uint64_t> capturing{0};
 
  private:
-  // Where a bucket stands: those of one instruction, depth and chain of callers are neighbours.
+  // Sort order of buckets: those with the same instruction, depth and callers are adjacent.
   struct Order {
     int instruction;
-    size_t hash;  // of the depth and the callers; not of the policy
+    size_t hash;  // of the depth and the callers, not of the policy
     explicit Order(const CacheKey& key);
     friend auto operator<=>(const Order&, const Order&) = default;
   };
@@ -101,12 +102,13 @@ class CodeCache : private GuardDeathListener {
     explicit Bucket(const CacheKey& of) : key(of), order(of) {}
     CacheKey key;
     Order order;
-    std::vector<CacheEntryPtr> entries;  // the last found first, or where there is an index, in its order
+    std::vector<CacheEntryPtr> entries;  // most recently used first; with an index, in its order
     bool warned = false, told = false, suppressed = false;
     std::set<std::string> varying;
     bool seen = false;
     FailureCounts failures;
-    // Where the guards of an entry told a newcomer apart, each place once. The entries own them.
+    // A discriminating source: where the guards of an entry distinguished a newcomer, without
+    // duplicates. Owned by the entry.
     struct TellingPlace {
       CacheEntryPtr owner;
       const Source* source;
@@ -121,15 +123,15 @@ class CodeCache : private GuardDeathListener {
     void build_index();
   };
   void guarded_object_died() override;
-  // Takes the entries out whose objects died; the caller frees them.
+  // Moves out the dead entries; the caller frees them.
   void take_dead(std::vector<CacheEntryPtr>& dead);
   static int sweep(void*);
   Bucket* find(const CacheKey& key);
   const Bucket* find(const CacheKey& key) const;
   Bucket& find_or_add(const CacheKey& key);
   std::span<const Bucket> neighbours(const Order& order) const;
-  std::vector<Bucket> buckets_;  // in their order: straight code may have tens of thousands, and so may one instruction
-  bool has_dead_ = false;        // an object that an entry held died, and nobody has swept since
+  std::vector<Bucket> buckets_;  // sorted: straight-line code may have tens of thousands, and so may one instruction
+  bool has_dead_ = false;        // an object held by an entry died since the last sweep
   int frame_id_;
   int next_id_ = 0;
 };

@@ -1,4 +1,4 @@
-// What each capture took, since the start or the last reset. GIL held.
+// The time taken by each capture, since the start or the last reset. Requires the GIL.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ class CompileTimes {
  public:
   void add(CompileTime time);
   void clear();
-  // The last of them, oldest first, at most kMost.
+  // The most recent ones, oldest first, at most kMost.
   std::vector<CompileTime> recent() const;
   CompileTime total() const { return total_; }
   static constexpr size_t kMost = 4096;

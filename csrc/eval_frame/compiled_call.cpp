@@ -17,7 +17,7 @@ namespace {
 
 uint64_t forced_backend = 0;
 
-// While a frame of a compiled call is under the driver: frames that it reaches come to us, under its policy.
+// While a frame of a compiled call runs in the driver: frames reached from it come to us, under its policy.
 class DrivenCall {
  public:
   explicit DrivenCall(const Policy* policy) : handler_(&ambient_frames()), policy_(policy) {}
@@ -37,7 +37,7 @@ PyObject* call_undriven(BorrowedRef function, PyObject* const* args, size_t narg
   return call_plainly(function, args, nargsf, keyword_names);
 }
 
-// The frame is left to Python, what it calls is captured.
+// The frame runs uncaptured, its callees are captured.
 PyObject* call_with_callees_captured(BorrowedRef function, const Policy* policy, PyObject* const* args, size_t nargsf,
                                      PyObject* keyword_names) {
   DrivenCall call(policy);
@@ -47,7 +47,7 @@ PyObject* call_with_callees_captured(BorrowedRef function, const Policy* policy,
   return result;
 }
 
-// Makes the frame of a call whose region has seen its arguments, and drives it.
+// Creates the frame of a call whose region has been looked up by its arguments, and drives it.
 struct CallInFrame {
   BorrowedRef function;
   const Policy* policy;
@@ -73,12 +73,12 @@ struct CallInFrame {
   PyObject* run_from(RegionRun& run) const {
     return (*this)([&](LiveFrame& frame) { return FrameDriver(frame, policy).run_from(run); });
   }
-  // An output without a frame has raised.
+  // Deferred I/O without a frame has raised.
   PyObject* run_stopped(RegionRun& run) const {
     run.replay().keep_error();
     return (*this)([&](LiveFrame& frame) { return FrameDriver(frame, policy).run_stopped(run); });
   }
-  // What a backend returned has raised, or a signal's handler: the exception passes the frame at its first line.
+  // The code of a backend, or a signal handler, has raised: the exception leaves the frame at its first line.
   PyObject* raise_at_start() const {
     Ref error = take_raised();
     return (*this)([&](LiveFrame& frame) {
@@ -86,7 +86,7 @@ struct CallInFrame {
       return leave_by_throw(frame);
     });
   }
-  // A signal's handler has raised when the region had been left, where it returns.
+  // A signal handler has raised after the region's effects: raises at the return.
   PyObject* raise_at_return(RegionRun& run) const {
     Ref error = take_raised();
     return (*this)([&](LiveFrame& frame) { return FrameDriver(frame, policy).run_ended(run, std::move(error)); });
@@ -131,7 +131,7 @@ const Policy* policy_for_call(const CompileOptions& options) {
   Policy policy;
   policy.fullgraph = options.fullgraph || (caller != nullptr && caller->fullgraph);
   policy.error_on_graph_break = error_on_graph_break();
-  // A frame that a nested break makes is seen by no other hook.
+  // Other hooks do not see frames created at a nested break.
   policy.nested_graph_breaks = config().nested_graph_breaks && !another_hook_is_there();
   policy.dynamic = options.dynamic;
   policy.backend = forced_backend != 0 ? forced_backend : options.backend;

@@ -1,4 +1,4 @@
-// The table of concrete handlers; operators, jumps and the stack.
+// The table of concrete handlers, and those of operators, jumps and the stack.
 #include "eval_frame/concrete.h"
 
 #include "bytecode/binary_operators.h"
@@ -6,10 +6,10 @@
 
 namespace md {
 
-// Instructions that only the evaluator executes. Every other one has its handler in a concrete_*.cpp file.
-//   the frame ends or is suspended, here or at the next instruction
+// Instructions that only the evaluator executes; all others have a handler in a concrete_*.cpp file.
+// These end or suspend the frame, here or at the next instruction.
 #define MD_RETURNS(X) X(RETURN_VALUE) X(RETURN_CONST) X(YIELD_VALUE) X(RETURN_GENERATOR) X(ASYNC_GEN_WRAP)
-//   exception groups, module-level and generic-class machinery
+// exception groups, module-level and generic-class machinery
 #define MD_HANDED_OVER(X) \
   X(CHECK_EG_MATCH)       \
   X(PREP_RERAISE_STAR)    \
@@ -93,7 +93,7 @@ StepResult step_END_FOR(LiveFrame& f, const Instruction& i) {
   return next(f);
 }
 StepResult step_RESUME(LiveFrame& f, const Instruction& i) {
-  // Not after `yield from` and `await`: the innermost generator looks.
+  // Not after `yield from` and `await`: the innermost generator handles pending work.
   return i.arg < 2 ? next_after_pending(f, f.index() + 1, f.index()) : next(f);
 }
 
@@ -144,7 +144,7 @@ StepResult step_JUMP_BACKWARD(LiveFrame& f, const Instruction& i) {
 
 namespace {
 
-// The value is popped. A conditional jump backward (3.11) is a back edge like any other.
+// Pops the value. A conditional backward jump (3.11) is an ordinary back edge.
 StepResult pop_and_branch(LiveFrame& f, const Instruction& i, int taken) {
   if (taken < 0) return raised(f);
   f.pop();

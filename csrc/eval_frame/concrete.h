@@ -1,4 +1,4 @@
-// Executes one neutral instruction of a live frame for real, with exactly the evaluator's semantics.
+// Executes one neutral instruction of a live frame, with exactly the evaluator's semantics.
 #pragma once
 #include "eval_frame/hand_over.h"
 #include "eval_frame/live_frame.h"
@@ -6,9 +6,9 @@
 namespace md {
 
 enum class Outcome : uint8_t {
-  Next,      // go on at index
-  Return,    // the frame ends or is suspended at index: hand over there (nothing of it was executed)
-  HandOver,  // only the evaluator can go on, at index
+  Next,      // continue at index
+  Return,    // the frame ends or is suspended at index: give it to the evaluator here (nothing was executed)
+  HandOver,  // only the evaluator can continue, at index
   Raised,    // a Python exception is set, raised at index
   Reraised,  // the same, and this frame is in the traceback already
 };
@@ -19,11 +19,11 @@ struct StepResult {
   HandOver reason = HandOver::opcode;  // HandOver
 };
 
-// Executes frame.instruction(). The caller moves frame.index(); operands that were not consumed stay on the stack.
-// Asks for tracing afterwards: HandOver when a tracer or monitor has become active.
+// Executes frame.instruction(). The caller sets frame.index(); operands that were not consumed stay on the stack.
+// Checks for tracing afterwards: HandOver if a tracer or monitor has become active.
 StepResult step(LiveFrame& frame);
 
-// Whether step() can execute the opcode, or only hands it over.
+// Whether step() can execute the opcode, or always bails out.
 bool has_concrete_handler(Opcode op);
 
 }  // namespace md

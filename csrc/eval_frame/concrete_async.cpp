@@ -20,7 +20,7 @@ PyAsyncMethods* async_methods(PyObject* object) {
 
 bool is_awaitable(PyObject* object) { return is_coroutine(object) || async_methods(object)->am_await != nullptr; }
 
-// What `await` iterates over; null: an exception is set.
+// The iterator used by `await`; returns null with an exception set.
 Ref awaitable_iterator(PyObject* object) {
   if (is_coroutine(object)) return Ref::share(object);
   if (async_methods(object)->am_await == nullptr) {
@@ -40,7 +40,7 @@ Ref awaitable_iterator(PyObject* object) {
   return iterator;
 }
 
-// Another await waits for it; false with an exception set as well.
+// Returns false with an exception set if another await is using it.
 bool may_be_awaited(PyObject* coroutine) {
   Ref awaited = Ref::steal(PyObject_GetAttrString(coroutine, "cr_await"));
   if (awaited && awaited.get() != Py_None) PyErr_SetString(PyExc_RuntimeError, "coroutine is being awaited already");
@@ -50,7 +50,7 @@ bool may_be_awaited(PyObject* coroutine) {
 }  // namespace
 
 StepResult step_GET_AWAITABLE(LiveFrame& f, const Instruction&) {
-  // The words depend on where the object comes from.
+  // The error message depends on the origin of the object.
   if (!is_awaitable(f.peek(1))) return evaluator(f);
   Ref iterator = awaitable_iterator(f.peek(1));
   if (!iterator) return raised(f);
@@ -74,7 +74,7 @@ StepResult step_GET_AITER(LiveFrame& f, const Instruction&) {
 
 namespace {
 
-// The TypeError takes the exception that is set as its cause.
+// The current exception becomes the cause of the TypeError.
 void set_invalid_next(PyObject* found) {
   Ref cause = take_raised();
   PyErr_Format(PyExc_TypeError, "'async for' received an invalid object from __anext__: %.100s",

@@ -51,7 +51,7 @@ StepResult step_CALL_FUNCTION_EX(LiveFrame& f, const Instruction& i) {
   int above = i.arg;
   PyObject* keywords = above ? f.peek(1).get() : nullptr;
   PyObject* positional = f.peek(above + 1);
-  // The message that it is not iterable names the function: the evaluator's.
+  // The evaluator names the function in the message that it is not iterable.
   if (Py_TYPE(positional)->tp_iter == nullptr && !PySequence_Check(positional)) return evaluator(f);
   Ref arguments = PyTuple_CheckExact(positional) ? Ref::share(positional) : Ref::steal(PySequence_Tuple(positional));
   if (!arguments) return raised(f);

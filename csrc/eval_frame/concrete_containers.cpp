@@ -1,4 +1,4 @@
-// Subscripts, building, updating and unpacking containers, formatting.
+// Subscripts; building, updating and unpacking containers; formatting.
 #include "cpython/object_protocol.h"
 #include "eval_frame/concrete_steps.h"
 
@@ -74,13 +74,13 @@ StepResult step_BUILD_SLICE(LiveFrame& f, const Instruction& i) {
                 i.arg == 3 ? PySlice_New(f.peek(3), f.peek(2), f.peek(1)) : PySlice_New(f.peek(2), f.peek(1), nullptr));
 }
 
-// ---- updating; the container lies below the operands, i.arg counted without them
+// ---- updating; the container is below the operands, i.arg does not count them
 
 StepResult step_LIST_APPEND(LiveFrame& f, const Instruction& i) {
   return finish_status(f, 1, PyList_Append(f.peek(i.arg + 1), f.peek(1)));
 }
 StepResult step_SET_ADD(LiveFrame& f, const Instruction& i) {
-  // Something else stands there where a program replaces __conditional_annotations__.
+  // A program may have replaced __conditional_annotations__.
   if (!PySet_Check(f.peek(i.arg + 1).get())) return evaluator(f);
   return finish_status(f, 1, PySet_Add(f.peek(i.arg + 1), f.peek(1)));
 }
@@ -118,7 +118,7 @@ StepResult step_DICT_UPDATE(LiveFrame& f, const Instruction& i) {
 StepResult step_DICT_MERGE(LiveFrame& f, const Instruction& i) {
   PyObject* map = f.peek(i.arg + 1);
   PyObject* update = f.peek(1);
-  // Errors name the function and a merge may fail half-way: anything but the plain case is the evaluator's.
+  // Errors name the function, and a merge may fail half-way: all but the simple case is left to the evaluator.
   if (!PyDict_CheckExact(update)) return evaluator(f);
   Py_ssize_t position = 0;
   PyObject *key, *value;
@@ -162,7 +162,7 @@ StepResult step_UNPACK_SEQUENCE(LiveFrame& f, const Instruction& i) {
     for (int k = i.arg; k-- > 0;) f.push(Ref::share(PySequence_Fast_GET_ITEM(sequence.get(), k)));
     return next(f);
   }
-  // Where the number is known and wrong the evaluator finds the words.
+  // If the length is known to be wrong, the evaluator raises.
   if ((is_sequence || PyDict_CheckExact(value)) && PyObject_Size(value) != i.arg) return evaluator(f);
   Ref iterator = unpacking_iterator(value);
   if (!iterator) return raised(f);

@@ -1,4 +1,4 @@
-// Raising, handlers, with.
+// Raising, handlers, with statements.
 #include "cpython/errors.h"
 #include "cpython/object_protocol.h"
 #include "eval_frame/concrete_steps.h"
@@ -6,8 +6,8 @@
 namespace md {
 namespace {
 
-// Passing an exception on makes no traceback entry, and the evaluator's own way out of a frame is not reachable with
-// one set: where no handler of this frame takes it, the evaluator executes the instruction.
+// Reraising adds no traceback entry, and the evaluator's exit from a frame cannot be entered with an exception set: if
+// no handler of this frame catches it, the evaluator executes the instruction.
 bool is_handled_here(LiveFrame& f) {
   return f.bytecode().handler_at(f.index()).target >= 0 && !pv_traced(f.thread(), f.raw());
 }
@@ -29,7 +29,7 @@ StepResult step_PUSH_EXC_INFO(LiveFrame& f, const Instruction&) {
 StepResult step_POP_EXCEPT(LiveFrame& f, const Instruction&) {
   PyObject** handled = pv_exc_slot(f.thread());
   Ref previous = f.pop();
-  // 3.13 tells "none handled" by NULL only.
+  // Since 3.13 "none handled" is NULL only.
   if (PY_VERSION_HEX >= 0x030D0000 && previous.get() == Py_None) previous.reset();
   Ref finished = Ref::steal(*handled);
   *handled = previous.release();
@@ -62,7 +62,7 @@ StepResult step_CHECK_EXC_MATCH(LiveFrame& f, const Instruction&) {
 
 namespace {
 
-// The exception on top goes on as it was raised.
+// Reraises the exception on top of the stack.
 StepResult reraise_top(LiveFrame& f) {
   if (!is_handled_here(f)) return ends(f);
   set_raised(f.pop());
@@ -71,14 +71,14 @@ StepResult reraise_top(LiveFrame& f) {
 
 }  // namespace
 
-// An asynchronous loop ends by an exception of its iterator.
+// An async for loop ends with StopAsyncIteration from its iterator.
 StepResult step_END_ASYNC_FOR(LiveFrame& f, const Instruction&) {
   if (!PyErr_GivenExceptionMatches(f.peek(1), PyExc_StopAsyncIteration)) return reraise_top(f);
   f.drop(2);
   return next(f);
 }
 
-// throw() into a generator that delegates: what the sub-iterator returned is in its StopIteration.
+// throw() into a delegating generator: the sub-iterator's return value is in its StopIteration.
 StepResult step_CLEANUP_THROW(LiveFrame& f, const Instruction&) {
   BorrowedRef exception = f.peek(1);
   if (!PyErr_GivenExceptionMatches(exception, PyExc_StopIteration)) return reraise_top(f);
@@ -115,7 +115,7 @@ StepResult step_STOPITERATION_ERROR(LiveFrame& f, const Instruction&) {
 StepResult step_RERAISE(LiveFrame& f, const Instruction& i) {
   if (!is_handled_here(f)) return ends(f);
   Ref exception = f.pop();
-  // The position where it was first raised in this frame lies below.
+  // Position where it was first raised in this frame.
   BorrowedRef position = i.arg > 0 ? f.peek(i.arg) : BorrowedRef();
   if (position && PyLong_Check(position.get())) f.set_current_unit(PyLong_AsLong(position));
   set_raised(std::move(exception));
@@ -124,7 +124,7 @@ StepResult step_RERAISE(LiveFrame& f, const Instruction& i) {
 
 namespace {
 
-// An exception to raise or a cause: an instance as it is, a class called. Null: an exception is set.
+// The exception or cause to raise: an instance is used as it is, a class is called. Returns null with an exception set.
 Ref exception_instance(PyObject* object) {
   if (!is_exception_class(object)) return Ref::share(object);
   Ref instance = Ref::steal(PyObject_CallNoArgs(object));
@@ -138,7 +138,7 @@ Ref exception_instance(PyObject* object) {
 
 bool is_exception(PyObject* object) { return is_exception_class(object) || PyExceptionInstance_Check(object); }
 
-// 3.11 accepts what calling a cause's class returned, whatever it is.
+// 3.11 accepts any result of calling a cause's class.
 Ref cause_instance(PyObject* cause) {
   if (PY_VERSION_HEX < 0x030C0000 && is_exception_class(cause)) return Ref::steal(PyObject_CallNoArgs(cause));
   return exception_instance(cause);
@@ -192,7 +192,7 @@ struct ManagerProtocol {
   PyObject* exit;
 };
 
-// False: the method is missing, or looking for it raised, and the exception is set.
+// Returns false with an exception set if the method is missing or its lookup raised.
 bool find_manager_method(PyObject* manager, const ManagerProtocol& protocol, PyObject* name, Ref& method) {
   method = Ref::steal(pv_lookup_special(manager, name));
   if (method) return true;
@@ -209,7 +209,7 @@ bool find_manager_method(PyObject* manager, const ManagerProtocol& protocol, PyO
 
 StepResult enter_manager(LiveFrame& f, const ManagerProtocol& protocol) {
   PyObject* manager = f.peek(1);
-  // 3.14 asks for the exit first, and has words of its own where one of the two is missing.
+  // 3.14 looks up __exit__ first, and has its own messages if one of the two is missing.
   bool exit_first = PY_VERSION_HEX >= 0x030E0000;
   if (exit_first)
     for (PyObject* name : {protocol.enter, protocol.exit})
@@ -239,7 +239,7 @@ StepResult step_BEFORE_ASYNC_WITH(LiveFrame& f, const Instruction&) {
 }
 
 StepResult step_WITH_EXCEPT_START(LiveFrame& f, const Instruction& i) {
-  // From the top: exception, what was handled before, position, the self of __exit__ from 3.14 on, __exit__.
+  // From the top: exception, previously handled exception, position, self of __exit__ (since 3.14), __exit__.
   PyObject* exception = f.peek(1);
   Ref traceback = Ref::steal(PyException_GetTraceback(exception));
   PyObject* self = i.arg == 5 ? f.peek(4).get() : nullptr;

@@ -7,7 +7,7 @@ StepResult step_GET_ITER(LiveFrame& f, const Instruction&) { return finish(f, 1,
 
 StepResult step_FOR_ITER(LiveFrame& f, const Instruction& i) {
   PyObject* iterator = f.peek(1);
-  // A generator expression's may have been replaced through f_locals.
+  // The iterator of a generator expression may have been replaced through f_locals.
   if (Py_TYPE(iterator)->tp_iternext == nullptr) return evaluator(f);
   PyObject* value = Py_TYPE(iterator)->tp_iternext(iterator);
   if (value != nullptr) return finish(f, 0, value);
@@ -35,7 +35,7 @@ StepResult step_SEND(LiveFrame& f, const Instruction& i) {
   if (status == PYGEN_ERROR) return raised(f);
   f.poke(1, Ref::steal(result));
   if (status == PYGEN_NEXT) return next(f);
-  // From 3.12 on the sub-iterator stays for END_SEND.
+  // Since 3.12 the sub-iterator stays for END_SEND.
   if (PY_VERSION_HEX < 0x030C0000) {
     Ref value = f.pop();
     f.poke(1, std::move(value));

@@ -17,8 +17,8 @@ StepResult step_MATCH_SEQUENCE(LiveFrame& f, const Instruction&) {
 
 namespace {
 
-// Every key once, its value by get(key, sentinel), so that __missing__ is not called.
-// 1: values holds a tuple, 0: a key is missing, -1 error.
+// Looks up each key once with get(key, sentinel), so __missing__ is not called. Returns 1 if `values` holds a tuple, 0
+// if a key is missing, -1 on error.
 int match_keys(PyObject* subject, PyObject* keys, Ref& values) {
   Py_ssize_t count = PyTuple_GET_SIZE(keys);
   values = Ref::steal(PyTuple_New(count));
@@ -59,7 +59,7 @@ class ClassMatch {
  public:
   ClassMatch(PyObject* subject, PyObject* type) : subject_(subject), type_(type) {}
 
-  // 1: values() is what the patterns get, 0 no match, -1 error.
+  // Returns 1 if values() are the patterns' subjects, 0 for no match, -1 on error.
   int run(Py_ssize_t positional, PyObject* keyword_names);
   Ref values() const { return Ref::steal(PyList_AsTuple(values_)); }
 

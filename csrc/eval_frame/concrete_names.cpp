@@ -8,7 +8,7 @@ StepResult raise_name_error(LiveFrame& f, BorrowedRef name) {
   Ref message = Ref::steal(PyUnicode_FromFormat("name '%.200U' is not defined", name.get()));
   if (!message) return raised(f);
   Ref error = Ref::steal(PyObject_CallOneArg(PyExc_NameError, message));
-  // The name is where suggestions come from.
+  // Suggestions are based on the name.
   if (error && PyObject_SetAttrString(error, "name", name) == 0) PyErr_SetObject(PyExc_NameError, error);
   return raised(f);
 }
@@ -77,7 +77,7 @@ StepResult step_DELETE_DEREF(LiveFrame& f, const Instruction& i) {
 
 namespace {
 
-// 1 found, 0 not there (nothing set), -1 error. A dict subclass is asked through its own __getitem__.
+// Returns 1 if found, 0 if absent (nothing set), -1 on error. A dict subclass is accessed through its own __getitem__.
 int look_up(PyObject* mapping, PyObject* name, Ref& value) {
   if (PyDict_CheckExact(mapping)) {
     value = Ref::share(PyDict_GetItemWithError(mapping, name));
@@ -95,7 +95,7 @@ int look_up_global(LiveFrame& f, PyObject* name, Ref& value) {
   return found != 0 ? found : look_up(f.builtins(), name, value);
 }
 
-// `operands` values are replaced by what was found; 0 makes the evaluator's NameError.
+// Replaces `operands` values by the one found; 0: the evaluator raises its NameError.
 StepResult finish_look_up(LiveFrame& f, int operands, int found, Ref& value, BorrowedRef name) {
   if (found < 0) return raised(f);
   if (found == 0) return raise_name_error(f, name);
@@ -228,7 +228,7 @@ StepResult step_LOAD_ATTR(LiveFrame& f, const Instruction& i) {
 
 namespace {
 
-// Leaves the callable and its self, or NULL, where the version's calls expect them.
+// Pushes the callable and its self, or NULL, in the order that the version's calls expect.
 StepResult finish_method(LiveFrame& f, int operands, Ref callable, Ref self) {
   f.drop(operands);
   bool callable_first = self || kNullAfterCallable;
@@ -254,7 +254,7 @@ StepResult step_DELETE_ATTR(LiveFrame& f, const Instruction& i) {
 
 namespace {
 
-// super(class, self).name; with no arguments super() reads them from the running frame.
+// super(class, self).name; super() without arguments reads them from the running frame.
 Ref super_attribute(LiveFrame& f, const Instruction& i) {
   PyObject* arguments[] = {f.peek(2), f.peek(1)};
   Ref super = Ref::steal(PyObject_Vectorcall(f.peek(3), arguments, i.arg2 ? 2 : 0, nullptr));
@@ -297,7 +297,7 @@ StepResult step_IMPORT_FROM(LiveFrame& f, const Instruction& i) {
   int found = pv_get_optional_attribute(f.peek(1), name, &value);
   if (found < 0) return raised(f);
   if (found > 0) return finish(f, 0, value);
-  // A circular import finds the submodule in sys.modules; the error's text is the evaluator's to make.
+  // A circular import finds the submodule in sys.modules; the evaluator builds the error message.
   PyObject* package = nullptr;
   found = pv_get_optional_attribute(f.peek(1), Ref::steal(PyUnicode_FromString("__name__")), &package);
   Ref owned = Ref::steal(package);

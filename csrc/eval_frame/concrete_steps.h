@@ -1,4 +1,4 @@
-// One function per opcode, and what they share. Private to the concrete_*.cpp files.
+// One function per opcode, and shared helpers. Private to the concrete_*.cpp files.
 #pragma once
 #include "eval_frame/concrete.h"
 
@@ -10,13 +10,13 @@ namespace md {
 
 inline StepResult next(LiveFrame& f) { return {Outcome::Next, f.index() + 1}; }
 inline StepResult raised(LiveFrame& f) { return {Outcome::Raised, f.index()}; }
-// Before any side effect: the evaluator executes, or raises, this instruction itself.
+// Before any side effect: the evaluator executes this instruction, or raises.
 inline StepResult evaluator(LiveFrame& f) { return {Outcome::HandOver, f.index(), HandOver::interpreters_error}; }
-// The frame ends here: the evaluator executes the instruction, which is the last.
+// The frame ends here: the evaluator executes the last instruction.
 inline StepResult ends(LiveFrame& f) { return {Outcome::Return, f.index()}; }
 inline StepResult next_if(LiveFrame& f, bool succeeded) { return succeeded ? next(f) : raised(f); }
 
-// Replaces the `operands` top values by a result that the caller owns; null: an exception is set.
+// Replaces the `operands` top values by a result (new reference); null: an exception is set.
 inline StepResult finish(LiveFrame& f, int operands, PyObject* result) {
   if (result == nullptr) return raised(f);
   Ref owned = Ref::steal(result);
@@ -35,8 +35,9 @@ inline StepResult finish_status(LiveFrame& f, int operands, int status) {
   return next(f);
 }
 
-// Signals and GIL requests, where the evaluator looks at its eval breaker; goes on at `index`. What only the evaluator
-// serves, it serves at `unserved`: the instruction itself where that has done nothing yet, so that nothing comes between.
+// Handles signals and GIL requests where the evaluator checks its eval breaker; continues at `index`. What
+// only the evaluator can handle is handled at `unserved`: the instruction itself if it has had no effect yet,
+// so nothing happens in between.
 inline StepResult next_after_pending(LiveFrame& f, int index, int unserved) {
   int status = pv_handle_pending(f.thread());
   if (status == 0) return {Outcome::Next, index};
@@ -45,7 +46,7 @@ inline StepResult next_after_pending(LiveFrame& f, int index, int unserved) {
 }
 inline StepResult next_after_pending(LiveFrame& f, int index) { return next_after_pending(f, index, index); }
 
-// NameError and UnboundLocalError as the evaluator makes them.
+// NameError and UnboundLocalError as raised by the evaluator.
 StepResult raise_name_error(LiveFrame& f, BorrowedRef name);
 StepResult raise_unbound(LiveFrame& f, int slot);
 

@@ -1,4 +1,4 @@
-// What the engine has done since the start or the last reset; read under the GIL.
+// Statistics of the engine since the start or the last reset; read under the GIL.
 #pragma once
 #include <cstdint>
 

@@ -24,7 +24,7 @@ bool asks_program(BorrowedRef key, int depth = 0) {
   return is_python_function(key.type(), "__hash__") || is_python_function(key.type(), "__eq__");
 }
 
-// Beside a sentinel of our own, an address is no key of the program's.
+// Paired with our own sentinel, an address cannot equal a key of the program.
 Ref token_of(BorrowedRef key) {
   if (!asks_program(key)) return Ref::share(key);
   static PyObject* const sentinel =

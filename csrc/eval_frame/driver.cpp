@@ -21,11 +21,11 @@ namespace md {
 
 namespace {
 
-// A frame in which so many regions in a row computed nothing is left to the interpreter.
+// After this many consecutive regions that computed nothing, the frame is left to the interpreter.
 constexpr int kEmptyRegionLimit = 64;
 
-// Every local and every element of the stack is a value of the walk, and looked at again in each run. No region starts above so
-// many: the expression of a display, f-string or call with tens of thousands of parts is executed here.
+// Every local and stack element is a value of the trace, and is checked in each run. No region starts with more than
+// this: an expression (display, f-string, call) with tens of thousands of parts is executed here.
 constexpr int kLargestStart = 2048;
 
 bool expects_bool(ContinuationKind kind, Opcode op) {
@@ -40,7 +40,7 @@ std::string name_of_class(PyObject* type) {
   return std::string(name.substr(name.rfind('.') + 1));
 }
 
-// What len() makes of the result of __len__.
+// How len() converts the result of __len__.
 Ref length_from(Ref result) {
   Ref number = Ref::steal(PyNumber_Index(result));
   if (!number) return nullptr;
@@ -69,7 +69,7 @@ FrameDriver::FrameDriver(LiveFrame& frame, const Policy* policy) : frame_(frame)
 FrameDriver::FrameDriver(LiveFrame& frame, FrameDriver& caller, const FrameImage& image)
     : frame_(frame), policy_(image.state->policy), caller_(&caller), image_(&image) {
   ++counters().frames_driven;
-  // Where a break is an error it belongs to the frame that it is in.
+  // If breaks are errors, the error is raised in the frame of the break.
   if (caller.policy_->breaks_are_errors()) return;
   auto callers = std::make_shared<CallerChain>();
   const Bytecode* innermost = image.state->bytecode;
@@ -150,7 +150,7 @@ PyObject* FrameDriver::resume(FrameImages& images, size_t level) {
   return finish();
 }
 
-// Signals are served before anything else happens in the frame.
+// Signals are handled before anything else happens in the frame.
 PyObject* FrameDriver::run_resumed() {
   bool resumes = frame_.instruction().op == Opcode::RESUME;
   return resumes && execute_here() == Advance::Left ? finish() : run();
@@ -192,7 +192,7 @@ FrameDriver::Advance FrameDriver::advance() {
   if (pv_has_stack_room() == 0) return hand_over_here(HandOver::no_stack);
   if (std::exchange(owes_service_, false))
     if (std::optional<Advance> left = serve()) return *left;
-  // A unit that was split can be entered by the interpreter only at its start.
+  // The interpreter can enter a split unit only at its start.
   bool is_large = frame_.bytecode().slot_count() + frame_.depth() > kLargestStart;
   if (only_concrete_ || is_large || !frame_.instruction().resumable) return execute_here();
   std::optional<RegionRun> run;
@@ -221,7 +221,7 @@ std::optional<FrameDriver::Advance> FrameDriver::serve() {
   return handle_raise();
 }
 
-// Where every frame is to stay under the driver it executes the rest of this one.
+// If every frame must stay in the driver, the driver executes the rest of this one.
 FrameDriver::Advance FrameDriver::go_on_uncaptured(HandOver why) {
   if (!policy_->keeps_empty_regions || is_interpreters(why)) return hand_over_here(why);
   only_concrete_ = true;
@@ -241,7 +241,7 @@ FrameDriver::Advance FrameDriver::run_region(RegionRun& run) {
   return leave_region(run);
 }
 
-// The exception belongs to the region's start, or to the call that raised it.
+// The exception is raised at the region's start, or at the host call that raised it.
 FrameDriver::Advance FrameDriver::raise_from_region(RegionRun* run) {
   set_error_from_current_exception();
   std::optional<FailedCallOut> failed = take_failed_call_out();
@@ -252,7 +252,7 @@ FrameDriver::Advance FrameDriver::raise_from_region(RegionRun* run) {
   return handle_raise();
 }
 
-// error_on_graph_break may be meant for handlers in the function; fullgraph says that there is one graph or an error.
+// error_on_graph_break may be meant for handlers in the function; fullgraph means one graph or an error.
 void FrameDriver::keep_capture_error(const CaptureError& capture_error) {
   if (!policy_->fullgraph && !capture_error.outlives_handlers) return;
   Ref error = take_raised();
@@ -260,7 +260,7 @@ void FrameDriver::keep_capture_error(const CaptureError& capture_error) {
   set_raised(std::move(error));
 }
 
-// The frames become what they are at the call first.
+// First the frames are restored to their state at the call.
 FrameDriver::Advance FrameDriver::raise_in_images(RegionRun& run, FailedCallOut& failed) {
   raising_ = take_raised();
   FrameImages images;
@@ -368,7 +368,7 @@ FrameDriver::Advance FrameDriver::arrive() {
   return go_on(arrival.images, 0);
 }
 
-// The evaluator executes the return: it clears the frame and fires what is to be fired.
+// The evaluator executes the return: it clears the frame and fires the monitoring events.
 FrameDriver::Advance FrameDriver::return_result(Ref result, int index) {
   frame_.drop_to(0);
   frame_.set_index(index);
@@ -389,8 +389,8 @@ FrameDriver::Advance FrameDriver::go_on(FrameImages& images, size_t level) {
       return Advance::Continue;
     }
     if (raising_) return raise_saved();
-    // What came while the plan ran. Where nothing has run the interpreter does not look either: a signal reaches the innermost of
-    // generators that wait for each other.
+    // Handles signals that arrived while the plan ran. If nothing has run, the interpreter would not check either: a
+    // signal reaches the innermost of generators that delegate to each other.
     if (left != nullptr && left->plan != nullptr && interrupt_waits())
       if (std::optional<Advance> served = serve()) return *served;
     return execute_here(left);
@@ -410,7 +410,7 @@ FrameDriver::Advance FrameDriver::go_on(FrameImages& images, size_t level) {
       return driver.resume(images, level + 1);
     });
   }
-  // What the frames that are gone held is not kept for what comes after them.
+  // Released here: values of frames that are gone must not live on.
   FrameImage gone = std::move(inner);
   images.truncate(level + 1);
   if (arrival_ && result) {
@@ -507,7 +507,7 @@ FrameDriver::Advance FrameDriver::execute_here(RegionEntry* left) {
   {
     AmbientPolicy ambient(policy_);
     done = step(frame_);
-    // The instruction may have changed the policy: an error_on_graph_break entered or left.
+    // The instruction may have changed the policy by entering or leaving error_on_graph_break.
     if (ambient.now() != nullptr) policy_ = ambient.now();
   }
   frame_.set_index(done.index);

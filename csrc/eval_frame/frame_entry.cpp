@@ -22,13 +22,13 @@ PyObject* leave_to_interpreter(PyThreadState* ts, PvFrame* raw, HandOver reason)
   return run_default(ts, raw);
 }
 
-// The error belongs to the frame, at its first line.
+// The error is raised in the frame, at its first line.
 PyObject* throw_at_start(PyThreadState* ts, PvFrame* raw) {
   Ref error = take_raised();
   std::optional<LiveFrame> frame;
   try {
     frame.emplace(ts, raw);
-  } catch (...) {  // for want of memory
+  } catch (...) {  // out of memory
     set_error_from_current_exception();
     PyErr_Clear();
   }
@@ -37,7 +37,7 @@ PyObject* throw_at_start(PyThreadState* ts, PvFrame* raw) {
   return entered ? leave_by_throw(*frame) : run_default(ts, raw, 1);
 }
 
-// Enters the frame and lets a driver run it. What is thrown on the way leaves the frame as its exception.
+// Enters the frame and runs a driver. A C++ exception leaves the frame as its Python exception.
 template <typename Run>
 PyObject* drive(PyThreadState* ts, PvFrame* raw, const Policy* policy, Run run) {
   LiveFrame frame(ts, raw);
@@ -52,7 +52,7 @@ PyObject* drive(PyThreadState* ts, PvFrame* raw, const Policy* policy, Run run) 
   }
 }
 
-// Whether the frame of a function is asked for here, once, to be left alone.
+// Whether this frame of the function was requested, once, to run uncaptured.
 bool is_skipped(PvFrame* raw) {
   PyObject* function = pv_func(raw);
   if (function == nullptr || skipped_function().get() != function) return false;
@@ -60,7 +60,7 @@ bool is_skipped(PvFrame* raw) {
   return true;
 }
 
-// Null for want of memory.
+// Returns null when out of memory.
 const Bytecode* decoded(PvFrame* raw) {
   try {
     return Bytecode::of(pv_code(raw));
@@ -70,7 +70,7 @@ const Bytecode* decoded(PvFrame* raw) {
   }
 }
 
-// The region at the start of a frame, and what comes after it.
+// The region at the start of a frame, and what follows it.
 PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   const Bytecode* bytecode = decoded(raw);
   if (bytecode == nullptr) return leave_to_interpreter(ts, raw, HandOver::no_memory);
@@ -146,7 +146,7 @@ class EverywhereFrames : public FrameHandler {
   }
 
  private:
-  // Its first call ends after an instruction or two; the generator's own frame comes later.
+  // The first call ends after an instruction or two; the generator's own frame comes later.
   static bool makes_generator(PvFrame* raw) { return pv_makes_generator(pv_code(raw)) && pv_is_generator(raw) == 0; }
 
   static bool starts_function(PvFrame* raw) {
@@ -174,18 +174,18 @@ class EverywhereFrames : public FrameHandler {
     return std::nullopt;
   }
 
-  // The body of a class or module, or a generator that is resumed.
+  // The body of a class or module, or a resumed generator.
   static PyObject* run_from_position(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
     if (decoded(raw) == nullptr) return leave_to_interpreter(ts, raw, HandOver::no_memory);
     return drive(ts, raw, policy, [](FrameDriver& driver) { return driver.run_resumed(); });
   }
 
   CompileOptions options_;
-  const Policy* policy_ = nullptr;  // null: to be made of the options
+  const Policy* policy_ = nullptr;  // null: to be derived from the options
   std::unique_ptr<HookInstallation> installation_;
 };
 
-// Frames that it runs may outlive the mode.
+// Frames run by it may outlive the mode.
 EverywhereFrames& everywhere_frames() {
   static auto* frames = new EverywhereFrames();
   return *frames;

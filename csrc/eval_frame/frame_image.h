@@ -1,4 +1,4 @@
-// What frames will hold where a region ends, before it is put into them.
+// The contents of frames at a region's exit, before they are written to the frames.
 #pragma once
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace md {
 using SlotObjects = InlineVector<std::pair<int, Ref>, 6>;
 SlotObjects build_slots(const std::vector<SlotValue>& slots, ValueBuilder& builder);
 
-// What one frame will hold.
+// The contents of one frame.
 struct FrameImage {
   const FrameState* state = nullptr;
   Ref function;  // inner frames

@@ -12,13 +12,13 @@ namespace {
 
 struct FilteredGuard {
   const char* kind;
-  std::string name;         // L['x'].weight; "": of the process
-  Ref value;                // what is there now; null: nothing
-  std::vector<Ref> owners;  // what is on the way, outermost first
+  std::string name;         // L['x'].weight; "": process-wide
+  Ref value;                // the current object; null if there is none
+  std::vector<Ref> owners;  // the objects on the path, outermost first
   bool is_global;           // reached from a global
 };
 
-// One answer for each guard; minidynamo._dynamo.guard_filter checks them.
+// One answer per guard; validated by minidynamo._dynamo.guard_filter.
 std::vector<bool> run_filter(const Ref& filter, const std::vector<FilteredGuard>& guards) {
   ServingCode serving;
   Ref rows = check(PyList_New(0));
@@ -38,7 +38,7 @@ std::vector<bool> run_filter(const Ref& filter, const std::vector<FilteredGuard>
   return kept;
 }
 
-// The sources that a region reads when it runs, and those that they stand on.
+// The sources that a region reads when it runs, and their bases.
 class ReadSources {
  public:
   explicit ReadSources(const CapturedRegion& region) {
@@ -66,7 +66,7 @@ class ReadSources {
   std::unordered_set<const Source*> sources_;
 };
 
-// Between what a region reads and what it writes, and between the sizes of both.
+// Relates what a region reads to what it writes, or the sizes of both.
 bool is_relation(GuardKind kind) {
   return kind == GuardKind::ALIAS || kind == GuardKind::NOT_ALIAS || kind == GuardKind::NO_OVERLAP ||
          kind == GuardKind::SHAPE;

@@ -1,6 +1,6 @@
-// guard_filter_fn: the program says which guards of a capture are to be kept.
-// A guard on what the region itself reads when it runs (its input tensors, what it writes to, the functions of frames that it may
-// have to make) and on the way there, and a relation between such, is kept whatever the program says: without it memory would be read for what it is not.
+// guard_filter_fn: the program chooses which guards of a capture to keep. Guards on what the region itself reads when
+// it runs (input tensors, objects that it writes to, functions of frames that it may create), on the path there, and on
+// relations between these are always kept: without them the region would misinterpret memory.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace md {
 
-// Before the guards are sealed. Throws PythonError for what the filter raises.
+// Call before the guards are sealed. Throws PythonError if the filter raises.
 void filter_guards(const RegionPlace& place, RegionEntry& entry);
 
 }  // namespace md

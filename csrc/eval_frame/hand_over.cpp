@@ -16,7 +16,7 @@ void count(HandOver reason) {
   ++hand_over_counts()[static_cast<size_t>(reason)];
 }
 
-// Logging runs Python code, which must find no exception set, and whose own frames are not logged.
+// Logging runs Python code: no exception may be set, and its own frames are not logged.
 void log(HandOver reason, PyCodeObject* code, int line, const char* opcode) {
   static thread_local bool is_logging = false;
   if (is_logging) return;

@@ -1,4 +1,4 @@
-// Frames that were given to the interpreter: why, how often, and the log of them.
+// Bail-outs: frames that were given to the interpreter, why and how often, and their log.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -24,7 +24,7 @@ inline constexpr HandOverRow kHandOverRows[] = {
 };
 inline constexpr size_t kHandOverCount = sizeof(kHandOverRows) / sizeof(kHandOverRows[0]);
 
-// Whether the frame leaves even where every frame is to stay under the driver.
+// Whether the frame bails out even in everywhere mode, which keeps frames in the driver.
 constexpr bool is_interpreters(HandOver reason) {
   return reason == HandOver::traced || reason == HandOver::no_memory || reason == HandOver::no_stack;
 }
@@ -32,9 +32,9 @@ constexpr bool is_interpreters(HandOver reason) {
 // Since the start or the last reset.
 std::array<int64_t, kHandOverCount>& hand_over_counts();
 
-// Counts it, and logs it where the log asks for it. index: the instruction at which the interpreter goes on.
+// Counts a bail-out, and logs it if the log is on. index: the instruction at which the interpreter continues.
 void note_hand_over(HandOver reason, const Bytecode& bytecode, int index);
-// Of a whole frame, whose code may not be known to be readable.
+// For a whole frame, whose code may not be decodable.
 void note_hand_over(HandOver reason, PyCodeObject* code);
 
 }  // namespace md

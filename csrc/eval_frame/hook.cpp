@@ -15,23 +15,23 @@ thread_local PendingEntry* pending_entry = nullptr;
 thread_local FrameHandler* ambient_handler = nullptr;
 FrameHandler* process_handler = nullptr;
 
-// A frame that was given to the hook below, and comes back where that one was put over an older installation of this one.
+// A frame passed to the hook below, which comes back if that hook was installed over an older installation of this one.
 struct PassedOn {
   PvFrame* frame;
-  size_t levels;  // that are below the hook that has it
+  size_t levels;  // number of levels below the hook that has it
 };
 thread_local PassedOn passed_on{nullptr, 0};
 int pauses = 0;
 
-// This library's hook was put over `below`, null for the evaluator, for so many installations.
+// An installation of this library's hook over `below` (null: the evaluator), with `users` HookInstallations.
 struct HookLevel {
-  uint64_t number;  // no other has it
+  uint64_t number;  // unique
   PvHook below;
   int users;
 };
 uint64_t levels_made = 0;
 
-// In the order in which they were put there. It keeps its room: a call with a break allocates nothing here.
+// In order of installation. Its capacity is kept: a call with a break allocates nothing here.
 std::vector<HookLevel>& hook_levels() {
   static auto* levels = new std::vector<HookLevel>();
   return *levels;
@@ -40,7 +40,7 @@ std::vector<HookLevel>& hook_levels() {
 }  // namespace
 
 struct HookDispatch {
-  // Of the pending entry that a new frame belongs to; null: none.
+  // The handler of the pending entry for a new frame; null if there is none.
   static FrameHandler* take_pending(PvFrame* frame) {
     PendingEntry* entry = pending_entry;
     if (entry == nullptr || entry->taken_ || pv_func(frame) != entry->function_.get()) return nullptr;
@@ -55,7 +55,7 @@ struct HookDispatch {
       if (FrameHandler* handler = take_pending(frame)) return handler->run(ts, frame);
     if (pv_has_stack_room() == 0) return run_without_hook(ts, frame, throwflag);
     if (is_below_another_hook()) return run_default(ts, frame, throwflag);
-    // generator.throw() and close() raise at the frame's position: the evaluator's.
+    // generator.throw() and close() raise at the frame's position: left to the evaluator.
     if (throwflag)
       return process_handler != nullptr ? process_handler->run_thrown(ts, frame) : run_default(ts, frame, throwflag);
     FrameHandler* handler = ambient_handler != nullptr ? ambient_handler : process_handler;
@@ -69,7 +69,7 @@ struct HookDispatch {
     return run_default(ts, frame, throwflag);
   }
 
-  // Who resumes a generator does so from C code: without the hook as with it the stack ends some day.
+  // A generator is resumed from C code, so the stack ends at some point, with or without the hook.
   static PyObject* resume_without_hook(PyThreadState* ts, PvFrame* frame, int throwflag) {
     int taken = pv_stack_left() < kCaptureStack ? pv_take_room(ts) : 0;
     PyObject* result = run_default(ts, frame, throwflag);
@@ -108,7 +108,7 @@ HookInstallation::HookInstallation() {
   PvHook current = pv_installed();
   bool is_paused = pauses > 0 && !levels.empty() && current == levels.back().below;
   if (!is_paused && (current != HookDispatch::on_frame || levels.empty())) {
-    // Left there by a hook that was over this one while it was installed: nothing is known to be below.
+    // Left installed by a hook that was above this one: the hook below is unknown.
     PvHook below = current == HookDispatch::on_frame ? nullptr : current;
     levels.push_back({++levels_made, below, 0});
     if (pauses == 0) pv_install(HookDispatch::on_frame);
@@ -126,7 +126,7 @@ HookInstallation::~HookInstallation() {
   levels.erase(level);
 }
 
-// A hook that somebody has put over this one stays.
+// A hook installed over this one stays.
 HookPause::HookPause() {
   if (pauses++ == 0 && pv_installed() == HookDispatch::on_frame && !hook_levels().empty())
     pv_install(hook_levels().back().below);

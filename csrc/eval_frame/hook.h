@@ -1,12 +1,12 @@
-// The PEP 523 hook: which frames come to this library, and to whom. All under the GIL.
-//   1. a frame of the function that the innermost pending entry of this thread names: to that entry
-//   2. while another library's hook is over this one: to the hook below, or the evaluator
-//   3. any other new frame, while this thread has an ambient handler: to that handler
-//   4. any other frame, while there is a handler of the process: to that handler
-//   5. the hook below, or the evaluator
-// Where the C stack runs short only the first and the last hold.
-// Other libraries have hooks of their own, and put them over this one and take them away at any time: TorchDynamo does so around
-// each call of a function that it compiles. Frames that the program calls are then theirs first.
+// The PEP 523 hook: which frames come to this library, and who handles them. Requires the GIL. In this order:
+// 1. a frame of the function named by the innermost pending entry of this thread: that entry
+// 2. while another library's hook is above this one: the hook below, or the evaluator
+// 3. any other new frame, while this thread has an ambient handler: that handler
+// 4. any other frame, while there is a process-wide handler: that handler
+// 5. the hook below, or the evaluator
+// If the C stack runs short, only the first and the last apply. Other libraries install hooks over this one and
+// remove them at any time: TorchDynamo does so around each call of a function that it compiles. Frames called by the
+// program go to their hook first.
 #pragma once
 #include <cstdint>
 
@@ -15,26 +15,27 @@
 
 namespace md {
 
-// Runs a frame that the hook was given and answers for leaving it: through LiveFrame, or run_default.
+// Runs a frame passed to the hook and is responsible for leaving it: through LiveFrame, or run_default.
 class FrameHandler {
  public:
   virtual ~FrameHandler() = default;
-  // The result is the frame's: an owned value, or null with an exception set. Must not throw.
+  // Returns the frame's result: a new reference, or null with an exception set. Must not throw.
   virtual PyObject* run(PyThreadState* ts, PvFrame* frame) = 0;
-  // The same for a generator that is resumed by throw() or close(): an exception is set, to be raised where it stands. Asked of the
-  // handler of the process only.
+  // The same for a generator resumed by throw() or close(): an exception is set, to be raised at its position. Called
+  // only on the process-wide handler.
   virtual PyObject* run_thrown(PyThreadState* ts, PvFrame* frame);
 };
 
-// Whether another library's hook is the interpreter's evaluator now. What is called meanwhile is not looked into.
+// Whether another library's hook is currently the interpreter's evaluator. Frames called meanwhile are not captured.
 bool is_below_another_hook();
-// Whether there is one, over this one or below: it is to see the frames in which this library has nothing to do.
+// Whether another hook exists, above this one or below: it must see the frames that this library does not handle.
 bool another_hook_is_there();
 
-// What would have run the frame without this library.
+// Runs the frame as it would run without this library.
 PyObject* run_default(PyThreadState* ts, PvFrame* frame, int throwflag = 0);
 
-// The hook taxes every Python call of the process: it is installed while one of these lives, and over all others when one is made.
+// The hook slows down every Python call of the process, so it is installed only while one of these lives, and moved
+// above all others when one is created.
 class HookInstallation {
  public:
   HookInstallation();
@@ -46,8 +47,8 @@ class HookInstallation {
   uint64_t level_;
 };
 
-// No frame comes to this library but those of pending entries while one lives, and a Python function that calls another needs no C
-// stack for it. Of the process, since the interpreter has one hook for all threads.
+// While one lives, this library only receives frames of pending entries, and Python-to-Python calls need no C stack.
+// Process-wide, since the interpreter has one hook for all threads.
 class HookPause {
  public:
   HookPause();
@@ -56,7 +57,7 @@ class HookPause {
   HookPause& operator=(const HookPause&) = delete;
 };
 
-// Frames of this thread that have no pending entry go to `handler` (null: to the evaluator) while this lives.
+// During its lifetime, frames of this thread without a pending entry go to `handler` (null: to the evaluator).
 class AmbientHandler {
  public:
   explicit AmbientHandler(FrameHandler* handler);
@@ -66,15 +67,15 @@ class AmbientHandler {
   static FrameHandler* current();
 
  private:
-  FrameHandler*& place_;  // this thread's
+  FrameHandler*& place_;  // of this thread
   FrameHandler* previous_;
 };
 
-// The handler of every thread, after the others; null: none. Returns the one before.
+// Sets the handler of all threads, tried after the others; null: none. Returns the previous one.
 FrameHandler* exchange_process_handler(FrameHandler* handler);
 
-// The next frame of `function` in this thread goes to `handler`, once, while this lives; also where somebody has put another hook,
-// or none, in the place of this one.
+// During its lifetime, the next frame of `function` in this thread goes to `handler`, once; also if another hook, or
+// none, has been installed in place of this one.
 class PendingEntry {
  public:
   PendingEntry(BorrowedRef function, FrameHandler& handler);
@@ -87,10 +88,10 @@ class PendingEntry {
   friend struct HookDispatch;
   Ref function_;
   FrameHandler& handler_;
-  PendingEntry*& place_;  // this thread's
+  PendingEntry*& place_;  // of this thread
   PendingEntry* previous_;
   bool taken_ = false;
-  PvHook displaced_ = nullptr;  // the hook that makes way until the frame is there
+  PvHook displaced_ = nullptr;  // the hook that is replaced until the frame arrives
   bool displaces_ = false;
   void give_way();
 };

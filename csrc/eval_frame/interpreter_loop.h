@@ -1,4 +1,4 @@
-// Runs whole frames instruction by instruction through step(): the stress test of everything in this folder.
+// Runs whole frames instruction by instruction through step(): a stress test of everything in this folder.
 #pragma once
 #include "eval_frame/concrete.h"
 #include "eval_frame/hook.h"
@@ -10,20 +10,20 @@
 namespace md {
 
 struct LoopOptions {
-  double hand_over_rate = 0;  // of instructions at which the frame is given to the evaluator at random
-  double throw_rate = 0;      // of caught exceptions that the evaluator unwinds instead of unwind()
+  double hand_over_rate = 0;  // fraction of instructions at which the frame is given to the evaluator, at random
+  double throw_rate = 0;      // fraction of caught exceptions that the evaluator unwinds instead of unwind()
   uint64_t seed = 1;
 };
 
 struct LoopCounters {
   uint64_t frames = 0;
-  uint64_t default_frames = 0;  // traced or without room
+  uint64_t default_frames = 0;  // traced or without stack space
   uint64_t instructions = 0;
   uint64_t random_hand_overs = 0;
   uint64_t returns = 0;
   uint64_t unwound = 0;
   uint64_t thrown = 0;
-  // Hand-overs that step() asked for, by opcode.
+  // Bail-outs requested by step(), by opcode.
   std::array<uint64_t, 256> hand_overs{};
 };
 

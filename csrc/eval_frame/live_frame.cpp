@@ -19,7 +19,7 @@ LiveFrame::LiveFrame(PyThreadState* ts, PvFrame* frame)
 bool LiveFrame::enter() {
   if (pv_enter(ts_) < 0) return false;
   bool ready = run_prologue();
-  // Below RESUME a frame is invisible, so the position comes before the link.
+  // Before RESUME a frame is invisible, so the position is set before the link.
   set_current_unit(instruction().lasti);
   pv_link(ts_, frame_);
   pv_hide_stack(frame_);
@@ -28,7 +28,7 @@ bool LiveFrame::enter() {
   return true;
 }
 
-// Cells are made here: a frame that is linked below RESUME would be hidden. The evaluator must not start over.
+// Creates the cells here: a frame linked before RESUME would be hidden. The evaluator must not repeat it.
 bool LiveFrame::run_prologue() {
   for (;; ++index_) {
     const Instruction& i = instruction();

@@ -1,5 +1,5 @@
 // A real interpreter frame while this library executes it instead of the evaluator.
-//   LiveFrame frame(ts, raw);              nothing has happened yet, pv_default(ts, raw, 0) is still possible
+//   LiveFrame frame(ts, raw);              no effect yet, pv_default(ts, raw, 0) is still possible
 //   if (!frame.enter()) return default;    prologue, recursion accounting, link: the frame is visible as running
 //   ... get / put / push / pop, set_index, step(frame), unwind(frame) ...
 //   return hand_over(frame) or leave_by_throw(frame)      exactly one; the frame is gone afterwards
@@ -11,12 +11,12 @@ namespace md {
 
 class LiveFrame {
  public:
-  // Throws PythonError or Error when the code cannot be decoded.
+  // Throws PythonError or Error if the code cannot be decoded.
   LiveFrame(PyThreadState* ts, PvFrame* frame);
   LiveFrame(const LiveFrame&) = delete;
   LiveFrame& operator=(const LiveFrame&) = delete;
 
-  // False: no room on the stack; nothing was touched, the evaluator is to run the frame and raise.
+  // Returns false, without effect, if the stack is exhausted: let the evaluator run the frame and raise.
   bool enter();
   bool entered() const { return entered_; }
 
@@ -28,20 +28,20 @@ class LiveFrame {
   BorrowedRef builtins() const { return pv_builtins(frame_); }
   BorrowedRef locals_mapping() const { return pv_locals_mapping(frame_); }
 
-  // The instruction to execute next.
+  // The next instruction to execute.
   int index() const { return index_; }
   void set_index(int index) { index_ = index; }
   const Instruction& instruction() const { return (*bytecode_)[index_]; }
-  // The unit that line numbers, tracebacks and f_lasti show.
+  // The unit shown by line numbers, tracebacks and f_lasti.
   int current_unit() const { return current_unit_; }
   void set_current_unit(int unit) {
     current_unit_ = unit;
     pv_set_current(frame_, unit);
   }
 
-  // Slots of localsplus; unset ones are null. Cells hold their cell object.
+  // Slots of localsplus; null if unset. Slots of cells hold the cell object.
   BorrowedRef get(int slot) const { return pv_get(frame_, slot); }
-  // The old value is dropped after the new one is in place.
+  // Drops the old value after storing the new one.
   void put(int slot, Ref value) {
     Ref old = Ref::steal(pv_get(frame_, slot));
     pv_put(frame_, slot, value.release());
@@ -58,7 +58,7 @@ class LiveFrame {
   }
   void drop_to(int depth) { drop(depth_ - depth); }
 
-  // For the functions that leave; the frame must not be used afterwards.
+  // For the functions that leave the frame; it must not be used afterwards.
   void mark_left() { entered_ = false; }
 
  private:
@@ -74,12 +74,12 @@ class LiveFrame {
   bool entered_ = false;
 };
 
-// Gives the rest of the frame to the evaluator at frame.index(), also to return, yield or reraise there.
-// Executes on to the next instruction at which the evaluator can be entered, if this one is not.
+// Gives the rest of the frame to the evaluator at frame.index(), also to return, yield or reraise there. If the
+// evaluator cannot be entered there, first executes up to the next instruction where it can.
 PyObject* hand_over(LiveFrame& frame);
 
-// Lets the evaluator raise the exception that is set at frame.index(): it finds the handler or leaves the frame,
-// and makes the traceback entry. The result is the frame's.
+// Lets the evaluator raise the current exception at frame.index(): it finds the handler or leaves the frame, and adds
+// the traceback entry. Returns the frame's result.
 PyObject* leave_by_throw(LiveFrame& frame);
 
 }  // namespace md

@@ -41,7 +41,7 @@ void MemoryImage::put_back() {
     Kept& image = images_[i];
     image.expected = copy_of(storage);
     if (!same_bytes(storage, *image.before.get())) std::memcpy(storage.data(), image.before->data(), storage.nbytes());
-    // The plan's own writes are counted already, and Python's will be once more.
+    // The version already includes the plan's own writes; Python's writes will add the same again.
     image.version = storage.version() + (storage.version() - image.version);
   }
 }

@@ -1,4 +1,5 @@
-// The bytes of tensors that are there before a region: kept while its plan runs, put back, and compared with what Python leaves in them.
+// The bytes of pre-existing tensors of a region: saved while its plan runs, restored, and compared
+// with what Python leaves in them.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -10,20 +11,20 @@ namespace md {
 
 class MemoryImage {
  public:
-  // Before the plan. One storage is kept once.
+  // Call before the plan. Each storage is saved once.
   void keep(const Tensor& tensor);
-  // After it: what is in memory now is what it is expected to be, and what was kept is there again.
+  // Call after the plan: records the current contents as expected and restores the saved ones.
   void put_back();
-  // The region's exit would copy the elements of `value` into `target`, which counts as `count` writes.
+  // The region's exit would copy the elements of `value` into `target`, counted as `count` writes.
   void expect_write(const Tensor& target, const Tensor& value, int count);
-  // Where memory is another than expected, "" if nowhere; `captured` and `python` become the tensors that differ.
+  // Where memory differs from the expectation, "" if nowhere; `captured` and `python` are set to the differing tensors.
   std::string difference(Tensor& captured, Tensor& python) const;
   const std::vector<StoragePtr>& storages() const { return kept_; }
 
  private:
   struct Kept {
     StoragePtr before, expected;  // copies
-    uint64_t version;             // as it was, later what it is expected to be
+    uint64_t version;             // at the start, later the expected one
     std::vector<Tensor> written;
   };
   Kept* find(const Storage* storage);

@@ -87,7 +87,7 @@ FrameImages OutputReplay::take_images() {
   for (auto [own, same] : place.output->same_after) place.after->share(own, builder_->build(same));
   FrameImages images = build_images(*place.output->site.failure, *place.after);
   place.after->finish();
-  // From then on the images alone hold the values.
+  // From then on only the images own the values.
   builder_->release();
   release();
   return images;

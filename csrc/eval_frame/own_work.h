@@ -1,5 +1,5 @@
-// Work of this library's own that may run Python: walks that import, backends, log handlers. Garbage is collected later: finalizers
-// would run in the middle of a walk that has seen half of the program's state.
+// Scope of internal work that may run Python: traces that import, backends, log handlers. Garbage collection is
+// postponed: finalizers would run in the middle of a trace that has read only part of the program's state.
 #pragma once
 #include "cpython/ref.h"
 #include "snapshot/serving_code.h"

@@ -9,7 +9,7 @@
 namespace md {
 namespace {
 
-// Of a frame that has to be made, whatever room there is for others.
+// Stack needed to create a required frame, whatever the limit for optional ones.
 constexpr size_t kLeastStack = 64 * 1024;
 
 class ContinuationHandler : public FrameHandler {
@@ -29,7 +29,8 @@ class ContinuationHandler : public FrameHandler {
   }
 
  private:
-  // The evaluator may have room where a driver has none, but must not run it: its arguments stand for others.
+  // The evaluator may have enough stack where the driver has not, but must not run the frame:
+  // its arguments are placeholders.
   static PyObject* refuse(PyThreadState* ts, PvFrame* raw) {
     if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
     return run_default(ts, raw, 1);

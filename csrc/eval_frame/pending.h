@@ -1,4 +1,4 @@
-// Making a real frame of a function and going on in the middle of it: inner frames at a nested break.
+// Creates a real frame of a function and continues in the middle of it: inner frames at a nested break.
 #pragma once
 #include <memory>
 
@@ -7,9 +7,9 @@
 
 namespace md {
 
-// Receives the frame entered and linked: fills locals, stack and position, executes, and leaves it.
-// The result is the frame's. May throw PythonError before it has left the frame: the frame then raises at its position.
-// Refers to the caller's callable: for use while the call lasts that it is given to.
+// Receives the frame, entered and linked: fills locals, stack and position, executes, and leaves it. Returns the
+// frame's result. May throw PythonError before leaving the frame, which then raises at its position. Refers to the
+// caller's callable, so it is valid only during the call that it is passed to.
 class FrameContinuation {
  public:
   template <typename Callable>
@@ -23,13 +23,13 @@ class FrameContinuation {
   PyObject* (*call_)(const void*, LiveFrame&);
 };
 
-// Calls `function` (a PyFunctionObject) with arguments that only serve to make its frame; None for every parameter,
-// nothing for *args and **kwargs. The frame of a generator is that of its first resumption, and the result what it returns.
-// Null with the exception set when the frame raised or could not be made.
+// Calls `function` (a PyFunctionObject) with placeholder arguments, only to create its frame: None for every parameter,
+// nothing for *args and **kwargs. For a generator, the frame is that of its first resumption and the result is its
+// return value. Returns null with an exception set if the frame raised or could not be created.
 Ref enter_inner_frame(BorrowedRef function, const FrameContinuation& continuation);
 
-// While one lives the next frame of `function` that this thread enters goes to the continuation, entered and linked, whoever calls
-// it. Both must outlive this.
+// During its lifetime, the next frame of `function` entered by this thread goes to the continuation, entered and
+// linked, whoever calls it. Both must outlive this.
 class AwaitedFrame {
  public:
   AwaitedFrame(BorrowedRef function, const FrameContinuation& continuation);
@@ -41,7 +41,7 @@ class AwaitedFrame {
   std::unique_ptr<Parts> parts_;
 };
 
-// Calls `function` with these arguments; its own frame goes to the continuation, entered and linked.
+// Calls `function` with these arguments; its frame goes to the continuation, entered and linked.
 Ref call_with_continuation(BorrowedRef function, PyObject* const* arguments, size_t nargsf, PyObject* keyword_names,
                            const FrameContinuation& continuation);
 

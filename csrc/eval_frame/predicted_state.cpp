@@ -9,7 +9,7 @@ namespace md {
 
 namespace {
 
-// Of functions, and of the program's own classes; what C code keeps in others is its own business.
+// For functions and instances of user-defined classes; attributes that C code stores in other objects are not compared.
 Ref dict_of_instance(BorrowedRef object) {
   if (PyFunction_Check(object.get())) return check(PyObject_GetAttrString(object, "__dict__"));
   bool is_plain = PyType_HasFeature(object.type(), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object.get()) &&
@@ -22,7 +22,7 @@ Ref dict_of_instance(BorrowedRef object) {
 
 bool is_deque(BorrowedRef object) { return PyObject_TypeCheck(object.get(), deque_type()) != 0; }
 
-// Of another container than a dict, as the comparison wants it; null: no container.
+// The contents of a container other than a dict, in the form compared; null if it is no container.
 Ref contents_of(BorrowedRef object) {
   if (PyList_Check(object.get()) || is_deque(object)) return check(PySequence_List(object));
   if (PySet_Check(object.get())) return check(PySet_New(object));
@@ -30,12 +30,12 @@ Ref contents_of(BorrowedRef object) {
   return nullptr;
 }
 
-// Namespaces of modules change by imports, registries of warnings and the like.
+// Module namespaces change through imports, warning registries and the like.
 bool is_namespace(BorrowedRef object) {
   return PyDict_Check(object.get()) && PyDict_GetItemString(object, "__builtins__") != nullptr;
 }
 
-// Where attributes are that set_own_attribute() stores; null: nothing there.
+// An attribute where set_own_attribute() stores it; null if unset.
 Ref own_attribute(BorrowedRef object, BorrowedRef name) {
   if (PyType_Check(object.get()))
     return Ref::share(PyDict_GetItemWithError(pv_type_dict(reinterpret_cast<PyTypeObject*>(object.get())), name));
@@ -73,7 +73,7 @@ PredictedState::Copy* PredictedState::copy_of(BorrowedRef object) {
 void PredictedState::keep_known(const GuardSet& guards, const LocalsView& view, ValueComparison& comparison) {
   const SourcePool& sources = guards.sources();
   for (int id = 0; id < sources.size(); ++id) {
-    if (sources[id]->kind() == SourceKind::CachedResults) continue;  // whose entries C code makes
+    if (sources[id]->kind() == SourceKind::CachedResults) continue;  // its entries are written by C code
     Ref object = fetch(sources[id], view);
     if (!object) continue;
     comparison.know(object);
@@ -175,7 +175,7 @@ void PredictedState::predict_effect(const HeldEffect& held, ValueComparison& com
     default:
       break;
   }
-  // What the region has made nobody else sees yet.
+  // Objects created by the region are not visible to others yet.
   if (!comparison.is_known(held.target) && !by_object_.contains(held.target.get()))
     return apply(held, held.target.get());
   Copy* copy = copy_of(held.target);
@@ -198,7 +198,7 @@ void PredictedState::compare_copy(const Copy& copy, ValueComparison& comparison)
 void PredictedState::compare_attribute(const Attribute& attribute, ValueComparison& comparison) const {
   PyObject* python = comparison.python_of(attribute.object);
   Ref now = own_attribute(python, attribute.name);
-  // Deleted, something of the class may be seen instead.
+  // After a deletion, an attribute of the class may become visible.
   if (!attribute.value) return;
   comparison.compare(str_cat("attribute '", text_of(attribute.name), "' of a ", attribute.object.type()->tp_name),
                      attribute.value, now);

@@ -1,5 +1,5 @@
-// What the objects that a region knows will hold after it: copies of their contents, to which the region's effects are applied
-// instead. Compared afterwards with what Python's own run has left in them.
+// The expected contents of the objects known to a region: copies, to which the region's effects are applied, compared
+// afterwards with what Python's own run has left in the originals.
 #pragma once
 #include <deque>
 #include <unordered_map>
@@ -16,9 +16,9 @@ namespace md {
 
 class PredictedState {
  public:
-  // Everything that the guards' sources name, as it is before the plan runs.
+  // Copies everything that the guards' sources name, before the plan runs.
   void keep_known(const GuardSet& guards, const LocalsView& view, ValueComparison& comparison);
-  // After the plan: its writes are taken back. The effects are to be applied by nobody else.
+  // After the plan, whose writes are undone: applies the effects, which no one else may apply.
   void predict(const std::vector<HeldEffect>& effects, ValueComparison& comparison);
   void compare(ValueComparison& comparison) const;
 
@@ -38,10 +38,10 @@ class PredictedState {
   void compare_attribute(const Attribute& attribute, ValueComparison& comparison) const;
 
   MemoryImage memory_;
-  std::deque<Copy> copies_;  // containers, in the order in which they were met; they stay where they are
+  std::deque<Copy> copies_;  // containers, in order of discovery; a deque, so references stay valid
   std::unordered_map<PyObject*, Copy*> by_object_;
   std::vector<Attribute> attributes_;
-  std::vector<Attribute> names_;  // in namespaces of modules, of which there is no copy
+  std::vector<Attribute> names_;  // in module namespaces, which are not copied
   TensorModes modes_;
 };
 

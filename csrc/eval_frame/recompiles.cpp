@@ -45,7 +45,7 @@ SourceLine line_of(const RegionPlace& place) {
   return {text_of(code->co_filename), place.bytecode.line_at(place.index), text_of(code->co_name)};
 }
 
-// Of the program as far as it was captured: callers of compiled code may be any number.
+// The user's stack down to the captured frames only: compiled code may have any number of callers.
 std::string user_stack_lines(const RegionPlace& place, const char* prefix) {
   const SourceLine line = line_of(place);
   std::string text, lines = format_stack({&line, 1});
@@ -57,7 +57,7 @@ std::string user_stack_lines(const RegionPlace& place, const char* prefix) {
   return text;
 }
 
-// All guards that fail, by entry.
+// All failing guards, by entry.
 std::string verbose_lines(const CodeCache& cache, const CacheKey& key, const RegionPlace& place) {
   std::string text;
   for (const CacheEntryPtr& entry : cache.entries(key)) {
@@ -86,13 +86,13 @@ std::string failures_json(const CodeCache& cache, const CacheKey& key, const Reg
   return "[" + list + "]";
 }
 
-// The guard of the newest entry: the others failed for earlier ones.
+// Counts the guard of the newest entry: the others failed for earlier ones.
 void count(CodeCache& cache, const CacheKey& key, const RegionPlace& place) {
   std::vector<CacheEntryPtr> entries = cache.entries(key);
   if (!entries.empty()) cache.count_failure(key, entries.front()->guards.failing(place.view, place.bytecode));
 }
 
-// Most often first.
+// Most frequent first.
 std::vector<std::pair<std::string, int>> sorted(const CodeCache::FailureCounts& counts) {
   std::vector<std::pair<std::string, int>> rows(counts.begin(), counts.end());
   std::ranges::stable_sort(rows, std::ranges::greater(), &std::pair<std::string, int>::second);
@@ -120,7 +120,7 @@ std::string limit_text(const CodeCache& cache, const CacheKey& key, const Region
                  "To diagnose recompilation issues, see docs/troubleshooting.md");
 }
 
-// What was captured here goes through a block or function that allows no breaks: Python would run that as well.
+// A capture of this place contains a block or function that allows no breaks: Python would run it too.
 bool is_strict_inside(const CodeCache& cache, const CacheKey& key) {
   return std::ranges::any_of(cache.entries(key), [](const CacheEntryPtr& entry) {
     return static_cast<const RegionEntry&>(*entry).region.is_strict_inside;
@@ -198,7 +198,7 @@ void report_limit(CodeCache& cache, const CacheKey& key, const RegionPlace& plac
     found.user_stack.push_back(line_of(place));
     raise_unsupported(found);
   }
-  // A function in which no operation was met loses nothing.
+  // A function without tensor operations loses nothing.
   if (met_operations(cache) && cache.first_warning(key)) log_warning(limit_text(cache, key, place, reached));
   cache.set_told(key);
 }

@@ -1,4 +1,4 @@
-// What the user is told when a place is captured again, and when it will not be any more.
+// What the user is told when a place is captured again, and when its limit is reached.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,25 +8,25 @@
 
 namespace md {
 
-// No entry of the key fits: counts which guard failed, and tells of it where somebody listens. Throws PythonError(RecompileError)
-// where config.error_on_recompile says so.
+// No entry of the key fits: counts which guard failed, and reports it to listeners. Throws PythonError(RecompileError)
+// under config.error_on_recompile.
 void report_recompile(CodeCache& cache, const CacheKey& key, const RegionPlace& place);
 
-// Which guard of each entry of the key fails now, newest entry first, each text once.
+// The guards of each entry of the key that fail now, newest entry first, without duplicate texts.
 std::vector<std::string> failing_guards(const CodeCache& cache, const CacheKey& key, const RegionPlace& place);
 
-// Which limit leaves no room for another entry.
+// Which limit prevents another entry.
 struct ReachedLimit {
-  const char* flag;  // null: none
+  const char* flag;  // null if there is none
   int64_t limit;
 };
 ReachedLimit reached_limit(const CodeCache& cache, const CacheKey& key, const Policy& policy);
 
-// The limit is reached: one warning for each key, or an error (PythonError): FailOnRecompileLimitHit under fullgraph and with
+// Reports the limit: one warning per key, or an error (PythonError): FailOnRecompileLimitHit under fullgraph and with
 // config.fail_on_recompile_limit_hit, Unsupported under error_on_graph_break(True).
 void report_limit(CodeCache& cache, const CacheKey& key, const RegionPlace& place, const ReachedLimit& reached);
 
-// Which guard of each entry fails, as lines of a message; "" where there are none.
+// The failing guard of each entry, as lines of a message; "" if there are none.
 std::string failure_lines(const CodeCache& cache, const CacheKey& key, const RegionPlace& place);
 
 }  // namespace md

@@ -1,4 +1,4 @@
-// A region in the code cache, with the plan that runs its graph.
+// A region in the code cache, with the plan of its graph.
 #pragma once
 #include <memory>
 #include <string>
@@ -12,16 +12,16 @@ namespace md {
 
 struct RegionEntry : CacheEntry {
   explicit RegionEntry(CapturedRegion captured) : CacheEntry(std::move(captured.guards)), region(std::move(captured)) {}
-  CapturedRegion region;                       // its guards are in the base
+  CapturedRegion region;                       // its guards have been moved to the base
   int instruction = 0;                         // at which it starts
-  int64_t walk_ns = 0, plan_ns = 0;            // what the capture and the plan took
+  int64_t walk_ns = 0, plan_ns = 0;            // duration of the trace and of lowering
   std::shared_ptr<const Plan> plan;            // null: nothing to compute
   std::vector<std::string> recompile_reasons;  // the guards of older entries that failed
-  bool draws = false;                          // random numbers
-  bool is_sized = false;                       // the plan depends on the sizes that come
-  std::string raised;                          // the class of what the instruction at which it ends raised last
+  bool draws = false;                          // uses random numbers
+  bool is_sized = false;                       // the plan depends on the sizes of the inputs
+  std::string raised;                          // class last raised by the instruction at which it ends
   int64_t checks_left = 0;                     // config.check_captures
-  // The user's frames are to be linked while the region is run or left.
+  // Whether the user's frames must be linked while the region is run or left.
   bool needs_frame() const { return checks_left > 0 || region.needs_frame(); }
 };
 using RegionEntryPtr = std::shared_ptr<RegionEntry>;

@@ -16,7 +16,7 @@ namespace md {
 
 namespace {
 
-// Above this estimate other threads may run Python meanwhile.
+// Above this estimate the GIL is released for other threads.
 constexpr double kReleaseGilAboveNs = 50'000;
 
 class GilRelease {
@@ -31,7 +31,7 @@ class GilRelease {
   PyThreadState* state_;
 };
 
-// False: an int that no op takes; Python raises what the op says.
+// False for an int that no op accepts; Python raises the op's error.
 bool read_input(BorrowedRef object, GraphInput& input) {
   if (const TensorType* type = tensor_type_of(object)) {
     input.tensor = type->unwrap(object);
@@ -52,8 +52,8 @@ bool same_input(const GraphInput& a, const GraphInput& b) {
   return a.scalar.is_float() ? a.scalar.as_double() == b.scalar.as_double() : a.scalar.as_int() == b.scalar.as_int();
 }
 
-// Python runs frames to the recursion limit, and counts calls of C code with them; and each frame that is made at the exit takes
-// some of the C stack, which the entry has looked at for a few.
+// Python runs frames up to the recursion limit, and counts C calls as well; each frame created at the exit needs C
+// stack, of which the entry has checked only enough for a few.
 bool has_room_for(const CapturedRegion& region) {
   constexpr int kFewFrames = 8;
   constexpr size_t kStackOfFrame = 8 * 1024;
@@ -61,7 +61,7 @@ bool has_room_for(const CapturedRegion& region) {
   return region.depth <= kFewFrames || pv_stack_left() / kStackOfFrame > region.snapshot.frames.size();
 }
 
-// The guards have seen to it that both have the same sizes and dtype.
+// The guards ensure that both have the same sizes and dtype.
 void write_tensor(BorrowedRef target, BorrowedRef value, int count) {
   const Tensor& into = tensor_type_of(target)->unwrap(target);
   copy_elements(tensor_type_of(value)->unwrap(value), into);
@@ -83,7 +83,7 @@ RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view, const GuardMe
     read_inputs([&](const RegionInput& place) { return exit_.builder().build(place.computed); }, false);
 }
 
-// Those from sources, or the computed ones.
+// Reads the inputs from sources, or the computed ones.
 template <typename Find>
 void RegionRun::read_inputs(Find find, bool from_sources) {
   for (size_t i = 0; i < inputs_.size() && !unfit_; ++i) {
@@ -95,7 +95,7 @@ void RegionRun::read_inputs(Find find, bool from_sources) {
   }
 }
 
-// Python raises at its own place what a computation raises.
+// If a deferred scalar op raises, Python raises the error at its own place.
 bool RegionRun::compute_numbers() {
   try {
     for (RecipeId id : region().snapshot.computed) exit_.builder().build(id);
@@ -108,7 +108,7 @@ bool RegionRun::compute_numbers() {
 }
 
 bool RegionRun::run_with_call_outs(LiveFrame& frame) {
-  take_failed_call_out();  // of a run whose exception somebody caught
+  take_failed_call_out();  // left over from a run whose exception was caught
   LinkedFrames frames(frame, region(), view_);
   CallOutFramesScope scope(&frames);
   UncommittedWrites writes;
@@ -129,7 +129,7 @@ bool RegionRun::run_plan(LiveFrame* frame) {
   return run_with_call_outs(*frame);
 }
 
-// Whether what the run has read is still what a run from here would read.
+// Whether a run started now would read the same inputs.
 bool RegionRun::still_holds() {
   if (!entry_->guards.check(view_) || !exit_.builder().is_current()) return false;
   for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -153,13 +153,13 @@ bool RegionRun::run_steps() {
       GilRelease release(!plan.needs_gil() && plan.estimated_ns() > kReleaseGilAboveNs);
       plan.run(inputs_.span(), outputs_.span());
     }
-    // Of the last step, and of the time in which others had the GIL.
+    // Signals that arrived during the last step, or while other threads had the GIL.
     serve_interrupts();
   } catch (const SignalRaised&) {
     if (drawn) drawn->roll_back();
     throw;
   } catch (const Error& error) {
-    // What has been called is not called again.
+    // Host calls must not be repeated.
     if (error.kind() == ErrorKind::Internal || call_outs_begun() != call_outs) throw;
     if (drawn) drawn->roll_back();
     ++counters().plan_failures;
@@ -175,7 +175,7 @@ bool RegionRun::run_steps() {
   return true;
 }
 
-// Everything that an effect needs exists before the first is applied.
+// Everything that an effect needs is built before the first one is applied.
 void ExitValues::build_effects() {
   for (const Effect& effect : snapshot_.effects)
     for (RecipeId id : {effect.target, effect.value, effect.key})
@@ -185,13 +185,13 @@ void ExitValues::build_effects() {
 
 namespace {
 
-// Null value: deleted. Of a class, its objects are told.
+// Null value: deletes the attribute. Changes of a class invalidate its caches.
 void set_own_attribute(PyObject* object, PyObject* name, PyObject* value) {
   auto* set = PyType_Check(object) ? PyType_Type.tp_setattro : PyObject_GenericSetAttr;
   check_status(set(object, name, value));
 }
 
-// An OrderedDict keeps its own order beside the dict.
+// An OrderedDict keeps its own order besides the dict's.
 void set_item(PyObject* dict, PyObject* key, PyObject* value) {
   check_status(PyODict_Check(dict) ? PyODict_SetItem(dict, key, value) : PyDict_SetItem(dict, key, value));
 }
@@ -200,7 +200,7 @@ void delete_item(PyObject* dict, PyObject* key) {
   check_status(PyODict_Check(dict) ? PyODict_DelItem(dict, key) : PyDict_DelItem(dict, key));
 }
 
-// Iterators over the deque end if it is changed, and not if only elements are replaced.
+// Iterators over the deque fail if its length changes, but not if elements are replaced.
 void assign_deque(PyObject* deque, PyObject* items, bool is_changed) {
   for (Py_ssize_t i = 0; !is_changed && i < PyList_GET_SIZE(items); ++i)
     check_status(PySequence_SetItem(deque, i, PyList_GET_ITEM(items, i)));
@@ -328,7 +328,7 @@ FrameImages ExitValues::take_images(OutputReplay* outputs, LiveFrame* frame) {
     images.clear();
     return images;
   }
-  // From then on the images alone hold the values.
+  // From then on only the images own the values.
   builder_.release();
   if (outputs != nullptr) outputs->release();
   return images;
@@ -381,7 +381,7 @@ void put(LiveFrame& frame, SlotObjects objects) {
 
 void restore(LiveFrame& frame, FrameImage& image) {
   ++counters().snapshots_restored;
-  // Values that are overwritten may die here and run Python: the frame is consistent after each single put.
+  // Values that are overwritten may die here and run Python: the frame is consistent after each put().
   if (!image.state->keep_stack) {
     std::vector<Ref> old;
     while (frame.depth() > 0) old.push_back(frame.pop());

@@ -1,4 +1,4 @@
-// Running a region's plan, and leaving the region: everything is fetched and built before anything is written.
+// Runs a region's plan and leaves the region: everything is fetched and built before anything is written.
 #pragma once
 #include <optional>
 #include <vector>
@@ -14,7 +14,7 @@
 
 namespace md {
 
-// An effect that nobody has applied, with what it is about.
+// An effect that has not been applied, with its operands.
 struct HeldEffect {
   const Effect* effect;
   Ref target, value, key;
@@ -24,22 +24,23 @@ struct HeldExit {
   Ref result;  // exit Return
   FrameImages images;
   std::vector<HeldEffect> effects;
-  std::vector<std::pair<int, Ref>> outputs;  // of the graph, as far as they are tensors that were made
+  std::vector<std::pair<int, Ref>> outputs;  // graph outputs that were wrapped as tensors
 };
 
-// The values of one snapshot, on their way into the frames.
+// The values of one snapshot while they are moved into frames.
 class ExitValues {
  public:
-  // Fetches what the snapshot names.
+  // Fetches the sources in the snapshot.
   ExitValues(const Snapshot& snapshot, const LocalsView& view, const GuardMemory* memory = nullptr)
       : snapshot_(snapshot), builder_(snapshot, view, memory) {}
   ValueBuilder& builder() { return builder_; }
-  // Exit Return: the result, effects applied. Null: an output stopped it.
+  // For exit Return: applies the effects and returns the result. Null: stopped at deferred I/O.
   Ref take_result(OutputReplay* outputs = nullptr, LiveFrame* frame = nullptr);
-  // Other exits: what every frame holds, effects applied. From then on the images alone hold the values. Empty: an output stopped it.
+  // For other exits: applies the effects and returns the contents of every frame, which the images then own.
+  // Empty: stopped at deferred I/O.
   FrameImages take_images(OutputReplay* outputs = nullptr, LiveFrame* frame = nullptr);
 
-  // Everything is built and nothing applied.
+  // Builds everything and applies nothing.
   HeldExit hold_back();
 
  private:
@@ -49,34 +50,34 @@ class ExitValues {
   ValueBuilder builder_;
 };
 
-// One run of one region, from the check of its guards until its values are in place.
+// One run of one region, from the check of its guards until its values are written.
 class RegionRun {
  public:
-  // Fetches the graph's inputs and what the snapshot names. entry is kept alive; `memory` is what its look-up gave.
+  // Fetches the graph's inputs and the snapshot's sources. Keeps `entry` alive; `memory` is the memo from its lookup.
   RegionRun(RegionEntryPtr entry, const LocalsView& view, const GuardMemory* memory = nullptr);
 
   const CapturedRegion& region() const { return entry_->region; }
   const RegionEntryPtr& entry() const { return entry_; }
   const LocalsView& view() const { return view_; }
 
-  // Runs the plan. False: it failed and nothing is visible; Python has to run from the region's start.
-  // Throws PythonError when a backend's callable or a call-out raised. `frame` is the one that the region is of, entered; a region
-  // without call-outs needs none.
+  // Runs the plan. Returns false if it failed without visible effects; Python must then run from the region's start.
+  // Throws PythonError if a backend's callable or a host call raised. `frame` is the region's frame, entered; only
+  // needed by regions with host calls.
   bool run_plan(LiveFrame* frame = nullptr);
-  // Why it was not run, and what the rest of the frame is left for.
+  // Why the plan did not run; the reason for the bail-out.
   HandOver failure() const { return failure_; }
 
-  // Null, or empty: the region is left at an output, as stopped_output() says. `frame` is the region's, null if it has none;
-  // a region with outputs that run Python code needs one.
+  // Null or empty: the region is left at deferred I/O, as in stopped_output(). `frame` is the region's, null if it has
+  // none; needed if its deferred I/O runs Python code.
   Ref take_result(LiveFrame* frame = nullptr) { return exit_.take_result(outputs_replay(), frame); }
   FrameImages take_images(LiveFrame* frame) { return exit_.take_images(outputs_replay(), frame); }
   OutputReplay& replay() { return *replay_; }
   ValueBuilder& builder() { return exit_.builder(); }
-  // Instead of either; nothing else is asked afterwards.
+  // Instead of either; must be the last call.
   HeldExit hold_back();
-  // Before take_images.
+  // Call before take_images().
   SlotObjects build_slots(const std::vector<SlotValue>& slots) { return md::build_slots(slots, exit_.builder()); }
-  // Whether its exception is raised in frames that are made first; their images.
+  // Whether its exception is raised in frames that must be created first, and has images for them.
   bool has_images_for(const FailedCallOut& failed) const;
   FrameImages take_failure_images(FailedCallOut& failed);
 
@@ -95,11 +96,11 @@ class RegionRun {
   InlineArray<GraphInput, 8> inputs_;
   InlineArray<Tensor, 4> outputs_;
   HandOver failure_ = HandOver::plan_failed;
-  bool unfit_ = false;  // an argument that no graph input can hold
+  bool unfit_ = false;  // an argument does not fit into a graph input
 };
 
 void put(LiveFrame& frame, SlotObjects objects);
-// Writes an image into a frame that is entered; its position becomes the image's.
+// Writes an image into an entered frame, whose position becomes the image's.
 void restore(LiveFrame& frame, FrameImage& image);
 
 }  // namespace md

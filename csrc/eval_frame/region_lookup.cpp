@@ -30,7 +30,7 @@ namespace {
 
 bool is_policy_error(const RegionPlace& place, const CapturedRegion& region) {
   if (!region.graph_break) return false;
-  // A loop over an iterator of the caller is no break to the program, and yet more than one graph.
+  // A loop over a pre-existing iterator is not reported as a break, but needs more than one graph.
   if (region.graph_break->reason == BreakReason::opaque_iterator) return place.policy->fullgraph && place.index == 0;
   if (break_row(region.graph_break->reason).silent) return false;
   return region.break_policy->breaks_are_errors() || place.policy->fullgraph;
@@ -67,7 +67,7 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
   entry.is_sized = region.graph->is_symbolic();
 }
 
-// Straight to a return, with nothing on the way that a region could hold.
+// Whether control goes straight to a return, with nothing on the way to capture.
 bool only_returns(const Bytecode& bytecode, int index) {
   for (;; ++index) {
     switch (bytecode[index].op) {
@@ -88,7 +88,7 @@ bool only_returns(const Bytecode& bytecode, int index) {
   }
 }
 
-// The text of the exception that is set, which is cleared.
+// Clears the current exception and returns its text.
 std::string take_exception_text() {
   Ref error = take_raised();
   if (Ref text = Ref::steal(PyObject_Str(error))) return text_of(text);
@@ -96,7 +96,7 @@ std::string take_exception_text() {
   return "an exception without text";
 }
 
-// Of a CaptureError that is set. One graph or an error is what the program asked for where breaks are errors.
+// The current exception is a CaptureError. Where breaks are errors, the program asked for one graph or an error.
 bool is_suppressed(const RegionPlace& place) {
   if (!config().suppress_errors || place.policy->breaks_are_errors()) return false;
   ErrorAside error;
@@ -107,7 +107,7 @@ void warn_of_suppressed(const RegionPlace& place) {
   log_warning(str_cat(place_name(place), " is left to Python: ", take_exception_text()));
 }
 
-// Where a failure of the backend is suppressed the place is Python's from then on.
+// If a backend failure is suppressed, the place runs uncaptured from then on.
 void make_plan_or_hand_over(const RegionPlace& place, RegionEntry& entry) {
   try {
     make_plan(place, entry);
@@ -118,18 +118,18 @@ void make_plan_or_hand_over(const RegionPlace& place, RegionEntry& entry) {
   }
 }
 
-// Regions are wanted for themselves, whatever they compute.
+// Whether regions are kept even if they compute nothing.
 bool keeps_empty_regions(const RegionPlace& place) {
   return place.policy->keeps_empty_regions || config().snapshot_stress != 0;
 }
 
-// Nothing in the rest of a frame was worth a graph: the interpreter runs it best.
+// The rest of the frame needs no graph: the interpreter runs it faster.
 bool is_worthless(const RegionPlace& place, const CapturedRegion& region) {
   return region.exit == ExitKind::Return && region.graph->op_count() == 0 && place.index > 0 &&
          !keeps_empty_regions(place);
 }
 
-// After a few captures without any op, whatever values come: one look-up by the arguments' types, and Python.
+// After a few captures without any op: one entry guarded by the argument types that bails out.
 constexpr int kFruitlessCaptures = 2;
 bool is_fruitless(const RegionPlace& place, const CodeCache& cache, const CacheKey& key, const CapturedRegion& region) {
   if (region.exit != ExitKind::Return || region.graph->op_count() > 0 || keeps_empty_regions(place)) return false;
@@ -141,7 +141,7 @@ bool is_fruitless(const RegionPlace& place, const CodeCache& cache, const CacheK
   return fruitless >= kFruitlessCaptures;
 }
 
-// Handing over is sound under any guards; the types keep calls with other arguments apart.
+// Bailing out is sound under any guards; the types keep calls with other arguments apart.
 CapturedRegion type_guarded_hand_over(const RegionPlace& place, CapturedRegion region) {
   GuardSet guards;
   for (int slot = 0; slot < place.bytecode.slot_count() && slot < place.view.slot_count; ++slot) {
@@ -150,13 +150,13 @@ CapturedRegion type_guarded_hand_over(const RegionPlace& place, CapturedRegion r
       guards.type_match(guards.sources().local(slot), object.type());
   }
   region.guards = std::move(guards);
-  region.snapshot = Snapshot();  // its sources went with the guards
+  region.snapshot = Snapshot();  // its sources were owned by the guards
   region.inputs.clear();
   region.exit = ExitKind::HandOver;
   return region;
 }
 
-// Fakes, traced calls and backends may draw random numbers while a region is captured: plain Python never did.
+// Fakes, traced calls and backends may consume random numbers during capture: undone, since eager Python would not.
 struct CaptureDraws {
   RandomTransaction drawn;
   ~CaptureDraws() { drawn.roll_back(); }
@@ -190,8 +190,8 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
           : nullptr;
   WalkStart start{place.bytecode, place.index, place.view, place.policy, place.callers, varying};
   CapturedRegion region = capture_region(start);
-  // A waiting frame's error is raised in that frame, and an operator that it calls sees it and not this one: this region ends
-  // where it returns.
+  // An error in a suspended caller must be raised in its frame, and a handler around its operator must see that error:
+  // captures this region again so that it ends where it returns.
   if (!region.snapshot.returns.empty() && (is_policy_error(place, region) || breaks_at_operator(region))) {
     start.view.slot_count -= slot_count(*place.callers);
     start.callers = nullptr;
@@ -231,7 +231,7 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   return entry;
 }
 
-// A function inside of which a tool of sys.monitoring looks has to run as a frame.
+// A function monitored by a sys.monitoring tool must run as a frame.
 RegionEntryPtr unless_monitored(RegionEntryPtr entry, HandOver& why) {
   if (entry == nullptr || entry->region.entered.empty()) return entry;
   int tools = pv_monitoring_tools(PyThreadState_Get());
@@ -243,7 +243,8 @@ RegionEntryPtr unless_monitored(RegionEntryPtr entry, HandOver& why) {
   return nullptr;
 }
 
-// In a handler: a bug is one warning for each code object, and the frame goes on in the interpreter. What is Python's goes on.
+// Called in a catch block: a bug is reported as one warning per code object, and the frame bails
+// out. Rethrows Python exceptions.
 RegionEntryPtr report_if_bug(const RegionPlace& place) {
   try {
     throw;
@@ -266,7 +267,7 @@ RegionEntryPtr report_if_bug(const RegionPlace& place) {
   throw CaptureError();
 }
 
-// False: the place runs as plain Python this time. Raises where the stance says so.
+// Returns false if the place runs eagerly this time. Raises if the stance requires it.
 bool stance_allows_capture(const RegionPlace& place, CodeCache& cache, const CacheKey& key) {
   switch (stance()) {
     case Stance::Default:
@@ -275,7 +276,7 @@ bool stance_allows_capture(const RegionPlace& place, CodeCache& cache, const Cac
     case Stance::EagerOnRecompile:
       return false;
     case Stance::EagerThenCompile:
-      // A frame that was started eagerly stays so; whether it was called before is the cache's to say.
+      // A frame started eagerly stays eager; the cache knows whether it was called before.
       return place.index > 0 || cache.was_seen(key);
     case Stance::FailOnRecompile:
       raise_recompile_detected(place, cache, key);
@@ -283,7 +284,7 @@ bool stance_allows_capture(const RegionPlace& place, CodeCache& cache, const Cac
   return true;
 }
 
-// Null where the limit is reached.
+// Null if the limit is reached.
 RegionEntryPtr capture_within_limits(const RegionPlace& place, CodeCache& cache, const CacheKey& key) {
   ReachedLimit reached = reached_limit(cache, key, *place.policy);
   if (reached.flag != nullptr) {

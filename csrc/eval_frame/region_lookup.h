@@ -1,4 +1,4 @@
-// Finding the region for a place, or capturing it: the code cache, the recompile limit, policy errors, the logs.
+// Finds or captures the region for a place: the code cache, the recompile limit, policy errors, the logs.
 #pragma once
 #include "eval_frame/hand_over.h"
 #include "eval_frame/region_entry.h"
@@ -13,21 +13,21 @@ struct RegionPlace {
   int depth;
   LocalsView view;
   const Policy* policy;
-  CallerChainPtr callers;  // null: none
+  CallerChainPtr callers;  // null if there are none
 };
 
-// A region, and what its guards know of the objects that sources name: valid until anything else is looked up (null: nothing).
+// A region, and the memo of its guards, valid until the next lookup (may be null).
 struct FoundRegion {
   RegionEntryPtr entry;
   const GuardMemory* memory = nullptr;
 };
 
-// Null, and why: the limit is reached (one warning), capture failed by a bug of ours (one warning), nothing is left to capture.
-// Throws PythonError: Unsupported or FailOnRecompileLimitHit under a policy that makes breaks errors, a backend's exception,
-// InternalError when config.suppress_internal_errors is off.
+// Null, with the reason in `why`: the limit is reached (one warning), capture failed by an internal bug (one warning),
+// or nothing is left to capture. Throws PythonError: Unsupported or FailOnRecompileLimitHit under a policy that makes
+// breaks errors, a backend's exception, InternalError if config.suppress_internal_errors is off.
 FoundRegion find_or_capture(const RegionPlace& place, HandOver& why);
 
-// Why a region that only hands over does so.
+// Why a region without a plan bails out.
 inline HandOver hand_over_of(const CapturedRegion& region) {
   return region.skips_frame ? HandOver::skipped : HandOver::worthless;
 }

@@ -1,4 +1,4 @@
-// Where the program is: for records of breaks and recompiles.
+// The program's current position, for records of breaks and recompiles.
 #pragma once
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace md {
 
-// Frames that run now, outermost first; without the frame being captured, and as many of its callers as the region left it for.
+// The running frames, outermost first, without the frame being captured and `callers` of its callers.
 std::vector<SourceLine> running_stack(const Bytecode& without, size_t callers);
 
 }  // namespace md

@@ -8,7 +8,7 @@ namespace md {
 
 namespace {
 
-// What the effect wrote to, as one object; null: nothing is there.
+// What the effect wrote to, as one object; null if there is nothing.
 Ref contents_of(EffectKind kind, BorrowedRef target, BorrowedRef key) {
   switch (kind) {
     case EffectKind::SetCell:
@@ -32,7 +32,7 @@ Ref contents_of(EffectKind kind, BorrowedRef target, BorrowedRef key) {
       return value;
     }
     case EffectKind::CacheHit:
-    case EffectKind::CacheMiss:  // whose state the guards tell
+    case EffectKind::CacheMiss:  // their state is covered by the guards
     case EffectKind::GradMode:
     case EffectKind::InferenceMode:
     case EffectKind::WriteTensor:
@@ -131,7 +131,7 @@ bool SeenState::holds() const {
     if (fetch(source, view_).get() != object.get()) return false;
   for (const auto& [kind, target, key, now] : contents_)
     if (!same_contents(kind, contents_of(kind, target, key), now)) return false;
-  // Others may write to shared memory without a trace.
+  // Memory shared with other libraries may be written without a version change.
   return std::ranges::none_of(versions_, [](const Version& seen) {
     const StoragePtr& storage = seen.tensor->storage();
     return storage->version() != seen.version || storage->shared_with_outside();

@@ -1,4 +1,4 @@
-// What a region relies on and code that runs in its midst may change.
+// State the region read that deferred I/O may have changed; revalidated before continuing.
 #pragma once
 #include <vector>
 
@@ -11,10 +11,11 @@ namespace md {
 
 class SeenState {
  public:
-  // Before the effect `next` of the region's snapshot, those before it applied; `shown` are the locals that the code can see.
+  // State before the effect `next` of the region's snapshot, with the earlier ones applied; `shown` are
+  // the locals visible to the code.
   SeenState(const RegionEntry& entry, const LocalsView& view, ValueBuilder& builder, const Effect* next,
             const FrameLocals& shown);
-  // Whether everything is the same object with the same contents, and the guards hold as they did. False also where that is not known.
+  // Whether all objects and contents are unchanged and the guards still hold. Also false if unknown.
   bool holds() const;
 
  private:

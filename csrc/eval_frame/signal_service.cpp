@@ -23,7 +23,7 @@ class WithGil {
   PyGILState_STATE state_;
 };
 
-// A handler is nobody's compiled call, and sees the frames as they stand.
+// A handler runs outside of any compiled call, and sees the frames as they are.
 bool run_handlers() {
   AmbientPolicy none(nullptr);
   CallOutFramesScope no_frames(nullptr);

@@ -1,5 +1,6 @@
-// Handlers of signals that arrive while a plan runs. Until the program can see a first write or call of the run, they run between
-// its steps, and one that raises ends it with nothing done; from then on they wait until the region is left.
+// Signal handlers for signals that arrive while a plan runs. Until the run's first write or call that the
+// program can observe, they run between steps, and one that raises aborts the run without effects; afterwards
+// they wait until the region is left.
 #pragma once
 #include <cstdint>
 
@@ -7,16 +8,17 @@
 
 namespace md {
 
-// What a handler has raised between two steps: the exception is set.
+// Thrown if a signal handler raised between two steps: its exception is set.
 struct SignalRaised : PythonError {};
 
-// From now on plans ask.
+// Makes plans poll for signals from now on.
 void serve_signals_in_plans();
 
-// Times that handlers have run between steps, ever. What a region has read may be another thing after each.
+// Total number of times that handlers ran between steps. Values read by a region may have changed after each.
 int64_t signals_served();
 
-// Where a region has been left, its effects applied: runs the handlers that wait. False with an exception set: one has raised.
+// Runs pending handlers after a region has been left and its effects applied. Returns false with
+// an exception set if one raised.
 bool run_waiting_handlers();
 
 }  // namespace md

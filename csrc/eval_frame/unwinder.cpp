@@ -15,7 +15,7 @@ bool same_handler(const ExceptionHandler& a, const ExceptionHandler& b) {
   return a.target == b.target && a.depth == b.depth && a.push_lasti == b.push_lasti;
 }
 
-// The handler that the evaluator's table gives for a code unit, caches included.
+// The handler in the evaluator's table for a code unit, caches included.
 ExceptionHandler handler_of_unit(const Bytecode& bytecode, int index, int unit) {
   while (index > 0 && bytecode[index].unit > unit) --index;
   return bytecode.handler_at(index);
@@ -30,7 +30,7 @@ bool unwind(LiveFrame& frame, bool adds_entry) {
   frame.drop_to(handler.depth);
   if (handler.push_lasti) {
     PyObject* lasti = pv_position(frame.current_unit());
-    // As the evaluator: a failure here replaces the exception, at the handler's own level.
+    // As in the evaluator: a failure here replaces the exception, at the handler's own level.
     if (lasti == nullptr) return unwind(frame, false);
     frame.push(Ref::steal(lasti));
   }
@@ -39,7 +39,7 @@ bool unwind(LiveFrame& frame, bool adds_entry) {
   return true;
 }
 
-// 3.13 and later look the handler up one unit before the position that tracebacks show.
+// Since 3.13 the handler is looked up one unit before the position shown in tracebacks.
 int throw_unit(const Bytecode& bytecode, int index, int unit) {
   if (PY_VERSION_HEX < 0x030D0000) return unit;
   const Instruction& i = bytecode[index];
@@ -53,7 +53,7 @@ int throw_unit(const Bytecode& bytecode, int index, int unit) {
 PyObject* leave_by_hand(LiveFrame& frame) {
   ExceptionHandler handler = frame.bytecode().handler_at(frame.index());
   if (handler.target >= 0) {
-    // Only while tracing: the handler is entered as unwind() does, the evaluator goes on from it.
+    // Only while tracing: the handler is entered as in unwind(), the evaluator continues from it.
     add_traceback_entry(frame);
     frame.drop_to(handler.depth);
     if (handler.push_lasti) frame.push(check(pv_position(frame.current_unit())));

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kDeepestConstant = 16;
 
-// Has no identity that a program could rely on.
+// Whether it has no identity that a program could rely on.
 bool is_atom(PyObject* object, int depth = 0) {
   if (object == Py_None || object == Py_Ellipsis || object == Py_NotImplemented) return true;
   if (PyLong_CheckExact(object) || PyBool_Check(object) || PyFloat_CheckExact(object) || PyComplex_CheckExact(object))
@@ -32,7 +32,7 @@ bool is_atom(PyObject* object, int depth = 0) {
   return true;
 }
 
-// Of what has no identity.
+// A frozenset of such objects.
 bool is_constant_set(PyObject* object) {
   if (!PyFrozenSet_CheckExact(object)) return false;
   Py_ssize_t at = 0;
@@ -48,7 +48,7 @@ bool same_float(double a, double b, double tolerance) {
   return std::isfinite(a) && std::isfinite(b) && std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
 }
 
-// Of exact built-in types, whose comparison runs no code of the program's.
+// For exact built-in types, whose comparison runs no user code.
 bool is_equal(PyObject* a, PyObject* b) {
   int equal = PyObject_RichCompareBool(a, b, Py_EQ);
   if (equal < 0) PyErr_Clear();
@@ -69,7 +69,7 @@ bool same_atoms(PyObject* a, PyObject* b, double tolerance) {
   return true;
 }
 
-// Null, and no exception, where there is none.
+// Returns null, without an exception, if there is none.
 Ref attribute_of(BorrowedRef object, const char* name) {
   Ref value = Ref::steal(PyObject_GetAttrString(object, name));
   if (!value) PyErr_Clear();
@@ -83,7 +83,7 @@ Ref own_dict(BorrowedRef object) {
   return dict && PyDict_Check(dict.get()) ? std::move(dict) : Ref();
 }
 
-// The program's own __repr__ is not called.
+// Does not call a user-defined __repr__.
 std::string key_text(BorrowedRef key) {
   if (!is_atom(key)) return key.type()->tp_name;
   Ref text = Ref::steal(PyObject_Repr(key));
@@ -161,7 +161,7 @@ void ValueComparison::compare_pair(const Pair& pair) {
   if (pair_up(pair) && pair.captured.get() != pair.python.get()) look_inside(pair);
 }
 
-// False: they have an identity.
+// Returns false if they have an identity.
 bool ValueComparison::compare_atoms(const Pair& pair) {
   auto has_identity = [](PyObject* object) { return !is_atom(object) && !is_constant_set(object); };
   if (has_identity(pair.captured) || has_identity(pair.python)) return false;
@@ -170,7 +170,7 @@ bool ValueComparison::compare_atoms(const Pair& pair) {
   return true;
 }
 
-// Classes that the region made are compared as what they are.
+// Classes created by the region are compared by their contents.
 bool ValueComparison::same_types(const Pair& pair) {
   auto *captured = reinterpret_cast<PyObject*>(pair.captured.type()),
        *python = reinterpret_cast<PyObject*>(pair.python.type());
@@ -187,7 +187,7 @@ bool ValueComparison::same_types(const Pair& pair) {
   return true;
 }
 
-// True: the first time.
+// Returns true the first time.
 bool ValueComparison::pair_up(const Pair& pair) {
   auto [found, is_new] = python_of_.try_emplace(pair.captured.get(), pair.python.get());
   auto [back, is_new_back] = captured_of_.try_emplace(pair.python.get(), pair.captured.get());
@@ -255,11 +255,11 @@ bool ValueComparison::look_inside_container(const Pair& pair) {
   return true;
 }
 
-// The order is that of hashes, which for new objects is that of addresses.
+// The order depends on hashes, which for new objects depend on addresses.
 void ValueComparison::look_inside_set(const Pair& pair) {
   if (PySet_GET_SIZE(pair.captured.get()) != PySet_GET_SIZE(pair.python.get()))
     return differ(pair.place, "another number of elements", pair.captured, pair.python);
-  // The program's own __hash__ and __eq__ are not asked: atoms are looked for by what they equal, others by what they are.
+  // User-defined __hash__ and __eq__ are not called: atoms are looked up by value, other objects by identity.
   struct Elements {
     Ref atoms = check(PySet_New(nullptr));
     std::unordered_set<PyObject*> others;
@@ -324,7 +324,7 @@ void ValueComparison::look_inside_function(const Pair& pair) {
   if (ours->func_globals != theirs->func_globals) differ(pair.place, "other globals", pair.captured, pair.python);
   push_part("__defaults__", ours->func_defaults, theirs->func_defaults);
   push_part("__kwdefaults__", ours->func_kwdefaults, theirs->func_kwdefaults);
-  // The tuple itself is nobody's else.
+  // The closure tuple itself is not shared.
   if (ours->func_closure != nullptr && theirs->func_closure != nullptr) {
     push_items({pair.place + ".__closure__", pair.captured, pair.python}, ours->func_closure, theirs->func_closure);
   } else {
@@ -344,7 +344,7 @@ void ValueComparison::look_inside_class(const Pair& pair) {
   push_attribute(pair, "__bases__");
   Ref ours = check(PyDict_Copy(pv_type_dict(reinterpret_cast<PyTypeObject*>(pair.captured.get()))));
   Ref theirs = check(PyDict_Copy(pv_type_dict(reinterpret_cast<PyTypeObject*>(pair.python.get()))));
-  // Made for each class: descriptors of its own, and what abstract classes keep.
+  // Created for each class: its own descriptors, and the state of abstract classes.
   for (const char* own : {"__dict__", "__weakref__", "_abc_impl", "__subclasshook__"})
     for (const Ref* dict : {&ours, &theirs})
       if (PyDict_DelItemString(*dict, own) < 0) PyErr_Clear();
@@ -383,7 +383,8 @@ void ValueComparison::push_slots(const Pair& pair) {
 
 namespace {
 
-// What is still to come: iterators of the same may begin at different places in ranges of different lengths. Null: no such iterator.
+// The remaining values: equal iterators may start at different places in ranges of different lengths.
+// Null if it is no such iterator.
 Ref rest_of_range(BorrowedRef iterator) {
   if (!Py_IS_TYPE(iterator.get(), &PyRangeIter_Type) && !Py_IS_TYPE(iterator.get(), &PyLongRangeIter_Type))
     return nullptr;
@@ -395,7 +396,7 @@ Ref rest_of_range(BorrowedRef iterator) {
   return check(PySequence_GetSlice(range, begin, PY_SSIZE_T_MAX));
 }
 
-// Of an iterator from the end of a text or tuple: what is to come, whichever of the two holds it. Null: no such iterator.
+// The remaining part of a reversed iterator over a str or tuple, however it is stored. Null if it is no such iterator.
 Ref rest_backward(BorrowedRef iterator) {
   if (!Py_IS_TYPE(iterator.get(), &PyReversed_Type)) return nullptr;
   Ref reduced = check(PyObject_CallMethod(iterator, "__reduce__", nullptr));
@@ -408,7 +409,7 @@ Ref rest_backward(BorrowedRef iterator) {
   return rest;
 }
 
-// An iterator from the end that has nothing to come never will, whatever becomes of its sequence.
+// An exhausted reversed iterator stays exhausted, whatever happens to its sequence.
 bool has_ended_backward(BorrowedRef iterator) {
   static PyTypeObject* const of_lists = [] {
     Ref list = check(PyList_New(0)), made = check(PyObject_CallMethod(list, "__reversed__", nullptr));
@@ -420,7 +421,8 @@ bool has_ended_backward(BorrowedRef iterator) {
 
 }  // namespace
 
-// Iterators, functools.partial and others in C say what they are made of; the program's own classes are not asked.
+// Iterators, functools.partial and other C objects are compared by __reduce__; instances
+// of user-defined classes are not.
 void ValueComparison::look_inside_reduced(const Pair& pair) {
   if (Ref ours = rest_of_range(pair.captured))
     return push(pair.place + " (what is to come)", ours, rest_of_range(pair.python));
@@ -441,7 +443,7 @@ void ValueComparison::look_inside_reduced(const Pair& pair) {
     if (PyType_HasFeature(pair.captured.type(), Py_TPFLAGS_HEAPTYPE)) return;
     Ref ours = attribute_of(pair.captured, part), theirs = attribute_of(pair.python, part);
     if (!ours && !theirs) continue;
-    // A mapping proxy is made anew at each look.
+    // A mapping proxy is created anew at each access.
     if (ours && theirs && Py_IS_TYPE(ours.get(), &PyDictProxy_Type)) {
       push(str_cat(pair.place, ".", part), pv_shown_mapping(ours), pv_shown_mapping(theirs));
     } else {

@@ -1,6 +1,6 @@
-// Whether the objects that a region gives are those that plain Python came to: the same types, contents and identities.
-// Two graphs of objects are walked side by side; each object of one side stands for one of the other. An object from before the region
-// stands for itself. Numbers and texts, and tuples of nothing else, have no identity.
+// Compares the objects that a region returns with those of eager Python: the same types, contents and identities. Two
+// object graphs are traversed in parallel; each object of one side corresponds to one of the other. An object that
+// existed before the region corresponds to itself. Numbers and strings, and tuples of nothing else, have no identity.
 #pragma once
 #include <optional>
 #include <string>
@@ -24,25 +24,25 @@ class ValueComparison {
   // `tolerance` of Python floats, relative.
   explicit ValueComparison(double tolerance) : tolerance_(tolerance) {}
 
-  // Both are there before anything is compared.
+  // Declares a pair that existed before the comparison.
   void know(BorrowedRef captured, BorrowedRef python);
   void know(BorrowedRef object) { know(object, object); }
   void know_storage(const StoragePtr& storage);
-  // What `raise` makes of an exception is not there yet, or already.
+  // The exception links set by `raise` may be set on one side only.
   void ignore_exception_links() { ignores_links_ = true; }
-  // The elements of a tensor of the captured side are whatever was in memory.
+  // The elements of a captured tensor are uninitialised memory.
   void ignore_elements(BorrowedRef tensor);
-  // They come from floats that are rounded to this.
+  // Its elements are computed from floats rounded to this tolerance.
   void loosen(BorrowedRef tensor, double tolerance);
   bool is_known(BorrowedRef captured) const { return python_of_.contains(captured.get()); }
-  // What stands for an object of the captured side; the object itself where nothing else does.
+  // The counterpart of a captured object; the object itself if it has none.
   PyObject* python_of(BorrowedRef captured) const;
 
-  // Null: unset. Nothing is compared after the first difference.
+  // Null: unset. After the first difference nothing more is compared.
   void compare(const std::string& place, BorrowedRef captured, BorrowedRef python);
-  // Of two dicts, whichever objects these are.
+  // Compares two dicts by their entries, ignoring their identity.
   void compare_entries(const std::string& place, BorrowedRef captured, BorrowedRef python);
-  // As items_of_dict() gives them.
+  // Lists as returned by items_of_dict().
   void compare_items(const std::string& place, BorrowedRef ours, BorrowedRef theirs);
   void differ(const std::string& place, std::string text, BorrowedRef captured = nullptr, BorrowedRef python = nullptr);
   const std::optional<ValueDifference>& difference() const { return difference_; }
@@ -76,8 +76,8 @@ class ValueComparison {
   std::unordered_map<PyObject*, PyObject*> python_of_, captured_of_;
   std::unordered_map<const Storage*, const Storage*> storages_, captured_storages_;
   std::unordered_set<PyObject*> undefined_;
-  std::unordered_map<PyObject*, double> tolerances_;  // of tensors of the captured side
-  std::vector<Ref> kept_;                             // the maps are keyed by address
+  std::unordered_map<PyObject*, double> tolerances_;  // of captured tensors
+  std::vector<Ref> kept_;                             // keeps objects alive: the maps are keyed by address
   std::vector<Pair> pairs_;
   std::optional<ValueDifference> difference_;
   bool is_running_ = false;
