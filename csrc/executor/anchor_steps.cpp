@@ -8,7 +8,7 @@
 namespace md {
 namespace {
 
-// THE table of anchors: what starts a group, and how the group becomes a step. The first row that starts wins.
+// Table of anchors: which nodes start a group, and how the group is lowered to a step. The first matching row wins.
 struct AnchorRow {
   bool (*starts)(const Node& node);
   LoweredStep (*lower)(const Group& group, LoweringContext& context);
@@ -28,7 +28,8 @@ const AnchorRow* find_row(const Node& node) {
 
 bool is_anchor(const Node& node) { return find_row(node) != nullptr; }
 
-// A piece of the anchor's result is a stretch of the loop's order only where both are row by row without gaps.
+// A piece of the anchor's result is a contiguous range of the loop's iterations only if
+// both are row-major without gaps.
 bool anchor_absorbs(const Group&, const Node& node) { return node.outs[0].spec.is_contiguous(); }
 
 LoweredStep lower_anchor(const Group& group, LoweringContext& context) {

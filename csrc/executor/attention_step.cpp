@@ -10,7 +10,7 @@
 namespace md {
 namespace {
 
-constexpr int64_t kScratchBytesOfWeights = 256 * 1024;  // of one block; it stays in the second cache
+constexpr int64_t kScratchBytesOfWeights = 256 * 1024;  // per block; fits into the L2 cache
 constexpr int64_t kLeastRows = 16;
 
 const Node* single_user(const Node& node, const LoweringContext& context) {
@@ -19,7 +19,7 @@ const Node* single_user(const Node& node, const LoweringContext& context) {
   return hidden && users.size() == 1 ? users[0] : nullptr;
 }
 
-// Of its last dim, in its own dtype.
+// Over its last dim, in its own dtype.
 bool is_row_softmax(const Node& node) {
   if (node.op->role() != OpRole::Softmax || !node.outs[0].spec.is_contiguous()) return false;
   const auto* dim = std::get_if<Scalar>(&node.operands[1]);
@@ -30,7 +30,7 @@ bool is_row_softmax(const Node& node) {
 
 bool is_product_group(const Group& group) { return group.kind == GroupKind::Anchor && is_product(*group.nodes[0]); }
 
-// Nothing of the group is seen but its last result, and that by `reader` only.
+// The only visible result of the group is its last one, and only `reader` reads it.
 bool feeds_only(const Group& group, const Node& reader, const LoweringContext& context) {
   for (const Node* node : group.nodes) {
     if (node != group.nodes.back() && context.is_seen_outside(*node, group)) return false;
@@ -38,7 +38,7 @@ bool feeds_only(const Group& group, const Node& reader, const LoweringContext& c
   return single_user(*group.nodes.back(), context) == &reader;
 }
 
-// The products see the same rows, and the second reads the weights as its rows alone.
+// Both products have the same rows, and the second one reads the weights as its rows only.
 bool fit(const Group& scores, const Node& softmax, const Group& mixing) {
   MatmulProblem first = *as_matmul(*scores.nodes[0]), second = *as_matmul(*mixing.nodes[0]);
   ValueRef weights = {const_cast<Node*>(&softmax), 0};
@@ -76,7 +76,7 @@ class AttentionStep : public Step {
                    second_->implementation());
   }
   Work work() const override {
-    // The exponentials are most of the softmax.
+    // The exponentials dominate the softmax.
     double elements = static_cast<double>(first_->spec().batch * first_->spec().m * first_->spec().n);
     return {.bytes = scores_.work.bytes + mixing_.work.bytes,
             .flops = scores_.work.flops + mixing_.work.flops + 12 * elements};
@@ -112,7 +112,7 @@ class AttentionStep : public Step {
   }
 
   ProductPart scores_, mixing_;
-  int weights_;  // what the softmax reads: the last result of the scores' nodes
+  int weights_;  // operand of the softmax: the last result of the scores' nodes
   SplitMatmulPtr first_, second_;
 };
 
@@ -122,7 +122,7 @@ int64_t rows_of_block(const MatmulSpec& scores) {
   return std::clamp(rows, std::min(kLeastRows, scores.m), scores.m);
 }
 
-// The products of each matrix row by row without gaps in a block's memory.
+// The products of each matrix, row-major without gaps in a block's memory.
 MatmulSpec with_own_c(MatmulSpec spec) {
   spec.c_strides[1] = spec.n;
   return spec;
@@ -187,7 +187,7 @@ LoweredStep lower_attention(const Group& group, LoweringContext& context) {
   }
   ProductPart scores = prepare_product(first, context), mixing = prepare_product(second, context);
   int weights = context.places.number({const_cast<Node*>(first.nodes.back()), 0});
-  // A block has memory for one of them.
+  // A block has memory for only one of them.
   bool in_place = context.places.layout().places[static_cast<size_t>(weights)].buffer ==
                   context.places.layout().places[static_cast<size_t>(scores.product)].buffer;
   bool loops = scores.epilogue.ok && mixing.epilogue.ok;

@@ -17,7 +17,7 @@ ConvolutionSpec spec_of(const Node& node) {
   return convolution_spec(OpCall{*node.op, args}, node.outs[0].spec);
 }
 
-// Values; bias -1: none.
+// Value numbers; bias is -1 if there is none.
 struct ConvolutionValues {
   int src = -1, weights = -1, bias = -1, dst = -1;
 };

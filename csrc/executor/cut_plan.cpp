@@ -34,7 +34,7 @@ class CutPlan : public Plan {
   }
 
   double estimated_ns() const override { return first_->estimated_ns() + second_->estimated_ns(); }
-  // A plan that is made on the way tells of itself in logs.
+  // Plans lowered during a run write to logs.
   bool needs_gil() const override { return true; }
   size_t nbytes() const override { return first_->nbytes() + second_->nbytes(); }
 

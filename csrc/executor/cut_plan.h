@@ -1,4 +1,4 @@
-// The plan of a graph in two parts, the second of which has sizes that the first one finds.
+// Two-stage plan of a graph: the sizes of the second part are computed by the first.
 #pragma once
 #include <memory>
 
@@ -7,7 +7,7 @@
 
 namespace md {
 
-// The plans are those of the parts.
+// The arguments are the plans of the parts.
 std::shared_ptr<const Plan> cut_plan(std::shared_ptr<const Plan> first, std::shared_ptr<const Plan> second,
                                      size_t values_across);
 

@@ -23,10 +23,10 @@ Epilogue build_epilogue(const Group& group, LoweringContext& context) {
     const Place& result = layout.places[static_cast<size_t>(over->first)];
     layout.places[static_cast<size_t>(value)].buffer = result.buffer;
     layout.places[static_cast<size_t>(value)].offset = result.offset;
-    // What the loop reads and writes there is in the cache: the anchor has counted it.
+    // The traffic of the loop for this value stays in the cache: the anchor's estimate already includes it.
     built.work.bytes -= 2 * static_cast<double>(span_nbytes(anchor.outs[0].spec));
   }
-  // Pieces are made while others are read: an operand may not lie under a result.
+  // Pieces are written while others are read: an operand may not share memory with a result.
   shares.clear();
   epilogue.program = std::move(built.program);
   epilogue.work = built.work;

@@ -1,4 +1,5 @@
-// The pointwise nodes of an anchor's group, run on each piece of the anchor's result while it is in the cache.
+// Epilogue: the pointwise nodes of an anchor's group, run on each piece of the anchor's
+// result while it is in the cache.
 #pragma once
 #include <optional>
 
@@ -10,11 +11,12 @@ namespace md {
 struct Epilogue {
   bool ok = true;
   std::optional<LoopProgram> program;  // empty: the anchor is alone in its group
-  LoweredStep lowered;                 // what it touches; its note says what is wrong unless ok
+  LoweredStep lowered;                 // what it touches; its note holds the reason unless ok
   Work work;
 };
 
-// Where nobody outside of the group sees the anchor's own result, that gets the place of the epilogue's result, if it can.
+// If no one outside of the group reads the anchor's own result, it is written where the
+// epilogue's result goes, if possible.
 Epilogue build_epilogue(const Group& group, LoweringContext& context);
 
 // "linear + relu -> relu"

@@ -31,7 +31,7 @@ class Grouping {
     std::vector<Group> result;
     for (Draft& draft : drafts_) {
       if (draft.group.nodes.empty()) continue;
-      // An anchor stays first: what it runs with does not feed it.
+      // An anchor stays first: the nodes fused with it do not feed it.
       std::sort(draft.group.nodes.begin() + (draft.group.kind == GroupKind::Anchor ? 1 : 0), draft.group.nodes.end(),
                 [](const Node* a, const Node* b) { return a->index < b->index; });
       result.push_back(std::move(draft.group));
@@ -40,7 +40,7 @@ class Grouping {
   }
 
  private:
-  // By node index: to an output, or to what acts outside.
+  // By node index: whether it leads to an output or to a node with effects.
   static std::vector<bool> leading_outside(const Graph& graph) {
     std::vector<bool> leads(graph.nodes().size(), false);
     auto mark = [&](const ValueRef& value) { leads[static_cast<size_t>(value.node->index)] = true; };
@@ -55,11 +55,11 @@ class Grouping {
 
   struct Draft {
     Group group;
-    int first_reader = INT_MAX;  // lowest group that reads from this one
-    int moved_into = -1;         // the group that took this one's nodes
+    int first_reader = INT_MAX;  // lowest-numbered group that reads from this one
+    int moved_into = -1;         // the group that absorbed this one
   };
 
-  // -1: a leaf. Groups move only into groups with higher numbers, so the walk ends.
+  // -1 for a leaf. Groups are only merged into groups with higher numbers, so the loop ends.
   int group_of(const Node& node) const {
     int id = group_of_[static_cast<size_t>(node.index)];
     while (id >= 0 && drafts_[static_cast<size_t>(id)].moved_into >= 0)
@@ -82,8 +82,8 @@ class Grouping {
     return ids;
   }
 
-  // An anchor waits for its first reader, so that what else that one reads is there before it: the factors of a batch
-  // norm after a convolution, say.
+  // An anchor is scheduled before its first reader, so that the reader's other operands come before it: the factors of
+  // a batch norm after a convolution, for example.
   void add_waiting_operands(const Node& node) {
     for (const Operand& operand : node.operands) {
       for_each_value(operand, [&](const ValueRef& value) { add_if_waiting(*value.node); });
@@ -97,7 +97,7 @@ class Grouping {
 
   void add(const Node& node) {
     std::vector<int> from = producers(node);
-    // A view runs nowhere, but who reads it reads its base's group.
+    // A view does not run, but its readers read the group of its base.
     if (places_.is_alias(node)) {
       group_of_[static_cast<size_t>(node.index)] = from.empty() ? -1 : from[0];
       return;
@@ -114,7 +114,7 @@ class Grouping {
 
   int choose(const Node& node, const std::vector<int>& from) {
     bool folds = rules_.folds_rows(node);
-    // A loop computes what is used. What runs only because it may raise is left to its kernel.
+    // A loop computes only values that are used. A node that runs only because it may raise is left to its kernel.
     bool raises_alone = !is_used_[static_cast<size_t>(node.index)] && must_run(node);
     bool pointwise = folds || (!raises_alone && rules_.is_pointwise(node));
     bool is_anchor = rules_.is_anchor(node);
@@ -138,14 +138,14 @@ class Grouping {
     return static_cast<int>(drafts_.size()) - 1;
   }
 
-  // Why the node does not join the group; none: it does.
+  // Why the node cannot join the group; none: it can.
   NotFused obstacle(int id, const Node& node, bool pointwise, bool is_anchor) {
     Draft& target = draft(id);
     NotFused apart = is_anchor ? NotFused::primitive : pointwise ? NotFused::after_kernel : NotFused::own_kernel;
     if (target.group.kind == GroupKind::Single || !pointwise || is_anchor) return apart;
     bool folds = rules_.folds_rows(node);
     if (folds && target.group.kind == GroupKind::Anchor) return apart;
-    // A reduction of what is one element for each row has rows of its own.
+    // A reduction of per-row values has rows of its own.
     bool joins = same(target.group.sizes, sizes_of(node, folds)) || (!folds && is_over_rows(target.group, node));
     if (!joins) return NotFused::other_sizes;
     if (!reads_directly(node, id)) return NotFused::through_view;
@@ -160,14 +160,14 @@ class Grouping {
     return any_folds ? rules_.most_folding_nodes(group.sizes) : rules_.max_pointwise_nodes;
   }
 
-  // That the node's loop runs over: a reduction's are those of what it reads.
+  // The sizes of the node's loop: for a reduction those of its operand.
   static const DimVec& sizes_of(const Node& node, bool folds) {
     if (!folds) return node.outs[0].spec.sizes;
     const ValueRef& read = std::get<ValueRef>(node.operands[0]);
     return read.node->outs[static_cast<size_t>(read.out)].spec.sizes;
   }
 
-  // One element for each row of the group.
+  // Whether it has one element per row of the group.
   static bool is_over_rows(const Group& group, const Node& node) {
     const DimVec& sizes = node.outs[0].spec.sizes;
     int last = group.sizes.size() - 1;
@@ -178,8 +178,8 @@ class Grouping {
     return true;
   }
 
-  // Each value of the group is read as its loop has it: over the group's sizes, or one element for each row. A reduction that
-  // drops the last dim would be broadcast along another one.
+  // Whether each value of the group is read as its loop computes it: over the group's sizes, or one element per row. A
+  // reduction that drops the last dim would be broadcast along another one.
   bool reads_by_rows(const Node& node, int id) {
     const Group& group = draft(id).group;
     bool fits = true;
@@ -192,7 +192,7 @@ class Grouping {
     return fits;
   }
 
-  // Not through a view: its elements are in another order, or its sizes differ from the loop's.
+  // A view's elements may be in another order, or its sizes may differ from the loop's.
   bool reads_directly(const Node& node, int id) const {
     bool direct = true;
     for (const Operand& operand : node.operands) {
@@ -204,7 +204,7 @@ class Grouping {
     return direct;
   }
 
-  // Producers that are loops of the same size move into the node's group when nothing in between reads them.
+  // Merges producers that are loops of the same size into the node's group if nothing in between reads them.
   void absorb_producers(int id, const Node& node, std::vector<int>& from) {
     for (int& producer : from) {
       if (producer == id) continue;
@@ -236,7 +236,7 @@ class Grouping {
   const GroupingRules& rules_;
   const std::vector<bool> is_used_;  // by node index
   std::vector<int> group_of_;
-  std::vector<bool> is_waiting_;  // by node index: an anchor that nobody read yet
+  std::vector<bool> is_waiting_;  // by node index: an anchor that has not been read yet
   std::vector<Draft> drafts_;
 };
 

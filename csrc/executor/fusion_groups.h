@@ -1,10 +1,11 @@
-// Which nodes run in one step. A group may hold pointwise nodes over one iteration space, or an anchor (a matrix product
-// ...) first and then pointwise nodes over its sizes, which run on each piece of its result. Among pointwise nodes may be
-// reductions over the last dim and pointwise nodes over what they leave: the loop then goes row by row.
-//
-// Soundness: groups run in the order of their numbers, and every operand from outside a group comes from a group with
-// a lower number. Nodes are taken in an order in which each follows its operands. A node joins only the highest-numbered group among its operands' groups; a lower group moves up into
-// it only if nothing in between reads it. So no cycle can arise, and grouping is linear in the size of the graph.
+// Decides which nodes run in one step. A group contains pointwise nodes over one iteration space, or an
+// anchor (a matrix product ...) followed by pointwise nodes over its sizes, which run on each piece of its
+// result. Pointwise groups may include reductions over the last dim and pointwise nodes over their results:
+// the loop then runs row by row.
+// Soundness: groups run in the order of their numbers, and every operand from another group comes from a lower-numbered
+// one. Nodes are visited in topological order. A node joins only the highest-numbered group among its operands' groups;
+// a lower group is merged into that one only if nothing in between reads it. So there are no cycles, and grouping takes
+// linear time in the size of the graph.
 #pragma once
 #include <vector>
 
@@ -17,14 +18,15 @@ enum class GroupKind : uint8_t { Single, Pointwise, Anchor, Attention, ChosenRow
 
 struct Group {
   GroupKind kind = GroupKind::Single;
-  std::vector<const Node*> nodes;    // in graph order, but an anchor comes first
-  NotFused reason = NotFused::none;  // why it does not go on with the group of its producer
+  std::vector<const Node*> nodes;    // in graph order, except that an anchor comes first
+  NotFused reason = NotFused::none;  // why it is not fused into the group of its producer
   const Node* producer = nullptr;    // the last node of that group
-  DimVec sizes = {};                 // that a Pointwise or Anchor group runs over
-  bool folds_rows = false;           // a Pointwise group with reductions over the last dim among its nodes
-  // Of an Attention group: the scores, the softmax, what the weights mix. Of a ChosenRows group: what it is without it.
+  DimVec sizes = {};                 // iteration space of a Pointwise or Anchor group
+  bool folds_rows = false;           // a Pointwise group that contains reductions over the last dim
+  // Of an Attention group: the scores, the softmax, the product with the weights. Of a ChosenRows group:
+  // the group without its gathers.
   std::vector<Group> parts = {};
-  // A ChosenRows group is a loop that reads rows where these find them, and adds them up where this one does.
+  // A ChosenRows group is a loop that reads the rows selected by these, and adds them up where this one does.
   std::vector<const Node*> gathers = {};
   const Node* sums = nullptr;
 };
@@ -32,11 +34,11 @@ struct Group {
 // The pointwise nodes of an anchor group.
 Group after_anchor(const Group& group);
 
-// True when the node can run in a tile loop: a pointwise op or cast whose operands are of kinds that the loop takes.
+// Whether the node can run in a tile loop: a pointwise op or cast with operands of supported kinds.
 using IsPointwise = bool (*)(const Node& node);
-// True when the node reduces the last dim of what it reads and can run in a tile loop whose tiles are rows.
+// Whether the node reduces the last dim of its operand and can run in a tile loop whose tiles are rows.
 using FoldsRows = bool (*)(const Node& node);
-// True when the node starts an anchor group; then which pointwise nodes may be in it.
+// Whether the node starts an anchor group; then which pointwise nodes may be in it.
 using IsAnchor = bool (*)(const Node& node);
 using Absorbs = bool (*)(const Group& group, const Node& node);
 
@@ -46,11 +48,11 @@ struct GroupingRules {
   IsAnchor is_anchor;
   Absorbs absorbs;
   int max_pointwise_nodes = 64;
-  // The most nodes of a group that folds rows of these sizes.
+  // Maximum number of nodes in a group that reduces rows of these sizes.
   int (*most_folding_nodes)(const DimVec& sizes);
 };
 
-// Groups in the order in which they run. Nodes that are places only are in no group.
+// Groups in execution order. Nodes that are pure aliases are in no group.
 std::vector<Group> group_nodes(const Graph& graph, const ValuePlaces& places, const GroupingRules& rules);
 
 }  // namespace md

@@ -22,7 +22,7 @@ void set_arg(std::vector<Arg>& args, const ArgPatch& patch, Tensor tensor) {
   }
 }
 
-// The layout that the plan was lowered for; a call-out may return another one.
+// The layout that the plan was lowered for; a host call may return another one.
 Tensor with_layout(const OpRow& op, const Tensor& tensor, const TensorSpec& spec) {
   if (tensor->dtype() != spec.dtype || !same(tensor.spec().sizes, spec.sizes)) {
     raise_op(ErrorKind::Runtime, op.name, "returned ", tensor.spec().str(), ", its shape rule says ", spec.str());
@@ -33,7 +33,7 @@ Tensor with_layout(const OpRow& op, const Tensor& tensor, const TensorSpec& spec
   return copy;
 }
 
-// About what the kernels do for an element that they read or write. Moving one is no arithmetic.
+// Rough cost of a kernel per element read or written. Moving an element costs nothing.
 double flops_per_element(OpKind kind) {
   switch (kind) {
     case OpKind::View:
@@ -43,7 +43,7 @@ double flops_per_element(OpKind kind) {
     case OpKind::Write:
       return 0;
     case OpKind::Softmax:
-      return 12;  // the exponential is most of it
+      return 12;  // dominated by the exponential
     case OpKind::Reduction:
       return 1;
     case OpKind::PointwiseUnary:
@@ -59,7 +59,7 @@ double flops_per_element(OpKind kind) {
   return 4;
 }
 
-// The length of the sums of a product.
+// The length of a product's sums.
 double inner_extent(const Node& node) {
   const auto* value = std::get_if<ValueRef>(&node.operands[0]);
   const DimVec* sizes = value == nullptr ? nullptr : &value->node->outs[static_cast<size_t>(value->out)].spec.sizes;
@@ -93,7 +93,7 @@ KernelStep::KernelStep(const Node& node, std::vector<Arg> args, std::vector<ArgP
 
 void KernelStep::prepare(RunState& state) const {
   KernelCall& call = state.calls[static_cast<size_t>(call_)];
-  call.args = std::vector<Arg>(args_);  // no assignment of variants: g++ 12 warns of one falsely
+  call.args = std::vector<Arg>(args_);  // avoids assigning variants: g++ 12 warns falsely
   for (const ArgPatch& patch : patches_) {
     if (patch.value >= 0 && lasts(state, patch.value)) set_arg(call.args, patch, state.handle(patch.value));
   }
@@ -128,7 +128,7 @@ void KernelStep::run_kernel(RunState& state, KernelCall& call) const {
   op_.kernel(OpCall{op_, call.args}, call.outs);
 }
 
-// A call-out brings its results itself.
+// A host call allocates its own results.
 void KernelStep::run_and_take(RunState& state, KernelCall& call) const {
   std::vector<Tensor> results = run_op(op_, call.args);
   if (results.size() != outs_.size()) {
@@ -142,7 +142,7 @@ void KernelStep::run_and_take(RunState& state, KernelCall& call) const {
   }
 }
 
-// A state in the pool keeps no caller's tensor alive.
+// A state in the pool must not keep tensors of the caller alive.
 void KernelStep::release(RunState& state, KernelCall& call) const {
   for (const ArgPatch& patch : patches_) {
     if (patch.value >= 0 && lasts(state, patch.value)) continue;

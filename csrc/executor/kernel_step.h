@@ -1,4 +1,4 @@
-// Any op by its eager kernel.
+// Runs any op by its eager kernel.
 #pragma once
 #include <vector>
 
@@ -6,17 +6,17 @@
 
 namespace md {
 
-// One argument that changes from run to run, or lies in the arena.
+// An argument that differs between runs, or is in the arena.
 struct ArgPatch {
   int arg = 0;
   int item = -1;   // position in a list argument, -1: the argument itself
   int value = -1;  // a tensor value
-  int input = -1;  // or a graph input: passed as it is, tensor or scalar
+  int input = -1;  // or a graph input: passed unchanged, tensor or scalar
 };
 
 class KernelStep : public Step {
  public:
-  // args holds the constants; each value among the operands has a patch. call: index into RunState::calls.
+  // args: the constants; each value among the operands has a patch. call: index into RunState::calls.
   KernelStep(const Node& node, std::vector<Arg> args, std::vector<ArgPatch> patches, std::vector<int> outs, int call);
 
   void run(RunState& state) const override;

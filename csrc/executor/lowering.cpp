@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kMostPointwiseNodes = 64;
 
-// A short row's elements each take registers of their own.
+// Each element of a short, unrolled row takes registers of its own.
 int most_folding_nodes(const DimVec& sizes) {
   constexpr int64_t kMostElements = 160;
   if (!folds_short_rows(sizes)) return kMostPointwiseNodes;
@@ -36,8 +36,8 @@ constexpr GroupingRules kRules = {
     .most_folding_nodes = most_folding_nodes,
 };
 
-// Sets the arena offsets of buffers from the steps that touch them. A value that dies where an output begins may lie in
-// the output's buffer from its own beginning on.
+// Assigns arena offsets to buffers from the steps that touch them. A value that dies where an output is first written
+// may use the output's buffer for its whole lifetime.
 class MemoryPlanner {
  public:
   MemoryPlanner(Layout& layout, std::span<const LoweredStep> steps)
@@ -89,7 +89,7 @@ class MemoryPlanner {
     return block;
   }
 
-  // The result takes over the memory of an operand that dies at this step.
+  // The result reuses the memory of an operand that dies at this step.
   void share(int result, int operand, int step) {
     if (block_of_[static_cast<size_t>(operand)] < 0) return;
     if (layout_.buffers[static_cast<size_t>(result)].home == BufferHome::Output) return be_guest(operand, result, step);
@@ -105,7 +105,7 @@ class MemoryPlanner {
     moved.nbytes = kLiesElsewhere;
   }
 
-  // The operand, and what lay in its memory before, lies in the output's buffer.
+  // The operand, and all values that used its memory before, use the output's buffer.
   void be_guest(int operand, int output, int step) {
     int block = representative(block_of_[static_cast<size_t>(operand)]);
     ArenaBlock& guest = blocks_[static_cast<size_t>(block)];
@@ -120,11 +120,11 @@ class MemoryPlanner {
   Layout& layout_;
   std::span<const LoweredStep> steps_;
   std::vector<int> block_of_;    // by buffer
-  std::vector<int> first_step_;  // by buffer: where it is touched first
+  std::vector<int> first_step_;  // by buffer: the first step that touches it
   std::vector<bool> has_guest_;  // by buffer
   std::vector<ArenaBlock> blocks_;
-  std::vector<int> joined_;  // by block: the one that it lies in
-  std::vector<int> hosts_;   // by block: the output's buffer that it lies in, or -1
+  std::vector<int> joined_;  // by block: the block that it was merged into
+  std::vector<int> hosts_;   // by block: the output's buffer that it uses, or -1
 };
 
 std::vector<PlanInput> plan_inputs(const Graph& graph, const ValuePlaces& places) {
@@ -137,13 +137,13 @@ std::vector<PlanInput> plan_inputs(const Graph& graph, const ValuePlaces& places
   return inputs;
 }
 
-// Dead nodes may remain in a graph that no pass has seen. One that may raise is in no loop.
+// A graph on which no pass has run may contain dead nodes. Nodes that may raise are in no loop.
 bool is_unused(const Group& group, const LoweringContext& context) {
   return std::none_of(group.nodes.begin(), group.nodes.end(),
                       [&](const Node* node) { return context.is_seen_outside(*node, group); });
 }
 
-// Which nodes of a group the step holds. Only its first step follows the group's producer.
+// The label of a step with these nodes. Only the first step of a group follows the group's producer.
 StepLabel label_of(std::span<const Node* const> nodes, const Group& group, std::string fallback) {
   StepLabel label;
   for (const Node* node : nodes) label.nodes.push_back(node->name);
@@ -155,8 +155,8 @@ StepLabel label_of(std::span<const Node* const> nodes, const Group& group, std::
   return label;
 }
 
-// The nodes of a group that folds rows, in groups that do not: reductions by themselves, others with their neighbours of
-// the same sizes.
+// Splits a group that reduces rows into groups that do not: each reduction alone, other nodes with
+// their neighbours of the same sizes.
 std::vector<Group> without_folds(const Group& group) {
   std::vector<Group> parts;
   for (const Node* node : group.nodes) {
@@ -178,7 +178,7 @@ std::vector<Group> without_folds(const Group& group) {
 void lower_group(const Group& group, LoweringContext& context, std::vector<LoweredStep>& steps) {
   LoweredStep step;
   if (group.kind == GroupKind::Pointwise && is_unused(group, context)) return;
-  // A reduction alone has a kernel that splits long rows too.
+  // A single reduction is left to its kernel, which also splits long rows.
   bool is_loop = group.kind == GroupKind::Pointwise && !(group.folds_rows && group.nodes.size() == 1);
   if (is_loop) step = lower_to_loop(group, context);
   if (group.kind == GroupKind::Anchor) step = lower_anchor(group, context);
@@ -193,7 +193,7 @@ void lower_group(const Group& group, LoweringContext& context, std::vector<Lower
     for (const Group& part : group.parts) lower_group(part, context, steps);
     return;
   }
-  // What would have run on the anchor's pieces runs as one loop after it.
+  // The nodes that would have run on the anchor's pieces run as one loop after it.
   if (group.kind == GroupKind::Anchor && group.nodes.size() > 1) {
     Group rest = after_anchor(group);
     rest.reason = NotFused::after_kernel;

@@ -9,7 +9,7 @@ namespace {
 
 bool has_value(const Operand& operand) { return std::holds_alternative<ValueRef>(operand); }
 
-// Dims [first, last) as one: its extent and stride. Nothing when no single stride walks them.
+// Dims [first, last) merged into one: its extent and stride. nullopt if they have no single stride.
 struct MergedDim {
   int64_t size = 1, stride = 0;
 };
@@ -40,7 +40,7 @@ PlainDims plain(const TensorSpec& spec) {
   return dims;
 }
 
-// As broadcast over the sizes of `result`: repeated dims have stride 0.
+// Broadcast to the sizes of `result`: repeated dims have stride 0.
 PlainDims broadcast(const TensorSpec& spec, const TensorSpec& result) {
   PlainDims dims;
   int lead = result.rank() - spec.rank();
@@ -52,7 +52,7 @@ PlainDims broadcast(const TensorSpec& spec, const TensorSpec& result) {
   return dims;
 }
 
-// Leading dims of an operand of rank >= 2 against the result's: stride 0 where it is repeated.
+// Leading dims of an operand of rank >= 2, broadcast to the result's: stride 0 if repeated.
 PlainDims batch_of(const TensorSpec& operand, const TensorSpec& result) {
   TensorSpec lead = operand;
   TensorSpec lead_result = result;
@@ -83,7 +83,7 @@ void set_result(MatmulProblem& problem, const TensorSpec& result) {
   spec.dtype = result.dtype;
 }
 
-// a[..., k] against b[k, n] given by its strides: all leading dims are rows.
+// a[..., k] times b[k, n] given by its strides: all leading dims are rows.
 std::optional<MatmulProblem> rows_times_matrix(ValueRef a, ValueRef b, std::array<int64_t, 3> b_strides,
                                                const TensorSpec& result) {
   PlainDims dims = plain(spec_of(a));
@@ -166,7 +166,7 @@ struct MatmulForm {
 constexpr MatmulForm kForms[] = {
     {OpRole::Matmul, from_matmul}, {OpRole::Linear, from_linear}, {OpRole::Addmm, from_addmm}};
 
-// Rows that lie over each other have no layout that a primitive knows.
+// No primitive supports overlapping rows.
 bool is_matrix(const std::array<int64_t, 3>& strides, int64_t rows, int64_t columns) {
   return strides[2] == 1 ? strides[1] >= columns || rows == 1 : strides[1] == 1 && (strides[2] >= rows || columns == 1);
 }

@@ -1,4 +1,4 @@
-// Every op that is a matrix product, seen as c[batch, m, n] = a[batch, m, k] @ b[batch, k, n] + bias[n].
+// The common form of all matrix products: c[batch, m, n] = a[batch, m, k] @ b[batch, k, n] + bias[n].
 #pragma once
 #include <array>
 #include <optional>
@@ -12,10 +12,10 @@ namespace md {
 struct MatmulProblem {
   MatmulSpec spec;
   ValueRef a, b;
-  ValueRef bias;  // node null: none
+  ValueRef bias;  // null node: none
 };
 
-// Nothing when the node is no such product of floats, or its operands have a layout that no product reads.
+// nullopt if the node is no such product of floats, or if its operands have an unsupported layout.
 std::optional<MatmulProblem> as_matmul(const Node& node);
 
 }  // namespace md

@@ -6,7 +6,7 @@
 namespace md {
 namespace {
 
-// The products as they are run: b as it lies, or packed where that pays.
+// The products to run: with b in place, or packed where that pays.
 struct Products {
   SplitMatmulPtr plain;
   SplitMatmulPtr packed;  // null: never

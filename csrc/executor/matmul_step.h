@@ -1,4 +1,4 @@
-// Matrix products in pieces, each followed by the pointwise nodes after it while its result is still in the cache.
+// Matrix products in pieces, each followed by its pointwise nodes while the result is still in the cache.
 #pragma once
 #include "executor/epilogue.h"
 #include "executor/matmul_problem.h"
@@ -6,13 +6,13 @@
 namespace md {
 
 bool is_product(const Node& node);
-// step is null, with the reason in the note, when there is no such product for these shapes.
+// `step` is null, with the reason in `note`, if there is no such product for these shapes.
 LoweredStep lower_product(const Group& group, LoweringContext& context);
 
-// An anchor group whose anchor is a product, with everything settled but how it is split.
+// An anchor group whose anchor is a product, fully determined except for how it is split.
 struct ProductPart {
   MatmulProblem problem;
-  int a = -1, b = -1, bias = -1, product = -1;  // values; bias -1: none
+  int a = -1, b = -1, bias = -1, product = -1;  // value numbers; bias is -1 if there is none
   Epilogue epilogue;
   std::vector<int> touched;
   Work work;         // of both

@@ -9,7 +9,7 @@
 namespace md {
 namespace {
 
-// No machine has as many, and sums of two do not overflow.
+// More than any machine has, and sums of two do not overflow.
 constexpr int64_t kMostBytes = int64_t{1} << 61;
 
 [[noreturn]] void raise_too_much() {
@@ -51,7 +51,7 @@ class FreeList {
   int64_t size() const { return size_; }
 
  private:
-  // A free range at the end is made longer rather than left behind.
+  // Grows a free range at the end of the arena instead of leaving a hole.
   int64_t grow(int64_t nbytes) {
     int64_t offset = size_;
     if (!ranges_.empty()) {
@@ -66,7 +66,7 @@ class FreeList {
     return offset;
   }
 
-  std::map<int64_t, int64_t> ranges_;  // offset to length, never touching one another
+  std::map<int64_t, int64_t> ranges_;  // offset to length, never adjacent
   int64_t size_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Places intermediates in one arena so that two that live at the same time never overlap.
+// Assigns intermediates to offsets in one arena so that simultaneously live ones never overlap.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -6,7 +6,7 @@
 
 namespace md {
 
-// A block of bytes that is written at step `first` and last read at step `last`.
+// A block of bytes that is first written at step `first` and last read at step `last`.
 struct ArenaBlock {
   int64_t nbytes = 0;  // kLiesElsewhere: needs no memory here
   int first = 0;

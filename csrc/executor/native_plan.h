@@ -1,4 +1,4 @@
-// The plan that lower() makes: flat steps over buffers.
+// The plan produced by lower(): a flat list of steps over buffers.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -24,7 +24,7 @@ class NativePlan : public Plan {
   ~NativePlan() override;
 
   void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override;
-  // The same; ns gets the time of each step and at its end that of the whole run.
+  // The same; ns receives the time of each step, and at its end that of the whole run.
   void run_timed(std::span<const GraphInput> inputs, std::span<Tensor> outputs, std::span<int64_t> ns) const;
   size_t step_count() const { return steps_.size(); }
   PlanFacts facts() const override;
@@ -45,22 +45,22 @@ class NativePlan : public Plan {
   Layout layout_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<PlanInput> inputs_;
-  // Outputs are made in order. A value that is returned twice is one tensor, as in plain Python.
+  // Outputs are created in order. A value that is returned twice is one tensor object, as in eager Python.
   struct Output {
     int value;
     size_t first;           // the first output with the same value
-    bool takes_its_buffer;  // the last one to ask for an Output buffer
+    bool takes_its_buffer;  // the last one that needs an Output buffer
   };
   std::vector<Output> outputs_;
   std::vector<int> output_buffers_;  // buffers allocated by each run
-  std::vector<int> made_;            // values that steps bring themselves
+  std::vector<int> made_;            // values allocated by their steps
   int call_count_;
   std::vector<StepLabel> labels_;     // by step
-  std::vector<std::string> aliases_;  // nodes that need no step
+  std::vector<std::string> aliases_;  // nodes without a step
   double estimated_ns_ = 0;
   bool needs_gil_ = false;
 
-  // One spare state without a lock for the usual single caller, the rest under one.
+  // One spare state, lock-free for the common case of a single caller; the others are guarded by a lock.
   mutable std::atomic<RunState*> spare_{nullptr};
   mutable std::mutex pool_mutex_;
   mutable std::vector<std::unique_ptr<RunState>> pool_;

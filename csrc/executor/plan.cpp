@@ -107,7 +107,7 @@ void NativePlan::make_outputs(RunState& state, std::span<Tensor> outputs) const 
   }
 }
 
-// A state whose run fails is dropped, and its memory with it: outputs are written only at the end.
+// A state whose run fails is dropped together with its memory: outputs are written only at the end.
 template <typename RunSteps>
 void NativePlan::run_with(std::span<const GraphInput> inputs, std::span<Tensor> outputs, RunSteps run_steps) const {
   MD_ASSERT(inputs.size() == inputs_.size() && outputs.size() == outputs_.size(), "a plan is called as its graph says");

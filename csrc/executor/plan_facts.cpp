@@ -13,7 +13,7 @@ constexpr const char* kNotFusedTexts[] = {
 #undef MD_NOT_FUSED
 };
 
-// 1234567 bytes as "1.23 MB": three digits, and the prefix of thousands.
+// 1234567 bytes as "1.23 MB": three digits and a decimal prefix.
 std::string with_prefix(double number, const char* unit) {
   static constexpr std::array kPrefixes = {"", "k", "M", "G", "T"};
   size_t at = 0;
@@ -114,7 +114,7 @@ std::string print_perf_log(const PlanFacts& facts, const std::string& place, con
   for (size_t i = 0; i < facts.steps.size(); ++i) {
     const StepFacts& step = facts.steps[i];
     text += str_cat("\n  step ", i, ": ", times(step.times));
-    // Bytes a nanosecond are gigabytes a second.
+    // Bytes per nanosecond are gigabytes per second.
     double ns = static_cast<double>(step.times.fastest_ns);
     if (ns > 0) text += str_cat(", ", with_prefix(step.work.bytes / ns * 1e9, "B/s"));
     if (ns > 0 && step.work.flops > 0) text += str_cat(", ", with_prefix(step.work.flops / ns * 1e9, "FLOP/s"));

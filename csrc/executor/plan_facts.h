@@ -1,4 +1,4 @@
-// What a plan does, told to people: logs, explain().
+// Human-readable description of a plan: logs, explain().
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace md {
 
-// Estimated work, from which time and the number of threads follow.
+// Estimated work, from which time and number of threads are derived.
 struct Work {
   double bytes = 0;
   double flops = 0;
   double ns() const { return 50 + (bytes / 10 > flops / 60 ? bytes / 10 : flops / 60); }
 };
 
-// Why a step does not hold its first node's producer as well.
+// Why a step is not fused with the producer of its first node.
 enum class NotFused : uint8_t {
   none,
 #define MD_NOT_FUSED(name, text) name,
@@ -24,11 +24,11 @@ enum class NotFused : uint8_t {
 };
 const char* not_fused_text(NotFused reason);
 
-// Which nodes a step runs, and why no more.
+// The nodes of a step, and why it has no more.
 struct StepLabel {
   std::vector<std::string> nodes;  // in graph order
   NotFused reason = NotFused::none;
-  std::string producer;  // the node of another step that it could have followed
+  std::string producer;  // a node of another step that it could have been fused with
   std::string fallback;  // why a better step could not be built, or empty
   std::string why() const;
 };
@@ -40,25 +40,25 @@ struct StepTimes {
 
 struct StepFacts {
   std::string text;    // "fused loop mul, add -> add_1 (1 x 300)"
-  std::string kernel;  // what computes it
+  std::string kernel;  // the implementation
   std::vector<std::string> nodes;
-  std::string why;  // why it holds no more nodes, or empty
+  std::string why;  // why it has no more nodes, or empty
   Work work;
   StepTimes times;
 };
 
 struct PlanFacts {
   std::vector<StepFacts> steps;     // empty: a plan without steps of its own
-  std::vector<std::string> places;  // nodes that are only another way to look at memory
+  std::vector<std::string> places;  // nodes that are pure aliases
   int64_t arena_nbytes = 0;
-  int64_t runs = 0;  // how many were measured
+  int64_t runs = 0;  // number of measured runs
   StepTimes times;   // of whole runs
 };
 
-// "f (file.py:12)": where the first operation was written, by the outermost frame.
+// "f (file.py:12)": position of the first operation in the outermost frame.
 std::string graph_place(const Graph& graph);
 
-// The records of the logs plan, kernels and perf. sizes: of which inputs they hold, or empty.
+// The records of the logs plan, kernels and perf. sizes: the inputs for which they hold, or empty.
 std::string print_plan_log(const PlanFacts& facts, const std::string& place, const std::string& sizes);
 std::string print_kernels_log(const PlanFacts& facts, const std::string& place, const std::string& sizes);
 std::string print_perf_log(const PlanFacts& facts, const std::string& place, const std::string& sizes);

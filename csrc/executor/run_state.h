@@ -1,4 +1,4 @@
-// Where the values of a plan live, and what one run of it holds.
+// Memory layout of a plan, and the state of one run.
 #pragma once
 #include <memory>
 #include <span>
@@ -8,19 +8,19 @@
 
 namespace md {
 
-// Memory that one or more values of a plan lie in. Only an Arena buffer is shared with others over time.
+// Memory shared by one or more values of a plan. Only Arena buffers are reused over time.
 enum class BufferHome : uint8_t {
   Input,     // index: position among the graph's inputs; starts at that tensor's first element
   Constant,  // index: among Layout::constants
   Arena,     // arena_offset: bytes from the arena's start
-  Output,    // allocated anew by each run: it is seen outside
-  Made,      // the step that makes it brings its own storage
+  Output,    // allocated by each run, because it escapes
+  Made,      // allocated by the step that computes it
 };
 
 struct Buffer {
   BufferHome home = BufferHome::Arena;
   int index = -1;
-  int root = -1;  // the value that the buffer was made for; the others are views of it
+  int root = -1;  // the value that the buffer was created for; the others are views of it
   int64_t nbytes = 0;
   int64_t arena_offset = 0;
 };
@@ -33,31 +33,31 @@ struct Place {
   int64_t byte_offset() const { return offset * static_cast<int64_t>(item_size(spec.dtype)); }
 };
 
-// Everything about memory that lowering settles. Values are numbered by node and result.
+// The memory layout determined by lowering. Values are numbered by node and result.
 struct Layout {
-  std::vector<Place> places;  // by value; a scalar input's place has no buffer
+  std::vector<Place> places;  // by value; a scalar input has no buffer
   std::vector<Buffer> buffers;
   std::vector<Tensor> constants;
   int64_t arena_nbytes = 0;
 };
 
-// The arguments of one kernel step, kept from run to run: what never changes is filled in once.
+// The arguments of one kernel step, reused across runs: constants are filled in once.
 struct KernelCall {
   std::vector<Arg> args;
   std::vector<Tensor> outs;
 };
 
-// One run's memory. Checked out of the plan's pool, so that two threads never share one.
+// The memory of one run. Checked out of the plan's pool, so two threads never share one.
 struct RunState {
   const Layout* layout = nullptr;
   StoragePtr arena;
   std::vector<std::byte*> base;        // by buffer: its first byte
   std::vector<StoragePtr> owned;       // by buffer: the storage of an Output or Made buffer, during a run
-  std::vector<Tensor> made;            // by value: results that a step brought itself, during a run
+  std::vector<Tensor> made;            // by value: results allocated by their step, during a run
   std::span<const GraphInput> inputs;  // during a run
   std::vector<KernelCall> calls;
 
-  // The tensor that a value in an Input or Constant buffer lies in; others have none that lasts.
+  // Whether the buffer is a tensor that outlives the run: an Input or a Constant.
   static bool has_owner(const Buffer& buffer) {
     return buffer.home == BufferHome::Input || buffer.home == BufferHome::Constant;
   }
@@ -65,11 +65,11 @@ struct RunState {
 
   std::byte* address(const Place& place) const { return base[static_cast<size_t>(place.buffer)] + place.byte_offset(); }
   std::byte* address(int value) const { return address(layout->places[static_cast<size_t>(value)]); }
-  // value: -1 where there is none.
+  // `value` is -1 if there is none.
   std::byte* address_or_null(int value) const { return value < 0 ? nullptr : address(value); }
   // A tensor handle for a value.
   Tensor handle(int value) const;
-  // The same for a value in an Output buffer that nothing in this run asks for again: takes the buffer's storage.
+  // The same for a value in an Output buffer that is not needed again in this run: takes the buffer's storage.
   Tensor take(int value);
 };
 

@@ -53,7 +53,7 @@ class SizedPlans : public Plan {
     return last == plans_.end() ? PlanFacts() : last->second.plan->facts();
   }
 
-  // Of the run that is about to be: ask the plan that for_inputs gives.
+  // Unknown before the sizes are: use the plan returned by for_inputs().
   double estimated_ns() const override { return 0; }
   bool needs_gil() const override { return needs_gil_; }
 
@@ -71,7 +71,7 @@ class SizedPlans : public Plan {
     return text;
   }
 
-  // The newest one stays, however large it is.
+  // The newest plan is always kept, however large it is.
   void keep(std::vector<int64_t> values, const std::shared_ptr<const Plan>& plan) const {
     std::vector<std::shared_ptr<const Plan>> dropped;  // freed without the lock
     std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// Plans of graphs over symbolic sizes: one plan for each set of sizes that came, made when it comes.
+// Plans of graphs with symbolic sizes: one plan per set of sizes, lowered on first use.
 #pragma once
 #include <memory>
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace md {
 
-// sizes: "s0 = 4, s1 = 7", for those who tell of the plan.
+// sizes: "s0 = 4, s1 = 7", for logs.
 using GraphPlanMaker = std::shared_ptr<const Plan> (*)(const std::shared_ptr<const Graph>& concrete,
                                                        const std::string& sizes);
 
-// make(graph) where the graph has no symbols. The plans for the sizes of one graph together stay within
-// config.sized_plans_nbytes; the one used longest ago goes first.
+// Returns make(graph) if the graph has no symbols. The plans for the sizes of one graph together stay within
+// config.sized_plans_nbytes; the least recently used is evicted first.
 std::shared_ptr<const Plan> plan_for_any_sizes(const std::shared_ptr<const Graph>& graph, GraphPlanMaker make);
 
 }  // namespace md

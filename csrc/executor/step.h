@@ -1,4 +1,4 @@
-// One step of a plan: runs on addresses that the plan settled, allocates nothing.
+// One step of a plan: runs on addresses determined by the plan, allocates nothing.
 #pragma once
 #include <string>
 
@@ -10,13 +10,13 @@ namespace md {
 class Step {
  public:
   virtual ~Step() = default;
-  // Writes only to its own results; may be called by several threads with different states.
+  // Writes only its own results; threads may call it concurrently with different states.
   virtual void run(RunState& state) const = 0;
-  // Sets up the part of a new state that lasts.
+  // Sets up the permanent part of a new state.
   virtual void prepare(RunState&) const {}
   // "fused mul, add -> relu", for the plan log.
   virtual std::string describe() const = 0;
-  // What computes it, for the kernels log.
+  // The implementation, for the kernels log.
   virtual std::string kernel() const = 0;
   virtual Work work() const = 0;
   virtual bool needs_gil() const { return false; }

@@ -10,7 +10,7 @@ namespace {
 
 thread_local bool measuring = false;
 
-// A repeated run ends after either.
+// A repeated run ends at either limit.
 constexpr int kMostRuns = 30;
 constexpr int64_t kMostNs = 20'000'000;
 
@@ -49,7 +49,7 @@ class TimedPlan : public Plan {
   size_t nbytes() const override { return plan_->nbytes(); }
 
  private:
-  // True at runs 1, 10, 100 ...: they are told of.
+  // Returns true at runs 1, 10, 100 ..., which are reported.
   bool add(std::span<const int64_t> ns) const {
     std::lock_guard lock(mutex_);
     for (size_t i = 0; i < ns.size(); ++i) {

@@ -1,4 +1,4 @@
-// A plan that measures its steps: the log perf, explain(). A plan that is not asked to does not know of this.
+// A plan that measures its steps: for the log perf and explain(). Costs nothing unless requested.
 #pragma once
 #include <memory>
 
@@ -6,8 +6,8 @@
 
 namespace md {
 
-// Plans that this thread makes while it exists are measured, and each run of one is repeated until the caches are warm,
-// unless a step may be run only once.
+// Plans created by this thread during its lifetime are measured, and each run is repeated until the caches are warm,
+// unless a step may run only once.
 class MeasuringScope {
  public:
   MeasuringScope();
@@ -18,7 +18,7 @@ class MeasuringScope {
   bool outer_;
 };
 
-// The plan itself, or one that measures it where a log or a scope asks for that. sizes: as print_perf_log has it.
+// The plan itself, or a measuring wrapper if a log or a scope requests it. sizes: as for print_perf_log().
 std::shared_ptr<const Plan> measured_if_asked(std::shared_ptr<const NativePlan> plan, const Graph& graph,
                                               const std::string& sizes);
 

@@ -23,7 +23,7 @@ BufferHome home_of_result(const Node& node, bool escapes) {
 }  // namespace
 
 int64_t span_nbytes(const TensorSpec& spec) {
-  Dim last = 0;  // its arithmetic raises where int64_t overflows
+  Dim last = 0;  // raises on int64 overflow
   for (int d = 0; d < spec.rank(); ++d) {
     if (spec.sizes[d].value() == 0) return 0;
     last = last + (spec.sizes[d] - 1) * spec.strides[d];
@@ -74,7 +74,7 @@ void ValuePlaces::place_node(const Node& node, bool escapes) {
     add_buffer(node, static_cast<int>(i), home_of_result(node, escapes), -1);
 }
 
-// The graph keeps what a view looks like, its shape rule says where it starts, and whether it has to copy: then false.
+// The graph stores the spec of a view; its shape rule returns the offset, and whether it must copy: then returns false.
 bool ValuePlaces::place_views(const Node& node) {
   std::vector<OutSpec> outs = view_outs(node);
   if (std::any_of(outs.begin(), outs.end(), [](const OutSpec& out) { return out.copies; })) return false;

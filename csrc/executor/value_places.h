@@ -1,4 +1,4 @@
-// Numbers the values of a graph and settles where each lives. Views become places; they need no step.
+// Numbers the values of a graph and assigns each to a buffer. Views are aliases; they need no step.
 #pragma once
 #include <vector>
 
@@ -8,7 +8,7 @@ namespace md {
 
 class ValuePlaces {
  public:
-  // The graph's specs must be concrete: Error(Internal) otherwise.
+  // The graph's specs must be concrete, else throws Error(Internal).
   explicit ValuePlaces(const Graph& graph);
 
   int number(ValueRef value) const { return first_[static_cast<size_t>(value.node->index)] + value.out; }
@@ -16,7 +16,7 @@ class ValuePlaces {
   const Buffer& buffer(ValueRef value) const { return layout_.buffers[static_cast<size_t>(place(value).buffer)]; }
   // Position of an input node among the graph's inputs.
   int input_position(const Node& node) const { return input_position_[static_cast<size_t>(node.index)]; }
-  // True for a node that became a place only.
+  // Whether the node is a pure alias (no step emitted).
   bool is_alias(const Node& node) const { return is_alias_[static_cast<size_t>(node.index)]; }
 
   Layout& layout() { return layout_; }

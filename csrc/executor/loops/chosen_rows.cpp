@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kLeastRowBytes = 128;
 
-// THE table of gathers: which operand holds the rows and which says where they are, and whether places may be negative.
+// Table of gathers: which operands are the table and the index, and whether negative indices count from the end.
 struct GatherRow {
   OpRole op;
   size_t table, index;
@@ -19,7 +19,7 @@ struct GatherRow {
 constexpr GatherRow kGathers[] = {
     {OpRole::Index, 0, 1, true}, {OpRole::IndexSelect, 0, 2, false}, {OpRole::Embedding, 1, 0, false}};
 
-// Operands that say which dim is meant: the first one, or nothing.
+// Whether the operands select the first dim.
 bool is_along_first(const Node& node) {
   if (node.op->role() == OpRole::Index) {
     const auto* dims = std::get_if<DimVec>(&node.operands[2]);
@@ -41,7 +41,7 @@ std::optional<ValueRef> as_index(const Operand& operand) {
   return is_plain ? std::optional(*value) : std::nullopt;
 }
 
-// What is in a row lies without gaps.
+// Each row is contiguous.
 bool has_plain_rows(const TensorSpec& spec) {
   Dim expected = 1;
   for (int d = spec.rank() - 1; d > 0; --d) {
@@ -52,7 +52,8 @@ bool has_plain_rows(const TensorSpec& spec) {
          expected.value() * static_cast<int64_t>(item_size(spec.dtype)) >= kLeastRowBytes;
 }
 
-// The dims of a reduction, as a stretch [first, second) that ends before the last dim; empty where they are no such.
+// The dims of a reduction, as a range [first, second) that ends before the last dim;
+// empty if they are not of this form.
 std::pair<int, int> middle_dims(const Operand& dims, int rank) {
   if (rank < 2) return {0, 0};
   std::vector<bool> reduced(static_cast<size_t>(rank), false);
@@ -82,7 +83,7 @@ std::optional<RowSums> as_index_add(const Node& node) {
   return RowSums{.source = *source, .index = index, .self = *self};
 }
 
-// Sums as the kernel makes them: from the first row to the last.
+// Sums in the kernel's order: from the first row to the last.
 std::optional<RowSums> as_middle_sum(const Node& node) {
   const auto* source = std::get_if<ValueRef>(&node.operands[0]);
   if (source == nullptr || info_of(*source).is_scalar) return std::nullopt;
@@ -97,7 +98,7 @@ std::optional<RowSums> as_middle_sum(const Node& node) {
   return RowSums{.source = *source, .repeat = repeat, .is_mean = node.op->role() == OpRole::Mean};
 }
 
-// Its rows' dims are the index's.
+// The leading dims of its result are those of the index.
 int row_dims_of_gather(const Node& node) { return spec_of(as_row_gather(node)->index).rank(); }
 
 class Joining {
@@ -196,7 +197,7 @@ class Joining {
     put(std::move(joined), at);
   }
 
-  // The group, or its parts, become parts of `joined`.
+  // Moves the group, or its parts, into the parts of `joined`.
   void take(Group& joined, size_t at) {
     Group part = std::exchange(groups_[at], {});
     joined.nodes.insert(joined.nodes.end(), part.nodes.begin(), part.nodes.end());

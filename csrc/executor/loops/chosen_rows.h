@@ -1,4 +1,5 @@
-// Nodes that read or write rows of a tensor where an index says: loops can do so themselves, without a copy between.
+// Nodes that gather or scatter-add rows of a tensor by an index: loops can do so
+// directly, without an intermediate copy.
 #pragma once
 #include <optional>
 #include <vector>
@@ -8,30 +9,30 @@
 
 namespace md {
 
-// A node whose result is rows of `table`.
+// A gather: a node whose result consists of rows of `table`.
 struct RowGather {
   ValueRef table, index;
-  bool wraps;  // negative places count from the end
+  bool wraps;  // negative indices count from the end
 };
-// Nothing unless the rows lie without gaps and are long enough for a loop of their own.
+// nullopt unless the rows are contiguous and long enough for a loop of their own.
 std::optional<RowGather> as_row_gather(const Node& node);
 
-// A node that adds up rows of `source`, each to a row of its result.
+// A segment sum: a node that adds each row of `source` to a row of its result.
 struct RowSums {
   ValueRef source;
-  std::optional<ValueRef> index = {}, self = {};  // the rows to add to, and what is there before
-  int64_t repeat = 1;  // without an index: so many rows of the source, one after another, are one sum
+  std::optional<ValueRef> index = {}, self = {};  // the target rows, and the initial values
+  int64_t repeat = 1;                             // without an index: the number of consecutive source rows per sum
   bool is_mean = false;
 };
 std::optional<RowSums> as_row_sums(const Node& node);
-// The dims of the source that tell its rows apart: the first ones.
+// The leading dims of the source that enumerate its rows.
 int row_dims(const Node& sums);
 
-// Joins gathers, the loop that reads what they give, and what adds that up, where nobody else reads what is in between.
-// The order of the groups stays one in which they can run.
+// Joins gathers, the loop that reads their results, and the segment sum of that, if the intermediates have no other
+// readers. Keeps the groups in a valid execution order.
 void join_chosen_rows(std::vector<Group>& groups, const LoweringContext& context);
 
-// step is null, with the reason in the note, when the group's parts are better run one after another.
+// `step` is null, with the reason in `note`, if the group's parts are better run one after another.
 LoweredStep lower_chosen_rows(const Group& group, LoweringContext& context);
 
 }  // namespace md

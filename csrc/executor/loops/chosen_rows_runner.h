@@ -1,4 +1,4 @@
-// One thread's way through the rows of a loop that chooses rows.
+// Runs one thread's rows of a loop with indexed rows.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@ class ChosenRowsRunner {
                    const std::array<const int64_t*, kMaxRowChoices>& indices)
       : program_(program), indices_(indices), at_(program, bases) {}
 
-  // n columns of whole rows, no stream of which is copied; of whole sums, where rows are added up in turn.
+  // n columns of whole rows, with no copied streams; for consecutive sums, whole sums.
   void run(int64_t begin, int64_t end, int64_t column, int64_t n) {
     step_count_ = sum_count_ = chosen_count_ = repeated_count_ = 0;
     rows_of_a_sum_ = end - begin;
@@ -40,7 +40,7 @@ class ChosenRowsRunner {
     std::byte* at(int64_t row) const { return base + (index[row] + (index[row] < 0 ? extent : 0)) * row_bytes; }
   };
 
-  // n: elements to ask for ahead.
+  // n: number of elements to prefetch.
   void start(const Stream& stream, int64_t row, int64_t column, int64_t n) {
     std::byte* first = at_.base(stream.reg) + column * stream.strides.back() * stream.item_size;
     int64_t row_bytes = stream.strides.front() * stream.item_size;
@@ -72,7 +72,7 @@ class ChosenRowsRunner {
                                 .extent = choice.extent};
   }
 
-  // Each row's places are found, and asked for, some rows before.
+  // Computes and prefetches each row's addresses a few rows ahead.
   void run_found_rows(int64_t begin, int64_t end, int64_t n) {
     std::array<std::array<std::byte*, kMaxRowChoices + 1>, kRowsAhead> found;
     auto find = [&](int64_t row) {
@@ -92,7 +92,7 @@ class ChosenRowsRunner {
     }
   }
 
-  // The code for rows asks for those that are so many further on.
+  // The machine code for rows prefetches the rows kRowsAhead further on.
   void fetch_first_rows(int64_t begin, int64_t end) const {
     for (size_t i = 0; i < chosen_count_; ++i) {
       for (int64_t row = begin; row < std::min(begin + kRowsAhead, end); ++row)
@@ -100,7 +100,7 @@ class ChosenRowsRunner {
     }
   }
 
-  // The addresses of some rows are found first; the loop over them is machine code.
+  // Computes the addresses of a batch of rows first; the loop over them is machine code.
   void run_row_loop(const RowLoop& loop, int64_t begin, int64_t end) {
     constexpr int64_t kRows = 64;
     std::array<std::byte*, (kRows + kRowsAhead) * kMaxRowLoopRegisters> places;
@@ -140,10 +140,10 @@ class ChosenRowsRunner {
     int reg;
     int64_t bytes;
   };
-  std::array<PlainStep, kMaxLoopRegisters> steps_;  // of the streams that choose no rows: to the next row
-  std::array<PlainStep, 2> sums_;                   // where rows are added up in turn: to the next sum
+  std::array<PlainStep, kMaxLoopRegisters> steps_;  // of streams without an index: step to the next row
+  std::array<PlainStep, 2> sums_;                   // for consecutive sums: step to the next sum
   int64_t rows_of_a_sum_ = 0;
-  // A choice is of one stream, but for the sums: these are read and written.
+  // An index belongs to one stream, except those of sums, which are read and written.
   std::array<ChosenStream, kMaxRowChoices + 1> chosen_;
   struct RepeatedStream {
     int reg, of;  // at the same address

@@ -1,4 +1,4 @@
-// Runs loops that choose rows. Indices are checked before anything is written.
+// Runs loops with indexed rows. Indices are checked before anything is written.
 #include <algorithm>
 #include <atomic>
 
@@ -13,16 +13,16 @@ namespace md {
 namespace {
 
 constexpr int64_t kLineBytes = 64;
-constexpr int64_t kSumBytes = 8 * 1024;  // of sums that are made one after another, in the first cache level
+constexpr int64_t kSumBytes = 8 * 1024;  // of sums computed together; fits into the L1 cache
 
-// One tensor of indices, and the node whose kernel knows what to say of those that are outside.
+// One index tensor, and the node whose kernel reports out-of-range indices.
 struct CheckedIndex {
   int value;
   int64_t count, extent;
   bool wraps;
   const OpRow* op;
   std::shared_ptr<const OpRow> owned_op;
-  std::vector<Arg> args;  // of the right sizes; `at` is where the indices are
+  std::vector<Arg> args;  // of the right sizes; `at` is the position of the indices
   TensorSpec out;
   size_t at;
   bool is_in_list;
@@ -74,10 +74,10 @@ CheckedIndex checked_index(const Node& node, const ValueRef& index, int64_t exte
   return checked;
 }
 
-// Where rows are added up.
+// Describes a segment sum.
 struct SumsFacts {
-  int value, self = -1;  // self: what is there before, -1: nothing
-  int64_t repeat = 0;    // so many rows are one sum, where no index says more
+  int value, self = -1;  // self: the initial values, -1: none
+  int64_t repeat = 0;    // consecutive rows per sum, if there is no index
   int64_t row_bytes = 0;
   DType dtype = DType::float32;
   bool is_mean = false;
@@ -125,7 +125,7 @@ class ChosenRowsStep : public Step {
   Work work() const override { return work_; }
 
  private:
-  // Each thread has columns of its own, whole cache lines, so that every sum is made in the order of the rows.
+  // Each thread adds its own columns, in whole cache lines, so every sum is computed in row order.
   void add_by_columns(const LoopRun& run, double row_ns) const {
     double ns = row_ns * static_cast<double>(program_.rows);
     int64_t lines = (sums_->row_bytes + kLineBytes - 1) / kLineBytes;
@@ -138,7 +138,7 @@ class ChosenRowsStep : public Step {
     });
   }
 
-  // They start as negative zero, which leaves what is added as it is.
+  // Accumulators start at -0.0, the additive identity.
   void make_sums(const LoopRun& run, const RunState& state, int64_t begin, int64_t end) const {
     std::byte* sums = state.address(sums_->value) + begin * sums_->row_bytes;
     int64_t elements = (end - begin) * program_.row_length;
@@ -162,7 +162,7 @@ class ChosenRowsStep : public Step {
   std::optional<SumsFacts> sums_;
 };
 
-// The sums may, where nothing else that the step reads is in that memory.
+// Whether the sums may overwrite `self`: nothing else read by the step is in that memory.
 bool may_lie_over(int self, const TensorSpec& out, std::span<const int> others, const LoweringContext& context) {
   const Layout& layout = context.places.layout();
   const Place& place = layout.places[static_cast<size_t>(self)];

@@ -36,7 +36,7 @@ CodeRuns find_code_runs(std::span<const CodeInstruction> instructions, const std
                         std::span<const CodePlace> places, std::span<const CodeRows> rows) {
   CodeRuns found;
   std::vector<Assembled> all;
-  std::vector<std::pair<int64_t, size_t>> row_offsets;  // by elements of a row
+  std::vector<std::pair<int64_t, size_t>> row_offsets;  // by number of elements in a row
   if (std::optional<VectorSet> set = machine_code_set()) {
     Assembler assembler(*set);
     found.vector_bytes = vector_bytes(*set);

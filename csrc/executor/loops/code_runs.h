@@ -1,4 +1,4 @@
-// Which instructions of a loop are machine code together.
+// Decides which instructions of a loop are fused into one piece of machine code.
 #pragma once
 #include <memory>
 #include <span>
@@ -9,20 +9,20 @@
 
 namespace md {
 
-// Instructions begin to end of a loop, done at once by `code` or one by one.
+// Instructions begin to end of a loop, executed together by `code`, or one by one if it is null.
 struct CodeRun {
   size_t begin = 0, end = 0;
   PointwiseCode code = nullptr;
 };
 
 struct CodeRuns {
-  std::vector<CodeRun> runs;       // all instructions, in order; without code each for itself
-  std::vector<RowLoop> row_loops;  // of all instructions; those of what was asked for that there are
-  int64_t vector_bytes = 0;        // of the code
+  std::vector<CodeRun> runs;       // all instructions, in order; each one alone without code
+  std::vector<RowLoop> row_loops;  // of all instructions; the requested ones that could be assembled
+  int64_t vector_bytes = 0;        // vector length of the code
   std::shared_ptr<const ExecutableMemory> memory;
 };
 
-// Instructions that `is_alone` names are never part of a run.
+// Instructions marked in `is_alone` are never fused.
 CodeRuns find_code_runs(std::span<const CodeInstruction> instructions, const std::vector<bool>& is_alone,
                         std::span<const CodePlace> places, std::span<const CodeRows> rows);
 

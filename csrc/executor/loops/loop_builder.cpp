@@ -15,7 +15,7 @@
 namespace md {
 namespace {
 
-constexpr double kCacheBytes = 4e6;  // of a core's second level and its share of the third, about
+constexpr double kCacheBytes = 4e6;  // approximately a core's L2 cache and its share of L3
 
 bool is_in_place(const LoopProgram& program) {
   if (program.numel > program.tile || program.rows != 1 || program.scratch_bytes > kScratchBytes) return false;
@@ -49,7 +49,7 @@ class LoopBuilder {
   }
 
  private:
-  // What a value is at one step: of an unrolled loop's full-size values there are several.
+  // A value at one step: in an unrolled loop, each full-size value has several parts.
   struct Part {
     int value;
     int64_t step;
@@ -74,7 +74,7 @@ class LoopBuilder {
     return std::any_of(program().inputs.begin(), program().inputs.end(), [](const Stream& s) { return is_copied(s); });
   }
 
-  // In which order the elements are taken.
+  // Chooses the iteration order.
   bool order() {
     if (!chooses_rows()) {
       choose_iteration(program(), ops_.loop_sizes(), ops_.by_rows());
@@ -109,7 +109,7 @@ class LoopBuilder {
     return stream;
   }
 
-  // A stream of rows that `choice` picks from those of `value`, which lie row_stride elements apart.
+  // A stream of rows of `value`, row_stride elements apart, selected by `choice`.
   Stream new_chosen_stream(int value, const RowChoice& choice, std::vector<int64_t> strides, int64_t row_stride) {
     Stream stream = new_stream(value, std::move(strides), 0);
     stream.choice = static_cast<int>(program().choices.size());
@@ -118,7 +118,7 @@ class LoopBuilder {
     return stream;
   }
 
-  // What sums are added up in is read and written.
+  // The accumulators of sums are read and written.
   void collect_sums() {
     RowSums sums = *as_row_sums(*group_.sums);
     const TensorSpec& spec = spec_of(sums.source);
@@ -156,7 +156,7 @@ class LoopBuilder {
     for (const Node* node : ops_.nodes()) {
       if (!context_.is_seen_outside(*node, group_)) continue;
       std::vector<int64_t> strides = broadcast_strides(node->outs[0].spec);
-      // What a reduction leaves without the last dim.
+      // Drops the last dim from the result of a reduction.
       const TensorSpec& spec = node->outs[0].spec;
       if (ops_.is_over_rows(*node) && spec.rank() == sizes().size() - 1) {
         for (int d = 0; d < spec.rank(); ++d) strides[static_cast<size_t>(d)] = spec.strides[d].value();
@@ -206,14 +206,14 @@ class LoopBuilder {
     steps_of_[value] = differs_by_step;
   }
 
-  // Where a value from outside lies at a step: a position among the inputs, or nothing for a single element.
+  // The input stream of an external value at a step; nullopt for a single element.
   std::optional<size_t> stream_of(int value, int64_t step) const {
     auto differs = steps_of_.find(value);
     auto found = stream_of_.find({value, differs != steps_of_.end() && differs->second ? step : 0});
     return found == stream_of_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  // A number, or a tensor of one element, as one element of the dtype that the loop wants.
+  // A number, or a tensor of one element, as one element of the dtype expected by the loop.
   int scalar_register(const Operand& operand, DType dtype, const LoopScalar& checks = {}) {
     LoopScalar scalar = {.dtype = dtype};
     if (const auto* constant = std::get_if<Scalar>(&operand)) {
@@ -239,7 +239,7 @@ class LoopBuilder {
     return scalar.reg;
   }
 
-  // A tensor of one element where the loop has no form that reads it once: its tile is filled with it.
+  // A tensor of one element where no loop variant takes a scalar: fills a tile with it.
   int splat_register(int value) {
     size_t position = program().inputs.size();
     stream_of_[{value, 0}] = position;
@@ -250,7 +250,7 @@ class LoopBuilder {
     return program().inputs[position].reg;
   }
 
-  // Operands that the loop may read once: numbers always, single elements if there is a loop for that.
+  // Operands passed as scalars: numbers always, single elements if there is a loop variant for that.
   unsigned scalar_mask(const LoopOp& op, int64_t step) const {
     unsigned numbers = number_mask(op);
     if (op.is_single) return numbers;
@@ -296,7 +296,7 @@ class LoopBuilder {
   }
 
   void emit_code() {
-    // A row scalar that some op cannot read once is a filled tile for all of them.
+    // If some op needs a row scalar as a full tile, all ops use the filled tile.
     do {
       for (size_t stream : std::exchange(needs_splat_, {})) program().inputs[stream].access = StreamAccess::Strided;
       draft_.code.clear();
@@ -310,7 +310,7 @@ class LoopBuilder {
     draft_.is_temporary.resize(static_cast<size_t>(program().register_count), false);
   }
 
-  // Emits the node's instructions for the step, and those that it needs, unless that was done.
+  // Emits the node's instructions for the step, and those that it depends on, unless already emitted.
   int register_of(const Node& node, int64_t step) {
     Part part = {ops_.number(&node), is_unrolled() && !ops_.is_over_rows(node) ? step : 0};
     auto known = result_register_.find(part);
@@ -339,7 +339,7 @@ class LoopBuilder {
     return append(instruction, op, mask, &node);
   }
 
-  // As a kernel folds so few elements: from the first to the last.
+  // Reduces in the order of the kernels for so few elements: from the first to the last.
   int emit_fold_by_steps(const Node& node, const LoopOp& fold) {
     LoopOp op = {.dtype = fold.dtype, .result = fold.result, .operand_count = 2};
     auto combine = [&](Pointwise row, int a, int b, unsigned once, bool is_last) {
@@ -355,7 +355,7 @@ class LoopBuilder {
     if (ops_.steps() == 1) {
       total = combine(Pointwise::maximum, total, total, 0, !divides);
     } else if (steps.combine == Pointwise::add) {
-      // Of negative zeros, too, the sum is zero.
+      // Adding +0.0 makes a sum of negative zeros positive.
       total = combine(Pointwise::add, total, scalar_register(Operand(Scalar(0.0)), op.dtype), 2, false);
     }
     for (int64_t step = 1; step < ops_.steps(); ++step) {
@@ -367,10 +367,10 @@ class LoopBuilder {
     return combine(Pointwise::div, total, count, 2, true);
   }
 
-  // `node` is null for what is only part of its result.
+  // `node` is null if the instruction computes only part of its result.
   int append(LoopInstruction instruction, const LoopOp& op, unsigned mask, const Node* node) {
     if (op.fold.run != nullptr && !is_unrolled()) {
-      // The fold says all.
+      // The reduction defines the instruction.
     } else if (op.row < 0) {
       instruction.convert = loops().convert[static_cast<int>(op.dtype)][static_cast<int>(op.result)];
     } else {
@@ -441,14 +441,14 @@ class LoopBuilder {
   LoopGroup ops_;
   int overwritten_;
   LoopDraft draft_;
-  std::vector<int64_t> row_strides_;                // by choice of rows
+  std::vector<int64_t> row_strides_;                // by index into the choices
   std::unordered_map<const Node*, int> output_of_;  // register of a result in memory
   std::map<Part, int> result_register_;
-  std::map<Part, size_t> stream_of_;        // position among the inputs
-  std::unordered_map<int, bool> steps_of_;  // by value: it has a stream for each step
-  std::vector<int> temporaries_;            // by instruction: its register if it is no output
+  std::map<Part, size_t> stream_of_;        // index among the inputs
+  std::unordered_map<int, bool> steps_of_;  // by value: whether it has a stream per step
+  std::vector<int> temporaries_;            // by instruction: its register unless it is an output
   std::vector<size_t> needs_splat_;
-  bool needs_row_of_ = false;  // an instruction wants a row filled with what a reduction leaves
+  bool needs_row_of_ = false;  // an instruction needs a reduction's result broadcast to a row
 };
 
 }  // namespace

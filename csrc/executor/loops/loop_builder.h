@@ -1,12 +1,12 @@
-// From a group of pointwise nodes, with reductions of rows among them or not, to the loop that runs them in one pass over
-// memory: which stream of memory is reached how, in which order, and which register holds what.
+// Compiles a group of pointwise nodes, possibly with row reductions, into a loop that runs in one pass over memory: how
+// each memory stream is accessed, the iteration order, and the register allocation.
 #pragma once
 #include "executor/loops/loop_program.h"
 #include "executor/lowering.h"
 
 namespace md {
 
-// A group as a loop that some step runs. Where it cannot be one, the note in `lowered` says why and ok is false.
+// A group compiled to a loop for some step. If impossible, ok is false and the note in `lowered` holds the reason.
 struct BuiltLoop {
   bool ok = false;
   LoopProgram program;
@@ -14,7 +14,7 @@ struct BuiltLoop {
   std::string names;    // "fused loop mul, add -> add_1"
   Work work;
 };
-// An operand whose value is `overwritten` is the first that a result is laid over, if it can be.
+// Operands that may be overwritten share memory with a result; the value `overwritten` is preferred.
 BuiltLoop build_loop(const Group& group, LoweringContext& context, int overwritten = -1);
 
 }  // namespace md

@@ -7,12 +7,12 @@ namespace {
 
 constexpr int64_t kMinTile = 64;
 
-// The instruction's result is one element for the row.
+// Whether the instruction's result is one element per row.
 bool leaves_single(const DraftInstruction& instruction) {
   return instruction.op.is_single || instruction.op.fold.run != nullptr;
 }
 
-// Which temporaries share a tile.
+// Assigns temporaries to shared tiles.
 class SlotAssigner {
  public:
   explicit SlotAssigner(const LoopDraft& draft)
@@ -35,7 +35,7 @@ class SlotAssigner {
     return last_[static_cast<size_t>(reg)] >= static_cast<int>(run.end);
   }
 
-  // Not over an operand of this run: the item sizes may differ.
+  // Not the tile of an operand of this run: the item sizes may differ.
   void take(const CodeRun& run) {
     for (size_t i = run.begin; i < run.end; ++i) {
       const DraftInstruction& instruction = draft_.code[i];
@@ -61,13 +61,13 @@ class SlotAssigner {
 
   const LoopDraft& draft_;
   std::vector<int> last_;
-  std::vector<int> slot_of_, busy_;  // by register; busy: until nothing reads it any more
+  std::vector<int> slot_of_, busy_;  // by register; busy: until its last read
   std::vector<int> free_;
   int count_ = 0;
   int64_t largest_item_ = 1;
 };
 
-// Single elements never take each other's place.
+// Single elements never share memory.
 void place_singles(LoopDraft& draft) {
   LoopProgram& program = draft.program;
   program.scratch_bytes = (program.scratch_bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
@@ -90,7 +90,7 @@ std::vector<int> LoopDraft::last_reads() const {
   return last;
 }
 
-// Columns whose sums fit into registers, and what is left of a row after those.
+// Column blocks whose sums fit into registers, and the remainder of a row.
 static void add_summed_columns(const LoopProgram& program, CodeRows rows, std::vector<CodeRows>& all) {
   std::optional<VectorSet> set = machine_code_set();
   if (!set) return;
@@ -102,7 +102,7 @@ static void add_summed_columns(const LoopProgram& program, CodeRows rows, std::v
   }
 }
 
-// Whole rows, and the parts of them that several threads take.
+// Whole rows, and the parts of them taken by several threads.
 static std::vector<CodeRows> rows_to_assemble(const LoopProgram& program) {
   std::vector<CodeRows> all;
   if (program.choices.empty() || program.register_count > kMaxRowLoopRegisters) return all;

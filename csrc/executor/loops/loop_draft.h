@@ -1,4 +1,4 @@
-// A loop while it is built: what each instruction does, and which memory and machine code it gets.
+// A loop under construction: its instructions, their memory and machine code.
 #pragma once
 #include <vector>
 
@@ -11,24 +11,25 @@ namespace md {
 struct DraftInstruction {
   LoopInstruction step;
   LoopOp op;
-  unsigned once = 0;  // operands that are read once: bits
+  unsigned once = 0;  // bit i: operand i is a scalar
 };
 
 struct LoopDraft {
-  LoopProgram program;  // its code comes last
+  LoopProgram program;  // its code is added last
   std::vector<DraftInstruction> code;
-  std::vector<bool> is_temporary;  // by register: a result that no stream is
-  std::vector<CodePlace> places;   // by register, as far as any has no address of its own
+  std::vector<bool> is_temporary;  // by register: a result that is not a stream
+  std::vector<CodePlace> places;   // by register, if any has no address of its own
   CodeRuns runs;
 
-  // Last instruction that reads each register, -1: none.
+  // By register: the last instruction that reads it, -1 if there is none.
   std::vector<int> last_reads() const;
 };
 
 void find_runs(LoopDraft& draft);
-// Tiles for intermediates, used again once they are dead, and for streams that are copied. False: they do not fit.
+// Allocates tiles for intermediates, reused once they are dead, and for copied streams.
+// Returns false if they do not fit.
 bool place_scratch(LoopDraft& draft, bool folds_rows);
-// The program's code: one instruction for each run.
+// Emits the program's code: one instruction per run.
 void join_runs(LoopDraft& draft);
 
 }  // namespace md

@@ -54,7 +54,8 @@ LoopOp LoopGroup::parse(const Node& node) const {
   return op;
 }
 
-// What `fold` adds up squares of, where nothing else reads these: it takes them itself.
+// The operand of a square that is summed by `fold`, if the square has no other readers:
+// the reduction computes it itself.
 const Operand* LoopGroup::square_within(const Node& fold, const LoopOp& op) const {
   if (!by_rows_ || op.fold.of_squares == nullptr || !contains(*op.operands[0])) return nullptr;
   const Node& square = *std::get<ValueRef>(*op.operands[0]).node;
@@ -88,7 +89,7 @@ bool LoopGroup::leaves_mean(const Node& spread, const LoopOp& op) const {
   });
 }
 
-// Operations of which runs are made wait until something else needs them, so that runs are long.
+// Delays operations that have machine code until they are needed, to get long fused sequences.
 void LoopGroup::choose_order() {
   if (!uses_machine_code()) {
     std::copy_if(computed_.begin(), computed_.end(), std::back_inserter(nodes_),

@@ -1,4 +1,4 @@
-// What a loop does of a group: which of its operations, as what, and in which order.
+// Selects the operations of a group that a loop computes, their form, and their order.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -8,28 +8,29 @@
 
 namespace md {
 
-// Rows that are folded are the loop's tiles, or, when they are short, taken apart: the loop runs over what is left of
-// each row, and does the operations on the row's first elements, its second ones, and so on, one after another.
+// If rows are reduced, they are the loop's tiles; short rows are unrolled instead: the loop runs over the remaining
+// dims and applies the operations to the first elements of each row, then the second ones, and so on.
 class LoopGroup {
  public:
   LoopGroup(const Group& group, LoweringContext& context);
 
-  const std::vector<const Node*>& nodes() const { return nodes_; }  // in the order of the code
-  bool by_rows() const { return by_rows_; }                         // tiles are rows, which are folded
-  int64_t steps() const { return steps_; }                          // elements of a row that is taken apart, 0: none is
+  const std::vector<const Node*>& nodes() const { return nodes_; }  // in execution order
+  bool by_rows() const { return by_rows_; }                         // tiles are rows, which are reduced
+  int64_t steps() const { return steps_; }                          // length of an unrolled row, 0 if rows are not
+                                                                    // unrolled
   bool is_unrolled() const { return steps_ > 0; }
   const DimVec& sizes() const { return group_.sizes; }
-  // Without the dim that is taken apart.
+  // Without the unrolled dim.
   std::vector<int64_t> loop_sizes() const;
 
   LoopOp parse(const Node& node) const;
-  // The variance or deviation of the rows that `mean` is of, where its fold can leave the mean beside its own result.
+  // The variance or standard deviation of the same rows as `mean`, if its reduction can also store the mean.
   const Node* spread_beside(const Node& mean, const LoopOp& op) const;
-  // One element for each row.
+  // Whether it has one element per row.
   bool is_over_rows(const Node& node) const { return group_.folds_rows && !same(node.outs[0].spec.sizes, sizes()); }
   bool all_results_are_folded() const;
   bool contains(const Operand& operand) const;
-  // The node whose chosen rows this value would be, which are read where they lie; null: it is no such value.
+  // The gather whose result this value is, if its rows are read in place; else null.
   const Node* gather_of(int value) const;
 
   const Place& place(int value) const { return context_.places.layout().places[static_cast<size_t>(value)]; }
@@ -48,7 +49,7 @@ class LoopGroup {
   LoweringContext& context_;
   bool by_rows_ = false;
   int64_t steps_ = 0;
-  std::vector<const Node*> computed_;  // of the group, that the loop computes
+  std::vector<const Node*> computed_;  // of the group, computed by the loop
   std::vector<const Node*> nodes_;
   std::unordered_map<int, const Node*> gather_of_;  // by value
 };

@@ -5,10 +5,10 @@
 namespace md {
 namespace {
 
-constexpr int64_t kMinRow = 64;  // shorter rows are walked over
+constexpr int64_t kMinRow = 64;  // shorter rows use StreamAccess::Walked
 constexpr int64_t kRowsWorthPacking = 4;
 
-// An odd number of cache lines: rows that are read side by side then fall into different sets of a cache.
+// An odd number of cache lines, so that rows read side by side fall into different cache sets.
 int64_t packed_row_bytes(int64_t bytes) { return ((bytes + kCacheLine - 1) / kCacheLine | 1) * kCacheLine; }
 
 template <typename F>
@@ -26,7 +26,7 @@ void permute(LoopProgram& program, const std::vector<int64_t>& sizes, const std:
   });
 }
 
-// Dimensions from `kept` on are not merged with those before it.
+// Does not merge dimensions from `kept` on with those before.
 void merge_dimensions(LoopProgram& program, size_t kept) {
   for (size_t d = program.sizes.size(); d-- > 1;) {
     bool merges = d != kept;
@@ -89,7 +89,7 @@ void choose_iteration(LoopProgram& program, const std::vector<int64_t>& sizes, b
     });
   }
   permute(program, sizes, order);
-  // A row that is folded stays one.
+  // A reduced row stays a dimension of its own.
   merge_dimensions(program, folds_rows ? program.sizes.size() - 1 : program.sizes.size());
   if (program.sizes.empty()) {
     program.sizes = {1};

@@ -68,7 +68,7 @@ void find_shared_memory(const LoopDraft& draft, const Layout& layout, int overwr
     for (const Stream& input : inputs) {
       bool same_layout = !is_copied(output) && input.access == output.access && input.strides == output.strides &&
                          input.item_size == output.item_size;
-      // A cast reads and writes at different types: only later than the operand's last use.
+      // A cast reads and writes different item sizes: free only after the operand's last use.
       int free_from = writer->step.convert != nullptr ? written - 1 : written;
       if (!same_layout || last[static_cast<size_t>(input.reg)] > free_from || memory.shares_buffer(input)) continue;
       bool is_taken = std::find(taken.begin(), taken.end(), input.value) != taken.end();

@@ -1,4 +1,4 @@
-// Which streams of a loop lie in the same memory, and what comes of it.
+// Which streams of a loop share memory, and the consequences.
 #pragma once
 #include "executor/loops/loop_draft.h"
 #include "executor/lowering.h"
@@ -6,10 +6,11 @@
 
 namespace md {
 
-// Parts of one buffer that are walked alike, as a stencil's neighbours are, keep their distance: machine code needs one
-// address for all. Not for a loop of which a part may be given other memory.
+// Parts of one buffer with equal strides, such as the neighbours in a stencil, have constant distances: machine code
+// needs one address for all. Not for a loop of which a part may be relocated.
 void share_addresses(LoopDraft& draft, const Layout& layout);
-// A result may lie over an operand of the same layout that no later instruction reads; the value `overwritten` is the first.
+// A result may overwrite an operand of the same layout that no later instruction reads; the
+// value `overwritten` is preferred.
 void find_shared_memory(const LoopDraft& draft, const Layout& layout, int overwritten, LoweredStep& lowered);
 
 }  // namespace md

@@ -74,14 +74,14 @@ std::optional<LoopOp> as_pointwise(const Node& node) {
     op.param = std::get_if<Scalar>(&node.operands[static_cast<size_t>(form.param)]);
     if (op.param == nullptr) return std::nullopt;
   }
-  // What does not fit is the kernel's to refuse; numbers of the run are looked at when they are known.
+  // The kernel reports numbers that do not fit; run-time numbers are checked when known.
   if (op.param != nullptr && checks_param(op.row) && !fits(op.dtype, *op.param)) return std::nullopt;
   for (int i = 0; i < op.operand_count; ++i) {
     const Scalar* number = std::get_if<Scalar>(op.operands[i]);
     std::optional<DType> holds = number != nullptr ? checked_operand(op.row, i, op.dtype) : std::nullopt;
     if (holds && !fits(*holds, *number)) return std::nullopt;
   }
-  // Which function a power is depends on the exponent: its kernel looks at each run.
+  // The function computing a power depends on the exponent: its kernel selects it at each run.
   bool form_varies = op.row == static_cast<int>(Pointwise::pow) && std::holds_alternative<ValueRef>(*op.operands[1]) &&
                      !is_tensor(*op.operands[1]);
   if (form_varies) return std::nullopt;
@@ -102,7 +102,7 @@ bool is_converting_copy(const Node& node) {
 
 std::optional<LoopOp> as_loop_op(const Node& node) {
   if (node.kind != NodeKind::Op || node.outs.size() != 1) return std::nullopt;
-  // A result that overlaps itself has no loop order.
+  // A result that overlaps itself has no valid loop order.
   for (int d = 0; d < node.outs[0].spec.rank(); ++d) {
     if (node.outs[0].spec.strides[d].value() == 0 && node.outs[0].spec.sizes[d].value() > 1) return std::nullopt;
   }

@@ -1,4 +1,4 @@
-// A graph's node as the loops see it: which row of pointwise.def, a cast, or a fold of rows, and on what.
+// A graph node in the form used by loops: a row of pointwise.def, a cast, or a row reduction, and its operands.
 #pragma once
 #include <optional>
 
@@ -10,28 +10,28 @@ namespace md {
 
 struct LoopOp {
   int row = -1;      // of pointwise.def, -1: a cast
-  DType dtype = {};  // of the operands; of the source of a cast
+  DType dtype = {};  // of the operands; for a cast of the source
   DType result = {};
   int operand_count = 0;
   const Operand* operands[3] = {};
   const Scalar* param = nullptr;
-  const OpRow* op = nullptr;  // whose loop it is: names it where a number does not fit
+  const OpRow* op = nullptr;  // reported when a number does not fit
   bool is_costly = false;
-  RowFoldCall fold = {};   // of a row, instead
-  bool is_single = false;  // one element for each row
+  RowFoldCall fold = {};   // row reduction, instead
+  bool is_single = false;  // one element per row
 };
 
-// Nothing when no loop does what the node does.
+// nullopt if no loop implements the node.
 std::optional<LoopOp> as_loop_op(const Node& node);
-// A reduction over the last dim, for a loop that folds rows.
+// A reduction over the last dim, for a loop that reduces rows.
 std::optional<LoopOp> as_fold(const Node& node);
 
-// x where the node is x * x, of floats; otherwise null.
+// x if the node is x * x of floats, else null.
 const Operand* squared_operand(const Node& node);
 
 bool is_tensor(const Operand& operand);
 bool is_number(const Operand& operand);
-// Bits of the operands that are numbers.
+// Bit mask of the operands that are numbers.
 unsigned number_mask(const LoopOp& op);
 
 }  // namespace md

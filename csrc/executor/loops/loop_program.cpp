@@ -12,7 +12,7 @@
 namespace md {
 namespace {
 
-// Elements for scalar registers, in the type that the loops read.
+// Stores scalar operands in the type that the loops read.
 void load_scalars(const LoopProgram& program, const RunState& state, uint64_t* slots,
                   std::array<std::byte*, kMaxLoopRegisters>& bases) {
   for (size_t i = 0; i < program.scalars.size(); ++i) {
@@ -37,7 +37,7 @@ void load_scalars(const LoopProgram& program, const RunState& state, uint64_t* s
   }
 }
 
-// Of so many elements of a row at the most; nullptr: none.
+// The loop for the most elements of a row, at most `elements`; nullptr if there is none.
 const RowLoop* longest_within(std::span<const RowLoop> loops, int64_t elements) {
   const RowLoop* found = nullptr;
   for (const RowLoop& loop : loops) {

@@ -1,4 +1,4 @@
-// What a fused pointwise step executes: registers, instructions on them, and the order of iteration.
+// The program of a fused pointwise step: registers, instructions on them, and the iteration order.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,34 +17,34 @@
 
 namespace md {
 
-// How a stream's elements are reached in one tile.
+// How the elements of a stream are accessed in one tile.
 enum class StreamAccess : uint8_t {
-  Linear,     // in iteration order without gaps
-  RowLinear,  // the same inside a row
-  RowScalar,  // one element for a whole row; a result of a loop that folds rows likewise
-  Strided,    // inside a row at one stride: copied into a tile first (results: copied out of it)
-  Walked,     // rows are short: copied element by element over row ends
-  Chosen,     // a row of its own choice for each row of the loop: LoopProgram::choices
+  Linear,     // contiguous in iteration order
+  RowLinear,  // contiguous inside a row
+  RowScalar,  // one element per row; also results of a loop that reduces rows
+  Strided,    // constant stride inside a row: copied to a tile first (results: from it)
+  Walked,     // short rows: copied element by element across row ends
+  Chosen,     // an indexed row per row of the loop: LoopProgram::choices
 };
 
-// Which row of a tensor a row of the loop reads or writes.
+// The index that selects a tensor row for each row of the loop.
 struct RowChoice {
-  int index = -1;      // value: the rows, one int64 for each row of the loop, negative from the end; -1:
-  int64_t repeat = 1;  // so many rows of the loop share each
-  int64_t extent = 0;  // rows of the tensor
+  int index = -1;      // value: one int64 per row of the loop, negative counts from the end; -1:
+  int64_t repeat = 1;  // this many consecutive rows of the loop share a row
+  int64_t extent = 0;  // number of rows of the tensor
 };
 inline constexpr size_t kMaxRowChoices = 8;
 
-// A tensor that the loop reads or writes.
+// A tensor read or written by the loop.
 struct Stream {
   int value = -1;
   int reg = -1;
   StreamAccess access = StreamAccess::Linear;
-  int64_t tile_offset = 0;  // Strided and Walked: where its tile lies in the scratch memory, in bytes
+  int64_t tile_offset = 0;  // Strided and Walked: byte offset of its tile in scratch memory
   uint8_t item_size = 4;
-  int choice = -1;                    // Chosen: the position in LoopProgram::choices
-  bool follows = false;               // machine code finds it at a distance from another one
-  int64_t offset = 0;                 // of its first element from that of the value, in elements
+  int choice = -1;                    // Chosen: index into LoopProgram::choices
+  bool follows = false;               // addressed by machine code relative to another stream
+  int64_t offset = 0;                 // of its first element from the value's first element, in elements
   std::vector<int64_t> strides = {};  // in elements, by dimension of the loop
 };
 
@@ -52,22 +52,22 @@ inline bool is_copied(const Stream& stream) {
   return stream.access == StreamAccess::Strided || stream.access == StreamAccess::Walked;
 }
 
-// A stream whose row is copied without gaps when a run starts.
+// A stream whose row is packed when a run starts.
 struct PackedRow {
   int reg = -1;
   int64_t stride = 1;  // of the elements
   uint8_t item_size = 4;
-  int64_t place = 0;  // in the packed memory, in bytes
+  int64_t place = 0;  // byte offset in the packed memory
 };
 
 // A single element, read when a run starts.
 struct LoopScalar {
   int reg = -1;
-  DType dtype = DType::float32;       // as the loop reads it
+  DType dtype = DType::float32;       // as read by the loop
   int value = -1;                     // a tensor of one element,
   int input = -1;                     // or a scalar input,
   uint64_t bits = 0;                  // or this element
-  const OpRow* checked_by = nullptr;  // a scalar input that must fit `holds`, or this op raises
+  const OpRow* checked_by = nullptr;  // a scalar input that must fit `holds`, else this op raises
   DType holds = DType::float32;
 };
 
@@ -77,19 +77,19 @@ struct LoopInstruction {
   int src[3] = {-1, -1, -1};      // registers
   int dst = -1;
   int params = -1;               // index into LoopProgram::params
-  RowFoldCall fold = {};         // of a whole row into one element, instead
-  bool is_single = false;        // on one element for the row
+  RowFoldCall fold = {};         // reduces a whole row to one element, instead
+  bool is_single = false;        // applies to one element per row
   PointwiseCode code = nullptr;  // of several operations, instead of all the above
 };
 
-// Of loops that choose rows: of how many registers row_loops may be, and how many rows before they are taken rows are asked for.
+// Of loops with indexed rows: limit of registers for row_loops, and the prefetch distance in rows.
 inline constexpr int kMaxRowLoopRegisters = 24, kRowsAhead = 8;
 
 inline constexpr int kMaxLoopRegisters = kMaxCodeRegisters;
 inline constexpr int kMaxLoopScalars = 96;
 inline constexpr int kMaxLoopRank = 32;
 inline constexpr int64_t kScratchBytes = 32 * 1024;      // on the stack
-inline constexpr int64_t kRowScratchBytes = 256 * 1024;  // of a loop that folds rows
+inline constexpr int64_t kRowScratchBytes = 256 * 1024;  // of a loop that reduces rows
 inline constexpr int64_t kMaxTile = 1024;
 
 struct LoopProgram {
@@ -97,43 +97,43 @@ struct LoopProgram {
   int64_t numel = 0;
   int64_t rows = 1;
   int64_t row_length = 0;
-  int64_t tile = 0;  // elements; a whole row where rows are folded
+  int64_t tile = 0;  // elements; a whole row if rows are reduced
   std::vector<Stream> inputs;
   std::vector<Stream> outputs;
   std::vector<LoopScalar> scalars;
-  std::vector<RowChoice> choices;  // of rows: sizes are the rows and their length then
+  std::vector<RowChoice> choices;  // indexed rows: `sizes` are then the rows and their length
   std::vector<PackedRow> packs;
   int64_t packed_bytes = 0;
-  std::vector<std::pair<int, int64_t>> scratch;  // intermediates: register, byte offset in the scratch memory
+  std::vector<std::pair<int, int64_t>> scratch;  // intermediates: register, byte offset in scratch memory
   int64_t scratch_bytes = 0;
   std::vector<LoopInstruction> code;
-  std::vector<RowLoop> row_loops;                        // of a loop that chooses rows
+  std::vector<RowLoop> row_loops;                        // of a loop with indexed rows
   std::shared_ptr<const ExecutableMemory> machine_code;  // of the instructions that have any
-  int machine_operations = 0;                            // that these instructions do
-  int64_t code_vector_bytes = 0;                         // of theirs: the processor's choice when they were made
+  int machine_operations = 0;                            // number of operations of these instructions
+  int64_t code_vector_bytes = 0;                         // their vector length, selected for the processor at lowering
   std::vector<Scalar> params;
   int register_count = 0;
-  bool fetches_ahead = false;  // rows are folded, and their memory is larger than a cache
-  bool is_in_place = false;    // all is one tile of which nothing is copied
+  bool fetches_ahead = false;  // reduces rows, and their memory exceeds the cache
+  bool is_in_place = false;    // a single tile without copies
   double ns_per_element = 0;
-  // Of a Chosen stream: one row for some rows in turn.
+  // Of a Chosen stream: consecutive loop rows share one tensor row.
   bool is_shared_row(const Stream& stream) const { return choices[static_cast<size_t>(stream.choice)].index < 0; }
 };
 
 void run_loop(const LoopProgram& program, const RunState& state);
 
-// A run whose caller chooses which elements are done when, as the order of iteration counts them.
+// A run in which the caller chooses when which elements, numbered in iteration order, are computed.
 class LoopRun {
  public:
   LoopRun(const LoopProgram& program, const RunState& state);
-  // The same with the element `begin` of some values, and what follows it, in other memory. `run` must outlive it.
+  // The same, but the elements from `begin` on of some values are in other memory. `run` must outlive it.
   LoopRun(const LoopRun& run, int64_t begin, std::span<const std::pair<int, std::byte*>> moved);
-  // `rows` stretches of `length` elements, `pitch` apart. May be called by several threads for different elements.
+  // `rows` ranges of `length` elements, `pitch` apart. Threads may call it concurrently for disjoint elements.
   void run_block(int64_t begin, int64_t rows, int64_t pitch, int64_t length) const;
-  // Of a loop whose elements are one tile of which nothing is copied: registers are where the values lie.
+  // For a loop with a single tile and no copies: registers address the values directly.
   void run_in_place();
-  // Of a loop that chooses rows: the columns [column, column + length) of the rows [begin, end), in order. Rows that share
-  // one are asked for together.
+  // For a loop with indexed rows: the columns [column, column + length) of the rows [begin, end), in order. Rows that
+  // share a tensor row must be processed in one call.
   void run_chosen(int64_t begin, int64_t end, int64_t column, int64_t length) const;
   LoopRun(const LoopRun&) = delete;
   LoopRun& operator=(const LoopRun&) = delete;

@@ -1,4 +1,4 @@
-// One thread's registers of a loop: where the elements at hand lie, and memory for what lies nowhere else.
+// One thread's registers of a loop: the addresses of the current elements, and scratch memory for temporaries.
 #pragma once
 #include <array>
 
@@ -9,7 +9,7 @@ namespace md {
 
 using LoopAddresses = std::array<std::byte*, kMaxLoopRegisters>;
 
-// Machine code takes so many elements at the head by themselves.
+// Machine code processes the first `head` elements separately.
 inline void execute(const LoopProgram& program, const LoopInstruction& instruction, int64_t n, const LoopAddresses& at,
                     int64_t head = 0) {
   if (instruction.code != nullptr) return instruction.code(at.data(), n, head);
@@ -24,7 +24,7 @@ inline void execute(const LoopProgram& program, const LoopInstruction& instructi
   instruction.loop(src, dst, n, params);
 }
 
-// A set of registers is made for each few rows: what is large here is not set before it is used.
+// Created for every few rows: large members are left uninitialised until used.
 class LoopRegisters {
  public:
   LoopRegisters(const LoopProgram& program, const LoopAddresses& bases) : program_(program), bases_(bases) {
@@ -47,7 +47,7 @@ class LoopRegisters {
     for (const LoopInstruction& instruction : program_.code) execute(instruction, n, at_, head);
   }
   void execute(const LoopInstruction& instruction, int64_t n) const { execute(instruction, n, at_); }
-  // On registers elsewhere.
+  // With registers stored elsewhere.
   void execute(const LoopInstruction& instruction, int64_t n, const LoopAddresses& at, int64_t head = 0) const {
     md::execute(program_, instruction, n, at, head);
   }

@@ -1,4 +1,4 @@
-// What a loop over rows asks the memory for before it comes to it.
+// Software prefetch of a loop over rows.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -9,20 +9,20 @@
 
 namespace md {
 
-// From each row of a stream to the next one.
+// Address increment of a stream from one row to the next.
 struct RowStep {
   int reg;
   int64_t bytes;
-  int64_t element_bytes;  // 0: one element for the row
+  int64_t element_bytes;  // 0: one element per row
 };
 
-// What a processor asks for by itself ends with a page, which is a few short rows. Asked for are the streams that others do
-// not go ahead of: of a stencil the part that is new, and what is written.
+// The hardware prefetcher stops at page ends, which is after a few short rows. Prefetches the streams that no other
+// stream precedes: in a stencil the new part, and what is written.
 class RowFetches {
  public:
   bool are_chosen() const { return count_ >= 0; }
   void choose_none() { count_ = 0; }
-  // steps: of all streams; the addresses of the first `taken` are kept from row to row.
+  // steps: of all streams; the addresses of the first `taken` are maintained from row to row.
   void choose(const LoopProgram& program, std::span<const RowStep> steps, size_t taken, const LoopRegisters& at) {
     count_ = 0;
     int64_t bytes = 0;
@@ -47,12 +47,12 @@ class RowFetches {
   }
 
  private:
-  // How far to ask ahead, and what the caches hold: from the third level short rows come fast enough by themselves.
+  // Prefetch distance, and the working set from which on it pays: short rows in L3 arrive fast enough without.
   static constexpr int64_t kBytesAhead = 4 * 1024, kBytesWorthFetching = 12 * 1024 * 1024;
-  // What a core's second level keeps of what has been read.
+  // How much of recently read data stays in a core's L2 cache.
   static constexpr uintptr_t kBytesKept = 256 * 1024;
 
-  // Where this stream is can be told from one whose address is kept.
+  // A stream with a maintained address from which this stream's address can be derived.
   static const RowStep* leader_of(const RowStep& step, std::span<const RowStep> taken) {
     if (&step >= taken.data() && &step < taken.data() + taken.size()) return &step;
     auto found =
@@ -72,7 +72,7 @@ class RowFetches {
     int64_t ahead, length;
   };
   std::array<Fetch, kMaxLoopRegisters> fetches_;
-  int count_ = -1;  // not yet chosen
+  int count_ = -1;  // not chosen yet
 };
 
 }  // namespace md

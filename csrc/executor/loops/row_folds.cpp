@@ -64,7 +64,7 @@ constexpr ShortFold kSum = {Pointwise::add}, kMean = {Pointwise::add, true}, kMo
 struct RowFoldRow {
   OpRole op;
   RowFold f32, f64;
-  const ShortFold* by_steps;  // nullptr: short rows have a kernel only
+  const ShortFold* by_steps;  // nullptr: short rows have only a kernel
   RowFold squares_f32 = nullptr, squares_f64 = nullptr;
   RowFold with_mean_f32 = nullptr, with_mean_f64 = nullptr;
   RowFold mean_beside_f32 = nullptr, mean_beside_f64 = nullptr;
@@ -108,7 +108,7 @@ bool is_last_dim(const Operand& dims, int rank) {
   return dim == -1 || dim == rank - 1;
 }
 
-// 1 where the op has none; nothing for a correction known at run time only.
+// 1 if the op has none; nullopt for a correction known only at run time.
 std::optional<double> correction_of(const Node& node) {
   int at = node.op->schema.find("correction");
   if (at < 0 || std::holds_alternative<std::monostate>(node.operands[static_cast<size_t>(at)])) return 1;

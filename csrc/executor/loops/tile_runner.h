@@ -1,4 +1,4 @@
-// One thread's way through the tiles of a loop.
+// Runs one thread's tiles of a loop.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -43,11 +43,11 @@ class TileRunner {
   }
 
  private:
-  // Of how many rows it pays to look.
+  // Number of rows from which on alignment pays.
   static constexpr int64_t kRowsWorthAligning = 8;
 
-  // From each row to the next one the streams move by the same, if nothing is copied. Those that follow others need not
-  // where all is machine code; they come last.
+  // If nothing is copied, each stream has a constant increment from row to row. Streams addressed relative to others do
+  // not need theirs if everything is machine code; they come last.
   void find_row_steps() {
     steps_are_known_ = true;
     bool is_code = std::all_of(program_.code.begin(), program_.code.end(),
@@ -80,11 +80,12 @@ class TileRunner {
     fetches_.choose(program_, std::span(row_steps_).first(known_step_count_), row_step_count_, at_);
   }
 
-  // What a fold leaves is there only long after its last element is read: two rows in turn wait for each other's less.
+  // The result of a reduction is available long after its last element is read:
+  // interleaving two rows hides the latency.
   bool takes_pairs() const {
-    constexpr int64_t kPairBytes = 24 * 1024;  // of the first cache level
+    constexpr int64_t kPairBytes = 24 * 1024;  // of the L1 cache
     int64_t bytes = 2 * program_.scratch_bytes;
-    // Rows that come from memory are better waited for one by one.
+    // Rows that come from memory are better processed one by one.
     if (!folds() || program_.fetches_ahead || 2 * padded_scratch_bytes() > kScratchBytes) return false;
     for (size_t i = 0; i < row_step_count_; ++i)
       bytes += (row_steps_[i].bytes == 0 ? 1 : 2) * row_steps_[i].element_bytes * program_.row_length;
@@ -96,7 +97,7 @@ class TileRunner {
   }
   int64_t padded_scratch_bytes() const { return (program_.scratch_bytes + kCacheLine - 1) / kCacheLine * kCacheLine; }
 
-  // Takes what it does from `rows`, which come after the row at hand.
+  // Decrements `rows`, the number of rows after the current one, by the rows processed.
   void run_pairs(int64_t& rows) {
     for (auto [reg, offset] : program_.scratch)
       beside_[static_cast<size_t>(reg)] = at_.scratch() + padded_scratch_bytes() + offset;
@@ -116,12 +117,12 @@ class TileRunner {
     }
   }
 
-  // So many elements of each row come first that most streams go on where a vector starts that crosses the end of no cache
-  // line: one that does is two accesses. Streams differ, as those of a stencil do.
+  // Number of elements to process first in each row, so that most streams continue at a vector-aligned address: a
+  // vector across a cache line boundary costs two accesses. Streams differ, as in a stencil.
   void choose_head(int64_t rows) {
     head_ = 0;
     if (rows < kRowsWorthAligning || program_.code.size() != 1 || program_.code[0].code == nullptr) return;
-    std::array<int64_t, kCacheLine> streams = {};  // by elements to the start of such a vector
+    std::array<int64_t, kCacheLine> streams = {};  // by number of elements to the next aligned address
     const int64_t vector = program_.code_vector_bytes;
     int64_t item = 0;
     for (size_t i = 0; i < known_step_count_; ++i) item = std::max(item, row_steps_[i].element_bytes);
@@ -144,7 +145,7 @@ class TileRunner {
     for (const Stream& stream : program_.outputs) f(stream, row_start_[i++]);
   }
 
-  // The elements where the row starts: by counting on from the row before, where that was the last one.
+  // Computes the start of the row: incrementally, if the previous row was the last one processed.
   void move_to(int64_t row) {
     if (row == row_ || program_.sizes.size() < 2) return;
     if (row == row_ + 1) {
@@ -202,7 +203,7 @@ class TileRunner {
     }
   }
 
-  // Folding a row takes longer than reading the next one.
+  // Reducing a row takes longer than prefetching the next one.
   void fetch_next_row(int64_t n) {
     for (const Stream& stream : program_.inputs) {
       if (stream.access != StreamAccess::Linear) continue;
@@ -229,7 +230,7 @@ class TileRunner {
 
   std::byte* tile_of(const Stream& stream) { return at_.scratch() + stream.tile_offset; }
 
-  // Between n elements from position `start` of the iteration on and a tile, run by run along the last dimension.
+  // Copies n elements from iteration index `start` on to or from a tile, in runs along the last dimension.
   template <bool load>
   void walk(const Stream& stream, int64_t start, int64_t n, std::byte* tile) {
     int rank = static_cast<int>(program_.sizes.size());
@@ -264,13 +265,13 @@ class TileRunner {
   const LoopProgram& program_;
   LoopRegisters at_;
   LoopAddresses beside_;  // of a second row
-  // By stream, inputs first: where the row at hand starts, in elements; 0 where there is one row.
+  // By stream, inputs first: offset of the current row, in elements; 0 if there is one row.
   std::array<int64_t, kMaxLoopRegisters> row_start_;
   std::array<int64_t, kMaxLoopRank> index_ = {};
   int64_t row_ = 0;
-  // By stream. A runner is made for each few rows: what is large here is not set before it is used.
+  // By stream. A runner is created for every few rows: large members are left uninitialised until used.
   std::array<RowStep, kMaxLoopRegisters> row_steps_;
-  size_t row_step_count_ = 0, known_step_count_ = 0;  // that are taken; and with those that follow others
+  size_t row_step_count_ = 0, known_step_count_ = 0;  // maintained ones; including those relative to others
   int64_t head_ = 0;
   RowFetches fetches_;
   bool steps_are_known_ = false;
