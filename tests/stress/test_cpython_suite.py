@@ -63,8 +63,9 @@ def test_a_few_modules(tmp_path):
     assert counters["random_hand_overs"] > 100 and counters["unwound"] and counters["thrown"]
 
 
+# The share of instructions before which the interpreter takes a frame over: without any, in the long run alone.
 @pytest.mark.slow
-@pytest.mark.parametrize("rate", [0, 0.02])
+@pytest.mark.parametrize("rate", [pytest.param(0, marks=pytest.mark.exhaustive), 0.02])
 @pytest.mark.parametrize("module", MODULES)
 def test_module(module, rate, tmp_path):
     if importlib.util.find_spec(f"test.{module}") is None:
