@@ -237,11 +237,12 @@ void Walk::list_splice(const ValuePtr& list, int64_t start, int64_t stop, std::v
 
 namespace {
 
-// The object by which the walk knows a key, in the place of a number of id().
+// The object by which the walk knows a key, in the place of a number of id(). Null: a stand-in that nobody has any more.
 BorrowedRef key_object(const ValuePtr& key) {
-  auto* identity = as<IdentityValue>(key);
+  if (auto* identity = as<IdentityValue>(key)) return identity->key.get();
   if (auto* made = as<MadeValue>(key)) return made->model.get();
-  return identity != nullptr ? identity->key.get() : as<ObjectValue>(key)->object.get();
+  auto* object = as<ObjectValue>(key);
+  return object != nullptr ? object->object.get() : nullptr;
 }
 
 size_t place_of_store(const PendingWrites* writes, BorrowedRef key) {
@@ -261,7 +262,8 @@ Walk::PendingEffect* Walk::last_store(const PendingWrites* writes, BorrowedRef k
       cleared_at_[as<ObjectValue>(effect.target)->writes.get()] = stores_indexed_ + 1;
     if (!is_store(effect.kind)) continue;
     const PendingWrites* written = as<ObjectValue>(effect.target)->writes.get();
-    stores_by_key_[place_of_store(written, key_object(effect.key))].push_back(stores_indexed_);
+    if (BorrowedRef key_stored = key_object(effect.key))
+      stores_by_key_[place_of_store(written, key_stored)].push_back(stores_indexed_);
   }
   auto found = stores_by_key_.find(place_of_store(writes, key));
   if (found == stores_by_key_.end()) return nullptr;

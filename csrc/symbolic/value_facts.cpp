@@ -1,4 +1,5 @@
 // Looking at values: each answer adds the guard that makes it valid.
+#include "cpython/errors.h"
 #include "cpython/imports.h"
 #include "guards/named_results.h"
 #include "symbolic/outcomes.h"
@@ -32,6 +33,7 @@ constexpr Py_ssize_t kMostKeysByPlace = 64;
 // What is raised where a dict or a set is given a list: since 3.14 it says what the list was to be.
 bool containers_speak_as_hash() {
   static const bool same = [] {
+    ErrorAside error;
     Ref dict = check(PyDict_New()), set = check(PySet_New(nullptr)), list = check(PyList_New(0));
     auto words = [](bool is_done) {
       PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;

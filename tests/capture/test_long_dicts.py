@@ -1,6 +1,7 @@
 """Dicts of many keys, made and changed inside a region: a look-up finds the key that dict finds, whatever was done before."""
 
 import collections
+import types
 
 import pytest
 
@@ -166,6 +167,15 @@ def test_display_of_many_keys():
 
 # ---- dicts of so many entries that going through them at each store would take minutes: each is captured as a whole ----
 MANY = 20_000
+
+
+@pytest.fixture
+def all_in_one_region():
+    """However many steps it takes: what a step costs is the question here."""
+    with minidynamo._dynamo.config.patch(walk_limit=10_000_000):
+        yield
+
+
 CONSTANTS = {
     "numbers": lambda n: n,
     "texts": lambda n: f"key{n}",
@@ -196,42 +206,49 @@ WAYS = {
 }
 
 
-def long_program(way, kind):
-    keys = tuple(CONSTANTS[kind](n) for n in range(MANY))
+def with_constant(source, value):
+    """The function `program` of the source, with a value in the place of the constant "VALUE"."""
     names = {"collections": collections}
-    exec(f"def program(outside):\n    keys = {keys!r}\n    {WAYS[way]}\n    return d", names)
-    return names["program"]
+    exec(source, names)
+    code = names["program"].__code__
+    constants = tuple(value if constant == "VALUE" else constant for constant in code.co_consts)
+    return types.FunctionType(code.replace(co_consts=constants), names)
+
+
+def long_program(way, kind):
+    keys = tuple(CONSTANTS[kind](n) for n in range(MANY if kind == "numbers" else MANY // 8))
+    return with_constant(f"def program(outside):\n    keys = 'VALUE'\n    {WAYS[way]}\n    return d", keys)
 
 
 @pytest.mark.parametrize("kind", CONSTANTS)
 @pytest.mark.parametrize("way", WAYS)
-def test_dict_of_very_many_keys(way, kind):
+def test_dict_of_very_many_keys(way, kind, all_in_one_region):
     program = long_program(way, kind)
     compiled = minidynamo.compile(program, fullgraph=True)
     for _ in range(2):
         assert list(compiled({}).items()) == list(program({}).items())
 
 
-@pytest.mark.parametrize("kind", CONSTANTS)
-def test_call_with_very_many_keywords(kind):
+def test_call_with_very_many_keywords(all_in_one_region):
     """**mapping twice: what is given already is looked for at each of them."""
-    keys = [f"k{n}" for n in range(MANY)]
-    text = "dict(**{first}, **{second})".replace("{first}", repr(dict.fromkeys(keys[::2], kind)))
-    program = eval("lambda: " + text.replace("{second}", repr(dict.fromkeys(keys[1::2], kind))))
-    compiled = minidynamo.compile(program)
+    keys = tuple(f"k{n}" for n in range(MANY))
+    program = with_constant(
+        "def program():\n    keys = 'VALUE'\n"
+        "    return dict(**dict.fromkeys(keys[::2], 1), **dict.fromkeys(keys[1::2], 2))",
+        keys,
+    )
+    compiled = minidynamo.compile(program, fullgraph=True)
     assert list(compiled().items()) == list(program().items())
 
 
-def test_set_of_very_many_elements():
+def test_set_of_very_many_elements(all_in_one_region):
     """Gone over while nothing changes it, and changed one by one."""
-    elements = tuple(range(MANY))
-    names = {}
-    exec(
-        f"def program(outside):\n    elements = {elements!r}\n    s = set(elements)\n"
+    program = with_constant(
+        "def program(outside):\n    elements = 'VALUE'\n    s = set(elements)\n"
         "    total = sum(list(s))\n    for n in elements[:9000]:\n        s.discard(n)\n        outside.discard(n)\n"
-        "    return total, len(s), sorted(outside)",
-        names,
+        "    return total, len(s), outside",
+        tuple(range(MANY)),
     )
-    program, compiled = names["program"], minidynamo.compile(names["program"], fullgraph=True)
+    compiled = minidynamo.compile(program, fullgraph=True)
     for _ in range(2):
         assert compiled(set(range(500))) == program(set(range(500)))
