@@ -166,7 +166,7 @@ def test_display_of_many_keys():
 
 
 # ---- dicts of so many entries that going through them at each store would take minutes: each is captured as a whole ----
-MANY = 20_000
+MANY = 10_000
 
 
 @pytest.fixture
