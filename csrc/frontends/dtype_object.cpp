@@ -19,7 +19,7 @@ PyObject* get_is_floating_point(PyObject* self, void*) { return PyBool_FromLong(
 PyObject* get_is_complex(PyObject*, void*) { return PyBool_FromLong(0); }
 PyObject* get_is_signed(PyObject* self, void*) { return PyBool_FromLong(row(dtype_of(self)).is_signed); }
 
-// What the package's Python knows of the row.
+// The properties of a dtype that the package's Python code reads.
 PyObject* get_row(PyObject* self, void*) {
   const DTypeRow& row = md::row(dtype_of(self));
   return Py_BuildValue("{s:z,s:z,s:i,s:i,s:i}", "torch", row.names.torch, "safetensors", row.names.safetensors,

@@ -7,7 +7,7 @@ namespace {
 
 DTypeCategory category(DType dtype) { return row(dtype).category; }
 
-// The narrowest signed integer that holds whole numbers of so many bits.
+// The narrowest signed integer dtype with this many bits.
 DType signed_integer(int digits) {
   for (int i = 0; i < kDTypeCount; ++i) {
     const DTypeRow& row = kDTypes[i];
@@ -16,7 +16,7 @@ DType signed_integer(int digits) {
   return DType::int64;
 }
 
-// An unsigned one meets a signed one in the narrowest that holds both.
+// A signed and an unsigned dtype promote to the narrowest one that holds both.
 DType promote_integers(DType a, DType b) {
   if (row(a).is_signed != row(b).is_signed) return signed_integer(std::max(row(a).digits, row(b).digits));
   return row(a).digits >= row(b).digits ? a : b;

@@ -1,4 +1,4 @@
-// One argument of an op, owning.
+// One owned argument of an op.
 #pragma once
 #include <string>
 #include <variant>

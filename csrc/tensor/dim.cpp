@@ -53,7 +53,7 @@ Polynomial multiply(const Polynomial& a, const Polynomial& b) {
   return result;
 }
 
-// a / b when b is one monomial that divides every term of a.
+// a / b if b is a single monomial that divides every term of a.
 bool divide_exactly(const Polynomial& a, const Polynomial& b, Polynomial& quotient) {
   if (b.size() != 1) return false;
   const auto& [divisor, divisor_coefficient] = *b.begin();
@@ -97,7 +97,7 @@ std::string text_of(const Expressions& table, const Polynomial& sum) {
   return text;
 }
 
-// Larger expressions are not worth what they cost, and DimCode has no room for deeper ones: such a dim is a number.
+// Larger expressions are too costly, and DimCode cannot evaluate deeper ones: such a dim is replaced by its number.
 constexpr size_t kMostTerms = 64;
 constexpr int kMostNesting = 4;
 
@@ -108,7 +108,7 @@ int nesting_of(const Expressions& table, const Polynomial& sum) {
   return deepest;
 }
 
-// The raw value of a Dim for this expression: a plain number where it is constant.
+// The raw value of a Dim for this expression: a plain number if constant.
 int64_t intern(Expressions& table, const Polynomial& sum) {
   if (sum.empty()) return 0;
   if (sum.size() == 1 && sum.begin()->first.empty()) return sum.begin()->second;
@@ -119,7 +119,7 @@ int64_t intern(Expressions& table, const Polynomial& sum) {
 
 constexpr int kIndexBits = 32;
 
-// The tables by their number, which is never given twice: a dim that outlives its table is no other table's.
+// Tables by number; numbers are never reused, so a dim that outlives its table cannot refer to another one.
 struct Tables {
   std::mutex mutex;
   std::unordered_map<int64_t, Expressions*> by_number;
@@ -131,7 +131,7 @@ Tables& tables() {
   return *instance;
 }
 
-// Of symbols that are made outside of any scope.
+// For symbols created outside of any scope.
 Expressions& lasting_table() {
   static auto* instance = new Expressions;
   return *instance;
@@ -144,7 +144,7 @@ int new_atom(Expressions& table, Atom atom) {
   return static_cast<int>(table.atoms.size()) - 1;
 }
 
-// A number that the expression is never below; no answer: it may be anything.
+// A lower bound of the expression; nullopt if there is none.
 std::optional<int64_t> least(const Expressions& table, const Polynomial& sum) {
   int64_t total = 0;
   for (const auto& [monomial, coefficient] : sum) {
@@ -164,14 +164,14 @@ Polynomial difference(const Polynomial& a, const Polynomial& b) {
   return result;
 }
 
-// Null: the dims are of different captures, which nothing relates.
+// Returns null if the dims are of different captures, which are unrelated.
 Expressions* common_table(Dim a, Dim b) {
   if (!a.is_symbolic()) return &table_of(b);
   Expressions& table = table_of(a);
   return !b.is_symbolic() || &table_of(b) == &table ? &table : nullptr;
 }
 
-// Of a - b, one of them symbolic: a number that it is never below.
+// A lower bound of a - b, one of them symbolic.
 std::optional<int64_t> least_difference(Dim a, Dim b) {
   Expressions* table_ptr = common_table(a, b);
   if (table_ptr == nullptr) return std::nullopt;
@@ -186,7 +186,7 @@ bool is_one_factor(const Polynomial& polynomial) {
                                     (polynomial.begin()->first.size() == 1 && polynomial.begin()->second == 1));
 }
 
-// What divides every term of both.
+// The greatest common factor of all terms of both.
 Monomial common_factor(const Polynomial& a, const Polynomial& b, int64_t& coefficient) {
   Monomial common = a.begin()->first;
   coefficient = 0;
@@ -205,7 +205,7 @@ Polynomial quotient_of(Expressions& table, const Polynomial& whole_a, const Poly
   Polynomial quotient, a, b;
   if (whole_b.empty()) raise(ErrorKind::Runtime, "size calculation divides by zero");
   if (divide_exactly(whole_a, whole_b, quotient)) return quotient;
-  // A quotient stays what it is without common factors.
+  // Cancelling common factors does not change a quotient.
   int64_t coefficient = 1;
   Monomial common = common_factor(whole_a, whole_b, coefficient);
   divide_exactly(whole_a, {{common, coefficient}}, a);
@@ -230,7 +230,7 @@ Polynomial quotient_of(Expressions& table, const Polynomial& whole_a, const Poly
   return {{{atom}, 1}};
 }
 
-// No answer: the expression would be too large.
+// nullopt if the expression would be too large.
 std::optional<Dim> combine_symbolic(Dim a, Dim b, char operation) {
   Expressions* common = common_table(a, b);
   if (common == nullptr) return std::nullopt;
@@ -421,7 +421,7 @@ std::string str(std::span<const Dim> dims) {
   return text + (dims.size() == 1 ? ",)" : ")");
 }
 
-// As torch has it, an extent of zero counts as one.
+// As in torch, an extent of zero counts as one.
 DimVec contiguous_strides(std::span<const Dim> sizes) {
   DimVec strides;
   strides.resize(static_cast<int>(sizes.size()));

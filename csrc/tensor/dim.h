@@ -1,5 +1,5 @@
-// One extent or stride: a number, or an expression over symbolic sizes.
-// Eight bytes, so that the concrete dims of a real tensor are an int64_t array.
+// One extent or stride: a number, or an expression over symbolic sizes. Eight bytes, so that the concrete dims of a
+// real tensor can be read as an int64_t array.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -15,16 +15,17 @@ namespace md {
 class Dim {
  public:
   constexpr Dim() = default;
-  // Numbers below the symbolic mark are no extent, stride or index of anything: they stop at the mark.
+  // Numbers below the symbolic mark are never an extent, stride or index: they are clamped to the mark.
   constexpr Dim(int64_t value) : raw_(value < kFirstSymbolic ? kFirstSymbolic : value) {}
-  // The symbol of this name ("s0"), not negative; hint is the size seen at capture. Equal names and hints are one symbol.
+  // The non-negative symbol of this name ("s0"); hint is the size seen at capture. Equal names
+  // and hints are the same symbol.
   static Dim symbol(const std::string& name, int64_t hint);
   // The same for a number that may be negative.
   static Dim signed_symbol(const std::string& name, int64_t hint);
 
   constexpr bool is_symbolic() const { return raw_ < kFirstSymbolic; }
-  // The number. A symbolic dim becomes its hint, which is reported to the thread's ShapeGuardSink; without one it is an
-  // internal error.
+  // The number. For a symbolic dim returns the hint and reports it to the thread's ShapeGuardSink; without a
+  // sink this is an internal error.
   int64_t value() const {
     if (is_symbolic()) [[unlikely]]
       return specialised();
@@ -34,7 +35,7 @@ class Dim {
   int64_t hint() const;
   std::string str() const;
 
-  // A number that does not fit raises Error(Runtime): sizes come from users.
+  // Overflow raises Error(Runtime): sizes come from users.
   friend Dim operator+(Dim a, Dim b) {
     int64_t result;
     bool plain = !a.is_symbolic() && !b.is_symbolic() && !__builtin_add_overflow(a.raw_, b.raw_, &result);
@@ -51,9 +52,9 @@ class Dim {
     return plain && result >= 0 ? Dim(result) : combine(a, b, '*');
   }
   friend Dim floor_divide(Dim a, Dim b) { return combine(a, b, '/'); }
-  // What is left by floor_divide, with the sign of b.
+  // The remainder of floor_divide, with the sign of b.
   friend Dim remainder(Dim a, Dim b) { return a - b * floor_divide(a, b); }
-  // Structural equality. Whether two dims are equal as numbers is asked with known_equal.
+  // Structural equality. To compare two dims as numbers use known_equal.
   friend constexpr bool same(Dim a, Dim b) { return a.raw_ == b.raw_; }
 
  private:
@@ -66,8 +67,8 @@ class Dim {
   int64_t raw_ = 0;
 };
 
-// Comparisons that hold or fail for all sizes are decided so. Others decide by hint, which is reported to the thread's
-// ShapeGuardSink.
+// Comparisons with the same result for all sizes are decided without a guard. Others compare the hints and report that
+// to the thread's ShapeGuardSink.
 bool known_equal_symbolic(Dim a, Dim b);
 bool known_less_symbolic(Dim a, Dim b);
 inline bool known_equal(Dim a, Dim b) {
@@ -77,7 +78,7 @@ inline bool known_less(Dim a, Dim b) {
   return a.is_symbolic() || b.is_symbolic() ? known_less_symbolic(a, b) : a.value() < b.value();
 }
 
-// Equal as numbers if they are so by hint; without a question where they are not.
+// Whether they are equal as numbers, by hint; adds a guard only if they are.
 inline bool known_equal_if_hinted(Dim a, Dim b) {
   if (!a.is_symbolic() && !b.is_symbolic()) return same(a, b);
   return same(a, b) || (a.hint() == b.hint() && known_equal(a, b));
@@ -85,7 +86,7 @@ inline bool known_equal_if_hinted(Dim a, Dim b) {
 
 enum class DimRelation : uint8_t { Equal, NotEqual, Less, NotLess };
 
-// Records relations that a shape rule relied on; installed by a walk that captures symbolic sizes.
+// Records relations that a shape rule relied on; installed by a trace that captures symbolic sizes.
 class ShapeGuardSink {
  public:
   virtual ~ShapeGuardSink() = default;
@@ -93,7 +94,7 @@ class ShapeGuardSink {
 };
 ShapeGuardSink* exchange_shape_guard_sink(ShapeGuardSink* sink);
 
-// At most eight dims inline, more on the heap.
+// Up to eight dims inline, more on the heap.
 class DimVec {
  public:
   DimVec() = default;
@@ -137,7 +138,7 @@ class DimVec {
   }
   void insert(int at, Dim dim);
   void erase(int at);
-  // dims must not be part of this vector.
+  // dims must not alias this vector.
   void assign(std::span<const Dim> dims) {
     int size = static_cast<int>(dims.size());
     if (size > capacity_) grow(size);
@@ -153,7 +154,7 @@ class DimVec {
     if (on_heap()) free_heap();
   }
   void free_heap();
-  // Leaves `other` empty and without heap; what this one held is gone already.
+  // Leaves `other` empty and without heap memory; must be called on an empty vector.
   void take(DimVec& other) noexcept {
     size_ = std::exchange(other.size_, 0);
     capacity_ = std::exchange(other.capacity_, kInline);
@@ -161,12 +162,12 @@ class DimVec {
     if (on_heap()) return;
     for (int i = 0; i < size_; ++i) inline_[i] = other.inline_[i];
   }
-  // Room for `size` dims and some more; keeps the elements.
+  // Grows the capacity to at least `size`; keeps the elements.
   void grow(int size);
 
   int size_ = 0;
   int capacity_ = kInline;
-  Dim* heap_ = nullptr;  // owned; in place of inline_ where capacity_ > kInline
+  Dim* heap_ = nullptr;  // owned; used instead of inline_ if capacity_ > kInline
   Dim inline_[kInline];
 };
 

@@ -57,7 +57,7 @@ bool is_symbol(Dim dim) {
 class DimCode::Compiler {
  public:
   Compiler(DimCode& code, const Expressions& table, const SymbolList& symbols) : code_(code), table_(table) {
-    // Symbols of another capture are none of this dim's.
+    // Symbols of another capture do not occur in this dim.
     for (Dim symbol : symbols.symbols())
       atoms_.push_back(&table_of(symbol) == &table ? DimReader::polynomial(table, symbol).begin()->first[0] : -1);
   }
@@ -124,7 +124,7 @@ DimCode::DimCode(Dim dim, const SymbolList& symbols) {
 std::optional<int64_t> DimCode::evaluate(std::span<const int64_t> values) const {
   if (depth_ > kDepth || code_.empty()) return std::nullopt;
   std::array<int64_t, kDepth> stack;
-  size_t top = 0;  // the next free place
+  size_t top = 0;  // next free stack slot
   for (const Instruction& in : code_) {
     if (in.op == Op::Number || in.op == Op::Symbol) {
       stack[top++] = in.op == Op::Number ? in.number : values[static_cast<size_t>(in.number)];

@@ -1,4 +1,4 @@
-// Dims as numbers once their symbols are known.
+// Evaluates dims once the values of their symbols are known.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace md {
 
-// The symbols of some dims, each once, in the order in which they were met.
+// The symbols of some dims, without duplicates, in order of first occurrence.
 class SymbolList {
  public:
   void add(Dim dim);
@@ -21,15 +21,15 @@ class SymbolList {
   std::vector<Dim> symbols_;
 };
 
-// Whether it is one symbol and nothing else.
+// Whether it is a single symbol.
 bool is_symbol(Dim dim);
 
-// A dim as flat postfix code over the values of a list's symbols. Evaluates without locks and without allocation.
+// A dim as flat postfix code over the values of a list's symbols. Evaluates without locks and allocations.
 class DimCode {
  public:
   DimCode() = default;
   DimCode(Dim dim, const SymbolList& symbols);
-  // No answer: it does not fit, or divides by zero.
+  // nullopt on overflow or division by zero.
   std::optional<int64_t> evaluate(std::span<const int64_t> values) const;
 
  private:
@@ -39,12 +39,12 @@ class DimCode {
     int64_t number = 0;  // Number; Symbol: its position in the list
   };
   class Compiler;
-  static constexpr int kDepth = 16;  // a deeper expression has no code: evaluate never answers
+  static constexpr int kDepth = 16;  // a deeper expression has no code: evaluate() returns nullopt
   std::vector<Instruction> code_;
   int depth_ = 0;
 };
 
-// `dim` with numbers for symbols, by their positions in the list. Throws Error(Runtime) where it does not fit.
+// Evaluates `dim` with `values` for the symbols of the list. Throws Error(Runtime) on overflow.
 int64_t evaluate(Dim dim, const SymbolList& symbols, std::span<const int64_t> values);
 
 const char* relation_sign(DimRelation relation);

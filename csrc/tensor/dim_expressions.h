@@ -1,4 +1,4 @@
-// The table behind symbolic dims. Only dim.cpp and dim_code.cpp look into it.
+// The table behind symbolic dims. Private to dim.cpp and dim_code.cpp.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,23 +12,23 @@
 
 namespace md::dim_expressions {
 
-// An expression is a sum of monomials. A monomial is a product of atoms, sorted, with a coefficient; the empty product
-// is 1.
+// An expression is a sum of monomials. A monomial is a sorted product of atoms with a
+// coefficient; the empty product is 1.
 using Monomial = std::vector<int>;
 using Polynomial = std::map<Monomial, int64_t>;
 
-// A symbol, or the floor of a quotient that does not divide out.
+// A symbol, or the floor of a quotient that is not exact.
 struct Atom {
   std::string text;
   int64_t hint = 0;
   bool is_signed = false;  // may be negative
   bool is_symbol = false;
-  int nesting = 0;                              // of quotients in it
+  int nesting = 0;                              // depth of nested quotients
   Polynomial numerator = {}, denominator = {};  // of a quotient
 };
 
-// Only grows: raw values of Dims are indices into it. One table for each capture, which its graph keeps; raw values say
-// which table.
+// Append-only: raw values of Dims are indices into it. One table per capture, owned by its graph;
+// raw values identify the table.
 struct Expressions {
   Expressions();
   ~Expressions();
@@ -49,7 +49,7 @@ Expressions& table_of(Dim dim);
 
 namespace md {
 
-// Between dims and their expressions, for those who hold the table's mutex.
+// Converts between dims and expressions; the caller holds the table's mutex.
 class DimReader {
  public:
   static Dim dim(int64_t raw) { return Dim::from_raw(raw); }

@@ -1,4 +1,4 @@
-// Who owns the expressions that symbolic dims are.
+// Ownership of the expression tables of symbolic dims.
 #pragma once
 #include <memory>
 
@@ -10,16 +10,16 @@ namespace dim_expressions {
 struct Expressions;
 }
 
-// What the symbols that a thread makes while it exists belong to; without one they are never freed. Whoever keeps dims over
-// those symbols keeps the table.
+// Owns the symbols that a thread creates during its lifetime; symbols created without a scope are never freed. Whoever
+// stores dims with such symbols must own the table.
 class DimTableScope {
  public:
   DimTableScope();
   ~DimTableScope();
   DimTableScope(const DimTableScope&) = delete;
-  // Null: no symbol was made.
+  // Null if no symbol was created.
   std::shared_ptr<const void> table() const { return table_; }
-  // The innermost scope's, made when first asked for; the lasting one without a scope.
+  // The table of the innermost scope, created on first use; without a scope the permanent one.
   static dim_expressions::Expressions& current();
 
  private:
@@ -27,7 +27,7 @@ class DimTableScope {
   DimTableScope* outer_;
 };
 
-// Tables that there are, for tests.
+// Number of live tables, for tests.
 int dim_table_count();
 
 }  // namespace md

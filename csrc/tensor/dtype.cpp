@@ -3,7 +3,7 @@
 namespace md {
 namespace {
 
-// Round to nearest, ties to even, of a value whose low `drop` bits go away.
+// Drops the low `drop` bits, rounding to nearest, ties to even.
 uint32_t round_shift(uint32_t value, int drop) {
   uint32_t half = (1u << (drop - 1)) - 1 + ((value >> drop) & 1);
   return (value + half) >> drop;

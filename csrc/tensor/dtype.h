@@ -28,7 +28,7 @@ enum class DTypeCategory : uint8_t { Bool, Integer, Floating };
 // The numbers are DLPack's.
 enum class DLPackKind : uint8_t { Int = 0, UInt = 1, Float = 2, BFloat = 4, Bool = 6 };
 
-// nullptr: the other side has no such dtype.
+// nullptr if the other side has no such dtype.
 struct DTypeNames {
   DLPackKind dlpack;
   const char* buffer;  // struct's letter in the buffer protocol
@@ -44,9 +44,9 @@ struct DTypeRow {
   DTypeCategory category;
   uint8_t size;  // bytes
   bool is_signed;
-  uint8_t digits;         // all whole numbers of so many bits are values
-  uint8_t exponent_bits;  // 0 for whole numbers
-  DType accumulator;      // what kernels compute in
+  uint8_t digits;         // all integers of this many bits are representable
+  uint8_t exponent_bits;  // 0 for integers
+  DType accumulator;      // the dtype that kernels compute in
   DTypeNames names;
 };
 
@@ -62,9 +62,9 @@ inline constexpr int kDTypeCount = sizeof(kDTypes) / sizeof(kDTypes[0]);
 inline const DTypeRow& row(DType dtype) { return kDTypes[static_cast<int>(dtype)]; }
 inline size_t item_size(DType dtype) { return row(dtype).size; }
 inline bool is_floating(DType dtype) { return row(dtype).category == DTypeCategory::Floating; }
-// Floats of 16 bits: kernels compute them in wider ones.
+// 16-bit floats, which kernels compute in a wider dtype.
 inline bool is_half(DType dtype) { return row(dtype).accumulator != dtype; }
-// All whole numbers from 0 to this one are values.
+// All integers from 0 to this one are representable.
 inline int64_t largest_exact(DType dtype) {
   uint64_t end = uint64_t{1} << row(dtype).digits;
   return static_cast<int64_t>(is_floating(dtype) ? end : end - 1);

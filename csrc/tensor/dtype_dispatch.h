@@ -1,10 +1,10 @@
-// From a dtype to the C++ type of its elements.
+// Maps a dtype to the C++ type of its elements.
 #pragma once
 #include "tensor/dtype.h"
 
 namespace md {
 
-// f.operator()<T>(), as in with_type(dtype, [&]<typename T>() { ... }): compiled for every row of dtypes.def.
+// Calls f.operator()<T>(), as in with_type(dtype, [&]<typename T>() { ... }): instantiated for every row of dtypes.def.
 template <typename F>
 decltype(auto) with_type(DType dtype, F&& f) {
   switch (dtype) {

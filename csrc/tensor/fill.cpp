@@ -35,7 +35,7 @@ template <>
 bool fits_type<bool>(const Scalar&) {
   return true;
 }
-// The half types' own largest numbers.
+// The largest finite numbers of the half types.
 bool fits_half(const Scalar& value, double largest) {
   double number = value.as_double();
   return !std::isfinite(number) || std::abs(number) <= largest;

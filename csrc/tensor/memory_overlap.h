@@ -1,18 +1,18 @@
-// Which tensors share memory: by address, since two storages may lie over the same bytes.
+// Which tensors share memory: decided by address, since two storages may cover the same bytes.
 #pragma once
 #include "tensor/tensor.h"
 
 namespace md {
 
-// Real tensors. Whether the byte ranges from first to last element meet: false means surely apart.
+// For real tensors: whether the byte ranges from first to last element intersect; false means definitely disjoint.
 bool ranges_meet(const Tensor& a, const Tensor& b);
-// The same elements in the same order.
+// Whether they are the same strided view of memory: the same elements in the same order.
 bool is_same_window(const Tensor& a, const Tensor& b);
-// Two positions of the spec are one element, as far as its strides say so plainly: an expanded dim.
+// Whether two indices refer to the same element, as far as single strides tell: an expanded dim.
 bool has_expanded_dim(const TensorSpec& spec);
-// Sizes and strides fill a range without gaps, in some order of dims.
+// Whether sizes and strides fill a range without gaps, in some order of dims.
 bool is_dense(const TensorSpec& spec);
-// What torch refuses: both fill their ranges, the ranges meet, and the tensors are not the same window.
+// The overlap that torch rejects: both fill their ranges, the ranges intersect, and the tensors are not the same view.
 bool overlaps_in_part(const Tensor& written, const Tensor& read);
 
 }  // namespace md

@@ -18,7 +18,7 @@ inline To numeric_cast(From value) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // What cvttsd2si gives: INT64_MIN for NaN and for values out of range; narrower types take the low bits.
+    // The result of cvttsd2si: INT64_MIN for NaN and out-of-range values; narrower types take the low bits.
     bool fits = value >= From(-0x1p63) && value < From(0x1p63);
     return static_cast<To>(fits ? static_cast<int64_t>(value) : INT64_MIN);
   } else {
@@ -26,7 +26,7 @@ inline To numeric_cast(From value) {
   }
 }
 
-// What the hardware compares: the half types as float.
+// The type compared by the hardware: float for the half types.
 template <typename T>
 inline auto comparable(T value) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {

@@ -1,4 +1,4 @@
-// Asking the memory for what is read or written soon.
+// Prefetches memory that is about to be read or written.
 #pragma once
 #include <cstdint>
 
@@ -6,7 +6,7 @@ namespace md {
 
 inline constexpr int64_t kCacheLine = 64;
 
-// A statement of assembler, since GCC leaves out the calls of a function that does nothing but __builtin_prefetch.
+// Inline assembly, since GCC drops calls of a function that only contains __builtin_prefetch.
 inline void prefetch(const void* from, int64_t bytes) {
   auto* first = static_cast<const char*>(from);
   for (int64_t at = 0; at < bytes; at += kCacheLine) asm volatile("prefetcht0 %0" : : "m"(first[at]));

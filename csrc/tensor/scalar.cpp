@@ -6,7 +6,7 @@
 
 namespace md {
 
-// Python's repr of a float: shortest digits that read back, exponent form from 1e16 on and below 1e-4.
+// Python's repr of a float: shortest round-tripping digits, exponent form from 1e16 on and below 1e-4.
 static std::string float_str(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";

@@ -1,4 +1,4 @@
-// A Python number as an op sees it.
+// A Python number as an op argument.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace md {
 
-// A shape rule asked for the value of a number that a graph gets at run time.
+// Thrown if a shape rule needs the value of a run-time number.
 class UnknownScalarError : public Error {
  public:
   UnknownScalarError() : Error(ErrorKind::Runtime, "the sizes of a result depend on a number known at run time only") {}
@@ -22,8 +22,8 @@ class Scalar {
   constexpr Scalar(bool value) : kind_(Kind::Bool), int_(value) {}
   constexpr Scalar(int64_t value) : kind_(Kind::Int), int_(value) {}
   constexpr Scalar(double value) : kind_(Kind::Float), float_(value) {}
-  Scalar(int) = delete;  // say int64_t
-  // Stands for a run-time number of which only the kind is known.
+  Scalar(int) = delete;  // use int64_t
+  // A run-time number of which only the kind is known.
   static constexpr Scalar unknown(Kind kind) {
     Scalar scalar;
     scalar.kind_ = kind;
@@ -31,7 +31,7 @@ class Scalar {
     return scalar;
   }
 
-  // A whole number that is a size of its capture.
+  // An integer that is a symbolic size of its capture.
   static Scalar symbolic(Dim dim) {
     if (!dim.is_symbolic()) return Scalar(dim.value());
     Scalar scalar;
@@ -42,15 +42,15 @@ class Scalar {
 
   Kind kind() const { return kind_; }
   bool is_symbolic() const { return symbolic_; }
-  // The whole number, symbolic or not.
+  // The integer, symbolic or not.
   Dim as_dim() const { return symbolic_ ? dim_ : Dim(as_int()); }
   bool is_float() const { return kind_ == Kind::Float; }
-  // Both throw UnknownScalarError when the value is not known; of a symbolic number they are Dim::value().
+  // Both throw UnknownScalarError if the value is unknown; for a symbolic number they call Dim::value().
   double as_double() const {
     require_known();
     return is_float() ? float_ : static_cast<double>(whole());
   }
-  // Truncates; NaN and numbers out of range give INT64_MIN, as the hardware does.
+  // Truncates; NaN and out-of-range numbers yield INT64_MIN, as in hardware.
   int64_t as_int() const {
     require_known();
     if (!is_float()) return whole();

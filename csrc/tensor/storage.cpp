@@ -24,18 +24,18 @@
 namespace md {
 namespace {
 
-// A block is a header that holds the Storage, then the data. Bucket b holds data of at most bucket_bytes(b):
+// A block is a header with the Storage, then the data. Bucket b holds data of at most bucket_bytes(b):
 // four steps between powers of two.
 constexpr size_t kAlignment = 64;
 constexpr size_t kHeader = 64;
 constexpr size_t kSmallest = 64;
-// Up to this size memory is malloc's, whose free lists of each thread are shorter than any shared one. With the header
-// and what alignment takes it is within what glibc keeps there.
+// Up to this size memory is malloc's, whose per-thread free lists are faster than any shared one. With header and
+// alignment it fits into the sizes that glibc caches.
 constexpr size_t kMostFromMalloc = 768;
 constexpr int kFromMalloc = -1;  // in place of a bucket
 constexpr int kSteps = 4;
 constexpr int kBuckets = 40 * kSteps;
-// Blocks from this size on are made of large pages where the system lets a program ask for them.
+// Blocks from this size on use huge pages where the system permits a program to request them.
 constexpr size_t kLargePage = size_t{2} << 20;
 constexpr size_t kLargeBlock = 2 * kLargePage;
 constexpr size_t kDefaultLimit = size_t{256} << 20;
@@ -56,12 +56,12 @@ size_t bucket_bytes(int bucket) {
   return base + (within + 1) * (base / kSteps);
 }
 
-// Blocks of whole pages would all have their data at the same distance from a page's start, where loops that read one and
-// write another in memory wait for each other. Between header and data there is room to choose another one for each block.
+// Page-aligned blocks would all have their data at the same offset in a page, where loops that read one and write
+// another stall (4K aliasing). The space between header and data varies that offset from block to block.
 constexpr size_t kPage = 4096;
 size_t lead_room(int bucket) { return bucket_bytes(bucket) >= kLargeBlock ? kPage - kAlignment : 0; }
 
-// What lies between header and data, such that these begin elsewhere in a page than those of the block before.
+// The gap between header and data, chosen so that the data starts at another page offset than the previous block's.
 size_t next_lead(const void* memory) {
   constexpr size_t kStep = 9 * kAlignment, kPlaces = kPage / kStep;
   static std::atomic<size_t> made{0};
@@ -70,7 +70,7 @@ size_t next_lead(const void* memory) {
 }
 
 struct Block {
-  char* memory = nullptr;  // null: none
+  char* memory = nullptr;  // null if there is none
   size_t lead = 0;
 };
 
@@ -186,7 +186,7 @@ void* allocate_small(size_t nbytes) {
   return block;
 }
 
-// The first aligned byte behind a header at `block`.
+// The first aligned byte after a header at `block`.
 char* data_behind(void* block) {
   return reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(block) + kHeader + kAlignment - 1) & ~(kAlignment - 1));
 }
@@ -195,7 +195,7 @@ void* as_context(int bucket) { return reinterpret_cast<void*>(static_cast<intptr
 
 }  // namespace
 
-// context_ holds the bucket of a block of ours, deleter_ is null.
+// context_ holds the bucket of one of our blocks, deleter_ is null.
 StoragePtr Storage::allocate(size_t nbytes) {
   static_assert(sizeof(Storage) <= kHeader);
   if (nbytes <= kMostFromMalloc) {

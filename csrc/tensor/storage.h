@@ -10,13 +10,13 @@ namespace md {
 
 class Storage;
 
-// What is kept with a storage and dies with it.
+// An object owned by a storage.
 class StorageCompanion {
  public:
   virtual ~StorageCompanion() = default;
 };
 
-// Owns one count of a Storage; null allowed.
+// Owns one reference to a Storage; may be null.
 class StoragePtr {
  public:
   StoragePtr() = default;
@@ -41,7 +41,7 @@ class Storage {
   using Deleter = void (*)(void* data, void* context);
   // 64-byte aligned, uninitialised; large ones from the recycling allocator. Throws Error(Memory).
   static StoragePtr allocate(size_t nbytes);
-  // Memory of somebody else: shared with the outside, so never packed or cached by value.
+  // External memory: shared with other libraries, so never packed or cached by value.
   static StoragePtr borrow(void* data, size_t nbytes, Deleter deleter, void* context);
 
   void* data() const { return data_; }
@@ -50,11 +50,11 @@ class Storage {
   void bump_version() { ++version_; }
   bool shared_with_outside() const { return shared_; }
   void mark_shared_with_outside() { shared_ = true; }
-  // Memory that others gave without the right to write to it.
+  // External memory that may not be written.
   bool read_only() const { return read_only_; }
   void mark_read_only() { read_only_ = true; }
   bool is_unique() const { return count_.is_one(); }
-  // Owned by the storage; set once, under a lock of whoever sets it.
+  // Owned by the storage; set once, under a lock of the setter.
   StorageCompanion* companion() const { return companion_; }
   void set_companion(StorageCompanion* companion) { companion_ = companion; }
 
@@ -85,7 +85,7 @@ inline StoragePtr::~StoragePtr() {
 // The recycling allocator keeps freed blocks up to a limit in bytes.
 size_t cached_bytes();
 size_t cache_limit();
-void set_cache_limit(size_t nbytes);  // frees what is above it
+void set_cache_limit(size_t nbytes);  // frees what exceeds it
 void empty_cache();
 
 }  // namespace md

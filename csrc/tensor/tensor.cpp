@@ -18,7 +18,7 @@ size_t extent_bytes(const TensorSpec& spec) {
   return static_cast<size_t>(((last + 1) * Dim(static_cast<int64_t>(item_size(spec.dtype)))).value());
 }
 
-// What numel() and is_contiguous() of a spec say, from the numbers that a real tensor has.
+// numel() and is_contiguous() of a spec, computed from the numbers of a real tensor.
 std::pair<int64_t, bool> measured(const int64_t* sizes, const int64_t* strides, int rank) {
   int64_t expected = 1;
   bool contiguous = true, overflows = false, is_empty = false;
@@ -54,7 +54,7 @@ bool TensorSpec::is_contiguous() const {
       contiguous = false;
     }
   }
-  // Whatever its strides, a tensor without elements is.
+  // A tensor without elements is contiguous, whatever its strides.
   return contiguous || (any_symbolic(sizes.span()) && known_equal(numel(), 0));
 }
 

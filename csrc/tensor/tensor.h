@@ -15,7 +15,7 @@ namespace md {
 
 class Recorder;
 
-// What a shape rule decides about a result, and what a graph knows of a value.
+// The spec of a result, from a shape rule, and of a value in a graph.
 struct TensorSpec {
   DType dtype = DType::float32;
   DimVec sizes;
@@ -31,8 +31,8 @@ struct TensorSpec {
 
 enum class TensorKind : uint8_t { Real, Fake, Recording };
 
-// Grows whenever something that guards check of a tensor changes while the tensor is in use: its flags, or the sizes and dtype of
-// an object that becomes another tensor. What was seen of tensors before is true while the number is the same.
+// Incremented whenever a property that guards check changes on a tensor in use: its flags, or the sizes and dtype of an
+// object that becomes another tensor. Facts read before stay valid while it is unchanged.
 inline std::atomic<uint64_t> tensor_change_count{0};
 inline uint64_t tensor_changes() { return tensor_change_count.load(std::memory_order_relaxed); }
 inline void note_tensor_change() { tensor_change_count.fetch_add(1, std::memory_order_relaxed); }
@@ -69,12 +69,12 @@ class TensorImpl {
   void* data_ = nullptr;  // of the first element; real tensors only
   int64_t offset_;
   int64_t numel_;  // real tensors only
-  // Recording tensors: the recorder (borrowed) and the value that stands for this tensor in its graph.
+  // Recording tensors: the recorder (borrowed) and the value that represents this tensor in its graph.
   Recorder* recorder_ = nullptr;
   void* recorded_value_ = nullptr;
 };
 
-// A counted handle; copying shares the TensorImpl. Null allowed ("undefined").
+// A reference-counted handle; copying shares the TensorImpl. May be null ("undefined").
 class Tensor {
  public:
   Tensor() = default;

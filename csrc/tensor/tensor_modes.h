@@ -1,4 +1,4 @@
-// Modes that ops and guards see.
+// Modes visible to ops and guards.
 #pragma once
 #include "tensor/dtype.h"
 
@@ -13,7 +13,7 @@ TensorModes& tensor_modes();  // of this thread
 // Process-wide, written under the GIL.
 DType default_dtype();
 void set_default_dtype(DType dtype);  // Error(Type) unless floating
-// Of a number beside no tensor: bool, int64 or the default dtype.
+// The dtype of a number without tensors: bool, int64 or the default dtype.
 DType scalar_dtype(DTypeCategory category);
 
 }  // namespace md

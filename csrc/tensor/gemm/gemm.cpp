@@ -10,8 +10,8 @@ namespace md {
 namespace {
 
 constexpr int64_t kColumns = 4096;       // of b, packed at a time
-constexpr int64_t kBesideBytes = 16384;  // a b of so many bytes stays in the first cache as it lies
-constexpr int64_t kPackRowsFrom = 160;   // an a of fewer rows and columns than that is read where it lies
+constexpr int64_t kBesideBytes = 16384;  // an unpacked b of up to this many bytes stays in the L1 cache
+constexpr int64_t kPackRowsFrom = 160;   // an a with fewer rows and columns is not packed
 
 template <typename T>
 class Gemm {
@@ -53,7 +53,7 @@ class Gemm {
     });
   }
 
-  // Columns [first, first + n) over rows [p, p + depth) of b.
+  // Columns [first, first + n) with rows [p, p + depth) of b.
   void run_slab(int64_t first, int64_t n, int64_t p, int64_t depth) {
     int64_t width = loops_.strip;
     int64_t strips = (n + width - 1) / width;
@@ -75,7 +75,7 @@ class Gemm {
     split(slab, strips);
   }
 
-  // Among threads: by rows, or by columns where there are few rows.
+  // Splits among threads: by rows, or by columns if there are few rows.
   void split(const GemmBlock<T>& slab, int64_t strips) const {
     constexpr int64_t kRows = 8;
     int64_t bands = (slab.m + kRows - 1) / kRows;

@@ -1,4 +1,4 @@
-// Convolutions and transposed ones by oneDNN: in its own layouts, with reorders around where those differ from ours.
+// Convolutions and transposed convolutions by oneDNN, in its layouts, with reorders where those differ from ours.
 #include <utility>
 
 #include "tensor/gemm/onednn_engine.h"
@@ -12,7 +12,7 @@ using namespace onednn;
 using Dims = dnnl::memory::dims;
 using Desc = dnnl::memory::desc;
 
-// Pieces of one scratchpad, each on a cache line of its own.
+// Divides one scratchpad into parts, each aligned to a cache line.
 class Pieces {
  public:
   size_t add(size_t bytes) {
@@ -52,7 +52,7 @@ class Run {
   dnnl::memory memory(const Desc& desc, void* data) { return dnnl::memory(desc, engine(), data); }
   dnnl::memory piece(const Desc& desc, size_t place) { return memory(desc, scratchpad_ + place); }
 
-  // The operand as the primitive reads it.
+  // The operand in the layout of the primitive.
   dnnl::memory loaded(const Operand& operand, const void* data) {
     dnnl::memory plain = memory(operand.ours, const_cast<void*>(data));
     if (!operand.is_reordered()) return plain;
@@ -146,7 +146,8 @@ Dims row_major(const Dims& sizes) {
   return strides;
 }
 
-// oneDNN's (groups, O / groups, C / groups, kernel...) over ours; without a dim of groups where there is one group.
+// oneDNN's dims (groups, O / groups, C / groups, kernel...) for our layout; without the
+// groups dim if there is one group.
 Desc plain_weights(const ConvolutionSpec& spec, dnnl::memory::data_type type) {
   Dims sizes(spec.weights.begin(), spec.weights.end());
   Dims strides = row_major(sizes);

@@ -1,4 +1,4 @@
-// What the files that call oneDNN share: the engine, dtypes, errors, the cache of primitives.
+// Shared by the files that call oneDNN: the engine, dtypes, errors, the cache of primitives.
 #pragma once
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -12,19 +12,19 @@
 
 namespace md::onednn {
 
-std::optional<dnnl::memory::data_type> data_type(DType dtype);  // none: oneDNN has no such numbers on a CPU
+std::optional<dnnl::memory::data_type> data_type(DType dtype);  // nullopt if oneDNN does not support it on a CPU
 const dnnl::engine& engine();
-dnnl_stream_t stream();  // this thread's
+dnnl_stream_t stream();  // of this thread
 void check(dnnl_status_t status, const char* what);
 
-dnnl::primitive_attr own_scratchpad();  // the caller brings it
+dnnl::primitive_attr own_scratchpad();  // provided by the caller
 
 std::string layout_text(const dnnl::memory::desc& desc);  // equal texts: the same layout
 
-// What oneDNN does without vector code is slower than our own loops.
+// Whether it is oneDNN's reference code, which is slower than our own loops.
 bool is_reference(const dnnl::primitive_desc_base& desc);
 
-// Primitives by the text of their arguments. Null results are kept too.
+// Primitives by the key of their arguments. Null results are cached too.
 class Cache {
  public:
   template <typename Make>
@@ -36,7 +36,7 @@ class Cache {
     }
     OnednnPrimitivePtr primitive = make();
     std::lock_guard lock(mutex_);
-    // Users hold what they use.
+    // Users own what they use.
     if (made_.size() >= kLimit) made_.clear();
     return made_.try_emplace(key, std::move(primitive)).first->second;
   }
@@ -49,7 +49,7 @@ class Cache {
 
 Cache& cache();
 
-// The bytes of what a primitive is made from.
+// The bytes of the arguments of a primitive.
 class Key {
  public:
   template <typename T>
@@ -68,9 +68,9 @@ class Key {
   std::string text_;
 };
 
-inline constexpr char kWidened = 'w';  // in the key of what widened_primitive.h makes
+inline constexpr char kWidened = 'w';  // in keys of primitives from widened_primitive.h
 
-// Runs `make`, which gives null or throws dnnl::error where oneDNN has nothing; for one thread.
+// Calls `make`, which returns null or throws dnnl::error if oneDNN has no implementation; single-threaded.
 template <typename Make>
 OnednnPackingPtr make_cached(const Key& key, const Make& make) {
   return std::static_pointer_cast<const OnednnPacking>(cache().find_or_make(key.text(), [&]() -> OnednnPrimitivePtr {

@@ -30,7 +30,7 @@ constexpr std::pair<dnnl_cpu_isa_t, const char*> kInstructions[] = {
     {dnnl_cpu_isa_avx512_core_amx_fp16, "avx512_core_amx_fp16"},
 };
 
-// A newer library may answer with a value that these headers do not know.
+// A newer library may return a value unknown to these headers.
 template <typename Table, typename Key>
 std::string name_of(const Table& table, Key key) {
   for (const auto& [value, name] : table) {

@@ -1,10 +1,10 @@
-// What the loaded oneDNN is and which instructions it uses here.
+// Version of the loaded oneDNN and the instructions that it uses here.
 #pragma once
 #include <string>
 
 namespace md {
 
-std::string onednn_version();       // of the library that is loaded, "3.2.0"
+std::string onednn_version();       // of the loaded library, "3.2.0"
 std::string onednn_threading();     // "OpenMP", ...
 std::string onednn_instructions();  // "avx512_core_bf16", "avx2", ...
 

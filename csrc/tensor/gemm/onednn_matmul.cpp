@@ -1,4 +1,4 @@
-// Matrix products by oneDNN, for one thread.
+// Matrix products by oneDNN, single-threaded.
 #include <algorithm>
 #include <mutex>
 
@@ -14,7 +14,7 @@ using namespace onednn;
 using Dims = dnnl::memory::dims;
 using Desc = dnnl::memory::desc;
 
-// One memory object for each argument. Executions at the same time need one set each.
+// One memory object per argument. Concurrent executions need one set each.
 struct MemorySet {
   std::vector<dnnl::memory> memories;
   std::vector<dnnl_exec_arg_t> args;
@@ -22,7 +22,7 @@ struct MemorySet {
 
 class Matmul final : public OnednnPacking {
  public:
-  // The scratchpad is the last of the arguments when there is one.
+  // The scratchpad, if any, is the last argument.
   Matmul(const dnnl::matmul::primitive_desc& desc, const Desc& bias, const Desc& plain_b)
       : primitive_(desc),
         arguments_{{DNNL_ARG_SRC, desc.src_desc()}, {DNNL_ARG_WEIGHTS, desc.weights_desc()}},
@@ -109,7 +109,7 @@ class Matmul final : public OnednnPacking {
 Desc matrix(dnnl::memory::data_type type, int64_t batch, int64_t rows, int64_t columns,
             const std::array<int64_t, 3>& strides) {
   Dims sizes{strides[0] == 0 ? 1 : batch, rows, columns};
-  // A dim of one has any stride; oneDNN wants one that fits.
+  // A dim of size one may have any stride; oneDNN requires a consistent one.
   Dims steps{strides[0], strides[1], strides[2]};
   if (columns == 1) steps[2] = 1;
   if (rows == 1) steps[1] = steps[2] == 1 ? columns : 1;

@@ -10,7 +10,7 @@
 namespace md {
 namespace {
 
-// Packed are one stretch of k after another, in each the strips of all columns.
+// Packed layout: block after block of k, each with the strips of all columns.
 class PackedGemm final : public OnednnPacking {
  public:
   explicit PackedGemm(const MatmulSpec& spec) : spec_(spec), loops_(loops().f32.gemm) {}

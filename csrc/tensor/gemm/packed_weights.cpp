@@ -8,10 +8,10 @@
 namespace md {
 namespace {
 
-constexpr int kSightings = 2;  // of unchanged contents before they are packed
+constexpr int kSightings = 2;  // with unchanged contents before they are packed
 constexpr int kMostSightings = 1 << 20;
 constexpr size_t kMostBytes = size_t{1} << 30;
-constexpr size_t kMostForms = 8;  // of one storage; a view into a larger one is a form of its own
+constexpr size_t kMostForms = 8;  // per storage; each view into a larger storage counts as one
 
 std::atomic<size_t> all_bytes = 0;
 
@@ -24,13 +24,13 @@ struct Form {
   StoragePtr packed = {};
 };
 
-// Guarded by one lock, which is never held while weights are packed.
+// Guarded by one lock, which is never held while packing.
 class PackedForms : public StorageCompanion {
  public:
   ~PackedForms() override {
     for (Form& form : forms_) drop(form);
   }
-  // The form, its sighting counted; null when there is no room for another.
+  // The form, its sighting counted; null if there are too many.
   Form* meet(const void* weights, const std::string& layout, uint64_t version) {
     auto found = std::find_if(forms_.begin(), forms_.end(),
                               [&](const Form& form) { return form.weights == weights && form.layout == layout; });
@@ -39,7 +39,7 @@ class PackedForms : public StorageCompanion {
       found = forms_.insert(forms_.end(), {.weights = weights, .layout = layout, .version = version});
     }
     if (found->version != version) {
-      // What is written between its uses is packed later each time.
+      // Weights written between uses are packed later each time.
       if (found->packed) found->wanted = std::min(2 * found->wanted, kMostSightings);
       drop(*found);
       found->version = version;

@@ -1,8 +1,7 @@
-// Copies of weights in the layouts that products and convolutions like best, kept with the storages that they were made from
-// and shared by all that want the same layout.
-//
-// Weights are packed when they have been met a few times unchanged. Those whose memory is shared with the outside never
-// are: a write there would go unnoticed.
+// Copies of weights in the preferred layouts of products and convolutions, owned by the storages that they were made
+// from and shared by all users of the same layout.
+// Weights are packed after they have been used a few times unchanged. Memory shared with other libraries is never
+// packed: a write there would go unnoticed.
 #pragma once
 #include <string>
 
@@ -10,21 +9,21 @@
 
 namespace md {
 
-// What reads weights best in a layout of its own.
+// An operation with a preferred layout of weights.
 class WeightPacking {
  public:
   virtual ~WeightPacking() = default;
   virtual size_t packed_bytes() const = 0;
   virtual void pack(const void* weights, void* packed) const = 0;
-  virtual const std::string& packed_layout() const = 0;  // equal texts: the same bytes become the same packed ones
+  virtual const std::string& packed_layout() const = 0;  // equal texts: the same input yields the same packed bytes
 };
 
 // A product of more rows gains little from a packed b.
 inline constexpr int64_t kMostRowsForPacking = 1024;
 
-// The weights at `weights` in `storage` as `packing` wants them; null: they are not packed.
+// The packed weights at `weights` in `storage`; null if they are not packed.
 StoragePtr find_packed(Storage& storage, const void* weights, const WeightPacking& packing);
 
-size_t packed_weights_bytes();  // of all
+size_t packed_weights_bytes();  // in total
 
 }  // namespace md

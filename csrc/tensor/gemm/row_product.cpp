@@ -7,7 +7,7 @@
 namespace md {
 namespace {
 
-// b's columns contiguous: dots; b's rows contiguous: sums of scaled rows.
+// b's columns contiguous: dot products; b's rows contiguous: sums of scaled rows.
 template <typename T>
 void multiply(const RowProduct& p, const T* a, const T* b, T* c, int64_t begin, int64_t end) {
   const FloatLoops<T>& run = loops_of<T>();

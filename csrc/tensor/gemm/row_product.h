@@ -1,10 +1,11 @@
-// Matrix products by dots or by sums of scaled rows: for vectors, and for matrices that take less than a primitive's call.
+// Matrix products by dot products or sums of scaled rows: for vectors, and for matrices that cost
+// less than calling a primitive.
 #pragma once
 #include <cstdint>
 
 namespace md {
 
-// Strides in elements, as in GemmProblem. Either b_step is 1, or b_row and a_step are.
+// Strides in elements, as in GemmProblem. Either b_step is 1, or both b_row and a_step are.
 struct RowProduct {
   int64_t n, k;
   int64_t a_row, a_step;

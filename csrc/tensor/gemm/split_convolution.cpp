@@ -9,7 +9,7 @@
 namespace md {
 namespace {
 
-constexpr double kProductsInNs = 60;  // one thread
+constexpr double kProductsInNs = 60;  // single-threaded
 constexpr double kPieceNs = 40e3;
 constexpr int64_t kLeastChannels = 32, kMostChannelPieces = 4;
 
@@ -29,8 +29,8 @@ double estimate_ns(const ConvolutionSpec& spec) {
   return products / kProductsInNs;
 }
 
-// Channels of the result in one piece. A transposed convolution has them in the second dim of its weights, and groups have
-// their own: those stay whole.
+// Output channels per piece. Those of transposed convolutions are the second dim of the weights, and groups have
+// their own: these are not split.
 int64_t channels_per_piece(const ConvolutionSpec& spec, double ns) {
   int64_t channels = spec.dst[1];
   if (spec.transposed || spec.groups > 1 || spec.dst[0] > 1) return channels;

@@ -1,5 +1,5 @@
-// A convolution as pieces that threads of the pool take, each a call of oneDNN for one thread: some images, or where there are
-// few of them some channels of the result. The split follows from the shapes alone.
+// A convolution in pieces for the threads of the pool, each a single-threaded call of oneDNN: some images, or if there
+// are few, some output channels. The split depends only on the shapes.
 #pragma once
 #include <memory>
 #include <string>
@@ -12,27 +12,27 @@
 
 namespace md {
 
-// The convolution that a call of the op `convolution` is, its result being `out`. Tensors may be fake.
+// The spec of a call of the op `convolution` with result `out`. Tensors may be fake.
 ConvolutionSpec convolution_spec(const OpCall& call, const TensorSpec& out);
 
 struct ConvolutionOperands {
   const void* src;
   const void* weights;
-  const void* bias;  // null: none
+  const void* bias;  // null if there is none
   void* dst;
 };
 
-// A part of the result: elements that lie one after another.
+// A contiguous part of the result.
 struct ConvolutionBlock {
   int64_t first_element, elements;
 };
 
 class SplitConvolution : public WeightPacking {
  public:
-  // Null when oneDNN has no optimised implementation. With spec.packs_weights, weights are given as pack() made them.
+  // Null if oneDNN has no optimised implementation. With spec.packs_weights, weights were packed by pack().
   static std::shared_ptr<const SplitConvolution> make(const ConvolutionSpec& spec);
 
-  // done(block) is called by the thread that has just made it.
+  // done(block) is called by the thread that computed it.
   template <typename Done>
   void run(const ConvolutionOperands& operands, const Done& done) const {
     parallel_for(static_cast<int64_t>(pieces_.size()), ns_per_piece_, [&](int64_t begin, int64_t end) {
@@ -53,7 +53,7 @@ class SplitConvolution : public WeightPacking {
   std::string implementation() const;
 
  private:
-  // Starts in elements, of packed weights in bytes.
+  // Offsets in elements, for packed weights in bytes.
   struct Piece {
     OnednnPackingPtr primitive;
     int64_t src_start, weights_start, bias_start;

@@ -11,19 +11,20 @@
 namespace md {
 namespace {
 
-constexpr int64_t kTiny = 16 * 16 * 16;  // multiplications below which a primitive's call costs more than the product
+constexpr int64_t kTiny = 16 * 16 * 16;  // number of multiplications below which calling a
+                                         // primitive costs more than the product
 constexpr double kPieceNs = 20e3;
 constexpr int64_t kMostPieces = 8;
 constexpr int64_t kLeastRows = 32, kLeastColumns = 64;
-// Columns of a packed matrix are split in two or four from so many elements on.
+// Number of elements from which on the columns of a packed matrix are split in two or four.
 constexpr int64_t kPackedHalf = 128 * 1024, kPackedQuarter = 512 * 1024;
-// Those of 16-bit types are not, where there are so many rows.
+// Except for 16-bit types with this many rows.
 constexpr int64_t kRowsForBands = 128;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t value, int64_t step) { return ceil_div(value, step) * step; }
 
-// Multiplications in a nanosecond, one thread.
+// Multiplications per nanosecond, single-threaded.
 double rate(DType dtype) {
   switch (row(dtype).size) {
     case 8:
@@ -41,7 +42,7 @@ double estimate_ns(const MatmulSpec& spec) {
   return static_cast<double>(spec.batch) * std::max(m * n * k / rate(spec.dtype), bytes / 40);
 }
 
-// What row_product.h can read, where it is the best there is.
+// Whether row_product.h supports it and is the fastest.
 bool takes_rows(const MatmulSpec& spec) {
   if (spec.packs_weights || (spec.dtype != DType::float32 && spec.dtype != DType::float64)) return false;
   bool usable = spec.b_strides[2] == 1 || (spec.b_strides[1] == 1 && spec.a_strides[2] == 1);
@@ -49,7 +50,8 @@ bool takes_rows(const MatmulSpec& spec) {
   return usable && (vector || spec.m * spec.n * spec.k <= kTiny);
 }
 
-// For 16-bit types oneDNN's block kernels are much faster than its older ones, but take no result with gaps between its rows.
+// For 16-bit types oneDNN's block kernels are much faster than its older ones, but need a
+// result without gaps between rows.
 bool is_better_apart(const MatmulSpec& spec, const MatmulBlock& block) {
   return item_size(spec.dtype) == 2 && block.rows > 1 && block.columns < spec.n;
 }
@@ -75,7 +77,7 @@ SplitMatmul::Grid SplitMatmul::choose_grid(const MatmulSpec& spec) {
     grid.matrices = spec.batch_dims.empty() ? ceil_div(spec.batch, parts) : 1;
     wanted /= parts;
   }
-  // Each piece makes its own copy of the columns of b that it reads.
+  // Each piece copies the columns of b that it reads.
   wanted = std::min<int64_t>(wanted, 4);
   if (spec.m >= spec.n) {
     int64_t parts = std::clamp<int64_t>(spec.m / kLeastRows, 1, wanted);
@@ -111,7 +113,7 @@ SplitMatmulPtr SplitMatmul::make_with(const MatmulSpec& spec, const Grid& grid) 
   return split;
 }
 
-// The pieces of the same columns, one after another: a thread that takes several reads the same part of b.
+// Pieces of the same columns are consecutive: a thread that takes several reads the same part of b.
 bool SplitMatmul::add_column(int64_t first_column, int64_t columns, int64_t matrices, int64_t rows) {
   size_t first = pieces_.size();
   for (int64_t matrix = 0; matrix < spec_.batch; matrix += matrices) {

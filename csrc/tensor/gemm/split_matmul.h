@@ -1,8 +1,8 @@
-// A matrix product as pieces that threads of the pool take, each a call of oneDNN for one thread or of own loops. oneDNN's own
-// threads are OpenMP's: a call would last until each of them has had a processor, be it for nothing.
-//
-// How a product is split follows from its shape alone, never from the number of threads. Packed matrices are split by
-// columns in a way that depends on k and n only, so that products of any number of rows share them.
+// A matrix product in pieces for the threads of the pool, each a single-threaded call of oneDNN or of our
+// own loops. oneDNN's own threads are OpenMP's: a call would not return until each of them has been
+// scheduled, even if it has nothing to do.
+// The split depends only on the shape, never on the number of threads. Packed matrices are split by columns depending
+// on k and n only, so products with any number of rows share them.
 #pragma once
 #include <memory>
 #include <string>
@@ -24,22 +24,22 @@ struct MatmulBlock {
 struct MatmulOperands {
   const void* a;
   const void* b;
-  const void* bias;  // null: none
+  const void* bias;  // null if there is none
   void* c;
 };
 
 class SplitMatmul : public WeightPacking {
  public:
-  // Null when neither oneDNN nor own loops are made for the product. With spec.packs_weights, b is given as pack() made it;
-  // then null also where packing does not pay.
+  // Null if neither oneDNN nor our own loops support the product. With spec.packs_weights, b was packed by pack(); then
+  // also null if packing does not pay.
   static std::shared_ptr<const SplitMatmul> make(const MatmulSpec& spec);
-  // One piece for each stretch of so many rows of each matrix.
+  // One piece for every `rows` rows of each matrix.
   static std::shared_ptr<const SplitMatmul> make_by_rows(const MatmulSpec& spec, int64_t rows);
 
   void run(const MatmulOperands& operands) const {
     run(operands, [](const MatmulBlock&) {});
   }
-  // done(block) is called by the thread that has just made it.
+  // done(block) is called by the thread that computed it.
   template <typename Done>
   void run(const MatmulOperands& operands, const Done& done) const {
     parallel_for(static_cast<int64_t>(pieces_.size()), ns_per_piece_, [&](int64_t begin, int64_t end) {
@@ -51,14 +51,14 @@ class SplitMatmul : public WeightPacking {
     });
   }
 
-  // For callers that run the pieces themselves. A block's own a or c may lie elsewhere, row by row without gaps.
+  // For callers that run the pieces themselves. A block's a or c may be elsewhere, row-major without gaps.
   int64_t piece_count() const { return static_cast<int64_t>(pieces_.size()); }
   const MatmulBlock& block(int64_t piece) const { return pieces_[static_cast<size_t>(piece)].block; }
   void run_piece(int64_t piece, const MatmulOperands& operands, const void* own_a, void* own_c) const;
   double ns_per_piece() const { return ns_per_piece_; }
 
   const MatmulSpec& spec() const { return spec_; }
-  // A packed b would be read faster. Own loops read it best as it lies.
+  // Whether a packed b would be read faster. Our own loops prefer it unpacked.
   bool packing_pays() const { return engine_ == Engine::Primitive && spec_.batch == 1; }
   size_t packed_bytes() const override { return packed_bytes_; }
   void pack(const void* b, void* packed) const override;
@@ -69,9 +69,9 @@ class SplitMatmul : public WeightPacking {
   enum class Engine : uint8_t { Primitive, Rows, Gemm };
   struct Piece {
     MatmulBlock block;
-    OnednnPackingPtr primitive;  // of Engine::Primitive
-    size_t packed_at = 0;        // where its columns of a packed b begin, in bytes
-    bool is_apart = false;       // the primitive writes row by row without gaps, and the rows are copied to c
+    OnednnPackingPtr primitive;  // for Engine::Primitive
+    size_t packed_at = 0;        // byte offset of its columns in a packed b
+    bool is_apart = false;       // the primitive writes without gaps between rows, which are then copied to c
   };
 
   struct Grid {
@@ -84,7 +84,7 @@ class SplitMatmul : public WeightPacking {
   static Grid packed_grid(const MatmulSpec& spec, int64_t wanted);
   bool add_column(int64_t first_column, int64_t columns, int64_t matrices, int64_t rows);
   bool add_piece(const MatmulBlock& block, size_t packed_at);
-  // The same operands from where the piece begins.
+  // The operands, offset to the start of the piece.
   MatmulOperands starts_of(const Piece& piece, const MatmulOperands& operands) const;
   void run_piece(const Piece& piece, const MatmulOperands& starts) const;
   void run_primitive(const Piece& piece, const MatmulOperands& starts) const;

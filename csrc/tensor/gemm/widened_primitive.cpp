@@ -11,11 +11,11 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-// Elements that lie in lines, and in the scratchpad one line after another as float32.
+// Rows of elements, and their float32 copies, consecutive in the scratchpad.
 struct WideCopy {
   int64_t matrices = 1, lines = 1, length = 0;
   int64_t matrix_stride = 0, line_stride = 0;
-  size_t at = 0;  // in the scratchpad, bytes
+  size_t at = 0;  // byte offset in the scratchpad
   int64_t numel() const { return matrices * lines * length; }
   size_t wide_bytes() const { return static_cast<size_t>(numel()) * sizeof(float); }
 };
@@ -24,7 +24,7 @@ WideCopy contiguous(const std::vector<int64_t>& sizes) {
   return {.length = std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>())};
 }
 
-// Also gives the strides of the float32 copy.
+// Also sets the strides of the float32 copy.
 WideCopy matrices(int64_t batch, int64_t rows, int64_t columns, std::array<int64_t, 3>& strides) {
   bool by_rows = strides[2] == 1 || columns == 1;
   WideCopy copy = {.matrices = strides[0] == 0 ? 1 : batch,
@@ -78,7 +78,7 @@ class WidenedPrimitive final : public OnednnPacking {
     own_bytes_ += (copy.wide_bytes() + kAlignment - 1) / kAlignment * kAlignment;
   }
 
-  // f(the element where a line of 16-bit floats begins, that of the float32 copy)
+  // f(first element of a 16-bit row, first element of its float32 copy)
   template <typename F>
   static void for_each_line(const WideCopy& copy, const F& f) {
     int64_t wide = 0;

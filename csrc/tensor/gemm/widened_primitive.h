@@ -1,10 +1,11 @@
-// Primitives of 16-bit floats on processors for which oneDNN has none: the operands become float32, one rounding ends it.
+// Primitives of 16-bit floats for processors without oneDNN support: converts the operands to
+// float32 and rounds once at the end.
 #pragma once
 #include "tensor/gemm/onednn.h"
 
 namespace md {
 
-// Null for other dtypes, and where there is no such primitive of float32. Packed weights are float32.
+// Null for other dtypes, and if there is no such primitive of float32. Packed weights are float32.
 OnednnPackingPtr make_widened_matmul(const MatmulSpec& spec);
 OnednnPackingPtr make_widened_convolution(const ConvolutionSpec& spec);
 

@@ -14,11 +14,11 @@
 namespace md {
 namespace {
 
-constexpr int64_t kSide = 3, kNumbers = 16;  // of a kernel, and of a tile
+constexpr int64_t kSide = 3, kNumbers = 16;  // of a kernel, and numbers per tile
 constexpr int64_t kLeastChannels = 32, kLeastTiles = 196;
-constexpr int64_t kBandBytes = 1 << 20;  // of tiles: what stays in the second cache
-constexpr int64_t kLine = 16;            // floats of a cache line, and what vectors may write beyond the last tile
-constexpr int64_t kPackRowsFrom = 160;   // weights of more rows or columns are packed for a product
+constexpr int64_t kBandBytes = 1 << 20;  // of tiles: fits into the L2 cache
+constexpr int64_t kLine = 16;            // floats per cache line, and how far vectors may write beyond the last tile
+constexpr int64_t kPackRowsFrom = 160;   // weights with more rows or columns are packed for the product
 
 struct Shape {
   int64_t images, channels, height, width, dst_channels, dst_height, dst_width;
@@ -42,7 +42,7 @@ bool is_faster(const ConvolutionSpec& spec) {
 
 int64_t up_to_multiple(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
 
-// What the products of a band take, by its tiles: of the last strip narrow ones are slower by the vector.
+// Cost of the products of a band, by number of tiles: in the last strip narrow tiles are slower by whole vectors.
 double cost(int64_t tiles, const GemmLoops<float>& loops) {
   constexpr double kOfVectors[] = {0, 1.7, 2.3, 3};
   int64_t in_strip = loops.strip / loops.vector, vectors = (tiles + loops.vector - 1) / loops.vector;
@@ -53,7 +53,7 @@ double cost(int64_t tiles, const GemmLoops<float>& loops) {
                          : static_cast<double>(vectors - rest) + kOfVectors[rest];
 }
 
-// Rows of tiles that are taken at a time.
+// Number of tile rows processed at a time.
 int64_t band_rows(const Shape& shape, const GemmLoops<float>& loops) {
   int64_t best = 1;
   double least_cost = INFINITY;
@@ -116,7 +116,7 @@ class Winograd final : public OnednnPacking {
   std::string packed_layout() const override { return str_cat("tiles ", shape_.dst_channels, "x", shape_.channels); }
 
  private:
-  // Where each part begins, in floats.
+  // Offsets of the parts, in floats.
   struct Scratch {
     int64_t image, result, lines, rows, numbers, end;
   };
@@ -154,7 +154,7 @@ class Winograd final : public OnednnPacking {
     return at;
   }
 
-  // False: a result is not finite, or 2^64 and more.
+  // Returns false if a result is not finite, or at least 2^64.
   bool run_image(const Operands& operands, float* memory) const {
     bool is_finite = true;
     for (int64_t first = 0; first < shape_.down() && is_finite; first += rows_) {
@@ -207,11 +207,11 @@ class Winograd final : public OnednnPacking {
   Shape shape_;
   bool packs_weights_, has_bias_;
   int64_t top_, left_;
-  OnednnPackingPtr direct_;  // of one image, its weights as they are
+  OnednnPackingPtr direct_;  // for one image, with unpacked weights
   const GemmLoops<float>& gemm_;
   const WinogradLoops& winograd_;
   int64_t rows_;  // of tiles, at a time
-  int64_t row_;   // floats of a channel's tiles
+  int64_t row_;   // number of floats for the tiles of a channel
   Scratch scratch_;
 };
 

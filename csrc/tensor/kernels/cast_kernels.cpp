@@ -1,4 +1,4 @@
-// Copies, with a conversion where the dtypes differ: clone, cast, to, contiguous, reshape.
+// Copies, with a conversion if the dtypes differ: clone, cast, to, contiguous, reshape.
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
 #include "tensor/simd/copy.h"

@@ -1,4 +1,4 @@
-// Convolutions: oneDNN's, or windows gathered into the columns of a matrix and a matrix product.
+// Convolutions: by oneDNN, or as a matrix product of windows gathered into columns (im2col).
 #include <algorithm>
 #include <type_traits>
 
@@ -15,11 +15,11 @@ namespace md {
 namespace {
 
 struct Convolution {
-  Tensor input, weight, bias;  // contiguous, of the computing dtype; bias may be undefined
+  Tensor input, weight, bias;  // contiguous, in the compute dtype; bias may be undefined
   Tensor out;
   int64_t groups = 1;
   bool transposed = false;
-  // From the larger side (the input; of a transposed convolution the result) to the smaller one.
+  // From the larger side (the input; for a transposed convolution the result) to the smaller one.
   WindowGeometry geometry;
 };
 
@@ -47,7 +47,7 @@ Convolution read(const OpCall& call, const Tensor& out, DType dtype) {
   return conv;
 }
 
-// Calls visit(place in the image or -1, place in the columns) for the rows of one channel's kernel positions.
+// Calls visit(offset in the image or -1, offset in the columns) for the rows of one channel's kernel positions.
 template <typename Visit>
 void for_each_cell(const WindowGeometry& geometry, int64_t kernel_position, Visit visit) {
   const auto& [d, h, w] = geometry.dims;
@@ -91,7 +91,7 @@ T sum_of(T a, T b) {
   }
 }
 
-// The other way: what overlaps is added up, in the order of the kernel positions.
+// The inverse (col2im): overlapping elements are added up, in the order of the kernel positions.
 template <typename T>
 void scatter_columns(const WindowGeometry& geometry, const T* columns, int64_t channels, T* image) {
   int64_t window = geometry.kernel_size(), width = geometry.output_size();
@@ -122,7 +122,7 @@ void add_bias(const Convolution& conv, const WindowGeometry& geometry) {
   });
 }
 
-// Whole numbers wrap around as their dtype does.
+// Integer sums wrap around in their dtype.
 void multiply(const GemmProblem<int64_t>& problem) {
   parallel_for(problem.m, static_cast<double>(problem.n * problem.k), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -168,7 +168,7 @@ void by_columns(const Convolution& conv) {
   add_bias<T>(conv, geometry);
 }
 
-// The weights as they lie, or packed if they were met before.
+// With the weights in place, or packed if they were seen before.
 bool by_onednn(const OpCall& call, const Convolution& conv) {
   ConvolutionSpec spec = convolution_spec(call, conv.out.spec());
   ConvolutionOperands operands = {.src = conv.input->data(),
@@ -193,7 +193,7 @@ bool by_onednn(const OpCall& call, const Convolution& conv) {
   return true;
 }
 
-// Nothing is summed: the bias, or zero.
+// There is nothing to sum: the bias, or zero.
 void fill_with_bias(const Convolution& conv) {
   Tensor zero = Tensor::scalar(conv.out->dtype(), Scalar(int64_t{0}));
   TensorSpec spec = conv.out.spec();

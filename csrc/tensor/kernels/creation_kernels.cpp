@@ -1,4 +1,4 @@
-// Kernels of ops that make tensors from numbers.
+// Kernels of ops that create tensors from numbers.
 #include <cmath>
 #include <cstring>
 
@@ -13,7 +13,7 @@
 namespace md {
 namespace {
 
-// Fresh results are dense in some order of dims, so their elements fill the storage.
+// New results are dense in some order of dims, so their elements fill the storage.
 void fill(const Tensor& out, const Scalar& value) {
   alignas(8) char element[8];
   store_scalar(out->dtype(), value, element);
@@ -41,13 +41,13 @@ void generate(const Tensor& out, DType computed, const Function& function) {
 
 }  // namespace
 
-// torch writes a single element without a look at what the half types hold.
+// torch writes a single element without checking the range of the half types.
 void require_fill_fits(const OpCall& call, const Tensor& out, const Scalar& value) {
   bool single_half = out->numel() == 1 && is_half(out->dtype());
   if (!single_half) require_fits(call, out->dtype(), value);
 }
 
-// A number, or the one that a tensor without dims holds.
+// A number, or the element of a 0-d tensor.
 static Scalar number_arg(const OpCall& call, int index) {
   if (arg_is<Scalar>(call, index)) return scalar_arg(call, index);
   const Tensor& tensor = tensor_arg(call, index);
@@ -90,7 +90,7 @@ void linspace_kernel(const OpCall& call, std::span<Tensor> outs) {
   double start = whole ? std::trunc(first.as_double()) : first.as_double();
   double end = whole ? std::trunc(last.as_double()) : last.as_double();
   double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
-  // From both ends, so that the last element is exactly end.
+  // From both ends, so that the last element is exactly `end`.
   generate<double>(outs[0], DType::float64, [=](int64_t i) {
     return i < (steps + 1) / 2 ? start + step * static_cast<double>(i)
                                : end - step * static_cast<double>(steps - 1 - i);

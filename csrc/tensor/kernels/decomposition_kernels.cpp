@@ -1,4 +1,4 @@
-// Decompositions and solutions of matrices, by a LAPACK from outside.
+// Matrix decompositions and solvers, by an external LAPACK.
 #include <vector>
 
 #include "base/host_hooks.h"

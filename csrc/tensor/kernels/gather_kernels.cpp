@@ -1,4 +1,4 @@
-// Kernels that copy parts of tensors together: cat, stack, indexing, masks, triangles.
+// Kernels that copy parts of tensors: cat, stack, indexing, masks, triangles.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -16,7 +16,7 @@
 namespace md {
 namespace {
 
-// Of an index outside of [0, extent).
+// Called for an index outside of [0, extent).
 using RaiseOutside = void (*)(const OpCall& call, int64_t index, int64_t extent);
 
 template <ErrorKind kKind, int kIndexed>
@@ -50,7 +50,7 @@ class Indices {
   Tensor plain_;
 };
 
-// Calls run(Item{}) with an unsigned number of the item's size.
+// Calls run(Item{}) with the unsigned type of the item's size.
 template <typename Run>
 void with_item(size_t size, const Run& run) {
   switch (size) {
@@ -187,7 +187,7 @@ static void gather(const OpCall& call, const Tensor& out, RaiseOutside raise_out
   });
 }
 
-// As in torch, gather's is a RuntimeError and the others' are IndexErrors.
+// As in torch, gather raises RuntimeError and the others IndexError.
 void gather_kernel(const OpCall& call, std::span<Tensor> outs) {
   gather(call, outs[0], raise_outside<ErrorKind::Runtime, 0>);
 }

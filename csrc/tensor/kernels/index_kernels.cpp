@@ -1,5 +1,5 @@
-// Reads and writes by tensors of indices, and whole overwrites. Indices are checked before anything is written that was
-// there before.
+// Gathers and scatters by index tensors, and whole overwrites. Indices are checked before
+// existing elements are overwritten.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -58,14 +58,14 @@ int64_t wrapped_index(const OpCall& call, int64_t index, int64_t extent, int dim
   return index < 0 ? index + extent : index;
 }
 
-// The positions in `tensor` (self, or the result that has its sizes) that an index call reads or writes, as three
-// nested parts: element i of the result is at before + indexed + after.
+// Offsets in `tensor` (self, or the result, which has its sizes) accessed by an index call, as three nested parts:
+// element i of the result is at before + indexed + after.
 struct IndexedPositions {
   Offsets before, indexed, after;
   bool after_is_run = false;  // after[i] == i
 };
 
-// What the tensors of indices say, a stretch at a time.
+// The offsets selected by the index tensors, one range at a time.
 class IndexedOffsets {
  public:
   IndexedOffsets(const OpCall& call, const IndexLayout& layout, const Tensor& tensor)
@@ -78,7 +78,8 @@ class IndexedOffsets {
   }
   int64_t count() const { return count_; }
 
-  // In elements of the tensor. False when an index is out of range: such an element's offset is within range.
+  // In elements of the tensor. Returns false if an index is out of range; the offset of such an
+  // element is still within range.
   bool read(int64_t begin, int64_t n, int64_t* offsets) const {
     bool fits = true;
     for (size_t k = 0; k < parts_.size(); ++k) {
@@ -97,7 +98,7 @@ class IndexedOffsets {
     return fits;
   }
 
-  // Of one tensor of indices: the elements themselves.
+  // A single index tensor: the elements themselves.
   bool is_one() const { return parts_.size() == 1; }
   template <typename Word>
   bool take(int64_t begin, int64_t n, const Word* src, Word* dst) const {
@@ -110,7 +111,7 @@ class IndexedOffsets {
     }
   }
 
-  // Of the first index that does not fit.
+  // Reports the first invalid index.
   void raise_outside() const {
     for (const Part& part : parts_) {
       for (int64_t i = 0; i < count_; ++i)
@@ -138,7 +139,7 @@ constexpr int64_t kRunsAhead = 4;
 
 constexpr int64_t kStretch = 512;
 
-// Calls visit(first, offsets, n) for stretches of the indices [begin, end).
+// Calls visit(first, offsets, n) for ranges of the indices [begin, end).
 template <typename Visit>
 bool for_each_stretch(const IndexedOffsets& indexed, int64_t begin, int64_t end, const Visit& visit) {
   int64_t offsets[kStretch];
@@ -180,7 +181,7 @@ IndexedPositions positions_of(const OpCall& call, const IndexLayout& layout, con
   return positions;
 }
 
-// Calls visit(offset in elements, position in the result, length of a run).
+// Calls visit(offset in elements, offset in the result, length of a run).
 template <typename Visit>
 void for_each_run(const IndexedPositions& positions, Visit visit) {
   int64_t at = 0;
@@ -199,7 +200,7 @@ void for_each_run(const IndexedPositions& positions, Visit visit) {
   }
 }
 
-// dst[before, indexed] = src: single elements, or runs of some bytes. False when an index is out of range.
+// dst[before, indexed] = src: single elements, or runs of bytes. Returns false if an index is out of range.
 template <typename Word>
 bool read_elements(const IndexedOffsets& indexed, const Offsets& before, const Word* src, Word* dst) {
   std::atomic<bool> fits = true;
@@ -250,11 +251,11 @@ void fill_with(const Tensor& out, const OneElement& element) {
   copy_elements(Tensor::view(one, spec, 0), out);
 }
 
-// Where index_fill and the like write: a dim of out, and positions of it, wrapped.
+// Where index_fill and similar ops write: positions along a dim of out, negative ones wrapped.
 struct Places {
   int dim;
   std::span<const int64_t> positions;
-  Tensor index = {};     // owns them where none is negative,
+  Tensor index = {};     // owns them if none is negative,
   Offsets wrapped = {};  // or this
 };
 Places places_of(const OpCall& call, const Tensor& out) {
@@ -266,7 +267,7 @@ Places places_of(const OpCall& call, const Tensor& out) {
   parallel_for(index->numel(), 0.15, [&](int64_t begin, int64_t end) {
     if (!loops().indices_fit(positions.data() + begin, end - begin, extent)) fits = false;
   });
-  // What is written must not change where more is written.
+  // The indices must not change while out is being written.
   if (fits && !ranges_meet(index, out)) return {dim, positions, std::move(index)};
   Offsets wrapped(positions.begin(), positions.end());
   for (int64_t& value : wrapped) value = wrapped_index(call, value, extent, dim);
@@ -284,7 +285,7 @@ Tensor at_position(const Tensor& out, int dim, int64_t position) {
   return Tensor::view(out, spec, out->offset() + position * out->strides()[dim]);
 }
 
-// write(part of out, part of the source argument) at each place, out starting as self.
+// Initialises out with self, then calls write(part of out, part of the source argument) for each position.
 template <typename Write>
 void for_each_place(const OpCall& call, const Tensor& out, const Write& write) {
   Places places = places_of(call, out);
@@ -301,7 +302,7 @@ struct RowAdder {
   const char* source;
   int64_t length, bytes;  // of a row
 
-  // The source's rows whose position is in [begin, end).
+  // Adds the source's rows whose position is in [begin, end).
   void add_to(int64_t begin, int64_t end, std::span<const int64_t> positions) const {
     std::array<size_t, kStretch> mine;
     for (size_t at = 0; at < positions.size(); at += mine.size()) {
@@ -324,7 +325,7 @@ struct RowAdder {
   const char* from(size_t i) const { return source + static_cast<int64_t>(i) * bytes; }
 };
 
-// Rows that lie one after another, added as they are.
+// Adds contiguous rows directly.
 bool add_plain_rows(const OpCall& call, const Tensor& out) {
   const Tensor& source = tensor_arg(call, 3);
   const auto* alpha = std::get_if<Scalar>(&call.args[4]);
@@ -337,7 +338,8 @@ bool add_plain_rows(const OpCall& call, const Tensor& out) {
   int64_t length = out->sizes()[0] == 0 ? 0 : out->numel() / out->sizes()[0];
   int64_t bytes = length * static_cast<int64_t>(item_size(out->dtype()));
   double ns = static_cast<double>(places.positions.size()) * (10 + 0.1 * static_cast<double>(bytes));
-  // Each thread adds to rows of its own, in the order of the source, so that the sums do not depend on their number.
+  // Each thread adds to its own rows, in the order of the source, so that the sums do not
+  // depend on the number of threads.
   int64_t rows = out->sizes()[0], parts = std::min<int64_t>(threads_for(ns), rows);
   PointwiseLoop add = pointwise_loop(static_cast<int>(Pointwise::add), out->dtype());
   parallel_for(parts, ns / static_cast<double>(std::max<int64_t>(parts, 1)), [&](int64_t begin, int64_t end) {

@@ -1,14 +1,14 @@
-// What the kernels that write by index share.
+// Shared by the kernels that write by index.
 #pragma once
 #include "tensor/ops/call_args.h"
 
 namespace md {
 
-// A write begins with self in the result, unless the result is self.
+// Initialises the result with self, unless it is self.
 void start_from_self(const OpCall& call, const Tensor& out);
-// Elements that lie one after another.
+// Copies contiguous elements.
 void copy_run(size_t item, const char* src, char* dst, int64_t n);
-// *dst += *src; integers wrap around, of bools it is `or`.
+// *dst += *src; integers wrap around, for bools it is `or`.
 using AddElement = void (*)(void* dst, const void* src);
 AddElement add_element(DType dtype);
 

@@ -1,4 +1,4 @@
-// Work along one dim: each line of elements is read into a row of float or double, changed, and written back.
+// Operations on slices along one dim: each slice is read into a buffer of float or double, changed, and written back.
 #pragma once
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 
 namespace md {
 
-// float64 computes in double, everything else in float, integers in int64_t.
+// float64 computes in double, integers in int64_t, everything else in float.
 template <typename T>
 constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, double>) {
@@ -21,8 +21,8 @@ constexpr DType dtype_of() {
   }
 }
 
-// The lines of src along one dim, and where they go in dst, which is contiguous with src's sizes. A piece of a line is read into
-// values of T and written back from there.
+// The slices of src along one dim, and their destination in dst, which is contiguous with src's sizes. Pieces of a
+// slice are read as values of T and written back from there.
 template <typename T>
 class Lines {
  public:
@@ -52,7 +52,7 @@ class Lines {
   }
 
  private:
-  // The lines in dst's order: dims before and after, without dim.
+  // The starts of the slices in dst's order: all dims but `dim`.
   static ElementWalk starts_of(const Tensor& src, int dim) {
     int64_t sizes[ElementWalk::kMaxRank], strides[ElementWalk::kMaxRank];
     int rank = 0;
@@ -70,14 +70,14 @@ class Lines {
   const Tensor& src_;
   const Tensor& dst_;
   int64_t length_;
-  int64_t inside_ = 1;  // lines that lie side by side in dst
+  int64_t inside_ = 1;  // number of slices that are adjacent in dst
   ElementWalk starts_;
   ElementWalk line_{{&length_, 1}};
   ConvertLoop load_ = loops().convert[static_cast<int>(src_->dtype())][static_cast<int>(dtype_of<T>())];
   ConvertLoop save_ = loops().convert[static_cast<int>(dtype_of<T>())][static_cast<int>(dst_->dtype())];
 };
 
-// dst is contiguous with src's sizes. change(line, n) works in place on n elements along dim.
+// dst is contiguous with src's sizes. change(values, n) works in place on the n elements along dim.
 template <typename T, typename Change>
 void for_lines(const Tensor& src, const Tensor& dst, int dim, double ns_per_item, const Change& change) {
   if (dst->numel() == 0) return;
@@ -95,11 +95,11 @@ void for_lines(const Tensor& src, const Tensor& dst, int dim, double ns_per_item
   });
 }
 
-// What scan_lines() holds of a line at once: a long line in another dtype takes no memory of its length.
+// Buffer size of scan_lines(): a long slice in another dtype needs no buffer of its length.
 inline constexpr int64_t kScanPiece = 2048;
 
-// As for_lines, for what needs only the elements before: change(piece, n, carry) gets the pieces of each line in order, and
-// `carry`, a copy of `start` for each line, from the piece before.
+// As for_lines, for operations that only need the preceding elements: change(piece, n, carry) receives the pieces of
+// each slice in order; `carry`, initialised with `start` for each slice, is passed from piece to piece.
 template <typename T, typename Carry, typename Change>
 void scan_lines(const Tensor& src, const Tensor& dst, int dim, double ns_per_item, const Carry& start,
                 const Change& change) {

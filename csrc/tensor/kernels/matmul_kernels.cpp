@@ -1,5 +1,5 @@
-// Matrix products: oneDNN where it has fast code, own loops for float64, vectors and small matrices, plain loops for
-// integers.
+// Matrix products: oneDNN where it has fast code, our own loops for float64, vectors and small
+// matrices, simple loops for integers.
 #include <algorithm>
 #include <array>
 
@@ -18,7 +18,7 @@
 namespace md {
 namespace {
 
-// One operand as a stack of matrices: strides of (row, column) and the offset of each stacked matrix.
+// One operand as a batch of matrices: strides of (row, column) and the offset of each matrix.
 struct Stack {
   Tensor tensor;
   int64_t rows = 1, columns = 1, row_stride = 0, column_stride = 0;
@@ -50,7 +50,7 @@ Stack stack_of(const Tensor& tensor, bool left) {
     stack.row_stride = strides[rank - 2];
     stack.column_stride = strides[rank - 1];
   }
-  // A dim of one may have any stride: give it the one that makes the matrix plain.
+  // A dim of size one may have any stride: choose the one that makes the matrix contiguous.
   if (stack.columns == 1) stack.column_stride = 1;
   if (stack.rows == 1) stack.row_stride = stack.column_stride == 1 ? std::max<int64_t>(stack.columns, 1) : 1;
   if (stack.columns == 1 && stack.row_stride != 1 && stack.rows > 1) stack.column_stride = 1;
@@ -63,7 +63,7 @@ bool is_plain(const Stack& stack) {
   return by_rows || by_columns;
 }
 
-// Offsets of the stacked matrices, batch dims broadcast to out's.
+// Offsets of the matrices in the batch, batch dims broadcast to out's.
 std::vector<int64_t> batch_offsets(const Tensor& operand, const Tensor& out, int batch_rank, int64_t batch) {
   std::vector<int64_t> offsets(static_cast<size_t>(batch), 0);
   int own = std::max(operand->rank() - 2, 0);
@@ -80,7 +80,7 @@ std::vector<int64_t> batch_offsets(const Tensor& operand, const Tensor& out, int
   return offsets;
 }
 
-// The stride between matrices when it is even: the stack is then one oneDNN call.
+// The stride between matrices if it is constant: the batch is then one oneDNN call.
 bool even_stride(const std::vector<int64_t>& offsets, int64_t* stride) {
   *stride = offsets.size() > 1 ? offsets[1] : 0;
   for (size_t i = 0; i < offsets.size(); ++i) {
@@ -170,7 +170,7 @@ MatmulSpec onednn_spec(const Product& p, int64_t batch, std::array<int64_t, 3> s
   return spec;
 }
 
-// b as it lies, or packed if it is a weight that was met before.
+// With b in place, or packed if it is a weight that was seen before.
 bool run_onednn(const Product& p, int64_t batch, std::array<int64_t, 3> strides, const void* a, const void* b,
                 void* c) {
   MatmulSpec spec = onednn_spec(p, batch, strides);
@@ -201,7 +201,7 @@ void multiply_each(const Product& p, const std::vector<int64_t>& a, const std::v
   }
 }
 
-// oneDNN's calls cost more than a small product, it reads large matrices where they lie, and each band of rows copies b.
+// A call of oneDNN costs more than a small product; large matrices are read in place; and each band of rows copies b.
 bool own_loops_pay(const Product& p) {
   constexpr int64_t kBelow = 64 * 64 * 64, kFrom = 704 * 704 * 704, kFromOfThreads = 384 * 384 * 384;
   int64_t multiplications = p.m * p.n * p.k;
@@ -237,7 +237,7 @@ bool multiply_floats(const Product& p, const std::vector<int64_t>& a, const std:
 
 void multiply(const Tensor& left, const Tensor& right, const Tensor& out, bool right_is_weight = false);
 
-// Half precision without hardware for it: in float32.
+// Half precision without hardware support: in float32.
 void multiply_in_float(const Tensor& a, const Tensor& b, const Tensor& out) {
   Tensor result = Tensor::empty(TensorSpec::contiguous(DType::float32, out->spec().sizes));
   multiply(as_contiguous(a, DType::float32), as_contiguous(b, DType::float32), result);
@@ -334,7 +334,7 @@ Tensor as_matrix(const Tensor& tensor) {
 void matmul_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& left = tensor_arg(call, 0);
   const Tensor& right = tensor_arg(call, 1);
-  // A stack times one matrix is one product of all the stack's rows.
+  // A batch times one matrix is one product of all the batch's rows.
   if (left->rank() > 2 && right->rank() == 2) {
     Tensor rows = as_matrix(left);
     TensorSpec spec = TensorSpec::contiguous(outs[0]->dtype(), {rows->sizes()[0], right->sizes()[1]});
@@ -343,7 +343,7 @@ void matmul_kernel(const OpCall& call, std::span<Tensor> outs) {
   multiply(left, right, outs[0]);
 }
 
-// Whole numbers stay such: a factor of them loses its fraction. A bool is a number.
+// For integers the factor is truncated. A bool is a number.
 Scalar factor_of(const OpCall& call, int arg, DType dtype) {
   const Scalar& factor = scalar_arg(call, arg);
   require_fits(call, scalar_operand_dtype(dtype), factor);
@@ -354,11 +354,11 @@ void addmm_kernel(const OpCall& call, std::span<Tensor> outs) {
   multiply(tensor_arg(call, 1), tensor_arg(call, 2), outs[0]);
   Scalar beta = factor_of(call, 3, outs[0]->dtype()), alpha = factor_of(call, 4, outs[0]->dtype());
   if (alpha.as_double() != 1) combine("mul", outs[0], alpha, {});
-  // beta 0 ignores self, NaNs in it too.
+  // beta 0 ignores self, including its NaNs.
   if (beta.as_double() == 0) return;
   const Tensor& self = tensor_arg(call, 0);
   if (fits(self->dtype(), beta)) return combine("add", outs[0], self, beta);
-  // A factor that the half types do not hold.
+  // The factor may exceed the range of the half types.
   Tensor scaled = Tensor::empty(TensorSpec::contiguous(self->dtype(), self.spec().sizes));
   static const OpRow* const mul = find_op("mul");
   Arg args[] = {self, beta};

@@ -1,4 +1,4 @@
-// logsumexp and norm: each result from tiles of its elements, in double.
+// logsumexp and norm: each result is computed from tiles of its elements, in double.
 #include <cmath>
 #include <limits>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// visit(values, n) for each tile of one result's elements, converted to double.
+// Calls visit(values, n) for each tile of one result's elements, converted to double.
 template <typename Visit>
 void for_tiles(const ReductionSpace& space, ConvertLoop to_double, int64_t result, const Visit& visit) {
   alignas(64) char gathered[ElementWalk::kTileBytes];
@@ -31,7 +31,7 @@ void for_tiles(const ReductionSpace& space, ConvertLoop to_double, int64_t resul
   }
 }
 
-// As for_tiles, in float; of float32 whose elements lie one after another nothing is copied.
+// As for_tiles, in float; contiguous float32 elements are not copied.
 template <typename Visit>
 void for_float_tiles(const ReductionSpace& space, ConvertLoop to_float, bool is_float, int64_t result,
                      const Visit& visit) {
@@ -47,7 +47,7 @@ void for_float_tiles(const ReductionSpace& space, ConvertLoop to_float, bool is_
   }
 }
 
-// compute(i) gives result i.
+// compute(i) returns result i.
 template <typename Compute>
 void for_results(const ReductionSpace& space, const Tensor& out, double ns_per_item, const Compute& compute) {
   parallel_for(out->numel(), ns_per_item * static_cast<double>(space.length()), [&](int64_t begin, int64_t end) {
@@ -72,7 +72,7 @@ double sum_of(const ReductionSpace& space, ConvertLoop load, int64_t result, con
   return total;
 }
 
-// The largest or smallest of term(element); a NaN wins.
+// The largest or smallest value of term(element); a NaN wins.
 template <typename Term>
 double extreme_of(const ReductionSpace& space, ConvertLoop load, int64_t result, bool largest, const Term& term) {
   double best = largest ? -kInfinity : kInfinity;
@@ -131,7 +131,7 @@ void logsumexp_kernel(const OpCall& call, std::span<Tensor> outs) {
   });
 }
 
-// The sum of the singular values of the matrices that two dims make.
+// The sum of the singular values of the matrices in two dims.
 static void nuclear_norm(const OpCall& call, const Tensor& out) {
   static const OpRow *const permute = find_op("permute"), *const svdvals = find_op("linalg_svdvals"),
                             *const sum = find_op("sum");
@@ -154,7 +154,7 @@ void norm_kernel(const OpCall& call, std::span<Tensor> outs) {
   ReductionSpace space(self, reduced_dims(call, call.args[2], self->rank()));
   ConvertLoop load = to_double(self->dtype());
   double order = norm_order(call);
-  // Of one element the norm is its magnitude; a power of it may be out of range.
+  // The norm of one element is its magnitude; a power of it may overflow.
   if (space.length() == 1 && order != 0) order = 1;
   for_results(space, outs[0], 1.5, [&](int64_t result) { return norm_of(space, load, result, order); });
 }

@@ -1,4 +1,4 @@
-// The kernel of every pointwise op, and eager dispatch's short way to it.
+// The kernel of every pointwise op, and the fast path of eager dispatch.
 #include "tensor/fill.h"
 #include "tensor/kernels/pointwise_fast_path.h"
 #include "tensor/ops/call_args.h"
@@ -12,16 +12,16 @@
 namespace md {
 namespace {
 
-constexpr int64_t kFastLimit = 1 << 15;  // elements: below, one thread does it
+constexpr int64_t kFastLimit = 1 << 15;  // elements: smaller calls run on one thread
 
-// A pointwise call made ready: operands that are one element are read from `numbers`.
+// A prepared pointwise call: single-element operands are read from `numbers`.
 struct PointwiseCall {
   const OpRow& op;
   const PointwiseRow& row;
   int row_index;
   DType dtype;  // of the loop
   int operand_count = 0;
-  const Tensor* tensors[3] = {};  // null: one element
+  const Tensor* tensors[3] = {};  // null: single element
   alignas(8) unsigned char numbers[3][8] = {};
   unsigned mask = 0;
   const Scalar* params = nullptr;
@@ -34,7 +34,7 @@ DType operand_dtype(const PointwiseCall& call, int operand) {
   return is_condition(call, operand) ? DType::bool_ : call.dtype;
 }
 
-// A tensor of one element is a number to the loops, where they take one.
+// Whether a tensor of one element is passed to the loop as a number.
 bool becomes_number(const PointwiseCall& call, int operand, const Tensor& tensor) {
   if (tensor->numel() != 1) return false;
   return pointwise_loop(call.row_index, call.dtype, call.mask | (1u << operand)) != nullptr;
@@ -57,7 +57,7 @@ void add_operand(PointwiseCall& call, const Arg& arg, bool may_be_number) {
   call.mask |= 1u << operand;
 }
 
-// In ns, as measured: what moves through memory, and what transcendental functions compute.
+// In ns, as measured: memory traffic, and the cost of transcendental functions.
 double cost_per_item(const PointwiseCall& call, double bytes_moved) {
   double computed = call.row.is_costly ? 0.12 * static_cast<double>(item_size(call.dtype)) : 0;
   return 0.03 * bytes_moved + computed;
@@ -148,7 +148,7 @@ Tensor filled(DType dtype, const Arg& arg) {
 
 }  // namespace
 
-// A number that is known only when a plan runs passes no shape rule.
+// Numbers known only at run time are not checked by a shape rule.
 static void check_power(const OpCall& call) {
   if (call.row.pointwise != static_cast<int>(Pointwise::pow)) return;
   const Scalar* exponent = std::get_if<Scalar>(&call.args[1]);
@@ -177,7 +177,7 @@ void pointwise_kernel(const OpCall& call, std::span<Tensor> outs) {
       first_arg = filled(operand_dtype(ready, i), arg);
       add_operand(ready, first_arg, false);
     } else {
-      // One operand stays a tensor when the result has one element too.
+      // One operand stays a tensor if the result also has a single element.
       add_operand(ready, arg, i > 0 || out->numel() > 1);
     }
   }
@@ -190,8 +190,7 @@ void pointwise_kernel(const OpCall& call, std::span<Tensor> outs) {
 
 namespace {
 
-// An op whose row never depends on its arguments' values, or does so only through arguments that the short way does not
-// have.
+// For ops whose row never depends on argument values, or only on arguments that the fast path does not support.
 PointwiseLoop fast_loop(const OpRow& op, DType dtype, unsigned mask, int arity) {
   if (op.pointwise < 0) return nullptr;
   const PointwiseRow& row = pointwise_rows()[static_cast<size_t>(op.pointwise)];

@@ -1,4 +1,4 @@
-// Pools: the largest element or the mean of each window, of moving windows and of windows that divide the input evenly.
+// Pooling: the maximum or mean of each window, for sliding windows and for windows that divide the input evenly.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -17,7 +17,7 @@
 namespace md {
 namespace {
 
-// Input positions [begin, end) by steps of one dim.
+// Input positions [begin, end) of one dim, with a step.
 struct Range {
   int64_t begin, end, step;
 };
@@ -73,7 +73,7 @@ void for_each_window(const WindowGeometry& geometry, int64_t planes, double ns, 
   });
 }
 
-// Calls visit(place in the plane) for each element of a window.
+// Calls visit(offset in the plane) for each element of a window.
 template <typename Visit>
 void for_each_element(const WindowGeometry& geometry, Range depth, Range height, Range width, Visit visit) {
   for (int64_t d = depth.begin; d < depth.end; d += depth.step) {
@@ -93,7 +93,7 @@ T lowest() {
   }
 }
 
-// The first of the largest elements; a NaN wins, the last of several.
+// The first of the largest elements; a NaN wins, the last one if there are several.
 template <typename T>
 void max_windows(const WindowGeometry& geometry, const Tensor& self, std::span<Tensor> outs, RangeOf range_of) {
   int64_t planes = self->numel() / geometry.input_size();
@@ -106,7 +106,7 @@ void max_windows(const WindowGeometry& geometry, const Tensor& self, std::span<T
       if (best < 0 || value > comparable(values[best]) || value != value) best = place;
     });
     int64_t to = plane * geometry.output_size() + at;
-    // A dilated window may step over the whole input.
+    // A dilated window may skip the whole input.
     outs[0].data<T>()[to] = best < 0 ? lowest<T>() : values[best];
     outs[1].data<int64_t>()[to] = std::max<int64_t>(best, 0);
   });
@@ -119,7 +119,7 @@ void max_pool(const OpCall& call, std::span<Tensor> outs, int spatial, RangeOf r
   with_type(self->dtype(), [&]<typename T>() { max_windows<T>(geometry, self, outs, range_of); });
 }
 
-// Of one window for each plane.
+// One window per plane.
 template <typename T>
 void mean_planes(int64_t length, const Tensor& self, const Tensor& out) {
   parallel_for(out->numel(), 0.1 * static_cast<double>(length), [&](int64_t begin, int64_t end) {
@@ -130,7 +130,7 @@ void mean_planes(int64_t length, const Tensor& self, const Tensor& out) {
   });
 }
 
-// Of windows that divide the input.
+// Windows that divide the input.
 template <typename T>
 void mean_windows(const WindowGeometry& geometry, const Tensor& self, const Tensor& out) {
   if (geometry.output_size() == 1 && geometry.input_size() > 0) {
@@ -147,7 +147,7 @@ void mean_windows(const WindowGeometry& geometry, const Tensor& self, const Tens
   });
 }
 
-// What the elements of a window are added up in. Whole numbers wrap around, and their mean is cut off.
+// The accumulator type of a window. Integers wrap around, and their mean is truncated.
 template <typename T>
 using WindowSum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
 
@@ -160,31 +160,31 @@ T mean_of(WindowSum<T> sum, int64_t count) {
   }
 }
 
-// Adds to the sums of a row of windows what a row of the input gives them.
+// Adds one row of the input to the sums of a row of windows.
 template <typename T>
 void add_row(const WindowDim& dim, const T* row, WindowSum<T>* sums) {
   for (int64_t k = 0; k < dim.kernel; ++k) {
-    int64_t first = k * dim.dilation - dim.padding;  // the input position of window 0
+    int64_t first = k * dim.dilation - dim.padding;  // input position for window 0
     int64_t begin = first >= 0 ? 0 : (-first + dim.stride - 1) / dim.stride;
     int64_t end = first >= dim.input ? 0 : std::min(dim.output, (dim.input - 1 - first) / dim.stride + 1);
     for (int64_t o = begin; o < end; ++o) sums[o] += static_cast<WindowSum<T>>(row[first + o * dim.stride]);
   }
 }
 
-// Elements of a window along one dim that lie in the input, or in its padding, too.
+// Number of window elements along one dim that are in the input, or also in its padding.
 int64_t count_along(const WindowDim& dim, int64_t output, bool with_padding) {
   if (!with_padding) return count_of(covered(dim, output));
   int64_t begin = output * dim.stride - dim.padding;
   return std::min(begin + dim.kernel, dim.input + dim.padding) - begin;
 }
 
-// What the sum of a window is divided by.
+// The divisor of a window's sum.
 struct Divisor {
   bool with_padding;
   std::optional<int64_t> fixed;
 };
 
-// Of windows that move, a row of windows at a time.
+// Sliding windows, one row of windows at a time.
 template <typename T>
 void mean_moving_windows(const WindowGeometry& geometry, const Tensor& self, const Tensor& out,
                          const Divisor& divisor) {

@@ -21,7 +21,7 @@ thread_local RandomGenerator* drawn_from = nullptr;
 
 }  // namespace
 
-// With the lock held.
+// The lock must be held.
 void change_random(const RandomState& value) {
   state() = value;
   if (innermost != nullptr) innermost->after_ = value;

@@ -1,4 +1,4 @@
-// The random generator: a counter-based one (Philox 4x32-10), so that results do not depend on the number of threads.
+// The random generator: counter-based (Philox 4x32-10), so that results do not depend on the number of threads.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -7,7 +7,7 @@ namespace md {
 
 struct RandomState {
   uint64_t seed = 0;
-  uint64_t position = 0;  // blocks of four numbers drawn so far
+  uint64_t position = 0;  // number of blocks of four numbers drawn so far
   bool operator==(const RandomState&) const = default;
 };
 
@@ -15,10 +15,10 @@ struct RandomState {
 RandomState random_state();
 void set_random_state(const RandomState& state);
 void manual_seed(uint64_t seed);
-// Reserves `blocks` blocks for the caller and returns the state before.
+// Reserves `blocks` blocks for the caller and returns the previous state.
 RandomState draw_random(uint64_t blocks);
 
-// A stream of numbers apart from the process's own.
+// A stream of random numbers independent of the process-wide one.
 class RandomGenerator {
  public:
   RandomState state() const;
@@ -30,7 +30,7 @@ class RandomGenerator {
   RandomState state_{0x3c5a17e2f40b9d61, 0};
 };
 
-// While one lives, draw_random draws from the generator on this thread.
+// During its lifetime, draw_random() on this thread uses the generator.
 class RandomGeneratorScope {
  public:
   explicit RandomGeneratorScope(RandomGenerator& generator);
@@ -42,14 +42,14 @@ class RandomGeneratorScope {
   RandomGenerator* previous_;
 };
 
-// What this thread draws and seeds while one lives can be taken back. They nest.
+// During its lifetime, draws and seeding on this thread can be rolled back. May be nested.
 class RandomTransaction {
  public:
   RandomTransaction();
   ~RandomTransaction();
   RandomTransaction(const RandomTransaction&) = delete;
   RandomTransaction& operator=(const RandomTransaction&) = delete;
-  // Unless another thread has drawn since: its numbers would come twice.
+  // Does nothing if another thread has drawn since: its numbers would be repeated.
   void roll_back();
 
  private:

@@ -1,4 +1,4 @@
-// rand, randn, randint, randperm. Each block of the generator makes two elements, each from 64 bits.
+// rand, randn, randint, randperm. Each block of the generator yields two elements, each from 64 bits.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -21,7 +21,7 @@ namespace {
 
 uint64_t word_of(uint32_t low, uint32_t high) { return (uint64_t{high} << 32) | low; }
 
-// In [0, count): the word's share of the range, even to 64 bits.
+// In [0, count): the word's share of the range, exact to 64 bits.
 uint64_t below(uint64_t count, uint64_t word) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(word) * count) >> 64);
 }
@@ -34,8 +34,8 @@ struct Words {
   uint64_t pair(int number, int64_t block) const { return word_of((*this)(number, block), (*this)(number + 1, block)); }
 };
 
-// fill(words, values) makes two values of each block. Blocks are taken in parts of fixed length, so that what comes out
-// does not depend on the number of threads.
+// fill(words, values) computes two values per block. Blocks are processed in chunks of fixed length, so results do not
+// depend on the number of threads.
 template <typename T, typename Fill>
 void generate(const Tensor& out, const Fill& fill) {
   constexpr int64_t kBlocks = 256;
@@ -56,7 +56,7 @@ void generate(const Tensor& out, const Fill& fill) {
   });
 }
 
-// In [0, 1), with as many bits as the dtype's significand has, so that rounding never gives 1.
+// In [0, 1), with as many bits as the dtype's significand, so that rounding never yields 1.
 template <typename T>
 void uniform(const Tensor& out) {
   int bits = row(out->dtype()).digits;
@@ -77,8 +77,8 @@ void apply(Pointwise function, T* values, int64_t n) {
   pointwise_loop(static_cast<int>(function), dtype_of<T>())(src, values, n, nullptr);
 }
 
-// Box and Muller: of a block the first half is the radius, the second the angle. float32 takes 32 bits of each, which
-// reach up to 6.7 standard deviations, and float64 takes 53.
+// Box-Muller: the first half of a block is the radius, the second the angle. float32 uses 32 bits of each, which reach
+// up to 6.7 standard deviations, and float64 uses 53.
 template <typename T>
 void normal(const Tensor& out) {
   constexpr int kBits = std::is_same_v<T, double> ? 53 : 32;
@@ -131,7 +131,7 @@ void randint_kernel(const OpCall& call, std::span<Tensor> outs) {
   });
 }
 
-// Fisher and Yates.
+// Fisher-Yates shuffle.
 void randperm_kernel(const OpCall&, std::span<Tensor> outs) {
   int64_t n = outs[0]->numel();
   std::vector<int64_t> order(static_cast<size_t>(n));

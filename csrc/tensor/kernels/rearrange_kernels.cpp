@@ -14,7 +14,7 @@
 namespace md {
 namespace {
 
-// Copies the parts of one dim that order[i] names to position i.
+// Copies position order[i] of the dim to position i.
 void take_dim(const Tensor& src, int dim, const std::vector<int64_t>& order, const Tensor& out) {
   for (size_t i = 0; i < order.size(); ++i) {
     copy_elements(part_of(src, dim, order[i], 1), part_of(out, dim, static_cast<int64_t>(i), 1));
@@ -33,7 +33,7 @@ Tensor flattened(const Tensor& contiguous) {
   return Tensor::view(contiguous, spec, contiguous->offset());
 }
 
-// NaN counts as the largest; equal elements keep their order.
+// NaN counts as the largest; the order of equal elements is stable.
 template <typename T>
 bool comes_before(T a, T b, bool descending) {
   auto x = comparable(a), y = comparable(b);
@@ -42,7 +42,7 @@ bool comes_before(T a, T b, bool descending) {
   return descending ? x > y : x < y;
 }
 
-// Lines of a contiguous copy with the sorted dim last; `kept` of each line go out.
+// Slices of a contiguous copy with the sorted dim last; outputs the first `kept` of each.
 template <typename T>
 void sort_lines(const Tensor& lines, int64_t length, int64_t kept, bool descending, T* values, int64_t* indices) {
   int64_t count = length == 0 ? 0 : lines->numel() / length;
@@ -130,7 +130,7 @@ void roll_kernel(const OpCall& call, std::span<Tensor> outs) {
   copy_elements(current, out);
 }
 
-// Seen as [repeats, size] pairs, the result is a copy of self expanded.
+// Viewed as [repeats, size] pairs, the result is a copy of self expanded.
 void repeat_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& self = tensor_arg(call, 0);
   const Tensor& out = outs[0];

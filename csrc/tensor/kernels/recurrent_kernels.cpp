@@ -1,4 +1,4 @@
-// Recurrent layers: for each step one matrix product with the state, then the gates.
+// Recurrent layers: per time step one matrix product with the state, then the gates.
 #include <algorithm>
 
 #include "tensor/gemm/gemm.h"
@@ -12,8 +12,8 @@
 namespace md {
 namespace {
 
-// Rows of one step's gates and of the state, [gates * width] and [width]. x is what the input gives, h what the state
-// gives with its bias; both may be written to.
+// Rows of one step's gates and of the state, [gates * width] and [width]. x is the input's part, h the state's part
+// including its bias; both may be overwritten.
 template <typename T>
 struct Row {
   T* x;
@@ -23,7 +23,7 @@ struct Row {
   int64_t width;
 };
 
-// The vector code of a pointwise function, in place.
+// The vectorised pointwise function, in place.
 template <typename T>
 void apply(Pointwise function, T* values, int64_t n) {
   const void* src[] = {values};
@@ -153,7 +153,7 @@ void recurrent_layer_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const std::string& kind = arg_as<std::string>(call, kKind);
   Dim gates = gate_count(kind);
   if (same(gates, Dim(0))) raise_op(ErrorKind::Value, call.row.name, "unknown kind '", kind, "'");
-  // width: of a gate, and of the cell. The state has it, too, unless it is projected.
+  // width: of a gate, and of the cell. Also of the state, unless that is projected.
   bool fits = projected.rank() == 3 && hidden.rank() == 2 && weight.rank() == 2;
   Dim width = fits ? hidden.sizes[1] : Dim(0);
   if (fits && !arg_is_none(call, kProjection)) {

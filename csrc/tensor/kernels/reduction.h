@@ -1,4 +1,4 @@
-// Reductions over any layout: an input split into kept and reduced dims.
+// Reductions over any layout: splits the input's dims into kept and reduced ones.
 #pragma once
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace md {
 
-// Rows that are added up one after another; more of them in parts.
+// Rows added up sequentially; more are added in parts.
 inline constexpr int64_t kMostRowsInOneSum = 64;
 
 class ReductionSpace {
@@ -16,12 +16,12 @@ class ReductionSpace {
 
   const Tensor& input() const { return *input_; }
   int64_t results() const { return results_; }       // elements of the output, in row-major order of the kept dims
-  int64_t length() const { return inner_.count(); }  // elements that make one result, in row-major order
+  int64_t length() const { return inner_.count(); }  // elements per result, in row-major order
   const char* result_data(int64_t result) const;     // the first of them
   const ElementWalk& inner() const { return inner_; }
 
-  // Where the innermost kept dim is the one whose elements lie side by side: its size and the same for the rest, else
-  // 0.
+  // The size of the innermost kept dim if it is contiguous and its remaining layout is
+  // the same for each result, else 0.
   int64_t columns() const { return columns_; }
 
  private:

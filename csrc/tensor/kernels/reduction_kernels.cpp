@@ -1,4 +1,4 @@
-// sum, mean, prod, amax, amin, any, all: folds with one pointwise function.
+// sum, mean, prod, amax, amin, any, all: reductions by one pointwise function.
 #include <cstring>
 #include <type_traits>
 
@@ -15,8 +15,8 @@ namespace md {
 namespace {
 
 constexpr int64_t kTile = ElementWalk::kTile;
-constexpr int64_t kPart = 1 << 15;  // elements that one thread folds at a time when there is a single result
-// Rows, or totals of rows, that one total takes: bounds the rounding error of column sums.
+constexpr int64_t kPart = 1 << 15;  // elements reduced by one thread at a time if there is a single result
+// Number of rows, or partial totals of rows, per total: bounds the rounding error of column sums.
 constexpr int64_t kSumRows = kMostRowsInOneSum;
 
 struct Fold {
@@ -57,7 +57,7 @@ void fold_bools(Pointwise function, const bool* src, int64_t n, bool* total) {
 
 void fold_run(Pointwise function, DType dtype, const void* src, int64_t n, void* total);
 
-// The vector code that folds elements of `from` into a total of dtype `into`, null where there is none.
+// The vectorised loop that reduces elements of `from` into a total of dtype `into`; null if there is none.
 FoldLoop fold_loop(Pointwise function, DType from, DType into) {
   bool is_whole = !is_floating(from);
   if (into != (is_whole ? DType::int64 : from)) return nullptr;
@@ -66,7 +66,7 @@ FoldLoop fold_loop(Pointwise function, DType from, DType into) {
   return function == Pointwise::mul ? table.product[static_cast<int>(from)] : nullptr;
 }
 
-// Vector code where there is some; false: none.
+// Uses vectorised code; returns false if there is none.
 bool fold_fast(Pointwise function, DType dtype, const void* src, int64_t n, void* total) {
   if (n <= 1) return false;
   if (FoldLoop loop = fold_loop(function, dtype, dtype)) {
@@ -136,7 +136,7 @@ class Folder {
     for (int64_t i = 0; i < out_->numel(); ++i) store(value, i, 1);
   }
 
-  // Divides where the fold is a mean, then converts to the result.
+  // Divides if it is a mean, then converts to the result dtype.
   void store(void* totals, int64_t result, int64_t n) const {
     if (fold_.divisor != 1) {
       alignas(8) char divisor[8];
@@ -147,7 +147,7 @@ class Folder {
     convert_out_(totals, out_.data<char>() + static_cast<size_t>(result) * item_size(out_->dtype()), n);
   }
 
-  // total starts as the identity, or for max and min as the first element.
+  // Initialises total with the identity, or for max and min with the first element.
   void start(const void* first, void* total) const {
     if (is_extreme()) {
       convert_in_(first, total, 1);
@@ -156,7 +156,7 @@ class Folder {
     }
   }
 
-  // Long ranges in halves, which bounds the rounding error of the total.
+  // Recursive halving bounds the rounding error of the total.
   void fold_range(const char* data, int64_t begin, int64_t end, void* total) const {
     if (end - begin <= kPart) return fold_part(data, begin, end, total);
     int64_t middle = begin + (end - begin + 2 * kPart - 1) / (2 * kPart) * kPart;
@@ -200,7 +200,7 @@ class Folder {
     store(total, result, 1);
   }
 
-  // Parts of fixed length, so that the result does not depend on the number of threads.
+  // Chunks of fixed length, so that the result does not depend on the number of threads.
   void fold_parts() const {
     int64_t parts = (space_.length() + kPart - 1) / kPart;
     std::vector<char> totals(static_cast<size_t>(parts) * 8);
@@ -218,7 +218,7 @@ class Folder {
     store(total, 0, 1);
   }
 
-  // Results that lie side by side: whole rows are folded into a row of totals.
+  // Adjacent results: whole rows are reduced into a row of totals.
   void fold_columns(int64_t first_result) const {
     for (int64_t at = 0; at < space_.columns(); at += kTile) {
       fold_column_tile(first_result + at, std::min(kTile, space_.columns() - at));
@@ -236,7 +236,7 @@ class Folder {
     store(totals.bytes, result, n);
   }
 
-  // Long runs of rows are folded in parts, and these in turn, so that no total takes more than kSumRows others.
+  // Reduces many rows in parts, and these recursively, so that no total is a sum of more than kSumRows others.
   void fold_rows(const char* data, int64_t begin, int64_t end, int64_t n, Row& into) const {
     if (end - begin <= kSumRows) return fold_few_rows(data, begin, end, n, into);
     int64_t part = kSumRows;
@@ -289,7 +289,7 @@ void fold(const OpCall& call, const Fold& fold, const Tensor& out, bool is_mean 
 }  // namespace
 
 void sum_kernel(const OpCall& call, std::span<Tensor> outs) {
-  // As bools, true plus true is true.
+  // For bools, true plus true is true.
   if (outs[0]->dtype() == DType::bool_) {
     return fold(call, {Pointwise::maximum, DType::bool_, Scalar(false)}, outs[0]);
   }

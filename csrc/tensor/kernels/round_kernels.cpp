@@ -11,7 +11,7 @@
 namespace md {
 namespace {
 
-// As torch: by the power for decimals below 0 first, so that the factor is a whole number.
+// As torch: for negative decimals first by the power, so that the factor is an integer.
 template <typename T>
 void round_all(const Tensor& self, int64_t decimals, const Tensor& out) {
   using Compute = decltype(comparable(T()));

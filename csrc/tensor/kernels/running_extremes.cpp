@@ -1,4 +1,4 @@
-// cummax, cummin: the extreme so far along a dim, and where it was found last.
+// cummax, cummin: the running extreme along a dim, and the index where it last occurred.
 #include <type_traits>
 
 #include "tensor/kernels/lines.h"
@@ -9,7 +9,7 @@
 namespace md {
 namespace {
 
-// Whether `value` takes the place of the best so far: equal ones do, and a NaN whatever came before.
+// Whether `value` replaces the best so far: equal ones do, and NaN always does.
 template <typename T, typename Better>
 bool replaces(T value, T best, const Better& better) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -19,7 +19,7 @@ bool replaces(T value, T best, const Better& better) {
   return better(value, best);
 }
 
-// The best element so far, and the places of the next one and of the best.
+// The best element so far, the index of the next element, and that of the best.
 template <typename T>
 struct Best {
   T value = 0;
@@ -43,7 +43,7 @@ void run(const Tensor& self, int dim, std::span<Tensor> outs, const Better& bett
       values[i] = best.value;
     }
   });
-  // A double holds every index.
+  // A double represents every index exactly.
   scan_lines<T>(self, outs[1], dim, 2.0, Best<T>(), [&](T* values, int64_t n, Best<T>& best) {
     for (int64_t i = 0; i < n; ++i) {
       take(best, values[i], better);

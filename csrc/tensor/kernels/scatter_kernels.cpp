@@ -56,8 +56,9 @@ void for_each_scattered(const OpCall& call, const Tensor& out, const Tensor* src
 
 constexpr int64_t kPartialSums = 4;
 
-// Sums of a stretch of the values by index. Several tables in turn, so that an addition seldom waits for the one before.
-// False: an index is out of range. A branch that is never taken costs less than looking at all indices before.
+// Sums of a range of the values by index. Alternates between several tables, so that an addition rarely
+// depends on the preceding one. Returns false if an index is out of range: a branch that is never taken costs
+// less than checking all indices first.
 template <typename T>
 bool add_by_index(const int64_t* index, const T* values, int64_t n, int64_t places, T* tables) {
   auto add = [&](int64_t i, T* table) {
@@ -76,8 +77,8 @@ bool add_by_index(const int64_t* index, const T* values, int64_t n, int64_t plac
   return true;
 }
 
-// Many values into few places: stretches of fixed length have tables of their own, so that the sums do not depend on
-// the number of threads. What they add up to is written once all indices are seen.
+// Many values for few targets: chunks of fixed length have tables of their own, so that the sums do not depend on the
+// number of threads. Totals are written once all indices are checked.
 template <typename T>
 class TablesOfSums {
  public:
@@ -87,7 +88,7 @@ class TablesOfSums {
         stretches_((n + kLongest - 1) / kLongest),
         memory_(Storage::allocate(static_cast<size_t>(stretches_ * kPartialSums * places) * sizeof(T))) {}
 
-  // False: an index is out of range.
+  // Returns false if an index is out of range.
   bool add(const int64_t* index, const T* values) {
     std::atomic<bool> fits = true;
     parallel_for(stretches_, 0.5 * static_cast<double>(kLongest), [&](int64_t begin, int64_t end) {
@@ -115,7 +116,7 @@ class TablesOfSums {
   StoragePtr memory_;
 };
 
-// Of floats in one dimension; false: nothing was done.
+// Floats in one dimension; returns false, without effect, otherwise.
 bool add_along_one_dim(const OpCall& call, const Tensor& out) {
   const Tensor& src = tensor_arg(call, 3);
   Tensor index = tensor_arg(call, 2);

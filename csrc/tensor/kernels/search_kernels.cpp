@@ -1,4 +1,4 @@
-// Where elements are: argmax, argmin, max and min along a dim, and places among sorted ones.
+// Searches for elements: argmax, argmin, max and min along a dim, and positions in sorted sequences.
 #include <algorithm>
 #include <cstring>
 
@@ -15,7 +15,7 @@
 namespace md {
 namespace {
 
-// The first of the best elements; the first NaN beats everything.
+// The first of the best elements; the first NaN wins.
 template <typename T>
 int64_t find_best(const ReductionSpace& space, const char* data, bool largest) {
   alignas(64) char gathered[ElementWalk::kTileBytes];
@@ -40,7 +40,7 @@ int64_t find_best(const ReductionSpace& space, const char* data, bool largest) {
   return best_index;
 }
 
-// A contiguous run: the best value of each block by vector code, then where it is in the best block.
+// A contiguous run: the best value of each block with vectorised code, then its index in the best block.
 template <typename T>
 int64_t find_in_run(const ReductionSpace& space, const char* data, bool largest) {
   constexpr int64_t kBlock = 4096;
@@ -88,7 +88,7 @@ void search(const OpCall& call, bool largest, const Tensor* values, const Tensor
   });
 }
 
-// NaN goes to the end.
+// NaN sorts last.
 template <typename T>
 int64_t place_among(const T* sorted, int64_t n, T value, bool right) {
   auto wanted = comparable(value);

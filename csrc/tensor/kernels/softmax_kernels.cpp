@@ -1,4 +1,4 @@
-// Ops on whole lines: softmax, log_softmax, layer_norm, cumsum, cumprod.
+// Ops on whole slices: softmax, log_softmax, layer_norm, cumsum, cumprod.
 #include <cmath>
 
 #include "tensor/kernels/lines.h"
@@ -37,7 +37,7 @@ void in_computing_type(DType dtype, const Run& run) {
   }
 }
 
-// Calls run(src, dst, n) for lines that lie one after another in the type that they are computed in. False: they do not.
+// Calls run(src, dst, n) for slices that are contiguous and already in the compute dtype; returns false otherwise.
 template <typename T, typename Run>
 bool for_plain_rows(const Tensor& self, const Tensor& out, int dim, double ns_per_item, const Run& run) {
   bool in_rows = self->rank() > 0 && dim == self->rank() - 1 && self->is_contiguous() &&
@@ -63,13 +63,13 @@ void softmax(const OpCall& call, const Tensor& out, bool logarithm) {
   });
 }
 
-// The normalised dims as one line, which is what a contiguous copy allows.
+// Flattens the normalised dims, given a contiguous copy.
 Tensor as_lines(const Tensor& tensor, int64_t length) {
   int64_t rows = length == 0 ? 0 : tensor->numel() / length;
   return Tensor::view(tensor, TensorSpec::contiguous(tensor->dtype(), {rows, length}), tensor->offset());
 }
 
-// Each element becomes the fold of all up to it, which starts as `neutral`; integers wrap around.
+// Prefix reduction starting from `neutral`; integers wrap around.
 template <typename Combine>
 void accumulate(const OpCall& call, const Tensor& out, int neutral, const Combine& combine) {
   const Tensor& self = tensor_arg(call, 0);
@@ -85,7 +85,7 @@ void accumulate(const OpCall& call, const Tensor& out, int neutral, const Combin
     return;
   }
   in_computing_type(out->dtype(), [&]<typename T>(T) {
-    // In double: float32 would lose a bit with each doubling.
+    // In double: float32 would lose a bit with each doubling of the length.
     scan_lines<T>(self, out, dim, 1.0, double(neutral), [&](T* values, int64_t n, double& total) {
       for (int64_t i = 0; i < n; ++i) {
         total = combine(total, static_cast<double>(values[i]));
@@ -95,7 +95,7 @@ void accumulate(const OpCall& call, const Tensor& out, int neutral, const Combin
   });
 }
 
-// A piece of a running sum; `before` is the sum of the pieces before it.
+// A chunk of a running sum; `before` is the sum of the preceding chunks.
 template <typename T>
 void running_sum(const FloatLoops<T>& run, T* values, int64_t n, double& before) {
   double total = before + run.exact_sum(values, n);

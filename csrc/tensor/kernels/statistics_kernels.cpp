@@ -1,4 +1,4 @@
-// var and std: a pass for the mean, and one for the squares of what differs from it.
+// var and std: one pass for the mean, and one for the squared deviations.
 #include <cmath>
 #include <limits>
 
@@ -14,7 +14,7 @@
 namespace md {
 namespace {
 
-// Adds up part(values, n) over the tiles of one result's elements.
+// The sum of part(values, n) over the tiles of one result's elements.
 template <typename T, typename Part>
 double sum_of(const ReductionSpace& space, ConvertLoop load, bool converts, const char* data, const Part& part) {
   alignas(64) char gathered[ElementWalk::kTileBytes];

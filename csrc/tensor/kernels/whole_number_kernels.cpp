@@ -1,4 +1,4 @@
-// Arithmetic of Python's whole numbers that were taken out of tensors. Python's have any size: what does not fit fails.
+// Arithmetic on Python ints read from tensors. Python's ints are unbounded: overflow is an error.
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
 #include "tensor/ops/shape_rules.h"

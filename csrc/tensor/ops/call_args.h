@@ -1,4 +1,4 @@
-// Typed access to the arguments of an OpCall. A wrong type is a bug of the front end: InternalError.
+// Typed access to the arguments of an OpCall. A wrong type is a bug in the front end: InternalError.
 #pragma once
 #include <optional>
 

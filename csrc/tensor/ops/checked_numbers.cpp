@@ -11,12 +11,12 @@
 namespace md {
 namespace {
 
-// What floating dtypes ask of a number, beside the integers, which must hold it.
+// How numbers are checked for floating dtypes; integer dtypes must always hold them.
 enum class Floats : uint8_t {
-  Own,      // that the dtype holds it
-  Compute,  // that the dtype in which the loop computes does
-  Single,   // that float32 does, of float32 itself; for the half types it is infinite
-  Halves,   // that the half types do, of those alone
+  Own,      // the dtype must hold it
+  Compute,  // the dtype in which the loop computes must hold it
+  Single,   // float32 must hold it, for float32 itself; for the half types it becomes infinite
+  Halves,   // the half types must hold it, other floats accept any
 };
 
 struct CheckedRow {
@@ -65,7 +65,7 @@ void raise_does_not_fit(const std::string& op, DType dtype) {
   std::string_view name = row(dtype).type_name;
   if (name.starts_with("::md::")) name.remove_prefix(6);
   bool own = is_half(dtype);
-  // torch's table of types says int for int32_t alone.
+  // In torch's type names "int" is only int32_t.
   raise_op(ErrorKind::Runtime, op, "value cannot be converted to type ", own ? "c10::" : "",
            dtype == DType::int32 ? std::string_view("int") : name, " without overflow");
 }

@@ -1,4 +1,4 @@
-// Numbers of pointwise calls that torch refuses where the dtype cannot hold them; other operands wrap, as arithmetic does.
+// Numbers in pointwise calls that torch rejects if the dtype cannot hold them; other operands wrap, as arithmetic does.
 #pragma once
 #include <optional>
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace md {
 
-// The dtype that must hold a number as this operand of a loop over `dtype`; nothing: any number is taken.
+// The dtype that must hold a number passed as this operand of a loop over `dtype`; nullopt: any number is accepted.
 std::optional<DType> checked_operand(int pointwise_row, int operand, DType dtype);
 // Whether the row's parameter must fit the dtype.
 bool checks_param(int pointwise_row);
-// Raises RuntimeError for a number of the call that must fit and does not.
+// Raises RuntimeError if a number of the call must fit and does not.
 void check_numbers(const OpCall& call, const PointwiseForm& form, DType dtype);
-// In torch's words.
+// With torch's message.
 [[noreturn]] void raise_does_not_fit(const std::string& op, DType dtype);
 
 }  // namespace md

@@ -1,4 +1,4 @@
-// Which fakes are views of which, and which are written to: what operations on tensors without memory say of memory.
+// Tracks which fakes are views of which, and which are written: aliasing of tensors without memory.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -9,32 +9,32 @@
 
 namespace md {
 
-// One view: the op, its arguments (0 is the place of what is viewed), and which result.
+// One view: the op, its arguments (argument 0 is a placeholder for the base), and the result index.
 struct ViewCall {
   const OpRow* row;
   std::vector<Arg> args;
   int out;
 };
-// Views of views of a tensor, real or recording.
+// Applies a chain of views to a tensor, real or recording.
 Tensor apply_views(const std::vector<ViewCall>& views, Tensor tensor);
 
 class FakeViews {
  public:
-  // What this thread tells of its fakes; null: nobody asks.
+  // The tracker of this thread; null if there is none.
   static FakeViews* current();
 
   void made(const OpCall& call, const std::vector<OutSpec>& specs, const std::vector<Tensor>& outs);
   void written(const Tensor& fake) { written_.push_back(root(fake)); }
 
-  // What the fake is a view of in the end; itself where it is none.
+  // The base that the fake is ultimately a view of; the fake itself if it is none.
   Tensor root(const Tensor& fake) const;
-  // From the root on.
+  // The chain of views from the root.
   std::vector<ViewCall> views(const Tensor& fake) const;
   bool is_written(const Tensor& fake) const;
 
  private:
   struct View {
-    Tensor fake, of;  // kept, so that the address names the fake
+    Tensor fake, of;  // owned, so that the address identifies the fake
     ViewCall call;
   };
   const View* find(const Tensor& fake) const;
@@ -43,7 +43,7 @@ class FakeViews {
   std::vector<Tensor> written_;
 };
 
-// It is told what this thread does with fakes, while the scope lasts.
+// Receives this thread's operations on fakes during its lifetime.
 class FakeViewsScope {
  public:
   explicit FakeViewsScope(FakeViews* views);

@@ -4,7 +4,7 @@
 
 namespace md {
 
-// Whether a floating result requires grad where an operand does and the mode allows it.
+// Whether a floating result requires grad if an operand does and the mode permits it.
 bool passes_gradient(const OpRow& row);
 
 }  // namespace md

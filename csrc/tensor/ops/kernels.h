@@ -1,4 +1,4 @@
-// Kernels of the op table, by the idea that they implement.
+// Kernels of the op table, grouped by topic.
 #pragma once
 #include "tensor/ops/op_row.h"
 

@@ -1,4 +1,4 @@
-// THE op table's row. Static rows come from ops.def; custom ops and allow_in_graph make rows at run time.
+// Row of the op table. Static rows come from ops.def; custom ops and allow_in_graph create rows at run time.
 #pragma once
 #include <span>
 #include <string>
@@ -18,46 +18,46 @@ enum class OpKind : uint8_t {
   Compare,  // broadcast, bool out
   Reduction,
   Matmul,
-  Decomposition,  // of matrices, by a LAPACK from outside
+  Decomposition,  // of matrices, by an external LAPACK
   Softmax,
-  View,      // the result aliases argument 0, the shape rule says how; the kernel copies where it says OutSpec::copies
-  Creation,  // no tensor in
+  View,      // the result aliases argument 0 as the shape rule says; the kernel copies if the rule sets OutSpec::copies
+  Creation,  // no tensor operands
   Cast,
-  Gather,   // cat, stack, index: copies with own loops
-  Write,    // argument 0 with some elements replaced; the kernel may be given argument 0 itself as the result
-  Random,   // changes the generator's state
-  CallOut,  // an opaque function, registered from bindings
+  Gather,   // cat, stack, index: copies with loops of their own
+  Write,    // argument 0 with some elements replaced; the kernel may receive argument 0 itself as the result
+  Random,   // advances the random generator
+  CallOut,  // an opaque function, registered by bindings
 };
 
-// How the front end chooses dtypes before the op runs. Final dtypes are in the graph, casts are nodes.
+// How the front end determines dtypes before the op runs. Graphs have final dtypes; casts are nodes.
 enum class Promotion : uint8_t {
-  None,          // operands as they are
-  Arithmetic,    // common dtype of tensors and wrapped numbers
-  NoBool,        // Arithmetic; a bool among the operands is an error (sub)
-  BoolToInt,     // bool becomes int64, as beside a whole number (square)
+  None,          // operands unchanged
+  Arithmetic,    // common dtype of tensors and Python numbers
+  NoBool,        // Arithmetic; a bool operand is an error (sub)
+  BoolToInt,     // bool becomes int64, as with an integer operand (square)
   TrueDivide,    // Arithmetic, integers become the default float
   FloatUnary,    // integers become the default float
   Compare,       // Arithmetic for the operands, bool result
-  Same,          // all tensor operands must have one dtype (matmul)
-  SameOrFactor,  // Same, but a last operand of rank 0 promotes with the others as in Arithmetic (lerp)
+  Same,          // all tensor operands must have the same dtype (matmul)
+  SameOrFactor,  // Same, but a last operand of rank 0 promotes as in Arithmetic (lerp)
 };
 
-// One result as the shape rule sees it. For a view: strides, and the offset from argument 0's first element.
+// One result of a shape rule. For a view: strides, and the offset from argument 0's first element.
 struct OutSpec {
   TensorSpec spec;
   Dim view_offset = 0;
   bool copies = false;  // a View row whose result cannot alias here (reshape, contiguous, to): the kernel fills it
 };
 
-// args are in schema order, complete, defaults filled in; tensors among them may be fake.
+// args are complete, in schema order, defaults filled in; tensors among them may be fake.
 struct OpCall {
   const OpRow& row;
   std::span<const Arg> args;
 };
 
-// Throws Error with the op's name and the shapes. Written once, over Dim.
+// Throws Error with the op's name and the shapes. Works on Dim, so one rule serves concrete and symbolic sizes.
 using ShapeRule = void (*)(const OpCall& call, std::vector<OutSpec>& outs);
-// outs are allocated as the shape rule says; inputs are real and of the dtypes that the front end chose.
+// outs are allocated as the shape rule says; inputs are real, with the dtypes chosen by the front end.
 using Kernel = void (*)(const OpCall& call, std::span<Tensor> outs);
 
 // An opaque step: custom ops, allow_in_graph calls.
@@ -68,14 +68,14 @@ struct CallOut {
   bool needs_gil = true;
 };
 
-// Where Python sees the op: function minidynamo.f, method Tensor.f, operator slot, minidynamo.nn.functional.f, method
-// Tensor.f_ that writes the result into argument 0.
+// Variants, i.e. where Python sees the op: function minidynamo.f, method Tensor.f, operator slot,
+// minidynamo.nn.functional.f, method Tensor.f_ that writes the result to argument 0.
 enum OpFace : uint8_t { kUnseen = 0, kFunction = 1, kMethod = 2, kOperator = 4, kFunctional = 8, kInPlace = 16 };
 
-// What the op depends on. kEagerOnly: what it gives depends on data or storage, so that no graph holds it. kChecksElements: its
-// kernel fails for some elements of its tensors (an index outside; integers where it is pointwise). kChecksNumber: for some values
-// of its number. kNeedsTensor: of operands that may be numbers one is a tensor. kIsArgument: a result of as many dims that is no
-// copy is argument 0 itself. kCutsGradient: the result requires no grad whatever its operands do.
+// Traits. kEagerOnly: its result depends on data or storage, so no graph contains it. kChecksElements: its kernel fails
+// for some elements of its tensors (index out of range; integers if it is pointwise). kChecksNumber: for some values of
+// its number. kNeedsTensor: at least one of the operands that may be numbers is a tensor. kIsArgument: a result with as
+// many dims that is not a copy is argument 0 itself. kCutsGradient: the result never requires grad.
 enum OpTrait : uint8_t {
   kPlain = 0,
   kEagerOnly = 1,
@@ -86,10 +86,10 @@ enum OpTrait : uint8_t {
   kCutsGradient = 32,
 };
 
-// What passes and fusion may take the op for; they never look at its name.
+// The role of an op for passes and fusion, which never look at its name.
 enum class OpRole : uint8_t {
   None,
-  Sum,  // of dims, argument 1; so are the next ones
+  Sum,  // over dims, argument 1; also the next ones
   Mean,
   Largest,
   Smallest,
@@ -106,7 +106,7 @@ enum class OpRole : uint8_t {
   Softmax,      // self, dim, dtype
   Permutation,  // a view with the dims in another order
   Select,       // a view: self, dim, index
-  Conversion,   // a copy where the dtype is another one
+  Conversion,   // a copy if the dtype differs
 };
 
 struct OpTraits {
@@ -127,16 +127,16 @@ struct OpRow {
   uint8_t faces;  // OpFace bits
   OpTraits traits = kPlain;
   ShapeRule shape_rule;
-  Kernel kernel;       // null for call-outs and for views that always alias
+  Kernel kernel;       // null for host calls and for views that always alias
   int pointwise = -1;  // row of tensor/simd/pointwise.def, -1 if none
   std::string doc;
   CallOut call_out = {};
   bool has(OpTrait trait) const { return (traits.bits & trait) != 0; }
   OpRole role() const { return traits.role; }
   bool is_pure() const { return kind != OpKind::Random && kind != OpKind::CallOut; }
-  // minidynamo.f(..., generator=g) draws from g.
+  // Whether minidynamo.f(..., generator=g) draws from g.
   bool takes_generator() const { return kind == OpKind::Random && (faces & kFunction); }
-  // minidynamo.f(..., out=t) writes the result into t.
+  // Whether minidynamo.f(..., out=t) writes the result to t.
   bool takes_out() const { return (faces & kFunction) && kind != OpKind::View && !returns_list(); }
   bool returns_list() const { return !schema.returns.empty() && schema.returns[0] == ParamType::TensorList; }
   // Whether a result of this many dims, not a copy, is argument 0 itself.
@@ -145,19 +145,20 @@ struct OpRow {
   }
 };
 
-// All rows, static first. Pointers stay valid for the life of the process.
+// All rows, static ones first. Pointers stay valid for the life of the process.
 std::span<const OpRow* const> op_rows();
-const OpRow* find_op(std::string_view name);  // nullptr: none
-// Rows of one Python name, in the order in which they are tried: "max", "max.dim". A name without dots has them all.
+const OpRow* find_op(std::string_view name);  // nullptr if there is none
+// The rows of one Python name, in the order in which they are tried: "max", "max.dim". The
+// name without a dot has them all.
 std::string_view python_name(const OpRow& row);  // "max" of "max.dim"
 std::vector<const OpRow*> op_overloads(std::string_view python_name);
 const OpRow* add_op_row(OpRow row);  // run-time rows; an older row of the same name is shadowed, not freed
 
-// Shape rule and kernel on real tensors, shape rule alone when any tensor is fake, the recorder when any is recording.
-// args complete as in OpCall, dtypes already final.
+// Runs shape rule and kernel on real tensors, only the shape rule if any tensor is fake, the recorder if any is
+// recording. args: complete as in OpCall, dtypes final.
 std::vector<Tensor> run_op(const OpRow& row, std::span<const Arg> args);
 
-// Appends the defaults of trailing parameters left out.
+// Appends the defaults of omitted trailing parameters.
 void fill_defaults(const OpRow& row, std::vector<Arg>& args);
 
 // Receives ops on recording tensors.

@@ -29,7 +29,7 @@ OpRow make_row(const char* schema, OpKind kind, Promotion promotion, int faces, 
   return row;
 }
 
-// Rows are never freed, nor are the lists that op_rows() has given out.
+// Rows are never freed, nor are lists returned by op_rows().
 class OpTable {
  public:
   OpTable() {
@@ -78,7 +78,7 @@ OpTable& table() {
   return *instance;
 }
 
-// What the tensors among the arguments are.
+// Which kinds of tensors are among the arguments.
 struct Found {
   TensorKind kind = TensorKind::Real;
   Recorder* recorder = nullptr;
@@ -102,7 +102,7 @@ Found find_kinds(std::span<const Arg> args) {
   return found;
 }
 
-// Shape rules append to one vector per thread, taken while in use because kernels may call ops.
+// Shape rules append to one vector per thread, moved out while in use because kernels may call ops.
 class OutSpecs {
  public:
   OutSpecs() : specs_(std::move(spare())) { specs_.clear(); }

@@ -16,7 +16,7 @@ bool is_number(const Arg& arg, double value) {
   return scalar != nullptr && scalar->as_double() == value;
 }
 
-// Forms that depend on an argument's value. Each row: when it is the op's row, and how it changes the form.
+// Forms that depend on an argument's value. Each row: when it applies, and how it changes the form.
 struct Refinement {
   Pointwise row;
   void (*refine)(const OpRow& op, std::span<const Arg> args, PointwiseForm& form);
@@ -25,11 +25,10 @@ struct Refinement {
 DTypeCategory category_of(const Arg& arg) {
   if (const Scalar* scalar = std::get_if<Scalar>(&arg)) return scalar->category();
   const Tensor& tensor = std::get<Tensor>(arg);
-  return tensor.defined() ? row(tensor->dtype()).category
-                          : DTypeCategory::Floating;  // not defined: a number of the run
+  return tensor.defined() ? row(tensor->dtype()).category : DTypeCategory::Floating;  // undefined: a run-time number
 }
 
-// Of the kind of the result at most.
+// alpha may not be of a higher kind than the result.
 void check_alpha(const OpRow& op, std::span<const Arg> args, const PointwiseForm& form) {
   const Scalar* alpha = std::get_if<Scalar>(&args[static_cast<size_t>(form.param)]);
   if (alpha == nullptr || alpha->kind() == Scalar::Kind::Int) return;
@@ -98,7 +97,8 @@ bool is_bool_tensor(const Arg& arg) {
   return tensor != nullptr && tensor->defined() && (*tensor)->dtype() == DType::bool_;
 }
 
-// Small powers are products. Bools have a power for a number as the exponent alone, as in torch. x ** -1 of integers must fail: only floats have a reciprocal.
+// Small powers are products. Bools have a power only if the exponent is a number, as in torch. x ** -1 of integers must
+// fail: only floats have a reciprocal.
 void refine_pow(const OpRow& op, std::span<const Arg> args, PointwiseForm& form) {
   struct Power {
     double exponent;
@@ -111,10 +111,10 @@ void refine_pow(const OpRow& op, std::span<const Arg> args, PointwiseForm& form)
                                {-1, Pointwise::reciprocal}};
   if (is_bool_tensor(args[1])) raise_op(ErrorKind::NotImplemented, op.name, "not implemented for 'bool'");
   const Tensor* base = std::get_if<Tensor>(&args[0]);
-  if (base == nullptr || !base->defined()) return;  // not defined: a number of the run
+  if (base == nullptr || !base->defined()) return;  // undefined: a run-time number
   for (const Power& power : kPowers) {
     if (!is_number(args[1], power.exponent)) continue;
-    // The root of -inf is NaN, its power inf: torch has the root for all but float16.
+    // sqrt(-inf) is NaN, its power inf: torch uses sqrt except for float16.
     if (power.exponent == -1 && !is_floating((*base)->dtype())) continue;
     if (power.exponent < 1 && (*base)->dtype() == DType::float16) continue;
     form.row = number(power.row);

@@ -1,4 +1,4 @@
-// How a call of an op becomes a pointwise row, its operands and its parameter.
+// Maps a call of an op to a pointwise row, its operands and its parameter.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -7,18 +7,18 @@
 
 namespace md {
 
-// How an op's arguments become a pointwise call. Looks only at which arguments are None, at strings, and at Scalars where a number
-// selects a cheaper row (alpha=1, exponent 2): pass an undefined Tensor for anything not known yet, also a run-time number.
+// Depends only on which arguments are None, on strings, and on Scalars where a number selects a cheaper row (alpha=1,
+// exponent 2): pass an undefined Tensor for anything unknown, including run-time numbers.
 struct PointwiseForm {
   int row = -1;           // of pointwise.def
   int operands[3] = {};   // argument indices
   int operand_count = 0;  // = the row's arity
-  int param = -1;         // argument index of the row's parameter, -1: none
+  int param = -1;         // argument index of the row's parameter, -1 if there is none
 };
-// op.pointwise >= 0. Throws Error(Runtime) for an unknown rounding_mode or approximate.
+// Requires op.pointwise >= 0. Throws Error(Runtime) for an unknown rounding_mode or approximate.
 PointwiseForm pointwise_form(const OpRow& op, std::span<const Arg> args);
 
-// Raises RuntimeError "ZeroDivisionError" when one of the n integers is zero.
+// Raises RuntimeError "ZeroDivisionError" if one of the n integers is zero.
 void check_divisor(const OpRow& op, DType dtype, const void* divisor, int64_t n);
 
 }  // namespace md

@@ -9,9 +9,9 @@
 
 namespace md {
 
-// Written: Tensor, Tensor[], Scalar, Number (Tensor or Scalar), int, int[], int[*] (f(1, 2) means f((1, 2))), float,
-// bool, dtype, str, device, memory_format, any;
-// "?" after a type allows None, "Tensor(a!)" is written to, "*" starts the keyword-only parameters.
+// Syntax: Tensor, Tensor[], Scalar, Number (Tensor or Scalar), int, int[], int[*] (f(1, 2) means f((1, 2))), float,
+// bool, dtype, str, device, memory_format, any; "?" after a type allows None, "Tensor(a!)" is written to, "*"
+// starts the keyword-only parameters.
 enum class ParamType : uint8_t {
   Tensor,
   TensorList,
@@ -35,8 +35,8 @@ struct Param {
   bool keyword_only = false;
   bool variadic_ints = false;
   bool mutated = false;
-  // What it gets takes part in type promotion: tensors, except masks and indices, and numbers where a tensor could be
-  // (not alpha, dim, eps).
+  // Whether its argument takes part in type promotion: tensors, except masks and indices, and numbers in place of
+  // tensors (not alpha, dim, eps).
   bool promotes = false;
   std::optional<Arg> default_value;
 };
@@ -45,14 +45,14 @@ struct Schema {
   std::string name;
   std::vector<Param> params;
   std::vector<ParamType> returns;         // Tensor or TensorList (split, unbind: as many as the shape rule says)
-  std::vector<std::string> return_names;  // as many as returns, empty where "(Tensor values, ...)" gives none
+  std::vector<std::string> return_names;  // one per return, empty unless the schema names them: "(Tensor values, ...)"
   std::string text;
 
   int positional_count() const;
   int find(std::string_view param) const;  // -1: no such parameter
 };
 
-// Throws Error(Value) with the place of the first wrong character.
+// Throws Error(Value) with the position of the first invalid character.
 Schema parse_schema(std::string_view text);
 
 }  // namespace md

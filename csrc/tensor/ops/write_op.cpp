@@ -37,13 +37,13 @@ std::string list(const DimVec& dims) {
   return text + "]";
 }
 
-// Elements that share memory may all be given the same.
+// Elements that share memory may all be assigned the same value.
 bool writes_one_value(const OpRow& row) {
   static const OpRow *const fill = find_op("fill"), *const zero = find_op("zero");
   return &row == fill || &row == zero;
 }
 
-// A kernel may write over what it reads only where it reads each element before it writes there.
+// A kernel may overwrite its operands only if it reads each element before writing there.
 bool may_write_directly(const OpRow& row, std::span<const Arg> args, const Tensor& target) {
   if (row.kernel == nullptr || row.kind == OpKind::View) return false;
   bool elementwise = row.pointwise >= 0;

@@ -15,11 +15,11 @@
 namespace md {
 namespace {
 
-constexpr int64_t kPieces = 4;  // that a share is taken in: what a late thread leaves to others
-constexpr int kSpins = 1000;    // some 40 us: the next op often comes sooner, and waking a thread costs several
+constexpr int64_t kPieces = 4;  // number of pieces per share: a late thread leaves its pieces to others
+constexpr int kSpins = 1000;    // about 40 us: the next op often comes sooner, and waking a thread costs several
 std::atomic<ThreadPool*> pool = nullptr;
 
-// Signals are for the threads of the program.
+// Signals are handled by the program's threads.
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -44,7 +44,7 @@ struct ThreadPool::Job {
   void* context;
   std::span<Share> shares;
   int64_t piece = 1;
-  std::atomic<int> seats = 1;  // the next one; the caller has number 0
+  std::atomic<int> seats = 1;  // the next participant number; the caller has number 0
   std::mutex failure_mutex;
   std::exception_ptr failure = nullptr;
 };
@@ -60,7 +60,7 @@ ThreadPool& ThreadPool::instance() {
   return *known;
 }
 
-// Its threads do not exist there, and what another thread was doing with it at the fork is never finished.
+// In a forked child the pool's threads do not exist, and its state at the fork may be inconsistent.
 void ThreadPool::start_anew_in_child() { pool.store(nullptr); }
 
 void ThreadPool::run(int threads, int64_t count, RangeFunction function, void* context) {
@@ -82,7 +82,7 @@ void ThreadPool::run(int threads, int64_t count, RangeFunction function, void* c
 
 void ThreadPool::divide(Job& job, int threads, int64_t count) {
   if (shares_.size() < static_cast<size_t>(threads)) shares_ = std::vector<Share>(static_cast<size_t>(threads));
-  // Pieces of 64 items and more do not share cache lines at their borders.
+  // Pieces of at least 64 items do not share cache lines at their borders.
   int64_t piece = (count + threads * kPieces - 1) / (threads * kPieces);
   if (piece >= 64) piece = (piece + 63) / 64 * 64;
   int64_t pieces = (count + piece - 1) / piece;
@@ -106,13 +106,13 @@ void ThreadPool::hire(int workers) {
       worker.detach();
       clear_of_ = -1;
     } catch (const std::system_error&) {
-      return;  // the system has no more: those that there are do the work
+      return;  // thread limit reached: continue with the existing ones
     }
   }
 }
 
-// The scheduler may wake a worker on the processor of the thread that wakes it, where it would wait for milliseconds while
-// another processor idles. With many workers one that waits is no great loss, and each costs a system call.
+// The scheduler may wake a worker on the waker's processor, where it would wait for milliseconds while another
+// processor is idle. With many workers one that waits does not matter, and each affinity change costs a system call.
 void ThreadPool::keep_clear_of_caller() {
   constexpr size_t kFewWorkers = 7;
   int processor = sched_getcpu();
@@ -122,7 +122,7 @@ void ThreadPool::keep_clear_of_caller() {
   if (pthread_getaffinity_np(pthread_self(), sizeof others, &others) != 0) return;
   CPU_CLR(static_cast<size_t>(processor), &others);
   if (CPU_COUNT(&others) == 0) return;
-  // Where it is not permitted they stay where they are.
+  // If not permitted, they stay where they are.
   for (pthread_t worker : workers_) pthread_setaffinity_np(worker, sizeof others, &others);
 }
 
@@ -136,7 +136,7 @@ void ThreadPool::publish(Job& job, int workers) {
   }
 }
 
-// After this nobody holds the job: a worker is counted before it looks, and sees null or was seen.
+// After this no worker refers to the job: a worker is counted before it reads job_, so it reads null or is waited for.
 void ThreadPool::withdraw() {
   job_.store(nullptr);
   for (int i = 0; i < kSpins && inside_.load() != 0; ++i) _mm_pause();
@@ -165,7 +165,7 @@ void ThreadPool::serve() {
   }
 }
 
-// From the own share first, then from those after it.
+// From its own share first, then from those after it.
 void ThreadPool::take_part(Job& job, int seat) {
   size_t count = job.shares.size();
   try {

@@ -1,5 +1,5 @@
-// Threads that take pieces of a range until it is done. The calling thread takes part and never waits for a thread that has
-// not begun: a worker that wakes late, or shares its processor, costs nothing but the work it would have done.
+// Threads that take pieces of a range until it is done. The calling thread takes part and never waits for a thread that
+// has not started: a worker that wakes late, or shares its processor, only costs the work that it would have done.
 #pragma once
 #include <pthread.h>
 
@@ -13,11 +13,11 @@ using RangeFunction = void (*)(void* context, int64_t begin, int64_t end);
 
 class ThreadPool {
  public:
-  // Of the process; a forked child gets its own. Never destroyed, since its threads wait in it until the process ends.
+  // Process-wide; a forked child gets its own. Never destroyed, since its threads wait in it until the process ends.
   static ThreadPool& instance();
 
-  // Calls function on ranges that cover [0, count), on at most `threads` threads; rethrows the first exception.
-  // Runs all of it here if another thread has the pool, or if this is already inside of a run.
+  // Calls function on ranges that cover [0, count), on at most `threads` threads; rethrows the first exception. Runs
+  // everything on this thread if another thread is using the pool, or if called recursively.
   void run(int threads, int64_t count, RangeFunction function, void* context);
 
   ThreadPool(const ThreadPool&) = delete;
@@ -25,7 +25,8 @@ class ThreadPool {
 
  private:
   struct Job;
-  // What of the range is first taken by one participant, so that the same data meets the same processor's cache each time.
+  // The part of the range that one participant takes first, so that the same data is in the
+  // same processor's cache each time.
   struct alignas(64) Share {
     std::atomic<int64_t> next = 0;
     int64_t end = 0;
@@ -44,11 +45,11 @@ class ThreadPool {
 
   std::atomic<bool> taken_ = false;
   std::atomic<Job*> job_ = nullptr;
-  std::atomic<int> inside_ = 0;      // workers that may hold job_
-  std::atomic<uint32_t> calls_ = 0;  // grows with each job; what idle workers wait for
-  // These belong to who has taken the pool.
+  std::atomic<int> inside_ = 0;      // workers that may be using job_
+  std::atomic<uint32_t> calls_ = 0;  // incremented for each job; idle workers wait on it
+  // Owned by the thread that is using the pool.
   std::vector<pthread_t> workers_;
-  int clear_of_ = -1;  // the processor that the workers are kept from
+  int clear_of_ = -1;  // processor excluded from the workers' affinity
   std::vector<Share> shares_;
 };
 

@@ -11,17 +11,17 @@
 namespace md {
 namespace {
 
-std::atomic<int> thread_limit = 0;  // 0: not asked yet
+std::atomic<int> thread_limit = 0;  // 0: not determined yet
 std::atomic<bool> forked = false;
 constexpr double kWorthAThread = 20'000;
 
-// libgomp's worker threads do not exist in a forked child and a parallel region there would wait for them for ever.
+// libgomp's worker threads do not exist in a forked child, where a parallel region would wait for them forever.
 void forget_threads_in_child() {
   omp_set_num_threads(1);
   forked.store(true, std::memory_order_relaxed);
 }
 
-// Every use of OpenMP comes after this.
+// Must precede every use of OpenMP.
 int first_use() {
   static const int count = [] {
     pthread_atfork(nullptr, nullptr, forget_threads_in_child);

@@ -1,4 +1,5 @@
-// Threads by size of work: our own loops run on the pool, oneDNN on OpenMP. Results never depend on the number of threads.
+// Number of threads by amount of work: our own loops run on the pool, oneDNN on OpenMP. Results never
+// depend on the number of threads.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -8,15 +9,15 @@
 namespace md {
 
 int get_num_threads();            // OpenMP's number until it is set
-void set_num_threads(int count);  // Error(Runtime) below 1
+void set_num_threads(int count);  // throws Error(Runtime) below 1
 
-// OpenMP's worker threads are gone there and it cannot make new ones: oneDNN runs on one thread from then on.
+// In a forked child OpenMP's worker threads are gone and it cannot create new ones: oneDNN then runs on one thread.
 bool is_forked_child();
 
-// How many threads work of this estimated length is worth: 1 below some 20 us, then up to get_num_threads().
+// Number of threads for work of this estimated duration: 1 below about 20 us, then up to get_num_threads().
 int threads_for(double work_ns);
 
-// Sets OpenMP's thread count for this thread's parallel regions, oneDNN's among them, and restores it.
+// Sets OpenMP's thread count for this thread's parallel regions, including oneDNN's, and restores it.
 class ThreadCountScope {
  public:
   explicit ThreadCountScope(int count);
@@ -28,8 +29,8 @@ class ThreadCountScope {
   int previous_;
 };
 
-// Calls body(begin, end) on ranges that cover [0, count), on threads_for(count * ns_per_item) threads.
-// The first exception is rethrown here.
+// Calls body(begin, end) on ranges that cover [0, count), on threads_for(count * ns_per_item)
+// threads. Rethrows the first exception.
 template <typename Body>
 void parallel_for(int64_t count, double ns_per_item, const Body& body) {
   int threads = threads_for(static_cast<double>(count) * ns_per_item);

@@ -1,4 +1,4 @@
-// How x[i, j] with tensors of indices lies: which dims they replace and where the result has theirs.
+// Layout of x[i, j] with index tensors: which dims they replace, and where the result has the broadcast dims.
 #pragma once
 #include <vector>
 
@@ -6,15 +6,15 @@
 
 namespace md {
 
-// The indices broadcast together. Next to each other, the indexed dims are replaced in their place; apart, the
-// broadcast dims come first.
+// The indices are broadcast together. If the indexed dims are adjacent, the broadcast dims replace them in
+// place; otherwise they come first.
 struct IndexLayout {
   std::vector<int> dims;  // indexed, ascending
   DimVec broadcast;
-  int broadcast_at = 0;  // dims of self before the broadcast ones
+  int broadcast_at = 0;  // number of dims of self before the broadcast ones
   DimVec sizes;          // of the result
 };
-// Of index and index_put: arguments 1 and 2. Throws Error(Index) in torch's words.
+// For index and index_put: arguments 1 and 2. Throws Error(Index) with torch's message.
 IndexLayout index_layout(const OpCall& call);
 // Raises unless the tensor has an index dtype.
 void check_index_dtype(const OpCall& call, const TensorSpec& index);

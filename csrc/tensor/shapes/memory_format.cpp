@@ -9,13 +9,13 @@
 namespace md {
 namespace {
 
-// Null for a name that no format has.
+// Null for an unknown name.
 const MemoryFormatRow* find_format(std::string_view name) {
   auto found = std::ranges::find(kMemoryFormats, name, &MemoryFormatRow::name);
   return found == kMemoryFormats.end() ? nullptr : &*found;
 }
 
-// Batch, dims of space, channels: the channels of one place lie side by side.
+// Batch, spatial dims, channels: the channels of one position are contiguous.
 DimVec channels_last_strides(const DimVec& sizes) {
   DimVec strides = sizes;
   strides[1] = Dim(1);
@@ -28,7 +28,7 @@ DimVec channels_last_strides(const DimVec& sizes) {
   return strides;
 }
 
-// Whether the elements lie without gaps and none twice, in some order of the dims.
+// Whether the elements fill memory without gaps or duplicates, in some order of the dims.
 bool is_packed(const TensorSpec& spec) {
   std::vector<int> order;
   for (int i = 0; i < spec.rank(); ++i) {

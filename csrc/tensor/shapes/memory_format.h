@@ -1,4 +1,4 @@
-// Memory formats, in which order the dims of a made tensor lie: arguments are their names.
+// Memory formats: the order of dims in memory of a new tensor. Arguments are their names.
 #pragma once
 #include <array>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace md {
 
-// The rank that a format asks for; 0: any.
+// The rank required by a format; 0: any.
 struct MemoryFormatRow {
   std::string_view name;
   int rank;
@@ -19,21 +19,22 @@ inline constexpr std::array<MemoryFormatRow, 4> kMemoryFormats = {{
     {"channels_last_3d", 5},
 }};
 
-// Whether the elements lie as the strides say: those of dims of size 1 count for nothing.
+// Whether the tensor has these strides, ignoring dims of size 1.
 bool lies_as(const TensorSpec& spec, const DimVec& strides);
-// Whether a tensor lies in a format; false for sizes of another rank than the format's.
+// Whether a tensor has a format's layout; false for sizes of another rank than the format's.
 bool lies_in_format(const TensorSpec& spec, std::string_view format);
 
-// The format in which a tensor lies by torch's guess from its strides.
+// The format that torch infers from a tensor's strides.
 std::string_view suggested_format(const TensorSpec& spec);
 
-// What the argument memory_format of a call names, null where there is none. Raises TypeError for a name that no format has.
+// The format named by the argument memory_format of a call, null if there is none. Raises
+// TypeError for an unknown name.
 const MemoryFormatRow* memory_format_arg(const OpCall& call);
 
-// Strides of sizes in the format that the parameter memory_format names; `preserved` where it is None or
+// Strides of `sizes` in the format named by the parameter memory_format; `preserved` if that is None or
 // "preserve_format". Throws Error(Runtime) for sizes of another rank than the format's.
 DimVec strides_in_format(const OpCall& call, const DimVec& sizes, DimVec preserved);
-// Of a copy: those of a tensor that fills its memory, else packed in the order of its dims.
+// Strides of a copy: the same for a dense tensor, else contiguous in the same order of dims.
 DimVec preserved_strides(const Tensor& tensor);
 
 }  // namespace md

@@ -1,4 +1,4 @@
-// What several shape rules share: dims, broadcasting, layouts.
+// Shared by several shape rules: dims, broadcasting, layouts.
 #include <algorithm>
 
 #include "tensor/fill.h"
@@ -85,11 +85,11 @@ bool expands_to(Dim size, Dim target) {
   return same(size, Dim(1)) || known_equal_if_hinted(size, target) || known_equal(size, 1);
 }
 
-// A chunk is a run of dims of the base that are contiguous among themselves; the wanted dims must split chunks, never
-// join them.
+// A chunk is a run of dims of the base that are contiguous among themselves; the wanted dims must
+// split chunks, never join them.
 bool view_strides(const TensorSpec& base, const DimVec& wanted, DimVec& strides) {
   strides.resize(wanted.size());
-  // However many elements there are.
+  // For any number of elements.
   bool is_symbolic = any_symbolic(base.sizes.span()) || any_symbolic(wanted.span());
   if (is_symbolic && same(base.strides, contiguous_strides(base.sizes.span()))) {
     strides = contiguous_strides(wanted.span());
@@ -124,7 +124,7 @@ bool view_strides(const TensorSpec& base, const DimVec& wanted, DimVec& strides)
 }
 
 std::pair<Dim, Dim> slice_range(Dim extent, std::optional<Dim> start, std::optional<Dim> stop, int64_t step) {
-  // What Python gives for a bound that was left out.
+  // Python's value for an omitted bound.
   constexpr int64_t kNoBound = INT64_MAX;
   auto clip = [&](std::optional<Dim> bound, Dim missing) -> Dim {
     if (!bound) return missing;
@@ -137,7 +137,7 @@ std::pair<Dim, Dim> slice_range(Dim extent, std::optional<Dim> start, std::optio
   };
   Dim begin = clip(start, 0);
   Dim end = clip(stop, extent);
-  // Not fewer than none: of symbolic bounds that is all that matters.
+  // Clamped at zero: for symbolic bounds nothing else matters.
   if (same(begin, Dim(0)) && step == 1)
     return known_less(end, 0) ? std::pair<Dim, Dim>{begin, 0} : std::pair{begin, end};
   if (!known_less(begin, end)) return {begin, 0};

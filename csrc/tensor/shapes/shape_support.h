@@ -1,4 +1,4 @@
-// What shape rules share.
+// Shared by shape rules.
 #pragma once
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// Shape rules of ops that make tensors.
+// Shape rules of ops that create tensors.
 #include <cmath>
 #include <cstdlib>
 
@@ -67,7 +67,7 @@ ArangeRange arange_range(const OpCall& call) {
   return range;
 }
 
-// Of whole numbers of which one is symbolic: false where it is not so.
+// For integers of which one is symbolic; returns false otherwise.
 static bool symbolic_arange(const OpCall& call, const ArangeRange& range, std::vector<OutSpec>& outs) {
   if (!range.start.is_symbolic() && !range.end.is_symbolic()) return false;
   if (range.start.is_float() || range.end.is_float() || range.step.is_float()) return false;
@@ -95,10 +95,10 @@ void arange_shape(const OpCall& call, std::vector<OutSpec>& outs) {
              range.start.str(), ", end ", range.end.str(), ", step ", range.step.str());
   }
   double count = std::ceil((end - start) / step);
-  // Elements of 64 bits are counted in whole numbers, as torch does.
+  // 64-bit elements are counted in integer arithmetic, as in torch.
   if (!floating || dtype == DType::int64) {
     if (range.step.as_int() == 0) raise_op(ErrorKind::Value, name, "step must be nonzero");
-    // Exact also where double is not.
+    // Exact even where double is not.
     __int128 distance = static_cast<__int128>(range.end.as_int()) - range.start.as_int();
     __int128 stride = range.step.as_int();
     __int128 whole = distance / stride + (distance % stride != 0);
@@ -137,7 +137,7 @@ IntRange randint_range(const OpCall& call) {
   return {low < 0 ? 0 : int_arg(call, low), int_arg(call, call.row.schema.find("high"))};
 }
 
-// What the dtype can hold at all; floats round whole numbers.
+// Whether the dtype's range includes it; floats round integers.
 static bool holds(DType dtype, int64_t value) {
   if (dtype == DType::float16) return std::abs(value) <= 65504;
   if (is_floating(dtype) || dtype == DType::int64) return true;
@@ -174,7 +174,7 @@ void randperm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push(call, outs, dtype, {Dim(n)});
 }
 
-// zeros_like, ...: a dense layout is kept.
+// zeros_like, ...: preserves a dense layout.
 void like_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const Tensor& self = tensor_arg(call, 0);
   push(call, outs, dtype_arg(call).value_or(self->dtype()), self.spec().sizes);

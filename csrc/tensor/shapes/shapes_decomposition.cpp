@@ -1,4 +1,4 @@
-// Shape rules of decompositions and solutions of matrices. The last two dims are a matrix, those before count a stack.
+// Shape rules of matrix decompositions and solvers. The last two dims are a matrix, those before a batch.
 #include <utility>
 
 #include "tensor/ops/call_args.h"
@@ -47,7 +47,7 @@ void push(std::vector<OutSpec>& outs, DType dtype, DimVec sizes, std::initialize
   outs.push_back({TensorSpec::contiguous(dtype, std::move(sizes)), 0});
 }
 
-// Matrices one after another, each by columns: as a LAPACK has them, and torch's strides.
+// Consecutive matrices in column-major order: LAPACK's layout, and torch's strides.
 void push_matrices(std::vector<OutSpec>& outs, DType dtype, DimVec stack, Dim rows, Dim columns) {
   push(outs, dtype, std::move(stack), {columns, rows});
   TensorSpec& spec = outs.back().spec;
@@ -56,7 +56,7 @@ void push_matrices(std::vector<OutSpec>& outs, DType dtype, DimVec stack, Dim ro
   std::swap(spec.strides[last], spec.strides[last - 1]);
 }
 
-// The operands' stacks have equal sizes: the callers have broadcast them.
+// The operands' batches must have equal sizes: the callers broadcast them.
 void require_one_stack(const OpCall& call, const TensorSpec& a, const TensorSpec& b) {
   bool fits = a.dtype == b.dtype && a.rank() == b.rank() && known_equal(rows_of(a), rows_of(b));
   for (int i = 0; fits && i < a.rank() - 2; ++i) fits = known_equal(a.sizes[i], b.sizes[i]);

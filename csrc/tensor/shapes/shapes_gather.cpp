@@ -1,4 +1,4 @@
-// Shape rules of ops that copy parts of tensors together.
+// Shape rules of ops that copy parts of tensors.
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/shape_rules.h"
 #include "tensor/shapes/index_layout.h"
@@ -7,7 +7,7 @@
 namespace md {
 namespace {
 
-// torch's old rule: an empty 1-d tensor joins anything.
+// torch's legacy rule: an empty 1-d tensor can be concatenated with anything.
 bool is_skipped(const TensorSpec& spec) { return spec.rank() == 1 && same(spec.sizes[0], Dim(0)); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Shape rules of reads and writes by tensors of indices, and of whole overwrites.
+// Shape rules of gathers and scatters by index tensors, and of whole overwrites.
 #include <algorithm>
 
 #include "tensor/ops/call_args.h"
@@ -17,7 +17,7 @@ std::string list(const DimVec& dims) {
   return text + "]";
 }
 
-// The result of a write: argument 0 in a layout of its own that keeps the order of its dims.
+// The result of a write: argument 0 with new strides that preserve the order of its dims.
 void push_written(const OpCall& call, std::vector<OutSpec>& outs) {
   const Tensor* self = &tensor_arg(call, 0);
   OutSpec out;
@@ -39,7 +39,7 @@ void check_broadcasts_to(const OpCall& call, const TensorSpec& value, const DimV
   }
 }
 
-// Of copy_: torch says which dim does not expand.
+// For copy_: torch names the dim that does not expand.
 void check_expands(const OpCall& call, const TensorSpec& value, const DimVec& sizes) {
   int shift = sizes.size() - value.rank();
   if (shift < 0) {
@@ -154,7 +154,7 @@ void index_put_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_written(call, outs);
 }
 
-// The view's strides and offset are those of self, which the result keeps.
+// The view has the strides and offset of self, which the result keeps.
 void scatter_view_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& src = tensor_arg(call, 1).spec();
   const DimVec& window = dims_arg(call, 2);
@@ -170,7 +170,7 @@ void scatter_view_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 void index_fill_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   wrap_dim(call, int_arg(call, 1), self_spec(call).rank());
   const TensorSpec& index = tensor_arg(call, 2).spec();
-  // The classes are torch's, which differ from those of index_copy.
+  // The error classes are torch's, which differ from those of index_copy.
   if (index.dtype != DType::int64 && index.dtype != DType::int32) {
     raise_op(ErrorKind::Index, call.row.name, "Expected dtype int64 for index, but got ", row(index.dtype).name);
   }
@@ -186,13 +186,13 @@ void index_fill_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 
 namespace {
 
-// What index_copy and index_add have in common. The classes of their errors are torch's, and differ.
+// Shared by index_copy and index_add. Their error classes are torch's, and differ.
 struct Along {
   const TensorSpec& self;
   const TensorSpec& source;
   int dim;
   Dim count;    // of indices
-  bool counts;  // source has as many places along dim, one if it has no dims
+  bool counts;  // source has as many positions along dim, one if it is 0-d
 };
 Along along_of(const OpCall& call) {
   const TensorSpec& self = self_spec(call);
@@ -209,7 +209,7 @@ Along along_of(const OpCall& call) {
   return {self, source, dim, index.numel(), counts};
 }
 
-// Whether source has self's sizes but for dim.
+// Whether source has self's sizes except along dim.
 bool slices_fit(const Along& along) {
   const DimVec &self = along.self.sizes, &source = along.source.sizes;
   if (std::max(self.size(), 1) != std::max(source.size(), 1)) return false;
@@ -225,7 +225,7 @@ bool slices_fit(const Along& along) {
 
 }  // namespace
 
-// One of self and source may be a single number without dims where the other has one dim.
+// One of self and source may be 0-d if the other is 1-d.
 void index_copy_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   Along along = along_of(call);
   int self_rank = along.self.rank(), source_rank = along.source.rank();

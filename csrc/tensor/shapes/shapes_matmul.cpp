@@ -71,7 +71,7 @@ void matmul_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   }
   check_inner(call, a, b, b.rank() == 1 ? 0 : b.rank() - 2);
   check_dtypes(call, a, b);
-  // Batch dims broadcast.
+  // Batch dims are broadcast.
   DimVec sizes;
   for (const TensorSpec* spec : {&a, &b}) {
     int batch = spec->rank() - 2;

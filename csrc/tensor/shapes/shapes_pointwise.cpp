@@ -17,7 +17,7 @@ struct Operands {
   DType dtype = DType::bool_;
 };
 
-// Rows that torch refuses bools in words of their own.
+// Rows for which torch rejects bools with a message of their own.
 struct BoolRefusal {
   Pointwise row;
   const char* words;
@@ -40,7 +40,7 @@ constexpr BoolRefusal kBoolRefusals[] = {
   raise_op(ErrorKind::NotImplemented, call.row.name, "not implemented for '", row(dtype).name, "'");
 }
 
-// Numbers alone (where(cond, 1.0, 2)): the default dtype, int64 or bool, whichever is widest.
+// Only numbers (where(cond, 1.0, 2)): the default dtype, int64 or bool, whichever is widest.
 DType number_dtype(const OpCall& call, const PointwiseForm& form, int first) {
   DType result = DType::bool_;
   for (int i = first; i < form.operand_count; ++i) {
@@ -83,12 +83,12 @@ Operands read_operands(const OpCall& call, const PointwiseForm& form) {
   return operands;
 }
 
-// As torch: the result keeps the order of dims that the operands have in memory.
+// As in torch: the result preserves the memory order of the operands' dims.
 DimVec strides_like(const DimVec& sizes, std::span<const Tensor* const> tensors) {
   int rank = sizes.size();
   std::array<int, 64> order{};  // innermost first
   for (int i = 0; i < rank; ++i) order[static_cast<size_t>(i)] = rank - 1 - i;
-  // Whether dim a must be outside of dim b: 1, must be inside: -1, no operand says: 0.
+  // Whether dim a must be outside of dim b: 1, inside: -1, undetermined: 0.
   auto compare = [&](int a, int b) {
     for (const Tensor* tensor : tensors) {
       const TensorSpec& spec = tensor->spec();

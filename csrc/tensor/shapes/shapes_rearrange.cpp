@@ -1,4 +1,4 @@
-// Shape rules of ops that put elements elsewhere: views by dim names, flips, rolls, repeats, sorts.
+// Shape rules of ops that rearrange elements: views by dim names, flips, rolls, repeats, sorts.
 #include <algorithm>
 
 #include "tensor/ops/call_args.h"
@@ -24,7 +24,7 @@ std::vector<int> wrapped_dims(const OpCall& call, const DimVec& dims, int rank) 
 
 void diagonal_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
-  // Past the end of any tensor, and with room to count on.
+  // Beyond the end of any tensor, with headroom for additions.
   constexpr int64_t kFar = int64_t{1} << 60;
   int64_t offset = std::clamp(int_arg(call, 1), -kFar, kFar);
   int dim1 = wrap_dim(call, int_arg(call, 2), self.rank());
@@ -76,7 +76,7 @@ void movedim_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   outs.push_back({std::move(spec), 0});
 }
 
-// As expand to the sizes of the other.
+// As expand to the sizes of the other tensor.
 void expand_as_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   Arg args[] = {call.args[0], tensor_arg(call, 1).spec().sizes};
   expand_shape({call.row, args}, outs);
@@ -157,7 +157,7 @@ void outer_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, a.dtype, {a.sizes[0], b.sizes[0]});
 }
 
-// Values in order and where they were: sort, topk. argsort has the places only.
+// Sorted values and their indices: sort, topk. argsort has only the indices.
 void sort_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
   wrap_dim(call, int_arg(call, 1), self.rank());

@@ -1,4 +1,4 @@
-// Shape rules of reductions and of what works along one dim.
+// Shape rules of reductions and of ops along one dim.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -44,7 +44,7 @@ void require_floating(const OpCall& call, DType dtype) {
            "; shape ", str(tensor_arg(call, 0).spec().sizes.span()));
 }
 
-// Nothing to choose from: an error, unless there are no results either.
+// No elements to choose from: an error, unless there are no results either.
 void require_elements(const OpCall& call, const std::vector<bool>& reduced, bool whole, ErrorKind of_whole) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   if (whole) {
@@ -74,7 +74,7 @@ std::vector<bool> truth_reduced_dims(const OpCall& call) {
   return reduced_dims(call, call.args[1], rank);
 }
 
-// sum, prod: integers and bools add up in int64.
+// sum, prod: integers and bools are accumulated in int64.
 void reduction_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   DType dtype = tensor_arg(call, 0)->dtype();
   reduce_to(call, dtype_arg(call).value_or(is_floating(dtype) ? dtype : DType::int64), outs);
@@ -94,7 +94,7 @@ void whole_deviation_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, dtype, {});
 }
 
-// The extremes and negative orders have no value for no elements.
+// The extremes and negative orders are undefined for no elements.
 void norm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   DType dtype = dtype_arg(call).value_or(self.dtype);
@@ -152,7 +152,7 @@ void index_reduction_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, DType::int64, reduced_sizes(self.sizes, reduced, keepdim_arg(call)));
 }
 
-// any, all: bool, but uint8 stays.
+// any, all: bool, except that uint8 is kept.
 void truth_reduction_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   DType dtype = self.dtype == DType::uint8 ? DType::uint8 : DType::bool_;
@@ -211,7 +211,7 @@ void layer_norm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
              ", expected input with shape [*, ", str(normalized.span()), "], but got input of size ",
              str(self.sizes.span()));
   }
-  // The numbers of 16 bits are computed in float32, and may be scaled by such.
+  // 16-bit floats are computed in float32, and their scale may be float32.
   DType wide = self.dtype == DType::float16 || self.dtype == DType::bfloat16 ? DType::float32 : self.dtype;
   for (int arg : {2, 3}) {
     if (arg_is_none(call, arg)) continue;

@@ -141,7 +141,7 @@ void reshape_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   reshape_to(call, infer_sizes(call, dims_arg(call, 1)), outs);
 }
 
-// reshape into memory of its own.
+// reshape into new memory.
 void reshape_copy_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   outs.push_back({TensorSpec::contiguous(self_spec(call).dtype, infer_sizes(call, dims_arg(call, 1))), 0});
 }
@@ -263,7 +263,7 @@ void expand_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     if (keeps || known_equal_if_hinted(size, wanted[i])) {
       insert_dim(spec, i, size, stride);
     } else if (known_equal(size, 1) && (wanted[i].is_symbolic() || wanted[i].value() >= 0)) {
-      // One element expanded to one keeps its stride.
+      // A dim of size one expanded to one keeps its stride.
       bool stays = !same(stride, Dim(0)) && known_equal(wanted[i], 1);
       insert_dim(spec, i, wanted[i], stays ? stride : Dim(0));
     } else {
@@ -275,7 +275,7 @@ void expand_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_view(outs, std::move(spec));
 }
 
-// Of a real tensor alone: what lies outside of its own elements depends on its storage.
+// For real tensors only: accessing elements outside of its own depends on the storage.
 void as_strided_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const Tensor& self = tensor_arg(call, 0);
   TensorSpec spec = same_dtype(self.spec());
@@ -354,7 +354,7 @@ void narrow_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_part(self, dim, begin, length, outs);
 }
 
-// Where it starts, a tensor says.
+// The start is read from a tensor.
 void narrow_tensor_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   static const OpRow* const narrow = find_op("narrow");
   const Tensor& start = tensor_arg(call, 2);

@@ -1,4 +1,4 @@
-// Shape rules of what moves windows over tensors: convolutions, pools, unfold.
+// Shape rules of ops with sliding windows: convolutions, pools, unfold.
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/shape_rules.h"
 #include "tensor/shapes/shape_support.h"
@@ -34,12 +34,12 @@ void require_floating(const OpCall& call, DType dtype) {
   }
 }
 
-// Sums that are exact in int64 too.
+// Sums that are also exact in int64.
 void require_floating_or(const OpCall& call, DType dtype, DType whole) {
   if (dtype != whole) require_floating(call, dtype);
 }
 
-// (N, C, ...) or (C, ...). No dim from `first_not_empty` on is of size zero.
+// (N, C, ...) or (C, ...). No dim from `first_not_empty` on may be of size zero.
 void require_pool_input(const OpCall& call, int spatial, int first_not_empty) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   bool fits = self.rank() == spatial + 1 || self.rank() == spatial + 2;
@@ -59,7 +59,7 @@ Dim pooled_size(const OpCall& call, Dim input, Dim kernel, Dim stride, Dim paddi
   }
   Dim extra = ceil_mode ? stride - 1 : Dim(0);
   Dim output = floor_divide(room - span + extra, stride) + 1;
-  // The last window begins inside the input or its left padding.
+  // The last window must begin inside the input or its left padding.
   bool outside = ceil_mode && !known_less((output - 1) * stride, input + padding);
   return outside ? output - 1 : output;
 }
@@ -105,12 +105,13 @@ void avg_pool_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, dtype, pooled_sizes(call));
 }
 
-// Values, and for the maximum their places.
+// Values, and for the maximum their indices.
 void adaptive_pool_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   const DimVec& wanted = window_arg(call, "output_size");
   require_floating(call, self.dtype);
-  // As torch: means of no channels are no means, places of the largest of none need a channel beside a batch.
+  // As in torch: without channels the mean is an error, while indices of the maximum require a
+  // channel dim besides the batch.
   bool gives_places = call.row.schema.returns.size() > 1;
   require_pool_input(call, wanted.size(), gives_places ? 1 : self.rank() - wanted.size());
   DimVec sizes = self.sizes;
@@ -162,7 +163,7 @@ void convolution_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     raise_op(ErrorKind::Runtime, call.row.name, "input and weight must have two dims more than stride ",
              str(stride.span()), " has numbers", operand_shapes(call));
   }
-  // torch has other whole numbers than int64 for plain windows only.
+  // torch supports integers other than int64 only without transposition.
   bool plain = !transposed && input.dtype != DType::bool_;
   for (Dim value : dilation) plain = plain && known_equal(value, 1);
   if (!plain) require_floating_or(call, input.dtype, DType::int64);
@@ -205,7 +206,7 @@ void convolution_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, input.dtype, std::move(sizes));
 }
 
-// Tensor.unfold: the windows of dim as a new last dim.
+// Tensor.unfold: the windows along dim as a new last dim.
 void unfold_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   int dim = wrap_dim(call, int_arg(call, 1), self.rank());
@@ -229,7 +230,7 @@ void unfold_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   outs.push_back({std::move(spec), 0});
 }
 
-// Where values go among sorted boundaries: one line for all, or one for each of the values' lines.
+// Insertion positions in sorted boundaries: one sequence for all values, or one for each of their slices.
 void search_sorted_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& boundaries = tensor_arg(call, 0).spec();
   const TensorSpec& values = tensor_arg(call, 1).spec();

@@ -1,6 +1,6 @@
 // Reductions over a contiguous run, and the inner loops of matrix products.
 
-// Partial results that are independent of each other, in vector registers.
+// Independent partial results, in vector registers.
 constexpr int kLanes = 64;
 constexpr int64_t kSumBlock = 1024;
 
@@ -12,10 +12,11 @@ struct Lanes {
   Vector<T> vectors[kLaneVectors<T>];
 };
 
-// Vectors of lanes that a loop keeps in registers, beside what else it needs; the others are a pass of their own.
+// Number of accumulator vectors that a loop keeps in registers besides its other values; the rest takes another pass.
 constexpr int kRegisterVectors = MD_LEVEL_BYTES >= 64 ? 16 : 8;
 
-// pass.template operator()<the first vector of the lanes, how many>(), for all of them, `Each` registers for each vector.
+// Calls pass.template operator()<first accumulator vector, count>() for all of them, at
+// most `Each` registers per vector.
 template <typename T, int Each, typename Pass>
 inline __attribute__((always_inline)) void for_lanes_in_registers(const Pass& pass) {
   constexpr int kFit = kRegisterVectors / Each, kAtOnce = kFit < kLaneVectors<T> ? kFit : kLaneVectors<T>;
@@ -27,13 +28,13 @@ inline __attribute__((always_inline)) void for_lanes_in_registers(const Pass& pa
 template <typename T>
 using VectorIndex __attribute__((vector_size(MD_LEVEL_BYTES))) = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
 
-// Element i of the result is element i + Width, or where there is none, one of the first.
+// Element i of the result is element i + Width, or, past the end, one of the first.
 template <typename T, int Width, size_t... I>
 inline Vector<T> turned(Vector<T> vector, std::index_sequence<I...>) {
   return __builtin_shuffle(vector, VectorIndex<T>{(int(I) + Width) % kVector<T>...});
 }
 
-// Each element of the first half takes one of the second, until one is left.
+// Adds the second half to the first, until one element is left.
 template <typename T, int Width = kVector<T> / 2>
 inline T fold_vector(Vector<T> vector) {
   if constexpr (Width == 0) {
@@ -140,7 +141,7 @@ inline T extreme_of(T a, T b) {
   return Max ? max_of(a, b) : min_of(a, b);
 }
 
-// A NaN in either wins, as in max_of and min_of.
+// NaN wins, as in max_of and min_of.
 template <typename T, bool Max>
 inline Vector<T> extreme_of_vectors(Vector<T> a, Vector<T> b) {
   return ((Max ? a > b : a < b) | (a != a)) ? a : b;
@@ -209,7 +210,7 @@ void extreme_loop(const void* src, int64_t n, void* best) {
   *static_cast<T*>(best) = extreme_run<T, Max>(static_cast<const T*>(src), n);
 }
 
-// Whole blocks are looked through, so that the compiler can compare vectors.
+// Compares whole blocks, so that the compiler vectorises.
 template <typename T>
 int64_t find_loop(const void* src, int64_t n, const void* value) {
   const T* values = static_cast<const T*>(src);
@@ -229,7 +230,7 @@ int64_t find_loop(const void* src, int64_t n, const void* value) {
   return -1;
 }
 
-// A dot product for each of some columns of b: the same for a column alone and among others.
+// A dot product for each of several columns of b, bit-identical whether or not computed together with other columns.
 template <typename T, int Columns>
 inline __attribute__((always_inline)) void dots_of(const T* a, const T* b, int64_t b_step, int64_t n, T* out) {
   constexpr int kParts = 2;
@@ -253,7 +254,7 @@ inline __attribute__((always_inline)) void dots_of(const T* a, const T* b, int64
   }
 }
 
-// Long columns by halves: the error grows with the logarithm of n.
+// Recursive halving of long columns: the error grows with the logarithm of n.
 template <typename T, int Columns>
 void dots_pairwise(const T* a, const T* b, int64_t b_step, int64_t n, T* out) {
   constexpr int64_t kBlock = 4096;
@@ -290,7 +291,7 @@ inline void exp_run(const float* src, float shift, float* dst, int64_t n) {
 }
 #endif
 
-// What follows src is likely to be the next row: it comes into the cache meanwhile.
+// Prefetches what follows src, likely the next row.
 template <typename T>
 T exp_sum_run(const T* src, T shift, T* dst, int64_t n) {
 #if MD_LEVEL_BYTES >= 64
@@ -305,8 +306,8 @@ T exp_sum_run(const T* src, T shift, T* dst, int64_t n) {
   return sum_run(dst, n);
 }
 
-// By blocks: a block's sum is its mean as it comes out, times its length, and what the elements differ from that. So equal
-// elements have themselves as mean.
+// By blocks: a block's sum is its mean, as rounded, times its length, plus the sum of the elements' differences from
+// it. So the mean of equal elements is exact.
 template <typename T>
 double exact_sum_run(const T* src, int64_t n) {
   double total = 0;
@@ -343,7 +344,7 @@ double squares_run(const T* src, int64_t n, T mean) {
   return total;
 }
 
-// What the elements of a block differ from a number: the sum, and that of the squares.
+// Sum and sum of squares of (x - pivot) over a block.
 template <typename T>
 void add_differences(const T* block, int64_t n, T from, double& sum, double& squares) {
   Lanes<T> sums, products;
@@ -393,8 +394,9 @@ T mean_of_first(const T* src, int64_t n) {
   return sums[0] * T(1.0 / kFirst);
 }
 
-// The mean, and the sum of (element - mean)^2: what differs from a number near the mean says how far it is off. The mean of
-// the first elements is near enough unless it is off by more than the elements are among themselves, so that digits cancel.
+// The mean, and the sum of (element - mean)^2, computed from deviations from a pivot near the mean, which also
+// correct the mean. The mean of the first elements is a good pivot unless its error exceeds the spread of the
+// elements, so that digits cancel.
 template <typename T>
 void moments_run(const T* src, int64_t n, double* mean, double* squares) {
   T near = mean_of_first(src, n);
@@ -442,7 +444,7 @@ void normalize_run(const T* src, T* dst, int64_t n, double eps, const T* scale, 
   }
 }
 
-// By blocks, so that the compiler can compare vectors.
+// By blocks, so that the compiler vectorises the comparison.
 inline bool indices_fit_run(const int64_t* index, int64_t n, int64_t extent) {
   constexpr int64_t kBlock = 512;
   for (int64_t at = 0; at < n; at += kBlock) {
@@ -453,7 +455,8 @@ inline bool indices_fit_run(const int64_t* index, int64_t n, int64_t extent) {
   return true;
 }
 
-// As far as indices are within [0, extent): blocks are looked at in vectors, so that reads wait for nothing. How many were read.
+// Reads while indices are within [0, extent), checking blocks with vectors, so that reads do not wait for
+// checks. Returns the number read.
 template <typename Word, typename Place>
 inline int64_t take_plain(const Word* src, const int64_t* index, int64_t n, int64_t extent, Word* dst, Place place) {
   constexpr int64_t kBlock = 128;
@@ -470,7 +473,7 @@ inline int64_t take_plain(const Word* src, const int64_t* index, int64_t n, int6
   return n;
 }
 
-// By blocks: the places of one with an index that is not plain are computed in vectors first.
+// By blocks: if one contains a negative or invalid index, its positions are computed in vectors first.
 template <typename Word>
 bool take_run(const Word* src, const int64_t* index, int64_t n, int64_t extent, int64_t wrapped, int64_t stride,
               Word* dst) {
@@ -494,13 +497,13 @@ bool take_run(const Word* src, const int64_t* index, int64_t n, int64_t extent, 
   return outside == 0;
 }
 
-// Element i of the result is element i - Width, or zero where there is none.
+// Element i of the result is element i - Width, or zero.
 template <typename T, int Width, size_t... I>
 inline Vector<T> moved_up(Vector<T> vector, std::index_sequence<I...>) {
   return __builtin_shuffle(vector, Vector<T>{}, VectorIndex<T>{(int(I) < Width ? kVector<T> : int(I) - Width)...});
 }
 
-// Each element becomes the sum of those up to it in its vector.
+// Prefix sum within a vector.
 template <typename T, int Width = 1>
 inline Vector<T> sums_up_to(Vector<T> vector) {
   if constexpr (Width >= kVector<T>) {
@@ -511,8 +514,8 @@ inline Vector<T> sums_up_to(Vector<T> vector) {
   }
 }
 
-// dst[i] = src[0] + ... + src[i]; dst may be src. What comes before a vector is summed in double: float32 would lose a bit
-// with each doubling.
+// dst[i] = src[0] + ... + src[i]; dst may be src. The sum of preceding vectors is kept in double: float32 would lose a
+// bit with each doubling of the length.
 template <typename T>
 void running_sum_run(const T* src, T* dst, int64_t n) {
   double total = 0;

@@ -9,7 +9,7 @@ inline To word_cast(From from) {
 inline float widen(Half value) {
   uint32_t magnitude = uint32_t(value.bits & 0x7fff) << 13;
   uint32_t sign = uint32_t(value.bits & 0x8000) << 16;
-  // Normal numbers are rebiased; below 2^-14 the subtraction of the implicit bit normalises.
+  // Normal numbers are rebiased; below 2^-14 subtracting the implicit bit normalises.
   uint32_t normal = magnitude + 0x38000000;
   uint32_t subnormal = word_cast<uint32_t>(word_cast<float>(magnitude + 0x38800000) - word_cast<float>(0x38800000u));
   uint32_t special = magnitude | 0x7f800000;
@@ -23,7 +23,7 @@ inline void narrow(float value, Half& to) {
   uint32_t sign = (bits >> 16) & 0x8000;
   uint32_t magnitude = bits & 0x7fffffff;
   uint32_t normal = (magnitude - 0x38000000 + 0xfff + ((magnitude >> 13) & 1)) >> 13;
-  // Adding 0.5 aligns a number below 2^-14 so that its last kept bit is the last bit of the sum; the addition rounds.
+  // Adding 0.5 aligns a number below 2^-14 so that its last kept bit is the last bit of the sum, which rounds it.
   uint32_t subnormal = word_cast<uint32_t>(word_cast<float>(magnitude) + 0.5f) - 0x3f000000;
   uint32_t result = magnitude < 0x38800000 ? subnormal : normal;
   result = magnitude >= 0x477ff000 ? 0x7c00 : result;

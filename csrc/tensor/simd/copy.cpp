@@ -10,7 +10,7 @@ namespace {
 
 double copy_cost(const Tensor& tensor) { return 0.1 * static_cast<double>(item_size(tensor->dtype())); }
 
-// Elements correspond by position in the common sizes.
+// Elements correspond by index in the common sizes.
 void copy_same_sizes(const Tensor& src, const Tensor& dst) {
   ConvertLoop convert = loops().convert[static_cast<int>(src->dtype())][static_cast<int>(dst->dtype())];
   ElementWalk walk({dst->sizes(), static_cast<size_t>(dst->rank())});
@@ -39,7 +39,7 @@ void copy_same_sizes(const Tensor& src, const Tensor& dst) {
   });
 }
 
-// dst is contiguous and has other sizes: elements correspond in row-major order.
+// dst is contiguous with other sizes: elements correspond in row-major order.
 void copy_reshaped(const Tensor& src, const Tensor& dst) {
   TensorSpec spec = TensorSpec::contiguous(dst->dtype(), src->spec().sizes);
   copy_same_sizes(src, Tensor::view(dst, spec, dst->offset()));

@@ -4,9 +4,9 @@
 
 namespace md {
 
-// Same sizes and any layouts, or the same number of elements and dst contiguous (row-major order). Converts.
+// For equal sizes in any layouts, or for the same number of elements if dst is contiguous (row-major order). Converts.
 void copy_elements(const Tensor& src, const Tensor& dst);
-// The tensor itself when it is already so.
+// Returns the tensor itself if it already is contiguous with this dtype.
 Tensor as_contiguous(const Tensor& tensor, DType dtype);
 
 // A view of the positions [start, start + length) of a dim.

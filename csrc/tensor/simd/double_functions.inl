@@ -1,10 +1,10 @@
-// exp, log, sinh and tanh for double, without branches, so that loops over them vectorise: within about one unit in the
-// last place. Included once per instruction-set level, like pointwise_functions.inl.
+// exp, log, sinh and tanh of double, branch-free so that loops vectorise: within about one ulp. Included once per
+// instruction-set level, like pointwise_functions.inl.
 
 inline uint64_t bits_of(double a) { return __builtin_bit_cast(uint64_t, a); }
 inline double double_of(uint64_t bits) { return __builtin_bit_cast(double, bits); }
 
-// n is whole, -1022 to 1023: the sum has n + 1023 in its lowest bits.
+// n is an integer in -1022 to 1023: the sum has n + 1023 in its lowest bits.
 inline double power_of_two(double n) { return double_of(bits_of(n + (0x1.8p52 + 1023)) << 52); }
 
 // ln 2 in two parts; n * kLn2High is exact for |n| < 2^20.
@@ -52,7 +52,7 @@ inline double scaled(double minus_one, double n) {
   return (1 + minus_one) * power_of_two(half) * power_of_two(n - half);
 }
 
-// A NaN passes through the comparisons and stays one.
+// A NaN passes through the comparisons unchanged.
 inline double exp_of(double x) {
   x = x > 710 ? 710 : x;
   x = x < -746 ? -746 : x;
@@ -73,8 +73,8 @@ inline double tanh_of(double x) {
   return __builtin_copysign(e / (e + 2), x);
 }
 
-// (exp(a) - exp(-a)) / 2, both from one series. Where exp(a) may overflow before it is halved, it is 2^64 times too small
-// until the end, and exp(-a) does not matter.
+// (exp(a) - exp(-a)) / 2, both from one series. Where exp(a) may overflow before halving, it is scaled by 2^-64 until
+// the end, and exp(-a) is negligible.
 inline double sinh_of(double x) {
   double a = float_abs(x);
   a = a > 711 ? 711 : a;

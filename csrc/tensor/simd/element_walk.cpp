@@ -70,7 +70,7 @@ void ElementWalk::add(const Tensor& tensor) {
 
 void ElementWalk::finish(bool reorder) {
   if (reorder) {
-    // Insertion sort by the first operand's strides, largest first; equal ones stay.
+    // Insertion sort by the first operand's strides, largest first; stable.
     for (int i = 1; i < rank_; ++i) {
       for (int j = i; j > 0 && strides_[0][j - 1] < strides_[0][j]; --j) {
         std::swap(sizes_[j - 1], sizes_[j]);
@@ -92,7 +92,7 @@ void ElementWalk::finish(bool reorder) {
   }
 }
 
-// Dims of size one go; a dim joins the one inside it when every operand steps through both evenly.
+// Drops dims of size one; merges a dim with the one inside it if every operand has a constant stride through both.
 void ElementWalk::merge_dims() {
   int kept = 0;
   for (int i = 0; i < rank_; ++i) {
@@ -134,7 +134,7 @@ void ElementWalk::copy(int operand, char* data, int64_t begin, int64_t n, char* 
   const int64_t* strides = strides_[operand];
   int last = rank_ - 1;
   int64_t row = sizes_[last];
-  // Position in each dim, kept like an odometer.
+  // Position in each dim, maintained like an odometer.
   int64_t position[kMaxRank];
   int64_t rest = begin;
   int64_t at = 0;

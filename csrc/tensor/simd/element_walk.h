@@ -1,4 +1,4 @@
-// Strided iteration: operands of any layout, seen as tiles of contiguous elements in one common order.
+// Strided iteration: presents operands of any layout as tiles of contiguous elements in one common order.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace md {
 
-// Copies n items of 1, 2, 4 or 8 bytes that lie `step` bytes apart.
+// Copies n items of 1, 2, 4 or 8 bytes, with byte strides.
 void copy_items(int64_t item, const void* from, int64_t src_step, void* to, int64_t dst_step, int64_t n);
 
 // The dims of an iteration space, ordered and merged so that the first operand's innermost dim comes last.
@@ -23,19 +23,19 @@ class ElementWalk {
   void add(size_t item_bytes, const int64_t* strides);
   // A tensor that broadcasts to the space.
   void add(const Tensor& tensor);
-  // Call once after the last operand. reorder: false keeps the dims' order (row-major) and only merges.
+  // Call once after the last operand. reorder: false keeps the order of dims (row-major) and only merges.
   void finish(bool reorder = true);
 
   int64_t count() const { return count_; }
-  // Whether the operand's elements follow one another in the walk's order.
+  // Whether the operand's elements are contiguous in iteration order.
   bool is_dense(int operand) const { return dense_[operand]; }
-  // The longest run that starts at `begin` and is a good tile: to the end of the row when rows are long.
+  // The longest run from `begin` on that makes a good tile: up to the end of the row if rows are long.
   int64_t tile_length(int64_t begin, int64_t end) const;
 
-  // Elements [begin, begin + n) of an operand as contiguous memory: in place where they lie so, else copied into the
-  // buffer.
+  // Elements [begin, begin + n) of an operand as contiguous memory: in place if they are
+  // contiguous, else copied to the buffer.
   const void* read(int operand, const void* data, int64_t begin, int64_t n, void* buffer) const;
-  // Where to write a tile: in place or the buffer, which write_back() then scatters.
+  // Where to write a tile: in place, or the buffer, which write_back() then scatters.
   void* write_place(int operand, void* data, int64_t begin, int64_t n, void* buffer) const;
   void write_back(int operand, void* data, int64_t begin, int64_t n, const void* buffer) const;
   // The byte offset of one element.

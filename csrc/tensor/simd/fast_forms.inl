@@ -1,12 +1,12 @@
-// Branch-free forms of functions, right wherever `holds` says so: loops over them vectorise, and what is left takes the
-// function itself. An element's result depends on its operands alone, never on its neighbours.
+// Branch-free forms of functions, valid where `holds` is set: loops over them vectorise, and the remaining elements use
+// the function itself. An element's result depends only on its operands, never on its neighbours.
 
 template <typename F, typename T>
 struct FastForm {
   static constexpr bool exists = false;
 };
 
-// A form of two operands over whole vectors, taken in place of the fast form.
+// A binary form over whole vectors, used in place of the fast form.
 template <typename F, typename T>
 struct WideForm {
   static constexpr bool exists = false;
@@ -64,9 +64,9 @@ inline Parts parts_of(double x) {
           double_of((shifted >> 52) | 0x4330000000000000) - (0x1p52 + 1023)};
 }
 
-// In double: log2 by its series in s = f / (2 + f) up to s^11, f = m - 1, then 2^e up to degree 7. The polynomials are
-// written so that their halves run side by side. The double's range holds every result that float has, and what rounds
-// to 0 or infinity.
+// In double: log2 by its series in s = f / (2 + f) up to s^11, f = m - 1, then 2^e up to degree 7. The
+// polynomials are split so that their halves are independent. The range of double covers every float result,
+// including those that round to 0 or infinity.
 inline float fast_pow(float base, float exponent, bool& holds) {
   constexpr uint32_t kOne = 0x3f800000, kRootHalf = 0x3f3504f3, kExponent = 0xff800000;
   uint32_t bits = __builtin_bit_cast(uint32_t, base);
@@ -74,7 +74,7 @@ inline float fast_pow(float base, float exponent, bool& holds) {
   double k = double(float(int32_t(shifted >> 23) - 127));
   float narrow_m = __builtin_bit_cast(float, bits - ((shifted & kExponent) - kOne));
   double m = double(narrow_m);
-  // Divided in float, then a step of Newton's: within 2^-45.
+  // Divides in float, then one Newton step: within 2^-45.
   double inverse = double(1.0f / (narrow_m + 1.0f));
   inverse = inverse * (2 - (m + 1) * inverse);
   double s = (m - 1) * inverse;
@@ -94,8 +94,8 @@ inline float fast_pow(float base, float exponent, bool& holds) {
   return float(p * power_of_two(n));
 }
 
-// The logarithm carries a second double throughout: its relative error is below 2^-63, since a power may take it times
-// 1024. With it the result is within one unit in the last place.
+// The logarithm is a double-double throughout: its relative error is below 2^-63, since a power may multiply it by up
+// to 1024. The result is within one ulp.
 inline double fast_pow(double base, double exponent, bool& holds) {
   Parts x = parts_of(base);
   double f = x.m - 1;  // exact
@@ -153,7 +153,7 @@ MD_FAST_FORM(remainder, float, fast_remainder(a, b, holds))
 MD_FAST_FORM(div_floor, float, fast_div_floor(a, b, holds))
 MD_FAST_FORM(pow, float, fast_pow(a, b, holds))
 MD_FAST_FORM(exp, double, fast_exp(a, holds))
-// With an instruction for a * b + c only.
+// Only with an instruction for a * b + c.
 #if MD_LEVEL_BYTES >= 32
 MD_FAST_FORM(fmod, double, fast_fmod(a, b, holds))
 MD_FAST_FORM(remainder, double, fast_remainder(a, b, holds))

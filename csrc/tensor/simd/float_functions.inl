@@ -1,6 +1,6 @@
-// Functions of 8 floats with AVX2: an element's result depends on it alone, wherever it lies. exp within 1.02 units in the last
-// place, log 0.9, erf 1.72, tanh 1.34. NaN, infinities, zeros and subnormal numbers as the C library's functions. Vectors of ordinary
-// numbers take a short way, whose results are those of the long one.
+// Functions of 8 floats with AVX2: an element's result depends only on the element, not on its position. exp within
+// 1.02 ulp, log 0.9, erf 1.72, tanh 1.34. NaN, infinities, zeros and subnormal numbers as in the C library. Vectors of
+// ordinary numbers take a fast path with the same results.
 
 using Floats = __m256;
 using FloatBits = __m256i;
@@ -10,7 +10,7 @@ inline void store_floats(float* dst, Floats x) { _mm256_storeu_ps(dst, x); }
 inline FloatBits lanes_below(int64_t count) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(int(count)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
-// The first ones, fewer than all; zeros after them.
+// Loads the first `count` lanes (fewer than all); the rest are zero.
 inline Floats load_first(const float* src, int64_t count) { return _mm256_maskload_ps(src, lanes_below(count)); }
 inline void store_first(float* dst, int64_t count, Floats x) { _mm256_maskstore_ps(dst, lanes_below(count), x); }
 
@@ -21,9 +21,9 @@ inline Floats floats_of(FloatBits bits) { return _mm256_castsi256_ps(bits); }
 inline Floats sign_of(Floats x) { return _mm256_and_ps(every(-0.0f), x); }
 inline Floats magnitude_of(Floats x) { return _mm256_andnot_ps(every(-0.0f), x); }
 inline bool any_set(Floats mask) { return _mm256_movemask_ps(mask) != 0; }
-// In magnitude.
+// Clamps the magnitude to 1.
 inline Floats no_more_than_one(Floats x) { return _mm256_max_ps(every(-1), _mm256_min_ps(every(1), x)); }
-// NaNs, too.
+// Includes NaNs.
 inline bool any_beyond(Floats x, float limit) {
   return any_set(_mm256_cmp_ps(magnitude_of(x), every(limit), _CMP_NLE_UQ));
 }
@@ -36,7 +36,7 @@ inline Floats series(Floats x, const float (&coefficients)[Terms]) {
   for (int i = Terms - 2; i >= 0; --i) sum = fma(sum, x, every(coefficients[i]));
   return sum;
 }
-// Of eight terms, by pairs and pairs of pairs, which run side by side.
+// Eight terms, by pairs and pairs of pairs, which are independent (Estrin's scheme).
 inline Floats paired_series(Floats x, const float (&c)[8]) {
   auto pair = [&](int i) { return fma(every(c[i + 1]), x, every(c[i])); };
   Floats square = x * x;
@@ -45,7 +45,7 @@ inline Floats paired_series(Floats x, const float (&c)[8]) {
 
 constexpr int kFractionBits = 23;
 constexpr float kLog2E = 0x1.715476p+0f, kLn2FloatHigh = 0x1.62e400p-1f, kLn2FloatLow = 0x1.7f7d1cp-20f;
-constexpr float kToWhole = 0x1.8p23f;  // what is added to it is rounded: the lowest bits are the whole number
+constexpr float kToWhole = 0x1.8p23f;  // adding it rounds: the lowest bits are the integer
 
 // x = n ln 2 + r, |r| <= ln 2 / 2, e^r = 1 + r + r^2 q(r).
 struct ReducedFloats {
@@ -60,13 +60,13 @@ inline ReducedFloats reduced_exp(Floats x) {
   r = _mm256_fnmadd_ps(n, every(kLn2FloatLow), r);
   return {fma(series(r, kSeries), r * r, r), bits_of(whole)};
 }
-// x 2^n, of the lowest bits of n: x is near 1, and the result a normal number.
+// x 2^n, with n in the lowest bits: x is near 1, and the result is normal.
 inline Floats scaled(Floats x, FloatBits n) {
   return floats_of(_mm256_add_epi32(bits_of(x), _mm256_slli_epi32(n, kFractionBits)));
 }
 inline __attribute__((noinline)) Floats exp_of_any(Floats x) {
   constexpr float kInfinite = 89, kZero = -104;
-  ReducedFloats e = reduced_exp(_mm256_min_ps(every(kInfinite), _mm256_max_ps(every(kZero), x)));  // a NaN stays
+  ReducedFloats e = reduced_exp(_mm256_min_ps(every(kInfinite), _mm256_max_ps(every(kZero), x)));  // keeps NaN
   FloatBits n = _mm256_sub_epi32(e.whole, bits_of(every(kToWhole))), half = _mm256_srai_epi32(n, 1);
   return (e.minus_one + 1) * scaled(every(1), half) * scaled(every(1), _mm256_sub_epi32(n, half));
 }
@@ -77,7 +77,7 @@ inline Floats math_exp(Floats x) {
   return scaled(e.minus_one + 1, e.whole);
 }
 
-// x = m 2^k with m around 1, f = m - 1: log x = k ln 2 + f - f^2 / 2 + f^3 p(f), of a normal x times 2^-shift.
+// x = m 2^k with m around 1, f = m - 1: log x = k ln 2 + f - f^2 / 2 + f^3 p(f), for a normal x times 2^-shift.
 inline __attribute__((always_inline)) Floats log_of_normal(Floats x, Floats shift) {
   constexpr float kSeries[] = {0x1.555554p-2f, -0x1.000226p-2f, 0x1.99a01cp-3f, -0x1.54728ap-3f,
                                0x1.22d932p-3f, -0x1.0d824ap-3f, 0x1.055e92p-3f, -0x1.38c8f4p-4f};
@@ -96,7 +96,7 @@ inline __attribute__((noinline)) Floats log_of_any(Floats x) {
   Floats result = log_of_normal(_mm256_blendv_ps(x, x * kScale, is_tiny), _mm256_and_ps(is_tiny, every(kShift)));
   result = _mm256_blendv_ps(x, result, _mm256_cmp_ps(x, every(__builtin_inff()), _CMP_LT_OQ));
   result = _mm256_blendv_ps(result, every(-__builtin_inff()), _mm256_cmp_ps(x, every(0), _CMP_EQ_OQ));
-  return _mm256_or_ps(result, _mm256_cmp_ps(x, every(0), _CMP_LT_OQ));  // all bits: a NaN
+  return _mm256_or_ps(result, _mm256_cmp_ps(x, every(0), _CMP_LT_OQ));  // all bits set: a NaN
 }
 inline Floats math_log(Floats x) {
   Floats is_normal = _mm256_and_ps(_mm256_cmp_ps(x, every(0x1p-126f), _CMP_GE_OQ),
@@ -110,13 +110,14 @@ inline Floats math_erf(Floats x) {
   constexpr float kIsOne = 3.95f, kFirst = 0x1.20dd76p+0f;
   constexpr float kSeries[] = {-0x1.f7ac92p-25f, 0x1.45f2fep-1f,   0x1.a4f95ep-4f,  -0x1.39c0dcp-6f, -0x1.5b02a6p-13f,
                                0x1.b63324p-10f,  -0x1.4cfa7ap-11f, 0x1.efd924p-14f, -0x1.388f08p-17f};
-  Floats t = _mm256_min_ps(every(kIsOne), magnitude_of(x));  // a NaN stays
+  Floats t = _mm256_min_ps(every(kIsOne), magnitude_of(x));  // keeps NaN
   ReducedFloats e = reduced_exp(_mm256_fnmsub_ps(t, every(kFirst), t * series(t, kSeries)));
   Floats power = scaled(every(1), e.whole);
   return _mm256_or_ps(_mm256_fnmadd_ps(power, e.minus_one, 1 - power), sign_of(x));
 }
 
-// Near zero |x| + |x|^3 p(x^2); elsewhere 1 - 2 / (e^2|x| + 1), which is 1 from 9.02 on. Interpolated at Chebyshev's points.
+// Near zero |x| + |x|^3 p(x^2); elsewhere 1 - 2 / (e^2|x| + 1), which is 1 from 9.02 on.
+// Interpolated at Chebyshev nodes.
 inline Floats math_tanh(Floats x) {
   constexpr float kNear = 0.625f, kIsOne = 9.25f;
   constexpr float kSeries[] = {-0.33333329f, 0.1333277f, -0.05385091f, 0.02099718f, -0.00609671f};

@@ -10,7 +10,7 @@ using Vector = typename VectorOf<T>::type;
 template <typename T>
 constexpr int kVector = MD_LEVEL_BYTES / sizeof(T);
 
-// A tile of c is kept in registers over a stretch of k: its rows, and the vectors of a row.
+// A tile of c stays in registers over a block of k: its rows, and the number of vectors per row.
 constexpr int kTileRows = MD_LEVEL_BYTES >= 64 ? 8 : 4;
 constexpr int kTileVectors = MD_LEVEL_BYTES >= 32 ? 3 : 2;
 template <typename T>
@@ -18,9 +18,9 @@ constexpr int kStrip = kTileVectors * kVector<T>;
 
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-constexpr int kStepsPerLine = 4;  // of k, for each cache line that is fetched ahead
+constexpr int kStepsPerLine = 4;  // of k, per prefetched cache line
 
-// One step through k: every element of the tile's column of a, times the row of b.
+// One step through k: the tile's column of a times the row of b.
 template <typename T, int Rows, int Vectors>
 inline __attribute__((always_inline)) void gemm_step(Vector<T> (&sums)[Rows][Vectors], const T* a, int64_t a_row,
                                                      const T* b) {
@@ -29,14 +29,14 @@ inline __attribute__((always_inline)) void gemm_step(Vector<T> (&sums)[Rows][Vec
   for (int v = 0; v < Vectors; ++v) row[v] = *reinterpret_cast<const Vector<T>*>(b + v * kVector<T>);
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
-    Vector<T> scale = a[r * a_row] - Vector<T>{};  // in every element
+    Vector<T> scale = a[r * a_row] - Vector<T>{};  // broadcast
 #pragma GCC unroll 3
     for (int v = 0; v < Vectors; ++v) sums[r][v] += scale * row[v];
   }
 }
 
-// PackedA: a's element (r, p) is a[p * Rows + r], else a[r * a_row + p]. Row p of b is at b + p * b_row.
-// ahead: what the second cache will be asked for later, a line for every kStepsPerLine steps.
+// PackedA: a's element (r, p) is a[p * Rows + r], else a[r * a_row + p]. Row p of b is at b + p * b_row. ahead: address
+// to prefetch into the L2 cache, one line every kStepsPerLine steps.
 template <typename T, int Rows, int Vectors, bool PackedA>
 void gemm_tile(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, bool add,
                const T* ahead) {
@@ -75,7 +75,7 @@ void gemm_tile(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t b_r
   }
 }
 
-// One tile of `width` columns; a vector that is not full goes through a whole tile.
+// One tile of `width` columns; a partial vector goes through a temporary tile.
 template <typename T, int Rows, bool PackedA>
 inline void gemm_tile_of(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t b_row, int64_t width, T* c,
                          int64_t c_row, bool add, const T* ahead) {
@@ -100,7 +100,7 @@ inline void gemm_tile_of(int64_t depth, const T* a, int64_t a_row, const T* b, i
   }
 }
 
-// Rows are taken kTileRows at a time, the rest by halves. Calls step(rows as a constant, first row).
+// Processes kTileRows rows at a time, the rest by halves. Calls step(constant number of rows, first row).
 template <int Rows, typename Step>
 inline void for_row_tiles(int64_t m, int64_t at, const Step& step) {
   for (; m - at >= Rows; at += Rows) step.template operator()<Rows>(at);
@@ -115,8 +115,8 @@ inline void pack_rows(const T* a, int64_t a_row, int64_t a_step, int64_t depth, 
   }
 }
 
-// One strip of `columns`, in whole vectors: what is missing in the last one is zero, what tiles of fewer vectors do not
-// read is left.
+// Packs one strip of `columns`, in whole vectors: the last one is padded with zeros; padding not read
+// by narrower tiles is left unset.
 template <typename T, int Vectors>
 inline void pack_strip(const T* b, int64_t b_row, int64_t depth, int64_t columns, T* packed) {
   int64_t missing = Vectors * kVector<T> - columns;
@@ -133,7 +133,7 @@ inline void pack_strip(const T* b, int64_t b_row, int64_t depth, int64_t columns
   }
 }
 
-// As pack_strip, from columns that lie one after another.
+// As pack_strip, for contiguous columns.
 template <typename T>
 inline void pack_transposed(const T* b, int64_t b_row, int64_t b_step, int64_t depth, int64_t columns, T* packed) {
   int64_t filled = (columns + kVector<T> - 1) / kVector<T> * kVector<T>;

@@ -1,6 +1,5 @@
-// Everything that loops.inl needs from outside, to be compiled before a level's target is set: an inline function of a
-// header
-// compiled for one level must never be the copy that the linker keeps for all.
+// All external headers of loops.inl, compiled before a level's target is set: an inline function compiled for one level
+// must never become the linker's copy for all.
 #pragma once
 #include <stdlib.h>
 

@@ -1,6 +1,5 @@
-// The inner loops that exist once per instruction-set level, as one table of function pointers. Includes little: the
-// loops take
-// long to compile.
+// The inner loops that exist once per instruction-set level, as a table of function pointers. Includes little:
+// the loops take long to compile.
 #pragma once
 #include <cstdint>
 
@@ -17,25 +16,25 @@ inline constexpr int kPointwiseCount = 0
 // dst[i] = To(src[i]).
 using ConvertLoop = void (*)(const void* src, void* dst, int64_t n);
 
-// The largest or smallest of n > 0 elements, a NaN before all; and where the first is that equals a value, or is NaN if
-// that is. For half types and bool there are none.
+// The largest or smallest of n > 0 elements, NaN first; and the index of the first element equal to a value (or NaN, if
+// the value is). None for half types and bool.
 using ExtremeLoop = void (*)(const void* src, int64_t n, void* best);
-// *total = *total + src[0] + ... or times them: int64_t, wrapping around, for integers and bool, else of the dtype; none for
-// half types.
+// *total = *total + src[0] + ..., or the product: in int64_t, wrapping around, for integers and bool, else in
+// the dtype; none for half types.
 using FoldLoop = void (*)(const void* src, int64_t n, void* total);
 using FindLoop = int64_t (*)(const void* src, int64_t n, const void* value);
 
-constexpr int64_t kGemmRows = 152;  // rows of a that are packed at a time
+constexpr int64_t kGemmRows = 152;  // rows of a packed at a time
 
-// c[m, n] = a[m, depth] @ b[depth, n], or added to it. b is packed; so is a, into packed_a, unless that is null: then
-// a_step must be 1.
+// c[m, n] = a[m, depth] @ b[depth, n], or added to it. b is packed; so is a, into packed_a, unless that
+// is null: then a_step must be 1.
 template <typename T>
 struct GemmBlock {
   int64_t m, n, depth;
   const T* a;
   int64_t a_row, a_step;
   T* packed_a;  // room for min(m, kGemmRows) * depth
-  const T* b;   // packed into strips, or where it lies: then n is a multiple of `vector` and b_row any stride
+  const T* b;   // packed into strips, or in place: then n is a multiple of `vector`, with any b_row
   int64_t b_row;
   bool b_is_packed;
   T* c;
@@ -45,37 +44,38 @@ struct GemmBlock {
 
 template <typename T>
 struct GemmLoops {
-  int64_t strip;   // columns: packed b has room for a multiple
-  int64_t vector;  // elements of one
+  int64_t strip;   // columns: packed b is padded to a multiple
+  int64_t vector;  // elements per vector
   void (*pack_columns)(const T* b, int64_t b_row, int64_t b_step, int64_t depth, int64_t n, T* packed);
   void (*rows)(const GemmBlock<T>& block);
 };
 
-// Rows of tiles of one image; a tile has 2 x 2 results of a 3 x 3 convolution, and 16 numbers that they are sums of.
+// Rows of tiles of one image; a tile has 2 x 2 results of a 3 x 3 convolution, and the 16
+// numbers that are summed for them.
 struct WinogradBand {
-  int64_t height, width, top, left;  // of the image, and the zeros above and left of it
+  int64_t height, width, top, left;  // of the image, and the padding above and left of it
   int64_t dst_height, dst_width;
-  int64_t across;       // tiles of a row
+  int64_t across;       // tiles per row
   int64_t first, down;  // rows
-  int64_t tile_step;    // between the 16 numbers of a tile; tiles follow one another
+  int64_t tile_step;    // between the 16 numbers of a tile; tiles are contiguous
 };
 
-// Whole vectors are written: up to 15 floats after the last tile.
+// Whole vectors are written: up to 15 floats beyond the last tile.
 struct WinogradLoops {
-  // Floats of scratch for a band.
+  // Floats of scratch memory for a band.
   int64_t (*scratch)(const WinogradBand& band);
-  // The tiles of one channel of the image.
+  // Transforms one channel of the image to tiles.
   void (*read)(const WinogradBand& band, const float* image, float* tiles, float* scratch);
-  // One channel of the result from its tiles. False: a number is not finite, or 2^64 and more.
+  // Transforms tiles to one channel of the result. Returns false if a number is not finite, or at least 2^64.
   bool (*write)(const WinogradBand& band, const float* tiles, float bias, float* dst, float* scratch);
-  // `count` kernels of 9; number i of kernel k at dst[i * step + k].
+  // Transforms `count` kernels of 9; number i of kernel k is at dst[i * step + k].
   void (*weights)(const float* src, int64_t count, float* dst, int64_t step);
 };
 
 // T: float or double.
 template <typename T>
 struct FloatLoops {
-  // Sums are pairwise over blocks; max and min carry NaN; n > 0.
+  // Sums are pairwise over blocks; max and min propagate NaN; n > 0.
   T (*sum)(const T* src, int64_t n);
   T (*max)(const T* src, int64_t n);
   T (*min)(const T* src, int64_t n);
@@ -83,7 +83,7 @@ struct FloatLoops {
   // For matrix-vector products: out[j] = the dot product of a and b + j * b_step, and y += x * scale.
   void (*dots)(const T* a, const T* b, int64_t b_step, int64_t count, int64_t n, T* out);
   void (*axpy)(T scale, const T* x, T* y, int64_t n);
-  // The sum with little rounding, in double; and that of (element - mean)^2.
+  // Accurate sum, in double; and the sum of (element - mean)^2.
   double (*exact_sum)(const T* src, int64_t n);
   double (*squares)(const T* src, int64_t n, T mean);
   // The mean, and the sum of (element - mean)^2; n > 0.
@@ -103,19 +103,19 @@ struct LoopTable {
   ConvertLoop convert[kDTypeCount][kDTypeCount];  // from, to
   ExtremeLoop extreme[kDTypeCount][2];            // smallest, largest
   FoldLoop sum[kDTypeCount], product[kDTypeCount];
-  FindLoop find[kDTypeCount];  // -1: nowhere
+  FindLoop find[kDTypeCount];  // -1 if there is none
   FloatLoops<float> f32;
   FloatLoops<double> f64;
   WinogradLoops winograd;
-  // All of index[0..n) are in [0, extent).
+  // Whether all of index[0..n) are in [0, extent).
   bool (*indices_fit)(const int64_t* index, int64_t n, int64_t extent);
-  // dst[i] = src[index[i] * stride]; false when an index is not in [-wrapped, extent): its element is then src[0].
-  // wrapped: extent, or 0 where negative indices are not allowed. extent > 0. For elements of 4 and 8 bytes.
+  // dst[i] = src[index[i] * stride]; returns false if an index is not in [-wrapped, extent): its element is then
+  // src[0]. wrapped: extent, or 0 if negative indices are not allowed. extent > 0. For elements of 4 and 8 bytes.
   bool (*take_words)(const uint32_t* src, const int64_t* index, int64_t n, int64_t extent, int64_t wrapped,
                      int64_t stride, uint32_t* dst);
   bool (*take_long_words)(const uint64_t* src, const int64_t* index, int64_t n, int64_t extent, int64_t wrapped,
                           int64_t stride, uint64_t* dst);
-  // n blocks of the random generator from a position on: word k of block i at words[k * n + i].
+  // n blocks of the random generator from a position on: word k of block i is at words[k * n + i].
   void (*random_words)(uint64_t seed, uint64_t position, int64_t n, uint32_t* words);
 };
 

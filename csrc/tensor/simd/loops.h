@@ -1,4 +1,4 @@
-// The inner loops of the instruction-set level that this processor has.
+// The inner loops of this processor's instruction-set level.
 #pragma once
 #include <type_traits>
 
@@ -7,9 +7,9 @@
 
 namespace md {
 
-// The table of the best level that this processor has.
+// The table of the best level that this processor supports.
 const LoopTable& loops();
-// Its loops of float or double.
+// The loops for float or double.
 template <typename T>
 const FloatLoops<T>& loops_of() {
   if constexpr (std::is_same_v<T, float>) {
@@ -19,8 +19,8 @@ const FloatLoops<T>& loops_of() {
   }
 }
 
-// Levels that this processor has, best first; use_instruction_level("baseline") chooses a lower one, for tests.
+// Levels supported by this processor, best first; use_instruction_level("baseline") selects a lower one, for tests.
 const char* instruction_level();
-void use_instruction_level(const char* name);  // Error(Value) when the processor does not have it
+void use_instruction_level(const char* name);  // Error(Value) if the processor does not support it
 
 }  // namespace md

@@ -1,4 +1,4 @@
-// One level's loops. Included by loops_*.cpp with MD_LEVEL_NAME and MD_LEVEL_TABLE set, under that level's target.
+// One level's loops. Included by loops_*.cpp with MD_LEVEL_NAME and MD_LEVEL_TABLE defined, under that level's target.
 namespace md {
 namespace {
 

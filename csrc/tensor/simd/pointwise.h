@@ -1,4 +1,4 @@
-// Inner loops of pointwise functions, from pointwise.def: one for each (row, dtype), for each instruction-set level.
+// Inner loops of pointwise functions, from pointwise.def: one per (row, dtype) and instruction-set level.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,13 +9,13 @@ namespace md {
 
 std::span<const PointwiseRow> pointwise_rows();  // the values of Pointwise
 
-// Bit i of scalar_mask: operand i is one element, of dtype scalar_operand_dtype(dtype), read once.
-// Masks: 0 for all rows; 1 and 2 for two operands; 2, 4 and 6 for three. nullptr: no such loop, or dtype not supported.
-// dtype is that of the operands (Select: of operands 1 and 2); float16 and bfloat16 compute in float32.
+// Bit i of scalar_mask: operand i is a single element of dtype scalar_operand_dtype(dtype). Masks: 0 for all rows; 1
+// and 2 for two operands; 2, 4 and 6 for three. nullptr: no such loop, or dtype not supported. dtype is that of the
+// operands (Select: of operands 1 and 2); float16 and bfloat16 compute in float32.
 PointwiseLoop pointwise_loop(int pointwise_row, DType dtype, unsigned scalar_mask = 0);
 bool pointwise_supports(int pointwise_row, DType dtype);
-// The element type of scalar operands: float32 for float16 and bfloat16, else dtype. Fill it with store_scalar
-// (fill.h).
+// The element type of scalar operands: float32 for float16 and bfloat16, else dtype. Fill
+// it with store_scalar (fill.h).
 DType scalar_operand_dtype(DType dtype);
 DType pointwise_result_dtype(int pointwise_row, DType dtype);
 

@@ -1,7 +1,6 @@
-// The functions that the expressions of pointwise.def use. Included once per instruction-set level, inside its own
-// namespace,
-// so nothing here may be seen by two levels: everything is in an unnamed namespace and no library template is
-// instantiated.
+// The functions used by the expressions of pointwise.def. Included once per instruction-set level, inside its
+// own namespace, so nothing here may be shared by two levels: everything is in an unnamed namespace and no
+// library template is instantiated.
 
 struct Unsupported {};
 constexpr Unsupported unsupported;
@@ -25,7 +24,7 @@ inline bool float_signbit(double a) { return __builtin_bit_cast(uint64_t, a) >> 
 inline float infinity(float) { return __builtin_inff(); }
 inline double infinity(double) { return __builtin_inf(); }
 
-// The vector forms of these come from libmvec through the declarations in vector_math.h.
+// Their vector forms come from libmvec through the declarations in vector_math.h.
 #define MD_MATH(name)                                        \
   inline float math_##name(float a) { return ::name##f(a); } \
   inline double math_##name(double a) { return ::name(a); }
@@ -56,7 +55,7 @@ MD_MATH(log)
 MD_MATH(sinh)
 MD_MATH(tanh)
 #undef MD_MATH
-// Functions of Floats, a vector of them, which loops take instead.
+// Functions of Floats, a vector type, used by loops instead.
 #if MD_LEVEL_BYTES >= 64
 #include "tensor/simd/wide_functions.inl"
 #elif MD_LEVEL_BYTES >= 32
@@ -64,7 +63,7 @@ MD_MATH(tanh)
 #endif
 #if MD_LEVEL_BYTES >= 32
 #include "tensor/simd/sine_functions.inl"
-// dst[i] = function(src[i]), of Floats; dst may be src.
+// dst[i] = function(src[i]), on Floats; dst may be src.
 template <typename Function>
 inline __attribute__((always_inline)) void map_floats(const float* src, float* dst, int64_t n,
                                                       const Function& function) {
@@ -81,7 +80,7 @@ inline double math_atan2(double a, double b) { return ::atan2(a, b); }
 inline float math_hypot(float a, float b) { return ::hypotf(a, b); }
 inline double math_hypot(double a, double b) { return ::hypot(a, b); }
 
-// A NaN on either side wins.
+// NaN on either side wins.
 template <typename T>
 inline T max_of(T a, T b) {
   return (a > b) | (a != a) ? a : b;
@@ -96,7 +95,7 @@ inline T float_lerp(T a, T b, T weight) {
   return float_abs(weight) < T(0.5) ? a + weight * (b - a) : b - (b - a) * (T(1) - weight);
 }
 
-// A short quotient is exact, or one too large where the division rounded up to a whole number; so is what is left of a.
+// A small quotient is exact, or one too large if the division rounded up to an integer; the remainder of a likewise.
 inline float float_fmod(float a, float b) {
   double quotient = __builtin_trunc(double(a) / double(b));
   if (!(__builtin_fabs(quotient) < 0x1p28)) return ::fmodf(a, b);
@@ -160,14 +159,14 @@ inline T wrap_neg(T a) {
   return T(Word<T>(0) - Word<T>(a));
 }
 
-// Divisors are not zero (check_divisor), and where they are nothing may trap; nor may the smallest number by -1.
+// Divisors are not zero (check_divisor); if they are, this must not trap, nor for the smallest number divided by -1.
 template <typename T>
 inline bool divides_plainly(T b) {
   return b != T(0) && !(T(-1) < T(0) && b == T(-1));
 }
 
-// Rounded is the double's way to a whole number: __builtin_trunc or __builtin_floor. Exact: the quotient of numbers of
-// up to 50 bits that is not whole is further from a whole one than double rounds.
+// Rounded converts the double to an integer: __builtin_trunc or __builtin_floor. Exact: a non-integer quotient of
+// numbers of up to 50 bits is further from an integer than double rounds.
 template <typename T, typename Round>
 inline T int_quotient(T a, T b, Round round) {
   T by = divides_plainly(b) ? b : T(1);

@@ -1,6 +1,6 @@
 // Loops over the functions of pointwise.def.
 
-// One struct per row: apply() returns Unsupported where the dtype has no such function.
+// One struct per row: apply() returns Unsupported if the dtype has no such function.
 #define MD_POINTWISE(name, arity_, params_, result_, traits_, floating, integer, boolean)                              \
   struct Function_##name {                                                                                             \
     static constexpr int arity = arity_;                                                                               \
@@ -43,7 +43,7 @@ inline T param_value(const Scalar* params) {
   }
 }
 
-// The functions of Floats and those whose expressions are made of them.
+// The functions of Floats, and those with expressions composed of them.
 template <typename F, typename T>
 constexpr bool takes_floats = false;
 #if MD_LEVEL_BYTES >= 32
@@ -62,7 +62,7 @@ MD_TAKES_FLOATS(gelu)
 MD_TAKES_FLOATS(gelu_tanh)
 #undef MD_TAKES_FLOATS
 
-// No lambda: GCC 12 compiles one in a template for the target of the command line.
+// No lambda: GCC 12 compiles one inside a template for the command line's target.
 template <typename F>
 struct OfFloats {
   inline Floats operator()(Floats x) const { return F::template apply<float, Floats>(x, {}, {}, {}); }
@@ -77,14 +77,14 @@ template <typename F>
 void loop_over_floats(const void* const*, void*, int64_t);
 #endif
 
-// As guarded_loop_of, with a form over whole vectors: blocks of them, and a last vector that is filled up.
+// As guarded_loop_of, with a form over whole vectors: blocks of them, and a padded last vector.
 template <typename F, typename T, unsigned Mask>
 void wide_loop_of(const void* const* src, void* dst, int64_t n) {
   using Form = WideForm<F, T>;
   constexpr int64_t kBlock = 256, kLanes = Form::lanes;
   const T* operands[2] = {static_cast<const T*>(src[0]), static_cast<const T*>(src[1])};
   T* out = static_cast<T*>(dst);
-  // A block's operands are read twice: the result must not lie over them before.
+  // A block's operands are read twice, so the result must not overwrite them in between.
   bool in_place = out == operands[0] || out == operands[1];
   T padded[2][kBlock], made[kBlock], exact[kBlock];
   unsigned holds[kBlock / kLanes];
@@ -119,14 +119,14 @@ void wide_loop_of(const void* const* src, void* dst, int64_t n) {
   }
 }
 
-// A function of one or two numbers with a fast form: the form over blocks, and over again where it does not hold.
+// A unary or binary function with a fast form: the form over blocks, and the function where the form does not hold.
 template <typename F, typename T, unsigned Mask>
 void guarded_loop_of(const void* const* src, void* dst, int64_t n) {
   constexpr int64_t kBlock = 256;
   using Flag = std::conditional_t<sizeof(T) == sizeof(double), uint64_t, uint32_t>;
   const T* operands[2] = {static_cast<const T*>(src[0]), static_cast<const T*>(F::arity > 1 ? src[1] : src[0])};
   T* out = static_cast<T*>(dst);
-  // A block's operands are read twice: the result must not lie over them before.
+  // A block's operands are read twice, so the result must not overwrite them in between.
   bool in_place = out == operands[0] || out == operands[1];
   T a_value = *operands[0], b_value = *operands[1];
   T made[kBlock], exact[kBlock];
@@ -156,7 +156,7 @@ void guarded_loop_of(const void* const* src, void* dst, int64_t n) {
   }
 }
 
-// Mask bits: operand i is one element, read before the loop because dst may be it.
+// Mask bits: operand i is a single element, read before the loop because dst may alias it.
 template <typename F, typename T, unsigned Mask>
 void pointwise_loop_of(const void* const* src, void* dst, int64_t n, [[maybe_unused]] const Scalar* params) {
   if constexpr (takes_floats<F, T>) return loop_over_floats<F>(src, dst, n);
@@ -217,7 +217,7 @@ void half_loop_of(const void* const* src, void* dst, int64_t n, const Scalar* pa
 }
 
 #if MD_LEVEL_BYTES >= 64
-// One square root of 64 bytes takes longer than two of 32.
+// One 64-byte square root takes longer than two of 32 bytes.
 template <typename T>
 __attribute__((target("prefer-vector-width=256"))) void sqrt_loop(const void* const* src, void* dst, int64_t n,
                                                                   const Scalar*) {

@@ -29,9 +29,8 @@ enum class Pointwise : int {
 #undef MD_POINTWISE
 };
 
-// dst[i] = f(src[0][i], src[1][i], ...) for i < n. dst may be one of the sources, exactly; other overlap is not
-// allowed.
-// Any alignment. params has param_count numbers, null when there are none.
+// dst[i] = f(src[0][i], src[1][i], ...) for i < n. dst may be exactly one of the sources; no other overlap is allowed.
+// Any alignment. params has param_count numbers, null if there are none.
 using PointwiseLoop = void (*)(const void* const* src, void* dst, int64_t n, const Scalar* params);
 
 }  // namespace md

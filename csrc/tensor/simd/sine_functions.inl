@@ -1,10 +1,10 @@
-// sin and cos of Floats, within 1.73 and 1.81 units in the last place and never beyond one; large numbers one by one by the C
-// library's.
+// sin and cos of Floats, within 1.73 and 1.81 ulp and never beyond [-1, 1]; large numbers
+// one by one with the C library.
 
 typedef int32_t FloatWords __attribute__((vector_size(sizeof(Floats))));
 
-// |x| = h pi + r with |r| <= pi / 2; the products of h and pi's parts are exact or nearly so. Up to here no number is so near to
-// a multiple of pi / 2 that what pi leaves out counts.
+// |x| = h pi + r with |r| <= pi / 2; the products of h with the parts of pi are exact or nearly so. Up to this bound no
+// number is close enough to a multiple of pi / 2 for the omitted digits of pi to matter.
 constexpr float kMostReduced = 0x1p15f;
 inline Floats minus_multiple_of_pi(Floats magnitude, Floats h) {
   constexpr float kPi[] = {0x1.921fb6p+1f, -0x1.777a5cp-24f, -0x1.ee59dap-49f};
@@ -12,14 +12,14 @@ inline Floats minus_multiple_of_pi(Floats magnitude, Floats h) {
   r = fma(-h, every(kPi[1]), r);
   return fma(-h, every(kPi[2]), r);
 }
-// sin r = r + r^3 p(r^2), and the sign of which the lowest bit of `turns` is.
+// sin r = r + r^3 p(r^2), with its sign flipped by the lowest bit of `turns`.
 inline Floats sine_of_reduced(Floats r, FloatWords turns, FloatWords sign) {
   constexpr float kSeries[] = {-0x1.55554cp-3f, 0x1.110edap-7f, -0x1.9f70f2p-13f, 0x1.5dc94p-19f};
   Floats square = r * r;
   Floats sine = no_more_than_one(fma(series(square, kSeries), square * r, r));
   return reinterpret_cast<Floats>(reinterpret_cast<FloatWords>(sine) ^ (turns << 31) ^ sign);
 }
-constexpr float kOneOverPi = 0x1.45f306p-2f, kRounds = 0x1.8p23f;  // what is added to the second is rounded
+constexpr float kOneOverPi = 0x1.45f306p-2f, kRounds = 0x1.8p23f;  // adding the second one rounds
 
 inline Floats sine_of_small(Floats x) {
   FloatWords sign = reinterpret_cast<FloatWords>(x) & INT32_MIN;
@@ -40,7 +40,7 @@ inline __attribute__((noinline)) Floats also_of_large(Floats x, Floats of_small)
   constexpr int kFloats = int(sizeof(Floats) / sizeof(float));
   for (int i = 0; i < kFloats; ++i) {
     float element = x[i];
-    asm("" : "+x"(element));  // stays one element: the vector form of `function` has other results
+    asm("" : "+x"(element));  // prevents vectorisation: the vector form of `function` has other results
     if (!(__builtin_fabsf(element) <= kMostReduced)) of_small[i] = function(element);
   }
   return of_small;

@@ -1,6 +1,5 @@
-// Declares the C library's functions that have vector forms (libmvec), so that loops calling them vectorise without
-// -ffast-math.
-// Include before code for a particular instruction set.
+// Declares the C library functions that have vector forms (libmvec), so that loops calling them vectorise without
+// -ffast-math. Include before code for a particular instruction set.
 #pragma once
 #include <math.h>
 

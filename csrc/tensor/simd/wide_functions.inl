@@ -1,13 +1,13 @@
-// Functions of 16 floats with AVX-512: an element's result depends on it alone, wherever it lies. exp within 1.02 units in the
-// last place, log 1.5, erf 1.0, tanh 0.7. NaN, infinities, zeros and subnormal numbers as the C library's functions. GCC 12
-// takes intrinsics without a mask for reads of something uninitialized: all elements are asked for.
+// Functions of 16 floats with AVX-512: an element's result depends only on the element, not on its position. exp within
+// 1.02 ulp, log 1.5, erf 1.0, tanh 0.7. NaN, infinities, zeros and subnormal numbers as in the C library. GCC 12 warns
+// of uninitialised reads in unmasked intrinsics, so full masks are used.
 
 using Floats = __m512;
 constexpr __mmask16 kAllFloats = 0xffff;
 
 inline Floats load_floats(const float* src) { return _mm512_loadu_ps(src); }
 inline void store_floats(float* dst, Floats x) { _mm512_storeu_ps(dst, x); }
-// The first ones, fewer than all; zeros after them.
+// Loads the first `count` lanes (fewer than all); the rest are zero.
 inline Floats load_first(const float* src, int64_t count) {
   return _mm512_maskz_loadu_ps(__mmask16((1u << count) - 1), src);
 }
@@ -27,19 +27,19 @@ inline Floats series(Floats x, const float (&coefficients)[Terms]) {
   return sum;
 }
 
-// The lowest four bits of each index count.
+// Table lookup by the lowest four bits of each index.
 inline Floats looked_up(const float (&cells)[16], __m512i index) {
   return _mm512_maskz_permutexvar_ps(kAllFloats, index, _mm512_load_ps(cells));
 }
 
 inline Floats magnitude_up_to(Floats x, float limit) {
-  return _mm512_maskz_min_ps(kAllFloats, _mm512_set1_ps(limit), _mm512_abs_ps(x));  // a NaN stays
+  return _mm512_maskz_min_ps(kAllFloats, _mm512_set1_ps(limit), _mm512_abs_ps(x));  // keeps NaN
 }
-// NaNs, too.
+// Includes NaNs.
 inline bool any_beyond(Floats x, float limit) {
   return _mm512_cmp_ps_mask(_mm512_abs_ps(x), every(limit), _CMP_NLE_UQ) != 0;
 }
-// In magnitude. Of NaNs it is one.
+// Clamps the magnitude to 1. NaN becomes 1.
 inline Floats no_more_than_one(Floats x) {
   constexpr int kLeastMagnitude = 2;
   return _mm512_maskz_range_ps(kAllFloats, x, every(1), kLeastMagnitude);
@@ -61,8 +61,8 @@ inline Floats math_exp(Floats x) {
   return _mm512_maskz_scalef_ps(kAllFloats, fma(series(r, kSeries), r * r, r) + 1, n);
 }
 
-// About 1 / m for sixteen cells of [0.75, 1.5), chosen such that its logarithm is nearly a float, and one around one; and
-// minus that logarithm. The cells are counted by the first bits of m's fraction, so that those below one come last.
+// About 1 / m for sixteen cells of [0.75, 1.5), chosen such that its logarithm is nearly a float, and 1 around one; and
+// minus that logarithm. Cells are numbered by the first bits of m's fraction, so those below one come last.
 alignas(64) constexpr float kLogCells[][16] = {
     {0x1p0f, 0x1.d49482p-1f, 0x1.bb1302p-1f, 0x1.a3bd82p-1f, 0x1.8ff0f8p-1f, 0x1.7c93b4p-1f, 0x1.6c7c22p-1f,
      0x1.5c0612p-1f, 0x1.4f0e1ap0f, 0x1.4089f2p0f, 0x1.3574p0f, 0x1.2a4e92p0f, 0x1.1ee658p0f, 0x1.152ee6p0f,
@@ -72,8 +72,8 @@ alignas(64) constexpr float kLogCells[][16] = {
      -0x1.7d7162p-5f, 0},
 };
 
-// x = m 2^k with m in [0.75, 1.5): log x = k ln 2 + cell + log(1 + r), and log(1 + r) = r + r^2 q(r). The low part of ln 2 is
-// positive: of zero nothing but -inf is added up.
+// x = m 2^k with m in [0.75, 1.5): log x = k ln 2 + cell + log(1 + r), and log(1 + r) = r + r^2 q(r). The low part of
+// ln 2 is positive, so for zero only -inf is added.
 inline Floats math_log(Floats x) {
   constexpr float kLn2High = 0x1.62e400p-1f, kLn2Low = 0x1.7f7d1cp-20f;
   constexpr float kSeries[] = {-0.5f, 0x1.555558p-2f, -0x1.00033cp-2f, 0x1.99b65cp-3f, -0x1.3fc076p-3f};
@@ -86,9 +86,9 @@ inline Floats math_log(Floats x) {
   return fma(k, _mm512_set1_ps(kLn2High), looked_up(kLogCells[1], cell)) + (r + low);
 }
 
-// An odd function by cells of |x|: column c + t (c1 + u (c2 + u (c3 ...))) of rows centre, c, c1 ..., where t is the distance
-// from the centre and u is t. Centres are chosen such that the function is nearly a float there. Around zero c is |x| and u is
-// x^2, so that small results have all their digits.
+// An odd function by cells of |x|: column c + t (c1 + u (c2 + u (c3 ...))) of rows centre, c, c1 ..., where t is the
+// distance from the centre and u is t. Centres are chosen such that the function is nearly a float there. Around zero c
+// is |x| and u is x^2, so that small results keep full precision.
 template <int Rows>
 inline Floats by_cells(const float (&rows)[Rows][16], Floats magnitude, __m512i cell, float first_end) {
   __mmask16 is_first = _mm512_cmp_ps_mask(magnitude, _mm512_set1_ps(first_end), _CMP_LT_OQ);
@@ -100,7 +100,7 @@ inline Floats by_cells(const float (&rows)[Rows][16], Floats magnitude, __m512i 
   return fma(sum, t, _mm512_mask_mov_ps(looked_up(rows[1], cell), is_first, magnitude));
 }
 
-// Cells of a quarter; from 3.92 on erf is 1.
+// Cells of width 1/4; from 3.92 on erf is 1.
 alignas(64) constexpr float kErfCells[][16] = {
     {0, 0x1.81232p-2f, 0x1.400fcp-1f, 0x1.bf178p-1f, 0x1.20244p0f, 0x1.60092p0f, 0x1.9f21cp0f, 0x1.df3dcp0f,
      0x1.1166p1f, 0x1.30d2ap1f, 0x1.50b4ap1f, 0x1.71448p1f, 0x1.8f4f4p1f, 0x1.b0464p1f, 0x1.cfd5ap1f, 0x1.ebf9a4p1f},
@@ -131,7 +131,7 @@ inline Floats math_erf(Floats x) {
   return with_sign_of(by_cells(kErfCells, magnitude, cell, 1 / kPerUnit), x);
 }
 
-// The first cell ends at 0.5, then there are four for each power of two, up to [5, 6) and [6, 9.1); from there on tanh is 1.
+// The first cell ends at 0.5, then four per power of two, up to [5, 6) and [6, 9.1); from there on tanh is 1.
 alignas(64) constexpr float kTanhCells[][16] = {
     {0, 0x1.208bap-1f, 0x1.5fb8ep-1f, 0x1.a0e78p-1f, 0x1.dfcaap-1f, 0x1.1fd5ap0f, 0x1.60c96p0f, 0x1.9faeep0f,
      0x1.dfe98p0f, 0x1.1f2c6p1f, 0x1.5f52cp1f, 0x1.a0bf2p1f, 0x1.e03d4p1f, 0x1.1f8eep2f, 0x1.60e46p2f, 0x1.e76066p2f},

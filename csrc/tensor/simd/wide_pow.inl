@@ -1,8 +1,8 @@
-// pow with vectors of 64 bytes. The logarithm of double carries a second double throughout: its relative error is below 2^-64,
-// since a power may take it times 1024. With it results are within 0.7 units in the last place, those of float within 0.55.
+// pow with 64-byte vectors. The logarithm of double is a double-double throughout: its relative error is below 2^-64,
+// since a power may multiply it by up to 1024. Results are within 0.7 ulp, those of float within 0.55.
 
-// Sixteen cells of [0.699, 1.398), where m lies once x = m 2^k is split. About 1 / m in each: m * kInverse is within 0.03 of
-// one, and is m itself around one, so that log x keeps its precision there.
+// Sixteen cells of [0.699, 1.398), the range of m after splitting x = m 2^k. About 1 / m in each: m * kInverse is
+// within 0.03 of one, and is m itself around one, so that log x keeps its precision there.
 alignas(64) constexpr double kInverse[16] = {
     0x1.661ec6a5122f9p+0, 0x1.571ed3c506b3ap+0, 0x1.49539e3b2d067p+0, 0x1.3c995a47babe7p+0,
     0x1.30d190130d190p+0, 0x1.25e22708092f1p+0, 0x1.1bb4a4046ed29p+0, 0x1.12358e75d3033p+0,
@@ -32,7 +32,7 @@ alignas(64) constexpr double kLogOfCellLow[16] = {
     -0x1.790aa37fc5238p-44, 0x1.9a873f39d121cp-44,
     -0x1.4affd817d52cdp-44, 0x1.f8f043049f7d3p-44,
 };
-// The bits of 2^(i / 16), less i << 48: adding n << 48 for n = 16 e + i gives 2^(n / 16). And what they lack, relatively.
+// The bits of 2^(i / 16), minus i << 48: adding n << 48 for n = 16 e + i yields 2^(n / 16). And their relative errors.
 alignas(64) constexpr uint64_t kRootsOfTwo[16] = {
     0x3ff0000000000000, 0x3fefb5586cf9890f, 0x3fef72b83c7d517b, 0x3fef387a6e756238,
     0x3fef06fe0a31b715, 0x3feedea64c123422, 0x3feebfdad5362a27, 0x3feeab07dd485429,
@@ -66,7 +66,7 @@ constexpr double kLogSeries[9] = {0x1.5555555555555p-2,  -0x1.fffffffffffc1p-3, 
                                   0x1.c71c56e195f5cp-4,  -0x1.9a46666e40ebdp-4, 0x1.74fc99c85f1bap-4};
 constexpr double kExpSeries[6] = {0x1.0000000000001p-1, 0x1.5555555555556p-3,  0x1.55555554e4e34p-5,
                                   0x1.11111110df174p-7, 0x1.6c17f353d3ca1p-10, 0x1.a01b118a75c35p-13};
-// ln 2 and ln 2 / 16, the first parts with few enough bits for exact products with whole numbers.
+// ln 2 and ln 2 / 16, the first parts with few enough bits for exact products with integers.
 constexpr double kWideLn2High = 0x1.62e42fefa3800p-1, kWideLn2Low = 0x1.ef35793c76730p-45;
 constexpr double kSixteenth = 0x1.62e42fefa0000p-5, kSixteenthLow = 0x1.cf79abc9e3b3ap-44,
                  kSixteenths = 0x1.71547652b82fep+4;
@@ -76,7 +76,7 @@ typedef uint64_t Words __attribute__((vector_size(64)));  // arithmetic on bits 
 inline Doubles all(double value) { return _mm512_set1_pd(value); }
 inline Doubles fma(Doubles a, Doubles b, Doubles c) { return _mm512_fmadd_pd(a, b, c); }
 inline Doubles widened(const float* eight) {
-  return _mm512_maskz_cvtps_pd(__mmask8(-1), _mm256_loadu_ps(eight));  // in one instruction, from memory
+  return _mm512_maskz_cvtps_pd(__mmask8(-1), _mm256_loadu_ps(eight));  // one instruction, from memory
 }
 inline Doubles looked_up(const double* table, __m512i index) {
   return __builtin_shuffle(_mm512_load_pd(table), _mm512_load_pd(table + 8), index);
@@ -123,14 +123,14 @@ inline __m256 wide_pow_of_floats(const float* base, const float* exponent, uint1
 }
 
 constexpr int kClassNaN = 0x81, kClassZero = 0x06, kClassInfinite = 0x18, kClassSubnormal = 0x20, kClassNegative = 0x40;
-constexpr int kTruncate = 0x0b;  // of roundscale: to whole numbers, without an exception
+constexpr int kTruncate = 0x0b;  // of roundscale: to integers, without an exception
 
 template <>
 struct WideForm<Function_pow, float> {
   static constexpr bool exists = true;
   static constexpr int lanes = 16;
 
-  // Returns a bit for each lane that holds.
+  // Returns one bit per lane that holds.
   static unsigned run(const float* base, const float* exponent, float* out) {
     uint16_t near_low, near_high;
     __m256 low = wide_pow_of_floats(base, exponent, near_low);
@@ -146,7 +146,7 @@ struct WideForm<Function_pow, float> {
   }
 
  private:
-  // A negative number has real powers at whole exponents, of its sign at odd ones.
+  // A negative base has real powers for integer exponents, with its sign for odd ones.
   static void sign(__m512 y, __mmask16 negative, float* out) {
     __m512 half = y * _mm512_set1_ps(0.5f);
     __m512 whole = _mm512_maskz_roundscale_ps(__mmask16(-1), y, kTruncate);
@@ -190,7 +190,7 @@ struct WideForm<Function_pow, double> {
     WideParts x = wide_parts_of(_mm512_abs_pd(a));
     Doubles inverse = looked_up(kInverse, x.cell);
     Doubles product = x.m * inverse;
-    Doubles r = product - all(1);  // exact, and what the product lacks:
+    Doubles r = product - all(1);  // exact, and the product's error:
     Doubles r_low = _mm512_fmsub_pd(x.m, inverse, product);
     Doubles cell = fma(x.k, all(kWideLn2High), looked_up(kLogOfCell, x.cell));  // exact; zero or larger than r
     Doubles cell_low = fma(x.k, all(kWideLn2Low), looked_up(kLogOfCellLow, x.cell));

@@ -1,7 +1,7 @@
-// Rows in vectors of 64 bytes, with instructions that the compiler does not find by itself. GCC 12 takes the forms without a
-// mask for reads of something uninitialized: all elements are asked for.
+// Row operations on 64-byte vectors, with instructions that the compiler does not select by itself. GCC 12 warns of
+// uninitialised reads in unmasked intrinsics, so full masks are used.
 
-// kLanes elements: the exponentials are written and added to the lanes.
+// kLanes elements: stores the exponentials and adds them to the lanes.
 inline __attribute__((always_inline)) void exp_lanes(const float* src, float shift, float* dst, Lanes<float>& lanes) {
 #pragma GCC unroll 4
   for (int v = 0; v < kLaneVectors<float>; ++v) {
@@ -11,7 +11,7 @@ inline __attribute__((always_inline)) void exp_lanes(const float* src, float shi
   }
 }
 
-// What follows src is likely to be the next row: it comes into the cache meanwhile.
+// Prefetches what follows src, likely the next row.
 inline float wide_exp_sum(const float* src, float shift, float* dst, int64_t n) {
   constexpr int64_t kCacheLine = 64 / sizeof(float);
   double total = 0;
@@ -73,7 +73,7 @@ inline T fold_extreme(Vector<T> vector) {
   }
 }
 
-// Of n elements, a multiple of kLanes and not 0. NaNs are looked for beside the chain of extremes, which ignores them.
+// Of n elements, a non-zero multiple of kLanes. NaNs are detected separately: the chain of extremes ignores them.
 template <typename T, bool Max>
 T wide_extreme(const T* src, int64_t n) {
   using W = Wide<T>;

@@ -1,9 +1,9 @@
-// A 3 x 3 convolution as products of 16 numbers for each tile of 2 x 2 results, F(2 x 2, 3 x 3).
-// Source: A. Lavin, S. Gray, Fast algorithms for convolutional neural networks, CVPR 2016 (arXiv:1509.09308), section 4.1.
-//
-// Lines are taken in whole vectors: what is computed beyond their end is overwritten by the next one, or read by nobody.
+// A 3 x 3 convolution as products of 16 numbers for each tile of 2 x 2 results, F(2 x 2, 3 x 3). Source: A. Lavin, S.
+// Gray, Fast algorithms for convolutional neural networks, CVPR 2016 (arXiv:1509.09308), section 4.1.
+// Lines are processed in whole vectors: what is computed beyond their end is overwritten
+// by the next line, or never read.
 
-constexpr int kTileSide = 4;  // of the numbers that a tile of 2 x 2 results is made from
+constexpr int kTileSide = 4;  // of the inputs of a tile of 2 x 2 results
 
 inline int64_t whole_vectors(int64_t n) { return (n + kVector<float> - 1) / kVector<float> * kVector<float>; }
 
@@ -63,13 +63,14 @@ void winograd_read(const WinogradBand& band, const float* src, float* dst, float
     for (int i = 0; i < kTileSide; ++i)
       winograd_spread(lines + i * length, band.across, even, odd, dst + i * kTileSide * band.tile_step, band.tile_step);
   }
-  // What memory held before might be slow to multiply.
+  // Uninitialised memory might contain numbers that are slow to multiply.
   for (int i = 0; i < kTileSide * kTileSide; ++i) vector_at(dst + i * band.tile_step) = Vector<float>{};
 }
 
 bool winograd_write(const WinogradBand& band, const float* src, float bias, float* dst, float* scratch) {
   constexpr int64_t kStep = kVector<float>;
-  // Beside larger numbers the results of the same tile have no digits left. What is as large overflows, and is NaN times zero.
+  // Next to larger numbers, the other results of the tile lose all digits. Numbers this large
+  // overflow, and times zero they are NaN.
   constexpr float kOverflowing = 0x1p64f;
   float* lines[2] = {scratch, scratch + 2 * whole_vectors(band.across)};
   Vector<float> doubt = {};
