@@ -25,12 +25,12 @@ Ref to_python(const GraphInput& input) {
   return arg_to_python(input.scalar);
 }
 
-// The callable that a backend made. What it returns is checked against the graph, because captures build on it.
+// A callable returned by a backend. Its results are checked against the graph, because captures rely on them.
 class CallablePlan : public Plan {
  public:
   CallablePlan(Ref callable, std::string backend, std::shared_ptr<const Graph> graph)
       : callable_(std::move(callable)), backend_(std::move(backend)), graph_(std::move(graph)) {}
-  // The last owner may be any thread, and may come after the interpreter.
+  // May run on any thread, and after interpreter shutdown.
   ~CallablePlan() override {
     if (!Py_IsInitialized()) {
       callable_.release();
@@ -49,7 +49,7 @@ class CallablePlan : public Plan {
     try {
       call(inputs, outputs);
     } catch (const Error&) {
-      // An error of a plan means that nothing has been run; what this one calls has.
+      // A plan that throws has run nothing; this one has.
       set_error_from_current_exception();
       throw PythonError();
     }
@@ -65,7 +65,7 @@ class CallablePlan : public Plan {
     for (const GraphInput& input : inputs) args.push_back(owned.emplace_back(to_python(input)).get());
     Ref result = check(PyObject_Vectorcall(callable_, args.data(), args.size(), nullptr));
     if (!PyTuple_Check(result) && !PyList_Check(result)) refuse(str_cat("a ", result.type()->tp_name));
-    // A copy: a list could change while its elements are looked at.
+    // A copy: a list could change while its elements are checked.
     Ref values = check(PySequence_Tuple(result));
     if (static_cast<size_t>(PyTuple_GET_SIZE(values.get())) != outputs.size()) {
       refuse(str_cat(PyTuple_GET_SIZE(values.get()), " values"));
@@ -88,7 +88,7 @@ class CallablePlan : public Plan {
     const Tensor& tensor = type->unwrap(value);
     const TensorSpec& expected = graph_->info(graph_->outputs()[i]).spec;
     bool fits = tensor->dtype() == expected.dtype && tensor->rank() == expected.rank();
-    // A size that differs from run to run is the backend's word.
+    // A size that varies between runs is taken from the backend.
     for (int d = 0; fits && d < expected.rank(); ++d)
       fits = expected.sizes[d].is_symbolic() || same(tensor.spec().sizes[d], expected.sizes[d]);
     if (!fits) {
@@ -105,7 +105,7 @@ class CallablePlan : public Plan {
 
 // Replaces the current exception by BackendCompilerFailed with it as the cause.
 [[noreturn]] void raise_backend_failed(BorrowedRef backend) {
-  // Ctrl-C and exit are not the backend's failures.
+  // Ctrl-C and exit are not failures of the backend.
   if (PyErr_ExceptionMatches(PyExc_Exception) == 0) throw PythonError();
   Ref inner = take_raised();
   Ref failed_type = imported("minidynamo._dynamo.exc", "BackendCompilerFailed");
@@ -130,7 +130,7 @@ Ref call_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
     PyErr_Format(PyExc_TypeError, "a backend must return a callable, not %.200s", compiled.type()->tp_name);
     raise_backend_failed(backend);
   }
-  // The graph module itself as a result means its forward.
+  // A backend that returns the graph module means its forward.
   if (compiled.get() == gm.get()) return check(PyObject_GetAttrString(gm, "forward"));
   return compiled;
 }
@@ -193,7 +193,7 @@ std::vector<Tensor> run_plan(const Plan& plan, const Graph& graph, std::span<con
     plan.run(inputs, outputs);
     return outputs;
   }
-  // Taken back also when the run throws.
+  // Also reacquired if the run throws.
   struct WithoutGil {
     PyThreadState* saved = PyEval_SaveThread();
     ~WithoutGil() { PyEval_RestoreThread(saved); }

@@ -1,4 +1,4 @@
-// From a captured graph to a plan, by a backend in Python.
+// Makes a plan from a captured graph with a Python backend.
 #pragma once
 #include <memory>
 #include <span>
@@ -10,16 +10,17 @@
 
 namespace md {
 
-// By a callable(gm, example_inputs) -> callable. example_inputs: a tensor or number for each input of the graph, which must be
-// concrete. PythonError is minidynamo._dynamo.exc.BackendCompilerFailed when it raises or returns what cannot be called. GIL held.
+// With a callable(gm, example_inputs) -> callable. example_inputs: a tensor or number per input of the graph, which
+// must be concrete. Throws PythonError with minidynamo._dynamo.exc.BackendCompilerFailed set if it raises or returns
+// something not callable. Requires the GIL.
 std::shared_ptr<const Plan> plan_from_callable(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
                                                const std::vector<Ref>& example_inputs);
 
-// Python objects for the inputs of a graph, in order. Throws Error(Type) or Error(Value) naming the input that does not fit
-// what the graph was captured for; strides count only if exact_layout.
+// Converts Python objects to the inputs of a graph, in order. Throws Error(Type) or Error(Value) naming the input that
+// does not match what the graph was captured for; strides are compared only if exact_layout.
 std::vector<GraphInput> graph_inputs(const Graph& graph, std::span<PyObject* const> values, bool exact_layout);
 
-// Runs a plan on checked inputs; a long run without the GIL where the plan allows it. GIL held.
+// Runs a plan on checked inputs; a long run releases the GIL if the plan permits it. Requires the GIL.
 std::vector<Tensor> run_plan(const Plan& plan, const Graph& graph, std::span<const GraphInput> inputs);
 
 }  // namespace md

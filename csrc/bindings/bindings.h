@@ -1,4 +1,4 @@
-// One init function per file of this folder; module.cpp calls each, in this order.
+// One init function per file of this folder; module.cpp calls them in this order.
 #pragma once
 #include <pybind11/pybind11.h>
 
@@ -24,7 +24,7 @@ void bind_guards(pybind11::module_& module);
 void bind_traced_calls(pybind11::module_& module);
 void bind_tensor(pybind11::module_& module);
 void bind_lapack(pybind11::module_& module);
-// Last: the engine learns of the functions that the others bound.
+// Last: registers the functions bound by the others with the engine.
 void start_engine(pybind11::module_& module);
 
 }  // namespace md

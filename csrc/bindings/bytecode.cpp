@@ -1,4 +1,4 @@
-// Shows a code object's neutral instructions to tests and logs.
+// Exposes a code object's neutral instructions to tests and logs.
 #include "bytecode/bytecode.h"
 
 #include "bindings/bindings.h"

@@ -1,4 +1,4 @@
-// What was captured, told as dicts: of the regions of one call, and of those of a code object.
+// Captures as dicts: the regions of one call, and those of a code object.
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ py::object break_of(const CapturedRegion& region) {
   return break_facts(*region.graph_break);
 }
 
-// What the instruction at which the region ends raises: (file, line, class, whether it is a raise statement); or None.
+// What the instruction at which the region ends raised: (file, line, class, whether it is a raise statement); or None.
 py::object raised_by(const RegionEntry& entry) {
   const CapturedRegion& region = entry.region;
   if (region.exit != ExitKind::Raise || region.snapshot.frames.empty()) return py::none();
@@ -31,8 +31,8 @@ py::object raised_by(const RegionEntry& entry) {
                         entry.raised, op == Opcode::RAISE_VARARGS || op == Opcode::RERAISE);
 }
 
-// file, line, name: of the function; start: the line of the first instruction; ops: where each operation of the graph was
-// written, outermost frame first.
+// file, line, name: of the function; start: the line of the first instruction; ops: position of each operation of the
+// graph in the user's code, outermost frame first.
 py::dict facts_of(const RegionEntry& entry, const Bytecode& bytecode) {
   const CapturedRegion& region = entry.region;
   PyCodeObject* code = bytecode.code();
@@ -72,7 +72,7 @@ py::list record_captures(const py::function& function) {
   return captures;
 }
 
-// (the regions, oldest first; whether the recompile limit was met)
+// (the regions, oldest first; whether the recompile limit was reached)
 py::tuple code_captures(const py::object& object) {
   if (!PyCode_Check(object.ptr())) throw py::type_error("a code object is required");
   auto* code = reinterpret_cast<PyCodeObject*>(object.ptr());

@@ -1,4 +1,4 @@
-// What config.check_captures has counted.
+// The counters of config.check_captures.
 #include "eval_frame/check_captures.h"
 
 #include "bindings/bindings.h"

@@ -1,4 +1,5 @@
-// minidynamo._C.CompiledFunction: what compile() returns. A plain CPython type with vectorcall; the engine is in eval_frame/.
+// minidynamo._C.CompiledFunction: returned by compile(). A static CPython type with
+// vectorcall; the engine is in eval_frame/.
 #include "base/host_hooks.h"
 #include "eval_frame/compiled_call.h"
 #include "guards/wrapper_callables.h"
@@ -44,7 +45,7 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf, PyObject*
     return nullptr;
   }
   if (self->self == nullptr) return call_compiled(self->function, self->options, args, nargsf, keyword_names);
-  // A bound method: its self comes first.
+  // A bound method: self comes first.
   Py_ssize_t count = PyVectorcall_NARGS(nargsf) + (keyword_names != nullptr ? PyTuple_GET_SIZE(keyword_names) : 0);
   InlineArray<PyObject*, 8> all(static_cast<size_t>(count) + 1);
   all[0] = self->self;
@@ -82,7 +83,8 @@ void deallocate(PyObject* object) {
   Py_DECREF(type);
 }
 
-// __name__, __qualname__, __doc__, __module__, __dict__ and __wrapped__ of the function, as functools.update_wrapper has it.
+// Copies __name__, __qualname__, __doc__, __module__ and __dict__ and sets __wrapped__, as
+// functools.update_wrapper does.
 void copy_metadata(CompiledFunction* self, PyObject* name) {
   self->dict = check(PyDict_New()).release();
   Ref functions_dict = Ref::steal(PyObject_GetAttrString(self->wrapped, "__dict__"));
@@ -164,7 +166,7 @@ PyObject* represent(PyObject* object) { return PyUnicode_FromFormat("<compiled %
 // Pickled and copied by name, as functions are.
 PyObject* reduce(PyObject* object, PyObject*) { return PyObject_GetAttrString(object, "__qualname__"); }
 
-// What the function inside has under the name that the closure is.
+// The attribute of the wrapped function named by the closure.
 PyObject* get_of_function(PyObject* object, void* name) {
   PyObject* function = as_compiled(object)->function;
   if (function != nullptr) return PyObject_GetAttrString(function, static_cast<const char*>(name));
@@ -224,7 +226,7 @@ BorrowedRef function_inside(PyObject* object) {
   return self->self == nullptr ? self->function : nullptr;
 }
 
-// Compiled inside compiled: the callee's fullgraph holds within it and cannot be undone there.
+// Compiled inside compiled: the callee's fullgraph applies inside it and cannot be undone there.
 const Policy* policy_inside(PyObject* object, const Policy* caller) {
   const CompileOptions& options = as_compiled(object)->options;
   if (!options.fullgraph || caller->fullgraph) return caller;
@@ -261,7 +263,7 @@ const CompileOptions& compile_options_of(BorrowedRef compiled) {
 
 namespace {
 
-// The compiled function whose backend all others have meanwhile, or None; returns the one before.
+// Forces the backend of a compiled function, or None, on all others; returns the previous one.
 pybind11::object exchange_forced_handle(const pybind11::object& compiled) {
   static auto* current = new pybind11::object(pybind11::none());
   bool is_handle = Py_TYPE(compiled.ptr()) == compiled_function_type();
@@ -274,14 +276,14 @@ pybind11::object exchange_forced_handle(const pybind11::object& compiled) {
 
 void bind_compiled_function(pybind11::module_& module) {
   module.attr("CompiledFunction") = pybind11::handle(reinterpret_cast<PyObject*>(compiled_function_type()));
-  // For `with optimize(...)`: the block lasts as long as the object.
+  // For `with optimize(...)`: the block ends when the object is destroyed.
   module.def("_enter_ambient", [](const pybind11::object& compiled) {
     if (Py_TYPE(compiled.ptr()) != compiled_function_type())
       raise(ErrorKind::Type, "_enter_ambient() takes a CompiledFunction");
     return std::make_unique<AmbientBlock>(as_compiled(compiled.ptr())->options);
   });
   module.def("_exchange_forced_backend", &exchange_forced_handle);
-  // What was captured for a backend.
+  // Drops what was captured for a backend.
   module.def("_drop_captures",
              [](const pybind11::object& backend) { CodeCache::drop_backend(backend_id(backend.ptr())); });
   pybind11::class_<AmbientBlock>(module, "_AmbientBlock");

@@ -6,7 +6,7 @@
 namespace md {
 
 PyTypeObject* compiled_function_type();
-// TypeError for anything else.
+// Raises TypeError for anything else.
 const CompileOptions& compile_options_of(BorrowedRef compiled);
 
 }  // namespace md

@@ -24,7 +24,7 @@ ConfigValue to_config_value(const std::string& name, const py::object& value) {
     if (overflow != 0) raise(ErrorKind::Overflow, "minidynamo._dynamo.config.", name, ": the integer is too large");
     return number;
   }
-  get_config(name);  // an unknown name is the error to report first
+  get_config(name);  // an unknown name is reported first
   raise(ErrorKind::Type, "minidynamo._dynamo.config.", name, " must be a bool, an int or a str, not ",
         Py_TYPE(value.ptr())->tp_name);
 }

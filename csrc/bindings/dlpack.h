@@ -1,4 +1,4 @@
-// The structures of DLPack's C interface, version 1.0: https://dmlc.github.io/dlpack/latest/c_api.html
+// The structs of DLPack's C interface, version 1.0: https://dmlc.github.io/dlpack/latest/c_api.html
 #pragma once
 #include <cstdint>
 
@@ -8,7 +8,7 @@ inline constexpr int32_t kCpu = 1;
 inline constexpr uint32_t kMajor = 1, kMinor = 0;
 inline constexpr uint64_t kReadOnly = 1, kIsCopied = 2;
 enum TypeCode : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kOpaque = 3, kBFloat = 4, kComplex = 5, kBool = 6 };
-// After these, numbers of less than 16 bits.
+// Codes above are types of less than 16 bits.
 inline constexpr uint8_t kLastCode = 17;
 
 struct Device {
@@ -29,7 +29,7 @@ struct Array {
   int64_t* strides;  // in elements; null: row-major
   uint64_t byte_offset;
 };
-// What a capsule named "dltensor" holds.
+// Contents of a capsule named "dltensor".
 struct Managed {
   Array array;
   void* context;
@@ -39,7 +39,7 @@ struct Version {
   uint32_t major;
   uint32_t minor;
 };
-// What a capsule named "dltensor_versioned" holds.
+// Contents of a capsule named "dltensor_versioned".
 struct ManagedVersioned {
   Version version;
   void* context;

@@ -1,4 +1,4 @@
-// The engine's counters, its reset, and what it is told at import.
+// The engine's counters, its reset, and its setup at import.
 #include "bindings/bindings.h"
 #include "bindings/tensor_object.h"
 #include "bytecode/bytecode.h"
@@ -46,7 +46,7 @@ void skip_folders() {
   }
 }
 
-// A subclass of Tensor that behaves as Tensor does in every operation; results are plain Tensors. Held for good.
+// Registers a subclass of Tensor that behaves as Tensor in every operation; results are plain Tensors. Never released.
 void register_tensor_subclass(const py::type& type) {
   auto* subclass = reinterpret_cast<PyTypeObject*>(type.ptr());
   if (PyType_IsSubtype(subclass, &tensor_type) == 0)

@@ -1,4 +1,4 @@
-// Events for Python: a listener, the trace directory, and what captures took.
+// Events for Python: a listener, the trace directory, and the duration of captures.
 #include "base/events.h"
 #include "base/host_hooks.h"
 
@@ -14,13 +14,13 @@ namespace py = pybind11;
 namespace md {
 namespace {
 
-// Lives as long as the process, and is called under the GIL.
+// Lives as long as the process; called under the GIL.
 py::object& listener() {
   static auto* object = new py::object(py::none());
   return *object;
 }
 
-// What the listener raises is reported, not raised: it must not change what the program does.
+// Exceptions of the listener are reported, not raised: it must not change the program's behaviour.
 void call_listener(EventKind kind, const std::string& line) {
   py::gil_scoped_acquire gil;
   py::error_scope keep_current_exception;

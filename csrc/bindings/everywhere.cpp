@@ -1,4 +1,4 @@
-// Everywhere mode, and what it counts.
+// Everywhere mode and its counters.
 #include "bindings/bindings.h"
 #include "bindings/compiled_function.h"
 #include "eval_frame/frame_entry.h"

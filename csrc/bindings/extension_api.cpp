@@ -38,7 +38,7 @@ int view_tensor(PyObject* object, MinidynamoTensorView* view) {
   }
 }
 
-// Nobody says when the writing ends: as for numpy(), what was packed of the values is not used again.
+// The end of the writing is unknown: as for numpy(), packed copies of the values are not used any more.
 void* mutable_data(PyObject* object) {
   try {
     const Tensor& tensor = require_real(object);

@@ -1,4 +1,4 @@
-// The capsule of functions for extensions that users compile: python/minidynamo/include/minidynamo/extension_api.h.
+// The capsule of functions for extensions compiled by users: python/minidynamo/include/minidynamo/extension_api.h.
 #pragma once
 #include "cpython/ref.h"
 

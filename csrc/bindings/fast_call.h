@@ -1,4 +1,4 @@
-// METH_FASTCALL | METH_KEYWORDS functions in C++: exceptions become Python's, arguments are read by name.
+// METH_FASTCALL | METH_KEYWORDS functions in C++: converts exceptions to Python's, reads arguments by name.
 #pragma once
 #include <initializer_list>
 #include <span>
@@ -12,7 +12,7 @@ namespace md {
 
 using FastCall = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 
-// Runs the body at the border to C.
+// Runs the body at the boundary to C.
 template <typename Body>
 PyObject* guarded(Body body) noexcept {
   try {
@@ -30,11 +30,12 @@ inline PyMethodDef fast_method(const char* name, FastCall function, const char* 
   return {name, as_c_function(function), METH_FASTCALL | METH_KEYWORDS, doc};
 }
 
-// The doc with the form before it that inspect.signature reads, taken from a first line such as "size(dim=None) -> Size";
-// any arguments where there is none. Lives as long as the process.
+// The doc preceded by the signature line that inspect.signature parses, derived from a first line such as
+// "size(dim=None) -> Size"; without one, any arguments. Lives as long as the process.
 const char* doc_with_signature(const char* name, const char* doc, bool as_method);
 
-// The values of named parameters, null where left out. Names after "*" are keyword-only; a name that ends in "?" may be left out.
+// The values of named parameters, null if omitted. Names after "*" are keyword-only; a
+// name that ends in "?" is optional.
 std::vector<PyObject*> read_args(const char* function, std::initializer_list<const char*> params, PyObject* const* args,
                                  Py_ssize_t arg_count, PyObject* kw_names);
 

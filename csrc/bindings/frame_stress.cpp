@@ -1,4 +1,4 @@
-// Tests of the frame machinery: every frame of a thread, or one call, through InterpreterLoop.
+// Tests of the frame machinery: runs every frame of a thread, or one call, in InterpreterLoop.
 #include "eval_frame/interpreter_loop.h"
 #include "eval_frame/pending.h"
 
@@ -26,7 +26,7 @@ py::dict counters_dict(const LoopCounters& counters) {
   return result;
 }
 
-// A context manager: between start and stop every new frame of this thread goes through the loop.
+// A context manager: between start and stop every new frame of this thread runs in the loop.
 class ConcreteFrames {
  public:
   explicit ConcreteFrames(const LoopOptions& options) : loop_(options) {}
@@ -47,7 +47,7 @@ class ConcreteFrames {
   std::unique_ptr<AmbientHandler> ambient_;
 };
 
-// The hook without a handler: what any PEP 523 hook costs and breaks by itself.
+// The hook without a handler: shows what any PEP 523 hook costs and breaks.
 class IdleHook {
  public:
   void start() {
@@ -67,7 +67,7 @@ LoopOptions options_of(double hand_over_rate, double throw_rate, uint64_t seed) 
   return options;
 }
 
-// One call, whose own frame and whatever it calls go through the loop.
+// One call, whose frame and callees run in the loop.
 py::object run_concretely(const py::object& function, const py::args& args, const py::kwargs& kwargs) {
   InterpreterLoop loop{LoopOptions{}};
   HookInstallation installation;
@@ -77,7 +77,8 @@ py::object run_concretely(const py::object& function, const py::args& args, cons
   return py::reinterpret_steal<py::object>(result);
 }
 
-// A frame of `function` with these locals and stack, going on at the instruction; the evaluator runs the rest.
+// Creates a frame of `function` with these locals and stack, and continues at the
+// instruction; the evaluator runs the rest.
 py::object resume_at(const py::object& function, int index, const py::dict& locals, const py::list& stack) {
   if (!PyFunction_Check(function.ptr())) throw py::type_error("a function is required");
   Ref result = enter_inner_frame(function.ptr(), [&](LiveFrame& frame) {

@@ -88,7 +88,7 @@ PyGetSetDef getset[] = {
 };
 
 PyTypeObject* make_type() {
-  static PyTypeObject type;  // all zero
+  static PyTypeObject type;  // zero-initialised
   Py_SET_REFCNT(reinterpret_cast<PyObject*>(&type), 1);
   type.tp_name = "minidynamo.Generator";
   type.tp_basicsize = sizeof(GeneratorObject);

@@ -1,4 +1,4 @@
-// minidynamo.Generator: a stream of random numbers apart from the process's own.
+// minidynamo.Generator: a stream of random numbers independent of the process-wide one.
 #pragma once
 #include <string_view>
 
@@ -8,9 +8,9 @@
 namespace md {
 
 PyTypeObject* generator_type();  // lives as long as the process
-// Throws Error(Type) for other objects; `op` is in the message.
+// Throws Error(Type) for other objects; `op` is named in the message.
 RandomGenerator& generator_of(BorrowedRef object, std::string_view op);
-// A seed as manual_seed takes it: negative ones count from 2**64 down. Throws Error(Type), Error(Value).
+// A seed as accepted by manual_seed: negative ones count down from 2**64. Throws Error(Type), Error(Value).
 uint64_t seed_from_python(BorrowedRef value);
 // The state as bytes in a uint8 tensor, and back; throws Error(Type), Error(Runtime).
 Ref random_state_to_tensor(const RandomState& state);

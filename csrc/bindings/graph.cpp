@@ -16,14 +16,14 @@ namespace py = pybind11;
 namespace md {
 namespace {
 
-// A plan together with the graph whose inputs it takes, as a Python callable.
+// A plan and its graph, as a Python callable.
 struct BoundPlan {
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<const Graph> graph;
-  bool exact_layout;  // the plan holds for the captured sizes and strides only
+  bool exact_layout;  // the plan only accepts the captured sizes and strides
 };
 
-// Which result of which node, by name: it may outlive the graph.
+// A result of a node, by name: it may outlive the graph.
 struct GraphValue {
   std::string node;
   int out;
@@ -53,7 +53,7 @@ py::tuple call_plan(const BoundPlan& self, const py::args& args) {
   return wrap_all(run_plan(*self.plan, *self.graph, graph_inputs(*self.graph, values, self.exact_layout)));
 }
 
-// What a captured region does with its graph.
+// Runs the graph as a captured region would.
 BoundPlan compiled(const std::shared_ptr<Graph>& graph, const py::object& backend, const py::list& example_inputs) {
   std::vector<Ref> inputs;
   for (py::handle input : example_inputs) inputs.push_back(Ref::share(input.ptr()));
@@ -94,14 +94,14 @@ const char* kind_name(const Node& node) {
   return "op";
 }
 
-// Sizes that differ from run to run as they were at capture, for those who look at one example.
+// Replaces varying sizes by those at capture, for users who look at an example.
 DimVec hinted(const DimVec& dims) {
   DimVec numbers;
   for (Dim dim : dims) numbers.push_back(dim.hint());
   return numbers;
 }
 
-// Values become GraphValue objects: the Python face puts its own nodes in their place.
+// Values become GraphValue objects, which the Python wrapper replaces by its own nodes.
 py::object operand_to_python(const Operand& operand) {
   if (const auto* value = std::get_if<ValueRef>(&operand)) return py::cast(graph_value(*value));
   if (const auto* list = std::get_if<std::vector<ValueRef>>(&operand)) return py::cast(graph_values(*list));
@@ -111,7 +111,7 @@ py::object operand_to_python(const Operand& operand) {
   return to_object(arg_to_python(to_arg(operand, nullptr)));
 }
 
-// (args, kwargs) as the user could have written them: what equals its default is left out.
+// (args, kwargs) as the user could have written them: arguments equal to their defaults are omitted.
 py::tuple call_arguments(const Node& node) {
   py::list args;
   py::dict kwargs;
@@ -146,7 +146,7 @@ py::list example_values(const Node& node) {
   return values;
 }
 
-// As they stand in code(): f32[s0, 3][3, 1]cpu.
+// As in code(): f32[s0, 3][3, 1]cpu.
 std::vector<std::string> types_of_results(const Node& node) {
   std::vector<std::string> types;
   for (const ValueInfo& info : node.outs) types.push_back(code_type(info));
@@ -204,7 +204,7 @@ void bind_node(py::module_& module) {
 }  // namespace
 
 Ref graph_to_python(const std::shared_ptr<const Graph>& graph) {
-  // No method of the Python class changes the graph.
+  // The Python class has no methods that modify the graph.
   return Ref::steal(py::cast(std::const_pointer_cast<Graph>(graph)).release().ptr());
 }
 

@@ -1,4 +1,4 @@
-// The Python faces of Graph and Plan, for code outside of pybind11.
+// Python wrappers of Graph and Plan, for code that does not use pybind11.
 #pragma once
 #include <memory>
 
@@ -11,7 +11,7 @@ namespace md {
 // A new minidynamo._C.Graph.
 Ref graph_to_python(const std::shared_ptr<const Graph>& graph);
 
-// The plan inside a minidynamo._C.Plan that was made of this very graph; null for any other object.
+// The plan in a minidynamo._C.Plan made from this very graph; null for any other object.
 std::shared_ptr<const Plan> plan_of_python(BorrowedRef object, const Graph& graph);
 
 }  // namespace md

@@ -25,11 +25,12 @@ std::string line_of_file(const std::string& file, int line) {
   return text;
 }
 
-// A source that cannot be read is shown without its text; asking for it must not disturb an exception being handled.
+// A source line that cannot be read is omitted; reading it must not disturb an exception being handled.
 std::string read_source_line(const std::string& file, int line) {
   py::error_scope keep_current_exception;
   try {
-    // Not loaded, or half, or about to import what it reads files with: the file is read as what it most likely is.
+    // linecache is not loaded, or half-initialised, or would import modules to read files: decodes
+    // the file with a guess instead.
     BorrowedRef linecache = loaded_names("linecache", "lazycache");
     PyObject* cache = linecache ? PyDict_GetItemString(linecache, "cache") : nullptr;
     if (cache == nullptr) return line_of_file(file, line);
@@ -54,7 +55,7 @@ py::dict row_facts(const BreakRow& row) {
   return facts;
 }
 
-// The breaks that a call of function logs, as dicts.
+// The graph breaks logged during a call of function, as dicts.
 py::list record_breaks(const py::function& function) {
   BreakRecording recording;
   function();
@@ -100,7 +101,7 @@ constexpr std::pair<const char*, bool EndingFacts::*> kEndingFacts[] = {
     {"fullgraph", &EndingFacts::fullgraph},
     {"breaks_are_errors", &EndingFacts::breaks_are_errors}};
 
-// The name of the row; the facts given are true.
+// The name of the row for which the given facts are true.
 std::string decide_ending_by_names(const py::args& names) {
   EndingFacts facts;
   for (const py::handle& name : names) {

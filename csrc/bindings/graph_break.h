@@ -1,4 +1,4 @@
-// Graph breaks and places in the user's code, told as Python objects. GIL held.
+// Graph breaks and positions in the user's code as Python objects. Requires the GIL.
 #pragma once
 #include <pybind11/pybind11.h>
 

@@ -1,4 +1,4 @@
-// GuardSet for reading; GuardProgram, with which tests build and run guards of their own.
+// GuardSet, read-only; and GuardProgram, with which tests build and run their own guards.
 #include "guards/guard_memory.h"
 #include "guards/guard_set.h"
 
@@ -46,13 +46,13 @@ PyTypeObject* as_type(const py::object& type) {
   return reinterpret_cast<PyTypeObject*>(type.ptr());
 }
 
-// (words, steps) of the memory that answered the last check; None: the program itself did, or the guards failed.
+// (words, steps) of the memo that answered the last check; None if the program itself did, or if the guards failed.
 py::object memory_of(const GuardSet& guards) {
   const GuardMemory* memory = guards.last_memory();
   return memory != nullptr ? py::object(py::make_tuple(memory->words(), memory->steps())) : py::none();
 }
 
-// Guards of one function over given slot values. Sources are named by their number.
+// Guards of one function on given slot values. Sources are identified by number.
 class TestProgram : public GuardDeathListener {
  public:
   explicit TestProgram(py::object function) : function_(std::move(function)) {
@@ -97,7 +97,7 @@ class TestProgram : public GuardDeathListener {
     return guards_.sources()[id];
   }
 
-  // Slots from a tuple; positions in `unset` are null. The tuple keeps the objects alive.
+  // Slots from a tuple; those in `unset` are null. The tuple keeps the objects alive.
   template <typename Use>
   auto with_view(const py::tuple& args, const std::vector<int>& unset, Use use) const {
     std::vector<PyObject*> slots;

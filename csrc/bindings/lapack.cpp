@@ -1,4 +1,4 @@
-// The LAPACK of decompositions: NumPy's, over the tensors' own memory.
+// The LAPACK of decompositions: NumPy's, on the tensors' own memory.
 #include "tensor/kernels/lapack.h"
 #include "base/host_hooks.h"
 
@@ -21,7 +21,8 @@ class GilScope {
   PyGILState_STATE state_;
 };
 
-// (memory, dtype's name, sizes, strides in bytes), of tensors without gaps. The tensor outlives it: the call keeps none of the arrays.
+// (memory, dtype's name, sizes, strides in bytes) of a contiguous tensor, which must
+// outlive it: the call keeps no array.
 Ref described(const Tensor& tensor, int access) {
   static char nothing;
   auto bytes = static_cast<Py_ssize_t>(static_cast<size_t>(tensor->numel()) * item_size(tensor->dtype()));
@@ -56,7 +57,7 @@ bool is_linear_algebra_error(BorrowedRef type) {
   return std::string_view(name).ends_with("LinAlgError");
 }
 
-// A plan that fails is run again op by op, where the exception is raised anew: an interrupt has to come again, too.
+// A plan that fails is run again op by op, which raises the exception anew: so an interrupt must be raised again, too.
 [[noreturn]] void raise_as_error(const LapackJob& job) {
   if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
   PyObject *type, *value, *traceback;

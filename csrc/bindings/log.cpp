@@ -13,8 +13,8 @@ namespace py = pybind11;
 namespace md {
 namespace {
 
-// A record goes to minidynamo._log_records. What fails there is reported, not raised: a log handler must not change what the
-// program does.
+// Sends a record to minidynamo._log_records. Its exceptions are reported, not raised: a log handler must not
+// change the program's behaviour.
 void send_to_python(int artifact, const std::string& text) {
   py::gil_scoped_acquire gil;
   py::error_scope keep_current_exception;
@@ -65,7 +65,7 @@ void bind_log(py::module_& module) {
       "log_event", [](const std::string& name, const std::string& text) { log_event(artifact_by_name(name), text); },
       py::arg("name"), py::arg("text"), py::pos_only());
   module.def("set_log_info_enabled", &set_log_info_enabled, py::arg("enabled"), py::pos_only());
-  // From Python: no frame is in the midst of an instruction.
+  // Called from Python: no frame is in the middle of an instruction.
   module.def(
       "log_warning",
       [](const std::string& text) {

@@ -1,4 +1,4 @@
-// The extension module, for the main interpreter alone: its state is the process's.
+// The extension module, for the main interpreter only: its state is process-wide.
 #include "bindings/bindings.h"
 #include "cpython/imports.h"
 
@@ -43,8 +43,8 @@ PyObject* create_module(PyObject* spec, PyModuleDef* definition) {
   return refuse_sub_interpreter() ? nullptr : create_for_process(spec, definition);
 }
 
-// Puts our question before what the binding library does. From 3.12 on the slot claims what it does not hold, or the
-// interpreter would refuse first, in words that name no reason.
+// Runs our check before that of the binding library. Since 3.12 the slot must claim support for subinterpreters, or the
+// interpreter would refuse first, without stating the reason.
 void refuse_in(PyModuleDef_Slot* slots) {
   for (PyModuleDef_Slot* slot = slots; slot->slot != 0; ++slot) {
     if (slot->slot == Py_mod_create && slot->value != reinterpret_cast<void*>(&create_module)) {
@@ -59,7 +59,8 @@ void refuse_in(PyModuleDef_Slot* slots) {
 
 }  // namespace
 
-// 3.13 calls this in the main interpreter whoever imports, and the slot in the one that does; before, both are called there.
+// 3.13 calls this in the main interpreter whichever one imports, and the slot in the importing one;
+// earlier versions call both there.
 extern "C" PYBIND11_EXPORT PyObject* PyInit__C() {
   if (refuse_sub_interpreter()) return nullptr;
   PyObject* definition = PyInit__C_of_process();

@@ -21,7 +21,7 @@
 namespace md {
 namespace {
 
-// The values of a call: self, positional, then one for each keyword.
+// The values of a call: self, positional, then keyword values.
 class CallValues {
  public:
   CallValues(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names)
@@ -48,7 +48,7 @@ void push_defaults(const OpRow& row, std::vector<Arg>& args) {
   for (size_t i = args.size(); i < row.schema.params.size(); ++i) args.push_back(*row.schema.params[i].default_value);
 }
 
-// Positional values that are one to one with the first parameters, the others having defaults.
+// Whether the positional values map one to one to the first parameters, and the others have defaults.
 bool is_plain(const OpRow& row, const CallValues& values) {
   const Schema& schema = row.schema;
   int given = values.positional_count();
@@ -99,7 +99,7 @@ struct PreparedCall {
   std::vector<Arg> args;
 };
 
-// No overload takes a tensor of another library: that is what is wrong then.
+// If no overload accepts a tensor of another library, reports that as the error.
 BoundOp bind_call_of(const OpRow& row, std::span<const ValueForm> forms, const CallValues& values) {
   try {
     return bind_overload(row, forms, values.kw_names());
@@ -120,7 +120,7 @@ PreparedCall prepare_as_given(const OpRow& row, const CallValues& values) {
   return {bound.row, bound_args(*bound.row, bound.call, values)};
 }
 
-// What torch makes of an int between 2 ** 63 and 2 ** 64: a float beside floats, else the number modulo 2 ** 64.
+// torch's treatment of ints between 2 ** 63 and 2 ** 64: a float with floats, else the number modulo 2 ** 64.
 class WideInts {
  public:
   WideInts(const OpRow& row, const CallValues& values) : row_(row) {
@@ -138,7 +138,7 @@ class WideInts {
  private:
   void note_dtype(BorrowedRef value) {
     if (is_tensor(value)) {
-      // A condition comes before what it chooses from.
+      // A condition precedes the operands that it selects from.
       if (!has_tensor_ || dtype_ == DType::bool_) dtype_ = tensor_of(value)->dtype();
       has_tensor_ = true;
     } else if (std::optional<DType> dtype = dtype_from_python(value); dtype && !has_tensor_) {
@@ -157,7 +157,7 @@ class WideInts {
     }
     any_ = true;
     bool to_float = row_.promotion == Promotion::TrueDivide || is_floating(dtype_);
-    // Whatever is not zero is True.
+    // Any non-zero value is True.
     bool to_truth = row_.pointwise < 0 && dtype_ == DType::bool_;
     if (to_float || to_truth) return check(PyFloat_FromDouble(static_cast<double>(number)));
     bool wraps =
@@ -192,7 +192,7 @@ Ref wrap_tuple(std::vector<Tensor>& results) {
   return tuple;
 }
 
-// The op says that the result may be its first argument (contiguous), and nothing about it is new.
+// Whether the result is the op's first argument itself (contiguous), unchanged.
 bool is_first_argument(const OpRow& row, const Tensor& result, BorrowedRef first) {
   if (!first || !is_tensor(first)) return false;
   const Tensor& tensor = tensor_of(first);
@@ -201,7 +201,7 @@ bool is_first_argument(const OpRow& row, const Tensor& result, BorrowedRef first
          result->data() == tensor->data();
 }
 
-// A made tensor that requires grad is a leaf, since nothing was computed.
+// A created tensor that requires grad is a leaf, since nothing was computed.
 bool makes_leaves(const OpRow& row) { return row.kind == OpKind::Creation || row.kind == OpKind::Random; }
 
 PyObject* wrap_call(const OpRow& row, BorrowedRef first, std::vector<Tensor> results) {
@@ -219,7 +219,7 @@ bool is_number(BorrowedRef value) {
   return number_like && !PySequence_Check(value.get());
 }
 
-// A tensor, a number or a NumPy array; false: the operator is not ours.
+// A tensor, a number or a NumPy array; returns false if the operator is not ours.
 bool read_operand(const OpRow& row, const Param& param, BorrowedRef value, Arg& out) {
   bool takes_numbers = param.type == ParamType::Number;
   if (value.type() == &tensor_type) {
@@ -239,7 +239,7 @@ bool read_operand(const OpRow& row, const Param& param, BorrowedRef value, Arg& 
   return true;
 }
 
-// A built-in number that fits; anything else is left to the conversion that knows all types and what to say of them.
+// A built-in number that fits; anything else is left to the general conversion, which knows all types and messages.
 std::optional<Scalar> plain_number(PyObject* value) {
   if (PyFloat_CheckExact(value)) return Scalar(PyFloat_AS_DOUBLE(value));
   if (!PyLong_CheckExact(value)) return std::nullopt;
@@ -254,7 +254,7 @@ bool takes_number(const OpRow& row, size_t param) {
   return param < params.size() && params[param].type == ParamType::Number;
 }
 
-// Calls that need no conversion and that apply_plainly takes, else undefined.
+// Calls that need no conversion and that apply_plainly supports, else undefined.
 Tensor plain_result(const OpRow& row, PyObject* a) {
   if (row.pointwise < 0 || Py_TYPE(a) != &tensor_type) return {};
   return apply_plainly(row, tensor_of(a));
@@ -272,7 +272,7 @@ Tensor plain_result(const OpRow& row, PyObject* a, PyObject* b) {
   return number ? apply_plainly(row, *number, tensor_of(b)) : Tensor();
 }
 
-// Positional values alone. A callable stands for the first of its overloads: what that takes, it gets.
+// Only positional values. A callable stands for the first of its overloads, which is tried first.
 Tensor plain_result(const OpRow& row, const CallValues& values) {
   if (values.kw_names()) return {};
   if (values.positional_count() == 1) return plain_result(row, values[0].get());
@@ -280,7 +280,7 @@ Tensor plain_result(const OpRow& row, const CallValues& values) {
   return {};
 }
 
-// Operators have few parameters: their arguments need no heap.
+// Operators have few parameters, so their arguments need no heap.
 constexpr size_t kMostOperatorParams = 4;
 
 }  // namespace
@@ -310,7 +310,7 @@ void warn_of_resize(const TensorSpec& old, const TensorSpec& wanted) {
   check_status(PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1));
 }
 
-// The position of a keyword's value; -1: it is not given.
+// The index of a keyword's value; -1 if it is absent.
 Py_ssize_t find_keyword(const char* name, Py_ssize_t arg_count, PyObject* kw_names) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kw_names); ++i) {
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kw_names, i), name) == 0) return arg_count + i;
@@ -318,7 +318,7 @@ Py_ssize_t find_keyword(const char* name, Py_ssize_t arg_count, PyObject* kw_nam
   return -1;
 }
 
-// A call without one of its keywords.
+// A call with one keyword removed.
 struct ShorterCall {
   ShorterCall(PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names, Py_ssize_t left_out)
       : values(args, args + arg_count + PyTuple_GET_SIZE(kw_names)),
@@ -348,7 +348,7 @@ std::vector<PyObject*> out_objects(const OpRow& row, BorrowedRef out) {
   return objects;
 }
 
-// The call without its `out`.
+// The call without `out`.
 Ref dispatch_with_out(const OpRow& row, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names,
                       Py_ssize_t out_at) {
   BorrowedRef out = args[out_at];
@@ -365,7 +365,7 @@ Ref dispatch_with_out(const OpRow& row, PyObject* const* args, Py_ssize_t arg_co
   return named == nullptr ? Ref::share(out) : make_named_results(named, check(PySequence_Tuple(out)).get());
 }
 
-// A function's call without its `generator`, from which the numbers come.
+// A function call without `generator`, which provides the numbers.
 PyObject* dispatch_with_generator(const OpRow& row, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names,
                                   Py_ssize_t generator_at) {
   BorrowedRef generator = args[generator_at];
@@ -376,7 +376,7 @@ PyObject* dispatch_with_generator(const OpRow& row, PyObject* const* args, Py_ss
   return dispatched();
 }
 
-// x.f_(...), x being the first value.
+// x.f_(...), where x is the first value.
 Ref dispatch_write(const OpRow& row, const CallValues& values) {
   if (values.positional_count() == 0 || !is_tensor(values[0])) {
     raise(ErrorKind::Type, in_place_name(row), "() needs a Tensor as its first argument");

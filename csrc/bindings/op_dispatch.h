@@ -5,22 +5,22 @@
 
 namespace md {
 
-// self: the first positional value when the op is called as a method, else null. args, kw_names as in vectorcall.
-// A new reference, or null with the Python exception set.
+// self: the first positional value if the op is called as a method, else null. args, kw_names as in vectorcall. Returns
+// a new reference, or null with an exception set.
 PyObject* dispatch(const OpRow& row, PyObject* self, PyObject* const* args, Py_ssize_t arg_count,
                    PyObject* kw_names) noexcept;
 
-// An operator's operands; a new reference to NotImplemented when one is neither a tensor nor a number.
+// The operands of an operator; returns a new reference to NotImplemented if one is neither a tensor nor a number.
 PyObject* dispatch_operator(const OpRow& row, PyObject* a, PyObject* b) noexcept;
 PyObject* dispatch_operator(const OpRow& row, PyObject* a) noexcept;
-// x.f_(...): writes the result into x and gives x.
+// x.f_(...): writes the result to x and returns x.
 PyObject* dispatch_in_place(const OpRow& row, PyObject* self, PyObject* const* args, Py_ssize_t arg_count,
                             PyObject* kw_names) noexcept;
 PyObject* dispatch_in_place_operator(const OpRow& row, PyObject* a, PyObject* b) noexcept;
-// Throws Error(Runtime) when the tensor is a leaf whose gradient is wanted and grad mode is on.
+// Throws Error(Runtime) if the tensor is a leaf that requires grad and grad mode is on.
 void require_no_leaf_write(BorrowedRef self);
 
-// The Python value of an op's results: a tensor, or a tuple as the schema's returns say.
+// Wraps an op's results: a tensor, or a tuple according to the schema's returns.
 Ref wrap_results(const OpRow& row, std::vector<Tensor> results);
 
 }  // namespace md

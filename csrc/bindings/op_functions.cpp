@@ -52,7 +52,7 @@ std::string default_text(const Arg& value) {
   return std::visit(Text{}, value);
 }
 
-// The form that inspect.signature reads: "add(input, other, *, alpha=1)". Overloaded ops have no single one.
+// The signature parsed by inspect.signature: "add(input, other, *, alpha=1)". Overloaded ops have no single one.
 std::string text_signature(const std::string& name, const OpRow& row, bool as_method) {
   std::string text = name + "(";
   const char* separator = "";
@@ -92,7 +92,7 @@ constexpr OpAlias kAliases[] = {
     {"true_divide", "div"},
 };
 
-// One Python name of the table and the first of its rows: the one that a callable stands for.
+// A Python name in the table and the first of its rows, which the callable stands for.
 struct NamedOp {
   std::string name;
   size_t index;   // of its first row
@@ -138,7 +138,7 @@ PyMethodDef method_def(const NamedOp& op, bool as_method) {
   return fast_method(keep(op.name), kTrampolines[op.index], keep(doc_of(op, as_method)));
 }
 
-// Its first row has no in-place form unless all have: the others are tried in turn.
+// The first row has an in-place variant only if all rows have; otherwise the other rows are tried in turn.
 PyMethodDef in_place_def(const NamedOp& op) {
   std::string name = op.name + "_";
   std::vector<const OpRow*> overloads = op_overloads(python_name(*static_rows[op.index]));

@@ -1,4 +1,4 @@
-// The Python callables of the op table: one C trampoline for each row, made into functions and methods.
+// The Python callables of the op table: one C trampoline per row, wrapped as functions and methods.
 #pragma once
 #include <vector>
 
@@ -6,14 +6,14 @@
 
 namespace md {
 
-// PyMethodDefs of the rows with a method face; their memory lives as long as the process.
+// PyMethodDefs of the rows with a method variant; they live as long as the process.
 std::vector<PyMethodDef> op_method_defs();
 
-// After the Tensor type is ready: {name: function} of the rows with a function face, and of those with a functional face.
-// Registers every function, and the methods found on the Tensor type, as op callables.
+// Call once the Tensor type is ready: {name: function} of the rows with a function variant, and of those with a
+// functional variant. Registers all functions, and the methods found on the Tensor type, as op callables.
 Ref make_op_functions();
 Ref make_functional_functions();
-Ref make_prims_functions();  // of the ops that only graphs have
+Ref make_prims_functions();  // of the ops that occur only in graphs
 void register_op_methods();
 
 }  // namespace md

@@ -1,4 +1,4 @@
-// What a plan does, as Python sees it.
+// The description of a plan, as Python objects.
 #pragma once
 #include <pybind11/pybind11.h>
 
@@ -7,7 +7,7 @@
 namespace md {
 
 // {"steps": [{"text", "kernel", "nodes", "why", "bytes", "flops", "fastest_ns", "mean_ns"}], "places", "arena_nbytes",
-// "runs", "fastest_ns", "mean_ns"}; the times are None where nothing was measured.
+// "runs", "fastest_ns", "mean_ns"}; the times are None if nothing was measured.
 pybind11::dict plan_facts(const Plan& plan);
 
 }  // namespace md

@@ -8,7 +8,7 @@
 
 namespace md {
 
-// Everything that minidynamo._dynamo.reset() forgets.
+// Everything that minidynamo._dynamo.reset() clears.
 void bind_reset(pybind11::module_& module) {
   module.def("dim_tables", &dim_table_count);
   module.def("reset", [] {

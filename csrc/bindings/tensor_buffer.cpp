@@ -23,7 +23,7 @@ struct Export {
   std::vector<Py_ssize_t> strides;
 };
 
-// "" when the tensor can be exported.
+// "" if the tensor can be exported.
 const char* why_no_buffer(const Tensor& tensor) {
   if (tensor->kind() != TensorKind::Real) return "the values of a tensor are not known while it is traced";
   if (tensor.requires_grad()) return "a Tensor that requires grad has no buffer: use tensor.detach()";
@@ -85,7 +85,7 @@ void release_buffer(PyObject*, Py_buffer* view) { delete static_cast<Export*>(vi
 
 // ---- import ----
 
-// Owns a Py_buffer; released under the GIL, now or as soon as the interpreter serves pending calls.
+// Owns a Py_buffer; released under the GIL, now or when the interpreter next handles pending calls.
 class BufferHolder {
  public:
   BufferHolder() { view.obj = nullptr; }
@@ -100,7 +100,7 @@ int release_holder(void* holder) {
   return 0;
 }
 
-// A storage's deleter: any thread, with or without the GIL. After the interpreter is gone the memory is left alone.
+// Deleter of a storage: called on any thread, with or without the GIL. After interpreter shutdown the memory is leaked.
 void drop_holder(void*, void* holder) {
   if (!Py_IsInitialized()) return;
   if (PyGILState_Check()) {
@@ -130,7 +130,7 @@ TensorSpec spec_of_buffer(const Py_buffer& view, DType dtype, const char* what) 
   spec.dtype = dtype;
   if (view.ndim > 0 && view.shape == nullptr)
     raise(ErrorKind::Value, what, ": the given buffer does not tell its shape");
-  // ctypes leaves them out, though they are asked for: C-contiguous then.
+  // ctypes omits strides although they are requested: then C-contiguous.
   if (view.strides == nullptr) {
     for (int i = 0; i < view.ndim; ++i) spec.sizes.push_back(view.shape[i]);
     spec.strides = contiguous_strides(spec.sizes.span());
@@ -153,7 +153,7 @@ TensorSpec spec_of_buffer(const Py_buffer& view, DType dtype, const char* what) 
   return spec;
 }
 
-// NumPy gives arbitrary strides where sizes are 0 or 1; those that nothing reads become the contiguous ones.
+// NumPy uses arbitrary strides where sizes are 0 or 1; those that are never used become contiguous ones.
 void tidy_strides(TensorSpec& spec) {
   DimVec contiguous = contiguous_strides(spec.sizes.span());
   bool is_empty = spec.numel().value() == 0;

@@ -1,4 +1,4 @@
-// Tensors and the buffer protocol: memory shared with NumPy and others, both ways.
+// Tensors and the buffer protocol: memory shared with NumPy and others, in both directions.
 #pragma once
 #include <optional>
 
@@ -7,11 +7,11 @@
 
 namespace md {
 
-// A tensor over the exporter's memory, which it keeps alive. Throws Error(Value) or Error(Type) for layouts and
-// element types that a tensor cannot have. writable receives whether the exporter allows writes.
+// A tensor on the exporter's memory, which it keeps alive. Throws Error(Value) or Error(Type) for unsupported layouts
+// and element types. writable receives whether the exporter permits writes.
 Tensor tensor_over_buffer(BorrowedRef exporter, const char* what, bool* writable);
 
-// The dtype of a buffer's elements; nullopt for formats that no dtype has.
+// The dtype of a buffer's elements; nullopt for unsupported formats.
 std::optional<DType> dtype_of_format(const char* format, size_t item_size);
 
 // Bytes from the first element to the end of the last.

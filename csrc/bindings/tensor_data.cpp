@@ -17,10 +17,10 @@
 namespace md {
 namespace {
 
-// Deeper nesting than this is a sequence that contains itself.
+// Deeper nesting means a sequence that contains itself.
 constexpr int kMaxRank = 64;
 
-// str and bytes are sequences of themselves: never opened.
+// str and bytes are sequences of themselves: not descended into.
 Tensor tensor_over_foreign(BorrowedRef data);
 
 bool is_sequence(BorrowedRef data) {
@@ -42,13 +42,13 @@ bool is_sequence(BorrowedRef data) {
   raise(ErrorKind::Runtime, "tensor(): Could not infer dtype of ", data.type()->tp_name);
 }
 
-// Over the same memory; of one that requires grad, of what it holds.
+// Shares the memory; for a tensor that requires grad, of its detached values.
 Tensor tensor_over_foreign(BorrowedRef data) {
   return tensor_from_dlpack(foreign_requires_grad(data) ? check(PyObject_CallMethod(data, "detach", nullptr))
                                                         : Ref::share(data));
 }
 
-// A list or tuple over the same items.
+// A list or tuple of the same items.
 Ref items_of(BorrowedRef data) {
   Ref sequence = is_foreign_tensor(data) ? wrap_tensor(tensor_over_foreign(data)) : Ref::share(data);
   return check(PySequence_Fast(sequence, "tensor(): expected a sequence"));
@@ -64,13 +64,13 @@ DimVec sizes_of(BorrowedRef data) {
     sizes.push_back(length);
     if (length == 0) break;
     item = Ref::share(PySequence_Fast_GET_ITEM(items.get(), 0));
-    // A str of one character is a sequence of itself.
+    // A one-character str is a sequence of itself.
     if (PyUnicode_Check(item.get())) raise(ErrorKind::Value, "tensor(): too many dimensions 'str'");
   }
   return sizes;
 }
 
-// A leaf's dtype: a NumPy scalar and a 0-d tensor have one of their own.
+// A leaf's dtype: NumPy scalars and 0-d tensors have their own.
 DType leaf_dtype(BorrowedRef leaf) {
   if (PyBool_Check(leaf.get())) return DType::bool_;
   if (PyLong_Check(leaf.get())) return DType::int64;
@@ -87,7 +87,7 @@ DType leaf_dtype(BorrowedRef leaf) {
   raise_no_number(leaf);
 }
 
-// Visits the leaves in order, checking that the nesting is what the first items promised.
+// Visits the leaves in order, checking that the nesting matches that of the first items.
 template <typename Visit>
 void for_each_leaf(BorrowedRef data, std::span<const Dim> sizes, size_t depth, Visit visit) {
   if (depth == sizes.size()) {
@@ -109,7 +109,7 @@ void for_each_leaf(BorrowedRef data, std::span<const Dim> sizes, size_t depth, V
           length, ")");
   }
   for (Py_ssize_t i = 0; i < length; ++i) {
-    // Converting a leaf may run Python code that changes the list: its size is read again.
+    // Converting a leaf may run Python code that changes the list: re-reads its size.
     if (i >= PySequence_Fast_GET_SIZE(items.get())) {
       raise(ErrorKind::Value, "tensor(): the sequence changed its length while it was read");
     }
@@ -148,7 +148,7 @@ Tensor tensor_from_sequence(BorrowedRef data, std::optional<DType> dtype) {
   return result;
 }
 
-// In the dtype asked for, in row-major order, requiring no grad.
+// In the requested dtype, in row-major order, without requires_grad.
 Tensor copy_of(const Tensor& tensor, std::optional<DType> dtype) {
   bool same = !dtype || *dtype == tensor->dtype();
   Tensor copy = same ? apply_named("clone", {tensor}) : apply_named("cast", {tensor, *dtype});

@@ -1,4 +1,4 @@
-// Tensors from Python data: numbers, nested sequences, arrays, other tensors.
+// Creates tensors from Python data: numbers, nested sequences, arrays, other tensors.
 #pragma once
 #include <optional>
 
@@ -7,22 +7,22 @@
 
 namespace md {
 
-// dtype nullopt: found from the data (bool, int64 or the default floating dtype; an array's or tensor's own).
-// Throws Error(Value) for ragged data, Error(Type) for what is no number.
-// Always a copy.
+// dtype nullopt: inferred from the data (bool, int64 or the default floating dtype; an array's or tensor's own). Throws
+// Error(Value) for ragged data, Error(Type) for anything but numbers. Always copies.
 Tensor tensor_from_data(BorrowedRef data, std::optional<DType> dtype);
-// as_tensor: shares the memory of a tensor or array that has the dtype already.
+// as_tensor: shares the memory of a tensor or array that already has the dtype.
 Tensor tensor_sharing_data(BorrowedRef data, std::optional<DType> dtype);
 // Whether data is another library's tensor that requires grad.
 bool foreign_requires_grad(BorrowedRef data);
-// The object for what tensor_sharing_data gave: a leaf that requires grad where data does in its library.
+// Wraps a result of tensor_sharing_data: a leaf that requires grad if data does in its library.
 Ref wrap_shared(BorrowedRef data, Tensor tensor);
 
-// What tensor(data, *, dtype, device, requires_grad) and Tensor.new_tensor give; dtype: where the call names none.
+// Implements tensor(data, *, dtype, device, requires_grad) and Tensor.new_tensor; dtype:
+// the default if the call has none.
 Ref leaf_from_call(const char* function, std::optional<DType> dtype, PyObject* const* args, Py_ssize_t arg_count,
                    PyObject* kw_names);
 
-// Arguments of such functions; null or None: left out.
+// Arguments of such functions; null or None: omitted.
 std::optional<DType> read_dtype(const char* function, BorrowedRef value);
 void check_device(const char* function, BorrowedRef value);
 

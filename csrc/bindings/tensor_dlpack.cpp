@@ -26,7 +26,7 @@ constexpr const char* kUsedVersionedName = "used_dltensor_versioned";
 
 // ---- export ----
 
-// Keeps the tensor while a consumer has the memory.
+// Keeps the tensor alive while a consumer uses the memory.
 template <typename Form>
 struct Export {
   Form form{};
@@ -61,7 +61,7 @@ std::unique_ptr<Export<Form>> make_export(const Tensor& tensor) {
   return made;
 }
 
-// A capsule that nobody consumed still owns what it holds.
+// A capsule that was never consumed still owns its contents.
 template <typename Form>
 void destroy_capsule(PyObject* capsule, const char* name) {
   if (!PyCapsule_IsValid(capsule, name)) return;
@@ -73,13 +73,13 @@ void destroy_versioned(PyObject* capsule) { destroy_capsule<dlpack::ManagedVersi
 
 // ---- import ----
 
-// A producer is not trusted: what cannot be is a ValueError that names the field.
+// Producers are not trusted: an invalid field is a ValueError that names it.
 template <typename... Parts>
 [[noreturn]] void refuse(const Parts&... parts) {
   raise(ErrorKind::Value, "from_dlpack(): ", parts...);
 }
 
-// Whether DLPack has such a type, though there may be no dtype for it.
+// Whether it is a valid DLPack type, even if there is no dtype for it.
 bool is_a_type(const dlpack::DataType& type) {
   auto one_of = [&](std::initializer_list<int> sizes) { return std::ranges::find(sizes, type.bits) != sizes.end(); };
   if (type.lanes == 0) return false;
@@ -125,7 +125,7 @@ int64_t in_memory(int64_t bytes) {
   return bytes;
 }
 
-// Bytes that the elements span, from the first one on.
+// Bytes spanned by the elements, from the first one on.
 int64_t span_of(const dlpack::Array& array, int64_t item) {
   int64_t elements = 1, bytes = 0, last = 0;
   bool is_empty = false;
@@ -149,7 +149,7 @@ int64_t span_of(const dlpack::Array& array, int64_t item) {
   return in_memory(bytes);
 }
 
-// Where the first element is.
+// Address of the first element.
 char* start_of(const dlpack::Array& array, int64_t item, int64_t span) {
   auto data = reinterpret_cast<uintptr_t>(array.data);
   if (span > 0 && data == 0) refuse("data is NULL, and shape is not empty");
@@ -222,7 +222,7 @@ void check_device(BorrowedRef source) {
   }
 }
 
-// Exporters from before DLPack 1.0 do not know max_version.
+// Exporters older than DLPack 1.0 do not know max_version.
 Ref capsule_of(BorrowedRef source) {
   Ref method = check(PyObject_GetAttrString(source.get(), "__dlpack__"));
   Ref args = check(PyTuple_New(0));

@@ -5,12 +5,12 @@
 
 namespace md {
 
-// A capsule for one consumer. The older form unless `versioned`. Sets BufferError for a tensor that requires grad, has
-// no values, or is read-only where the form cannot say so.
+// A capsule for one consumer, in the older form unless `versioned`. Sets BufferError for a tensor that requires grad,
+// has no values, or is read-only if the form cannot express that.
 Ref tensor_to_dlpack(const Tensor& tensor, bool versioned, bool copied);
 
-// A tensor over the memory of an object with __dlpack__, or of a capsule, which is used up. Throws Error(Runtime),
-// Error(Type) or BufferError for what a tensor cannot be.
+// A tensor on the memory of an object with __dlpack__, or of a capsule, which is consumed. Throws Error(Runtime),
+// Error(Type) or BufferError for unsupported contents.
 Tensor tensor_from_dlpack(BorrowedRef source);
 
 }  // namespace md

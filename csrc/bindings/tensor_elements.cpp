@@ -32,7 +32,7 @@ double to_double(BorrowedRef value) {
   return number;
 }
 
-// Integers as they are; anything else goes through float and is cut, as torch does.
+// Integers unchanged; anything else is converted through float and truncated, as in torch.
 int64_t to_int64(BorrowedRef value) {
   Ref number;
   if (PyIndex_Check(value.get())) {

@@ -1,4 +1,4 @@
-// One element in memory to and from a Python object, by dtype.
+// Converts one element in memory to and from a Python object, by dtype.
 #pragma once
 #include "cpython/ref.h"
 #include "tensor/tensor.h"
@@ -6,13 +6,13 @@
 namespace md {
 
 Ref element_to_python(DType dtype, const void* element);
-// Converts as torch.tensor(data, dtype=...) does: floats are cut to integers. Throws Error(Runtime) for what does not fit,
-// PythonError for what is no number.
+// Converts as torch.tensor(data, dtype=...) does: floats are truncated to integers. Throws Error(Runtime) if the value
+// does not fit, PythonError if it is no number.
 void element_from_python(DType dtype, void* element, BorrowedRef value);
 
 // Real tensors: nested lists, or the number of a 0-d one.
 Ref tensor_to_list(const Tensor& tensor);
-// The only element; throws Error(Runtime) naming `what` when there are none or several, or the tensor has no storage.
+// The only element; throws Error(Runtime) naming `what` if there are none or several, or if the tensor has no storage.
 Ref tensor_to_number(const Tensor& tensor, const char* what);
 // Throws Error(Runtime) naming `what` for a fake or recording tensor.
 void require_data(const Tensor& tensor, const char* what);

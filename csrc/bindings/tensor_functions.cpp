@@ -1,4 +1,4 @@
-// Functions of minidynamo that are no op: tensors from data, dtypes, modes, threads.
+// Functions of minidynamo that are not ops: tensors from data, dtypes, modes, threads.
 #include "bindings/bindings.h"
 #include "bindings/extension_api.h"
 #include "bindings/fast_call.h"
@@ -189,7 +189,7 @@ PyObject* holds(PyObject*, PyObject* value) {
 
 // ---- modes and threads ----
 
-// Whether grad mode was on before.
+// Returns whether grad mode was on before.
 PyObject* exchange_grad_mode(PyObject*, PyObject* value) {
   return guarded([&] {
     bool enabled = read_bool("set_grad_enabled", "mode", value, true);
@@ -229,7 +229,7 @@ PyObject* random_position(PyObject*, PyObject*) {
                        static_cast<unsigned long long>(state.position));
 }
 
-// The type is not one that Python code can set attributes of.
+// The type's attributes cannot be set from Python code.
 PyObject* add_tensor_methods(PyObject*, PyObject* methods) {
   return guarded([&] {
     if (!PyDict_Check(methods)) raise(ErrorKind::Type, "_add_tensor_methods(): a dict is needed");
@@ -254,7 +254,7 @@ PyObject* set_threads(PyObject*, PyObject* value) {
   });
 }
 
-// ---- the op table, for documents, stubs and tests ----
+// ---- the op table, for documentation, stubs and tests ----
 
 const char* kind_name(OpKind kind) {
   switch (kind) {

@@ -15,7 +15,7 @@ Ref numpy_function(const char* name) {
   return check(PyObject_GetAttrString(numpy, name));
 }
 
-// The array's base is a memoryview, which keeps the tensor.
+// The array's base is a memoryview, which keeps the tensor alive.
 Ref array_over(BorrowedRef tensor) {
   Ref view = check(PyMemoryView_FromObject(tensor));
   return check(PyObject_CallOneArg(numpy_function("asarray"), view));

@@ -1,12 +1,12 @@
-// Tensors to NumPy arrays and to bytes.
+// Converts tensors to NumPy arrays and to bytes.
 #pragma once
 #include "cpython/ref.h"
 #include "tensor/tensor.h"
 
 namespace md {
 
-// An ndarray over the tensor's memory; imports NumPy at the first call.
-// Throws Error(Runtime) for a tensor that requires grad, unless forced, and Error(Type) for bfloat16.
+// An ndarray on the tensor's memory; imports NumPy on the first call. Throws Error(Runtime) for a tensor that requires
+// grad, unless forced, and Error(Type) for bfloat16.
 Ref tensor_to_numpy(BorrowedRef self, bool force);
 // __array__(dtype=None, copy=None): dtype and copy may be null.
 Ref tensor_to_array(BorrowedRef self, BorrowedRef dtype, BorrowedRef copy);
@@ -14,7 +14,7 @@ Ref tensor_to_array(BorrowedRef self, BorrowedRef dtype, BorrowedRef copy);
 // The elements in row-major order.
 Ref tensor_to_bytes(const Tensor& tensor);
 
-// A new tensor over the same memory that requires no grad.
+// A new tensor on the same memory that does not require grad.
 Tensor alias_of(const Tensor& tensor);
 
 }  // namespace md

@@ -1,4 +1,4 @@
-// Methods of Tensor that are no op: values out, conversions, gradients' flags, pickling.
+// Methods of Tensor that are not ops: reading values, conversions, gradient flags, pickling.
 #include <cstring>
 #include <iterator>
 
@@ -24,7 +24,7 @@
 namespace md {
 namespace {
 
-// ---- facts: one trampoline for each row that is a method ----
+// ---- facts: one trampoline per row that is a method ----
 
 constexpr size_t kMostFacts = 64;
 
@@ -136,7 +136,7 @@ PyObject* equal(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyO
   });
 }
 
-// |a - b| <= atol + rtol * |b|, or the same infinity, or both NaN where that counts.
+// |a - b| <= atol + rtol * |b|, or the same infinity, or both NaN if equal_nan.
 Tensor is_close(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
   Tensor close = apply_named("eq", {a, b});
   if (equal_nan) {
@@ -167,7 +167,7 @@ PyObject* allclose(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, 
   });
 }
 
-// ---- views in place: the object becomes the view ----
+// ---- in-place views: the object becomes the view ----
 
 struct InPlaceView {
   const char* name;
@@ -199,7 +199,7 @@ void push_in_place_views(std::vector<PyMethodDef>& methods, std::index_sequence<
   }
 }
 
-// ---- values out ----
+// ---- reading values ----
 
 PyObject* item(PyObject* self, PyObject*) {
   return guarded([&] { return tensor_to_number(tensor_of(self), "item"); });
@@ -211,7 +211,7 @@ PyObject* tolist(PyObject* self, PyObject*) {
 PyObject* data_ptr(PyObject* self, PyObject*) {
   return guarded([&] {
     require_data(tensor_of(self), "data_ptr");
-    tensor_of(self)->storage()->mark_shared_with_outside();  // who has the address may write there
+    tensor_of(self)->storage()->mark_shared_with_outside();  // the address permits writes by others
     return check(PyLong_FromVoidPtr(tensor_of(self)->data()));
   });
 }
@@ -266,7 +266,7 @@ PyObject* to_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t arg_count,
   });
 }
 
-// A 0-d tensor formats as its number does.
+// A 0-d tensor is formatted as its number.
 PyObject* format(PyObject* self, PyObject* spec) {
   return guarded([&] {
     const Tensor& tensor = tensor_of(self);

@@ -9,16 +9,16 @@
 
 namespace md {
 
-PyTypeObject tensor_type;  // all zero until ready_tensor_type
+PyTypeObject tensor_type;  // zero-initialised until ready_tensor_type
 
 namespace {
 
-// Memory of dead tensors of the exact type, collector header included. Touched under the GIL only.
+// Free list of memory of the exact type, including the GC header. Accessed under the GIL only.
 constexpr int kFreeListSize = 64;
 TensorObject* free_list[kFreeListSize];
 int free_count = 0;
 
-// Not tracked by the collector: without a dict a tensor refers to no Python object.
+// Not tracked by the garbage collector: without a dict a tensor refers to no Python object.
 TensorObject* allocate() {
   if (free_count > 0) {
     TensorObject* object = free_list[--free_count];
@@ -58,7 +58,7 @@ int tensor_clear(PyObject* self) {
   return 0;
 }
 
-// Guards may rely on there being none. Of a subclass the collector knows from the start.
+// Guards may rely on the absence of a dict. Subclasses are always tracked by the garbage collector.
 void note_dict(PyObject* self, const PyObject* before) {
   PyObject* dict = as_tensor_object(self)->dict;
   if (dict == before) return;

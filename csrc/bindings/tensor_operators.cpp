@@ -42,7 +42,7 @@ bool has_in_place_face(BinaryCode code) {
   return row != nullptr && (row->faces & kInPlace);
 }
 
-// The slots of `**` have the modulus of pow() as well.
+// The slots of `**` also receive the modulus of pow().
 template <BinaryCode kCode>
 PyObject* with_modulus(PyObject* a, PyObject* b, PyObject* modulus) {
   return modulus == Py_None ? binary<kCode>(a, b) : not_implemented();
@@ -70,7 +70,7 @@ PyObject* unary(PyObject* a) {
   return dispatch_operator(*row, a);
 }
 
-// The operator has a class of error of its own where the function bitwise_not lacks code for the dtype.
+// If the dtype is not supported, the operator raises another error class than the function bitwise_not.
 PyObject* invert(PyObject* a) {
   static const OpRow* const row = unary_operator_row('~');
   if (is_floating(tensor_of(a)->dtype())) {
@@ -117,7 +117,7 @@ PyObject* to_index(PyObject* self) {
   return convert(self, "__index__", [](const Ref& number) { return PyNumber_Index(number); });
 }
 
-// torch's words for the two ways in which a truth value is ambiguous.
+// torch's messages for the two ways in which a truth value is ambiguous.
 int truth(PyObject* self) {
   try {
     const Tensor& tensor = tensor_of(self);

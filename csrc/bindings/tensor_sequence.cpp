@@ -45,7 +45,7 @@ Tensor index_tensor(const Tensor& tensor, BorrowedRef key) {
   return plan.steps.empty() ? apply_named("alias", {window}) : window;
 }
 
-// What x[key] = value takes besides tensors and numbers: arrays.
+// What x[key] = value accepts besides tensors and numbers: arrays.
 Arg value_to_store(BorrowedRef value) {
   static const OpRow* const copy = find_op("fill");
   if (is_tensor(value)) return tensor_of(value);
@@ -66,7 +66,7 @@ Arg value_to_store(BorrowedRef value) {
   }
 }
 
-// Leading dims of size one that the target does not have go.
+// Drops leading dims of size one that the target does not have.
 Tensor without_leading_ones(const Tensor& value, int rank) {
   Tensor result = value;
   while (result->rank() > rank && result->sizes()[0] == 1) {
@@ -95,7 +95,7 @@ void store(const Tensor& tensor, BorrowedRef key, BorrowedRef object) {
     if (const Tensor* source = std::get_if<Tensor>(&value)) {
       return write_named("copy", {window, without_leading_ones(*source, window->rank())});
     }
-    // fill_ writes the same everywhere and takes these; an assignment does not.
+    // fill_ writes the same value everywhere and accepts these; an assignment does not.
     if (window->kind() == TensorKind::Real) require_elements_apart(*find_op("fill"), window);
     return write_named("fill", {window, value});
   }
@@ -116,7 +116,7 @@ PyObject* subscript(PyObject* self, PyObject* key) {
   }
 }
 
-// Called by sequence iteration with the end found by IndexError.
+// Called by sequence iteration, which ends with IndexError.
 PyObject* item(PyObject* self, Py_ssize_t index) {
   if (tensor_of(self)->rank() > 0 && index >= first_size(self)) {
     PyErr_SetString(PyExc_IndexError, "index out of range");
@@ -138,7 +138,7 @@ int assign(PyObject* self, PyObject* key, PyObject* value) {
   }
 }
 
-// (element == self).any(), as torch has it.
+// (element == self).any(), as in torch.
 int contains(PyObject* self, PyObject* element) {
   bool comparable = is_tensor(element) || PyFloat_Check(element) || PyLong_Check(element);
   if (!comparable) {
@@ -173,7 +173,7 @@ PyObject* tensor_iter(PyObject* self) {
     PyErr_SetString(PyExc_TypeError, "iteration over a 0-d tensor");
     return nullptr;
   }
-  // Of all rows at once, as torch has it: a tuple of views.
+  // All rows at once, as in torch: a tuple of views.
   Py_ssize_t count = length(self);
   Ref rows = Ref::steal(PyTuple_New(count));
   for (Py_ssize_t i = 0; rows && i < count; ++i) {

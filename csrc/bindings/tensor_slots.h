@@ -1,4 +1,4 @@
-// The slots, methods and attributes of minidynamo.Tensor, one file for each protocol.
+// The slots, methods and attributes of minidynamo.Tensor, one file per protocol.
 #pragma once
 #include "cpython/ref.h"
 
@@ -13,7 +13,7 @@ PyObject* tensor_compare(PyObject* a, PyObject* b, int op);
 PyObject* tensor_iter(PyObject* self);
 PyObject* tensor_repr(PyObject* self);
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
-// x.T, x.mT: a new reference; throws.
+// x.T, x.mT: returns a new reference; throws.
 Ref view_attribute(PyObject* self, const char* name);
 PyObject* tensor_get_dict(PyObject* self, void* context);
 int tensor_set_dict(PyObject* self, PyObject* value, void* context);

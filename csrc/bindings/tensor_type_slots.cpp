@@ -1,4 +1,4 @@
-// The type's own slots: construction, repr, hash, views by attribute, and the list of all.
+// The type's own slots: construction, repr, hash, view attributes, and the list of all.
 #include <string>
 
 #include "bindings/fast_call.h"
@@ -14,7 +14,7 @@
 namespace md {
 namespace {
 
-// T of more than two dims reverses them all; of fewer, it is the tensor.
+// T of more than two dims reverses them all; of fewer, it is the tensor itself.
 Tensor reversed_dims(const Tensor& tensor) {
   DimVec dims;
   for (int i = tensor->rank() - 1; i >= 0; --i) dims.push_back(i);

@@ -1,4 +1,4 @@
-// What Python code says about single callables, and what the functions that are traced by running them use.
+// Marks that Python code sets on callables, and support for functions that are called while tracing.
 #include "symbolic/traced_calls.h"
 
 #include <pybind11/stl.h>
@@ -17,7 +17,7 @@ namespace md {
 
 namespace {
 
-// Captures that exist were made without the mark: none is used again.
+// Existing captures were made without the mark: they are invalidated.
 void mark(const py::object& callable, const std::string& name, const py::object& payload) {
   mark_call(callable.ptr(), call_mark_named(name), payload.is_none() ? nullptr : payload.ptr());
   renew_config_fingerprints();
@@ -55,13 +55,13 @@ bool is_recording(const py::object& object) {
   return is_tensor(object.ptr()) && tensor_of(object.ptr())->kind() == TensorKind::Recording;
 }
 
-// A tensor without data of the same dtype and shape, on which operations compute no more than that.
+// A tensor without data, of the same dtype and shape, on which operations compute only these.
 py::object fake_of(const py::object& tensor) {
   if (!is_tensor(tensor.ptr())) raise(ErrorKind::Type, "a Tensor is expected");
   return py::reinterpret_steal<py::object>(wrap_tensor(Tensor::fake(tensor_of(tensor.ptr()).spec())).release());
 }
 
-// For writes that no operation of ours did.
+// For writes that none of our operations made.
 void note_written(const py::object& tensor) {
   if (!is_tensor(tensor.ptr())) raise(ErrorKind::Type, "a Tensor is expected");
   const Tensor& written = tensor_of(tensor.ptr());
@@ -70,7 +70,7 @@ void note_written(const py::object& tensor) {
   if (views != nullptr && written->kind() == TensorKind::Fake) views->written(written);
 }
 
-// The same elements, in one memory.
+// Whether they have the same elements at the same addresses.
 bool is_one_window(const py::object& a, const py::object& b) {
   const Tensor &first = tensor_of(a.ptr()), &second = tensor_of(b.ptr());
   bool are_real = first->kind() == TensorKind::Real && second->kind() == TensorKind::Real;
@@ -86,7 +86,7 @@ py::object viewed(const Views& views, const py::object& tensor) {
   return py::reinterpret_steal<py::object>(wrap_tensor(apply_views(views.calls, tensor_of(tensor.ptr()))).release());
 }
 
-// What a function does with fakes.
+// Records what a function does with fakes.
 py::object watch(FakeViews& views, const py::object& function, const py::args& args, const py::kwargs& kwargs) {
   FakeViewsScope scope(&views);
   return function(*args, **kwargs);
@@ -117,7 +117,7 @@ void bind_fake_views(py::module_& module) {
            [](const FakeViews& self, const py::object& fake) { return self.is_written(tensor_of(fake.ptr())); });
 }
 
-// Whether two tensors lie in the same memory.
+// Whether two tensors share memory.
 bool shares_storage(const py::object& a, const py::object& b) {
   if (!is_tensor(a.ptr()) || !is_tensor(b.ptr())) return false;
   const Tensor &first = tensor_of(a.ptr()), &second = tensor_of(b.ptr());
@@ -134,7 +134,7 @@ void bind_traced_calls(py::module_& module) {
     const MarkedCall* marked = find_marked_call(callable.ptr());
     return marked == nullptr ? -1 : static_cast<int>(marked->mark);
   });
-  // Plain Python that stands for captured code answers as that does.
+  // Eager Python that stands in for captured code gives the same answer as captured code.
   module.def("_is_tracing", [] { return is_tracing() || CheckedPython::in_progress(); });
   module.def("_record_call_out", &call_out, py::arg("name"), py::arg("run"), py::arg("tensors"), py::arg("like"),
              py::arg("written") = std::vector<int>());
