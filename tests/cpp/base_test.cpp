@@ -23,7 +23,7 @@ using namespace md;
 
 std::string logged;
 
-void test_config() {
+TEST(config) {
   uint64_t initial = config_fingerprint();
   CHECK(config_fingerprint() == initial);
   set_config("walk_limit", int64_t{5});
@@ -39,7 +39,7 @@ void test_config() {
   CHECK_THROWS(set_config("walk_limit", int64_t{-1}), Error, "must not be negative");
 }
 
-void test_environment() {
+TEST(environment) {
   setenv("MINIDYNAMO_SNAPSHOT_STRESS", "3", 1);
   load_config_from_environment();
   CHECK(config().snapshot_stress == 3);
@@ -47,7 +47,7 @@ void test_environment() {
   CHECK_THROWS(load_config_from_environment(), Error, "MINIDYNAMO_SNAPSHOT_STRESS must be a non-negative integer");
 }
 
-void test_log() {
+TEST(log) {
   host_hooks.log_sink = [](int artifact, const std::string& text) { logged += str_cat(artifact, ":", text, ";"); };
   log_event(LogArtifact::guards, "unseen");
   set_log_enabled(LogArtifact::guards, true);
@@ -62,7 +62,7 @@ void test_log() {
   CHECK(logged == str_cat(static_cast<int>(LogArtifact::guards), ":seen;-1:careful;-2:step;"));
 }
 
-void test_json() {
+TEST(json) {
   CHECK(json_string("a\"b\\c\n\t\r\x01\x7f") == "\"a\\\"b\\\\c\\n\\t\\r\\u0001\\u007f\"");
   CHECK(json_string("\xC3\xB6\xE2\x82\xAC\xF0\x9F\x98\x80") == "\"\xC3\xB6\xE2\x82\xAC\xF0\x9F\x98\x80\"");
   // Cut short, too long, a surrogate, past the end of Unicode, a byte that starts nothing.
@@ -76,7 +76,7 @@ void test_json() {
 
 std::string heard;
 
-void test_events() {
+TEST(events) {
   CHECK(!events_wanted());
   emit_event(EventKind::graph, {1, 2}, JsonObject().add("unheard", true));
   host_hooks.event_listener = [](EventKind kind, const std::string& line) {
@@ -90,7 +90,7 @@ void test_events() {
   CHECK(heard.ends_with(", \"kind\": \"graph\", \"frame\": 1, \"compile_id\": \"1/2\", \"payload\": {\"n\": 3}}"));
 }
 
-void test_trace_file() {
+TEST(trace_file) {
   std::string directory = str_cat(std::filesystem::temp_directory_path().string(), "/minidynamo_base_test_", getpid());
   set_trace_directory(directory, "1.0");
   CHECK(trace_path().empty());
@@ -115,12 +115,12 @@ void test_trace_file() {
   CHECK(!events_wanted());
 }
 
-void test_error() {
+TEST(error) {
   CHECK_THROWS(raise_op(ErrorKind::Value, "add", "sizes ", 2, " and ", 3), Error, "[add] sizes 2 and 3");
   CHECK_THROWS(raise_internal("/somewhere/csrc/base/x.cpp", 7, "why"), Error, "bug in minidynamo at base/x.cpp:7: why");
 }
 
-void test_inline_array() {
+TEST(inline_array) {
   auto shared = std::make_shared<int>(1);
   for (size_t size : {size_t{0}, size_t{3}, size_t{4}, size_t{5}, size_t{100}}) {
     InlineArray<std::shared_ptr<int>, 4> pointers(size);
@@ -134,7 +134,7 @@ void test_inline_array() {
   CHECK(shared.use_count() == 1);
 }
 
-void test_inline_vector() {
+TEST(inline_vector) {
   auto shared = std::make_shared<int>(1);
   using Pointers = InlineVector<std::shared_ptr<int>, 4>;
   for (size_t size : {size_t{0}, size_t{3}, size_t{4}, size_t{5}, size_t{100}}) {
@@ -163,7 +163,7 @@ void test_inline_vector() {
   CHECK(numbers.size() == 55 && numbers[2] == 3 && numbers[4] == 2 && numbers[54] == 50);
 }
 
-void test_ref_count() {
+TEST(ref_count) {
   RefCount count;
   CHECK(count.is_one());
   count.add();
@@ -174,17 +174,3 @@ void test_ref_count() {
 }
 
 }  // namespace
-
-int main() {
-  test_config();
-  test_environment();
-  test_log();
-  test_json();
-  test_events();
-  test_trace_file();
-  test_error();
-  test_inline_array();
-  test_inline_vector();
-  test_ref_count();
-  return md_test::result();
-}

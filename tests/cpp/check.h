@@ -1,10 +1,11 @@
-// A test is a main() that makes checks and returns md_test::result().
+// Tests by name: TEST(name) { CHECK(...); }, and DRAWN(name) { ... } for what is drawn from the seeds first, first + 1 ...
+// tests/cpp/test_main.cpp runs those of an executable, in the order of the file.
 #pragma once
 #include <cstdint>
 #include <exception>
 #include <iostream>
-#include <optional>
 #include <string>
+#include <vector>
 
 namespace md_test {
 
@@ -15,20 +16,38 @@ inline void fail(const char* file, int line, const char* text, const char* why) 
   std::cerr << file << ":" << line << ": " << text << ": " << why << "\n";
 }
 
-inline int result() { return failures == 0 ? 0 : 1; }
-
-// What the command line asks for instead of the test: WHAT FIRST COUNT, of what is drawn from the seeds.
-struct Drawn {
-  std::string what;
-  uint32_t first, count;
+struct Test {
+  const char* name;
+  void (*run)();
 };
 
-inline std::optional<Drawn> asked_for(int argc, char** argv) {
-  if (argc != 4) return std::nullopt;
-  return Drawn{argv[1], static_cast<uint32_t>(std::stoul(argv[2])), static_cast<uint32_t>(std::stoul(argv[3]))};
+struct Drawn {
+  const char* name;
+  void (*run)(uint32_t first, uint32_t count);
+};
+
+template <typename Row>
+std::vector<Row>& all_of() {
+  static std::vector<Row> rows;
+  return rows;
 }
 
+template <typename Row>
+struct Registration {
+  explicit Registration(Row row) { all_of<Row>().push_back(row); }
+};
+
 }  // namespace md_test
+
+#define TEST(name)                                                                               \
+  static void test_##name();                                                                     \
+  static const ::md_test::Registration<::md_test::Test> registered_##name({#name, test_##name}); \
+  static void test_##name()
+
+#define DRAWN(name)                                                                                     \
+  static void draw_##name(uint32_t first, uint32_t count);                                              \
+  static const ::md_test::Registration<::md_test::Drawn> registered_drawn_##name({#name, draw_##name}); \
+  static void draw_##name(uint32_t first, uint32_t count)
 
 #define CHECK(condition)                                                             \
   do {                                                                               \

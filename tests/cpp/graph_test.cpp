@@ -25,7 +25,7 @@ void round_trip(const std::string& text) {
   CHECK(print(*graph->clone()) == text);
 }
 
-void test_text() {
+TEST(text) {
   round_trip("return\n");
   round_trip(
       "%l_x_ = input L_x_ : f32[3][1]\n"
@@ -46,7 +46,7 @@ void test_text() {
       "return %gelu, %max_1.1\n");
 }
 
-void test_bad_text() {
+TEST(bad_text) {
   CHECK_THROWS(parse_graph(""), Error, "a graph ends with return");
   CHECK_THROWS(parse_graph("%x = input x : f32[3]\nreturn\n"), Error, "line 1");
   CHECK_THROWS(parse_graph("%x = input x : f32[3][1]\n%y = nosuch(%x) : f32[3][1]\nreturn\n"), Error,
@@ -61,7 +61,7 @@ void test_bad_text() {
   CHECK_THROWS(parse_graph("return\nreturn\n"), Error, "nothing may follow");
 }
 
-void test_code() {
+TEST(code) {
   Graph graph;
   Node* x = graph.add_tensor_input("L_x_", f32({3}));
   auto here = std::make_shared<const std::vector<SourceLine>>(
@@ -100,7 +100,7 @@ void test_code() {
         "    return (sum_1, add)\n");
 }
 
-void test_building() {
+TEST(building) {
   Graph graph;
   Node* x = graph.add_tensor_input("x", f32({2, 3}));
   Node* w = graph.add_tensor_input("x", f32({4, 5}));
@@ -123,7 +123,7 @@ void test_building() {
   CHECK(print(graph) == "%x = input x : f32[2, 3][3, 1]\n%relu_1 = relu(%x) : f32[2, 3][3, 1]\nreturn %relu_1\n");
 }
 
-void test_verify() {
+TEST(verify) {
   auto broken = [](void (*damage)(Graph&)) {
     auto graph = parse_graph(
         "%x = input x : f32[3][1]\n%relu = relu(%x) : f32[3][1]\n%neg = neg(%relu) : f32[3][1]\nreturn %neg\n");
@@ -149,7 +149,7 @@ void check_passes(const std::string& before, const std::string& after) {
   if (printed != after) std::cerr << printed << "expected\n" << after;
 }
 
-void test_passes() {
+TEST(passes) {
   // Equal ops once; unused ones go; unused inputs stay.
   check_passes(
       "%x = input x : f32[3][1]\n"
@@ -218,7 +218,7 @@ void test_passes() {
   check_passes(narrowing, narrowing);
 }
 
-void test_gradients() {
+TEST(gradients) {
   Graph graph;
   TensorSpec spec = f32({3});
   spec.requires_grad = true;
@@ -229,7 +229,7 @@ void test_gradients() {
   CHECK(!graph.add_op(op("zeros_like"), {ValueRef{x}})->outs[0].spec.requires_grad);
 }
 
-void test_run_eagerly() {
+TEST(run_eagerly) {
   auto graph = parse_graph(
       "%x = input x : f32[3][1]\n"
       "%n = scalar n : float\n"
@@ -245,7 +245,7 @@ void test_run_eagerly() {
 }
 
 // Building and passes are linear: five thousand nodes of one stem, each value used several times.
-void test_large() {
+TEST(large) {
   Graph graph;
   Node* x = graph.add_tensor_input("x", f32({3}));
   Node* last = x;
@@ -261,16 +261,3 @@ void test_large() {
 
 }  // namespace
 }  // namespace md
-
-int main() {
-  md::test_text();
-  md::test_bad_text();
-  md::test_code();
-  md::test_building();
-  md::test_verify();
-  md::test_passes();
-  md::test_gradients();
-  md::test_run_eagerly();
-  md::test_large();
-  return md_test::result();
-}

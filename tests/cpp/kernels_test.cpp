@@ -62,7 +62,7 @@ constexpr UnaryCase kUnary[] = {
     {"sign", [](double x) { return static_cast<double>((x > 0) - (x < 0)); }},
 };
 
-void test_unary() {
+void check_unary() {
   std::vector<double> elements = noise(700);
   for (double special : {0.0, -0.0, kInf, -kInf, kNan, 1e30, -1e30, 0.5, 1.5, 2.5}) elements.push_back(special);
   for (DType dtype : kFloats) {
@@ -109,7 +109,7 @@ std::vector<Tensor> layouts(DType dtype, uint64_t seed) {
   return result;
 }
 
-void test_binary() {
+void check_binary() {
   for (DType dtype :
        {DType::float32, DType::float64, DType::float16, DType::int64, DType::int32, DType::int8, DType::uint8}) {
     std::vector<Tensor> left = layouts(dtype, 1), right = layouts(dtype, 2);
@@ -132,7 +132,7 @@ void test_binary() {
   }
 }
 
-void test_numbers() {
+void check_numbers() {
   Tensor x = make(DType::float32, {3}, {1, 2, 3});
   Tensor i = make(DType::int64, {4}, {-7, 7, -8, 8});
   using V = std::vector<double>;
@@ -169,7 +169,7 @@ double fold(const std::vector<double>& x, size_t begin, size_t step, size_t n, d
   return total;
 }
 
-void test_reductions() {
+void check_reductions() {
   for (DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int32, DType::uint8}) {
     for (const Tensor& x : layouts(dtype, 4)) {
       std::vector<double> elements = values(x);
@@ -221,7 +221,7 @@ void test_reductions() {
         (std::vector<double>{1, 2, 3, 5, 7, 9}));
 }
 
-void test_lines() {
+void check_lines() {
   for (const Tensor& x : layouts(DType::float32, 7)) {
     std::vector<double> elements = values(x);
     size_t extents[] = {6, 5, 8}, steps[] = {40, 8, 1};
@@ -242,7 +242,7 @@ void test_lines() {
   }
 }
 
-void test_views_and_copies() {
+TEST(views_and_copies) {
   Tensor x = call1("arange", {integer(24)});
   Tensor m = call1("view", {x, DimVec{2, -1, 4}});
   CHECK(m->storage().get() == x->storage().get());
@@ -284,7 +284,7 @@ void test_views_and_copies() {
         call1("full", {DimVec{2}, Scalar(true)})->dtype() == DType::bool_);
 }
 
-void test_casts() {
+void check_casts() {
   std::vector<double> elements = {0, 1, -1, 2.5, -2.5, 100, 127, 255, 0.49, -0.0};
   for (int from = 0; from < kDTypeCount; ++from) {
     for (int to = 0; to < kDTypeCount; ++to) {
@@ -317,7 +317,7 @@ void test_casts() {
   }
 }
 
-void test_fast_path() {
+TEST(fast_path) {
   Tensor a = make(DType::float32, {3}, {1, 2, 3}), b = make(DType::float32, {3}, {4, 5, 6}), out;
   CHECK(run_pointwise_fast(*find_op("add"), a, b, out) && values(out) == (std::vector<double>{5, 7, 9}));
   CHECK(run_pointwise_fast(*find_op("mul"), a, Scalar(2.0), out) && values(out) == (std::vector<double>{2, 4, 6}));
@@ -329,9 +329,7 @@ void test_fast_path() {
   CHECK(!run_pointwise_fast(*find_op("pow"), a, Scalar(2.0), out));
 }
 
-}  // namespace
-
-int main() {
+void at_each_level(void (*check)()) {
   set_num_threads(2);
   for (const char* level : {"baseline", "avx2", "avx512"}) {
     try {
@@ -339,14 +337,20 @@ int main() {
     } catch (const Error&) {
       continue;  // not on this processor
     }
-    test_unary();
-    test_binary();
-    test_numbers();
-    test_reductions();
-    test_lines();
-    test_casts();
+    check();
   }
-  test_views_and_copies();
-  test_fast_path();
-  return md_test::result();
 }
+
+TEST(unary) { at_each_level(check_unary); }
+
+TEST(binary) { at_each_level(check_binary); }
+
+TEST(numbers) { at_each_level(check_numbers); }
+
+TEST(reductions) { at_each_level(check_reductions); }
+
+TEST(lines) { at_each_level(check_lines); }
+
+TEST(casts) { at_each_level(check_casts); }
+
+}  // namespace

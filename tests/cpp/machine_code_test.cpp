@@ -309,7 +309,7 @@ void check_program(Program program, int64_t n, std::mt19937& random) {
   check_alike(program, n);
 }
 
-void test_each_instruction(const std::vector<CodeInstruction>& all) {
+void check_each_instruction(const std::vector<CodeInstruction>& all) {
   std::mt19937 random(1);
   for (const CodeInstruction& instruction : all) {
     for (int64_t n : {1, 7, 16, 33, 64, 100}) {
@@ -321,7 +321,7 @@ void test_each_instruction(const std::vector<CodeInstruction>& all) {
   }
 }
 
-void test_programs(const std::vector<CodeInstruction>& all, unsigned first, unsigned count) {
+void check_programs(const std::vector<CodeInstruction>& all, unsigned first, unsigned count) {
   for (unsigned seed = first; seed < first + count; ++seed) {
     std::mt19937 random(seed);
     int64_t n = static_cast<int64_t>(random() % kLongest) + 1;
@@ -341,7 +341,7 @@ void test_programs(const std::vector<CodeInstruction>& all, unsigned first, unsi
 }
 
 // A result over an operand that nothing reads later.
-void test_in_place() {
+void check_in_place() {
   std::mt19937 random(5);
   for (int64_t n : {3, 16, 50}) {
     Program program;
@@ -400,7 +400,7 @@ void check_sums(DType dtype, int64_t elements, int64_t rows, bool of_products) {
   CHECK(same(program.registers[static_cast<size_t>(read)], expected.registers[static_cast<size_t>(read)]));
 }
 
-void test_sums() {
+void check_sums_of_rows() {
   for (DType dtype : {DType::float32, DType::float64}) {
     auto item = static_cast<int64_t>(item_size(dtype));
     int64_t most = most_summed(*machine_code_set(), item), vector = vector_bytes(*machine_code_set()) / item;
@@ -413,22 +413,9 @@ void test_sums() {
   }
 }
 
-void test_set(const std::optional<md_test::Drawn>& drawn) {
-  std::vector<CodeInstruction> all = all_instructions();
-  if (drawn) return test_programs(all, drawn->first, drawn->count);
-  CHECK(all.size() > 300);
-  test_each_instruction(all);
-  programs_of_rows = 0;
-  test_programs(all, 0, 3000);
-  CHECK(programs_of_rows > 500);
-  test_in_place();
-  test_sums();
-}
-
-}  // namespace
-
-// Each set of instructions that this processor has, which is chosen with the loops that it agrees with.
-int main(int argc, char** argv) {
+// check: run with each set of instructions that this processor has, which is chosen with the loops that it agrees with.
+template <typename Check>
+void with_each_set(Check check) {
   int sets = 0;
   for (const char* level : {"avx512", "avx2"}) {
     try {
@@ -437,9 +424,36 @@ int main(int argc, char** argv) {
       continue;
     }
     if (!uses_machine_code()) continue;
-    test_set(md_test::asked_for(argc, argv));
+    check();
     ++sets;
   }
   if (sets == 0) std::puts("no machine code for this processor");
-  return md_test::result();
 }
+
+TEST(each_instruction) {
+  with_each_set([] {
+    std::vector<CodeInstruction> all = all_instructions();
+    CHECK(all.size() > 300);
+    check_each_instruction(all);
+  });
+}
+
+TEST(programs) {
+  with_each_set([] {
+    programs_of_rows = 0;
+    check_programs(all_instructions(), 0, 3000);
+    CHECK(programs_of_rows > 500);
+  });
+}
+
+TEST(in_place) { with_each_set(check_in_place); }
+
+TEST(sums) { with_each_set(check_sums_of_rows); }
+
+DRAWN(instructions) {
+  with_each_set([&] { check_programs(all_instructions(), first, count); });
+}
+
+}  // namespace
+
+// Each set of instructions that this processor has, which is chosen with the loops that it agrees with.

@@ -49,7 +49,7 @@ Tensor matrix(DType dtype, int64_t rows, int64_t columns, bool transposed, uint6
   return call1("t", {make(dtype, {columns, rows}, elements)});
 }
 
-void test_layouts() {
+TEST(layouts) {
   constexpr DType kTypes[] = {DType::float32, DType::float64, DType::bfloat16, DType::float16,
                               DType::int32,   DType::int64,   DType::uint8};
   constexpr int64_t kShapes[][3] = {{1, 1, 1}, {2, 3, 4}, {1, 7, 33},  {33, 7, 1},   {1, 1, 5},
@@ -72,7 +72,7 @@ void test_layouts() {
   }
 }
 
-void test_batches() {
+TEST(batches) {
   for (DType dtype : {DType::float32, DType::float64}) {
     Tensor a = make(dtype, {2, 3, 4, 5}, noise(120));
     Tensor b = make(dtype, {3, 5, 6}, noise(90, 2));
@@ -100,7 +100,7 @@ void test_batches() {
               std::vector<double>(6, 0.0), 0));
 }
 
-void test_linear_and_addmm() {
+TEST(linear_and_addmm) {
   for (DType dtype : {DType::float32, DType::float64, DType::bfloat16}) {
     Tensor x = make(dtype, {2, 20, 30}, noise(1200));
     Tensor w = make(dtype, {40, 30}, noise(1200, 2));
@@ -137,7 +137,7 @@ Tensor run(const SplitMatmul& product, const Tensor& a, const void* b, const Ten
 }
 
 // Every way to run a product gives it: own loops, primitives, a packed b, one piece and many, one thread and two.
-void test_pieces() {
+TEST(pieces) {
   constexpr int64_t kShapes[][3] = {{1, 40, 32},     {24, 40, 32},   {24, 40, 1},      {3, 5, 7},
                                     {64, 256, 1024}, {300, 100, 70}, {130, 513, 1030}, {1, 1024, 1024}};
   for (DType dtype : {DType::float32, DType::float64, DType::bfloat16}) {
@@ -165,7 +165,7 @@ void test_pieces() {
 }
 
 // Products of any number of rows share a packed b.
-void test_packed_layouts() {
+TEST(packed_layouts) {
   SplitMatmulPtr few, many;
   MatmulSpec spec = plain_spec(32, 256, 1024);
   spec.packs_weights = true;
@@ -179,7 +179,7 @@ void test_packed_layouts() {
 }
 
 // A weight is packed when it has been met unchanged, never while the outside may write to it.
-void test_packed_weights() {
+TEST(packed_weights) {
   MatmulSpec spec = plain_spec(32, 256, 128);
   spec.packs_weights = true;
   SplitMatmulPtr product = SplitMatmul::make(spec);
@@ -222,7 +222,7 @@ void check_primitive(const OnednnPackingPtr& product, const MatmulSpec& spec, bo
 }
 
 // What stands in where oneDNN has nothing, or copies the weights at each call, is right on every processor.
-void test_stand_ins() {
+TEST(stand_ins) {
   constexpr int64_t kShapes[][3] = {{1, 1, 1}, {1, 40, 32}, {5, 385, 25}, {33, 70, 96}, {160, 800, 130}};
   for (const auto& [m, k, n] : kShapes) {
     for (int choice = 0; choice < 8; ++choice) {
@@ -247,7 +247,7 @@ void test_stand_ins() {
 }
 
 // Many threads, one product.
-void test_shared_products() {
+TEST(shared_products) {
   Tensor a = matrix(DType::float32, 24, 40, false, 1), b = matrix(DType::float32, 40, 32, false, 2);
   SplitMatmulPtr product = SplitMatmul::make(plain_spec(24, 40, 32));
   if (product == nullptr) return;
@@ -264,8 +264,14 @@ void test_shared_products() {
   CHECK(make_matmul({.dtype = DType::float64, .m = 2, .n = 2, .k = 2}) == nullptr);
 }
 
+TEST(with_two_threads) {
+  set_num_threads(2);
+  Tensor a = matrix(DType::float32, 200, 300, false, 1), b = matrix(DType::float32, 300, 150, true, 2);
+  CHECK(close(values(call1("mm", {a, b})), plain_product(a, b, 200, 300, 150), 1e-4));
+}
+
 // A child of a process that has run on two threads computes, with the primitives and packed weights it inherited.
-void test_fork() {
+TEST(fork) {
   set_num_threads(2);
   Tensor a = matrix(DType::float32, 256, 256, false, 1), b = matrix(DType::float32, 256, 256, false, 2);
   MatmulSpec spec = plain_spec(256, 256, 256);
@@ -289,19 +295,3 @@ void test_fork() {
 }
 
 }  // namespace
-
-int main() {
-  test_layouts();
-  test_batches();
-  test_linear_and_addmm();
-  test_pieces();
-  test_packed_layouts();
-  test_packed_weights();
-  test_stand_ins();
-  test_shared_products();
-  set_num_threads(2);
-  Tensor a = matrix(DType::float32, 200, 300, false, 1), b = matrix(DType::float32, 300, 150, true, 2);
-  CHECK(close(values(call1("mm", {a, b})), plain_product(a, b, 200, 300, 150), 1e-4));
-  test_fork();
-  return md_test::result();
-}

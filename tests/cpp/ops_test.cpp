@@ -25,7 +25,7 @@ std::vector<Tensor> call(const char* name, std::vector<Arg> args) {
 }
 std::string shape(const Tensor& tensor) { return str(tensor.spec().sizes.span()); }
 
-void test_rows() {
+TEST(rows) {
   std::set<std::string> names;
   for (const OpRow* row : op_rows()) {
     CHECK(names.insert(row->name).second);
@@ -41,7 +41,7 @@ void test_rows() {
   CHECK(op_overloads("max")[1]->schema.return_names[1] == "indices");
 }
 
-void test_symbolic_shapes() {
+TEST(symbolic_shapes) {
   Dim n = Dim::symbol("s0", 4);
   CHECK(shape(call("add", {fake({n, 3}), fake({3})})[0]) == "(s0, 3)");
   CHECK(shape(call("reshape", {fake({n, 3}), DimVec{-1}})[0]) == "(3*s0,)");
@@ -52,7 +52,7 @@ void test_symbolic_shapes() {
   CHECK(call("to", {fake({n}), DType::float64})[0]->dtype() == DType::float64);
 }
 
-void test_errors() {
+TEST(errors) {
   CHECK_THROWS(call("add", {fake({2, 3}), fake({4})}), Error, "[add] The size of tensor a (3) must match");
   CHECK_THROWS(call("matmul", {fake({2, 3}), fake({4, 5})}), Error,
                "[matmul] last dim of self (2, 3) must equal dim -2 of other (4, 5)");
@@ -66,7 +66,7 @@ void test_errors() {
   CHECK_THROWS(call("pow", {fake({2}, DType::int64), Scalar(int64_t{-1})}), Error, "negative integer powers");
 }
 
-void test_whole_numbers() {
+TEST(whole_numbers) {
   Tensor largest = Tensor::scalar(DType::int64, Scalar(INT64_MAX)),
          least = Tensor::scalar(DType::int64, Scalar(INT64_MIN));
   CHECK(get_element(call("checked_add", {largest, Scalar(int64_t{-1})})[0], 0).as_int() == INT64_MAX - 1);
@@ -78,7 +78,7 @@ void test_whole_numbers() {
   CHECK_THROWS(call("checked_mul", {fake({2}, DType::int64), Scalar(int64_t{2})}), Error, "tensors of no dims");
 }
 
-void test_dims_die_with_their_table() {
+TEST(dims_die_with_their_table) {
   int before = dim_table_count();
   std::shared_ptr<const void> kept;
   Dim n = 0;
@@ -101,12 +101,3 @@ void test_dims_die_with_their_table() {
 }
 
 }  // namespace
-
-int main() {
-  test_rows();
-  test_symbolic_shapes();
-  test_errors();
-  test_whole_numbers();
-  test_dims_die_with_their_table();
-  return md_test::result();
-}

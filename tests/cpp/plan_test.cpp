@@ -105,7 +105,7 @@ std::string check_random_graph(uint32_t seed) {
   return "";
 }
 
-void test_random_graphs(uint32_t first, uint32_t count) {
+void check_random_graphs(uint32_t first, uint32_t count) {
   for (uint32_t seed = first; seed < first + count; ++seed) {
     std::string wrong;
     try {
@@ -233,7 +233,7 @@ std::string difference(const Tensor& got, const Tensor& expected, const std::vec
 }
 
 // How many of the products took an op along.
-uint32_t test_products(uint32_t first, uint32_t count) {
+uint32_t check_products(uint32_t first, uint32_t count) {
   uint32_t fused = 0;
   for (uint32_t seed = first; seed < first + count; ++seed) {
     RandomProduct random(seed);
@@ -253,7 +253,7 @@ uint32_t test_products(uint32_t first, uint32_t count) {
 }
 
 // What runs on the pieces of a product treats NaN, infinities and signed zeros as the op itself does.
-void test_special_values() {
+TEST(special_values) {
   const double infinity = std::numeric_limits<double>::infinity();
   const std::vector<double> special = {std::nan(""), infinity, -infinity, 0.0,   -0.0, 100,
                                        -100,         1e30,     -1e30,     1e-40, -3,   0.5};
@@ -317,7 +317,7 @@ void check_steps(const std::string& text, std::initializer_list<const char*> ste
   if (!as_expected) std::cerr << printed;
 }
 
-void test_fusion() {
+TEST(fusion) {
   check_steps(
       "%x = input x : f32[3][1]\n%add = add(%x, 1, alpha=1) : f32[3][1]\n%mul = mul(%add, 2) : f32[3][1]\nreturn "
       "%mul\n",
@@ -384,7 +384,7 @@ void test_fusion() {
   check_steps("%x = input x : f32[2, 3][3, 1]\n%t = t(%x) : f32[3, 2][1, 3]\nreturn %t, %x\n", {});
 }
 
-void test_aliases() {
+TEST(aliases) {
   auto graph = parse_graph(
       "%x = input x : f32[2, 3][3, 1]\n%t = t(%x) : f32[3, 2][1, 3]\n%y = neg(%x) : f32[2, 3][3, 1]\n"
       "%a = select(%y, 0, 1) : f32[3][1]\n%b = t(%y) : f32[3, 2][1, 3]\nreturn %t, %x, %a, %b, %b\n");
@@ -401,7 +401,7 @@ void test_aliases() {
   CHECK(get_element(run(*lower(*graph), *graph, inputs)[2], 0).as_double() == -4);
 }
 
-void test_failure() {
+TEST(failure) {
   auto graph = parse_graph(
       "%x = input x : f32[4][1]\n%i = input i : i64[2][1]\n%y = neg(%x) : f32[4][1]\n"
       "%s = index_select(%y, 0, %i) : f32[2][1]\n%z = square(%s) : f32[2][1]\nreturn %y, %z\n");
@@ -434,7 +434,7 @@ void doubling(void*, const OpCall& call, std::span<Tensor> outs) {
   for (int64_t i = 0; i < x->numel(); ++i) set_element(outs[0], i, Scalar(2 * get_element(x, i).as_double()));
 }
 
-void test_call_out() {
+TEST(call_out) {
   OpRow row{};
   row.schema = parse_schema("plan_test::double(Tensor x) -> Tensor");
   row.name = row.schema.name;
@@ -463,7 +463,7 @@ void test_call_out() {
   CHECK_THROWS(run(*lower(*failing), *failing, one), Error, "too few");
 }
 
-void test_threads() {
+TEST(threads) {
   auto graph = std::shared_ptr<Graph>(parse_graph(
       "%x = input x : f32[33, 65][65, 1]\n%e = tanh(%x) : f32[33, 65][65, 1]\n"
       "%s = sum(%e, (1,), True, dtype=None) : f32[33, 1][1, 1]\n%d = mul(%e, %s) : f32[33, 65][65, 1]\n"
@@ -489,7 +489,7 @@ void test_threads() {
   }
 }
 
-void test_gradients_and_constants() {
+TEST(gradients_and_constants) {
   auto graph = parse_graph(
       "%x = input x : f32[2][1] grad\n%w = constant w : f32[2][1] {1.0, 2.0}\n%y = mul(%x, %w) : f32[2][1] grad\n"
       "%d = detach(%y) : f32[2][1]\nreturn %y, %d, %w\n");
@@ -505,7 +505,7 @@ void test_gradients_and_constants() {
   CHECK(again[0].requires_grad() && difference(again[0], outputs[0], 0).empty());
 }
 
-void test_memory_plan() {
+TEST(memory_plan) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
     std::vector<ArenaBlock> blocks(1 + random() % 30);
@@ -533,7 +533,7 @@ void test_memory_plan() {
 }
 
 // A value that dies where an output begins lies in the output's memory; two that do so do not lie in the same.
-void test_guests_of_outputs() {
+TEST(guests_of_outputs) {
   struct Case {
     const char* text;
     int64_t arena;
@@ -561,33 +561,19 @@ void test_guests_of_outputs() {
   }
 }
 
+TEST(products) { CHECK(check_products(1, 300) > 30); }
+
+TEST(random_graphs) { check_random_graphs(1, 3000); }
+
+DRAWN(products) { check_products(first, count); }
+
+DRAWN(graphs) {
+  if (count == 1) {
+    md_test::RandomGraph random(first);
+    std::cout << print(*random.graph) << lower(*random.graph)->print();
+  }
+  check_random_graphs(first, count);
+}
+
 }  // namespace
 }  // namespace md
-
-int main(int argc, char** argv) {
-  if (std::optional<md_test::Drawn> drawn = md_test::asked_for(argc, argv)) {
-    if (drawn->what == "graphs") md::test_random_graphs(drawn->first, drawn->count);
-    if (drawn->what == "products") md::test_products(drawn->first, drawn->count);
-    return md_test::result();
-  }
-  // plan_test 1234: one seed, with its graph and plan.
-  if (argc > 1) {
-    uint32_t seed = static_cast<uint32_t>(std::stoul(argv[1]));
-    md_test::RandomGraph random(seed);
-    std::cout << md::print(*random.graph) << md::lower(*random.graph)->print();
-    md::test_random_graphs(seed, 1);
-    return md_test::result();
-  }
-  md::test_memory_plan();
-  md::test_guests_of_outputs();
-  md::test_fusion();
-  CHECK(md::test_products(1, 300) > 30);
-  md::test_special_values();
-  md::test_aliases();
-  md::test_failure();
-  md::test_call_out();
-  md::test_threads();
-  md::test_gradients_and_constants();
-  md::test_random_graphs(1, 3000);
-  return md_test::result();
-}

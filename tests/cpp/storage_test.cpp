@@ -18,7 +18,7 @@ namespace {
 
 using namespace md;
 
-void test_recycling() {
+TEST(recycling) {
   empty_cache();
   CHECK(cached_bytes() == 0);
   void* first;
@@ -57,7 +57,7 @@ void test_recycling() {
 }
 
 // Two blocks made in turn do not lie at the same distance from the start of a page, and a recycled one lies where it lay.
-void test_places_in_a_page() {
+TEST(places_in_a_page) {
   constexpr size_t kPage = 4096, kDistance = 256;
   empty_cache();
   for (size_t nbytes : {size_t{5} << 20, size_t{17} << 20}) {
@@ -76,7 +76,7 @@ void test_places_in_a_page() {
   empty_cache();
 }
 
-void test_borrowing() {
+TEST(borrowing) {
   static int deleted = 0;
   int data[4] = {1, 2, 3, 4};
   {
@@ -88,7 +88,7 @@ void test_borrowing() {
   CHECK(deleted == 1);
 }
 
-void test_threads() {
+TEST(threads) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([t] {
@@ -111,7 +111,7 @@ void test_threads() {
   CHECK_THROWS(set_num_threads(0), Error, "positive");
 }
 
-void test_dims() {
+TEST(dims) {
   Dim a = Dim::symbol("s0", 6), b = Dim::symbol("s1", 4);
   CHECK((a + b).str() == "s1 + s0" || (a + b).str() == "s0 + s1");
   CHECK(same(a + b, b + a));
@@ -152,7 +152,7 @@ void test_dims() {
   CHECK(str(long_one.span()) == "(7, 0, 1, 2, 4, 5)");
 }
 
-void test_scalars() {
+TEST(scalars) {
   CHECK(Scalar(true).str() == "True" && Scalar(int64_t{-3}).str() == "-3");
   CHECK(Scalar(0.1).str() == "0.1" && Scalar(1e16).str() == "1e+16" && Scalar(1e-5).str() == "1e-05" &&
         Scalar(3.0).str() == "3.0");
@@ -168,7 +168,7 @@ void test_scalars() {
   CHECK(Half::from_float(0x1.8p-25f).bits == 1 && Half::from_float(0x1p-25f).bits == 0);
 }
 
-void test_schemas() {
+TEST(schemas) {
   Schema schema = parse_schema(
       "f(Tensor(a!) self, int[*] size, *, Scalar? alpha=1, str mode='none', float eps=1e-05, bool b=False) -> (Tensor "
       "values, Tensor[])");
@@ -187,7 +187,7 @@ void test_schemas() {
   }
 }
 
-void test_random() {
+TEST(random) {
   manual_seed(5);
   Tensor a = md_test::call1("randn", {DimVec{1001}});
   RandomState state = random_state();
@@ -202,15 +202,3 @@ void test_random() {
 }
 
 }  // namespace
-
-int main() {
-  test_recycling();
-  test_places_in_a_page();
-  test_borrowing();
-  test_dims();
-  test_scalars();
-  test_schemas();
-  test_threads();
-  test_random();
-  return md_test::result();
-}

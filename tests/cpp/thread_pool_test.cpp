@@ -34,7 +34,7 @@ bool each_item_once(int threads, int64_t count) {
   return true;
 }
 
-void test_ranges() {
+TEST(ranges) {
   for (int threads : {1, 2, 3, 7}) {
     for (int64_t count : {1, 2, 3, 5, 63, 64, 65, 511, 513, 1000, 4097}) CHECK(each_item_once(threads, count));
   }
@@ -42,7 +42,7 @@ void test_ranges() {
 }
 
 // The pieces of a thread that is held up are taken by the others.
-void test_a_late_thread() {
+TEST(a_late_thread) {
   std::atomic<int64_t> others = 0;
   std::atomic<bool> chosen = false;
   run(2, 8, [&](int64_t begin, int64_t end) {
@@ -55,7 +55,7 @@ void test_a_late_thread() {
   CHECK(others == 7);
 }
 
-void test_failures() {
+TEST(failures) {
   for (int i = 0; i < 100; ++i) {
     CHECK_THROWS(run(3, 100, [](int64_t, int64_t) { throw std::runtime_error("thrown inside"); }), std::runtime_error,
                  "thrown inside");
@@ -63,7 +63,7 @@ void test_failures() {
   }
 }
 
-void test_inside_of_a_run() {
+TEST(inside_of_a_run) {
   std::atomic<int64_t> sum = 0;
   run(2, 10, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) run(2, 10, [&](int64_t from, int64_t to) { sum += to - from; });
@@ -71,7 +71,7 @@ void test_inside_of_a_run() {
   CHECK(sum == 100);
 }
 
-void test_several_callers() {
+TEST(several_callers) {
   std::vector<std::thread> callers;
   std::atomic<int> wrong = 0;
   for (int t = 0; t < 4; ++t) {
@@ -83,7 +83,7 @@ void test_several_callers() {
   CHECK(wrong == 0);
 }
 
-void test_a_forked_child() {
+TEST(a_forked_child) {
   CHECK(each_item_once(2, 100));
   pid_t child = fork();
   if (child == 0) {
@@ -97,13 +97,3 @@ void test_a_forked_child() {
 }
 
 }  // namespace
-
-int main() {
-  test_ranges();
-  test_a_late_thread();
-  test_failures();
-  test_inside_of_a_run();
-  test_several_callers();
-  test_a_forked_child();
-  return md_test::result();
-}

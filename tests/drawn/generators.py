@@ -57,7 +57,7 @@ def run_binary(name, what, count, seed):
     """The one of those in the build folders that was built last."""
     built = sorted((TESTS.parent / "build").glob(f"*/{name}"), key=lambda path: path.stat().st_mtime)
     assert built, f"{name} is not built: tools/dev_build.sh, or make test"
-    done = subprocess.run([built[-1], what, str(seed), str(count)], capture_output=True, text=True)
+    done = subprocess.run([built[-1], "--drawn", what, str(seed), str(count)], capture_output=True, text=True)
     assert done.returncode == 0, f"{done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
 
 
