@@ -1,6 +1,7 @@
 // Descriptors that a look-up finds, asked as Python asks them.
 #include "guards/wrapper_callables.h"
 #include "symbolic/attribute_lookup.h"
+#include "symbolic/attributes.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/polyfills.h"
 
@@ -65,7 +66,7 @@ PyTypeObject* AttributeLookup::descriptor_type(const ValuePtr& found) {
                     PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
   if (may_change)
     for (const char* method : {"__get__", "__set__", "__delete__"})
-      walk_.type_attribute(found, check(PyUnicode_InternFromString(method)).get());
+      type_attribute(walk_, found, check(PyUnicode_InternFromString(method)).get());
   return type;
 }
 
@@ -74,7 +75,7 @@ bool AttributeLookup::has_python_get(const ValuePtr& descriptor) {
   PyTypeObject* type = type_of(descriptor);
   bool user = (descriptor->kind == ValueKind::Object || descriptor->kind == ValueKind::Instance) &&
               PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_IsSubtype(type, &PyType_Type);
-  python_get_ = user ? walk_.type_attribute(descriptor, kGet) : nullptr;
+  python_get_ = user ? type_attribute(walk_, descriptor, kGet) : nullptr;
   if (!python_get_ || !walk_.is_python_function(python_get_)) return false;
   // A stand-in for a getter of the standard library: nobody sees its frame.
   auto* known = as<ObjectValue>(python_get_);
@@ -91,7 +92,7 @@ void AttributeLookup::require_getattr_hook(PyTypeObject* type, PyTypeObject* bas
   static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
   if (!is_own_way(type, base)) unknown();
   guard_own_way();
-  hook_ = walk_.type_attribute(object_, kGetattr);
+  hook_ = type_attribute(walk_, object_, kGetattr);
   if (!hook_ || (!walk_.is_python_function(hook_) && !is_known_hook())) unknown();
 }
 
@@ -143,13 +144,13 @@ ValuePtr AttributeLookup::own_attribute() {
 
 Bound AttributeLookup::read_descriptor(const ValuePtr& descriptor) {
   auto* known = as<ObjectValue>(descriptor);
-  if (has_python_get(descriptor)) return inline_getter(python_get_, {descriptor, object_, walk_.type_value(object_)});
+  if (has_python_get(descriptor)) return inline_getter(python_get_, {descriptor, object_, type_value(walk_, object_)});
   if (ValuePtr getter = part_of_property(descriptor, 0)) return inline_getter(getter, {object_});
   if (known == nullptr) unknown();
   static PyObject* const kClass = PyUnicode_InternFromString("__class__");
   if (known->object.get() == _PyType_Lookup(&PyBaseObject_Type, kClass)) {
     walk_.identity_of(descriptor);
-    return {walk_.type_value(object_)};
+    return {type_value(walk_, object_)};
   }
   if (InstanceValue* exception = exception_of(object_)) {
     if (ValuePtr field = exception_field(walk_, object_, name_, descriptor)) return {field};
@@ -260,11 +261,11 @@ Bound AttributeLookup::bind(const ValuePtr& found) {
   if (descriptor->tp_descr_get == nullptr) return {found};
   if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
   if (ValuePtr unwrapped = unwrap_class_method(found))
-    return {make_value<BoundMethodValue>(unwrapped, walk_.type_value(object_))};
+    return {make_value<BoundMethodValue>(unwrapped, type_value(walk_, object_))};
   if (find_wrapper_type(descriptor) != nullptr || is_cached(found)) return {found, true};
-  if (has_python_get(found)) return inline_getter(python_get_, {found, object_, walk_.type_value(object_)});
+  if (has_python_get(found)) return inline_getter(python_get_, {found, object_, type_value(walk_, object_)});
   if (descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type) return {found, true};
-  if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, walk_.type_value(object_))};
+  if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, type_value(walk_, object_))};
   unknown();
 }
 

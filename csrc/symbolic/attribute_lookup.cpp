@@ -8,6 +8,7 @@
 #include "guards/constants.h"
 #include "guards/held_object.h"
 #include "guards/named_results.h"
+#include "symbolic/attributes.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/copied_names.h"
 #include "symbolic/name_spaces.h"
@@ -27,7 +28,7 @@ Bound AttributeLookup::on_instance() {
 }
 
 Bound AttributeLookup::generic() {
-  ValuePtr on_type = walk_.type_attribute(object_, name_);
+  ValuePtr on_type = type_attribute(walk_, object_, name_);
   PyTypeObject* descriptor = on_type ? descriptor_type(on_type) : nullptr;
   if (descriptor != nullptr && is_data_descriptor(descriptor)) return read_descriptor(on_type);
   if (ValuePtr own = own_attribute()) return {own};
@@ -38,7 +39,7 @@ Bound AttributeLookup::generic() {
 Bound AttributeLookup::on_super() {
   auto* super = as<SuperValue>(object_);
   ValuePtr start;
-  ValuePtr found = walk_.super_attribute(*super, name_, start);
+  ValuePtr found = super_attribute(walk_, *super, name_, start);
   if (!found) unknown();
   bool is_class = start == super->self;
   PyTypeObject* descriptor = descriptor_type(found);
@@ -64,9 +65,9 @@ Bound AttributeLookup::on_class() {
   }
   walk_.identity_of(object_);
   // A data descriptor of the metaclass (__name__, __dict__ ...) comes first.
-  ValuePtr meta = walk_.type_attribute(object_, name_);
+  ValuePtr meta = type_attribute(walk_, object_, name_);
   if (meta && is_data_descriptor(descriptor_type(meta))) return read_descriptor(meta);
-  ValuePtr found = walk_.class_attribute(object_, name_);
+  ValuePtr found = class_attribute(walk_, object_, name_);
   if (!found) return meta ? bind(meta) : missing();
   if (is_descriptor_of_made_class(walk_, found)) unknown();
   PyTypeObject* descriptor = descriptor_type(found);
@@ -211,7 +212,7 @@ Bound AttributeLookup::on_tensor() {
     return {walk_.call_op(*row, {{object_}, {}}, CallForm::Method)};
   // There are no gradients.
   if (is("grad") || is("grad_fn")) return {walk_.none()};
-  if (is("__class__")) return {walk_.type_value(object_)};
+  if (is("__class__")) return {type_value(walk_, object_)};
   if (descriptor == nullptr) return missing();
   if (ValuePtr method = composite_method(descriptor)) return {method, true};
   if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) graph_break(BreakReason::tensor_attribute, text_of(name_));
@@ -224,7 +225,7 @@ PyObject* AttributeLookup::descriptor_of_tensor() {
   if (!may_change(type)) return descriptor;
   // Parameter: what it has of its own, or is given, is left to Python.
   guard_own_way();
-  ValuePtr found = walk_.type_attribute(object_, name_);
+  ValuePtr found = type_attribute(walk_, object_, name_);
   if (found && walk_.source_of(found) != nullptr) walk_.identity_of(found);
   bool is_of_tensor = descriptor == _PyType_Lookup(default_tensor_type().type, name_);
   if (!is_of_tensor || type->tp_getattro != PyObject_GenericGetAttr)
@@ -274,7 +275,7 @@ Bound AttributeLookup::on_builtin() {
   PyTypeObject* type = walk_.exact_type(object_);
   // A super object, a proxy or a generic alias shows what is another object's; a bound method does so for what it lacks.
   if (type->tp_getattro != PyObject_GenericGetAttr && (type != &PyMethod_Type || is("__class__"))) unknown();
-  if (is("__class__")) return {walk_.type_value(object_)};
+  if (is("__class__")) return {type_value(walk_, object_)};
   if (auto* method = as<BoundMethodValue>(object_); method != nullptr && is("__self__")) return {method->self};
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) unknown();
   PyObject* descriptor = _PyType_Lookup(type, name_);
@@ -304,7 +305,7 @@ Bound AttributeLookup::on_builtin() {
 }
 
 ValuePtr AttributeLookup::own_value() {
-  ValuePtr on_type = walk_.type_attribute(object_, name_);
+  ValuePtr on_type = type_attribute(walk_, object_, name_);
   if (on_type && walk_.exact_type(on_type) == &PyMemberDescr_Type) return slot_value(on_type);
   return own_attribute();
 }
@@ -314,7 +315,7 @@ Bound AttributeLookup::missing() {
   static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
   bool has_class = object_->kind == ValueKind::Object || object_->kind == ValueKind::Instance;
   if (has_class || (walk_.is_tensor(object_) && may_change(type_of(object_))))
-    walk_.type_attribute(object_, kGetattr);  // one that the class is given later answers
+    type_attribute(walk_, object_, kGetattr);  // one that the class is given later answers
   if (probing_) return {nullptr};
   auto* known = as<ObjectValue>(object_);
   std::string type = type_of(object_)->tp_name;
@@ -340,20 +341,20 @@ bool AttributeLookup::is_own_way(PyTypeObject* type, PyTypeObject* base) {
 void AttributeLookup::guard_own_way() {
   static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
   if (!PyType_HasFeature(type_of(object_), Py_TPFLAGS_HEAPTYPE)) return;
-  if (ValuePtr found = walk_.type_attribute(object_, kGetattribute)) walk_.identity_of(found);
+  if (ValuePtr found = type_attribute(walk_, object_, kGetattribute)) walk_.identity_of(found);
 }
 
 ValuePtr AttributeLookup::own_getattribute(PyTypeObject* type, PyTypeObject* base) {
   static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
   if (is_own_way(type, base)) return nullptr;
-  ValuePtr method = walk_.type_attribute(object_, kGetattribute);
+  ValuePtr method = type_attribute(walk_, object_, kGetattribute);
   if (!method || !walk_.is_python_function(method)) unknown();
   return method;
 }
 
 Bound AttributeLookup::call_getattribute(const ValuePtr& method) {
   static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
-  hook_ = walk_.type_attribute(object_, kGetattr);
+  hook_ = type_attribute(walk_, object_, kGetattr);
   if (hook_ && !walk_.is_python_function(hook_)) unknown();
   return inline_getter(method, {object_, walk_.constant(name_)});
 }

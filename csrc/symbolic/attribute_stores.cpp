@@ -35,7 +35,7 @@ bool has_plain_setattr(Walk& walk, const ValuePtr& object, bool is_object_own) {
   if (type->tp_setattro != PyObject_GenericSetAttr) return false;
   for (const char* hook : {"__setattr__", "__delattr__"}) {
     Ref name = check(PyUnicode_InternFromString(hook));
-    ValuePtr found = walk.type_attribute(object, name.get());
+    ValuePtr found = type_attribute(walk, object, name.get());
     if (!found) return false;
     walk.identity_of(found);
   }
@@ -47,7 +47,7 @@ ValuePtr descriptor_method(Walk& walk, const ValuePtr& descriptor, BorrowedRef n
   bool user = (descriptor->kind == ValueKind::Object || descriptor->kind == ValueKind::Instance) &&
               PyType_HasFeature(type_of(descriptor), Py_TPFLAGS_HEAPTYPE) &&
               !PyType_IsSubtype(type_of(descriptor), &PyType_Type);
-  ValuePtr method = user ? walk.type_attribute(descriptor, name) : nullptr;
+  ValuePtr method = user ? type_attribute(walk, descriptor, name) : nullptr;
   return method && walk.is_python_function(method) ? method : nullptr;
 }
 
@@ -62,11 +62,11 @@ bool is_writable_slot(PyTypeObject* type, BorrowedRef descriptor) {
 enum class Place : uint8_t { Own, Setter, Descriptor, Unknown };
 Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& setter, bool is_object_own = false) {
   if (!has_plain_setattr(walk, object, is_object_own)) return Place::Unknown;
-  ValuePtr on_type = walk.type_attribute(object, name);
+  ValuePtr on_type = type_attribute(walk, object, name);
   PyTypeObject* descriptor = on_type ? walk.exact_type(on_type) : nullptr;
   if (descriptor != nullptr && may_change(descriptor))
     for (const char* method : {"__set__", "__delete__"})
-      walk.type_attribute(on_type, check(PyUnicode_InternFromString(method)).get());
+      type_attribute(walk, on_type, check(PyUnicode_InternFromString(method)).get());
   if (descriptor != nullptr && is_data_descriptor(descriptor)) {
     static PyObject* const kSet = PyUnicode_InternFromString("__set__");
     if (ValuePtr method = descriptor_method(walk, on_type, kSet)) {
@@ -155,7 +155,7 @@ ValuePtr user_setattr(Walk& walk, const ValuePtr& object) {
       PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS) || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
     return nullptr;
   static PyObject* const kSetattr = PyUnicode_InternFromString("__setattr__");
-  ValuePtr method = walk.type_attribute(object, kSetattr);
+  ValuePtr method = type_attribute(walk, object, kSetattr);
   return method && walk.is_python_function(method) ? method : nullptr;
 }
 
@@ -224,7 +224,7 @@ bool store_on_exception(Walk& walk, const ValuePtr& object, BorrowedRef name, co
   PyObject* descriptor = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), name);
   if (descriptor == nullptr || !is_data_descriptor(Py_TYPE(descriptor))) return false;
   if (PyType_HasFeature(type_of(object), Py_TPFLAGS_HEAPTYPE)) {
-    auto* found = as<ObjectValue>(walk.type_attribute(object, name));
+    auto* found = as<ObjectValue>(type_attribute(walk, object, name));
     if (!has_plain_setattr(walk, object, false) || found == nullptr || found->object.get() != descriptor) return false;
   }
   return set_exception_field(walk, object, name, value);

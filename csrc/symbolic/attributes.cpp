@@ -68,9 +68,11 @@ ValuePtr own_value(Walk& walk, const ValuePtr& object, BorrowedRef name) {
 
 namespace {
 
-void load_attr(Walk& walk, const Instruction& at) { walk.load_attribute(walk.peek(), walk.bytecode().name(at.arg), 1); }
+void load_attr(Walk& walk, const Instruction& at) {
+  load_attribute(walk, walk.peek(), walk.bytecode().name(at.arg), 1);
+}
 
-void load_method(Walk& walk, const Instruction& at) { walk.load_method(walk.peek(), walk.bytecode().name(at.arg), 1); }
+void load_method(Walk& walk, const Instruction& at) { load_method(walk, walk.peek(), walk.bytecode().name(at.arg), 1); }
 
 ValuePtr bound_method(const Bound& bound, const ValuePtr& object) {
   return make_value<BoundMethodValue>(bound.value, bound.self ? bound.self : object);
@@ -126,87 +128,88 @@ void Walk::push_callable(ValuePtr callable) {
   }
 }
 
-ValuePtr Walk::attribute(const ValuePtr& object, BorrowedRef name) {
-  Bound bound = look_up(*this, object, name);
+ValuePtr attribute(Walk& walk, const ValuePtr& object, BorrowedRef name) {
+  Bound bound = look_up(walk, object, name);
   return bound.value && bound.is_method ? bound_method(bound, object) : bound.value;
 }
 
-ValuePtr Walk::optional_attribute(const ValuePtr& object, BorrowedRef name) {
-  Bound bound = look_up(*this, object, name, true);
+ValuePtr optional_attribute(Walk& walk, const ValuePtr& object, BorrowedRef name) {
+  Bound bound = look_up(walk, object, name, true);
   return bound.value && bound.is_method ? bound_method(bound, object) : bound.value;
 }
 
-void Walk::load_attribute(const ValuePtr& object, BorrowedRef name, int operands) {
-  size_t depth = frame_depth();
-  ValuePtr value = attribute(object, name);
-  if (frame_depth() > depth) return drop_below_callee(operands);  // a getter gives the result when it returns
-  pop_many(operands);
-  push(std::move(value));
+void load_attribute(Walk& walk, const ValuePtr& object, BorrowedRef name, int operands) {
+  size_t depth = walk.frame_depth();
+  ValuePtr value = attribute(walk, object, name);
+  if (walk.frame_depth() > depth) return walk.drop_below_callee(operands);  // a getter gives the result when it returns
+  walk.pop_many(operands);
+  walk.push(std::move(value));
 }
 
-void Walk::load_method(const ValuePtr& object, BorrowedRef name, int operands) {
-  size_t depth = frame_depth();
-  Bound bound = look_up(*this, object, name);
-  if (frame_depth() > depth) {
-    frame().continuation = ContinuationKind::PushCallable;
+void load_method(Walk& walk, const ValuePtr& object, BorrowedRef name, int operands) {
+  size_t depth = walk.frame_depth();
+  Bound bound = look_up(walk, object, name);
+  if (walk.frame_depth() > depth) {
+    walk.frame().continuation = ContinuationKind::PushCallable;
     // Python looks up a method in a way of its own, which leaves the exception of a getter as it is.
     PyTypeObject* type = type_of(object);
-    if (type != nullptr && type->tp_getattro == PyObject_GenericGetAttr) frame().continuation_value = nullptr;
-    return drop_below_callee(operands);
+    if (type != nullptr && type->tp_getattro == PyObject_GenericGetAttr) walk.frame().continuation_value = nullptr;
+    return walk.drop_below_callee(operands);
   }
   ValuePtr self = bound.self ? bound.self : object;
-  pop_many(operands);
-  if (!bound.is_method) return push_callable(std::move(bound.value));
-  push(std::move(bound.value));
-  push(std::move(self));
+  walk.pop_many(operands);
+  if (!bound.is_method) return walk.push_callable(std::move(bound.value));
+  walk.push(std::move(bound.value));
+  walk.push(std::move(self));
 }
 
-ValuePtr Walk::type_value(const ValuePtr& object) {
+ValuePtr type_value(Walk& walk, const ValuePtr& object) {
   if (auto* instance = as<InstanceValue>(object)) return instance->type;
   if (auto* sequence = as<SequenceValue>(object); sequence != nullptr && sequence->type) return sequence->type;
   if (auto* dict = as<DictValue>(object); dict != nullptr && dict->type) return dict->type;
   if (auto* known = as<ObjectValue>(object); known != nullptr && known->made_class)
-    return made_class(known->object)->meta;
-  PyTypeObject* type = exact_type(object);
-  const Source* source = source_of(object);
+    return walk.made_class(known->object)->meta;
+  PyTypeObject* type = walk.exact_type(object);
+  const Source* source = walk.source_of(object);
   if (source == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
-    return constant(reinterpret_cast<PyObject*>(type));
-  ValuePtr value = at(sources().get(SourceKind::Type, source, nullptr), Ref::share(reinterpret_cast<PyObject*>(type)));
+    return walk.constant(reinterpret_cast<PyObject*>(type));
+  ValuePtr value =
+      walk.at(walk.sources().get(SourceKind::Type, source, nullptr), Ref::share(reinterpret_cast<PyObject*>(type)));
   // The type guard on the object says what this is.
   as<ObjectValue>(value)->value_guarded = true;
   as<ObjectValue>(value)->type_guarded = !may_change(Py_TYPE(type));
   return value;
 }
 
-ValuePtr Walk::type_attribute(const ValuePtr& object, BorrowedRef name) {
-  return class_attribute(type_value(object), name);
+ValuePtr type_attribute(Walk& walk, const ValuePtr& object, BorrowedRef name) {
+  return class_attribute(walk, type_value(walk, object), name);
 }
 
-ValuePtr Walk::class_attribute(const ValuePtr& type_value, BorrowedRef name) {
+ValuePtr class_attribute(Walk& walk, const ValuePtr& type_value, BorrowedRef name) {
   auto* known = as<ObjectValue>(type_value);
   auto* type = reinterpret_cast<PyTypeObject*>(known->object.get());
-  if (known->made_class) return made_attribute(*made_class(known->object), name);
-  if (auto written = written_on_class(type_value, name)) return *written;
+  if (known->made_class) return walk.made_attribute(*walk.made_class(known->object), name);
+  if (auto written = walk.written_on_class(type_value, name)) return *written;
   bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
   if (known->source == nullptr || !may_change) {
     PyObject* found = _PyType_Lookup(type, name);
-    return found != nullptr ? constant(found) : nullptr;
+    return found != nullptr ? walk.constant(found) : nullptr;
   }
-  const Source* source = sources().get(SourceKind::TypeAttr, known->source, name);
-  ValuePtr found = at(source);
-  if (!found) guards_.absent(source);
+  const Source* source = walk.sources().get(SourceKind::TypeAttr, known->source, name);
+  ValuePtr found = walk.at(source);
+  if (!found) walk.guards().absent(source);
   return found;
 }
 
-ValuePtr Walk::user_method(const ValuePtr& object, BorrowedRef name) {
-  return has_user_type(object) ? python_method(object, name) : nullptr;
+ValuePtr user_method(Walk& walk, const ValuePtr& object, BorrowedRef name) {
+  return has_user_type(object) ? python_method(walk, object, name) : nullptr;
 }
 
-ValuePtr Walk::python_method(const ValuePtr& object, BorrowedRef name) {
-  ValuePtr method = type_attribute(object, name);
-  if (!method || is_python_function(method)) return method;
+ValuePtr python_method(Walk& walk, const ValuePtr& object, BorrowedRef name) {
+  ValuePtr method = type_attribute(walk, object, name);
+  if (!method || walk.is_python_function(method)) return method;
   // Nothing is called, but the class may come to have such a method.
-  if (source_of(method) != nullptr) identity_of(method);
+  if (walk.source_of(method) != nullptr) walk.identity_of(method);
   return nullptr;
 }
 

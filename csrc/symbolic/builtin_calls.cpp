@@ -2,6 +2,7 @@
 #include "symbolic/builtin_calls.h"
 
 #include "cpython/imports.h"
+#include "symbolic/attributes.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/name_spaces.h"
@@ -25,7 +26,7 @@ ValuePtr call_len(Walk& walk, const CallArgs& args) {
   std::optional<int64_t> length = walk.length_of(value);
   if (!length) {
     static PyObject* const kLen = PyUnicode_InternFromString("__len__");
-    if (ValuePtr method = walk.user_method(value, kLen)) {
+    if (ValuePtr method = user_method(walk, value, kLen)) {
       walk.inline_function(method, {{value}, {}}, ContinuationKind::PushLength, nullptr);
       return nullptr;
     }
@@ -40,7 +41,7 @@ ValuePtr call_hash(Walk& walk, const CallArgs& args) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   const ValuePtr& value = args.positional[0];
   if (value->kind == ValueKind::Identity) graph_break(BreakReason::builtin_call, "hash() of a number of id()");
-  ValuePtr method = is_user_object(value) ? walk.user_method(value, kHash) : nullptr;
+  ValuePtr method = is_user_object(value) ? user_method(walk, value, kHash) : nullptr;
   if (!method)
     return walk.constant(
         check(PyLong_FromSsize_t(PyObject_Hash(walk.key_of(plain_or_itself(walk, value, {"__hash__"}))))));
@@ -58,7 +59,7 @@ ValuePtr call_type(Walk& walk, const CallArgs& args) {
   }
   if (args.positional.size() != 1 || !args.keywords.empty())
     graph_break(BreakReason::class_definition, "type() with these arguments");
-  return walk.type_value(args.positional[0]);
+  return type_value(walk, args.positional[0]);
 }
 
 ValuePtr call_bool(Walk& walk, const CallArgs& args) {
@@ -150,11 +151,11 @@ ValuePtr call_getattr(Walk& walk, const CallArgs& args) {
   Ref name = walk.constant_of(args.positional[1]);
   if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin("getattr", args.positional[0]);
   if (args.positional.size() == 3) {
-    ValuePtr found = walk.optional_attribute(args.positional[0], name.get());
+    ValuePtr found = optional_attribute(walk, args.positional[0], name.get());
     return found ? found : args.positional[2];
   }
   size_t depth = walk.frame_depth();
-  ValuePtr value = walk.attribute(args.positional[0], name.get());
+  ValuePtr value = attribute(walk, args.positional[0], name.get());
   // A getter that was inlined pushes its own result.
   return walk.frame_depth() > depth ? nullptr : value;
 }
@@ -163,7 +164,7 @@ ValuePtr call_hasattr(Walk& walk, const CallArgs& args) {
   require_count(args, 2, 2);
   Ref name = walk.constant_of(args.positional[1]);
   if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin("hasattr", args.positional[0]);
-  return walk.boolean(static_cast<bool>(walk.optional_attribute(args.positional[0], name.get())));
+  return walk.boolean(static_cast<bool>(optional_attribute(walk, args.positional[0], name.get())));
 }
 
 ValuePtr call_callable(Walk& walk, const CallArgs& args) {
@@ -178,7 +179,7 @@ ValuePtr call_abs(Walk& walk, const CallArgs& args) {
   require_count(args, 1, 1);
   const ValuePtr& value = args.positional[0];
   if (walk.is_tensor(value)) return walk.call_op(*op, args, CallForm::Function);
-  if (ValuePtr method = walk.user_method(value, kAbs)) {
+  if (ValuePtr method = user_method(walk, value, kAbs)) {
     walk.inline_function(method, {{value}, {}}, ContinuationKind::Push, nullptr);
     return nullptr;
   }

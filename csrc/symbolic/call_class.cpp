@@ -1,5 +1,6 @@
 // Calls of classes: what type.__call__ and the __new__ of object and tuple do.
 #include "cpython/library_types.h"
+#include "symbolic/attributes.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
@@ -106,7 +107,7 @@ ValuePtr Walk::call_class(const ValuePtr& type_value, CallArgs& args, Continuati
   auto* type = reinterpret_cast<PyTypeObject*>(identity_of(type_value).get());
   PyTypeObject* metatype = Py_TYPE(type);
   if (metatype == &PyType_Type) return make_object(type_value, args, continuation);
-  ValuePtr method = type_attribute(type_value, kCall);
+  ValuePtr method = type_attribute(*this, type_value, kCall);
   if (metatype->tp_call == PyType_Type.tp_call) {
     if (as<ObjectValue>(method)->source != nullptr) identity_of(method);
     return make_object(type_value, args, continuation);
@@ -136,7 +137,7 @@ ValuePtr Walk::make_object(const ValuePtr& type_value, CallArgs& args, Continuat
     made->attributes = args.keywords;
     return made;
   }
-  ValuePtr maker = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? optional_attribute(type_value, kNew) : nullptr;
+  ValuePtr maker = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? optional_attribute(*this, type_value, kNew) : nullptr;
   if (!maker) break_on_creation(type);
   CallArgs given = args;
   given.positional.insert(given.positional.begin(), type_value);
@@ -150,7 +151,7 @@ ValuePtr Walk::make_object(const ValuePtr& type_value, CallArgs& args, Continuat
   }
   PyTypeObject* made_type = exact_type(made);
   if (!is_object_of(*this, made, type)) return made;
-  ValuePtr init = type_attribute(made, kInit);
+  ValuePtr init = type_attribute(*this, made, kInit);
   if (made_type->tp_init == PyBaseObject_Type.tp_init) {
     if (init && source_of(init) != nullptr) identity_of(init);
     return made;

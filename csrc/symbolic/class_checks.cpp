@@ -3,6 +3,7 @@
 
 #include "cpython/imports.h"
 #include "cpython/object_layout.h"
+#include "symbolic/attributes.h"
 #include "symbolic/builtin_calls.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/outcomes.h"
@@ -98,7 +99,7 @@ std::optional<bool> abstract_check(Walk& walk, PyTypeObject* type, PyTypeObject*
 // What a __instancecheck__ or __subclasscheck__ in Python says; no answer: the metaclass has none of its own.
 std::optional<bool> answer_of_metaclass(Walk& walk, const ValuePtr& asked, const ValuePtr& classinfo,
                                         PyObject* check_name) {
-  ValuePtr hook = walk.type_attribute(classinfo, check_name);
+  ValuePtr hook = type_attribute(walk, classinfo, check_name);
   auto* known = as<ObjectValue>(hook);
   static PyObject* const abc_meta = imported("abc", "ABCMeta").release();
   bool is_abstract =
@@ -143,7 +144,7 @@ bool is_subtype_of(Walk& walk, const ValuePtr& asked, PyTypeObject* type, const 
   bool has_own_check = _PyType_Lookup(Py_TYPE(known), check_name) != _PyType_Lookup(&PyType_Type, check_name);
   // A metaclass of the program's may be given one.
   ValuePtr kept =
-      !has_own_check && Py_TYPE(known) != &PyType_Type ? walk.type_attribute(classinfo, check_name) : nullptr;
+      !has_own_check && Py_TYPE(known) != &PyType_Type ? type_attribute(walk, classinfo, check_name) : nullptr;
   if (kept && walk.source_of(kept) != nullptr) walk.identity_of(kept);
   if (has_own_check) {
     // type(x) is C says enough before C is asked.
@@ -167,7 +168,7 @@ PyTypeObject* class_it_shows(Walk& walk, const ValuePtr& value) {
   if (_PyType_Lookup(type, kClass) != _PyType_Lookup(&PyBaseObject_Type, kClass)) break_on_builtin("isinstance", value);
   // The class may be given one later.
   for (PyObject* name : {kClass, kGetattribute}) {
-    ValuePtr found = may_change(type) ? walk.type_attribute(value, name) : nullptr;
+    ValuePtr found = may_change(type) ? type_attribute(walk, value, name) : nullptr;
     if (found && walk.source_of(found) != nullptr) walk.identity_of(found);
   }
   return type;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cpython/object_layout.h"
+#include "symbolic/attributes.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/outcomes.h"
 
@@ -23,7 +24,7 @@ bool has_plain_store(Walk& walk, const ValuePtr& value, BorrowedRef name) {
   PyTypeObject* metatype = walk.exact_type(value);
   if (metatype->tp_setattro != PyType_Type.tp_setattro) return false;
   if (metatype != &PyType_Type && !walk.inherits(value, &PyType_Type, {"__setattr__", "__delattr__"})) return false;
-  ValuePtr meta = walk.type_attribute(value, name);
+  ValuePtr meta = type_attribute(walk, value, name);
   return !meta;
 }
 

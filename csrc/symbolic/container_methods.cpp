@@ -1,6 +1,7 @@
 // Methods of list and dict, on what the walk made; reading ones also on those that exist.
 #include <algorithm>
 
+#include "symbolic/attributes.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/sequence_search.h"
@@ -269,7 +270,7 @@ ValuePtr dict_get_item(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 1);
   const ValuePtr& dict = dict_of(walk, args, "__getitem__");
   if (type_of(dict) != &PyDict_Type &&
-      walk.type_attribute(dict, check(PyUnicode_InternFromString("__missing__")).get()))
+      type_attribute(walk, dict, check(PyUnicode_InternFromString("__missing__")).get()))
     break_on_method(args, "__getitem__");
   ValuePtr item = walk.dict_item(dict, walk.key_of(args.positional[1]).get());
   if (!item) walk.raise_known(PyExc_KeyError, {args.positional[1]});

@@ -3,6 +3,7 @@
 #include "bytecode/binary_operators.h"
 #include "cpython/imports.h"
 #include "snapshot/operator_methods.h"
+#include "symbolic/attributes.h"
 
 namespace md {
 
@@ -54,13 +55,13 @@ Ref member_text(Walk& walk, const ValuePtr& value) {
   static PyObject* const kStr = PyUnicode_InternFromString("__str__");
   PyTypeObject* base = base_of_member(value);
   ValuePtr plain = base != nullptr ? plain_value(walk, value, {}) : nullptr;
-  auto* method = plain ? as<ObjectValue>(walk.type_attribute(value, kStr)) : nullptr;
+  auto* method = plain ? as<ObjectValue>(type_attribute(walk, value, kStr)) : nullptr;
   if (method == nullptr) return nullptr;
   // str has a text of its own; int and float show themselves.
   const char* shown = base == &PyUnicode_Type ? "__str__" : "__repr__";
   PyObject* own = _PyType_Lookup(base, check(PyUnicode_InternFromString(shown)));
   if (method->object.get() != own) return nullptr;
-  if (method->source != nullptr) walk.identity_of(walk.type_attribute(value, kStr));
+  if (method->source != nullptr) walk.identity_of(type_attribute(walk, value, kStr));
   return check(PyObject_Str(walk.constant_of(plain)));
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "cpython/imports.h"
+#include "symbolic/attributes.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/name_spaces.h"
@@ -38,7 +39,7 @@ ValuePtr class_value(Walk& walk, PyTypeObject* type) {
   ValuePtr constant = walk.constant(reinterpret_cast<PyObject*>(type));
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return constant;
   ValuePtr module = loaded_module(walk, kBuiltins);
-  ValuePtr known = module ? walk.optional_attribute(module, kName) : nullptr;
+  ValuePtr known = module ? optional_attribute(walk, module, kName) : nullptr;
   if (!known || walk.identity_of(known).get() != reinterpret_cast<PyObject*>(type)) return constant;
   return known;
 }

@@ -2,6 +2,7 @@
 //  1. What the thread handles where the region starts is not known. Where it matters, that is nothing, which is guarded.
 //  2. A traceback only Python has: that there is one is known.
 #include "cpython/imports.h"
+#include "symbolic/attributes.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
@@ -45,7 +46,7 @@ ValuePtr call_exc_info(Walk& walk, const CallArgs& args) {
   require_count(args, 0, 0);
   ValuePtr handled = handled_now(walk);
   std::vector<ValuePtr> parts(3, walk.none());
-  if (handled) parts = {walk.type_value(handled), handled, make_value<RaisedPartValue>(handled, true)};
+  if (handled) parts = {type_value(walk, handled), handled, make_value<RaisedPartValue>(handled, true)};
   return make_value<SequenceValue>(false, std::move(parts));
 }
 

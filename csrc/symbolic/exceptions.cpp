@@ -5,6 +5,7 @@
 #include "cpython/errors.h"
 #include "cpython/frame.h"
 #include "cpython/imports.h"
+#include "symbolic/attributes.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/key_stand_in.h"
 #include "symbolic/outcomes.h"
@@ -87,7 +88,7 @@ void with_except_start(Walk& walk, const Instruction& at) {
   ValuePtr exception = walk.peek(1);
   if (exception_of(exception) == nullptr) graph_break(BreakReason::exception_construct, opcode_name(at.op));
   ValuePtr traceback = make_value<RaisedPartValue>(exception, true);
-  CallArgs args{{walk.type_value(exception), exception, traceback}, {}};
+  CallArgs args{{type_value(walk, exception), exception, traceback}, {}};
   if (at.arg == 5 && walk.peek(4)->kind != ValueKind::Null)
     args.positional.insert(args.positional.begin(), walk.peek(4));
   walk.call(walk.peek(at.arg), std::move(args));
@@ -122,7 +123,7 @@ ValuePtr call_exception_init(Walk& walk, const CallArgs& args) {
     return walk.none();
   }
   bool is_real = self->kind == ValueKind::Object && is_exception_class(walk.exact_type(self)) &&
-                 is_args_descriptor(walk.type_attribute(self, args_name())) && walk.source_of(self) != nullptr;
+                 is_args_descriptor(type_attribute(walk, self, args_name())) && walk.source_of(self) != nullptr;
   if (!is_real) graph_break(BreakReason::object_creation, "__init__ of an exception");
   walk.attribute_store(self, args_name(), make_value<SequenceValue>(false, std::move(kept)));
   return walk.none();
@@ -169,7 +170,7 @@ Handle<InstanceValue> new_exception(Walk& walk, const ValuePtr& type_value, cons
   if (!plain) return nullptr;
   auto made = make_value<InstanceValue>(type_value);
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
-    ValuePtr maker = walk.type_attribute(made, kNew), keeper = walk.type_attribute(made, args_name());
+    ValuePtr maker = type_attribute(walk, made, kNew), keeper = type_attribute(walk, made, args_name());
     if (!maker || type_of(maker) != &PyCFunction_Type || !is_args_descriptor(keeper)) return nullptr;
     walk.identity_of(maker);
     walk.identity_of(keeper);
@@ -183,7 +184,7 @@ Handle<InstanceValue> new_exception(Walk& walk, const ValuePtr& type_value, cons
 
 ValuePtr exception_init(Walk& walk, const Handle<InstanceValue>& exception) {
   static PyObject* const kInit = PyUnicode_InternFromString("__init__");
-  ValuePtr init = walk.type_attribute(exception, kInit);
+  ValuePtr init = type_attribute(walk, exception, kInit);
   if (init && walk.is_python_function(init)) return init;
   bool is_builtin = init && init->kind == ValueKind::Object && type_of(init) == &PyWrapperDescr_Type;
   if (!is_builtin) graph_break(BreakReason::object_creation, describe(exception));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/config.h"
+#include "symbolic/attributes.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/endings.h"
 #include "symbolic/exceptions.h"
@@ -55,7 +56,7 @@ ValuePtr call_throw(Walk& walk, const CallArgs& args) {
   IteratorValue* generator = generator_of(args, has_type ? 4 : 2);
   const ValuePtr& value = args.positional[has_type ? 2 : 1];
   if (exception_of(value) == nullptr) graph_break(BreakReason::generator_call, "throw()");
-  if (has_type && walk.type_value(value) != args.positional[1])
+  if (has_type && type_value(walk, value) != args.positional[1])
     graph_break(BreakReason::generator_call, "throw() of another class");
   if (auto yielded = walk.throw_into(generator, value)) return *yielded;
   end_of(walk, generator);

@@ -1,6 +1,7 @@
 // vars(x) and x.__dict__: a dict that holds nothing itself. What is read there and written there are the attributes of x.
 #include "cpython/imports.h"
 #include "cpython/object_layout.h"
+#include "symbolic/attributes.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
@@ -35,14 +36,14 @@ void require_text(BorrowedRef key) {
 
 // An attribute of this name in the dict is not what setting the attribute would reach.
 void require_no_data_descriptor(Walk& walk, const ValuePtr& owner, BorrowedRef name) {
-  ValuePtr found = walk.type_attribute(owner, name);
+  ValuePtr found = type_attribute(walk, owner, name);
   if (!found) return;
   PyTypeObject* type = walk.exact_type(found);
   bool is_data = type->tp_descr_set != nullptr;
   bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
   if (may_change && !is_data)
     for (const char* method : {"__set__", "__delete__"})
-      is_data = is_data || walk.type_attribute(found, check(PyUnicode_InternFromString(method)).get());
+      is_data = is_data || type_attribute(walk, found, check(PyUnicode_InternFromString(method)).get());
   if (is_data) graph_break(BreakReason::store_attribute, "a __dict__ beside a descriptor of the same name");
 }
 
@@ -51,7 +52,7 @@ ValuePtr call_vars(Walk& walk, const CallArgs& args) {
   if (args.positional.empty() && args.keywords.empty()) return names_of_frame(walk);
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   // Python says in its own words that there is none.
-  ValuePtr value = walk.optional_attribute(args.positional[0], kDict);
+  ValuePtr value = optional_attribute(walk, args.positional[0], kDict);
   if (!value) raise_here();
   return value;
 }
@@ -68,19 +69,19 @@ ValuePtr call_reduce(Walk& walk, const CallArgs& args) {
     if (_PyType_Lookup(&PyBaseObject_Type, check(PyUnicode_InternFromString("__getstate__"))) != nullptr)
       is_plain = is_plain && walk.inherits(self, &PyBaseObject_Type, {"__getstate__"});
     else
-      is_plain = is_plain && !walk.type_attribute(self, check(PyUnicode_InternFromString("__getstate__")).get());
+      is_plain = is_plain && !type_attribute(walk, self, check(PyUnicode_InternFromString("__getstate__")).get());
     for (const char* hook : {"__getnewargs__", "__getnewargs_ex__"})
-      is_plain = is_plain && !walk.type_attribute(self, check(PyUnicode_InternFromString(hook)).get());
+      is_plain = is_plain && !type_attribute(walk, self, check(PyUnicode_InternFromString(hook)).get());
     // The names of slots that copyreg has found there, or that the class itself gives.
-    ValuePtr slots = walk.type_attribute(self, check(PyUnicode_InternFromString("__slotnames__")).get());
+    ValuePtr slots = type_attribute(walk, self, check(PyUnicode_InternFromString("__slotnames__")).get());
     is_plain = is_plain && (!slots || walk.length_of(slots).value_or(1) == 0);
   }
   if (!is_plain) graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
   Ref module = check(PyUnicode_InternFromString("copyreg")), name = check(PyUnicode_InternFromString("__newobj__"));
   ValuePtr copyreg = loaded_module(walk, module.get());
-  ValuePtr maker = copyreg ? walk.optional_attribute(copyreg, name.get()) : nullptr;
+  ValuePtr maker = copyreg ? optional_attribute(walk, copyreg, name.get()) : nullptr;
   if (!maker) graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
-  auto of_class = make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.type_value(args.positional[0])});
+  auto of_class = make_value<SequenceValue>(false, std::vector<ValuePtr>{type_value(walk, args.positional[0])});
   ValuePtr state = *walk.length_of(dict) > 0 ? dict : walk.none();
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{maker, of_class, state, walk.none(), walk.none()});
 }

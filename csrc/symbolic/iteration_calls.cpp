@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cpython/imports.h"
+#include "symbolic/attributes.h"
 #include "symbolic/builtin_calls.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/outcomes.h"
@@ -28,7 +29,7 @@ ValuePtr call_iter(Walk& walk, const CallArgs& args) {
 ValuePtr call_user_next(Walk& walk, const CallArgs& args) {
   static PyObject* const kNext = PyUnicode_InternFromString("__next__");
   const ValuePtr& value = args.positional[0];
-  ValuePtr method = walk.user_method(value, kNext);
+  ValuePtr method = user_method(walk, value, kNext);
   if (!method) graph_break(BreakReason::foreign_next, describe(value));
   if (args.positional.size() == 2)
     return walk.call_catching(method, {{value}, {}}, PyExc_StopIteration).value_or(args.positional[1]);

@@ -1,6 +1,7 @@
 // Iteration over what the walk knows.
 #include "base/config.h"
 #include "cpython/object_layout.h"
+#include "symbolic/attributes.h"
 #include "symbolic/endings.h"
 #include "symbolic/key_stand_in.h"
 #include "symbolic/outcomes.h"
@@ -168,7 +169,7 @@ ValuePtr set_iterator(Walk& walk, const ValuePtr& value) {
 
 std::optional<ValuePtr> next_of_user(Walk& walk, IteratorValue* iterator) {
   static PyObject* const kNext = PyUnicode_InternFromString("__next__");
-  ValuePtr method = walk.type_attribute(iterator->bases[0], kNext);
+  ValuePtr method = type_attribute(walk, iterator->bases[0], kNext);
   return walk.call_catching(method, {{iterator->bases[0]}, {}}, PyExc_StopIteration);
 }
 
@@ -220,7 +221,8 @@ std::optional<ValuePtr> next_filtered(Walk& walk, IteratorValue* iterator) {
 ValuePtr old_iterator_over(Walk& walk, const ValuePtr& value) {
   static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
   static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
-  if (!has_user_type(value) || walk.type_attribute(value, kIter) || !walk.user_method(value, kGetitem)) return nullptr;
+  if (!has_user_type(value) || type_attribute(walk, value, kIter) || !user_method(walk, value, kGetitem))
+    return nullptr;
   return walk.call_now(find_polyfill(reinterpret_cast<PyObject*>(&PySeqIter_Type)), {{value}, {}});
 }
 
@@ -273,11 +275,11 @@ ValuePtr Walk::any_iterator_over(const ValuePtr& value) {
   static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
   static PyObject* const kNext = PyUnicode_InternFromString("__next__");
   if (ValuePtr iterator = iterator_over(value)) return iterator;
-  ValuePtr method = user_method(value, kIter);
+  ValuePtr method = user_method(*this, value, kIter);
   if (!method) return old_iterator_over(*this, value);
   ValuePtr made = call_now(method, {{value}, {}});
   if (made->kind == ValueKind::Iterator) return made;
-  if (!user_method(made, kNext)) return nullptr;
+  if (!user_method(*this, made, kNext)) return nullptr;
   return make_value<IteratorValue>(IteratorKind::User, std::vector<ValuePtr>{made});
 }
 
@@ -338,10 +340,10 @@ std::optional<ValuePtr> Walk::next_of(IteratorValue* iterator) {
 ValuePtr Walk::measured_iterator_over(const ValuePtr& value) {
   static PyObject* const kLen = PyUnicode_InternFromString("__len__");
   static PyObject* const kHint = PyUnicode_InternFromString("__length_hint__");
-  bool has_length = has_user_type(value) && type_attribute(value, kLen);
-  ValuePtr length = has_length ? user_method(value, kLen) : nullptr;
+  bool has_length = has_user_type(value) && type_attribute(*this, value, kLen);
+  ValuePtr length = has_length ? user_method(*this, value, kLen) : nullptr;
   if (has_length && !length) return nullptr;
-  if (has_user_type(value) && type_attribute(value, kHint)) return nullptr;
+  if (has_user_type(value) && type_attribute(*this, value, kHint)) return nullptr;
   ValuePtr iterator = any_iterator_over(value);
   if (!iterator || !length) return iterator;
   // A TypeError is taken for an object without a length.
@@ -354,7 +356,7 @@ std::unique_ptr<std::vector<ValuePtr>> Walk::iterate(const ValuePtr& value, Leng
   if (auto elements = elements_of(value)) return elements;
   for (const char* name : {"__len__", "__length_hint__"}) {
     bool may_ask = hint == LengthHint::Unknown && has_user_type(value);
-    if (may_ask && type_attribute(value, check(PyUnicode_InternFromString(name)).get())) return nullptr;
+    if (may_ask && type_attribute(*this, value, check(PyUnicode_InternFromString(name)).get())) return nullptr;
   }
   ValuePtr iterator = hint == LengthHint::Asked ? measured_iterator_over(value) : any_iterator_over(value);
   if (!iterator) return nullptr;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cpython/imports.h"
+#include "symbolic/attributes.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/output_calls.h"
 #include "symbolic/registry.h"
@@ -27,7 +28,7 @@ PyObject* logger_class() {
 }
 
 ValuePtr field(Walk& walk, const ValuePtr& object, const char* name) {
-  return walk.optional_attribute(object, check(PyUnicode_InternFromString(name)).get());
+  return optional_attribute(walk, object, check(PyUnicode_InternFromString(name)).get());
 }
 
 std::optional<int64_t> number(Walk& walk, const ValuePtr& object, const char* name) {
@@ -50,7 +51,7 @@ std::optional<int64_t> effective_level(Walk& walk, ValuePtr logger) {
 bool has_own_method(Walk& walk, const ValuePtr& object, PyObject* of, const char* name) {
   Ref key = check(PyUnicode_InternFromString(name));
   Ref own = check(PyObject_GetAttr(of, key));
-  ValuePtr found = walk.optional_attribute(object, key.get());
+  ValuePtr found = optional_attribute(walk, object, key.get());
   auto* method = as<BoundMethodValue>(found);
   auto* function = method != nullptr ? as<ObjectValue>(method->function) : nullptr;
   if (function == nullptr || function->object.get() != own.get()) return false;

@@ -1,5 +1,6 @@
 // Class statements: the body is run as an inlined function over a dict of names, and the class is made where the region is left.
 #include "cpython/imports.h"
+#include "symbolic/attributes.h"
 #include "symbolic/made_class.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
@@ -89,7 +90,7 @@ void tell_names(Walk& walk, const MadeClass& made) {
   std::vector<DictValue::Entry> entries = made.names->entries;
   for (const DictValue::Entry& entry : entries) {
     if (!has_user_type(entry.value) || entry.value->kind == ValueKind::Made) continue;
-    ValuePtr hook = walk.type_attribute(entry.value, kSetName);
+    ValuePtr hook = type_attribute(walk, entry.value, kSetName);
     if (!hook) continue;
     if (!walk.is_python_function(hook)) break_on_class("a class with an object that has a __set_name__");
     try {
@@ -107,7 +108,7 @@ bool makes_classes_as_type(Walk& walk, const ValuePtr& meta) {
   if (type->tp_finalize != nullptr || type->tp_del != nullptr) return false;
   for (const char* text : {"mro", "__prepare__"}) {
     Ref name = check(PyUnicode_InternFromString(text));
-    ValuePtr found = walk.class_attribute(meta, name.get());
+    ValuePtr found = class_attribute(walk, meta, name.get());
     auto* known = as<ObjectValue>(found);
     if (known == nullptr || known->object.get() != _PyType_Lookup(&PyType_Type, name)) return false;
     if (known->source != nullptr) walk.identity_of(found);
@@ -126,7 +127,7 @@ ValuePtr metaclass_of(Walk& walk, ValuePtr meta, const std::vector<ValuePtr>& ba
   if (class_of(meta) == nullptr) break_on_class("a metaclass that is no class");
   for (const ValuePtr& base : bases) {
     if (class_of(base) == nullptr) break_on_class("a base that is no class");
-    ValuePtr other = walk.type_value(base);
+    ValuePtr other = type_value(walk, base);
     if (derives_from(walk, meta, class_of(other))) continue;
     if (!derives_from(walk, other, class_of(meta))) raise_here();
     meta = other;
@@ -366,7 +367,7 @@ bool store_on_class(Walk& walk, MadeClass& made, BorrowedRef name, const ValuePt
   if (class_of(made.meta) != &PyType_Type) {
     if (class_of(made.meta)->tp_setattro != PyType_Type.tp_setattro) return false;
     if (!walk.inherits(made.value, &PyType_Type, {"__setattr__", "__delattr__"})) return false;
-    if (walk.type_attribute(made.value, name)) return false;
+    if (type_attribute(walk, made.value, name)) return false;
   }
   int at = made.names->find(name);
   if (!value) {
@@ -441,7 +442,7 @@ ValuePtr Walk::made_attribute(const MadeClass& made, BorrowedRef name, Py_ssize_
     ValuePtr value = may_change ? outside_class(made, PyTuple_GET_ITEM(mro, i)) : constant(PyTuple_GET_ITEM(mro, i));
     if (!value) graph_break(BreakReason::custom_attribute_lookup, "a base of a class that cannot be guarded");
     if (auto written = written_on_class(value, name); written && *written) return *written;
-    ValuePtr found = class_attribute(value, name);
+    ValuePtr found = class_attribute(*this, value, name);
     if (is_last || (found && own_attribute(type, name) != nullptr)) return found;
     // Not there itself: what it finds further on stays what it is.
     if (found) identity_of(found);

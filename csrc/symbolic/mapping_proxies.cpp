@@ -1,6 +1,7 @@
 // mappingproxy: what is asked of one is asked of the mapping that it shows. A class's __dict__ is a new one over the class's own dict.
 #include "cpython/object_layout.h"
 #include "guards/object_fields.h"
+#include "symbolic/attributes.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/walk.h"
@@ -29,7 +30,7 @@ ValuePtr call_on_mapping(Walk& walk, const CallArgs& args, const char* name) {
   const ValuePtr mapping = walk.behind_proxy(args.positional[0]);
   if (mapping == args.positional[0]) graph_break(BreakReason::builtin_call, str_cat(name, " of ", describe(mapping)));
   CallArgs rest{{args.positional.begin() + 1, args.positional.end()}, args.keywords};
-  return walk.call_now(walk.attribute(mapping, check(PyUnicode_InternFromString(name))), std::move(rest));
+  return walk.call_now(attribute(walk, mapping, check(PyUnicode_InternFromString(name))), std::move(rest));
 }
 
 ValuePtr proxy_get(Walk& walk, const CallArgs& args) {

@@ -1,5 +1,6 @@
 #include "symbolic/number_objects.h"
 
+#include "symbolic/attributes.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/user_operators.h"
 
@@ -8,7 +9,7 @@ namespace md {
 namespace {
 
 ValuePtr method_in_python(Walk& walk, const ValuePtr& value, const char* name) {
-  ValuePtr method = walk.type_attribute(value, check(PyUnicode_InternFromString(name)).get());
+  ValuePtr method = type_attribute(walk, value, check(PyUnicode_InternFromString(name)).get());
   if (method && !walk.is_python_function(method))
     graph_break(BreakReason::tensor_operands, str_cat(name, " of a ", describe(value)));
   return method;
@@ -31,7 +32,7 @@ ValuePtr number_of_object(Walk& walk, const ValuePtr& value, NumberUse use) {
   static PyObject* const kItem = PyUnicode_InternFromString("__getitem__");
   PyTypeObject* type = type_of(value);
   bool has_buffer = type->tp_as_buffer != nullptr && type->tp_as_buffer->bf_getbuffer != nullptr;
-  bool is_sequence = static_cast<bool>(walk.type_attribute(value, kItem));
+  bool is_sequence = static_cast<bool>(type_attribute(walk, value, kItem));
   ValuePtr index = method_in_python(walk, value, "__index__");
   ValuePtr real = use == NumberUse::Any ? method_in_python(walk, value, "__float__") : nullptr;
   if (has_buffer || is_sequence || (index && real))

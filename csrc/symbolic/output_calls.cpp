@@ -8,6 +8,7 @@
 #include "frontends/size_object.h"
 #include "guards/constants.h"
 #include "guards/text_stream.h"
+#include "symbolic/attributes.h"
 #include "symbolic/endings.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/name_spaces.h"
@@ -271,7 +272,7 @@ ValuePtr loaded_name(Walk& walk, const char* module, const char* name) {
   Ref key = check(PyUnicode_InternFromString(module));
   ValuePtr found = loaded_module(walk, key.get());
   if (!found) return nullptr;
-  return walk.optional_attribute(found, check(PyUnicode_InternFromString(name)).get());
+  return optional_attribute(walk, found, check(PyUnicode_InternFromString(name)).get());
 }
 
 bool can_be_given(const ValuePtr& value) {

@@ -1,6 +1,7 @@
 // Keys with a __hash__ and __eq__ of the program's own, in dicts and sets that the walk made: both are called as often as Python
 // calls them, and in its order.
 #include "guards/constants.h"
+#include "symbolic/attributes.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/key_stand_in.h"
 #include "symbolic/outcomes.h"
@@ -144,7 +145,7 @@ Ref Walk::hashed_key(const ValuePtr& value) {
   }
   if (!is_user_object(value) || (object != nullptr && may_be_key(object->object))) return key_of(value);
   int64_t step = step_number();
-  if (ValuePtr method = user_method(value, kHash)) {
+  if (ValuePtr method = user_method(*this, value, kHash)) {
     Ref number = hash_by_method(*this, value, method);
     Py_hash_t hash = PyLong_AsSsize_t(number);
     OwnKey& key = own_key(value);

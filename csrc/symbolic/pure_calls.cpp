@@ -8,6 +8,7 @@
 #include "cpython/text.h"
 #include "frontends/device_object.h"
 #include "frontends/size_object.h"
+#include "symbolic/attributes.h"
 #include "symbolic/codec_calls.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
@@ -236,7 +237,7 @@ ValuePtr converted_by_method(Walk& walk, BorrowedRef callable, const CallArgs& a
   for (const Row& row : kRows) {
     bool takes_more = row.result == nullptr && args.positional.size() == 2;
     if (callable.get() != row.function.get() || (args.positional.size() != 1 && !takes_more)) continue;
-    ValuePtr method = walk.user_method(args.positional[0], check(PyUnicode_InternFromString(row.method)).get());
+    ValuePtr method = user_method(walk, args.positional[0], check(PyUnicode_InternFromString(row.method)).get());
     if (!method) return nullptr;
     ValuePtr result = walk.call_now(method, {args.positional, {}});
     if (row.result != nullptr && !walk.is_exactly(result, row.result)) raise_here();

@@ -1,4 +1,5 @@
 // super(): attributes along the MRO behind a class.
+#include "symbolic/attributes.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/walk.h"
@@ -59,12 +60,12 @@ ValuePtr super_on_stack(Walk& walk) {
 
 void load_super_attr(Walk& walk, const Instruction& at) {
   ValuePtr super = super_on_stack(walk);
-  walk.load_attribute(super, walk.bytecode().name(at.arg), 3);
+  load_attribute(walk, super, walk.bytecode().name(at.arg), 3);
 }
 
 void load_super_method(Walk& walk, const Instruction& at) {
   ValuePtr super = super_on_stack(walk);
-  walk.load_method(super, walk.bytecode().name(at.arg), 3);
+  load_method(walk, super, walk.bytecode().name(at.arg), 3);
 }
 
 const OpcodeRegistration registration{{Opcode::LOAD_SUPER_ATTR, load_super_attr},
@@ -72,32 +73,33 @@ const OpcodeRegistration registration{{Opcode::LOAD_SUPER_ATTR, load_super_attr}
 
 }  // namespace
 
-ValuePtr Walk::super_attribute(const SuperValue& super, BorrowedRef name, ValuePtr& start_type) {
-  BorrowedRef known = identity_of(super.type);
+ValuePtr super_attribute(Walk& walk, const SuperValue& super, BorrowedRef name, ValuePtr& start_type) {
+  BorrowedRef known = walk.identity_of(super.type);
   if (!known || !PyType_Check(known.get())) raise_here();
   auto* object = as<ObjectValue>(super.self);
   // The object of a metaclass's method is a class that is no subclass of the metaclass.
   bool is_class = object != nullptr && PyType_Check(object->object.get()) &&
                   PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object->object.get()),
                                    reinterpret_cast<PyTypeObject*>(known.get())) != 0;
-  if (is_class) identity_of(super.self);
-  start_type = is_class ? super.self : type_value(super.self);
+  if (is_class) walk.identity_of(super.self);
+  start_type = is_class ? super.self : type_value(walk, super.self);
   auto* start = as<ObjectValue>(start_type);
-  identity_of(start_type);
+  walk.identity_of(start_type);
   PyObject* mro = reinterpret_cast<PyTypeObject*>(start->object.get())->tp_mro;
   if (mro == nullptr) raise_here();  // the class is being made
   Py_ssize_t after = 0;
   while (after < PyTuple_GET_SIZE(mro) && PyTuple_GET_ITEM(mro, after) != known.get()) ++after;
   if (after++ == PyTuple_GET_SIZE(mro)) raise_here();
-  if (start->made_class) return made_attribute(*made_class(start->object), name, after);
+  if (start->made_class) return walk.made_attribute(*walk.made_class(start->object), name, after);
   if (start->source == nullptr) graph_break(BreakReason::super_lookup, "a class that is not guarded");
-  if (any_class_written_at(name)) graph_break(BreakReason::super_lookup, "an attribute of a class that is written to");
+  if (walk.any_class_written_at(name))
+    graph_break(BreakReason::super_lookup, "an attribute of a class that is written to");
   // The class stands where it stood; what is looked up is guarded behind that place.
-  const Source* place = sources().get(SourceKind::MroEntry, start->source, nullptr, after - 1);
-  identity_of(at(place, Ref::share(known)));
-  const Source* source = sources().get(SourceKind::SuperAttr, start->source, name, after);
-  ValuePtr found = at(source);
-  if (!found) guards_.absent(source);
+  const Source* place = walk.sources().get(SourceKind::MroEntry, start->source, nullptr, after - 1);
+  walk.identity_of(walk.at(place, Ref::share(known)));
+  const Source* source = walk.sources().get(SourceKind::SuperAttr, start->source, name, after);
+  ValuePtr found = walk.at(source);
+  if (!found) walk.guards().absent(source);
   return found;
 }
 

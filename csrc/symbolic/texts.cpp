@@ -1,5 +1,6 @@
 #include "symbolic/texts.h"
 
+#include "symbolic/attributes.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
@@ -50,7 +51,7 @@ Ref dict_text(Walk& walk, const ValuePtr& value, int& budget) {
 
 // What a method in Python of the value's class gives. Null: there is none.
 Ref text_by_method(Walk& walk, const ValuePtr& value, const char* name, std::vector<ValuePtr> args) {
-  ValuePtr method = walk.user_method(value, check(PyUnicode_InternFromString(name)).get());
+  ValuePtr method = user_method(walk, value, check(PyUnicode_InternFromString(name)).get());
   if (!method) return nullptr;
   args.insert(args.begin(), value);
   ValuePtr result = walk.call_now(method, {std::move(args), {}});

@@ -8,6 +8,7 @@
 #include "guards/held_object.h"
 #include "guards/wrapper_callables.h"
 #include "snapshot/policy_function.h"
+#include "symbolic/attributes.h"
 #include "symbolic/conversion_calls.h"
 #include "symbolic/marked_calls.h"
 #include "symbolic/outcomes.h"
@@ -323,7 +324,7 @@ ValuePtr Walk::call_through_type(const ValuePtr& callable, CallArgs& args, Conti
   static PyObject* const kCall = PyUnicode_InternFromString("__call__");
   PyTypeObject* type = exact_type(callable);
   if (type->tp_call == nullptr) raise_here();
-  ValuePtr method = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? type_attribute(callable, kCall) : nullptr;
+  ValuePtr method = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? type_attribute(*this, callable, kCall) : nullptr;
   if (!method || !is_python_function(method)) graph_break(BreakReason::unknown_callable, type->tp_name);
   args.positional.insert(args.positional.begin(), callable);
   inline_function(method, std::move(args), continuation, continuation_value);

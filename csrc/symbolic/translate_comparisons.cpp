@@ -1,5 +1,6 @@
 // Comparison, identity, membership.
 #include "frontends/op_callables.h"
+#include "symbolic/attributes.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
@@ -70,9 +71,9 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     return a == b;
   }
   // What is equal to a member of an enum is what equals its number or text.
-  if (has_user_type(a) && !walk.user_method(b, kEq))
+  if (has_user_type(a) && !user_method(walk, b, kEq))
     if (ValuePtr plain = plain_value(walk, a, {"__eq__"})) return equality(walk, plain, b);
-  if (has_user_type(b) && !walk.user_method(a, kEq))
+  if (has_user_type(b) && !user_method(walk, a, kEq))
     if (ValuePtr plain = plain_value(walk, b, {"__eq__"})) return equality(walk, a, plain);
   auto left = walk.elements_of(a), right = walk.elements_of(b);
   if (left && right) {
@@ -130,7 +131,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     return walk.same_object(a, b);
   }
   // A metaclass is asked even of one class with itself.
-  bool asks = (is_user_object(a) || is_user_object(b)) && (walk.user_method(a, kEq) || walk.user_method(b, kEq));
+  bool asks = (is_user_object(a) || is_user_object(b)) && (user_method(walk, a, kEq) || user_method(walk, b, kEq));
   return asks ? equal_by_methods(walk, a, b) : std::nullopt;
 }
 
@@ -288,7 +289,7 @@ void contains_op(Walk& walk, const Instruction& at) {
   std::optional<bool> found = known_contains(walk, container, item);
   if (!found) {
     static PyObject* const kContains = PyUnicode_InternFromString("__contains__");
-    ValuePtr method = walk.user_method(container, kContains);
+    ValuePtr method = user_method(walk, container, kContains);
     if (!method) graph_break(BreakReason::unknown_contains, str_cat(describe(item), " in ", describe(container)));
     walk.inline_function(method, {{container, item}, {}},
                          at.arg != 0 ? ContinuationKind::PushNotBool : ContinuationKind::PushBool, nullptr);

@@ -1,4 +1,5 @@
 // Jumps, loops, return, with and exceptions.
+#include "symbolic/attributes.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/user_operators.h"
@@ -22,7 +23,7 @@ std::optional<bool> truth_or_inline(Walk& walk, ContinuationKind continuation) {
   if (std::optional<bool> truth = walk.truth_of(value)) return truth;
   if (value->kind == ValueKind::Object || value->kind == ValueKind::Instance) {
     static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
-    ValuePtr method = walk.type_attribute(value, kBool);
+    ValuePtr method = type_attribute(walk, value, kBool);
     if (method && walk.is_python_function(method)) {
       walk.pop();
       walk.inline_function(method, {{value}, {}}, continuation, nullptr);
@@ -97,7 +98,7 @@ void get_iter(Walk& walk, const Instruction&) {
   ValuePtr iterator = walk.iterator_over(iterable);
   if (!iterator) {
     static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
-    ValuePtr method = walk.user_method(iterable, kIter);
+    ValuePtr method = user_method(walk, iterable, kIter);
     if (!method) iterator = walk.any_iterator_over(iterable);
     if (!method && !iterator) graph_break(BreakReason::unknown_iteration, describe(iterable));
     walk.pop();
@@ -115,7 +116,7 @@ void for_iter(Walk& walk, const Instruction& at) {
     auto* object = as<ObjectValue>(top);
     bool opaque = object != nullptr && object->opaque_iterator;
     static PyObject* const kNext = PyUnicode_InternFromString("__next__");
-    if (ValuePtr method = opaque ? nullptr : walk.user_method(top, kNext))
+    if (ValuePtr method = opaque ? nullptr : user_method(walk, top, kNext))
       return walk.inline_function(method, {{top}, {}}, ContinuationKind::NextOrStop, nullptr);
     graph_break(opaque ? BreakReason::opaque_iterator : BreakReason::foreign_next, describe(top));
   }
@@ -143,8 +144,8 @@ void before_with(Walk& walk, const Instruction&) {
   ValuePtr manager = walk.peek();
   if (manager->kind != ValueKind::Object && manager->kind != ValueKind::Instance)
     graph_break(BreakReason::context_manager, describe(manager));
-  ValuePtr enter = walk.type_attribute(manager, kEnter);
-  ValuePtr exit = walk.type_attribute(manager, kExit);
+  ValuePtr enter = type_attribute(walk, manager, kEnter);
+  ValuePtr exit = type_attribute(walk, manager, kExit);
   if (!enter || !exit) raise_here();
   if (!walk.is_python_function(enter) || !walk.is_python_function(exit))
     graph_break(BreakReason::context_manager, describe(manager));

@@ -1,6 +1,7 @@
 // Constants, locals, cells, globals and the stack.
 #include "cpython/imports.h"
 #include "cpython/text.h"
+#include "symbolic/attributes.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
@@ -168,7 +169,7 @@ void import_name(Walk& walk, const Instruction& at) {
   if (wanted)
     for (const ValuePtr& each : *wanted) {
       Ref text = walk.constant_of(each);
-      if (!text || !walk.optional_attribute(module, text.get()))
+      if (!text || !optional_attribute(walk, module, text.get()))
         break_with_name<BreakReason::import_statement>(walk, at);
     }
   walk.pop_many(2);
@@ -178,7 +179,7 @@ void import_name(Walk& walk, const Instruction& at) {
 void import_from(Walk& walk, const Instruction& at) {
   auto* module = as<ObjectValue>(walk.peek());
   ValuePtr value = module != nullptr && PyModule_CheckExact(module->object.get())
-                       ? walk.optional_attribute(walk.peek(), walk.bytecode().name(at.arg))
+                       ? optional_attribute(walk, walk.peek(), walk.bytecode().name(at.arg))
                        : nullptr;
   if (!value) break_with_name<BreakReason::import_statement>(walk, at);
   walk.push(std::move(value));

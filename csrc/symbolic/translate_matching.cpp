@@ -1,4 +1,5 @@
 // Structural pattern matching.
+#include "symbolic/attributes.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
@@ -35,7 +36,7 @@ void match_keys(Walk& walk, const Instruction&) {
 std::unique_ptr<std::vector<ValuePtr>> match_args(Walk& walk, const ValuePtr& type, int count) {
   static PyObject* const kMatchArgs = PyUnicode_InternFromString("__match_args__");
   auto* known = reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type)->object.get());
-  ValuePtr found = count > 0 ? walk.optional_attribute(type, kMatchArgs) : nullptr;
+  ValuePtr found = count > 0 ? optional_attribute(walk, type, kMatchArgs) : nullptr;
   if (!found && count > 0) {
     if (!PyType_HasFeature(known, _Py_TPFLAGS_MATCH_SELF) || count > 1) raise_here();
     return nullptr;
@@ -70,7 +71,7 @@ void match_class(Walk& walk, const Instruction& at) {
           text && std::ranges::any_of(seen, [&](const Ref& other) { return PyUnicode_Compare(other, text) == 0; });
       if (!text || !PyUnicode_CheckExact(text.get()) || is_repeated) raise_here();
       seen.push_back(text);
-      ValuePtr value = walk.optional_attribute(subject, text.get());
+      ValuePtr value = optional_attribute(walk, subject, text.get());
       all = static_cast<bool>(value);
       if (!all) break;
       values.push_back(std::move(value));

@@ -3,6 +3,7 @@
 #include "cpython/imports.h"
 #include "cpython/version_facts.h"
 #include "frontends/op_callables.h"
+#include "symbolic/attributes.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
@@ -69,7 +70,7 @@ bool has_operators_of_base(Walk& walk, const ValuePtr& sequence) {
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return true;
   static PyObject* const kReflected = PyUnicode_InternFromString("__radd__");
   return walk.inherits(sequence, &PyTuple_Type, {"__add__", "__mul__", "__rmul__"}) &&
-         !walk.type_attribute(sequence, kReflected);
+         !type_attribute(walk, sequence, kReflected);
 }
 
 ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const ValuePtr& left, const ValuePtr& right) {

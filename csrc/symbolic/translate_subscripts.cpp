@@ -1,5 +1,6 @@
 // Subscripts and slices, read, written and deleted.
 #include "cpython/imports.h"
+#include "symbolic/attributes.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
@@ -44,7 +45,7 @@ ValuePtr missing_in_object(Walk& walk, const ValuePtr& container, BorrowedRef kn
     return made;
   }
   if (!PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE)) return nullptr;
-  ValuePtr method = walk.type_attribute(container, kMissing);
+  ValuePtr method = type_attribute(walk, container, kMissing);
   return method ? walk.call_now(method, {{container, key}, {}}) : nullptr;
 }
 
@@ -62,7 +63,7 @@ ValuePtr missing_item(Walk& walk, const ValuePtr& container, BorrowedRef known, 
     return made;
   }
   ValuePtr method =
-      PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) ? walk.type_attribute(container, kMissing) : nullptr;
+      PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) ? type_attribute(walk, container, kMissing) : nullptr;
   return method ? walk.call_now(method, {{container, key}, {}}) : nullptr;
 }
 
@@ -125,7 +126,7 @@ ValuePtr subscript_of_class(Walk& walk, const ValuePtr& type, const ValuePtr& ke
     return alias;
   }
   bool is_python = PyType_HasFeature(known, Py_TPFLAGS_HEAPTYPE);
-  ValuePtr method = is_python ? walk.optional_attribute(type, kClassGetitem) : nullptr;
+  ValuePtr method = is_python ? optional_attribute(walk, type, kClassGetitem) : nullptr;
   if (!method) graph_break(BreakReason::unknown_subscript, str_cat(describe(type), "[", describe(key), "]"));
   return walk.call_now(method, {{key}, {}});
 }
@@ -138,7 +139,7 @@ ValuePtr index_by_method(Walk& walk, const ValuePtr& container, const ValuePtr& 
       (!has_user_type(container) && type_of(container)->tp_as_sequence != nullptr && walk.constant_of(container));
   // An int is its own index, whatever method its class has.
   bool is_int = PyType_IsSubtype(type_of(key), &PyLong_Type) != 0;
-  ValuePtr method = is_sequence && !is_int && is_user_object(key) ? walk.user_method(key, kIndex) : nullptr;
+  ValuePtr method = is_sequence && !is_int && is_user_object(key) ? user_method(walk, key, kIndex) : nullptr;
   if (!method) return key;
   ValuePtr number = walk.call_now(method, {{key}, {}});
   if (!walk.is_exactly(number, &PyLong_Type)) raise_here();
@@ -164,7 +165,7 @@ ValuePtr subscript(Walk& walk, const ValuePtr& asked, const ValuePtr& given) {
   }
   if (type == &PyType_Type) return subscript_of_class(walk, container, key);
   static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
-  ValuePtr method = walk.user_method(container, kGetitem);
+  ValuePtr method = user_method(walk, container, kGetitem);
   if (!method) graph_break(BreakReason::unknown_subscript, str_cat(describe(container), "[", describe(key), "]"));
   walk.inline_function(method, {{container, key}, {}}, ContinuationKind::Push, nullptr);
   return nullptr;

@@ -2,6 +2,7 @@
 #include "symbolic/user_operators.h"
 
 #include "snapshot/operator_methods.h"
+#include "symbolic/attributes.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/outcomes.h"
 
@@ -10,11 +11,11 @@ namespace md {
 namespace {
 
 ValuePtr method_of(Walk& walk, const ValuePtr& self, const char* name) {
-  return walk.type_attribute(self, check(PyUnicode_InternFromString(name)).get());
+  return type_attribute(walk, self, check(PyUnicode_InternFromString(name)).get());
 }
 // The method if it is the user's Python, which can be inlined; null: another one, or none.
 ValuePtr python_method(Walk& walk, const ValuePtr& self, const char* name) {
-  return walk.python_method(self, check(PyUnicode_InternFromString(name)).get());
+  return python_method(walk, self, check(PyUnicode_InternFromString(name)).get());
 }
 
 // What is inlined gives NotImplemented to the driver, or ends the region before the operator.
@@ -243,9 +244,9 @@ std::optional<bool> truth_by_methods(Walk& walk, ValuePtr value) {
   static PyObject* const kLen = PyUnicode_InternFromString("__len__");
   if (std::optional<bool> truth = walk.truth_of(value)) return truth;
   if (value->kind != ValueKind::Object && value->kind != ValueKind::Instance) return std::nullopt;
-  ValuePtr method = walk.type_attribute(value, kBool);
+  ValuePtr method = type_attribute(walk, value, kBool);
   bool tells_truth = static_cast<bool>(method);
-  if (!method) method = walk.type_attribute(value, kLen);
+  if (!method) method = type_attribute(walk, value, kLen);
   if (!method || !walk.is_python_function(method)) return std::nullopt;
   ValuePtr result = walk.call_now(method, {{value}, {}});
   if (!walk.is_exactly(result, tells_truth ? &PyBool_Type : &PyLong_Type)) raise_here();

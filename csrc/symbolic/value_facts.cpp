@@ -2,6 +2,7 @@
 #include "cpython/errors.h"
 #include "cpython/imports.h"
 #include "guards/named_results.h"
+#include "symbolic/attributes.h"
 #include "symbolic/outcomes.h"
 
 #include <algorithm>
@@ -81,7 +82,7 @@ bool Walk::inherits(const ValuePtr& value, PyTypeObject* base, std::initializer_
   if (type_of(value) == base) return true;
   for (const char* text : names) {
     Ref name = check(PyUnicode_InternFromString(text));
-    ValuePtr found = type_attribute(value, name.get());
+    ValuePtr found = type_attribute(*this, value, name.get());
     auto* known = as<ObjectValue>(found);
     PyObject* expected = _PyType_Lookup(base, name);
     if (!found && expected == nullptr) continue;
@@ -270,7 +271,7 @@ bool Walk::has_own_identity(const ValuePtr& value) {
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !may_be_key(object->object)) return false;
   if (!PyType_HasFeature(exact_type(value), Py_TPFLAGS_HEAPTYPE)) return true;
-  ValuePtr hash = type_attribute(value, kHash);
+  ValuePtr hash = type_attribute(*this, value, kHash);
   identity_of(hash);
   return inherits(value, &PyBaseObject_Type, {"__eq__"});
 }
@@ -471,7 +472,7 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& 
 // No __bool__ comes before the __len__.
 bool Walk::inherits_truth(const ValuePtr& value) {
   static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
-  return !type_attribute(value, kBool);
+  return !type_attribute(*this, value, kBool);
 }
 
 std::optional<bool> Walk::truth_of(const ValuePtr& value) {
@@ -543,7 +544,7 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE)) {
     static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
     static PyObject* const kLen = PyUnicode_InternFromString("__len__");
-    if (type_attribute(value, kBool) || type_attribute(value, kLen)) return std::nullopt;
+    if (type_attribute(*this, value, kBool) || type_attribute(*this, value, kLen)) return std::nullopt;
   }
   return true;
 }

@@ -334,24 +334,6 @@ class Walk {
   void apply_continuation(ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result);
 
   // --- attributes (attributes.cpp). Result: a value, or null when a frame was inlined that gives it.
-  ValuePtr attribute(const ValuePtr& object, BorrowedRef name);
-  // The same where a getter needs no inlining; null: there is no such attribute, which is guarded.
-  ValuePtr optional_attribute(const ValuePtr& object, BorrowedRef name);
-  // Replace `operands` values by the attribute, or by method and self.
-  void load_attribute(const ValuePtr& object, BorrowedRef name, int operands);
-  void load_method(const ValuePtr& object, BorrowedRef name, int operands);
-  // Behind super's class in the MRO of start_type, which is the object's type or the object; not bound. Null: absent (guarded).
-  ValuePtr super_attribute(const SuperValue& super, BorrowedRef name, ValuePtr& start_type);
-  // Attribute of the object's type along its MRO, not bound; null: absent (guarded).
-  ValuePtr type_attribute(const ValuePtr& object, BorrowedRef name);
-  // Attribute of a class along its MRO, not bound; null: absent (guarded).
-  ValuePtr class_attribute(const ValuePtr& type, BorrowedRef name);
-  // The same where it is a Python function and the object's type a user's; null: Python does something else.
-  ValuePtr user_method(const ValuePtr& object, BorrowedRef name);
-  // The same, whatever the type is. That the class has no such method, or which other, is guarded.
-  ValuePtr python_method(const ValuePtr& object, BorrowedRef name);
-  // The type as a value.
-  ValuePtr type_value(const ValuePtr& object);
   // A plain Python function, real or made here.
   bool is_python_function(const ValuePtr& value);
 
