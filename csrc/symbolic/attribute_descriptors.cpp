@@ -4,6 +4,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/polyfills.h"
+#include "symbolic/value_facts.h"
 
 #include <structmember.h>
 #include "cpython/library_types.h"
@@ -43,7 +44,7 @@ ValuePtr AttributeLookup::field_of_struct(PyObject* descriptor) {
   Py_ssize_t at = (reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member->offset - first) /
                   static_cast<Py_ssize_t>(sizeof(PyObject*));
   if (known == nullptr || at < 0 || at >= PyTuple_GET_SIZE(known->object.get())) unknown();
-  return walk_.element(known, at);
+  return element(walk_, known, at);
 }
 
 Bound AttributeLookup::inline_getter(const ValuePtr& getter, std::vector<ValuePtr> args) {
@@ -222,7 +223,7 @@ Bound AttributeLookup::read_tuple_field(const ValuePtr& descriptor) {
   if (known == nullptr || !PyTuple_Check(known->object.get()) ||
       at >= static_cast<size_t>(PyTuple_GET_SIZE(known->object.get())))
     unknown();
-  return {walk_.element(known, static_cast<Py_ssize_t>(at))};
+  return {element(walk_, known, static_cast<Py_ssize_t>(at))};
 }
 
 ValuePtr AttributeLookup::slot_value(const ValuePtr& descriptor) {

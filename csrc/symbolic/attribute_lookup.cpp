@@ -13,6 +13,7 @@
 #include "symbolic/copied_names.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -92,7 +93,7 @@ Bound AttributeLookup::on_made_function() {
   if (is("__annotations__")) {
     static PyObject* const kAnnotate = PyUnicode_InternFromString("__annotate__");
     ValuePtr* made_by = function->find(kAnnotate);
-    if (!function->annotations && made_by != nullptr && !walk_.same_object(*made_by, walk_.none())) unknown();
+    if (!function->annotations && made_by != nullptr && !same_object(walk_, *made_by, walk_.none())) unknown();
     if (!function->annotations) function->annotations = make_value<DictValue>();
     return {function->annotations};
   }
@@ -264,7 +265,7 @@ ValuePtr AttributeLookup::composite_method(PyObject* descriptor) {
 Bound AttributeLookup::on_named_results() {
   PyTypeObject* type = walk_.exact_type(object_);
   std::optional<int> index = named_result_index(type, name_);
-  if (index) return {(*walk_.elements_of(object_))[static_cast<size_t>(*index)]};
+  if (index) return {(*elements_of(walk_, object_))[static_cast<size_t>(*index)]};
   PyObject* descriptor = _PyType_Lookup(type, name_);
   if (descriptor == nullptr) return missing();
   if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) unknown();
@@ -286,7 +287,7 @@ Bound AttributeLookup::on_builtin() {
   bool is_method = Py_IS_TYPE(descriptor, &PyMethodDescr_Type) ||
                    (Py_IS_TYPE(descriptor, &PyWrapperDescr_Type) && find_call(descriptor) != nullptr);
   if (is_method) return {walk_.constant(descriptor), true};
-  if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) && walk_.is_plain_tuple(object_))
+  if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) && is_plain_tuple(walk_, object_))
     return {field_of_struct(descriptor)};
   bool may_change = is("__module__");
   if (is_immutable_builtin(type) && !may_change && walk_.identity_of(object_)) {
@@ -295,7 +296,7 @@ Bound AttributeLookup::on_builtin() {
     PyErr_Clear();
     unknown();
   }
-  if (Ref constant = walk_.constant_of(object_)) {
+  if (Ref constant = constant_of(walk_, object_)) {
     // A number's or range's field (x.real, r.start).
     Ref value = Ref::steal(PyObject_GenericGetAttr(constant, name_));
     if (value && is_guardable_constant(value.get())) return {walk_.constant(value)};

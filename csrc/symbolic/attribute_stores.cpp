@@ -3,6 +3,7 @@
 #include "cpython/library_types.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 
 #include <structmember.h>
 
@@ -103,7 +104,7 @@ void store_own(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr va
 
 bool is_function_or_none(Walk& walk, const ValuePtr& value) {
   return value->kind == ValueKind::Function || walk.is_exactly(value, &PyFunction_Type) ||
-         walk.same_object(value, walk.none());
+         same_object(walk, value, walk.none());
 }
 
 // A store on a function that the walk made, of its name or of an attribute that no built-in function has.
@@ -162,7 +163,7 @@ ValuePtr user_setattr(Walk& walk, const ValuePtr& object) {
 // object.__setattr__(self, name, value), as a user's __setattr__ calls it.
 ValuePtr call_object_setattr(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 3 || !args.keywords.empty()) raise_here();
-  Ref name = walk.constant_of(args.positional[1]);
+  Ref name = constant_of(walk, args.positional[1]);
   if (!name || !PyUnicode_CheckExact(name.get())) break_on_store(args.positional[0], nullptr);
   ValuePtr setter;
   Place place = place_of(walk, args.positional[0], name.get(), setter, true);
@@ -198,7 +199,7 @@ bool store_on_definition(Walk& walk, const ValuePtr& object, BorrowedRef name, c
 ValuePtr call_setattr(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 3 || !args.keywords.empty()) raise_here();
   if (user_setattr(walk, args.positional[0])) break_on_store(args.positional[0], nullptr);
-  Ref name = walk.constant_of(args.positional[1]);
+  Ref name = constant_of(walk, args.positional[1]);
   if (name && PyUnicode_CheckExact(name.get()) &&
       store_on_definition(walk, args.positional[0], name.get(), args.positional[2]))
     return walk.none();
@@ -207,7 +208,7 @@ ValuePtr call_setattr(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_delattr(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
-  Ref name = walk.constant_of(args.positional[1]);
+  Ref name = constant_of(walk, args.positional[1]);
   bool is_name = name && PyUnicode_CheckExact(name.get());
   if (is_name && store_on_definition(walk, args.positional[0], name.get(), nullptr)) return walk.none();
   ValuePtr setter;

@@ -10,6 +10,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -82,7 +83,7 @@ ValuePtr bound_method(const Bound& bound, const ValuePtr& object) {
 ValuePtr call_object_getattribute(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
   const ValuePtr& object = args.positional[0];
-  Ref name = walk.constant_of(args.positional[1]);
+  Ref name = constant_of(walk, args.positional[1]);
   bool plain = object->kind == ValueKind::Instance ||
                (object->kind == ValueKind::Object && PyType_HasFeature(walk.exact_type(object), Py_TPFLAGS_HEAPTYPE) &&
                 !PyType_Check(as<ObjectValue>(object)->object.get()));

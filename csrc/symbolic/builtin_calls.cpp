@@ -10,6 +10,7 @@
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
 #include "symbolic/user_operators.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -23,7 +24,7 @@ ValuePtr call_len(Walk& walk, const CallArgs& args) {
     if (tensor->spec.rank() == 0) raise_here();
     return walk.size_value(tensor->spec.sizes[0]);
   }
-  std::optional<int64_t> length = walk.length_of(value);
+  std::optional<int64_t> length = length_of(walk, value);
   if (!length) {
     static PyObject* const kLen = PyUnicode_InternFromString("__len__");
     if (ValuePtr method = user_method(walk, value, kLen)) {
@@ -122,7 +123,7 @@ ValuePtr call_default_dict(Walk& walk, const CallArgs& args) {
   if (!args.positional.empty()) {
     factory = args.positional[0];
     rest.positional.erase(rest.positional.begin());
-    bool known = walk.same_object(factory, walk.none()) || is_callable(walk, factory);
+    bool known = same_object(walk, factory, walk.none()) || is_callable(walk, factory);
     if (!known) raise_here();
   }
   Handle<DictValue> dict = made_dict(walk, rest);
@@ -148,7 +149,7 @@ ValuePtr call_set(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_getattr(Walk& walk, const CallArgs& args) {
   require_count(args, 2, 3);
-  Ref name = walk.constant_of(args.positional[1]);
+  Ref name = constant_of(walk, args.positional[1]);
   if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin("getattr", args.positional[0]);
   if (args.positional.size() == 3) {
     ValuePtr found = optional_attribute(walk, args.positional[0], name.get());
@@ -162,7 +163,7 @@ ValuePtr call_getattr(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_hasattr(Walk& walk, const CallArgs& args) {
   require_count(args, 2, 2);
-  Ref name = walk.constant_of(args.positional[1]);
+  Ref name = constant_of(walk, args.positional[1]);
   if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin("hasattr", args.positional[0]);
   return walk.boolean(static_cast<bool>(optional_attribute(walk, args.positional[0], name.get())));
 }

@@ -7,6 +7,7 @@
 #include "guards/cached_calls.h"
 #include "guards/constants.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -18,7 +19,7 @@ Ref constant_argument(Walk& walk, const ValuePtr& value) {
   if (auto* object = as<ObjectValue>(value); object != nullptr && PyType_CheckExact(object->object.get()))
     if (!PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object->object.get()), Py_TPFLAGS_HEAPTYPE))
       return Ref::share(walk.identity_of(value));
-  Ref constant = walk.is_tensor(value) ? Ref() : walk.constant_of(value);
+  Ref constant = walk.is_tensor(value) ? Ref() : constant_of(walk, value);
   // A NaN is found by its identity alone.
   bool is_exact = constant && is_guardable_constant(constant.get()) && !holds_nan(constant);
   if (!is_exact) graph_break(BreakReason::unhashable_key, "an argument of a cached function: " + describe(value));

@@ -5,6 +5,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -176,7 +177,7 @@ ValuePtr Walk::initialise(const ValuePtr& instance, const ValuePtr& init, CallAr
     return nullptr;
   }
   // Something else waits for the object than the caller's stack.
-  if (!same_object(call_now(init, std::move(args)), none())) raise_here();
+  if (!same_object(*this, call_now(init, std::move(args)), none())) raise_here();
   return instance;
 }
 

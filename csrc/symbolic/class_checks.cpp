@@ -9,6 +9,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/user_operators.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -114,7 +115,7 @@ std::optional<bool> answer_of_metaclass(Walk& walk, const ValuePtr& asked, const
 // isinstance(asked, classinfo) and issubclass, where `type` is the class of what is asked, or it itself.
 bool is_subtype_of(Walk& walk, const ValuePtr& asked, PyTypeObject* type, const ValuePtr& classinfo,
                    const char* builtin = "isinstance") {
-  if (auto elements = walk.elements_of(classinfo)) {
+  if (auto elements = elements_of(walk, classinfo)) {
     for (const ValuePtr& element : *elements)
       if (is_subtype_of(walk, asked, type, element, builtin)) return true;
     return false;

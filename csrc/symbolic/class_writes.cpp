@@ -7,6 +7,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -23,7 +24,7 @@ bool has_plain_store(Walk& walk, const ValuePtr& value, BorrowedRef name) {
   if (!may_change || as<ObjectValue>(value)->source == nullptr || is_special_name(name)) return false;
   PyTypeObject* metatype = walk.exact_type(value);
   if (metatype->tp_setattro != PyType_Type.tp_setattro) return false;
-  if (metatype != &PyType_Type && !walk.inherits(value, &PyType_Type, {"__setattr__", "__delattr__"})) return false;
+  if (metatype != &PyType_Type && !inherits(walk, value, &PyType_Type, {"__setattr__", "__delattr__"})) return false;
   ValuePtr meta = type_attribute(walk, value, name);
   return !meta;
 }

@@ -1,6 +1,7 @@
 // Numbers, and text made of them, that differ from run to run: computed at the exit instead of guarded by value.
 #include "symbolic/outcomes.h"
 #include "symbolic/tensor_numbers.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 #include <algorithm>
@@ -82,7 +83,7 @@ ValuePtr Walk::computed(Computation computation, std::vector<ValuePtr> operands)
   for (ValuePtr& operand : operands) {
     exact_type(operand);
     if (!is_varying(operand)) {
-      Ref known = constant_of(operand);
+      Ref known = constant_of(*this, operand);
       if (!known) return nullptr;
       operand = constant(known);
     }

@@ -6,6 +6,7 @@
 #include "symbolic/registry.h"
 #include "symbolic/sequence_search.h"
 #include "symbolic/user_operators.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -27,7 +28,7 @@ const ValuePtr& dict_of(Walk& walk, const CallArgs& args, const char* method) {
   // Of a subclass it is dict's own method that is called.
   // A method of dict on an OrderedDict would go past its order.
   auto* object = args.positional.empty() ? nullptr : as<ObjectValue>(args.positional[0]);
-  bool is_subclass = object != nullptr && PyDict_Check(object->object.get()) && walk.is_dict(args.positional[0], {});
+  bool is_subclass = object != nullptr && PyDict_Check(object->object.get()) && is_dict(walk, args.positional[0], {});
   bool is_dict = !args.positional.empty() && (args.positional[0]->kind == ValueKind::Dict || is_subclass ||
                                               walk.is_exactly(args.positional[0], &PyDict_Type));
   if (!is_dict) break_on_method(args, method);
@@ -60,7 +61,7 @@ ValuePtr list_init(Walk& walk, const CallArgs& args) {
 
 ValuePtr list_pop(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 1);
-  std::optional<int64_t> index = args.positional.size() > 1 ? walk.int_of(args.positional[1]) : -1;
+  std::optional<int64_t> index = args.positional.size() > 1 ? int_of(walk, args.positional[1]) : -1;
   if (!index) graph_break(BreakReason::unknown_subscript, "list.pop at an unknown place");
   std::vector<ValuePtr>& items = list_of(walk, args, "pop");
   int64_t length = static_cast<int64_t>(items.size());
@@ -74,7 +75,7 @@ ValuePtr list_pop(Walk& walk, const CallArgs& args) {
 
 ValuePtr list_insert(Walk& walk, const CallArgs& args) {
   require_method_count(args, 2, 2);
-  std::optional<int64_t> index = walk.int_of(args.positional[1]);
+  std::optional<int64_t> index = int_of(walk, args.positional[1]);
   if (!index) graph_break(BreakReason::unknown_subscript, "list.insert at an unknown place");
   int64_t length = static_cast<int64_t>(list_of(walk, args, "insert").size());
   int64_t at = *index < 0 ? std::max<int64_t>(0, *index + length) : std::min(*index, length);
@@ -102,7 +103,7 @@ ValuePtr list_remove(Walk& walk, const CallArgs& args) {
   const std::vector<ValuePtr> items = list_of(walk, args, "remove");
   for (size_t i = 0; i < items.size(); ++i) {
     int64_t step = walk.step_number();
-    std::optional<bool> equal = walk.known_equal(items[i], args.positional[1]);
+    std::optional<bool> equal = known_equal(walk, items[i], args.positional[1]);
     break_if_changed(walk, step, args.positional[0], items);
     if (!equal) graph_break(BreakReason::unknown_comparison, describe(items[i]));
     if (!*equal) continue;
@@ -115,14 +116,14 @@ ValuePtr list_remove(Walk& walk, const CallArgs& args) {
 template <bool counts>
 ValuePtr list_index(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 1);
-  auto items = walk.elements_of(args.positional[0]);
+  auto items = elements_of(walk, args.positional[0]);
   if (!items) break_on_method(args, "index");
   return search_items(walk, args, *items, counts);
 }
 
 ValuePtr list_copy(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 0);
-  auto items = walk.elements_of(args.positional[0]);
+  auto items = elements_of(walk, args.positional[0]);
   if (!items) raise_here();
   return make_value<SequenceValue>(true, std::move(*items));
 }
@@ -131,7 +132,7 @@ template <int what>
 ValuePtr dict_view(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 0);
   auto* object = as<ObjectValue>(args.positional[0]);
-  bool is_known = object == nullptr || (PyDict_Check(object->object.get()) && walk.is_dict(args.positional[0], {}));
+  bool is_known = object == nullptr || (PyDict_Check(object->object.get()) && is_dict(walk, args.positional[0], {}));
   if (!is_known) break_on_method(args, "view");
   return make_value<DictViewValue>(args.positional[0], what);
 }
@@ -176,7 +177,7 @@ bool is_empty_for(Walk& walk, const ValuePtr& dict, const ValuePtr& key) {
   if (auto* made = as<DictValue>(dict)) return made->entries.empty();
   PyTypeObject* type = type_of(key);
   bool is_unhashable = type != nullptr && (type->tp_hash == PyObject_HashNotImplemented || type == &PySlice_Type);
-  return is_unhashable && walk.length_of(dict) == 0;
+  return is_unhashable && length_of(walk, dict) == 0;
 }
 
 ValuePtr dict_pop(Walk& walk, const CallArgs& args) {
@@ -287,7 +288,7 @@ bool last_of(Walk& walk, const CallArgs& args, size_t place) {
   const ValuePtr* last = args.positional.size() > place ? &args.positional[place] : args.keyword("last");
   bool by_name = last != nullptr && args.positional.size() <= place;
   if (args.positional.size() > place + 1 || args.keywords.size() > (by_name ? 1u : 0u)) raise_here();
-  std::optional<bool> truth = last != nullptr ? walk.truth_of(*last) : true;
+  std::optional<bool> truth = last != nullptr ? truth_of(walk, *last) : true;
   if (!truth) graph_break(BreakReason::unknown_truth, describe(*last));
   return *truth;
 }

@@ -5,6 +5,7 @@
 #include "frontends/tensor_conversions.h"
 #include "guards/held_object.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/value_facts.h"
 #include "tensor/shapes/memory_format.h"
 
 namespace md {
@@ -17,7 +18,7 @@ Ref plain_argument(Walk& walk, std::string_view method, const ValuePtr& value) {
     walk.guard_tensor(other);
     return Ref::share(dtype_to_python(other->spec.dtype));
   }
-  if (Ref constant = walk.constant_of(value)) return constant;
+  if (Ref constant = constant_of(walk, value)) return constant;
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !can_hold_strongly(object->object.get()))
     graph_break(BreakReason::tensor_operands, str_cat(method, ": ", describe(value)));

@@ -6,6 +6,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/sequence_search.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -26,11 +27,11 @@ int64_t room_of(Walk& walk, const ValuePtr& deque) {
     std::optional<int> field = object_field(walk.exact_type(deque), kMaxlen);
     ValuePtr maxlen = walk.at(walk.sources().get(SourceKind::Field, object->source, kMaxlen, *field));
     if (!maxlen) graph_break(BreakReason::unknown_container, "a deque of more than 256 places");
-    if (Ref known = walk.constant_of(maxlen); known.get() == Py_None) return -1;
-    return *walk.int_of(maxlen);
+    if (Ref known = constant_of(walk, maxlen); known.get() == Py_None) return -1;
+    return *int_of(walk, maxlen);
   }
-  if (walk.same_object(made->maxlen, walk.none())) return -1;
-  return *walk.int_of(made->maxlen);
+  if (same_object(walk, made->maxlen, walk.none())) return -1;
+  return *int_of(walk, made->maxlen);
 }
 
 void push_back(Walk& walk, const ValuePtr& deque, std::vector<ValuePtr>& items, ValuePtr value) {
@@ -58,8 +59,8 @@ ValuePtr call_deque(Walk& walk, const CallArgs& args) {
       raise_here();
     }
   }
-  bool is_bounded = !walk.same_object(maxlen, walk.none());
-  std::optional<int64_t> room = is_bounded ? walk.int_of(maxlen) : 0;
+  bool is_bounded = !same_object(walk, maxlen, walk.none());
+  std::optional<int64_t> room = is_bounded ? int_of(walk, maxlen) : 0;
   if (!room || *room < 0) raise_here();
   auto made = make_value<SequenceValue>(true, std::vector<ValuePtr>{});
   made->type = walk.constant(reinterpret_cast<PyObject*>(deque_type()));
@@ -95,7 +96,7 @@ ValuePtr call_extend(Walk& walk, const CallArgs& args) {
 template <bool at_left>
 ValuePtr call_pop(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 0);
-  std::optional<int64_t> length = walk.length_of(args.positional[0]);
+  std::optional<int64_t> length = length_of(walk, args.positional[0]);
   if (length && *length == 0) walk.raise_known(PyExc_IndexError, {walk.string("pop from an empty deque")});
   std::vector<ValuePtr>& items = contents_of(walk, args);
   ValuePtr value = at_left ? items.front() : items.back();
@@ -105,16 +106,16 @@ ValuePtr call_pop(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_clear(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 0);
-  bool is_same = walk.length_of(args.positional[0]) == 0;
+  bool is_same = length_of(walk, args.positional[0]) == 0;
   contents_of(walk, args, /*keeps_iterators=*/is_same).clear();
   return walk.none();
 }
 
 ValuePtr call_rotate(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 1);
-  std::optional<int64_t> by = args.positional.size() > 1 ? walk.int_of(args.positional[1]) : 1;
+  std::optional<int64_t> by = args.positional.size() > 1 ? int_of(walk, args.positional[1]) : 1;
   if (!by) graph_break(BreakReason::unknown_subscript, "deque.rotate by an unknown number");
-  int64_t length = walk.length_of(args.positional[0]).value_or(0);
+  int64_t length = length_of(walk, args.positional[0]).value_or(0);
   std::vector<ValuePtr>& items = contents_of(walk, args, /*keeps_iterators=*/length < 2);
   if (length == 0) return walk.none();
   int64_t steps = ((*by % length) + length) % length;
@@ -131,7 +132,7 @@ ValuePtr call_reverse(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_copy(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 0);
-  auto elements = walk.elements_of(args.positional[0]);
+  auto elements = elements_of(walk, args.positional[0]);
   if (!elements) raise_here();
   int64_t room = room_of(walk, args.positional[0]);
   auto made = make_value<SequenceValue>(true, std::move(*elements));
@@ -143,7 +144,7 @@ ValuePtr call_copy(Walk& walk, const CallArgs& args) {
 template <bool counts>
 ValuePtr call_search(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 1);
-  auto items = walk.elements_of(args.positional[0]);
+  auto items = elements_of(walk, args.positional[0]);
   if (!items) raise_here();
   return search_items(walk, args, *items, counts);
 }

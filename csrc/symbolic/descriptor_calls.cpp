@@ -2,6 +2,7 @@
 #include "symbolic/copied_names.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -40,7 +41,7 @@ ValuePtr make_property(Walk& walk, const CallArgs& args) {
     parts[at] = value;
   }
   for (const ValuePtr& part : parts)
-    if (!walk.same_object(part, walk.none()) && !is_function(walk, part))
+    if (!same_object(walk, part, walk.none()) && !is_function(walk, part))
       graph_break(BreakReason::object_creation, "property");
   return make(walk, &PyProperty_Type, std::move(parts));
 }
@@ -63,8 +64,8 @@ ValuePtr bind_function(Walk& walk, const CallArgs& args) {
   require_count(args, 2, 3);
   const ValuePtr &function = args.positional[0], &object = args.positional[1];
   if (!walk.is_python_function(function)) raise_here();
-  if (!walk.same_object(object, walk.none())) return make_value<BoundMethodValue>(function, object);
-  if (args.positional.size() == 2 || walk.same_object(args.positional[2], walk.none())) raise_here();
+  if (!same_object(walk, object, walk.none())) return make_value<BoundMethodValue>(function, object);
+  if (args.positional.size() == 2 || same_object(walk, args.positional[2], walk.none())) raise_here();
   return function;
 }
 

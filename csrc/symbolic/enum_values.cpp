@@ -4,6 +4,7 @@
 #include "cpython/imports.h"
 #include "snapshot/operator_methods.h"
 #include "symbolic/attributes.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -42,8 +43,8 @@ ValuePtr plain_value(Walk& walk, const ValuePtr& value, std::initializer_list<co
   auto* known = as<ObjectValue>(plain);
   if (known == nullptr || !is_its_value(member->object.get(), known->object.get(), base)) return nullptr;
   walk.exact_type(value);
-  if (!walk.inherits(value, base, methods)) return nullptr;
-  return walk.constant_of(plain) ? plain : nullptr;
+  if (!inherits(walk, value, base, methods)) return nullptr;
+  return constant_of(walk, plain) ? plain : nullptr;
 }
 
 ValuePtr plain_or_itself(Walk& walk, const ValuePtr& value, std::initializer_list<const char*> methods) {
@@ -62,7 +63,7 @@ Ref member_text(Walk& walk, const ValuePtr& value) {
   PyObject* own = _PyType_Lookup(base, check(PyUnicode_InternFromString(shown)));
   if (method->object.get() != own) return nullptr;
   if (method->source != nullptr) walk.identity_of(type_attribute(walk, value, kStr));
-  return check(PyObject_Str(walk.constant_of(plain)));
+  return check(PyObject_Str(constant_of(walk, plain)));
 }
 
 void open_members(Walk& walk, const Instruction& at, ValuePtr& left, ValuePtr& right) {

@@ -11,6 +11,7 @@
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -83,7 +84,7 @@ ValuePtr subset(Walk& walk, const ValuePtr& group, const std::vector<ValuePtr>& 
   state.suppresses_context = true;  // as setting a cause does, also one that is None
   state.split_from = from->exception->split_from ? from->exception->split_from : group;
   if (ValuePtr* notes = from->find(kNotes)) {
-    auto items = walk.elements_of(*notes);
+    auto items = elements_of(walk, *notes);
     if (!items) graph_break(BreakReason::exception_construct, "notes of a group");
     exception_of(made)->attributes.emplace_back(Ref::share(kNotes), make_value<SequenceValue>(true, *items));
   }
@@ -114,7 +115,7 @@ Matcher of_classes(Walk& walk, const ValuePtr& classes) {
 
 // Classes that except* takes: exceptions, and no groups.
 bool is_valid_for_star(Walk& walk, const ValuePtr& classes) {
-  if (auto elements = walk.elements_of(classes))
+  if (auto elements = elements_of(walk, classes))
     return std::ranges::all_of(*elements, [&](const ValuePtr& each) {
       auto* type = as<ObjectValue>(each);
       return type != nullptr && PyExceptionClass_Check(type->object.get()) && is_valid_for_star(walk, each);
@@ -127,7 +128,7 @@ bool is_valid_for_star(Walk& walk, const ValuePtr& classes) {
 // From the top: classes, exception (None where all of it was taken).
 void check_eg_match(Walk& walk, const Instruction& at) {
   ValuePtr value = walk.peek(2), classes = walk.peek(1);
-  bool is_none = walk.same_object(value, walk.none());
+  bool is_none = same_object(walk, value, walk.none());
   if (!is_none && exception_of(value) == nullptr) graph_break(BreakReason::exception_construct, opcode_name(at.op));
   if (!is_valid_for_star(walk, classes)) raise_here();
   Split parts{nullptr, value};
@@ -152,9 +153,9 @@ void add_leaves(const ValuePtr& exception, std::vector<ValuePtr>& leaves) {
 // From the top: what the clauses left or raised, the exception that they were given.
 void prep_reraise_star(Walk& walk, const Instruction& at) {
   ValuePtr original = walk.peek(2);
-  auto left = walk.elements_of(walk.peek(1));
+  auto left = elements_of(walk, walk.peek(1));
   if (exception_of(original) == nullptr || !left) graph_break(BreakReason::exception_construct, opcode_name(at.op));
-  std::erase_if(*left, [&](const ValuePtr& each) { return walk.same_object(each, walk.none()); });
+  std::erase_if(*left, [&](const ValuePtr& each) { return same_object(walk, each, walk.none()); });
   ValuePtr result;
   if (!left->empty() && !is_group(original)) {
     result = left->front();
@@ -188,7 +189,7 @@ Split split_by(Walk& walk, const CallArgs& args) {
   const ValuePtr& condition = args.positional[1];
   if (!walk.is_python_function(condition)) return split(walk, group, of_classes(walk, condition));
   return split(walk, group, [&](const ValuePtr& each) {
-    std::optional<bool> truth = walk.truth_of(walk.call_now(condition, {{each}, {}}));
+    std::optional<bool> truth = truth_of(walk, walk.call_now(condition, {{each}, {}}));
     if (!truth) graph_break(BreakReason::unknown_truth, "what a condition of split() gives");
     return *truth;
   });
@@ -219,7 +220,7 @@ ValuePtr make_group(Walk& walk, const ValuePtr& type, const CallArgs& args) {
   require_count(args, 2, 2);
   bool is_sequence =
       walk.is_exactly(args.positional[1], &PyList_Type) || walk.is_exactly(args.positional[1], &PyTuple_Type);
-  auto exceptions = is_sequence ? walk.elements_of(args.positional[1]) : nullptr;
+  auto exceptions = is_sequence ? elements_of(walk, args.positional[1]) : nullptr;
   if (!exceptions) graph_break(BreakReason::object_creation, "an exception group");
   bool is_valid = walk.is_exactly(args.positional[0], &PyUnicode_Type) && !exceptions->empty();
   for (const ValuePtr& each : *exceptions) is_valid = is_valid && is_exception_class(walk.exact_type(each));

@@ -6,6 +6,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 
 #include <unordered_set>
 
@@ -108,7 +109,7 @@ bool set_exception_field(Walk& walk, const ValuePtr& value, BorrowedRef name, co
   auto* part = as<RaisedPartValue>(to);
   // contextlib does so: nobody sees it but Python, which then raises it itself.
   if (is_named(name, "__traceback__")) return part != nullptr && part->is_traceback && part->exception == value;
-  bool is_none = walk.same_object(to, walk.none());
+  bool is_none = same_object(walk, to, walk.none());
   if (!is_none && exception_of(to) == nullptr) return false;
   ValuePtr exception = is_none ? ValuePtr() : to;
   if (is_named(name, "__cause__")) {

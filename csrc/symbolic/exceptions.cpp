@@ -10,6 +10,7 @@
 #include "symbolic/key_stand_in.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -33,7 +34,7 @@ bool holds_only_arguments(PyTypeObject* type) {
 }
 
 bool catches(Walk& walk, const ValuePtr& exception, const ValuePtr& classes, bool in_tuple = false) {
-  if (auto elements = in_tuple ? nullptr : walk.elements_of(classes)) {
+  if (auto elements = in_tuple ? nullptr : elements_of(walk, classes)) {
     bool found = false;
     for (const ValuePtr& element : *elements) found = catches(walk, exception, element, true) || found;
     return found;
@@ -75,7 +76,7 @@ void raise_varargs(Walk& walk, const Instruction& at) {
     raise_again(walk.handled().back());
   }
   ValuePtr exception = exception_to_raise(walk, walk.peek(at.arg));
-  bool is_from_none = at.arg == 2 && walk.same_object(walk.peek(), walk.none());
+  bool is_from_none = at.arg == 2 && same_object(walk, walk.peek(), walk.none());
   ValuePtr cause = at.arg == 2 && !is_from_none ? exception_to_raise(walk, walk.peek()) : nullptr;
   if (!exception || (at.arg == 2 && !is_from_none && !cause)) raise_here();
   if (at.arg == 2) set_cause(*exception_of(exception), cause);
@@ -217,8 +218,8 @@ Ref text_model(Walk& walk, const ValuePtr& value, bool for_repr) {
   bool is_user = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
   while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
   // repr() has the class's name.
-  if (is_user && (for_repr || !walk.inherits(value, type, {"__str__", "__format__"}))) return nullptr;
-  Ref args = walk.constant_of(make_value<SequenceValue>(false, exception->exception->args));
+  if (is_user && (for_repr || !inherits(walk, value, type, {"__str__", "__format__"}))) return nullptr;
+  Ref args = constant_of(walk, make_value<SequenceValue>(false, exception->exception->args));
   return args ? Ref::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(type), args)) : Ref();
 }
 

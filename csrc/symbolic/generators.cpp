@@ -11,6 +11,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/polyfills.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -34,7 +35,7 @@ IteratorValue* generator_of(const CallArgs& args, size_t count) {
 
 // What a generator that has returned raises.
 [[noreturn]] void end_of(Walk& walk, const IteratorValue* generator) {
-  bool is_none = walk.same_object(generator->returned, walk.none());
+  bool is_none = same_object(walk, generator->returned, walk.none());
   walk.raise_known(PyExc_StopIteration, is_none ? std::vector<ValuePtr>{} : std::vector<ValuePtr>{generator->returned});
 }
 
@@ -110,7 +111,7 @@ void send(Walk& walk, const Instruction& at) {
     graph_break(BreakReason::async_construct, opcode_name(at.op));
   bool is_generator = iterator->iterator_kind == IteratorKind::Generator;
   // Another iterator takes a value through its own send.
-  if (!is_generator && !walk.same_object(sent, walk.none())) graph_break(BreakReason::generator_call, "send()");
+  if (!is_generator && !same_object(walk, sent, walk.none())) graph_break(BreakReason::generator_call, "send()");
   std::optional<ValuePtr> next = is_generator ? walk.resume(iterator, sent) : walk.next_of(iterator);
   ValuePtr result = next ? *next : is_generator ? iterator->returned : walk.none();
   walk.pop();
@@ -244,7 +245,7 @@ std::optional<ValuePtr> Walk::resume(IteratorValue* generator, const ValuePtr& s
     graph_break(BreakReason::inline_depth, "generator");
   SymbolicFrame& body = *generator->frame;
   bool started = body.next > 0;
-  if (!started && !same_object(sent, none())) raise_here();
+  if (!started && !same_object(*this, sent, none())) raise_here();
   if (started) body.stack.push_back(sent);
   return run_generator(generator);
 }

@@ -6,6 +6,7 @@
 
 #include "cpython/imports.h"
 #include "cpython/text.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -67,8 +68,9 @@ ValuePtr Walk::guarded_repr(const ValuePtr& function, const CallArgs& args) {
   Ref shown = set_contents(running);
   if (!shown || PySet_GET_SIZE(shown.get()) != 0) return nullptr;
   ValuePtr self = args.positional[0];
-  bool is_within = std::ranges::any_of(
-      shown_, [&](const auto& each) { return each.first == known->object.get() && same_object(each.second, self); });
+  bool is_within = std::ranges::any_of(shown_, [&](const auto& each) {
+    return each.first == known->object.get() && same_object(*this, each.second, self);
+  });
   if (is_within) {
     ValuePtr filling = free_value(*this, *known, "fillvalue");
     return filling ? filling : string("...");

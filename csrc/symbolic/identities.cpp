@@ -5,6 +5,7 @@
 #include "symbolic/key_stand_in.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -57,7 +58,7 @@ ValuePtr call_id(Walk& walk, const CallArgs& args) {
 }  // namespace
 
 ValuePtr Walk::identity_number(const ValuePtr& value) {
-  const ValuePtr of = is_empty_tuple(value) ? constant(check(PyTuple_New(0)).get()) : value;
+  const ValuePtr of = is_empty_tuple(*this, value) ? constant(check(PyTuple_New(0)).get()) : value;
   bool shared = may_be_shared(of);
   if (identities_.size() >= kMostNumbers) graph_break(BreakReason::walk_limit, "numbers of id()");
   if (!shared && is_passing(of)) graph_break(BreakReason::builtin_call, str_cat("id(", describe(of), ")"));
@@ -74,7 +75,7 @@ ValuePtr Walk::identity_number(const ValuePtr& value) {
     } else if (shared != known_shared && !from_outside && type_of(of) != type_of(known->of)) {
       exact_type(of);
       exact_type(known->of);
-    } else if (same_object(of, known->of)) {
+    } else if (same_object(*this, of, known->of)) {
       return known;
     }
   }
@@ -91,7 +92,7 @@ void Walk::keep_identities_apart(BorrowedRef key, BorrowedRef other) {
   // Two equal numbers or texts, of which Python does not say whether they are one object.
   ValuePtr one = as<IdentityValue>(keys_[key])->of, another = as<IdentityValue>(keys_[other])->of;
   if (!may_be_shared(one) || !may_be_shared(another)) return;
-  Ref a = constant_of(one), b = a ? constant_of(another) : Ref();
+  Ref a = constant_of(*this, one), b = a ? constant_of(*this, another) : Ref();
   if (!b || identical_constants(a.get(), b.get()))
     graph_break(BreakReason::builtin_call, "id() of equal numbers or texts");
 }

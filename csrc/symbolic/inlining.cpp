@@ -6,6 +6,7 @@
 #include "guards/wrapper_callables.h"
 #include "symbolic/endings.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -84,7 +85,7 @@ class ArgumentBinder {
 
   ValuePtr default_of(int parameter) {
     if (callee_.made != nullptr) {
-      auto defaults = callee_.made->defaults ? walk_.elements_of(callee_.made->defaults) : nullptr;
+      auto defaults = callee_.made->defaults ? elements_of(walk_, callee_.made->defaults) : nullptr;
       int count = defaults ? static_cast<int>(defaults->size()) : 0;
       int at = parameter - (callee_.code->co_argcount - count);
       if (at < 0) raise_here();
@@ -208,7 +209,7 @@ void Walk::return_value(ValuePtr result) {
     return;
   }
   // A result that the continuation cannot take is an error that the caller's instruction raises: the callee has to return for real.
-  if ((kind == ContinuationKind::PushSelf && !same_object(result, none())) ||
+  if ((kind == ContinuationKind::PushSelf && !same_object(*this, result, none())) ||
       ((kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool ||
         kind == ContinuationKind::Jump) &&
        !is_exactly(result, &PyBool_Type)))
@@ -217,9 +218,9 @@ void Walk::return_value(ValuePtr result) {
   bool needs_truth = kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool ||
                      kind == ContinuationKind::PushTruth || kind == ContinuationKind::PushNotTruth ||
                      kind == ContinuationKind::Jump;
-  if (needs_truth && !truth_of(result))
+  if (needs_truth && !truth_of(*this, result))
     graph_break(is_tensor(result) ? BreakReason::data_dependent_branch : BreakReason::unknown_truth);
-  if (kind == ContinuationKind::PushLength && int_of(result).value_or(-1) < 0) raise_here();
+  if (kind == ContinuationKind::PushLength && int_of(*this, result).value_or(-1) < 0) raise_here();
   if (kind == ContinuationKind::PushOperator) check_operator_result(result);
   ValuePtr value = frame().continuation_value;
   if (frames_.size() == 1) {
@@ -234,7 +235,7 @@ void Walk::return_value(ValuePtr result) {
 void Walk::check_operator_result(const ValuePtr& result) {
   bool is_root = frames_.size() == 1;
   // Python goes on to the other operand's method.
-  if (same_object(result, constant(Py_NotImplemented))) {
+  if (same_object(*this, result, constant(Py_NotImplemented))) {
     if (is_root) raise_here();
     const SymbolicFrame& caller = *frames_[frames_.size() - 2];
     throw DeclinedSignal{{caller.bytecode, caller.index}};
@@ -242,7 +243,7 @@ void Walk::check_operator_result(const ValuePtr& result) {
   const SymbolicFrame* caller = is_root ? nullptr : frames_[frames_.size() - 2].get();
   const Bytecode& code = is_root ? *(*start_.callers)[returns_.size()].bytecode : *caller->bytecode;
   const Instruction& at = code[is_root ? (*start_.callers)[returns_.size()].index : caller->index];
-  if (at.op == Opcode::COMPARE_OP && at.arg2 != 0 && !truth_of(result)) raise_here();
+  if (at.op == Opcode::COMPARE_OP && at.arg2 != 0 && !truth_of(*this, result)) raise_here();
 }
 
 void Walk::apply_continuation(ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result) {
@@ -266,7 +267,7 @@ void Walk::apply_continuation(ContinuationKind kind, const ValuePtr& continuatio
     case ContinuationKind::PushOperator: {
       const Instruction& at = bytecode()[frame().index];
       bool truth = at.op == Opcode::COMPARE_OP && at.arg2 != 0;
-      push(truth ? boolean(*truth_of(result)) : std::move(result));
+      push(truth ? boolean(*truth_of(*this, result)) : std::move(result));
       return;
     }
     case ContinuationKind::Hold:
@@ -276,7 +277,7 @@ void Walk::apply_continuation(ContinuationKind kind, const ValuePtr& continuatio
     case ContinuationKind::PushTruth:
     case ContinuationKind::PushNotBool:
     case ContinuationKind::PushNotTruth: {
-      std::optional<bool> truth = truth_of(result);
+      std::optional<bool> truth = truth_of(*this, result);
       MD_ASSERT(truth, "a continuation met a value without a known truth");
       bool negate = kind == ContinuationKind::PushNotBool || kind == ContinuationKind::PushNotTruth;
       push(boolean(*truth != negate));
@@ -284,7 +285,7 @@ void Walk::apply_continuation(ContinuationKind kind, const ValuePtr& continuatio
     }
     case ContinuationKind::Jump: {
       const Instruction& at = bytecode()[frame().index];
-      std::optional<bool> truth = truth_of(result);
+      std::optional<bool> truth = truth_of(*this, result);
       MD_ASSERT(truth, "a jump met a value without a known truth");
       if (*truth == (at.op == Opcode::POP_JUMP_IF_TRUE)) jump(at.arg);
       return;

@@ -5,6 +5,7 @@
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -60,21 +61,21 @@ ValuePtr call_vars(Walk& walk, const CallArgs& args) {
 // What object gives to copy and pickle for an object of a plain class: how to make another one, and its __dict__.
 ValuePtr call_reduce(Walk& walk, const CallArgs& args) {
   std::optional<int64_t> protocol =
-      args.positional.size() == 2 && args.keywords.empty() ? walk.int_of(args.positional[1]) : std::nullopt;
+      args.positional.size() == 2 && args.keywords.empty() ? int_of(walk, args.positional[1]) : std::nullopt;
   ValuePtr dict = protocol ? walk.instance_dict(args.positional[0]) : nullptr;
   bool is_plain = dict && *protocol >= 2;
   if (is_plain) {
     const ValuePtr& self = args.positional[0];
-    is_plain = walk.inherits(self, &PyBaseObject_Type, {"__reduce__", "__reduce_ex__"});
+    is_plain = inherits(walk, self, &PyBaseObject_Type, {"__reduce__", "__reduce_ex__"});
     if (_PyType_Lookup(&PyBaseObject_Type, check(PyUnicode_InternFromString("__getstate__"))) != nullptr)
-      is_plain = is_plain && walk.inherits(self, &PyBaseObject_Type, {"__getstate__"});
+      is_plain = is_plain && inherits(walk, self, &PyBaseObject_Type, {"__getstate__"});
     else
       is_plain = is_plain && !type_attribute(walk, self, check(PyUnicode_InternFromString("__getstate__")).get());
     for (const char* hook : {"__getnewargs__", "__getnewargs_ex__"})
       is_plain = is_plain && !type_attribute(walk, self, check(PyUnicode_InternFromString(hook)).get());
     // The names of slots that copyreg has found there, or that the class itself gives.
     ValuePtr slots = type_attribute(walk, self, check(PyUnicode_InternFromString("__slotnames__")).get());
-    is_plain = is_plain && (!slots || walk.length_of(slots).value_or(1) == 0);
+    is_plain = is_plain && (!slots || length_of(walk, slots).value_or(1) == 0);
   }
   if (!is_plain) graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
   Ref module = check(PyUnicode_InternFromString("copyreg")), name = check(PyUnicode_InternFromString("__newobj__"));
@@ -82,7 +83,7 @@ ValuePtr call_reduce(Walk& walk, const CallArgs& args) {
   ValuePtr maker = copyreg ? optional_attribute(walk, copyreg, name.get()) : nullptr;
   if (!maker) graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
   auto of_class = make_value<SequenceValue>(false, std::vector<ValuePtr>{type_value(walk, args.positional[0])});
-  ValuePtr state = *walk.length_of(dict) > 0 ? dict : walk.none();
+  ValuePtr state = *length_of(walk, dict) > 0 ? dict : walk.none();
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{maker, of_class, state, walk.none(), walk.none()});
 }
 

@@ -9,6 +9,7 @@
 #include "symbolic/polyfills.h"
 #include "symbolic/registry.h"
 #include "symbolic/user_operators.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -43,7 +44,7 @@ ValuePtr call_next(Walk& walk, const CallArgs& args) {
   if (iterator == nullptr) return call_user_next(walk, args);
   if (std::optional<ValuePtr> next = walk.next_of(iterator)) return *next;
   if (args.positional.size() == 2) return args.positional[1];
-  bool has_value = iterator->returned && !walk.same_object(iterator->returned, walk.none());
+  bool has_value = iterator->returned && !same_object(walk, iterator->returned, walk.none());
   walk.raise_known(PyExc_StopIteration,
                    has_value ? std::vector<ValuePtr>{iterator->returned} : std::vector<ValuePtr>{});
 }
@@ -63,7 +64,7 @@ ValuePtr call_enumerate(Walk& walk, const CallArgs& args) {
       args.keywords.size() > (args.positional.size() > 1 ? 0u : 1u))
     raise_here();
   if (start_value != nullptr) {
-    std::optional<int64_t> known = walk.int_of(*start_value);
+    std::optional<int64_t> known = int_of(walk, *start_value);
     if (!known) break_on_builtin("enumerate", *start_value);
     start = *known;
   }
@@ -77,7 +78,7 @@ ValuePtr call_enumerate(Walk& walk, const CallArgs& args) {
 ValuePtr call_zip(Walk& walk, const CallArgs& args) {
   bool strict = false;
   if (const ValuePtr* value = args.keyword("strict"); value != nullptr && args.keywords.size() == 1) {
-    std::optional<bool> truth = walk.truth_of(*value);
+    std::optional<bool> truth = truth_of(walk, *value);
     if (!truth) break_on_builtin("zip", *value);
     strict = *truth;
   } else if (!args.keywords.empty()) {
@@ -119,18 +120,18 @@ ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
   ValuePtr value = args.positional[0];
   bool is_plain =
       type_of(value) == &PyList_Type ||
-      (walk.is_plain_tuple(value) && walk.inherits(value, &PyTuple_Type, {"__reversed__", "__len__", "__getitem__"}));
-  if (auto elements = is_plain ? walk.elements_of(value) : nullptr)
+      (is_plain_tuple(walk, value) && inherits(walk, value, &PyTuple_Type, {"__reversed__", "__len__", "__getitem__"}));
+  if (auto elements = is_plain ? elements_of(walk, value) : nullptr)
     return reversed_over(walk, value, static_cast<int64_t>(elements->size()));
   if (type_of(value) == &PyRange_Type) {
     // An iterator over the range that runs backwards.
     static PyObject* const backwards = check(PySlice_New(nullptr, nullptr, check(PyLong_FromLong(-1)))).release();
-    Ref range = walk.constant_of(value);
+    Ref range = constant_of(walk, value);
     ValuePtr iterator = range ? walk.iterator_over(walk.constant(check(PyObject_GetItem(range, backwards)))) : nullptr;
     if (!iterator) break_on_builtin("reversed", value);
     return iterator;
   }
-  Ref text = type_of(value) == &PyUnicode_Type ? walk.constant_of(value) : Ref();
+  Ref text = type_of(value) == &PyUnicode_Type ? constant_of(walk, value) : Ref();
   if (!text) break_on_builtin("reversed", value);
   auto items = iterated(walk, "reversed", value);
   auto length = static_cast<int64_t>(items.size());
@@ -158,11 +159,11 @@ bool is_sum_plain(const ValuePtr& start, const std::vector<ValuePtr>& items) {
 ValuePtr sum_of_numbers(Walk& walk, BorrowedRef function, const ValuePtr& start, const std::vector<ValuePtr>& items) {
   Ref list = check(PyList_New(0));
   for (const ValuePtr& item : items) {
-    Ref number = walk.constant_of(item);
+    Ref number = constant_of(walk, item);
     if (!number) return nullptr;
     check_status(PyList_Append(list, number));
   }
-  Ref first = walk.constant_of(start);
+  Ref first = constant_of(walk, start);
   Ref total = first ? Ref::steal(PyObject_CallFunctionObjArgs(function, list.get(), first.get(), nullptr)) : Ref();
   if (first && !total) walk.raise_set();
   return total ? walk.constant(total) : nullptr;

@@ -1,6 +1,7 @@
 // Recipes of iterators: a new one over what the old one went over, at its place.
 #include "symbolic/endings.h"
 #include "symbolic/region_finisher.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -51,7 +52,7 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
   recipe.index = static_cast<int32_t>(iterator->index);
   // A place behind the end of a list that has become shorter cannot be set.
   auto end_behind = [&](int64_t place, int64_t length_where_unknown) {
-    if (!iterator->exhausted && place > walk_.length_of(iterator->bases[0]).value_or(length_where_unknown))
+    if (!iterator->exhausted && place > length_of(walk_, iterator->bases[0]).value_or(length_where_unknown))
       walk_.end_before_iteration(*iterator);
   };
   switch (iterator->iterator_kind) {

@@ -7,6 +7,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/polyfills.h"
 #include "symbolic/user_operators.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -14,7 +15,7 @@ namespace md {
 namespace {
 
 bool is_plain_sequence(Walk& walk, const ValuePtr& value) {
-  return walk.is_plain_tuple(value) || walk.is_plain_list(value);
+  return is_plain_tuple(walk, value) || is_plain_list(walk, value);
 }
 
 bool is_text(const ValuePtr& value) {
@@ -37,7 +38,7 @@ int64_t attribute_as_int(PyObject* range, const char* name, bool& fits) {
 }
 
 ValuePtr range_iterator(Walk& walk, const ValuePtr& value) {
-  Ref range = walk.constant_of(value);
+  Ref range = constant_of(walk, value);
   if (!range) return nullptr;
   bool fits = true;
   auto iterator = make_value<IteratorValue>(IteratorKind::Range, std::vector<ValuePtr>{});
@@ -60,7 +61,7 @@ std::optional<ValuePtr> next_in_sequence(Walk& walk, IteratorValue* iterator, co
   // A deque that changes while it is gone over raises.
   if (is_deque(base) && iterator->start != changes_of(base)) walk.end_before_iteration(*iterator);
   if (is_text(base)) {
-    Ref text = walk.constant_of(base);
+    Ref text = constant_of(walk, base);
     if (iterator->index >= PyUnicode_GET_LENGTH(text.get())) return std::nullopt;
     return walk.constant(check(PyUnicode_Substring(text, iterator->index, iterator->index + 1)));
   }
@@ -68,12 +69,12 @@ std::optional<ValuePtr> next_in_sequence(Walk& walk, IteratorValue* iterator, co
     if (iterator->index >= static_cast<int64_t>(sequence->items.size())) return std::nullopt;
     return sequence->items[iterator->index];
   }
-  if (iterator->index >= *walk.length_of(base)) return std::nullopt;
-  return walk.element(as<ObjectValue>(base), iterator->index);
+  if (iterator->index >= *length_of(walk, base)) return std::nullopt;
+  return element(walk, as<ObjectValue>(base), iterator->index);
 }
 
 std::optional<ValuePtr> next_reversed(Walk& walk, IteratorValue* iterator) {
-  auto elements = walk.elements_of(iterator->bases[0]);
+  auto elements = elements_of(walk, iterator->bases[0]);
   // A list may have grown or shrunk meanwhile.
   int64_t at = iterator->start - iterator->index;
   if (at < 0 || at >= static_cast<int64_t>(elements->size())) return std::nullopt;
@@ -207,7 +208,7 @@ std::optional<ValuePtr> next_mapped(Walk& walk, IteratorValue* iterator) {
 }
 
 std::optional<ValuePtr> next_filtered(Walk& walk, IteratorValue* iterator) {
-  bool by_truth = walk.same_object(iterator->bases[0], walk.none());
+  bool by_truth = same_object(walk, iterator->bases[0], walk.none());
   while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator->bases[1]))) {
     std::optional<bool> truth =
         truth_by_methods(walk, by_truth ? *item : walk.call_now(iterator->bases[0], {{*item}, {}}));
@@ -238,11 +239,11 @@ ValuePtr Walk::iterator_over(const ValuePtr& value) {
     if (is_deque(value)) iterator->start = changes_of(value);
     return iterator;
   }
-  if (is_text(value) && constant_of(value))
+  if (is_text(value) && constant_of(*this, value))
     return make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
   if (type_of(value) == &PySet_Type || type_of(value) == &PyFrozenSet_Type) return set_iterator(*this, value);
-  if (md::is_dict(value) && !this->is_dict(value, {"__iter__"})) return nullptr;
-  if (md::is_dict(value) || value->kind == ValueKind::DictView || value->kind == ValueKind::InstanceDict) {
+  if (is_dict(value) && !is_dict(*this, value, {"__iter__"})) return nullptr;
+  if (is_dict(value) || value->kind == ValueKind::DictView || value->kind == ValueKind::InstanceDict) {
     auto* view = as<DictViewValue>(value);
     auto entries = entries_of(view != nullptr ? view->dict : value);
     if (!entries) return nullptr;
@@ -348,12 +349,12 @@ ValuePtr Walk::measured_iterator_over(const ValuePtr& value) {
   if (!iterator || !length) return iterator;
   // A TypeError is taken for an object without a length.
   std::optional<ValuePtr> number = call_catching(length, {{value}, {}}, PyExc_TypeError);
-  if (number && int_of(*number).value_or(-1) < 0) raise_here();
+  if (number && int_of(*this, *number).value_or(-1) < 0) raise_here();
   return iterator;
 }
 
 std::unique_ptr<std::vector<ValuePtr>> Walk::iterate(const ValuePtr& value, LengthHint hint) {
-  if (auto elements = elements_of(value)) return elements;
+  if (auto elements = elements_of(*this, value)) return elements;
   for (const char* name : {"__len__", "__length_hint__"}) {
     bool may_ask = hint == LengthHint::Unknown && has_user_type(value);
     if (may_ask && type_attribute(*this, value, check(PyUnicode_InternFromString(name)).get())) return nullptr;

@@ -8,6 +8,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/output_calls.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -33,7 +34,7 @@ ValuePtr field(Walk& walk, const ValuePtr& object, const char* name) {
 
 std::optional<int64_t> number(Walk& walk, const ValuePtr& object, const char* name) {
   ValuePtr value = field(walk, object, name);
-  return value ? walk.int_of(value) : std::nullopt;
+  return value ? int_of(walk, value) : std::nullopt;
 }
 
 std::optional<int64_t> effective_level(Walk& walk, ValuePtr logger) {
@@ -73,7 +74,7 @@ std::optional<Enabled> enabled_for(Walk& walk, const ValuePtr& logger, int64_t l
   for (const char* name : {"isEnabledFor", "getEffectiveLevel"})
     if (!has_own_method(walk, logger, logger_class(), name)) return std::nullopt;
   ValuePtr disabled = field(walk, logger, "disabled");
-  std::optional<bool> is_disabled = disabled ? walk.truth_of(disabled) : std::nullopt;
+  std::optional<bool> is_disabled = disabled ? truth_of(walk, disabled) : std::nullopt;
   if (!is_disabled) return std::nullopt;
   if (*is_disabled) return Enabled{false, nullptr};
   ValuePtr manager = field(walk, logger, "manager");
@@ -88,7 +89,7 @@ std::optional<Enabled> enabled_for(Walk& walk, const ValuePtr& logger, int64_t l
   if (!cache || !walk.is_exactly(cache, &PyDict_Type)) return std::nullopt;
   ValuePtr found = walk.dict_item(cache, check(PyLong_FromLongLong(level)).get());
   if (!found) return Enabled{answer, cache};
-  std::optional<bool> kept = walk.truth_of(found);
+  std::optional<bool> kept = truth_of(walk, found);
   return kept ? std::optional(Enabled{*kept, nullptr}) : std::nullopt;
 }
 
@@ -143,7 +144,7 @@ constexpr LogMethod kMethods[] = {{"debug", 10},     {"info", 20},     {"warning
 std::optional<int64_t> level_of(Walk& walk, const LogMethod& method, const CallArgs& args, size_t at) {
   if (method.level >= 0) return method.level;
   if (args.positional.size() <= at) graph_break(BreakReason::log_call, "logging: log()");
-  return walk.int_of(args.positional[at]);
+  return int_of(walk, args.positional[at]);
 }
 
 template <int row>
@@ -164,7 +165,7 @@ ValuePtr call_function(Walk& walk, const CallArgs& args) {
   std::optional<int64_t> level = level_of(walk, kMethods[row], args, 0);
   ValuePtr root = loaded_name(walk, "logging", "root");
   ValuePtr handlers = root ? field(walk, root, "handlers") : nullptr;
-  std::optional<int64_t> count = handlers ? walk.length_of(handlers) : std::nullopt;
+  std::optional<int64_t> count = handlers ? length_of(walk, handlers) : std::nullopt;
   if (count.value_or(0) > 0 && is_off(walk, root, level)) return walk.none();
   queue(walk, function, kMethods[row].name, args);
   return walk.none();
@@ -172,7 +173,7 @@ ValuePtr call_function(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_is_enabled(Walk& walk, const CallArgs& args) {
   std::optional<int64_t> level =
-      args.positional.size() == 2 && args.keywords.empty() ? walk.int_of(args.positional[1]) : std::nullopt;
+      args.positional.size() == 2 && args.keywords.empty() ? int_of(walk, args.positional[1]) : std::nullopt;
   std::optional<bool> enabled = level ? is_enabled(walk, args.positional[0], *level, true) : std::nullopt;
   if (!enabled) graph_break(BreakReason::log_call, "logging: isEnabledFor()");
   return walk.boolean(*enabled);
@@ -198,7 +199,7 @@ ValuePtr call_adapter_is_enabled(Walk& walk, const CallArgs& args) {
   ValuePtr method = logger ? field(walk, logger, "isEnabledFor") : nullptr;
   if (!method) raise_here();
   std::optional<int64_t> level =
-      is_in_log_of(walk, args.positional[0]) ? walk.int_of(args.positional[1]) : std::nullopt;
+      is_in_log_of(walk, args.positional[0]) ? int_of(walk, args.positional[1]) : std::nullopt;
   std::optional<bool> enabled = level ? is_enabled(walk, logger, *level, false) : std::nullopt;
   return enabled ? walk.boolean(*enabled) : walk.call_now(method, {{args.positional[1]}, {}});
 }
@@ -209,7 +210,7 @@ ValuePtr call_get_logger(Walk& walk, const CallArgs& args) {
   const ValuePtr* name = args.positional.size() == 1 ? &args.positional[0] : args.keyword("name");
   if (args.positional.size() + args.keywords.size() > 1) refuse();
   ValuePtr root = loaded_name(walk, "logging", "root");
-  Ref text = name != nullptr ? walk.constant_of(*name) : Ref::share(Py_None);
+  Ref text = name != nullptr ? constant_of(walk, *name) : Ref::share(Py_None);
   if (!root || !text) refuse();
   bool is_root = text.get() == Py_None;
   if (!is_root && !PyUnicode_CheckExact(text.get())) refuse();

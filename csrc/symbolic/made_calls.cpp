@@ -6,6 +6,7 @@
 #include "symbolic/made_calls.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -103,7 +104,7 @@ ValuePtr make_comparison_key(Walk& walk, const CallArgs& args) {
 // types.MethodType(function, object)
 ValuePtr make_method(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
-  if (!walk.is_python_function(args.positional[0]) || walk.same_object(args.positional[1], walk.none()))
+  if (!walk.is_python_function(args.positional[0]) || same_object(walk, args.positional[1], walk.none()))
     graph_break(BreakReason::object_creation, "a method of " + describe(args.positional[0]));
   return make_value<BoundMethodValue>(args.positional[0], args.positional[1]);
 }
@@ -157,7 +158,7 @@ bool Walk::call_partial(const ValuePtr& callable, CallArgs& args, ContinuationKi
   if (!Py_IS_TYPE(object->object.get(), partial_type()) || object->source == nullptr) return false;
   exact_type(callable);
   ValuePtr function = part_of(*this, callable, "func");
-  auto positional = elements_of(part_of(*this, callable, "args"));
+  auto positional = elements_of(*this, part_of(*this, callable, "args"));
   auto entries = entries_of(part_of(*this, callable, "keywords"));
   if (!positional || !entries) return false;
   std::vector<std::pair<Ref, ValuePtr>> keywords;

@@ -4,6 +4,7 @@
 #include "symbolic/made_class.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 
 #include <algorithm>
 #include <array>
@@ -58,7 +59,7 @@ Ref plain_function() {
 }
 
 Ref names_of_slots(Walk& walk, const ValuePtr& value) {
-  Ref names = walk.constant_of(value);
+  Ref names = constant_of(walk, value);
   bool is_known = names && (PyUnicode_CheckExact(names.get()) || PyTuple_CheckExact(names.get()));
   if (!is_known) break_on_class("a class with __slots__ that are no tuple of names");
   return names;
@@ -74,11 +75,11 @@ Ref stand_in(Walk& walk, BorrowedRef key, const ValuePtr& value) {
     if (type == wrapper) return check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(type), plain_function()));
   bool is_plain = !is_special_name(key) || is_plain_special(name);
   if (name == "__doc__" && type == &PyUnicode_Type) {
-    Ref text = walk.constant_of(value);
+    Ref text = constant_of(walk, value);
     if (!text) break_on_class("a __doc__ that is not known");
     return text;
   }
-  if (walk.same_object(value, walk.none()) && (is_plain || name == "__hash__")) return Ref::share(Py_None);
+  if (same_object(walk, value, walk.none()) && (is_plain || name == "__hash__")) return Ref::share(Py_None);
   if (!is_plain) break_on_class(str_cat("a class with a ", type->tp_name, " as ", name));
   return check(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
 }
@@ -161,7 +162,7 @@ void tell_bases(Walk& walk, const MadeClass& made, const Keywords& keywords) {
 }
 
 std::vector<ValuePtr> elements_of_bases(Walk& walk, const ValuePtr& bases) {
-  auto elements = walk.is_exactly(bases, &PyTuple_Type) ? walk.elements_of(bases) : nullptr;
+  auto elements = walk.is_exactly(bases, &PyTuple_Type) ? elements_of(walk, bases) : nullptr;
   if (!elements) break_on_class("bases that are no tuple");
   return std::move(*elements);
 }
@@ -278,7 +279,7 @@ ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, cons
   static PyObject* const kNamesCell = PyUnicode_InternFromString("__classdictcell__");
   static PyObject* const kQualname = PyUnicode_InternFromString("__qualname__");
   static PyObject* const kModule = PyUnicode_InternFromString("__module__");
-  Ref text = walk.constant_of(name);
+  Ref text = constant_of(walk, name);
   if (!text || !PyUnicode_CheckExact(text.get())) break_on_class("a class whose name is not known");
   std::vector<ValuePtr> classes = elements_of_bases(walk, bases);
   if (metaclass_of(walk, meta, classes) != meta) break_on_class("a class of another metaclass");
@@ -296,7 +297,7 @@ ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, cons
     std::string key = text_of(entry.key.get());
     if (is_refused(key)) break_on_class(str_cat("a class with ", key));
     if (PyUnicode_Compare(entry.key, kQualname) == 0) {
-      Ref qualname = walk.constant_of(entry.value);
+      Ref qualname = constant_of(walk, entry.value);
       if (!qualname || !PyUnicode_CheckExact(qualname.get())) break_on_class("a __qualname__ that is not known");
       made->qualname = walk.constant(qualname);
       continue;
@@ -366,7 +367,7 @@ bool store_on_class(Walk& walk, MadeClass& made, BorrowedRef name, const ValuePt
   if (is_special_name(name)) return false;
   if (class_of(made.meta) != &PyType_Type) {
     if (class_of(made.meta)->tp_setattro != PyType_Type.tp_setattro) return false;
-    if (!walk.inherits(made.value, &PyType_Type, {"__setattr__", "__delattr__"})) return false;
+    if (!inherits(walk, made.value, &PyType_Type, {"__setattr__", "__delattr__"})) return false;
     if (type_attribute(walk, made.value, name)) return false;
   }
   int at = made.names->find(name);

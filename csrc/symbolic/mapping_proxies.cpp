@@ -4,6 +4,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -63,7 +64,7 @@ ValuePtr Walk::behind_proxy(const ValuePtr& value) {
 
 ValuePtr Walk::copied_mapping(const ValuePtr& value) {
   const ValuePtr shown = behind_proxy(value);
-  if (shown != value && !is_dict(shown, {"__iter__", "keys", "__getitem__", "__getattribute__"}))
+  if (shown != value && !is_dict(*this, shown, {"__iter__", "keys", "__getitem__", "__getattribute__"}))
     graph_break(BreakReason::unknown_container, describe(value));
   return shown;
 }

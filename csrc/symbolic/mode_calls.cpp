@@ -9,6 +9,7 @@
 #include "symbolic/number_objects.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/traced_calls.h"
+#include "symbolic/value_facts.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -16,7 +17,7 @@ namespace md {
 namespace {
 
 bool bool_argument(Walk& walk, const CallArgs& args) {
-  Ref value = args.positional.size() == 1 && args.keywords.empty() ? walk.constant_of(args.positional[0]) : Ref();
+  Ref value = args.positional.size() == 1 && args.keywords.empty() ? constant_of(walk, args.positional[0]) : Ref();
   if (!value || !PyBool_Check(value.get())) raise_here();
   return value.get() == Py_True;
 }
@@ -53,7 +54,7 @@ ValuePtr error_on_graph_break(Walk& walk, const CallArgs&) {
 std::string argument_list(Walk& walk, const CallArgs& args) {
   std::string text;
   for (const ValuePtr& value : args.positional) {
-    Ref constant = walk.constant_of(value);
+    Ref constant = constant_of(walk, value);
     Ref repr = constant ? Ref::steal(PyObject_Repr(constant)) : Ref();
     if (!repr) PyErr_Clear();
     text += (text.empty() ? "" : ", ") + (repr ? text_of(repr) : describe(value));
@@ -72,7 +73,7 @@ std::string keyword_list(Walk& walk, const CallArgs& args) {
 
 std::string message_of(Walk& walk, const CallArgs& args) {
   const ValuePtr* message = !args.positional.empty() ? &args.positional[0] : args.keyword("msg");
-  Ref constant = message != nullptr ? walk.constant_of(*message) : Ref();
+  Ref constant = message != nullptr ? constant_of(walk, *message) : Ref();
   Ref message_text = constant ? Ref::steal(PyObject_Str(constant)) : Ref();
   if (!message_text) PyErr_Clear();
   std::string text = message_text ? text_of(message_text) : "";
@@ -95,10 +96,10 @@ ValuePtr asked_break(Walk& walk, const CallArgs& args) {
 Ref plain_object(Walk& walk, const ValuePtr& given) {
   if (walk.is_tensor(given)) return nullptr;
   ValuePtr value = number_of_object(walk, plain_or_itself(walk, given, {"__index__", "__float__"}), NumberUse::Any);
-  if (Ref constant = walk.constant_of(value)) return constant;
+  if (Ref constant = constant_of(walk, value)) return constant;
   bool is_list = type_of(value) != nullptr && PyType_IsSubtype(type_of(value), &PyList_Type) != 0;
-  bool is_plain = (is_list && walk.is_plain_list(value)) || walk.is_plain_tuple(value);
-  if (auto elements = is_plain ? walk.elements_of(value) : nullptr) {
+  bool is_plain = (is_list && is_plain_list(walk, value)) || is_plain_tuple(walk, value);
+  if (auto elements = is_plain ? elements_of(walk, value) : nullptr) {
     Ref list = check(PyList_New(0));
     for (const ValuePtr& element : *elements) {
       Ref item = plain_object(walk, element);
@@ -160,7 +161,7 @@ ValuePtr get_default_dtype(Walk& walk, const CallArgs& args) {
 // A node without results, in order with those that draw. A seed beyond the numbers of a graph is Python's.
 ValuePtr seed_generator(Walk& walk, const CallArgs& args) {
   static const OpRow* const row = find_op("manual_seed");
-  Ref seed = args.positional.size() == 1 && args.keywords.empty() ? walk.constant_of(args.positional[0]) : Ref();
+  Ref seed = args.positional.size() == 1 && args.keywords.empty() ? constant_of(walk, args.positional[0]) : Ref();
   if (!seed || !PyLong_CheckExact(seed.get()))
     graph_break(BreakReason::builtin_call, "manual_seed() of a seed that is not known");
   int overflow = 0;
@@ -187,7 +188,7 @@ ValuePtr call_nonstrict(Walk& walk, const CallArgs& args) {
 std::optional<bool> flag_of(Walk& walk, const CallArgs& args, const char* name) {
   const ValuePtr* value = args.keyword(name);
   if (value == nullptr) return std::nullopt;
-  Ref constant = walk.constant_of(*value);
+  Ref constant = constant_of(walk, *value);
   if (!constant || !PyBool_Check(constant.get())) raise_here();
   return constant.get() == Py_True;
 }
@@ -215,7 +216,7 @@ ValuePtr decorate(Walk& walk, const CallArgs& args) {
     graph_break(BreakReason::object_creation, str_cat("PolicyFunction of a ", describe(function)));
   PolicyChange change = change_of(walk, args);
   const ValuePtr* reason = args.keyword("reason");
-  Ref text = reason != nullptr ? walk.constant_of(*reason) : Ref::share(Py_None);
+  Ref text = reason != nullptr ? constant_of(walk, *reason) : Ref::share(Py_None);
   if (!text) graph_break(BreakReason::object_creation, "PolicyFunction with a reason that is not known");
   auto wrapper = make_value<PolicyFunctionValue>(function, change, walk.constant(text));
   wrapper->copied = names_to_update(walk, function);
@@ -231,7 +232,7 @@ ValuePtr holds(Walk& walk, const CallArgs& args) {
     return walk.boolean(true);
   }
   if (type_of(args.positional[0]) != &PyBool_Type) raise_here();
-  std::optional<bool> truth = walk.truth_of(args.positional[0]);
+  std::optional<bool> truth = truth_of(walk, args.positional[0]);
   if (!truth) raise_here();
   return walk.boolean(*truth);
 }

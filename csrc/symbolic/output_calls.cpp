@@ -15,6 +15,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/texts.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -155,14 +156,14 @@ class Printing {
                                Py_TYPE(Py_None), Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented), &PyRange_Type,
                                &PyFunction_Type, &PyCFunction_Type, dtype_type(), device_type()})
       if (type == atom) return {value};
-    if (type == &PySlice_Type && walk_.constant_of(value)) return {value};
+    if (type == &PySlice_Type && constant_of(walk_, value)) return {value};
     // str() of bytes warns under python -b.
     if (type == &PyBytes_Type) return {value, depth == 0};
     if (tensor_type_of(as<ObjectValue>(value)->object)) return {};
     std::vector<ValuePtr> copies;
     Printed printed{value};
     if (type == &PyTuple_Type || type == &PyList_Type || type == size_type()) {
-      auto elements = walk_.elements_of(value);
+      auto elements = elements_of(walk_, value);
       if (!elements || !print_all(*elements, depth, copies, printed.asks_python)) return {};
       return printed;
     }
@@ -179,7 +180,7 @@ class Printing {
     }
     bool has_default = type->tp_repr == PyBaseObject_Type.tp_repr && type->tp_str == PyBaseObject_Type.tp_str &&
                        Py_IS_TYPE(reinterpret_cast<PyObject*>(type), &PyType_Type) &&
-                       walk_.inherits(value, &PyBaseObject_Type, {"__repr__", "__str__"});
+                       inherits(walk_, value, &PyBaseObject_Type, {"__repr__", "__str__"});
     return {value, !has_default};
   }
 
@@ -189,7 +190,7 @@ class Printing {
 // Where print() writes to; null: not known.
 ValuePtr stream_of(Walk& walk, const CallArgs& args) {
   const ValuePtr* file = args.keyword("file");
-  if (file == nullptr || ((*file)->kind == ValueKind::Object && walk.constant_of(*file).get() == Py_None))
+  if (file == nullptr || ((*file)->kind == ValueKind::Object && constant_of(walk, *file).get() == Py_None))
     return loaded_name(walk, "sys", "stdout");
   return *file;
 }

@@ -6,6 +6,7 @@
 #include "symbolic/key_stand_in.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/user_operators.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -117,7 +118,7 @@ class KeySearch {
 
 Ref hash_by_method(Walk& walk, const ValuePtr& value, const ValuePtr& method) {
   ValuePtr result = walk.call_now(method, {{value}, {}});
-  Ref number = walk.constant_of(result);
+  Ref number = constant_of(walk, result);
   if (!number || !PyLong_CheckExact(number.get())) raise_here();
   Py_ssize_t hash = PyLong_AsSsize_t(number);
   if (hash == -1 && PyErr_Occurred() != nullptr) {
@@ -129,7 +130,7 @@ Ref hash_by_method(Walk& walk, const ValuePtr& value, const ValuePtr& method) {
 
 Walk::OwnKey& Walk::own_key(const ValuePtr& value) {
   for (OwnKey& key : own_keys_)
-    if (key.value == value || (value->kind == ValueKind::Object && same_object(key.value, value))) return key;
+    if (key.value == value || (value->kind == ValueKind::Object && same_object(*this, key.value, value))) return key;
   own_keys_.push_back({value, nullptr, step_number()});
   return own_keys_.back();
 }
@@ -159,7 +160,7 @@ Ref Walk::hashed_key(const ValuePtr& value) {
     return key.key;
   }
   // An object made here that equals itself alone: its address is its hash, and nobody compares it.
-  if (value->kind != ValueKind::Instance || !inherits(value, &PyBaseObject_Type, {"__hash__", "__eq__"}))
+  if (value->kind != ValueKind::Instance || !inherits(*this, value, &PyBaseObject_Type, {"__hash__", "__eq__"}))
     return key_of(value);
   OwnKey& key = own_key(value);
   if (!key.key) {

@@ -6,6 +6,7 @@
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 #include <structmember.h>
@@ -111,7 +112,7 @@ SequenceValue* Walk::written_list(ObjectValue* object) {
       WithoutWrites as_it_was(object);
       if (Py_SIZE(object->object.get()) > kLongestList)
         graph_break(BreakReason::unknown_container, "a long list that is changed");
-      auto elements = elements_of(ValuePtr(object));
+      auto elements = elements_of(*this, ValuePtr(object));
       if (!elements) graph_break(BreakReason::unknown_container, "a list of a class of its own");
       list->items = std::move(*elements);
     }
@@ -146,7 +147,7 @@ DictValue* Walk::written_dict(ObjectValue* object) {
 SequenceValue* Walk::list_contents(const ValuePtr& list) {
   if (auto* made = as<SequenceValue>(list)) return made->is_list && !is_deque(list) ? made : nullptr;
   auto* object = as<ObjectValue>(list);
-  if (object == nullptr || !PyList_Check(object->object.get()) || !is_plain_list(list)) return nullptr;
+  if (object == nullptr || !PyList_Check(object->object.get()) || !is_plain_list(*this, list)) return nullptr;
   exact_type(list);
   write_to(list);
   return written_list(object);
@@ -164,7 +165,7 @@ DictValue* Walk::dict_contents(const ValuePtr& dict) {
 bool Walk::takes_items(const ValuePtr& list) {
   if (auto* made = as<SequenceValue>(list)) return made->is_list && !is_deque(list);
   auto* object = as<ObjectValue>(list);
-  return object != nullptr && PyList_Check(object->object.get()) && is_plain_list(list);
+  return object != nullptr && PyList_Check(object->object.get()) && is_plain_list(*this, list);
 }
 
 bool Walk::list_append(const ValuePtr& list, ValuePtr value) {
@@ -186,7 +187,7 @@ bool Walk::list_append(const ValuePtr& list, ValuePtr value) {
 
 bool Walk::list_extend(const ValuePtr& list, const ValuePtr& iterable) {
   if (!takes_items(list)) return false;
-  if (auto elements = elements_of(iterable)) {
+  if (auto elements = elements_of(*this, iterable)) {
     for (ValuePtr& item : *elements) list_append(list, std::move(item));
     return true;
   }
@@ -412,7 +413,7 @@ Ref Walk::set_contents(const ValuePtr& value) {
   if (auto* made = as<SetValue>(value)) return made->set;
   auto* object = as<ObjectValue>(value);
   if (object == nullptr) return nullptr;
-  if (PyFrozenSet_CheckExact(object->object.get())) return constant_of(value);
+  if (PyFrozenSet_CheckExact(object->object.get())) return constant_of(*this, value);
   if (!PySet_CheckExact(object->object.get()) || object->source == nullptr) return nullptr;
   exact_type(value);
   if (object->writes && object->writes->contents) return as<SetValue>(object->writes->contents)->set;
@@ -435,7 +436,7 @@ Ref Walk::set_contents(const ValuePtr& value) {
 void Walk::require_own_items(const ValuePtr& mapping) {
   PyTypeObject* type = type_of(mapping);
   bool is_subclass = type != nullptr && type != &PyDict_Type && PyType_IsSubtype(type, &PyDict_Type);
-  if (is_subclass && !inherits(mapping, &PyDict_Type, {"__getitem__"}))
+  if (is_subclass && !inherits(*this, mapping, &PyDict_Type, {"__getitem__"}))
     graph_break(BreakReason::unknown_container, describe(mapping));
 }
 

@@ -1,5 +1,6 @@
 // Functions not written in Python that are inlined as Python ones (minidynamo._dynamo._polyfills).
 #include "symbolic/polyfills.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 #include <algorithm>
@@ -44,7 +45,7 @@ bool is_number(Walk& walk, const ValuePtr& value) {
 bool is_int(const ValuePtr& value) { return type_of(value) == &PyLong_Type; }
 
 bool is_not_negative(Walk& walk, const ValuePtr& value) {
-  return is_int(value) && walk.int_of(value).value_or(-1) >= 0;
+  return is_int(value) && int_of(walk, value).value_or(-1) >= 0;
 }
 
 bool is_iterable(const ValuePtr& value) {
@@ -62,7 +63,7 @@ bool fits(Walk& walk, char parameter, const ValuePtr& value) {
     case 'n':
       return type_of(value) == Py_TYPE(Py_None) || is_not_negative(walk, value);
     case 'p':
-      return type_of(value) == Py_TYPE(Py_None) || (is_int(value) && walk.int_of(value).value_or(0) > 0);
+      return type_of(value) == Py_TYPE(Py_None) || (is_int(value) && int_of(walk, value).value_or(0) > 0);
     case 'Z':
       return is_int(value);
     case 'V':

@@ -17,6 +17,7 @@
 #include "symbolic/registry.h"
 #include "symbolic/text_templates.h"
 #include "symbolic/texts.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -173,7 +174,7 @@ Ref dict_of_constants(Walk& walk, const ValuePtr& value) {
   if (!entries) return nullptr;
   Ref dict = check(PyDict_New());
   for (const DictValue::Entry& entry : *entries) {
-    Ref item = walk.constant_of(entry.value);
+    Ref item = constant_of(walk, entry.value);
     if (!item) return nullptr;
     check_status(PyDict_SetItem(dict, entry.key, item));
   }
@@ -275,7 +276,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
   if (takes_text && callable.get() != kAscii && args.keywords.empty() && !args.positional.empty() &&
       args.positional.size() < 3) {
     bool is_format = callable.get() == kFormat;
-    Ref spec = is_format && args.positional.size() == 2 ? walk.constant_of(args.positional[1]) : Ref();
+    Ref spec = is_format && args.positional.size() == 2 ? constant_of(walk, args.positional[1]) : Ref();
     bool known = args.positional.size() == 1 || (spec && PyUnicode_CheckExact(spec.get()));
     int conversion = is_format ? 0 : callable.get() == kRepr ? 2 : 1;
     Ref text = known ? text_by_parts(walk, args.positional[0], conversion, spec.get()) : Ref();
@@ -304,7 +305,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
       ValuePtr plain =
           plain_value(walk, value, {"__int__", "__index__", "__float__", "__hash__", "__trunc__", "__round__"});
       if (plain) {
-        held.push_back(walk.constant_of(plain));
+        held.push_back(constant_of(walk, plain));
         return static_cast<bool>(held.back());
       }
     }
@@ -317,7 +318,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     bool for_repr = callable.get() == kRepr || callable.get() == kAscii;
     Ref constant = is_exception            ? text_model(walk, value, for_repr)
                    : walk.is_tensor(value) ? Ref()
-                                           : walk.constant_of(value);
+                                           : constant_of(walk, value);
     // The text of a container tells its type.
     if (!constant && !is_exception && takes_text) return false;
     if (!constant && !is_exception) {
@@ -325,8 +326,8 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
       bool is_plain = type_of(value) == &PyList_Type || type_of(value) == &PyTuple_Type;
       bool is_iterator = value->kind == ValueKind::Iterator && goes_over_argument(callable);
       from_iterator = from_iterator || is_iterator;
-      auto elements = is_iterator ? walk.iterate(value) : is_plain ? walk.elements_of(value) : nullptr;
-      constant = elements ? walk.constant_of(make_value<SequenceValue>(false, *elements)) : Ref();
+      auto elements = is_iterator ? walk.iterate(value) : is_plain ? elements_of(walk, value) : nullptr;
+      constant = elements ? constant_of(walk, make_value<SequenceValue>(false, *elements)) : Ref();
       if (constant) constant = check(PySequence_List(constant));
       if (!constant && type_of(value) == &PySet_Type) constant = set_of_constants(walk, value);
       if (!constant && type_of(value) == &PyDict_Type) constant = dict_of_constants(walk, value);

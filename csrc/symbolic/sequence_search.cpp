@@ -2,6 +2,7 @@
 
 #include "symbolic/outcomes.h"
 #include "symbolic/user_operators.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -9,7 +10,7 @@ ValuePtr search_items(Walk& walk, const CallArgs& args, const std::vector<ValueP
   int64_t count = 0;
   for (size_t i = 0; i < items.size(); ++i) {
     int64_t step = walk.step_number();
-    std::optional<bool> equal = walk.known_equal(items[i], args.positional[1]);
+    std::optional<bool> equal = known_equal(walk, items[i], args.positional[1]);
     break_if_changed(walk, step, args.positional[0], items);
     if (!equal) graph_break(BreakReason::unknown_comparison, describe(items[i]));
     if (*equal && !counts) return walk.integer(static_cast<int64_t>(i));

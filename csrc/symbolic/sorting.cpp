@@ -4,6 +4,7 @@
 #include "symbolic/polyfills.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 #include <exception>
@@ -14,7 +15,7 @@ namespace {
 
 const ValuePtr* key_function(Walk& walk, const CallArgs& args) {
   const ValuePtr* key = args.keyword("key");
-  return key != nullptr && !walk.same_object(*key, walk.none()) ? key : nullptr;
+  return key != nullptr && !same_object(walk, *key, walk.none()) ? key : nullptr;
 }
 
 // a < b or a > b as the program has it; its own methods run in the walk.
@@ -28,7 +29,7 @@ bool compare(Walk& walk, const ValuePtr& a, const ValuePtr& b, int op) {
     return compare(walk, walk.call_now(maker->positional[0], {{left->positional[0], right->positional[0]}, {}}),
                    walk.integer(0), op);
   ValuePtr result = walk.call_now(find_polyfill(op == Py_LT ? less : more), {{a, b}, {}});
-  std::optional<bool> truth = walk.truth_of(result);
+  std::optional<bool> truth = truth_of(walk, result);
   if (!truth) graph_break(BreakReason::unknown_sort, describe(a));
   return *truth;
 }
@@ -83,7 +84,7 @@ std::vector<Ref> keys_of(Walk& walk, const std::vector<ValuePtr>& items, const V
   std::vector<Ref> keys;
   for (const ValuePtr& key : comparisons.keys) {
     if (walk.is_tensor(key)) graph_break(BreakReason::unknown_sort, describe(key));
-    keys.push_back(walk.constant_of(key));
+    keys.push_back(constant_of(walk, key));
     if (!keys.back()) break;
   }
   if (keys.empty() || keys.back()) return keys;
@@ -119,7 +120,7 @@ std::vector<ValuePtr> in_order(const std::vector<ValuePtr>& items, const std::ve
 
 bool reverse_of(Walk& walk, const CallArgs& args) {
   const ValuePtr* reverse = args.keyword("reverse");
-  std::optional<bool> truth = reverse != nullptr ? walk.truth_of(*reverse) : false;
+  std::optional<bool> truth = reverse != nullptr ? truth_of(walk, *reverse) : false;
   if (!truth) graph_break(BreakReason::unknown_truth, describe(*reverse));
   return *truth;
 }

@@ -5,6 +5,7 @@
 #include "frontends/size_object.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/size_comparisons.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -114,7 +115,7 @@ bool Walk::is_shape(const ValuePtr& value) const {
 
 ValuePtr Walk::known_shape(const ValuePtr& value) {
   DimVec sizes;
-  for (const ValuePtr& item : as<SequenceValue>(value)->items) sizes.push_back(int_of(item).value_or(0));
+  for (const ValuePtr& item : as<SequenceValue>(value)->items) sizes.push_back(int_of(*this, item).value_or(0));
   return constant(size_from_dims(sizes.span()));
 }
 
@@ -123,7 +124,7 @@ std::optional<Dim> Walk::dim_of(const ValuePtr& value) {
     return number->type == &PyLong_Type ? std::optional(told_size(number)) : std::nullopt;
   if (auto* computed = as<ComputedValue>(value)) {
     if (!PyLong_CheckExact(computed->current.get())) return std::nullopt;
-    if (computed->known) return int_of(value);
+    if (computed->known) return int_of(*this, value);
     // Only now: a divisor must not be zero in it.
     if (!computed->dim) computed->dim = computed_dim(computed->computation, computed->parts);
     return computed->dim;

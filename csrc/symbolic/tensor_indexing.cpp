@@ -7,6 +7,7 @@
 #include "guards/tensor_type.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/value_facts.h"
 #include "tensor/memory_overlap.h"
 
 namespace md {
@@ -24,7 +25,7 @@ constexpr int64_t kFirstMark = -(int64_t{1} << 60);
 class SymbolicKey {
  public:
   SymbolicKey(Walk& walk, const ValuePtr& key) : walk_(walk) {
-    auto items = type_of(key) == &PyTuple_Type ? walk.elements_of(key) : nullptr;
+    auto items = type_of(key) == &PyTuple_Type ? elements_of(walk, key) : nullptr;
     if (!items) {
       model_ = model_of(key);
       return;
@@ -63,20 +64,20 @@ class SymbolicKey {
     if (auto* tensor = as<TensorValue>(item)) return place_of(indices_of(tensor, item));
     if (type_of(item) == &PyList_Type || type_of(item) == &PyTuple_Type) return place_of(tensor_of_list(item));
     if (walk_.has_symbolic_size(item)) return marked(item);
-    if (Ref constant = walk_.constant_of(plain_or_itself(walk_, item, {"__index__"}))) return constant;
-    if (std::optional<int64_t> index = walk_.int_of(item)) return check(PyLong_FromLongLong(*index));
+    if (Ref constant = constant_of(walk_, plain_or_itself(walk_, item, {"__index__"}))) return constant;
+    if (std::optional<int64_t> index = int_of(walk_, item)) return check(PyLong_FromLongLong(*index));
     unknown(item);
   }
 
   // A number, or a slice with numbers, some of them symbolic.
   Ref marked(const ValuePtr& item) {
     if (auto* slice = as<SliceValue>(item)) {
-      Ref start = marked(slice->start), stop = marked(slice->stop), step = walk_.constant_of(slice->step);
+      Ref start = marked(slice->start), stop = marked(slice->stop), step = constant_of(walk_, slice->step);
       if (!step) unknown(item);
       return check(PySlice_New(start, stop, step));
     }
     if (!walk_.has_symbolic_size(item)) {
-      Ref constant = walk_.constant_of(item);
+      Ref constant = constant_of(walk_, item);
       if (!constant) unknown(item);
       return constant;
     }
@@ -107,11 +108,11 @@ class SymbolicKey {
 
   Ref plain_list(const ValuePtr& value) {
     Ref list = check(PyList_New(0));
-    auto elements = walk_.elements_of(value);
+    auto elements = elements_of(walk_, value);
     for (const ValuePtr& element : *elements) {
       if (walk_.is_tensor(element)) unknown(value);
       bool nested = type_of(element) == &PyList_Type || type_of(element) == &PyTuple_Type;
-      Ref item = nested ? plain_list(element) : walk_.constant_of(element);
+      Ref item = nested ? plain_list(element) : constant_of(walk_, element);
       if (!item || PyBool_Check(item.get())) unknown(value);
       if (!nested && !PyLong_CheckExact(item.get())) raise_here();
       check_status(PyList_Append(list, item));
@@ -199,13 +200,13 @@ void store_at_mask(Walk& walk, TensorValue* tensor, const ValuePtr& key, const V
 
 // A list of bools that are known, one for each row: the numbers of the rows. Any other key is itself.
 ValuePtr numbers_of_rows(Walk& walk, TensorValue* tensor, const ValuePtr& key) {
-  auto elements = type_of(key) == &PyList_Type ? walk.elements_of(key) : nullptr;
+  auto elements = type_of(key) == &PyList_Type ? elements_of(walk, key) : nullptr;
   bool are_bools = elements && !elements->empty() &&
                    std::ranges::all_of(*elements, [](const ValuePtr& each) { return type_of(each) == &PyBool_Type; });
   if (!are_bools || tensor->spec.rank() == 0) return key;
   std::vector<ValuePtr> numbers;
   for (size_t i = 0; i < elements->size(); ++i) {
-    Ref constant = walk.constant_of((*elements)[i]);
+    Ref constant = constant_of(walk, (*elements)[i]);
     if (!constant) return key;
     if (constant.get() == Py_True) numbers.push_back(walk.integer(static_cast<int64_t>(i)));
   }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "symbolic/outcomes.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -72,7 +73,7 @@ Side side_of(Walk& walk, const ValuePtr& value, const char* what) {
   bool is_number = type == &PyBool_Type || type == &PyLong_Type || type == &PyFloat_Type;
   if (!is_number) refuse(str_cat(what, " with a ", describe(value)));
   if (walk.is_varying(value) && type != &PyBool_Type) return {type, walk.scalar_input(value), std::nullopt};
-  Ref constant = walk.constant_of(value);
+  Ref constant = constant_of(walk, value);
   std::optional<Scalar> scalar = constant ? scalar_of(constant) : std::nullopt;
   if (!scalar) refuse(str_cat(what, " with a ", describe(value)));
   return {type, *scalar, scalar};

@@ -9,6 +9,7 @@
 #include "symbolic/enum_values.h"
 #include "symbolic/number_objects.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/value_facts.h"
 #include "tensor/ops/gradient_flow.h"
 #include "tensor/simd/pointwise.h"
 #include "tensor/tensor_modes.h"
@@ -145,7 +146,7 @@ class OpCapture {
       }
       return refs;
     }
-    if (row_->kind == OpKind::CallOut && walk_.has_symbolic_size(value)) walk_.constant_of(value);
+    if (row_->kind == OpKind::CallOut && walk_.has_symbolic_size(value)) constant_of(walk_, value);
     if (!walk_.is_told(value) && is_runtime_scalar(value, param.type)) {
       runtime_scalars_.emplace_back(operands_.size(), value);
       return walk_.scalar_input(value);
@@ -155,7 +156,7 @@ class OpCapture {
 
   // Other sequences are refused where the call is run; no answer: what it holds is not known.
   std::unique_ptr<std::vector<ValuePtr>> list_elements(const ValuePtr& value) {
-    auto elements = walk_.elements_of(value);
+    auto elements = elements_of(walk_, value);
     if (elements && !is_list_argument(type_of(value))) raise_here();
     return elements;
   }
@@ -180,7 +181,7 @@ class OpCapture {
     DimVec dims;
     for (const ValuePtr& item : items) {
       std::optional<Dim> dim = walk_.dim_of(item);
-      std::optional<int64_t> number = dim ? std::nullopt : walk_.int_of(item);
+      std::optional<int64_t> number = dim ? std::nullopt : int_of(walk_, item);
       if (!dim && !number) return std::nullopt;
       dims.push_back(dim ? *dim : Dim(*number));
       // What is negative has a meaning of its own: that number alone.
@@ -194,12 +195,12 @@ class OpCapture {
     if (row_->kind != OpKind::CallOut) {
       if (std::optional<Operand> symbolic = symbolic_operand(param, value)) return *symbolic;
     }
-    Ref constant = walk_.constant_of(value);
+    Ref constant = constant_of(walk_, value);
     if (!constant) {
       // A list of ints made here, or an object of ours (Size), which is the same at every run.
       if (auto elements = list_elements(value)) {
         for (ValuePtr& element : *elements) element = number_in(param, element);
-        constant = walk_.constant_of(make_value<SequenceValue>(false, *elements));
+        constant = constant_of(walk_, make_value<SequenceValue>(false, *elements));
       } else if (auto* object = as<ObjectValue>(value)) {
         // A dtype or a device is what it is; any other object may be another number, or none, the next time.
         if (can_hold_strongly(object->object.get()))
@@ -463,7 +464,7 @@ namespace {
 
 // A generator of its own is no part of what a region restores when it fails: its calls stay Python's.
 CallArgs without_generator(Walk& walk, const OpRow& row, const CallArgs& args) {
-  if (!walk.same_object(*args.keyword("generator"), walk.none()))
+  if (!same_object(walk, *args.keyword("generator"), walk.none()))
     graph_break(BreakReason::tensor_operands, row.name + " with generator=");
   CallArgs plain{args.positional, {}};
   for (const auto& keyword : args.keywords)

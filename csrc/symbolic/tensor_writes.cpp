@@ -5,6 +5,7 @@
 #include "frontends/in_place.h"
 #include "graph/views.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/ops/write_op.h"
@@ -247,7 +248,7 @@ ValuePtr Walk::call_in_place(const OpRow& row, const CallArgs& args) {
 // One tensor, or a tuple or list of them.
 std::vector<ValuePtr> Walk::out_targets(const OpRow& row, const ValuePtr& out) {
   if (is_tensor(out)) return {out};
-  auto targets = elements_of(out);
+  auto targets = elements_of(*this, out);
   if (!targets) graph_break(BreakReason::tensor_write, str_cat(row.name, " with out= a ", describe(out)));
   if (!is_list_argument(type_of(out))) raise_here();
   for (const ValuePtr& target : *targets)
@@ -265,7 +266,7 @@ ValuePtr Walk::call_with_out(const OpRow& row, const CallArgs& args, CallForm fo
       plain.keywords.emplace_back(name, value);
     }
   }
-  if (same_object(out, none())) return call_op(row, plain, form);
+  if (same_object(*this, out, none())) return call_op(row, plain, form);
   std::vector<ValuePtr> targets = out_targets(row, out);
   for (const ValuePtr& target : targets) {
     // With gradients there is no out=: the call raises.

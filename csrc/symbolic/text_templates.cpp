@@ -7,6 +7,7 @@
 #include "symbolic/enum_values.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/texts.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -26,7 +27,7 @@ using Pieces = std::vector<Piece>;
 bool asks_methods(Walk& walk, const ValuePtr& value) {
   if (walk.is_tensor(value) || walk.is_varying(value)) return false;
   if (value->kind == ValueKind::Number || value->kind == ValueKind::Made) return false;
-  return has_user_type(value) || !walk.constant_of(value);
+  return has_user_type(value) || !constant_of(walk, value);
 }
 
 Ref joined(Walk& walk, const Pieces& pieces) {
@@ -35,7 +36,7 @@ Ref joined(Walk& walk, const Pieces& pieces) {
     const Piece& piece = pieces[i];
     bool is_raw = piece.percent && piece.conversion == 0;
     Ref text = piece.literal ? piece.literal
-               : is_raw ? walk.constant_of(plain_or_itself(walk, piece.value, {"__int__", "__index__", "__float__"}))
+               : is_raw ? constant_of(walk, plain_or_itself(walk, piece.value, {"__int__", "__index__", "__float__"}))
                         : formatted_text(walk, piece.value, piece.conversion, piece.spec.get());
     if (!text) graph_break(BreakReason::unknown_format, describe(piece.value));
     if (piece.percent) {
@@ -142,7 +143,7 @@ Ref filled_braces(Walk& walk, const CallArgs& args) {
   for (size_t i = 1; i < args.positional.size(); ++i) asks = asks || asks_methods(walk, args.positional[i]);
   for (const auto& [name, value] : args.keywords) asks = asks || asks_methods(walk, value);
   Pieces pieces;
-  if (!asks || !parse_braces(walk.constant_of(args.positional[0]).get(), args, pieces)) return nullptr;
+  if (!asks || !parse_braces(constant_of(walk, args.positional[0]).get(), args, pieces)) return nullptr;
   return joined(walk, pieces);
 }
 
@@ -153,18 +154,18 @@ Ref filled_percents(Walk& walk, const ValuePtr& text, const ValuePtr& right) {
   PyTypeObject* type = type_of(right);
   if (type == nullptr || walk.is_tensor(right)) return nullptr;
   if (type == &PyTuple_Type) {
-    auto elements = walk.elements_of(right);
+    auto elements = elements_of(walk, right);
     if (!elements) return nullptr;
     values = std::move(*elements);
   } else if (PyType_IsSubtype(type, &PyTuple_Type)) {
     return nullptr;
   } else if (PyType_IsSubtype(type, &PyUnicode_Type) && type != &PyUnicode_Type &&
-             !walk.inherits(right, &PyUnicode_Type, {"__mod__", "__rmod__"})) {
+             !inherits(walk, right, &PyUnicode_Type, {"__mod__", "__rmod__"})) {
     return nullptr;
   }
   if (std::ranges::none_of(values, [&](const ValuePtr& value) { return asks_methods(walk, value); })) return nullptr;
   Pieces pieces;
-  if (!parse_percents(text_of(walk.constant_of(text)), values, pieces)) return nullptr;
+  if (!parse_percents(text_of(constant_of(walk, text)), values, pieces)) return nullptr;
   return joined(walk, pieces);
 }
 

@@ -4,6 +4,7 @@
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -56,24 +57,24 @@ Ref text_by_method(Walk& walk, const ValuePtr& value, const char* name, std::vec
   args.insert(args.begin(), value);
   ValuePtr result = walk.call_now(method, {std::move(args), {}});
   if (!walk.is_exactly(result, &PyUnicode_Type)) raise_here();
-  return walk.constant_of(result);
+  return constant_of(walk, result);
 }
 
 // Whether the class has object's own method of this name.
 bool is_objects_own(Walk& walk, const ValuePtr& value, const char* name) {
-  return has_user_type(value) && walk.inherits(value, &PyBaseObject_Type, {name});
+  return has_user_type(value) && inherits(walk, value, &PyBaseObject_Type, {name});
 }
 
 Ref represent(Walk& walk, const ValuePtr& value, int& budget) {
   if (walk.is_tensor(value) || --budget < 0 || exception_of(value) != nullptr) return nullptr;
-  if (Ref constant = walk.constant_of(value)) {
+  if (Ref constant = constant_of(walk, value)) {
     Ref text = Ref::steal(PyObject_Repr(constant));
     if (!text) walk.raise_set();
     return text;
   }
   PyTypeObject* type = type_of(value);
   if (type == &PyList_Type || type == &PyTuple_Type) {
-    auto items = walk.elements_of(value);
+    auto items = elements_of(walk, value);
     bool is_list = type == &PyList_Type;
     return items ? joined(walk, is_list ? "[" : "(", is_list ? "]" : ")", *items, budget) : Ref();
   }
@@ -106,7 +107,7 @@ Ref as_text(Walk& walk, const ValuePtr& value) {
 // By a method in Python of its class; null: others know.
 Ref exception_text(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec) {
   if (spec && PyUnicode_GET_LENGTH(spec.get()) != 0) return nullptr;
-  if (conversion == 0 && !walk.inherits(value, &PyBaseObject_Type, {"__format__"})) return nullptr;
+  if (conversion == 0 && !inherits(walk, value, &PyBaseObject_Type, {"__format__"})) return nullptr;
   return text_by_method(walk, value, conversion < 2 ? "__str__" : "__repr__", {});
 }
 
@@ -114,7 +115,7 @@ Ref exception_text(Walk& walk, const ValuePtr& value, int conversion, BorrowedRe
 
 Ref text_by_parts(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec) {
   if (exception_of(value) != nullptr) return exception_text(walk, value, conversion, spec);
-  if (walk.is_tensor(value) || walk.constant_of(value)) return nullptr;
+  if (walk.is_tensor(value) || constant_of(walk, value)) return nullptr;
   if (value->kind == ValueKind::Null || value->kind == ValueKind::Computed || value->kind == ValueKind::Number)
     return nullptr;
   bool is_plain = !spec || PyUnicode_GET_LENGTH(spec.get()) == 0;
@@ -123,7 +124,7 @@ Ref text_by_parts(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef
     if (Ref text = text_by_method(walk, value, "__format__", {format})) return text;
     if (ValuePtr plain = has_user_type(value) ? plain_value(walk, value, {"__format__"}) : nullptr) {
       if (is_plain) return as_text(walk, value);
-      Ref text = Ref::steal(PyObject_Format(walk.constant_of(plain), spec));
+      Ref text = Ref::steal(PyObject_Format(constant_of(walk, plain), spec));
       if (!text) raise_here();
       return text;
     }
@@ -141,7 +142,7 @@ Ref formatted_text(Walk& walk, const ValuePtr& value, int conversion, BorrowedRe
   if (walk.is_tensor(value)) graph_break(BreakReason::tensor_format, describe(value));
   if (conversion != 3)
     if (Ref text = text_by_parts(walk, value, conversion, spec)) return text;
-  Ref constant = exception_of(value) != nullptr ? text_model(walk, value, conversion >= 2) : walk.constant_of(value);
+  Ref constant = exception_of(value) != nullptr ? text_model(walk, value, conversion >= 2) : constant_of(walk, value);
   if (exception_of(value) != nullptr && !constant) return nullptr;
   if (!constant) {
     // A constant object of ours: a Size, a dtype.

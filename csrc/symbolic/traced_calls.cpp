@@ -13,6 +13,7 @@
 #include "symbolic/endings.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
+#include "symbolic/value_facts.h"
 #include "tensor/ops/gradient_flow.h"
 #include "tensor/tensor_modes.h"
 
@@ -162,9 +163,9 @@ Ref to_object(Capture& capture, const ValuePtr& value) {
     }
     return object;
   }
-  if (Ref constant = walk.constant_of(value)) return constant;
-  bool is_plain = type_of(value) == &PyList_Type || type_of(value) == &PyDict_Type || walk.is_plain_tuple(value);
-  if (auto elements = is_plain ? walk.elements_of(value) : nullptr) {
+  if (Ref constant = constant_of(walk, value)) return constant;
+  bool is_plain = type_of(value) == &PyList_Type || type_of(value) == &PyDict_Type || is_plain_tuple(walk, value);
+  if (auto elements = is_plain ? elements_of(walk, value) : nullptr) {
     Ref list = check(PyList_New(0));
     for (const ValuePtr& element : *elements) check_status(PyList_Append(list, to_object(capture, element)));
     return type_of(value) == &PyList_Type ? std::move(list) : check(PyList_AsTuple(list));

@@ -16,6 +16,7 @@
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
 #include "symbolic/tensor_numbers.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 #include <algorithm>
@@ -55,7 +56,7 @@ void call(Walk& walk, const Instruction& at) {
 }
 
 void call_kw(Walk& walk, const Instruction& at) {
-  Ref names = walk.constant_of(walk.pop());
+  Ref names = constant_of(walk, walk.pop());
   MD_ASSERT(names, "keyword names are not constant");
   call_with_names(walk, at.arg, names.get());
 }
@@ -139,7 +140,7 @@ ValuePtr symbolic_fact(Walk& walk, const std::string& name, const TensorSpec& sp
 
 // A number, or an object that is the same at every run (a memory format).
 Ref fact_argument(Walk& walk, const std::string& name, const ValuePtr& value) {
-  if (Ref constant = walk.constant_of(value)) return constant;
+  if (Ref constant = constant_of(walk, value)) return constant;
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !can_hold_strongly(object->object.get())) graph_break(BreakReason::tensor_method, name);
   return Ref::share(walk.identity_of(value));

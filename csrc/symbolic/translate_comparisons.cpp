@@ -6,6 +6,7 @@
 #include "symbolic/registry.h"
 #include "symbolic/set_methods.h"
 #include "symbolic/user_operators.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -16,7 +17,7 @@ bool compares_by_identity(Walk& walk, const ValuePtr& value) {
   if (value->kind == ValueKind::Made) {
     PyTypeObject* type = type_of(value);
     return type->tp_richcompare == PyBaseObject_Type.tp_richcompare &&
-           walk.inherits(value, &PyBaseObject_Type, {"__eq__", "__ne__"});
+           inherits(walk, value, &PyBaseObject_Type, {"__eq__", "__ne__"});
   }
   auto* object = as<ObjectValue>(value);
   if (object == nullptr) return false;
@@ -25,7 +26,7 @@ bool compares_by_identity(Walk& walk, const ValuePtr& value) {
   bool as_object = Py_TYPE(real)->tp_richcompare == PyBaseObject_Type.tp_richcompare ||
                    (PyType_Check(real) && Py_TYPE(real)->tp_richcompare == PyType_Type.tp_richcompare);
   if (!as_object || !PyType_HasFeature(Py_TYPE(real), Py_TPFLAGS_HEAPTYPE)) return as_object;
-  return walk.inherits(value, &PyBaseObject_Type, {"__eq__", "__ne__"});
+  return inherits(walk, value, &PyBaseObject_Type, {"__eq__", "__ne__"});
 }
 
 // Containers that hold themselves are compared until Python raises.
@@ -56,7 +57,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b);
 std::optional<bool> held_equality(Walk& walk, const ValuePtr& held, const ValuePtr& other) {
   if (held == other && !walk.is_tensor(held)) return true;
   bool asks = is_user_object(held) || is_user_object(other);
-  return asks && walk.same_object(held, other) ? true : equality(walk, held, other);
+  return asks && same_object(walk, held, other) ? true : equality(walk, held, other);
 }
 
 std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
@@ -75,13 +76,13 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     if (ValuePtr plain = plain_value(walk, a, {"__eq__"})) return equality(walk, plain, b);
   if (has_user_type(b) && !user_method(walk, a, kEq))
     if (ValuePtr plain = plain_value(walk, b, {"__eq__"})) return equality(walk, a, plain);
-  auto left = walk.elements_of(a), right = walk.elements_of(b);
+  auto left = elements_of(walk, a), right = elements_of(walk, b);
   if (left && right) {
     for (const ValuePtr& side : {a, b})
       if (is_deque(side)) return std::nullopt;
     for (const ValuePtr& side : {a, b})
       if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
-          !walk.inherits(side, &PyTuple_Type, {"__eq__", "__ne__"}))
+          !inherits(walk, side, &PyTuple_Type, {"__eq__", "__ne__"}))
         return std::nullopt;
     // A list equals no tuple; a Size is a tuple.
     if (is_kind_of_list(walk.exact_type(a)) != is_kind_of_list(walk.exact_type(b))) return false;
@@ -111,8 +112,8 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     return true;
   }
   if (walk.has_symbolic_size(a) || walk.has_symbolic_size(b))
-    if (ValuePtr comparison = walk.computed(Computation::Equal, {a, b})) return walk.truth_of(comparison);
-  Ref x = walk.constant_of(a), y = x ? walk.constant_of(b) : Ref();
+    if (ValuePtr comparison = walk.computed(Computation::Equal, {a, b})) return truth_of(walk, comparison);
+  Ref x = constant_of(walk, a), y = x ? constant_of(walk, b) : Ref();
   if (y) {
     int equal = PyObject_RichCompareBool(x, y, Py_EQ);
     if (equal < 0) walk.raise_set();
@@ -120,7 +121,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     if (holds_nan(x) && holds_nan(y)) {
       bool are_containers = PyTuple_Check(x.get()) || PyAnySet_Check(x.get());
       if (are_containers) graph_break(BreakReason::unknown_comparison, "of tuples that hold NaN");
-      return walk.same_object(a, b);
+      return same_object(walk, a, b);
     }
     return equal == 1;
   }
@@ -128,7 +129,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   if (compares_by_identity(walk, a) && compares_by_identity(walk, b)) {
     walk.exact_type(a);
     walk.exact_type(b);
-    return walk.same_object(a, b);
+    return same_object(walk, a, b);
   }
   // A metaclass is asked even of one class with itself.
   bool asks = (is_user_object(a) || is_user_object(b)) && (user_method(walk, a, kEq) || user_method(walk, b, kEq));
@@ -138,12 +139,12 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
 // a < b and its like on two lists or two tuples: the first elements that differ decide. Null: not known.
 ValuePtr order_of_sequences(Walk& walk, const ValuePtr& a, const ValuePtr& b, int op) {
   if (op == Py_EQ || op == Py_NE) return nullptr;
-  auto left = walk.elements_of(a), right = left ? walk.elements_of(b) : nullptr;
+  auto left = elements_of(walk, a), right = left ? elements_of(walk, b) : nullptr;
   if (!left || !right || is_kind_of_list(type_of(a)) != is_kind_of_list(type_of(b))) return nullptr;
   if (is_deque(a) || is_deque(b)) return nullptr;
   for (const ValuePtr& side : {a, b})
     if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
-        !walk.inherits(side, &PyTuple_Type, {"__lt__", "__le__", "__gt__", "__ge__"}))
+        !inherits(walk, side, &PyTuple_Type, {"__lt__", "__le__", "__gt__", "__ge__"}))
       return nullptr;
   size_t i = 0;
   while (i < left->size() && i < right->size()) {
@@ -157,8 +158,8 @@ ValuePtr order_of_sequences(Walk& walk, const ValuePtr& a, const ValuePtr& b, in
   }
   Ref x, y;
   if (i < left->size() && i < right->size()) {
-    x = walk.constant_of((*left)[i]);
-    y = x ? walk.constant_of((*right)[i]) : Ref();
+    x = constant_of(walk, (*left)[i]);
+    y = x ? constant_of(walk, (*right)[i]) : Ref();
     if (!y) return nullptr;
   } else {
     x = check(PyLong_FromSize_t(left->size()));
@@ -208,7 +209,7 @@ void compare_op(Walk& walk, const Instruction& at) {
     if (!equal) graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
     result = walk.boolean(*equal == (at.arg == Py_EQ));
   } else {
-    Ref a = walk.constant_of(left), b = a ? walk.constant_of(right) : Ref();
+    Ref a = constant_of(walk, left), b = a ? constant_of(walk, right) : Ref();
     if (!b) graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
     Ref folded = Ref::steal(PyObject_RichCompare(a, b, at.arg));
     if (!folded) walk.raise_set();
@@ -219,27 +220,27 @@ void compare_op(Walk& walk, const Instruction& at) {
 }
 
 void is_op(Walk& walk, const Instruction& at) {
-  bool same = walk.same_object(walk.peek(2), walk.peek(1));
+  bool same = same_object(walk, walk.peek(2), walk.peek(1));
   walk.pop_many(2);
   walk.push(walk.boolean(same != (at.arg != 0)));
 }
 
 // (key, value) in dict.items()
 std::optional<bool> known_contains_item(Walk& walk, const DictViewValue& view, const ValuePtr& item) {
-  bool is_tuple = type_of(item) == &PyTuple_Type && walk.is_dict(view.dict, {});
-  auto pair = is_tuple ? walk.elements_of(item) : nullptr;
+  bool is_tuple = type_of(item) == &PyTuple_Type && is_dict(walk, view.dict, {});
+  auto pair = is_tuple ? elements_of(walk, item) : nullptr;
   if (!pair) return std::nullopt;
   if (pair->size() != 2) return false;
   ValuePtr found = walk.dict_item(view.dict, walk.key_of((*pair)[0]).get());
   if (!found) return false;
-  return found == (*pair)[1] ? true : walk.known_equal(found, (*pair)[1]);
+  return found == (*pair)[1] ? true : known_equal(walk, found, (*pair)[1]);
 }
 
 std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const ValuePtr& item) {
   if (auto* view = as<DictViewValue>(container); view != nullptr && view->what == 2)
     return known_contains_item(walk, *view, item);
   if (auto* view = as<DictViewValue>(container)) {
-    if (view->what == 0 && walk.is_dict(view->dict, {}))
+    if (view->what == 0 && is_dict(walk, view->dict, {}))
       return static_cast<bool>(walk.dict_item(view->dict, walk.key_of(item).get()));
     auto entries = view->what == 1 ? walk.entries_of(view->dict) : nullptr;
     if (!entries) return std::nullopt;
@@ -251,7 +252,7 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
     }
     return false;
   }
-  if (walk.is_dict(container, {"__contains__"}))
+  if (is_dict(walk, container, {"__contains__"}))
     return static_cast<bool>(walk.dict_item(container, lookup_key(walk, container, item).get()));
   if (type_of(container) == &PySet_Type || type_of(container) == &PyFrozenSet_Type) {
     if (type_of(item) == &PySet_Type) return std::nullopt;  // taken as the frozenset of its elements
@@ -263,11 +264,11 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
     check_status(found);
     return found == 1;
   }
-  Ref key = walk.is_tensor(item) ? Ref() : walk.constant_of(item);
-  if (auto elements = walk.elements_of(container)) {
+  Ref key = walk.is_tensor(item) ? Ref() : constant_of(walk, item);
+  if (auto elements = elements_of(walk, container)) {
     PyTypeObject* base = PyType_IsSubtype(type_of(container), &PyList_Type) ? &PyList_Type : &PyTuple_Type;
     bool own_way = PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) && !is_deque(container) &&
-                   !walk.inherits(container, base, {"__contains__"});
+                   !inherits(walk, container, base, {"__contains__"});
     if (own_way) return std::nullopt;
     for (const ValuePtr& element : *elements) {
       int64_t step = walk.step_number();
@@ -277,7 +278,7 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
     }
     return false;
   }
-  Ref whole = key ? walk.constant_of(container) : Ref();
+  Ref whole = key ? constant_of(walk, container) : Ref();
   if (!whole) return std::nullopt;
   int found = PySequence_Contains(whole, key);
   if (found < 0) walk.raise_set();
@@ -304,6 +305,6 @@ const OpcodeRegistration registration{
 
 }  // namespace
 
-std::optional<bool> Walk::known_equal(const ValuePtr& a, const ValuePtr& b) { return held_equality(*this, a, b); }
+std::optional<bool> known_equal(Walk& walk, const ValuePtr& a, const ValuePtr& b) { return held_equality(walk, a, b); }
 
 }  // namespace md

@@ -7,6 +7,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -35,7 +36,7 @@ void build_map(Walk& walk, const Instruction& at) {
 }
 
 void build_const_key_map(Walk& walk, const Instruction& at) {
-  Ref keys = walk.constant_of(walk.pop());
+  Ref keys = constant_of(walk, walk.pop());
   auto dict = make_value<DictValue>();
   std::vector<ValuePtr> values = walk.pop_many(at.arg);
   for (int i = 0; i < at.arg; ++i) dict->set(PyTuple_GET_ITEM(keys.get(), i), values[i]);
@@ -51,7 +52,7 @@ void build_string(Walk& walk, const Instruction& at) {
   }
   Ref pieces = check(PyTuple_New(at.arg));
   for (int i = 0; i < at.arg; ++i) {
-    Ref piece = walk.constant_of(walk.peek(at.arg - i));
+    Ref piece = constant_of(walk, walk.peek(at.arg - i));
     if (!piece) graph_break(BreakReason::unknown_format, describe(walk.peek(at.arg - i)));
     PyTuple_SET_ITEM(pieces.get(), i, piece.release());
   }
@@ -128,7 +129,7 @@ void dict_update(Walk& walk, const Instruction& at) {
   ValuePtr dict = walk.peek(at.arg + 1);
   auto entries = walk.entries_of(walk.copied_mapping(walk.peek()));
   if (!entries) graph_break(BreakReason::unknown_container, describe(walk.peek()));
-  if (!walk.is_dict(dict, {})) graph_break(BreakReason::store_subscript, "into a " + describe(dict));
+  if (!is_dict(walk, dict, {})) graph_break(BreakReason::store_subscript, "into a " + describe(dict));
   if (merge)
     for (const DictValue::Entry& entry : *entries)
       if (!PyUnicode_Check(entry.key.get()) || walk.dict_item(dict, entry.key.get())) raise_here();
@@ -139,7 +140,7 @@ void dict_update(Walk& walk, const Instruction& at) {
 }
 
 void list_to_tuple(Walk& walk, const Instruction&) {
-  auto items = walk.is_exactly(walk.peek(), &PyList_Type) ? walk.elements_of(walk.peek()) : nullptr;
+  auto items = walk.is_exactly(walk.peek(), &PyList_Type) ? elements_of(walk, walk.peek()) : nullptr;
   if (!items) graph_break(BreakReason::unknown_container, describe(walk.peek()));
   ValuePtr tuple = make_value<SequenceValue>(false, std::move(*items));
   walk.pop();
@@ -175,7 +176,7 @@ void unpack_sequence(Walk& walk, const Instruction& at) {
 // a, *b = value: the first names take one each, list() the rest, which asks an iterator for itself and its length.
 std::vector<ValuePtr> unpacked_with_rest(Walk& walk, size_t first) {
   const ValuePtr& value = walk.peek();
-  bool may_be_user = has_user_type(value) && !as<IteratorValue>(value) && !walk.elements_of(value);
+  bool may_be_user = has_user_type(value) && !as<IteratorValue>(value) && !elements_of(walk, value);
   ValuePtr made = may_be_user && !walk.iterator_over(value) ? walk.any_iterator_over(value) : nullptr;
   auto* iterator = as<IteratorValue>(made);
   if (iterator == nullptr || iterator->iterator_kind != IteratorKind::User) return unpacked(walk, SIZE_MAX);
@@ -204,11 +205,11 @@ void unpack_ex(Walk& walk, const Instruction& at) {
 
 // An annotations tuple (name, value ...) becomes the dict that the function would show.
 ValuePtr annotations_of(Walk& walk, const ValuePtr& value) {
-  auto elements = walk.elements_of(value);
+  auto elements = elements_of(walk, value);
   if (!elements) return value;
   auto dict = make_value<DictValue>();
   for (size_t i = 0; i + 1 < elements->size(); i += 2)
-    dict->set(walk.constant_of((*elements)[i]).get(), (*elements)[i + 1]);
+    dict->set(constant_of(walk, (*elements)[i]).get(), (*elements)[i + 1]);
   return dict;
 }
 
@@ -223,7 +224,7 @@ void set_function_part(Walk& walk, FunctionValue* function, int flag, ValuePtr v
     function->names.emplace_back(check(PyUnicode_InternFromString("__annotate__")), std::move(value));
   }
   if (flag == 8) {
-    auto cells = walk.elements_of(value);
+    auto cells = elements_of(walk, value);
     MD_ASSERT(cells, "a closure is not a tuple of cells");
     // A region that begins between their load and here finds the cells on the stack, objects like others there.
     for (ValuePtr& cell : *cells)

@@ -3,6 +3,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/user_operators.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -20,7 +21,7 @@ namespace {
 // The truth of the top value: known, or given by a user's __bool__ or __len__ that is inlined with the continuation.
 std::optional<bool> truth_or_inline(Walk& walk, ContinuationKind continuation) {
   ValuePtr value = walk.peek();
-  if (std::optional<bool> truth = walk.truth_of(value)) return truth;
+  if (std::optional<bool> truth = truth_of(walk, value)) return truth;
   if (value->kind == ValueKind::Object || value->kind == ValueKind::Instance) {
     static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
     ValuePtr method = type_attribute(walk, value, kBool);
@@ -46,7 +47,7 @@ void pop_jump_if(Walk& walk, const Instruction& at) {
 
 template <bool when>
 void pop_jump_if_none(Walk& walk, const Instruction& at) {
-  bool is_none = walk.same_object(walk.peek(), walk.none());
+  bool is_none = same_object(walk, walk.peek(), walk.none());
   walk.pop();
   if (is_none == when) walk.jump(at.arg);
 }

@@ -3,6 +3,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/texts.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -29,7 +30,7 @@ void push_formatted(Walk& walk, int operands, int conversion, BorrowedRef spec) 
 }
 
 Ref spec_at_top(Walk& walk) {
-  Ref spec = walk.constant_of(walk.peek());
+  Ref spec = constant_of(walk, walk.peek());
   if (!spec) graph_break(BreakReason::unknown_format, "a format that is not known");
   return spec;
 }

@@ -5,6 +5,7 @@
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -155,11 +156,11 @@ ValuePtr imported_module(Walk& walk, BorrowedRef name) {
 void import_name(Walk& walk, const Instruction& at) {
   BorrowedRef name = walk.bytecode().name(at.arg);
   ValuePtr names = walk.peek(1);
-  std::optional<int64_t> level = walk.int_of(walk.peek(2));
+  std::optional<int64_t> level = int_of(walk, walk.peek(2));
   if (level != 0 || !imports_from_table(walk, globals_function(walk), name))
     break_with_name<BreakReason::import_statement>(walk, at);
   ValuePtr module = imported_module(walk, name);
-  auto wanted = walk.elements_of(names);
+  auto wanted = elements_of(walk, names);
   // `import a.b` gives a.
   Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name.get()), 1);
   if ((!wanted || wanted->empty()) && dot > 0)
@@ -168,7 +169,7 @@ void import_name(Walk& walk, const Instruction& at) {
   // Names that a package does not have yet may be modules to be loaded.
   if (wanted)
     for (const ValuePtr& each : *wanted) {
-      Ref text = walk.constant_of(each);
+      Ref text = constant_of(walk, each);
       if (!text || !optional_attribute(walk, module, text.get()))
         break_with_name<BreakReason::import_statement>(walk, at);
     }

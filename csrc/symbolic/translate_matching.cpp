@@ -3,6 +3,7 @@
 #include "symbolic/class_relations.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -16,15 +17,15 @@ void match_flag(Walk& walk, const Instruction&) {
 // (subject, keys) stay; pushes the tuple of values, or None.
 void match_keys(Walk& walk, const Instruction&) {
   ValuePtr subject = walk.peek(2);
-  auto keys = walk.elements_of(walk.peek());
+  auto keys = elements_of(walk, walk.peek());
   if (!keys || type_of(subject) != &PyDict_Type)
     graph_break(BreakReason::unknown_subscript, "a mapping pattern on a " + describe(subject));
   std::vector<ValuePtr> values;
   for (size_t i = 0; i < keys->size(); ++i) {
-    Ref key = walk.constant_of((*keys)[i]);
+    Ref key = constant_of(walk, (*keys)[i]);
     if (!key) graph_break(BreakReason::unhashable_key, describe((*keys)[i]));
     for (size_t j = 0; j < i; ++j)
-      if (walk.known_equal((*keys)[i], (*keys)[j]).value_or(true)) raise_here();
+      if (known_equal(walk, (*keys)[i], (*keys)[j]).value_or(true)) raise_here();
     ValuePtr value = walk.dict_item(subject, key.get());
     if (!value) return walk.push(walk.none());
     values.push_back(std::move(value));
@@ -42,7 +43,7 @@ std::unique_ptr<std::vector<ValuePtr>> match_args(Walk& walk, const ValuePtr& ty
     return nullptr;
   }
   if (found && !walk.is_exactly(found, &PyTuple_Type)) raise_here();
-  auto names = found ? walk.elements_of(found) : std::make_unique<std::vector<ValuePtr>>();
+  auto names = found ? elements_of(walk, found) : std::make_unique<std::vector<ValuePtr>>();
   if (!names || static_cast<int>(names->size()) < count) raise_here();
   names->resize(count);
   return names;
@@ -61,12 +62,12 @@ void match_class(Walk& walk, const Instruction& at) {
       values.push_back(subject);
       names = std::make_unique<std::vector<ValuePtr>>();
     }
-    auto keywords = walk.elements_of(walk.peek());
+    auto keywords = elements_of(walk, walk.peek());
     names->insert(names->end(), keywords->begin(), keywords->end());
     bool all = true;
     std::vector<Ref> seen;
     for (const ValuePtr& name : *names) {
-      Ref text = walk.constant_of(name);
+      Ref text = constant_of(walk, name);
       bool is_repeated =
           text && std::ranges::any_of(seen, [&](const Ref& other) { return PyUnicode_Compare(other, text) == 0; });
       if (!text || !PyUnicode_CheckExact(text.get()) || is_repeated) raise_here();

@@ -12,6 +12,7 @@
 #include "symbolic/size_constants.h"
 #include "symbolic/text_templates.h"
 #include "symbolic/user_operators.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -69,13 +70,13 @@ bool has_operators_of_base(Walk& walk, const ValuePtr& sequence) {
   if (type != &PyList_Type && (is_deque(sequence) || PyType_IsSubtype(type, &PyList_Type))) return false;
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return true;
   static PyObject* const kReflected = PyUnicode_InternFromString("__radd__");
-  return walk.inherits(sequence, &PyTuple_Type, {"__add__", "__mul__", "__rmul__"}) &&
+  return inherits(walk, sequence, &PyTuple_Type, {"__add__", "__mul__", "__rmul__"}) &&
          !type_attribute(walk, sequence, kReflected);
 }
 
 ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
   if (op == BinaryCode::Add) {
-    auto a = walk.elements_of(left), b = walk.elements_of(right);
+    auto a = elements_of(walk, left), b = elements_of(walk, right);
     if (!a || !b) return nullptr;
     // As Size has it, on either side.
     if (walk.is_shape(left) || walk.is_shape(right)) {
@@ -99,8 +100,8 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
   if (op != BinaryCode::Multiply) return nullptr;
   const ValuePtr& sequence = type_of(left) == &PyLong_Type ? right : left;
   const ValuePtr& count = type_of(left) == &PyLong_Type ? left : right;
-  auto items = walk.elements_of(sequence);
-  std::optional<int64_t> times = items ? walk.int_of(count) : std::nullopt;
+  auto items = elements_of(walk, sequence);
+  std::optional<int64_t> times = items ? int_of(walk, count) : std::nullopt;
   PyTypeObject* type = items ? walk.exact_type(sequence) : nullptr;
   if (!times || (in_place && type == &PyList_Type) || !has_operators_of_base(walk, sequence)) return nullptr;
   if (*times > 10000) return nullptr;
@@ -115,8 +116,8 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
 ValuePtr binary_on_sizes(Walk& walk, int arg, const ValuePtr& left, const ValuePtr& right) {
   BorrowedRef left_size = size_constant(left), right_size = size_constant(right);
   if ((!left_size && !right_size) || walk.has_symbolic_size(left) || walk.has_symbolic_size(right)) return nullptr;
-  Ref a = left_size ? Ref::share(left_size) : walk.constant_of(left);
-  Ref b = right_size ? Ref::share(right_size) : walk.constant_of(right);
+  Ref a = left_size ? Ref::share(left_size) : constant_of(walk, left);
+  Ref b = right_size ? Ref::share(right_size) : constant_of(walk, right);
   if (!a || !b || may_be_large(binary_operator(arg).code, a.get(), b.get())) return nullptr;
   Ref folded = Ref::steal(apply_binary(arg, a, b));
   if (!folded) walk.raise_set();
@@ -126,8 +127,8 @@ ValuePtr binary_on_sizes(Walk& walk, int arg, const ValuePtr& left, const ValueP
 // a += b on a list changes that list.
 bool extend_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
   if (op == BinaryCode::Multiply && type_of(left) == &PyList_Type && type_of(right) == &PyLong_Type) {
-    std::optional<int64_t> times = walk.int_of(right);
-    auto items = walk.elements_of(left);
+    std::optional<int64_t> times = int_of(walk, right);
+    auto items = elements_of(walk, left);
     if (!times || !items || *times > 10000) return false;
     int64_t length = static_cast<int64_t>(items->size());
     std::vector<ValuePtr> all;
@@ -196,7 +197,7 @@ ValuePtr union_of_classes(Walk& walk, BinaryCode op, const ValuePtr& left, const
   for (const ValuePtr& side : {left, right}) {
     walk.identity_of(side);
     bool is_class = PyType_Check(as<ObjectValue>(side)->object.get());
-    if (is_class && !walk.inherits(side, &PyType_Type, {"__or__", "__ror__", "__eq__", "__hash__"})) return nullptr;
+    if (is_class && !inherits(walk, side, &PyType_Type, {"__or__", "__ror__", "__eq__", "__hash__"})) return nullptr;
   }
   // Of one class twice Python makes that class.
   if (as<ObjectValue>(left)->object.get() == as<ObjectValue>(right)->object.get()) return nullptr;
@@ -236,7 +237,7 @@ void binary_op(Walk& walk, const Instruction& at) {
     return;
   } else if (computation_of(op) && (result = walk.computed(*computation_of(op), {left, right}))) {
   } else {
-    Ref a = walk.constant_of(left), b = a ? walk.constant_of(right) : Ref();
+    Ref a = constant_of(walk, left), b = a ? constant_of(walk, right) : Ref();
     if (!b || may_be_large(op, a.get(), b.get())) break_on_operator(row.sign, left, right);
     Ref folded = Ref::steal(apply_binary(at.arg, a, b));
     if (!folded) walk.raise_set();
@@ -264,7 +265,7 @@ void unary_op(Walk& walk, const Instruction&) {
                                                  : Computation::Invert,
                                      {value}))) {
   } else {
-    Ref constant = walk.constant_of(value);
+    Ref constant = constant_of(walk, value);
     if (!constant) graph_break(BreakReason::unknown_operator, str_cat(op, describe(value)));
     Ref folded = Ref::steal(op == '-'   ? PyNumber_Negative(constant)
                             : op == '+' ? PyNumber_Positive(constant)

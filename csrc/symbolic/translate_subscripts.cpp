@@ -6,6 +6,7 @@
 #include "symbolic/registry.h"
 #include "symbolic/size_constants.h"
 #include "symbolic/user_operators.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -37,7 +38,7 @@ ValuePtr missing_in_object(Walk& walk, const ValuePtr& container, BorrowedRef kn
     const Source* source = walk.sources().get(SourceKind::SlotAttr, as<ObjectValue>(container)->source, kFactory);
     ValuePtr factory = walk.at(source);
     if (!factory) graph_break(BreakReason::unknown_subscript, "a defaultdict without a factory");
-    if (walk.same_object(factory, walk.none())) return nullptr;
+    if (same_object(walk, factory, walk.none())) return nullptr;
     ValuePtr made = walk.call_now(factory, {});
     walk.cannot_undo();
     if (ValuePtr stored = keeps_item_of_factory() ? walk.dict_item(container, known) : nullptr) return stored;
@@ -55,7 +56,7 @@ ValuePtr missing_item(Walk& walk, const ValuePtr& container, BorrowedRef known, 
   auto* dict = as<DictValue>(container);
   if (dict == nullptr) return missing_in_object(walk, container, known, key);
   if (!dict->type) return nullptr;
-  if (dict->factory && !walk.same_object(dict->factory, walk.none())) {
+  if (dict->factory && !same_object(walk, dict->factory, walk.none())) {
     ValuePtr made = walk.call_now(dict->factory, {});
     walk.cannot_undo();
     if (ValuePtr stored = keeps_item_of_factory() ? walk.dict_item(container, known) : nullptr) return stored;
@@ -77,8 +78,8 @@ ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr
 }
 
 ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
-  auto elements = walk.elements_of(container);
-  if (std::optional<int64_t> index = walk.int_of(key)) {
+  auto elements = elements_of(walk, container);
+  if (std::optional<int64_t> index = int_of(walk, key)) {
     int64_t length = static_cast<int64_t>(elements->size());
     int64_t at = *index < 0 ? *index + length : *index;
     if (at < 0 || at >= length) {
@@ -88,7 +89,7 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
     }
     return (*elements)[at];
   }
-  Ref constant = walk.constant_of(key);
+  Ref constant = constant_of(walk, key);
   if (!constant || !PySlice_Check(constant.get()) || is_deque(container)) raise_here();
   if (BorrowedRef size = size_constant(container)) {
     Ref part = Ref::steal(PyObject_GetItem(size, constant));
@@ -135,8 +136,8 @@ ValuePtr subscript_of_class(Walk& walk, const ValuePtr& type, const ValuePtr& ke
 ValuePtr index_by_method(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   static PyObject* const kIndex = PyUnicode_InternFromString("__index__");
   bool is_sequence =
-      walk.is_plain_tuple(container) || walk.is_plain_list(container) ||
-      (!has_user_type(container) && type_of(container)->tp_as_sequence != nullptr && walk.constant_of(container));
+      is_plain_tuple(walk, container) || is_plain_list(walk, container) ||
+      (!has_user_type(container) && type_of(container)->tp_as_sequence != nullptr && constant_of(walk, container));
   // An int is its own index, whatever method its class has.
   bool is_int = PyType_IsSubtype(type_of(key), &PyLong_Type) != 0;
   ValuePtr method = is_sequence && !is_int && is_user_object(key) ? user_method(walk, key, kIndex) : nullptr;
@@ -152,12 +153,12 @@ ValuePtr subscript(Walk& walk, const ValuePtr& asked, const ValuePtr& given) {
   if (auto* tensor = as<TensorValue>(container)) return walk.index_tensor(tensor, given);
   ValuePtr key = is_user_object(given) ? index_by_method(walk, container, given) : given;
   PyTypeObject* type = type_of(container);
-  if (walk.is_dict(container, {"__getitem__"})) return subscript_of_dict(walk, container, key);
-  if (type == &PyList_Type || walk.is_plain_tuple(container) || walk.is_plain_list(container))
+  if (is_dict(walk, container, {"__getitem__"})) return subscript_of_dict(walk, container, key);
+  if (type == &PyList_Type || is_plain_tuple(walk, container) || is_plain_list(walk, container))
     return subscript_of_sequence(walk, container, key);
   auto* made = as<MadeValue>(container);
-  Ref whole = made != nullptr ? made->model : walk.constant_of(container);
-  Ref constant = whole ? walk.constant_of(key) : Ref();
+  Ref whole = made != nullptr ? made->model : constant_of(walk, container);
+  Ref constant = whole ? constant_of(walk, key) : Ref();
   if (constant) {
     Ref item = Ref::steal(PyObject_GetItem(whole, constant));
     if (!item) walk.raise_set();
@@ -205,8 +206,8 @@ void replace_steps(Walk& walk, const ValuePtr& list, const Ref& slice, const std
 
 // list[key] = value, or del list[key] without one; key is an int or a slice.
 void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, const ValuePtr* value) {
-  std::optional<int64_t> index = walk.int_of(key);
-  Ref slice = index ? Ref() : walk.constant_of(key);
+  std::optional<int64_t> index = int_of(walk, key);
+  Ref slice = index ? Ref() : constant_of(walk, key);
   if (!index && (!slice || !PySlice_Check(slice.get())))
     graph_break(BreakReason::store_subscript, str_cat(describe(list), "[", describe(key), "]"));
   std::vector<ValuePtr> values;
@@ -237,11 +238,11 @@ void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, con
 bool has_items_of_list(Walk& walk, const ValuePtr& container, const char* method) {
   PyTypeObject* type = type_of(container);
   if (type == &PyList_Type) return true;
-  return type != nullptr && PyType_IsSubtype(type, &PyList_Type) && walk.inherits(container, &PyList_Type, {method});
+  return type != nullptr && PyType_IsSubtype(type, &PyList_Type) && inherits(walk, container, &PyList_Type, {method});
 }
 
 bool store_in_deque(Walk& walk, const ValuePtr& deque, const ValuePtr& key, const ValuePtr& value) {
-  std::optional<int64_t> index = walk.int_of(key), length = walk.length_of(deque);
+  std::optional<int64_t> index = int_of(walk, key), length = length_of(walk, deque);
   if (!index || !length) return false;
   int64_t at = *index < 0 ? *index + *length : *index;
   if (at < 0 || at >= *length) walk.raise_known(PyExc_IndexError, {walk.string("deque index out of range")});
@@ -251,7 +252,7 @@ bool store_in_deque(Walk& walk, const ValuePtr& deque, const ValuePtr& key, cons
 
 void store_subscr(Walk& walk, const Instruction&) {
   ValuePtr key = walk.peek(1), container = walk.peek(2), value = walk.peek(3);
-  if (walk.is_dict(container, {"__setitem__"})) {
+  if (is_dict(walk, container, {"__setitem__"})) {
     walk.dict_set(container, walk.key_in(container, key).get(), value);
   } else if (has_items_of_list(walk, container, "__setitem__")) {
     replace_elements(walk, container, key, &value);
@@ -274,7 +275,7 @@ void delete_subscr(Walk& walk, const Instruction&) {
     return;
   }
   if (inline_item(walk, container, {key}, "__delitem__", 2)) return;
-  if (!walk.is_dict(container, {"__delitem__"}))
+  if (!is_dict(walk, container, {"__delitem__"}))
     graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
   Ref constant = walk.key_in(container, key);
   if (!walk.dict_delete(container, constant.get())) walk.raise_known(PyExc_KeyError, {key});
@@ -295,7 +296,7 @@ void store_slice(Walk& walk, const Instruction&) {
 }
 
 void get_len(Walk& walk, const Instruction&) {
-  std::optional<int64_t> length = walk.length_of(walk.peek());
+  std::optional<int64_t> length = length_of(walk, walk.peek());
   if (!length) graph_break(BreakReason::unknown_length, describe(walk.peek()));
   walk.push(walk.integer(*length));
 }

@@ -5,6 +5,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -101,16 +102,16 @@ class OperatorCalls {
     }
     if (ValuePtr method = python_method(walk_, self, name)) {
       ValuePtr result = walk_.call_now(method, {{self, other}, {}});
-      return walk_.same_object(result, walk_.constant(Py_NotImplemented)) ? nullptr : result;
+      return same_object(walk_, result, walk_.constant(Py_NotImplemented)) ? nullptr : result;
     }
     if (!has_method(walk_, self, name)) return nullptr;
-    if (!compares_ || !walk_.inherits(self, &PyBaseObject_Type, {name})) give_up();
+    if (!compares_ || !inherits(walk_, self, &PyBaseObject_Type, {name})) give_up();
     return ask_object(self, other, name);
   }
 
   // object knows of itself that it equals itself, and has no order; its __ne__ turns round what the class's __eq__ says.
   ValuePtr ask_object(const ValuePtr& self, const ValuePtr& other, std::string_view name) {
-    if (name == "__eq__") return walk_.same_object(self, other) ? walk_.boolean(true) : nullptr;
+    if (name == "__eq__") return same_object(walk_, self, other) ? walk_.boolean(true) : nullptr;
     if (name != "__ne__") return nullptr;
     ValuePtr equal = ask(self, other, "__eq__");
     return equal ? walk_.boolean(!truth_of(equal)) : nullptr;
@@ -118,18 +119,18 @@ class OperatorCalls {
 
   bool overrides() {
     ValuePtr of_right = method_of(walk_, right_, names_.reflected), of_left = method_of(walk_, left_, names_.reflected);
-    return of_right && (!of_left || !walk_.same_object(of_right, of_left));
+    return of_right && (!of_left || !same_object(walk_, of_right, of_left));
   }
 
   bool truth_of(const ValuePtr& value) {
-    std::optional<bool> truth = walk_.truth_of(value);
+    std::optional<bool> truth = md::truth_of(walk_, value);
     if (!truth) give_up();
     return *truth;
   }
 
   ValuePtr nobody_knows() {
     if (compares_ && (at_.arg == Py_EQ || at_.arg == Py_NE))
-      return walk_.boolean(walk_.same_object(left_, right_) == (at_.arg == Py_EQ));
+      return walk_.boolean(same_object(walk_, left_, right_) == (at_.arg == Py_EQ));
     const char* text = compares_ ? "'%s' not supported between instances of '%.100s' and '%.100s'"
                                  : "unsupported operand type(s) for %s: '%.100s' and '%.100s'";
     const char *left = walk_.exact_type(left_)->tp_name, *right = walk_.exact_type(right_)->tp_name;
@@ -170,14 +171,14 @@ bool is_user_object(const ValuePtr& value) {
 std::optional<bool> equal_by_methods(Walk& walk, const ValuePtr& left, const ValuePtr& right) {
   static constexpr Instruction kEqual{
       .op = Opcode::COMPARE_OP, .resumable = false, .arg = Py_EQ, .arg2 = 0, .unit = 0, .lasti = 0};
-  if (!is_operand_of_user(left) && !is_operand_of_user(right)) return walk.known_equal(left, right);
+  if (!is_operand_of_user(left) && !is_operand_of_user(right)) return known_equal(walk, left, right);
   if (walk.is_tensor(left) || walk.is_tensor(right)) return std::nullopt;
-  return walk.truth_of(OperatorCalls(walk, kEqual, left, right).run());
+  return truth_of(walk, OperatorCalls(walk, kEqual, left, right).run());
 }
 
 void break_if_changed(Walk& walk, int64_t step, const ValuePtr& container, const std::vector<ValuePtr>& elements) {
   if (walk.step_number() == step) return;
-  auto now = walk.elements_of(container);
+  auto now = elements_of(walk, container);
   if (!now || *now != elements)
     graph_break(BreakReason::unknown_comparison, "elements of a container that changes meanwhile");
 }
@@ -205,11 +206,11 @@ bool inline_operator(Walk& walk, const Instruction& at) {
   // object's __ne__ calls the __eq__ of the class.
   auto inverts_eq = [&](const ValuePtr& value) {
     return at.op == Opcode::COMPARE_OP && at.arg == Py_NE && is_operand_of_user(value) &&
-           walk.inherits(value, &PyBaseObject_Type, {"__ne__"}) && python_method(walk, value, "__eq__");
+           inherits(walk, value, &PyBaseObject_Type, {"__ne__"}) && python_method(walk, value, "__eq__");
   };
   if (inverts_eq(left) || (!left_user && declines(left_type, right_type) && inverts_eq(right)))
     return call_operator(walk, at);
-  bool has_own = !is_order || !left_user || !walk.inherits(left, &PyBaseObject_Type, {names.plain});
+  bool has_own = !is_order || !left_user || !inherits(walk, left, &PyBaseObject_Type, {names.plain});
   if (left_user && has_own) {
     if (std::optional<bool> inlined = inline_of_left(walk, left, right, names)) return *inlined;
   } else if (has_own && !declines(left_type, right_type)) {
@@ -242,7 +243,7 @@ bool inline_item(Walk& walk, const ValuePtr& container, std::vector<ValuePtr> ar
 std::optional<bool> truth_by_methods(Walk& walk, ValuePtr value) {
   static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
   static PyObject* const kLen = PyUnicode_InternFromString("__len__");
-  if (std::optional<bool> truth = walk.truth_of(value)) return truth;
+  if (std::optional<bool> truth = truth_of(walk, value)) return truth;
   if (value->kind != ValueKind::Object && value->kind != ValueKind::Instance) return std::nullopt;
   ValuePtr method = type_attribute(walk, value, kBool);
   bool tells_truth = static_cast<bool>(method);
@@ -250,8 +251,8 @@ std::optional<bool> truth_by_methods(Walk& walk, ValuePtr value) {
   if (!method || !walk.is_python_function(method)) return std::nullopt;
   ValuePtr result = walk.call_now(method, {{value}, {}});
   if (!walk.is_exactly(result, tells_truth ? &PyBool_Type : &PyLong_Type)) raise_here();
-  if (tells_truth) return walk.truth_of(result);
-  std::optional<int64_t> length = walk.int_of(result);
+  if (tells_truth) return truth_of(walk, result);
+  std::optional<int64_t> length = int_of(walk, result);
   if (!length || *length < 0) raise_here();
   return *length != 0;
 }

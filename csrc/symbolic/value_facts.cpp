@@ -1,4 +1,5 @@
 // Looking at values: each answer adds the guard that makes it valid.
+#include "symbolic/value_facts.h"
 #include "cpython/errors.h"
 #include "cpython/imports.h"
 #include "guards/named_results.h"
@@ -78,27 +79,27 @@ bool always_true(PyTypeObject* type) {
 
 }  // namespace
 
-bool Walk::inherits(const ValuePtr& value, PyTypeObject* base, std::initializer_list<const char*> names) {
+bool inherits(Walk& walk, const ValuePtr& value, PyTypeObject* base, std::initializer_list<const char*> names) {
   if (type_of(value) == base) return true;
   for (const char* text : names) {
     Ref name = check(PyUnicode_InternFromString(text));
-    ValuePtr found = type_attribute(*this, value, name.get());
+    ValuePtr found = type_attribute(walk, value, name.get());
     auto* known = as<ObjectValue>(found);
     PyObject* expected = _PyType_Lookup(base, name);
     if (!found && expected == nullptr) continue;
     if (known == nullptr || known->object.get() != expected) return false;
-    if (known->source != nullptr) identity_of(found);
+    if (known->source != nullptr) walk.identity_of(found);
   }
   return true;
 }
 
-bool Walk::is_dict(const ValuePtr& value, std::initializer_list<const char*> names) {
+bool is_dict(Walk& walk, const ValuePtr& value, std::initializer_list<const char*> names) {
   PyTypeObject* type = type_of(value);
   if (type == &PyDict_Type) return true;
   if (type == nullptr || (value->kind != ValueKind::Dict && value->kind != ValueKind::Object)) return false;
   if (!PyType_IsSubtype(type, &PyDict_Type)) return false;
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return true;
-  exact_type(value);
+  walk.exact_type(value);
   PyTypeObject* base = PyType_IsSubtype(type, &PyODict_Type) ? &PyODict_Type : &PyDict_Type;
   if (value->kind == ValueKind::Object && base != &PyODict_Type) {
     // defaultdict's own C methods come before those of dict.
@@ -106,21 +107,21 @@ bool Walk::is_dict(const ValuePtr& value, std::initializer_list<const char*> nam
     while (PyType_HasFeature(built_in, Py_TPFLAGS_HEAPTYPE)) built_in = built_in->tp_base;
     if (built_in != &PyDict_Type) return false;
   }
-  return inherits(value, base, names);
+  return inherits(walk, value, base, names);
 }
 
-bool Walk::is_plain_list(const ValuePtr& value) {
+bool is_plain_list(Walk& walk, const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
   if (type == &PyList_Type || is_deque(value)) return true;
   if (type == nullptr || !PyType_IsSubtype(type, &PyList_Type)) return false;
-  return inherits(value, &PyList_Type, {"__iter__", "__len__", "__getitem__"});
+  return inherits(walk, value, &PyList_Type, {"__iter__", "__len__", "__getitem__"});
 }
 
-bool Walk::is_plain_tuple(const ValuePtr& value) {
+bool is_plain_tuple(Walk& walk, const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
   if (type == &PyTuple_Type) return true;
   if (type == nullptr || !PyType_IsSubtype(type, &PyTuple_Type)) return false;
-  if (is_shape(value)) return true;
+  if (walk.is_shape(value)) return true;
   auto* known = as<ObjectValue>(value);
   if ((known != nullptr && known->source == nullptr) || is_named_results(type)) return true;
   // sys.version_info and its like: C types that nobody can change, tuples with names for their elements.
@@ -128,7 +129,7 @@ bool Walk::is_plain_tuple(const ValuePtr& value) {
   bool is_struct = !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && _PyType_Lookup(type, kFields) != nullptr;
   if (is_struct) return type->tp_as_sequence == nullptr || type->tp_iter == PyTuple_Type.tp_iter;
   bool is_heap = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_getattro == PyObject_GenericGetAttr;
-  return is_heap && inherits(value, &PyTuple_Type, {"__iter__", "__len__", "__getitem__"});
+  return is_heap && inherits(walk, value, &PyTuple_Type, {"__iter__", "__len__", "__getitem__"});
 }
 
 ValuePtr Walk::integer(int64_t value) { return constant(check(PyLong_FromLongLong(value))); }
@@ -209,22 +210,22 @@ PyTypeObject* Walk::exact_type(const ValuePtr& value) {
   return type;
 }
 
-Ref Walk::constant_of(const ValuePtr& value) {
+Ref constant_of(Walk& walk, const ValuePtr& value) {
   if (value->kind == ValueKind::Number)
     graph_break(BreakReason::tensor_to_number, str_cat("the value of a ", describe(value), " taken out of a tensor"));
   if (auto* computed = as<ComputedValue>(value)) {
-    refuse_told(value);
+    walk.refuse_told(value);
     bool is_bool = PyBool_Check(computed->current.get());
-    std::optional<Dim> dim = computed->known || is_bool ? std::nullopt : dim_of(value);
-    if (computed->known || (is_bool && decided(*computed))) {
+    std::optional<Dim> dim = computed->known || is_bool ? std::nullopt : walk.dim_of(value);
+    if (computed->known || (is_bool && walk.decided(*computed))) {
       // By the sizes' relation alone.
-    } else if (dim && dim->is_symbolic() && !is_for_python(*dim)) {
+    } else if (dim && dim->is_symbolic() && !walk.is_for_python(*dim)) {
       static_cast<void>(dim->value());
     } else if (computed->parts.empty()) {
       // The size of what was made with such a number: Python looks at it, as at the number.
       graph_break(BreakReason::opaque_number);
     } else {
-      for (const ValuePtr& part : computed->parts) constant_of(part);
+      for (const ValuePtr& part : computed->parts) constant_of(walk, part);
     }
     computed->known = true;
     return computed->current;
@@ -235,23 +236,24 @@ Ref Walk::constant_of(const ValuePtr& value) {
     if (PyTuple_CheckExact(object->object.get()) && PyTuple_GET_SIZE(object->object.get()) > 64) return nullptr;
     if (!is_guardable_constant(object->object.get())) return nullptr;
     // After a break Python can look at the number; a whole function is captured for each of its values.
-    if (object->varies && start_.index > 0) graph_break(BreakReason::opaque_number);
-    guards_.equals_match(object->source, object->object.get());
+    if (object->varies && walk.start().index > 0) graph_break(BreakReason::opaque_number);
+    walk.guards().equals_match(object->source, object->object.get());
     object->value_guarded = object->type_guarded = object->length_guarded = true;
     return object->object;
   }
-  if (is_shape(value)) return constant_of(known_shape(value));
+  if (walk.is_shape(value)) return constant_of(walk, walk.known_shape(value));
   if (auto* sequence = as<SequenceValue>(value); sequence != nullptr && !sequence->is_list && !sequence->type) {
     Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(sequence->items.size())));
     for (size_t i = 0; i < sequence->items.size(); ++i) {
-      Ref item = constant_of(sequence->items[i]);
+      Ref item = constant_of(walk, sequence->items[i]);
       if (!item) return nullptr;
       PyTuple_SET_ITEM(tuple.get(), i, item.release());
     }
     return tuple;
   }
   if (auto* slice = as<SliceValue>(value)) {
-    Ref start = constant_of(slice->start), stop = constant_of(slice->stop), step = constant_of(slice->step);
+    Ref start = constant_of(walk, slice->start), stop = constant_of(walk, slice->stop),
+        step = constant_of(walk, slice->step);
     if (!start || !stop || !step) return nullptr;
     return check(PySlice_New(start, stop, step));
   }
@@ -273,7 +275,7 @@ bool Walk::has_own_identity(const ValuePtr& value) {
   if (!PyType_HasFeature(exact_type(value), Py_TPFLAGS_HEAPTYPE)) return true;
   ValuePtr hash = type_attribute(*this, value, kHash);
   identity_of(hash);
-  return inherits(value, &PyBaseObject_Type, {"__eq__"});
+  return inherits(*this, value, &PyBaseObject_Type, {"__eq__"});
 }
 
 void Walk::raise_unhashable(bool alone) {
@@ -288,7 +290,7 @@ Ref Walk::key_of(const ValuePtr& value, bool alone) {
   if (auto* object = as<ObjectValue>(value); object != nullptr && object->made_class)
     graph_break(BreakReason::unhashable_key, describe(value));
   if (Ref reference = weak_key_of(value)) return reference;
-  Ref key = is_tensor(value) ? Ref() : constant_of(value);
+  Ref key = is_tensor(value) ? Ref() : constant_of(*this, value);
   if (key) {
     if (PyObject_Hash(key) == -1) raise_unhashable(alone);
     return key;
@@ -325,111 +327,114 @@ BorrowedRef Walk::identity_of(const ValuePtr& value) {
   return object->object.get();
 }
 
-std::optional<int64_t> Walk::int_of(const ValuePtr& value) {
-  if (ValuePtr plain = plain_value(*this, value, {})) return plain == value ? std::nullopt : int_of(plain);
+std::optional<int64_t> int_of(Walk& walk, const ValuePtr& value) {
+  if (ValuePtr plain = plain_value(walk, value, {})) return plain == value ? std::nullopt : int_of(walk, plain);
   bool is_int =
       (value->kind == ValueKind::Object || value->kind == ValueKind::Computed) && type_of(value) == &PyLong_Type;
   if (!is_int) return std::nullopt;
-  Ref constant = constant_of(value);
+  Ref constant = constant_of(walk, value);
   int overflow = 0;
   long long number = PyLong_AsLongLongAndOverflow(constant, &overflow);
   if (overflow != 0) return std::nullopt;
   return number;
 }
 
-ValuePtr Walk::element(ObjectValue* sequence, Py_ssize_t index) {
-  if (sequence->writes) return written_list(sequence)->items[index];
+ValuePtr element(Walk& walk, ObjectValue* sequence, Py_ssize_t index) {
+  if (sequence->writes) return walk.written_list(sequence)->items[index];
   PyObject* object = sequence->object;
   bool is_known = PyTuple_Check(object) || PyList_Check(object);
   Ref held = is_known ? Ref() : check(PySequence_GetItem(object, index));
   PyObject* item = PyTuple_Check(object)  ? PyTuple_GET_ITEM(object, index)
                    : PyList_Check(object) ? PyList_GET_ITEM(object, index)
                                           : held.get();
-  if (sequence->source == nullptr) return constant(item);
-  return at(sources().get(SourceKind::Item, sequence->source, nullptr, static_cast<int>(index)), Ref::share(item));
+  if (sequence->source == nullptr) return walk.constant(item);
+  return walk.at(walk.sources().get(SourceKind::Item, sequence->source, nullptr, static_cast<int>(index)),
+                 Ref::share(item));
 }
 
-std::optional<int64_t> Walk::length_of(const ValuePtr& value) {
+std::optional<int64_t> length_of(Walk& walk, const ValuePtr& value) {
   switch (value->kind) {
     case ValueKind::Sequence:
-      if (as<SequenceValue>(value)->type && !is_plain_tuple(value) && !is_plain_list(value)) return std::nullopt;
+      if (as<SequenceValue>(value)->type && !is_plain_tuple(walk, value) && !is_plain_list(walk, value))
+        return std::nullopt;
       return as<SequenceValue>(value)->items.size();
     case ValueKind::Dict:
-      if (!is_dict(value, {"__len__"})) return std::nullopt;
+      if (!is_dict(walk, value, {"__len__"})) return std::nullopt;
       return as<DictValue>(value)->entries.size();
     case ValueKind::Set:
       return PySet_GET_SIZE(as<SetValue>(value)->set.get());
     case ValueKind::DictView:
-      return length_of(as<DictViewValue>(value)->dict);
+      return length_of(walk, as<DictViewValue>(value)->dict);
     case ValueKind::InstanceDict:
-      return instance_entries(*as<InstanceDictValue>(value))->size();
+      return walk.instance_entries(*as<InstanceDictValue>(value))->size();
     case ValueKind::Made:
     case ValueKind::Object:
       break;
     default:
       return std::nullopt;
   }
-  if (const ValuePtr shown = behind_proxy(value); shown != value) return length_of(shown);
+  if (const ValuePtr shown = walk.behind_proxy(value); shown != value) return length_of(walk, shown);
   auto* known = as<ObjectValue>(value);
   if (known == nullptr) return std::nullopt;
   PyObject* object = known->object;
   bool is_list = PyList_Check(object) || is_deque(value);
-  if (is_list && !is_plain_list(value)) return std::nullopt;
-  if (known->writes && is_list) return written_list(known)->items.size();
-  if (known->writes && PySet_CheckExact(object)) return PySet_GET_SIZE(set_contents(value).get());
+  if (is_list && !is_plain_list(walk, value)) return std::nullopt;
+  if (known->writes && is_list) return walk.written_list(known)->items.size();
+  if (known->writes && PySet_CheckExact(object)) return PySet_GET_SIZE(walk.set_contents(value).get());
   if (known->writes && PyDict_Check(object)) {
-    if (!is_dict(value, {"__len__"})) return std::nullopt;
-    return written_dict(known)->entries.size();
+    if (!is_dict(walk, value, {"__len__"})) return std::nullopt;
+    return walk.written_dict(known)->entries.size();
   }
   if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyRange_Check(object)) {
-    Ref constant = constant_of(value);
+    Ref constant = constant_of(walk, value);
     Py_ssize_t length = constant ? PyObject_Size(constant) : -1;
     if (length < 0) PyErr_Clear();  // a range of more than a C number can tell
     return length >= 0 ? std::optional<int64_t>(length) : std::nullopt;
   }
-  bool sized = is_plain_tuple(value) || is_list || (PyDict_Check(object) && is_dict(value, {"__len__"})) ||
+  bool sized = is_plain_tuple(walk, value) || is_list || (PyDict_Check(object) && is_dict(walk, value, {"__len__"})) ||
                PyAnySet_CheckExact(object);
   if (!sized) return std::nullopt;
-  exact_type(value);
+  walk.exact_type(value);
   int64_t length = PyObject_Size(object);
   bool fixed = is_named_results(Py_TYPE(object));  // by the type
   if (known->source != nullptr && !known->length_guarded && !fixed) {
-    guards_.length(known->source, length);
+    walk.guards().length(known->source, length);
     known->length_guarded = true;
   }
   return length;
 }
 
-std::unique_ptr<std::vector<ValuePtr>> Walk::elements_of(const ValuePtr& value) {
+std::unique_ptr<std::vector<ValuePtr>> elements_of(Walk& walk, const ValuePtr& value) {
   if (auto* sequence = as<SequenceValue>(value)) {
-    if (sequence->type && !is_plain_tuple(value) && !is_plain_list(value)) return nullptr;
+    if (sequence->type && !is_plain_tuple(walk, value) && !is_plain_list(walk, value)) return nullptr;
     return std::make_unique<std::vector<ValuePtr>>(sequence->items);
   }
   auto* object = as<ObjectValue>(value);
   if (object == nullptr) return nullptr;
-  if (!is_plain_tuple(value) && !is_plain_list(value)) return nullptr;
+  if (!is_plain_tuple(walk, value) && !is_plain_list(walk, value)) return nullptr;
   if (object->writes && (PyList_Check(object->object.get()) || is_deque(value)))
-    return std::make_unique<std::vector<ValuePtr>>(written_list(object)->items);
+    return std::make_unique<std::vector<ValuePtr>>(walk.written_list(object)->items);
   auto elements = std::make_unique<std::vector<ValuePtr>>();
-  int64_t length = *length_of(value);
-  for (int64_t i = 0; i < length; ++i) elements->push_back(element(object, i));
+  int64_t length = *length_of(walk, value);
+  for (int64_t i = 0; i < length; ++i) elements->push_back(element(walk, object, i));
   return elements;
 }
 
 std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& value) {
   // An OrderedDict is asked for its `keys`, by whatever way its class has to read attributes.
   bool is_ordered = type_of(value) != nullptr && PyType_IsSubtype(type_of(value), &PyODict_Type) != 0;
-  if (is_ordered && !is_dict(value, {"__getattribute__"})) return nullptr;
+  if (is_ordered && !is_dict(*this, value, {"__getattribute__"})) return nullptr;
   if (auto* dict = as<DictValue>(value)) {
     // A subclass may say otherwise to those who copy it.
-    if (!is_dict(value, {"__iter__", "keys"})) return nullptr;
+    if (!is_dict(*this, value, {"__iter__", "keys"})) return nullptr;
     return std::make_unique<std::vector<DictValue::Entry>>(dict->entries);
   }
   if (auto* attributes = as<InstanceDictValue>(value)) return instance_entries(*attributes);
   auto* object = as<ObjectValue>(value);
-  if (object == nullptr || !PyDict_Check(object->object.get()) || !is_dict(value, {"__iter__", "keys"})) return nullptr;
+  if (object == nullptr || !PyDict_Check(object->object.get()) || !is_dict(*this, value, {"__iter__", "keys"}))
+    return nullptr;
   exact_type(value);
-  if (is_ordered && !is_dict(value, {"__getitem__"})) return nullptr;
+  if (is_ordered && !is_dict(*this, value, {"__getitem__"})) return nullptr;
   if (object->writes) return std::make_unique<std::vector<DictValue::Entry>>(written_dict(object)->entries);
   auto entries = std::make_unique<std::vector<DictValue::Entry>>();
   // An OrderedDict is gone over by looking its keys up.
@@ -470,25 +475,25 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& 
 }
 
 // No __bool__ comes before the __len__.
-bool Walk::inherits_truth(const ValuePtr& value) {
+bool inherits_truth(Walk& walk, const ValuePtr& value) {
   static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
-  return !type_attribute(*this, value, kBool);
+  return !type_attribute(walk, value, kBool);
 }
 
-std::optional<bool> Walk::truth_of(const ValuePtr& value) {
+std::optional<bool> truth_of(Walk& walk, const ValuePtr& value) {
   switch (value->kind) {
     case ValueKind::Sequence:
-      if (as<SequenceValue>(value)->type && !inherits_truth(value)) return std::nullopt;
-      if (std::optional<int64_t> length = length_of(value)) return *length != 0;
+      if (as<SequenceValue>(value)->type && !inherits_truth(walk, value)) return std::nullopt;
+      if (std::optional<int64_t> length = length_of(walk, value)) return *length != 0;
       return std::nullopt;
     case ValueKind::Dict:
-      if (as<DictValue>(value)->type && !inherits_truth(value)) return std::nullopt;
-      if (std::optional<int64_t> length = length_of(value)) return *length != 0;
+      if (as<DictValue>(value)->type && !inherits_truth(walk, value)) return std::nullopt;
+      if (std::optional<int64_t> length = length_of(walk, value)) return *length != 0;
       return std::nullopt;
     case ValueKind::Set:
     case ValueKind::DictView:
     case ValueKind::InstanceDict:
-      return *length_of(value) != 0;
+      return *length_of(walk, value) != 0;
     case ValueKind::Slice:
     case ValueKind::Cell:
     case ValueKind::Function:
@@ -501,15 +506,15 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
       return true;
     case ValueKind::Made:
       if (type_of(value) != &PyDictProxy_Type) return true;
-      if (std::optional<int64_t> length = length_of(value)) return *length != 0;
+      if (std::optional<int64_t> length = length_of(walk, value)) return *length != 0;
       return std::nullopt;
     case ValueKind::Number:
       graph_break(BreakReason::data_dependent_branch, "truth of a number taken out of a tensor");
     case ValueKind::Computed:
-      refuse_told(value);
-      dim_of(value);
-      if (std::optional<bool> truth = decided(*as<ComputedValue>(value))) return truth;
-      return PyObject_IsTrue(constant_of(value)) == 1;
+      walk.refuse_told(value);
+      walk.dim_of(value);
+      if (std::optional<bool> truth = walk.decided(*as<ComputedValue>(value))) return truth;
+      return PyObject_IsTrue(constant_of(walk, value)) == 1;
     case ValueKind::Null:
     case ValueKind::Tensor:
       return std::nullopt;
@@ -521,22 +526,22 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
     PyTypeObject* type = as<ObjectValue>(value)->object.type();
     if (is_number(type) || type == &PyUnicode_Type || type == &PyBytes_Type || type == Py_TYPE(Py_None) ||
         type == &PyRange_Type || type == &PyComplex_Type) {
-      Ref constant = constant_of(value);
+      Ref constant = constant_of(walk, value);
       return constant ? std::optional<bool>(PyObject_IsTrue(constant) == 1) : std::nullopt;
     }
     PyTypeObject* base = PyType_IsSubtype(type, &PyLong_Type) ? &PyLong_Type : nullptr;
     if (base != nullptr)
-      if (ValuePtr plain = plain_value(*this, value, {"__bool__"})) return truth_of(plain);
-    bool own_truth = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !inherits_truth(value);
-    if (std::optional<int64_t> length = own_truth ? std::nullopt : length_of(value)) return *length != 0;
+      if (ValuePtr plain = plain_value(walk, value, {"__bool__"})) return truth_of(walk, plain);
+    bool own_truth = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !inherits_truth(walk, value);
+    if (std::optional<int64_t> length = own_truth ? std::nullopt : length_of(walk, value)) return *length != 0;
     bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
     if (!may_change && always_true(type) && (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr)) {
-      exact_type(value);
+      walk.exact_type(value);
       return true;
     }
   }
   // An object of a plain class is true when the class has neither __bool__ nor __len__.
-  PyTypeObject* type = exact_type(value);
+  PyTypeObject* type = walk.exact_type(value);
   bool plain = (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr) &&
                (type->tp_as_sequence == nullptr || type->tp_as_sequence->sq_length == nullptr) &&
                (type->tp_as_mapping == nullptr || type->tp_as_mapping->mp_length == nullptr);
@@ -544,17 +549,17 @@ std::optional<bool> Walk::truth_of(const ValuePtr& value) {
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE)) {
     static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
     static PyObject* const kLen = PyUnicode_InternFromString("__len__");
-    if (type_attribute(*this, value, kBool) || type_attribute(*this, value, kLen)) return std::nullopt;
+    if (type_attribute(walk, value, kBool) || type_attribute(walk, value, kLen)) return std::nullopt;
   }
   return true;
 }
 
-bool Walk::is_empty_tuple(const ValuePtr& value) {
+bool is_empty_tuple(Walk& walk, const ValuePtr& value) {
   if (auto* made = as<SequenceValue>(value)) return !made->is_list && !made->type && made->items.empty();
-  return value->kind == ValueKind::Object && exact_type(value) == &PyTuple_Type && length_of(value) == 0;
+  return value->kind == ValueKind::Object && walk.exact_type(value) == &PyTuple_Type && length_of(walk, value) == 0;
 }
 
-bool Walk::same_object(const ValuePtr& a, const ValuePtr& b) {
+bool same_object(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   if (a == b) return true;
   auto is_computed = [](const ValuePtr& value) {
     return value->kind == ValueKind::Computed || value->kind == ValueKind::Number;
@@ -562,19 +567,21 @@ bool Walk::same_object(const ValuePtr& a, const ValuePtr& b) {
   if (is_computed(a) || is_computed(b)) {
     // A number is not None, whatever it is; to be the same number is something else than to be equal.
     if (type_of(a) != type_of(b) && type_of(a) != nullptr && type_of(b) != nullptr) {
-      exact_type(a);
-      exact_type(b);
+      walk.exact_type(a);
+      walk.exact_type(b);
       return false;
     }
-    auto plain = [&](const ValuePtr& value) { return is_computed(value) ? constant(constant_of(value)) : value; };
-    return same_object(plain(a), plain(b));
+    auto plain = [&](const ValuePtr& value) {
+      return is_computed(value) ? walk.constant(constant_of(walk, value)) : value;
+    };
+    return same_object(walk, plain(a), plain(b));
   }
   if (a->kind == ValueKind::Identity || b->kind == ValueKind::Identity)
     graph_break(BreakReason::unknown_comparison, "whether a number of id() is the same object");
-  if (a->kind == ValueKind::Sequence && is_empty_tuple(a)) return is_empty_tuple(b);
-  if (b->kind == ValueKind::Sequence && is_empty_tuple(b)) return is_empty_tuple(a);
+  if (a->kind == ValueKind::Sequence && is_empty_tuple(walk, a)) return is_empty_tuple(walk, b);
+  if (b->kind == ValueKind::Sequence && is_empty_tuple(walk, b)) return is_empty_tuple(walk, a);
   auto *one = as<InstanceDictValue>(a), *other = as<InstanceDictValue>(b);
-  if (one != nullptr && other != nullptr) return same_object(one->owner, other->owner);
+  if (one != nullptr && other != nullptr) return same_object(walk, one->owner, other->owner);
   bool may_be_attributes = one != nullptr
                                ? b->kind == ValueKind::Object && type_of(b) == &PyDict_Type
                                : other != nullptr && a->kind == ValueKind::Object && type_of(a) == &PyDict_Type;
@@ -588,38 +595,38 @@ bool Walk::same_object(const ValuePtr& a, const ValuePtr& b) {
   };
   BorrowedRef left = object(a), right = object(b);
   if (!left || !right) return false;  // what the walk made is one Value
-  const Source *left_source = source_of(a), *right_source = source_of(b);
+  const Source *left_source = walk.source_of(a), *right_source = walk.source_of(b);
   bool same = left.get() == right.get();
   auto singleton = [](BorrowedRef known) {
     return known.get() == Py_None || known.get() == Py_True || known.get() == Py_False || known.get() == Py_Ellipsis ||
            known.get() == Py_NotImplemented;
   };
   if (left_source != nullptr && right_source != nullptr) {
-    guards_.alias(left_source, right_source, same);
+    walk.guards().alias(left_source, right_source, same);
     return same;
   }
   // One side is the same at every run. If both could be, the other side's identity or type decides.
   const ValuePtr& varying = left_source != nullptr ? a : b;
-  if (source_of(varying) == nullptr) return same;
+  if (walk.source_of(varying) == nullptr) return same;
   if (same) {
     if (singleton(left)) {
-      constant_of(varying);
+      constant_of(walk, varying);
     } else {
-      identity_of(varying);
+      walk.identity_of(varying);
     }
     return true;
   }
   BorrowedRef fixed = left_source != nullptr ? right : left;
   if (singleton(fixed) && Py_TYPE(fixed.get()) != &PyBool_Type) {
-    exact_type(varying);  // another type cannot be the singleton
+    walk.exact_type(varying);  // another type cannot be the singleton
     return false;
   }
-  if (is_tensor(varying)) {
-    exact_type(varying);
+  if (walk.is_tensor(varying)) {
+    walk.exact_type(varying);
     return false;
   }
-  if (constant_of(varying)) return false;
-  identity_of(varying);
+  if (constant_of(walk, varying)) return false;
+  walk.identity_of(varying);
   return false;
 }
 

@@ -78,6 +78,7 @@ class Walk {
   ValuePtr at(const Source* source);
   GuardSet& guards() { return guards_; }
   SourcePool& sources() { return guards_.sources(); }
+  const WalkStart& start() const { return start_; }
   const LocalsView& view() const { return start_.view; }
   // A cell that exists.
   ValuePtr cell_at(const Source* source, Ref object);
@@ -86,17 +87,7 @@ class Walk {
 
   // --- looking at values (each adds the guard that makes the answer valid)
   PyTypeObject* exact_type(const ValuePtr& value);  // never null: NULL on the stack is an internal error
-  // An exact tuple, named results, or of a subclass of tuple that has its elements in tuple's own way.
-  bool is_plain_tuple(const ValuePtr& value);
-  // An exact list, a deque, or of a subclass of list that has its elements in list's own way.
-  bool is_plain_list(const ValuePtr& value);
-  // The type of the value has these methods of a built-in base as they are there (guarded).
-  bool inherits(const ValuePtr& value, PyTypeObject* base, std::initializer_list<const char*> names);
-  // An exact dict, or one of a subclass that the walk made, which has these methods in dict's own way.
-  bool is_dict(const ValuePtr& value, std::initializer_list<const char*> names);
   bool is_exactly(const ValuePtr& value, PyTypeObject* type) { return exact_type(value) == type; }
-  // The constant that the value is: an atom, or a tuple or slice of constants. Null if it is none.
-  Ref constant_of(const ValuePtr& value);
   // The object as a key of a dict or an element of a set: a constant, or an object that is equal to itself alone, guarded by
   // identity. Breaks on what has its own equality, raises for what has no hash: Python raises where it is not alone but one of
   // those out of an iterable, after what it does with those before it.
@@ -113,28 +104,16 @@ class Walk {
   ValuePtr value_of_key(BorrowedRef key);
   // The object, for functions, classes, modules, and the like, guarded by identity. Null for what the walk made.
   BorrowedRef identity_of(const ValuePtr& value);
-  // Elements of an exact tuple or list, real or made here; null: neither.
-  std::unique_ptr<std::vector<ValuePtr>> elements_of(const ValuePtr& value);
-  std::optional<int64_t> length_of(const ValuePtr& value);
   // The mapping that a mappingproxy shows; any other value is itself.
   ValuePtr behind_proxy(const ValuePtr& value);
   // What a copy of a mapping goes over: of a mappingproxy the dict, which has to have dict's own ways.
   ValuePtr copied_mapping(const ValuePtr& value);
   // The __dict__ of a class. Null: not known.
   ValuePtr proxy_of_class(const ValuePtr& type);
-  ValuePtr element(ObjectValue* sequence, Py_ssize_t index);
   // Entries of an exact dict, real or made here; keys are constants. Null: not such a dict.
   std::unique_ptr<std::vector<DictValue::Entry>> entries_of(const ValuePtr& value);
-  // True, False, or no answer: then code or data decides.
-  std::optional<bool> truth_of(const ValuePtr& value);
-  // a == b without running user code; no answer: unknown.
-  std::optional<bool> known_equal(const ValuePtr& a, const ValuePtr& b);
   // isinstance(), where no class involved has its own way.
   bool is_instance(const ValuePtr& value, const ValuePtr& classinfo);
-  // The exact tuple without elements: there is one, whoever makes it.
-  bool is_empty_tuple(const ValuePtr& value);
-  // Python's `is`.
-  bool same_object(const ValuePtr& a, const ValuePtr& b);
   // --- identities (identities.cpp)
   // id(): the same Value for the same object. Breaks for what may be one object or two (numbers, texts).
   ValuePtr identity_number(const ValuePtr& value);
@@ -153,8 +132,6 @@ class Walk {
   ValuePtr instance_item(const InstanceDictValue& dict, BorrowedRef key);
   // Null value: deleted.
   void store_instance_item(const InstanceDictValue& dict, BorrowedRef key, ValuePtr value);
-  // 64-bit value of an exact int (not bool), guarded by value.
-  std::optional<int64_t> int_of(const ValuePtr& value);
   // A number that differs from run to run: constant_of ends the region there, or guards it by value at a function's entry.
   bool is_varying(const ValuePtr& value) const;
   // The computation on operands of which one varies; null: they all are known, or its result's type is not fixed.
@@ -406,6 +383,12 @@ class Walk {
   std::shared_ptr<const std::vector<SourceLine>> location();
   std::vector<SourceLine> user_stack() const;
 
+  std::optional<bool> decided(const ComputedValue& value);
+  // What a comparison of sizes, or the truth of one, is; no answer: it is none.
+  bool is_for_python(Dim dim) const;
+  DictValue* written_dict(ObjectValue* object);
+  SequenceValue* written_list(ObjectValue* object);
+
  private:
   friend class RegionFinisher;
   // How much the walk has appended to what the region is made of.
@@ -425,11 +408,7 @@ class Walk {
   ValuePtr outside_class(const MadeClass& made, BorrowedRef type);
   void make_sizes_symbolic(TensorValue* tensor);
   std::optional<Dim> computed_dim(Computation computation, const std::vector<ValuePtr>& operands);
-  // What a comparison of sizes, or the truth of one, is; no answer: it is none.
-  bool is_for_python(Dim dim) const;
   int64_t hint_of(const ValueRef& value) const;
-  std::optional<bool> decided(const ComputedValue& value);
-  bool inherits_truth(const ValuePtr& value);
   void start_root();
   // The outermost frame returns to the frame that waits for it. Gives the value of its continuation, null where it has none.
   ValuePtr enter_caller();
@@ -525,8 +504,6 @@ class Walk {
   bool dict_written_ = false;
   bool goes_back_ = false;
   PendingWrites& write_to(const ValuePtr& object);
-  SequenceValue* written_list(ObjectValue* object);
-  DictValue* written_dict(ObjectValue* object);
   void add_mutable(const ValuePtr& value);
   void log_store(EffectKind kind, const ValuePtr& target, BorrowedRef key, ValuePtr value);
   void relate(const ValuePtr& written, const ValuePtr& other);

@@ -9,6 +9,7 @@
 #include "guards/weak_keys.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -41,7 +42,7 @@ ValuePtr make_reference(Walk& walk, const CallArgs& args) {
   if (!is_known) graph_break(BreakReason::object_creation, "a weak reference");
   BorrowedRef referent = walk.identity_of(of);
   Ref reference = check(PyWeakref_NewRef(referent.get(), nullptr));
-  bool has_callback = args.positional.size() == 2 && !walk.same_object(args.positional[1], walk.none());
+  bool has_callback = args.positional.size() == 2 && !same_object(walk, args.positional[1], walk.none());
   walk.note_reference(reference, of);
   if (!has_callback) return walk.constant(reference);
   auto made = make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(&_PyWeakref_RefType)), args.positional,
