@@ -11,6 +11,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/copied_names.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/value_facts.h"
@@ -328,7 +329,7 @@ Bound AttributeLookup::missing() {
   if (type.size() > 50 || !is_held || !(is_class || by_object)) raise_here();
   const char* format = is_class ? "type object '%s' has no attribute '%U'" : "'%s' object has no attribute '%U'";
   Ref text = check(PyUnicode_FromFormat(format, type.c_str(), name_.get()));
-  walk_.raise_known(PyExc_AttributeError, {walk_.constant(text)});
+  raise_known(walk_, PyExc_AttributeError, {walk_.constant(text)});
 }
 
 bool AttributeLookup::is_own_way(PyTypeObject* type, PyTypeObject* base) {

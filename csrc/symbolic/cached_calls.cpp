@@ -6,6 +6,7 @@
 
 #include "guards/cached_calls.h"
 #include "guards/constants.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
@@ -23,7 +24,7 @@ Ref constant_argument(Walk& walk, const ValuePtr& value) {
   // A NaN is found by its identity alone.
   bool is_exact = constant && is_guardable_constant(constant.get()) && !holds_nan(constant);
   if (!is_exact) graph_break(BreakReason::unhashable_key, "an argument of a cached function: " + describe(value));
-  if (PyObject_Hash(constant) == -1) walk.raise_set();
+  if (PyObject_Hash(constant) == -1) raise_set(walk);
   return constant;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "symbolic/attributes.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/sequence_search.h"
@@ -66,8 +67,8 @@ ValuePtr list_pop(Walk& walk, const CallArgs& args) {
   std::vector<ValuePtr>& items = list_of(walk, args, "pop");
   int64_t length = static_cast<int64_t>(items.size());
   int64_t at = *index < 0 ? *index + length : *index;
-  if (length == 0) walk.raise_known(PyExc_IndexError, {walk.string("pop from empty list")});
-  if (at < 0 || at >= length) walk.raise_known(PyExc_IndexError, {walk.string("pop index out of range")});
+  if (length == 0) raise_known(walk, PyExc_IndexError, {walk.string("pop from empty list")});
+  if (at < 0 || at >= length) raise_known(walk, PyExc_IndexError, {walk.string("pop index out of range")});
   ValuePtr value = items[at];
   walk.list_splice(args.positional[0], at, at + 1, {});
   return value;
@@ -184,12 +185,12 @@ ValuePtr dict_pop(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 2);
   const ValuePtr& dict = dict_of(walk, args, "pop");
   if (is_empty_for(walk, dict, args.positional[1])) {
-    if (args.positional.size() < 3) walk.raise_known(PyExc_KeyError, {args.positional[1]});
+    if (args.positional.size() < 3) raise_known(walk, PyExc_KeyError, {args.positional[1]});
     return args.positional[2];
   }
   Ref key = walk.key_in(dict, args.positional[1]);
   ValuePtr value = walk.dict_item(dict, key.get());
-  if (!value && args.positional.size() < 3) walk.raise_known(PyExc_KeyError, {args.positional[1]});
+  if (!value && args.positional.size() < 3) raise_known(walk, PyExc_KeyError, {args.positional[1]});
   if (!value) return args.positional[2];
   walk.dict_delete(dict, key.get());
   return value;
@@ -274,7 +275,7 @@ ValuePtr dict_get_item(Walk& walk, const CallArgs& args) {
       type_attribute(walk, dict, check(PyUnicode_InternFromString("__missing__")).get()))
     break_on_method(args, "__getitem__");
   ValuePtr item = walk.dict_item(dict, walk.key_of(args.positional[1]).get());
-  if (!item) walk.raise_known(PyExc_KeyError, {args.positional[1]});
+  if (!item) raise_known(walk, PyExc_KeyError, {args.positional[1]});
   return item;
 }
 
@@ -300,7 +301,7 @@ ValuePtr ordered_move_to_end(Walk& walk, const CallArgs& args) {
   Ref key = walk.key_of(args.positional[1]);
   walk.keep_apart_in_dict(key, *dict);
   int at = dict->find(key);
-  if (at < 0) walk.raise_known(PyExc_KeyError, {args.positional[1]});
+  if (at < 0) raise_known(walk, PyExc_KeyError, {args.positional[1]});
   DictValue::Entry entry = dict->entries[static_cast<size_t>(at)];
   dict->entries.erase(dict->entries.begin() + at);
   dict->entries.insert(last ? dict->entries.end() : dict->entries.begin(), entry);
@@ -311,7 +312,7 @@ ValuePtr ordered_move_to_end(Walk& walk, const CallArgs& args) {
 ValuePtr ordered_popitem(Walk& walk, const CallArgs& args) {
   DictValue* dict = ordered_of(args, "popitem");
   bool last = last_of(walk, args, 1);
-  if (dict->entries.empty()) walk.raise_known(PyExc_KeyError, {walk.string("dictionary is empty")});
+  if (dict->entries.empty()) raise_known(walk, PyExc_KeyError, {walk.string("dictionary is empty")});
   DictValue::Entry entry = last ? dict->entries.back() : dict->entries.front();
   dict->erase(entry.key.get());
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.value_of_key(entry.key.get()), entry.value});

@@ -3,6 +3,7 @@
 
 #include "cpython/library_types.h"
 #include "guards/object_fields.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/sequence_search.h"
@@ -97,7 +98,7 @@ template <bool at_left>
 ValuePtr call_pop(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 0);
   std::optional<int64_t> length = length_of(walk, args.positional[0]);
-  if (length && *length == 0) walk.raise_known(PyExc_IndexError, {walk.string("pop from an empty deque")});
+  if (length && *length == 0) raise_known(walk, PyExc_IndexError, {walk.string("pop from an empty deque")});
   std::vector<ValuePtr>& items = contents_of(walk, args);
   ValuePtr value = at_left ? items.front() : items.back();
   items.erase(at_left ? items.begin() : items.end() - 1);

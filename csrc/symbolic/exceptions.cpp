@@ -81,7 +81,7 @@ void raise_varargs(Walk& walk, const Instruction& at) {
   if (!exception || (at.arg == 2 && !is_from_none && !cause)) raise_here();
   if (at.arg == 2) set_cause(*exception_of(exception), cause);
   exception_of(exception)->exception->split_from = nullptr;
-  walk.raise_exception(exception);
+  raise_exception(walk, exception);
 }
 
 // From the top: exception, what was handled before, position, the self of __exit__ from 3.14 on, __exit__.
@@ -269,22 +269,22 @@ bool Walk::unwind(const ValuePtr& value, size_t depth) {
   return false;
 }
 
-void Walk::raise_exception(const ValuePtr& exception) {
-  if (exception_of(exception) != nullptr) set_context(*this, exception);
+void raise_exception(Walk& walk, const ValuePtr& exception) {
+  if (exception_of(exception) != nullptr) set_context(walk, exception);
   raise_again(exception);
 }
 
-void Walk::raise_known(PyObject* type, const std::vector<ValuePtr>& args) {
-  ValuePtr exception = make_exception(*this, constant(type), args);
+void raise_known(Walk& walk, PyObject* type, const std::vector<ValuePtr>& args) {
+  ValuePtr exception = make_exception(walk, walk.constant(type), args);
   MD_ASSERT(exception, "an exception that the walk cannot make");
-  raise_exception(exception);
+  raise_exception(walk, exception);
 }
 
-void Walk::raise_set() {
+void raise_set(Walk& walk) {
   if (take_unasked_comparison()) graph_break(BreakReason::unhashable_key, "a key with its own equality");
-  ValuePtr exception = take_set_exception(*this);
+  ValuePtr exception = take_set_exception(walk);
   if (!exception) raise_here();
-  raise_exception(exception);
+  raise_exception(walk, exception);
 }
 
 }  // namespace md

@@ -44,4 +44,9 @@ ValuePtr make_group(Walk& walk, const ValuePtr& type, const CallArgs& args);
 bool is_args_descriptor(const ValuePtr& value);
 bool is_exception_class(PyTypeObject* type);
 
+// As raise_here, where the exception is known: it goes on to the handler that takes it, if one does (exceptions.cpp).
+[[noreturn]] void raise_exception(Walk& walk, const ValuePtr& exception);
+[[noreturn]] void raise_known(Walk& walk, PyObject* type, const std::vector<ValuePtr>& args);
+[[noreturn]] void raise_set(Walk& walk);  // what the same operation raised while looking ahead
+
 }  // namespace md

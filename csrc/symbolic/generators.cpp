@@ -36,7 +36,8 @@ IteratorValue* generator_of(const CallArgs& args, size_t count) {
 // What a generator that has returned raises.
 [[noreturn]] void end_of(Walk& walk, const IteratorValue* generator) {
   bool is_none = same_object(walk, generator->returned, walk.none());
-  walk.raise_known(PyExc_StopIteration, is_none ? std::vector<ValuePtr>{} : std::vector<ValuePtr>{generator->returned});
+  raise_known(walk, PyExc_StopIteration,
+              is_none ? std::vector<ValuePtr>{} : std::vector<ValuePtr>{generator->returned});
 }
 
 ValuePtr call_send(Walk& walk, const CallArgs& args) {
@@ -155,7 +156,7 @@ void Walk::run_held(size_t depth) {
       if (thrown_) {
         // At the yield, not behind it.
         current.index = current.next - 1;
-        raise_exception(std::exchange(thrown_, nullptr));
+        raise_exception(*this, std::exchange(thrown_, nullptr));
       }
       step();
     } catch (const BreakSignal& signal) {
@@ -276,7 +277,7 @@ std::optional<ValuePtr> Walk::throw_into(IteratorValue* generator, const ValuePt
   bool suspended = !generator->exhausted && body.next > 0;
   if (!suspended) {
     generator->exhausted = true;
-    raise_exception(exception);
+    raise_exception(*this, exception);
   }
   // Inside `yield from` it goes to the inner iterator first.
   const Instruction& resumes = (*body.bytecode)[body.next];

@@ -5,6 +5,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/builtin_calls.h"
 #include "symbolic/class_relations.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/polyfills.h"
 #include "symbolic/registry.h"
@@ -45,8 +46,8 @@ ValuePtr call_next(Walk& walk, const CallArgs& args) {
   if (std::optional<ValuePtr> next = walk.next_of(iterator)) return *next;
   if (args.positional.size() == 2) return args.positional[1];
   bool has_value = iterator->returned && !same_object(walk, iterator->returned, walk.none());
-  walk.raise_known(PyExc_StopIteration,
-                   has_value ? std::vector<ValuePtr>{iterator->returned} : std::vector<ValuePtr>{});
+  raise_known(walk, PyExc_StopIteration,
+              has_value ? std::vector<ValuePtr>{iterator->returned} : std::vector<ValuePtr>{});
 }
 
 // __next__ of an iterator of a built-in type.
@@ -165,7 +166,7 @@ ValuePtr sum_of_numbers(Walk& walk, BorrowedRef function, const ValuePtr& start,
   }
   Ref first = constant_of(walk, start);
   Ref total = first ? Ref::steal(PyObject_CallFunctionObjArgs(function, list.get(), first.get(), nullptr)) : Ref();
-  if (first && !total) walk.raise_set();
+  if (first && !total) raise_set(walk);
   return total ? walk.constant(total) : nullptr;
 }
 

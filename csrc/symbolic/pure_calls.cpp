@@ -364,7 +364,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     PyErr_Clear();
     graph_break(BreakReason::builtin_call, "a function that fails before its iterator ends");
   }
-  if (!result) walk.raise_set();
+  if (!result) raise_set(walk);
   // What gives its argument back gives that of each run.
   for (const ValuePtr& value : args.positional)
     if (auto* object = as<ObjectValue>(value); object != nullptr && object->object.get() == result.get()) return value;

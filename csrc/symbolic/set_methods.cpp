@@ -1,6 +1,7 @@
 // Sets: methods and operators. A real set of the walk's does what the program does.
 #include "symbolic/set_methods.h"
 
+#include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
@@ -37,7 +38,7 @@ ValuePtr made_set(Walk& walk, Ref set) {
 
 // The result of an operation on sets: what it has of them is constants and known keys.
 ValuePtr result_of(Walk& walk, const Ref& result) {
-  if (!result) walk.raise_set();
+  if (!result) raise_set(walk);
   if (PySet_CheckExact(result.get())) return made_set(walk, Ref::share(result.get()));
   if (ValuePtr value = value_of_result(walk, result)) return value;
   graph_break(BreakReason::unknown_container, "a set operation");
@@ -84,7 +85,7 @@ ValuePtr call_remove(Walk& walk, const CallArgs& args) {
   walk.keep_apart_in_set(key, contents);
   int found = PySet_Contains(contents, key);
   check_status(found);
-  if (found == 0) walk.raise_known(PyExc_KeyError, {args.positional[1]});
+  if (found == 0) raise_known(walk, PyExc_KeyError, {args.positional[1]});
   walk.set_change(EffectKind::SetDiscard, args.positional[0], key.get());
   return walk.none();
 }
@@ -101,7 +102,7 @@ ValuePtr call_pop(Walk& walk, const CallArgs& args) {
   auto* set = as<SetValue>(args.positional[0]);
   if (set == nullptr) break_on_set(args.positional[0]);
   if (!walk.iterator_over(args.positional[0])) break_on_set(args.positional[0]);
-  if (PySet_GET_SIZE(set->set.get()) == 0) walk.raise_known(PyExc_KeyError, {walk.string("pop from an empty set")});
+  if (PySet_GET_SIZE(set->set.get()) == 0) raise_known(walk, PyExc_KeyError, {walk.string("pop from an empty set")});
   return walk.value_of_key(check(PySet_Pop(set->to_change())).get());
 }
 

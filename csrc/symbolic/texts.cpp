@@ -69,7 +69,7 @@ Ref represent(Walk& walk, const ValuePtr& value, int& budget) {
   if (walk.is_tensor(value) || --budget < 0 || exception_of(value) != nullptr) return nullptr;
   if (Ref constant = constant_of(walk, value)) {
     Ref text = Ref::steal(PyObject_Repr(constant));
-    if (!text) walk.raise_set();
+    if (!text) raise_set(walk);
     return text;
   }
   PyTypeObject* type = type_of(value);

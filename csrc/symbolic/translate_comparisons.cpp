@@ -2,6 +2,7 @@
 #include "frontends/op_callables.h"
 #include "symbolic/attributes.h"
 #include "symbolic/enum_values.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/set_methods.h"
@@ -116,7 +117,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   Ref x = constant_of(walk, a), y = x ? constant_of(walk, b) : Ref();
   if (y) {
     int equal = PyObject_RichCompareBool(x, y, Py_EQ);
-    if (equal < 0) walk.raise_set();
+    if (equal < 0) raise_set(walk);
     // NaN is equal to what is the same object alone, and guards on values tell nothing of that.
     if (holds_nan(x) && holds_nan(y)) {
       bool are_containers = PyTuple_Check(x.get()) || PyAnySet_Check(x.get());
@@ -166,7 +167,7 @@ ValuePtr order_of_sequences(Walk& walk, const ValuePtr& a, const ValuePtr& b, in
     y = check(PyLong_FromSize_t(right->size()));
   }
   Ref result = Ref::steal(PyObject_RichCompare(x, y, op));
-  if (!result) walk.raise_set();
+  if (!result) raise_set(walk);
   return walk.constant(result);
 }
 
@@ -212,7 +213,7 @@ void compare_op(Walk& walk, const Instruction& at) {
     Ref a = constant_of(walk, left), b = a ? constant_of(walk, right) : Ref();
     if (!b) graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
     Ref folded = Ref::steal(PyObject_RichCompare(a, b, at.arg));
-    if (!folded) walk.raise_set();
+    if (!folded) raise_set(walk);
     result = walk.constant(folded);
   }
   walk.pop_many(2);
@@ -281,7 +282,7 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
   Ref whole = key ? constant_of(walk, container) : Ref();
   if (!whole) return std::nullopt;
   int found = PySequence_Contains(whole, key);
-  if (found < 0) walk.raise_set();
+  if (found < 0) raise_set(walk);
   return found == 1;
 }
 

@@ -5,6 +5,7 @@
 #include "frontends/op_callables.h"
 #include "symbolic/attributes.h"
 #include "symbolic/enum_values.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
@@ -120,7 +121,7 @@ ValuePtr binary_on_sizes(Walk& walk, int arg, const ValuePtr& left, const ValueP
   Ref b = right_size ? Ref::share(right_size) : constant_of(walk, right);
   if (!a || !b || may_be_large(binary_operator(arg).code, a.get(), b.get())) return nullptr;
   Ref folded = Ref::steal(apply_binary(arg, a, b));
-  if (!folded) walk.raise_set();
+  if (!folded) raise_set(walk);
   return walk.constant(folded);
 }
 
@@ -240,7 +241,7 @@ void binary_op(Walk& walk, const Instruction& at) {
     Ref a = constant_of(walk, left), b = a ? constant_of(walk, right) : Ref();
     if (!b || may_be_large(op, a.get(), b.get())) break_on_operator(row.sign, left, right);
     Ref folded = Ref::steal(apply_binary(at.arg, a, b));
-    if (!folded) walk.raise_set();
+    if (!folded) raise_set(walk);
     result = value_of_result(walk, folded);
     if (!result) break_on_operator(row.sign, left, right);
   }
@@ -270,7 +271,7 @@ void unary_op(Walk& walk, const Instruction&) {
     Ref folded = Ref::steal(op == '-'   ? PyNumber_Negative(constant)
                             : op == '+' ? PyNumber_Positive(constant)
                                         : PyNumber_Invert(constant));
-    if (!folded) walk.raise_set();
+    if (!folded) raise_set(walk);
     result = walk.constant(folded);
   }
   walk.pop();

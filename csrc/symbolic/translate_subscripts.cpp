@@ -2,6 +2,7 @@
 #include "cpython/imports.h"
 #include "symbolic/attributes.h"
 #include "symbolic/enum_values.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/size_constants.h"
@@ -73,7 +74,7 @@ ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr
   Ref known = may_store ? walk.key_of(key) : lookup_key(walk, container, key);
   ValuePtr item = walk.dict_item(container, known.get());
   if (!item) item = missing_item(walk, container, known.get(), key);
-  if (!item) walk.raise_known(PyExc_KeyError, {key});
+  if (!item) raise_known(walk, PyExc_KeyError, {key});
   return item;
 }
 
@@ -85,7 +86,7 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
     if (at < 0 || at >= length) {
       PyTypeObject* type = walk.exact_type(container);
       const char* name = PyType_IsSubtype(type, &PyList_Type) ? "list" : is_deque(container) ? "deque" : "tuple";
-      walk.raise_known(PyExc_IndexError, {walk.string(str_cat(name, " index out of range"))});
+      raise_known(walk, PyExc_IndexError, {walk.string(str_cat(name, " index out of range"))});
     }
     return (*elements)[at];
   }
@@ -161,7 +162,7 @@ ValuePtr subscript(Walk& walk, const ValuePtr& asked, const ValuePtr& given) {
   Ref constant = whole ? constant_of(walk, key) : Ref();
   if (constant) {
     Ref item = Ref::steal(PyObject_GetItem(whole, constant));
-    if (!item) walk.raise_set();
+    if (!item) raise_set(walk);
     return walk.constant(item);
   }
   if (type == &PyType_Type) return subscript_of_class(walk, container, key);
@@ -245,7 +246,7 @@ bool store_in_deque(Walk& walk, const ValuePtr& deque, const ValuePtr& key, cons
   std::optional<int64_t> index = int_of(walk, key), length = length_of(walk, deque);
   if (!index || !length) return false;
   int64_t at = *index < 0 ? *index + *length : *index;
-  if (at < 0 || at >= *length) walk.raise_known(PyExc_IndexError, {walk.string("deque index out of range")});
+  if (at < 0 || at >= *length) raise_known(walk, PyExc_IndexError, {walk.string("deque index out of range")});
   (*walk.deque_contents(deque, /*keeps_iterators=*/true))[static_cast<size_t>(at)] = value;
   return true;
 }
@@ -278,7 +279,7 @@ void delete_subscr(Walk& walk, const Instruction&) {
   if (!is_dict(walk, container, {"__delitem__"}))
     graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
   Ref constant = walk.key_in(container, key);
-  if (!walk.dict_delete(container, constant.get())) walk.raise_known(PyExc_KeyError, {key});
+  if (!walk.dict_delete(container, constant.get())) raise_known(walk, PyExc_KeyError, {key});
   walk.pop_many(2);
 }
 

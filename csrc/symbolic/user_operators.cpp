@@ -4,6 +4,7 @@
 #include "snapshot/operator_methods.h"
 #include "symbolic/attributes.h"
 #include "symbolic/class_relations.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/value_facts.h"
 
@@ -134,7 +135,7 @@ class OperatorCalls {
     const char* text = compares_ ? "'%s' not supported between instances of '%.100s' and '%.100s'"
                                  : "unsupported operand type(s) for %s: '%.100s' and '%.100s'";
     const char *left = walk_.exact_type(left_)->tp_name, *right = walk_.exact_type(right_)->tp_name;
-    walk_.raise_known(PyExc_TypeError, {walk_.constant(check(PyUnicode_FromFormat(text, names_.sign, left, right)))});
+    raise_known(walk_, PyExc_TypeError, {walk_.constant(check(PyUnicode_FromFormat(text, names_.sign, left, right)))});
   }
 
   [[noreturn]] void give_up() {

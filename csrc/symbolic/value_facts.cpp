@@ -4,6 +4,7 @@
 #include "cpython/imports.h"
 #include "guards/named_results.h"
 #include "symbolic/attributes.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 
 #include <algorithm>
@@ -279,7 +280,7 @@ bool Walk::has_own_identity(const ValuePtr& value) {
 }
 
 void Walk::raise_unhashable(bool alone) {
-  if (alone && containers_speak_as_hash()) raise_set();
+  if (alone && containers_speak_as_hash()) raise_set(*this);
   PyErr_Clear();
   raise_here();
 }

@@ -57,10 +57,6 @@ class Walk {
 
   // --- outcomes
   bool is_declined_operator() { return declined_.contains({frame().bytecode, frame().index}); }
-  // As raise_here, where the exception is known: it goes on to the handler that takes it, if one does (exceptions.cpp).
-  [[noreturn]] void raise_exception(const ValuePtr& exception);
-  [[noreturn]] void raise_known(PyObject* type, const std::vector<ValuePtr>& args);
-  [[noreturn]] void raise_set();  // what the same operation raised while looking ahead
   // Exceptions that are being handled, innermost last.
   std::vector<ValuePtr>& handled() { return handled_; }
 
