@@ -5,6 +5,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/enum_values.h"
+#include "symbolic/iterators.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
@@ -95,7 +96,7 @@ Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
       for (DictValue::Entry& entry : *entries) dict->set(entry.key.get(), entry.value);
     } else {
       for (const ValuePtr& pair : iterated(walk, "dict", value)) {
-        auto items = walk.iterate(pair);
+        auto items = iterate(walk, pair);
         if (!items || items->size() != 2) graph_break(BreakReason::unknown_container, describe(pair));
         Ref key = walk.key_of((*items)[0], /*alone=*/false);
         walk.dict_set(dict, key.get(), (*items)[1]);
@@ -235,7 +236,7 @@ void break_on_builtin(const char* name, const ValuePtr& value) {
 }
 
 std::vector<ValuePtr> iterated(Walk& walk, const char* name, const ValuePtr& value, LengthHint hint) {
-  auto items = walk.iterate(value, hint);
+  auto items = iterate(walk, value, hint);
   if (!items) break_on_builtin(name, value);
   return std::move(*items);
 }

@@ -3,6 +3,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/value_facts.h"
@@ -56,7 +57,7 @@ ValuePtr call_tuple_new(Walk& walk, const CallArgs& args) {
   if (type != &PyTuple_Type && !is_plain_subclass(type, &PyTuple_Type)) break_on_creation(type);
   std::vector<ValuePtr> items;
   if (args.positional.size() == 2) {
-    auto elements = walk.iterate(args.positional[1], kTupleHint);
+    auto elements = iterate(walk, args.positional[1], kTupleHint);
     if (!elements) graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
     items = std::move(*elements);
   }

@@ -3,6 +3,7 @@
 
 #include "symbolic/attributes.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/sequence_search.h"
@@ -147,7 +148,7 @@ ValuePtr dict_get(Walk& walk, const CallArgs& args) {
 }
 
 DictValue::Entry entry_of_pair(Walk& walk, const ValuePtr& pair) {
-  auto items = walk.iterate(pair);
+  auto items = iterate(walk, pair);
   if (!items || items->size() != 2) raise_here();
   return {walk.key_of((*items)[0], /*alone=*/false), (*items)[1]};
 }
@@ -164,7 +165,7 @@ void update_from(Walk& walk, const ValuePtr& dict, IteratorValue* pairs) {
 std::vector<DictValue::Entry> entries_for_update(Walk& walk, const ValuePtr& given) {
   const ValuePtr value = walk.copied_mapping(given);
   if (auto entries = walk.entries_of(value)) return std::move(*entries);
-  auto pairs = walk.iterate(value);
+  auto pairs = iterate(walk, value);
   if (!pairs) graph_break(BreakReason::unknown_container, describe(value));
   std::vector<DictValue::Entry> entries;
   for (const ValuePtr& pair : *pairs) entries.push_back(entry_of_pair(walk, pair));
@@ -259,7 +260,7 @@ ValuePtr dict_from_keys(Walk& walk, const CallArgs& args) {
   if (args.positional.size() < 2 || args.positional.size() > 3 || !args.keywords.empty()) raise_here();
   if (walk.identity_of(args.positional[0]).get() != reinterpret_cast<PyObject*>(&PyDict_Type))
     graph_break(BreakReason::unknown_container, "fromkeys of a subclass");
-  auto keys = walk.iterate(args.positional[1], LengthHint::NotAsked);
+  auto keys = iterate(walk, args.positional[1], LengthHint::NotAsked);
   if (!keys) graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   auto dict = make_value<DictValue>();
   ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.none();

@@ -4,6 +4,7 @@
 #include "cpython/library_types.h"
 #include "guards/object_fields.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/sequence_search.h"
@@ -66,7 +67,7 @@ ValuePtr call_deque(Walk& walk, const CallArgs& args) {
   auto made = make_value<SequenceValue>(true, std::vector<ValuePtr>{});
   made->type = walk.constant(reinterpret_cast<PyObject*>(deque_type()));
   made->maxlen = maxlen;
-  auto elements = items ? walk.iterate(items) : std::make_unique<std::vector<ValuePtr>>();
+  auto elements = items ? iterate(walk, items) : std::make_unique<std::vector<ValuePtr>>();
   if (!elements) graph_break(BreakReason::unknown_iteration, describe(items));
   made->items = std::move(*elements);
   if (is_bounded && static_cast<int64_t>(made->items.size()) > *room)
@@ -86,7 +87,7 @@ template <bool at_left>
 ValuePtr call_extend(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 1);
   // A deque that is extended by itself is copied first.
-  auto values = walk.iterate(args.positional[1], LengthHint::NotAsked);
+  auto values = iterate(walk, args.positional[1], LengthHint::NotAsked);
   if (!values) graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   bool is_same = values->empty() || room_of(walk, args.positional[0]) == 0;
   std::vector<ValuePtr>& items = contents_of(walk, args, /*keeps_iterators=*/is_same);

@@ -8,6 +8,7 @@
 #include "symbolic/class_relations.h"
 #include "symbolic/endings.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/polyfills.h"
 #include "symbolic/registry.h"
@@ -99,7 +100,7 @@ void yield_value(Walk& walk, const Instruction& at) {
 
 void get_yield_from_iter(Walk& walk, const Instruction& at) {
   if (walk.frame().generator == nullptr) graph_break(BreakReason::async_construct, opcode_name(at.op));
-  ValuePtr iterator = walk.iterator_over(walk.peek());
+  ValuePtr iterator = iterator_over(walk, walk.peek());
   if (!iterator) graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
   walk.pop();
   walk.push(std::move(iterator));

@@ -6,6 +6,7 @@
 #include "symbolic/builtin_calls.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/polyfills.h"
 #include "symbolic/registry.h"
@@ -21,7 +22,7 @@ ValuePtr call_iter(Walk& walk, const CallArgs& args) {
   if (args.positional.size() == 2 && args.keywords.empty())
     return walk.call_now(find_polyfill(reinterpret_cast<PyObject*>(&PyCallIter_Type)), args);
   require_count(args, 1, 1);
-  ValuePtr iterator = walk.any_iterator_over(args.positional[0]);
+  ValuePtr iterator = any_iterator_over(walk, args.positional[0]);
   if (!iterator) graph_break(BreakReason::unknown_iteration, describe(args.positional[0]));
   auto* made = as<IteratorValue>(iterator);
   return made->iterator_kind == IteratorKind::User ? made->bases[0] : iterator;
@@ -69,7 +70,7 @@ ValuePtr call_enumerate(Walk& walk, const CallArgs& args) {
     if (!known) break_on_builtin("enumerate", *start_value);
     start = *known;
   }
-  ValuePtr inner = walk.any_iterator_over(args.positional[0]);
+  ValuePtr inner = any_iterator_over(walk, args.positional[0]);
   if (!inner) break_on_builtin("enumerate", args.positional[0]);
   auto iterator = make_value<IteratorValue>(IteratorKind::Enumerate, std::vector<ValuePtr>{inner});
   iterator->index = start;
@@ -87,7 +88,7 @@ ValuePtr call_zip(Walk& walk, const CallArgs& args) {
   }
   std::vector<ValuePtr> bases;
   for (const ValuePtr& value : args.positional) {
-    ValuePtr inner = walk.any_iterator_over(value);
+    ValuePtr inner = any_iterator_over(walk, value);
     if (!inner) break_on_builtin("zip", value);
     bases.push_back(std::move(inner));
   }
@@ -102,7 +103,7 @@ ValuePtr call_map_filter(Walk& walk, const CallArgs& args) {
   if (args.positional.size() < 2 || (!is_map && args.positional.size() > 2) || !args.keywords.empty()) raise_here();
   std::vector<ValuePtr> bases{args.positional[0]};
   for (size_t i = 1; i < args.positional.size(); ++i) {
-    ValuePtr inner = walk.any_iterator_over(args.positional[i]);
+    ValuePtr inner = any_iterator_over(walk, args.positional[i]);
     if (!inner) break_on_builtin(is_map ? "map" : "filter", args.positional[i]);
     bases.push_back(std::move(inner));
   }
@@ -128,7 +129,7 @@ ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
     // An iterator over the range that runs backwards.
     static PyObject* const backwards = check(PySlice_New(nullptr, nullptr, check(PyLong_FromLong(-1)))).release();
     Ref range = constant_of(walk, value);
-    ValuePtr iterator = range ? walk.iterator_over(walk.constant(check(PyObject_GetItem(range, backwards)))) : nullptr;
+    ValuePtr iterator = range ? iterator_over(walk, walk.constant(check(PyObject_GetItem(range, backwards)))) : nullptr;
     if (!iterator) break_on_builtin("reversed", value);
     return iterator;
   }
@@ -200,7 +201,7 @@ ValuePtr call_sum(Walk& walk, const CallArgs& args) {
 template <bool stop_at>
 ValuePtr call_any_all(Walk& walk, const CallArgs& args) {
   require_count(args, 1, 1);
-  ValuePtr iterator = walk.any_iterator_over(args.positional[0]);
+  ValuePtr iterator = any_iterator_over(walk, args.positional[0]);
   if (!iterator) break_on_builtin(stop_at ? "any" : "all", args.positional[0]);
   while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator))) {
     std::optional<bool> truth = truth_by_methods(walk, *item);

@@ -1,4 +1,5 @@
 // Iteration over what the walk knows.
+#include "symbolic/iterators.h"
 #include "base/config.h"
 #include "cpython/object_layout.h"
 #include "symbolic/attributes.h"
@@ -59,7 +60,7 @@ int64_t changes_of(const ValuePtr& deque) {
 
 std::optional<ValuePtr> next_in_sequence(Walk& walk, IteratorValue* iterator, const ValuePtr& base) {
   // A deque that changes while it is gone over raises.
-  if (is_deque(base) && iterator->start != changes_of(base)) walk.end_before_iteration(*iterator);
+  if (is_deque(base) && iterator->start != changes_of(base)) end_before_iteration(walk, *iterator);
   if (is_text(base)) {
     Ref text = constant_of(walk, base);
     if (iterator->index >= PyUnicode_GET_LENGTH(text.get())) return std::nullopt;
@@ -111,7 +112,7 @@ std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
   bool is_changed = static_cast<int64_t>(entries->size()) != iterator->stop || erased_from(dict) != iterator->start;
   if (is_changed) {
     ValueKind kind = dict->kind;
-    if (kind == ValueKind::Dict || kind == ValueKind::InstanceDict) walk.end_before_iteration(*iterator);
+    if (kind == ValueKind::Dict || kind == ValueKind::InstanceDict) end_before_iteration(walk, *iterator);
     raise_here();
   }
   if (iterator->index >= static_cast<int64_t>(entries->size())) return std::nullopt;
@@ -141,7 +142,7 @@ bool is_unchanged_set(Walk& walk, IteratorValue& iterator) {
 
 // A set that changes while it is gone over is Python's to go over: it raises, or takes the elements as they come.
 std::optional<ValuePtr> next_in_set(Walk& walk, IteratorValue* iterator) {
-  if (!is_unchanged_set(walk, *iterator)) walk.end_before_iteration(*iterator);
+  if (!is_unchanged_set(walk, *iterator)) end_before_iteration(walk, *iterator);
   if (iterator->index >= iterator->stop) return std::nullopt;
   return as<SequenceValue>(iterator->bases[1])->items[static_cast<size_t>(iterator->index)];
 }
@@ -229,58 +230,59 @@ ValuePtr old_iterator_over(Walk& walk, const ValuePtr& value) {
 
 }  // namespace
 
-ValuePtr Walk::iterator_over(const ValuePtr& value) {
+ValuePtr iterator_over(Walk& walk, const ValuePtr& value) {
   if (value->kind == ValueKind::Iterator) return value;
-  if (const ValuePtr shown = behind_proxy(value); shown != value) return any_iterator_over(shown);
-  if (is_plain_sequence(*this, value)) {
-    exact_type(value);
+  if (const ValuePtr shown = walk.behind_proxy(value); shown != value) return any_iterator_over(walk, shown);
+  if (is_plain_sequence(walk, value)) {
+    walk.exact_type(value);
     auto iterator = make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
-    iterator->creation_step = steps_;
+    iterator->creation_step = walk.step_number();
     if (is_deque(value)) iterator->start = changes_of(value);
     return iterator;
   }
-  if (is_text(value) && constant_of(*this, value))
+  if (is_text(value) && constant_of(walk, value))
     return make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
-  if (type_of(value) == &PySet_Type || type_of(value) == &PyFrozenSet_Type) return set_iterator(*this, value);
-  if (is_dict(value) && !is_dict(*this, value, {"__iter__"})) return nullptr;
+  if (type_of(value) == &PySet_Type || type_of(value) == &PyFrozenSet_Type) return set_iterator(walk, value);
+  if (is_dict(value) && !is_dict(walk, value, {"__iter__"})) return nullptr;
   if (is_dict(value) || value->kind == ValueKind::DictView || value->kind == ValueKind::InstanceDict) {
     auto* view = as<DictViewValue>(value);
-    auto entries = entries_of(view != nullptr ? view->dict : value);
+    auto entries = walk.entries_of(view != nullptr ? view->dict : value);
     if (!entries) return nullptr;
     auto iterator = make_value<IteratorValue>(IteratorKind::Dict, std::vector<ValuePtr>{value});
     iterator->stop = static_cast<int64_t>(entries->size());
     iterator->start = erased_from(view != nullptr ? view->dict : value);
-    iterator->creation_step = steps_;
+    iterator->creation_step = walk.step_number();
     return iterator;
   }
   if (auto* object = as<ObjectValue>(value); object != nullptr && PyRange_Check(object->object.get()))
-    return range_iterator(*this, value);
+    return range_iterator(walk, value);
   if (auto* tensor = as<TensorValue>(value)) {
-    guard_tensor(tensor);
+    walk.guard_tensor(tensor);
     if (tensor->spec.rank() == 0) raise_here();
     std::vector<ValuePtr> rows;
-    for (int64_t i = 0; i < tensor->spec.sizes[0].value(); ++i) rows.push_back(index_tensor(tensor, integer(i)));
+    for (int64_t i = 0; i < tensor->spec.sizes[0].value(); ++i)
+      rows.push_back(walk.index_tensor(tensor, walk.integer(i)));
     return make_value<IteratorValue>(IteratorKind::Sequence,
                                      std::vector<ValuePtr>{make_value<SequenceValue>(false, std::move(rows))});
   }
   return nullptr;
 }
 
-void Walk::end_before_iteration(const IteratorValue& iterator) {
+void end_before_iteration(Walk& walk, const IteratorValue& iterator) {
   throw RestartSignal{iterator.creation_step,
-                      {BreakReason::unknown_iteration, "over what changes meanwhile", "", user_stack(), ""},
-                      frame().policy};
+                      {BreakReason::unknown_iteration, "over what changes meanwhile", "", walk.user_stack(), ""},
+                      walk.frame().policy};
 }
 
-ValuePtr Walk::any_iterator_over(const ValuePtr& value) {
+ValuePtr any_iterator_over(Walk& walk, const ValuePtr& value) {
   static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
   static PyObject* const kNext = PyUnicode_InternFromString("__next__");
-  if (ValuePtr iterator = iterator_over(value)) return iterator;
-  ValuePtr method = user_method(*this, value, kIter);
-  if (!method) return old_iterator_over(*this, value);
-  ValuePtr made = call_now(method, {{value}, {}});
+  if (ValuePtr iterator = iterator_over(walk, value)) return iterator;
+  ValuePtr method = user_method(walk, value, kIter);
+  if (!method) return old_iterator_over(walk, value);
+  ValuePtr made = walk.call_now(method, {{value}, {}});
   if (made->kind == ValueKind::Iterator) return made;
-  if (!user_method(*this, made, kNext)) return nullptr;
+  if (!user_method(walk, made, kNext)) return nullptr;
   return make_value<IteratorValue>(IteratorKind::User, std::vector<ValuePtr>{made});
 }
 
@@ -338,31 +340,32 @@ std::optional<ValuePtr> Walk::next_of(IteratorValue* iterator) {
   return next;
 }
 
-ValuePtr Walk::measured_iterator_over(const ValuePtr& value) {
+ValuePtr measured_iterator_over(Walk& walk, const ValuePtr& value) {
   static PyObject* const kLen = PyUnicode_InternFromString("__len__");
   static PyObject* const kHint = PyUnicode_InternFromString("__length_hint__");
-  bool has_length = has_user_type(value) && type_attribute(*this, value, kLen);
-  ValuePtr length = has_length ? user_method(*this, value, kLen) : nullptr;
+  bool has_length = has_user_type(value) && type_attribute(walk, value, kLen);
+  ValuePtr length = has_length ? user_method(walk, value, kLen) : nullptr;
   if (has_length && !length) return nullptr;
-  if (has_user_type(value) && type_attribute(*this, value, kHint)) return nullptr;
-  ValuePtr iterator = any_iterator_over(value);
+  if (has_user_type(value) && type_attribute(walk, value, kHint)) return nullptr;
+  ValuePtr iterator = any_iterator_over(walk, value);
   if (!iterator || !length) return iterator;
   // A TypeError is taken for an object without a length.
-  std::optional<ValuePtr> number = call_catching(length, {{value}, {}}, PyExc_TypeError);
-  if (number && int_of(*this, *number).value_or(-1) < 0) raise_here();
+  std::optional<ValuePtr> number = walk.call_catching(length, {{value}, {}}, PyExc_TypeError);
+  if (number && int_of(walk, *number).value_or(-1) < 0) raise_here();
   return iterator;
 }
 
-std::unique_ptr<std::vector<ValuePtr>> Walk::iterate(const ValuePtr& value, LengthHint hint) {
-  if (auto elements = elements_of(*this, value)) return elements;
+std::unique_ptr<std::vector<ValuePtr>> iterate(Walk& walk, const ValuePtr& value, LengthHint hint) {
+  if (auto elements = elements_of(walk, value)) return elements;
   for (const char* name : {"__len__", "__length_hint__"}) {
     bool may_ask = hint == LengthHint::Unknown && has_user_type(value);
-    if (may_ask && type_attribute(*this, value, check(PyUnicode_InternFromString(name)).get())) return nullptr;
+    if (may_ask && type_attribute(walk, value, check(PyUnicode_InternFromString(name)).get())) return nullptr;
   }
-  ValuePtr iterator = hint == LengthHint::Asked ? measured_iterator_over(value) : any_iterator_over(value);
+  ValuePtr iterator = hint == LengthHint::Asked ? measured_iterator_over(walk, value) : any_iterator_over(walk, value);
   if (!iterator) return nullptr;
   auto elements = std::make_unique<std::vector<ValuePtr>>();
-  while (std::optional<ValuePtr> next = next_of(as<IteratorValue>(iterator))) elements->push_back(std::move(*next));
+  while (std::optional<ValuePtr> next = walk.next_of(as<IteratorValue>(iterator)))
+    elements->push_back(std::move(*next));
   return elements;
 }
 

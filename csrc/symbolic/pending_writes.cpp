@@ -5,6 +5,7 @@
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
+#include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
@@ -191,7 +192,7 @@ bool Walk::list_extend(const ValuePtr& list, const ValuePtr& iterable) {
     for (ValuePtr& item : *elements) list_append(list, std::move(item));
     return true;
   }
-  ValuePtr iterator = measured_iterator_over(iterable);
+  ValuePtr iterator = measured_iterator_over(*this, iterable);
   if (!iterator) return false;
   while (std::optional<ValuePtr> item = next_of(as<IteratorValue>(iterator))) list_append(list, std::move(*item));
   return true;

@@ -12,6 +12,7 @@
 #include "symbolic/codec_calls.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/iterators.h"
 #include "symbolic/no_warnings.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
@@ -326,7 +327,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
       bool is_plain = type_of(value) == &PyList_Type || type_of(value) == &PyTuple_Type;
       bool is_iterator = value->kind == ValueKind::Iterator && goes_over_argument(callable);
       from_iterator = from_iterator || is_iterator;
-      auto elements = is_iterator ? walk.iterate(value) : is_plain ? elements_of(walk, value) : nullptr;
+      auto elements = is_iterator ? iterate(walk, value) : is_plain ? elements_of(walk, value) : nullptr;
       constant = elements ? constant_of(walk, make_value<SequenceValue>(false, *elements)) : Ref();
       if (constant) constant = check(PySequence_List(constant));
       if (!constant && type_of(value) == &PySet_Type) constant = set_of_constants(walk, value);

@@ -2,6 +2,7 @@
 #include "symbolic/set_methods.h"
 
 #include "symbolic/exceptions.h"
+#include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
@@ -24,7 +25,7 @@ Ref contents_of(Walk& walk, const ValuePtr& value) {
 Ref operand(Walk& walk, const ValuePtr& value) {
   if (Ref set = walk.set_to_merge(value)) return check(PyFrozenSet_New(set));
   Ref keys = check(PyList_New(0));
-  auto items = walk.iterate(value, LengthHint::NotAsked);
+  auto items = iterate(walk, value, LengthHint::NotAsked);
   if (!items) break_on_set(value);
   for (const ValuePtr& item : *items) check_status(PyList_Append(keys, walk.key_of(item, /*alone=*/false)));
   return keys;
@@ -101,7 +102,7 @@ ValuePtr call_pop(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   auto* set = as<SetValue>(args.positional[0]);
   if (set == nullptr) break_on_set(args.positional[0]);
-  if (!walk.iterator_over(args.positional[0])) break_on_set(args.positional[0]);
+  if (!iterator_over(walk, args.positional[0])) break_on_set(args.positional[0]);
   if (PySet_GET_SIZE(set->set.get()) == 0) raise_known(walk, PyExc_KeyError, {walk.string("pop from an empty set")});
   return walk.value_of_key(check(PySet_Pop(set->to_change())).get());
 }

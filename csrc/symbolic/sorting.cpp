@@ -1,5 +1,6 @@
 // sorted, list.sort, min and max: the keys are known while walking, what is sorted need not be.
 #include "cpython/imports.h"
+#include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/polyfills.h"
 #include "symbolic/pure_calls.h"
@@ -138,7 +139,7 @@ ValuePtr call_sorted(Walk& walk, const CallArgs& args) {
   require_options(args, {"key", "reverse"});
   if (args.positional.size() != 1) raise_here();
   bool reverse = reverse_of(walk, args);
-  auto items = walk.iterate(args.positional[0], LengthHint::Asked);
+  auto items = iterate(walk, args.positional[0], LengthHint::Asked);
   if (!items) graph_break(BreakReason::builtin_call, "sorted(" + describe(args.positional[0]) + ")");
   Comparisons comparisons{walk, {}};
   std::vector<Ref> keys = keys_of(walk, *items, key_function(walk, args), comparisons);
@@ -188,7 +189,7 @@ ValuePtr call_extreme(Walk& walk, const CallArgs& args) {
   bool several = args.positional.size() > 1;
   if (several && fallback != nullptr) raise_here();
   auto items = several ? std::make_unique<std::vector<ValuePtr>>(args.positional)
-                       : walk.iterate(args.positional[0], LengthHint::NotAsked);
+                       : iterate(walk, args.positional[0], LengthHint::NotAsked);
   if (!items) {
     ValuePtr folded = args.keywords.empty() ? fold_pure_call(walk, function, args) : nullptr;
     if (!folded) graph_break(BreakReason::builtin_call, "min or max of a " + describe(args.positional[0]));

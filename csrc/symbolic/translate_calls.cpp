@@ -10,6 +10,7 @@
 #include "snapshot/policy_function.h"
 #include "symbolic/attributes.h"
 #include "symbolic/conversion_calls.h"
+#include "symbolic/iterators.h"
 #include "symbolic/marked_calls.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/polyfills.h"
@@ -73,7 +74,7 @@ void call_function_ex(Walk& walk, const Instruction& at) {
     }
   }
   ValuePtr sequence = walk.pop();
-  auto elements = walk.iterate(sequence, kTupleHint);
+  auto elements = iterate(walk, sequence, kTupleHint);
   if (!elements) graph_break(BreakReason::unknown_container, "arguments from a " + describe(sequence));
   args.positional = std::move(*elements);
   ValuePtr upper = walk.pop();

@@ -3,6 +3,7 @@
 
 #include "cpython/object_protocol.h"
 #include "cpython/text.h"
+#include "symbolic/iterators.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
@@ -106,7 +107,7 @@ void set_update(Walk& walk, const Instruction& at) {
     Ref update = check(PyObject_GetAttrString(set->to_change(), "update"));
     check(PyObject_CallOneArg(update, other));
   } else {
-    auto items = walk.iterate(walk.peek(), LengthHint::NotAsked);
+    auto items = iterate(walk, walk.peek(), LengthHint::NotAsked);
     if (!items) graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
     for (const ValuePtr& item : *items) check_status(PyList_Append(keys, walk.key_of(item, /*alone=*/false)));
   }
@@ -149,9 +150,9 @@ void list_to_tuple(Walk& walk, const Instruction&) {
 
 std::vector<ValuePtr> unpacked(Walk& walk, size_t most) {
   ValuePtr value = walk.peek();
-  bool is_user = !as<IteratorValue>(value) && !walk.iterator_over(value);
+  bool is_user = !as<IteratorValue>(value) && !iterator_over(walk, value);
   if (is_user)
-    if (ValuePtr made = walk.any_iterator_over(value)) value = made;
+    if (ValuePtr made = any_iterator_over(walk, value)) value = made;
   if (auto* iterator = as<IteratorValue>(value)) {
     std::vector<ValuePtr> items;
     while (items.size() < most) {
@@ -161,7 +162,7 @@ std::vector<ValuePtr> unpacked(Walk& walk, size_t most) {
     }
     return items;
   }
-  auto items = walk.iterate(value);
+  auto items = iterate(walk, value);
   if (!items) graph_break(BreakReason::unpack_unknown, describe(value));
   return std::move(*items);
 }
@@ -177,7 +178,7 @@ void unpack_sequence(Walk& walk, const Instruction& at) {
 std::vector<ValuePtr> unpacked_with_rest(Walk& walk, size_t first) {
   const ValuePtr& value = walk.peek();
   bool may_be_user = has_user_type(value) && !as<IteratorValue>(value) && !elements_of(walk, value);
-  ValuePtr made = may_be_user && !walk.iterator_over(value) ? walk.any_iterator_over(value) : nullptr;
+  ValuePtr made = may_be_user && !iterator_over(walk, value) ? any_iterator_over(walk, value) : nullptr;
   auto* iterator = as<IteratorValue>(made);
   if (iterator == nullptr || iterator->iterator_kind != IteratorKind::User) return unpacked(walk, SIZE_MAX);
   std::vector<ValuePtr> items;
@@ -186,7 +187,7 @@ std::vector<ValuePtr> unpacked_with_rest(Walk& walk, size_t first) {
     if (!item) raise_here();
     items.push_back(std::move(*item));
   }
-  auto rest = walk.iterate(iterator->bases[0]);
+  auto rest = iterate(walk, iterator->bases[0]);
   if (!rest) graph_break(BreakReason::unpack_unknown, describe(iterator->bases[0]));
   items.insert(items.end(), rest->begin(), rest->end());
   return items;

@@ -1,5 +1,6 @@
 // Jumps, loops, return, with and exceptions.
 #include "symbolic/attributes.h"
+#include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/user_operators.h"
@@ -96,11 +97,11 @@ void get_iter(Walk& walk, const Instruction&) {
     object->opaque_iterator = true;
     return;
   }
-  ValuePtr iterator = walk.iterator_over(iterable);
+  ValuePtr iterator = iterator_over(walk, iterable);
   if (!iterator) {
     static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
     ValuePtr method = user_method(walk, iterable, kIter);
-    if (!method) iterator = walk.any_iterator_over(iterable);
+    if (!method) iterator = any_iterator_over(walk, iterable);
     if (!method && !iterator) graph_break(BreakReason::unknown_iteration, describe(iterable));
     walk.pop();
     if (iterator) return walk.push(std::move(iterator));

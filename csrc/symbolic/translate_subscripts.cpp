@@ -3,6 +3,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/size_constants.h"
@@ -213,7 +214,7 @@ void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, con
     graph_break(BreakReason::store_subscript, str_cat(describe(list), "[", describe(key), "]"));
   std::vector<ValuePtr> values;
   if (slice && value != nullptr) {
-    auto items = walk.iterate(*value);
+    auto items = iterate(walk, *value);
     if (!items) graph_break(BreakReason::unknown_iteration, describe(*value));
     values = std::move(*items);
   } else if (value != nullptr) {

@@ -340,15 +340,7 @@ class Walk {
   ValueRef output_value(TensorValue* tensor);
 
   // --- iteration (iterators.cpp)
-  ValuePtr iterator_over(const ValuePtr& value);  // null: of a type that is not known
-  // The walk is done again and ends before this iterator is made.
-  [[noreturn]] void end_before_iteration(const IteratorValue& iterator);
-  ValuePtr any_iterator_over(const ValuePtr& value);         // the same, also by __iter__ and __next__ in Python
   std::optional<ValuePtr> next_of(IteratorValue* iterator);  // nullopt: exhausted
-  // All elements of something iterable that the walk knows; null: not known.
-  std::unique_ptr<std::vector<ValuePtr>> iterate(const ValuePtr& value, LengthHint hint = LengthHint::Unknown);
-  // The iterator of a user's object, after which its length is asked for; null: not known, and nobody was asked.
-  ValuePtr measured_iterator_over(const ValuePtr& value);
 
   // --- modes of the thread as the walk left them
   bool grad_mode = true;
