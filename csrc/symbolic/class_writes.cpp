@@ -6,6 +6,7 @@
 #include "cpython/object_layout.h"
 #include "symbolic/attributes.h"
 #include "symbolic/class_relations.h"
+#include "symbolic/finalizers.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/value_facts.h"
 
@@ -44,7 +45,7 @@ bool Walk::class_store(const ValuePtr& value, BorrowedRef name, const ValuePtr& 
   if (!stored && (before == nullptr || !*before)) return false;
   PyObject* old = nullptr;
   if (pv_own_attribute(type, name, &old) < 0) return false;
-  leave_finalizer_to_python(old);
+  leave_finalizer_to_python(*this, old);
   if (!known->writes) {
     known->writes = std::make_shared<PendingWrites>();
     known->writes->first_step = step_number();

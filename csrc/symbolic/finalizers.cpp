@@ -4,6 +4,7 @@
 #include "cpython/frame.h"
 #include "cpython/object_layout.h"
 #include "cpython/weak_reference.h"
+#include "symbolic/finalizers.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/walk.h"
 
@@ -73,46 +74,47 @@ bool dies_noticed(PyObject* object, Py_ssize_t held = 2) {
 
 // What a container or an object is to hold no longer: with it dies what it alone holds. Under the evaluator everywhere whatever
 // may die does so in its place: weak references tell, too.
-void Walk::leave_finalizer_to_python(PyObject* old, Py_ssize_t held) {
+void leave_finalizer_to_python(Walk& walk, PyObject* old, Py_ssize_t held) {
   if (old == nullptr) return;
-  bool dies = root().policy->keeps_empty_regions && is_last(old, held);
+  bool dies = walk.root().policy->keeps_empty_regions && is_last(old, held);
   if (dies || dies_noticed(old, held)) graph_break(BreakReason::last_reference);
 }
 
-void Walk::leave_finalizers_to_python(std::span<const ValuePtr> dropped, const std::vector<ValuePtr>& kept) {
+void leave_finalizers_to_python(Walk& walk, std::span<const ValuePtr> dropped, const std::vector<ValuePtr>& kept) {
   for (const ValuePtr& value : dropped) {
     auto* object = as<ObjectValue>(value);
-    if (object != nullptr && !holds(kept, value)) leave_finalizer_to_python(object->object.get(), kHeldInContainer);
+    if (object != nullptr && !holds(kept, value))
+      leave_finalizer_to_python(walk, object->object.get(), kHeldInContainer);
   }
 }
 
-void Walk::leave_entries_to_python(PyObject* dict) {
+void leave_entries_to_python(Walk& walk, PyObject* dict) {
   PyObject *key = nullptr, *value = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);) {
-    leave_finalizer_to_python(key, kHeldInContainer);
-    leave_finalizer_to_python(value, kHeldInContainer);
+    leave_finalizer_to_python(walk, key, kHeldInContainer);
+    leave_finalizer_to_python(walk, value, kHeldInContainer);
   }
 }
 
-void Walk::leave_entry_to_python(PyObject* dict, BorrowedRef key, bool keeps_key) {
+void leave_entry_to_python(Walk& walk, PyObject* dict, BorrowedRef key, bool keeps_key) {
   PyObject *each = nullptr, *value = nullptr;
   if (is_guardable_constant(key)) {
-    if (lookup_constant(dict, key, &value) > 0) leave_finalizer_to_python(value, kHeldInContainer);
+    if (lookup_constant(dict, key, &value) > 0) leave_finalizer_to_python(walk, value, kHeldInContainer);
     return;
   }
   for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &each, &value);) {
     if (each != key.get()) continue;
-    if (!keeps_key) leave_finalizer_to_python(each, kHeldInContainer);
-    leave_finalizer_to_python(value, kHeldInContainer);
+    if (!keeps_key) leave_finalizer_to_python(walk, each, kHeldInContainer);
+    leave_finalizer_to_python(walk, value, kHeldInContainer);
   }
 }
 
-void Walk::leave_element_to_python(PyObject* set, BorrowedRef item) {
+void leave_element_to_python(Walk& walk, PyObject* set, BorrowedRef item) {
   // Nobody notices the death of a constant; what equals itself alone is the element itself.
   if (item && (is_guardable_constant(item) || PySet_Contains(set, item) != 1)) return;
-  if (item) return leave_finalizer_to_python(item.get(), kHeldInSets);
+  if (item) return leave_finalizer_to_python(walk, item.get(), kHeldInSets);
   PyObject* each = nullptr;
-  for (Py_ssize_t at = 0; pv_next_in_set(set, &at, &each) != 0;) leave_finalizer_to_python(each, kHeldInSets);
+  for (Py_ssize_t at = 0; pv_next_in_set(set, &at, &each) != 0;) leave_finalizer_to_python(walk, each, kHeldInSets);
 }
 
 // A frame at its start shares what it holds with its caller.

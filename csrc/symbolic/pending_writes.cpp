@@ -5,6 +5,7 @@
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
+#include "symbolic/finalizers.h"
 #include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/value_facts.h"
@@ -213,7 +214,7 @@ std::vector<ValuePtr>* Walk::deque_contents(const ValuePtr& deque, bool keeps_it
     return effect.kind == EffectKind::DequeAssign && effect.value == object->writes->contents;
   });
   // Which of them it is to lose is not known here.
-  if (!is_logged) leave_finalizers_to_python(contents->items, {});
+  if (!is_logged) leave_finalizers_to_python(*this, contents->items, {});
   if (!is_logged) effects_.push_back({EffectKind::DequeAssign, deque, nullptr, object->writes->contents});
   return &contents->items;
 }
@@ -229,7 +230,7 @@ void Walk::list_splice(const ValuePtr& list, int64_t start, int64_t stop, std::v
   SequenceValue* contents = list_contents(list);
   MD_ASSERT(contents != nullptr, "a splice of what is no list");
   if (list->kind != ValueKind::Sequence)
-    leave_finalizers_to_python(std::span(contents->items).subspan(start, stop - start), values);
+    leave_finalizers_to_python(*this, std::span(contents->items).subspan(start, stop - start), values);
   contents->items.erase(contents->items.begin() + start, contents->items.begin() + stop);
   contents->items.insert(contents->items.begin() + start, values.begin(), values.end());
   if (list->kind == ValueKind::Sequence) return;
@@ -350,7 +351,7 @@ bool Walk::dict_set(const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
 }
 
 void Walk::store_in_dict(const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
-  leave_entry_to_python(as<ObjectValue>(dict)->object, key, /*keeps_key=*/value != nullptr);
+  leave_entry_to_python(*this, as<ObjectValue>(dict)->object, key, /*keeps_key=*/value != nullptr);
   PendingWrites& writes = write_to(dict);
   if (auto* contents = as<DictValue>(writes.contents)) {
     if (value) {
@@ -391,7 +392,7 @@ bool Walk::dict_clear(const ValuePtr& dict) {
   auto* object = as<ObjectValue>(dict);
   if (object == nullptr || !PyDict_Check(object->object.get())) return false;
   exact_type(dict);
-  leave_entries_to_python(object->object);
+  leave_entries_to_python(*this, object->object);
   auto emptied = make_value<DictValue>();
   auto* before = as<DictValue>(write_to(dict).contents);
   emptied->erased = before != nullptr ? before->erased + 1 : 1;
@@ -464,7 +465,7 @@ bool Walk::set_change(EffectKind kind, const ValuePtr& value, BorrowedRef item) 
   Ref contents = object != nullptr && PySet_CheckExact(object->object.get()) ? set_contents(value) : Ref();
   if (!contents) return false;
   if (item) keep_apart_in_set(item, contents.get());
-  if (kind != EffectKind::SetAdd) leave_element_to_python(contents, item);
+  if (kind != EffectKind::SetAdd) leave_element_to_python(*this, contents, item);
   PendingWrites& writes = write_to(value);
   if (!writes.contents) writes.contents = make_value<SetValue>(check(PySet_New(contents)));
   apply(as<SetValue>(writes.contents)->set);
@@ -492,8 +493,8 @@ void Walk::attribute_store(const ValuePtr& object, BorrowedRef name, ValuePtr va
   if (PyDict_Check(known) || PyList_Check(known))
     graph_break(BreakReason::store_attribute, "an attribute of an object of a subclass of dict or list");
   PyObject* old = nullptr;
-  if (pv_instance_lookup(known, name, &old) > 0) leave_finalizer_to_python(old);
-  leave_finalizer_to_python(in_slot(known, name), 3);
+  if (pv_instance_lookup(known, name, &old) > 0) leave_finalizer_to_python(*this, old);
+  leave_finalizer_to_python(*this, in_slot(known, name), 3);
   write_to(object).stores.emplace_back(Ref::share(name), value);
   log_store(value ? EffectKind::AttributeSet : EffectKind::AttributeDelete, object, name, value);
 }

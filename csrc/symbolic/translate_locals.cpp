@@ -2,6 +2,7 @@
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "symbolic/attributes.h"
+#include "symbolic/finalizers.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
@@ -229,7 +230,7 @@ ValuePtr load_cell(Walk& walk, CellValue* cell) {
 
 void store_cell(Walk& walk, const ValuePtr& value, ValuePtr contents) {
   auto* cell = as<CellValue>(value);
-  if (cell->source != nullptr) walk.leave_finalizer_to_python(PyCell_GET(cell->object.get()));
+  if (cell->source != nullptr) leave_finalizer_to_python(walk, PyCell_GET(cell->object.get()));
   cell->contents = std::move(contents);
   cell->loaded = true;
   if (cell->source != nullptr && !cell->stored) {

@@ -199,13 +199,6 @@ class Walk {
   // What was written in this region under the name, along the MRO; no answer: nothing was.
   std::optional<ValuePtr> written_on_class(const ValuePtr& type, BorrowedRef name);
   bool any_class_written_at(BorrowedRef name) const;
-  // What is overwritten or taken out may be finalized, at this place.
-  void leave_finalizer_to_python(PyObject* old, Py_ssize_t held = 2);
-  // The same for values that a container drops, but for those that it keeps elsewhere; for a dict's; for one entry.
-  void leave_finalizers_to_python(std::span<const ValuePtr> dropped, const std::vector<ValuePtr>& kept);
-  void leave_entries_to_python(PyObject* dict);
-  void leave_entry_to_python(PyObject* dict, BorrowedRef key, bool keeps_key);
-  void leave_element_to_python(PyObject* set, BorrowedRef item);  // null: all of them
   // The dict of a function's globals, as an object that can be written to.
   ValuePtr globals_dict(const ValuePtr& function);
   // The __dict__ of a function that the walk made.
