@@ -6,6 +6,7 @@
 #include "symbolic/class_relations.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/iterators.h"
+#include "symbolic/mapping_proxies.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
@@ -91,7 +92,7 @@ Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
   auto dict = make_value<DictValue>();
   if (args.positional.size() > 1) raise_here();
   if (!args.positional.empty()) {
-    const ValuePtr value = walk.copied_mapping(args.positional[0]);
+    const ValuePtr value = copied_mapping(walk, args.positional[0]);
     if (auto entries = walk.entries_of(value)) {
       for (DictValue::Entry& entry : *entries) dict->set(entry.key.get(), entry.value);
     } else {

@@ -4,6 +4,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
+#include "symbolic/mapping_proxies.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/sequence_search.h"
@@ -163,7 +164,7 @@ void update_from(Walk& walk, const ValuePtr& dict, IteratorValue* pairs) {
 }
 
 std::vector<DictValue::Entry> entries_for_update(Walk& walk, const ValuePtr& given) {
-  const ValuePtr value = walk.copied_mapping(given);
+  const ValuePtr value = copied_mapping(walk, given);
   if (auto entries = walk.entries_of(value)) return std::move(*entries);
   auto pairs = iterate(walk, value);
   if (!pairs) graph_break(BreakReason::unknown_container, describe(value));

@@ -1,4 +1,5 @@
 // mappingproxy: what is asked of one is asked of the mapping that it shows. A class's __dict__ is a new one over the class's own dict.
+#include "symbolic/mapping_proxies.h"
 #include "cpython/object_layout.h"
 #include "guards/object_fields.h"
 #include "symbolic/attributes.h"
@@ -62,9 +63,9 @@ ValuePtr Walk::behind_proxy(const ValuePtr& value) {
   return mapping ? behind_proxy(mapping) : value;
 }
 
-ValuePtr Walk::copied_mapping(const ValuePtr& value) {
-  const ValuePtr shown = behind_proxy(value);
-  if (shown != value && !is_dict(*this, shown, {"__iter__", "keys", "__getitem__", "__getattribute__"}))
+ValuePtr copied_mapping(Walk& walk, const ValuePtr& value) {
+  const ValuePtr shown = walk.behind_proxy(value);
+  if (shown != value && !is_dict(walk, shown, {"__iter__", "keys", "__getitem__", "__getattribute__"}))
     graph_break(BreakReason::unknown_container, describe(value));
   return shown;
 }

@@ -11,6 +11,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/conversion_calls.h"
 #include "symbolic/iterators.h"
+#include "symbolic/mapping_proxies.h"
 #include "symbolic/marked_calls.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/polyfills.h"
@@ -65,7 +66,7 @@ void call_kw(Walk& walk, const Instruction& at) {
 void call_function_ex(Walk& walk, const Instruction& at) {
   CallArgs args;
   if (at.arg != 0) {
-    ValuePtr mapping = walk.copied_mapping(walk.pop());
+    ValuePtr mapping = copied_mapping(walk, walk.pop());
     auto entries = walk.entries_of(mapping);
     if (!entries) graph_break(BreakReason::unknown_container, "keywords from a " + describe(mapping));
     for (auto& [key, value] : *entries) {

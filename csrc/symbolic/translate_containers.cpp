@@ -4,6 +4,7 @@
 #include "cpython/object_protocol.h"
 #include "cpython/text.h"
 #include "symbolic/iterators.h"
+#include "symbolic/mapping_proxies.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
@@ -128,7 +129,7 @@ void map_add(Walk& walk, const Instruction& at) {
 template <bool merge>
 void dict_update(Walk& walk, const Instruction& at) {
   ValuePtr dict = walk.peek(at.arg + 1);
-  auto entries = walk.entries_of(walk.copied_mapping(walk.peek()));
+  auto entries = walk.entries_of(copied_mapping(walk, walk.peek()));
   if (!entries) graph_break(BreakReason::unknown_container, describe(walk.peek()));
   if (!is_dict(walk, dict, {})) graph_break(BreakReason::store_subscript, "into a " + describe(dict));
   if (merge)

@@ -102,8 +102,6 @@ class Walk {
   BorrowedRef identity_of(const ValuePtr& value);
   // The mapping that a mappingproxy shows; any other value is itself.
   ValuePtr behind_proxy(const ValuePtr& value);
-  // What a copy of a mapping goes over: of a mappingproxy the dict, which has to have dict's own ways.
-  ValuePtr copied_mapping(const ValuePtr& value);
   // The __dict__ of a class. Null: not known.
   ValuePtr proxy_of_class(const ValuePtr& type);
   // Entries of an exact dict, real or made here; keys are constants. Null: not such a dict.
