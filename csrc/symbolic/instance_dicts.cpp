@@ -1,4 +1,5 @@
 // vars(x) and x.__dict__: a dict that holds nothing itself. What is read there and written there are the attributes of x.
+#include "symbolic/instance_dicts.h"
 #include "cpython/imports.h"
 #include "cpython/object_layout.h"
 #include "symbolic/attributes.h"
@@ -104,15 +105,15 @@ ValuePtr Walk::instance_dict(const ValuePtr& owner) {
   return dict;
 }
 
-std::unique_ptr<std::vector<DictValue::Entry>> Walk::instance_entries(const InstanceDictValue& dict) {
+std::unique_ptr<std::vector<DictValue::Entry>> instance_entries(Walk& walk, const InstanceDictValue& dict) {
   auto entries = std::make_unique<std::vector<DictValue::Entry>>();
   if (auto* instance = as<InstanceValue>(dict.owner)) {
     for (const auto& [name, value] : instance->attributes) entries->push_back({name, value});
     return entries;
   }
   auto* owner = as<ObjectValue>(dict.owner);
-  const Source* source = sources().get(SourceKind::AttributesDict, owner->source, nullptr);
-  Ref real = fetch(source, view());
+  const Source* source = walk.sources().get(SourceKind::AttributesDict, owner->source, nullptr);
+  Ref real = fetch(source, walk.view());
   if (!real || !PyDict_CheckExact(real.get()))
     graph_break(BreakReason::unguardable_object, "a __dict__ of another type");
   Ref keys = check(PySequence_Tuple(real));
@@ -120,10 +121,10 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::instance_entries(const Inst
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
     BorrowedRef key = PyTuple_GET_ITEM(keys.get(), i);
     require_text(key);
-    const Source* attribute = sources().get(SourceKind::InstanceAttr, owner->source, key);
-    held->entries.push_back({Ref::share(key), at(attribute)});
+    const Source* attribute = walk.sources().get(SourceKind::InstanceAttr, owner->source, key);
+    held->entries.push_back({Ref::share(key), walk.at(attribute)});
   }
-  guards_.dict_keys(source, keys.get());
+  walk.guards().dict_keys(source, keys.get());
   if (owner->writes) {
     for (const auto& [key, value] : owner->writes->stores) {
       if (value) {
@@ -137,7 +138,7 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::instance_entries(const Inst
   return entries;
 }
 
-ValuePtr Walk::instance_item(const InstanceDictValue& dict, BorrowedRef key) {
+ValuePtr instance_item(Walk& walk, const InstanceDictValue& dict, BorrowedRef key) {
   require_text(key);
   if (auto* instance = as<InstanceValue>(dict.owner)) {
     ValuePtr* found = instance->find(key);
@@ -146,23 +147,23 @@ ValuePtr Walk::instance_item(const InstanceDictValue& dict, BorrowedRef key) {
   auto* owner = as<ObjectValue>(dict.owner);
   if (owner->writes)
     if (const ValuePtr* stored = owner->writes->find(key)) return *stored;
-  const Source* source = sources().get(SourceKind::InstanceAttr, owner->source, key);
+  const Source* source = walk.sources().get(SourceKind::InstanceAttr, owner->source, key);
   PyObject* value = nullptr;
   int found = pv_instance_lookup(owner->object, key, &value);
   if (found < 0) graph_break(BreakReason::unguardable_object, "a __dict__ with keys of its own equality");
   if (found > 0) {
-    guards_.present(source);  // that it is there may be all that is asked
-    return at(source, Ref::share(value));
+    walk.guards().present(source);  // that it is there may be all that is asked
+    return walk.at(source, Ref::share(value));
   }
-  guards_.absent(source);
+  walk.guards().absent(source);
   return nullptr;
 }
 
-void Walk::store_instance_item(const InstanceDictValue& dict, BorrowedRef key, ValuePtr value) {
+void store_instance_item(Walk& walk, const InstanceDictValue& dict, BorrowedRef key, ValuePtr value) {
   require_text(key);
-  require_no_data_descriptor(*this, dict.owner, key);
+  require_no_data_descriptor(walk, dict.owner, key);
   auto* instance = as<InstanceValue>(dict.owner);
-  if (instance == nullptr) return attribute_store(dict.owner, key, std::move(value));
+  if (instance == nullptr) return walk.attribute_store(dict.owner, key, std::move(value));
   ValuePtr* found = instance->find(key);
   if (found != nullptr && value) {
     *found = std::move(value);

@@ -6,6 +6,7 @@
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "symbolic/finalizers.h"
+#include "symbolic/instance_dicts.h"
 #include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/value_facts.h"
@@ -302,7 +303,7 @@ std::optional<ValuePtr> Walk::written_item(const ValuePtr& dict, BorrowedRef key
 }
 
 ValuePtr Walk::dict_item(const ValuePtr& dict, BorrowedRef key) {
-  if (auto* attributes = as<InstanceDictValue>(dict)) return instance_item(*attributes, key);
+  if (auto* attributes = as<InstanceDictValue>(dict)) return instance_item(*this, *attributes, key);
   if (auto* made = as<DictValue>(dict)) {
     keep_apart_in_dict(key, *made);
     int at = made->find(key);
@@ -334,7 +335,7 @@ ValuePtr Walk::dict_item(const ValuePtr& dict, BorrowedRef key) {
 
 bool Walk::dict_set(const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
   if (auto* attributes = as<InstanceDictValue>(dict)) {
-    store_instance_item(*attributes, key, std::move(value));
+    store_instance_item(*this, *attributes, key, std::move(value));
     return true;
   }
   if (auto* made = as<DictValue>(dict)) {
@@ -371,7 +372,7 @@ bool Walk::dict_delete(const ValuePtr& dict, BorrowedRef key) {
   }
   if (!dict_item(dict, key)) return false;
   if (auto* attributes = as<InstanceDictValue>(dict)) {
-    store_instance_item(*attributes, key, nullptr);
+    store_instance_item(*this, *attributes, key, nullptr);
     return true;
   }
   store_in_dict(dict, key, nullptr);
@@ -380,8 +381,8 @@ bool Walk::dict_delete(const ValuePtr& dict, BorrowedRef key) {
 
 bool Walk::dict_clear(const ValuePtr& dict) {
   if (auto* attributes = as<InstanceDictValue>(dict)) {
-    auto entries = instance_entries(*attributes);
-    for (const DictValue::Entry& entry : *entries) store_instance_item(*attributes, entry.key.get(), nullptr);
+    auto entries = instance_entries(*this, *attributes);
+    for (const DictValue::Entry& entry : *entries) store_instance_item(*this, *attributes, entry.key.get(), nullptr);
     return true;
   }
   if (auto* made = as<DictValue>(dict)) {

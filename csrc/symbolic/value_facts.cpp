@@ -5,6 +5,7 @@
 #include "guards/named_results.h"
 #include "symbolic/attributes.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/instance_dicts.h"
 #include "symbolic/outcomes.h"
 
 #include <algorithm>
@@ -367,7 +368,7 @@ std::optional<int64_t> length_of(Walk& walk, const ValuePtr& value) {
     case ValueKind::DictView:
       return length_of(walk, as<DictViewValue>(value)->dict);
     case ValueKind::InstanceDict:
-      return walk.instance_entries(*as<InstanceDictValue>(value))->size();
+      return instance_entries(walk, *as<InstanceDictValue>(value))->size();
     case ValueKind::Made:
     case ValueKind::Object:
       break;
@@ -430,7 +431,7 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& 
     if (!is_dict(*this, value, {"__iter__", "keys"})) return nullptr;
     return std::make_unique<std::vector<DictValue::Entry>>(dict->entries);
   }
-  if (auto* attributes = as<InstanceDictValue>(value)) return instance_entries(*attributes);
+  if (auto* attributes = as<InstanceDictValue>(value)) return instance_entries(*this, *attributes);
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !PyDict_Check(object->object.get()) || !is_dict(*this, value, {"__iter__", "keys"}))
     return nullptr;

@@ -122,10 +122,6 @@ class Walk {
   // --- vars() (instance_dicts.cpp)
   // Null: the object has a __dict__ of another kind, or none.
   ValuePtr instance_dict(const ValuePtr& owner);
-  std::unique_ptr<std::vector<DictValue::Entry>> instance_entries(const InstanceDictValue& dict);
-  ValuePtr instance_item(const InstanceDictValue& dict, BorrowedRef key);
-  // Null value: deleted.
-  void store_instance_item(const InstanceDictValue& dict, BorrowedRef key, ValuePtr value);
   // A number that differs from run to run: constant_of ends the region there, or guards it by value at a function's entry.
   bool is_varying(const ValuePtr& value) const;
   // The computation on operands of which one varies; null: they all are known, or its result's type is not fixed.
