@@ -4,6 +4,7 @@
 #include "eval_frame/compiled_call.h"
 #include "guards/wrapper_callables.h"
 #include "snapshot/policy_function.h"
+#include "symbolic/calls.h"
 
 #include <structmember.h>
 

@@ -6,6 +6,7 @@
 #include "guards/held_object.h"
 #include "guards/named_results.h"
 #include "symbolic/attribute_lookup.h"
+#include "symbolic/calls.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
@@ -208,7 +209,7 @@ ValuePtr user_method(Walk& walk, const ValuePtr& object, BorrowedRef name) {
 
 ValuePtr python_method(Walk& walk, const ValuePtr& object, BorrowedRef name) {
   ValuePtr method = type_attribute(walk, object, name);
-  if (!method || walk.is_python_function(method)) return method;
+  if (!method || is_python_function(walk, method)) return method;
   // Nothing is called, but the class may come to have such a method.
   if (walk.source_of(method) != nullptr) walk.identity_of(method);
   return nullptr;

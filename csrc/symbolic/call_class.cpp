@@ -1,6 +1,7 @@
 // Calls of classes: what type.__call__ and the __new__ of object and tuple do.
 #include "cpython/library_types.h"
 #include "symbolic/attributes.h"
+#include "symbolic/calls.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
@@ -89,7 +90,7 @@ ValuePtr call_type_call(Walk& walk, const CallArgs& args) {
   class_argument(walk, args);
   CallArgs inner = args;
   inner.positional.erase(inner.positional.begin());
-  return walk.make_object(args.positional[0], inner, ContinuationKind::Hold);
+  return make_object(walk, args.positional[0], inner, ContinuationKind::Hold);
 }
 
 struct NewRow {
@@ -103,34 +104,34 @@ constexpr NewRow kNew[] = {{&PyBaseObject_Type, call_object_new},
 
 }  // namespace
 
-ValuePtr Walk::call_class(const ValuePtr& type_value, CallArgs& args, ContinuationKind continuation,
-                          const ValuePtr& continuation_value) {
+ValuePtr call_class(Walk& walk, const ValuePtr& type_value, CallArgs& args, ContinuationKind continuation,
+                    const ValuePtr& continuation_value) {
   static PyObject* const kCall = PyUnicode_InternFromString("__call__");
-  auto* type = reinterpret_cast<PyTypeObject*>(identity_of(type_value).get());
+  auto* type = reinterpret_cast<PyTypeObject*>(walk.identity_of(type_value).get());
   PyTypeObject* metatype = Py_TYPE(type);
-  if (metatype == &PyType_Type) return make_object(type_value, args, continuation);
-  ValuePtr method = type_attribute(*this, type_value, kCall);
+  if (metatype == &PyType_Type) return make_object(walk, type_value, args, continuation);
+  ValuePtr method = type_attribute(walk, type_value, kCall);
   if (metatype->tp_call == PyType_Type.tp_call) {
-    if (as<ObjectValue>(method)->source != nullptr) identity_of(method);
-    return make_object(type_value, args, continuation);
+    if (as<ObjectValue>(method)->source != nullptr) walk.identity_of(method);
+    return make_object(walk, type_value, args, continuation);
   }
-  if (!method || !is_python_function(method)) break_on_creation(type);
+  if (!method || !is_python_function(walk, method)) break_on_creation(type);
   args.positional.insert(args.positional.begin(), type_value);
-  call_function(method, std::move(args), continuation, continuation_value);
+  call_function(walk, method, std::move(args), continuation, continuation_value);
   return nullptr;
 }
 
-ValuePtr Walk::make_object(const ValuePtr& type_value, CallArgs& args, ContinuationKind continuation) {
+ValuePtr make_object(Walk& walk, const ValuePtr& type_value, CallArgs& args, ContinuationKind continuation) {
   static PyObject* const kInit = PyUnicode_InternFromString("__init__");
   static PyObject* const kNew = PyUnicode_InternFromString("__new__");
-  auto* type = reinterpret_cast<PyTypeObject*>(identity_of(type_value).get());
+  auto* type = reinterpret_cast<PyTypeObject*>(walk.identity_of(type_value).get());
   if (type->tp_new == nullptr) raise_here();  // no instances by a call
-  if (is_group_class(type)) return make_group(*this, type_value, args);
+  if (is_group_class(type)) return make_group(walk, type_value, args);
   if (is_exception_class(type)) {
-    Handle<InstanceValue> exception = new_exception(*this, type_value, args.positional);
+    Handle<InstanceValue> exception = new_exception(walk, type_value, args.positional);
     // Others choose their class or check their arguments when they are made.
     if (!exception) break_on_creation(type);
-    return initialise(exception, exception_init(*this, exception), args, continuation);
+    return initialise(walk, exception, exception_init(walk, exception), args, continuation);
   }
   if (type == &PyBaseObject_Type && args.positional.empty() && args.keywords.empty())
     return make_value<InstanceValue>(type_value);
@@ -139,46 +140,47 @@ ValuePtr Walk::make_object(const ValuePtr& type_value, CallArgs& args, Continuat
     made->attributes = args.keywords;
     return made;
   }
-  ValuePtr maker = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? optional_attribute(*this, type_value, kNew) : nullptr;
+  ValuePtr maker = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? optional_attribute(walk, type_value, kNew) : nullptr;
   if (!maker) break_on_creation(type);
   CallArgs given = args;
   given.positional.insert(given.positional.begin(), type_value);
   ValuePtr made;
-  if (is_python_function(maker)) {
-    made = call_now(maker, given);
-  } else if (CallHandler handler = type_of(maker) == &PyCFunction_Type ? find_call(identity_of(maker)) : nullptr) {
-    made = handler(*this, given);
+  if (is_python_function(walk, maker)) {
+    made = walk.call_now(maker, given);
+  } else if (CallHandler handler = type_of(maker) == &PyCFunction_Type ? find_call(walk.identity_of(maker)) : nullptr) {
+    made = handler(walk, given);
   } else {
     break_on_creation(type);
   }
-  PyTypeObject* made_type = exact_type(made);
-  if (!is_object_of(*this, made, type)) return made;
-  ValuePtr init = type_attribute(*this, made, kInit);
+  PyTypeObject* made_type = walk.exact_type(made);
+  if (!is_object_of(walk, made, type)) return made;
+  ValuePtr init = type_attribute(walk, made, kInit);
   if (made_type->tp_init == PyBaseObject_Type.tp_init) {
-    if (init && source_of(init) != nullptr) identity_of(init);
+    if (init && walk.source_of(init) != nullptr) walk.identity_of(init);
     return made;
   }
-  if (CallHandler handler = init && type_of(init) == &PyWrapperDescr_Type ? find_call(identity_of(init)) : nullptr) {
+  if (CallHandler handler =
+          init && type_of(init) == &PyWrapperDescr_Type ? find_call(walk.identity_of(init)) : nullptr) {
     args.positional.insert(args.positional.begin(), made);
-    handler(*this, args);
+    handler(walk, args);
     return made;
   }
-  if (!init || !is_python_function(init)) break_on_creation(type);
-  return initialise(made, init, args, continuation);
+  if (!init || !is_python_function(walk, init)) break_on_creation(type);
+  return initialise(walk, made, init, args, continuation);
 }
 
 // Runs the user's __init__, if there is one.
-ValuePtr Walk::initialise(const ValuePtr& instance, const ValuePtr& init, CallArgs& args,
-                          ContinuationKind continuation) {
+ValuePtr initialise(Walk& walk, const ValuePtr& instance, const ValuePtr& init, CallArgs& args,
+                    ContinuationKind continuation) {
   if (!init && !args.keywords.empty()) raise_here();
   if (!init) return instance;
   args.positional.insert(args.positional.begin(), instance);
   if (continuation == ContinuationKind::Push) {
-    inline_function(init, std::move(args), ContinuationKind::PushSelf, instance);
+    walk.inline_function(init, std::move(args), ContinuationKind::PushSelf, instance);
     return nullptr;
   }
   // Something else waits for the object than the caller's stack.
-  if (!same_object(*this, call_now(init, std::move(args)), none())) raise_here();
+  if (!same_object(walk, walk.call_now(init, std::move(args)), walk.none())) raise_here();
   return instance;
 }
 

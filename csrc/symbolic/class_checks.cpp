@@ -5,6 +5,7 @@
 #include "cpython/object_layout.h"
 #include "symbolic/attributes.h"
 #include "symbolic/builtin_calls.h"
+#include "symbolic/calls.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
@@ -106,7 +107,7 @@ std::optional<bool> answer_of_metaclass(Walk& walk, const ValuePtr& asked, const
   bool is_abstract =
       known != nullptr && known->object.get() == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta), check_name);
   if (known != nullptr && known->source != nullptr) walk.identity_of(hook);
-  if (!hook || is_abstract || !walk.is_python_function(hook)) return std::nullopt;
+  if (!hook || is_abstract || !is_python_function(walk, hook)) return std::nullopt;
   std::optional<bool> truth = truth_by_methods(walk, walk.call_now(hook, {{classinfo, asked}, {}}));
   if (!truth) graph_break(BreakReason::unknown_truth, "the answer of a metaclass");
   return truth;

@@ -6,6 +6,7 @@
 #include "cpython/frame.h"
 #include "cpython/imports.h"
 #include "symbolic/attributes.h"
+#include "symbolic/calls.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/key_stand_in.h"
 #include "symbolic/outcomes.h"
@@ -92,7 +93,7 @@ void with_except_start(Walk& walk, const Instruction& at) {
   CallArgs args{{type_value(walk, exception), exception, traceback}, {}};
   if (at.arg == 5 && walk.peek(4)->kind != ValueKind::Null)
     args.positional.insert(args.positional.begin(), walk.peek(4));
-  walk.call(walk.peek(at.arg), std::move(args));
+  call(walk, walk.peek(at.arg), std::move(args));
 }
 
 // A StopIteration does not leave a generator.
@@ -186,7 +187,7 @@ Handle<InstanceValue> new_exception(Walk& walk, const ValuePtr& type_value, cons
 ValuePtr exception_init(Walk& walk, const Handle<InstanceValue>& exception) {
   static PyObject* const kInit = PyUnicode_InternFromString("__init__");
   ValuePtr init = type_attribute(walk, exception, kInit);
-  if (init && walk.is_python_function(init)) return init;
+  if (init && is_python_function(walk, init)) return init;
   bool is_builtin = init && init->kind == ValueKind::Object && type_of(init) == &PyWrapperDescr_Type;
   if (!is_builtin) graph_break(BreakReason::object_creation, describe(exception));
   walk.identity_of(init);

@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "symbolic/attributes.h"
+#include "symbolic/calls.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/endings.h"
 #include "symbolic/exceptions.h"
@@ -217,7 +218,7 @@ std::optional<ValuePtr> Walk::call_catching(const ValuePtr& callable, CallArgs a
 ValuePtr Walk::call_now(const ValuePtr& callable, CallArgs args) {
   size_t depth = frames_.size();
   held_result_ = nullptr;
-  call(callable, std::move(args), ContinuationKind::Hold);
+  call(*this, callable, std::move(args), ContinuationKind::Hold);
   if (frames_.size() > depth && frames_[depth]->continuation != ContinuationKind::Hold) {
     frames_.resize(depth);
     graph_break(BreakReason::c_callback, describe(callable));

@@ -4,6 +4,7 @@
 #include "base/config.h"
 #include "cpython/text.h"
 #include "guards/wrapper_callables.h"
+#include "symbolic/calls.h"
 #include "symbolic/endings.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/value_facts.h"
@@ -126,7 +127,7 @@ class ArgumentBinder {
 
 }  // namespace
 
-bool Walk::is_python_function(const ValuePtr& value) {
+bool is_python_function(Walk& walk, const ValuePtr& value) {
   if (value->kind == ValueKind::Function) return true;
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || object->source == nullptr) return false;
@@ -136,20 +137,22 @@ bool Walk::is_python_function(const ValuePtr& value) {
   return inner && PyFunction_Check(inner.get());
 }
 
-void Walk::call_function(const ValuePtr& function, CallArgs args, ContinuationKind continuation,
-                         ValuePtr continuation_value) {
-  if (ValuePtr text = guarded_repr(function, args)) return apply_continuation(continuation, continuation_value, text);
+void call_function(Walk& walk, const ValuePtr& function, CallArgs args, ContinuationKind continuation,
+                   ValuePtr continuation_value) {
+  if (ValuePtr text = walk.guarded_repr(function, args))
+    return walk.apply_continuation(continuation, continuation_value, text);
   int flags = callee_of(function).code->co_flags;
   bool is_generator = (flags & CO_GENERATOR) != 0 && (flags & (CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR)) == 0;
-  if (!is_generator) return inline_function(function, std::move(args), continuation, std::move(continuation_value));
-  apply_continuation(continuation, continuation_value, make_generator(frame_of(function, args)));
+  if (!is_generator)
+    return walk.inline_function(function, std::move(args), continuation, std::move(continuation_value));
+  walk.apply_continuation(continuation, continuation_value, walk.make_generator(walk.frame_of(function, args)));
 }
 
 void Walk::inline_function(const ValuePtr& function, CallArgs args, ContinuationKind continuation,
                            ValuePtr continuation_value) {
   if (auto* object = as<ObjectValue>(function); object != nullptr && !PyFunction_Check(object->object.get())) {
     const Policy* inside = nullptr;
-    ValuePtr inner = open_wrapper(function, *find_wrapper_type(object->object.type()), inside);
+    ValuePtr inner = open_wrapper(*this, function, *find_wrapper_type(object->object.type()), inside);
     inline_function(inner, std::move(args), continuation, std::move(continuation_value));
     frame().policy = inside;
     return;
@@ -164,16 +167,17 @@ void Walk::inline_function(const ValuePtr& function, CallArgs args, Continuation
   deepest_ = std::max(deepest_, frames_.size());
 }
 
-void Walk::guard_code(ObjectValue& function) {
+void guard_code(Walk& walk, ObjectValue& function) {
   // Beside its identity, if that is guarded: the same function may be given other code, and other functions have this code.
-  guards_.code_match(function.source, reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.object.get())));
+  walk.guards().code_match(function.source,
+                           reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.object.get())));
   function.type_guarded = true;
 }
 
 // A frame of the function, its parameters bound, its code guarded.
 std::shared_ptr<SymbolicFrame> Walk::frame_of(const ValuePtr& function, CallArgs& args) {
   Callee callee = callee_of(function);
-  if (callee.real != nullptr) guard_code(*callee.real);
+  if (callee.real != nullptr) guard_code(*this, *callee.real);
   int flags = callee.code->co_flags;
   if ((flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0)
     graph_break(BreakReason::async_construct, text_of(callee.code->co_name));

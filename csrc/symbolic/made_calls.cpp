@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "cpython/imports.h"
+#include "symbolic/calls.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/made_calls.h"
 #include "symbolic/outcomes.h"
@@ -104,7 +105,7 @@ ValuePtr make_comparison_key(Walk& walk, const CallArgs& args) {
 // types.MethodType(function, object)
 ValuePtr make_method(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
-  if (!walk.is_python_function(args.positional[0]) || same_object(walk, args.positional[1], walk.none()))
+  if (!is_python_function(walk, args.positional[0]) || same_object(walk, args.positional[1], walk.none()))
     graph_break(BreakReason::object_creation, "a method of " + describe(args.positional[0]));
   return make_value<BoundMethodValue>(args.positional[0], args.positional[1]);
 }
@@ -118,21 +119,21 @@ ValuePtr part_of(Walk& walk, const ValuePtr& partial, const char* name) {
 
 }  // namespace
 
-bool Walk::call_made(MadeValue* made, CallArgs& args, ContinuationKind continuation,
-                     const ValuePtr& continuation_value) {
+bool call_made(Walk& walk, MadeValue* made, CallArgs& args, ContinuationKind continuation,
+               const ValuePtr& continuation_value) {
   auto* type = reinterpret_cast<PyTypeObject*>(as<ObjectValue>(made->type)->object.get());
   if (type == partial_type()) {
     CallArgs whole = merged(made->positional, made->keywords, args);
     ValuePtr function = whole.positional[0];
     whole.positional.erase(whole.positional.begin());
-    call(function, std::move(whole), continuation, continuation_value);
+    call(walk, function, std::move(whole), continuation, continuation_value);
     return true;
   }
   if (type == comparison_key_type()) {
     if (args.positional.size() != 1 || !args.keywords.empty() || made->maker->kind == ValueKind::Made) raise_here();
     auto key = make_value<MadeValue>(made->type, args.positional, std::vector<std::pair<Ref, ValuePtr>>{});
     key->maker = ValuePtr(made);
-    apply_continuation(continuation, continuation_value, key);
+    walk.apply_continuation(continuation, continuation_value, key);
     return true;
   }
   auto row = made_classes().find(type);
@@ -147,26 +148,26 @@ bool Walk::call_made(MadeValue* made, CallArgs& args, ContinuationKind continuat
   if (!args.keywords.empty()) raise_here();
   args.positional.insert(args.positional.begin(), keywords);
   args.positional.insert(args.positional.begin(), make_value<SequenceValue>(false, made->positional));
-  ValuePtr result = call_now(function, std::move(args));
-  apply_continuation(continuation, continuation_value, std::move(result));
+  ValuePtr result = walk.call_now(function, std::move(args));
+  walk.apply_continuation(continuation, continuation_value, std::move(result));
   return true;
 }
 
-bool Walk::call_partial(const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
-                        const ValuePtr& continuation_value) {
+bool call_partial(Walk& walk, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
+                  const ValuePtr& continuation_value) {
   auto* object = as<ObjectValue>(callable);
   if (!Py_IS_TYPE(object->object.get(), partial_type()) || object->source == nullptr) return false;
-  exact_type(callable);
-  ValuePtr function = part_of(*this, callable, "func");
-  auto positional = elements_of(*this, part_of(*this, callable, "args"));
-  auto entries = entries_of(part_of(*this, callable, "keywords"));
+  walk.exact_type(callable);
+  ValuePtr function = part_of(walk, callable, "func");
+  auto positional = elements_of(walk, part_of(walk, callable, "args"));
+  auto entries = walk.entries_of(part_of(walk, callable, "keywords"));
   if (!positional || !entries) return false;
   std::vector<std::pair<Ref, ValuePtr>> keywords;
   for (const DictValue::Entry& entry : *entries) {
     if (!PyUnicode_CheckExact(entry.key.get())) return false;
     keywords.emplace_back(entry.key, entry.value);
   }
-  call(function, merged(*positional, keywords, args), continuation, continuation_value);
+  call(walk, function, merged(*positional, keywords, args), continuation, continuation_value);
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "cpython/text.h"
 #include "guards/wrapper_callables.h"
+#include "symbolic/calls.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/traced_calls.h"
 
@@ -59,7 +60,7 @@ ValuePtr inline_replacement(Walk& walk, const ValuePtr& callable, const MarkedCa
   }
   ValuePtr function =
       walk.at(walk.sources().get(SourceKind::WrappedFunction, source, nullptr), Ref::share(marked.payload));
-  walk.call(function, std::move(args), continuation, continuation_value);
+  call(walk, function, std::move(args), continuation, continuation_value);
   return nullptr;
 }
 

@@ -1,6 +1,7 @@
 #include "symbolic/number_objects.h"
 
 #include "symbolic/attributes.h"
+#include "symbolic/calls.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/user_operators.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 ValuePtr method_in_python(Walk& walk, const ValuePtr& value, const char* name) {
   ValuePtr method = type_attribute(walk, value, check(PyUnicode_InternFromString(name)).get());
-  if (method && !walk.is_python_function(method))
+  if (method && !is_python_function(walk, method))
     graph_break(BreakReason::tensor_operands, str_cat(name, " of a ", describe(value)));
   return method;
 }

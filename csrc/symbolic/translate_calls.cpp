@@ -9,6 +9,7 @@
 #include "guards/wrapper_callables.h"
 #include "snapshot/policy_function.h"
 #include "symbolic/attributes.h"
+#include "symbolic/calls.h"
 #include "symbolic/conversion_calls.h"
 #include "symbolic/iterators.h"
 #include "symbolic/mapping_proxies.h"
@@ -50,7 +51,7 @@ void call_with_names(Walk& walk, int count, BorrowedRef names) {
   for (int i = 0; i < count - keywords; ++i) args.positional.push_back(values[i]);
   for (int i = 0; i < keywords; ++i)
     args.keywords.emplace_back(Ref::share(PyTuple_GET_ITEM(names.get(), i)), values[count - keywords + i]);
-  walk.call(target.callable, std::move(args));
+  call(walk, target.callable, std::move(args));
 }
 
 void call(Walk& walk, const Instruction& at) {
@@ -80,7 +81,7 @@ void call_function_ex(Walk& walk, const Instruction& at) {
   args.positional = std::move(*elements);
   ValuePtr upper = walk.pop();
   ValuePtr lower = walk.pop();
-  walk.call(called(std::move(lower), std::move(upper)).callable, std::move(args));
+  call(walk, called(std::move(lower), std::move(upper)).callable, std::move(args));
 }
 
 std::string name_of_callable(const ValuePtr& callable) {
@@ -243,7 +244,7 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
   }
   if (PyFunction_Check(object)) {
     if (as<ObjectValue>(callable)->source == nullptr) graph_break(BreakReason::unguardable_object, "function");
-    walk.call_function(callable, std::move(args), continuation, continuation_value);
+    call_function(walk, callable, std::move(args), continuation, continuation_value);
     return nullptr;
   }
   if (ValuePtr polyfill = may_polyfill(args) ? find_polyfill(object) : nullptr) {
@@ -252,7 +253,7 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
     bool generates =
         (reinterpret_cast<PyCodeObject*>(as<FunctionValue>(polyfill)->code.get())->co_flags & CO_GENERATOR) != 0;
     if (!generates) return walk.call_now(polyfill, args);
-    walk.call_function(polyfill, std::move(args), continuation, continuation_value);
+    call_function(walk, polyfill, std::move(args), continuation, continuation_value);
     return nullptr;
   }
   if (is_pure_call(object)) {
@@ -265,14 +266,14 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
   }
   if (Py_IS_TYPE(object, &PyMethodDescr_Type) && find_tensor_type(PyDescr_TYPE(object)) != nullptr)
     return call_tensor_method(walk, object, args);
-  if (PyType_Check(object)) return walk.call_class(callable, args, continuation, continuation_value);
+  if (PyType_Check(object)) return call_class(walk, callable, args, continuation, continuation_value);
   if (const WrapperType* wrapper = find_wrapper_type(Py_TYPE(object)))
-    return walk.call_wrapper(callable, *wrapper, args, continuation, continuation_value);
+    return call_wrapper(walk, callable, *wrapper, args, continuation, continuation_value);
   if (PyWeakref_CheckRef(object)) return walk.call_weak_reference(callable, args);
   if (is_cached_function(object)) return walk.call_cached(callable, args);
   if (PyCFunction_Check(object) || Py_IS_TYPE(object, &PyMethodDescr_Type) || Py_IS_TYPE(object, &PyWrapperDescr_Type))
     graph_break(BreakReason::unknown_c_function, name_of_callable(callable));
-  return walk.call_through_type(callable, args, continuation, continuation_value);
+  return call_through_type(walk, callable, args, continuation, continuation_value);
 }
 
 const OpcodeRegistration registration{
@@ -280,64 +281,65 @@ const OpcodeRegistration registration{
 
 }  // namespace
 
-void Walk::call(const ValuePtr& callable, CallArgs args, ContinuationKind continuation, ValuePtr continuation_value) {
+void call(Walk& walk, const ValuePtr& callable, CallArgs args, ContinuationKind continuation,
+          ValuePtr continuation_value) {
   if (auto* method = as<BoundMethodValue>(callable)) {
     args.positional.insert(args.positional.begin(), method->self);
-    return call(method->function, std::move(args), continuation, continuation_value);
+    return call(walk, method->function, std::move(args), continuation, continuation_value);
   }
   ValuePtr result;
   switch (callable->kind) {
     case ValueKind::Function:
-      return call_function(callable, std::move(args), continuation, std::move(continuation_value));
+      return call_function(walk, callable, std::move(args), continuation, std::move(continuation_value));
     case ValueKind::Object: {
       auto* object = as<ObjectValue>(callable);
       if (Py_IS_TYPE(object->object.get(), &PyMethod_Type) && object->source != nullptr) {
-        exact_type(callable);
-        ValuePtr function = at(sources().get(SourceKind::MethodFunction, object->source, nullptr));
+        walk.exact_type(callable);
+        ValuePtr function = walk.at(walk.sources().get(SourceKind::MethodFunction, object->source, nullptr));
         args.positional.insert(args.positional.begin(),
-                               at(sources().get(SourceKind::MethodSelf, object->source, nullptr)));
-        return call(function, std::move(args), continuation, std::move(continuation_value));
+                               walk.at(walk.sources().get(SourceKind::MethodSelf, object->source, nullptr)));
+        return call(walk, function, std::move(args), continuation, std::move(continuation_value));
       }
-      if (call_partial(callable, args, continuation, continuation_value)) return;
-      result = call_object(*this, callable, args, continuation, continuation_value);
+      if (call_partial(walk, callable, args, continuation, continuation_value)) return;
+      result = call_object(walk, callable, args, continuation, continuation_value);
       break;
     }
     case ValueKind::PolicyFunction: {
       auto* wrapper = as<PolicyFunctionValue>(callable);
-      const Policy* inside = policy_inside(wrapper->change, frame().policy);
+      const Policy* inside = policy_inside(wrapper->change, walk.frame().policy);
       if (inside == nullptr)
         break_on_disabled(callable, wrapper->change, as<ObjectValue>(wrapper->reason)->object.get());
-      return call_under(inside, wrapper->function, args, continuation, continuation_value);
+      return walk.call_under(inside, wrapper->function, args, continuation, continuation_value);
     }
     case ValueKind::Made:
-      if (call_made(as<MadeValue>(callable), args, continuation, continuation_value)) return;
+      if (call_made(walk, as<MadeValue>(callable), args, continuation, continuation_value)) return;
       graph_break(BreakReason::unknown_callable, describe(callable));
     case ValueKind::Instance:
-      result = call_through_type(callable, args, continuation, continuation_value);
+      result = call_through_type(walk, callable, args, continuation, continuation_value);
       break;
     default:
       raise_here();  // not callable
   }
-  if (result) apply_continuation(continuation, continuation_value, std::move(result));
+  if (result) walk.apply_continuation(continuation, continuation_value, std::move(result));
 }
 
 // __call__ of an object's class.
-ValuePtr Walk::call_through_type(const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
-                                 const ValuePtr& continuation_value) {
+ValuePtr call_through_type(Walk& walk, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
+                           const ValuePtr& continuation_value) {
   static PyObject* const kCall = PyUnicode_InternFromString("__call__");
-  PyTypeObject* type = exact_type(callable);
+  PyTypeObject* type = walk.exact_type(callable);
   if (type->tp_call == nullptr) raise_here();
-  ValuePtr method = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? type_attribute(*this, callable, kCall) : nullptr;
-  if (!method || !is_python_function(method)) graph_break(BreakReason::unknown_callable, type->tp_name);
+  ValuePtr method = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? type_attribute(walk, callable, kCall) : nullptr;
+  if (!method || !is_python_function(walk, method)) graph_break(BreakReason::unknown_callable, type->tp_name);
   args.positional.insert(args.positional.begin(), callable);
-  inline_function(method, std::move(args), continuation, continuation_value);
+  walk.inline_function(method, std::move(args), continuation, continuation_value);
   return nullptr;
 }
 
 // A compiled, policy-bearing or disabled function: its Python function under the policy inside.
-ValuePtr Walk::open_wrapper(const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside) {
-  PyObject* object = identity_of(callable);
-  inside = wrapper.policy_inside(object, frame().policy);
+ValuePtr open_wrapper(Walk& walk, const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside) {
+  PyObject* object = walk.identity_of(callable);
+  inside = wrapper.policy_inside(object, walk.frame().policy);
   if (inside == nullptr && !is_policy_function(object))
     graph_break(BreakReason::disabled_call, name_of_callable(callable));
   if (inside == nullptr) break_on_disabled(callable, policy_change(object), disable_reason(object));
@@ -345,21 +347,21 @@ ValuePtr Walk::open_wrapper(const ValuePtr& callable, const WrapperType& wrapper
   const Source* outer = as<ObjectValue>(callable)->source;
   if (!inner || outer == nullptr) graph_break(BreakReason::unknown_callable, describe(callable));
   // The wrapper is guarded by identity and never changes what it wraps.
-  return at(sources().get(SourceKind::WrappedFunction, outer, nullptr), Ref::share(inner));
+  return walk.at(walk.sources().get(SourceKind::WrappedFunction, outer, nullptr), Ref::share(inner));
 }
 
-ValuePtr Walk::call_wrapper(const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
-                            ContinuationKind continuation, const ValuePtr& continuation_value) {
+ValuePtr call_wrapper(Walk& walk, const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
+                      ContinuationKind continuation, const ValuePtr& continuation_value) {
   const Policy* inside = nullptr;
-  ValuePtr function = open_wrapper(callable, wrapper, inside);
-  call_under(inside, function, args, continuation, continuation_value);
+  ValuePtr function = open_wrapper(walk, callable, wrapper, inside);
+  walk.call_under(inside, function, args, continuation, continuation_value);
   return nullptr;
 }
 
 void Walk::call_under(const Policy* inside, const ValuePtr& function, CallArgs& args, ContinuationKind continuation,
                       const ValuePtr& continuation_value) {
   size_t depth = frames_.size();
-  call(function, std::move(args), continuation, continuation_value);
+  call(*this, function, std::move(args), continuation, continuation_value);
   if (frames_.size() > depth) frame().policy = inside;
 }
 

@@ -1,5 +1,6 @@
 // Jumps, loops, return, with and exceptions.
 #include "symbolic/attributes.h"
+#include "symbolic/calls.h"
 #include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
@@ -26,7 +27,7 @@ std::optional<bool> truth_or_inline(Walk& walk, ContinuationKind continuation) {
   if (value->kind == ValueKind::Object || value->kind == ValueKind::Instance) {
     static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
     ValuePtr method = type_attribute(walk, value, kBool);
-    if (method && walk.is_python_function(method)) {
+    if (method && is_python_function(walk, method)) {
       walk.pop();
       walk.inline_function(method, {{value}, {}}, continuation, nullptr);
       return std::nullopt;
@@ -105,7 +106,7 @@ void get_iter(Walk& walk, const Instruction&) {
     if (!method && !iterator) graph_break(BreakReason::unknown_iteration, describe(iterable));
     walk.pop();
     if (iterator) return walk.push(std::move(iterator));
-    return walk.call(method, {{iterable}, {}}, ContinuationKind::PushIterator);
+    return call(walk, method, {{iterable}, {}}, ContinuationKind::PushIterator);
   }
   walk.pop();
   walk.push(std::move(iterator));
@@ -149,7 +150,7 @@ void before_with(Walk& walk, const Instruction&) {
   ValuePtr enter = type_attribute(walk, manager, kEnter);
   ValuePtr exit = type_attribute(walk, manager, kExit);
   if (!enter || !exit) raise_here();
-  if (!walk.is_python_function(enter) || !walk.is_python_function(exit))
+  if (!is_python_function(walk, enter) || !is_python_function(walk, exit))
     graph_break(BreakReason::context_manager, describe(manager));
   walk.pop();
   walk.push(make_value<BoundMethodValue>(exit, manager));

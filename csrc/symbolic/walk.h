@@ -226,16 +226,8 @@ class Walk {
   const Handle<DictValue>& keep_locals(Handle<DictValue> dict);
 
   // --- calls (translate_calls.cpp, inlining.cpp)
-  // Applies the continuation to the result now, or inlines a Python function and applies it when that returns.
-  void call(const ValuePtr& callable, CallArgs args, ContinuationKind continuation = ContinuationKind::Push,
-            ValuePtr continuation_value = nullptr);
-  // Enters a Python function, or makes a generator of it.
-  void call_function(const ValuePtr& function, CallArgs args, ContinuationKind continuation,
-                     ValuePtr continuation_value);
   // The text by a __repr__ that knows what it is in the middle of (guarded_reprs.cpp); null: another function, or not known.
   ValuePtr guarded_repr(const ValuePtr& function, const CallArgs& args);
-  // A function that exists is guarded by its code.
-  void guard_code(ObjectValue& function);
   // Calls something and runs it to its end inside the current instruction: what a builtin calls back.
   ValuePtr call_now(const ValuePtr& callable, CallArgs args);
   // The same; nullopt: it raised an exception of this class, which nobody else sees.
@@ -263,21 +255,6 @@ class Walk {
   void return_value(ValuePtr result);
   // After a frame was inlined: the caller's instruction has consumed its operands.
   void drop_below_callee(int count);
-  // What call() does for objects with a __call__, for classes (call_class.cpp) and for wrappers. Null: a frame was inlined.
-  ValuePtr call_through_type(const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
-                             const ValuePtr& continuation_value);
-  ValuePtr call_class(const ValuePtr& type, CallArgs& args, ContinuationKind continuation,
-                      const ValuePtr& continuation_value);
-  // What type.__call__ does.
-  ValuePtr make_object(const ValuePtr& type, CallArgs& args, ContinuationKind continuation);
-  ValuePtr initialise(const ValuePtr& instance, const ValuePtr& init, CallArgs& args, ContinuationKind continuation);
-  // Null: it is no MadeValue's call that is known.
-  bool call_partial(const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
-                    const ValuePtr& continuation_value);
-  bool call_made(MadeValue* made, CallArgs& args, ContinuationKind continuation, const ValuePtr& continuation_value);
-  ValuePtr open_wrapper(const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside);
-  ValuePtr call_wrapper(const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
-                        ContinuationKind continuation, const ValuePtr& continuation_value);
   // Of what a wrapper stands for, under the policy inside it.
   void call_under(const Policy* inside, const ValuePtr& function, CallArgs& args, ContinuationKind continuation,
                   const ValuePtr& continuation_value);
@@ -294,8 +271,6 @@ class Walk {
   void apply_continuation(ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result);
 
   // --- attributes (attributes.cpp). Result: a value, or null when a frame was inlined that gives it.
-  // A plain Python function, real or made here.
-  bool is_python_function(const ValuePtr& value);
 
   // --- tensors (tensor_ops.cpp)
   bool is_tensor(const ValuePtr& value) const { return value->kind == ValueKind::Tensor; }
@@ -364,6 +339,9 @@ class Walk {
   DictValue* written_dict(ObjectValue* object);
   SequenceValue* written_list(ObjectValue* object);
 
+  std::shared_ptr<SymbolicFrame> frame_of(const ValuePtr& function, CallArgs& args);
+  ValuePtr make_generator(std::shared_ptr<SymbolicFrame> body);
+
  private:
   friend class RegionFinisher;
   // How much the walk has appended to what the region is made of.
@@ -402,8 +380,6 @@ class Walk {
   std::optional<ValuePtr> run_generator(IteratorValue* generator);
   // A continuation for an operator's method must be able to take the result.
   void check_operator_result(const ValuePtr& result);
-  std::shared_ptr<SymbolicFrame> frame_of(const ValuePtr& function, CallArgs& args);
-  ValuePtr make_generator(std::shared_ptr<SymbolicFrame> body);
   CapturedRegion finish(ExitKind exit, std::optional<GraphBreak> graph_break);
   bool may_nest() const;
   size_t first_stricter_frame() const;
