@@ -6,6 +6,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/builtin_calls.h"
 #include "symbolic/calls.h"
+#include "symbolic/class_checks.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
@@ -193,7 +194,7 @@ ValuePtr call_abstract_check(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_isinstance(Walk& walk, const CallArgs& args) {
   require_count(args, 2, 2);
-  return walk.boolean(walk.is_instance(args.positional[0], args.positional[1]));
+  return walk.boolean(is_instance(walk, args.positional[0], args.positional[1]));
 }
 
 ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
@@ -206,8 +207,8 @@ ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
 
 }  // namespace
 
-bool Walk::is_instance(const ValuePtr& value, const ValuePtr& classinfo) {
-  return is_subtype_of(*this, value, class_it_shows(*this, value), classinfo);
+bool is_instance(Walk& walk, const ValuePtr& value, const ValuePtr& classinfo) {
+  return is_subtype_of(walk, value, class_it_shows(walk, value), classinfo);
 }
 
 namespace {

@@ -1,5 +1,6 @@
 // Structural pattern matching.
 #include "symbolic/attributes.h"
+#include "symbolic/class_checks.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
@@ -55,7 +56,7 @@ void match_class(Walk& walk, const Instruction& at) {
   PyObject* known = walk.identity_of(type);
   if (known == nullptr || !PyType_Check(known)) raise_here();
   ValuePtr result = walk.none();
-  if (walk.is_instance(subject, type)) {
+  if (is_instance(walk, subject, type)) {
     std::vector<ValuePtr> values;
     auto names = match_args(walk, type, at.arg);
     if (!names) {

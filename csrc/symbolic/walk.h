@@ -106,8 +106,6 @@ class Walk {
   ValuePtr proxy_of_class(const ValuePtr& type);
   // Entries of an exact dict, real or made here; keys are constants. Null: not such a dict.
   std::unique_ptr<std::vector<DictValue::Entry>> entries_of(const ValuePtr& value);
-  // isinstance(), where no class involved has its own way.
-  bool is_instance(const ValuePtr& value, const ValuePtr& classinfo);
   // --- identities (identities.cpp)
   // id(): the same Value for the same object. Breaks for what may be one object or two (numbers, texts).
   ValuePtr identity_number(const ValuePtr& value);
