@@ -15,6 +15,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/tensor_ops.h"
 #include "symbolic/value_facts.h"
 
 namespace md {
@@ -212,7 +213,7 @@ Bound AttributeLookup::on_tensor() {
   if (const TensorFact* fact = find_tensor_fact(text_of(name_)); fact != nullptr && !fact->is_method)
     return {walk_.constant(fact->value(tensor->spec, {}, nullptr))};
   if (const OpRow* row = find_tensor_view_attribute(text_of(name_)))
-    return {walk_.call_op(*row, {{object_}, {}}, CallForm::Method)};
+    return {call_op(walk_, *row, {{object_}, {}}, CallForm::Method)};
   // There are no gradients.
   if (is("grad") || is("grad_fn")) return {walk_.none()};
   if (is("__class__")) return {type_value(walk_, object_)};

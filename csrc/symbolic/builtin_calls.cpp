@@ -11,6 +11,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
+#include "symbolic/tensor_ops.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/value_facts.h"
 
@@ -181,7 +182,7 @@ ValuePtr call_abs(Walk& walk, const CallArgs& args) {
   static const OpRow* const op = find_op("abs");
   require_count(args, 1, 1);
   const ValuePtr& value = args.positional[0];
-  if (walk.is_tensor(value)) return walk.call_op(*op, args, CallForm::Function);
+  if (walk.is_tensor(value)) return call_op(walk, *op, args, CallForm::Function);
   if (ValuePtr method = user_method(walk, value, kAbs)) {
     walk.inline_function(method, {{value}, {}}, ContinuationKind::Push, nullptr);
     return nullptr;
@@ -196,7 +197,7 @@ ValuePtr call_pow(Walk& walk, const CallArgs& args) {
   static const OpRow* const op = find_op("pow");
   bool of_tensors = args.positional.size() == 2 && args.keywords.empty() &&
                     (walk.is_tensor(args.positional[0]) || walk.is_tensor(args.positional[1]));
-  if (of_tensors) return walk.call_op(*op, args, CallForm::Operator);
+  if (of_tensors) return call_op(walk, *op, args, CallForm::Operator);
   ValuePtr result = fold_pure_call(walk, kFunction, args);
   if (!result) break_on_builtin("pow", args.positional.empty() ? walk.none() : args.positional[0]);
   return result;

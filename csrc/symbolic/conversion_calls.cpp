@@ -5,6 +5,7 @@
 #include "frontends/tensor_conversions.h"
 #include "guards/held_object.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/tensor_ops.h"
 #include "symbolic/value_facts.h"
 #include "tensor/shapes/memory_format.h"
 
@@ -70,9 +71,10 @@ ValuePtr in_memory_format(Walk& walk, TensorValue* tensor, ValuePtr value, const
   static const OpRow *const cast = find_op("cast"), *const clone = find_op("clone");
   bool same = wanted.dtype == tensor->spec.dtype;
   if (same && !wanted.copy && suggested_format(tensor->spec) == wanted.memory_format) return value;
-  if (!same) value = walk.call_op(*cast, {{value, walk.constant(dtype_to_python(wanted.dtype))}, {}}, CallForm::Method);
+  if (!same)
+    value = call_op(walk, *cast, {{value, walk.constant(dtype_to_python(wanted.dtype))}, {}}, CallForm::Method);
   ValuePtr format = walk.constant(memory_format_object(wanted.memory_format));
-  return walk.call_op(*clone, {{value}, {{Ref::share(kMemoryFormat), format}}}, CallForm::Method);
+  return call_op(walk, *clone, {{value}, {{Ref::share(kMemoryFormat), format}}}, CallForm::Method);
 }
 
 }  // namespace
@@ -93,8 +95,8 @@ ValuePtr call_conversion(Walk& walk, std::string_view method, TensorValue* tenso
   static const OpRow* const cast = find_op("cast");
   static const OpRow* const clone = find_op("clone");
   if (wanted->dtype != tensor->spec.dtype)
-    return walk.call_op(*cast, {{self, walk.constant(dtype_to_python(wanted->dtype))}, {}}, CallForm::Method);
-  return wanted->copy ? walk.call_op(*clone, {{self}, {}}, CallForm::Method) : self;
+    return call_op(walk, *cast, {{self, walk.constant(dtype_to_python(wanted->dtype))}, {}}, CallForm::Method);
+  return wanted->copy ? call_op(walk, *clone, {{self}, {}}, CallForm::Method) : self;
 }
 
 }  // namespace md

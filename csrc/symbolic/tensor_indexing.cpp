@@ -7,6 +7,7 @@
 #include "guards/tensor_type.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/tensor_ops.h"
 #include "symbolic/value_facts.h"
 #include "tensor/memory_overlap.h"
 
@@ -103,7 +104,7 @@ class SymbolicKey {
     if (is_floating(tensor->spec.dtype)) raise_here();
     if (tensor->spec.rank() == 0) graph_break(BreakReason::tensor_to_number, "a tensor as an index");
     if (tensor->spec.dtype == DType::int64) return item;
-    return walk_.call_op(*cast, {{item, walk_.constant(dtype_to_python(DType::int64))}, {}}, CallForm::Method);
+    return call_op(walk_, *cast, {{item, walk_.constant(dtype_to_python(DType::int64))}, {}}, CallForm::Method);
   }
 
   Ref plain_list(const ValuePtr& value) {
@@ -192,9 +193,9 @@ void store_at_mask(Walk& walk, TensorValue* tensor, const ValuePtr& key, const V
     if (!known_equal(mask->spec.sizes[i], tensor->spec.sizes[i])) raise_here();
   ValuePtr whole = key;
   if (mask->spec.dtype != DType::bool_)
-    whole = walk.call_op(*cast, {{key, walk.constant(dtype_to_python(DType::bool_))}, {}}, CallForm::Method);
+    whole = call_op(walk, *cast, {{key, walk.constant(dtype_to_python(DType::bool_))}, {}}, CallForm::Method);
   for (int i = mask->spec.rank(); i < tensor->spec.rank(); ++i)
-    whole = walk.call_op(*unsqueeze, {{whole, walk.integer(-1)}, {}}, CallForm::Method);
+    whole = call_op(walk, *unsqueeze, {{whole, walk.integer(-1)}, {}}, CallForm::Method);
   walk.call_in_place(*masked_fill, {{ValuePtr(tensor), whole, value}, {}});
 }
 
@@ -227,7 +228,7 @@ ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
   ValuePtr window = window_of(*this, tensor, parsed, plan.steps);
   if (plan.indices.empty()) return window;
   auto [indices, dims] = places(*this, parsed, plan);
-  return call_op(*index, {{window, indices, dims}, {}}, CallForm::Function);
+  return call_op(*this, *index, {{window, indices, dims}, {}}, CallForm::Function);
 }
 
 void Walk::store_into_tensor(const ValuePtr& container, const ValuePtr& key, const ValuePtr& value) {

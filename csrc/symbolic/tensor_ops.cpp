@@ -1,4 +1,5 @@
 // Ops on symbolic tensors: arguments become operands, promotion becomes cast nodes, the shape rule gives the result.
+#include "symbolic/tensor_ops.h"
 #include "frontends/arg_binding.h"
 #include "frontends/eager.h"
 #include "frontends/promotion.h"
@@ -474,12 +475,12 @@ CallArgs without_generator(Walk& walk, const OpRow& row, const CallArgs& args) {
 
 }  // namespace
 
-ValuePtr Walk::call_op(const OpRow& row, const CallArgs& args, CallForm form) {
+ValuePtr call_op(Walk& walk, const OpRow& row, const CallArgs& args, CallForm form) {
   if (row.takes_generator() && args.keyword("generator") != nullptr)
-    return call_op(row, without_generator(*this, row, args), form);
-  if (args.keyword("out") != nullptr && row.takes_out()) return call_with_out(row, args, form);
+    return call_op(walk, row, without_generator(walk, row, args), form);
+  if (args.keyword("out") != nullptr && row.takes_out()) return walk.call_with_out(row, args, form);
   if (row.has(kEagerOnly)) graph_break(BreakReason::data_dependent_shape, row.name);
-  return OpCapture(*this, row).run(args, form);
+  return OpCapture(walk, row).run(args, form);
 }
 
 std::shared_ptr<const std::vector<SourceLine>> Walk::location() {

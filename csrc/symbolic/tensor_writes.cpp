@@ -5,6 +5,7 @@
 #include "frontends/in_place.h"
 #include "graph/views.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/tensor_ops.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 #include "tensor/memory_overlap.h"
@@ -228,7 +229,7 @@ ValuePtr Walk::call_in_place(const OpRow& row, const CallArgs& args) {
   ValuePtr keep = args.positional[0];
   check_reads(*this, row.name + "_", self, args);
   if (has_expanded_dim(self->spec)) raise_here();
-  ValuePtr result = call_op(row, args, CallForm::Method);
+  ValuePtr result = call_op(*this, row, args, CallForm::Method);
   auto* computed = as<TensorValue>(result);
   if (computed == nullptr || !has_in_place_form(*computed->ref.node->op)) raise_here();
   // cumsum_ and cumprod_ refuse to be asked for another dtype.
@@ -266,7 +267,7 @@ ValuePtr Walk::call_with_out(const OpRow& row, const CallArgs& args, CallForm fo
       plain.keywords.emplace_back(name, value);
     }
   }
-  if (same_object(*this, out, none())) return call_op(row, plain, form);
+  if (same_object(*this, out, none())) return call_op(*this, row, plain, form);
   std::vector<ValuePtr> targets = out_targets(row, out);
   for (const ValuePtr& target : targets) {
     // With gradients there is no out=: the call raises.
@@ -275,7 +276,7 @@ ValuePtr Walk::call_with_out(const OpRow& row, const CallArgs& args, CallForm fo
     check_reads(*this, row.name + " with out=", as<TensorValue>(target), {{target}, {}});
     if (has_expanded_dim(as<TensorValue>(target)->spec)) raise_here();
   }
-  ValuePtr result = call_op(row, plain, form);
+  ValuePtr result = call_op(*this, row, plain, form);
   auto* several = as<SequenceValue>(result);
   std::vector<ValuePtr> results = several != nullptr ? several->items : std::vector<ValuePtr>{result};
   if (results.size() != targets.size()) raise_here();

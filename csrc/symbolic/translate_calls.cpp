@@ -19,6 +19,7 @@
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
 #include "symbolic/tensor_numbers.h"
+#include "symbolic/tensor_ops.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
@@ -232,7 +233,7 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
   }
   if (const OpRow* row = find_op_callable(object)) {
     walk.identity_of(callable);
-    return walk.call_op(*row, args, Py_IS_TYPE(object, &PyMethodDescr_Type) ? CallForm::Method : CallForm::Function);
+    return call_op(walk, *row, args, Py_IS_TYPE(object, &PyMethodDescr_Type) ? CallForm::Method : CallForm::Function);
   }
   if (const OpRow* row = find_in_place_callable(object)) {
     walk.identity_of(callable);

@@ -6,6 +6,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/set_methods.h"
+#include "symbolic/tensor_ops.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
@@ -196,7 +197,7 @@ void compare_op(Walk& walk, const Instruction& at) {
     bool mirrored = !walk.is_tensor(left);
     if (mirrored) row = compare_operator_row(kMirrored[at.arg]);
     result =
-        walk.call_op(*row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, CallForm::Operator);
+        call_op(walk, *row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, CallForm::Operator);
     if (at.arg2 != 0) graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
   } else if (inline_operator(walk, at)) {
     return;

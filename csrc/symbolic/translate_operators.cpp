@@ -11,6 +11,7 @@
 #include "symbolic/registry.h"
 #include "symbolic/set_methods.h"
 #include "symbolic/size_constants.h"
+#include "symbolic/tensor_ops.h"
 #include "symbolic/text_templates.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/value_facts.h"
@@ -62,7 +63,7 @@ ValuePtr binary_on_tensors(Walk& walk, int arg, const ValuePtr& left, const Valu
     raise_here();
   }
   if (in_place) return walk.call_in_place(*row, {{left, right}, {}});
-  return walk.call_op(*row, {{left, right}, {}}, CallForm::Operator);
+  return call_op(walk, *row, {{left, right}, {}}, CallForm::Operator);
 }
 
 // Of a subclass of tuple: + and * are tuple's, and nothing comes before them.
@@ -258,7 +259,7 @@ void unary_op(Walk& walk, const Instruction&) {
   if (walk.is_tensor(value)) {
     const OpRow* row = unary_operator_row(op);
     if (row == nullptr) graph_break(BreakReason::tensor_operands, str_cat("operator ", op));
-    result = walk.call_op(*row, {{value}, {}}, CallForm::Operator);
+    result = call_op(walk, *row, {{value}, {}}, CallForm::Operator);
   } else if (inline_unary(walk, op == '-' ? "__neg__" : op == '+' ? "__pos__" : "__invert__")) {
     return;
   } else if ((result = walk.computed(op == '-'   ? Computation::Negative

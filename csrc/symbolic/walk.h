@@ -272,7 +272,6 @@ class Walk {
 
   // --- tensors (tensor_ops.cpp)
   bool is_tensor(const ValuePtr& value) const { return value->kind == ValueKind::Tensor; }
-  ValuePtr call_op(const OpRow& row, const CallArgs& args, CallForm form);
   void guard_tensor(TensorValue* tensor);
   ValueRef graph_value(TensorValue* tensor);
   // A number that is an input of the graph, guarded by type alone.
