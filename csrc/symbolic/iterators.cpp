@@ -7,6 +7,7 @@
 #include "symbolic/key_stand_in.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/polyfills.h"
+#include "symbolic/tensor_indexing.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
@@ -261,7 +262,7 @@ ValuePtr iterator_over(Walk& walk, const ValuePtr& value) {
     if (tensor->spec.rank() == 0) raise_here();
     std::vector<ValuePtr> rows;
     for (int64_t i = 0; i < tensor->spec.sizes[0].value(); ++i)
-      rows.push_back(walk.index_tensor(tensor, walk.integer(i)));
+      rows.push_back(index_tensor(walk, tensor, walk.integer(i)));
     return make_value<IteratorValue>(IteratorKind::Sequence,
                                      std::vector<ValuePtr>{make_value<SequenceValue>(false, std::move(rows))});
   }

@@ -7,6 +7,7 @@
 #include "guards/tensor_type.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/tensor_indexing.h"
 #include "symbolic/tensor_ops.h"
 #include "symbolic/value_facts.h"
 #include "tensor/memory_overlap.h"
@@ -218,20 +219,20 @@ ValuePtr numbers_of_rows(Walk& walk, TensorValue* tensor, const ValuePtr& key) {
 
 }  // namespace
 
-ValuePtr Walk::index_tensor(TensorValue* tensor, const ValuePtr& key) {
+ValuePtr index_tensor(Walk& walk, TensorValue* tensor, const ValuePtr& key) {
   static const OpRow* const index = find_op("index");
   static const OpRow* const alias = find_op("alias");
-  guard_tensor(tensor);
-  SymbolicKey parsed(*this, numbers_of_rows(*this, tensor, key));
+  walk.guard_tensor(tensor);
+  SymbolicKey parsed(walk, numbers_of_rows(walk, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
-  ValuePtr window = window_of(*this, tensor, parsed, plan.steps);
+  ValuePtr window = window_of(walk, tensor, parsed, plan.steps);
   if (plan.indices.empty()) return window;
-  auto [indices, dims] = places(*this, parsed, plan);
-  return call_op(*this, *index, {{window, indices, dims}, {}}, CallForm::Function);
+  auto [indices, dims] = places(walk, parsed, plan);
+  return call_op(walk, *index, {{window, indices, dims}, {}}, CallForm::Function);
 }
 
-void Walk::store_into_tensor(const ValuePtr& container, const ValuePtr& key, const ValuePtr& value) {
+void store_into_tensor(Walk& walk, const ValuePtr& container, const ValuePtr& key, const ValuePtr& value) {
   static const OpRow* const copy = find_op("copy");
   static const OpRow* const fill = find_op("fill");
   static const OpRow* const index_put = find_op("index_put");
@@ -244,21 +245,21 @@ void Walk::store_into_tensor(const ValuePtr& container, const ValuePtr& key, con
     graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into a tensor"));
   auto* mask = as<TensorValue>(key);
   if (mask != nullptr && is_mask(*mask) && (is_number || source->spec.rank() == 0))
-    return store_at_mask(*this, tensor, key, value);
-  guard_tensor(tensor);
-  SymbolicKey parsed(*this, numbers_of_rows(*this, tensor, key));
+    return store_at_mask(walk, tensor, key, value);
+  walk.guard_tensor(tensor);
+  SymbolicKey parsed(walk, numbers_of_rows(walk, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
-  ValuePtr window = window_of(*this, tensor, parsed, plan.steps);
+  ValuePtr window = window_of(walk, tensor, parsed, plan.steps);
   if (!plan.indices.empty()) {
-    auto [indices, dims] = places(*this, parsed, plan);
-    call_in_place(*index_put, {{window, indices, dims, value}, {}});
+    auto [indices, dims] = places(walk, parsed, plan);
+    walk.call_in_place(*index_put, {{window, indices, dims, value}, {}});
     return;
   }
   if (source != nullptr && source->spec.rank() > as<TensorValue>(window)->spec.rank())
     graph_break(BreakReason::tensor_write, "a value of more dims than the place for it");
   if (has_expanded_dim(as<TensorValue>(window)->spec)) raise_here();
-  call_in_place(source != nullptr ? *copy : *fill, {{window, value}, {}});
+  walk.call_in_place(source != nullptr ? *copy : *fill, {{window, value}, {}});
 }
 
 }  // namespace md

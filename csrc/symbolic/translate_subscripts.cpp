@@ -7,6 +7,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/size_constants.h"
+#include "symbolic/tensor_indexing.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
@@ -152,7 +153,7 @@ ValuePtr index_by_method(Walk& walk, const ValuePtr& container, const ValuePtr& 
 // container[key]; null: a user's __getitem__ was inlined.
 ValuePtr subscript(Walk& walk, const ValuePtr& asked, const ValuePtr& given) {
   const ValuePtr container = walk.behind_proxy(asked);
-  if (auto* tensor = as<TensorValue>(container)) return walk.index_tensor(tensor, given);
+  if (auto* tensor = as<TensorValue>(container)) return index_tensor(walk, tensor, given);
   ValuePtr key = is_user_object(given) ? index_by_method(walk, container, given) : given;
   PyTypeObject* type = type_of(container);
   if (is_dict(walk, container, {"__getitem__"})) return subscript_of_dict(walk, container, key);
@@ -260,7 +261,7 @@ void store_subscr(Walk& walk, const Instruction&) {
     replace_elements(walk, container, key, &value);
   } else if (is_deque(container) && store_in_deque(walk, container, key, value)) {
   } else if (walk.is_tensor(container)) {
-    walk.store_into_tensor(container, key, value);
+    store_into_tensor(walk, container, key, value);
   } else if (inline_item(walk, container, {key, value}, "__setitem__", 3)) {
     return;
   } else {
@@ -290,7 +291,7 @@ void store_slice(Walk& walk, const Instruction&) {
   if (type_of(container) == &PyList_Type) {
     replace_elements(walk, container, slice, &value);
   } else if (walk.is_tensor(container)) {
-    walk.store_into_tensor(container, slice, value);
+    store_into_tensor(walk, container, slice, value);
   } else {
     graph_break(BreakReason::store_subscript, str_cat(describe(container), "[slice]"));
   }

@@ -276,7 +276,6 @@ class Walk {
   ValueRef graph_value(TensorValue* tensor);
   // A number that is an input of the graph, guarded by type alone.
   ValueRef scalar_input(const ValuePtr& value);
-  ValuePtr index_tensor(TensorValue* tensor, const ValuePtr& key);
   // --- writes into tensors (tensor_writes.cpp)
   // x.f_(...): the first positional value is written to and returned.
   ValuePtr call_in_place(const OpRow& row, const CallArgs& args);
@@ -285,7 +284,6 @@ class Walk {
   std::vector<ValuePtr> out_targets(const OpRow& row, const ValuePtr& out);
   // The value in the target's dtype becomes what the target holds.
   void write_result(TensorValue* target, ValueRef value);
-  void store_into_tensor(const ValuePtr& container, const ValuePtr& key, const ValuePtr& value);
   // `alias` is result `out` of the view `node` of `viewed`.
   void make_alias(TensorValue* alias, TensorValue* viewed, const Node& node, int out);
   // The tensor has this value from here on.
