@@ -9,6 +9,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/tensor_indexing.h"
 #include "symbolic/tensor_ops.h"
+#include "symbolic/tensor_writes.h"
 #include "symbolic/value_facts.h"
 #include "tensor/memory_overlap.h"
 
@@ -197,7 +198,7 @@ void store_at_mask(Walk& walk, TensorValue* tensor, const ValuePtr& key, const V
     whole = call_op(walk, *cast, {{key, walk.constant(dtype_to_python(DType::bool_))}, {}}, CallForm::Method);
   for (int i = mask->spec.rank(); i < tensor->spec.rank(); ++i)
     whole = call_op(walk, *unsqueeze, {{whole, walk.integer(-1)}, {}}, CallForm::Method);
-  walk.call_in_place(*masked_fill, {{ValuePtr(tensor), whole, value}, {}});
+  call_in_place(walk, *masked_fill, {{ValuePtr(tensor), whole, value}, {}});
 }
 
 // A list of bools that are known, one for each row: the numbers of the rows. Any other key is itself.
@@ -253,13 +254,13 @@ void store_into_tensor(Walk& walk, const ValuePtr& container, const ValuePtr& ke
   ValuePtr window = window_of(walk, tensor, parsed, plan.steps);
   if (!plan.indices.empty()) {
     auto [indices, dims] = places(walk, parsed, plan);
-    walk.call_in_place(*index_put, {{window, indices, dims, value}, {}});
+    call_in_place(walk, *index_put, {{window, indices, dims, value}, {}});
     return;
   }
   if (source != nullptr && source->spec.rank() > as<TensorValue>(window)->spec.rank())
     graph_break(BreakReason::tensor_write, "a value of more dims than the place for it");
   if (has_expanded_dim(as<TensorValue>(window)->spec)) raise_here();
-  walk.call_in_place(source != nullptr ? *copy : *fill, {{window, value}, {}});
+  call_in_place(walk, source != nullptr ? *copy : *fill, {{window, value}, {}});
 }
 
 }  // namespace md

@@ -10,6 +10,7 @@
 #include "symbolic/enum_values.h"
 #include "symbolic/number_objects.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/tensor_writes.h"
 #include "symbolic/value_facts.h"
 #include "tensor/ops/gradient_flow.h"
 #include "tensor/simd/pointwise.h"
@@ -478,7 +479,7 @@ CallArgs without_generator(Walk& walk, const OpRow& row, const CallArgs& args) {
 ValuePtr call_op(Walk& walk, const OpRow& row, const CallArgs& args, CallForm form) {
   if (row.takes_generator() && args.keyword("generator") != nullptr)
     return call_op(walk, row, without_generator(walk, row, args), form);
-  if (args.keyword("out") != nullptr && row.takes_out()) return walk.call_with_out(row, args, form);
+  if (args.keyword("out") != nullptr && row.takes_out()) return call_with_out(walk, row, args, form);
   if (row.has(kEagerOnly)) graph_break(BreakReason::data_dependent_shape, row.name);
   return OpCapture(walk, row).run(args, form);
 }

@@ -1,5 +1,6 @@
 // Writes into symbolic tensors. The graph stays functional: a write makes a new value of the base, and every tensor that
 // shares the base is derived from it again when it is next read. A written input is an effect at the exit.
+#include "symbolic/tensor_writes.h"
 #include "base/error.h"
 #include "frontends/arg_binding.h"
 #include "frontends/in_place.h"
@@ -223,13 +224,13 @@ void Walk::write_result(TensorValue* target, ValueRef value) {
   write_tensor(target, value);
 }
 
-ValuePtr Walk::call_in_place(const OpRow& row, const CallArgs& args) {
+ValuePtr call_in_place(Walk& walk, const OpRow& row, const CallArgs& args) {
   auto* self = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
   if (self == nullptr) raise_here();
   ValuePtr keep = args.positional[0];
-  check_reads(*this, row.name + "_", self, args);
+  check_reads(walk, row.name + "_", self, args);
   if (has_expanded_dim(self->spec)) raise_here();
-  ValuePtr result = call_op(*this, row, args, CallForm::Method);
+  ValuePtr result = call_op(walk, row, args, CallForm::Method);
   auto* computed = as<TensorValue>(result);
   if (computed == nullptr || !has_in_place_form(*computed->ref.node->op)) raise_here();
   // cumsum_ and cumprod_ refuse to be asked for another dtype.
@@ -237,8 +238,8 @@ ValuePtr Walk::call_in_place(const OpRow& row, const CallArgs& args) {
     if (const auto* asked = std::get_if<DType>(&operand); asked != nullptr && *asked != self->spec.dtype) raise_here();
   }
   try {
-    check_write(row, graph_->info(computed->ref).spec, self->spec);
-    write_result(self, computed->ref);
+    check_write(row, walk.graph().info(computed->ref).spec, self->spec);
+    walk.write_result(self, computed->ref);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Internal) throw;
     raise_here();
@@ -247,17 +248,17 @@ ValuePtr Walk::call_in_place(const OpRow& row, const CallArgs& args) {
 }
 
 // One tensor, or a tuple or list of them.
-std::vector<ValuePtr> Walk::out_targets(const OpRow& row, const ValuePtr& out) {
-  if (is_tensor(out)) return {out};
-  auto targets = elements_of(*this, out);
+std::vector<ValuePtr> out_targets(Walk& walk, const OpRow& row, const ValuePtr& out) {
+  if (walk.is_tensor(out)) return {out};
+  auto targets = elements_of(walk, out);
   if (!targets) graph_break(BreakReason::tensor_write, str_cat(row.name, " with out= a ", describe(out)));
   if (!is_list_argument(type_of(out))) raise_here();
   for (const ValuePtr& target : *targets)
-    if (!is_tensor(target)) raise_here();
+    if (!walk.is_tensor(target)) raise_here();
   return *targets;
 }
 
-ValuePtr Walk::call_with_out(const OpRow& row, const CallArgs& args, CallForm form) {
+ValuePtr call_with_out(Walk& walk, const OpRow& row, const CallArgs& args, CallForm form) {
   CallArgs plain{args.positional, {}};
   ValuePtr out;
   for (const auto& [name, value] : args.keywords) {
@@ -267,16 +268,16 @@ ValuePtr Walk::call_with_out(const OpRow& row, const CallArgs& args, CallForm fo
       plain.keywords.emplace_back(name, value);
     }
   }
-  if (same_object(*this, out, none())) return call_op(*this, row, plain, form);
-  std::vector<ValuePtr> targets = out_targets(row, out);
+  if (same_object(walk, out, walk.none())) return call_op(walk, row, plain, form);
+  std::vector<ValuePtr> targets = out_targets(walk, row, out);
   for (const ValuePtr& target : targets) {
     // With gradients there is no out=: the call raises.
-    if (as<TensorValue>(target)->spec.requires_grad && grad_mode) raise_here();
-    check_reads(*this, row.name + " with out=", as<TensorValue>(target), plain);
-    check_reads(*this, row.name + " with out=", as<TensorValue>(target), {{target}, {}});
+    if (as<TensorValue>(target)->spec.requires_grad && walk.grad_mode) raise_here();
+    check_reads(walk, row.name + " with out=", as<TensorValue>(target), plain);
+    check_reads(walk, row.name + " with out=", as<TensorValue>(target), {{target}, {}});
     if (has_expanded_dim(as<TensorValue>(target)->spec)) raise_here();
   }
-  ValuePtr result = call_op(*this, row, plain, form);
+  ValuePtr result = call_op(walk, row, plain, form);
   auto* several = as<SequenceValue>(result);
   std::vector<ValuePtr> results = several != nullptr ? several->items : std::vector<ValuePtr>{result};
   if (results.size() != targets.size()) raise_here();
@@ -284,7 +285,7 @@ ValuePtr Walk::call_with_out(const OpRow& row, const CallArgs& args, CallForm fo
   std::vector<ValueRef> values;
   for (size_t i = 0; i < results.size(); ++i) {
     ValueRef value = as<TensorValue>(results[i])->ref;
-    const TensorSpec& spec = graph_->info(value).spec;
+    const TensorSpec& spec = walk.graph().info(value).spec;
     const TensorSpec& target = as<TensorValue>(targets[i])->spec;
     bool fits = spec.rank() == target.rank();
     for (int dim = 0; fits && dim < spec.rank(); ++dim) fits = md::known_equal(spec.sizes[dim], target.sizes[dim]);
@@ -296,7 +297,7 @@ ValuePtr Walk::call_with_out(const OpRow& row, const CallArgs& args, CallForm fo
     }
     values.push_back(value);
   }
-  for (size_t i = 0; i < values.size(); ++i) write_result(as<TensorValue>(targets[i]), values[i]);
+  for (size_t i = 0; i < values.size(); ++i) walk.write_result(as<TensorValue>(targets[i]), values[i]);
   if (targets.size() == 1) return out;
   auto written = make_value<SequenceValue>(false, std::move(targets));
   written->type = several->type;

@@ -20,6 +20,7 @@
 #include "symbolic/registry.h"
 #include "symbolic/tensor_numbers.h"
 #include "symbolic/tensor_ops.h"
+#include "symbolic/tensor_writes.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
@@ -237,7 +238,7 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
   }
   if (const OpRow* row = find_in_place_callable(object)) {
     walk.identity_of(callable);
-    return walk.call_in_place(*row, args);
+    return call_in_place(walk, *row, args);
   }
   if (PyFunction_Check(object) && is_pure_call(object) && is_known_call(args)) {
     walk.identity_of(callable);

@@ -12,6 +12,7 @@
 #include "symbolic/set_methods.h"
 #include "symbolic/size_constants.h"
 #include "symbolic/tensor_ops.h"
+#include "symbolic/tensor_writes.h"
 #include "symbolic/text_templates.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/value_facts.h"
@@ -62,7 +63,7 @@ ValuePtr binary_on_tensors(Walk& walk, int arg, const ValuePtr& left, const Valu
     walk.exact_type(other);
     raise_here();
   }
-  if (in_place) return walk.call_in_place(*row, {{left, right}, {}});
+  if (in_place) return call_in_place(walk, *row, {{left, right}, {}});
   return call_op(walk, *row, {{left, right}, {}}, CallForm::Operator);
 }
 

@@ -277,11 +277,6 @@ class Walk {
   // A number that is an input of the graph, guarded by type alone.
   ValueRef scalar_input(const ValuePtr& value);
   // --- writes into tensors (tensor_writes.cpp)
-  // x.f_(...): the first positional value is written to and returned.
-  ValuePtr call_in_place(const OpRow& row, const CallArgs& args);
-  // f(..., out=t): the op, and a write of its result into t, which is given back.
-  ValuePtr call_with_out(const OpRow& row, const CallArgs& args, CallForm form);
-  std::vector<ValuePtr> out_targets(const OpRow& row, const ValuePtr& out);
   // The value in the target's dtype becomes what the target holds.
   void write_result(TensorValue* target, ValueRef value);
   // `alias` is result `out` of the view `node` of `viewed`.
