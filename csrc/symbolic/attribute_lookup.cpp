@@ -15,6 +15,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/symbolic_sizes.h"
 #include "symbolic/tensor_ops.h"
 #include "symbolic/value_facts.h"
 
@@ -209,7 +210,7 @@ Bound AttributeLookup::on_tensor() {
   PyObject* descriptor = descriptor_of_tensor();
   bool comes_first = descriptor != nullptr && is_data_descriptor(Py_TYPE(descriptor));
   if (ValuePtr own = comes_first ? nullptr : own_of_tensor(tensor)) return {own};
-  if (is("shape")) return {walk_.shape_value(tensor->spec)};
+  if (is("shape")) return {shape_value(walk_, tensor->spec)};
   if (const TensorFact* fact = find_tensor_fact(text_of(name_)); fact != nullptr && !fact->is_method)
     return {walk_.constant(fact->value(tensor->spec, {}, nullptr))};
   if (const OpRow* row = find_tensor_view_attribute(text_of(name_)))

@@ -11,6 +11,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/symbolic_sizes.h"
 #include "symbolic/value_facts.h"
 
 namespace md {
@@ -23,7 +24,7 @@ ValuePtr part_of_property(const ValuePtr& descriptor, size_t part) {
 }
 
 Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing) {
-  if (walk.is_shape(object)) return look_up(walk, walk.known_shape(object), name, probing);
+  if (is_shape(walk, object)) return look_up(walk, known_shape(walk, object), name, probing);
   AttributeLookup lookup(walk, object, name, probing);
   if (is_named_results(type_of(object))) return lookup.on_named_results();
   switch (object->kind) {

@@ -11,6 +11,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
+#include "symbolic/symbolic_sizes.h"
 #include "symbolic/tensor_ops.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/value_facts.h"
@@ -25,7 +26,7 @@ ValuePtr call_len(Walk& walk, const CallArgs& args) {
   if (auto* tensor = as<TensorValue>(value)) {
     walk.guard_tensor(tensor);
     if (tensor->spec.rank() == 0) raise_here();
-    return walk.size_value(tensor->spec.sizes[0]);
+    return size_value(walk, tensor->spec.sizes[0]);
   }
   std::optional<int64_t> length = length_of(walk, value);
   if (!length) {

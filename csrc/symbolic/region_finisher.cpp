@@ -6,6 +6,7 @@
 #include "symbolic/endings.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/output_queue.h"
+#include "symbolic/symbolic_sizes.h"
 #include "symbolic/value_check.h"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ void RegionFinisher::settle_symbols(CapturedRegion& region) {
     Dim symbol = symbols.symbols()[i];
     if (places[i].input >= 0 || walk_.is_told(symbol)) continue;
     walk_.graph_->add_scalar_input(symbol.str(), Scalar::Kind::Int)->size = symbol;
-    ValuePtr number = walk_.size_value(symbol);
+    ValuePtr number = size_value(walk_, symbol);
     region.inputs.push_back({nullptr, recipe_of(number)});
   }
 }

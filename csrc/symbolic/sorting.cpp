@@ -5,6 +5,7 @@
 #include "symbolic/polyfills.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
+#include "symbolic/symbolic_sizes.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
@@ -198,7 +199,7 @@ ValuePtr call_extreme(Walk& walk, const CallArgs& args) {
   if (items->empty() && fallback == nullptr) raise_here();
   if (items->empty()) return *fallback;
   if (args.keywords.empty()) {
-    if (ValuePtr size = walk.smallest_or_largest(op == Py_GT, *items)) return size;
+    if (ValuePtr size = smallest_or_largest(walk, op == Py_GT, *items)) return size;
   }
   Comparisons comparisons{walk, {}};
   std::vector<Ref> keys = keys_of(walk, *items, key_function(walk, args), comparisons);

@@ -5,6 +5,7 @@
 #include "frontends/size_object.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/size_comparisons.h"
+#include "symbolic/symbolic_sizes.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
@@ -92,31 +93,31 @@ void Walk::make_sizes_symbolic(TensorValue* tensor) {
   if (any) tensor->stride_over = make_symbolic(spec, sizes);
 }
 
-ValuePtr Walk::size_value(Dim dim) {
-  if (!dim.is_symbolic()) return integer(dim.value());
+ValuePtr size_value(Walk& walk, Dim dim) {
+  if (!dim.is_symbolic()) return walk.integer(dim.value());
   auto value =
       make_value<ComputedValue>(Computation::Int, std::vector<ValuePtr>{}, check(PyLong_FromLongLong(dim.hint())));
   value->dim = dim;
   return value;
 }
 
-ValuePtr Walk::shape_value(const TensorSpec& spec) {
-  if (!any_symbolic(spec.sizes.span())) return constant(size_from_dims(spec.sizes.span()));
+ValuePtr shape_value(Walk& walk, const TensorSpec& spec) {
+  if (!any_symbolic(spec.sizes.span())) return walk.constant(size_from_dims(spec.sizes.span()));
   std::vector<ValuePtr> items;
-  for (Dim dim : spec.sizes) items.push_back(size_value(dim));
+  for (Dim dim : spec.sizes) items.push_back(size_value(walk, dim));
   auto shape = make_value<SequenceValue>(false, std::move(items));
-  shape->type = constant(reinterpret_cast<PyObject*>(size_type()));
+  shape->type = walk.constant(reinterpret_cast<PyObject*>(size_type()));
   return shape;
 }
 
-bool Walk::is_shape(const ValuePtr& value) const {
+bool is_shape(Walk& walk, const ValuePtr& value) {
   return as<SequenceValue>(value) != nullptr && type_of(value) == size_type();
 }
 
-ValuePtr Walk::known_shape(const ValuePtr& value) {
+ValuePtr known_shape(Walk& walk, const ValuePtr& value) {
   DimVec sizes;
-  for (const ValuePtr& item : as<SequenceValue>(value)->items) sizes.push_back(int_of(*this, item).value_or(0));
-  return constant(size_from_dims(sizes.span()));
+  for (const ValuePtr& item : as<SequenceValue>(value)->items) sizes.push_back(int_of(walk, item).value_or(0));
+  return walk.constant(size_from_dims(sizes.span()));
 }
 
 std::optional<Dim> Walk::dim_of(const ValuePtr& value) {
@@ -126,7 +127,7 @@ std::optional<Dim> Walk::dim_of(const ValuePtr& value) {
     if (!PyLong_CheckExact(computed->current.get())) return std::nullopt;
     if (computed->known) return int_of(*this, value);
     // Only now: a divisor must not be zero in it.
-    if (!computed->dim) computed->dim = computed_dim(computed->computation, computed->parts);
+    if (!computed->dim) computed->dim = computed_dim(*this, computed->computation, computed->parts);
     return computed->dim;
   }
   auto* object = as<ObjectValue>(value);
@@ -160,16 +161,16 @@ bool holds_symbolic_size(Walk& walk, const ValuePtr& value, std::unordered_set<c
 
 }  // namespace
 
-bool Walk::has_symbolic_size(const ValuePtr& value) {
+bool has_symbolic_size(Walk& walk, const ValuePtr& value) {
   std::unordered_set<const Value*> met;
-  return holds_symbolic_size(*this, value, met);
+  return holds_symbolic_size(walk, value, met);
 }
 
 // Whole numbers in, a whole number out; an operand that is no size: no answer.
-std::optional<Dim> Walk::computed_dim(Computation computation, const std::vector<ValuePtr>& operands) {
+std::optional<Dim> computed_dim(Walk& walk, Computation computation, const std::vector<ValuePtr>& operands) {
   std::vector<Dim> dims;
   for (const ValuePtr& operand : operands) {
-    std::optional<Dim> dim = dim_of(operand);
+    std::optional<Dim> dim = walk.dim_of(operand);
     if (!dim) return std::nullopt;
     dims.push_back(*dim);
   }
@@ -207,42 +208,42 @@ bool Walk::is_for_python(Dim dim) const {
   return std::ranges::any_of(sizes_.places_of(symbols), [](const SizePlace& place) { return place.dim < 0; });
 }
 
-std::optional<bool> Walk::decided(const ComputedValue& value) {
+std::optional<bool> decided(Walk& walk, const ComputedValue& value) {
   if (value.known) return std::nullopt;
-  for (const ValuePtr& part : value.parts) refuse_told(part);
+  for (const ValuePtr& part : value.parts) walk.refuse_told(part);
   if (value.computation == Computation::Not || value.computation == Computation::Truth) {
     bool negates = value.computation == Computation::Not;
     std::optional<bool> truth;
-    if (auto* inner = as<ComputedValue>(value.parts[0])) truth = decided(*inner);
+    if (auto* inner = as<ComputedValue>(value.parts[0])) truth = decided(walk, *inner);
     if (!truth) {
-      std::optional<Dim> dim = dim_of(value.parts[0]);
-      if (!dim || is_for_python(*dim)) return std::nullopt;
+      std::optional<Dim> dim = walk.dim_of(value.parts[0]);
+      if (!dim || walk.is_for_python(*dim)) return std::nullopt;
       truth = !md::known_equal(*dim, 0);
     }
     return *truth != negates;
   }
-  if (value.dim) return is_for_python(*value.dim) ? std::nullopt : std::optional(!md::known_equal(*value.dim, 0));
+  if (value.dim) return walk.is_for_python(*value.dim) ? std::nullopt : std::optional(!md::known_equal(*value.dim, 0));
   if (!is_comparison(value.computation)) return std::nullopt;
-  std::optional<Dim> a = dim_of(value.parts[0]), b = a ? dim_of(value.parts[1]) : std::nullopt;
+  std::optional<Dim> a = walk.dim_of(value.parts[0]), b = a ? walk.dim_of(value.parts[1]) : std::nullopt;
   if (!a || !b) return std::nullopt;
   if (std::optional<bool> always = compared_for_all(value.computation, *a, *b)) return always;
-  if (is_for_python(*a) || is_for_python(*b)) return std::nullopt;
+  if (walk.is_for_python(*a) || walk.is_for_python(*b)) return std::nullopt;
   return compare(value.computation, *a, *b);
 }
 
-void Walk::specialise(const TensorSpec& spec) {
-  refuse_told_sizes(spec);
+void specialise(Walk& walk, const TensorSpec& spec) {
+  walk.refuse_told_sizes(spec);
   for (const DimVec* dims : {&spec.sizes, &spec.strides})
     for (Dim dim : *dims) static_cast<void>(dim.value());
 }
 
-ValuePtr Walk::smallest_or_largest(bool largest, const std::vector<ValuePtr>& values) {
+ValuePtr smallest_or_largest(Walk& walk, bool largest, const std::vector<ValuePtr>& values) {
   std::vector<Dim> dims;
   bool symbolic = false;
   for (const ValuePtr& value : values) {
     if (as<NumberValue>(value)) return nullptr;
-    refuse_told(value);
-    std::optional<Dim> dim = dim_of(value);
+    walk.refuse_told(value);
+    std::optional<Dim> dim = walk.dim_of(value);
     if (!dim) return nullptr;
     symbolic = symbolic || dim->is_symbolic();
     dims.push_back(*dim);

@@ -7,6 +7,7 @@
 #include "guards/tensor_type.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/symbolic_sizes.h"
 #include "symbolic/tensor_indexing.h"
 #include "symbolic/tensor_ops.h"
 #include "symbolic/tensor_writes.h"
@@ -66,7 +67,7 @@ class SymbolicKey {
   Ref model_of(const ValuePtr& item) {
     if (auto* tensor = as<TensorValue>(item)) return place_of(indices_of(tensor, item));
     if (type_of(item) == &PyList_Type || type_of(item) == &PyTuple_Type) return place_of(tensor_of_list(item));
-    if (walk_.has_symbolic_size(item)) return marked(item);
+    if (has_symbolic_size(walk_, item)) return marked(item);
     if (Ref constant = constant_of(walk_, plain_or_itself(walk_, item, {"__index__"}))) return constant;
     if (std::optional<int64_t> index = int_of(walk_, item)) return check(PyLong_FromLongLong(*index));
     unknown(item);
@@ -79,7 +80,7 @@ class SymbolicKey {
       if (!step) unknown(item);
       return check(PySlice_New(start, stop, step));
     }
-    if (!walk_.has_symbolic_size(item)) {
+    if (!has_symbolic_size(walk_, item)) {
       Ref constant = constant_of(walk_, item);
       if (!constant) unknown(item);
       return constant;

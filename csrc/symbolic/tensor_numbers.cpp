@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "symbolic/outcomes.h"
+#include "symbolic/symbolic_sizes.h"
 #include "symbolic/value_facts.h"
 
 namespace md {
@@ -239,7 +240,7 @@ ValuePtr number_of(Walk& walk, TensorValue* tensor) {
 
 ValuePtr numbers_of(Walk& walk, TensorValue* tensor) {
   walk.guard_tensor(tensor);
-  walk.specialise(tensor->spec);
+  specialise(walk, tensor->spec);
   if (tensor->spec.numel().value() > kMostNumbers)
     graph_break(BreakReason::tensor_to_list, str_cat("tolist() of ", tensor->spec.str()));
   return nested(walk, walk.graph_value(tensor));

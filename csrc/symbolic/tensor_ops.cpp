@@ -10,6 +10,7 @@
 #include "symbolic/enum_values.h"
 #include "symbolic/number_objects.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/symbolic_sizes.h"
 #include "symbolic/tensor_writes.h"
 #include "symbolic/value_facts.h"
 #include "tensor/ops/gradient_flow.h"
@@ -125,7 +126,7 @@ class OpCapture {
     ValuePtr value = number_in(param, given);
     if (auto* tensor = as<TensorValue>(value)) {
       // The program's own code, which may look at the sizes, is run at capture alone.
-      if (row_->kind == OpKind::CallOut) walk_.specialise(tensor->spec);
+      if (row_->kind == OpKind::CallOut) specialise(walk_, tensor->spec);
       if (param.type != ParamType::Tensor && param.type != ParamType::Number)
         graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": a tensor as ", param.name));
       return walk_.graph_value(tensor);
@@ -143,12 +144,12 @@ class OpCapture {
       for (const ValuePtr& element : *elements) {
         auto* tensor = as<TensorValue>(element);
         if (tensor == nullptr) raise_here();
-        if (row_->kind == OpKind::CallOut) walk_.specialise(tensor->spec);
+        if (row_->kind == OpKind::CallOut) specialise(walk_, tensor->spec);
         refs.push_back(walk_.graph_value(tensor));
       }
       return refs;
     }
-    if (row_->kind == OpKind::CallOut && walk_.has_symbolic_size(value)) constant_of(walk_, value);
+    if (row_->kind == OpKind::CallOut && has_symbolic_size(walk_, value)) constant_of(walk_, value);
     if (!walk_.is_told(value) && is_runtime_scalar(value, param.type)) {
       runtime_scalars_.emplace_back(operands_.size(), value);
       return walk_.scalar_input(value);
@@ -173,7 +174,7 @@ class OpCapture {
   // A size, or a list of numbers with sizes among them; no answer: neither.
   std::optional<Operand> symbolic_operand(const Param& param, const ValuePtr& value) {
     bool takes_one = param.type == ParamType::Int || param.type == ParamType::Scalar || param.type == ParamType::Number;
-    if ((!takes_one && param.type != ParamType::IntList) || !walk_.has_symbolic_size(value)) return std::nullopt;
+    if ((!takes_one && param.type != ParamType::IntList) || !has_symbolic_size(walk_, value)) return std::nullopt;
     if (takes_one) {
       std::optional<Dim> dim = walk_.dim_of(value);
       return dim ? std::optional<Operand>(Scalar::symbolic(*dim)) : std::nullopt;

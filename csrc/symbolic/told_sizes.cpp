@@ -8,6 +8,7 @@
 #include "guards/tensor_type.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/size_comparisons.h"
+#include "symbolic/symbolic_sizes.h"
 #include "symbolic/tensor_numbers.h"
 #include "symbolic/walk.h"
 
@@ -103,8 +104,8 @@ ValuePtr Walk::number_of_told(const ValuePtr& value) {
 ValuePtr Walk::computed_of_told(Computation computation, std::vector<ValuePtr>& operands) {
   if (std::ranges::none_of(operands, [this](const ValuePtr& operand) { return is_told(operand); })) return nullptr;
   bool numbers_beside = std::ranges::any_of(operands, [](const ValuePtr& operand) { return as<NumberValue>(operand); });
-  std::optional<Dim> dim = numbers_beside ? std::nullopt : computed_dim(computation, operands);
-  if (dim) return size_value(*dim);
+  std::optional<Dim> dim = numbers_beside ? std::nullopt : computed_dim(*this, computation, operands);
+  if (dim) return size_value(*this, *dim);
   auto has_size = [](const ValuePtr& operand) {
     auto* number = as<NumberValue>(operand);
     return number == nullptr || number->size.is_symbolic();
@@ -120,8 +121,8 @@ ValuePtr Walk::computed_of_told(Computation computation, std::vector<ValuePtr>& 
 }
 
 ValuePtr Walk::size_computed(Computation computation, const std::vector<ValuePtr>& operands) {
-  std::optional<Dim> dim = computed_dim(computation, operands);
-  return dim ? size_value(*dim) : nullptr;
+  std::optional<Dim> dim = computed_dim(*this, computation, operands);
+  return dim ? size_value(*this, *dim) : nullptr;
 }
 
 void Walk::refuse_told_sizes(const TensorSpec& spec) {

@@ -18,6 +18,7 @@
 #include "symbolic/polyfills.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
+#include "symbolic/symbolic_sizes.h"
 #include "symbolic/tensor_numbers.h"
 #include "symbolic/tensor_ops.h"
 #include "symbolic/tensor_writes.h"
@@ -133,14 +134,14 @@ ValuePtr converted_to_number(Walk& walk, BorrowedRef callable, TensorValue* tens
 // size() and numel() of a tensor with symbolic sizes. Null: another fact, or a call that raises.
 ValuePtr symbolic_fact(Walk& walk, const std::string& name, const TensorSpec& spec, std::span<PyObject* const> args) {
   if (!any_symbolic(spec.sizes.span())) return nullptr;
-  if ((name == "numel" || name == "nelement") && args.empty()) return walk.size_value(spec.numel());
+  if ((name == "numel" || name == "nelement") && args.empty()) return size_value(walk, spec.numel());
   if (name != "size" || args.size() > 1) return nullptr;
-  if (args.empty() || args[0] == Py_None) return walk.shape_value(spec);
+  if (args.empty() || args[0] == Py_None) return shape_value(walk, spec);
   if (!PyLong_CheckExact(args[0])) return nullptr;
   int overflow = 0;
   int64_t dim = PyLong_AsLongLongAndOverflow(args[0], &overflow);
   if (overflow != 0 || dim < -spec.rank() || dim >= spec.rank()) return nullptr;
-  return walk.size_value(spec.sizes[static_cast<int>(dim < 0 ? dim + spec.rank() : dim)]);
+  return size_value(walk, spec.sizes[static_cast<int>(dim < 0 ? dim + spec.rank() : dim)]);
 }
 
 // A number, or an object that is the same at every run (a memory format).

@@ -6,6 +6,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/set_methods.h"
+#include "symbolic/symbolic_sizes.h"
 #include "symbolic/tensor_ops.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/value_facts.h"
@@ -113,7 +114,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     }
     return true;
   }
-  if (walk.has_symbolic_size(a) || walk.has_symbolic_size(b))
+  if (has_symbolic_size(walk, a) || has_symbolic_size(walk, b))
     if (ValuePtr comparison = walk.computed(Computation::Equal, {a, b})) return truth_of(walk, comparison);
   Ref x = constant_of(walk, a), y = x ? constant_of(walk, b) : Ref();
   if (y) {

@@ -11,6 +11,7 @@
 #include "symbolic/registry.h"
 #include "symbolic/set_methods.h"
 #include "symbolic/size_constants.h"
+#include "symbolic/symbolic_sizes.h"
 #include "symbolic/tensor_ops.h"
 #include "symbolic/tensor_writes.h"
 #include "symbolic/text_templates.h"
@@ -82,11 +83,11 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
     auto a = elements_of(walk, left), b = elements_of(walk, right);
     if (!a || !b) return nullptr;
     // As Size has it, on either side.
-    if (walk.is_shape(left) || walk.is_shape(right)) {
+    if (is_shape(walk, left) || is_shape(walk, right)) {
       if (walk.exact_type(left) == &PyList_Type || walk.exact_type(right) == &PyList_Type) return nullptr;
       a->insert(a->end(), b->begin(), b->end());
       auto sum = make_value<SequenceValue>(false, std::move(*a));
-      sum->type = as<SequenceValue>(walk.is_shape(left) ? left : right)->type;
+      sum->type = as<SequenceValue>(is_shape(walk, left) ? left : right)->type;
       return sum;
     }
     PyTypeObject* type = walk.exact_type(left);
@@ -112,13 +113,13 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
   std::vector<ValuePtr> result;
   for (int64_t i = 0; i < *times; ++i) result.insert(result.end(), items->begin(), items->end());
   auto repeated = make_value<SequenceValue>(type == &PyList_Type, std::move(result));
-  if (walk.is_shape(sequence)) repeated->type = as<SequenceValue>(sequence)->type;
+  if (is_shape(walk, sequence)) repeated->type = as<SequenceValue>(sequence)->type;
   return repeated;
 }
 
 ValuePtr binary_on_sizes(Walk& walk, int arg, const ValuePtr& left, const ValuePtr& right) {
   BorrowedRef left_size = size_constant(left), right_size = size_constant(right);
-  if ((!left_size && !right_size) || walk.has_symbolic_size(left) || walk.has_symbolic_size(right)) return nullptr;
+  if ((!left_size && !right_size) || has_symbolic_size(walk, left) || has_symbolic_size(walk, right)) return nullptr;
   Ref a = left_size ? Ref::share(left_size) : constant_of(walk, left);
   Ref b = right_size ? Ref::share(right_size) : constant_of(walk, right);
   if (!a || !b || may_be_large(binary_operator(arg).code, a.get(), b.get())) return nullptr;

@@ -7,6 +7,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/size_constants.h"
+#include "symbolic/symbolic_sizes.h"
 #include "symbolic/tensor_indexing.h"
 #include "symbolic/user_operators.h"
 #include "symbolic/value_facts.h"
@@ -106,7 +107,7 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
   for (Py_ssize_t i = 0; i < count; ++i) items.push_back((*elements)[start + i * step]);
   bool is_list = PyType_IsSubtype(walk.exact_type(container), &PyList_Type) != 0;
   auto part = make_value<SequenceValue>(is_list, std::move(items));
-  if (walk.is_shape(container)) part->type = as<SequenceValue>(container)->type;
+  if (is_shape(walk, container)) part->type = as<SequenceValue>(container)->type;
   return part;
 }
 

@@ -7,6 +7,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/instance_dicts.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/symbolic_sizes.h"
 
 #include <algorithm>
 
@@ -123,7 +124,7 @@ bool is_plain_tuple(Walk& walk, const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
   if (type == &PyTuple_Type) return true;
   if (type == nullptr || !PyType_IsSubtype(type, &PyTuple_Type)) return false;
-  if (walk.is_shape(value)) return true;
+  if (is_shape(walk, value)) return true;
   auto* known = as<ObjectValue>(value);
   if ((known != nullptr && known->source == nullptr) || is_named_results(type)) return true;
   // sys.version_info and its like: C types that nobody can change, tuples with names for their elements.
@@ -219,7 +220,7 @@ Ref constant_of(Walk& walk, const ValuePtr& value) {
     walk.refuse_told(value);
     bool is_bool = PyBool_Check(computed->current.get());
     std::optional<Dim> dim = computed->known || is_bool ? std::nullopt : walk.dim_of(value);
-    if (computed->known || (is_bool && walk.decided(*computed))) {
+    if (computed->known || (is_bool && decided(walk, *computed))) {
       // By the sizes' relation alone.
     } else if (dim && dim->is_symbolic() && !walk.is_for_python(*dim)) {
       static_cast<void>(dim->value());
@@ -243,7 +244,7 @@ Ref constant_of(Walk& walk, const ValuePtr& value) {
     object->value_guarded = object->type_guarded = object->length_guarded = true;
     return object->object;
   }
-  if (walk.is_shape(value)) return constant_of(walk, walk.known_shape(value));
+  if (is_shape(walk, value)) return constant_of(walk, known_shape(walk, value));
   if (auto* sequence = as<SequenceValue>(value); sequence != nullptr && !sequence->is_list && !sequence->type) {
     Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(sequence->items.size())));
     for (size_t i = 0; i < sequence->items.size(); ++i) {
@@ -515,7 +516,7 @@ std::optional<bool> truth_of(Walk& walk, const ValuePtr& value) {
     case ValueKind::Computed:
       walk.refuse_told(value);
       walk.dim_of(value);
-      if (std::optional<bool> truth = walk.decided(*as<ComputedValue>(value))) return truth;
+      if (std::optional<bool> truth = decided(walk, *as<ComputedValue>(value))) return truth;
       return PyObject_IsTrue(constant_of(walk, value)) == 1;
     case ValueKind::Null:
     case ValueKind::Tensor:

@@ -126,17 +126,8 @@ class Walk {
   ValuePtr computed(Computation computation, std::vector<ValuePtr> operands);
 
   // --- sizes that differ from run to run (symbolic_sizes.cpp). What decides anything by them is recorded and guarded.
-  ValuePtr size_value(Dim dim);
-  ValuePtr shape_value(const TensorSpec& spec);
-  // A Size with symbolic elements; the same with numbers.
-  bool is_shape(const ValuePtr& value) const;
-  ValuePtr known_shape(const ValuePtr& value);
   // A whole number that may be a size: symbolic or not. An int that varies becomes a symbol.
   std::optional<Dim> dim_of(const ValuePtr& value);
-  // Such a symbolic number is there, in a sequence or slice too.
-  bool has_symbolic_size(const ValuePtr& value);
-  // The sizes become those of this capture, which holds for them alone.
-  void specialise(const TensorSpec& spec);
   // --- sizes that are numbers out of tensors (told_sizes.cpp). A run knows them when it has come to them.
   Dim told_size(NumberValue* number);
   // What is computed of such numbers as a size; null: not all of them can be one.
@@ -154,8 +145,6 @@ class Walk {
   ValuePtr number_of_told(const ValuePtr& value);
   ValueRef told_number(Dim dim);
   bool is_told(Dim dim) const { return sizes_.is_told(dim); }
-  // min() or max() of sizes; null: they are none.
-  ValuePtr smallest_or_largest(bool largest, const std::vector<ValuePtr>& values);
 
   // --- writing (pending_writes.cpp). To exact lists and dicts made here or from outside, and to the storage of instances from outside;
   // what is from outside is logged, and done at the exit. Each breaks before it changes anything if it cannot.
@@ -323,7 +312,6 @@ class Walk {
   std::shared_ptr<const std::vector<SourceLine>> location();
   std::vector<SourceLine> user_stack() const;
 
-  std::optional<bool> decided(const ComputedValue& value);
   // What a comparison of sizes, or the truth of one, is; no answer: it is none.
   bool is_for_python(Dim dim) const;
   DictValue* written_dict(ObjectValue* object);
@@ -350,7 +338,6 @@ class Walk {
   bool ends_below_restart() const { return restart_ != nullptr && steps_ == restart_->step && !restart_->is_own; }
   ValuePtr outside_class(const MadeClass& made, BorrowedRef type);
   void make_sizes_symbolic(TensorValue* tensor);
-  std::optional<Dim> computed_dim(Computation computation, const std::vector<ValuePtr>& operands);
   int64_t hint_of(const ValueRef& value) const;
   void start_root();
   // The outermost frame returns to the frame that waits for it. Gives the value of its continuation, null where it has none.
