@@ -1,6 +1,7 @@
 // Numbers, and text made of them, that differ from run to run: computed at the exit instead of guarded by value.
 #include "symbolic/outcomes.h"
 #include "symbolic/tensor_numbers.h"
+#include "symbolic/told_sizes.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
@@ -71,7 +72,7 @@ bool Walk::is_varying(const ValuePtr& value) const {
 }
 
 ValuePtr Walk::computed(Computation computation, std::vector<ValuePtr> operands) {
-  if (ValuePtr size = computed_of_told(computation, operands)) return size;
+  if (ValuePtr size = computed_of_told(*this, computation, operands)) return size;
   if (ValuePtr number = computed_in_graph(*this, computation, operands)) return number;
   bool varies = false;
   for (const ValuePtr& operand : operands) {

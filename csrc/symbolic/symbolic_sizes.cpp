@@ -6,6 +6,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/size_comparisons.h"
 #include "symbolic/symbolic_sizes.h"
+#include "symbolic/told_sizes.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
@@ -210,7 +211,7 @@ bool Walk::is_for_python(Dim dim) const {
 
 std::optional<bool> decided(Walk& walk, const ComputedValue& value) {
   if (value.known) return std::nullopt;
-  for (const ValuePtr& part : value.parts) walk.refuse_told(part);
+  for (const ValuePtr& part : value.parts) refuse_told(walk, part);
   if (value.computation == Computation::Not || value.computation == Computation::Truth) {
     bool negates = value.computation == Computation::Not;
     std::optional<bool> truth;
@@ -232,7 +233,7 @@ std::optional<bool> decided(Walk& walk, const ComputedValue& value) {
 }
 
 void specialise(Walk& walk, const TensorSpec& spec) {
-  walk.refuse_told_sizes(spec);
+  refuse_told_sizes(walk, spec);
   for (const DimVec* dims : {&spec.sizes, &spec.strides})
     for (Dim dim : *dims) static_cast<void>(dim.value());
 }
@@ -242,7 +243,7 @@ ValuePtr smallest_or_largest(Walk& walk, bool largest, const std::vector<ValuePt
   bool symbolic = false;
   for (const ValuePtr& value : values) {
     if (as<NumberValue>(value)) return nullptr;
-    walk.refuse_told(value);
+    refuse_told(walk, value);
     std::optional<Dim> dim = walk.dim_of(value);
     if (!dim) return nullptr;
     symbolic = symbolic || dim->is_symbolic();

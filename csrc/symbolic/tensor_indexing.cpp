@@ -11,6 +11,7 @@
 #include "symbolic/tensor_indexing.h"
 #include "symbolic/tensor_ops.h"
 #include "symbolic/tensor_writes.h"
+#include "symbolic/told_sizes.h"
 #include "symbolic/value_facts.h"
 #include "tensor/memory_overlap.h"
 
@@ -214,7 +215,7 @@ ValuePtr numbers_of_rows(Walk& walk, TensorValue* tensor, const ValuePtr& key) {
     if (!constant) return key;
     if (constant.get() == Py_True) numbers.push_back(walk.integer(static_cast<int64_t>(i)));
   }
-  walk.refuse_told_sizes(tensor->spec);
+  refuse_told_sizes(walk, tensor->spec);
   if (tensor->spec.sizes[0].value() != static_cast<int64_t>(elements->size())) raise_here();
   return make_value<SequenceValue>(true, std::move(numbers));
 }

@@ -5,6 +5,7 @@
 
 #include "symbolic/outcomes.h"
 #include "symbolic/symbolic_sizes.h"
+#include "symbolic/told_sizes.h"
 #include "symbolic/value_facts.h"
 
 namespace md {
@@ -69,7 +70,7 @@ std::optional<Scalar> scalar_of(BorrowedRef object) {
 
 Side side_of(Walk& walk, const ValuePtr& value, const char* what) {
   if (auto* own = as<NumberValue>(value)) return {own->type, own->ref, std::nullopt};
-  if (ValuePtr told = walk.number_of_told(value)) return side_of(walk, told, what);
+  if (ValuePtr told = number_of_told(walk, value)) return side_of(walk, told, what);
   PyTypeObject* type = type_of(value);
   bool is_number = type == &PyBool_Type || type == &PyLong_Type || type == &PyFloat_Type;
   if (!is_number) refuse(str_cat(what, " with a ", describe(value)));
@@ -280,7 +281,7 @@ ValuePtr computed_in_graph(Walk& walk, Computation computation, const std::vecto
   const char* what = computation_name(computation);
   Side a = side_of(walk, operands[0], what), b = side_of(walk, operands[1], what);
   if (divides_by_unknown(computation, a, b))
-    if (ValuePtr size = walk.size_computed(computation, operands)) return size;
+    if (ValuePtr size = size_computed(walk, computation, operands)) return size;
   bool compares = computation >= Computation::Less && computation <= Computation::GreaterEqual;
   return compares ? comparison(walk, computation, a, b) : arithmetic(walk, computation, a, b);
 }

@@ -12,6 +12,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/symbolic_sizes.h"
 #include "symbolic/tensor_writes.h"
+#include "symbolic/told_sizes.h"
 #include "symbolic/value_facts.h"
 #include "tensor/ops/gradient_flow.h"
 #include "tensor/simd/pointwise.h"
@@ -449,7 +450,7 @@ ValueRef Walk::graph_value(TensorValue* tensor) {
 }
 
 ValueRef Walk::scalar_input(const ValuePtr& value) {
-  refuse_told(value);
+  refuse_told(*this, value);
   auto* object = as<ObjectValue>(value);
   PyTypeObject* type = exact_type(value);
   auto known = scalar_inputs_.find(value.get());

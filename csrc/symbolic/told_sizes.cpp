@@ -10,6 +10,7 @@
 #include "symbolic/size_comparisons.h"
 #include "symbolic/symbolic_sizes.h"
 #include "symbolic/tensor_numbers.h"
+#include "symbolic/told_sizes.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -97,37 +98,38 @@ bool Walk::is_told(const ValuePtr& value) const {
   return computed != nullptr && !computed->known && computed->dim && is_told(*computed->dim);
 }
 
-ValuePtr Walk::number_of_told(const ValuePtr& value) {
-  return is_told(value) ? make_value<NumberValue>(&PyLong_Type, told_number(*as<ComputedValue>(value)->dim)) : nullptr;
+ValuePtr number_of_told(Walk& walk, const ValuePtr& value) {
+  return walk.is_told(value) ? make_value<NumberValue>(&PyLong_Type, walk.told_number(*as<ComputedValue>(value)->dim))
+                             : nullptr;
 }
 
-ValuePtr Walk::computed_of_told(Computation computation, std::vector<ValuePtr>& operands) {
-  if (std::ranges::none_of(operands, [this](const ValuePtr& operand) { return is_told(operand); })) return nullptr;
+ValuePtr computed_of_told(Walk& walk, Computation computation, std::vector<ValuePtr>& operands) {
+  if (std::ranges::none_of(operands, [&](const ValuePtr& operand) { return walk.is_told(operand); })) return nullptr;
   bool numbers_beside = std::ranges::any_of(operands, [](const ValuePtr& operand) { return as<NumberValue>(operand); });
-  std::optional<Dim> dim = numbers_beside ? std::nullopt : computed_dim(*this, computation, operands);
-  if (dim) return size_value(*this, *dim);
+  std::optional<Dim> dim = numbers_beside ? std::nullopt : computed_dim(walk, computation, operands);
+  if (dim) return size_value(walk, *dim);
   auto has_size = [](const ValuePtr& operand) {
     auto* number = as<NumberValue>(operand);
     return number == nullptr || number->size.is_symbolic();
   };
   if (operands.size() == 2 && std::ranges::all_of(operands, has_size)) {
-    std::optional<Dim> a = dim_of(operands[0]), b = dim_of(operands[1]);
+    std::optional<Dim> a = walk.dim_of(operands[0]), b = walk.dim_of(operands[1]);
     std::optional<bool> always = a && b ? compared_for_all(computation, *a, *b) : std::nullopt;
-    if (always) return boolean(*always);
+    if (always) return walk.boolean(*always);
   }
   for (ValuePtr& operand : operands)
-    if (ValuePtr number = number_of_told(operand)) operand = number;
-  return computed_in_graph(*this, computation, operands);
+    if (ValuePtr number = number_of_told(walk, operand)) operand = number;
+  return computed_in_graph(walk, computation, operands);
 }
 
-ValuePtr Walk::size_computed(Computation computation, const std::vector<ValuePtr>& operands) {
-  std::optional<Dim> dim = computed_dim(*this, computation, operands);
-  return dim ? size_value(*this, *dim) : nullptr;
+ValuePtr size_computed(Walk& walk, Computation computation, const std::vector<ValuePtr>& operands) {
+  std::optional<Dim> dim = computed_dim(walk, computation, operands);
+  return dim ? size_value(walk, *dim) : nullptr;
 }
 
-void Walk::refuse_told_sizes(const TensorSpec& spec) {
+void refuse_told_sizes(Walk& walk, const TensorSpec& spec) {
   for (Dim size : spec.sizes)
-    if (is_told(size)) graph_break(BreakReason::data_dependent_shape, str_cat("needs the sizes of ", spec.str()));
+    if (walk.is_told(size)) graph_break(BreakReason::data_dependent_shape, str_cat("needs the sizes of ", spec.str()));
 }
 
 void Walk::rely_on(NumberValue* condition) {
@@ -136,8 +138,8 @@ void Walk::rely_on(NumberValue* condition) {
   sizes_.relation(told_size(&number), DimRelation::Equal, 1);
 }
 
-void Walk::refuse_told(const ValuePtr& value) {
-  if (is_told(value)) graph_break(BreakReason::data_dependent_branch, "a size that is a number out of a tensor");
+void refuse_told(Walk& walk, const ValuePtr& value) {
+  if (walk.is_told(value)) graph_break(BreakReason::data_dependent_branch, "a size that is a number out of a tensor");
 }
 
 }  // namespace md

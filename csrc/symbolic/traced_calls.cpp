@@ -13,6 +13,7 @@
 #include "symbolic/endings.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/pure_calls.h"
+#include "symbolic/told_sizes.h"
 #include "symbolic/value_facts.h"
 #include "tensor/ops/gradient_flow.h"
 #include "tensor/tensor_modes.h"
@@ -158,7 +159,7 @@ Ref to_object(Capture& capture, const ValuePtr& value) {
     Ref& object = capture.objects[tensor];
     if (!object) {
       walk.guard_tensor(tensor);
-      walk.refuse_told_sizes(tensor->spec);
+      refuse_told_sizes(walk, tensor->spec);
       object = default_tensor_type().wrap(recording_tensor(capture, value));
     }
     return object;
@@ -264,7 +265,7 @@ namespace {
 
 // A run makes the results as the program's fake said, of the sizes of its operands.
 TensorSpec spec_of_result(Walk& walk, TensorSpec spec) {
-  walk.refuse_told_sizes(spec);
+  refuse_told_sizes(walk, spec);
   return spec;
 }
 

@@ -8,6 +8,7 @@
 #include "symbolic/instance_dicts.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/symbolic_sizes.h"
+#include "symbolic/told_sizes.h"
 
 #include <algorithm>
 
@@ -217,7 +218,7 @@ Ref constant_of(Walk& walk, const ValuePtr& value) {
   if (value->kind == ValueKind::Number)
     graph_break(BreakReason::tensor_to_number, str_cat("the value of a ", describe(value), " taken out of a tensor"));
   if (auto* computed = as<ComputedValue>(value)) {
-    walk.refuse_told(value);
+    refuse_told(walk, value);
     bool is_bool = PyBool_Check(computed->current.get());
     std::optional<Dim> dim = computed->known || is_bool ? std::nullopt : walk.dim_of(value);
     if (computed->known || (is_bool && decided(walk, *computed))) {
@@ -514,7 +515,7 @@ std::optional<bool> truth_of(Walk& walk, const ValuePtr& value) {
     case ValueKind::Number:
       graph_break(BreakReason::data_dependent_branch, "truth of a number taken out of a tensor");
     case ValueKind::Computed:
-      walk.refuse_told(value);
+      refuse_told(walk, value);
       walk.dim_of(value);
       if (std::optional<bool> truth = decided(walk, *as<ComputedValue>(value))) return truth;
       return PyObject_IsTrue(constant_of(walk, value)) == 1;

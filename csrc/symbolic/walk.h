@@ -130,19 +130,10 @@ class Walk {
   std::optional<Dim> dim_of(const ValuePtr& value);
   // --- sizes that are numbers out of tensors (told_sizes.cpp). A run knows them when it has come to them.
   Dim told_size(NumberValue* number);
-  // What is computed of such numbers as a size; null: not all of them can be one.
-  ValuePtr size_computed(Computation computation, const std::vector<ValuePtr>& operands);
-  // A computation on sizes out of tensors: a size, or else a number of the graph. Null: none of them is one.
-  ValuePtr computed_of_told(Computation computation, std::vector<ValuePtr>& operands);
   // In each run this bool is True, or Python runs the region.
   void rely_on(NumberValue* condition);
-  // The region ends before what asks for all sizes of such a tensor.
-  void refuse_told_sizes(const TensorSpec& spec);
   // Whether it is such a size, or computed of some. At one, the region ends.
   bool is_told(const ValuePtr& value) const;
-  void refuse_told(const ValuePtr& value);
-  // The value of such a size as a number of the graph; null: it is none.
-  ValuePtr number_of_told(const ValuePtr& value);
   ValueRef told_number(Dim dim);
   bool is_told(Dim dim) const { return sizes_.is_told(dim); }
 
