@@ -15,6 +15,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/symbolic_sizes.h"
 #include "symbolic/tensor_ops.h"
 #include "symbolic/value_facts.h"
@@ -102,7 +103,7 @@ Bound AttributeLookup::on_made_function() {
     return {function->annotations};
   }
   if (is("__module__")) return module_of_made(function);
-  if (is("__globals__")) return {walk_.globals_dict(maker_of(function))};
+  if (is("__globals__")) return {globals_dict(walk_, maker_of(function))};
   if (is("__type_params__") && _PyType_Lookup(&PyFunction_Type, name_) != nullptr)
     return {make_value<SequenceValue>(false, std::vector<ValuePtr>())};
   if (is("__defaults__")) return {function->defaults ? function->defaults : walk_.none()};

@@ -9,6 +9,7 @@
 #include "symbolic/mapping_proxies.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
 #include "symbolic/symbolic_sizes.h"
@@ -113,7 +114,7 @@ Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
 ValuePtr call_dict(Walk& walk, const CallArgs& args) { return made_dict(walk, args); }
 
 ValuePtr call_ordered_dict(Walk& walk, const CallArgs& args) {
-  if (!args.positional.empty()) walk.require_own_items(args.positional[0]);
+  if (!args.positional.empty()) require_own_items(walk, args.positional[0]);
   Handle<DictValue> dict = made_dict(walk, args);
   dict->type = walk.constant(reinterpret_cast<PyObject*>(&PyODict_Type));
   return dict;
@@ -141,7 +142,7 @@ ValuePtr call_set(Walk& walk, const CallArgs& args) {
   auto set = make_value<SetValue>();
   set->creation_step = walk.step_number();
   if (args.positional.empty()) return set;
-  if (Ref contents = walk.set_to_merge(args.positional[0])) {
+  if (Ref contents = set_to_merge(walk, args.positional[0])) {
     set->set = check(PySet_New(contents));
     return set;
   }

@@ -6,6 +6,7 @@
 #include "symbolic/iterators.h"
 #include "symbolic/mapping_proxies.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/registry.h"
 #include "symbolic/sequence_search.h"
 #include "symbolic/user_operators.h"
@@ -22,7 +23,7 @@ namespace {
 
 // The elements of a list that is about to be changed.
 std::vector<ValuePtr>& list_of(Walk& walk, const CallArgs& args, const char* method) {
-  SequenceValue* list = args.positional.empty() ? nullptr : walk.list_contents(args.positional[0]);
+  SequenceValue* list = args.positional.empty() ? nullptr : list_contents(walk, args.positional[0]);
   if (list == nullptr) break_on_method(args, method);
   return list->items;
 }
@@ -46,8 +47,8 @@ ValuePtr list_append(Walk& walk, const CallArgs& args) {
 
 ValuePtr list_extend(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 1);
-  if (!walk.takes_items(args.positional[0])) break_on_method(args, "extend");
-  if (!walk.list_extend(args.positional[0], args.positional[1]))
+  if (!takes_items(walk, args.positional[0])) break_on_method(args, "extend");
+  if (!list_extend(walk, args.positional[0], args.positional[1]))
     graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   return walk.none();
 }
@@ -57,7 +58,7 @@ ValuePtr list_init(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 1);
   int64_t length = static_cast<int64_t>(list_of(walk, args, "__init__").size());
   walk.list_splice(args.positional[0], 0, length, {});
-  if (args.positional.size() > 1 && !walk.list_extend(args.positional[0], args.positional[1]))
+  if (args.positional.size() > 1 && !list_extend(walk, args.positional[0], args.positional[1]))
     graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   return walk.none();
 }
@@ -194,7 +195,7 @@ ValuePtr dict_pop(Walk& walk, const CallArgs& args) {
   ValuePtr value = walk.dict_item(dict, key.get());
   if (!value && args.positional.size() < 3) raise_known(walk, PyExc_KeyError, {args.positional[1]});
   if (!value) return args.positional[2];
-  walk.dict_delete(dict, key.get());
+  dict_delete(walk, dict, key.get());
   return value;
 }
 
@@ -205,7 +206,7 @@ ValuePtr dict_popitem(Walk& walk, const CallArgs& args) {
   if (!entries) break_on_method(args, "popitem");
   if (entries->empty()) raise_here();
   DictValue::Entry last = entries->back();
-  walk.dict_delete(dict, last.key.get());
+  dict_delete(walk, dict, last.key.get());
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.value_of_key(last.key.get()), last.value});
 }
 
@@ -243,7 +244,7 @@ ValuePtr dict_update(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr ordered_update(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() == 2) walk.require_own_items(args.positional[1]);
+  if (args.positional.size() == 2) require_own_items(walk, args.positional[1]);
   return dict_update(walk, args);
 }
 

@@ -1,6 +1,7 @@
 #include "symbolic/name_spaces.h"
 
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 
 namespace md {
 
@@ -41,7 +42,7 @@ ValuePtr global_value(Walk& walk, BorrowedRef name) {
   if (!PyDict_CheckExact(model->func_globals) || !PyDict_CheckExact(model->func_builtins))
     graph_break(BreakReason::unknown_container, "globals that are not a dict");
   if (walk.any_dict_written()) {
-    if (auto written = walk.written_item(walk.globals_dict(ValuePtr(function)), name))
+    if (auto written = walk.written_item(globals_dict(walk, ValuePtr(function)), name))
       return *written ? *written : builtin_value(walk, function, name);
   }
   const Source* global = walk.sources().get(SourceKind::Global, function->source, name);
@@ -56,7 +57,7 @@ ValuePtr call_globals(Walk& walk, const CallArgs& args) {
   auto* model = reinterpret_cast<PyFunctionObject*>(function->object.get());
   if (!PyDict_CheckExact(model->func_globals))
     graph_break(BreakReason::unknown_container, "globals that are not a dict");
-  return walk.globals_dict(ValuePtr(function));
+  return globals_dict(walk, ValuePtr(function));
 }
 
 }  // namespace md

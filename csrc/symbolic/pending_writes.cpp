@@ -2,6 +2,7 @@
 //  1. Two sources that hold one object share their writes, under an ALIAS guard; objects of one type seen as different, of which one
 //     is written to, get a NOT_ALIAS guard.
 //  2. A dict may be the dict of an instance's attributes: that is guarded against wherever one of the two is written.
+#include "symbolic/pending_writes.h"
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
@@ -147,13 +148,13 @@ DictValue* Walk::written_dict(ObjectValue* object) {
   return as<DictValue>(object->writes->contents);
 }
 
-SequenceValue* Walk::list_contents(const ValuePtr& list) {
+SequenceValue* list_contents(Walk& walk, const ValuePtr& list) {
   if (auto* made = as<SequenceValue>(list)) return made->is_list && !is_deque(list) ? made : nullptr;
   auto* object = as<ObjectValue>(list);
-  if (object == nullptr || !PyList_Check(object->object.get()) || !is_plain_list(*this, list)) return nullptr;
-  exact_type(list);
-  write_to(list);
-  return written_list(object);
+  if (object == nullptr || !PyList_Check(object->object.get()) || !is_plain_list(walk, list)) return nullptr;
+  walk.exact_type(list);
+  walk.write_to(list);
+  return walk.written_list(object);
 }
 
 DictValue* Walk::dict_contents(const ValuePtr& dict) {
@@ -165,14 +166,14 @@ DictValue* Walk::dict_contents(const ValuePtr& dict) {
   return written_dict(object);
 }
 
-bool Walk::takes_items(const ValuePtr& list) {
+bool takes_items(Walk& walk, const ValuePtr& list) {
   if (auto* made = as<SequenceValue>(list)) return made->is_list && !is_deque(list);
   auto* object = as<ObjectValue>(list);
-  return object != nullptr && PyList_Check(object->object.get()) && is_plain_list(*this, list);
+  return object != nullptr && PyList_Check(object->object.get()) && is_plain_list(walk, list);
 }
 
 bool Walk::list_append(const ValuePtr& list, ValuePtr value) {
-  if (!takes_items(list)) return false;
+  if (!takes_items(*this, list)) return false;
   if (auto* made = as<SequenceValue>(list)) {
     made->items.push_back(std::move(value));
     return true;
@@ -188,15 +189,16 @@ bool Walk::list_append(const ValuePtr& list, ValuePtr value) {
   return true;
 }
 
-bool Walk::list_extend(const ValuePtr& list, const ValuePtr& iterable) {
-  if (!takes_items(list)) return false;
-  if (auto elements = elements_of(*this, iterable)) {
-    for (ValuePtr& item : *elements) list_append(list, std::move(item));
+bool list_extend(Walk& walk, const ValuePtr& list, const ValuePtr& iterable) {
+  if (!takes_items(walk, list)) return false;
+  if (auto elements = elements_of(walk, iterable)) {
+    for (ValuePtr& item : *elements) walk.list_append(list, std::move(item));
     return true;
   }
-  ValuePtr iterator = measured_iterator_over(*this, iterable);
+  ValuePtr iterator = measured_iterator_over(walk, iterable);
   if (!iterator) return false;
-  while (std::optional<ValuePtr> item = next_of(as<IteratorValue>(iterator))) list_append(list, std::move(*item));
+  while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator)))
+    walk.list_append(list, std::move(*item));
   return true;
 }
 
@@ -228,7 +230,7 @@ void Walk::freeze_deques() {
 }
 
 void Walk::list_splice(const ValuePtr& list, int64_t start, int64_t stop, std::vector<ValuePtr> values) {
-  SequenceValue* contents = list_contents(list);
+  SequenceValue* contents = list_contents(*this, list);
   MD_ASSERT(contents != nullptr, "a splice of what is no list");
   if (list->kind != ValueKind::Sequence)
     leave_finalizers_to_python(*this, std::span(contents->items).subspan(start, stop - start), values);
@@ -365,17 +367,17 @@ void Walk::store_in_dict(const ValuePtr& dict, BorrowedRef key, ValuePtr value) 
   log_store(value ? EffectKind::DictSet : EffectKind::DictDelete, dict, key, value);
 }
 
-bool Walk::dict_delete(const ValuePtr& dict, BorrowedRef key) {
+bool dict_delete(Walk& walk, const ValuePtr& dict, BorrowedRef key) {
   if (auto* made = as<DictValue>(dict)) {
-    keep_apart_in_dict(key, *made);
+    walk.keep_apart_in_dict(key, *made);
     return made->erase(key);
   }
-  if (!dict_item(dict, key)) return false;
+  if (!walk.dict_item(dict, key)) return false;
   if (auto* attributes = as<InstanceDictValue>(dict)) {
-    store_instance_item(*this, *attributes, key, nullptr);
+    store_instance_item(walk, *attributes, key, nullptr);
     return true;
   }
-  store_in_dict(dict, key, nullptr);
+  walk.store_in_dict(dict, key, nullptr);
   return true;
 }
 
@@ -436,19 +438,19 @@ Ref Walk::set_contents(const ValuePtr& value) {
   return check(PySet_New(object->object));
 }
 
-void Walk::require_own_items(const ValuePtr& mapping) {
+void require_own_items(Walk& walk, const ValuePtr& mapping) {
   PyTypeObject* type = type_of(mapping);
   bool is_subclass = type != nullptr && type != &PyDict_Type && PyType_IsSubtype(type, &PyDict_Type);
-  if (is_subclass && !inherits(*this, mapping, &PyDict_Type, {"__getitem__"}))
+  if (is_subclass && !inherits(walk, mapping, &PyDict_Type, {"__getitem__"}))
     graph_break(BreakReason::unknown_container, describe(mapping));
 }
 
-Ref Walk::set_to_merge(const ValuePtr& value) {
+Ref set_to_merge(Walk& walk, const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
   bool is_exact = type == &PySet_Type || type == &PyFrozenSet_Type;
   bool is_set = type != nullptr && (PyType_IsSubtype(type, &PySet_Type) || PyType_IsSubtype(type, &PyFrozenSet_Type));
   if (is_set && !is_exact) graph_break(BreakReason::unknown_container, "the table of a " + describe(value));
-  return set_contents(value);
+  return walk.set_contents(value);
 }
 
 bool Walk::set_change(EffectKind kind, const ValuePtr& value, BorrowedRef item) {
@@ -500,11 +502,12 @@ void Walk::attribute_store(const ValuePtr& object, BorrowedRef name, ValuePtr va
   log_store(value ? EffectKind::AttributeSet : EffectKind::AttributeDelete, object, name, value);
 }
 
-ValuePtr Walk::globals_dict(const ValuePtr& function) {
+ValuePtr globals_dict(Walk& walk, const ValuePtr& function) {
   auto* known = as<ObjectValue>(function);
   auto* model = reinterpret_cast<PyFunctionObject*>(known->object.get());
-  ValuePtr dict = at(sources().get(SourceKind::GlobalsDict, known->source, nullptr), Ref::share(model->func_globals));
-  exact_type(dict);
+  ValuePtr dict =
+      walk.at(walk.sources().get(SourceKind::GlobalsDict, known->source, nullptr), Ref::share(model->func_globals));
+  walk.exact_type(dict);
   return dict;
 }
 

@@ -4,6 +4,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
 
@@ -23,7 +24,7 @@ Ref contents_of(Walk& walk, const ValuePtr& value) {
 
 // What a method takes: a set, or the keys of anything that can be gone over. Never one that the walk goes on to change.
 Ref operand(Walk& walk, const ValuePtr& value) {
-  if (Ref set = walk.set_to_merge(value)) return check(PyFrozenSet_New(set));
+  if (Ref set = set_to_merge(walk, value)) return check(PyFrozenSet_New(set));
   Ref keys = check(PyList_New(0));
   auto items = iterate(walk, value, LengthHint::NotAsked);
   if (!items) break_on_set(value);

@@ -2,6 +2,7 @@
 #include "cpython/imports.h"
 #include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/polyfills.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
@@ -151,7 +152,7 @@ ValuePtr call_list_sort(Walk& walk, const CallArgs& args) {
   require_options(args, {"key", "reverse"});
   if (args.positional.size() != 1) raise_here();
   bool reverse = reverse_of(walk, args);
-  SequenceValue* list = walk.list_contents(args.positional[0]);
+  SequenceValue* list = list_contents(walk, args.positional[0]);
   if (list == nullptr) graph_break(BreakReason::unknown_sort, describe(args.positional[0]));
   // The list is empty while its keys are made. A break in between ends the region before.
   std::vector<ValuePtr> items = std::exchange(list->items, {});

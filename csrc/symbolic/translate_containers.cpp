@@ -7,6 +7,7 @@
 #include "symbolic/mapping_proxies.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
 #include "symbolic/value_facts.h"
@@ -88,7 +89,7 @@ void list_append(Walk& walk, const Instruction& at) {
 void list_extend(Walk& walk, const Instruction& at) {
   ValuePtr list = walk.peek(at.arg + 1);
   if (!walk.is_exactly(list, &PyList_Type)) graph_break(BreakReason::store_subscript, "into a " + describe(list));
-  if (!walk.list_extend(list, walk.peek())) graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
+  if (!list_extend(walk, list, walk.peek())) graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
   walk.pop();
 }
 
@@ -102,7 +103,7 @@ void set_add(Walk& walk, const Instruction& at) {
 void set_update(Walk& walk, const Instruction& at) {
   auto* set = container_at<SetValue>(walk, at.arg);
   Ref keys = check(PyList_New(0));
-  if (Ref other = walk.set_to_merge(walk.peek())) {
+  if (Ref other = set_to_merge(walk, walk.peek())) {
     // Python merges two sets by their tables, which decides the order.
     walk.keep_all_apart(set->set.get(), other.get());
     Ref update = check(PyObject_GetAttrString(set->to_change(), "update"));
@@ -240,7 +241,7 @@ void require_written_globals(Walk& walk) {
   static PyObject* const kNames[] = {PyUnicode_InternFromString("__name__"),
                                      PyUnicode_InternFromString("__builtins__")};
   if (!walk.any_dict_written()) return;
-  ValuePtr globals = walk.globals_dict(ValuePtr(globals_function(walk)));
+  ValuePtr globals = globals_dict(walk, ValuePtr(globals_function(walk)));
   for (PyObject* name : kNames)
     if (walk.written_item(globals, name))
       graph_break(BreakReason::object_creation, str_cat("a function whose ", text_of(name), " was written"));

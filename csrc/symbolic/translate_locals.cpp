@@ -5,6 +5,7 @@
 #include "symbolic/finalizers.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/registry.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
@@ -100,7 +101,7 @@ void delete_deref(Walk& walk, const Instruction& at) {
 void load_global(Walk& walk, const Instruction& at) { walk.push(global_value(walk, walk.bytecode().name(at.arg))); }
 
 ValuePtr plain_globals(Walk& walk) {
-  ValuePtr dict = walk.globals_dict(ValuePtr(globals_function(walk)));
+  ValuePtr dict = globals_dict(walk, ValuePtr(globals_function(walk)));
   if (!walk.is_exactly(dict, &PyDict_Type)) graph_break(BreakReason::store_global);
   return dict;
 }
@@ -113,7 +114,7 @@ void store_global(Walk& walk, const Instruction& at) {
 }
 
 void delete_global(Walk& walk, const Instruction& at) {
-  if (!walk.dict_delete(plain_globals(walk), walk.bytecode().name(at.arg))) raise_here();
+  if (!dict_delete(walk, plain_globals(walk), walk.bytecode().name(at.arg))) raise_here();
 }
 
 template <BreakReason reason>

@@ -7,6 +7,7 @@
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
 #include "symbolic/set_methods.h"
@@ -142,7 +143,7 @@ bool extend_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const Valu
   }
   if (op != BinaryCode::Add || type_of(left) != &PyList_Type) return false;
   walk.exact_type(left);
-  return walk.list_extend(left, right);
+  return list_extend(walk, left, right);
 }
 
 // a | b on exact dicts: a new one.

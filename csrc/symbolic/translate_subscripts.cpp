@@ -5,6 +5,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/registry.h"
 #include "symbolic/size_constants.h"
 #include "symbolic/symbolic_sizes.h"
@@ -193,7 +194,7 @@ void binary_slice(Walk& walk, const Instruction&) {
 
 // The same for a slice with a step: the list is written as a whole.
 void replace_steps(Walk& walk, const ValuePtr& list, const Ref& slice, const std::vector<ValuePtr>* values) {
-  std::vector<ValuePtr> items = walk.list_contents(list)->items;
+  std::vector<ValuePtr> items = list_contents(walk, list)->items;
   Py_ssize_t start = 0, stop = 0, step = 1, length = static_cast<Py_ssize_t>(items.size());
   if (PySlice_Unpack(slice, &start, &stop, &step) < 0) raise_here();
   Py_ssize_t count = PySlice_AdjustIndices(length, &start, &stop, step);
@@ -222,7 +223,7 @@ void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, con
   } else if (value != nullptr) {
     values.push_back(*value);
   }
-  const SequenceValue* contents = walk.list_contents(list);
+  const SequenceValue* contents = list_contents(walk, list);
   if (contents == nullptr) graph_break(BreakReason::store_subscript, "into a list of a class of its own");
   Py_ssize_t length = static_cast<Py_ssize_t>(contents->items.size());
   Py_ssize_t start = 0, stop = 0, step = 1;
@@ -282,7 +283,7 @@ void delete_subscr(Walk& walk, const Instruction&) {
   if (!is_dict(walk, container, {"__delitem__"}))
     graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
   Ref constant = walk.key_in(container, key);
-  if (!walk.dict_delete(container, constant.get())) raise_known(walk, PyExc_KeyError, {key});
+  if (!dict_delete(walk, container, constant.get())) raise_known(walk, PyExc_KeyError, {key});
   walk.pop_many(2);
 }
 

@@ -138,15 +138,8 @@ class Walk {
   bool is_told(Dim dim) const { return sizes_.is_told(dim); }
 
   // --- writing (pending_writes.cpp). To exact lists and dicts made here or from outside, and to the storage of instances from outside;
-  // what is from outside is logged, and done at the exit. Each breaks before it changes anything if it cannot.
-  // The elements of a list that is about to be changed; null: no exact list.
-  SequenceValue* list_contents(const ValuePtr& list);
-  // A list to which elements are appended here: not one of a class that reads them its own way.
-  bool takes_items(const ValuePtr& list);
   // False: no such list.
   bool list_append(const ValuePtr& list, ValuePtr value);
-  // False: no such list, or an iterable that is not known. What comes from an iterator is appended as it comes.
-  bool list_extend(const ValuePtr& list, const ValuePtr& iterable);
   // The elements of a deque that is about to be changed; null: no deque. keeps_iterators: who goes over it may go on.
   std::vector<ValuePtr>* deque_contents(const ValuePtr& deque, bool keeps_iterators = false);
   void freeze_deques();
@@ -157,7 +150,6 @@ class Walk {
   bool dict_clear(const ValuePtr& dict);
   // Of an exact dict, under a constant key. Null, or false: nothing is there, which is guarded.
   ValuePtr dict_item(const ValuePtr& dict, BorrowedRef key);
-  bool dict_delete(const ValuePtr& dict, BorrowedRef key);
   // What was written there in this region, null for deleted; no answer: nothing was.
   std::optional<ValuePtr> written_item(const ValuePtr& dict, BorrowedRef key) const;
   // Without a look-up first: a name in globals. Null value: deleted.
@@ -171,16 +163,10 @@ class Walk {
   // What was written in this region under the name, along the MRO; no answer: nothing was.
   std::optional<ValuePtr> written_on_class(const ValuePtr& type, BorrowedRef name);
   bool any_class_written_at(BorrowedRef name) const;
-  // The dict of a function's globals, as an object that can be written to.
-  ValuePtr globals_dict(const ValuePtr& function);
   // The __dict__ of a function that the walk made.
   const Handle<DictValue>& function_dict(const ValuePtr& function);
-  // An OrderedDict takes in what subscripts of a dict's subclass give: breaks where that is not what the dict holds.
-  void require_own_items(const ValuePtr& mapping);
   // What a set holds, an exact one made here or from outside, or a constant frozenset: not to be changed. Null: no such set.
   Ref set_contents(const ValuePtr& set);
-  // The same of what another set takes in: any set by its table, without asking a subclass's __iter__. Null: no set.
-  Ref set_to_merge(const ValuePtr& value);
   // False: no exact set.
   bool set_change(EffectKind kind, const ValuePtr& set, BorrowedRef item);
   bool any_dict_written() const { return dict_written_; }
@@ -311,6 +297,8 @@ class Walk {
   std::shared_ptr<SymbolicFrame> frame_of(const ValuePtr& function, CallArgs& args);
   ValuePtr make_generator(std::shared_ptr<SymbolicFrame> body);
 
+  PendingWrites& write_to(const ValuePtr& object);
+
  private:
   friend class RegionFinisher;
   // How much the walk has appended to what the region is made of.
@@ -422,7 +410,6 @@ class Walk {
   bool shows_class_dict_ = false;  // some class's __dict__ was asked for
   bool dict_written_ = false;
   bool goes_back_ = false;
-  PendingWrites& write_to(const ValuePtr& object);
   void add_mutable(const ValuePtr& value);
   void log_store(EffectKind kind, const ValuePtr& target, BorrowedRef key, ValuePtr value);
   void relate(const ValuePtr& written, const ValuePtr& other);
