@@ -112,8 +112,9 @@ Bound AttributeLookup::on_made_function() {
 }
 
 ValuePtr AttributeLookup::maker_of(FunctionValue* function) {
-  ValuePtr maker = function->globals_from ? function->globals_from : walk_.root().function;
-  while (auto* made = as<FunctionValue>(maker)) maker = made->globals_from ? made->globals_from : walk_.root().function;
+  ValuePtr maker = function->globals_from ? function->globals_from : walk_.frames().root().function;
+  while (auto* made = as<FunctionValue>(maker))
+    maker = made->globals_from ? made->globals_from : walk_.frames().root().function;
   auto* known = as<ObjectValue>(maker);
   if (known == nullptr || known->source == nullptr) unknown();
   return maker;

@@ -233,18 +233,18 @@ bool store_on_exception(Walk& walk, const ValuePtr& object, BorrowedRef name, co
 }
 
 void store_attr(Walk& walk, const Instruction& at) {
-  ValuePtr object = walk.peek(), value = walk.peek(2);
-  BorrowedRef name = walk.bytecode().name(at.arg);
+  ValuePtr object = walk.frames().peek(), value = walk.frames().peek(2);
+  BorrowedRef name = walk.frames().bytecode().name(at.arg);
   if (ValuePtr method = user_setattr(walk, object)) {
     walk.inline_function(method, {{object, walk.constant(name), value}, {}}, ContinuationKind::Discard, nullptr);
-    return walk.drop_below_callee(2);
+    return walk.frames().drop_below_callee(2);
   }
   if (store_on_exception(walk, object, name, value)) {
-    walk.pop_many(2);
+    walk.frames().pop_many(2);
     return;
   }
   if (store_on_definition(walk, object, name, value)) {
-    walk.pop_many(2);
+    walk.frames().pop_many(2);
     return;
   }
   ValuePtr setter;
@@ -253,27 +253,27 @@ void store_attr(Walk& walk, const Instruction& at) {
   if (place == Place::Descriptor) {
     auto* bound = as<BoundMethodValue>(setter);
     walk.inline_function(bound->function, {{bound->self, object, value}, {}}, ContinuationKind::Discard, nullptr);
-    return walk.drop_below_callee(2);
+    return walk.frames().drop_below_callee(2);
   }
   if (place == Place::Setter) {
     walk.inline_function(setter, {{object, value}, {}}, ContinuationKind::Discard, nullptr);
-    return walk.drop_below_callee(2);
+    return walk.frames().drop_below_callee(2);
   }
   store_own(walk, object, name, value);
-  walk.pop_many(2);
+  walk.frames().pop_many(2);
 }
 
 void delete_attr(Walk& walk, const Instruction& at) {
-  ValuePtr object = walk.peek();
-  BorrowedRef name = walk.bytecode().name(at.arg);
+  ValuePtr object = walk.frames().peek();
+  BorrowedRef name = walk.frames().bytecode().name(at.arg);
   if (store_on_definition(walk, object, name, nullptr)) {
-    walk.pop();
+    walk.frames().pop();
     return;
   }
   ValuePtr setter;
   if (place_of(walk, object, name, setter) != Place::Own) break_on_store(object, name);
   if (!delete_own(walk, object, name)) raise_here();
-  walk.pop();
+  walk.frames().pop();
 }
 
 const OpcodeRegistration registration{{Opcode::STORE_ATTR, store_attr}, {Opcode::DELETE_ATTR, delete_attr}};

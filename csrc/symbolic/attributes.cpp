@@ -72,10 +72,12 @@ ValuePtr own_value(Walk& walk, const ValuePtr& object, BorrowedRef name) {
 namespace {
 
 void load_attr(Walk& walk, const Instruction& at) {
-  load_attribute(walk, walk.peek(), walk.bytecode().name(at.arg), 1);
+  load_attribute(walk, walk.frames().peek(), walk.frames().bytecode().name(at.arg), 1);
 }
 
-void load_method(Walk& walk, const Instruction& at) { load_method(walk, walk.peek(), walk.bytecode().name(at.arg), 1); }
+void load_method(Walk& walk, const Instruction& at) {
+  load_method(walk, walk.frames().peek(), walk.frames().bytecode().name(at.arg), 1);
+}
 
 ValuePtr bound_method(const Bound& bound, const ValuePtr& object) {
   return make_value<BoundMethodValue>(bound.value, bound.self ? bound.self : object);
@@ -91,10 +93,10 @@ ValuePtr call_object_getattribute(Walk& walk, const CallArgs& args) {
                 !PyType_Check(as<ObjectValue>(object)->object.get()));
   if (!name || !PyUnicode_CheckExact(name.get()) || !plain)
     graph_break(BreakReason::custom_attribute_lookup, describe(object));
-  size_t depth = walk.frame_depth();
+  size_t depth = walk.frames().depth();
   AttributeLookup lookup(walk, object, name.get());
   Bound bound = lookup.generic();
-  if (walk.frame_depth() > depth) return nullptr;
+  if (walk.frames().depth() > depth) return nullptr;
   return bound.is_method ? ValuePtr(make_value<BoundMethodValue>(bound.value, object)) : bound.value;
 }
 
@@ -120,17 +122,6 @@ void add_attribute_calls() {
 const CallRegistration call_registration(add_attribute_calls);
 
 }  // namespace
-
-void Walk::push_callable(ValuePtr callable) {
-  if (kNullAfterCallable) {
-    push(std::move(callable));
-    push(null_);
-  } else {
-    push(null_);
-    push(std::move(callable));
-  }
-}
-
 ValuePtr attribute(Walk& walk, const ValuePtr& object, BorrowedRef name) {
   Bound bound = look_up(walk, object, name);
   return bound.value && bound.is_method ? bound_method(bound, object) : bound.value;
@@ -142,28 +133,30 @@ ValuePtr optional_attribute(Walk& walk, const ValuePtr& object, BorrowedRef name
 }
 
 void load_attribute(Walk& walk, const ValuePtr& object, BorrowedRef name, int operands) {
-  size_t depth = walk.frame_depth();
+  size_t depth = walk.frames().depth();
   ValuePtr value = attribute(walk, object, name);
-  if (walk.frame_depth() > depth) return walk.drop_below_callee(operands);  // a getter gives the result when it returns
-  walk.pop_many(operands);
-  walk.push(std::move(value));
+  if (walk.frames().depth() > depth)
+    return walk.frames().drop_below_callee(operands);  // a getter gives the result when it returns
+  walk.frames().pop_many(operands);
+  walk.frames().push(std::move(value));
 }
 
 void load_method(Walk& walk, const ValuePtr& object, BorrowedRef name, int operands) {
-  size_t depth = walk.frame_depth();
+  size_t depth = walk.frames().depth();
   Bound bound = look_up(walk, object, name);
-  if (walk.frame_depth() > depth) {
-    walk.frame().continuation = ContinuationKind::PushCallable;
+  if (walk.frames().depth() > depth) {
+    walk.frames().innermost().continuation = ContinuationKind::PushCallable;
     // Python looks up a method in a way of its own, which leaves the exception of a getter as it is.
     PyTypeObject* type = type_of(object);
-    if (type != nullptr && type->tp_getattro == PyObject_GenericGetAttr) walk.frame().continuation_value = nullptr;
-    return walk.drop_below_callee(operands);
+    if (type != nullptr && type->tp_getattro == PyObject_GenericGetAttr)
+      walk.frames().innermost().continuation_value = nullptr;
+    return walk.frames().drop_below_callee(operands);
   }
   ValuePtr self = bound.self ? bound.self : object;
-  walk.pop_many(operands);
-  if (!bound.is_method) return walk.push_callable(std::move(bound.value));
-  walk.push(std::move(bound.value));
-  walk.push(std::move(self));
+  walk.frames().pop_many(operands);
+  if (!bound.is_method) return walk.frames().push_callable(std::move(bound.value));
+  walk.frames().push(std::move(bound.value));
+  walk.frames().push(std::move(self));
 }
 
 ValuePtr type_value(Walk& walk, const ValuePtr& object) {

@@ -160,10 +160,10 @@ ValuePtr call_getattr(Walk& walk, const CallArgs& args) {
     ValuePtr found = optional_attribute(walk, args.positional[0], name.get());
     return found ? found : args.positional[2];
   }
-  size_t depth = walk.frame_depth();
+  size_t depth = walk.frames().depth();
   ValuePtr value = attribute(walk, args.positional[0], name.get());
   // A getter that was inlined pushes its own result.
-  return walk.frame_depth() > depth ? nullptr : value;
+  return walk.frames().depth() > depth ? nullptr : value;
 }
 
 ValuePtr call_hasattr(Walk& walk, const CallArgs& args) {

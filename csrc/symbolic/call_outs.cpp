@@ -295,8 +295,8 @@ Node* append_call_out(Walk& walk, const CallOutRequest& request) {
   context->run = Ref::share(request.run);
   context->results = request.results;
   context->operand_count = request.operands.size();
-  context->lines = walk.user_stack();
-  context->root_instruction = walk.root().index;
+  context->lines = walk.frames().user_stack();
+  context->root_instruction = walk.frames().root().index;
   context->walk = walk.number();
   std::vector<TensorValue*> written;  // each tensor once
   std::vector<ValueRef> operands = request.operands;
@@ -338,7 +338,7 @@ Node* append_call_out(Walk& walk, const CallOutRequest& request) {
     node_operands.emplace_back(request.results[i].strides);
   }
   std::shared_ptr<const OpRow> row = make_row(context.release(), node_operands.size());
-  Node* node = walk.graph().add_op(*row, std::move(node_operands), walk.location());
+  Node* node = walk.graph().add_op(*row, std::move(node_operands), walk.frames().location());
   node->owned_op = row;
   keep_gradient_of_operands(walk.graph(), *node, request.operands);
   if (!written.empty()) walk.cannot_undo();

@@ -128,7 +128,7 @@ bool is_valid_for_star(Walk& walk, const ValuePtr& classes) {
 
 // From the top: classes, exception (None where all of it was taken).
 void check_eg_match(Walk& walk, const Instruction& at) {
-  ValuePtr value = walk.peek(2), classes = walk.peek(1);
+  ValuePtr value = walk.frames().peek(2), classes = walk.frames().peek(1);
   bool is_none = same_object(walk, value, walk.none());
   if (!is_none && exception_of(value) == nullptr) graph_break(BreakReason::exception_construct, opcode_name(at.op));
   if (!is_valid_for_star(walk, classes)) raise_here();
@@ -140,10 +140,10 @@ void check_eg_match(Walk& walk, const Instruction& at) {
         new_group(walk, walk.string(""), {value}, make_value<SequenceValue>(false, std::vector<ValuePtr>{value}));
     exception_of(parts.match)->exception->raised_step = raised;
   }
-  walk.pop_many(2);
-  walk.push(parts.rest ? parts.rest : walk.none());
-  walk.push(parts.match ? parts.match : walk.none());
-  if (parts.match) walk.handled().back() = parts.match;
+  walk.frames().pop_many(2);
+  walk.frames().push(parts.rest ? parts.rest : walk.none());
+  walk.frames().push(parts.match ? parts.match : walk.none());
+  if (parts.match) walk.frames().handled().back() = parts.match;
 }
 
 void add_leaves(const ValuePtr& exception, std::vector<ValuePtr>& leaves) {
@@ -153,8 +153,8 @@ void add_leaves(const ValuePtr& exception, std::vector<ValuePtr>& leaves) {
 
 // From the top: what the clauses left or raised, the exception that they were given.
 void prep_reraise_star(Walk& walk, const Instruction& at) {
-  ValuePtr original = walk.peek(2);
-  auto left = elements_of(walk, walk.peek(1));
+  ValuePtr original = walk.frames().peek(2);
+  auto left = elements_of(walk, walk.frames().peek(1));
   if (exception_of(original) == nullptr || !left) graph_break(BreakReason::exception_construct, opcode_name(at.op));
   std::erase_if(*left, [&](const ValuePtr& each) { return same_object(walk, each, walk.none()); });
   ValuePtr result;
@@ -172,8 +172,8 @@ void prep_reraise_star(Walk& walk, const Instruction& at) {
                return !is_group(each) && std::ranges::find(leaves, each) != leaves.end();
              }).match;
   }
-  walk.pop_many(2);
-  walk.push(result ? result : walk.none());
+  walk.frames().pop_many(2);
+  walk.frames().push(result ? result : walk.none());
 }
 
 const OpcodeRegistration registration{{Opcode::CHECK_EG_MATCH, check_eg_match},

@@ -32,7 +32,7 @@ void require_nothing_handled(Walk& walk) {
 
 // Null: nothing.
 ValuePtr handled_now(Walk& walk) {
-  if (!walk.handled().empty()) return walk.handled().back();
+  if (!walk.frames().handled().empty()) return walk.frames().handled().back();
   require_nothing_handled(walk);
   return nullptr;
 }
@@ -71,8 +71,8 @@ ValuePtr call_add_note(Walk& walk, const CallArgs& args) {
 }  // namespace
 
 void set_context(Walk& walk, const ValuePtr& value) {
-  if (walk.handled().empty()) return;
-  const ValuePtr& handled = walk.handled().back();
+  if (walk.frames().handled().empty()) return;
+  const ValuePtr& handled = walk.frames().handled().back();
   if (handled == value) return;
   // What it would be the context of no longer has it for one. The program may have made a cycle before.
   std::unordered_set<const InstanceValue*> met;

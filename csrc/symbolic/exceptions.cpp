@@ -46,39 +46,40 @@ bool catches(Walk& walk, const ValuePtr& exception, const ValuePtr& classes, boo
 }
 
 void check_exc_match(Walk& walk, const Instruction& at) {
-  ValuePtr value = walk.peek(2);
+  ValuePtr value = walk.frames().peek(2);
   if (exception_of(value) == nullptr && value->kind != ValueKind::Object)
     graph_break(BreakReason::exception_construct, opcode_name(at.op));
-  bool matches = catches(walk, value, walk.peek(1));
-  walk.pop();
-  walk.push(walk.boolean(matches));
+  bool matches = catches(walk, value, walk.frames().peek(1));
+  walk.frames().pop();
+  walk.frames().push(walk.boolean(matches));
 }
 
 void push_exc_info(Walk& walk, const Instruction& at) {
-  InstanceValue* exception = exception_of(walk.peek());
+  InstanceValue* exception = exception_of(walk.frames().peek());
   if (exception == nullptr) graph_break(BreakReason::exception_construct, opcode_name(at.op));
-  ValuePtr value = walk.pop();
-  walk.handled().push_back(value);
-  walk.push(make_value<RaisedPartValue>(value, false));
-  walk.push(value);
+  ValuePtr value = walk.frames().pop();
+  walk.frames().handled().push_back(value);
+  walk.frames().push(make_value<RaisedPartValue>(value, false));
+  walk.frames().push(value);
 }
 
 void pop_except(Walk& walk, const Instruction& at) {
-  if (walk.peek()->kind != ValueKind::RaisedPart) graph_break(BreakReason::exception_construct, opcode_name(at.op));
-  walk.pop();
-  walk.handled().pop_back();
+  if (walk.frames().peek()->kind != ValueKind::RaisedPart)
+    graph_break(BreakReason::exception_construct, opcode_name(at.op));
+  walk.frames().pop();
+  walk.frames().handled().pop_back();
 }
 
-void reraise(Walk& walk, const Instruction&) { raise_again(walk.peek()); }
+void reraise(Walk& walk, const Instruction&) { raise_again(walk.frames().peek()); }
 
 void raise_varargs(Walk& walk, const Instruction& at) {
   if (at.arg == 0) {
-    if (walk.handled().empty()) raise_here();
-    raise_again(walk.handled().back());
+    if (walk.frames().handled().empty()) raise_here();
+    raise_again(walk.frames().handled().back());
   }
-  ValuePtr exception = exception_to_raise(walk, walk.peek(at.arg));
-  bool is_from_none = at.arg == 2 && same_object(walk, walk.peek(), walk.none());
-  ValuePtr cause = at.arg == 2 && !is_from_none ? exception_to_raise(walk, walk.peek()) : nullptr;
+  ValuePtr exception = exception_to_raise(walk, walk.frames().peek(at.arg));
+  bool is_from_none = at.arg == 2 && same_object(walk, walk.frames().peek(), walk.none());
+  ValuePtr cause = at.arg == 2 && !is_from_none ? exception_to_raise(walk, walk.frames().peek()) : nullptr;
   if (!exception || (at.arg == 2 && !is_from_none && !cause)) raise_here();
   if (at.arg == 2) set_cause(*exception_of(exception), cause);
   exception_of(exception)->exception->split_from = nullptr;
@@ -87,18 +88,18 @@ void raise_varargs(Walk& walk, const Instruction& at) {
 
 // From the top: exception, what was handled before, position, the self of __exit__ from 3.14 on, __exit__.
 void with_except_start(Walk& walk, const Instruction& at) {
-  ValuePtr exception = walk.peek(1);
+  ValuePtr exception = walk.frames().peek(1);
   if (exception_of(exception) == nullptr) graph_break(BreakReason::exception_construct, opcode_name(at.op));
   ValuePtr traceback = make_value<RaisedPartValue>(exception, true);
   CallArgs args{{type_value(walk, exception), exception, traceback}, {}};
-  if (at.arg == 5 && walk.peek(4)->kind != ValueKind::Null)
-    args.positional.insert(args.positional.begin(), walk.peek(4));
-  call(walk, walk.peek(at.arg), std::move(args));
+  if (at.arg == 5 && walk.frames().peek(4)->kind != ValueKind::Null)
+    args.positional.insert(args.positional.begin(), walk.frames().peek(4));
+  call(walk, walk.frames().peek(at.arg), std::move(args));
 }
 
 // A StopIteration does not leave a generator.
 void stop_iteration_error(Walk& walk, const Instruction&) {
-  InstanceValue* exception = exception_of(walk.peek());
+  InstanceValue* exception = exception_of(walk.frames().peek());
   if (exception == nullptr || is_subclass(class_of(*exception), PyExc_StopIteration)) raise_here();
 }
 
@@ -244,8 +245,8 @@ const CallRegistration call_registration(add_exception_calls);
 bool Walk::unwind(const ValuePtr& value, size_t depth) {
   InstanceValue* exception = exception_of(value);
   bool stops = is_subclass(class_of(*exception), PyExc_StopIteration);
-  for (size_t at = frames_.size(); at-- > depth;) {
-    SymbolicFrame& candidate = *frames_[at];
+  for (size_t at = frames_.depth(); at-- > depth;) {
+    SymbolicFrame& candidate = frames_[at];
     ExceptionHandler handler = candidate.bytecode->handler_at(candidate.index);
     bool ends_loop = at > depth && stops && candidate.continuation == ContinuationKind::NextOrStop;
     if (handler.target < 0 && !ends_loop) continue;
@@ -253,18 +254,18 @@ bool Walk::unwind(const ValuePtr& value, size_t depth) {
     if (at == 0 && std::any_of(candidate.stack.begin() + handler.depth, candidate.stack.end(),
                                [&](const ValuePtr& dropped) { return may_die_noticed(dropped); }))
       return false;
-    frames_.resize(handler.target >= 0 ? at + 1 : at);
-    SymbolicFrame& target = frame();
+    frames_.cut(handler.target >= 0 ? at + 1 : at);
+    SymbolicFrame& target = frames_.innermost();
     if (exception->exception->raised_step == 0) exception->exception->raised_step = instruction_step_;
     if (handler.target < 0) {
-      pop();
-      jump((*target.bytecode)[target.index].arg);
+      frames_.pop();
+      frames_.jump((*target.bytecode)[target.index].arg);
       return true;
     }
     target.stack.resize(static_cast<size_t>(handler.depth));
-    if (handler.push_lasti) push(constant(check(pv_position((*target.bytecode)[target.index].lasti))));
-    push(value);
-    jump(handler.target);
+    if (handler.push_lasti) frames_.push(constant(check(pv_position((*target.bytecode)[target.index].lasti))));
+    frames_.push(value);
+    frames_.jump(handler.target);
     return true;
   }
   return false;

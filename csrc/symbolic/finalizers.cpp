@@ -76,7 +76,7 @@ bool dies_noticed(PyObject* object, Py_ssize_t held = 2) {
 // may die does so in its place: weak references tell, too.
 void leave_finalizer_to_python(Walk& walk, PyObject* old, Py_ssize_t held) {
   if (old == nullptr) return;
-  bool dies = walk.root().policy->keeps_empty_regions && is_last(old, held);
+  bool dies = walk.frames().root().policy->keeps_empty_regions && is_last(old, held);
   if (dies || dies_noticed(old, held)) graph_break(BreakReason::last_reference);
 }
 
@@ -132,19 +132,19 @@ bool Walk::may_die_noticed(const ValuePtr& value) {
 }
 
 void Walk::let_go(const ValuePtr& value) {
-  PyObject* object = frames_.size() > 1 ? nullptr : held_from_start(value);
+  PyObject* object = frames_.depth() > 1 ? nullptr : held_from_start(value);
   if (object == nullptr) return;
   // Under the evaluator everywhere whatever may die here does: weak references tell, too.
-  bool dies = root().policy->keeps_empty_regions && is_last(object);
+  bool dies = frames_.root().policy->keeps_empty_regions && is_last(object);
   if (dies || dies_noticed(object, kHeldInContainer)) graph_break(BreakReason::last_reference);
 }
 
 void Walk::look_for_dropped() {
   std::erase_if(watched_, [&](const auto& watched) {
     const auto& [value, place] = watched;
-    const std::vector<ValuePtr>& stack = root().stack;
+    const std::vector<ValuePtr>& stack = frames_.root().stack;
     if (place < stack.size() && stack[place] == value) return false;
-    if (holds(stack, value) || holds(root().slots, value)) return false;
+    if (holds(stack, value) || holds(frames_.root().slots, value)) return false;
     if (may_die_noticed(value)) end_silently_before(instruction_step_);
     return true;
   });

@@ -90,43 +90,43 @@ ValuePtr call_close(Walk& walk, const CallArgs& args) {
 }
 
 void return_generator(Walk& walk, const Instruction& at) {
-  if (walk.frame().generator == nullptr) graph_break(BreakReason::async_construct, opcode_name(at.op));
-  walk.push(walk.none());
+  if (walk.frames().innermost().generator == nullptr) graph_break(BreakReason::async_construct, opcode_name(at.op));
+  walk.frames().push(walk.none());
 }
 
 void yield_value(Walk& walk, const Instruction& at) {
-  if (walk.frame().generator == nullptr) graph_break(BreakReason::async_construct, opcode_name(at.op));
-  walk.suspend(walk.pop());
+  if (walk.frames().innermost().generator == nullptr) graph_break(BreakReason::async_construct, opcode_name(at.op));
+  walk.frames().suspend(walk.frames().pop());
 }
 
 void get_yield_from_iter(Walk& walk, const Instruction& at) {
-  if (walk.frame().generator == nullptr) graph_break(BreakReason::async_construct, opcode_name(at.op));
-  ValuePtr iterator = iterator_over(walk, walk.peek());
-  if (!iterator) graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
-  walk.pop();
-  walk.push(std::move(iterator));
+  if (walk.frames().innermost().generator == nullptr) graph_break(BreakReason::async_construct, opcode_name(at.op));
+  ValuePtr iterator = iterator_over(walk, walk.frames().peek());
+  if (!iterator) graph_break(BreakReason::unknown_iteration, describe(walk.frames().peek()));
+  walk.frames().pop();
+  walk.frames().push(std::move(iterator));
 }
 
 void send(Walk& walk, const Instruction& at) {
-  ValuePtr sent = walk.peek(1);
-  auto* iterator = as<IteratorValue>(walk.peek(2));
-  if (iterator == nullptr || walk.frame().generator == nullptr)
+  ValuePtr sent = walk.frames().peek(1);
+  auto* iterator = as<IteratorValue>(walk.frames().peek(2));
+  if (iterator == nullptr || walk.frames().innermost().generator == nullptr)
     graph_break(BreakReason::async_construct, opcode_name(at.op));
   bool is_generator = iterator->iterator_kind == IteratorKind::Generator;
   // Another iterator takes a value through its own send.
   if (!is_generator && !same_object(walk, sent, walk.none())) graph_break(BreakReason::generator_call, "send()");
   std::optional<ValuePtr> next = is_generator ? walk.resume(iterator, sent) : walk.next_of(iterator);
   ValuePtr result = next ? *next : is_generator ? iterator->returned : walk.none();
-  walk.pop();
-  if (!next && PY_VERSION_HEX < 0x030C0000) walk.pop();
-  walk.push(std::move(result));
-  if (!next) walk.jump(at.arg);
+  walk.frames().pop();
+  if (!next && PY_VERSION_HEX < 0x030C0000) walk.frames().pop();
+  walk.frames().push(std::move(result));
+  if (!next) walk.frames().jump(at.arg);
 }
 
 void end_send(Walk& walk, const Instruction&) {
-  ValuePtr value = walk.pop();
-  walk.pop();
-  walk.push(std::move(value));
+  ValuePtr value = walk.frames().pop();
+  walk.frames().pop();
+  walk.frames().push(std::move(value));
 }
 
 const OpcodeRegistration registration{{Opcode::RETURN_GENERATOR, return_generator},
@@ -150,8 +150,8 @@ void Walk::run_held(size_t depth) {
     stack_before_ = std::move(held_.back().stack);
     held_.pop_back();
   };
-  while (frames_.size() > depth) {
-    SymbolicFrame& current = frame();
+  while (frames_.depth() > depth) {
+    SymbolicFrame& current = frames_.innermost();
     current.index = current.next;
     stack_before_ = current.stack;
     try {
@@ -163,14 +163,15 @@ void Walk::run_held(size_t depth) {
       step();
     } catch (const BreakSignal& signal) {
       const BreakRow& row = break_row(signal.reason);
-      GraphBreak found{signal.reason, signal.context, signal.explanation, user_stack(),
-                       opcode_gloss(bytecode()[frame().index].op)};
-      if (!row.silent && frame().generator == nullptr) {
+      GraphBreak found{signal.reason, signal.context, signal.explanation, frames_.user_stack(),
+                       opcode_gloss(frames_.bytecode()[frames_.innermost().index].op)};
+      if (!row.silent && frames_.innermost().generator == nullptr) {
         found.reason = BreakReason::held_by_c_caller;
         found.context = str_cat(row.title, signal.context.empty() ? "" : ": ", signal.context);
         found.explanation = "";
       }
-      throw RestartSignal{instruction_step_, found, frame().policy, frame().generator != nullptr};
+      throw RestartSignal{instruction_step_, found, frames_.innermost().policy,
+                          frames_.innermost().generator != nullptr};
     } catch (const RaiseSignal& signal) {
       if (signal.exception && unwind(signal.exception, depth)) continue;
       leave_held(depth, signal);
@@ -188,14 +189,14 @@ void Walk::leave_held(size_t depth, const RaiseSignal& signal) {
                  (is_awaited ||
                   !PyType_IsSubtype(type_of(signal.exception), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)));
   if (!goes_on) end_silently_before(instruction_step_);
-  for (size_t at = depth; at < frames_.size(); ++at) {
-    if (IteratorValue* generator = frames_[at]->generator) {
+  for (size_t at = depth; at < frames_.depth(); ++at) {
+    if (IteratorValue* generator = frames_[at].generator) {
       generator->exhausted = true;
       generator->running = false;
-      if (handled_.size() > frames_[at]->handled_below) handled_.resize(frames_[at]->handled_below);
+      if (frames_.handled().size() > frames_[at].handled_below) frames_.handled().resize(frames_[at].handled_below);
     }
   }
-  frames_.resize(depth);
+  frames_.cut(depth);
 }
 
 std::optional<ValuePtr> Walk::call_catching(const ValuePtr& callable, CallArgs args, PyObject* exception) {
@@ -204,7 +205,7 @@ std::optional<ValuePtr> Walk::call_catching(const ValuePtr& callable, CallArgs a
     std::vector<size_t>& depths;
     ~Catch() { depths.pop_back(); }
   };
-  catches_.push_back(exception == PyExc_StopIteration ? frames_.size() : SIZE_MAX);
+  catches_.push_back(exception == PyExc_StopIteration ? frames_.depth() : SIZE_MAX);
   Catch until{catches_};
   try {
     return call_now(callable, std::move(args));
@@ -216,11 +217,11 @@ std::optional<ValuePtr> Walk::call_catching(const ValuePtr& callable, CallArgs a
 }
 
 ValuePtr Walk::call_now(const ValuePtr& callable, CallArgs args) {
-  size_t depth = frames_.size();
+  size_t depth = frames_.depth();
   held_result_ = nullptr;
   call(*this, callable, std::move(args), ContinuationKind::Hold);
-  if (frames_.size() > depth && frames_[depth]->continuation != ContinuationKind::Hold) {
-    frames_.resize(depth);
+  if (frames_.depth() > depth && frames_[depth].continuation != ContinuationKind::Hold) {
+    frames_.cut(depth);
     graph_break(BreakReason::c_callback, describe(callable));
   }
   run_held(depth);
@@ -244,7 +245,7 @@ std::optional<ValuePtr> Walk::resume(IteratorValue* generator, const ValuePtr& s
     generator->returned = none();
     return std::nullopt;
   }
-  if (static_cast<int64_t>(frames_.size()) > config().inline_depth_limit)
+  if (static_cast<int64_t>(frames_.depth()) > config().inline_depth_limit)
     graph_break(BreakReason::inline_depth, "generator");
   SymbolicFrame& body = *generator->frame;
   bool started = body.next > 0;
@@ -256,16 +257,15 @@ std::optional<ValuePtr> Walk::resume(IteratorValue* generator, const ValuePtr& s
 std::optional<ValuePtr> Walk::run_generator(IteratorValue* generator) {
   advanced_ = true;
   SymbolicFrame& body = *generator->frame;
-  body.policy = frame().policy;
+  body.policy = frames_.innermost().policy;
   body.entry_step = steps_;
   body.generator = generator;
-  body.handled_below = handled_.size();
-  handled_.insert(handled_.end(), body.handled.begin(), body.handled.end());
+  body.handled_below = frames_.handled().size();
+  frames_.handled().insert(frames_.handled().end(), body.handled.begin(), body.handled.end());
   body.handled.clear();
   generator->running = true;
-  size_t depth = frames_.size();
-  frames_.push_back(generator->frame);
-  deepest_ = std::max(deepest_, frames_.size());
+  size_t depth = frames_.depth();
+  frames_.enter(generator->frame);
   run_held(depth);
   generator->running = false;
   if (generator->exhausted) return std::nullopt;
@@ -287,16 +287,6 @@ std::optional<ValuePtr> Walk::throw_into(IteratorValue* generator, const ValuePt
   thrown_ = exception;
   return run_generator(generator);
 }
-
-void Walk::suspend(ValuePtr value) {
-  IteratorValue* generator = frame().generator;
-  generator->yielded = std::move(value);
-  auto own = handled_.begin() + static_cast<std::ptrdiff_t>(frame().handled_below);
-  frame().handled.assign(own, handled_.end());
-  handled_.erase(own, handled_.end());
-  frames_.pop_back();
-}
-
 bool Walk::needs_closing(const IteratorValue& generator) const {
   // What a generator stands for has no frame of its own to be closed.
   return generator.type == &PyGen_Type && !generator.exhausted && generator.frame->next > 0 &&

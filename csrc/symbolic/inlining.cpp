@@ -31,7 +31,7 @@ Callee callee_of(const ValuePtr& function) {
 class ArgumentBinder {
  public:
   ArgumentBinder(Walk& walk, const Callee& callee, const Bytecode& bytecode)
-      : walk_(walk), callee_(callee), bytecode_(bytecode), slots_(bytecode.slot_count(), walk.null()) {}
+      : walk_(walk), callee_(callee), bytecode_(bytecode), slots_(bytecode.slot_count(), walk.frames().null()) {}
 
   std::vector<ValuePtr> bind(CallArgs& args) {
     bind_positional(args);
@@ -154,7 +154,7 @@ void Walk::inline_function(const ValuePtr& function, CallArgs args, Continuation
     const Policy* inside = nullptr;
     ValuePtr inner = open_wrapper(*this, function, *find_wrapper_type(object->object.type()), inside);
     inline_function(inner, std::move(args), continuation, std::move(continuation_value));
-    frame().policy = inside;
+    frames_.innermost().policy = inside;
     return;
   }
   Callee callee = callee_of(function);
@@ -163,8 +163,7 @@ void Walk::inline_function(const ValuePtr& function, CallArgs args, Continuation
   std::shared_ptr<SymbolicFrame> inner = frame_of(function, args);
   inner->continuation = continuation;
   inner->continuation_value = std::move(continuation_value);
-  frames_.push_back(std::move(inner));
-  deepest_ = std::max(deepest_, frames_.size());
+  frames_.enter(std::move(inner));
 }
 
 void guard_code(Walk& walk, ObjectValue& function) {
@@ -181,32 +180,26 @@ std::shared_ptr<SymbolicFrame> Walk::frame_of(const ValuePtr& function, CallArgs
   int flags = callee.code->co_flags;
   if ((flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0)
     graph_break(BreakReason::async_construct, text_of(callee.code->co_name));
-  if (static_cast<int64_t>(frames_.size()) > config().inline_depth_limit)
+  if (static_cast<int64_t>(frames_.depth()) > config().inline_depth_limit)
     graph_break(BreakReason::inline_depth, text_of(callee.code->co_name));
   const Bytecode* bytecode = Bytecode::of(callee.code);
-  entered_.push_back(bytecode);
+  frames_.note_entered(bytecode);
   auto inner = std::make_shared<SymbolicFrame>();
   inner->bytecode = bytecode;
   inner->function = function;
   inner->slots = ArgumentBinder(*this, callee, *bytecode).bind(args);
-  inner->policy = frame().policy;
+  inner->policy = frames_.innermost().policy;
   inner->entry_step = steps_;
   return inner;
 }
-
-void Walk::drop_below_callee(int count) {
-  std::vector<ValuePtr>& stack = frames_[frames_.size() - 2]->stack;
-  stack.resize(stack.size() - count);
-}
-
 void Walk::return_value(ValuePtr result) {
-  if (IteratorValue* generator = frame().generator) {
+  if (IteratorValue* generator = frames_.innermost().generator) {
     generator->exhausted = true;
     generator->returned = std::move(result);
-    frames_.pop_back();
+    frames_.leave();
     return;
   }
-  ContinuationKind kind = frame().continuation;
+  ContinuationKind kind = frames_.innermost().continuation;
   if (kind == ContinuationKind::None) {
     result_ = std::move(result);
     finished_ = true;
@@ -226,25 +219,25 @@ void Walk::return_value(ValuePtr result) {
     graph_break(is_tensor(result) ? BreakReason::data_dependent_branch : BreakReason::unknown_truth);
   if (kind == ContinuationKind::PushLength && int_of(*this, result).value_or(-1) < 0) raise_here();
   if (kind == ContinuationKind::PushOperator) check_operator_result(result);
-  ValuePtr value = frame().continuation_value;
-  if (frames_.size() == 1) {
+  ValuePtr value = frames_.innermost().continuation_value;
+  if (frames_.depth() == 1) {
     value = enter_caller();
   } else {
-    frames_.pop_back();
+    frames_.leave();
   }
-  stack_before_ = frame().stack;
+  stack_before_ = frames_.innermost().stack;
   apply_continuation(kind, value, std::move(result));
 }
 
 void Walk::check_operator_result(const ValuePtr& result) {
-  bool is_root = frames_.size() == 1;
+  bool is_root = frames_.depth() == 1;
   // Python goes on to the other operand's method.
   if (same_object(*this, result, constant(Py_NotImplemented))) {
     if (is_root) raise_here();
-    const SymbolicFrame& caller = *frames_[frames_.size() - 2];
+    const SymbolicFrame& caller = frames_[frames_.depth() - 2];
     throw DeclinedSignal{{caller.bytecode, caller.index}};
   }
-  const SymbolicFrame* caller = is_root ? nullptr : frames_[frames_.size() - 2].get();
+  const SymbolicFrame* caller = is_root ? nullptr : &frames_[frames_.depth() - 2];
   const Bytecode& code = is_root ? *(*start_.callers)[returns_.size()].bytecode : *caller->bytecode;
   const Instruction& at = code[is_root ? (*start_.callers)[returns_.size()].index : caller->index];
   if (at.op == Opcode::COMPARE_OP && at.arg2 != 0 && !truth_of(*this, result)) raise_here();
@@ -255,23 +248,23 @@ void Walk::apply_continuation(ContinuationKind kind, const ValuePtr& continuatio
     case ContinuationKind::Push:
     case ContinuationKind::NextOrStop:
     case ContinuationKind::PushIterator:
-      push(std::move(result));
+      frames_.push(std::move(result));
       return;
     case ContinuationKind::PushCallable:
-      push_callable(std::move(result));
+      frames_.push_callable(std::move(result));
       return;
     case ContinuationKind::PushSelf:
-      push(continuation_value);
+      frames_.push(continuation_value);
       return;
     case ContinuationKind::Discard:
       return;
     case ContinuationKind::PushLength:
-      push(std::move(result));
+      frames_.push(std::move(result));
       return;
     case ContinuationKind::PushOperator: {
-      const Instruction& at = bytecode()[frame().index];
+      const Instruction& at = frames_.bytecode()[frames_.innermost().index];
       bool truth = at.op == Opcode::COMPARE_OP && at.arg2 != 0;
-      push(truth ? boolean(*truth_of(*this, result)) : std::move(result));
+      frames_.push(truth ? boolean(*truth_of(*this, result)) : std::move(result));
       return;
     }
     case ContinuationKind::Hold:
@@ -284,14 +277,14 @@ void Walk::apply_continuation(ContinuationKind kind, const ValuePtr& continuatio
       std::optional<bool> truth = truth_of(*this, result);
       MD_ASSERT(truth, "a continuation met a value without a known truth");
       bool negate = kind == ContinuationKind::PushNotBool || kind == ContinuationKind::PushNotTruth;
-      push(boolean(*truth != negate));
+      frames_.push(boolean(*truth != negate));
       return;
     }
     case ContinuationKind::Jump: {
-      const Instruction& at = bytecode()[frame().index];
+      const Instruction& at = frames_.bytecode()[frames_.innermost().index];
       std::optional<bool> truth = truth_of(*this, result);
       MD_ASSERT(truth, "a jump met a value without a known truth");
-      if (*truth == (at.op == Opcode::POP_JUMP_IF_TRUE)) jump(at.arg);
+      if (*truth == (at.op == Opcode::POP_JUMP_IF_TRUE)) frames_.jump(at.arg);
       return;
     }
     case ContinuationKind::None:

@@ -270,9 +270,10 @@ ValuePtr iterator_over(Walk& walk, const ValuePtr& value) {
 }
 
 void end_before_iteration(Walk& walk, const IteratorValue& iterator) {
-  throw RestartSignal{iterator.creation_step,
-                      {BreakReason::unknown_iteration, "over what changes meanwhile", "", walk.user_stack(), ""},
-                      walk.frame().policy};
+  throw RestartSignal{
+      iterator.creation_step,
+      {BreakReason::unknown_iteration, "over what changes meanwhile", "", walk.frames().user_stack(), ""},
+      walk.frames().innermost().policy};
 }
 
 ValuePtr any_iterator_over(Walk& walk, const ValuePtr& value) {

@@ -33,7 +33,7 @@ ValuePtr value_in(Walk& walk, const SymbolicFrame& frame, int slot) {
 
 // The running frame's, brought up to date.
 Handle<DictValue> locals_dict(Walk& walk, const char* what) {
-  SymbolicFrame& frame = walk.frame();
+  SymbolicFrame& frame = walk.frames().innermost();
   bool is_plain = !frame.names && frame.generator == nullptr && (frame.bytecode->code()->co_flags & CO_OPTIMIZED) != 0;
   if (!is_plain || hides_names(*frame.bytecode)) break_on_frame(what);
   if (walk.may_have_frame_object()) break_on_frame(what);
@@ -79,7 +79,7 @@ ValuePtr call_dir(Walk& walk, const CallArgs& args) {
 ValuePtr names_of_frame(Walk& walk) { return locals_dict(walk, "vars()"); }
 
 // A frame that Python runs may have been asked for its names before.
-bool Walk::may_have_frame_object() const { return frames_.size() == 1 && (start_.index > 0 || !returns_.empty()); }
+bool Walk::may_have_frame_object() const { return frames_.depth() == 1 && (start_.index > 0 || !returns_.empty()); }
 
 const Handle<DictValue>& Walk::keep_locals(Handle<DictValue> dict) {
   locals_dicts_.push_back(std::move(dict));

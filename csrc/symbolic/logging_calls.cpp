@@ -188,7 +188,7 @@ PyObject* adapter_class() {
 bool is_in_log_of(Walk& walk, const ValuePtr& adapter) {
   static PyObject* const log = check(PyObject_GetAttrString(adapter_class(), "log")).release();
   bool is_log =
-      PyFunction_Check(log) && PyFunction_GET_CODE(log) == reinterpret_cast<PyObject*>(walk.bytecode().code());
+      PyFunction_Check(log) && PyFunction_GET_CODE(log) == reinterpret_cast<PyObject*>(walk.frames().bytecode().code());
   return is_log && has_own_method(walk, adapter, adapter_class(), "process");
 }
 

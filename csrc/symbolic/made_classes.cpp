@@ -396,10 +396,10 @@ MadeClass* Walk::made_class(BorrowedRef type) const {
 }
 
 ValuePtr Walk::run_class_body(const ValuePtr& function, const Handle<DictValue>& names) {
-  size_t depth = frames_.size();
+  size_t depth = frames_.depth();
   held_result_ = nullptr;
   inline_function(function, {}, ContinuationKind::Hold, nullptr);
-  frame().names = names;
+  frames_.innermost().names = names;
   run_held(depth);
   MD_ASSERT(held_result_, "the body of a class gave no result");
   return std::exchange(held_result_, nullptr);

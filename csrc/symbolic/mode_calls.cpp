@@ -43,13 +43,13 @@ ValuePtr is_grad_enabled(Walk& walk, const CallArgs&) {
 // Called by __enter__ and __exit__ of our own context manager: it acts on the user's frame and on ours between.
 ValuePtr exchange_error_on_graph_break(Walk& walk, const CallArgs& args) {
   bool value = bool_argument(walk, args);
-  bool previous = walk.frame().policy->error_on_graph_break;
-  walk.set_policy(with_error_on_graph_break(walk.frame().policy, value));
+  bool previous = walk.frames().innermost().policy->error_on_graph_break;
+  walk.frames().set_policy(with_error_on_graph_break(walk.frames().innermost().policy, value));
   return walk.boolean(previous);
 }
 
 ValuePtr error_on_graph_break(Walk& walk, const CallArgs&) {
-  return walk.boolean(walk.frame().policy->error_on_graph_break);
+  return walk.boolean(walk.frames().innermost().policy->error_on_graph_break);
 }
 
 std::string argument_list(Walk& walk, const CallArgs& args) {
@@ -135,7 +135,7 @@ ValuePtr make_tensor(Walk& walk, const char* name, const CallArgs& args) {
   if (tensor.requires_grad()) graph_break(BreakReason::tensor_operands, str_cat(name, "() that requires grad"));
   walk.uses_modes();  // the default dtype
   Node* constant = walk.graph().add_constant("constant", tensor);
-  Node* node = walk.graph().add_op(*clone, {ValueRef{constant, 0}}, walk.location());
+  Node* node = walk.graph().add_op(*clone, {ValueRef{constant, 0}}, walk.frames().location());
   return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec);
 }
 
@@ -168,7 +168,7 @@ ValuePtr seed_generator(Walk& walk, const CallArgs& args) {
   int overflow = 0;
   int64_t number = PyLong_AsLongLongAndOverflow(seed, &overflow);
   if (overflow != 0) graph_break(BreakReason::builtin_call, "manual_seed() of a large seed");
-  walk.graph().add_op(*row, {Scalar(number)}, walk.location());
+  walk.graph().add_op(*row, {Scalar(number)}, walk.frames().location());
   return walk.none();
 }
 

@@ -6,9 +6,9 @@
 namespace md {
 
 ObjectValue* globals_function(Walk& walk) {
-  ValuePtr function = walk.frame().function;
+  ValuePtr function = walk.frames().innermost().function;
   while (auto* made = as<FunctionValue>(function))
-    function = made->globals_from ? made->globals_from : walk.root().function;
+    function = made->globals_from ? made->globals_from : walk.frames().root().function;
   return as<ObjectValue>(function);
 }
 

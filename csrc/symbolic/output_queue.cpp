@@ -91,7 +91,7 @@ void Walk::log_state() {
 
 // Whether the instruction calls this and does nothing else with the result than to push it.
 bool Walk::calls_directly(BorrowedRef callable) {
-  Opcode op = bytecode()[frame().index].op;
+  Opcode op = frames_.bytecode()[frames_.innermost().index].op;
   if (op != Opcode::CALL && op != Opcode::CALL_KW && op != Opcode::CALL_FUNCTION_EX) return false;
   return std::ranges::any_of(stack_before_, [&](const ValuePtr& value) {
     auto* method = as<BoundMethodValue>(value);
@@ -111,7 +111,7 @@ void Walk::queue_output(OutputRequest request) {
   bool is_caught =
       std::ranges::any_of(frames_, [](const auto& frame) { return catches(*frame->bytecode, frame->index); });
   bool has_after = request.runs_python || is_caught;
-  if (!handled_.empty()) refuse();
+  if (!frames_.handled().empty()) refuse();
   if (has_after && !may_describe_failure()) refuse();
   if (request.runs_python && (!held_.empty() || !calls_directly(request.callable.get()))) refuse();
 
@@ -130,13 +130,13 @@ void Walk::queue_output(OutputRequest request) {
   }
 
   output.step = instruction_step_;
-  output.graph_break = {request.reason, request.context, "", user_stack(), ""};
-  output.policy = frame().policy;
+  output.graph_break = {request.reason, request.context, "", frames_.user_stack(), ""};
+  output.policy = frames_.innermost().policy;
   output.site.runs_python = request.runs_python;
   CallOutSite& site = output.site.site;
   if (has_after) {
     // In a call of C code that waits, nobody goes on after an exception but the instruction that made it.
-    std::vector<ValuePtr> stack = held_.empty() ? frame().stack : held_.front().stack;
+    std::vector<ValuePtr> stack = held_.empty() ? frames_.innermost().stack : held_.front().stack;
     if (held_.empty()) stack.push_back(none());
     RegionFinisher finisher(*this);
     site.failure = finisher.describe_output(stack, request.runs_python, output.after);
@@ -149,7 +149,7 @@ void Walk::queue_output(OutputRequest request) {
     output.made_locals = finisher.made_values();
     for (const auto& [value, recipe] : output.made_locals) add_shown(value, output.frames);
   } else {
-    site.locals.frames.resize(frames_.size());
+    site.locals.frames.resize(frames_.depth());
   }
   add_frames(site);
   log_state();

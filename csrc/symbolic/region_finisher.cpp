@@ -57,7 +57,7 @@ std::vector<SlotValue> RegionFinisher::slots_of(const std::vector<std::pair<int,
 }
 
 FrameState RegionFinisher::root_state(bool innermost) {
-  SymbolicFrame& frame = walk_.root();
+  SymbolicFrame& frame = walk_.frames().root();
   FrameState state;
   state.bytecode = frame.bytecode;
   state.index = frame.index;
@@ -77,7 +77,7 @@ FrameState RegionFinisher::root_state(bool innermost) {
 }
 
 FrameState RegionFinisher::inner_state(size_t depth, bool innermost) {
-  SymbolicFrame& frame = *walk_.frames_[depth];
+  SymbolicFrame& frame = walk_.frames()[depth];
   FrameState state;
   state.bytecode = frame.bytecode;
   state.index = frame.index;
@@ -153,8 +153,9 @@ void RegionFinisher::add_effects() {
 }
 
 void RegionFinisher::end_before(int64_t step, BreakReason reason, const char* what) {
-  throw RestartSignal{
-      step, {exit_ == ExitKind::Return ? reason : BreakReason::call_out, what, "", {}, ""}, walk_.frame().policy};
+  throw RestartSignal{step,
+                      {exit_ == ExitKind::Return ? reason : BreakReason::call_out, what, "", {}, ""},
+                      walk_.frames().innermost().policy};
 }
 
 // A generator is not rebuilt: Python makes it.
@@ -164,8 +165,8 @@ void RegionFinisher::end_before(const IteratorValue& generator) {
   if (exit_ == ExitKind::Break && restart != nullptr && restart->in_generator && walk_.steps_ == restart->step)
     throw RestartSignal{generator.creation_step, restart->graph_break, restart->policy, true};
   // Python meets the break again; under fullgraph it is an error before anything has run.
-  if (graph_break_ != nullptr && !break_row(graph_break_->reason).silent && walk_.root().policy->fullgraph)
-    throw RestartSignal{generator.creation_step, *graph_break_, walk_.frame().policy};
+  if (graph_break_ != nullptr && !break_row(graph_break_->reason).silent && walk_.frames().root().policy->fullgraph)
+    throw RestartSignal{generator.creation_step, *graph_break_, walk_.frames().innermost().policy};
   end_before(generator.creation_step, BreakReason::generator_call, "a generator that goes on");
 }
 
@@ -186,7 +187,7 @@ void RegionFinisher::add_frames_at_call(const std::vector<ValuePtr>& stack, bool
   size_t depth = walk_.frames_told();
   std::vector<std::vector<ValuePtr>> stacks;
   for (size_t i = 0; i < depth; ++i) {
-    SymbolicFrame& frame = *walk_.frames_[i];
+    SymbolicFrame& frame = walk_.frames()[i];
     stacks.push_back(frame.stack);
     if (i + 1 == depth) frame.stack = stack;
     if (goes_on) continue;
@@ -196,7 +197,7 @@ void RegionFinisher::add_frames_at_call(const std::vector<ValuePtr>& stack, bool
       if (frame.stack[at]->kind == ValueKind::Iterator) frame.stack[at] = walk_.none();
   }
   auto put_back = [&] {
-    for (size_t i = 0; i < depth; ++i) walk_.frames_[i]->stack = std::move(stacks[i]);
+    for (size_t i = 0; i < depth; ++i) walk_.frames()[i].stack = std::move(stacks[i]);
   };
   try {
     add_frames(depth);
@@ -268,22 +269,22 @@ CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> g
   check_generators();
   check_outputs();
   region.exit = exit;
-  region.entered = walk_.entered_;
-  region.depth = static_cast<int>(walk_.deepest_);
+  region.entered = walk_.frames().entered();
+  region.depth = static_cast<int>(walk_.frames().deepest());
   region.is_strict_inside = walk_.met_strict_;
   if (exit == ExitKind::Return) {
     snapshot_.result = recipe_of(walk_.result_);
     FrameState state;
-    state.bytecode = walk_.root().bytecode;
-    state.index = walk_.root().index;
-    state.executed = walk_.root().executed();
-    state.policy = walk_.root().policy;
+    state.bytecode = walk_.frames().root().bytecode;
+    state.index = walk_.frames().root().index;
+    state.executed = walk_.frames().root().executed();
+    state.policy = walk_.frames().root().policy;
     state.slots = slots_of(walk_.changed_slots());
     snapshot_.frames.push_back(std::move(state));
   } else {
-    for (const auto& frame : walk_.frames_)
+    for (const auto& frame : walk_.frames())
       if (frame->locals) end_before(frame->locals_step, BreakReason::frame_inspection, "the dict of locals()");
-    add_frames(walk_.frames_.size());
+    add_frames(walk_.frames().depth());
   }
   for (const auto& frame : walk_.returns_)
     snapshot_.returns.push_back({frame.index, frame.executed, slots_of(frame.changed)});

@@ -26,7 +26,7 @@ ValuePtr made_super(Walk& walk, const ValuePtr& type_value, const ValuePtr& self
 
 // The class and the object that super() without arguments stands for, from the running frame.
 ValuePtr implicit_super(Walk& walk) {
-  SymbolicFrame& frame = walk.frame();
+  SymbolicFrame& frame = walk.frames().innermost();
   const Bytecode& code = *frame.bytecode;
   if (code.code()->co_argcount == 0) raise_here();
   // A cell that was passed as self is an object like others.
@@ -53,19 +53,19 @@ ValuePtr call_super(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr super_on_stack(Walk& walk) {
-  if (walk.identity_of(walk.peek(3)).get() != reinterpret_cast<PyObject*>(&PySuper_Type))
+  if (walk.identity_of(walk.frames().peek(3)).get() != reinterpret_cast<PyObject*>(&PySuper_Type))
     graph_break(BreakReason::super_lookup, "a global of the name super");
-  return make_value<SuperValue>(walk.peek(2), walk.peek(1));
+  return make_value<SuperValue>(walk.frames().peek(2), walk.frames().peek(1));
 }
 
 void load_super_attr(Walk& walk, const Instruction& at) {
   ValuePtr super = super_on_stack(walk);
-  load_attribute(walk, super, walk.bytecode().name(at.arg), 3);
+  load_attribute(walk, super, walk.frames().bytecode().name(at.arg), 3);
 }
 
 void load_super_method(Walk& walk, const Instruction& at) {
   ValuePtr super = super_on_stack(walk);
-  load_method(walk, super, walk.bytecode().name(at.arg), 3);
+  load_method(walk, super, walk.frames().bytecode().name(at.arg), 3);
 }
 
 const OpcodeRegistration registration{{Opcode::LOAD_SUPER_ATTR, load_super_attr},

@@ -156,7 +156,7 @@ ValuePtr window_of(Walk& walk, TensorValue* tensor, const SymbolicKey& key, cons
     std::vector<Operand> operands{current};
     for (size_t i = 1; i < step.args.size(); ++i) operands.push_back(key.operand_of(step.args[i]));
     try {
-      Node* node = walk.graph().add_op(*step.row, std::move(operands), walk.location());
+      Node* node = walk.graph().add_op(*step.row, std::move(operands), walk.frames().location());
       node->outs[0].spec.requires_grad = grad;
       current = {node, 0};
       auto window = make_value<TensorValue>(current, node->outs[0].spec);

@@ -31,7 +31,7 @@ DType number_dtype(PyTypeObject* type) {
 }
 
 ValueRef add(Walk& walk, const char* op, std::vector<Operand> operands) {
-  return {walk.graph().add_op(*find_op(op), std::move(operands), walk.location()), 0};
+  return {walk.graph().add_op(*find_op(op), std::move(operands), walk.frames().location()), 0};
 }
 
 ValuePtr number(PyTypeObject* type, ValueRef ref) { return make_value<NumberValue>(type, ref); }

@@ -277,7 +277,7 @@ class OpCapture {
   ValueRef cast(ValueRef ref, DType dtype) {
     static const OpRow* const row = find_op("cast");
     if (walk_.graph().info(ref).spec.dtype == dtype) return ref;
-    Node* node = walk_.graph().add_op(*row, {ref, dtype}, walk_.location());
+    Node* node = walk_.graph().add_op(*row, {ref, dtype}, walk_.frames().location());
     return {node, 0};
   }
 
@@ -322,10 +322,10 @@ class OpCapture {
   Node* append() {
     try {
       try {
-        return walk_.graph().add_op(*row_, operands_, walk_.location());
+        return walk_.graph().add_op(*row_, operands_, walk_.frames().location());
       } catch (const UnknownScalarError&) {
         fix_runtime_scalars();
-        return walk_.graph().add_op(*row_, operands_, walk_.location());
+        return walk_.graph().add_op(*row_, operands_, walk_.frames().location());
       }
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
@@ -357,7 +357,7 @@ class OpCapture {
 
   // A region is not run again by Python once it has called out: its later steps raise without their own line and handlers.
   void keep_apart_from_call_outs() const {
-    if (!walk_.frame().policy->fullgraph) graph_break(BreakReason::call_out, row_->name);
+    if (!walk_.frames().innermost().policy->fullgraph) graph_break(BreakReason::call_out, row_->name);
     auto is_committed = [this](ValueRef value) {
       for (const auto& node : walk_.graph().nodes()) {
         if (!is_op(*node, OpKind::CallOut)) continue;
@@ -485,9 +485,4 @@ ValuePtr call_op(Walk& walk, const OpRow& row, const CallArgs& args, CallForm fo
   if (row.has(kEagerOnly)) graph_break(BreakReason::data_dependent_shape, row.name);
   return OpCapture(walk, row).run(args, form);
 }
-
-std::shared_ptr<const std::vector<SourceLine>> Walk::location() {
-  return std::make_shared<const std::vector<SourceLine>>(user_stack());
-}
-
 }  // namespace md

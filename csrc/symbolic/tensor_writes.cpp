@@ -68,7 +68,7 @@ Window window_of(Walk& walk, const TensorValue& tensor) {
   for (const ViewStep& step : tensor.views) {
     std::vector<Operand> operands = step.operands;
     operands[0] = current;
-    Node* node = walk.graph().add_op(*step.row, std::move(operands), walk.location());
+    Node* node = walk.graph().add_op(*step.row, std::move(operands), walk.frames().location());
     OutSpec out = view_outs(*node)[static_cast<size_t>(step.out)];
     window = {out.spec.sizes, out.spec.strides, window.offset + out.view_offset};
     current = {node, step.out};
@@ -101,7 +101,7 @@ ValueRef Walk::derive(ValueRef base, const TensorValue& tensor) {
   for (const ViewStep& step : tensor.views) {
     std::vector<Operand> operands = step.operands;
     operands[0] = current;
-    Node* node = graph_->add_op(*step.row, std::move(operands), location());
+    Node* node = graph_->add_op(*step.row, std::move(operands), frames_.location());
     node->outs[static_cast<size_t>(step.out)].spec.requires_grad = tensor.spec.requires_grad;
     current = {node, step.out};
   }
@@ -149,10 +149,10 @@ ValueRef Walk::whole_base(TensorValue* tensor, ValueRef value) {
     Window window = window_of(*this, *tensor);
     Node* node = graph_->add_op(
         *scatter, {tensor->base->current, value, window.sizes, window.strides, Scalar::symbolic(window.offset)},
-        location());
+        frames_.location());
     next = {node, 0};
   } else if (!same_layout(graph_->info(value).spec, layout)) {
-    Node* node = graph_->add_op(*copy, {tensor->base->current, value, Scalar(false)}, location());
+    Node* node = graph_->add_op(*copy, {tensor->base->current, value, Scalar(false)}, frames_.location());
     next = {node, 0};
   }
   // The memory of an input stays its own.
@@ -220,7 +220,7 @@ void check_reads(Walk& walk, const std::string& op, TensorValue* target, const C
 void Walk::write_result(TensorValue* target, ValueRef value) {
   static const OpRow* const cast = find_op("cast");
   if (graph_->info(value).spec.dtype != target->spec.dtype)
-    value = {graph_->add_op(*cast, {value, target->spec.dtype}, location()), 0};
+    value = {graph_->add_op(*cast, {value, target->spec.dtype}, frames_.location()), 0};
   write_tensor(target, value);
 }
 

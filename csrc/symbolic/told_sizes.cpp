@@ -83,14 +83,14 @@ Dim Walk::told_size(NumberValue* number) {
   // Where an assumption fails, what has been called is not called again.
   if (graph_->has_call_out())
     graph_break(BreakReason::tensor_to_number, "a size out of a tensor beside a custom operator");
-  Node* teller = graph_->add_op(*find_op("clone"), {number->ref}, location());
+  Node* teller = graph_->add_op(*find_op("clone"), {number->ref}, frames_.location());
   number->size = sizes_.told(hint_of(number->ref));
   teller->size = number->size;
   return number->size;
 }
 
 ValueRef Walk::told_number(Dim dim) {
-  return {graph_->add_op(*find_op("full"), {DimVec(), Scalar::symbolic(dim), DType::int64}, location()), 0};
+  return {graph_->add_op(*find_op("full"), {DimVec(), Scalar::symbolic(dim), DType::int64}, frames_.location()), 0};
 }
 
 bool Walk::is_told(const ValuePtr& value) const {
@@ -133,7 +133,7 @@ void refuse_told_sizes(Walk& walk, const TensorSpec& spec) {
 }
 
 void Walk::rely_on(NumberValue* condition) {
-  ValueRef as_int{graph_->add_op(*find_op("cast"), {condition->ref, DType::int64}, location()), 0};
+  ValueRef as_int{graph_->add_op(*find_op("cast"), {condition->ref, DType::int64}, frames_.location()), 0};
   NumberValue number(&PyLong_Type, as_int);
   sizes_.relation(told_size(&number), DimRelation::Equal, 1);
 }

@@ -129,7 +129,7 @@ std::vector<Tensor> WalkRecorder::record(const OpRow& row, std::span<const Arg> 
     raise(ErrorKind::NotImplemented, python_name(row), "() cannot be recorded");
   std::vector<Operand> operands(args.size());
   for (size_t i = 0; i < args.size(); ++i) std::visit(SetOperand{capture, operands[i]}, args[i]);
-  Node* node = capture.walk.graph().add_op(row, std::move(operands), capture.walk.location());
+  Node* node = capture.walk.graph().add_op(row, std::move(operands), capture.walk.frames().location());
   bool requires_grad = results_require_grad(capture, *node);
   for (ValueInfo& out : node->outs) out.spec.requires_grad = requires_grad && is_floating(out.spec.dtype);
   std::vector<Tensor> outs = recording_results(capture, node, node->outs.size());
@@ -355,7 +355,7 @@ ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args)
   if (!result) leave_failed_call(cannot_capture);
   if (const TensorType* type = tensor_type_of(result.get())) {
     Node* constant = walk.graph().add_constant("constant", type->unwrap(result));
-    Node* node = walk.graph().add_op(*clone, {ValueRef{constant, 0}}, walk.location());
+    Node* node = walk.graph().add_op(*clone, {ValueRef{constant, 0}}, walk.frames().location());
     return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec);
   }
   if (ValuePtr value = value_of_result(walk, result)) return value;

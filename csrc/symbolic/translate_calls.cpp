@@ -44,9 +44,9 @@ Called called(ValuePtr lower, ValuePtr upper) {
 }
 
 void call_with_names(Walk& walk, int count, BorrowedRef names) {
-  std::vector<ValuePtr> values = walk.pop_many(count);
-  ValuePtr upper = walk.pop();
-  ValuePtr lower = walk.pop();
+  std::vector<ValuePtr> values = walk.frames().pop_many(count);
+  ValuePtr upper = walk.frames().pop();
+  ValuePtr lower = walk.frames().pop();
   Called target = called(std::move(lower), std::move(upper));
   CallArgs args;
   if (target.self) args.positional.push_back(target.self);
@@ -58,11 +58,11 @@ void call_with_names(Walk& walk, int count, BorrowedRef names) {
 }
 
 void call(Walk& walk, const Instruction& at) {
-  call_with_names(walk, at.arg, at.arg2 >= 0 ? walk.bytecode().constant(at.arg2) : BorrowedRef());
+  call_with_names(walk, at.arg, at.arg2 >= 0 ? walk.frames().bytecode().constant(at.arg2) : BorrowedRef());
 }
 
 void call_kw(Walk& walk, const Instruction& at) {
-  Ref names = constant_of(walk, walk.pop());
+  Ref names = constant_of(walk, walk.frames().pop());
   MD_ASSERT(names, "keyword names are not constant");
   call_with_names(walk, at.arg, names.get());
 }
@@ -70,7 +70,7 @@ void call_kw(Walk& walk, const Instruction& at) {
 void call_function_ex(Walk& walk, const Instruction& at) {
   CallArgs args;
   if (at.arg != 0) {
-    ValuePtr mapping = copied_mapping(walk, walk.pop());
+    ValuePtr mapping = copied_mapping(walk, walk.frames().pop());
     auto entries = walk.entries_of(mapping);
     if (!entries) graph_break(BreakReason::unknown_container, "keywords from a " + describe(mapping));
     for (auto& [key, value] : *entries) {
@@ -78,12 +78,12 @@ void call_function_ex(Walk& walk, const Instruction& at) {
       args.keywords.emplace_back(key, value);
     }
   }
-  ValuePtr sequence = walk.pop();
+  ValuePtr sequence = walk.frames().pop();
   auto elements = iterate(walk, sequence, kTupleHint);
   if (!elements) graph_break(BreakReason::unknown_container, "arguments from a " + describe(sequence));
   args.positional = std::move(*elements);
-  ValuePtr upper = walk.pop();
-  ValuePtr lower = walk.pop();
+  ValuePtr upper = walk.frames().pop();
+  ValuePtr lower = walk.frames().pop();
   call(walk, called(std::move(lower), std::move(upper)).callable, std::move(args));
 }
 
@@ -121,7 +121,9 @@ BreakReason reason_for_builtin(BorrowedRef callable) {
 }
 
 // Where a break is not allowed at all, numbers are kept in the graph without being asked for, as TorchDynamo does.
-bool captures_numbers(Walk& walk) { return config().capture_scalar_outputs || walk.frame().policy->fullgraph; }
+bool captures_numbers(Walk& walk) {
+  return config().capture_scalar_outputs || walk.frames().innermost().policy->fullgraph;
+}
 
 // int(x) and float(x) of a tensor. Null: another callable, or not to be captured.
 ValuePtr converted_to_number(Walk& walk, BorrowedRef callable, TensorValue* tensor) {
@@ -309,7 +311,7 @@ void call(Walk& walk, const ValuePtr& callable, CallArgs args, ContinuationKind 
     }
     case ValueKind::PolicyFunction: {
       auto* wrapper = as<PolicyFunctionValue>(callable);
-      const Policy* inside = policy_inside(wrapper->change, walk.frame().policy);
+      const Policy* inside = policy_inside(wrapper->change, walk.frames().innermost().policy);
       if (inside == nullptr)
         break_on_disabled(callable, wrapper->change, as<ObjectValue>(wrapper->reason)->object.get());
       return walk.call_under(inside, wrapper->function, args, continuation, continuation_value);
@@ -342,7 +344,7 @@ ValuePtr call_through_type(Walk& walk, const ValuePtr& callable, CallArgs& args,
 // A compiled, policy-bearing or disabled function: its Python function under the policy inside.
 ValuePtr open_wrapper(Walk& walk, const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside) {
   PyObject* object = walk.identity_of(callable);
-  inside = wrapper.policy_inside(object, walk.frame().policy);
+  inside = wrapper.policy_inside(object, walk.frames().innermost().policy);
   if (inside == nullptr && !is_policy_function(object))
     graph_break(BreakReason::disabled_call, name_of_callable(callable));
   if (inside == nullptr) break_on_disabled(callable, policy_change(object), disable_reason(object));
@@ -363,9 +365,9 @@ ValuePtr call_wrapper(Walk& walk, const ValuePtr& callable, const WrapperType& w
 
 void Walk::call_under(const Policy* inside, const ValuePtr& function, CallArgs& args, ContinuationKind continuation,
                       const ValuePtr& continuation_value) {
-  size_t depth = frames_.size();
+  size_t depth = frames_.depth();
   call(*this, function, std::move(args), continuation, continuation_value);
-  if (frames_.size() > depth) frame().policy = inside;
+  if (frames_.depth() > depth) frames_.innermost().policy = inside;
 }
 
 }  // namespace md

@@ -183,7 +183,7 @@ void compare_op(Walk& walk, const Instruction& at) {
   static constexpr Computation kComparisons[] = {Computation::Less,    Computation::LessEqual,
                                                  Computation::Equal,   Computation::NotEqual,
                                                  Computation::Greater, Computation::GreaterEqual};
-  ValuePtr right = walk.peek(1), left = walk.peek(2);
+  ValuePtr right = walk.frames().peek(1), left = walk.frames().peek(2);
   open_members(walk, at, left, right);
   ValuePtr result;
   if (walk.is_tensor(left) || walk.is_tensor(right)) {
@@ -218,14 +218,14 @@ void compare_op(Walk& walk, const Instruction& at) {
     if (!folded) raise_set(walk);
     result = walk.constant(folded);
   }
-  walk.pop_many(2);
-  walk.push(std::move(result));
+  walk.frames().pop_many(2);
+  walk.frames().push(std::move(result));
 }
 
 void is_op(Walk& walk, const Instruction& at) {
-  bool same = same_object(walk, walk.peek(2), walk.peek(1));
-  walk.pop_many(2);
-  walk.push(walk.boolean(same != (at.arg != 0)));
+  bool same = same_object(walk, walk.frames().peek(2), walk.frames().peek(1));
+  walk.frames().pop_many(2);
+  walk.frames().push(walk.boolean(same != (at.arg != 0)));
 }
 
 // (key, value) in dict.items()
@@ -289,7 +289,7 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
 }
 
 void contains_op(Walk& walk, const Instruction& at) {
-  ValuePtr container = walk.behind_proxy(walk.peek(1)), item = walk.peek(2);
+  ValuePtr container = walk.behind_proxy(walk.frames().peek(1)), item = walk.frames().peek(2);
   std::optional<bool> found = known_contains(walk, container, item);
   if (!found) {
     static PyObject* const kContains = PyUnicode_InternFromString("__contains__");
@@ -297,10 +297,10 @@ void contains_op(Walk& walk, const Instruction& at) {
     if (!method) graph_break(BreakReason::unknown_contains, str_cat(describe(item), " in ", describe(container)));
     walk.inline_function(method, {{container, item}, {}},
                          at.arg != 0 ? ContinuationKind::PushNotBool : ContinuationKind::PushBool, nullptr);
-    return walk.drop_below_callee(2);
+    return walk.frames().drop_below_callee(2);
   }
-  walk.pop_many(2);
-  walk.push(walk.boolean(*found != (at.arg != 0)));
+  walk.frames().pop_many(2);
+  walk.frames().push(walk.boolean(*found != (at.arg != 0)));
 }
 
 const OpcodeRegistration registration{

@@ -19,119 +19,124 @@ namespace {
 
 template <bool is_list>
 void build_sequence(Walk& walk, const Instruction& at) {
-  walk.push(make_value<SequenceValue>(is_list, walk.pop_many(at.arg)));
+  walk.frames().push(make_value<SequenceValue>(is_list, walk.frames().pop_many(at.arg)));
 }
 
 void build_set(Walk& walk, const Instruction& at) {
   auto set = make_value<SetValue>();
   set->creation_step = walk.step_number();
-  for (int i = at.arg; i >= 1; --i) walk.set_change(EffectKind::SetAdd, set, walk.key_in(set, walk.peek(i)).get());
-  walk.pop_many(at.arg);
-  walk.push(set);
+  for (int i = at.arg; i >= 1; --i)
+    walk.set_change(EffectKind::SetAdd, set, walk.key_in(set, walk.frames().peek(i)).get());
+  walk.frames().pop_many(at.arg);
+  walk.frames().push(set);
 }
 
 void build_map(Walk& walk, const Instruction& at) {
   auto dict = make_value<DictValue>();
   dict->displayed = true;
-  for (int i = 2 * at.arg; i >= 2; i -= 2) walk.dict_set(dict, walk.key_in(dict, walk.peek(i)).get(), walk.peek(i - 1));
-  walk.pop_many(2 * at.arg);
-  walk.push(dict);
+  for (int i = 2 * at.arg; i >= 2; i -= 2)
+    walk.dict_set(dict, walk.key_in(dict, walk.frames().peek(i)).get(), walk.frames().peek(i - 1));
+  walk.frames().pop_many(2 * at.arg);
+  walk.frames().push(dict);
 }
 
 void build_const_key_map(Walk& walk, const Instruction& at) {
-  Ref keys = constant_of(walk, walk.pop());
+  Ref keys = constant_of(walk, walk.frames().pop());
   auto dict = make_value<DictValue>();
-  std::vector<ValuePtr> values = walk.pop_many(at.arg);
+  std::vector<ValuePtr> values = walk.frames().pop_many(at.arg);
   for (int i = 0; i < at.arg; ++i) dict->set(PyTuple_GET_ITEM(keys.get(), i), values[i]);
-  walk.push(dict);
+  walk.frames().push(dict);
 }
 
 void build_string(Walk& walk, const Instruction& at) {
   std::vector<ValuePtr> parts;
-  for (int i = 0; i < at.arg; ++i) parts.push_back(walk.peek(at.arg - i));
+  for (int i = 0; i < at.arg; ++i) parts.push_back(walk.frames().peek(at.arg - i));
   if (ValuePtr joined = walk.computed(Computation::Join, parts)) {
-    walk.pop_many(at.arg);
-    return walk.push(std::move(joined));
+    walk.frames().pop_many(at.arg);
+    return walk.frames().push(std::move(joined));
   }
   Ref pieces = check(PyTuple_New(at.arg));
   for (int i = 0; i < at.arg; ++i) {
-    Ref piece = constant_of(walk, walk.peek(at.arg - i));
-    if (!piece) graph_break(BreakReason::unknown_format, describe(walk.peek(at.arg - i)));
+    Ref piece = constant_of(walk, walk.frames().peek(at.arg - i));
+    if (!piece) graph_break(BreakReason::unknown_format, describe(walk.frames().peek(at.arg - i)));
     PyTuple_SET_ITEM(pieces.get(), i, piece.release());
   }
   Ref empty = check(PyUnicode_FromString(""));
   Ref text = check(PyUnicode_Join(empty, pieces));
-  walk.pop_many(at.arg);
-  walk.push(walk.constant(text));
+  walk.frames().pop_many(at.arg);
+  walk.frames().push(walk.constant(text));
 }
 
 void build_slice(Walk& walk, const Instruction& at) {
-  ValuePtr step = at.arg == 3 ? walk.pop() : walk.none();
-  ValuePtr stop = walk.pop();
-  ValuePtr start = walk.pop();
-  walk.push(make_value<SliceValue>(std::move(start), std::move(stop), std::move(step)));
+  ValuePtr step = at.arg == 3 ? walk.frames().pop() : walk.none();
+  ValuePtr stop = walk.frames().pop();
+  ValuePtr start = walk.frames().pop();
+  walk.frames().push(make_value<SliceValue>(std::move(start), std::move(stop), std::move(step)));
 }
 
 // The container that a comprehension or a display is filling; one that entered through a slot is the driver's.
 template <typename T>
 T* container_at(Walk& walk, int distance) {
-  T* container = as<T>(walk.peek(distance + 1));
-  if (container == nullptr) graph_break(BreakReason::store_subscript, "into a " + describe(walk.peek(distance + 1)));
+  T* container = as<T>(walk.frames().peek(distance + 1));
+  if (container == nullptr)
+    graph_break(BreakReason::store_subscript, "into a " + describe(walk.frames().peek(distance + 1)));
   return container;
 }
 
 void list_append(Walk& walk, const Instruction& at) {
-  ValuePtr list = walk.peek(at.arg + 1);
-  if (!walk.list_append(list, walk.peek())) graph_break(BreakReason::store_subscript, "into a " + describe(list));
-  walk.pop();
+  ValuePtr list = walk.frames().peek(at.arg + 1);
+  if (!walk.list_append(list, walk.frames().peek()))
+    graph_break(BreakReason::store_subscript, "into a " + describe(list));
+  walk.frames().pop();
 }
 
 void list_extend(Walk& walk, const Instruction& at) {
-  ValuePtr list = walk.peek(at.arg + 1);
+  ValuePtr list = walk.frames().peek(at.arg + 1);
   if (!walk.is_exactly(list, &PyList_Type)) graph_break(BreakReason::store_subscript, "into a " + describe(list));
-  if (!list_extend(walk, list, walk.peek())) graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
-  walk.pop();
+  if (!list_extend(walk, list, walk.frames().peek()))
+    graph_break(BreakReason::unknown_iteration, describe(walk.frames().peek()));
+  walk.frames().pop();
 }
 
 void set_add(Walk& walk, const Instruction& at) {
   container_at<SetValue>(walk, at.arg);
-  const ValuePtr set = walk.peek(at.arg + 1);
-  walk.set_change(EffectKind::SetAdd, set, walk.key_in(set, walk.peek()).get());
-  walk.pop();
+  const ValuePtr set = walk.frames().peek(at.arg + 1);
+  walk.set_change(EffectKind::SetAdd, set, walk.key_in(set, walk.frames().peek()).get());
+  walk.frames().pop();
 }
 
 void set_update(Walk& walk, const Instruction& at) {
   auto* set = container_at<SetValue>(walk, at.arg);
   Ref keys = check(PyList_New(0));
-  if (Ref other = set_to_merge(walk, walk.peek())) {
+  if (Ref other = set_to_merge(walk, walk.frames().peek())) {
     // Python merges two sets by their tables, which decides the order.
     walk.keep_all_apart(set->set.get(), other.get());
     Ref update = check(PyObject_GetAttrString(set->to_change(), "update"));
     check(PyObject_CallOneArg(update, other));
   } else {
-    auto items = iterate(walk, walk.peek(), LengthHint::NotAsked);
-    if (!items) graph_break(BreakReason::unknown_iteration, describe(walk.peek()));
+    auto items = iterate(walk, walk.frames().peek(), LengthHint::NotAsked);
+    if (!items) graph_break(BreakReason::unknown_iteration, describe(walk.frames().peek()));
     for (const ValuePtr& item : *items) check_status(PyList_Append(keys, walk.key_of(item, /*alone=*/false)));
   }
   walk.keep_all_apart(keys.get(), keys.get());
   walk.keep_all_apart(set->set.get(), keys.get());
-  walk.pop();
+  walk.frames().pop();
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) set->add(PyList_GET_ITEM(keys.get(), i));
 }
 
 void map_add(Walk& walk, const Instruction& at) {
-  ValuePtr dict = walk.peek(at.arg + 2);
-  Ref key = walk.key_in(dict, walk.peek(2));
-  if (!walk.dict_set(dict, key.get(), walk.peek()))
+  ValuePtr dict = walk.frames().peek(at.arg + 2);
+  Ref key = walk.key_in(dict, walk.frames().peek(2));
+  if (!walk.dict_set(dict, key.get(), walk.frames().peek()))
     graph_break(BreakReason::store_subscript, "into a " + describe(dict));
-  walk.pop_many(2);
+  walk.frames().pop_many(2);
 }
 
 template <bool merge>
 void dict_update(Walk& walk, const Instruction& at) {
-  ValuePtr dict = walk.peek(at.arg + 1);
-  auto entries = walk.entries_of(copied_mapping(walk, walk.peek()));
-  if (!entries) graph_break(BreakReason::unknown_container, describe(walk.peek()));
+  ValuePtr dict = walk.frames().peek(at.arg + 1);
+  auto entries = walk.entries_of(copied_mapping(walk, walk.frames().peek()));
+  if (!entries) graph_break(BreakReason::unknown_container, describe(walk.frames().peek()));
   if (!is_dict(walk, dict, {})) graph_break(BreakReason::store_subscript, "into a " + describe(dict));
   if (merge)
     for (const DictValue::Entry& entry : *entries)
@@ -139,19 +144,19 @@ void dict_update(Walk& walk, const Instruction& at) {
   for (DictValue::Entry& entry : *entries)
     if (!walk.dict_set(dict, entry.key.get(), entry.value))
       graph_break(BreakReason::store_subscript, "into a " + describe(dict));
-  walk.pop();
+  walk.frames().pop();
 }
 
 void list_to_tuple(Walk& walk, const Instruction&) {
-  auto items = walk.is_exactly(walk.peek(), &PyList_Type) ? elements_of(walk, walk.peek()) : nullptr;
-  if (!items) graph_break(BreakReason::unknown_container, describe(walk.peek()));
+  auto items = walk.is_exactly(walk.frames().peek(), &PyList_Type) ? elements_of(walk, walk.frames().peek()) : nullptr;
+  if (!items) graph_break(BreakReason::unknown_container, describe(walk.frames().peek()));
   ValuePtr tuple = make_value<SequenceValue>(false, std::move(*items));
-  walk.pop();
-  walk.push(std::move(tuple));
+  walk.frames().pop();
+  walk.frames().push(std::move(tuple));
 }
 
 std::vector<ValuePtr> unpacked(Walk& walk, size_t most) {
-  ValuePtr value = walk.peek();
+  ValuePtr value = walk.frames().peek();
   bool is_user = !as<IteratorValue>(value) && !iterator_over(walk, value);
   if (is_user)
     if (ValuePtr made = any_iterator_over(walk, value)) value = made;
@@ -172,13 +177,13 @@ std::vector<ValuePtr> unpacked(Walk& walk, size_t most) {
 void unpack_sequence(Walk& walk, const Instruction& at) {
   std::vector<ValuePtr> items = unpacked(walk, static_cast<size_t>(at.arg) + 1);
   if (static_cast<int>(items.size()) != at.arg) raise_here();
-  walk.pop();
-  for (auto item = items.rbegin(); item != items.rend(); ++item) walk.push(*item);
+  walk.frames().pop();
+  for (auto item = items.rbegin(); item != items.rend(); ++item) walk.frames().push(*item);
 }
 
 // a, *b = value: the first names take one each, list() the rest, which asks an iterator for itself and its length.
 std::vector<ValuePtr> unpacked_with_rest(Walk& walk, size_t first) {
-  const ValuePtr& value = walk.peek();
+  const ValuePtr& value = walk.frames().peek();
   bool may_be_user = has_user_type(value) && !as<IteratorValue>(value) && !elements_of(walk, value);
   ValuePtr made = may_be_user && !iterator_over(walk, value) ? any_iterator_over(walk, value) : nullptr;
   auto* iterator = as<IteratorValue>(made);
@@ -199,11 +204,11 @@ void unpack_ex(Walk& walk, const Instruction& at) {
   std::vector<ValuePtr> items = unpacked_with_rest(walk, static_cast<size_t>(at.arg));
   int count = static_cast<int>(items.size());
   if (count < at.arg + at.arg2) raise_here();
-  walk.pop();
-  for (int i = count - 1; i >= count - at.arg2; --i) walk.push(items[i]);
+  walk.frames().pop();
+  for (int i = count - 1; i >= count - at.arg2; --i) walk.frames().push(items[i]);
   std::vector<ValuePtr> middle(items.begin() + at.arg, items.end() - at.arg2);
-  walk.push(make_value<SequenceValue>(true, std::move(middle)));
-  for (int i = at.arg - 1; i >= 0; --i) walk.push(items[i]);
+  walk.frames().push(make_value<SequenceValue>(true, std::move(middle)));
+  for (int i = at.arg - 1; i >= 0; --i) walk.frames().push(items[i]);
 }
 
 // An annotations tuple (name, value ...) becomes the dict that the function would show.
@@ -250,22 +255,22 @@ void require_written_globals(Walk& walk) {
 void make_function(Walk& walk, const Instruction& at) {
   require_written_globals(walk);
   auto function = make_value<FunctionValue>();
-  auto* code = as<ObjectValue>(walk.pop());
+  auto* code = as<ObjectValue>(walk.frames().pop());
   MD_ASSERT(code != nullptr, "a function is made of no code object");
   function->code = code->object;
-  function->globals_from = walk.frame().function;
+  function->globals_from = walk.frames().innermost().function;
   for (int flag : {8, 4, 2, 1})
-    if ((at.arg & flag) != 0) set_function_part(walk, function.get(), flag, walk.pop());
-  walk.push(function);
+    if ((at.arg & flag) != 0) set_function_part(walk, function.get(), flag, walk.frames().pop());
+  walk.frames().push(function);
 }
 
 void set_function_attribute(Walk& walk, const Instruction& at) {
-  ValuePtr function = walk.pop();
-  ValuePtr value = walk.pop();
+  ValuePtr function = walk.frames().pop();
+  ValuePtr value = walk.frames().pop();
   auto* made = as<FunctionValue>(function);
   if (made == nullptr) graph_break(BreakReason::unsupported_opcode, "SET_FUNCTION_ATTRIBUTE");
   set_function_part(walk, made, at.arg, std::move(value));
-  walk.push(std::move(function));
+  walk.frames().push(std::move(function));
 }
 
 const OpcodeRegistration registration{{Opcode::BUILD_TUPLE, build_sequence<false>},

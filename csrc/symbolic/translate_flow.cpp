@@ -22,13 +22,13 @@ namespace {
 
 // The truth of the top value: known, or given by a user's __bool__ or __len__ that is inlined with the continuation.
 std::optional<bool> truth_or_inline(Walk& walk, ContinuationKind continuation) {
-  ValuePtr value = walk.peek();
+  ValuePtr value = walk.frames().peek();
   if (std::optional<bool> truth = truth_of(walk, value)) return truth;
   if (value->kind == ValueKind::Object || value->kind == ValueKind::Instance) {
     static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
     ValuePtr method = type_attribute(walk, value, kBool);
     if (method && is_python_function(walk, method)) {
-      walk.pop();
+      walk.frames().pop();
       walk.inline_function(method, {{value}, {}}, continuation, nullptr);
       return std::nullopt;
     }
@@ -37,40 +37,40 @@ std::optional<bool> truth_or_inline(Walk& walk, ContinuationKind continuation) {
   break_on_truth(walk, value);
 }
 
-void jump_forward(Walk& walk, const Instruction& at) { walk.jump(at.arg); }
+void jump_forward(Walk& walk, const Instruction& at) { walk.frames().jump(at.arg); }
 
 template <bool when>
 void pop_jump_if(Walk& walk, const Instruction& at) {
   std::optional<bool> truth = truth_or_inline(walk, ContinuationKind::Jump);
   if (!truth) return;
-  walk.pop();
-  if (*truth == when) walk.jump(at.arg);
+  walk.frames().pop();
+  if (*truth == when) walk.frames().jump(at.arg);
 }
 
 template <bool when>
 void pop_jump_if_none(Walk& walk, const Instruction& at) {
-  bool is_none = same_object(walk, walk.peek(), walk.none());
-  walk.pop();
-  if (is_none == when) walk.jump(at.arg);
+  bool is_none = same_object(walk, walk.frames().peek(), walk.none());
+  walk.frames().pop();
+  if (is_none == when) walk.frames().jump(at.arg);
 }
 
 template <bool when>
 void jump_if_or_pop(Walk& walk, const Instruction& at) {
-  std::optional<bool> truth = truth_by_methods(walk, walk.peek());
-  if (!truth) break_on_truth(walk, walk.peek());
+  std::optional<bool> truth = truth_by_methods(walk, walk.frames().peek());
+  if (!truth) break_on_truth(walk, walk.frames().peek());
   if (*truth == when) {
-    walk.jump(at.arg);
+    walk.frames().jump(at.arg);
   } else {
-    walk.pop();
+    walk.frames().pop();
   }
 }
 
 // The truth of a varying number, or its negation, as a value of its own. False: not such a value.
 bool push_computed(Walk& walk, Computation computation) {
-  ValuePtr truth = walk.computed(computation, {walk.peek()});
+  ValuePtr truth = walk.computed(computation, {walk.frames().peek()});
   if (!truth) return false;
-  walk.pop();
-  walk.push(std::move(truth));
+  walk.frames().pop();
+  walk.frames().push(std::move(truth));
   return true;
 }
 
@@ -78,20 +78,20 @@ void to_bool(Walk& walk, const Instruction&) {
   if (push_computed(walk, Computation::Truth)) return;
   std::optional<bool> truth = truth_or_inline(walk, ContinuationKind::PushBool);
   if (!truth) return;
-  walk.pop();
-  walk.push(walk.boolean(*truth));
+  walk.frames().pop();
+  walk.frames().push(walk.boolean(*truth));
 }
 
 void unary_not(Walk& walk, const Instruction&) {
   if (push_computed(walk, Computation::Not)) return;
   std::optional<bool> truth = truth_or_inline(walk, ContinuationKind::PushNotBool);
   if (!truth) return;
-  walk.pop();
-  walk.push(walk.boolean(!*truth));
+  walk.frames().pop();
+  walk.frames().push(walk.boolean(!*truth));
 }
 
 void get_iter(Walk& walk, const Instruction&) {
-  ValuePtr iterable = walk.peek();
+  ValuePtr iterable = walk.frames().peek();
   if (auto* object = as<ObjectValue>(iterable);
       object != nullptr && object->object.type()->tp_iter == PyObject_SelfIter) {
     walk.exact_type(iterable);  // an iterator of a built-in type is its own iterator
@@ -104,16 +104,16 @@ void get_iter(Walk& walk, const Instruction&) {
     ValuePtr method = user_method(walk, iterable, kIter);
     if (!method) iterator = any_iterator_over(walk, iterable);
     if (!method && !iterator) graph_break(BreakReason::unknown_iteration, describe(iterable));
-    walk.pop();
-    if (iterator) return walk.push(std::move(iterator));
+    walk.frames().pop();
+    if (iterator) return walk.frames().push(std::move(iterator));
     return call(walk, method, {{iterable}, {}}, ContinuationKind::PushIterator);
   }
-  walk.pop();
-  walk.push(std::move(iterator));
+  walk.frames().pop();
+  walk.frames().push(std::move(iterator));
 }
 
 void for_iter(Walk& walk, const Instruction& at) {
-  ValuePtr top = walk.peek();
+  ValuePtr top = walk.frames().peek();
   auto* iterator = as<IteratorValue>(top);
   if (iterator == nullptr) {
     auto* object = as<ObjectValue>(top);
@@ -125,26 +125,26 @@ void for_iter(Walk& walk, const Instruction& at) {
   }
   std::optional<ValuePtr> next = walk.next_of(iterator);
   if (next) {
-    walk.push(std::move(*next));
+    walk.frames().push(std::move(*next));
   } else {
-    walk.pop();
-    walk.jump(at.arg);
+    walk.frames().pop();
+    walk.frames().jump(at.arg);
   }
 }
 
-void end_for(Walk& walk, const Instruction& at) { walk.pop_many(at.arg); }
+void end_for(Walk& walk, const Instruction& at) { walk.frames().pop_many(at.arg); }
 
-void return_value(Walk& walk, const Instruction&) { walk.return_value(walk.pop()); }
+void return_value(Walk& walk, const Instruction&) { walk.return_value(walk.frames().pop()); }
 
 void return_const(Walk& walk, const Instruction& at) {
-  walk.return_value(walk.constant(walk.bytecode().constant(at.arg)));
+  walk.return_value(walk.constant(walk.frames().bytecode().constant(at.arg)));
 }
 
 // Pushes the bound __exit__, then calls __enter__.
 void before_with(Walk& walk, const Instruction&) {
   static PyObject* const kEnter = PyUnicode_InternFromString("__enter__");
   static PyObject* const kExit = PyUnicode_InternFromString("__exit__");
-  ValuePtr manager = walk.peek();
+  ValuePtr manager = walk.frames().peek();
   if (manager->kind != ValueKind::Object && manager->kind != ValueKind::Instance)
     graph_break(BreakReason::context_manager, describe(manager));
   ValuePtr enter = type_attribute(walk, manager, kEnter);
@@ -152,8 +152,8 @@ void before_with(Walk& walk, const Instruction&) {
   if (!enter || !exit) raise_here();
   if (!is_python_function(walk, enter) || !is_python_function(walk, exit))
     graph_break(BreakReason::context_manager, describe(manager));
-  walk.pop();
-  walk.push(make_value<BoundMethodValue>(exit, manager));
+  walk.frames().pop();
+  walk.frames().push(make_value<BoundMethodValue>(exit, manager));
   walk.inline_function(enter, {{manager}, {}}, ContinuationKind::Push, nullptr);
 }
 

@@ -11,26 +11,26 @@ namespace md {
 namespace {
 
 void push_formatted(Walk& walk, int operands, int conversion, BorrowedRef spec) {
-  ValuePtr value = walk.peek(operands);
+  ValuePtr value = walk.frames().peek(operands);
   if (walk.is_varying(value)) {
     static constexpr Computation kConversions[] = {Computation::Str, Computation::Repr, Computation::Ascii};
     ValuePtr text = conversion == 0 ? value : walk.computed(kConversions[conversion - 1], {value});
     ValuePtr plain = spec ? walk.constant(spec) : walk.string("");
     if (text) text = walk.computed(Computation::Format, {text, plain});
     if (text) {
-      walk.pop_many(operands);
-      walk.push(std::move(text));
+      walk.frames().pop_many(operands);
+      walk.frames().push(std::move(text));
       return;
     }
   }
   Ref text = formatted_text(walk, value, conversion, spec);
   if (!text) graph_break(BreakReason::unknown_format, describe(value));
-  walk.pop_many(operands);
-  walk.push(walk.constant(text));
+  walk.frames().pop_many(operands);
+  walk.frames().push(walk.constant(text));
 }
 
 Ref spec_at_top(Walk& walk) {
-  Ref spec = constant_of(walk, walk.peek());
+  Ref spec = constant_of(walk, walk.frames().peek());
   if (!spec) graph_break(BreakReason::unknown_format, "a format that is not known");
   return spec;
 }

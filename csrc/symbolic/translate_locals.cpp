@@ -16,43 +16,45 @@ namespace {
 
 void nop(Walk&, const Instruction&) {}
 void pop_top(Walk& walk, const Instruction&) {
-  walk.let_go(walk.peek());
-  walk.pop();
+  walk.let_go(walk.frames().peek());
+  walk.frames().pop();
 }
 
-void push_null(Walk& walk, const Instruction&) { walk.push(walk.null()); }
-void copy(Walk& walk, const Instruction& at) { walk.push(walk.peek(at.arg)); }
-void swap(Walk& walk, const Instruction& at) { std::swap(walk.peek(), walk.peek(at.arg)); }
+void push_null(Walk& walk, const Instruction&) { walk.frames().push(walk.frames().null()); }
+void copy(Walk& walk, const Instruction& at) { walk.frames().push(walk.frames().peek(at.arg)); }
+void swap(Walk& walk, const Instruction& at) { std::swap(walk.frames().peek(), walk.frames().peek(at.arg)); }
 
-void load_const(Walk& walk, const Instruction& at) { walk.push(walk.constant(walk.bytecode().constant(at.arg))); }
+void load_const(Walk& walk, const Instruction& at) {
+  walk.frames().push(walk.constant(walk.frames().bytecode().constant(at.arg)));
+}
 
 void load_fast(Walk& walk, const Instruction& at) {
-  ValuePtr value = walk.frame().slots[at.arg];
+  ValuePtr value = walk.frames().innermost().slots[at.arg];
   if (value->kind == ValueKind::Null) raise_here();
-  walk.push(std::move(value));
+  walk.frames().push(std::move(value));
 }
 
-void load_fast_and_clear(Walk& walk, const Instruction& at) { walk.push(walk.clear_slot(at.arg)); }
+void load_fast_and_clear(Walk& walk, const Instruction& at) { walk.frames().push(walk.clear_slot(at.arg)); }
 
 void store_fast(Walk& walk, const Instruction& at) {
-  walk.let_go(walk.frame().slots[at.arg]);
-  ValuePtr value = walk.pop();
+  walk.let_go(walk.frames().innermost().slots[at.arg]);
+  ValuePtr value = walk.frames().pop();
   auto* object = as<ObjectValue>(value);
   // A cell comes back that the stack has kept during an inlined comprehension with a variable of the same name.
   bool is_cell = object != nullptr && object->source != nullptr && Py_IS_TYPE(object->object.get(), &PyCell_Type) &&
-                 walk.bytecode().slot_kind(at.arg) != SlotKind::Local;
-  walk.frame().slots[at.arg] = is_cell ? walk.cell_at(object->source, object->object) : std::move(value);
+                 walk.frames().bytecode().slot_kind(at.arg) != SlotKind::Local;
+  walk.frames().innermost().slots[at.arg] = is_cell ? walk.cell_at(object->source, object->object) : std::move(value);
 }
 
 void delete_fast(Walk& walk, const Instruction& at) {
-  ValuePtr& slot = walk.frame().slots[at.arg];
+  ValuePtr& slot = walk.frames().innermost().slots[at.arg];
   if (slot->kind == ValueKind::Null) raise_here();
   walk.let_go(slot);
   walk.clear_slot(at.arg);
 }
 
 void make_cell(Walk& walk, const Instruction& at) {
-  ValuePtr& slot = walk.frame().slots[at.arg];
+  ValuePtr& slot = walk.frames().innermost().slots[at.arg];
   auto cell = make_value<CellValue>();
   if (slot->kind != ValueKind::Null) cell->contents = slot;
   slot = cell;
@@ -60,7 +62,7 @@ void make_cell(Walk& walk, const Instruction& at) {
 
 // The cells of the running function's closure fill the last slots.
 void copy_free_vars(Walk& walk, const Instruction& at) {
-  SymbolicFrame& frame = walk.frame();
+  SymbolicFrame& frame = walk.frames().innermost();
   int first = frame.bytecode->slot_count() - at.arg;
   if (auto* function = as<FunctionValue>(frame.function)) {
     for (int i = 0; i < at.arg; ++i) frame.slots[first + i] = function->closure[i];
@@ -74,10 +76,10 @@ void copy_free_vars(Walk& walk, const Instruction& at) {
   }
 }
 
-void load_closure(Walk& walk, const Instruction& at) { walk.push(walk.frame().slots[at.arg]); }
+void load_closure(Walk& walk, const Instruction& at) { walk.frames().push(walk.frames().innermost().slots[at.arg]); }
 
 CellValue* cell_in(Walk& walk, int slot) {
-  auto* cell = as<CellValue>(walk.frame().slots[slot]);
+  auto* cell = as<CellValue>(walk.frames().innermost().slots[slot]);
   MD_ASSERT(cell != nullptr, "slot ", slot, " holds no cell");
   return cell;
 }
@@ -85,20 +87,22 @@ CellValue* cell_in(Walk& walk, int slot) {
 void load_deref(Walk& walk, const Instruction& at) {
   ValuePtr contents = load_cell(walk, cell_in(walk, at.arg));
   if (!contents) raise_here();
-  walk.push(std::move(contents));
+  walk.frames().push(std::move(contents));
 }
 
 void store_deref(Walk& walk, const Instruction& at) {
   cell_in(walk, at.arg);
-  store_cell(walk, walk.frame().slots[at.arg], walk.pop());
+  store_cell(walk, walk.frames().innermost().slots[at.arg], walk.frames().pop());
 }
 
 void delete_deref(Walk& walk, const Instruction& at) {
   if (!load_cell(walk, cell_in(walk, at.arg))) raise_here();
-  store_cell(walk, walk.frame().slots[at.arg], nullptr);
+  store_cell(walk, walk.frames().innermost().slots[at.arg], nullptr);
 }
 
-void load_global(Walk& walk, const Instruction& at) { walk.push(global_value(walk, walk.bytecode().name(at.arg))); }
+void load_global(Walk& walk, const Instruction& at) {
+  walk.frames().push(global_value(walk, walk.frames().bytecode().name(at.arg)));
+}
 
 ValuePtr plain_globals(Walk& walk) {
   ValuePtr dict = globals_dict(walk, ValuePtr(globals_function(walk)));
@@ -109,25 +113,25 @@ ValuePtr plain_globals(Walk& walk) {
 // Module dicts hold plain str keys: a store runs no code.
 void store_global(Walk& walk, const Instruction& at) {
   ValuePtr dict = plain_globals(walk);
-  walk.store_in_dict(dict, walk.bytecode().name(at.arg), walk.peek());
-  walk.pop();
+  walk.store_in_dict(dict, walk.frames().bytecode().name(at.arg), walk.frames().peek());
+  walk.frames().pop();
 }
 
 void delete_global(Walk& walk, const Instruction& at) {
-  if (!dict_delete(walk, plain_globals(walk), walk.bytecode().name(at.arg))) raise_here();
+  if (!dict_delete(walk, plain_globals(walk), walk.frames().bytecode().name(at.arg))) raise_here();
 }
 
 template <BreakReason reason>
 void break_with_name(Walk& walk, const Instruction& at) {
-  graph_break(reason, text_of(walk.bytecode().name(at.arg)));
+  graph_break(reason, text_of(walk.frames().bytecode().name(at.arg)));
 }
 
 void load_build_class(Walk& walk, const Instruction&) {
   static PyObject* const kBuildClass = PyUnicode_InternFromString("__build_class__");
-  walk.push(builtin_value(walk, globals_function(walk), kBuildClass));
+  walk.frames().push(builtin_value(walk, globals_function(walk), kBuildClass));
 }
 
-void load_assertion_error(Walk& walk, const Instruction&) { walk.push(walk.constant(PyExc_AssertionError)); }
+void load_assertion_error(Walk& walk, const Instruction&) { walk.frames().push(walk.constant(PyExc_AssertionError)); }
 
 // Whether the import statement asks nobody but sys.modules: __import__ is the builtin, and the module is not being loaded.
 bool imports_from_table(Walk& walk, ObjectValue* function, BorrowedRef name) {
@@ -156,9 +160,9 @@ ValuePtr imported_module(Walk& walk, BorrowedRef name) {
 
 // A module that is loaded already is what the import statement gives: `import a`, `from a import b`.
 void import_name(Walk& walk, const Instruction& at) {
-  BorrowedRef name = walk.bytecode().name(at.arg);
-  ValuePtr names = walk.peek(1);
-  std::optional<int64_t> level = int_of(walk, walk.peek(2));
+  BorrowedRef name = walk.frames().bytecode().name(at.arg);
+  ValuePtr names = walk.frames().peek(1);
+  std::optional<int64_t> level = int_of(walk, walk.frames().peek(2));
   if (level != 0 || !imports_from_table(walk, globals_function(walk), name))
     break_with_name<BreakReason::import_statement>(walk, at);
   ValuePtr module = imported_module(walk, name);
@@ -175,17 +179,17 @@ void import_name(Walk& walk, const Instruction& at) {
       if (!text || !optional_attribute(walk, module, text.get()))
         break_with_name<BreakReason::import_statement>(walk, at);
     }
-  walk.pop_many(2);
-  walk.push(std::move(module));
+  walk.frames().pop_many(2);
+  walk.frames().push(std::move(module));
 }
 
 void import_from(Walk& walk, const Instruction& at) {
-  auto* module = as<ObjectValue>(walk.peek());
+  auto* module = as<ObjectValue>(walk.frames().peek());
   ValuePtr value = module != nullptr && PyModule_CheckExact(module->object.get())
-                       ? optional_attribute(walk, walk.peek(), walk.bytecode().name(at.arg))
+                       ? optional_attribute(walk, walk.frames().peek(), walk.frames().bytecode().name(at.arg))
                        : nullptr;
   if (!value) break_with_name<BreakReason::import_statement>(walk, at);
-  walk.push(std::move(value));
+  walk.frames().push(std::move(value));
 }
 
 void import_star(Walk& walk, const Instruction& at) { break_with_name<BreakReason::import_statement>(walk, at); }

@@ -12,13 +12,13 @@ namespace {
 
 template <unsigned long flag>
 void match_flag(Walk& walk, const Instruction&) {
-  walk.push(walk.boolean(matches_pattern(walk, walk.peek(), flag)));
+  walk.frames().push(walk.boolean(matches_pattern(walk, walk.frames().peek(), flag)));
 }
 
 // (subject, keys) stay; pushes the tuple of values, or None.
 void match_keys(Walk& walk, const Instruction&) {
-  ValuePtr subject = walk.peek(2);
-  auto keys = elements_of(walk, walk.peek());
+  ValuePtr subject = walk.frames().peek(2);
+  auto keys = elements_of(walk, walk.frames().peek());
   if (!keys || type_of(subject) != &PyDict_Type)
     graph_break(BreakReason::unknown_subscript, "a mapping pattern on a " + describe(subject));
   std::vector<ValuePtr> values;
@@ -28,10 +28,10 @@ void match_keys(Walk& walk, const Instruction&) {
     for (size_t j = 0; j < i; ++j)
       if (known_equal(walk, (*keys)[i], (*keys)[j]).value_or(true)) raise_here();
     ValuePtr value = walk.dict_item(subject, key.get());
-    if (!value) return walk.push(walk.none());
+    if (!value) return walk.frames().push(walk.none());
     values.push_back(std::move(value));
   }
-  walk.push(make_value<SequenceValue>(false, std::move(values)));
+  walk.frames().push(make_value<SequenceValue>(false, std::move(values)));
 }
 
 // The names of the positional sub-patterns; null: the subject itself is the only one.
@@ -52,7 +52,7 @@ std::unique_ptr<std::vector<ValuePtr>> match_args(Walk& walk, const ValuePtr& ty
 
 // (subject, class, names of keyword patterns) become the tuple of attributes, or None.
 void match_class(Walk& walk, const Instruction& at) {
-  ValuePtr subject = walk.peek(3), type = walk.peek(2);
+  ValuePtr subject = walk.frames().peek(3), type = walk.frames().peek(2);
   PyObject* known = walk.identity_of(type);
   if (known == nullptr || !PyType_Check(known)) raise_here();
   ValuePtr result = walk.none();
@@ -63,7 +63,7 @@ void match_class(Walk& walk, const Instruction& at) {
       values.push_back(subject);
       names = std::make_unique<std::vector<ValuePtr>>();
     }
-    auto keywords = elements_of(walk, walk.peek());
+    auto keywords = elements_of(walk, walk.frames().peek());
     names->insert(names->end(), keywords->begin(), keywords->end());
     bool all = true;
     std::vector<Ref> seen;
@@ -80,8 +80,8 @@ void match_class(Walk& walk, const Instruction& at) {
     }
     if (all) result = make_value<SequenceValue>(false, std::move(values));
   }
-  walk.pop_many(3);
-  walk.push(std::move(result));
+  walk.frames().pop_many(3);
+  walk.frames().push(std::move(result));
 }
 
 const OpcodeRegistration registration{{Opcode::MATCH_MAPPING, match_flag<Py_TPFLAGS_MAPPING>},

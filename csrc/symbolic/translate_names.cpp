@@ -8,8 +8,8 @@ namespace md {
 namespace {
 
 DictValue& names_of(Walk& walk, const Instruction& at) {
-  if (!walk.frame().names) graph_break(BreakReason::unsupported_opcode, opcode_name(at.op));
-  return *walk.frame().names;
+  if (!walk.frames().innermost().names) graph_break(BreakReason::unsupported_opcode, opcode_name(at.op));
+  return *walk.frames().innermost().names;
 }
 
 ValuePtr find(const DictValue& names, BorrowedRef name) {
@@ -18,18 +18,18 @@ ValuePtr find(const DictValue& names, BorrowedRef name) {
 }
 
 void load_name(Walk& walk, const Instruction& at) {
-  BorrowedRef name = walk.bytecode().name(at.arg);
+  BorrowedRef name = walk.frames().bytecode().name(at.arg);
   ValuePtr value = find(names_of(walk, at), name);
-  walk.push(value ? value : global_value(walk, name));
+  walk.frames().push(value ? value : global_value(walk, name));
 }
 
 void store_name(Walk& walk, const Instruction& at) {
-  names_of(walk, at).set(walk.bytecode().name(at.arg), walk.peek());
-  walk.pop();
+  names_of(walk, at).set(walk.frames().bytecode().name(at.arg), walk.frames().peek());
+  walk.frames().pop();
 }
 
 void delete_name(Walk& walk, const Instruction& at) {
-  if (!names_of(walk, at).erase(walk.bytecode().name(at.arg))) raise_here();
+  if (!names_of(walk, at).erase(walk.frames().bytecode().name(at.arg))) raise_here();
 }
 
 void setup_annotations(Walk& walk, const Instruction& at) {
@@ -40,11 +40,11 @@ void setup_annotations(Walk& walk, const Instruction& at) {
 
 void load_locals(Walk& walk, const Instruction& at) {
   names_of(walk, at);
-  walk.push(walk.frame().names);
+  walk.frames().push(walk.frames().innermost().names);
 }
 
 ValuePtr from_cell(Walk& walk, int slot) {
-  auto* cell = as<CellValue>(walk.frame().slots[slot]);
+  auto* cell = as<CellValue>(walk.frames().innermost().slots[slot]);
   MD_ASSERT(cell != nullptr, "slot ", slot, " holds no cell");
   ValuePtr contents = load_cell(walk, cell);
   if (!contents) raise_here();
@@ -52,30 +52,30 @@ ValuePtr from_cell(Walk& walk, int slot) {
 }
 
 void load_class_deref(Walk& walk, const Instruction& at) {
-  ValuePtr value = find(names_of(walk, at), walk.bytecode().slot_name(at.arg));
-  walk.push(value ? value : from_cell(walk, at.arg));
+  ValuePtr value = find(names_of(walk, at), walk.frames().bytecode().slot_name(at.arg));
+  walk.frames().push(value ? value : from_cell(walk, at.arg));
 }
 
 // The dict on the stack is that of the class body, here or around.
 ValuePtr from_dict(Walk& walk, const Instruction& at, BorrowedRef name) {
-  auto* names = as<DictValue>(walk.peek());
+  auto* names = as<DictValue>(walk.frames().peek());
   if (names == nullptr || names->type) graph_break(BreakReason::unsupported_opcode, opcode_name(at.op));
   return find(*names, name);
 }
 
 void load_from_dict_or_deref(Walk& walk, const Instruction& at) {
-  ValuePtr value = from_dict(walk, at, walk.bytecode().slot_name(at.arg));
+  ValuePtr value = from_dict(walk, at, walk.frames().bytecode().slot_name(at.arg));
   if (!value) value = from_cell(walk, at.arg);
-  walk.pop();
-  walk.push(std::move(value));
+  walk.frames().pop();
+  walk.frames().push(std::move(value));
 }
 
 void load_from_dict_or_globals(Walk& walk, const Instruction& at) {
-  BorrowedRef name = walk.bytecode().name(at.arg);
+  BorrowedRef name = walk.frames().bytecode().name(at.arg);
   ValuePtr value = from_dict(walk, at, name);
   if (!value) value = global_value(walk, name);
-  walk.pop();
-  walk.push(std::move(value));
+  walk.frames().pop();
+  walk.frames().push(std::move(value));
 }
 
 const OpcodeRegistration registration{{Opcode::LOAD_NAME, load_name},

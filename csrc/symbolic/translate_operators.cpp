@@ -217,7 +217,7 @@ ValuePtr union_of_classes(Walk& walk, BinaryCode op, const ValuePtr& left, const
 }
 
 void binary_op(Walk& walk, const Instruction& at) {
-  ValuePtr right = walk.peek(1), left = walk.peek(2);
+  ValuePtr right = walk.frames().peek(1), left = walk.frames().peek(2);
   open_members(walk, at, left, right);
   const BinaryOperator& row = binary_operator(at.arg);
   BinaryCode op = row.code;
@@ -249,13 +249,13 @@ void binary_op(Walk& walk, const Instruction& at) {
     result = value_of_result(walk, folded);
     if (!result) break_on_operator(row.sign, left, right);
   }
-  walk.pop_many(2);
-  walk.push(std::move(result));
+  walk.frames().pop_many(2);
+  walk.frames().push(std::move(result));
 }
 
 template <char op>
 void unary_op(Walk& walk, const Instruction&) {
-  ValuePtr value = walk.peek();
+  ValuePtr value = walk.frames().peek();
   ValuePtr result;
   if (op == '~' && kInvertedBoolWarns && type_of(value) == &PyBool_Type)
     graph_break(BreakReason::unknown_operator, "~ of a bool, which warns");
@@ -278,8 +278,8 @@ void unary_op(Walk& walk, const Instruction&) {
     if (!folded) raise_set(walk);
     result = walk.constant(folded);
   }
-  walk.pop();
-  walk.push(std::move(result));
+  walk.frames().pop();
+  walk.frames().push(std::move(result));
 }
 
 const OpcodeRegistration registration{{Opcode::BINARY_OP, binary_op},

@@ -178,18 +178,18 @@ ValuePtr subscript(Walk& walk, const ValuePtr& asked, const ValuePtr& given) {
 }
 
 void binary_subscr(Walk& walk, const Instruction&) {
-  ValuePtr result = subscript(walk, walk.peek(2), walk.peek(1));
-  if (!result) return walk.drop_below_callee(2);
-  walk.pop_many(2);
-  walk.push(std::move(result));
+  ValuePtr result = subscript(walk, walk.frames().peek(2), walk.frames().peek(1));
+  if (!result) return walk.frames().drop_below_callee(2);
+  walk.frames().pop_many(2);
+  walk.frames().push(std::move(result));
 }
 
 void binary_slice(Walk& walk, const Instruction&) {
-  ValuePtr slice = make_value<SliceValue>(walk.peek(2), walk.peek(1), walk.none());
-  ValuePtr result = subscript(walk, walk.peek(3), slice);
-  if (!result) return walk.drop_below_callee(3);
-  walk.pop_many(3);
-  walk.push(std::move(result));
+  ValuePtr slice = make_value<SliceValue>(walk.frames().peek(2), walk.frames().peek(1), walk.none());
+  ValuePtr result = subscript(walk, walk.frames().peek(3), slice);
+  if (!result) return walk.frames().drop_below_callee(3);
+  walk.frames().pop_many(3);
+  walk.frames().push(std::move(result));
 }
 
 // The same for a slice with a step: the list is written as a whole.
@@ -256,7 +256,7 @@ bool store_in_deque(Walk& walk, const ValuePtr& deque, const ValuePtr& key, cons
 }
 
 void store_subscr(Walk& walk, const Instruction&) {
-  ValuePtr key = walk.peek(1), container = walk.peek(2), value = walk.peek(3);
+  ValuePtr key = walk.frames().peek(1), container = walk.frames().peek(2), value = walk.frames().peek(3);
   if (is_dict(walk, container, {"__setitem__"})) {
     walk.dict_set(container, walk.key_in(container, key).get(), value);
   } else if (has_items_of_list(walk, container, "__setitem__")) {
@@ -269,14 +269,14 @@ void store_subscr(Walk& walk, const Instruction&) {
   } else {
     graph_break(BreakReason::store_subscript, str_cat(describe(container), "[", describe(key), "]"));
   }
-  walk.pop_many(3);
+  walk.frames().pop_many(3);
 }
 
 void delete_subscr(Walk& walk, const Instruction&) {
-  ValuePtr key = walk.peek(1), container = walk.peek(2);
+  ValuePtr key = walk.frames().peek(1), container = walk.frames().peek(2);
   if (has_items_of_list(walk, container, "__delitem__")) {
     replace_elements(walk, container, key, nullptr);
-    walk.pop_many(2);
+    walk.frames().pop_many(2);
     return;
   }
   if (inline_item(walk, container, {key}, "__delitem__", 2)) return;
@@ -284,12 +284,12 @@ void delete_subscr(Walk& walk, const Instruction&) {
     graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
   Ref constant = walk.key_in(container, key);
   if (!dict_delete(walk, container, constant.get())) raise_known(walk, PyExc_KeyError, {key});
-  walk.pop_many(2);
+  walk.frames().pop_many(2);
 }
 
 void store_slice(Walk& walk, const Instruction&) {
-  ValuePtr container = walk.peek(3), value = walk.peek(4);
-  ValuePtr slice = make_value<SliceValue>(walk.peek(2), walk.peek(1), walk.none());
+  ValuePtr container = walk.frames().peek(3), value = walk.frames().peek(4);
+  ValuePtr slice = make_value<SliceValue>(walk.frames().peek(2), walk.frames().peek(1), walk.none());
   if (type_of(container) == &PyList_Type) {
     replace_elements(walk, container, slice, &value);
   } else if (walk.is_tensor(container)) {
@@ -297,13 +297,13 @@ void store_slice(Walk& walk, const Instruction&) {
   } else {
     graph_break(BreakReason::store_subscript, str_cat(describe(container), "[slice]"));
   }
-  walk.pop_many(4);
+  walk.frames().pop_many(4);
 }
 
 void get_len(Walk& walk, const Instruction&) {
-  std::optional<int64_t> length = length_of(walk, walk.peek());
-  if (!length) graph_break(BreakReason::unknown_length, describe(walk.peek()));
-  walk.push(walk.integer(*length));
+  std::optional<int64_t> length = length_of(walk, walk.frames().peek());
+  if (!length) graph_break(BreakReason::unknown_length, describe(walk.frames().peek()));
+  walk.frames().push(walk.integer(*length));
 }
 
 const OpcodeRegistration registration{{Opcode::BINARY_SUBSCR, binary_subscr}, {Opcode::BINARY_SLICE, binary_slice},

@@ -29,7 +29,7 @@ bool inline_method(Walk& walk, const ValuePtr& self, const ValuePtr& other, cons
   auto operands =
       make_value<SequenceValue>(false, std::vector<ValuePtr>{left, right, walk.integer(static_cast<int64_t>(tried))});
   walk.inline_function(method, {{self, other}, {}}, ContinuationKind::PushOperator, operands);
-  walk.drop_below_callee(2);
+  walk.frames().drop_below_callee(2);
   return true;
 }
 
@@ -152,14 +152,14 @@ class OperatorCalls {
 };
 
 bool call_operator(Walk& walk, const Instruction& at) {
-  ValuePtr result = OperatorCalls(walk, at, walk.peek(2), walk.peek(1)).run();
+  ValuePtr result = OperatorCalls(walk, at, walk.frames().peek(2), walk.frames().peek(1)).run();
   if (at.op == Opcode::COMPARE_OP && at.arg2 != 0) {
     std::optional<bool> truth = truth_by_methods(walk, result);
     if (!truth) graph_break(BreakReason::unknown_truth, describe(result));
     result = walk.boolean(*truth);
   }
-  walk.pop_many(2);
-  walk.push(std::move(result));
+  walk.frames().pop_many(2);
+  walk.frames().push(std::move(result));
   return true;
 }
 
@@ -186,14 +186,14 @@ void break_if_changed(Walk& walk, int64_t step, const ValuePtr& container, const
 }
 
 bool inline_left_operator(Walk& walk, const Instruction& at) {
-  ValuePtr right = walk.peek(1), left = walk.peek(2);
+  ValuePtr right = walk.frames().peek(1), left = walk.frames().peek(2);
   if (!is_user_object(left) || walk.is_declined_operator()) return false;
   if (is_object_of(walk, right, walk.exact_type(left))) return false;
   return inline_of_left(walk, left, right, operator_methods(at)).value_or(false);
 }
 
 bool inline_operator(Walk& walk, const Instruction& at) {
-  ValuePtr right = walk.peek(1), left = walk.peek(2);
+  ValuePtr right = walk.frames().peek(1), left = walk.frames().peek(2);
   bool left_user = is_operand_of_user(left), right_user = is_operand_of_user(right);
   if (!left_user && !right_user) return false;
   if (walk.is_tensor(left) || walk.is_tensor(right) || left->kind == ValueKind::Null) return false;
@@ -223,12 +223,12 @@ bool inline_operator(Walk& walk, const Instruction& at) {
 }
 
 bool inline_unary(Walk& walk, const char* name) {
-  ValuePtr value = walk.peek();
+  ValuePtr value = walk.frames().peek();
   if (!is_user_object(value)) return false;
   ValuePtr method = python_method(walk, value, name);
   if (!method) return false;
   walk.inline_function(method, {{value}, {}}, ContinuationKind::Push, nullptr);
-  walk.drop_below_callee(1);
+  walk.frames().drop_below_callee(1);
   return true;
 }
 
@@ -238,7 +238,7 @@ bool inline_item(Walk& walk, const ValuePtr& container, std::vector<ValuePtr> ar
   if (!method) return false;
   args.insert(args.begin(), container);
   walk.inline_function(method, {std::move(args), {}}, ContinuationKind::Discard, nullptr);
-  walk.drop_below_callee(operands);
+  walk.frames().drop_below_callee(operands);
   return true;
 }
 

@@ -19,7 +19,7 @@ RecipeId RegionFinisher::constant_recipe(BorrowedRef object) {
   return static_cast<RecipeId>(snapshot_.recipes.size() - 1);
 }
 
-RecipeId RegionFinisher::null_recipe() { return recipe_of(walk_.null()); }
+RecipeId RegionFinisher::null_recipe() { return recipe_of(walk_.frames().null()); }
 
 RecipeId RegionFinisher::recipe_of(const ValuePtr& value) {
   if (!value) return null_recipe();
@@ -76,9 +76,9 @@ void RegionFinisher::describe_size(Dim dim, Recipe& recipe) {
 void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) {
   recipe.kind = RecipeKind::Function;
   recipe.parts.push_back(constant_recipe(function->code.get()));
-  ValuePtr globals = function->globals_from ? function->globals_from : walk_.root().function;
+  ValuePtr globals = function->globals_from ? function->globals_from : walk_.frames().root().function;
   while (auto* maker = as<FunctionValue>(globals))
-    globals = maker->globals_from ? maker->globals_from : walk_.root().function;
+    globals = maker->globals_from ? maker->globals_from : walk_.frames().root().function;
   recipe.parts.push_back(recipe_of(globals));
   for (const ValuePtr& part : {function->defaults, function->kw_defaults, function->annotations})
     recipe.parts.push_back(recipe_of(part));

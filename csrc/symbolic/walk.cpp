@@ -24,27 +24,6 @@ namespace {
 
 std::atomic<uint64_t> walks{0};
 
-std::string module_of(const SymbolicFrame& frame) {
-  auto* function = as<ObjectValue>(frame.function);
-  PyObject* module =
-      function != nullptr ? reinterpret_cast<PyFunctionObject*>(function->object.get())->func_module : nullptr;
-  return text_of(module);
-}
-
-// A function of this package that changes a mode or says something to capture, on behalf of the user's frame that called it.
-bool is_ours(const SymbolicFrame& frame) {
-  std::string name = module_of(frame);
-  return name == "minidynamo._dynamo.decorators" || name == "minidynamo._tensor.grad_modes";
-}
-
-// What our own functions are decorated with.
-bool is_functools(const SymbolicFrame& frame) { return module_of(frame) == "functools"; }
-
-SourceLine line_of(const SymbolicFrame& frame) {
-  PyCodeObject* code = frame.bytecode->code();
-  return {text_of(code->co_filename), frame.bytecode->line_at(frame.index), text_of(code->co_name)};
-}
-
 // ['x'] for a local, [0] for a value on the stack.
 std::string slot_text(const Bytecode& code, int slot) {
   if (slot >= code.slot_count()) return str_cat("[", slot - code.slot_count(), "]");
@@ -65,8 +44,7 @@ Walk::Walk(const WalkStart& start, const RestartSignal* restart, const OperatorS
       restart_(restart),
       declined_(declined),
       all_symbolic_(!config().assume_static_by_default),
-      graph_(std::make_shared<Graph>()),
-      null_(make_value<NullValue>()) {
+      graph_(std::make_shared<Graph>()) {
   grad_mode = initial_grad_mode_ = tensor_modes().grad_enabled;
   inference_mode = initial_inference_mode_ = tensor_modes().inference_mode;
   logged_grad_mode_ = grad_mode;
@@ -84,11 +62,11 @@ void Walk::start_root() {
   callers_slot_ = start_.view.slot_count - (callers != nullptr ? slot_count(*callers) : 0);
   load_slots(*frame, 0, callers_slot_, nullptr);
   if (callers != nullptr) frame->continuation = callers->front().continuation;
-  frames_.push_back(std::move(frame));
+  frames_.enter(std::move(frame));
 }
 
 ValuePtr Walk::enter_caller() {
-  for (const ValuePtr& value : root().slots) let_go(value);
+  for (const ValuePtr& value : frames_.root().slots) let_go(value);
   auto changed = changed_slots();  // of the frame that returns: the caller's slots come below
   const CallerPlace& caller = (*start_.callers)[returns_.size()];
   auto frame = std::make_unique<SymbolicFrame>();
@@ -98,24 +76,23 @@ ValuePtr Walk::enter_caller() {
   frame->next = caller.index + 1;
   frame->function = at(caller_source(sources(), caller, callers_slot_, ""));
   MD_ASSERT(frame->function, "a waiting frame without its function");
-  entered_.push_back(caller.bytecode);
+  frames_.note_entered(caller.bytecode);
   auto* function = as<ObjectValue>(frame->function);
   guards_.code_match(function->source, caller.bytecode->code());
   function->value_guarded = function->type_guarded = true;
   ValuePtr continuation_value = at(caller_source(sources(), caller, callers_slot_ + 1, ".result"));
   load_slots(*frame, callers_slot_ + 2, caller.slot_count() - 2, &caller);
   callers_slot_ += caller.slot_count();
-  returns_.push_back({frames_.back()->index, frames_.back()->executed(), std::move(changed)});
+  returns_.push_back({frames_.innermost().index, frames_.innermost().executed(), std::move(changed)});
   if (returns_.size() < start_.callers->size()) frame->continuation = (*start_.callers)[returns_.size()].continuation;
-  frames_.clear();
-  frames_.push_back(std::move(frame));
+  frames_.replace(std::move(frame));
   return continuation_value;
 }
 
 ValuePtr Walk::clear_slot(int slot) {
-  ValuePtr& place = frame().slots[slot];
+  ValuePtr& place = frames_.innermost().slots[slot];
   bool was_unset =
-      frames_.size() == 1 && start_.index > 0 && place->kind == ValueKind::Null && place == initial_slots_[slot];
+      frames_.depth() == 1 && start_.index > 0 && place->kind == ValueKind::Null && place == initial_slots_[slot];
   if (was_unset && !returns_.empty()) end_silently_before(instruction_step_);
   if (was_unset) guards_.absent(sources().local(slot));
   return std::exchange(place, make_value<NullValue>());
@@ -123,12 +100,12 @@ ValuePtr Walk::clear_slot(int slot) {
 
 std::vector<std::pair<int, ValuePtr>> Walk::changed_slots() {
   std::vector<std::pair<int, ValuePtr>> changed;
-  const std::vector<ValuePtr>& slots = root().slots;
+  const std::vector<ValuePtr>& slots = frames_.root().slots;
   for (size_t slot = 0; slot < slots.size(); ++slot) {
     if (slots[slot] == initial_slots_[slot]) continue;
     auto* object = as<ObjectValue>(slots[slot]);
     bool is_constant = object != nullptr && object->source == nullptr && !object->made_class;
-    changed.emplace_back(static_cast<int>(slot), is_constant ? slots[slot] : null_);
+    changed.emplace_back(static_cast<int>(slot), is_constant ? slots[slot] : frames_.null());
   }
   return changed;
 }
@@ -139,7 +116,7 @@ void Walk::load_slots(SymbolicFrame& frame, int first, int count, const CallerPl
   bool has_cells = caller != nullptr || start_.index > 0;
   for (int slot = 0; slot < count; ++slot) {
     BorrowedRef object = start_.view.get(first + slot);
-    ValuePtr value = null_;
+    ValuePtr value = frames_.null();
     auto source_of_slot = [&] {
       return caller != nullptr ? caller_source(sources(), *caller, first + slot, slot_text(code, slot))
                                : sources().local(slot);
@@ -159,7 +136,7 @@ void Walk::load_slots(SymbolicFrame& frame, int first, int count, const CallerPl
     }
     (slot < slots ? frame.slots : frame.stack).push_back(value);
   }
-  while (static_cast<int>(frame.slots.size()) < slots) frame.slots.push_back(null_);
+  while (static_cast<int>(frame.slots.size()) < slots) frame.slots.push_back(frames_.null());
   initial_slots_ = frame.slots;
   initial_stack_ = frame.stack;
   watched_.clear();
@@ -174,7 +151,8 @@ Walk::~Walk() {
   auto add = [&](const std::vector<ValuePtr>& values) {
     for (const ValuePtr& value : values) reached.push_back(value);
   };
-  for (const auto* values : {&mutables_, &written_, &stored_cells_, &functions_with_dict_, &handled_}) add(*values);
+  for (const auto* values : {&mutables_, &written_, &stored_cells_, &functions_with_dict_, &frames_.handled()})
+    add(*values);
   for (const auto& frame : frames_)
     for (const auto* values : {&frame->slots, &frame->stack}) add(*values);
   for (const PendingEffect& effect : effects_) reached.push_back(effect.value);
@@ -188,8 +166,8 @@ Walk::~Walk() {
 CapturedRegion Walk::run() {
   ShapeGuardScope scope(&sizes_);
   while (!finished_) {
-    SymbolicFrame& current = frame();
-    bool is_root = frames_.size() == 1;
+    SymbolicFrame& current = frames_.innermost();
+    bool is_root = frames_.depth() == 1;
     current.index = current.next;
     stack_before_ = current.stack;
     instruction_step_ = steps_ + 1;
@@ -216,18 +194,18 @@ EndingFacts Walk::ending_facts(const Extent& before) {
   EndingFacts facts;
   facts.is_inside = advanced_ || steps_ != instruction_step_;
   facts.has_appended = extent() != before;
-  facts.in_ours = first_of_ours() != nullptr;
-  facts.in_stricter = first_stricter_frame() > 0;
-  facts.inlined = frames_.size() > 1;
-  facts.nests = may_nest();
-  facts.fullgraph = frame().policy->fullgraph;
-  facts.breaks_are_errors = frame().policy->breaks_are_errors();
+  facts.in_ours = frames_.first_of_ours() != nullptr;
+  facts.in_stricter = frames_.first_stricter() > 0;
+  facts.inlined = frames_.depth() > 1;
+  facts.nests = frames_.may_nest();
+  facts.fullgraph = frames_.innermost().policy->fullgraph;
+  facts.breaks_are_errors = frames_.innermost().policy->breaks_are_errors();
   return facts;
 }
 
 CapturedRegion Walk::end_at_break(const BreakSignal& signal, const Extent& before) {
-  GraphBreak found{signal.reason, signal.context, signal.explanation, user_stack(),
-                   opcode_gloss(bytecode()[frame().index].op)};
+  GraphBreak found{signal.reason, signal.context, signal.explanation, frames_.user_stack(),
+                   opcode_gloss(frames_.bytecode()[frames_.innermost().index].op)};
   bool restarted = ends_below_restart();
   if (restarted && !restart_->graph_break.user_stack.empty()) found.user_stack = restart_->graph_break.user_stack;
   EndingFacts facts = ending_facts(before);
@@ -249,11 +227,11 @@ CapturedRegion Walk::end_at_raise(const RaiseSignal& signal, const Extent& befor
 
 CapturedRegion Walk::carry_out(Ending ending, GraphBreak found, int64_t raised_step) {
   const EndingRow& row = ending_row(ending);
-  RestartSignal again{0, std::move(found), frame().policy};
+  RestartSignal again{0, std::move(found), frames_.innermost().policy};
   size_t callee = 0;  // the frame whose call the region ends before
   switch (row.place) {
     case EndPlace::Here:
-      frame().stack = stack_before_;
+      frames_.innermost().stack = stack_before_;
       return ending == Ending::Raise ? finish(ExitKind::Raise, std::nullopt)
                                      : finish(ExitKind::Break, std::move(again.graph_break));
     case EndPlace::ThisStep:
@@ -268,20 +246,20 @@ CapturedRegion Walk::carry_out(Ending ending, GraphBreak found, int64_t raised_s
       again.step = raised_step;
       break;
     case EndPlace::OurCall:
-      again.step = first_of_ours()->entry_step;
+      again.step = frames_.first_of_ours()->entry_step;
       break;
     case EndPlace::InnermostCall:
-      callee = frames_.size() - 1;
+      callee = frames_.depth() - 1;
       break;
     case EndPlace::OutermostCall:
       callee = 1;
       break;
     case EndPlace::StricterCall:
-      callee = first_stricter_frame();
+      callee = frames_.first_stricter();
       break;
   }
-  if (callee > 0) again.step = frames_[callee]->entry_step;
-  if (row.policy == EndPolicy::Callers) again.policy = frames_[callee - 1]->policy;
+  if (callee > 0) again.step = frames_[callee].entry_step;
+  if (row.policy == EndPolicy::Callers) again.policy = frames_[callee - 1].policy;
   if (row.is_told) {
     again.in_generator = ends_below_restart() && restart_->in_generator;
   } else {
@@ -291,7 +269,7 @@ CapturedRegion Walk::carry_out(Ending ending, GraphBreak found, int64_t raised_s
 }
 
 void Walk::end_silently_before(int64_t step) {
-  throw RestartSignal{step, {BreakReason::call_out, "", "", {}, ""}, frame().policy};
+  throw RestartSignal{step, {BreakReason::call_out, "", "", {}, ""}, frames_.innermost().policy};
 }
 
 bool Walk::may_call_out() const {
@@ -340,33 +318,8 @@ void Walk::add_frames(CallOutSite& site) {
     site.frames.push_back(frame);
   }
 }
-
-bool Walk::may_nest() const { return frames_.front()->policy->nested_graph_breaks; }
-
-// The depth of the first frame that was compiled with fullgraph inside a caller that was not; 0: none. Its error is its own
-// call's, so that the caller ends its region there and makes the call.
-size_t Walk::first_stricter_frame() const {
-  if (frames_.front()->policy->fullgraph) return 0;
-  for (size_t depth = 1; depth < frames_.size(); ++depth)
-    if (frames_[depth]->policy->fullgraph) return depth;
-  return 0;
-}
-
-// The outermost of the innermost inlined frames that belong to this package; null if the innermost is the user's.
-SymbolicFrame* Walk::first_of_ours() {
-  SymbolicFrame* first = nullptr;
-  for (size_t depth = frames_.size() - 1; depth > 0; --depth) {
-    if (is_ours(*frames_[depth])) {
-      first = frames_[depth].get();
-    } else if (first != nullptr || !is_functools(*frames_[depth])) {
-      break;
-    }
-  }
-  return first;
-}
-
 void Walk::step() {
-  SymbolicFrame& current = frame();
+  SymbolicFrame& current = frames_.innermost();
   const Instruction& instruction = (*current.bytecode)[current.index];
   ++steps_;
   ++current.begun;
@@ -389,7 +342,7 @@ void Walk::step() {
   if (handler == nullptr) graph_break(BreakReason::unsupported_opcode, opcode_name(instruction.op));
   current.next = current.index + 1;
   if (trace_.on()) trace_.before(*this, instruction);
-  bool went_back = goes_back_;
+  bool went_back = frames_.has_gone_back();
   try {
     handler(*this, instruction);
   } catch (const PythonError&) {
@@ -397,12 +350,12 @@ void Walk::step() {
     graph_break(BreakReason::unhashable_key, "a key with its own equality");
   }
   // The loop of `yield from` serves nobody: the innermost generator does.
-  if (instruction.op == Opcode::JUMP_BACKWARD && instruction.arg2 != 0) goes_back_ = went_back;
+  if (instruction.op == Opcode::JUMP_BACKWARD && instruction.arg2 != 0) frames_.set_gone_back(went_back);
   if (trace_.on()) trace_.after(*this);
 }
 
 CapturedRegion Walk::finish(ExitKind exit, std::optional<GraphBreak> found) {
-  const Policy* break_policy = frame().policy;
+  const Policy* break_policy = frames_.innermost().policy;
   int repeated_records = 0;
   if (found && ends_below_restart()) {
     if (!restart_->graph_break.user_stack.empty()) found->user_stack = restart_->graph_break.user_stack;
@@ -412,14 +365,14 @@ CapturedRegion Walk::finish(ExitKind exit, std::optional<GraphBreak> found) {
   CapturedRegion region = RegionFinisher(*this).finish(exit, std::move(found));
   region.break_policy = break_policy;
   region.instructions = steps_ - 1;
-  region.goes_back = goes_back_;
+  region.goes_back = frames_.has_gone_back();
   region.repeated_records = repeated_records;
   return region;
 }
 
 // Whether the call at which the outermost frame stands goes through a wrapper that counts as a frame of its own.
 bool Walk::calls_wrapper() {
-  for (const ValuePtr& value : frame().stack) {
+  for (const ValuePtr& value : frames_.innermost().stack) {
     if (value->kind == ValueKind::PolicyFunction) return true;
     auto* object = as<ObjectValue>(value);
     const WrapperType* wrapper = object != nullptr ? find_wrapper_type(object->object.type()) : nullptr;
@@ -427,42 +380,6 @@ bool Walk::calls_wrapper() {
   }
   return false;
 }
-
-ValuePtr Walk::pop() {
-  MD_ASSERT(!frame().stack.empty(), "symbolic stack underflow");
-  ValuePtr value = std::move(frame().stack.back());
-  frame().stack.pop_back();
-  return value;
-}
-
-std::vector<ValuePtr> Walk::pop_many(int count) {
-  std::vector<ValuePtr>& stack = frame().stack;
-  MD_ASSERT(static_cast<int>(stack.size()) >= count, "symbolic stack underflow");
-  std::vector<ValuePtr> values(std::make_move_iterator(stack.end() - count), std::make_move_iterator(stack.end()));
-  stack.erase(stack.end() - count, stack.end());
-  return values;
-}
-
-ValuePtr& Walk::peek(int distance) {
-  std::vector<ValuePtr>& stack = frame().stack;
-  MD_ASSERT(static_cast<int>(stack.size()) >= distance, "symbolic stack underflow");
-  return stack[stack.size() - distance];
-}
-
-std::vector<SourceLine> Walk::user_stack() const {
-  std::vector<SourceLine> stack;
-  for (const auto& frame : frames_) stack.push_back(line_of(*frame));
-  return stack;
-}
-
-void Walk::set_policy(const Policy* policy) {
-  for (auto at = frames_.rbegin(); at != frames_.rend(); ++at) {
-    (*at)->policy = policy;
-    // Our own __enter__ and __exit__ come between; the first frame of another module is the one meant.
-    if (!is_ours(**at)) return;
-  }
-}
-
 CapturedRegion capture_region(const WalkStart& start) {
   fill_late_call_registry();
   DimTableScope dims;

@@ -12,6 +12,7 @@
 
 #include "cpython/version_facts.h"
 #include "symbolic/endings.h"
+#include "symbolic/frame_stack.h"
 #include "symbolic/made_class.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/region.h"
@@ -40,28 +41,13 @@ class Walk {
 
   uint64_t number() const { return number_; }  // no other walk of the process has it
 
-  // --- frames and stack
-  SymbolicFrame& frame() { return *frames_.back(); }
-  SymbolicFrame& root() { return *frames_.front(); }
-  size_t frame_depth() const { return frames_.size(); }
-  void push(ValuePtr value) { frame().stack.push_back(std::move(value)); }
-  void push_callable(ValuePtr callable);  // and NULL, as LOAD_METHOD does for what is no method
-  ValuePtr pop();
-  std::vector<ValuePtr> pop_many(int count);  // in stack order
-  ValuePtr& peek(int distance = 1);           // 1 is the top
-  void jump(int target) {
-    goes_back_ = goes_back_ || target <= frame().index;
-    frame().next = target;
-  }
-  const Bytecode& bytecode() { return *frame().bytecode; }
+  FrameStack& frames() { return frames_; }
+  const FrameStack& frames() const { return frames_; }
 
   // --- outcomes
-  bool is_declined_operator() { return declined_.contains({frame().bytecode, frame().index}); }
-  // Exceptions that are being handled, innermost last.
-  std::vector<ValuePtr>& handled() { return handled_; }
+  bool is_declined_operator() { return declined_.contains({frames_.innermost().bytecode, frames_.innermost().index}); }
 
   // --- values
-  ValuePtr null() const { return null_; }
   ValuePtr none() { return constant(Py_None); }
   ValuePtr boolean(bool value) { return constant(value ? Py_True : Py_False); }
   ValuePtr integer(int64_t value);
@@ -200,7 +186,6 @@ class Walk {
   std::optional<ValuePtr> resume(IteratorValue* generator, const ValuePtr& sent);
   // The same, raising the exception where it is suspended.
   std::optional<ValuePtr> throw_into(IteratorValue* generator, const ValuePtr& exception);
-  void suspend(ValuePtr value);  // the innermost frame, a generator's, yields
   // Unsets a slot of the running frame, and gives what it held. At an exit it is unset, whatever it held at the start.
   ValuePtr clear_slot(int slot);
   // The frame lets go of a value. Where the death of the object runs code of the program's, Python does it, in its place.
@@ -217,8 +202,6 @@ class Walk {
                        ValuePtr continuation_value);
   // The innermost frame returns `result` to its caller, or ends the region.
   void return_value(ValuePtr result);
-  // After a frame was inlined: the caller's instruction has consumed its operands.
-  void drop_below_callee(int count);
   // Of what a wrapper stands for, under the policy inside it.
   void call_under(const Policy* inside, const ValuePtr& function, CallArgs& args, ContinuationKind continuation,
                   const ValuePtr& continuation_value);
@@ -265,8 +248,6 @@ class Walk {
   bool inference_mode = false;
   // The region depends on the modes: they are guarded.
   void uses_modes() { guards_.global_state(); }
-  // A change of policy made by a function of ours acts on the user's frame that called it.
-  void set_policy(const Policy* policy);
   Graph& graph() { return *graph_; }
   // The instruction changes what it cannot change back: should it break after all, the region is walked again and ends before it.
   void cannot_undo() { advanced_ = true; }
@@ -281,13 +262,11 @@ class Walk {
   void queue_output(OutputRequest request);
   bool has_output() const { return !queued_.empty(); }
   // Frames whose state is told for an exception of the current instruction: all but those that C code waits for.
-  size_t frames_told() const { return held_.empty() ? frames_.size() : held_.front().depth; }
+  size_t frames_told() const { return held_.empty() ? frames_.depth() : held_.front().depth; }
   // Whether an exception that leaves the region here finds no handler and no state that was to be committed before it.
   bool may_call_out() const;
   // Whether what the frames hold here can be told, for an exception that does.
   bool may_describe_failure() const;
-  std::shared_ptr<const std::vector<SourceLine>> location();
-  std::vector<SourceLine> user_stack() const;
 
   // What a comparison of sizes, or the truth of one, is; no answer: it is none.
   bool is_for_python(Dim dim) const;
@@ -337,9 +316,6 @@ class Walk {
   // A continuation for an operator's method must be able to take the result.
   void check_operator_result(const ValuePtr& result);
   CapturedRegion finish(ExitKind exit, std::optional<GraphBreak> graph_break);
-  bool may_nest() const;
-  size_t first_stricter_frame() const;
-  SymbolicFrame* first_of_ours();
   bool calls_wrapper();
   ValueRef derive(ValueRef base, const TensorValue& tensor);
   ValueRef whole_base(TensorValue* tensor, ValueRef value);
@@ -353,6 +329,7 @@ class Walk {
   const WalkStart& start_;
   const RestartSignal* restart_;  // null: the first walk
   const OperatorSites& declined_;
+  FrameStack frames_;
   GuardSet guards_;
   SizeSymbols sizes_;
   const bool all_symbolic_;  // sizes of arguments, from the first capture on
@@ -362,7 +339,6 @@ class Walk {
     ValuePtr computed;
   };
   std::vector<Input> inputs_;
-  std::vector<std::shared_ptr<SymbolicFrame>> frames_;
   std::vector<ValuePtr> initial_slots_, initial_stack_;  // of frames_[0]
   std::vector<std::pair<ValuePtr, size_t>> watched_;  // objects of initial_stack_ that the frame still holds, and where
   struct ReturnedFrame {
@@ -409,7 +385,6 @@ class Walk {
   std::vector<ValuePtr> written_classes_;
   bool shows_class_dict_ = false;  // some class's __dict__ was asked for
   bool dict_written_ = false;
-  bool goes_back_ = false;
   void add_mutable(const ValuePtr& value);
   void log_store(EffectKind kind, const ValuePtr& target, BorrowedRef key, ValuePtr value);
   void relate(const ValuePtr& written, const ValuePtr& other);
@@ -434,7 +409,6 @@ class Walk {
   std::vector<size_t> catches_;                        // depths at which a StopIteration is waited for
   std::vector<std::unique_ptr<MadeClass>> made_classes_;
   std::vector<Handle<DictValue>> locals_dicts_;
-  ValuePtr null_;
   ValuePtr result_;
   bool initial_grad_mode_ = true, initial_inference_mode_ = false;
   int64_t steps_ = 0;
@@ -453,9 +427,6 @@ class Walk {
   ValuePtr held_result_;
   ValuePtr thrown_;  // into the generator that is about to run
   std::vector<Handle<IteratorValue>> generators_;
-  std::vector<ValuePtr> handled_;
-  size_t deepest_ = 1;                    // frames at once
-  std::vector<const Bytecode*> entered_;  // of the other functions that the walk went through
   bool finished_ = false;
   friend ValuePtr load_cell(Walk& walk, CellValue* cell);
   friend void store_cell(Walk& walk, const ValuePtr& cell, ValuePtr contents);

@@ -110,11 +110,11 @@ WalkTrace::WalkTrace()
       effects_(log_enabled(LogArtifact::side_effects)) {}
 
 void WalkTrace::before(const Walk& walk, const Instruction& instruction) {
-  frames_before_ = walk.frames_.size();
+  frames_before_ = walk.frames().depth();
   nodes_before_ = walk.graph_->nodes().size();
   effects_before_ = walk.effects_.size();
-  code_before_ = walk.frames_.back()->bytecode;
-  index_before_ = walk.frames_.back()->index;
+  code_before_ = walk.frames().innermost().bytecode;
+  index_before_ = walk.frames().innermost().index;
   if (source_) tell_line(walk);
   if (bytecode_) tell_instruction(walk, instruction);
 }
@@ -122,15 +122,15 @@ void WalkTrace::before(const Walk& walk, const Instruction& instruction) {
 void WalkTrace::after(Walk& walk) {
   if (calls_) {
     tell_new_nodes(walk);
-    if (walk.frames_.size() > frames_before_) tell_inlined_call(walk);
+    if (walk.frames().depth() > frames_before_) tell_inlined_call(walk);
   }
   if (!effects_) return;
   for (size_t i = effects_before_; i < walk.effects_.size(); ++i)
-    if (walk.effects_[i].location == nullptr) walk.effects_[i].location = walk.location();
+    if (walk.effects_[i].location == nullptr) walk.effects_[i].location = walk.frames().location();
 }
 
 void WalkTrace::tell_line(const Walk& walk) {
-  const SymbolicFrame& frame = *walk.frames_.back();
+  const SymbolicFrame& frame = walk.frames().innermost();
   int line = frame.bytecode->line_at(frame.index);
   if (line == 0 || (frame.bytecode == told_code_ && line == told_line_)) return;
   told_code_ = frame.bytecode;
@@ -139,12 +139,12 @@ void WalkTrace::tell_line(const Walk& walk) {
   SourceLine place{text_of(code->co_filename), line, text_of(code->co_name)};
   std::string text = str_cat("TRACE starts_line ", place.file, ":", line, " in ", place.function, " (",
                              text_of(code->co_qualname), ")");
-  if (walk.frames_.size() > 1) text += str_cat(" (inline depth: ", walk.frames_.size() - 1, ")");
+  if (walk.frames().depth() > 1) text += str_cat(" (inline depth: ", walk.frames().depth() - 1, ")");
   log_event(LogArtifact::trace_source, str_cat(text, "\n    ", source_text(place)));
 }
 
 void WalkTrace::tell_instruction(const Walk& walk, const Instruction& instruction) const {
-  const SymbolicFrame& frame = *walk.frames_.back();
+  const SymbolicFrame& frame = walk.frames().innermost();
   std::string stack;
   for (const ValuePtr& value : frame.stack)
     stack += (stack.empty() ? "" : ", ") + value_text(value, walk.start_.bytecode);
@@ -162,7 +162,7 @@ void WalkTrace::tell_new_nodes(const Walk& walk) const {
 }
 
 void WalkTrace::tell_inlined_call(const Walk& walk) const {
-  PyCodeObject* code = walk.frames_.back()->bytecode->code();
+  PyCodeObject* code = walk.frames().innermost().bytecode->code();
   log_event(LogArtifact::trace_call,
             str_cat("TRACE inlined call ", text_of(code->co_qualname), " ", place_text(*code_before_, index_before_)));
 }

@@ -55,7 +55,7 @@ ValuePtr make_reference(Walk& walk, const CallArgs& args) {
 
 bool Walk::may_have_dropped() const {
   if (!effects_.empty() || !written_.empty() || !stored_cells_.empty() || !returns_.empty()) return true;
-  const std::vector<ValuePtr>& held = frames_.front()->slots;
+  const std::vector<ValuePtr>& held = frames_.root().slots;
   auto dropped = [&](const ValuePtr& value) { return is_dropped(value, held); };
   return std::ranges::any_of(initial_slots_, dropped) || std::ranges::any_of(initial_stack_, dropped);
 }
