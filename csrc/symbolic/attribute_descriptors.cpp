@@ -179,7 +179,7 @@ Bound AttributeLookup::read_field(const ValuePtr& descriptor) {
   if (known == nullptr) unknown();
   walk_.identity_of(descriptor);
   if (known->made_class) {
-    ValuePtr value = field_of_class(walk_, *walk_.made_class(known->object), name_);
+    ValuePtr value = field_of_class(walk_, *walk_.classes().find(known->object), name_);
     if (!value) unknown();
     return {value};
   }

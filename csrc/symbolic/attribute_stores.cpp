@@ -192,7 +192,7 @@ bool store_on_definition(Walk& walk, const ValuePtr& object, BorrowedRef name, c
   if (object->kind == ValueKind::Function) return value && store_on_function(walk, object, name, value);
   auto* known = as<ObjectValue>(object);
   if (known == nullptr) return false;
-  if (known->made_class) return store_on_class(walk, *walk.made_class(known->object), name, value);
+  if (known->made_class) return store_on_class(walk, *walk.classes().find(known->object), name, value);
   if (PyType_Check(known->object.get())) return walk.class_store(object, name, value);
   return PyFunction_Check(known->object.get()) && store_on_outside_function(walk, object, name, value);
 }

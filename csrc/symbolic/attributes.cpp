@@ -9,6 +9,7 @@
 #include "symbolic/calls.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/made_classes.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/symbolic_sizes.h"
@@ -164,7 +165,7 @@ ValuePtr type_value(Walk& walk, const ValuePtr& object) {
   if (auto* sequence = as<SequenceValue>(object); sequence != nullptr && sequence->type) return sequence->type;
   if (auto* dict = as<DictValue>(object); dict != nullptr && dict->type) return dict->type;
   if (auto* known = as<ObjectValue>(object); known != nullptr && known->made_class)
-    return walk.made_class(known->object)->meta;
+    return walk.classes().find(known->object)->meta;
   PyTypeObject* type = walk.exact_type(object);
   const Source* source = walk.source_of(object);
   if (source == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
@@ -184,7 +185,7 @@ ValuePtr type_attribute(Walk& walk, const ValuePtr& object, BorrowedRef name) {
 ValuePtr class_attribute(Walk& walk, const ValuePtr& type_value, BorrowedRef name) {
   auto* known = as<ObjectValue>(type_value);
   auto* type = reinterpret_cast<PyTypeObject*>(known->object.get());
-  if (known->made_class) return walk.made_attribute(*walk.made_class(known->object), name);
+  if (known->made_class) return made_attribute(walk, *walk.classes().find(known->object), name);
   if (auto written = walk.written_on_class(type_value, name)) return *written;
   bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
   if (known->source == nullptr || !may_change) {

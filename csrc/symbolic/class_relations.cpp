@@ -23,7 +23,7 @@ bool is_told_by_layout(const PyTypeObject* base) {
 void guard_mro(Walk& walk, const ValuePtr& type) {
   auto* known = as<ObjectValue>(type);
   if (known->made_class) {
-    for (const ValuePtr& base : walk.made_class(known->object)->base_classes) guard_mro(walk, base);
+    for (const ValuePtr& base : walk.classes().find(known->object)->base_classes) guard_mro(walk, base);
     return;
   }
   PyTypeObject* now = class_in(type);

@@ -38,7 +38,7 @@ Handle<DictValue> locals_dict(Walk& walk, const char* what) {
   if (!is_plain || hides_names(*frame.bytecode)) break_on_frame(what);
   if (walk.may_have_frame_object()) break_on_frame(what);
   Handle<DictValue> dict = kOneLocalsDict ? frame.locals : Handle<DictValue>();
-  if (!dict) dict = walk.keep_locals(make_value<DictValue>());
+  if (!dict) dict = walk.classes().keep_locals(make_value<DictValue>());
   for (int slot = 0; slot < frame.bytecode->slot_count(); ++slot) {
     BorrowedRef name = frame.bytecode->slot_name(slot);
     if (ValuePtr value = value_in(walk, frame, slot)) {
@@ -80,12 +80,6 @@ ValuePtr names_of_frame(Walk& walk) { return locals_dict(walk, "vars()"); }
 
 // A frame that Python runs may have been asked for its names before.
 bool Walk::may_have_frame_object() const { return frames_.depth() == 1 && (start_.index > 0 || !returns_.empty()); }
-
-const Handle<DictValue>& Walk::keep_locals(Handle<DictValue> dict) {
-  locals_dicts_.push_back(std::move(dict));
-  return locals_dicts_.back();
-}
-
 namespace {
 
 void add_local_name_calls() {

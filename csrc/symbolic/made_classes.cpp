@@ -1,4 +1,5 @@
 // Class statements: the body is run as an inlined function over a dict of names, and the class is made where the region is left.
+#include "symbolic/made_classes.h"
 #include "cpython/imports.h"
 #include "symbolic/attributes.h"
 #include "symbolic/calls.h"
@@ -141,7 +142,7 @@ ValuePtr metaclass_of(Walk& walk, ValuePtr meta, const std::vector<ValuePtr>& ba
 // The bases hear of the new class by the __init_subclass__ behind it in its MRO.
 void tell_bases(Walk& walk, const MadeClass& made, const Keywords& keywords) {
   static PyObject* const kHook = PyUnicode_InternFromString("__init_subclass__");
-  ValuePtr hook = walk.made_attribute(made, kHook, 1);
+  ValuePtr hook = made_attribute(walk, made, kHook, 1);
   auto* known = as<ObjectValue>(hook);
   bool is_objects = known != nullptr && known->object.get() == _PyType_Lookup(&PyBaseObject_Type, kHook);
   if (is_objects && known->source != nullptr) walk.identity_of(hook);
@@ -271,7 +272,8 @@ bool is_descriptor_of_made_class(Walk& walk, const ValuePtr& value) {
   if (known == nullptr || known->source != nullptr) return false;
   PyTypeObject* type = known->object.type();
   bool is_descriptor = type == &PyMemberDescr_Type || type == &PyGetSetDescr_Type;
-  return is_descriptor && walk.made_class(reinterpret_cast<PyObject*>(PyDescr_TYPE(known->object.get()))) != nullptr;
+  return is_descriptor &&
+         walk.classes().find(reinterpret_cast<PyObject*>(PyDescr_TYPE(known->object.get()))) != nullptr;
 }
 
 ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, const ValuePtr& bases,
@@ -336,7 +338,7 @@ ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, cons
   value->made_class = true;
   made->value = value;
   const MadeClass& kept = *made;
-  walk.keep_class(std::move(made));
+  walk.classes().keep(std::move(made));
   if (cell) store_cell(walk, cell, value);
   if (kept.names_cell) {
     as<CellValue>(kept.names_cell)->holds_names = true;
@@ -383,18 +385,6 @@ bool store_on_class(Walk& walk, MadeClass& made, BorrowedRef name, const ValuePt
   made.stores.emplace_back(Ref::share(name), value);
   return true;
 }
-
-ValuePtr Walk::keep_class(std::unique_ptr<MadeClass> made) {
-  made_classes_.push_back(std::move(made));
-  return made_classes_.back()->value;
-}
-
-MadeClass* Walk::made_class(BorrowedRef type) const {
-  for (const auto& made : made_classes_)
-    if (as<ObjectValue>(made->value)->object.get() == type.get()) return made.get();
-  return nullptr;
-}
-
 ValuePtr Walk::run_class_body(const ValuePtr& function, const Handle<DictValue>& names) {
   size_t depth = frames_.depth();
   held_result_ = nullptr;
@@ -406,33 +396,34 @@ ValuePtr Walk::run_class_body(const ValuePtr& function, const Handle<DictValue>&
 }
 
 // A class from outside in the MRO of one that the walk made, which has its source from one of the bases.
-ValuePtr Walk::outside_class(const MadeClass& made, BorrowedRef type) {
+ValuePtr outside_class(Walk& walk, const MadeClass& made, BorrowedRef type) {
   for (const ValuePtr& base : made.base_classes) {
     auto* known = as<ObjectValue>(base);
     if (known->object.get() == type.get()) return base;
-    if (const MadeClass* between = made_class(known->object)) {
-      if (ValuePtr found = outside_class(*between, type)) return found;
+    if (const MadeClass* between = walk.classes().find(known->object)) {
+      if (ValuePtr found = outside_class(walk, *between, type)) return found;
       continue;
     }
     PyObject* mro = reinterpret_cast<PyTypeObject*>(known->object.get())->tp_mro;
     for (Py_ssize_t i = 1; known->source != nullptr && i < PyTuple_GET_SIZE(mro); ++i) {
       if (PyTuple_GET_ITEM(mro, i) != type.get()) continue;
-      return at(sources().get(SourceKind::MroEntry, known->source, nullptr, static_cast<int>(i)), Ref::share(type));
+      return walk.at(walk.sources().get(SourceKind::MroEntry, known->source, nullptr, static_cast<int>(i)),
+                     Ref::share(type));
     }
   }
   return nullptr;
 }
 
-ValuePtr Walk::made_attribute(const MadeClass& made, BorrowedRef name, Py_ssize_t first) {
+ValuePtr made_attribute(Walk& walk, const MadeClass& made, BorrowedRef name, Py_ssize_t first) {
   PyObject* mro = made.model()->tp_mro;
   for (Py_ssize_t i = first; i < PyTuple_GET_SIZE(mro); ++i) {
     auto* type = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
-    if (MadeClass* own = made_class(PyTuple_GET_ITEM(mro, i))) {
+    if (MadeClass* own = walk.classes().find(PyTuple_GET_ITEM(mro, i))) {
       int at = own->names->find(name);
-      if (at >= 0) return as_held(*this, text_of(name), own->names->entries[static_cast<size_t>(at)].value);
+      if (at >= 0) return as_held(walk, text_of(name), own->names->entries[static_cast<size_t>(at)].value);
       // What every class is given: None for __doc__ or __hash__, and the descriptors of what its objects have.
       PyObject* given = own_attribute(type, name);
-      if (given != nullptr) return constant(given);
+      if (given != nullptr) return walk.constant(given);
       continue;
     }
     PyObject* rest = type->tp_mro;
@@ -441,13 +432,14 @@ ValuePtr Walk::made_attribute(const MadeClass& made, BorrowedRef name, Py_ssize_
       is_last = PyTuple_GET_ITEM(rest, k) == PyTuple_GET_ITEM(mro, i + k);
     bool may_change =
         PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
-    ValuePtr value = may_change ? outside_class(made, PyTuple_GET_ITEM(mro, i)) : constant(PyTuple_GET_ITEM(mro, i));
+    ValuePtr value =
+        may_change ? outside_class(walk, made, PyTuple_GET_ITEM(mro, i)) : walk.constant(PyTuple_GET_ITEM(mro, i));
     if (!value) graph_break(BreakReason::custom_attribute_lookup, "a base of a class that cannot be guarded");
-    if (auto written = written_on_class(value, name); written && *written) return *written;
-    ValuePtr found = class_attribute(*this, value, name);
+    if (auto written = walk.written_on_class(value, name); written && *written) return *written;
+    ValuePtr found = class_attribute(walk, value, name);
     if (is_last || (found && own_attribute(type, name) != nullptr)) return found;
     // Not there itself: what it finds further on stays what it is.
-    if (found) identity_of(found);
+    if (found) walk.identity_of(found);
   }
   return nullptr;
 }

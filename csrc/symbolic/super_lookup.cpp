@@ -1,5 +1,6 @@
 // super(): attributes along the MRO behind a class.
 #include "symbolic/attributes.h"
+#include "symbolic/made_classes.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
 #include "symbolic/walk.h"
@@ -90,7 +91,7 @@ ValuePtr super_attribute(Walk& walk, const SuperValue& super, BorrowedRef name, 
   Py_ssize_t after = 0;
   while (after < PyTuple_GET_SIZE(mro) && PyTuple_GET_ITEM(mro, after) != known.get()) ++after;
   if (after++ == PyTuple_GET_SIZE(mro)) raise_here();
-  if (start->made_class) return walk.made_attribute(*walk.made_class(start->object), name, after);
+  if (start->made_class) return made_attribute(walk, *walk.classes().find(start->object), name, after);
   if (start->source == nullptr) graph_break(BreakReason::super_lookup, "a class that is not guarded");
   if (walk.any_class_written_at(name))
     graph_break(BreakReason::super_lookup, "an attribute of a class that is written to");

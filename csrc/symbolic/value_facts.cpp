@@ -144,8 +144,8 @@ ValuePtr Walk::string(const std::string& text) {
 
 ValuePtr Walk::constant(BorrowedRef object) {
   // Interned singletons keep one Value, so that identity of small constants costs nothing.
-  if (!made_classes_.empty() && PyType_Check(object.get()))
-    if (MadeClass* made = made_class(object)) return made->value;
+  if (!classes_.is_empty() && PyType_Check(object.get()))
+    if (MadeClass* made = classes_.find(object)) return made->value;
   bool singleton = object.get() == Py_None || object.get() == Py_True || object.get() == Py_False;
   if (!singleton) return make_value<ObjectValue>(Ref::share(object), nullptr);
   ValuePtr& value = constants_[object];

@@ -224,7 +224,7 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
     case ValueKind::Object: {
       auto* known = as<ObjectValue>(value);
       if (known->source != nullptr) return hand_on(known->source, recipe);
-      if (known->made_class) return describe_class(*walk_.made_class(known->object), recipe);
+      if (known->made_class) return describe_class(*walk_.classes().find(known->object), recipe);
       recipe.kind = RecipeKind::Constant;
       recipe.object = known->object;
       return;

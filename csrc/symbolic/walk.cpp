@@ -156,11 +156,9 @@ Walk::~Walk() {
   for (const auto& frame : frames_)
     for (const auto* values : {&frame->slots, &frame->stack}) add(*values);
   for (const PendingEffect& effect : effects_) reached.push_back(effect.value);
-  for (const auto& made : made_classes_) reached.push_back(made->names);
-  for (const auto& dict : locals_dicts_) reached.push_back(dict);
+  classes_.add_reached(reached);
   reached.push_back(result_);
   break_cycles(std::move(reached));
-  while (!made_classes_.empty()) made_classes_.pop_back();  // a class before its bases
 }
 
 CapturedRegion Walk::run() {

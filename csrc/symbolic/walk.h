@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cpython/version_facts.h"
+#include "symbolic/class_builder.h"
 #include "symbolic/endings.h"
 #include "symbolic/frame_stack.h"
 #include "symbolic/made_class.h"
@@ -43,6 +44,8 @@ class Walk {
 
   FrameStack& frames() { return frames_; }
   const FrameStack& frames() const { return frames_; }
+  ClassBuilder& classes() { return classes_; }
+  const ClassBuilder& classes() const { return classes_; }
 
   // --- outcomes
   bool is_declined_operator() { return declined_.contains({frames_.innermost().bytecode, frames_.innermost().index}); }
@@ -163,17 +166,11 @@ class Walk {
   bool is_waiting_for_writes(BorrowedRef table, BorrowedRef sign);
 
   // --- classes made by the walk (made_classes.cpp)
-  // Null: a class that exists.
-  MadeClass* made_class(BorrowedRef type) const;
-  ValuePtr keep_class(std::unique_ptr<MadeClass> made);
   // Runs the body to its end inside the current instruction. Gives its result, a cell or None.
   ValuePtr run_class_body(const ValuePtr& function, const Handle<DictValue>& names);
-  // What it or a class behind it, from `first` on in its MRO, holds under the name, not bound. Null: nothing.
-  ValuePtr made_attribute(const MadeClass& made, BorrowedRef name, Py_ssize_t first = 0);
 
   // --- locals() (local_names.cpp)
   bool may_have_frame_object() const;
-  const Handle<DictValue>& keep_locals(Handle<DictValue> dict);
 
   // --- calls (translate_calls.cpp, inlining.cpp)
   // The text by a __repr__ that knows what it is in the middle of (guarded_reprs.cpp); null: another function, or not known.
@@ -294,7 +291,6 @@ class Walk {
   // Finishes the region here, or throws what makes the trace be done again up to where the row says.
   CapturedRegion carry_out(Ending ending, GraphBreak found, int64_t raised_step = 0);
   bool ends_below_restart() const { return restart_ != nullptr && steps_ == restart_->step && !restart_->is_own; }
-  ValuePtr outside_class(const MadeClass& made, BorrowedRef type);
   void make_sizes_symbolic(TensorValue* tensor);
   int64_t hint_of(const ValueRef& value) const;
   void start_root();
@@ -407,8 +403,6 @@ class Walk {
   bool may_be_key(BorrowedRef object) const;
   std::vector<std::pair<PyObject*, ValuePtr>> shown_;  // by guarded_repr, outermost first
   std::vector<size_t> catches_;                        // depths at which a StopIteration is waited for
-  std::vector<std::unique_ptr<MadeClass>> made_classes_;
-  std::vector<Handle<DictValue>> locals_dicts_;
   ValuePtr result_;
   bool initial_grad_mode_ = true, initial_inference_mode_ = false;
   int64_t steps_ = 0;
@@ -428,6 +422,7 @@ class Walk {
   ValuePtr thrown_;  // into the generator that is about to run
   std::vector<Handle<IteratorValue>> generators_;
   bool finished_ = false;
+  ClassBuilder classes_;  // the last: it goes first
   friend ValuePtr load_cell(Walk& walk, CellValue* cell);
   friend void store_cell(Walk& walk, const ValuePtr& cell, ValuePtr contents);
 };
